@@ -1,0 +1,53 @@
+import type { Settings } from './settings.ts';
+
+/**
+ * What one batch request has promised: the claims whose upload URLs are about to be (*pending*) or were
+ * (*issued*) handed out. A claim is (repo, oid, size); a reservation is of one repo, so it holds oid → size.
+ */
+export interface Reservation {
+  readonly id: string;
+  readonly repo: string;
+  readonly state: 'pending' | 'issued';
+  /** oid → size in bytes. */
+  readonly claims: ReadonlyMap<string, number>;
+  readonly createdAtMs: number;
+  /** No URL of this reservation is good after this. */
+  readonly expiresAtMs: number;
+  /** No PUT of this reservation can land after this, whatever the clocks say: see {@link deadAtMs}. */
+  readonly deadAtMs: number;
+}
+
+/**
+ * When a reservation is dead: it has expired, the longest PUT begun before that has ended, and twice the
+ * clock skew has passed (once for the clock that signed, once for the one that asks).
+ *
+ * @param claims oid → bytes; the largest decides, as it takes longest to send.
+ */
+export function deadAtMs(
+  settings: Settings,
+  reservation: { expiresAtMs: number; claims: ReadonlyMap<string, number> },
+): number {
+  const largestBytes = Math.max(0, ...reservation.claims.values());
+  const longestPutMs = settings.putGraceMs + Math.ceil((largestBytes / settings.putMinBytesPerSecond) * 1000);
+  return reservation.expiresAtMs + longestPutMs + 2 * settings.clockSkewMs;
+}
+
+/** True once nothing of the reservation can arrive any more. */
+export function isDead(reservation: Reservation, nowMs: number): boolean {
+  return nowMs > reservation.deadAtMs;
+}
+
+/**
+ * True for a pending reservation whose batch function can no longer be running: it will never issue a URL.
+ * The void age is far beyond the function's time limit, so skewed clocks do not matter.
+ */
+export function isAbandoned(settings: Settings, reservation: Reservation, nowMs: number): boolean {
+  return reservation.state === 'pending' && nowMs > reservation.createdAtMs + settings.pendingVoidAfterMs;
+}
+
+/** The bytes of all claims. */
+export function sumClaims(claims: ReadonlyMap<string, number>): number {
+  let sum = 0;
+  for (const sizeBytes of claims.values()) sum += sizeBytes;
+  return sum;
+}

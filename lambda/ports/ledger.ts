@@ -1,0 +1,111 @@
+import type { Reservation } from '../domain/reservation.ts';
+import type { Counted, DeleteNote, RepoRecord, TenantRecord } from '../domain/tenant.ts';
+
+/**
+ * The ledger's items. Every method is one request to the table (the paged reads: one a page), atomic on one
+ * item, and may land twice or late: conditions make a repeated write harmless. Reads are strongly consistent.
+ *
+ * docs/ledger.md has the protocol these serve.
+ */
+export interface Ledger {
+  readTenant(tenant: string): Promise<TenantRecord | undefined>;
+  createTenant(tenant: NewTenant): Promise<'created' | 'exists'>;
+  /** `limitBytes: null` lifts the limit. */
+  updateTenant(
+    tenant: string,
+    change: { limitBytes?: number | null; plan?: string | null },
+  ): Promise<TenantRecord | undefined>;
+
+  /** Puts a reservation that does not exist yet. Its own retry finds it there and is no error. */
+  putReservation(input: { tenant: string; reservation: Reservation }): Promise<void>;
+  /**
+   * Adds to the atomic counter, if it stays within the limit that was read and the tenant is open and was
+   * counted. With `limitBytes: null` only the safe range of integers bounds it.
+   *
+   * `refused` carries the tenant as it was when refused (where the engine tells; otherwise as read after).
+   * A throw means the outcome is unknown, and that the bytes must be taken as not counted.
+   */
+  count(input: { tenant: string; sumBytes: number; limitBytes: number | null }): Promise<CountOutcome>;
+  /** pending → issued, with the claims that were admitted. `gone`: it was voided meanwhile. */
+  issueReservation(input: {
+    tenant: string;
+    reservationId: string;
+    claims: ReadonlyMap<string, number>;
+  }): Promise<'issued' | 'gone'>;
+  deleteReservation(input: { tenant: string; reservationId: string }): Promise<void>;
+  /** Deletes it if it is still pending. `issued`: too late, it counts. */
+  voidReservation(input: { tenant: string; reservationId: string }): Promise<'gone' | 'issued'>;
+  readReservation(input: { tenant: string; reservationId: string }): Promise<Reservation | undefined>;
+  reservations(tenant: string): AsyncIterable<readonly Reservation[]>;
+  repos(tenant: string): AsyncIterable<readonly RepoRecord[]>;
+
+  /**
+   * Takes the next epoch and the lease. `busy` where another holds the lease, unless `overLease`.
+   * `before` is the tenant as it was right before.
+   */
+  beginReconcile(input: {
+    tenant: string;
+    nowMs: number;
+    leaseUntilMs: number;
+  }): Promise<
+    | { kind: 'begun'; epoch: number; before: TenantRecord }
+    | { kind: 'busy'; leaseUntilMs: number }
+    | { kind: 'absent' }
+  >;
+  /** Extends (or, with 0, releases) the lease while the epoch is still ours. */
+  setLease(input: { tenant: string; epoch: number; leaseUntilMs: number }): Promise<'ours' | 'superseded'>;
+  /** One repo's scan, if no later scan was written and its dirty token is still the one that was read. */
+  commitRepo(input: {
+    tenant: string;
+    repo: RepoCommit;
+    dirtyTokenRead: string | null;
+  }): Promise<'committed' | 'superseded'>;
+  /** The tenant's recount, if the epoch is ours and was not applied yet. */
+  commitTenant(input: TenantCommit): Promise<'committed' | 'superseded'>;
+
+  /** Sets a new dirty token: what was scanned of the repo before is no longer to be relied on. */
+  markDirty(input: { tenant: string; repo: string; dirtyToken: string }): Promise<void>;
+
+  /** Tenants in the order of their names, a page at a time. */
+  listTenants(input: { after?: string; pageSize: number }): Promise<readonly TenantRecord[]>;
+  /** Tenants whose count is too old, or that have a dead reservation; the longest due first. */
+  dueTenants(input: { nowMs: number; tenantsMax: number }): Promise<readonly string[]>;
+}
+
+export interface NewTenant {
+  readonly tenant: string;
+  readonly plan: string | null;
+  readonly limitBytes: number | null;
+  readonly createdAtMs: number;
+  /** Known only where the path was listed and found empty. */
+  readonly counted: Counted | null;
+  /** When the schedule is to look at it next. */
+  readonly dueAtMs: number;
+}
+
+export type CountOutcome =
+  | { readonly kind: 'counted' }
+  | { readonly kind: 'refused'; readonly tenant: TenantRecord }
+  | { readonly kind: 'absent' };
+
+/** What a scan found of a repo. Clears the dirty token. */
+export type RepoCommit = Omit<RepoRecord, 'dirtyToken'>;
+
+export interface TenantCommit {
+  readonly tenant: string;
+  readonly epoch: number;
+  /** Added to the counter: the recomputed value less the counter as the reconcile found it. */
+  readonly correctionBytes: number;
+  readonly floorBaseBytes: number;
+  readonly floorUntilMs: number;
+  readonly counted: Counted;
+  readonly expiredNotes: readonly string[];
+  readonly dueAtMs: number;
+}
+
+export type { DeleteNote };
+
+/** The table did not answer, or throttled beyond the retries. What was asked may or may not have happened. */
+export class LedgerUnavailableError extends Error {
+  override readonly name = 'LedgerUnavailableError';
+}

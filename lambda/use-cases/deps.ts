@@ -1,0 +1,34 @@
+import type { Settings } from '../domain/settings.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { Ids } from '../ports/ids.ts';
+import type { Ledger } from '../ports/ledger.ts';
+import type { Log } from '../ports/log.ts';
+import type { ObjectListing } from '../ports/object-listing.ts';
+import type { ObjectStore, UrlSigner } from '../ports/object-store.ts';
+import type { PathScan } from '../ports/path-scan.ts';
+import type { ReconcileQueue } from '../ports/reconcile-queue.ts';
+import type { TokenStore } from '../ports/token-store.ts';
+
+/** The operator's credential. Fetched once a container; compared by hash in constant time. */
+export interface AdminCredential {
+  sha256(): Promise<string>;
+}
+
+/**
+ * All that use cases can depend on. Each takes the `Pick` that it needs as its first parameter, so its type
+ * says what it can touch.
+ */
+export interface Deps {
+  readonly ledger: Ledger;
+  readonly tokens: TokenStore;
+  readonly admin: AdminCredential;
+  readonly store: ObjectStore;
+  readonly listing: ObjectListing;
+  readonly scan: PathScan;
+  readonly signer: UrlSigner;
+  readonly queue: ReconcileQueue;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly log: Log;
+  readonly settings: Settings;
+}

@@ -1,0 +1,11 @@
+import { defineConfig } from 'vitest/config';
+
+/** What `npm test` runs: everything that needs nothing but Node. */
+export default defineConfig({
+  test: {
+    include: ['test/{unit,contract,stack,simulation,embedded}/**/*.test.ts'],
+    testTimeout: 30_000,
+    // The CDK's own validator takes seconds a template; `npm run synth` keeps it.
+    env: { CDK_VALIDATION: 'false' },
+  },
+});

@@ -1,5 +1,5 @@
 import type { Reservation } from '../domain/reservation.ts';
-import type { Counted, DeleteNote, RepoRecord, TenantRecord } from '../domain/tenant.ts';
+import type { Counted, RepoRecord, TenantRecord } from '../domain/tenant.ts';
 
 /**
  * The ledger's items. Every method is one request to the table (the paged reads: one a page), atomic on one
@@ -32,7 +32,8 @@ export interface Ledger {
     reservationId: string;
     claims: ReadonlyMap<string, number>;
   }): Promise<'issued' | 'gone'>;
-  deleteReservation(input: { tenant: string; reservationId: string }): Promise<void>;
+  /** Deletes it in whatever state. */
+  deleteReservation(input: { tenant: string; reservationId: string }): Promise<'deleted' | 'absent'>;
   /** Deletes it if it is still pending. `issued`: too late, it counts. */
   voidReservation(input: { tenant: string; reservationId: string }): Promise<'gone' | 'issued'>;
   readReservation(input: { tenant: string; reservationId: string }): Promise<Reservation | undefined>;
@@ -40,7 +41,7 @@ export interface Ledger {
   repos(tenant: string): AsyncIterable<readonly RepoRecord[]>;
 
   /**
-   * Takes the next epoch and the lease. `busy` where another holds the lease, unless `overLease`.
+   * Takes the next epoch and the lease. `busy` where another holds the lease.
    * `before` is the tenant as it was right before.
    */
   beginReconcile(input: {
@@ -61,7 +62,9 @@ export interface Ledger {
     dirtyTokenRead: string | null;
   }): Promise<'committed' | 'superseded'>;
   /** The tenant's recount, if the epoch is ours and was not applied yet. */
-  commitTenant(input: TenantCommit): Promise<'committed' | 'superseded'>;
+  commitTenant(
+    input: TenantCommit,
+  ): Promise<{ kind: 'committed'; tenant: TenantRecord } | { kind: 'superseded' }>;
 
   /** Sets a new dirty token: what was scanned of the repo before is no longer to be relied on. */
   markDirty(input: { tenant: string; repo: string; dirtyToken: string }): Promise<void>;
@@ -100,10 +103,9 @@ export interface TenantCommit {
   readonly floorUntilMs: number;
   readonly counted: Counted;
   readonly expiredNotes: readonly string[];
-  readonly dueAtMs: number;
+  /** When the schedule is to count it in full next; null leaves that as it is. */
+  readonly dueAtMs: number | null;
 }
-
-export type { DeleteNote };
 
 /** The table did not answer, or throttled beyond the retries. What was asked may or may not have happened. */
 export class LedgerUnavailableError extends Error {

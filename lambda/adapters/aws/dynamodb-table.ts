@@ -1,0 +1,50 @@
+import type { CreateTableCommandInput } from '@aws-sdk/client-dynamodb';
+
+/**
+ * The one table. What a tenant owns shares its partition:
+ *
+ * | item        | pk             | sk                | by-kind (gsi1pk, gsi1sk)     | by-due (duepk, dueat)         |
+ * | ----------- | -------------- | ----------------- | ---------------------------- | ----------------------------- |
+ * | tenant      | TENANT#{name}  | TENANT            | TENANT, name                 | TENANT#{shard}, next full count |
+ * | repo        | TENANT#{name}  | REPO#{repo}       |                              |                               |
+ * | reservation | TENANT#{name}  | RESERVATION#{id}  |                              | RESERVATION#{shard}, death    |
+ * | deletion    | TENANT#{name}  | DELETION#{repo}#{id} |                           | DELETION#{shard}, end of grace |
+ * | token       | TOKEN#{id}     | TOKEN             | TOKENS#{tenant}, createdAt#id |                              |
+ *
+ * Both indexes hold keys only, so the counter's writes never reach them. There is no TTL: a reservation may
+ * be the only record that a repo needs to be scanned.
+ */
+export const keyNames = { pk: 'pk', sk: 'sk' } as const;
+export const byKindIndex = { name: 'by-kind', pk: 'gsi1pk', sk: 'gsi1sk' } as const;
+export const byDueIndex = { name: 'by-due', pk: 'duepk', sk: 'dueat' } as const;
+
+/** Partitions of the due index: one would bound all tenants together to 1,000 reservations a second. */
+export const dueShards = 4;
+
+/** The table as CreateTable takes it, for engines without CloudFormation. */
+export function tableDefinition(tableName: string): CreateTableCommandInput {
+  return {
+    TableName: tableName,
+    BillingMode: 'PAY_PER_REQUEST',
+    AttributeDefinitions: [
+      { AttributeName: keyNames.pk, AttributeType: 'S' },
+      { AttributeName: keyNames.sk, AttributeType: 'S' },
+      { AttributeName: byKindIndex.pk, AttributeType: 'S' },
+      { AttributeName: byKindIndex.sk, AttributeType: 'S' },
+      { AttributeName: byDueIndex.pk, AttributeType: 'S' },
+      { AttributeName: byDueIndex.sk, AttributeType: 'N' },
+    ],
+    KeySchema: [
+      { AttributeName: keyNames.pk, KeyType: 'HASH' },
+      { AttributeName: keyNames.sk, KeyType: 'RANGE' },
+    ],
+    GlobalSecondaryIndexes: [byKindIndex, byDueIndex].map((index) => ({
+      IndexName: index.name,
+      KeySchema: [
+        { AttributeName: index.pk, KeyType: 'HASH' as const },
+        { AttributeName: index.sk, KeyType: 'RANGE' as const },
+      ],
+      Projection: { ProjectionType: 'KEYS_ONLY' as const },
+    })),
+  };
+}

@@ -1,0 +1,42 @@
+/** Which objects of a request fit: pure arithmetic on claims. */
+
+export interface Choice {
+  /** oid → bytes of what fits, in request order. */
+  readonly chosen: ReadonlyMap<string, number>;
+  /** oid → bytes of what does not. */
+  readonly refused: ReadonlyMap<string, number>;
+}
+
+/**
+ * Chooses, in the order of the request, what fits between a base and the limit. An object that is too large
+ * does not keep a smaller one behind it out.
+ *
+ * @param input.addsNothing true for an oid that the base already holds: it is chosen for free.
+ */
+export function chooseWithin(input: {
+  wanted: ReadonlyMap<string, number>;
+  baseBytes: number;
+  limitBytes: number | null;
+  addsNothing: (oid: string) => boolean;
+}): Choice {
+  const limitBytes = input.limitBytes ?? Number.MAX_SAFE_INTEGER;
+  const chosen = new Map<string, number>();
+  const refused = new Map<string, number>();
+  let usedBytes = input.baseBytes;
+  for (const [oid, sizeBytes] of input.wanted) {
+    const addedBytes = input.addsNothing(oid) ? 0 : sizeBytes;
+    // A base above the limit (the limit was lowered) admits only what adds nothing.
+    if (addedBytes === 0 ? sizeBytes <= limitBytes : usedBytes + addedBytes <= limitBytes) {
+      chosen.set(oid, sizeBytes);
+      usedBytes += addedBytes;
+    } else {
+      refused.set(oid, sizeBytes);
+    }
+  }
+  return { chosen, refused };
+}
+
+/** Identifies a claim within a tenant. Names hold no slash, so the parts can't run into one another. */
+export function claimKey(claim: { repo: string; oid: string; sizeBytes: number }): string {
+  return `${claim.repo}/${claim.oid}/${claim.sizeBytes}`;
+}

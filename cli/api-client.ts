@@ -1,0 +1,81 @@
+import type { z } from 'zod';
+import { CliError } from './errors.ts';
+import { describeRefusal, describeUnreachable } from './refusals.ts';
+
+/** The gateway ends a request after 30 s; what takes longer never answers. */
+const requestTimeoutMs = 35_000;
+
+export type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE';
+
+export interface ApiRequest<Body> {
+  readonly method: Method;
+  /** Path and query below the base URL, its variable parts already encoded. */
+  readonly path: string;
+  readonly body?: unknown;
+  /** What the answer must look like; more fields are let through. */
+  readonly shape: z.ZodType<Body>;
+}
+
+export interface ApiAnswer<Body> {
+  readonly status: number;
+  readonly body: Body;
+  /** The body as it came, for `--json`. */
+  readonly text: string;
+}
+
+/** The management API over HTTP. */
+export class ApiClient {
+  private readonly baseUrl: string;
+  private readonly token: string;
+
+  /** @param options.baseUrl absolute, without a slash at its end. */
+  constructor(options: { baseUrl: string; token: string }) {
+    this.baseUrl = options.baseUrl;
+    this.token = options.token;
+  }
+
+  /** @throws {CliError} where the server did not answer, refused, or answered something else. */
+  async send<Body>(request: ApiRequest<Body>): Promise<ApiAnswer<Body>> {
+    const { status, text } = await this.exchange(request);
+    if (status < 200 || status > 299) {
+      throw describeRefusal({ status, body: readJson(text), request, baseUrl: this.baseUrl });
+    }
+    const parsed = request.shape.safeParse(readJson(text));
+    if (!parsed.success) {
+      throw new CliError(`${this.baseUrl} answered ${status} with a body that is not lfs-quota's.`, {
+        hint: 'Check that --url or LFS_QUOTA_URL names the lfs-quota API, and that both are of one version.',
+        cause: parsed.error,
+      });
+    }
+    return { status, body: parsed.data, text };
+  }
+
+  private async exchange(request: { method: Method; path: string; body?: unknown }) {
+    try {
+      const response = await fetch(this.baseUrl + request.path, {
+        method: request.method,
+        headers: {
+          accept: 'application/json, application/problem+json',
+          authorization: `Bearer ${this.token}`,
+          ...(request.body === undefined ? {} : { 'content-type': 'application/json' }),
+        },
+        ...(request.body === undefined ? {} : { body: JSON.stringify(request.body) }),
+        // A redirect would carry the token to another place.
+        redirect: 'manual',
+        signal: AbortSignal.timeout(requestTimeoutMs),
+      });
+      return { status: response.status, text: await response.text() };
+    } catch (error) {
+      throw describeUnreachable(error, this.baseUrl);
+    }
+  }
+}
+
+/** The JSON of a body; undefined where it is empty or none. */
+function readJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,77 @@
+import { type Command, Option } from 'commander';
+import { emptyShape, newTokenShape, tokenListShape } from '../api-shapes.ts';
+import type { CliContext } from '../context.ts';
+import { type ApiOptions, openClient, parseTenant, parseTokenId, withApiOptions } from '../options.ts';
+import { formatAge, renderTable } from '../render.ts';
+
+/** `token create|list|revoke`. */
+export function registerToken(program: Command, context: CliContext): void {
+  const group = program.command('token').description("make, see and revoke a tenant's access tokens");
+  registerCreate(group, context);
+  registerList(group, context);
+  registerRevoke(group, context);
+}
+
+function registerCreate(group: Command, context: CliContext): void {
+  withApiOptions(group.command('create'))
+    .description('make a token; it is shown this once')
+    .argument('<tenant>', "the tenant's name", parseTenant)
+    .addOption(
+      new Option('--scope <scope>', 'read: clone and pull; write: push too')
+        .choices(['read', 'write'])
+        .makeOptionMandatory(),
+    )
+    .option('--label <text>', 'what it is for')
+    .action(async (tenant: string, options: ApiOptions & { scope: string; label?: string }) => {
+      const answer = await openClient(options, context).send({
+        method: 'POST',
+        path: `/v1/tenants/${tenant}/tokens`,
+        body: { scope: options.scope, ...(options.label === undefined ? {} : { label: options.label }) },
+        shape: newTokenShape,
+      });
+      if (options.json) return context.out(`${answer.text}\n`);
+      const { token, tokenId, scope } = answer.body;
+      context.out(`token  ${token}\nid     ${tokenId}\nscope  ${scope}\n`);
+      context.err(
+        'Keep the token: it is shown this once. git takes it as the password, with any user name.\n',
+      );
+    });
+}
+
+function registerList(group: Command, context: CliContext): void {
+  withApiOptions(group.command('list'))
+    .description("a tenant's tokens, never the secrets")
+    .argument('<tenant>', "the tenant's name", parseTenant)
+    .action(async (tenant: string, options: ApiOptions) => {
+      const path = `/v1/tenants/${tenant}/tokens`;
+      const answer = await openClient(options, context).send({ method: 'GET', path, shape: tokenListShape });
+      if (options.json) return context.out(`${answer.text}\n`);
+      const { tokens } = answer.body;
+      if (tokens.length === 0) {
+        return context.out(`No tokens. Make one with \`token create ${tenant} --scope write\`.\n`);
+      }
+      const rows = tokens.map((token) => [
+        token.tokenId,
+        token.scope,
+        formatAge(token.createdAt, context.nowMs()),
+        token.label ?? '-',
+      ]);
+      context.out(renderTable(['id', 'scope', 'created', 'label'], rows));
+    });
+}
+
+function registerRevoke(group: Command, context: CliContext): void {
+  withApiOptions(group.command('revoke'))
+    .description('make a token worthless at once')
+    .argument('<tenant>', "the tenant's name", parseTenant)
+    .argument('<token-id>', 'its id, as `token list` shows it', parseTokenId)
+    .action(async (tenant: string, tokenId: string, options: ApiOptions) => {
+      const answer = await openClient(options, context).send({
+        method: 'DELETE',
+        path: `/v1/tenants/${tenant}/tokens/${tokenId}`,
+        shape: emptyShape,
+      });
+      if (options.json) return context.out(answer.text === '' ? '' : `${answer.text}\n`);
+      context.out(`Revoked ${tokenId}.\n`);
+    });
+}

@@ -1,0 +1,39 @@
+import type { Command } from 'commander';
+import { subscriptionShape } from '../api-shapes.ts';
+import { type CliContext, canDrawBlocks } from '../context.ts';
+import { type ApiOptions, openClient, parseTenant, withApiOptions } from '../options.ts';
+import { renderUsage } from '../usage-view.ts';
+
+const watchIntervalMs = 2000;
+
+/** `usage TENANT`: what is stored, reserved and free, and how old the count is. */
+export function registerUsage(program: Command, context: CliContext): void {
+  withApiOptions(program.command('usage'))
+    .description("a tenant's usage, its limit and its repos")
+    .argument('<tenant>', "the tenant's name", parseTenant)
+    .option('--refresh', 'count again now')
+    .option('--watch', 'ask again every 2 s, until Ctrl-C')
+    .action(async (tenant: string, options: ApiOptions & { refresh?: boolean; watch?: boolean }) => {
+      const client = openClient(options, context);
+      const show = async (query: string): Promise<string> => {
+        const path = `/v1/tenants/${tenant}/subscription${query}`;
+        const answer = await client.send({ method: 'GET', path, shape: subscriptionShape });
+        if (options.json) return `${answer.text}\n`;
+        return renderUsage(answer.body, { nowMs: context.nowMs(), drawBlocks: canDrawBlocks(context.env) });
+      };
+      let text = await show(options.refresh ? '?refresh=true' : '');
+      context.out(text);
+      while (options.watch) {
+        await context.sleep(watchIntervalMs);
+        const next = await show('');
+        context.out(redraw({ text, next, inPlace: context.isTerminal && !options.json }));
+        text = next;
+      }
+    });
+}
+
+/** On a terminal the new text goes over the old: up by its lines, then clear to the end of the screen. */
+function redraw(change: { text: string; next: string; inPlace: boolean }): string {
+  if (!change.inPlace) return change.next;
+  return `\u001b[${change.text.split('\n').length - 1}A\u001b[J${change.next}`;
+}

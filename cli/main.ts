@@ -1,0 +1,19 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { runCli } from './run.ts';
+
+// `… | head` closes the pipe early; that is no failure.
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (error.code === 'EPIPE') process.exit(0);
+  throw error;
+});
+
+const exitCode = await runCli(process.argv.slice(2), {
+  env: process.env,
+  out: (text) => void process.stdout.write(text),
+  err: (text) => void process.stderr.write(text),
+  nowMs: () => Date.now(),
+  sleep: (durationMs) => sleep(durationMs),
+  isTerminal: process.stdout.isTTY === true,
+});
+// A command may have set one itself.
+if (exitCode !== 0) process.exitCode = exitCode;

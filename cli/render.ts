@@ -1,0 +1,53 @@
+import { formatBytes } from '../lambda/domain/bytes.ts';
+
+/** Text for a terminal: tables, ages, sizes. No colour, so it can be piped. */
+
+/**
+ * Columns as wide as their widest cell, two spaces apart.
+ *
+ * @param options.right indices of the columns that are numbers.
+ * @returns lines, each with its newline; nothing but the heading where there are no rows.
+ */
+export function renderTable(
+  heading: readonly string[],
+  rows: readonly (readonly string[])[],
+  options: { right?: readonly number[] } = {},
+): string {
+  const lines = [heading, ...rows];
+  const widths = heading.map((_, column) => Math.max(...lines.map((line) => (line[column] ?? '').length)));
+  return lines
+    .map((line) => {
+      const cells = widths.map((width, column) => {
+        const cell = line[column] ?? '';
+        return options.right?.includes(column) ? cell.padStart(width) : cell.padEnd(width);
+      });
+      return `${cells.join('  ').trimEnd()}\n`;
+    })
+    .join('');
+}
+
+/** How long ago, coarsely: `just now`, `12 s ago`, `3 h ago`. A date that is none is shown as it is. */
+export function formatAge(isoDate: string, nowMs: number): string {
+  const seconds = Math.floor((nowMs - Date.parse(isoDate)) / 1000);
+  if (Number.isNaN(seconds)) return isoDate;
+  if (seconds < 1) return 'just now';
+  if (seconds < 120) return `${seconds} s ago`;
+  if (seconds < 2 * 3600) return `${Math.floor(seconds / 60)} min ago`;
+  if (seconds < 2 * 86_400) return `${Math.floor(seconds / 3600)} h ago`;
+  return `${Math.floor(seconds / 86_400)} days ago`;
+}
+
+/** A limit; null is unlimited. */
+export function formatLimit(limitBytes: number | null): string {
+  return limitBytes === null ? 'unlimited' : formatBytes(limitBytes);
+}
+
+/** `1,204 objects`, `1 object`. */
+export function formatObjects(count: number): string {
+  return `${formatCount(count)} ${count === 1 ? 'object' : 'objects'}`;
+}
+
+/** A whole number with its thousands set apart. */
+export function formatCount(count: number): string {
+  return count.toLocaleString('en-US');
+}

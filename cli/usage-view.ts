@@ -1,0 +1,74 @@
+import { formatBytes } from '../lambda/domain/bytes.ts';
+import type { SubscriptionBody } from './api-shapes.ts';
+import { formatAge, formatCount, formatLimit, formatObjects, renderTable } from './render.ts';
+
+const barCells = 40;
+
+/** How a person sees a tenant's usage: a bar, the figures behind it, how old they are, and the repos. */
+export function renderUsage(body: SubscriptionBody, options: { nowMs: number; drawBlocks: boolean }): string {
+  const title = body.plan === null ? body.tenant : `${body.tenant} (plan ${body.plan})`;
+  const parts = [`${title}\n`, renderFigures(body, options)];
+  if (body.refreshing) parts.push('A recount is under way; ask again in a moment.\n');
+  if (body.repos.length > 0) parts.push('\n', renderRepos(body, options.nowMs));
+  return parts.join('');
+}
+
+function renderFigures(body: SubscriptionBody, options: { nowMs: number; drawBlocks: boolean }): string {
+  const { usage, limitBytes } = body;
+  if (usage === null) return `limit     ${formatLimit(limitBytes)}\nNever counted yet.\n`;
+  const lines = [
+    `stored    ${formatBytes(usage.storedBytes)} in ${formatObjects(usage.objectCount)}`,
+    `reserved  ${formatBytes(usage.reservedBytes)} (admitted uploads that may still arrive)`,
+  ];
+  if (limitBytes !== null) {
+    const { storedBytes, reservedBytes } = usage;
+    lines.unshift(renderBar({ storedBytes, reservedBytes, limitBytes }, options.drawBlocks));
+    const freeBytes = limitBytes - storedBytes - reservedBytes;
+    lines.push(
+      freeBytes >= 0 ? `free      ${formatBytes(freeBytes)}` : `over      ${formatBytes(-freeBytes)}`,
+    );
+  }
+  lines.push(`limit     ${formatLimit(limitBytes)}`);
+  lines.push(`counted   ${formatAge(usage.countedAt, options.nowMs)}`);
+  return `${lines.join('\n')}\n`;
+}
+
+/**
+ * `[█████▒▒·······]  62.5% of 1 GiB`: stored, then reserved, then free. What is there but too little for a
+ * cell still gets one, and the bar is full only when nothing is free.
+ */
+export function renderBar(
+  size: { storedBytes: number; reservedBytes: number; limitBytes: number },
+  drawBlocks: boolean,
+): string {
+  const { storedBytes, reservedBytes, limitBytes } = size;
+  const takenBytes = storedBytes + reservedBytes;
+  const isFull = takenBytes >= limitBytes;
+  const cellsMax = isFull ? barCells : barCells - 1;
+  const takenCells = cellsFor(takenBytes, { limitBytes, cellsMax });
+  const cellsForStored = reservedBytes > 0 && takenCells > 1 ? takenCells - 1 : takenCells;
+  const storedCells = cellsFor(storedBytes, { limitBytes, cellsMax: cellsForStored });
+  const [stored, reserved, free] = drawBlocks ? ['█', '▒', '·'] : ['#', '+', '.'];
+  const bar = `${stored}`.repeat(storedCells) + `${reserved}`.repeat(takenCells - storedCells);
+  const share = limitBytes === 0 ? 100 : (takenBytes / limitBytes) * 100;
+  return `[${bar.padEnd(barCells, free)}]  ${share.toFixed(1)}% of ${formatBytes(limitBytes)}`;
+}
+
+function cellsFor(bytes: number, scale: { limitBytes: number; cellsMax: number }): number {
+  if (scale.limitBytes === 0) return scale.cellsMax;
+  const cells = Math.round((bytes / scale.limitBytes) * barCells);
+  return Math.min(scale.cellsMax, Math.max(bytes > 0 ? 1 : 0, cells));
+}
+
+function renderRepos(body: SubscriptionBody, nowMs: number): string {
+  const rows = [...body.repos]
+    .sort((a, b) => b.storedBytes - a.storedBytes)
+    .map((repo) => [
+      // Keys that lie directly below the tenant belong to no repo.
+      repo.repo === '' ? '(no repo)' : repo.repo,
+      formatBytes(repo.storedBytes),
+      formatCount(repo.objectCount),
+      formatAge(repo.countedAt, nowMs),
+    ]);
+  return renderTable(['repo', 'stored', 'objects', 'counted'], rows, { right: [1, 2] });
+}

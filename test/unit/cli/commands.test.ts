@@ -1,0 +1,158 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import { type Answer, type Asked, cli, startServer, type TestServer } from './harness.ts';
+
+const usage = {
+  storedBytes: 1536,
+  objectCount: 1204,
+  reservedBytes: 0,
+  committedBytes: 1536,
+  countedAt: '2026-11-21T04:59:48Z',
+  source: 'cache',
+};
+const acme = {
+  tenant: 'acme',
+  plan: 'pro',
+  limitBytes: 1024 ** 3,
+  createdAt: '2026-11-20T05:00:00Z',
+  usage,
+};
+
+let server: TestServer | undefined;
+
+async function serve(answer: Answer | ((asked: Asked) => Answer)) {
+  server = await startServer(typeof answer === 'function' ? answer : () => answer);
+  const env = { LFS_QUOTA_URL: server.url, LFS_QUOTA_TOKEN: 'admin-secret' };
+  return { asked: server.asked, run: (...args: string[]) => cli(args, { env }) };
+}
+
+afterEach(async () => {
+  await server?.close();
+  server = undefined;
+});
+
+describe('tenant', () => {
+  it('creates with limit and plan, and sends the token as Bearer', async () => {
+    const { asked, run } = await serve({ status: 201, body: acme });
+    const result = await run('tenant', 'create', 'acme', '--limit', '1GiB', '--plan', 'pro');
+    expect(result).toMatchObject({ code: 0, err: '' });
+    expect(result.out).toContain('limit    1 GiB\nstored   1.5 KiB\n');
+    expect(asked).toEqual([
+      {
+        method: 'POST',
+        path: '/v1/tenants',
+        authorization: 'Bearer admin-secret',
+        body: { tenant: 'acme', limitBytes: 1024 ** 3, plan: 'pro' },
+      },
+    ]);
+  });
+
+  it('leaves what was not given to the server', async () => {
+    const { asked, run } = await serve({ status: 201, body: { ...acme, plan: null, usage: null } });
+    const result = await run('tenant', 'create', 'acme');
+    expect(result.out).toContain('stored   never counted');
+    expect(asked[0]?.body).toEqual({ tenant: 'acme' });
+  });
+
+  it('lists every page', async () => {
+    const other = { ...acme, tenant: 'zeta', plan: null, limitBytes: null, usage: null };
+    const { asked, run } = await serve(({ path }) =>
+      path.includes('after=')
+        ? { status: 200, body: { tenants: [other], next: null } }
+        : { status: 200, body: { tenants: [acme], next: 'acme' } },
+    );
+    const result = await run('tenant', 'list', '--page-size', '1');
+    expect(asked.map(({ path }) => path)).toEqual(['/v1/tenants?limit=1', '/v1/tenants?after=acme&limit=1']);
+    expect(result.out).toBe(
+      [
+        'tenant  plan      limit   stored  objects  counted',
+        'acme    pro       1 GiB  1.5 KiB    1,204  12 s ago',
+        'zeta    -     unlimited        -        -  never',
+        '',
+      ].join('\n'),
+    );
+  });
+
+  it('says what to do where there is none', async () => {
+    const { run } = await serve({ status: 200, body: { tenants: [], next: null } });
+    expect((await run('tenant', 'list')).out).toContain('tenant create NAME');
+  });
+
+  it('shows one', async () => {
+    const { asked, run } = await serve({ status: 200, body: acme });
+    expect((await run('tenant', 'show', 'acme')).out).toContain('created  24 h ago');
+    expect(asked[0]).toMatchObject({ method: 'GET', path: '/v1/tenants/acme' });
+  });
+
+  it.each([
+    ['500MB', 500_000_000],
+    ['0', 0],
+    ['unlimited', null],
+  ])('changes the limit to %s', async (size, limitBytes) => {
+    const { asked, run } = await serve({ status: 200, body: { ...acme, limitBytes } });
+    expect((await run('tenant', 'limit', 'acme', size)).code).toBe(0);
+    expect(asked[0]).toMatchObject({ method: 'PATCH', path: '/v1/tenants/acme', body: { limitBytes } });
+  });
+});
+
+describe('token', () => {
+  const token = { tokenId: 'k1', scope: 'write', label: 'ci', createdAt: '2026-11-21T04:00:00Z' };
+
+  it('creates one and shows the secret on standard output alone', async () => {
+    const { asked, run } = await serve({ status: 201, body: { ...token, token: 'lfsq_s', tenant: 'acme' } });
+    const result = await run('token', 'create', 'acme', '--scope', 'write', '--label', 'ci');
+    expect(result.out).toBe('token  lfsq_s\nid     k1\nscope  write\n');
+    expect(result.err).not.toContain('lfsq_s');
+    expect(asked[0]).toMatchObject({
+      method: 'POST',
+      path: '/v1/tenants/acme/tokens',
+      body: { scope: 'write', label: 'ci' },
+    });
+  });
+
+  it('lists them', async () => {
+    const { run } = await serve({ status: 200, body: { tokens: [token] } });
+    expect((await run('token', 'list', 'acme')).out).toBe(
+      'id  scope  created     label\nk1  write  60 min ago  ci\n',
+    );
+  });
+
+  it('revokes one', async () => {
+    const { asked, run } = await serve({ status: 204 });
+    expect(await run('token', 'revoke', 'acme', 'k1')).toEqual({ code: 0, out: 'Revoked k1.\n', err: '' });
+    expect(asked[0]).toMatchObject({ method: 'DELETE', path: '/v1/tenants/acme/tokens/k1' });
+  });
+});
+
+describe('reconcile', () => {
+  it('asks for a recount', async () => {
+    const { asked, run } = await serve({ status: 202, body: { tenant: 'acme', queued: true } });
+    expect((await run('reconcile', 'acme')).out).toContain('Queued');
+    expect(asked[0]).toMatchObject({ method: 'POST', path: '/v1/tenants/acme/reconcile' });
+  });
+});
+
+describe('--json', () => {
+  const text =
+    '{ "tenant":"acme",\n "plan":null, "limitBytes":null, "createdAt":"x", "usage":null, "new":1 }';
+  const page = '{"tenants":[], "next":"b", "extra": [1.50]}';
+  const subscription =
+    '{"tenant":"acme","plan":null,"limitBytes":1e3,"usage":null,"repos":[],"refreshing":false}';
+  const newToken = '{"tokenId":"a","token":"lfsq_","tenant":"acme","scope":"read","label":null}';
+
+  it.each([
+    [['tenant', 'create', 'acme'], text],
+    [['tenant', 'show', 'acme'], text],
+    [['tenant', 'limit', 'acme', '1GB'], text],
+    [['tenant', 'list'], page],
+    [['token', 'create', 'acme', '--scope', 'read'], newToken],
+    [['token', 'list', 'acme'], '{"tokens": [ ]}'],
+    [['token', 'revoke', 'acme', 'a'], ''],
+    [['usage', 'acme'], subscription],
+    [['reconcile', 'acme'], '{"tenant":"acme", "queued":true}'],
+  ])('%j prints the body as it is', async (args, body) => {
+    const { asked, run } = await serve({ status: 200, body });
+    const result = await run(...args, '--json');
+    expect(result).toEqual({ code: 0, out: body === '' ? '' : `${body}\n`, err: '' });
+    expect(asked).toHaveLength(1);
+  });
+});

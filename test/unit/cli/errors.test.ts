@@ -1,0 +1,112 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import { type Answer, cli, startServer, type TestServer } from './harness.ts';
+
+let server: TestServer | undefined;
+afterEach(async () => {
+  await server?.close();
+  server = undefined;
+});
+
+async function ask(answer: Answer, ...args: string[]) {
+  server = await startServer(() => answer);
+  return cli([...args, '--url', server.url, '--token', 'secret-token']);
+}
+
+function problem(status: number, detail: string): Answer {
+  const body = { type: 'about:blank', title: 'Refused', status, detail };
+  return { status, body, type: 'application/problem+json' };
+}
+
+describe('what the server refuses', () => {
+  it.each([
+    [401, 'No credentials.', 'Set LFS_QUOTA_TOKEN'],
+    [403, 'Needs the admin token.', 'Use the admin token'],
+    [404, 'No such tenant.', '`tenant list` shows all tenants'],
+    [409, 'acme exists.', '`tenant show NAME`'],
+    [422, 'limitBytes must be a whole number.', 'Correct it'],
+    [429, 'Not counted yet.', 'Try again in a few seconds'],
+    [503, 'The store does not answer.', 'its log says why'],
+  ])('%i: says why and what to do next', async (status, detail, hint) => {
+    const result = await ask(problem(status, detail), 'usage', 'acme');
+    expect(result).toMatchObject({ code: 1, out: '' });
+    expect(result.err).toContain(`error: ${detail} (${status})\n`);
+    expect(result.err).toContain(hint);
+    expect(result.err).not.toContain('secret-token');
+  });
+
+  it('names what was asked where the answer is not ours', async () => {
+    const result = await ask({ status: 404, body: '<html>' }, 'usage', 'acme');
+    expect(result.err).toContain('GET /v1/tenants/acme/subscription was answered with 404.');
+    expect(result.err).toContain('LFS_QUOTA_URL');
+    expect(result.code).toBe(1);
+  });
+
+  it.each(['<html>', '{"hello":1}', ''])('a 200 with the body %j is no answer of ours', async (body) => {
+    const result = await ask({ status: 200, body }, 'tenant', 'list', '--json');
+    expect(result).toMatchObject({ code: 1, out: '' });
+    expect(result.err).toContain("not lfs-quota's");
+  });
+
+  it('follows no redirect, which would carry the token away', async () => {
+    const result = await ask({ status: 302 }, 'tenant', 'list');
+    expect(result.code).toBe(1);
+    expect(server?.asked).toHaveLength(1);
+  });
+});
+
+describe('no server', () => {
+  it('says how to start one', async () => {
+    const gone = await startServer(() => ({ status: 200 }));
+    await gone.close();
+    const result = await cli(['tenant', 'list', '--url', gone.url, '--token', 'x']);
+    expect(result.code).toBe(1);
+    expect(result.err).toContain(`No lfs-quota server answers at ${gone.url} (ECONNREFUSED)`);
+    expect(result.err).toContain('npm start');
+  });
+});
+
+describe('called wrongly: exit 2, nothing sent', () => {
+  it.each([
+    [['tenant', 'limit', 'acme', '5Q'], '1GiB'],
+    [['tenant', 'limit', 'acme', '-1'], '-1'],
+    [['tenant', 'limit', 'acme', '99999999PiB'], '1GiB'],
+    [['tenant', 'create', '..'], "A tenant's name is"],
+    [['usage', 'a/b'], "A tenant's name is"],
+    [['token', 'revoke', 'acme', '../x'], 'token list'],
+    [['token', 'create', 'acme'], '--scope'],
+    [['token', 'create', 'acme', '--scope', 'admin'], 'read, write'],
+    [['tenant', 'list', '--page-size', '0'], 'whole number'],
+    [['tenant', 'create', 'acme', 'extra'], 'too many arguments'],
+    [['tenant', 'crate'], 'unknown command'],
+    [['usage'], 'missing required argument'],
+    [['usage', 'acme', '--nope'], 'unknown option'],
+    [[], 'Usage:'],
+  ])('%j', async (args, says) => {
+    const result = await cli(args, { env: { LFS_QUOTA_TOKEN: 'x', LFS_QUOTA_URL: 'http://127.0.0.1:1' } });
+    expect(result.err).toContain(says);
+    expect(result).toMatchObject({ code: 2, out: '' });
+  });
+
+  it.each([
+    [{}, 'no token'],
+    [{ LFS_QUOTA_TOKEN: '' }, 'no token'],
+    [{ LFS_QUOTA_TOKEN: 'x', LFS_QUOTA_URL: '127.0.0.1:8787' }, 'is no address'],
+    [{ LFS_QUOTA_TOKEN: 'x', LFS_QUOTA_URL: 'ftp://a' }, 'is no address'],
+  ])('environment %j', async (env, says) => {
+    const result = await cli(['tenant', 'list'], { env });
+    expect(result.err).toContain(says);
+    expect(result.code).toBe(2);
+  });
+
+  it('does not print a token that no header can carry', async () => {
+    const result = await cli(['tenant', 'list'], { env: { LFS_QUOTA_TOKEN: 'sec\nret' } });
+    expect(result.code).toBe(2);
+    expect(result.err).not.toMatch(/sec|ret$/);
+  });
+
+  it('help that was asked for is no error', async () => {
+    const result = await cli(['tenant', 'limit', '--help']);
+    expect(result).toMatchObject({ code: 0, err: '' });
+    expect(result.out).toContain('LFS_QUOTA_URL');
+  });
+});

@@ -1,0 +1,80 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { runCli } from '../../../cli/run.ts';
+
+/** What a test server was asked. */
+export interface Asked {
+  readonly method: string;
+  readonly path: string;
+  readonly authorization: string | undefined;
+  readonly body: unknown;
+}
+
+export interface Answer {
+  readonly status: number;
+  readonly body?: unknown;
+  readonly type?: string;
+}
+
+export interface TestServer {
+  readonly url: string;
+  readonly asked: readonly Asked[];
+  close(): Promise<void>;
+}
+
+/** A loopback HTTP server that answers each request with what `answer` says, and remembers the requests. */
+export async function startServer(answer: (asked: Asked) => Answer): Promise<TestServer> {
+  const asked: Asked[] = [];
+  const server = createServer(async (request, response) => {
+    const chunks: Buffer[] = [];
+    for await (const chunk of request) chunks.push(chunk as Buffer);
+    const text = Buffer.concat(chunks).toString();
+    const entry = {
+      method: request.method ?? '',
+      path: request.url ?? '',
+      authorization: request.headers.authorization,
+      body: text === '' ? undefined : JSON.parse(text),
+    };
+    asked.push(entry);
+    const { status, body, type } = answer(entry);
+    response.writeHead(status, { 'content-type': type ?? 'application/json' });
+    response.end(body === undefined ? '' : typeof body === 'string' ? body : JSON.stringify(body));
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    asked,
+    close: () =>
+      new Promise((resolve) => {
+        server.closeAllConnections();
+        server.close(() => resolve());
+      }),
+  };
+}
+
+export interface CliResult {
+  readonly code: number;
+  readonly out: string;
+  readonly err: string;
+}
+
+/** The clock that commands under test read. */
+export const testNowMs = Date.parse('2026-11-21T05:00:00Z');
+
+/** Runs the command line in this process. A `sleep` that throws ends what would go on for ever. */
+export async function cli(
+  args: readonly string[],
+  options: { env?: Record<string, string>; sleep?: () => Promise<void>; isTerminal?: boolean } = {},
+): Promise<CliResult> {
+  const out: string[] = [];
+  const err: string[] = [];
+  const code = await runCli(args, {
+    env: options.env ?? {},
+    out: (text) => out.push(text),
+    err: (text) => err.push(text),
+    nowMs: () => testNowMs,
+    sleep: options.sleep ?? (() => Promise.resolve()),
+    isTerminal: options.isTerminal ?? false,
+  });
+  return { code, out: out.join(''), err: err.join('') };
+}

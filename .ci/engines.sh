@@ -1,0 +1,128 @@
+#!/usr/bin/env bash
+# The real engines that the contract suites run against: DynamoDB Local and versitygw.
+#
+#   .ci/engines.sh install           fetch and build both into the cache (once a machine)
+#   .ci/engines.sh run -- COMMAND…   start both on free loopback ports, run COMMAND with ENGINE_… set, stop both
+#
+# Needs a JDK (17 or newer) with Maven, and Go 1.25 or newer. On Debian, as root, a JDK and Maven are installed.
+set -euo pipefail
+
+here="$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)"
+# shellcheck source=.ci/lib.sh
+. "$here/lib.sh"
+
+dynamodb_version=2.6.1
+versitygw_version=1.8.0
+maven_dependency_plugin=org.apache.maven.plugins:maven-dependency-plugin:3.8.1
+
+dynamodb_jars="$cache/dynamodb-local-$dynamodb_version"
+versitygw_bin="$cache/versitygw-$versitygw_version"
+
+install_dynamodb() {
+  have javac || apt_install default-jdk-headless
+  [ -d "$dynamodb_jars" ] && return
+  have mvn || apt_install maven
+  local build
+  build="$(mktemp -d "$cache/build.XXXXXX")"
+  cat >"$build/pom.xml" <<POM
+<project xmlns="http://maven.apache.org/POM/4.0.0">
+  <modelVersion>4.0.0</modelVersion>
+  <groupId>lfs-quota</groupId>
+  <artifactId>engines</artifactId>
+  <version>1</version>
+  <packaging>pom</packaging>
+  <dependencies>
+    <dependency>
+      <groupId>com.amazonaws</groupId>
+      <artifactId>DynamoDBLocal</artifactId>
+      <version>$dynamodb_version</version>
+    </dependency>
+  </dependencies>
+</project>
+POM
+  say "fetching DynamoDB Local $dynamodb_version"
+  retry mvn -B -q -f "$build/pom.xml" "$maven_dependency_plugin:copy-dependencies" \
+    -DincludeScope=runtime "-DoutputDirectory=$build/lib" || die 'Maven could not fetch DynamoDB Local'
+  # Whole or not at all: an install that was cut short leaves nothing that looks done.
+  mv -T "$build/lib" "$dynamodb_jars"
+  rm -rf "$build"
+}
+
+install_versitygw() {
+  [ -x "$versitygw_bin" ] && return
+  have go || die 'versitygw is built with Go 1.25 or newer, which is not on this machine'
+  local build
+  build="$(mktemp -d "$cache/build.XXXXXX")"
+  say "building versitygw $versitygw_version (a minute or more)"
+  retry env "GOBIN=$build" go install "github.com/versity/versitygw/cmd/versitygw@v$versitygw_version" ||
+    die 'go install could not build versitygw'
+  mv -T "$build/versitygw" "$versitygw_bin"
+  rm -rf "$build"
+}
+
+pids=()
+work=''
+
+# Stops what was started, by its pid, and waits for its end.
+stop_engines() {
+  local pid
+  for pid in "${pids[@]}"; do
+    kill "$pid" 2>/dev/null || true
+    wait "$pid" 2>/dev/null || true
+  done
+  pids=()
+  [ -z "$work" ] || rm -rf "$work"
+}
+
+# started NAME PORT: waits for the process that was put into the background last.
+started() {
+  local pid=$!
+  pids+=("$pid")
+  wait_for_port "$2" "$pid" 60 || {
+    tail -n 40 "$work/$1.log" >&2
+    die "$1 did not start"
+  }
+  say "$1 on port $2"
+}
+
+start_engines() {
+  work="$(mktemp -d)"
+  mkdir "$work/objects" "$work/sidecar"
+  local dynamodb_port s3_port
+  dynamodb_port="$(free_port)"
+  (cd "$work" && exec java "-Djava.library.path=$dynamodb_jars" -cp "$dynamodb_jars/*" \
+    "$here/LoopbackDynamoDb.java" -inMemory -disableTelemetry -port "$dynamodb_port") >"$work/dynamodb.log" 2>&1 &
+  started dynamodb "$dynamodb_port"
+
+  export ENGINE_S3_ACCESS_KEY_ID=engine-test ENGINE_S3_SECRET_ACCESS_KEY=engine-test-secret
+  s3_port="$(free_port)"
+  # Metadata in a folder of its own: not every file system of a CI machine has extended attributes.
+  ROOT_ACCESS_KEY="$ENGINE_S3_ACCESS_KEY_ID" ROOT_SECRET_KEY="$ENGINE_S3_SECRET_ACCESS_KEY" \
+    "$versitygw_bin" --quiet --port "127.0.0.1:$s3_port" posix --sidecar "$work/sidecar" "$work/objects" \
+    >"$work/versitygw.log" 2>&1 &
+  started versitygw "$s3_port"
+
+  export ENGINE_DYNAMODB_URL="http://127.0.0.1:$dynamodb_port"
+  export ENGINE_S3_URL="http://127.0.0.1:$s3_port"
+}
+
+case "${1:-}" in
+  install)
+    install_dynamodb
+    install_versitygw
+    ;;
+  run)
+    if [ "${2:-}" != -- ] || [ $# -le 2 ]; then die "usage: engines.sh run -- COMMAND…"; fi
+    shift 2
+    install_dynamodb
+    install_versitygw
+    trap stop_engines EXIT
+    trap 'exit 130' INT
+    trap 'exit 143' TERM
+    start_engines
+    "$@"
+    ;;
+  *)
+    die 'usage: engines.sh install | engines.sh run -- COMMAND…'
+    ;;
+esac

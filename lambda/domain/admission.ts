@@ -5,6 +5,8 @@ export interface Choice {
   readonly chosen: ReadonlyMap<string, number>;
   /** oid → bytes of what does not. */
   readonly refused: ReadonlyMap<string, number>;
+  /** The base and what was chosen above it. */
+  readonly usedBytes: number;
 }
 
 /**
@@ -25,15 +27,14 @@ export function chooseWithin(input: {
   let usedBytes = input.baseBytes;
   for (const [oid, sizeBytes] of input.wanted) {
     const addedBytes = input.addsNothing(oid) ? 0 : sizeBytes;
-    // A base above the limit (the limit was lowered) admits only what adds nothing.
-    if (addedBytes === 0 ? sizeBytes <= limitBytes : usedBytes + addedBytes <= limitBytes) {
+    if (usedBytes + addedBytes <= limitBytes) {
       chosen.set(oid, sizeBytes);
       usedBytes += addedBytes;
     } else {
       refused.set(oid, sizeBytes);
     }
   }
-  return { chosen, refused };
+  return { chosen, refused, usedBytes };
 }
 
 /** Identifies a claim within a tenant. Names hold no slash, so the parts can't run into one another. */

@@ -1,0 +1,219 @@
+import { sha256Hex } from '../domain/hash.ts';
+import { objectKey } from '../domain/names.ts';
+import { deadAtMs, type Reservation, sumClaims } from '../domain/reservation.ts';
+import type { TenantRecord } from '../domain/tenant.ts';
+import type { SignedRequest } from '../ports/object-store.ts';
+import { countWithin, decideAtLimit } from './decide-at-limit.ts';
+import type { Deps } from './deps.ts';
+import { mapLimited } from './map-limited.ts';
+
+export type AdmitUploadDeps = Pick<
+  Deps,
+  'ledger' | 'store' | 'listing' | 'scan' | 'signer' | 'queue' | 'clock' | 'ids' | 'log' | 'settings'
+>;
+
+export interface AdmitUploadInput {
+  /** As read when the request was authenticated. */
+  readonly tenant: TenantRecord;
+  readonly repo: string;
+  /** oid → bytes, valid and distinct, in the order of the request. */
+  readonly objects: ReadonlyMap<string, number>;
+}
+
+/** What became of one object. */
+export type UploadVerdict =
+  | { readonly kind: 'stored' }
+  /** Another size is stored under this oid: the store checked its bytes, so the request is wrong. */
+  | { readonly kind: 'size-conflict'; readonly storedBytes: number }
+  | {
+      readonly kind: 'upload';
+      readonly put: SignedRequest;
+      readonly verifyToken: string;
+      readonly expiresInMs: number;
+    }
+  /** Proven to be over the limit; `usedBytes` is what is taken up at least, this request's admissions included. */
+  | { readonly kind: 'over-limit'; readonly usedBytes: number; readonly limitBytes: number };
+
+export type AdmitUploadOutcome =
+  | { readonly kind: 'answered'; readonly verdicts: ReadonlyMap<string, UploadVerdict> }
+  /** Nothing can be said truthfully yet; a reconcile that will tell is queued. */
+  | { readonly kind: 'retry'; readonly retryAfterMs: number }
+  /** The tenant was closed or deleted meanwhile. */
+  | { readonly kind: 'absent' };
+
+/** One batch request's own reservation. */
+export interface Attempt {
+  readonly tenant: string;
+  readonly reservation: Reservation;
+  /** Goes to the client with the verify action; its hash is the reservation's id. */
+  readonly verifyToken: string;
+  readonly beganMs: number;
+}
+
+/**
+ * Admits what fits below the tenant's limit, and signs its uploads. Three round trips:
+ *
+ *     1  HEAD every oid, and put the reservation (pending)
+ *     2  count: one conditional ADD on the tenant item
+ *     3  issue the reservation, and queue a recount
+ *
+ * A URL is handed out only for what is reserved and counted. What the counter refuses is not refused yet:
+ * {@link decideAtLimit} finds out.
+ *
+ * @throws {StoreUnavailableError | LedgerUnavailableError} nothing was handed out, and what was counted for
+ * nothing is mended by the next reconcile.
+ */
+export async function admitUpload(
+  deps: AdmitUploadDeps,
+  input: AdmitUploadInput,
+): Promise<AdmitUploadOutcome> {
+  const attempt = newAttempt(deps, input);
+  const { tenant, reservation } = attempt;
+  const [stored] = await Promise.all([
+    headAll(deps, { tenant, repo: input.repo, oids: [...input.objects.keys()] }),
+    deps.ledger.putReservation({ tenant, reservation }),
+  ]);
+  const verdicts = new Map<string, UploadVerdict>();
+  const wanted = new Map<string, number>();
+  for (const [oid, sizeBytes] of input.objects) {
+    const storedBytes = stored.get(oid);
+    if (storedBytes === undefined) wanted.set(oid, sizeBytes);
+    else
+      verdicts.set(
+        oid,
+        storedBytes === sizeBytes ? { kind: 'stored' } : { kind: 'size-conflict', storedBytes },
+      );
+  }
+  if (wanted.size === 0) {
+    await deps.ledger.deleteReservation({ tenant, reservationId: reservation.id });
+    return { kind: 'answered', verdicts };
+  }
+
+  const counted = await countWithin(deps, { tenant: input.tenant, sumBytes: sumClaims(wanted) });
+  const decision =
+    counted.kind === 'counted'
+      ? ({ kind: 'admit', chosen: wanted, refused: undefined } as const)
+      : counted.kind === 'refused'
+        ? await decideAtLimit(deps, { attempt, wanted, refusedBy: counted.tenant })
+        : counted;
+  switch (decision.kind) {
+    case 'admit':
+      return issue(deps, { attempt, verdicts, ...decision });
+    case 'full':
+      return refuseAll(deps, { attempt, verdicts, ...decision });
+    case 'unsure':
+      // Queued before the answer: nobody is told to come again without a recount that can answer then.
+      await deps.queue.request({ tenant, reason: 'refusal', full: false });
+      await deps.ledger.deleteReservation({ tenant, reservationId: reservation.id });
+      return retryLater(deps);
+    case 'absent':
+      return decision;
+  }
+}
+
+function newAttempt(deps: AdmitUploadDeps, input: AdmitUploadInput): Attempt {
+  const { clock, ids, settings } = deps;
+  const beganMs = clock.nowMs();
+  const expiresAtMs = beganMs + settings.urlLifetimeMs + settings.reservationSlackMs;
+  const verifyToken = `lfsv_${ids.random(40)}`;
+  return {
+    tenant: input.tenant.tenant,
+    verifyToken,
+    beganMs,
+    reservation: {
+      id: reservationIdOf(verifyToken),
+      repo: input.repo,
+      state: 'pending',
+      claims: input.objects,
+      createdAtMs: beganMs,
+      expiresAtMs,
+      deadAtMs: deadAtMs(settings, { expiresAtMs, claims: input.objects }),
+    },
+  };
+}
+
+/** A reservation's id is a hash of the verify token, so the table never holds what a client may present. */
+export function reservationIdOf(verifyToken: string): string {
+  return sha256Hex(verifyToken).slice(0, 32);
+}
+
+/** oid → stored bytes, of those that are stored. */
+async function headAll(
+  deps: Pick<Deps, 'store' | 'settings'>,
+  input: { tenant: string; repo: string; oids: readonly string[] },
+): Promise<Map<string, number>> {
+  const { tenant, repo, oids } = input;
+  const heads = await mapLimited(oids, deps.settings.scanConcurrency, (oid) =>
+    deps.store.head(objectKey({ tenant, repo, oid })),
+  );
+  const stored = new Map<string, number>();
+  oids.forEach((oid, index) => {
+    const head = heads[index];
+    if (head) stored.set(oid, head.sizeBytes);
+  });
+  return stored;
+}
+
+async function issue(
+  deps: AdmitUploadDeps,
+  input: {
+    attempt: Attempt;
+    verdicts: Map<string, UploadVerdict>;
+    chosen: ReadonlyMap<string, number>;
+    refused: { oids: Iterable<string>; usedBytes: number; limitBytes: number } | undefined;
+  },
+): Promise<AdmitUploadOutcome> {
+  const { attempt, verdicts, chosen, refused } = input;
+  const { tenant, reservation } = attempt;
+  const [issued] = await Promise.all([
+    deps.ledger.issueReservation({ tenant, reservationId: reservation.id, claims: chosen }),
+    deps.queue.request({ tenant, reason: 'upload', full: false }),
+  ]);
+  // Voided meanwhile: a reconcile no longer counts on it, so no URL may come of it.
+  if (issued === 'gone') return retryLater(deps);
+  await Promise.all(
+    [...chosen].map(async ([oid, sizeBytes]) => {
+      const put = await deps.signer.signUpload({
+        key: objectKey({ tenant, repo: reservation.repo, oid }),
+        oid,
+        sizeBytes,
+        signedAtMs: reservation.createdAtMs,
+        lifetimeMs: deps.settings.urlLifetimeMs,
+      });
+      const expiresInMs = reservation.createdAtMs + deps.settings.urlLifetimeMs - deps.clock.nowMs();
+      verdicts.set(oid, { kind: 'upload', put, verifyToken: attempt.verifyToken, expiresInMs });
+    }),
+  );
+  for (const oid of refused?.oids ?? []) {
+    verdicts.set(oid, {
+      kind: 'over-limit',
+      usedBytes: refused?.usedBytes ?? 0,
+      limitBytes: refused?.limitBytes ?? 0,
+    });
+  }
+  return { kind: 'answered', verdicts };
+}
+
+async function refuseAll(
+  deps: AdmitUploadDeps,
+  input: {
+    attempt: Attempt;
+    verdicts: Map<string, UploadVerdict>;
+    refused: { oids: Iterable<string>; usedBytes: number; limitBytes: number };
+  },
+): Promise<AdmitUploadOutcome> {
+  const { attempt, verdicts, refused } = input;
+  const own = { tenant: attempt.tenant, reservationId: attempt.reservation.id };
+  // Whoever lost its reservation was away for too long to know what holds now.
+  if ((await deps.ledger.deleteReservation(own)) === 'absent') return retryLater(deps);
+  for (const oid of refused.oids) {
+    verdicts.set(oid, { kind: 'over-limit', usedBytes: refused.usedBytes, limitBytes: refused.limitBytes });
+  }
+  return { kind: 'answered', verdicts };
+}
+
+/** Retry-After with jitter, so that those who were refused together don't come back together. */
+function retryLater(deps: Pick<Deps, 'ids' | 'settings'>): AdmitUploadOutcome {
+  const jitter = Number.parseInt(sha256Hex(deps.ids.random(8)).slice(0, 4), 16) / 0xffff;
+  return { kind: 'retry', retryAfterMs: Math.round(deps.settings.retryAfterMs * (1 + jitter)) };
+}

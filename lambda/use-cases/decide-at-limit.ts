@@ -1,0 +1,204 @@
+import { chooseWithin, claimKey } from '../domain/admission.ts';
+import { isDead, type Reservation, sumClaims } from '../domain/reservation.ts';
+import { floorBytes, type TenantRecord } from '../domain/tenant.ts';
+import type { CountOutcome } from '../ports/ledger.ts';
+import { StoreUnavailableError } from '../ports/object-store.ts';
+import type { AdmitUploadDeps, Attempt } from './admit-upload.ts';
+import { awaitOtherReconcile } from './await-reconcile.ts';
+import { type Found, reconcile } from './reconcile.ts';
+
+/** LIST requests of which an inline reconcile is expected to be done in time, in rounds of full concurrency. */
+const inlineRoundsMax = 5;
+const keysPerPage = 1000;
+/** Kept back from the batch function's time limit, to answer in. */
+const answerReserveMs = 5000;
+
+/** What is refused, and what the refusal says. */
+export interface Refused {
+  readonly oids: readonly string[];
+  readonly usedBytes: number;
+  readonly limitBytes: number;
+}
+
+export type LimitDecision =
+  /** Counted: these may be issued; the others are proven not to fit. */
+  | {
+      readonly kind: 'admit';
+      readonly chosen: ReadonlyMap<string, number>;
+      readonly refused: Refused | undefined;
+    }
+  /** Proven: nothing of it fits. */
+  | { readonly kind: 'full'; readonly refused: Refused }
+  | { readonly kind: 'unsure' }
+  | { readonly kind: 'absent' };
+
+interface Question {
+  readonly attempt: Attempt;
+  readonly wanted: ReadonlyMap<string, number>;
+}
+
+/** Counts against the limit as it was read; nothing to add needs no counting. */
+export async function countWithin(
+  deps: Pick<AdmitUploadDeps, 'ledger'>,
+  input: { tenant: TenantRecord; sumBytes: number },
+): Promise<CountOutcome> {
+  if (input.sumBytes === 0) return { kind: 'counted' };
+  const { tenant, limitBytes } = input.tenant;
+  return deps.ledger.count({ tenant, sumBytes: input.sumBytes, limitBytes });
+}
+
+/**
+ * The counter refused. It may be too high, so it alone proves nothing:
+ *
+ * - what does not fit above the floor is refused, without a scan;
+ * - what fits above the floor and below the counter is admitted;
+ * - in between, a reconcile finds out; where that can't be done now, the client is asked to come again.
+ */
+export async function decideAtLimit(
+  deps: AdmitUploadDeps,
+  question: Question & { refusedBy: TenantRecord },
+): Promise<LimitDecision> {
+  const { refusedBy: tenant } = question;
+  if (tenant.closedAtMs !== null) return { kind: 'absent' };
+  const byFloor = await choose(deps, { ...question, tenant, found: undefined });
+  if (byFloor.kind !== 'fits') return byFloor;
+  const counted = await countIfItCanFit(deps, { tenant, sumBytes: sumClaims(byFloor.chosen) });
+  if (counted) return { kind: 'admit', chosen: byFloor.chosen, refused: byFloor.refused };
+  return decideByReconcile(deps, { ...question, tenant });
+}
+
+async function decideByReconcile(
+  deps: AdmitUploadDeps,
+  question: Question & { tenant: TenantRecord },
+): Promise<LimitDecision> {
+  const recounted = await reconcileInline(deps, question);
+  if (!recounted) return { kind: 'unsure' };
+  const { tenant, found } = recounted;
+  const byFloor = await choose(deps, { ...question, tenant, found });
+  if (byFloor.kind !== 'fits') return byFloor;
+  const counted = await countIfItCanFit(deps, {
+    tenant,
+    sumBytes: sumClaims(notYetCounted(byFloor.chosen, { repo: question.attempt.reservation.repo, found })),
+  });
+  return counted ? { kind: 'admit', chosen: byFloor.chosen, refused: byFloor.refused } : { kind: 'unsure' };
+}
+
+type FloorChoice =
+  | { kind: 'fits'; chosen: ReadonlyMap<string, number>; refused: Refused | undefined }
+  | { kind: 'full'; refused: Refused };
+
+/** Chooses by what the tenant takes up at least: what does not fit there is over the limit for certain. */
+async function choose(
+  deps: AdmitUploadDeps,
+  input: Question & { tenant: TenantRecord; found: Found | undefined },
+): Promise<FloorChoice> {
+  const { attempt, wanted, tenant, found } = input;
+  const nowMs = deps.clock.nowMs();
+  // Without a floor in force nothing is known to be taken up, so only what exceeds the limit by itself is refused.
+  const baseBytes = floorBytes(tenant, nowMs) ?? 0;
+  const limitBytes = tenant.limitBytes ?? Number.MAX_SAFE_INTEGER;
+  const refusal = (oids: Iterable<string>, usedBytes: number) => ({ oids: [...oids], usedBytes, limitBytes });
+  if (baseBytes > limitBytes) return { kind: 'full', refused: refusal(wanted.keys(), baseBytes) };
+
+  const { repo, id } = attempt.reservation;
+  const live = found ? found.live : await liveReservations(deps, { tenant: attempt.tenant, nowMs });
+  const issued = new Set<string>();
+  for (const reservation of live) {
+    if (reservation.id === id || reservation.repo !== repo || reservation.state !== 'issued') continue;
+    for (const oid of reservation.claims.keys()) issued.add(oid);
+  }
+  const seen = found?.scans.get(repo)?.seen;
+  const choice = chooseWithin({
+    wanted,
+    baseBytes,
+    limitBytes,
+    addsNothing: (oid) => issued.has(oid) || (seen?.has(oid) ?? false),
+  });
+  if (choice.chosen.size === 0)
+    return { kind: 'full', refused: refusal(choice.refused.keys(), choice.usedBytes) };
+  const refused = choice.refused.size > 0 ? refusal(choice.refused.keys(), choice.usedBytes) : undefined;
+  return { kind: 'fits', chosen: choice.chosen, refused };
+}
+
+async function liveReservations(
+  deps: AdmitUploadDeps,
+  input: { tenant: string; nowMs: number },
+): Promise<Reservation[]> {
+  const live: Reservation[] = [];
+  for await (const page of deps.ledger.reservations(input.tenant)) {
+    live.push(...page.filter((reservation) => !isDead(reservation, input.nowMs)));
+  }
+  return live;
+}
+
+/** Of what was chosen, the claims that the reconcile has not put into the counter already. */
+function notYetCounted(
+  chosen: ReadonlyMap<string, number>,
+  input: { repo: string; found: Found | undefined },
+): ReadonlyMap<string, number> {
+  const { repo, found } = input;
+  if (!found) return chosen;
+  const counted = new Set<string>();
+  for (const reservation of found.live) {
+    if (reservation.repo !== repo) continue;
+    for (const [oid, sizeBytes] of reservation.claims) counted.add(claimKey({ repo, oid, sizeBytes }));
+  }
+  const seen = found.scans.get(repo)?.seen;
+  return new Map(
+    [...chosen].filter(
+      ([oid, sizeBytes]) => !seen?.has(oid) && !counted.has(claimKey({ repo, oid, sizeBytes })),
+    ),
+  );
+}
+
+/** Counts, unless what was just read tells that it can't fit: a refused condition is billed as a write. */
+async function countIfItCanFit(
+  deps: AdmitUploadDeps,
+  input: { tenant: TenantRecord; sumBytes: number },
+): Promise<boolean> {
+  const { tenant, sumBytes } = input;
+  if (sumBytes > 0 && tenant.limitBytes !== null) {
+    if (tenant.counted === null || tenant.committedBytes + sumBytes > tenant.limitBytes) return false;
+  }
+  return (await countWithin(deps, input)).kind === 'counted';
+}
+
+/**
+ * Recounts now, or waits for the recount that is running.
+ *
+ * @returns the tenant after it, and what it found where it was our own; undefined where it can't be known now.
+ */
+async function reconcileInline(
+  deps: AdmitUploadDeps,
+  question: Question & { tenant: TenantRecord },
+): Promise<{ tenant: TenantRecord; found: Found | undefined } | undefined> {
+  const { clock, settings } = deps;
+  const { attempt, wanted, tenant } = question;
+  const expectedPages = Math.ceil((tenant.counted?.objectCount ?? 0) / keysPerPage);
+  if (expectedPages > inlineRoundsMax * settings.scanConcurrency) return undefined;
+  const deadlineMs = Math.min(
+    clock.nowMs() + settings.inlineReconcileBudgetMs,
+    attempt.beganMs + settings.batchTimeLimitMs - answerReserveMs,
+  );
+  try {
+    const outcome = await reconcile(deps, {
+      tenant: attempt.tenant,
+      full: false,
+      someoneWaits: true,
+      deadlineMs,
+      without: {
+        reservationId: attempt.reservation.id,
+        repo: attempt.reservation.repo,
+        oids: new Set(wanted.keys()),
+      },
+    });
+    if (outcome.kind === 'committed') return outcome;
+    if (outcome.kind !== 'busy') return undefined;
+    const recounted = await awaitOtherReconcile(deps, { before: tenant, deadlineMs });
+    return recounted && { tenant: recounted, found: undefined };
+  } catch (error) {
+    // Without a listing nothing is proven; the client comes again, and the cached counts stay as they are.
+    if (error instanceof StoreUnavailableError) return undefined;
+    throw error;
+  }
+}

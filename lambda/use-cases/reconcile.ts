@@ -1,0 +1,208 @@
+import { coveredBy, expiredNotes, type RepoScan, recount, reposToScan } from '../domain/recount.ts';
+import { isAbandoned, isDead, type Reservation } from '../domain/reservation.ts';
+import type { RepoRecord, TenantRecord } from '../domain/tenant.ts';
+import type { Deps } from './deps.ts';
+import { holdLease, type Lease } from './lease.ts';
+import { mapLimited } from './map-limited.ts';
+import { scanRepos } from './scan-repos.ts';
+
+export type ReconcileDeps = Pick<Deps, 'ledger' | 'listing' | 'scan' | 'clock' | 'ids' | 'log' | 'settings'>;
+
+export interface ReconcileInput {
+  readonly tenant: string;
+  /** List the whole tenant, repos that nobody knew too. Always done for one that was never counted. */
+  readonly full: boolean;
+  /** Somebody waits for the answer: more requests at once. */
+  readonly someoneWaits?: boolean;
+  /** Gives up then, leaving everything as it was. */
+  readonly deadlineMs?: number;
+  /** A batch's own reservation, which is not counted yet and must not be in what it is measured against. */
+  readonly without?: {
+    readonly reservationId: string;
+    readonly repo: string;
+    readonly oids: ReadonlySet<string>;
+  };
+}
+
+export type ReconcileOutcome =
+  | { readonly kind: 'committed'; readonly tenant: TenantRecord; readonly found: Found }
+  /** Another reconcile holds the lease. */
+  | { readonly kind: 'busy'; readonly leaseUntilMs: number }
+  /** A later reconcile, or a delete, overtook this one: nothing was changed that it would not set right. */
+  | { readonly kind: 'superseded' }
+  /** The deadline passed before everything was listed. */
+  | { readonly kind: 'unfinished' }
+  | { readonly kind: 'absent' };
+
+/** What a batch that reconciled inline can choose by. */
+export interface Found {
+  /** Live reservations besides its own. */
+  readonly live: readonly Reservation[];
+  readonly scans: ReadonlyMap<string, RepoScan>;
+}
+
+/**
+ * Recomputes a tenant's usage from what the bucket lists and what live reservations may still bring, and
+ * corrects the counter by the difference. The steps and why each is where it is: docs/ledger.md.
+ *
+ * @throws {StoreUnavailableError | LedgerUnavailableError} with nothing half done that a later one won't mend.
+ */
+export async function reconcile(deps: ReconcileDeps, input: ReconcileInput): Promise<ReconcileOutcome> {
+  const { ledger, clock, settings } = deps;
+  const beganMs = clock.nowMs();
+  const begun = await ledger.beginReconcile({
+    tenant: input.tenant,
+    nowMs: beganMs,
+    leaseUntilMs: beganMs + settings.reconcileLeaseMs,
+  });
+  if (begun.kind !== 'begun') return begun;
+  const lease = holdLease(deps, {
+    tenant: input.tenant,
+    epoch: begun.epoch,
+    untilMs: beganMs + settings.reconcileLeaseMs,
+  });
+  try {
+    const outcome = await recountAndCommit(deps, input, begun, lease);
+    if (outcome.kind !== 'committed') await lease.release();
+    return outcome;
+  } catch (error) {
+    // The lease runs out by itself; what broke the reconcile is the error to report, not this.
+    await lease.release().catch(() => undefined);
+    throw error;
+  }
+}
+
+async function recountAndCommit(
+  deps: ReconcileDeps,
+  input: ReconcileInput,
+  begun: { epoch: number; before: TenantRecord },
+  lease: Lease,
+): Promise<ReconcileOutcome> {
+  const { ledger, clock, settings } = deps;
+  const { before, epoch } = begun;
+  const { tenant } = input;
+
+  // Reservations are read before the repos: a `covered` id read later speaks of a reservation seen here.
+  const reservations = await liveAndDead(deps, input);
+  const repos = await collect(ledger.repos(tenant));
+  const scanBeganMs = clock.nowMs();
+  const expired = expiredNotes(settings, before, scanBeganMs);
+  const full = input.full || before.counted === null;
+  const scanned = await scanRepos(deps, {
+    tenant,
+    known: repos,
+    due: reposToScan({ repos, reservations, tenant: before, expiredNotes: expired }),
+    full,
+    lookFor: oidsByRepo(reservations, input.without),
+    someoneWaits: input.someoneWaits ?? false,
+    ...(input.deadlineMs !== undefined && { deadlineMs: input.deadlineMs }),
+    lease,
+  });
+  if (scanned.kind !== 'done') return scanned;
+
+  const { scans } = scanned;
+  const found = recount({ repos, scans, reservations, scanBeganMs, settings });
+  const repoCommits = await commitRepos(deps, { tenant, epoch, repos, scans, reservations, scanBeganMs });
+  if (repoCommits === 'superseded') return { kind: 'superseded' };
+
+  const notesBytes = [...before.notes.values()].reduce((sum, note) => sum + note.bytes, 0);
+  const committed = await ledger.commitTenant({
+    tenant,
+    epoch,
+    correctionBytes: found.totalBytes - before.committedBytes,
+    floorBaseBytes: found.leastBytes - notesBytes + before.deletedBytes,
+    floorUntilMs: found.leastUntilMs,
+    counted: { storedBytes: found.storedBytes, objectCount: found.objectCount, countedAtMs: scanBeganMs },
+    expiredNotes: expired,
+    dueAtMs: full ? scanBeganMs + settings.maxAgeMs : null,
+  });
+  if (committed.kind === 'superseded') return committed;
+
+  await deleteDead(deps, { tenant, reservations, scanBeganMs });
+  deps.log.info('reconciled', {
+    tenant,
+    full,
+    reposScanned: scans.size,
+    requests: scanned.requests,
+    storedBytes: found.storedBytes,
+    objectCount: found.objectCount,
+    driftBytes: found.totalBytes - before.committedBytes,
+    durationMs: clock.nowMs() - scanBeganMs,
+  });
+  const live = reservations.filter((reservation) => !isDead(reservation, scanBeganMs));
+  return { kind: 'committed', tenant: committed.tenant, found: { live, scans } };
+}
+
+/** Writes what each scan found, unless a later scan or a delete has overtaken it. */
+async function commitRepos(
+  deps: ReconcileDeps,
+  input: {
+    tenant: string;
+    epoch: number;
+    repos: readonly RepoRecord[];
+    scans: ReadonlyMap<string, RepoScan>;
+    reservations: readonly Reservation[];
+    scanBeganMs: number;
+  },
+): Promise<'committed' | 'superseded'> {
+  const { tenant, epoch, scanBeganMs } = input;
+  const outcomes = await mapLimited([...input.scans], 8, async ([repo, scan]) => {
+    const known = input.repos.find((record) => record.repo === repo);
+    const reservations = input.reservations.filter((reservation) => reservation.repo === repo);
+    // An empty path that nobody knew needs no record.
+    if (!known && scan.objectCount === 0 && reservations.length === 0) return 'committed';
+    const { storedBytes, objectCount } = scan;
+    const covered = coveredBy(scan, reservations, scanBeganMs);
+    return deps.ledger.commitRepo({
+      tenant,
+      repo: { repo, storedBytes, objectCount, countedAtMs: scanBeganMs, epoch, covered },
+      dirtyTokenRead: known?.dirtyToken ?? null,
+    });
+  });
+  return outcomes.includes('superseded') ? 'superseded' : 'committed';
+}
+
+/** Every reservation but the own one and those whose batch died before it could issue, which are voided. */
+async function liveAndDead(deps: ReconcileDeps, input: ReconcileInput): Promise<Reservation[]> {
+  const { ledger, clock, settings } = deps;
+  const all = await collect(ledger.reservations(input.tenant));
+  const others = all.filter((reservation) => reservation.id !== input.without?.reservationId);
+  const voided = await mapLimited(others, 8, async (reservation) => {
+    if (!isAbandoned(settings, reservation, clock.nowMs())) return false;
+    const outcome = await ledger.voidReservation({ tenant: input.tenant, reservationId: reservation.id });
+    return outcome === 'gone';
+  });
+  return others.filter((_, index) => !voided[index]);
+}
+
+function oidsByRepo(
+  reservations: readonly Reservation[],
+  own: ReconcileInput['without'],
+): ReadonlyMap<string, ReadonlySet<string>> {
+  const oids = new Map<string, Set<string>>();
+  const add = (repo: string, names: Iterable<string>) => {
+    const set = oids.get(repo) ?? new Set();
+    for (const name of names) set.add(name);
+    oids.set(repo, set);
+  };
+  for (const reservation of reservations) add(reservation.repo, reservation.claims.keys());
+  if (own) add(own.repo, own.oids);
+  return oids;
+}
+
+/** Only now, after the commit: until then a dead reservation may be the only sign that its repo changed. */
+async function deleteDead(
+  deps: ReconcileDeps,
+  input: { tenant: string; reservations: readonly Reservation[]; scanBeganMs: number },
+): Promise<void> {
+  const dead = input.reservations.filter((reservation) => isDead(reservation, input.scanBeganMs));
+  await mapLimited(dead, 8, (reservation) =>
+    deps.ledger.deleteReservation({ tenant: input.tenant, reservationId: reservation.id }),
+  );
+}
+
+async function collect<T>(pages: AsyncIterable<readonly T[]>): Promise<T[]> {
+  const all: T[] = [];
+  for await (const page of pages) all.push(...page);
+  return all;
+}

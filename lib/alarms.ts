@@ -1,0 +1,139 @@
+import { Duration, Stack } from 'aws-cdk-lib';
+import {
+  Alarm,
+  ComparisonOperator,
+  type CreateAlarmOptions,
+  type IMetric,
+  MathExpression,
+  TreatMissingData,
+} from 'aws-cdk-lib/aws-cloudwatch';
+import { SnsAction } from 'aws-cdk-lib/aws-cloudwatch-actions';
+import { PolicyStatement, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
+import type { IFunction } from 'aws-cdk-lib/aws-lambda';
+import { Topic } from 'aws-cdk-lib/aws-sns';
+import { EmailSubscription } from 'aws-cdk-lib/aws-sns-subscriptions';
+import { Construct } from 'constructs';
+import type { Api } from './api.ts';
+import type { Functions } from './functions.ts';
+import type { ReconcileQueue } from './reconcile-queue.ts';
+import type { StageSettings } from './stage-settings.ts';
+
+export interface AlarmsProps {
+  readonly settings: StageSettings;
+  readonly api: Api;
+  readonly functions: Functions;
+  readonly recounts: ReconcileQueue;
+}
+
+const fiveMinutes = { period: Duration.minutes(5), statistic: 'Sum' };
+
+/** Alarms on what needs a person, each told to one topic. docs/operations.md says what to do at each. */
+export class Alarms extends Construct {
+  readonly topic: Topic;
+  readonly all: readonly Alarm[];
+
+  constructor(scope: Construct, id: string, props: AlarmsProps) {
+    super(scope, id);
+    const { settings, api, recounts } = props;
+    this.topic = this.#topic(settings.alarms.email);
+    this.all = [
+      this.#alarm(
+        'DeadLetters',
+        'A recount failed for good: its tenant is counted no more until it is redriven.',
+        {
+          metric: recounts.deadLetterQueue.metricApproximateNumberOfMessagesVisible({
+            ...fiveMinutes,
+            statistic: 'Maximum',
+          }),
+          threshold: 1,
+        },
+      ),
+      this.#alarm(
+        'RecountsLate',
+        'The oldest waiting recount is late: shown usage grows old, pushes near a limit get 429.',
+        {
+          metric: recounts.queue.metricApproximateAgeOfOldestMessage({
+            ...fiveMinutes,
+            statistic: 'Maximum',
+          }),
+          threshold: settings.alarms.queueAgeMinutes * 60,
+        },
+      ),
+      this.#alarm('ApiErrors', 'The API answered with 5xx.', {
+        metric: api.stage.metricServerError(fiveMinutes),
+        threshold: 5,
+      }),
+      this.#alarm('FunctionErrors', 'Functions failed: see the dashboard for which, and its log for why.', {
+        metric: sumOverFunctions(props.functions, (each) => each.metricErrors(fiveMinutes)),
+        threshold: 5,
+      }),
+      this.#alarm('FunctionThrottles', "Functions were throttled: the account's concurrency is used up.", {
+        metric: sumOverFunctions(props.functions, (each) => each.metricThrottles(fiveMinutes)),
+        threshold: settings.alarms.throttledRequests,
+      }),
+      this.#refreshStopped(props),
+    ];
+  }
+
+  #refreshStopped({ functions, settings }: AlarmsProps): Alarm {
+    // Whole hours in which four runs are due, so that one late run is no alarm.
+    const hours = Math.max(1, Math.ceil((4 * settings.refreshEveryMinutes) / 60));
+    return this.#alarm(
+      'RefreshStopped',
+      'The schedule ran no refresh: counts that are due are not renewed.',
+      {
+        metric: functions
+          .get('refresh')
+          .function.metricInvocations({ period: Duration.hours(1), statistic: 'Sum' }),
+        threshold: 1,
+        evaluationPeriods: hours,
+        comparisonOperator: ComparisonOperator.LESS_THAN_THRESHOLD,
+        treatMissingData: TreatMissingData.BREACHING,
+      },
+    );
+  }
+
+  #alarm(
+    id: string,
+    alarmDescription: string,
+    options: Partial<CreateAlarmOptions> & { metric: IMetric; threshold: number },
+  ): Alarm {
+    const alarm = new Alarm(this, id, {
+      alarmDescription,
+      evaluationPeriods: 1,
+      comparisonOperator: ComparisonOperator.GREATER_THAN_OR_EQUAL_TO_THRESHOLD,
+      // No message, no request, no error: nothing is reported then, and all is well.
+      treatMissingData: TreatMissingData.NOT_BREACHING,
+      ...options,
+    });
+    alarm.addAlarmAction(new SnsAction(this.topic));
+    alarm.addOkAction(new SnsAction(this.topic));
+    return alarm;
+  }
+
+  #topic(email: string | undefined): Topic {
+    const topic = new Topic(this, 'Topic', { displayName: 'lfs-quota alarms', enforceSSL: true });
+    // Naming one publisher in the topic's policy takes the account's default away: CloudWatch has to be named.
+    topic.addToResourcePolicy(
+      new PolicyStatement({
+        principals: [new ServicePrincipal('cloudwatch.amazonaws.com')],
+        actions: ['sns:Publish'],
+        resources: [topic.topicArn],
+        conditions: { StringEquals: { 'aws:SourceAccount': Stack.of(this).account } },
+      }),
+    );
+    if (email !== undefined) topic.addSubscription(new EmailSubscription(email));
+    return topic;
+  }
+}
+
+/** One figure over all functions: an alarm takes at most ten metrics. */
+function sumOverFunctions(functions: Functions, metricOf: (each: IFunction) => IMetric): IMetric {
+  const metrics = [...functions.entries()].map(([name, each]) => [name, metricOf(each.function)] as const);
+  return new MathExpression({
+    expression: 'SUM(METRICS())',
+    usingMetrics: Object.fromEntries(metrics),
+    period: fiveMinutes.period,
+    label: 'all functions',
+  });
+}

@@ -1,0 +1,135 @@
+import { CfnOutput, Duration, RemovalPolicy } from 'aws-cdk-lib';
+import { AccessLogFormat } from 'aws-cdk-lib/aws-apigateway';
+import {
+  CorsHttpMethod,
+  DomainName,
+  HttpApi,
+  HttpMethod,
+  HttpStage,
+  LogGroupLogDestination,
+} from 'aws-cdk-lib/aws-apigatewayv2';
+import { HttpLambdaIntegration } from 'aws-cdk-lib/aws-apigatewayv2-integrations';
+import { Certificate } from 'aws-cdk-lib/aws-certificatemanager';
+import { LogGroup } from 'aws-cdk-lib/aws-logs';
+import { Construct } from 'constructs';
+import { defaultRouteFunction, type HttpFunction, type Route, routes } from '../lambda/routes.ts';
+import type { Functions } from './functions.ts';
+import type { StageSettings } from './stage-settings.ts';
+
+export interface ApiProps {
+  readonly settings: StageSettings;
+  readonly functions: Functions;
+}
+
+/** What is logged of a request. Neither query strings nor headers: signed values and tokens stand there. */
+const accessLogFields = {
+  requestId: '$context.requestId',
+  time: '$context.requestTime',
+  sourceIp: '$context.identity.sourceIp',
+  method: '$context.httpMethod',
+  path: '$context.path',
+  routeKey: '$context.routeKey',
+  status: '$context.status',
+  responseBytes: '$context.responseLength',
+  latencyMs: '$context.responseLatency',
+  integrationLatencyMs: '$context.integrationLatency',
+  integrationError: '$context.integrationErrorMessage',
+};
+
+/**
+ * The HTTP API, with a route for each line of the route table and `$default` for the rest.
+ *
+ * It has no authorizer: those of an HTTP API can't answer a wrong credential with the header that makes git
+ * ask for one. Every handler but health's and notFound's checks the credential itself.
+ */
+export class Api extends Construct {
+  readonly httpApi: HttpApi;
+  readonly stage: HttpStage;
+
+  constructor(scope: Construct, id: string, { settings, functions }: ApiProps) {
+    super(scope, id);
+    const integration = integrationsOf(functions);
+    this.httpApi = new HttpApi(this, 'HttpApi', {
+      createDefaultStage: false,
+      defaultIntegration: integration(defaultRouteFunction),
+      ...corsFor(settings.corsOrigins),
+    });
+    for (const route of routes) {
+      this.httpApi.addRoutes({
+        path: checkedPath(route),
+        methods: [HttpMethod[route.method]],
+        integration: integration(route.function),
+      });
+    }
+    this.stage = this.#defaultStage(settings);
+    new CfnOutput(this, 'ApiUrl', { value: this.#url(settings) }).overrideLogicalId('ApiUrl');
+  }
+
+  #defaultStage(settings: StageSettings): HttpStage {
+    const accessLog = new LogGroup(this, 'AccessLog', {
+      retention: settings.logRetentionDays,
+      removalPolicy: RemovalPolicy.DESTROY,
+    });
+    const { domain, throttle } = settings;
+    return new HttpStage(this, 'Stage', {
+      httpApi: this.httpApi,
+      stageName: '$default',
+      autoDeploy: true,
+      throttle: { rateLimit: throttle.requestsPerSecond, burstLimit: throttle.burst },
+      accessLogSettings: {
+        destination: new LogGroupLogDestination(accessLog),
+        format: AccessLogFormat.custom(JSON.stringify(accessLogFields)),
+      },
+      ...(domain && { domainMapping: { domainName: this.#domainName(domain) } }),
+    });
+  }
+
+  #domainName(domain: NonNullable<StageSettings['domain']>): DomainName {
+    const name = new DomainName(this, 'DomainName', {
+      domainName: domain.name,
+      certificate: Certificate.fromCertificateArn(this, 'Certificate', domain.certificateArn),
+    });
+    new CfnOutput(this, 'DomainTarget', {
+      value: name.regionalDomainName,
+      description: `Point a CNAME (or alias) of ${domain.name} here.`,
+    }).overrideLogicalId('DomainTarget');
+    return name;
+  }
+
+  #url(settings: StageSettings): string {
+    return settings.domain === undefined ? this.httpApi.apiEndpoint : `https://${settings.domain.name}`;
+  }
+}
+
+/** One integration a function, however many routes lead to it. */
+function integrationsOf(functions: Functions): (name: HttpFunction) => HttpLambdaIntegration {
+  const made = new Map<HttpFunction, HttpLambdaIntegration>();
+  return (name) => {
+    const integration = made.get(name) ?? new HttpLambdaIntegration(name, functions.get(name).function);
+    made.set(name, integration);
+    return integration;
+  };
+}
+
+/**
+ * API Gateway refuses a variable that shares its segment, such as `{repo}.git`, but only when deploying.
+ * @throws {Error} at synth instead.
+ */
+export function checkedPath({ method, path }: Pick<Route, 'method' | 'path'>): string {
+  if (!/^(?:\/(?:[A-Za-z0-9._~-]+|\{[A-Za-z0-9_]+\}))+$/.test(path)) {
+    throw new Error(`Route ${method} ${path}: every segment must be a literal or one whole variable.`);
+  }
+  return path;
+}
+
+function corsFor(origins: readonly string[]) {
+  if (origins.length === 0) return {};
+  return {
+    corsPreflight: {
+      allowOrigins: [...origins],
+      allowHeaders: ['authorization', 'content-type'],
+      allowMethods: [CorsHttpMethod.GET, CorsHttpMethod.POST, CorsHttpMethod.PATCH, CorsHttpMethod.DELETE],
+      maxAge: Duration.hours(1),
+    },
+  };
+}

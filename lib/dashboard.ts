@@ -1,0 +1,92 @@
+import { Duration } from 'aws-cdk-lib';
+import {
+  AlarmStatusWidget,
+  Dashboard as CloudWatchDashboard,
+  GraphWidget,
+  type IMetric,
+  type IWidget,
+} from 'aws-cdk-lib/aws-cloudwatch';
+import { Construct } from 'constructs';
+import type { Alarms } from './alarms.ts';
+import type { Api } from './api.ts';
+import type { Data } from './data.ts';
+import type { Functions } from './functions.ts';
+import type { HandlerFunction } from './handler-function.ts';
+import type { ReconcileQueue } from './reconcile-queue.ts';
+
+export interface DashboardProps {
+  readonly api: Api;
+  readonly data: Data;
+  readonly functions: Functions;
+  readonly recounts: ReconcileQueue;
+  readonly alarms: Alarms;
+}
+
+const period = Duration.minutes(5);
+const sum = { period, statistic: 'Sum' };
+const maximum = { period, statistic: 'Maximum' };
+
+/** One page for whoever was woken: alarms first, then requests, functions, queue and table. */
+export class Dashboard extends Construct {
+  constructor(scope: Construct, id: string, props: DashboardProps) {
+    super(scope, id);
+    new CloudWatchDashboard(this, 'Dashboard', {
+      defaultInterval: Duration.hours(12),
+      widgets: [
+        [new AlarmStatusWidget({ title: 'Alarms', width: 24, alarms: [...props.alarms.all] })],
+        requestWidgets(props.api),
+        functionWidgets(props.functions),
+        backgroundWidgets(props),
+      ],
+    });
+  }
+}
+
+const graph = (title: string, left: readonly IMetric[]): IWidget =>
+  new GraphWidget({ title, left: [...left], width: 8 });
+
+function requestWidgets({ stage }: Api): IWidget[] {
+  return [
+    graph('Requests', [stage.metricCount(sum)]),
+    graph('Refused (4xx) and failed (5xx)', [stage.metricClientError(sum), stage.metricServerError(sum)]),
+    graph('Latency in ms', [
+      stage.metricLatency({ period, statistic: 'p50' }),
+      stage.metricLatency({ period, statistic: 'p99' }),
+    ]),
+  ];
+}
+
+function functionWidgets(functions: Functions): IWidget[] {
+  const each = (metricOf: (handler: HandlerFunction, label: string) => IMetric) =>
+    [...functions.entries()].map(([name, handler]) => metricOf(handler, name));
+  return [
+    graph(
+      'Duration in ms, p99',
+      each((handler, label) => handler.function.metricDuration({ period, statistic: 'p99', label })),
+    ),
+    graph(
+      'Errors',
+      each((handler, label) => handler.function.metricErrors({ ...sum, label })),
+    ),
+    graph(
+      'Throttles',
+      each((handler, label) => handler.function.metricThrottles({ ...sum, label })),
+    ),
+  ];
+}
+
+function backgroundWidgets({ recounts, data }: DashboardProps): IWidget[] {
+  return [
+    graph('Recounts: waiting, and given up', [
+      recounts.queue.metricApproximateNumberOfMessagesVisible({ ...maximum, label: 'waiting' }),
+      recounts.deadLetterQueue.metricApproximateNumberOfMessagesVisible({ ...maximum, label: 'given up' }),
+    ]),
+    graph('Oldest waiting recount, in seconds', [
+      recounts.queue.metricApproximateAgeOfOldestMessage(maximum),
+    ]),
+    graph('Table: units read and written', [
+      data.table.metricConsumedReadCapacityUnits(sum),
+      data.table.metricConsumedWriteCapacityUnits(sum),
+    ]),
+  ];
+}

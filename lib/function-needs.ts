@@ -1,0 +1,91 @@
+import type { FunctionName } from '../lambda/routes.ts';
+
+type TableAction = 'GetItem' | 'PutItem' | 'UpdateItem' | 'DeleteItem' | 'Query';
+type IndexName = 'by-kind' | 'by-due';
+type ObjectAction = 'GetObject' | 'PutObject' | 'DeleteObject';
+
+/** What a function may touch, and how long it may take. Its grants and its environment follow from it alone. */
+export interface FunctionNeeds {
+  /** Undefined: as the setting says. */
+  readonly timeoutSeconds: number | undefined;
+  readonly table: readonly TableAction[];
+  /** Indexes it may query. */
+  readonly indexes: readonly IndexName[];
+  /** On objects of tenants, never on the bucket itself. */
+  readonly objects: readonly ObjectAction[];
+  /** s3:ListBucket: to count, and because a HEAD of an absent key answers 403 instead of 404 without it. */
+  readonly listBucket: boolean;
+  readonly sendsRecounts: boolean;
+  /** What Lambda's pollers do in the function's name. */
+  readonly takesRecounts: boolean;
+  readonly readsAdminToken: boolean;
+}
+
+const nothing: FunctionNeeds = {
+  timeoutSeconds: 5,
+  table: [],
+  indexes: [],
+  objects: [],
+  listBucket: false,
+  sendsRecounts: false,
+  takesRecounts: false,
+  readsAdminToken: false,
+};
+
+/** Every item write of a recount, and the reads before it. */
+const recount = ['GetItem', 'PutItem', 'UpdateItem', 'DeleteItem', 'Query'] as const;
+
+/** docs/security.md shows the grants that come of this; a test compares the two with the templates. */
+export const functionNeeds: Readonly<Record<FunctionName, FunctionNeeds>> = {
+  health: nothing,
+  notFound: nothing,
+  lfsBatch: {
+    ...nothing,
+    timeoutSeconds: 25,
+    table: recount,
+    objects: ['GetObject', 'PutObject'],
+    listBucket: true,
+    sendsRecounts: true,
+    readsAdminToken: true,
+  },
+  lfsVerify: {
+    ...nothing,
+    timeoutSeconds: 25,
+    table: ['GetItem'],
+    objects: ['GetObject'],
+    listBucket: true,
+    sendsRecounts: true,
+  },
+  getSubscription: {
+    ...nothing,
+    timeoutSeconds: 29,
+    table: recount,
+    listBucket: true,
+    sendsRecounts: true,
+    readsAdminToken: true,
+  },
+  management: {
+    ...nothing,
+    timeoutSeconds: 29,
+    table: recount,
+    indexes: ['by-kind'],
+    listBucket: true,
+    sendsRecounts: true,
+    readsAdminToken: true,
+  },
+  reconcile: {
+    ...nothing,
+    timeoutSeconds: undefined,
+    table: recount,
+    listBucket: true,
+    sendsRecounts: true,
+    takesRecounts: true,
+  },
+  refresh: {
+    ...nothing,
+    timeoutSeconds: 300,
+    table: ['GetItem'],
+    indexes: ['by-due'],
+    sendsRecounts: true,
+  },
+};

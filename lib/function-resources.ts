@@ -1,0 +1,68 @@
+import type { ITableV2 } from 'aws-cdk-lib/aws-dynamodb';
+import { PolicyStatement } from 'aws-cdk-lib/aws-iam';
+import type { IQueue } from 'aws-cdk-lib/aws-sqs';
+import type { FunctionNeeds } from './function-needs.ts';
+import type { ObjectStorage } from './object-storage.ts';
+
+/** What functions are granted parts of. */
+export interface FunctionResources {
+  readonly table: Pick<ITableV2, 'tableArn' | 'tableName'>;
+  readonly storage: ObjectStorage;
+  readonly queue: IQueue;
+  readonly adminSecretArn: string;
+}
+
+const takeActions = ['sqs:ReceiveMessage', 'sqs:DeleteMessage', 'sqs:GetQueueAttributes'];
+
+const reachesStore = (needs: FunctionNeeds) => needs.listBucket || needs.objects.length > 0;
+const reachesTable = (needs: FunctionNeeds) => needs.table.length > 0 || needs.indexes.length > 0;
+
+/** The environment variables for what a function needs, and no others. */
+export function environmentFor(needs: FunctionNeeds, resources: FunctionResources): Record<string, string> {
+  return {
+    ...(reachesTable(needs) && { LFS_QUOTA_TABLE: resources.table.tableName }),
+    ...(reachesStore(needs) && resources.storage.environment),
+    ...(needs.sendsRecounts && { LFS_QUOTA_QUEUE_URL: resources.queue.queueUrl }),
+    ...(needs.readsAdminToken && { LFS_QUOTA_ADMIN_SECRET_ARN: resources.adminSecretArn }),
+  };
+}
+
+/** The statements for what a function needs: exact actions on exact resources. */
+export function statementsFor(needs: FunctionNeeds, resources: FunctionResources): PolicyStatement[] {
+  const { table, storage, queue, adminSecretArn } = resources;
+  const secretArns = [
+    ...(needs.readsAdminToken ? [adminSecretArn] : []),
+    ...(reachesStore(needs) && storage.credentialsSecretArn ? [storage.credentialsSecretArn] : []),
+  ];
+  return [
+    ...allow(
+      needs.table.map((action) => `dynamodb:${action}`),
+      [table.tableArn],
+    ),
+    ...allow(
+      ['dynamodb:Query'],
+      needs.indexes.map((index) => `${table.tableArn}/index/${index}`),
+    ),
+    ...(storage.bucket === undefined ? [] : storeStatements(needs, storage.bucket.bucketArn)),
+    ...allow(needs.sendsRecounts ? ['sqs:SendMessage'] : [], [queue.queueArn]),
+    ...allow(needs.takesRecounts ? takeActions : [], [queue.queueArn]),
+    ...allow(['secretsmanager:GetSecretValue'], secretArns),
+  ];
+}
+
+function storeStatements(needs: FunctionNeeds, bucketArn: string): PolicyStatement[] {
+  return [
+    // Keys are {tenant}/{repo}/{oid}: nothing at the bucket's root can be reached, nor signed.
+    ...allow(
+      needs.objects.map((action) => `s3:${action}`),
+      [`${bucketArn}/*/*/*`],
+    ),
+    ...allow(needs.listBucket ? ['s3:ListBucket'] : [], [bucketArn]),
+  ];
+}
+
+/** One statement, or none where there is nothing to allow. */
+function allow(actions: readonly string[], resources: readonly string[]): PolicyStatement[] {
+  if (actions.length === 0 || resources.length === 0) return [];
+  return [new PolicyStatement({ actions: [...actions], resources: [...resources] })];
+}

@@ -1,0 +1,49 @@
+import { Stack, type StackProps } from 'aws-cdk-lib';
+import type { Construct } from 'constructs';
+import { AdminToken } from './admin-token.ts';
+import { Alarms } from './alarms.ts';
+import { Api } from './api.ts';
+import { Background } from './background.ts';
+import { Dashboard } from './dashboard.ts';
+import { Data } from './data.ts';
+import { Functions } from './functions.ts';
+import { ObjectStorage } from './object-storage.ts';
+import { ReconcileQueue } from './reconcile-queue.ts';
+import type { StageSettings } from './stage-settings.ts';
+
+export interface LfsQuotaStackProps extends StackProps {
+  readonly settings: StageSettings;
+}
+
+/** All of one stage. Construct ids are a contract: renaming one replaces what it made, data included. */
+export class LfsQuotaStack extends Stack {
+  readonly storage: ObjectStorage;
+  readonly adminToken: AdminToken;
+  readonly functions: Functions;
+  readonly api: Api;
+
+  constructor(scope: Construct, id: string, { settings, ...props }: LfsQuotaStackProps) {
+    super(scope, id, props);
+    const { keepData, objectStore, restoredTableName } = settings;
+    const data = new Data(this, 'Data', { keepData, restoredTableName });
+    this.storage = new ObjectStorage(this, 'ObjectStorage', { keepData, objectStore });
+    this.adminToken = new AdminToken(this, 'AdminToken', { keepData });
+    const recounts = new ReconcileQueue(this, 'ReconcileQueue', { reconcile: settings.reconcile });
+
+    this.functions = new Functions(this, 'Functions', {
+      settings,
+      resources: {
+        table: data.table,
+        storage: this.storage,
+        queue: recounts.queue,
+        adminSecretArn: this.adminToken.secret.secretArn,
+      },
+    });
+    const { functions } = this;
+    this.api = new Api(this, 'Api', { settings, functions });
+    new Background(this, 'Background', { settings, functions, queue: recounts.queue });
+
+    const alarms = new Alarms(this, 'Alarms', { settings, functions, recounts, api: this.api });
+    new Dashboard(this, 'Dashboard', { functions, data, recounts, alarms, api: this.api });
+  }
+}

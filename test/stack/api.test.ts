@@ -1,0 +1,109 @@
+import { Match, type Template } from 'aws-cdk-lib/assertions';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { routes } from '../../lambda/routes.ts';
+import { checkedPath } from '../../lib/api.ts';
+import { templateOf } from './stack-template.ts';
+
+interface RouteResource {
+  readonly Properties: { readonly RouteKey: string; readonly Target: unknown };
+}
+
+describe('the API', () => {
+  let template: Template;
+  let deployed: RouteResource['Properties'][];
+
+  beforeAll(() => {
+    template = templateOf();
+    const found = template.findResources('AWS::ApiGatewayV2::Route') as unknown as Record<
+      string,
+      RouteResource
+    >;
+    deployed = Object.values(found).map((each) => each.Properties);
+  });
+
+  it('has the routes of the route table and $default', () => {
+    const expected = [...routes.map(({ method, path }) => `${method} ${path}`), '$default'];
+    expect(deployed.map((route) => route.RouteKey).sort()).toEqual(expected.sort());
+  });
+
+  it('leads each route to its function', () => {
+    for (const route of [...routes, { method: '$default', path: '', function: 'notFound' }]) {
+      const key = `${route.method} ${route.path}`.trim();
+      const target = JSON.stringify(deployed.find((each) => each.RouteKey === key)?.Target);
+      const integration = /"Ref":"(?<id>\w+)"/.exec(target)?.groups?.['id'] ?? '';
+      const uri = template.toJSON()['Resources'][integration].Properties.IntegrationUri;
+      expect(uri['Fn::GetAtt'][0], key).toMatch(
+        new RegExp(`^Functions${route.function}Function[0-9A-F]{8}$`),
+      );
+    }
+  });
+
+  it('has only segments that API Gateway takes: a literal or one whole variable', () => {
+    for (const { RouteKey } of deployed.filter((route) => route.RouteKey !== '$default')) {
+      const segments = RouteKey.split(' ')[1]?.split('/').slice(1) ?? [];
+      for (const segment of segments) expect(segment).toMatch(/^(?:[a-z0-9]+|\{[A-Za-z]+\})$/);
+    }
+  });
+
+  it.each(['/{repo}.git/info', '/a/{b}{c}', '/a//b', 'a', '/a/', '/{}', '/{a-b}'])(
+    'refuses the path %s',
+    (path) => {
+      expect(() => checkedPath({ method: 'GET', path })).toThrow('every segment must be');
+    },
+  );
+
+  it('throttles, and logs neither query strings nor headers', () => {
+    const stages = template.findResources('AWS::ApiGatewayV2::Stage');
+    const [stage] = Object.values(stages);
+    expect(stage?.['Properties'].DefaultRouteSettings).toEqual({
+      ThrottlingRateLimit: 500,
+      ThrottlingBurstLimit: 1000,
+    });
+    const format = JSON.parse(stage?.['Properties'].AccessLogSettings.Format);
+    expect(Object.values(format).sort()).toEqual([
+      '$context.httpMethod',
+      '$context.identity.sourceIp',
+      '$context.integrationErrorMessage',
+      '$context.integrationLatency',
+      '$context.path',
+      '$context.requestId',
+      '$context.requestTime',
+      '$context.responseLatency',
+      '$context.responseLength',
+      '$context.routeKey',
+      '$context.status',
+    ]);
+  });
+
+  it('hands requests over in payload format 2.0', () => {
+    template.allResourcesProperties('AWS::ApiGatewayV2::Integration', {
+      IntegrationType: 'AWS_PROXY',
+      PayloadFormatVersion: '2.0',
+    });
+  });
+
+  it('answers no other origin, unless it is named', () => {
+    template.hasResourceProperties('AWS::ApiGatewayV2::Api', { CorsConfiguration: Match.absent() });
+    templateOf({ corsOrigins: ['https://console.example.com'] }).hasResourceProperties(
+      'AWS::ApiGatewayV2::Api',
+      {
+        CorsConfiguration: {
+          AllowOrigins: ['https://console.example.com'],
+          AllowHeaders: ['authorization', 'content-type'],
+          AllowMethods: ['GET', 'POST', 'PATCH', 'DELETE'],
+        },
+      },
+    );
+  });
+
+  it('answers on a domain of its own where one is set', () => {
+    const certificateArn = 'arn:aws:acm:eu-central-1:111122223333:certificate/0a1b';
+    const own = templateOf({ domain: { name: 'lfs.example.com', certificateArn } });
+    own.hasResourceProperties('AWS::ApiGatewayV2::DomainName', {
+      DomainName: 'lfs.example.com',
+      DomainNameConfigurations: [Match.objectLike({ CertificateArn: certificateArn })],
+    });
+    own.hasResourceProperties('AWS::ApiGatewayV2::ApiMapping', { DomainName: Match.anyValue() });
+    own.hasOutput('ApiUrl', { Value: 'https://lfs.example.com' });
+  });
+});

@@ -1,0 +1,103 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Bucket } from 'aws-cdk-lib/aws-s3';
+import { afterAll, describe, expect, it } from 'vitest';
+import { buildApp } from '../../lib/app.ts';
+import { parseStageSettings, StageSettingsError } from '../../lib/stage-settings.ts';
+import { testContext } from './stack-template.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'lfs-quota-stages-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const file = (name: string, text: string) => {
+  const path = join(folder, name);
+  writeFileSync(path, text);
+  return path;
+};
+const appWith = (context: Record<string, string>) =>
+  buildApp({ outdir: join(folder, 'cdk.out'), context: { ...testContext(), ...context } });
+
+describe('the app', () => {
+  it.each(['dev', 'prod'])('synthesises stage %s without a finding of cdk-nag', (stage) => {
+    const assembly = appWith({ stage }).synth();
+    expect(assembly.stacks.map((stack) => stack.stackName)).toEqual([`lfs-quota-${stage}`]);
+  });
+
+  it('fails the synth at a finding that nobody acknowledged', () => {
+    const app = appWith({ stage: 'dev' });
+    const stack = app.node.findChild('lfs-quota-dev');
+    new Bucket(stack, 'OpenBucket');
+    expect(() => app.synth()).toThrow(/AwsSolutions-S10/);
+  });
+
+  it('protects from deletion what keeps data', () => {
+    const [dev, prod] = ['dev', 'prod'].map((stage) => appWith({ stage }).synth().stacks[0]);
+    expect(dev?.terminationProtection).toBeFalsy();
+    expect(prod?.terminationProtection).toBe(true);
+  });
+
+  it('takes the settings of a stage from a file too', () => {
+    const settings = file(
+      'settings.json',
+      JSON.stringify({ region: 'eu-central-1', account: '111122223333' }),
+    );
+    const [stack] = appWith({ stage: 'trial', settings }).synth().stacks;
+    expect(stack?.environment).toMatchObject({ region: 'eu-central-1', account: '111122223333' });
+  });
+
+  it.each([
+    [{ stage: 'nope' }, 'There is no stage "nope". Known: dev, prod.'],
+    [{ stage: 'x', settings: '/nowhere.json' }, "The settings file /nowhere.json can't be read"],
+    [{ stage: 'x', settings: () => file('broken.json', '{') }, "can't be read as JSON"],
+    [{ stage: 'Prod!', settings: () => file('empty.json', '{}') }, '"Prod!" is no stage name'],
+  ])('says what is wrong with %j', (context, message) => {
+    const { stage, settings } = context as { stage: string; settings?: string | (() => string) };
+    const path = typeof settings === 'function' ? settings() : settings;
+    const wrong = () => appWith({ stage, ...(path !== undefined && { settings: path }) });
+    expect(wrong).toThrow(StageSettingsError);
+    expect(wrong).toThrow(message);
+  });
+});
+
+describe('the settings of a stage', () => {
+  it('can be left out whole', () => {
+    expect(parseStageSettings('prod', {})).toMatchObject({
+      keepData: true,
+      objectStore: { kind: 'bucket' },
+      corsOrigins: [],
+      refreshEveryMinutes: 15,
+      reconcile: { timeoutMinutes: 5, concurrency: 10, delaySeconds: 30, attemptsMax: 5 },
+    });
+  });
+
+  it.each([
+    [{ account: '1234' }, 'account: is no account id'],
+    [{ region: 'europe' }, 'region: is no AWS region'],
+    [{ keepdata: true }, 'Unrecognized key: "keepdata"'],
+    [{ refreshEveryMinutes: 1 }, 'refreshEveryMinutes: Too small'],
+    [{ reconcile: { timeoutMinutes: 16 } }, 'reconcile.timeoutMinutes: Too big'],
+    [{ memoryMb: { lfsBatch: 64 } }, 'memoryMb.lfsBatch: Too small'],
+    [{ memoryMb: { lfsbatch: 256 } }, 'memoryMb: Unrecognized key: "lfsbatch"'],
+    [{ corsOrigins: ['https://example.com/'] }, 'corsOrigins.0: is no origin'],
+    [{ corsOrigins: ['*'] }, 'corsOrigins.0: is no origin'],
+    [{ logRetentionDays: 31 }, 'logRetentionDays: Invalid option'],
+    [{ domain: { name: 'lfs.example.com' } }, 'domain.certificateArn: Invalid input'],
+    [{ alarms: { email: 'nobody' } }, 'alarms.email: Invalid email'],
+    [{ objectStore: { kind: 'minio' } }, 'objectStore.kind: Invalid'],
+    [{ objectStore: { kind: 'external', endpoint: 'r2.example.com' } }, 'objectStore.endpoint: is no origin'],
+    [
+      { objectStore: { kind: 'external', credentialsSecretArn: 'arn:aws:secretsmanager:x:1:secret:r2' } },
+      'objectStore.credentialsSecretArn: is no complete ARN of a secret',
+    ],
+  ])('are refused when wrong, by name: %j', (settings, message) => {
+    expect(() => parseStageSettings('prod', settings)).toThrow(StageSettingsError);
+    expect(() => parseStageSettings('prod', settings)).toThrow(message);
+  });
+
+  it('are all named that are wrong', () => {
+    expect(() => parseStageSettings('prod', { account: 'x', throttle: { burst: 0 } })).toThrow(
+      /account: .*\n {2}throttle\.burst: /,
+    );
+  });
+});

@@ -1,0 +1,139 @@
+import { Match, type Template } from 'aws-cdk-lib/assertions';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { templateOf } from './stack-template.ts';
+
+let template: Template;
+
+beforeAll(() => {
+  template = templateOf();
+});
+
+describe('the reconcile queue', () => {
+  it('delays, orders by tenant and gives up into a queue of its own', () => {
+    template.hasResourceProperties('AWS::SQS::Queue', {
+      FifoQueue: true,
+      ContentBasedDeduplication: false,
+      DelaySeconds: 30,
+      DeduplicationScope: 'messageGroup',
+      FifoThroughputLimit: 'perMessageGroupId',
+      RedrivePolicy: {
+        maxReceiveCount: 5,
+        deadLetterTargetArn: {
+          'Fn::GetAtt': [Match.stringLikeRegexp('^ReconcileQueueDeadLetterQueue'), 'Arn'],
+        },
+      },
+    });
+    template.allResourcesProperties('AWS::SQS::Queue', {
+      FifoQueue: true,
+      SqsManagedSseEnabled: true,
+      MessageRetentionPeriod: 14 * 24 * 3600,
+    });
+  });
+
+  it.each([1, 5, 15])('hides a message for six times a consumer of %i minutes', (timeoutMinutes) => {
+    const stage = templateOf({ reconcile: { timeoutMinutes } });
+    const [consumer] = Object.values(
+      stage.findResources('AWS::Lambda::Function', { Properties: { Timeout: timeoutMinutes * 60 } }),
+    );
+    expect(consumer).toBeDefined();
+    stage.hasResourceProperties('AWS::SQS::Queue', {
+      RedrivePolicy: Match.anyValue(),
+      VisibilityTimeout: 6 * timeoutMinutes * 60,
+    });
+  });
+
+  it('hands over one recount at a time, and takes single failures back', () => {
+    template.hasResourceProperties('AWS::Lambda::EventSourceMapping', {
+      BatchSize: 1,
+      FunctionResponseTypes: ['ReportBatchItemFailures'],
+      ScalingConfig: { MaximumConcurrency: 10 },
+      FunctionName: { Ref: Match.stringLikeRegexp('^FunctionsreconcileFunction') },
+    });
+  });
+});
+
+describe('the schedule', () => {
+  it('calls refresh, and leaves a failed run to the next', () => {
+    template.hasResourceProperties('AWS::Scheduler::Schedule', {
+      ScheduleExpression: 'rate(15 minutes)',
+      State: 'ENABLED',
+      Target: {
+        Arn: { 'Fn::GetAtt': [Match.stringLikeRegexp('^FunctionsrefreshFunction'), 'Arn'] },
+        RetryPolicy: { MaximumRetryAttempts: 0 },
+      },
+    });
+    templateOf({ refreshEveryMinutes: 20 }).hasResourceProperties('AWS::Scheduler::Schedule', {
+      ScheduleExpression: 'rate(20 minutes)',
+    });
+  });
+});
+
+describe('the alarms', () => {
+  const metrics = [
+    ['DeadLetters', 1],
+    ['RecountsLate', 3600],
+    ['ApiErrors', 5],
+    ['FunctionErrors', 5],
+    ['FunctionThrottles', 10],
+    ['RefreshStopped', 1],
+  ] as const;
+
+  it.each(metrics)('%s rings from %i on, and tells the topic', (name, threshold) => {
+    const alarms = Object.entries(template.findResources('AWS::CloudWatch::Alarm'));
+    const [, alarm] = alarms.find(([id]) => id.startsWith(`Alarms${name}`)) ?? [];
+    expect(alarm?.['Properties']).toMatchObject({
+      Threshold: threshold,
+      AlarmActions: [{ Ref: expect.stringMatching(/^AlarmsTopic/) }],
+      OKActions: [{ Ref: expect.stringMatching(/^AlarmsTopic/) }],
+    });
+    expect(alarms).toHaveLength(metrics.length);
+  });
+
+  it('watch every function, and the dead letters of the reconcile queue', () => {
+    const functions = Object.keys(template.findResources('AWS::Lambda::Function'));
+    const errors = JSON.stringify(
+      Object.entries(template.findResources('AWS::CloudWatch::Alarm')).filter(([id]) =>
+        /FunctionErrors/.test(id),
+      ),
+    );
+    for (const id of functions) expect(errors).toContain(`"Ref":"${id}"`);
+    template.hasResourceProperties('AWS::CloudWatch::Alarm', {
+      MetricName: 'ApproximateNumberOfMessagesVisible',
+      Dimensions: [
+        {
+          Name: 'QueueName',
+          Value: { 'Fn::GetAtt': [Match.stringLikeRegexp('^ReconcileQueueDeadLetterQueue'), 'QueueName'] },
+        },
+      ],
+    });
+  });
+
+  it('ring when nothing ran, and only the schedule can fail that way', () => {
+    const breaching = template.findResources('AWS::CloudWatch::Alarm', {
+      Properties: { TreatMissingData: 'breaching', ComparisonOperator: 'LessThanThreshold' },
+    });
+    expect(Object.keys(breaching)).toEqual([expect.stringMatching(/^AlarmsRefreshStopped/)]);
+  });
+
+  it('write to a person where one is named', () => {
+    template.resourceCountIs('AWS::SNS::Subscription', 0);
+    templateOf({ alarms: { email: 'ops@example.com' } }).hasResourceProperties('AWS::SNS::Subscription', {
+      Protocol: 'email',
+      Endpoint: 'ops@example.com',
+    });
+  });
+
+  it('can be told by CloudWatch of this account alone', () => {
+    template.hasResourceProperties('AWS::SNS::TopicPolicy', {
+      PolicyDocument: {
+        Statement: Match.arrayWith([
+          Match.objectLike({
+            Effect: 'Allow',
+            Principal: { Service: 'cloudwatch.amazonaws.com' },
+            Condition: { StringEquals: { 'aws:SourceAccount': { Ref: 'AWS::AccountId' } } },
+          }),
+        ]),
+      },
+    });
+  });
+});

@@ -1,0 +1,125 @@
+import { Match, type Template } from 'aws-cdk-lib/assertions';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { tableDefinition } from '../../lambda/adapters/aws/dynamodb-table.ts';
+import { templateOf } from './stack-template.ts';
+
+let template: Template;
+
+beforeAll(() => {
+  template = templateOf();
+});
+
+const only = (of: Template, type: string) => {
+  const found = Object.values(of.findResources(type));
+  expect(found).toHaveLength(1);
+  return found[0] ?? {};
+};
+
+describe('the table', () => {
+  it('has the keys and indexes that the adapters read, as engines without CloudFormation do', () => {
+    const { TableName: _, ...definition } = tableDefinition('any');
+    expect(only(template, 'AWS::DynamoDB::GlobalTable')['Properties']).toMatchObject(definition);
+  });
+
+  it('can be restored to any second, and loses nothing by itself', () => {
+    template.hasResource('AWS::DynamoDB::GlobalTable', {
+      DeletionPolicy: 'Retain',
+      UpdateReplacePolicy: 'Retain',
+      Properties: {
+        TimeToLiveSpecification: Match.absent(),
+        Replicas: [
+          {
+            DeletionProtectionEnabled: true,
+            PointInTimeRecoverySpecification: { PointInTimeRecoveryEnabled: true },
+          },
+        ],
+      },
+    });
+  });
+
+  it('goes with the stack only where the stage says so', () => {
+    const passing = templateOf({ keepData: false });
+    for (const type of ['AWS::DynamoDB::GlobalTable', 'AWS::S3::Bucket', 'AWS::SecretsManager::Secret']) {
+      passing.hasResource(type, { DeletionPolicy: 'Delete' });
+      template.hasResource(type, { DeletionPolicy: 'Retain' });
+    }
+  });
+
+  it('can be one that was restored from a backup', () => {
+    const restored = templateOf({ restoredTableName: 'lfs-quota-restored' });
+    restored.resourceCountIs('AWS::DynamoDB::GlobalTable', 0);
+    restored.hasOutput('TableName', { Value: 'lfs-quota-restored' });
+    restored.hasResourceProperties('AWS::Lambda::Function', {
+      Environment: { Variables: { LFS_QUOTA_TABLE: 'lfs-quota-restored' } },
+    });
+    expect(JSON.stringify(restored.findResources('AWS::IAM::Role'))).toContain(
+      ':table/lfs-quota-restored/index/by-due',
+    );
+  });
+});
+
+describe('the bucket', () => {
+  it('is closed, encrypted, unversioned and free of what nobody counts', () => {
+    template.hasResourceProperties('AWS::S3::Bucket', {
+      PublicAccessBlockConfiguration: {
+        BlockPublicAcls: true,
+        BlockPublicPolicy: true,
+        IgnorePublicAcls: true,
+        RestrictPublicBuckets: true,
+      },
+      OwnershipControls: { Rules: [{ ObjectOwnership: 'BucketOwnerEnforced' }] },
+      BucketEncryption: {
+        ServerSideEncryptionConfiguration: [{ ServerSideEncryptionByDefault: { SSEAlgorithm: 'AES256' } }],
+      },
+      LifecycleConfiguration: {
+        Rules: [{ Status: 'Enabled', AbortIncompleteMultipartUpload: { DaysAfterInitiation: 1 } }],
+      },
+      VersioningConfiguration: Match.absent(),
+    });
+  });
+
+  it('takes TLS 1.2 and newer alone', () => {
+    const denied = (condition: object) =>
+      Match.objectLike({ Effect: 'Deny', Action: 's3:*', Condition: condition });
+    template.hasResourceProperties('AWS::S3::BucketPolicy', {
+      PolicyDocument: {
+        Statement: [
+          denied({ Bool: { 'aws:SecureTransport': 'false' } }),
+          denied({ NumericLessThan: { 's3:TlsVersion': 1.2 } }),
+        ],
+      },
+    });
+  });
+
+  it('is none of the stack where the store is external', () => {
+    const external = templateOf({
+      objectStore: {
+        kind: 'external',
+        endpoint: 'https://account.r2.cloudflarestorage.com',
+        region: 'auto',
+        bucket: 'lfs-objects',
+        credentialsSecretArn: 'arn:aws:secretsmanager:eu-central-1:111122223333:secret:r2-AbCdEf',
+      },
+    });
+    external.resourceCountIs('AWS::S3::Bucket', 0);
+    external.hasOutput('BucketName', { Value: 'lfs-objects' });
+    external.hasResourceProperties('AWS::Lambda::Function', {
+      Environment: {
+        Variables: {
+          LFS_QUOTA_BUCKET: 'lfs-objects',
+          LFS_QUOTA_S3_REGION: 'auto',
+          LFS_QUOTA_S3_ENDPOINT: 'https://account.r2.cloudflarestorage.com',
+          LFS_QUOTA_S3_CREDENTIALS_SECRET_ARN: Match.stringLikeRegexp('secret:r2-AbCdEf$'),
+        },
+      },
+    });
+  });
+});
+
+describe('the admin token', () => {
+  it('is generated with 256 bits, in characters that no shell or header minds', () => {
+    template.hasResourceProperties('AWS::SecretsManager::Secret', {
+      GenerateSecretString: { PasswordLength: 43, ExcludePunctuation: true, IncludeSpace: false },
+    });
+  });
+});

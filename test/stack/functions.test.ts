@@ -1,0 +1,101 @@
+import { existsSync } from 'node:fs';
+import type { Template } from 'aws-cdk-lib/assertions';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { type FunctionName, handlerFiles } from '../../lambda/routes.ts';
+import { templateOf } from './stack-template.ts';
+
+interface FunctionProperties {
+  readonly Timeout: number;
+  readonly MemorySize: number;
+  readonly RecursiveLoop?: string;
+  readonly Environment: { readonly Variables: Readonly<Record<string, unknown>> };
+}
+
+const names = Object.keys(handlerFiles) as FunctionName[];
+
+function functionsOf(template: Template): Map<string, FunctionProperties> {
+  const found = Object.entries(template.findResources('AWS::Lambda::Function'));
+  return new Map(
+    found.map(([id, resource]) => [
+      /^Functions(\w+?)Function[0-9A-F]{8}$/.exec(id)?.[1] ?? id,
+      resource['Properties'],
+    ]),
+  );
+}
+
+const store = ['LFS_QUOTA_BUCKET', 'LFS_QUOTA_S3_REGION'];
+const table = 'LFS_QUOTA_TABLE';
+const queue = 'LFS_QUOTA_QUEUE_URL';
+const admin = 'LFS_QUOTA_ADMIN_SECRET_ARN';
+
+/** Seconds, MB and the variables of its own, by function. */
+const expected: Record<FunctionName, [number, number, string[]]> = {
+  health: [5, 256, []],
+  notFound: [5, 256, []],
+  lfsBatch: [25, 512, [admin, ...store, queue, table]],
+  lfsVerify: [25, 256, [...store, queue, table]],
+  getSubscription: [29, 256, [admin, ...store, queue, table]],
+  management: [29, 256, [admin, ...store, queue, table]],
+  reconcile: [300, 256, [...store, queue, table]],
+  refresh: [300, 256, [queue, table]],
+};
+
+describe('the functions', () => {
+  let template: Template;
+  let functions: Map<string, FunctionProperties>;
+
+  beforeAll(() => {
+    template = templateOf();
+    functions = functionsOf(template);
+  });
+
+  it('are those of the route table', () => {
+    expect([...functions.keys()].sort()).toEqual([...names].sort());
+  });
+
+  it.each(names)('%s has a handler file', (name) => {
+    expect(existsSync(new URL(`../../lambda/handlers/${handlerFiles[name]}`, import.meta.url))).toBe(true);
+  });
+
+  it('run on arm64 and the Node that is deployed', () => {
+    template.allResourcesProperties('AWS::Lambda::Function', {
+      Runtime: 'nodejs24.x',
+      Architectures: ['arm64'],
+      Handler: 'index.handler',
+    });
+  });
+
+  it.each(names)('%s has its time, its memory and no variable that it does not need', (name) => {
+    const [timeoutSeconds, memoryMb, variables] = expected[name];
+    const built = functions.get(name);
+    expect(built?.Timeout).toBe(timeoutSeconds);
+    expect(built?.MemorySize).toBe(memoryMb);
+    const own = Object.keys(built?.Environment.Variables ?? {}).filter((key) => key.startsWith('LFS_QUOTA_'));
+    expect(own.sort()).toEqual([...variables].sort());
+  });
+
+  it('behind the API end before it gives up on them', () => {
+    const background = ['reconcile', 'refresh'];
+    for (const [name, built] of functions)
+      if (!background.includes(name)) expect(built.Timeout).toBeLessThan(30);
+  });
+
+  it('may feed itself only where it continues its own work', () => {
+    const looping = [...functions].filter(([, built]) => built.RecursiveLoop === 'Allow');
+    expect(looping.map(([name]) => name)).toEqual(['reconcile']);
+  });
+
+  it('follow the settings of the stage', () => {
+    const changed = functionsOf(
+      templateOf({ memoryMb: { lfsBatch: 1024 }, reconcile: { timeoutMinutes: 15 }, logLevel: 'DEBUG' }),
+    );
+    expect(changed.get('lfsBatch')?.MemorySize).toBe(1024);
+    expect(changed.get('reconcile')?.Timeout).toBe(900);
+    expect(changed.get('health')?.Environment.Variables['POWERTOOLS_LOG_LEVEL']).toBe('DEBUG');
+  });
+
+  it('keep their logs for as long as the stage says', () => {
+    template.allResourcesProperties('AWS::Logs::LogGroup', { RetentionInDays: 30 });
+    template.resourceCountIs('AWS::Logs::LogGroup', names.length + 1);
+  });
+});

@@ -1,0 +1,54 @@
+import type { Template } from 'aws-cdk-lib/assertions';
+
+type Intrinsic = string | { readonly [name: string]: unknown };
+
+interface Statement {
+  readonly Effect: string;
+  readonly Action: string | readonly string[];
+  readonly Resource: Intrinsic | readonly Intrinsic[];
+}
+
+interface Role {
+  readonly Properties: {
+    readonly ManagedPolicyArns?: readonly unknown[];
+    readonly Policies?: readonly { readonly PolicyDocument: { readonly Statement: readonly Statement[] } }[];
+  };
+}
+
+/**
+ * What each function's role allows, as `action on resource` lines with the resource's logical id, sorted.
+ * The key is the function's name in the route table.
+ */
+export function grantsOf(template: Template): Map<string, string[]> {
+  const roles = template.findResources('AWS::IAM::Role') as unknown as Readonly<Record<string, Role>>;
+  const grants = new Map<string, string[]>();
+  for (const [logicalId, role] of Object.entries(roles)) {
+    const name = /^Functions(?<name>\w+?)Role[0-9A-F]{8}$/.exec(logicalId)?.groups?.['name'] ?? logicalId;
+    if (role.Properties.ManagedPolicyArns !== undefined)
+      throw new Error(`${logicalId} has managed policies.`);
+    const statements = (role.Properties.Policies ?? []).flatMap((policy) => policy.PolicyDocument.Statement);
+    grants.set(name, statements.flatMap(linesOf).sort());
+  }
+  return grants;
+}
+
+function linesOf({ Effect, Action, Resource }: Statement): string[] {
+  if (Effect !== 'Allow')
+    throw new Error(`A statement with effect ${Effect}: the table of grants can't show it.`);
+  return [Action].flat().flatMap((action) => [Resource].flat().map((each) => `${action} on ${shown(each)}`));
+}
+
+/** `{"Fn::GetAtt": ["DataTable1234ABCD", "Arn"]}` → `DataTable`; a join is shown part by part. */
+function shown(value: unknown): string {
+  if (typeof value === 'string') return value;
+  if (Array.isArray(value)) return value.map(shown).join('');
+  if (typeof value !== 'object' || value === null) return String(value);
+  const [[name, argument] = []] = Object.entries(value);
+  if (name === 'Ref') return withoutHash(argument);
+  if (name === 'Fn::GetAtt' && Array.isArray(argument) && argument[1] === 'Arn')
+    return withoutHash(argument[0]);
+  if (name === 'Fn::Join' && Array.isArray(argument)) return shown(argument[1]);
+  return JSON.stringify(value);
+}
+
+const withoutHash = (logicalId: unknown) => String(logicalId).replace(/[0-9A-F]{8}$/, '');

@@ -1,0 +1,115 @@
+import { readFileSync } from 'node:fs';
+import { Template } from 'aws-cdk-lib/assertions';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { handlerFiles } from '../../lambda/routes.ts';
+import { grantsOf } from './grants-of.ts';
+import { templateOf } from './stack-template.ts';
+
+const columns: Readonly<Record<string, (cell: string) => string>> = {
+  table: (action) => `dynamodb:${action} on DataTable`,
+  index: (name) => `dynamodb:Query on DataTable/index/${name}`,
+  objects: (action) => `s3:${action} on ObjectStorageBucket/*/*/*`,
+  bucket: (action) => `s3:${action} on ObjectStorageBucket`,
+  queue: (action) => `sqs:${action} on ReconcileQueue`,
+  secrets: (name) => `secretsmanager:GetSecretValue on ${name === 'admin token' ? 'AdminTokenSecret' : name}`,
+};
+
+/** The table of docs/security.md, in the form that grantsOf gives. */
+function documentedGrants(): Map<string, string[]> {
+  const text = readFileSync(new URL('../../docs/security.md', import.meta.url), 'utf8');
+  const rows = text.split('\n').filter((line) => line.startsWith('| '));
+  const cells = rows.map((row) => row.slice(2, -2).split(' | '));
+  const [header = [], , ...functions] = cells;
+  return new Map(
+    functions.map(([name = '', ...rest]) => {
+      const lines = rest.flatMap((cell, index) => {
+        const line = columns[header[index + 1] ?? ''];
+        if (line === undefined)
+          throw new Error(`docs/security.md has an unknown column ${header[index + 1]}.`);
+        return cell === '–' ? [] : cell.split(', ').map(line);
+      });
+      const ownLog = ['CreateLogStream', 'PutLogEvents'].map((each) => `logs:${each} on Functions${name}Log`);
+      return [name, [...lines, ...ownLog].sort()];
+    }),
+  );
+}
+
+describe('grants', () => {
+  let template: Template;
+  let grants: Map<string, string[]>;
+
+  beforeAll(() => {
+    template = templateOf();
+    grants = grantsOf(template);
+  });
+
+  it.each(Object.keys(handlerFiles))('of %s are those that docs/security.md lists', (name) => {
+    expect(grants.get(name)).toEqual(documentedGrants().get(name));
+  });
+
+  it('are given to the functions and the schedule alone', () => {
+    const documented = [...documentedGrants().keys()];
+    expect(documented.sort()).toEqual(Object.keys(handlerFiles).sort());
+    const others = [...grants.keys()].filter((name) => !documented.includes(name));
+    expect(others).toEqual([expect.stringMatching(/^BackgroundSchedulerRole/)]);
+    expect(grants.get(others[0] ?? '')).toEqual(['lambda:InvokeFunction on FunctionsrefreshFunction']);
+  });
+
+  it('stand in inline policies, so that the comparison sees them all', () => {
+    template.resourceCountIs('AWS::IAM::Policy', 0);
+    template.resourceCountIs('AWS::IAM::ManagedPolicy', 0);
+    template.resourceCountIs('AWS::IAM::RolePolicy', 0);
+    const policies = template.findResources('AWS::S3::BucketPolicy');
+    expect(JSON.stringify(policies)).not.toContain('"Allow"');
+  });
+
+  it('let only the batch function write objects, and only below a tenant and a repo', () => {
+    const writes = [...grants].filter(([, lines]) => lines.some((line) => line.startsWith('s3:PutObject')));
+    expect(writes.map(([name]) => name)).toEqual(['lfsBatch']);
+    const onObjects = [...grants.values()].flat().filter((line) => /^s3:\w+Object /.test(line));
+    expect(onObjects.every((line) => line.endsWith('/*/*/*'))).toBe(true);
+  });
+
+  it('hold no wildcard but the objects of a bucket', () => {
+    const wild = [...grants.values()].flat().filter((line) => line.includes('*'));
+    expect(wild.every((line) => / on ObjectStorageBucket\/\*\/\*\/\*$/.test(line))).toBe(true);
+  });
+
+  it('differ from the table as soon as one is widened', () => {
+    const widened = structuredClone(template.toJSON());
+    const [, role] =
+      Object.entries(widened['Resources']).find(([id]) => /^FunctionslfsVerifyRole/.test(id)) ?? [];
+    const [policy] = (role as { Properties: { Policies: { PolicyDocument: { Statement: unknown[] } }[] } })
+      .Properties.Policies;
+    policy?.PolicyDocument.Statement.push({ Effect: 'Allow', Action: 's3:PutObject', Resource: '*' });
+    expect(grantsOf(Template.fromJSON(widened)).get('lfsVerify')).not.toEqual(
+      documentedGrants().get('lfsVerify'),
+    );
+  });
+});
+
+describe('grants with an external store', () => {
+  const credentialsSecretArn = 'arn:aws:secretsmanager:eu-central-1:111122223333:secret:r2-AbCdEf';
+
+  it('exchange S3 for the secret with its credentials', () => {
+    const external = grantsOf(
+      templateOf({
+        objectStore: {
+          kind: 'external',
+          endpoint: 'https://account.r2.cloudflarestorage.com',
+          region: 'auto',
+          bucket: 'lfs-objects',
+          credentialsSecretArn,
+        },
+      }),
+    );
+    for (const [name, documented] of documentedGrants()) {
+      const reachesStore = documented.some((line) => line.startsWith('s3:'));
+      const expected = [
+        ...documented.filter((line) => !line.startsWith('s3:')),
+        ...(reachesStore ? [`secretsmanager:GetSecretValue on ${credentialsSecretArn}`] : []),
+      ];
+      expect(external.get(name)).toEqual(expected.sort());
+    }
+  });
+});

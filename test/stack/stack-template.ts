@@ -1,0 +1,17 @@
+import { readFileSync } from 'node:fs';
+import { App } from 'aws-cdk-lib';
+import { Template } from 'aws-cdk-lib/assertions';
+import { addStack } from '../../lib/app.ts';
+import { parseStageSettings, type StageSettingsInput } from '../../lib/stage-settings.ts';
+
+/** The context that the CDK's command line takes from cdk.json, and no bundling: templates do not need it. */
+export function testContext(): Record<string, unknown> {
+  const { context } = JSON.parse(readFileSync(new URL('../../cdk.json', import.meta.url), 'utf8'));
+  return { ...context, 'aws:cdk:bundling-stacks': [] };
+}
+
+/** The template of a stage with these settings. */
+export function templateOf(settings: StageSettingsInput = {}): Template {
+  const app = new App({ analyticsReporting: false, context: testContext() });
+  return Template.fromStack(addStack(app, 'test', parseStageSettings('test', settings)));
+}

@@ -11,6 +11,8 @@ export interface ListPageRequest {
   readonly maxKeys?: number;
   /** Ends the request; the promise rejects with the signal's reason. */
   readonly signal?: AbortSignal;
+  /** The request ends by then, retries included, with {@link StoreUnavailableError}; an absolute time. */
+  readonly deadlineMs?: number;
 }
 
 /**

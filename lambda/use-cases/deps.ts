@@ -1,4 +1,5 @@
 import type { Settings } from '../domain/settings.ts';
+import type { AdminCredential } from '../ports/admin-credential.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Ids } from '../ports/ids.ts';
 import type { Ledger } from '../ports/ledger.ts';
@@ -8,11 +9,6 @@ import type { ObjectStore, UrlSigner } from '../ports/object-store.ts';
 import type { PathScan } from '../ports/path-scan.ts';
 import type { ReconcileQueue } from '../ports/reconcile-queue.ts';
 import type { TokenStore } from '../ports/token-store.ts';
-
-/** The operator's credential. Fetched once a container; compared by hash in constant time. */
-export interface AdminCredential {
-  sha256(): Promise<string>;
-}
 
 /**
  * All that use cases can depend on. Each takes the `Pick` that it needs as its first parameter, so its type

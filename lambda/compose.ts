@@ -1,0 +1,135 @@
+import type { S3Client } from '@aws-sdk/client-s3';
+import type { Context } from 'aws-lambda';
+import { createAdminSecret } from './adapters/aws/admin-secret.ts';
+import { createDynamoDb } from './adapters/aws/dynamodb-client.ts';
+import { createDynamoDbLedger } from './adapters/aws/dynamodb-ledger.ts';
+import { createDynamoDbTokenStore } from './adapters/aws/dynamodb-token-store.ts';
+import { createPowertoolsLog } from './adapters/aws/powertools-log.ts';
+import { createS3Client } from './adapters/aws/s3-client.ts';
+import { S3ObjectListing } from './adapters/aws/s3-object-listing.ts';
+import { S3ObjectStore } from './adapters/aws/s3-object-store.ts';
+import { S3UrlSigner } from './adapters/aws/s3-url-signer.ts';
+import { createSqsReconcileQueue } from './adapters/aws/sqs-reconcile-queue.ts';
+import { storeCredentials } from './adapters/aws/store-credentials.ts';
+import { systemClock } from './adapters/system-clock.ts';
+import { systemIds } from './adapters/system-ids.ts';
+import { defaultSettings } from './domain/settings.ts';
+import { createPathScan } from './use-cases/scan/path-scan.ts';
+
+/**
+ * Composes each deployed function's dependencies from its environment, once a container. Each function gets
+ * what it may use and no more, so the bundler leaves the rest out, and a missing variable is said at start.
+ */
+
+const clock = systemClock;
+const ids = systemIds;
+const settings = defaultSettings;
+
+function required(name: string): string {
+  const value = process.env[name];
+  if (!value) throw new Error(`The environment variable ${name} is not set.`);
+  return value;
+}
+
+function optional(name: string): string | undefined {
+  return process.env[name] || undefined;
+}
+
+const common = () => ({ clock, ids, settings, log: createPowertoolsLog() });
+const table = () => ({ client: createDynamoDb(), tableName: required('LFS_QUOTA_TABLE') });
+const queue = () => createSqsReconcileQueue({ queueUrl: required('LFS_QUOTA_QUEUE_URL'), clock });
+const admin = () =>
+  createAdminSecret({ secretArn: required('LFS_QUOTA_ADMIN_SECRET_ARN'), nowMs: clock.nowMs });
+
+function bucket(): { client: S3Client; bucket: string } {
+  const endpoint = optional('LFS_QUOTA_S3_ENDPOINT');
+  const secretArn = optional('LFS_QUOTA_S3_CREDENTIALS_SECRET_ARN');
+  const client = createS3Client({
+    region: required('LFS_QUOTA_S3_REGION'),
+    ...(endpoint && { endpoint, forcePathStyle: true }),
+    ...(secretArn && { credentials: storeCredentials({ secretArn, nowMs: clock.nowMs }) }),
+  });
+  return { client, bucket: required('LFS_QUOTA_BUCKET') };
+}
+
+function scanning(from: ReturnType<typeof bucket>) {
+  const listing = new S3ObjectListing(from);
+  return { listing, scan: createPathScan({ listing, clock, settings }) };
+}
+
+function signer(from: ReturnType<typeof bucket>): S3UrlSigner {
+  const endpoint = optional('LFS_QUOTA_S3_ENDPOINT');
+  return new S3UrlSigner({
+    bucket: from.bucket,
+    region: required('LFS_QUOTA_S3_REGION'),
+    ...(endpoint && { endpoint, forcePathStyle: true }),
+    credentials: () => from.client.config.credentials(),
+  });
+}
+
+export function batchDeps() {
+  const [tables, objects] = [table(), bucket()];
+  return {
+    ...common(),
+    ...scanning(objects),
+    ledger: createDynamoDbLedger(tables),
+    tokens: createDynamoDbTokenStore(tables),
+    store: new S3ObjectStore({ ...objects, clock }),
+    signer: signer(objects),
+    queue: queue(),
+  };
+}
+
+export function verifyDeps() {
+  const store = new S3ObjectStore({ ...bucket(), clock });
+  return { ...common(), ledger: createDynamoDbLedger(table()), store, queue: queue() };
+}
+
+export function subscriptionDeps() {
+  const tables = table();
+  return {
+    ...common(),
+    ...scanning(bucket()),
+    ledger: createDynamoDbLedger(tables),
+    tokens: createDynamoDbTokenStore(tables),
+    admin: admin(),
+    queue: queue(),
+  };
+}
+
+export function managementDeps() {
+  const { listing } = scanning(bucket());
+  const tables = table();
+  return {
+    ...common(),
+    listing,
+    ledger: createDynamoDbLedger(tables),
+    tokens: createDynamoDbTokenStore(tables),
+    admin: admin(),
+    queue: queue(),
+  };
+}
+
+export function reconcileDeps() {
+  return { ...common(), ...scanning(bucket()), ledger: createDynamoDbLedger(table()), queue: queue() };
+}
+
+export function refreshDeps() {
+  return { ...common(), ledger: createDynamoDbLedger(table()), queue: queue() };
+}
+
+/**
+ * The deployed form of a handler: composed when the container starts, where Lambda gives a full core, and
+ * not where a test or the embedded stack only imports the file.
+ */
+export function deployed<D, E, R>(
+  create: (deps: D) => (event: E, context: Context) => Promise<R>,
+  compose: () => D,
+): (event: E, context: Context) => Promise<R> {
+  const onLambda = process.env['AWS_LAMBDA_FUNCTION_NAME'] !== undefined;
+  let handler = onLambda ? create(compose()) : undefined;
+  return (event, context) => {
+    handler ??= create(compose());
+    return handler(event, context);
+  };
+}

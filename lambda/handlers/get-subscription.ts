@@ -1,0 +1,38 @@
+import { deployed, subscriptionDeps } from '../compose.ts';
+import { guard, type HttpHandler } from '../http/guard.ts';
+import { readerAccess, respondProblem } from '../http/management-access.ts';
+import { pathTenant } from '../http/request.ts';
+import { json } from '../http/respond.ts';
+import { subscriptionBody } from '../http/subscription-body.ts';
+import type { Deps } from '../use-cases/deps.ts';
+import { getSubscription, readRepos, type SubscriptionDeps } from '../use-cases/get-subscription.ts';
+
+/** GET /v1/tenants/{tenant}/subscription: a tenant's limit and usage. 202 where a scan still runs. */
+export function create(deps: SubscriptionDeps & Pick<Deps, 'admin' | 'tokens'>): HttpHandler {
+  return guard(deps.log, respondProblem, async (event) => {
+    const beganMs = deps.clock.nowMs();
+    const name = pathTenant(event);
+    // Access check and cache read are one round trip; what was read is dropped where access is refused.
+    const [access, repos] = await Promise.all([
+      readerAccess(deps, event),
+      name === undefined ? [] : readRepos(deps, name),
+    ]);
+    if (!access.ok) return access.response;
+    const cacheReadMs = deps.clock.nowMs() - beganMs;
+    const refresh = access.isAdmin && event.queryStringParameters?.['refresh'] === 'true';
+    const subscription = await getSubscription(deps, { cached: { tenant: access.tenant, repos }, refresh });
+    const totalMs = deps.clock.nowMs() - beganMs;
+    deps.log.info('subscription', {
+      tenant: access.tenant.tenant,
+      source: subscription.source,
+      refreshing: subscription.refreshing,
+      objectCount: subscription.tenant.counted?.objectCount ?? null,
+      accessAndCacheMs: cacheReadMs,
+      scanMs: totalMs - cacheReadMs,
+      totalMs,
+    });
+    return json(subscription.refreshing ? 202 : 200, subscriptionBody(subscription));
+  });
+}
+
+export const handler = deployed(create, subscriptionDeps);

@@ -1,0 +1,88 @@
+import { batchDeps, deployed } from '../compose.ts';
+import type { TenantRecord } from '../domain/tenant.ts';
+import { guard, type HttpHandler } from '../http/guard.ts';
+import { lfsAccess } from '../http/lfs-access.ts';
+import { downloadAnswer, uploadAnswer } from '../http/lfs-batch-answer.ts';
+import { type BatchRequest, decodeBatch, type WireObject } from '../http/lfs-batch-wire.ts';
+import { lfsBody } from '../http/lfs-body.ts';
+import { baseUrl } from '../http/request.ts';
+import { lfs, lfsError, lfsNotFound, type Response } from '../http/respond.ts';
+import { type AdmitUploadDeps, admitUpload } from '../use-cases/admit-upload.ts';
+import type { Deps } from '../use-cases/deps.ts';
+import { offerDownload } from '../use-cases/offer-download.ts';
+
+type BatchDeps = AdmitUploadDeps & Pick<Deps, 'tokens'>;
+
+/** POST /{tenant}/{repo}/info/lfs/objects/batch: the LFS Batch API. */
+export function create(deps: BatchDeps): HttpHandler {
+  const respondError = (statusCode: number, message: string, requestId: string) =>
+    lfsError({ statusCode, message, requestId });
+  return guard(deps.log, respondError, async (event) => {
+    const { requestId } = event.requestContext;
+    const access = await lfsAccess(deps, event);
+    if (!access.ok) return access.response;
+    const body = lfsBody(deps.settings, event);
+    if (!body.ok) return body.response;
+    const decoded = decodeBatch(deps.settings, body.body);
+    if (decoded.kind === 'bad') return lfsError({ ...decoded, requestId });
+    const { tenant, repo } = access;
+    if (decoded.batch.operation === 'download') return download(deps, { tenant, repo, batch: decoded.batch });
+    if (access.scope !== 'write')
+      return respondError(403, 'This token may only read: push with a write token.', requestId);
+    return upload(deps, { tenant, repo, batch: decoded.batch, baseUrl: baseUrl(event), requestId });
+  });
+}
+
+interface Request {
+  readonly tenant: TenantRecord;
+  readonly repo: string;
+  readonly batch: BatchRequest;
+}
+
+async function upload(
+  deps: BatchDeps,
+  request: Request & { baseUrl: string; requestId: string },
+): Promise<Response> {
+  const { tenant, repo, batch, requestId } = request;
+  if (batch.objects.size === 0) return answer(batch.invalid);
+  const outcome = await admitUpload(deps, { tenant, repo, objects: batch.objects });
+  switch (outcome.kind) {
+    case 'answered': {
+      const verifyUrl = `${request.baseUrl}/${tenant.tenant}/${repo}.git/info/lfs/verify`;
+      const context = { tenant: tenant.tenant, repo, verifyUrl };
+      return answer([
+        ...[...batch.objects].map(([oid, size]) => {
+          const verdict = outcome.verdicts.get(oid);
+          // A client waits for ever for an oid that is not echoed, so a gap must be loud.
+          if (!verdict) throw new Error('An object of the batch got no verdict.');
+          return uploadAnswer({ oid, size }, verdict, context);
+        }),
+        ...batch.invalid,
+      ]);
+    }
+    case 'retry': {
+      const message =
+        'Usage is being recounted and this upload is near the limit. Try again in a few seconds.';
+      const retryAfter = String(Math.max(1, Math.ceil(outcome.retryAfterMs / 1000)));
+      return lfsError({ statusCode: 429, message, requestId }, { 'retry-after': retryAfter });
+    }
+    case 'absent':
+      return lfsNotFound(requestId);
+  }
+}
+
+async function download(deps: BatchDeps, { tenant, repo, batch }: Request): Promise<Response> {
+  const verdicts = await offerDownload(deps, { tenant: tenant.tenant, repo, objects: batch.objects });
+  return answer([
+    ...[...verdicts].map(([oid, verdict]) =>
+      downloadAnswer({ oid, size: batch.objects.get(oid) ?? 0 }, verdict),
+    ),
+    ...batch.invalid,
+  ]);
+}
+
+function answer(objects: readonly WireObject[]): Response {
+  return lfs(200, { transfer: 'basic', objects, hash_algo: 'sha256' });
+}
+
+export const handler = deployed(create, batchDeps);

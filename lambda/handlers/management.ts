@@ -1,0 +1,30 @@
+import { deployed, managementDeps } from '../compose.ts';
+import { guard, type HttpHandler } from '../http/guard.ts';
+import { listRepos, requestReconcile } from '../http/manage-repos.ts';
+import { createTenantOperation, listTenants, showTenant, updateTenant } from '../http/manage-tenants.ts';
+import { createTokenOperation, listTokens, revokeToken } from '../http/manage-tokens.ts';
+import { respondProblem } from '../http/management-access.ts';
+import type { ManagementDeps, Operation } from '../http/management-operation.ts';
+import { problem } from '../http/respond.ts';
+
+const operations: Readonly<Record<string, Operation>> = {
+  'GET /v1/tenants': listTenants,
+  'POST /v1/tenants': createTenantOperation,
+  'GET /v1/tenants/{tenant}': showTenant,
+  'PATCH /v1/tenants/{tenant}': updateTenant,
+  'GET /v1/tenants/{tenant}/tokens': listTokens,
+  'POST /v1/tenants/{tenant}/tokens': createTokenOperation,
+  'DELETE /v1/tenants/{tenant}/tokens/{tokenId}': revokeToken,
+  'GET /v1/tenants/{tenant}/repos': listRepos,
+  'POST /v1/tenants/{tenant}/reconcile': requestReconcile,
+};
+
+/** The operator's API. One function for all of it: it is asked rarely, and never in a hurry. */
+export function create(deps: ManagementDeps): HttpHandler {
+  return guard(deps.log, respondProblem, async (event) => {
+    const operation = operations[event.routeKey];
+    return operation ? operation(deps, event) : problem(404, 'Not Found', 'There is no such route.');
+  });
+}
+
+export const handler = deployed(create, managementDeps);

@@ -1,0 +1,47 @@
+import type { Context, SQSBatchResponse, SQSEvent } from 'aws-lambda';
+import { z } from 'zod';
+import { deployed, reconcileDeps } from '../compose.ts';
+import { isTenantName } from '../domain/names.ts';
+import { consumeReconcile } from '../use-cases/consume-reconcile.ts';
+import type { Deps } from '../use-cases/deps.ts';
+import type { ReconcileDeps } from '../use-cases/reconcile.ts';
+
+const message = z.object({
+  tenant: z.string().refine(isTenantName),
+  full: z.boolean(),
+  reason: z.enum([
+    'upload',
+    'verify',
+    'delete',
+    'import',
+    'miss',
+    'refusal',
+    'schedule',
+    'manual',
+    'unfinished',
+  ]),
+});
+
+/** Time kept back from the function's limit, to commit and to hand over what is not done. */
+const reserveMs = 10_000;
+
+/** The queue's consumer. What fails comes again, and after a few times ends in the dead-letter queue. */
+export function create(deps: ReconcileDeps & Pick<Deps, 'queue'>) {
+  return async (event: SQSEvent, context: Context): Promise<SQSBatchResponse> => {
+    const batchItemFailures: { itemIdentifier: string }[] = [];
+    for (const record of event.Records) {
+      try {
+        const request = message.parse(JSON.parse(record.body));
+        const deadlineMs = deps.clock.nowMs() + context.getRemainingTimeInMillis() - reserveMs;
+        await consumeReconcile(deps, { request, deadlineMs });
+      } catch (error) {
+        const reason = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
+        deps.log.error('reconcile failed', { messageId: record.messageId, reason });
+        batchItemFailures.push({ itemIdentifier: record.messageId });
+      }
+    }
+    return { batchItemFailures };
+  };
+}
+
+export const handler = deployed(create, reconcileDeps);

@@ -1,0 +1,53 @@
+import { createTenant } from '../use-cases/tenants.ts';
+import { adminAccess, adminTenantAccess } from './management-access.ts';
+import { createTenantBody, decodeBody, updateTenantBody } from './management-body.ts';
+import type { Operation } from './management-operation.ts';
+import { json, problem, tenantNotFound } from './respond.ts';
+import { tenantBody } from './subscription-body.ts';
+
+const pageSizeDefault = 100;
+const pageSizeMax = 1000;
+
+/** GET /v1/tenants?limit=&after=: by name, a page at a time; `next` is the `after` of the next page. */
+export const listTenants: Operation = async (deps, event) => {
+  const access = await adminAccess(deps, event);
+  if (!access.ok) return access.response;
+  const { limit, after } = event.queryStringParameters ?? {};
+  const pageSize = limit === undefined ? pageSizeDefault : Number(limit);
+  if (!Number.isInteger(pageSize) || pageSize < 1 || pageSize > pageSizeMax) {
+    return problem(422, 'Unprocessable Content', `limit must be a whole number from 1 to ${pageSizeMax}.`);
+  }
+  const tenants = await deps.ledger.listTenants({ pageSize, ...(after && { after }) });
+  const next = tenants.length === pageSize ? (tenants.at(-1)?.tenant ?? null) : null;
+  return json(200, { tenants: tenants.map(tenantBody), next });
+};
+
+export const createTenantOperation: Operation = async (deps, event) => {
+  const access = await adminAccess(deps, event);
+  if (!access.ok) return access.response;
+  const decoded = decodeBody(deps.settings, event, createTenantBody);
+  if (!decoded.ok) return decoded.response;
+  const { tenant, limitBytes = null, plan = null } = decoded.body;
+  const outcome = await createTenant(deps, { tenant, limitBytes, plan });
+  return outcome.kind === 'created'
+    ? json(201, tenantBody(outcome.tenant))
+    : problem(409, 'Conflict', `The tenant ${tenant} exists already.`);
+};
+
+export const showTenant: Operation = async (deps, event) => {
+  const access = await adminTenantAccess(deps, event);
+  return access.ok ? json(200, tenantBody(access.tenant)) : access.response;
+};
+
+export const updateTenant: Operation = async (deps, event) => {
+  const access = await adminTenantAccess(deps, event);
+  if (!access.ok) return access.response;
+  const decoded = decodeBody(deps.settings, event, updateTenantBody);
+  if (!decoded.ok) return decoded.response;
+  const { limitBytes, plan } = decoded.body;
+  const updated = await deps.ledger.updateTenant(access.tenant.tenant, {
+    ...(limitBytes !== undefined && { limitBytes }),
+    ...(plan !== undefined && { plan }),
+  });
+  return updated ? json(200, tenantBody(updated)) : tenantNotFound();
+};

@@ -1,0 +1,73 @@
+import type { APIGatewayProxyEventV2 } from 'aws-lambda';
+import { isOid, isRepoName, isTenantName } from '../domain/names.ts';
+
+/** What handlers need of an API Gateway HTTP API event (payload 2.0), decoded once. */
+
+/**
+ * The body as text, or undefined where it is larger than allowed. API Gateway hands over bodies whose type
+ * it takes for binary, `application/vnd.git-lfs+json` among them, in base64.
+ */
+export function bodyText(event: APIGatewayProxyEventV2, maxBytes: number): string | undefined {
+  const body = event.body ?? '';
+  const bytes = Buffer.from(body, event.isBase64Encoded ? 'base64' : 'utf8');
+  return bytes.length > maxBytes ? undefined : bytes.toString('utf8');
+}
+
+/** A header by its lower-case name. */
+export function header(event: APIGatewayProxyEventV2, name: string): string | undefined {
+  return event.headers[name] ?? undefined;
+}
+
+/** The token of `Authorization: Bearer TOKEN`, or the password of HTTP Basic, whatever the user name. */
+export function credential(event: APIGatewayProxyEventV2): string | undefined {
+  const match = /^(basic|bearer) +(\S+) *$/i.exec(header(event, 'authorization') ?? '');
+  if (!match?.[1] || !match[2]) return undefined;
+  if (match[1].toLowerCase() === 'bearer') return match[2];
+  const decoded = Buffer.from(match[2], 'base64').toString('utf8');
+  const colon = decoded.indexOf(':');
+  return colon < 0 ? undefined : decoded.slice(colon + 1) || undefined;
+}
+
+/** The tenant of the path, if it is a valid name. */
+export function pathTenant(event: APIGatewayProxyEventV2): string | undefined {
+  const tenant = event.pathParameters?.['tenant'];
+  return tenant !== undefined && isTenantName(tenant) ? tenant : undefined;
+}
+
+/** The repo of the path without one trailing `.git`, if it is a valid name. */
+export function pathRepo(event: APIGatewayProxyEventV2): string | undefined {
+  const repo = event.pathParameters?.['repo']?.replace(/\.git$/, '');
+  return repo !== undefined && isRepoName(repo) ? repo : undefined;
+}
+
+/** The oid of the path, if it is one. */
+export function pathOid(event: APIGatewayProxyEventV2): string | undefined {
+  const oid = event.pathParameters?.['oid'];
+  return oid !== undefined && isOid(oid) ? oid : undefined;
+}
+
+/** Where this API is reached from outside, without a closing slash. */
+export function baseUrl(event: APIGatewayProxyEventV2): string {
+  const { domainName, stage } = event.requestContext;
+  const protocol = header(event, 'x-forwarded-proto') ?? 'https';
+  return `${protocol}://${domainName}${stage === '$default' ? '' : `/${stage}`}`;
+}
+
+export const lfsMediaType = 'application/vnd.git-lfs+json';
+
+/** True where an Accept header lets a media type pass (RFC 9110, section 12.5.1; `q=0` excludes). */
+export function accepts(event: APIGatewayProxyEventV2, mediaType: string): boolean {
+  const accept = header(event, 'accept');
+  if (accept === undefined || accept.trim() === '') return true;
+  const [type] = mediaType.split('/');
+  return accept.split(',').some((range) => {
+    const [name, ...parameters] = range.split(';').map((part) => part.trim().toLowerCase());
+    const excluded = parameters.some((parameter) => /^q=0(\.0*)?$/.test(parameter));
+    return !excluded && (name === mediaType || name === `${type}/*` || name === '*/*');
+  });
+}
+
+/** True where the body is declared to be of a media type; parameters such as a charset don't matter. */
+export function hasContentType(event: APIGatewayProxyEventV2, mediaType: string): boolean {
+  return header(event, 'content-type')?.split(';')[0]?.trim().toLowerCase() === mediaType;
+}

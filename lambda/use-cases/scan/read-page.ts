@@ -1,0 +1,123 @@
+import type { OpenRange, PageTask } from '../../domain/scan/scan-plan.ts';
+import type { ListedPage } from '../../ports/object-listing.ts';
+import { StoreUnavailableError } from '../../ports/object-store.ts';
+
+/** What a page says of the range that it was asked for. */
+export interface RangePage {
+  readonly keyCount: number;
+  readonly sizeBytes: number;
+  /** What of the range is still to be listed. */
+  readonly rest: OpenRange | undefined;
+}
+
+/**
+ * Counts those keys of a page that lie in its range: a request has a beginning, but no end.
+ *
+ * @param context.prefix what all keys begin with. Names are what follows it.
+ * @throws {StoreUnavailableError} where the store does not list in order from where it was asked to.
+ */
+export function readPage(task: PageTask, page: ListedPage, context: { prefix: string }): RangePage {
+  const { after, last } = task.range;
+  const { keyCount } = page;
+  const { prefix } = context;
+  const tokenOf = () => {
+    if (page.nextContinuationToken !== undefined) return page.nextContinuationToken;
+    throw new StoreUnavailableError('The store said that keys follow, but not where.');
+  };
+  if (keyCount === 0) {
+    if (!page.isTruncated) return { keyCount, sizeBytes: 0, rest: undefined };
+    const continuationToken = tokenOf();
+    if (continuationToken === task.range.continuationToken) {
+      throw new StoreUnavailableError('The store answers with the same empty page again and again.');
+    }
+    return { keyCount, sizeBytes: 0, rest: { after, last, continuationToken } };
+  }
+  const firstName = nameOf(page, 0, prefix);
+  const lastName = nameOf(page, keyCount - 1, prefix);
+  checkOrder({ after, firstName, lastName });
+  if (last !== null && lastName > last) {
+    const inRange = countUpTo(page, prefix + last);
+    let sizeBytes = 0;
+    for (let index = 0; index < inRange; index += 1) sizeBytes += page.sizeAt(index);
+    return { keyCount: inRange, sizeBytes, rest: undefined };
+  }
+  const isDone = !page.isTruncated || lastName === last;
+  return { keyCount, sizeBytes: page.totalBytes, rest: isDone ? undefined : { after: lastName, last } };
+}
+
+/**
+ * A page of a store whose order is its own, listed from its first page to its last by continuation tokens.
+ */
+export function readPageInStoresOrder(task: PageTask, page: ListedPage): RangePage {
+  const { keyCount, totalBytes, nextContinuationToken: continuationToken } = page;
+  if (!page.isTruncated) return { keyCount, sizeBytes: totalBytes, rest: undefined };
+  if (continuationToken === undefined || continuationToken === task.range.continuationToken) {
+    throw new StoreUnavailableError('The store said that keys follow, but not where.');
+  }
+  return { keyCount, sizeBytes: totalBytes, rest: { ...task.range, continuationToken } };
+}
+
+/**
+ * Which of the names looked for a page lists.
+ *
+ * @param sortedNames in ascending order, without repetition.
+ * @param keyCount how many of the page's keys to look at.
+ */
+export function seenOnPage(
+  sortedNames: readonly string[],
+  page: ListedPage,
+  context: { prefix: string; keyCount: number },
+): string[] {
+  const { prefix, keyCount } = context;
+  if (keyCount === 0 || sortedNames.length === 0) return [];
+  const first = lowerBound(sortedNames.length, (index) => at(sortedNames, index) >= nameOf(page, 0, prefix));
+  const lastName = nameOf(page, keyCount - 1, prefix);
+  const seen: string[] = [];
+  let from = 0;
+  for (let index = first; index < sortedNames.length && at(sortedNames, index) <= lastName; index += 1) {
+    const key = prefix + at(sortedNames, index);
+    from += lowerBound(keyCount - from, (offset) => page.keyAt(from + offset) >= key);
+    if (from < keyCount && page.keyAt(from) === key) seen.push(at(sortedNames, index));
+  }
+  return seen;
+}
+
+/** A store that ignores StartAfter, or lists in an order of its own, would have keys counted twice. */
+function checkOrder(page: { after: string | null; firstName: string; lastName: string }): void {
+  const { after, firstName, lastName } = page;
+  // Only what is true in the order of UTF-8 bytes and of UTF-16 units alike is checked: ASCII has one order.
+  const isPlain = [after ?? '', firstName, lastName].every((name) => /^[\x20-\x7e]*$/.test(name));
+  if (!isPlain || ((after === null || firstName > after) && firstName <= lastName)) return;
+  throw new StoreUnavailableError(
+    'The store does not list keys in order after a given key, as S3 does; scan it with the strategy `sequential`.',
+  );
+}
+
+function nameOf(page: ListedPage, index: number, prefix: string): string {
+  const key = page.keyAt(index);
+  if (!key.startsWith(prefix)) throw new StoreUnavailableError('The store listed a key beside the prefix.');
+  return key.slice(prefix.length);
+}
+
+/** How many keys of the page are not after `lastKey`. Range ends are ASCII, so any order has them alike. */
+function countUpTo(page: ListedPage, lastKey: string): number {
+  return lowerBound(page.keyCount, (index) => page.keyAt(index) > lastKey);
+}
+
+/** The first index that holds, where all after it hold too; `count` where none does. */
+function lowerBound(count: number, holds: (index: number) => boolean): number {
+  let low = 0;
+  let high = count;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (holds(middle)) high = middle;
+    else low = middle + 1;
+  }
+  return low;
+}
+
+function at(names: readonly string[], index: number): string {
+  const name = names[index];
+  if (name === undefined) throw new RangeError(`There are ${names.length} names, none at ${index}.`);
+  return name;
+}

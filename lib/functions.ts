@@ -53,7 +53,6 @@ export class Functions extends Construct {
           : Duration.seconds(needs.timeoutSeconds),
       memoryMb: settings.memoryMb[name],
       environment: {
-        POWERTOOLS_SERVICE_NAME: name,
         POWERTOOLS_LOG_LEVEL: settings.logLevel,
         ...environmentFor(needs, resources),
       },

@@ -66,10 +66,13 @@ const reconcile = z
     concurrency: z.int().min(2).max(1_000).default(10).describe('Tenants that are recounted at once.'),
     delaySeconds: z
       .int()
-      .min(0)
+      .min(35)
       .max(900)
-      .default(30)
-      .describe('Rest between a trigger and its recount, in which further triggers join it.'),
+      .default(35)
+      .describe(
+        'Rest between a trigger and its recount, in which further triggers join it. Triggers of the same 30 s are ' +
+          'one message: it may start only after them all, with 5 s for clocks that differ.',
+      ),
     attemptsMax: z
       .int()
       .min(1)

@@ -67,7 +67,7 @@ describe('the settings of a stage', () => {
       objectStore: { kind: 'bucket' },
       corsOrigins: [],
       refreshEveryMinutes: 15,
-      reconcile: { timeoutMinutes: 5, concurrency: 10, delaySeconds: 30, attemptsMax: 5 },
+      reconcile: { timeoutMinutes: 5, concurrency: 10, delaySeconds: 35, attemptsMax: 5 },
     });
   });
 
@@ -77,6 +77,7 @@ describe('the settings of a stage', () => {
     [{ keepdata: true }, 'Unrecognized key: "keepdata"'],
     [{ refreshEveryMinutes: 1 }, 'refreshEveryMinutes: Too small'],
     [{ reconcile: { timeoutMinutes: 16 } }, 'reconcile.timeoutMinutes: Too big'],
+    [{ reconcile: { delaySeconds: 30 } }, 'reconcile.delaySeconds: Too small'],
     [{ memoryMb: { lfsBatch: 64 } }, 'memoryMb.lfsBatch: Too small'],
     [{ memoryMb: { lfsbatch: 256 } }, 'memoryMb: Unrecognized key: "lfsbatch"'],
     [{ corsOrigins: ['https://example.com/'] }, 'corsOrigins.0: is no origin'],

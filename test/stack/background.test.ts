@@ -13,7 +13,7 @@ describe('the reconcile queue', () => {
     template.hasResourceProperties('AWS::SQS::Queue', {
       FifoQueue: true,
       ContentBasedDeduplication: false,
-      DelaySeconds: 30,
+      DelaySeconds: 35,
       DeduplicationScope: 'messageGroup',
       FifoThroughputLimit: 'perMessageGroupId',
       RedrivePolicy: {

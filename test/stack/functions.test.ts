@@ -32,7 +32,7 @@ const admin = 'LFS_QUOTA_ADMIN_SECRET_ARN';
 const expected: Record<FunctionName, [number, number, string[]]> = {
   health: [5, 256, []],
   notFound: [5, 256, []],
-  lfsBatch: [25, 512, [admin, ...store, queue, table]],
+  lfsBatch: [25, 512, [...store, queue, table]],
   lfsVerify: [25, 256, [...store, queue, table]],
   getSubscription: [29, 256, [admin, ...store, queue, table]],
   management: [29, 256, [admin, ...store, queue, table]],

@@ -1,0 +1,71 @@
+import { timingSafeEqual } from 'node:crypto';
+import { type PayloadDeclaration, readPayloadDeclaration } from './payload-declaration.ts';
+import { S3Error } from './s3-error.ts';
+import { readSignature, type Signature } from './signature.ts';
+import { computeSignature, type StoreCredentials } from './signature-check.ts';
+import type { StoreRequest } from './store-request.ts';
+
+/** How far a header-signed request's time may be off. */
+const skewMaxMs = 15 * 60_000;
+
+/**
+ * Checks that the request is signed with the store's credentials, in time, and over all that it says.
+ * There is no request without a signature.
+ *
+ * @returns what the signature says about the body, which the reader of the body has to check.
+ * @throws {S3Error}
+ */
+export async function authenticate(
+  request: StoreRequest,
+  { credentials, nowMs }: { credentials: StoreCredentials; nowMs: number },
+): Promise<PayloadDeclaration> {
+  const signature = readSignature(request);
+  if (request.headers['x-amz-security-token'] !== undefined || request.query.has('X-Amz-Security-Token')) {
+    throw new S3Error('InvalidToken', 'This store has no sessions, so no security token is valid.');
+  }
+  if (signature.accessKeyId !== credentials.accessKeyId) {
+    throw new S3Error('InvalidAccessKeyId', 'The access key does not exist in this store.');
+  }
+  checkTime(signature, nowMs);
+  checkSignedHeaders(request, signature);
+  const payload = readPayloadDeclaration(request, signature);
+  const expected = await computeSignature({ request, signature, payload, credentials });
+  if (!timingSafeEqual(Buffer.from(expected, 'hex'), Buffer.from(signature.value, 'hex'))) {
+    throw new S3Error(
+      'SignatureDoesNotMatch',
+      'The signature is not that of this request: check the key, the method, the path, the query and the signed headers.',
+    );
+  }
+  return payload;
+}
+
+function checkTime({ signedAtMs, expiresSeconds }: Signature, nowMs: number): void {
+  if (expiresSeconds === undefined) {
+    if (Math.abs(nowMs - signedAtMs) > skewMaxMs) {
+      throw new S3Error('RequestTimeTooSkewed', 'The request was signed more than 15 minutes away from now.');
+    }
+    return;
+  }
+  if (signedAtMs - nowMs > skewMaxMs) throw new S3Error('AccessDenied', 'Request is not yet valid');
+  if (nowMs > signedAtMs + expiresSeconds * 1000) throw new S3Error('AccessDenied', 'Request has expired');
+}
+
+/** Every signed header must be there, and every `x-amz-` header that is there must be signed. */
+function checkSignedHeaders({ headers }: StoreRequest, { signedHeaders }: Signature): void {
+  if (!signedHeaders.includes('host')) {
+    throw new S3Error('AccessDenied', 'The Host header must be among the signed headers.');
+  }
+  for (const name of signedHeaders) {
+    if (headers[name] === undefined) {
+      throw new S3Error('SignatureDoesNotMatch', `The signed header ${name} is missing from the request.`);
+    }
+  }
+  for (const name of Object.keys(headers)) {
+    if (name.startsWith('x-amz-') && !signedHeaders.includes(name)) {
+      throw new S3Error(
+        'AccessDenied',
+        `There were headers present in the request which were not signed: ${name}`,
+      );
+    }
+  }
+}

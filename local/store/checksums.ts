@@ -1,0 +1,81 @@
+import { createHash } from 'node:crypto';
+import { crc32 } from 'node:zlib';
+import { notImplemented, S3Error } from './s3-error.ts';
+import type { StoreRequest } from './store-request.ts';
+
+/** Checksums that the store computes; a request with another one is refused, not taken on trust. */
+const lengths = { crc32: 4, sha1: 20, sha256: 32 } as const;
+
+export type ChecksumName = keyof typeof lengths;
+
+/** Base64 by name. */
+export type Checksums = Readonly<Partial<Record<ChecksumName, string>>>;
+
+const headerPrefix = 'x-amz-checksum-';
+
+/** The checksums that the request's headers declare. @throws {S3Error} */
+export function readChecksumHeaders({ headers }: StoreRequest): Checksums {
+  const found: Partial<Record<ChecksumName, string>> = {};
+  for (const [header, value] of Object.entries(headers)) {
+    if (!header.startsWith(headerPrefix)) continue;
+    const name = checksumName(header);
+    found[name] = checkedValue(name, String(value));
+  }
+  return found;
+}
+
+/** The name in a header such as `x-amz-checksum-sha256`. @throws {S3Error} NotImplemented */
+export function checksumName(header: string): ChecksumName {
+  const name = header.slice(headerPrefix.length);
+  if (!header.startsWith(headerPrefix) || !Object.hasOwn(lengths, name))
+    throw notImplemented(`the checksum ${header}`);
+  return name as ChecksumName;
+}
+
+export function checksumHeaders(checksums: Checksums): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(checksums).map(([name, value]) => [`${headerPrefix}${name}`, value]),
+  );
+}
+
+/** The value, if it can be a checksum of that name. @throws {S3Error} InvalidRequest */
+export function checkedValue(name: ChecksumName, value: string): string {
+  const bytes = Buffer.from(value, 'base64');
+  if (bytes.length !== lengths[name] || bytes.toString('base64') !== value) {
+    throw new S3Error('InvalidRequest', `Value for ${headerPrefix}${name} header is invalid.`);
+  }
+  return value;
+}
+
+/** Hashes of a body as it streams by: MD5 for the ETag, and those that are asked for. */
+export class BodyDigest {
+  readonly #md5 = createHash('md5');
+  readonly #hashes: ReadonlyMap<string, ReturnType<typeof createHash>>;
+  readonly #withCrc32: boolean;
+  #crc32 = 0;
+
+  constructor(names: ReadonlySet<ChecksumName>) {
+    this.#withCrc32 = names.has('crc32');
+    this.#hashes = new Map(
+      [...names].filter((name) => name !== 'crc32').map((name) => [name, createHash(name)] as const),
+    );
+  }
+
+  update(chunk: Buffer): void {
+    this.#md5.update(chunk);
+    for (const hash of this.#hashes.values()) hash.update(chunk);
+    if (this.#withCrc32) this.#crc32 = crc32(chunk, this.#crc32);
+  }
+
+  /** Ends the hashing; once. */
+  finish(): { md5: Buffer; checksums: Checksums } {
+    const checksums: Record<string, string> = {};
+    for (const [name, hash] of this.#hashes) checksums[name] = hash.digest('base64');
+    if (this.#withCrc32) {
+      const bytes = Buffer.alloc(4);
+      bytes.writeUInt32BE(this.#crc32);
+      checksums['crc32'] = bytes.toString('base64');
+    }
+    return { md5: this.#md5.digest(), checksums };
+  }
+}

@@ -1,0 +1,83 @@
+import { closeSync, createReadStream } from 'node:fs';
+import { checksumHeaders } from './checksums.ts';
+import type { ObjectFiles } from './object-files.ts';
+import type { ObjectRecord } from './object-record.ts';
+import type { StoreReply } from './reply.ts';
+import { S3Error } from './s3-error.ts';
+import type { StoreRequest } from './store-request.ts';
+
+/** @throws {S3Error} NoSuchKey, InvalidRange */
+export function getObject(files: ObjectFiles, request: StoreRequest): StoreReply {
+  const opened = files.open(request.key);
+  if (opened === undefined) throw noSuchKey();
+  const { fd, record } = opened;
+  try {
+    const { reply, range } = describe(request, record);
+    if (range.lengthBytes === 0) {
+      closeSync(fd);
+      return reply;
+    }
+    const { first, lengthBytes } = range;
+    return { ...reply, body: createReadStream('', { fd, start: first, end: first + lengthBytes - 1 }) };
+  } catch (error) {
+    closeSync(fd);
+    throw error;
+  }
+}
+
+/** @throws {S3Error} NoSuchKey, InvalidRange */
+export function headObject(files: ObjectFiles, request: StoreRequest): StoreReply {
+  const record = files.index.get(request.key);
+  if (record === undefined) throw noSuchKey();
+  return describe(request, record).reply;
+}
+
+function noSuchKey(): S3Error {
+  return new S3Error('NoSuchKey', 'The specified key does not exist.');
+}
+
+function describe(request: StoreRequest, record: ObjectRecord) {
+  const range = readRange(request.headers.range, record.sizeBytes);
+  const asksChecksum = [
+    request.headers['x-amz-checksum-mode'],
+    request.query.get('x-amz-checksum-mode'),
+  ].some((mode) => String(mode).toUpperCase() === 'ENABLED');
+  const { first, lengthBytes, isPartial } = range;
+  const reply: StoreReply = {
+    status: isPartial ? 206 : 200,
+    headers: {
+      'accept-ranges': 'bytes',
+      'content-length': String(lengthBytes),
+      'content-type': record.contentType,
+      etag: `"${record.etag}"`,
+      'last-modified': new Date(record.lastModifiedMs).toUTCString(),
+      ...(isPartial && { 'content-range': `bytes ${first}-${first + lengthBytes - 1}/${record.sizeBytes}` }),
+      // Of the whole object; of a part they would be wrong.
+      ...(asksChecksum && !isPartial && checksumHeaders(record.checksums)),
+    },
+  };
+  return { reply, range };
+}
+
+interface ByteRange {
+  readonly first: number;
+  readonly lengthBytes: number;
+  readonly isPartial: boolean;
+}
+
+/** One range is served; several, or what is no range, give the whole object, as on S3. */
+function readRange(header: string | undefined, sizeBytes: number): ByteRange {
+  const whole = { first: 0, lengthBytes: sizeBytes, isPartial: false };
+  const match = /^bytes=(\d{0,15})-(\d{0,15})$/.exec(header?.trim() ?? '');
+  const [, from = '', to = ''] = match ?? [];
+  if (from === '' && to === '') return whole;
+  if (from !== '' && to !== '' && Number(to) < Number(from)) return whole;
+  const first = from === '' ? Math.max(0, sizeBytes - Number(to)) : Number(from);
+  const last = from === '' || to === '' ? sizeBytes - 1 : Math.min(Number(to), sizeBytes - 1);
+  if (last < first) {
+    throw new S3Error('InvalidRange', 'The requested range is not satisfiable', {
+      headers: { 'content-range': `bytes */${sizeBytes}` },
+    });
+  }
+  return { first, lengthBytes: last - first + 1, isPartial: true };
+}

@@ -1,0 +1,107 @@
+import { createHash, randomUUID } from 'node:crypto';
+import { closeSync, mkdirSync, openSync, readdirSync, renameSync, rmSync } from 'node:fs';
+import { open } from 'node:fs/promises';
+import path from 'node:path';
+import { KeyIndex } from '../../lambda/adapters/memory/key-index.ts';
+import { type ObjectRecord, readRecord } from './object-record.ts';
+import { ObjectUpload } from './object-upload.ts';
+
+/**
+ * Objects as files below a folder, and an index of them in memory.
+ *
+ * An object lies at `objects/HH/…`, named by the SHA-256 of its key: no key can leave the folder, be too
+ * long for a name, meet another in a file system that ignores case, or be a folder to another. Uploads grow
+ * in `uploads/` and are renamed when they are whole and on disk, so what is seen is whole, and what was
+ * acknowledged survives a kill. The folder belongs to one process at a time.
+ */
+export class ObjectFiles {
+  readonly index: KeyIndex<ObjectRecord>;
+  readonly #folder: string;
+
+  /** Removes what killed uploads left, and reads every object's record. @throws where a file is damaged. */
+  constructor(folder: string) {
+    this.#folder = folder;
+    rmSync(path.join(folder, 'uploads'), { recursive: true, force: true });
+    mkdirSync(path.join(folder, 'uploads'), { recursive: true });
+    for (let shard = 0; shard < 256; shard += 1) {
+      mkdirSync(path.join(folder, 'objects', shard.toString(16).padStart(2, '0')), { recursive: true });
+    }
+    this.index = new KeyIndex(this.#readAll());
+  }
+
+  async beginUpload(): Promise<ObjectUpload> {
+    const file = path.join(this.#folder, 'uploads', randomUUID());
+    return new ObjectUpload(await open(file, 'wx'), file);
+  }
+
+  /**
+   * Makes an upload the object at its key.
+   * @returns `exists` where it was not to replace one; the upload is gone then.
+   */
+  async commit(
+    upload: ObjectUpload,
+    input: { record: ObjectRecord; mayReplace: boolean },
+  ): Promise<'stored' | 'exists'> {
+    const { record, mayReplace } = input;
+    await upload.seal(record);
+    if (!mayReplace && this.index.get(record.key) !== undefined) {
+      await upload.discard();
+      return 'exists';
+    }
+    const file = this.#fileOf(record.key);
+    // Without a pause between them, so that the file and the index always name the same upload.
+    renameSync(upload.file, file);
+    this.index.set(record.key, record);
+    await syncFolder(path.dirname(file));
+    return 'stored';
+  }
+
+  /** Opens an object for reading; the caller closes it. The record is that of the very file that was opened. */
+  open(key: string): { readonly fd: number; readonly record: ObjectRecord } | undefined {
+    if (this.index.get(key) === undefined) return undefined;
+    const fd = openSync(this.#fileOf(key), 'r');
+    const record = readRecord(fd);
+    if (record !== undefined) return { fd, record };
+    closeSync(fd);
+    throw new Error(`The file of an object is damaged: ${this.#fileOf(key)}`);
+  }
+
+  async delete(key: string): Promise<void> {
+    if (!this.index.delete(key)) return;
+    const file = this.#fileOf(key);
+    rmSync(file, { force: true });
+    await syncFolder(path.dirname(file));
+  }
+
+  #fileOf(key: string): string {
+    const name = createHash('sha256').update(key, 'utf8').digest('hex');
+    return path.join(this.#folder, 'objects', name.slice(0, 2), name.slice(2));
+  }
+
+  *#readAll(): Generator<readonly [string, ObjectRecord]> {
+    const root = path.join(this.#folder, 'objects');
+    for (const shard of readdirSync(root)) {
+      for (const name of readdirSync(path.join(root, shard))) {
+        const file = path.join(root, shard, name);
+        const fd = openSync(file, 'r');
+        const record = readRecord(fd);
+        closeSync(fd);
+        if (record === undefined || this.#fileOf(record.key) !== file) {
+          throw new Error(`The store's file ${file} is damaged or foreign: move it out of the data folder.`);
+        }
+        yield [record.key, record];
+      }
+    }
+  }
+}
+
+/** A rename is on disk once its folder is. Windows has no such call, and does not need it. */
+async function syncFolder(folder: string): Promise<void> {
+  if (process.platform === 'win32') return;
+  const handle = await open(folder, 'r');
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}

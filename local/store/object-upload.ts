@@ -1,0 +1,40 @@
+import { type FileHandle, rm } from 'node:fs/promises';
+import { encodeRecord, type ObjectRecord } from './object-record.ts';
+
+/** An upload under way: a file that no reader sees. It ends with `seal` (and a commit) or `discard`. */
+export class ObjectUpload {
+  readonly file: string;
+  readonly #handle: FileHandle;
+  #isOpen = true;
+
+  constructor(handle: FileHandle, file: string) {
+    this.#handle = handle;
+    this.file = file;
+  }
+
+  async write(chunk: Buffer): Promise<void> {
+    for (let offset = 0; offset < chunk.length; ) {
+      const { bytesWritten } = await this.#handle.write(chunk, offset);
+      offset += bytesWritten;
+    }
+  }
+
+  /** Appends the record and puts the file on disk. */
+  async seal(record: ObjectRecord): Promise<void> {
+    await this.write(encodeRecord(record));
+    await this.#handle.sync();
+    await this.#close();
+  }
+
+  /** Removes the file; after a commit there is none, and nothing happens. */
+  async discard(): Promise<void> {
+    await this.#close();
+    await rm(this.file, { force: true });
+  }
+
+  async #close(): Promise<void> {
+    if (!this.#isOpen) return;
+    this.#isOpen = false;
+    await this.#handle.close();
+  }
+}

@@ -1,0 +1,68 @@
+import { element } from './xml.ts';
+
+/** An answer that is an error, with S3's code and status. The message reaches the client. */
+export class S3Error extends Error {
+  override readonly name = 'S3Error';
+  readonly code: S3ErrorCode;
+  readonly status: number;
+  /** Response headers that the error adds. */
+  readonly headers: Readonly<Record<string, string>>;
+
+  constructor(
+    code: S3ErrorCode,
+    message: string,
+    options: { headers?: Record<string, string>; cause?: unknown } = {},
+  ) {
+    super(message, { cause: options.cause });
+    this.code = code;
+    this.status = statusByCode[code];
+    this.headers = options.headers ?? {};
+  }
+}
+
+/** S3's error codes and their statuses: docs.aws.amazon.com/AmazonS3/latest/API/ErrorResponses.html. */
+const statusByCode = {
+  AccessDenied: 403,
+  AuthorizationHeaderMalformed: 400,
+  AuthorizationQueryParametersError: 400,
+  BadDigest: 400,
+  EntityTooLarge: 400,
+  IncompleteBody: 400,
+  InternalError: 500,
+  InvalidAccessKeyId: 403,
+  InvalidArgument: 400,
+  InvalidDigest: 400,
+  InvalidRange: 416,
+  InvalidRequest: 400,
+  InvalidToken: 400,
+  InvalidURI: 400,
+  KeyTooLongError: 400,
+  MalformedTrailerError: 400,
+  MissingContentLength: 411,
+  NoSuchBucket: 404,
+  NoSuchKey: 404,
+  NotImplemented: 501,
+  PreconditionFailed: 412,
+  RequestTimeTooSkewed: 403,
+  SignatureDoesNotMatch: 403,
+  XAmzContentSHA256Mismatch: 400,
+} as const;
+
+export type S3ErrorCode = keyof typeof statusByCode;
+
+/** The body of an error answer. */
+export function errorXml(error: S3Error, request: { resource: string; requestId: string }): string {
+  return (
+    '<Error>' +
+    element('Code', error.code) +
+    element('Message', error.message) +
+    element('Resource', request.resource) +
+    element('RequestId', request.requestId) +
+    '</Error>'
+  );
+}
+
+/** What the store does not do, said by name, so that nobody takes silence for support. */
+export function notImplemented(what: string): S3Error {
+  return new S3Error('NotImplemented', `This store does not implement ${what}.`);
+}

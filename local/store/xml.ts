@@ -1,0 +1,23 @@
+/** The little XML that S3's answers need. */
+
+const entities: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+};
+
+/** Text as XML content. Control characters become numeric references, as S3 writes them. */
+export function escapeXml(text: string): string {
+  return text.replace(
+    /[&<>"]|[^\P{Cc}\t]/gu,
+    (char) => entities[char] ?? `&#x${(char.codePointAt(0) ?? 0).toString(16).toUpperCase()};`,
+  );
+}
+
+/** `<name>text</name>`, or nothing where there is no text to write. */
+export function element(name: string, text: string | number | boolean | undefined): string {
+  return text === undefined ? '' : `<${name}>${escapeXml(String(text))}</${name}>`;
+}
+
+export const xmlDeclaration = '<?xml version="1.0" encoding="UTF-8"?>\n';

@@ -1,0 +1,52 @@
+import { createDynamoDbLedger } from '../lambda/adapters/aws/dynamodb-ledger.ts';
+import { createDynamoDbTokenStore } from '../lambda/adapters/aws/dynamodb-token-store.ts';
+import { createS3Client } from '../lambda/adapters/aws/s3-client.ts';
+import { S3ObjectListing } from '../lambda/adapters/aws/s3-object-listing.ts';
+import { S3ObjectStore } from '../lambda/adapters/aws/s3-object-store.ts';
+import { S3UrlSigner } from '../lambda/adapters/aws/s3-url-signer.ts';
+import { sha256Hex } from '../lambda/domain/hash.ts';
+import type { Settings } from '../lambda/domain/settings.ts';
+import type { Clock } from '../lambda/ports/clock.ts';
+import type { Ids } from '../lambda/ports/ids.ts';
+import type { Log } from '../lambda/ports/log.ts';
+import type { ReconcileQueue } from '../lambda/ports/reconcile-queue.ts';
+import type { Deps } from '../lambda/use-cases/deps.ts';
+import { createPathScan } from '../lambda/use-cases/scan/path-scan.ts';
+import type { Database } from './database.ts';
+import type { StoreCredentials } from './kept-secrets.ts';
+
+export interface ComposeInput {
+  readonly database: Pick<Database, 'client' | 'tableName'>;
+  readonly store: { readonly url: string; readonly bucket: string; readonly credentials: StoreCredentials };
+  readonly queue: ReconcileQueue;
+  readonly adminToken: string;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly log: Log;
+  readonly settings: Settings;
+}
+
+/** The region that requests to the embedded store are signed for. */
+export const storeRegion = 'us-east-1';
+
+/** The deployed functions' dependencies, over the embedded engines: the AWS adapters themselves. */
+export function composeEmbedded(input: ComposeInput): { deps: Deps; close: () => void } {
+  const { database, store, queue, adminToken, clock, ids, log, settings } = input;
+  const { bucket, credentials, url: endpoint } = store;
+  const place = { region: storeRegion, endpoint, forcePathStyle: true };
+  const client = createS3Client({ ...place, credentials });
+  const listing = new S3ObjectListing({ client, bucket });
+  const adminSha256 = sha256Hex(adminToken);
+  const table = { client: database.client, tableName: database.tableName };
+  const deps: Deps = {
+    ledger: createDynamoDbLedger(table),
+    tokens: createDynamoDbTokenStore(table),
+    admin: { sha256: async () => adminSha256 },
+    store: new S3ObjectStore({ client, bucket, clock }),
+    listing,
+    scan: createPathScan({ listing, clock, settings }),
+    signer: new S3UrlSigner({ ...place, bucket, credentials: async () => credentials }),
+    ...{ queue, clock, ids, log, settings },
+  };
+  return { deps, close: () => client.destroy() };
+}

@@ -1,0 +1,48 @@
+import { parseArgs } from 'node:util';
+
+export const usage = `Usage: npm start -- [--port PORT] [--data DIR]
+
+  --port PORT  the API's port on 127.0.0.1; the object store takes PORT + 1 (default 8787; 0: any two free ones)
+  --data DIR   where everything is kept; made where it is missing (default ./.lfs-quota)
+
+Environment:
+  LFS_QUOTA_ADMIN_TOKEN  the admin token; without it one is made, kept in DIR/admin-token and shown
+  LFS_QUOTA_LOG          'text' (default) or 'json': how log lines are written, to standard error
+`;
+
+export type Flags =
+  | { readonly kind: 'start'; readonly port: number; readonly dataDir: string }
+  | { readonly kind: 'help' }
+  | { readonly kind: 'wrong'; readonly message: string };
+
+/** The store takes the port after the API's. */
+const portMax = 65_534;
+
+/** Reads the command line of `npm start`. */
+export function readFlags(args: readonly string[]): Flags {
+  const parsed = parse(args);
+  if (typeof parsed === 'string') return { kind: 'wrong', message: parsed };
+  if (parsed.help === true) return { kind: 'help' };
+  const { port: portText = '8787', data: dataDir = '.lfs-quota' } = parsed;
+  const port = /^\d{1,5}$/.test(portText) ? Number(portText) : Number.NaN;
+  if (!(port <= portMax)) {
+    return { kind: 'wrong', message: `--port takes a number from 0 to ${portMax}, not '${portText}'.` };
+  }
+  if (dataDir.trim() === '') return { kind: 'wrong', message: '--data takes a folder, not an empty name.' };
+  return { kind: 'start', port, dataDir };
+}
+
+function parse(args: readonly string[]) {
+  try {
+    const options = {
+      port: { type: 'string' },
+      data: { type: 'string' },
+      help: { type: 'boolean', short: 'h' },
+    } as const;
+    return parseArgs({ args: [...args], options, strict: true, allowPositionals: false }).values;
+  } catch (error) {
+    if (!(error instanceof TypeError)) throw error;
+    // Its further sentences explain how to pass what is no flag.
+    return error.message.split(/(?<=[.'])\s+(?=To |Did )|\n/)[0] ?? error.message;
+  }
+}

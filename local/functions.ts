@@ -1,0 +1,34 @@
+import { create as createGetSubscription } from '../lambda/handlers/get-subscription.ts';
+import { create as createHealth } from '../lambda/handlers/health.ts';
+import { create as createLfsBatch } from '../lambda/handlers/lfs-batch.ts';
+import { create as createLfsVerify } from '../lambda/handlers/lfs-verify.ts';
+import { create as createManagement } from '../lambda/handlers/management.ts';
+import { create as createNotFound } from '../lambda/handlers/not-found.ts';
+import { create as createReconcile } from '../lambda/handlers/reconcile.ts';
+import { create as createRefresh } from '../lambda/handlers/refresh.ts';
+import type { Deps } from '../lambda/use-cases/deps.ts';
+import type { QueueConsumer } from './file-queue.ts';
+import type { HttpFunctions } from './http-front.ts';
+import type { ScheduledFunction } from './schedule.ts';
+
+/** The functions that are deployed, over the embedded stack's dependencies. */
+export interface Functions {
+  readonly http: HttpFunctions;
+  readonly reconcile: QueueConsumer;
+  readonly refresh: ScheduledFunction;
+}
+
+export function createFunctions(deps: Deps): Functions {
+  return {
+    http: {
+      health: createHealth(),
+      lfsBatch: createLfsBatch(deps),
+      lfsVerify: createLfsVerify(deps),
+      getSubscription: createGetSubscription(deps),
+      management: createManagement(deps),
+      notFound: createNotFound(),
+    },
+    reconcile: createReconcile(deps),
+    refresh: createRefresh(deps),
+  };
+}

@@ -1,0 +1,146 @@
+import type { APIGatewayProxyEventV2 } from 'aws-lambda';
+import type { RouteMatch } from './route-match.ts';
+import { decodePath } from './route-match.ts';
+
+/** One HTTP request as it came in. */
+export interface FrontRequest {
+  readonly method: string;
+  /** The request line's target: path and query as they were sent. */
+  readonly target: string;
+  /** Names and values by turns, as `IncomingMessage.rawHeaders`. */
+  readonly rawHeaders: readonly string[];
+  readonly body: Buffer;
+  readonly httpVersion: string;
+  readonly sourceIp: string;
+  readonly requestId: string;
+  readonly receivedAtMs: number;
+  /** Port of the front, for clients whose Host header is no name of this machine. */
+  readonly port: number;
+}
+
+/**
+ * Builds the event of an HTTP API, payload format 2.0. What AWS documents, and what it does besides: the raw
+ * path arrives decoded, cookies leave the headers, and a body is base64 unless its type is plain text.
+ */
+export function toEvent(request: FrontRequest, match: RouteMatch): APIGatewayProxyEventV2 {
+  const { path, query } = splitTarget(request.target);
+  const headers = joinHeaders(request.rawHeaders);
+  const host = loopbackHost(headers['host']) ?? `127.0.0.1:${request.port}`;
+  const { cookie, ...otherHeaders } = headers;
+  const isBase64Encoded = request.body.length > 0 && !isTextType(headers['content-type']);
+  const routeKey = match.kind === 'matched' ? `${match.route.method} ${match.route.path}` : '$default';
+  const rawPath = decodePath(path)?.join('/') ?? path;
+  return {
+    version: '2.0',
+    routeKey,
+    rawPath,
+    rawQueryString: query,
+    ...(cookie === undefined ? {} : { cookies: cookie.split(/; */) }),
+    headers: { ...otherHeaders, ...forwardingHeaders(request, host, headers) },
+    ...(query === '' ? {} : { queryStringParameters: joinQuery(query) }),
+    requestContext: requestContext({
+      request,
+      host,
+      rawPath,
+      routeKey,
+      userAgent: headers['user-agent'] ?? '',
+    }),
+    ...(match.kind === 'matched' && Object.keys(match.pathParameters).length > 0
+      ? { pathParameters: match.pathParameters }
+      : {}),
+    ...(request.body.length === 0
+      ? {}
+      : { body: request.body.toString(isBase64Encoded ? 'base64' : 'utf8') }),
+    isBase64Encoded,
+  };
+}
+
+/** Path and query of a request target; a target in absolute form loses its scheme and host. */
+export function splitTarget(target: string): { path: string; query: string } {
+  const origin = /^https?:\/\/[^/?]*/i.exec(target)?.[0] ?? '';
+  const rest = target.slice(origin.length);
+  const mark = rest.indexOf('?');
+  const path = mark === -1 ? rest : rest.slice(0, mark);
+  return { path: path === '' ? '/' : path, query: mark === -1 ? '' : rest.slice(mark + 1) };
+}
+
+function requestContext(input: {
+  request: FrontRequest;
+  host: string;
+  rawPath: string;
+  routeKey: string;
+  userAgent: string;
+}): APIGatewayProxyEventV2['requestContext'] {
+  const { request, host } = input;
+  return {
+    accountId: '000000000000',
+    apiId: 'embedded',
+    // With the port, which a domain on AWS never has: links that are built from the name must lead here.
+    domainName: host,
+    domainPrefix: 'embedded',
+    http: {
+      method: request.method,
+      path: input.rawPath,
+      protocol: `HTTP/${request.httpVersion}`,
+      sourceIp: request.sourceIp,
+      userAgent: input.userAgent,
+    },
+    requestId: request.requestId,
+    routeKey: input.routeKey,
+    stage: '$default',
+    time: commonLogTime(request.receivedAtMs),
+    timeEpoch: request.receivedAtMs,
+  };
+}
+
+function forwardingHeaders(request: FrontRequest, host: string, headers: Readonly<Record<string, string>>) {
+  const forwarded = headers['x-forwarded-for'];
+  return {
+    host,
+    'x-forwarded-for': forwarded === undefined ? request.sourceIp : `${forwarded}, ${request.sourceIp}`,
+    'x-forwarded-port': String(request.port),
+    'x-forwarded-proto': 'http',
+  };
+}
+
+/** Lower-case names; a header that came several times is one, joined by commas. */
+function joinHeaders(rawHeaders: readonly string[]): Record<string, string> {
+  const headers: Record<string, string> = Object.create(null);
+  for (let index = 0; index + 1 < rawHeaders.length; index += 2) {
+    const name = (rawHeaders[index] ?? '').toLowerCase();
+    const value = rawHeaders[index + 1] ?? '';
+    const before = headers[name];
+    headers[name] = before === undefined ? value : `${before}${name === 'cookie' ? '; ' : ','}${value}`;
+  }
+  return headers;
+}
+
+function joinQuery(query: string): Record<string, string> {
+  const parameters: Record<string, string> = Object.create(null);
+  for (const [name, value] of new URLSearchParams(query)) {
+    const before = parameters[name];
+    parameters[name] = before === undefined ? value : `${before},${value}`;
+  }
+  return parameters;
+}
+
+/** The types whose bodies API Gateway hands over as text; a body without a type is taken as binary. */
+function isTextType(contentType: string | undefined): boolean {
+  const mediaType = (contentType ?? '').split(';')[0]?.trim().toLowerCase() ?? '';
+  return mediaType.startsWith('text/') || /^application\/(json|xml|javascript)$/.test(mediaType);
+}
+
+/**
+ * The Host header where it names this machine. Any other name came through somebody's DNS, and links that
+ * are built from it would lead there.
+ */
+function loopbackHost(host: string | undefined): string | undefined {
+  return /^(127(?:\.\d{1,3}){3}|localhost|\[::1\])(:\d{1,5})?$/i.test(host ?? '') ? host : undefined;
+}
+
+/** `21/Nov/2026:05:00:00 +0000` */
+function commonLogTime(timeMs: number): string {
+  const [, weekday, day, month, year, time] =
+    /^(\w+), (\d+) (\w+) (\d+) ([\d:]+)/.exec(new Date(timeMs).toUTCString()) ?? [];
+  return weekday === undefined ? '' : `${day}/${month}/${year}:${time} +0000`;
+}

@@ -1,0 +1,28 @@
+import { randomUUID } from 'node:crypto';
+import type { Context } from 'aws-lambda';
+import type { FunctionName } from '../lambda/routes.ts';
+
+/**
+ * The second argument of a function: its name, an id of this call, and how much of its time is left.
+ * `timeLimitMs` counts from now.
+ */
+export function lambdaContext(input: { functionName: FunctionName; timeLimitMs: number }): Context {
+  const endsAtMs = performance.now() + input.timeLimitMs;
+  const legacy = () => {
+    throw new Error('Functions answer by their promise, not by a callback of the context.');
+  };
+  return {
+    callbackWaitsForEmptyEventLoop: false,
+    functionName: input.functionName,
+    functionVersion: '$LATEST',
+    invokedFunctionArn: `arn:aws:lambda:local:000000000000:function:${input.functionName}`,
+    memoryLimitInMB: '256',
+    awsRequestId: randomUUID(),
+    logGroupName: `/aws/lambda/${input.functionName}`,
+    logStreamName: 'embedded',
+    getRemainingTimeInMillis: () => Math.max(0, Math.round(endsAtMs - performance.now())),
+    done: legacy,
+    fail: legacy,
+    succeed: legacy,
+  };
+}

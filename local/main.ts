@@ -1,0 +1,85 @@
+import { readFlags, usage } from './flags.ts';
+import { onNpmGone } from './parent-watch.ts';
+import { type EmbeddedStack, startEmbeddedStack } from './start.ts';
+import { StartupError } from './startup-error.ts';
+import { createTerminalLog } from './terminal-log.ts';
+import { welcomeLines } from './welcome.ts';
+
+// The SDK warns of Node 20 on every start; package.json says which versions are right.
+process.env['AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED'] = 'true';
+
+const log = createTerminalLog({
+  format: process.env['LFS_QUOTA_LOG'] === 'json' ? 'json' : 'text',
+  write: (line) => process.stderr.write(line),
+  now: () => new Date(),
+});
+
+const say = (line: string) => void process.stdout.write(`${line}\n`);
+
+// Whoever read the first lines and left must not stop the service with it.
+for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {});
+
+function fail(message: string, exitCode: number): never {
+  process.stderr.write(`lfs-quota: ${message}\n`);
+  process.exit(exitCode);
+}
+
+/** The first signal stops gracefully; data is safe at any moment, so a later one may cut that short. */
+function stopOnSignals(starting: Promise<EmbeddedStack>): void {
+  let stoppingSinceMs: number | undefined;
+  const stop = () => {
+    if (stoppingSinceMs !== undefined) {
+      // One Ctrl-C may arrive twice: from the terminal, and passed on by npm.
+      if (performance.now() - stoppingSinceMs > 1000) process.exit(130);
+      return;
+    }
+    stoppingSinceMs = performance.now();
+    say('stopping …');
+    starting
+      .then((stack) => stack.close())
+      .then(
+        () => {
+          say('stopped');
+          process.exit(0);
+        },
+        (error: unknown) => {
+          log.error('stopped with an error', { error });
+          process.exit(1);
+        },
+      );
+  };
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, stop);
+  onNpmGone(stop);
+}
+
+const flags = readFlags(process.argv.slice(2));
+switch (flags.kind) {
+  case 'help':
+    process.stdout.write(usage);
+    break;
+  case 'wrong':
+    fail(`${flags.message}\n\n${usage}`, 2);
+    break;
+  case 'start':
+    await serve(flags);
+}
+
+async function serve({ port, dataDir }: { port: number; dataDir: string }): Promise<void> {
+  process.on('uncaughtException', (error) => {
+    log.error('stopped by an unexpected error; start again to go on, nothing that was stored is lost', {
+      error,
+    });
+    process.exit(1);
+  });
+  const adminToken = process.env['LFS_QUOTA_ADMIN_TOKEN'];
+  const starting = startEmbeddedStack({ port, dataDir, adminToken, log, onProgress: say });
+  stopOnSignals(starting);
+  try {
+    const stack = await starting;
+    for (const line of welcomeLines(stack)) say(line);
+    say(`ready ${stack.url}`);
+  } catch (error) {
+    if (error instanceof StartupError) fail(error.message, 1);
+    throw error;
+  }
+}

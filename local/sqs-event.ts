@@ -1,0 +1,41 @@
+import { createHash } from 'node:crypto';
+import type { SQSEvent } from 'aws-lambda';
+import type { QueueMessage } from './queue-message.ts';
+
+/** The event of one message of a FIFO queue whose group is the tenant. */
+export function toSqsEvent(message: QueueMessage): SQSEvent {
+  const { tenant, reason, full } = message;
+  const body = JSON.stringify({ tenant, reason, full });
+  return {
+    Records: [
+      {
+        messageId: message.messageId,
+        receiptHandle: `${message.messageId}#${message.failures + 1}`,
+        body,
+        attributes: {
+          ApproximateReceiveCount: String(message.failures + 1),
+          SentTimestamp: String(message.firstAtMs),
+          ApproximateFirstReceiveTimestamp: String(message.lastAtMs),
+          SenderId: 'embedded',
+          SequenceNumber: String(message.firstAtMs),
+          MessageGroupId: tenant,
+          MessageDeduplicationId: message.messageId,
+        },
+        messageAttributes: {},
+        md5OfBody: createHash('md5').update(body).digest('hex'),
+        eventSource: 'aws:sqs',
+        eventSourceARN: 'arn:aws:sqs:local:000000000000:reconcile.fifo',
+        awsRegion: 'local',
+      },
+    ],
+  };
+}
+
+/**
+ * Whether a consumer's answer takes back the one message it was given (ReportBatchItemFailures). With one
+ * record any entry does: an identifier that SQS does not know fails the whole batch.
+ */
+export function reportsFailure(result: unknown): boolean {
+  if (typeof result !== 'object' || result === null || !('batchItemFailures' in result)) return false;
+  return Array.isArray(result.batchItemFailures) && result.batchItemFailures.length > 0;
+}

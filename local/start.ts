@@ -1,0 +1,147 @@
+import { systemClock } from '../lambda/adapters/system-clock.ts';
+import { systemIds } from '../lambda/adapters/system-ids.ts';
+import { defaultSettings, type Settings } from '../lambda/domain/settings.ts';
+import type { Log } from '../lambda/ports/log.ts';
+import { openAdjacent } from './adjacent-ports.ts';
+import { Cleanup } from './cleanup.ts';
+import { composeEmbedded } from './compose.ts';
+import { type DataFolder, openDataFolder } from './data-folder.ts';
+import { openDatabase } from './database.ts';
+import { type Demo, ensureDemo } from './demo-tenant.ts';
+import { FileQueue } from './file-queue.ts';
+import { createFunctions } from './functions.ts';
+import type { HttpFunctions } from './http-front.ts';
+import { adminTokenOf, storeCredentialsOf } from './kept-secrets.ts';
+import { openQueueFolder } from './queue-folder.ts';
+import { defaultQueueTiming, type QueueTiming } from './queue-message.ts';
+import { startSchedule } from './schedule.ts';
+import { startStore } from './store/start-store.ts';
+import { systemTimers } from './timers.ts';
+
+export interface EmbeddedStackOptions {
+  /** The API's port; the store takes the next one. 0: any two free neighbours. */
+  readonly port: number;
+  readonly dataDir: string;
+  /** Made once and kept below the data folder where it is not given. */
+  readonly adminToken?: string | undefined;
+  /** Silent where it is not given. */
+  readonly log?: Log;
+  readonly settings?: Partial<Settings>;
+  readonly queueTiming?: Partial<QueueTiming>;
+  /** On the first start: the tenant `demo` with a token (default true). */
+  readonly createDemo?: boolean;
+  /** Told what is being done, in words for people. */
+  readonly onProgress?: (line: string) => void;
+}
+
+export interface EmbeddedStack {
+  readonly url: string;
+  readonly storeUrl: string;
+  readonly dataPath: string;
+  readonly adminToken: string;
+  readonly adminTokenOrigin: 'given' | 'kept' | 'made';
+  /** Undefined where no demo was asked for. */
+  readonly demo: Demo | undefined;
+  /** Lets what is under way end, and gives the data folder and the ports back. */
+  close(): Promise<void>;
+}
+
+const bucket = 'lfs-quota';
+
+/** How long a stop waits for requests, and for recounts: all of them can be taken up again after a restart. */
+const graceMs = 5_000;
+
+const silentLog: Log = { info: () => {}, warn: () => {}, error: () => {} };
+
+/**
+ * Starts everything in this process: HTTP front, functions, store, database, queue and schedule.
+ *
+ * @throws {StartupError} where the person who starts it can do something about it.
+ */
+export async function startEmbeddedStack(options: EmbeddedStackOptions): Promise<EmbeddedStack> {
+  const cleanup = new Cleanup();
+  try {
+    return await start(options, cleanup);
+  } catch (error) {
+    await cleanup.run().catch(() => undefined);
+    throw error;
+  }
+}
+
+async function start(options: EmbeddedStackOptions, cleanup: Cleanup): Promise<EmbeddedStack> {
+  const { log = silentLog, onProgress = () => {} } = options;
+  const folder = await openDataFolder(options.dataDir);
+  cleanup.add(folder.release);
+  onProgress(`data folder ${folder.path}`);
+  const admin = await adminTokenOf({ folder: folder.path, given: options.adminToken }, systemIds);
+  const credentials = await storeCredentialsOf(folder.path, systemIds);
+
+  const onError = (error: unknown) => log.error('object store failed', { error });
+  const functions = pending<HttpFunctions>();
+  cleanup.add(() => functions.reject(new Error('The stack did not start.')));
+  const { front, store } = await openAdjacent(
+    { port: options.port, functions: functions.promise, clock: systemClock, log },
+    (port) => startStore({ port, dataDir: folder.storePath, bucket, credentials, onError }),
+  );
+  cleanup.add(() => store.close());
+  cleanup.add(() => front.close(0));
+  const url = `http://127.0.0.1:${front.port}`;
+  onProgress(`object store ${store.url}`);
+
+  const database = await openDatabase(folder.databasePath);
+  cleanup.add(database.close);
+  onProgress(`database ${database.origin}`);
+
+  const queue = await openQueue({ options, folder, log });
+  const settings = { ...defaultSettings, ...options.settings };
+  const shared = { adminToken: admin.token, clock: systemClock, ids: systemIds, log, settings };
+  const composed = composeEmbedded({
+    database,
+    store: { url: store.url, bucket, credentials },
+    queue,
+    ...shared,
+  });
+  cleanup.add(composed.close);
+
+  const created = createFunctions(composed.deps);
+  cleanup.add(() => queue.close(graceMs));
+  await queue.deliverTo(created.reconcile);
+  const schedule = startSchedule(created.refresh, { clock: systemClock, timers: systemTimers, log });
+  cleanup.add(() => schedule.close(graceMs));
+  const place = { folder: folder.path, apiUrl: url };
+  const demo = options.createDemo === false ? undefined : await ensureDemo(composed.deps, place);
+  functions.resolve(created.http);
+
+  let closed: Promise<void> | undefined;
+  return {
+    ...{ url, storeUrl: store.url, dataPath: folder.path, demo },
+    ...{ adminToken: admin.token, adminTokenOrigin: admin.origin },
+    close() {
+      // Requests first: they need all the rest.
+      closed ??= front.close(graceMs).then(() => cleanup.run());
+      return closed;
+    },
+  };
+}
+
+async function openQueue(input: {
+  options: EmbeddedStackOptions;
+  folder: DataFolder;
+  log: Log;
+}): Promise<FileQueue> {
+  const folder = await openQueueFolder(input.folder.queuePath);
+  const timing = { ...defaultQueueTiming, ...input.options.queueTiming };
+  return new FileQueue({ folder, clock: systemClock, timers: systemTimers, log: input.log, timing });
+}
+
+/** A promise that is settled from outside; nobody need wait for it. */
+function pending<T>() {
+  let resolve: (value: T) => void = () => {};
+  let reject: (error: Error) => void = () => {};
+  const promise = new Promise<T>((onValue, onError) => {
+    resolve = onValue;
+    reject = onError;
+  });
+  promise.catch(() => undefined);
+  return { promise, resolve, reject };
+}

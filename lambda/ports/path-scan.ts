@@ -44,6 +44,8 @@ export interface ScanRest {
   /** Those of `lookFor` that were seen; the continuation must look for the same. */
   readonly seen: readonly string[];
   readonly requests: number;
+  /** Its store's order is not relied on: the continuation lists one page after the other too. */
+  readonly isSequential: boolean;
   /** Objects expected in all, which the continuation plans by; null where nothing is known yet. */
   readonly objectsExpected: number | null;
 }

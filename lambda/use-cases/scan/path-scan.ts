@@ -1,72 +1,173 @@
+import { wholeKeySpace } from '../../domain/scan/key-space.ts';
+import { type PageTask, ScanPlan } from '../../domain/scan/scan-plan.ts';
+import { chooseStrategy, type ScanStrategy } from '../../domain/scan/strategy.ts';
 import type { Settings } from '../../domain/settings.ts';
 import type { Clock } from '../../ports/clock.ts';
-import type { ObjectListing } from '../../ports/object-listing.ts';
+import type { ListedPage, ObjectListing } from '../../ports/object-listing.ts';
+import { StoreUnavailableError } from '../../ports/object-store.ts';
 import type { PathScan, PathScanInput, PathScanOutcome } from '../../ports/path-scan.ts';
+import { type RangePage, readPage, readPageInAnyOrder, seenInAnyOrder, seenOnPage } from './read-page.ts';
 
-interface Deps {
-  readonly listing: ObjectListing;
-  readonly clock: Clock;
-  readonly settings: Settings;
+export interface PathScanDeps {
+  readonly listing: Pick<ObjectListing, 'listPage'>;
+  readonly clock: Pick<Clock, 'nowMs'>;
+  readonly settings: Pick<Settings, 'scanConcurrency'>;
 }
 
-/** Keys after `after` (from the first, where undefined) up to and with `last` (to the end, where undefined). */
-interface KeyRange {
-  readonly after: string | undefined;
-  readonly last: string | undefined;
+/** Scans paths over a listing. docs/scan.md says how, and what it costs. */
+export function createPathScan(deps: PathScanDeps): PathScan {
+  return { scan: (input) => new PathScanRun(deps, input).run() };
 }
 
-interface Totals {
-  storedBytes: number;
-  objectCount: number;
-  requests: number;
-  late: boolean;
-  readonly seen: Set<string>;
-}
+/** One scan: runs the pages that its plan asks for, adds up what they say, and stops when it may not go on. */
+class PathScanRun {
+  readonly #deps: PathScanDeps;
+  readonly #input: PathScanInput;
+  readonly #isSequential: boolean;
+  readonly #plan: ScanPlan;
+  readonly #lookFor: readonly string[];
+  readonly #seen: Set<string>;
+  readonly #abort = new AbortController();
+  #running = 0;
+  #onIdle: () => void = () => {};
+  #failure: { readonly error: unknown } | undefined;
+  #isStopped = false;
+  #storedBytes: number;
+  #objectCount: number;
+  #requests = 0;
+  #pages = 0;
 
-/**
- * Counts what lies below a path: in 16 ranges at once where someone waits, otherwise page after page.
- *
- * The ranges are cut at the hex digits but reach from one to the next, so a key that is no hash lies in
- * exactly one of them too.
- */
-export function createPathScan(deps: Deps): PathScan {
-  return {
-    async scan(input: PathScanInput): Promise<PathScanOutcome> {
-      const totals: Totals = { storedBytes: 0, objectCount: 0, requests: 0, late: false, seen: new Set() };
-      const ranges = input.someoneWaits ? hexRanges(input.prefix) : [{ after: undefined, last: undefined }];
-      await Promise.all(ranges.map((range) => scanRange(deps, input, range, totals)));
-      if (totals.late) return { kind: 'unfinished', requests: totals.requests };
-      const { storedBytes, objectCount, seen, requests } = totals;
-      return { kind: 'done', storedBytes, objectCount, seen, requests };
-    },
-  };
-}
-
-function hexRanges(prefix: string): KeyRange[] {
-  const cuts = [...'123456789abcdef'].map((digit) => prefix + digit);
-  return [...cuts, undefined].map((last, index) => ({ after: cuts[index - 1], last }));
-}
-
-async function scanRange(deps: Deps, input: PathScanInput, range: KeyRange, totals: Totals): Promise<void> {
-  let position: { startAfter?: string; continuationToken?: string } =
-    range.after === undefined ? {} : { startAfter: range.after };
-  for (;;) {
-    if (input.deadlineMs !== undefined && deps.clock.nowMs() >= input.deadlineMs) {
-      totals.late = true;
-      return;
+  constructor(deps: PathScanDeps, input: PathScanInput) {
+    const { resume } = input;
+    if (resume && resume.prefix !== input.prefix) {
+      throw new RangeError(`A scan of "${resume.prefix}" can't be continued as one of "${input.prefix}".`);
     }
-    totals.requests += 1;
-    const page = await deps.listing.listPage({ prefix: input.prefix, ...position });
-    for (let index = 0; index < page.keyCount; index += 1) {
-      const key = page.keyAt(index);
-      if (range.last !== undefined && key > range.last) return;
-      totals.objectCount += 1;
-      totals.storedBytes += page.sizeAt(index);
-      const name = key.slice(input.prefix.length);
-      if (input.lookFor?.has(name)) totals.seen.add(name);
-    }
-    await input.onPage?.();
-    if (!page.isTruncated || page.nextContinuationToken === undefined) return;
-    position = { continuationToken: page.nextContinuationToken };
+    this.#deps = deps;
+    this.#input = input;
+    const strategy = strategyOf(input);
+    this.#isSequential = strategy.kind === 'sequential';
+    this.#plan = new ScanPlan({
+      strategy,
+      ranges: resume?.ranges ?? [wholeKeySpace],
+      concurrency: input.concurrency ?? deps.settings.scanConcurrency,
+    });
+    this.#lookFor = [...(input.lookFor ?? [])].sort();
+    this.#seen = new Set(resume?.seen);
+    this.#storedBytes = resume?.storedBytes ?? 0;
+    this.#objectCount = resume?.objectCount ?? 0;
   }
+
+  async run(): Promise<PathScanOutcome> {
+    await new Promise<void>((resolve) => {
+      this.#onIdle = resolve;
+      this.#start();
+      if (this.#running === 0) resolve();
+    });
+    if (this.#failure) throw this.#failure.error;
+    const requests = this.#requests;
+    const ranges = this.#plan.rest();
+    const [storedBytes, objectCount] = [this.#storedBytes, this.#objectCount];
+    if (ranges.length === 0) return { kind: 'done', storedBytes, objectCount, seen: this.#seen, requests };
+    const { prefix, resume } = this.#input;
+    const rest = {
+      prefix,
+      ranges,
+      storedBytes,
+      objectCount,
+      seen: [...this.#seen],
+      requests: requests + (resume?.requests ?? 0),
+      isSequential: this.#isSequential,
+      objectsExpected: this.#pages > 0 ? this.#plan.keysExpected : (resume?.objectsExpected ?? null),
+    };
+    return { kind: 'unfinished', requests, rest };
+  }
+
+  /** Begins as many pages as the plan and the limits allow. */
+  #start(): void {
+    for (;;) {
+      if (this.#mayNotGoOn()) return;
+      const task = this.#plan.take();
+      if (task === undefined) return;
+      this.#requests += 1;
+      this.#running += 1;
+      void this.#runPage(task)
+        .catch((error: unknown) => this.#fail(error))
+        .then(() => {
+          this.#running -= 1;
+          if (this.#running === 0) this.#onIdle();
+        });
+    }
+  }
+
+  #mayNotGoOn(): boolean {
+    const { deadlineMs, requestsMax } = this.#input;
+    const isLate = deadlineMs !== undefined && this.#deps.clock.nowMs() >= deadlineMs;
+    const isSpent = requestsMax !== undefined && this.#requests >= requestsMax;
+    return this.#failure !== undefined || this.#isStopped || isLate || isSpent;
+  }
+
+  async #runPage(task: PageTask): Promise<void> {
+    const page = await this.#list(task);
+    if (page === undefined) return;
+    const found = this.#isSequential ? readPageInAnyOrder(task, page) : readPage(task, page, this.#input);
+    this.#count(page, found);
+    this.#plan.report(task, found);
+    this.#start();
+    await this.#input.onPage?.({
+      storedBytes: this.#storedBytes,
+      objectCount: this.#objectCount,
+      requests: this.#requests,
+      share: this.#plan.share,
+    });
+  }
+
+  /** One page, or undefined where the deadline came first; a scan that got somewhere is then unfinished. */
+  async #list(task: PageTask): Promise<ListedPage | undefined> {
+    const { prefix, deadlineMs } = this.#input;
+    const { after, continuationToken } = task.range;
+    try {
+      return await this.#deps.listing.listPage({
+        prefix,
+        maxKeys: task.keysMax,
+        signal: this.#abort.signal,
+        ...(deadlineMs !== undefined && { deadlineMs }),
+        ...(continuationToken !== undefined
+          ? { continuationToken }
+          : after !== null && { startAfter: prefix + after }),
+      });
+    } catch (error) {
+      const isLate = deadlineMs !== undefined && this.#deps.clock.nowMs() >= deadlineMs;
+      if (!isLate || this.#pages === 0 || !(error instanceof StoreUnavailableError)) throw error;
+      this.#isStopped = true;
+      this.#plan.putBack(task);
+      return undefined;
+    }
+  }
+
+  #count(page: ListedPage, { keyCount, sizeBytes }: RangePage): void {
+    this.#pages += 1;
+    this.#objectCount += keyCount;
+    this.#storedBytes += sizeBytes;
+    if (!Number.isSafeInteger(this.#storedBytes)) {
+      throw new RangeError(`More than 2^53 − 1 bytes lie below "${this.#input.prefix}".`);
+    }
+    const { prefix } = this.#input;
+    const seen = this.#isSequential
+      ? seenInAnyOrder(this.#input.lookFor, page, { prefix })
+      : seenOnPage(this.#lookFor, page, { prefix, keyCount });
+    for (const name of seen) this.#seen.add(name);
+  }
+
+  /** The first failure ends the scan, and the requests that are under way with it. */
+  #fail(error: unknown): void {
+    if (this.#failure) return;
+    this.#failure = { error };
+    this.#abort.abort(error);
+  }
+}
+
+function strategyOf({ resume, strategy, hintObjects, someoneWaits = false }: PathScanInput): ScanStrategy {
+  if (resume?.isSequential) return { kind: 'sequential' };
+  const objects = resume?.objectsExpected ?? hintObjects;
+  return strategy ?? chooseStrategy({ someoneWaits, ...(objects !== undefined && { hintObjects: objects }) });
 }

@@ -1,3 +1,4 @@
+import { compareKeys } from '../../domain/key-order.ts';
 import type { OpenRange, PageTask } from '../../domain/scan/scan-plan.ts';
 import type { ListedPage } from '../../ports/object-listing.ts';
 import { StoreUnavailableError } from '../../ports/object-store.ts';
@@ -48,7 +49,7 @@ export function readPage(task: PageTask, page: ListedPage, context: { prefix: st
 /**
  * A page of a store whose order is its own, listed from its first page to its last by continuation tokens.
  */
-export function readPageInStoresOrder(task: PageTask, page: ListedPage): RangePage {
+export function readPageInAnyOrder(task: PageTask, page: ListedPage): RangePage {
   const { keyCount, totalBytes, nextContinuationToken: continuationToken } = page;
   if (!page.isTruncated) return { keyCount, sizeBytes: totalBytes, rest: undefined };
   if (continuationToken === undefined || continuationToken === task.range.continuationToken) {
@@ -58,7 +59,7 @@ export function readPageInStoresOrder(task: PageTask, page: ListedPage): RangePa
 }
 
 /**
- * Which of the names looked for a page lists.
+ * Which of the names looked for a page lists, by binary search: most keys are never decoded.
  *
  * @param sortedNames in ascending order, without repetition.
  * @param keyCount how many of the page's keys to look at.
@@ -82,12 +83,22 @@ export function seenOnPage(
   return seen;
 }
 
+/** Which of the names looked for a page lists, whatever its order. */
+export function seenInAnyOrder(
+  names: ReadonlySet<string> | undefined,
+  page: ListedPage,
+  { prefix }: { prefix: string },
+): string[] {
+  if (names === undefined || names.size === 0) return [];
+  const listed = Array.from({ length: page.keyCount }, (_, index) => nameOf(page, index, prefix));
+  return listed.filter((name) => names.has(name));
+}
+
 /** A store that ignores StartAfter, or lists in an order of its own, would have keys counted twice. */
 function checkOrder(page: { after: string | null; firstName: string; lastName: string }): void {
   const { after, firstName, lastName } = page;
-  // Only what is true in the order of UTF-8 bytes and of UTF-16 units alike is checked: ASCII has one order.
-  const isPlain = [after ?? '', firstName, lastName].every((name) => /^[\x20-\x7e]*$/.test(name));
-  if (!isPlain || ((after === null || firstName > after) && firstName <= lastName)) return;
+  const isAfter = after === null || compareKeys(firstName, after) > 0;
+  if (isAfter && compareKeys(firstName, lastName) <= 0) return;
   throw new StoreUnavailableError(
     'The store does not list keys in order after a given key, as S3 does; scan it with the strategy `sequential`.',
   );

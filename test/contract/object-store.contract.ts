@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { ObjectListing } from '../../lambda/ports/object-listing.ts';
-import { type ObjectStore, StoreUnavailableError, type UrlSigner } from '../../lambda/ports/object-store.ts';
+import type { ObjectStore, UrlSigner } from '../../lambda/ports/object-store.ts';
 import { sendRaw } from './raw-request.ts';
 
 /** One object store under test, through the adapters that the product uses. */
@@ -505,13 +505,4 @@ function downloadTests(context: Context): void {
     }
     expect(await context.target.store.head(key)).toMatchObject({ sizeBytes: 10 });
   });
-}
-
-/** The promise of stores that are reached over a network: nothing is sent after a deadline. */
-export async function expectLateDeleteRefused(target: ObjectStoreTarget, key: string): Promise<void> {
-  await target.put(key, Buffer.from('x'));
-  await expect(target.store.delete(key, { deadlineMs: Date.now() - 1 })).rejects.toThrow(
-    StoreUnavailableError,
-  );
-  expect(await target.store.head(key)).toMatchObject({ sizeBytes: 1 });
 }

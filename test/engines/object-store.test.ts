@@ -17,7 +17,10 @@ if (endpoint !== undefined && accessKeyId !== undefined && secretAccessKey !== u
         credentials: { accessKeyId, secretAccessKey },
         stop: async () => {},
       }),
-    skips: { keyBesideFolder: 'its objects are files, and a file is no folder' },
+    skips: {
+      keyBesideFolder: 'its objects are files, and a file is no folder',
+      controlCharacters: 'it ignores encoding-type=url, and XML cannot hold them',
+    },
   });
 } else if (process.env['CI'] === undefined) {
   describe.skip(`object store contract: versitygw (${missing})`, () => {

@@ -1,4 +1,9 @@
-import { ListObjectsV2Command, type ListObjectsV2CommandOutput, type S3Client } from '@aws-sdk/client-s3';
+import {
+  type EncodingType,
+  ListObjectsV2Command,
+  type ListObjectsV2CommandOutput,
+  type S3Client,
+} from '@aws-sdk/client-s3';
 import type {
   DelimitedPage,
   ListedPage,
@@ -47,9 +52,9 @@ export class S3ObjectListing implements ObjectListing {
     });
     const output = await this.#send(command);
     return {
-      commonPrefixes: (output.CommonPrefixes ?? []).map(({ Prefix }) => decodeKey(Prefix)),
+      commonPrefixes: (output.CommonPrefixes ?? []).map(({ Prefix }) => decodeKey(Prefix, output)),
       keys: (output.Contents ?? []).map(({ Key, Size }) => ({
-        key: decodeKey(Key),
+        key: decodeKey(Key, output),
         sizeBytes: sizeOf(Size),
       })),
       nextContinuationToken: nextToken(output),
@@ -72,9 +77,11 @@ class SdkPage implements ListedPage {
   readonly totalBytes: number;
   readonly isTruncated: boolean;
   readonly nextContinuationToken: string | undefined;
+  readonly #output: ListObjectsV2CommandOutput;
   readonly #contents: NonNullable<ListObjectsV2CommandOutput['Contents']>;
 
   constructor(output: ListObjectsV2CommandOutput) {
+    this.#output = output;
     this.#contents = output.Contents ?? [];
     this.keyCount = this.#contents.length;
     this.totalBytes = this.#contents.reduce((sum, { Size }) => sum + sizeOf(Size), 0);
@@ -83,7 +90,7 @@ class SdkPage implements ListedPage {
   }
 
   keyAt(index: number): string {
-    return decodeKey(this.#at(index).Key);
+    return decodeKey(this.#at(index).Key, this.#output);
   }
 
   sizeAt(index: number): number {
@@ -97,11 +104,16 @@ class SdkPage implements ListedPage {
   }
 }
 
-/** A space is `+` or `%20`, a plus always `%2B`. */
-function decodeKey(encoded: string | undefined): string {
-  if (encoded === undefined)
-    throw new StoreUnavailableError('LIST was answered with an entry without a key.');
-  return decodeURIComponent(encoded.replaceAll('+', ' '));
+/**
+ * Decodes a key, if the answer says that it is encoded: not every store honours the request. A space may be
+ * `+` or `%20`, a plus always is `%2B`.
+ */
+function decodeKey(
+  key: string | undefined,
+  { EncodingType }: { EncodingType?: EncodingType | undefined },
+): string {
+  if (key === undefined) throw new StoreUnavailableError('LIST was answered with an entry without a key.');
+  return EncodingType === 'url' ? decodeURIComponent(key.replaceAll('+', ' ')) : key;
 }
 
 function sizeOf(size: number | undefined): number {

@@ -1,0 +1,211 @@
+import type { Reservation } from '../../domain/reservation.ts';
+import type { RepoRecord, TenantRecord } from '../../domain/tenant.ts';
+import type { CountOutcome, Ledger, NewTenant, RepoCommit, TenantCommit } from '../../ports/ledger.ts';
+
+interface TenantItems {
+  record: TenantRecord;
+  dueAtMs: number;
+  readonly repos: Map<string, RepoRecord>;
+  readonly reservations: Map<string, Reservation>;
+}
+
+/**
+ * The ledger in memory, for tests and the simulator: every method is one atomic step, with the conditions of
+ * the table. `pageSize` bounds the paged reads, so that a simulation can let things happen between pages.
+ */
+export class MemoryLedger implements Ledger {
+  readonly #tenants = new Map<string, TenantItems>();
+  readonly #pageSize: number;
+
+  constructor(options: { pageSize?: number } = {}) {
+    this.#pageSize = options.pageSize ?? 100;
+  }
+
+  async readTenant(tenant: string): Promise<TenantRecord | undefined> {
+    return this.#tenants.get(tenant)?.record;
+  }
+
+  async createTenant(input: NewTenant): Promise<'created' | 'exists'> {
+    if (this.#tenants.has(input.tenant)) return 'exists';
+    const { dueAtMs, ...given } = input;
+    const storedBytes = given.counted?.storedBytes ?? 0;
+    const record: TenantRecord = {
+      ...given,
+      committedBytes: storedBytes,
+      epoch: 0,
+      appliedEpoch: 0,
+      floorBaseBytes: storedBytes,
+      floorUntilMs: given.counted ? Number.MAX_SAFE_INTEGER : 0,
+      deletedBytes: 0,
+      notes: new Map(),
+      leaseUntilMs: 0,
+      closedAtMs: null,
+    };
+    this.#tenants.set(input.tenant, { record, dueAtMs, repos: new Map(), reservations: new Map() });
+    return 'created';
+  }
+
+  async updateTenant(tenant: string, change: { limitBytes?: number | null; plan?: string | null }) {
+    return this.#update(tenant, () => change);
+  }
+
+  async count(input: { tenant: string; sumBytes: number; limitBytes: number | null }): Promise<CountOutcome> {
+    const items = this.#tenants.get(input.tenant);
+    if (!items) return { kind: 'absent' };
+    const { record } = items;
+    const ceiling = (input.limitBytes ?? Number.MAX_SAFE_INTEGER) - input.sumBytes;
+    const admitted =
+      record.closedAtMs === null &&
+      record.limitBytes === input.limitBytes &&
+      record.committedBytes <= ceiling &&
+      (input.limitBytes === null || record.counted !== null);
+    if (!admitted) return { kind: 'refused', tenant: record };
+    items.record = { ...record, committedBytes: record.committedBytes + input.sumBytes };
+    return { kind: 'counted' };
+  }
+
+  async putReservation(input: { tenant: string; reservation: Reservation }): Promise<void> {
+    const { reservation } = input;
+    const reservations = this.#items(input.tenant).reservations;
+    if (!reservations.has(reservation.id)) reservations.set(reservation.id, reservation);
+  }
+
+  async issueReservation(input: {
+    tenant: string;
+    reservationId: string;
+    claims: ReadonlyMap<string, number>;
+  }): Promise<'issued' | 'gone'> {
+    const { reservations } = this.#items(input.tenant);
+    const found = reservations.get(input.reservationId);
+    if (!found) return 'gone';
+    reservations.set(found.id, { ...found, state: 'issued', claims: input.claims });
+    return 'issued';
+  }
+
+  async deleteReservation(input: { tenant: string; reservationId: string }): Promise<'deleted' | 'absent'> {
+    return this.#items(input.tenant).reservations.delete(input.reservationId) ? 'deleted' : 'absent';
+  }
+
+  async voidReservation(input: { tenant: string; reservationId: string }): Promise<'gone' | 'issued'> {
+    const { reservations } = this.#items(input.tenant);
+    if (reservations.get(input.reservationId)?.state === 'issued') return 'issued';
+    reservations.delete(input.reservationId);
+    return 'gone';
+  }
+
+  async readReservation(input: { tenant: string; reservationId: string }) {
+    return this.#tenants.get(input.tenant)?.reservations.get(input.reservationId);
+  }
+
+  reservations(tenant: string): AsyncIterable<readonly Reservation[]> {
+    return this.#pages(() => this.#tenants.get(tenant)?.reservations);
+  }
+
+  repos(tenant: string): AsyncIterable<readonly RepoRecord[]> {
+    return this.#pages(() => this.#tenants.get(tenant)?.repos);
+  }
+
+  async beginReconcile(input: { tenant: string; nowMs: number; leaseUntilMs: number }) {
+    const before = this.#tenants.get(input.tenant)?.record;
+    if (!before) return { kind: 'absent' } as const;
+    if (before.leaseUntilMs > input.nowMs)
+      return { kind: 'busy', leaseUntilMs: before.leaseUntilMs } as const;
+    const epoch = before.epoch + 1;
+    this.#update(input.tenant, () => ({ epoch, leaseUntilMs: input.leaseUntilMs }));
+    return { kind: 'begun', epoch, before } as const;
+  }
+
+  async setLease(input: { tenant: string; epoch: number; leaseUntilMs: number }) {
+    if (this.#tenants.get(input.tenant)?.record.epoch !== input.epoch) return 'superseded' as const;
+    this.#update(input.tenant, () => ({ leaseUntilMs: input.leaseUntilMs }));
+    return 'ours' as const;
+  }
+
+  async commitRepo(input: { tenant: string; repo: RepoCommit; dirtyTokenRead: string | null }) {
+    const { repos } = this.#items(input.tenant);
+    const found = repos.get(input.repo.repo);
+    if (found?.epoch === input.repo.epoch) return 'committed' as const;
+    const overtaken =
+      (found?.epoch ?? 0) > input.repo.epoch || (found?.dirtyToken ?? null) !== input.dirtyTokenRead;
+    if (overtaken) return 'superseded' as const;
+    repos.set(input.repo.repo, { ...input.repo, dirtyToken: null });
+    return 'committed' as const;
+  }
+
+  async commitTenant(commit: TenantCommit) {
+    const items = this.#tenants.get(commit.tenant);
+    if (items?.record.appliedEpoch === commit.epoch)
+      return { kind: 'committed', tenant: items.record } as const;
+    if (!items || items.record.epoch !== commit.epoch) return { kind: 'superseded' } as const;
+    const expired = new Set(commit.expiredNotes);
+    const { record } = items;
+    items.record = {
+      ...record,
+      committedBytes: record.committedBytes + commit.correctionBytes,
+      appliedEpoch: commit.epoch,
+      floorBaseBytes: commit.floorBaseBytes,
+      floorUntilMs: commit.floorUntilMs,
+      counted: commit.counted,
+      leaseUntilMs: 0,
+      notes: new Map([...record.notes].filter(([id]) => !expired.has(id))),
+    };
+    items.dueAtMs = commit.dueAtMs ?? items.dueAtMs;
+    return { kind: 'committed', tenant: items.record } as const;
+  }
+
+  async markDirty(input: { tenant: string; repo: string; dirtyToken: string }): Promise<void> {
+    const { repos } = this.#items(input.tenant);
+    const { repo, dirtyToken } = input;
+    const none = {
+      repo,
+      storedBytes: 0,
+      objectCount: 0,
+      countedAtMs: 0,
+      epoch: 0,
+      covered: new Set<string>(),
+    };
+    repos.set(repo, { ...(repos.get(repo) ?? none), dirtyToken });
+  }
+
+  async listTenants(input: { after?: string; pageSize: number }) {
+    const names = [...this.#tenants.keys()].sort().filter((name) => name > (input.after ?? ''));
+    return names.slice(0, input.pageSize).map((name) => this.#items(name).record);
+  }
+
+  async dueTenants(input: { nowMs: number; tenantsMax: number }) {
+    const due = [...this.#tenants].map(([tenant, items]) => {
+      const deaths = [...items.reservations.values()].map((reservation) => reservation.deadAtMs);
+      return { tenant, dueAtMs: Math.min(items.dueAtMs, ...deaths) };
+    });
+    return due
+      .filter(({ dueAtMs }) => dueAtMs <= input.nowMs)
+      .sort((a, b) => a.dueAtMs - b.dueAtMs)
+      .slice(0, input.tenantsMax)
+      .map(({ tenant }) => tenant);
+  }
+
+  #items(tenant: string): TenantItems {
+    const items = this.#tenants.get(tenant);
+    if (!items) throw new Error(`The tenant ${tenant} does not exist.`);
+    return items;
+  }
+
+  #update(tenant: string, change: (record: TenantRecord) => Partial<TenantRecord>): TenantRecord | undefined {
+    const items = this.#tenants.get(tenant);
+    if (!items) return undefined;
+    items.record = { ...items.record, ...change(items.record) };
+    return items.record;
+  }
+
+  /** Pages by key as the table does: each page is read when it is asked for, after the last key of the one before. */
+  async *#pages<T>(read: () => ReadonlyMap<string, T> | undefined): AsyncIterable<readonly T[]> {
+    let after: string | undefined;
+    for (;;) {
+      const entries = [...(read() ?? new Map<string, T>())].sort(([a], [b]) => (a < b ? -1 : 1));
+      const page = entries.filter(([key]) => after === undefined || key > after).slice(0, this.#pageSize);
+      yield page.map(([, value]) => value);
+      if (page.length < this.#pageSize) return;
+      after = page.at(-1)?.[0];
+    }
+  }
+}

@@ -1,0 +1,86 @@
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type Ended, plainEnvironment, run } from './process.ts';
+
+/** Longest that one git command may take here. */
+const gitTimeoutMs = 120_000;
+
+/** A person with git and git-lfs: a home, a configuration and credentials of their own, and nobody to ask. */
+export class GitUser {
+  readonly home: string;
+  private readonly env: Record<string, string>;
+
+  private constructor(home: string) {
+    this.home = home;
+    this.env = {
+      ...plainEnvironment(),
+      HOME: home,
+      GIT_CONFIG_NOSYSTEM: '1',
+      GIT_TERMINAL_PROMPT: '0',
+      // A proxy of the machine has no business with a server on loopback.
+      NO_PROXY: '127.0.0.1',
+    };
+  }
+
+  /** @param token the password that the credential helper hands out for `url`. */
+  static async create(access: { url: string; token: string }): Promise<GitUser> {
+    const home = await mkdtemp(join(tmpdir(), 'lfs-quota-e2e-home-'));
+    const user = new GitUser(home);
+    await user.git(home, 'config', '--global', 'user.name', 'E2E');
+    await user.git(home, 'config', '--global', 'user.email', 'e2e@example.invalid');
+    await user.git(home, 'config', '--global', 'init.defaultBranch', 'main');
+    await user.git(home, 'config', '--global', 'credential.helper', `store --file=${home}/credentials`);
+    await user.git(home, 'lfs', 'install', '--skip-repo');
+    await user.setToken(access);
+    return user;
+  }
+
+  async setToken({ url, token }: { url: string; token: string }): Promise<void> {
+    const withToken = new URL(url);
+    withToken.username = 'anyone';
+    withToken.password = token;
+    await writeFile(join(this.home, 'credentials'), `${withToken.href.replace(/\/$/, '')}\n`);
+  }
+
+  /** A bare repository to push to; LFS objects go to lfs-quota instead. */
+  async createRemote(name: string): Promise<string> {
+    const path = join(this.home, 'remotes', `${name}.git`);
+    await mkdir(path, { recursive: true });
+    await this.git(path, 'init', '--bare', '--quiet');
+    return path;
+  }
+
+  /** A work tree whose `*.bin` are LFS objects, kept at `lfsUrl`. */
+  async createWorkTree(name: string, place: { remote: string; lfsUrl: string }): Promise<string> {
+    const path = join(this.home, name);
+    await mkdir(path, { recursive: true });
+    await this.git(path, 'init', '--quiet');
+    await this.git(path, 'remote', 'add', 'origin', place.remote);
+    await this.git(path, 'config', '-f', '.lfsconfig', 'lfs.url', place.lfsUrl);
+    await this.git(path, 'lfs', 'track', '*.bin');
+    return path;
+  }
+
+  /** Runs git; fails where git does. */
+  async git(cwd: string, ...args: string[]): Promise<Ended> {
+    const ended = await this.tryGit(cwd, args);
+    if (ended.code !== 0) throw new Error(`git ${args.join(' ')} exited ${ended.code}:\n${ended.err}`);
+    return ended;
+  }
+
+  /** Runs git; its exit code is the caller's to judge. */
+  async tryGit(cwd: string, args: readonly string[], env: Record<string, string> = {}): Promise<Ended> {
+    return run('git', args, { cwd, env: { ...this.env, ...env }, timeoutMs: gitTimeoutMs });
+  }
+
+  async commitAll(cwd: string, message: string): Promise<void> {
+    await this.git(cwd, 'add', '--all');
+    await this.git(cwd, 'commit', '--quiet', '-m', message);
+  }
+
+  /** Deletes everything that is theirs. */
+  async close(): Promise<void> {
+    await rm(this.home, { recursive: true, force: true });
+  }
+}

@@ -1,0 +1,64 @@
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { GitUser } from './git-user.ts';
+import { bytesOf, digests, type Files, objectsOf, readFiles, writeFiles } from './payload.ts';
+import { Stack } from './stack.ts';
+import { listStore, sizesOf, totalBytes, usageWithin } from './store-truth.ts';
+import { describeWithGitLfs } from './with-git-lfs.ts';
+
+const mib = 1024 ** 2;
+
+describeWithGitLfs('a server that is killed in the middle of a push', () => {
+  const files: Files = new Map(
+    Array.from({ length: 40 }, (_, index) => [`${index}.bin`, bytesOf(`kill${index}`, mib + index)]),
+  );
+  const objects = objectsOf(files);
+  let stack: Stack;
+  let user: GitUser;
+  let workTree: string;
+  let remote: string;
+
+  beforeAll(async () => {
+    stack = await Stack.start();
+    await stack.cliJson('tenant', 'create', 'acme', '--limit', '64MiB');
+    const { token } = await stack.cliJson('token', 'create', 'acme', '--scope', 'write');
+    user = await GitUser.create({ url: stack.url, token: String(token) });
+    remote = await user.createRemote('game');
+    workTree = await user.createWorkTree('work', { remote, lfsUrl: `${stack.url}/acme/game/info/lfs` });
+    // The client would go on trying for longer than the server is away.
+    await user.git(workTree, 'config', 'lfs.transfer.maxretries', '1');
+    await user.git(workTree, 'config', 'lfs.concurrenttransfers', '2');
+    await writeFiles(workTree, files);
+    await user.commitAll(workTree, 'Many files');
+  });
+  afterAll(async () => {
+    await stack?.close();
+    await user?.close();
+  });
+
+  async function expectUsageOfStore() {
+    const sizes = sizesOf(await listStore(stack, 'acme/game'));
+    const expected = { storedBytes: totalBytes(sizes), objectCount: sizes.size };
+    expect(await usageWithin(stack, { tenant: 'acme', expected, timeoutMs: 30_000 })).toMatchObject(expected);
+    return sizes;
+  }
+
+  it('keeps what had arrived, counts it after the restart, and takes the rest', async () => {
+    const pushing = user.tryGit(workTree, ['push', 'origin', 'main']);
+    while ((await listStore(stack, 'acme/game')).size < 3) await sleep(5);
+    await stack.kill();
+    expect((await pushing).code).not.toBe(0);
+
+    await stack.start();
+    const kept = await expectUsageOfStore();
+    expect(kept.size).toBeGreaterThanOrEqual(3);
+    expect(kept.size).toBeLessThan(objects.size);
+    for (const [oid, sizeBytes] of kept) expect(objects.get(oid)).toBe(sizeBytes);
+
+    await user.git(workTree, 'push', '--quiet', 'origin', 'main');
+    expect(await expectUsageOfStore()).toEqual(objects);
+    await user.git(user.home, 'clone', '--quiet', remote, 'clone');
+    expect(digests(await readFiles(join(user.home, 'clone')))).toEqual(digests(files));
+  });
+});

@@ -1,0 +1,100 @@
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { formatBytes } from '../../lambda/domain/bytes.ts';
+import { GitUser } from './git-user.ts';
+import { bytesOf, digests, type Files, objectsOf, readFiles, writeFiles } from './payload.ts';
+import { Stack } from './stack.ts';
+import { listStore, sizesOf, totalBytes, usageWithin } from './store-truth.ts';
+import { describeWithGitLfs } from './with-git-lfs.ts';
+
+const mib = 1024 ** 2;
+const limitBytes = 10 * mib;
+
+/** The batch request that the client sent, as its trace shows it: oid → bytes in the order of the request. */
+function requestOf(trace: string): Map<string, number> {
+  const bodies = trace.split('\n').filter((line) => line.includes('"operation":"upload"'));
+  const objects = bodies.flatMap((line) => [...line.matchAll(/\{"oid":"([0-9a-f]{64})","size":(\d+)\}/g)]);
+  return new Map(objects.map(([, oid = '', size]) => [oid, Number(size)]));
+}
+
+/** What fits, in the order of the request; what does not keeps nothing behind it out. */
+function fitting(request: ReadonlyMap<string, number>, freeBytes: number): Map<string, number> {
+  let leftBytes = freeBytes;
+  const fits = new Map<string, number>();
+  for (const [oid, sizeBytes] of request) {
+    if (sizeBytes > leftBytes) continue;
+    fits.set(oid, sizeBytes);
+    leftBytes -= sizeBytes;
+  }
+  return fits;
+}
+
+describeWithGitLfs('a push over the limit', () => {
+  const before: Files = new Map([['before.bin', bytesOf('before', 2 * mib)]]);
+  const sizes = [3 * mib, 2.5 * mib, 4 * mib, 0.25 * mib, 1.5 * mib, 2 * mib, 0.125 * mib, 17];
+  const over: Files = new Map(sizes.map((size, index) => [`${index}.bin`, bytesOf(`over${index}`, size)]));
+  const everything = objectsOf(new Map([...before, ...over]));
+  let stack: Stack;
+  let user: GitUser;
+  let workTree: string;
+  let remote: string;
+
+  beforeAll(async () => {
+    stack = await Stack.start();
+    await stack.cliJson('tenant', 'create', 'acme', '--limit', '10MiB');
+    const { token } = await stack.cliJson('token', 'create', 'acme', '--scope', 'write');
+    user = await GitUser.create({ url: stack.url, token: String(token) });
+    remote = await user.createRemote('game');
+    workTree = await user.createWorkTree('work', { remote, lfsUrl: `${stack.url}/acme/game/info/lfs` });
+    await writeFiles(workTree, before);
+    await user.commitAll(workTree, 'What fits');
+    await user.git(workTree, 'push', '--quiet', 'origin', 'main');
+    await writeFiles(workTree, over);
+    await user.commitAll(workTree, 'More than fits');
+  });
+  afterAll(async () => {
+    await stack?.close();
+    await user?.close();
+  });
+
+  it('fails, says what is used, allowed and asked, and admits what fits in request order', async () => {
+    const pushed = await user.tryGit(workTree, ['push', 'origin', 'main'], { GIT_CURL_VERBOSE: '1' });
+    expect(pushed.code).not.toBe(0);
+    const request = requestOf(pushed.err);
+    expect(request).toEqual(objectsOf(over));
+    const admitted = fitting(request, limitBytes - 2 * mib);
+    expect(admitted.size).toBeGreaterThan(0);
+    const refused = [...request.keys()].filter((oid) => !admitted.has(oid));
+    expect(refused.length).toBeGreaterThan(0);
+    const usedBytes = 2 * mib + totalBytes(admitted);
+    for (const oid of refused) {
+      const line = pushed.err.split('\n').find((text) => text.startsWith(`[${oid}]`));
+      expect(line).toContain(`${formatBytes(usedBytes)} (${usedBytes} bytes)`);
+      expect(line).toContain(`${formatBytes(limitBytes)} (${limitBytes} bytes)`);
+      expect(line).toContain(`(${request.get(oid)} bytes)`);
+    }
+    const expected = new Map([...objectsOf(before), ...admitted]);
+    expect(sizesOf(await listStore(stack, 'acme/game'))).toEqual(expected);
+  });
+
+  it('fails again the same way while nothing changes', async () => {
+    const held = await listStore(stack, 'acme/game');
+    const pushed = await user.tryGit(workTree, ['push', 'origin', 'main']);
+    expect(pushed.code).not.toBe(0);
+    expect(pushed.err).toContain('over the storage limit of acme');
+    expect(await listStore(stack, 'acme/game')).toEqual(held);
+  });
+
+  it('passes once the limit is raised', async () => {
+    const raised = await stack.cli('tenant', 'limit', 'acme', '1GiB');
+    expect(raised).toMatchObject({ code: 0 });
+    await user.git(workTree, 'push', '--quiet', 'origin', 'main');
+    expect(sizesOf(await listStore(stack, 'acme/game'))).toEqual(everything);
+    await user.git(user.home, 'clone', '--quiet', remote, 'clone');
+    expect(digests(await readFiles(join(user.home, 'clone')))).toEqual(
+      digests(new Map([...before, ...over])),
+    );
+    const expected = { storedBytes: totalBytes(everything), objectCount: everything.size };
+    expect(await usageWithin(stack, { tenant: 'acme', expected, timeoutMs: 30_000 })).toMatchObject(expected);
+  });
+});

@@ -1,0 +1,62 @@
+import { spawn } from 'node:child_process';
+
+export interface Ended {
+  readonly code: number | null;
+  readonly out: string;
+  readonly err: string;
+}
+
+/**
+ * Runs a command to its end, in a process group of its own.
+ *
+ * @throws where it takes longer than `timeoutMs`: the whole group is killed then.
+ */
+export function run(
+  command: string,
+  args: readonly string[],
+  options: { cwd: string; env: Record<string, string>; timeoutMs: number },
+): Promise<Ended> {
+  return new Promise((resolve, reject) => {
+    const child = spawn(command, args, {
+      cwd: options.cwd,
+      env: options.env,
+      detached: true,
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    let out = '';
+    let err = '';
+    child.stdout.setEncoding('utf8').on('data', (text: string) => {
+      out += text;
+    });
+    child.stderr.setEncoding('utf8').on('data', (text: string) => {
+      err += text;
+    });
+    const timer = setTimeout(() => {
+      signalGroup(child.pid, 'SIGKILL');
+      reject(
+        new Error(`${command} ${args.join(' ')} did not end in ${options.timeoutMs} ms:\n${out}\n${err}`),
+      );
+    }, options.timeoutMs);
+    child.once('error', reject);
+    child.once('close', (code) => {
+      clearTimeout(timer);
+      resolve({ code, out, err });
+    });
+  });
+}
+
+/** Signals a child and all that it started; nothing where they have ended already. */
+export function signalGroup(pid: number | undefined, signal: NodeJS.Signals): void {
+  if (pid === undefined) return;
+  try {
+    process.kill(-pid, signal);
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && error.code === 'ESRCH')) throw error;
+  }
+}
+
+/** The environment's variables that every program needs, and no others: nothing of the developer's git is left. */
+export function plainEnvironment(): Record<string, string> {
+  const kept = ['PATH', 'TMPDIR', 'LANG', 'LC_ALL', 'npm_config_cache'];
+  return Object.fromEntries(kept.flatMap((name) => (process.env[name] ? [[name, process.env[name]]] : [])));
+}

@@ -1,0 +1,139 @@
+import { spawn } from 'node:child_process';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type Ended, plainEnvironment, run, signalGroup } from './process.ts';
+
+export const projectRoot = join(import.meta.dirname, '..', '..');
+
+/** What `npm start` may take on a busy machine. */
+const readyTimeoutMs = 60_000;
+/** What it may take to end after Ctrl-C. */
+const stopTimeoutMs = 20_000;
+
+/** The embedded stack, started as a person starts it, on a data folder and ports of its own. */
+export class Stack {
+  readonly url: string;
+  readonly dataDir: string;
+  readonly port: number;
+  readonly adminToken = 'admin-token-of-the-e2e-tests-0123456789';
+  private running: { pid: number | undefined; closed: Promise<void> } | undefined;
+  private log = '';
+
+  private constructor(place: { dataDir: string; port: number }) {
+    this.dataDir = place.dataDir;
+    this.port = place.port;
+    this.url = `http://127.0.0.1:${place.port}`;
+  }
+
+  static async start(): Promise<Stack> {
+    const dataDir = await mkdtemp(join(tmpdir(), 'lfs-quota-e2e-data-'));
+    const stack = new Stack({ dataDir, port: await freePortPair() });
+    await stack.start();
+    return stack;
+  }
+
+  /** Starts it again on the same folder and ports. Returns once it says that it is ready. */
+  async start(): Promise<void> {
+    const args = ['start', '--', '--port', String(this.port), '--data', this.dataDir];
+    const child = spawn('npm', args, {
+      cwd: projectRoot,
+      env: { ...plainEnvironment(), HOME: this.dataDir, LFS_QUOTA_ADMIN_TOKEN: this.adminToken },
+      detached: true,
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    const closed = new Promise<void>((resolve) => child.once('close', () => resolve()));
+    this.running = { pid: child.pid, closed };
+    let began = '';
+    for (const stream of [child.stdout, child.stderr]) {
+      stream.setEncoding('utf8').on('data', (text: string) => {
+        this.log += text;
+        began += text;
+      });
+    }
+    const giveUpAtMs = performance.now() + readyTimeoutMs;
+    while (!began.split('\n').includes(`ready ${this.url}`)) {
+      if (child.exitCode !== null || performance.now() > giveUpAtMs) {
+        await this.kill();
+        throw new Error(`npm start did not become ready:\n${began}`);
+      }
+      await sleep(50);
+    }
+  }
+
+  /** As Ctrl-C does. Fails where it does not end by that. */
+  async stop(): Promise<void> {
+    const { running } = this;
+    if (running === undefined) return;
+    signalGroup(running.pid, 'SIGINT');
+    const inTime = await Promise.race([
+      running.closed.then(() => true),
+      sleep(stopTimeoutMs, false, { ref: false }),
+    ]);
+    await this.kill();
+    if (!inTime) throw new Error(`npm start did not end by SIGINT:\n${this.log}`);
+  }
+
+  /** As a power cut would, as far as a process can tell. */
+  async kill(): Promise<void> {
+    const { running } = this;
+    this.running = undefined;
+    signalGroup(running?.pid, 'SIGKILL');
+    await running?.closed;
+  }
+
+  /** Stops it and deletes its data. */
+  async close(): Promise<void> {
+    await this.stop();
+    await rm(this.dataDir, { recursive: true, force: true });
+  }
+
+  /** What it has printed so far. */
+  output(): string {
+    return this.log;
+  }
+
+  /** The command line of the project, as the operator. */
+  async cli(...args: string[]): Promise<Ended> {
+    const env = {
+      ...plainEnvironment(),
+      HOME: this.dataDir,
+      LFS_QUOTA_URL: this.url,
+      LFS_QUOTA_TOKEN: this.adminToken,
+    };
+    return run('npm', ['run', '-s', 'cli', '--', ...args], { cwd: projectRoot, env, timeoutMs: 60_000 });
+  }
+
+  /** The same, with --json; fails where the command does. */
+  async cliJson(...args: string[]): Promise<Record<string, unknown>> {
+    const ended = await this.cli(...args, '--json');
+    if (ended.code !== 0) throw new Error(`cli ${args.join(' ')} failed:\n${ended.err}`);
+    return JSON.parse(ended.out);
+  }
+}
+
+/** A free loopback port whose successor is free too: the store's port is the API's plus one. */
+async function freePortPair(): Promise<number> {
+  for (;;) {
+    const first = await listen(0);
+    const second = await listen(first.port + 1).catch(() => undefined);
+    await first.close();
+    await second?.close();
+    if (second !== undefined) return first.port;
+  }
+}
+
+function listen(port: number): Promise<{ port: number; close: () => Promise<void> }> {
+  return new Promise((resolve, reject) => {
+    const server = createServer();
+    server.once('error', reject);
+    server.listen(port, '127.0.0.1', () => {
+      const address = server.address();
+      if (address === null || typeof address === 'string') return reject(new Error('no port'));
+      const close = () => new Promise<void>((done) => server.close(() => done()));
+      resolve({ port: address.port, close });
+    });
+  });
+}

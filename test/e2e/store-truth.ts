@@ -1,0 +1,75 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { paginateListObjectsV2 } from '@aws-sdk/client-s3';
+import { z } from 'zod';
+import { createS3Client } from '../../lambda/adapters/aws/s3-client.ts';
+import type { Stack } from './stack.ts';
+
+/** What the store holds of one object. */
+export interface Stored {
+  readonly sizeBytes: number;
+  readonly modifiedAtMs: number;
+}
+
+const credentialsShape = z.object({ accessKeyId: z.string(), secretAccessKey: z.string() });
+
+/** oid → what lies below `tenant/repo/`, listed from the store itself, past everything that counts. */
+export async function listStore(stack: Stack, path: string): Promise<Map<string, Stored>> {
+  const kept = await readFile(join(stack.dataDir, 'store-credentials.json'), 'utf8');
+  const client = createS3Client({
+    region: 'us-east-1',
+    endpoint: `http://127.0.0.1:${stack.port + 1}`,
+    forcePathStyle: true,
+    credentials: credentialsShape.parse(JSON.parse(kept)),
+  });
+  const found = new Map<string, Stored>();
+  const prefix = `${path}/`;
+  try {
+    for await (const page of paginateListObjectsV2({ client }, { Bucket: 'lfs-quota', Prefix: prefix })) {
+      for (const { Key = '', Size = 0, LastModified } of page.Contents ?? []) {
+        const modifiedAtMs = LastModified?.getTime() ?? 0;
+        found.set(Key.slice(prefix.length), { sizeBytes: Size, modifiedAtMs });
+      }
+    }
+  } finally {
+    client.destroy();
+  }
+  return found;
+}
+
+/** oid → bytes, to compare with. */
+export function sizesOf(stored: ReadonlyMap<string, Stored>): Map<string, number> {
+  return new Map([...stored].map(([oid, { sizeBytes }]) => [oid, sizeBytes]));
+}
+
+/** The sum of all sizes. */
+export function totalBytes(sizes: ReadonlyMap<string, number>): number {
+  return [...sizes.values()].reduce((sum, sizeBytes) => sum + sizeBytes, 0);
+}
+
+const usageShape = z.object({
+  usage: z.object({ storedBytes: z.number(), objectCount: z.number() }).nullable(),
+});
+
+/**
+ * Asks for the tenant's usage until it says what is expected, or the time is up.
+ *
+ * @returns the last answer, to be compared with what was expected.
+ */
+export async function usageWithin(
+  stack: Stack,
+  input: { tenant: string; expected: { storedBytes: number; objectCount: number }; timeoutMs: number },
+): Promise<{ storedBytes: number; objectCount: number } | null> {
+  const giveUpAtMs = performance.now() + input.timeoutMs;
+  for (;;) {
+    const response = await fetch(`${stack.url}/v1/tenants/${input.tenant}/subscription`, {
+      headers: { authorization: `Bearer ${stack.adminToken}` },
+    });
+    const { usage } = usageShape.parse(await response.json());
+    const { storedBytes, objectCount } = input.expected;
+    const isEqual = usage?.storedBytes === storedBytes && usage.objectCount === objectCount;
+    if (isEqual || performance.now() > giveUpAtMs) return usage;
+    await sleep(250);
+  }
+}

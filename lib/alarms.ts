@@ -4,17 +4,17 @@ import {
   ComparisonOperator,
   type CreateAlarmOptions,
   type IMetric,
-  MathExpression,
   TreatMissingData,
 } from 'aws-cdk-lib/aws-cloudwatch';
 import { SnsAction } from 'aws-cdk-lib/aws-cloudwatch-actions';
 import { PolicyStatement, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
-import type { IFunction } from 'aws-cdk-lib/aws-lambda';
 import { Topic } from 'aws-cdk-lib/aws-sns';
 import { EmailSubscription } from 'aws-cdk-lib/aws-sns-subscriptions';
 import { Construct } from 'constructs';
+import type { FunctionName } from '../lambda/routes.ts';
 import type { Api } from './api.ts';
 import type { Functions } from './functions.ts';
+import type { HandlerFunction } from './handler-function.ts';
 import type { ReconcileQueue } from './reconcile-queue.ts';
 import type { StageSettings } from './stage-settings.ts';
 
@@ -61,17 +61,25 @@ export class Alarms extends Construct {
       ),
       this.#alarm('ApiErrors', 'The API answered with 5xx.', {
         metric: api.stage.metricServerError(fiveMinutes),
-        threshold: 5,
+        threshold: settings.alarms.apiErrors,
       }),
-      this.#alarm('FunctionErrors', 'Functions failed: see the dashboard for which, and its log for why.', {
-        metric: sumOverFunctions(props.functions, (each) => each.metricErrors(fiveMinutes)),
-        threshold: 5,
-      }),
-      this.#alarm('FunctionThrottles', "Functions were throttled: the account's concurrency is used up.", {
-        metric: sumOverFunctions(props.functions, (each) => each.metricThrottles(fiveMinutes)),
-        threshold: settings.alarms.throttledRequests,
-      }),
+      ...[...props.functions.entries()].flatMap(([name, handler]) =>
+        this.#functionAlarms(name, handler, settings),
+      ),
       this.#refreshStopped(props),
+    ];
+  }
+
+  #functionAlarms(name: FunctionName, handler: HandlerFunction, settings: StageSettings): Alarm[] {
+    return [
+      this.#alarm(`${name}Errors`, `${name} failed: its log says why.`, {
+        metric: handler.function.metricErrors(fiveMinutes),
+        threshold: settings.alarms.functionErrors,
+      }),
+      this.#alarm(`${name}Throttles`, `${name} was throttled: the account's concurrency is used up.`, {
+        metric: handler.function.metricThrottles(fiveMinutes),
+        threshold: settings.alarms.functionThrottles,
+      }),
     ];
   }
 
@@ -125,15 +133,4 @@ export class Alarms extends Construct {
     if (email !== undefined) topic.addSubscription(new EmailSubscription(email));
     return topic;
   }
-}
-
-/** One figure over all functions: an alarm takes at most ten metrics. */
-function sumOverFunctions(functions: Functions, metricOf: (each: IFunction) => IMetric): IMetric {
-  const metrics = [...functions.entries()].map(([name, each]) => [name, metricOf(each.function)] as const);
-  return new MathExpression({
-    expression: 'SUM(METRICS())',
-    usingMetrics: Object.fromEntries(metrics),
-    period: fiveMinutes.period,
-    label: 'all functions',
-  });
 }

@@ -90,7 +90,17 @@ const alarms = z
       .min(1)
       .default(60)
       .describe('Age of the oldest waiting recount from which on it is late.'),
-    throttledRequests: z.int().min(1).default(10).describe('Throttled invocations in 5 minutes that matter.'),
+    apiErrors: z.int().min(1).default(5).describe('Answers with 5xx in 5 minutes that matter.'),
+    functionErrors: z
+      .int()
+      .min(1)
+      .default(3)
+      .describe('Failed runs of one function in 5 minutes that matter.'),
+    functionThrottles: z
+      .int()
+      .min(1)
+      .default(10)
+      .describe('Throttled runs of one function in 5 minutes that matter.'),
   })
   .prefault({});
 

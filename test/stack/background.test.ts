@@ -1,5 +1,6 @@
 import { Match, type Template } from 'aws-cdk-lib/assertions';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { handlerFiles } from '../../lambda/routes.ts';
 import { templateOf } from './stack-template.ts';
 
 let template: Template;
@@ -73,9 +74,11 @@ describe('the alarms', () => {
     ['DeadLetters', 1],
     ['RecountsLate', 3600],
     ['ApiErrors', 5],
-    ['FunctionErrors', 5],
-    ['FunctionThrottles', 10],
     ['RefreshStopped', 1],
+    ...Object.keys(handlerFiles).flatMap((name) => [
+      [`${name}Errors`, 3] as const,
+      [`${name}Throttles`, 10] as const,
+    ]),
   ] as const;
 
   it.each(metrics)('%s rings from %i on, and tells the topic', (name, threshold) => {
@@ -89,14 +92,22 @@ describe('the alarms', () => {
     expect(alarms).toHaveLength(metrics.length);
   });
 
-  it('watch every function, and the dead letters of the reconcile queue', () => {
-    const functions = Object.keys(template.findResources('AWS::Lambda::Function'));
-    const errors = JSON.stringify(
-      Object.entries(template.findResources('AWS::CloudWatch::Alarm')).filter(([id]) =>
-        /FunctionErrors/.test(id),
-      ),
-    );
-    for (const id of functions) expect(errors).toContain(`"Ref":"${id}"`);
+  it.each(Object.keys(handlerFiles))('watch %s for errors and throttles', (name) => {
+    for (const metric of ['Errors', 'Throttles']) {
+      template.hasResourceProperties('AWS::CloudWatch::Alarm', {
+        Namespace: 'AWS/Lambda',
+        MetricName: metric,
+        Dimensions: [
+          {
+            Name: 'FunctionName',
+            Value: { Ref: Match.stringLikeRegexp(`^Functions${name}Function[0-9A-F]{8}$`) },
+          },
+        ],
+      });
+    }
+  });
+
+  it('watch the dead letters of the reconcile queue', () => {
     template.hasResourceProperties('AWS::CloudWatch::Alarm', {
       MetricName: 'ApproximateNumberOfMessagesVisible',
       Dimensions: [

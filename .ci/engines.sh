@@ -94,10 +94,10 @@ start_engines() {
     "$here/LoopbackDynamoDb.java" -inMemory -disableTelemetry -port "$dynamodb_port") >"$work/dynamodb.log" 2>&1 &
   started dynamodb "$dynamodb_port"
 
-  export ENGINE_S3_ACCESS_KEY_ID=engine-test ENGINE_S3_SECRET_ACCESS_KEY=engine-test-secret
+  export ENGINE_S3_ACCESS_KEY=engine-test ENGINE_S3_SECRET_KEY=engine-test-secret
   s3_port="$(free_port)"
   # Metadata in a folder of its own: not every file system of a CI machine has extended attributes.
-  ROOT_ACCESS_KEY="$ENGINE_S3_ACCESS_KEY_ID" ROOT_SECRET_KEY="$ENGINE_S3_SECRET_ACCESS_KEY" \
+  ROOT_ACCESS_KEY="$ENGINE_S3_ACCESS_KEY" ROOT_SECRET_KEY="$ENGINE_S3_SECRET_KEY" \
     "$versitygw_bin" --quiet --port "127.0.0.1:$s3_port" posix --sidecar "$work/sidecar" "$work/objects" \
     >"$work/versitygw.log" 2>&1 &
   started versitygw "$s3_port"

@@ -1,20 +1,16 @@
 import { randomBytes } from 'node:crypto';
-import { describe, test } from 'vitest';
 import { objectStoreContract } from '../contract/object-store.contract.ts';
 import { openS3Target } from '../contract/s3-target.ts';
+import { describeOn } from './engine.ts';
+import { engineCredentials, versitygw } from './s3.ts';
 
-const endpoint = process.env['ENGINE_S3_URL'];
-const accessKeyId = process.env['ENGINE_S3_ACCESS_KEY'];
-const secretAccessKey = process.env['ENGINE_S3_SECRET_KEY'];
-const missing = 'set ENGINE_S3_URL, ENGINE_S3_ACCESS_KEY and ENGINE_S3_SECRET_KEY to a running versitygw';
-
-if (endpoint !== undefined && accessKeyId !== undefined && secretAccessKey !== undefined) {
+describeOn(versitygw, (endpoint) => {
   objectStoreContract('versitygw', {
     open: () =>
       openS3Target({
         endpoint,
         bucket: `contract-${randomBytes(6).toString('hex')}`,
-        credentials: { accessKeyId, secretAccessKey },
+        credentials: engineCredentials(),
         stop: async () => {},
       }),
     skips: {
@@ -22,12 +18,4 @@ if (endpoint !== undefined && accessKeyId !== undefined && secretAccessKey !== u
       controlCharacters: 'it ignores encoding-type=url, and XML cannot hold them',
     },
   });
-} else if (process.env['CI'] === undefined) {
-  describe.skip(`object store contract: versitygw (${missing})`, () => {
-    test('is not running', () => {});
-  });
-} else {
-  test('object store contract: versitygw', () => {
-    throw new Error(`The engine is missing: ${missing}.`);
-  });
-}
+});

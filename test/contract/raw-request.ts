@@ -19,7 +19,9 @@ export function sendRaw(input: {
   const { href, method, headers = {}, body } = input;
   return new Promise((resolve, reject) => {
     let isAnswered = false;
-    const outgoing = request(href, { method, headers, agent: false }, (incoming) => {
+    // The path as it is written: a URL object would resolve its dots.
+    const path = href.slice(new URL(href).origin.length);
+    const outgoing = request(href, { path, method, headers, agent: false }, (incoming) => {
       isAnswered = true;
       const chunks: Buffer[] = [];
       incoming.on('data', (chunk: Buffer) => chunks.push(chunk));

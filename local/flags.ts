@@ -42,7 +42,7 @@ function parse(args: readonly string[]) {
     return parseArgs({ args: [...args], options, strict: true, allowPositionals: false }).values;
   } catch (error) {
     if (!(error instanceof TypeError)) throw error;
-    // Its further sentences explain how to pass what is no flag.
-    return error.message.split(/(?<=[.'])\s+(?=To |Did )|\n/)[0] ?? error.message;
+    // Its first sentence says what is wrong; the others explain how to pass on what is no flag.
+    return `${error.message.split(/\.?(\s|$)(?=[A-Z]|$)/)[0]}.`;
   }
 }

@@ -40,15 +40,13 @@ export function listObjects(index: KeyIndex<ObjectRecord>, { bucket, query }: St
   );
 }
 
+/** One key. All but the key is of this store's making, and needs no escaping. */
 function contents(record: ObjectRecord, encode: (text: string) => string): string {
   return (
-    '<Contents>' +
-    element('Key', encode(record.key)) +
-    element('LastModified', new Date(record.lastModifiedMs).toISOString()) +
-    element('ETag', `"${record.etag}"`) +
-    element('Size', record.sizeBytes) +
-    element('StorageClass', 'STANDARD') +
-    '</Contents>'
+    `<Contents>${element('Key', encode(record.key))}` +
+    `<LastModified>${new Date(record.lastModifiedMs).toISOString()}</LastModified>` +
+    `<ETag>&quot;${record.etag}&quot;</ETag><Size>${record.sizeBytes}</Size>` +
+    '<StorageClass>STANDARD</StorageClass></Contents>'
   );
 }
 
@@ -74,5 +72,12 @@ function readMaxKeys(text: string | undefined): number {
 function readEncoding(type: string | undefined): (text: string) => string {
   if (type === undefined) return (text) => text;
   if (type !== 'url') throw new S3Error('InvalidArgument', 'Invalid Encoding Method specified in Request');
-  return (text) => text.split('/').map(escapeUri).join('/').replaceAll('%20', '+');
+  return encodeKey;
+}
+
+const unreserved = /^[\w./~-]*$/;
+
+function encodeKey(key: string): string {
+  if (unreserved.test(key)) return key;
+  return key.split('/').map(escapeUri).join('/').replaceAll('%20', '+');
 }

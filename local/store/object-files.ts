@@ -17,15 +17,16 @@ import { ObjectUpload } from './object-upload.ts';
 export class ObjectFiles {
   readonly index: KeyIndex<ObjectRecord>;
   readonly #folder: string;
+  /** The folders below `objects/` that are there. */
+  readonly #shards: Set<string>;
 
   /** Removes what killed uploads left, and reads every object's record. @throws where a file is damaged. */
   constructor(folder: string) {
     this.#folder = folder;
     rmSync(path.join(folder, 'uploads'), { recursive: true, force: true });
     mkdirSync(path.join(folder, 'uploads'), { recursive: true });
-    for (let shard = 0; shard < 256; shard += 1) {
-      mkdirSync(path.join(folder, 'objects', shard.toString(16).padStart(2, '0')), { recursive: true });
-    }
+    mkdirSync(path.join(folder, 'objects'), { recursive: true });
+    this.#shards = new Set(readdirSync(path.join(folder, 'objects')));
     this.index = new KeyIndex(this.#readAll());
   }
 
@@ -44,11 +45,12 @@ export class ObjectFiles {
   ): Promise<'stored' | 'exists'> {
     const { record, mayReplace } = input;
     await upload.seal(record);
+    const file = this.#fileOf(record.key);
+    await this.#makeShard(path.dirname(file));
     if (!mayReplace && this.index.get(record.key) !== undefined) {
       await upload.discard();
       return 'exists';
     }
-    const file = this.#fileOf(record.key);
     // Without a pause between them, so that the file and the index always name the same upload.
     renameSync(upload.file, file);
     this.index.set(record.key, record);
@@ -73,6 +75,14 @@ export class ObjectFiles {
     await syncFolder(path.dirname(file));
   }
 
+  async #makeShard(folder: string): Promise<void> {
+    const shard = path.basename(folder);
+    if (this.#shards.has(shard)) return;
+    mkdirSync(folder, { recursive: true });
+    this.#shards.add(shard);
+    await syncFolder(path.dirname(folder));
+  }
+
   #fileOf(key: string): string {
     const name = createHash('sha256').update(key, 'utf8').digest('hex');
     return path.join(this.#folder, 'objects', name.slice(0, 2), name.slice(2));
@@ -80,7 +90,7 @@ export class ObjectFiles {
 
   *#readAll(): Generator<readonly [string, ObjectRecord]> {
     const root = path.join(this.#folder, 'objects');
-    for (const shard of readdirSync(root)) {
+    for (const shard of this.#shards) {
       for (const name of readdirSync(path.join(root, shard))) {
         const file = path.join(root, shard, name);
         const fd = openSync(file, 'r');

@@ -33,7 +33,7 @@ export function encodeRecord(record: ObjectRecord): Buffer {
 /** @returns undefined where the file is not one of this store's, or not whole. */
 export function readRecord(fd: number): ObjectRecord | undefined {
   const fileBytes = fstatSync(fd).size;
-  const end = Buffer.alloc(Math.min(fileBytes, recordBytesMax + tailBytes));
+  const end = Buffer.allocUnsafe(Math.min(fileBytes, recordBytesMax + tailBytes));
   if (readSync(fd, end, 0, end.length, fileBytes - end.length) !== end.length) return undefined;
   const jsonEnd = end.length - tailBytes;
   if (jsonEnd < 0 || !end.subarray(jsonEnd + 4).equals(magic)) return undefined;

@@ -7,8 +7,12 @@ const entities: Readonly<Record<string, string>> = {
   '"': '&quot;',
 };
 
+/** What nearly every text is made of: a listing has thousands of keys, and this test is cheap. */
+const plain = /^[\w./~+%: -]*$/;
+
 /** Text as XML content. Control characters become numeric references, as S3 writes them. */
 export function escapeXml(text: string): string {
+  if (plain.test(text)) return text;
   return text.replace(
     /[&<>"]|[^\P{Cc}\t]/gu,
     (char) => entities[char] ?? `&#x${(char.codePointAt(0) ?? 0).toString(16).toUpperCase()};`,

@@ -1,9 +1,8 @@
 import { readFlags, usage } from './flags.ts';
 import { onNpmGone } from './parent-watch.ts';
-import { type EmbeddedStack, startEmbeddedStack } from './start.ts';
+import type { EmbeddedStack } from './start.ts';
 import { StartupError } from './startup-error.ts';
 import { createTerminalLog } from './terminal-log.ts';
-import { welcomeLines } from './welcome.ts';
 
 // The SDK warns of Node 20 on every start; package.json says which versions are right.
 process.env['AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED'] = 'true';
@@ -71,6 +70,11 @@ async function serve({ port, dataDir }: { port: number; dataDir: string }): Prom
     });
     process.exit(1);
   });
+  // Only now: the SDKs take a second to load, and wrong flags need none of them.
+  const [{ startEmbeddedStack }, { welcomeLines }] = await Promise.all([
+    import('./start.ts'),
+    import('./welcome.ts'),
+  ]);
   const adminToken = process.env['LFS_QUOTA_ADMIN_TOKEN'];
   const starting = startEmbeddedStack({ port, dataDir, adminToken, log, onProgress: say });
   stopOnSignals(starting);

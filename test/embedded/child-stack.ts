@@ -1,0 +1,62 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import { afterEach } from 'vitest';
+
+const main = fileURLToPath(new URL('../../local/main.ts', import.meta.url));
+
+/** What `npm start` runs, as a process of its own. */
+export interface ChildStack {
+  readonly process: ChildProcess;
+  readonly output: { out: string; err: string };
+  /** Resolves with the address that the line `ready` names; rejects where the process ends before. */
+  ready(): Promise<string>;
+  /** Resolves when it has ended. */
+  ended(): Promise<{ exitCode: number | null; signal: NodeJS.Signals | null }>;
+}
+
+/** A function that starts such processes; those left over are killed after each test. */
+export function useChildStacks(): (args: readonly string[], env?: Record<string, string>) => ChildStack {
+  const spawned: ChildProcess[] = [];
+  afterEach(async () => {
+    for (const child of spawned.splice(0)) {
+      if (child.exitCode !== null || child.signalCode !== null) continue;
+      child.kill('SIGKILL');
+      await once(child, 'exit');
+    }
+  });
+  return (args, env = {}) => {
+    const child = spawn(process.execPath, ['--import', 'tsx', main, ...args], {
+      env: { PATH: process.env['PATH'], ...env },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    spawned.push(child);
+    return watch(child);
+  };
+}
+
+function watch(child: ChildProcess): ChildStack {
+  const output = { out: '', err: '' };
+  child.stdout?.on('data', (chunk) => {
+    output.out += String(chunk);
+  });
+  child.stderr?.on('data', (chunk) => {
+    output.err += String(chunk);
+  });
+  const closed = once(child, 'close').then(() => ({ exitCode: child.exitCode, signal: child.signalCode }));
+  return {
+    process: child,
+    output,
+    ready: () =>
+      new Promise((resolve, reject) => {
+        const look = () => {
+          const url = /^ready (http:\S+)$/m.exec(output.out)?.[1];
+          if (url !== undefined) resolve(url);
+        };
+        child.stdout?.on('data', look);
+        look();
+        void closed.then(() => reject(new Error(`It ended before it was ready: ${output.err}`)));
+      }),
+    ended: () => closed,
+  };
+}

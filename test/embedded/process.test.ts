@@ -1,0 +1,82 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it, vi } from 'vitest';
+import { startEmbeddedStack } from '../../local/start.ts';
+import { useChildStacks } from './child-stack.ts';
+import { push, subscription } from './lfs-client.ts';
+import { useTempFolders } from './temp-folder.ts';
+
+const tempFolder = useTempFolders();
+const spawnStack = useChildStacks();
+
+function demoTokenIn(output: string): string {
+  const token = /token that may write: (lfsq_[A-Za-z0-9]+)/.exec(output)?.[1];
+  if (token === undefined) throw new Error(`No token of the demo in: ${output}`);
+  return token;
+}
+
+describe('npm start', () => {
+  it('shows what to paste, survives SIGKILL, and ends by a signal', async () => {
+    const data = join(tempFolder(), "it's data");
+    const first = spawnStack(['--port', '0', '--data', data]);
+    const url = await first.ready();
+    const { out } = first.output;
+    const token = demoTokenIn(out);
+    expect(out).toContain(readFileSync(join(data, 'admin-token'), 'utf8').trim());
+    expect(out).toContain(`  git config lfs.url ${url}/demo/my-repo/info/lfs\n`);
+    expect(out).toContain(`  git config credential.${url}.helper `);
+    expect(out.trimEnd().endsWith(`ready ${url}`)).toBe(true);
+    await push({ url, token }, 'pushed right before the kill');
+    first.process.kill('SIGKILL');
+    await first.ended();
+    expect(readdirSync(join(data, 'queue'))).toContain('demo.json');
+
+    const second = spawnStack(['--port', '0', '--data', data]);
+    const place = { url: await second.ready(), token };
+    expect((await subscription(place)).limitBytes).toBe(1024 ** 3);
+    expect(second.output.out).toContain("Tenant 'demo' is from an earlier start");
+    expect(second.output.out).not.toContain(token);
+    second.process.kill('SIGTERM');
+    expect(await second.ended()).toEqual({ exitCode: 0, signal: null });
+    expect(second.output.out).toMatch(/stopping …\nstopped\n$/);
+    expect(readdirSync(data)).not.toContain('lock');
+
+    const quick = { quietMs: 20, quietMaxMs: 50, spacingMs: 10 };
+    const third = await startEmbeddedStack({ port: 0, dataDir: data, queueTiming: quick });
+    await vi.waitFor(
+      async () =>
+        expect((await subscription({ url: third.url, token })).usage).toMatchObject({ objectCount: 1 }),
+      { timeout: 10_000 },
+    );
+    await third.close();
+  });
+
+  it('refuses a data folder that is in use, in one line, and leaves its holder alone', async () => {
+    const data = tempFolder();
+    const token = 'given-admin-token-0123456789abcdef';
+    const env = { LFS_QUOTA_ADMIN_TOKEN: token, LFS_QUOTA_LOG: 'json' };
+    const holder = spawnStack(['--port', '0', '--data', data], env);
+    const url = await holder.ready();
+    const second = spawnStack(['--port', '0', '--data', data]);
+    expect(await second.ended()).toMatchObject({ exitCode: 1 });
+    expect(second.output.err).toBe(
+      `lfs-quota: The data folder ${data} is in use by process ${holder.process.pid}. ` +
+        'Stop that one first, or choose another folder with --data.\n',
+    );
+
+    // The holder: its admin token from the environment, its log as JSON, ended by Ctrl-C.
+    expect(holder.output.out).not.toContain(token);
+    await subscription({ url, token });
+    await vi.waitFor(() => expect(holder.output.err).toContain('"message":"subscription"'));
+    for (const line of holder.output.err.trimEnd().split('\n'))
+      expect(JSON.parse(line)).toHaveProperty('level');
+    holder.process.kill('SIGINT');
+    expect(await holder.ended()).toEqual({ exitCode: 0, signal: null });
+  });
+
+  it('refuses wrong flags, and says what is right', async () => {
+    const wrongFlag = spawnStack(['--port', 'http']);
+    expect(await wrongFlag.ended()).toMatchObject({ exitCode: 2 });
+    expect(wrongFlag.output.err).toMatch(/^lfs-quota: --port takes a number .*\n\nUsage: npm start/);
+  });
+});

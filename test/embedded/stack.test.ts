@@ -1,0 +1,131 @@
+import { readFileSync, statSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { type EmbeddedStack, startEmbeddedStack } from '../../local/start.ts';
+import { pull, push, subscription } from './lfs-client.ts';
+import { recordingLog } from './recording-log.ts';
+import { useTempFolders } from './temp-folder.ts';
+
+const tempFolder = useTempFolders();
+const quick = { quietMs: 20, quietMaxMs: 50, spacingMs: 10 };
+
+const started: EmbeddedStack[] = [];
+afterEach(async () => {
+  await Promise.all(started.splice(0).map((stack) => stack.close()));
+});
+
+async function start(dataDir: string, more: Partial<Parameters<typeof startEmbeddedStack>[0]> = {}) {
+  const stack = await startEmbeddedStack({ port: 0, dataDir, queueTiming: quick, ...more });
+  started.push(stack);
+  return stack;
+}
+
+function demoToken(stack: EmbeddedStack): string {
+  if (stack.demo?.kind !== 'created') throw new Error('The demo was not created.');
+  return stack.demo.token;
+}
+
+describe('the embedded stack', () => {
+  it('answers on loopback, the store at the next port', async () => {
+    const stack = await start(tempFolder());
+    const health = await fetch(`${stack.url}/health`);
+    expect(health.status).toBe(200);
+    expect(stack.url).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/);
+    expect(Number(new URL(stack.storeUrl).port)).toBe(Number(new URL(stack.url).port) + 1);
+  });
+
+  it('makes the tenant demo on the first start, and its token a file for git', async () => {
+    const dataDir = tempFolder();
+    const stack = await start(dataDir);
+    const token = demoToken(stack);
+    expect(await subscription({ url: stack.url, token })).toMatchObject({
+      limitBytes: 1024 ** 3,
+      usage: { storedBytes: 0, objectCount: 0 },
+    });
+    const file = stack.demo?.credentialFile ?? '';
+    const port = new URL(stack.url).port;
+    expect(readFileSync(file, 'utf8')).toBe(`http://any:${token}@127.0.0.1:${port}\n`);
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+  });
+
+  it('makes none where none is wanted', async () => {
+    const stack = await start(tempFolder(), { createDemo: false });
+    const headers = { authorization: `Bearer ${stack.adminToken}` };
+    const tenants = await fetch(`${stack.url}/v1/tenants`, { headers });
+    expect(tenants.status).toBe(200);
+    expect(await tenants.text()).not.toContain('demo');
+  });
+
+  it('takes a push, counts it, and goes on after a restart', async () => {
+    const dataDir = tempFolder();
+    const content = 'some large file';
+    const size = Buffer.byteLength(content);
+    const first = await start(dataDir);
+    const token = demoToken(first);
+    const oid = await push({ url: first.url, token }, content);
+    await vi.waitFor(
+      async () =>
+        expect((await subscription({ url: first.url, token })).usage).toMatchObject({ storedBytes: size }),
+      { timeout: 10_000 },
+    );
+    await first.close();
+
+    const second = await start(dataDir);
+    expect(second).toMatchObject({
+      adminToken: first.adminToken,
+      adminTokenOrigin: 'kept',
+      demo: { kind: 'kept' },
+    });
+    const place = { url: second.url, token };
+    expect((await subscription(place)).usage).toMatchObject({ storedBytes: size, objectCount: 1 });
+    expect(await pull(place, { oid, size })).toBe(content);
+    // git finds the token for the port of this start.
+    const kept = readFileSync(second.demo?.credentialFile ?? '', 'utf8');
+    expect(kept).toBe(`http://any:${token}@${new URL(second.url).host}\n`);
+  });
+
+  it('counts after a restart what it had no time to count before', async () => {
+    const dataDir = tempFolder();
+    const slow = { quietMs: 60_000, quietMaxMs: 60_000, spacingMs: 60_000 };
+    const first = await start(dataDir, { queueTiming: slow });
+    const token = demoToken(first);
+    await push({ url: first.url, token }, 'not counted yet');
+    await first.close();
+    const second = await start(dataDir);
+    await vi.waitFor(
+      async () =>
+        expect((await subscription({ url: second.url, token })).usage).toMatchObject({ objectCount: 1 }),
+      { timeout: 10_000 },
+    );
+  });
+
+  it('logs no secret of all this', async () => {
+    const { log, entries } = recordingLog();
+    const stack = await start(tempFolder(), { log });
+    const token = demoToken(stack);
+    await push({ url: stack.url, token }, 'content');
+    await vi.waitFor(() => expect(entries.some(({ message }) => message === 'reconciled')).toBe(true), {
+      timeout: 10_000,
+    });
+    const text = JSON.stringify(entries);
+    for (const secret of [token, stack.adminToken, 'Signature']) expect(text).not.toContain(secret);
+    expect(entries.filter(({ level }) => level !== 'info')).toEqual([]);
+  });
+});
+
+describe('ports', () => {
+  it('that are taken by somebody else are named, the store’s too, and nothing stays open', async () => {
+    const dataDir = tempFolder();
+    const holder = createServer();
+    await new Promise<void>((resolve) => holder.listen(0, '127.0.0.1', resolve));
+    const address = holder.address();
+    const port = typeof address === 'object' && address !== null ? address.port : 0;
+    await expect(start(dataDir, { port })).rejects.toThrow(`Port ${port} (the API) is in use.`);
+    await expect(start(dataDir, { port: port - 1 })).rejects.toThrow(
+      `Port ${port} (the object store, always one above --port) is in use. Stop what uses it, or choose another port with --port.`,
+    );
+    await new Promise((resolve) => holder.close(resolve));
+    const stack = await start(dataDir, { port: port - 1 });
+    expect(stack.url).toBe(`http://127.0.0.1:${port - 1}`);
+  });
+});

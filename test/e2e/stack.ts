@@ -18,19 +18,21 @@ export class Stack {
   readonly url: string;
   readonly dataDir: string;
   readonly port: number;
+  private readonly folder: string;
   readonly adminToken = 'admin-token-of-the-e2e-tests-0123456789';
   private running: { pid: number | undefined; closed: Promise<void> } | undefined;
   private log = '';
 
-  private constructor(place: { dataDir: string; port: number }) {
-    this.dataDir = place.dataDir;
+  private constructor(place: { folder: string; port: number }) {
+    this.folder = place.folder;
+    this.dataDir = join(place.folder, 'data');
     this.port = place.port;
     this.url = `http://127.0.0.1:${place.port}`;
   }
 
   static async start(): Promise<Stack> {
-    const dataDir = await mkdtemp(join(tmpdir(), 'lfs-quota-e2e-data-'));
-    const stack = new Stack({ dataDir, port: await freePortPair() });
+    const folder = await mkdtemp(join(tmpdir(), 'lfs-quota-e2e-stack-'));
+    const stack = new Stack({ folder, port: await freePortPair() });
     await stack.start();
     return stack;
   }
@@ -40,7 +42,7 @@ export class Stack {
     const args = ['start', '--', '--port', String(this.port), '--data', this.dataDir];
     const child = spawn('npm', args, {
       cwd: projectRoot,
-      env: { ...plainEnvironment(), HOME: this.dataDir, LFS_QUOTA_ADMIN_TOKEN: this.adminToken },
+      env: { ...plainEnvironment(), HOME: this.folder, LFS_QUOTA_ADMIN_TOKEN: this.adminToken },
       detached: true,
       stdio: ['ignore', 'pipe', 'pipe'],
     });
@@ -87,7 +89,7 @@ export class Stack {
   /** Stops it and deletes its data. */
   async close(): Promise<void> {
     await this.stop();
-    await rm(this.dataDir, { recursive: true, force: true });
+    await rm(this.folder, { recursive: true, force: true });
   }
 
   /** What it has printed so far. */
@@ -99,7 +101,7 @@ export class Stack {
   async cli(...args: string[]): Promise<Ended> {
     const env = {
       ...plainEnvironment(),
-      HOME: this.dataDir,
+      HOME: this.folder,
       LFS_QUOTA_URL: this.url,
       LFS_QUOTA_TOKEN: this.adminToken,
     };

@@ -23,15 +23,16 @@ export class GitUser {
     };
   }
 
-  /** @param token the password that the credential helper hands out for `url`. */
-  static async create(access: { url: string; token: string }): Promise<GitUser> {
+  /** @param access the password that the credential helper hands out for a URL; without it there is no helper. */
+  static async create(access?: { url: string; token: string }): Promise<GitUser> {
     const home = await mkdtemp(join(tmpdir(), 'lfs-quota-e2e-home-'));
     const user = new GitUser(home);
     await user.git(home, 'config', '--global', 'user.name', 'E2E');
     await user.git(home, 'config', '--global', 'user.email', 'e2e@example.invalid');
     await user.git(home, 'config', '--global', 'init.defaultBranch', 'main');
-    await user.git(home, 'config', '--global', 'credential.helper', `store --file=${home}/credentials`);
     await user.git(home, 'lfs', 'install', '--skip-repo');
+    if (access === undefined) return user;
+    await user.git(home, 'config', '--global', 'credential.helper', `store --file=${home}/credentials`);
     await user.setToken(access);
     return user;
   }
@@ -51,13 +52,15 @@ export class GitUser {
     return path;
   }
 
-  /** A work tree whose `*.bin` are LFS objects, kept at `lfsUrl`. */
-  async createWorkTree(name: string, place: { remote: string; lfsUrl: string }): Promise<string> {
+  /** A work tree whose `*.bin` are LFS objects, kept at `lfsUrl` where it is given. */
+  async createWorkTree(name: string, place: { remote: string; lfsUrl?: string }): Promise<string> {
     const path = join(this.home, name);
     await mkdir(path, { recursive: true });
     await this.git(path, 'init', '--quiet');
     await this.git(path, 'remote', 'add', 'origin', place.remote);
-    await this.git(path, 'config', '-f', '.lfsconfig', 'lfs.url', place.lfsUrl);
+    if (place.lfsUrl !== undefined) {
+      await this.git(path, 'config', '-f', '.lfsconfig', 'lfs.url', place.lfsUrl);
+    }
     await this.git(path, 'lfs', 'track', '*.bin');
     return path;
   }
@@ -72,6 +75,12 @@ export class GitUser {
   /** Runs git; its exit code is the caller's to judge. */
   async tryGit(cwd: string, args: readonly string[], env: Record<string, string> = {}): Promise<Ended> {
     return run('git', args, { cwd, env: { ...this.env, ...env }, timeoutMs: gitTimeoutMs });
+  }
+
+  /** What the person pastes into a shell. */
+  async paste(cwd: string, lines: readonly string[]): Promise<Ended> {
+    const script = ['set -e', ...lines].join('\n');
+    return run('sh', ['-c', script], { cwd, env: this.env, timeoutMs: gitTimeoutMs });
   }
 
   async commitAll(cwd: string, message: string): Promise<void> {

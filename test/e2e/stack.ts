@@ -19,20 +19,25 @@ export class Stack {
   readonly dataDir: string;
   readonly port: number;
   private readonly folder: string;
-  readonly adminToken = 'admin-token-of-the-e2e-tests-0123456789';
+  /** Empty where the stack is to make its own. */
+  readonly adminToken: string;
   private running: { pid: number | undefined; closed: Promise<void> } | undefined;
   private log = '';
 
-  private constructor(place: { folder: string; port: number }) {
+  private constructor(place: { folder: string; port: number; adminToken: string }) {
     this.folder = place.folder;
     this.dataDir = join(place.folder, 'data');
     this.port = place.port;
+    this.adminToken = place.adminToken;
     this.url = `http://127.0.0.1:${place.port}`;
   }
 
-  static async start(): Promise<Stack> {
-    const folder = await mkdtemp(join(tmpdir(), 'lfs-quota-e2e-stack-'));
-    const stack = new Stack({ folder, port: await freePortPair() });
+  static async start(
+    options: { adminToken: string } = { adminToken: 'admin-token-of-the-e2e-tests-0123456789' },
+  ): Promise<Stack> {
+    // People's folders have such names.
+    const folder = await mkdtemp(join(tmpdir(), "lfs-quota e2e's stack-"));
+    const stack = new Stack({ folder, port: await freePortPair(), ...options });
     await stack.start();
     return stack;
   }

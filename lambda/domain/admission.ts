@@ -37,7 +37,7 @@ export function chooseWithin(input: {
   return { chosen, refused, usedBytes };
 }
 
-/** Identifies a claim within a tenant. Names hold no slash, so the parts can't run into one another. */
-export function claimKey(claim: { repo: string; oid: string; sizeBytes: number }): string {
-  return `${claim.repo}/${claim.oid}/${claim.sizeBytes}`;
+/** Identifies a claimed object within a tenant. An oid holds no slash, so the parts can't run into one another. */
+export function claimKey(claim: { repo: string; oid: string }): string {
+  return `${claim.repo}/${claim.oid}`;
 }

@@ -61,7 +61,7 @@ export function coveredBy(
 export interface Recount {
   readonly storedBytes: number;
   readonly objectCount: number;
-  /** Stored plus every claim that may still arrive: what the counter is corrected to. */
+  /** Stored plus all that may still arrive, at its largest: what the counter is corrected to. */
   readonly totalBytes: number;
   /** Stored plus what surely was handed out, at its smallest: the floor before deletes are taken off. */
   readonly leastBytes: number;
@@ -72,8 +72,8 @@ export interface Recount {
 /**
  * The tenant's values from the counts of its repos and what its live reservations may still bring.
  *
- * `totalBytes` counts each distinct claim (repo, oid, size) that no scan saw; `leastBytes` only issued ones,
- * and of several sizes of one object the smallest, since at most one of them is true.
+ * Of several sizes that were claimed for one object at most one is true: the store takes no other. So
+ * `totalBytes` counts the largest, and `leastBytes`, of issued claims alone, the smallest.
  */
 export function recount(input: {
   repos: readonly RepoRecord[];
@@ -87,7 +87,7 @@ export function recount(input: {
   const counts = [...scanned, ...unscanned];
   const storedBytes = counts.reduce((sum, repo) => sum + repo.storedBytes, 0);
 
-  const claims = new Map<string, number>();
+  const most = new Map<string, number>();
   const least = new Map<string, number>();
   let leastUntilMs = Number.MAX_SAFE_INTEGER;
   for (const reservation of input.reservations) {
@@ -95,9 +95,9 @@ export function recount(input: {
     if (!scan || isDead(reservation, input.scanBeganMs)) continue;
     for (const [oid, sizeBytes] of reservation.claims) {
       if (scan.seen.has(oid)) continue;
-      claims.set(claimKey({ repo: reservation.repo, oid, sizeBytes }), sizeBytes);
+      const object = claimKey({ repo: reservation.repo, oid });
+      most.set(object, Math.max(sizeBytes, most.get(object) ?? 0));
       if (reservation.state !== 'issued') continue;
-      const object = `${reservation.repo}/${oid}`;
       least.set(object, Math.min(sizeBytes, least.get(object) ?? sizeBytes));
       leastUntilMs = Math.min(leastUntilMs, reservation.deadAtMs - 2 * input.settings.clockSkewMs);
     }
@@ -106,7 +106,7 @@ export function recount(input: {
   return {
     storedBytes,
     objectCount: counts.reduce((total, repo) => total + repo.objectCount, 0),
-    totalBytes: storedBytes + sum(claims.values()),
+    totalBytes: storedBytes + sum(most.values()),
     leastBytes: storedBytes + sum(least.values()),
     leastUntilMs,
   };

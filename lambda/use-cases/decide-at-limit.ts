@@ -138,17 +138,17 @@ function notYetCounted(
 ): ReadonlyMap<string, number> {
   const { repo, found } = input;
   if (!found) return chosen;
-  const counted = new Set<string>();
+  const countedBytes = new Map<string, number>();
   for (const reservation of found.live) {
-    if (reservation.repo !== repo) continue;
-    for (const [oid, sizeBytes] of reservation.claims) counted.add(claimKey({ repo, oid, sizeBytes }));
+    for (const [oid, sizeBytes] of reservation.claims) {
+      const object = claimKey({ repo: reservation.repo, oid });
+      countedBytes.set(object, Math.max(sizeBytes, countedBytes.get(object) ?? 0));
+    }
   }
   const seen = found.scans.get(repo)?.seen;
-  return new Map(
-    [...chosen].filter(
-      ([oid, sizeBytes]) => !seen?.has(oid) && !counted.has(claimKey({ repo, oid, sizeBytes })),
-    ),
-  );
+  const isCounted = (oid: string, sizeBytes: number) =>
+    seen?.has(oid) || (countedBytes.get(claimKey({ repo, oid })) ?? -1) >= sizeBytes;
+  return new Map([...chosen].filter(([oid, sizeBytes]) => !isCounted(oid, sizeBytes)));
 }
 
 /** Counts, unless what was just read tells that it can't fit: a refused condition is billed as a write. */

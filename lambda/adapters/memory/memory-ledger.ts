@@ -184,6 +184,12 @@ export class MemoryLedger implements Ledger {
       .map(({ tenant }) => tenant);
   }
 
+  /** What the ledger holds of a tenant, at a glance: for a simulator, which may see it all at once. */
+  inspect(tenant: string): { record: TenantRecord | undefined; reservations: readonly Reservation[] } {
+    const items = this.#tenants.get(tenant);
+    return { record: items?.record, reservations: [...(items?.reservations.values() ?? [])] };
+  }
+
   #items(tenant: string): TenantItems {
     const items = this.#tenants.get(tenant);
     if (!items) throw new Error(`The tenant ${tenant} does not exist.`);

@@ -26,6 +26,11 @@ export interface Lane {
   readonly pages: number;
 }
 
+interface LaneShape {
+  readonly pagesPerLane: number;
+  readonly hasHaste: boolean;
+}
+
 export interface LanesInput {
   readonly gaps: readonly Gap[];
   /** Lanes wanted at most; a gap gets one all the same. */
@@ -52,7 +57,7 @@ export function planLanes(input: LanesInput): readonly Lane[] {
   }
   let pagesPerLane = input.hasHaste || totalKeys <= singlePagesUpToKeys ? 1 : 2;
   for (;;) {
-    const plans = gaps.map((gap) => lanePages(gap.estimate, pagesPerLane));
+    const plans = gaps.map((gap) => lanePages(gap.estimate, { pagesPerLane, hasHaste: input.hasHaste }));
     const lanes = plans.reduce((sum, plan) => sum + plan.length, 0);
     if (lanes <= Math.max(lanesMax, gaps.length)) {
       if (pagesPerLane === 1 && input.requestsMax !== undefined) saveRequests(gaps, plans, input.requestsMax);
@@ -79,18 +84,19 @@ function isKnown(gaps: readonly Gap[]): boolean {
 }
 
 /** Standard deviations between what is expected of a lane and what its pages hold. */
-function sigmasOf(pagesPerLane: number): number {
+function sigmasOf(estimate: Estimate, lanes: LaneShape): number {
   // An overflow costs a round: dear where there is one round in all, cheap among several.
-  return pagesPerLane === 1 ? 3 : 2.1;
+  if (lanes.pagesPerLane > 1) return 2.1;
+  return lanes.hasHaste || estimate.relativeError === 0 ? 3 : 2.5;
 }
 
 /** The pages of each lane: as few in total as leave the slack that is wanted. */
-function lanePages(estimate: Estimate, pagesPerLane: number): number[] {
+function lanePages(estimate: Estimate, shape: LaneShape): number[] {
   const keys = Math.min(estimate.keys, keysExpectedMax);
-  const sigmas = sigmasOf(pagesPerLane);
+  const sigmas = sigmasOf(estimate, shape);
   let pages = Math.max(1, Math.ceil(keys / pageKeysMax));
   for (; ; pages += 1) {
-    const lanes = Math.ceil(pages / pagesPerLane);
+    const lanes = Math.ceil(pages / shape.pagesPerLane);
     const laneKeys = keys / lanes;
     const slack = lanes * deviation({ keys: laneKeys, relativeError: estimate.relativeError });
     if (pages * pageKeysMax - keys >= sigmas * slack || keys <= 1) return spread(pages, lanes);

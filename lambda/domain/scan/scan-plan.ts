@@ -5,12 +5,13 @@ import type { ScanStrategy } from './strategy.ts';
 
 /** Ranges that an estimate from a page or two may open at once: it may be far off where keys are skewed. */
 const boldLanesMax = 20;
+const boldPagesMax = 36;
 /** What it opens instead where it asks for more: enough to know the density to one percent. */
-const surveyLanesWanted = 6;
+const surveyLanesWanted = 4;
 /** Pages after which the density is believed. */
 const pagesToBelieve = 4;
-/** Requests above ⌈keys / 1000⌉ that sixteen at once and the round after may take together. */
-const sixteenExtraRequests = 20;
+/** Requests above ⌈keys / 1000⌉ that the rounds up to and with the first cut may take together. */
+const extraRequestsMax = { withHaste: 19, otherwise: 2 };
 /** A lane that has so many times its pages still before it is cut up, if there are sockets for it. */
 const recutFactor = 1.5;
 /** Fewest keys to ask for: what is expected of a short rest may be wrong. */
@@ -164,14 +165,15 @@ export class ScanPlan {
     const gaps = this.#held.splice(0);
     const restKeys = gaps.reduce((sum, gap) => sum + gap.estimate.keys, 0);
     const pagesWanted = restKeys / pageKeysMax;
-    if (this.#pages < pagesToBelieve && pagesWanted > boldLanesMax - 1) {
+    if (this.#pages < pagesToBelieve && pagesWanted > boldPagesMax) {
       this.#push(surveyLanes(gaps, Math.min(surveyLanesWanted, this.#concurrency)));
       return;
     }
     this.#isRound = false;
-    const requestsMax =
-      Math.ceil((this.#density.countedKeys + restKeys) / pageKeysMax) + sixteenExtraRequests - this.#requests;
     const hasHaste = this.#strategy.kind === 'sixteen';
+    const pagesExpected = Math.ceil((this.#density.countedKeys + restKeys) / pageKeysMax);
+    const requestsMax =
+      pagesExpected + extraRequestsMax[hasHaste ? 'withHaste' : 'otherwise'] - this.#requests;
     this.#push(planLanes({ gaps, lanesMax: this.#concurrency, hasHaste, requestsMax }));
   }
 

@@ -1,0 +1,130 @@
+import { type Truth, tenant } from './truth.ts';
+
+/** What must hold was broken. The message says which invariant, and by how much. */
+export class Violation extends Error {
+  override readonly name = 'Violation';
+}
+
+/** One batch request on its way: whether the limit was exceeded at any moment of it. */
+export interface OpenRequest {
+  readonly repo: string;
+  readonly objects: ReadonlyMap<string, number>;
+  /** The most by which need plus the request was above the limit at any moment so far. */
+  worstExcessBytes: number;
+  /** The highest limit that was in force; null: there was a moment without one. */
+  highestLimitBytes: number | null;
+}
+
+export class Invariants {
+  readonly #truth: Truth;
+  readonly open = new Set<OpenRequest>();
+  #everCounted = false;
+
+  constructor(truth: Truth) {
+    this.#truth = truth;
+  }
+
+  begin(request: { repo: string; objects: ReadonlyMap<string, number> }, nowMs: number): OpenRequest {
+    const open = { ...request, worstExcessBytes: Number.NEGATIVE_INFINITY, highestLimitBytes: 0 };
+    this.open.add(open);
+    this.#watch(open, nowMs);
+    return open;
+  }
+
+  end(request: OpenRequest): void {
+    this.open.delete(request);
+  }
+
+  /** After every step. */
+  check(nowMs: number): void {
+    const truth = this.#truth;
+    truth.look();
+    const record = truth.record;
+    if (!record) return;
+    const outstanding = truth.outstandingBytes(nowMs);
+    if (truth.storedBytes + outstanding > record.committedBytes && record.counted !== null) {
+      throw new Violation(
+        `I1: ${truth.storedBytes} stored + ${outstanding} that may still arrive > ${record.committedBytes} committed`,
+      );
+    }
+    if (record.counted !== null) this.#everCounted = true;
+    else if (this.#everCounted) throw new Violation('I6: usage was known, and is unknown again');
+    for (const request of this.open) this.#watch(request, nowMs);
+  }
+
+  /** When URLs reach a client: all that is stored and may arrive is within the limit. */
+  checkAdmission(request: OpenRequest, nowMs: number): void {
+    if (request.highestLimitBytes === null) return;
+    const total = this.#truth.storedBytes + this.#truth.outstandingBytes(nowMs);
+    if (total > request.highestLimitBytes) {
+      throw new Violation(`I1: admitted ${total} bytes above a limit of ${request.highestLimitBytes}`);
+    }
+  }
+
+  checkRefusal(request: OpenRequest): void {
+    if (request.worstExcessBytes > 0) return;
+    throw new Violation(
+      `I2: refused, though the limit was never exceeded (by ${request.worstExcessBytes} bytes)`,
+    );
+  }
+
+  /** True once usage is known; from then on nobody who asks may be told that it is not. */
+  get everCounted(): boolean {
+    return this.#everCounted;
+  }
+
+  checkShown(
+    shown: { storedBytes: number; countedAtMs: number } | null,
+    input: { skewMs: number; wasCounted: boolean },
+  ): void {
+    if (shown === null) {
+      if (input.wasCounted) throw new Violation('I6: unknown was shown after usage had been known');
+      return;
+    }
+    const { least, most } = this.#truth.bounds(shown.countedAtMs - input.skewMs);
+    if (shown.storedBytes < least || shown.storedBytes > most) {
+      throw new Violation(`I6: ${shown.storedBytes} was shown, but it was between ${least} and ${most}`);
+    }
+  }
+
+  /** When all is over and one full reconcile has run. */
+  checkRest(): void {
+    const truth = this.#truth;
+    truth.look();
+    const record = truth.record;
+    const committed = record?.committedBytes;
+    const counted = record?.counted?.storedBytes;
+    if (committed !== truth.storedBytes || counted !== truth.storedBytes) {
+      throw new Violation(
+        `I3: ${truth.storedBytes} stored, ${counted} counted, ${committed} committed at rest`,
+      );
+    }
+    if (record?.counted?.objectCount !== truth.stored.size) {
+      throw new Violation(
+        `I3: ${truth.stored.size} objects, ${record?.counted?.objectCount} counted at rest`,
+      );
+    }
+    if (truth.reservations.length > 0) throw new Violation(`I3: reservations of ${tenant} remain at rest`);
+  }
+
+  #watch(request: OpenRequest, nowMs: number): void {
+    const truth = this.#truth;
+    truth.look();
+    const limit = truth.record?.limitBytes;
+    if (limit === null || limit === undefined) {
+      request.highestLimitBytes = null;
+      return;
+    }
+    if (request.highestLimitBytes !== null) {
+      request.highestLimitBytes = Math.max(request.highestLimitBytes, limit);
+    }
+    const claims = truth.liveClaims(nowMs);
+    let needed = truth.storedBytes;
+    for (const bytes of claims.values()) needed += bytes;
+    for (const [oid, sizeBytes] of request.objects) {
+      const name = `${request.repo}/${oid}`;
+      if (!truth.stored.has(name) && !claims.has(name)) needed += sizeBytes;
+    }
+    request.worstExcessBytes = Math.max(request.worstExcessBytes, needed - limit);
+  }
+}

@@ -1,0 +1,86 @@
+import type { MemoryObjectStore } from '../../lambda/adapters/memory/memory-object-store.ts';
+import type { Settings } from '../../lambda/domain/settings.ts';
+import type { Ledger } from '../../lambda/ports/ledger.ts';
+import type { ObjectListing } from '../../lambda/ports/object-listing.ts';
+import type { ObjectStore, UrlSigner } from '../../lambda/ports/object-store.ts';
+import type { ReconcileQueue } from '../../lambda/ports/reconcile-queue.ts';
+import type { Deps } from '../../lambda/use-cases/deps.ts';
+import { createPathScan } from '../../lambda/use-cases/scan/path-scan.ts';
+import type { Actor } from './actor.ts';
+import type { Random } from './random.ts';
+
+const reads = new Set<keyof Ledger>(['readTenant', 'readReservation', 'listTenants', 'dueTenants']);
+const paged = new Set<keyof Ledger>(['reservations', 'repos']);
+
+/** The ledger as one function sees it: every method is an operation that travels and can go wrong. */
+export function ledgerOf(actor: Actor, ledger: Ledger): Ledger {
+  return new Proxy(ledger, {
+    get(target, property, receiver) {
+      const name = property as keyof Ledger;
+      const method = Reflect.get(target, property, receiver) as (...args: unknown[]) => unknown;
+      if (typeof method !== 'function') return method;
+      const call = (...args: unknown[]) => method.apply(target, args);
+      if (paged.has(name))
+        return (...args: unknown[]) => pagesOf(actor, () => call(...args) as AsyncIterable<unknown>);
+      const kind = reads.has(name) ? 'read' : 'write';
+      return (...args: unknown[]) => actor.operation(kind, () => call(...args) as Promise<unknown>);
+    },
+  });
+}
+
+async function* pagesOf<T>(actor: Actor, open: () => AsyncIterable<T>): AsyncIterable<T> {
+  const iterator = open()[Symbol.asyncIterator]();
+  for (;;) {
+    const { done, value } = await actor.operation('read', () => iterator.next());
+    if (done) return;
+    yield value;
+  }
+}
+
+/** The store as one function sees it. Listings are a few keys a page, so that much can happen between pages. */
+export function storeOf(
+  actor: Actor,
+  store: MemoryObjectStore,
+  pageSize: number,
+): ObjectStore & ObjectListing {
+  return {
+    head: (key) => actor.operation('store', () => store.head(key)),
+    // A delete is given up at its deadline: it may land any time up to then, and never after.
+    delete: (key) => actor.operation('store', () => store.delete(key)),
+    listPage: (request) =>
+      actor.operation('store', () =>
+        store.listPage({ ...request, maxKeys: Math.min(pageSize, request.maxKeys ?? pageSize) }),
+      ),
+    listFolders: (request) => actor.operation('store', () => store.listFolders(request)),
+  };
+}
+
+export interface WorldPorts {
+  readonly ledger: Ledger;
+  readonly store: MemoryObjectStore;
+  readonly signer: UrlSigner;
+  readonly queue: ReconcileQueue;
+  readonly random: Random;
+  readonly settings: Settings;
+  readonly pageSize: number;
+}
+
+/** All that one invocation of a function depends on. */
+export function depsOf(actor: Actor, world: WorldPorts): Omit<Deps, 'tokens' | 'admin'> {
+  const store = storeOf(actor, world.store, world.pageSize);
+  const clock = { nowMs: () => actor.nowMs(), sleep: (durationMs: number) => actor.sleep(durationMs) };
+  const { settings, random } = world;
+  const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
+  return {
+    ledger: ledgerOf(actor, world.ledger),
+    store,
+    listing: store,
+    scan: createPathScan({ listing: store, clock, settings }),
+    signer: world.signer,
+    queue: { request: (request) => actor.operation('write', () => world.queue.request(request)) },
+    clock,
+    ids: { random: (length) => Array.from({ length }, () => alphabet[random.int(0, 61)]).join('') },
+    log: { info: () => undefined, warn: () => undefined, error: () => undefined },
+    settings,
+  };
+}

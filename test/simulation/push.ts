@@ -1,0 +1,151 @@
+import { admitUpload, type UploadVerdict } from '../../lambda/use-cases/admit-upload.ts';
+import { verifyUpload } from '../../lambda/use-cases/verify-upload.ts';
+import { Violation } from './invariants.ts';
+import { oidName, repoName } from './names.ts';
+import type { PushAction, UploadPlan } from './scenario.ts';
+import { tenant } from './truth.ts';
+import type { World } from './world.ts';
+
+const errorsMax = 8;
+/** 429s, once nothing goes wrong any more, after which a client counts as stalled. */
+const calmRetriesMax = 30;
+/**
+ * A tenant that claims two sizes of one object makes its own usage uncertain, until the object is there or
+ * the reservations are dead.
+ */
+const calmRetriesOfLiarsMax = 3_000;
+
+/** A client that pushes: it asks for URLs until it is answered, then sends what it was given. */
+export async function push(world: World, action: PushAction, sizes: readonly number[]): Promise<void> {
+  const repo = repoName(action.repo);
+  const objects = new Map(
+    action.objects.map(({ oid, lie }) => [
+      oidName(oid),
+      (sizes[oid] ?? 0) + (lie ? -Math.min(1, sizes[oid] ?? 0) + 3 : 0),
+    ]),
+  );
+  let errors = 0;
+  let calmRetries = 0;
+  while (errors < errorsMax) {
+    const verdicts = await askOnce(world, { repo, objects });
+    if (verdicts === 'absent') return;
+    if (verdicts === 'error') {
+      errors += 1;
+      await world.wait(world.random.int(500, 10_000));
+    } else if (typeof verdicts === 'number') {
+      world.coverage.retries += 1;
+      if (world.weather.calm) calmRetries += 1;
+      if (calmRetries > (world.hasLies ? calmRetriesOfLiarsMax : calmRetriesMax))
+        throw new Violation('I6: answered 429 for ever');
+      await world.wait(verdicts);
+    } else {
+      await sendAll(world, { action, repo, sizes, verdicts });
+      return;
+    }
+  }
+}
+
+async function askOnce(
+  world: World,
+  request: { repo: string; objects: ReadonlyMap<string, number> },
+): Promise<ReadonlyMap<string, UploadVerdict> | number | 'error' | 'absent'> {
+  const { invariants, scheduler, coverage } = world;
+  coverage.batches += 1;
+  const open = invariants.begin(request, scheduler.nowMs);
+  try {
+    const result = await world.invoke(async (deps) => {
+      const record = await deps.ledger.readTenant(tenant);
+      return record ? admitUpload(deps, { tenant: record, ...request }) : ({ kind: 'absent' } as const);
+    });
+    if (result === 'error' || result === 'dead') return 'error';
+    const { answer } = result;
+    if (answer.kind === 'absent') return 'absent';
+    if (answer.kind === 'retry') return answer.retryAfterMs;
+    const kinds = new Set([...answer.verdicts.values()].map((verdict) => verdict.kind));
+    for (const [oid, verdict] of answer.verdicts) {
+      if (verdict.kind !== 'upload') continue;
+      const { expiresAtMs } = JSON.parse(verdict.put.href) as { expiresAtMs: number };
+      const sizeBytes = request.objects.get(oid) ?? 0;
+      // A URL for a false size can never be used: the store checks size and hash together.
+      if (sizeBytes === world.sizeOf(oid))
+        world.truth.urls.push({ repo: request.repo, oid, sizeBytes, expiresAtMs });
+    }
+    if (kinds.has('upload')) {
+      coverage.admissions += 1;
+      // What has no bytes takes nothing up: it is admitted above a limit too.
+      const bytes = [...answer.verdicts].map(([oid, { kind }]) =>
+        kind === 'upload' ? (request.objects.get(oid) ?? 0) : 0,
+      );
+      if (Math.max(...bytes) > 0) invariants.checkAdmission(open, scheduler.nowMs);
+    }
+    if (kinds.has('over-limit')) {
+      if (kinds.has('upload')) coverage.partial += 1;
+      else coverage.refusals += 1;
+      invariants.checkRefusal(open);
+    }
+    return answer.verdicts;
+  } finally {
+    invariants.end(open);
+  }
+}
+
+async function sendAll(
+  world: World,
+  input: {
+    action: PushAction;
+    repo: string;
+    sizes: readonly number[];
+    verdicts: ReadonlyMap<string, UploadVerdict>;
+  },
+): Promise<void> {
+  await Promise.all(
+    [...input.verdicts].map(async ([oid, verdict]) => {
+      if (verdict.kind !== 'upload') return;
+      const sent = await send(world, {
+        repo: input.repo,
+        oid,
+        plan: input.action.plan,
+        href: verdict.put.href,
+      });
+      if (!sent || !input.action.verify) return;
+      const { repo } = input;
+      const sizeBytes = world.sizeOf(oid);
+      await world.invoke((deps) =>
+        verifyUpload(deps, { tenant, repo, oid, sizeBytes, verifyToken: verdict.verifyToken }),
+      );
+    }),
+  );
+}
+
+/** One PUT, as the store takes it: begun before its URL expires, it may end long after. */
+async function send(
+  world: World,
+  input: { repo: string; oid: string; plan: UploadPlan; href: string },
+): Promise<boolean> {
+  const { scheduler, random, truth, settings } = world;
+  const { repo, oid, plan } = input;
+  const { expiresAtMs } = JSON.parse(input.href) as { expiresAtMs: number };
+  const leftMs = Math.max(0, expiresAtMs - scheduler.nowMs);
+  const waits: Record<UploadPlan, number | undefined> = {
+    'at-once': random.int(0, 100),
+    soon: random.int(0, 120_000),
+    'last-moment': Math.max(0, leftMs - random.int(0, 2_000)),
+    'after-expiry': leftMs + random.int(1, 60_000),
+    never: undefined,
+  };
+  const waitMs = waits[plan];
+  if (waitMs === undefined) return false;
+  await world.wait(waitMs);
+  const isTrue = truth.urls.some(
+    (url) => url.repo === repo && url.oid === oid && url.expiresAtMs === expiresAtMs,
+  );
+  if (scheduler.nowMs > expiresAtMs || !isTrue) return false;
+  const sizeBytes = world.sizeOf(oid);
+  const name = `${repo}/${oid}`;
+  truth.uploading.set(name, sizeBytes);
+  const longestMs = settings.putGraceMs + Math.floor((sizeBytes / settings.putMinBytesPerSecond) * 1000);
+  await world.wait(random.chance(0.2) ? random.int(0, longestMs) : random.int(1, 2_000));
+  truth.land({ repo, oid, sizeBytes }, scheduler.nowMs);
+  world.coverage.puts += 1;
+  return true;
+}

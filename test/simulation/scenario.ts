@@ -1,0 +1,102 @@
+import fc from 'fast-check';
+
+/** When a client sends an object whose URL it got. */
+export type UploadPlan = 'at-once' | 'soon' | 'last-moment' | 'after-expiry' | 'never';
+
+export interface PushAction {
+  readonly kind: 'push';
+  readonly afterMs: number;
+  readonly repo: number;
+  /** Indexes of oids; a lie declares another size than the true one. */
+  readonly objects: readonly { readonly oid: number; readonly lie: boolean }[];
+  readonly plan: UploadPlan;
+  readonly verify: boolean;
+}
+
+export type Action =
+  | PushAction
+  | { readonly kind: 'limit'; readonly afterMs: number; readonly limitBytes: number | null }
+  | { readonly kind: 'read'; readonly afterMs: number; readonly refresh: boolean }
+  | { readonly kind: 'reconcile'; readonly afterMs: number; readonly full: boolean };
+
+export interface Scenario {
+  readonly limitBytes: number | null;
+  /** True sizes of the oids, in bytes. */
+  readonly sizes: readonly number[];
+  /** Indexes of oids that lay in the bucket before the tenant was created. */
+  readonly imported: readonly number[];
+  readonly actions: readonly Action[];
+  /** Seed of all chance below the scenario: latencies, faults, deaths. */
+  readonly seed: number;
+}
+
+const oidCount = 10;
+const minute = 60_000;
+
+/** Gaps between actions: mostly close together, so that they interleave; sometimes long enough to expire. */
+const gap = fc.oneof(
+  { weight: 6, arbitrary: fc.integer({ min: 0, max: 3_000 }) },
+  { weight: 2, arbitrary: fc.integer({ min: 3_000, max: 2 * minute }) },
+  { weight: 1, arbitrary: fc.integer({ min: 20 * minute, max: 50 * minute }) },
+);
+const limit = fc.oneof(
+  { weight: 8, arbitrary: fc.integer({ min: 40, max: 200 }) },
+  { weight: 1, arbitrary: fc.integer({ min: 0, max: 40 }) },
+  { weight: 1, arbitrary: fc.constant(null) },
+);
+const push: fc.Arbitrary<PushAction> = fc.record({
+  kind: fc.constant('push' as const),
+  afterMs: gap,
+  repo: fc.integer({ min: 0, max: 1 }),
+  objects: fc.uniqueArray(
+    fc.record({
+      oid: fc.integer({ min: 0, max: oidCount - 1 }),
+      lie: fc.oneof(
+        { weight: 9, arbitrary: fc.constant(false) },
+        { weight: 1, arbitrary: fc.constant(true) },
+      ),
+    }),
+    { minLength: 1, maxLength: 4, selector: (object) => object.oid },
+  ),
+  plan: fc.constantFrom<UploadPlan>(
+    'at-once',
+    'at-once',
+    'soon',
+    'soon',
+    'last-moment',
+    'after-expiry',
+    'never',
+  ),
+  verify: fc.boolean(),
+});
+
+const action: fc.Arbitrary<Action> = fc.oneof(
+  { weight: 10, arbitrary: push },
+  {
+    weight: 1,
+    arbitrary: fc.record({ kind: fc.constant('limit' as const), afterMs: gap, limitBytes: limit }),
+  },
+  {
+    weight: 2,
+    arbitrary: fc.record({ kind: fc.constant('read' as const), afterMs: gap, refresh: fc.boolean() }),
+  },
+  {
+    weight: 2,
+    arbitrary: fc.record({ kind: fc.constant('reconcile' as const), afterMs: gap, full: fc.boolean() }),
+  },
+);
+
+/** Scenarios: what people do. fast-check shrinks a failing one to the few actions that matter. */
+export const scenario: fc.Arbitrary<Scenario> = fc.record({
+  limitBytes: limit,
+  sizes: fc.array(fc.oneof(fc.integer({ min: 1, max: 60 }), fc.constant(0)), {
+    minLength: oidCount,
+    maxLength: oidCount,
+  }),
+  imported: fc.oneof(
+    { weight: 3, arbitrary: fc.constant([]) },
+    { weight: 1, arbitrary: fc.uniqueArray(fc.integer({ min: 0, max: oidCount - 1 }), { maxLength: 4 }) },
+  ),
+  actions: fc.array(action, { minLength: 1, maxLength: 16 }),
+  seed: fc.integer({ min: 0, max: 0x7fff_ffff }),
+});

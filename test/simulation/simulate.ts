@@ -1,0 +1,103 @@
+import { getSubscription, readRepos } from '../../lambda/use-cases/get-subscription.ts';
+import { refresh } from '../../lambda/use-cases/refresh.ts';
+import { createTenant } from '../../lambda/use-cases/tenants.ts';
+import type { Mix } from './actor.ts';
+import { oidName, repoName } from './names.ts';
+import { push } from './push.ts';
+import type { Action, Scenario } from './scenario.ts';
+import { tenant } from './truth.ts';
+import { type Coverage, type Mutant, World } from './world.ts';
+
+const minute = 60_000;
+/** How long after the last action nothing goes wrong any more: clients still retry, and end. */
+const calmAfterMs = 10 * minute;
+/** Long enough for every reservation made before to die. */
+const restAfterMs = 3 * 60 * minute;
+
+/**
+ * Runs one scenario to its end, checking the invariants after every step.
+ *
+ * @throws {Violation} where one is broken.
+ */
+export async function simulate(scenario: Scenario, input: { mix: Mix; mutant?: Mutant }): Promise<Coverage> {
+  const hasLies = scenario.actions.some(
+    (action) => action.kind === 'push' && action.objects.some(({ lie }) => lie),
+  );
+  const world = new World({ seed: scenario.seed, sizes: scenario.sizes, hasLies, ...input });
+  const { truth, scheduler } = world;
+  for (const index of scenario.imported) {
+    const object = { repo: repoName(index % 2), oid: oidName(index), sizeBytes: scenario.sizes[index] ?? 0 };
+    truth.land(object, scheduler.nowMs);
+  }
+  world.start(0, () => tell(world, scenario));
+  await world.run();
+  return world.coverage;
+}
+
+async function tell(world: World, scenario: Scenario): Promise<void> {
+  await create(world, scenario.limitBytes);
+  const acting: Promise<void>[] = [];
+  for (const action of scenario.actions) {
+    await world.wait(action.afterMs);
+    acting.push(act(world, scenario, action).catch((error: unknown) => world.fail(error)));
+  }
+  let over = false;
+  world.start(0, () => schedule(world, () => over));
+  world.start(calmAfterMs, async () => {
+    world.weather.calm = true;
+  });
+  await Promise.all(acting);
+  await world.wait(restAfterMs);
+  over = true;
+  // What is frozen may thaw hours later: rest is when nothing runs any more.
+  do await world.wait(20 * minute);
+  while (world.running > 0);
+  await world.consume({ tenant, reason: 'manual', full: true });
+  world.invariants.checkRest();
+}
+
+/** The operator creates the tenant, again and again until it is there. */
+async function create(world: World, limitBytes: number | null): Promise<void> {
+  for (;;) {
+    const result = await world.invoke((deps) => createTenant(deps, { tenant, plan: null, limitBytes }));
+    if (typeof result === 'object') return;
+    await world.wait(1_000);
+    if (world.truth.ledger.inspect(tenant).record) return;
+  }
+}
+
+async function schedule(world: World, isOver: () => boolean): Promise<void> {
+  while (!isOver()) {
+    await world.invoke((deps) => refresh(deps), 300_000);
+    await world.wait(15 * minute);
+  }
+}
+
+async function act(world: World, scenario: Scenario, action: Action): Promise<void> {
+  switch (action.kind) {
+    case 'push':
+      return push(world, action, scenario.sizes);
+    case 'limit':
+      await world.invoke((deps) => deps.ledger.updateTenant(tenant, { limitBytes: action.limitBytes }));
+      return;
+    case 'reconcile':
+      world.enqueue({ tenant, reason: 'manual', full: action.full });
+      return;
+    case 'read':
+      return read(world, action.refresh);
+  }
+}
+
+async function read(world: World, isRefresh: boolean): Promise<void> {
+  world.coverage.reads += 1;
+  const wasCounted = world.invariants.everCounted;
+  const result = await world.invoke(async (deps) => {
+    const [record, repos] = await Promise.all([deps.ledger.readTenant(tenant), readRepos(deps, tenant)]);
+    return record && getSubscription(deps, { cached: { tenant: record, repos }, refresh: isRefresh });
+  });
+  if (typeof result !== 'object' || !result.answer) return;
+  world.invariants.checkShown(result.answer.tenant.counted, {
+    skewMs: 2 * world.settings.clockSkewMs,
+    wasCounted,
+  });
+}

@@ -1,0 +1,201 @@
+import { MemoryLedger } from '../../lambda/adapters/memory/memory-ledger.ts';
+import { defaultSettings, type Settings } from '../../lambda/domain/settings.ts';
+import type { Ledger } from '../../lambda/ports/ledger.ts';
+import type { UrlSigner } from '../../lambda/ports/object-store.ts';
+import type { ReconcileRequest } from '../../lambda/ports/reconcile-queue.ts';
+import { consumeReconcile } from '../../lambda/use-cases/consume-reconcile.ts';
+import type { Deps } from '../../lambda/use-cases/deps.ts';
+import { Actor, type Mix, type Tally, type Weather } from './actor.ts';
+import { Invariants } from './invariants.ts';
+import { oidName } from './names.ts';
+import { depsOf } from './ports.ts';
+import { Random } from './random.ts';
+import { Scheduler } from './scheduler.ts';
+import { Truth } from './truth.ts';
+
+export type SimDeps = Omit<Deps, 'tokens' | 'admin'>;
+
+/** A deliberate mistake: it changes what functions are given, or what the ledger does. */
+export interface Mutant {
+  readonly ledger?: (ledger: MemoryLedger, world: World) => Ledger;
+  readonly deps?: (deps: SimDeps, world: World) => SimDeps;
+}
+
+/** What a run did, for the record. */
+export interface Coverage extends Tally {
+  batches: number;
+  admissions: number;
+  refusals: number;
+  partial: number;
+  retries: number;
+  puts: number;
+  reconciles: number;
+  superseded: number;
+  reads: number;
+}
+
+const functionLimitMs = 25_000;
+
+/** Everything one run is made of. */
+export class World {
+  readonly random: Random;
+  readonly scheduler: Scheduler;
+  readonly weather: Weather = { calm: false };
+  readonly truth: Truth;
+  readonly invariants: Invariants;
+  readonly settings: Settings;
+  readonly coverage: Coverage;
+  readonly mix: Mix;
+  /** Somebody declares false sizes. */
+  readonly hasLies: boolean;
+  /** oid → true bytes. */
+  readonly #sizes: ReadonlyMap<string, number>;
+  readonly #ledger: Ledger;
+  readonly #mutant: Mutant;
+  /** Invocations that have not ended, those that nobody waits for included. */
+  running = 0;
+  #failure: unknown;
+  #queued: { full: boolean } | undefined;
+
+  constructor(input: {
+    seed: number;
+    mix: Mix;
+    sizes: readonly number[];
+    hasLies: boolean;
+    mutant?: Mutant;
+    settings?: Settings;
+  }) {
+    this.random = new Random(input.seed);
+    this.scheduler = new Scheduler(this.random);
+    this.mix = input.mix;
+    this.hasLies = input.hasLies;
+    this.#sizes = new Map(input.sizes.map((size, index) => [oidName(index), size]));
+    this.settings = input.settings ?? defaultSettings;
+    this.#mutant = input.mutant ?? {};
+    const memory = new MemoryLedger({ pageSize: 2 });
+    this.truth = new Truth(memory);
+    this.invariants = new Invariants(this.truth);
+    this.#ledger = this.#mutant.ledger?.(memory, this) ?? memory;
+    const none = { operations: 0, kills: 0, faults: 0, lateWrites: 0, freezes: 0 };
+    const zero = { batches: 0, admissions: 0, refusals: 0, partial: 0, retries: 0, puts: 0 };
+    this.coverage = { ...none, ...zero, reconciles: 0, superseded: 0, reads: 0 };
+  }
+
+  sizeOf(oid: string): number {
+    return this.#sizes.get(oid) ?? 0;
+  }
+
+  /** A broken invariant that an actor noticed; it ends the run at the next step. */
+  fail(error: unknown): void {
+    this.#failure ??= error;
+  }
+
+  async run(): Promise<void> {
+    await this.scheduler.run({
+      eventsMax: 200_000,
+      check: () => {
+        if (this.#failure) throw this.#failure;
+        this.invariants.check(this.scheduler.nowMs);
+      },
+    });
+  }
+
+  /** Starts something of its own; what it throws ends the run. */
+  start(delayMs: number, task: () => Promise<void>): void {
+    this.scheduler.after(delayMs, () => {
+      task().catch((error: unknown) => this.fail(error));
+    });
+  }
+
+  /** Waits as a client does: nothing can kill or freeze it. */
+  wait(durationMs: number): Promise<void> {
+    return new Promise((resolve) => this.scheduler.after(durationMs, resolve));
+  }
+
+  /**
+   * Invokes a function. `dead` where it died, or ran beyond its time limit: then it is killed, or, where
+   * functions freeze, it may go on unseen.
+   */
+  invoke<T>(
+    run: (deps: SimDeps) => Promise<T>,
+    limitMs = functionLimitMs,
+  ): Promise<{ answer: T } | 'error' | 'dead'> {
+    const actor = new Actor({ ...this, tally: this.coverage });
+    const signer: UrlSigner = {
+      signUpload: async ({ key, signedAtMs, lifetimeMs }) => ({
+        href: JSON.stringify({ key, expiresAtMs: signedAtMs + lifetimeMs }),
+        header: {},
+      }),
+      signDownload: async () => ({ href: '', header: {} }),
+    };
+    const queue = { request: async (request: ReconcileRequest) => this.enqueue(request) };
+    const made = depsOf(actor, {
+      ...this,
+      signer,
+      queue,
+      ledger: this.#ledger,
+      store: this.truth.store,
+      pageSize: 3,
+    });
+    const deps = this.#mutant.deps?.(made, this) ?? made;
+    this.running += 1;
+    let ended = false;
+    const end = () => {
+      if (!ended) this.running -= 1;
+      ended = true;
+    };
+    actor.onDeath = end;
+    return new Promise((resolve) => {
+      this.scheduler.after(limitMs, () => {
+        if (!ended && (this.mix.freeze === 0 || this.random.chance(0.5))) actor.kill();
+        resolve('dead');
+      });
+      run(deps).then(
+        (answer) => {
+          end();
+          resolve({ answer });
+        },
+        (error: unknown) => {
+          end();
+          if (error instanceof Error && /UnavailableError$/.test(error.name)) resolve('error');
+          else this.fail(error);
+        },
+      );
+    });
+  }
+
+  /** At least once, delayed, in any order; requests that have not begun collapse, full ones win. */
+  enqueue(request: ReconcileRequest): void {
+    const pending = this.#queued;
+    if (pending) {
+      pending.full ||= request.full;
+      return;
+    }
+    const queued = { full: request.full };
+    this.#queued = queued;
+    this.start(this.random.int(100, 40_000), async () => {
+      this.#queued = undefined;
+      await this.#deliver({ ...request, full: queued.full });
+    });
+  }
+
+  async #deliver(request: ReconcileRequest): Promise<void> {
+    for (let receive = 0; receive < 20; receive += 1) {
+      const duplicates = !this.weather.calm && this.random.chance(0.1) ? 2 : 1;
+      const outcomes = await Promise.all(Array.from({ length: duplicates }, () => this.consume(request)));
+      if (outcomes.some((outcome) => typeof outcome === 'object')) return;
+      await this.wait(this.random.int(1_000, 60_000));
+    }
+    this.fail(new Error('A reconcile request was never answered.'));
+  }
+
+  consume(request: ReconcileRequest): Promise<{ answer: 'done' | 'requeued' } | 'error' | 'dead'> {
+    this.coverage.reconciles += 1;
+    return this.invoke(async (deps) => {
+      const deadlineMs = deps.clock.nowMs() + 600_000;
+      const outcome = await consumeReconcile(deps, { request, deadlineMs });
+      if (outcome === 'requeued') this.coverage.superseded += 1;
+      return outcome;
+    }, 900_000);
+  }
+}

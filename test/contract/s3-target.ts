@@ -3,7 +3,7 @@ import { createS3Client } from '../../lambda/adapters/aws/s3-client.ts';
 import { S3ObjectListing } from '../../lambda/adapters/aws/s3-object-listing.ts';
 import { S3ObjectStore } from '../../lambda/adapters/aws/s3-object-store.ts';
 import { S3UrlSigner } from '../../lambda/adapters/aws/s3-url-signer.ts';
-import type { ObjectStoreTarget } from './object-store.contract.ts';
+import type { ObjectStoreTarget } from './object-store-context.ts';
 
 /** A store behind S3's protocol, through the product's adapters. Makes the bucket. */
 export async function openS3Target(input: {

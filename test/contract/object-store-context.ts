@@ -1,0 +1,85 @@
+import { createHash } from 'node:crypto';
+import { expect, test } from 'vitest';
+import type { ObjectListing } from '../../lambda/ports/object-listing.ts';
+import type { ObjectStore, UrlSigner } from '../../lambda/ports/object-store.ts';
+
+/** One object store under test, through the adapters that the product uses. */
+export interface ObjectStoreTarget {
+  readonly store: ObjectStore;
+  readonly listing: ObjectListing;
+  /** Omitted for a store that takes no HTTP requests: the URL tests are skipped then. */
+  readonly signer?: UrlSigner;
+  /** Stores an object past the adapters. */
+  put(key: string, body: Buffer): Promise<void>;
+  stop(): Promise<void>;
+}
+
+/** What a store may lack, each with the reason that is shown beside the skipped test. */
+export interface ObjectStoreSkips {
+  readonly urls?: string;
+  readonly keyBesideFolder?: string;
+  readonly controlCharacters?: string;
+  readonly unsignedAmzHeaders?: string;
+}
+
+export interface Context {
+  readonly target: ObjectStoreTarget;
+  /** A prefix that no other test uses. */
+  prefix(): string;
+}
+
+export const sha256Hex = (body: Buffer) => createHash('sha256').update(body).digest('hex');
+
+/** A test, or a skipped one that says why. */
+export function testUnless(reason: string | undefined, name: string, run: () => Promise<void>): void {
+  if (reason === undefined) test(name, run);
+  else test.skip(`${name}: ${reason}`, run);
+}
+
+export const soon = () => ({ deadlineMs: Date.now() + 10_000 });
+
+export const lengthOf = (body: Buffer) => ({ 'content-length': String(body.length) });
+
+export const lifetimeMs = 600_000;
+
+export function signerOf({ target }: Context): UrlSigner {
+  if (target.signer === undefined) throw new Error('This store has no signer: skip the URL tests by name.');
+  return target.signer;
+}
+
+/** Characters that some layer (XML, URLs, file names) could mistake. */
+export const oddNames = [
+  'a b',
+  'a+b',
+  'a%20b',
+  'a%2Fb',
+  '100%',
+  'ä',
+  'a&b',
+  'a<b>c',
+  '"q"',
+  "it's (!*)",
+  '😀',
+  '\ufb01',
+  '~-_.',
+  'a=b?c#d',
+  ' lead and trail ',
+  'Case',
+  'case',
+];
+
+export async function keysBelow(listing: ObjectListing, prefix: string, maxKeys?: number): Promise<string[]> {
+  const keys: string[] = [];
+  let continuationToken: string | undefined;
+  do {
+    const page = await listing.listPage({
+      prefix,
+      ...(continuationToken !== undefined && { continuationToken }),
+      ...(maxKeys !== undefined && { maxKeys }),
+    });
+    for (let index = 0; index < page.keyCount; index += 1) keys.push(page.keyAt(index));
+    expect(page.isTruncated).toBe(page.nextContinuationToken !== undefined);
+    continuationToken = page.nextContinuationToken;
+  } while (continuationToken !== undefined);
+  return keys;
+}

@@ -1,0 +1,170 @@
+import { expect, test } from 'vitest';
+import {
+  type Context,
+  keysBelow,
+  type ObjectStoreSkips,
+  type ObjectStoreTarget,
+  oddNames,
+  sha256Hex,
+  soon,
+  testUnless,
+} from './object-store-context.ts';
+
+async function putMany(target: ObjectStoreTarget, keys: readonly string[]): Promise<void> {
+  const waiting = [...keys];
+  const worker = async () => {
+    for (let key = waiting.pop(); key !== undefined; key = waiting.pop()) {
+      await target.put(key, Buffer.from(key.slice(-3)));
+    }
+  };
+  await Promise.all(Array.from({ length: 32 }, worker));
+}
+
+const inByteOrder = (keys: readonly string[]) =>
+  [...keys].sort((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b)));
+
+/** ObjectListing. */
+export function listingTests(context: Context, skips: ObjectStoreSkips): void {
+  test('an empty prefix of nobody gives an empty page', async () => {
+    const page = await context.target.listing.listPage({ prefix: context.prefix() });
+    expect(page).toMatchObject({ keyCount: 0, totalBytes: 0, isTruncated: false });
+    expect(page.nextContinuationToken).toBeUndefined();
+    expect(() => page.keyAt(0)).toThrow(RangeError);
+    expect(() => page.sizeAt(0)).toThrow(RangeError);
+  });
+
+  test('keys come in the order of their bytes, with their sizes, whatever they hold', async () => {
+    const { target } = context;
+    const prefix = context.prefix();
+    const keys = oddNames.map((odd) => prefix + odd);
+    for (const [index, key] of keys.entries()) await target.put(key, Buffer.alloc(index));
+    const page = await target.listing.listPage({ prefix });
+    const listed = Array.from({ length: page.keyCount }, (_, index) => page.keyAt(index));
+    expect(listed).toEqual(inByteOrder(keys));
+    for (const [index, key] of listed.entries()) expect(page.sizeAt(index)).toBe(keys.indexOf(key));
+    expect(page.totalBytes).toBe((keys.length * (keys.length - 1)) / 2);
+    for (const [index, key] of keys.entries()) {
+      expect(await target.store.head(key)).toMatchObject({ sizeBytes: index });
+      expect(await keysBelow(target.listing, key)).toContain(key);
+    }
+    expect(await keysBelow(target.listing, prefix, 1)).toEqual(inByteOrder(keys));
+    for (const key of keys) await target.store.delete(key, soon());
+    expect(await keysBelow(target.listing, prefix)).toEqual([]);
+  });
+
+  testUnless(skips.controlCharacters, 'keys may hold control characters', async () => {
+    const { target } = context;
+    const prefix = context.prefix();
+    const keys = ['a\nb', 'a\rb', 'a\tb', 'a\u0001b', 'a\u007fb'].map((odd) => prefix + odd);
+    for (const key of keys) await target.put(key, Buffer.from('x'));
+    expect(await keysBelow(target.listing, prefix)).toEqual(inByteOrder(keys));
+  });
+
+  test('pages end at 1,000 keys, and only a page that keys follow is truncated', async () => {
+    const { target } = context;
+    const prefix = context.prefix();
+    const keys = Array.from({ length: 1000 }, (_, index) => `${prefix}${sha256Hex(Buffer.from(`${index}`))}`);
+    await putMany(target, keys);
+    const full = await target.listing.listPage({ prefix });
+    expect(full).toMatchObject({ keyCount: 1000, totalBytes: 3000, isTruncated: false });
+    const last = `${prefix}g`;
+    await target.put(last, Buffer.from('1'));
+    const first = await target.listing.listPage({ prefix, maxKeys: 5000 });
+    expect(first).toMatchObject({ keyCount: 1000, isTruncated: true });
+    const continuationToken = first.nextContinuationToken ?? '';
+    const rest = await target.listing.listPage({ prefix, continuationToken });
+    expect(rest).toMatchObject({ keyCount: 1, totalBytes: 1, isTruncated: false });
+    expect(rest.keyAt(0)).toBe(last);
+    expect(await keysBelow(target.listing, prefix, 333)).toEqual(inByteOrder([...keys, last]));
+  }, 60_000);
+
+  test('startAfter, whether a key or between keys, is itself left out', async () => {
+    const { target } = context;
+    const prefix = context.prefix();
+    for (const letter of ['a', 'b', 'c', 'd']) await target.put(prefix + letter, Buffer.from(letter));
+    const after = async (startAfter: string, maxKeys?: number) => {
+      const page = await target.listing.listPage({
+        prefix,
+        startAfter,
+        ...(maxKeys !== undefined && { maxKeys }),
+      });
+      return Array.from({ length: page.keyCount }, (_, index) => page.keyAt(index).slice(prefix.length)).join(
+        '',
+      );
+    };
+    expect(await after(`${prefix}b`)).toBe('cd');
+    expect(await after(`${prefix}b0`)).toBe('cd');
+    expect(await after(`${prefix}b`, 1)).toBe('c');
+    expect(await after(`${prefix}d`)).toBe('');
+    expect(await after(prefix)).toBe('abcd');
+    expect(await after('0')).toBe('abcd');
+    expect(await after('\uffff')).toBe('');
+    const page = await target.listing.listPage({ prefix, startAfter: `${prefix}a`, maxKeys: 1 });
+    const next = await target.listing.listPage({
+      prefix,
+      startAfter: `${prefix}c`,
+      continuationToken: page.nextContinuationToken ?? '',
+    });
+    expect(next.keyAt(0)).toBe(`${prefix}c`);
+  });
+
+  test('a prefix ends where it ends', async () => {
+    const { target } = context;
+    const prefix = context.prefix();
+    for (const key of ['app/1', 'app/2', 'app2/1', 'ap/1']) await target.put(prefix + key, Buffer.from(key));
+    expect(await keysBelow(target.listing, `${prefix}app/`)).toEqual([`${prefix}app/1`, `${prefix}app/2`]);
+    expect(await keysBelow(target.listing, `${prefix}app`)).toHaveLength(3);
+    expect(await keysBelow(target.listing, `${prefix}app/1`)).toEqual([`${prefix}app/1`]);
+  });
+
+  test('folders are each named once, with the keys that lie beside them', async () => {
+    const { target } = context;
+    const prefix = context.prefix();
+    const keys = ['one/1', 'one/2', 'one/deep/3', 'two ä+/1', 'two-1', 'zz'];
+    for (const key of keys) await target.put(prefix + key, Buffer.from(key));
+    const page = await target.listing.listFolders({ prefix });
+    expect(page.commonPrefixes).toEqual([`${prefix}one/`, `${prefix}two ä+/`]);
+    expect(page.keys).toEqual([
+      { key: `${prefix}two-1`, sizeBytes: 5 },
+      { key: `${prefix}zz`, sizeBytes: 2 },
+    ]);
+    expect(page.nextContinuationToken).toBeUndefined();
+    expect(await target.listing.listFolders({ prefix: `${prefix}none/` })).toEqual({
+      commonPrefixes: [],
+      keys: [],
+      nextContinuationToken: undefined,
+    });
+  });
+
+  test('folders are paged like keys', async () => {
+    const { target } = context;
+    const prefix = context.prefix();
+    const folders = Array.from(
+      { length: 1001 },
+      (_, index) => `${prefix}f${String(index).padStart(4, '0')}/`,
+    );
+    await putMany(
+      target,
+      folders.flatMap((folder, index) =>
+        index % 500 === 499 ? [`${folder}1`, `${folder}2`] : [`${folder}1`],
+      ),
+    );
+    const first = await target.listing.listFolders({ prefix });
+    expect(first.commonPrefixes).toEqual(folders.slice(0, 1000));
+    const rest = await target.listing.listFolders({
+      prefix,
+      continuationToken: first.nextContinuationToken ?? '',
+    });
+    expect(rest).toEqual({
+      commonPrefixes: folders.slice(1000),
+      keys: [],
+      nextContinuationToken: undefined,
+    });
+  }, 60_000);
+
+  test('an abort ends a listing with its reason', async () => {
+    const reason = new Error('enough');
+    const signal = AbortSignal.abort(reason);
+    await expect(context.target.listing.listPage({ prefix: context.prefix(), signal })).rejects.toBe(reason);
+  });
+}

@@ -1,0 +1,40 @@
+import { expect, test } from 'vitest';
+import { type Context, keysBelow, type ObjectStoreSkips, soon, testUnless } from './object-store-context.ts';
+
+/** ObjectStore. */
+export function objectTests(context: Context, skips: ObjectStoreSkips): void {
+  test('nothing lies at a key until something is put there', async () => {
+    const { store } = context.target;
+    const key = `${context.prefix()}a`;
+    expect(await store.head(key)).toBeUndefined();
+    await context.target.put(key, Buffer.from('hello'));
+    expect(await store.head(key)).toMatchObject({ sizeBytes: 5 });
+    await context.target.put(key, Buffer.from('longer than before'));
+    expect(await store.head(key)).toMatchObject({ sizeBytes: 18 });
+    await context.target.put(key, Buffer.alloc(0));
+    expect(await store.head(key)).toMatchObject({ sizeBytes: 0 });
+  });
+
+  test('delete removes one key, and minds none that is absent', async () => {
+    const { store, listing } = context.target;
+    const prefix = context.prefix();
+    await context.target.put(`${prefix}a`, Buffer.from('a'));
+    await context.target.put(`${prefix}b`, Buffer.from('b'));
+    await store.delete(`${prefix}a`, soon());
+    await store.delete(`${prefix}a`, soon());
+    await store.delete(`${prefix}never`, soon());
+    expect(await store.head(`${prefix}a`)).toBeUndefined();
+    expect(await keysBelow(listing, prefix)).toEqual([`${prefix}b`]);
+  });
+
+  testUnless(skips.keyBesideFolder, 'a key may lie beside keys below it', async () => {
+    const { store, listing } = context.target;
+    const prefix = context.prefix();
+    for (const key of ['t/r', 't/r/o']) await context.target.put(prefix + key, Buffer.from(key));
+    expect(await store.head(`${prefix}t/r`)).toMatchObject({ sizeBytes: 3 });
+    expect(await store.head(`${prefix}t/r/o`)).toMatchObject({ sizeBytes: 5 });
+    expect(await keysBelow(listing, prefix)).toEqual([`${prefix}t/r`, `${prefix}t/r/o`]);
+    await store.delete(`${prefix}t/r`, soon());
+    expect(await keysBelow(listing, prefix)).toEqual([`${prefix}t/r/o`]);
+  });
+}

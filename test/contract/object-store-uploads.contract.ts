@@ -1,0 +1,137 @@
+import { createHash } from 'node:crypto';
+import { expect, test } from 'vitest';
+import {
+  type Context,
+  keysBelow,
+  lengthOf,
+  lifetimeMs,
+  type ObjectStoreSkips,
+  sha256Hex,
+  signerOf,
+  testUnless,
+} from './object-store-context.ts';
+import { sendRaw } from './raw-request.ts';
+
+/** Signs an upload of `body`, or of what `claims` says instead. */
+async function signUpload(
+  context: Context,
+  body: Buffer,
+  claims: { key?: string; signedAtMs?: number } = {},
+) {
+  const key = claims.key ?? `${context.prefix()}${sha256Hex(body)}`;
+  const signed = await signerOf(context).signUpload({
+    key,
+    oid: sha256Hex(body),
+    sizeBytes: body.length,
+    signedAtMs: claims.signedAtMs ?? Date.now(),
+    lifetimeMs,
+  });
+  return { key, href: signed.href, header: signed.header };
+}
+
+/** UrlSigner: a PUT stores what was signed, and nothing else can be stored with it. */
+export function uploadTests(context: Context, skips: ObjectStoreSkips): void {
+  const body = Buffer.from('the bytes that were promised');
+  const other = Buffer.from('THE BYTES THAT WERE PROMISED');
+
+  const refused = async (
+    key: string,
+    sent: { href: string; headers: Record<string, string>; body?: Buffer; method?: string },
+  ) => {
+    const answer = await sendRaw({ method: 'PUT', body, ...sent });
+    expect(answer.status).toBeGreaterThanOrEqual(400);
+    expect(answer.status).toBeLessThan(500);
+    expect(await context.target.store.head(key)).toBeUndefined();
+    expect(await keysBelow(context.target.listing, key)).toEqual([]);
+  };
+
+  test.each([
+    { name: 'some bytes', bytes: body },
+    { name: 'no bytes', bytes: Buffer.alloc(0) },
+    { name: '3 MB', bytes: Buffer.alloc(3_000_000, 'x') },
+  ])('take what was promised: $name', async ({ bytes }) => {
+    const { key, href, header } = await signUpload(context, bytes);
+    const headers = { ...header, ...lengthOf(bytes), 'content-type': 'application/octet-stream' };
+    expect((await sendRaw({ method: 'PUT', href, headers, body: bytes })).status).toBe(200);
+    const stored = { sizeBytes: bytes.length, sha256: sha256Hex(bytes) };
+    expect(await context.target.store.head(key)).toEqual(stored);
+    // The same upload again, as a client that lost the answer does.
+    expect((await sendRaw({ method: 'PUT', href, headers, body: bytes })).status).toBe(200);
+    expect(await context.target.store.head(key)).toEqual(stored);
+  });
+
+  test.each([
+    { name: 'more bytes', bytes: Buffer.alloc(1_000_000, 'x') },
+    { name: 'fewer bytes', bytes: body.subarray(1) },
+    { name: 'none', bytes: Buffer.alloc(0) },
+    { name: 'other bytes of the right number', bytes: other },
+  ])('refuse $name', async ({ bytes }) => {
+    const { key, href, header } = await signUpload(context, body);
+    await refused(key, { href, headers: { ...header, ...lengthOf(bytes) }, body: bytes });
+  });
+
+  test('refuse a body without the checksum, or with that of other bytes', async () => {
+    const { key, href } = await signUpload(context, body);
+    await refused(key, { href, headers: lengthOf(body) });
+    const checksum = createHash('sha256').update(other).digest('base64');
+    await refused(key, {
+      href,
+      headers: { ...lengthOf(body), 'x-amz-checksum-sha256': checksum },
+      body: other,
+    });
+  });
+
+  test('refuse a body without a length', async () => {
+    const { key, href, header } = await signUpload(context, body);
+    await refused(key, { href, headers: { ...header, 'transfer-encoding': 'chunked' } });
+  });
+
+  test('refuse another key', async () => {
+    const { href, header } = await signUpload(context, body);
+    const key = `${context.prefix()}${sha256Hex(body)}`;
+    const moved = new URL(href);
+    moved.pathname = `${moved.pathname.split('/').slice(0, 2).join('/')}/${key}`;
+    await refused(key, { href: moved.href, headers: { ...header, ...lengthOf(body) } });
+  });
+
+  test('refuse an expired URL', async () => {
+    const { key, href, header } = await signUpload(context, body, {
+      signedAtMs: Date.now() - lifetimeMs - 2_000,
+    });
+    await refused(key, { href, headers: { ...header, ...lengthOf(body) } });
+  });
+
+  test.each([
+    { parameter: 'X-Amz-Expires', value: '604800' },
+    { parameter: 'X-Amz-SignedHeaders', value: 'host' },
+    { parameter: 'X-Amz-Signature', value: '0'.repeat(64) },
+    { parameter: 'X-Amz-Credential', value: 'nobody/20261121/us-east-1/s3/aws4_request' },
+    { parameter: 'X-Amz-Signature', value: undefined },
+    { parameter: 'X-Amz-Date', value: '20991231T000000Z' },
+    { parameter: 'extra', value: '1' },
+  ])('refuse a query that was changed: $parameter = $value', async ({ parameter, value }) => {
+    const { key, href, header } = await signUpload(context, body);
+    const changed = new URL(href);
+    if (value === undefined) changed.searchParams.delete(parameter);
+    else changed.searchParams.set(parameter, value);
+    await refused(key, { href: changed.href, headers: { ...header, ...lengthOf(body) } });
+  });
+
+  testUnless(skips.unsignedAmzHeaders, 'refuse headers for the store that were not signed', async () => {
+    const { key, href, header } = await signUpload(context, body);
+    const headers = { ...header, ...lengthOf(body), 'x-amz-meta-note': 'mine' };
+    await refused(key, { href, headers });
+  });
+
+  test('are good for nothing else', async () => {
+    const { key, href, header } = await signUpload(context, body);
+    expect(
+      (await sendRaw({ method: 'PUT', href, headers: { ...header, ...lengthOf(body) }, body })).status,
+    ).toBe(200);
+    for (const method of ['GET', 'HEAD', 'DELETE']) {
+      const answer = await sendRaw({ method, href, headers: { ...header, ...lengthOf(Buffer.alloc(0)) } });
+      expect(answer.status).toBe(403);
+    }
+    expect(await context.target.store.head(key)).toMatchObject({ sizeBytes: body.length });
+  });
+}

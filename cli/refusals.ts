@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { CliError } from './errors.ts';
+import { printable } from './render.ts';
 
 /** RFC 9457, as far as a person needs it. */
 const problem = z.object({ title: z.string().optional(), detail: z.string().optional() });
@@ -15,7 +16,8 @@ export function describeRefusal(refusal: {
   const parsed = problem.safeParse(refusal.body);
   const said = parsed.success ? (parsed.data.detail ?? parsed.data.title) : undefined;
   const asked = `${request.method} ${request.path}`;
-  const message = said === undefined ? `${asked} was answered with ${status}.` : `${said} (${status})`;
+  const message =
+    said === undefined ? `${asked} was answered with ${status}.` : `${printable(said)} (${status})`;
   const hint = hintFor(status, { isProblem: said !== undefined, baseUrl: refusal.baseUrl });
   return new CliError(message, hint === undefined ? {} : { hint });
 }
@@ -30,13 +32,16 @@ function hintFor(status: number, answer: { isProblem: boolean; baseUrl: string }
   if (status === 404 && answer.isProblem) {
     return "It does not exist, or this token may not see it. With the admin token, `tenant list` shows all tenants and `token list TENANT` a tenant's tokens.";
   }
+  if (!answer.isProblem && status < 500) {
+    return `Check that --url or LFS_QUOTA_URL names the lfs-quota API: ${answer.baseUrl} is asked now.`;
+  }
   if (status === 409) return 'See what is there with `tenant show NAME`.';
   if (status === 422 || status === 400) return 'Nothing was changed. Correct it and try again.';
   if (status === 429) return 'Try again in a few seconds.';
   if (status >= 500) {
     return 'The server failed; its log says why. What was asked may have happened: look before you repeat it.';
   }
-  return `Check that --url or LFS_QUOTA_URL names the lfs-quota API: ${answer.baseUrl} is asked now.`;
+  return undefined;
 }
 
 /** Why no answer came at all. */

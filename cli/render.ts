@@ -13,7 +13,7 @@ export function renderTable(
   rows: readonly (readonly string[])[],
   options: { right?: readonly number[] } = {},
 ): string {
-  const lines = [heading, ...rows];
+  const lines = [heading, ...rows.map((row) => row.map(printable))];
   const widths = heading.map((_, column) => Math.max(...lines.map((line) => (line[column] ?? '').length)));
   return lines
     .map((line) => {
@@ -24,6 +24,11 @@ export function renderTable(
       return `${cells.join('  ').trimEnd()}\n`;
     })
     .join('');
+}
+
+/** Text from elsewhere without what would break the line or steer the terminal. */
+export function printable(text: string): string {
+  return text.replace(/\p{Cc}/gu, '\ufffd');
 }
 
 /** How long ago, coarsely: `just now`, `12 s ago`, `3 h ago`. A date that is none is shown as it is. */

@@ -1,12 +1,12 @@
 import { formatBytes } from '../lambda/domain/bytes.ts';
 import type { SubscriptionBody } from './api-shapes.ts';
-import { formatAge, formatCount, formatLimit, formatObjects, renderTable } from './render.ts';
+import { formatAge, formatCount, formatLimit, formatObjects, printable, renderTable } from './render.ts';
 
 const barCells = 40;
 
 /** How a person sees a tenant's usage: a bar, the figures behind it, how old they are, and the repos. */
 export function renderUsage(body: SubscriptionBody, options: { nowMs: number; drawBlocks: boolean }): string {
-  const title = body.plan === null ? body.tenant : `${body.tenant} (plan ${body.plan})`;
+  const title = body.plan === null ? body.tenant : `${body.tenant} (plan ${printable(body.plan)})`;
   const parts = [`${title}\n`, renderFigures(body, options)];
   if (body.refreshing) parts.push('A recount is under way; ask again in a moment.\n');
   if (body.repos.length > 0) parts.push('\n', renderRepos(body, options.nowMs));

@@ -3,7 +3,7 @@ import { formatBytes } from '../../lambda/domain/bytes.ts';
 import { type TenantBody, tenantPageShape, tenantShape } from '../api-shapes.ts';
 import type { CliContext } from '../context.ts';
 import { type ApiOptions, openClient, parseLimit, parseTenant, withApiOptions } from '../options.ts';
-import { formatAge, formatCount, formatLimit, renderTable } from '../render.ts';
+import { formatAge, formatCount, formatLimit, printable, renderTable } from '../render.ts';
 
 /** `tenant create|list|show|limit`. */
 export function registerTenant(program: Command, context: CliContext): void {
@@ -55,7 +55,12 @@ function registerList(group: Command, context: CliContext): void {
         tenants.push(...page.body.tenants);
         after = page.body.next;
       } while (after);
-      context.out(renderTenants(tenants, context.nowMs()));
+      if (tenants.length > 0) return context.out(renderTenants(tenants, context.nowMs()));
+      context.out(
+        options.after === undefined
+          ? 'No tenants yet. Create one with `tenant create NAME --limit 1GiB`.\n'
+          : `No tenants after ${options.after}.\n`,
+      );
     });
 }
 
@@ -94,7 +99,7 @@ function parsePageSize(text: string): number {
 function renderTenant(body: TenantBody, nowMs: number): string {
   const lines = [
     `tenant   ${body.tenant}`,
-    `plan     ${body.plan ?? '-'}`,
+    `plan     ${printable(body.plan ?? '-')}`,
     `limit    ${formatLimit(body.limitBytes)}`,
     `stored   ${body.usage === null ? 'never counted' : formatBytes(body.usage.storedBytes)}`,
     `created  ${formatAge(body.createdAt, nowMs)}`,
@@ -103,7 +108,6 @@ function renderTenant(body: TenantBody, nowMs: number): string {
 }
 
 function renderTenants(tenants: readonly TenantBody[], nowMs: number): string {
-  if (tenants.length === 0) return 'No tenants yet. Create one with `tenant create NAME --limit 1GiB`.\n';
   const rows = tenants.map((body) => [
     body.tenant,
     body.plan ?? '-',

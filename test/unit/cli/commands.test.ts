@@ -75,6 +75,7 @@ describe('tenant', () => {
   it('says what to do where there is none', async () => {
     const { run } = await serve({ status: 200, body: { tenants: [], next: null } });
     expect((await run('tenant', 'list')).out).toContain('tenant create NAME');
+    expect((await run('tenant', 'list', '--after', 'acme')).out).toBe('No tenants after acme.\n');
   });
 
   it('shows one', async () => {
@@ -114,6 +115,11 @@ describe('token', () => {
     expect((await run('token', 'list', 'acme')).out).toBe(
       'id  scope  created     label\nk1  write  60 min ago  ci\n',
     );
+  });
+
+  it('lets no label steer the terminal', async () => {
+    const { run } = await serve({ status: 200, body: { tokens: [{ ...token, label: 'a\u001b[2J\n' }] } });
+    expect((await run('token', 'list', 'acme')).out).toContain('a\ufffd[2J\ufffd\n');
   });
 
   it('revokes one', async () => {

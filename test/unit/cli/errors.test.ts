@@ -34,11 +34,16 @@ describe('what the server refuses', () => {
     expect(result.err).not.toContain('secret-token');
   });
 
-  it('names what was asked where the answer is not ours', async () => {
-    const result = await ask({ status: 404, body: '<html>' }, 'usage', 'acme');
-    expect(result.err).toContain('GET /v1/tenants/acme/subscription was answered with 404.');
+  it.each([400, 404, 418])('%i that is not ours: names what was asked, and where', async (status) => {
+    const result = await ask({ status, body: '<html>' }, 'usage', 'acme');
+    expect(result.err).toContain(`GET /v1/tenants/acme/subscription was answered with ${status}.`);
     expect(result.err).toContain('LFS_QUOTA_URL');
     expect(result.code).toBe(1);
+  });
+
+  it('lets no text of the server steer the terminal', async () => {
+    const result = await ask(problem(422, 'no \u001b[2Jplan'), 'usage', 'acme');
+    expect(result.err).toContain('no \ufffd[2Jplan (422)');
   });
 
   it.each(['<html>', '{"hello":1}', ''])('a 200 with the body %j is no answer of ours', async (body) => {

@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import {
   CreateTableCommand,
@@ -30,6 +31,7 @@ export async function openDatabase(databasePath: string): Promise<Database> {
   const server = dynalite({ path: databasePath, createTableMs: 0 });
   // The client keeps connections open; a server that closes idle ones would now and then cut a request.
   server.keepAliveTimeout = 0;
+  server.on('request', ignoreBreakingOff);
   const port = await listenOnLoopback(server, { port: 0, usedBy: 'the database' });
   // Nobody but this process connects, and the engine does not check signatures.
   const client = createDynamoDb({
@@ -52,6 +54,15 @@ export async function openDatabase(databasePath: string): Promise<Database> {
     await close();
     throw error;
   }
+}
+
+/**
+ * The engine, which has seen the request before this, throws out of an event when it breaks off: that would
+ * end the whole process, and a client that gave up needs nothing done.
+ */
+function ignoreBreakingOff(request: IncomingMessage): void {
+  request.removeAllListeners('error');
+  request.on('error', () => {});
 }
 
 async function ensureTable(client: DynamoDBDocumentClient): Promise<'made' | 'found'> {

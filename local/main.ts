@@ -27,28 +27,29 @@ function fail(message: string, exitCode: number): never {
 function stopOnSignals(starting: Promise<EmbeddedStack>): void {
   let stoppingSinceMs: number | undefined;
   const stop = () => {
-    if (stoppingSinceMs !== undefined) {
-      // One Ctrl-C may arrive twice: from the terminal, and passed on by npm.
-      if (performance.now() - stoppingSinceMs > 1000) process.exit(130);
-      return;
-    }
+    if (stoppingSinceMs !== undefined) return;
     stoppingSinceMs = performance.now();
-    say('stopping …');
-    starting
-      .then((stack) => stack.close())
-      .then(
-        () => {
-          say('stopped');
-          process.exit(0);
-        },
-        (error: unknown) => {
-          log.error('stopped with an error', { error });
-          process.exit(1);
-        },
-      );
+    void stopGracefully(starting);
   };
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, stop);
+  const onSignal = () => {
+    // One Ctrl-C may arrive twice: from the terminal, and passed on by npm.
+    if (stoppingSinceMs !== undefined && performance.now() - stoppingSinceMs > 1000) process.exit(130);
+    stop();
+  };
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, onSignal);
   onNpmGone(stop);
+}
+
+async function stopGracefully(starting: Promise<EmbeddedStack>): Promise<never> {
+  say('stopping …');
+  try {
+    await (await starting).close();
+  } catch (error) {
+    log.error('stopped with an error', { error });
+    process.exit(1);
+  }
+  say('stopped');
+  process.exit(0);
 }
 
 const flags = readFlags(process.argv.slice(2));

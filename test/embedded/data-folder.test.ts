@@ -150,7 +150,7 @@ describe('secrets', () => {
     'that can not be one are refused: %s',
     async (given) => {
       const message = await refusal(adminTokenOf({ folder: tempFolder(), given }, systemIds));
-      expect(message).toContain('LFS_QUOTA_ADMIN_TOKEN must be 32 or more');
+      expect(message).toContain('LFS_QUOTA_ADMIN_TOKEN must be 16 or more');
       expect(message).not.toContain(given);
     },
   );

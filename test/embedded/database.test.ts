@@ -1,4 +1,6 @@
+import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
+import { connect } from 'node:net';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { GetCommand, PutCommand } from '@aws-sdk/lib-dynamodb';
@@ -45,6 +47,20 @@ it('repairs a table that a kill left half-made, with all that is in it', async (
   const { Item } = await second.client.send(new GetCommand({ TableName: tableName, Key: key }));
   expect(Item).toEqual({ ...key, limitBytes: 17 });
   await second.close();
+});
+
+it('outlives a request that breaks off', async () => {
+  const database = await openDatabase(join(tempFolder(), 'database'));
+  const endpoint = await database.client.config.endpoint?.();
+  const socket = connect(endpoint?.port ?? 0, '127.0.0.1');
+  await once(socket, 'connect');
+  socket.write('POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n{');
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  socket.resetAndDestroy();
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  const read = new GetCommand({ TableName: database.tableName, Key: key });
+  expect((await database.client.send(read)).Item).toBeUndefined();
+  await database.close();
 });
 
 it('that is open already is refused', async () => {

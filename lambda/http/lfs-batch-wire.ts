@@ -9,7 +9,7 @@ import type { SignedRequest } from '../ports/object-store.ts';
 const batchRequest = z.object({
   operation: z.string(),
   transfers: z.array(z.string()).optional(),
-  ref: z.unknown(),
+  ref: z.unknown().optional(),
   objects: z.array(z.object({ oid: z.string(), size: z.number() })),
   hash_algo: z.string().optional(),
 });

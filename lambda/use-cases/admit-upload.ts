@@ -1,6 +1,6 @@
 import { sha256Hex } from '../domain/hash.ts';
 import { objectKey } from '../domain/names.ts';
-import { deadAtMs, type Reservation, sumClaims } from '../domain/reservation.ts';
+import { deadAtMs, type Reservation } from '../domain/reservation.ts';
 import type { TenantRecord } from '../domain/tenant.ts';
 import type { SignedRequest } from '../ports/object-store.ts';
 import { countWithin, decideAtLimit } from './decide-at-limit.ts';
@@ -89,7 +89,7 @@ export async function admitUpload(
     return { kind: 'answered', verdicts };
   }
 
-  const counted = await countWithin(deps, { tenant: input.tenant, sumBytes: sumClaims(wanted) });
+  const counted = await countWithin(deps, { tenant: input.tenant, chosen: wanted, uncounted: wanted });
   const decision =
     counted.kind === 'counted'
       ? ({ kind: 'admit', chosen: wanted, refused: undefined } as const)

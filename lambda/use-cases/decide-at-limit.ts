@@ -37,14 +37,24 @@ interface Question {
   readonly wanted: ReadonlyMap<string, number>;
 }
 
-/** Counts against the limit as it was read; nothing to add needs no counting. */
+/**
+ * Counts against the limit as it was read.
+ *
+ * @param input.chosen what is to be admitted; where it has no bytes at all, there is nothing to count.
+ * @param input.uncounted those of it that the counter does not hold yet. Where it holds all of them, the
+ * counter must be within the limit all the same: it may hold them for others, who are not admitted yet.
+ */
 export async function countWithin(
   deps: Pick<AdmitUploadDeps, 'ledger'>,
-  input: { tenant: TenantRecord; sumBytes: number },
+  input: {
+    tenant: TenantRecord;
+    chosen: ReadonlyMap<string, number>;
+    uncounted: ReadonlyMap<string, number>;
+  },
 ): Promise<CountOutcome> {
-  if (input.sumBytes === 0) return { kind: 'counted' };
+  if (sumClaims(input.chosen) === 0) return { kind: 'counted' };
   const { tenant, limitBytes } = input.tenant;
-  return deps.ledger.count({ tenant, sumBytes: input.sumBytes, limitBytes });
+  return deps.ledger.count({ tenant, sumBytes: sumClaims(input.uncounted), limitBytes });
 }
 
 /**
@@ -62,8 +72,9 @@ export async function decideAtLimit(
   if (tenant.closedAtMs !== null) return { kind: 'absent' };
   const byFloor = await choose(deps, { ...question, tenant, found: undefined });
   if (byFloor.kind !== 'fits') return byFloor;
-  const counted = await countIfItCanFit(deps, { tenant, sumBytes: sumClaims(byFloor.chosen) });
-  if (counted) return { kind: 'admit', chosen: byFloor.chosen, refused: byFloor.refused };
+  const { chosen } = byFloor;
+  const counted = await countIfItCanFit(deps, { tenant, chosen, uncounted: chosen });
+  if (counted) return { kind: 'admit', chosen, refused: byFloor.refused };
   return decideByReconcile(deps, { ...question, tenant });
 }
 
@@ -76,11 +87,10 @@ async function decideByReconcile(
   const { tenant, found } = recounted;
   const byFloor = await choose(deps, { ...question, tenant, found });
   if (byFloor.kind !== 'fits') return byFloor;
-  const counted = await countIfItCanFit(deps, {
-    tenant,
-    sumBytes: sumClaims(notYetCounted(byFloor.chosen, { repo: question.attempt.reservation.repo, found })),
-  });
-  return counted ? { kind: 'admit', chosen: byFloor.chosen, refused: byFloor.refused } : { kind: 'unsure' };
+  const { chosen } = byFloor;
+  const uncounted = notYetCounted(chosen, { repo: question.attempt.reservation.repo, found });
+  const counted = await countIfItCanFit(deps, { tenant, chosen, uncounted });
+  return counted ? { kind: 'admit', chosen, refused: byFloor.refused } : { kind: 'unsure' };
 }
 
 type FloorChoice =
@@ -154,12 +164,13 @@ function notYetCounted(
 /** Counts, unless what was just read tells that it can't fit: a refused condition is billed as a write. */
 async function countIfItCanFit(
   deps: AdmitUploadDeps,
-  input: { tenant: TenantRecord; sumBytes: number },
+  input: Parameters<typeof countWithin>[1],
 ): Promise<boolean> {
-  const { tenant, sumBytes } = input;
-  if (sumBytes > 0 && tenant.limitBytes !== null) {
-    if (tenant.counted === null || tenant.committedBytes + sumBytes > tenant.limitBytes) return false;
-  }
+  const { tenant } = input;
+  const wouldBeBytes = tenant.committedBytes + sumClaims(input.uncounted);
+  const isHopeless =
+    tenant.limitBytes !== null && (tenant.counted === null || wouldBeBytes > tenant.limitBytes);
+  if (isHopeless && sumClaims(input.chosen) > 0) return false;
   return (await countWithin(deps, input)).kind === 'counted';
 }
 

@@ -12,7 +12,7 @@ const minute = 60_000;
 /** How long after the last action nothing goes wrong any more: clients still retry, and end. */
 const calmAfterMs = 10 * minute;
 /** Long enough for every reservation made before to die. */
-const restAfterMs = 3 * 60 * minute;
+const restAfterMs = 60 * minute;
 
 /**
  * Runs one scenario to its end, checking the invariants after every step.
@@ -47,11 +47,11 @@ async function tell(world: World, scenario: Scenario): Promise<void> {
     world.weather.calm = true;
   });
   await Promise.all(acting);
-  await world.wait(restAfterMs);
   over = true;
-  // What is frozen may thaw hours later: rest is when nothing runs any more.
-  do await world.wait(20 * minute);
+  // What is frozen may thaw hours later, and reserve then: rest is when nothing runs, and all has died.
+  do await world.wait(restAfterMs);
   while (world.running > 0);
+  await world.wait(restAfterMs);
   await world.consume({ tenant, reason: 'manual', full: true });
   world.invariants.checkRest();
 }

@@ -36,7 +36,7 @@ export class LfsQuotaStack extends Stack {
         table: data.table,
         storage: this.storage,
         queue: recounts.queue,
-        adminSecretArn: this.adminToken.secret.secretArn,
+        adminSecretArn: this.adminToken.secretArn,
       },
     });
     const { functions } = this;

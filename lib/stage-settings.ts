@@ -151,7 +151,7 @@ export const stageSettingsSchema = z.strictObject({
   reconcile,
   refreshEveryMinutes: z
     .int()
-    .min(2)
+    .min(1)
     .max(1_440)
     .default(15)
     .describe('How often the schedule looks for tenants whose count is due.'),

@@ -75,7 +75,7 @@ describe('the settings of a stage', () => {
     [{ account: '1234' }, 'account: is no account id'],
     [{ region: 'europe' }, 'region: is no AWS region'],
     [{ keepdata: true }, 'Unrecognized key: "keepdata"'],
-    [{ refreshEveryMinutes: 1 }, 'refreshEveryMinutes: Too small'],
+    [{ refreshEveryMinutes: 0 }, 'refreshEveryMinutes: Too small'],
     [{ reconcile: { timeoutMinutes: 16 } }, 'reconcile.timeoutMinutes: Too big'],
     [{ reconcile: { delaySeconds: 30 } }, 'reconcile.delaySeconds: Too small'],
     [{ memoryMb: { lfsBatch: 64 } }, 'memoryMb.lfsBatch: Too small'],

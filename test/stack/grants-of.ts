@@ -45,7 +45,7 @@ function shown(value: unknown): string {
   if (typeof value !== 'object' || value === null) return String(value);
   const [[name, argument] = []] = Object.entries(value);
   if (name === 'Ref') return withoutHash(argument);
-  if (name === 'Fn::GetAtt' && Array.isArray(argument) && argument[1] === 'Arn')
+  if (name === 'Fn::GetAtt' && Array.isArray(argument) && ['Arn', 'Id'].includes(argument[1]))
     return withoutHash(argument[0]);
   if (name === 'Fn::Join' && Array.isArray(argument)) return shown(argument[1]);
   return JSON.stringify(value);

@@ -1,0 +1,111 @@
+import { readFileSync } from 'node:fs';
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import { CreateBucketCommand, S3Client } from '@aws-sdk/client-s3';
+import {
+  CreateSecretCommand,
+  GetSecretValueCommand,
+  SecretsManagerClient,
+} from '@aws-sdk/client-secrets-manager';
+import { z } from 'zod';
+import type { StageSettingsInput } from '../../lib/stage-settings.ts';
+import { run } from '../e2e/process.ts';
+import type { Emulator } from './emulator.ts';
+
+const projectRoot = join(import.meta.dirname, '..', '..');
+const cdkTimeoutMs = 240_000;
+const stackName = 'lfs-quota-lane';
+
+const outputsShape = z.object({
+  [stackName]: z.object({
+    ApiUrl: z.string(),
+    TableName: z.string(),
+    BucketName: z.string(),
+    QueueUrl: z.string(),
+    DlqUrl: z.string(),
+    AdminSecretArn: z.string(),
+  }),
+});
+
+export type Outputs = z.output<typeof outputsShape>[typeof stackName];
+
+/** The stack as `cdk deploy` makes it, on an emulated AWS. */
+export class Deployment {
+  readonly emulator: Emulator;
+  readonly s3: S3Client;
+  readonly dynamoDb: DynamoDBClient;
+  readonly #secrets: SecretsManagerClient;
+
+  constructor(emulator: Emulator) {
+    this.emulator = emulator;
+    const { endpoint, region, credentials } = emulator;
+    const requestHandler = { httpsAgent: { ca: readFileSync(emulator.certificateFile) } };
+    const config = { endpoint, region, credentials, requestHandler };
+    this.s3 = new S3Client({ ...config, forcePathStyle: true });
+    this.dynamoDb = new DynamoDBClient(config);
+    this.#secrets = new SecretsManagerClient(config);
+  }
+
+  async bootstrap(): Promise<void> {
+    await this.#cdk('bootstrap', 'aws://000000000000/us-east-1');
+  }
+
+  /** Deploys with these settings. `printed` is what the CDK said. */
+  async deploy(settings: StageSettingsInput): Promise<{ outputs: Outputs; printed: string }> {
+    const settingsFile = join(this.emulator.folder, 'settings.json');
+    const outputsFile = join(this.emulator.folder, 'outputs.json');
+    await writeFile(settingsFile, JSON.stringify(settings));
+    const printed = await this.#cdk(
+      'deploy',
+      ...['-c', 'stage=lane', '-c', `settings=${settingsFile}`],
+      ...['--require-approval', 'never', '--outputs-file', outputsFile],
+    );
+    const { [stackName]: outputs } = outputsShape.parse(JSON.parse(await readFile(outputsFile, 'utf8')));
+    return { outputs, printed };
+  }
+
+  async adminToken(outputs: Outputs): Promise<string> {
+    const secret = await this.#secrets.send(new GetSecretValueCommand({ SecretId: outputs.AdminSecretArn }));
+    return secret.SecretString ?? '';
+  }
+
+  /** A bucket and credentials that the stack knows nothing of, as settings for an external store. */
+  async externalStore(bucket: string): Promise<NonNullable<StageSettingsInput['objectStore']>> {
+    const { endpoint, region, credentials } = this.emulator;
+    await this.s3.send(new CreateBucketCommand({ Bucket: bucket }));
+    const secret = await this.#secrets.send(
+      new CreateSecretCommand({ Name: 'store-credentials', SecretString: JSON.stringify(credentials) }),
+    );
+    return { kind: 'external', endpoint, region, bucket, credentialsSecretArn: secret.ARN ?? '' };
+  }
+
+  async close(): Promise<void> {
+    for (const client of [this.s3, this.dynamoDb, this.#secrets]) client.destroy();
+    await this.emulator.close();
+  }
+
+  async #cdk(...args: string[]): Promise<string> {
+    const env = this.emulator.environment();
+    const bin = join(projectRoot, 'node_modules', '.bin');
+    const ended = await run(join(bin, 'cdk'), [...args, '--no-notices', '--output', this.#assembly()], {
+      cwd: projectRoot,
+      env: {
+        ...env,
+        PATH: `${bin}:${env['PATH']}`,
+        CI: '1',
+        CDK_DISABLE_CLI_TELEMETRY: 'true',
+        // `npm run synth` validates the templates; here it would only be done three times more.
+        CDK_VALIDATION: 'false',
+      },
+      timeoutMs: cdkTimeoutMs,
+    });
+    const printed = `${ended.out}\n${ended.err}`;
+    if (ended.code !== 0) throw new Error(`cdk ${args.join(' ')} exited ${ended.code}:\n${printed}`);
+    return printed;
+  }
+
+  #assembly(): string {
+    return join(this.emulator.folder, 'cdk.out');
+  }
+}

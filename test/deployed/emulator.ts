@@ -1,0 +1,130 @@
+import { spawn } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { mkdtemp, open, readFile, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { plainEnvironment, signalGroup } from '../e2e/process.ts';
+
+const readyTimeoutMs = 60_000;
+
+/**
+ * An AWS on this machine: ministack, on a loopback port and a folder of its own. It speaks TLS and enforces
+ * IAM policies, so that what a function was not granted fails here too.
+ */
+export class Emulator {
+  readonly endpoint: string;
+  readonly region = 'us-east-1';
+  /** The account's root. New each time, as the CDK remembers which account a key belongs to. */
+  readonly credentials: { readonly accessKeyId: string; readonly secretAccessKey: string };
+  readonly folder: string;
+  /** The certificate that it made for itself. */
+  readonly certificateFile: string;
+  readonly #port: number;
+  #running: { pid: number | undefined; closed: Promise<void> } | undefined;
+
+  private constructor(place: { folder: string; port: number }) {
+    this.folder = place.folder;
+    this.#port = place.port;
+    this.endpoint = `https://127.0.0.1:${place.port}`;
+    this.certificateFile = join(place.folder, 'ministack-tls', 'server.crt');
+    this.credentials = { accessKeyId: `ROOT${Date.now()}`, secretAccessKey: randomUUID() };
+  }
+
+  /** @param program path of the `ministack` command. */
+  static async start(program: string): Promise<Emulator> {
+    const folder = await mkdtemp(join(tmpdir(), 'lfs-quota-deployed-'));
+    const emulator = new Emulator({ folder, port: await freePort() });
+    try {
+      await emulator.#start(program);
+    } catch (error) {
+      await emulator.close();
+      throw error;
+    }
+    return emulator;
+  }
+
+  /** The variables with which an AWS client or the CDK's command line speaks to it. */
+  environment(): Record<string, string> {
+    return {
+      ...plainEnvironment(),
+      HOME: this.folder,
+      AWS_ENDPOINT_URL: this.endpoint,
+      AWS_REGION: this.region,
+      AWS_ACCESS_KEY_ID: this.credentials.accessKeyId,
+      AWS_SECRET_ACCESS_KEY: this.credentials.secretAccessKey,
+      AWS_EC2_METADATA_DISABLED: 'true',
+      NODE_EXTRA_CA_CERTS: this.certificateFile,
+    };
+  }
+
+  /** What it printed, the functions' logs among it. */
+  log(): Promise<string> {
+    return readFile(join(this.folder, 'emulator.log'), 'utf8');
+  }
+
+  /** Stops it and deletes what it kept; its log is kept where `DEPLOYED_LOG` names a file. */
+  async close(): Promise<void> {
+    const running = this.#running;
+    this.#running = undefined;
+    signalGroup(running?.pid, 'SIGKILL');
+    await running?.closed;
+    const keptLog = process.env['DEPLOYED_LOG'];
+    if (keptLog) await writeFile(keptLog, await this.log());
+    await rm(this.folder, { recursive: true, force: true, maxRetries: 5 });
+  }
+
+  async #start(program: string): Promise<void> {
+    const log = await open(join(this.folder, 'emulator.log'), 'a');
+    const child = spawn(program, {
+      env: {
+        ...plainEnvironment(),
+        HOME: this.folder,
+        // Its certificate is kept there.
+        TMPDIR: this.folder,
+        USE_SSL: '1',
+        // By itself it listens on every interface.
+        BIND_HOST: '127.0.0.1',
+        GATEWAY_PORT: String(this.#port),
+        MINISTACK_HOST: 'localhost',
+        S3_DATA_DIR: join(this.folder, 's3'),
+        STATE_DIR: join(this.folder, 'state'),
+        // Policies are enforced, for everyone but the owner of this key.
+        AUTH: 'true',
+        AWS_ACCESS_KEY_ID: this.credentials.accessKeyId,
+        AWS_SECRET_ACCESS_KEY: this.credentials.secretAccessKey,
+      },
+      detached: true,
+      stdio: ['ignore', log.fd, log.fd],
+    });
+    const closed = new Promise<void>((resolve) => child.once('close', () => resolve()));
+    const failed = new Promise<never>((_, reject) => child.once('error', reject));
+    this.#running = { pid: child.pid, closed };
+    await log.close();
+    await Promise.race([this.#becomesReady(), failed]);
+  }
+
+  async #becomesReady(): Promise<void> {
+    const giveUpAtMs = performance.now() + readyTimeoutMs;
+    for (;;) {
+      if ((await this.log()).includes('] Ready ')) return;
+      if (performance.now() > giveUpAtMs) {
+        throw new Error(`The emulator did not become ready:\n${await this.log()}`);
+      }
+      await sleep(200);
+    }
+  }
+}
+
+function freePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const server = createServer();
+    server.once('error', reject);
+    server.listen(0, '127.0.0.1', () => {
+      const address = server.address();
+      const port = address !== null && typeof address === 'object' ? address.port : undefined;
+      server.close(() => (port === undefined ? reject(new Error('no port')) : resolve(port)));
+    });
+  });
+}

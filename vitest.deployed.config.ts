@@ -1,0 +1,15 @@
+import { defineConfig } from 'vitest/config';
+import { reporting } from './test/reporting.ts';
+
+/** `cdk deploy` of the whole stack to an AWS that runs on this machine: see .ci/deployed.sh. */
+export default defineConfig({
+  test: {
+    ...reporting(),
+    include: ['test/deployed/**/*.test.ts'],
+    testTimeout: 300_000,
+    hookTimeout: 120_000,
+    fileParallelism: false,
+    // Each test stands on what the one before it did.
+    bail: 1,
+  },
+});

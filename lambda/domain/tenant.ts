@@ -50,6 +50,8 @@ export interface RepoRecord extends Counted {
   readonly dirtyToken: string | null;
   /** Reservations of which the last scan saw every object, or which were dead before it began. */
   readonly covered: ReadonlySet<string>;
+  /** Set while the repo is being deleted: it takes no batches until it is empty. */
+  readonly closedAtMs: number | null;
 }
 
 /**

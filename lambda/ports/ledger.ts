@@ -1,5 +1,6 @@
+import type { Deletion } from '../domain/deletion.ts';
 import type { Reservation } from '../domain/reservation.ts';
-import type { Counted, RepoRecord, TenantRecord } from '../domain/tenant.ts';
+import type { Counted, DeleteNote, RepoRecord, TenantRecord } from '../domain/tenant.ts';
 
 /**
  * The ledger's items. Every method is one request to the table (the paged reads: one a page), atomic on one
@@ -66,12 +67,38 @@ export interface Ledger {
     input: TenantCommit,
   ): Promise<{ kind: 'committed'; tenant: TenantRecord } | { kind: 'superseded' }>;
 
+  readRepo(path: { tenant: string; repo: string }): Promise<RepoRecord | undefined>;
+  /** Sets (or with null removes) the mark that a repo is being deleted. A repo unknown so far is put. */
+  setRepoClosed(input: { tenant: string; repo: string; closedAtMs: number | null }): Promise<void>;
+  /** The tenant takes no more batches, and is emptied; it is never opened again. */
+  closeTenant(input: { tenant: string; closedAtMs: number }): Promise<TenantRecord | undefined>;
+
+  putDeletion(input: { tenant: string; deletion: Deletion }): Promise<void>;
+  deletions(tenant: string): AsyncIterable<readonly Deletion[]>;
+  /** Takes objects out of a deletion while it is only marked. `refused`: it is deleting, or has just been. */
+  unmark(input: DeletionKey & { names: readonly string[] }): Promise<'unmarked' | 'refused'>;
+  /**
+   * marked → deleting, or taken over from a deleter that died; the deadline tells which deleter it is.
+   * `before` is the deletion as the caller read it: a change since then refuses the claim.
+   */
+  claimDeletion(input: {
+    tenant: string;
+    before: Deletion;
+    deadlineMs: number;
+  }): Promise<{ kind: 'claimed'; deletion: Deletion } | { kind: 'refused' }>;
+  /** Ends a run: what is left is marked again, due at `dueAtMs`; with nothing left the deletion is removed. */
+  endDeletion(
+    input: DeletionKey & { deadlineMs: number; left: ReadonlyMap<string, number>; dueAtMs: number },
+  ): Promise<void>;
+  /** One write: the bytes leave the floor, and the note tells that they are about to leave the bucket. */
+  announceDelete(input: { tenant: string; noteId: string; note: DeleteNote }): Promise<void>;
+  removeNote(input: { tenant: string; noteId: string }): Promise<void>;
   /** Sets a new dirty token: what was scanned of the repo before is no longer to be relied on. */
   markDirty(input: { tenant: string; repo: string; dirtyToken: string }): Promise<void>;
 
   /** Tenants in the order of their names, a page at a time. */
   listTenants(input: { after?: string; pageSize: number }): Promise<readonly TenantRecord[]>;
-  /** Tenants whose count is too old, or that have a dead reservation; the longest due first. */
+  /** Tenants whose count is too old, or with a dead reservation or a due deletion; the longest due first. */
   dueTenants(input: { nowMs: number; tenantsMax: number }): Promise<readonly string[]>;
 }
 
@@ -92,7 +119,13 @@ export type CountOutcome =
   | { readonly kind: 'absent' };
 
 /** What a scan found of a repo. Clears the dirty token. */
-export type RepoCommit = Omit<RepoRecord, 'dirtyToken'>;
+export type RepoCommit = Omit<RepoRecord, 'dirtyToken' | 'closedAtMs'>;
+
+export interface DeletionKey {
+  readonly tenant: string;
+  readonly repo: string;
+  readonly deletionId: string;
+}
 
 export interface TenantCommit {
   readonly tenant: string;

@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest';
+import type { Deletion } from '../../lambda/domain/deletion.ts';
 import type { Reservation } from '../../lambda/domain/reservation.ts';
 import type { Ledger, RepoCommit, TenantCommit } from '../../lambda/ports/ledger.ts';
 import type { TokenRecord, TokenStore } from '../../lambda/ports/token-store.ts';
@@ -314,7 +315,7 @@ export function ledgerContract(open: () => Promise<LedgerUnderTest>): void {
       expect(await write(tenant, repoCommit(1))).toBe('superseded');
       expect(await write(tenant, repoCommit(3, { covered: new Set() }))).toBe('committed');
       expect(await collect(ledger.repos(tenant))).toEqual([
-        { ...repoCommit(3, { covered: new Set() }), dirtyToken: null },
+        { ...repoCommit(3, { covered: new Set() }), dirtyToken: null, closedAtMs: null },
       ]);
     });
 
@@ -337,6 +338,116 @@ export function ledgerContract(open: () => Promise<LedgerUnderTest>): void {
       for (const repo of ['', 'a b', 'ä/%', '.']) await write(tenant, repoCommit(1, { repo }));
       const names = (await collect(ledger.repos(tenant))).map((record) => record.repo);
       expect(names.sort()).toEqual(['', '.', 'a b', 'ä/%'].sort());
+    });
+  });
+
+  describe('deletes', () => {
+    const objects = new Map([
+      [oid('a'), 10],
+      [oid('b'), 20],
+    ]);
+    const deletion = (id: string): Deletion => ({
+      id,
+      repo: 'app',
+      state: 'marked',
+      objects,
+      dueAtMs: 700,
+      deadlineMs: 0,
+    });
+    const put = async () => {
+      const tenant = await create({ counted: counted(50) });
+      await ledger.putDeletion({ tenant, deletion: deletion('d1') });
+      return { tenant, key: { tenant, repo: 'app', deletionId: 'd1' } };
+    };
+
+    it('are marked, and unmarked object by object', async () => {
+      const { tenant, key } = await put();
+      expect(await ledger.unmark({ ...key, names: [oid('a'), oid('f')] })).toBe('unmarked');
+      expect(await ledger.unmark({ ...key, names: [oid('a')] })).toBe('unmarked');
+      expect(await collect(ledger.deletions(tenant))).toEqual([
+        { ...deletion('d1'), objects: new Map([[oid('b'), 20]]) },
+      ]);
+      expect(await ledger.unmark({ ...key, deletionId: 'none', names: [oid('a')] })).toBe('refused');
+    });
+
+    it('are claimed by one; what is claimed is unmarked no more', async () => {
+      const { tenant, key } = await put();
+      const before = deletion('d1');
+      const claims = await Promise.all(
+        [1000, 2000, 3000].map((deadlineMs) => ledger.claimDeletion({ tenant, before, deadlineMs })),
+      );
+      const won = claims.filter((claim) => claim.kind === 'claimed');
+      expect(won).toHaveLength(1);
+      expect(won[0]).toMatchObject({ deletion: { state: 'deleting', objects } });
+      expect(await ledger.unmark({ ...key, names: [oid('a')] })).toBe('refused');
+    });
+
+    it('are taken over from a deleter that died, which then can end nothing', async () => {
+      const { tenant, key } = await put();
+      await ledger.claimDeletion({ tenant, before: deletion('d1'), deadlineMs: 1000 });
+      const [dead] = await collect(ledger.deletions(tenant));
+      if (!dead) throw new Error('The deletion is gone.');
+      expect((await ledger.claimDeletion({ tenant, before: dead, deadlineMs: 2000 })).kind).toBe('claimed');
+      await ledger.endDeletion({ ...key, deadlineMs: 1000, left: new Map(), dueAtMs: 0 });
+      expect(await collect(ledger.deletions(tenant))).toHaveLength(1);
+      const left = new Map([[oid('b'), 20]]);
+      await ledger.endDeletion({ ...key, deadlineMs: 2000, left, dueAtMs: 900 });
+      expect(await collect(ledger.deletions(tenant))).toEqual([
+        { ...deletion('d1'), objects: left, dueAtMs: 900 },
+      ]);
+      await ledger.claimDeletion({ tenant, before: deletion('d1'), deadlineMs: 3000 });
+      await ledger.endDeletion({ ...key, deadlineMs: 3000, left: new Map(), dueAtMs: 0 });
+      expect(await collect(ledger.deletions(tenant))).toEqual([]);
+    });
+
+    it('make a tenant due when their grace is over', async () => {
+      const { tenant } = await put();
+      expect(await ledger.dueTenants({ nowMs: 699, tenantsMax: 1000 })).not.toContain(tenant);
+      expect(await ledger.dueTenants({ nowMs: 700, tenantsMax: 1000 })).toContain(tenant);
+    });
+
+    it('are announced once, with a note, and the note is removed', async () => {
+      const tenant = await create({ counted: counted(50) });
+      const note = { repo: 'app', bytes: 30, deadlineMs: 5 };
+      await ledger.announceDelete({ tenant, noteId: 'n1', note });
+      await ledger.announceDelete({ tenant, noteId: 'n1', note });
+      const notes = new Map([['n1', note]]);
+      expect(await ledger.readTenant(tenant)).toMatchObject({ deletedBytes: 30, notes, committedBytes: 50 });
+      await ledger.removeNote({ tenant, noteId: 'n1' });
+      await ledger.removeNote({ tenant, noteId: 'n1' });
+      expect(await ledger.readTenant(tenant)).toMatchObject({ deletedBytes: 30, notes: new Map() });
+    });
+
+    it('of died deleters: a commit removes the notes that it was told to', async () => {
+      const tenant = await create({ counted: counted(50) });
+      for (const noteId of ['n1', 'n2']) {
+        await ledger.announceDelete({ tenant, noteId, note: { repo: 'app', bytes: 1, deadlineMs: 5 } });
+      }
+      await ledger.beginReconcile({ tenant, nowMs: 1000, leaseUntilMs: 2000 });
+      const values = { correctionBytes: 0, floorBaseBytes: 0, floorUntilMs: 1, counted: counted(3) };
+      await ledger.commitTenant({ tenant, epoch: 1, ...values, expiredNotes: ['n1'], dueAtMs: null });
+      expect([...((await ledger.readTenant(tenant))?.notes.keys() ?? [])]).toEqual(['n2']);
+    });
+
+    it('close a repo and open it again; a scan leaves that as it is', async () => {
+      const tenant = await create();
+      const path = { tenant, repo: 'app' };
+      expect(await ledger.readRepo(path)).toBeUndefined();
+      await ledger.setRepoClosed({ ...path, closedAtMs: 77 });
+      expect(await ledger.readRepo(path)).toMatchObject({ repo: 'app', closedAtMs: 77, epoch: 0 });
+      const found = { repo: 'app', storedBytes: 3, objectCount: 1, countedAtMs: 9, epoch: 1 };
+      await ledger.commitRepo({ tenant, repo: { ...found, covered: new Set() }, dirtyTokenRead: null });
+      expect(await ledger.readRepo(path)).toMatchObject({ closedAtMs: 77, storedBytes: 3 });
+      await ledger.setRepoClosed({ ...path, closedAtMs: null });
+      expect(await ledger.readRepo(path)).toMatchObject({ closedAtMs: null, storedBytes: 3 });
+    });
+
+    it('close a tenant for good: it counts nothing more', async () => {
+      const tenant = await create();
+      expect((await ledger.closeTenant({ tenant, closedAtMs: 5 }))?.closedAtMs).toBe(5);
+      expect((await ledger.closeTenant({ tenant, closedAtMs: 6 }))?.closedAtMs).toBe(5);
+      expect((await ledger.count({ tenant, sumBytes: 1, limitBytes: 100 })).kind).toBe('refused');
+      expect(await ledger.closeTenant({ tenant: tenantName(), closedAtMs: 5 })).toBeUndefined();
     });
   });
 

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { Deletion } from '../../domain/deletion.ts';
 import type { Reservation } from '../../domain/reservation.ts';
 import type { RepoRecord, TenantRecord } from '../../domain/tenant.ts';
 import { byDueIndex, byKindIndex, dueShards } from './dynamodb-table.ts';
@@ -35,6 +36,7 @@ const repoItem = z.object({
   epoch: z.number(),
   dirtyToken: nullable(z.string()),
   covered: z.array(z.string()),
+  closedAtMs: nullable(z.number()),
 });
 
 const reservationItem = z.object({
@@ -47,6 +49,15 @@ const reservationItem = z.object({
   deadAtMs: z.number(),
 });
 
+const deletionItem = z.object({
+  deletionId: z.string(),
+  repo: z.string(),
+  state: z.enum(['marked', 'deleting']),
+  objects: z.record(z.string(), z.number()),
+  dueAtMs: z.number(),
+  deadlineMs: z.number(),
+});
+
 export const tenantKey = (tenant: string) => ({ pk: `TENANT#${tenant}`, sk: 'TENANT' });
 export const repoKey = (path: { tenant: string; repo: string }) => ({
   pk: `TENANT#${path.tenant}`,
@@ -57,13 +68,22 @@ export const reservationKey = (path: { tenant: string; reservationId: string }) 
   sk: `RESERVATION#${path.reservationId}`,
 });
 
+export const deletionKey = (path: { tenant: string; deletionId: string }) => ({
+  pk: `TENANT#${path.tenant}`,
+  sk: `DELETION#${path.deletionId}`,
+});
+
 /** The tenant that an item's partition belongs to. */
 export function tenantOfPartition(pk: string): string {
   return pk.slice('TENANT#'.length);
 }
 
 /** Same tenant, same shard: an even spread without a random number, so that an item can be found again. */
-export function dueKey(due: { kind: 'TENANT' | 'RESERVATION'; tenant: string; dueAtMs: number }) {
+export function dueKey(due: {
+  kind: 'TENANT' | 'RESERVATION' | 'DELETION';
+  tenant: string;
+  dueAtMs: number;
+}) {
   let hash = 0;
   for (const char of due.tenant) hash = (hash * 31 + char.charCodeAt(0)) >>> 0;
   return { [byDueIndex.pk]: `${due.kind}#${hash % dueShards}`, [byDueIndex.sk]: due.dueAtMs };
@@ -90,4 +110,9 @@ export function parseRepo(item: unknown): RepoRecord {
 export function parseReservation(item: unknown): Reservation {
   const { reservationId, claims, ...rest } = reservationItem.parse(item);
   return { ...rest, id: reservationId, claims: new Map(Object.entries(claims)) };
+}
+
+export function parseDeletion(item: unknown): Deletion {
+  const { deletionId, objects, ...rest } = deletionItem.parse(item);
+  return { ...rest, id: deletionId, objects: new Map(Object.entries(objects)) };
 }

@@ -8,7 +8,7 @@ import { itemsBelow } from './dynamodb-reservations.ts';
 import { byDueIndex } from './dynamodb-table.ts';
 import { readTenant } from './dynamodb-tenants.ts';
 
-type ReconcileMethods = 'repos' | 'beginReconcile' | 'setLease' | 'commitRepo' | 'commitTenant' | 'markDirty';
+type ReconcileMethods = 'repos' | 'beginReconcile' | 'setLease' | 'commitRepo' | 'commitTenant';
 
 /** What a reconcile writes: epochs decide which of several may. */
 export function reconcileMethods(table: Table): Pick<Ledger, ReconcileMethods> {
@@ -18,7 +18,6 @@ export function reconcileMethods(table: Table): Pick<Ledger, ReconcileMethods> {
     setLease: (input) => setLease(table, input),
     commitRepo: (input) => commitRepo(table, input),
     commitTenant: (input) => commitTenant(table, input),
-    markDirty: (input) => markDirty(table, input),
   };
 }
 
@@ -145,27 +144,3 @@ const commitTenant: (table: Table, commit: TenantCommit) => ReturnType<Ledger['c
   // Refused, yet applied: this was our own retry after a lost answer.
   return now?.appliedEpoch === commit.epoch ? { kind: 'committed', tenant: now } : { kind: 'superseded' };
 };
-
-async function markDirty(table: Table, input: { tenant: string; repo: string; dirtyToken: string }) {
-  await unconditional(() =>
-    table.client.send(
-      new UpdateCommand({
-        TableName: table.tableName,
-        Key: repoKey(input),
-        UpdateExpression:
-          'SET #dirtyToken = :token, #repo = :repo, #epoch = if_not_exists(#epoch, :zero), ' +
-          '#storedBytes = if_not_exists(#storedBytes, :zero), #objectCount = if_not_exists(#objectCount, :zero), ' +
-          '#countedAtMs = if_not_exists(#countedAtMs, :zero), #covered = if_not_exists(#covered, :none)',
-        ExpressionAttributeNames: aliases(
-          ...['dirtyToken', 'repo', 'epoch', 'storedBytes', 'objectCount', 'countedAtMs', 'covered'],
-        ),
-        ExpressionAttributeValues: {
-          ':token': input.dirtyToken,
-          ':repo': input.repo,
-          ':zero': 0,
-          ':none': [],
-        },
-      }),
-    ),
-  );
-}

@@ -8,7 +8,7 @@ import type { CreateTableCommandInput } from '@aws-sdk/client-dynamodb';
  * | tenant      | TENANT#{name}  | TENANT            | TENANT, name                 | TENANT#{shard}, next full count |
  * | repo        | TENANT#{name}  | REPO#{repo}       |                              |                               |
  * | reservation | TENANT#{name}  | RESERVATION#{id}  |                              | RESERVATION#{shard}, death    |
- * | deletion    | TENANT#{name}  | DELETION#{repo}#{id} |                           | DELETION#{shard}, end of grace |
+ * | deletion    | TENANT#{name}  | DELETION#{id}     |                              | DELETION#{shard}, end of grace |
  * | token       | TOKEN#{id}     | TOKEN             | TOKENS#{tenant}, createdAt#id |                              |
  *
  * Both indexes hold keys only, so the counter's writes never reach them. There is no TTL: a reservation may

@@ -6,7 +6,14 @@ import { absent, aliases, all, exists, type Table } from './dynamodb-expressions
 import { dueKey, kindKey, parseTenant, tenantKey, tenantOfPartition } from './dynamodb-items.ts';
 import { byDueIndex, byKindIndex, dueShards } from './dynamodb-table.ts';
 
-type TenantMethods = 'readTenant' | 'createTenant' | 'updateTenant' | 'count' | 'listTenants' | 'dueTenants';
+type TenantMethods =
+  | 'readTenant'
+  | 'createTenant'
+  | 'updateTenant'
+  | 'count'
+  | 'listTenants'
+  | 'dueTenants'
+  | 'closeTenant';
 
 /** The tenant item: the account, its limit and the atomic counter. */
 export function tenantMethods(table: Table): Pick<Ledger, TenantMethods> {
@@ -17,6 +24,7 @@ export function tenantMethods(table: Table): Pick<Ledger, TenantMethods> {
     count: (input) => count(table, input),
     listTenants: (input) => listTenants(table, input),
     dueTenants: (input) => dueTenants(table, input),
+    closeTenant: (input) => closeTenant(table, input),
   };
 }
 
@@ -86,6 +94,23 @@ const updateTenant = async (
         ...(sets.length > 0 && {
           ExpressionAttributeValues: Object.fromEntries(sets.map(([name, value]) => [`:${name}`, value])),
         }),
+        ReturnValues: 'ALL_NEW',
+      }),
+    ),
+  );
+  return result.ok ? parseTenant(result.output.Attributes) : undefined;
+};
+
+const closeTenant = async (table: Table, input: { tenant: string; closedAtMs: number }) => {
+  const result = await conditional(() =>
+    table.client.send(
+      new UpdateCommand({
+        TableName: table.tableName,
+        Key: tenantKey(input.tenant),
+        UpdateExpression: 'SET #closedAtMs = if_not_exists(#closedAtMs, :closedAtMs)',
+        ConditionExpression: exists,
+        ExpressionAttributeNames: aliases('pk', 'closedAtMs'),
+        ExpressionAttributeValues: { ':closedAtMs': input.closedAtMs },
         ReturnValues: 'ALL_NEW',
       }),
     ),
@@ -183,7 +208,7 @@ export async function batchGet(
 const duePagesMax = 20;
 
 async function dueTenants(table: Table, input: { nowMs: number; tenantsMax: number }) {
-  const partitions = ['TENANT', 'RESERVATION'].flatMap((kind) =>
+  const partitions = ['TENANT', 'RESERVATION', 'DELETION'].flatMap((kind) =>
     Array.from({ length: dueShards }, (_, shard) => `${kind}#${shard}`),
   );
   const found = await Promise.all(partitions.map((partition) => dueOfPartition(table, partition, input)));

@@ -1,12 +1,21 @@
+import type { Deletion } from '../../domain/deletion.ts';
 import type { Reservation } from '../../domain/reservation.ts';
-import type { RepoRecord, TenantRecord } from '../../domain/tenant.ts';
-import type { CountOutcome, Ledger, NewTenant, RepoCommit, TenantCommit } from '../../ports/ledger.ts';
+import type { DeleteNote, RepoRecord, TenantRecord } from '../../domain/tenant.ts';
+import type {
+  CountOutcome,
+  DeletionKey,
+  Ledger,
+  NewTenant,
+  RepoCommit,
+  TenantCommit,
+} from '../../ports/ledger.ts';
 
 interface TenantItems {
   record: TenantRecord;
   dueAtMs: number;
   readonly repos: Map<string, RepoRecord>;
   readonly reservations: Map<string, Reservation>;
+  readonly deletions: Map<string, Deletion>;
 }
 
 /**
@@ -41,7 +50,13 @@ export class MemoryLedger implements Ledger {
       leaseUntilMs: 0,
       closedAtMs: null,
     };
-    this.#tenants.set(input.tenant, { record, dueAtMs, repos: new Map(), reservations: new Map() });
+    this.#tenants.set(input.tenant, {
+      record,
+      dueAtMs,
+      repos: new Map(),
+      reservations: new Map(),
+      deletions: new Map(),
+    });
     return 'created';
   }
 
@@ -128,7 +143,7 @@ export class MemoryLedger implements Ledger {
     const overtaken =
       (found?.epoch ?? 0) > input.repo.epoch || (found?.dirtyToken ?? null) !== input.dirtyTokenRead;
     if (overtaken) return 'superseded' as const;
-    repos.set(input.repo.repo, { ...input.repo, dirtyToken: null });
+    repos.set(input.repo.repo, { ...input.repo, dirtyToken: null, closedAtMs: found?.closedAtMs ?? null });
     return 'committed' as const;
   }
 
@@ -154,17 +169,77 @@ export class MemoryLedger implements Ledger {
   }
 
   async markDirty(input: { tenant: string; repo: string; dirtyToken: string }): Promise<void> {
-    const { repos } = this.#items(input.tenant);
-    const { repo, dirtyToken } = input;
-    const none = {
-      repo,
-      storedBytes: 0,
-      objectCount: 0,
-      countedAtMs: 0,
-      epoch: 0,
-      covered: new Set<string>(),
-    };
-    repos.set(repo, { ...(repos.get(repo) ?? none), dirtyToken });
+    this.#setRepo(input, { dirtyToken: input.dirtyToken });
+  }
+
+  async readRepo(path: { tenant: string; repo: string }) {
+    return this.#tenants.get(path.tenant)?.repos.get(path.repo);
+  }
+
+  async setRepoClosed(input: { tenant: string; repo: string; closedAtMs: number | null }): Promise<void> {
+    this.#setRepo(input, { closedAtMs: input.closedAtMs });
+  }
+
+  async closeTenant(input: { tenant: string; closedAtMs: number }) {
+    return this.#update(input.tenant, ({ closedAtMs }) => ({ closedAtMs: closedAtMs ?? input.closedAtMs }));
+  }
+
+  async putDeletion(input: { tenant: string; deletion: Deletion }): Promise<void> {
+    const { deletions } = this.#items(input.tenant);
+    if (!deletions.has(input.deletion.id)) deletions.set(input.deletion.id, input.deletion);
+  }
+
+  deletions(tenant: string): AsyncIterable<readonly Deletion[]> {
+    return this.#pages(() => this.#tenants.get(tenant)?.deletions);
+  }
+
+  async unmark(input: DeletionKey & { names: readonly string[] }): Promise<'unmarked' | 'refused'> {
+    const { deletions } = this.#items(input.tenant);
+    const found = deletions.get(input.deletionId);
+    if (found?.state !== 'marked') return 'refused';
+    const objects = new Map([...found.objects].filter(([name]) => !input.names.includes(name)));
+    deletions.set(found.id, { ...found, objects });
+    return 'unmarked';
+  }
+
+  async claimDeletion(input: { tenant: string; before: Deletion; deadlineMs: number }) {
+    const { deletions } = this.#items(input.tenant);
+    const found = deletions.get(input.before.id);
+    const isSame = found?.state === input.before.state && found.deadlineMs === input.before.deadlineMs;
+    if (!found || !isSame) return { kind: 'refused' } as const;
+    const deletion: Deletion = { ...found, state: 'deleting', deadlineMs: input.deadlineMs };
+    deletions.set(found.id, deletion);
+    return { kind: 'claimed', deletion } as const;
+  }
+
+  async endDeletion(
+    input: DeletionKey & { deadlineMs: number; left: ReadonlyMap<string, number>; dueAtMs: number },
+  ): Promise<void> {
+    const { deletions } = this.#items(input.tenant);
+    const found = deletions.get(input.deletionId);
+    if (found?.state !== 'deleting' || found.deadlineMs !== input.deadlineMs) return;
+    if (input.left.size === 0) deletions.delete(found.id);
+    else {
+      const { left: objects, dueAtMs } = input;
+      deletions.set(found.id, { ...found, state: 'marked', deadlineMs: 0, objects, dueAtMs });
+    }
+  }
+
+  async announceDelete(input: { tenant: string; noteId: string; note: DeleteNote }): Promise<void> {
+    this.#update(input.tenant, ({ deletedBytes, notes }) =>
+      notes.has(input.noteId)
+        ? {}
+        : {
+            deletedBytes: deletedBytes + input.note.bytes,
+            notes: new Map([...notes, [input.noteId, input.note]]),
+          },
+    );
+  }
+
+  async removeNote(input: { tenant: string; noteId: string }): Promise<void> {
+    this.#update(input.tenant, ({ notes }) => ({
+      notes: new Map([...notes].filter(([id]) => id !== input.noteId)),
+    }));
   }
 
   async listTenants(input: { after?: string; pageSize: number }) {
@@ -175,7 +250,8 @@ export class MemoryLedger implements Ledger {
   async dueTenants(input: { nowMs: number; tenantsMax: number }) {
     const due = [...this.#tenants].map(([tenant, items]) => {
       const deaths = [...items.reservations.values()].map((reservation) => reservation.deadAtMs);
-      return { tenant, dueAtMs: Math.min(items.dueAtMs, ...deaths) };
+      const deletions = [...items.deletions.values()].map((deletion) => deletion.dueAtMs);
+      return { tenant, dueAtMs: Math.min(items.dueAtMs, ...deaths, ...deletions) };
     });
     return due
       .filter(({ dueAtMs }) => dueAtMs <= input.nowMs)
@@ -194,6 +270,13 @@ export class MemoryLedger implements Ledger {
     const items = this.#tenants.get(tenant);
     if (!items) throw new Error(`The tenant ${tenant} does not exist.`);
     return items;
+  }
+
+  #setRepo(path: { tenant: string; repo: string }, change: Partial<RepoRecord>): void {
+    const { repos } = this.#items(path.tenant);
+    const counted = { storedBytes: 0, objectCount: 0, countedAtMs: 0 };
+    const none = { ...counted, epoch: 0, covered: new Set<string>(), dirtyToken: null, closedAtMs: null };
+    repos.set(path.repo, { ...none, ...repos.get(path.repo), repo: path.repo, ...change });
   }
 
   #update(tenant: string, change: (record: TenantRecord) => Partial<TenantRecord>): TenantRecord | undefined {

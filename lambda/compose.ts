@@ -41,10 +41,11 @@ const queue = () => createSqsReconcileQueue({ queueUrl: required('LFS_QUOTA_QUEU
 const admin = () =>
   createAdminSecret({ secretArn: required('LFS_QUOTA_ADMIN_SECRET_ARN'), nowMs: clock.nowMs });
 
-function bucket(): { client: S3Client; bucket: string } {
+function bucket(options: { attemptsMax?: number } = {}): { client: S3Client; bucket: string } {
   const endpoint = optional('LFS_QUOTA_S3_ENDPOINT');
   const secretArn = optional('LFS_QUOTA_S3_CREDENTIALS_SECRET_ARN');
   const client = createS3Client({
+    ...options,
     region: required('LFS_QUOTA_S3_REGION'),
     ...(endpoint && { endpoint, forcePathStyle: true }),
     ...(secretArn && { credentials: storeCredentials({ secretArn, nowMs: clock.nowMs }) }),
@@ -111,7 +112,16 @@ export function managementDeps() {
 }
 
 export function reconcileDeps() {
-  return { ...common(), ...scanning(bucket()), ledger: createDynamoDbLedger(table()), queue: queue() };
+  const objects = bucket();
+  // A delete is one attempt: a retry's twin could land after the object was pushed again.
+  const deleting = new S3ObjectStore({ ...bucket({ attemptsMax: 1 }), clock });
+  return {
+    ...common(),
+    ...scanning(objects),
+    store: deleting,
+    ledger: createDynamoDbLedger(table()),
+    queue: queue(),
+  };
 }
 
 export function refreshDeps() {

@@ -5,6 +5,7 @@ import { isTenantName } from '../domain/names.ts';
 import { consumeReconcile } from '../use-cases/consume-reconcile.ts';
 import type { Deps } from '../use-cases/deps.ts';
 import type { ReconcileDeps } from '../use-cases/reconcile.ts';
+import type { DeletionDeps } from '../use-cases/run-deletions.ts';
 
 const message = z.object({
   tenant: z.string().refine(isTenantName),
@@ -26,7 +27,7 @@ const message = z.object({
 const reserveMs = 10_000;
 
 /** The queue's consumer. What fails comes again, and after a few times ends in the dead-letter queue. */
-export function create(deps: ReconcileDeps & Pick<Deps, 'queue'>) {
+export function create(deps: ReconcileDeps & DeletionDeps & Pick<Deps, 'queue'>) {
   return async (event: SQSEvent, context: Context): Promise<SQSBatchResponse> => {
     const batchItemFailures: { itemIdentifier: string }[] = [];
     for (const record of event.Records) {

@@ -20,9 +20,14 @@ export async function lfsAccess(
   const presented = credential(event);
   if (presented === undefined) return { ok: false, response: lfsUnauthorized(requestId) };
   if (tenant === undefined || repo === undefined) return { ok: false, response: lfsNotFound(requestId) };
-  const access = await authenticateTenant(deps, { tenant, credential: presented });
+  const [access, record] = await Promise.all([
+    authenticateTenant(deps, { tenant, credential: presented }),
+    deps.ledger.readRepo({ tenant, repo }),
+  ]);
   switch (access.kind) {
     case 'granted':
+      // A repo that is being deleted is not there any more.
+      if (typeof record?.closedAtMs === 'number') return { ok: false, response: lfsNotFound(requestId) };
       return { ok: true, tenant: access.tenant, repo, scope: access.scope };
     case 'unauthenticated':
       return { ok: false, response: lfsUnauthorized(requestId) };

@@ -19,14 +19,18 @@ export function usageBody(tenant: TenantRecord, source: 'cache' | 'scan') {
 }
 
 export function reposBody(repos: readonly RepoRecord[]) {
-  return repos
-    .filter((repo) => repo.epoch > 0)
-    .map(({ repo, storedBytes, objectCount, countedAtMs }) => ({
-      repo,
-      storedBytes,
-      objectCount,
-      countedAt: iso(countedAtMs),
-    }));
+  return (
+    repos
+      // A repo is a path: with nothing below it there is none.
+      .filter((repo) => repo.epoch > 0 && repo.objectCount > 0)
+      .map(({ repo, storedBytes, objectCount, countedAtMs, closedAtMs }) => ({
+        repo,
+        storedBytes,
+        objectCount,
+        countedAt: iso(countedAtMs),
+        ...(closedAtMs !== null && { deleting: true }),
+      }))
+  );
 }
 
 /** GET …/subscription. */

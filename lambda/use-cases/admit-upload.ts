@@ -2,9 +2,11 @@ import { sha256Hex } from '../domain/hash.ts';
 import { objectKey } from '../domain/names.ts';
 import { deadAtMs, type Reservation } from '../domain/reservation.ts';
 import type { TenantRecord } from '../domain/tenant.ts';
+import type { CountOutcome } from '../ports/ledger.ts';
 import type { SignedRequest } from '../ports/object-store.ts';
-import { countWithin, decideAtLimit } from './decide-at-limit.ts';
+import { countWithin, decideAtLimit, type LimitDecision } from './decide-at-limit.ts';
 import type { Deps } from './deps.ts';
+import { keepFromDeletion } from './keep-from-deletion.ts';
 import { mapLimited } from './map-limited.ts';
 
 export type AdmitUploadDeps = Pick<
@@ -54,7 +56,7 @@ export interface Attempt {
  * Admits what fits below the tenant's limit, and signs its uploads. Three round trips:
  *
  *     1  HEAD every oid, and put the reservation (pending)
- *     2  count: one conditional ADD on the tenant item
+ *     2  count: one conditional ADD on the tenant item; keep what is asked for from being deleted
  *     3  issue the reservation, and queue a recount
  *
  * A URL is handed out only for what is reserved and counted. What the counter refuses is not refused yet:
@@ -84,31 +86,50 @@ export async function admitUpload(
         storedBytes === sizeBytes ? { kind: 'stored' } : { kind: 'size-conflict', storedBytes },
       );
   }
+  // Read after the reservation is put: a delete that is claimed later sees the reservation, and spares it.
+  const [counted, keeping] = await Promise.all([
+    countWithin(deps, { tenant: input.tenant, chosen: wanted, uncounted: wanted }),
+    keepFromDeletion(deps, { tenant, repo: input.repo, names: input.objects }),
+  ]);
+  if (keeping === 'deleting') return unsure(deps, attempt);
   if (wanted.size === 0) {
     await deps.ledger.deleteReservation({ tenant, reservationId: reservation.id });
     return { kind: 'answered', verdicts };
   }
-
-  const counted = await countWithin(deps, { tenant: input.tenant, chosen: wanted, uncounted: wanted });
-  const decision =
-    counted.kind === 'counted'
-      ? ({ kind: 'admit', chosen: wanted, refused: undefined } as const)
-      : counted.kind === 'refused'
-        ? await decideAtLimit(deps, { attempt, wanted, refusedBy: counted.tenant })
-        : counted;
+  const decision = await decide(deps, { attempt, wanted, counted });
   switch (decision.kind) {
     case 'admit':
       return issue(deps, { attempt, verdicts, ...decision });
     case 'full':
       return refuseAll(deps, { attempt, verdicts, ...decision });
     case 'unsure':
-      // Queued before the answer: nobody is told to come again without a recount that can answer then.
-      await deps.queue.request({ tenant, reason: 'refusal', full: false });
-      await deps.ledger.deleteReservation({ tenant, reservationId: reservation.id });
-      return retryLater(deps);
+      return unsure(deps, attempt);
     case 'absent':
       return decision;
   }
+}
+
+async function decide(
+  deps: AdmitUploadDeps,
+  input: { attempt: Attempt; wanted: ReadonlyMap<string, number>; counted: CountOutcome },
+): Promise<LimitDecision> {
+  const { attempt, wanted, counted } = input;
+  switch (counted.kind) {
+    case 'counted':
+      return { kind: 'admit', chosen: wanted, refused: undefined };
+    case 'refused':
+      return decideAtLimit(deps, { attempt, wanted, refusedBy: counted.tenant });
+    case 'absent':
+      return counted;
+  }
+}
+
+/** Queued before the answer: nobody is told to come again without a recount that can answer then. */
+async function unsure(deps: AdmitUploadDeps, attempt: Attempt): Promise<AdmitUploadOutcome> {
+  const { tenant, reservation } = attempt;
+  await deps.queue.request({ tenant, reason: 'refusal', full: false });
+  await deps.ledger.deleteReservation({ tenant, reservationId: reservation.id });
+  return retryLater(deps);
 }
 
 function newAttempt(deps: AdmitUploadDeps, input: AdmitUploadInput): Attempt {

@@ -1,6 +1,7 @@
 import type { RepoRecord, TenantRecord } from '../domain/tenant.ts';
 import { StoreUnavailableError } from '../ports/object-store.ts';
 import { awaitOtherReconcile } from './await-reconcile.ts';
+import { collect } from './collect.ts';
 import type { Deps } from './deps.ts';
 import { type ReconcileDeps, reconcile } from './reconcile.ts';
 
@@ -40,10 +41,8 @@ export async function getSubscription(
 }
 
 /** All repos of a tenant. */
-export async function readRepos(deps: Pick<Deps, 'ledger'>, tenant: string): Promise<RepoRecord[]> {
-  const repos: RepoRecord[] = [];
-  for await (const page of deps.ledger.repos(tenant)) repos.push(...page);
-  return repos;
+export function readRepos(deps: Pick<Deps, 'ledger'>, tenant: string): Promise<RepoRecord[]> {
+  return collect(deps.ledger.repos(tenant));
 }
 
 /** The tenant after a count that began or ended now; undefined where none was done in time. */

@@ -1,6 +1,7 @@
 import { coveredBy, expiredNotes, type RepoScan, recount, reposToScan } from '../domain/recount.ts';
 import { isAbandoned, isDead, type Reservation } from '../domain/reservation.ts';
 import type { RepoRecord, TenantRecord } from '../domain/tenant.ts';
+import { collect } from './collect.ts';
 import type { Deps } from './deps.ts';
 import { holdLease, type Lease } from './lease.ts';
 import { mapLimited } from './map-limited.ts';
@@ -199,10 +200,4 @@ async function deleteDead(
   await mapLimited(dead, 8, (reservation) =>
     deps.ledger.deleteReservation({ tenant: input.tenant, reservationId: reservation.id }),
   );
-}
-
-async function collect<T>(pages: AsyncIterable<readonly T[]>): Promise<T[]> {
-  const all: T[] = [];
-  for await (const page of pages) all.push(...page);
-  return all;
 }

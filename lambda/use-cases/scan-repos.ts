@@ -102,7 +102,12 @@ function addBeside(
   }
 }
 
-async function listTenant(deps: Pick<Deps, 'listing'>, tenant: string, renew: () => Promise<void>) {
+/** The folders of a tenant, and what lies beside them. */
+export async function listTenant(
+  deps: Pick<Deps, 'listing'>,
+  tenant: string,
+  onPage: () => Promise<void> = async () => undefined,
+) {
   const prefix = tenantPrefix(tenant);
   const names = new Set<string>();
   const beside = { storedBytes: 0, objectCount: 0 };
@@ -117,7 +122,7 @@ async function listTenant(deps: Pick<Deps, 'listing'>, tenant: string, renew: ()
       beside.objectCount += 1;
     }
     continuationToken = page.nextContinuationToken;
-    await renew();
+    await onPage();
   } while (continuationToken !== undefined);
   return { names, beside, requests };
 }

@@ -71,35 +71,40 @@ export class Actor {
     });
   }
 
+  /** Whether a fault of the mix strikes now. */
+  isUnlucky(fault: 'fail' | 'lostAnswer' | 'twice' | 'late' | 'freeze'): boolean {
+    const { random, mix, weather } = this.#world;
+    return !weather.calm && random.chance(mix[fault]);
+  }
+
   /** One operation on a port: travels, happens, and its answer travels back; each of it can go wrong. */
   async operation<T>(kind: 'read' | 'write' | 'store', apply: () => Promise<T>): Promise<T> {
-    const { random, mix, tally, weather, scheduler } = this.#world;
+    const { random, tally, scheduler } = this.#world;
     tally.operations += 1;
     await this.#travel();
-    const unlucky = (probability: number) => !weather.calm && random.chance(probability);
     const unavailable = (text: string) => {
       tally.faults += 1;
       return kind === 'store' ? new StoreUnavailableError(text) : new LedgerUnavailableError(text);
     };
-    if (unlucky(mix.fail)) throw unavailable('Throttled.');
-    if (kind === 'write' && unlucky(mix.late)) {
+    if (this.isUnlucky('fail')) throw unavailable('Throttled.');
+    if (kind === 'write' && this.isUnlucky('late')) {
       tally.lateWrites += 1;
       scheduler.after(random.int(1, 20_000), () => void apply().catch(() => undefined));
     }
     let result = await apply();
-    if (kind === 'write' && unlucky(mix.twice)) result = await apply();
-    if (kind === 'write' && unlucky(mix.lostAnswer)) throw unavailable('The answer was lost.');
+    if (kind === 'write' && this.isUnlucky('twice')) result = await apply();
+    if (kind === 'write' && this.isUnlucky('lostAnswer')) throw unavailable('The answer was lost.');
     await this.#travel();
     return result;
   }
 
   async #travel(): Promise<void> {
-    const { random, mix, tally, weather } = this.#world;
+    const { random, tally, weather } = this.#world;
     this.#stepsToLive -= 1;
     if (this.#stepsToLive <= 0) this.kill();
     let delayMs = random.int(1, 20);
     if (!weather.calm && random.chance(0.05)) delayMs = random.int(20, 3000);
-    if (!weather.calm && random.chance(mix.freeze)) {
+    if (this.isUnlucky('freeze')) {
       tally.freezes += 1;
       delayMs = random.chance(0.7) ? random.int(1_000, 90_000) : random.int(90_000, 3 * 3_600_000);
     }

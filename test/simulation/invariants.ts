@@ -18,6 +18,11 @@ export interface OpenRequest {
 export class Invariants {
   readonly #truth: Truth;
   readonly open = new Set<OpenRequest>();
+  /** (repo/oid) → when a client was last told that it is stored. */
+  readonly #told = new Map<string, number>();
+  /** (repo/oid) → when its deletion was last asked for; a closed repo's objects may go at any time. */
+  readonly #asked = new Map<string, number>();
+  readonly #closed = new Set<string>();
   #everCounted = false;
 
   constructor(truth: Truth) {
@@ -58,6 +63,28 @@ export class Invariants {
     const total = this.#truth.storedBytes + this.#truth.outstandingBytes(nowMs);
     if (total > request.highestLimitBytes) {
       throw new Violation(`I1: admitted ${total} bytes above a limit of ${request.highestLimitBytes}`);
+    }
+  }
+
+  toldStored(object: { repo: string; oid: string }, nowMs: number): void {
+    this.#told.set(`${object.repo}/${object.oid}`, nowMs);
+  }
+
+  /** Somebody has asked for a delete, of an object or of a whole repo. */
+  askedToDelete(object: { repo: string; oid: string } | { repo: string }, nowMs: number): void {
+    if ('oid' in object) this.#asked.set(`${object.repo}/${object.oid}`, nowMs);
+    else this.#closed.add(object.repo);
+  }
+
+  /** Nothing goes that a client was told is stored, unless its deletion was asked for after that. */
+  checkRemoval(key: string): void {
+    const [, repo = '', oid = ''] = key.split('/');
+    const told = this.#told.get(`${repo}/${oid}`);
+    if (told === undefined || this.#closed.has(repo)) return;
+    if ((this.#asked.get(`${repo}/${oid}`) ?? 0) < told) {
+      throw new Violation(
+        `I7: ${repo}/${oid.slice(0, 4)} was deleted after a client was told that it is stored`,
+      );
     }
   }
 

@@ -2,15 +2,21 @@ import type { MemoryObjectStore } from '../../lambda/adapters/memory/memory-obje
 import type { Settings } from '../../lambda/domain/settings.ts';
 import type { Ledger } from '../../lambda/ports/ledger.ts';
 import type { ObjectListing } from '../../lambda/ports/object-listing.ts';
-import type { ObjectStore, UrlSigner } from '../../lambda/ports/object-store.ts';
+import { type ObjectStore, StoreUnavailableError, type UrlSigner } from '../../lambda/ports/object-store.ts';
 import type { ReconcileQueue } from '../../lambda/ports/reconcile-queue.ts';
 import type { Deps } from '../../lambda/use-cases/deps.ts';
 import { createPathScan } from '../../lambda/use-cases/scan/path-scan.ts';
 import type { Actor } from './actor.ts';
 import type { Random } from './random.ts';
 
-const reads = new Set<keyof Ledger>(['readTenant', 'readReservation', 'listTenants', 'dueTenants']);
-const paged = new Set<keyof Ledger>(['reservations', 'repos']);
+const reads = new Set<keyof Ledger>([
+  'readTenant',
+  'readReservation',
+  'readRepo',
+  'listTenants',
+  'dueTenants',
+]);
+const paged = new Set<keyof Ledger>(['reservations', 'repos', 'deletions']);
 
 /** The ledger as one function sees it: every method is an operation that travels and can go wrong. */
 export function ledgerOf(actor: Actor, ledger: Ledger): Ledger {
@@ -37,16 +43,21 @@ async function* pagesOf<T>(actor: Actor, open: () => AsyncIterable<T>): AsyncIte
   }
 }
 
-/** The store as one function sees it. Listings are a few keys a page, so that much can happen between pages. */
-export function storeOf(
-  actor: Actor,
-  store: MemoryObjectStore,
-  pageSize: number,
-): ObjectStore & ObjectListing {
+/**
+ * The store as one function sees it. Listings are a few keys a page, so that much can happen between pages;
+ * a delete is one attempt, which may go unanswered and then land any time up to its deadline.
+ */
+export function storeOf(actor: Actor, world: WorldPorts): ObjectStore & ObjectListing {
+  const { store, pageSize } = world;
   return {
     head: (key) => actor.operation('store', () => store.head(key)),
-    // A delete is given up at its deadline: it may land any time up to then, and never after.
-    delete: (key) => actor.operation('store', () => store.delete(key)),
+    delete: (key, { deadlineMs }) =>
+      actor.operation('store', async () => {
+        if (actor.nowMs() > deadlineMs) throw new StoreUnavailableError('The deadline has passed.');
+        if (!actor.isUnlucky('lostAnswer')) return world.remove(key);
+        world.later(deadlineMs - actor.nowMs(), () => world.remove(key));
+        throw new StoreUnavailableError('The answer was lost.');
+      }),
     listPage: (request) =>
       actor.operation('store', () =>
         store.listPage({ ...request, maxKeys: Math.min(pageSize, request.maxKeys ?? pageSize) }),
@@ -63,11 +74,15 @@ export interface WorldPorts {
   readonly random: Random;
   readonly settings: Settings;
   readonly pageSize: number;
+  /** Removes an object from the bucket. */
+  remove(key: string): void;
+  /** Does something at some moment up to then. */
+  later(withinMs: number, run: () => void): void;
 }
 
 /** All that one invocation of a function depends on. */
 export function depsOf(actor: Actor, world: WorldPorts): Omit<Deps, 'tokens' | 'admin'> {
-  const store = storeOf(actor, world.store, world.pageSize);
+  const store = storeOf(actor, world);
   const clock = { nowMs: () => actor.nowMs(), sleep: (durationMs: number) => actor.sleep(durationMs) };
   const { settings, random } = world;
   const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';

@@ -55,7 +55,9 @@ async function askOnce(
   try {
     const result = await world.invoke(async (deps) => {
       const record = await deps.ledger.readTenant(tenant);
-      return record ? admitUpload(deps, { tenant: record, ...request }) : ({ kind: 'absent' } as const);
+      const repo = await deps.ledger.readRepo({ tenant, repo: request.repo });
+      const isOpen = record && typeof repo?.closedAtMs !== 'number';
+      return isOpen ? admitUpload(deps, { tenant: record, ...request }) : ({ kind: 'absent' } as const);
     });
     if (result === 'error' || result === 'dead') return 'error';
     const { answer } = result;
@@ -63,6 +65,7 @@ async function askOnce(
     if (answer.kind === 'retry') return answer.retryAfterMs;
     const kinds = new Set([...answer.verdicts.values()].map((verdict) => verdict.kind));
     for (const [oid, verdict] of answer.verdicts) {
+      if (verdict.kind === 'stored') invariants.toldStored({ repo: request.repo, oid }, scheduler.nowMs);
       if (verdict.kind !== 'upload') continue;
       const { expiresAtMs } = JSON.parse(verdict.put.href) as { expiresAtMs: number };
       const sizeBytes = request.objects.get(oid) ?? 0;
@@ -142,10 +145,12 @@ async function send(
   if (scheduler.nowMs > expiresAtMs || !isTrue) return false;
   const sizeBytes = world.sizeOf(oid);
   const name = `${repo}/${oid}`;
-  truth.uploading.set(name, sizeBytes);
+  const uploading = { name, sizeBytes };
+  truth.uploading.add(uploading);
   const longestMs = settings.putGraceMs + Math.floor((sizeBytes / settings.putMinBytesPerSecond) * 1000);
   await world.wait(random.chance(0.2) ? random.int(0, longestMs) : random.int(1, 2_000));
   truth.land({ repo, oid, sizeBytes }, scheduler.nowMs);
+  truth.uploading.delete(uploading);
   world.coverage.puts += 1;
   return true;
 }

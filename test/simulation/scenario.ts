@@ -17,6 +17,8 @@ export type Action =
   | PushAction
   | { readonly kind: 'limit'; readonly afterMs: number; readonly limitBytes: number | null }
   | { readonly kind: 'read'; readonly afterMs: number; readonly refresh: boolean }
+  | { readonly kind: 'delete-object'; readonly afterMs: number; readonly repo: number; readonly oid: number }
+  | { readonly kind: 'delete-repo'; readonly afterMs: number; readonly repo: number }
   | { readonly kind: 'reconcile'; readonly afterMs: number; readonly full: boolean };
 
 export interface Scenario {
@@ -79,6 +81,23 @@ const action: fc.Arbitrary<Action> = fc.oneof(
   {
     weight: 2,
     arbitrary: fc.record({ kind: fc.constant('read' as const), afterMs: gap, refresh: fc.boolean() }),
+  },
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      kind: fc.constant('delete-object' as const),
+      afterMs: gap,
+      repo: fc.integer({ min: 0, max: 1 }),
+      oid: fc.integer({ min: 0, max: oidCount - 1 }),
+    }),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      kind: fc.constant('delete-repo' as const),
+      afterMs: gap,
+      repo: fc.integer({ min: 0, max: 1 }),
+    }),
   },
   {
     weight: 2,

@@ -1,3 +1,4 @@
+import { deleteRepo, markObject } from '../../lambda/use-cases/delete-objects.ts';
 import { getSubscription, readRepos } from '../../lambda/use-cases/get-subscription.ts';
 import { refresh } from '../../lambda/use-cases/refresh.ts';
 import { createTenant } from '../../lambda/use-cases/tenants.ts';
@@ -52,7 +53,7 @@ async function tell(world: World, scenario: Scenario): Promise<void> {
   do await world.wait(restAfterMs);
   while (world.running > 0);
   await world.wait(restAfterMs);
-  await world.consume({ tenant, reason: 'manual', full: true });
+  for (let run = 0; run < 2; run += 1) await world.consume({ tenant, reason: 'manual', full: true });
   world.invariants.checkRest();
 }
 
@@ -80,6 +81,18 @@ async function act(world: World, scenario: Scenario, action: Action): Promise<vo
     case 'limit':
       await world.invoke((deps) => deps.ledger.updateTenant(tenant, { limitBytes: action.limitBytes }));
       return;
+    case 'delete-object': {
+      const object = { repo: repoName(action.repo), oid: oidName(action.oid) };
+      await world.invoke((deps) => markObject(deps, { tenant, ...object, dryRun: false }));
+      world.invariants.askedToDelete(object, world.scheduler.nowMs);
+      return;
+    }
+    case 'delete-repo': {
+      const repo = repoName(action.repo);
+      world.invariants.askedToDelete({ repo }, world.scheduler.nowMs);
+      await world.invoke((deps) => deleteRepo(deps, { tenant, repo, dryRun: false }));
+      return;
+    }
     case 'reconcile':
       world.enqueue({ tenant, reason: 'manual', full: action.full });
       return;

@@ -31,7 +31,7 @@ export class Truth {
   readonly changes: Change[] = [];
   readonly urls: HeldUrl[] = [];
   /** PUTs that the store has begun to take. */
-  readonly uploading = new Map<string, number>();
+  readonly uploading = new Set<{ readonly name: string; readonly sizeBytes: number }>();
   record: TenantRecord | undefined;
   reservations: readonly Reservation[] = [];
 
@@ -72,7 +72,7 @@ export class Truth {
       const name = `${url.repo}/${url.oid}`;
       if (url.expiresAtMs >= nowMs && !this.stored.has(name)) open.set(name, url.sizeBytes);
     }
-    for (const [name, sizeBytes] of this.uploading) if (!this.stored.has(name)) open.set(name, sizeBytes);
+    for (const { name, sizeBytes } of this.uploading) if (!this.stored.has(name)) open.set(name, sizeBytes);
     let sum = 0;
     for (const bytes of open.values()) sum += bytes;
     return sum;

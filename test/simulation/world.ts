@@ -29,6 +29,7 @@ export interface Coverage extends Tally {
   partial: number;
   retries: number;
   puts: number;
+  deletes: number;
   reconciles: number;
   superseded: number;
   reads: number;
@@ -70,14 +71,15 @@ export class World {
     this.mix = input.mix;
     this.hasLies = input.hasLies;
     this.#sizes = new Map(input.sizes.map((size, index) => [oidName(index), size]));
-    this.settings = input.settings ?? defaultSettings;
+    // A grace short enough to meet other things, and longer than a batch can take.
+    this.settings = input.settings ?? { ...defaultSettings, deleteGraceMs: 90_000 };
     this.#mutant = input.mutant ?? {};
     const memory = new MemoryLedger({ pageSize: 2 });
     this.truth = new Truth(memory);
     this.invariants = new Invariants(this.truth);
     this.#ledger = this.#mutant.ledger?.(memory, this) ?? memory;
     const none = { operations: 0, kills: 0, faults: 0, lateWrites: 0, freezes: 0 };
-    const zero = { batches: 0, admissions: 0, refusals: 0, partial: 0, retries: 0, puts: 0 };
+    const zero = { batches: 0, admissions: 0, refusals: 0, partial: 0, retries: 0, puts: 0, deletes: 0 };
     this.coverage = { ...none, ...zero, reconciles: 0, superseded: 0, reads: 0 };
   }
 
@@ -105,6 +107,13 @@ export class World {
     this.scheduler.after(delayMs, () => {
       task().catch((error: unknown) => this.fail(error));
     });
+  }
+
+  remove(key: string): void {
+    this.coverage.deletes += 1;
+    this.invariants.checkRemoval(key);
+    void this.truth.store.delete(key);
+    this.truth.remove(key, this.scheduler.nowMs);
   }
 
   /** Waits as a client does: nothing can kill or freeze it. */
@@ -136,6 +145,8 @@ export class World {
       ledger: this.#ledger,
       store: this.truth.store,
       pageSize: 3,
+      remove: (key) => this.remove(key),
+      later: (withinMs, then) => this.scheduler.after(this.random.int(0, Math.max(0, withinMs)), then),
     });
     const deps = this.#mutant.deps?.(made, this) ?? made;
     this.running += 1;

@@ -1,4 +1,9 @@
-import { ListObjectsV2Command, S3Client } from '@aws-sdk/client-s3';
+import {
+  ListObjectsV2Command,
+  type ListObjectsV2CommandInput,
+  type ListObjectsV2CommandOutput,
+  type S3Client,
+} from '@aws-sdk/client-s3';
 import type {
   DelimitedPage,
   ListedPage,
@@ -9,11 +14,18 @@ import { StoreUnavailableError } from '../../ports/object-store.ts';
 import { createS3Client, type S3Settings } from './s3-client.ts';
 import { translateStoreError } from './s3-errors.ts';
 import { S3ObjectListing } from './s3-object-listing.ts';
-import { ScanProtocol, scannedPageOf } from './scan-protocol.ts';
+import { createScanClient } from './scan-client.ts';
+import { scannedPageOf } from './scan-protocol.ts';
 import { type ScanRetrySettings, ScanRetryStrategy } from './scan-retry.ts';
 
-/** Waiting for a page's first byte. Stores list slower than they serve. */
-const pageTimeoutMs = 20_000;
+/** Sends LIST requests of one scan. */
+interface Sender {
+  readonly send: (args: {
+    input: ListObjectsV2CommandInput;
+  }) => Promise<{ output: ListObjectsV2CommandOutput }>;
+  readonly limit: AbortSignal;
+  readonly deadlineMs: number | undefined;
+}
 
 export interface ScanListingInput {
   readonly settings: S3Settings;
@@ -32,11 +44,19 @@ export class ScanListing implements ObjectListing {
   readonly #retries: ScanRetryStrategy;
   readonly #folders: S3ObjectListing;
   readonly #bucket: string;
+  // A redirect changes what the chain has noted of the bucket, so it is not shared then.
+  readonly #followsRegion: boolean;
+  readonly #senders = new WeakMap<AbortSignal, Sender>();
 
   constructor(input: ScanListingInput) {
     this.#bucket = input.bucket;
+    this.#followsRegion = input.followsRegion ?? false;
     this.#retries = new ScanRetryStrategy(input.retry);
-    this.#client = createScanClient(input, this.#retries);
+    this.#client = createScanClient({
+      settings: input.settings,
+      retryStrategy: this.#retries,
+      followsRegion: this.#followsRegion,
+    });
     this.#folders = new S3ObjectListing({ client: createS3Client(input.settings), bucket: input.bucket });
   }
 
@@ -44,7 +64,7 @@ export class ScanListing implements ObjectListing {
   async listPage(request: ListPageRequest): Promise<ListedPage> {
     const { prefix, startAfter, continuationToken, maxKeys } = request;
     request.signal?.throwIfAborted();
-    const command = new ListObjectsV2Command({
+    const input: ListObjectsV2CommandInput = {
       Bucket: this.#bucket,
       EncodingType: 'url',
       Prefix: prefix,
@@ -52,25 +72,39 @@ export class ScanListing implements ObjectListing {
         ? { ContinuationToken: continuationToken }
         : startAfter !== undefined && { StartAfter: startAfter }),
       ...(maxKeys !== undefined && { MaxKeys: maxKeys }),
-    });
-    const limit = limitOf(request);
+    };
+    const sender = this.#senderFor(request);
     try {
-      const output = await this.#client.send(command, { abortSignal: limit.signal });
+      const { output } = await sender.send({ input });
       const page = scannedPageOf(output);
       if (page === undefined) throw new TypeError('The answer was not read by the scan protocol.');
       return page;
     } catch (error) {
       if (request.signal?.aborted) throw request.signal.reason;
-      if (limit.signal.aborted) throw this.#lateError(error);
+      if (sender.limit.aborted) throw this.#lateError(error);
       throw translateStoreError(error, 'LIST');
-    } finally {
-      limit.clear();
     }
   }
 
   /** What lies one level below a prefix, by the SDK as it is: such pages are few. */
   async listFolders(request: { prefix: string; continuationToken?: string }): Promise<DelimitedPage> {
     return this.#folders.listFolders(request);
+  }
+
+  /**
+   * All pages of a scan share a signal and a deadline, and so one sender: to set up the SDK's chain of
+   * middleware costs as much as all the rest of sending a request.
+   */
+  #senderFor({ signal, deadlineMs }: ListPageRequest): Sender {
+    const known = signal && this.#senders.get(signal);
+    if (known && known.deadlineMs === deadlineMs) return known;
+    const limit = limitOf({ signal, deadlineMs });
+    const command = new ListObjectsV2Command({ Bucket: this.#bucket });
+    const { middlewareStack, config } = this.#client;
+    const send = command.resolveMiddleware(middlewareStack, config, { abortSignal: limit });
+    const sender = { send, limit, deadlineMs };
+    if (signal && !this.#followsRegion) this.#senders.set(signal, sender);
+    return sender;
   }
 
   #lateError(error: unknown): StoreUnavailableError {
@@ -84,43 +118,14 @@ export class ScanListing implements ObjectListing {
   }
 }
 
-function createScanClient(input: ScanListingInput, retryStrategy: ScanRetryStrategy): S3Client {
-  const { region, endpoint, forcePathStyle, credentials, socketsMax = 128 } = input.settings;
-  const agent = { keepAlive: true, maxSockets: socketsMax };
-  return new S3Client({
-    region,
-    ...(endpoint !== undefined && { endpoint }),
-    ...(forcePathStyle !== undefined && { forcePathStyle }),
-    ...(credentials !== undefined && { credentials }),
-    ...(input.followsRegion && { followRegionRedirects: true }),
-    protocol: ScanProtocol,
-    retryStrategy,
-    requestChecksumCalculation: 'WHEN_REQUIRED',
-    responseChecksumValidation: 'WHEN_REQUIRED',
-    requestHandler: {
-      httpAgent: agent,
-      httpsAgent: agent,
-      connectionTimeout: 5_000,
-      requestTimeout: pageTimeoutMs,
-      throwOnRequestTimeout: true,
-      socketTimeout: pageTimeoutMs,
-    },
-  });
-}
-
 /** A signal that fires when the caller's does, or when the deadline passes. */
-function limitOf(request: ListPageRequest): { signal: AbortSignal; clear: () => void } {
+function limitOf(input: { signal: AbortSignal | undefined; deadlineMs: number | undefined }): AbortSignal {
   const controller = new AbortController();
   const abort = () => controller.abort();
-  const { signal, deadlineMs } = request;
-  signal?.addEventListener('abort', abort, { once: true });
-  const timer =
-    deadlineMs === undefined ? undefined : setTimeout(abort, Math.max(0, deadlineMs - Date.now()));
-  return {
-    signal: controller.signal,
-    clear: () => {
-      clearTimeout(timer);
-      signal?.removeEventListener('abort', abort);
-    },
-  };
+  input.signal?.addEventListener('abort', abort, { once: true });
+  if (input.deadlineMs !== undefined) {
+    // Its own reference would keep a process alive whose scan has long ended.
+    setTimeout(abort, Math.max(0, input.deadlineMs - Date.now())).unref();
+  }
+  return controller.signal;
 }

@@ -1,0 +1,98 @@
+import { type Deletion, deleteRunMs, isClaimable } from '../domain/deletion.ts';
+import { isDead, type Reservation, sumClaims } from '../domain/reservation.ts';
+import { StoreUnavailableError } from '../ports/object-store.ts';
+import { collect } from './collect.ts';
+import type { Deps } from './deps.ts';
+import { mapLimited } from './map-limited.ts';
+
+export type DeletionDeps = Pick<Deps, 'ledger' | 'store' | 'clock' | 'ids' | 'log' | 'settings'>;
+
+const deletesAtOnce = 16;
+
+/** Runs a tenant's deletions whose grace is over, and those that a deleter died over. */
+export async function runDeletions(deps: DeletionDeps, tenant: string): Promise<void> {
+  for (const deletion of await collect(deps.ledger.deletions(tenant))) {
+    if (isClaimable(deps.settings, deletion, deps.clock.nowMs()))
+      await runDeletion(deps, { tenant, deletion });
+  }
+}
+
+/**
+ * Deletes what one deletion names, but for what a live reservation holds: its URL could bring it back
+ * uncounted, so that waits for its death.
+ *
+ *     claim ─ announce ─ delete the bytes ─ mark the repo dirty ─ remove the note ─ end
+ *             floor goes down first          a scan before is void
+ *
+ * Dying anywhere leaves the claim, and after the announcement a note, both with a deadline; after it the
+ * deletion is claimed again, and a reconcile finds the note and scans the repo.
+ *
+ * @returns names and bytes that are gone, or undefined where another runs it.
+ */
+export async function runDeletion(
+  deps: DeletionDeps,
+  input: { tenant: string; deletion: Deletion },
+): Promise<ReadonlyMap<string, number> | undefined> {
+  const { ledger, clock } = deps;
+  const { tenant } = input;
+  const deadlineMs = clock.nowMs() + deleteRunMs;
+  const claim = await ledger.claimDeletion({ tenant, before: input.deletion, deadlineMs });
+  if (claim.kind === 'refused') return undefined;
+  const { id, repo, objects } = claim.deletion;
+
+  // Read after the claim: whoever reserves later meets the claim, and waits.
+  const holders = await liveHolders(deps, { tenant, repo });
+  const held = new Set(holders.flatMap((reservation) => [...reservation.claims.keys()]));
+  const going = new Map([...objects].filter(([name]) => !held.has(name)));
+  if (going.size > 0) {
+    const noteId = deps.ids.random(12);
+    await ledger.announceDelete({ tenant, noteId, note: { repo, bytes: sumClaims(going), deadlineMs } });
+    const isClean = await deleteBytes(deps, { tenant, repo, names: [...going.keys()], deadlineMs });
+    // A new mark each time: a scan that began before it can't clear it.
+    await ledger.markDirty({ tenant, repo, dirtyToken: deps.ids.random(12) });
+    // A delete without an answer may still land, up to the deadline: note and claim stay until then.
+    if (!isClean) return new Map();
+    await ledger.removeNote({ tenant, noteId });
+  }
+  const left = new Map([...objects].filter(([name]) => held.has(name)));
+  const dueAtMs = Math.max(0, ...holders.map((reservation) => reservation.deadAtMs));
+  await ledger.endDeletion({ tenant, repo, deletionId: id, deadlineMs, left, dueAtMs });
+  deps.log.info('deleted', {
+    tenant,
+    repo,
+    objectCount: going.size,
+    bytes: sumClaims(going),
+    held: left.size,
+  });
+  return going;
+}
+
+/** Live reservations of a repo, pending ones too. */
+export async function liveHolders(
+  deps: Pick<Deps, 'ledger' | 'clock'>,
+  path: { tenant: string; repo: string },
+): Promise<Reservation[]> {
+  const reservations = await collect(deps.ledger.reservations(path.tenant));
+  const nowMs = deps.clock.nowMs();
+  return reservations.filter((reservation) => reservation.repo === path.repo && !isDead(reservation, nowMs));
+}
+
+/** @returns whether every delete was answered. */
+async function deleteBytes(
+  deps: DeletionDeps,
+  input: { tenant: string; repo: string; names: readonly string[]; deadlineMs: number },
+): Promise<boolean> {
+  const { tenant, repo, deadlineMs } = input;
+  const answered = await mapLimited(input.names, deletesAtOnce, async (name) => {
+    try {
+      await deps.store.delete(`${tenant}/${repo}/${name}`, { deadlineMs });
+      return true;
+    } catch (error) {
+      if (!(error instanceof StoreUnavailableError)) throw error;
+      return false;
+    }
+  });
+  const failed = answered.filter((ok) => !ok).length;
+  if (failed > 0) deps.log.warn('deletes were not answered; they are tried again', { tenant, repo, failed });
+  return failed === 0;
+}

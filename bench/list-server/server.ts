@@ -1,0 +1,149 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { firstAfter, type KeySet, keyAt, makeKeySet, randomFrom } from './key-set.ts';
+
+/** What goes wrong with a request, when something does. */
+export type Fault = 'slow-down' | 'error-200' | 'drop' | 'cut' | 'cut-politely';
+
+export interface Behaviour {
+  /** Median time to the first byte. */
+  readonly latencyMs: number;
+  /** Spread of the latency: the standard deviation of its logarithm. 0: every answer takes the median. */
+  readonly latencySigma: number;
+  /** Share of requests that go wrong, from 0 to 1. */
+  readonly faultRate: number;
+  readonly faults: readonly Fault[];
+  readonly seed: number;
+}
+
+export const goodBehaviour: Behaviour = {
+  latencyMs: 0,
+  latencySigma: 0,
+  faultRate: 0,
+  faults: ['slow-down', 'error-200', 'drop', 'cut', 'cut-politely'],
+  seed: 1,
+};
+
+/**
+ * A store that can only list, made to be listed fast: entries are rendered once, and a page is a slice of
+ * them. The bucket's name says how many objects there are: `n4000` holds 4,000 below `acme/app/`.
+ */
+export class ListServer {
+  #behaviour: Behaviour = goodBehaviour;
+  #random = randomFrom(1);
+  #server: Server | undefined;
+  readonly #sets = new Map<number, KeySet>();
+  requests = 0;
+
+  /** @returns the port, on the loopback address. */
+  async listen(): Promise<number> {
+    const server = createServer({ keepAliveTimeout: 60_000 }, (request, response) => {
+      void this.#answer(request, response);
+    });
+    this.#server = server;
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    return (server.address() as AddressInfo).port;
+  }
+
+  async close(): Promise<void> {
+    const server = this.#server;
+    if (!server) return;
+    const closed = new Promise((resolve) => server.close(resolve));
+    server.closeAllConnections();
+    await closed;
+  }
+
+  behave(behaviour: Partial<Behaviour>): void {
+    this.#behaviour = { ...goodBehaviour, ...behaviour };
+    this.#random = randomFrom(this.#behaviour.seed);
+    this.requests = 0;
+  }
+
+  /** The objects of a bucket; made when first asked for. */
+  keySet(count: number): KeySet {
+    const set = this.#sets.get(count) ?? makeKeySet({ prefix: 'acme/app/', count, seed: count + 7 });
+    this.#sets.set(count, set);
+    return set;
+  }
+
+  async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const url = new URL(request.url ?? '/', 'http://list');
+    const [, bucket = ''] = url.pathname.split('/');
+    const count = /^n(\d+)$/.exec(bucket)?.[1];
+    if (count === undefined || request.method === 'HEAD' || !url.searchParams.has('list-type')) {
+      response.writeHead(count === undefined ? 404 : 200).end();
+      return;
+    }
+    this.requests += 1;
+    const { latencyMs, latencySigma, faultRate, faults } = this.#behaviour;
+    const waitMs = latencyMs * Math.exp(latencySigma * this.#normal());
+    const fault = this.#unit() < faultRate ? faults[this.#random() % faults.length] : undefined;
+    if (waitMs > 0) await new Promise((resolve) => setTimeout(resolve, waitMs));
+    if (fault === 'drop') {
+      request.socket.destroy();
+      return;
+    }
+    if (fault === 'slow-down') {
+      response.writeHead(503, { 'content-type': 'application/xml' });
+      response.end('<Error><Code>SlowDown</Code><Message>Reduce your request rate.</Message></Error>');
+      return;
+    }
+    const page = pageOf(this.keySet(Number(count)), url.searchParams);
+    this.#send(response, page, fault);
+  }
+
+  #send(response: ServerResponse, page: Page, fault: Fault | undefined): void {
+    response.writeHead(200, { 'content-type': 'application/xml' });
+    response.socket?.cork();
+    if (fault === 'error-200') {
+      response.end('<Error><Code>InternalError</Code><Message>We failed. Try again.</Message></Error>');
+    } else if (fault === undefined) {
+      response.write(page.head);
+      if (page.entries.length > 0) response.write(page.entries);
+      response.end('</ListBucketResult>');
+    } else {
+      response.write(page.head);
+      const cut = page.entries.subarray(0, Math.floor(page.entries.length * this.#unit()));
+      if (fault === 'cut-politely') response.end(cut);
+      else response.write(cut, () => response.destroy());
+    }
+    response.socket?.uncork();
+  }
+
+  #unit(): number {
+    return this.#random() / 2 ** 32;
+  }
+
+  #normal(): number {
+    return Math.sqrt(-2 * Math.log(1 - this.#unit())) * Math.cos(2 * Math.PI * this.#unit());
+  }
+}
+
+interface Page {
+  readonly head: string;
+  readonly entries: Buffer;
+}
+
+/** ListObjectsV2, as far as listing without a delimiter needs it; the elements in AWS's order. */
+function pageOf(set: KeySet, query: URLSearchParams): Page {
+  const prefix = query.get('prefix') ?? '';
+  const token = query.get('continuation-token');
+  const after = token === null ? query.get('start-after') : Buffer.from(token, 'base64url').toString();
+  const first = Math.max(
+    firstAfter(set, prefix, { orEqual: true }),
+    after ? firstAfter(set, after, { orEqual: false }) : 0,
+  );
+  const end = prefix === '' ? set.count : firstAfter(set, `${prefix}\uffff`, { orEqual: true });
+  const keysMax = Math.min(1000, Number(query.get('max-keys') ?? 1000));
+  const last = Math.max(first, Math.min(end, first + keysMax));
+  const isTruncated = last < end;
+  const next = isTruncated ? Buffer.from(keyAt(set, last - 1)).toString('base64url') : undefined;
+  const head =
+    '<?xml version="1.0" encoding="UTF-8"?>\n<ListBucketResult xmlns="http://s3.amazonaws.com/doc/2006-03-01/">' +
+    `<Name>n${set.count}</Name><Prefix>${prefix}</Prefix>` +
+    (next === undefined ? '' : `<NextContinuationToken>${next}</NextContinuationToken>`) +
+    `<KeyCount>${last - first}</KeyCount><MaxKeys>${keysMax}</MaxKeys>` +
+    (query.get('encoding-type') === 'url' ? '<EncodingType>url</EncodingType>' : '') +
+    `<IsTruncated>${isTruncated}</IsTruncated>`;
+  return { head, entries: set.entries.subarray(set.starts[first] ?? 0, set.starts[last] ?? 0) };
+}

@@ -1,0 +1,88 @@
+import { paginateListObjectsV2, S3Client } from '@aws-sdk/client-s3';
+import { ScanListing } from '../../lambda/adapters/aws/scan-listing.ts';
+import { systemClock } from '../../lambda/adapters/system-clock.ts';
+import type { ScanStrategy } from '../../lambda/domain/scan/strategy.ts';
+import { defaultSettings } from '../../lambda/domain/settings.ts';
+import type { ListedPage, ListPageRequest } from '../../lambda/ports/object-listing.ts';
+import { createPathScan } from '../../lambda/use-cases/scan/path-scan.ts';
+
+/** Ways to count a path that are compared. */
+export type SubjectKind = 'sdk' | 'sdk-16' | 'fixed-16' | 'probe' | 'sixteen' | 'hint';
+
+export interface Counted {
+  readonly objects: number;
+  readonly bytes: number;
+  /** Longest chain of requests of which each had to wait for the one before; undefined where not observed. */
+  readonly rounds: number | undefined;
+}
+
+const prefix = 'acme/app/';
+const credentials = { accessKeyId: 'bench', secretAccessKey: 'bench-secret' };
+
+/** A counter of paths that is set up once and can be run many times, as in a container that stays warm. */
+export function createSubject(
+  kind: SubjectKind,
+  endpoint: string,
+): (bucket: { name: string; objects: number }) => Promise<Counted> {
+  if (kind === 'sdk' || kind === 'sdk-16') return createSdkSubject(kind, endpoint);
+  const settings = { region: 'us-east-1', endpoint, forcePathStyle: true, credentials };
+  const listings = new Map<string, ScanListing>();
+  return async ({ name, objects }) => {
+    const listing = listings.get(name) ?? new ScanListing({ settings, bucket: name });
+    listings.set(name, listing);
+    const depth = new DepthListing(listing);
+    const scan = createPathScan({ listing: depth, clock: systemClock, settings: defaultSettings });
+    const outcome = await scan.scan({ prefix, strategy: strategyOf(kind, objects) });
+    if (outcome.kind !== 'done') throw new Error('The scan was not finished.');
+    return { objects: outcome.objectCount, bytes: outcome.storedBytes, rounds: depth.rounds };
+  };
+}
+
+function strategyOf(kind: Exclude<SubjectKind, 'sdk' | 'sdk-16'>, objects: number): ScanStrategy {
+  if (kind === 'hint') return { kind, objects };
+  return { kind: kind === 'fixed-16' ? 'fixed-sixteen' : kind };
+}
+
+/** The SDK as its documentation shows it: its paginator over one prefix, or over 16 at once. */
+function createSdkSubject(kind: 'sdk' | 'sdk-16', endpoint: string) {
+  const client = new S3Client({ region: 'us-east-1', endpoint, forcePathStyle: true, credentials });
+  const prefixes = kind === 'sdk' ? [prefix] : [...'0123456789abcdef'].map((digit) => prefix + digit);
+  return async ({ name }: { name: string }): Promise<Counted> => {
+    let objects = 0;
+    let bytes = 0;
+    const countPrefix = async (Prefix: string) => {
+      let pages = 0;
+      for await (const page of paginateListObjectsV2({ client }, { Bucket: name, Prefix })) {
+        pages += 1;
+        for (const { Size = 0 } of page.Contents ?? []) {
+          objects += 1;
+          bytes += Size;
+        }
+      }
+      return pages;
+    };
+    const pages = await Promise.all(prefixes.map(countPrefix));
+    return { objects, bytes, rounds: Math.max(...pages) };
+  };
+}
+
+/** Watches how deep requests hang on one another. */
+class DepthListing {
+  readonly #listing: ScanListing;
+  #depth = 0;
+
+  constructor(listing: ScanListing) {
+    this.#listing = listing;
+  }
+
+  get rounds(): number {
+    return this.#depth;
+  }
+
+  async listPage(request: ListPageRequest): Promise<ListedPage> {
+    const depth = this.#depth + 1;
+    const page = await this.#listing.listPage(request);
+    this.#depth = Math.max(this.#depth, depth);
+    return page;
+  }
+}

@@ -1,0 +1,135 @@
+import { describe, expect, it } from 'vitest';
+import { type Api, basic, bearer, newName } from './api.ts';
+import { comparable, expectLfsError, expectProblem } from './errors.ts';
+import type { Answer } from './exchange.ts';
+import { batchPath, lfsHeaders, newOid, objectsIn } from './lfs.ts';
+
+const unknownToken = `lfsq_${'0'.repeat(40)}`;
+
+/** Authorization headers that identify nobody. */
+const badCredentials: Readonly<Record<string, Record<string, string>>> = {
+  none: {},
+  'an empty header': { authorization: '' },
+  'a token that nobody has': bearer(unknownToken),
+  'that token as a password': basic(unknownToken),
+  'an empty password': basic(''),
+  'Basic without a colon': { authorization: `Basic ${Buffer.from('any').toString('base64')}` },
+  'Basic that is no base64': { authorization: 'Basic ***' },
+  'another scheme': { authorization: 'Digest username="any"' },
+  'no scheme': { authorization: unknownToken },
+  'a scheme without credentials': { authorization: 'Bearer' },
+  'two tokens': { authorization: `Bearer ${unknownToken} ${unknownToken}` },
+  'a very long token': bearer('x'.repeat(7000)),
+  'bytes beyond ASCII': { authorization: 'Bearer \u00e9\u00ff' },
+};
+
+const cases = Object.entries(badCredentials);
+
+/** Who may ask, and what the others are told. */
+export function accessTests(api: () => Api): void {
+  const download = () => ({ operation: 'download', objects: [{ oid: newOid(), size: 1 }] });
+  const post = (path: string, headers: Record<string, string>, body: object): Promise<Answer> =>
+    api().send({
+      method: 'POST',
+      path,
+      headers: { ...lfsHeaders, ...headers },
+      body: JSON.stringify(body),
+    });
+  const lfs = ({ tenant }: { tenant: string }, headers: Record<string, string>) =>
+    post(batchPath({ tenant, repo: 'game' }), headers, download());
+  const verify = (tenant: string, headers: Record<string, string>) =>
+    post(`/${tenant}/game/info/lfs/verify`, headers, { oid: newOid(), size: 1 });
+  const subscription = (tenant: string, headers: Record<string, string>) =>
+    api().send({ method: 'GET', path: `/v1/tenants/${tenant}/subscription`, headers });
+
+  describe('access to the LFS routes', () => {
+    it.each(cases)('is refused with a 401 that makes a client ask: %s', async (_name, headers) => {
+      const { tenant } = await api().newTenant();
+      expectLfsError(await lfs({ tenant }, headers), 401, /token/);
+      expectLfsError(await verify(tenant, headers), 401, /token/);
+    });
+
+    it('tells nobody without a token whether a tenant exists', async () => {
+      const { tenant } = await api().newTenant();
+      for (const headers of [{}, bearer(unknownToken)]) {
+        const [present, absent] = [await lfs({ tenant }, headers), await lfs({ tenant: newName() }, headers)];
+        expect(comparable(absent)).toEqual(comparable(present));
+      }
+    });
+
+    it('is the same with Basic under any user name, and with Bearer', async () => {
+      const { tenant, readToken } = await api().newTenant();
+      const ways = [
+        ...['any', '', 'jane@example.org', tenant, 'ü', 'x'.repeat(1000)].map((user) =>
+          basic(readToken, user),
+        ),
+        bearer(readToken),
+        { authorization: `bearer  ${readToken} ` },
+        { authorization: basic(readToken).authorization.replace('Basic', 'BASIC') },
+      ];
+      for (const headers of ways) objectsIn(await lfs({ tenant }, headers));
+    });
+
+    it('of another tenant looks like one to a tenant that is absent', async () => {
+      const [own, other] = [await api().newTenant(), await api().newTenant()];
+      for (const token of [own.readToken, own.writeToken]) {
+        const foreign = await lfs(other, basic(token));
+        expectLfsError(foreign, 404);
+        for (const tenant of [newName(), 'UPPER', 'v1', 'x'.repeat(41), '%2e%2e']) {
+          expect(comparable(await lfs({ tenant }, basic(token)))).toEqual(comparable(foreign));
+        }
+      }
+    });
+
+    it('is no matter of the operator’s token', async () => {
+      const { tenant } = await api().newTenant();
+      expectLfsError(await lfs({ tenant }, basic(api().target.adminToken)), 401);
+    });
+  });
+
+  describe('access to the management API', () => {
+    const operatorsOnly = (tenant: string): [string, string][] => [
+      ['GET', '/v1/tenants'],
+      ['POST', '/v1/tenants'],
+      ['GET', `/v1/tenants/${tenant}`],
+      ['PATCH', `/v1/tenants/${tenant}`],
+      ['GET', `/v1/tenants/${tenant}/tokens`],
+      ['POST', `/v1/tenants/${tenant}/tokens`],
+      ['DELETE', `/v1/tenants/${tenant}/tokens/${'0'.repeat(16)}`],
+      ['POST', `/v1/tenants/${tenant}/reconcile`],
+    ];
+
+    it.each(cases)('is refused with a 401: %s', async (_name, headers) => {
+      const { tenant } = await api().newTenant();
+      for (const [method, path] of operatorsOnly(tenant)) {
+        expectProblem(await api().send({ method, path, headers }), 401, /token/);
+      }
+      for (const path of ['subscription', 'repos'].map((name) => `/v1/tenants/${tenant}/${name}`)) {
+        expectProblem(await api().send({ method: 'GET', path, headers }), 401, /token/);
+      }
+    });
+
+    it('is the operator’s, by Basic too; a tenant’s token is told which one is needed', async () => {
+      const { tenant, writeToken } = await api().newTenant();
+      for (const [method, path] of operatorsOnly(tenant)) {
+        expectProblem(await api().send({ method, path, headers: bearer(writeToken) }), 401, /admin token/);
+      }
+      const headers = basic(api().target.adminToken, 'operator');
+      expect((await api().send({ method: 'GET', path: '/v1/tenants', headers })).status).toBe(200);
+    });
+
+    it('to a subscription is the tenant’s own too; another’s looks like one that is absent', async () => {
+      const [own, other] = [await api().newTenant(), await api().newTenant()];
+      for (const headers of [basic(own.readToken), bearer(own.writeToken)]) {
+        expect((await subscription(own.tenant, headers)).status).toBe(200);
+        const path = `/v1/tenants/${own.tenant}/repos`;
+        expect((await api().send({ method: 'GET', path, headers })).status).toBe(200);
+        const foreign = await subscription(other.tenant, headers);
+        expectProblem(foreign, 404);
+        for (const tenant of [newName(), 'UPPER', 'v1', 'x'.repeat(3000), '%2e%2e', '%00']) {
+          expect(comparable(await subscription(tenant, headers))).toEqual(comparable(foreign));
+        }
+      }
+    });
+  });
+}

@@ -1,0 +1,63 @@
+import { describe, expect, it } from 'vitest';
+import { type Api, basic, bearer, jsonOf } from './api.ts';
+import { expectLfsError, expectProblem } from './errors.ts';
+import { lfsHeaders } from './lfs.ts';
+
+/** Routes that are always there, and those that are not. */
+export function otherRouteTests(api: () => Api): void {
+  describe('a route', () => {
+    it('to the health of the API is open to all', async () => {
+      for (const headers of [{}, bearer('nobody')]) {
+        const answer = await api().send({ method: 'GET', path: '/health', headers });
+        expect([answer.status, jsonOf(answer)]).toEqual([200, { status: 'ok' }]);
+      }
+    });
+
+    it('to locks is none yet, which the client understands', async () => {
+      const { tenant, writeToken } = await api().newTenant();
+      for (const headers of [lfsHeaders, { ...lfsHeaders, ...basic(writeToken) }]) {
+        for (const [method, path] of [
+          ['POST', 'locks'],
+          ['GET', 'locks'],
+          ['GET', 'locks?path=a&limit=1'],
+          ['POST', 'locks/verify'],
+          ['POST', 'locks/1/unlock'],
+        ] as const) {
+          const body = method === 'POST' ? { body: '{"path":"a"}' } : {};
+          const full = `/${tenant}/game.git/info/lfs/${path}`;
+          expectLfsError(await api().send({ method, path: full, headers, ...body }), 404);
+        }
+      }
+    });
+
+    it('that is none is a 404 with a problem in words', async () => {
+      const headers = bearer(api().target.adminToken);
+      for (const [method, path] of [
+        ['GET', '/'],
+        ['GET', '/nowhere'],
+        ['GET', '/health/'],
+        ['POST', '/health'],
+        ['GET', '/v1'],
+        ['GET', '/v1/tenants/'],
+        ['PUT', '/v1/tenants'],
+        ['DELETE', '/v1/tenants'],
+        ['GET', '/v1/tenants/acme/nothing'],
+        ['POST', '/v1/tenants/acme/subscription'],
+        ['GET', '/.git/config'],
+      ] as const) {
+        expectProblem(await api().send({ method, path, headers }), 404, /no such route/);
+      }
+    });
+
+    it('of the LFS API is of one method', async () => {
+      const { tenant, writeToken } = await api().newTenant();
+      const headers = { ...lfsHeaders, ...basic(writeToken) };
+      for (const method of ['GET', 'PUT', 'PATCH', 'DELETE']) {
+        for (const route of ['objects/batch', 'verify', 'nothing']) {
+          const path = `/${tenant}/game/info/lfs/${route}`;
+          expectLfsError(await api().send({ method, path, headers }), 404);
+        }
+      }
+    });
+  });
+}

@@ -1,0 +1,37 @@
+import { describe } from 'vitest';
+import { accessTests } from './access.ts';
+import { anythingTests } from './anything.ts';
+import { Api } from './api.ts';
+import { batchObjectTests } from './batch-objects.ts';
+import { batchRequestTests } from './batch-requests.ts';
+import { downloadTests } from './downloads.ts';
+import { limitTests } from './limits.ts';
+import { otherRouteTests } from './other-routes.ts';
+import { pathTests } from './paths.ts';
+import type { Target } from './target.ts';
+import { tenantTests } from './tenants.ts';
+import { tokenTests } from './tokens.ts';
+import { uploadTests } from './uploads.ts';
+import { usageTests } from './usage.ts';
+import { verifyTests } from './verify.ts';
+
+/**
+ * What a client can see of a stack, whatever it runs on. Registers its tests where it is called; the target
+ * is asked for once they run. Every tenant that it makes has a name of its own, so it can run beside others.
+ */
+export function blackboxSuite(target: () => Target): void {
+  const api = () => new Api(target());
+  describe('tenants', () => tenantTests(api));
+  describe('tokens', () => tokenTests(api));
+  describe('access', () => accessTests(api));
+  describe('paths', () => pathTests(api));
+  describe('other routes', () => otherRouteTests(api));
+  describe('batch requests', () => batchRequestTests(api));
+  describe('batch objects', () => batchObjectTests(api));
+  describe('uploads', () => uploadTests(api));
+  describe('verify', () => verifyTests(api));
+  describe('downloads', () => downloadTests(api));
+  describe('limits', () => limitTests(api));
+  describe('usage', () => usageTests(api));
+  describe('anything', () => anythingTests(api));
+}

@@ -1,0 +1,15 @@
+/** A stack that the black-box suite is run against, as its clients see it. */
+export interface Target {
+  /** Of the API, without a closing slash. */
+  readonly url: string;
+  readonly adminToken: string;
+  /**
+   * LIST requests below this tenant's path that the store has served so far. Omitted where nobody counts
+   * them: what is said about them is skipped then.
+   */
+  readonly listRequests?: (tenant: string) => number;
+  /** How long after the last verify usage may differ from what is stored; 30 s where it is omitted. */
+  readonly countedWithinMs?: number;
+  /** Certificate authority of the API and the store, where it is none that Node knows. */
+  readonly ca?: Buffer;
+}

@@ -1,0 +1,103 @@
+import { describe, expect, it } from 'vitest';
+import { type Api, basic, jsonOf, newName } from './api.ts';
+import { expectLfsError, expectProblem } from './errors.ts';
+import { newOid, objectsIn, postBatch } from './lfs.ts';
+
+/** Tokens of a tenant: made, listed, used and revoked. */
+export function tokenTests(api: () => Api): void {
+  const tokensOf = (tenant: string) => `/v1/tenants/${tenant}/tokens`;
+  const download = () => ({ operation: 'download', objects: [{ oid: newOid(), size: 1 }] });
+  const upload = () => ({ operation: 'upload', objects: [{ oid: newOid(), size: 1 }] });
+
+  describe('a token', () => {
+    it('is shown when it is made, and never again', async () => {
+      const { tenant } = await api().newTenant();
+      const made = await api().manage('POST', tokensOf(tenant), { scope: 'write', label: 'build machine' });
+      expect(made.status).toBe(201);
+      expect(jsonOf(made)).toEqual({
+        tenant,
+        tokenId: expect.stringMatching(/^[0-9a-f]{16}$/),
+        token: expect.stringMatching(/^lfsq_[A-Za-z0-9]{32,}$/),
+        scope: 'write',
+        label: 'build machine',
+        createdAt: expect.stringMatching(/Z$/),
+      });
+      const { token, tenant: _, ...known } = jsonOf(made) as Record<string, string>;
+      const listed = await api().manage('GET', tokensOf(tenant));
+      expect(listed.status).toBe(200);
+      expect(jsonOf(listed)).toEqual({ tokens: expect.arrayContaining([known]) });
+      expect((jsonOf(listed) as { tokens: unknown[] }).tokens).toHaveLength(3);
+      expect(listed.text).not.toContain('lfsq_');
+      expect(token).not.toContain(known['tokenId']);
+    });
+
+    it('is another each time', async () => {
+      const { tenant } = await api().newTenant();
+      const made = await Promise.all(Array.from({ length: 5 }, () => api().newToken(tenant, 'read')));
+      expect(new Set(made.map(({ token }) => token)).size).toBe(5);
+      expect(new Set(made.map(({ tokenId }) => tokenId)).size).toBe(5);
+    });
+
+    it('is refused from the moment it is revoked, and the others are not', async () => {
+      const tenant = await api().newTenant();
+      const { tokenId, token } = await api().newToken(tenant.tenant, 'write');
+      const place = { ...tenant, repo: 'game' };
+      objectsIn(await postBatch(api(), place, download(), basic(token)));
+      const path = `${tokensOf(tenant.tenant)}/${tokenId}`;
+      expect((await api().manage('DELETE', path)).status).toBe(204);
+      expectLfsError(await postBatch(api(), place, download(), basic(token)), 401);
+      objectsIn(await postBatch(api(), place, download()));
+      expectProblem(await api().manage('DELETE', path), 404);
+      const listed = await api().manage('GET', tokensOf(tenant.tenant));
+      expect(listed.text).not.toContain(tokenId);
+    });
+
+    it('is not revoked by way of another tenant, nor under an id that is none', async () => {
+      const [one, other] = [await api().newTenant(), await api().newTenant()];
+      const { tokenId, token } = await api().newToken(one.tenant, 'read');
+      for (const id of [tokenId, '0'.repeat(16), 'UPPER', '%2e%2e', '..', 'x'.repeat(3000), token]) {
+        expectProblem(await api().manage('DELETE', `${tokensOf(other.tenant)}/${id}`), 404);
+      }
+      objectsIn(await postBatch(api(), { ...one, repo: 'game' }, download(), basic(token)));
+    });
+
+    it('that may only read does not upload, and all may download', async () => {
+      const tenant = await api().newTenant();
+      const place = { ...tenant, repo: 'game' };
+      expectLfsError(await postBatch(api(), place, upload(), basic(tenant.readToken)), 403, /write token/);
+      for (const token of [tenant.readToken, tenant.writeToken]) {
+        objectsIn(await postBatch(api(), place, download(), basic(token)));
+      }
+      objectsIn(await postBatch(api(), place, upload(), basic(tenant.writeToken)));
+    });
+
+    it.each([
+      [{}, /^scope: /],
+      [{ scope: 'admin' }, /^scope: /],
+      [{ scope: ['read', 'write'] }, /^scope: /],
+      [{ scope: 'read', label: '' }, /^label: /],
+      [{ scope: 'read', label: 'x'.repeat(101) }, /^label: /],
+      [{ scope: 'read', token: 'lfsq_chosen' }, /token/],
+      ['read', /expected object/],
+    ])('is not made of %j', async (body, detail) => {
+      const { tenant } = await api().newTenant();
+      expectProblem(await api().manage('POST', tokensOf(tenant), body), 422, detail);
+    });
+
+    it('may have any text as its label', async () => {
+      const { tenant } = await api().newTenant();
+      const label = 'ä 😀 "quoted" <b> \u0000 \\ \u2028';
+      await api().manage('POST', tokensOf(tenant), { scope: 'read', label });
+      const listed = jsonOf(await api().manage('GET', tokensOf(tenant)));
+      expect(listed).toEqual({ tokens: expect.arrayContaining([expect.objectContaining({ label })]) });
+    });
+
+    it('is of a tenant that exists', async () => {
+      for (const tenant of [newName(), 'UPPER', '%2e%2e']) {
+        expectProblem(await api().manage('POST', tokensOf(tenant), { scope: 'read' }), 404);
+        expectProblem(await api().manage('GET', tokensOf(tenant)), 404);
+        expectProblem(await api().manage('DELETE', `${tokensOf(tenant)}/${'0'.repeat(16)}`), 404);
+      }
+    });
+  });
+}

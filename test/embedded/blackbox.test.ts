@@ -1,0 +1,55 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type EmbeddedStack, startEmbeddedStack } from '../../local/start.ts';
+import { blackboxSuite } from '../blackbox/suite.ts';
+import { ListCounter } from './list-counter.ts';
+import { recordingLog } from './recording-log.ts';
+
+describe('the embedded stack as its clients see it', () => {
+  const adminToken = 'admin-token-of-the-black-box-suite';
+  const { log, entries } = recordingLog();
+  let dataDir: string;
+  let stack: EmbeddedStack;
+  let lists: ListCounter;
+
+  beforeAll(async () => {
+    dataDir = mkdtempSync(join(tmpdir(), 'lfs-quota-test-'));
+    stack = await startEmbeddedStack({ port: 0, dataDir, adminToken, log });
+    lists = new ListCounter(stack.storeUrl);
+  });
+
+  afterAll(async () => {
+    lists?.close();
+    await stack?.close();
+    rmSync(dataDir, { recursive: true, force: true });
+  });
+
+  blackboxSuite(() => ({
+    url: stack.url,
+    adminToken,
+    listRequests: (tenant) => lists.countOf(tenant),
+  }));
+
+  // After all of the above, so of all of it.
+  describe('its log', () => {
+    it('tells of what was done', () => {
+      const messages = new Set(entries.map(({ message }) => message));
+      expect([...messages]).toEqual(expect.arrayContaining(['reconciled', 'subscription']));
+      expect(entries.length).toBeGreaterThan(100);
+    });
+
+    it('holds no token, no verify token and no signature', () => {
+      for (const entry of entries) {
+        const line = JSON.stringify(entry);
+        expect(line).not.toContain(adminToken);
+        expect(line).not.toMatch(/lfsq_|lfsv_|X-Amz-Signature|\b(Basic|Bearer) /i);
+      }
+    });
+
+    it('holds no error: none of it was a failure of ours', () => {
+      expect(entries.filter(({ level }) => level === 'error')).toEqual([]);
+    });
+  });
+});

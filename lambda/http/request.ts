@@ -55,16 +55,25 @@ export function baseUrl(event: APIGatewayProxyEventV2): string {
 
 export const lfsMediaType = 'application/vnd.git-lfs+json';
 
-/** True where an Accept header lets a media type pass (RFC 9110, section 12.5.1; `q=0` excludes). */
+/**
+ * True where an Accept header lets a media type pass (RFC 9110, section 12.5.1). Of the ranges that match it
+ * the most specific one decides, and excludes it with `q=0`.
+ */
 export function accepts(event: APIGatewayProxyEventV2, mediaType: string): boolean {
   const accept = header(event, 'accept');
   if (accept === undefined || accept.trim() === '') return true;
+  const ranges = accept.split(',').map(parseMediaRange);
   const [type] = mediaType.split('/');
-  return accept.split(',').some((range) => {
-    const [name, ...parameters] = range.split(';').map((part) => part.trim().toLowerCase());
-    const excluded = parameters.some((parameter) => /^q=0(\.0*)?$/.test(parameter));
-    return !excluded && (name === mediaType || name === `${type}/*` || name === '*/*');
-  });
+  for (const name of [mediaType, `${type}/*`, '*/*']) {
+    const matching = ranges.filter((range) => range.name === name);
+    if (matching.length > 0) return matching.some((range) => !range.isExcluded);
+  }
+  return false;
+}
+
+function parseMediaRange(range: string): { name: string; isExcluded: boolean } {
+  const [name = '', ...parameters] = range.split(';').map((part) => part.trim().toLowerCase());
+  return { name, isExcluded: parameters.some((parameter) => /^q=0(\.0*)?$/.test(parameter)) };
 }
 
 /** True where the body is declared to be of a media type; parameters such as a charset don't matter. */

@@ -1,3 +1,4 @@
+import { isTenantName } from '../domain/names.ts';
 import { createTenant } from '../use-cases/tenants.ts';
 import { adminAccess, adminTenantAccess } from './management-access.ts';
 import { createTenantBody, decodeBody, updateTenantBody } from './management-body.ts';
@@ -12,11 +13,13 @@ const pageSizeMax = 1000;
 export const listTenants: Operation = async (deps, event) => {
   const access = await adminAccess(deps, event);
   if (!access.ok) return access.response;
-  const { limit, after } = event.queryStringParameters ?? {};
-  const pageSize = limit === undefined ? pageSizeDefault : Number(limit);
-  if (!Number.isInteger(pageSize) || pageSize < 1 || pageSize > pageSizeMax) {
-    return problem(422, 'Unprocessable Content', `limit must be a whole number from 1 to ${pageSizeMax}.`);
-  }
+  const { limit = String(pageSizeDefault), after } = event.queryStringParameters ?? {};
+  const refuse = (detail: string) => problem(422, 'Unprocessable Content', detail);
+  const pageSize = /^\d{1,4}$/.test(limit) ? Number(limit) : 0;
+  if (pageSize < 1 || pageSize > pageSizeMax)
+    return refuse(`limit must be a whole number from 1 to ${pageSizeMax}.`);
+  // It goes into a key condition, and a key has a largest size.
+  if (after && !isTenantName(after)) return refuse('after must be the name of a tenant.');
   const tenants = await deps.ledger.listTenants({ pageSize, ...(after && { after }) });
   const next = tenants.length === pageSize ? (tenants.at(-1)?.tenant ?? null) : null;
   return json(200, { tenants: tenants.map(tenantBody), next });

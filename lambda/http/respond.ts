@@ -61,10 +61,8 @@ export function tenantNotFound(): Response {
   return problem(404, 'Not Found', 'There is no such tenant, or these credentials may not see it.');
 }
 
-export function unauthorized(): Response {
-  return problem(
-    401,
-    'Unauthorized',
-    'A valid token is needed, as a Bearer token or as the password of HTTP Basic.',
-  );
+/** @param who whose token is needed, with its article. */
+export function unauthorized(who: 'a valid' | 'the admin' = 'a valid'): Response {
+  const where = 'as a Bearer token or as the password of HTTP Basic';
+  return problem(401, 'Unauthorized', `This needs ${who} token, ${where}.`);
 }

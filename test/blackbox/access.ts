@@ -1,5 +1,5 @@
-import { describe, expect, it } from 'vitest';
-import { type Api, basic, bearer, newName } from './api.ts';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { type Api, basic, bearer, newName, type TestTenant } from './api.ts';
 import { comparable, expectLfsError, expectProblem } from './errors.ts';
 import type { Answer } from './exchange.ts';
 import { batchPath, lfsHeaders, newOid, objectsIn } from './lfs.ts';
@@ -27,6 +27,12 @@ const cases = Object.entries(badCredentials);
 
 /** Who may ask, and what the others are told. */
 export function accessTests(api: () => Api): void {
+  let own: TestTenant;
+  let other: TestTenant;
+  beforeAll(async () => {
+    [own, other] = [await api().newTenant(), await api().newTenant()];
+  });
+
   const download = () => ({ operation: 'download', objects: [{ oid: newOid(), size: 1 }] });
   const post = (path: string, headers: Record<string, string>, body: object): Promise<Answer> =>
     api().send({
@@ -44,13 +50,13 @@ export function accessTests(api: () => Api): void {
 
   describe('access to the LFS routes', () => {
     it.each(cases)('is refused with a 401 that makes a client ask: %s', async (_name, headers) => {
-      const { tenant } = await api().newTenant();
+      const { tenant } = own;
       expectLfsError(await lfs({ tenant }, headers), 401, /token/);
       expectLfsError(await verify(tenant, headers), 401, /token/);
     });
 
     it('tells nobody without a token whether a tenant exists', async () => {
-      const { tenant } = await api().newTenant();
+      const { tenant } = own;
       for (const headers of [{}, bearer(unknownToken)]) {
         const [present, absent] = [await lfs({ tenant }, headers), await lfs({ tenant: newName() }, headers)];
         expect(comparable(absent)).toEqual(comparable(present));
@@ -58,7 +64,7 @@ export function accessTests(api: () => Api): void {
     });
 
     it('is the same with Basic under any user name, and with Bearer', async () => {
-      const { tenant, readToken } = await api().newTenant();
+      const { tenant, readToken } = own;
       const ways = [
         ...['any', '', 'jane@example.org', tenant, 'ü', 'x'.repeat(1000)].map((user) =>
           basic(readToken, user),
@@ -71,7 +77,6 @@ export function accessTests(api: () => Api): void {
     });
 
     it('of another tenant looks like one to a tenant that is absent', async () => {
-      const [own, other] = [await api().newTenant(), await api().newTenant()];
       for (const token of [own.readToken, own.writeToken]) {
         const foreign = await lfs(other, basic(token));
         expectLfsError(foreign, 404);
@@ -82,7 +87,7 @@ export function accessTests(api: () => Api): void {
     });
 
     it('is no matter of the operator’s token', async () => {
-      const { tenant } = await api().newTenant();
+      const { tenant } = own;
       expectLfsError(await lfs({ tenant }, basic(api().target.adminToken)), 401);
     });
   });
@@ -100,7 +105,7 @@ export function accessTests(api: () => Api): void {
     ];
 
     it.each(cases)('is refused with a 401: %s', async (_name, headers) => {
-      const { tenant } = await api().newTenant();
+      const { tenant } = own;
       for (const [method, path] of operatorsOnly(tenant)) {
         expectProblem(await api().send({ method, path, headers }), 401, /token/);
       }
@@ -110,7 +115,7 @@ export function accessTests(api: () => Api): void {
     });
 
     it('is the operator’s, by Basic too; a tenant’s token is told which one is needed', async () => {
-      const { tenant, writeToken } = await api().newTenant();
+      const { tenant, writeToken } = own;
       for (const [method, path] of operatorsOnly(tenant)) {
         expectProblem(await api().send({ method, path, headers: bearer(writeToken) }), 401, /admin token/);
       }
@@ -119,7 +124,6 @@ export function accessTests(api: () => Api): void {
     });
 
     it('to a subscription is the tenant’s own too; another’s looks like one that is absent', async () => {
-      const [own, other] = [await api().newTenant(), await api().newTenant()];
       for (const headers of [basic(own.readToken), bearer(own.writeToken)]) {
         expect((await subscription(own.tenant, headers)).status).toBe(200);
         const path = `/v1/tenants/${own.tenant}/repos`;

@@ -1,6 +1,6 @@
-import { describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import type { Api } from './api.ts';
-import { newOid, objectsIn, postBatch } from './lfs.ts';
+import { newOid, objectsIn, type Place, postBatch } from './lfs.ts';
 
 const gib = 1024 ** 3;
 
@@ -22,9 +22,12 @@ const badSizes: readonly [size: number, message: RegExp][] = [
 
 /** The Batch API's objects: what is wrong with one is said of that one, and the others go on. */
 export function batchObjectTests(api: () => Api): void {
-  const newPlace = async () => ({ ...(await api().newTenant()), repo: 'game' });
+  let place: Place;
+  beforeAll(async () => {
+    place = { ...(await api().newTenant()), repo: 'game' };
+  });
   const askFor = async (operation: string, objects: readonly { oid: string; size: number }[]) =>
-    objectsIn(await postBatch(api(), await newPlace(), { operation, objects }));
+    objectsIn(await postBatch(api(), place, { operation, objects }));
 
   describe.each(['upload', 'download'])('objects of a batch %s', (operation) => {
     it.each(badOids)('with the oid %.80j are refused one by one', async (oid) => {
@@ -98,7 +101,7 @@ export function batchObjectTests(api: () => Api): void {
       const sizes = ['1e3', '7.0', '-0'];
       const objects = oids.map((oid, index) => `{"oid":"${oid}","size":${sizes[index]}}`);
       const body = `{"operation":"upload","objects":[${objects.join(',')}]}`;
-      const answers = objectsIn(await postBatch(api(), await newPlace(), body));
+      const answers = objectsIn(await postBatch(api(), place, body));
       expect(answers.map(({ size }) => size)).toEqual([1000, 7, 0]);
       for (const answer of answers) expect(answer).toHaveProperty('actions.upload.href');
     });

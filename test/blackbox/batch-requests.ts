@@ -1,7 +1,7 @@
-import { describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { type Api, basic } from './api.ts';
 import { expectLfsError } from './errors.ts';
-import { batchPath, lfsHeaders, lfsType, newOid, objectsIn, postBatch } from './lfs.ts';
+import { batchPath, lfsHeaders, lfsType, newOid, objectsIn, type Place, postBatch } from './lfs.ts';
 
 const mib = 1024 * 1024;
 const oneObject = [{ oid: '1'.repeat(64), size: 1 }];
@@ -91,20 +91,22 @@ const types: readonly [header: 'accept' | 'content-type', value: string | undefi
 
 /** The Batch API's request as a whole: what is wrong with it is said once, for all of it. */
 export function batchRequestTests(api: () => Api): void {
-  const newPlace = async () => ({ ...(await api().newTenant()), repo: 'game' });
-
   describe('a batch request', () => {
+    let place: Place;
+    beforeAll(async () => {
+      place = { ...(await api().newTenant()), repo: 'game' };
+    });
+
     it.each(Object.entries(badBodies))('is refused with %s', async (_name, [body, status, message]) => {
-      expectLfsError(await postBatch(api(), await newPlace(), body), status, message);
+      expectLfsError(await postBatch(api(), place, body), status, message);
     });
 
     it.each(Object.entries(goodBodies))('is taken with %s', async (_name, body) => {
-      expect(objectsIn(await postBatch(api(), await newPlace(), body))).toHaveLength(1);
+      expect(objectsIn(await postBatch(api(), place, body))).toHaveLength(1);
     });
 
     it.each(types)('with %s: %s gets a %i', async (header, value, status) => {
       const { [header]: _, ...others } = { ...lfsHeaders };
-      const place = await newPlace();
       const answer = await api().send({
         method: 'POST',
         path: batchPath(place),
@@ -116,7 +118,6 @@ export function batchRequestTests(api: () => Api): void {
     });
 
     it('of 1,000 objects is taken, and of 1,001 not', async () => {
-      const place = await newPlace();
       const objects = Array.from({ length: 1001 }, () => ({ oid: newOid(), size: 1 }));
       const tooMany = await postBatch(api(), place, { operation: 'upload', objects });
       expectLfsError(tooMany, 413, /1001.*1000/);
@@ -127,14 +128,12 @@ export function batchRequestTests(api: () => Api): void {
     });
 
     it('of 1 MiB is taken, and of a byte more not', async () => {
-      const place = await newPlace();
       const most = JSON.stringify(download).padEnd(mib);
       objectsIn(await postBatch(api(), place, most));
       expectLfsError(await postBatch(api(), place, `${most} `), 413, /1 MiB/);
     });
 
     it('in chunks is taken', async () => {
-      const place = await newPlace();
       const headers = { ...lfsHeaders, ...basic(place.writeToken) };
       const body = JSON.stringify(download);
       const request = { method: 'POST', path: batchPath(place), headers, body, chunked: true };

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { type Api, basic, type TestTenant } from './api.ts';
 import { expectLfsError } from './errors.ts';
 import { admitted, ask, lfsHeaders, newOid, objectOf, objectsIn, push } from './lfs.ts';
@@ -16,31 +16,34 @@ const noTenant = [
 
 /** Names in paths, as they should be and as they should not. */
 export function pathTests(api: () => Api): void {
+  let tenant: TestTenant;
+  beforeAll(async () => {
+    tenant = await api().newTenant();
+  });
   const body = () => JSON.stringify({ operation: 'download', objects: [{ oid: newOid(), size: 1 }] });
-  const post = (path: string, { writeToken }: TestTenant) =>
-    api().send({ method: 'POST', path, headers: { ...lfsHeaders, ...basic(writeToken) }, body: body() });
+  const post = (path: string) => {
+    const headers = { ...lfsHeaders, ...basic(tenant.writeToken) };
+    return api().send({ method: 'POST', path, headers, body: body() });
+  };
 
   describe('a path', () => {
     it('without the name of a repo is not found', async () => {
-      const tenant = await api().newTenant();
       for (const repo of noRepo) {
         for (const route of ['objects/batch', 'verify']) {
-          const answer = await post(`/${tenant.tenant}/${repo}/info/lfs/${route}`, tenant);
+          const answer = await post(`/${tenant.tenant}/${repo}/info/lfs/${route}`);
           expectLfsError(answer, 404, /^Repository not found/);
         }
       }
     });
 
     it('without the name of a tenant is not found', async () => {
-      const tenant = await api().newTenant();
       for (const name of noTenant) {
-        const answer = await post(`/${name}/game/info/lfs/objects/batch`, tenant);
+        const answer = await post(`/${name}/game/info/lfs/objects/batch`);
         expectLfsError(answer, 404, /^Repository not found/);
       }
     });
 
     it('that climbs, has a part too many, or one too few, is no route', async () => {
-      const tenant = await api().newTenant();
       const own = tenant.tenant;
       const paths = [
         ...[`/${own}/a/b/info/lfs/objects/batch`, `/${own}/info/lfs/objects/batch`],
@@ -48,20 +51,18 @@ export function pathTests(api: () => Api): void {
         ...[`/${own}//info/lfs/objects/batch`, `/${own}/game/info/lfs/objects/batch/`],
         ...[`/${own}/game/info/lfs/objects/batch/x`, `/${own}/game/info%2flfs/objects/batch`],
       ];
-      for (const path of paths) expect((await post(path, tenant)).status, path).toBe(404);
+      for (const path of paths) expect((await post(path)).status, path).toBe(404);
     });
 
     it.each(['a', 'Game', 'a.b', 'a_b', 'a-', '0', 'x'.repeat(100), 'git', 'a%2eb', '%61'])(
       'may name the repo %s',
       async (repo) => {
-        const tenant = await api().newTenant();
-        objectsIn(await post(`/${tenant.tenant}/${repo}/info/lfs/objects/batch`, tenant));
-        objectsIn(await post(`/${tenant.tenant}/${repo}.git/info/lfs/objects/batch`, tenant));
+        objectsIn(await post(`/${tenant.tenant}/${repo}/info/lfs/objects/batch`));
+        objectsIn(await post(`/${tenant.tenant}/${repo}.git/info/lfs/objects/batch`));
       },
     );
 
     it('means one repo with and without .git, and another in another case', async () => {
-      const tenant = await api().newTenant();
       const object = objectOf(10);
       await push(api(), { ...tenant, repo: 'game.git' }, [object]);
       for (const [repo, isThere] of [
@@ -78,7 +79,6 @@ export function pathTests(api: () => Api): void {
     });
 
     it('of a verify link is that of the repo', async () => {
-      const tenant = await api().newTenant();
       for (const repo of ['Game.git', 'Game']) {
         const { verify } = await admitted(api(), { ...tenant, repo }, objectOf(5));
         expect(verify.href).toBe(`${api().target.url}/${tenant.tenant}/Game.git/info/lfs/verify`);
@@ -86,9 +86,8 @@ export function pathTests(api: () => Api): void {
     });
 
     it('that can not be decoded is refused', async () => {
-      const tenant = await api().newTenant();
       for (const repo of ['%', '%zz', '%ff', '%c3%28']) {
-        const answer = await post(`/${tenant.tenant}/${repo}/info/lfs/objects/batch`, tenant);
+        const answer = await post(`/${tenant.tenant}/${repo}/info/lfs/objects/batch`);
         expect([400, 404], repo).toContain(answer.status);
       }
     });

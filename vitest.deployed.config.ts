@@ -1,7 +1,7 @@
 import { defineConfig } from 'vitest/config';
 import { reporting } from './test/reporting.ts';
 
-/** `cdk deploy` of the whole stack to an AWS that runs on this machine: see .ci/deployed.sh. */
+/** `cdk deploy` of the whole stack to an emulated AWS, and the bundles under the Lambda runtime emulator: see .ci/deployed.sh. */
 export default defineConfig({
   test: {
     ...reporting(),

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
-# The whole stack, deployed by the CDK's command line to an AWS that runs on this machine (ministack).
+# The whole stack, deployed by the CDK's command line to an emulated AWS (ministack), and the
+# bundles of its functions under AWS's own emulator of the Lambda runtime.
 #
-#   .ci/deployed.sh install           fetch the emulator into the cache (once a machine)
-#   .ci/deployed.sh run -- COMMAND…   run COMMAND with DEPLOYED_MINISTACK naming its program
+#   .ci/deployed.sh install           fetch both emulators into the cache (once a machine)
+#   .ci/deployed.sh run -- COMMAND…   run COMMAND with DEPLOYED_MINISTACK and DEPLOYED_RIE naming their programs
 #
 # Needs Python 3.10 or newer with venv, openssl, git and git-lfs. On Debian, as root, what is missing is installed.
 set -euo pipefail
@@ -13,6 +14,9 @@ here="$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)"
 
 ministack_version=1.5.33
 ministack_home="$cache/ministack-$ministack_version"
+# The runtime emulator ships inside this package, for both architectures.
+sam_version=1.163.0
+rie_bin="$cache/aws-lambda-rie-$sam_version"
 
 install_ministack() {
   have openssl || apt_install openssl
@@ -27,15 +31,32 @@ install_ministack() {
     die 'pip could not install ministack'
 }
 
+install_rie() {
+  [ -x "$rie_bin" ] && return
+  local build machine
+  build="$(mktemp -d "$cache/build.XXXXXX")"
+  machine="$(uname -m)"
+  [ "$machine" != aarch64 ] || machine=arm64
+  say "fetching the Lambda runtime emulator (aws-sam-cli $sam_version)"
+  retry "$ministack_home/bin/pip" download --disable-pip-version-check --no-deps --dest "$build" \
+    "aws-sam-cli==$sam_version" || die 'pip could not fetch aws-sam-cli'
+  (cd "$build" && python3 -m zipfile -e ./*.whl . && chmod +x "samcli/local/rapid/aws-lambda-rie-$machine")
+  # Whole or not at all: an install that was cut short leaves nothing that looks done.
+  mv -T "$build/samcli/local/rapid/aws-lambda-rie-$machine" "$rie_bin"
+  rm -rf "$build"
+}
+
 case "${1:-}" in
   install)
     install_ministack
+    install_rie
     ;;
   run)
     if [ "${2:-}" != -- ] || [ $# -le 2 ]; then die 'usage: deployed.sh run -- COMMAND…'; fi
     shift 2
     install_ministack
-    export DEPLOYED_MINISTACK="$ministack_home/bin/ministack"
+    install_rie
+    export DEPLOYED_MINISTACK="$ministack_home/bin/ministack" DEPLOYED_RIE="$rie_bin"
     "$@"
     ;;
   *)

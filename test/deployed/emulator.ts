@@ -1,16 +1,16 @@
 import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { mkdtemp, open, readFile, rm, writeFile } from 'node:fs/promises';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { plainEnvironment, signalGroup } from '../e2e/process.ts';
+import { freePort } from './free-port.ts';
 
 const readyTimeoutMs = 60_000;
 
 /**
- * An AWS on this machine: ministack, on a loopback port and a folder of its own. It speaks TLS and enforces
+ * An emulated AWS: ministack, on a loopback port and a folder of its own. It speaks TLS and enforces
  * IAM policies, so that what a function was not granted fails here too.
  */
 export class Emulator {
@@ -115,16 +115,4 @@ export class Emulator {
       await sleep(200);
     }
   }
-}
-
-function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const server = createServer();
-    server.once('error', reject);
-    server.listen(0, '127.0.0.1', () => {
-      const address = server.address();
-      const port = address !== null && typeof address === 'object' ? address.port : undefined;
-      server.close(() => (port === undefined ? reject(new Error('no port')) : resolve(port)));
-    });
-  });
 }

@@ -29,7 +29,7 @@ const uploadAnswerShape = z.object({
 /** The queue's delay, a collapsed trigger behind it, and a busy machine. */
 const countedWithinMs = 120_000;
 
-describeWithEmulator('the deployed stack', (ministack) => {
+describeWithEmulator('DEPLOYED_MINISTACK', 'the deployed stack', (ministack) => {
   const base: StageSettingsInput = { keepData: false, refreshEveryMinutes: 1 };
   let external: StageSettingsInput;
   let deployment: Deployment;

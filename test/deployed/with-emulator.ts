@@ -1,14 +1,18 @@
 import { describe, it } from 'vitest';
 
 /**
- * Tests on an emulated AWS: `DEPLOYED_MINISTACK` names its program. Without it they fail in CI, and elsewhere
- * are skipped, which is said.
+ * Tests that need an emulator: the variable names its program. Without it they fail in CI, and elsewhere are
+ * skipped, which is said.
  */
-export function describeWithEmulator(title: string, body: (ministack: string) => void): void {
-  const ministack = process.env['DEPLOYED_MINISTACK'];
-  const missing = 'DEPLOYED_MINISTACK is not set: run the tests by .ci/deployed.sh, which installs it.';
-  if (ministack) {
-    describe(title, () => body(ministack));
+export function describeWithEmulator(
+  variable: 'DEPLOYED_MINISTACK' | 'DEPLOYED_RIE',
+  title: string,
+  body: (program: string) => void,
+): void {
+  const program = process.env[variable];
+  const missing = `${variable} is not set: run the tests by .ci/deployed.sh, which installs what it names.`;
+  if (program) {
+    describe(title, () => body(program));
   } else if (process.env['CI']) {
     it(title, () => {
       throw new Error(missing);

@@ -1,0 +1,95 @@
+import { mkdtempSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { z } from 'zod';
+import type { FunctionName } from '../../lambda/routes.ts';
+import { buildApp } from '../../lib/app.ts';
+import { invokeBundle } from './runtime-emulator.ts';
+import { describeWithEmulator } from './with-emulator.ts';
+
+const functionShape = z.object({
+  Type: z.literal('AWS::Lambda::Function'),
+  Metadata: z.object({ 'aws:asset:path': z.string() }),
+});
+
+/** A request without a credential, as API Gateway hands it over. */
+const request = (method: string, path: string, pathParameters: Record<string, string> = {}) => ({
+  version: '2.0',
+  routeKey: `${method} ${path}`,
+  rawPath: path,
+  rawQueryString: '',
+  headers: { 'content-type': 'application/json' },
+  pathParameters,
+  requestContext: {
+    requestId: 'r1',
+    domainName: 'lfs.example.com',
+    stage: '$default',
+    http: { method, path },
+  },
+  isBase64Encoded: false,
+});
+
+const repo = { tenant: 'acme', repo: 'game' };
+const cases: [FunctionName, unknown, object][] = [
+  ['health', request('GET', '/health'), { statusCode: 200 }],
+  ['notFound', request('GET', '/nowhere'), { statusCode: 404 }],
+  ['lfsBatch', request('POST', '/{tenant}/{repo}/info/lfs/objects/batch', repo), { statusCode: 401 }],
+  ['lfsVerify', request('POST', '/{tenant}/{repo}/info/lfs/verify', repo), { statusCode: 401 }],
+  // It asks the table at the same time as it checks the credential, and there is none.
+  ['getSubscription', request('GET', '/v1/tenants/{tenant}/subscription', repo), { statusCode: 503 }],
+  ['management', request('GET', '/v1/tenants'), { statusCode: 401 }],
+  ['reconcile', { Records: [] }, { batchItemFailures: [] }],
+];
+
+describeWithEmulator('DEPLOYED_RIE', 'the bundle of', (rie) => {
+  const folder = mkdtempSync(join(tmpdir(), 'lfs-quota-bundles-'));
+  const bundles = new Map<string, string>();
+
+  beforeAll(() => {
+    const context = { stage: 'dev', 'aws:cdk:enable-asset-metadata': true };
+    const assembly = buildApp({ outdir: folder, context }).synth();
+    for (const [id, resource] of Object.entries(
+      assembly.getStackByName('lfs-quota-dev').template.Resources,
+    )) {
+      const parsed = functionShape.safeParse(resource);
+      const name = /^Functions(\w+?)Function[0-9A-F]{8}$/.exec(id)?.[1];
+      if (parsed.success && name) bundles.set(name, join(folder, parsed.data.Metadata['aws:asset:path']));
+    }
+  });
+  afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+  it.each(cases)('%s starts and answers under the runtime API', async (name, event, expected) => {
+    const bundle = bundles.get(name) ?? '';
+    const { answer, log } = await invokeBundle({
+      rie,
+      bundle,
+      event,
+      environment: {
+        AWS_LAMBDA_FUNCTION_NAME: name,
+        AWS_LAMBDA_FUNCTION_TIMEOUT: '25',
+        AWS_REGION: 'eu-central-1',
+        // Nothing listens there: no request may leave loopback.
+        AWS_ENDPOINT_URL: 'http://127.0.0.1:9',
+        AWS_ACCESS_KEY_ID: 'none',
+        AWS_SECRET_ACCESS_KEY: 'none',
+        LFS_QUOTA_TABLE: 'none',
+        LFS_QUOTA_BUCKET: 'none',
+        LFS_QUOTA_S3_REGION: 'eu-central-1',
+        LFS_QUOTA_QUEUE_URL: 'http://127.0.0.1:9/none',
+        LFS_QUOTA_ADMIN_SECRET_ARN: 'none',
+      },
+    });
+    expect(answer, log).toMatchObject(expected);
+    expect(log).toContain('INIT RTDONE(status: success)');
+  });
+
+  it('none is larger than 1.2 MB, and those that touch nothing are next to nothing', () => {
+    expect(bundles.size).toBe(8);
+    for (const [name, bundle] of bundles) {
+      const sizeBytes = statSync(join(bundle, 'index.mjs')).size;
+      const isBare = name === 'health' || name === 'notFound';
+      expect(sizeBytes, name).toBeLessThan(isBare ? 4_000 : 1_200_000);
+    }
+  });
+});

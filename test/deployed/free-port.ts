@@ -1,0 +1,14 @@
+import { createServer } from 'node:net';
+
+/** A loopback port that nothing listened on a moment ago. */
+export function freePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const server = createServer();
+    server.once('error', reject);
+    server.listen(0, '127.0.0.1', () => {
+      const address = server.address();
+      const port = address !== null && typeof address === 'object' ? address.port : undefined;
+      server.close(() => (port === undefined ? reject(new Error('no port')) : resolve(port)));
+    });
+  });
+}

@@ -1,0 +1,60 @@
+import { spawn } from 'node:child_process';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { plainEnvironment, signalGroup } from '../e2e/process.ts';
+import { freePort } from './free-port.ts';
+
+const answerTimeoutMs = 30_000;
+
+/**
+ * Runs one event through a function's bundle as Lambda would: its own process, `_HANDLER`, the runtime API.
+ * @param bundle folder that holds what is deployed: `index.mjs`.
+ */
+export async function invokeBundle(input: {
+  rie: string;
+  bundle: string;
+  environment: Readonly<Record<string, string>>;
+  event: unknown;
+}): Promise<{ answer: Record<string, unknown>; log: string }> {
+  const [port, apiPort] = [await freePort(), await freePort()];
+  const args = [
+    ...['--runtime-interface-emulator-address', `127.0.0.1:${port}`],
+    ...['--runtime-api-address', `127.0.0.1:${apiPort}`],
+    join(import.meta.dirname, 'bootstrap.mjs'),
+    'index.handler',
+  ];
+  const child = spawn(input.rie, args, {
+    env: { ...plainEnvironment(), ...input.environment, LAMBDA_TASK_ROOT: input.bundle },
+    detached: true,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const closed = new Promise<void>((resolve) => child.once('close', () => resolve()));
+  let log = '';
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding('utf8').on('data', (text: string) => {
+      log += text;
+    });
+  }
+  try {
+    const url = `http://127.0.0.1:${port}/2015-03-31/functions/function/invocations`;
+    const answer = await untilAnswered(url, JSON.stringify(input.event));
+    return { answer, log };
+  } catch (cause) {
+    throw new Error(`The bundle did not answer:\n${log}`, { cause });
+  } finally {
+    signalGroup(child.pid, 'SIGKILL');
+    await closed;
+  }
+}
+
+async function untilAnswered(url: string, body: string): Promise<Record<string, unknown>> {
+  const giveUpAtMs = performance.now() + answerTimeoutMs;
+  for (;;) {
+    const signal = AbortSignal.timeout(answerTimeoutMs);
+    const response = await fetch(url, { method: 'POST', body, signal }).catch((error: unknown) => {
+      if (performance.now() > giveUpAtMs) throw error;
+    });
+    if (response) return (await response.json()) as Record<string, unknown>;
+    await sleep(50);
+  }
+}

@@ -178,11 +178,11 @@ export function anythingTests(api: () => Api): void {
       });
       await fc.assert(
         fc.asyncProperty(request, async ({ method, target, accept, type, who, body }) => {
-          const known: Record<string, string> = {
-            operator: bearer(api().target.adminToken).authorization,
-            tenant: basic(tenant.writeToken).authorization,
-          };
-          const headers = { accept, 'content-type': type, authorization: known[who] ?? who };
+          const known = new Map([
+            ['operator', bearer(api().target.adminToken).authorization],
+            ['tenant', basic(tenant.writeToken).authorization],
+          ]);
+          const headers = { accept, 'content-type': type, authorization: known.get(who) ?? who };
           const at = target.replaceAll('TENANT', tenant.tenant);
           const answer = await api().send({ method, path: at, headers, body });
           expect(answer.status).toBeGreaterThanOrEqual(200);

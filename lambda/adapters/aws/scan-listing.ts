@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import {
   ListObjectsV2Command,
   type ListObjectsV2CommandInput,
@@ -121,6 +122,8 @@ export class ScanListing implements ObjectListing {
 /** A signal that fires when the caller's does, or when the deadline passes. */
 function limitOf(input: { signal: AbortSignal | undefined; deadlineMs: number | undefined }): AbortSignal {
   const controller = new AbortController();
+  // Each request under way listens to it, and Node takes more than ten listeners for a leak.
+  setMaxListeners(0, controller.signal);
   const abort = () => controller.abort();
   input.signal?.addEventListener('abort', abort, { once: true });
   if (input.deadlineMs !== undefined) {

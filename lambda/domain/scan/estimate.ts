@@ -5,6 +5,8 @@ export interface Estimate {
   readonly keys: number;
   /** Standard error of the density that this follows from, as a fraction. */
   readonly relativeError: number;
+  /** Where keys are skewed: how much of the range, from its beginning, this says something of. */
+  readonly reach?: number;
 }
 
 /** Keys that were counted in a part of the key space. */
@@ -16,7 +18,7 @@ export interface Sample {
 /** Beyond this many standard errors two densities are taken to differ: the keys are not spread evenly. */
 const evenWithinSigmas = 4;
 
-/** Most keys that are expected where keys are skewed: a dense spot tells little of what lies behind it. */
+/** How many keys ahead the density is believed where keys are skewed: a dense spot may end anywhere. */
 const skewedKeysMax = 10_000;
 
 /** What the pages read so far tell of the density of keys: `n` keys tell it to within 1/√n. */
@@ -51,7 +53,10 @@ export class DensityEstimator {
     const pooled = this.#width > 0 ? this.#keys / this.#width : own;
     const ownError = 1 / Math.sqrt(Math.max(1, before.keys));
     const isEven = Math.abs(own - pooled) <= evenWithinSigmas * ownError * pooled;
-    if (!isEven) return { keys: Math.min(skewedKeysMax, own * width), relativeError: ownError };
+    if (!isEven) {
+      const keys = Math.min(skewedKeysMax, own * width);
+      return { keys, relativeError: ownError, reach: keys / own };
+    }
     return { keys: pooled * width, relativeError: 1 / Math.sqrt(Math.max(1, this.#keys)) };
   }
 }

@@ -78,7 +78,8 @@ export function cutRange(
     passed += weight;
     pending += weight;
     const cut = from + Math.floor((width * passed) / total);
-    if (cut <= lowest || cut >= from + width) continue;
+    const isWithin = cut > lowest && cut < from + width;
+    if (!isWithin) continue;
     parts.push({ range: { after, last: nameAt(cut) }, weight: pending });
     after = nameAt(cut);
     lowest = cut;

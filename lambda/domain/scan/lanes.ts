@@ -1,5 +1,5 @@
 import { deviation, type Estimate } from './estimate.ts';
-import { cutRange, type KeyRange } from './key-space.ts';
+import { cutRange, type KeyRange, widthOf } from './key-space.ts';
 
 /** Keys of a full page: S3's cap. */
 export const pageKeysMax = 1000;
@@ -49,7 +49,7 @@ export interface LanesInput {
  * haste, otherwise two, and more where there would be more lanes than `lanesMax`.
  */
 export function planLanes(input: LanesInput): readonly Lane[] {
-  const { gaps } = input;
+  const gaps = input.gaps.flatMap(withinReach);
   const lanesMax = Math.max(1, input.lanesMax);
   const totalKeys = gaps.reduce((sum, gap) => sum + gap.estimate.keys, 0);
   if (gaps.length === 1 && totalKeys <= pageKeysMax && isKnown(gaps)) {
@@ -76,6 +76,19 @@ export function surveyLanes(gaps: readonly Gap[], lanesWanted: number): readonly
     const pages = Math.max(1, Math.ceil(gap.estimate.keys / lanes / pageKeysMax));
     return cutRange(gap.range, new Array<number>(lanes).fill(1)).map(({ range }) => ({ range, pages }));
   });
+}
+
+/** Parts a gap of which an estimate only tells the beginning: what comes after may hold anything. */
+function withinReach(gap: Gap): readonly Gap[] {
+  const { range, estimate } = gap;
+  if (estimate.reach === undefined) return [gap];
+  const width = widthOf(range);
+  const [near, far] = cutRange(range, [estimate.reach, Math.max(0, width - estimate.reach)]);
+  if (near === undefined || far === undefined) return [gap];
+  return [
+    { range: near.range, estimate },
+    { range: far.range, estimate: { keys: 1, relativeError: 1 } },
+  ];
 }
 
 /** True where the number of keys is no estimate, but was counted once. */

@@ -62,7 +62,7 @@ export class ScanPlan {
   readonly #queue: PageTask[] = [];
   readonly #underWay = new Set<PageTask>();
   /** Parts that wait for the others of their round, to be cut by what all of them tell. */
-  readonly #held: Gap[] = [];
+  readonly #held: { readonly range: OpenRange; readonly sample: Sample }[] = [];
   #isRound: boolean;
   #pages = 0;
   #requests = 0;
@@ -106,7 +106,7 @@ export class ScanPlan {
   /** The parts of the key space that are not counted yet. */
   rest(): OpenRange[] {
     const tasks = [...this.#underWay, ...this.#queue].map((task) => task.range);
-    return [...tasks, ...this.#held.map((gap) => gap.range)];
+    return [...tasks, ...this.#held.map((held) => held.range)];
   }
 
   /** The share of the key space that was counted, from 0 to 1. */
@@ -145,11 +145,11 @@ export class ScanPlan {
       this.#queue.push({ range, pages, keysMax: pageKeysMax });
       return;
     }
-    const estimate = this.#density.estimate(range, sample);
     if (this.#isRound) {
-      this.#held.push({ range, estimate });
+      this.#held.push({ range, sample });
       return;
     }
+    const estimate = this.#density.estimate(range, sample);
     const idle = this.#concurrency - this.#underWay.size - this.#queue.length;
     if (idle > 1 && estimate.keys > recutFactor * pages * pageKeysMax) {
       const lanesMax = this.#pages < pagesToBelieve ? Math.min(idle, boldLanesMax) : idle;
@@ -162,7 +162,9 @@ export class ScanPlan {
 
   /** The round is over: cuts what it left by the density that it found. */
   #cutHeld(): void {
-    const gaps = this.#held.splice(0);
+    const gaps = this.#held.splice(0).map(({ range, sample }): Gap => {
+      return { range, estimate: this.#density.estimate(range, sample) };
+    });
     const restKeys = gaps.reduce((sum, gap) => sum + gap.estimate.keys, 0);
     const pagesWanted = restKeys / pageKeysMax;
     if (this.#pages < pagesToBelieve && pagesWanted > boldPagesMax) {

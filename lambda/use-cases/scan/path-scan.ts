@@ -1,3 +1,4 @@
+import { compareKeys } from '../../domain/key-order.ts';
 import { wholeKeySpace } from '../../domain/scan/key-space.ts';
 import { type PageTask, ScanPlan } from '../../domain/scan/scan-plan.ts';
 import { chooseStrategy, type ScanStrategy } from '../../domain/scan/strategy.ts';
@@ -51,7 +52,7 @@ class PathScanRun {
       ranges: resume?.ranges ?? [wholeKeySpace],
       concurrency: input.concurrency ?? deps.settings.scanConcurrency,
     });
-    this.#lookFor = [...(input.lookFor ?? [])].sort();
+    this.#lookFor = [...(input.lookFor ?? [])].sort(compareKeys);
     this.#seen = new Set(resume?.seen);
     this.#storedBytes = resume?.storedBytes ?? 0;
     this.#objectCount = resume?.objectCount ?? 0;

@@ -61,7 +61,7 @@ export function readPageInAnyOrder(task: PageTask, page: ListedPage): RangePage 
 /**
  * Which of the names looked for a page lists, by binary search: most keys are never decoded.
  *
- * @param sortedNames in ascending order, without repetition.
+ * @param sortedNames in the order of keys, without repetition.
  * @param keyCount how many of the page's keys to look at.
  */
 export function seenOnPage(
@@ -71,14 +71,20 @@ export function seenOnPage(
 ): string[] {
   const { prefix, keyCount } = context;
   if (keyCount === 0 || sortedNames.length === 0) return [];
-  const first = lowerBound(sortedNames.length, (index) => at(sortedNames, index) >= nameOf(page, 0, prefix));
+  const firstName = nameOf(page, 0, prefix);
   const lastName = nameOf(page, keyCount - 1, prefix);
+  const start = lowerBound(
+    sortedNames.length,
+    (index) => compareKeys(at(sortedNames, index), firstName) >= 0,
+  );
   const seen: string[] = [];
   let from = 0;
-  for (let index = first; index < sortedNames.length && at(sortedNames, index) <= lastName; index += 1) {
-    const key = prefix + at(sortedNames, index);
-    from += lowerBound(keyCount - from, (offset) => page.keyAt(from + offset) >= key);
-    if (from < keyCount && page.keyAt(from) === key) seen.push(at(sortedNames, index));
+  for (let index = start; index < sortedNames.length; index += 1) {
+    const name = at(sortedNames, index);
+    if (compareKeys(name, lastName) > 0) break;
+    const key = prefix + name;
+    from += lowerBound(keyCount - from, (offset) => compareKeys(page.keyAt(from + offset), key) >= 0);
+    if (from < keyCount && page.keyAt(from) === key) seen.push(name);
   }
   return seen;
 }

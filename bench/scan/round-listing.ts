@@ -1,17 +1,7 @@
 import { setImmediate as macrotask } from 'node:timers/promises';
 import { compareKeys } from '../../lambda/domain/key-order.ts';
 import type { ListedPage, ListPageRequest } from '../../lambda/ports/object-listing.ts';
-
-/** Pseudo-random 32-bit numbers from a seed (mulberry32), so that a failing run can be repeated. */
-export function randomFrom(seed: number): () => number {
-  let state = seed >>> 0;
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return (mixed ^ (mixed >>> 14)) >>> 0;
-  };
-}
+import { randomFrom } from '../list-server/key-set.ts';
 
 /** `count` names of 64 hex digits, evenly spread by chance. */
 export function hashNames(count: number, seed: number): string[] {

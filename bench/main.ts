@@ -1,0 +1,29 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { benchRequests } from './requests.ts';
+
+type Bench = (print: (text: string) => void, options: readonly string[]) => Promise<unknown>;
+
+const benches: Readonly<Record<string, () => Promise<Bench>>> = {
+  requests: async () => benchRequests,
+  scan: async () => (await import('./scan/bench-scan.ts')).benchScan,
+  sign: async () => (await import('./sign.ts')).benchSign,
+};
+
+const print = (text: string) => void process.stdout.write(`${text}\n`);
+const [name = '', ...options] = process.argv.slice(2);
+const bench = await benches[name]?.();
+if (!bench) {
+  process.stderr.write(`Which benchmark? npm run bench -- ${Object.keys(benches).join(' | ')}\n`);
+  process.exit(2);
+}
+const result = await bench(print, options);
+const folder = new URL('out/', import.meta.url);
+mkdirSync(folder, { recursive: true });
+const file = new URL(`${name}.json`, folder);
+const machine = { node: process.version, date: new Date().toISOString() };
+writeFileSync(
+  file,
+  `${JSON.stringify({ ...machine, command: `npm run bench -- ${[name, ...options].join(' ')}`, result }, null, 1)}\n`,
+);
+print(`Written to ${fileURLToPath(file)}`);

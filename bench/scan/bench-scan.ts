@@ -1,0 +1,249 @@
+import { cpus } from 'node:os';
+import { ListServerProcess } from '../list-server/control.ts';
+import { formatNumber, formatTable, median } from '../tables.ts';
+import { writeChart } from './chart.ts';
+import { createCpuQuota } from './cpu-quota.ts';
+import { installedTools, runTool } from './external-tools.ts';
+import { checkFigures } from './figures.ts';
+import { measureServer } from './server-limits.ts';
+import type { SubjectKind } from './subject.ts';
+import { SubjectProcess } from './subject-process.ts';
+
+/** One way of counting one path, measured. Medians where it was run more than once. */
+export interface Measured {
+  readonly subject: string;
+  readonly condition: string;
+  readonly latencyMs: number;
+  readonly keys: number;
+  readonly runs: number;
+  readonly requests: number;
+  readonly rounds: number | undefined;
+  readonly wallMs: number;
+  readonly cpuMs: number;
+  readonly peakMb: number | undefined;
+}
+
+interface Condition {
+  readonly name: string;
+  readonly latencyMs: number;
+  readonly latencySigma?: number;
+  readonly keys: readonly number[];
+  /** Runs of each, by the number of keys. */
+  readonly runs: (keys: number) => number;
+  readonly subjects: readonly SubjectKind[];
+}
+
+const all: readonly SubjectKind[] = ['sdk', 'sdk-16', 'fixed-16', 'probe', 'sixteen', 'hint'];
+const sizes = [0, 100, 1000, 4000, 16_000, 17_000, 100_000, 1_000_000];
+const quotaShare = 0.145;
+
+const conditions: readonly Condition[] = [
+  { name: 'no latency', latencyMs: 0, keys: sizes, runs: (n) => (n > 100_000 ? 1 : 3), subjects: all },
+  { name: '100 ms', latencyMs: 100, keys: sizes, runs: (n) => (n > 100_000 ? 1 : 5), subjects: all },
+  {
+    name: '100 ms, lognormal (σ 0.5)',
+    latencyMs: 100,
+    latencySigma: 0.5,
+    keys: [17_000, 100_000],
+    runs: () => 3,
+    subjects: all,
+  },
+  { name: '2.5 s', latencyMs: 2500, keys: [100, 4000, 17_000], runs: () => 1, subjects: all },
+];
+
+/** Compares the ways of counting, against one list server in a process of its own. */
+export async function benchScan(print: (text: string) => void, options: readonly string[]): Promise<unknown> {
+  const keysMax = Number(/^--keys-max=(\d+)$/.exec(options.join(' '))?.[1] ?? Number.POSITIVE_INFINITY);
+  const server = await ListServerProcess.start();
+  for (const keys of sizes) if (keys <= keysMax) await server.prepare(keys);
+  print(`${cpus().length} cores, ${cpus()[0]?.model}, Node ${process.version}\n`);
+  const measured: Measured[] = [];
+  const limits = await measureServer(server, Math.min(keysMax, 100_000));
+  print(
+    `The list server gives ${formatNumber(limits.pagesPerSecond)} pages a second to a client that reads no XML, ` +
+      `and takes ${limits.cpuMsPerPage.toFixed(2)} ms of CPU time (of its own process) a page.\n`,
+  );
+  for (const condition of conditions) {
+    const kept = { ...condition, keys: condition.keys.filter((keys) => keys <= keysMax) };
+    const found = await measureCondition(server, kept);
+    printTable(print, `${condition.name}: median of the runs`, found);
+    measured.push(...found);
+  }
+  const cold = await measureCold(server);
+  printTable(
+    print,
+    `${quotaShare} of a core (${cold.means}), 100 ms, first scan of a new process`,
+    cold.measured,
+  );
+  const memory = await measureMemory(server, keysMax);
+  printTable(print, 'Peak memory: one scan in a new process, no latency', memory);
+  const tools = await measureTools(server, keysMax);
+  printTable(print, 'Other tools, their process started and ended each time, 100 ms', tools);
+  server.stop();
+
+  const result = {
+    limits,
+    quota: cold.means,
+    measured: [...measured, ...cold.measured, ...memory, ...tools],
+  };
+  print(checkFigures(result.measured));
+  print(`Chart: ${writeChart(measured.filter((row) => row.condition === '100 ms'))}`);
+  return result;
+}
+
+async function measureCondition(server: ListServerProcess, condition: Condition): Promise<Measured[]> {
+  const { latencyMs, latencySigma = 0, subjects } = condition;
+  const processes = new Map<SubjectKind, SubjectProcess>();
+  for (const kind of subjects) processes.set(kind, await SubjectProcess.start(kind, server.endpoint));
+  await server.behave({ latencyMs: 0 });
+  // Warm: in a container that lives for hours the compiler has seen all code many times.
+  for (const process of processes.values()) {
+    for (let turn = 0; turn < 5; turn += 1) await process.run({ bucket: 'n4000', objects: 4000 });
+  }
+  const measured: Measured[] = [];
+  for (const keys of condition.keys) {
+    const samples = new Map<SubjectKind, Measured[]>();
+    // They take turns, so that whatever else the machine does meets all alike.
+    for (let run = 0; run < condition.runs(keys); run += 1) {
+      for (const [kind, process] of processes) {
+        await server.behave({ latencyMs, latencySigma, seed: run + 1 });
+        const sample = await measureOne(server, { kind, keys, run: (request) => process.run(request) });
+        samples.set(kind, [
+          ...(samples.get(kind) ?? []),
+          { ...sample, condition: condition.name, latencyMs },
+        ]);
+      }
+    }
+    for (const taken of samples.values()) measured.push(middleOf(taken));
+  }
+  for (const process of processes.values()) process.stop();
+  return measured;
+}
+
+/** What a function of 256 MB does with its first request: loading is over, but nothing is compiled yet. */
+async function measureCold(server: ListServerProcess) {
+  const quota = createCpuQuota(quotaShare);
+  const latencyMs = 100;
+  const measured: Measured[] = [];
+  const condition = `${quotaShare} core`;
+  for (const kind of all) {
+    const taken: Measured[] = [];
+    for (let run = 0; run < 5; run += 1) {
+      const process = await SubjectProcess.start(kind, server.endpoint);
+      await server.behave({ latencyMs });
+      const sample = await measureOne(server, {
+        kind,
+        keys: 4000,
+        run: (request) => process.runWithin(quota, request),
+      });
+      taken.push({ ...sample, condition, latencyMs });
+      process.stop();
+    }
+    measured.push(middleOf(taken));
+  }
+  quota.close();
+  return { means: quota.means, measured };
+}
+
+async function measureMemory(server: ListServerProcess, keysMax: number): Promise<Measured[]> {
+  const measured: Measured[] = [];
+  for (const keys of [4000, 17_000, 100_000, 1_000_000].filter((count) => count <= keysMax)) {
+    for (const kind of ['sdk', 'sdk-16', 'probe', 'hint'] as const) {
+      const process = await SubjectProcess.start(kind, server.endpoint);
+      await server.behave({ latencyMs: 0 });
+      const sample = await measureOne(server, { kind, keys, run: (request) => process.run(request) });
+      measured.push({ ...sample, condition: 'memory', latencyMs: 0 });
+      process.stop();
+    }
+  }
+  return measured;
+}
+
+async function measureTools(server: ListServerProcess, keysMax: number): Promise<Measured[]> {
+  const measured: Measured[] = [];
+  const latencyMs = 100;
+  for (const tool of installedTools()) {
+    for (const keys of [4000, 17_000, 100_000].filter((count) => count <= keysMax)) {
+      await server.behave({ latencyMs });
+      const bucket = `n${keys}`;
+      const { objects, bytes, wallMs, cpuMs } = await runTool(tool, { endpoint: server.endpoint, bucket });
+      const { requests } = await server.stats();
+      if (objects !== keys || bytes !== (await server.prepare(keys)))
+        throw new Error(`${tool.name} counted wrong.`);
+      const unknown = { rounds: undefined, peakMb: undefined };
+      measured.push({
+        subject: tool.name,
+        condition: 'tool',
+        latencyMs,
+        keys,
+        runs: 1,
+        requests,
+        wallMs,
+        cpuMs,
+        ...unknown,
+      });
+    }
+  }
+  return measured;
+}
+
+/** One run, checked: a fast wrong answer is none. */
+async function measureOne(
+  server: ListServerProcess,
+  input: { kind: SubjectKind; keys: number; run: SubjectProcess['run'] },
+): Promise<Omit<Measured, 'condition' | 'latencyMs'>> {
+  const { kind, keys } = input;
+  const result = await input.run({ bucket: `n${keys}`, objects: keys });
+  if (result.objects !== keys || result.bytes !== (await server.prepare(keys))) {
+    throw new Error(`${kind} counted ${result.objects} objects of ${keys}, ${result.bytes} bytes.`);
+  }
+  const { requests } = await server.stats();
+  const { rounds, wallMs, cpuMs, peakMb } = result;
+  return { subject: kind, keys, runs: 1, requests, rounds, wallMs, cpuMs, peakMb };
+}
+
+function middleOf(taken: readonly Measured[]): Measured {
+  const [first] = taken;
+  if (!first) throw new Error('Nothing was measured.');
+  const of = (value: (row: Measured) => number) => median(taken.map(value));
+  return {
+    ...first,
+    runs: taken.length,
+    requests: of((row) => row.requests),
+    rounds: first.rounds === undefined ? undefined : of((row) => row.rounds ?? Number.NaN),
+    wallMs: of((row) => row.wallMs),
+    cpuMs: of((row) => row.cpuMs),
+    peakMb: first.peakMb === undefined ? undefined : Math.max(...taken.map((row) => row.peakMb ?? 0)),
+  };
+}
+
+function printTable(print: (text: string) => void, title: string, measured: readonly Measured[]): void {
+  const rows = measured.map((row) => {
+    const base = measured.find(({ subject, keys }) => subject === 'sdk' && keys === row.keys);
+    return [
+      row.subject,
+      formatNumber(row.keys),
+      formatNumber(row.requests),
+      formatNumber(row.rounds),
+      formatNumber(row.wallMs),
+      base ? formatNumber(base.wallMs / row.wallMs) : '–',
+      formatNumber(row.cpuMs),
+      row.keys > 0 ? formatNumber((row.cpuMs / row.keys) * 1000) : '–',
+      formatNumber(row.peakMb && Math.round(row.peakMb)),
+      String(row.runs),
+    ];
+  });
+  const header = [
+    '',
+    'keys',
+    'requests',
+    'rounds',
+    'wall ms',
+    '× faster',
+    'CPU ms',
+    'CPU s/M keys',
+    'peak MB',
+    'runs',
+  ];
+  print(`${title}\n${formatTable(header, rows)}\n`);
+}

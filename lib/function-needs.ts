@@ -75,7 +75,8 @@ export const functionNeeds: Readonly<Record<FunctionName, FunctionNeeds>> = {
   reconcile: {
     ...nothing,
     timeoutSeconds: undefined,
-    table: recount,
+    table: [...recount, 'PutItem'],
+    objects: ['DeleteObject'],
     listBucket: true,
     sendsRecounts: true,
     takesRecounts: true,

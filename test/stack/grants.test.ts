@@ -63,9 +63,13 @@ describe('grants', () => {
     expect(JSON.stringify(policies)).not.toContain('"Allow"');
   });
 
-  it('let only the batch function write objects, and only below a tenant and a repo', () => {
+  it('let only the batch function write objects, only reconcile delete them, and only below a tenant and a repo', () => {
     const writes = [...grants].filter(([, lines]) => lines.some((line) => line.startsWith('s3:PutObject')));
     expect(writes.map(([name]) => name)).toEqual(['lfsBatch']);
+    const deletes = [...grants].filter(([, lines]) =>
+      lines.some((line) => line.startsWith('s3:DeleteObject')),
+    );
+    expect(deletes.map(([name]) => name)).toEqual(['reconcile']);
     const onObjects = [...grants.values()].flat().filter((line) => /^s3:\w+Object /.test(line));
     expect(onObjects.every((line) => line.endsWith('/*/*/*'))).toBe(true);
   });

@@ -98,8 +98,14 @@ export interface Ledger {
 
   /** Tenants in the order of their names, a page at a time. */
   listTenants(input: { after?: string; pageSize: number }): Promise<readonly TenantRecord[]>;
-  /** Tenants whose count is too old, or with a dead reservation or a due deletion; the longest due first. */
-  dueTenants(input: { nowMs: number; tenantsMax: number }): Promise<readonly string[]>;
+  /**
+   * Tenants whose last full count is too old (`full`), or with a dead reservation or a due deletion; the longest
+   * due first.
+   */
+  dueTenants(input: {
+    nowMs: number;
+    tenantsMax: number;
+  }): Promise<readonly { tenant: string; full: boolean }[]>;
 }
 
 export interface NewTenant {

@@ -2,14 +2,14 @@ import type { Deps } from './deps.ts';
 import { mapLimited } from './map-limited.ts';
 
 /**
- * Queues a full recount of the tenants that are due: counted too long ago, or with a reservation that died
- * and that nobody verified. The longest due come first; what is beyond one run waits for the next.
+ * Queues a recount of the tenants that are due: in full where the last full count is too old, otherwise of what
+ * a reservation that died or a delete may have changed. The longest due come first; what is beyond one run waits for the next.
  *
  * @returns how many were queued.
  */
 export async function refresh(deps: Pick<Deps, 'ledger' | 'queue' | 'clock' | 'settings'>): Promise<number> {
   const { ledger, queue, clock, settings } = deps;
   const due = await ledger.dueTenants({ nowMs: clock.nowMs(), tenantsMax: settings.refreshTenantsMax });
-  await mapLimited(due, 8, (tenant) => queue.request({ tenant, reason: 'schedule', full: true }));
+  await mapLimited(due, 8, (tenant) => queue.request({ ...tenant, reason: 'schedule' }));
   return due.length;
 }

@@ -402,8 +402,14 @@ export function ledgerContract(open: () => Promise<LedgerUnderTest>): void {
 
     it('make a tenant due when their grace is over', async () => {
       const { tenant } = await put();
-      expect(await ledger.dueTenants({ nowMs: 699, tenantsMax: 1000 })).not.toContain(tenant);
-      expect(await ledger.dueTenants({ nowMs: 700, tenantsMax: 1000 })).toContain(tenant);
+      expect(await ledger.dueTenants({ nowMs: 699, tenantsMax: 1000 })).not.toContainEqual({
+        tenant,
+        full: false,
+      });
+      expect(await ledger.dueTenants({ nowMs: 700, tenantsMax: 1000 })).toContainEqual({
+        tenant,
+        full: false,
+      });
     });
 
     it('are announced once, with a note, and the note is removed', async () => {
@@ -457,7 +463,10 @@ export function ledgerContract(open: () => Promise<LedgerUnderTest>): void {
       const old = await create({ dueAtMs: 500 });
       const withDead = await create({ dueAtMs: 9e14 });
       await ledger.putReservation({ tenant: withDead, reservation: reservation('r', { deadAtMs: 400 }) });
-      const due = await ledger.dueTenants({ nowMs: 1000, tenantsMax: 1000 });
+      const found = await ledger.dueTenants({ nowMs: 1000, tenantsMax: 1000 });
+      const due = found.map(({ tenant }) => tenant);
+      expect(found).toContainEqual({ tenant: old, full: true });
+      expect(found).toContainEqual({ tenant: withDead, full: false });
       expect(due).toContain(old);
       expect(due).toContain(withDead);
       expect(due).not.toContain(fresh);
@@ -470,7 +479,10 @@ export function ledgerContract(open: () => Promise<LedgerUnderTest>): void {
       await ledger.beginReconcile({ tenant, nowMs: 1000, leaseUntilMs: 2000 });
       const values = { correctionBytes: 0, floorBaseBytes: 0, floorUntilMs: 1, counted: counted(3) };
       await ledger.commitTenant({ tenant, epoch: 1, ...values, expiredNotes: [], dueAtMs: 8e14 });
-      expect(await ledger.dueTenants({ nowMs: 1000, tenantsMax: 1000 })).not.toContain(tenant);
+      expect(await ledger.dueTenants({ nowMs: 1000, tenantsMax: 1000 })).not.toContainEqual({
+        tenant,
+        full: true,
+      });
     });
   });
 

@@ -1,9 +1,5 @@
 import { type Truth, tenant } from './truth.ts';
-
-/** What must hold was broken. The message says which invariant, and by how much. */
-export class Violation extends Error {
-  override readonly name = 'Violation';
-}
+import { Violation } from './violation.ts';
 
 /** One batch request on its way: whether the limit was exceeded at any moment of it. */
 export interface OpenRequest {
@@ -18,7 +14,7 @@ export interface OpenRequest {
 export class Invariants {
   readonly #truth: Truth;
   readonly open = new Set<OpenRequest>();
-  /** (repo/oid) → when a client was last told that it is stored. */
+  /** (repo/oid) → when the last request began in which a client was told that it is stored. */
   readonly #told = new Map<string, number>();
   /** (repo/oid) → when its deletion was last asked for; a closed repo's objects may go at any time. */
   readonly #asked = new Map<string, number>();
@@ -66,8 +62,8 @@ export class Invariants {
     }
   }
 
-  toldStored(object: { repo: string; oid: string }, nowMs: number): void {
-    this.#told.set(`${object.repo}/${object.oid}`, nowMs);
+  toldStored(object: { repo: string; oid: string }, beganMs: number): void {
+    this.#told.set(`${object.repo}/${object.oid}`, beganMs);
   }
 
   /** Somebody has asked for a delete, of an object or of a whole repo. */
@@ -76,7 +72,7 @@ export class Invariants {
     else this.#closed.add(object.repo);
   }
 
-  /** Nothing goes that a client was told is stored, unless its deletion was asked for after that. */
+  /** Nothing goes that a client was told is stored, unless its deletion was asked for after that request began. */
   checkRemoval(key: string): void {
     const [, repo = '', oid = ''] = key.split('/');
     const told = this.#told.get(`${repo}/${oid}`);
@@ -150,7 +146,8 @@ export class Invariants {
     for (const bytes of claims.values()) needed += bytes;
     for (const [oid, sizeBytes] of request.objects) {
       const name = `${request.repo}/${oid}`;
-      if (!truth.stored.has(name) && !claims.has(name)) needed += sizeBytes;
+      // Claimed already, it adds nothing; claimed with a smaller size, the difference.
+      if (!truth.stored.has(name)) needed += Math.max(0, sizeBytes - (claims.get(name) ?? 0));
     }
     request.worstExcessBytes = Math.max(request.worstExcessBytes, needed - limit);
   }

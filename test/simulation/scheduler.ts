@@ -1,5 +1,6 @@
 import { setImmediate as afterMicrotasks } from 'node:timers/promises';
 import type { Random } from './random.ts';
+import { Violation } from './violation.ts';
 
 interface Event {
   readonly atMs: number;
@@ -36,13 +37,14 @@ export class Scheduler {
 
   /**
    * Runs until nothing is left to happen, calling `check` after each event.
-   * @throws what `check` throws; an Error after `eventsMax`, since a run that never ends is a failure too.
+   * @throws what `check` throws; a Violation after `eventsMax`, since a run that never ends is one too.
    */
   async run(options: { eventsMax: number; check: () => void }): Promise<void> {
     for (let event = this.#pop(); event; event = this.#pop()) {
       this.nowMs = Math.max(this.nowMs, event.atMs);
       this.events += 1;
-      if (this.events > options.eventsMax) throw new Error(`No end after ${options.eventsMax} events.`);
+      if (this.events > options.eventsMax)
+        throw new Violation(`I6: no end after ${options.eventsMax} events`);
       event.run();
       await afterMicrotasks();
       options.check();

@@ -27,6 +27,8 @@ export class Truth {
   readonly ledger: MemoryLedger;
   /** (repo/oid) → bytes of what is stored. */
   readonly stored = new Map<string, number>();
+  /** (repo/oid) of all that ever was stored. */
+  readonly everStored = new Set<string>();
   storedBytes = 0;
   readonly changes: Change[] = [];
   readonly urls: HeldUrl[] = [];
@@ -42,6 +44,7 @@ export class Truth {
   land(object: { repo: string; oid: string; sizeBytes: number }, nowMs: number): void {
     const name = `${object.repo}/${object.oid}`;
     this.store.put(`${tenant}/${name}`, object.sizeBytes);
+    this.everStored.add(name);
     if (this.stored.has(name)) return;
     this.stored.set(name, object.sizeBytes);
     this.storedBytes += object.sizeBytes;

@@ -94,7 +94,7 @@ export class World {
 
   async run(): Promise<void> {
     await this.scheduler.run({
-      eventsMax: 200_000,
+      eventsMax: 100_000,
       check: () => {
         if (this.#failure) throw this.#failure;
         this.invariants.check(this.scheduler.nowMs);
@@ -123,11 +123,11 @@ export class World {
 
   /**
    * Invokes a function. `dead` where it died, or ran beyond its time limit: then it is killed, or, where
-   * functions freeze, it may go on unseen.
+   * functions freeze, it may go on unseen. A function whose writes are good for a limited time only may not.
    */
   invoke<T>(
     run: (deps: SimDeps) => Promise<T>,
-    limitMs = functionLimitMs,
+    { limitMs = functionLimitMs, mayOutlive = true } = {},
   ): Promise<{ answer: T } | 'error' | 'dead'> {
     const actor = new Actor({ ...this, tally: this.coverage });
     const signer: UrlSigner = {
@@ -158,7 +158,7 @@ export class World {
     actor.onDeath = end;
     return new Promise((resolve) => {
       this.scheduler.after(limitMs, () => {
-        if (!ended && (this.mix.freeze === 0 || this.random.chance(0.5))) actor.kill();
+        if (!ended && (!mayOutlive || this.mix.freeze === 0 || this.random.chance(0.5))) actor.kill();
         resolve('dead');
       });
       run(deps).then(
@@ -184,7 +184,8 @@ export class World {
     }
     const queued = { full: request.full };
     this.#queued = queued;
-    this.start(this.random.int(100, 40_000), async () => {
+    // Mostly at once, so that recounts meet the batches that asked for them.
+    this.start(this.random.chance(0.6) ? this.random.int(1, 300) : this.random.int(300, 40_000), async () => {
       this.#queued = undefined;
       await this.#deliver({ ...request, full: queued.full });
     });
@@ -202,11 +203,14 @@ export class World {
 
   consume(request: ReconcileRequest): Promise<{ answer: 'done' | 'requeued' } | 'error' | 'dead'> {
     this.coverage.reconciles += 1;
-    return this.invoke(async (deps) => {
-      const deadlineMs = deps.clock.nowMs() + 600_000;
-      const outcome = await consumeReconcile(deps, { request, deadlineMs });
-      if (outcome === 'requeued') this.coverage.superseded += 1;
-      return outcome;
-    }, 900_000);
+    return this.invoke(
+      async (deps) => {
+        const deadlineMs = deps.clock.nowMs() + 600_000;
+        const outcome = await consumeReconcile(deps, { request, deadlineMs });
+        if (outcome === 'requeued') this.coverage.superseded += 1;
+        return outcome;
+      },
+      { limitMs: 900_000 },
+    );
   }
 }

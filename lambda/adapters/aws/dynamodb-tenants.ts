@@ -213,7 +213,14 @@ async function dueTenants(table: Table, input: { nowMs: number; tenantsMax: numb
   );
   const found = await Promise.all(partitions.map((partition) => dueOfPartition(table, partition, input)));
   const oldestFirst = found.flat().sort((a, b) => a.dueAtMs - b.dueAtMs);
-  return [...new Set(oldestFirst.map((due) => due.tenant))].slice(0, input.tenantsMax);
+  const full = new Set(
+    found
+      .flat()
+      .filter((due) => due.full)
+      .map((due) => due.tenant),
+  );
+  const tenants = [...new Set(oldestFirst.map((due) => due.tenant))].slice(0, input.tenantsMax);
+  return tenants.map((tenant) => ({ tenant, full: full.has(tenant) }));
 }
 
 /** Pages on while all that was found is of few tenants: one tenant may have thousands of dead reservations. */
@@ -240,5 +247,5 @@ async function dueOfPartition(table: Table, partition: string, input: { nowMs: n
     startKey = output.LastEvaluatedKey;
     if (!startKey) break;
   }
-  return [...due].map(([tenant, dueAtMs]) => ({ tenant, dueAtMs }));
+  return [...due].map(([tenant, dueAtMs]) => ({ tenant, dueAtMs, full: partition.startsWith('TENANT#') }));
 }

@@ -251,19 +251,25 @@ export class MemoryLedger implements Ledger {
     const due = [...this.#tenants].map(([tenant, items]) => {
       const deaths = [...items.reservations.values()].map((reservation) => reservation.deadAtMs);
       const deletions = [...items.deletions.values()].map((deletion) => deletion.dueAtMs);
-      return { tenant, dueAtMs: Math.min(items.dueAtMs, ...deaths, ...deletions) };
+      const full = items.dueAtMs <= input.nowMs;
+      return { tenant, full, dueAtMs: Math.min(items.dueAtMs, ...deaths, ...deletions) };
     });
     return due
       .filter(({ dueAtMs }) => dueAtMs <= input.nowMs)
       .sort((a, b) => a.dueAtMs - b.dueAtMs)
       .slice(0, input.tenantsMax)
-      .map(({ tenant }) => tenant);
+      .map(({ tenant, full }) => ({ tenant, full }));
   }
 
   /** What the ledger holds of a tenant, at a glance: for a simulator, which may see it all at once. */
   inspect(tenant: string): { record: TenantRecord | undefined; reservations: readonly Reservation[] } {
     const items = this.#tenants.get(tenant);
     return { record: items?.record, reservations: [...(items?.reservations.values() ?? [])] };
+  }
+
+  /** Adds to the counter without any condition: for the mistakes that a simulator must catch. */
+  addCommitted(tenant: string, bytes: number): void {
+    this.#update(tenant, (record) => ({ committedBytes: record.committedBytes + bytes }));
   }
 
   #items(tenant: string): TenantItems {

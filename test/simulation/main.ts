@@ -1,0 +1,131 @@
+import { fork } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
+import { cpus } from 'node:os';
+import { parseArgs } from 'node:util';
+import { mixes } from './mixes.ts';
+import { runSeed, shrink } from './seeds.ts';
+
+/**
+ * `npm run simulate -- --seeds N [--seed S] [--jobs J] [--json FILE]`: runs N scenarios from seed S on, each in
+ * one of the mixes, in J processes; a failing one is shrunk and printed, and can be replayed by its seed.
+ */
+interface Chunk {
+  readonly from: number;
+  readonly count: number;
+  readonly step: number;
+}
+
+interface Report {
+  readonly done: number;
+  readonly totals: Record<string, number>;
+  readonly failures: readonly { seed: number; error: string }[];
+}
+
+const reportEverySeeds = 50;
+
+async function work(chunk: Chunk, report: (report: Report) => void): Promise<void> {
+  let totals: Record<string, number> = {};
+  let failures: { seed: number; error: string }[] = [];
+  let done = 0;
+  for (let run = 0; run < chunk.count; run += 1) {
+    const seed = chunk.from + run * chunk.step;
+    try {
+      for (const [name, count] of Object.entries(await runSeed(seed)))
+        totals[name] = (totals[name] ?? 0) + count;
+    } catch (error) {
+      failures.push({ seed, error: String(error) });
+    }
+    done += 1;
+    if (done < reportEverySeeds && run < chunk.count - 1) continue;
+    report({ done, totals, failures });
+    totals = {};
+    failures = [];
+    done = 0;
+  }
+}
+
+async function main(): Promise<void> {
+  const { values } = parseArgs({
+    options: {
+      seeds: { type: 'string', default: '2000' },
+      seed: { type: 'string', default: '0' },
+      jobs: { type: 'string', default: String(cpus().length) },
+      json: { type: 'string' },
+    },
+  });
+  const [seeds, first] = [Number(values.seeds), Number(values.seed)];
+  if (!Number.isInteger(seeds) || seeds < 1 || !Number.isInteger(first) || first < 0) {
+    process.stderr.write('simulate: --seeds takes a whole number from 1, --seed one from 0\n');
+    process.exit(2);
+  }
+  const jobs = Math.max(1, Math.min(Number(values.jobs) || 1, seeds));
+  const beganMs = Date.now();
+  const totals: Record<string, number> = {};
+  const failures: { seed: number; error: string }[] = [];
+  let done = 0;
+  const take = (report: Report) => {
+    done += report.done;
+    failures.push(...report.failures);
+    for (const [name, count] of Object.entries(report.totals)) totals[name] = (totals[name] ?? 0) + count;
+    const rate = done / ((Date.now() - beganMs) / 1000);
+    const left = Math.round((seeds - done) / rate);
+    const line = `${done} of ${seeds} seeds, ${rate.toFixed(0)} a second, ${left} s left, ${failures.length} violations`;
+    if (process.stderr.isTTY) process.stderr.write(`\r${line}  `);
+    else if (done % 10_000 < report.done) process.stderr.write(`${line}\n`);
+  };
+  await Promise.all(
+    Array.from({ length: jobs }, (_, job) => {
+      const count = Math.ceil((seeds - job) / jobs);
+      return inProcess({ from: first + job, count, step: jobs }, take);
+    }),
+  );
+  const summary = {
+    date: new Date().toISOString(),
+    first,
+    seeds,
+    seconds: (Date.now() - beganMs) / 1000,
+    totals,
+    failures,
+  };
+  if (values.json) writeFileSync(values.json, `${JSON.stringify(summary, null, 2)}\n`);
+  print(summary);
+  const worst = failures[0];
+  if (worst) {
+    process.stdout.write(`\nShrinking seed ${worst.seed} …\n`);
+    process.stdout.write(`${JSON.stringify(await shrink(worst.seed), null, 2)}\n`);
+    process.stdout.write(`Replay: npm run simulate -- --seed ${worst.seed} --seeds 1\n`);
+    process.exit(1);
+  }
+}
+
+function inProcess(chunk: Chunk, take: (report: Report) => void): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const child = fork(new URL(import.meta.url), ['--worker', JSON.stringify(chunk)], {
+      execArgv: process.execArgv,
+    });
+    child.on('message', (report) => take(report as Report));
+    child.on('exit', (code) => (code === 0 ? resolve() : reject(new Error(`A worker ended with ${code}.`))));
+  });
+}
+
+function print(summary: {
+  seeds: number;
+  seconds: number;
+  totals: Record<string, number>;
+  failures: readonly unknown[];
+}): void {
+  const { seeds, seconds, totals, failures } = summary;
+  process.stdout.write(
+    `\n${seeds} seeds in ${seconds.toFixed(0)} s, in ${mixes.length} mixes: ${mixes.map(({ name }) => name).join('; ')}\n`,
+  );
+  for (const [name, count] of Object.entries(totals)) process.stdout.write(`  ${name.padEnd(12)} ${count}\n`);
+  process.stdout.write(`  ${'violations'.padEnd(12)} ${failures.length}\n`);
+}
+
+if (process.argv[2] === '--worker') {
+  const chunk = JSON.parse(process.argv[3] ?? '{}') as Chunk;
+  await work(chunk, (report) => process.send?.(report));
+  process.disconnect?.();
+} else {
+  await main();
+}

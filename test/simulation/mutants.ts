@@ -1,0 +1,224 @@
+import type { MemoryLedger } from '../../lambda/adapters/memory/memory-ledger.ts';
+import { objectKey } from '../../lambda/domain/names.ts';
+import type { Reservation } from '../../lambda/domain/reservation.ts';
+import { isDead } from '../../lambda/domain/reservation.ts';
+import type { Ledger, TenantCommit } from '../../lambda/ports/ledger.ts';
+import { tenant } from './truth.ts';
+import type { Mutant, World } from './world.ts';
+
+/** Replaces some methods of a ledger; the others stay as they are. */
+function withMethods(ledger: MemoryLedger, methods: Partial<Ledger>): Ledger {
+  return new Proxy(ledger, {
+    get(target, property) {
+      const replaced = Reflect.get(methods, property);
+      if (replaced !== undefined) return replaced;
+      const value = Reflect.get(target, property, target);
+      return typeof value === 'function' ? value.bind(target) : value;
+    },
+  });
+}
+
+async function* mapPages<T>(pages: AsyncIterable<readonly T[]>, map: (items: readonly T[]) => readonly T[]) {
+  for await (const page of pages) yield map(page);
+}
+
+/** The listing's value becomes the counter: what was counted during the listing is lost. */
+const overwriteCounter: Mutant = {
+  ledger: (ledger) =>
+    withMethods(ledger, {
+      commitTenant: async (commit: TenantCommit) => {
+        const now = (await ledger.readTenant(commit.tenant))?.committedBytes ?? 0;
+        return ledger.commitTenant({ ...commit, correctionBytes: commit.counted.storedBytes - now });
+      },
+    }),
+};
+
+/** The reservation is written only when its URLs are issued. */
+const countFirst: Mutant = {
+  ledger: (ledger) => {
+    const held = new Map<string, Reservation>();
+    return withMethods(ledger, {
+      putReservation: async ({ reservation }) => {
+        held.set(reservation.id, reservation);
+      },
+      deleteReservation: async ({ reservationId }) => (held.delete(reservationId) ? 'deleted' : 'absent'),
+      issueReservation: async (input) => {
+        const reservation = held.get(input.reservationId);
+        if (reservation) await ledger.putReservation({ tenant: input.tenant, reservation });
+        return ledger.issueReservation(input);
+      },
+    });
+  },
+};
+
+/** After the scan each reserved object is asked for by HEAD: one that came in between is taken for counted. */
+const headAfterScan: Mutant = {
+  deps: (deps) => ({
+    ...deps,
+    scan: {
+      scan: async (input) => {
+        const outcome = await deps.scan.scan(input);
+        if (outcome.kind !== 'done') return outcome;
+        const seen = new Set<string>();
+        for (const name of input.lookFor ?? [])
+          if (await deps.store.head(input.prefix + name)) seen.add(name);
+        return { ...outcome, seen };
+      },
+    },
+  }),
+};
+
+/** What the counter refuses is refused: the counter is taken for the floor. */
+const refuseByCounter: Mutant = {
+  ledger: (ledger) =>
+    withMethods(ledger, {
+      count: async (input) => {
+        const outcome = await ledger.count(input);
+        if (outcome.kind !== 'refused') return outcome;
+        const { committedBytes, deletedBytes } = outcome.tenant;
+        const floor = {
+          floorBaseBytes: committedBytes + deletedBytes,
+          floorUntilMs: Number.MAX_SAFE_INTEGER,
+        };
+        return { kind: 'refused', tenant: { ...outcome.tenant, ...floor } };
+      },
+    }),
+};
+
+/** URLs are good for twice as long as their reservation says. */
+const longLivedUrls: Mutant = {
+  deps: (deps) => ({
+    ...deps,
+    signer: {
+      ...deps.signer,
+      signUpload: (input) => deps.signer.signUpload({ ...input, lifetimeMs: 2 * input.lifetimeMs }),
+    },
+  }),
+};
+
+/** An object that a scan saw is dropped from its reservations: a second URL for it is forgotten. */
+const dropSeen: Mutant = {
+  ledger: (ledger, world) =>
+    withMethods(ledger, {
+      reservations: (name) =>
+        mapPages(ledger.reservations(name), (page) =>
+          page.map((reservation) => ({
+            ...reservation,
+            claims: new Map(
+              [...reservation.claims].filter(([oid]) => !wasSeen(world, reservation.repo, oid)),
+            ),
+          })),
+        ),
+    }),
+};
+
+function wasSeen(world: World, repo: string, oid: string): boolean {
+  const name = objectKey({ tenant, repo, oid }).slice(tenant.length + 1);
+  return world.truth.everStored.has(name);
+}
+
+/** Only repos with live reservations are scanned: what landed after the last scan is lost with their death. */
+const onlyLiveRepos: Mutant = {
+  ledger: (ledger, world) =>
+    withMethods(ledger, {
+      reservations: (name) =>
+        mapPages(ledger.reservations(name), (page) =>
+          page.filter((reservation) => !isDead(reservation, world.scheduler.nowMs)),
+        ),
+    }),
+};
+
+/** Reservations vanish by themselves when they are dead. */
+const timeToLive: Mutant = {
+  ledger: (ledger, world) => {
+    const sweep = async () => {
+      const { reservations } = ledger.inspect(tenant);
+      for (const reservation of reservations) {
+        if (!isDead(reservation, world.scheduler.nowMs)) continue;
+        await ledger.deleteReservation({ tenant, reservationId: reservation.id });
+      }
+    };
+    return withMethods(ledger, {
+      beginReconcile: async (input) => {
+        await sweep();
+        return ledger.beginReconcile(input);
+      },
+    });
+  },
+};
+
+/** A commit that is sent twice is applied twice. */
+const noAppliedEpoch: Mutant = {
+  ledger: (ledger) =>
+    withMethods(ledger, {
+      commitTenant: async (commit) => {
+        const before = await ledger.readTenant(commit.tenant);
+        const outcome = await ledger.commitTenant(commit);
+        if (before?.appliedEpoch === commit.epoch) ledger.addCommitted(commit.tenant, commit.correctionBytes);
+        return outcome;
+      },
+    }),
+};
+
+/** A delete leaves the repo's last count as it is. */
+const noDirtyMark: Mutant = {
+  ledger: (ledger) => withMethods(ledger, { markDirty: async () => undefined }),
+};
+
+/** Of several sizes claimed for one object the smallest counts: a false size of 1 lets the true one in for nothing. */
+const claimsWithoutSize: Mutant = {
+  ledger: (ledger) =>
+    withMethods(ledger, {
+      reservations: (name) => {
+        const smallest = new Map<string, number>();
+        const { reservations } = ledger.inspect(tenant);
+        for (const { repo, claims } of reservations) {
+          for (const [oid, bytes] of claims) {
+            smallest.set(`${repo}/${oid}`, Math.min(bytes, smallest.get(`${repo}/${oid}`) ?? bytes));
+          }
+        }
+        return mapPages(ledger.reservations(name), (page) =>
+          page.map((reservation) => ({
+            ...reservation,
+            claims: new Map(
+              [...reservation.claims].map(([oid, bytes]) => [
+                oid,
+                smallest.get(`${reservation.repo}/${oid}`) ?? bytes,
+              ]),
+            ),
+          })),
+        );
+      },
+    }),
+};
+
+/** Usage that was never counted is taken for zero. */
+const unknownIsZero: Mutant = {
+  ledger: (ledger, world) =>
+    withMethods(ledger, {
+      createTenant: (input) =>
+        ledger.createTenant({
+          ...input,
+          counted: input.counted ?? { storedBytes: 0, objectCount: 0, countedAtMs: world.scheduler.nowMs },
+        }),
+    }),
+};
+
+/**
+ * Shortcuts that look right. Within `seeds` seeds the simulator must find that the invariant is broken.
+ * Claims without the repo are in a test of their own: that changes the domain.
+ */
+export const mutants: readonly { name: string; mutant: Mutant; invariant: RegExp; seeds: number }[] = [
+  { name: 'the listing overwrites the counter', mutant: overwriteCounter, invariant: /^I1/, seeds: 20 },
+  { name: 'count first, reserve after', mutant: countFirst, invariant: /^I1/, seeds: 200 },
+  { name: 'ask by HEAD after the scan', mutant: headAfterScan, invariant: /^I1/, seeds: 500 },
+  { name: 'refuse by the counter', mutant: refuseByCounter, invariant: /^I2/, seeds: 200 },
+  { name: 'URLs that outlive the reservation', mutant: longLivedUrls, invariant: /^I1/, seeds: 20 },
+  { name: 'drop an oid from its reservation once seen', mutant: dropSeen, invariant: /^I1/, seeds: 300 },
+  { name: 'scan only repos with live reservations', mutant: onlyLiveRepos, invariant: /^I1/, seeds: 50 },
+  { name: 'TTL removes reservations', mutant: timeToLive, invariant: /^I1/, seeds: 300 },
+  { name: 'commit without appliedEpoch', mutant: noAppliedEpoch, invariant: /^I1/, seeds: 300 },
+  { name: 'claims without their size', mutant: claimsWithoutSize, invariant: /^I1/, seeds: 500 },
+  { name: 'delete without the dirty mark', mutant: noDirtyMark, invariant: /^I3/, seeds: 300 },
+  { name: 'a limit on usage never counted', mutant: unknownIsZero, invariant: /^I1/, seeds: 100 },
+];

@@ -1,0 +1,34 @@
+import { describe, expect, it } from 'vitest';
+import { mixes } from './mixes.ts';
+import { runSeed } from './seeds.ts';
+
+const seedsPerMix = 350;
+
+describe('the ledger under a seeded scheduler', () => {
+  it.each(mixes.map((mix, index) => ({ name: mix.name, index })))(
+    `keeps its invariants in ${seedsPerMix} scenarios: $name`,
+    { timeout: 180_000 },
+    async ({ index }) => {
+      const total = { admissions: 0, refusals: 0, deletes: 0, retries: 0 };
+      for (let run = 0; run < seedsPerMix; run += 1) {
+        const seed = run * mixes.length + index;
+        const coverage = await runSeed(seed).catch((error: unknown) => {
+          throw new Error(`Seed ${seed}: replay it with npm run simulate -- --seed ${seed} --seeds 1`, {
+            cause: error,
+          });
+        });
+        total.admissions += coverage.admissions;
+        total.refusals += coverage.refusals + coverage.partial;
+        total.deletes += coverage.deletes;
+        total.retries += coverage.retries;
+      }
+      // A simulation in which nothing happens proves nothing.
+      for (const count of Object.values(total)) expect(count).toBeGreaterThan(30);
+    },
+  );
+
+  it('replays a seed exactly', async () => {
+    const all = async () => Promise.all([3, 4, 5].map(async (seed) => runSeed(seed)));
+    expect(await all()).toEqual(await all());
+  });
+});

@@ -13,23 +13,19 @@ export interface RepoScan {
 
 /**
  * Repos whose count can be out of date: dirty, with a reservation that no scan has covered, or with a delete
- * that died.
+ * under way, alive or dead.
  */
 export function reposToScan(input: {
   repos: readonly RepoRecord[];
   reservations: readonly Reservation[];
   tenant: TenantRecord;
-  expiredNotes: readonly string[];
 }): Set<string> {
   const byName = new Map(input.repos.map((repo) => [repo.repo, repo]));
   const due = new Set(input.repos.filter((repo) => repo.dirtyToken !== null).map((repo) => repo.repo));
   for (const reservation of input.reservations) {
     if (!byName.get(reservation.repo)?.covered.has(reservation.id)) due.add(reservation.repo);
   }
-  for (const id of input.expiredNotes) {
-    const note = input.tenant.notes.get(id);
-    if (note) due.add(note.repo);
-  }
+  for (const note of input.tenant.notes.values()) due.add(note.repo);
   return due;
 }
 

@@ -92,7 +92,7 @@ async function recountAndCommit(
   const scanned = await scanRepos(deps, {
     tenant,
     known: repos,
-    due: reposToScan({ repos, reservations, tenant: before, expiredNotes: expired }),
+    due: reposToScan({ repos, reservations, tenant: before }),
     full,
     lookFor: oidsByRepo(reservations, input.without),
     someoneWaits: input.someoneWaits ?? false,

@@ -154,7 +154,7 @@ export function limitTests(api: () => Api): void {
       expect((await upload(place, objects)).every(isAdmitted)).toBe(true);
     });
 
-    it('holds for many batches at once', async () => {
+    it('holds for many batches at once', { timeout: 90_000 }, async () => {
       const place = await newPlace(100);
       const objects = Array.from({ length: 12 }, () => ({ oid: newOid(), size: 30 }));
       const answers = await Promise.all(objects.map((object) => uploadPatiently(place, object)));

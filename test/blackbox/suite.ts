@@ -9,6 +9,7 @@ import { limitTests } from './limits.ts';
 import { otherRouteTests } from './other-routes.ts';
 import { pathTests } from './paths.ts';
 import type { Target } from './target.ts';
+import { tenantListTests } from './tenant-list.ts';
 import { tenantTests } from './tenants.ts';
 import { tokenTests } from './tokens.ts';
 import { uploadTests } from './uploads.ts';
@@ -21,7 +22,10 @@ import { verifyTests } from './verify.ts';
  */
 export function blackboxSuite(target: () => Target): void {
   const api = () => new Api(target());
+  const usage = usageTests(api);
+  describe('usage', usage.beforeCount);
   describe('tenants', () => tenantTests(api));
+  describe('list of tenants', () => tenantListTests(api));
   describe('tokens', () => tokenTests(api));
   describe('access', () => accessTests(api));
   describe('paths', () => pathTests(api));
@@ -32,6 +36,6 @@ export function blackboxSuite(target: () => Target): void {
   describe('verify', () => verifyTests(api));
   describe('downloads', () => downloadTests(api));
   describe('limits', () => limitTests(api));
-  describe('usage', () => usageTests(api));
   describe('anything', () => anythingTests(api));
+  describe('usage', usage.onceCounted);
 }

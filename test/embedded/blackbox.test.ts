@@ -37,7 +37,6 @@ describe('the embedded stack as its clients see it', () => {
     it('tells of what was done', () => {
       const messages = new Set(entries.map(({ message }) => message));
       expect([...messages]).toEqual(expect.arrayContaining(['reconciled', 'subscription']));
-      expect(entries.length).toBeGreaterThan(100);
     });
 
     it('holds no token, no verify token and no signature', () => {

@@ -1,12 +1,14 @@
 import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { UpdateItemCommand } from '@aws-sdk/client-dynamodb';
 import { ListObjectsV2Command, PutObjectCommand } from '@aws-sdk/client-s3';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { tenantKey } from '../../lambda/adapters/aws/dynamodb-items.ts';
 import { byDueIndex } from '../../lambda/adapters/aws/dynamodb-table.ts';
 import type { StageSettingsInput } from '../../lib/stage-settings.ts';
+import { blackboxSuite } from '../blackbox/suite.ts';
 import { GitUser } from '../e2e/git-user.ts';
 import { bytesOf, digests, type Files, objectsOf, readFiles, writeFiles } from '../e2e/payload.ts';
 import { Deployment, type Outputs } from './deployment.ts';
@@ -25,6 +27,15 @@ const total = (objects: ReadonlyMap<string, number>) => ({
 const uploadAnswerShape = z.object({
   objects: z.tuple([z.object({ actions: z.object({ upload: z.object({ href: z.string() }) }) })]),
 });
+
+/** What the suite asks of an API Gateway that the emulator's does not do. */
+const notOfTheEmulator: ReadonlyMap<string, string> = new Map([
+  ['without the name of a repo is not found', 'a path with an empty segment matches no route there'],
+  ['without the name of a tenant is not found', 'a path with an empty segment matches no route there'],
+  ['that climbs, has a part too many, or one too few, is no route', 'it decodes %2f before it routes'],
+  ['to the health of the API is open to all', 'it answers /health itself'],
+  ['that is none is a 404 with a problem in words', 'a closing slash makes no difference there'],
+]);
 
 /** The queue's delay, a collapsed trigger behind it, and a busy machine. */
 const countedWithinMs = 120_000;
@@ -168,6 +179,19 @@ describeWithEmulator('DEPLOYED_MINISTACK', 'the deployed stack', (ministack) => 
       // One interval of the schedule more.
       const timeoutMs = countedWithinMs + 60_000;
       expect(await operator.usageWithin({ tenant: 'acme', expected, timeoutMs })).toMatchObject(expected);
+    });
+
+    describe('as its clients see it', () => {
+      beforeEach(({ task, skip }) => {
+        const reason = notOfTheEmulator.get(task.name);
+        if (reason !== undefined) skip(reason);
+      });
+      blackboxSuite(() => ({
+        url: front.url,
+        adminToken,
+        countedWithinMs,
+        ca: readFileSync(deployment.emulator.certificateFile),
+      }));
     });
 
     it('deploys again without a change', async () => {

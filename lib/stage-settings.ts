@@ -19,7 +19,9 @@ const bucketOfOurs = z.strictObject({
 
 const externalStore = z.strictObject({
   kind: z.literal('external').describe('An S3-compatible store elsewhere: R2, B2, MinIO. No bucket is made.'),
-  endpoint: origin.describe('Where its S3 API answers, without the bucket.'),
+  endpoint: origin
+    .regex(/^https:/, 'must begin with https: signed URLs and objects pass over it')
+    .describe('Where its S3 API answers, without the bucket.'),
   region: z.string().min(1).describe('The region that requests are signed for; R2 takes `auto`.'),
   bucket: z
     .string()

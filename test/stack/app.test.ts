@@ -88,6 +88,10 @@ describe('the settings of a stage', () => {
     [{ objectStore: { kind: 'minio' } }, 'objectStore.kind: Invalid'],
     [{ objectStore: { kind: 'external', endpoint: 'r2.example.com' } }, 'objectStore.endpoint: is no origin'],
     [
+      { objectStore: { kind: 'external', endpoint: 'http://r2.example.com' } },
+      'endpoint: must begin with https',
+    ],
+    [
       { objectStore: { kind: 'external', credentialsSecretArn: 'arn:aws:secretsmanager:x:1:secret:r2' } },
       'objectStore.credentialsSecretArn: is no complete ARN of a secret',
     ],

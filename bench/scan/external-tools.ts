@@ -57,8 +57,10 @@ export async function runTool(tool: Tool, input: { endpoint: string; bucket: str
   const command = [tool.name, ...tool.args(input.endpoint, input.bucket)]
     .map((part) => `'${part}'`)
     .join(' ');
+  // Nothing of the caller's own AWS settings: the store is the one given, and so are its keys.
   const env = {
-    ...process.env,
+    PATH: process.env['PATH'],
+    HOME: process.env['HOME'],
     AWS_ACCESS_KEY_ID: 'bench',
     AWS_SECRET_ACCESS_KEY: 'bench-secret',
     AWS_REGION: 'us-east-1',

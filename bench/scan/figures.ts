@@ -1,104 +1,124 @@
 import { formatNumber, formatTable } from '../tables.ts';
 import type { Measured } from './bench-scan.ts';
 
+/** A figure that the scan is to reach. `of` finds it among what was measured; undefined where it was not. */
 interface Figure {
   readonly what: string;
-  readonly reach: string;
-  readonly value: number | undefined;
-  readonly isReached: boolean;
+  readonly limit: { readonly atLeast: number } | { readonly atMost: number };
+  readonly of: (run: Run) => number | undefined;
 }
 
-/** The figures that the scan is to reach, against the SDK's sequential paginator of the same run. */
-export function checkFigures(measured: readonly Measured[]): string {
-  const find = (condition: string, subject: string, keys: number) =>
-    measured.find((row) => row.condition === condition && row.subject === subject && row.keys === keys);
-  const figures: Figure[] = [];
-  const add = (what: string, value: number | undefined, limit: { atLeast?: number; atMost?: number }) => {
-    const { atLeast, atMost } = limit;
-    const isReached = value !== undefined && value >= (atLeast ?? -Infinity) && value <= (atMost ?? Infinity);
-    const reach = atLeast === undefined ? `≤ ${atMost}` : `≥ ${atLeast}`;
-    if (value !== undefined) figures.push({ what, reach, value, isReached });
-  };
-  const ratio = (of: 'wallMs' | 'cpuMs', condition: string, keys: number, [slow, fast]: [string, string]) => {
-    const base = find(condition, slow, keys)?.[of];
-    const own = find(condition, fast, keys)?.[of];
-    return base !== undefined && own !== undefined ? base / own : undefined;
-  };
-  const requests = (subject: string, keys: number) => find('100 ms', subject, keys)?.requests;
-  const rounds = (subject: string, keys: number) => find('100 ms', subject, keys)?.rounds;
+class Run {
+  readonly #measured: readonly Measured[];
 
-  add('× less CPU per key, 100,000 keys, hinted', ratio('cpuMs', 'no latency', 100_000, ['sdk', 'hint']), {
-    atLeast: 9,
-  });
-  add(
-    '× less CPU per key, 1,000,000 keys, hinted',
-    ratio('cpuMs', 'no latency', 1_000_000, ['sdk', 'hint']),
-    { atLeast: 9 },
-  );
-  for (const [keys, most] of [
-    [1000, 1],
-    [4000, 6],
-    [16_000, 18],
-    [17_000, 19],
-    [100_000, 106],
-    [1_000_000, 1030],
-  ] as const) {
-    add(`requests, hinted, ${formatNumber(keys)} keys`, requests('hint', keys), { atMost: most });
+  constructor(measured: readonly Measured[]) {
+    this.#measured = measured;
   }
-  for (const [keys, most] of [
-    [1000, 1],
-    [4000, 7],
-    [16_000, 19],
-    [17_000, 20],
-    [100_000, 112],
-  ] as const) {
-    add(`requests, probing, ${formatNumber(keys)} keys`, requests('probe', keys), { atMost: most });
-  }
-  for (const [keys, most, mostRounds] of [
-    [100, 16, 1],
-    [4000, 16, 1],
-    [16_000, 36, 2],
-    [17_000, 37, 2],
-    [100_000, 120, 2],
-  ] as const) {
-    add(`requests, 16 at once, ${formatNumber(keys)} keys`, requests('sixteen', keys), { atMost: most });
-    add(`rounds, 16 at once, ${formatNumber(keys)} keys`, rounds('sixteen', keys), { atMost: mostRounds });
-  }
-  const hinted = find('100 ms', 'hint', 4000)?.wallMs;
-  add('latencies of 100 ms, hinted, 4,000 keys', hinted && hinted / 100, { atMost: 1.3 });
-  for (const [keys, least] of [
-    [17_000, 12],
-    [100_000, 33],
-    [1_000_000, 49],
-  ] as const) {
-    add(
-      `× faster at 100 ms, hinted, ${formatNumber(keys)} keys`,
-      ratio('wallMs', '100 ms', keys, ['sdk', 'hint']),
-      { atLeast: least },
+
+  find(condition: string, subject: string, keys: number): Measured | undefined {
+    return this.#measured.find(
+      (row) => row.condition === condition && row.subject === subject && row.keys === keys,
     );
   }
-  add(
-    '× faster than 16 prefixes by the SDK, 1,000,000 keys',
-    ratio('wallMs', '100 ms', 1_000_000, ['sdk-16', 'hint']),
-    { atLeast: 3.7 },
-  );
-  add(
-    '× faster than 16 prefixes by our reader, 1,000,000 keys',
-    ratio('wallMs', '100 ms', 1_000_000, ['fixed-16', 'hint']),
-    { atLeast: 3.7 },
-  );
-  for (const kind of ['probe', 'sixteen'] as const) {
-    add(
-      `× faster with 0.145 of a core, 4,000 keys, ${kind}`,
-      ratio('wallMs', '0.145 core', 4000, ['sdk', kind]),
-      { atLeast: 6.5 },
-    );
+
+  ratio(input: {
+    of: 'wallMs' | 'cpuMs';
+    condition: string;
+    keys: number;
+    slow: string;
+    fast: string;
+  }): number | undefined {
+    const slow = this.find(input.condition, input.slow, input.keys)?.[input.of];
+    const fast = this.find(input.condition, input.fast, input.keys)?.[input.of];
+    return slow !== undefined && fast !== undefined ? slow / fast : undefined;
   }
-  const rows = figures.map(({ what, reach, value, isReached }) => [
-    what,
-    reach,
-    formatNumber(value),
-    isReached ? 'reached' : 'NOT reached',
-  ]);
+}
+
+const cpu = [100_000, 1_000_000].map(
+  (keys): Figure => ({
+    what: `× less CPU, hinted, ${formatNumber(keys)} keys`,
+    limit: { atLeast: 9 },
+    of: (run) => run.ratio({ of: 'cpuMs', condition: 'no latency', keys, slow: 'sdk', fast: 'hint' }),
+  }),
+);
+
+const requestsMax: readonly (readonly [subject: string, keys: number, requests: number])[] = [
+  ['hint', 1000, 1],
+  ['hint', 4000, 6],
+  ['hint', 16_000, 18],
+  ['hint', 17_000, 19],
+  ['hint', 100_000, 106],
+  ['hint', 1_000_000, 1030],
+  ['probe', 1000, 1],
+  ['probe', 4000, 7],
+  ['probe', 16_000, 19],
+  ['probe', 17_000, 20],
+  ['probe', 100_000, 112],
+  ['sixteen', 100, 16],
+  ['sixteen', 4000, 16],
+  ['sixteen', 16_000, 36],
+  ['sixteen', 17_000, 37],
+  ['sixteen', 100_000, 120],
+];
+const requests = requestsMax.map(
+  ([subject, keys, atMost]): Figure => ({
+    what: `requests, ${subject}, ${formatNumber(keys)} keys`,
+    limit: { atMost },
+    of: (run) => run.find('100 ms', subject, keys)?.requests,
+  }),
+);
+
+const rounds = [4000, 16_000, 17_000, 100_000].map(
+  (keys): Figure => ({
+    what: `rounds, sixteen, ${formatNumber(keys)} keys`,
+    limit: { atMost: keys <= 15_000 ? 1 : 2 },
+    of: (run) => run.find('100 ms', 'sixteen', keys)?.rounds,
+  }),
+);
+
+const wallsMin: readonly (readonly [keys: number, slow: string, atLeast: number])[] = [
+  [17_000, 'sdk', 12],
+  [100_000, 'sdk', 33],
+  [1_000_000, 'sdk', 49],
+  [1_000_000, 'sdk-16', 3.7],
+  [1_000_000, 'fixed-16', 3.7],
+];
+const walls = wallsMin.map(
+  ([keys, slow, atLeast]): Figure => ({
+    what: `× faster than ${slow} at 100 ms, hinted, ${formatNumber(keys)} keys`,
+    limit: { atLeast },
+    of: (run) => run.ratio({ of: 'wallMs', condition: '100 ms', keys, slow, fast: 'hint' }),
+  }),
+);
+
+const oneRound: Figure = {
+  what: 'latencies of 100 ms, hinted, 4,000 keys',
+  limit: { atMost: 1.3 },
+  of: (run) => {
+    const wallMs = run.find('100 ms', 'hint', 4000)?.wallMs;
+    return wallMs && wallMs / 100;
+  },
+};
+
+const cold = ['probe', 'hint', 'probe, rehearsed', 'sixteen, rehearsed', 'hint, rehearsed'].map(
+  (fast): Figure => ({
+    what: `× faster with 0.145 of a core, cold, ${fast}, 4,000 keys`,
+    limit: { atLeast: 6.5 },
+    of: (run) => run.ratio({ of: 'wallMs', condition: '0.145 core', keys: 4000, slow: 'sdk', fast }),
+  }),
+);
+
+/** The table of figures, each against the SDK's paginator or another way of the same run. */
+export function checkFigures(measured: readonly Measured[]): string {
+  const run = new Run(measured);
+  const rows = [...cpu, ...requests, ...rounds, oneRound, ...walls, ...cold].flatMap(
+    ({ what, limit, of }) => {
+      const value = of(run);
+      if (value === undefined) return [];
+      const isReached = 'atLeast' in limit ? value >= limit.atLeast : value <= limit.atMost;
+      const reach = 'atLeast' in limit ? `≥ ${limit.atLeast}` : `≤ ${limit.atMost}`;
+      return [[what, reach, formatNumber(value), isReached ? 'reached' : 'NOT reached']];
+    },
+  );
   return `Figures of this run\n${formatTable(['figure', 'to reach', 'measured', ''], rows)}\n`;
 }

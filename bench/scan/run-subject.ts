@@ -1,4 +1,4 @@
-import { createSubject, type SubjectKind } from './subject.ts';
+import { createSubject, rehearse, type SubjectKind } from './subject.ts';
 
 /** One measured scan, as the benchmark asks a subject's process for it. */
 export interface RunRequest {
@@ -16,7 +16,8 @@ export interface RunResult {
   readonly peakMb: number;
 }
 
-const [kind, endpoint] = process.argv.slice(2) as [SubjectKind, string];
+const [kind, endpoint, isRehearsed] = process.argv.slice(2) as [SubjectKind, string, string?];
+if (isRehearsed) await rehearse(endpoint);
 const count = createSubject(kind, endpoint);
 
 process.on('message', async ({ bucket, objects }: RunRequest) => {

@@ -1,8 +1,27 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
+import { build } from 'esbuild';
 import type { CpuQuota } from './cpu-quota.ts';
 import type { RunRequest, RunResult } from './run-subject.ts';
 import type { SubjectKind } from './subject.ts';
+
+const bundle = fileURLToPath(new URL('../out/run-subject.mjs', import.meta.url));
+
+/** Bundles the subjects as functions are bundled for Lambda: loading and compiling are then as there. */
+export async function bundleSubjects(): Promise<void> {
+  await build({
+    entryPoints: [fileURLToPath(new URL('run-subject.ts', import.meta.url))],
+    outfile: bundle,
+    bundle: true,
+    minify: true,
+    platform: 'node',
+    target: 'node20',
+    format: 'esm',
+    mainFields: ['module', 'main'],
+    conditions: ['module'],
+    banner: { js: "import{createRequire as r}from'node:module';const require=r(import.meta.url);" },
+  });
+}
 
 /** A way of counting in a process of its own: its CPU time and memory are all its. */
 export class SubjectProcess {
@@ -12,10 +31,13 @@ export class SubjectProcess {
     this.#child = child;
   }
 
-  static async start(kind: SubjectKind, endpoint: string): Promise<SubjectProcess> {
-    const child = fork(fileURLToPath(new URL('run-subject.ts', import.meta.url)), [kind, endpoint], {
-      execArgv: ['--import', 'tsx', '--no-warnings'],
-    });
+  static async start(
+    kind: SubjectKind,
+    endpoint: string,
+    { isRehearsed = false } = {},
+  ): Promise<SubjectProcess> {
+    const args = isRehearsed ? [kind, endpoint, 'rehearsed'] : [kind, endpoint];
+    const child = fork(bundle, args, { execArgv: ['--no-warnings'] });
     await answerOf(child);
     return new SubjectProcess(child);
   }

@@ -9,6 +9,12 @@ import { createPathScan } from '../../lambda/use-cases/scan/path-scan.ts';
 /** Ways to count a path that are compared. */
 export type SubjectKind = 'sdk' | 'sdk-16' | 'fixed-16' | 'probe' | 'sixteen' | 'hint';
 
+/** Done once a process, before anything is measured. */
+export async function rehearse(endpoint: string): Promise<void> {
+  const settings = { region: 'us-east-1', endpoint, forcePathStyle: true, credentials };
+  await new ScanListing({ settings, bucket: 'none' }).rehearse();
+}
+
 export interface Counted {
   readonly objects: number;
   readonly bytes: number;

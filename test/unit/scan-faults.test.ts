@@ -88,3 +88,11 @@ it('names a bucket that is not there as refused, not as broken', async () => {
   const listing = new ScanListing({ settings, bucket: 'nobody-has-this' });
   await expect(listing.listPage({ prefix: '' })).rejects.toMatchObject({ name: 'StoreRefusedError' });
 });
+
+it('rehearses without a store', async () => {
+  const listing = new ScanListing({
+    settings: { region: 'us-east-1', endpoint: 'http://127.0.0.1:1' },
+    bucket: 'none',
+  });
+  await expect(listing.rehearse()).resolves.toBeUndefined();
+});

@@ -1,5 +1,10 @@
 import { createHash, createHmac, type Hash, type Hmac } from 'node:crypto';
-import { S3Client, type ServiceInputTypes, type ServiceOutputTypes } from '@aws-sdk/client-s3';
+import {
+  S3Client,
+  type S3ClientConfig,
+  type ServiceInputTypes,
+  type ServiceOutputTypes,
+} from '@aws-sdk/client-s3';
 import type { DeserializeMiddleware } from '@smithy/types';
 import type { S3Settings } from './s3-client.ts';
 import { ScanProtocol } from './scan-protocol.ts';
@@ -16,6 +21,8 @@ export function createScanClient(input: {
   settings: S3Settings;
   retryStrategy: ScanRetryStrategy;
   followsRegion: boolean;
+  /** Instead of the network. */
+  requestHandler?: NonNullable<S3ClientConfig['requestHandler']>;
 }): S3Client {
   const { region, endpoint, forcePathStyle, credentials, socketsMax = 128 } = input.settings;
   const agent = { keepAlive: true, maxSockets: socketsMax };
@@ -30,7 +37,7 @@ export function createScanClient(input: {
     sha256: NodeSha256,
     requestChecksumCalculation: 'WHEN_REQUIRED',
     responseChecksumValidation: 'WHEN_REQUIRED',
-    requestHandler: {
+    requestHandler: input.requestHandler ?? {
       httpAgent: agent,
       httpsAgent: agent,
       connectionTimeout: 5_000,

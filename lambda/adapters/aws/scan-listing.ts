@@ -17,6 +17,7 @@ import { translateStoreError } from './s3-errors.ts';
 import { S3ObjectListing } from './s3-object-listing.ts';
 import { createScanClient } from './scan-client.ts';
 import { scannedPageOf } from './scan-protocol.ts';
+import { rehearsalCredentials, rehearsalHandler, rehearsalPages } from './scan-rehearsal.ts';
 import { type ScanRetrySettings, ScanRetryStrategy } from './scan-retry.ts';
 
 /** Sends LIST requests of one scan. */
@@ -41,6 +42,7 @@ export interface ScanListingInput {
  * time of a listing, is replaced.
  */
 export class ScanListing implements ObjectListing {
+  readonly #settings: S3Settings;
   readonly #client: S3Client;
   readonly #retries: ScanRetryStrategy;
   readonly #folders: S3ObjectListing;
@@ -49,16 +51,15 @@ export class ScanListing implements ObjectListing {
   readonly #followsRegion: boolean;
   readonly #senders = new WeakMap<AbortSignal, Sender>();
 
-  constructor(input: ScanListingInput) {
-    this.#bucket = input.bucket;
-    this.#followsRegion = input.followsRegion ?? false;
-    this.#retries = new ScanRetryStrategy(input.retry);
-    this.#client = createScanClient({
-      settings: input.settings,
-      retryStrategy: this.#retries,
-      followsRegion: this.#followsRegion,
-    });
-    this.#folders = new S3ObjectListing({ client: createS3Client(input.settings), bucket: input.bucket });
+  constructor(input: ScanListingInput, client?: S3Client) {
+    const { settings, bucket, followsRegion = false } = input;
+    this.#settings = settings;
+    this.#bucket = bucket;
+    this.#followsRegion = followsRegion;
+    const retryStrategy = new ScanRetryStrategy(input.retry);
+    this.#retries = retryStrategy;
+    this.#client = client ?? createScanClient({ settings, retryStrategy, followsRegion });
+    this.#folders = new S3ObjectListing({ client: createS3Client(settings), bucket });
   }
 
   /** @throws {StoreUnavailableError} @throws {StoreRefusedError} */
@@ -84,6 +85,27 @@ export class ScanListing implements ObjectListing {
       if (request.signal?.aborted) throw request.signal.reason;
       if (sender.limit.aborted) throw this.#lateError(error);
       throw translateStoreError(error, 'LIST');
+    }
+  }
+
+  /**
+   * Reads a few made-up pages, with all that a real one goes through but the network. The first pages of a new
+   * process cost several times the CPU time of later ones, as nothing is compiled yet; a function has all of a
+   * core while it starts, and a fraction of one when somebody waits.
+   */
+  async rehearse(): Promise<void> {
+    const { region } = this.#settings;
+    const client = createScanClient({
+      settings: { region, credentials: rehearsalCredentials },
+      retryStrategy: new ScanRetryStrategy({ attemptsMax: 1 }),
+      followsRegion: false,
+      requestHandler: rehearsalHandler,
+    });
+    const rehearsal = new ScanListing({ settings: this.#settings, bucket: this.#bucket }, client);
+    const { signal } = new AbortController();
+    for (let turn = 0; turn < rehearsalPages; turn += 1) {
+      const page = await rehearsal.listPage({ prefix: 'tenant/repo/', startAfter: 'tenant/repo/0', signal });
+      page.keyAt(page.keyCount - 1);
     }
   }
 

@@ -37,6 +37,7 @@ export async function openDatabase(databasePath: string): Promise<Database> {
   const client = createDynamoDb({
     endpoint: `http://127.0.0.1:${port}`,
     region: 'local',
+    timeoutFactor: 10,
     credentials: { accessKeyId: 'embedded', secretAccessKey: 'embedded' },
   });
   const close = async () => {

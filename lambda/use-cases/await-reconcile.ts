@@ -1,7 +1,7 @@
 import type { TenantRecord } from '../domain/tenant.ts';
 import type { Deps } from './deps.ts';
 
-const pollMs = 250;
+const pollMs = 100;
 
 /**
  * Waits for the reconcile that holds the lease, so that many who ask at once are answered by one scan.

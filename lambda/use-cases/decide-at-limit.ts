@@ -10,6 +10,8 @@ import { type Found, reconcile } from './reconcile.ts';
 /** LIST requests of which an inline reconcile is expected to be done in time, in rounds of full concurrency. */
 const inlineRoundsMax = 5;
 const keysPerPage = 1000;
+/** Recounts, another's and our own, that one batch waits for at the most. */
+const recountsMax = 3;
 /** Kept back from the batch function's time limit, to answer in. */
 const answerReserveMs = 5000;
 
@@ -82,15 +84,23 @@ async function decideByReconcile(
   deps: AdmitUploadDeps,
   question: Question & { tenant: TenantRecord },
 ): Promise<LimitDecision> {
-  const recounted = await reconcileInline(deps, question);
-  if (!recounted) return { kind: 'unsure' };
-  const { tenant, found } = recounted;
-  const byFloor = await choose(deps, { ...question, tenant, found });
-  if (byFloor.kind !== 'fits') return byFloor;
-  const { chosen } = byFloor;
-  const uncounted = notYetCounted(chosen, { repo: question.attempt.reservation.repo, found });
-  const counted = await countIfItCanFit(deps, { tenant, chosen, uncounted });
-  return counted ? { kind: 'admit', chosen, refused: byFloor.refused } : { kind: 'unsure' };
+  const { repo } = question.attempt.reservation;
+  let { tenant } = question;
+  for (let round = 0; round < recountsMax; round += 1) {
+    const recounted = await reconcileInline(deps, { ...question, tenant });
+    if (!recounted) return { kind: 'unsure' };
+    const { found } = recounted;
+    tenant = recounted.tenant;
+    const byFloor = await choose(deps, { ...question, tenant, found });
+    if (byFloor.kind !== 'fits') return byFloor;
+    const { chosen } = byFloor;
+    const uncounted = notYetCounted(chosen, { repo, found });
+    const counted = await countIfItCanFit(deps, { tenant, chosen, uncounted });
+    if (counted) return { kind: 'admit', chosen, refused: byFloor.refused };
+    // Another's recount says less than our own: only ours tells which of these claims the counter holds.
+    if (found) break;
+  }
+  return { kind: 'unsure' };
 }
 
 type FloorChoice =

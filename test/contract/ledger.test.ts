@@ -9,16 +9,18 @@ import { tableDefinition } from '../../lambda/adapters/aws/dynamodb-table.ts';
 import { createDynamoDbTokenStore } from '../../lambda/adapters/aws/dynamodb-token-store.ts';
 import { MemoryLedger } from '../../lambda/adapters/memory/memory-ledger.ts';
 import { MemoryTokenStore } from '../../lambda/adapters/memory/memory-token-store.ts';
+import { admissionContract } from './admission.contract.ts';
 import { ledgerContract } from './ledger.contract.ts';
 
 describe('ledger in memory', () => {
   ledgerContract(async () => ({ ledger: new MemoryLedger({ pageSize: 7 }), tokens: new MemoryTokenStore() }));
+  admissionContract(async () => new MemoryLedger(), 30_000);
 });
 
 describe('ledger on dynalite', () => {
   let server: Server | undefined;
   afterAll(() => new Promise<void>((resolve) => (server ? server.close(() => resolve()) : resolve())));
-  ledgerContract(async () => {
+  const openTable = async () => {
     const started: Server = dynalite({ createTableMs: 0 });
     server = started;
     await new Promise<void>((resolve) => started.listen(0, '127.0.0.1', resolve));
@@ -26,6 +28,7 @@ describe('ledger on dynalite', () => {
     const client = createDynamoDb({
       endpoint: `http://127.0.0.1:${port}`,
       region: 'us-east-1',
+      timeoutFactor: 10,
       credentials: { accessKeyId: 'local', secretAccessKey: 'local' },
     });
     const tableName = 'ledger';
@@ -34,7 +37,16 @@ describe('ledger on dynalite', () => {
       const { Table } = await client.send(new DescribeTableCommand({ TableName: tableName }));
       if (Table?.TableStatus === 'ACTIVE') break;
     }
-    const table = { client, tableName };
-    return { ledger: createDynamoDbLedger(table), tokens: createDynamoDbTokenStore(table) };
-  });
+    return { client, tableName };
+  };
+  let opened: ReturnType<typeof openTable> | undefined;
+  const table = () => {
+    opened ??= openTable();
+    return opened;
+  };
+  ledgerContract(async () => ({
+    ledger: createDynamoDbLedger(await table()),
+    tokens: createDynamoDbTokenStore(await table()),
+  }));
+  admissionContract(async () => createDynamoDbLedger(await table()), 120_000);
 });

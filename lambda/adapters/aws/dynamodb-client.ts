@@ -6,17 +6,22 @@ export interface DynamoDbSettings {
   readonly endpoint?: string;
   readonly region?: string;
   readonly credentials?: { readonly accessKeyId: string; readonly secretAccessKey: string };
+  /** Patience with a table that shares its process with others; 1 for DynamoDB itself. */
+  readonly timeoutFactor?: number;
 }
 
 /**
  * A document client with short time-outs: DynamoDB answers in milliseconds or not at all, and a batch has
  * 25 seconds.
  */
-export function createDynamoDb(settings: DynamoDbSettings = {}): DynamoDBDocumentClient {
+export function createDynamoDb({
+  timeoutFactor = 1,
+  ...settings
+}: DynamoDbSettings = {}): DynamoDBDocumentClient {
   const client = new DynamoDBClient({
     ...settings,
     maxAttempts: 5,
-    requestHandler: { connectionTimeout: 1000, requestTimeout: 3000 },
+    requestHandler: { connectionTimeout: 1000 * timeoutFactor, requestTimeout: 3000 * timeoutFactor },
   });
   return DynamoDBDocumentClient.from(client, { marshallOptions: { removeUndefinedValues: true } });
 }

@@ -1,0 +1,109 @@
+import { expect, it } from 'vitest';
+import { MemoryObjectStore } from '../../lambda/adapters/memory/memory-object-store.ts';
+import { systemClock } from '../../lambda/adapters/system-clock.ts';
+import { systemIds } from '../../lambda/adapters/system-ids.ts';
+import { defaultSettings } from '../../lambda/domain/settings.ts';
+import { type Ledger, LedgerUnavailableError } from '../../lambda/ports/ledger.ts';
+import { type AdmitUploadOutcome, admitUpload } from '../../lambda/use-cases/admit-upload.ts';
+import { reconcile } from '../../lambda/use-cases/reconcile.ts';
+import { createPathScan } from '../../lambda/use-cases/scan/path-scan.ts';
+
+const oid = (index: number) => index.toString(16).padStart(64, '0');
+const retriesMax = 60;
+
+/** An engine on a small machine may not answer a hundred at once; a client comes again. */
+function busy(error: unknown): AdmitUploadOutcome {
+  if (error instanceof LedgerUnavailableError) return { kind: 'retry', retryAfterMs: 500 };
+  throw error;
+}
+
+/** Many clients at once, on the real use cases and a real ledger: what one atomic write must decide. */
+export function admissionContract(open: () => Promise<Ledger>, timeoutMs: number): void {
+  const setUp = async (limitBytes: number) => {
+    const ledger = await open();
+    const store = new MemoryObjectStore();
+    const [clock, settings] = [systemClock, { ...defaultSettings, retryAfterMs: 100 }];
+    const deps = {
+      ledger,
+      store,
+      listing: store,
+      scan: createPathScan({ listing: store, clock, settings }),
+      signer: {
+        signUpload: async () => ({ href: 'url', header: {} }),
+        signDownload: async () => ({ href: '', header: {} }),
+      },
+      queue: { request: async () => undefined },
+      clock,
+      ids: systemIds,
+      log: { info: () => undefined, warn: () => undefined, error: () => undefined },
+      settings,
+    };
+    const tenant = `c${systemIds.random(12).toLowerCase()}`;
+    const nowMs = clock.nowMs();
+    const counted = { storedBytes: 0, objectCount: 0, countedAtMs: nowMs };
+    const times = { createdAtMs: nowMs, dueAtMs: nowMs + 9e9 };
+    await ledger.createTenant({ tenant, plan: null, limitBytes, counted, ...times });
+    /** Pushes one object as a client does: it comes again on a 429. */
+    const push = async (name: string, sizeBytes: number): Promise<AdmitUploadOutcome> => {
+      for (let attempt = 0; attempt < retriesMax; attempt += 1) {
+        const record = await ledger.readTenant(tenant);
+        if (!record) throw new Error('The tenant is gone.');
+        const objects = new Map([[name, sizeBytes]]);
+        const outcome = await admitUpload(deps, { tenant: record, repo: 'app', objects }).catch(busy);
+        if (outcome.kind !== 'retry') return outcome;
+        await clock.sleep(outcome.retryAfterMs);
+      }
+      throw new Error('Answered 429 for ever.');
+    };
+    const kinds = (outcomes: readonly AdmitUploadOutcome[]) =>
+      outcomes.map((outcome) =>
+        outcome.kind === 'answered' ? [...outcome.verdicts.values()][0]?.kind : outcome.kind,
+      );
+    return { ledger, store, deps, tenant, push, kinds };
+  };
+
+  it('100 batches at once on quota for 10: exactly 10 are admitted, not one byte over', {
+    timeout: timeoutMs,
+  }, async () => {
+    const { ledger, tenant, push, kinds } = await setUp(10_000);
+    const issuedBytes = async () => {
+      let sum = 0;
+      for await (const page of ledger.reservations(tenant)) {
+        for (const { state, claims } of page) {
+          for (const bytes of claims.values()) sum += state === 'issued' ? bytes : 0;
+        }
+      }
+      return sum;
+    };
+    let most = 0;
+    let watching = true;
+    const watch = (async () => {
+      // On memory nothing else would ever come to its turn.
+      while (watching) {
+        await systemClock.sleep(5);
+        most = Math.max(most, await issuedBytes());
+      }
+    })();
+    const outcomes = kinds(
+      await Promise.all(Array.from({ length: 100 }, (_, index) => push(oid(index), 1000))),
+    );
+    watching = false;
+    await watch;
+    expect(outcomes.filter((kind) => kind === 'upload')).toHaveLength(10);
+    expect(outcomes.filter((kind) => kind === 'over-limit')).toHaveLength(90);
+    expect(most).toBeLessThanOrEqual(10_000);
+    expect(await issuedBytes()).toBe(10_000);
+  });
+
+  it('50 clients with one object: all may send it, and at rest it counts once', {
+    timeout: timeoutMs,
+  }, async () => {
+    const { ledger, store, deps, tenant, push, kinds } = await setUp(1_500);
+    const outcomes = kinds(await Promise.all(Array.from({ length: 50 }, () => push(oid(1), 1000))));
+    expect(new Set(outcomes)).toEqual(new Set(['upload']));
+    store.put(`${tenant}/app/${oid(1)}`, 1000);
+    expect((await reconcile(deps, { tenant, full: false })).kind).toBe('committed');
+    const record = await ledger.readTenant(tenant);
+    expect(record).toMatchObject({ committedBytes: 1000, counted: { storedBytes: 1000, objectCount: 1 } });
+  });
+}

@@ -29,6 +29,10 @@ export const scanRetryDefaults: ScanRetrySettings = {
   random: Math.random,
 };
 
+/** Nobody listens there, or there is no such host: where it never was otherwise, that is an address set wrong. */
+const wrongAddressCodes: ReadonlySet<unknown> = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN']);
+const wrongAddressAttemptsMax = 3;
+
 /** A store that says when to come back is believed up to so far. */
 const retryAfterMaxMs = 20_000;
 
@@ -40,6 +44,7 @@ const retryAfterMaxMs = 20_000;
  */
 export class ScanRetryStrategy {
   readonly #settings: ScanRetrySettings;
+  #hasSucceeded = false;
   /** The latest failure, to say why a deadline passed. */
   lastFailure: Error | undefined;
 
@@ -56,12 +61,20 @@ export class ScanRetryStrategy {
     this.lastFailure = failed.error;
     const count = token.getRetryCount() + 1;
     const isPassing = failed.errorType !== 'CLIENT_ERROR';
-    if (!isPassing || count >= this.#settings.attemptsMax) throw new Error('No attempt is left.');
+    if (!isPassing || count >= this.#attemptsMax(failed)) throw new Error('No attempt is left.');
     return tokenOf({ count, delayMs: this.#delayMs(count, failed) });
   }
 
   recordSuccess(_token: AttemptToken): void {
+    this.#hasSucceeded = true;
     this.lastFailure = undefined;
+  }
+
+  #attemptsMax({ error }: FailedAttempt): number {
+    const { attemptsMax } = this.#settings;
+    const { code } = (error ?? {}) as { code?: unknown };
+    const isWrongAddress = !this.#hasSucceeded && wrongAddressCodes.has(code);
+    return isWrongAddress ? Math.min(wrongAddressAttemptsMax, attemptsMax) : attemptsMax;
   }
 
   #delayMs(count: number, failed: FailedAttempt): number {

@@ -91,6 +91,7 @@ async function main(): Promise<void> {
   print(summary);
   const worst = failures[0];
   if (worst) {
+    for (const { seed, error } of failures.slice(0, 20)) process.stdout.write(`  seed ${seed}: ${error}\n`);
     process.stdout.write(`\nShrinking seed ${worst.seed} …\n`);
     process.stdout.write(`${JSON.stringify(await shrink(worst.seed), null, 2)}\n`);
     process.stdout.write(`Replay: npm run simulate -- --seed ${worst.seed} --seeds 1\n`);

@@ -1,0 +1,77 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { CreateBucketCommand, PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
+import { beforeAll, expect, it } from 'vitest';
+import { ScanListing } from '../../lambda/adapters/aws/scan-listing.ts';
+import { systemClock } from '../../lambda/adapters/system-clock.ts';
+import type { ScanStrategy } from '../../lambda/domain/scan/strategy.ts';
+import { defaultSettings } from '../../lambda/domain/settings.ts';
+import { createPathScan } from '../../lambda/use-cases/scan/path-scan.ts';
+import { describeOn } from './engine.ts';
+import { engineCredentials, versitygw } from './s3.ts';
+
+const hashes = Array.from({ length: 2300 }, (_, index) =>
+  createHash('sha256').update(`${index}`).digest('hex'),
+);
+const foreign = ['a b+c', 'd%20e', 'f&g<h>"i\'', 'ü/日本', '~', 'photos/2026/1.jpg', 'photos/2026/2.jpg'];
+
+describeOn(versitygw, (endpoint) => {
+  const settings = { region: 'us-east-1', endpoint, forcePathStyle: true, credentials: engineCredentials() };
+  const bucket = `scan-${randomBytes(6).toString('hex')}`;
+  const objects = [
+    ...hashes.map((oid, index) => ({ key: `acme/app/${oid}`, sizeBytes: index % 5 })),
+    ...foreign.map((name, index) => ({ key: `acme/other/${name}`, sizeBytes: 10 + index })),
+  ];
+
+  beforeAll(async () => {
+    const client = new S3Client(settings);
+    await client.send(new CreateBucketCommand({ Bucket: bucket }));
+    const waiting = [...objects];
+    const upload = async () => {
+      for (let object = waiting.pop(); object; object = waiting.pop()) {
+        const Body = 'x'.repeat(object.sizeBytes);
+        await client.send(new PutObjectCommand({ Bucket: bucket, Key: object.key, Body }));
+      }
+    };
+    await Promise.all(Array.from({ length: 16 }, upload));
+    client.destroy();
+  }, 60_000);
+
+  const scan = () => {
+    const listing = new ScanListing({ settings, bucket });
+    return createPathScan({ listing, clock: systemClock, settings: defaultSettings });
+  };
+  const truth = (prefix: string) => {
+    const below = objects.filter(({ key }) => key.startsWith(prefix));
+    return {
+      objectCount: below.length,
+      storedBytes: below.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0),
+    };
+  };
+
+  it.each<ScanStrategy>([
+    { kind: 'probe' },
+    { kind: 'sixteen' },
+    { kind: 'fixed-sixteen' },
+    { kind: 'sequential' },
+    { kind: 'hint', objects: 2300 },
+    { kind: 'hint', objects: 40_000 },
+  ])('every object is counted once ($kind)', async (strategy) => {
+    const lookFor = new Set([hashes[0] ?? '', hashes[2299] ?? '', 'f'.repeat(64)]);
+    const outcome = await scan().scan({ prefix: 'acme/app/', strategy, lookFor });
+    expect(outcome).toMatchObject({ kind: 'done', ...truth('acme/app/') });
+    expect(outcome).toMatchObject({ seen: new Set([hashes[0], hashes[2299]]) });
+  });
+
+  it('names that need escaping are read as they are', async () => {
+    const lookFor = new Set(foreign);
+    const outcome = await scan().scan({ prefix: 'acme/other/', lookFor });
+    expect(outcome).toMatchObject({ kind: 'done', ...truth('acme/other/'), seen: lookFor });
+  });
+
+  it('the rest of a scan is continued elsewhere', async () => {
+    const part = await scan().scan({ prefix: 'acme/', strategy: { kind: 'probe' }, requestsMax: 1 });
+    if (part.kind !== 'unfinished') throw new Error('One request cannot have been enough.');
+    const resume = JSON.parse(JSON.stringify(part.rest));
+    expect(await scan().scan({ prefix: 'acme/', resume })).toMatchObject({ kind: 'done', ...truth('acme/') });
+  });
+});

@@ -1,10 +1,10 @@
-import { chooseWithin, claimKey } from '../domain/admission.ts';
-import { isDead, type Reservation, sumClaims } from '../domain/reservation.ts';
-import { floorBytes, type TenantRecord } from '../domain/tenant.ts';
+import { sumClaims } from '../domain/reservation.ts';
+import type { TenantRecord } from '../domain/tenant.ts';
 import type { CountOutcome } from '../ports/ledger.ts';
 import { StoreUnavailableError } from '../ports/object-store.ts';
-import type { AdmitUploadDeps, Attempt } from './admit-upload.ts';
+import type { AdmitUploadDeps } from './admit-upload.ts';
 import { awaitOtherReconcile } from './await-reconcile.ts';
+import { chooseByFloor, notYetCounted, type Question, type Refused } from './choose-by-floor.ts';
 import { type Found, reconcile } from './reconcile.ts';
 
 /** LIST requests of which an inline reconcile is expected to be done in time, in rounds of full concurrency. */
@@ -14,13 +14,6 @@ const keysPerPage = 1000;
 const recountsMax = 3;
 /** Kept back from the batch function's time limit, to answer in. */
 const answerReserveMs = 5000;
-
-/** What is refused, and what the refusal says. */
-export interface Refused {
-  readonly oids: readonly string[];
-  readonly usedBytes: number;
-  readonly limitBytes: number;
-}
 
 export type LimitDecision =
   /** Counted: these may be issued; the others are proven not to fit. */
@@ -33,11 +26,6 @@ export type LimitDecision =
   | { readonly kind: 'full'; readonly refused: Refused }
   | { readonly kind: 'unsure' }
   | { readonly kind: 'absent' };
-
-interface Question {
-  readonly attempt: Attempt;
-  readonly wanted: ReadonlyMap<string, number>;
-}
 
 /**
  * Counts against the limit as it was read.
@@ -72,7 +60,7 @@ export async function decideAtLimit(
 ): Promise<LimitDecision> {
   const { refusedBy: tenant } = question;
   if (tenant.closedAtMs !== null) return { kind: 'absent' };
-  const byFloor = await choose(deps, { ...question, tenant, found: undefined });
+  const byFloor = await chooseByFloor(deps, { ...question, tenant, found: undefined });
   if (byFloor.kind !== 'fits') return byFloor;
   const { chosen } = byFloor;
   const counted = await countIfItCanFit(deps, { tenant, chosen, uncounted: chosen });
@@ -91,7 +79,7 @@ async function decideByReconcile(
     if (!recounted) return { kind: 'unsure' };
     const { found } = recounted;
     tenant = recounted.tenant;
-    const byFloor = await choose(deps, { ...question, tenant, found });
+    const byFloor = await chooseByFloor(deps, { ...question, tenant, found });
     if (byFloor.kind !== 'fits') return byFloor;
     const { chosen } = byFloor;
     const uncounted = notYetCounted(chosen, { repo, found });
@@ -101,74 +89,6 @@ async function decideByReconcile(
     if (found) break;
   }
   return { kind: 'unsure' };
-}
-
-type FloorChoice =
-  | { kind: 'fits'; chosen: ReadonlyMap<string, number>; refused: Refused | undefined }
-  | { kind: 'full'; refused: Refused };
-
-/** Chooses by what the tenant takes up at least: what does not fit there is over the limit for certain. */
-async function choose(
-  deps: AdmitUploadDeps,
-  input: Question & { tenant: TenantRecord; found: Found | undefined },
-): Promise<FloorChoice> {
-  const { attempt, wanted, tenant, found } = input;
-  const nowMs = deps.clock.nowMs();
-  // Without a floor in force nothing is known to be taken up, so only what exceeds the limit by itself is refused.
-  const baseBytes = floorBytes(tenant, nowMs) ?? 0;
-  const limitBytes = tenant.limitBytes ?? Number.MAX_SAFE_INTEGER;
-  const refusal = (oids: Iterable<string>, usedBytes: number) => ({ oids: [...oids], usedBytes, limitBytes });
-  if (baseBytes > limitBytes) return { kind: 'full', refused: refusal(wanted.keys(), baseBytes) };
-
-  const { repo, id } = attempt.reservation;
-  const live = found ? found.live : await liveReservations(deps, { tenant: attempt.tenant, nowMs });
-  const issued = new Set<string>();
-  for (const reservation of live) {
-    if (reservation.id === id || reservation.repo !== repo || reservation.state !== 'issued') continue;
-    for (const oid of reservation.claims.keys()) issued.add(oid);
-  }
-  const seen = found?.scans.get(repo)?.seen;
-  const choice = chooseWithin({
-    wanted,
-    baseBytes,
-    limitBytes,
-    addsNothing: (oid) => issued.has(oid) || (seen?.has(oid) ?? false),
-  });
-  if (choice.chosen.size === 0)
-    return { kind: 'full', refused: refusal(choice.refused.keys(), choice.usedBytes) };
-  const refused = choice.refused.size > 0 ? refusal(choice.refused.keys(), choice.usedBytes) : undefined;
-  return { kind: 'fits', chosen: choice.chosen, refused };
-}
-
-async function liveReservations(
-  deps: AdmitUploadDeps,
-  input: { tenant: string; nowMs: number },
-): Promise<Reservation[]> {
-  const live: Reservation[] = [];
-  for await (const page of deps.ledger.reservations(input.tenant)) {
-    live.push(...page.filter((reservation) => !isDead(reservation, input.nowMs)));
-  }
-  return live;
-}
-
-/** Of what was chosen, the claims that the reconcile has not put into the counter already. */
-function notYetCounted(
-  chosen: ReadonlyMap<string, number>,
-  input: { repo: string; found: Found | undefined },
-): ReadonlyMap<string, number> {
-  const { repo, found } = input;
-  if (!found) return chosen;
-  const countedBytes = new Map<string, number>();
-  for (const reservation of found.live) {
-    for (const [oid, sizeBytes] of reservation.claims) {
-      const object = claimKey({ repo: reservation.repo, oid });
-      countedBytes.set(object, Math.max(sizeBytes, countedBytes.get(object) ?? 0));
-    }
-  }
-  const seen = found.scans.get(repo)?.seen;
-  const isCounted = (oid: string, sizeBytes: number) =>
-    seen?.has(oid) || (countedBytes.get(claimKey({ repo, oid })) ?? -1) >= sizeBytes;
-  return new Map([...chosen].filter(([oid, sizeBytes]) => !isCounted(oid, sizeBytes)));
 }
 
 /** Counts, unless what was just read tells that it can't fit: a refused condition is billed as a write. */

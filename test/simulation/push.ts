@@ -13,7 +13,8 @@ const calmRetriesMax = 30;
  * A tenant that claims two sizes of one object makes its own usage uncertain, until the object is there or
  * the reservations are dead.
  */
-const calmRetriesOfLiarsMax = 3_000;
+const calmRetriesOfLiarsMax = calmRetriesMax + 90;
+const patienceOfLiarsMs = 60_000;
 
 /** A client that pushes: it asks for URLs until it is answered, then sends what it was given. */
 export async function push(world: World, action: PushAction, sizes: readonly number[]): Promise<void> {
@@ -37,7 +38,7 @@ export async function push(world: World, action: PushAction, sizes: readonly num
       if (world.weather.calm) calmRetries += 1;
       if (calmRetries > (world.hasLies ? calmRetriesOfLiarsMax : calmRetriesMax))
         throw new Violation('I6: answered 429 for ever');
-      await world.wait(verdicts);
+      await world.wait(calmRetries > calmRetriesMax ? patienceOfLiarsMs : verdicts);
     } else {
       await sendAll(world, { action, repo, sizes, verdicts });
       return;

@@ -5,10 +5,11 @@ import { createDynamoDb } from './adapters/aws/dynamodb-client.ts';
 import { createDynamoDbLedger } from './adapters/aws/dynamodb-ledger.ts';
 import { createDynamoDbTokenStore } from './adapters/aws/dynamodb-token-store.ts';
 import { createPowertoolsLog } from './adapters/aws/powertools-log.ts';
-import { createS3Client } from './adapters/aws/s3-client.ts';
+import { createS3Client, type S3Settings } from './adapters/aws/s3-client.ts';
 import { S3ObjectListing } from './adapters/aws/s3-object-listing.ts';
 import { S3ObjectStore } from './adapters/aws/s3-object-store.ts';
 import { S3UrlSigner } from './adapters/aws/s3-url-signer.ts';
+import { ScanListing } from './adapters/aws/scan-listing.ts';
 import { createSqsReconcileQueue } from './adapters/aws/sqs-reconcile-queue.ts';
 import { storeCredentials } from './adapters/aws/store-credentials.ts';
 import { systemClock } from './adapters/system-clock.ts';
@@ -41,24 +42,30 @@ const queue = () => createSqsReconcileQueue({ queueUrl: required('LFS_QUOTA_QUEU
 const admin = () =>
   createAdminSecret({ secretArn: required('LFS_QUOTA_ADMIN_SECRET_ARN'), nowMs: clock.nowMs });
 
-function bucket(options: { attemptsMax?: number } = {}): { client: S3Client; bucket: string } {
+interface Bucket {
+  readonly settings: S3Settings;
+  readonly client: S3Client;
+  readonly bucket: string;
+}
+
+function bucket(options: { attemptsMax?: number } = {}): Bucket {
   const endpoint = optional('LFS_QUOTA_S3_ENDPOINT');
   const secretArn = optional('LFS_QUOTA_S3_CREDENTIALS_SECRET_ARN');
-  const client = createS3Client({
+  const settings: S3Settings = {
     ...options,
     region: required('LFS_QUOTA_S3_REGION'),
     ...(endpoint && { endpoint, forcePathStyle: true }),
     ...(secretArn && { credentials: storeCredentials({ secretArn, nowMs: clock.nowMs }) }),
-  });
-  return { client, bucket: required('LFS_QUOTA_BUCKET') };
+  };
+  return { settings, client: createS3Client(settings), bucket: required('LFS_QUOTA_BUCKET') };
 }
 
-function scanning(from: ReturnType<typeof bucket>) {
-  const listing = new S3ObjectListing(from);
+function scanning({ settings: place, bucket }: Bucket) {
+  const listing = new ScanListing({ settings: place, bucket });
   return { listing, scan: createPathScan({ listing, clock, settings }) };
 }
 
-function signer(from: ReturnType<typeof bucket>): S3UrlSigner {
+function signer(from: Bucket): S3UrlSigner {
   const endpoint = optional('LFS_QUOTA_S3_ENDPOINT');
   return new S3UrlSigner({
     bucket: from.bucket,
@@ -99,7 +106,7 @@ export function subscriptionDeps() {
 }
 
 export function managementDeps() {
-  const { listing } = scanning(bucket());
+  const listing = new S3ObjectListing(bucket());
   const tables = table();
   return {
     ...common(),

@@ -1,9 +1,9 @@
 import { createDynamoDbLedger } from '../lambda/adapters/aws/dynamodb-ledger.ts';
 import { createDynamoDbTokenStore } from '../lambda/adapters/aws/dynamodb-token-store.ts';
 import { createS3Client } from '../lambda/adapters/aws/s3-client.ts';
-import { S3ObjectListing } from '../lambda/adapters/aws/s3-object-listing.ts';
 import { S3ObjectStore } from '../lambda/adapters/aws/s3-object-store.ts';
 import { S3UrlSigner } from '../lambda/adapters/aws/s3-url-signer.ts';
+import { ScanListing } from '../lambda/adapters/aws/scan-listing.ts';
 import { sha256Hex } from '../lambda/domain/hash.ts';
 import type { Settings } from '../lambda/domain/settings.ts';
 import type { Clock } from '../lambda/ports/clock.ts';
@@ -31,22 +31,31 @@ export const storeRegion = 'us-east-1';
 
 /** The deployed functions' dependencies, over the embedded engines: the AWS adapters themselves. */
 export function composeEmbedded(input: ComposeInput): { deps: Deps; close: () => void } {
-  const { database, store, queue, adminToken, clock, ids, log, settings } = input;
-  const { bucket, credentials, url: endpoint } = store;
+  const { database, queue, adminToken, clock, ids, log, settings } = input;
+  const { bucket, credentials, url: endpoint } = input.store;
   const place = { region: storeRegion, endpoint, forcePathStyle: true };
   const client = createS3Client({ ...place, credentials });
-  const listing = new S3ObjectListing({ client, bucket });
+  const listing = new ScanListing({ settings: { ...place, credentials }, bucket });
+  // A delete is one attempt: a retry's twin could land after the object was pushed again.
+  const deleting = createS3Client({ ...place, credentials, attemptsMax: 1 });
+  const heads = new S3ObjectStore({ client, bucket, clock });
+  const deletes = new S3ObjectStore({ client: deleting, bucket, clock });
   const adminSha256 = sha256Hex(adminToken);
   const table = { client: database.client, tableName: database.tableName };
   const deps: Deps = {
     ledger: createDynamoDbLedger(table),
     tokens: createDynamoDbTokenStore(table),
     admin: { sha256: async () => adminSha256 },
-    store: new S3ObjectStore({ client, bucket, clock }),
+    store: { head: (key) => heads.head(key), delete: (key, options) => deletes.delete(key, options) },
     listing,
     scan: createPathScan({ listing, clock, settings }),
     signer: new S3UrlSigner({ ...place, bucket, credentials: async () => credentials }),
     ...{ queue, clock, ids, log, settings },
   };
-  return { deps, close: () => client.destroy() };
+  const close = () => {
+    client.destroy();
+    deleting.destroy();
+    listing.destroy();
+  };
+  return { deps, close };
 }

@@ -1,7 +1,7 @@
 import { deployed, subscriptionDeps } from '../compose.ts';
 import { guard, type HttpHandler } from '../http/guard.ts';
 import { readerAccess, respondProblem } from '../http/management-access.ts';
-import { pathTenant } from '../http/request.ts';
+import { credential, pathTenant } from '../http/request.ts';
 import { json } from '../http/respond.ts';
 import { subscriptionBody } from '../http/subscription-body.ts';
 import type { Deps } from '../use-cases/deps.ts';
@@ -15,7 +15,7 @@ export function create(deps: SubscriptionDeps & Pick<Deps, 'admin' | 'tokens'>):
     // Access check and cache read are one round trip; what was read is dropped where access is refused.
     const [access, repos] = await Promise.all([
       readerAccess(deps, event),
-      name === undefined ? [] : readRepos(deps, name),
+      name === undefined || credential(event) === undefined ? [] : readRepos(deps, name),
     ]);
     if (!access.ok) return access.response;
     const cacheReadMs = deps.clock.nowMs() - beganMs;

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { deployed, verifyDeps } from '../compose.ts';
 import { isByteCount } from '../domain/bytes.ts';
 import { isOid } from '../domain/names.ts';

@@ -1,5 +1,6 @@
 import { deployed, managementDeps } from '../compose.ts';
 import { guard, type HttpHandler } from '../http/guard.ts';
+import { deleteObjectOperation, deleteRepoOperation, deleteTenantOperation } from '../http/manage-deletes.ts';
 import { listRepos, requestReconcile } from '../http/manage-repos.ts';
 import { createTenantOperation, listTenants, showTenant, updateTenant } from '../http/manage-tenants.ts';
 import { createTokenOperation, listTokens, revokeToken } from '../http/manage-tokens.ts';
@@ -12,10 +13,13 @@ const operations: Readonly<Record<string, Operation>> = {
   'POST /v1/tenants': createTenantOperation,
   'GET /v1/tenants/{tenant}': showTenant,
   'PATCH /v1/tenants/{tenant}': updateTenant,
+  'DELETE /v1/tenants/{tenant}': deleteTenantOperation,
   'GET /v1/tenants/{tenant}/tokens': listTokens,
   'POST /v1/tenants/{tenant}/tokens': createTokenOperation,
   'DELETE /v1/tenants/{tenant}/tokens/{tokenId}': revokeToken,
   'GET /v1/tenants/{tenant}/repos': listRepos,
+  'DELETE /v1/tenants/{tenant}/repos/{repo}': deleteRepoOperation,
+  'DELETE /v1/tenants/{tenant}/repos/{repo}/objects/{oid}': deleteObjectOperation,
   'POST /v1/tenants/{tenant}/reconcile': requestReconcile,
 };
 

@@ -1,5 +1,5 @@
 import type { Context, SQSBatchResponse, SQSEvent } from 'aws-lambda';
-import { z } from 'zod';
+import * as z from 'zod';
 import { deployed, reconcileDeps } from '../compose.ts';
 import { isTenantName } from '../domain/names.ts';
 import { consumeReconcile } from '../use-cases/consume-reconcile.ts';

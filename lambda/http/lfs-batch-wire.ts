@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { formatBytes, isByteCount } from '../domain/bytes.ts';
 import { isOid } from '../domain/names.ts';
 import type { Settings } from '../domain/settings.ts';

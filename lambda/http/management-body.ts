@@ -1,5 +1,5 @@
 import type { APIGatewayProxyEventV2 } from 'aws-lambda';
-import { z } from 'zod';
+import * as z from 'zod';
 import { formatBytes, isByteCount } from '../domain/bytes.ts';
 import { isTenantName, tenantNameRule } from '../domain/names.ts';
 import type { Settings } from '../domain/settings.ts';

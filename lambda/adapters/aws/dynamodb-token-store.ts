@@ -1,5 +1,5 @@
 import { DeleteCommand, GetCommand, PutCommand, QueryCommand } from '@aws-sdk/lib-dynamodb';
-import { z } from 'zod';
+import * as z from 'zod';
 import type { TokenRecord, TokenStore } from '../../ports/token-store.ts';
 import { conditional, unconditional } from './dynamodb-client.ts';
 import { absent, aliases, type Table } from './dynamodb-expressions.ts';

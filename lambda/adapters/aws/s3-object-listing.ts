@@ -27,6 +27,11 @@ export class S3ObjectListing implements ObjectListing {
     this.#bucket = input.bucket;
   }
 
+  /** Ends the connections that are kept open. */
+  destroy(): void {
+    this.#client.destroy();
+  }
+
   /** @throws {StoreUnavailableError} @throws {StoreRefusedError} */
   async listPage(request: ListPageRequest): Promise<ListedPage> {
     const { prefix, startAfter, continuationToken, maxKeys, signal } = request;

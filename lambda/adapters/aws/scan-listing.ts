@@ -109,6 +109,12 @@ export class ScanListing implements ObjectListing {
     }
   }
 
+  /** Ends the connections that are kept open. */
+  destroy(): void {
+    this.#client.destroy();
+    this.#folders.destroy();
+  }
+
   /** What lies one level below a prefix, by the SDK as it is: such pages are few. */
   async listFolders(request: { prefix: string; continuationToken?: string }): Promise<DelimitedPage> {
     return this.#folders.listFolders(request);

@@ -1,5 +1,5 @@
 import { GetSecretValueCommand, SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
-import { z } from 'zod';
+import * as z from 'zod';
 
 const secret = z.object({ accessKeyId: z.string().min(1), secretAccessKey: z.string().min(1) });
 

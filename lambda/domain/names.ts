@@ -44,6 +44,14 @@ export function repoPrefix(path: { tenant: string; repo: string }): string {
   return `${path.tenant}/${path.repo}/`;
 }
 
+/**
+ * What the names in a deletion are relative to. Those of the empty repo lie directly below the tenant, or
+ * directly below a folder without a name there.
+ */
+export function deletionPrefix(path: { tenant: string; repo: string }): string {
+  return path.repo === '' ? tenantPrefix(path.tenant) : repoPrefix(path);
+}
+
 /** The key of one object. */
 export function objectKey(path: { tenant: string; repo: string; oid: string }): string {
   return `${path.tenant}/${path.repo}/${path.oid}`;

@@ -55,6 +55,16 @@ export interface RepoRecord extends Counted {
 }
 
 /**
+ * True once nothing of a deleted tenant is left, nor can come: a count that began after it was closed found
+ * no object, and nothing is promised to anybody. Its item stays, so that its name stays taken.
+ */
+export function isGone(tenant: TenantRecord): boolean {
+  const { closedAtMs, counted, committedBytes } = tenant;
+  if (closedAtMs === null || counted === null) return false;
+  return counted.countedAtMs > closedAtMs && counted.objectCount === 0 && committedBytes === 0;
+}
+
+/**
  * The floor in force, or undefined where none is: what the tenant takes up at least, so what a refusal can
  * be proven by.
  */

@@ -68,9 +68,14 @@ export interface Ledger {
   ): Promise<{ kind: 'committed'; tenant: TenantRecord } | { kind: 'superseded' }>;
 
   readRepo(path: { tenant: string; repo: string }): Promise<RepoRecord | undefined>;
-  /** Sets (or with null removes) the mark that a repo is being deleted. A repo unknown so far is put. */
-  setRepoClosed(input: { tenant: string; repo: string; closedAtMs: number | null }): Promise<void>;
-  /** The tenant takes no more batches, and is emptied; it is never opened again. */
+  /**
+   * The repo takes no more batches, and is emptied; its tenant is due until it is opened again. One that is
+   * closed already keeps its time; one unknown so far is put.
+   */
+  closeRepo(input: { tenant: string; repo: string; closedAtMs: number }): Promise<void>;
+  /** Opens a repo that was closed at `closedAtMs`. `refused`: it is open, or was closed anew. */
+  openRepo(input: { tenant: string; repo: string; closedAtMs: number }): Promise<'opened' | 'refused'>;
+  /** The tenant takes no more batches, is due, and is emptied; it is never opened again. */
   closeTenant(input: { tenant: string; closedAtMs: number }): Promise<TenantRecord | undefined>;
 
   putDeletion(input: { tenant: string; deletion: Deletion }): Promise<void>;
@@ -99,8 +104,8 @@ export interface Ledger {
   /** Tenants in the order of their names, a page at a time. */
   listTenants(input: { after?: string; pageSize: number }): Promise<readonly TenantRecord[]>;
   /**
-   * Tenants whose last full count is too old (`full`), or with a dead reservation or a due deletion; the longest
-   * due first.
+   * Tenants whose last full count is too old (`full`), or with a dead reservation, a due deletion or a closed
+   * repo; the longest due first.
    */
   dueTenants(input: {
     nowMs: number;

@@ -1,15 +1,21 @@
-import { objectKey } from '../domain/names.ts';
+import type { Deletion } from '../domain/deletion.ts';
+import { objectKey, repoPrefix } from '../domain/names.ts';
+import type { Counted, TenantRecord } from '../domain/tenant.ts';
+import { collect } from './collect.ts';
 import type { Deps } from './deps.ts';
 
-/** What a delete will free, and when. */
+/** What a delete frees, and when. */
 export interface DeletePlan {
-  readonly objectCount: number;
-  readonly bytes: number;
+  /** As last counted; null: never counted, which is not zero. */
+  readonly objectCount: number | null;
+  readonly bytes: number | null;
+  /** From then on it goes; what live reservations hold, once they are dead. */
   readonly dueAtMs: number;
 }
 
 /**
  * Marks one object for deletion; after the grace time it goes, unless somebody pushes it again meanwhile.
+ * One that is marked already keeps its time.
  *
  * @returns undefined where it is not stored.
  */
@@ -18,51 +24,75 @@ export async function markObject(
   input: { tenant: string; repo: string; oid: string; dryRun: boolean },
 ): Promise<DeletePlan | undefined> {
   const { ledger, store, queue, clock, ids, settings } = deps;
-  const { tenant, repo, oid } = input;
-  const stored = await store.head(objectKey({ tenant, repo, oid }));
+  const { tenant, repo, oid, dryRun } = input;
+  const [stored, deletions] = await Promise.all([
+    store.head(objectKey({ tenant, repo, oid })),
+    collect(ledger.deletions(tenant)),
+  ]);
   if (!stored) return undefined;
-  const dueAtMs = clock.nowMs() + settings.deleteGraceMs;
-  if (!input.dryRun) {
+  const nowMs = clock.nowMs();
+  const marked = deletions.find((deletion) => deletion.repo === repo && deletion.objects.has(oid));
+  const dueAtMs = marked?.dueAtMs ?? nowMs + settings.deleteGraceMs;
+  if (!dryRun && !marked) {
     const objects = new Map([[oid, stored.sizeBytes]]);
-    const deletion = { id: ids.random(16), repo, state: 'marked', objects, dueAtMs, deadlineMs: 0 } as const;
+    const deletion: Deletion = {
+      ...{ id: ids.random(16), repo, state: 'marked', objects, dueAtMs, deadlineMs: 0 },
+    };
     await ledger.putDeletion({ tenant, deletion });
-    if (settings.deleteGraceMs === 0) await queue.request({ tenant, reason: 'delete', full: false });
   }
+  if (!dryRun && dueAtMs <= nowMs) await queue.request({ tenant, reason: 'delete', full: false });
   return { objectCount: 1, bytes: stored.sizeBytes, dueAtMs };
 }
 
 /**
  * Closes a repo, so that new batches get 404, and has it emptied at once; what live reservations hold goes
- * when they are dead.
+ * when they are dead. One that is closed already is asked for again.
  *
- * @returns what its last count says that it frees; undefined where the repo is not known.
+ * @returns what its last count says that it frees; undefined where there is no such repo: nothing was
+ * counted in it, and nothing is stored.
  */
 export async function deleteRepo(
-  deps: Pick<Deps, 'ledger' | 'queue' | 'clock'>,
+  deps: Pick<Deps, 'ledger' | 'listing' | 'queue' | 'clock'>,
   input: { tenant: string; repo: string; dryRun: boolean },
 ): Promise<DeletePlan | undefined> {
-  const { ledger, queue, clock } = deps;
-  const { tenant, repo } = input;
+  const { ledger, listing, queue, clock } = deps;
+  const { tenant, repo, dryRun } = input;
   const known = await ledger.readRepo({ tenant, repo });
-  if (!known) return undefined;
-  const nowMs = clock.nowMs();
-  if (!input.dryRun) {
-    await ledger.setRepoClosed({ tenant, repo, closedAtMs: known.closedAtMs ?? nowMs });
+  const closedAtMs = known?.closedAtMs ?? null;
+  const isCounted = known !== undefined && known.epoch > 0 && (known.objectCount > 0 || closedAtMs !== null);
+  if (!isCounted && closedAtMs === null) {
+    const page = await listing.listPage({ prefix: repoPrefix({ tenant, repo }), maxKeys: 1 });
+    if (page.keyCount === 0) return undefined;
+  }
+  const dueAtMs = closedAtMs ?? clock.nowMs();
+  if (!dryRun) {
+    if (closedAtMs === null) await ledger.closeRepo({ tenant, repo, closedAtMs: dueAtMs });
     await queue.request({ tenant, reason: 'delete', full: false });
   }
-  return { objectCount: known.objectCount, bytes: known.storedBytes, dueAtMs: nowMs };
+  return { ...freed(isCounted ? known : null), dueAtMs };
 }
 
 /**
- * Closes a tenant for good and has all of its repos emptied. Its name stays taken: no late write or URL of
- * the former can touch a later tenant.
+ * Closes a tenant for good, makes its tokens worthless and has all of its repos emptied. Its name stays
+ * taken: no late write or URL of the former can touch a later tenant.
+ *
+ * @returns what its last count says that it frees.
  */
 export async function deleteTenant(
   deps: Pick<Deps, 'ledger' | 'queue' | 'clock' | 'tokens'>,
-  tenant: string,
-): Promise<void> {
+  input: { tenant: TenantRecord; dryRun: boolean },
+): Promise<DeletePlan> {
   const { ledger, queue, clock, tokens } = deps;
-  await ledger.closeTenant({ tenant, closedAtMs: clock.nowMs() });
-  for (const token of await tokens.list(tenant)) await tokens.delete({ tenant, tokenId: token.tokenId });
-  await queue.request({ tenant, reason: 'delete', full: true });
+  const { tenant, closedAtMs, counted } = input.tenant;
+  const dueAtMs = closedAtMs ?? clock.nowMs();
+  if (!input.dryRun) {
+    await ledger.closeTenant({ tenant, closedAtMs: dueAtMs });
+    for (const { tokenId } of await tokens.list(tenant)) await tokens.delete({ tenant, tokenId });
+    await queue.request({ tenant, reason: 'delete', full: true });
+  }
+  return { ...freed(counted), dueAtMs };
+}
+
+function freed(counted: Counted | null): Pick<DeletePlan, 'objectCount' | 'bytes'> {
+  return { objectCount: counted?.objectCount ?? null, bytes: counted?.storedBytes ?? null };
 }

@@ -1,90 +1,93 @@
-import { type Deletion, deletionObjectsMax } from '../domain/deletion.ts';
-import { repoPrefix } from '../domain/names.ts';
+import type { Deletion } from '../domain/deletion.ts';
 import { collect } from './collect.ts';
 import type { Deps } from './deps.ts';
+import { listInDeletions } from './list-repo.ts';
 import { type DeletionDeps, liveHolders, runDeletion } from './run-deletions.ts';
 
-/** Bytes of names in one deletion: with the sizes they fit an item of 400 KB. */
-const nameBytesMax = 200_000;
-/** Kept back from the deadline, for the deletion that is under way then. */
-const reserveMs = 70_000;
+type EmptyDeps = DeletionDeps & Pick<Deps, 'listing'>;
 
 /**
- * Goes on with emptying the repos that are closed, page by page. What live reservations hold stays until
- * they are dead; then the schedule comes back. An empty repo with no reservation left is opened again, so
- * that its name can be used anew.
+ * - `done`: for now; what is left waits for reservations to die, or for deletes without an answer, and the
+ *   schedule comes back to it.
+ * - `opening`: a repo is empty, and is opened once no batch from before its closing can still be running.
+ * - `unfinished`: the time was up first.
+ */
+export type Emptying = 'done' | 'opening' | 'unfinished';
+
+/**
+ * Goes on with emptying the repos that are closed. One that is empty, with no reservation left, is opened
+ * again, so that its name can be used anew.
  *
- * @returns whether all is done; false where the deadline came first.
+ * @param input.untilMs nothing more is begun after that, but for one deletion in any case.
  */
 export async function emptyClosedRepos(
-  deps: DeletionDeps & Pick<Deps, 'listing'>,
-  input: { tenant: string; deadlineMs: number },
-): Promise<boolean> {
-  const { ledger, clock } = deps;
+  deps: EmptyDeps,
+  input: { tenant: string; untilMs: number },
+): Promise<Emptying> {
   const { tenant } = input;
-  const repos = await collect(ledger.repos(tenant));
+  const repos = await collect(deps.ledger.repos(tenant));
+  let isOpening = false;
+  let isFirst = true;
   for (const { repo, closedAtMs } of repos) {
     if (closedAtMs === null) continue;
+    if (!isFirst && deps.clock.nowMs() > input.untilMs) return 'unfinished';
+    isFirst = false;
     const outcome = await emptyRepo(deps, { ...input, repo });
-    if (outcome === 'late') return false;
-    if (outcome === 'held') continue;
-    const holders = await liveHolders(deps, { tenant, repo });
-    const running = (await collect(ledger.deletions(tenant))).some((deletion) => deletion.repo === repo);
-    if (holders.length === 0 && !running && clock.nowMs() > closedAtMs + deps.settings.pendingVoidAfterMs) {
-      await ledger.setRepoClosed({ tenant, repo, closedAtMs: null });
-    }
+    if (outcome === 'unfinished') return outcome;
+    if (outcome === 'left') continue;
+    // Whoever read the repo before it was closed is done by then, or will never issue a URL.
+    if (deps.clock.nowMs() <= closedAtMs + deps.settings.pendingVoidAfterMs) isOpening = true;
+    else await openUnlessHeld(deps, { tenant, repo, closedAtMs });
   }
-  return true;
+  return isOpening ? 'opening' : 'done';
+}
+
+async function openUnlessHeld(
+  deps: EmptyDeps,
+  input: { tenant: string; repo: string; closedAtMs: number },
+): Promise<void> {
+  const { tenant, repo } = input;
+  if ((await liveHolders(deps, { tenant, repo })).length > 0) return;
+  if ((await deletionsOf(deps, { tenant, repo })).length > 0) return;
+  await deps.ledger.openRepo(input);
+  deps.log.info('repo emptied', { tenant, repo });
 }
 
 async function emptyRepo(
-  deps: DeletionDeps & Pick<Deps, 'listing'>,
-  input: { tenant: string; repo: string; deadlineMs: number },
-): Promise<'empty' | 'held' | 'late'> {
-  const { tenant, repo, deadlineMs } = input;
-  const named = (await collect(deps.ledger.deletions(tenant))).filter((deletion) => deletion.repo === repo);
-  const waiting = new Set(named.flatMap((deletion) => [...deletion.objects.keys()]));
-  let startAfter: string | undefined;
-  let isHeld = waiting.size > 0;
-  for (;;) {
-    if (deps.clock.nowMs() + reserveMs > deadlineMs) return 'late';
-    const page = await nextObjects(deps, { tenant, repo, startAfter, waiting });
-    if (page.objects.size > 0) {
-      const deletion: Deletion = {
-        id: deps.ids.random(16),
-        repo,
-        state: 'marked',
-        objects: page.objects,
-        dueAtMs: deps.clock.nowMs(),
-        deadlineMs: 0,
-      };
-      await deps.ledger.putDeletion({ tenant, deletion });
-      const gone = await runDeletion(deps, { tenant, deletion });
-      isHeld ||= gone?.size !== page.objects.size;
-    }
-    if (page.lastKey === undefined) return isHeld ? 'held' : 'empty';
-    startAfter = page.lastKey;
+  deps: EmptyDeps,
+  input: { tenant: string; repo: string; untilMs: number },
+): Promise<'empty' | 'left' | 'unfinished'> {
+  const { tenant, repo, untilMs } = input;
+  const left = new Set<string>();
+  for (const deletion of await deletionsOf(deps, { tenant, repo })) {
+    // Nobody can push to a closed repo, so a grace is waited for in vain.
+    const run = deletion.state === 'marked' ? await runDeletion(deps, { tenant, deletion }) : undefined;
+    if (run?.kind === 'unanswered') return 'left';
+    if (run?.kind !== 'ended' || run.heldCount > 0)
+      for (const name of deletion.objects.keys()) left.add(name);
+    if (deps.clock.nowMs() > untilMs) return 'unfinished';
   }
+  for await (const listed of listInDeletions(deps, { tenant, repo })) {
+    const objects = new Map([...listed].filter(([name]) => !left.has(name)));
+    if (objects.size === 0) continue;
+    const deletion: Deletion = {
+      ...{ id: deps.ids.random(16), repo, state: 'marked', objects },
+      ...{ dueAtMs: deps.clock.nowMs(), deadlineMs: 0 },
+    };
+    await deps.ledger.putDeletion({ tenant, deletion });
+    const run = await runDeletion(deps, { tenant, deletion });
+    // The store struggles: each deletion more would leave a note on the tenant's item.
+    if (run.kind === 'unanswered') return 'left';
+    if (run.kind === 'refused' || run.heldCount > 0) for (const name of objects.keys()) left.add(name);
+    if (deps.clock.nowMs() > untilMs) return 'unfinished';
+  }
+  return left.size === 0 ? 'empty' : 'left';
 }
 
-/** The next objects of a repo that no deletion names yet, as many as one can name; `lastKey` where more may follow. */
-async function nextObjects(
-  deps: Pick<Deps, 'listing'>,
-  input: { tenant: string; repo: string; startAfter: string | undefined; waiting: ReadonlySet<string> },
-): Promise<{ objects: Map<string, number>; lastKey: string | undefined }> {
-  const prefix = repoPrefix(input);
-  const page = await deps.listing.listPage({
-    prefix,
-    maxKeys: deletionObjectsMax,
-    ...(input.startAfter !== undefined && { startAfter: input.startAfter }),
-  });
-  const objects = new Map<string, number>();
-  let nameBytes = 0;
-  for (let index = 0; index < page.keyCount; index += 1) {
-    const name = page.keyAt(index).slice(prefix.length);
-    nameBytes += Buffer.byteLength(name);
-    if (nameBytes > nameBytesMax) return { objects, lastKey: page.keyAt(index - 1) };
-    if (!input.waiting.has(name)) objects.set(name, page.sizeAt(index));
-  }
-  return { objects, lastKey: page.isTruncated ? page.keyAt(page.keyCount - 1) : undefined };
+async function deletionsOf(
+  deps: Pick<Deps, 'ledger'>,
+  path: { tenant: string; repo: string },
+): Promise<Deletion[]> {
+  const deletions = await collect(deps.ledger.deletions(path.tenant));
+  return deletions.filter((deletion) => deletion.repo === path.repo);
 }

@@ -1,4 +1,5 @@
 import { type Deletion, deleteRunMs, isClaimable } from '../domain/deletion.ts';
+import { deletionPrefix } from '../domain/names.ts';
 import { isDead, type Reservation, sumClaims } from '../domain/reservation.ts';
 import { StoreUnavailableError } from '../ports/object-store.ts';
 import { collect } from './collect.ts';
@@ -9,12 +10,31 @@ export type DeletionDeps = Pick<Deps, 'ledger' | 'store' | 'clock' | 'ids' | 'lo
 
 const deletesAtOnce = 16;
 
-/** Runs a tenant's deletions whose grace is over, and those that a deleter died over. */
-export async function runDeletions(deps: DeletionDeps, tenant: string): Promise<void> {
+export type DeletionRun =
+  /** All is gone but what live reservations hold; that is marked again. */
+  | { readonly kind: 'ended'; readonly heldCount: number }
+  /** Some deletes were not answered: they are tried again once none of them can still land. */
+  | { readonly kind: 'unanswered' }
+  /** Another runs it, or it was changed meanwhile. */
+  | { readonly kind: 'refused' };
+
+/**
+ * Runs a tenant's deletions whose grace is over, and those that a deleter died over.
+ *
+ * @param input.untilMs no other is begun after that.
+ * @returns whether all of them were begun.
+ */
+export async function runDeletions(
+  deps: DeletionDeps,
+  input: { tenant: string; untilMs: number },
+): Promise<boolean> {
+  const { tenant, untilMs } = input;
   for (const deletion of await collect(deps.ledger.deletions(tenant))) {
-    if (isClaimable(deps.settings, deletion, deps.clock.nowMs()))
-      await runDeletion(deps, { tenant, deletion });
+    if (!isClaimable(deps.settings, deletion, deps.clock.nowMs())) continue;
+    if (deps.clock.nowMs() > untilMs) return false;
+    await runDeletion(deps, { tenant, deletion });
   }
+  return true;
 }
 
 /**
@@ -26,18 +46,16 @@ export async function runDeletions(deps: DeletionDeps, tenant: string): Promise<
  *
  * Dying anywhere leaves the claim, and after the announcement a note, both with a deadline; after it the
  * deletion is claimed again, and a reconcile finds the note and scans the repo.
- *
- * @returns names and bytes that are gone, or undefined where another runs it.
  */
 export async function runDeletion(
   deps: DeletionDeps,
   input: { tenant: string; deletion: Deletion },
-): Promise<ReadonlyMap<string, number> | undefined> {
+): Promise<DeletionRun> {
   const { ledger, clock } = deps;
   const { tenant } = input;
   const deadlineMs = clock.nowMs() + deleteRunMs;
   const claim = await ledger.claimDeletion({ tenant, before: input.deletion, deadlineMs });
-  if (claim.kind === 'refused') return undefined;
+  if (claim.kind === 'refused') return claim;
   const { id, repo, objects } = claim.deletion;
 
   // Read after the claim: whoever reserves later meets the claim, and waits.
@@ -51,7 +69,7 @@ export async function runDeletion(
     // A new mark each time: a scan that began before it can't clear it.
     await ledger.markDirty({ tenant, repo, dirtyToken: deps.ids.random(12) });
     // A delete without an answer may still land, up to the deadline: note and claim stay until then.
-    if (!isClean) return new Map();
+    if (!isClean) return { kind: 'unanswered' };
     await ledger.removeNote({ tenant, noteId });
   }
   const left = new Map([...objects].filter(([name]) => held.has(name)));
@@ -64,7 +82,7 @@ export async function runDeletion(
     bytes: sumClaims(going),
     held: left.size,
   });
-  return going;
+  return { kind: 'ended', heldCount: left.size };
 }
 
 /** Live reservations of a repo, pending ones too. */
@@ -85,7 +103,7 @@ async function deleteBytes(
   const { tenant, repo, deadlineMs } = input;
   const answered = await mapLimited(input.names, deletesAtOnce, async (name) => {
     try {
-      await deps.store.delete(`${tenant}/${repo}/${name}`, { deadlineMs });
+      await deps.store.delete(`${deletionPrefix({ tenant, repo })}${name}`, { deadlineMs });
       return true;
     } catch (error) {
       if (!(error instanceof StoreUnavailableError)) throw error;

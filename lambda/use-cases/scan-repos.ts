@@ -59,7 +59,8 @@ async function scanAll(
     ...input.known.map((repo) => repo.repo).filter((name) => name !== ''),
     ...input.due,
   ]);
-  const folders = input.full ? await listTenant(deps, input.tenant, renew) : undefined;
+  // What lies beside the folders is known by the listing that finds them.
+  const folders = input.full || input.due.has('') ? await listTenant(deps, input.tenant, renew) : undefined;
   for (const name of folders?.names ?? []) names.add(name);
   const wanted = [...names].filter((name) => input.full || input.due.has(name));
 

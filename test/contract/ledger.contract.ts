@@ -439,18 +439,37 @@ export function ledgerContract(open: () => Promise<LedgerUnderTest>): void {
       const tenant = await create();
       const path = { tenant, repo: 'app' };
       expect(await ledger.readRepo(path)).toBeUndefined();
-      await ledger.setRepoClosed({ ...path, closedAtMs: 77 });
+      await ledger.closeRepo({ ...path, closedAtMs: 77 });
+      await ledger.closeRepo({ ...path, closedAtMs: 78 });
       expect(await ledger.readRepo(path)).toMatchObject({ repo: 'app', closedAtMs: 77, epoch: 0 });
       const found = { repo: 'app', storedBytes: 3, objectCount: 1, countedAtMs: 9, epoch: 1 };
       await ledger.commitRepo({ tenant, repo: { ...found, covered: new Set() }, dirtyTokenRead: null });
       expect(await ledger.readRepo(path)).toMatchObject({ closedAtMs: 77, storedBytes: 3 });
-      await ledger.setRepoClosed({ ...path, closedAtMs: null });
+      expect(await ledger.openRepo({ ...path, closedAtMs: 78 })).toBe('refused');
+      expect(await ledger.openRepo({ ...path, closedAtMs: 77 })).toBe('opened');
+      expect(await ledger.openRepo({ ...path, closedAtMs: 77 })).toBe('refused');
       expect(await ledger.readRepo(path)).toMatchObject({ closedAtMs: null, storedBytes: 3 });
     });
 
+    it('that close a repo make its tenant due until it is opened', async () => {
+      const tenant = await create({ dueAtMs: 9e14 });
+      const isDue = async (nowMs: number) => {
+        const due = await ledger.dueTenants({ nowMs, tenantsMax: 1000 });
+        return due.some((found) => found.tenant === tenant && !found.full);
+      };
+      const path = { tenant, repo: 'app' };
+      for (const closedAtMs of [700, 800]) {
+        await ledger.closeRepo({ ...path, closedAtMs });
+        expect([await isDue(closedAtMs - 1), await isDue(closedAtMs)]).toEqual([false, true]);
+        await ledger.openRepo({ ...path, closedAtMs });
+        expect(await isDue(9e13)).toBe(false);
+      }
+    });
+
     it('close a tenant for good: it counts nothing more', async () => {
-      const tenant = await create();
+      const tenant = await create({ dueAtMs: 9e14 });
       expect((await ledger.closeTenant({ tenant, closedAtMs: 5 }))?.closedAtMs).toBe(5);
+      expect(await ledger.dueTenants({ nowMs: 5, tenantsMax: 1000 })).toContainEqual({ tenant, full: true });
       expect((await ledger.closeTenant({ tenant, closedAtMs: 6 }))?.closedAtMs).toBe(5);
       expect((await ledger.count({ tenant, sumBytes: 1, limitBytes: 100 })).kind).toBe('refused');
       expect(await ledger.closeTenant({ tenant: tenantName(), closedAtMs: 5 })).toBeUndefined();

@@ -55,7 +55,7 @@ describe('access to a tenant', () => {
   });
 
   it('ends for a repo that is being deleted, as if it were another’s', async () => {
-    await ledger.setRepoClosed({ tenant: 'open', repo: 'game', closedAtMs: 5 });
+    await ledger.closeRepo({ tenant: 'open', repo: 'game', closedAtMs: 5 });
     const absent = await lfsAccess(deps(), event('absent', tokenFor('open')));
     expect(await lfsAccess(deps(), event('open', tokenFor('open')))).toEqual(absent);
     expect(await lfsAccess(deps(), event('open', tokenFor('open'), 'other'))).toMatchObject({ ok: true });

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import type { Deletion } from '../../domain/deletion.ts';
 import type { Reservation } from '../../domain/reservation.ts';
 import type { RepoRecord, TenantRecord } from '../../domain/tenant.ts';

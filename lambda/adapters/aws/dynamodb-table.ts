@@ -6,7 +6,7 @@ import type { CreateTableCommandInput } from '@aws-sdk/client-dynamodb';
  * | item        | pk             | sk                | by-kind (gsi1pk, gsi1sk)     | by-due (duepk, dueat)         |
  * | ----------- | -------------- | ----------------- | ---------------------------- | ----------------------------- |
  * | tenant      | TENANT#{name}  | TENANT            | TENANT, name                 | TENANT#{shard}, next full count |
- * | repo        | TENANT#{name}  | REPO#{repo}       |                              |                               |
+ * | repo        | TENANT#{name}  | REPO#{repo}       |                              | while closed: DELETION#{shard}, closing |
  * | reservation | TENANT#{name}  | RESERVATION#{id}  |                              | RESERVATION#{shard}, death    |
  * | deletion    | TENANT#{name}  | DELETION#{id}     |                              | DELETION#{shard}, end of grace |
  * | token       | TOKEN#{id}     | TOKEN             | TOKENS#{tenant}, createdAt#id |                              |

@@ -107,15 +107,16 @@ const closeTenant = async (table: Table, input: { tenant: string; closedAtMs: nu
       new UpdateCommand({
         TableName: table.tableName,
         Key: tenantKey(input.tenant),
-        UpdateExpression: 'SET #closedAtMs = if_not_exists(#closedAtMs, :closedAtMs)',
-        ConditionExpression: exists,
-        ExpressionAttributeNames: aliases('pk', 'closedAtMs'),
+        // Due at once: should the request for emptying it be lost, the schedule comes.
+        UpdateExpression: 'SET #closedAtMs = :closedAtMs, #dueat = :closedAtMs',
+        ConditionExpression: all(exists, 'attribute_not_exists(#closedAtMs)'),
+        ExpressionAttributeNames: { ...aliases('pk', 'closedAtMs'), '#dueat': byDueIndex.sk },
         ExpressionAttributeValues: { ':closedAtMs': input.closedAtMs },
         ReturnValues: 'ALL_NEW',
       }),
     ),
   );
-  return result.ok ? parseTenant(result.output.Attributes) : undefined;
+  return result.ok ? parseTenant(result.output.Attributes) : readTenant(table, input.tenant);
 };
 
 /**

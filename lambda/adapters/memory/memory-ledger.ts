@@ -176,11 +176,21 @@ export class MemoryLedger implements Ledger {
     return this.#tenants.get(path.tenant)?.repos.get(path.repo);
   }
 
-  async setRepoClosed(input: { tenant: string; repo: string; closedAtMs: number | null }): Promise<void> {
-    this.#setRepo(input, { closedAtMs: input.closedAtMs });
+  async closeRepo(input: { tenant: string; repo: string; closedAtMs: number }): Promise<void> {
+    const found = this.#items(input.tenant).repos.get(input.repo);
+    this.#setRepo(input, { closedAtMs: found?.closedAtMs ?? input.closedAtMs });
+  }
+
+  async openRepo(input: { tenant: string; repo: string; closedAtMs: number }): Promise<'opened' | 'refused'> {
+    const found = this.#items(input.tenant).repos.get(input.repo);
+    if (found?.closedAtMs !== input.closedAtMs) return 'refused';
+    this.#setRepo(input, { closedAtMs: null });
+    return 'opened';
   }
 
   async closeTenant(input: { tenant: string; closedAtMs: number }) {
+    const items = this.#tenants.get(input.tenant);
+    if (items?.record.closedAtMs === null) items.dueAtMs = input.closedAtMs;
     return this.#update(input.tenant, ({ closedAtMs }) => ({ closedAtMs: closedAtMs ?? input.closedAtMs }));
   }
 
@@ -251,8 +261,9 @@ export class MemoryLedger implements Ledger {
     const due = [...this.#tenants].map(([tenant, items]) => {
       const deaths = [...items.reservations.values()].map((reservation) => reservation.deadAtMs);
       const deletions = [...items.deletions.values()].map((deletion) => deletion.dueAtMs);
+      const closings = [...items.repos.values()].flatMap(({ closedAtMs }) => closedAtMs ?? []);
       const full = items.dueAtMs <= input.nowMs;
-      return { tenant, full, dueAtMs: Math.min(items.dueAtMs, ...deaths, ...deletions) };
+      return { tenant, full, dueAtMs: Math.min(items.dueAtMs, ...deaths, ...deletions, ...closings) };
     });
     return due
       .filter(({ dueAtMs }) => dueAtMs <= input.nowMs)

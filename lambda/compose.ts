@@ -106,11 +106,11 @@ export function subscriptionDeps() {
 }
 
 export function managementDeps() {
-  const listing = new S3ObjectListing(bucket());
-  const tables = table();
+  const [tables, objects] = [table(), bucket()];
   return {
     ...common(),
-    listing,
+    listing: new S3ObjectListing(objects),
+    store: new S3ObjectStore({ ...objects, clock }),
     ledger: createDynamoDbLedger(tables),
     tokens: createDynamoDbTokenStore(tables),
     admin: admin(),

@@ -26,11 +26,14 @@ export const routes: readonly Route[] = [
   { method: 'POST', path: '/v1/tenants', function: 'management' },
   { method: 'GET', path: '/v1/tenants/{tenant}', function: 'management' },
   { method: 'PATCH', path: '/v1/tenants/{tenant}', function: 'management' },
+  { method: 'DELETE', path: '/v1/tenants/{tenant}', function: 'management' },
   { method: 'GET', path: '/v1/tenants/{tenant}/tokens', function: 'management' },
   { method: 'POST', path: '/v1/tenants/{tenant}/tokens', function: 'management' },
   { method: 'DELETE', path: '/v1/tenants/{tenant}/tokens/{tokenId}', function: 'management' },
   { method: 'POST', path: '/v1/tenants/{tenant}/reconcile', function: 'management' },
   { method: 'GET', path: '/v1/tenants/{tenant}/repos', function: 'management' },
+  { method: 'DELETE', path: '/v1/tenants/{tenant}/repos/{repo}', function: 'management' },
+  { method: 'DELETE', path: '/v1/tenants/{tenant}/repos/{repo}/objects/{oid}', function: 'management' },
 ];
 
 /** What matches no route is answered by this function, as API Gateway's `$default` route. */

@@ -1,6 +1,7 @@
 import { isTenantName } from '../domain/names.ts';
+import { isGone } from '../domain/tenant.ts';
 import { createTenant } from '../use-cases/tenants.ts';
-import { adminAccess, adminTenantAccess } from './management-access.ts';
+import { adminAccess, adminTenantAccess, openTenantAccess } from './management-access.ts';
 import { createTenantBody, decodeBody, updateTenantBody } from './management-body.ts';
 import type { Operation } from './management-operation.ts';
 import { json, problem, tenantNotFound } from './respond.ts';
@@ -9,7 +10,10 @@ import { tenantBody } from './subscription-body.ts';
 const pageSizeDefault = 100;
 const pageSizeMax = 1000;
 
-/** GET /v1/tenants?limit=&after=: by name, a page at a time; `next` is the `after` of the next page. */
+/**
+ * GET /v1/tenants?limit=&after=: by name, a page at a time; `next` is the `after` of the next page. Of deleted
+ * tenants only the names are kept, and not shown: a page may be shorter than asked for and yet not the last.
+ */
 export const listTenants: Operation = async (deps, event) => {
   const access = await adminAccess(deps, event);
   if (!access.ok) return access.response;
@@ -22,7 +26,7 @@ export const listTenants: Operation = async (deps, event) => {
   if (after && !isTenantName(after)) return refuse('after must be the name of a tenant.');
   const tenants = await deps.ledger.listTenants({ pageSize, ...(after && { after }) });
   const next = tenants.length === pageSize ? (tenants.at(-1)?.tenant ?? null) : null;
-  return json(200, { tenants: tenants.map(tenantBody), next });
+  return json(200, { tenants: tenants.filter((tenant) => !isGone(tenant)).map(tenantBody), next });
 };
 
 export const createTenantOperation: Operation = async (deps, event) => {
@@ -32,9 +36,16 @@ export const createTenantOperation: Operation = async (deps, event) => {
   if (!decoded.ok) return decoded.response;
   const { tenant, limitBytes = null, plan = null } = decoded.body;
   const outcome = await createTenant(deps, { tenant, limitBytes, plan });
-  return outcome.kind === 'created'
-    ? json(201, tenantBody(outcome.tenant))
-    : problem(409, 'Conflict', `The tenant ${tenant} exists already.`);
+  switch (outcome.kind) {
+    case 'created':
+      return json(201, tenantBody(outcome.tenant));
+    case 'exists':
+      return problem(409, 'Conflict', `The tenant ${tenant} exists already.`);
+    case 'deleted': {
+      const why = 'so that nothing of it can reach another';
+      return problem(409, 'Conflict', `The name of the deleted tenant ${tenant} stays taken, ${why}.`);
+    }
+  }
 };
 
 export const showTenant: Operation = async (deps, event) => {
@@ -43,7 +54,7 @@ export const showTenant: Operation = async (deps, event) => {
 };
 
 export const updateTenant: Operation = async (deps, event) => {
-  const access = await adminTenantAccess(deps, event);
+  const access = await openTenantAccess(deps, event);
   if (!access.ok) return access.response;
   const decoded = decodeBody(deps.settings, event, updateTenantBody);
   if (!decoded.ok) return decoded.response;

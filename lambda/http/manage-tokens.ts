@@ -1,5 +1,5 @@
 import { createToken } from '../use-cases/tokens.ts';
-import { adminTenantAccess } from './management-access.ts';
+import { adminTenantAccess, openTenantAccess } from './management-access.ts';
 import { createTokenBody, decodeBody } from './management-body.ts';
 import type { Operation } from './management-operation.ts';
 import { json, noContent, problem } from './respond.ts';
@@ -14,7 +14,7 @@ export const listTokens: Operation = async (deps, event) => {
 
 /** The one answer that holds a token. */
 export const createTokenOperation: Operation = async (deps, event) => {
-  const access = await adminTenantAccess(deps, event);
+  const access = await openTenantAccess(deps, event);
   if (!access.ok) return access.response;
   const decoded = decodeBody(deps.settings, event, createTokenBody);
   if (!decoded.ok) return decoded.response;

@@ -1,5 +1,5 @@
 import type { APIGatewayProxyEventV2 } from 'aws-lambda';
-import type { TenantRecord } from '../domain/tenant.ts';
+import { isGone, type TenantRecord } from '../domain/tenant.ts';
 import { authenticateTenant, isAdmin } from '../use-cases/authenticate.ts';
 import type { Deps } from '../use-cases/deps.ts';
 import { credential, pathTenant } from './request.ts';
@@ -17,7 +17,7 @@ export async function adminAccess(
     : { ok: false, response: unauthorized('the admin') };
 }
 
-/** Lets the operator pass for a tenant that exists. */
+/** Lets the operator pass for a tenant that exists; one that is being deleted exists until nothing is left of it. */
 export async function adminTenantAccess(
   deps: Pick<Deps, 'admin' | 'ledger'>,
   event: APIGatewayProxyEventV2,
@@ -25,7 +25,18 @@ export async function adminTenantAccess(
   if (!(await isAdmin(deps, credential(event)))) return { ok: false, response: unauthorized('the admin') };
   const name = pathTenant(event);
   const tenant = name === undefined ? undefined : await deps.ledger.readTenant(name);
-  return tenant ? { ok: true, tenant } : { ok: false, response: tenantNotFound() };
+  return tenant && !isGone(tenant) ? { ok: true, tenant } : { ok: false, response: tenantNotFound() };
+}
+
+/** Lets the operator pass for a tenant that can be changed. */
+export async function openTenantAccess(
+  deps: Pick<Deps, 'admin' | 'ledger'>,
+  event: APIGatewayProxyEventV2,
+): Promise<Access<{ tenant: TenantRecord }>> {
+  const access = await adminTenantAccess(deps, event);
+  if (!access.ok || access.tenant.closedAtMs === null) return access;
+  const detail = `The tenant ${access.tenant.tenant} is being deleted.`;
+  return { ok: false, response: problem(409, 'Conflict', detail) };
 }
 
 /** Lets the operator, and any token of this tenant, pass. */

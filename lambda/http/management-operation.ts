@@ -4,7 +4,7 @@ import type { Response } from './respond.ts';
 
 export type ManagementDeps = Pick<
   Deps,
-  'ledger' | 'tokens' | 'admin' | 'listing' | 'queue' | 'clock' | 'ids' | 'log' | 'settings'
+  'ledger' | 'tokens' | 'admin' | 'store' | 'listing' | 'queue' | 'clock' | 'ids' | 'log' | 'settings'
 >;
 
 /** One operation of the management API: checks access, decodes, calls a use case, answers. */

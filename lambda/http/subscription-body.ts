@@ -1,4 +1,5 @@
 import type { RepoRecord, TenantRecord } from '../domain/tenant.ts';
+import type { DeletePlan } from '../use-cases/delete-objects.ts';
 import type { Subscription } from '../use-cases/get-subscription.ts';
 
 const iso = (timeMs: number) => new Date(timeMs).toISOString().replace(/\.\d{3}Z$/, 'Z');
@@ -18,19 +19,28 @@ export function usageBody(tenant: TenantRecord, source: 'cache' | 'scan') {
   };
 }
 
+/** Repos with something in them, and those that are being deleted until they are open again. */
 export function reposBody(repos: readonly RepoRecord[]) {
   return (
     repos
       // A repo is a path: with nothing below it there is none.
-      .filter((repo) => repo.epoch > 0 && repo.objectCount > 0)
-      .map(({ repo, storedBytes, objectCount, countedAtMs, closedAtMs }) => ({
+      .filter((repo) => repo.closedAtMs !== null || (repo.epoch > 0 && repo.objectCount > 0))
+      .map(({ repo, epoch, storedBytes, objectCount, countedAtMs, closedAtMs }) => ({
         repo,
-        storedBytes,
-        objectCount,
-        countedAt: iso(countedAtMs),
-        ...(closedAtMs !== null && { deleting: true }),
+        // Deleted before it was ever counted: unknown, which is not zero.
+        storedBytes: epoch > 0 ? storedBytes : null,
+        objectCount: epoch > 0 ? objectCount : null,
+        countedAt: epoch > 0 ? iso(countedAtMs) : null,
+        ...deletingMark(closedAtMs),
       }))
   );
+}
+
+const deletingMark = (closedAtMs: number | null) => (closedAtMs === null ? {} : { deleting: true });
+
+/** What a delete frees, for a whole tenant, one of its repos, or one object. */
+export function deletePlanBody(path: { tenant: string; repo?: string; oid?: string }, plan: DeletePlan) {
+  return { ...path, objectCount: plan.objectCount, bytes: plan.bytes, dueAt: iso(plan.dueAtMs) };
 }
 
 /** GET …/subscription. */
@@ -43,6 +53,7 @@ export function subscriptionBody(subscription: Subscription) {
     usage: usageBody(tenant, source),
     repos: reposBody(repos),
     refreshing,
+    ...deletingMark(tenant.closedAtMs),
   };
 }
 
@@ -54,6 +65,7 @@ export function tenantBody(tenant: TenantRecord) {
     limitBytes: tenant.limitBytes,
     createdAt: iso(tenant.createdAtMs),
     usage: usageBody(tenant, 'cache'),
+    ...deletingMark(tenant.closedAtMs),
   };
 }
 

@@ -4,7 +4,9 @@ import type { Deps } from './deps.ts';
 
 export type CreateTenantOutcome =
   | { readonly kind: 'created'; readonly tenant: TenantRecord }
-  | { readonly kind: 'exists' };
+  | { readonly kind: 'exists' }
+  /** It was a deleted tenant's: its name stays taken. */
+  | { readonly kind: 'deleted' };
 
 /**
  * Creates a tenant. Its path is listed once: empty, it is counted from the start (zero, and that is true);
@@ -24,9 +26,10 @@ export async function createTenant(
     counted: isEmpty ? { storedBytes: 0, objectCount: 0, countedAtMs: nowMs } : null,
     dueAtMs: isEmpty ? nowMs + settings.maxAgeMs : nowMs,
   });
-  if (outcome === 'exists') return { kind: 'exists' };
-  if (!isEmpty) await queue.request({ tenant: input.tenant, reason: 'import', full: true });
+  if (outcome === 'created' && !isEmpty)
+    await queue.request({ tenant: input.tenant, reason: 'import', full: true });
   const tenant = await ledger.readTenant(input.tenant);
-  if (!tenant) throw new Error(`Tenant ${input.tenant} vanished right after it was created.`);
-  return { kind: 'created', tenant };
+  if (!tenant) throw new Error(`Tenant ${input.tenant} vanished; tenants are never removed.`);
+  if (outcome === 'created') return { kind: 'created', tenant };
+  return { kind: tenant.closedAtMs === null ? 'exists' : 'deleted' };
 }

@@ -1,4 +1,5 @@
 import { Command, CommanderError } from 'commander';
+import { registerDu } from './commands/du.ts';
 import { registerReconcile } from './commands/reconcile.ts';
 import { registerTenant } from './commands/tenant.ts';
 import { registerToken } from './commands/token.ts';
@@ -33,6 +34,7 @@ function buildProgram(context: CliContext): Command {
   registerToken(program, context);
   registerUsage(program, context);
   registerReconcile(program, context);
+  registerDu(program, context);
   return program;
 }
 

@@ -16,7 +16,7 @@ export interface FunctionNeeds {
   /** s3:ListBucket: to count, and because a HEAD of an absent key answers 403 instead of 404 without it. */
   readonly listBucket: boolean;
   readonly sendsRecounts: boolean;
-  /** What Lambda's pollers do in the function's name. */
+  /** What Lambda's pollers do in the function's name, and to say when a message that failed comes again. */
   readonly takesRecounts: boolean;
   readonly readsAdminToken: boolean;
 }
@@ -68,6 +68,7 @@ export const functionNeeds: Readonly<Record<FunctionName, FunctionNeeds>> = {
     timeoutSeconds: 29,
     table: ['GetItem', 'BatchGetItem', 'Query', 'PutItem', 'UpdateItem', 'DeleteItem'],
     indexes: ['by-kind'],
+    objects: ['GetObject'],
     listBucket: true,
     sendsRecounts: true,
     readsAdminToken: true,

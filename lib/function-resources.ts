@@ -12,7 +12,12 @@ export interface FunctionResources {
   readonly adminSecretArn: string;
 }
 
-const takeActions = ['sqs:ReceiveMessage', 'sqs:DeleteMessage', 'sqs:GetQueueAttributes'];
+const takeActions = [
+  'sqs:ReceiveMessage',
+  'sqs:DeleteMessage',
+  'sqs:GetQueueAttributes',
+  'sqs:ChangeMessageVisibility',
+];
 
 const reachesStore = (needs: FunctionNeeds) => needs.listBucket || needs.objects.length > 0;
 const reachesTable = (needs: FunctionNeeds) => needs.table.length > 0 || needs.indexes.length > 0;
@@ -51,11 +56,18 @@ export function statementsFor(needs: FunctionNeeds, resources: FunctionResources
 }
 
 function storeStatements(needs: FunctionNeeds, bucketArn: string): PolicyStatement[] {
+  const deletes = needs.objects.filter((action) => action === 'DeleteObject');
+  const others = needs.objects.filter((action) => action !== 'DeleteObject');
   return [
     // Keys are {tenant}/{repo}/{oid}: nothing at the bucket's root can be reached, nor signed.
     ...allow(
-      needs.objects.map((action) => `s3:${action}`),
+      others.map((action) => `s3:${action}`),
       [`${bucketArn}/*/*/*`],
+    ),
+    // What was imported directly below a tenant goes with the tenant.
+    ...allow(
+      deletes.map((action) => `s3:${action}`),
+      [`${bucketArn}/*/*`],
     ),
     ...allow(needs.listBucket ? ['s3:ListBucket'] : [], [bucketArn]),
   ];

@@ -17,8 +17,8 @@ const descriptions: Readonly<Record<FunctionName, string>> = {
   lfsBatch: 'Git LFS batch: admits uploads within the limit, signs URLs.',
   lfsVerify: 'Git LFS verify: asks the store whether an upload arrived.',
   getSubscription: "A tenant's limit and usage.",
-  management: 'Tenants, limits and tokens.',
-  reconcile: 'Recounts a tenant from what the store lists.',
+  management: 'Tenants, limits, tokens and deletes.',
+  reconcile: 'Recounts a tenant from what the store lists; deletes what is due.',
   refresh: 'Queues the recounts that are due.',
 };
 

@@ -8,7 +8,7 @@ import { templateOf } from './stack-template.ts';
 const columns: Readonly<Record<string, (cell: string) => string>> = {
   table: (action) => `dynamodb:${action} on DataTable`,
   index: (name) => `dynamodb:Query on DataTable/index/${name}`,
-  objects: (action) => `s3:${action} on ObjectStorageBucket/*/*/*`,
+  objects: (action) => `s3:${action} on ObjectStorageBucket/*/*${action === 'DeleteObject' ? '' : '/*'}`,
   bucket: (action) => `s3:${action} on ObjectStorageBucket`,
   queue: (action) => `sqs:${action} on ReconcileQueue`,
   secrets: (name) => `secretsmanager:GetSecretValue on ${name === 'admin token' ? 'AdminTokenSecret' : name}`,
@@ -63,7 +63,7 @@ describe('grants', () => {
     expect(JSON.stringify(policies)).not.toContain('"Allow"');
   });
 
-  it('let only the batch function write objects, only reconcile delete them, and only below a tenant and a repo', () => {
+  it('let only the batch function write objects, only reconcile delete them, and only below a tenant', () => {
     const writes = [...grants].filter(([, lines]) => lines.some((line) => line.startsWith('s3:PutObject')));
     expect(writes.map(([name]) => name)).toEqual(['lfsBatch']);
     const deletes = [...grants].filter(([, lines]) =>
@@ -71,12 +71,21 @@ describe('grants', () => {
     );
     expect(deletes.map(([name]) => name)).toEqual(['reconcile']);
     const onObjects = [...grants.values()].flat().filter((line) => /^s3:\w+Object /.test(line));
-    expect(onObjects.every((line) => line.endsWith('/*/*/*'))).toBe(true);
+    expect(onObjects.filter((line) => !line.endsWith('/*/*/*'))).toEqual([
+      's3:DeleteObject on ObjectStorageBucket/*/*',
+    ]);
+  });
+
+  it('let only reconcile take recounts from the queue, and say when they come again', () => {
+    for (const action of ['ReceiveMessage', 'DeleteMessage', 'ChangeMessageVisibility']) {
+      const holders = [...grants].filter(([, lines]) => lines.includes(`sqs:${action} on ReconcileQueue`));
+      expect(holders.map(([name]) => name)).toEqual(['reconcile']);
+    }
   });
 
   it('hold no wildcard but the objects of a bucket', () => {
     const wild = [...grants.values()].flat().filter((line) => line.includes('*'));
-    expect(wild.every((line) => / on ObjectStorageBucket\/\*\/\*\/\*$/.test(line))).toBe(true);
+    expect(wild.every((line) => / on ObjectStorageBucket(\/\*){2,3}$/.test(line))).toBe(true);
   });
 
   it('differ from the table as soon as one is widened', () => {

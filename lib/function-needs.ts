@@ -2,7 +2,7 @@ import type { FunctionName } from '../lambda/routes.ts';
 
 type TableAction = 'GetItem' | 'BatchGetItem' | 'PutItem' | 'UpdateItem' | 'DeleteItem' | 'Query';
 type IndexName = 'by-kind' | 'by-due';
-type ObjectAction = 'GetObject' | 'PutObject' | 'DeleteObject';
+export type ObjectAction = 'GetObject' | 'PutObject' | 'DeleteObject';
 
 /** What a function may touch, and how long it may take. Its grants and its environment follow from it alone. */
 export interface FunctionNeeds {

@@ -1,7 +1,7 @@
 import type { ITableV2 } from 'aws-cdk-lib/aws-dynamodb';
 import { PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import type { IQueue } from 'aws-cdk-lib/aws-sqs';
-import type { FunctionNeeds } from './function-needs.ts';
+import type { FunctionNeeds, ObjectAction } from './function-needs.ts';
 import type { ObjectStorage } from './object-storage.ts';
 
 /** What functions are granted parts of. */
@@ -55,19 +55,22 @@ export function statementsFor(needs: FunctionNeeds, resources: FunctionResources
   ];
 }
 
+/**
+ * Which keys an action reaches: they are {tenant}/{repo}/{oid}, so nothing at the bucket's root can be reached,
+ * nor signed. What was imported directly below a tenant is deleted with the tenant.
+ */
+export function objectsBelow(action: ObjectAction): string {
+  return action === 'DeleteObject' ? '/*/*' : '/*/*/*';
+}
+
 function storeStatements(needs: FunctionNeeds, bucketArn: string): PolicyStatement[] {
-  const deletes = needs.objects.filter((action) => action === 'DeleteObject');
-  const others = needs.objects.filter((action) => action !== 'DeleteObject');
+  const scopes = [...new Set(needs.objects.map(objectsBelow))];
   return [
-    // Keys are {tenant}/{repo}/{oid}: nothing at the bucket's root can be reached, nor signed.
-    ...allow(
-      others.map((action) => `s3:${action}`),
-      [`${bucketArn}/*/*/*`],
-    ),
-    // What was imported directly below a tenant goes with the tenant.
-    ...allow(
-      deletes.map((action) => `s3:${action}`),
-      [`${bucketArn}/*/*`],
+    ...scopes.flatMap((below) =>
+      allow(
+        needs.objects.filter((action) => objectsBelow(action) === below).map((action) => `s3:${action}`),
+        [`${bucketArn}${below}`],
+      ),
     ),
     ...allow(needs.listBucket ? ['s3:ListBucket'] : [], [bucketArn]),
   ];

@@ -1,6 +1,7 @@
 import { CfnElement, Validations } from 'aws-cdk-lib';
 import type { IConstruct } from 'constructs';
 import { functionNeeds } from './function-needs.ts';
+import { objectsBelow } from './function-resources.ts';
 import type { LfsQuotaStack } from './lfs-quota-stack.ts';
 
 /** Every finding of cdk-nag's AwsSolutions that is let stand, and why. Any other fails the synth. */
@@ -22,10 +23,12 @@ export function acknowledgeFindings(stack: LfsQuotaStack): void {
   if (!CfnElement.isCfnElement(defaultChild)) throw new Error('A bucket is no longer one resource.');
   const bucketId = stack.getLogicalId(defaultChild);
   for (const [name, handler] of stack.functions.entries()) {
-    if (functionNeeds[name].objects.length === 0) continue;
-    acknowledge(handler, `IAM5[Resource::<${bucketId}.Arn>/*/*/*]`, [
-      'Keys are {tenant}/{repo}/{oid} and tenants come and go: the wildcard is the narrowest that holds them.',
-    ]);
+    const { objects } = functionNeeds[name];
+    for (const below of new Set(objects.map(objectsBelow))) {
+      acknowledge(handler, `IAM5[Resource::<${bucketId}.Arn>${below}]`, [
+        'Keys are {tenant}/{repo}/{oid} and tenants come and go: the wildcard is the narrowest that holds them.',
+      ]);
+    }
   }
 }
 

@@ -11,6 +11,7 @@ import { S3ObjectStore } from './adapters/aws/s3-object-store.ts';
 import { S3UrlSigner } from './adapters/aws/s3-url-signer.ts';
 import { ScanListing } from './adapters/aws/scan-listing.ts';
 import { createSqsReconcileQueue } from './adapters/aws/sqs-reconcile-queue.ts';
+import { createSqsRedelivery } from './adapters/aws/sqs-redelivery.ts';
 import { storeCredentials } from './adapters/aws/store-credentials.ts';
 import { systemClock } from './adapters/system-clock.ts';
 import { systemIds } from './adapters/system-ids.ts';
@@ -128,6 +129,7 @@ export function reconcileDeps() {
     store: deleting,
     ledger: createDynamoDbLedger(table()),
     queue: queue(),
+    redelivery: createSqsRedelivery({ queueUrl: required('LFS_QUOTA_QUEUE_URL') }),
   };
 }
 

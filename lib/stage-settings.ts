@@ -64,7 +64,10 @@ const reconcile = z
       .min(1)
       .max(15)
       .default(5)
-      .describe('Longest single run. Six times this is how long a failed recount waits for its next try.'),
+      .describe(
+        'Longest single run. Six times this is how long a recount whose run died without a word waits for its ' +
+          'next try; one that failed waits a minute, and a minute more each time.',
+      ),
     concurrency: z.int().min(2).max(1_000).default(10).describe('Tenants that are recounted at once.'),
     delaySeconds: z
       .int()

@@ -6,6 +6,7 @@ import { create as createManagement } from '../lambda/handlers/management.ts';
 import { create as createNotFound } from '../lambda/handlers/not-found.ts';
 import { create as createReconcile } from '../lambda/handlers/reconcile.ts';
 import { create as createRefresh } from '../lambda/handlers/refresh.ts';
+import type { Redelivery } from '../lambda/ports/redelivery.ts';
 import type { Deps } from '../lambda/use-cases/deps.ts';
 import type { QueueConsumer } from './file-queue.ts';
 import type { HttpFunctions } from './http-front.ts';
@@ -18,6 +19,9 @@ export interface Functions {
   readonly refresh: ScheduledFunction;
 }
 
+/** The queue below the data folder waits by itself before it delivers again. */
+const redelivery: Redelivery = { delay: async () => undefined };
+
 export function createFunctions(deps: Deps): Functions {
   return {
     http: {
@@ -28,7 +32,7 @@ export function createFunctions(deps: Deps): Functions {
       management: createManagement(deps),
       notFound: createNotFound(),
     },
-    reconcile: createReconcile(deps),
+    reconcile: createReconcile({ ...deps, redelivery }),
     refresh: createRefresh(deps),
   };
 }

@@ -2,7 +2,9 @@ import type { Context, SQSBatchResponse, SQSEvent } from 'aws-lambda';
 import * as z from 'zod';
 import { deployed, reconcileDeps } from '../compose.ts';
 import { isTenantName } from '../domain/names.ts';
+import type { Redelivery } from '../ports/redelivery.ts';
 import { consumeReconcile } from '../use-cases/consume-reconcile.ts';
+import { delayRedelivery } from '../use-cases/delay-redelivery.ts';
 import type { Deps } from '../use-cases/deps.ts';
 import type { ReconcileDeps } from '../use-cases/reconcile.ts';
 import type { DeletionDeps } from '../use-cases/run-deletions.ts';
@@ -26,8 +28,10 @@ const message = z.object({
 /** Time kept back from the function's limit, to commit and to hand over what is not done. */
 const reserveMs = 10_000;
 
+type ConsumerDeps = ReconcileDeps & DeletionDeps & Pick<Deps, 'queue'> & { readonly redelivery: Redelivery };
+
 /** The queue's consumer. What fails comes again, and after a few times ends in the dead-letter queue. */
-export function create(deps: ReconcileDeps & DeletionDeps & Pick<Deps, 'queue'>) {
+export function create(deps: ConsumerDeps) {
   return async (event: SQSEvent, context: Context): Promise<SQSBatchResponse> => {
     const batchItemFailures: { itemIdentifier: string }[] = [];
     for (const record of event.Records) {
@@ -37,8 +41,11 @@ export function create(deps: ReconcileDeps & DeletionDeps & Pick<Deps, 'queue'>)
         await consumeReconcile(deps, { request, deadlineMs });
       } catch (error) {
         const reason = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
-        deps.log.error('reconcile failed', { messageId: record.messageId, reason });
-        batchItemFailures.push({ itemIdentifier: record.messageId });
+        const { messageId, receiptHandle } = record;
+        deps.log.error('reconcile failed', { messageId, reason });
+        const receiveCount = Number(record.attributes.ApproximateReceiveCount);
+        await delayRedelivery(deps, { messageId, receiptHandle, receiveCount });
+        batchItemFailures.push({ itemIdentifier: messageId });
       }
     }
     return { batchItemFailures };

@@ -16,6 +16,7 @@ export const tenantShape = z.object({
   createdAt: z.string(),
   /** null: never counted. */
   usage: usageShape.nullable(),
+  deleting: z.boolean().optional(),
 });
 
 export const tenantPageShape = z.object({
@@ -43,19 +44,31 @@ export const tokenListShape = z.object({
   ),
 });
 
+const repoShape = z.object({
+  repo: z.string(),
+  /** null: being deleted before it was ever counted. */
+  storedBytes: z.number().nullable(),
+  objectCount: z.number().nullable(),
+  countedAt: z.string().nullable(),
+  deleting: z.boolean().optional(),
+});
+
+export const repoListShape = z.object({ repos: z.array(repoShape) });
+
+export const deletePlanShape = z.object({
+  tenant: z.string(),
+  /** null: never counted. */
+  objectCount: z.number().nullable(),
+  bytes: z.number().nullable(),
+  dueAt: z.string(),
+});
+
 export const subscriptionShape = z.object({
   tenant: z.string(),
   plan: z.string().nullable(),
   limitBytes: z.number().nullable(),
   usage: usageShape.nullable(),
-  repos: z.array(
-    z.object({
-      repo: z.string(),
-      storedBytes: z.number(),
-      objectCount: z.number(),
-      countedAt: z.string(),
-    }),
-  ),
+  repos: z.array(repoShape),
   refreshing: z.boolean(),
 });
 
@@ -65,4 +78,6 @@ export const queuedShape = z.object({ tenant: z.string(), queued: z.boolean() })
 export const emptyShape = z.undefined();
 
 export type TenantBody = z.infer<typeof tenantShape>;
+export type RepoBody = z.infer<typeof repoShape>;
+export type DeletePlanBody = z.infer<typeof deletePlanShape>;
 export type SubscriptionBody = z.infer<typeof subscriptionShape>;

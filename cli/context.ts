@@ -7,6 +7,8 @@ export interface CliContext {
   readonly sleep: (durationMs: number) => Promise<void>;
   /** Colour, cursor movement and redrawing only where a person watches. */
   readonly isTerminal: boolean;
+  /** Asks the person at the terminal; undefined where nobody is there. No answer is an empty one. */
+  readonly ask?: ((question: string) => Promise<string>) | undefined;
 }
 
 /** True where the terminal's locale can show the blocks a bar is drawn with. */

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { askAtTerminal } from './ask.ts';
 import { runCli } from './run.ts';
 
 // `… | head` closes the pipe early; that is no failure.
@@ -17,6 +18,7 @@ const exitCode = await runCli(process.argv.slice(2), {
   nowMs: () => Date.now(),
   sleep: (durationMs) => sleep(durationMs),
   isTerminal: process.stdout.isTTY === true,
+  ask: process.stdin.isTTY && process.stderr.isTTY ? askAtTerminal : undefined,
 });
 // A command may have set one itself.
 if (exitCode !== 0) process.exitCode = exitCode;

@@ -1,6 +1,6 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { parseSize } from '../lambda/domain/bytes.ts';
-import { isTenantName, tenantNameRule } from '../lambda/domain/names.ts';
+import { isOid, isRepoName, isTenantName, tenantNameRule } from '../lambda/domain/names.ts';
 import { ApiClient } from './api-client.ts';
 import type { CliContext } from './context.ts';
 import { UsageError } from './errors.ts';
@@ -49,6 +49,19 @@ function readBaseUrl(text: string): string {
 /** A tenant's name, checked here because `..` in a path would ask for something else. */
 export function parseTenant(text: string): string {
   if (!isTenantName(text)) throw new InvalidArgumentError(`A tenant's name is ${tenantNameRule}.`);
+  return text;
+}
+
+/** A repo's name; as in its URL, `.git` may follow. */
+export function parseRepo(text: string): string {
+  const name = text.replace(/\.git$/, '');
+  if (!isRepoName(name)) throw new InvalidArgumentError('`repo list TENANT` shows the names of the repos.');
+  return name;
+}
+
+/** The id of an LFS object. */
+export function parseOid(text: string): string {
+  if (!isOid(text)) throw new InvalidArgumentError('An oid is 64 digits of lower-case hex.');
   return text;
 }
 

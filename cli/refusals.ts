@@ -30,7 +30,7 @@ function hintFor(status: number, answer: { isProblem: boolean; baseUrl: string }
     return 'This token may not do that. Use the admin token in LFS_QUOTA_TOKEN or --token.';
   }
   if (status === 404 && answer.isProblem) {
-    return "It does not exist, or this token may not see it. With the admin token, `tenant list` shows all tenants and `token list TENANT` a tenant's tokens.";
+    return 'It does not exist, or this token may not see it. With the admin token, `tenant list` shows all tenants, `repo list TENANT` and `token list TENANT` what one has.';
   }
   if (!answer.isProblem && status < 500) {
     return `Check that --url or LFS_QUOTA_URL names the lfs-quota API: ${answer.baseUrl} is asked now.`;

@@ -42,6 +42,16 @@ export function formatAge(isoDate: string, nowMs: number): string {
   return `${Math.floor(seconds / 86_400)} days ago`;
 }
 
+/** When something will be, coarsely: `now`, `in 12 s`, `in 60 min`. A date that is none is shown as it is. */
+export function formatUntil(isoDate: string, nowMs: number): string {
+  const seconds = Math.ceil((Date.parse(isoDate) - nowMs) / 1000);
+  if (Number.isNaN(seconds)) return isoDate;
+  if (seconds <= 0) return 'now';
+  if (seconds < 120) return `in ${seconds} s`;
+  if (seconds < 2 * 3600) return `in ${Math.round(seconds / 60)} min`;
+  return `in ${Math.round(seconds / 3600)} h`;
+}
+
 /** A limit; null is unlimited. */
 export function formatLimit(limitBytes: number | null): string {
   return limitBytes === null ? 'unlimited' : formatBytes(limitBytes);

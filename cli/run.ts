@@ -1,6 +1,8 @@
 import { Command, CommanderError } from 'commander';
 import { registerDu } from './commands/du.ts';
+import { registerObject } from './commands/object.ts';
 import { registerReconcile } from './commands/reconcile.ts';
+import { registerRepo } from './commands/repo.ts';
 import { registerTenant } from './commands/tenant.ts';
 import { registerToken } from './commands/token.ts';
 import { registerUsage } from './commands/usage.ts';
@@ -32,6 +34,8 @@ function buildProgram(context: CliContext): Command {
     .exitOverride();
   registerTenant(program, context);
   registerToken(program, context);
+  registerRepo(program, context);
+  registerObject(program, context);
   registerUsage(program, context);
   registerReconcile(program, context);
   registerDu(program, context);

@@ -1,6 +1,7 @@
 import { formatBytes } from '../lambda/domain/bytes.ts';
 import type { SubscriptionBody } from './api-shapes.ts';
-import { formatAge, formatCount, formatLimit, formatObjects, printable, renderTable } from './render.ts';
+import { formatAge, formatLimit, formatObjects, printable } from './render.ts';
+import { renderRepos } from './repo-view.ts';
 
 const barCells = 40;
 
@@ -9,7 +10,7 @@ export function renderUsage(body: SubscriptionBody, options: { nowMs: number; dr
   const title = body.plan === null ? body.tenant : `${body.tenant} (plan ${printable(body.plan)})`;
   const parts = [`${title}\n`, renderFigures(body, options)];
   if (body.refreshing) parts.push('A recount is under way; ask again in a moment.\n');
-  if (body.repos.length > 0) parts.push('\n', renderRepos(body, options.nowMs));
+  if (body.repos.length > 0) parts.push('\n', renderRepos(body.repos, options.nowMs));
   return parts.join('');
 }
 
@@ -58,17 +59,4 @@ function cellsFor(bytes: number, scale: { limitBytes: number; cellsMax: number }
   if (scale.limitBytes === 0) return scale.cellsMax;
   const cells = Math.round((bytes / scale.limitBytes) * barCells);
   return Math.min(scale.cellsMax, Math.max(bytes > 0 ? 1 : 0, cells));
-}
-
-function renderRepos(body: SubscriptionBody, nowMs: number): string {
-  const rows = [...body.repos]
-    .sort((a, b) => b.storedBytes - a.storedBytes)
-    .map((repo) => [
-      // Keys that lie directly below the tenant belong to no repo.
-      repo.repo === '' ? '(no repo)' : repo.repo,
-      formatBytes(repo.storedBytes),
-      formatCount(repo.objectCount),
-      formatAge(repo.countedAt, nowMs),
-    ]);
-  return renderTable(['repo', 'stored', 'objects', 'counted'], rows, { right: [1, 2] });
 }

@@ -4,14 +4,18 @@ import { type TenantBody, tenantPageShape, tenantShape } from '../api-shapes.ts'
 import type { CliContext } from '../context.ts';
 import { type ApiOptions, openClient, parseLimit, parseTenant, withApiOptions } from '../options.ts';
 import { formatAge, formatCount, formatLimit, printable, renderTable } from '../render.ts';
+import { registerTenantDelete } from './tenant-delete.ts';
 
-/** `tenant create|list|show|limit`. */
+/** `tenant create|list|show|limit|delete`. */
 export function registerTenant(program: Command, context: CliContext): void {
-  const group = program.command('tenant').description('create tenants, see them, change their limits');
+  const group = program
+    .command('tenant')
+    .description('create tenants, see them, change their limits, delete them');
   registerCreate(group, context);
   registerList(group, context);
   registerShow(group, context);
   registerLimit(group, context);
+  registerTenantDelete(group, context);
 }
 
 function registerCreate(group: Command, context: CliContext): void {
@@ -98,7 +102,7 @@ function parsePageSize(text: string): number {
 
 function renderTenant(body: TenantBody, nowMs: number): string {
   const lines = [
-    `tenant   ${body.tenant}`,
+    `tenant   ${nameOf(body)}`,
     `plan     ${printable(body.plan ?? '-')}`,
     `limit    ${formatLimit(body.limitBytes)}`,
     `stored   ${body.usage === null ? 'never counted' : formatBytes(body.usage.storedBytes)}`,
@@ -109,7 +113,7 @@ function renderTenant(body: TenantBody, nowMs: number): string {
 
 function renderTenants(tenants: readonly TenantBody[], nowMs: number): string {
   const rows = tenants.map((body) => [
-    body.tenant,
+    nameOf(body),
     body.plan ?? '-',
     formatLimit(body.limitBytes),
     body.usage === null ? '-' : formatBytes(body.usage.storedBytes),
@@ -117,4 +121,8 @@ function renderTenants(tenants: readonly TenantBody[], nowMs: number): string {
     body.usage === null ? 'never' : formatAge(body.usage.countedAt, nowMs),
   ]);
   return renderTable(['tenant', 'plan', 'limit', 'stored', 'objects', 'counted'], rows, { right: [2, 3, 4] });
+}
+
+function nameOf({ tenant, deleting }: TenantBody): string {
+  return deleting ? `${tenant} (being deleted)` : tenant;
 }

@@ -64,7 +64,12 @@ export const testNowMs = Date.parse('2026-11-21T05:00:00Z');
 /** Runs the command line in this process. A `sleep` that throws ends what would go on for ever. */
 export async function cli(
   args: readonly string[],
-  options: { env?: Record<string, string>; sleep?: () => Promise<void>; isTerminal?: boolean } = {},
+  options: {
+    env?: Record<string, string>;
+    sleep?: () => Promise<void>;
+    isTerminal?: boolean;
+    ask?: (question: string) => Promise<string>;
+  } = {},
 ): Promise<CliResult> {
   const out: string[] = [];
   const err: string[] = [];
@@ -75,6 +80,7 @@ export async function cli(
     nowMs: () => testNowMs,
     sleep: options.sleep ?? (() => Promise.resolve()),
     isTerminal: options.isTerminal ?? false,
+    ask: options.ask,
   });
   return { code, out: out.join(''), err: err.join('') };
 }

@@ -1,0 +1,88 @@
+import type { Command } from 'commander';
+import { formatBytes } from '../../lambda/domain/bytes.ts';
+import type { ApiClient } from '../api-client.ts';
+import { type RepoBody, repoListShape } from '../api-shapes.ts';
+import type { CliContext } from '../context.ts';
+import { type DeleteOptions, formatFreed, runDelete, saysYes, withDeleteOptions } from '../delete-dialog.ts';
+import { type ApiOptions, openClient, parseRepo, parseTenant, withApiOptions } from '../options.ts';
+import { formatObjects } from '../render.ts';
+import { renderRepos } from '../repo-view.ts';
+
+const pollMs = 2000;
+
+/** `repo list|delete`. */
+export function registerRepo(program: Command, context: CliContext): void {
+  const group = program.command('repo').description("see a tenant's repos, delete them");
+  registerList(group, context);
+  registerDelete(group, context);
+}
+
+function registerList(group: Command, context: CliContext): void {
+  withApiOptions(group.command('list'))
+    .description("a tenant's repos, the largest first")
+    .argument('<tenant>', "the tenant's name", parseTenant)
+    .action(async (tenant: string, options: ApiOptions) => {
+      const path = `/v1/tenants/${tenant}/repos`;
+      const answer = await openClient(options, context).send({ method: 'GET', path, shape: repoListShape });
+      if (options.json) return context.out(`${answer.text}\n`);
+      const { repos } = answer.body;
+      context.out(
+        repos.length === 0 ? 'No repos: nothing is stored.\n' : renderRepos(repos, context.nowMs()),
+      );
+    });
+}
+
+function registerDelete(group: Command, context: CliContext): void {
+  withDeleteOptions(group.command('delete'))
+    .description('delete a repo with all of its objects')
+    .argument('<tenant>', "the tenant's name", parseTenant)
+    .argument('<repo>', "the repo's name", parseRepo)
+    .option('--wait', 'wait until it is empty, and show what is left')
+    .action(async (tenant: string, repo: string, options: DeleteOptions & { wait?: boolean }) => {
+      const client = openClient(options, context);
+      const plans = await runDelete(context, {
+        ...{ client, options, question: 'Delete it? [y/N] ', isYes: saysYes },
+        paths: [`/v1/tenants/${tenant}/repos/${repo}`],
+        describe: (found) =>
+          `${tenant}/${repo}: ${formatFreed(found)}.\n` +
+          'From its deletion on it is neither pushed to nor pulled from, until it is empty. Admitted uploads\n' +
+          'that may still arrive keep their objects until they no longer can.\n',
+      });
+      if (plans === undefined) return;
+      if (options.wait) await waitUntilEmpty({ client, context }, { tenant, repo, options, plan: plans[0] });
+      else if (!options.json)
+        context.out(`It is being emptied; \`repo list ${tenant}\` shows what is left.\n`);
+    });
+}
+
+async function waitUntilEmpty(
+  { client, context }: { client: ApiClient; context: CliContext },
+  wait: { tenant: string; repo: string; options: ApiOptions; plan: { dueAt: string } | undefined },
+): Promise<void> {
+  const { tenant, repo, options } = wait;
+  const show = (text: string) => {
+    if (!options.json) context.out(text);
+  };
+  const inPlace = context.isTerminal;
+  let shown = '';
+  for (;;) {
+    const path = `/v1/tenants/${tenant}/repos`;
+    const { body } = await client.send({ method: 'GET', path, shape: repoListShape });
+    const left = body.repos.find((found) => found.repo === repo && found.deleting === true);
+    if (left === undefined || isEmpty(left, wait.plan?.dueAt ?? '')) break;
+    const text =
+      left.objectCount === null
+        ? 'not counted yet'
+        : `${formatObjects(left.objectCount)} left, ${formatBytes(left.storedBytes ?? 0)}`;
+    if (text !== shown) show(inPlace ? `\r\u001b[K${text}` : `${text}\n`);
+    shown = text;
+    await context.sleep(pollMs);
+  }
+  const newLine = inPlace && shown !== '' ? '\r\u001b[K' : '';
+  show(`${newLine}${tenant}/${repo} is empty. Its name can be used again in a minute or two.\n`);
+}
+
+/** Counted as empty, and not before it was deleted. ISO dates of one form sort as text. */
+function isEmpty(repo: RepoBody, deletedAt: string): boolean {
+  return repo.objectCount === 0 && repo.countedAt !== null && repo.countedAt >= deletedAt;
+}

@@ -1,0 +1,226 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import { type Answer, type Asked, cli, startServer, type TestServer } from './harness.ts';
+
+const oid = 'a'.repeat(64);
+const otherOid = 'b'.repeat(64);
+const plan = { tenant: 'acme', repo: 'game', objectCount: 1204, bytes: 1536, dueAt: '2026-11-21T05:00:00Z' };
+
+let server: TestServer | undefined;
+afterEach(async () => {
+  await server?.close();
+  server = undefined;
+});
+
+async function serve(answer: (asked: Asked) => Answer, options: Omit<Parameters<typeof cli>[1], 'env'> = {}) {
+  server = await startServer(answer);
+  const env = { LFS_QUOTA_URL: server.url, LFS_QUOTA_TOKEN: 'admin-secret' };
+  const { asked } = server;
+  return {
+    asked: () => asked.map(({ method, path }) => `${method} ${path}`),
+    run: (...args: string[]) => cli(args, { env, ...options }),
+  };
+}
+
+/** Answers a dry run with 200 and a delete with 202, as the API does. */
+const planned = (body: object) => (asked: Asked) => ({
+  status: asked.path.endsWith('?dryRun=true') ? 200 : 202,
+  body,
+});
+
+const deletes: readonly [args: string[], path: string, yes: string][] = [
+  [['repo', 'delete', 'acme', 'game.git'], '/v1/tenants/acme/repos/game', 'y'],
+  [['object', 'delete', 'acme', 'game', oid], `/v1/tenants/acme/repos/game/objects/${oid}`, 'yes'],
+  [['tenant', 'delete', 'acme'], '/v1/tenants/acme', 'acme'],
+];
+
+describe.each(deletes)('%j', (args, path, yes) => {
+  it('where nobody can be asked sends nothing, and says what to do: exit 2', async () => {
+    const { asked, run } = await serve(planned(plan));
+    const result = await run(...args);
+    expect(result).toMatchObject({ code: 2, out: '' });
+    expect(result.err).toMatch(/give --yes to delete, or --dry-run/);
+    expect(asked()).toEqual([]);
+  });
+
+  it('shows what it frees, asks, and deletes', async () => {
+    const questions: string[] = [];
+    const ask = async (question: string) => {
+      questions.push(question);
+      return ` ${yes}`;
+    };
+    const { asked, run } = await serve(planned(plan), { ask });
+    const result = await run(...args);
+    expect(result.code).toBe(0);
+    expect(result.err).toContain('1,204 objects, 1.5 KiB');
+    expect(questions).toEqual([expect.stringMatching(/(\[y\/N\]|for good:) $/)]);
+    expect(asked()).toEqual([`DELETE ${path}?dryRun=true`, `DELETE ${path}`]);
+  });
+
+  it.each(['', 'n', 'game'])('deletes nothing where the answer is %j', async (answer) => {
+    const { asked, run } = await serve(planned(plan), { ask: async () => answer });
+    const result = await run(...args);
+    expect(result.code).toBe(1);
+    expect(result.err).toContain('Nothing was deleted.');
+    expect(asked()).toEqual([`DELETE ${path}?dryRun=true`]);
+  });
+
+  it('--yes deletes without asking', async () => {
+    const { asked, run } = await serve(planned(plan));
+    const result = await run(...args, '--yes');
+    expect(result).toMatchObject({ code: 0, err: '' });
+    expect(result.out).toContain('1,204 objects, 1.5 KiB');
+    expect(asked()).toEqual([`DELETE ${path}`]);
+  });
+
+  it('--dry-run only shows what it frees, even with --yes', async () => {
+    const { asked, run } = await serve(planned({ ...plan, objectCount: null, bytes: null }));
+    const result = await run(...args, '--dry-run', '--yes');
+    expect(result).toMatchObject({ code: 0, err: '' });
+    expect(result.out).toContain('not counted yet');
+    expect(asked()).toEqual([`DELETE ${path}?dryRun=true`]);
+  });
+
+  it('--json prints the body as it is', async () => {
+    const text = `{ "tenant":"acme", "objectCount":1, "bytes":2,\n "dueAt":"x", "new":1 }`;
+    const { run } = await serve(() => ({ status: 202, body: text }));
+    expect(await run(...args, '--yes', '--json')).toEqual({ code: 0, out: `${text}\n`, err: '' });
+    expect(await run(...args, '--dry-run', '--json')).toEqual({ code: 0, out: `${text}\n`, err: '' });
+  });
+
+  it('of what is not there asks nothing and says so', async () => {
+    const body = { type: 'about:blank', title: 'Not Found', status: 404, detail: 'No such thing.' };
+    const answer = { status: 404, body, type: 'application/problem+json' };
+    const { run } = await serve(() => answer, { ask: () => Promise.reject(new Error('asked')) });
+    const result = await run(...args);
+    expect(result).toMatchObject({ code: 1, out: '' });
+    expect(result.err).toContain('No such thing. (404)');
+  });
+});
+
+describe('object delete', () => {
+  it('sums several up, each once, and tells when they go', async () => {
+    const body = { ...plan, objectCount: 1, bytes: 512, dueAt: '2026-11-21T06:00:00Z' };
+    const { asked, run } = await serve(planned(body));
+    const result = await run('object', 'delete', 'acme', 'game', oid, otherOid, oid, '--yes');
+    expect(result.out).toContain('2 objects, 1 KiB');
+    expect(result.out).toContain('due in 60 min');
+    expect(asked()).toHaveLength(2);
+  });
+
+  it('deletes none where one of them is not there', async () => {
+    const { asked, run } = await serve(
+      ({ path }) =>
+        path.includes(otherOid) ? { status: 404, body: { detail: 'None.' } } : { status: 200, body: plan },
+      { ask: async () => 'y' },
+    );
+    expect((await run('object', 'delete', 'acme', 'game', oid, otherOid)).code).toBe(1);
+    expect(asked().every((request) => request.endsWith('?dryRun=true'))).toBe(true);
+  });
+});
+
+describe('repo delete --wait', () => {
+  const repo = { repo: 'game', storedBytes: 3072, objectCount: 3, countedAt: '2026-11-21T05:00:01Z' };
+  const other = { ...repo, repo: 'art' };
+  /** One list of repos after the other. */
+  const lists = (...counts: readonly (object | undefined)[]) => {
+    const left = [...counts];
+    return ({ method }: Asked): Answer => {
+      if (method === 'DELETE') return { status: 202, body: plan };
+      const now = left.shift();
+      return { status: 200, body: { repos: [other, ...(now ? [{ ...repo, deleting: true, ...now }] : [])] } };
+    };
+  };
+  const unknown = { storedBytes: null, objectCount: null, countedAt: null };
+
+  it('shows what is left until it is empty', async () => {
+    const before = { objectCount: 0, countedAt: '2026-11-21T04:59:59Z' };
+    const { asked, run } = await serve(lists(unknown, before, {}, {}, { objectCount: 0, storedBytes: 0 }));
+    const result = await run('repo', 'delete', 'acme', 'game', '--yes', '--wait');
+    expect(result).toMatchObject({ code: 0, err: '' });
+    expect(result.out.split('\n').slice(-5)).toEqual([
+      'not counted yet',
+      '0 objects left, 3 KiB',
+      '3 objects left, 3 KiB',
+      'acme/game is empty. Its name can be used again in a minute or two.',
+      '',
+    ]);
+    expect(asked()).toHaveLength(6);
+  });
+
+  it('ends where the repo is open again, whatever is in it', async () => {
+    const { run } = await serve(lists({}, { deleting: false }));
+    expect((await run('repo', 'delete', 'acme', 'game', '--yes', '--wait')).out).toContain('is empty');
+  });
+
+  it('draws in one line for a person, and nothing with --json', async () => {
+    const forPerson = await serve(lists({}, undefined), { isTerminal: true });
+    const { out } = await forPerson.run('repo', 'delete', 'acme', 'game', '--yes', '--wait');
+    expect(out).toContain('\r\u001b[K3 objects left, 3 KiB\r\u001b[Kacme/game is empty.');
+    await server?.close();
+    const asJson = await serve(lists({}, undefined));
+    const result = await asJson.run('repo', 'delete', 'acme', 'game', '--yes', '--wait', '--json');
+    expect(JSON.parse(result.out)).toEqual(plan);
+    expect(asJson.asked()).toHaveLength(3);
+  });
+});
+
+describe('repo list', () => {
+  const counted = { storedBytes: 1024, objectCount: 2, countedAt: '2026-11-21T04:59:48Z' };
+  const deleting = { repo: 'old', storedBytes: null, objectCount: null, countedAt: null, deleting: true };
+
+  it('shows the largest first, and which are being deleted', async () => {
+    const repos = [deleting, { repo: 'art', ...counted }, { repo: 'game', ...counted, storedBytes: 2048 }];
+    const { run } = await serve(() => ({ status: 200, body: { repos } }));
+    expect((await run('repo', 'list', 'acme')).out).toBe(
+      [
+        'repo                 stored  objects  counted',
+        'game                  2 KiB        2  12 s ago',
+        'art                   1 KiB        2  12 s ago',
+        'old (being deleted)       -        -  never',
+        '',
+      ].join('\n'),
+    );
+  });
+
+  it('says where there is none, and prints the body as it is with --json', async () => {
+    const { run } = await serve(() => ({ status: 200, body: '{"repos": [ ]}' }));
+    expect((await run('repo', 'list', 'acme')).out).toContain('No repos');
+    expect((await run('repo', 'list', 'acme', '--json')).out).toBe('{"repos": [ ]}\n');
+  });
+});
+
+describe('called wrongly: exit 2, nothing sent', () => {
+  it.each([
+    [['repo', 'delete', 'acme', '..', '--yes'], 'repo list'],
+    [['repo', 'delete', 'acme', 'a/b', '--yes'], 'repo list'],
+    [['object', 'delete', 'acme', 'game', '--yes'], 'missing required argument'],
+    [['object', 'delete', 'acme', 'game', oid, 'ABC', '--yes'], '64 digits'],
+    [['tenant', 'delete', '..', '--yes'], "A tenant's name is"],
+  ])('%j', async (args, says) => {
+    const { asked, run } = await serve(planned(plan));
+    const result = await run(...args);
+    expect(result.err).toContain(says);
+    expect(result).toMatchObject({ code: 2, out: '' });
+    expect(asked()).toEqual([]);
+  });
+});
+
+describe('a tenant that is being deleted', () => {
+  const tenant = {
+    tenant: 'acme',
+    plan: null,
+    limitBytes: null,
+    createdAt: 'x',
+    usage: null,
+    deleting: true,
+  };
+
+  it('is shown as such', async () => {
+    const { run } = await serve(({ path }) => ({
+      status: 200,
+      body: path.endsWith('acme') ? tenant : { tenants: [tenant], next: null },
+    }));
+    expect((await run('tenant', 'show', 'acme')).out).toContain('acme (being deleted)');
+    expect((await run('tenant', 'list')).out).toContain('acme (being deleted)');
+  });
+});

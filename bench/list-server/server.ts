@@ -68,10 +68,11 @@ export class ListServer {
 
   async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const url = new URL(request.url ?? '/', 'http://list');
-    const [, bucket = ''] = url.pathname.split('/');
+    const [, bucket = '', key = ''] = url.pathname.split('/');
     const count = /^n(\d+)$/.exec(bucket)?.[1];
     if (count === undefined || request.method === 'HEAD' || !url.searchParams.has('list-type')) {
-      response.writeHead(count === undefined ? 404 : 200).end();
+      // There are the buckets, but no object that could be asked for by itself.
+      response.writeHead(count === undefined || key !== '' ? 404 : 200).end();
       return;
     }
     this.requests += 1;

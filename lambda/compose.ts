@@ -5,6 +5,7 @@ import { createDynamoDb } from './adapters/aws/dynamodb-client.ts';
 import { createDynamoDbLedger } from './adapters/aws/dynamodb-ledger.ts';
 import { createDynamoDbTokenStore } from './adapters/aws/dynamodb-token-store.ts';
 import { createPowertoolsLog } from './adapters/aws/powertools-log.ts';
+import { createPowertoolsMetrics } from './adapters/aws/powertools-metrics.ts';
 import { createS3Client, type S3Settings } from './adapters/aws/s3-client.ts';
 import { S3ObjectListing } from './adapters/aws/s3-object-listing.ts';
 import { S3ObjectStore } from './adapters/aws/s3-object-store.ts';
@@ -38,6 +39,8 @@ function optional(name: string): string | undefined {
 }
 
 const common = () => ({ clock, ids, settings, log: createPowertoolsLog() });
+const metrics = () =>
+  createPowertoolsMetrics({ namespace: optional('POWERTOOLS_METRICS_NAMESPACE') ?? 'lfs-quota' });
 const table = () => ({ client: createDynamoDb(), tableName: required('LFS_QUOTA_TABLE') });
 const queue = () => createSqsReconcileQueue({ queueUrl: required('LFS_QUOTA_QUEUE_URL'), clock });
 const admin = () =>
@@ -86,6 +89,7 @@ export function batchDeps() {
     store: new S3ObjectStore({ ...objects, clock }),
     signer: signer(objects),
     queue: queue(),
+    metrics: metrics(),
   };
 }
 
@@ -103,6 +107,7 @@ export function subscriptionDeps() {
     tokens: createDynamoDbTokenStore(tables),
     admin: admin(),
     queue: queue(),
+    metrics: metrics(),
   };
 }
 
@@ -129,12 +134,13 @@ export function reconcileDeps() {
     store: deleting,
     ledger: createDynamoDbLedger(table()),
     queue: queue(),
+    metrics: metrics(),
     redelivery: createSqsRedelivery({ queueUrl: required('LFS_QUOTA_QUEUE_URL') }),
   };
 }
 
 export function refreshDeps() {
-  return { ...common(), ledger: createDynamoDbLedger(table()), queue: queue() };
+  return { ...common(), ledger: createDynamoDbLedger(table()), queue: queue(), metrics: metrics() };
 }
 
 /**

@@ -1,4 +1,4 @@
-import { Duration } from 'aws-cdk-lib';
+import { Duration, Stack } from 'aws-cdk-lib';
 import { Construct } from 'constructs';
 import { type FunctionName, handlerFiles } from '../lambda/routes.ts';
 import { functionNeeds } from './function-needs.ts';
@@ -54,6 +54,7 @@ export class Functions extends Construct {
       memoryMb: settings.memoryMb[name],
       environment: {
         POWERTOOLS_LOG_LEVEL: settings.logLevel,
+        POWERTOOLS_METRICS_NAMESPACE: Stack.of(this).stackName,
         ...environmentFor(needs, resources),
       },
       statements: statementsFor(needs, resources),

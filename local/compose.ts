@@ -4,6 +4,7 @@ import { createS3Client } from '../lambda/adapters/aws/s3-client.ts';
 import { S3ObjectStore } from '../lambda/adapters/aws/s3-object-store.ts';
 import { S3UrlSigner } from '../lambda/adapters/aws/s3-url-signer.ts';
 import { ScanListing } from '../lambda/adapters/aws/scan-listing.ts';
+import { noMetrics } from '../lambda/adapters/no-metrics.ts';
 import { sha256Hex } from '../lambda/domain/hash.ts';
 import type { Settings } from '../lambda/domain/settings.ts';
 import type { Clock } from '../lambda/ports/clock.ts';
@@ -50,7 +51,7 @@ export function composeEmbedded(input: ComposeInput): { deps: Deps; close: () =>
     listing,
     scan: createPathScan({ listing, clock, settings }),
     signer: new S3UrlSigner({ ...place, bucket, credentials: async () => credentials }),
-    ...{ queue, clock, ids, log, settings },
+    ...{ queue, clock, ids, log, settings, metrics: noMetrics },
   };
   const close = () => {
     client.destroy();

@@ -5,11 +5,12 @@ import { credential, pathTenant } from '../http/request.ts';
 import { json } from '../http/respond.ts';
 import { subscriptionBody } from '../http/subscription-body.ts';
 import type { Deps } from '../use-cases/deps.ts';
+import { flushAfter } from '../use-cases/flush-after.ts';
 import { getSubscription, readRepos, type SubscriptionDeps } from '../use-cases/get-subscription.ts';
 
 /** GET /v1/tenants/{tenant}/subscription: a tenant's limit and usage. 202 where a scan still runs. */
 export function create(deps: SubscriptionDeps & Pick<Deps, 'admin' | 'tokens'>): HttpHandler {
-  return guard(deps.log, respondProblem, async (event) => {
+  const handle = guard(deps.log, respondProblem, async (event) => {
     const beganMs = deps.clock.nowMs();
     const name = pathTenant(event);
     // Access check and cache read are one round trip; what was read is dropped where access is refused.
@@ -33,6 +34,7 @@ export function create(deps: SubscriptionDeps & Pick<Deps, 'admin' | 'tokens'>):
     });
     return json(subscription.refreshing ? 202 : 200, subscriptionBody(subscription));
   });
+  return flushAfter(deps.metrics, handle);
 }
 
 export const handler = deployed(create, subscriptionDeps);

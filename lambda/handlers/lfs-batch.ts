@@ -9,6 +9,7 @@ import { baseUrl } from '../http/request.ts';
 import { lfs, lfsError, lfsNotFound, type Response } from '../http/respond.ts';
 import { type AdmitUploadDeps, admitUpload } from '../use-cases/admit-upload.ts';
 import type { Deps } from '../use-cases/deps.ts';
+import { flushAfter } from '../use-cases/flush-after.ts';
 import { offerDownload } from '../use-cases/offer-download.ts';
 
 type BatchDeps = AdmitUploadDeps & Pick<Deps, 'tokens'>;
@@ -17,7 +18,7 @@ type BatchDeps = AdmitUploadDeps & Pick<Deps, 'tokens'>;
 export function create(deps: BatchDeps): HttpHandler {
   const respondError = (statusCode: number, message: string, requestId: string) =>
     lfsError({ statusCode, message, requestId });
-  return guard(deps.log, respondError, async (event) => {
+  const handle = guard(deps.log, respondError, async (event) => {
     const { requestId } = event.requestContext;
     const access = await lfsAccess(deps, event);
     if (!access.ok) return access.response;
@@ -31,6 +32,7 @@ export function create(deps: BatchDeps): HttpHandler {
       return respondError(403, 'This token may only read: push with a write token.', requestId);
     return upload(deps, { tenant, repo, batch: decoded.batch, baseUrl: baseUrl(event), requestId });
   });
+  return flushAfter(deps.metrics, handle);
 }
 
 interface Request {

@@ -6,6 +6,7 @@ import type { Redelivery } from '../ports/redelivery.ts';
 import { consumeReconcile } from '../use-cases/consume-reconcile.ts';
 import { delayRedelivery } from '../use-cases/delay-redelivery.ts';
 import type { Deps } from '../use-cases/deps.ts';
+import { flushAfter } from '../use-cases/flush-after.ts';
 import type { ReconcileDeps } from '../use-cases/reconcile.ts';
 import type { DeletionDeps } from '../use-cases/run-deletions.ts';
 
@@ -32,7 +33,7 @@ type ConsumerDeps = ReconcileDeps & DeletionDeps & Pick<Deps, 'queue'> & { reado
 
 /** The queue's consumer. What fails comes again, and after a few times ends in the dead-letter queue. */
 export function create(deps: ConsumerDeps) {
-  return async (event: SQSEvent, context: Context): Promise<SQSBatchResponse> => {
+  return flushAfter(deps.metrics, async (event: SQSEvent, context: Context): Promise<SQSBatchResponse> => {
     const batchItemFailures: { itemIdentifier: string }[] = [];
     for (const record of event.Records) {
       try {
@@ -49,7 +50,7 @@ export function create(deps: ConsumerDeps) {
       }
     }
     return { batchItemFailures };
-  };
+  });
 }
 
 export const handler = deployed(create, reconcileDeps);

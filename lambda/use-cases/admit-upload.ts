@@ -8,10 +8,21 @@ import { countWithin, decideAtLimit, type LimitDecision } from './decide-at-limi
 import type { Deps } from './deps.ts';
 import { keepFromDeletion } from './keep-from-deletion.ts';
 import { mapLimited } from './map-limited.ts';
+import { reportAdmission } from './report-admission.ts';
 
 export type AdmitUploadDeps = Pick<
   Deps,
-  'ledger' | 'store' | 'listing' | 'scan' | 'signer' | 'queue' | 'clock' | 'ids' | 'log' | 'settings'
+  | 'ledger'
+  | 'store'
+  | 'listing'
+  | 'scan'
+  | 'signer'
+  | 'queue'
+  | 'clock'
+  | 'ids'
+  | 'log'
+  | 'metrics'
+  | 'settings'
 >;
 
 export interface AdmitUploadInput {
@@ -69,6 +80,12 @@ export async function admitUpload(
   deps: AdmitUploadDeps,
   input: AdmitUploadInput,
 ): Promise<AdmitUploadOutcome> {
+  const outcome = await admit(deps, input);
+  reportAdmission(deps, { ...input, tenant: input.tenant.tenant, outcome });
+  return outcome;
+}
+
+async function admit(deps: AdmitUploadDeps, input: AdmitUploadInput): Promise<AdmitUploadOutcome> {
   const attempt = newAttempt(deps, input);
   const { tenant, reservation } = attempt;
   const [stored] = await Promise.all([

@@ -30,7 +30,11 @@ export async function getSubscription(
   const { tenant, repos } = input.cached;
   const { clock, settings } = deps;
   const tooOld = tenant.counted === null || clock.nowMs() - tenant.counted.countedAtMs > settings.maxAgeMs;
-  if (!tooOld && !input.refresh) return { tenant, repos, source: 'cache', refreshing: false };
+  if (!tooOld && !input.refresh) {
+    deps.metrics.count('CacheHits');
+    return { tenant, repos, source: 'cache', refreshing: false };
+  }
+  if (tooOld) deps.metrics.count('CacheMisses');
 
   const fresh = await countNow(deps, tenant);
   if (!fresh) {

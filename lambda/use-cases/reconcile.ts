@@ -5,9 +5,13 @@ import { collect } from './collect.ts';
 import type { Deps } from './deps.ts';
 import { holdLease, type Lease } from './lease.ts';
 import { mapLimited } from './map-limited.ts';
+import { reportReconcile } from './report-reconcile.ts';
 import { scanRepos } from './scan-repos.ts';
 
-export type ReconcileDeps = Pick<Deps, 'ledger' | 'listing' | 'scan' | 'clock' | 'ids' | 'log' | 'settings'>;
+export type ReconcileDeps = Pick<
+  Deps,
+  'ledger' | 'listing' | 'scan' | 'clock' | 'ids' | 'log' | 'metrics' | 'settings'
+>;
 
 export interface ReconcileInput {
   readonly tenant: string;
@@ -101,7 +105,8 @@ async function recountAndCommit(
   });
   if (scanned.kind !== 'done') return scanned;
 
-  const { scans } = scanned;
+  const scanEndedMs = clock.nowMs();
+  const { scans, requests } = scanned;
   const found = recount({ repos, scans, reservations, scanBeganMs, settings });
   const repoCommits = await commitRepos(deps, { tenant, epoch, repos, scans, reservations, scanBeganMs });
   if (repoCommits === 'superseded') return { kind: 'superseded' };
@@ -120,16 +125,8 @@ async function recountAndCommit(
   if (committed.kind === 'superseded') return committed;
 
   await deleteDead(deps, { tenant, reservations, scanBeganMs });
-  deps.log.info('reconciled', {
-    tenant,
-    full,
-    reposScanned: scans.size,
-    requests: scanned.requests,
-    storedBytes: found.storedBytes,
-    objectCount: found.objectCount,
-    driftBytes: found.totalBytes - before.committedBytes,
-    durationMs: clock.nowMs() - scanBeganMs,
-  });
+  const times = { scanBeganMs, scanEndedMs };
+  reportReconcile(deps, { ...found, ...times, before, full, reposScanned: scans.size, requests });
   const live = reservations.filter((reservation) => !isDead(reservation, scanBeganMs));
   return { kind: 'committed', tenant: committed.tenant, found: { live, scans } };
 }

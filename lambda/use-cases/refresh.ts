@@ -7,9 +7,12 @@ import { mapLimited } from './map-limited.ts';
  *
  * @returns how many were queued.
  */
-export async function refresh(deps: Pick<Deps, 'ledger' | 'queue' | 'clock' | 'settings'>): Promise<number> {
+export async function refresh(
+  deps: Pick<Deps, 'ledger' | 'queue' | 'clock' | 'metrics' | 'settings'>,
+): Promise<number> {
   const { ledger, queue, clock, settings } = deps;
   const due = await ledger.dueTenants({ nowMs: clock.nowMs(), tenantsMax: settings.refreshTenantsMax });
   await mapLimited(due, 8, (tenant) => queue.request({ ...tenant, reason: 'schedule' }));
+  deps.metrics.count('TenantsQueued', due.length);
   return due.length;
 }

@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
 import { MemoryObjectStore } from '../../lambda/adapters/memory/memory-object-store.ts';
+import { noMetrics } from '../../lambda/adapters/no-metrics.ts';
 import { systemClock } from '../../lambda/adapters/system-clock.ts';
 import { systemIds } from '../../lambda/adapters/system-ids.ts';
 import { defaultSettings } from '../../lambda/domain/settings.ts';
@@ -36,6 +37,7 @@ export function admissionContract(open: () => Promise<Ledger>, timeoutMs: number
       clock,
       ids: systemIds,
       log: { info: () => undefined, warn: () => undefined, error: () => undefined },
+      metrics: noMetrics,
       settings,
     };
     const tenant = `c${systemIds.random(12).toLowerCase()}`;

@@ -1,4 +1,5 @@
 import type { MemoryObjectStore } from '../../lambda/adapters/memory/memory-object-store.ts';
+import { noMetrics } from '../../lambda/adapters/no-metrics.ts';
 import type { Settings } from '../../lambda/domain/settings.ts';
 import type { Ledger } from '../../lambda/ports/ledger.ts';
 import type { ObjectListing } from '../../lambda/ports/object-listing.ts';
@@ -96,6 +97,7 @@ export function depsOf(actor: Actor, world: WorldPorts): Omit<Deps, 'tokens' | '
     clock,
     ids: { random: (length) => Array.from({ length }, () => alphabet[random.int(0, 61)]).join('') },
     log: { info: () => undefined, warn: () => undefined, error: () => undefined },
+    metrics: noMetrics,
     settings,
   };
 }

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { MemoryLedger } from '../../lambda/adapters/memory/memory-ledger.ts';
 import { MemoryObjectStore } from '../../lambda/adapters/memory/memory-object-store.ts';
+import { noMetrics } from '../../lambda/adapters/no-metrics.ts';
 import { defaultSettings } from '../../lambda/domain/settings.ts';
 import type { Ledger } from '../../lambda/ports/ledger.ts';
 import { admitUpload, reservationIdOf } from '../../lambda/use-cases/admit-upload.ts';
@@ -71,6 +72,7 @@ function countingPorts(limitBytes: number | null) {
     queue: { request: () => counted('SEND', async () => undefined) },
     ids: { random: (length: number) => 'x'.repeat(length) },
     log: { info: () => undefined, warn: () => undefined, error: () => undefined },
+    metrics: noMetrics,
   };
   const counted0 = { storedBytes: 0, objectCount: 0, countedAtMs: scheduler.nowMs };
   const create = () =>

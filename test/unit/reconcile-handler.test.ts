@@ -4,6 +4,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { createSqsRedelivery } from '../../lambda/adapters/aws/sqs-redelivery.ts';
 import { MemoryLedger } from '../../lambda/adapters/memory/memory-ledger.ts';
 import { MemoryObjectStore } from '../../lambda/adapters/memory/memory-object-store.ts';
+import { noMetrics } from '../../lambda/adapters/no-metrics.ts';
 import { systemClock } from '../../lambda/adapters/system-clock.ts';
 import { systemIds } from '../../lambda/adapters/system-ids.ts';
 import { defaultSettings } from '../../lambda/domain/settings.ts';
@@ -38,6 +39,7 @@ async function deliver(given: { ledger: MemoryLedger; failures?: number; delay?:
     listing: store,
     scan: createPathScan({ listing: store, clock, settings }),
     queue: { request: async () => undefined },
+    metrics: noMetrics,
     redelivery: { delay },
   });
   const request = { tenant: 'acme', reason: 'upload', full: false } as const;

@@ -43,19 +43,23 @@ export function evenSixteenListing(keys: number): Listing {
   return prefixListing(Array.from({ length: 16 }, (_, digit) => share + (digit < rest ? 1 : 0)));
 }
 
+/** Slack against chance, as a share of the pages. */
+const splitOverhead = 0.07;
+/** Up to so many pages all ranges are of one page; beyond it they are lanes of two, one of which overflows. */
+const singleRoundPagesMax = 18;
+const requestsAtOnce = 128;
+
 /**
- * One page tells how many keys there are, then all the rest at once. With a hint, as after every count, the
- * first round is left out. Beyond a page, slack against chance costs `overhead` of the pages: what real scans
- * of hashes take stands in `test/unit/cost-listing.test.ts`.
+ * A page tells how many keys there are, then all the rest at once. With a hint, as after every count, all is
+ * asked for in the first round. `test/unit/cost-listing.test.ts` compares it with real scans of hashes.
  */
 export function splitListing(keys: number, options: { hasHint: boolean }): Listing {
   const pages = pagesOf(keys);
   if (pages === 1) return { requests: 1, rounds: 1 };
   const requests = pages + Math.ceil(splitOverhead * pages);
-  return options.hasHint ? { requests, rounds: 1 } : { requests: requests + 1, rounds: 2 };
+  const rounds = pages <= singleRoundPagesMax ? 1 : Math.max(3, Math.ceil(requests / requestsAtOnce) + 1);
+  return { requests, rounds: options.hasHint ? rounds : rounds + 1 };
 }
-
-const splitOverhead = 0.07;
 
 /** Dollars for a listing where a page takes `pageSeconds`. */
 export function listingCost(listing: Listing, input: { pageSeconds: number; prices: ListingPrices }): number {

@@ -45,16 +45,19 @@ export interface TableSizes {
 
 export interface TableUnits {
   readonly reads: number;
+  /** Of the item itself. */
   readonly writes: number;
+  /** Of its entries in the indexes: a new or removed entry is one, a moved one two. */
+  readonly indexWrites: number;
 }
 
 /** Partitions that a run of the schedule queries: 3 kinds, 4 shards each. */
 const duePartitions = 12;
 
-/** Units of one call, writes to indexes included: a new or removed entry is one write, a moved one two. */
+/** Units of one call. A change of what an index does not hold costs nothing there. */
 export function unitsOfCall(call: TableCall, sizes: TableSizes): TableUnits {
-  const reads = (units: number): TableUnits => ({ reads: units, writes: 0 });
-  const writes = (units: number): TableUnits => ({ reads: 0, writes: units });
+  const reads = (units: number): TableUnits => ({ reads: units, writes: 0, indexWrites: 0 });
+  const writes = (units: number, indexWrites = 0): TableUnits => ({ reads: 0, writes: units, indexWrites });
   const reservationBytes = reservationItemBytes(sizes.claims);
   switch (call) {
     case 'findToken':
@@ -77,13 +80,13 @@ export function unitsOfCall(call: TableCall, sizes: TableSizes): TableUnits {
     case 'beginReconcile':
       return writes(writeUnits(tenantItemBytes));
     case 'commitTenant':
-      return writes(writeUnits(tenantItemBytes) + (sizes.full ? 2 : 0));
+      return writes(writeUnits(tenantItemBytes), sizes.full ? 2 : 0);
     case 'commitRepo':
       return writes(writeUnits(repoItemBytes(sizes.reservations)));
     case 'issueReservation':
       return writes(writeUnits(reservationBytes));
     case 'putReservation':
     case 'deleteReservation':
-      return writes(writeUnits(reservationBytes) + 1);
+      return writes(writeUnits(reservationBytes), 1);
   }
 }

@@ -1,0 +1,153 @@
+import { splitListing } from './listing-cost.ts';
+import {
+  addCosts,
+  assumedDurations,
+  type Cost,
+  type CostBasis,
+  noCost,
+  operationCost,
+  scaleCost,
+} from './operation-cost.ts';
+import {
+  cachedSubscription,
+  downloadBatch,
+  missedSubscription,
+  type Operation,
+  recount,
+  refresh,
+  uploadBatch,
+  verify,
+} from './operations.ts';
+import { type CloudPrices, cloudPrices, r2Prices, s3Prices } from './prices.ts';
+import { type TableSizes, unitsOfCall } from './table-units.ts';
+import { occurrences, type Workload } from './workload.ts';
+
+/** One reason to pay, over a month and all tenants. */
+export interface CostLine {
+  readonly what: string;
+  readonly timesPerMonth: number;
+  readonly cost: Cost;
+}
+
+export interface MonthlyCost {
+  readonly lines: readonly CostLine[];
+  readonly total: Cost;
+}
+
+/** What stands in the stack whether it is used or not. */
+export const alarmsOfStack = 20;
+/** Lambda looks into the queue with five pollers, each of which waits for 20 s at most. */
+const emptyReceivesPerMonth = 5 * 3 * 60 * 24 * 30;
+
+function standingCost(cloud: CloudPrices): Cost {
+  return {
+    ...noCost,
+    queue: emptyReceivesPerMonth * cloud.fifoQueueRequest,
+    fixed: alarmsOfStack * cloud.alarmMonth + cloud.secretMonth,
+  };
+}
+
+/**
+ * Dollars a month in us-east-1 for the requests of a workload.
+ *
+ * Not in it: stored bytes, bytes to the internet, the table's storage and backups, cold starts, data transfer
+ * to a store outside of AWS, and any free tier.
+ */
+export function monthlyCost(
+  workload: Workload,
+  options: { store: 's3' | 'r2' } = { store: 's3' },
+): MonthlyCost {
+  const store = options.store === 's3' ? s3Prices : r2Prices;
+  const basis: CostBasis = { cloud: cloudPrices, store, durations: assumedDurations };
+  const lines = [
+    ...pushLines(workload, basis),
+    ...readLines(workload, basis),
+    ...countLines(workload, basis),
+    { what: 'alarms, secret, idle queue', timesPerMonth: 1, cost: standingCost(basis.cloud) },
+  ];
+  return { lines, total: addCosts(lines.map((line) => line.cost)) };
+}
+
+/** What the operations of a workload meet in the table: one push's reservations are there at a time. */
+export function sizesOf(workload: Workload): TableSizes {
+  const { pushBatches, duePerRun } = occurrences(workload);
+  const claims = pushBatches.length > 0 ? workload.objectsPerPush / pushBatches.length : 0;
+  const repos = workload.reposPerTenant;
+  return { claims, reservations: pushBatches.length, repos, full: false, due: duePerRun };
+}
+
+function line(what: string, timesPerMonth: number, once: Cost): CostLine {
+  return { what, timesPerMonth, cost: scaleCost(once, timesPerMonth) };
+}
+
+function pushLines(workload: Workload, basis: CostBasis): CostLine[] {
+  const { pushBatches } = occurrences(workload);
+  const pushes = workload.tenants * workload.pushesPerTenant;
+  const sizes = sizesOf(workload);
+  const uploads = pushes * workload.objectsPerPush;
+  return [
+    ...sameSized(pushBatches).map(({ objects, count }) =>
+      line(
+        `push: batch of ${objects}`,
+        pushes * count,
+        operationCost(uploadBatch(objects), { ...sizes, claims: objects }, basis),
+      ),
+    ),
+    line('push: object put by the client', uploads, { ...noCost, store: basis.store.putOrList }),
+    line('push: verify', uploads, operationCost(verify(), sizes, basis)),
+  ];
+}
+
+function readLines(workload: Workload, basis: CostBasis): CostLine[] {
+  const { fetchBatches, cachedReads } = occurrences(workload);
+  const { tenants } = workload;
+  const fetches = tenants * workload.fetchesPerTenant;
+  const sizes = sizesOf(workload);
+  return [
+    ...sameSized(fetchBatches).map(({ objects, count }) =>
+      line(
+        `fetch: batch of ${objects}`,
+        fetches * count,
+        operationCost(downloadBatch(objects), sizes, basis),
+      ),
+    ),
+    line('fetch: object got by the client', fetches * workload.objectsPerFetch, {
+      ...noCost,
+      store: basis.store.getOrHead,
+    }),
+    line('console: cached', tenants * cachedReads, operationCost(cachedSubscription(), sizes, basis)),
+  ];
+}
+
+/** Everything that finds out what is stored. */
+function countLines(workload: Workload, basis: CostBasis): CostLine[] {
+  const happens = occurrences(workload);
+  const { tenants, reposPerTenant } = workload;
+  const sizes = sizesOf(workload);
+  const scan = splitListing(workload.objectsPerTenant / reposPerTenant, { hasHint: true });
+  const scans = Array.from({ length: reposPerTenant }, () => scan);
+  const dead = happens.pushBatches.length;
+  const counted = (what: string, times: number, operation: Operation, full = false) =>
+    line(what, tenants * times, operationCost(operation, { ...sizes, full }, basis));
+  const one = { scans: [scan], full: false, dead: 0 };
+  const removal = unitsOfCall('deleteReservation', sizes);
+  const none = { scans: [], full: false, dead: 0 };
+  return [
+    counted('recount that scans a repo', happens.recountsThatScan, recount(one)),
+    counted('recount that finds nothing to scan', happens.recountsThatDoNot, recount(none)),
+    counted('schedule: dead reservations', happens.cleanups, recount({ ...none, dead })),
+    line('recount: dead reservations of an earlier push', tenants * happens.clearedLater, {
+      ...noCost,
+      table: dead * (removal.writes + removal.indexWrites) * basis.cloud.tableWriteUnit,
+    }),
+    counted('schedule: full count', happens.fullCounts, recount({ scans, full: true, dead: 0 }), true),
+    counted('console: missed, full count', happens.missedReads, missedSubscription({ scans, dead: 0 }), true),
+    line('schedule: run', happens.refreshRuns, operationCost(refresh(happens.duePerRun), sizes, basis)),
+  ];
+}
+
+function sameSized(batches: readonly number[]): { objects: number; count: number }[] {
+  const counts = new Map<number, number>();
+  for (const objects of batches) counts.set(objects, (counts.get(objects) ?? 0) + 1);
+  return [...counts].map(([objects, count]) => ({ objects, count }));
+}

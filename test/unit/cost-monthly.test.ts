@@ -1,0 +1,109 @@
+import { describe, expect, it } from 'vitest';
+import { monthlyCost } from '../../lambda/domain/cost/monthly-cost.ts';
+import { type Cost, totalOf } from '../../lambda/domain/cost/operation-cost.ts';
+import { defaultWorkload, occurrences, type Workload } from '../../lambda/domain/cost/workload.ts';
+
+const idle: Workload = {
+  ...defaultWorkload,
+  tenants: 0,
+  pushesPerTenant: 0,
+  fetchesPerTenant: 0,
+  readsPerTenant: 0,
+};
+const total = (workload: Workload, store: 's3' | 'r2' = 's3') =>
+  totalOf(monthlyCost(workload, { store }).total);
+const lineOf = (workload: Workload, what: string): Cost => {
+  const line = monthlyCost(workload).lines.find((candidate) => candidate.what === what);
+  if (!line) throw new Error(`No line "${what}".`);
+  return line.cost;
+};
+
+describe('by hand', () => {
+  it('a million verifies', () => {
+    const cost = lineOf(
+      { ...defaultWorkload, tenants: 1000, pushesPerTenant: 50, objectsPerPush: 20 },
+      'push: verify',
+    );
+    expect(cost.api).toBeCloseTo(1, 6);
+    expect(cost.queue).toBeCloseTo(0.5, 6);
+    expect(cost.store).toBeCloseTo(0.4, 6);
+    expect(cost.table).toBeCloseTo(0.125, 6);
+    // 10 + 10 + 30 + 3 ms of a quarter GB, and the request.
+    expect(cost.functions).toBeCloseTo(0.2 + 0.053 * 0.25 * 13.3334, 6);
+  });
+
+  it('10,000 batches of 100 new objects', () => {
+    const workload = { ...defaultWorkload, tenants: 100, pushesPerTenant: 100, objectsPerPush: 100 };
+    const cost = lineOf(workload, 'push: batch of 100');
+    expect(cost.store).toBeCloseTo(1e6 * 0.4e-6, 6);
+    // Reservation of 7,380 bytes: put 8 and 1 in the index, issue 8; the counter 1. Reads: token, tenant, repo, deletions.
+    expect(cost.table).toBeCloseTo(1e4 * (18 * 0.625e-6 + 4 * 0.125e-6), 6);
+    expect(cost.queue).toBeCloseTo(1e4 * 0.5e-6, 6);
+  });
+
+  it('a stage that nobody uses: 20 alarms, a secret, 648,000 empty receives, 2,880 runs', () => {
+    const perRun = 0.2e-6 + 0.02 * 0.25 * 13.3334e-6 + 1e-6 + 6 * 0.125e-6 + 1.2e-6 * 0.5;
+    expect(total(idle)).toBeCloseTo(2 + 0.4 + 0.324 + 2880 * perRun, 5);
+  });
+});
+
+describe('grows with', () => {
+  it.each([
+    'tenants',
+    'pushesPerTenant',
+    'objectsPerPush',
+    'pushSeconds',
+    'fetchesPerTenant',
+    'objectsPerFetch',
+    'objectsPerTenant',
+    'reposPerTenant',
+    'readsPerTenant',
+  ] as const)('%s', (name) => {
+    for (const tenants of [10, 1000, 100_000]) {
+      let before = 0;
+      for (const factor of [1, 2, 5, 20]) {
+        const workload = { ...defaultWorkload, tenants };
+        const now = total({ ...workload, [name]: workload[name] * factor });
+        expect(now).toBeGreaterThanOrEqual(before);
+        before = now;
+      }
+    }
+  });
+
+  it('how young counts are kept', () => {
+    const refreshed = (maxAgeHours: number) =>
+      total({ ...defaultWorkload, refresh: { ...defaultWorkload.refresh, maxAgeHours } });
+    expect(refreshed(1)).toBeGreaterThan(refreshed(24));
+    expect(refreshed(24)).toBeGreaterThan(refreshed(240));
+  });
+});
+
+describe('a month of a tenant', () => {
+  it('is in proportion to the tenants, but for what stands', () => {
+    const standing = total(idle);
+    const of = (tenants: number) => total({ ...defaultWorkload, tenants }) - standing;
+    expect(of(100) / of(10)).toBeCloseTo(10, 1);
+  });
+
+  it('is cheaper on R2, in requests', () => {
+    expect(total(defaultWorkload, 'r2')).toBeLessThan(total(defaultWorkload, 's3'));
+  });
+
+  it('has a recount for each 30 s that a push touches, and a scan until it is over', () => {
+    const push = (pushSeconds: number) =>
+      occurrences({ ...defaultWorkload, pushesPerTenant: 1, pushSeconds });
+    expect(push(0)).toMatchObject({ recountsThatScan: 1, recountsThatDoNot: 0 });
+    expect(push(30)).toMatchObject({ recountsThatScan: 1, recountsThatDoNot: 1 });
+    expect(push(300)).toMatchObject({ recountsThatScan: 10, recountsThatDoNot: 1 });
+  });
+
+  it('is served by the schedule up to what its runs may take', () => {
+    const few = occurrences({ ...defaultWorkload, tenants: 1000 });
+    expect(few).toMatchObject({ cleanups: 60, fullCounts: 30, missedReads: 0, clearedLater: 0 });
+    expect(few.duePerRun).toBeCloseTo(31.25, 6);
+    const many = occurrences({ ...defaultWorkload, tenants: 100_000 });
+    expect(many.duePerRun).toBe(100);
+    expect(many.cleanups + many.fullCounts).toBeCloseTo(2.88, 6);
+    expect(many.cleanups + many.clearedLater).toBeCloseTo(60, 6);
+  });
+});

@@ -15,6 +15,7 @@ import type { FunctionName } from '../lambda/routes.ts';
 import type { Api } from './api.ts';
 import type { Functions } from './functions.ts';
 import type { HandlerFunction } from './handler-function.ts';
+import { ownMetric } from './own-metrics.ts';
 import type { ReconcileQueue } from './reconcile-queue.ts';
 import type { StageSettings } from './stage-settings.ts';
 
@@ -25,6 +26,8 @@ export interface AlarmsProps {
   readonly recounts: ReconcileQueue;
 }
 
+/** Of what a recount reports once, and the next one not again: long enough to be seen. */
+const worstOfHour = { period: Duration.hours(1), statistic: 'Maximum' };
 const fiveMinutes = { period: Duration.minutes(5), statistic: 'Sum' };
 
 /** Alarms on what needs a person, each told to one topic. docs/operations.md says what to do at each. */
@@ -67,6 +70,7 @@ export class Alarms extends Construct {
         this.#functionAlarms(name, handler, settings),
       ),
       this.#refreshStopped(props),
+      ...this.#usageAlarms(settings),
     ];
   }
 
@@ -79,6 +83,21 @@ export class Alarms extends Construct {
       this.#alarm(`${name}Throttles`, `${name} was throttled: the account's concurrency is used up.`, {
         metric: handler.function.metricThrottles(fiveMinutes),
         threshold: settings.alarms.functionThrottles,
+      }),
+    ];
+  }
+
+  /** Is what tenants are shown, and held to, the truth? */
+  #usageAlarms({ alarms }: StageSettings): Alarm[] {
+    return [
+      // Upwards alone: deletes and uploads that never came lower the counter, and are no fault.
+      this.#alarm('Drift', 'A recount found far more bytes than were counted.', {
+        metric: ownMetric(this, 'UncountedBytes', worstOfHour),
+        threshold: alarms.driftGiB * 1024 ** 3,
+      }),
+      this.#alarm('RecountAge', 'A count was old when it was renewed: the schedule falls behind.', {
+        metric: ownMetric(this, 'ReconcileAge', worstOfHour),
+        threshold: alarms.recountAgeHours * 3_600_000,
       }),
     ];
   }

@@ -2,7 +2,6 @@ import { Duration } from 'aws-cdk-lib';
 import {
   AlarmStatusWidget,
   Dashboard as CloudWatchDashboard,
-  GraphWidget,
   type IMetric,
   type IWidget,
 } from 'aws-cdk-lib/aws-cloudwatch';
@@ -11,8 +10,10 @@ import type { Alarms } from './alarms.ts';
 import type { Api } from './api.ts';
 import type { Data } from './data.ts';
 import type { Functions } from './functions.ts';
+import { graph } from './graph.ts';
 import type { HandlerFunction } from './handler-function.ts';
 import type { ReconcileQueue } from './reconcile-queue.ts';
+import { usageWidgets } from './usage-widgets.ts';
 
 export interface DashboardProps {
   readonly api: Api;
@@ -26,7 +27,7 @@ const period = Duration.minutes(5);
 const sum = { period, statistic: 'Sum' };
 const maximum = { period, statistic: 'Maximum' };
 
-/** One page for whoever was woken: alarms first, then requests, functions, queue and table. */
+/** One page for whoever was woken: alarms first, then requests, usage, functions, queue and table. */
 export class Dashboard extends Construct {
   constructor(scope: Construct, id: string, props: DashboardProps) {
     super(scope, id);
@@ -35,15 +36,13 @@ export class Dashboard extends Construct {
       widgets: [
         [new AlarmStatusWidget({ title: 'Alarms', width: 24, alarms: [...props.alarms.all] })],
         requestWidgets(props.api),
+        ...usageWidgets(this, period),
         functionWidgets(props.functions),
         backgroundWidgets(props),
       ],
     });
   }
 }
-
-const graph = (title: string, left: readonly IMetric[]): IWidget =>
-  new GraphWidget({ title, left: [...left], width: 8 });
 
 function requestWidgets({ stage }: Api): IWidget[] {
   return [

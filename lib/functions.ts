@@ -1,9 +1,10 @@
-import { Duration, Stack } from 'aws-cdk-lib';
+import { Duration } from 'aws-cdk-lib';
 import { Construct } from 'constructs';
 import { type FunctionName, handlerFiles } from '../lambda/routes.ts';
 import { functionNeeds } from './function-needs.ts';
 import { environmentFor, type FunctionResources, statementsFor } from './function-resources.ts';
 import { HandlerFunction } from './handler-function.ts';
+import { metricsNamespace } from './own-metrics.ts';
 import type { StageSettings } from './stage-settings.ts';
 
 export interface FunctionsProps {
@@ -54,7 +55,7 @@ export class Functions extends Construct {
       memoryMb: settings.memoryMb[name],
       environment: {
         POWERTOOLS_LOG_LEVEL: settings.logLevel,
-        POWERTOOLS_METRICS_NAMESPACE: Stack.of(this).stackName,
+        POWERTOOLS_METRICS_NAMESPACE: metricsNamespace(this),
         ...environmentFor(needs, resources),
       },
       statements: statementsFor(needs, resources),

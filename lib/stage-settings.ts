@@ -95,6 +95,19 @@ const alarms = z
       .min(1)
       .default(60)
       .describe('Age of the oldest waiting recount from which on it is late.'),
+    driftGiB: z
+      .int()
+      .min(1)
+      .default(100)
+      .describe(
+        'GiB that one recount finds stored or promised beyond what was counted. Uploads that are admitted while it ' +
+          'begins show here too, so it should be more than one push of a tenant.',
+      ),
+    recountAgeHours: z
+      .int()
+      .min(25, 'must be 25 or more: counts are renewed once a day')
+      .default(36)
+      .describe('Age of a count, when it is renewed, from which on the schedule has fallen behind.'),
     apiErrors: z.int().min(1).default(5).describe('Answers with 5xx in 5 minutes that matter.'),
     functionErrors: z
       .int()

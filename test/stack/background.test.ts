@@ -1,5 +1,6 @@
 import { Match, type Template } from 'aws-cdk-lib/assertions';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { metricUnits } from '../../lambda/ports/metrics.ts';
 import { handlerFiles } from '../../lambda/routes.ts';
 import { templateOf } from './stack-template.ts';
 
@@ -75,6 +76,8 @@ describe('the alarms', () => {
     ['RecountsLate', 3600],
     ['ApiErrors', 5],
     ['RefreshStopped', 1],
+    ['Drift', 100 * 1024 ** 3],
+    ['RecountAge', 36 * 3_600_000],
     ...Object.keys(handlerFiles).flatMap((name) => [
       [`${name}Errors`, 3] as const,
       [`${name}Throttles`, 10] as const,
@@ -119,6 +122,27 @@ describe('the alarms', () => {
     });
   });
 
+  it('watch for bytes that were not counted and counts that are old, at what the stage sets', () => {
+    const stage = templateOf({ alarms: { driftGiB: 7, recountAgeHours: 48 } });
+    const expected = [
+      ['UncountedBytes', 7 * 1024 ** 3],
+      ['ReconcileAge', 48 * 3_600_000],
+    ] as const;
+    for (const [MetricName, Threshold] of expected) {
+      stage.hasResourceProperties('AWS::CloudWatch::Alarm', {
+        Namespace: 'lfs-quota-test',
+        MetricName,
+        Threshold,
+        Dimensions: [{ Name: 'service', Value: 'lfs-quota' }],
+        Statistic: 'Maximum',
+        Period: 3600,
+        ComparisonOperator: 'GreaterThanOrEqualToThreshold',
+        TreatMissingData: 'notBreaching',
+      });
+    }
+    expect(() => templateOf({ alarms: { recountAgeHours: 24 } })).toThrow(/recountAgeHours: must be 25/);
+  });
+
   it('ring when nothing ran, and only the schedule can fail that way', () => {
     const breaching = template.findResources('AWS::CloudWatch::Alarm', {
       Properties: { TreatMissingData: 'breaching', ComparisonOperator: 'LessThanThreshold' },
@@ -146,5 +170,19 @@ describe('the alarms', () => {
         ]),
       },
     });
+  });
+});
+
+describe('what the functions measure', () => {
+  it('goes to a namespace of the stage', () => {
+    template.allResourcesProperties('AWS::Lambda::Function', {
+      Environment: { Variables: { POWERTOOLS_METRICS_NAMESPACE: 'lfs-quota-test' } },
+    });
+  });
+
+  it.each(Object.keys(metricUnits))('is on the dashboard: %s', (name) => {
+    const [dashboard] = Object.values(template.findResources('AWS::CloudWatch::Dashboard'));
+    const body = JSON.stringify(dashboard?.['Properties']['DashboardBody']).replaceAll('\\', '');
+    expect(body).toContain(`"lfs-quota-test","${name}","service","lfs-quota"`);
   });
 });

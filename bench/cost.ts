@@ -93,7 +93,8 @@ function main(args: string[], print: (text: string) => void): void {
   const values = parse(args);
   if (values.help) {
     const lines = Object.entries(options).map(([name, { help }]) => `  --${name.padEnd(18)} ${help}`);
-    return print(`npm run -s cost -- [options]\n${lines.join('\n')}`);
+    print(`npm run -s cost -- [options]\n${lines.join('\n')}`);
+    return;
   }
   const { store = 's3' } = values;
   if (store !== 's3' && store !== 'r2') throw new UsageError(`--store must be s3 or r2; it is "${store}".`);

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { monthlyCost } from '../../lambda/domain/cost/monthly-cost.ts';
 import { type Cost, totalOf } from '../../lambda/domain/cost/operation-cost.ts';
@@ -105,5 +106,16 @@ describe('a month of a tenant', () => {
     expect(many.duePerRun).toBe(100);
     expect(many.cleanups + many.fullCounts).toBeCloseTo(2.88, 6);
     expect(many.cleanups + many.clearedLater).toBeCloseTo(60, 6);
+  });
+});
+
+describe('docs/cost.md', () => {
+  const text = readFileSync(new URL('../../docs/cost.md', import.meta.url), 'utf8');
+  const grouped = (dollars: number) => dollars.toFixed(2).replace(/\B(?=(\d{3})+(?!\d))/g, ',');
+
+  it.each([10, 1000, 100_000])('tells what %i tenants cost, on S3 and on R2', (tenants) => {
+    const workload = { ...defaultWorkload, tenants };
+    expect(text).toContain(`**${grouped(total(workload))}**`);
+    expect(text).toContain(grouped(total(workload, 'r2')));
   });
 });

@@ -43,8 +43,8 @@ export function evenSixteenListing(keys: number): Listing {
   return prefixListing(Array.from({ length: 16 }, (_, digit) => share + (digit < rest ? 1 : 0)));
 }
 
-/** Slack against chance, as a share of the pages. */
-const splitOverhead = 0.07;
+/** Slack against chance, in percent of the pages. */
+const splitOverheadPercent = 7;
 /** Up to so many pages all ranges are of one page; beyond it they are lanes of two, one of which overflows. */
 const singleRoundPagesMax = 18;
 const requestsAtOnce = 128;
@@ -56,7 +56,7 @@ const requestsAtOnce = 128;
 export function splitListing(keys: number, options: { hasHint: boolean }): Listing {
   const pages = pagesOf(keys);
   if (pages === 1) return { requests: 1, rounds: 1 };
-  const requests = pages + Math.ceil(splitOverhead * pages);
+  const requests = pages + Math.ceil((splitOverheadPercent * pages) / 100);
   const rounds = pages <= singleRoundPagesMax ? 1 : Math.max(3, Math.ceil(requests / requestsAtOnce) + 1);
   return { requests, rounds: options.hasHint ? rounds : rounds + 1 };
 }

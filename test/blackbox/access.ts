@@ -102,6 +102,9 @@ export function accessTests(api: () => Api): void {
       ['POST', `/v1/tenants/${tenant}/tokens`],
       ['DELETE', `/v1/tenants/${tenant}/tokens/${'0'.repeat(16)}`],
       ['POST', `/v1/tenants/${tenant}/reconcile`],
+      ['DELETE', `/v1/tenants/${tenant}`],
+      ['DELETE', `/v1/tenants/${tenant}/repos/game`],
+      ['DELETE', `/v1/tenants/${tenant}/repos/game/objects/${newOid()}`],
     ];
 
     it.each(cases)('is refused with a 401: %s', async (_name, headers) => {

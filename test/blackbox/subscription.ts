@@ -5,6 +5,15 @@ import type { Answer } from './exchange.ts';
 
 const instant = z.iso.datetime();
 
+/** Null: deleted before it was ever counted. */
+export const repoShape = z.strictObject({
+  repo: z.string(),
+  storedBytes: z.number().nullable(),
+  objectCount: z.number().nullable(),
+  countedAt: instant.nullable(),
+  deleting: z.literal(true).optional(),
+});
+
 const subscription = z.strictObject({
   tenant: z.string(),
   plan: z.string().nullable(),
@@ -19,15 +28,9 @@ const subscription = z.strictObject({
       source: z.enum(['cache', 'scan']),
     })
     .nullable(),
-  repos: z.array(
-    z.strictObject({
-      repo: z.string(),
-      storedBytes: z.number(),
-      objectCount: z.number(),
-      countedAt: instant,
-    }),
-  ),
+  repos: z.array(repoShape),
   refreshing: z.boolean(),
+  deleting: z.literal(true).optional(),
 });
 
 export type SubscriptionAnswer = z.output<typeof subscription>;

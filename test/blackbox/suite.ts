@@ -4,6 +4,7 @@ import { anythingTests } from './anything.ts';
 import { Api } from './api.ts';
 import { batchObjectTests } from './batch-objects.ts';
 import { batchRequestTests } from './batch-requests.ts';
+import { deleteTests, importedDeleteTests } from './deletes.ts';
 import { downloadTests } from './downloads.ts';
 import { limitTests } from './limits.ts';
 import { otherRouteTests } from './other-routes.ts';
@@ -23,7 +24,9 @@ import { verifyTests } from './verify.ts';
 export function blackboxSuite(target: () => Target): void {
   const api = () => new Api(target());
   const usage = usageTests(api);
+  const importedDeletes = importedDeleteTests(api);
   describe('usage', usage.beforeCount);
+  describe('delete of what was imported', importedDeletes.asked);
   describe('tenants', () => tenantTests(api));
   describe('list of tenants', () => tenantListTests(api));
   describe('tokens', () => tokenTests(api));
@@ -36,6 +39,8 @@ export function blackboxSuite(target: () => Target): void {
   describe('verify', () => verifyTests(api));
   describe('downloads', () => downloadTests(api));
   describe('limits', () => limitTests(api));
+  describe('deletes', () => deleteTests(api));
   describe('anything', () => anythingTests(api));
   describe('usage', usage.onceCounted);
+  describe('delete of what was imported', importedDeletes.onceDone);
 }

@@ -8,6 +8,8 @@ export interface Target {
    * them: what is said about them is skipped then.
    */
   readonly listRequests?: (tenant: string) => number;
+  /** Puts an object into the store around the API. Omitted where nobody can: what needs it is skipped then. */
+  readonly putObject?: (key: string, content: Buffer) => Promise<void>;
   /** How long after the last verify usage may differ from what is stored; 30 s where it is omitted. */
   readonly countedWithinMs?: number;
   /** Certificate authority of the API and the store, where it is none that Node knows. */

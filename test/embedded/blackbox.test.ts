@@ -6,6 +6,7 @@ import { type EmbeddedStack, startEmbeddedStack } from '../../local/start.ts';
 import { blackboxSuite } from '../blackbox/suite.ts';
 import { ListCounter } from './list-counter.ts';
 import { recordingLog } from './recording-log.ts';
+import { StoreAccess } from './store-access.ts';
 
 describe('the embedded stack as its clients see it', () => {
   const adminToken = 'admin-token-of-the-black-box-suite';
@@ -13,15 +14,18 @@ describe('the embedded stack as its clients see it', () => {
   let dataDir: string;
   let stack: EmbeddedStack;
   let lists: ListCounter;
+  let store: StoreAccess;
 
   beforeAll(async () => {
     dataDir = mkdtempSync(join(tmpdir(), 'lfs-quota-test-'));
     stack = await startEmbeddedStack({ port: 0, dataDir, adminToken, log });
     lists = new ListCounter(stack.storeUrl);
+    store = new StoreAccess(stack);
   });
 
   afterAll(async () => {
     lists?.close();
+    store?.close();
     await stack?.close();
     rmSync(dataDir, { recursive: true, force: true });
   });
@@ -30,6 +34,7 @@ describe('the embedded stack as its clients see it', () => {
     url: stack.url,
     adminToken,
     listRequests: (tenant) => lists.countOf(tenant),
+    putObject: (key, content) => store.put(key, content),
   }));
 
   // After all of the above, so of all of it.

@@ -190,6 +190,9 @@ describeWithEmulator('DEPLOYED_MINISTACK', 'the deployed stack', (ministack) => 
         url: front.url,
         adminToken,
         countedWithinMs,
+        putObject: async (key, content) => {
+          await deployment.s3.send(new PutObjectCommand({ Bucket: externalBucket, Key: key, Body: content }));
+        },
         ca: readFileSync(deployment.emulator.certificateFile),
       }));
     });

@@ -87,6 +87,8 @@ async function recountAndCommit(
   const { before, epoch } = begun;
   const { tenant } = input;
 
+  // What comes while the reservations are read may be missed, so the count is of before that.
+  const countedAtMs = clock.nowMs();
   // Reservations are read before the repos: a `covered` id read later speaks of a reservation seen here.
   const reservations = await liveAndDead(deps, input);
   const repos = await collect(ledger.repos(tenant));
@@ -108,7 +110,8 @@ async function recountAndCommit(
   const scanEndedMs = clock.nowMs();
   const { scans, requests } = scanned;
   const found = recount({ repos, scans, reservations, scanBeganMs, settings });
-  const repoCommits = await commitRepos(deps, { tenant, epoch, repos, scans, reservations, scanBeganMs });
+  const times = { countedAtMs, scanBeganMs };
+  const repoCommits = await commitRepos(deps, { tenant, epoch, repos, scans, reservations, ...times });
   if (repoCommits === 'superseded') return { kind: 'superseded' };
 
   const notesBytes = [...before.notes.values()].reduce((sum, note) => sum + note.bytes, 0);
@@ -118,15 +121,22 @@ async function recountAndCommit(
     correctionBytes: found.totalBytes - before.committedBytes,
     floorBaseBytes: found.leastBytes - notesBytes + before.deletedBytes,
     floorUntilMs: found.leastUntilMs,
-    counted: { storedBytes: found.storedBytes, objectCount: found.objectCount, countedAtMs: scanBeganMs },
+    counted: { storedBytes: found.storedBytes, objectCount: found.objectCount, countedAtMs },
     expiredNotes: expired,
-    dueAtMs: full ? scanBeganMs + settings.maxAgeMs : null,
+    dueAtMs: full ? countedAtMs + settings.maxAgeMs : null,
   });
   if (committed.kind === 'superseded') return committed;
 
   await deleteDead(deps, { tenant, reservations, scanBeganMs });
-  const times = { scanBeganMs, scanEndedMs };
-  reportReconcile(deps, { ...found, ...times, before, full, reposScanned: scans.size, requests });
+  reportReconcile(deps, {
+    ...found,
+    ...times,
+    scanEndedMs,
+    before,
+    full,
+    reposScanned: scans.size,
+    requests,
+  });
   const live = reservations.filter((reservation) => !isDead(reservation, scanBeganMs));
   return { kind: 'committed', tenant: committed.tenant, found: { live, scans } };
 }
@@ -140,10 +150,11 @@ async function commitRepos(
     repos: readonly RepoRecord[];
     scans: ReadonlyMap<string, RepoScan>;
     reservations: readonly Reservation[];
+    countedAtMs: number;
     scanBeganMs: number;
   },
 ): Promise<'committed' | 'superseded'> {
-  const { tenant, epoch, scanBeganMs } = input;
+  const { tenant, epoch, countedAtMs, scanBeganMs } = input;
   const outcomes = await mapLimited([...input.scans], 8, async ([repo, scan]) => {
     const known = input.repos.find((record) => record.repo === repo);
     const reservations = input.reservations.filter((reservation) => reservation.repo === repo);
@@ -153,7 +164,7 @@ async function commitRepos(
     const covered = coveredBy(scan, reservations, scanBeganMs);
     return deps.ledger.commitRepo({
       tenant,
-      repo: { repo, storedBytes, objectCount, countedAtMs: scanBeganMs, epoch, covered },
+      repo: { repo, storedBytes, objectCount, countedAtMs, epoch, covered },
       dirtyTokenRead: known?.dirtyToken ?? null,
     });
   });

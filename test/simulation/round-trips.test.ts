@@ -81,11 +81,12 @@ function countingPorts(limitBytes: number | null) {
   const measure = async <T>(task: () => Promise<T>): Promise<{ result: T; roundTrips: number }> => {
     const beganMs = scheduler.nowMs;
     let outcome: { result: T } | undefined;
-    task().then((result) => {
+    const running = task().then((result) => {
       outcome = { result };
     });
     await scheduler.run({ eventsMax: 10_000, check: () => undefined });
     if (!outcome) throw new Error('The task did not end.');
+    await running;
     return { ...outcome, roundTrips: (scheduler.nowMs - beganMs) / roundTripMs };
   };
   return { memory, store, deps, calls, create, measure };

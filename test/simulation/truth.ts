@@ -82,8 +82,8 @@ export class Truth {
   }
 
   /**
-   * (repo/oid) → claimed size, of live issued claims that are not stored. Of several sizes the largest: what a
-   * tenant's own false sizes add to its floor lasts until the next scan.
+   * (repo/oid) → what live issued claims add to what is stored. Of several sizes the largest: what a tenant's own
+   * false sizes add to its floor lasts until the next scan.
    */
   liveClaims(nowMs: number): Map<string, number> {
     const claims = new Map<string, number>();
@@ -91,8 +91,9 @@ export class Truth {
       if (reservation.state !== 'issued' || isDead(reservation, nowMs)) continue;
       for (const [oid, sizeBytes] of reservation.claims) {
         const name = `${reservation.repo}/${oid}`;
-        if (this.stored.has(name)) continue;
-        claims.set(name, Math.max(sizeBytes, claims.get(name) ?? 0));
+        // Stored with its true size, a larger false one still stands in the floor of the last scan.
+        const addedBytes = sizeBytes - (this.stored.get(name) ?? 0);
+        claims.set(name, Math.max(addedBytes, claims.get(name) ?? 0));
       }
     }
     return claims;

@@ -192,7 +192,7 @@ export class World {
   }
 
   async #deliver(request: ReconcileRequest): Promise<void> {
-    for (let receive = 0; receive < 20; receive += 1) {
+    for (let receive = 0; receive < 100; receive += 1) {
       const duplicates = !this.weather.calm && this.random.chance(0.1) ? 2 : 1;
       const outcomes = await Promise.all(Array.from({ length: duplicates }, () => this.consume(request)));
       if (outcomes.some((outcome) => typeof outcome === 'object')) return;

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { randomFrom } from '../../bench/list-server/key-set.ts';
 import { hashNames, type ListedObject } from '../../bench/scan/round-listing.ts';
-import { readListPage } from '../../lambda/adapters/aws/scan-page-reader.ts';
+import { KeyCountError, ListPageReader } from '../../lambda/adapters/aws/scan-page-reader.ts';
 import { MalformedPageError } from '../../lambda/adapters/aws/scan-xml.ts';
 import { renderPage, type XmlOrder } from './scan-pages.ts';
 
@@ -17,6 +17,7 @@ const anySize = fc.oneof(
 const anyNoise = fc
   .array(fc.constantFrom(...'<>/0123456789SizeKyContents '), { minLength: 6, maxLength: 6 })
   .map((characters) => Buffer.from(characters.join('')));
+const anyCuts = fc.array(fc.nat(30_000), { maxLength: 12 });
 const anyPage = fc.uniqueArray(fc.record({ key: anyKey, sizeBytes: anySize }), {
   selector: (object) => object.key,
   maxLength: 60,
@@ -32,17 +33,26 @@ function hashPage(count: number, seed: number): ListedObject[] {
 describe('a page is read', () => {
   it.each(orders)('whatever keys it holds (%s)', (order) => {
     fc.assert(
-      fc.property(anyPage, fc.boolean(), fc.boolean(), (objects, isUrlEncoded, isTruncated) => {
-        const token = isTruncated ? 'to&ken=' : undefined;
-        const page = readListPage(renderPage(objects, { order, isUrlEncoded, ...(token && { token }) }));
-        expect(page.keyCount).toBe(objects.length);
-        expect(page.totalBytes).toBe(objects.reduce((sum, object) => sum + object.sizeBytes, 0));
-        expect(objects.map((_, index) => page.keyAt(index))).toEqual(objects.map((object) => object.key));
-        expect(objects.map((_, index) => page.sizeAt(index))).toEqual(
-          objects.map((object) => object.sizeBytes),
-        );
-        expect([page.isTruncated, page.nextContinuationToken]).toEqual([isTruncated, token]);
-      }),
+      fc.property(
+        anyPage,
+        fc.boolean(),
+        fc.boolean(),
+        anyCuts,
+        (objects, isUrlEncoded, isTruncated, cuts) => {
+          const token = isTruncated ? 'to&ken=' : undefined;
+          const page = readListPage(
+            renderPage(objects, { order, isUrlEncoded, ...(token && { token }) }),
+            cuts,
+          );
+          expect(page.keyCount).toBe(objects.length);
+          expect(page.totalBytes).toBe(objects.reduce((sum, object) => sum + object.sizeBytes, 0));
+          expect(objects.map((_, index) => page.keyAt(index))).toEqual(objects.map((object) => object.key));
+          expect(objects.map((_, index) => page.sizeAt(index))).toEqual(
+            objects.map((object) => object.sizeBytes),
+          );
+          expect([page.isTruncated, page.nextContinuationToken]).toEqual([isTruncated, token]);
+        },
+      ),
     );
   });
 
@@ -51,6 +61,15 @@ describe('a page is read', () => {
     expect(readListPage(renderPage(objects)).totalBytes).toBe(
       objects.reduce((sum, object) => sum + object.sizeBytes, 0),
     );
+  });
+
+  it('in pieces of any length', () => {
+    const objects = hashPage(40, 9);
+    const body = renderPage(objects, { token: 'next' });
+    for (const length of [1, 2, 7, 64, 333, 4096]) {
+      const cuts = Array.from({ length: Math.floor(body.length / length) }, (_, index) => index * length);
+      expect(readListPage(body, cuts).keyAt(39)).toBe(objects[39]?.key);
+    }
   });
 
   it('where an entry is so short that the size of the one after next stands where its own is expected', () => {
@@ -128,6 +147,22 @@ describe('a page that is not whole is refused', () => {
     expect(page.keyAt(1)).toBe(objects[1]?.key);
   });
 });
+
+/** Reads a body as one piece, or cut at the given places; without predictions where those misled, as in service. */
+function readListPage(body: Buffer, cuts: readonly number[] = []) {
+  const places = [0, ...cuts.map((cut) => cut % (body.length + 1)).sort((a, b) => a - b), body.length];
+  const read = (isPredicting: boolean) => {
+    const reader = new ListPageReader({ isPredicting });
+    for (const [index, place] of places.entries()) reader.write(body.subarray(places[index - 1] ?? 0, place));
+    return reader.end();
+  };
+  try {
+    return read(true);
+  } catch (error) {
+    if (error instanceof KeyCountError) return read(false);
+    throw error;
+  }
+}
 
 /** True where nothing but digits of sizes differs. */
 function differInDigitsOnly(a: Buffer, b: Buffer): boolean {

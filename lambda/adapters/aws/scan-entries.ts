@@ -8,70 +8,63 @@ const contentsCloseLength = '</Contents>'.length;
 const keyOpenLength = '<Key>'.length;
 const sizeOpenLength = '<Size>'.length;
 
+/** Bytes set aside for the keys of a page; more are taken where keys are long. */
+const keyBytesUsual = 96 * 1024;
+
 /**
- * Walks over the entries of a page. Those of hashes are nearly all of one length, so each part is looked for
- * where it stood in the entry before, and searched for only where it is not there.
+ * Reads the entries of a page, as its bytes arrive, into sizes and the bytes of keys. Entries of hashes are
+ * nearly all of one length, so each part is looked for where it stood in the entry before, and searched for
+ * only where it is not there.
  */
 export class EntryReader {
   count = 0;
   totalBytes = 0;
-  #keyStarts = new Uint32Array(keyCountUsual);
-  #sizes = new Float64Array(keyCountUsual);
-  readonly #body: Uint8Array;
-  readonly #end: number;
+  sizes = new Float64Array(keyCountUsual);
+  /** All keys, as they stand in the page, one after the other. */
+  keyBytes: Buffer = Buffer.allocUnsafeSlow(keyBytesUsual);
+  /** Where each key ends in {@link EntryReader.keyBytes}. */
+  keyEnds = new Uint32Array(keyCountUsual);
   readonly #isPredicting: boolean;
+  #keyBytesUsed = 0;
   // Where the parts of the entry before stood, counted from its beginning, …
   #keyOffset = 0;
   #sizeOffset = 0;
   // … and its end tag from the end of its size.
   #closeOffset = 0;
 
-  /** @param options.end where the entries end at the latest. */
-  constructor(body: Uint8Array, options: { end: number; isPredicting: boolean }) {
-    this.#body = body;
-    this.#end = options.end;
-    this.#isPredicting = options.isPredicting;
+  constructor({ isPredicting }: { isPredicting: boolean }) {
+    this.#isPredicting = isPredicting;
   }
 
-  /** Where the text of each key begins. */
-  get keyStarts(): Uint32Array {
-    return this.#keyStarts.subarray(0, this.count);
-  }
-
-  get sizes(): Float64Array {
-    return this.#sizes.subarray(0, this.count);
-  }
-
-  /** @returns where the last entry ends. @throws {MalformedPageError} */
-  readAll(first: number): number {
-    const body = this.#body;
-    const end = this.#end;
-    let at = first;
+  /** Reads whole entries, with nothing but white space between them. @throws {MalformedPageError} */
+  read(body: Uint8Array, { start, end }: { start: number; end: number }): void {
+    let at = start;
     for (;;) {
       while (at < end && Number(body[at]) <= 0x20) at += 1;
-      if (!isContentsOpen(body, at)) return at;
-      at = this.#readEntry(at);
+      if (at >= end) return;
+      if (!isContentsOpen(body, at))
+        throw new MalformedPageError('A page holds something between its entries.');
+      at = this.#readEntry(body, at, end);
     }
   }
 
-  #readEntry(at: number): number {
-    const body = this.#body;
+  #readEntry(body: Uint8Array, at: number, end: number): number {
     const isWherePredicted =
       this.#isPredicting && isKeyOpen(body, at + this.#keyOffset) && isSizeOpen(body, at + this.#sizeOffset);
-    let close = isWherePredicted ? -1 : this.#find(at);
-    const digitsEnd = this.#note(at);
+    let close = isWherePredicted ? -1 : this.#find(body, at, end);
+    const digitsEnd = this.#noteSize(body, at + this.#sizeOffset + sizeOpenLength);
     if (close < 0) {
       const predicted = digitsEnd + this.#closeOffset;
-      close = isContentsClose(body, predicted) ? predicted : this.#find(at);
+      close = isContentsClose(body, predicted) ? predicted : this.#find(body, at, end);
     }
     this.#closeOffset = close - digitsEnd;
+    this.#noteKey(body, at + this.#keyOffset + keyOpenLength, close);
+    this.count += 1;
     return close + contentsCloseLength;
   }
 
-  /** Notes key and size of the entry, of which the offsets are known. @returns the end of the size's digits. */
-  #note(at: number): number {
-    const body = this.#body;
-    const digitsStart = at + this.#sizeOffset + sizeOpenLength;
+  /** @returns the end of the digits. */
+  #noteSize(body: Uint8Array, digitsStart: number): number {
     let digitsEnd = digitsStart;
     let size = 0;
     for (;;) {
@@ -83,18 +76,28 @@ export class EntryReader {
     if (digitsEnd === digitsStart || !isSizeClose(body, digitsEnd) || size > Number.MAX_SAFE_INTEGER) {
       throw new MalformedPageError('A page holds a size that is no number of bytes.');
     }
-    if (this.count === this.#sizes.length) this.#grow();
-    this.#keyStarts[this.count] = at + this.#keyOffset + keyOpenLength;
-    this.#sizes[this.count] = size;
-    this.count += 1;
+    if (this.count === this.sizes.length) this.#growEntries();
+    this.sizes[this.count] = size;
     this.totalBytes += size;
     return digitsEnd;
   }
 
+  #noteKey(body: Uint8Array, start: number, close: number): void {
+    let used = this.#keyBytesUsed;
+    if (used + close - start > this.keyBytes.length) this.#growKeyBytes(used + close - start);
+    const { keyBytes } = this;
+    for (let at = start; at < close; at += 1) {
+      const byte = Number(body[at]);
+      if (byte === lessThan) break;
+      keyBytes[used] = byte;
+      used += 1;
+    }
+    this.#keyBytesUsed = used;
+    this.keyEnds[this.count] = used;
+  }
+
   /** Finds the parts of an entry, and sets the offsets by them. @returns where its end tag begins. */
-  #find(at: number): number {
-    const body = this.#body;
-    const end = this.#end;
+  #find(body: Uint8Array, at: number, end: number): number {
     let keyAt = -1;
     let sizeAt = -1;
     let isWhole = true;
@@ -120,13 +123,19 @@ export class EntryReader {
     );
   }
 
-  #grow(): void {
-    const keyStarts = new Uint32Array(this.#keyStarts.length * 2);
-    keyStarts.set(this.#keyStarts);
-    this.#keyStarts = keyStarts;
-    const sizes = new Float64Array(this.#sizes.length * 2);
-    sizes.set(this.#sizes);
-    this.#sizes = sizes;
+  #growEntries(): void {
+    const sizes = new Float64Array(this.sizes.length * 2);
+    sizes.set(this.sizes);
+    this.sizes = sizes;
+    const keyEnds = new Uint32Array(this.keyEnds.length * 2);
+    keyEnds.set(this.keyEnds);
+    this.keyEnds = keyEnds;
+  }
+
+  #growKeyBytes(needed: number): void {
+    const keyBytes = Buffer.allocUnsafeSlow(Math.max(needed, this.keyBytes.length * 2));
+    this.keyBytes.copy(keyBytes, 0, 0, this.#keyBytesUsed);
+    this.keyBytes = keyBytes;
   }
 }
 

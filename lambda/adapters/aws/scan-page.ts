@@ -1,15 +1,16 @@
 import type { ListedPage } from '../../ports/object-listing.ts';
 import { decodeListedKey } from './scan-xml.ts';
 
-/** What the reader found in a page's bytes. */
+/** What the reader found in a page. Its arrays may be longer than there are keys. */
 export interface PageParts {
-  readonly body: Buffer;
-  /** Where each key's text begins. */
-  readonly keyStarts: Uint32Array;
+  readonly count: number;
   readonly sizes: Float64Array;
+  /** All keys, as they stand in the page, one after the other. */
+  readonly keyBytes: Buffer;
+  readonly keyEnds: Uint32Array;
   readonly totalBytes: number;
   readonly isUrlEncoded: boolean;
-  readonly nextContinuationToken: string | undefined;
+  readonly token: string | undefined;
 }
 
 /** A page whose keys stay as bytes until they are asked for. */
@@ -21,23 +22,27 @@ export class ScannedPage implements ListedPage {
   readonly #parts: PageParts;
 
   constructor(parts: PageParts) {
-    this.keyCount = parts.sizes.length;
+    this.keyCount = parts.count;
     this.totalBytes = parts.totalBytes;
-    this.isTruncated = parts.nextContinuationToken !== undefined;
-    this.nextContinuationToken = parts.nextContinuationToken;
+    this.isTruncated = parts.token !== undefined;
+    this.nextContinuationToken = parts.token;
     this.#parts = parts;
   }
 
   keyAt(index: number): string {
-    const { body, keyStarts, isUrlEncoded } = this.#parts;
-    const start = keyStarts[index];
-    if (start === undefined) throw new RangeError(`The page has ${this.keyCount} keys, none at ${index}.`);
-    return decodeListedKey(body.toString('utf8', start, body.indexOf('<', start)), { isUrlEncoded });
+    this.#check(index);
+    const { keyBytes, keyEnds, isUrlEncoded } = this.#parts;
+    const start = index === 0 ? 0 : keyEnds[index - 1];
+    return decodeListedKey(keyBytes.toString('utf8', start, keyEnds[index]), { isUrlEncoded });
   }
 
   sizeAt(index: number): number {
-    const size = this.#parts.sizes[index];
-    if (size === undefined) throw new RangeError(`The page has ${this.keyCount} keys, none at ${index}.`);
-    return size;
+    this.#check(index);
+    return this.#parts.sizes[index] ?? 0;
+  }
+
+  #check(index: number): void {
+    if (index >= 0 && index < this.keyCount) return;
+    throw new RangeError(`The page has ${this.keyCount} keys, none at ${index}.`);
   }
 }

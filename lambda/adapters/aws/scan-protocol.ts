@@ -1,6 +1,7 @@
+import type { Readable } from 'node:stream';
 import { S3RestXmlProtocol } from '@aws-sdk/middleware-sdk-s3/s3';
 import type { ScannedPage } from './scan-page.ts';
-import { readListPage } from './scan-page-reader.ts';
+import { KeyCountError, ListPageReader } from './scan-page-reader.ts';
 import { MalformedPageError } from './scan-xml.ts';
 
 type Deserialize = S3RestXmlProtocol['deserializeResponse'];
@@ -13,11 +14,14 @@ export function scannedPageOf(output: object): ScannedPage | undefined {
 }
 
 /**
- * The SDK's own S3 protocol, but that pages of ListObjectsV2 are read by {@link readListPage}. It works within
- * the SDK's retries: a page that was cut, or that is an error with status 200, is fetched again, which the
- * SDK's own reader would hand on as an error or, worse, as a short page.
+ * The SDK's own S3 protocol, but that pages of ListObjectsV2 are read by a {@link ListPageReader}. It works
+ * within the SDK's retries: a page that was cut, or that is an error with status 200, is fetched again, which
+ * the SDK's own reader would hand on as an error or, worse, as a short page.
  */
 export class ScanProtocol extends S3RestXmlProtocol {
+  /** Until a page was misread by it: then the page is fetched again, and all are read without. */
+  #isPredicting = true;
+
   override async deserializeResponse<Output extends { $metadata: object }>(
     ...[operation, context, response]: Parameters<Deserialize>
   ): Promise<Output> {
@@ -25,30 +29,43 @@ export class ScanProtocol extends S3RestXmlProtocol {
       return super.deserializeResponse(operation, context, response);
     }
     const $metadata = this.deserializeMetadata(response);
-    const body = await collect(response.body);
     const output = { $metadata } as unknown as Output;
+    const reader = new ListPageReader({ isPredicting: this.#isPredicting });
     try {
-      pages.set(output, readListPage(body));
+      pages.set(output, await readAll(response.body, reader));
     } catch (error) {
-      throw retryable(errorInBody(body) ?? error, $metadata);
+      if (error instanceof KeyCountError) this.#isPredicting = false;
+      throw retryable(errorInBody(reader.textWithoutEntries) ?? error, $metadata);
     }
     return output;
   }
 }
 
-/** Whole body of a Node response. Listening costs a fraction of iterating. */
-function collect(stream: NodeJS.ReadableStream): Promise<Buffer> {
+/** Reads a Node response as it arrives. Listening costs a fraction of iterating. */
+function readAll(stream: Readable, reader: ListPageReader): Promise<ScannedPage> {
   return new Promise((resolve, reject) => {
-    const chunks: Buffer[] = [];
-    stream.on('data', (chunk: Buffer) => chunks.push(chunk));
-    stream.on('end', () => resolve(Buffer.concat(chunks)));
+    stream.on('data', (piece: Buffer) => {
+      try {
+        reader.write(piece);
+      } catch (error) {
+        stream.destroy();
+        reject(error);
+      }
+    });
+    stream.on('end', () => {
+      try {
+        resolve(reader.end());
+      } catch (error) {
+        reject(error);
+      }
+    });
     stream.on('error', reject);
   });
 }
 
 /** An error document that came with status 200: S3 sends one where it fails after it began to answer. */
-function errorInBody(body: Buffer): MalformedPageError | undefined {
-  const [, code] = /<Error>.*?<Code>([^<]*)/s.exec(body.toString('utf8', 0, 4096)) ?? [];
+function errorInBody(text: string): MalformedPageError | undefined {
+  const [, code] = /<Error>.*?<Code>([^<]*)/s.exec(text) ?? [];
   return code === undefined
     ? undefined
     : new MalformedPageError(`The store answered 200 with the error ${code}.`);

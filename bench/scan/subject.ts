@@ -72,7 +72,10 @@ function createSdkSubject(kind: 'sdk' | 'sdk-16', endpoint: string) {
   };
 }
 
-/** Watches how deep requests hang on one another. */
+/**
+ * Watches how deep requests hang on one another. An upper bound: a request may have begun after a page of
+ * another lane that it did not wait for.
+ */
 class DepthListing {
   readonly #listing: ScanListing;
   #depth = 0;

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { paginateListObjectsV2 } from '@aws-sdk/client-s3';
+import { PutObjectCommand, paginateListObjectsV2, type S3Client } from '@aws-sdk/client-s3';
 import { z } from 'zod';
 import { createS3Client } from '../../lambda/adapters/aws/s3-client.ts';
 import type { Stack } from './stack.ts';
@@ -14,15 +14,36 @@ export interface Stored {
 
 const credentialsShape = z.object({ accessKeyId: z.string(), secretAccessKey: z.string() });
 
-/** oid → what lies below `tenant/repo/`, listed from the store itself, past everything that counts. */
-export async function listStore(stack: Stack, path: string): Promise<Map<string, Stored>> {
+/** A client of the store itself, past everything that counts. */
+async function storeClient(stack: Stack): Promise<S3Client> {
   const kept = await readFile(join(stack.dataDir, 'store-credentials.json'), 'utf8');
-  const client = createS3Client({
+  return createS3Client({
     region: 'us-east-1',
     endpoint: `http://127.0.0.1:${stack.port + 1}`,
     forcePathStyle: true,
     credentials: credentialsShape.parse(JSON.parse(kept)),
   });
+}
+
+/** Puts objects below `tenant/repo/`, as an import from elsewhere does. */
+export async function importInto(
+  stack: Stack,
+  path: string,
+  objects: ReadonlyMap<string, Buffer>,
+): Promise<void> {
+  const client = await storeClient(stack);
+  try {
+    for (const [oid, bytes] of objects) {
+      await client.send(new PutObjectCommand({ Bucket: 'lfs-quota', Key: `${path}/${oid}`, Body: bytes }));
+    }
+  } finally {
+    client.destroy();
+  }
+}
+
+/** oid → what lies below `tenant/repo/`, listed from the store itself. */
+export async function listStore(stack: Stack, path: string): Promise<Map<string, Stored>> {
+  const client = await storeClient(stack);
   const found = new Map<string, Stored>();
   const prefix = `${path}/`;
   try {

@@ -1,0 +1,96 @@
+import { createHash } from 'node:crypto';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { GitUser } from './git-user.ts';
+import { bytesOf, digests, type Files, objectsOf, readFiles, writeFiles } from './payload.ts';
+import { Stack } from './stack.ts';
+import { importInto, listStore, sizesOf, totalBytes, usageWithin } from './store-truth.ts';
+import { describeWithGitLfs } from './with-git-lfs.ts';
+
+/** A closed repo stays closed for a minute at least. */
+const openedWithinMs = 150_000;
+
+describeWithGitLfs('the deletion of a repo that was imported', () => {
+  const files: Files = new Map(
+    Array.from({ length: 20 }, (_, index) => [`${index}.bin`, bytesOf(`delete${index}`, 1 + index * 9973)]),
+  );
+  const objects = objectsOf(files);
+  const usage = { storedBytes: totalBytes(objects), objectCount: objects.size };
+  let stack: Stack;
+  let user: GitUser;
+  let workTree: string;
+  let remote: string;
+
+  const push = async (name: string) => {
+    await user.git(workTree, 'remote', 'add', name, await user.createRemote(name));
+    return user.tryGit(workTree, ['push', name, 'main'], { GIT_CURL_VERBOSE: '1' });
+  };
+
+  beforeAll(async () => {
+    stack = await Stack.start();
+    const oid = (bytes: Buffer) => createHash('sha256').update(bytes).digest('hex');
+    await importInto(stack, 'acme/game', new Map([...files.values()].map((bytes) => [oid(bytes), bytes])));
+    await stack.cliJson('tenant', 'create', 'acme', '--limit', '10MiB');
+    const { token } = await stack.cliJson('token', 'create', 'acme', '--scope', 'write');
+    user = await GitUser.create({ url: stack.url, token: String(token) });
+    remote = await user.createRemote('game');
+    workTree = await user.createWorkTree('work', { remote, lfsUrl: `${stack.url}/acme/game/info/lfs` });
+    await writeFiles(workTree, files);
+    await user.commitAll(workTree, 'Imported files');
+  });
+  afterAll(async () => {
+    await stack?.close();
+    await user?.close();
+  });
+
+  it('begins with a repo that is there: nothing need be sent, and a clone gets it all', async () => {
+    const pushed = await user.tryGit(workTree, ['push', 'origin', 'main'], { GIT_CURL_VERBOSE: '1' });
+    expect(pushed.code).toBe(0);
+    expect(pushed.err).not.toContain('> PUT ');
+    await user.git(user.home, 'clone', '--quiet', remote, 'clone');
+    expect(digests(await readFiles(join(user.home, 'clone')))).toEqual(digests(files));
+    expect(await usageWithin(stack, { tenant: 'acme', expected: usage, timeoutMs: 30_000 })).toMatchObject(
+      usage,
+    );
+  });
+
+  it('is not begun where nobody can be asked', async () => {
+    const refused = await stack.cli('repo', 'delete', 'acme', 'game');
+    expect(refused).toMatchObject({ code: 2, out: '' });
+    expect(refused.err).toContain('--yes');
+    const shown = await stack.cliJson('repo', 'delete', 'acme', 'game', '--dry-run');
+    expect(shown).toMatchObject({ objectCount: usage.objectCount, bytes: usage.storedBytes });
+    expect(sizesOf(await listStore(stack, 'acme/game'))).toEqual(objects);
+  });
+
+  it('leaves an empty store, and a quota that is free', async () => {
+    const deleted = await stack.cli('repo', 'delete', 'acme', 'game', '--yes', '--wait');
+    expect(deleted).toMatchObject({ code: 0, err: '' });
+    expect(deleted.out).toContain('20 objects');
+    expect(deleted.out).toContain('acme/game is empty.');
+    expect(await listStore(stack, 'acme/game')).toEqual(new Map());
+    expect(await stack.cliJson('usage', 'acme')).toMatchObject({
+      usage: { storedBytes: 0, objectCount: 0, reservedBytes: 0 },
+    });
+  });
+
+  it('refuses whoever pushes or clones meanwhile, in words', async () => {
+    const pushed = await push('meanwhile');
+    expect(pushed.code).not.toBe(0);
+    expect(pushed.err).toContain('Repository not found');
+    const cloned = await user.tryGit(user.home, ['clone', '--quiet', remote, 'clone-meanwhile']);
+    expect(cloned.code).not.toBe(0);
+  });
+
+  it('ends with a name that can be used again', async () => {
+    const giveUpAtMs = performance.now() + openedWithinMs;
+    const repos = async () => (await stack.cliJson('repo', 'list', 'acme'))['repos'];
+    while (JSON.stringify(await repos()) !== '[]' && performance.now() < giveUpAtMs) await sleep(1000);
+    const pushed = await push('again');
+    expect([pushed.code, pushed.err]).toEqual([0, expect.stringContaining('> PUT ')]);
+    expect(sizesOf(await listStore(stack, 'acme/game'))).toEqual(objects);
+    await user.git(user.home, 'clone', '--quiet', remote, 'clone-again');
+    expect(digests(await readFiles(join(user.home, 'clone-again')))).toEqual(digests(files));
+  });
+});

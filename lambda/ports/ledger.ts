@@ -80,7 +80,7 @@ export interface Ledger {
 
   putDeletion(input: { tenant: string; deletion: Deletion }): Promise<void>;
   deletions(tenant: string): AsyncIterable<readonly Deletion[]>;
-  /** Takes objects out of a deletion while it is only marked. `refused`: it is deleting, or has just been. */
+  /** Takes objects out of a deletion while it is only marked. `refused`: it is deleting, or gone. */
   unmark(input: DeletionKey & { names: readonly string[] }): Promise<'unmarked' | 'refused'>;
   /**
    * marked → deleting, or taken over from a deleter that died; the deadline tells which deleter it is.
@@ -91,10 +91,20 @@ export interface Ledger {
     before: Deletion;
     deadlineMs: number;
   }): Promise<{ kind: 'claimed'; deletion: Deletion } | { kind: 'refused' }>;
-  /** Ends a run: what is left is marked again, due at `dueAtMs`; with nothing left the deletion is removed. */
+  /**
+   * Ends a run, if it still is this deleter's. What is left is marked again, due at `dueAtMs`; with nothing left
+   * it is gone, and due for removal at `keptUntilMs`, or with null removed at once.
+   */
   endDeletion(
-    input: DeletionKey & { deadlineMs: number; left: ReadonlyMap<string, number>; dueAtMs: number },
+    input: DeletionKey & {
+      deadlineMs: number;
+      left: ReadonlyMap<string, number>;
+      dueAtMs: number;
+      keptUntilMs: number | null;
+    },
   ): Promise<void>;
+  /** Removes the record of what is gone; any other stays. */
+  removeDeletion(input: DeletionKey): Promise<void>;
   /** One write: the bytes leave the floor, and the note tells that they are about to leave the bucket. */
   announceDelete(input: { tenant: string; noteId: string; note: DeleteNote }): Promise<void>;
   removeNote(input: { tenant: string; noteId: string }): Promise<void>;

@@ -106,7 +106,7 @@ async function admit(deps: AdmitUploadDeps, input: AdmitUploadInput): Promise<Ad
   // Read after the reservation is put: a delete that is claimed later sees the reservation, and spares it.
   const [counted, keeping] = await Promise.all([
     countWithin(deps, { tenant: input.tenant, chosen: wanted, uncounted: wanted }),
-    keepFromDeletion(deps, { tenant, repo: input.repo, names: input.objects }),
+    keepFromDeletion(deps, { tenant, repo: input.repo, names: input.objects, stored }),
   ]);
   if (keeping === 'deleting') return unsure(deps, attempt);
   if (wanted.size === 0) {

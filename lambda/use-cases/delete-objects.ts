@@ -31,7 +31,9 @@ export async function markObject(
   ]);
   if (!stored) return undefined;
   const nowMs = clock.nowMs();
-  const marked = deletions.find((deletion) => deletion.repo === repo && deletion.objects.has(oid));
+  const marked = deletions.find(
+    (deletion) => deletion.state !== 'gone' && deletion.repo === repo && deletion.objects.has(oid),
+  );
   const dueAtMs = marked?.dueAtMs ?? nowMs + settings.deleteGraceMs;
   if (!dryRun && !marked) {
     const objects = new Map([[oid, stored.sizeBytes]]);

@@ -61,7 +61,8 @@ async function emptyRepo(
   const left = new Set<string>();
   for (const deletion of await deletionsOf(deps, { tenant, repo })) {
     // Nobody can push to a closed repo, so a grace is waited for in vain.
-    const run = deletion.state === 'marked' ? await runDeletion(deps, { tenant, deletion }) : undefined;
+    const run =
+      deletion.state === 'marked' ? await runDeletion(deps, { tenant, deletion, isClosed: true }) : undefined;
     if (run?.kind === 'unanswered') return 'left';
     if (run?.kind !== 'ended' || run.heldCount > 0)
       for (const name of deletion.objects.keys()) left.add(name);
@@ -75,7 +76,7 @@ async function emptyRepo(
       ...{ dueAtMs: deps.clock.nowMs(), deadlineMs: 0 },
     };
     await deps.ledger.putDeletion({ tenant, deletion });
-    const run = await runDeletion(deps, { tenant, deletion });
+    const run = await runDeletion(deps, { tenant, deletion, isClosed: true });
     // The store struggles: each deletion more would leave a note on the tenant's item.
     if (run.kind === 'unanswered') return 'left';
     if (run.kind === 'refused' || run.heldCount > 0) for (const name of objects.keys()) left.add(name);
@@ -84,10 +85,11 @@ async function emptyRepo(
   return left.size === 0 ? 'empty' : 'left';
 }
 
+/** Those of a repo that are not gone. */
 async function deletionsOf(
   deps: Pick<Deps, 'ledger'>,
   path: { tenant: string; repo: string },
 ): Promise<Deletion[]> {
   const deletions = await collect(deps.ledger.deletions(path.tenant));
-  return deletions.filter((deletion) => deletion.repo === path.repo);
+  return deletions.filter((deletion) => deletion.repo === path.repo && deletion.state !== 'gone');
 }

@@ -1,4 +1,4 @@
-import { type Deletion, deleteRunMs, isClaimable } from '../domain/deletion.ts';
+import { type Deletion, deleteRunMs, isClaimable, keptUntilMs } from '../domain/deletion.ts';
 import { deletionPrefix } from '../domain/names.ts';
 import { isDead, type Reservation, sumClaims } from '../domain/reservation.ts';
 import { StoreUnavailableError } from '../ports/object-store.ts';
@@ -19,7 +19,8 @@ export type DeletionRun =
   | { readonly kind: 'refused' };
 
 /**
- * Runs a tenant's deletions whose grace is over, and those that a deleter died over.
+ * Runs a tenant's deletions whose grace is over, and those that a deleter died over; clears away the records of
+ * what has been gone for long enough.
  *
  * @param input.untilMs no other is begun after that.
  * @returns whether all of them were begun.
@@ -29,10 +30,14 @@ export async function runDeletions(
   input: { tenant: string; untilMs: number },
 ): Promise<boolean> {
   const { tenant, untilMs } = input;
-  for (const deletion of await collect(deps.ledger.deletions(tenant))) {
-    if (!isClaimable(deps.settings, deletion, deps.clock.nowMs())) continue;
-    if (deps.clock.nowMs() > untilMs) return false;
-    await runDeletion(deps, { tenant, deletion });
+  const { ledger, clock, settings } = deps;
+  for (const deletion of await collect(ledger.deletions(tenant))) {
+    const nowMs = clock.nowMs();
+    if (nowMs > untilMs) return false;
+    if (deletion.state === 'gone' && nowMs > deletion.deadlineMs)
+      await ledger.removeDeletion({ tenant, repo: deletion.repo, deletionId: deletion.id });
+    if (isClaimable(settings, deletion, nowMs))
+      await runDeletion(deps, { tenant, deletion, isClosed: false });
   }
   return true;
 }
@@ -46,10 +51,13 @@ export async function runDeletions(
  *
  * Dying anywhere leaves the claim, and after the announcement a note, both with a deadline; after it the
  * deletion is claimed again, and a reconcile finds the note and scans the repo.
+ *
+ * @param input.isClosed the repo is closed: nobody is told any more what is stored in it, so no record is kept
+ * of what is gone.
  */
 export async function runDeletion(
   deps: DeletionDeps,
-  input: { tenant: string; deletion: Deletion },
+  input: { tenant: string; deletion: Deletion; isClosed: boolean },
 ): Promise<DeletionRun> {
   const { ledger, clock } = deps;
   const { tenant } = input;
@@ -74,7 +82,8 @@ export async function runDeletion(
   }
   const left = new Map([...objects].filter(([name]) => held.has(name)));
   const dueAtMs = Math.max(0, ...holders.map((reservation) => reservation.deadAtMs));
-  await ledger.endDeletion({ tenant, repo, deletionId: id, deadlineMs, left, dueAtMs });
+  const keptMs = input.isClosed ? null : keptUntilMs(deps.settings, clock.nowMs());
+  await ledger.endDeletion({ tenant, repo, deletionId: id, deadlineMs, left, dueAtMs, keptUntilMs: keptMs });
   deps.log.info('deleted', {
     tenant,
     repo,

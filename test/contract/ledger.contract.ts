@@ -388,15 +388,30 @@ export function ledgerContract(open: () => Promise<LedgerUnderTest>): void {
       const [dead] = await collect(ledger.deletions(tenant));
       if (!dead) throw new Error('The deletion is gone.');
       expect((await ledger.claimDeletion({ tenant, before: dead, deadlineMs: 2000 })).kind).toBe('claimed');
-      await ledger.endDeletion({ ...key, deadlineMs: 1000, left: new Map(), dueAtMs: 0 });
+      await ledger.endDeletion({ ...key, deadlineMs: 1000, left: new Map(), dueAtMs: 0, keptUntilMs: null });
       expect(await collect(ledger.deletions(tenant))).toHaveLength(1);
       const left = new Map([[oid('b'), 20]]);
-      await ledger.endDeletion({ ...key, deadlineMs: 2000, left, dueAtMs: 900 });
+      await ledger.endDeletion({ ...key, deadlineMs: 2000, left, dueAtMs: 900, keptUntilMs: null });
       expect(await collect(ledger.deletions(tenant))).toEqual([
         { ...deletion('d1'), objects: left, dueAtMs: 900 },
       ]);
       await ledger.claimDeletion({ tenant, before: deletion('d1'), deadlineMs: 3000 });
-      await ledger.endDeletion({ ...key, deadlineMs: 3000, left: new Map(), dueAtMs: 0 });
+      await ledger.endDeletion({ ...key, deadlineMs: 3000, left: new Map(), dueAtMs: 0, keptUntilMs: null });
+      expect(await collect(ledger.deletions(tenant))).toEqual([]);
+    });
+
+    it('are kept as gone where a batch may still ask, and then removed', async () => {
+      const { tenant, key } = await put();
+      await ledger.removeDeletion(key);
+      await ledger.claimDeletion({ tenant, before: deletion('d1'), deadlineMs: 1000 });
+      await ledger.removeDeletion(key);
+      await ledger.endDeletion({ ...key, deadlineMs: 1000, left: new Map(), dueAtMs: 0, keptUntilMs: 2000 });
+      const gone = { ...deletion('d1'), state: 'gone', dueAtMs: 2000, deadlineMs: 2000 } as const;
+      expect(await collect(ledger.deletions(tenant))).toEqual([gone]);
+      expect(await ledger.unmark({ ...key, names: [oid('a')] })).toBe('refused');
+      const due = await ledger.dueTenants({ nowMs: 2000, tenantsMax: 1000 });
+      expect(due).toContainEqual({ tenant, full: false });
+      await ledger.removeDeletion(key);
       expect(await collect(ledger.deletions(tenant))).toEqual([]);
     });
 

@@ -13,6 +13,7 @@ type DeletionMethods =
   | 'unmark'
   | 'claimDeletion'
   | 'endDeletion'
+  | 'removeDeletion'
   | 'announceDelete'
   | 'removeNote';
 
@@ -26,6 +27,7 @@ export function deletionMethods(table: Table): Pick<Ledger, DeletionMethods> {
     unmark: (input) => unmark(table, input),
     claimDeletion: (input) => claimDeletion(table, input),
     endDeletion: (input) => endDeletion(table, input),
+    removeDeletion: (input) => removeDeletion(table, input),
     announceDelete: (input) => announceDelete(table, input),
     removeNote: (input) => removeNote(table, input),
   };
@@ -103,44 +105,58 @@ const claimDeletion = async (
 };
 
 async function endDeletion(table: Table, input: Input<'endDeletion'>): Promise<void> {
-  const condition = {
+  const { left, dueAtMs, keptUntilMs } = input;
+  const names = aliases('pk', 'state', 'deadlineMs');
+  const values = { ':deleting': 'deleting', ':deadline': input.deadlineMs };
+  const mine = {
     TableName: table.tableName,
     Key: deletionKey(input),
     ConditionExpression: all(exists, '#state = :deleting', '#deadlineMs = :deadline'),
   };
-  const values = { ':deleting': 'deleting', ':deadline': input.deadlineMs };
+  const ended = endedAs({ left, dueAtMs, keptUntilMs });
   // A failed condition: another deleter took over, or this is our own retry.
-  await conditional(async () => {
-    if (input.left.size === 0) {
-      const names = aliases('pk', 'state', 'deadlineMs');
-      await table.client.send(
-        new DeleteCommand({
-          ...condition,
-          ExpressionAttributeNames: names,
-          ExpressionAttributeValues: values,
-        }),
-      );
-      return;
-    }
-    await table.client.send(
-      new UpdateCommand({
-        ...condition,
-        UpdateExpression:
-          'SET #state = :marked, #deadlineMs = :zero, #objects = :left, #dueAtMs = :due, #dueat = :due',
-        ExpressionAttributeNames: {
-          ...aliases('pk', 'state', 'deadlineMs', 'objects', 'dueAtMs'),
-          '#dueat': byDueIndex.sk,
-        },
-        ExpressionAttributeValues: {
-          ...values,
-          ':marked': 'marked',
-          ':zero': 0,
-          ':left': Object.fromEntries(input.left),
-          ':due': input.dueAtMs,
-        },
+  await conditional<unknown>(() =>
+    table.client.send(
+      ended === undefined
+        ? new DeleteCommand({ ...mine, ExpressionAttributeNames: names, ExpressionAttributeValues: values })
+        : new UpdateCommand({
+            ...mine,
+            UpdateExpression: `SET ${Object.keys(ended).map((name) => `#${name} = :${name}`)}`,
+            ExpressionAttributeNames: { ...names, ...aliases(...Object.keys(ended)) },
+            ExpressionAttributeValues: {
+              ...values,
+              ...Object.fromEntries(Object.entries(ended).map(([name, value]) => [`:${name}`, value])),
+            },
+          }),
+    ),
+  );
+}
+
+/** What is set when a run ends; undefined where nothing is to be kept. */
+function endedAs(
+  input: Pick<Input<'endDeletion'>, 'left' | 'dueAtMs' | 'keptUntilMs'>,
+): Record<string, unknown> | undefined {
+  const { left, dueAtMs, keptUntilMs } = input;
+  if (left.size > 0) {
+    const objects = Object.fromEntries(left);
+    return { state: 'marked', deadlineMs: 0, dueAtMs, [byDueIndex.sk]: dueAtMs, objects };
+  }
+  if (keptUntilMs === null) return undefined;
+  return { state: 'gone', deadlineMs: keptUntilMs, dueAtMs: keptUntilMs, [byDueIndex.sk]: keptUntilMs };
+}
+
+async function removeDeletion(table: Table, input: Input<'removeDeletion'>): Promise<void> {
+  await conditional(() =>
+    table.client.send(
+      new DeleteCommand({
+        TableName: table.tableName,
+        Key: deletionKey(input),
+        ConditionExpression: '#state = :gone',
+        ExpressionAttributeNames: aliases('state'),
+        ExpressionAttributeValues: { ':gone': 'gone' },
       }),
-    );
-  });
+    ),
+  );
 }
 
 async function announceDelete(table: Table, input: Input<'announceDelete'>): Promise<void> {

@@ -52,7 +52,7 @@ const reservationItem = z.object({
 const deletionItem = z.object({
   deletionId: z.string(),
   repo: z.string(),
-  state: z.enum(['marked', 'deleting']),
+  state: z.enum(['marked', 'deleting', 'gone']),
   objects: z.record(z.string(), z.number()),
   dueAtMs: z.number(),
   deadlineMs: z.number(),

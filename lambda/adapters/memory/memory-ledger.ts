@@ -222,17 +222,23 @@ export class MemoryLedger implements Ledger {
     return { kind: 'claimed', deletion } as const;
   }
 
-  async endDeletion(
-    input: DeletionKey & { deadlineMs: number; left: ReadonlyMap<string, number>; dueAtMs: number },
-  ): Promise<void> {
+  async endDeletion(input: Parameters<Ledger['endDeletion']>[0]): Promise<void> {
     const { deletions } = this.#items(input.tenant);
     const found = deletions.get(input.deletionId);
     if (found?.state !== 'deleting' || found.deadlineMs !== input.deadlineMs) return;
-    if (input.left.size === 0) deletions.delete(found.id);
-    else {
-      const { left: objects, dueAtMs } = input;
-      deletions.set(found.id, { ...found, state: 'marked', deadlineMs: 0, objects, dueAtMs });
-    }
+    const { left, dueAtMs, keptUntilMs } = input;
+    if (left.size === 0 && keptUntilMs === null) return void deletions.delete(found.id);
+    const keptMs = keptUntilMs ?? 0;
+    const ended: Pick<Deletion, 'state' | 'objects' | 'dueAtMs' | 'deadlineMs'> =
+      left.size > 0
+        ? { state: 'marked', objects: left, dueAtMs, deadlineMs: 0 }
+        : { state: 'gone', objects: found.objects, dueAtMs: keptMs, deadlineMs: keptMs };
+    deletions.set(found.id, { ...found, ...ended });
+  }
+
+  async removeDeletion(input: DeletionKey): Promise<void> {
+    const { deletions } = this.#items(input.tenant);
+    if (deletions.get(input.deletionId)?.state === 'gone') deletions.delete(input.deletionId);
   }
 
   async announceDelete(input: { tenant: string; noteId: string; note: DeleteNote }): Promise<void> {

@@ -107,9 +107,21 @@ describe('keys that are not spread evenly', () => {
     expect(await scanOf(hashNames(30_000, 3).map((name) => `a${name.slice(1)}`))).toBeLessThanOrEqual(60);
   });
 
-  it('cost no request more where they are no hashes: they are listed in order', async () => {
-    const names = Array.from({ length: 5500 }, (_, index) => `photos/${String(index).padStart(8, '0')}.jpg`);
+  it('cost no request more where nothing tells names apart', async () => {
+    const names = Array.from({ length: 5500 }, (_, index) => `photo-${String(index).padStart(8, '0')}.jpg`);
     expect(await scanOf(names)).toBe(6);
+  });
+
+  it('cost a few times their pages where they are numbered in a folder', async () => {
+    const names = Array.from({ length: 5500 }, (_, index) => `photos/${String(index).padStart(8, '0')}.jpg`);
+    expect(await scanOf(names)).toBeLessThanOrEqual(20);
+  });
+
+  it('are cut as below the path where they lie in folders below it', async () => {
+    const inOne = hashNames(20_000, 6).map((name) => `app/${name}`);
+    expect(await scanOf(inOne)).toBeLessThanOrEqual(34);
+    const inTwo = hashNames(20_000, 7).map((name, index) => `${index % 2 ? 'app' : 'web/objects'}/${name}`);
+    expect(await scanOf(inTwo)).toBeLessThanOrEqual(44);
   });
 
   it('cost a bounded number of requests where they lie in a few dense spots', async () => {

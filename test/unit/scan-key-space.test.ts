@@ -7,6 +7,7 @@ import {
   keySpaceSize,
   nameAt,
   positionOf,
+  splitAtFolder,
   wholeKeySpace,
   widthOf,
 } from '../../lambda/domain/scan/key-space.ts';
@@ -81,6 +82,14 @@ describe('the parts of a range', () => {
     const parts = cutRange(wholeKeySpace, [1, 2, 1]);
     expect(parts.map((part) => widthOf(part.range) / keySpaceSize)).toEqual([0.25, 0.5, 0.25]);
     expect(parts.map((part) => part.weight)).toEqual([1, 2, 1]);
+  });
+
+  it('are cut by the names of a folder, where the range is of one', () => {
+    const { below, beyond } = splitAtFolder({ after: 'zz/0', last: null }, 'zz/');
+    expect(beyond).toEqual({ after: 'zz0', last: null });
+    const names = cutRange(below, [1, 1]).map((part) => part.range.last);
+    expect(names).toEqual(['zz/8000000000000', 'zz0']);
+    expect(splitAtFolder({ after: 'a/0', last: 'a/7' }, 'a/').beyond).toBeUndefined();
   });
 
   it('are one where there is nothing to tell names apart by', () => {

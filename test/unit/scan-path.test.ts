@@ -15,6 +15,7 @@ const anyName = fc.oneof(
   hexName,
   hexName.map((name) => `aaaaaaaaaaaaaaaa${name}`),
   hexName.map((name) => `${name.slice(0, 2)}/${name.slice(2)}`),
+  fc.tuple(fc.constantFrom('a/', 'zz/', 'zz/b/', 'é/', '/', '9/'), hexName).map((parts) => parts.join('')),
   fc.string({ unit: 'grapheme', maxLength: 20 }),
   fc.constantFrom('', '/', '~', '9z', 'f', 'ffffffffffffffff', '\u{10ffff}', '\uffff', 'A', ':', 'g'),
 );

@@ -32,15 +32,6 @@ export class DensityEstimator {
     this.#width += sample.width;
   }
 
-  /** How much of the key space was counted. */
-  get countedWidth(): number {
-    return this.#width;
-  }
-
-  get countedKeys(): number {
-    return this.#keys;
-  }
-
   /**
    * What to expect of a range of which the part before was just counted.
    *

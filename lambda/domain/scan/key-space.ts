@@ -1,3 +1,5 @@
+import { compareKeys } from '../key-order.ts';
+
 /**
  * The key space below a path as a line: names that are hex hashes spread evenly over it, so a length of it
  * tells how many keys to expect. Any other name has a position too, in the order of names, so that it can be
@@ -20,6 +22,8 @@ export const keySpaceSize = 2 ** (4 * digitsMax);
 export interface KeyRange {
   readonly after: string | null;
   readonly last: string | null;
+  /** The folder whose names the positions are of; the path itself where it is left out. */
+  readonly folder?: string;
 }
 
 /** All names below the path. */
@@ -51,9 +55,38 @@ export function nameAt(position: number): string {
 
 /** How much of the key space a range takes up. 0 where its names can't be told apart by position. */
 export function widthOf(range: KeyRange): number {
-  const from = range.after === null ? 0 : positionOf(range.after);
-  const to = range.last === null ? keySpaceSize : positionOf(range.last);
+  const { from, to } = edgesOf(range);
   return Math.max(0, to - from);
+}
+
+function edgesOf({ after, last, folder = '' }: KeyRange): { from: number; to: number } {
+  return {
+    from: after === null ? 0 : positionBelow(folder, after),
+    to: last === null ? keySpaceSize : positionBelow(folder, last),
+  };
+}
+
+/** Where a name lies among those that begin with the folder; at an edge where it does not. */
+function positionBelow(folder: string, name: string): number {
+  if (name.startsWith(folder)) return positionOf(name.slice(folder.length));
+  return compareKeys(name, folder) < 0 ? 0 : keySpaceSize;
+}
+
+/**
+ * Parts a range into the names below a folder, whose positions are their own from then on, and those after it.
+ *
+ * @param folder ends with `/`; the range begins in it.
+ */
+export function splitAtFolder(
+  range: KeyRange,
+  folder: string,
+): { readonly below: KeyRange; readonly beyond: KeyRange | undefined } {
+  // The character after the slash: all names of the folder come before it.
+  const end = `${folder.slice(0, -1)}0`;
+  if (range.last !== null && compareKeys(range.last, end) <= 0) {
+    return { below: { ...range, folder }, beyond: undefined };
+  }
+  return { below: { after: range.after, last: end, folder }, beyond: { ...range, after: end } };
 }
 
 /**
@@ -66,8 +99,11 @@ export function cutRange(
   range: KeyRange,
   weights: readonly number[],
 ): readonly { readonly range: KeyRange; readonly weight: number }[] {
-  const from = range.after === null ? 0 : positionOf(range.after);
+  const { from } = edgesOf(range);
   const width = widthOf(range);
+  const { folder } = range;
+  const part = (ends: { after: string | null; last: string | null }): KeyRange =>
+    folder === undefined ? ends : { ...ends, folder };
   const total = weights.reduce((sum, weight) => sum + weight, 0);
   const parts: { range: KeyRange; weight: number }[] = [];
   let after = range.after;
@@ -80,11 +116,12 @@ export function cutRange(
     const cut = from + Math.floor((width * passed) / total);
     const isWithin = cut > lowest && cut < from + width;
     if (!isWithin) continue;
-    parts.push({ range: { after, last: nameAt(cut) }, weight: pending });
-    after = nameAt(cut);
+    const name = (folder ?? '') + nameAt(cut);
+    parts.push({ range: part({ after, last: name }), weight: pending });
+    after = name;
     lowest = cut;
     pending = 0;
   }
-  parts.push({ range: { after, last: range.last }, weight: pending + (weights.at(-1) ?? 0) });
+  parts.push({ range: part({ after, last: range.last }), weight: pending + (weights.at(-1) ?? 0) });
   return parts;
 }

@@ -1,5 +1,5 @@
 import { DensityEstimator, deviation, type Estimate, type Sample } from './estimate.ts';
-import { cutRange, type KeyRange, keySpaceSize, widthOf } from './key-space.ts';
+import { cutRange, type KeyRange, keySpaceSize, splitAtFolder, widthOf } from './key-space.ts';
 import { type Gap, type Lane, pageKeysMax, planLanes, surveyLanes } from './lanes.ts';
 import type { ScanStrategy } from './strategy.ts';
 
@@ -37,6 +37,8 @@ export interface PageResult {
   readonly keyCount: number;
   /** What of the range is still to be listed. */
   readonly rest: OpenRange | undefined;
+  /** The folder, with its slash, that all keys of the page lie in; empty where they lie in several or none. */
+  readonly folder?: string;
 }
 
 export interface ScanPlanInput {
@@ -56,9 +58,10 @@ export interface ScanPlanInput {
 export class ScanPlan {
   readonly #strategy: ScanStrategy;
   readonly #concurrency: number;
-  /** How much of the key space there was to count at the beginning. */
-  readonly #openWidth: number;
-  readonly #density = new DensityEstimator();
+  /** The share of the key space that was counted before this plan began. */
+  readonly #shareBefore: number;
+  /** Of each folder that has positions of its own; the path itself has the empty name. */
+  readonly #densities = new Map([['', new DensityEstimator()]]);
   readonly #queue: PageTask[] = [];
   readonly #underWay = new Set<PageTask>();
   /** Parts that wait for the others of their round, to be cut by what all of them tell. */
@@ -66,13 +69,14 @@ export class ScanPlan {
   #isRound: boolean;
   #pages = 0;
   #requests = 0;
+  #keys = 0;
 
   constructor(input: ScanPlanInput) {
     this.#strategy = input.strategy;
     this.#concurrency = Math.max(1, input.concurrency);
-    this.#openWidth = input.ranges.reduce((sum, range) => sum + widthOf(range), 0);
     this.#push(this.#begin(input.ranges));
     this.#isRound = input.strategy.kind === 'sixteen' || this.#queue.length === 1;
+    this.#shareBefore = this.share;
   }
 
   /** The next page to ask for, or undefined where none can be asked for now. */
@@ -89,11 +93,12 @@ export class ScanPlan {
   report(task: PageTask, result: PageResult): void {
     this.#underWay.delete(task);
     this.#pages += 1;
+    this.#keys += result.keyCount;
     const { rest } = result;
     const width = widthOf(task.range) - (rest === undefined ? 0 : widthOf(rest));
     const sample = { keys: result.keyCount, width };
-    this.#density.add(sample);
-    if (rest !== undefined) this.#follow(task, rest, sample);
+    this.#densityOf(task.range).add(sample);
+    if (rest !== undefined) this.#goOn(task, rest, { sample, folder: result.folder ?? '' });
     if (this.#held.length > 0 && this.#queue.length + this.#underWay.size === 0) this.#cutHeld();
   }
 
@@ -111,13 +116,14 @@ export class ScanPlan {
 
   /** The share of the key space that was counted, from 0 to 1. */
   get share(): number {
-    return Math.min(1, 1 - (this.#openWidth - this.#density.countedWidth) / keySpaceSize);
+    const open = this.rest().reduce((sum, { after, last }) => sum + widthOf({ after, last }), 0);
+    return Math.max(0, 1 - open / keySpaceSize);
   }
 
   /** Keys expected in the whole key space, as far as is known. */
   get keysExpected(): number {
-    const { countedKeys, countedWidth } = this.#density;
-    return countedWidth > 0 ? Math.round(countedKeys * (keySpaceSize / countedWidth)) : countedKeys;
+    const share = this.share - this.#shareBefore;
+    return share > 0 ? Math.round(this.#keys / share) : this.#keys;
   }
 
   #begin(ranges: readonly OpenRange[]): readonly Lane[] {
@@ -137,6 +143,34 @@ export class ScanPlan {
     return ranges.map((range) => ({ range, pages: 1 }));
   }
 
+  /**
+   * A page that lies in one folder as a whole tells nothing of names outside, but of those in it: from there on
+   * positions are those of the folder's names, and what comes after the folder is a range of its own.
+   */
+  #goOn(task: PageTask, rest: OpenRange, page: { sample: Sample; folder: string }): void {
+    const { folder, sample } = page;
+    const { kind } = this.#strategy;
+    const isDeeper = folder.length > (rest.folder ?? '').length && rest.continuationToken === undefined;
+    if (!isDeeper || kind === 'sequential' || kind === 'fixed-sixteen') {
+      this.#follow(task, rest, sample);
+      return;
+    }
+    const { below, beyond } = splitAtFolder(rest, folder);
+    if (beyond !== undefined) this.#queue.push({ range: beyond, pages: 1, keysMax: pageKeysMax });
+    const listed = { after: task.range.after, last: rest.after, folder };
+    const own = { keys: sample.keys, width: widthOf(listed) };
+    this.#densityOf(below).add(own);
+    this.#follow(task, below, own);
+  }
+
+  #densityOf({ folder = '' }: KeyRange): DensityEstimator {
+    const known = this.#densities.get(folder);
+    if (known) return known;
+    const density = new DensityEstimator();
+    this.#densities.set(folder, density);
+    return density;
+  }
+
   /** What to do about the rest of a range after one of its pages. */
   #follow(task: PageTask, range: OpenRange, sample: Sample): void {
     const pages = Math.max(1, task.pages - 1);
@@ -149,7 +183,7 @@ export class ScanPlan {
       this.#held.push({ range, sample });
       return;
     }
-    const estimate = this.#density.estimate(range, sample);
+    const estimate = this.#densityOf(range).estimate(range, sample);
     const idle = this.#concurrency - this.#underWay.size - this.#queue.length;
     if (idle > 1 && estimate.keys > recutFactor * pages * pageKeysMax) {
       const lanesMax = this.#pages < pagesToBelieve ? Math.min(idle, boldLanesMax) : idle;
@@ -163,7 +197,7 @@ export class ScanPlan {
   /** The round is over: cuts what it left by the density that it found. */
   #cutHeld(): void {
     const gaps = this.#held.splice(0).map(({ range, sample }): Gap => {
-      return { range, estimate: this.#density.estimate(range, sample) };
+      return { range, estimate: this.#densityOf(range).estimate(range, sample) };
     });
     const restKeys = gaps.reduce((sum, gap) => sum + gap.estimate.keys, 0);
     const pagesWanted = restKeys / pageKeysMax;
@@ -173,7 +207,7 @@ export class ScanPlan {
     }
     this.#isRound = false;
     const hasHaste = this.#strategy.kind === 'sixteen';
-    const pagesExpected = Math.ceil((this.#density.countedKeys + restKeys) / pageKeysMax);
+    const pagesExpected = Math.ceil((this.#keys + restKeys) / pageKeysMax);
     const requestsMax =
       pagesExpected + extraRequestsMax[hasHaste ? 'withHaste' : 'otherwise'] - this.#requests;
     this.#push(planLanes({ gaps, lanesMax: this.#concurrency, hasHaste, requestsMax }));

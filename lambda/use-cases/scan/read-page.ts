@@ -9,6 +9,8 @@ export interface RangePage {
   readonly sizeBytes: number;
   /** What of the range is still to be listed. */
   readonly rest: OpenRange | undefined;
+  /** The folder that all keys of the page lie in. */
+  readonly folder?: string;
 }
 
 /**
@@ -31,7 +33,7 @@ export function readPage(task: PageTask, page: ListedPage, context: { prefix: st
     if (continuationToken === task.range.continuationToken) {
       throw new StoreUnavailableError('The store answers with the same empty page again and again.');
     }
-    return { keyCount, sizeBytes: 0, rest: { after, last, continuationToken } };
+    return { keyCount, sizeBytes: 0, rest: { ...task.range, continuationToken } };
   }
   const firstName = nameOf(page, 0, prefix);
   const lastName = nameOf(page, keyCount - 1, prefix);
@@ -43,7 +45,10 @@ export function readPage(task: PageTask, page: ListedPage, context: { prefix: st
     return { keyCount: inRange, sizeBytes, rest: undefined };
   }
   const isDone = !page.isTruncated || lastName === last;
-  return { keyCount, sizeBytes: page.totalBytes, rest: isDone ? undefined : { after: lastName, last } };
+  // Not its continuation token: from here on the last key is the mark.
+  const { continuationToken: _, ...range } = task.range;
+  const rest = isDone ? undefined : { ...range, after: lastName };
+  return { keyCount, sizeBytes: page.totalBytes, rest, folder: commonFolder(firstName, lastName) };
 }
 
 /**
@@ -98,6 +103,13 @@ export function seenInAnyOrder(
   if (names === undefined || names.size === 0) return [];
   const listed = Array.from({ length: page.keyCount }, (_, index) => nameOf(page, index, prefix));
   return listed.filter((name) => names.has(name));
+}
+
+/** What two names have in common, up to and with the last slash; empty where they have no folder in common. */
+function commonFolder(a: string, b: string): string {
+  let same = 0;
+  while (same < a.length && same < b.length && a[same] === b[same]) same += 1;
+  return a.slice(0, a.slice(0, same).lastIndexOf('/') + 1);
 }
 
 /** A store that ignores StartAfter, or lists in an order of its own, would have keys counted twice. */

@@ -1,3 +1,4 @@
+import { collect } from '../../lambda/use-cases/collect.ts';
 import { deleteRepo, markObject } from '../../lambda/use-cases/delete-objects.ts';
 import { getSubscription, readRepos } from '../../lambda/use-cases/get-subscription.ts';
 import { refresh } from '../../lambda/use-cases/refresh.ts';
@@ -7,6 +8,7 @@ import { oidName, repoName } from './names.ts';
 import { push } from './push.ts';
 import type { Action, Scenario } from './scenario.ts';
 import { tenant } from './truth.ts';
+import { Violation } from './violation.ts';
 import { type Coverage, type Mutant, World } from './world.ts';
 
 const minute = 60_000;
@@ -53,11 +55,23 @@ async function tell(world: World, scenario: Scenario): Promise<void> {
   do await world.wait(restAfterMs);
   while (world.running > 0);
   await world.wait(restAfterMs);
+  await checkDeletes(world, 'due');
   // Already the repos that are marked, reserved or noted must make it exact; a full listing must agree.
   for (const full of [false, false, true]) {
     await world.consume({ tenant, reason: 'manual', full });
     world.invariants.checkRest();
   }
+  await checkDeletes(world, 'ended');
+}
+
+/** Repos that are closed and objects that are to go: whatever died or was lost, the schedule must know. */
+async function checkDeletes({ truth: { ledger }, scheduler }: World, when: 'due' | 'ended'): Promise<void> {
+  const closed = (await collect(ledger.repos(tenant))).filter((repo) => repo.closedAtMs !== null);
+  const marked = (await collect(ledger.deletions(tenant))).filter((deletion) => deletion.state !== 'gone');
+  if (closed.length + marked.length === 0) return;
+  const due = await ledger.dueTenants({ nowMs: scheduler.nowMs, tenantsMax: 1 });
+  if (when === 'due' && due.length > 0) return;
+  throw new Violation(`I8: ${closed.length} repos closed and ${marked.length} deletions open, not ${when}`);
 }
 
 /** The operator creates the tenant, again and again until it is there. */

@@ -63,7 +63,11 @@ export class Invariants {
   }
 
   toldStored(object: { repo: string; oid: string }, beganMs: number): void {
-    this.#told.set(`${object.repo}/${object.oid}`, beganMs);
+    const name = `${object.repo}/${object.oid}`;
+    if (!this.#truth.stored.has(name) && !this.#closed.has(object.repo)) {
+      throw new Violation(`I7: a client was told that ${name.slice(0, 12)} is stored, and it is gone`);
+    }
+    this.#told.set(name, beganMs);
   }
 
   /** Somebody has asked for a delete, of an object or of a whole repo. */

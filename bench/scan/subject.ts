@@ -7,7 +7,7 @@ import type { ListedPage, ListPageRequest } from '../../lambda/ports/object-list
 import { createPathScan } from '../../lambda/use-cases/scan/path-scan.ts';
 
 /** Ways to count a path that are compared. */
-export type SubjectKind = 'sdk' | 'sdk-16' | 'fixed-16' | 'probe' | 'sixteen' | 'hint';
+export type SubjectKind = 'sdk' | 'sdk-16' | 'sequential' | 'fixed-16' | 'probe' | 'sixteen' | 'hint';
 
 /** Done once a process, before anything is measured. */
 export async function rehearse(endpoint: string): Promise<void> {

@@ -35,7 +35,7 @@ function hintFor(status: number, answer: { isProblem: boolean; baseUrl: string }
   if (!answer.isProblem && status < 500) {
     return `Check that --url or LFS_QUOTA_URL names the lfs-quota API: ${answer.baseUrl} is asked now.`;
   }
-  if (status === 409) return 'See what is there with `tenant show NAME`.';
+  if (status === 409) return 'See what is there with `tenant show NAME`, or choose another name.';
   if (status === 422 || status === 400) return 'Nothing was changed. Correct it and try again.';
   if (status === 429) return 'Try again in a few seconds.';
   if (status >= 500) {

@@ -146,15 +146,26 @@ export function refreshDeps() {
 /**
  * The deployed form of a handler: composed when the container starts, where Lambda gives a full core, and
  * not where a test or the embedded stack only imports the file.
+ *
+ * @param prepare what the first request should not wait for; done while the container starts.
  */
-export function deployed<D, E, R>(
+export async function deployed<D, E, R>(
   create: (deps: D) => (event: E, context: Context) => Promise<R>,
   compose: () => D,
-): (event: E, context: Context) => Promise<R> {
+  prepare: (deps: D) => Promise<void> = async () => undefined,
+): Promise<(event: E, context: Context) => Promise<R>> {
   const onLambda = process.env['AWS_LAMBDA_FUNCTION_NAME'] !== undefined;
-  let handler = onLambda ? create(compose()) : undefined;
-  return (event, context) => {
-    handler ??= create(compose());
-    return handler(event, context);
-  };
+  if (!onLambda) {
+    let handler: ReturnType<typeof create> | undefined;
+    return (event, context) => {
+      handler ??= create(compose());
+      return handler(event, context);
+    };
+  }
+  const deps = compose();
+  await prepare(deps);
+  return create(deps);
 }
+
+/** Reads made-up pages: those of a first scan would take several times as long on a function's share of a core. */
+export const rehearseScan = (deps: { listing: ScanListing }) => deps.listing.rehearse();

@@ -57,4 +57,4 @@ function parseJson(text: string): unknown {
   }
 }
 
-export const handler = deployed(create, verifyDeps);
+export const handler = await deployed(create, verifyDeps);

@@ -31,4 +31,4 @@ export function create(deps: ManagementDeps): HttpHandler {
   });
 }
 
-export const handler = deployed(create, managementDeps);
+export const handler = await deployed(create, managementDeps);

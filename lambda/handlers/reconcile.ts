@@ -1,6 +1,6 @@
 import type { Context, SQSBatchResponse, SQSEvent } from 'aws-lambda';
 import * as z from 'zod';
-import { deployed, reconcileDeps } from '../compose.ts';
+import { deployed, reconcileDeps, rehearseScan } from '../compose.ts';
 import { isTenantName } from '../domain/names.ts';
 import type { Redelivery } from '../ports/redelivery.ts';
 import { consumeReconcile } from '../use-cases/consume-reconcile.ts';
@@ -53,4 +53,4 @@ export function create(deps: ConsumerDeps) {
   });
 }
 
-export const handler = deployed(create, reconcileDeps);
+export const handler = await deployed(create, reconcileDeps, rehearseScan);

@@ -12,4 +12,4 @@ export function create(deps: Pick<Deps, 'ledger' | 'queue' | 'clock' | 'log' | '
   });
 }
 
-export const handler = deployed(create, refreshDeps);
+export const handler = await deployed(create, refreshDeps);

@@ -53,8 +53,10 @@ describe('of a store that stays broken', () => {
     async (fault) => {
       server.behave({ faultRate: 1, faults: [fault] });
       const startedMs = Date.now();
-      // Long enough for one answer on a machine that is busy with other tests.
-      const scan = scanOf(4000, {}).scan({ prefix, someoneWaits: true, deadlineMs: startedMs + 3_000 });
+      // Long enough for one answer on a machine that is busy with other tests, and, with every pause the longest
+      // possible, too short for all attempts.
+      const patient = scanOf(4000, { random: () => 1 });
+      const scan = patient.scan({ prefix, someoneWaits: true, deadlineMs: startedMs + 3_000 });
       const error = await scan.catch((caught: unknown) => caught);
       expect(error).toBeInstanceOf(StoreUnavailableError);
       expect(String(error)).toMatch(/within the deadline .*(SlowDown|InternalError|end tag)/);

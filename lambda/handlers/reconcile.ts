@@ -22,6 +22,7 @@ const message = z.object({
     'refusal',
     'schedule',
     'manual',
+    'event',
     'unfinished',
   ]),
 });

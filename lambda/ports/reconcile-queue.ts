@@ -8,6 +8,7 @@ export type ReconcileReason =
   | 'refusal'
   | 'schedule'
   | 'manual'
+  | 'event'
   | 'unfinished';
 
 /** One request for a recount. */

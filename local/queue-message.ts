@@ -42,6 +42,7 @@ const promptReasons: Readonly<Record<ReconcileReason, boolean>> = {
   upload: false,
   verify: false,
   schedule: false,
+  event: false,
   delete: true,
   import: true,
   miss: true,

@@ -16,7 +16,8 @@ import { createSqsRedelivery } from './adapters/aws/sqs-redelivery.ts';
 import { storeCredentials } from './adapters/aws/store-credentials.ts';
 import { systemClock } from './adapters/system-clock.ts';
 import { systemIds } from './adapters/system-ids.ts';
-import { defaultSettings } from './domain/settings.ts';
+import type { Settings } from './domain/settings.ts';
+import { settingsFrom } from './domain/settings-text.ts';
 import { createPathScan } from './use-cases/scan/path-scan.ts';
 
 /**
@@ -26,7 +27,7 @@ import { createPathScan } from './use-cases/scan/path-scan.ts';
 
 const clock = systemClock;
 const ids = systemIds;
-const settings = defaultSettings;
+const settings = settingsOfStage();
 
 function required(name: string): string {
   const value = process.env[name];
@@ -36,6 +37,18 @@ function required(name: string): string {
 
 function optional(name: string): string | undefined {
   return process.env[name] || undefined;
+}
+
+/** @throws {Error} when the container starts: a function must not run by other settings than the rest. */
+function settingsOfStage(): Settings {
+  try {
+    return settingsFrom(optional('LFS_QUOTA_SETTINGS'));
+  } catch (cause) {
+    const what = cause instanceof Error ? cause.message : String(cause);
+    throw new Error(`The environment variable LFS_QUOTA_SETTINGS is wrong: ${what} Deploy the stage again.`, {
+      cause,
+    });
+  }
 }
 
 const common = () => ({ clock, ids, settings, log: createPowertoolsLog() });
@@ -141,6 +154,10 @@ export function reconcileDeps() {
 
 export function refreshDeps() {
   return { ...common(), ledger: createDynamoDbLedger(table()), queue: queue(), metrics: metrics() };
+}
+
+export function storeEventsDeps() {
+  return { ...common(), ledger: createDynamoDbLedger(table()), queue: queue() };
 }
 
 /**

@@ -39,8 +39,8 @@ export const routes: readonly Route[] = [
 /** What matches no route is answered by this function, as API Gateway's `$default` route. */
 export const defaultRouteFunction: HttpFunction = 'notFound';
 
-/** Functions that no route leads to: the queue's consumer and the schedule's target. */
-export type BackgroundFunction = 'reconcile' | 'refresh';
+/** Functions that no route leads to: the queue's consumer, the schedule's target and, where the stage has it, the store's. */
+export type BackgroundFunction = 'reconcile' | 'refresh' | 'storeEvents';
 
 export type FunctionName = HttpFunction | BackgroundFunction;
 
@@ -54,4 +54,5 @@ export const handlerFiles: Readonly<Record<FunctionName, string>> = {
   notFound: 'not-found.ts',
   reconcile: 'reconcile.ts',
   refresh: 'refresh.ts',
+  storeEvents: 'store-events.ts',
 };

@@ -10,6 +10,7 @@ import { SnsAction } from 'aws-cdk-lib/aws-cloudwatch-actions';
 import { PolicyStatement, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import { Topic } from 'aws-cdk-lib/aws-sns';
 import { EmailSubscription } from 'aws-cdk-lib/aws-sns-subscriptions';
+import type { IQueue } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
 import type { FunctionName } from '../lambda/routes.ts';
 import type { Api } from './api.ts';
@@ -18,12 +19,15 @@ import type { HandlerFunction } from './handler-function.ts';
 import { ownMetric } from './own-metrics.ts';
 import type { ReconcileQueue } from './reconcile-queue.ts';
 import type { StageSettings } from './stage-settings.ts';
+import type { StoreEvents } from './store-events.ts';
 
 export interface AlarmsProps {
   readonly settings: StageSettings;
   readonly api: Api;
   readonly functions: Functions;
   readonly recounts: ReconcileQueue;
+  /** Undefined where the stage takes no events of its store. */
+  readonly storeEvents: StoreEvents | undefined;
 }
 
 /** Of what a recount reports once, and the next one not again: long enough to be seen. */
@@ -37,20 +41,23 @@ export class Alarms extends Construct {
 
   constructor(scope: Construct, id: string, props: AlarmsProps) {
     super(scope, id);
-    const { settings, api, recounts } = props;
+    const { settings, api, recounts, storeEvents } = props;
     this.topic = this.#topic(settings.alarms.email);
     this.all = [
-      this.#alarm(
+      this.#deadLetters(
         'DeadLetters',
         'A recount failed for good: its tenant is counted no more until it is redriven.',
-        {
-          metric: recounts.deadLetterQueue.metricApproximateNumberOfMessagesVisible({
-            ...fiveMinutes,
-            statistic: 'Maximum',
-          }),
-          threshold: 1,
-        },
+        recounts,
       ),
+      ...(storeEvents
+        ? [
+            this.#deadLetters(
+              'StoreEventsDeadLetters',
+              'What the store told of could not be noted: it is found by the next full count.',
+              storeEvents,
+            ),
+          ]
+        : []),
       this.#alarm(
         'RecountsLate',
         'The oldest waiting recount is late: shown usage grows old, pushes near a limit get 429.',
@@ -72,6 +79,16 @@ export class Alarms extends Construct {
       this.#refreshStopped(props),
       ...this.#usageAlarms(settings),
     ];
+  }
+
+  #deadLetters(id: string, description: string, { deadLetterQueue }: { deadLetterQueue: IQueue }): Alarm {
+    return this.#alarm(id, description, {
+      metric: deadLetterQueue.metricApproximateNumberOfMessagesVisible({
+        ...fiveMinutes,
+        statistic: 'Maximum',
+      }),
+      threshold: 1,
+    });
   }
 
   #functionAlarms(name: FunctionName, handler: HandlerFunction, settings: StageSettings): Alarm[] {

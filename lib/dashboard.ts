@@ -13,6 +13,7 @@ import type { Functions } from './functions.ts';
 import { graph } from './graph.ts';
 import type { HandlerFunction } from './handler-function.ts';
 import type { ReconcileQueue } from './reconcile-queue.ts';
+import type { StoreEvents } from './store-events.ts';
 import { usageWidgets } from './usage-widgets.ts';
 
 export interface DashboardProps {
@@ -20,6 +21,8 @@ export interface DashboardProps {
   readonly data: Data;
   readonly functions: Functions;
   readonly recounts: ReconcileQueue;
+  /** Undefined where the stage takes no events of its store. */
+  readonly storeEvents: StoreEvents | undefined;
   readonly alarms: Alarms;
 }
 
@@ -39,6 +42,7 @@ export class Dashboard extends Construct {
         ...usageWidgets(this, period),
         functionWidgets(props.functions),
         backgroundWidgets(props),
+        ...(props.storeEvents ? [storeEventsWidgets(props.storeEvents)] : []),
       ],
     });
   }
@@ -87,5 +91,18 @@ function backgroundWidgets({ recounts, data }: DashboardProps): IWidget[] {
       data.table.metricConsumedReadCapacityUnits(sum),
       data.table.metricConsumedWriteCapacityUnits(sum),
     ]),
+  ];
+}
+
+function storeEventsWidgets({ queue, deadLetterQueue }: StoreEvents): IWidget[] {
+  return [
+    graph('Events of the store: taken up', [
+      queue.metricNumberOfMessagesDeleted({ ...sum, label: 'events' }),
+    ]),
+    graph('Events of the store: waiting, and given up', [
+      queue.metricApproximateNumberOfMessagesVisible({ ...maximum, label: 'waiting' }),
+      deadLetterQueue.metricApproximateNumberOfMessagesVisible({ ...maximum, label: 'given up' }),
+    ]),
+    graph('Oldest waiting event, in seconds', [queue.metricApproximateAgeOfOldestMessage(maximum)]),
   ];
 }

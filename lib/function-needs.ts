@@ -18,6 +18,8 @@ export interface FunctionNeeds {
   readonly sendsRecounts: boolean;
   /** What Lambda's pollers do in the function's name, and to say when a message that failed comes again. */
   readonly takesRecounts: boolean;
+  /** What Lambda's pollers do in its name on the queue of the store's events. */
+  readonly takesStoreEvents: boolean;
   readonly readsAdminToken: boolean;
 }
 
@@ -29,6 +31,7 @@ const nothing: FunctionNeeds = {
   listBucket: false,
   sendsRecounts: false,
   takesRecounts: false,
+  takesStoreEvents: false,
   readsAdminToken: false,
 };
 
@@ -87,5 +90,12 @@ export const functionNeeds: Readonly<Record<FunctionName, FunctionNeeds>> = {
     timeoutSeconds: 300,
     indexes: ['by-due'],
     sendsRecounts: true,
+  },
+  storeEvents: {
+    ...nothing,
+    timeoutSeconds: 60,
+    table: ['GetItem', 'Query', 'PutItem'],
+    sendsRecounts: true,
+    takesStoreEvents: true,
   },
 };

@@ -10,14 +10,14 @@ export interface FunctionResources {
   readonly storage: ObjectStorage;
   readonly queue: IQueue;
   readonly adminSecretArn: string;
+  /** Undefined where the stage takes no events of its store. */
+  readonly storeEventsQueue: IQueue | undefined;
+  /** Settings of the protocol that are not the defaults, as the functions read them; undefined where all are. */
+  readonly protocolText: string | undefined;
 }
 
-const takeActions = [
-  'sqs:ReceiveMessage',
-  'sqs:DeleteMessage',
-  'sqs:GetQueueAttributes',
-  'sqs:ChangeMessageVisibility',
-];
+const pollActions = ['sqs:ReceiveMessage', 'sqs:DeleteMessage', 'sqs:GetQueueAttributes'];
+const takeActions = [...pollActions, 'sqs:ChangeMessageVisibility'];
 
 const reachesStore = (needs: FunctionNeeds) => needs.listBucket || needs.objects.length > 0;
 const reachesTable = (needs: FunctionNeeds) => needs.table.length > 0 || needs.indexes.length > 0;
@@ -26,6 +26,8 @@ const reachesTable = (needs: FunctionNeeds) => needs.table.length > 0 || needs.i
 export function environmentFor(needs: FunctionNeeds, resources: FunctionResources): Record<string, string> {
   return {
     ...(reachesTable(needs) && { LFS_QUOTA_TABLE: resources.table.tableName }),
+    // Whoever has part in the ledger keeps to the same protocol.
+    ...(reachesTable(needs) && resources.protocolText && { LFS_QUOTA_SETTINGS: resources.protocolText }),
     ...(reachesStore(needs) && resources.storage.environment),
     ...(needs.sendsRecounts && { LFS_QUOTA_QUEUE_URL: resources.queue.queueUrl }),
     ...(needs.readsAdminToken && { LFS_QUOTA_ADMIN_SECRET_ARN: resources.adminSecretArn }),
@@ -34,7 +36,7 @@ export function environmentFor(needs: FunctionNeeds, resources: FunctionResource
 
 /** The statements for what a function needs: exact actions on exact resources. */
 export function statementsFor(needs: FunctionNeeds, resources: FunctionResources): PolicyStatement[] {
-  const { table, storage, queue, adminSecretArn } = resources;
+  const { table, storage, queue, adminSecretArn, storeEventsQueue } = resources;
   const secretArns = [
     ...(needs.readsAdminToken ? [adminSecretArn] : []),
     ...(reachesStore(needs) && storage.credentialsSecretArn ? [storage.credentialsSecretArn] : []),
@@ -51,6 +53,7 @@ export function statementsFor(needs: FunctionNeeds, resources: FunctionResources
     ...(storage.bucket === undefined ? [] : storeStatements(needs, storage.bucket.bucketArn)),
     ...allow(needs.sendsRecounts ? ['sqs:SendMessage'] : [], [queue.queueArn]),
     ...allow(needs.takesRecounts ? takeActions : [], [queue.queueArn]),
+    ...allow(needs.takesStoreEvents ? pollActions : [], storeEventsQueue ? [storeEventsQueue.queueArn] : []),
     ...allow(['secretsmanager:GetSecretValue'], secretArns),
   ];
 }

@@ -21,21 +21,27 @@ const descriptions: Readonly<Record<FunctionName, string>> = {
   management: 'Tenants, limits, tokens and deletes.',
   reconcile: 'Recounts a tenant from what the store lists; deletes what is due.',
   refresh: 'Queues the recounts that are due.',
+  storeEvents: 'Notes what changed in the bucket, and asks for recounts.',
 };
 
-/** Every function of the route table, by its name there. */
+/** The functions that a stage has: all of the route table, but for what its settings leave out. */
+export function functionNamesOf(settings: Pick<StageSettings, 'storeEvents'>): FunctionName[] {
+  const names = Object.keys(handlerFiles) as FunctionName[];
+  return names.filter((name) => name !== 'storeEvents' || settings.storeEvents);
+}
+
+/** The functions of a stage, by their names in the route table. */
 export class Functions extends Construct {
   readonly #byName: ReadonlyMap<FunctionName, HandlerFunction>;
 
   constructor(scope: Construct, id: string, props: FunctionsProps) {
     super(scope, id);
-    const names = Object.keys(handlerFiles) as FunctionName[];
-    this.#byName = new Map(names.map((name) => [name, this.#build(name, props)]));
+    this.#byName = new Map(functionNamesOf(props.settings).map((name) => [name, this.#build(name, props)]));
   }
 
   get(name: FunctionName): HandlerFunction {
     const found = this.#byName.get(name);
-    if (found === undefined) throw new Error(`There is no function ${name} in the route table.`);
+    if (found === undefined) throw new Error(`The stage has no function ${name}.`);
     return found;
   }
 

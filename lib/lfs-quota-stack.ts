@@ -1,5 +1,6 @@
 import { Stack, type StackProps } from 'aws-cdk-lib';
 import type { Construct } from 'constructs';
+import { settingsText } from '../lambda/domain/settings-text.ts';
 import { AdminToken } from './admin-token.ts';
 import { Alarms } from './alarms.ts';
 import { Api } from './api.ts';
@@ -8,8 +9,10 @@ import { Dashboard } from './dashboard.ts';
 import { Data } from './data.ts';
 import { Functions } from './functions.ts';
 import { ObjectStorage } from './object-storage.ts';
+import { settingsOf } from './protocol-settings.ts';
 import { ReconcileQueue } from './reconcile-queue.ts';
 import type { StageSettings } from './stage-settings.ts';
+import { StoreEvents } from './store-events.ts';
 
 export interface LfsQuotaStackProps extends StackProps {
   readonly settings: StageSettings;
@@ -29,6 +32,10 @@ export class LfsQuotaStack extends Stack {
     this.storage = new ObjectStorage(this, 'ObjectStorage', { keepData, objectStore });
     this.adminToken = new AdminToken(this, 'AdminToken', { keepData });
     const recounts = new ReconcileQueue(this, 'ReconcileQueue', { reconcile: settings.reconcile });
+    const storeEvents =
+      settings.storeEvents && this.storage.bucket
+        ? new StoreEvents(this, 'StoreEvents', { bucket: this.storage.bucket })
+        : undefined;
 
     this.functions = new Functions(this, 'Functions', {
       settings,
@@ -37,13 +44,16 @@ export class LfsQuotaStack extends Stack {
         storage: this.storage,
         queue: recounts.queue,
         adminSecretArn: this.adminToken.secretArn,
+        storeEventsQueue: storeEvents?.queue,
+        protocolText: settingsText(settingsOf(settings.protocol)),
       },
     });
     const { functions } = this;
     this.api = new Api(this, 'Api', { settings, functions });
     new Background(this, 'Background', { settings, functions, queue: recounts.queue });
+    storeEvents?.deliverTo(functions.get('storeEvents').function);
 
-    const alarms = new Alarms(this, 'Alarms', { settings, functions, recounts, api: this.api });
-    new Dashboard(this, 'Dashboard', { functions, data, recounts, alarms, api: this.api });
+    const alarms = new Alarms(this, 'Alarms', { settings, functions, recounts, storeEvents, api: this.api });
+    new Dashboard(this, 'Dashboard', { functions, data, recounts, storeEvents, alarms, api: this.api });
   }
 }

@@ -1,5 +1,7 @@
 import { z } from 'zod';
 import type { FunctionName } from '../lambda/routes.ts';
+import { protocolSettings } from './protocol-settings.ts';
+import { conflictsOf } from './stage-checks.ts';
 
 /** A web origin as a browser sends it: scheme, host and port, nothing after. */
 const origin = z
@@ -33,7 +35,8 @@ const externalStore = z.strictObject({
 });
 
 /** Lambda gives CPU in proportion: 1,769 MB is one whole core. */
-const memoryMb = (defaultMb: number) => z.int().min(128).max(10_240).default(defaultMb);
+const memoryMb = (defaultMb: number) =>
+  z.int().min(128).max(10_240).default(defaultMb).describe('MB of this function.');
 
 const memoryOfFunctions = z
   .strictObject({
@@ -45,14 +48,15 @@ const memoryOfFunctions = z
     notFound: memoryMb(256),
     reconcile: memoryMb(256),
     refresh: memoryMb(256),
+    storeEvents: memoryMb(256),
   } satisfies Record<FunctionName, z.ZodType>)
   .prefault({})
   .describe('Memory of each function in MB.');
 
 const throttle = z
   .strictObject({
-    requestsPerSecond: z.int().min(1).max(10_000).default(500),
-    burst: z.int().min(1).max(5_000).default(1_000),
+    requestsPerSecond: z.int().min(1).max(10_000).default(500).describe('In the long run.'),
+    burst: z.int().min(1).max(5_000).default(1_000).describe('At once.'),
   })
   .prefault({})
   .describe('What the API takes of all tenants together, before it answers 429 itself.');
@@ -61,7 +65,7 @@ const reconcile = z
   .strictObject({
     timeoutMinutes: z
       .int()
-      .min(1)
+      .min(2, 'must be 2 or more: a run that deletes keeps a minute for it, and time to recount after')
       .max(15)
       .default(5)
       .describe(
@@ -71,12 +75,12 @@ const reconcile = z
     concurrency: z.int().min(2).max(1_000).default(10).describe('Tenants that are recounted at once.'),
     delaySeconds: z
       .int()
-      .min(35)
+      .min(31)
       .max(900)
       .default(35)
       .describe(
         'Rest between a trigger and its recount, in which further triggers join it. Triggers of the same 30 s are ' +
-          'one message: it may start only after them all, with 5 s for clocks that differ.',
+          'one message: it may start only after them all, by clocks that differ (protocol.clockSkewSeconds).',
       ),
     attemptsMax: z
       .int()
@@ -85,7 +89,8 @@ const reconcile = z
       .default(5)
       .describe('Failed runs after which a recount goes to the dead-letter queue.'),
   })
-  .prefault({});
+  .prefault({})
+  .describe('The queue of recounts, and the function that does them.');
 
 const alarms = z
   .strictObject({
@@ -105,7 +110,7 @@ const alarms = z
       ),
     recountAgeHours: z
       .int()
-      .min(25, 'must be 25 or more: counts are renewed once a day')
+      .min(2)
       .default(36)
       .describe('Age of a count, when it is renewed, from which on the schedule has fallen behind.'),
     apiErrors: z.int().min(1).default(5).describe('Answers with 5xx in 5 minutes that matter.'),
@@ -120,12 +125,12 @@ const alarms = z
       .default(10)
       .describe('Throttled runs of one function in 5 minutes that matter.'),
   })
-  .prefault({});
+  .prefault({})
+  .describe('From when on an alarm rings; docs/operations.md says what to do then.');
 
 export const logRetentionDays = [1, 3, 5, 7, 14, 30, 60, 90, 120, 180, 365, 400, 731, 1827, 3653] as const;
 
-/** All that may differ between stages. What is not here is the same everywhere. */
-export const stageSettingsSchema = z.strictObject({
+const everySetting = z.strictObject({
   account: z
     .string()
     .regex(/^\d{12}$/, 'is no account id: 12 digits')
@@ -151,7 +156,10 @@ export const stageSettingsSchema = z.strictObject({
     .describe('A table restored from a backup, used in place of the one that the stack made.'),
   domain: z
     .strictObject({
-      name: z.string().regex(/^(?:[a-z0-9-]+\.)+[a-z]{2,}$/, 'is no domain name'),
+      name: z
+        .string()
+        .regex(/^(?:[a-z0-9-]+\.)+[a-z]{2,}$/, 'is no domain name')
+        .describe('The name itself; point it to the output DomainTarget.'),
       certificateArn: z
         .string()
         .regex(/^arn:aws[a-z-]*:acm:[a-z0-9-]+:\d{12}:certificate\//, 'is no ARN of an ACM certificate')
@@ -167,13 +175,24 @@ export const stageSettingsSchema = z.strictObject({
   throttle,
   memoryMb: memoryOfFunctions,
   reconcile,
+  protocol: protocolSettings,
   refreshEveryMinutes: z
     .int()
     .min(1)
     .max(1_440)
     .default(15)
     .describe('How often the schedule looks for tenants whose count is due.'),
-  logLevel: z.enum(['DEBUG', 'INFO', 'WARN', 'ERROR']).default('INFO'),
+  storeEvents: z
+    .boolean()
+    .default(false)
+    .describe(
+      'S3 tells of every object that comes or goes, so that what happens around the API is counted within minutes ' +
+        'and not within a day. For the bucket of the stack alone.',
+    ),
+  logLevel: z
+    .enum(['DEBUG', 'INFO', 'WARN', 'ERROR'])
+    .default('INFO')
+    .describe('What the functions write into their logs.'),
   logRetentionDays: z
     .literal(logRetentionDays)
     .default(30)
@@ -181,7 +200,13 @@ export const stageSettingsSchema = z.strictObject({
   alarms,
 });
 
-export type StageSettings = z.output<typeof stageSettingsSchema>;
+/** All that may differ between stages. What is not here is the same everywhere. */
+export const stageSettingsSchema = everySetting.superRefine((settings, context) => {
+  for (const { path, message } of conflictsOf(settings))
+    context.addIssue({ code: 'custom', path: [...path], message });
+});
+
+export type StageSettings = z.output<typeof everySetting>;
 export type StageSettingsInput = z.input<typeof stageSettingsSchema>;
 
 /** What is wrong with a stage's settings, one line each, with what the setting is for. */

@@ -24,6 +24,11 @@ describe('the app', () => {
     expect(assembly.stacks.map((stack) => stack.stackName)).toEqual([`lfs-quota-${stage}`]);
   });
 
+  it('synthesises a stage that takes events of its store without one', () => {
+    const settings = file('events.json', JSON.stringify({ storeEvents: true }));
+    expect(appWith({ stage: 'trial', settings }).synth().stacks).toHaveLength(1);
+  });
+
   it('fails the synth at a finding that nobody acknowledged', () => {
     const app = appWith({ stage: 'dev' });
     const stack = app.node.findChild('lfs-quota-dev');

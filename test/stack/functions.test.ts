@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import type { Template } from 'aws-cdk-lib/assertions';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { type FunctionName, handlerFiles } from '../../lambda/routes.ts';
+import { functionNamesOf } from '../../lib/functions.ts';
 import { templateOf } from './stack-template.ts';
 
 interface FunctionProperties {
@@ -12,6 +13,7 @@ interface FunctionProperties {
 }
 
 const names = Object.keys(handlerFiles) as FunctionName[];
+const usual = functionNamesOf({ storeEvents: false });
 
 function functionsOf(template: Template): Map<string, FunctionProperties> {
   const found = Object.entries(template.findResources('AWS::Lambda::Function'));
@@ -38,6 +40,7 @@ const expected: Record<FunctionName, [number, number, string[]]> = {
   management: [29, 256, [admin, ...store, queue, table]],
   reconcile: [300, 256, [...store, queue, table]],
   refresh: [300, 256, [queue, table]],
+  storeEvents: [60, 256, [queue, table]],
 };
 
 describe('the functions', () => {
@@ -45,12 +48,17 @@ describe('the functions', () => {
   let functions: Map<string, FunctionProperties>;
 
   beforeAll(() => {
-    template = templateOf();
+    template = templateOf({ storeEvents: true });
     functions = functionsOf(template);
   });
 
   it('are those of the route table', () => {
     expect([...functions.keys()].sort()).toEqual([...names].sort());
+  });
+
+  it('take events of the store only where the stage says so', () => {
+    expect([...functionsOf(templateOf()).keys()].sort()).toEqual([...usual].sort());
+    expect(names.filter((name) => !usual.includes(name))).toEqual(['storeEvents']);
   });
 
   it.each(names)('%s has a handler file', (name) => {
@@ -75,7 +83,7 @@ describe('the functions', () => {
   });
 
   it('behind the API end before it gives up on them', () => {
-    const background = ['reconcile', 'refresh'];
+    const background = ['reconcile', 'refresh', 'storeEvents'];
     for (const [name, built] of functions)
       if (!background.includes(name)) expect(built.Timeout).toBeLessThan(30);
   });

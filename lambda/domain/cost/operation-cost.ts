@@ -76,6 +76,7 @@ export const memoryMb: Readonly<Record<FunctionName, number>> = {
   notFound: 256,
   reconcile: 256,
   refresh: 256,
+  storeEvents: 256,
 };
 
 /** Assumed: what Lambda and the function log of one run, and the API of its request. */

@@ -1,0 +1,150 @@
+import { describe, expect, it } from 'vitest';
+import { defaultSettings } from '../../lambda/domain/settings.ts';
+import { settingsFrom } from '../../lambda/domain/settings-text.ts';
+import { functionNeeds } from '../../lib/function-needs.ts';
+import { protocolSettings, settingsOf } from '../../lib/protocol-settings.ts';
+import { parseStageSettings, StageSettingsError } from '../../lib/stage-settings.ts';
+import { templateOf } from './stack-template.ts';
+
+type Variables = Readonly<Record<string, unknown>>;
+
+/** What each function finds in LFS_QUOTA_SETTINGS. */
+function handedOver(settings: Parameters<typeof templateOf>[0]): Record<string, unknown> {
+  const functions = Object.entries(templateOf(settings).findResources('AWS::Lambda::Function'));
+  return Object.fromEntries(
+    functions.map(([id, resource]) => {
+      const variables: Variables = resource['Properties'].Environment.Variables;
+      const name = /^Functions(\w+?)Function[0-9A-F]{8}$/.exec(id)?.[1] ?? id;
+      return [name, variables['LFS_QUOTA_SETTINGS']];
+    }),
+  );
+}
+
+describe('the settings of the protocol', () => {
+  it('are those of the product by default, and then handed to nobody', () => {
+    expect(settingsOf(protocolSettings.parse({}))).toEqual(defaultSettings);
+    expect(Object.values(handedOver({ storeEvents: true })).every((text) => text === undefined)).toBe(true);
+  });
+
+  it('reach every function that has part in the ledger, and no other', () => {
+    const protocol = { urlLifetimeMinutes: 15, objectMaxMiB: 100 };
+    const { health, notFound, ...others } = handedOver({ storeEvents: true, protocol });
+    expect([health, notFound]).toEqual([undefined, undefined]);
+    expect(Object.keys(others).sort()).toEqual(
+      [
+        'getSubscription',
+        'lfsBatch',
+        'lfsVerify',
+        'management',
+        'reconcile',
+        'refresh',
+        'storeEvents',
+      ].sort(),
+    );
+    for (const text of Object.values(others)) {
+      expect(JSON.parse(String(text))).toEqual({ urlLifetimeMs: 900_000, objectBytesMax: 104_857_600 });
+      expect(settingsFrom(String(text))).toEqual({
+        ...defaultSettings,
+        urlLifetimeMs: 900_000,
+        objectBytesMax: 104_857_600,
+      });
+    }
+  });
+
+  it.each(Object.keys(protocolSettings.unwrap().shape))('%s is a setting of its own', (name) => {
+    const parsed = protocolSettings.parse({});
+    const changed = { ...parsed, [name]: parsed[name as keyof typeof parsed] + 1 };
+    const [before, after] = [settingsOf(parsed), settingsOf(changed)];
+    const differing = Object.entries(after).filter(
+      ([key, value]) => before[key as keyof typeof before] !== value,
+    );
+    expect(differing).toHaveLength(1);
+  });
+});
+
+describe('a setting that would break the protocol', () => {
+  it.each([
+    [
+      { urlLifetimeMinutes: 61 },
+      'urlLifetimeMinutes: must be 60 or less: a signed URL dies with the session',
+    ],
+    [{ clockSkewSeconds: 0 }, 'clockSkewSeconds: must be 1 or more'],
+    [{ clockSkewSeconds: 16 }, 'clockSkewSeconds: must be 15 or less: a batch must be over'],
+    [{ deleteGraceMinutes: 0 }, 'deleteGraceMinutes: must be 1 or more: a push protects'],
+    [
+      { inlineReconcileBudgetSeconds: 21 },
+      'inlineReconcileBudgetSeconds: must be 20 or less: the batch function',
+    ],
+    [{ scanWaitSeconds: 25 }, 'scanWaitSeconds: must be 24 or less: the function that waits'],
+    [{ objectMaxMiB: 5121 }, 'objectMaxMiB: must be 5120 or less: S3 takes 5 GiB'],
+    [{ putMinBytesPerSecond: 9_999 }, 'putMinBytesPerSecond: Too small'],
+    [{ maxAgeHours: 0.5 }, 'maxAgeHours: Invalid input: expected int'],
+    [{ urlLifetimeMs: 1 }, 'protocol: Unrecognized key: "urlLifetimeMs"'],
+  ])('is refused by name: %j', (protocol, message) => {
+    expect(() => parseStageSettings('prod', { protocol })).toThrow(StageSettingsError);
+    expect(() => parseStageSettings('prod', { protocol })).toThrow(message);
+  });
+
+  it.each([
+    [
+      { protocol: { clockSkewSeconds: 6 } },
+      'reconcile.delaySeconds: must be 36 or more with protocol.clockSkewSeconds 6',
+    ],
+    [{ reconcile: { delaySeconds: 34 } }, 'reconcile.delaySeconds: must be 35 or more'],
+    [{ protocol: { maxAgeHours: 36 } }, 'alarms.recountAgeHours: must be 37 or more'],
+    [{ refreshEveryMinutes: 1_440 }, 'alarms.recountAgeHours: must be 49 or more'],
+    [{ reconcile: { timeoutMinutes: 1 } }, 'reconcile.timeoutMinutes: must be 2 or more: a run that deletes'],
+  ])('or that does not go with another one: %j', (settings, message) => {
+    expect(() => parseStageSettings('prod', settings)).toThrow(StageSettingsError);
+    expect(() => parseStageSettings('prod', settings)).toThrow(message);
+  });
+
+  it('is let through where the other one follows', () => {
+    const settings = { protocol: { clockSkewSeconds: 6, maxAgeHours: 36 }, reconcile: { delaySeconds: 36 } };
+    expect(parseStageSettings('prod', { ...settings, alarms: { recountAgeHours: 37 } })).toMatchObject(
+      settings,
+    );
+  });
+});
+
+describe('at the bounds of the settings', () => {
+  /** The value of every setting at its lower or upper bound. */
+  const bound = (which: 'minValue' | 'maxValue') =>
+    settingsOf(
+      protocolSettings.parse(
+        Object.fromEntries(
+          Object.entries(protocolSettings.unwrap().shape).map(([name, schema]) => [
+            name,
+            schema.unwrap()[which],
+          ]),
+        ),
+      ),
+    );
+  const [least, most] = [bound('minValue'), bound('maxValue')];
+  const seconds = (name: keyof typeof functionNeeds) => 1000 * (functionNeeds[name].timeoutSeconds ?? 0);
+  const longestRunMs = Math.max(seconds('lfsBatch'), seconds('management'));
+
+  it('the batch function ends when the protocol says it does', () => {
+    expect(seconds('lfsBatch')).toBe(defaultSettings.batchTimeLimitMs);
+  });
+
+  it('a batch is over by every clock when its reservation is voided', () => {
+    expect(most.pendingVoidAfterMs).toBeGreaterThan(most.batchTimeLimitMs + 2 * most.clockSkewMs);
+  });
+
+  it('what protects an object from its deletion has landed when the grace is over', () => {
+    expect(least.deleteGraceMs).toBeGreaterThan(longestRunMs + 2 * most.clockSkewMs);
+  });
+
+  it('whoever waits is answered before its function ends', () => {
+    expect(most.inlineReconcileBudgetMs).toBeLessThan(seconds('lfsBatch'));
+    expect(most.scanWaitMs).toBeLessThan(seconds('getSubscription'));
+  });
+
+  it('a URL is dead before its reservation', () => {
+    for (const settings of [least, most]) {
+      expect(settings.reservationSlackMs).toBeGreaterThan(2 * settings.clockSkewMs);
+      expect(settings.urlLifetimeMs).toBeLessThanOrEqual(3_600_000);
+    }
+  });
+});

@@ -1,0 +1,122 @@
+import { Match, type Template } from 'aws-cdk-lib/assertions';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { parseStageSettings } from '../../lib/stage-settings.ts';
+import { templateOf } from './stack-template.ts';
+
+const queueArn = { 'Fn::GetAtt': [Match.stringLikeRegexp('^StoreEventsQueue'), 'Arn'] };
+
+describe('events of the store', () => {
+  let template: Template;
+
+  beforeAll(() => {
+    template = templateOf({ storeEvents: true });
+  });
+
+  it('are not asked for, unless the stage says so', () => {
+    const usual = templateOf();
+    usual.hasResourceProperties('AWS::S3::Bucket', { NotificationConfiguration: Match.absent() });
+    expect(JSON.stringify(usual.toJSON())).not.toMatch(/storeEvents/i);
+  });
+
+  it('go from the bucket to a queue of their own, of every object that comes or goes', () => {
+    template.hasResourceProperties('AWS::S3::Bucket', {
+      NotificationConfiguration: {
+        QueueConfigurations: [
+          { Event: 's3:ObjectCreated:*', Queue: queueArn },
+          { Event: 's3:ObjectRemoved:*', Queue: queueArn },
+        ],
+      },
+    });
+  });
+
+  it('need no function that may change the notifications of any bucket', () => {
+    expect(Object.keys(template.findResources('Custom::S3BucketNotifications'))).toEqual([]);
+    expect(JSON.stringify(template.toJSON())).not.toContain('PutBucketNotification');
+  });
+
+  it('may be sent by buckets of this account and stage alone, and by TLS', () => {
+    template.hasResourceProperties('AWS::SQS::QueuePolicy', {
+      Queues: [{ Ref: Match.stringLikeRegexp('^StoreEventsQueue') }],
+      PolicyDocument: {
+        Statement: [
+          Match.objectLike({ Effect: 'Deny', Condition: { Bool: { 'aws:SecureTransport': 'false' } } }),
+          {
+            Effect: 'Allow',
+            Action: 'sqs:SendMessage',
+            Principal: { Service: 's3.amazonaws.com' },
+            Resource: queueArn,
+            Condition: {
+              StringEquals: { 'aws:SourceAccount': { Ref: 'AWS::AccountId' } },
+              ArnLike: {
+                'aws:SourceArn': {
+                  'Fn::Join': ['', ['arn:', { Ref: 'AWS::Partition' }, ':s3:::lfs-quota-test*']],
+                },
+              },
+            },
+          },
+        ],
+      },
+    });
+  });
+
+  it('are let in before the bucket asks for them', () => {
+    const [bucket] = Object.values(template.findResources('AWS::S3::Bucket'));
+    expect(bucket?.['DependsOn']).toContainEqual(expect.stringMatching(/^StoreEventsQueuePolicy/));
+  });
+
+  it('are gathered, and come again one by one, until they are given up with an alarm', () => {
+    template.hasResourceProperties('AWS::Lambda::EventSourceMapping', {
+      BatchSize: 500,
+      MaximumBatchingWindowInSeconds: 20,
+      FunctionResponseTypes: ['ReportBatchItemFailures'],
+      ScalingConfig: { MaximumConcurrency: 2 },
+      EventSourceArn: queueArn,
+      FunctionName: { Ref: Match.stringLikeRegexp('^FunctionsstoreEventsFunction') },
+    });
+    template.hasResourceProperties('AWS::SQS::Queue', {
+      FifoQueue: Match.absent(),
+      SqsManagedSseEnabled: true,
+      VisibilityTimeout: 6 * 60 + 20,
+      RedrivePolicy: {
+        maxReceiveCount: 5,
+        deadLetterTargetArn: {
+          'Fn::GetAtt': [Match.stringLikeRegexp('^StoreEventsDeadLetterQueue'), 'Arn'],
+        },
+      },
+    });
+    template.hasResourceProperties('AWS::CloudWatch::Alarm', {
+      MetricName: 'ApproximateNumberOfMessagesVisible',
+      Threshold: 1,
+      Dimensions: [
+        {
+          Name: 'QueueName',
+          Value: { 'Fn::GetAtt': [Match.stringLikeRegexp('^StoreEventsDeadLetterQueue'), 'QueueName'] },
+        },
+      ],
+    });
+  });
+
+  it('leave the resources of a stage without them as they are', () => {
+    const [off, on] = [templateOf(), template].map((each) => each.toJSON()['Resources']);
+    const changed = Object.keys(off).filter((id) => JSON.stringify(off[id]) !== JSON.stringify(on[id]));
+    expect(changed.map((id) => off[id].Type).sort()).toEqual([
+      'AWS::CloudWatch::Dashboard',
+      'AWS::S3::Bucket',
+    ]);
+    const added = Object.keys(on).filter((id) => !(id in off));
+    expect(added.filter((id) => !/StoreEvents/i.test(id))).toEqual([]);
+  });
+
+  it('can’t be had of a store that is not of the stack', () => {
+    const objectStore = {
+      kind: 'external',
+      endpoint: 'https://account.r2.cloudflarestorage.com',
+      region: 'auto',
+      bucket: 'lfs-objects',
+      credentialsSecretArn: 'arn:aws:secretsmanager:eu-central-1:111122223333:secret:r2-AbCdEf',
+    };
+    expect(() => parseStageSettings('test', { storeEvents: true, objectStore })).toThrow(
+      'storeEvents: must be false with an external store',
+    );
+  });
+});

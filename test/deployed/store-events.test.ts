@@ -1,0 +1,72 @@
+import { createHash } from 'node:crypto';
+import { DeleteObjectCommand, PutObjectCommand } from '@aws-sdk/client-s3';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { Deployment, type Outputs } from './deployment.ts';
+import { Emulator } from './emulator.ts';
+import { Front } from './front.ts';
+import { Operator } from './operator.ts';
+import { describeWithEmulator } from './with-emulator.ts';
+
+/** The event's way, the recount's delay and the rest between two recounts, on a busy machine. */
+const countedWithinMs = 180_000;
+
+const oid = createHash('sha256').update('smuggled').digest('hex');
+
+describeWithEmulator('DEPLOYED_MINISTACK', 'a stage that its store tells of changes', (ministack) => {
+  let deployment: Deployment;
+  let outputs: Outputs;
+  let front: Front;
+  let operator: Operator;
+
+  beforeAll(async () => {
+    deployment = new Deployment(await Emulator.start(ministack));
+    await deployment.bootstrap();
+  });
+
+  afterAll(async () => {
+    await front?.close();
+    await deployment?.close();
+  });
+
+  it('deploys', async () => {
+    // The schedule stays out of it: what is counted here was told of.
+    ({ outputs } = await deployment.deploy({ keepData: false, storeEvents: true, refreshEveryMinutes: 600 }));
+    front = await Front.start({ apiUrl: outputs.ApiUrl, emulator: deployment.emulator });
+    operator = new Operator({ url: front.url, token: await deployment.adminToken(outputs) });
+    await operator.createTenant('acme', 1024 ** 3);
+    expect(await operator.usage('acme')).toMatchObject({ storedBytes: 0, objectCount: 0 });
+  });
+
+  describe('around the API', () => {
+    it('counts what was put there, whatever its key', async () => {
+      await put(`acme/game/${oid}`, 'smuggled');
+      await put('acme/game/deeper/a b+ü.bin', 'more');
+      await put(`nobody/game/${oid}`, 'of no tenant');
+      const expected = { storedBytes: 12, objectCount: 2 };
+      const counted = await operator.usageWithin({ tenant: 'acme', expected, timeoutMs: countedWithinMs });
+      expect(counted).toMatchObject(expected);
+    });
+
+    it('counts what went', async () => {
+      const key = `acme/game/${oid}`;
+      await deployment.s3.send(new DeleteObjectCommand({ Bucket: outputs.BucketName, Key: key }));
+      const expected = { storedBytes: 4, objectCount: 1 };
+      const counted = await operator.usageWithin({ tenant: 'acme', expected, timeoutMs: countedWithinMs });
+      expect(counted).toMatchObject(expected);
+    });
+
+    it('needs no full listing, and leaves nothing undone', async () => {
+      const lines = (await deployment.emulator.log()).split('\n');
+      const recounts = lines.filter((line) => line.includes('"message":"reconciled"'));
+      expect(recounts.length).toBeGreaterThanOrEqual(2);
+      expect(recounts.filter((line) => line.includes('"full":true'))).toEqual([]);
+      expect(lines.filter((line) => line.includes('"message":"store events failed"'))).toEqual([]);
+      const notes = lines.filter((line) => line.includes('"message":"store changed"'));
+      expect(notes.some((line) => line.includes('"noted":["game"]'))).toBe(true);
+    });
+  });
+
+  async function put(key: string, body: string): Promise<void> {
+    await deployment.s3.send(new PutObjectCommand({ Bucket: outputs.BucketName, Key: key, Body: body }));
+  }
+});

@@ -73,6 +73,10 @@ export class FileQueue implements ReconcileQueue {
     await this.#save(lane);
   }
 
+  async requestAll(requests: readonly ReconcileRequest[]): Promise<void> {
+    for (const request of requests) await this.request(request);
+  }
+
   /** Takes up what an earlier process left, and begins to deliver. */
   async deliverTo(consumer: QueueConsumer): Promise<void> {
     for (const message of await this.#options.folder.load(this.#options.clock.nowMs())) {

@@ -1,7 +1,8 @@
 import { mkdir, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { isReconcileReason } from '../lambda/domain/recount-policy.ts';
 import { readIfThere, unfinishedSuffix, writeDurably } from './durable-file.ts';
-import { isReconcileReason, newMessage, type QueueMessage } from './queue-message.ts';
+import { newMessage, type QueueMessage } from './queue-message.ts';
 
 /** Where the queue keeps what is owed: one file a tenant, gone when the tenant's recount succeeded. */
 export interface QueueFolder {

@@ -1,4 +1,5 @@
-import type { ReconcileReason, ReconcileRequest } from '../lambda/ports/reconcile-queue.ts';
+import { urgencyOf } from '../lambda/domain/recount-policy.ts';
+import type { ReconcileRequest } from '../lambda/ports/reconcile-queue.ts';
 
 /** A tenant's recount that is owed: all requests since the last one began, as one. */
 export interface QueueMessage extends ReconcileRequest {
@@ -37,24 +38,6 @@ export const defaultQueueTiming: QueueTiming = {
   timeLimitMs: 15 * 60_000,
 };
 
-/** Whether somebody waits for the recount: a person, or a client that was answered 429 or 202. */
-const promptReasons: Readonly<Record<ReconcileReason, boolean>> = {
-  upload: false,
-  verify: false,
-  schedule: false,
-  event: false,
-  delete: true,
-  import: true,
-  miss: true,
-  refusal: true,
-  manual: true,
-  unfinished: true,
-};
-
-export function isReconcileReason(value: unknown): value is ReconcileReason {
-  return typeof value === 'string' && Object.hasOwn(promptReasons, value);
-}
-
 /** The message that a request leads to where nothing waits yet. */
 export function newMessage(
   request: ReconcileRequest,
@@ -62,15 +45,16 @@ export function newMessage(
 ): QueueMessage {
   return {
     ...{ tenant: request.tenant, reason: request.reason, full: request.full, messageId: at.messageId },
-    ...{ firstAtMs: at.nowMs, lastAtMs: at.nowMs, prompt: promptReasons[request.reason] },
+    ...{ firstAtMs: at.nowMs, lastAtMs: at.nowMs, prompt: urgencyOf(request.reason) === 'decision' },
     ...{ failures: 0, notBeforeMs: 0 },
   };
 }
 
-/** Two recounts that are owed, as one: it lists the whole tenant if either does. */
+/** Two recounts that are owed, as one: it lists the whole tenant if either does, and is as urgent as either. */
 export function mergeMessages(older: QueueMessage, newer: QueueMessage): QueueMessage {
   return {
-    ...{ tenant: older.tenant, messageId: older.messageId, reason: newer.reason },
+    ...{ tenant: older.tenant, messageId: older.messageId },
+    reason: older.prompt && !newer.prompt ? older.reason : newer.reason,
     full: older.full || newer.full,
     firstAtMs: older.firstAtMs,
     lastAtMs: newer.lastAtMs,

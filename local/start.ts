@@ -48,6 +48,13 @@ export interface EmbeddedStack {
 
 const bucket = 'lfs-quota';
 
+/** The embedded queue keeps recounts apart by itself, and a LIST of the embedded store costs no money. */
+const embeddedSettings: Settings = {
+  ...defaultSettings,
+  recountRestMs: 0,
+  listRequestsPerHour: 1_000_000,
+};
+
 /** How long a stop waits for requests, and for recounts: all of them can be taken up again after a restart. */
 const graceMs = 5_000;
 
@@ -93,7 +100,7 @@ async function start(options: EmbeddedStackOptions, cleanup: Cleanup): Promise<E
   onProgress(`database ${database.origin}`);
 
   const queue = await openQueue({ options, folder, log });
-  const settings = { ...defaultSettings, ...options.settings };
+  const settings = { ...embeddedSettings, ...options.settings };
   const shared = { adminToken: admin.token, clock: systemClock, ids: systemIds, log, settings };
   const composed = composeEmbedded({
     database,

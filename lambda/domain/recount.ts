@@ -107,3 +107,23 @@ export function recount(input: {
     leastUntilMs,
   };
 }
+
+/**
+ * True where a full recount found exactly what was known, and nothing is under way: no upload, no delete.
+ */
+export function isUnchanged(input: {
+  before: TenantRecord;
+  found: Recount;
+  repos: readonly RepoRecord[];
+  reservations: readonly Reservation[];
+}): boolean {
+  const { before, found } = input;
+  return (
+    before.counted?.storedBytes === found.storedBytes &&
+    before.counted.objectCount === found.objectCount &&
+    before.committedBytes === found.totalBytes &&
+    before.notes.size === 0 &&
+    input.reservations.length === 0 &&
+    input.repos.every((repo) => repo.dirtyToken === null && repo.closedAtMs === null)
+  );
+}

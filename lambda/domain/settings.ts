@@ -23,8 +23,14 @@ export interface Settings {
   readonly retryAfterMs: number;
   /** A reconcile's lease, renewed while pages come. */
   readonly reconcileLeaseMs: number;
-  /** Usage counted longer ago than this is a cache miss, and due for the schedule. */
+  /** Usage counted longer ago than this is a cache miss; a tenant in use is counted in full as often. */
   readonly maxAgeMs: number;
+  /** Longest time between two full counts by the schedule, of a tenant in which nothing happens. */
+  readonly idleRefreshMaxMs: number;
+  /** Shortest time between the beginnings of two recounts of a tenant that nobody waits for. */
+  readonly recountRestMs: number;
+  /** LIST requests of one tenant's recounts in an hour: what is dearer comes less often. More than 0. */
+  readonly listRequestsPerHour: number;
   /** How long getSubscription waits for a scan before it answers 202. */
   readonly scanWaitMs: number;
   /** Most LIST requests at once in one scan. */
@@ -58,11 +64,14 @@ export const defaultSettings: Settings = {
   retryAfterMs: 2 * second,
   reconcileLeaseMs: 15 * second,
   maxAgeMs: 24 * hour,
+  idleRefreshMaxMs: 30 * 24 * hour,
+  recountRestMs: minute,
+  listRequestsPerHour: 1200,
   scanWaitMs: 20 * second,
   scanConcurrency: 128,
   batchObjectsMax: 1000,
   bodyBytesMax: 1024 * 1024,
   objectBytesMax: 5 * 1024 ** 3,
   deleteGraceMs: hour,
-  refreshTenantsMax: 100,
+  refreshTenantsMax: 2000,
 };

@@ -37,6 +37,10 @@ export interface TenantRecord {
   readonly counted: Counted | null;
   /** A reconcile is running, as far as is known, until then. */
   readonly leaseUntilMs: number;
+  /** Until then its LIST requests so far have used up its budget: docs/ledger.md, "How often". */
+  readonly listedUntilMs: number;
+  /** When the schedule is to count it in full next. */
+  readonly dueAtMs: number;
   /** Set when the tenant is being deleted: it takes no more batches. */
   readonly closedAtMs: number | null;
 }

@@ -54,8 +54,16 @@ export interface Ledger {
     | { kind: 'busy'; leaseUntilMs: number }
     | { kind: 'absent' }
   >;
-  /** Extends (or, with 0, releases) the lease while the epoch is still ours. */
-  setLease(input: { tenant: string; epoch: number; leaseUntilMs: number }): Promise<'ours' | 'superseded'>;
+  /**
+   * Extends (or, with 0, releases) the lease while the epoch is still ours; `listedUntilMs` where LIST requests
+   * were made in vain.
+   */
+  setLease(input: {
+    tenant: string;
+    epoch: number;
+    leaseUntilMs: number;
+    listedUntilMs?: number;
+  }): Promise<'ours' | 'superseded'>;
   /** One repo's scan, if no later scan was written and its dirty token is still the one that was read. */
   commitRepo(input: {
     tenant: string;
@@ -75,7 +83,10 @@ export interface Ledger {
   closeRepo(input: { tenant: string; repo: string; closedAtMs: number }): Promise<void>;
   /** Opens a repo that was closed at `closedAtMs`. `refused`: it is open, or was closed anew. */
   openRepo(input: { tenant: string; repo: string; closedAtMs: number }): Promise<'opened' | 'refused'>;
-  /** The tenant takes no more batches, is due, and is emptied; it is never opened again. */
+  /**
+   * The tenant takes no more batches, is due, and is emptied; it is never opened again. A reconcile that is
+   * running is overtaken: its commit would say when the tenant is due next.
+   */
   closeTenant(input: { tenant: string; closedAtMs: number }): Promise<TenantRecord | undefined>;
 
   putDeletion(input: { tenant: string; deletion: Deletion }): Promise<void>;
@@ -156,6 +167,7 @@ export interface TenantCommit {
   readonly floorBaseBytes: number;
   readonly floorUntilMs: number;
   readonly counted: Counted;
+  readonly listedUntilMs: number;
   readonly expiredNotes: readonly string[];
   /** When the schedule is to count it in full next; null leaves that as it is. */
   readonly dueAtMs: number | null;

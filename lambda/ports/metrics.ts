@@ -10,6 +10,8 @@ export const metricUnits = {
   UploadsRefused: 'Count',
   /** Batches answered with 429, to come again when a recount is done. */
   BatchesPutOff: 'Count',
+  /** Recounts that have to wait, because the tenant rests or its budget of LIST requests is used up. */
+  RecountsPutOff: 'Count',
   /** What a recount corrected the counter by, whichever way. */
   DriftBytes: 'Bytes',
   /** That of it which was stored or promised, and not counted; 0 where the counter was too high. */
@@ -17,7 +19,10 @@ export const metricUnits = {
   /** Of recounts that were committed. */
   ScanRequests: 'Count',
   ScanDuration: 'Milliseconds',
-  /** How old a tenant's count was when the next one took its place. */
+  /**
+   * How old a tenant's count was when the next one took its place. Beyond the largest age only that counts by
+   * which it was overdue: of a tenant in which nothing happens it is meant to grow old.
+   */
   ReconcileAge: 'Milliseconds',
   /** Whether shown usage was young enough to come from the table; one that was asked for anew is neither. */
   CacheHits: 'Count',

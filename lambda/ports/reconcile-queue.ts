@@ -1,19 +1,9 @@
-/** Why a tenant is to be recounted; for the logs alone. */
-export type ReconcileReason =
-  | 'upload'
-  | 'verify'
-  | 'delete'
-  | 'import'
-  | 'miss'
-  | 'refusal'
-  | 'schedule'
-  | 'manual'
-  | 'event'
-  | 'unfinished';
+import type { ReconcileReason } from '../domain/recount-policy.ts';
 
 /** One request for a recount. */
 export interface ReconcileRequest {
   readonly tenant: string;
+  /** Says whether somebody waits for it, and so how long it may be put off. */
   readonly reason: ReconcileReason;
   /** List the whole tenant, repos that nobody knew too; otherwise only what may have changed. */
   readonly full: boolean;
@@ -21,8 +11,15 @@ export interface ReconcileRequest {
 
 /**
  * The queue of recounts: at least once, one at a time per tenant, bursts collapse, and a request is always
- * followed by a recount that begins after it (a trailing trigger is never lost).
+ * followed by a delivery that begins after it (a trailing trigger is never lost). One that somebody waits for is
+ * never taken up by one that nobody waits for.
  */
 export interface ReconcileQueue {
   request(request: ReconcileRequest): Promise<void>;
+  /**
+   * Many at once, of different tenants, in this order.
+   *
+   * @throws where some were not taken: those before them were.
+   */
+  requestAll(requests: readonly ReconcileRequest[]): Promise<void>;
 }

@@ -120,7 +120,7 @@ async function admit(deps: AdmitUploadDeps, input: AdmitUploadInput): Promise<Ad
     case 'full':
       return refuseAll(deps, { attempt, verdicts, ...decision });
     case 'unsure':
-      return unsure(deps, attempt);
+      return unsure(deps, attempt, decision.waitMs);
     case 'absent':
       return decision;
   }
@@ -142,11 +142,11 @@ async function decide(
 }
 
 /** Queued before the answer: nobody is told to come again without a recount that can answer then. */
-async function unsure(deps: AdmitUploadDeps, attempt: Attempt): Promise<AdmitUploadOutcome> {
+async function unsure(deps: AdmitUploadDeps, attempt: Attempt, waitMs = 0): Promise<AdmitUploadOutcome> {
   const { tenant, reservation } = attempt;
   await deps.queue.request({ tenant, reason: 'refusal', full: false });
   await deps.ledger.deleteReservation({ tenant, reservationId: reservation.id });
-  return retryLater(deps);
+  return retryLater(deps, waitMs);
 }
 
 function newAttempt(deps: AdmitUploadDeps, input: AdmitUploadInput): Attempt {
@@ -250,8 +250,17 @@ async function refuseAll(
   return { kind: 'answered', verdicts };
 }
 
-/** Retry-After with jitter, so that those who were refused together don't come back together. */
-function retryLater(deps: Pick<Deps, 'ids' | 'settings'>): AdmitUploadOutcome {
+/** Longest Retry-After before jitter: git-lfs gives up where it is told to wait for more than 5 minutes. */
+const retryAfterMaxMs = 4 * 60_000;
+
+/**
+ * Retry-After with jitter, so that those who were refused together don't come back together.
+ *
+ * @param waitMs earliest time from now at which the answer can be another.
+ */
+function retryLater(deps: Pick<Deps, 'ids' | 'settings'>, waitMs = 0): AdmitUploadOutcome {
+  const { retryAfterMs } = deps.settings;
   const jitter = Number.parseInt(sha256Hex(deps.ids.random(8)).slice(0, 4), 16) / 0xffff;
-  return { kind: 'retry', retryAfterMs: Math.round(deps.settings.retryAfterMs * (1 + jitter)) };
+  const leastMs = Math.max(retryAfterMs, Math.min(waitMs, retryAfterMaxMs));
+  return { kind: 'retry', retryAfterMs: Math.round(leastMs + retryAfterMs * jitter) };
 }

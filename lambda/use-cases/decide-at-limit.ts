@@ -5,6 +5,7 @@ import { StoreUnavailableError } from '../ports/object-store.ts';
 import type { AdmitUploadDeps } from './admit-upload.ts';
 import { awaitOtherReconcile } from './await-reconcile.ts';
 import { chooseByFloor, notYetCounted, type Question, type Refused } from './choose-by-floor.ts';
+import { putOffMs } from './put-off.ts';
 import { type Found, reconcile } from './reconcile.ts';
 
 /** LIST requests of which an inline reconcile is expected to be done in time, in rounds of full concurrency. */
@@ -24,7 +25,8 @@ export type LimitDecision =
     }
   /** Proven: nothing of it fits. */
   | { readonly kind: 'full'; readonly refused: Refused }
-  | { readonly kind: 'unsure' }
+  /** A recount can't tell before so long; 0: it may at any time. */
+  | { readonly kind: 'unsure'; readonly waitMs: number }
   | { readonly kind: 'absent' };
 
 /**
@@ -76,7 +78,7 @@ async function decideByReconcile(
   let { tenant } = question;
   for (let round = 0; round < recountsMax; round += 1) {
     const recounted = await reconcileInline(deps, { ...question, tenant });
-    if (!recounted) return { kind: 'unsure' };
+    if (recounted.kind === 'unsure') return recounted;
     const { found } = recounted;
     tenant = recounted.tenant;
     const byFloor = await chooseByFloor(deps, { ...question, tenant, found });
@@ -88,7 +90,7 @@ async function decideByReconcile(
     // Another's recount says less than our own: only ours tells which of these claims the counter holds.
     if (found) break;
   }
-  return { kind: 'unsure' };
+  return { kind: 'unsure', waitMs: 0 };
 }
 
 /** Counts, unless what was just read tells that it can't fit: a refused condition is billed as a write. */
@@ -104,42 +106,53 @@ async function countIfItCanFit(
   return (await countWithin(deps, input)).kind === 'counted';
 }
 
+type InlineRecount =
+  | { readonly kind: 'recounted'; readonly tenant: TenantRecord; readonly found: Found | undefined }
+  | { readonly kind: 'unsure'; readonly waitMs: number };
+
 /**
  * Recounts now, or waits for the recount that is running.
  *
- * @returns the tenant after it, and what it found where it was our own; undefined where it can't be known now.
+ * @returns the tenant after it, and what it found where it was our own; `unsure` where it can't be known now.
  */
 async function reconcileInline(
   deps: AdmitUploadDeps,
   question: Question & { tenant: TenantRecord },
-): Promise<{ tenant: TenantRecord; found: Found | undefined } | undefined> {
+): Promise<InlineRecount> {
   const { clock, settings } = deps;
   const { attempt, wanted, tenant } = question;
+  const waitMs = putOffMs(deps, { tenant, urgency: 'decision' });
+  const unsure = { kind: 'unsure', waitMs } as const;
+  // A recount that is running is waited for all the same: it is paid for.
+  if (waitMs > 0 && tenant.leaseUntilMs <= clock.nowMs()) return unsure;
   const expectedPages = Math.ceil((tenant.counted?.objectCount ?? 0) / keysPerPage);
-  if (expectedPages > inlineRoundsMax * settings.scanConcurrency) return undefined;
+  if (expectedPages > inlineRoundsMax * settings.scanConcurrency) return unsure;
   const deadlineMs = Math.min(
     clock.nowMs() + settings.inlineReconcileBudgetMs,
     attempt.beganMs + settings.batchTimeLimitMs - answerReserveMs,
   );
   try {
-    const outcome = await reconcile(deps, {
-      tenant: attempt.tenant,
-      full: false,
-      someoneWaits: true,
-      deadlineMs,
-      without: {
-        reservationId: attempt.reservation.id,
-        repo: attempt.reservation.repo,
-        oids: new Set(wanted.keys()),
-      },
-    });
-    if (outcome.kind === 'committed') return outcome;
-    if (outcome.kind !== 'busy') return undefined;
+    const outcome =
+      waitMs > 0
+        ? ({ kind: 'busy' } as const)
+        : await reconcile(deps, {
+            tenant: attempt.tenant,
+            full: false,
+            someoneWaits: true,
+            deadlineMs,
+            without: {
+              reservationId: attempt.reservation.id,
+              repo: attempt.reservation.repo,
+              oids: new Set(wanted.keys()),
+            },
+          });
+    if (outcome.kind === 'committed') return { ...outcome, kind: 'recounted' };
+    if (outcome.kind !== 'busy') return unsure;
     const recounted = await awaitOtherReconcile(deps, { before: tenant, deadlineMs });
-    return recounted && { tenant: recounted, found: undefined };
+    return recounted ? { kind: 'recounted', tenant: recounted, found: undefined } : unsure;
   } catch (error) {
     // Without a listing nothing is proven; the client comes again, and the cached counts stay as they are.
-    if (error instanceof StoreUnavailableError) return undefined;
+    if (error instanceof StoreUnavailableError) return unsure;
     throw error;
   }
 }

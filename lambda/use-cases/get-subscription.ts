@@ -3,6 +3,7 @@ import { StoreUnavailableError } from '../ports/object-store.ts';
 import { awaitOtherReconcile } from './await-reconcile.ts';
 import { collect } from './collect.ts';
 import type { Deps } from './deps.ts';
+import { putOffMs } from './put-off.ts';
 import { type ReconcileDeps, reconcile } from './reconcile.ts';
 
 export type SubscriptionDeps = ReconcileDeps & Pick<Deps, 'queue'>;
@@ -19,7 +20,8 @@ export interface Subscription {
 /**
  * Reads the cache; on a miss (never counted, counted longer ago than the largest age, or a refresh is asked
  * for), counts first. Of many who miss at once one scans and the others get its answer; whoever can't be
- * answered in time gets the last known value with its age, and the scan goes on through the queue.
+ * answered in time, or has used up the tenant's budget of LIST requests, gets the last known value with its age,
+ * and the scan goes on through the queue.
  *
  * @param input.cached what was read when the request was authenticated, in that one round trip.
  */
@@ -41,7 +43,7 @@ export async function getSubscription(
     await deps.queue.request({ tenant: tenant.tenant, reason: 'miss', full: true });
     return { tenant, repos, source: 'cache', refreshing: true };
   }
-  return { tenant: fresh, repos: await readRepos(deps, tenant.tenant), source: 'scan', refreshing: false };
+  return { ...fresh, source: 'scan', refreshing: false };
 }
 
 /** All repos of a tenant. */
@@ -50,22 +52,26 @@ export function readRepos(deps: Pick<Deps, 'ledger'>, tenant: string): Promise<R
 }
 
 /** The tenant after a count that began or ended now; undefined where none was done in time. */
-async function countNow(deps: SubscriptionDeps, tenant: TenantRecord): Promise<TenantRecord | undefined> {
+async function countNow(
+  deps: SubscriptionDeps,
+  before: TenantRecord,
+): Promise<{ tenant: TenantRecord; repos: readonly RepoRecord[] } | undefined> {
+  const { tenant } = before;
   const deadlineMs = deps.clock.nowMs() + deps.settings.scanWaitMs;
+  const isPutOff = putOffMs(deps, { tenant: before, urgency: 'decision' }) > 0;
+  // A count that is running is waited for all the same: it is paid for.
+  if (isPutOff && before.leaseUntilMs <= deps.clock.nowMs()) return undefined;
   try {
-    const outcome = await reconcile(deps, {
-      tenant: tenant.tenant,
-      full: true,
-      someoneWaits: true,
-      deadlineMs,
-    });
-    if (outcome.kind === 'committed') return outcome.tenant;
-    return outcome.kind === 'busy'
-      ? await awaitOtherReconcile(deps, { before: tenant, deadlineMs })
-      : undefined;
+    const outcome = isPutOff
+      ? ({ kind: 'busy' } as const)
+      : await reconcile(deps, { tenant, full: true, someoneWaits: true, deadlineMs });
+    if (outcome.kind === 'committed') return outcome;
+    const after =
+      outcome.kind === 'busy' ? await awaitOtherReconcile(deps, { before, deadlineMs }) : undefined;
+    return after && { tenant: after, repos: await readRepos(deps, tenant) };
   } catch (error) {
     if (!(error instanceof StoreUnavailableError)) throw error;
-    deps.log.warn('the store did not answer; the last known usage stays', { tenant: tenant.tenant });
+    deps.log.warn('the store did not answer; the last known usage stays', { tenant });
     return undefined;
   }
 }

@@ -1,7 +1,16 @@
-import { coveredBy, expiredNotes, type RepoScan, recount, reposToScan } from '../domain/recount.ts';
+import {
+  expiredNotes,
+  isUnchanged,
+  type Recount,
+  type RepoScan,
+  recount,
+  reposToScan,
+} from '../domain/recount.ts';
+import { dueAfterActivityMs, dueAfterFullMs } from '../domain/recount-policy.ts';
 import { isAbandoned, isDead, type Reservation } from '../domain/reservation.ts';
 import type { RepoRecord, TenantRecord } from '../domain/tenant.ts';
 import { collect } from './collect.ts';
+import { commitRepos } from './commit-repos.ts';
 import type { Deps } from './deps.ts';
 import { holdLease, type Lease } from './lease.ts';
 import { mapLimited } from './map-limited.ts';
@@ -30,7 +39,12 @@ export interface ReconcileInput {
 }
 
 export type ReconcileOutcome =
-  | { readonly kind: 'committed'; readonly tenant: TenantRecord; readonly found: Found }
+  | {
+      readonly kind: 'committed';
+      readonly tenant: TenantRecord;
+      readonly repos: readonly RepoRecord[];
+      readonly found: Found;
+    }
   /** Another reconcile holds the lease. */
   | { readonly kind: 'busy'; readonly leaseUntilMs: number }
   /** A later reconcile, or a delete, overtook this one: nothing was changed that it would not set right. */
@@ -62,7 +76,7 @@ export async function reconcile(deps: ReconcileDeps, input: ReconcileInput): Pro
   });
   if (begun.kind !== 'begun') return begun;
   const lease = holdLease(deps, {
-    tenant: input.tenant,
+    before: begun.before,
     epoch: begun.epoch,
     untilMs: beganMs + settings.reconcileLeaseMs,
   });
@@ -112,8 +126,9 @@ async function recountAndCommit(
   const found = recount({ repos, scans, reservations, scanBeganMs, settings });
   const times = { countedAtMs, scanBeganMs };
   const repoCommits = await commitRepos(deps, { tenant, epoch, repos, scans, reservations, ...times });
-  if (repoCommits === 'superseded') return { kind: 'superseded' };
+  if (repoCommits.kind === 'superseded') return repoCommits;
 
+  const listedUntilMs = lease.chargedUntilMs();
   const notesBytes = [...before.notes.values()].reduce((sum, note) => sum + note.bytes, 0);
   const committed = await ledger.commitTenant({
     tenant,
@@ -122,8 +137,9 @@ async function recountAndCommit(
     floorBaseBytes: found.leastBytes - notesBytes + before.deletedBytes,
     floorUntilMs: found.leastUntilMs,
     counted: { storedBytes: found.storedBytes, objectCount: found.objectCount, countedAtMs },
+    listedUntilMs,
     expiredNotes: expired,
-    dueAtMs: full ? countedAtMs + settings.maxAgeMs : null,
+    dueAtMs: nextDueMs(deps, { before, epoch, full, found, repos, reservations, countedAtMs, listedUntilMs }),
   });
   if (committed.kind === 'superseded') return committed;
 
@@ -138,37 +154,32 @@ async function recountAndCommit(
     requests,
   });
   const live = reservations.filter((reservation) => !isDead(reservation, scanBeganMs));
-  return { kind: 'committed', tenant: committed.tenant, found: { live, scans } };
+  return { kind: 'committed', tenant: committed.tenant, repos: repoCommits.repos, found: { live, scans } };
 }
 
-/** Writes what each scan found, unless a later scan or a delete has overtaken it. */
-async function commitRepos(
-  deps: ReconcileDeps,
+/** When the schedule is to count the tenant in full next; null: as it was said before. */
+function nextDueMs(
+  { settings }: Pick<Deps, 'settings'>,
   input: {
-    tenant: string;
+    before: TenantRecord;
     epoch: number;
+    full: boolean;
+    found: Recount;
     repos: readonly RepoRecord[];
-    scans: ReadonlyMap<string, RepoScan>;
     reservations: readonly Reservation[];
     countedAtMs: number;
-    scanBeganMs: number;
+    listedUntilMs: number;
   },
-): Promise<'committed' | 'superseded'> {
-  const { tenant, epoch, countedAtMs, scanBeganMs } = input;
-  const outcomes = await mapLimited([...input.scans], 8, async ([repo, scan]) => {
-    const known = input.repos.find((record) => record.repo === repo);
-    const reservations = input.reservations.filter((reservation) => reservation.repo === repo);
-    // An empty path that nobody knew needs no record.
-    if (!known && scan.objectCount === 0 && reservations.length === 0) return 'committed';
-    const { storedBytes, objectCount } = scan;
-    const covered = coveredBy(scan, reservations, scanBeganMs);
-    return deps.ledger.commitRepo({
-      tenant,
-      repo: { repo, storedBytes, objectCount, countedAtMs, epoch, covered },
-      dirtyTokenRead: known?.dirtyToken ?? null,
-    });
-  });
-  return outcomes.includes('superseded') ? 'superseded' : 'committed';
+): number | null {
+  const { before, countedAtMs, epoch, listedUntilMs } = input;
+  const due = { tenant: before.tenant, epoch, countedAtMs, listedUntilMs };
+  if (input.full) {
+    const unchangedForMs =
+      before.counted && isUnchanged(input) ? countedAtMs - before.counted.countedAtMs : 0;
+    return dueAfterFullMs(settings, { ...due, unchangedForMs });
+  }
+  const dueAtMs = dueAfterActivityMs(settings, { ...due, dueAtMs: before.dueAtMs });
+  return dueAtMs === before.dueAtMs ? null : dueAtMs;
 }
 
 /** Every reservation but the own one and those whose batch died before it could issue, which are voided. */

@@ -1,9 +1,9 @@
 import type { Deps } from './deps.ts';
-import { mapLimited } from './map-limited.ts';
 
 /**
  * Queues a recount of the tenants that are due: in full where the last full count is too old, otherwise of what
- * a reservation that died or a delete may have changed. The longest due come first; what is beyond one run waits for the next.
+ * a reservation that died or a delete may have changed. The longest due come first; what
+ * is beyond one run, or was not taken by the queue, stays due and waits for the next.
  *
  * @returns how many were queued.
  */
@@ -12,7 +12,7 @@ export async function refresh(
 ): Promise<number> {
   const { ledger, queue, clock, settings } = deps;
   const due = await ledger.dueTenants({ nowMs: clock.nowMs(), tenantsMax: settings.refreshTenantsMax });
-  await mapLimited(due, 8, (tenant) => queue.request({ ...tenant, reason: 'schedule' }));
+  await queue.requestAll(due.map((tenant) => ({ ...tenant, reason: 'schedule' })));
   deps.metrics.count('TenantsQueued', due.length);
   return due.length;
 }

@@ -17,7 +17,7 @@ export interface CommittedReconcile {
 
 /** Measures and logs a reconcile that was committed. */
 export function reportReconcile(
-  deps: Pick<Deps, 'clock' | 'log' | 'metrics'>,
+  deps: Pick<Deps, 'clock' | 'log' | 'metrics' | 'settings'>,
   committed: CommittedReconcile,
 ): void {
   const { metrics, log } = deps;
@@ -30,7 +30,9 @@ export function reportReconcile(
   if (before.counted !== null) {
     metrics.measure('DriftBytes', Math.abs(driftBytes));
     metrics.measure('UncountedBytes', Math.max(0, driftBytes));
-    metrics.measure('ReconcileAge', Math.max(0, nowMs - before.counted.countedAtMs));
+    const ageMs = Math.max(0, nowMs - before.counted.countedAtMs);
+    const overdueMs = Math.max(0, nowMs - before.dueAtMs);
+    metrics.measure('ReconcileAge', Math.min(ageMs, deps.settings.maxAgeMs + overdueMs));
   }
   log.info('reconciled', {
     tenant: before.tenant,

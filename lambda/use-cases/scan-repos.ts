@@ -60,7 +60,12 @@ async function scanAll(
     ...input.due,
   ]);
   // What lies beside the folders is known by the listing that finds them.
-  const folders = input.full || input.due.has('') ? await listTenant(deps, input.tenant, renew) : undefined;
+  const renewByPage = () => {
+    input.lease.addListed(1);
+    return renew();
+  };
+  const folders =
+    input.full || input.due.has('') ? await listTenant(deps, input.tenant, renewByPage) : undefined;
   for (const name of folders?.names ?? []) names.add(name);
   const wanted = [...names].filter((name) => input.full || input.due.has(name));
 
@@ -73,15 +78,24 @@ async function scanAll(
   const finished = await mapLimited(wanted, reposAtOnce, async (repo) => {
     const hintObjects = hints.get(repo);
     const lookFor = input.lookFor.get(repo);
+    let known = 0;
+    const count = (listed: number) => {
+      input.lease.addListed(listed - known);
+      requests += listed - known;
+      known = listed;
+    };
     const outcome = await deps.scan.scan({
       prefix: repoPrefix({ tenant: input.tenant, repo }),
       someoneWaits: input.someoneWaits && unknown <= sixteenAtOnceReposMax,
       ...(hintObjects !== undefined && { hintObjects }),
       ...(lookFor && { lookFor }),
       ...(input.deadlineMs !== undefined && { deadlineMs: input.deadlineMs }),
-      onPage: renew,
+      onPage: (progress) => {
+        count(progress.requests);
+        return renew();
+      },
     });
-    requests += outcome.requests;
+    count(outcome.requests);
     if (outcome.kind === 'done') scans.set(repo, outcome);
     return outcome.kind === 'done';
   });

@@ -1,4 +1,5 @@
 import { tenantPrefix } from '../domain/names.ts';
+import { dueAfterFullMs } from '../domain/recount-policy.ts';
 import type { TenantRecord } from '../domain/tenant.ts';
 import type { Deps } from './deps.ts';
 
@@ -24,7 +25,11 @@ export async function createTenant(
     ...input,
     createdAtMs: nowMs,
     counted: isEmpty ? { storedBytes: 0, objectCount: 0, countedAtMs: nowMs } : null,
-    dueAtMs: isEmpty ? nowMs + settings.maxAgeMs : nowMs,
+    dueAtMs: isEmpty
+      ? dueAfterFullMs(settings, {
+          ...{ tenant: input.tenant, epoch: 0, countedAtMs: nowMs, listedUntilMs: 0, unchangedForMs: 0 },
+        })
+      : nowMs,
   });
   if (outcome === 'created' && !isEmpty)
     await queue.request({ tenant: input.tenant, reason: 'import', full: true });

@@ -33,7 +33,7 @@ export function admissionContract(open: () => Promise<Ledger>, timeoutMs: number
         signUpload: async () => ({ href: 'url', header: {} }),
         signDownload: async () => ({ href: '', header: {} }),
       },
-      queue: { request: async () => undefined },
+      queue: { request: async () => undefined, requestAll: async () => undefined },
       clock,
       ids: systemIds,
       log: { info: () => undefined, warn: () => undefined, error: () => undefined },

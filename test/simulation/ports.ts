@@ -1,7 +1,7 @@
 import type { MemoryObjectStore } from '../../lambda/adapters/memory/memory-object-store.ts';
-import { noMetrics } from '../../lambda/adapters/no-metrics.ts';
 import type { Settings } from '../../lambda/domain/settings.ts';
 import type { Ledger } from '../../lambda/ports/ledger.ts';
+import type { Metrics } from '../../lambda/ports/metrics.ts';
 import type { ObjectListing } from '../../lambda/ports/object-listing.ts';
 import { type ObjectStore, StoreUnavailableError, type UrlSigner } from '../../lambda/ports/object-store.ts';
 import type { ReconcileQueue } from '../../lambda/ports/reconcile-queue.ts';
@@ -72,6 +72,7 @@ export interface WorldPorts {
   readonly store: MemoryObjectStore;
   readonly signer: UrlSigner;
   readonly queue: ReconcileQueue;
+  readonly metrics: Metrics;
   readonly random: Random;
   readonly settings: Settings;
   readonly pageSize: number;
@@ -93,11 +94,14 @@ export function depsOf(actor: Actor, world: WorldPorts): Omit<Deps, 'tokens' | '
     listing: store,
     scan: createPathScan({ listing: store, clock, settings }),
     signer: world.signer,
-    queue: { request: (request) => actor.operation('write', () => world.queue.request(request)) },
+    queue: {
+      request: (request) => actor.operation('write', () => world.queue.request(request)),
+      requestAll: (requests) => actor.operation('write', () => world.queue.requestAll(requests)),
+    },
     clock,
     ids: { random: (length) => Array.from({ length }, () => alphabet[random.int(0, 61)]).join('') },
     log: { info: () => undefined, warn: () => undefined, error: () => undefined },
-    metrics: noMetrics,
+    metrics: world.metrics,
     settings,
   };
 }

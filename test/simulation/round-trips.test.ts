@@ -69,7 +69,10 @@ function countingPorts(limitBytes: number | null) {
       signUpload: async () => ({ href: '', header: {} }),
       signDownload: async () => ({ href: '', header: {} }),
     },
-    queue: { request: () => counted('SEND', async () => undefined) },
+    queue: {
+      request: () => counted('SEND', async () => undefined),
+      requestAll: () => counted('SEND', async () => undefined),
+    },
     ids: { random: (length: number) => 'x'.repeat(length) },
     log: { info: () => undefined, warn: () => undefined, error: () => undefined },
     metrics: noMetrics,

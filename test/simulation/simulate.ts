@@ -58,6 +58,7 @@ async function tell(world: World, scenario: Scenario): Promise<void> {
   await checkDeletes(world, 'due');
   // Already the repos that are marked, reserved or noted must make it exact; a full listing must agree.
   for (const full of [false, false, true]) {
+    await world.wait(Math.max(0, (world.truth.record?.listedUntilMs ?? 0) - world.scheduler.nowMs));
     await world.consume({ tenant, reason: 'manual', full });
     world.invariants.checkRest();
   }

@@ -1,6 +1,9 @@
 import { MemoryLedger } from '../../lambda/adapters/memory/memory-ledger.ts';
+import { noMetrics } from '../../lambda/adapters/no-metrics.ts';
+import { type Urgency, urgencyOf } from '../../lambda/domain/recount-policy.ts';
 import { defaultSettings, type Settings } from '../../lambda/domain/settings.ts';
 import type { Ledger } from '../../lambda/ports/ledger.ts';
+import type { Metrics } from '../../lambda/ports/metrics.ts';
 import type { UrlSigner } from '../../lambda/ports/object-store.ts';
 import type { ReconcileRequest } from '../../lambda/ports/reconcile-queue.ts';
 import { consumeReconcile } from '../../lambda/use-cases/consume-reconcile.ts';
@@ -31,11 +34,25 @@ export interface Coverage extends Tally {
   puts: number;
   deletes: number;
   reconciles: number;
-  superseded: number;
+  /** Asked for again, for whatever reason. */
+  requeued: number;
+  /** Recounts that had to wait by the policy. */
+  putOff: number;
   reads: number;
 }
 
 const functionLimitMs = 25_000;
+/** Of the deployed queue: no message that is handled can lead to another one sooner. */
+const queueDelayMs = 35_000;
+
+/** How tight the tenant's budget is. Chosen apart from all other chance, so that one does not change the other. */
+function policyOf(seed: number): Pick<Settings, 'recountRestMs' | 'listRequestsPerHour'> {
+  const random = new Random(seed ^ 0x5eed);
+  return {
+    recountRestMs: random.pick([0, 0, 10_000, 60_000]),
+    listRequestsPerHour: random.pick([1_000_000, 1_200, 240, 60, 20]),
+  };
+}
 
 /** Everything one run is made of. */
 export class World {
@@ -56,7 +73,8 @@ export class World {
   /** Invocations that have not ended, those that nobody waits for included. */
   running = 0;
   #failure: unknown;
-  #queued: { full: boolean } | undefined;
+  /** Requests that are not delivered yet: one that somebody waits for never joins one that nobody waits for. */
+  readonly #queued = new Map<Urgency, { full: boolean }>();
 
   constructor(input: {
     seed: number;
@@ -72,7 +90,7 @@ export class World {
     this.hasLies = input.hasLies;
     this.#sizes = new Map(input.sizes.map((size, index) => [oidName(index), size]));
     // A grace short enough to meet other things, and longer than a batch can take.
-    this.settings = input.settings ?? { ...defaultSettings, deleteGraceMs: 90_000 };
+    this.settings = input.settings ?? { ...defaultSettings, deleteGraceMs: 90_000, ...policyOf(input.seed) };
     this.#mutant = input.mutant ?? {};
     const memory = new MemoryLedger({ pageSize: 2 });
     this.truth = new Truth(memory);
@@ -80,7 +98,7 @@ export class World {
     this.#ledger = this.#mutant.ledger?.(memory, this) ?? memory;
     const none = { operations: 0, kills: 0, faults: 0, lateWrites: 0, freezes: 0 };
     const zero = { batches: 0, admissions: 0, refusals: 0, partial: 0, retries: 0, puts: 0, deletes: 0 };
-    this.coverage = { ...none, ...zero, reconciles: 0, superseded: 0, reads: 0 };
+    this.coverage = { ...none, ...zero, reconciles: 0, requeued: 0, putOff: 0, reads: 0 };
   }
 
   sizeOf(oid: string): number {
@@ -127,7 +145,7 @@ export class World {
    */
   invoke<T>(
     run: (deps: SimDeps) => Promise<T>,
-    { limitMs = functionLimitMs, mayOutlive = true } = {},
+    { limitMs = functionLimitMs, mayOutlive = true, queueDelayLeastMs = 0 } = {},
   ): Promise<{ answer: T } | 'error' | 'dead'> {
     const actor = new Actor({ ...this, tally: this.coverage });
     const signer: UrlSigner = {
@@ -137,11 +155,24 @@ export class World {
       }),
       signDownload: async () => ({ href: '', header: {} }),
     };
-    const queue = { request: async (request: ReconcileRequest) => this.enqueue(request) };
+    const queue = {
+      request: async (request: ReconcileRequest) =>
+        this.enqueue(request, { delayLeastMs: queueDelayLeastMs }),
+      requestAll: async (requests: readonly ReconcileRequest[]) => {
+        for (const request of requests) this.enqueue(request);
+      },
+    };
+    const metrics: Metrics = {
+      ...noMetrics,
+      count: (name) => {
+        if (name === 'RecountsPutOff') this.coverage.putOff += 1;
+      },
+    };
     const made = depsOf(actor, {
       ...this,
       signer,
       queue,
+      metrics,
       ledger: this.#ledger,
       store: this.truth.store,
       pageSize: 3,
@@ -176,17 +207,19 @@ export class World {
   }
 
   /** At least once, delayed, in any order; requests that have not begun collapse, full ones win. */
-  enqueue(request: ReconcileRequest): void {
-    const pending = this.#queued;
+  enqueue(request: ReconcileRequest, { delayLeastMs = 0 } = {}): void {
+    const urgency = urgencyOf(request.reason);
+    const pending = this.#queued.get(urgency);
     if (pending) {
       pending.full ||= request.full;
       return;
     }
     const queued = { full: request.full };
-    this.#queued = queued;
+    this.#queued.set(urgency, queued);
     // Mostly at once, so that recounts meet the batches that asked for them.
-    this.start(this.random.chance(0.6) ? this.random.int(1, 300) : this.random.int(300, 40_000), async () => {
-      this.#queued = undefined;
+    const delayMs = this.random.chance(0.6) ? this.random.int(1, 300) : this.random.int(300, 40_000);
+    this.start(delayLeastMs + delayMs, async () => {
+      this.#queued.delete(urgency);
       await this.#deliver({ ...request, full: queued.full });
     });
   }
@@ -194,23 +227,29 @@ export class World {
   async #deliver(request: ReconcileRequest): Promise<void> {
     for (let receive = 0; receive < 100; receive += 1) {
       const duplicates = !this.weather.calm && this.random.chance(0.1) ? 2 : 1;
-      const outcomes = await Promise.all(Array.from({ length: duplicates }, () => this.consume(request)));
+      const isRetry = receive > 0;
+      const outcomes = await Promise.all(
+        Array.from({ length: duplicates }, () => this.consume(request, { isRetry })),
+      );
       if (outcomes.some((outcome) => typeof outcome === 'object')) return;
       await this.wait(this.random.int(1_000, 60_000));
     }
     this.fail(new Error('A reconcile request was never answered.'));
   }
 
-  consume(request: ReconcileRequest): Promise<{ answer: 'done' | 'requeued' } | 'error' | 'dead'> {
+  consume(
+    request: ReconcileRequest,
+    { isRetry = false } = {},
+  ): Promise<{ answer: 'done' | 'requeued' } | 'error' | 'dead'> {
     this.coverage.reconciles += 1;
     return this.invoke(
       async (deps) => {
         const deadlineMs = deps.clock.nowMs() + 600_000;
-        const outcome = await consumeReconcile(deps, { request, deadlineMs });
-        if (outcome === 'requeued') this.coverage.superseded += 1;
+        const outcome = await consumeReconcile(deps, { request, deadlineMs, isRetry });
+        if (outcome === 'requeued') this.coverage.requeued += 1;
         return outcome;
       },
-      { limitMs: 900_000 },
+      { limitMs: 900_000, queueDelayLeastMs: queueDelayMs },
     );
   }
 }

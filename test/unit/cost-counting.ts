@@ -15,6 +15,8 @@ import { Scheduler } from '../simulation/scheduler.ts';
 export const tenant = 'acme';
 export const token = `lfsq_${'a'.repeat(40)}`;
 
+/** As many as SQS takes in one request. */
+const messagesPerSend = 10;
 const pagedReads = new Set(['reservations', 'repos', 'deletions']);
 const tableRoundMs = 1;
 const headMs = 1000;
@@ -40,8 +42,9 @@ export function countingDeps() {
   const store = new MemoryObjectStore();
   const tokens = new MemoryTokenStore();
   const clock = { nowMs: () => scheduler.nowMs, sleep: travel };
-  // Times are of another scale here, so leases and ages must not run out by them.
-  const settings = { ...defaultSettings, reconcileLeaseMs: 1e12, scanWaitMs: 1e12 };
+  // Times are of another scale here, so leases and ages must not run out by them, and nothing is put off.
+  const unhurried = { reconcileLeaseMs: 1e12, scanWaitMs: 1e12, recountRestMs: 0, listRequestsPerHour: 1e12 };
+  const settings = { ...defaultSettings, ...unhurried };
   const listing: Deps['listing'] = {
     listPage: (request) => counted('LIST', listMs, () => store.listPage(request)),
     listFolders: (request) => counted('LIST', listMs, () => store.listFolders(request)),
@@ -65,7 +68,13 @@ export function countingDeps() {
       signUpload: async () => ({ href: 'https://store.example/put', header: {} }),
       signDownload: async () => ({ href: 'https://store.example/get', header: {} }),
     },
-    queue: { request: () => counted('SEND', tableRoundMs, () => undefined) },
+    queue: {
+      request: () => counted('SEND', tableRoundMs, () => undefined),
+      requestAll: async (requests) => {
+        for (let sent = 0; sent < requests.length; sent += messagesPerSend)
+          await counted('SEND', tableRoundMs, () => undefined);
+      },
+    },
     clock,
     ids: { random: (length) => sha256Hex(`${scheduler.nowMs}`).slice(0, length) },
     metrics: { count: () => undefined, measure: () => undefined, flush: () => undefined },

@@ -90,12 +90,15 @@ describe('a month of a tenant', () => {
     expect(total(defaultWorkload, 'r2')).toBeLessThan(total(defaultWorkload, 's3'));
   });
 
-  it('has a recount for each 30 s that a push touches, and a scan until it is over', () => {
+  it('has a message for each 30 s that a push touches, a recount at most every 70 s, and a scan until it is over', () => {
     const push = (pushSeconds: number) =>
       occurrences({ ...defaultWorkload, pushesPerTenant: 1, pushSeconds });
-    expect(push(0)).toMatchObject({ recountsThatScan: 1, recountsThatDoNot: 0 });
-    expect(push(30)).toMatchObject({ recountsThatScan: 1, recountsThatDoNot: 1 });
-    expect(push(300)).toMatchObject({ recountsThatScan: 10, recountsThatDoNot: 1 });
+    const perPush = (recountsThatScan: number, recountsThatDoNot: number, recountsPutOff: number) => ({
+      ...{ recountsThatScan, recountsThatDoNot, recountsPutOff },
+    });
+    expect(push(0)).toMatchObject(perPush(1, 0, 0));
+    expect(push(15)).toMatchObject(perPush(1, 0.5, 0.5));
+    expect(push(385)).toMatchObject(perPush(6, 1, 6));
   });
 
   it('is served by the schedule up to what its runs may take', () => {
@@ -103,8 +106,8 @@ describe('a month of a tenant', () => {
     expect(few).toMatchObject({ cleanups: 60, fullCounts: 30, missedReads: 0, clearedLater: 0 });
     expect(few.duePerRun).toBeCloseTo(31.25, 6);
     const many = occurrences({ ...defaultWorkload, tenants: 100_000 });
-    expect(many.duePerRun).toBe(100);
-    expect(many.cleanups + many.fullCounts).toBeCloseTo(2.88, 6);
+    expect(many.duePerRun).toBe(2000);
+    expect(many.cleanups + many.fullCounts).toBeCloseTo(57.6, 6);
     expect(many.cleanups + many.clearedLater).toBeCloseTo(60, 6);
   });
 });

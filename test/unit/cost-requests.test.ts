@@ -6,6 +6,7 @@ import {
   downloadBatch,
   missedSubscription,
   type Operation,
+  putOffRecount,
   recount,
   refresh,
   uploadBatch,
@@ -142,6 +143,16 @@ describe('what each operation asks for is what the model says', () => {
       modelled(recount({ scans: [], full: false, dead: 2 })),
     );
     expect(made.memory.inspect(tenant).reservations).toEqual([]);
+  });
+
+  it('a recount that has to wait lists nothing, and is sent again', async () => {
+    const made = await context();
+    const deps = { ...made.deps, settings: { ...made.deps.settings, recountRestMs: 3_600_000 } };
+    const request = { tenant, reason: 'upload', full: false } as const;
+    const deadlineMs = made.deps.clock.nowMs() + 1e12;
+    const { asked, result } = await made.measure(() => consumeReconcile(deps, { request, deadlineMs }));
+    expect(result).toBe('requeued');
+    expect(asked).toEqual(modelled(putOffRecount()));
   });
 
   it('a full count lists the folders, and every repo', async () => {

@@ -108,7 +108,7 @@ describe('what the table bills for a call is what the model says', () => {
       modelled('commitRepo'),
     );
     expect(await billed(() => collect(ledger.repos(name)))).toBe(modelled('repos'));
-    const floor = { correctionBytes: 5, floorBaseBytes: 5e9, floorUntilMs: nowMs };
+    const floor = { correctionBytes: 5, floorBaseBytes: 5e9, floorUntilMs: nowMs, listedUntilMs: nowMs };
     const commit = { tenant: name, ...floor, counted, expiredNotes: [] };
     expect(await billed(() => ledger.commitTenant({ ...commit, epoch: 1, dueAtMs: nowMs + 9 }))).toBe(
       modelled('commitTenant', { full: true }),

@@ -31,7 +31,8 @@ export class DeletionWorld {
   beforeDelete: (key: string) => void = () => undefined;
 
   constructor(settings: Partial<Settings> = {}) {
-    const all = { ...defaultSettings, ...settings };
+    // Deletes are what is tested, so nothing rests between recounts.
+    const all = { ...defaultSettings, recountRestMs: 0, ...settings };
     const clock = {
       nowMs: () => this.nowMs,
       sleep: async (durationMs: number) => {
@@ -52,7 +53,10 @@ export class DeletionWorld {
         signUpload: async () => ({ href: 'https://store.example/', header: {} }),
         signDownload: async () => ({ href: 'https://store.example/', header: {} }),
       },
-      queue: { request: async (request) => void this.requests.push(request) },
+      queue: {
+        request: async (request) => void this.requests.push(request),
+        requestAll: async (requests) => void this.requests.push(...requests),
+      },
       ids: systemIds,
       log: { info: () => undefined, warn: () => undefined, error: () => undefined },
       metrics: noMetrics,

@@ -49,7 +49,7 @@ async function setUp() {
       signUpload: async () => ({ href: '', header: {} }),
       signDownload: async () => ({ href: '', header: {} }),
     },
-    queue: { request: async () => undefined },
+    queue: { request: async () => undefined, requestAll: async () => undefined },
   };
   const counted = { storedBytes: 0, objectCount: 0, countedAtMs: nowMs };
   const times = { createdAtMs: nowMs, dueAtMs: nowMs + 60_000 };

@@ -38,7 +38,7 @@ async function deliver(given: { ledger: MemoryLedger; failures?: number; delay?:
     ...{ store, clock, settings, log, ledger: given.ledger, ids: systemIds },
     listing: store,
     scan: createPathScan({ listing: store, clock, settings }),
-    queue: { request: async () => undefined },
+    queue: { request: async () => undefined, requestAll: async () => undefined },
     metrics: noMetrics,
     redelivery: { delay },
   });

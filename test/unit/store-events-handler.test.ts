@@ -120,7 +120,7 @@ describe('events of the store', () => {
   it('whose request could not be sent come again', async () => {
     const world = new DeletionWorld();
     await world.create();
-    const queue = { request: () => Promise.reject(new Error('QueueDoesNotExist')) };
+    const queue = { ...world.deps.queue, request: () => Promise.reject(new Error('QueueDoesNotExist')) };
     const events = batchOf([{ Records: [s3Event('ObjectRemoved:Delete', 'acme/app/x')] }]);
     expect(await create({ ...world.deps, queue })(events, {})).toEqual({
       batchItemFailures: [{ itemIdentifier: 'm0' }],

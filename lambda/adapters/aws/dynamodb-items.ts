@@ -25,7 +25,10 @@ const tenantItem = z.object({
   objectCount: nullable(z.number()),
   countedAtMs: nullable(z.number()),
   leaseUntilMs: z.number(),
+  // Absent where no recount has listed anything yet.
+  listedUntilMs: z.number().default(0),
   closedAtMs: nullable(z.number()),
+  [byDueIndex.sk]: z.number(),
 });
 
 const repoItem = z.object({
@@ -94,12 +97,19 @@ export function kindKey(kind: string, sortKey: string) {
 }
 
 export function parseTenant(item: unknown): TenantRecord {
-  const { storedBytes, objectCount, countedAtMs, notes, ...rest } = tenantItem.parse(item);
+  const {
+    storedBytes,
+    objectCount,
+    countedAtMs,
+    notes,
+    [byDueIndex.sk]: dueAtMs,
+    ...rest
+  } = tenantItem.parse(item);
   const counted =
     countedAtMs === null || storedBytes === null || objectCount === null
       ? null
       : { storedBytes, objectCount, countedAtMs };
-  return { ...rest, counted, notes: new Map(Object.entries(notes)) };
+  return { ...rest, dueAtMs, counted, notes: new Map(Object.entries(notes)) };
 }
 
 export function parseRepo(item: unknown): RepoRecord {

@@ -50,16 +50,22 @@ const beginReconcile: (
   return now ? { kind: 'busy', leaseUntilMs: now.leaseUntilMs } : { kind: 'absent' };
 };
 
-async function setLease(table: Table, input: { tenant: string; epoch: number; leaseUntilMs: number }) {
+async function setLease(table: Table, input: Parameters<Ledger['setLease']>[0]) {
+  const { leaseUntilMs, listedUntilMs } = input;
+  const fields = { leaseUntilMs, ...(listedUntilMs !== undefined && { listedUntilMs }) };
+  const names = Object.keys(fields);
   const result = await conditional(() =>
     table.client.send(
       new UpdateCommand({
         TableName: table.tableName,
         Key: tenantKey(input.tenant),
-        UpdateExpression: 'SET #leaseUntilMs = :lease',
+        UpdateExpression: `SET ${names.map((name) => `#${name} = :${name}`).join(', ')}`,
         ConditionExpression: all(exists, '#epoch = :epoch'),
-        ExpressionAttributeNames: aliases('pk', 'epoch', 'leaseUntilMs'),
-        ExpressionAttributeValues: { ':lease': input.leaseUntilMs, ':epoch': input.epoch },
+        ExpressionAttributeNames: aliases('pk', 'epoch', ...names),
+        ExpressionAttributeValues: {
+          ':epoch': input.epoch,
+          ...Object.fromEntries(Object.entries(fields).map(([name, value]) => [`:${name}`, value])),
+        },
       }),
     ),
   );
@@ -108,6 +114,7 @@ const commitTenant: (table: Table, commit: TenantCommit) => ReturnType<Ledger['c
     floorUntilMs: commit.floorUntilMs,
     ...commit.counted,
     leaseUntilMs: 0,
+    listedUntilMs: commit.listedUntilMs,
     ...(commit.dueAtMs !== null && {
       [byDueIndex.sk]: dueKey({ kind: 'TENANT', tenant: commit.tenant, dueAtMs: commit.dueAtMs })[
         byDueIndex.sk

@@ -107,11 +107,16 @@ const closeTenant = async (table: Table, input: { tenant: string; closedAtMs: nu
       new UpdateCommand({
         TableName: table.tableName,
         Key: tenantKey(input.tenant),
-        // Due at once: should the request for emptying it be lost, the schedule comes.
-        UpdateExpression: 'SET #closedAtMs = :closedAtMs, #dueat = :closedAtMs',
+        // Due at once: should the request for emptying it be lost, the schedule comes. The next epoch is taken, so
+        // that no reconcile from before says otherwise.
+        UpdateExpression:
+          'SET #closedAtMs = :closedAtMs, #dueat = :closedAtMs, #epoch = #epoch + :one, #leaseUntilMs = :none',
         ConditionExpression: all(exists, 'attribute_not_exists(#closedAtMs)'),
-        ExpressionAttributeNames: { ...aliases('pk', 'closedAtMs'), '#dueat': byDueIndex.sk },
-        ExpressionAttributeValues: { ':closedAtMs': input.closedAtMs },
+        ExpressionAttributeNames: {
+          ...aliases('pk', 'closedAtMs', 'epoch', 'leaseUntilMs'),
+          '#dueat': byDueIndex.sk,
+        },
+        ExpressionAttributeValues: { ':closedAtMs': input.closedAtMs, ':one': 1, ':none': 0 },
         ReturnValues: 'ALL_NEW',
       }),
     ),

@@ -12,7 +12,6 @@ import type {
 
 interface TenantItems {
   record: TenantRecord;
-  dueAtMs: number;
   readonly repos: Map<string, RepoRecord>;
   readonly reservations: Map<string, Reservation>;
   readonly deletions: Map<string, Deletion>;
@@ -36,23 +35,22 @@ export class MemoryLedger implements Ledger {
 
   async createTenant(input: NewTenant): Promise<'created' | 'exists'> {
     if (this.#tenants.has(input.tenant)) return 'exists';
-    const { dueAtMs, ...given } = input;
-    const storedBytes = given.counted?.storedBytes ?? 0;
+    const storedBytes = input.counted?.storedBytes ?? 0;
     const record: TenantRecord = {
-      ...given,
+      ...input,
       committedBytes: storedBytes,
       epoch: 0,
       appliedEpoch: 0,
       floorBaseBytes: storedBytes,
-      floorUntilMs: given.counted ? Number.MAX_SAFE_INTEGER : 0,
+      floorUntilMs: input.counted ? Number.MAX_SAFE_INTEGER : 0,
       deletedBytes: 0,
       notes: new Map(),
       leaseUntilMs: 0,
+      listedUntilMs: 0,
       closedAtMs: null,
     };
     this.#tenants.set(input.tenant, {
       record,
-      dueAtMs,
       repos: new Map(),
       reservations: new Map(),
       deletions: new Map(),
@@ -130,9 +128,9 @@ export class MemoryLedger implements Ledger {
     return { kind: 'begun', epoch, before } as const;
   }
 
-  async setLease(input: { tenant: string; epoch: number; leaseUntilMs: number }) {
-    if (this.#tenants.get(input.tenant)?.record.epoch !== input.epoch) return 'superseded' as const;
-    this.#update(input.tenant, () => ({ leaseUntilMs: input.leaseUntilMs }));
+  async setLease({ tenant, epoch, ...lease }: Parameters<Ledger['setLease']>[0]) {
+    if (this.#tenants.get(tenant)?.record.epoch !== epoch) return 'superseded' as const;
+    this.#update(tenant, () => lease);
     return 'ours' as const;
   }
 
@@ -162,9 +160,10 @@ export class MemoryLedger implements Ledger {
       floorUntilMs: commit.floorUntilMs,
       counted: commit.counted,
       leaseUntilMs: 0,
+      listedUntilMs: commit.listedUntilMs,
+      dueAtMs: commit.dueAtMs ?? record.dueAtMs,
       notes: new Map([...record.notes].filter(([id]) => !expired.has(id))),
     };
-    items.dueAtMs = commit.dueAtMs ?? items.dueAtMs;
     return { kind: 'committed', tenant: items.record } as const;
   }
 
@@ -189,9 +188,12 @@ export class MemoryLedger implements Ledger {
   }
 
   async closeTenant(input: { tenant: string; closedAtMs: number }) {
-    const items = this.#tenants.get(input.tenant);
-    if (items?.record.closedAtMs === null) items.dueAtMs = input.closedAtMs;
-    return this.#update(input.tenant, ({ closedAtMs }) => ({ closedAtMs: closedAtMs ?? input.closedAtMs }));
+    const { closedAtMs } = input;
+    return this.#update(input.tenant, (record) =>
+      record.closedAtMs === null
+        ? { closedAtMs, dueAtMs: closedAtMs, epoch: record.epoch + 1, leaseUntilMs: 0 }
+        : {},
+    );
   }
 
   async putDeletion(input: { tenant: string; deletion: Deletion }): Promise<void> {
@@ -268,8 +270,9 @@ export class MemoryLedger implements Ledger {
       const deaths = [...items.reservations.values()].map((reservation) => reservation.deadAtMs);
       const deletions = [...items.deletions.values()].map((deletion) => deletion.dueAtMs);
       const closings = [...items.repos.values()].flatMap(({ closedAtMs }) => closedAtMs ?? []);
-      const full = items.dueAtMs <= input.nowMs;
-      return { tenant, full, dueAtMs: Math.min(items.dueAtMs, ...deaths, ...deletions, ...closings) };
+      const { dueAtMs } = items.record;
+      const full = dueAtMs <= input.nowMs;
+      return { tenant, full, dueAtMs: Math.min(dueAtMs, ...deaths, ...deletions, ...closings) };
     });
     return due
       .filter(({ dueAtMs }) => dueAtMs <= input.nowMs)

@@ -13,6 +13,7 @@ import {
   downloadBatch,
   missedSubscription,
   type Operation,
+  putOffRecount,
   recount,
   refresh,
   uploadBatch,
@@ -135,6 +136,7 @@ function countLines(workload: Workload, basis: CostBasis): CostLine[] {
   return [
     counted('recount that scans a repo', happens.recountsThatScan, recount(one)),
     counted('recount that finds nothing to scan', happens.recountsThatDoNot, recount(none)),
+    counted('recount that rests first', happens.recountsPutOff, putOffRecount()),
     counted('schedule: dead reservations', happens.cleanups, recount({ ...none, dead })),
     line('recount: dead reservations of an earlier push', tenants * happens.clearedLater, {
       ...noCost,

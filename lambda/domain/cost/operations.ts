@@ -128,8 +128,8 @@ export function missedSubscription(shape: Omit<RecountShape, 'full'>): Operation
   const inner = reconcile({ ...shape, full: true });
   return {
     function: 'getSubscription',
-    calls: { ...inner.calls, findToken: 1, readTenant: 1, repos: 3 },
-    tableRounds: inner.tableRounds + 2,
+    calls: { ...inner.calls, findToken: 1, readTenant: 1, repos: 2 },
+    tableRounds: inner.tableRounds + 1,
     headRounds: 0,
     listRounds: inner.listRounds,
   };
@@ -147,12 +147,39 @@ export function recount(shape: RecountShape): Operation {
   };
 }
 
+/** Messages that the schedule sends in one request, one request after the other. */
+const messagesPerSend = 10;
+
+/** One message of the queue whose recount has to wait: looks whether anything is to be deleted, and is sent again. */
+export function putOffRecount(): Operation {
+  return {
+    function: 'reconcile',
+    calls: { readTenant: 2, deletions: 1, repos: 1, SEND: 1 },
+    tableRounds: 5,
+    headRounds: 0,
+    listRounds: 0,
+  };
+}
+
+/** What one run of storeEvents does about one tenant: where events were expected, no repo is noted. */
+export function tenantEvents(noted: number): Operation {
+  return {
+    function: 'storeEvents',
+    calls: { readTenant: 1, reservations: 1, repos: 1, putReservation: noted, SEND: 1 },
+    tableRounds: 3 + Math.ceil(noted / atOnce),
+    headRounds: 0,
+    listRounds: 0,
+  };
+}
+
 /** One run of the schedule that finds so many tenants due. */
 export function refresh(due: number): Operation {
+  // On average less than one tenant may be due: then most runs send nothing.
+  const sends = Math.min(due, Math.ceil(due / messagesPerSend));
   return {
     function: 'refresh',
-    calls: { dueTenants: 1, SEND: due },
-    tableRounds: 1 + Math.ceil(due / atOnce),
+    calls: { dueTenants: 1, SEND: sends },
+    tableRounds: 1 + sends,
     headRounds: 0,
     listRounds: 0,
   };

@@ -1,3 +1,6 @@
+import { splitListing } from './listing-cost.ts';
+import { fullCountsOf, type RecountPolicy, recountsOfPush } from './recount-times.ts';
+
 /** What tenants do in a month of 30 days, and how the stage is set up. */
 export interface Workload {
   readonly tenants: number;
@@ -12,13 +15,13 @@ export interface Workload {
   /** The console's reads of a tenant's usage. */
   readonly readsPerTenant: number;
   readonly refresh: RefreshPolicy;
+  /** The store tells of every object that comes. */
+  readonly storeEvents: boolean;
 }
 
-export interface RefreshPolicy {
+export interface RefreshPolicy extends RecountPolicy {
   /** How often the schedule looks for what is due. */
   readonly everyMinutes: number;
-  /** Every tenant is counted in full once in that time. */
-  readonly maxAgeHours: number;
   /** Tenants that one run hands to the queue. */
   readonly tenantsPerRunMax: number;
 }
@@ -33,13 +36,22 @@ export const defaultWorkload: Workload = {
   objectsPerTenant: 4000,
   reposPerTenant: 4,
   readsPerTenant: 30,
-  refresh: { everyMinutes: 15, maxAgeHours: 24, tenantsPerRunMax: 100 },
+  refresh: {
+    everyMinutes: 15,
+    tenantsPerRunMax: 2000,
+    maxAgeHours: 24,
+    idleMaxHours: 30 * 24,
+    restSeconds: 60,
+    listRequestsPerHour: 1200,
+  },
+  storeEvents: false,
 };
 
-const minutesPerMonth = 30 * 24 * 60;
-/** Triggers of the same so many seconds are one message, which is handled so many seconds later. */
-const collapseSeconds = 30;
-const delaySeconds = 35;
+const hoursPerMonth = 30 * 24;
+/** Events of the store are gathered for so long. */
+const gatherSeconds = 20;
+/** The rest of a minute between two recounts is over at the second delivery after the first. */
+const recountEverySeconds = 2 * delaySeconds;
 /** Objects in one batch request of git-lfs. */
 const clientBatchObjects = 100;
 
@@ -50,6 +62,12 @@ export interface Occurrences {
   readonly fetchBatches: readonly number[];
   readonly recountsThatScan: number;
   readonly recountsThatDoNot: number;
+  /** Messages whose recount has to wait, and that are sent again. */
+  readonly putOffs: number;
+  /** Runs that look the tenant up because the store told of it. */
+  readonly eventRuns: number;
+  /** Messages that came within the rest after a recount, and were sent again. */
+  readonly recountsPutOff: number;
   /** Visits of the schedule, to clear away dead reservations. */
   readonly cleanups: number;
   /** Pushes whose dead reservations a later push's recount clears away. */
@@ -70,35 +88,45 @@ function batchesOf(objects: number): number[] {
   return [...Array.from({ length: whole }, () => clientBatchObjects), ...(rest > 0 ? [rest] : [])];
 }
 
+/** LIST requests of the scan of one repo that a recount finds changed. */
+export function scanOf(workload: Workload) {
+  return splitListing(workload.objectsPerTenant / workload.reposPerTenant, { hasHint: true });
+}
+
 /**
- * - A push that lasts d seconds touches 1 + d/30 windows of triggers on average, and each is a recount.
- *   Those before its end find uploads missing and scan again; of those after it only the first scans.
+ * - How often a push is recounted follows from the policy: {@link recountsOfPush}. Recounts before its end find
+ *   uploads missing and scan again; of those after it only the first scans. No more scan than the budget allows.
  * - Pushes are taken to be an hour apart, so that the schedule visits after each to clear its reservations
  *   away: the most that it can come to.
  * - The schedule takes so many tenants a run. What it does not come to is cleared with a later push's recount,
  *   and counted in full when the console reads, if it does.
  */
 export function occurrences(workload: Workload): Occurrences {
-  const { pushesPerTenant, pushSeconds, tenants, readsPerTenant, refresh } = workload;
+  const { pushesPerTenant, pushSeconds, tenants, readsPerTenant, refresh, storeEvents } = workload;
   const pushes = workload.objectsPerPush > 0 ? pushesPerTenant : 0;
-  const recounts = pushes * (1 + pushSeconds / collapseSeconds);
-  const scansPerPush = 1 + Math.max(0, Math.ceil((pushSeconds - delaySeconds) / collapseSeconds));
-  const recountsThatScan = Math.min(recounts, pushes * scansPerPush);
+  const scanRequests = scanOf(workload).requests;
+  const triggerSeconds = pushSeconds + (storeEvents ? gatherSeconds : 0);
+  const each = recountsOfPush({ pushSeconds, triggerSeconds, scanRequests, policy: refresh });
+  const scansAffordable = (hoursPerMonth * refresh.listRequestsPerHour) / scanRequests;
 
-  const refreshRuns = minutesPerMonth / refresh.everyMinutes;
-  const fullCountsWanted = minutesPerMonth / 60 / refresh.maxAgeHours;
-  const wantedPerRun = (tenants * (pushes + fullCountsWanted)) / refreshRuns;
+  const refreshRuns = (hoursPerMonth * 60) / refresh.everyMinutes;
+  const full = fullCountsOf({ activeTimes: pushes, monthHours: hoursPerMonth, policy: refresh });
+  const wantedPerRun = (tenants * (pushes + full.perMonth)) / refreshRuns;
   const duePerRun = Math.min(wantedPerRun, refresh.tenantsPerRunMax);
   const served = wantedPerRun > 0 ? duePerRun / wantedPerRun : 1;
-  const missedReads = Math.min(readsPerTenant, fullCountsWanted * (1 - served));
+  // Somebody who asks has it counted, and finds it young for the largest age.
+  const staleReads = full.staleShare * Math.min(readsPerTenant, hoursPerMonth / refresh.maxAgeHours);
+  const missedReads = Math.min(readsPerTenant, staleReads + full.perMonth * (1 - served));
   return {
     pushBatches: batchesOf(workload.objectsPerPush),
     fetchBatches: batchesOf(workload.objectsPerFetch),
-    recountsThatScan,
-    recountsThatDoNot: recounts - recountsThatScan,
+    recountsThatScan: Math.min(pushes * each.thatScan, scansAffordable),
+    recountsThatDoNot: pushes * each.thatDoNot,
+    putOffs: pushes * each.putOff,
+    eventRuns: storeEvents ? pushes * (1 + pushSeconds / gatherSeconds) : 0,
     cleanups: pushes * served,
     clearedLater: pushes * (1 - served),
-    fullCounts: fullCountsWanted * served,
+    fullCounts: full.perMonth * served,
     cachedReads: readsPerTenant - missedReads,
     missedReads,
     refreshRuns,

@@ -1,0 +1,48 @@
+import { beforeAll, expect } from 'vitest';
+import type { Reservation } from '../../lambda/domain/reservation.ts';
+import type { Ledger } from '../../lambda/ports/ledger.ts';
+import type { TokenStore } from '../../lambda/ports/token-store.ts';
+
+export interface LedgerUnderTest {
+  readonly ledger: Ledger;
+  readonly tokens: TokenStore;
+}
+
+let serial = 0;
+export const tenantName = () => `t${Date.now().toString(36)}${process.pid}${serial++}`;
+export const oid = (digit: string) => digit.repeat(64);
+
+export function reservation(id: string, more: Partial<Reservation> = {}): Reservation {
+  return {
+    id,
+    repo: 'app',
+    state: 'pending',
+    claims: new Map([[oid('a'), 10]]),
+    createdAtMs: 1000,
+    expiresAtMs: 2000,
+    deadAtMs: 3000,
+    ...more,
+  };
+}
+
+export const counted = (storedBytes: number) => ({ storedBytes, objectCount: 1, countedAtMs: 5000 });
+
+/** What one part of the contract is run on: opened once, before its tests. */
+export function ledgerContext(open: () => Promise<LedgerUnderTest>) {
+  let opened: LedgerUnderTest | undefined;
+  beforeAll(async () => {
+    opened = await open();
+  });
+  const get = (): LedgerUnderTest => {
+    if (!opened) throw new Error('The ledger is open only while tests run.');
+    return opened;
+  };
+  /** A tenant with a limit of 100 that was counted as empty, unless it is said otherwise. */
+  const create = async (more: Partial<Parameters<Ledger['createTenant']>[0]> = {}) => {
+    const tenant = tenantName();
+    const base = { tenant, plan: null, limitBytes: 100, createdAtMs: 1, counted: counted(0), dueAtMs: 9e15 };
+    expect(await get().ledger.createTenant({ ...base, ...more })).toBe('created');
+    return tenant;
+  };
+  return { get, create };
+}

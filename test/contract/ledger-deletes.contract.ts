@@ -1,0 +1,203 @@
+import { describe, expect, it } from 'vitest';
+import type { Deletion } from '../../lambda/domain/deletion.ts';
+import { collect } from '../../lambda/use-cases/collect.ts';
+import { counted, type LedgerUnderTest, ledgerContext, oid, tenantName } from './ledger-context.ts';
+
+export function deleteContract(open: () => Promise<LedgerUnderTest>): void {
+  describe('deletes', () => {
+    const { get, create } = ledgerContext(open);
+    const objects = new Map([
+      [oid('a'), 10],
+      [oid('b'), 20],
+    ]);
+    const deletion = (id: string): Deletion => ({
+      id,
+      repo: 'app',
+      state: 'marked',
+      objects,
+      dueAtMs: 700,
+      deadlineMs: 0,
+    });
+    const put = async () => {
+      const tenant = await create({ counted: counted(50) });
+      await get().ledger.putDeletion({ tenant, deletion: deletion('d1') });
+      return { tenant, key: { tenant, repo: 'app', deletionId: 'd1' } };
+    };
+
+    it('are marked, and unmarked object by object', async () => {
+      const { tenant, key } = await put();
+      expect(await get().ledger.unmark({ ...key, names: [oid('a'), oid('f')] })).toBe('unmarked');
+      expect(await get().ledger.unmark({ ...key, names: [oid('a')] })).toBe('unmarked');
+      expect(await collect(get().ledger.deletions(tenant))).toEqual([
+        { ...deletion('d1'), objects: new Map([[oid('b'), 20]]) },
+      ]);
+      expect(await get().ledger.unmark({ ...key, deletionId: 'none', names: [oid('a')] })).toBe('refused');
+    });
+
+    it('are claimed by one; what is claimed is unmarked no more', async () => {
+      const { tenant, key } = await put();
+      const before = deletion('d1');
+      const claims = await Promise.all(
+        [1000, 2000, 3000].map((deadlineMs) => get().ledger.claimDeletion({ tenant, before, deadlineMs })),
+      );
+      const won = claims.filter((claim) => claim.kind === 'claimed');
+      expect(won).toHaveLength(1);
+      expect(won[0]).toMatchObject({ deletion: { state: 'deleting', objects } });
+      expect(await get().ledger.unmark({ ...key, names: [oid('a')] })).toBe('refused');
+    });
+
+    it('are taken over from a deleter that died, which then can end nothing', async () => {
+      const { tenant, key } = await put();
+      await get().ledger.claimDeletion({ tenant, before: deletion('d1'), deadlineMs: 1000 });
+      const [dead] = await collect(get().ledger.deletions(tenant));
+      if (!dead) throw new Error('The deletion is gone.');
+      expect((await get().ledger.claimDeletion({ tenant, before: dead, deadlineMs: 2000 })).kind).toBe(
+        'claimed',
+      );
+      await get().ledger.endDeletion({
+        ...key,
+        deadlineMs: 1000,
+        left: new Map(),
+        dueAtMs: 0,
+        keptUntilMs: null,
+      });
+      expect(await collect(get().ledger.deletions(tenant))).toHaveLength(1);
+      const left = new Map([[oid('b'), 20]]);
+      await get().ledger.endDeletion({ ...key, deadlineMs: 2000, left, dueAtMs: 900, keptUntilMs: null });
+      expect(await collect(get().ledger.deletions(tenant))).toEqual([
+        { ...deletion('d1'), objects: left, dueAtMs: 900 },
+      ]);
+      await get().ledger.claimDeletion({ tenant, before: deletion('d1'), deadlineMs: 3000 });
+      await get().ledger.endDeletion({
+        ...key,
+        deadlineMs: 3000,
+        left: new Map(),
+        dueAtMs: 0,
+        keptUntilMs: null,
+      });
+      expect(await collect(get().ledger.deletions(tenant))).toEqual([]);
+    });
+
+    it('are kept as gone where a batch may still ask, and then removed', async () => {
+      const { tenant, key } = await put();
+      await get().ledger.removeDeletion(key);
+      await get().ledger.claimDeletion({ tenant, before: deletion('d1'), deadlineMs: 1000 });
+      await get().ledger.removeDeletion(key);
+      await get().ledger.endDeletion({
+        ...key,
+        deadlineMs: 1000,
+        left: new Map(),
+        dueAtMs: 0,
+        keptUntilMs: 2000,
+      });
+      const gone = { ...deletion('d1'), state: 'gone', dueAtMs: 2000, deadlineMs: 2000 } as const;
+      expect(await collect(get().ledger.deletions(tenant))).toEqual([gone]);
+      expect(await get().ledger.unmark({ ...key, names: [oid('a')] })).toBe('refused');
+      const due = await get().ledger.dueTenants({ nowMs: 2000, tenantsMax: 1000 });
+      expect(due).toContainEqual({ tenant, full: false });
+      await get().ledger.removeDeletion(key);
+      expect(await collect(get().ledger.deletions(tenant))).toEqual([]);
+    });
+
+    it('make a tenant due when their grace is over', async () => {
+      const { tenant } = await put();
+      expect(await get().ledger.dueTenants({ nowMs: 699, tenantsMax: 1000 })).not.toContainEqual({
+        tenant,
+        full: false,
+      });
+      expect(await get().ledger.dueTenants({ nowMs: 700, tenantsMax: 1000 })).toContainEqual({
+        tenant,
+        full: false,
+      });
+    });
+
+    it('are announced once, with a note, and the note is removed', async () => {
+      const tenant = await create({ counted: counted(50) });
+      const note = { repo: 'app', bytes: 30, deadlineMs: 5 };
+      await get().ledger.announceDelete({ tenant, noteId: 'n1', note });
+      await get().ledger.announceDelete({ tenant, noteId: 'n1', note });
+      const notes = new Map([['n1', note]]);
+      expect(await get().ledger.readTenant(tenant)).toMatchObject({
+        deletedBytes: 30,
+        notes,
+        committedBytes: 50,
+      });
+      await get().ledger.removeNote({ tenant, noteId: 'n1' });
+      await get().ledger.removeNote({ tenant, noteId: 'n1' });
+      expect(await get().ledger.readTenant(tenant)).toMatchObject({ deletedBytes: 30, notes: new Map() });
+    });
+
+    it('of died deleters: a commit removes the notes that it was told to', async () => {
+      const tenant = await create({ counted: counted(50) });
+      for (const noteId of ['n1', 'n2']) {
+        await get().ledger.announceDelete({ tenant, noteId, note: { repo: 'app', bytes: 1, deadlineMs: 5 } });
+      }
+      await get().ledger.beginReconcile({ tenant, nowMs: 1000, leaseUntilMs: 2000 });
+      const values = {
+        correctionBytes: 0,
+        floorBaseBytes: 0,
+        floorUntilMs: 1,
+        listedUntilMs: 0,
+        counted: counted(3),
+      };
+      await get().ledger.commitTenant({ tenant, epoch: 1, ...values, expiredNotes: ['n1'], dueAtMs: null });
+      expect([...((await get().ledger.readTenant(tenant))?.notes.keys() ?? [])]).toEqual(['n2']);
+    });
+
+    it('close a repo and open it again; a scan leaves that as it is', async () => {
+      const tenant = await create();
+      const path = { tenant, repo: 'app' };
+      expect(await get().ledger.readRepo(path)).toBeUndefined();
+      await get().ledger.closeRepo({ ...path, closedAtMs: 77 });
+      await get().ledger.closeRepo({ ...path, closedAtMs: 78 });
+      expect(await get().ledger.readRepo(path)).toMatchObject({ repo: 'app', closedAtMs: 77, epoch: 0 });
+      const found = { repo: 'app', storedBytes: 3, objectCount: 1, countedAtMs: 9, epoch: 1 };
+      await get().ledger.commitRepo({ tenant, repo: { ...found, covered: new Set() }, dirtyTokenRead: null });
+      expect(await get().ledger.readRepo(path)).toMatchObject({ closedAtMs: 77, storedBytes: 3 });
+      expect(await get().ledger.openRepo({ ...path, closedAtMs: 78 })).toBe('refused');
+      expect(await get().ledger.openRepo({ ...path, closedAtMs: 77 })).toBe('opened');
+      expect(await get().ledger.openRepo({ ...path, closedAtMs: 77 })).toBe('refused');
+      expect(await get().ledger.readRepo(path)).toMatchObject({ closedAtMs: null, storedBytes: 3 });
+    });
+
+    it('that close a repo make its tenant due until it is opened', async () => {
+      const tenant = await create({ dueAtMs: 9e14 });
+      const isDue = async (nowMs: number) => {
+        const due = await get().ledger.dueTenants({ nowMs, tenantsMax: 1000 });
+        return due.some((found) => found.tenant === tenant && !found.full);
+      };
+      const path = { tenant, repo: 'app' };
+      for (const closedAtMs of [700, 800]) {
+        await get().ledger.closeRepo({ ...path, closedAtMs });
+        expect([await isDue(closedAtMs - 1), await isDue(closedAtMs)]).toEqual([false, true]);
+        await get().ledger.openRepo({ ...path, closedAtMs });
+        expect(await isDue(9e13)).toBe(false);
+      }
+    });
+
+    it('close a tenant over a reconcile that is running, which then can’t say when it is due', async () => {
+      const tenant = await create({ dueAtMs: 9e14 });
+      await get().ledger.beginReconcile({ tenant, nowMs: 1000, leaseUntilMs: 16_000 });
+      await get().ledger.closeTenant({ tenant, closedAtMs: 1001 });
+      const values = { correctionBytes: 0, floorBaseBytes: 0, floorUntilMs: 1, listedUntilMs: 0 };
+      const commit = { tenant, ...values, counted: counted(3), expiredNotes: [], dueAtMs: 9e14 };
+      expect(await get().ledger.commitTenant({ ...commit, epoch: 1 })).toEqual({ kind: 'superseded' });
+      expect(await get().ledger.readTenant(tenant)).toMatchObject({ dueAtMs: 1001, leaseUntilMs: 0 });
+      expect(await get().ledger.beginReconcile({ tenant, nowMs: 1002, leaseUntilMs: 9000 })).toMatchObject({
+        kind: 'begun',
+      });
+    });
+
+    it('close a tenant for good: it counts nothing more', async () => {
+      const tenant = await create({ dueAtMs: 9e14 });
+      expect((await get().ledger.closeTenant({ tenant, closedAtMs: 5 }))?.closedAtMs).toBe(5);
+      expect(await get().ledger.dueTenants({ nowMs: 5, tenantsMax: 1000 })).toContainEqual({
+        tenant,
+        full: true,
+      });
+      expect((await get().ledger.closeTenant({ tenant, closedAtMs: 6 }))?.closedAtMs).toBe(5);
+      expect((await get().ledger.count({ tenant, sumBytes: 1, limitBytes: 100 })).kind).toBe('refused');
+      expect(await get().ledger.closeTenant({ tenant: tenantName(), closedAtMs: 5 })).toBeUndefined();
+    });
+  });
+}

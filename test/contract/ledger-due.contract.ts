@@ -1,0 +1,43 @@
+import { describe, expect, it } from 'vitest';
+import { counted, type LedgerUnderTest, ledgerContext, reservation } from './ledger-context.ts';
+
+export function dueContract(open: () => Promise<LedgerUnderTest>): void {
+  describe('due tenants', () => {
+    const { get, create } = ledgerContext(open);
+    it('are those never counted in full for too long, and those with a dead reservation', async () => {
+      const fresh = await create({ dueAtMs: 9e14 });
+      const old = await create({ dueAtMs: 500 });
+      const withDead = await create({ dueAtMs: 9e14 });
+      await get().ledger.putReservation({
+        tenant: withDead,
+        reservation: reservation('r', { deadAtMs: 400 }),
+      });
+      const found = await get().ledger.dueTenants({ nowMs: 1000, tenantsMax: 1000 });
+      const due = found.map(({ tenant }) => tenant);
+      expect(found).toContainEqual({ tenant: old, full: true });
+      expect(found).toContainEqual({ tenant: withDead, full: false });
+      expect(due).toContain(old);
+      expect(due).toContain(withDead);
+      expect(due).not.toContain(fresh);
+      expect(due.indexOf(withDead)).toBeLessThan(due.indexOf(old));
+      expect(await get().ledger.dueTenants({ nowMs: 1000, tenantsMax: 1 })).toHaveLength(1);
+    });
+
+    it('are no longer due after a full count', async () => {
+      const tenant = await create({ dueAtMs: 10 });
+      await get().ledger.beginReconcile({ tenant, nowMs: 1000, leaseUntilMs: 2000 });
+      const values = {
+        correctionBytes: 0,
+        floorBaseBytes: 0,
+        floorUntilMs: 1,
+        listedUntilMs: 0,
+        counted: counted(3),
+      };
+      await get().ledger.commitTenant({ tenant, epoch: 1, ...values, expiredNotes: [], dueAtMs: 8e14 });
+      expect(await get().ledger.dueTenants({ nowMs: 1000, tenantsMax: 1000 })).not.toContainEqual({
+        tenant,
+        full: true,
+      });
+    });
+  });
+}

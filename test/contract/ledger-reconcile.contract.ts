@@ -1,0 +1,155 @@
+import { describe, expect, it } from 'vitest';
+import type { RepoCommit, TenantCommit } from '../../lambda/ports/ledger.ts';
+import { collect } from '../../lambda/use-cases/collect.ts';
+import { counted, type LedgerUnderTest, ledgerContext, tenantName } from './ledger-context.ts';
+
+export function reconcileContract(open: () => Promise<LedgerUnderTest>): void {
+  describe('reconcile', () => {
+    const { get, create } = ledgerContext(open);
+    const begin = (tenant: string, nowMs: number) =>
+      get().ledger.beginReconcile({ tenant, nowMs, leaseUntilMs: nowMs + 15_000 });
+    const commit = (tenant: string, epoch: number, more: Partial<TenantCommit> = {}): TenantCommit => ({
+      tenant,
+      epoch,
+      correctionBytes: 0,
+      floorBaseBytes: 0,
+      floorUntilMs: 1,
+      listedUntilMs: 0,
+      counted: counted(3),
+      expiredNotes: [],
+      dueAtMs: null,
+      ...more,
+    });
+
+    it('takes the next epoch, one at a time, and tells the tenant as it was before', async () => {
+      const tenant = await create({ counted: counted(4) });
+      expect(await begin(tenant, 1000)).toMatchObject({
+        kind: 'begun',
+        epoch: 1,
+        before: { epoch: 0, committedBytes: 4, leaseUntilMs: 0 },
+      });
+      expect(await begin(tenant, 15_999)).toEqual({ kind: 'busy', leaseUntilMs: 16_000 });
+      expect(await begin(tenant, 16_000)).toMatchObject({ kind: 'begun', epoch: 2 });
+      expect(await begin(tenantName(), 1)).toEqual({ kind: 'absent' });
+    });
+
+    it('renews and releases the lease only while the epoch is its own', async () => {
+      const tenant = await create();
+      await begin(tenant, 1000);
+      expect(await get().ledger.setLease({ tenant, epoch: 1, leaseUntilMs: 0 })).toBe('ours');
+      expect(await begin(tenant, 1001)).toMatchObject({ kind: 'begun', epoch: 2 });
+      expect(await get().ledger.setLease({ tenant, epoch: 1, leaseUntilMs: 9e12 })).toBe('superseded');
+      expect((await get().ledger.readTenant(tenant))?.leaseUntilMs).toBe(16_001);
+    });
+
+    it('keeps until when the budget of LIST requests is used up, of a commit and of what was listed in vain', async () => {
+      const tenant = await create();
+      await begin(tenant, 1000);
+      const lease = { tenant, epoch: 1, leaseUntilMs: 0 };
+      expect(await get().ledger.setLease({ ...lease, listedUntilMs: 7000 })).toBe('ours');
+      expect(await get().ledger.setLease(lease)).toBe('ours');
+      expect(await begin(tenant, 1001)).toMatchObject({ kind: 'begun', before: { listedUntilMs: 7000 } });
+      expect(await get().ledger.setLease({ ...lease, listedUntilMs: 9e12 })).toBe('superseded');
+      expect(await get().ledger.commitTenant(commit(tenant, 2, { listedUntilMs: 8000 }))).toMatchObject({
+        tenant: { listedUntilMs: 8000 },
+      });
+      expect(await get().ledger.readTenant(tenant)).toMatchObject({ listedUntilMs: 8000 });
+    });
+
+    it('leaves the time of the next full count as it is, unless it says another', async () => {
+      const tenant = await create({ dueAtMs: 8e14 });
+      for (const [epoch, dueAtMs, expected] of [
+        [1, null, 8e14],
+        [2, 7e14, 7e14],
+      ] as const) {
+        await begin(tenant, 1000);
+        await get().ledger.commitTenant(commit(tenant, epoch, { dueAtMs }));
+        expect((await get().ledger.readTenant(tenant))?.dueAtMs).toBe(expected);
+      }
+    });
+
+    it('corrects the counter by a difference, and keeps what was counted meanwhile', async () => {
+      const tenant = await create({ counted: counted(50) });
+      await begin(tenant, 1000);
+      await get().ledger.count({ tenant, sumBytes: 7, limitBytes: 100 });
+      const outcome = await get().ledger.commitTenant(
+        commit(tenant, 1, { correctionBytes: 30 - 50, floorBaseBytes: 30, floorUntilMs: 77 }),
+      );
+      expect(outcome).toMatchObject({
+        kind: 'committed',
+        tenant: {
+          committedBytes: 37,
+          appliedEpoch: 1,
+          floorBaseBytes: 30,
+          floorUntilMs: 77,
+          counted: counted(3),
+          leaseUntilMs: 0,
+        },
+      });
+    });
+
+    it('is applied once, however often it is sent', async () => {
+      const tenant = await create({ counted: counted(50) });
+      await begin(tenant, 1000);
+      const once = commit(tenant, 1, { correctionBytes: -20 });
+      expect((await get().ledger.commitTenant(once)).kind).toBe('committed');
+      expect((await get().ledger.commitTenant(once)).kind).toBe('committed');
+      expect((await get().ledger.readTenant(tenant))?.committedBytes).toBe(30);
+    });
+
+    it('gives up where a later one began', async () => {
+      const tenant = await create({ counted: counted(50) });
+      await begin(tenant, 1000);
+      await begin(tenant, 100_000);
+      expect((await get().ledger.commitTenant(commit(tenant, 1, { correctionBytes: -20 }))).kind).toBe(
+        'superseded',
+      );
+      expect((await get().ledger.commitTenant(commit(tenant, 2))).kind).toBe('committed');
+      expect((await get().ledger.readTenant(tenant))?.committedBytes).toBe(50);
+    });
+
+    const repoCommit = (epoch: number, more: Partial<RepoCommit> = {}): RepoCommit => ({
+      repo: 'app',
+      storedBytes: 3,
+      objectCount: 1,
+      countedAtMs: 9,
+      epoch,
+      covered: new Set(['r1']),
+      ...more,
+    });
+    const write = (tenant: string, repo: RepoCommit, dirtyTokenRead: string | null = null) =>
+      get().ledger.commitRepo({ tenant, repo, dirtyTokenRead });
+
+    it('writes a repo once per epoch, and never an older one over a newer', async () => {
+      const tenant = await create();
+      expect(await write(tenant, repoCommit(2))).toBe('committed');
+      expect(await write(tenant, repoCommit(2))).toBe('committed');
+      expect(await write(tenant, repoCommit(1))).toBe('superseded');
+      expect(await write(tenant, repoCommit(3, { covered: new Set() }))).toBe('committed');
+      expect(await collect(get().ledger.repos(tenant))).toEqual([
+        { ...repoCommit(3, { covered: new Set() }), dirtyToken: null, closedAtMs: null },
+      ]);
+    });
+
+    it('clears only the dirty mark that it read', async () => {
+      const tenant = await create();
+      await get().ledger.markDirty({ tenant, repo: 'app', dirtyToken: 'd1' });
+      expect(await collect(get().ledger.repos(tenant))).toMatchObject([
+        { repo: 'app', epoch: 0, dirtyToken: 'd1' },
+      ]);
+      expect(await write(tenant, repoCommit(1))).toBe('superseded');
+      expect(await write(tenant, repoCommit(1), 'd1')).toBe('committed');
+      await get().ledger.markDirty({ tenant, repo: 'app', dirtyToken: 'd2' });
+      expect(await write(tenant, repoCommit(2), 'd1')).toBe('superseded');
+      expect(await write(tenant, repoCommit(2), 'd2')).toBe('committed');
+      expect((await collect(get().ledger.repos(tenant)))[0]?.dirtyToken).toBeNull();
+    });
+
+    it('keeps a repo with any name, the empty one too', async () => {
+      const tenant = await create();
+      for (const repo of ['', 'a b', 'ä/%', '.']) await write(tenant, repoCommit(1, { repo }));
+      const names = (await collect(get().ledger.repos(tenant))).map((record) => record.repo);
+      expect(names.sort()).toEqual(['', '.', 'a b', 'ä/%'].sort());
+    });
+  });
+}

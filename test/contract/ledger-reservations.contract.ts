@@ -1,0 +1,71 @@
+import { describe, expect, it } from 'vitest';
+import { collect } from '../../lambda/use-cases/collect.ts';
+import { type LedgerUnderTest, ledgerContext, oid, reservation } from './ledger-context.ts';
+
+export function reservationContract(open: () => Promise<LedgerUnderTest>): void {
+  describe('reservations', () => {
+    const { get, create } = ledgerContext(open);
+    it('are pending, then issued with what was admitted', async () => {
+      const tenant = await create();
+      const claims = new Map([
+        [oid('a'), 10],
+        [oid('b'), 0],
+      ]);
+      await get().ledger.putReservation({ tenant, reservation: reservation('r1', { claims }) });
+      const id = { tenant, reservationId: 'r1' };
+      expect(await get().ledger.readReservation(id)).toEqual(reservation('r1', { claims }));
+      const admitted = new Map([[oid('b'), 0]]);
+      expect(await get().ledger.issueReservation({ ...id, claims: admitted })).toBe('issued');
+      expect(await collect(get().ledger.reservations(tenant))).toEqual([
+        reservation('r1', { state: 'issued', claims: admitted }),
+      ]);
+    });
+
+    it('are put once: a retry changes nothing, not even an issued one', async () => {
+      const tenant = await create();
+      await get().ledger.putReservation({ tenant, reservation: reservation('r1') });
+      await get().ledger.issueReservation({ tenant, reservationId: 'r1', claims: new Map() });
+      await get().ledger.putReservation({ tenant, reservation: reservation('r1') });
+      expect((await get().ledger.readReservation({ tenant, reservationId: 'r1' }))?.state).toBe('issued');
+    });
+
+    it('are not re-created by an issue', async () => {
+      const tenant = await create();
+      const id = { tenant, reservationId: 'gone' };
+      expect(await get().ledger.issueReservation({ ...id, claims: new Map() })).toBe('gone');
+      expect(await get().ledger.readReservation(id)).toBeUndefined();
+    });
+
+    it('are voided only while pending', async () => {
+      const tenant = await create();
+      await get().ledger.putReservation({ tenant, reservation: reservation('p') });
+      await get().ledger.putReservation({ tenant, reservation: reservation('i') });
+      await get().ledger.issueReservation({ tenant, reservationId: 'i', claims: new Map() });
+      expect(await get().ledger.voidReservation({ tenant, reservationId: 'p' })).toBe('gone');
+      expect(await get().ledger.voidReservation({ tenant, reservationId: 'p' })).toBe('gone');
+      expect(await get().ledger.voidReservation({ tenant, reservationId: 'i' })).toBe('issued');
+      expect((await collect(get().ledger.reservations(tenant))).map(({ id }) => id)).toEqual(['i']);
+    });
+
+    it('are deleted in any state, and that is told once', async () => {
+      const tenant = await create();
+      await get().ledger.putReservation({ tenant, reservation: reservation('r1') });
+      expect(await get().ledger.deleteReservation({ tenant, reservationId: 'r1' })).toBe('deleted');
+      expect(await get().ledger.deleteReservation({ tenant, reservationId: 'r1' })).toBe('absent');
+    });
+
+    it('are read on every page, and only the tenant’s own', async () => {
+      const [tenant, other] = [await create(), await create()];
+      const claims = new Map(
+        Array.from({ length: 1000 }, (_, index) => [index.toString(16).padStart(64, '0'), index]),
+      );
+      const ids = Array.from({ length: 30 }, (_, index) => `r${String(index).padStart(3, '0')}`);
+      for (const id of ids)
+        await get().ledger.putReservation({ tenant, reservation: reservation(id, { claims }) });
+      await get().ledger.putReservation({ tenant: other, reservation: reservation('theirs') });
+      const found = await collect(get().ledger.reservations(tenant));
+      expect(found.map(({ id }) => id).sort()).toEqual(ids);
+      expect(found[0]?.claims).toEqual(claims);
+    });
+  });
+}

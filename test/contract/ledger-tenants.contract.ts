@@ -1,0 +1,68 @@
+import { describe, expect, it } from 'vitest';
+import { counted, type LedgerUnderTest, ledgerContext, tenantName } from './ledger-context.ts';
+
+export function tenantContract(open: () => Promise<LedgerUnderTest>): void {
+  describe('tenants', () => {
+    const { get, create } = ledgerContext(open);
+    it('reads back what was created, and refuses to create it again', async () => {
+      const tenant = await create({ plan: 'pro', counted: counted(7) });
+      const again = { tenant, plan: null, limitBytes: null, createdAtMs: 2, counted: null, dueAtMs: 0 };
+      expect(await get().ledger.createTenant(again)).toBe('exists');
+      expect(await get().ledger.readTenant(tenant)).toEqual({
+        tenant,
+        plan: 'pro',
+        limitBytes: 100,
+        createdAtMs: 1,
+        committedBytes: 7,
+        epoch: 0,
+        appliedEpoch: 0,
+        floorBaseBytes: 7,
+        floorUntilMs: Number.MAX_SAFE_INTEGER,
+        deletedBytes: 0,
+        notes: new Map(),
+        counted: counted(7),
+        leaseUntilMs: 0,
+        listedUntilMs: 0,
+        dueAtMs: 9e15,
+        closedAtMs: null,
+      });
+    });
+
+    it('answers undefined for a tenant that is absent', async () => {
+      expect(await get().ledger.readTenant(tenantName())).toBeUndefined();
+      expect(await get().ledger.updateTenant(tenantName(), { limitBytes: 1 })).toBeUndefined();
+    });
+
+    it('keeps the largest safe integer exact', async () => {
+      const tenant = await create({ limitBytes: Number.MAX_SAFE_INTEGER });
+      const sumBytes = Number.MAX_SAFE_INTEGER;
+      expect(await get().ledger.count({ tenant, sumBytes, limitBytes: Number.MAX_SAFE_INTEGER })).toEqual({
+        kind: 'counted',
+      });
+      expect((await get().ledger.readTenant(tenant))?.committedBytes).toBe(Number.MAX_SAFE_INTEGER);
+    });
+
+    it('changes and lifts the limit', async () => {
+      const tenant = await create();
+      expect((await get().ledger.updateTenant(tenant, { limitBytes: 5 }))?.limitBytes).toBe(5);
+      expect(
+        (await get().ledger.updateTenant(tenant, { limitBytes: null, plan: 'p' }))?.limitBytes,
+      ).toBeNull();
+      expect((await get().ledger.readTenant(tenant))?.plan).toBe('p');
+    });
+
+    it('lists by name, a page at a time', async () => {
+      const names = [await create(), await create(), await create()].sort();
+      const all: string[] = [];
+      let after: string | undefined;
+      for (;;) {
+        const page = await get().ledger.listTenants({ pageSize: 2, ...(after && { after }) });
+        all.push(...page.map((tenant) => tenant.tenant));
+        after = page.at(-1)?.tenant;
+        if (page.length < 2) break;
+      }
+      expect(all.filter((name) => names.includes(name))).toEqual(names);
+      expect(all).toEqual([...new Set(all)].sort());
+    });
+  });
+}

@@ -21,13 +21,22 @@ const options = {
   repos: { type: 'string', help: 'repos that a tenant has' },
   reads: { type: 'string', help: "the console's reads of a tenant's usage a month" },
   'refresh-minutes': { type: 'string', help: 'how often the schedule runs' },
-  'max-age-hours': { type: 'string', help: 'a full count of each tenant once in that time' },
+  'max-age-hours': { type: 'string', help: 'a full count of each tenant in use once in that time' },
+  'idle-max-days': { type: 'string', help: 'and of one where nothing happens' },
+  'rest-seconds': { type: 'string', help: 'between two recounts that nobody waits for' },
+  'list-requests-per-hour': { type: 'string', help: 'budget of one tenant' },
   'refresh-tenants': { type: 'string', help: 'tenants that one run hands on' },
+  'store-events': { type: 'boolean', help: 'the store tells of every upload' },
   store: { type: 'string', help: 's3 or r2' },
   help: { type: 'boolean', help: 'this' },
 } as const;
 
 type Values = ReturnType<typeof parse>;
+type NumberOption = Exclude<keyof Values, 'help' | 'store' | 'store-events'>;
+const atLeastOne: readonly NumberOption[] = [
+  ...(['repos', 'refresh-minutes', 'max-age-hours', 'idle-max-days'] as const),
+  ...(['list-requests-per-hour', 'refresh-tenants'] as const),
+];
 
 function parse(args: string[]) {
   return parseArgs({ args, options, strict: true }).values;
@@ -37,12 +46,12 @@ class UsageError extends Error {
   override readonly name = 'UsageError';
 }
 
-function numberOf(values: Values, name: Exclude<keyof Values, 'help' | 'store'>, otherwise: number): number {
+function numberOf(values: Values, name: NumberOption, otherwise: number): number {
   const text = values[name];
   if (text === undefined) return otherwise;
   const value = Number(text);
   const isWhole = Number.isSafeInteger(value) && text.trim() !== '';
-  const least = ['repos', 'refresh-minutes', 'max-age-hours', 'refresh-tenants'].includes(name) ? 1 : 0;
+  const least = atLeastOne.includes(name) ? 1 : 0;
   if (!isWhole || value < least)
     throw new UsageError(`--${name} must be a whole number, ${least} at least; it is "${text}".`);
   return value;
@@ -62,9 +71,13 @@ function workloadOf(values: Values): Workload {
     readsPerTenant: numberOf(values, 'reads', of.readsPerTenant),
     refresh: {
       everyMinutes: numberOf(values, 'refresh-minutes', of.refresh.everyMinutes),
-      maxAgeHours: numberOf(values, 'max-age-hours', of.refresh.maxAgeHours),
       tenantsPerRunMax: numberOf(values, 'refresh-tenants', of.refresh.tenantsPerRunMax),
+      maxAgeHours: numberOf(values, 'max-age-hours', of.refresh.maxAgeHours),
+      idleMaxHours: 24 * numberOf(values, 'idle-max-days', of.refresh.idleMaxHours / 24),
+      restSeconds: numberOf(values, 'rest-seconds', of.refresh.restSeconds),
+      listRequestsPerHour: numberOf(values, 'list-requests-per-hour', of.refresh.listRequestsPerHour),
     },
+    storeEvents: values['store-events'] ?? of.storeEvents,
   };
 }
 
@@ -92,7 +105,7 @@ function printSizes(workload: Workload, store: 's3' | 'r2', print: (text: string
 function main(args: string[], print: (text: string) => void): void {
   const values = parse(args);
   if (values.help) {
-    const lines = Object.entries(options).map(([name, { help }]) => `  --${name.padEnd(18)} ${help}`);
+    const lines = Object.entries(options).map(([name, { help }]) => `  --${name.padEnd(23)} ${help}`);
     print(`npm run -s cost -- [options]\n${lines.join('\n')}`);
     return;
   }

@@ -1,4 +1,3 @@
-import { splitListing } from './listing-cost.ts';
 import {
   addCosts,
   assumedDurations,
@@ -16,12 +15,13 @@ import {
   putOffRecount,
   recount,
   refresh,
+  tenantEvents,
   uploadBatch,
   verify,
 } from './operations.ts';
 import { type CloudPrices, cloudPrices, r2Prices, s3Prices } from './prices.ts';
 import { type TableSizes, unitsOfCall } from './table-units.ts';
-import { occurrences, type Workload } from './workload.ts';
+import { occurrences, scanOf, type Workload } from './workload.ts';
 
 /** One reason to pay, over a month and all tenants. */
 export interface CostLine {
@@ -35,16 +35,28 @@ export interface MonthlyCost {
   readonly total: Cost;
 }
 
-/** What stands in the stack whether it is used or not. */
-export const alarmsOfStack = 20;
-/** Lambda looks into the queue with five pollers, each of which waits for 20 s at most. */
+/** What stands in the stack whether it is used or not; `test/stack/cost.test.ts` counts it in the template. */
+export const standing = {
+  alarms: 22,
+  alarmsOfStoreEvents: 3,
+  metrics: 13,
+  dashboards: 1,
+  secrets: 1,
+} as const;
+/** Lambda looks into a queue with five pollers, each of which waits for 20 s at most. */
 const emptyReceivesPerMonth = 5 * 3 * 60 * 24 * 30;
 
-function standingCost(cloud: CloudPrices): Cost {
+function standingCost(cloud: CloudPrices, { storeEvents }: Workload): Cost {
+  const alarms = standing.alarms + (storeEvents ? standing.alarmsOfStoreEvents : 0);
+  const queuePrices = cloud.fifoQueueRequest + (storeEvents ? cloud.queueRequest : 0);
   return {
     ...noCost,
-    queue: emptyReceivesPerMonth * cloud.fifoQueueRequest,
-    fixed: alarmsOfStack * cloud.alarmMonth + cloud.secretMonth,
+    queue: emptyReceivesPerMonth * queuePrices,
+    fixed:
+      alarms * cloud.alarmMonth +
+      standing.metrics * cloud.metricMonth +
+      standing.dashboards * cloud.dashboardMonth +
+      standing.secrets * cloud.secretMonth,
   };
 }
 
@@ -64,7 +76,12 @@ export function monthlyCost(
     ...pushLines(workload, basis),
     ...readLines(workload, basis),
     ...countLines(workload, basis),
-    { what: 'alarms, secret, idle queue', timesPerMonth: 1, cost: standingCost(basis.cloud) },
+    ...eventLines(workload, basis),
+    {
+      what: 'alarms, metrics, dashboard, secret, idle queue',
+      timesPerMonth: 1,
+      cost: standingCost(basis.cloud, workload),
+    },
   ];
   return { lines, total: addCosts(lines.map((line) => line.cost)) };
 }
@@ -125,7 +142,7 @@ function countLines(workload: Workload, basis: CostBasis): CostLine[] {
   const happens = occurrences(workload);
   const { tenants, reposPerTenant } = workload;
   const sizes = sizesOf(workload);
-  const scan = splitListing(workload.objectsPerTenant / reposPerTenant, { hasHint: true });
+  const scan = scanOf(workload);
   const scans = Array.from({ length: reposPerTenant }, () => scan);
   const dead = happens.pushBatches.length;
   const counted = (what: string, times: number, operation: Operation, full = false) =>
@@ -136,7 +153,7 @@ function countLines(workload: Workload, basis: CostBasis): CostLine[] {
   return [
     counted('recount that scans a repo', happens.recountsThatScan, recount(one)),
     counted('recount that finds nothing to scan', happens.recountsThatDoNot, recount(none)),
-    counted('recount that rests first', happens.recountsPutOff, putOffRecount()),
+    counted('recount that has to wait', happens.recountsPutOff, putOffRecount()),
     counted('schedule: dead reservations', happens.cleanups, recount({ ...none, dead })),
     line('recount: dead reservations of an earlier push', tenants * happens.clearedLater, {
       ...noCost,
@@ -145,6 +162,24 @@ function countLines(workload: Workload, basis: CostBasis): CostLine[] {
     counted('schedule: full count', happens.fullCounts, recount({ scans, full: true, dead: 0 }), true),
     counted('console: missed, full count', happens.missedReads, missedSubscription({ scans, dead: 0 }), true),
     line('schedule: run', happens.refreshRuns, operationCost(refresh(happens.duePerRun), sizes, basis)),
+  ];
+}
+
+/** Sent by the store, received, deleted: at the most, as pollers take several at once where they can. */
+const requestsPerEvent = 3;
+
+/** What it costs that the store tells of every upload. All of them were expected. */
+function eventLines(workload: Workload, basis: CostBasis): CostLine[] {
+  if (!workload.storeEvents) return [];
+  const { tenants } = workload;
+  const events = tenants * workload.pushesPerTenant * workload.objectsPerPush;
+  const looks = tenants * occurrences(workload).eventRuns;
+  return [
+    line('store: event of an upload', events, {
+      ...noCost,
+      queue: requestsPerEvent * basis.cloud.queueRequest,
+    }),
+    line('store: look at a tenant', looks, operationCost(tenantEvents(0), sizesOf(workload), basis)),
   ];
 }
 

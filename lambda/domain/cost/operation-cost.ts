@@ -126,7 +126,7 @@ export function operationCost(operation: Operation, sizes: TableSizes, basis: Co
   const units = tableUnits(operation, sizes);
   const second = secondPrice({ memoryMb: memoryMb[name], gbSecond: cloud.lambdaGbSecondArm64 });
   const isOfQueue = name === 'reconcile';
-  const isOfApi = !isOfQueue && name !== 'refresh';
+  const isOfApi = !isOfQueue && name !== 'refresh' && name !== 'storeEvents';
   return {
     store: (calls.HEAD ?? 0) * store.getOrHead + (calls.LIST ?? 0) * store.putOrList,
     table: units.reads * cloud.tableReadUnit + units.writes * cloud.tableWriteUnit,

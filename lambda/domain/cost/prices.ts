@@ -29,9 +29,15 @@ export interface CloudPrices {
   readonly httpApiRequest: number;
   /** A send, a receive or a delete of up to 64 KB; deduplicated sends and empty receives too. */
   readonly fifoQueueRequest: number;
+  /** The same of a queue without order. */
+  readonly queueRequest: number;
   readonly schedulerInvocation: number;
   readonly logGb: number;
+  /** Of one metric at standard resolution. */
   readonly alarmMonth: number;
+  /** One of our own; those of AWS are free. */
+  readonly metricMonth: number;
+  readonly dashboardMonth: number;
   readonly secretMonth: number;
 }
 
@@ -43,8 +49,11 @@ export const cloudPrices: CloudPrices = {
   tableReadUnit: perMillion(0.125),
   httpApiRequest: perMillion(1),
   fifoQueueRequest: perMillion(0.5),
+  queueRequest: perMillion(0.4),
   schedulerInvocation: perMillion(1),
   logGb: 0.5,
   alarmMonth: 0.1,
+  metricMonth: 0.3,
+  dashboardMonth: 3,
   secretMonth: 0.4,
 };

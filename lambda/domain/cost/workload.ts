@@ -50,8 +50,6 @@ export const defaultWorkload: Workload = {
 const hoursPerMonth = 30 * 24;
 /** Events of the store are gathered for so long. */
 const gatherSeconds = 20;
-/** The rest of a minute between two recounts is over at the second delivery after the first. */
-const recountEverySeconds = 2 * delaySeconds;
 /** Objects in one batch request of git-lfs. */
 const clientBatchObjects = 100;
 
@@ -62,11 +60,9 @@ export interface Occurrences {
   readonly fetchBatches: readonly number[];
   readonly recountsThatScan: number;
   readonly recountsThatDoNot: number;
-  /** Messages whose recount has to wait, and that are sent again. */
-  readonly putOffs: number;
   /** Runs that look the tenant up because the store told of it. */
   readonly eventRuns: number;
-  /** Messages that came within the rest after a recount, and were sent again. */
+  /** Messages whose recount has to wait, and that are sent again. */
   readonly recountsPutOff: number;
   /** Visits of the schedule, to clear away dead reservations. */
   readonly cleanups: number;
@@ -122,7 +118,7 @@ export function occurrences(workload: Workload): Occurrences {
     fetchBatches: batchesOf(workload.objectsPerFetch),
     recountsThatScan: Math.min(pushes * each.thatScan, scansAffordable),
     recountsThatDoNot: pushes * each.thatDoNot,
-    putOffs: pushes * each.putOff,
+    recountsPutOff: pushes * each.putOff,
     eventRuns: storeEvents ? pushes * (1 + pushSeconds / gatherSeconds) : 0,
     cleanups: pushes * served,
     clearedLater: pushes * (1 - served),

@@ -7,6 +7,9 @@ const contentsClose = Buffer.from('</Contents>');
 const resultOpen = '<ListBucketResult';
 const resultClose = '</ListBucketResult>';
 
+/** Longer than what is left of nearly any entry. */
+const seamBytes = 1024;
+
 /** There are not as many entries as the page says. */
 export class KeyCountError extends MalformedPageError {}
 
@@ -40,8 +43,9 @@ export class ListPageReader {
 
   /** Takes the next piece. @throws {MalformedPageError} */
   write(piece: Buffer): void {
-    const bytes = this.#pending.length === 0 ? piece : Buffer.concat([this.#pending, piece]);
-    let start = 0;
+    const joined = this.#head === undefined ? undefined : this.#readSeam(piece);
+    const bytes = joined === undefined ? this.#withPending(piece) : piece;
+    let start = joined ?? 0;
     if (this.#head === undefined) {
       start = bytes.indexOf(contentsOpen);
       if (start < 0) {
@@ -55,6 +59,25 @@ export class ListPageReader {
     this.#entries.read(bytes, { start, end });
     // A copy: a slice would keep the whole piece from being freed.
     this.#pending = Buffer.from(bytes.subarray(end));
+  }
+
+  /**
+   * Reads the entry that began in the piece before, without joining the two pieces whole.
+   *
+   * @returns where in the piece it ends; undefined where that is not near its beginning.
+   */
+  #readSeam(piece: Buffer): number | undefined {
+    if (this.#pending.length === 0) return 0;
+    const seam = Buffer.concat([this.#pending, piece.subarray(0, seamBytes)]);
+    const close = seam.indexOf(contentsClose);
+    if (close < 0) return undefined;
+    const end = close + contentsClose.length;
+    this.#entries.read(seam, { start: 0, end });
+    return end - this.#pending.length;
+  }
+
+  #withPending(piece: Buffer): Buffer {
+    return this.#pending.length === 0 ? piece : Buffer.concat([this.#pending, piece]);
   }
 
   /** The page, when all pieces were taken. @throws {MalformedPageError} where the answer is not whole. */

@@ -4,6 +4,7 @@ import { defaultSettings, type Settings } from '../lambda/domain/settings.ts';
 const second = 1000;
 const minute = 60 * second;
 const hour = 60 * minute;
+const day = 24 * hour;
 const mib = 1024 ** 2;
 
 /** A whole number. `why` is what to say beside the bound where it is not a matter of taste. */
@@ -57,9 +58,22 @@ const uploads = {
 };
 
 const recounts = {
+  recountRestSeconds: whole(
+    { min: 0, max: 3_600, usual: defaultSettings.recountRestMs / second },
+    'Shortest time between two recounts of one tenant that nobody waits for.',
+  ),
+  listRequestsPerHour: whole(
+    { min: 60, max: 1_000_000, usual: defaultSettings.listRequestsPerHour },
+    'LIST requests for one tenant in an hour; a tenant whose scans are dearer is recounted less often. What ' +
+      'somebody waits for may run one hour of it ahead.',
+  ),
   maxAgeHours: whole(
     { min: 1, max: 720, usual: defaultSettings.maxAgeMs / hour },
     'Usage counted longer ago than this is counted anew when it is asked for, and by the schedule.',
+  ),
+  idleRefreshMaxDays: whole(
+    { min: 1, max: 365, usual: defaultSettings.idleRefreshMaxMs / day },
+    'The schedule counts a tenant where nothing happens less and less often: after so many days at the latest.',
   ),
   refreshTenantsMax: whole(
     { min: 1, max: 10_000, usual: defaultSettings.refreshTenantsMax },
@@ -119,7 +133,10 @@ export function settingsOf(protocol: ProtocolSettings): Settings {
     putMinBytesPerSecond: protocol.putMinBytesPerSecond,
     objectBytesMax: protocol.objectMaxMiB * mib,
     clockSkewMs: protocol.clockSkewSeconds * second,
+    recountRestMs: protocol.recountRestSeconds * second,
+    listRequestsPerHour: protocol.listRequestsPerHour,
     maxAgeMs: protocol.maxAgeHours * hour,
+    idleRefreshMaxMs: protocol.idleRefreshMaxDays * day,
     refreshTenantsMax: protocol.refreshTenantsMax,
     scanConcurrency: protocol.scanConcurrency,
     inlineReconcileBudgetMs: protocol.inlineReconcileBudgetSeconds * second,

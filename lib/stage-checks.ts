@@ -26,6 +26,13 @@ export function conflictsOf(settings: StageSettings): Conflict[] {
         `triggers of the same ${collapseSeconds} s are one message, which may start only after them all`,
     );
 
+  if (protocol.idleRefreshMaxDays * 24 < protocol.maxAgeHours)
+    conflict(
+      'protocol.idleRefreshMaxDays',
+      `must be ${Math.ceil(protocol.maxAgeHours / 24)} or more with protocol.maxAgeHours ${protocol.maxAgeHours}: ` +
+        'an idle tenant is not counted more often than a busy one',
+    );
+
   const oldestHours = protocol.maxAgeHours + refreshEveryMinutes / 60;
   if (alarms.recountAgeHours <= oldestHours)
     conflict(

@@ -32,7 +32,10 @@ export function usageWidgets(scope: Construct, period: Duration): IWidget[][] {
         maximum('UncountedBytes', 'uncounted'),
       ]),
       graph('Age of the oldest count that was renewed, in ms', [maximum('ReconcileAge', 'age')]),
-      graph('Tenants found due', [sum('TenantsQueued', 'tenants')]),
+      graph('Tenants found due, and recounts put off', [
+        sum('TenantsQueued', 'tenants'),
+        sum('RecountsPutOff', 'put off'),
+      ]),
     ],
     [
       graph('LIST requests of recounts', [sum('ScanRequests', 'requests')]),

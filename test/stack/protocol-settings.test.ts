@@ -78,6 +78,7 @@ describe('a setting that would break the protocol', () => {
     [{ scanWaitSeconds: 25 }, 'scanWaitSeconds: must be 24 or less: the function that waits'],
     [{ objectMaxMiB: 5121 }, 'objectMaxMiB: must be 5120 or less: S3 takes 5 GiB'],
     [{ putMinBytesPerSecond: 9_999 }, 'putMinBytesPerSecond: Too small'],
+    [{ listRequestsPerHour: 0 }, 'listRequestsPerHour: Too small'],
     [{ maxAgeHours: 0.5 }, 'maxAgeHours: Invalid input: expected int'],
     [{ urlLifetimeMs: 1 }, 'protocol: Unrecognized key: "urlLifetimeMs"'],
   ])('is refused by name: %j', (protocol, message) => {
@@ -91,6 +92,10 @@ describe('a setting that would break the protocol', () => {
       'reconcile.delaySeconds: must be 36 or more with protocol.clockSkewSeconds 6',
     ],
     [{ reconcile: { delaySeconds: 34 } }, 'reconcile.delaySeconds: must be 35 or more'],
+    [
+      { protocol: { maxAgeHours: 48, idleRefreshMaxDays: 1 }, alarms: { recountAgeHours: 60 } },
+      'protocol.idleRefreshMaxDays: must be 2 or more with protocol.maxAgeHours 48',
+    ],
     [{ protocol: { maxAgeHours: 36 } }, 'alarms.recountAgeHours: must be 37 or more'],
     [{ refreshEveryMinutes: 1_440 }, 'alarms.recountAgeHours: must be 49 or more'],
     [{ reconcile: { timeoutMinutes: 1 } }, 'reconcile.timeoutMinutes: must be 2 or more: a run that deletes'],

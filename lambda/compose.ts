@@ -1,5 +1,6 @@
 import type { S3Client } from '@aws-sdk/client-s3';
 import type { Context } from 'aws-lambda';
+import { createInvocations } from './adapters/async-invocations.ts';
 import { createAdminSecret } from './adapters/aws/admin-secret.ts';
 import { createDynamoDb } from './adapters/aws/dynamodb-client.ts';
 import { createDynamoDbLedger } from './adapters/aws/dynamodb-ledger.ts';
@@ -14,6 +15,7 @@ import { ScanListing } from './adapters/aws/scan-listing.ts';
 import { createSqsReconcileQueue } from './adapters/aws/sqs-reconcile-queue.ts';
 import { createSqsRedelivery } from './adapters/aws/sqs-redelivery.ts';
 import { storeCredentials } from './adapters/aws/store-credentials.ts';
+import { createInvocationLog } from './adapters/invocation-log.ts';
 import { systemClock } from './adapters/system-clock.ts';
 import { systemIds } from './adapters/system-ids.ts';
 import type { Settings } from './domain/settings.ts';
@@ -27,6 +29,7 @@ import { createPathScan } from './use-cases/scan/path-scan.ts';
 
 const clock = systemClock;
 const ids = systemIds;
+const invocations = createInvocations({ firstIsCold: true });
 const settings = settingsOfStage();
 
 function required(name: string): string {
@@ -51,11 +54,16 @@ function settingsOfStage(): Settings {
   }
 }
 
-const common = () => ({ clock, ids, settings, log: createPowertoolsLog() });
+const log = () => createInvocationLog(createPowertoolsLog(), invocations);
+const common = () => ({ clock, ids, settings, invocations, log: log() });
 const metrics = () =>
-  createPowertoolsMetrics({ namespace: optional('POWERTOOLS_METRICS_NAMESPACE') ?? 'lfs-quota' });
+  createPowertoolsMetrics({
+    namespace: optional('POWERTOOLS_METRICS_NAMESPACE') ?? 'lfs-quota',
+    invocations,
+  });
 const table = () => ({ client: createDynamoDb(), tableName: required('LFS_QUOTA_TABLE') });
-const queue = () => createSqsReconcileQueue({ queueUrl: required('LFS_QUOTA_QUEUE_URL'), clock });
+const queue = () =>
+  createSqsReconcileQueue({ queueUrl: required('LFS_QUOTA_QUEUE_URL'), clock, invocations });
 const admin = () =>
   createAdminSecret({ secretArn: required('LFS_QUOTA_ADMIN_SECRET_ARN'), nowMs: clock.nowMs });
 

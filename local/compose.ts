@@ -9,6 +9,7 @@ import { sha256Hex } from '../lambda/domain/hash.ts';
 import type { Settings } from '../lambda/domain/settings.ts';
 import type { Clock } from '../lambda/ports/clock.ts';
 import type { Ids } from '../lambda/ports/ids.ts';
+import type { Invocations } from '../lambda/ports/invocation.ts';
 import type { Log } from '../lambda/ports/log.ts';
 import type { ReconcileQueue } from '../lambda/ports/reconcile-queue.ts';
 import type { Deps } from '../lambda/use-cases/deps.ts';
@@ -24,6 +25,7 @@ export interface ComposeInput {
   readonly clock: Clock;
   readonly ids: Ids;
   readonly log: Log;
+  readonly invocations: Invocations;
   readonly settings: Settings;
 }
 
@@ -32,7 +34,7 @@ export const storeRegion = 'us-east-1';
 
 /** The deployed functions' dependencies, over the embedded engines: the AWS adapters themselves. */
 export function composeEmbedded(input: ComposeInput): { deps: Deps; close: () => void } {
-  const { database, queue, adminToken, clock, ids, log, settings } = input;
+  const { database, queue, adminToken, clock, ids, log, invocations, settings } = input;
   const { bucket, credentials, url: endpoint } = input.store;
   const place = { region: storeRegion, endpoint, forcePathStyle: true };
   const client = createS3Client({ ...place, credentials });
@@ -51,7 +53,7 @@ export function composeEmbedded(input: ComposeInput): { deps: Deps; close: () =>
     listing,
     scan: createPathScan({ listing, clock, settings }),
     signer: new S3UrlSigner({ ...place, bucket, credentials: async () => credentials }),
-    ...{ queue, clock, ids, log, settings, metrics: noMetrics },
+    ...{ queue, clock, ids, log, invocations, settings, metrics: noMetrics },
   };
   const close = () => {
     client.destroy();

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Context, SQSEvent } from 'aws-lambda';
 import type { Clock } from '../lambda/ports/clock.ts';
+import { causeOf, type Invocations } from '../lambda/ports/invocation.ts';
 import type { Log } from '../lambda/ports/log.ts';
 import type { ReconcileQueue, ReconcileRequest } from '../lambda/ports/reconcile-queue.ts';
 import { lambdaContext } from './lambda-context.ts';
@@ -24,6 +25,7 @@ export interface FileQueueOptions {
   readonly clock: Clock;
   readonly timers: Timers;
   readonly log: Log;
+  readonly invocations: Invocations;
   readonly timing?: QueueTiming;
   /** Recounts of different tenants at once. */
   readonly concurrencyMax?: number;
@@ -67,7 +69,11 @@ export class FileQueue implements ReconcileQueue {
 
   async request(request: ReconcileRequest): Promise<void> {
     const lane = this.#lane(request.tenant);
-    const message = newMessage(request, { nowMs: this.#options.clock.nowMs(), messageId: randomUUID() });
+    const message = newMessage(request, {
+      nowMs: this.#options.clock.nowMs(),
+      messageId: randomUUID(),
+      correlationId: causeOf(this.#options.invocations.current()),
+    });
     lane.waiting = lane.waiting === undefined ? message : mergeMessages(lane.waiting, message);
     this.#arm(lane);
     await this.#save(lane);
@@ -145,6 +151,13 @@ export class FileQueue implements ReconcileQueue {
     lane.running = message;
     lane.waiting = undefined;
     lane.lastBegunAtMs = this.#options.clock.nowMs();
+    const { messageId, correlationId } = message;
+    // It may have been a request that set the timer, whose context this is not.
+    const { invocations } = this.#options;
+    await invocations.during({ messageId, correlationId }, () => this.#attempt(lane, message));
+  }
+
+  async #attempt(lane: Lane, message: QueueMessage): Promise<void> {
     const succeeded = await this.#deliver(message);
     if (this.#abandoned) return;
     lane.running = undefined;

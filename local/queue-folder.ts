@@ -1,6 +1,7 @@
 import { mkdir, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isReconcileReason } from '../lambda/domain/recount-policy.ts';
+import { isCorrelationId } from '../lambda/ports/invocation.ts';
 import { readIfThere, unfinishedSuffix, writeDurably } from './durable-file.ts';
 import { newMessage, type QueueMessage } from './queue-message.ts';
 
@@ -58,6 +59,7 @@ function decode(tenant: string, text: string, nowMs: number): QueueMessage {
   return {
     ...{ tenant, reason: read['reason'], full: read['full'] },
     messageId: typeof read['messageId'] === 'string' ? read['messageId'] : fresh.messageId,
+    correlationId: isCorrelationId(read['correlationId']) ? read['correlationId'] : undefined,
     firstAtMs: timeOf('firstAtMs'),
     lastAtMs: timeOf('lastAtMs'),
     prompt: read['prompt'] === true,

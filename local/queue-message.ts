@@ -6,6 +6,8 @@ export interface QueueMessage extends ReconcileRequest {
   readonly messageId: string;
   readonly firstAtMs: number;
   readonly lastAtMs: number;
+  /** What it was asked for by, for the log; of several, the first. */
+  readonly correlationId: string | undefined;
   /** Somebody waits for this recount: it is not held back for more triggers. */
   readonly prompt: boolean;
   /** How often it was delivered and failed. */
@@ -41,12 +43,12 @@ export const defaultQueueTiming: QueueTiming = {
 /** The message that a request leads to where nothing waits yet. */
 export function newMessage(
   request: ReconcileRequest,
-  at: { nowMs: number; messageId: string },
+  at: { nowMs: number; messageId: string; correlationId?: string | undefined },
 ): QueueMessage {
   return {
     ...{ tenant: request.tenant, reason: request.reason, full: request.full, messageId: at.messageId },
     ...{ firstAtMs: at.nowMs, lastAtMs: at.nowMs, prompt: urgencyOf(request.reason) === 'decision' },
-    ...{ failures: 0, notBeforeMs: 0 },
+    ...{ failures: 0, notBeforeMs: 0, correlationId: at.correlationId },
   };
 }
 
@@ -54,6 +56,7 @@ export function newMessage(
 export function mergeMessages(older: QueueMessage, newer: QueueMessage): QueueMessage {
   return {
     ...{ tenant: older.tenant, messageId: older.messageId },
+    correlationId: older.correlationId ?? newer.correlationId,
     reason: older.prompt && !newer.prompt ? older.reason : newer.reason,
     full: older.full || newer.full,
     firstAtMs: older.firstAtMs,

@@ -4,8 +4,8 @@ import type { QueueMessage } from './queue-message.ts';
 
 /** The event of one message of a FIFO queue whose group is the tenant. */
 export function toSqsEvent(message: QueueMessage): SQSEvent {
-  const { tenant, reason, full } = message;
-  const body = JSON.stringify({ tenant, reason, full });
+  const { tenant, reason, full, correlationId } = message;
+  const body = JSON.stringify({ tenant, reason, full, correlationId });
   return {
     Records: [
       {

@@ -1,6 +1,9 @@
+import { createInvocations } from '../lambda/adapters/async-invocations.ts';
+import { createInvocationLog } from '../lambda/adapters/invocation-log.ts';
 import { systemClock } from '../lambda/adapters/system-clock.ts';
 import { systemIds } from '../lambda/adapters/system-ids.ts';
 import { defaultSettings, type Settings } from '../lambda/domain/settings.ts';
+import type { Invocations } from '../lambda/ports/invocation.ts';
 import type { Log } from '../lambda/ports/log.ts';
 import { openAdjacent } from './adjacent-ports.ts';
 import { Cleanup } from './cleanup.ts';
@@ -76,7 +79,9 @@ export async function startEmbeddedStack(options: EmbeddedStackOptions): Promise
 }
 
 async function start(options: EmbeddedStackOptions, cleanup: Cleanup): Promise<EmbeddedStack> {
-  const { log = silentLog, onProgress = () => {} } = options;
+  const { onProgress = () => {} } = options;
+  const invocations = createInvocations();
+  const log = createInvocationLog(options.log ?? silentLog, invocations);
   const folder = await openDataFolder(options.dataDir);
   cleanup.add(folder.release);
   onProgress(`data folder ${folder.path}`);
@@ -99,9 +104,9 @@ async function start(options: EmbeddedStackOptions, cleanup: Cleanup): Promise<E
   cleanup.add(database.close);
   onProgress(`database ${database.origin}`);
 
-  const queue = await openQueue({ options, folder, log });
+  const queue = await openQueue({ options, folder, log, invocations });
   const settings = { ...embeddedSettings, ...options.settings };
-  const shared = { adminToken: admin.token, clock: systemClock, ids: systemIds, log, settings };
+  const shared = { adminToken: admin.token, clock: systemClock, ids: systemIds, log, invocations, settings };
   const composed = composeEmbedded({
     database,
     store: { url: store.url, bucket, credentials },
@@ -135,10 +140,12 @@ async function openQueue(input: {
   options: EmbeddedStackOptions;
   folder: DataFolder;
   log: Log;
+  invocations: Invocations;
 }): Promise<FileQueue> {
+  const { log, invocations } = input;
   const folder = await openQueueFolder(input.folder.queuePath);
   const timing = { ...defaultQueueTiming, ...input.options.queueTiming };
-  return new FileQueue({ folder, clock: systemClock, timers: systemTimers, log: input.log, timing });
+  return new FileQueue({ folder, clock: systemClock, timers: systemTimers, log, invocations, timing });
 }
 
 /** A promise that is settled from outside; nobody need wait for it. */

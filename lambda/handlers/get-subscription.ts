@@ -9,8 +9,8 @@ import { flushAfter } from '../use-cases/flush-after.ts';
 import { getSubscription, readRepos, type SubscriptionDeps } from '../use-cases/get-subscription.ts';
 
 /** GET /v1/tenants/{tenant}/subscription: a tenant's limit and usage. 202 where a scan still runs. */
-export function create(deps: SubscriptionDeps & Pick<Deps, 'admin' | 'tokens'>): HttpHandler {
-  const handle = guard(deps.log, respondProblem, async (event) => {
+export function create(deps: SubscriptionDeps & Pick<Deps, 'admin' | 'tokens' | 'invocations'>): HttpHandler {
+  const handle: HttpHandler = async (event) => {
     const beganMs = deps.clock.nowMs();
     const name = pathTenant(event);
     // Access check and cache read are one round trip; what was read is dropped where access is refused.
@@ -33,8 +33,8 @@ export function create(deps: SubscriptionDeps & Pick<Deps, 'admin' | 'tokens'>):
       totalMs,
     });
     return json(subscription.refreshing ? 202 : 200, subscriptionBody(subscription));
-  });
-  return flushAfter(deps.metrics, handle);
+  };
+  return guard(deps, respondProblem, flushAfter(deps.metrics, handle));
 }
 
 export const handler = await deployed(create, subscriptionDeps, rehearseScan);

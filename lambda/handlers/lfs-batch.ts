@@ -12,13 +12,13 @@ import type { Deps } from '../use-cases/deps.ts';
 import { flushAfter } from '../use-cases/flush-after.ts';
 import { offerDownload } from '../use-cases/offer-download.ts';
 
-type BatchDeps = AdmitUploadDeps & Pick<Deps, 'tokens'>;
+type BatchDeps = AdmitUploadDeps & Pick<Deps, 'tokens' | 'invocations'>;
 
 /** POST /{tenant}/{repo}/info/lfs/objects/batch: the LFS Batch API. */
 export function create(deps: BatchDeps): HttpHandler {
   const respondError = (statusCode: number, message: string, requestId: string) =>
     lfsError({ statusCode, message, requestId });
-  const handle = guard(deps.log, respondError, async (event) => {
+  const handle: HttpHandler = async (event) => {
     const { requestId } = event.requestContext;
     const access = await lfsAccess(deps, event);
     if (!access.ok) return access.response;
@@ -31,8 +31,8 @@ export function create(deps: BatchDeps): HttpHandler {
     if (access.scope !== 'write')
       return respondError(403, 'This token may only read: push with a write token.', requestId);
     return upload(deps, { tenant, repo, batch: decoded.batch, baseUrl: baseUrl(event), requestId });
-  });
-  return flushAfter(deps.metrics, handle);
+  };
+  return guard(deps, respondError, flushAfter(deps.metrics, handle));
 }
 
 interface Request {

@@ -16,11 +16,11 @@ const verifyRequest = z.object({ oid: z.string().refine(isOid), size: z.number()
  * action's header. Errors are never 422: the client would take that for a success.
  */
 export function create(
-  deps: Pick<Deps, 'ledger' | 'store' | 'queue' | 'clock' | 'log' | 'settings'>,
+  deps: Pick<Deps, 'ledger' | 'store' | 'queue' | 'clock' | 'log' | 'invocations' | 'settings'>,
 ): HttpHandler {
   const respondError = (statusCode: number, message: string, requestId: string) =>
     lfsError({ statusCode, message, requestId });
-  return guard(deps.log, respondError, async (event) => {
+  return guard(deps, respondError, async (event) => {
     const { requestId } = event.requestContext;
     const [tenant, repo, verifyToken] = [pathTenant(event), pathRepo(event), credential(event)];
     if (verifyToken === undefined) return lfsUnauthorized(requestId);

@@ -7,6 +7,7 @@ import { createTokenOperation, listTokens, revokeToken } from '../http/manage-to
 import { respondProblem } from '../http/management-access.ts';
 import type { ManagementDeps, Operation } from '../http/management-operation.ts';
 import { problem } from '../http/respond.ts';
+import type { Deps } from '../use-cases/deps.ts';
 
 const operations: Readonly<Record<string, Operation>> = {
   'GET /v1/tenants': listTenants,
@@ -24,8 +25,8 @@ const operations: Readonly<Record<string, Operation>> = {
 };
 
 /** The operator's API. One function for all of it: it is asked rarely, and never in a hurry. */
-export function create(deps: ManagementDeps): HttpHandler {
-  return guard(deps.log, respondProblem, async (event) => {
+export function create(deps: ManagementDeps & Pick<Deps, 'invocations'>): HttpHandler {
+  return guard(deps, respondProblem, async (event) => {
     const operation = operations[event.routeKey];
     return operation ? operation(deps, event) : problem(404, 'Not Found', 'There is no such route.');
   });

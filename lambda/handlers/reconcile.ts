@@ -1,57 +1,83 @@
-import type { Context, SQSBatchResponse, SQSEvent } from 'aws-lambda';
+import type { Context, SQSBatchResponse, SQSEvent, SQSRecord } from 'aws-lambda';
 import * as z from 'zod';
 import { deployed, reconcileDeps, rehearseScan } from '../compose.ts';
 import { isTenantName } from '../domain/names.ts';
+import { isReconcileReason } from '../domain/recount-policy.ts';
+import { isCorrelationId } from '../ports/invocation.ts';
 import type { Redelivery } from '../ports/redelivery.ts';
 import { consumeReconcile } from '../use-cases/consume-reconcile.ts';
-import { delayRedelivery } from '../use-cases/delay-redelivery.ts';
+import { delayRedelivery, redeliveryDelayMs, unreadableDelayMs } from '../use-cases/delay-redelivery.ts';
 import type { Deps } from '../use-cases/deps.ts';
 import { flushAfter } from '../use-cases/flush-after.ts';
+import { reasonOf } from '../use-cases/reason-of.ts';
 import type { ReconcileDeps } from '../use-cases/reconcile.ts';
 import type { DeletionDeps } from '../use-cases/run-deletions.ts';
 
-const message = z.object({
+const messageShape = z.object({
   tenant: z.string().refine(isTenantName),
   full: z.boolean(),
-  reason: z.enum([
-    'upload',
-    'verify',
-    'delete',
-    'import',
-    'miss',
-    'refusal',
-    'schedule',
-    'manual',
-    'event',
-    'unfinished',
-  ]),
+  // While a release is being deployed it may be one that only the sender knows: no cause to give a recount up.
+  reason: z.string().transform((reason) => (isReconcileReason(reason) ? reason : 'unfinished')),
+  // For the log alone.
+  correlationId: z.string().refine(isCorrelationId).optional().catch(undefined),
 });
+type Message = z.output<typeof messageShape>;
 
 /** Time kept back from the function's limit, to commit and to hand over what is not done. */
 const reserveMs = 10_000;
 
-type ConsumerDeps = ReconcileDeps & DeletionDeps & Pick<Deps, 'queue'> & { readonly redelivery: Redelivery };
+type ConsumerDeps = ReconcileDeps &
+  DeletionDeps &
+  Pick<Deps, 'queue' | 'invocations'> & { readonly redelivery: Redelivery };
 
 /** The queue's consumer. What fails comes again, and after a few times ends in the dead-letter queue. */
 export function create(deps: ConsumerDeps) {
-  return flushAfter(deps.metrics, async (event: SQSEvent, context: Context): Promise<SQSBatchResponse> => {
+  const consume = flushAfter(deps.metrics, (record: SQSRecord, context: Context) =>
+    consumeRecord(deps, record, context),
+  );
+  return async (event: SQSEvent, context: Context): Promise<SQSBatchResponse> => {
     const batchItemFailures: { itemIdentifier: string }[] = [];
     for (const record of event.Records) {
-      try {
-        const request = message.parse(JSON.parse(record.body));
-        const deadlineMs = deps.clock.nowMs() + context.getRemainingTimeInMillis() - reserveMs;
-        await consumeReconcile(deps, { request, deadlineMs });
-      } catch (error) {
-        const reason = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
-        const { messageId, receiptHandle } = record;
-        deps.log.error('reconcile failed', { messageId, reason });
-        const receiveCount = Number(record.attributes.ApproximateReceiveCount);
-        await delayRedelivery(deps, { messageId, receiptHandle, receiveCount });
-        batchItemFailures.push({ itemIdentifier: messageId });
-      }
+      const { messageId } = record;
+      const correlationId = decode(record.body)?.correlationId;
+      const ids = { messageId, correlationId, functionRequestId: context.awsRequestId };
+      const isDone = await deps.invocations.during(ids, () => consume(record, context));
+      if (!isDone) batchItemFailures.push({ itemIdentifier: messageId });
     }
     return { batchItemFailures };
-  });
+  };
+}
+
+/** @returns whether it is done; where it is not, the queue has been told when the message is to come again. */
+async function consumeRecord(deps: ConsumerDeps, record: SQSRecord, context: Context): Promise<boolean> {
+  const { receiptHandle } = record;
+  const receiveCount = Number(record.attributes.ApproximateReceiveCount);
+  const request = decode(record.body);
+  if (!request) {
+    // Not what it says: anybody who may send could have written anything.
+    deps.log.error('unreadable message', { receiveCount, group: record.attributes.MessageGroupId });
+    await delayRedelivery(deps, { receiptHandle, delayMs: unreadableDelayMs });
+    return false;
+  }
+  try {
+    const deadlineMs = deps.clock.nowMs() + context.getRemainingTimeInMillis() - reserveMs;
+    await consumeReconcile(deps, { request, deadlineMs, isRetry: receiveCount > 1 });
+    return true;
+  } catch (error) {
+    const { tenant } = request;
+    deps.log.error('reconcile failed', { tenant, receiveCount, reason: reasonOf(error) });
+    await delayRedelivery(deps, { receiptHandle, delayMs: redeliveryDelayMs(receiveCount) });
+    return false;
+  }
+}
+
+/** @returns undefined where it is no request for a recount, and never will be one. */
+function decode(body: string): Message | undefined {
+  try {
+    return messageShape.safeParse(JSON.parse(body)).data;
+  } catch {
+    return undefined;
+  }
 }
 
 export const handler = await deployed(create, reconcileDeps, rehearseScan);

@@ -1,15 +1,19 @@
 import { deployed, refreshDeps } from '../compose.ts';
+import { asRun } from '../use-cases/as-run.ts';
 import type { Deps } from '../use-cases/deps.ts';
 import { flushAfter } from '../use-cases/flush-after.ts';
 import { refresh } from '../use-cases/refresh.ts';
 
 /** The schedule's target. */
-export function create(deps: Pick<Deps, 'ledger' | 'queue' | 'clock' | 'log' | 'metrics' | 'settings'>) {
-  return flushAfter(deps.metrics, async (_event: unknown, _context: unknown): Promise<{ queued: number }> => {
+export function create(
+  deps: Pick<Deps, 'ledger' | 'queue' | 'clock' | 'log' | 'invocations' | 'metrics' | 'settings'>,
+) {
+  const run = async (_event: unknown): Promise<{ queued: number }> => {
     const queued = await refresh(deps);
     deps.log.info('refresh', { queued });
     return { queued };
-  });
+  };
+  return asRun(deps.invocations, flushAfter(deps.metrics, run));
 }
 
 export const handler = await deployed(create, refreshDeps);

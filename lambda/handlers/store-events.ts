@@ -2,9 +2,11 @@ import type { SQSBatchResponse, SQSEvent } from 'aws-lambda';
 import * as z from 'zod';
 import { deployed, storeEventsDeps } from '../compose.ts';
 import { placeOf, type StoreChange } from '../domain/store-change.ts';
+import { asRun } from '../use-cases/as-run.ts';
 import type { Deps } from '../use-cases/deps.ts';
 import { mapLimited } from '../use-cases/map-limited.ts';
 import { noteStoreEvents } from '../use-cases/note-store-events.ts';
+import { reasonOf } from '../use-cases/reason-of.ts';
 
 const eventShape = z.object({
   eventName: z.string(),
@@ -31,13 +33,18 @@ const tenantsAtOnce = 8;
  * The consumer of what S3 tells of the bucket. What could not be noted comes again; what can't be read does too,
  * and ends in the dead-letter queue.
  */
-export function create(deps: Pick<Deps, 'ledger' | 'queue' | 'clock' | 'ids' | 'log' | 'settings'>) {
-  return async (event: SQSEvent, _context: unknown): Promise<SQSBatchResponse> => {
+export function create(
+  deps: Pick<Deps, 'ledger' | 'queue' | 'clock' | 'ids' | 'log' | 'invocations' | 'settings'>,
+) {
+  return asRun(deps.invocations, async (event: SQSEvent): Promise<SQSBatchResponse> => {
     const failed = new Set<string>();
     const fail = (messageIds: Iterable<string>, error: unknown) => {
-      const reason = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
       const ids = [...messageIds];
-      deps.log.error('store events failed', { messageId: ids[0], messages: ids.length, reason });
+      deps.log.error('store events failed', {
+        messageId: ids[0],
+        messages: ids.length,
+        reason: reasonOf(error),
+      });
       for (const id of ids) failed.add(id);
     };
     const byTenant = new Map<string, Told>();
@@ -61,7 +68,7 @@ export function create(deps: Pick<Deps, 'ledger' | 'queue' | 'clock' | 'ids' | '
       }
     });
     return { batchItemFailures: [...failed].map((itemIdentifier) => ({ itemIdentifier })) };
-  };
+  });
 }
 
 /**

@@ -2,6 +2,7 @@ import type { Settings } from '../domain/settings.ts';
 import type { AdminCredential } from '../ports/admin-credential.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Ids } from '../ports/ids.ts';
+import type { Invocations } from '../ports/invocation.ts';
 import type { Ledger } from '../ports/ledger.ts';
 import type { Log } from '../ports/log.ts';
 import type { Metrics } from '../ports/metrics.ts';
@@ -27,6 +28,7 @@ export interface Deps {
   readonly clock: Clock;
   readonly ids: Ids;
   readonly log: Log;
+  readonly invocations: Invocations;
   readonly metrics: Metrics;
   readonly settings: Settings;
 }

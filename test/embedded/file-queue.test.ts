@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { SQSEvent } from 'aws-lambda';
 import { describe, expect, it } from 'vitest';
+import { createInvocations } from '../../lambda/adapters/async-invocations.ts';
 import { FileQueue } from '../../local/file-queue.ts';
 import { openQueueFolder, type QueueFolder } from '../../local/queue-folder.ts';
 import { defaultQueueTiming, type QueueMessage } from '../../local/queue-message.ts';
@@ -50,7 +51,8 @@ async function setUp(options: { runMs?: number; concurrencyMax?: number; folder?
   const folder = options.folder ?? new MemoryFolder();
   const { log, entries } = recordingLog();
   const { concurrencyMax = 4 } = options;
-  const queue = new FileQueue({ folder, clock: time.clock, timers: time, log, concurrencyMax });
+  const invocations = createInvocations();
+  const queue = new FileQueue({ folder, clock: time.clock, timers: time, log, invocations, concurrencyMax });
   const deliveries: Delivery[] = [];
   const running = { most: 0, tenants: [] as string[], doubled: false };
   const script: ('fail' | 'throw')[] = [];
@@ -262,7 +264,8 @@ describe('the folder', () => {
     const path = tempFolder();
     const { log } = recordingLog();
     const clock = { nowMs: () => Date.now(), sleep: async () => {} };
-    const writer = new FileQueue({ folder: await openQueueFolder(path), clock, timers: systemTimers, log });
+    const common = { clock, timers: systemTimers, log, invocations: createInvocations() };
+    const writer = new FileQueue({ folder: await openQueueFolder(path), ...common });
     await writer.request({ tenant: 'acme', reason: 'upload', full: false });
     await writer.request({ tenant: 'umbrella', reason: 'upload', full: false });
     await writer.close(0);
@@ -283,10 +286,10 @@ describe('the folder', () => {
     const future = 9_000_000_000_000;
     await folder.save({
       ...{ tenant: 'acme', reason: 'verify', full: false, messageId: 'm', prompt: false, failures: 2 },
-      ...{ firstAtMs: future, lastAtMs: future, notBeforeMs: future },
+      ...{ firstAtMs: future, lastAtMs: future, notBeforeMs: future, correlationId: 'r1' },
     });
     expect(await folder.load(5_000)).toMatchObject([
-      { firstAtMs: 5_000, lastAtMs: 5_000, notBeforeMs: 0, failures: 2 },
+      { firstAtMs: 5_000, lastAtMs: 5_000, notBeforeMs: 0, failures: 2, correlationId: 'r1' },
     ]);
   });
 
@@ -302,7 +305,7 @@ describe('the folder', () => {
         prompt: false,
         failures: 6,
       },
-      ...{ firstAtMs: 1, lastAtMs: 1, notBeforeMs: 0 },
+      ...{ firstAtMs: 1, lastAtMs: 1, notBeforeMs: 0, correlationId: undefined },
     };
     await folder.saveDead(message);
     const file = await folder.saveDead({ ...message, messageId: 'second' });
@@ -314,7 +317,14 @@ describe('the folder', () => {
 it('delivers a record as SQS does', async () => {
   const time = new FakeTime();
   const { log } = recordingLog();
-  const queue = new FileQueue({ folder: new MemoryFolder(), clock: time.clock, timers: time, log });
+  const invocations = createInvocations();
+  const queue = new FileQueue({
+    folder: new MemoryFolder(),
+    clock: time.clock,
+    timers: time,
+    log,
+    invocations,
+  });
   const events: SQSEvent[] = [];
   let remainingMs = 0;
   await queue.deliverTo(async (event, context) => {

@@ -1,3 +1,4 @@
+import { createInvocations } from '../../lambda/adapters/async-invocations.ts';
 import type { MemoryObjectStore } from '../../lambda/adapters/memory/memory-object-store.ts';
 import type { Settings } from '../../lambda/domain/settings.ts';
 import type { Ledger } from '../../lambda/ports/ledger.ts';
@@ -82,6 +83,9 @@ export interface WorldPorts {
   later(withinMs: number, run: () => void): void;
 }
 
+/** Nothing is logged, so nothing asks which invocation it is. */
+const invocations = createInvocations();
+
 /** All that one invocation of a function depends on. */
 export function depsOf(actor: Actor, world: WorldPorts): Omit<Deps, 'tokens' | 'admin'> {
   const store = storeOf(actor, world);
@@ -102,6 +106,7 @@ export function depsOf(actor: Actor, world: WorldPorts): Omit<Deps, 'tokens' | '
     ids: { random: (length) => Array.from({ length }, () => alphabet[random.int(0, 61)]).join('') },
     log: { info: () => undefined, warn: () => undefined, error: () => undefined },
     metrics: world.metrics,
+    invocations,
     settings,
   };
 }

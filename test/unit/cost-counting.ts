@@ -1,4 +1,5 @@
 import { setImmediate as macrotask } from 'node:timers/promises';
+import { createInvocations } from '../../lambda/adapters/async-invocations.ts';
 import { MemoryLedger } from '../../lambda/adapters/memory/memory-ledger.ts';
 import { MemoryObjectStore } from '../../lambda/adapters/memory/memory-object-store.ts';
 import { MemoryTokenStore } from '../../lambda/adapters/memory/memory-token-store.ts';
@@ -79,6 +80,7 @@ export function countingDeps() {
     ids: { random: (length) => sha256Hex(`${scheduler.nowMs}`).slice(0, length) },
     metrics: { count: () => undefined, measure: () => undefined, flush: () => undefined },
     log: { info: () => undefined, warn: () => undefined, error: () => undefined },
+    invocations: createInvocations(),
     settings,
   };
 

@@ -1,3 +1,4 @@
+import { createInvocations } from '../../lambda/adapters/async-invocations.ts';
 import { MemoryLedger } from '../../lambda/adapters/memory/memory-ledger.ts';
 import { MemoryObjectStore } from '../../lambda/adapters/memory/memory-object-store.ts';
 import { MemoryTokenStore } from '../../lambda/adapters/memory/memory-token-store.ts';
@@ -59,6 +60,7 @@ export class DeletionWorld {
       },
       ids: systemIds,
       log: { info: () => undefined, warn: () => undefined, error: () => undefined },
+      invocations: createInvocations(),
       metrics: noMetrics,
     };
   }

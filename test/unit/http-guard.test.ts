@@ -1,4 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { createInvocations } from '../../lambda/adapters/async-invocations.ts';
+import { createInvocationLog } from '../../lambda/adapters/invocation-log.ts';
 import { type ErrorResponder, guard } from '../../lambda/http/guard.ts';
 import { respondProblem } from '../../lambda/http/management-access.ts';
 import { lfsError } from '../../lambda/http/respond.ts';
@@ -12,8 +14,9 @@ const lfs: ErrorResponder = (statusCode, message, requestId) => lfsError({ statu
 async function thrown(error: unknown, respondError: ErrorResponder) {
   const logged: unknown[] = [];
   const note = (message: string, fields?: object) => void logged.push({ message, ...fields });
-  const log = { info: note, warn: note, error: note };
-  const handler = guard(log, respondError, () => Promise.reject(error));
+  const invocations = createInvocations();
+  const log = createInvocationLog({ info: note, warn: note, error: note }, invocations);
+  const handler = guard({ log, invocations }, respondError, () => Promise.reject(error));
   const answer = await handler(httpEvent({ routeKey: 'POST /x' }), noContext);
   return { answer, logged, body: JSON.parse(answer.body ?? '') as Record<string, unknown> };
 }

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { createInvocations } from '../../lambda/adapters/async-invocations.ts';
 import { createPowertoolsMetrics } from '../../lambda/adapters/aws/powertools-metrics.ts';
 import { MemoryLedger } from '../../lambda/adapters/memory/memory-ledger.ts';
 import { MemoryObjectStore } from '../../lambda/adapters/memory/memory-object-store.ts';
@@ -161,18 +162,27 @@ describe('the embedded metric format', () => {
   });
   afterEach(() => void vi.restoreAllMocks());
 
-  it('carries each metric with its unit, in the namespace of the stage, by service alone', () => {
-    const metrics = createPowertoolsMetrics({ namespace: 'lfs-quota-test' });
-    metrics.count('CacheHits');
-    metrics.measure('DriftBytes', 7);
-    metrics.measure('DriftBytes', 9);
-    metrics.flush();
-    metrics.flush();
+  it('carries each metric with its unit, in the namespace of the stage, by service alone, and its run', async () => {
+    const invocations = createInvocations();
+    const metrics = createPowertoolsMetrics({ namespace: 'lfs-quota-test', invocations });
+    await invocations.during({ messageId: 'm1', correlationId: 'r1' }, async () => {
+      metrics.count('CacheHits');
+      metrics.measure('DriftBytes', 7);
+      metrics.measure('DriftBytes', 9);
+      metrics.flush();
+      metrics.flush();
+    });
     vi.restoreAllMocks();
     const lines = written.filter((line) => line.startsWith('{'));
     expect(lines).toHaveLength(1);
     const { _aws, ...values } = JSON.parse(lines[0] ?? '');
-    expect(values).toEqual({ service: 'lfs-quota', CacheHits: 1, DriftBytes: [7, 9] });
+    expect(values).toEqual({
+      service: 'lfs-quota',
+      CacheHits: 1,
+      DriftBytes: [7, 9],
+      messageId: 'm1',
+      correlationId: 'r1',
+    });
     expect(_aws.CloudWatchMetrics).toEqual([
       {
         Namespace: 'lfs-quota-test',

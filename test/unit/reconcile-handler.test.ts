@@ -1,7 +1,9 @@
 import { ChangeMessageVisibilityCommand, SQSClient } from '@aws-sdk/client-sqs';
 import { mockClient } from 'aws-sdk-client-mock';
 import { afterEach, describe, expect, it } from 'vitest';
+import { createInvocations } from '../../lambda/adapters/async-invocations.ts';
 import { createSqsRedelivery } from '../../lambda/adapters/aws/sqs-redelivery.ts';
+import { createInvocationLog } from '../../lambda/adapters/invocation-log.ts';
 import { MemoryLedger } from '../../lambda/adapters/memory/memory-ledger.ts';
 import { MemoryObjectStore } from '../../lambda/adapters/memory/memory-object-store.ts';
 import { noMetrics } from '../../lambda/adapters/no-metrics.ts';
@@ -11,7 +13,7 @@ import { defaultSettings } from '../../lambda/domain/settings.ts';
 import { create } from '../../lambda/handlers/reconcile.ts';
 import { LedgerUnavailableError } from '../../lambda/ports/ledger.ts';
 import type { Redelivery } from '../../lambda/ports/redelivery.ts';
-import { redeliveryDelayMs } from '../../lambda/use-cases/delay-redelivery.ts';
+import { redeliveryDelayMs, unreadableDelayMs } from '../../lambda/use-cases/delay-redelivery.ts';
 import { createPathScan } from '../../lambda/use-cases/scan/path-scan.ts';
 import { lambdaContext } from '../../local/lambda-context.ts';
 import { newMessage } from '../../local/queue-message.ts';
@@ -25,7 +27,12 @@ class AbsentTable extends MemoryLedger {
 }
 
 /** One delivery of a message to the handler, and what the handler asked of the queue. */
-async function deliver(given: { ledger: MemoryLedger; failures?: number; delay?: Redelivery['delay'] }) {
+async function deliver(given: {
+  ledger?: MemoryLedger;
+  failures?: number;
+  delay?: Redelivery['delay'];
+  body?: unknown;
+}) {
   const asked: Parameters<Redelivery['delay']>[0][] = [];
   const delay: Redelivery['delay'] = async (input) => {
     asked.push(input);
@@ -33,9 +40,10 @@ async function deliver(given: { ledger: MemoryLedger; failures?: number; delay?:
   };
   const { log, entries } = recordingLog();
   const store = new MemoryObjectStore();
-  const [clock, settings] = [systemClock, defaultSettings];
+  const [clock, settings, invocations] = [systemClock, defaultSettings, createInvocations()];
   const handler = create({
-    ...{ store, clock, settings, log, ledger: given.ledger, ids: systemIds },
+    ...{ store, clock, settings, invocations, ledger: given.ledger ?? new MemoryLedger(), ids: systemIds },
+    log: createInvocationLog(log, invocations),
     listing: store,
     scan: createPathScan({ listing: store, clock, settings }),
     queue: { request: async () => undefined, requestAll: async () => undefined },
@@ -43,9 +51,15 @@ async function deliver(given: { ledger: MemoryLedger; failures?: number; delay?:
     redelivery: { delay },
   });
   const request = { tenant: 'acme', reason: 'upload', full: false } as const;
-  const message = { ...newMessage(request, { nowMs: 0, messageId: 'm1' }), failures: given.failures ?? 0 };
+  const at = { nowMs: 0, messageId: 'm1', correlationId: 'request-1' };
+  const event = toSqsEvent({ ...newMessage(request, at), failures: given.failures ?? 0 });
+  const { body = event.Records[0]?.body } = given;
+  const Records = event.Records.map((record) => ({
+    ...record,
+    body: typeof body === 'string' ? body : JSON.stringify(body),
+  }));
   const context = lambdaContext({ functionName: 'reconcile', timeLimitMs: 300_000 });
-  return { answer: await handler(toSqsEvent(message), context), asked, entries };
+  return { answer: await handler({ Records }, context), asked, entries, context };
 }
 
 const takenBack = { batchItemFailures: [{ itemIdentifier: 'm1' }] };
@@ -54,8 +68,8 @@ describe('a recount that fails', () => {
   it.each([
     [0, 60_000],
     [1, 120_000],
-    [4, 300_000],
-    [99, 900_000],
+    [9, 600_000],
+    [99, 600_000],
   ])('after %i failures comes again in %i ms', async (failures, delayMs) => {
     const { answer, asked } = await deliver({ ledger: new AbsentTable(), failures });
     expect(answer).toEqual(takenBack);
@@ -72,10 +86,70 @@ describe('a recount that fails', () => {
     ]);
   });
 
+  it('is logged with its tenant, its message, the request that it was for, and the run', async () => {
+    const { entries, context } = await deliver({ ledger: new AbsentTable(), failures: 1 });
+    expect(entries.map(({ message, fields }) => ({ message, ...fields }))).toEqual([
+      {
+        ...{ message: 'reconcile failed', tenant: 'acme', receiveCount: 2 },
+        reason: 'LedgerUnavailableError: The table does not answer.',
+        ...{ messageId: 'm1', correlationId: 'request-1', functionRequestId: context.awsRequestId },
+      },
+    ]);
+  });
+
   it('waits a minute where the count of deliveries is not told', () => {
     expect(redeliveryDelayMs(Number.NaN)).toBe(60_000);
     expect(redeliveryDelayMs(0)).toBe(60_000);
   });
+});
+
+describe('a message that can not be read', () => {
+  const request = { tenant: 'acme', reason: 'upload', full: false };
+  it.each([
+    ['no JSON', 'hello'],
+    ['another thing', [1, 2, 3]],
+    ['null', null],
+    ['without a tenant', { ...request, tenant: undefined }],
+    ['of a name that no tenant can have', { ...request, tenant: '../acme' }],
+    ['of another type', { ...request, full: 'yes' }],
+    ['without a reason', { ...request, reason: 7 }],
+  ])('because it is %s, comes again at once, however often it came', async (_what, body) => {
+    for (const failures of [0, 7]) {
+      const { answer, asked, entries } = await deliver({ body, failures });
+      expect(answer).toEqual(takenBack);
+      expect(asked).toEqual([{ receiptHandle: `m1#${failures + 1}`, delayMs: unreadableDelayMs }]);
+      expect(entries).toMatchObject([
+        { level: 'error', message: 'unreadable message', fields: { messageId: 'm1', group: 'acme' } },
+      ]);
+    }
+  });
+
+  it('is not copied into the log', async () => {
+    const { entries } = await deliver({ body: `{"token": "lfsq_${'a'.repeat(40)}"` });
+    expect(JSON.stringify(entries)).not.toContain('aaaa');
+  });
+});
+
+describe('a message that can be read', () => {
+  const request = { tenant: 'acme', reason: 'upload', full: false };
+  it.each([
+    ['a reason that a later release may know', { ...request, reason: 'moon-phase' }],
+    ['more than is known', { ...request, priority: 3 }],
+    ['no cause', request],
+    ['a cause that is none', { ...request, correlationId: { nested: true } }],
+  ])('is answered though it has %s', async (_what, body) => {
+    expect(await deliver({ body })).toMatchObject({ answer: { batchItemFailures: [] }, asked: [] });
+  });
+
+  it.each([['x'.repeat(129)], ['a b'], ['https://store.example/?X-Amz-Signature=0'], ['']])(
+    'with the cause %j is answered, and the cause is not logged',
+    async (correlationId) => {
+      const { entries } = await deliver({ ledger: new AbsentTable(), body: { ...request, correlationId } });
+      expect(entries.map(({ fields }) => [fields['messageId'], fields['correlationId']])).toEqual([
+        ['m1', undefined],
+      ]);
+    },
+  );
 });
 
 it('a recount that succeeds changes nothing about its message', async () => {

@@ -33,7 +33,9 @@ function batchOf(bodies: readonly unknown[]): SQSEvent {
 
 async function deliver(world: DeletionWorld, ...bodies: unknown[]) {
   const { log, entries } = recordingLog();
-  const { batchItemFailures } = await create({ ...world.deps, log })(batchOf(bodies), {});
+  const { batchItemFailures } = await create({ ...world.deps, log })(batchOf(bodies), {
+    awsRequestId: 'run-1',
+  });
   const failed = batchItemFailures.map(({ itemIdentifier }) => itemIdentifier);
   return { failed, entries };
 }
@@ -122,7 +124,7 @@ describe('events of the store', () => {
     await world.create();
     const queue = { ...world.deps.queue, request: () => Promise.reject(new Error('QueueDoesNotExist')) };
     const events = batchOf([{ Records: [s3Event('ObjectRemoved:Delete', 'acme/app/x')] }]);
-    expect(await create({ ...world.deps, queue })(events, {})).toEqual({
+    expect(await create({ ...world.deps, queue })(events, { awsRequestId: 'run-1' })).toEqual({
       batchItemFailures: [{ itemIdentifier: 'm0' }],
     });
   });

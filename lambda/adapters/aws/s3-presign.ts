@@ -1,4 +1,4 @@
-import { createHash, createHmac } from 'node:crypto';
+import { createHmac, createSecretKey, hash, type KeyObject } from 'node:crypto';
 
 /**
  * Signature Version 4 in the query, as S3 takes it, for one request at a time and without the SDK: a batch
@@ -30,66 +30,92 @@ export interface PresignInput {
   readonly expiresSeconds: number;
 }
 
-/** Presigns requests and keeps the last signing key, which holds for a day, a region and one secret. */
+/** What the URLs of one batch have in common. */
+interface Common {
+  readonly time: string;
+  readonly scope: string;
+  readonly signedHeaders: string;
+  /** The query in the order of its names, cut where the signature belongs. */
+  readonly beforeSignature: string;
+  readonly afterSignature: string;
+  readonly key: KeyObject;
+}
+
+/** Presigns requests. What only differs from batch to batch is kept from one request to the next. */
 export class Presigner {
-  #cached: { readonly id: string; readonly key: Buffer } | undefined;
+  #cachedKey: { readonly id: string; readonly key: KeyObject } | undefined;
+  #cached: { readonly of: PresignInput; readonly signedHeaders: string; readonly common: Common } | undefined;
 
   /** The URL. Every header given is signed, none is hoisted into the query; the body is not hashed. */
   presign(input: PresignInput): string {
-    const { credentials, region, method, path } = input;
-    const time = new Date(input.signedAtMs).toISOString().replace(/[-:]|\.\d{3}/g, '');
-    const scope = `${time.slice(0, 8)}/${region}/s3/aws4_request`;
+    const { method, path } = input;
     const headers = Object.entries({ ...input.headers, host: input.host }).sort(([a], [b]) =>
       a < b ? -1 : 1,
     );
-    const signedHeaders = headers.map(([name]) => name).join(';');
-    const { beforeSignature, afterSignature } = this.#query(input, { time, scope, signedHeaders });
-    const canonical = [
-      method,
-      path,
-      `${beforeSignature}&${afterSignature}`,
-      ...headers.map(([name, value]) => `${name}:${value}`),
-      '',
-      signedHeaders,
-      'UNSIGNED-PAYLOAD',
-    ].join('\n');
-    const hash = createHash('sha256').update(canonical).digest('hex');
-    const signature = createHmac('sha256', this.#signingKey(credentials, time.slice(0, 8), region))
-      .update(`AWS4-HMAC-SHA256\n${time}\n${scope}\n${hash}`)
+    const common = this.#common(input, headers.map(([name]) => name).join(';'));
+    const { time, scope, beforeSignature, afterSignature, signedHeaders } = common;
+    let canonical = `${method}\n${path}\n${beforeSignature}&${afterSignature}\n`;
+    for (const [name, value] of headers) canonical += `${name}:${value}\n`;
+    canonical += `\n${signedHeaders}\nUNSIGNED-PAYLOAD`;
+    const signature = createHmac('sha256', common.key)
+      .update(`AWS4-HMAC-SHA256\n${time}\n${scope}\n${hash('sha256', canonical, 'hex')}`)
       .digest('hex');
     return `${input.origin}${path}?${beforeSignature}&X-Amz-Signature=${signature}&${afterSignature}`;
   }
 
-  /** The query in the order of its names, cut where the signature belongs. */
-  #query(
-    input: PresignInput,
-    { time, scope, signedHeaders }: { time: string; scope: string; signedHeaders: string },
-  ) {
+  #common(input: PresignInput, signedHeaders: string): Common {
+    const cached = this.#cached;
+    if (cached && cached.signedHeaders === signedHeaders && isOfOneBatch(cached.of, input))
+      return cached.common;
     const { accessKeyId, sessionToken } = input.credentials;
+    const time = new Date(input.signedAtMs).toISOString().replace(/[-:]|\.\d{3}/g, '');
+    const scope = `${time.slice(0, 8)}/${input.region}/s3/aws4_request`;
     const token = sessionToken === undefined ? '' : `&X-Amz-Security-Token=${escapeUri(sessionToken)}`;
-    return {
+    const common = {
+      time,
+      scope,
+      signedHeaders,
       beforeSignature:
         'X-Amz-Algorithm=AWS4-HMAC-SHA256&X-Amz-Content-Sha256=UNSIGNED-PAYLOAD' +
         `&X-Amz-Credential=${escapeUri(`${accessKeyId}/${scope}`)}&X-Amz-Date=${time}` +
         `&X-Amz-Expires=${input.expiresSeconds}${token}`,
       afterSignature: `X-Amz-SignedHeaders=${escapeUri(signedHeaders)}`,
+      key: this.#signingKey(input.credentials, time.slice(0, 8), input.region),
     };
+    this.#cached = { of: input, signedHeaders, common };
+    return common;
   }
 
-  #signingKey(credentials: AwsCredentials, date: string, region: string): Buffer {
+  /** It holds for a day, a region and one secret. */
+  #signingKey(credentials: AwsCredentials, date: string, region: string): KeyObject {
     const id = `${date}/${region}/${credentials.secretAccessKey}`;
-    if (this.#cached?.id !== id) {
+    if (this.#cachedKey?.id !== id) {
       let key: string | Buffer = `AWS4${credentials.secretAccessKey}`;
       for (const part of [date, region, 's3', 'aws4_request'])
         key = createHmac('sha256', key).update(part).digest();
-      this.#cached = { id, key: key as Buffer };
+      this.#cachedKey = { id, key: createSecretKey(key as Buffer) };
     }
-    return this.#cached.key;
+    return this.#cachedKey.key;
   }
 }
 
+function isOfOneBatch(a: PresignInput, b: PresignInput): boolean {
+  return (
+    a.signedAtMs === b.signedAtMs &&
+    a.expiresSeconds === b.expiresSeconds &&
+    a.region === b.region &&
+    a.credentials.accessKeyId === b.credentials.accessKeyId &&
+    a.credentials.secretAccessKey === b.credentials.secretAccessKey &&
+    a.credentials.sessionToken === b.credentials.sessionToken
+  );
+}
+
+/** Nothing to escape: so are nearly all keys. */
+const isPlain = /^[\w.~-]*$/;
+
 /** Escapes all but `A-Z a-z 0-9 - . _ ~`, as UTF-8. */
 export function escapeUri(text: string): string {
+  if (isPlain.test(text)) return text;
   return encodeURIComponent(text).replace(
     /[!'()*]/g,
     (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`,

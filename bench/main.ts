@@ -5,6 +5,7 @@ import { benchRequests } from './requests.ts';
 type Bench = (print: (text: string) => void, options: readonly string[]) => Promise<unknown>;
 
 const benches: Readonly<Record<string, () => Promise<Bench>>> = {
+  functions: async () => (await import('./functions/bench-functions.ts')).benchFunctions,
   requests: async () => benchRequests,
   scan: async () => (await import('./scan/bench-scan.ts')).benchScan,
   sign: async () => (await import('./sign.ts')).benchSign,

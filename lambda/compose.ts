@@ -187,7 +187,10 @@ export async function deployed<D, E, R>(
       return handler(event, context);
     };
   }
+  // What a start is made of, for `npm run bench -- functions`.
+  performance.mark('lfs-quota.compose');
   const deps = compose();
+  performance.mark('lfs-quota.prepare');
   await prepare(deps);
   return create(deps);
 }

@@ -38,7 +38,7 @@ export class ListServer {
   /** @returns the port, on the loopback address. */
   async listen(): Promise<number> {
     const server = createServer({ keepAliveTimeout: 60_000 }, (request, response) => {
-      void this.#answer(request, response);
+      void this.answer(request, response);
     });
     this.#server = server;
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -66,7 +66,8 @@ export class ListServer {
     return set;
   }
 
-  async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  /** Also for a server that is not this one's: one that speaks TLS, or answers more. */
+  async answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const url = new URL(request.url ?? '/', 'http://list');
     const [, bucket = '', key = ''] = url.pathname.split('/');
     const count = /^n(\d+)$/.exec(bucket)?.[1];

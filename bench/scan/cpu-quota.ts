@@ -1,7 +1,5 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
 
-const periodMs = 100;
-
 /** Keeps processes to a share of one core. */
 export interface CpuQuota {
   /** How it is done, for the report. */
@@ -11,16 +9,19 @@ export interface CpuQuota {
   close(): void;
 }
 
-/** A quota by control group where that is allowed, otherwise by stopping the process when it used up its share. */
-export function createCpuQuota(share: number): CpuQuota {
+/**
+ * A quota by control group where that is allowed, otherwise by stopping the process when it used up its share.
+ * @param periodMs the share is of each such time: what fits into one period's share is not slowed at all.
+ */
+export function createCpuQuota(share: number, periodMs = 100): CpuQuota {
   for (const version of [2, 1] as const) {
-    const quota = groupQuota(version, share);
+    const quota = groupQuota(version, share, periodMs);
     if (quota) return quota;
   }
-  return stopQuota(share);
+  return stopQuota(share, periodMs);
 }
 
-function groupQuota(version: 1 | 2, share: number): CpuQuota | undefined {
+function groupQuota(version: 1 | 2, share: number, periodMs: number): CpuQuota | undefined {
   const root = version === 2 ? '/sys/fs/cgroup' : '/sys/fs/cgroup/cpu';
   const group = `${root}/lfs-quota-bench-${process.pid}`;
   const quotaUs = Math.round(share * periodMs * 1000);
@@ -28,7 +29,10 @@ function groupQuota(version: 1 | 2, share: number): CpuQuota | undefined {
     if (version === 2 && !existsSync(`${root}/cgroup.subtree_control`)) return undefined;
     mkdirSync(group);
     if (version === 2) writeFileSync(`${group}/cpu.max`, `${quotaUs} ${periodMs * 1000}`);
-    else writeFileSync(`${group}/cpu.cfs_quota_us`, String(quotaUs));
+    else {
+      writeFileSync(`${group}/cpu.cfs_period_us`, String(periodMs * 1000));
+      writeFileSync(`${group}/cpu.cfs_quota_us`, String(quotaUs));
+    }
   } catch {
     if (existsSync(group)) rmdirSync(group);
     return undefined;
@@ -45,7 +49,7 @@ function groupQuota(version: 1 | 2, share: number): CpuQuota | undefined {
 }
 
 /** The substitute: looks every millisecond, and stops the process until the period ends once it had its share. */
-function stopQuota(share: number): CpuQuota {
+function stopQuota(share: number, periodMs: number): CpuQuota {
   return {
     means: `SIGSTOP after ${share * periodMs} ms of CPU time each ${periodMs} ms (no control group is allowed here)`,
     hold: (pid) => {

@@ -1,0 +1,202 @@
+import * as z from 'zod';
+import type { FunctionName } from '../../lambda/routes.ts';
+import type { Seen } from './backend.ts';
+import { apiEvent, queueEvent } from './events.ts';
+import type { Standing } from './seed.ts';
+import {
+  adminToken,
+  dueTenants,
+  oids,
+  repo,
+  storedBytes,
+  tenant,
+  verifiedOid,
+  verifyToken,
+} from './world.ts';
+
+/** One kind of work of one function. */
+export interface Case {
+  readonly name: string;
+  readonly function: FunctionName;
+  /** A person, or a client that a person runs, waits for the answer. */
+  readonly someoneWaits: boolean;
+  readonly standing: Standing;
+  /** @param turn counts calls, so that no two ask for the same new objects. */
+  readonly event: (turn: number) => unknown;
+  /** @throws {Error} where the work was not done: a fast wrong answer is none. */
+  readonly check: (answer: unknown, seen: Seen) => void;
+}
+
+const httpAnswer = z.object({ statusCode: z.number(), body: z.string().default('') });
+
+function bodyOf(answer: unknown, statusCode: number): unknown {
+  const parsed = httpAnswer.parse(answer);
+  if (parsed.statusCode !== statusCode) throw new Error(`Answered ${parsed.statusCode}: ${parsed.body}`);
+  return parsed.body === '' ? undefined : JSON.parse(parsed.body);
+}
+
+function expectEqual(found: unknown, wanted: unknown): void {
+  if (JSON.stringify(found) !== JSON.stringify(wanted))
+    throw new Error(`Found ${JSON.stringify(found)}, wanted ${JSON.stringify(wanted)}.`);
+}
+
+const few: Standing = { objects: 100, isStale: false };
+const lfsPath = `/${tenant}/${repo}.git/info/lfs`;
+const batchBody = z.object({ objects: z.array(z.object({ actions: z.record(z.string(), z.unknown()) })) });
+
+function batch(operation: 'upload' | 'download', count: number): Case {
+  const stored = operation === 'download';
+  return {
+    name: `${operation} of ${count}`,
+    function: 'lfsBatch',
+    someoneWaits: true,
+    standing: few,
+    event: (turn) => {
+      const names = oids({ count, seed: `${operation} ${turn}`, stored });
+      const body = {
+        operation,
+        transfers: ['basic'],
+        objects: names.map((oid) => ({ oid, size: storedBytes })),
+      };
+      return apiEvent({
+        routeKey: 'POST /{tenant}/{repo}/info/lfs/objects/batch',
+        path: `${lfsPath}/objects/batch`,
+        body: { ...body, hash_algo: 'sha256' },
+      });
+    },
+    check: (answer) => {
+      const { objects } = batchBody.parse(bodyOf(answer, 200));
+      expectEqual(objects.filter(({ actions }) => operation in actions).length, count);
+    },
+  };
+}
+
+const subscription = z.object({ usage: z.object({ source: z.string(), objectCount: z.number() }) });
+
+function read(input: { name: string; objects: number; source: 'cache' | 'scan' }): Case {
+  const { name, objects, source } = input;
+  return {
+    name,
+    function: 'getSubscription',
+    someoneWaits: true,
+    standing: { objects, isStale: source === 'scan' },
+    event: () =>
+      apiEvent({
+        routeKey: 'GET /v1/tenants/{tenant}/subscription',
+        path: `/v1/tenants/${tenant}/subscription`,
+      }),
+    check: (answer) => {
+      const { usage } = subscription.parse(bodyOf(answer, 200));
+      expectEqual([usage.source, usage.objectCount], [source, objects]);
+    },
+  };
+}
+
+function recount(objects: number): Case {
+  return {
+    name: `recount of ${objects.toLocaleString('en')}`,
+    function: 'reconcile',
+    someoneWaits: false,
+    standing: { objects, isStale: true },
+    event: () => queueEvent([{ tenant, reason: 'schedule', full: true }]),
+    check: (answer, { counted }) => {
+      expectEqual(answer, { batchItemFailures: [] });
+      expectEqual(
+        [counted?.objectCount, (counted?.countedAtMs ?? 0) > Date.now() - 300_000],
+        [objects, true],
+      );
+    },
+  };
+}
+
+function managing(input: Pick<Case, 'name' | 'event'> & { check: (answer: unknown) => void }): Case {
+  return { function: 'management', someoneWaits: true, standing: few, ...input };
+}
+
+/** What the store tells of ten new objects that nobody announced. */
+const storeMessages = (turn: number) =>
+  oids({ count: 10, seed: `events ${turn}`, stored: true }).map((oid) => ({
+    Records: [
+      {
+        eventName: 'ObjectCreated:Put',
+        eventTime: new Date(Date.now() + 60_000).toISOString(),
+        s3: { object: { key: `${tenant}/${repo}/${oid}`, size: storedBytes } },
+      },
+    ],
+  }));
+
+const plain = (routeKey: string, path: string) => apiEvent({ routeKey, path });
+
+export const cases: readonly Case[] = [
+  batch('upload', 1),
+  batch('upload', 10),
+  batch('upload', 100),
+  batch('download', 100),
+  {
+    name: 'verify',
+    function: 'lfsVerify',
+    someoneWaits: true,
+    standing: few,
+    event: () =>
+      apiEvent({
+        routeKey: 'POST /{tenant}/{repo}/info/lfs/verify',
+        path: `${lfsPath}/verify`,
+        body: { oid: verifiedOid, size: storedBytes },
+        credential: verifyToken,
+      }),
+    check: (answer) => void bodyOf(answer, 200),
+  },
+  read({ name: 'cached', objects: 100, source: 'cache' }),
+  read({ name: 'miss, 4,000', objects: 4000, source: 'scan' }),
+  read({ name: 'miss, 17,000', objects: 17_000, source: 'scan' }),
+  managing({
+    name: 'create token',
+    event: () => {
+      const routeKey = 'POST /v1/tenants/{tenant}/tokens';
+      const path = `/v1/tenants/${tenant}/tokens`;
+      return apiEvent({ routeKey, path, body: { scope: 'read', label: 'ci' }, credential: adminToken });
+    },
+    check: (answer) => void z.object({ token: z.string() }).parse(bodyOf(answer, 201)),
+  }),
+  managing({
+    name: 'list 100 tenants',
+    event: () => apiEvent({ routeKey: 'GET /v1/tenants', path: '/v1/tenants', credential: adminToken }),
+    check: (answer) =>
+      expectEqual(z.object({ tenants: z.array(z.unknown()) }).parse(bodyOf(answer, 200)).tenants.length, 100),
+  }),
+  recount(4000),
+  recount(100_000),
+  {
+    name: `${dueTenants.length} due`,
+    function: 'refresh',
+    someoneWaits: false,
+    standing: few,
+    event: () => ({}),
+    check: (answer, { messages }) =>
+      expectEqual([answer, messages], [{ queued: dueTenants.length }, dueTenants.length]),
+  },
+  {
+    name: '10 events',
+    function: 'storeEvents',
+    someoneWaits: false,
+    standing: few,
+    event: (turn) => queueEvent(storeMessages(turn)),
+    check: (answer, { messages }) => expectEqual([answer, messages], [{ batchItemFailures: [] }, 1]),
+  },
+  {
+    name: 'GET /health',
+    function: 'health',
+    someoneWaits: true,
+    standing: few,
+    event: () => plain('GET /health', '/health'),
+    check: (answer) => void bodyOf(answer, 200),
+  },
+  {
+    name: 'no such route',
+    function: 'notFound',
+    someoneWaits: true,
+    standing: few,
+    event: () => plain('GET /nowhere', '/nowhere'),
+    check: (answer) => void bodyOf(answer, 404),
+  },
+];

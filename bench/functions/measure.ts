@@ -1,0 +1,148 @@
+import { cloudPrices } from '../../lambda/domain/cost/prices.ts';
+import type { FunctionName } from '../../lambda/routes.ts';
+import { createCpuQuota } from '../scan/cpu-quota.ts';
+import { median } from '../tables.ts';
+import type { BackendProcess } from './backend-process.ts';
+import type { Case } from './cases.ts';
+import { FunctionProcess } from './function-process.ts';
+import type { Invoked, Start } from './run-function.ts';
+
+/** Lambda gives CPU in proportion: a whole core at 1,769 MB. */
+const coreMb = 1769;
+/** Of the quota: how long the share of a core is for. What Lambda's is, AWS does not say. */
+export const periodMs = 20;
+const timeoutMs = 300_000;
+
+export interface Plan {
+  /** The Node that runs the functions. */
+  readonly node: string;
+  readonly bundleOf: (name: FunctionName) => string;
+  readonly backend: BackendProcess;
+  readonly processes: number;
+  readonly warmCalls: number;
+}
+
+/** One start: medians of several fresh processes. */
+export interface MeasuredStart extends Start {
+  readonly function: FunctionName;
+  readonly processes: number;
+  readonly totalMs: number;
+}
+
+/** One kind of work with one memory. Medians, but for the peak, which is the highest. */
+export interface MeasuredWork {
+  readonly case: string;
+  readonly function: FunctionName;
+  readonly someoneWaits: boolean;
+  readonly memoryMb: number;
+  readonly processes: number;
+  readonly warmCalls: number;
+  readonly coldMs: number;
+  readonly coldCpuMs: number;
+  readonly warmMs: number;
+  readonly warmCpuMs: number;
+  readonly peakMb: number;
+  /** Of a million warm calls, as the price list has memory × time. */
+  readonly dollarsPerMillion: number;
+  readonly means: string;
+}
+
+/** Environment of a function as the stack sets it, with the backend in place of AWS. */
+function environmentOf(plan: Plan, input: { name: FunctionName; objects: number }): Record<string, string> {
+  const { endpoint, certificateFile } = plan.backend;
+  return {
+    AWS_LAMBDA_FUNCTION_NAME: input.name,
+    AWS_REGION: 'us-east-1',
+    AWS_ACCESS_KEY_ID: 'ASIABENCH',
+    AWS_SECRET_ACCESS_KEY: 'bench',
+    AWS_SESSION_TOKEN: 'token'.repeat(160),
+    AWS_ENDPOINT_URL: endpoint,
+    NODE_EXTRA_CA_CERTS: certificateFile,
+    NODE_OPTIONS: '--enable-source-maps',
+    POWERTOOLS_LOG_LEVEL: 'INFO',
+    POWERTOOLS_METRICS_NAMESPACE: 'bench',
+    LFS_QUOTA_TABLE: 'lfs-quota',
+    LFS_QUOTA_BUCKET: `n${input.objects}`,
+    LFS_QUOTA_S3_REGION: 'us-east-1',
+    LFS_QUOTA_S3_ENDPOINT: endpoint,
+    LFS_QUOTA_QUEUE_URL: `${endpoint}/reconcile.fifo`,
+    LFS_QUOTA_ADMIN_SECRET_ARN: 'admin',
+  };
+}
+
+function begin(plan: Plan, input: { name: FunctionName; objects: number }): Promise<FunctionProcess> {
+  const environment = environmentOf(plan, input);
+  return FunctionProcess.begin({ node: plan.node, bundle: plan.bundleOf(input.name), environment });
+}
+
+export async function measureStart(
+  plan: Plan,
+  input: { name: FunctionName; processes: number },
+): Promise<MeasuredStart> {
+  const { name, processes } = input;
+  const starts: Start[] = [];
+  for (let turn = 0; turn < processes; turn += 1) {
+    const process = await begin(plan, { name, objects: 0 });
+    starts.push(process.start);
+    await process.end();
+  }
+  const of = (value: (start: Start) => number) => median(starts.map(value));
+  return {
+    function: name,
+    processes,
+    nodeMs: of((start) => start.nodeMs),
+    loadMs: of((start) => start.loadMs),
+    composeMs: of((start) => start.composeMs),
+    prepareMs: of((start) => start.prepareMs),
+    totalMs: of((start) => start.nodeMs + start.loadMs + start.composeMs + start.prepareMs),
+    cpuMs: of((start) => start.cpuMs),
+    peakMb: of((start) => start.peakMb),
+  };
+}
+
+/** A function's work under the share of a core that so much memory comes with: its start has all of one. */
+export async function measureWork(plan: Plan, work: Case, memoryMb: number): Promise<MeasuredWork> {
+  const { processes, warmCalls } = plan;
+  const cold: Invoked[] = [];
+  const warm: Invoked[] = [];
+  const quota = createCpuQuota(memoryMb / coreMb, periodMs);
+  for (let turn = 0; turn < processes; turn += 1) {
+    const process = await begin(plan, { name: work.function, objects: work.standing.objects });
+    const release = process.hold(quota);
+    cold.push(await callOnce(plan, work, { process, turn: 0 }));
+    for (let call = 1; call <= warmCalls; call += 1)
+      warm.push(await callOnce(plan, work, { process, turn: call }));
+    release();
+    await process.end();
+  }
+  quota.close();
+  const of = (calls: readonly Invoked[], value: (call: Invoked) => number) => median(calls.map(value));
+  const warmMs = of(warm, (call) => call.wallMs);
+  const gbSeconds = (Math.ceil(warmMs) / 1000) * (memoryMb / 1024);
+  return {
+    case: work.name,
+    function: work.function,
+    someoneWaits: work.someoneWaits,
+    memoryMb,
+    processes,
+    warmCalls,
+    coldMs: of(cold, (call) => call.wallMs),
+    coldCpuMs: of(cold, (call) => call.cpuMs),
+    warmMs,
+    warmCpuMs: of(warm, (call) => call.cpuMs),
+    peakMb: Math.max(...[...cold, ...warm].map((call) => call.peakMb)),
+    dollarsPerMillion: gbSeconds * cloudPrices.lambdaGbSecondArm64 * 1e6,
+    means: quota.means,
+  };
+}
+
+async function callOnce(
+  { backend }: Plan,
+  work: Case,
+  { process, turn }: { process: FunctionProcess; turn: number },
+): Promise<Invoked> {
+  await backend.reset(work.standing);
+  const invoked = await process.invoke({ event: work.event(turn), timeoutMs });
+  work.check(invoked.answer, await backend.look());
+  return invoked;
+}

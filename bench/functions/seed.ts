@@ -1,0 +1,120 @@
+import { DeleteCommand, type DynamoDBDocumentClient, PutCommand, QueryCommand } from '@aws-sdk/lib-dynamodb';
+import {
+  dueKey,
+  kindKey,
+  parseTenant,
+  repoKey,
+  tenantKey,
+} from '../../lambda/adapters/aws/dynamodb-items.ts';
+import { createDynamoDbLedger } from '../../lambda/adapters/aws/dynamodb-ledger.ts';
+import { readTenant } from '../../lambda/adapters/aws/dynamodb-tenants.ts';
+import { createDynamoDbTokenStore } from '../../lambda/adapters/aws/dynamodb-token-store.ts';
+import { sha256Hex } from '../../lambda/domain/hash.ts';
+import { reservationIdOf } from '../../lambda/use-cases/admit-upload.ts';
+import { tokenIdOf } from '../../lambda/use-cases/authenticate.ts';
+import {
+  dueTenants,
+  repo,
+  storedBytes,
+  tableName,
+  tenant,
+  token,
+  verifiedOid,
+  verifyToken,
+} from './world.ts';
+
+const hourMs = 3_600_000;
+
+/** How a tenant's usage stands before a call. */
+export interface Standing {
+  /** Objects of its one repo, as counted last. */
+  readonly objects: number;
+  /** Counted so long ago that the cache no longer serves, and due. */
+  readonly isStale: boolean;
+}
+
+/** What no call changes: the token, and the tenants that are due. */
+export async function seedOnce(client: DynamoDBDocumentClient): Promise<void> {
+  const record = { tokenId: tokenIdOf(token), secretSha256: sha256Hex(token), tenant, label: null };
+  await createDynamoDbTokenStore({ client, tableName }).put({
+    ...record,
+    scope: 'write',
+    createdAtMs: Date.now(),
+  });
+  for (const name of dueTenants)
+    await put(client, tenantItem({ name, objects: 0, countedAtMs: Date.now() - 48 * hourMs, dueAtMs: 1 }));
+}
+
+/** Puts the tenant back to how it was before any call. */
+export async function reset(client: DynamoDBDocumentClient, standing: Standing): Promise<void> {
+  const { objects, isStale } = standing;
+  const nowMs = Date.now();
+  const countedAtMs = nowMs - (isStale ? 48 : 0) * hourMs;
+  await clear(client);
+  const dueAtMs = countedAtMs + 24 * hourMs;
+  await put(client, tenantItem({ name: tenant, objects, countedAtMs, dueAtMs }));
+  const counted = { storedBytes: objects * storedBytes, objectCount: objects, countedAtMs };
+  await put(client, { ...repoKey({ tenant, repo }), repo, ...counted, epoch: 1, covered: [] });
+  const expiresAtMs = nowMs + hourMs;
+  await createDynamoDbLedger({ client, tableName }).putReservation({
+    tenant,
+    reservation: {
+      id: reservationIdOf(verifyToken),
+      repo,
+      state: 'issued',
+      claims: new Map([[verifiedOid, storedBytes]]),
+      createdAtMs: nowMs,
+      expiresAtMs,
+      deadAtMs: expiresAtMs + hourMs,
+    },
+  });
+}
+
+/** What the ledger says was counted last. */
+export async function countedNow(client: DynamoDBDocumentClient) {
+  return (await readTenant({ client, tableName }, tenant))?.counted ?? null;
+}
+
+async function clear(client: DynamoDBDocumentClient): Promise<void> {
+  const found = await client.send(
+    new QueryCommand({
+      TableName: tableName,
+      KeyConditionExpression: 'pk = :pk',
+      ExpressionAttributeValues: { ':pk': tenantKey(tenant).pk },
+    }),
+  );
+  for (const { pk, sk } of found.Items ?? [])
+    await client.send(new DeleteCommand({ TableName: tableName, Key: { pk, sk } }));
+}
+
+function tenantItem(input: { name: string; objects: number; countedAtMs: number; dueAtMs: number }) {
+  const { name, objects, countedAtMs, dueAtMs } = input;
+  const bytes = objects * storedBytes;
+  const item = {
+    ...tenantKey(name),
+    ...kindKey('TENANT', name),
+    ...dueKey({ kind: 'TENANT', tenant: name, dueAtMs }),
+    tenant: name,
+    limitBytes: 1e15,
+    createdAtMs: 1,
+    committedBytes: bytes,
+    epoch: 1,
+    appliedEpoch: 1,
+    floorBaseBytes: bytes,
+    floorUntilMs: Number.MAX_SAFE_INTEGER,
+    deletedBytes: 0,
+    notes: {},
+    leaseUntilMs: 0,
+    listedUntilMs: 0,
+    storedBytes: bytes,
+    objectCount: objects,
+    countedAtMs,
+  };
+  // An item that the functions could not read would measure their errors.
+  parseTenant(item);
+  return item;
+}
+
+async function put(client: DynamoDBDocumentClient, item: Record<string, unknown>): Promise<void> {
+  await client.send(new PutCommand({ TableName: tableName, Item: item }));
+}

@@ -161,6 +161,31 @@ describe('signed URLs', () => {
     expect(new Set(hrefs.map((href) => new URL(href).searchParams.get('X-Amz-Signature'))).size).toBe(2);
   });
 
+  test('take nothing over from the one before where anything differs', async () => {
+    const requests = [
+      (signer: S3UrlSigner) => signer.signUpload({ ...upload, lifetimeMs: 60_000 }),
+      (signer: S3UrlSigner) => signer.signUpload({ ...upload, lifetimeMs: 61_000 }),
+      (signer: S3UrlSigner) => signer.signDownload({ key: upload.key, signedAtMs, lifetimeMs: 61_000 }),
+      (signer: S3UrlSigner) =>
+        signer.signUpload({ ...upload, signedAtMs: signedAtMs + 1000, lifetimeMs: 61_000 }),
+    ];
+    let current = credentials;
+    const kept = new S3UrlSigner(settings({ credentials: async () => current }));
+    for (const part of [
+      {},
+      { accessKeyId: 'AKIDNEXT' },
+      { secretAccessKey: 'next' },
+      { sessionToken: 'next' },
+    ]) {
+      const used = { ...credentials, ...part };
+      current = used;
+      for (const ask of requests) {
+        const fresh = new S3UrlSigner(settings({ credentials: async () => used }));
+        expect(await ask(kept)).toEqual(await ask(fresh));
+      }
+    }
+  });
+
   test('never outlive what was asked for, and have bounds', async () => {
     const signer = new S3UrlSigner(settings());
     const { href } = await signer.signDownload({ key: 'k', signedAtMs, lifetimeMs: 1999 });

@@ -42,9 +42,9 @@ describe('by hand', () => {
     expect(cost.queue).toBeCloseTo(1e4 * 0.5e-6, 6);
   });
 
-  it('a stage that nobody uses: 20 alarms, a secret, 648,000 empty receives, 2,880 runs', () => {
+  it('a stage that nobody uses: 22 alarms, 13 metrics, a dashboard, a secret, 648,000 empty receives, 2,880 runs', () => {
     const perRun = 0.2e-6 + 0.02 * 0.25 * 13.3334e-6 + 1e-6 + 6 * 0.125e-6 + 1.2e-6 * 0.5;
-    expect(total(idle)).toBeCloseTo(2 + 0.4 + 0.324 + 2880 * perRun, 5);
+    expect(total(idle)).toBeCloseTo(2.2 + 13 * 0.3 + 3 + 0.4 + 0.324 + 2880 * perRun, 5);
   });
 });
 
@@ -90,25 +90,35 @@ describe('a month of a tenant', () => {
     expect(total(defaultWorkload, 'r2')).toBeLessThan(total(defaultWorkload, 's3'));
   });
 
-  it('has a message for each 30 s that a push touches, a recount at most every 70 s, and a scan until it is over', () => {
-    const push = (pushSeconds: number) =>
-      occurrences({ ...defaultWorkload, pushesPerTenant: 1, pushSeconds });
-    const perPush = (recountsThatScan: number, recountsThatDoNot: number, recountsPutOff: number) => ({
-      ...{ recountsThatScan, recountsThatDoNot, recountsPutOff },
-    });
-    expect(push(0)).toMatchObject(perPush(1, 0, 0));
-    expect(push(15)).toMatchObject(perPush(1, 0.5, 0.5));
-    expect(push(385)).toMatchObject(perPush(6, 1, 6));
+  it('has the recounts that the policy lets its pushes have', () => {
+    const { recountsThatScan, recountsThatDoNot, recountsPutOff } = occurrences(defaultWorkload);
+    expect([recountsThatScan, recountsThatDoNot, recountsPutOff]).toEqual([60, 60, expect.closeTo(110, 6)]);
+  });
+
+  it('scans no more than the budget of LIST requests allows', () => {
+    const large = { ...defaultWorkload, objectsPerTenant: 40_000_000, pushesPerTenant: 300 };
+    // 10,700 requests a scan, of 864,000 a month.
+    expect(occurrences(large).recountsThatScan).toBeCloseTo(864_000 / 10_700, 6);
   });
 
   it('is served by the schedule up to what its runs may take', () => {
     const few = occurrences({ ...defaultWorkload, tenants: 1000 });
-    expect(few).toMatchObject({ cleanups: 60, fullCounts: 30, missedReads: 0, clearedLater: 0 });
-    expect(few.duePerRun).toBeCloseTo(31.25, 6);
+    expect(few).toMatchObject({ cleanups: 60, missedReads: 0, clearedLater: 0 });
+    expect(few.fullCounts).toBeCloseTo(720 / 22.8, 6);
+    expect(few.duePerRun).toBeCloseTo((1000 * (60 + 720 / 22.8)) / 2880, 6);
     const many = occurrences({ ...defaultWorkload, tenants: 100_000 });
     expect(many.duePerRun).toBe(2000);
     expect(many.cleanups + many.fullCounts).toBeCloseTo(57.6, 6);
     expect(many.cleanups + many.clearedLater).toBeCloseTo(60, 6);
+  });
+
+  it('where nothing happens is counted about once, and when somebody looks', () => {
+    const quiet = { ...defaultWorkload, pushesPerTenant: 0 };
+    expect(occurrences({ ...quiet, readsPerTenant: 0 })).toMatchObject({
+      fullCounts: expect.closeTo(1.05, 2),
+      missedReads: 0,
+    });
+    expect(occurrences(quiet).missedReads).toBeCloseTo(30 * (1 - 24 / 684), 6);
   });
 });
 

@@ -70,7 +70,7 @@ const reconcile = z
       .default(5)
       .describe(
         'Longest single run. Six times this is how long a recount whose run died without a word waits for its ' +
-          'next try; one that failed waits a minute, and a minute more each time.',
+          'next try; one that failed waits a minute, and a minute more each time, up to ten.',
       ),
     concurrency: z.int().min(2).max(1_000).default(10).describe('Tenants that are recounted at once.'),
     delaySeconds: z
@@ -86,8 +86,11 @@ const reconcile = z
       .int()
       .min(1)
       .max(100)
-      .default(5)
-      .describe('Failed runs after which a recount goes to the dead-letter queue.'),
+      .default(20)
+      .describe(
+        'Failed runs after which a recount goes to the dead-letter queue. 20 outlast two hours without the store or ' +
+          'the table.',
+      ),
   })
   .prefault({})
   .describe('The queue of recounts, and the function that does them.');

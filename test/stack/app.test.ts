@@ -72,7 +72,7 @@ describe('the settings of a stage', () => {
       objectStore: { kind: 'bucket' },
       corsOrigins: [],
       refreshEveryMinutes: 15,
-      reconcile: { timeoutMinutes: 5, concurrency: 10, delaySeconds: 35, attemptsMax: 5 },
+      reconcile: { timeoutMinutes: 5, concurrency: 10, delaySeconds: 35, attemptsMax: 20 },
     });
   });
 

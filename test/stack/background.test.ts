@@ -21,7 +21,7 @@ describe('the reconcile queue', () => {
       DeduplicationScope: 'messageGroup',
       FifoThroughputLimit: 'perMessageGroupId',
       RedrivePolicy: {
-        maxReceiveCount: 5,
+        maxReceiveCount: 20,
         deadLetterTargetArn: {
           'Fn::GetAtt': [Match.stringLikeRegexp('^ReconcileQueueDeadLetterQueue'), 'Arn'],
         },

@@ -39,7 +39,8 @@ export class StoreEvents extends Construct {
       visibilityTimeout: Duration.seconds(
         6 * (functionNeeds.storeEvents.timeoutSeconds ?? 0) + gatherSeconds,
       ),
-      deadLetterQueue: { queue: this.deadLetterQueue, maxReceiveCount: 5 },
+      // Two hours without the table, at six minutes each.
+      deadLetterQueue: { queue: this.deadLetterQueue, maxReceiveCount: 20 },
     });
     this.queue.addToResourcePolicy(this.#letBucketsSend());
     const resource = bucket.node.defaultChild;

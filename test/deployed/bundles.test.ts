@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, statSync } from 'node:fs';
+import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
@@ -39,6 +39,7 @@ const cases: [FunctionName, unknown, object][] = [
   ['getSubscription', request('GET', '/v1/tenants/{tenant}/subscription', repo), { statusCode: 401 }],
   ['management', request('GET', '/v1/tenants'), { statusCode: 401 }],
   ['reconcile', { Records: [] }, { batchItemFailures: [] }],
+  ['storeEvents', { Records: [] }, { batchItemFailures: [] }],
 ];
 
 describeWithEmulator('DEPLOYED_RIE', 'the bundle of', (rie) => {
@@ -46,7 +47,10 @@ describeWithEmulator('DEPLOYED_RIE', 'the bundle of', (rie) => {
   const bundles = new Map<string, string>();
 
   beforeAll(() => {
-    const context = { stage: 'dev', 'aws:cdk:enable-asset-metadata': true };
+    // With all the functions that a stage can have.
+    const settings = join(folder, 'settings.json');
+    writeFileSync(settings, JSON.stringify({ storeEvents: true }));
+    const context = { stage: 'dev', settings, 'aws:cdk:enable-asset-metadata': true };
     const assembly = buildApp({ outdir: folder, context }).synth();
     for (const [id, resource] of Object.entries(
       assembly.getStackByName('lfs-quota-dev').template.Resources,
@@ -84,7 +88,7 @@ describeWithEmulator('DEPLOYED_RIE', 'the bundle of', (rie) => {
   });
 
   it('none is larger than 1.2 MB, and those that touch nothing are next to nothing', () => {
-    expect(bundles.size).toBe(8);
+    expect(bundles.size).toBe(9);
     for (const [name, bundle] of bundles) {
       const sizeBytes = statSync(join(bundle, 'index.mjs')).size;
       const isBare = name === 'health' || name === 'notFound';

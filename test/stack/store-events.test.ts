@@ -78,7 +78,7 @@ describe('events of the store', () => {
       SqsManagedSseEnabled: true,
       VisibilityTimeout: 6 * 60 + 20,
       RedrivePolicy: {
-        maxReceiveCount: 5,
+        maxReceiveCount: 20,
         deadLetterTargetArn: {
           'Fn::GetAtt': [Match.stringLikeRegexp('^StoreEventsDeadLetterQueue'), 'Arn'],
         },

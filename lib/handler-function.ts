@@ -34,7 +34,11 @@ const bundling: BundlingOptions = {
   sourcesContent: false,
   mainFields: ['module', 'main'],
   externalModules: [],
-  esbuildArgs: { '--conditions': 'module' },
+  esbuildArgs: {
+    '--conditions': 'module',
+    // The credentials of a function are in its environment: the SDK's other providers need not be loaded.
+    '--alias': `@aws-sdk/credential-provider-node=${projectRoot}lib/bundled/environment-credentials.ts`,
+  },
 };
 
 /**

@@ -87,12 +87,12 @@ describeWithEmulator('DEPLOYED_RIE', 'the bundle of', (rie) => {
     expect(log).toContain('INIT RTDONE(status: success)');
   });
 
-  it('none is larger than 1.2 MB, and those that touch nothing are next to nothing', () => {
+  it('none is larger than 700 kB, and those that touch nothing are next to nothing', () => {
     expect(bundles.size).toBe(9);
     for (const [name, bundle] of bundles) {
       const sizeBytes = statSync(join(bundle, 'index.mjs')).size;
       const isBare = name === 'health' || name === 'notFound';
-      expect(sizeBytes, name).toBeLessThan(isBare ? 4_000 : 1_200_000);
+      expect(sizeBytes, name).toBeLessThan(isBare ? 4_000 : 700_000);
     }
   });
 });

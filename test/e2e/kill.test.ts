@@ -1,7 +1,8 @@
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { GitUser } from './git-user.ts';
+import { createAcme } from './acme.ts';
+import type { GitUser } from './git-user.ts';
 import { bytesOf, digests, type Files, objectsOf, readFiles, writeFiles } from './payload.ts';
 import { Stack } from './stack.ts';
 import { listStore, sizesOf, totalBytes, usageWithin } from './store-truth.ts';
@@ -21,11 +22,7 @@ describeWithGitLfs('a server that is killed in the middle of a push', () => {
 
   beforeAll(async () => {
     stack = await Stack.start();
-    await stack.cliJson('tenant', 'create', 'acme', '--limit', '64MiB');
-    const { token } = await stack.cliJson('token', 'create', 'acme', '--scope', 'write');
-    user = await GitUser.create({ url: stack.url, token: String(token) });
-    remote = await user.createRemote('game');
-    workTree = await user.createWorkTree('work', { remote, lfsUrl: `${stack.url}/acme/game/info/lfs` });
+    ({ user, remote, workTree } = await createAcme(stack, '64MiB'));
     // The client would go on trying for longer than the server is away.
     await user.git(workTree, 'config', 'lfs.transfer.maxretries', '1');
     await user.git(workTree, 'config', 'lfs.concurrenttransfers', '2');

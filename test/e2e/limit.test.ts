@@ -1,7 +1,8 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { formatBytes } from '../../lambda/domain/bytes.ts';
-import { GitUser } from './git-user.ts';
+import { createAcme } from './acme.ts';
+import type { GitUser } from './git-user.ts';
 import { bytesOf, digests, type Files, objectsOf, readFiles, writeFiles } from './payload.ts';
 import { Stack } from './stack.ts';
 import { listStore, sizesOf, totalBytes, usageWithin } from './store-truth.ts';
@@ -41,11 +42,7 @@ describeWithGitLfs('a push over the limit', () => {
 
   beforeAll(async () => {
     stack = await Stack.start();
-    await stack.cliJson('tenant', 'create', 'acme', '--limit', '10MiB');
-    const { token } = await stack.cliJson('token', 'create', 'acme', '--scope', 'write');
-    user = await GitUser.create({ url: stack.url, token: String(token) });
-    remote = await user.createRemote('game');
-    workTree = await user.createWorkTree('work', { remote, lfsUrl: `${stack.url}/acme/game/info/lfs` });
+    ({ user, remote, workTree } = await createAcme(stack, '10MiB'));
     await writeFiles(workTree, before);
     await user.commitAll(workTree, 'What fits');
     await user.git(workTree, 'push', '--quiet', 'origin', 'main');

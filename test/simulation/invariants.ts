@@ -19,6 +19,7 @@ export class Invariants {
   /** (repo/oid) → when its deletion was last asked for; a closed repo's objects may go at any time. */
   readonly #asked = new Map<string, number>();
   readonly #closed = new Set<string>();
+  #isTenantClosed = false;
   #everCounted = false;
 
   constructor(truth: Truth) {
@@ -64,23 +65,29 @@ export class Invariants {
 
   toldStored(object: { repo: string; oid: string }, beganMs: number): void {
     const name = `${object.repo}/${object.oid}`;
-    if (!this.#truth.stored.has(name) && !this.#closed.has(object.repo)) {
+    if (!this.#truth.stored.has(name) && !this.#mayGo(object.repo)) {
       throw new Violation(`I7: a client was told that ${name.slice(0, 12)} is stored, and it is gone`);
     }
     this.#told.set(name, beganMs);
   }
 
-  /** Somebody has asked for a delete, of an object or of a whole repo. */
-  askedToDelete(object: { repo: string; oid: string } | { repo: string }, nowMs: number): void {
-    if ('oid' in object) this.#asked.set(`${object.repo}/${object.oid}`, nowMs);
-    else this.#closed.add(object.repo);
+  /** Somebody has asked for a delete, of an object, of a whole repo, or of the tenant. */
+  askedToDelete(path: { repo?: string; oid?: string }, nowMs: number): void {
+    if (path.repo === undefined) this.#isTenantClosed = true;
+    else if (path.oid === undefined) this.#closed.add(path.repo);
+    else this.#asked.set(`${path.repo}/${path.oid}`, nowMs);
+  }
+
+  /** What was asked for as a whole may go at any time. */
+  #mayGo(repo: string): boolean {
+    return this.#isTenantClosed || this.#closed.has(repo);
   }
 
   /** Nothing goes that a client was told is stored, unless its deletion was asked for after that request began. */
   checkRemoval(key: string): void {
     const [, repo = '', oid = ''] = key.split('/');
     const told = this.#told.get(`${repo}/${oid}`);
-    if (told === undefined || this.#closed.has(repo)) return;
+    if (told === undefined || this.#mayGo(repo)) return;
     if ((this.#asked.get(`${repo}/${oid}`) ?? 0) < told) {
       throw new Violation(
         `I7: ${repo}/${oid.slice(0, 4)} was deleted after a client was told that it is stored`,

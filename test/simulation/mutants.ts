@@ -192,6 +192,14 @@ const claimsWithoutSize: Mutant = {
     }),
 };
 
+/** What is gone is forgotten at once: a batch that asked the store before it went still says that it is stored. */
+const goneForgotten: Mutant = {
+  ledger: (ledger) =>
+    withMethods(ledger, {
+      endDeletion: (input) => ledger.endDeletion({ ...input, keptUntilMs: null }),
+    }),
+};
+
 /** Usage that was never counted is taken for zero. */
 const unknownIsZero: Mutant = {
   ledger: (ledger, world) =>
@@ -220,5 +228,6 @@ export const mutants: readonly { name: string; mutant: Mutant; invariant: RegExp
   { name: 'commit without appliedEpoch', mutant: noAppliedEpoch, invariant: /^I1/, seeds: 300 },
   { name: 'claims without their size', mutant: claimsWithoutSize, invariant: /^I1/, seeds: 500 },
   { name: 'delete without the dirty mark', mutant: noDirtyMark, invariant: /^I3/, seeds: 300 },
+  { name: 'no record of what is gone', mutant: goneForgotten, invariant: /^I7/, seeds: 1000 },
   { name: 'a limit on usage never counted', mutant: unknownIsZero, invariant: /^I1/, seeds: 100 },
 ];

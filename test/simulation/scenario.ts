@@ -13,12 +13,22 @@ export interface PushAction {
   readonly verify: boolean;
 }
 
+export interface DeleteObjectAction {
+  readonly kind: 'delete-object';
+  readonly afterMs: number;
+  readonly repo: number;
+  readonly oid: number;
+  /** Others push it again just when its grace is over. */
+  readonly contested: boolean;
+}
+
 export type Action =
   | PushAction
   | { readonly kind: 'limit'; readonly afterMs: number; readonly limitBytes: number | null }
   | { readonly kind: 'read'; readonly afterMs: number; readonly refresh: boolean }
-  | { readonly kind: 'delete-object'; readonly afterMs: number; readonly repo: number; readonly oid: number }
+  | DeleteObjectAction
   | { readonly kind: 'delete-repo'; readonly afterMs: number; readonly repo: number }
+  | { readonly kind: 'delete-tenant'; readonly afterMs: number }
   | { readonly kind: 'reconcile'; readonly afterMs: number; readonly full: boolean };
 
 export interface Scenario {
@@ -73,26 +83,27 @@ const push: fc.Arbitrary<PushAction> = fc.record({
 });
 
 const action: fc.Arbitrary<Action> = fc.oneof(
-  { weight: 10, arbitrary: push },
+  { weight: 40, arbitrary: push },
   {
-    weight: 1,
+    weight: 4,
     arbitrary: fc.record({ kind: fc.constant('limit' as const), afterMs: gap, limitBytes: limit }),
   },
   {
-    weight: 2,
+    weight: 8,
     arbitrary: fc.record({ kind: fc.constant('read' as const), afterMs: gap, refresh: fc.boolean() }),
   },
   {
-    weight: 3,
+    weight: 12,
     arbitrary: fc.record({
       kind: fc.constant('delete-object' as const),
       afterMs: gap,
       repo: fc.integer({ min: 0, max: 1 }),
       oid: fc.integer({ min: 0, max: oidCount - 1 }),
+      contested: fc.boolean(),
     }),
   },
   {
-    weight: 1,
+    weight: 4,
     arbitrary: fc.record({
       kind: fc.constant('delete-repo' as const),
       afterMs: gap,
@@ -100,9 +111,11 @@ const action: fc.Arbitrary<Action> = fc.oneof(
     }),
   },
   {
-    weight: 2,
+    weight: 8,
     arbitrary: fc.record({ kind: fc.constant('reconcile' as const), afterMs: gap, full: fc.boolean() }),
   },
+  // Little happens after it, so it is rare.
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant('delete-tenant' as const), afterMs: gap }) },
 );
 
 /** Scenarios: what people do. fast-check shrinks a failing one to the few actions that matter. */

@@ -1,12 +1,13 @@
+import { MemoryTokenStore } from '../../lambda/adapters/memory/memory-token-store.ts';
 import { collect } from '../../lambda/use-cases/collect.ts';
-import { deleteRepo, markObject } from '../../lambda/use-cases/delete-objects.ts';
+import { deleteRepo, deleteTenant, markObject } from '../../lambda/use-cases/delete-objects.ts';
 import { getSubscription, readRepos } from '../../lambda/use-cases/get-subscription.ts';
 import { refresh } from '../../lambda/use-cases/refresh.ts';
 import { createTenant } from '../../lambda/use-cases/tenants.ts';
 import type { Mix } from './actor.ts';
 import { oidName, repoName } from './names.ts';
 import { push } from './push.ts';
-import type { Action, Scenario } from './scenario.ts';
+import type { Action, DeleteObjectAction, Scenario } from './scenario.ts';
 import { tenant } from './truth.ts';
 import { Violation } from './violation.ts';
 import { type Coverage, type Mutant, World } from './world.ts';
@@ -16,6 +17,8 @@ const minute = 60_000;
 const calmAfterMs = 10 * minute;
 /** Long enough for every reservation made before to die. */
 const restAfterMs = 60 * minute;
+/** Clients that push what is just being deleted. */
+const contestersCount = 4;
 
 /**
  * Runs one scenario to its end, checking the invariants after every step.
@@ -65,14 +68,19 @@ async function tell(world: World, scenario: Scenario): Promise<void> {
   await checkDeletes(world, 'ended');
 }
 
-/** Repos that are closed and objects that are to go: whatever died or was lost, the schedule must know. */
-async function checkDeletes({ truth: { ledger }, scheduler }: World, when: 'due' | 'ended'): Promise<void> {
+/** Tenants and repos that are closed, and objects that are to go: whatever died or was lost, the schedule must know. */
+async function checkDeletes({ truth, scheduler }: World, when: 'due' | 'ended'): Promise<void> {
+  const { ledger, stored } = truth;
+  const record = await ledger.readTenant(tenant);
+  const left = record && record.closedAtMs !== null ? stored.size : 0;
   const closed = (await collect(ledger.repos(tenant))).filter((repo) => repo.closedAtMs !== null);
   const marked = (await collect(ledger.deletions(tenant))).filter((deletion) => deletion.state !== 'gone');
-  if (closed.length + marked.length === 0) return;
+  if (closed.length + marked.length + left === 0) return;
   const due = await ledger.dueTenants({ nowMs: scheduler.nowMs, tenantsMax: 1 });
   if (when === 'due' && due.length > 0) return;
-  throw new Violation(`I8: ${closed.length} repos closed and ${marked.length} deletions open, not ${when}`);
+  throw new Violation(
+    `I8: ${closed.length} repos closed, ${marked.length} deletions open, ${left} objects of a closed tenant, not ${when}`,
+  );
 }
 
 /** The operator creates the tenant, again and again until it is there. */
@@ -101,12 +109,15 @@ async function act(world: World, scenario: Scenario, action: Action): Promise<vo
       return;
     case 'delete-object': {
       const object = { repo: repoName(action.repo), oid: oidName(action.oid) };
-      await world.invoke((deps) => markObject(deps, { tenant, ...object, dryRun: false }), {
+      const marked = await world.invoke((deps) => markObject(deps, { tenant, ...object, dryRun: false }), {
         // Its grace counts from when it was asked for: it must not land after that.
         mayOutlive: false,
       });
       world.invariants.askedToDelete(object, world.scheduler.nowMs);
-      return;
+      const dueAtMs = typeof marked === 'object' ? marked.answer?.dueAtMs : undefined;
+      return action.contested && dueAtMs !== undefined
+        ? contest(world, scenario, action, dueAtMs)
+        : undefined;
     }
     case 'delete-repo': {
       const repo = repoName(action.repo);
@@ -114,12 +125,46 @@ async function act(world: World, scenario: Scenario, action: Action): Promise<vo
       await world.invoke((deps) => deleteRepo(deps, { tenant, repo, dryRun: false }));
       return;
     }
+    case 'delete-tenant':
+      world.coverage.tenantDeletes += 1;
+      world.invariants.askedToDelete({}, world.scheduler.nowMs);
+      await world.invoke(async (deps) => {
+        const record = await deps.ledger.readTenant(tenant);
+        const all = { ...deps, tokens: new MemoryTokenStore() };
+        if (record) await deleteTenant(all, { tenant: record, dryRun: false });
+      });
+      return;
     case 'reconcile':
       world.enqueue({ tenant, reason: 'manual', full: action.full });
       return;
     case 'read':
       return read(world, action.refresh);
   }
+}
+
+/** Just when an object may be deleted, and no reservation holds it any more, it is; and others want to push it. */
+async function contest(
+  world: World,
+  scenario: Scenario,
+  { repo, oid }: DeleteObjectAction,
+  dueAtMs: number,
+): Promise<void> {
+  const { random, scheduler, settings, truth } = world;
+  const holders = truth.reservations.filter(
+    (held) => held.repo === repoName(repo) && held.claims.has(oidName(oid)),
+  );
+  const freeAtMs = Math.max(dueAtMs, ...holders.map((held) => held.deadAtMs)) + settings.clockSkewMs;
+  await world.wait(Math.max(0, freeAtMs + 1 - scheduler.nowMs));
+  world.start(0, async () => {
+    await world.consume({ tenant, reason: 'delete', full: false });
+  });
+  const again = { kind: 'push', afterMs: 0, repo, objects: [{ oid, lie: false }], verify: false } as const;
+  const pushes = Array.from({ length: contestersCount }, async () => {
+    // Mostly after it is claimed: whoever comes before keeps it from being deleted.
+    await world.wait(random.int(40, 140));
+    await push(world, { ...again, plan: 'at-once' }, scenario.sizes);
+  });
+  await Promise.all(pushes);
 }
 
 async function read(world: World, isRefresh: boolean): Promise<void> {

@@ -33,6 +33,7 @@ export interface Coverage extends Tally {
   retries: number;
   puts: number;
   deletes: number;
+  tenantDeletes: number;
   reconciles: number;
   /** Asked for again, for whatever reason. */
   requeued: number;
@@ -98,7 +99,7 @@ export class World {
     this.#ledger = this.#mutant.ledger?.(memory, this) ?? memory;
     const none = { operations: 0, kills: 0, faults: 0, lateWrites: 0, freezes: 0 };
     const zero = { batches: 0, admissions: 0, refusals: 0, partial: 0, retries: 0, puts: 0, deletes: 0 };
-    this.coverage = { ...none, ...zero, reconciles: 0, requeued: 0, putOff: 0, reads: 0 };
+    this.coverage = { ...none, ...zero, tenantDeletes: 0, reconciles: 0, requeued: 0, putOff: 0, reads: 0 };
   }
 
   sizeOf(oid: string): number {

@@ -20,6 +20,7 @@ import { systemClock } from './adapters/system-clock.ts';
 import { systemIds } from './adapters/system-ids.ts';
 import type { Settings } from './domain/settings.ts';
 import { settingsFrom } from './domain/settings-text.ts';
+import type { Ledger } from './ports/ledger.ts';
 import { createPathScan } from './use-cases/scan/path-scan.ts';
 
 /**
@@ -197,3 +198,22 @@ export async function deployed<D, E, R>(
 
 /** Reads made-up pages: those of a first scan would take several times as long on a function's share of a core. */
 export const rehearseScan = (deps: { listing: ScanListing }) => deps.listing.rehearse();
+
+/** A start must not depend on the table: the first request will say what is wrong with it. */
+const tableRehearsalMaxMs = 1000;
+
+/**
+ * Reads an item that is not there: the connection, with its handshake, and the compiling of all that a request
+ * goes through are then done before the first request, which has a fraction of a core.
+ */
+export async function rehearseTable(deps: { ledger: Pick<Ledger, 'readTenant'> }): Promise<void> {
+  const read = deps.ledger.readTenant('').catch(() => undefined);
+  await Promise.race([read, clock.sleep(tableRehearsalMaxMs)]);
+}
+
+export async function rehearseTableAndScan(
+  deps: Parameters<typeof rehearseTable>[0] & Parameters<typeof rehearseScan>[0],
+): Promise<void> {
+  // The one waits for the network while the other computes.
+  await Promise.all([rehearseTable(deps), rehearseScan(deps)]);
+}

@@ -1,4 +1,4 @@
-import { deployed, rehearseScan, subscriptionDeps } from '../compose.ts';
+import { deployed, rehearseTableAndScan, subscriptionDeps } from '../compose.ts';
 import { guard, type HttpHandler } from '../http/guard.ts';
 import { readerAccess, respondProblem } from '../http/management-access.ts';
 import { credential, pathTenant } from '../http/request.ts';
@@ -37,4 +37,4 @@ export function create(deps: SubscriptionDeps & Pick<Deps, 'admin' | 'tokens' | 
   return guard(deps, respondProblem, flushAfter(deps.metrics, handle));
 }
 
-export const handler = await deployed(create, subscriptionDeps, rehearseScan);
+export const handler = await deployed(create, subscriptionDeps, rehearseTableAndScan);

@@ -1,4 +1,4 @@
-import { batchDeps, deployed, rehearseScan } from '../compose.ts';
+import { batchDeps, deployed, rehearseTableAndScan } from '../compose.ts';
 import type { TenantRecord } from '../domain/tenant.ts';
 import { guard, type HttpHandler } from '../http/guard.ts';
 import { lfsAccess } from '../http/lfs-access.ts';
@@ -87,4 +87,4 @@ function answer(objects: readonly WireObject[]): Response {
   return lfs(200, { transfer: 'basic', objects, hash_algo: 'sha256' });
 }
 
-export const handler = await deployed(create, batchDeps, rehearseScan);
+export const handler = await deployed(create, batchDeps, rehearseTableAndScan);

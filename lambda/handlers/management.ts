@@ -1,4 +1,4 @@
-import { deployed, managementDeps } from '../compose.ts';
+import { deployed, managementDeps, rehearseTable } from '../compose.ts';
 import { guard, type HttpHandler } from '../http/guard.ts';
 import { deleteObjectOperation, deleteRepoOperation, deleteTenantOperation } from '../http/manage-deletes.ts';
 import { listRepos, requestReconcile } from '../http/manage-repos.ts';
@@ -32,4 +32,4 @@ export function create(deps: ManagementDeps & Pick<Deps, 'invocations'>): HttpHa
   });
 }
 
-export const handler = await deployed(create, managementDeps);
+export const handler = await deployed(create, managementDeps, rehearseTable);

@@ -1,14 +1,24 @@
 import { createHash } from 'node:crypto';
 import { DeleteObjectCommand, PutObjectCommand } from '@aws-sdk/client-s3';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { StageSettingsInput } from '../../lib/stage-settings.ts';
 import { Deployment, type Outputs } from './deployment.ts';
 import { Emulator } from './emulator.ts';
 import { Front } from './front.ts';
 import { Operator } from './operator.ts';
 import { describeWithEmulator } from './with-emulator.ts';
 
-/** The event's way, the recount's delay and the rest between two recounts, on a busy machine. */
+/** The event's way and the recount's delay, on a busy machine. */
 const countedWithinMs = 180_000;
+
+/** The schedule stays out of it: what is counted here was told of. */
+const settings: StageSettingsInput = {
+  keepData: false,
+  storeEvents: true,
+  refreshEveryMinutes: 600,
+  reconcile: { delaySeconds: 31 },
+  protocol: { recountRestSeconds: 0, clockSkewSeconds: 1, objectMaxMiB: 1 },
+};
 
 const oid = createHash('sha256').update('smuggled').digest('hex');
 
@@ -17,6 +27,7 @@ describeWithEmulator('DEPLOYED_MINISTACK', 'a stage that its store tells of chan
   let outputs: Outputs;
   let front: Front;
   let operator: Operator;
+  let writeToken: string;
 
   beforeAll(async () => {
     deployment = new Deployment(await Emulator.start(ministack));
@@ -29,12 +40,20 @@ describeWithEmulator('DEPLOYED_MINISTACK', 'a stage that its store tells of chan
   });
 
   it('deploys', async () => {
-    // The schedule stays out of it: what is counted here was told of.
-    ({ outputs } = await deployment.deploy({ keepData: false, storeEvents: true, refreshEveryMinutes: 600 }));
+    ({ outputs } = await deployment.deploy(settings));
     front = await Front.start({ apiUrl: outputs.ApiUrl, emulator: deployment.emulator });
     operator = new Operator({ url: front.url, token: await deployment.adminToken(outputs) });
-    await operator.createTenant('acme', 1024 ** 3);
+    ({ writeToken } = await operator.createTenant('acme', 1024 ** 3));
     expect(await operator.usage('acme')).toMatchObject({ storedBytes: 0, objectCount: 0 });
+  });
+
+  it('keeps to the settings of the protocol that it was given', async () => {
+    const response = await fetch(`${front.url}/acme/game/info/lfs/objects/batch`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${writeToken}`, 'content-type': 'application/vnd.git-lfs+json' },
+      body: JSON.stringify({ operation: 'upload', objects: [{ oid, size: 1024 ** 2 + 1 }] }),
+    });
+    expect(await response.text()).toContain('one upload takes 1 MiB at most');
   });
 
   describe('around the API', () => {

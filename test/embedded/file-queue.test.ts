@@ -4,9 +4,10 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { SQSEvent } from 'aws-lambda';
 import { describe, expect, it } from 'vitest';
 import { createInvocations } from '../../lambda/adapters/async-invocations.ts';
+import { createInvocationLog } from '../../lambda/adapters/invocation-log.ts';
 import { FileQueue } from '../../local/file-queue.ts';
 import { openQueueFolder, type QueueFolder } from '../../local/queue-folder.ts';
-import { defaultQueueTiming, type QueueMessage } from '../../local/queue-message.ts';
+import { defaultQueueTiming, newMessage, type QueueMessage } from '../../local/queue-message.ts';
 import { systemTimers } from '../../local/timers.ts';
 import { FakeTime } from './fake-time.ts';
 import { recordingLog } from './recording-log.ts';
@@ -254,6 +255,49 @@ describe('closing', () => {
     await closed;
     await time.advance(120_000);
     expect([...folder.files.keys()]).toEqual(['acme']);
+  });
+});
+
+describe('what asked for a recount', () => {
+  /** Requests with their causes; the causes of the deliveries, of which the first fails. */
+  async function causesOf(requests: readonly string[], folder = new MemoryFolder()) {
+    const time = new FakeTime();
+    const { log, entries } = recordingLog();
+    const invocations = createInvocations();
+    const queue = new FileQueue({
+      ...{ folder, clock: time.clock, timers: time, invocations },
+      log: createInvocationLog(log, invocations),
+    });
+    for (const requestId of requests) {
+      const request = { tenant: 'acme', reason: 'upload', full: false } as const;
+      await invocations.during({ requestId }, () => queue.request(request));
+    }
+    const causes: unknown[] = [];
+    await queue.deliverTo(async ({ Records: [record] }) => {
+      causes.push(JSON.parse(record?.body ?? '').correlationId);
+      if (causes.length === 1) throw new Error('the table did not answer');
+    });
+    await time.advance(120_000);
+    return { causes, entries };
+  }
+
+  it('is told with it, the first of several, and again after a failure, whose line names it too', async () => {
+    const { causes, entries } = await causesOf(['first', 'second']);
+    expect(causes).toEqual(['first', 'first']);
+    expect(entries).toMatchObject([
+      { message: 'recount failed', fields: { tenant: 'acme', correlationId: 'first' } },
+    ]);
+    expect(entries[0]?.fields['messageId']).toEqual(expect.any(String));
+  });
+
+  it('outlives the process', async () => {
+    const folder = new MemoryFolder();
+    const message = newMessage(
+      { tenant: 'acme', reason: 'upload', full: false },
+      { nowMs: 0, messageId: 'm', correlationId: 'before' },
+    );
+    await folder.save(message);
+    expect((await causesOf([], folder)).causes).toEqual(['before', 'before']);
   });
 });
 

@@ -160,13 +160,13 @@ describe('the schedule', () => {
   });
 
   it('comes back after a day at the latest once something happens, and is never moved away by it', () => {
-    const after = (dueAtMs: number) =>
+    const dueAfter = (dueAtMs: number) =>
       dueAfterActivityMs(defaultSettings, {
         ...{ tenant: 'acme', epoch: 2, countedAtMs: nowMs, listedUntilMs: 0, dueAtMs },
       });
-    expect(after(nowMs + 30 * day)).toBeLessThanOrEqual(nowMs + day);
-    expect(after(nowMs + 5)).toBe(nowMs + 5);
-    expect(after(nowMs - 5)).toBe(nowMs - 5);
+    expect(dueAfter(nowMs + 30 * day)).toBeLessThanOrEqual(nowMs + day);
+    expect(dueAfter(nowMs + 5)).toBe(nowMs + 5);
+    expect(dueAfter(nowMs - 5)).toBe(nowMs - 5);
   });
 
   it('lists a tenant in which nothing happens 17 times in a year', () => {

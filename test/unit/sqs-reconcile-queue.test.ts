@@ -1,6 +1,7 @@
 import { SendMessageBatchCommand, SendMessageCommand, SQSClient } from '@aws-sdk/client-sqs';
 import { mockClient } from 'aws-sdk-client-mock';
 import { afterEach, describe, expect, it } from 'vitest';
+import { createInvocations } from '../../lambda/adapters/async-invocations.ts';
 import { createSqsReconcileQueue } from '../../lambda/adapters/aws/sqs-reconcile-queue.ts';
 import type { ReconcileReason } from '../../lambda/domain/recount-policy.ts';
 
@@ -19,7 +20,7 @@ function open(nowMs = 0) {
       atMs += ms;
     },
   };
-  return { queue: createSqsReconcileQueue({ queueUrl, clock }), slept };
+  return { queue: createSqsReconcileQueue({ queueUrl, clock, invocations: createInvocations() }), slept };
 }
 
 const idOf = async (nowMs: number, reason: ReconcileReason, full = false) => {

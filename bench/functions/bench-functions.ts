@@ -29,8 +29,8 @@ function parsed(options: readonly string[]) {
     options: {
       node: { type: 'string', default: process.execPath },
       only: { type: 'string' },
-      processes: { type: 'string', default: '3' },
-      'warm-calls': { type: 'string', default: '8' },
+      processes: { type: 'string', default: '2' },
+      'warm-calls': { type: 'string', default: '4' },
       starts: { type: 'string', default: '9' },
     },
   });
@@ -65,7 +65,11 @@ export async function benchFunctions(print: Print, options: readonly string[]): 
     printStarts(print, { bundles: chosen, starts });
     const measured: MeasuredWork[] = [];
     for (const work of cases.filter((each) => chosen.some(({ name }) => name === each.function))) {
-      for (const memoryMb of memorySizesMb) measured.push(await measureWork(plan, work, memoryMb));
+      for (const memoryMb of memorySizesMb) {
+        const row = await measureWork(plan, work, memoryMb);
+        if (row) measured.push(row);
+        else print(`${work.function}: ${work.name} did not survive with ${memoryMb} MB.\n`);
+      }
     }
     printWork(print, measured);
     const choices = chosen.flatMap(({ name }) => chooseMemory(name, measured) ?? []);
@@ -101,6 +105,7 @@ function printStarts(
 }
 
 function printWork(print: Print, measured: readonly MeasuredWork[]): void {
+  const means = measured[0]?.means;
   const rows = measured.map((work) => [
     `${work.function}: ${work.case}`,
     formatNumber(work.memoryMb),
@@ -109,7 +114,7 @@ function printWork(print: Print, measured: readonly MeasuredWork[]): void {
     work.dollarsPerMillion.toFixed(2),
   ]);
   const header = ['', 'memory', 'first ms', 'CPU', 'warm ms', 'CPU', 'peak MB', '$ a million'];
-  print(`Work by memory (${measured[0]?.means ?? ''} at ${measured[0]?.memoryMb ?? ''} MB)`);
+  print(`Work by memory (CPU: ${means?.cpu}; memory: ${means?.memory}, and so on)`);
   print(`${formatTable(header, rows)}\n`);
 }
 

@@ -4,12 +4,14 @@ import type { MeasuredWork } from './measure.ts';
 
 /** The rule, as docs/decisions/memory.md has it. */
 export const rule = {
-  /** Lambda ends a function that needs more than its memory: so many times the highest peak. */
+  /** Lambda ends a function that needs more than its memory: so many times the highest peak … */
   headroom: 1.5,
-  /** Where someone waits: a warm call takes so many times what it takes with the most memory, at the most. */
-  warmMost: 1.25,
+  /** … and what Lambda's own runtime takes beside it; assumed. */
+  runtimeMb: 20,
+  /** Where someone waits, a warm call takes so many times what it takes with the most memory, or so much longer. */
+  warm: { times: 1.25, slackMs: 50 },
   /** The same of the first call of a process. */
-  coldMost: 2,
+  first: { times: 2, slackMs: 250 },
 } as const;
 
 export interface Choice {
@@ -41,16 +43,23 @@ export function chooseMemory(name: FunctionName, measured: readonly MeasuredWork
 }
 
 function objectionTo(memoryMb: number, own: readonly MeasuredWork[]): string | undefined {
-  const peakMb = Math.max(...own.map((work) => work.peakMb));
-  if (memoryMb < rule.headroom * peakMb) return `takes ${Math.round(peakMb)} MB`;
+  const here = own.filter((work) => work.memoryMb === memoryMb);
+  // What is missing did not survive.
+  if (here.length < new Set(own.map((work) => work.case)).size) return 'is too little';
+  const peakMb = Math.max(...here.map((work) => work.peakMb));
+  if (memoryMb < rule.headroom * (peakMb + rule.runtimeMb)) return `takes ${Math.round(peakMb)} MB`;
   const sizeMost = Math.max(...own.map((work) => work.memoryMb));
-  for (const work of own.filter((each) => each.memoryMb === memoryMb && each.someoneWaits)) {
+  for (const work of here.filter(({ someoneWaits }) => someoneWaits)) {
     const best = own.find((each) => each.case === work.case && each.memoryMb === sizeMost);
     if (!best) continue;
-    const [warm, cold] = [work.warmMs / best.warmMs, work.coldMs / best.coldMs];
-    // What is over before anybody could notice need not be faster.
-    if (warm > rule.warmMost && work.warmMs > 10) return `${work.case}: ${warm.toFixed(2)} × when warm`;
-    if (cold > rule.coldMost && work.coldMs > 10) return `${work.case}: ${cold.toFixed(2)} × at first`;
+    const pairs = [
+      { what: 'when warm', ms: work.warmMs, bestMs: best.warmMs, most: rule.warm },
+      { what: 'at first', ms: work.coldMs, bestMs: best.coldMs, most: rule.first },
+    ];
+    for (const { what, ms, bestMs, most } of pairs) {
+      if (ms > Math.max(most.times * bestMs, bestMs + most.slackMs))
+        return `${work.case}: ${Math.round(ms)} ms ${what}, not ${Math.round(bestMs)}`;
+    }
   }
   return undefined;
 }

@@ -1,7 +1,8 @@
-import { type ChildProcess, fork } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 import type { CpuQuota } from '../scan/cpu-quota.ts';
+import type { MemoryLimit } from './memory-limit.ts';
 import type { Invoked, InvokeRequest, Start } from './run-function.ts';
 
 const runner = fileURLToPath(new URL('../out/run-function.mjs', import.meta.url));
@@ -16,11 +17,17 @@ export async function buildRunner(): Promise<void> {
   });
 }
 
+/** It ended before it answered: for want of memory, most likely. */
+export class ProcessEndedError extends Error {
+  override readonly name = 'ProcessEndedError';
+}
+
 export interface StartInput {
   /** The Node that runs it. */
   readonly node: string;
   readonly bundle: string;
   readonly environment: Readonly<Record<string, string>>;
+  readonly limit?: MemoryLimit;
 }
 
 /** A function in a process of its own, started as Lambda starts it. */
@@ -34,10 +41,10 @@ export class FunctionProcess {
   }
 
   /** Begins it with all of a core, as Lambda does. */
-  static async begin({ node, bundle, environment }: StartInput): Promise<FunctionProcess> {
-    const child = fork(runner, [bundle], {
-      execPath: node,
-      execArgv: [],
+  static async begin({ node, bundle, environment, limit }: StartInput): Promise<FunctionProcess> {
+    const plain = { program: node, args: [runner, bundle] };
+    const { program, args } = limit?.wrap(plain.program, plain.args) ?? plain;
+    const child = spawn(program, args, {
       // Nothing of this process' own: a setting of it must not change what is measured.
       env: { PATH: process.env['PATH'], ...environment },
       stdio: ['ignore', 'ignore', 'inherit', 'ipc'],

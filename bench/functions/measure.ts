@@ -4,7 +4,8 @@ import { createCpuQuota } from '../scan/cpu-quota.ts';
 import { median } from '../tables.ts';
 import type { BackendProcess } from './backend-process.ts';
 import type { Case } from './cases.ts';
-import { FunctionProcess } from './function-process.ts';
+import { FunctionProcess, ProcessEndedError } from './function-process.ts';
+import { createMemoryLimit, type MemoryLimit } from './memory-limit.ts';
 import type { Invoked, Start } from './run-function.ts';
 
 /** Lambda gives CPU in proportion: a whole core at 1,769 MB. */
@@ -44,7 +45,8 @@ export interface MeasuredWork {
   readonly peakMb: number;
   /** Of a million warm calls, as the price list has memory × time. */
   readonly dollarsPerMillion: number;
-  readonly means: string;
+  /** How CPU and memory were held. */
+  readonly means: { readonly cpu: string; readonly memory: string };
 }
 
 /** Environment of a function as the stack sets it, with the backend in place of AWS. */
@@ -70,9 +72,18 @@ function environmentOf(plan: Plan, input: { name: FunctionName; objects: number 
   };
 }
 
-function begin(plan: Plan, input: { name: FunctionName; objects: number }): Promise<FunctionProcess> {
+function begin(
+  plan: Plan,
+  input: { name: FunctionName; objects: number; limit?: MemoryLimit },
+): Promise<FunctionProcess> {
+  const { name, limit } = input;
   const environment = environmentOf(plan, input);
-  return FunctionProcess.begin({ node: plan.node, bundle: plan.bundleOf(input.name), environment });
+  return FunctionProcess.begin({
+    node: plan.node,
+    bundle: plan.bundleOf(name),
+    environment,
+    ...(limit && { limit }),
+  });
 }
 
 export async function measureStart(
@@ -100,39 +111,60 @@ export async function measureStart(
   };
 }
 
-/** A function's work under the share of a core that so much memory comes with: its start has all of one. */
-export async function measureWork(plan: Plan, work: Case, memoryMb: number): Promise<MeasuredWork> {
-  const { processes, warmCalls } = plan;
+/**
+ * A function's work with so much memory, and the share of a core that comes with it: its start has all of one.
+ * @returns undefined where its process did not survive.
+ */
+export async function measureWork(
+  plan: Plan,
+  work: Case,
+  memoryMb: number,
+): Promise<MeasuredWork | undefined> {
+  // The smallest takes longest, and is there to show that.
+  const { processes, warmCalls } = memoryMb < 256 ? { ...plan, processes: 1 } : plan;
+  const quota = createCpuQuota(memoryMb / coreMb, periodMs);
+  const limit = createMemoryLimit(memoryMb);
   const cold: Invoked[] = [];
   const warm: Invoked[] = [];
-  const quota = createCpuQuota(memoryMb / coreMb, periodMs);
-  for (let turn = 0; turn < processes; turn += 1) {
-    const process = await begin(plan, { name: work.function, objects: work.standing.objects });
-    const release = process.hold(quota);
-    cold.push(await callOnce(plan, work, { process, turn: 0 }));
-    for (let call = 1; call <= warmCalls; call += 1)
-      warm.push(await callOnce(plan, work, { process, turn: call }));
-    release();
-    await process.end();
+  try {
+    for (let turn = 0; turn < processes; turn += 1) {
+      const objects = work.standing.objects;
+      const process = await begin(plan, { name: work.function, objects, limit });
+      process.hold(quota);
+      cold.push(await callOnce(plan, work, { process, turn: 0 }));
+      for (let call = 1; call <= warmCalls; call += 1)
+        warm.push(await callOnce(plan, work, { process, turn: call }));
+      await process.end();
+    }
+  } catch (error) {
+    if (error instanceof ProcessEndedError) return undefined;
+    throw error;
+  } finally {
+    quota.close();
+    limit.close();
   }
-  quota.close();
-  const of = (calls: readonly Invoked[], value: (call: Invoked) => number) => median(calls.map(value));
-  const warmMs = of(warm, (call) => call.wallMs);
-  const gbSeconds = (Math.ceil(warmMs) / 1000) * (memoryMb / 1024);
   return {
     case: work.name,
     function: work.function,
     someoneWaits: work.someoneWaits,
-    memoryMb,
-    processes,
-    warmCalls,
+    ...{ memoryMb, processes, warmCalls },
+    ...figuresOf({ cold, warm, memoryMb }),
+    means: { cpu: quota.means, memory: limit.means },
+  };
+}
+
+function figuresOf(input: { cold: readonly Invoked[]; warm: readonly Invoked[]; memoryMb: number }) {
+  const { cold, warm, memoryMb } = input;
+  const of = (calls: readonly Invoked[], value: (call: Invoked) => number) => median(calls.map(value));
+  const warmMs = of(warm, (call) => call.wallMs);
+  const gbSeconds = (Math.ceil(warmMs) / 1000) * (memoryMb / 1024);
+  return {
     coldMs: of(cold, (call) => call.wallMs),
     coldCpuMs: of(cold, (call) => call.cpuMs),
     warmMs,
     warmCpuMs: of(warm, (call) => call.cpuMs),
     peakMb: Math.max(...[...cold, ...warm].map((call) => call.peakMb)),
     dollarsPerMillion: gbSeconds * cloudPrices.lambdaGbSecondArm64 * 1e6,
-    means: quota.means,
   };
 }
 

@@ -4,7 +4,7 @@ import type { Ledger } from '../../ports/ledger.ts';
 import { conditional } from './dynamodb-client.ts';
 import { absent, aliases, all, exists, type Table } from './dynamodb-expressions.ts';
 import { deletionKey, dueKey, parseDeletion, tenantKey } from './dynamodb-items.ts';
-import { itemsBelow } from './dynamodb-reservations.ts';
+import { itemsBelow } from './dynamodb-pages.ts';
 import { byDueIndex } from './dynamodb-table.ts';
 
 type DeletionMethods =

@@ -4,7 +4,7 @@ import type { Ledger, RepoCommit, TenantCommit } from '../../ports/ledger.ts';
 import { conditional, unconditional } from './dynamodb-client.ts';
 import { aliases, all, exists, type Table } from './dynamodb-expressions.ts';
 import { dueKey, parseRepo, parseTenant, repoKey, tenantKey } from './dynamodb-items.ts';
-import { itemsBelow } from './dynamodb-reservations.ts';
+import { itemsBelow } from './dynamodb-pages.ts';
 import { byDueIndex } from './dynamodb-table.ts';
 import { readTenant } from './dynamodb-tenants.ts';
 

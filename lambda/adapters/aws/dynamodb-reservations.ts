@@ -1,9 +1,10 @@
-import { DeleteCommand, GetCommand, PutCommand, QueryCommand, UpdateCommand } from '@aws-sdk/lib-dynamodb';
+import { DeleteCommand, GetCommand, PutCommand, UpdateCommand } from '@aws-sdk/lib-dynamodb';
 import type { Reservation } from '../../domain/reservation.ts';
 import type { Ledger } from '../../ports/ledger.ts';
 import { conditional, unconditional } from './dynamodb-client.ts';
 import { absent, aliases, exists, type Table } from './dynamodb-expressions.ts';
-import { dueKey, parseReservation, reservationKey, tenantKey } from './dynamodb-items.ts';
+import { dueKey, parseReservation, reservationKey } from './dynamodb-items.ts';
+import { itemsBelow } from './dynamodb-pages.ts';
 
 type ReservationMethods =
   | 'putReservation'
@@ -101,28 +102,4 @@ async function readReservation(table: Table, input: { tenant: string; reservatio
 async function* reservations(table: Table, tenant: string): AsyncIterable<readonly Reservation[]> {
   for await (const items of itemsBelow(table, { tenant, kind: 'RESERVATION#' }))
     yield items.map(parseReservation);
-}
-
-/** All items of a tenant of one kind, strongly consistent, a page at a time. */
-export async function* itemsBelow(
-  table: Table,
-  input: { tenant: string; kind: string },
-): AsyncIterable<readonly Record<string, unknown>[]> {
-  let startKey: Record<string, unknown> | undefined;
-  do {
-    const output = await unconditional(() =>
-      table.client.send(
-        new QueryCommand({
-          TableName: table.tableName,
-          KeyConditionExpression: '#pk = :pk AND begins_with(#sk, :kind)',
-          ExpressionAttributeNames: aliases('pk', 'sk'),
-          ExpressionAttributeValues: { ':pk': tenantKey(input.tenant).pk, ':kind': input.kind },
-          ConsistentRead: true,
-          ...(startKey && { ExclusiveStartKey: startKey }),
-        }),
-      ),
-    );
-    yield output.Items ?? [];
-    startKey = output.LastEvaluatedKey;
-  } while (startKey);
 }

@@ -4,6 +4,7 @@ import type { CountOutcome, Ledger } from '../../ports/ledger.ts';
 import { conditional, unconditional } from './dynamodb-client.ts';
 import { absent, aliases, all, exists, type Table } from './dynamodb-expressions.ts';
 import { dueKey, kindKey, parseTenant, tenantKey, tenantOfPartition } from './dynamodb-items.ts';
+import { pagesOf } from './dynamodb-pages.ts';
 import { byDueIndex, byKindIndex, dueShards } from './dynamodb-table.ts';
 
 type TenantMethods =
@@ -232,26 +233,20 @@ async function dueTenants(table: Table, input: { nowMs: number; tenantsMax: numb
 /** Pages on while all that was found is of few tenants: one tenant may have thousands of dead reservations. */
 async function dueOfPartition(table: Table, partition: string, input: { nowMs: number; tenantsMax: number }) {
   const due = new Map<string, number>();
-  let startKey: Record<string, unknown> | undefined;
-  for (let page = 0; page < duePagesMax && due.size < input.tenantsMax; page += 1) {
-    const output = await unconditional(() =>
-      table.client.send(
-        new QueryCommand({
-          TableName: table.tableName,
-          IndexName: byDueIndex.name,
-          KeyConditionExpression: '#due = :due AND #at <= :now',
-          ExpressionAttributeNames: { '#due': byDueIndex.pk, '#at': byDueIndex.sk },
-          ExpressionAttributeValues: { ':due': partition, ':now': input.nowMs },
-          ...(startKey && { ExclusiveStartKey: startKey }),
-        }),
-      ),
-    );
-    for (const item of output.Items ?? []) {
+  const pages = pagesOf(table, {
+    IndexName: byDueIndex.name,
+    KeyConditionExpression: '#due = :due AND #at <= :now',
+    ExpressionAttributeNames: { '#due': byDueIndex.pk, '#at': byDueIndex.sk },
+    ExpressionAttributeValues: { ':due': partition, ':now': input.nowMs },
+  });
+  let pagesLeft = duePagesMax;
+  for await (const items of pages) {
+    for (const item of items) {
       const tenant = tenantOfPartition(String(item['pk']));
       if (!due.has(tenant)) due.set(tenant, Number(item[byDueIndex.sk]));
     }
-    startKey = output.LastEvaluatedKey;
-    if (!startKey) break;
+    pagesLeft -= 1;
+    if (pagesLeft === 0 || due.size >= input.tenantsMax) break;
   }
   return [...due].map(([tenant, dueAtMs]) => ({ tenant, dueAtMs, full: partition.startsWith('TENANT#') }));
 }

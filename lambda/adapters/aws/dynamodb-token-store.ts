@@ -1,9 +1,10 @@
-import { DeleteCommand, GetCommand, PutCommand, QueryCommand } from '@aws-sdk/lib-dynamodb';
+import { DeleteCommand, GetCommand, PutCommand } from '@aws-sdk/lib-dynamodb';
 import * as z from 'zod';
 import type { TokenRecord, TokenStore } from '../../ports/token-store.ts';
 import { conditional, unconditional } from './dynamodb-client.ts';
 import { absent, aliases, type Table } from './dynamodb-expressions.ts';
 import { kindKey } from './dynamodb-items.ts';
+import { pagesOf } from './dynamodb-pages.ts';
 import { byKindIndex } from './dynamodb-table.ts';
 import { batchGet } from './dynamodb-tenants.ts';
 
@@ -74,23 +75,14 @@ async function revoke(table: Table, token: { tenant: string; tokenId: string }) 
 
 async function list(table: Table, tenant: string): Promise<readonly TokenRecord[]> {
   const keys: Record<string, string>[] = [];
-  let startKey: Record<string, unknown> | undefined;
-  do {
-    const output = await unconditional(() =>
-      table.client.send(
-        new QueryCommand({
-          TableName: table.tableName,
-          IndexName: byKindIndex.name,
-          KeyConditionExpression: '#kind = :kind',
-          ExpressionAttributeNames: { '#kind': byKindIndex.pk },
-          ExpressionAttributeValues: { ':kind': `TOKENS#${tenant}` },
-          ...(startKey && { ExclusiveStartKey: startKey }),
-        }),
-      ),
-    );
-    keys.push(...(output.Items ?? []).map((item) => ({ pk: String(item['pk']), sk: String(item['sk']) })));
-    startKey = output.LastEvaluatedKey;
-  } while (startKey);
+  const pages = pagesOf(table, {
+    IndexName: byKindIndex.name,
+    KeyConditionExpression: '#kind = :kind',
+    ExpressionAttributeNames: { '#kind': byKindIndex.pk },
+    ExpressionAttributeValues: { ':kind': `TOKENS#${tenant}` },
+  });
+  for await (const items of pages)
+    keys.push(...items.map((item) => ({ pk: String(item['pk']), sk: String(item['sk']) })));
   const records = (await batchGet(table, keys)).map((item) => tokenItem.parse(item));
   return records.sort((a, b) => a.createdAtMs - b.createdAtMs || (a.tokenId < b.tokenId ? -1 : 1));
 }

@@ -71,8 +71,8 @@ describe('of a store that stays broken', () => {
   });
 
   it('a scan that got somewhere hands over the rest at its deadline', async () => {
-    server.behave({ latencyMs: 2_000 });
-    const part = await scanOf(4000).scan({ prefix, deadlineMs: Date.now() + 3_500 });
+    server.behave({ latencyMs: 3_000 });
+    const part = await scanOf(4000).scan({ prefix, deadlineMs: Date.now() + 5_500 });
     expect(part).toMatchObject({ kind: 'unfinished', rest: { objectCount: 1000 } });
     if (part.kind !== 'unfinished') return;
     server.behave({});

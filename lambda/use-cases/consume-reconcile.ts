@@ -42,6 +42,7 @@ export async function consumeReconcile(deps: ConsumeDeps, input: ConsumeInput): 
   if (request.reason === 'schedule' && request.full && !isDue) return 'done';
   // A full count that is due is made by whatever comes first, unless somebody waits for less.
   const isFull = request.full || (isDue && urgencyOf(request.reason) === 'background');
+  const deletedBytes = record.deletedBytes;
   const lastBeginMs = deadlineMs - reserveMs;
   const again = async (more: Partial<ReconcileRequest>) => {
     await queue.request({ ...request, ...more });
@@ -55,7 +56,7 @@ export async function consumeReconcile(deps: ConsumeDeps, input: ConsumeInput): 
     const isLast = emptying !== 'unfinished' || clock.nowMs() >= lastBeginMs;
     // A listing of the whole tenant can wait for the last one.
     const full = isFull && emptying !== 'unfinished';
-    const outcome = await recountUnlessPutOff(deps, { ...input, record, full, isLast });
+    const outcome = await recountUnlessPutOff(deps, { ...input, record, deletedBytes, full, isLast });
     if (outcome === 'unfinished') return again({ reason: 'unfinished', full: isFull });
     if (!isLast) {
       record = (await ledger.readTenant(tenant)) ?? record;
@@ -75,10 +76,15 @@ export async function consumeReconcile(deps: ConsumeDeps, input: ConsumeInput): 
   }
 }
 
-/** Recounts, unless the policy lets it wait: `freed-put-off` where space was freed that nobody is shown yet. */
+/**
+ * Recounts, unless it has to wait by the policy: `freed-put-off` where this run has freed space that nobody is shown
+ * yet.
+ *
+ * @param input.deletedBytes of the tenant, when the run began.
+ */
 async function recountUnlessPutOff(
   deps: ReconcileDeps,
-  input: ConsumeInput & { record: TenantRecord; full: boolean; isLast: boolean },
+  input: ConsumeInput & { record: TenantRecord; deletedBytes: number; full: boolean; isLast: boolean },
 ): Promise<'done' | 'unfinished' | 'put-off' | 'freed-put-off'> {
   const { request, record, full, deadlineMs, isLast, isRetry = false } = input;
   const { tenant } = request;
@@ -86,7 +92,7 @@ async function recountUnlessPutOff(
   if (!isRetry && recountWaitMs(deps.settings, { tenant: record, urgency, nowMs: deps.clock.nowMs() }) > 0) {
     const now = (await deps.ledger.readTenant(tenant)) ?? record;
     // Freed space is waited for, whoever asked for the recount.
-    const isFreed = isLast && now.deletedBytes > record.deletedBytes;
+    const isFreed = isLast && now.deletedBytes > input.deletedBytes;
     const raised = isFreed && urgency === 'background' ? 'decision' : urgency;
     if (putOffMs(deps, { tenant: now, urgency: raised }) > 0) return isFreed ? 'freed-put-off' : 'put-off';
   }

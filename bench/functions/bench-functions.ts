@@ -29,6 +29,7 @@ function parsed(options: readonly string[]) {
     options: {
       node: { type: 'string', default: process.execPath },
       only: { type: 'string' },
+      memory: { type: 'string', default: memorySizesMb.join(',') },
       processes: { type: 'string', default: '2' },
       'warm-calls': { type: 'string', default: '4' },
       starts: { type: 'string', default: '9' },
@@ -37,6 +38,7 @@ function parsed(options: readonly string[]) {
   return {
     node: values.node,
     only: values.only?.split(','),
+    memory: values.memory.split(',').map(Number),
     processes: Number(values.processes),
     warmCalls: Number(values['warm-calls']),
     starts: Number(values.starts),
@@ -46,11 +48,11 @@ function parsed(options: readonly string[]) {
 /**
  * Size, start and work of each function as it is deployed, and which memory follows.
  *
- * Options: `--node=PATH` (the Node that runs them), `--only=lfsBatch,reconcile`, `--starts=N`, `--processes=N`,
- * `--warm-calls=N`.
+ * Options: `--node=PATH` (the Node that runs them), `--only=lfsBatch,reconcile`, `--memory=512,1024`, `--starts=N`,
+ * `--processes=N`, `--warm-calls=N`.
  */
 export async function benchFunctions(print: Print, options: readonly string[]): Promise<unknown> {
-  const { node, only, processes, warmCalls, starts: startsEach } = parsed(options);
+  const { node, only, memory, processes, warmCalls, starts: startsEach } = parsed(options);
   await buildRunner();
   const bundles = bundleFunctions();
   const backend = await BackendProcess.start();
@@ -65,7 +67,7 @@ export async function benchFunctions(print: Print, options: readonly string[]): 
     printStarts(print, { bundles: chosen, starts });
     const measured: MeasuredWork[] = [];
     for (const work of cases.filter((each) => chosen.some(({ name }) => name === each.function))) {
-      for (const memoryMb of memorySizesMb) {
+      for (const memoryMb of memory) {
         const row = await measureWork(plan, work, memoryMb);
         if (row) measured.push(row);
         else print(`${work.function}: ${work.name} did not survive with ${memoryMb} MB.\n`);

@@ -12,6 +12,8 @@ export const rule = {
   warm: { times: 1.25, slackMs: 50 },
   /** The same of the first call of a process. */
   first: { times: 2, slackMs: 250 },
+  /** Costs that differ by less than runs do are the same: the smaller memory is taken then. */
+  sameCost: 1.25,
 } as const;
 
 export interface Choice {
@@ -30,8 +32,9 @@ export function chooseMemory(name: FunctionName, measured: readonly MeasuredWork
     objection: objectionTo(memoryMb, own),
     cost: relativeCost(memoryMb, own),
   }));
-  const allowed = judged.filter(({ objection }) => objection === undefined).sort((a, b) => a.cost - b.cost);
-  const [chosen] = allowed;
+  const allowed = judged.filter(({ objection }) => objection === undefined);
+  const leastCost = Math.min(...allowed.map(({ cost }) => cost));
+  const chosen = allowed.find(({ cost }) => cost <= rule.sameCost * leastCost);
   if (!chosen) return undefined;
   const others = judged
     .filter(({ memoryMb }) => memoryMb !== chosen.memoryMb)

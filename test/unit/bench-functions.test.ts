@@ -52,6 +52,15 @@ describe('the memory of a function', () => {
     expect(chosen([...slowHalf, ...other])).toBe(1769);
   });
 
+  it('is the smaller one where the costs hardly differ', () => {
+    const costs = [
+      { memoryMb: 256, dollarsPerMillion: 1.2 },
+      { memoryMb: 512, dollarsPerMillion: 1 },
+    ];
+    const nobodyWaits = costs.map((each) => work({ warmMs: 100, someoneWaits: false, ...each }));
+    expect(chosen(nobodyWaits)).toBe(256);
+  });
+
   it('may be slower by what nobody notices', () => {
     expect(chosen([work({ memoryMb: 256, warmMs: 49 }), work({ memoryMb: 1769, warmMs: 9 })])).toBe(256);
   });

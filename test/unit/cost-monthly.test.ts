@@ -29,8 +29,8 @@ describe('by hand', () => {
     expect(cost.queue).toBeCloseTo(0.5, 6);
     expect(cost.store).toBeCloseTo(0.4, 6);
     expect(cost.table).toBeCloseTo(0.125, 6);
-    // 10 + 10 + 30 + 3 ms of a quarter GB, and the request.
-    expect(cost.functions).toBeCloseTo(0.2 + 0.053 * 0.25 * 13.3334, 6);
+    // 10 + 10 + 30 + 3 ms of half a GB, and the request.
+    expect(cost.functions).toBeCloseTo(0.2 + 0.053 * 0.5 * 13.3334, 6);
   });
 
   it('10,000 batches of 100 new objects', () => {

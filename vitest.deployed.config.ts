@@ -7,8 +7,9 @@ export default defineConfig({
     ...reporting(),
     include: ['test/deployed/**/*.test.ts'],
     testTimeout: 300_000,
-    hookTimeout: 120_000,
-    fileParallelism: false,
+    hookTimeout: 240_000,
+    // They wait for queues and schedules most of the time. Each file has an emulator of its own.
+    maxWorkers: 2,
     // Each test stands on what the one before it did.
     bail: 1,
   },

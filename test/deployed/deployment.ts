@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import { DynamoDBClient, UpdateItemCommand } from '@aws-sdk/client-dynamodb';
 import { CreateBucketCommand, S3Client } from '@aws-sdk/client-s3';
 import {
   CreateSecretCommand,
@@ -9,8 +9,12 @@ import {
   SecretsManagerClient,
 } from '@aws-sdk/client-secrets-manager';
 import { z } from 'zod';
+import { tenantKey } from '../../lambda/adapters/aws/dynamodb-items.ts';
+import { byDueIndex } from '../../lambda/adapters/aws/dynamodb-table.ts';
 import type { StageSettingsInput } from '../../lib/stage-settings.ts';
 import { run } from '../e2e/process.ts';
+import { allowBatches } from './batch-grant.ts';
+import { CloudWatchLogs } from './cloudwatch-logs.ts';
 import type { Emulator } from './emulator.ts';
 
 const projectRoot = join(import.meta.dirname, '..', '..');
@@ -34,16 +38,19 @@ export type Outputs = z.output<typeof outputsShape>[typeof stackName];
 export class Deployment {
   readonly emulator: Emulator;
   readonly s3: S3Client;
-  readonly dynamoDb: DynamoDBClient;
+  readonly logs: CloudWatchLogs;
+  readonly #dynamoDb: DynamoDBClient;
   readonly #secrets: SecretsManagerClient;
 
   constructor(emulator: Emulator) {
     this.emulator = emulator;
     const { endpoint, region, credentials } = emulator;
-    const requestHandler = { httpsAgent: { ca: readFileSync(emulator.certificateFile) } };
+    const ca = readFileSync(emulator.certificateFile);
+    const requestHandler = { httpsAgent: { ca } };
     const config = { endpoint, region, credentials, requestHandler };
     this.s3 = new S3Client({ ...config, forcePathStyle: true });
-    this.dynamoDb = new DynamoDBClient(config);
+    this.#dynamoDb = new DynamoDBClient(config);
+    this.logs = new CloudWatchLogs(emulator);
     this.#secrets = new SecretsManagerClient(config);
   }
 
@@ -61,6 +68,7 @@ export class Deployment {
       ...['-c', 'stage=lane', '-c', `settings=${settingsFile}`],
       ...['--require-approval', 'never', '--outputs-file', outputsFile],
     );
+    await allowBatches(this.emulator);
     const { [stackName]: outputs } = outputsShape.parse(JSON.parse(await readFile(outputsFile, 'utf8')));
     return { outputs, printed };
   }
@@ -68,6 +76,20 @@ export class Deployment {
   async adminToken(outputs: Outputs): Promise<string> {
     const secret = await this.#secrets.send(new GetSecretValueCommand({ SecretId: outputs.AdminSecretArn }));
     return secret.SecretString ?? '';
+  }
+
+  /** As if a day had passed since the tenant was counted. */
+  async makeCountDue(outputs: Outputs, tenant: string): Promise<void> {
+    const { pk, sk } = tenantKey(tenant);
+    await this.#dynamoDb.send(
+      new UpdateItemCommand({
+        TableName: outputs.TableName,
+        Key: { pk: { S: pk }, sk: { S: sk } },
+        UpdateExpression: 'SET #due = :long_ago',
+        ExpressionAttributeNames: { '#due': byDueIndex.sk },
+        ExpressionAttributeValues: { ':long_ago': { N: '1' } },
+      }),
+    );
   }
 
   /** A bucket and credentials that the stack knows nothing of, as settings for an external store. */
@@ -81,7 +103,7 @@ export class Deployment {
   }
 
   async close(): Promise<void> {
-    for (const client of [this.s3, this.dynamoDb, this.#secrets]) client.destroy();
+    for (const client of [this.s3, this.#dynamoDb, this.#secrets]) client.destroy();
     await this.emulator.close();
   }
 

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { mkdtemp, open, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { plainEnvironment, signalGroup } from '../e2e/process.ts';
 import { freePort } from './free-port.ts';
@@ -64,14 +64,14 @@ export class Emulator {
     return readFile(join(this.folder, 'emulator.log'), 'utf8');
   }
 
-  /** Stops it and deletes what it kept; its log is kept where `DEPLOYED_LOG` names a file. */
+  /** Stops it and deletes what it kept; its log is kept where `DEPLOYED_LOGS` names a folder. */
   async close(): Promise<void> {
     const running = this.#running;
     this.#running = undefined;
     signalGroup(running?.pid, 'SIGKILL');
     await running?.closed;
-    const keptLog = process.env['DEPLOYED_LOG'];
-    if (keptLog) await writeFile(keptLog, await this.log());
+    const kept = process.env['DEPLOYED_LOGS'];
+    if (kept) await writeFile(join(kept, `${basename(this.folder)}.log`), await this.log());
     await rm(this.folder, { recursive: true, force: true, maxRetries: 5 });
   }
 

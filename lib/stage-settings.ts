@@ -34,18 +34,18 @@ const externalStore = z.strictObject({
   ),
 });
 
-/** Lambda gives CPU in proportion: 1,769 MB is one whole core. */
+/** Lambda gives CPU in proportion: 1,769 MB is one whole core. Why which: docs/decisions/memory.md. */
 const memoryMb = (defaultMb: number) =>
   z.int().min(128).max(10_240).default(defaultMb).describe('MB of this function.');
 
 const memoryOfFunctions = z
   .strictObject({
-    health: memoryMb(256),
-    lfsBatch: memoryMb(512),
-    lfsVerify: memoryMb(256),
-    getSubscription: memoryMb(256),
-    management: memoryMb(256),
-    notFound: memoryMb(256),
+    health: memoryMb(128),
+    lfsBatch: memoryMb(1_769),
+    lfsVerify: memoryMb(512),
+    getSubscription: memoryMb(1_024),
+    management: memoryMb(512),
+    notFound: memoryMb(128),
     reconcile: memoryMb(256),
     refresh: memoryMb(256),
     storeEvents: memoryMb(256),

@@ -32,12 +32,12 @@ const admin = 'LFS_QUOTA_ADMIN_SECRET_ARN';
 
 /** Seconds, MB and the variables of its own, by function. */
 const expected: Record<FunctionName, [number, number, string[]]> = {
-  health: [5, 256, []],
-  notFound: [5, 256, []],
-  lfsBatch: [25, 512, [...store, queue, table]],
-  lfsVerify: [25, 256, [...store, queue, table]],
-  getSubscription: [29, 256, [admin, ...store, queue, table]],
-  management: [29, 256, [admin, ...store, queue, table]],
+  health: [5, 128, []],
+  notFound: [5, 128, []],
+  lfsBatch: [25, 1_769, [...store, queue, table]],
+  lfsVerify: [25, 512, [...store, queue, table]],
+  getSubscription: [29, 1_024, [admin, ...store, queue, table]],
+  management: [29, 512, [admin, ...store, queue, table]],
   reconcile: [300, 256, [...store, queue, table]],
   refresh: [300, 256, [queue, table]],
   storeEvents: [60, 256, [queue, table]],

@@ -68,12 +68,12 @@ export const assumedDurations: Durations = {
 
 /** As `lib/stage-settings.ts` has them by default. */
 export const memoryMb: Readonly<Record<FunctionName, number>> = {
-  health: 256,
-  lfsBatch: 512,
-  lfsVerify: 256,
-  getSubscription: 256,
-  management: 256,
-  notFound: 256,
+  health: 128,
+  lfsBatch: 1_769,
+  lfsVerify: 512,
+  getSubscription: 1_024,
+  management: 512,
+  notFound: 128,
   reconcile: 256,
   refresh: 256,
   storeEvents: 256,

@@ -15,6 +15,7 @@ import { LedgerUnavailableError } from '../../lambda/ports/ledger.ts';
 import type { Redelivery } from '../../lambda/ports/redelivery.ts';
 import { redeliveryDelayMs, unreadableDelayMs } from '../../lambda/use-cases/delay-redelivery.ts';
 import { createPathScan } from '../../lambda/use-cases/scan/path-scan.ts';
+import { parseStageSettings } from '../../lib/stage-settings.ts';
 import { lambdaContext } from '../../local/lambda-context.ts';
 import { newMessage } from '../../local/queue-message.ts';
 import { toSqsEvent } from '../../local/sqs-event.ts';
@@ -97,6 +98,12 @@ describe('a recount that fails', () => {
     ]);
   });
 
+  it('is tried for two hours and 25 minutes before it is given up, by the settings that a stage has by itself', () => {
+    const { attemptsMax } = parseStageSettings('prod', {}).reconcile;
+    const pausesMs = Array.from({ length: attemptsMax - 1 }, (_, index) => redeliveryDelayMs(index + 1));
+    expect(pausesMs.reduce((sum, pauseMs) => sum + pauseMs, 0)).toBe(145 * 60_000);
+  });
+
   it('waits a minute where the count of deliveries is not told', () => {
     expect(redeliveryDelayMs(Number.NaN)).toBe(60_000);
     expect(redeliveryDelayMs(0)).toBe(60_000);
@@ -122,6 +129,11 @@ describe('a message that can not be read', () => {
         { level: 'error', message: 'unreadable message', fields: { messageId: 'm1', group: 'acme' } },
       ]);
     }
+  });
+
+  it('is given up within a minute', () => {
+    const { attemptsMax } = parseStageSettings('prod', {}).reconcile;
+    expect(attemptsMax * unreadableDelayMs).toBeLessThan(60_000);
   });
 
   it('is not copied into the log', async () => {

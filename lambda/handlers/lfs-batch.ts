@@ -63,10 +63,11 @@ async function upload(
       ]);
     }
     case 'retry': {
+      const seconds = Math.max(1, Math.ceil(outcome.retryAfterMs / 1000));
       const message =
-        'Usage is being recounted and this upload is near the limit. Try again in a few seconds.';
-      const retryAfter = String(Math.max(1, Math.ceil(outcome.retryAfterMs / 1000)));
-      return lfsError({ statusCode: 429, message, requestId }, { 'retry-after': retryAfter });
+        'Usage is being recounted and this upload is near the limit. ' +
+        `Try again in ${seconds} ${seconds === 1 ? 'second' : 'seconds'}.`;
+      return lfsError({ statusCode: 429, message, requestId }, { 'retry-after': String(seconds) });
     }
     case 'absent':
       return lfsNotFound(requestId);

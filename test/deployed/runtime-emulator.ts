@@ -38,6 +38,8 @@ export async function invokeBundle(input: {
   try {
     const url = `http://127.0.0.1:${port}/2015-03-31/functions/function/invocations`;
     const answer = await untilAnswered(url, JSON.stringify(input.event));
+    // The answer may be here before the lines that were written on the way to it.
+    await untilTrue(() => log.includes('INIT RTDONE('));
     return { answer, log };
   } catch (cause) {
     throw new Error(`The bundle did not answer:\n${log}`, { cause });
@@ -45,6 +47,12 @@ export async function invokeBundle(input: {
     signalGroup(child.pid, 'SIGKILL');
     await closed;
   }
+}
+
+/** Waits until it is, or the time is up. */
+async function untilTrue(isTrue: () => boolean): Promise<void> {
+  const giveUpAtMs = performance.now() + answerTimeoutMs;
+  while (!isTrue() && performance.now() < giveUpAtMs) await sleep(20);
 }
 
 async function untilAnswered(url: string, body: string): Promise<Record<string, unknown>> {

@@ -172,6 +172,8 @@ function nextDueMs(
   },
 ): number | null {
   const { before, countedAtMs, epoch, listedUntilMs } = input;
+  // It is to be emptied, whoever counted it first: it stays due from its closing on.
+  if (before.closedAtMs !== null && input.found.objectCount > 0) return null;
   const due = { tenant: before.tenant, epoch, countedAtMs, listedUntilMs };
   if (input.full) {
     const unchangedForMs =

@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { isGone } from '../../lambda/domain/tenant.ts';
 import { deleteTenant } from '../../lambda/use-cases/delete-objects.ts';
+import { reconcile } from '../../lambda/use-cases/reconcile.ts';
 import { createTenant } from '../../lambda/use-cases/tenants.ts';
 import { createToken } from '../../lambda/use-cases/tokens.ts';
 import { DeletionWorld, minute, oidOf, tenant } from './deletion-world.ts';
@@ -57,6 +58,22 @@ describe('a tenant that is to be deleted', () => {
     const record = await world.record();
     expect(record).toMatchObject({ counted: { storedBytes: 0, objectCount: 0 }, committedBytes: 0 });
     expect(isGone(record)).toBe(true);
+  });
+
+  it('stays due where a recount that knew nothing of it comes between', async () => {
+    await del();
+    world.nowMs += 1;
+    // As of a consumer that read the tenant before it was closed, and the request for emptying it is lost.
+    expect(await reconcile(world.deps, { tenant, full: true })).toMatchObject({ kind: 'committed' });
+    const due = () => world.ledger.dueTenants({ nowMs: world.nowMs, tenantsMax: 1 });
+    expect(await due()).toEqual([{ tenant, full: true }]);
+    world.nowMs += 1;
+    await world.consume({ full: true });
+    expect(await world.keys()).toEqual([]);
+    // Once it is empty, it is due no more.
+    world.nowMs += 2 * minute;
+    await world.consume({ full: true });
+    expect(await due()).toEqual([]);
   });
 
   it('is not gone by a count from before it was closed', async () => {

@@ -4,7 +4,7 @@ import type { TenantRecord } from '../domain/tenant.ts';
 import type { TokenScope } from '../ports/token-store.ts';
 import type { Deps } from './deps.ts';
 
-/** A token's public id: 64 bits of its hash, which tell nothing about its 190 bits of randomness. */
+/** A token's public id: 64 bits of its hash, which tell nothing about its 238 bits of randomness. */
 export function tokenIdOf(token: string): string {
   return sha256Hex(token).slice(0, 16);
 }

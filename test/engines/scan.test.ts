@@ -28,8 +28,10 @@ describeOn(versitygw, (endpoint) => {
     const waiting = [...objects];
     const upload = async () => {
       for (let object = waiting.pop(); object; object = waiting.pop()) {
-        const Body = 'x'.repeat(object.sizeBytes);
-        await client.send(new PutObjectCommand({ Bucket: bucket, Key: object.key, Body }));
+        const { key: Key, sizeBytes: ContentLength } = object;
+        const Body = 'x'.repeat(ContentLength);
+        // The length is said, as the SDK warns of an empty body that it does not know it.
+        await client.send(new PutObjectCommand({ Bucket: bucket, Key, Body, ContentLength }));
       }
     };
     await Promise.all(Array.from({ length: 16 }, upload));

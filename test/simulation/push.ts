@@ -156,7 +156,7 @@ async function send(
   truth.uploading.add(uploading);
   const longestMs = settings.putGraceMs + Math.floor((sizeBytes / settings.putMinBytesPerSecond) * 1000);
   await world.wait(random.chance(0.2) ? random.int(0, longestMs) : random.int(1, 2_000));
-  truth.land({ repo, oid, sizeBytes }, scheduler.nowMs);
+  world.land({ repo, oid, sizeBytes });
   truth.uploading.delete(uploading);
   world.coverage.puts += 1;
   return true;

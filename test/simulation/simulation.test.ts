@@ -9,7 +9,7 @@ describe('the ledger under a seeded scheduler', () => {
     `keeps its invariants in ${seedsPerMix} scenarios: $name`,
     { timeout: 180_000 },
     async ({ index }) => {
-      const total = { admissions: 0, refusals: 0, deletes: 0, retries: 0, putOff: 0 };
+      const total = { admissions: 0, refusals: 0, deletes: 0, retries: 0, putOff: 0, told: 0 };
       for (let run = 0; run < seedsPerMix; run += 1) {
         const seed = run * mixes.length + index;
         const coverage = await runSeed(seed).catch((error: unknown) => {
@@ -22,6 +22,7 @@ describe('the ledger under a seeded scheduler', () => {
         total.deletes += coverage.deletes;
         total.retries += coverage.retries;
         total.putOff += coverage.putOff;
+        total.told += coverage.told;
       }
       // A simulation in which nothing happens proves nothing.
       for (const count of Object.values(total)) expect(count).toBeGreaterThan(30);

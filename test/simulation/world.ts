@@ -2,19 +2,21 @@ import { MemoryLedger } from '../../lambda/adapters/memory/memory-ledger.ts';
 import { noMetrics } from '../../lambda/adapters/no-metrics.ts';
 import { type Urgency, urgencyOf } from '../../lambda/domain/recount-policy.ts';
 import { defaultSettings, type Settings } from '../../lambda/domain/settings.ts';
+import { placeOf, type StoreChange } from '../../lambda/domain/store-change.ts';
 import type { Ledger } from '../../lambda/ports/ledger.ts';
 import type { Metrics } from '../../lambda/ports/metrics.ts';
 import type { UrlSigner } from '../../lambda/ports/object-store.ts';
 import type { ReconcileRequest } from '../../lambda/ports/reconcile-queue.ts';
 import { consumeReconcile } from '../../lambda/use-cases/consume-reconcile.ts';
 import type { Deps } from '../../lambda/use-cases/deps.ts';
+import { noteStoreEvents } from '../../lambda/use-cases/note-store-events.ts';
 import { Actor, type Mix, type Tally, type Weather } from './actor.ts';
 import { Invariants } from './invariants.ts';
 import { oidName } from './names.ts';
 import { depsOf } from './ports.ts';
 import { Random } from './random.ts';
 import { Scheduler } from './scheduler.ts';
-import { Truth } from './truth.ts';
+import { Truth, tenant } from './truth.ts';
 
 export type SimDeps = Omit<Deps, 'tokens' | 'admin'>;
 
@@ -40,6 +42,8 @@ export interface Coverage extends Tally {
   /** Recounts that had to wait by the policy. */
   putOff: number;
   reads: number;
+  /** Changes that the store told of. */
+  told: number;
 }
 
 const functionLimitMs = 25_000;
@@ -53,6 +57,11 @@ function policyOf(seed: number): Pick<Settings, 'recountRestMs' | 'listRequestsP
     recountRestMs: random.pick([0, 0, 10_000, 60_000]),
     listRequestsPerHour: random.pick([1_000_000, 1_200, 240, 60, 20]),
   };
+}
+
+/** Whether the stage has events of the store; apart from all other chance, too. */
+function hasStoreEvents(seed: number): boolean {
+  return new Random(seed ^ 0x70_1d).chance(0.3);
 }
 
 /** Everything one run is made of. */
@@ -71,6 +80,7 @@ export class World {
   readonly #sizes: ReadonlyMap<string, number>;
   readonly #ledger: Ledger;
   readonly #mutant: Mutant;
+  readonly #hasStoreEvents: boolean;
   /** Invocations that have not ended, those that nobody waits for included. */
   running = 0;
   #failure: unknown;
@@ -93,13 +103,23 @@ export class World {
     // A grace short enough to meet other things, and longer than a batch can take.
     this.settings = input.settings ?? { ...defaultSettings, deleteGraceMs: 90_000, ...policyOf(input.seed) };
     this.#mutant = input.mutant ?? {};
+    this.#hasStoreEvents = hasStoreEvents(input.seed);
     const memory = new MemoryLedger({ pageSize: 2 });
     this.truth = new Truth(memory);
     this.invariants = new Invariants(this.truth);
     this.#ledger = this.#mutant.ledger?.(memory, this) ?? memory;
     const none = { operations: 0, kills: 0, faults: 0, lateWrites: 0, freezes: 0 };
     const zero = { batches: 0, admissions: 0, refusals: 0, partial: 0, retries: 0, puts: 0, deletes: 0 };
-    this.coverage = { ...none, ...zero, tenantDeletes: 0, reconciles: 0, requeued: 0, putOff: 0, reads: 0 };
+    this.coverage = {
+      ...none,
+      ...zero,
+      tenantDeletes: 0,
+      reconciles: 0,
+      requeued: 0,
+      putOff: 0,
+      reads: 0,
+      told: 0,
+    };
   }
 
   sizeOf(oid: string): number {
@@ -133,6 +153,29 @@ export class World {
     this.invariants.checkRemoval(key);
     void this.truth.store.delete(key);
     this.truth.remove(key, this.scheduler.nowMs);
+    const place = placeOf(key);
+    if (place) this.#tell({ ...place, kind: 'removed', atMs: this.scheduler.nowMs });
+  }
+
+  /** An upload ends. */
+  land(object: { repo: string; oid: string; sizeBytes: number }): void {
+    const { repo, oid: name, sizeBytes } = object;
+    this.truth.land(object, this.scheduler.nowMs);
+    this.#tell({ tenant, repo, name, sizeBytes, kind: 'created', atMs: this.scheduler.nowMs });
+  }
+
+  /** Once or twice, in any order, until a function has taken it up. */
+  #tell(change: StoreChange): void {
+    if (!this.#hasStoreEvents) return;
+    for (let copies = this.random.chance(0.1) ? 2 : 1; copies > 0; copies -= 1) {
+      const delayMs = this.random.chance(0.8) ? this.random.int(0, 30_000) : this.random.int(0, 600_000);
+      this.start(delayMs, async () => {
+        this.coverage.told += 1;
+        const take = () =>
+          this.invoke((deps) => noteStoreEvents(deps, { tenant: change.tenant, changes: [change] }));
+        while (typeof (await take()) !== 'object') await this.wait(this.random.int(1_000, 60_000));
+      });
+    }
   }
 
   /** Waits as a client does: nothing can kill or freeze it. */

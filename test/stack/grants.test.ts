@@ -15,10 +15,11 @@ const columns: Readonly<Record<string, (cell: string) => string>> = {
   secrets: (name) => `secretsmanager:GetSecretValue on ${name === 'admin token' ? 'AdminTokenSecret' : name}`,
 };
 
-/** The table of docs/security.md, in the form that grantsOf gives. */
+/** The table of grants in docs/security.md, in the form that grantsOf gives. */
 function documentedGrants(): Map<string, string[]> {
   const text = readFileSync(new URL('../../docs/security.md', import.meta.url), 'utf8');
-  const rows = text.split('\n').filter((line) => line.startsWith('| '));
+  const [, section = ''] = text.split('\n## What each function may do\n');
+  const rows = section.split('\n').filter((line) => line.startsWith('| '));
   const cells = rows.map((row) => row.slice(2, -2).split(' | '));
   const [header = [], , ...functions] = cells;
   return new Map(

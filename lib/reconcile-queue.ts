@@ -1,6 +1,7 @@
 import { CfnOutput, Duration } from 'aws-cdk-lib';
-import { DeduplicationScope, FifoThroughputLimit, Queue, QueueEncryption } from 'aws-cdk-lib/aws-sqs';
+import { DeduplicationScope, FifoThroughputLimit, Queue } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
+import { queueDefaults } from './queue-defaults.ts';
 import type { StageSettings } from './stage-settings.ts';
 
 /**
@@ -16,12 +17,7 @@ export class ReconcileQueue extends Construct {
   constructor(scope: Construct, id: string, props: { reconcile: StageSettings['reconcile'] }) {
     super(scope, id);
     const { timeoutMinutes, delaySeconds, attemptsMax } = props.reconcile;
-    const common = {
-      fifo: true,
-      encryption: QueueEncryption.SQS_MANAGED,
-      enforceSSL: true,
-      retentionPeriod: Duration.days(14),
-    };
+    const common = { ...queueDefaults, fifo: true };
     this.deadLetterQueue = new Queue(this, 'DeadLetterQueue', common);
     this.queue = new Queue(this, 'Queue', {
       ...common,

@@ -2,9 +2,10 @@ import { Duration, Stack } from 'aws-cdk-lib';
 import { PolicyStatement, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import { EventSourceMapping, type IFunction } from 'aws-cdk-lib/aws-lambda';
 import { type Bucket, CfnBucket } from 'aws-cdk-lib/aws-s3';
-import { Queue, QueueEncryption } from 'aws-cdk-lib/aws-sqs';
+import { Queue } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
 import { functionNeeds } from './function-needs.ts';
+import { queueDefaults } from './queue-defaults.ts';
 
 /** Events are gathered for so long, so that a burst is one run and a tenant's changes are looked up once. */
 const gatherSeconds = 20;
@@ -27,14 +28,9 @@ export class StoreEvents extends Construct {
 
   constructor(scope: Construct, id: string, { bucket }: { bucket: Bucket }) {
     super(scope, id);
-    const common = {
-      encryption: QueueEncryption.SQS_MANAGED,
-      enforceSSL: true,
-      retentionPeriod: Duration.days(14),
-    };
-    this.deadLetterQueue = new Queue(this, 'DeadLetterQueue', common);
+    this.deadLetterQueue = new Queue(this, 'DeadLetterQueue', queueDefaults);
     this.queue = new Queue(this, 'Queue', {
-      ...common,
+      ...queueDefaults,
       // As Lambda asks for: six times the consumer's timeout, and the time that it gathers.
       visibilityTimeout: Duration.seconds(
         6 * (functionNeeds.storeEvents.timeoutSeconds ?? 0) + gatherSeconds,

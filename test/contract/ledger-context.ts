@@ -27,6 +27,12 @@ export function reservation(id: string, more: Partial<Reservation> = {}): Reserv
 
 export const counted = (storedBytes: number) => ({ storedBytes, objectCount: 1, countedAtMs: 5000 });
 
+/** A recount's commit in which nothing but the count matters. */
+export const plainCommit = {
+  ...{ correctionBytes: 0, floorBaseBytes: 0, floorUntilMs: 1, listedUntilMs: 0 },
+  counted: counted(3),
+};
+
 /** What one part of the contract is run on: opened once, before its tests. */
 export function ledgerContext(open: () => Promise<LedgerUnderTest>) {
   let opened: LedgerUnderTest | undefined;

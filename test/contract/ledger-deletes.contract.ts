@@ -1,7 +1,14 @@
 import { describe, expect, it } from 'vitest';
 import type { Deletion } from '../../lambda/domain/deletion.ts';
 import { collect } from '../../lambda/use-cases/collect.ts';
-import { counted, type LedgerUnderTest, ledgerContext, oid, tenantName } from './ledger-context.ts';
+import {
+  counted,
+  type LedgerUnderTest,
+  ledgerContext,
+  oid,
+  plainCommit,
+  tenantName,
+} from './ledger-context.ts';
 
 export function deleteContract(open: () => Promise<LedgerUnderTest>): void {
   describe('deletes', () => {
@@ -133,14 +140,13 @@ export function deleteContract(open: () => Promise<LedgerUnderTest>): void {
         await get().ledger.announceDelete({ tenant, noteId, note: { repo: 'app', bytes: 1, deadlineMs: 5 } });
       }
       await get().ledger.beginReconcile({ tenant, nowMs: 1000, leaseUntilMs: 2000 });
-      const values = {
-        correctionBytes: 0,
-        floorBaseBytes: 0,
-        floorUntilMs: 1,
-        listedUntilMs: 0,
-        counted: counted(3),
-      };
-      await get().ledger.commitTenant({ tenant, epoch: 1, ...values, expiredNotes: ['n1'], dueAtMs: null });
+      await get().ledger.commitTenant({
+        tenant,
+        epoch: 1,
+        ...plainCommit,
+        expiredNotes: ['n1'],
+        dueAtMs: null,
+      });
       expect([...((await get().ledger.readTenant(tenant))?.notes.keys() ?? [])]).toEqual(['n2']);
     });
 
@@ -179,8 +185,7 @@ export function deleteContract(open: () => Promise<LedgerUnderTest>): void {
       const tenant = await create({ dueAtMs: 9e14 });
       await get().ledger.beginReconcile({ tenant, nowMs: 1000, leaseUntilMs: 16_000 });
       await get().ledger.closeTenant({ tenant, closedAtMs: 1001 });
-      const values = { correctionBytes: 0, floorBaseBytes: 0, floorUntilMs: 1, listedUntilMs: 0 };
-      const commit = { tenant, ...values, counted: counted(3), expiredNotes: [], dueAtMs: 9e14 };
+      const commit = { tenant, ...plainCommit, expiredNotes: [], dueAtMs: 9e14 };
       expect(await get().ledger.commitTenant({ ...commit, epoch: 1 })).toEqual({ kind: 'superseded' });
       expect(await get().ledger.readTenant(tenant)).toMatchObject({ dueAtMs: 1001, leaseUntilMs: 0 });
       expect(await get().ledger.beginReconcile({ tenant, nowMs: 1002, leaseUntilMs: 9000 })).toMatchObject({

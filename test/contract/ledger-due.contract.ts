@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { counted, type LedgerUnderTest, ledgerContext, reservation } from './ledger-context.ts';
+import { type LedgerUnderTest, ledgerContext, plainCommit, reservation } from './ledger-context.ts';
 
 export function dueContract(open: () => Promise<LedgerUnderTest>): void {
   describe('due tenants', () => {
@@ -26,14 +26,7 @@ export function dueContract(open: () => Promise<LedgerUnderTest>): void {
     it('are no longer due after a full count', async () => {
       const tenant = await create({ dueAtMs: 10 });
       await get().ledger.beginReconcile({ tenant, nowMs: 1000, leaseUntilMs: 2000 });
-      const values = {
-        correctionBytes: 0,
-        floorBaseBytes: 0,
-        floorUntilMs: 1,
-        listedUntilMs: 0,
-        counted: counted(3),
-      };
-      await get().ledger.commitTenant({ tenant, epoch: 1, ...values, expiredNotes: [], dueAtMs: 8e14 });
+      await get().ledger.commitTenant({ tenant, epoch: 1, ...plainCommit, expiredNotes: [], dueAtMs: 8e14 });
       expect(await get().ledger.dueTenants({ nowMs: 1000, tenantsMax: 1000 })).not.toContainEqual({
         tenant,
         full: true,

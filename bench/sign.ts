@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
 import { getSignedUrl } from '@aws-sdk/s3-request-presigner';
-import { S3UrlSigner } from '../lambda/adapters/aws/s3-url-signer.ts';
+import { S3UrlSigner } from '../lambda/adapters/s3/url-signer.ts';
 import { formatNumber, formatTable, median } from './tables.ts';
 
 const uploads = 100;

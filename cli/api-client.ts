@@ -1,6 +1,6 @@
 import type { z } from 'zod';
+import { describeRefusal, describeUnreachable } from './api-errors.ts';
 import { CliError } from './errors.ts';
-import { describeRefusal, describeUnreachable } from './refusals.ts';
 
 /** The gateway ends a request after 30 s; what takes longer never answers. */
 const requestTimeoutMs = 35_000;

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { askAtTerminal } from './ask.ts';
+import { askAtTerminal } from './prompt.ts';
 import { runCli } from './run.ts';
 
 // `… | head` closes the pipe early; that is no failure.

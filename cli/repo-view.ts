@@ -1,5 +1,5 @@
 import { formatBytes } from '../lambda/domain/bytes.ts';
-import type { RepoBody } from './api-shapes.ts';
+import type { RepoBody } from './api-schemas.ts';
 import { formatAge, formatCount, renderTable } from './render.ts';
 
 /** A table of repos, the largest first. */

@@ -1,5 +1,5 @@
 import { formatBytes } from '../lambda/domain/bytes.ts';
-import type { SubscriptionBody } from './api-shapes.ts';
+import type { SubscriptionBody } from './api-schemas.ts';
 import { formatAge, formatLimit, formatObjects, printable } from './render.ts';
 import { renderRepos } from './repo-view.ts';
 

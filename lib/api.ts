@@ -13,8 +13,8 @@ import { Certificate } from 'aws-cdk-lib/aws-certificatemanager';
 import { LogGroup } from 'aws-cdk-lib/aws-logs';
 import { Construct } from 'constructs';
 import { defaultRouteFunction, type HttpFunction, type Route, routes } from '../lambda/routes.ts';
-import type { Functions } from './functions.ts';
-import type { StageSettings } from './stage-settings.ts';
+import type { Functions } from './functions/functions.ts';
+import type { StageSettings } from './settings/stage-settings.ts';
 
 export interface ApiProps {
   readonly settings: StageSettings;

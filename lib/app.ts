@@ -2,8 +2,8 @@ import { App, type AppProps, Tags, Validations } from 'aws-cdk-lib';
 import { AwsSolutionsChecks } from 'cdk-nag';
 import { LfsQuotaStack } from './lfs-quota-stack.ts';
 import { acknowledgeFindings } from './nag-acknowledgements.ts';
-import type { StageSettings } from './stage-settings.ts';
-import { stageSettings } from './stages.ts';
+import type { StageSettings } from './settings/stage-settings.ts';
+import { stageSettings } from './settings/stages.ts';
 
 /**
  * The CDK app: context `stage` names the stage (default `dev`), context `settings` a file with its settings.

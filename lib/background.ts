@@ -5,8 +5,8 @@ import { Schedule, ScheduleExpression } from 'aws-cdk-lib/aws-scheduler';
 import { LambdaInvoke } from 'aws-cdk-lib/aws-scheduler-targets';
 import type { IQueue } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
-import type { Functions } from './functions.ts';
-import type { StageSettings } from './stage-settings.ts';
+import type { Functions } from './functions/functions.ts';
+import type { StageSettings } from './settings/stage-settings.ts';
 
 export interface BackgroundProps {
   readonly settings: StageSettings;

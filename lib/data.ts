@@ -1,7 +1,7 @@
 import { CfnOutput, RemovalPolicy } from 'aws-cdk-lib';
 import { AttributeType, type ITableV2, ProjectionType, TableV2 } from 'aws-cdk-lib/aws-dynamodb';
 import { Construct } from 'constructs';
-import { byDueIndex, byKindIndex, keyNames } from '../lambda/adapters/aws/dynamodb-table.ts';
+import { byDueIndex, byKindIndex, keyNames } from '../lambda/adapters/dynamodb/table.ts';
 
 export interface DataProps {
   readonly keepData: boolean;

@@ -1,17 +1,17 @@
 import { Stack, type StackProps } from 'aws-cdk-lib';
 import type { Construct } from 'constructs';
-import { settingsText } from '../lambda/domain/settings-text.ts';
+import { settingsText } from '../lambda/domain/settings-json.ts';
 import { AdminToken } from './admin-token.ts';
-import { Alarms } from './alarms.ts';
 import { Api } from './api.ts';
 import { Background } from './background.ts';
-import { Dashboard } from './dashboard.ts';
 import { Data } from './data.ts';
-import { Functions } from './functions.ts';
+import { Functions } from './functions/functions.ts';
+import { Alarms } from './monitoring/alarms.ts';
+import { Dashboard } from './monitoring/dashboard.ts';
 import { ObjectStorage } from './object-storage.ts';
-import { settingsOf } from './protocol-settings.ts';
-import { ReconcileQueue } from './reconcile-queue.ts';
-import type { StageSettings } from './stage-settings.ts';
+import { ReconcileQueue } from './recount-queue.ts';
+import { settingsOf } from './settings/protocol-settings.ts';
+import type { StageSettings } from './settings/stage-settings.ts';
 import { StoreEvents } from './store-events.ts';
 
 export interface LfsQuotaStackProps extends StackProps {

@@ -1,7 +1,7 @@
 import { CfnElement, Validations } from 'aws-cdk-lib';
 import type { IConstruct } from 'constructs';
-import { functionNeeds } from './function-needs.ts';
-import { objectsBelow } from './function-resources.ts';
+import { objectsBelow } from './functions/function-resources.ts';
+import { functionNeeds } from './functions/function-specs.ts';
 import type { LfsQuotaStack } from './lfs-quota-stack.ts';
 
 /** Every finding of cdk-nag's AwsSolutions that is let stand, and why. Any other fails the synth. */

@@ -1,7 +1,7 @@
 import { CfnOutput, Duration, RemovalPolicy, Stack } from 'aws-cdk-lib';
 import { BlockPublicAccess, Bucket, BucketEncryption, ObjectOwnership } from 'aws-cdk-lib/aws-s3';
 import { Construct } from 'constructs';
-import type { StageSettings } from './stage-settings.ts';
+import type { StageSettings } from './settings/stage-settings.ts';
 
 export interface ObjectStorageProps {
   readonly objectStore: StageSettings['objectStore'];

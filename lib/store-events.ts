@@ -4,7 +4,7 @@ import { EventSourceMapping, type IFunction } from 'aws-cdk-lib/aws-lambda';
 import { type Bucket, CfnBucket } from 'aws-cdk-lib/aws-s3';
 import { Queue } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
-import { functionNeeds } from './function-needs.ts';
+import { functionNeeds } from './functions/function-specs.ts';
 import { queueDefaults } from './queue-defaults.ts';
 
 /** Events are gathered for so long, so that a burst is one run and a tenant's changes are looked up once. */

@@ -1,21 +1,21 @@
-import { createDynamoDbLedger } from '../lambda/adapters/aws/dynamodb-ledger.ts';
-import { createDynamoDbTokenStore } from '../lambda/adapters/aws/dynamodb-token-store.ts';
-import { createS3Client } from '../lambda/adapters/aws/s3-client.ts';
-import { S3ObjectStore } from '../lambda/adapters/aws/s3-object-store.ts';
-import { S3UrlSigner } from '../lambda/adapters/aws/s3-url-signer.ts';
-import { ScanListing } from '../lambda/adapters/aws/scan-listing.ts';
-import { noMetrics } from '../lambda/adapters/no-metrics.ts';
+import { createDynamoDbLedger } from '../lambda/adapters/dynamodb/ledger.ts';
+import { createDynamoDbTokenStore } from '../lambda/adapters/dynamodb/token-store.ts';
+import { createS3Client } from '../lambda/adapters/s3/client.ts';
+import { S3ObjectStore } from '../lambda/adapters/s3/object-store.ts';
+import { S3UrlSigner } from '../lambda/adapters/s3/url-signer.ts';
+import { ScanListing } from '../lambda/adapters/s3-scan/listing.ts';
 import { sha256Hex } from '../lambda/domain/hash.ts';
 import type { Settings } from '../lambda/domain/settings.ts';
 import type { Clock } from '../lambda/ports/clock.ts';
 import type { Ids } from '../lambda/ports/ids.ts';
 import type { Invocations } from '../lambda/ports/invocation.ts';
 import type { Log } from '../lambda/ports/log.ts';
-import type { ReconcileQueue } from '../lambda/ports/reconcile-queue.ts';
+import type { ReconcileQueue } from '../lambda/ports/recount-queue.ts';
 import type { Deps } from '../lambda/use-cases/deps.ts';
 import { createPathScan } from '../lambda/use-cases/scan/path-scan.ts';
-import type { Database } from './database.ts';
-import type { StoreCredentials } from './kept-secrets.ts';
+import type { Database } from './data/database.ts';
+import type { StoreCredentials } from './data/secrets.ts';
+import { noMetrics } from './no-metrics.ts';
 
 export interface ComposeInput {
   readonly database: Pick<Database, 'client' | 'tableName'>;

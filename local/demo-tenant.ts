@@ -1,8 +1,8 @@
 import { join } from 'node:path';
+import { createTenant } from '../lambda/use-cases/access/create-tenant.ts';
+import { createToken } from '../lambda/use-cases/access/create-token.ts';
 import type { Deps } from '../lambda/use-cases/deps.ts';
-import { createTenant } from '../lambda/use-cases/tenants.ts';
-import { createToken } from '../lambda/use-cases/tokens.ts';
-import { readIfThere, writeDurably } from './durable-file.ts';
+import { readIfThere, writeDurably } from './data/durable-file.ts';
 
 export const demoTenant = 'demo';
 export const demoLimitBytes = 1024 ** 3;

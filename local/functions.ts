@@ -8,9 +8,9 @@ import { create as createReconcile } from '../lambda/handlers/reconcile.ts';
 import { create as createRefresh } from '../lambda/handlers/refresh.ts';
 import type { Redelivery } from '../lambda/ports/redelivery.ts';
 import type { Deps } from '../lambda/use-cases/deps.ts';
-import type { QueueConsumer } from './file-queue.ts';
-import type { HttpFunctions } from './http-front.ts';
-import type { ScheduledFunction } from './schedule.ts';
+import type { QueueConsumer } from './background/file-queue.ts';
+import type { ScheduledFunction } from './background/schedule.ts';
+import type { HttpFunctions } from './http/front.ts';
 
 /** The functions that are deployed, over the embedded stack's dependencies. */
 export interface Functions {

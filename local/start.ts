@@ -1,25 +1,25 @@
-import { createInvocations } from '../lambda/adapters/async-invocations.ts';
-import { createInvocationLog } from '../lambda/adapters/invocation-log.ts';
-import { systemClock } from '../lambda/adapters/system-clock.ts';
-import { systemIds } from '../lambda/adapters/system-ids.ts';
+import { createInvocations } from '../lambda/adapters/system/async-invocations.ts';
+import { systemClock } from '../lambda/adapters/system/clock.ts';
+import { systemIds } from '../lambda/adapters/system/ids.ts';
+import { createInvocationLog } from '../lambda/adapters/system/invocation-log.ts';
 import { defaultSettings, type Settings } from '../lambda/domain/settings.ts';
 import type { Invocations } from '../lambda/ports/invocation.ts';
 import type { Log } from '../lambda/ports/log.ts';
-import { openAdjacent } from './adjacent-ports.ts';
+import { FileQueue } from './background/file-queue.ts';
+import { openQueueFolder } from './background/queue-folder.ts';
+import { defaultQueueTiming, type QueueTiming } from './background/queue-message.ts';
+import { startSchedule } from './background/schedule.ts';
+import { systemTimers } from './background/timers.ts';
 import { Cleanup } from './cleanup.ts';
 import { composeEmbedded } from './compose.ts';
-import { type DataFolder, openDataFolder } from './data-folder.ts';
-import { openDatabase } from './database.ts';
+import { type DataFolder, openDataFolder } from './data/data-folder.ts';
+import { openDatabase } from './data/database.ts';
+import { adminTokenOf, storeCredentialsOf } from './data/secrets.ts';
 import { type Demo, ensureDemo } from './demo-tenant.ts';
-import { FileQueue } from './file-queue.ts';
 import { createFunctions } from './functions.ts';
-import type { HttpFunctions } from './http-front.ts';
-import { adminTokenOf, storeCredentialsOf } from './kept-secrets.ts';
-import { openQueueFolder } from './queue-folder.ts';
-import { defaultQueueTiming, type QueueTiming } from './queue-message.ts';
-import { startSchedule } from './schedule.ts';
+import { openAdjacent } from './http/adjacent-ports.ts';
+import type { HttpFunctions } from './http/front.ts';
 import { startStore } from './store/start-store.ts';
-import { systemTimers } from './timers.ts';
 
 export interface EmbeddedStackOptions {
   /** The API's port; the store takes the next one. 0: any two free neighbours. */

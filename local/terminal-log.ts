@@ -1,4 +1,4 @@
-import { cleanFields } from '../lambda/adapters/clean-fields.ts';
+import { cleanFields } from '../lambda/adapters/system/redact.ts';
 import type { Invocation } from '../lambda/ports/invocation.ts';
 import type { Log } from '../lambda/ports/log.ts';
 

@@ -3,8 +3,8 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer } from 'node:https';
 import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { listenOnLoopback } from '../../local/listen.ts';
-import { ListServer } from '../list-server/server.ts';
+import { listenOnLoopback } from '../../local/http/listen.ts';
+import { ListServer } from '../../test/support/list-server/server.ts';
 import { adminToken, isStored, repo, storedBytes, tenant } from './world.ts';
 
 /** Time to the first byte, of each service; the table's own work comes on top. */

@@ -1,9 +1,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { CreateTableCommand } from '@aws-sdk/client-dynamodb';
 import dynalite from 'dynalite';
-import { createDynamoDb } from '../../lambda/adapters/aws/dynamodb-client.ts';
-import { tableDefinition } from '../../lambda/adapters/aws/dynamodb-table.ts';
-import { listenOnLoopback } from '../../local/listen.ts';
+import { createDynamoDb } from '../../lambda/adapters/dynamodb/client.ts';
+import { tableDefinition } from '../../lambda/adapters/dynamodb/table.ts';
+import { listenOnLoopback } from '../../local/http/listen.ts';
 import { BackendServer } from './backend-server.ts';
 import { countedNow, reset, type Standing, seedOnce } from './seed.ts';
 import { tableName } from './world.ts';

@@ -1,4 +1,4 @@
-import { cloudPrices } from '../../lambda/domain/cost/prices.ts';
+import { cloudPrices } from '../../cost/prices.ts';
 import type { FunctionName } from '../../lambda/routes.ts';
 import { createCpuQuota } from '../scan/cpu-quota.ts';
 import { median } from '../tables.ts';

@@ -1,17 +1,11 @@
 import { DeleteCommand, type DynamoDBDocumentClient, PutCommand, QueryCommand } from '@aws-sdk/lib-dynamodb';
-import {
-  dueKey,
-  kindKey,
-  parseTenant,
-  repoKey,
-  tenantKey,
-} from '../../lambda/adapters/aws/dynamodb-items.ts';
-import { createDynamoDbLedger } from '../../lambda/adapters/aws/dynamodb-ledger.ts';
-import { readTenant } from '../../lambda/adapters/aws/dynamodb-tenants.ts';
-import { createDynamoDbTokenStore } from '../../lambda/adapters/aws/dynamodb-token-store.ts';
+import { dueKey, kindKey, parseTenant, repoKey, tenantKey } from '../../lambda/adapters/dynamodb/items.ts';
+import { createDynamoDbLedger } from '../../lambda/adapters/dynamodb/ledger.ts';
+import { readTenant } from '../../lambda/adapters/dynamodb/tenants.ts';
+import { createDynamoDbTokenStore } from '../../lambda/adapters/dynamodb/token-store.ts';
 import { sha256Hex } from '../../lambda/domain/hash.ts';
-import { reservationIdOf } from '../../lambda/use-cases/admit-upload.ts';
-import { tokenIdOf } from '../../lambda/use-cases/authenticate.ts';
+import { tokenIdOf } from '../../lambda/use-cases/access/authenticate.ts';
+import { reservationIdOf } from '../../lambda/use-cases/uploads/admit-upload.ts';
 import {
   dueTenants,
   repo,

@@ -1,5 +1,5 @@
 import { cpus } from 'node:os';
-import { ListServerProcess } from '../list-server/control.ts';
+import { ListServerProcess } from '../../test/support/list-server/control.ts';
 import { formatNumber, formatTable, median } from '../tables.ts';
 import { writeChart } from './chart.ts';
 import { createCpuQuota } from './cpu-quota.ts';

@@ -1,6 +1,6 @@
 import { paginateListObjectsV2, S3Client } from '@aws-sdk/client-s3';
-import { ScanListing } from '../../lambda/adapters/aws/scan-listing.ts';
-import { systemClock } from '../../lambda/adapters/system-clock.ts';
+import { ScanListing } from '../../lambda/adapters/s3-scan/listing.ts';
+import { systemClock } from '../../lambda/adapters/system/clock.ts';
 import type { ScanStrategy } from '../../lambda/domain/scan/strategy.ts';
 import { defaultSettings } from '../../lambda/domain/settings.ts';
 import type { ListedPage, ListPageRequest } from '../../lambda/ports/object-listing.ts';

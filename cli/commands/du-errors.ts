@@ -1,4 +1,4 @@
-import { StoreRefusedError } from '../../lambda/adapters/aws/s3-errors.ts';
+import { StoreRefusedError } from '../../lambda/adapters/s3/errors.ts';
 import { StoreUnavailableError } from '../../lambda/ports/object-store.ts';
 import { CliError } from '../errors.ts';
 

@@ -1,6 +1,6 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import { ScanListing } from '../../lambda/adapters/aws/scan-listing.ts';
-import { systemClock } from '../../lambda/adapters/system-clock.ts';
+import { ScanListing } from '../../lambda/adapters/s3-scan/listing.ts';
+import { systemClock } from '../../lambda/adapters/system/clock.ts';
 import { formatBytes } from '../../lambda/domain/bytes.ts';
 import type { ScanStrategy } from '../../lambda/domain/scan/strategy.ts';
 import { defaultSettings } from '../../lambda/domain/settings.ts';

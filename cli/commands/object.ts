@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
+import { type DeleteOptions, formatFreed, runDelete, saysYes, withDeleteOptions } from '../confirm-delete.ts';
 import type { CliContext } from '../context.ts';
-import { type DeleteOptions, formatFreed, runDelete, saysYes, withDeleteOptions } from '../delete-dialog.ts';
 import { openClient, parseOid, parseRepo, parseTenant } from '../options.ts';
 import { formatUntil } from '../render.ts';
 

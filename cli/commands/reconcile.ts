@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { queuedShape } from '../api-shapes.ts';
+import { queuedShape } from '../api-schemas.ts';
 import type { CliContext } from '../context.ts';
 import { type ApiOptions, openClient, parseTenant, withApiOptions } from '../options.ts';
 

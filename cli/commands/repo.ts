@@ -1,9 +1,9 @@
 import type { Command } from 'commander';
 import { formatBytes } from '../../lambda/domain/bytes.ts';
 import type { ApiClient } from '../api-client.ts';
-import { type RepoBody, repoListShape } from '../api-shapes.ts';
+import { type RepoBody, repoListShape } from '../api-schemas.ts';
+import { type DeleteOptions, formatFreed, runDelete, saysYes, withDeleteOptions } from '../confirm-delete.ts';
 import type { CliContext } from '../context.ts';
-import { type DeleteOptions, formatFreed, runDelete, saysYes, withDeleteOptions } from '../delete-dialog.ts';
 import { type ApiOptions, openClient, parseRepo, parseTenant, withApiOptions } from '../options.ts';
 import { formatObjects } from '../render.ts';
 import { renderRepos } from '../repo-view.ts';

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
+import { type DeleteOptions, formatFreed, runDelete, withDeleteOptions } from '../confirm-delete.ts';
 import type { CliContext } from '../context.ts';
-import { type DeleteOptions, formatFreed, runDelete, withDeleteOptions } from '../delete-dialog.ts';
 import { openClient, parseTenant } from '../options.ts';
 
 /** `tenant delete NAME`. */

@@ -1,6 +1,6 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import { formatBytes } from '../../lambda/domain/bytes.ts';
-import { type TenantBody, tenantPageShape, tenantShape } from '../api-shapes.ts';
+import { type TenantBody, tenantPageShape, tenantShape } from '../api-schemas.ts';
 import type { CliContext } from '../context.ts';
 import { type ApiOptions, openClient, parseLimit, parseTenant, withApiOptions } from '../options.ts';
 import { formatAge, formatCount, formatLimit, printable, renderTable } from '../render.ts';

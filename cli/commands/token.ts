@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander';
-import { emptyShape, newTokenShape, tokenListShape } from '../api-shapes.ts';
+import { emptyShape, newTokenShape, tokenListShape } from '../api-schemas.ts';
 import type { CliContext } from '../context.ts';
 import { type ApiOptions, openClient, parseTenant, parseTokenId, withApiOptions } from '../options.ts';
 import { formatAge, renderTable } from '../render.ts';

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { subscriptionShape } from '../api-shapes.ts';
+import { subscriptionShape } from '../api-schemas.ts';
 import { type CliContext, canDrawBlocks } from '../context.ts';
 import { type ApiOptions, openClient, parseTenant, withApiOptions } from '../options.ts';
 import { renderUsage } from '../usage-view.ts';

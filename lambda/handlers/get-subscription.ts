@@ -1,12 +1,12 @@
 import { deployed, rehearseTableAndScan, subscriptionDeps } from '../compose.ts';
-import { guard, type HttpHandler } from '../http/guard.ts';
-import { readerAccess, respondProblem } from '../http/management-access.ts';
+import { readerAccess, respondProblem } from '../http/management/access.ts';
+import { subscriptionBody } from '../http/management/responses.ts';
 import { credential, pathTenant } from '../http/request.ts';
 import { json } from '../http/respond.ts';
-import { subscriptionBody } from '../http/subscription-body.ts';
+import { guard, type HttpHandler } from '../runtime/guard.ts';
+import { flushAfter } from '../runtime/with-metrics.ts';
 import type { Deps } from '../use-cases/deps.ts';
-import { flushAfter } from '../use-cases/flush-after.ts';
-import { getSubscription, readRepos, type SubscriptionDeps } from '../use-cases/get-subscription.ts';
+import { getSubscription, readRepos, type SubscriptionDeps } from '../use-cases/recounts/get-subscription.ts';
 
 /** GET /v1/tenants/{tenant}/subscription: a tenant's limit and usage. 202 where a scan still runs. */
 export function create(deps: SubscriptionDeps & Pick<Deps, 'admin' | 'tokens' | 'invocations'>): HttpHandler {

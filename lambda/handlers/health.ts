@@ -1,5 +1,5 @@
-import type { HttpHandler } from '../http/guard.ts';
 import { json } from '../http/respond.ts';
+import type { HttpHandler } from '../runtime/guard.ts';
 
 /** GET /health: that this API answers. It touches nothing, so it costs nothing to ask often. */
 export function create(): HttpHandler {

@@ -1,16 +1,16 @@
 import { batchDeps, deployed, rehearseTableAndScan } from '../compose.ts';
 import type { TenantRecord } from '../domain/tenant.ts';
-import { guard, type HttpHandler } from '../http/guard.ts';
-import { lfsAccess } from '../http/lfs-access.ts';
-import { downloadAnswer, uploadAnswer } from '../http/lfs-batch-answer.ts';
-import { type BatchRequest, decodeBatch, type WireObject } from '../http/lfs-batch-wire.ts';
-import { lfsBody } from '../http/lfs-body.ts';
+import { lfsAccess } from '../http/lfs/access.ts';
+import { type BatchRequest, decodeBatch, type WireObject } from '../http/lfs/batch-request.ts';
+import { downloadAnswer, uploadAnswer } from '../http/lfs/batch-response.ts';
+import { lfsBody } from '../http/lfs/body.ts';
 import { baseUrl } from '../http/request.ts';
 import { lfs, lfsError, lfsNotFound, type Response } from '../http/respond.ts';
-import { type AdmitUploadDeps, admitUpload } from '../use-cases/admit-upload.ts';
+import { guard, type HttpHandler } from '../runtime/guard.ts';
+import { flushAfter } from '../runtime/with-metrics.ts';
 import type { Deps } from '../use-cases/deps.ts';
-import { flushAfter } from '../use-cases/flush-after.ts';
-import { offerDownload } from '../use-cases/offer-download.ts';
+import { offerDownload } from '../use-cases/downloads/offer-download.ts';
+import { type AdmitUploadDeps, admitUpload } from '../use-cases/uploads/admit-upload.ts';
 
 type BatchDeps = AdmitUploadDeps & Pick<Deps, 'tokens' | 'invocations'>;
 

@@ -2,12 +2,12 @@ import * as z from 'zod';
 import { deployed, rehearseTable, verifyDeps } from '../compose.ts';
 import { isByteCount } from '../domain/bytes.ts';
 import { isOid } from '../domain/names.ts';
-import { guard, type HttpHandler } from '../http/guard.ts';
-import { lfsBody } from '../http/lfs-body.ts';
+import { lfsBody } from '../http/lfs/body.ts';
 import { credential, pathRepo, pathTenant } from '../http/request.ts';
 import { lfs, lfsError, lfsNotFound, lfsUnauthorized } from '../http/respond.ts';
+import { guard, type HttpHandler } from '../runtime/guard.ts';
 import type { Deps } from '../use-cases/deps.ts';
-import { verifyUpload } from '../use-cases/verify-upload.ts';
+import { verifyUpload } from '../use-cases/uploads/verify-upload.ts';
 
 const verifyRequest = z.object({ oid: z.string().refine(isOid), size: z.number().refine(isByteCount) });
 

@@ -1,12 +1,16 @@
 import { deployed, managementDeps, rehearseTable } from '../compose.ts';
-import { guard, type HttpHandler } from '../http/guard.ts';
-import { deleteObjectOperation, deleteRepoOperation, deleteTenantOperation } from '../http/manage-deletes.ts';
-import { listRepos, requestReconcile } from '../http/manage-repos.ts';
-import { createTenantOperation, listTenants, showTenant, updateTenant } from '../http/manage-tenants.ts';
-import { createTokenOperation, listTokens, revokeToken } from '../http/manage-tokens.ts';
-import { respondProblem } from '../http/management-access.ts';
-import type { ManagementDeps, Operation } from '../http/management-operation.ts';
+import { respondProblem } from '../http/management/access.ts';
+import {
+  deleteObjectOperation,
+  deleteRepoOperation,
+  deleteTenantOperation,
+} from '../http/management/deletes.ts';
+import type { ManagementDeps, Operation } from '../http/management/operation.ts';
+import { listRepos, requestReconcile } from '../http/management/repos.ts';
+import { createTenantOperation, listTenants, showTenant, updateTenant } from '../http/management/tenants.ts';
+import { createTokenOperation, listTokens, revokeToken } from '../http/management/tokens.ts';
 import { problem } from '../http/respond.ts';
+import { guard, type HttpHandler } from '../runtime/guard.ts';
 import type { Deps } from '../use-cases/deps.ts';
 
 const operations: Readonly<Record<string, Operation>> = {

@@ -1,5 +1,5 @@
-import type { HttpHandler } from '../http/guard.ts';
 import { lfsError, problem } from '../http/respond.ts';
+import type { HttpHandler } from '../runtime/guard.ts';
 
 /** The `$default` route: whatever matches no other. Locks are among them until they are built. */
 export function create(): HttpHandler {

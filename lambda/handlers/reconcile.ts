@@ -1,17 +1,17 @@
 import type { Context, SQSBatchResponse, SQSEvent, SQSRecord } from 'aws-lambda';
 import * as z from 'zod';
 import { deployed, reconcileDeps, rehearseScan } from '../compose.ts';
+import { reasonOf } from '../domain/error-chain.ts';
 import { isTenantName } from '../domain/names.ts';
 import { isReconcileReason } from '../domain/recount-policy.ts';
 import { isCorrelationId } from '../ports/invocation.ts';
 import type { Redelivery } from '../ports/redelivery.ts';
-import { consumeReconcile } from '../use-cases/consume-reconcile.ts';
-import { delayRedelivery, redeliveryDelayMs, unreadableDelayMs } from '../use-cases/delay-redelivery.ts';
+import { delayRedelivery, redeliveryDelayMs, unreadableDelayMs } from '../runtime/delay-redelivery.ts';
+import { flushAfter } from '../runtime/with-metrics.ts';
+import type { DeletionDeps } from '../use-cases/deletes/run-deletions.ts';
 import type { Deps } from '../use-cases/deps.ts';
-import { flushAfter } from '../use-cases/flush-after.ts';
-import { reasonOf } from '../use-cases/reason-of.ts';
-import type { ReconcileDeps } from '../use-cases/reconcile.ts';
-import type { DeletionDeps } from '../use-cases/run-deletions.ts';
+import type { ReconcileDeps } from '../use-cases/recounts/reconcile.ts';
+import { consumeReconcile } from '../use-cases/recounts/run-recount.ts';
 
 const messageShape = z.object({
   tenant: z.string().refine(isTenantName),

@@ -1,8 +1,8 @@
 import { deployed, refreshDeps } from '../compose.ts';
-import { asRun } from '../use-cases/as-run.ts';
+import { asRun } from '../runtime/with-invocation.ts';
+import { flushAfter } from '../runtime/with-metrics.ts';
 import type { Deps } from '../use-cases/deps.ts';
-import { flushAfter } from '../use-cases/flush-after.ts';
-import { refresh } from '../use-cases/refresh.ts';
+import { refresh } from '../use-cases/recounts/refresh.ts';
 
 /** The schedule's target. */
 export function create(

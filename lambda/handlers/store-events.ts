@@ -1,12 +1,12 @@
 import type { SQSBatchResponse, SQSEvent } from 'aws-lambda';
 import * as z from 'zod';
 import { deployed, storeEventsDeps } from '../compose.ts';
+import { reasonOf } from '../domain/error-chain.ts';
 import { placeOf, type StoreChange } from '../domain/store-change.ts';
-import { asRun } from '../use-cases/as-run.ts';
+import { asRun } from '../runtime/with-invocation.ts';
 import type { Deps } from '../use-cases/deps.ts';
 import { mapLimited } from '../use-cases/map-limited.ts';
-import { noteStoreEvents } from '../use-cases/note-store-events.ts';
-import { reasonOf } from '../use-cases/reason-of.ts';
+import { noteStoreEvents } from '../use-cases/recounts/record-store-events.ts';
 
 const eventShape = z.object({
   eventName: z.string(),

@@ -9,7 +9,7 @@ import type { Metrics } from '../ports/metrics.ts';
 import type { ObjectListing } from '../ports/object-listing.ts';
 import type { ObjectStore, UrlSigner } from '../ports/object-store.ts';
 import type { PathScan } from '../ports/path-scan.ts';
-import type { ReconcileQueue } from '../ports/reconcile-queue.ts';
+import type { ReconcileQueue } from '../ports/recount-queue.ts';
 import type { TokenStore } from '../ports/token-store.ts';
 
 /**

@@ -1,9 +1,4 @@
-import {
-  type IndexPage,
-  InvalidContinuationTokenError,
-  type KeyIndex,
-  pageEntriesMax,
-} from '../../lambda/adapters/memory/key-index.ts';
+import { type IndexPage, InvalidContinuationTokenError, type KeyIndex, pageEntriesMax } from './key-index.ts';
 import type { ObjectRecord } from './object-record.ts';
 import { type StoreReply, xmlReply } from './reply.ts';
 import { S3Error } from './s3-error.ts';

@@ -2,7 +2,7 @@ import { createHash, randomUUID } from 'node:crypto';
 import { closeSync, mkdirSync, openSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import path from 'node:path';
-import { KeyIndex } from '../../lambda/adapters/memory/key-index.ts';
+import { KeyIndex } from './key-index.ts';
 import { type ObjectRecord, readRecord } from './object-record.ts';
 import { ObjectUpload } from './object-upload.ts';
 

@@ -1,13 +1,13 @@
 import { expect, it } from 'vitest';
-import { MemoryObjectStore } from '../../lambda/adapters/memory/memory-object-store.ts';
-import { noMetrics } from '../../lambda/adapters/no-metrics.ts';
-import { systemClock } from '../../lambda/adapters/system-clock.ts';
-import { systemIds } from '../../lambda/adapters/system-ids.ts';
+import { systemClock } from '../../lambda/adapters/system/clock.ts';
+import { systemIds } from '../../lambda/adapters/system/ids.ts';
 import { defaultSettings } from '../../lambda/domain/settings.ts';
 import { type Ledger, LedgerUnavailableError } from '../../lambda/ports/ledger.ts';
-import { type AdmitUploadOutcome, admitUpload } from '../../lambda/use-cases/admit-upload.ts';
-import { reconcile } from '../../lambda/use-cases/reconcile.ts';
+import { reconcile } from '../../lambda/use-cases/recounts/reconcile.ts';
 import { createPathScan } from '../../lambda/use-cases/scan/path-scan.ts';
+import { type AdmitUploadOutcome, admitUpload } from '../../lambda/use-cases/uploads/admit-upload.ts';
+import { noMetrics } from '../../local/no-metrics.ts';
+import { MemoryObjectStore } from '../support/memory/object-store.ts';
 
 const oid = (index: number) => index.toString(16).padStart(64, '0');
 const retriesMax = 60;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Deletion } from '../../lambda/domain/deletion.ts';
-import { collect } from '../../lambda/use-cases/collect.ts';
+import { collect } from '../../lambda/use-cases/all-pages.ts';
 import {
   counted,
   type LedgerUnderTest,

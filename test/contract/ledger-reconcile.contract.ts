@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { RepoCommit, TenantCommit } from '../../lambda/ports/ledger.ts';
-import { collect } from '../../lambda/use-cases/collect.ts';
+import { collect } from '../../lambda/use-cases/all-pages.ts';
 import { counted, type LedgerUnderTest, ledgerContext, tenantName } from './ledger-context.ts';
 
 export function reconcileContract(open: () => Promise<LedgerUnderTest>): void {

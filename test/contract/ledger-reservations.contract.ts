@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { collect } from '../../lambda/use-cases/collect.ts';
+import { collect } from '../../lambda/use-cases/all-pages.ts';
 import { type LedgerUnderTest, ledgerContext, oid, reservation } from './ledger-context.ts';
 
 export function reservationContract(open: () => Promise<LedgerUnderTest>): void {

@@ -3,12 +3,12 @@ import type { AddressInfo } from 'node:net';
 import { CreateTableCommand, DescribeTableCommand } from '@aws-sdk/client-dynamodb';
 import dynalite from 'dynalite';
 import { afterAll, describe } from 'vitest';
-import { createDynamoDb } from '../../lambda/adapters/aws/dynamodb-client.ts';
-import { createDynamoDbLedger } from '../../lambda/adapters/aws/dynamodb-ledger.ts';
-import { tableDefinition } from '../../lambda/adapters/aws/dynamodb-table.ts';
-import { createDynamoDbTokenStore } from '../../lambda/adapters/aws/dynamodb-token-store.ts';
-import { MemoryLedger } from '../../lambda/adapters/memory/memory-ledger.ts';
-import { MemoryTokenStore } from '../../lambda/adapters/memory/memory-token-store.ts';
+import { createDynamoDb } from '../../lambda/adapters/dynamodb/client.ts';
+import { createDynamoDbLedger } from '../../lambda/adapters/dynamodb/ledger.ts';
+import { tableDefinition } from '../../lambda/adapters/dynamodb/table.ts';
+import { createDynamoDbTokenStore } from '../../lambda/adapters/dynamodb/token-store.ts';
+import { MemoryLedger } from '../support/memory/ledger.ts';
+import { MemoryTokenStore } from '../support/memory/token-store.ts';
 import { admissionContract } from './admission.contract.ts';
 import { ledgerContract } from './ledger.contract.ts';
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
+import { sendRaw } from '../support/raw-request.ts';
 import { type Context, lengthOf, lifetimeMs, oddNames, signerOf } from './object-store-context.ts';
-import { sendRaw } from './raw-request.ts';
 
 /** UrlSigner: downloads. */
 export function downloadTests(context: Context): void {

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { expect, test } from 'vitest';
+import { sendRaw } from '../support/raw-request.ts';
 import {
   type Context,
   keysBelow,
@@ -10,7 +11,6 @@ import {
   signerOf,
   testUnless,
 } from './object-store-context.ts';
-import { sendRaw } from './raw-request.ts';
 
 /** Signs an upload of `body`, or of what `claims` says instead. */
 async function signUpload(

@@ -1,8 +1,8 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { MemoryObjectStore } from '../../lambda/adapters/memory/memory-object-store.ts';
 import { startStore } from '../../local/store/start-store.ts';
+import { MemoryObjectStore } from '../support/memory/object-store.ts';
 import { objectStoreContract } from './object-store.contract.ts';
 import { openS3Target } from './s3-target.ts';
 

@@ -1,8 +1,8 @@
 import { CreateBucketCommand, PutObjectCommand } from '@aws-sdk/client-s3';
-import { createS3Client } from '../../lambda/adapters/aws/s3-client.ts';
-import { S3ObjectListing } from '../../lambda/adapters/aws/s3-object-listing.ts';
-import { S3ObjectStore } from '../../lambda/adapters/aws/s3-object-store.ts';
-import { S3UrlSigner } from '../../lambda/adapters/aws/s3-url-signer.ts';
+import { createS3Client } from '../../lambda/adapters/s3/client.ts';
+import { S3ObjectListing } from '../../lambda/adapters/s3/object-listing.ts';
+import { S3ObjectStore } from '../../lambda/adapters/s3/object-store.ts';
+import { S3UrlSigner } from '../../lambda/adapters/s3/url-signer.ts';
 import type { ObjectStoreTarget } from './object-store-context.ts';
 
 /** A store behind S3's protocol, through the product's adapters. Makes the bucket. */

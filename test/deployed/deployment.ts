@@ -9,10 +9,10 @@ import {
   SecretsManagerClient,
 } from '@aws-sdk/client-secrets-manager';
 import { z } from 'zod';
-import { tenantKey } from '../../lambda/adapters/aws/dynamodb-items.ts';
-import { byDueIndex } from '../../lambda/adapters/aws/dynamodb-table.ts';
-import type { StageSettingsInput } from '../../lib/stage-settings.ts';
-import { run } from '../e2e/process.ts';
+import { tenantKey } from '../../lambda/adapters/dynamodb/items.ts';
+import { byDueIndex } from '../../lambda/adapters/dynamodb/table.ts';
+import type { StageSettingsInput } from '../../lib/settings/stage-settings.ts';
+import { run } from '../support/process.ts';
 import { allowBatches } from './batch-grant.ts';
 import { CloudWatchLogs } from './cloudwatch-logs.ts';
 import type { Emulator } from './emulator.ts';

@@ -4,7 +4,7 @@ import { mkdtemp, open, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { plainEnvironment, signalGroup } from '../e2e/process.ts';
+import { plainEnvironment, signalGroup } from '../support/process.ts';
 import { freePort } from './free-port.ts';
 
 const readyTimeoutMs = 60_000;

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { ListObjectsV2Command, PutObjectCommand } from '@aws-sdk/client-s3';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { parseStageSettings, type StageSettingsInput } from '../../lib/stage-settings.ts';
+import { parseStageSettings, type StageSettingsInput } from '../../lib/settings/stage-settings.ts';
 import { blackboxSuite } from '../blackbox/suite.ts';
 import { GitUser } from '../e2e/git-user.ts';
 import { bytesOf, digests, type Files, objectsOf, readFiles, writeFiles } from '../e2e/payload.ts';

@@ -4,7 +4,7 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Ended, plainEnvironment, run, signalGroup } from './process.ts';
+import { type Ended, plainEnvironment, run, signalGroup } from '../support/process.ts';
 
 export const projectRoot = join(import.meta.dirname, '..', '..');
 

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { PutObjectCommand, paginateListObjectsV2, type S3Client } from '@aws-sdk/client-s3';
 import { z } from 'zod';
-import { createS3Client } from '../../lambda/adapters/aws/s3-client.ts';
+import { createS3Client } from '../../lambda/adapters/s3/client.ts';
 import type { Stack } from './stack.ts';
 
 /** What the store holds of one object. */

@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type EmbeddedStack, startEmbeddedStack } from '../../local/start.ts';
 import { blackboxSuite } from '../blackbox/suite.ts';
+import { recordingLog } from '../support/recording-log.ts';
 import { ListCounter } from './list-counter.ts';
-import { recordingLog } from './recording-log.ts';
 import { StoreAccess } from './store-access.ts';
 
 describe('the embedded stack as its clients see it', () => {

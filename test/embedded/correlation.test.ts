@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { expect, it, vi } from 'vitest';
 import { startEmbeddedStack } from '../../local/start.ts';
-import { recordingLog } from './recording-log.ts';
-import { useTempFolders } from './temp-folder.ts';
+import { recordingLog } from '../support/recording-log.ts';
+import { useTempFolders } from '../support/temp-folder.ts';
 
 const tempFolder = useTempFolders();
 const mediaType = 'application/vnd.git-lfs+json';

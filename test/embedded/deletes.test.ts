@@ -5,9 +5,9 @@ import { Api, jsonOf, newName, type TestTenant } from '../blackbox/api.ts';
 import { expectLfsError, expectProblem } from '../blackbox/errors.ts';
 import { admitted, ask, objectOf, pointer, postBatch, push, put } from '../blackbox/lfs.ts';
 import { subscriptionOf } from '../blackbox/subscription.ts';
-import { recordingLog } from './recording-log.ts';
+import { recordingLog } from '../support/recording-log.ts';
+import { useTempFolders } from '../support/temp-folder.ts';
 import { StoreAccess } from './store-access.ts';
-import { useTempFolders } from './temp-folder.ts';
 
 const tempFolder = useTempFolders();
 /** Reservations that die within seconds, so that what they hold can be seen to go. */

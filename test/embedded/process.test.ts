@@ -2,9 +2,9 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, vi } from 'vitest';
 import { startEmbeddedStack } from '../../local/start.ts';
+import { useTempFolders } from '../support/temp-folder.ts';
 import { useChildStacks } from './child-stack.ts';
 import { push, subscription } from './lfs-client.ts';
-import { useTempFolders } from './temp-folder.ts';
 
 const tempFolder = useTempFolders();
 const spawnStack = useChildStacks();

@@ -2,9 +2,9 @@ import { readFileSync, statSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { type EmbeddedStack, startEmbeddedStack } from '../../local/start.ts';
+import { recordingLog } from '../support/recording-log.ts';
+import { useTempFolders } from '../support/temp-folder.ts';
 import { pull, push, subscription } from './lfs-client.ts';
-import { recordingLog } from './recording-log.ts';
-import { useTempFolders } from './temp-folder.ts';
 
 const tempFolder = useTempFolders();
 const quick = { quietMs: 20, quietMaxMs: 50, spacingMs: 10 };

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { PutObjectCommand, paginateListObjectsV2, type S3Client } from '@aws-sdk/client-s3';
 import * as z from 'zod';
-import { createS3Client } from '../../lambda/adapters/aws/s3-client.ts';
+import { createS3Client } from '../../lambda/adapters/s3/client.ts';
 
 const credentialsShape = z.object({ accessKeyId: z.string(), secretAccessKey: z.string() });
 const Bucket = 'lfs-quota';

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { CreateTableCommand, DeleteTableCommand, waitUntilTableExists } from '@aws-sdk/client-dynamodb';
-import { createDynamoDb } from '../../lambda/adapters/aws/dynamodb-client.ts';
-import type { Table } from '../../lambda/adapters/aws/dynamodb-expressions.ts';
-import { tableDefinition } from '../../lambda/adapters/aws/dynamodb-table.ts';
+import { createDynamoDb } from '../../lambda/adapters/dynamodb/client.ts';
+import type { Table } from '../../lambda/adapters/dynamodb/expressions.ts';
+import { tableDefinition } from '../../lambda/adapters/dynamodb/table.ts';
 
 export const dynamoDbLocal = { name: 'DynamoDB Local', urlVariable: 'ENGINE_DYNAMODB_URL' };
 

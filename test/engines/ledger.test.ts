@@ -1,6 +1,6 @@
 import { afterAll } from 'vitest';
-import { createDynamoDbLedger } from '../../lambda/adapters/aws/dynamodb-ledger.ts';
-import { createDynamoDbTokenStore } from '../../lambda/adapters/aws/dynamodb-token-store.ts';
+import { createDynamoDbLedger } from '../../lambda/adapters/dynamodb/ledger.ts';
+import { createDynamoDbTokenStore } from '../../lambda/adapters/dynamodb/token-store.ts';
 import { admissionContract } from '../contract/admission.contract.ts';
 import { ledgerContract } from '../contract/ledger.contract.ts';
 import { dynamoDbLocal, type EngineTable, openEngineTable } from './dynamodb.ts';

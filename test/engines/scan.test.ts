@@ -1,8 +1,8 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { CreateBucketCommand, PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
 import { beforeAll, expect, it } from 'vitest';
-import { ScanListing } from '../../lambda/adapters/aws/scan-listing.ts';
-import { systemClock } from '../../lambda/adapters/system-clock.ts';
+import { ScanListing } from '../../lambda/adapters/s3-scan/listing.ts';
+import { systemClock } from '../../lambda/adapters/system/clock.ts';
 import type { ScanStrategy } from '../../lambda/domain/scan/strategy.ts';
 import { defaultSettings } from '../../lambda/domain/settings.ts';
 import { createPathScan } from '../../lambda/use-cases/scan/path-scan.ts';

@@ -1,6 +1,6 @@
 import { LedgerUnavailableError } from '../../lambda/ports/ledger.ts';
 import { StoreUnavailableError } from '../../lambda/ports/object-store.ts';
-import type { Random } from './random.ts';
+import type { Random } from '../support/random.ts';
 import type { Scheduler } from './scheduler.ts';
 
 /** How badly the world behaves: each a probability for one operation, unless it says otherwise. */

@@ -1,8 +1,8 @@
-import type { MemoryLedger } from '../../lambda/adapters/memory/memory-ledger.ts';
 import { objectKey } from '../../lambda/domain/names.ts';
 import type { Reservation } from '../../lambda/domain/reservation.ts';
 import { isDead } from '../../lambda/domain/reservation.ts';
 import type { Ledger, TenantCommit } from '../../lambda/ports/ledger.ts';
+import type { MemoryLedger } from '../support/memory/ledger.ts';
 import { tenant } from './truth.ts';
 import type { Mutant, World } from './world.ts';
 

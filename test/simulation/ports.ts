@@ -1,15 +1,15 @@
-import { createInvocations } from '../../lambda/adapters/async-invocations.ts';
-import type { MemoryObjectStore } from '../../lambda/adapters/memory/memory-object-store.ts';
+import { createInvocations } from '../../lambda/adapters/system/async-invocations.ts';
 import type { Settings } from '../../lambda/domain/settings.ts';
 import type { Ledger } from '../../lambda/ports/ledger.ts';
 import type { Metrics } from '../../lambda/ports/metrics.ts';
 import type { ObjectListing } from '../../lambda/ports/object-listing.ts';
 import { type ObjectStore, StoreUnavailableError, type UrlSigner } from '../../lambda/ports/object-store.ts';
-import type { ReconcileQueue } from '../../lambda/ports/reconcile-queue.ts';
+import type { ReconcileQueue } from '../../lambda/ports/recount-queue.ts';
 import type { Deps } from '../../lambda/use-cases/deps.ts';
 import { createPathScan } from '../../lambda/use-cases/scan/path-scan.ts';
+import type { MemoryObjectStore } from '../support/memory/object-store.ts';
+import type { Random } from '../support/random.ts';
 import type { Actor } from './actor.ts';
-import type { Random } from './random.ts';
 
 const reads = new Set<keyof Ledger>([
   'readTenant',

@@ -1,5 +1,5 @@
-import { admitUpload, type UploadVerdict } from '../../lambda/use-cases/admit-upload.ts';
-import { verifyUpload } from '../../lambda/use-cases/verify-upload.ts';
+import { admitUpload, type UploadVerdict } from '../../lambda/use-cases/uploads/admit-upload.ts';
+import { verifyUpload } from '../../lambda/use-cases/uploads/verify-upload.ts';
 import { oidName, repoName } from './names.ts';
 import type { PushAction, UploadPlan } from './scenario.ts';
 import { tenant } from './truth.ts';

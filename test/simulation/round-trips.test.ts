@@ -1,14 +1,14 @@
 import { describe, expect, it } from 'vitest';
-import { MemoryLedger } from '../../lambda/adapters/memory/memory-ledger.ts';
-import { MemoryObjectStore } from '../../lambda/adapters/memory/memory-object-store.ts';
-import { noMetrics } from '../../lambda/adapters/no-metrics.ts';
 import { defaultSettings } from '../../lambda/domain/settings.ts';
 import type { Ledger } from '../../lambda/ports/ledger.ts';
-import { admitUpload, reservationIdOf } from '../../lambda/use-cases/admit-upload.ts';
 import type { Deps } from '../../lambda/use-cases/deps.ts';
 import { createPathScan } from '../../lambda/use-cases/scan/path-scan.ts';
-import { verifyUpload } from '../../lambda/use-cases/verify-upload.ts';
-import { Random } from './random.ts';
+import { admitUpload, reservationIdOf } from '../../lambda/use-cases/uploads/admit-upload.ts';
+import { verifyUpload } from '../../lambda/use-cases/uploads/verify-upload.ts';
+import { noMetrics } from '../../local/no-metrics.ts';
+import { MemoryLedger } from '../support/memory/ledger.ts';
+import { MemoryObjectStore } from '../support/memory/object-store.ts';
+import { Random } from '../support/random.ts';
 import { Scheduler } from './scheduler.ts';
 
 const tenant = 'acme';

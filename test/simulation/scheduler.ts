@@ -1,5 +1,5 @@
 import { setImmediate as afterMicrotasks } from 'node:timers/promises';
-import type { Random } from './random.ts';
+import type { Random } from '../support/random.ts';
 import { Violation } from './violation.ts';
 
 interface Event {

@@ -1,9 +1,9 @@
-import { MemoryTokenStore } from '../../lambda/adapters/memory/memory-token-store.ts';
-import { collect } from '../../lambda/use-cases/collect.ts';
-import { deleteRepo, deleteTenant, markObject } from '../../lambda/use-cases/delete-objects.ts';
-import { getSubscription, readRepos } from '../../lambda/use-cases/get-subscription.ts';
-import { refresh } from '../../lambda/use-cases/refresh.ts';
-import { createTenant } from '../../lambda/use-cases/tenants.ts';
+import { createTenant } from '../../lambda/use-cases/access/create-tenant.ts';
+import { collect } from '../../lambda/use-cases/all-pages.ts';
+import { deleteRepo, deleteTenant, markObject } from '../../lambda/use-cases/deletes/delete-objects.ts';
+import { getSubscription, readRepos } from '../../lambda/use-cases/recounts/get-subscription.ts';
+import { refresh } from '../../lambda/use-cases/recounts/refresh.ts';
+import { MemoryTokenStore } from '../support/memory/token-store.ts';
 import type { Mix } from './actor.ts';
 import { oidName, repoName } from './names.ts';
 import { push } from './push.ts';

@@ -1,7 +1,7 @@
-import type { MemoryLedger } from '../../lambda/adapters/memory/memory-ledger.ts';
-import { MemoryObjectStore } from '../../lambda/adapters/memory/memory-object-store.ts';
 import { isDead, type Reservation } from '../../lambda/domain/reservation.ts';
 import type { TenantRecord } from '../../lambda/domain/tenant.ts';
+import type { MemoryLedger } from '../support/memory/ledger.ts';
+import { MemoryObjectStore } from '../support/memory/object-store.ts';
 
 export const tenant = 'acme';
 

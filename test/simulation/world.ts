@@ -1,20 +1,20 @@
-import { MemoryLedger } from '../../lambda/adapters/memory/memory-ledger.ts';
-import { noMetrics } from '../../lambda/adapters/no-metrics.ts';
 import { type Urgency, urgencyOf } from '../../lambda/domain/recount-policy.ts';
 import { defaultSettings, type Settings } from '../../lambda/domain/settings.ts';
 import { placeOf, type StoreChange } from '../../lambda/domain/store-change.ts';
 import type { Ledger } from '../../lambda/ports/ledger.ts';
 import type { Metrics } from '../../lambda/ports/metrics.ts';
 import type { UrlSigner } from '../../lambda/ports/object-store.ts';
-import type { ReconcileRequest } from '../../lambda/ports/reconcile-queue.ts';
-import { consumeReconcile } from '../../lambda/use-cases/consume-reconcile.ts';
+import type { ReconcileRequest } from '../../lambda/ports/recount-queue.ts';
 import type { Deps } from '../../lambda/use-cases/deps.ts';
-import { noteStoreEvents } from '../../lambda/use-cases/note-store-events.ts';
+import { noteStoreEvents } from '../../lambda/use-cases/recounts/record-store-events.ts';
+import { consumeReconcile } from '../../lambda/use-cases/recounts/run-recount.ts';
+import { noMetrics } from '../../local/no-metrics.ts';
+import { MemoryLedger } from '../support/memory/ledger.ts';
+import { Random } from '../support/random.ts';
 import { Actor, type Mix, type Tally, type Weather } from './actor.ts';
 import { Invariants } from './invariants.ts';
 import { oidName } from './names.ts';
 import { depsOf } from './ports.ts';
-import { Random } from './random.ts';
 import { Scheduler } from './scheduler.ts';
 import { Truth, tenant } from './truth.ts';
 

@@ -1,7 +1,7 @@
 import type { Template } from 'aws-cdk-lib/assertions';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import type { StageSettingsInput } from '../../lib/stage-settings.ts';
+import type { StageSettingsInput } from '../../lib/settings/stage-settings.ts';
 import { templateOf } from './stack-template.ts';
 
 /** What AWS refuses when it is deployed, and neither the CDK nor the emulator of the deployed lane does. */

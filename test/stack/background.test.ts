@@ -1,7 +1,7 @@
 import { Match, type Template } from 'aws-cdk-lib/assertions';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { metricUnits } from '../../lambda/ports/metrics.ts';
-import { functionNamesOf } from '../../lib/functions.ts';
+import { functionNamesOf } from '../../lib/functions/functions.ts';
 import { templateOf } from './stack-template.ts';
 
 const names = functionNamesOf({ storeEvents: false });

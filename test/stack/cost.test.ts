@@ -1,10 +1,10 @@
 import type { Template } from 'aws-cdk-lib/assertions';
 import { describe, expect, it } from 'vitest';
-import { standing } from '../../lambda/domain/cost/monthly-cost.ts';
-import { defaultWorkload } from '../../lambda/domain/cost/workload.ts';
+import { standing } from '../../cost/monthly-cost.ts';
+import { defaultWorkload } from '../../cost/workload.ts';
 import { defaultSettings } from '../../lambda/domain/settings.ts';
 import { metricUnits } from '../../lambda/ports/metrics.ts';
-import { parseStageSettings } from '../../lib/stage-settings.ts';
+import { parseStageSettings } from '../../lib/settings/stage-settings.ts';
 import { templateOf } from './stack-template.ts';
 
 const countOf = (template: Template, type: string) => Object.keys(template.findResources(type)).length;

@@ -1,6 +1,6 @@
 import { Match, type Template } from 'aws-cdk-lib/assertions';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { tableDefinition } from '../../lambda/adapters/aws/dynamodb-table.ts';
+import { tableDefinition } from '../../lambda/adapters/dynamodb/table.ts';
 import { templateOf } from './stack-template.ts';
 
 let template: Template;

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import type { Template } from 'aws-cdk-lib/assertions';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { type FunctionName, handlerFiles } from '../../lambda/routes.ts';
-import { functionNamesOf } from '../../lib/functions.ts';
+import { functionNamesOf } from '../../lib/functions/functions.ts';
 import { templateOf } from './stack-template.ts';
 
 interface FunctionProperties {

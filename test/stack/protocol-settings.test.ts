@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { defaultSettings } from '../../lambda/domain/settings.ts';
-import { settingsFrom } from '../../lambda/domain/settings-text.ts';
-import { functionNeeds } from '../../lib/function-needs.ts';
-import { protocolSettings, settingsOf } from '../../lib/protocol-settings.ts';
-import { parseStageSettings, StageSettingsError } from '../../lib/stage-settings.ts';
+import { settingsFrom } from '../../lambda/domain/settings-json.ts';
+import { functionNeeds } from '../../lib/functions/function-specs.ts';
+import { protocolSettings, settingsOf } from '../../lib/settings/protocol-settings.ts';
+import { parseStageSettings, StageSettingsError } from '../../lib/settings/stage-settings.ts';
 import { templateOf } from './stack-template.ts';
 
 type Variables = Readonly<Record<string, unknown>>;

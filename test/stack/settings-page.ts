@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { stageSettingsSchema } from '../../lib/stage-settings.ts';
+import { stageSettingsSchema } from '../../lib/settings/stage-settings.ts';
 
 /** What the JSON schema of a setting has, as far as the page shows it. */
 interface Shape {
@@ -60,7 +60,7 @@ export function settingsPage(): string {
   );
   return `# The settings of a stage
 
-All of them, as \`lib/stage-settings.ts\` says what they are; docs/operations.md tells how to give them. A setting that is
+All of them, as \`lib/settings/stage-settings.ts\` says what they are; docs/operations.md tells how to give them. A setting that is
 left out has its default. One that is wrong, or does not go with another, fails the synth with its name.
 
 *This page is made from the settings themselves: \`npx vitest run test/stack/settings-page.test.ts -u\` writes it anew.*

@@ -1,0 +1,127 @@
+import { parseArgs } from 'node:util';
+import { formatNumber, formatTable } from '../bench/tables.ts';
+import { monthlyCost } from './monthly-cost.ts';
+import { type Cost, totalOf } from './operation-cost.ts';
+import { pricesAsOf } from './prices.ts';
+import { defaultWorkload, type Workload } from './workload.ts';
+
+/**
+ * Prints what a workload costs a month: `npm run -s cost -- --tenants 1000`. Without it, for 10, 1,000 and
+ * 100,000 tenants.
+ */
+
+const options = {
+  tenants: { type: 'string', help: 'tenants' },
+  pushes: { type: 'string', help: 'pushes of a tenant a month' },
+  'objects-per-push': { type: 'string', help: 'new objects of a push' },
+  'push-seconds': { type: 'string', help: 'how long a push lasts' },
+  fetches: { type: 'string', help: 'fetches of a tenant a month' },
+  'objects-per-fetch': { type: 'string', help: 'objects of a fetch' },
+  objects: { type: 'string', help: 'objects that a tenant has' },
+  repos: { type: 'string', help: 'repos that a tenant has' },
+  reads: { type: 'string', help: "the console's reads of a tenant's usage a month" },
+  'refresh-minutes': { type: 'string', help: 'how often the schedule runs' },
+  'max-age-hours': { type: 'string', help: 'a full count of each tenant in use once in that time' },
+  'idle-max-days': { type: 'string', help: 'and of one where nothing happens' },
+  'rest-seconds': { type: 'string', help: 'between two recounts that nobody waits for' },
+  'list-requests-per-hour': { type: 'string', help: 'budget of one tenant' },
+  'refresh-tenants': { type: 'string', help: 'tenants that one run hands on' },
+  'store-events': { type: 'boolean', help: 'the store tells of every upload' },
+  store: { type: 'string', help: 's3 or r2' },
+  help: { type: 'boolean', help: 'this' },
+} as const;
+
+type Values = ReturnType<typeof parse>;
+type NumberOption = Exclude<keyof Values, 'help' | 'store' | 'store-events'>;
+const atLeastOne: readonly NumberOption[] = [
+  ...(['repos', 'refresh-minutes', 'max-age-hours', 'idle-max-days'] as const),
+  ...(['list-requests-per-hour', 'refresh-tenants'] as const),
+];
+
+function parse(args: string[]) {
+  return parseArgs({ args, options, strict: true }).values;
+}
+
+class UsageError extends Error {
+  override readonly name = 'UsageError';
+}
+
+function numberOf(values: Values, name: NumberOption, otherwise: number): number {
+  const text = values[name];
+  if (text === undefined) return otherwise;
+  const value = Number(text);
+  const isWhole = Number.isSafeInteger(value) && text.trim() !== '';
+  const least = atLeastOne.includes(name) ? 1 : 0;
+  if (!isWhole || value < least)
+    throw new UsageError(`--${name} must be a whole number, ${least} at least; it is "${text}".`);
+  return value;
+}
+
+function workloadOf(values: Values): Workload {
+  const of = defaultWorkload;
+  return {
+    tenants: numberOf(values, 'tenants', of.tenants),
+    pushesPerTenant: numberOf(values, 'pushes', of.pushesPerTenant),
+    objectsPerPush: numberOf(values, 'objects-per-push', of.objectsPerPush),
+    pushSeconds: numberOf(values, 'push-seconds', of.pushSeconds),
+    fetchesPerTenant: numberOf(values, 'fetches', of.fetchesPerTenant),
+    objectsPerFetch: numberOf(values, 'objects-per-fetch', of.objectsPerFetch),
+    objectsPerTenant: numberOf(values, 'objects', of.objectsPerTenant),
+    reposPerTenant: numberOf(values, 'repos', of.reposPerTenant),
+    readsPerTenant: numberOf(values, 'reads', of.readsPerTenant),
+    refresh: {
+      everyMinutes: numberOf(values, 'refresh-minutes', of.refresh.everyMinutes),
+      tenantsPerRunMax: numberOf(values, 'refresh-tenants', of.refresh.tenantsPerRunMax),
+      maxAgeHours: numberOf(values, 'max-age-hours', of.refresh.maxAgeHours),
+      idleMaxHours: 24 * numberOf(values, 'idle-max-days', of.refresh.idleMaxHours / 24),
+      restSeconds: numberOf(values, 'rest-seconds', of.refresh.restSeconds),
+      listRequestsPerHour: numberOf(values, 'list-requests-per-hour', of.refresh.listRequestsPerHour),
+    },
+    storeEvents: values['store-events'] ?? of.storeEvents,
+  };
+}
+
+const services = ['store', 'table', 'functions', 'api', 'queue', 'logs', 'fixed'] as const;
+const dollars = (value: number) => value.toFixed(2).replace(/\B(?=(\d{3})+(?!\d))/g, ',');
+const cells = (cost: Cost) => [...services.map((service) => dollars(cost[service])), dollars(totalOf(cost))];
+
+function printOne(workload: Workload, store: 's3' | 'r2', print: (text: string) => void): void {
+  const { lines, total } = monthlyCost(workload, { store });
+  const rows = lines
+    .filter((line) => totalOf(line.cost) > 0)
+    .map((line) => [line.what, formatNumber(Math.round(line.timesPerMonth)), ...cells(line.cost)]);
+  const header = ['dollars a month', 'times', ...services, 'total'];
+  print(formatTable(header, [...rows, ['total', '', ...cells(total)]]));
+}
+
+function printSizes(workload: Workload, store: 's3' | 'r2', print: (text: string) => void): void {
+  const rows = [10, 1000, 100_000].map((tenants) => {
+    const { total } = monthlyCost({ ...workload, tenants }, { store });
+    return [`${formatNumber(tenants)} tenants`, ...cells(total), (totalOf(total) / tenants).toFixed(4)];
+  });
+  print(formatTable(['dollars a month', ...services, 'total', 'a tenant'], rows));
+}
+
+function main(args: string[], print: (text: string) => void): void {
+  const values = parse(args);
+  if (values.help) {
+    const lines = Object.entries(options).map(([name, { help }]) => `  --${name.padEnd(23)} ${help}`);
+    print(`npm run -s cost -- [options]\n${lines.join('\n')}`);
+    return;
+  }
+  const { store = 's3' } = values;
+  if (store !== 's3' && store !== 'r2') throw new UsageError(`--store must be s3 or r2; it is "${store}".`);
+  const workload = workloadOf(values);
+  print(`Requests on ${store === 's3' ? 'S3' : 'R2'}, prices of ${pricesAsOf}: recheck before quoting.\n`);
+  if (values.tenants === undefined) printSizes(workload, store, print);
+  else printOne(workload, store, print);
+}
+
+try {
+  main(process.argv.slice(2), (text) => void process.stdout.write(`${text}\n`));
+} catch (error) {
+  const isUsage = error instanceof UsageError || (error instanceof TypeError && 'code' in error);
+  if (!isUsage) throw error;
+  process.stderr.write(`${error.message}\n`);
+  process.exitCode = 2;
+}

@@ -1,0 +1,139 @@
+import type { FunctionName } from '../lambda/routes.ts';
+import { secondPrice } from './listing-cost.ts';
+import type { Operation, PortCall, TableCall } from './operations.ts';
+import type { CloudPrices, StorePrices } from './prices.ts';
+import { type TableSizes, unitsOfCall } from './table-units.ts';
+
+/** Dollars by what is paid for. */
+export interface Cost {
+  readonly store: number;
+  readonly table: number;
+  readonly functions: number;
+  readonly api: number;
+  readonly queue: number;
+  readonly logs: number;
+  readonly fixed: number;
+}
+
+export const noCost: Cost = { store: 0, table: 0, functions: 0, api: 0, queue: 0, logs: 0, fixed: 0 };
+
+export function addCosts(costs: readonly Cost[]): Cost {
+  return costs.reduce(
+    (sum, cost) => ({
+      store: sum.store + cost.store,
+      table: sum.table + cost.table,
+      functions: sum.functions + cost.functions,
+      api: sum.api + cost.api,
+      queue: sum.queue + cost.queue,
+      logs: sum.logs + cost.logs,
+      fixed: sum.fixed + cost.fixed,
+    }),
+    noCost,
+  );
+}
+
+export function scaleCost(cost: Cost, factor: number): Cost {
+  return {
+    store: cost.store * factor,
+    table: cost.table * factor,
+    functions: cost.functions * factor,
+    api: cost.api * factor,
+    queue: cost.queue * factor,
+    logs: cost.logs * factor,
+    fixed: cost.fixed * factor,
+  };
+}
+
+export function totalOf(cost: Cost): number {
+  return Object.values(cost).reduce((sum: number, dollars: number) => sum + dollars, 0);
+}
+
+/** Assumed, not measured on AWS: how long a function is billed for follows from its round trips. */
+export interface Durations {
+  readonly tableRoundMs: number;
+  readonly headMs: number;
+  readonly listPageMs: number;
+  /** Of each object of a batch: HEAD, URL, JSON. */
+  readonly perObjectMs: number;
+  readonly baseMs: number;
+}
+
+export const assumedDurations: Durations = {
+  tableRoundMs: 10,
+  headMs: 30,
+  listPageMs: 500,
+  perObjectMs: 3,
+  baseMs: 10,
+};
+
+/** As `lib/settings/stage-settings.ts` has them by default. */
+export const memoryMb: Readonly<Record<FunctionName, number>> = {
+  health: 128,
+  lfsBatch: 1_769,
+  lfsVerify: 512,
+  getSubscription: 1_024,
+  management: 512,
+  notFound: 128,
+  reconcile: 256,
+  refresh: 256,
+  storeEvents: 256,
+};
+
+/** Assumed: what Lambda and the function log of one run, and the API of its request. */
+export const logBytesPerRun = 1200;
+
+export interface CostBasis {
+  readonly cloud: CloudPrices;
+  readonly store: StorePrices;
+  readonly durations: Durations;
+}
+
+/** How long one run is billed for. */
+export function billedMs(operation: Operation, durations: Durations): number {
+  const objects = operation.calls.HEAD ?? 0;
+  return (
+    durations.baseMs +
+    operation.tableRounds * durations.tableRoundMs +
+    operation.headRounds * durations.headMs +
+    operation.listRounds * durations.listPageMs +
+    objects * durations.perObjectMs
+  );
+}
+
+const isTableCall = (call: PortCall): call is TableCall =>
+  call !== 'HEAD' && call !== 'LIST' && call !== 'SEND';
+
+/** Units of all table calls of an operation, those of the indexes among the writes. */
+export function tableUnits(operation: Operation, sizes: TableSizes): { reads: number; writes: number } {
+  let [reads, writes] = [0, 0];
+  for (const [name, count] of Object.entries(operation.calls)) {
+    const call = name as PortCall;
+    if (!isTableCall(call)) continue;
+    const units = unitsOfCall(call, sizes);
+    reads += count * units.reads;
+    writes += count * (units.writes + units.indexWrites);
+  }
+  return { reads, writes };
+}
+
+/** Requests to the queue for each message beside its send: the pollers receive and delete it. */
+const requestsPerMessage = 2;
+
+/** What an operation costs once. */
+export function operationCost(operation: Operation, sizes: TableSizes, basis: CostBasis): Cost {
+  const { cloud, store, durations } = basis;
+  const { calls, function: name } = operation;
+  const units = tableUnits(operation, sizes);
+  const second = secondPrice({ memoryMb: memoryMb[name], gbSecond: cloud.lambdaGbSecondArm64 });
+  const isOfQueue = name === 'reconcile';
+  const isOfApi = !isOfQueue && name !== 'refresh' && name !== 'storeEvents';
+  return {
+    store: (calls.HEAD ?? 0) * store.getOrHead + (calls.LIST ?? 0) * store.putOrList,
+    table: units.reads * cloud.tableReadUnit + units.writes * cloud.tableWriteUnit,
+    functions: cloud.lambdaRequest + (billedMs(operation, durations) / 1000) * second,
+    api: isOfApi ? cloud.httpApiRequest : 0,
+    queue: ((calls.SEND ?? 0) + (isOfQueue ? requestsPerMessage : 0)) * cloud.fifoQueueRequest,
+    logs: (logBytesPerRun / 1e9) * cloud.logGb,
+    fixed: name === 'refresh' ? cloud.schedulerInvocation : 0,
+  };
+}

@@ -1,0 +1,128 @@
+import * as z from 'zod';
+import type { Deletion } from '../../domain/deletion.ts';
+import type { Reservation } from '../../domain/reservation.ts';
+import type { RepoRecord, TenantRecord } from '../../domain/tenant.ts';
+import { byDueIndex, byKindIndex, dueShards } from './table.ts';
+
+/** How the ledger's records stand in the table. What is read is parsed: a broken item is a bug, said loudly. */
+
+const bytes = z.number().int();
+const nullable = <T extends z.ZodType>(type: T) => type.nullish().transform((value) => value ?? null);
+
+const tenantItem = z.object({
+  tenant: z.string(),
+  plan: nullable(z.string()),
+  limitBytes: nullable(bytes),
+  createdAtMs: z.number(),
+  committedBytes: bytes,
+  epoch: z.number(),
+  appliedEpoch: z.number(),
+  floorBaseBytes: bytes,
+  floorUntilMs: z.number(),
+  deletedBytes: bytes,
+  notes: z.record(z.string(), z.object({ repo: z.string(), bytes, deadlineMs: z.number() })),
+  storedBytes: nullable(bytes),
+  objectCount: nullable(z.number()),
+  countedAtMs: nullable(z.number()),
+  leaseUntilMs: z.number(),
+  // Absent where no recount has listed anything yet.
+  listedUntilMs: z.number().default(0),
+  closedAtMs: nullable(z.number()),
+  [byDueIndex.sk]: z.number(),
+});
+
+const repoItem = z.object({
+  repo: z.string(),
+  storedBytes: bytes,
+  objectCount: z.number(),
+  countedAtMs: z.number(),
+  epoch: z.number(),
+  dirtyToken: nullable(z.string()),
+  covered: z.array(z.string()),
+  closedAtMs: nullable(z.number()),
+});
+
+const reservationItem = z.object({
+  reservationId: z.string(),
+  repo: z.string(),
+  state: z.enum(['pending', 'issued']),
+  claims: z.record(z.string(), z.number()),
+  createdAtMs: z.number(),
+  expiresAtMs: z.number(),
+  deadAtMs: z.number(),
+});
+
+const deletionItem = z.object({
+  deletionId: z.string(),
+  repo: z.string(),
+  state: z.enum(['marked', 'deleting', 'gone']),
+  objects: z.record(z.string(), z.number()),
+  dueAtMs: z.number(),
+  deadlineMs: z.number(),
+});
+
+export const tenantKey = (tenant: string) => ({ pk: `TENANT#${tenant}`, sk: 'TENANT' });
+export const repoKey = (path: { tenant: string; repo: string }) => ({
+  pk: `TENANT#${path.tenant}`,
+  sk: `REPO#${path.repo}`,
+});
+export const reservationKey = (path: { tenant: string; reservationId: string }) => ({
+  pk: `TENANT#${path.tenant}`,
+  sk: `RESERVATION#${path.reservationId}`,
+});
+
+export const deletionKey = (path: { tenant: string; deletionId: string }) => ({
+  pk: `TENANT#${path.tenant}`,
+  sk: `DELETION#${path.deletionId}`,
+});
+
+/** The tenant that an item's partition belongs to. */
+export function tenantOfPartition(pk: string): string {
+  return pk.slice('TENANT#'.length);
+}
+
+/** Same tenant, same shard: an even spread without a random number, so that an item can be found again. */
+export function dueKey(due: {
+  kind: 'TENANT' | 'RESERVATION' | 'DELETION';
+  tenant: string;
+  dueAtMs: number;
+}) {
+  let hash = 0;
+  for (const char of due.tenant) hash = (hash * 31 + char.charCodeAt(0)) >>> 0;
+  return { [byDueIndex.pk]: `${due.kind}#${hash % dueShards}`, [byDueIndex.sk]: due.dueAtMs };
+}
+
+export function kindKey(kind: string, sortKey: string) {
+  return { [byKindIndex.pk]: kind, [byKindIndex.sk]: sortKey };
+}
+
+export function parseTenant(item: unknown): TenantRecord {
+  const {
+    storedBytes,
+    objectCount,
+    countedAtMs,
+    notes,
+    [byDueIndex.sk]: dueAtMs,
+    ...rest
+  } = tenantItem.parse(item);
+  const counted =
+    countedAtMs === null || storedBytes === null || objectCount === null
+      ? null
+      : { storedBytes, objectCount, countedAtMs };
+  return { ...rest, dueAtMs, counted, notes: new Map(Object.entries(notes)) };
+}
+
+export function parseRepo(item: unknown): RepoRecord {
+  const { covered, ...rest } = repoItem.parse(item);
+  return { ...rest, covered: new Set(covered) };
+}
+
+export function parseReservation(item: unknown): Reservation {
+  const { reservationId, claims, ...rest } = reservationItem.parse(item);
+  return { ...rest, id: reservationId, claims: new Map(Object.entries(claims)) };
+}
+
+export function parseDeletion(item: unknown): Deletion {
+  const { deletionId, objects, ...rest } = deletionItem.parse(item);
+  return { ...rest, id: deletionId, objects: new Map(Object.entries(objects)) };
+}

@@ -1,0 +1,18 @@
+import type { Ledger } from '../../ports/ledger.ts';
+import { deletionMethods } from './deletions.ts';
+import type { Table } from './expressions.ts';
+import { reconcileMethods } from './reconciles.ts';
+import { repoMethods } from './repos.ts';
+import { reservationMethods } from './reservations.ts';
+import { tenantMethods } from './tenants.ts';
+
+/** The ledger on one DynamoDB table: see dynamodb-table.ts for its items. */
+export function createDynamoDbLedger(table: Table): Ledger {
+  return {
+    ...tenantMethods(table),
+    ...repoMethods(table),
+    ...reservationMethods(table),
+    ...reconcileMethods(table),
+    ...deletionMethods(table),
+  };
+}

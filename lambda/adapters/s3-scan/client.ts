@@ -1,0 +1,109 @@
+import { createHash, createHmac, type Hash, type Hmac } from 'node:crypto';
+import {
+  S3Client,
+  type S3ClientConfig,
+  type ServiceInputTypes,
+  type ServiceOutputTypes,
+} from '@aws-sdk/client-s3';
+import type { DeserializeMiddleware } from '@smithy/types';
+import type { S3Settings } from '../s3/client.ts';
+import { ScanProtocol } from './protocol.ts';
+import type { ScanRetryStrategy } from './retry.ts';
+
+/** Waiting for a page's first byte. Stores list slower than they serve. */
+const pageTimeoutMs = 20_000;
+
+/**
+ * An S3 client made to list: signing, endpoints, credentials, sockets and retrying are the SDK's, but pages are
+ * read by {@link ScanProtocol}.
+ */
+export function createScanClient(input: {
+  settings: S3Settings;
+  retryStrategy: ScanRetryStrategy;
+  followsRegion: boolean;
+  /** Instead of the network. */
+  requestHandler?: NonNullable<S3ClientConfig['requestHandler']>;
+}): S3Client {
+  const { region, endpoint, forcePathStyle, credentials, socketsMax = 128 } = input.settings;
+  const agent = { keepAlive: true, maxSockets: socketsMax };
+  const client = new S3Client({
+    region,
+    ...(endpoint !== undefined && { endpoint }),
+    ...(forcePathStyle !== undefined && { forcePathStyle }),
+    ...(credentials !== undefined && { credentials }),
+    ...(input.followsRegion && { followRegionRedirects: true }),
+    protocol: ScanProtocol,
+    retryStrategy: input.retryStrategy,
+    sha256: NodeSha256,
+    requestChecksumCalculation: 'WHEN_REQUIRED',
+    responseChecksumValidation: 'WHEN_REQUIRED',
+    requestHandler: input.requestHandler ?? {
+      httpAgent: agent,
+      httpsAgent: agent,
+      connectionTimeout: 5_000,
+      requestTimeout: pageTimeoutMs,
+      throwOnRequestTimeout: true,
+      socketTimeout: pageTimeoutMs,
+    },
+  });
+  keepBodiesWhole(client);
+  return client;
+}
+
+/** SHA-256 for the SDK's signer. Its own goes through WebCrypto: a job for another thread per hash. */
+class NodeSha256 {
+  readonly #hash: Hash | Hmac;
+
+  constructor(secret?: string | ArrayBuffer | ArrayBufferView) {
+    this.#hash = secret === undefined ? createHash('sha256') : createHmac('sha256', toBytes(secret));
+  }
+
+  update(data: Uint8Array): void {
+    this.#hash.update(data);
+  }
+
+  async digest(): Promise<Uint8Array> {
+    return this.#hash.digest();
+  }
+
+  reset(): void {
+    throw new Error('A hash of one request is not used for another.');
+  }
+}
+
+function toBytes(data: string | ArrayBuffer | ArrayBufferView): Uint8Array {
+  if (typeof data === 'string') return Buffer.from(data);
+  return ArrayBuffer.isView(data)
+    ? new Uint8Array(data.buffer, data.byteOffset, data.byteLength)
+    : new Uint8Array(data);
+}
+
+/**
+ * A middleware of the SDK reads every answer with status 200 to its end, to see whether it is an error, and
+ * makes a stream of a copy. {@link ScanProtocol} sees that itself, so the answer is passed by it in a wrapper
+ * that it takes no notice of.
+ */
+function keepBodiesWhole(client: S3Client): void {
+  const peeker = 'throw200ExceptionsMiddleware';
+  const wrap: Middleware = (next) => async (args) => {
+    const result = await next(args);
+    return { ...result, response: new Wrapped(result.response) };
+  };
+  const unwrap: Middleware = (next) => async (args) => {
+    const result = await next(args);
+    return result.response instanceof Wrapped ? { ...result, response: result.response.response } : result;
+  };
+  const { middlewareStack } = client;
+  middlewareStack.addRelativeTo(wrap, { relation: 'after', toMiddleware: peeker, name: 'scanWrap' });
+  middlewareStack.addRelativeTo(unwrap, { relation: 'before', toMiddleware: peeker, name: 'scanUnwrap' });
+}
+
+type Middleware = DeserializeMiddleware<ServiceInputTypes, ServiceOutputTypes>;
+
+class Wrapped {
+  readonly response: unknown;
+
+  constructor(response: unknown) {
+    this.response = response;
+  }
+}

@@ -1,0 +1,214 @@
+import { MalformedPageError } from './xml.ts';
+
+/** S3's cap. A store that puts more on a page makes the arrays grow. */
+const keyCountUsual = 1000;
+
+const lessThan = 0x3c;
+const contentsCloseLength = '</Contents>'.length;
+const keyOpenLength = '<Key>'.length;
+const sizeOpenLength = '<Size>'.length;
+
+/** Bytes set aside for the keys of a page; more are taken where keys are long. */
+const keyBytesUsual = 96 * 1024;
+
+/**
+ * Reads the entries of a page, as its bytes arrive, into sizes and the bytes of keys. Entries of hashes are
+ * nearly all of one length, so each part is looked for where it stood in the entry before, and searched for
+ * only where it is not there.
+ */
+export class EntryReader {
+  count = 0;
+  totalBytes = 0;
+  sizes = new Float64Array(keyCountUsual);
+  /** All keys, as they stand in the page, one after the other. */
+  keyBytes: Buffer = Buffer.allocUnsafeSlow(keyBytesUsual);
+  /** Where each key ends in {@link EntryReader.keyBytes}. */
+  keyEnds = new Uint32Array(keyCountUsual);
+  readonly #isPredicting: boolean;
+  #keyBytesUsed = 0;
+  // Where the parts of the entry before stood, counted from its beginning, …
+  #keyOffset = 0;
+  #sizeOffset = 0;
+  // … and its end tag from the end of its size.
+  #closeOffset = 0;
+
+  constructor({ isPredicting }: { isPredicting: boolean }) {
+    this.#isPredicting = isPredicting;
+  }
+
+  /** Reads whole entries, with nothing but white space between them. @throws {MalformedPageError} */
+  read(body: Uint8Array, { start, end }: { start: number; end: number }): void {
+    let at = start;
+    for (;;) {
+      while (at < end && Number(body[at]) <= 0x20) at += 1;
+      if (at >= end) return;
+      if (!isContentsOpen(body, at))
+        throw new MalformedPageError('A page holds something between its entries.');
+      at = this.#readEntry(body, at, end);
+    }
+  }
+
+  #readEntry(body: Uint8Array, at: number, end: number): number {
+    const isWherePredicted =
+      this.#isPredicting && isKeyOpen(body, at + this.#keyOffset) && isSizeOpen(body, at + this.#sizeOffset);
+    let close = isWherePredicted ? -1 : this.#find(body, at, end);
+    const digitsEnd = this.#noteSize(body, at + this.#sizeOffset + sizeOpenLength);
+    if (close < 0) {
+      const predicted = digitsEnd + this.#closeOffset;
+      close = isContentsClose(body, predicted) ? predicted : this.#find(body, at, end);
+    }
+    this.#closeOffset = close - digitsEnd;
+    this.#noteKey(body, at + this.#keyOffset + keyOpenLength, close);
+    this.count += 1;
+    return close + contentsCloseLength;
+  }
+
+  /** @returns the end of the digits. */
+  #noteSize(body: Uint8Array, digitsStart: number): number {
+    let digitsEnd = digitsStart;
+    let size = 0;
+    for (;;) {
+      const digit = Number(body[digitsEnd]) - 0x30;
+      if (!(digit >= 0 && digit <= 9)) break;
+      size = size * 10 + digit;
+      digitsEnd += 1;
+    }
+    if (digitsEnd === digitsStart || !isSizeClose(body, digitsEnd) || size > Number.MAX_SAFE_INTEGER) {
+      throw new MalformedPageError('A page holds a size that is no number of bytes.');
+    }
+    if (this.count === this.sizes.length) this.#growEntries();
+    this.sizes[this.count] = size;
+    this.totalBytes += size;
+    return digitsEnd;
+  }
+
+  #noteKey(body: Uint8Array, start: number, close: number): void {
+    let used = this.#keyBytesUsed;
+    if (used + close - start > this.keyBytes.length) this.#growKeyBytes(used + close - start);
+    const { keyBytes } = this;
+    for (let at = start; at < close; at += 1) {
+      const byte = Number(body[at]);
+      if (byte === lessThan) break;
+      keyBytes[used] = byte;
+      used += 1;
+    }
+    this.#keyBytesUsed = used;
+    this.keyEnds[this.count] = used;
+  }
+
+  /** Finds the parts of an entry, and sets the offsets by them. @returns where its end tag begins. */
+  #find(body: Uint8Array, at: number, end: number): number {
+    let keyAt = -1;
+    let sizeAt = -1;
+    let isWhole = true;
+    for (let index = at + 1; index < end; index += 1) {
+      if (body[index] !== lessThan) continue;
+      if (isKeyOpen(body, index)) {
+        isWhole &&= keyAt < 0;
+        keyAt = index;
+      } else if (isSizeOpen(body, index)) {
+        isWhole &&= sizeAt < 0;
+        sizeAt = index;
+      } else if (isContentsOpen(body, index)) {
+        isWhole = false;
+      } else if (isContentsClose(body, index)) {
+        if (!isWhole || keyAt < 0 || sizeAt < 0) break;
+        this.#keyOffset = keyAt - at;
+        this.#sizeOffset = sizeAt - at;
+        return index;
+      }
+    }
+    throw new MalformedPageError(
+      'A page holds an entry that has no end, or not exactly one key and one size.',
+    );
+  }
+
+  #growEntries(): void {
+    const sizes = new Float64Array(this.sizes.length * 2);
+    sizes.set(this.sizes);
+    this.sizes = sizes;
+    const keyEnds = new Uint32Array(this.keyEnds.length * 2);
+    keyEnds.set(this.keyEnds);
+    this.keyEnds = keyEnds;
+  }
+
+  #growKeyBytes(needed: number): void {
+    const keyBytes = Buffer.allocUnsafeSlow(Math.max(needed, this.keyBytes.length * 2));
+    this.keyBytes.copy(keyBytes, 0, 0, this.#keyBytesUsed);
+    this.keyBytes = keyBytes;
+  }
+}
+
+// Spelled out byte by byte: a loop over the tag's bytes takes several times as long.
+
+/** `<Contents>` */
+function isContentsOpen(body: Uint8Array, at: number): boolean {
+  return (
+    body[at] === 0x3c &&
+    body[at + 1] === 0x43 &&
+    body[at + 2] === 0x6f &&
+    body[at + 3] === 0x6e &&
+    body[at + 4] === 0x74 &&
+    body[at + 5] === 0x65 &&
+    body[at + 6] === 0x6e &&
+    body[at + 7] === 0x74 &&
+    body[at + 8] === 0x73 &&
+    body[at + 9] === 0x3e
+  );
+}
+
+/** `</Contents>` */
+function isContentsClose(body: Uint8Array, at: number): boolean {
+  return (
+    body[at] === 0x3c &&
+    body[at + 1] === 0x2f &&
+    body[at + 2] === 0x43 &&
+    body[at + 3] === 0x6f &&
+    body[at + 4] === 0x6e &&
+    body[at + 5] === 0x74 &&
+    body[at + 6] === 0x65 &&
+    body[at + 7] === 0x6e &&
+    body[at + 8] === 0x74 &&
+    body[at + 9] === 0x73 &&
+    body[at + 10] === 0x3e
+  );
+}
+
+/** `<Key>` */
+function isKeyOpen(body: Uint8Array, at: number): boolean {
+  return (
+    body[at] === 0x3c &&
+    body[at + 1] === 0x4b &&
+    body[at + 2] === 0x65 &&
+    body[at + 3] === 0x79 &&
+    body[at + 4] === 0x3e
+  );
+}
+
+/** `<Size>` */
+function isSizeOpen(body: Uint8Array, at: number): boolean {
+  return (
+    body[at] === 0x3c &&
+    body[at + 1] === 0x53 &&
+    body[at + 2] === 0x69 &&
+    body[at + 3] === 0x7a &&
+    body[at + 4] === 0x65 &&
+    body[at + 5] === 0x3e
+  );
+}
+
+/** `</Size>` */
+function isSizeClose(body: Uint8Array, at: number): boolean {
+  return body[at] === 0x3c && body[at + 1] === 0x2f && isSizeTagName(body, at + 2);
+}
+
+/** `Size>` */
+function isSizeTagName(body: Uint8Array, at: number): boolean {
+  return (
+    body[at] === 0x53 &&
+    body[at + 1] === 0x69 &&
+    body[at + 2] === 0x7a &&
+    body[at + 3] === 0x65 &&
+    body[at + 4] === 0x3e
+  );
+}

@@ -1,0 +1,48 @@
+import type { ListedPage } from '../../ports/object-listing.ts';
+import { decodeListedKey } from './xml.ts';
+
+/** What the reader found in a page. Its arrays may be longer than there are keys. */
+export interface PageParts {
+  readonly count: number;
+  readonly sizes: Float64Array;
+  /** All keys, as they stand in the page, one after the other. */
+  readonly keyBytes: Buffer;
+  readonly keyEnds: Uint32Array;
+  readonly totalBytes: number;
+  readonly isUrlEncoded: boolean;
+  readonly token: string | undefined;
+}
+
+/** A page whose keys stay as bytes until they are asked for. */
+export class ScannedPage implements ListedPage {
+  readonly keyCount: number;
+  readonly totalBytes: number;
+  readonly isTruncated: boolean;
+  readonly nextContinuationToken: string | undefined;
+  readonly #parts: PageParts;
+
+  constructor(parts: PageParts) {
+    this.keyCount = parts.count;
+    this.totalBytes = parts.totalBytes;
+    this.isTruncated = parts.token !== undefined;
+    this.nextContinuationToken = parts.token;
+    this.#parts = parts;
+  }
+
+  keyAt(index: number): string {
+    this.#check(index);
+    const { keyBytes, keyEnds, isUrlEncoded } = this.#parts;
+    const start = index === 0 ? 0 : keyEnds[index - 1];
+    return decodeListedKey(keyBytes.toString('utf8', start, keyEnds[index]), { isUrlEncoded });
+  }
+
+  sizeAt(index: number): number {
+    this.#check(index);
+    return this.#parts.sizes[index] ?? 0;
+  }
+
+  #check(index: number): void {
+    if (index >= 0 && index < this.keyCount) return;
+    throw new RangeError(`The page has ${this.keyCount} keys, none at ${index}.`);
+  }
+}

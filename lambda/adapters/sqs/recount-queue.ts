@@ -1,0 +1,74 @@
+import {
+  type BatchResultErrorEntry,
+  SendMessageBatchCommand,
+  SendMessageCommand,
+  SQSClient,
+} from '@aws-sdk/client-sqs';
+import { urgencyOf } from '../../domain/recount-policy.ts';
+import type { Clock } from '../../ports/clock.ts';
+import { causeOf, type Invocations } from '../../ports/invocation.ts';
+import type { ReconcileQueue, ReconcileRequest } from '../../ports/recount-queue.ts';
+
+/**
+ * The queue's delay, in which triggers of a tenant collapse. A FIFO queue remembers a deduplication id for
+ * five minutes, even after its message is gone, so the id carries a bucket of time: within one bucket
+ * triggers collapse into the first, which is delivered a whole delay later and so after all of them.
+ *
+ * So a request by whoever handles a delivered message is of a later bucket: it collapses only into a message
+ * that is still to be delivered.
+ */
+const collapseMs = 30_000;
+/** Messages that SQS takes in one request. */
+const sendBatchMax = 10;
+const sendAttemptsMax = 3;
+const sendPauseMs = 200;
+
+/** Requests on an SQS FIFO queue: one group a tenant, so a tenant is never reconciled by two at once. */
+export function createSqsReconcileQueue(input: {
+  queueUrl: string;
+  clock: Clock;
+  invocations: Invocations;
+}): ReconcileQueue {
+  const { queueUrl: QueueUrl, clock, invocations } = input;
+  const client = new SQSClient({
+    maxAttempts: 5,
+    requestHandler: { connectionTimeout: 1000, requestTimeout: 3000 },
+  });
+
+  const message = (request: ReconcileRequest) => {
+    const bucket = Math.floor(clock.nowMs() / collapseMs);
+    // One that somebody waits for must not collapse into one that may be put off for longer.
+    const kind = `${request.full ? 'full' : 'due'}.${urgencyOf(request.reason)}`;
+    return {
+      // Beside the request, and no part of what collapses: the first cause stays.
+      MessageBody: JSON.stringify({ ...request, correlationId: causeOf(invocations.current()) }),
+      MessageGroupId: request.tenant,
+      MessageDeduplicationId: `${request.tenant}.${kind}.${bucket}`,
+    };
+  };
+
+  async function sendBatch(requests: readonly ReconcileRequest[]): Promise<void> {
+    let left = requests.map((request, index) => ({ Id: String(index), ...message(request) }));
+    let failed: readonly BatchResultErrorEntry[] = [];
+    for (let attempt = 1; attempt <= sendAttemptsMax; attempt += 1) {
+      if (attempt > 1) await clock.sleep(sendPauseMs * attempt);
+      const answer = await client.send(new SendMessageBatchCommand({ QueueUrl, Entries: left }));
+      failed = answer.Failed ?? [];
+      if (failed.length === 0) return;
+      const ids = new Set(failed.map(({ Id }) => Id));
+      left = left.filter(({ Id }) => ids.has(Id));
+    }
+    const codes = [...new Set(failed.map(({ Code }) => Code))].join(', ');
+    throw new Error(`The queue did not take ${left.length} of ${requests.length} requests: ${codes}.`);
+  }
+
+  return {
+    async request(request) {
+      await client.send(new SendMessageCommand({ QueueUrl, ...message(request) }));
+    },
+    async requestAll(requests) {
+      for (let begin = 0; begin < requests.length; begin += sendBatchMax)
+        await sendBatch(requests.slice(begin, begin + sendBatchMax));
+    },
+  };
+}

@@ -1,0 +1,17 @@
+import { randomBytes } from 'node:crypto';
+import type { Ids } from '../../ports/ids.ts';
+
+const base62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
+
+/** Random base62 from the system's cryptographic source; bytes that would favour some digits are dropped. */
+export const systemIds: Ids = {
+  random(length) {
+    let text = '';
+    while (text.length < length) {
+      for (const byte of randomBytes(length * 2)) {
+        if (byte < 62 * 4 && text.length < length) text += base62[byte % 62];
+      }
+    }
+    return text;
+  },
+};

@@ -1,0 +1,62 @@
+import type { DownloadVerdict } from '../../use-cases/downloads/offer-download.ts';
+import type { UploadVerdict } from '../../use-cases/uploads/admit-upload.ts';
+import { overLimitMessage, type WireObject, wireAction } from './batch-request.ts';
+
+/** Where an upload is verified, and for whom. */
+export interface UploadAnswerContext {
+  readonly tenant: string;
+  readonly repo: string;
+  readonly verifyUrl: string;
+}
+
+/** One object's answer to an upload request. */
+export function uploadAnswer(
+  object: { oid: string; size: number },
+  verdict: UploadVerdict,
+  context: UploadAnswerContext,
+): WireObject {
+  switch (verdict.kind) {
+    case 'stored':
+      return object;
+    case 'size-conflict':
+      return sizeConflict(object, verdict.storedBytes);
+    case 'upload':
+      return {
+        ...object,
+        authenticated: true,
+        actions: {
+          upload: wireAction(verdict.put, verdict.expiresInMs),
+          verify: wireAction(
+            { href: context.verifyUrl, header: { Authorization: `Bearer ${verdict.verifyToken}` } },
+            verdict.expiresInMs,
+          ),
+        },
+      };
+    case 'over-limit':
+      return {
+        ...object,
+        error: { code: 507, message: overLimitMessage({ ...context, ...verdict, sizeBytes: object.size }) },
+      };
+  }
+}
+
+/** One object's answer to a download request. */
+export function downloadAnswer(object: { oid: string; size: number }, verdict: DownloadVerdict): WireObject {
+  switch (verdict.kind) {
+    case 'download':
+      return {
+        ...object,
+        authenticated: true,
+        actions: { download: wireAction(verdict.get, verdict.expiresInMs) },
+      };
+    case 'missing':
+      return { ...object, error: { code: 404, message: 'The object is not stored here.' } };
+    case 'size-conflict':
+      return sizeConflict(object, verdict.storedBytes);
+  }
+}
+
+function sizeConflict(object: { oid: string; size: number }, storedBytes: number): WireObject {
+  const message = `The object is stored with ${storedBytes} bytes, and the request says ${object.size}.`;
+  return { ...object, error: { code: 422, message } };
+}

@@ -1,0 +1,30 @@
+import type { APIGatewayProxyEventV2 } from 'aws-lambda';
+import { formatBytes } from '../../domain/bytes.ts';
+import type { Settings } from '../../domain/settings.ts';
+import { accepts, bodyText, hasContentType, lfsMediaType } from '../request.ts';
+import { lfsError, type Response } from '../respond.ts';
+
+/** The body of an LFS request, once its media types and size are as they must be. */
+export function lfsBody(
+  settings: Settings,
+  event: APIGatewayProxyEventV2,
+): { ok: true; body: string } | { ok: false; response: Response } {
+  const { requestId } = event.requestContext;
+  const refuse = (statusCode: number, message: string) => ({
+    ok: false as const,
+    response: lfsError({ statusCode, message, requestId }),
+  });
+  if (!accepts(event, lfsMediaType))
+    return refuse(406, `Answers are ${lfsMediaType}: accept that media type.`);
+  if (!hasContentType(event, lfsMediaType)) {
+    return refuse(415, `The Content-Type must be ${lfsMediaType}.`);
+  }
+  const body = bodyText(event, settings.bodyBytesMax);
+  if (body === undefined) {
+    return refuse(
+      413,
+      `The body is larger than ${formatBytes(settings.bodyBytesMax)}: send fewer objects at once.`,
+    );
+  }
+  return { ok: true, body };
+}

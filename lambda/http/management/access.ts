@@ -1,0 +1,68 @@
+import type { APIGatewayProxyEventV2 } from 'aws-lambda';
+import { isGone, type TenantRecord } from '../../domain/tenant.ts';
+import { authenticateTenant, isAdmin } from '../../use-cases/access/authenticate.ts';
+import type { Deps } from '../../use-cases/deps.ts';
+import { credential, pathTenant } from '../request.ts';
+import { problem, type Response, tenantNotFound, unauthorized } from '../respond.ts';
+
+export type Access<T> = ({ readonly ok: true } & T) | { readonly ok: false; readonly response: Response };
+
+/** Lets the operator pass. A tenant's token is as good as none here: it is not even looked up. */
+export async function adminAccess(
+  deps: Pick<Deps, 'admin'>,
+  event: APIGatewayProxyEventV2,
+): Promise<Access<object>> {
+  return (await isAdmin(deps, credential(event)))
+    ? { ok: true }
+    : { ok: false, response: unauthorized('the admin') };
+}
+
+/** Lets the operator pass for a tenant that exists; one that is being deleted exists until nothing is left of it. */
+export async function adminTenantAccess(
+  deps: Pick<Deps, 'admin' | 'ledger'>,
+  event: APIGatewayProxyEventV2,
+): Promise<Access<{ tenant: TenantRecord }>> {
+  if (!(await isAdmin(deps, credential(event)))) return { ok: false, response: unauthorized('the admin') };
+  const name = pathTenant(event);
+  const tenant = name === undefined ? undefined : await deps.ledger.readTenant(name);
+  return tenant && !isGone(tenant) ? { ok: true, tenant } : { ok: false, response: tenantNotFound() };
+}
+
+/** Lets the operator pass for a tenant that can be changed. */
+export async function openTenantAccess(
+  deps: Pick<Deps, 'admin' | 'ledger'>,
+  event: APIGatewayProxyEventV2,
+): Promise<Access<{ tenant: TenantRecord }>> {
+  const access = await adminTenantAccess(deps, event);
+  if (!access.ok || access.tenant.closedAtMs === null) return access;
+  const detail = `The tenant ${access.tenant.tenant} is being deleted.`;
+  return { ok: false, response: problem(409, 'Conflict', detail) };
+}
+
+/** Lets the operator, and any token of this tenant, pass. */
+export async function readerAccess(
+  deps: Pick<Deps, 'admin' | 'ledger' | 'tokens'>,
+  event: APIGatewayProxyEventV2,
+): Promise<Access<{ tenant: TenantRecord; isAdmin: boolean }>> {
+  const presented = credential(event);
+  if (await isAdmin(deps, presented)) {
+    const access = await adminTenantAccess(deps, event);
+    return access.ok ? { ...access, isAdmin: true } : access;
+  }
+  const name = pathTenant(event);
+  if (presented === undefined) return { ok: false, response: unauthorized() };
+  const access = await authenticateTenant(deps, { tenant: name ?? '', credential: presented });
+  switch (access.kind) {
+    case 'granted':
+      return { ok: true, tenant: access.tenant, isAdmin: false };
+    case 'unauthenticated':
+      return { ok: false, response: unauthorized() };
+    case 'not-found':
+      return { ok: false, response: tenantNotFound() };
+  }
+}
+
+/** How the management API words an error of ours. */
+export function respondProblem(statusCode: number, message: string): Response {
+  return problem(statusCode, statusCode === 503 ? 'Service Unavailable' : 'Internal Server Error', message);
+}

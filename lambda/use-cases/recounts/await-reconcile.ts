@@ -1,0 +1,24 @@
+import type { TenantRecord } from '../../domain/tenant.ts';
+import type { Deps } from '../deps.ts';
+
+const pollMs = 100;
+
+/**
+ * Waits for the reconcile that holds the lease, so that many who ask at once are answered by one scan.
+ *
+ * @returns the tenant after it; undefined where it gave up or the deadline passed.
+ */
+export async function awaitOtherReconcile(
+  deps: Pick<Deps, 'ledger' | 'clock'>,
+  input: { before: TenantRecord; deadlineMs: number },
+): Promise<TenantRecord | undefined> {
+  const { ledger, clock } = deps;
+  while (clock.nowMs() + pollMs < input.deadlineMs) {
+    await clock.sleep(pollMs);
+    const now = await ledger.readTenant(input.before.tenant);
+    if (!now) return undefined;
+    if (now.appliedEpoch > input.before.appliedEpoch) return now;
+    if (now.leaseUntilMs <= clock.nowMs()) return undefined;
+  }
+  return undefined;
+}

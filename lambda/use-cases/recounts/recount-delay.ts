@@ -1,0 +1,20 @@
+import { recountWaitMs, type Urgency } from '../../domain/recount-policy.ts';
+import type { TenantRecord } from '../../domain/tenant.ts';
+import type { Deps } from '../deps.ts';
+
+/**
+ * Measures and logs a recount that has to wait by the policy (`lambda/domain/recount-policy.ts`).
+ *
+ * @returns how long it has to; 0 where it may begin.
+ */
+export function putOffMs(
+  deps: Pick<Deps, 'clock' | 'log' | 'metrics' | 'settings'>,
+  input: { tenant: TenantRecord; urgency: Urgency | 'first' },
+): number {
+  const waitMs = recountWaitMs(deps.settings, { ...input, nowMs: deps.clock.nowMs() });
+  if (waitMs > 0) {
+    deps.metrics.count('RecountsPutOff');
+    deps.log.info('recount put off', { tenant: input.tenant.tenant, urgency: input.urgency, waitMs });
+  }
+  return waitMs;
+}

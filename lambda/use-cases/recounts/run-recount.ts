@@ -1,0 +1,148 @@
+import { deleteRunMs } from '../../domain/deletion.ts';
+import { queuedUrgency, recountWaitMs, urgencyOf } from '../../domain/recount-policy.ts';
+import type { TenantRecord } from '../../domain/tenant.ts';
+import type { ReconcileRequest } from '../../ports/recount-queue.ts';
+import { collect } from '../all-pages.ts';
+import { emptyClosedRepos } from '../deletes/empty-repos.ts';
+import { type DeletionDeps, runDeletions } from '../deletes/run-deletions.ts';
+import type { Deps } from '../deps.ts';
+import { awaitOtherReconcile } from './await-reconcile.ts';
+import { type ReconcileDeps, reconcile } from './reconcile.ts';
+import { putOffMs } from './recount-delay.ts';
+import { listTenant } from './scan-repos.ts';
+
+type ConsumeDeps = ReconcileDeps & DeletionDeps & Pick<Deps, 'queue'>;
+
+/** A large repo is recounted so often while it is emptied, at the most: that is how its progress shows. */
+const recountEveryMs = 20_000;
+/** Kept back from the deadline, for the deletion that is under way then and a recount. */
+const reserveMs = deleteRunMs + 10_000;
+
+export interface ConsumeInput {
+  readonly request: ReconcileRequest;
+  readonly deadlineMs: number;
+  /** The message was delivered before, and failed. It is not put off: it is to succeed, or to end as a dead letter. */
+  readonly isRetry?: boolean;
+}
+
+/**
+ * Answers one request of the queue: deletes what is due, then recounts, so that freed space shows at once. A
+ * recount that has to wait by the policy is asked for again; what the schedule asked for stays due instead.
+ *
+ * @throws {StoreUnavailableError | LedgerUnavailableError} so that the message comes again.
+ */
+export async function consumeReconcile(deps: ConsumeDeps, input: ConsumeInput): Promise<'done' | 'requeued'> {
+  const { ledger, queue, clock } = deps;
+  const { request, deadlineMs } = input;
+  const { tenant } = request;
+  let record = await ledger.readTenant(tenant);
+  if (!record) return 'done';
+  const isDue = record.dueAtMs <= clock.nowMs();
+  // The schedule asked for a full count, and one was made since.
+  if (request.reason === 'schedule' && request.full && !isDue) return 'done';
+  // A full count that is due is made by whatever comes first, unless somebody waits for less.
+  const isFull = request.full || (isDue && urgencyOf(request.reason) === 'background');
+  const deletedBytes = record.deletedBytes;
+  const lastBeginMs = deadlineMs - reserveMs;
+  const again = async (more: Partial<ReconcileRequest>) => {
+    await queue.request({ ...request, ...more });
+    return 'requeued' as const;
+  };
+  await closeRepos(deps, record);
+  const areRun = await runDeletions(deps, { tenant, untilMs: lastBeginMs });
+  for (;;) {
+    const untilMs = Math.min(clock.nowMs() + recountEveryMs, lastBeginMs);
+    const emptying = await emptyClosedRepos(deps, { tenant, untilMs });
+    const isLast = emptying !== 'unfinished' || clock.nowMs() >= lastBeginMs;
+    // A listing of the whole tenant can wait for the last one.
+    const full = isFull && emptying !== 'unfinished';
+    const outcome = await recountUnlessPutOff(deps, { ...input, record, deletedBytes, full, isLast });
+    if (outcome === 'unfinished') return again({ reason: 'unfinished', full: isFull });
+    if (!isLast) {
+      record = (await ledger.readTenant(tenant)) ?? record;
+      continue;
+    }
+    if (emptying !== 'done' || !areRun)
+      return again({ reason: 'unfinished', full: isFull && !(full && outcome === 'done') });
+    switch (outcome) {
+      case 'done':
+        return 'done';
+      case 'put-off':
+        // What the schedule asked for stays due, and is asked for again by its next run.
+        return request.reason === 'schedule' ? 'done' : again({});
+      case 'freed-put-off':
+        return again({ reason: 'delete' });
+    }
+  }
+}
+
+/**
+ * Recounts, unless it has to wait by the policy: `freed-put-off` where this run has freed space that nobody is shown
+ * yet.
+ *
+ * @param input.deletedBytes of the tenant, when the run began.
+ */
+async function recountUnlessPutOff(
+  deps: ReconcileDeps,
+  input: ConsumeInput & { record: TenantRecord; deletedBytes: number; full: boolean; isLast: boolean },
+): Promise<'done' | 'unfinished' | 'put-off' | 'freed-put-off'> {
+  const { request, record, full, deadlineMs, isLast, isRetry = false } = input;
+  const { tenant } = request;
+  const urgency = isLast ? queuedUrgency(record, request.reason) : 'background';
+  if (!isRetry && recountWaitMs(deps.settings, { tenant: record, urgency, nowMs: deps.clock.nowMs() }) > 0) {
+    const now = (await deps.ledger.readTenant(tenant)) ?? record;
+    // Freed space is waited for, whoever asked for the recount.
+    const isFreed = isLast && now.deletedBytes > input.deletedBytes;
+    const raised = isFreed && urgency === 'background' ? 'decision' : urgency;
+    if (putOffMs(deps, { tenant: now, urgency: raised }) > 0) return isFreed ? 'freed-put-off' : 'put-off';
+  }
+  return (await recount(deps, { tenant, full, deadlineMs })) ? 'done' : 'unfinished';
+}
+
+/**
+ * Where another reconcile is running, it is waited for and then this one runs too: the request may be about
+ * something that the other one's scan had passed already.
+ *
+ * @returns whether it was done, or there is nothing to do; false where it must be asked for again.
+ */
+async function recount(
+  deps: ReconcileDeps,
+  input: { tenant: string; full: boolean; deadlineMs: number },
+): Promise<boolean> {
+  const { tenant, deadlineMs } = input;
+  for (;;) {
+    const outcome = await reconcile(deps, input);
+    switch (outcome.kind) {
+      case 'committed':
+      case 'absent':
+        return true;
+      case 'busy': {
+        const before = await deps.ledger.readTenant(tenant);
+        if (!before) return true;
+        await awaitOtherReconcile(deps, { before, deadlineMs });
+        if (deps.clock.nowMs() + 1000 < deadlineMs) continue;
+        return false;
+      }
+      case 'superseded':
+      case 'unfinished':
+        return false;
+    }
+  }
+}
+
+/** Closes every repo that a closed tenant still has or may get, those that nobody knew too. */
+async function closeRepos(
+  deps: Pick<Deps, 'ledger' | 'listing'>,
+  { tenant, closedAtMs }: TenantRecord,
+): Promise<void> {
+  if (closedAtMs === null) return;
+  const { names, beside } = await listTenant(deps, tenant);
+  if (beside.objectCount > 0) names.add('');
+  for (const { repo } of await collect(deps.ledger.reservations(tenant))) names.add(repo);
+  const known = await collect(deps.ledger.repos(tenant));
+  for (const { repo, objectCount } of known) if (objectCount > 0) names.add(repo);
+  const closed = new Set(known.filter((repo) => repo.closedAtMs !== null).map((repo) => repo.repo));
+  for (const repo of names) {
+    if (!closed.has(repo)) await deps.ledger.closeRepo({ tenant, repo, closedAtMs });
+  }
+}

@@ -1,0 +1,32 @@
+import type { Deps } from '../deps.ts';
+import type { AdmitUploadOutcome } from './admit-upload.ts';
+
+/** Measures and logs what became of one batch of uploads. */
+export function reportAdmission(
+  deps: Pick<Deps, 'metrics' | 'log'>,
+  batch: { tenant: string; repo: string; objects: ReadonlyMap<string, number>; outcome: AdmitUploadOutcome },
+): void {
+  const { tenant, repo, objects, outcome } = batch;
+  const { metrics, log } = deps;
+  switch (outcome.kind) {
+    case 'answered': {
+      const oidsOf = (kind: string) => [...outcome.verdicts].filter(([, verdict]) => verdict.kind === kind);
+      const admitted = oidsOf('upload');
+      const admittedBytes = admitted.reduce((sum, [oid]) => sum + (objects.get(oid) ?? 0), 0);
+      const refused = oidsOf('over-limit').length;
+      if (admitted.length > 0) {
+        metrics.count('UploadsAdmitted', admitted.length);
+        metrics.measure('BytesAdmitted', admittedBytes);
+      }
+      if (refused > 0) metrics.count('UploadsRefused', refused);
+      log.info('uploads', { tenant, repo, admitted: admitted.length, admittedBytes, refused });
+      return;
+    }
+    case 'retry':
+      metrics.count('BatchesPutOff');
+      log.info('uploads put off', { tenant, repo, retryAfterMs: outcome.retryAfterMs });
+      return;
+    case 'absent':
+      return;
+  }
+}

@@ -1,0 +1,87 @@
+import { fileURLToPath } from 'node:url';
+import { type Duration, RemovalPolicy } from 'aws-cdk-lib';
+import { PolicyDocument, PolicyStatement, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
+import { Architecture, RecursiveLoop, Runtime } from 'aws-cdk-lib/aws-lambda';
+import { type BundlingOptions, NodejsFunction, OutputFormat } from 'aws-cdk-lib/aws-lambda-nodejs';
+import { LogGroup, type RetentionDays } from 'aws-cdk-lib/aws-logs';
+import { Construct } from 'constructs';
+
+export interface HandlerFunctionProps {
+  /** File below `lambda/handlers/`. */
+  readonly file: string;
+  readonly description: string;
+  readonly timeout: Duration;
+  readonly memoryMb: number;
+  readonly environment: Record<string, string>;
+  readonly statements: readonly PolicyStatement[];
+  readonly logRetentionDays: RetentionDays;
+  /** It sends to the queue that it is called from, on purpose. */
+  readonly feedsItself?: boolean;
+}
+
+const projectRoot = fileURLToPath(new URL('../..', import.meta.url));
+
+/**
+ * The SDK goes into the bundle, tree-shaken, instead of being loaded whole from the runtime: fewer files at
+ * start, and the version that was tested. Its ES modules are asked for by name, as its CommonJS ones would
+ * call `require` from an ES module and fail when loaded.
+ */
+const bundling: BundlingOptions = {
+  format: OutputFormat.ESM,
+  target: 'node24',
+  minify: true,
+  sourceMap: true,
+  sourcesContent: false,
+  mainFields: ['module', 'main'],
+  externalModules: [],
+  esbuildArgs: {
+    '--conditions': 'module',
+    // The credentials of a function are in its environment: the SDK's other providers need not be loaded.
+    '--alias': `@aws-sdk/credential-provider-node=${projectRoot}lib/functions/bundled/environment-credentials.ts`,
+  },
+};
+
+/**
+ * One Lambda function with a role and a log group of its own. The role's policy is inline and whole: there is
+ * no second place where a grant could be added to it.
+ */
+export class HandlerFunction extends Construct {
+  readonly function: NodejsFunction;
+  readonly logGroup: LogGroup;
+
+  constructor(scope: Construct, id: string, props: HandlerFunctionProps) {
+    super(scope, id);
+    this.logGroup = new LogGroup(this, 'Log', {
+      retention: props.logRetentionDays,
+      removalPolicy: RemovalPolicy.DESTROY,
+    });
+    this.function = new NodejsFunction(this, 'Function', {
+      entry: `${projectRoot}lambda/handlers/${props.file}`,
+      projectRoot,
+      depsLockFilePath: `${projectRoot}package-lock.json`,
+      handler: 'handler',
+      runtime: Runtime.NODEJS_24_X,
+      architecture: Architecture.ARM_64,
+      description: props.description,
+      timeout: props.timeout,
+      memorySize: props.memoryMb,
+      environment: { NODE_OPTIONS: '--enable-source-maps', ...props.environment },
+      awsSdkConnectionReuse: false,
+      role: this.#role(props.statements).withoutPolicyUpdates(),
+      logGroup: this.logGroup,
+      bundling,
+      ...(props.feedsItself && { recursiveLoop: RecursiveLoop.ALLOW }),
+    });
+  }
+
+  #role(statements: readonly PolicyStatement[]): Role {
+    const writeLog = new PolicyStatement({
+      actions: ['logs:CreateLogStream', 'logs:PutLogEvents'],
+      resources: [this.logGroup.logGroupArn],
+    });
+    return new Role(this, 'Role', {
+      assumedBy: new ServicePrincipal('lambda.amazonaws.com'),
+      inlinePolicies: { grants: new PolicyDocument({ statements: [writeLog, ...statements] }) },
+    });
+  }
+}

@@ -1,0 +1,172 @@
+import { Duration, Stack } from 'aws-cdk-lib';
+import {
+  Alarm,
+  ComparisonOperator,
+  type CreateAlarmOptions,
+  type IMetric,
+  TreatMissingData,
+} from 'aws-cdk-lib/aws-cloudwatch';
+import { SnsAction } from 'aws-cdk-lib/aws-cloudwatch-actions';
+import { PolicyStatement, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
+import { Topic } from 'aws-cdk-lib/aws-sns';
+import { EmailSubscription } from 'aws-cdk-lib/aws-sns-subscriptions';
+import type { IQueue } from 'aws-cdk-lib/aws-sqs';
+import { Construct } from 'constructs';
+import type { FunctionName } from '../../lambda/routes.ts';
+import type { Api } from '../api.ts';
+import type { Functions } from '../functions/functions.ts';
+import type { HandlerFunction } from '../functions/handler-function.ts';
+import type { ReconcileQueue } from '../recount-queue.ts';
+import type { StageSettings } from '../settings/stage-settings.ts';
+import type { StoreEvents } from '../store-events.ts';
+import { ownMetric } from './custom-metrics.ts';
+
+export interface AlarmsProps {
+  readonly settings: StageSettings;
+  readonly api: Api;
+  readonly functions: Functions;
+  readonly recounts: ReconcileQueue;
+  /** Undefined where the stage takes no events of its store. */
+  readonly storeEvents: StoreEvents | undefined;
+}
+
+/** Of what a recount reports once, and the next one not again: long enough to be seen. */
+const worstOfHour = { period: Duration.hours(1), statistic: 'Maximum' };
+const fiveMinutes = { period: Duration.minutes(5), statistic: 'Sum' };
+
+/** Alarms on what needs a person, each told to one topic. docs/operations.md says what to do at each. */
+export class Alarms extends Construct {
+  readonly topic: Topic;
+  readonly all: readonly Alarm[];
+
+  constructor(scope: Construct, id: string, props: AlarmsProps) {
+    super(scope, id);
+    const { settings, api, recounts, storeEvents } = props;
+    this.topic = this.#topic(settings.alarms.email);
+    this.all = [
+      this.#deadLetters(
+        'DeadLetters',
+        'A recount failed for good: its tenant is counted no more until it is redriven.',
+        recounts,
+      ),
+      ...(storeEvents
+        ? [
+            this.#deadLetters(
+              'StoreEventsDeadLetters',
+              'What the store told of could not be noted: it is found by the next full count.',
+              storeEvents,
+            ),
+          ]
+        : []),
+      this.#alarm(
+        'RecountsLate',
+        'The oldest waiting recount is late: shown usage grows old, pushes near a limit get 429.',
+        {
+          metric: recounts.queue.metricApproximateAgeOfOldestMessage({
+            ...fiveMinutes,
+            statistic: 'Maximum',
+          }),
+          threshold: settings.alarms.queueAgeMinutes * 60,
+        },
+      ),
+      this.#alarm('ApiErrors', 'The API answered with 5xx.', {
+        metric: api.stage.metricServerError(fiveMinutes),
+        threshold: settings.alarms.apiErrors,
+      }),
+      ...[...props.functions.entries()].flatMap(([name, handler]) =>
+        this.#functionAlarms(name, handler, settings),
+      ),
+      this.#refreshStopped(props),
+      ...this.#usageAlarms(settings),
+    ];
+  }
+
+  #deadLetters(id: string, description: string, { deadLetterQueue }: { deadLetterQueue: IQueue }): Alarm {
+    return this.#alarm(id, description, {
+      metric: deadLetterQueue.metricApproximateNumberOfMessagesVisible({
+        ...fiveMinutes,
+        statistic: 'Maximum',
+      }),
+      threshold: 1,
+    });
+  }
+
+  #functionAlarms(name: FunctionName, handler: HandlerFunction, settings: StageSettings): Alarm[] {
+    return [
+      this.#alarm(`${name}Errors`, `${name} failed: its log says why.`, {
+        metric: handler.function.metricErrors(fiveMinutes),
+        threshold: settings.alarms.functionErrors,
+      }),
+      this.#alarm(`${name}Throttles`, `${name} was throttled: the account's concurrency is used up.`, {
+        metric: handler.function.metricThrottles(fiveMinutes),
+        threshold: settings.alarms.functionThrottles,
+      }),
+    ];
+  }
+
+  /** Is what tenants are shown, and held to, the truth? */
+  #usageAlarms({ alarms }: StageSettings): Alarm[] {
+    return [
+      // Upwards alone: deletes and uploads that never came lower the counter, and are no fault.
+      this.#alarm('Drift', 'A recount found far more bytes than were counted.', {
+        metric: ownMetric(this, 'UncountedBytes', worstOfHour),
+        threshold: alarms.driftGiB * 1024 ** 3,
+      }),
+      this.#alarm('RecountAge', 'A count was old when it was renewed: the schedule falls behind.', {
+        metric: ownMetric(this, 'ReconcileAge', worstOfHour),
+        threshold: alarms.recountAgeHours * 3_600_000,
+      }),
+    ];
+  }
+
+  #refreshStopped({ functions, settings }: AlarmsProps): Alarm {
+    // Whole hours in which four runs are due, so that one late run is no alarm.
+    const hours = Math.max(1, Math.ceil((4 * settings.refreshEveryMinutes) / 60));
+    return this.#alarm(
+      'RefreshStopped',
+      'The schedule ran no refresh: counts that are due are not renewed.',
+      {
+        metric: functions
+          .get('refresh')
+          .function.metricInvocations({ period: Duration.hours(1), statistic: 'Sum' }),
+        threshold: 1,
+        evaluationPeriods: hours,
+        comparisonOperator: ComparisonOperator.LESS_THAN_THRESHOLD,
+        treatMissingData: TreatMissingData.BREACHING,
+      },
+    );
+  }
+
+  #alarm(
+    id: string,
+    alarmDescription: string,
+    options: Partial<CreateAlarmOptions> & { metric: IMetric; threshold: number },
+  ): Alarm {
+    const alarm = new Alarm(this, id, {
+      alarmDescription,
+      evaluationPeriods: 1,
+      comparisonOperator: ComparisonOperator.GREATER_THAN_OR_EQUAL_TO_THRESHOLD,
+      // No message, no request, no error: nothing is reported then, and all is well.
+      treatMissingData: TreatMissingData.NOT_BREACHING,
+      ...options,
+    });
+    alarm.addAlarmAction(new SnsAction(this.topic));
+    alarm.addOkAction(new SnsAction(this.topic));
+    return alarm;
+  }
+
+  #topic(email: string | undefined): Topic {
+    const topic = new Topic(this, 'Topic', { displayName: 'lfs-quota alarms', enforceSSL: true });
+    // Naming one publisher in the topic's policy takes the account's default away: CloudWatch has to be named.
+    topic.addToResourcePolicy(
+      new PolicyStatement({
+        principals: [new ServicePrincipal('cloudwatch.amazonaws.com')],
+        actions: ['sns:Publish'],
+        resources: [topic.topicArn],
+        conditions: { StringEquals: { 'aws:SourceAccount': Stack.of(this).account } },
+      }),
+    );
+    if (email !== undefined) topic.addSubscription(new EmailSubscription(email));
+    return topic;
+  }
+}

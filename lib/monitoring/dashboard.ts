@@ -1,0 +1,108 @@
+import { Duration } from 'aws-cdk-lib';
+import {
+  AlarmStatusWidget,
+  Dashboard as CloudWatchDashboard,
+  type IMetric,
+  type IWidget,
+} from 'aws-cdk-lib/aws-cloudwatch';
+import { Construct } from 'constructs';
+import type { Api } from '../api.ts';
+import type { Data } from '../data.ts';
+import type { Functions } from '../functions/functions.ts';
+import type { HandlerFunction } from '../functions/handler-function.ts';
+import type { ReconcileQueue } from '../recount-queue.ts';
+import type { StoreEvents } from '../store-events.ts';
+import type { Alarms } from './alarms.ts';
+import { graph } from './graph.ts';
+import { usageWidgets } from './usage-widgets.ts';
+
+export interface DashboardProps {
+  readonly api: Api;
+  readonly data: Data;
+  readonly functions: Functions;
+  readonly recounts: ReconcileQueue;
+  /** Undefined where the stage takes no events of its store. */
+  readonly storeEvents: StoreEvents | undefined;
+  readonly alarms: Alarms;
+}
+
+const period = Duration.minutes(5);
+const sum = { period, statistic: 'Sum' };
+const maximum = { period, statistic: 'Maximum' };
+
+/** One page for whoever was woken: alarms first, then requests, usage, functions, queue and table. */
+export class Dashboard extends Construct {
+  constructor(scope: Construct, id: string, props: DashboardProps) {
+    super(scope, id);
+    new CloudWatchDashboard(this, 'Dashboard', {
+      defaultInterval: Duration.hours(12),
+      widgets: [
+        [new AlarmStatusWidget({ title: 'Alarms', width: 24, alarms: [...props.alarms.all] })],
+        requestWidgets(props.api),
+        ...usageWidgets(this, period),
+        functionWidgets(props.functions),
+        backgroundWidgets(props),
+        ...(props.storeEvents ? [storeEventsWidgets(props.storeEvents)] : []),
+      ],
+    });
+  }
+}
+
+function requestWidgets({ stage }: Api): IWidget[] {
+  return [
+    graph('Requests', [stage.metricCount(sum)]),
+    graph('Refused (4xx) and failed (5xx)', [stage.metricClientError(sum), stage.metricServerError(sum)]),
+    graph('Latency in ms', [
+      stage.metricLatency({ period, statistic: 'p50' }),
+      stage.metricLatency({ period, statistic: 'p99' }),
+    ]),
+  ];
+}
+
+function functionWidgets(functions: Functions): IWidget[] {
+  const each = (metricOf: (handler: HandlerFunction, label: string) => IMetric) =>
+    [...functions.entries()].map(([name, handler]) => metricOf(handler, name));
+  return [
+    graph(
+      'Duration in ms, p99',
+      each((handler, label) => handler.function.metricDuration({ period, statistic: 'p99', label })),
+    ),
+    graph(
+      'Errors',
+      each((handler, label) => handler.function.metricErrors({ ...sum, label })),
+    ),
+    graph(
+      'Throttles',
+      each((handler, label) => handler.function.metricThrottles({ ...sum, label })),
+    ),
+  ];
+}
+
+function backgroundWidgets({ recounts, data }: DashboardProps): IWidget[] {
+  return [
+    graph('Recounts: waiting, and given up', [
+      recounts.queue.metricApproximateNumberOfMessagesVisible({ ...maximum, label: 'waiting' }),
+      recounts.deadLetterQueue.metricApproximateNumberOfMessagesVisible({ ...maximum, label: 'given up' }),
+    ]),
+    graph('Oldest waiting recount, in seconds', [
+      recounts.queue.metricApproximateAgeOfOldestMessage(maximum),
+    ]),
+    graph('Table: units read and written', [
+      data.table.metricConsumedReadCapacityUnits(sum),
+      data.table.metricConsumedWriteCapacityUnits(sum),
+    ]),
+  ];
+}
+
+function storeEventsWidgets({ queue, deadLetterQueue }: StoreEvents): IWidget[] {
+  return [
+    graph('Events of the store: taken up', [
+      queue.metricNumberOfMessagesDeleted({ ...sum, label: 'events' }),
+    ]),
+    graph('Events of the store: waiting, and given up', [
+      queue.metricApproximateNumberOfMessagesVisible({ ...maximum, label: 'waiting' }),
+      deadLetterQueue.metricApproximateNumberOfMessagesVisible({ ...maximum, label: 'given up' }),
+    ]),
+    graph('Oldest waiting event, in seconds', [queue.metricApproximateAgeOfOldestMessage(maximum)]),
+  ];
+}

@@ -1,0 +1,88 @@
+import type { IncomingMessage } from 'node:http';
+import { setTimeout as delay } from 'node:timers/promises';
+import {
+  CreateTableCommand,
+  DescribeTableCommand,
+  ResourceNotFoundException,
+} from '@aws-sdk/client-dynamodb';
+import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
+import dynalite from 'dynalite';
+import { createDynamoDb } from '../../lambda/adapters/dynamodb/client.ts';
+import { tableDefinition } from '../../lambda/adapters/dynamodb/table.ts';
+import { listenOnLoopback } from '../http/listen.ts';
+import { repairDatabase } from './database-repair.ts';
+
+export interface Database {
+  readonly client: DynamoDBDocumentClient;
+  readonly tableName: string;
+  /** Whether the table was made, found, or left half-made by a kill and repaired. */
+  readonly origin: 'made' | 'found' | 'repaired';
+  close(): Promise<void>;
+}
+
+const tableName = 'lfs-quota';
+
+/** How long a new table may take to become active before the start gives up. */
+const tableWaitMs = 10_000;
+
+/** Starts DynamoDB inside this process, on any free loopback port, with its data below `databasePath`. */
+export async function openDatabase(databasePath: string): Promise<Database> {
+  const repair = await repairDatabase({ databasePath, tableName });
+  const server = dynalite({ path: databasePath, createTableMs: 0 });
+  // The client keeps connections open; a server that closes idle ones would now and then cut a request.
+  server.keepAliveTimeout = 0;
+  server.on('request', ignoreBreakingOff);
+  const port = await listenOnLoopback(server, { port: 0, usedBy: 'the database' });
+  // Nobody but this process connects, and the engine does not check signatures.
+  const client = createDynamoDb({
+    endpoint: `http://127.0.0.1:${port}`,
+    region: 'local',
+    timeoutFactor: 10,
+    credentials: { accessKeyId: 'embedded', secretAccessKey: 'embedded' },
+  });
+  const close = async () => {
+    // The document client's own `destroy` does nothing.
+    client.config.requestHandler.destroy?.();
+    await new Promise<void>((resolve, reject) => {
+      server.close((error) => (error ? reject(error) : resolve()));
+      server.closeIdleConnections();
+    });
+  };
+  try {
+    const made = await ensureTable(client);
+    return { client, tableName, origin: made === 'made' || repair === 'whole' ? made : repair, close };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+/**
+ * The engine, which has seen the request before this, throws out of an event when it breaks off: that would
+ * end the whole process, and a client that gave up needs nothing done.
+ */
+function ignoreBreakingOff(request: IncomingMessage): void {
+  request.removeAllListeners('error');
+  request.on('error', () => {});
+}
+
+async function ensureTable(client: DynamoDBDocumentClient): Promise<'made' | 'found'> {
+  if ((await tableStatus(client)) === 'ACTIVE') return 'found';
+  await client.send(new CreateTableCommand(tableDefinition(tableName)));
+  const giveUpAtMs = performance.now() + tableWaitMs;
+  while ((await tableStatus(client)) !== 'ACTIVE') {
+    if (performance.now() > giveUpAtMs) throw new Error('The table did not become active.');
+    await delay(10);
+  }
+  return 'made';
+}
+
+async function tableStatus(client: DynamoDBDocumentClient): Promise<string | undefined> {
+  try {
+    const described = await client.send(new DescribeTableCommand({ TableName: tableName }));
+    return described.Table?.TableStatus;
+  } catch (error) {
+    if (error instanceof ResourceNotFoundException) return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,157 @@
+import { randomUUID } from 'node:crypto';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { APIGatewayProxyEventV2, Context } from 'aws-lambda';
+import type { Clock } from '../../lambda/ports/clock.ts';
+import type { Log } from '../../lambda/ports/log.ts';
+import { defaultRouteFunction, type HttpFunction, routes } from '../../lambda/routes.ts';
+import { lambdaContext } from '../lambda-context.ts';
+import { splitTarget, toEvent } from './event.ts';
+import { listenOnLoopback } from './listen.ts';
+import { receiveBody } from './request-body.ts';
+import { type FrontResponse, gatewayResponse, toResponse } from './response.ts';
+import { matchRoute } from './route-match.ts';
+
+/** The deployed functions' `create(deps)`; what they return is read as API Gateway reads it. */
+export type HttpFunctions = Readonly<
+  Record<HttpFunction, (event: APIGatewayProxyEventV2, context: Context) => Promise<unknown>>
+>;
+
+export interface HttpFrontOptions {
+  /** 0 takes any free port. */
+  readonly port: number;
+  /** Requests wait until the functions are there, so the port can be taken before anything else is begun. */
+  readonly functions: Promise<HttpFunctions>;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** API Gateway's limits by default: 10 MiB and 30 s. */
+  readonly bodyBytesMax?: number;
+  readonly integrationTimeoutMs?: number;
+}
+
+export interface HttpFront {
+  readonly port: number;
+  /** Takes no new requests, lets those under way end for at most `graceMs`. */
+  close(graceMs: number): Promise<void>;
+}
+
+/** Longer than the idle time of usual clients, so that none meets a connection which is just being closed. */
+const keepAliveMs = 75_000;
+
+/** Serves the route table on loopback as an HTTP API with Lambda integrations does. */
+export async function openHttpFront(options: HttpFrontOptions): Promise<HttpFront> {
+  let closing = false;
+  const server = createServer(
+    { requestTimeout: 60_000, keepAliveTimeout: keepAliveMs },
+    (incoming, outgoing) => {
+      void answer(options, port, incoming).then((response) => send(outgoing, response, closing));
+    },
+  );
+  const port = await listenOnLoopback(server, { port: options.port, usedBy: 'the API' });
+  return {
+    port,
+    async close(graceMs) {
+      closing = true;
+      await closeServer(server, graceMs);
+    },
+  };
+}
+
+/** @returns undefined where the client is gone and nobody is left to answer. */
+async function answer(
+  options: HttpFrontOptions,
+  port: number,
+  incoming: IncomingMessage,
+): Promise<(FrontResponse & { endsConnection?: boolean }) | undefined> {
+  const requestId = randomUUID();
+  const target = incoming.url ?? '/';
+  const method = incoming.method ?? 'GET';
+  try {
+    const received = await receiveBody(incoming, options.bodyBytesMax ?? 10 * 1024 * 1024);
+    if (received.kind === 'aborted') return undefined;
+    if (received.kind === 'too-large') {
+      return { ...gatewayResponse(413, 'Request Entity Too Large'), endsConnection: true };
+    }
+    const match = matchRoute(routes, { method, path: splitTarget(target).path });
+    if (match.kind === 'malformed') return gatewayResponse(400, 'Bad Request');
+    const name = match.kind === 'matched' ? match.route.function : defaultRouteFunction;
+    const request = {
+      ...{ method, target, requestId, port, body: received.body },
+      rawHeaders: incoming.rawHeaders,
+      httpVersion: incoming.httpVersion,
+      sourceIp: incoming.socket.remoteAddress ?? '127.0.0.1',
+      receivedAtMs: options.clock.nowMs(),
+    };
+    const response = await invoke(options, name, toEvent(request, match));
+    return { ...response, headers: { ...response.headers, 'apigw-requestid': requestId } };
+  } catch (error) {
+    options.log.error('request failed', { method, path: splitTarget(target).path, requestId, error });
+    return gatewayResponse(500, 'Internal Server Error');
+  }
+}
+
+/** Calls a function, for as long as the gateway would wait; one that takes longer runs on, unheard. */
+async function invoke(
+  options: HttpFrontOptions,
+  name: HttpFunction,
+  event: APIGatewayProxyEventV2,
+): Promise<FrontResponse> {
+  const timeLimitMs = options.integrationTimeoutMs ?? 30_000;
+  const functions = await options.functions;
+  let timer: NodeJS.Timeout | undefined;
+  const timeout = new Promise<'timeout'>((resolve) => {
+    timer = setTimeout(() => resolve('timeout'), timeLimitMs);
+  });
+  const context = lambdaContext({ functionName: name, timeLimitMs });
+  const result = await Promise.race([functions[name](event, context), timeout]).finally(() =>
+    clearTimeout(timer),
+  );
+  if (result === 'timeout') {
+    options.log.error('function took too long', {
+      function: name,
+      timeLimitMs,
+      requestId: event.requestContext.requestId,
+    });
+    return gatewayResponse(503, 'Service Unavailable');
+  }
+  const response = toResponse(result);
+  if (response !== undefined) return response;
+  options.log.error('function answered no valid response', { function: name });
+  return gatewayResponse(500, 'Internal Server Error');
+}
+
+function send(
+  outgoing: ServerResponse,
+  response: (FrontResponse & { endsConnection?: boolean }) | undefined,
+  closing: boolean,
+): void {
+  if (response === undefined || outgoing.destroyed) {
+    outgoing.destroy();
+    return;
+  }
+  const ends = closing || response.endsConnection === true;
+  const hasLength = response.statusCode !== 204 && response.statusCode !== 304;
+  const own = {
+    ...(hasLength ? { 'content-length': String(response.body.length) } : {}),
+    ...(ends ? { connection: 'close' } : {}),
+  };
+  try {
+    outgoing.writeHead(response.statusCode, { ...response.headers, ...own });
+  } catch {
+    // A header that HTTP can't carry; nothing was sent yet.
+    outgoing.writeHead(500, { 'content-type': 'application/json', connection: 'close' });
+    outgoing.end('{"message":"Internal Server Error"}');
+    return;
+  }
+  outgoing.end(response.body);
+}
+
+function closeServer(server: Server, graceMs: number): Promise<void> {
+  return new Promise((resolve) => {
+    const force = setTimeout(() => server.closeAllConnections(), graceMs);
+    server.close(() => {
+      clearTimeout(force);
+      resolve();
+    });
+    server.closeIdleConnections();
+  });
+}

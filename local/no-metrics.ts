@@ -1,0 +1,8 @@
+import type { Metrics } from '../lambda/ports/metrics.ts';
+
+/** Measures nothing: for the embedded stack, whose log says as much, and for tests. */
+export const noMetrics: Metrics = {
+  count: () => undefined,
+  measure: () => undefined,
+  flush: () => undefined,
+};

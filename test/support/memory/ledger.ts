@@ -1,0 +1,326 @@
+import type { Deletion } from '../../../lambda/domain/deletion.ts';
+import type { Reservation } from '../../../lambda/domain/reservation.ts';
+import type { DeleteNote, RepoRecord, TenantRecord } from '../../../lambda/domain/tenant.ts';
+import type {
+  CountOutcome,
+  DeletionKey,
+  Ledger,
+  NewTenant,
+  RepoCommit,
+  TenantCommit,
+} from '../../../lambda/ports/ledger.ts';
+
+interface TenantItems {
+  record: TenantRecord;
+  readonly repos: Map<string, RepoRecord>;
+  readonly reservations: Map<string, Reservation>;
+  readonly deletions: Map<string, Deletion>;
+}
+
+/**
+ * The ledger in memory, for tests and the simulator: every method is one atomic step, with the conditions of
+ * the table. `pageSize` bounds the paged reads, so that a simulation can let things happen between pages.
+ */
+export class MemoryLedger implements Ledger {
+  readonly #tenants = new Map<string, TenantItems>();
+  readonly #pageSize: number;
+
+  constructor(options: { pageSize?: number } = {}) {
+    this.#pageSize = options.pageSize ?? 100;
+  }
+
+  async readTenant(tenant: string): Promise<TenantRecord | undefined> {
+    return this.#tenants.get(tenant)?.record;
+  }
+
+  async createTenant(input: NewTenant): Promise<'created' | 'exists'> {
+    if (this.#tenants.has(input.tenant)) return 'exists';
+    const storedBytes = input.counted?.storedBytes ?? 0;
+    const record: TenantRecord = {
+      ...input,
+      committedBytes: storedBytes,
+      epoch: 0,
+      appliedEpoch: 0,
+      floorBaseBytes: storedBytes,
+      floorUntilMs: input.counted ? Number.MAX_SAFE_INTEGER : 0,
+      deletedBytes: 0,
+      notes: new Map(),
+      leaseUntilMs: 0,
+      listedUntilMs: 0,
+      closedAtMs: null,
+    };
+    this.#tenants.set(input.tenant, {
+      record,
+      repos: new Map(),
+      reservations: new Map(),
+      deletions: new Map(),
+    });
+    return 'created';
+  }
+
+  async updateTenant(tenant: string, change: { limitBytes?: number | null; plan?: string | null }) {
+    return this.#update(tenant, () => change);
+  }
+
+  async count(input: { tenant: string; sumBytes: number; limitBytes: number | null }): Promise<CountOutcome> {
+    const items = this.#tenants.get(input.tenant);
+    if (!items) return { kind: 'absent' };
+    const { record } = items;
+    const ceiling = (input.limitBytes ?? Number.MAX_SAFE_INTEGER) - input.sumBytes;
+    const admitted =
+      record.closedAtMs === null &&
+      record.limitBytes === input.limitBytes &&
+      record.committedBytes <= ceiling &&
+      (input.limitBytes === null || record.counted !== null);
+    if (!admitted) return { kind: 'refused', tenant: record };
+    items.record = { ...record, committedBytes: record.committedBytes + input.sumBytes };
+    return { kind: 'counted' };
+  }
+
+  async putReservation(input: { tenant: string; reservation: Reservation }): Promise<void> {
+    const { reservation } = input;
+    const reservations = this.#items(input.tenant).reservations;
+    if (!reservations.has(reservation.id)) reservations.set(reservation.id, reservation);
+  }
+
+  async issueReservation(input: {
+    tenant: string;
+    reservationId: string;
+    claims: ReadonlyMap<string, number>;
+  }): Promise<'issued' | 'gone'> {
+    const { reservations } = this.#items(input.tenant);
+    const found = reservations.get(input.reservationId);
+    if (!found) return 'gone';
+    reservations.set(found.id, { ...found, state: 'issued', claims: input.claims });
+    return 'issued';
+  }
+
+  async deleteReservation(input: { tenant: string; reservationId: string }): Promise<'deleted' | 'absent'> {
+    return this.#items(input.tenant).reservations.delete(input.reservationId) ? 'deleted' : 'absent';
+  }
+
+  async voidReservation(input: { tenant: string; reservationId: string }): Promise<'gone' | 'issued'> {
+    const { reservations } = this.#items(input.tenant);
+    if (reservations.get(input.reservationId)?.state === 'issued') return 'issued';
+    reservations.delete(input.reservationId);
+    return 'gone';
+  }
+
+  async readReservation(input: { tenant: string; reservationId: string }) {
+    return this.#tenants.get(input.tenant)?.reservations.get(input.reservationId);
+  }
+
+  reservations(tenant: string): AsyncIterable<readonly Reservation[]> {
+    return this.#pages(() => this.#tenants.get(tenant)?.reservations);
+  }
+
+  repos(tenant: string): AsyncIterable<readonly RepoRecord[]> {
+    return this.#pages(() => this.#tenants.get(tenant)?.repos);
+  }
+
+  async beginReconcile(input: { tenant: string; nowMs: number; leaseUntilMs: number }) {
+    const before = this.#tenants.get(input.tenant)?.record;
+    if (!before) return { kind: 'absent' } as const;
+    if (before.leaseUntilMs > input.nowMs)
+      return { kind: 'busy', leaseUntilMs: before.leaseUntilMs } as const;
+    const epoch = before.epoch + 1;
+    this.#update(input.tenant, () => ({ epoch, leaseUntilMs: input.leaseUntilMs }));
+    return { kind: 'begun', epoch, before } as const;
+  }
+
+  async setLease({ tenant, epoch, ...lease }: Parameters<Ledger['setLease']>[0]) {
+    if (this.#tenants.get(tenant)?.record.epoch !== epoch) return 'superseded' as const;
+    this.#update(tenant, () => lease);
+    return 'ours' as const;
+  }
+
+  async commitRepo(input: { tenant: string; repo: RepoCommit; dirtyTokenRead: string | null }) {
+    const { repos } = this.#items(input.tenant);
+    const found = repos.get(input.repo.repo);
+    if (found?.epoch === input.repo.epoch) return 'committed' as const;
+    const overtaken =
+      (found?.epoch ?? 0) > input.repo.epoch || (found?.dirtyToken ?? null) !== input.dirtyTokenRead;
+    if (overtaken) return 'superseded' as const;
+    repos.set(input.repo.repo, { ...input.repo, dirtyToken: null, closedAtMs: found?.closedAtMs ?? null });
+    return 'committed' as const;
+  }
+
+  async commitTenant(commit: TenantCommit) {
+    const items = this.#tenants.get(commit.tenant);
+    if (items?.record.appliedEpoch === commit.epoch)
+      return { kind: 'committed', tenant: items.record } as const;
+    if (!items || items.record.epoch !== commit.epoch) return { kind: 'superseded' } as const;
+    const expired = new Set(commit.expiredNotes);
+    const { record } = items;
+    items.record = {
+      ...record,
+      committedBytes: record.committedBytes + commit.correctionBytes,
+      appliedEpoch: commit.epoch,
+      floorBaseBytes: commit.floorBaseBytes,
+      floorUntilMs: commit.floorUntilMs,
+      counted: commit.counted,
+      leaseUntilMs: 0,
+      listedUntilMs: commit.listedUntilMs,
+      dueAtMs: commit.dueAtMs ?? record.dueAtMs,
+      notes: new Map([...record.notes].filter(([id]) => !expired.has(id))),
+    };
+    return { kind: 'committed', tenant: items.record } as const;
+  }
+
+  async markDirty(input: { tenant: string; repo: string; dirtyToken: string }): Promise<void> {
+    this.#setRepo(input, { dirtyToken: input.dirtyToken });
+  }
+
+  async readRepo(path: { tenant: string; repo: string }) {
+    return this.#tenants.get(path.tenant)?.repos.get(path.repo);
+  }
+
+  async closeRepo(input: { tenant: string; repo: string; closedAtMs: number }): Promise<void> {
+    const found = this.#items(input.tenant).repos.get(input.repo);
+    this.#setRepo(input, { closedAtMs: found?.closedAtMs ?? input.closedAtMs });
+  }
+
+  async openRepo(input: { tenant: string; repo: string; closedAtMs: number }): Promise<'opened' | 'refused'> {
+    const found = this.#items(input.tenant).repos.get(input.repo);
+    if (found?.closedAtMs !== input.closedAtMs) return 'refused';
+    this.#setRepo(input, { closedAtMs: null });
+    return 'opened';
+  }
+
+  async closeTenant(input: { tenant: string; closedAtMs: number }) {
+    const { closedAtMs } = input;
+    return this.#update(input.tenant, (record) =>
+      record.closedAtMs === null
+        ? { closedAtMs, dueAtMs: closedAtMs, epoch: record.epoch + 1, leaseUntilMs: 0 }
+        : {},
+    );
+  }
+
+  async putDeletion(input: { tenant: string; deletion: Deletion }): Promise<void> {
+    const { deletions } = this.#items(input.tenant);
+    if (!deletions.has(input.deletion.id)) deletions.set(input.deletion.id, input.deletion);
+  }
+
+  deletions(tenant: string): AsyncIterable<readonly Deletion[]> {
+    return this.#pages(() => this.#tenants.get(tenant)?.deletions);
+  }
+
+  async unmark(input: DeletionKey & { names: readonly string[] }): Promise<'unmarked' | 'refused'> {
+    const { deletions } = this.#items(input.tenant);
+    const found = deletions.get(input.deletionId);
+    if (found?.state !== 'marked') return 'refused';
+    const objects = new Map([...found.objects].filter(([name]) => !input.names.includes(name)));
+    deletions.set(found.id, { ...found, objects });
+    return 'unmarked';
+  }
+
+  async claimDeletion(input: { tenant: string; before: Deletion; deadlineMs: number }) {
+    const { deletions } = this.#items(input.tenant);
+    const found = deletions.get(input.before.id);
+    const isSame = found?.state === input.before.state && found.deadlineMs === input.before.deadlineMs;
+    if (!found || !isSame) return { kind: 'refused' } as const;
+    const deletion: Deletion = { ...found, state: 'deleting', deadlineMs: input.deadlineMs };
+    deletions.set(found.id, deletion);
+    return { kind: 'claimed', deletion } as const;
+  }
+
+  async endDeletion(input: Parameters<Ledger['endDeletion']>[0]): Promise<void> {
+    const { deletions } = this.#items(input.tenant);
+    const found = deletions.get(input.deletionId);
+    if (found?.state !== 'deleting' || found.deadlineMs !== input.deadlineMs) return;
+    const { left, dueAtMs, keptUntilMs } = input;
+    if (left.size === 0 && keptUntilMs === null) return void deletions.delete(found.id);
+    const keptMs = keptUntilMs ?? 0;
+    const ended: Pick<Deletion, 'state' | 'objects' | 'dueAtMs' | 'deadlineMs'> =
+      left.size > 0
+        ? { state: 'marked', objects: left, dueAtMs, deadlineMs: 0 }
+        : { state: 'gone', objects: found.objects, dueAtMs: keptMs, deadlineMs: keptMs };
+    deletions.set(found.id, { ...found, ...ended });
+  }
+
+  async removeDeletion(input: DeletionKey): Promise<void> {
+    const { deletions } = this.#items(input.tenant);
+    if (deletions.get(input.deletionId)?.state === 'gone') deletions.delete(input.deletionId);
+  }
+
+  async announceDelete(input: { tenant: string; noteId: string; note: DeleteNote }): Promise<void> {
+    this.#update(input.tenant, ({ deletedBytes, notes }) =>
+      notes.has(input.noteId)
+        ? {}
+        : {
+            deletedBytes: deletedBytes + input.note.bytes,
+            notes: new Map([...notes, [input.noteId, input.note]]),
+          },
+    );
+  }
+
+  async removeNote(input: { tenant: string; noteId: string }): Promise<void> {
+    this.#update(input.tenant, ({ notes }) => ({
+      notes: new Map([...notes].filter(([id]) => id !== input.noteId)),
+    }));
+  }
+
+  async listTenants(input: { after?: string; pageSize: number }) {
+    const names = [...this.#tenants.keys()].sort().filter((name) => name > (input.after ?? ''));
+    return names.slice(0, input.pageSize).map((name) => this.#items(name).record);
+  }
+
+  async dueTenants(input: { nowMs: number; tenantsMax: number }) {
+    const due = [...this.#tenants].map(([tenant, items]) => {
+      const deaths = [...items.reservations.values()].map((reservation) => reservation.deadAtMs);
+      const deletions = [...items.deletions.values()].map((deletion) => deletion.dueAtMs);
+      const closings = [...items.repos.values()].flatMap(({ closedAtMs }) => closedAtMs ?? []);
+      const { dueAtMs } = items.record;
+      const full = dueAtMs <= input.nowMs;
+      return { tenant, full, dueAtMs: Math.min(dueAtMs, ...deaths, ...deletions, ...closings) };
+    });
+    return due
+      .filter(({ dueAtMs }) => dueAtMs <= input.nowMs)
+      .sort((a, b) => a.dueAtMs - b.dueAtMs)
+      .slice(0, input.tenantsMax)
+      .map(({ tenant, full }) => ({ tenant, full }));
+  }
+
+  /** What the ledger holds of a tenant, at a glance: for a simulator, which may see it all at once. */
+  inspect(tenant: string): { record: TenantRecord | undefined; reservations: readonly Reservation[] } {
+    const items = this.#tenants.get(tenant);
+    return { record: items?.record, reservations: [...(items?.reservations.values() ?? [])] };
+  }
+
+  /** Adds to the counter without any condition: for the mistakes that a simulator must catch. */
+  addCommitted(tenant: string, bytes: number): void {
+    this.#update(tenant, (record) => ({ committedBytes: record.committedBytes + bytes }));
+  }
+
+  #items(tenant: string): TenantItems {
+    const items = this.#tenants.get(tenant);
+    if (!items) throw new Error(`The tenant ${tenant} does not exist.`);
+    return items;
+  }
+
+  #setRepo(path: { tenant: string; repo: string }, change: Partial<RepoRecord>): void {
+    const { repos } = this.#items(path.tenant);
+    const counted = { storedBytes: 0, objectCount: 0, countedAtMs: 0 };
+    const none = { ...counted, epoch: 0, covered: new Set<string>(), dirtyToken: null, closedAtMs: null };
+    repos.set(path.repo, { ...none, ...repos.get(path.repo), repo: path.repo, ...change });
+  }
+
+  #update(tenant: string, change: (record: TenantRecord) => Partial<TenantRecord>): TenantRecord | undefined {
+    const items = this.#tenants.get(tenant);
+    if (!items) return undefined;
+    items.record = { ...items.record, ...change(items.record) };
+    return items.record;
+  }
+
+  /** Pages by key as the table does: each page is read when it is asked for, after the last key of the one before. */
+  async *#pages<T>(read: () => ReadonlyMap<string, T> | undefined): AsyncIterable<readonly T[]> {
+    let after: string | undefined;
+    for (;;) {
+      const entries = [...(read() ?? new Map<string, T>())].sort(([a], [b]) => (a < b ? -1 : 1));
+      const page = entries.filter(([key]) => after === undefined || key > after).slice(0, this.#pageSize);
+      yield page.map(([, value]) => value);
+      if (page.length < this.#pageSize) return;
+      after = page.at(-1)?.[0];
+    }
+  }
+}

@@ -1,0 +1,66 @@
+import type {
+  DelimitedPage,
+  ListedPage,
+  ListPageRequest,
+  ObjectListing,
+} from '../../../lambda/ports/object-listing.ts';
+import type { ObjectStore, StoredObject } from '../../../lambda/ports/object-store.ts';
+import { KeyIndex } from '../../../local/store/key-index.ts';
+
+/**
+ * An object store that keeps sizes and hashes, but no bytes. It lists as S3 does (order, paging, delimiter)
+ * and every method takes effect at once, before its promise settles.
+ */
+export class MemoryObjectStore implements ObjectStore, ObjectListing {
+  readonly #objects = new KeyIndex<StoredObject>();
+
+  /** Stores an object as an accepted upload would; `sha256` is lower-case hex. */
+  put(key: string, sizeBytes: number, sha256?: string): void {
+    this.#objects.set(key, { sizeBytes, sha256 });
+  }
+
+  /** How many objects there are. */
+  get objectCount(): number {
+    return this.#objects.size;
+  }
+
+  async head(key: string): Promise<StoredObject | undefined> {
+    return this.#objects.get(key);
+  }
+
+  async delete(key: string): Promise<void> {
+    this.#objects.delete(key);
+  }
+
+  async listPage(request: ListPageRequest): Promise<ListedPage> {
+    request.signal?.throwIfAborted();
+    const { entries, isTruncated, nextContinuationToken } = this.#objects.page({
+      prefix: request.prefix,
+      startAfter: request.startAfter,
+      continuationToken: request.continuationToken,
+      maxKeys: request.maxKeys,
+    });
+    const at = (index: number) => {
+      const entry = entries[index];
+      if (entry === undefined) throw new RangeError(`The page has ${entries.length} keys, none at ${index}.`);
+      return entry;
+    };
+    return {
+      keyCount: entries.length,
+      totalBytes: entries.reduce((sum, entry) => sum + entry.value.sizeBytes, 0),
+      keyAt: (index) => at(index).key,
+      sizeAt: (index) => at(index).value.sizeBytes,
+      isTruncated,
+      nextContinuationToken,
+    };
+  }
+
+  async listFolders(request: { prefix: string; continuationToken?: string }): Promise<DelimitedPage> {
+    const page = this.#objects.page({ ...request, delimiter: '/' });
+    return {
+      commonPrefixes: page.commonPrefixes,
+      keys: page.entries.map(({ key, value }) => ({ key, sizeBytes: value.sizeBytes })),
+      nextContinuationToken: page.nextContinuationToken,
+    };
+  }
+}

@@ -1,0 +1,28 @@
+import type { TokenRecord, TokenStore } from '../../../lambda/ports/token-store.ts';
+
+/** Tokens in memory, for tests. */
+export class MemoryTokenStore implements TokenStore {
+  readonly #tokens = new Map<string, TokenRecord>();
+
+  async find(tokenId: string) {
+    return this.#tokens.get(tokenId);
+  }
+
+  async put(record: TokenRecord) {
+    if (this.#tokens.has(record.tokenId)) return 'exists' as const;
+    this.#tokens.set(record.tokenId, record);
+    return 'created' as const;
+  }
+
+  async delete(token: { tenant: string; tokenId: string }) {
+    if (this.#tokens.get(token.tokenId)?.tenant !== token.tenant) return 'absent' as const;
+    this.#tokens.delete(token.tokenId);
+    return 'deleted' as const;
+  }
+
+  async list(tenant: string) {
+    return [...this.#tokens.values()]
+      .filter((token) => token.tenant === tenant)
+      .sort((a, b) => a.createdAtMs - b.createdAtMs || (a.tokenId < b.tokenId ? -1 : 1));
+  }
+}

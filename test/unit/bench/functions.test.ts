@@ -1,0 +1,82 @@
+import { transformSync } from 'esbuild';
+import { describe, expect, it } from 'vitest';
+import { chooseMemory } from '../../../bench/functions/choose-memory.ts';
+import type { MeasuredWork } from '../../../bench/functions/measure.ts';
+import { packageBytes } from '../../../bench/functions/package-bytes.ts';
+
+function work(given: Partial<MeasuredWork> & Pick<MeasuredWork, 'memoryMb' | 'warmMs'>): MeasuredWork {
+  return {
+    case: 'a',
+    function: 'lfsBatch',
+    someoneWaits: true,
+    processes: 1,
+    warmCalls: 1,
+    coldMs: given.warmMs,
+    coldCpuMs: 1,
+    warmCpuMs: 1,
+    peakMb: 100,
+    dollarsPerMillion: given.memoryMb * given.warmMs,
+    means: { cpu: '', memory: '' },
+    ...given,
+  };
+}
+
+const chosen = (measured: readonly MeasuredWork[]) => chooseMemory('lfsBatch', measured)?.memoryMb;
+
+describe('the memory of a function', () => {
+  const slowHalf = [
+    work({ memoryMb: 256, warmMs: 400 }),
+    work({ memoryMb: 512, warmMs: 120 }),
+    work({ memoryMb: 1769, warmMs: 100 }),
+  ];
+
+  it('is the cheapest that is nearly as fast as the most', () => {
+    expect(chosen(slowHalf)).toBe(512);
+    expect(chosen(slowHalf.map((each) => ({ ...each, dollarsPerMillion: 1 / each.memoryMb })))).toBe(1769);
+  });
+
+  it('is the cheapest of all where nobody waits', () => {
+    expect(
+      chosen(slowHalf.map((each) => ({ ...each, someoneWaits: false, dollarsPerMillion: each.memoryMb }))),
+    ).toBe(256);
+  });
+
+  it('leaves room above the highest peak', () => {
+    expect(chosen(slowHalf.map((each) => ({ ...each, peakMb: each.memoryMb === 512 ? 400 : 100 })))).toBe(
+      1769,
+    );
+  });
+
+  it('is one with which all of its work survived', () => {
+    const other = slowHalf.filter(({ memoryMb }) => memoryMb !== 512).map((each) => ({ ...each, case: 'b' }));
+    expect(chosen([...slowHalf, ...other])).toBe(1769);
+  });
+
+  it('is the smaller one where the costs hardly differ', () => {
+    const costs = [
+      { memoryMb: 256, dollarsPerMillion: 1.2 },
+      { memoryMb: 512, dollarsPerMillion: 1 },
+    ];
+    const nobodyWaits = costs.map((each) => work({ warmMs: 100, someoneWaits: false, ...each }));
+    expect(chosen(nobodyWaits)).toBe(256);
+  });
+
+  it('may be slower by what nobody notices', () => {
+    expect(chosen([work({ memoryMb: 256, warmMs: 49 }), work({ memoryMb: 1769, warmMs: 9 })])).toBe(256);
+  });
+
+  it('is not held to be enough by warm calls alone', () => {
+    const [small, ...rest] = slowHalf.map((each) => ({ ...each, warmMs: 100 }));
+    expect(chosen([{ ...work({ memoryMb: 256, warmMs: 100 }), ...small, coldMs: 900 }, ...rest])).toBe(512);
+  });
+});
+
+it("a bundle's bytes are those of the packages that its source map names", () => {
+  const source = 'export const words = ["one", "two"];\nexport const sum = (a, b) => a + b;\n';
+  const options = { minify: true, sourcemap: 'external', format: 'esm' } as const;
+  const own = transformSync(source, { ...options, sourcefile: '../lambda/words.ts' });
+  const bare = own.code.trimEnd().length;
+  expect(packageBytes({ code: own.code.trimEnd(), map: own.map })).toEqual([{ name: 'lambda', bytes: bare }]);
+  const theirs = transformSync(source, { ...options, sourcefile: '../node_modules/@aws-sdk/core/x.js' });
+  expect(packageBytes(theirs).map(({ name }) => name)).toEqual(['@aws-sdk/core']);
+});

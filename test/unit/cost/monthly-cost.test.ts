@@ -1,0 +1,134 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { monthlyCost } from '../../../cost/monthly-cost.ts';
+import { type Cost, totalOf } from '../../../cost/operation-cost.ts';
+import { defaultWorkload, occurrences, type Workload } from '../../../cost/workload.ts';
+
+const idle: Workload = {
+  ...defaultWorkload,
+  tenants: 0,
+  pushesPerTenant: 0,
+  fetchesPerTenant: 0,
+  readsPerTenant: 0,
+};
+const total = (workload: Workload, store: 's3' | 'r2' = 's3') =>
+  totalOf(monthlyCost(workload, { store }).total);
+const lineOf = (workload: Workload, what: string): Cost => {
+  const line = monthlyCost(workload).lines.find((candidate) => candidate.what === what);
+  if (!line) throw new Error(`No line "${what}".`);
+  return line.cost;
+};
+
+describe('by hand', () => {
+  it('a million verifies', () => {
+    const cost = lineOf(
+      { ...defaultWorkload, tenants: 1000, pushesPerTenant: 50, objectsPerPush: 20 },
+      'push: verify',
+    );
+    expect(cost.api).toBeCloseTo(1, 6);
+    expect(cost.queue).toBeCloseTo(0.5, 6);
+    expect(cost.store).toBeCloseTo(0.4, 6);
+    expect(cost.table).toBeCloseTo(0.125, 6);
+    // 10 + 10 + 30 + 3 ms of half a GB, and the request.
+    expect(cost.functions).toBeCloseTo(0.2 + 0.053 * 0.5 * 13.3334, 6);
+  });
+
+  it('10,000 batches of 100 new objects', () => {
+    const workload = { ...defaultWorkload, tenants: 100, pushesPerTenant: 100, objectsPerPush: 100 };
+    const cost = lineOf(workload, 'push: batch of 100');
+    expect(cost.store).toBeCloseTo(1e6 * 0.4e-6, 6);
+    // Reservation of 7,380 bytes: put 8 and 1 in the index, issue 8; the counter 1. Reads: token, tenant, repo, deletions.
+    expect(cost.table).toBeCloseTo(1e4 * (18 * 0.625e-6 + 4 * 0.125e-6), 6);
+    expect(cost.queue).toBeCloseTo(1e4 * 0.5e-6, 6);
+  });
+
+  it('a stage that nobody uses: 22 alarms, 13 metrics, a dashboard, a secret, 648,000 empty receives, 2,880 runs', () => {
+    const perRun = 0.2e-6 + 0.02 * 0.25 * 13.3334e-6 + 1e-6 + 6 * 0.125e-6 + 1.2e-6 * 0.5;
+    expect(total(idle)).toBeCloseTo(2.2 + 13 * 0.3 + 3 + 0.4 + 0.324 + 2880 * perRun, 5);
+  });
+});
+
+describe('grows with', () => {
+  it.each([
+    'tenants',
+    'pushesPerTenant',
+    'objectsPerPush',
+    'pushSeconds',
+    'fetchesPerTenant',
+    'objectsPerFetch',
+    'objectsPerTenant',
+    'reposPerTenant',
+    'readsPerTenant',
+  ] as const)('%s', (name) => {
+    for (const tenants of [10, 1000, 100_000]) {
+      let before = 0;
+      for (const factor of [1, 2, 5, 20]) {
+        const workload = { ...defaultWorkload, tenants };
+        const now = total({ ...workload, [name]: workload[name] * factor });
+        expect(now).toBeGreaterThanOrEqual(before);
+        before = now;
+      }
+    }
+  });
+
+  it('how young counts are kept', () => {
+    const refreshed = (maxAgeHours: number) =>
+      total({ ...defaultWorkload, refresh: { ...defaultWorkload.refresh, maxAgeHours } });
+    expect(refreshed(1)).toBeGreaterThan(refreshed(24));
+    expect(refreshed(24)).toBeGreaterThan(refreshed(240));
+  });
+});
+
+describe('a month of a tenant', () => {
+  it('is in proportion to the tenants, but for what stands', () => {
+    const standing = total(idle);
+    const of = (tenants: number) => total({ ...defaultWorkload, tenants }) - standing;
+    expect(of(100) / of(10)).toBeCloseTo(10, 1);
+  });
+
+  it('is cheaper on R2, in requests', () => {
+    expect(total(defaultWorkload, 'r2')).toBeLessThan(total(defaultWorkload, 's3'));
+  });
+
+  it('has the recounts that the policy lets its pushes have', () => {
+    const { recountsThatScan, recountsThatDoNot, recountsPutOff } = occurrences(defaultWorkload);
+    expect([recountsThatScan, recountsThatDoNot, recountsPutOff]).toEqual([60, 60, expect.closeTo(110, 6)]);
+  });
+
+  it('scans no more than the budget of LIST requests allows', () => {
+    const large = { ...defaultWorkload, objectsPerTenant: 40_000_000, pushesPerTenant: 300 };
+    // 10,700 requests a scan, of 864,000 a month.
+    expect(occurrences(large).recountsThatScan).toBeCloseTo(864_000 / 10_700, 6);
+  });
+
+  it('is served by the schedule up to what its runs may take', () => {
+    const few = occurrences({ ...defaultWorkload, tenants: 1000 });
+    expect(few).toMatchObject({ cleanups: 60, missedReads: 0, clearedLater: 0 });
+    expect(few.fullCounts).toBeCloseTo(720 / 22.8, 6);
+    expect(few.duePerRun).toBeCloseTo((1000 * (60 + 720 / 22.8)) / 2880, 6);
+    const many = occurrences({ ...defaultWorkload, tenants: 100_000 });
+    expect(many.duePerRun).toBe(2000);
+    expect(many.cleanups + many.fullCounts).toBeCloseTo(57.6, 6);
+    expect(many.cleanups + many.clearedLater).toBeCloseTo(60, 6);
+  });
+
+  it('where nothing happens is counted about once, and when somebody looks', () => {
+    const quiet = { ...defaultWorkload, pushesPerTenant: 0 };
+    expect(occurrences({ ...quiet, readsPerTenant: 0 })).toMatchObject({
+      fullCounts: expect.closeTo(1.05, 2),
+      missedReads: 0,
+    });
+    expect(occurrences(quiet).missedReads).toBeCloseTo(30 * (1 - 24 / 684), 6);
+  });
+});
+
+describe('docs/cost.md', () => {
+  const text = readFileSync(new URL('../../../docs/cost.md', import.meta.url), 'utf8');
+  const grouped = (dollars: number) => dollars.toFixed(2).replace(/\B(?=(\d{3})+(?!\d))/g, ',');
+
+  it.each([10, 1000, 100_000])('tells what %i tenants cost, on S3 and on R2', (tenants) => {
+    const workload = { ...defaultWorkload, tenants };
+    expect(text).toContain(`**${grouped(total(workload))}**`);
+    expect(text).toContain(grouped(total(workload, 'r2')));
+  });
+});

@@ -1,0 +1,209 @@
+import { describe, expect, it } from 'vitest';
+import { splitListing } from '../../../cost/listing-cost.ts';
+import { memoryMb } from '../../../cost/operation-cost.ts';
+import {
+  cachedSubscription,
+  downloadBatch,
+  missedSubscription,
+  type Operation,
+  putOffRecount,
+  recount,
+  refresh,
+  uploadBatch,
+  verify,
+} from '../../../cost/operations.ts';
+import { defaultWorkload } from '../../../cost/workload.ts';
+import { sha256Hex } from '../../../lambda/domain/hash.ts';
+import { defaultSettings } from '../../../lambda/domain/settings.ts';
+import { create as createSubscription } from '../../../lambda/handlers/get-subscription.ts';
+import { create as createBatch } from '../../../lambda/handlers/lfs-batch.ts';
+import { create as createVerify } from '../../../lambda/handlers/lfs-verify.ts';
+import { refresh as runRefresh } from '../../../lambda/use-cases/recounts/refresh.ts';
+import { consumeReconcile } from '../../../lambda/use-cases/recounts/run-recount.ts';
+import { parseStageSettings } from '../../../lib/settings/stage-settings.ts';
+import { httpEvent, noContext } from '../../support/http-event.ts';
+import { type Asked, countingDeps, createTenant, tenant, token } from './counting.ts';
+
+type Context = ReturnType<typeof countingDeps>;
+
+const oid = (index: number) => sha256Hex(`object ${index}`);
+const sizeBytes = 1000;
+
+/** What the model says, without calls that it counts as none. */
+function modelled({ calls, tableRounds, headRounds, listRounds }: Operation): Asked {
+  const asked = Object.fromEntries(Object.entries(calls).filter(([, count]) => count > 0));
+  return { calls: asked, tableRounds, headRounds, listRounds };
+}
+
+async function context(): Promise<Context> {
+  const made = countingDeps();
+  await createTenant(made);
+  return made;
+}
+
+const lfsEvent = (path: string, presented: string, body: unknown, repo = 'app.git') =>
+  httpEvent({
+    path,
+    headers: { authorization: `Bearer ${presented}`, 'content-type': 'application/vnd.git-lfs+json' },
+    pathParameters: { tenant, repo },
+    body: JSON.stringify(body),
+  });
+
+/** Asks for a batch through the handler, from the wire to the wire. */
+async function askBatch(made: Context, operation: 'upload' | 'download', count: number, repo = 'app') {
+  const objects = Array.from({ length: count }, (_, index) => ({ oid: oid(index), size: sizeBytes }));
+  const event = lfsEvent('/batch', token, { operation, objects }, `${repo}.git`);
+  const { result, asked } = await made.measure(async () => createBatch(made.deps)(event, noContext));
+  const answer = result as { statusCode: number; body: string };
+  expect(answer.statusCode).toBe(200);
+  const body = JSON.parse(answer.body) as {
+    objects: { actions?: Record<string, { header?: Record<string, string> }> }[];
+  };
+  for (const object of body.objects) expect(object.actions?.[operation]).toBeDefined();
+  return { asked, verifyToken: body.objects[0]?.actions?.['verify']?.header };
+}
+
+function store(made: Context, count: number, repo = 'app'): void {
+  for (let index = 0; index < count; index += 1) made.store.put(`${tenant}/${repo}/${oid(index)}`, sizeBytes);
+}
+
+const consume = (made: Context, full: boolean) =>
+  made.measure(() =>
+    consumeReconcile(made.deps, {
+      request: { tenant, reason: 'upload', full },
+      deadlineMs: made.deps.clock.nowMs() + 1e12,
+    }),
+  );
+
+describe('what each operation asks for is what the model says', () => {
+  it.each([1, 20, 100, 300])('a batch to upload %i new objects', async (count) => {
+    const made = await context();
+    expect((await askBatch(made, 'upload', count)).asked).toEqual(modelled(uploadBatch(count)));
+  });
+
+  it.each([1, 100, 300])('a batch to download %i objects', async (count) => {
+    const made = await context();
+    store(made, count);
+    expect((await askBatch(made, 'download', count)).asked).toEqual(modelled(downloadBatch(count)));
+  });
+
+  it('a verify', async () => {
+    const made = await context();
+    const { verifyToken } = await askBatch(made, 'upload', 2);
+    store(made, 2);
+    const presented = Object.values(verifyToken ?? {})[0]?.replace(/^\w+ /, '') ?? '';
+    const event = lfsEvent('/verify', presented, { oid: oid(0), size: sizeBytes });
+    const { result, asked } = await made.measure(async () => createVerify(made.deps)(event, noContext));
+    expect(result).toMatchObject({ statusCode: 200 });
+    expect(asked).toEqual(modelled(verify()));
+  });
+
+  it('a recount after a push scans the repo that was pushed to, and no other', async () => {
+    const made = await context();
+    for (const repo of ['a', 'b']) {
+      await askBatch(made, 'upload', 3, repo);
+      store(made, 3, repo);
+    }
+    await consume(made, false);
+    await askBatch(made, 'upload', 2, 'c');
+    await consume(made, false);
+    store(made, 2, 'c');
+    const scans = [splitListing(2, { hasHint: true })];
+    expect((await consume(made, false)).asked).toEqual(modelled(recount({ scans, full: false, dead: 0 })));
+  });
+
+  it('a recount after one that saw everything lists nothing', async () => {
+    const made = await context();
+    await askBatch(made, 'upload', 3);
+    store(made, 3);
+    await consume(made, false);
+    expect((await consume(made, false)).asked).toEqual(
+      modelled(recount({ scans: [], full: false, dead: 0 })),
+    );
+  });
+
+  it('a recount of a push that is not over scans again', async () => {
+    const made = await context();
+    await askBatch(made, 'upload', 5);
+    store(made, 3);
+    await consume(made, false);
+    const scans = [splitListing(3, { hasHint: true })];
+    expect((await consume(made, false)).asked).toEqual(modelled(recount({ scans, full: false, dead: 0 })));
+  });
+
+  it('a visit that clears dead reservations away lists nothing', async () => {
+    const made = await context();
+    await askBatch(made, 'upload', 100);
+    await askBatch(made, 'upload', 100);
+    store(made, 100);
+    await consume(made, false);
+    await made.advance(3_600_000);
+    expect(await made.memory.dueTenants({ nowMs: made.deps.clock.nowMs(), tenantsMax: 9 })).toHaveLength(1);
+    expect((await consume(made, false)).asked).toEqual(
+      modelled(recount({ scans: [], full: false, dead: 2 })),
+    );
+    expect(made.memory.inspect(tenant).reservations).toEqual([]);
+  });
+
+  it('a recount that has to wait lists nothing, and is sent again', async () => {
+    const made = await context();
+    const deps = { ...made.deps, settings: { ...made.deps.settings, recountRestMs: 3_600_000 } };
+    const request = { tenant, reason: 'upload', full: false } as const;
+    const deadlineMs = made.deps.clock.nowMs() + 1e12;
+    const { asked, result } = await made.measure(() => consumeReconcile(deps, { request, deadlineMs }));
+    expect(result).toBe('requeued');
+    expect(asked).toEqual(modelled(putOffRecount()));
+  });
+
+  it('a full count lists the folders, and every repo', async () => {
+    const made = await context();
+    for (const repo of ['a', 'b', 'c']) store(made, 2, repo);
+    store(made, 3000, 'd');
+    await consume(made, true);
+    const scans = [2, 2, 2, 3000].map((keys) => splitListing(keys, { hasHint: true }));
+    const { asked } = await consume(made, true);
+    expect(asked).toEqual(modelled(recount({ scans, full: true, dead: 0 })));
+  });
+
+  it('the console’s read: cached, and counted in full where it is a day old', async () => {
+    const made = await context();
+    for (const repo of ['a', 'b']) store(made, 2, repo);
+    await consume(made, true);
+    const event = httpEvent({
+      method: 'GET',
+      headers: { authorization: `Bearer ${token}` },
+      pathParameters: { tenant },
+    });
+    const read = () => made.measure(async () => createSubscription(made.deps)(event, noContext));
+    const cached = await read();
+    expect(cached.result).toMatchObject({ statusCode: 200 });
+    expect(cached.asked).toEqual(modelled(cachedSubscription()));
+    await made.advance(defaultSettings.maxAgeMs + 1);
+    const scans = [2, 2].map((keys) => splitListing(keys, { hasHint: true }));
+    expect((await read()).asked).toEqual(modelled(missedSubscription({ scans, dead: 0 })));
+  });
+
+  it('the schedule asks the table once, and sends one message for each tenant that is due', async () => {
+    const made = await context();
+    const account = { plan: null, limitBytes: null, createdAtMs: 0, counted: null };
+    for (let index = 0; index < 20; index += 1)
+      await made.memory.createTenant({ ...account, tenant: `due${index}`, dueAtMs: 0 });
+    expect((await made.measure(() => runRefresh(made.deps))).asked).toEqual(modelled(refresh(20)));
+  });
+});
+
+describe('the model’s settings are the defaults', () => {
+  const stage = parseStageSettings('prod', {});
+
+  it('of a stage', () => {
+    expect(memoryMb).toEqual(stage.memoryMb);
+    expect(defaultWorkload.refresh.everyMinutes).toBe(stage.refreshEveryMinutes);
+    expect(stage.reconcile.delaySeconds).toBe(35);
+  });
+
+  it('of the protocol', () => {
+    expect(defaultWorkload.refresh.maxAgeHours * 3_600_000).toBe(defaultSettings.maxAgeMs);
+    expect(defaultWorkload.refresh.tenantsPerRunMax).toBe(defaultSettings.refreshTenantsMax);
+    expect(defaultSettings.scanConcurrency).toBe(128);
+  });
+});

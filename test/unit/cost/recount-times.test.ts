@@ -1,0 +1,86 @@
+import { describe, expect, it } from 'vitest';
+import { fullCountsOf, type RecountPolicy, recountsOfPush } from '../../../cost/recount-times.ts';
+import { defaultWorkload } from '../../../cost/workload.ts';
+import { dueAfterFullMs } from '../../../lambda/domain/recount-policy.ts';
+import { defaultSettings } from '../../../lambda/domain/settings.ts';
+
+const policy: RecountPolicy = defaultWorkload.refresh;
+const hour = 3_600_000;
+
+describe('the recounts of a push', () => {
+  const of = (pushSeconds: number, more: { scanRequests?: number; triggerSeconds?: number } = {}) =>
+    recountsOfPush({ pushSeconds, triggerSeconds: pushSeconds, scanRequests: 1, policy, ...more });
+
+  it('are one scan, where all of it falls into one window', () => {
+    expect(of(0)).toEqual({ thatScan: 1, thatDoNot: 0, putOff: 0 });
+  });
+
+  it('are two of 30 s: the second waits once or, mostly, twice until the first has rested', () => {
+    const { thatScan, thatDoNot, putOff } = of(30);
+    expect([thatScan, thatDoNot]).toEqual([1, 1]);
+    // The second message comes b seconds after the first, 0 < b < 30: once put off where b is 25 or more.
+    expect(putOff).toBeCloseTo(1 + 25 / 30, 10);
+  });
+
+  it('of ten minutes are about one a minute, however many verifies ask', () => {
+    const { thatScan, thatDoNot, putOff } = of(600);
+    expect(thatScan).toBeGreaterThan(8);
+    expect(thatScan).toBeLessThan(12);
+    // Mostly the last scan comes after the last trigger, and nothing is left to be seen.
+    expect(thatDoNot).toBeLessThan(1);
+    // A message for each 30 s, and each is counted or put off.
+    expect(thatScan + thatDoNot + putOff).toBeGreaterThan(20);
+    expect(thatScan + thatDoNot + putOff).toBeLessThan(26);
+  });
+
+  it('wait longer where a scan is dear', () => {
+    // 1,200 requests are an hour's budget, of which five minutes may be overdrawn: 55 minutes of 35 s each.
+    const { thatScan, thatDoNot, putOff } = of(30, { scanRequests: 1200 });
+    expect([thatScan, thatDoNot]).toEqual([1, 1]);
+    expect(putOff).toBeGreaterThan((55 * 60) / 35 - 2);
+    expect(putOff).toBeLessThan((55 * 60) / 35 + 2);
+  });
+
+  it('need no second one but for triggers that come late', () => {
+    expect(of(0, { triggerSeconds: 20 }).thatScan).toBe(1);
+    expect(of(0, { triggerSeconds: 20 }).thatDoNot).toBeCloseTo(20 / 30, 10);
+  });
+});
+
+describe('full counts', () => {
+  const of = (activeTimes: number) => fullCountsOf({ activeTimes, monthHours: 720, policy });
+
+  it('of a busy tenant come once a day, a little early', () => {
+    expect(of(60)).toEqual({ perMonth: expect.closeTo(720 / 22.8, 10), staleShare: 0 });
+  });
+
+  it('of one where nothing ever happens come once in the longest interval', () => {
+    const { perMonth, staleShare } = of(0);
+    expect(perMonth).toBeCloseTo(1 / 0.95, 10);
+    expect(staleShare).toBeCloseTo(1 - 24 / 684, 10);
+  });
+
+  it('of one that is used once a month come after 1, 2, 4, 7 and 14 days', () => {
+    // 22.8 h, then each 1.9 times the one before: 22.8, 66, 148, 305, 602 h.
+    expect(of(1).perMonth).toBe(5);
+  });
+
+  it('are due when the policy says', () => {
+    const tenants = Array.from({ length: 1000 }, (_, index) => `tenant-${index}`);
+    const meanHours = (unchangedForMs: number) => {
+      const due = tenants.map((tenant) =>
+        dueAfterFullMs(defaultSettings, {
+          tenant,
+          epoch: 1,
+          countedAtMs: 0,
+          listedUntilMs: 0,
+          unchangedForMs,
+        }),
+      );
+      return due.reduce((sum, dueAtMs) => sum + dueAtMs, 0) / due.length / hour;
+    };
+    expect(meanHours(0) / 22.8).toBeCloseTo(1, 2);
+    expect(meanHours(48 * hour) / (0.95 * 96)).toBeCloseTo(1, 2);
+    expect(meanHours(1000 * hour) / (0.95 * 720)).toBeCloseTo(1, 2);
+  });
+});

@@ -1,0 +1,140 @@
+import type { Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { CreateTableCommand, DescribeTableCommand } from '@aws-sdk/client-dynamodb';
+import dynalite from 'dynalite';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { TableCall } from '../../../cost/operations.ts';
+import { type TableSizes, unitsOfCall } from '../../../cost/table-units.ts';
+import { createDynamoDb } from '../../../lambda/adapters/dynamodb/client.ts';
+import { createDynamoDbLedger } from '../../../lambda/adapters/dynamodb/ledger.ts';
+import { tableDefinition } from '../../../lambda/adapters/dynamodb/table.ts';
+import { sha256Hex } from '../../../lambda/domain/hash.ts';
+import { collect } from '../../../lambda/use-cases/all-pages.ts';
+
+const tenant = 'northwind-games';
+const nowMs = 1_795_237_200_000;
+const tableName = 'ledger';
+
+let server: Server;
+let client: ReturnType<typeof createDynamoDb>;
+let unitsUsed = 0;
+
+beforeAll(async () => {
+  server = dynalite({ createTableMs: 0 });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  client = createDynamoDb({
+    endpoint: `http://127.0.0.1:${port}`,
+    region: 'us-east-1',
+    timeoutFactor: 10,
+    credentials: { accessKeyId: 'local', secretAccessKey: 'local' },
+  });
+  await client.send(new CreateTableCommand(tableDefinition(tableName)));
+  for (;;) {
+    const { Table } = await client.send(new DescribeTableCommand({ TableName: tableName }));
+    if (Table?.TableStatus === 'ACTIVE') break;
+  }
+  client.middlewareStack.add(
+    (next) => async (args) => {
+      Object.assign(args.input, { ReturnConsumedCapacity: 'TOTAL' });
+      const result = await next(args);
+      const { ConsumedCapacity } = result.output as { ConsumedCapacity?: { CapacityUnits?: number } };
+      unitsUsed += ConsumedCapacity?.CapacityUnits ?? 0;
+      return result;
+    },
+    { step: 'initialize' },
+  );
+});
+
+afterAll(async () => {
+  client.destroy();
+  server.closeAllConnections();
+  await new Promise<void>((resolve) => server.close(() => resolve()));
+});
+
+/** The table's own bill for a call. */
+async function billed(call: () => Promise<unknown>): Promise<number> {
+  unitsUsed = 0;
+  await call();
+  return unitsUsed;
+}
+
+/** What the model says of it; the engine does not bill writes to indexes. */
+function modelled(call: TableCall, sizes: Partial<TableSizes> = {}): number {
+  const { reads, writes } = unitsOfCall(call, {
+    claims: 1,
+    reservations: 1,
+    repos: 1,
+    full: false,
+    due: 0,
+    ...sizes,
+  });
+  return reads + writes;
+}
+
+describe('what the table bills for a call is what the model says', () => {
+  it.each([1, 10, 20, 100])('with reservations of %i objects', async (claims) => {
+    const ledger = createDynamoDbLedger({ client, tableName });
+    const name = `${tenant}-${claims}`;
+    const counted = { storedBytes: 0, objectCount: 0, countedAtMs: nowMs };
+    const account = { tenant: name, plan: 'team', limitBytes: 5e12, createdAtMs: nowMs };
+    await ledger.createTenant({ ...account, counted, dueAtMs: nowMs });
+    const objects = new Map(
+      Array.from({ length: claims }, (_, index) => [sha256Hex(`${index}`), 12_345_678 + index]),
+    );
+    const id = sha256Hex('a token').slice(0, 32);
+    const times = { createdAtMs: nowMs, expiresAtMs: nowMs + 1, deadAtMs: nowMs + 2 };
+    const reservation = { id, repo: 'app', state: 'pending', claims: objects, ...times } as const;
+    const own = { tenant: name, reservationId: id };
+
+    expect(await billed(() => ledger.readTenant(name))).toBe(modelled('readTenant'));
+    expect(await billed(() => ledger.readRepo({ tenant: name, repo: 'app' }))).toBe(modelled('readRepo'));
+    expect(await billed(() => ledger.putReservation({ tenant: name, reservation }))).toBe(
+      modelled('putReservation', { claims }),
+    );
+    expect(await billed(() => ledger.count({ tenant: name, sumBytes: 1e9, limitBytes: 5e12 }))).toBe(
+      modelled('count'),
+    );
+    expect(await billed(() => ledger.issueReservation({ ...own, claims: objects }))).toBe(
+      modelled('issueReservation', { claims }),
+    );
+    expect(await billed(() => ledger.readReservation(own))).toBe(modelled('readReservation', { claims }));
+    expect(await billed(() => collect(ledger.reservations(name)))).toBe(modelled('reservations', { claims }));
+
+    const lease = { tenant: name, nowMs, leaseUntilMs: nowMs + 15_000 };
+    expect(await billed(() => ledger.beginReconcile(lease))).toBe(modelled('beginReconcile'));
+    const repo = { repo: 'app', ...counted, storedBytes: 5e9, epoch: 1, covered: new Set([id]) };
+    expect(await billed(() => ledger.commitRepo({ tenant: name, repo, dirtyTokenRead: null }))).toBe(
+      modelled('commitRepo'),
+    );
+    expect(await billed(() => collect(ledger.repos(name)))).toBe(modelled('repos'));
+    const floor = { correctionBytes: 5, floorBaseBytes: 5e9, floorUntilMs: nowMs, listedUntilMs: nowMs };
+    const commit = { tenant: name, ...floor, counted, expiredNotes: [] };
+    expect(await billed(() => ledger.commitTenant({ ...commit, epoch: 1, dueAtMs: nowMs + 9 }))).toBe(
+      modelled('commitTenant', { full: true }),
+    );
+    await ledger.beginReconcile(lease);
+    expect(await billed(() => ledger.commitTenant({ ...commit, epoch: 2, dueAtMs: null }))).toBe(
+      modelled('commitTenant'),
+    );
+    expect(await billed(() => ledger.deleteReservation(own))).toBe(modelled('deleteReservation', { claims }));
+  });
+});
+
+describe('what the indexes cost besides', () => {
+  const sizes = { claims: 100, reservations: 1, repos: 1, full: false, due: 0 };
+  const indexWrites = (call: TableCall, full = false) => unitsOfCall(call, { ...sizes, full }).indexWrites;
+
+  it('is one write for an entry that comes or goes, two for one that moves, none for the rest', () => {
+    expect(indexWrites('putReservation')).toBe(1);
+    expect(indexWrites('issueReservation')).toBe(0);
+    expect(indexWrites('deleteReservation')).toBe(1);
+    expect(indexWrites('count')).toBe(0);
+    expect(indexWrites('commitTenant')).toBe(0);
+    expect(indexWrites('commitTenant', true)).toBe(2);
+  });
+
+  it('is half a read unit for each of the 12 partitions that a run of the schedule queries', () => {
+    expect(unitsOfCall('dueTenants', sizes).reads).toBe(6);
+  });
+});

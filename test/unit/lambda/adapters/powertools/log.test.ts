@@ -1,0 +1,68 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { createPowertoolsLog } from '../../../../../lambda/adapters/powertools/log.ts';
+import { createInvocations } from '../../../../../lambda/adapters/system/async-invocations.ts';
+import { createInvocationLog } from '../../../../../lambda/adapters/system/invocation-log.ts';
+import { StoreUnavailableError } from '../../../../../lambda/ports/object-store.ts';
+
+const token = `lfsq_${'Ab3'.repeat(13)}Z`;
+const verifyToken = `lfsv_${'Cd4'.repeat(13)}Z`;
+const signed = 'https://store.example/acme/game/0?X-Amz-Credential=K&X-Amz-Signature=0123abcdef';
+
+describe('the log on AWS', () => {
+  let written: string[];
+  beforeEach(() => {
+    written = [];
+    const keep = (text: unknown) => {
+      written.push(String(text));
+      return true;
+    };
+    vi.spyOn(process.stdout, 'write').mockImplementation(keep);
+    vi.spyOn(process.stderr, 'write').mockImplementation(keep);
+  });
+  afterEach(() => void vi.restoreAllMocks());
+
+  /** The JSON lines among what was written. */
+  const lines = () =>
+    written
+      .join('')
+      .split('\n')
+      .filter((line) => line.startsWith('{'))
+      .map((line) => JSON.parse(line) as Record<string, unknown>);
+
+  it('is one JSON line an entry, with the ids of its run', async () => {
+    const invocations = createInvocations({ firstIsCold: true });
+    const log = createInvocationLog(createPowertoolsLog(), invocations);
+    await invocations.during({ requestId: 'r1', functionRequestId: 'f1' }, async () => {
+      log.info('uploads', { tenant: 'acme', admitted: 2 });
+      log.warn('slow');
+    });
+    await invocations.during({ messageId: 'm1', correlationId: 'r1' }, async () => log.error('failed'));
+    vi.restoreAllMocks();
+    expect(lines()).toMatchObject([
+      {
+        ...{ level: 'INFO', message: 'uploads', service: 'lfs-quota', tenant: 'acme', admitted: 2 },
+        ...{ requestId: 'r1', functionRequestId: 'f1', coldStart: true },
+      },
+      { level: 'WARN', message: 'slow', requestId: 'r1', functionRequestId: 'f1', coldStart: true },
+      { level: 'ERROR', message: 'failed', messageId: 'm1', correlationId: 'r1' },
+    ]);
+    expect(lines()[2]).not.toHaveProperty('coldStart');
+  });
+
+  it('takes out tokens, credentials and what signs a URL, however deep an error hides them', () => {
+    const log = createPowertoolsLog();
+    const request = { headers: { authorization: `Basic ${btoa(`any:${token}`)}` }, href: signed };
+    const cause = Object.assign(new Error(`GET ${signed} failed`), { request });
+    log.info('m', { token, verifyToken, request, list: [signed, `Bearer ${token}`] });
+    log.error('m', { error: new StoreUnavailableError(`with ${verifyToken}`, { cause }) });
+    log.warn('m', { reason: `token ${token}, verify ${verifyToken}, at ${signed}` });
+    vi.restoreAllMocks();
+    expect(lines()).toHaveLength(3);
+    const text = written.join('');
+    for (const secret of [token, verifyToken, btoa(`any:${token}`), '0123abcdef', 'X-Amz-Credential'])
+      expect(text).not.toContain(secret);
+    expect(text).toContain(
+      'StoreUnavailableError: with lfsv_… < Error: GET https://store.example/acme/game/0?…',
+    );
+  });
+});

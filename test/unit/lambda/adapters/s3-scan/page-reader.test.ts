@@ -1,0 +1,181 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { KeyCountError, ListPageReader } from '../../../../../lambda/adapters/s3-scan/page-reader.ts';
+import { MalformedPageError } from '../../../../../lambda/adapters/s3-scan/xml.ts';
+import { randomFrom } from '../../../../support/list-server/key-set.ts';
+import { hashNames, type ListedObject } from '../../../../support/round-listing.ts';
+import { renderPage, type XmlOrder } from './pages.ts';
+
+const orders: readonly XmlOrder[] = ['aws', 'trailing', 'pretty'];
+const anyKey = fc
+  .string({ unit: 'grapheme', minLength: 1, maxLength: 40 })
+  .filter((key) => !/[\0\r]/.test(key));
+const anySize = fc.oneof(
+  fc.nat(),
+  fc.maxSafeNat().map((size) => Math.floor(size / 2000)),
+);
+const anyNoise = fc
+  .array(fc.constantFrom(...'<>/0123456789SizeKyContents '), { minLength: 6, maxLength: 6 })
+  .map((characters) => Buffer.from(characters.join('')));
+const anyCuts = fc.array(fc.nat(30_000), { maxLength: 12 });
+const anyPage = fc.uniqueArray(fc.record({ key: anyKey, sizeBytes: anySize }), {
+  selector: (object) => object.key,
+  maxLength: 60,
+});
+
+function hashPage(count: number, seed: number): ListedObject[] {
+  const random = randomFrom(seed);
+  return hashNames(count, seed)
+    .sort()
+    .map((name) => ({ key: `p/${name}`, sizeBytes: random() % 10_000_000 }));
+}
+
+describe('a page is read', () => {
+  it.each(orders)('whatever keys it holds (%s)', (order) => {
+    fc.assert(
+      fc.property(
+        anyPage,
+        fc.boolean(),
+        fc.boolean(),
+        anyCuts,
+        (objects, isUrlEncoded, isTruncated, cuts) => {
+          const token = isTruncated ? 'to&ken=' : undefined;
+          const page = readListPage(
+            renderPage(objects, { order, isUrlEncoded, ...(token && { token }) }),
+            cuts,
+          );
+          expect(page.keyCount).toBe(objects.length);
+          expect(page.totalBytes).toBe(objects.reduce((sum, object) => sum + object.sizeBytes, 0));
+          expect(objects.map((_, index) => page.keyAt(index))).toEqual(objects.map((object) => object.key));
+          expect(objects.map((_, index) => page.sizeAt(index))).toEqual(
+            objects.map((object) => object.sizeBytes),
+          );
+          expect([page.isTruncated, page.nextContinuationToken]).toEqual([isTruncated, token]);
+        },
+      ),
+    );
+  });
+
+  it('with more entries than S3 would put on it', () => {
+    const objects = hashPage(2500, 3);
+    expect(readListPage(renderPage(objects)).totalBytes).toBe(
+      objects.reduce((sum, object) => sum + object.sizeBytes, 0),
+    );
+  });
+
+  it('in pieces of any length', () => {
+    const objects = hashPage(40, 9);
+    const body = renderPage(objects, { token: 'next' });
+    for (const length of [1, 2, 7, 64, 333, 4096]) {
+      const cuts = Array.from({ length: Math.floor(body.length / length) }, (_, index) => index * length);
+      expect(readListPage(body, cuts).keyAt(39)).toBe(objects[39]?.key);
+    }
+  });
+
+  it('where an entry is so short that the size of the one after next stands where its own is expected', () => {
+    const lengths = [200, 20, 20, 200, 20, 20, 20, 150, 20];
+    for (let shift = 0; shift < 120; shift += 1) {
+      const objects = lengths.map((length, index) => ({
+        key: `${index}`.padEnd(length + (index === 0 ? shift : 0), 'k'),
+        sizeBytes: 10 ** index,
+      }));
+      const page = readListPage(renderPage(objects));
+      expect([page.keyCount, page.totalBytes]).toEqual([9, 111_111_111]);
+    }
+  });
+});
+
+describe('a page that is not whole is refused', () => {
+  const objects = hashPage(30, 1);
+  const body = renderPage(objects, { token: 'next' });
+
+  it('cut anywhere', () => {
+    for (let length = 0; length < body.length; length += 1) {
+      expect(() => readListPage(body.subarray(0, length))).toThrow(MalformedPageError);
+    }
+  });
+
+  it('with any part of it missing, doubled or overwritten: never a wrong number', () => {
+    const truth = { keyCount: 30, totalBytes: objects.reduce((sum, object) => sum + object.sizeBytes, 0) };
+    const from = fc.nat(body.length - 1);
+    const change = fc.oneof(
+      fc.tuple(fc.constant('drop' as const), from, fc.integer({ min: 1, max: 2000 })),
+      fc.tuple(fc.constant('double' as const), from, fc.integer({ min: 1, max: 2000 })),
+      fc.tuple(fc.constant('overwrite' as const), from, fc.integer({ min: 1, max: 6 })),
+    );
+    fc.assert(
+      fc.property(change, anyNoise, ([kind, start, length], noise) => {
+        const end = Math.min(body.length, start + length);
+        const middle = {
+          drop: '',
+          double: body.subarray(start, end),
+          overwrite: noise.subarray(0, end - start),
+        };
+        const parts = kind === 'double' ? [body.subarray(0, end), middle.double] : [body.subarray(0, start)];
+        const insert = kind === 'overwrite' ? [middle.overwrite] : [];
+        const changed = Buffer.concat([...parts, ...insert, body.subarray(end)]);
+        // No reader can tell whether the digits of a size are those that were sent.
+        fc.pre(!differInDigitsOnly(body, changed));
+        const read = tryRead(changed);
+        if (read !== undefined) expect(read).toEqual(truth);
+      }),
+      { numRuns: 5000 },
+    );
+  });
+
+  it.each([
+    ['no KeyCount', /<KeyCount>30<\/KeyCount>/, ''],
+    ['another KeyCount', /<KeyCount>30/, '<KeyCount>31'],
+    ['truncated without a token', /<NextContinuationToken>next<\/NextContinuationToken>/, ''],
+    ['a token though it is the last', /<IsTruncated>true/, '<IsTruncated>false'],
+    ['neither truncated nor not', /<IsTruncated>true/, '<IsTruncated>maybe'],
+    ['a size that is empty', /<Size>\d+/, '<Size>'],
+    ['a size that is negative', /<Size>\d+/, '<Size>-5'],
+    ['a size beyond what can be counted', /<Size>\d+/, '<Size>9007199254740993'],
+    ['an entry without a size', /<Size>\d+<\/Size>/, ''],
+    ['an entry with two sizes', /<Size>\d+<\/Size>/, '<Size>1</Size><Size>1</Size>'],
+    ['an entry without a key', /<Key>[^<]*<\/Key>/, ''],
+    ['another root', /ListBucketResult xmlns/, 'ListBucketsResult xmlns'],
+  ])('%s', (_, pattern, replacement) => {
+    const changed = Buffer.from(body.toString().replace(pattern, replacement));
+    expect(() => readListPage(changed)).toThrow(MalformedPageError);
+  });
+
+  it('a key that is not decodable is refused when it is asked for', () => {
+    const page = readListPage(Buffer.from(body.toString().replace(/<Key>p\/.../, '<Key>p/%zz')));
+    expect(() => page.keyAt(0)).toThrow(MalformedPageError);
+    expect(page.keyAt(1)).toBe(objects[1]?.key);
+  });
+});
+
+/** Reads a body as one piece, or cut at the given places; without predictions where those misled, as in service. */
+function readListPage(body: Buffer, cuts: readonly number[] = []) {
+  const places = [0, ...cuts.map((cut) => cut % (body.length + 1)).sort((a, b) => a - b), body.length];
+  const read = (isPredicting: boolean) => {
+    const reader = new ListPageReader({ isPredicting });
+    for (const [index, place] of places.entries()) reader.write(body.subarray(places[index - 1] ?? 0, place));
+    return reader.end();
+  };
+  try {
+    return read(true);
+  } catch (error) {
+    if (error instanceof KeyCountError) return read(false);
+    throw error;
+  }
+}
+
+/** True where nothing but digits of sizes differs. */
+function differInDigitsOnly(a: Buffer, b: Buffer): boolean {
+  const [first, second] = [a, b].map((body) => body.toString('latin1').replace(/<Size>\d+</g, '<Size><'));
+  return first === second;
+}
+
+function tryRead(body: Buffer): { keyCount: number; totalBytes: number } | undefined {
+  try {
+    const { keyCount, totalBytes } = readListPage(body);
+    return { keyCount, totalBytes };
+  } catch (error) {
+    if (error instanceof MalformedPageError) return undefined;
+    throw error;
+  }
+}

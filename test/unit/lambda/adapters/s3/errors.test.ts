@@ -1,0 +1,178 @@
+import { once } from 'node:events';
+import { createServer, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { S3Client } from '@aws-sdk/client-s3';
+import { afterEach, describe, expect, test } from 'vitest';
+import { createS3Client } from '../../../../../lambda/adapters/s3/client.ts';
+import { StoreRefusedError } from '../../../../../lambda/adapters/s3/errors.ts';
+import { S3ObjectListing } from '../../../../../lambda/adapters/s3/object-listing.ts';
+import { S3ObjectStore } from '../../../../../lambda/adapters/s3/object-store.ts';
+import { StoreUnavailableError } from '../../../../../lambda/ports/object-store.ts';
+import { StoreFixture } from '../../../../support/store-fixture.ts';
+
+const bucket = 'objects';
+const credentials = { accessKeyId: 'local', secretAccessKey: 'local-secret' };
+const opened: { client?: S3Client; server?: Server; fixture?: StoreFixture } = {};
+
+afterEach(async () => {
+  opened.client?.destroy();
+  opened.server?.closeAllConnections();
+  opened.server?.close();
+  await opened.fixture?.stop();
+  for (const name of ['client', 'server', 'fixture'] as const) delete opened[name];
+});
+
+function adapters(endpoint: string, overrides: Partial<Parameters<typeof createS3Client>[0]> = {}) {
+  const client = createS3Client({
+    region: 'us-east-1',
+    endpoint,
+    forcePathStyle: true,
+    credentials,
+    attemptsMax: 2,
+    ...overrides,
+  });
+  opened.client = client;
+  return {
+    store: new S3ObjectStore({ client, bucket, clock: { nowMs: () => Date.now() } }),
+    listing: new S3ObjectListing({ client, bucket }),
+  };
+}
+
+/** A server that answers every request so, and counts them. */
+async function serve(answer: (response: ServerResponse) => void) {
+  const seen = { requests: 0 };
+  const server = createServer((_message, response) => {
+    seen.requests += 1;
+    answer(response);
+  });
+  opened.server = server;
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return { seen, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` };
+}
+
+const soon = () => ({ deadlineMs: Date.now() + 10_000 });
+
+const ways = [
+  { way: 'head', ask: (to: ReturnType<typeof adapters>) => to.store.head('k') as Promise<unknown> },
+  { way: 'delete', ask: (to: ReturnType<typeof adapters>) => to.store.delete('k', soon()) },
+  { way: 'listPage', ask: (to: ReturnType<typeof adapters>) => to.listing.listPage({ prefix: '' }) },
+  { way: 'listFolders', ask: (to: ReturnType<typeof adapters>) => to.listing.listFolders({ prefix: '' }) },
+];
+
+async function thrownBy(promise: Promise<unknown>): Promise<Error> {
+  return await promise.then(
+    () => new Error('It did not throw.'),
+    (error) => error as Error,
+  );
+}
+
+describe.each(ways)('$way', ({ ask }) => {
+  test('tells a store that is away, with its cause', async () => {
+    const { url } = await serve(() => {});
+    opened.server?.close();
+    const error = await thrownBy(ask(adapters(url)));
+    expect(error).toBeInstanceOf(StoreUnavailableError);
+    expect(error.cause).toMatchObject({ code: 'ECONNREFUSED' });
+  });
+
+  test.each([
+    { name: 'a fault', status: 500, code: 'InternalError' },
+    { name: 'slow down', status: 503, code: 'SlowDown' },
+    { name: 'too many requests', status: 429, code: 'TooManyRequests' },
+  ])('retries, then tells $name', async ({ status, code }) => {
+    const { seen, url } = await serve((response) => {
+      response.writeHead(status, { 'content-type': 'application/xml' });
+      response.end(`<Error><Code>${code}</Code><Message>later</Message></Error>`);
+    });
+    const error = await thrownBy(ask(adapters(url)));
+    expect(error).toBeInstanceOf(StoreUnavailableError);
+    expect(error.cause).toBeInstanceOf(Error);
+    expect(seen.requests).toBe(2);
+  });
+
+  test('tells a connection that is cut', async () => {
+    const { url } = await serve((response) => response.destroy());
+    expect(await thrownBy(ask(adapters(url)))).toBeInstanceOf(StoreUnavailableError);
+  });
+
+  test('tells a refusal apart: another secret, another key, none at all', async () => {
+    opened.fixture = await StoreFixture.start();
+    const { url } = opened.fixture;
+    const wrong = [
+      { credentials: { ...credentials, secretAccessKey: 'other' } },
+      { credentials: { ...credentials, accessKeyId: 'other' } },
+      {
+        credentials: async () => {
+          throw Object.assign(new Error('none found'), { name: 'CredentialsProviderError' });
+        },
+      },
+    ];
+    for (const change of wrong) {
+      const error = await thrownBy(ask(adapters(url, change)));
+      opened.client?.destroy();
+      expect(error).toBeInstanceOf(StoreRefusedError);
+      expect(error.cause).toBeInstanceOf(Error);
+    }
+  });
+});
+
+describe('delete', () => {
+  test('is not sent after its deadline', async () => {
+    const { seen, url } = await serve((response) => response.end());
+    const deleting = adapters(url).store.delete('k', { deadlineMs: Date.now() - 1 });
+    expect(await thrownBy(deleting)).toBeInstanceOf(StoreUnavailableError);
+    expect(seen.requests).toBe(0);
+  });
+
+  test('ends by its deadline, whether the store is silent or busy', async () => {
+    for (const answer of [() => {}, (response: ServerResponse) => response.writeHead(503).end()]) {
+      const { seen, url } = await serve(answer);
+      const startMs = Date.now();
+      const { store } = adapters(url, { attemptsMax: 50 });
+      expect(await thrownBy(store.delete('k', { deadlineMs: startMs + 300 }))).toBeInstanceOf(
+        StoreUnavailableError,
+      );
+      expect(Date.now() - startMs).toBeLessThan(5_000);
+      const sentByDeadline = seen.requests;
+      await new Promise((resolve) => setTimeout(resolve, 1_000));
+      expect(seen.requests).toBe(sentByDeadline);
+      opened.server?.closeAllConnections();
+      opened.server?.close();
+    }
+  });
+});
+
+describe('a broken answer', () => {
+  const list = (inner: string) => `<ListBucketResult><KeyCount>1</KeyCount>${inner}</ListBucketResult>`;
+
+  test.each([
+    { name: 'truncated without a token', body: list('<IsTruncated>true</IsTruncated>') },
+    { name: 'cut in the middle', body: '<ListBucketResult><KeyCount>1</KeyCount><Contents><Key>a' },
+    { name: 'without a size', body: list('<Contents><Key>a</Key></Contents>') },
+  ])('to LIST is a store that is not well: $name', async ({ body }) => {
+    const { url } = await serve((response) =>
+      response.writeHead(200, { 'content-type': 'application/xml' }).end(body),
+    );
+    expect(await thrownBy(adapters(url).listing.listPage({ prefix: '' }))).toBeInstanceOf(
+      StoreUnavailableError,
+    );
+  });
+
+  test('to HEAD: checksums that are none of the bytes are not given', async () => {
+    const composite = `${Buffer.alloc(32).toString('base64')}-3`;
+    const { url } = await serve((response) =>
+      response.writeHead(200, { 'content-length': '7', 'x-amz-checksum-sha256': composite }).end(),
+    );
+    expect(await adapters(url).store.head('k')).toEqual({ sizeBytes: 7, sha256: undefined });
+  });
+});
+
+test('an aborted listing rejects with the reason of its signal', async () => {
+  const { url } = await serve(() => {});
+  const reason = new Error('enough');
+  const controller = new AbortController();
+  const listing = adapters(url).listing.listPage({ prefix: '', signal: controller.signal });
+  setTimeout(() => controller.abort(reason), 50);
+  await expect(listing).rejects.toBe(reason);
+});

@@ -1,0 +1,99 @@
+import { SendMessageBatchCommand, SendMessageCommand, SQSClient } from '@aws-sdk/client-sqs';
+import { mockClient } from 'aws-sdk-client-mock';
+import { afterEach, describe, expect, it } from 'vitest';
+import { createSqsReconcileQueue } from '../../../../../lambda/adapters/sqs/recount-queue.ts';
+import { createInvocations } from '../../../../../lambda/adapters/system/async-invocations.ts';
+import type { ReconcileReason } from '../../../../../lambda/domain/recount-policy.ts';
+
+const sqs = mockClient(SQSClient);
+afterEach(() => void sqs.reset());
+
+const queueUrl = 'https://sqs.eu-central-1.amazonaws.com/111122223333/recounts.fifo';
+
+function open(nowMs = 0) {
+  const slept: number[] = [];
+  let atMs = nowMs;
+  const clock = {
+    nowMs: () => atMs,
+    sleep: async (ms: number) => {
+      slept.push(ms);
+      atMs += ms;
+    },
+  };
+  return { queue: createSqsReconcileQueue({ queueUrl, clock, invocations: createInvocations() }), slept };
+}
+
+const idOf = async (nowMs: number, reason: ReconcileReason, full = false) => {
+  sqs.reset();
+  sqs.on(SendMessageCommand).resolves({});
+  await open(nowMs).queue.request({ tenant: 'acme', reason, full });
+  return sqs.commandCalls(SendMessageCommand)[0]?.args[0].input.MessageDeduplicationId;
+};
+
+describe('a request', () => {
+  it('is a message of its tenant’s group', async () => {
+    sqs.on(SendMessageCommand).resolves({});
+    await open().queue.request({ tenant: 'acme', reason: 'upload', full: false });
+    const [call] = sqs.commandCalls(SendMessageCommand);
+    expect(call?.args[0].input).toMatchObject({ QueueUrl: queueUrl, MessageGroupId: 'acme' });
+    expect(JSON.parse(call?.args[0].input.MessageBody ?? '')).toEqual({
+      ...{ tenant: 'acme', reason: 'upload', full: false },
+    });
+  });
+
+  it('joins others of its 30 seconds, but not one that may be put off for longer, nor one that lists less', async () => {
+    const upload = await idOf(60_000, 'upload');
+    expect(await idOf(89_999, 'verify')).toBe(upload);
+    expect(await idOf(90_000, 'verify')).not.toBe(upload);
+    expect(await idOf(60_000, 'refusal')).not.toBe(upload);
+    expect(await idOf(60_000, 'upload', true)).not.toBe(upload);
+  });
+
+  it('that is asked again when it is delivered, at the soonest, joins only what is still to be delivered', async () => {
+    for (const skewMs of [-5_000, 0, 5_000]) {
+      for (let sentMs = 100_000; sentMs < 130_000; sentMs += 500)
+        expect(await idOf(sentMs + 35_000 + skewMs, 'upload')).not.toBe(await idOf(sentMs, 'upload'));
+    }
+  });
+});
+
+describe('many requests', () => {
+  const requests = Array.from({ length: 23 }, (_, index) => ({
+    ...{ tenant: `tenant${index}`, reason: 'schedule', full: true },
+  })) as { tenant: string; reason: 'schedule'; full: boolean }[];
+  const sent = () =>
+    sqs
+      .commandCalls(SendMessageBatchCommand)
+      .map(({ args }) => (args[0].input.Entries ?? []).map((entry) => entry.MessageGroupId));
+
+  it('go ten at a time, in their order', async () => {
+    sqs.on(SendMessageBatchCommand).resolves({});
+    await open().queue.requestAll(requests);
+    expect(sent().map((groups) => groups.length)).toEqual([10, 10, 3]);
+    expect(sent().flat()).toEqual(requests.map(({ tenant }) => tenant));
+  });
+
+  it('that were not taken are sent again, and no others', async () => {
+    const Failed = [{ Id: '3', Code: 'InternalError', SenderFault: false }];
+    sqs.on(SendMessageBatchCommand).resolvesOnce({ Failed, Successful: [] }).resolves({});
+    const { queue, slept } = open();
+    await queue.requestAll(requests.slice(0, 10));
+    expect(sent().map((groups) => groups.length)).toEqual([10, 1]);
+    expect(sent()[1]).toEqual(['tenant3']);
+    expect(slept).toHaveLength(1);
+  });
+
+  it('that are never taken are an error, and nothing later is sent', async () => {
+    const Failed = [{ Id: '0', Code: 'InternalError', SenderFault: false }];
+    sqs.on(SendMessageBatchCommand).resolves({ Failed });
+    await expect(open().queue.requestAll(requests)).rejects.toThrow(
+      'did not take 1 of 10 requests: InternalError',
+    );
+    expect(sent()).toHaveLength(3);
+  });
+
+  it('may be none', async () => {
+    await open().queue.requestAll([]);
+    expect(sent()).toEqual([]);
+  });
+});

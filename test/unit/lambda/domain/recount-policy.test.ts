@@ -1,0 +1,231 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import {
+  chargedUntilMs,
+  dueAfterActivityMs,
+  dueAfterFullMs,
+  queuedUrgency,
+  recountWaitMs,
+  type Urgency,
+} from '../../../../lambda/domain/recount-policy.ts';
+import { defaultSettings } from '../../../../lambda/domain/settings.ts';
+
+const minute = 60_000;
+const hour = 60 * minute;
+const day = 24 * hour;
+const nowMs = 1_800_000_000_000;
+
+const countedAt = (countedAtMs: number) => ({ storedBytes: 1, objectCount: 1, countedAtMs });
+
+function waitMs(more: { urgency: Urgency | 'first'; debtMs?: number; countedMsAgo?: number | null }): number {
+  const { urgency, debtMs = 0, countedMsAgo = hour } = more;
+  const counted = countedMsAgo === null ? null : countedAt(nowMs - countedMsAgo);
+  return recountWaitMs(defaultSettings, {
+    tenant: { listedUntilMs: nowMs + debtMs, counted },
+    urgency,
+    nowMs,
+  });
+}
+
+describe('a recount', () => {
+  it('that nobody waits for rests a minute after the last one began; one that somebody waits for does not', () => {
+    expect(waitMs({ urgency: 'background', countedMsAgo: 20_000 })).toBe(40_000);
+    expect(waitMs({ urgency: 'background', countedMsAgo: minute })).toBe(0);
+    expect(waitMs({ urgency: 'decision', countedMsAgo: 0 })).toBe(0);
+  });
+
+  it.each([
+    ['background', 5 * minute],
+    ['decision', hour],
+    ['first', day],
+  ] as const)('of kind %s may overdraw the budget by %i ms, and waits for what is beyond', (urgency, ms) => {
+    expect(waitMs({ urgency, debtMs: ms })).toBe(0);
+    expect(waitMs({ urgency, debtMs: ms + 7 })).toBe(7);
+  });
+
+  it('of a tenant never counted is the first, whoever asks; otherwise it is by who waits for it', () => {
+    const never = { listedUntilMs: 0, counted: null };
+    const known = { listedUntilMs: 0, counted: countedAt(0) };
+    expect(queuedUrgency(never, 'upload')).toBe('first');
+    expect(queuedUrgency(known, 'upload')).toBe('background');
+    expect(queuedUrgency(known, 'schedule')).toBe('background');
+    for (const reason of ['refusal', 'miss', 'import', 'manual', 'delete', 'unfinished'] as const)
+      expect(queuedUrgency(known, reason)).toBe('decision');
+  });
+});
+
+describe('the budget', () => {
+  it('is charged by the LIST, from when the earlier ones are paid', () => {
+    const charged = (listedUntilMs: number, requests: number) =>
+      chargedUntilMs(defaultSettings, { listedUntilMs, requests, nowMs });
+    expect(charged(0, 20)).toBe(nowMs + minute);
+    expect(charged(nowMs + hour, 20)).toBe(nowMs + hour + minute);
+    expect(charged(nowMs - 5, 0)).toBe(nowMs - 5);
+  });
+
+  it('bounds what a tenant lists in any time: the budget, the overdraft of an hour, and one scan', () => {
+    const asked = fc.record({
+      afterMs: fc.integer({ min: 0, max: 10 * minute }),
+      requests: fc.integer({ min: 0, max: 400 }),
+      urgency: fc.constantFrom<Urgency>('background', 'decision'),
+    });
+    const budget = fc.record({
+      listRequestsPerHour: fc.integer({ min: 1, max: 5000 }),
+      recountRestMs: fc.integer({ min: 0, max: 2 * minute }),
+    });
+    fc.assert(
+      fc.property(fc.array(asked, { maxLength: 200 }), budget, (recounts, settings) => {
+        let [atMs, listedUntilMs, listed, dearest] = [nowMs, 0, 0, 0];
+        let counted = countedAt(nowMs - day);
+        for (const { afterMs, requests, urgency } of recounts) {
+          atMs += afterMs;
+          if (recountWaitMs(settings, { tenant: { listedUntilMs, counted }, urgency, nowMs: atMs }) > 0)
+            continue;
+          listedUntilMs = chargedUntilMs(settings, { listedUntilMs, requests, nowMs: atMs });
+          counted = countedAt(atMs);
+          listed += requests;
+          dearest = Math.max(dearest, requests);
+        }
+        const perHour = settings.listRequestsPerHour;
+        expect(listed).toBeLessThanOrEqual(((atMs - nowMs) / hour) * perHour + perHour + dearest);
+      }),
+    );
+  });
+
+  it('lets everybody in again once it is paid: nobody waits for ever', () => {
+    const anyUrgency = fc.constantFrom<Urgency | 'first'>('background', 'decision', 'first');
+    fc.assert(
+      fc.property(fc.nat(1e9), fc.nat(day), anyUrgency, (debtMs, countedMsAgo, urgency) => {
+        const tenant = { listedUntilMs: nowMs + debtMs, counted: countedAt(nowMs - countedMsAgo) };
+        const wait = recountWaitMs(defaultSettings, { tenant, urgency, nowMs });
+        expect(recountWaitMs(defaultSettings, { tenant, urgency, nowMs: nowMs + wait })).toBe(0);
+      }),
+    );
+  });
+
+  it('costs 4.32 dollars a month at the most by default, at 5 dollars a million', () => {
+    expect((defaultSettings.listRequestsPerHour * 24 * 30 * 5) / 1e6).toBeCloseTo(4.32, 6);
+  });
+
+  it('spaces a background of 1,000 LISTs by 50 minutes, and leaves one of 20 its minute', () => {
+    const beginnings = (requests: number) => {
+      const begun: number[] = [];
+      let [listedUntilMs, counted] = [0, countedAt(nowMs - day)];
+      for (let atMs = nowMs; atMs < nowMs + day; atMs += 1000) {
+        const tenant = { listedUntilMs, counted };
+        if (recountWaitMs(defaultSettings, { tenant, urgency: 'background', nowMs: atMs }) > 0) continue;
+        listedUntilMs = chargedUntilMs(defaultSettings, { listedUntilMs, requests, nowMs: atMs });
+        counted = countedAt(atMs);
+        begun.push(atMs);
+      }
+      return begun.length;
+    };
+    expect(beginnings(20)).toBe(24 * 60);
+    expect(beginnings(1000)).toBe(Math.ceil(day / (50 * minute)));
+  });
+});
+
+describe('the schedule', () => {
+  const due = (
+    more: { tenant?: string; epoch?: number; unchangedForMs?: number; listedUntilMs?: number } = {},
+  ) =>
+    dueAfterFullMs(defaultSettings, {
+      ...{ tenant: 'acme', epoch: 1, countedAtMs: nowMs, listedUntilMs: 0, unchangedForMs: 0 },
+      ...more,
+    }) - nowMs;
+
+  it('comes after a day to a tenant in use, up to a tenth earlier', () => {
+    const all = Array.from({ length: 1000 }, (_, epoch) => due({ epoch }));
+    expect(Math.max(...all)).toBeLessThanOrEqual(day);
+    expect(Math.min(...all)).toBeGreaterThanOrEqual(0.9 * day);
+    expect(due()).toBe(due());
+  });
+
+  it('comes after twice the time in which nothing has changed, but once in 30 days', () => {
+    for (const [unchangedForMs, expectedMs] of [
+      [0, day],
+      [hour, day],
+      [day, 2 * day],
+      [10 * day, 20 * day],
+      [29 * day, 30 * day],
+      [300 * day, 30 * day],
+    ] as const) {
+      expect(due({ unchangedForMs })).toBeLessThanOrEqual(expectedMs);
+      expect(due({ unchangedForMs })).toBeGreaterThanOrEqual(0.9 * expectedMs);
+    }
+  });
+
+  it('does not come before the budget lets it', () => {
+    expect(due({ listedUntilMs: nowMs + 3 * day })).toBe(3 * day);
+  });
+
+  it('comes back after a day at the latest once something happens, and is never moved away by it', () => {
+    const dueAfter = (dueAtMs: number) =>
+      dueAfterActivityMs(defaultSettings, {
+        ...{ tenant: 'acme', epoch: 2, countedAtMs: nowMs, listedUntilMs: 0, dueAtMs },
+      });
+    expect(dueAfter(nowMs + 30 * day)).toBeLessThanOrEqual(nowMs + day);
+    expect(dueAfter(nowMs + 5)).toBe(nowMs + 5);
+    expect(dueAfter(nowMs - 5)).toBe(nowMs - 5);
+  });
+
+  it('lists a tenant in which nothing happens 15 to 18 times in its first year', () => {
+    let [atMs, listed, unchangedForMs] = [nowMs, 0, 0];
+    for (let epoch = 1; ; epoch += 1) {
+      const nextMs = dueAfterFullMs(defaultSettings, {
+        ...{ tenant: 'acme', epoch, countedAtMs: atMs, listedUntilMs: 0, unchangedForMs },
+      });
+      if (nextMs > nowMs + 365 * day) break;
+      unchangedForMs = nextMs - atMs;
+      atMs = nextMs;
+      listed += 1;
+    }
+    expect(listed).toBeGreaterThanOrEqual(15);
+    expect(listed).toBeLessThanOrEqual(18);
+  });
+
+  it('spreads 10,000 tenants that were counted within an hour over many hours, in two weeks', () => {
+    const runMs = 15 * minute;
+    const perRun = new Map<number, number>();
+    for (let index = 0; index < 10_000; index += 1) {
+      let atMs = nowMs + (index % 60) * minute;
+      for (let epoch = 1; epoch <= 14; epoch += 1)
+        atMs = dueAfterFullMs(defaultSettings, {
+          ...{ tenant: `tenant${index}`, epoch, countedAtMs: atMs, listedUntilMs: 0, unchangedForMs: 0 },
+        });
+      const run = Math.floor(atMs / runMs);
+      perRun.set(run, (perRun.get(run) ?? 0) + 1);
+    }
+    // Together they would be 2,500 in each of four runs.
+    expect(Math.max(...perRun.values())).toBeLessThan(600);
+    expect(perRun.size).toBeGreaterThan(4 * 8);
+  });
+
+  it('visits each of 100,000 tenants in use within a day of its due time, all due at once at first', () => {
+    const { refreshTenantsMax } = defaultSettings;
+    const runMs = 15 * minute;
+    const tenants = Array.from({ length: 100_000 }, (_, index) => ({
+      ...{ tenant: `tenant${index}`, dueAtMs: nowMs, visitedAtMs: nowMs, epoch: 1 },
+    }));
+    let longestMs = 0;
+    for (let run = 0; run < (5 * day) / runMs; run += 1) {
+      const atMs = nowMs + run * runMs;
+      const found = tenants.filter(({ dueAtMs }) => dueAtMs <= atMs);
+      found.sort((a, b) => a.dueAtMs - b.dueAtMs);
+      for (const tenant of found.slice(0, refreshTenantsMax)) {
+        longestMs = Math.max(longestMs, atMs - tenant.dueAtMs);
+        tenant.epoch += 1;
+        tenant.visitedAtMs = atMs;
+        tenant.dueAtMs = dueAfterFullMs(defaultSettings, {
+          ...{ tenant: tenant.tenant, epoch: tenant.epoch, countedAtMs: atMs, listedUntilMs: 0 },
+          unchangedForMs: 0,
+        });
+      }
+    }
+    expect((refreshTenantsMax * day) / runMs).toBe(192_000);
+    // The first round takes 50 runs.
+    expect(longestMs).toBe(49 * runMs);
+    const oldestMs = nowMs + 5 * day - Math.min(...tenants.map(({ visitedAtMs }) => visitedAtMs));
+    expect(oldestMs).toBeLessThanOrEqual(day + runMs);
+  });
+});

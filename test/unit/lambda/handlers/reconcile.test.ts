@@ -1,0 +1,185 @@
+import { ChangeMessageVisibilityCommand, SQSClient } from '@aws-sdk/client-sqs';
+import { mockClient } from 'aws-sdk-client-mock';
+import { afterEach, describe, expect, it } from 'vitest';
+import { createSqsRedelivery } from '../../../../lambda/adapters/sqs/redelivery.ts';
+import { createInvocations } from '../../../../lambda/adapters/system/async-invocations.ts';
+import { systemClock } from '../../../../lambda/adapters/system/clock.ts';
+import { systemIds } from '../../../../lambda/adapters/system/ids.ts';
+import { createInvocationLog } from '../../../../lambda/adapters/system/invocation-log.ts';
+import { defaultSettings } from '../../../../lambda/domain/settings.ts';
+import { create } from '../../../../lambda/handlers/reconcile.ts';
+import { LedgerUnavailableError } from '../../../../lambda/ports/ledger.ts';
+import type { Redelivery } from '../../../../lambda/ports/redelivery.ts';
+import { redeliveryDelayMs, unreadableDelayMs } from '../../../../lambda/runtime/delay-redelivery.ts';
+import { createPathScan } from '../../../../lambda/use-cases/scan/path-scan.ts';
+import { parseStageSettings } from '../../../../lib/settings/stage-settings.ts';
+import { newMessage } from '../../../../local/background/queue-message.ts';
+import { toSqsEvent } from '../../../../local/background/sqs-event.ts';
+import { lambdaContext } from '../../../../local/lambda-context.ts';
+import { noMetrics } from '../../../../local/no-metrics.ts';
+import { MemoryLedger } from '../../../support/memory/ledger.ts';
+import { MemoryObjectStore } from '../../../support/memory/object-store.ts';
+import { recordingLog } from '../../../support/recording-log.ts';
+
+class AbsentTable extends MemoryLedger {
+  override async readTenant(): Promise<never> {
+    throw new LedgerUnavailableError('The table does not answer.');
+  }
+}
+
+/** One delivery of a message to the handler, and what the handler asked of the queue. */
+async function deliver(given: {
+  ledger?: MemoryLedger;
+  failures?: number;
+  delay?: Redelivery['delay'];
+  body?: unknown;
+}) {
+  const asked: Parameters<Redelivery['delay']>[0][] = [];
+  const delay: Redelivery['delay'] = async (input) => {
+    asked.push(input);
+    await given.delay?.(input);
+  };
+  const { log, entries } = recordingLog();
+  const store = new MemoryObjectStore();
+  const [clock, settings, invocations] = [systemClock, defaultSettings, createInvocations()];
+  const handler = create({
+    ...{ store, clock, settings, invocations, ledger: given.ledger ?? new MemoryLedger(), ids: systemIds },
+    log: createInvocationLog(log, invocations),
+    listing: store,
+    scan: createPathScan({ listing: store, clock, settings }),
+    queue: { request: async () => undefined, requestAll: async () => undefined },
+    metrics: noMetrics,
+    redelivery: { delay },
+  });
+  const request = { tenant: 'acme', reason: 'upload', full: false } as const;
+  const at = { nowMs: 0, messageId: 'm1', correlationId: 'request-1' };
+  const event = toSqsEvent({ ...newMessage(request, at), failures: given.failures ?? 0 });
+  const { body = event.Records[0]?.body } = given;
+  const Records = event.Records.map((record) => ({
+    ...record,
+    body: typeof body === 'string' ? body : JSON.stringify(body),
+  }));
+  const context = lambdaContext({ functionName: 'reconcile', timeLimitMs: 300_000 });
+  return { answer: await handler({ Records }, context), asked, entries, context };
+}
+
+const takenBack = { batchItemFailures: [{ itemIdentifier: 'm1' }] };
+
+describe('a recount that fails', () => {
+  it.each([
+    [0, 60_000],
+    [1, 120_000],
+    [9, 600_000],
+    [99, 600_000],
+  ])('after %i failures comes again in %i ms', async (failures, delayMs) => {
+    const { answer, asked } = await deliver({ ledger: new AbsentTable(), failures });
+    expect(answer).toEqual(takenBack);
+    expect(asked).toEqual([{ receiptHandle: `m1#${failures + 1}`, delayMs }]);
+  });
+
+  it('is taken back though the queue does not hear when, and the log says so', async () => {
+    const delay = () => Promise.reject(new Error('AccessDenied'));
+    const { answer, entries } = await deliver({ ledger: new AbsentTable(), delay });
+    expect(answer).toEqual(takenBack);
+    expect(entries.map(({ level, fields }) => [level, fields['messageId'], fields['reason']])).toEqual([
+      ['error', 'm1', 'LedgerUnavailableError: The table does not answer.'],
+      ['warn', 'm1', 'Error: AccessDenied'],
+    ]);
+  });
+
+  it('is logged with its tenant, its message, the request that it was for, and the run', async () => {
+    const { entries, context } = await deliver({ ledger: new AbsentTable(), failures: 1 });
+    expect(entries.map(({ message, fields }) => ({ message, ...fields }))).toEqual([
+      {
+        ...{ message: 'reconcile failed', tenant: 'acme', receiveCount: 2 },
+        reason: 'LedgerUnavailableError: The table does not answer.',
+        ...{ messageId: 'm1', correlationId: 'request-1', functionRequestId: context.awsRequestId },
+      },
+    ]);
+  });
+
+  it('is tried for two hours and 25 minutes before it is given up, by the settings that a stage has by itself', () => {
+    const { attemptsMax } = parseStageSettings('prod', {}).reconcile;
+    const pausesMs = Array.from({ length: attemptsMax - 1 }, (_, index) => redeliveryDelayMs(index + 1));
+    expect(pausesMs.reduce((sum, pauseMs) => sum + pauseMs, 0)).toBe(145 * 60_000);
+  });
+
+  it('waits a minute where the count of deliveries is not told', () => {
+    expect(redeliveryDelayMs(Number.NaN)).toBe(60_000);
+    expect(redeliveryDelayMs(0)).toBe(60_000);
+  });
+});
+
+describe('a message that can not be read', () => {
+  const request = { tenant: 'acme', reason: 'upload', full: false };
+  it.each([
+    ['no JSON', 'hello'],
+    ['another thing', [1, 2, 3]],
+    ['null', null],
+    ['without a tenant', { ...request, tenant: undefined }],
+    ['of a name that no tenant can have', { ...request, tenant: '../acme' }],
+    ['of another type', { ...request, full: 'yes' }],
+    ['without a reason', { ...request, reason: 7 }],
+  ])('because it is %s, comes again at once, however often it came', async (_what, body) => {
+    for (const failures of [0, 7]) {
+      const { answer, asked, entries } = await deliver({ body, failures });
+      expect(answer).toEqual(takenBack);
+      expect(asked).toEqual([{ receiptHandle: `m1#${failures + 1}`, delayMs: unreadableDelayMs }]);
+      expect(entries).toMatchObject([
+        { level: 'error', message: 'unreadable message', fields: { messageId: 'm1', group: 'acme' } },
+      ]);
+    }
+  });
+
+  it('is given up within a minute', () => {
+    const { attemptsMax } = parseStageSettings('prod', {}).reconcile;
+    expect(attemptsMax * unreadableDelayMs).toBeLessThan(60_000);
+  });
+
+  it('is not copied into the log', async () => {
+    const { entries } = await deliver({ body: `{"token": "lfsq_${'a'.repeat(40)}"` });
+    expect(JSON.stringify(entries)).not.toContain('aaaa');
+  });
+});
+
+describe('a message that can be read', () => {
+  const request = { tenant: 'acme', reason: 'upload', full: false };
+  it.each([
+    ['a reason that a later release may know', { ...request, reason: 'moon-phase' }],
+    ['more than is known', { ...request, priority: 3 }],
+    ['no cause', request],
+    ['a cause that is none', { ...request, correlationId: { nested: true } }],
+  ])('is answered though it has %s', async (_what, body) => {
+    expect(await deliver({ body })).toMatchObject({ answer: { batchItemFailures: [] }, asked: [] });
+  });
+
+  it.each([['x'.repeat(129)], ['a b'], ['https://store.example/?X-Amz-Signature=0'], ['']])(
+    'with the cause %j is answered, and the cause is not logged',
+    async (correlationId) => {
+      const { entries } = await deliver({ ledger: new AbsentTable(), body: { ...request, correlationId } });
+      expect(entries.map(({ fields }) => [fields['messageId'], fields['correlationId']])).toEqual([
+        ['m1', undefined],
+      ]);
+    },
+  );
+});
+
+it('a recount that succeeds changes nothing about its message', async () => {
+  const { answer, asked } = await deliver({ ledger: new MemoryLedger() });
+  expect(answer).toEqual({ batchItemFailures: [] });
+  expect(asked).toEqual([]);
+});
+
+describe('on SQS', () => {
+  const sqs = mockClient(SQSClient);
+  afterEach(() => void sqs.reset());
+
+  it('the one delivery stays hidden for whole seconds, not shorter than asked for', async () => {
+    sqs.on(ChangeMessageVisibilityCommand).resolves({});
+    const queueUrl = 'https://sqs.eu-central-1.amazonaws.com/111122223333/recounts.fifo';
+    await createSqsRedelivery({ queueUrl }).delay({ receiptHandle: 'handle', delayMs: 60_001 });
+    expect(sqs.commandCalls(ChangeMessageVisibilityCommand).map(({ args }) => args[0].input)).toEqual([
+      { QueueUrl: queueUrl, ReceiptHandle: 'handle', VisibilityTimeout: 61 },
+    ]);
+  });
+});

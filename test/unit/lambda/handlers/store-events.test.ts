@@ -1,0 +1,131 @@
+import type { SQSEvent } from 'aws-lambda';
+import { describe, expect, it } from 'vitest';
+import { create } from '../../../../lambda/handlers/store-events.ts';
+import { LedgerUnavailableError } from '../../../../lambda/ports/ledger.ts';
+import { collect } from '../../../../lambda/use-cases/all-pages.ts';
+import { DeletionWorld, oidOf, tenant } from '../../../support/memory/stack.ts';
+import { recordingLog } from '../../../support/recording-log.ts';
+
+/** As S3 writes it; what no code of ours reads is left out. */
+const s3Event = (eventName: string, key: string, size?: number) => ({
+  eventVersion: '2.1',
+  eventSource: 'aws:s3',
+  eventTime: '2027-01-15T08:00:00.123Z',
+  eventName,
+  s3: { bucket: { name: 'objects' }, object: { key, ...(size !== undefined && { size }), sequencer: '0A' } },
+});
+
+const testEvent = {
+  Service: 'Amazon S3',
+  Event: 's3:TestEvent',
+  Time: '2027-01-15T08:00:00.000Z',
+  Bucket: 'x',
+};
+
+/** Messages m0, m1, … with these bodies. */
+function batchOf(bodies: readonly unknown[]): SQSEvent {
+  const records = bodies.map((body, index) => ({
+    messageId: `m${index}`,
+    body: typeof body === 'string' ? body : JSON.stringify(body),
+  }));
+  return { Records: records } as unknown as SQSEvent;
+}
+
+async function deliver(world: DeletionWorld, ...bodies: unknown[]) {
+  const { log, entries } = recordingLog();
+  const { batchItemFailures } = await create({ ...world.deps, log })(batchOf(bodies), {
+    awsRequestId: 'run-1',
+  });
+  const failed = batchItemFailures.map(({ itemIdentifier }) => itemIdentifier);
+  return { failed, entries };
+}
+
+const notedRepos = async (world: DeletionWorld, of = tenant) =>
+  (await collect(world.ledger.reservations(of))).map(({ repo }) => repo).sort();
+
+describe('events of the store', () => {
+  it('of one tenant in many messages are looked up once, and asked about once', async () => {
+    const world = new DeletionWorld();
+    await world.create();
+    const records = Array.from({ length: 30 }, (_, index) => ({
+      Records: [s3Event('ObjectCreated:Put', `acme/app/${oidOf(index)}`, 5)],
+    }));
+    expect(await deliver(world, ...records)).toMatchObject({ failed: [] });
+    expect(await notedRepos(world)).toEqual(['app']);
+    expect(world.requests).toEqual([{ tenant, reason: 'event', full: false }]);
+  });
+
+  it('have encoded keys', async () => {
+    const world = new DeletionWorld();
+    await world.create();
+    await world.push('app', { 'a b+c/ü.bin': 5 });
+    world.requests.length = 0;
+    const event = s3Event('ObjectCreated:CompleteMultipartUpload', 'acme/app/a+b%2Bc/%C3%BC.bin', 5);
+    await deliver(world, { Records: [event] });
+    // Expected, so nothing is noted beside the reservation itself.
+    expect(await notedRepos(world)).toHaveLength(1);
+    expect(world.requests).toHaveLength(1);
+  });
+
+  it('that say nothing of a repo are taken, and forgotten', async () => {
+    const world = new DeletionWorld();
+    await world.create();
+    const strange = ['acme', 'acme/beside', 'nobody/app/x', '%2F', 'Not+A+Tenant/app/x'].map((key) => ({
+      Records: [s3Event('ObjectRemoved:Delete', key)],
+    }));
+    expect(await deliver(world, testEvent, { Records: [] }, ...strange)).toEqual({ failed: [], entries: [] });
+    expect(world.requests).toEqual([]);
+    expect(await notedRepos(world)).toEqual([]);
+  });
+
+  it('that can’t be read come again, alone', async () => {
+    const world = new DeletionWorld();
+    await world.create();
+    const good = { Records: [s3Event('ObjectRemoved:DeleteMarkerCreated', 'acme/app/x')] };
+    const broken = [
+      '{',
+      {},
+      { Records: [{ eventName: 'ObjectCreated:Put' }] },
+      { Records: [{ ...good.Records[0], eventTime: 'today' }] },
+      { Records: [s3Event('ObjectCreated:Put', 'acme/app/%E0%A4%A', 1)] },
+    ];
+    const { failed, entries } = await deliver(world, good, ...broken);
+    expect(failed).toEqual(['m1', 'm2', 'm3', 'm4', 'm5']);
+    expect(entries.filter(({ level }) => level === 'error')).toHaveLength(5);
+    expect(await notedRepos(world)).toEqual(['app']);
+  });
+
+  it('of a tenant whose ledger does not answer come again, those of others do not', async () => {
+    const world = new DeletionWorld();
+    await world.create();
+    const readTenant = world.ledger.readTenant.bind(world.ledger);
+    world.ledger.readTenant = async (name) => {
+      if (name === 'down') throw new LedgerUnavailableError('The table does not answer.');
+      return readTenant(name);
+    };
+    const of = (...keys: string[]) => ({ Records: keys.map((key) => s3Event('ObjectRemoved:Delete', key)) });
+    const { failed, entries } = await deliver(
+      world,
+      of('acme/app/x'),
+      of('down/app/x'),
+      of('acme/web/x', 'down/web/x'),
+    );
+    expect(failed).toEqual(['m1', 'm2']);
+    expect(await notedRepos(world)).toEqual(['app', 'web']);
+    const [error] = entries.filter(({ level }) => level === 'error');
+    expect(error?.fields).toMatchObject({
+      messages: 2,
+      reason: 'LedgerUnavailableError: The table does not answer.',
+    });
+  });
+
+  it('whose request could not be sent come again', async () => {
+    const world = new DeletionWorld();
+    await world.create();
+    const queue = { ...world.deps.queue, request: () => Promise.reject(new Error('QueueDoesNotExist')) };
+    const events = batchOf([{ Records: [s3Event('ObjectRemoved:Delete', 'acme/app/x')] }]);
+    expect(await create({ ...world.deps, queue })(events, { awsRequestId: 'run-1' })).toEqual({
+      batchItemFailures: [{ itemIdentifier: 'm0' }],
+    });
+  });
+});

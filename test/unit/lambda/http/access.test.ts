@@ -1,0 +1,79 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import { sha256Hex } from '../../../../lambda/domain/hash.ts';
+import { lfsAccess } from '../../../../lambda/http/lfs/access.ts';
+import { adminTenantAccess, readerAccess } from '../../../../lambda/http/management/access.ts';
+import { tokenIdOf } from '../../../../lambda/use-cases/access/authenticate.ts';
+import { httpEvent } from '../../../support/http-event.ts';
+import { MemoryLedger } from '../../../support/memory/ledger.ts';
+import { MemoryTokenStore } from '../../../support/memory/token-store.ts';
+
+const adminToken = 'the-admin-token';
+const tokenFor = (tenant: string) => `lfsq_${tenant.padEnd(40, '0')}`;
+
+const event = (tenant: string, presented: string, repo = 'game.git') =>
+  httpEvent({ headers: { authorization: `Bearer ${presented}` }, pathParameters: { tenant, repo } });
+
+describe('access to a tenant', () => {
+  let ledger: MemoryLedger;
+  let tokens: MemoryTokenStore;
+  const deps = () => ({ ledger, tokens, admin: { sha256: async () => sha256Hex(adminToken) } });
+
+  /** Tenants `open` and `closed`, each with a token; `absent` has a token that outlived it. */
+  beforeEach(async () => {
+    ledger = new MemoryLedger();
+    tokens = new MemoryTokenStore();
+    for (const tenant of ['open', 'closed', 'absent']) {
+      const account = { tenant, plan: null, limitBytes: null, createdAtMs: 1, counted: null, dueAtMs: 1 };
+      if (tenant !== 'absent') await ledger.createTenant(account);
+      const token = tokenFor(tenant);
+      const ids = { tokenId: tokenIdOf(token), secretSha256: sha256Hex(token) };
+      await tokens.put({ ...ids, tenant, scope: 'write', label: null, createdAtMs: 1 });
+    }
+    await ledger.closeTenant({ tenant: 'closed', closedAtMs: 5 });
+  });
+
+  it('is granted to its own token', async () => {
+    const access = await lfsAccess(deps(), event('open', tokenFor('open')));
+    expect(access).toMatchObject({ ok: true, tenant: { tenant: 'open' }, repo: 'game', scope: 'write' });
+  });
+
+  it.each([
+    ['the LFS API', lfsAccess],
+    ['the management API', readerAccess],
+  ])('is refused by %s in one way, be it closed, absent, another’s, or no name', async (_api, check) => {
+    const closed = await check(deps(), event('closed', tokenFor('closed')));
+    expect(closed).toMatchObject({ ok: false, response: { statusCode: 404 } });
+    for (const [tenant, token] of [
+      ['absent', 'absent'],
+      ['open', 'closed'],
+      ['closed', 'open'],
+      ['absent', 'open'],
+      ['..', 'open'],
+    ] as const) {
+      expect(await check(deps(), event(tenant, tokenFor(token)))).toEqual(closed);
+    }
+  });
+
+  it('ends for a repo that is being deleted, as if it were another’s', async () => {
+    await ledger.closeRepo({ tenant: 'open', repo: 'game', closedAtMs: 5 });
+    const absent = await lfsAccess(deps(), event('absent', tokenFor('open')));
+    expect(await lfsAccess(deps(), event('open', tokenFor('open')))).toEqual(absent);
+    expect(await lfsAccess(deps(), event('open', tokenFor('open'), 'other'))).toMatchObject({ ok: true });
+  });
+
+  it('needs the whole token, not only one with the same id', async () => {
+    const record = await tokens.find(tokenIdOf(tokenFor('open')));
+    const sameId = { ...deps(), tokens: Object.assign(new MemoryTokenStore(), { find: async () => record }) };
+    const access = await lfsAccess(sameId, event('open', `${tokenFor('open')}x`));
+    expect(access).toMatchObject({ ok: false, response: { statusCode: 401 } });
+  });
+
+  it('is the operator’s too, to manage it even where it is closed, but not to push', async () => {
+    for (const tenant of ['open', 'closed']) {
+      const asked = event(tenant, adminToken);
+      expect(await readerAccess(deps(), asked)).toMatchObject({ ok: true, isAdmin: true });
+      expect(await adminTenantAccess(deps(), asked)).toMatchObject({ ok: true, tenant: { tenant } });
+      expect(await lfsAccess(deps(), asked)).toMatchObject({ ok: false, response: { statusCode: 401 } });
+    }
+  });
+});

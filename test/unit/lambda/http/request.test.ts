@@ -1,0 +1,141 @@
+import { describe, expect, it } from 'vitest';
+import {
+  accepts,
+  baseUrl,
+  bodyText,
+  credential,
+  hasContentType,
+  pathRepo,
+  pathTenant,
+} from '../../../../lambda/http/request.ts';
+import { httpEvent } from '../../../support/http-event.ts';
+
+const lfsType = 'application/vnd.git-lfs+json';
+const base64 = (text: string) => Buffer.from(text).toString('base64');
+
+describe('an Accept header', () => {
+  it.each([
+    [undefined, true],
+    ['', true],
+    ['  ', true],
+    [lfsType, true],
+    [`${lfsType}; charset=utf-8`, true],
+    ['Application/VND.git-lfs+JSON', true],
+    ['*/*', true],
+    ['application/*', true],
+    ['text/html,application/*;q=0.1', true],
+    [`${lfsType};q=0.001`, true],
+    [`*/*;q=0,${lfsType}`, true],
+    [`application/*;q=0 , ${lfsType};q=1`, true],
+    [`${lfsType};q=0,${lfsType};charset=utf-8`, true],
+    ['application/json', false],
+    ['text/html', false],
+    ['text/*', false],
+    ['*', false],
+    [',', false],
+    [`${lfsType};q=0`, false],
+    [`${lfsType};q=0.`, false],
+    [`${lfsType};charset=utf-8;q=0.000`, false],
+    [`${lfsType};q=0, */*`, false],
+    ['application/*;q=0, */*', false],
+    [`${lfsType}x`, false],
+  ])('%j lets the LFS media type pass: %s', (accept, passes) => {
+    const event = httpEvent({ headers: accept === undefined ? {} : { accept } });
+    expect(accepts(event, lfsType)).toBe(passes);
+  });
+});
+
+describe('a Content-Type header', () => {
+  it.each([
+    [lfsType, true],
+    [`${lfsType}; charset=utf-8`, true],
+    [`${lfsType} ;charset="utf-8"`, true],
+    ['APPLICATION/vnd.git-lfs+json', true],
+    [undefined, false],
+    ['', false],
+    ['application/json', false],
+    [`text/plain; a=${lfsType}`, false],
+    [`text/plain, ${lfsType}`, false],
+  ])('%j is of the LFS media type: %s', (type, isLfs) => {
+    const event = httpEvent({ headers: type === undefined ? {} : { 'content-type': type } });
+    expect(hasContentType(event, lfsType)).toBe(isLfs);
+  });
+});
+
+describe('a credential', () => {
+  it.each([
+    ['Bearer lfsq_abc', 'lfsq_abc'],
+    ['bearer   lfsq_abc  ', 'lfsq_abc'],
+    [`Basic ${base64('any:lfsq_abc')}`, 'lfsq_abc'],
+    [`BASIC ${base64(':lfsq_abc')}`, 'lfsq_abc'],
+    [`Basic ${base64('jane@example.org:with:colons')}`, 'with:colons'],
+    [`Basic ${base64('ü:ä')}`, 'ä'],
+  ])('is read from %j', (authorization, expected) => {
+    expect(credential(httpEvent({ headers: { authorization } }))).toBe(expected);
+  });
+
+  it.each([
+    ...[undefined, '', 'Bearer', 'Bearer ', 'lfsq_abc', 'Digest lfsq_abc', 'Bearer a b', 'Bearer\tlfsq_abc'],
+    ...['Basic', 'Basic ***', `Basic ${base64('lfsq_abc')}`, `Basic ${base64('any:')}`, `Basic any:lfsq_abc`],
+    `Bearer${' '.repeat(100_000)}`,
+  ])('is not read from %.40j', (authorization) => {
+    const headers = authorization === undefined ? {} : { authorization };
+    expect(credential(httpEvent({ headers }))).toBe(undefined);
+  });
+});
+
+describe('the address of this API', () => {
+  it('is that of the gateway’s domain', () => {
+    const event = httpEvent({ domainName: 'lfs.example.org' });
+    expect(baseUrl(event)).toBe('https://lfs.example.org');
+  });
+
+  it('ends with the stage, unless that is the default one', () => {
+    expect(baseUrl(httpEvent({ domainName: 'lfs.example.org', stage: 'v2' }))).toBe(
+      'https://lfs.example.org/v2',
+    );
+  });
+
+  it('keeps the protocol that the request came by', () => {
+    const headers = { 'x-forwarded-proto': 'http' };
+    expect(baseUrl(httpEvent({ domainName: '127.0.0.1:8787', headers }))).toBe('http://127.0.0.1:8787');
+  });
+
+  it('is not what a client calls it', () => {
+    const headers = { host: 'evil.example', 'x-forwarded-host': 'evil.example' };
+    expect(baseUrl(httpEvent({ domainName: 'lfs.example.org', headers }))).toBe('https://lfs.example.org');
+  });
+});
+
+describe('a body', () => {
+  it('is text, or text in base64', () => {
+    expect(bodyText(httpEvent({ body: 'é' }), 2)).toBe('é');
+    expect(bodyText(httpEvent({ body: base64('é'), isBase64Encoded: true }), 2)).toBe('é');
+    expect(bodyText(httpEvent(), 0)).toBe('');
+  });
+
+  it('is measured in bytes, as they were sent', () => {
+    expect(bodyText(httpEvent({ body: 'é' }), 1)).toBe(undefined);
+    expect(bodyText(httpEvent({ body: base64('12345'), isBase64Encoded: true }), 4)).toBe(undefined);
+  });
+});
+
+describe('names in the path', () => {
+  const names = (tenant: string, repo: string) => {
+    const event = httpEvent({ pathParameters: { tenant, repo } });
+    return [pathTenant(event), pathRepo(event)];
+  };
+
+  it('are valid ones, the repo without one .git', () => {
+    expect(names('acme', 'Game.git')).toEqual(['acme', 'Game']);
+    expect(names('acme', 'Game')).toEqual(['acme', 'Game']);
+    expect(names('acme', 'Game.git.git')).toEqual(['acme', 'Game.git']);
+    expect(names('ACME', '..')).toEqual([undefined, undefined]);
+    expect(names('v1', '.git')).toEqual([undefined, undefined]);
+    expect(names('a/b', 'a/b.git')).toEqual([undefined, undefined]);
+  });
+
+  it('may be missing', () => {
+    expect([pathTenant(httpEvent()), pathRepo(httpEvent())]).toEqual([undefined, undefined]);
+  });
+});

@@ -1,0 +1,73 @@
+import { describe, expect, it } from 'vitest';
+import { createInvocations } from '../../../../lambda/adapters/system/async-invocations.ts';
+import { createInvocationLog } from '../../../../lambda/adapters/system/invocation-log.ts';
+import { respondProblem } from '../../../../lambda/http/management/access.ts';
+import { lfsError } from '../../../../lambda/http/respond.ts';
+import { LedgerUnavailableError } from '../../../../lambda/ports/ledger.ts';
+import { StoreUnavailableError } from '../../../../lambda/ports/object-store.ts';
+import { type ErrorResponder, guard } from '../../../../lambda/runtime/guard.ts';
+import { httpEvent, noContext } from '../../../support/http-event.ts';
+
+const lfs: ErrorResponder = (statusCode, message, requestId) => lfsError({ statusCode, message, requestId });
+
+/** What a client gets, and what the log is told, where a handler throws this. */
+async function thrown(error: unknown, respondError: ErrorResponder) {
+  const logged: unknown[] = [];
+  const note = (message: string, fields?: object) => void logged.push({ message, ...fields });
+  const invocations = createInvocations();
+  const log = createInvocationLog({ info: note, warn: note, error: note }, invocations);
+  const handler = guard({ log, invocations }, respondError, () => Promise.reject(error));
+  const answer = await handler(httpEvent({ routeKey: 'POST /x' }), noContext);
+  return { answer, logged, body: JSON.parse(answer.body ?? '') as Record<string, unknown> };
+}
+
+const secret = 'what nobody outside should read';
+
+describe('what a handler throws', () => {
+  it.each([
+    ['the store', new StoreUnavailableError(secret)],
+    ['the ledger', new LedgerUnavailableError(secret)],
+  ])('is a 503 to try again after, where %s does not answer', async (_which, error) => {
+    for (const respondError of [lfs, respondProblem]) {
+      const { answer } = await thrown(error, respondError);
+      expect(answer.statusCode).toBe(503);
+      expect(answer.headers?.['retry-after']).toBe('5');
+      expect(answer.body).not.toContain(secret);
+    }
+  });
+
+  it('is a 500 in the words of the LFS API', async () => {
+    const { answer, body } = await thrown(new TypeError(secret), lfs);
+    expect(answer.statusCode).toBe(500);
+    expect(answer.headers?.['content-type']).toBe('application/vnd.git-lfs+json');
+    expect(body).toEqual({ message: expect.stringContaining('request-1'), request_id: 'request-1' });
+  });
+
+  it('is a 500 in the words of the management API', async () => {
+    const { answer, body } = await thrown(new TypeError(secret), respondProblem);
+    expect(answer.headers?.['content-type']).toBe('application/problem+json');
+    expect(body).toEqual({
+      type: 'about:blank',
+      title: 'Internal Server Error',
+      status: 500,
+      detail: expect.stringContaining('request-1'),
+    });
+  });
+
+  it('is logged with its causes, and without what hangs on it', async () => {
+    const cause = Object.assign(new Error('socket closed'), { request: { headers: { authorization: 'x' } } });
+    const { logged } = await thrown(new Error('broken', { cause }), lfs);
+    expect(logged).toMatchObject([
+      {
+        requestId: 'request-1',
+        route: 'POST /x',
+        error: { message: 'broken', cause: { message: 'socket closed' } },
+      },
+    ]);
+    expect(JSON.stringify(logged)).not.toContain('authorization');
+  });
+
+  it.each([['a text'], [undefined], [{ odd: true }]])('is answered even if it is %j', async (odd) => {
+    expect((await thrown(odd, lfs)).answer.statusCode).toBe(500);
+  });
+});

@@ -1,0 +1,187 @@
+import { beforeEach, describe, expect, it, vi } from 'vitest';
+import { StoreUnavailableError } from '../../../../../lambda/ports/object-store.ts';
+import { markObject } from '../../../../../lambda/use-cases/deletes/delete-objects.ts';
+import { DeletionWorld, minute, oidOf, tenant } from '../../../../support/memory/stack.ts';
+
+const oid = oidOf(1);
+const hour = 60 * minute;
+
+describe('an object that is to be deleted', () => {
+  let world: DeletionWorld;
+  const mark = (more: { oid?: string; dryRun?: boolean } = {}) =>
+    markObject(world.deps, { tenant, repo: 'game', oid, dryRun: false, ...more });
+
+  beforeEach(async () => {
+    world = new DeletionWorld();
+    world.put({ [`game/${oid}`]: 10, [`game/${oidOf(2)}`]: 20, [`art/${oid}`]: 10 });
+    await world.create(100);
+  });
+
+  it('must be there', async () => {
+    expect(await mark({ oid: oidOf(3) })).toBeUndefined();
+    expect(await world.deletions()).toEqual([]);
+  });
+
+  it('is left as it is by a dry run, which tells what would be freed, and when', async () => {
+    const plan = { objectCount: 1, bytes: 10, dueAtMs: world.nowMs + hour };
+    expect(await mark({ dryRun: true })).toEqual(plan);
+    expect([await world.deletions(), world.requests]).toEqual([[], []]);
+    expect(await mark()).toEqual(plan);
+  });
+
+  it('goes when its grace is over, and the freed bytes show at once', async () => {
+    await mark();
+    world.nowMs += hour - 1;
+    await world.consume();
+    expect(await world.keys()).toHaveLength(3);
+    expect(await world.isDue()).toBe(false);
+    world.nowMs += 1;
+    expect(await world.isDue()).toBe(true);
+    await world.consume();
+    expect(await world.keys()).toEqual([`art/${oid}`, `game/${oidOf(2)}`]);
+    expect(await world.record()).toMatchObject({
+      counted: { storedBytes: 30, objectCount: 2 },
+      committedBytes: 30,
+    });
+    expect((await world.record()).notes.size).toBe(0);
+    // Kept for as long as a batch can run that asked the store before.
+    expect(await world.deletions()).toMatchObject([{ state: 'gone' }]);
+    world.nowMs += minute;
+    expect(await world.isDue()).toBe(true);
+    await world.consume();
+    expect([await world.deletions(), await world.isDue()]).toEqual([[], false]);
+  });
+
+  it('that goes while a batch is on its way is not said to be stored', async () => {
+    await mark();
+    world.nowMs += hour;
+    const { putReservation } = world.ledger;
+    vi.spyOn(world.ledger, 'putReservation').mockImplementationOnce(async (input) => {
+      // The store has said that it is there; the reservation comes too late to be seen by the deleter.
+      await world.consume();
+      await putReservation.call(world.ledger, input);
+    });
+    expect(await world.push('game', { [oid]: 10, [oidOf(2)]: 20 })).toBe('retry');
+    expect(await world.push('game', { [oid]: 10, [oidOf(2)]: 20 })).toMatchObject(
+      new Map([
+        [oid, { kind: 'upload' }],
+        [oidOf(2), { kind: 'stored' }],
+      ]),
+    );
+  });
+
+  it('can be pushed and deleted again right after it went', async () => {
+    await mark();
+    world.nowMs += hour;
+    await world.consume();
+    world.put({ [`game/${oid}`]: 10 });
+    expect(await mark()).toMatchObject({ dueAtMs: world.nowMs + hour });
+    expect(await world.deletions()).toHaveLength(2);
+  });
+
+  it('goes at once where the grace is none', async () => {
+    world = new DeletionWorld({ deleteGraceMs: 0 });
+    world.put({ [`game/${oid}`]: 10 });
+    await world.create();
+    await mark();
+    expect(world.requests).toEqual([{ tenant, reason: 'delete', full: false }]);
+    await world.consume();
+    expect(await world.keys()).toEqual([]);
+  });
+
+  it('keeps its time when it is asked for again, and is asked for anew once that is over', async () => {
+    const first = await mark();
+    world.nowMs += 10 * minute;
+    expect(await mark()).toEqual(first);
+    expect(await world.deletions()).toHaveLength(1);
+    expect(world.requests).toEqual([]);
+    world.nowMs += hour;
+    expect(await mark()).toEqual(first);
+    expect(world.requests).toHaveLength(1);
+  });
+
+  it('stays when it is pushed again before', async () => {
+    await mark();
+    const verdicts = await world.push('game', { [oid]: 10 });
+    expect(verdicts).toEqual(new Map([[oid, { kind: 'stored' }]]));
+    world.nowMs += 2 * hour;
+    await world.consume();
+    expect(await world.keys()).toContain(`game/${oid}`);
+    expect((await world.deletions()).flatMap(({ objects }) => [...objects])).toEqual([]);
+  });
+
+  it('of the same name in another repo is another', async () => {
+    await mark();
+    await world.push('art', { [oid]: 10 });
+    world.nowMs += hour;
+    await world.consume();
+    expect(await world.keys()).toEqual([`art/${oid}`, `game/${oidOf(2)}`]);
+  });
+
+  it('stays while a URL of it may be used, and goes after that', async () => {
+    world = new DeletionWorld({ deleteGraceMs: 0 });
+    world.put({ [`game/${oid}`]: 10, [`game/${oidOf(2)}`]: 20, [`art/${oid}`]: 10 });
+    await world.create(100);
+    await world.push('game', { [oidOf(3)]: 5 });
+    world.put({ [`game/${oidOf(3)}`]: 5 });
+    await mark({ oid: oidOf(3) });
+    await mark({ oid: oidOf(2) });
+    await world.consume();
+    expect(await world.keys()).toEqual([`art/${oid}`, `game/${oid}`, `game/${oidOf(3)}`]);
+    const [reservation] = world.ledger.inspect(tenant).reservations;
+    const held = (await world.deletions()).find(({ state }) => state === 'marked');
+    expect(held).toMatchObject({ objects: new Map([[oidOf(3), 5]]), dueAtMs: reservation?.deadAtMs });
+    world.nowMs = (reservation?.deadAtMs ?? 0) + 1;
+    await world.consume();
+    expect(await world.keys()).toEqual([`art/${oid}`, `game/${oid}`]);
+  });
+});
+
+describe('a delete that the store does not answer', () => {
+  let world: DeletionWorld;
+  beforeEach(async () => {
+    world = new DeletionWorld({ deleteGraceMs: 0 });
+    world.put({ [`game/${oid}`]: 10, [`game/${oidOf(2)}`]: 20 });
+    await world.create(100);
+    await markObject(world.deps, { tenant, repo: 'game', oid, dryRun: false });
+    world.beforeDelete = () => {
+      throw new StoreUnavailableError('No answer.');
+    };
+    await world.consume();
+  });
+
+  it('keeps its claim and its note: it may still happen', async () => {
+    expect(await world.deletions()).toMatchObject([{ state: 'deleting', objects: new Map([[oid, 10]]) }]);
+    const { notes, deletedBytes, counted } = await world.record();
+    expect([...notes.values()]).toMatchObject([{ repo: 'game', bytes: 10 }]);
+    expect(deletedBytes).toBe(10);
+    expect(counted).toMatchObject({ storedBytes: 30, objectCount: 2 });
+    expect(await world.push('game', { [oid]: 10 })).toBe('retry');
+  });
+
+  it('is left alone until nothing of it can still land', async () => {
+    world.beforeDelete = () => undefined;
+    await world.consume();
+    expect(await world.keys()).toHaveLength(2);
+    expect(await world.isDue()).toBe(true);
+  });
+
+  it('is made up for after that, and then usage is exact', async () => {
+    world.beforeDelete = () => undefined;
+    world.nowMs += 2 * minute;
+    await world.consume();
+    expect(await world.keys()).toEqual([`game/${oidOf(2)}`]);
+    expect(await world.deletions()).toMatchObject([{ state: 'gone' }]);
+    const { notes, counted, committedBytes } = await world.record();
+    expect({ counted, committedBytes, notes }).toMatchObject({
+      ...{ counted: { storedBytes: 20, objectCount: 1 }, committedBytes: 20, notes: new Map() },
+    });
+    expect(await world.push('game', { [oid]: 10 })).toMatchObject(new Map([[oid, { kind: 'upload' }]]));
+  });
+
+  it('that happened after all is found by a recount', async () => {
+    await world.objects.delete(`${tenant}/game/${oid}`);
+    await world.consume();
+    expect((await world.record()).counted).toMatchObject({ storedBytes: 20, objectCount: 1 });
+  });
+});

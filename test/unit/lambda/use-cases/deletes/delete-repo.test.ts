@@ -1,0 +1,199 @@
+import { beforeEach, describe, expect, it, vi } from 'vitest';
+import { StoreUnavailableError } from '../../../../../lambda/ports/object-store.ts';
+import { deleteRepo, markObject } from '../../../../../lambda/use-cases/deletes/delete-objects.ts';
+import { DeletionWorld, minute, oidOf, tenant } from '../../../../support/memory/stack.ts';
+
+const repo = 'game';
+
+describe('a repo that is to be deleted', () => {
+  let world: DeletionWorld;
+  const del = (more: { repo?: string; dryRun?: boolean } = {}) =>
+    deleteRepo(world.deps, { tenant, repo, dryRun: false, ...more });
+  const readRepo = () => world.ledger.readRepo({ tenant, repo });
+
+  const open = async (objects: Readonly<Record<string, number>>) => {
+    world.put({ 'game2/x': 7, ...objects });
+    await world.create();
+  };
+
+  beforeEach(() => {
+    world = new DeletionWorld();
+  });
+
+  it('must have something in it', async () => {
+    await open({});
+    expect(await del()).toBeUndefined();
+    await world.ledger.markDirty({ tenant, repo, dirtyToken: 'x' });
+    expect(await del({ dryRun: true })).toBeUndefined();
+    expect(world.requests).toEqual([]);
+    expect((await readRepo())?.closedAtMs).toBe(null);
+  });
+
+  it('is left as it is by a dry run, which tells what would be freed', async () => {
+    await open({ 'game/a': 1, 'game/b': 2 });
+    const plan = { objectCount: 2, bytes: 3, dueAtMs: world.nowMs };
+    expect(await del({ dryRun: true })).toEqual(plan);
+    expect((await readRepo())?.closedAtMs).toBe(null);
+    expect(world.requests).toEqual([]);
+    expect(await del()).toEqual(plan);
+    expect((await readRepo())?.closedAtMs).toBe(world.nowMs);
+    expect(world.requests).toEqual([{ tenant, reason: 'delete', full: false }]);
+  });
+
+  it('need not have been counted: what it frees is unknown then, and not zero', async () => {
+    await open({});
+    world.put({ 'game/a': 1 });
+    expect(await del()).toEqual({ objectCount: null, bytes: null, dueAtMs: world.nowMs });
+    await world.consume();
+    expect(await world.keys()).toEqual(['game2/x']);
+  });
+
+  it('keeps the time of its closing when it is asked for again', async () => {
+    await open({ 'game/a': 1 });
+    const first = await del();
+    world.nowMs += 1000;
+    expect(await del()).toEqual(first);
+    expect(world.requests).toHaveLength(2);
+    expect((await readRepo())?.closedAtMs).toBe(first?.dueAtMs);
+  });
+
+  it('is emptied and recounted, and opened once no batch from before can be running', async () => {
+    await open({ 'game/a': 1, 'game/b': 2 });
+    await del();
+    expect(await world.consume()).toBe('requeued');
+    expect(world.requests.at(-1)).toEqual({ tenant, reason: 'unfinished', full: false });
+    expect(await world.keys()).toEqual(['game2/x']);
+    expect((await world.record()).counted).toMatchObject({ storedBytes: 7, objectCount: 1 });
+    expect(await readRepo()).toMatchObject({ objectCount: 0, closedAtMs: expect.any(Number) });
+    // Should that request be lost, the schedule comes.
+    expect(await world.isDue()).toBe(true);
+    world.nowMs += minute + 1;
+    expect(await world.consume()).toBe('done');
+    expect(await readRepo()).toMatchObject({ objectCount: 0, closedAtMs: null });
+    expect(await world.isDue()).toBe(false);
+    expect(await del()).toBeUndefined();
+  });
+
+  it('loses what nobody but an import can have put there, whatever its name', async () => {
+    const names = ['über/größe', 'a/b/c/', ' ', '\u{1f600}', 'A'.repeat(900), '~', '0', '.', '%2f', 'x\ny'];
+    await open(Object.fromEntries(names.map((name) => [`game/${name}`, 3])));
+    await del();
+    await world.consume();
+    expect(await world.keys()).toEqual(['game2/x']);
+    expect((await world.record()).counted).toMatchObject({ storedBytes: 7, objectCount: 1 });
+  });
+
+  it('may be larger than one deletion can name', async () => {
+    await open(Object.fromEntries(Array.from({ length: 2500 }, (_, index) => [`game/${oidOf(index)}`, 1])));
+    const put = vi.spyOn(world.ledger, 'putDeletion');
+    await del();
+    await world.consume();
+    expect(put.mock.calls.map(([{ deletion }]) => deletion.objects.size)).toEqual([1000, 1000, 500]);
+    expect(await world.keys()).toEqual(['game2/x']);
+    expect(await world.deletions()).toEqual([]);
+  });
+
+  it('may have names that are too long for one deletion', async () => {
+    const names = Array.from({ length: 600 }, (_, index) => `${oidOf(index)}${'ü'.repeat(418)}`);
+    await open(Object.fromEntries(names.map((name) => [`game/${name}`, 1])));
+    await del();
+    const put = vi.spyOn(world.ledger, 'putDeletion');
+    await world.consume();
+    const nameBytes = put.mock.calls.map(([{ deletion }]) =>
+      Buffer.byteLength([...deletion.objects.keys()].join('')),
+    );
+    expect(nameBytes.length).toBeGreaterThan(2);
+    expect(Math.max(...nameBytes)).toBeLessThanOrEqual(200_000);
+    expect(await world.keys()).toEqual(['game2/x']);
+  });
+
+  it('does not wait for the grace of single objects', async () => {
+    await open({ [`game/${oidOf(1)}`]: 5, [`game/${oidOf(2)}`]: 6 });
+    await markObject(world.deps, { tenant, repo, oid: oidOf(1), dryRun: false });
+    await del();
+    await world.consume();
+    expect(await world.keys()).toEqual(['game2/x']);
+    expect(await world.deletions()).toEqual([]);
+  });
+
+  it('keeps what a live reservation holds until that is dead, and stays closed until then', async () => {
+    await open({ [`game/${oidOf(1)}`]: 5 });
+    await world.push(repo, { [oidOf(2)]: 6, [oidOf(3)]: 7 });
+    world.put({ [`game/${oidOf(2)}`]: 6 });
+    await del();
+    world.nowMs += 2 * minute;
+    expect(await world.consume()).toBe('done');
+    expect(await world.keys()).toEqual([`game/${oidOf(2)}`, 'game2/x']);
+    expect((await world.record()).counted).toMatchObject({ storedBytes: 13, objectCount: 2 });
+    // A late PUT of what was promised.
+    world.put({ [`game/${oidOf(3)}`]: 7 });
+    world.nowMs += 40 * minute;
+    expect(await world.isDue()).toBe(true);
+    expect(await world.consume()).toBe('done');
+    expect(await world.keys()).toEqual(['game2/x']);
+    expect(await readRepo()).toMatchObject({ objectCount: 0, closedAtMs: null });
+    expect((await world.record()).committedBytes).toBe(7);
+  });
+
+  it('stays due though somebody else recounts it and clears its reservations away', async () => {
+    await open({});
+    await world.push(repo, { [oidOf(2)]: 6 });
+    world.put({ [`game/${oidOf(2)}`]: 6 });
+    await del();
+    await world.consume();
+    world.nowMs += 40 * minute;
+    for (const { id } of world.ledger.inspect(tenant).reservations)
+      await world.ledger.deleteReservation({ tenant, reservationId: id });
+    expect(await world.isDue()).toBe(true);
+    await world.consume();
+    expect(await world.keys()).toEqual(['game2/x']);
+  });
+
+  it('shows its progress while it is emptied', async () => {
+    await open(Object.fromEntries(Array.from({ length: 5000 }, (_, index) => [`game/${oidOf(index)}`, 1])));
+    const commit = vi.spyOn(world.ledger, 'commitRepo');
+    await del();
+    world.beforeDelete = () => {
+      world.nowMs += 15;
+    };
+    await world.consume();
+    expect(commit.mock.calls.map(([input]) => input.repo.objectCount)).toEqual([3000, 1000, 0]);
+  });
+
+  it('is gone on with by the next message where the time is up', async () => {
+    await open(Object.fromEntries(Array.from({ length: 3000 }, (_, index) => [`game/${oidOf(index)}`, 1])));
+    await del();
+    world.requests.length = 0;
+    world.beforeDelete = () => {
+      world.nowMs += 50;
+    };
+    // Each deletion of a thousand takes 50 s of it, and 70 s are kept back.
+    expect(await world.consume({ limitMs: 2 * minute })).toBe('requeued');
+    expect(world.requests).toEqual([{ tenant, reason: 'unfinished', full: false }]);
+    expect(await world.keys()).toHaveLength(2001);
+    expect(await readRepo()).toMatchObject({ objectCount: 2000 });
+    await world.consume({ limitMs: 2 * minute });
+    expect(await world.consume({ limitMs: 2 * minute })).toBe('requeued');
+    expect(await world.keys()).toEqual(['game2/x']);
+    expect(await world.consume()).toBe('done');
+    expect((await readRepo())?.closedAtMs).toBe(null);
+  });
+
+  it('is left where the store does not answer, without a note for every thousand', async () => {
+    await open(Object.fromEntries(Array.from({ length: 3000 }, (_, index) => [`game/${oidOf(index)}`, 1])));
+    await del();
+    world.beforeDelete = () => {
+      throw new StoreUnavailableError('No answer.');
+    };
+    await world.consume();
+    expect((await world.record()).notes.size).toBe(1);
+    expect(await world.deletions()).toHaveLength(1);
+    expect(await readRepo()).toMatchObject({ objectCount: 3000, closedAtMs: expect.any(Number) });
+    expect(await world.isDue()).toBe(true);
+    world.beforeDelete = () => undefined;
+    world.nowMs += 2 * minute;
+    await world.consume();
+    expect(await world.keys()).toEqual(['game2/x']);
+    expect((await world.record()).notes.size).toBe(0);
+  });
+});

@@ -1,0 +1,123 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import { isGone } from '../../../../../lambda/domain/tenant.ts';
+import { createTenant } from '../../../../../lambda/use-cases/access/create-tenant.ts';
+import { createToken } from '../../../../../lambda/use-cases/access/create-token.ts';
+import { deleteTenant } from '../../../../../lambda/use-cases/deletes/delete-objects.ts';
+import { reconcile } from '../../../../../lambda/use-cases/recounts/reconcile.ts';
+import { DeletionWorld, minute, oidOf, tenant } from '../../../../support/memory/stack.ts';
+
+describe('a tenant that is to be deleted', () => {
+  let world: DeletionWorld;
+  const del = async (dryRun = false) => deleteTenant(world.deps, { tenant: await world.record(), dryRun });
+
+  beforeEach(async () => {
+    world = new DeletionWorld();
+    world.put({ 'game/a': 1, 'game/b': 2, 'art/c': 4 });
+    world.objects.put('acme2/game/a', 100);
+    await world.create();
+    for (const scope of ['read', 'write'] as const)
+      await createToken(world.deps, { tenant, scope, label: null });
+  });
+
+  it('is left as it is by a dry run, which tells what would be freed', async () => {
+    const plan = { objectCount: 3, bytes: 7, dueAtMs: world.nowMs };
+    expect(await del(true)).toEqual(plan);
+    expect((await world.record()).closedAtMs).toBe(null);
+    expect(await world.tokens.list(tenant)).toHaveLength(2);
+    expect(world.requests).toEqual([]);
+    expect(await del()).toEqual(plan);
+  });
+
+  it('loses its tokens at once and is due; asked for again, it keeps its time', async () => {
+    const first = await del();
+    expect(await world.tokens.list(tenant)).toEqual([]);
+    expect(world.requests).toEqual([{ tenant, reason: 'delete', full: true }]);
+    const due = await world.ledger.dueTenants({ nowMs: world.nowMs, tenantsMax: 1 });
+    expect(due).toEqual([{ tenant, full: true }]);
+    world.nowMs += 5;
+    expect(await del()).toEqual(first);
+    expect(world.requests).toHaveLength(2);
+  });
+
+  it('may never have been counted: what it frees is unknown then, and not zero', async () => {
+    const other = new DeletionWorld();
+    other.put({ 'game/a': 1 });
+    await createTenant(other.deps, { tenant, plan: null, limitBytes: null });
+    const plan = await deleteTenant(other.deps, { tenant: await other.record(), dryRun: false });
+    expect(plan).toMatchObject({ objectCount: null, bytes: null });
+  });
+
+  it('is emptied: repos that nobody knew, and what lies beside them, too', async () => {
+    world.put({ 'unknown/x': 8, 'stray-one': 16, 'stray/': 1, '/nameless': 32, '/': 64, 'a/b/c': 2 });
+    await del();
+    expect(isGone(await world.record())).toBe(false);
+    world.nowMs += 1;
+    await world.consume({ full: true });
+    expect(await world.keys()).toEqual([]);
+    expect(world.objects.objectCount).toBe(1);
+    const record = await world.record();
+    expect(record).toMatchObject({ counted: { storedBytes: 0, objectCount: 0 }, committedBytes: 0 });
+    expect(isGone(record)).toBe(true);
+  });
+
+  it('stays due where a recount that knew nothing of it comes between', async () => {
+    await del();
+    world.nowMs += 1;
+    // As of a consumer that read the tenant before it was closed, and the request for emptying it is lost.
+    expect(await reconcile(world.deps, { tenant, full: true })).toMatchObject({ kind: 'committed' });
+    const due = () => world.ledger.dueTenants({ nowMs: world.nowMs, tenantsMax: 1 });
+    expect(await due()).toEqual([{ tenant, full: true }]);
+    world.nowMs += 1;
+    await world.consume({ full: true });
+    expect(await world.keys()).toEqual([]);
+    // Once it is empty, it is due no more.
+    world.nowMs += 2 * minute;
+    await world.consume({ full: true });
+    expect(await due()).toEqual([]);
+  });
+
+  it('is not gone by a count from before it was closed', async () => {
+    const empty = new DeletionWorld();
+    await empty.create();
+    await deleteTenant(empty.deps, { tenant: await empty.record(), dryRun: false });
+    expect(isGone(await empty.record())).toBe(false);
+    empty.nowMs += 1;
+    await empty.consume({ full: true });
+    expect(isGone(await empty.record())).toBe(true);
+  });
+
+  it('is not gone while something admitted may still arrive, and loses that too', async () => {
+    await world.push('fresh', { [oidOf(1)]: 9 });
+    await del();
+    world.nowMs += 1;
+    await world.consume({ full: true });
+    expect(await world.keys()).toEqual([]);
+    expect(isGone(await world.record())).toBe(false);
+    world.put({ [`fresh/${oidOf(1)}`]: 9 });
+    world.nowMs += 40 * minute;
+    expect(await world.isDue()).toBe(true);
+    await world.consume();
+    expect(await world.keys()).toEqual([]);
+    expect(isGone(await world.record())).toBe(true);
+  });
+
+  it('takes no more batches, and none that was on its way', async () => {
+    const before = await world.record();
+    await del();
+    const objects = new Map([[oidOf(1), 9]]);
+    const counted = await world.ledger.count({ tenant, sumBytes: 9, limitBytes: before.limitBytes });
+    expect(counted.kind).toBe('refused');
+    expect(await world.push('game', Object.fromEntries(objects))).toBe('absent');
+  });
+
+  it('leaves its name taken', async () => {
+    await del();
+    world.nowMs += 1;
+    await world.consume({ full: true });
+    const again = await createTenant(world.deps, { tenant, plan: null, limitBytes: null });
+    expect(again).toEqual({ kind: 'deleted' });
+    expect(await createTenant(world.deps, { tenant: 'other', plan: null, limitBytes: null })).toMatchObject({
+      kind: 'created',
+    });
+  });
+});

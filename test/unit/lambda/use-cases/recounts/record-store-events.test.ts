@@ -1,0 +1,187 @@
+import { describe, expect, it } from 'vitest';
+import { defaultSettings } from '../../../../../lambda/domain/settings.ts';
+import { placeOf, type StoreChange } from '../../../../../lambda/domain/store-change.ts';
+import { collect } from '../../../../../lambda/use-cases/all-pages.ts';
+import { reconcile } from '../../../../../lambda/use-cases/recounts/reconcile.ts';
+import { noteStoreEvents } from '../../../../../lambda/use-cases/recounts/record-store-events.ts';
+import { createPathScan } from '../../../../../lambda/use-cases/scan/path-scan.ts';
+import { DeletionWorld, minute, oidOf, tenant } from '../../../../support/memory/stack.ts';
+
+const request = { tenant, reason: 'event', full: false };
+
+const created = (world: DeletionWorld, repo: string, name: string, sizeBytes: number): StoreChange => ({
+  ...{ tenant, repo, name, sizeBytes },
+  kind: 'created',
+  atMs: world.nowMs,
+});
+const removed = (world: DeletionWorld, repo: string, name: string): StoreChange => ({
+  ...{ tenant, repo, name },
+  kind: 'removed',
+  atMs: world.nowMs,
+});
+
+const tell = (world: DeletionWorld, ...changes: StoreChange[]) =>
+  noteStoreEvents(world.deps, { tenant, changes });
+
+const reservations = (world: DeletionWorld) => collect(world.ledger.reservations(tenant));
+
+/** A tenant with one object in each of two repos, all counted. */
+async function counted(): Promise<DeletionWorld> {
+  const world = new DeletionWorld();
+  world.put({ [`app/${oidOf(1)}`]: 10, [`web/${oidOf(2)}`]: 20 });
+  await world.create();
+  world.nowMs += minute;
+  return world;
+}
+
+describe('what the store tells', () => {
+  it('of an object that came around the API is counted without a full listing', async () => {
+    const world = await counted();
+    world.put({ [`app/${oidOf(3)}`]: 100 });
+    expect(await tell(world, created(world, 'app', oidOf(3), 100))).toEqual({
+      kind: 'asked',
+      noted: ['app'],
+    });
+    expect(world.requests).toEqual([request]);
+    world.nowMs += minute;
+    await world.consume();
+    expect((await world.record()).counted).toMatchObject({ storedBytes: 130, objectCount: 3 });
+    expect((await world.record()).committedBytes).toBe(130);
+    expect(await reservations(world)).toEqual([]);
+  });
+
+  it('of an object that went, of a repo that nobody knew and of deeper keys, too', async () => {
+    const world = await counted();
+    await world.objects.delete(`${tenant}/web/${oidOf(2)}`);
+    world.put({ 'new/a/deep/file': 7 });
+    const changes = [removed(world, 'web', oidOf(2)), created(world, 'new', 'a/deep/file', 7)];
+    expect(await tell(world, ...changes)).toEqual({ kind: 'asked', noted: ['web', 'new'] });
+    world.nowMs += minute;
+    await world.consume();
+    expect((await world.record()).counted).toMatchObject({ storedBytes: 17, objectCount: 2 });
+  });
+
+  it('is found by the schedule where its request is lost', async () => {
+    const world = await counted();
+    expect(await world.isDue()).toBe(false);
+    await tell(world, removed(world, 'app', oidOf(1)));
+    expect(await world.isDue()).toBe(true);
+  });
+
+  it('of an upload that a live reservation claims asks for a recount, and writes nothing', async () => {
+    const world = await counted();
+    await world.push('app', { [oidOf(4)]: 40 });
+    world.requests.length = 0;
+    const before = await reservations(world);
+    world.put({ [`app/${oidOf(4)}`]: 40 });
+    expect(await tell(world, created(world, 'app', oidOf(4), 40))).toEqual({ kind: 'asked', noted: [] });
+    expect(world.requests).toEqual([request]);
+    expect(await reservations(world)).toEqual(before);
+    await world.consume();
+    expect((await world.record()).counted).toMatchObject({ storedBytes: 70 });
+  });
+
+  it.each([
+    ['another size than was claimed', 'app', 41],
+    ['the same name in another repo', 'web', 40],
+  ])('of %s is noted', async (_, repo, sizeBytes) => {
+    const world = await counted();
+    await world.push('app', { [oidOf(4)]: 40 });
+    const outcome = await tell(world, created(world, repo, oidOf(4), sizeBytes));
+    expect(outcome).toEqual({ kind: 'asked', noted: [repo] });
+  });
+
+  it('of what a reservation claimed that is dead, and cleared away, is noted', async () => {
+    const world = await counted();
+    await world.push('app', { [oidOf(4)]: 40 });
+    world.nowMs += 60 * minute;
+    expect(await tell(world, created(world, 'app', oidOf(4), 40))).toMatchObject({ noted: ['app'] });
+  });
+
+  it('that the last scan has seen changes nothing, however late and often it comes', async () => {
+    const world = await counted();
+    const late = created(world, 'app', oidOf(1), 10);
+    world.nowMs += minute;
+    await world.consume({ full: true });
+    expect(await tell(world, late, late)).toEqual({ kind: 'nothing-new' });
+    expect(world.requests).toEqual([]);
+    expect(await reservations(world)).toEqual([]);
+  });
+
+  it('within the bound of the clocks of that scan is taken for new', async () => {
+    const world = await counted();
+    const event = created(world, 'app', oidOf(1), 10);
+    world.nowMs += defaultSettings.clockSkewMs;
+    await world.consume({ full: true });
+    expect(await tell(world, event)).toMatchObject({ noted: ['app'] });
+  });
+
+  it('of a tenant that does not exist, or is being deleted, leaves no trace', async () => {
+    const world = new DeletionWorld();
+    expect(await tell(world, removed(world, 'app', oidOf(1)))).toEqual({ kind: 'absent' });
+    await world.create();
+    await world.ledger.closeTenant({ tenant, closedAtMs: world.nowMs });
+    expect(await tell(world, removed(world, 'app', oidOf(1)))).toEqual({ kind: 'absent' });
+    expect(await reservations(world)).toEqual([]);
+    expect(world.requests).toEqual([]);
+  });
+
+  it('of a repo that is being emptied is left to that', async () => {
+    const world = await counted();
+    await world.ledger.closeRepo({ tenant, repo: 'app', closedAtMs: world.nowMs });
+    expect(await tell(world, removed(world, 'app', oidOf(1)))).toEqual({ kind: 'nothing-new' });
+    expect(await tell(world, removed(world, 'app', oidOf(1)), removed(world, 'web', oidOf(2)))).toEqual({
+      kind: 'asked',
+      noted: ['web'],
+    });
+  });
+});
+
+describe('a constant stream of events', () => {
+  it('lets a scan come to its end, and is counted by the next', async () => {
+    const world = await counted();
+    let arrived = 3;
+    // Before each page of a scan an object arrives, and the store tells of it.
+    const listing = {
+      listFolders: world.objects.listFolders.bind(world.objects),
+      listPage: async (page: Parameters<typeof world.objects.listPage>[0]) => {
+        const found = await world.objects.listPage(page);
+        arrived += 1;
+        world.put({ [`app/${oidOf(arrived)}`]: 1 });
+        await tell(world, created(world, 'app', oidOf(arrived), 1));
+        return found;
+      },
+    };
+    const { clock, settings } = world.deps;
+    const deps = { ...world.deps, listing, scan: createPathScan({ listing, clock, settings }) };
+    await tell(world, removed(world, 'app', oidOf(9)));
+    for (let round = 0; round < 5; round += 1) {
+      world.nowMs += minute;
+      expect(await reconcile(deps, { tenant, full: false })).toMatchObject({ kind: 'committed' });
+      // What came after its pages were read keeps the repo due.
+      expect(await reservations(world)).toHaveLength(1);
+    }
+    world.nowMs += minute;
+    await world.consume();
+    expect((await world.record()).counted).toMatchObject({ objectCount: world.objects.objectCount });
+    expect(await reservations(world)).toEqual([]);
+  });
+});
+
+describe('a key', () => {
+  it.each([
+    ['acme/app/0123', { tenant: 'acme', repo: 'app', name: '0123' }],
+    ['acme/app/deeper/x', { tenant: 'acme', repo: 'app', name: 'deeper/x' }],
+    ['acme/app/', undefined],
+    ['acme/app', undefined],
+    ['acme', undefined],
+    ['', undefined],
+    ['/acme/app/x', undefined],
+    ['acme//x', undefined],
+    ['v1/app/x', undefined],
+    ['Acme/app/x', undefined],
+    ['acme/-app/x', undefined],
+  ])('%s is the place %j', (key, place) => {
+    expect(placeOf(key)).toEqual(place);
+  });
+});

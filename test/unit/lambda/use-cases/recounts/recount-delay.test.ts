@@ -1,0 +1,258 @@
+import { beforeEach, describe, expect, it, vi } from 'vitest';
+import { StoreUnavailableError } from '../../../../../lambda/ports/object-store.ts';
+import type { ReconcileRequest } from '../../../../../lambda/ports/recount-queue.ts';
+import { createTenant } from '../../../../../lambda/use-cases/access/create-tenant.ts';
+import { deleteRepo, markObject } from '../../../../../lambda/use-cases/deletes/delete-objects.ts';
+import { getSubscription } from '../../../../../lambda/use-cases/recounts/get-subscription.ts';
+import { reconcile } from '../../../../../lambda/use-cases/recounts/reconcile.ts';
+import { consumeReconcile } from '../../../../../lambda/use-cases/recounts/run-recount.ts';
+import { admitUpload } from '../../../../../lambda/use-cases/uploads/admit-upload.ts';
+import { DeletionWorld, minute, oidOf, tenant } from '../../../../support/memory/stack.ts';
+
+const hour = 60 * minute;
+const day = 24 * hour;
+/** A LIST costs a minute of the budget here. */
+const tight = { listRequestsPerHour: 60, recountRestMs: minute };
+
+let world: DeletionWorld;
+let putOff: number;
+
+async function open(
+  settings: Partial<typeof tight> = tight,
+  limitBytes: number | null = null,
+): Promise<void> {
+  world = new DeletionWorld(settings);
+  world.put({ [`game/${oidOf(1)}`]: 10, [`art/${oidOf(2)}`]: 20 });
+  putOff = 0;
+  vi.spyOn(world.deps.metrics, 'count').mockImplementation((name) => {
+    if (name === 'RecountsPutOff') putOff += 1;
+  });
+  await world.create(limitBytes);
+}
+
+const consume = (request: Partial<ReconcileRequest>, more: { isRetry?: boolean } = {}) =>
+  consumeReconcile(world.deps, {
+    request: { tenant, reason: 'upload', full: false, ...request },
+    deadlineMs: world.nowMs + 14 * minute,
+    ...more,
+  });
+
+/** As if so much had been listed that the budget is used up for so long. */
+async function indebt(debtMs: number): Promise<void> {
+  const { epoch } = await world.record();
+  const listedUntilMs = world.nowMs + debtMs;
+  await world.ledger.setLease({ tenant, epoch, leaseUntilMs: 0, listedUntilMs });
+}
+
+const epochs = async () => (await world.record()).appliedEpoch;
+
+beforeEach(() => open());
+
+describe('a recount', () => {
+  it('charges the tenant for its LISTs, one with none does not', async () => {
+    const { listedUntilMs } = await world.record();
+    // The folders, and two repos.
+    expect(listedUntilMs).toBe(world.nowMs + 3 * minute);
+    await reconcile(world.deps, { tenant, full: false });
+    expect(await world.record()).toMatchObject({ listedUntilMs, appliedEpoch: 2 });
+  });
+
+  it('that is not committed is charged all the same', async () => {
+    await indebt(0);
+    vi.spyOn(world.ledger, 'commitRepo').mockResolvedValueOnce('superseded');
+    expect((await reconcile(world.deps, { tenant, full: true })).kind).toBe('superseded');
+    expect(await world.record()).toMatchObject({ listedUntilMs: world.nowMs + 3 * minute, leaseUntilMs: 0 });
+    vi.spyOn(world.ledger, 'commitTenant').mockRejectedValueOnce(new Error('No.'));
+    await expect(reconcile(world.deps, { tenant, full: true })).rejects.toThrow('No.');
+    expect(await world.record()).toMatchObject({ listedUntilMs: world.nowMs + 6 * minute, leaseUntilMs: 0 });
+  });
+
+  it('whose store fails before it lists anything is not', async () => {
+    const { listedUntilMs } = await world.record();
+    vi.spyOn(world.objects, 'listFolders').mockRejectedValueOnce(new StoreUnavailableError('No.'));
+    await expect(reconcile(world.deps, { tenant, full: true })).rejects.toThrow('No.');
+    expect(await world.record()).toMatchObject({ listedUntilMs, leaseUntilMs: 0 });
+  });
+});
+
+describe('a message of the queue', () => {
+  it('within the rest after a recount is sent again as it was, and measured', async () => {
+    world.nowMs += minute - 1;
+    expect(await consume({ reason: 'verify' })).toBe('requeued');
+    expect(world.requests).toEqual([{ tenant, reason: 'verify', full: false }]);
+    expect([putOff, await epochs()]).toEqual([1, 1]);
+    world.nowMs += 1;
+    expect(await consume({ reason: 'verify' })).toBe('done');
+    expect([putOff, await epochs()]).toEqual([1, 2]);
+  });
+
+  it('that somebody waits for does not rest, and may overdraw the budget by an hour', async () => {
+    await indebt(hour);
+    expect(await consume({ reason: 'refusal' })).toBe('done');
+    await indebt(hour + 1);
+    expect(await consume({ reason: 'manual', full: true })).toBe('requeued');
+    expect(world.requests).toEqual([{ tenant, reason: 'manual', full: true }]);
+  });
+
+  it('of the schedule is not sent again: the tenant stays due', async () => {
+    world.nowMs += day;
+    await indebt(hour);
+    expect(await consume({ reason: 'schedule', full: true })).toBe('done');
+    expect(world.requests).toEqual([]);
+    expect([putOff, await epochs(), await world.isDue()]).toEqual([1, 1, true]);
+  });
+
+  it('of the schedule that was overtaken by a full count asks the store for nothing', async () => {
+    const lists = [vi.spyOn(world.objects, 'listFolders'), vi.spyOn(world.objects, 'listPage')];
+    world.nowMs += 2 * minute;
+    expect(await consume({ reason: 'schedule', full: true })).toBe('done');
+    expect([putOff, await epochs()]).toEqual([0, 1]);
+    for (const list of lists) expect(list).not.toHaveBeenCalled();
+  });
+
+  it('counts in full where that is due, unless somebody waits for less', async () => {
+    world.nowMs += day;
+    const folders = vi.spyOn(world.objects, 'listFolders');
+    await consume({ reason: 'refusal' });
+    expect(folders).not.toHaveBeenCalled();
+    world.nowMs += minute;
+    await consume({ reason: 'upload' });
+    expect(folders).toHaveBeenCalled();
+    expect(await world.isDue()).toBe(false);
+  });
+
+  it('that failed before is not put off: it succeeds, or ends as a dead letter', async () => {
+    await indebt(9 * day);
+    expect(await consume({ reason: 'upload' }, { isRetry: true })).toBe('done');
+    expect([putOff, await epochs()]).toEqual([0, 2]);
+  });
+
+  it('deletes what is due though its recount is put off, and then somebody waits for that', async () => {
+    await markObject(world.deps, { tenant, repo: 'game', oid: oidOf(1), dryRun: false });
+    world.nowMs += hour;
+    await indebt(hour + minute);
+    expect(await consume({ reason: 'schedule' })).toBe('requeued');
+    expect(await world.keys()).toEqual([`art/${oidOf(2)}`]);
+    expect(world.requests).toEqual([{ tenant, reason: 'delete', full: false }]);
+    await indebt(hour);
+    await markObject(world.deps, { tenant, repo: 'art', oid: oidOf(2), dryRun: false });
+    world.nowMs += hour;
+    await indebt(hour);
+    expect(await consume({ reason: 'schedule' })).toBe('done');
+    expect((await world.record()).counted).toMatchObject({ storedBytes: 0, objectCount: 0 });
+  });
+
+  it('goes on with emptying a repo though its recount is put off', async () => {
+    await deleteRepo(world.deps, { tenant, repo: 'game', dryRun: false });
+    world.requests.length = 0;
+    await indebt(2 * hour);
+    expect(await consume({ reason: 'delete' })).toBe('requeued');
+    expect(await world.keys()).toEqual([`art/${oidOf(2)}`]);
+    expect(world.requests).toEqual([{ tenant, reason: 'unfinished', full: false }]);
+    expect(await epochs()).toBe(1);
+  });
+
+  it('counts a tenant for the first time, a day overdrawn', async () => {
+    const other = new DeletionWorld(tight);
+    other.put({ [`game/${oidOf(1)}`]: 10 });
+    await createTenant(other.deps, { tenant, plan: null, limitBytes: 100 });
+    const listedUntilMs = other.nowMs + day;
+    await other.ledger.setLease({ tenant, epoch: 0, leaseUntilMs: 0, listedUntilMs });
+    expect(await other.consume({ full: true })).toBe('done');
+    expect((await other.record()).counted).toMatchObject({ storedBytes: 10 });
+  });
+});
+
+describe('beyond the overdraft', () => {
+  it('a batch near the limit is told to come again when a recount can tell, in 4 minutes at the latest', async () => {
+    for (const [debtMs, leastMs] of [
+      [hour + minute, minute],
+      [9 * hour, 4 * minute],
+    ] as const) {
+      await open(tight, 100);
+      await world.ledger.count({ tenant, sumBytes: 60, limitBytes: 100 });
+      await indebt(debtMs);
+      const objects = new Map([[oidOf(3), 50]]);
+      const outcome = await admitUpload(world.deps, { tenant: await world.record(), repo: 'game', objects });
+      if (outcome.kind !== 'retry') throw new Error(`The batch was ${outcome.kind}.`);
+      expect(outcome.retryAfterMs).toBeGreaterThanOrEqual(leastMs);
+      // git-lfs gives up above 300 s.
+      expect(outcome.retryAfterMs).toBeLessThanOrEqual(leastMs + 2000);
+      expect(world.requests).toEqual([{ tenant, reason: 'refusal', full: false }]);
+      expect([putOff, await epochs()]).toEqual([1, 1]);
+    }
+  });
+
+  it('the same batch is answered by a recount within it', async () => {
+    await open(tight, 100);
+    await world.ledger.count({ tenant, sumBytes: 60, limitBytes: 100 });
+    await indebt(hour);
+    const objects = new Map([[oidOf(3), 50]]);
+    const outcome = await admitUpload(world.deps, { tenant: await world.record(), repo: 'game', objects });
+    expect(outcome.kind).toBe('answered');
+    expect(await epochs()).toBe(2);
+  });
+
+  it('the console is shown what was last known, and a count is asked for', async () => {
+    await indebt(hour + 1);
+    const cached = { tenant: await world.record(), repos: [] };
+    expect(await getSubscription(world.deps, { cached, refresh: true })).toMatchObject({
+      ...{ source: 'cache', refreshing: true, tenant: { counted: { storedBytes: 30 } } },
+    });
+    expect(world.requests).toEqual([{ tenant, reason: 'miss', full: true }]);
+    world.nowMs += 1;
+    const shown = await getSubscription(world.deps, { cached, refresh: true });
+    expect(shown).toMatchObject({ source: 'scan', refreshing: false });
+    expect(shown.repos.map(({ repo, storedBytes }) => [repo, storedBytes])).toEqual([
+      ['art', 20],
+      ['game', 10],
+    ]);
+  });
+
+  it('a count that is running is waited for all the same', async () => {
+    await indebt(2 * hour);
+    await world.ledger.beginReconcile({ tenant, nowMs: world.nowMs, leaseUntilMs: world.nowMs + 15_000 });
+    const cached = { tenant: await world.record(), repos: [] };
+    const { appliedEpoch, counted, ...rest } = cached.tenant;
+    world.ledger.readTenant = async () => ({ ...rest, counted, appliedEpoch: appliedEpoch + 1 });
+    expect(await getSubscription(world.deps, { cached, refresh: true })).toMatchObject({ source: 'scan' });
+  });
+});
+
+describe('when the schedule comes next', () => {
+  const inMs = async () => (await world.record()).dueAtMs - world.nowMs;
+  const passTo = async (reason: 'schedule' | 'upload', afterMs: number) => {
+    world.nowMs += afterMs;
+    await consume({ reason, full: reason === 'schedule' });
+  };
+
+  it('is after a day, and after ever longer where nothing happens, until something does', async () => {
+    expect(await inMs()).toBeLessThanOrEqual(day);
+    await passTo('schedule', day);
+    expect(await inMs()).toBeGreaterThan(1.7 * day);
+    await passTo('schedule', 2 * day);
+    expect(await inMs()).toBeGreaterThan(3.5 * day);
+    await passTo('upload', hour);
+    expect(await inMs()).toBeLessThanOrEqual(day);
+  });
+
+  it.each([
+    ['an object came around the API', () => world.put({ [`game/${oidOf(9)}`]: 1 })],
+    ['the counter was too high', () => world.ledger.count({ tenant, sumBytes: 5, limitBytes: null })],
+    ['a repo is marked', () => world.ledger.markDirty({ tenant, repo: 'game', dirtyToken: 'x' })],
+    ['an upload is under way', () => world.push('game', { [oidOf(8)]: 3 })],
+  ])('is after a day where %s', async (_what, happen) => {
+    world.nowMs += day;
+    await happen();
+    await consume({ reason: 'schedule', full: true });
+    expect(await inMs()).toBeLessThanOrEqual(day);
+  });
+
+  it('is not moved on by counts that somebody asks for within minutes', async () => {
+    for (let times = 0; times < 8; times += 1) {
+      world.nowMs += 2 * minute;
+      await consume({ reason: 'manual', full: true });
+    }
+    expect(await inMs()).toBeLessThanOrEqual(day);
+  });
+});

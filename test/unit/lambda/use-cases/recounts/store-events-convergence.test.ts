@@ -1,0 +1,127 @@
+import fc from 'fast-check';
+import { expect, it } from 'vitest';
+import { defaultSettings } from '../../../../../lambda/domain/settings.ts';
+import { placeOf, type StoreChange } from '../../../../../lambda/domain/store-change.ts';
+import type { ObjectListing } from '../../../../../lambda/ports/object-listing.ts';
+import { collect } from '../../../../../lambda/use-cases/all-pages.ts';
+import { noteStoreEvents } from '../../../../../lambda/use-cases/recounts/record-store-events.ts';
+import { consumeReconcile } from '../../../../../lambda/use-cases/recounts/run-recount.ts';
+import { createPathScan } from '../../../../../lambda/use-cases/scan/path-scan.ts';
+import { DeletionWorld, tenant } from '../../../../support/memory/stack.ts';
+
+/** One thing that happens around the API, or in the way of its events. */
+type Step =
+  | { kind: 'put' | 'remove'; repo: number; name: number; sizeBytes: number }
+  /** One of the waiting events; one that is kept comes again. */
+  | { kind: 'deliver'; which: number; isKept: boolean }
+  | { kind: 'pass'; ms: number };
+
+const step: fc.Arbitrary<Step> = fc.oneof(
+  fc.record({
+    kind: fc.constantFrom('put' as const, 'remove' as const),
+    repo: fc.nat({ max: 2 }),
+    name: fc.nat({ max: 7 }),
+    sizeBytes: fc.nat({ max: 100 }),
+  }),
+  fc.record({ kind: fc.constant('deliver' as const), which: fc.nat(), isKept: fc.boolean() }),
+  fc.record({ kind: fc.constant('pass' as const), ms: fc.nat({ max: 30_000 }) }),
+);
+
+/** The steps before a recount, and those between its pages. */
+const rounds = fc.array(
+  fc.record({ before: fc.array(step, { maxLength: 6 }), during: fc.array(step, { maxLength: 12 }) }),
+  { minLength: 1, maxLength: 6 },
+);
+const clocks = fc.integer({ min: -defaultSettings.clockSkewMs, max: defaultSettings.clockSkewMs });
+
+class Bucket {
+  readonly world = new DeletionWorld({ recountRestMs: 0, listRequestsPerHour: 1_000_000 });
+  readonly #waiting: StoreChange[] = [];
+  readonly #storeAheadMs: number;
+  #during: Step[] = [];
+
+  constructor(storeAheadMs: number) {
+    this.#storeAheadMs = storeAheadMs;
+  }
+
+  async play(steps: readonly Step[]): Promise<void> {
+    for (const each of steps) await this.#play(each);
+  }
+
+  /** Recounts, and plays the steps one by one before its pages are read, what is left of them after it. */
+  async recount(during: readonly Step[]): Promise<void> {
+    this.#during = [...during];
+    const { deps, nowMs } = this.world;
+    const between = async () => this.play(this.#during.splice(0, 1));
+    const { objects } = this.world;
+    const listing: ObjectListing = {
+      listFolders: (request) => objects.listFolders(request),
+      listPage: async (request) => {
+        await between();
+        const page = await objects.listPage({ ...request, maxKeys: 2 });
+        await between();
+        return page;
+      },
+    };
+    const scan = createPathScan({ listing, clock: deps.clock, settings: deps.settings });
+    const request = { tenant, reason: 'event', full: false } as const;
+    await consumeReconcile({ ...deps, listing, scan }, { request, deadlineMs: nowMs + 14 * 60_000 });
+    await this.play(this.#during.splice(0));
+  }
+
+  async deliverAll(): Promise<void> {
+    while (this.#waiting.length > 0) await this.#play({ kind: 'deliver', which: 0, isKept: false });
+  }
+
+  async #play(each: Step): Promise<void> {
+    const { world } = this;
+    switch (each.kind) {
+      case 'pass':
+        world.nowMs += each.ms;
+        return;
+      case 'deliver': {
+        if (this.#waiting.length === 0) return;
+        const index = each.which % this.#waiting.length;
+        const changes = each.isKept ? this.#waiting.slice(index, index + 1) : this.#waiting.splice(index, 1);
+        await noteStoreEvents(world.deps, { tenant, changes });
+        return;
+      }
+      default: {
+        const key = `${tenant}/repo${each.repo}/${each.name}`;
+        const place = placeOf(key);
+        if (!place) throw new Error(`${key} is of no repo.`);
+        const where = { ...place, atMs: world.nowMs + this.#storeAheadMs };
+        if (each.kind === 'put') {
+          world.objects.put(key, each.sizeBytes);
+          this.#waiting.push({ ...where, kind: 'created', sizeBytes: each.sizeBytes });
+        } else {
+          await world.objects.delete(key);
+          this.#waiting.push({ ...where, kind: 'removed' });
+        }
+      }
+    }
+  }
+}
+
+it('whatever happens around the API, in whatever order it is told, is counted once it was told', async () => {
+  await fc.assert(
+    fc.asyncProperty(rounds, clocks, async (given, storeAheadMs) => {
+      const bucket = new Bucket(storeAheadMs);
+      const { world } = bucket;
+      await world.create();
+      for (const { before, during } of given) {
+        await bucket.play(before);
+        await bucket.recount(during);
+      }
+      await bucket.deliverAll();
+      world.nowMs += 60_000;
+      await bucket.recount([]);
+      const page = await world.objects.listPage({ prefix: `${tenant}/` });
+      const { counted, committedBytes } = await world.record();
+      expect(counted).toMatchObject({ storedBytes: page.totalBytes, objectCount: page.keyCount });
+      expect(committedBytes).toBe(page.totalBytes);
+      expect(await collect(world.ledger.reservations(tenant))).toEqual([]);
+    }),
+    { numRuns: 300 },
+  );
+});

@@ -1,0 +1,101 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { ScanListing } from '../../../../../lambda/adapters/s3-scan/listing.ts';
+import { systemClock } from '../../../../../lambda/adapters/system/clock.ts';
+import { defaultSettings } from '../../../../../lambda/domain/settings.ts';
+import { StoreUnavailableError } from '../../../../../lambda/ports/object-store.ts';
+import { createPathScan } from '../../../../../lambda/use-cases/scan/path-scan.ts';
+import { ListServer } from '../../../../support/list-server/server.ts';
+
+const server = new ListServer();
+let endpoint = '';
+beforeAll(async () => {
+  endpoint = `http://127.0.0.1:${await server.listen()}`;
+});
+afterAll(() => server.close());
+
+const prefix = 'acme/app/';
+/** Retries as in service, but without the waiting. */
+const retry = { baseDelayMs: 1, throttledDelayMs: 1, delayMaxMs: 4 };
+
+function scanOf(objects: number, retrySettings: object = retry) {
+  const credentials = { accessKeyId: 'key', secretAccessKey: 'secret' };
+  const settings = { region: 'us-east-1', endpoint, forcePathStyle: true, credentials };
+  const listing = new ScanListing({ settings, bucket: `n${objects}`, retry: retrySettings });
+  return createPathScan({ listing, clock: systemClock, settings: defaultSettings });
+}
+
+describe('of a store where one request in five goes wrong', () => {
+  it('200 scans are all right', async () => {
+    const count = 2500;
+    const scan = scanOf(count);
+    const truth = { kind: 'done', objectCount: count, storedBytes: server.keySet(count).totalBytes };
+    for (let seed = 1; seed <= 200; seed += 1) {
+      server.behave({ faultRate: 0.2, seed });
+      const hint = seed % 2 === 0 ? { hintObjects: count } : { someoneWaits: seed % 3 === 0 };
+      expect(await scan.scan({ prefix, ...hint })).toMatchObject(truth);
+    }
+  });
+
+  it.each(['slow-down', 'error-200', 'drop', 'cut', 'cut-politely'] as const)(
+    'where it is %s, pages are fetched again',
+    async (fault) => {
+      server.behave({ faultRate: 0.5, faults: [fault], seed: 3 });
+      const outcome = await scanOf(4000).scan({ prefix, hintObjects: 4000 });
+      expect(outcome).toMatchObject({ kind: 'done', storedBytes: server.keySet(4000).totalBytes });
+      expect(server.requests).toBeGreaterThan(outcome.requests);
+    },
+  );
+});
+
+describe('of a store that stays broken', () => {
+  it.each(['slow-down', 'error-200', 'cut-politely'] as const)(
+    'a scan ends with a clear error within its deadline (%s)',
+    async (fault) => {
+      server.behave({ faultRate: 1, faults: [fault] });
+      const startedMs = Date.now();
+      // Long enough for one answer on a machine that is busy with other tests, and, with every pause the longest
+      // possible, too short for all attempts.
+      const patient = scanOf(4000, { random: () => 1 });
+      const scan = patient.scan({ prefix, someoneWaits: true, deadlineMs: startedMs + 3_000 });
+      const error = await scan.catch((caught: unknown) => caught);
+      expect(error).toBeInstanceOf(StoreUnavailableError);
+      expect(String(error)).toMatch(/within the deadline .*(SlowDown|InternalError|end tag)/);
+      expect(Date.now() - startedMs).toBeLessThan(20_000);
+    },
+  );
+
+  it('a scan ends with its last answer once its attempts are used up', async () => {
+    server.behave({ faultRate: 1, faults: ['error-200'] });
+    await expect(scanOf(4000).scan({ prefix })).rejects.toThrow(StoreUnavailableError);
+    expect(server.requests).toBe(10);
+  });
+
+  it('a scan that got somewhere hands over the rest at its deadline', async () => {
+    server.behave({ latencyMs: 3_000 });
+    const part = await scanOf(4000).scan({ prefix, deadlineMs: Date.now() + 5_500 });
+    expect(part).toMatchObject({ kind: 'unfinished', rest: { objectCount: 1000 } });
+    if (part.kind !== 'unfinished') return;
+    server.behave({});
+    const storedBytes = server.keySet(4000).totalBytes;
+    expect(await scanOf(4000).scan({ prefix, resume: part.rest })).toMatchObject({
+      objectCount: 4000,
+      storedBytes,
+    });
+  });
+});
+
+it('names a bucket that is not there as refused, not as broken', async () => {
+  server.behave({});
+  const credentials = { accessKeyId: 'key', secretAccessKey: 'secret' };
+  const settings = { region: 'us-east-1', endpoint, forcePathStyle: true, credentials };
+  const listing = new ScanListing({ settings, bucket: 'nobody-has-this' });
+  await expect(listing.listPage({ prefix: '' })).rejects.toMatchObject({ name: 'StoreRefusedError' });
+});
+
+it('rehearses without a store', async () => {
+  const listing = new ScanListing({
+    settings: { region: 'us-east-1', endpoint: 'http://127.0.0.1:1' },
+    bucket: 'none',
+  });
+  await expect(listing.rehearse()).resolves.toBeUndefined();
+});

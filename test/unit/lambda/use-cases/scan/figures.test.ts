@@ -1,0 +1,132 @@
+import { describe, expect, it } from 'vitest';
+import type { PathScanInput } from '../../../../../lambda/ports/path-scan.ts';
+import { createPathScan } from '../../../../../lambda/use-cases/scan/path-scan.ts';
+import { hashNames, RoundListing } from '../../../../support/round-listing.ts';
+
+/** Requests and rounds of one scan of `count` hashes, where every page takes one round. */
+async function costOf(count: number, seed: number, input: Omit<PathScanInput, 'prefix'>) {
+  const listing = new RoundListing(
+    hashNames(count, seed).map((name) => ({ key: `t/r/${name}`, sizeBytes: 3 })),
+  );
+  const settings = { scanConcurrency: 128 };
+  const scan = createPathScan({ listing, clock: { nowMs: () => 0 }, settings });
+  const outcome = await listing.serve(scan.scan({ prefix: 't/r/', ...input }));
+  expect(outcome).toMatchObject({ kind: 'done', objectCount: count, storedBytes: 3 * count });
+  return { requests: outcome.requests, rounds: listing.rounds };
+}
+
+/** The mean over several sets of hashes. */
+async function meanCostOf(count: number, input: Omit<PathScanInput, 'prefix'>, seeds = 6) {
+  let requests = 0;
+  let rounds = 0;
+  for (let seed = 1; seed <= seeds; seed += 1) {
+    const cost = await costOf(count, seed * 1009 + count, input);
+    requests += cost.requests / seeds;
+    rounds += cost.rounds / seeds;
+  }
+  return { requests, rounds };
+}
+
+describe('with a hint', () => {
+  it.each([0, 1, 999, 1000])('one request for %i keys', async (count) => {
+    expect(await costOf(count, 1, { hintObjects: count })).toEqual({ requests: 1, rounds: 1 });
+  });
+
+  it.each([1001, 2000, 4000, 9100, 14_000, 17_000])(
+    'at most two more than pages for %i keys',
+    async (count) => {
+      const { requests, rounds } = await meanCostOf(count, { hintObjects: count });
+      expect(requests).toBeLessThanOrEqual(Math.ceil(count / 1000) + 2);
+      expect(rounds).toBeLessThan(1.5);
+    },
+  );
+
+  it('at most 6 % more than pages for 100,000 keys, in two to three rounds', async () => {
+    const { requests, rounds } = await meanCostOf(100_000, { hintObjects: 100_000 }, 3);
+    expect(requests).toBeLessThanOrEqual(107);
+    expect(rounds).toBeLessThanOrEqual(3);
+  });
+
+  it.each([
+    [20_000, 5_000],
+    [5_000, 20_000],
+    [20_000, 0],
+    [0, 1_000_000],
+  ])(
+    'that is wrong (%i keys, %i expected), more requests, but no more than 128 in vain',
+    async (count, hint) => {
+      const { requests } = await costOf(count, 5, { hintObjects: hint });
+      expect(requests).toBeLessThanOrEqual(Math.ceil(count / 1000) * 1.5 + 128);
+    },
+  );
+});
+
+describe('without a hint', () => {
+  it.each([0, 1, 1000])('probing takes one request for %i keys', async (count) => {
+    expect(await costOf(count, 1, {})).toEqual({ requests: 1, rounds: 1 });
+  });
+
+  it.each([1001, 2000, 4000, 9000, 14_000, 17_000])(
+    'probing takes three more than pages for %i keys',
+    async (n) => {
+      const { requests, rounds } = await meanCostOf(n, {});
+      expect(requests).toBeLessThanOrEqual(Math.ceil(n / 1000) + 3);
+      expect(rounds).toBeLessThan(2.5);
+    },
+  );
+
+  it('probing takes 12 % more than pages for 100,000 keys', async () => {
+    expect((await meanCostOf(100_000, {}, 2)).requests).toBeLessThanOrEqual(112);
+  });
+
+  it.each([0, 100, 12_000, 14_000])('sixteen at once take one round for %i keys', async (count) => {
+    expect(await costOf(count, 1, { someoneWaits: true })).toEqual({ requests: 16, rounds: 1 });
+  });
+
+  it.each([16_000, 20_000, 30_000, 46_000, 60_000, 75_000])(
+    'sixteen at once take two rounds for %i keys',
+    async (count) => {
+      const { requests, rounds } = await meanCostOf(count, { someoneWaits: true }, 3);
+      expect(requests).toBeLessThanOrEqual(Math.ceil(count / 1000) + 20);
+      expect(rounds).toBeLessThan(2.5);
+    },
+  );
+});
+
+describe('keys that are not spread evenly', () => {
+  const skewed = (names: string[]) => names.map((name) => ({ key: `t/r/${name}`, sizeBytes: 3 }));
+  const scanOf = async (names: string[]) => {
+    const listing = new RoundListing(skewed(names));
+    const scan = createPathScan({ listing, clock: { nowMs: () => 0 }, settings: { scanConcurrency: 128 } });
+    const outcome = await listing.serve(scan.scan({ prefix: 't/r/' }));
+    expect(outcome).toMatchObject({ kind: 'done', objectCount: names.length });
+    return outcome.requests;
+  };
+
+  it('cost at most twice their pages where all lie under one digit', async () => {
+    expect(await scanOf(hashNames(30_000, 3).map((name) => `a${name.slice(1)}`))).toBeLessThanOrEqual(60);
+  });
+
+  it('cost no request more where nothing tells names apart', async () => {
+    const names = Array.from({ length: 5500 }, (_, index) => `photo-${String(index).padStart(8, '0')}.jpg`);
+    expect(await scanOf(names)).toBe(6);
+  });
+
+  it('cost a few times their pages where they are numbered in a folder', async () => {
+    const names = Array.from({ length: 5500 }, (_, index) => `photos/${String(index).padStart(8, '0')}.jpg`);
+    expect(await scanOf(names)).toBeLessThanOrEqual(20);
+  });
+
+  it('are cut as below the path where they lie in folders below it', async () => {
+    const inOne = hashNames(20_000, 6).map((name) => `app/${name}`);
+    expect(await scanOf(inOne)).toBeLessThanOrEqual(34);
+    const inTwo = hashNames(20_000, 7).map((name, index) => `${index % 2 ? 'app' : 'web/objects'}/${name}`);
+    expect(await scanOf(inTwo)).toBeLessThanOrEqual(44);
+  });
+
+  it('cost a bounded number of requests where they lie in a few dense spots', async () => {
+    const spots = ['0000000', '4444444', '8888888', 'fffffff'];
+    const names = hashNames(20_000, 4).map((name, index) => spots[index % 4] + name.slice(7));
+    expect(await scanOf(names)).toBeLessThanOrEqual(90);
+  });
+});

@@ -1,0 +1,222 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { ScanStrategy } from '../../../../../lambda/domain/scan/strategy.ts';
+import type { ListPageRequest } from '../../../../../lambda/ports/object-listing.ts';
+import { StoreUnavailableError } from '../../../../../lambda/ports/object-store.ts';
+import type { PathScanInput, PathScanOutcome } from '../../../../../lambda/ports/path-scan.ts';
+import { createPathScan } from '../../../../../lambda/use-cases/scan/path-scan.ts';
+import { hashNames, type ListedObject, RoundListing, truthOf } from '../../../../support/round-listing.ts';
+
+const prefix = 't/r/';
+const hex = fc.constantFrom(...'0123456789abcdef');
+const hexName = fc.string({ unit: hex, minLength: 1, maxLength: 64 });
+/** Names that are hashes, short hex, skewed to one spot, no hex at all, in folders, or beyond ASCII. */
+const anyName = fc.oneof(
+  hexName,
+  hexName.map((name) => `aaaaaaaaaaaaaaaa${name}`),
+  hexName.map((name) => `${name.slice(0, 2)}/${name.slice(2)}`),
+  fc.tuple(fc.constantFrom('a/', 'zz/', 'zz/b/', 'é/', '/', '9/'), hexName).map((parts) => parts.join('')),
+  fc.string({ unit: 'grapheme', maxLength: 20 }),
+  fc.constantFrom('', '/', '~', '9z', 'f', 'ffffffffffffffff', '\u{10ffff}', '\uffff', 'A', ':', 'g'),
+);
+const anyObjects = fc
+  .uniqueArray(fc.record({ name: anyName, sizeBytes: fc.nat(1e6) }), {
+    selector: ({ name }) => name,
+    maxLength: 150,
+  })
+  .map((objects) => objects.map(({ name, sizeBytes }) => ({ key: prefix + name, sizeBytes })));
+const anyStrategy: fc.Arbitrary<ScanStrategy> = fc.oneof(
+  fc.constantFrom('probe', 'sixteen', 'fixed-sixteen', 'sequential').map((kind) => ({ kind }) as const),
+  fc.oneof(fc.nat(20), fc.nat(200_000)).map((objects) => ({ kind: 'hint', objects }) as const),
+);
+const beside: ListedObject[] = ['t/', 't/q/00', 't/r', 't/r0', 't/s/11'].map((key) => ({
+  key,
+  sizeBytes: 7,
+}));
+
+function scanOver(listing: Pick<RoundListing, 'listPage'>, nowMs = () => 0) {
+  return createPathScan({ listing, clock: { nowMs }, settings: { scanConcurrency: 128 } });
+}
+
+describe('a scan counts every key once', () => {
+  it('whatever the keys, the strategy, the length of pages and the number of requests at once', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        anyObjects,
+        anyStrategy,
+        fc.integer({ min: 1, max: 12 }),
+        fc.integer({ min: 1, max: 20 }),
+        async (objects, strategy, pageKeysMax, concurrency) => {
+          const listing = new RoundListing([...objects, ...beside], { pageKeysMax });
+          const lookFor = new Set([
+            ...objects.filter((_, index) => index % 3 === 0).map(nameOf),
+            'absent',
+            'f0',
+          ]);
+          const outcome = await listing.serve(
+            scanOver(listing).scan({ prefix, strategy, concurrency, lookFor }),
+          );
+          const seen = new Set(objects.map(nameOf).filter((name) => lookFor.has(name)));
+          const requests = listing.requests.length;
+          expect(outcome).toEqual({ kind: 'done', ...truthOf(objects, prefix), seen, requests });
+          expect(listing.underWayMax).toBeLessThanOrEqual(concurrency);
+        },
+      ),
+      { numRuns: 300 },
+    );
+  });
+
+  it('over any number of continuations, each elsewhere and with what JSON keeps of the one before', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        anyObjects,
+        anyStrategy,
+        fc.integer({ min: 1, max: 9 }),
+        fc.array(fc.integer({ min: 1, max: 7 }), { minLength: 1, maxLength: 9 }),
+        async (objects, strategy, pageKeysMax, budgets) => {
+          const lookFor = new Set(objects.filter((_, index) => index % 2 === 0).map(nameOf));
+          let input: PathScanInput = { prefix, strategy, lookFor };
+          for (const requestsMax of budgets) {
+            const listing = new RoundListing([...objects, ...beside], { pageKeysMax });
+            const part = await listing.serve(scanOver(listing).scan({ ...input, requestsMax }));
+            expect(part.requests).toBeLessThanOrEqual(requestsMax);
+            if (part.kind === 'done') break;
+            input = { prefix, lookFor, resume: JSON.parse(JSON.stringify(part.rest)) };
+          }
+          const listing = new RoundListing(objects, { pageKeysMax });
+          const outcome = await listing.serve(scanOver(listing).scan(input));
+          expect(outcome).toMatchObject({ kind: 'done', ...truthOf(objects, prefix), seen: lookFor });
+        },
+      ),
+      { numRuns: 200 },
+    );
+  });
+
+  it('while others come and go: what stays is counted once, what does not at most once', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        anyObjects,
+        anyStrategy.filter(({ kind }) => kind !== 'sequential'),
+        fc.infiniteStream(fc.boolean()),
+        async (objects, strategy, coins) => {
+          const stays = objects.filter((_, index) => index % 2 === 0);
+          const changing = objects.filter((_, index) => index % 2 === 1);
+          const seenBytes = stays.map((object) => ({ ...object, sizeBytes: 1000 }));
+          const listing = {
+            listPage: async (request: ListPageRequest) => {
+              const present = changing
+                .filter(() => coins.next().value)
+                .map((object) => ({ ...object, sizeBytes: 1 }));
+              return new RoundListing([...seenBytes, ...present], { pageKeysMax: 5 }).pageOf(request);
+            },
+          };
+          const outcome = done(await scanOver(listing).scan({ prefix, strategy }));
+          expect(Math.floor(outcome.storedBytes / 1000)).toBe(stays.length);
+          expect(outcome.storedBytes % 1000).toBeLessThanOrEqual(changing.length);
+        },
+      ),
+      { numRuns: 100 },
+    );
+  });
+});
+
+describe('a scan ends', () => {
+  const objects = hashNames(4000, 11).map((name) => ({ key: prefix + name, sizeBytes: 2 }));
+
+  it('unfinished at its deadline, where it got somewhere; what is left is continued', async () => {
+    const listing = new RoundListing(objects);
+    const late = () => (listing.rounds >= 1 ? 1000 : 0);
+    const part = await listing.serve(scanOver(listing, late).scan({ prefix, deadlineMs: 1000 }));
+    expect(part).toMatchObject({
+      kind: 'unfinished',
+      requests: 1,
+      rest: { objectCount: 1000, storedBytes: 2000 },
+    });
+    if (part.kind !== 'unfinished') return;
+    const whole = await listing.serve(scanOver(listing).scan({ prefix, resume: part.rest }));
+    expect(whole).toMatchObject({ kind: 'done', objectCount: 4000, storedBytes: 8000 });
+  });
+
+  it('with the error of the store, and without a further request, where a page fails for good', async () => {
+    const listing = new RoundListing(objects);
+    const failing = {
+      listPage: async (request: ListPageRequest) => {
+        const page = await listing.listPage(request);
+        if (listing.requests.length >= 3) throw new StoreUnavailableError('broken');
+        return page;
+      },
+    };
+    const scan = scanOver(failing).scan({
+      prefix,
+      strategy: { kind: 'hint', objects: 4000 },
+      concurrency: 2,
+    });
+    await expect(listing.serve(scan)).rejects.toThrow('broken');
+    expect(listing.requests.length).toBeLessThanOrEqual(4);
+  });
+
+  it('with the error of the page callback, so that a scan nobody needs is given up', async () => {
+    const listing = new RoundListing(objects);
+    const onPage = async () => {
+      throw new Error('superseded');
+    };
+    await expect(listing.serve(scanOver(listing).scan({ prefix, onPage }))).rejects.toThrow('superseded');
+  });
+
+  it('with an error where a store ignores StartAfter, instead of counting keys twice', async () => {
+    const listing = new RoundListing(objects);
+    const ignoring = { listPage: ({ startAfter: _, ...rest }: ListPageRequest) => listing.listPage(rest) };
+    const scan = scanOver(ignoring).scan({ prefix, strategy: { kind: 'hint', objects: 4000 } });
+    await expect(listing.serve(scan)).rejects.toThrow(/strategy `sequential`/);
+    const sequential = scanOver(ignoring).scan({ prefix, strategy: { kind: 'sequential' } });
+    expect(await listing.serve(sequential)).toMatchObject({ objectCount: 4000, storedBytes: 8000 });
+  });
+
+  it('with an error where its bytes can no longer be added up exactly', async () => {
+    const large = objects.slice(0, 3).map((object) => ({ ...object, sizeBytes: 2 ** 52 }));
+    const listing = new RoundListing(large);
+    await expect(listing.serve(scanOver(listing).scan({ prefix }))).rejects.toThrow(/2\^53/);
+  });
+
+  it('at once where it is told to continue another path', () => {
+    const rest = { prefix: 'other/', ranges: [], storedBytes: 0, objectCount: 0, seen: [], requests: 0 };
+    const resume = { ...rest, isSequential: false, objectsExpected: null };
+    expect(() => scanOver(new RoundListing([])).scan({ prefix, resume })).toThrow(RangeError);
+  });
+
+  it('goes on over pages without keys, by the token that they give', async () => {
+    const listing = new RoundListing(objects.slice(0, 5), { pageKeysMax: 2 });
+    let empty = 0;
+    const sparse = {
+      listPage: async (request: ListPageRequest) => {
+        if (request.continuationToken === undefined && empty < 3) {
+          empty += 1;
+          const token = `after:${request.startAfter ?? prefix}`;
+          const none = { keyCount: 0, totalBytes: 0, isTruncated: true, nextContinuationToken: token };
+          return { ...none, keyAt: () => '', sizeAt: () => 0 };
+        }
+        return listing.pageOf(request);
+      },
+    };
+    expect(await scanOver(sparse).scan({ prefix })).toMatchObject({ objectCount: 5, storedBytes: 10 });
+  });
+});
+
+it('reports how far it is after each page', async () => {
+  const listing = new RoundListing(hashNames(4000, 12).map((name) => ({ key: prefix + name, sizeBytes: 2 })));
+  const shares: number[] = [];
+  const onPage = ({ share }: { share: number }) => void shares.push(share);
+  await listing.serve(scanOver(listing).scan({ prefix, someoneWaits: true, onPage }));
+  expect(shares.length).toBe(16);
+  expect([...shares].sort((a, b) => a - b)).toEqual(shares);
+  expect(shares.at(-1)).toBe(1);
+});
+
+function nameOf(object: ListedObject): string {
+  return object.key.slice(prefix.length);
+}
+
+function done(outcome: PathScanOutcome) {
+  if (outcome.kind !== 'done') throw new Error('The scan was not finished.');
+  return outcome;
+}

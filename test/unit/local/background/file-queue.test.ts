@@ -1,0 +1,396 @@
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { SQSEvent } from 'aws-lambda';
+import { describe, expect, it } from 'vitest';
+import { createInvocations } from '../../../../lambda/adapters/system/async-invocations.ts';
+import { createInvocationLog } from '../../../../lambda/adapters/system/invocation-log.ts';
+import { FileQueue } from '../../../../local/background/file-queue.ts';
+import { openQueueFolder, type QueueFolder } from '../../../../local/background/queue-folder.ts';
+import {
+  defaultQueueTiming,
+  newMessage,
+  type QueueMessage,
+} from '../../../../local/background/queue-message.ts';
+import { systemTimers } from '../../../../local/background/timers.ts';
+import { recordingLog } from '../../../support/recording-log.ts';
+import { useTempFolders } from '../../../support/temp-folder.ts';
+import { FakeTime } from './fake-time.ts';
+
+class MemoryFolder implements QueueFolder {
+  readonly files = new Map<string, QueueMessage>();
+  readonly dead: QueueMessage[] = [];
+  writes = 0;
+  failNextSave = false;
+  async save(message: QueueMessage) {
+    await nextTurn();
+    if (this.failNextSave) {
+      this.failNextSave = false;
+      throw new Error('the disk is full');
+    }
+    this.writes += 1;
+    this.files.set(message.tenant, message);
+  }
+  async remove(tenant: string) {
+    this.files.delete(tenant);
+  }
+  async saveDead(message: QueueMessage) {
+    this.dead.push(message);
+    return `dead/${message.tenant}`;
+  }
+  async load() {
+    return [...this.files.values()];
+  }
+}
+
+interface Delivery {
+  readonly atMs: number;
+  readonly tenant: string;
+  readonly full: boolean;
+}
+
+/** A queue over fake time, and a consumer that notes what it gets and takes `runMs` for each. */
+async function setUp(options: { runMs?: number; concurrencyMax?: number; folder?: MemoryFolder } = {}) {
+  const time = new FakeTime();
+  const startMs = time.clock.nowMs();
+  const folder = options.folder ?? new MemoryFolder();
+  const { log, entries } = recordingLog();
+  const { concurrencyMax = 4 } = options;
+  const invocations = createInvocations();
+  const queue = new FileQueue({ folder, clock: time.clock, timers: time, log, invocations, concurrencyMax });
+  const deliveries: Delivery[] = [];
+  const running = { most: 0, tenants: [] as string[], doubled: false };
+  const script: ('fail' | 'throw')[] = [];
+  await queue.deliverTo(async (event: SQSEvent) => {
+    const [record] = event.Records;
+    if (record === undefined) throw new Error('An event without a record.');
+    const { tenant, full } = JSON.parse(record.body);
+    running.doubled ||= running.tenants.includes(tenant);
+    running.tenants.push(tenant);
+    running.most = Math.max(running.most, running.tenants.length);
+    deliveries.push({ atMs: time.clock.nowMs() - startMs, tenant, full });
+    if (options.runMs !== undefined) await time.clock.sleep(options.runMs);
+    running.tenants.splice(running.tenants.indexOf(tenant), 1);
+    const fate = script.shift();
+    if (fate === 'throw') throw new Error('the table did not answer');
+    return { batchItemFailures: fate === 'fail' ? [{ itemIdentifier: record.messageId }] : [] };
+  });
+  const request = (tenant: string, full = false) => queue.request({ tenant, reason: 'verify', full });
+  return { time, queue, folder, deliveries, running, script, request, entries };
+}
+
+describe('when a recount is due', () => {
+  it('collapses a burst into one, 10 s after its last trigger', async () => {
+    const { time, deliveries, request } = await setUp();
+    for (let trigger = 0; trigger < 5; trigger += 1) {
+      await request('acme');
+      await time.advance(1_000);
+    }
+    await time.advance(60_000);
+    expect(deliveries).toEqual([{ atMs: 14_000, tenant: 'acme', full: false }]);
+  });
+
+  it('does not let steady triggers put it off for more than 20 s', async () => {
+    const { time, deliveries, request } = await setUp();
+    for (let trigger = 0; trigger < 50; trigger += 1) {
+      await request('acme');
+      await time.advance(1_000);
+    }
+    await time.advance(60_000);
+    const times = deliveries.map(({ atMs }) => atMs);
+    expect(times[0]).toBe(20_000);
+    // Each later one within 20 s of the first trigger after the one before, and one after the last trigger.
+    expect(times).toEqual([20_000, 40_000, 59_000]);
+  });
+
+  it('delivers at once what somebody waits for, but not sooner than 10 s after the last', async () => {
+    const { time, queue, deliveries } = await setUp();
+    await queue.request({ tenant: 'acme', reason: 'manual', full: true });
+    await time.advance(0);
+    await queue.request({ tenant: 'acme', reason: 'manual', full: true });
+    await time.advance(60_000);
+    expect(deliveries.map(({ atMs }) => atMs)).toEqual([0, 10_000]);
+  });
+
+  it('runs again after a trigger that came while it ran', async () => {
+    const { time, deliveries, request, running } = await setUp({ runMs: 30_000 });
+    await request('acme');
+    await time.advance(12_000);
+    await request('acme');
+    await time.advance(120_000);
+    expect(deliveries.map(({ atMs }) => atMs)).toEqual([10_000, 40_000]);
+    expect(running.doubled).toBe(false);
+  });
+
+  it('lists everything if any of the merged triggers asked for it', async () => {
+    const { time, deliveries, request } = await setUp();
+    await request('acme');
+    await request('acme', true);
+    await request('acme');
+    await time.advance(60_000);
+    expect(deliveries).toMatchObject([{ full: true }]);
+  });
+
+  it('runs different tenants side by side, as many as allowed', async () => {
+    const { time, deliveries, request, running } = await setUp({ runMs: 5_000, concurrencyMax: 2 });
+    await Promise.all(['a', 'b', 'c', 'd', 'e'].map((tenant) => request(tenant)));
+    await time.advance(60_000);
+    expect(running.most).toBe(2);
+    expect(deliveries.map(({ atMs }) => atMs)).toEqual([10_000, 10_000, 15_000, 15_000, 20_000]);
+  });
+});
+
+describe('what is on disk', () => {
+  it('is there when the request resolves, through the run, and gone after its success', async () => {
+    const { time, folder, request } = await setUp({ runMs: 1_000 });
+    await request('acme');
+    expect(folder.files.get('acme')).toMatchObject({ tenant: 'acme', full: false });
+    await time.advance(10_500);
+    expect(folder.files.has('acme')).toBe(true);
+    await time.advance(1_000);
+    expect(folder.files.has('acme')).toBe(false);
+  });
+
+  it('is written once a burst, and again only where more is asked for', async () => {
+    const { folder, request } = await setUp();
+    await Promise.all(Array.from({ length: 100 }, () => request('acme')));
+    expect(folder.writes).toBe(1);
+    await request('acme', true);
+    expect(folder.writes).toBe(2);
+    expect(folder.files.get('acme')).toMatchObject({ full: true });
+  });
+
+  it('stays when a trigger came during the run', async () => {
+    const { time, folder, request } = await setUp({ runMs: 1_000 });
+    await request('acme');
+    await time.advance(10_500);
+    await request('acme', true);
+    await time.advance(2_000);
+    expect(folder.files.get('acme')).toMatchObject({ full: true });
+  });
+
+  it('could not be written: the request says so, and the next one tries again', async () => {
+    const { folder, request } = await setUp();
+    folder.failNextSave = true;
+    await expect(request('acme')).rejects.toThrow('the disk is full');
+    await request('acme');
+    expect(folder.files.has('acme')).toBe(true);
+  });
+
+  it('is taken up by the next process, the one that was running too', async () => {
+    const first = await setUp({ runMs: 1_000_000 });
+    await first.request('acme');
+    await first.time.advance(11_000);
+    await first.request('umbrella');
+    const second = await setUp({ folder: first.folder });
+    await second.time.advance(60_000);
+    expect(second.deliveries.map(({ tenant }) => tenant).sort()).toEqual(['acme', 'umbrella']);
+    expect(second.folder.files.size).toBe(0);
+  });
+});
+
+describe('a recount that fails', () => {
+  it.each(['fail', 'throw'] as const)('comes again, later each time (%s)', async (fate) => {
+    const { time, deliveries, script, request, folder } = await setUp();
+    script.push(fate, fate);
+    await request('acme');
+    await time.advance(12_000);
+    expect(folder.files.get('acme')).toMatchObject({ failures: 1 });
+    await time.advance(60_000);
+    // Failed at 10 s and 20 s (5 s of waiting, but 10 s between two), then 10 s of waiting.
+    expect(deliveries.map(({ atMs }) => atMs)).toEqual([10_000, 20_000, 30_000]);
+    expect(folder.files.size).toBe(0);
+  });
+
+  it('is laid aside and logged after the last try; the next trigger begins anew', async () => {
+    const { time, deliveries, script, request, folder, entries } = await setUp();
+    script.push(...Array.from({ length: defaultQueueTiming.failuresMax }, () => 'fail' as const));
+    await request('acme');
+    await time.advance(600_000);
+    expect(deliveries).toHaveLength(defaultQueueTiming.failuresMax);
+    expect(folder.dead).toMatchObject([{ tenant: 'acme', failures: defaultQueueTiming.failuresMax }]);
+    expect(folder.files.size).toBe(0);
+    expect(entries).toContainEqual(expect.objectContaining({ level: 'error', message: 'recount given up' }));
+    await request('acme');
+    await time.advance(60_000);
+    expect(deliveries).toHaveLength(defaultQueueTiming.failuresMax + 1);
+  });
+
+  it('loses no trigger that came while the last try ran', async () => {
+    const { time, deliveries, script, request, folder } = await setUp({ runMs: 1_000 });
+    script.push(...Array.from({ length: defaultQueueTiming.failuresMax }, () => 'fail' as const));
+    await request('acme');
+    while (deliveries.length < defaultQueueTiming.failuresMax) await time.advance(500);
+    await request('acme');
+    await time.advance(60_000);
+    expect(folder.dead).toHaveLength(1);
+    expect(deliveries).toHaveLength(defaultQueueTiming.failuresMax + 1);
+  });
+
+  it('counts one that never ends as failed', async () => {
+    const { time, deliveries, request } = await setUp({ runMs: 100 * 60_000 });
+    await request('acme');
+    await time.advance(20 * 60_000);
+    expect(deliveries.length).toBeGreaterThan(1);
+  });
+});
+
+describe('closing', () => {
+  it('waits for what runs, and delivers no more', async () => {
+    const { time, queue, deliveries, folder, request } = await setUp({ runMs: 2_000 });
+    await request('acme');
+    await request('umbrella');
+    await time.advance(10_500);
+    await request('late');
+    const closed = queue.close(5_000);
+    await time.advance(3_000);
+    await closed;
+    await time.advance(60_000);
+    expect(deliveries.map(({ tenant }) => tenant)).toEqual(['acme', 'umbrella']);
+    expect([...folder.files.keys()]).toEqual(['late']);
+  });
+
+  it('does not wait for ever; what did not end is still owed', async () => {
+    const { time, queue, folder, request } = await setUp({ runMs: 60_000 });
+    await request('acme');
+    await time.advance(10_500);
+    const closed = queue.close(5_000);
+    await time.advance(5_000);
+    await closed;
+    await time.advance(120_000);
+    expect([...folder.files.keys()]).toEqual(['acme']);
+  });
+});
+
+describe('what asked for a recount', () => {
+  /** Requests with their causes; the causes of the deliveries, of which the first fails. */
+  async function causesOf(requests: readonly string[], folder = new MemoryFolder()) {
+    const time = new FakeTime();
+    const { log, entries } = recordingLog();
+    const invocations = createInvocations();
+    const queue = new FileQueue({
+      ...{ folder, clock: time.clock, timers: time, invocations },
+      log: createInvocationLog(log, invocations),
+    });
+    for (const requestId of requests) {
+      const request = { tenant: 'acme', reason: 'upload', full: false } as const;
+      await invocations.during({ requestId }, () => queue.request(request));
+    }
+    const causes: unknown[] = [];
+    await queue.deliverTo(async ({ Records: [record] }) => {
+      causes.push(JSON.parse(record?.body ?? '').correlationId);
+      if (causes.length === 1) throw new Error('the table did not answer');
+    });
+    await time.advance(120_000);
+    return { causes, entries };
+  }
+
+  it('is told with it, the first of several, and again after a failure, whose line names it too', async () => {
+    const { causes, entries } = await causesOf(['first', 'second']);
+    expect(causes).toEqual(['first', 'first']);
+    expect(entries).toMatchObject([
+      { message: 'recount failed', fields: { tenant: 'acme', correlationId: 'first' } },
+    ]);
+    expect(entries[0]?.fields['messageId']).toEqual(expect.any(String));
+  });
+
+  it('outlives the process', async () => {
+    const folder = new MemoryFolder();
+    const message = newMessage(
+      { tenant: 'acme', reason: 'upload', full: false },
+      { nowMs: 0, messageId: 'm', correlationId: 'before' },
+    );
+    await folder.save(message);
+    expect((await causesOf([], folder)).causes).toEqual(['before', 'before']);
+  });
+});
+
+describe('the folder', () => {
+  const tempFolder = useTempFolders();
+
+  it('keeps messages in files, and takes one that it can not read as a full recount', async () => {
+    const path = tempFolder();
+    const { log } = recordingLog();
+    const clock = { nowMs: () => Date.now(), sleep: async () => {} };
+    const common = { clock, timers: systemTimers, log, invocations: createInvocations() };
+    const writer = new FileQueue({ folder: await openQueueFolder(path), ...common });
+    await writer.request({ tenant: 'acme', reason: 'upload', full: false });
+    await writer.request({ tenant: 'umbrella', reason: 'upload', full: false });
+    await writer.close(0);
+    expect(readdirSync(path).sort()).toEqual(['acme.json', 'dead-letters', 'umbrella.json']);
+    writeFileSync(join(path, 'umbrella.json'), '{"tenant":"umb');
+    writeFileSync(join(path, 'acme.json.0000.unfinished'), 'x');
+    const folder = await openQueueFolder(path);
+    const messages = await folder.load(Date.now());
+    expect(messages.find(({ tenant }) => tenant === 'acme')).toMatchObject({ reason: 'upload', full: false });
+    expect(messages.find(({ tenant }) => tenant === 'umbrella')).toMatchObject({ full: true });
+    expect(messages).toHaveLength(2);
+    expect(readdirSync(path)).not.toContain('acme.json.0000.unfinished');
+  });
+
+  it('keeps times out of the future, where a clock was set back', async () => {
+    const path = tempFolder();
+    const folder = await openQueueFolder(path);
+    const future = 9_000_000_000_000;
+    await folder.save({
+      ...{ tenant: 'acme', reason: 'verify', full: false, messageId: 'm', prompt: false, failures: 2 },
+      ...{ firstAtMs: future, lastAtMs: future, notBeforeMs: future, correlationId: 'r1' },
+    });
+    expect(await folder.load(5_000)).toMatchObject([
+      { firstAtMs: 5_000, lastAtMs: 5_000, notBeforeMs: 0, failures: 2, correlationId: 'r1' },
+    ]);
+  });
+
+  it('keeps the newest dead letter of each tenant', async () => {
+    const path = tempFolder();
+    const folder = await openQueueFolder(path);
+    const message: QueueMessage = {
+      ...{
+        tenant: 'acme',
+        reason: 'verify' as const,
+        full: false,
+        messageId: 'first',
+        prompt: false,
+        failures: 6,
+      },
+      ...{ firstAtMs: 1, lastAtMs: 1, notBeforeMs: 0, correlationId: undefined },
+    };
+    await folder.saveDead(message);
+    const file = await folder.saveDead({ ...message, messageId: 'second' });
+    expect(JSON.parse(readFileSync(file, 'utf8'))).toMatchObject({ messageId: 'second' });
+    expect(readdirSync(join(path, 'dead-letters'))).toEqual(['acme.json']);
+  });
+});
+
+it('delivers a record as SQS does', async () => {
+  const time = new FakeTime();
+  const { log } = recordingLog();
+  const invocations = createInvocations();
+  const queue = new FileQueue({
+    folder: new MemoryFolder(),
+    clock: time.clock,
+    timers: time,
+    log,
+    invocations,
+  });
+  const events: SQSEvent[] = [];
+  let remainingMs = 0;
+  await queue.deliverTo(async (event, context) => {
+    remainingMs = context.getRemainingTimeInMillis();
+    events.push(event);
+  });
+  await queue.request({ tenant: 'acme', reason: 'upload', full: false });
+  await time.advance(10_000);
+  expect(events).toMatchObject([
+    {
+      Records: [
+        {
+          body: '{"tenant":"acme","reason":"upload","full":false}',
+          attributes: { MessageGroupId: 'acme', ApproximateReceiveCount: '1' },
+          eventSource: 'aws:sqs',
+        },
+      ],
+    },
+  ]);
+  expect(remainingMs).toBeGreaterThan(60_000);
+});

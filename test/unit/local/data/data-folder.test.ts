@@ -1,0 +1,166 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { systemIds } from '../../../../lambda/adapters/system/ids.ts';
+import { openDataFolder } from '../../../../local/data/data-folder.ts';
+import { lockFolder } from '../../../../local/data/folder-lock.ts';
+import { adminTokenOf, storeCredentialsOf } from '../../../../local/data/secrets.ts';
+import { StartupError } from '../../../../local/startup-error.ts';
+import { useTempFolders } from '../../../support/temp-folder.ts';
+
+const tempFolder = useTempFolders();
+
+/** The message of the StartupError that it must end with. */
+async function refusal(work: Promise<unknown>): Promise<string> {
+  try {
+    await work;
+  } catch (error) {
+    if (error instanceof StartupError) return error.message;
+    throw error;
+  }
+  throw new Error('It was not refused.');
+}
+
+describe('a data folder', () => {
+  it('is made, readable by its owner alone, and taken again after its release', async () => {
+    const path = join(tempFolder(), 'deep', 'data');
+    for (let start = 0; start < 2; start += 1) {
+      const folder = await openDataFolder(path);
+      expect(statSync(path).mode & 0o777).toBe(0o700);
+      await folder.release();
+    }
+    expect(existsSync(join(path, 'lock'))).toBe(false);
+  });
+
+  it('of a newer release is refused, and stays as it is', async () => {
+    const path = tempFolder();
+    writeFileSync(join(path, 'format.json'), '{"format":2}');
+    expect(await refusal(openDataFolder(path))).toBe(
+      `The data folder ${path} was written by a newer lfs-quota (format 2, this one knows up to 1). ` +
+        'Start that release, or choose another folder with --data.',
+    );
+    expect(existsSync(join(path, 'lock'))).toBe(false);
+  });
+
+  it.each(['', 'nonsense', '{"format":"1"}', '[]'])('with the format %j is refused', async (text) => {
+    const path = tempFolder();
+    writeFileSync(join(path, 'format.json'), text);
+    expect(await refusal(openDataFolder(path))).toContain("can't be read as this data folder's format");
+  });
+
+  it('that holds somebody’s files is refused, and left alone', async () => {
+    const path = tempFolder();
+    writeFileSync(join(path, 'thesis.tex'), 'x');
+    expect(await refusal(openDataFolder(path))).toContain('holds other files (thesis.tex)');
+    expect(existsSync(join(path, 'format.json'))).toBe(false);
+  });
+
+  it('that was killed before it was marked is gone on with', async () => {
+    const path = tempFolder();
+    writeFileSync(join(path, 'lock'), '{"pid":999999999}');
+    writeFileSync(join(path, 'format.json.1234.unfinished'), '');
+    const folder = await openDataFolder(path);
+    await folder.release();
+  });
+
+  it('that can not be one is refused in words', async () => {
+    const file = join(tempFolder(), 'file');
+    writeFileSync(file, 'x');
+    expect(await refusal(openDataFolder(file))).toContain('is no folder: a file is in its place');
+    expect(await refusal(openDataFolder(join(file, 'below')))).toContain('is no folder');
+    expect(await refusal(openDataFolder(join(tempFolder(), 'x'.repeat(300))))).toContain(
+      'has too long a name',
+    );
+  });
+});
+
+describe('the lock', () => {
+  it('is held against this process too', async () => {
+    const path = tempFolder();
+    const release = await lockFolder(path, 0);
+    expect(await refusal(lockFolder(path, 0))).toContain(`in use by process ${process.pid}`);
+    await release();
+    await (await lockFolder(path, 0))();
+  });
+
+  it('of a living process holds, of a dead one does not', async () => {
+    const path = tempFolder();
+    const other = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)'], { stdio: 'ignore' });
+    writeFileSync(join(path, 'lock'), JSON.stringify({ pid: other.pid }));
+    expect(await refusal(lockFolder(path, 0))).toBe(
+      `The data folder ${path} is in use by process ${other.pid}. Stop that one first, or choose another folder with --data.`,
+    );
+    other.kill('SIGKILL');
+    await once(other, 'exit');
+    await (await lockFolder(path, 0))();
+  });
+
+  it('of a process that just stops is waited for', async () => {
+    const path = tempFolder();
+    const release = await lockFolder(path, 0);
+    setTimeout(() => void release(), 150);
+    await (await lockFolder(path, 3_000))();
+  });
+
+  it('of a process whose number was given to another is stale', async () => {
+    const path = tempFolder();
+    const other = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)'], { stdio: 'ignore' });
+    // Where the system tells no identity, the number alone decides.
+    const isLinux = existsSync('/proc/self/stat');
+    writeFileSync(join(path, 'lock'), JSON.stringify({ pid: other.pid, processIdentity: 'another boot/1' }));
+    const taking = lockFolder(path, 0);
+    if (isLinux) await (await taking)();
+    else expect(await refusal(taking)).toContain('in use');
+    other.kill('SIGKILL');
+    await once(other, 'exit');
+  });
+
+  it.each(['', '{', '{"pid":"x"}', 'null'])('that can not be read (%j) is stale', async (text) => {
+    const path = tempFolder();
+    writeFileSync(join(path, 'lock'), text);
+    const release = await lockFolder(path, 0);
+    expect(JSON.parse(readFileSync(join(path, 'lock'), 'utf8'))).toMatchObject({ pid: process.pid });
+    await release();
+  });
+});
+
+describe('secrets', () => {
+  it('are made once, kept, and readable by their owner alone', async () => {
+    const folder = tempFolder();
+    const made = await adminTokenOf({ folder, given: undefined }, systemIds);
+    expect(made).toMatchObject({ origin: 'made', token: expect.stringMatching(/^lfsq_[A-Za-z0-9]{40}$/) });
+    const kept = await adminTokenOf({ folder, given: '' }, systemIds);
+    expect(kept).toEqual({ origin: 'kept', token: made.token });
+    expect(statSync(join(folder, 'admin-token')).mode & 0o777).toBe(0o600);
+    const credentials = await storeCredentialsOf(folder, systemIds);
+    expect(await storeCredentialsOf(folder, systemIds)).toEqual(credentials);
+    expect(statSync(join(folder, 'store-credentials.json')).mode & 0o777).toBe(0o600);
+  });
+
+  it('that are given are taken, and not kept', async () => {
+    const folder = tempFolder();
+    const given = 'a-long-token-of-somebody-0123456789';
+    expect(await adminTokenOf({ folder, given }, systemIds)).toEqual({ origin: 'given', token: given });
+    expect(existsSync(join(folder, 'admin-token'))).toBe(false);
+  });
+
+  it.each(['short', `${'x'.repeat(40)} y`, 'ü'.repeat(40)])(
+    'that can not be one are refused: %s',
+    async (given) => {
+      const message = await refusal(adminTokenOf({ folder: tempFolder(), given }, systemIds));
+      expect(message).toContain('LFS_QUOTA_ADMIN_TOKEN must be 16 or more');
+      expect(message).not.toContain(given);
+    },
+  );
+
+  it('that were damaged are made anew', async () => {
+    const folder = tempFolder();
+    mkdirSync(folder, { recursive: true });
+    writeFileSync(join(folder, 'admin-token'), 'cut');
+    writeFileSync(join(folder, 'store-credentials.json'), '{"accessKeyId":');
+    expect(await adminTokenOf({ folder, given: undefined }, systemIds)).toMatchObject({ origin: 'made' });
+    expect((await storeCredentialsOf(folder, systemIds)).secretAccessKey).toHaveLength(40);
+  });
+});

@@ -1,0 +1,80 @@
+import { once } from 'node:events';
+import { writeFileSync } from 'node:fs';
+import { connect } from 'node:net';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { GetCommand, PutCommand } from '@aws-sdk/lib-dynamodb';
+import { create } from 'dynalite/db/index.js';
+import { expect, it } from 'vitest';
+import { openDatabase } from '../../../../local/data/database.ts';
+import { StartupError } from '../../../../local/startup-error.ts';
+import { useTempFolders } from '../../../support/temp-folder.ts';
+
+const tempFolder = useTempFolders();
+const key = { pk: 'TENANT#acme', sk: 'TENANT' };
+
+it('keeps its items', async () => {
+  const path = join(tempFolder(), 'database');
+  const first = await openDatabase(path);
+  expect(first.origin).toBe('made');
+  await first.client.send(new PutCommand({ TableName: first.tableName, Item: { ...key, limitBytes: 17 } }));
+  await first.close();
+  const second = await openDatabase(path);
+  expect(second.origin).toBe('found');
+  const { Item } = await second.client.send(new GetCommand({ TableName: second.tableName, Key: key }));
+  expect(Item).toEqual({ ...key, limitBytes: 17 });
+  await second.close();
+});
+
+it('repairs a table that a kill left half-made, with all that is in it', async () => {
+  const path = join(tempFolder(), 'database');
+  const first = await openDatabase(path);
+  const { tableName } = first;
+  await first.client.send(new PutCommand({ TableName: tableName, Item: { ...key, limitBytes: 17 } }));
+  await first.close();
+
+  const store = create({ path });
+  await store.db.open();
+  const table = await promisify(store.tableDb.get)(tableName);
+  if (table === undefined) throw new Error('The table is not where it is looked for.');
+  table.TableStatus = 'CREATING';
+  for (const index of table.GlobalSecondaryIndexes ?? []) index.IndexStatus = 'CREATING';
+  await promisify(store.tableDb.put)(tableName, table);
+  await store.db.close();
+
+  const second = await openDatabase(path);
+  expect(second.origin).toBe('repaired');
+  const { Item } = await second.client.send(new GetCommand({ TableName: tableName, Key: key }));
+  expect(Item).toEqual({ ...key, limitBytes: 17 });
+  await second.close();
+});
+
+it('outlives a request that breaks off', async () => {
+  const database = await openDatabase(join(tempFolder(), 'database'));
+  const endpoint = await database.client.config.endpoint?.();
+  const socket = connect(endpoint?.port ?? 0, '127.0.0.1');
+  await once(socket, 'connect');
+  socket.write('POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n{');
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  socket.resetAndDestroy();
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  const read = new GetCommand({ TableName: database.tableName, Key: key });
+  expect((await database.client.send(read)).Item).toBeUndefined();
+  await database.close();
+});
+
+it('that is open already is refused', async () => {
+  const path = join(tempFolder(), 'database');
+  const first = await openDatabase(path);
+  await expect(openDatabase(path)).rejects.toThrow('is in use by another process');
+  await first.close();
+});
+
+it('that can not be read is refused in words', async () => {
+  const folder = tempFolder();
+  const path = join(folder, 'database');
+  writeFileSync(path, 'no folder');
+  const opening = openDatabase(path);
+  await expect(opening).rejects.toThrow(StartupError);
+  await expect(opening).rejects.toThrow(/can't be opened .* Restore the data folder from a backup/);
+});

@@ -1,0 +1,362 @@
+import { once } from 'node:events';
+import { request as httpRequest, type IncomingHttpHeaders } from 'node:http';
+import { connect } from 'node:net';
+import type { APIGatewayProxyEventV2, Context } from 'aws-lambda';
+import { afterEach, describe, expect, it } from 'vitest';
+import { systemClock } from '../../../../lambda/adapters/system/clock.ts';
+import type { HttpFunction } from '../../../../lambda/routes.ts';
+import { type HttpFront, type HttpFunctions, openHttpFront } from '../../../../local/http/front.ts';
+import { recordingLog } from '../../../support/recording-log.ts';
+
+type Answer = (event: APIGatewayProxyEventV2, context: Context) => Promise<unknown>;
+
+const opened: HttpFront[] = [];
+afterEach(async () => {
+  await Promise.all(opened.splice(0).map((front) => front.close(0)));
+});
+
+/** A front whose functions note what they get and answer what the test says. */
+async function setUp(
+  answer: Answer = async () => ({ statusCode: 200 }),
+  limits: { integrationTimeoutMs?: number } = {},
+) {
+  const calls: { name: HttpFunction; event: APIGatewayProxyEventV2; context: Context }[] = [];
+  const named = (name: HttpFunction): Answer => {
+    return (event, context) => {
+      calls.push({ name, event, context });
+      return answer(event, context);
+    };
+  };
+  const functions: HttpFunctions = {
+    health: named('health'),
+    lfsBatch: named('lfsBatch'),
+    lfsVerify: named('lfsVerify'),
+    getSubscription: named('getSubscription'),
+    management: named('management'),
+    notFound: named('notFound'),
+  };
+  const { log, entries } = recordingLog();
+  const ready = Promise.resolve(functions);
+  const front = await openHttpFront({
+    port: 0,
+    functions: ready,
+    clock: systemClock,
+    log,
+    bodyBytesMax: 1000,
+    ...limits,
+  });
+  opened.push(front);
+  return { front, calls, entries };
+}
+
+interface Received {
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: string;
+}
+
+/** A request that is sent as it is written: `fetch` would tidy the path up. */
+function send(
+  port: number,
+  input: {
+    method?: string;
+    path: string;
+    headers?: Record<string, string | string[]>;
+    body?: string | Buffer;
+  },
+): Promise<Received> {
+  const { method = 'GET', path, headers = {}, body } = input;
+  return new Promise((resolve, reject) => {
+    const outgoing = httpRequest(
+      { host: '127.0.0.1', port, method, path, headers, agent: false },
+      (incoming) => {
+        const chunks: Buffer[] = [];
+        incoming.on('data', (chunk: Buffer) => chunks.push(chunk));
+        incoming.on('end', () =>
+          resolve({
+            status: incoming.statusCode ?? 0,
+            headers: incoming.headers,
+            body: Buffer.concat(chunks).toString(),
+          }),
+        );
+      },
+    );
+    outgoing.on('error', reject);
+    outgoing.end(body);
+  });
+}
+
+/** Bytes as they are, and what came back until the connection ended. */
+async function sendRaw(port: number, text: string): Promise<string> {
+  const socket = connect(port, '127.0.0.1');
+  let received = '';
+  socket.on('data', (chunk) => {
+    received += chunk.toString();
+  });
+  socket.write(text);
+  await once(socket, 'close');
+  return received;
+}
+
+describe('the event', () => {
+  it('has the shape of payload format 2.0', async () => {
+    const { front, calls } = await setUp();
+    const headers = { 'User-Agent': 'git-lfs/3.3.0', 'X-Twice': ['a', 'b'], Cookie: 'one=1; two=2' };
+    await send(front.port, { path: '/v1/tenants/acme/subscription?refresh=true&tag=a&tag=b', headers });
+    expect(calls).toHaveLength(1);
+    expect(calls[0]).toMatchObject({
+      name: 'getSubscription',
+      event: {
+        version: '2.0',
+        routeKey: 'GET /v1/tenants/{tenant}/subscription',
+        rawPath: '/v1/tenants/acme/subscription',
+        rawQueryString: 'refresh=true&tag=a&tag=b',
+        queryStringParameters: { refresh: 'true', tag: 'a,b' },
+        pathParameters: { tenant: 'acme' },
+        cookies: ['one=1', 'two=2'],
+        headers: {
+          'user-agent': 'git-lfs/3.3.0',
+          'x-twice': 'a,b',
+          'x-forwarded-proto': 'http',
+          'x-forwarded-for': '127.0.0.1',
+          'x-forwarded-port': String(front.port),
+        },
+        requestContext: {
+          stage: '$default',
+          routeKey: 'GET /v1/tenants/{tenant}/subscription',
+          domainName: `127.0.0.1:${front.port}`,
+          http: {
+            method: 'GET',
+            path: '/v1/tenants/acme/subscription',
+            protocol: 'HTTP/1.1',
+            sourceIp: '127.0.0.1',
+            userAgent: 'git-lfs/3.3.0',
+          },
+        },
+        isBase64Encoded: false,
+      },
+      context: { functionName: 'getSubscription' },
+    });
+    const { event, context } = calls[0] ?? {};
+    expect(event).not.toHaveProperty('body');
+    expect(event?.headers).not.toHaveProperty('cookie');
+    expect(event?.requestContext.time).toMatch(/^\d\d\/[A-Z][a-z]{2}\/\d{4}:\d\d:\d\d:\d\d \+0000$/);
+    expect(context?.getRemainingTimeInMillis()).toBeGreaterThan(20_000);
+  });
+
+  it.each([
+    ['application/vnd.git-lfs+json', true],
+    ['application/json; charset=utf-8', false],
+    ['text/plain', false],
+    ['application/x-www-form-urlencoded', true],
+    [undefined, true],
+  ])('carries a body of type %s with isBase64Encoded %s', async (type, isBase64Encoded) => {
+    const { front, calls } = await setUp();
+    const headers: Record<string, string> = type === undefined ? {} : { 'content-type': type };
+    await send(front.port, {
+      method: 'POST',
+      path: '/acme/art/info/lfs/objects/batch',
+      headers,
+      body: '{"é":1}',
+    });
+    const event = calls[0]?.event;
+    expect(event?.isBase64Encoded).toBe(isBase64Encoded);
+    expect(Buffer.from(event?.body ?? '', isBase64Encoded ? 'base64' : 'utf8').toString()).toBe('{"é":1}');
+  });
+
+  it('names this machine as the client does, and never by a foreign name', async () => {
+    const { front, calls } = await setUp();
+    for (const host of ['localhost:9', '[::1]:9', 'evil.example', '127.0.0.1.evil.example']) {
+      await send(front.port, { path: '/health', headers: { host } });
+    }
+    const own = `127.0.0.1:${front.port}`;
+    const expected = ['localhost:9', '[::1]:9', own, own];
+    expect(calls.map(({ event }) => event.requestContext.domainName)).toEqual(expected);
+    expect(calls.map(({ event }) => event.headers['host'])).toEqual(expected);
+  });
+});
+
+describe('the route', () => {
+  it.each([
+    ['GET', '/health', 'health', undefined],
+    ['GET', '/%68ealth', 'health', undefined],
+    ['GET', 'http://127.0.0.1/health?x', 'health', undefined],
+    ['POST', '/acme/art.git/info/lfs/objects/batch', 'lfsBatch', { tenant: 'acme', repo: 'art.git' }],
+    ['POST', '/acme/a%2Fb/info/lfs/verify', 'lfsVerify', { tenant: 'acme', repo: 'a/b' }],
+    ['POST', '/acme/%2e%2e/info/lfs/verify', 'lfsVerify', { tenant: 'acme', repo: '..' }],
+    ['POST', '/acme/../info/lfs/verify', 'lfsVerify', { tenant: 'acme', repo: '..' }],
+    ['GET', '/v1/tenants/acme', 'management', { tenant: 'acme' }],
+    ['GET', '/v1/tenants/acme/tokens', 'management', { tenant: 'acme' }],
+    ['GET', '/health/', 'notFound', undefined],
+    ['GET', '//health', 'notFound', undefined],
+    ['GET', '/v1/tenants/', 'notFound', undefined],
+    ['POST', '/health', 'notFound', undefined],
+    ['HEAD', '/health', 'notFound', undefined],
+    ['OPTIONS', '*', 'notFound', undefined],
+    ['PUT', '/v1/tenants/acme', 'notFound', undefined],
+    ['POST', '//art/info/lfs/verify', 'notFound', undefined],
+  ])('of %s %s is %s', async (method, path, name, pathParameters) => {
+    const { front, calls } = await setUp();
+    await send(front.port, { method, path });
+    expect(calls.map((call) => call.name)).toEqual([name]);
+    expect(calls[0]?.event.pathParameters).toEqual(pathParameters);
+    expect(calls[0]?.event.routeKey === '$default').toBe(name === 'notFound');
+  });
+
+  it('of a path that can not be decoded is none: 400', async () => {
+    const { front, calls } = await setUp();
+    for (const path of ['/%', '/acme/%zz/info/lfs/verify', '/%ff']) {
+      expect(await send(front.port, { method: 'POST', path })).toMatchObject({ status: 400 });
+    }
+    expect(calls).toEqual([]);
+  });
+});
+
+describe('the response', () => {
+  it('is what the function says', async () => {
+    const { front } = await setUp(async () => ({
+      statusCode: 201,
+      headers: {
+        'Content-Type': 'application/json',
+        'X-Count': 3,
+        'content-length': '999',
+        connection: 'close',
+      },
+      cookies: ['a=1', 'b=2'],
+      body: Buffer.from('{"é":1}').toString('base64'),
+      isBase64Encoded: true,
+    }));
+    const received = await send(front.port, { path: '/health' });
+    expect(received).toMatchObject({
+      status: 201,
+      headers: {
+        'content-type': 'application/json',
+        'x-count': '3',
+        'set-cookie': ['a=1', 'b=2'],
+        'content-length': '8',
+      },
+      body: '{"é":1}',
+    });
+  });
+
+  it.each([
+    [{ hello: 'world' }, '{"hello":"world"}'],
+    ['{"as":"it is"}', '{"as":"it is"}'],
+    [undefined, 'null'],
+  ])('without a status code is inferred', async (result, body) => {
+    const { front } = await setUp(async () => result);
+    expect(await send(front.port, { path: '/health' })).toMatchObject({
+      status: 200,
+      headers: { 'content-type': 'application/json' },
+      body,
+    });
+  });
+
+  it('without content has neither length nor type', async () => {
+    const { front } = await setUp(async () => ({ statusCode: 204 }));
+    const { status, headers } = await send(front.port, { path: '/health' });
+    expect(status).toBe(204);
+    expect(headers).not.toHaveProperty('content-length');
+    expect(headers).not.toHaveProperty('content-type');
+  });
+
+  it.each([
+    ['a status that is none', async () => ({ statusCode: 'fine' })],
+    ['a header that can not be sent', async () => ({ statusCode: 200, headers: { 'x-bad': 'a\r\nb' } })],
+    ['a throw', async () => Promise.reject(new Error('boom'))],
+  ])('to %s is a 500', async (_what, answer) => {
+    const { front } = await setUp(answer);
+    expect(await send(front.port, { path: '/health' })).toMatchObject({
+      status: 500,
+      body: '{"message":"Internal Server Error"}',
+    });
+    expect(await send(front.port, { path: '/health' })).toMatchObject({ status: 500 });
+  });
+
+  it('to a function that takes too long is a 503', async () => {
+    const { front, entries } = await setUp(() => new Promise(() => {}), { integrationTimeoutMs: 50 });
+    expect(await send(front.port, { path: '/health' })).toMatchObject({
+      status: 503,
+      body: '{"message":"Service Unavailable"}',
+    });
+    expect(entries).toMatchObject([{ level: 'error', fields: { function: 'health' } }]);
+  });
+
+  it('to too large a body is a 413, declared or not', async () => {
+    const { front, calls } = await setUp();
+    const body = Buffer.alloc(1001);
+    const path = '/v1/tenants';
+    expect(await send(front.port, { method: 'POST', path, body })).toMatchObject({ status: 413 });
+    const headers = { 'transfer-encoding': 'chunked' };
+    expect(await send(front.port, { method: 'POST', path, body, headers })).toMatchObject({ status: 413 });
+    expect(calls).toEqual([]);
+    expect(await send(front.port, { method: 'POST', path, body: body.subarray(1) })).toMatchObject({
+      status: 200,
+    });
+  });
+});
+
+describe('connections', () => {
+  it('serve several requests', async () => {
+    const { front } = await setUp();
+    const get = (more: string) => `GET /health HTTP/1.1\r\nHost: localhost\r\n${more}\r\n`;
+    const received = await sendRaw(front.port, get('') + get('Connection: close\r\n'));
+    expect(received.match(/HTTP\/1\.1 200 OK/g)).toHaveLength(2);
+  });
+
+  it('that break off in the middle of a body leave no trace', async () => {
+    const { front, calls, entries } = await setUp();
+    const socket = connect(front.port, '127.0.0.1');
+    socket.write('POST /v1/tenants HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\nabc');
+    await once(socket, 'connect');
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    socket.destroy();
+    expect(await send(front.port, { path: '/health' })).toMatchObject({ status: 200 });
+    expect(calls.map(({ name }) => name)).toEqual(['health']);
+    expect(entries).toEqual([]);
+  });
+
+  it('that do not speak HTTP get a 400', async () => {
+    const { front } = await setUp();
+    expect(await sendRaw(front.port, 'what is this\r\n\r\n')).toContain('400 Bad Request');
+  });
+
+  it('are let finish by close(), which refuses new ones', async () => {
+    let release = () => {};
+    const held = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    const { front, calls } = await setUp(async () => {
+      await held;
+      return { statusCode: 200, body: 'done' };
+    });
+    const slow = send(front.port, { path: '/health' });
+    while (calls.length === 0) await new Promise((resolve) => setTimeout(resolve, 5));
+    const closed = front.close(5_000);
+    await expect(send(front.port, { path: '/health' })).rejects.toThrow('ECONNREFUSED');
+    release();
+    expect(await slow).toMatchObject({ status: 200, body: 'done', headers: { connection: 'close' } });
+    await closed;
+  });
+
+  it('that do not end are cut by close() after its time', async () => {
+    const { front, calls } = await setUp(() => new Promise(() => {}));
+    const slow = send(front.port, { path: '/health' });
+    const outcome = expect(slow).rejects.toThrow('socket hang up');
+    while (calls.length === 0) await new Promise((resolve) => setTimeout(resolve, 5));
+    await front.close(50);
+    await outcome;
+  });
+});
+
+it('says which port is taken', async () => {
+  const { front } = await setUp();
+  const options = {
+    functions: new Promise<HttpFunctions>(() => {}),
+    clock: systemClock,
+    log: recordingLog().log,
+  };
+  await expect(openHttpFront({ ...options, port: front.port })).rejects.toThrow(
+    `Port ${front.port} (the API) is in use. Stop what uses it, or choose another port with --port.`,
+  );
+});

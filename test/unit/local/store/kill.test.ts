@@ -1,0 +1,68 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { once } from 'node:events';
+import { mkdtemp } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { sendRaw } from '../../../support/raw-request.ts';
+import { bucket, StoreFixture, signHeaders } from '../../../support/store-fixture.ts';
+
+const script = path.join(import.meta.dirname, 'kill-child.ts');
+
+/** Starts a store in a process of its own; resolves with its URL. */
+async function spawnStore(dataDir: string): Promise<{ child: ChildProcess; url: string }> {
+  const child = spawn(process.execPath, ['--import', 'tsx', script, dataDir], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const [line] = (await once(child.stdout as NodeJS.ReadableStream, 'data')) as [Buffer];
+  return { child, url: line.toString().trim() };
+}
+
+/** The bytes that upload number `index` has: of many sizes, and known from the number alone. */
+function bytesOf(index: number): Buffer {
+  return Buffer.alloc(1 + ((index * 7919) % 200_000), createHash('md5').update(String(index)).digest());
+}
+
+async function upload(url: string, index: number): Promise<boolean> {
+  const body = bytesOf(index);
+  const request = { method: 'PUT', path: `/${bucket}/k${index}`, body };
+  const { href, headers } = await signHeaders(url, request);
+  return await sendRaw({ href, method: 'PUT', headers, body }).then(
+    ({ status }) => status === 200,
+    () => false,
+  );
+}
+
+test('what was acknowledged outlives a kill, and what was not is whole or absent', async () => {
+  const dataDir = await mkdtemp(path.join(tmpdir(), 'store-kill-'));
+  const acknowledged = new Set<number>();
+  let next = 0;
+  for (const killAfter of [20, 45]) {
+    const { child, url } = await spawnStore(dataDir);
+    onTestFinished(() => void child.kill('SIGKILL'));
+    const worker = async () => {
+      while (child.exitCode === null && child.signalCode === null) {
+        const index = next;
+        next += 1;
+        if (await upload(url, index)) acknowledged.add(index);
+        if (acknowledged.size >= killAfter) child.kill('SIGKILL');
+      }
+    };
+    await Promise.all(Array.from({ length: 8 }, worker));
+  }
+  expect(acknowledged.size).toBeGreaterThanOrEqual(45);
+
+  const store = await StoreFixture.start({ dataDir });
+  try {
+    expect(await store.uploadsLeft()).toEqual([]);
+    for (let index = 0; index < next; index += 1) {
+      const answer = await store.send({ method: 'GET', path: `/${bucket}/k${index}` });
+      if (acknowledged.has(index)) expect(answer.status).toBe(200);
+      if (answer.status === 200) expect(answer.body.equals(bytesOf(index))).toBe(true);
+      else expect(answer.status).toBe(404);
+    }
+  } finally {
+    await store.stop();
+  }
+});

@@ -1,0 +1,195 @@
+import { createHash } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { sendRaw } from '../../../support/raw-request.ts';
+import { StoreFixture } from '../../../support/store-fixture.ts';
+
+let store: StoreFixture;
+
+beforeAll(async () => {
+  store = await StoreFixture.start();
+});
+
+afterAll(async () => {
+  expect(store.errors).toEqual([]);
+  await store.stop();
+});
+
+const body = Buffer.from('bytes');
+const sha256 = (data: Buffer | string) => createHash('sha256').update(data);
+
+async function exists(key: string): Promise<boolean> {
+  return (await store.send({ method: 'HEAD', path: `/objects/${key}` })).status === 200;
+}
+
+describe('the local store lets nobody in', () => {
+  test.each(['GET', 'HEAD', 'PUT', 'POST', 'DELETE', 'OPTIONS', 'PATCH'])(
+    'without a signature: %s',
+    async (method) => {
+      for (const path of [
+        '/',
+        '/objects',
+        '/objects/',
+        '/objects/key',
+        '/objects?list-type=2',
+        '/other/key',
+      ]) {
+        expect((await sendRaw({ method, href: store.url + path })).status).toBe(403);
+      }
+    },
+  );
+
+  test('with an unknown key, another secret, a session, or a time that is far off', async () => {
+    const ask = { method: 'GET', path: '/objects', query: { 'list-type': '2' } };
+    expect((await store.send(ask)).status).toBe(200);
+    const refusals = [
+      [{ credentials: { accessKeyId: 'other', secretAccessKey: 'local-secret' } }, 'InvalidAccessKeyId'],
+      [{ credentials: { accessKeyId: 'local', secretAccessKey: 'other' } }, 'SignatureDoesNotMatch'],
+      [
+        { credentials: { accessKeyId: 'local', secretAccessKey: 'local-secret', sessionToken: 'x' } },
+        'InvalidToken',
+      ],
+      [{ signedAtMs: Date.now() - 16 * 60_000 }, 'RequestTimeTooSkewed'],
+      [{ signedAtMs: Date.now() + 16 * 60_000 }, 'RequestTimeTooSkewed'],
+    ] as const;
+    for (const [change, code] of refusals) expect((await store.send({ ...ask, ...change })).code).toBe(code);
+    expect((await store.send({ ...ask, signedAtMs: Date.now() - 14 * 60_000 })).status).toBe(200);
+  });
+
+  test.each([
+    { authorization: 'Basic bG9jYWw6bG9jYWwtc2VjcmV0', code: 'InvalidRequest' },
+    { authorization: 'AWS local:signature', code: 'InvalidRequest' },
+    { authorization: 'AWS4-HMAC-SHA256', code: 'InvalidRequest' },
+    { authorization: 'AWS4-HMAC-SHA256 Credential=a', code: 'AuthorizationHeaderMalformed' },
+    { authorization: 'AWS4-HMAC-SHA256 ,,,==', code: 'AuthorizationHeaderMalformed' },
+  ])('with $authorization', async ({ authorization, code }) => {
+    const headers = { authorization, 'x-amz-date': '20261121T000000Z' };
+    const answer = await sendRaw({ method: 'GET', href: `${store.url}/objects/key`, headers });
+    expect(answer.body.toString()).toContain(`<Code>${code}</Code>`);
+  });
+
+  test('with headers for the store that were not signed', async () => {
+    const unsignedHeaders = { 'x-amz-checksum-sha256': sha256(body).digest('base64') };
+    const answer = await store.send({ method: 'PUT', path: '/objects/unsigned', body, unsignedHeaders });
+    expect(answer).toMatchObject({ status: 403, code: 'AccessDenied' });
+    expect(await exists('unsigned')).toBe(false);
+  });
+});
+
+describe('the local store stores nothing', () => {
+  test('whose bytes are not those that were signed', async () => {
+    const other = Buffer.from('BYTES');
+    const answer = await store.send({ method: 'PUT', path: '/objects/hash', body, sentBody: other });
+    expect(answer).toMatchObject({ status: 400, code: 'XAmzContentSHA256Mismatch' });
+    expect(await exists('hash')).toBe(false);
+  });
+
+  test.each([
+    { header: 'x-amz-checksum-sha256', value: sha256('other').digest('base64'), code: 'BadDigest' },
+    { header: 'x-amz-checksum-crc32', value: 'AAAAAA==', code: 'BadDigest' },
+    { header: 'x-amz-checksum-sha1', value: Buffer.alloc(20).toString('base64'), code: 'BadDigest' },
+    { header: 'content-md5', value: Buffer.alloc(16).toString('base64'), code: 'BadDigest' },
+    { header: 'content-md5', value: 'short', code: 'InvalidDigest' },
+    { header: 'x-amz-checksum-sha256', value: 'short', code: 'InvalidRequest' },
+    { header: 'x-amz-checksum-crc32c', value: 'AAAAAA==', code: 'NotImplemented' },
+    { header: 'x-amz-checksum-toString', value: 'AAAAAA==', code: 'NotImplemented' },
+    { header: 'content-encoding', value: 'gzip', code: 'NotImplemented' },
+    { header: 'content-encoding', value: 'aws-chunked', code: 'NotImplemented' },
+    { header: 'if-none-match', value: '"etag"', code: 'NotImplemented' },
+    { header: 'if-match', value: '*', code: 'NotImplemented' },
+    { header: 'x-amz-content-sha256', value: 'STREAMING-AWS4-HMAC-SHA256-PAYLOAD', code: 'NotImplemented' },
+    { header: 'x-amz-content-sha256', value: 'anything', code: 'InvalidArgument' },
+    { header: 'content-length', value: String(5 * 1024 ** 3 + 1), code: 'EntityTooLarge' },
+  ])('with $header: $value', async ({ header, value, code }) => {
+    const headers = { [header]: value };
+    expect((await store.send({ method: 'PUT', path: '/objects/bad', body, headers })).code).toBe(code);
+    expect(await exists('bad')).toBe(false);
+    expect(await store.uploadsLeft()).toEqual([]);
+  });
+
+  test('over an object, where the client asks for that', async () => {
+    const headers = { 'if-none-match': '*' };
+    const put = () => store.send({ method: 'PUT', path: '/objects/once', body, headers });
+    const answers = await Promise.all([put(), put(), put()]);
+    expect(answers.map(({ status }) => status).sort()).toEqual([200, 412, 412]);
+    expect((await put()).code).toBe('PreconditionFailed');
+  });
+});
+
+describe('the local store says what it does not do', () => {
+  test.each([
+    { method: 'GET', path: '/' },
+    { method: 'GET', path: '/objects' },
+    { method: 'GET', path: '/objects', query: { 'list-type': '1' } },
+    { method: 'GET', path: '/objects', query: { 'list-type': '2', versions: '' } },
+    { method: 'GET', path: '/objects', query: { 'list-type': '2', 'fetch-owner': 'true' } },
+    { method: 'GET', path: '/objects', query: { acl: '' } },
+    { method: 'GET', path: '/objects/key', query: { acl: '' } },
+    { method: 'GET', path: '/objects/key', headers: { 'if-match': '"x"' } },
+    { method: 'GET', path: '/objects/key', query: { 'response-content-type': 'text/html' } },
+    { method: 'POST', path: '/objects/key', query: { uploads: '' } },
+    { method: 'POST', path: '/objects', query: { delete: '' } },
+    { method: 'PUT', path: '/objects/key', query: { partNumber: '1', uploadId: 'x' } },
+    { method: 'PUT', path: '/objects/key', headers: { 'x-amz-copy-source': '/objects/other' } },
+    { method: 'PUT', path: '/objects/key', headers: { 'x-amz-meta-note': 'x' } },
+    { method: 'PUT', path: '/objects', query: { versioning: '' } },
+    { method: 'DELETE', path: '/objects' },
+    { method: 'DELETE', path: '/objects/key', query: { versionId: '1' } },
+    { method: 'PATCH', path: '/objects/key' },
+  ])('$method $path $query $headers', async ({ method, path, query, headers }) => {
+    const put = method === 'PUT' ? { body } : {};
+    const answer = await store.send({
+      method,
+      path,
+      ...(query !== undefined && { query: query as Record<string, string> }),
+      ...(headers !== undefined && { headers: headers as Record<string, string> }),
+      ...put,
+    });
+    expect(answer).toMatchObject({ status: 501, code: 'NotImplemented' });
+    expect(await exists('key')).toBe(false);
+  });
+
+  test.each([
+    { path: '/nobody/key', status: 404, code: 'NoSuchBucket' },
+    { path: '/objects/none', status: 404, code: 'NoSuchKey' },
+    { path: `/objects/${'a'.repeat(1025)}`, status: 400, code: 'KeyTooLongError' },
+    { path: '/objects/%ff', status: 400, code: 'InvalidURI' },
+    { path: '/objects/%', status: 400, code: 'InvalidURI' },
+  ])('GET $path', async ({ path, status, code }) => {
+    expect(await store.send({ method: 'GET', path })).toMatchObject({ status, code });
+  });
+
+  test.each([
+    { 'max-keys': '-1' },
+    { 'max-keys': 'many' },
+    { 'encoding-type': 'base64' },
+    { 'continuation-token': 'mine' },
+  ])('a listing with %j', async (query) => {
+    const answer = await store.send({
+      method: 'GET',
+      path: '/objects',
+      query: { 'list-type': '2', ...query },
+    });
+    expect(answer).toMatchObject({ status: 400, code: 'InvalidArgument' });
+  });
+});
+
+test('keys are names, not paths: none leaves the folder', async () => {
+  for (const key of [
+    '../../../escape',
+    '..',
+    '.',
+    '/abs',
+    'a//b',
+    'a/../b',
+    'a/./b',
+    'a\\b',
+    'nul\0',
+    'x'.repeat(1024),
+  ]) {
+    const path = `/objects/${key.split('/').map(encodeURIComponent).join('/')}`;
+    expect((await store.send({ method: 'PUT', path, body: Buffer.from(key) })).status).toBe(200);
+    expect((await store.send({ method: 'GET', path })).body.toString()).toBe(key);
+    expect((await store.send({ method: 'DELETE', path })).status).toBe(204);
+    expect((await store.send({ method: 'GET', path })).status).toBe(404);
+  }
+});

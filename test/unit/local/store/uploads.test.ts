@@ -1,0 +1,271 @@
+import { once } from 'node:events';
+import { mkdir, writeFile } from 'node:fs/promises';
+import { connect, type Socket } from 'node:net';
+import path from 'node:path';
+import { Readable } from 'node:stream';
+import { setTimeout as pause } from 'node:timers/promises';
+import { GetObjectCommand, HeadObjectCommand, PutObjectCommand } from '@aws-sdk/client-s3';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { S3UrlSigner } from '../../../../lambda/adapters/s3/url-signer.ts';
+import { startStore } from '../../../../local/store/start-store.ts';
+import { bucket, credentials, StoreFixture, signHeaders } from '../../../support/store-fixture.ts';
+
+let store: StoreFixture;
+
+beforeEach(async () => {
+  store = await StoreFixture.start();
+});
+
+afterEach(async () => {
+  await store.stop();
+});
+
+const body = Buffer.alloc(100_000, 'abc');
+
+/** Opens a connection and sends the head of a signed PUT of `body`. */
+async function beginPut(key: string, extra: Readonly<Record<string, string>> = {}): Promise<Socket> {
+  const request = { method: 'PUT', path: `/${bucket}/${key}`, body };
+  const { headers } = await signHeaders(store.url, { ...request, headers: extra });
+  const socket = connect(store.port, '127.0.0.1');
+  await once(socket, 'connect');
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
+  socket.write(`PUT ${request.path} HTTP/1.1\r\n${lines.join('')}\r\n`);
+  return socket;
+}
+
+async function isThere(key: string): Promise<boolean> {
+  return (await store.send({ method: 'HEAD', path: `/${bucket}/${key}` })).status === 200;
+}
+
+/** Waits until a condition holds; fails after some seconds. */
+async function until(holds: () => Promise<boolean>): Promise<void> {
+  for (let attempt = 0; attempt < 200; attempt += 1) {
+    if (await holds()) return;
+    await pause(25);
+  }
+  throw new Error('It did not come to hold.');
+}
+
+async function readAll(socket: Socket): Promise<string> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of socket) chunks.push(chunk as Buffer);
+  return Buffer.concat(chunks).toString();
+}
+
+describe('an upload that breaks off', () => {
+  test.each([
+    { name: 'with the connection reset', breakOff: (socket: Socket) => void socket.resetAndDestroy() },
+    { name: 'with the connection closed', breakOff: (socket: Socket) => void socket.destroy() },
+    { name: 'with its sending side ended', breakOff: (socket: Socket) => void socket.end() },
+  ])('$name leaves nothing', async ({ breakOff }) => {
+    const socket = await beginPut('broken');
+    socket.on('error', () => {});
+    socket.resume();
+    socket.write(body.subarray(0, 50_000));
+    await until(async () => (await store.uploadsLeft()).length === 1);
+    expect(await isThere('broken')).toBe(false);
+    breakOff(socket);
+    await until(async () => (await store.uploadsLeft()).length === 0);
+    expect(await isThere('broken')).toBe(false);
+    expect(store.errors).toEqual([]);
+  });
+
+  test('by the store going down leaves nothing', async () => {
+    const socket = await beginPut('broken');
+    socket.on('error', () => {});
+    socket.write(body.subarray(0, 50_000));
+    await until(async () => (await store.uploadsLeft()).length === 1);
+    await store.restart();
+    expect(await store.uploadsLeft()).toEqual([]);
+    expect(await isThere('broken')).toBe(false);
+  });
+
+  test('does not touch what lay there before', async () => {
+    await store.send({ method: 'PUT', path: `/${bucket}/kept`, body: Buffer.from('before') });
+    const socket = await beginPut('kept');
+    socket.on('error', () => {});
+    socket.write(body.subarray(0, 50_000));
+    await until(async () => (await store.uploadsLeft()).length === 1);
+    socket.destroy();
+    await until(async () => (await store.uploadsLeft()).length === 0);
+    expect((await store.send({ method: 'GET', path: `/${bucket}/kept` })).body.toString()).toBe('before');
+  });
+});
+
+describe('a client that', () => {
+  test('sends more than it announced is cut off, and no more than that is stored', async () => {
+    const socket = await beginPut('longer');
+    socket.write(body);
+    socket.write('and something more that is no request\r\n\r\n');
+    expect(await readAll(socket)).toContain('HTTP/1.1 400 ');
+    const stored = await store.send({ method: 'GET', path: `/${bucket}/longer` });
+    if (stored.status !== 404) expect(stored.body.equals(body)).toBe(true);
+    await until(async () => (await store.uploadsLeft()).length === 0);
+  });
+
+  test('waits to be told to go on is told so, or refused before it sends', async () => {
+    const welcome = await beginPut('welcome', { expect: '100-continue', connection: 'close' });
+    const [first] = (await once(welcome, 'data')) as [Buffer];
+    expect(first.toString()).toBe('HTTP/1.1 100 Continue\r\n\r\n');
+    expect(await isThere('welcome')).toBe(false);
+    welcome.write(body);
+    expect(await readAll(welcome)).toMatch(/^HTTP\/1\.1 200 /);
+    expect(await isThere('welcome')).toBe(true);
+
+    const refused = await beginPut('refused', { expect: '100-continue', 'if-match': '*' });
+    const answer = await readAll(refused);
+    expect(answer).toMatch(/^HTTP\/1\.1 501 /);
+    expect(answer).not.toContain('100 Continue');
+  });
+
+  test('is refused while it sends gets to see why', async () => {
+    const socket = await beginPut('refused', { 'if-match': '*' });
+    const big = Buffer.alloc(8_000_000);
+    socket.write(big.subarray(0, body.length));
+    expect(await readAll(socket)).toMatch(/^HTTP\/1\.1 501 .*NotImplemented/s);
+  });
+
+  test('goes away while it is being sent to does no harm', async () => {
+    const big = Buffer.alloc(20_000_000, 'z');
+    await store.send({ method: 'PUT', path: `/${bucket}/big`, body: big });
+    const { headers } = await signHeaders(store.url, { method: 'GET', path: `/${bucket}/big` });
+    for (let round = 0; round < 5; round += 1) {
+      const socket = connect(store.port, '127.0.0.1');
+      const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
+      socket.write(`GET /${bucket}/big HTTP/1.1\r\n${lines.join('')}\r\n`);
+      await once(socket, 'data');
+      socket.resetAndDestroy();
+    }
+    const answer = await store.send({ method: 'GET', path: `/${bucket}/big` });
+    expect(answer.body.equals(big)).toBe(true);
+    expect(store.errors).toEqual([]);
+  });
+});
+
+describe('after a restart', () => {
+  test('everything is as it was', async () => {
+    const client = store.client();
+    const keys = ['a', 'a/b', 'ä 😀', '\ufb01', 'A', '../up', 'x'.repeat(1024)];
+    for (const [index, Key] of keys.entries()) {
+      const Body = Buffer.alloc(index, 'y');
+      await client.send(
+        new PutObjectCommand({
+          Bucket: bucket,
+          Key,
+          Body,
+          ContentType: 'text/x',
+          ChecksumAlgorithm: 'SHA256',
+        }),
+      );
+    }
+    await store.send({ method: 'PUT', path: `/${bucket}/gone`, body });
+    await store.send({ method: 'DELETE', path: `/${bucket}/gone` });
+    const look = async () => {
+      const fresh = store.client();
+      const heads = [];
+      for (const Key of keys) {
+        const head = await fresh.send(
+          new HeadObjectCommand({ Bucket: bucket, Key, ChecksumMode: 'ENABLED' }),
+        );
+        const { $metadata, ...rest } = head;
+        heads.push(rest);
+      }
+      const query = { 'list-type': '2', 'encoding-type': 'url' };
+      const listing = await store.send({ method: 'GET', path: `/${bucket}`, query });
+      fresh.destroy();
+      return { heads, listing: listing.body.toString() };
+    };
+    const before = await look();
+    client.destroy();
+    await store.restart();
+    expect(await look()).toEqual(before);
+    expect(before.heads[3]).toMatchObject({ ContentLength: 3, ContentType: 'text/x' });
+    expect(before.heads[3]?.ChecksumSHA256).toHaveLength(44);
+    expect(before.listing).toContain(`<KeyCount>${keys.length}</KeyCount>`);
+  });
+
+  test('what killed uploads left is removed, and a foreign file is named', async () => {
+    await writeFile(path.join(store.dataDir, 'uploads', 'stale'), 'half');
+    await store.restart();
+    expect(await store.uploadsLeft()).toEqual([]);
+    const foreign = path.join(store.dataDir, 'objects', '00', 'foreign');
+    await mkdir(path.dirname(foreign), { recursive: true });
+    await writeFile(foreign, 'this is no object');
+    const again = startStore({ port: 0, bucket, credentials, dataDir: store.dataDir });
+    await expect(again).rejects.toThrow(`The store's file ${foreign} is damaged or foreign`);
+  });
+
+  test('a port that is in use is named', async () => {
+    const second = startStore({ port: store.port, bucket, credentials, dataDir: store.dataDir });
+    await expect(second).rejects.toThrow(`Port ${store.port} on 127.0.0.1 is in use`);
+  });
+});
+
+describe("the SDK's own uploads", () => {
+  const big = Buffer.from(Array.from({ length: 300_000 }, (_, index) => index % 251));
+
+  test.each([
+    { name: 'a buffer', body: () => big, more: {} },
+    { name: 'nothing', body: () => Buffer.alloc(0), more: {} },
+    {
+      name: 'a stream',
+      body: () => Readable.from([big.subarray(0, 70_001), big.subarray(70_001)]),
+      more: {},
+    },
+    {
+      name: 'a stream with a SHA-256',
+      body: () => Readable.from([big]),
+      more: { ChecksumAlgorithm: 'SHA256' as const },
+    },
+  ])('are taken: $name', async ({ name, body: makeBody, more }) => {
+    const client = store.client();
+    const content = makeBody();
+    const isStream = content instanceof Readable;
+    const input = {
+      Bucket: bucket,
+      Key: 'sdk',
+      Body: content,
+      ...(isStream && { ContentLength: big.length }),
+      ...more,
+    };
+    const put = await client.send(new PutObjectCommand(input));
+    const expected = name === 'nothing' ? Buffer.alloc(0) : big;
+    const got = await client.send(new GetObjectCommand({ Bucket: bucket, Key: 'sdk' }));
+    expect(Buffer.from((await got.Body?.transformToByteArray()) ?? []).equals(expected)).toBe(true);
+    const head = await client.send(
+      new HeadObjectCommand({ Bucket: bucket, Key: 'sdk', ChecksumMode: 'ENABLED' }),
+    );
+    const checksum = more.ChecksumAlgorithm === undefined ? 'ChecksumCRC32' : 'ChecksumSHA256';
+    expect(head[checksum]).toBe(put[checksum]);
+    expect(head[checksum]).toBeDefined();
+    expect(head.ETag).toBe(put.ETag);
+    client.destroy();
+  });
+});
+
+test('an upload URL follows the clock of the store', async () => {
+  let nowMs = Date.parse('2026-11-21T00:00:00Z');
+  const clocked = await StoreFixture.start({ now: () => nowMs });
+  try {
+    await clocked.send({ method: 'PUT', path: `/${bucket}/k`, body, signedAtMs: nowMs });
+    const signer = new S3UrlSigner({
+      bucket,
+      region: 'auto',
+      endpoint: clocked.url,
+      forcePathStyle: true,
+      credentials: async () => credentials,
+    });
+    const { href } = await signer.signDownload({ key: 'k', signedAtMs: nowMs, lifetimeMs: 60_000 });
+    const at = async (ms: number) => {
+      nowMs = ms;
+      return (await fetch(href)).status;
+    };
+    const signedAtMs = nowMs;
+    expect(await at(signedAtMs + 60_000)).toBe(200);
+    expect(await at(signedAtMs + 60_001)).toBe(403);
+    expect(await at(signedAtMs - 15 * 60_000)).toBe(200);
+    expect(await at(signedAtMs - 15 * 60_000 - 1)).toBe(403);
+  } finally {
+    await clocked.stop();
+  }
+});

@@ -1,0 +1,92 @@
+import { expect, it } from 'vitest';
+import { readFlags } from '../../../local/flags.ts';
+import { createTerminalLog } from '../../../local/terminal-log.ts';
+import { shellQuoted } from '../../../local/welcome.ts';
+
+function logged(format: 'text' | 'json') {
+  const lines: string[] = [];
+  const now = () => new Date('2026-11-21T05:00:00Z');
+  return { lines, log: createTerminalLog({ format, write: (line) => void lines.push(line), now }) };
+}
+
+it('logs one line an entry, for people', () => {
+  const { lines, log } = logged('text');
+  log.info('reconciled', {
+    tenant: 'acme',
+    storedBytes: 17,
+    note: 'two words\nand \u001b[31mred',
+    list: [1, 'a'],
+  });
+  log.warn('slow');
+  expect(lines).toEqual([
+    '05:00:00 reconciled tenant=acme storedBytes=17 note="two words\\nand \\u001b[31mred" list=[1,"a"]\n',
+    '05:00:00 warn slow\n',
+  ]);
+});
+
+it('logs one line an entry, for machines', () => {
+  const { lines, log } = logged('json');
+  log.error('failed', { tenant: 'acme', big: 2n ** 60n });
+  expect(lines.map((line) => JSON.parse(line))).toEqual([
+    {
+      level: 'error',
+      time: '2026-11-21T05:00:00.000Z',
+      message: 'failed',
+      tenant: 'acme',
+      big: '1152921504606846976',
+    },
+  ]);
+});
+
+it('shows an error with its causes', () => {
+  const { lines, log } = logged('json');
+  log.error('failed', { error: new Error('outer', { cause: new TypeError('inner') }) });
+  const { error } = JSON.parse(lines[0] ?? '');
+  expect(error.message).toBe('Error: outer < TypeError: inner');
+  expect(error.thrownAt).toContain('terminal.test.ts');
+});
+
+it.each(['text', 'json'] as const)('takes out what is secret (%s)', (format) => {
+  const { lines, log } = logged(format);
+  const token = `lfsq_${'Ab3'.repeat(14)}`;
+  const signed = 'http://127.0.0.1:8788/b/k?X-Amz-Date=1&X-Amz-Signature=0123abcd';
+  const circular: Record<string, unknown> = { token };
+  circular['self'] = circular;
+  log.info('m', {
+    token,
+    adminToken: 'guess me',
+    headers: { authorization: 'Basic YW55OnNlY3JldA==' },
+    text: signed,
+  });
+  log.info('m', { note: `used ${token}`, header: 'Basic YW55OnNlY3JldA==', list: [signed], circular });
+  log.info('m', { error: new Error(`PUT ${signed} failed for ${token}`) });
+  const all = lines.join('');
+  for (const secret of [token, 'guess me', 'YW55OnNlY3JldA', '0123abcd', 'X-Amz-Date'])
+    expect(all).not.toContain(secret);
+  expect(lines).toHaveLength(3);
+});
+
+it('reads flags', () => {
+  expect(readFlags([])).toEqual({ kind: 'start', port: 8787, dataDir: '.lfs-quota' });
+  expect(readFlags(['--port', '0', '--data', '/x'])).toEqual({ kind: 'start', port: 0, dataDir: '/x' });
+  expect(readFlags(['--port=65534'])).toMatchObject({ port: 65534 });
+  expect(readFlags(['-h'])).toEqual({ kind: 'help' });
+});
+
+it.each([
+  [['--port', '65535'], "--port takes a number from 0 to 65534, not '65535'."],
+  [['--port', 'x'], "--port takes a number from 0 to 65534, not 'x'."],
+  [['--port', '-1'], "Option '--port' argument is ambiguous."],
+  [['--port', ''], "--port takes a number from 0 to 65534, not ''."],
+  [['--port'], "Option '--port <value>' argument missing."],
+  [['--data', ' '], '--data takes a folder, not an empty name.'],
+  [['--prot', '1'], "Unknown option '--prot'."],
+  [['start'], "Unexpected argument 'start'."],
+])('refuses the flags %j', (args, message) => {
+  expect(readFlags(args)).toEqual({ kind: 'wrong', message });
+});
+
+it('quotes words for a shell', () => {
+  expect(shellQuoted('/plain/path-1.x')).toBe('/plain/path-1.x');
+  expect(shellQuoted("/it's a path")).toBe(`'/it'\\''s a path'`);
+});

@@ -1,14 +1,51 @@
 import { defineConfig } from 'vitest/config';
 import { reporting } from './test/reporting.ts';
 
-/** What `npm test` runs: everything that needs nothing but Node. */
+/**
+ * A project for each lane. `npm test` runs `unit`, which needs nothing but Node. The others need an engine or a
+ * client: without it they are skipped and say so, and with `CI` set they fail (docs/development.md).
+ */
 export default defineConfig({
   test: {
     ...reporting(),
-    include: ['test/{unit,contract,stack,simulation,embedded}/**/*.test.ts'],
-    testTimeout: 30_000,
-    // The CDK's own validator takes seconds a template; `npm run synth` keeps it.
-    // The SDK's warning of Node 20 would stand above every test.
-    env: { CDK_VALIDATION: 'false', AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED: 'true' },
+    projects: [
+      {
+        test: {
+          name: 'unit',
+          include: ['test/{unit,contract,stack,simulation,embedded}/**/*.test.ts'],
+          testTimeout: 30_000,
+          // The CDK's own validator takes seconds for each template; `npm run synth` keeps it on.
+          // The SDK warns about Node 20 above every test.
+          env: { CDK_VALIDATION: 'false', AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED: 'true' },
+        },
+      },
+      {
+        // The contract suites against DynamoDB Local and versitygw: .ci/engines.sh starts them.
+        test: { name: 'engines', include: ['test/engines/**/*.test.ts'], testTimeout: 60_000 },
+      },
+      {
+        // The real git-lfs client against the embedded stack.
+        test: {
+          name: 'e2e',
+          include: ['test/e2e/**/*.test.ts'],
+          testTimeout: 180_000,
+          hookTimeout: 60_000,
+          fileParallelism: false,
+        },
+      },
+      {
+        // `cdk deploy` to an emulated AWS, and the bundles under the Lambda runtime emulator: .ci/deployed.sh.
+        test: {
+          name: 'deployed',
+          include: ['test/deployed/**/*.test.ts'],
+          testTimeout: 300_000,
+          hookTimeout: 240_000,
+          // The tests wait for queues and schedules most of the time. Each file has an emulator of its own.
+          maxWorkers: 2,
+          // Each test builds on the one before it.
+          bail: 1,
+        },
+      },
+    ],
   },
 });

@@ -9,10 +9,10 @@ import {
 } from './operation-cost.ts';
 import {
   cachedSubscription,
+  deferredRecount,
   downloadBatch,
   missedSubscription,
   type Operation,
-  putOffRecount,
   recount,
   refresh,
   tenantEvents,
@@ -153,7 +153,7 @@ function countLines(workload: Workload, basis: CostBasis): CostLine[] {
   return [
     counted('recount that scans a repo', happens.recountsThatScan, recount(one)),
     counted('recount that finds nothing to scan', happens.recountsThatDoNot, recount(none)),
-    counted('recount that has to wait', happens.recountsPutOff, putOffRecount()),
+    counted('recount that has to wait', happens.recountsDeferred, deferredRecount()),
     counted('schedule: dead reservations', happens.cleanups, recount({ ...none, dead })),
     line('recount: dead reservations of an earlier push', tenants * happens.clearedLater, {
       ...noCost,

@@ -16,7 +16,7 @@ export type TableCall =
   | 'reservations'
   | 'deletions'
   | 'dueTenants'
-  | 'count'
+  | 'addCommitted'
   | 'putReservation'
   | 'issueReservation'
   | 'deleteReservation'
@@ -48,7 +48,7 @@ export function uploadBatch(objects: number): Operation {
       ...authenticated,
       HEAD: objects,
       putReservation: 1,
-      count: 1,
+      addCommitted: 1,
       deletions: 1,
       issueReservation: 1,
       SEND: 1,
@@ -151,7 +151,7 @@ export function recount(shape: RecountShape): Operation {
 const messagesPerSend = 10;
 
 /** One message of the queue whose recount has to wait: looks whether anything is to be deleted, and is sent again. */
-export function putOffRecount(): Operation {
+export function deferredRecount(): Operation {
   return {
     function: 'reconcile',
     calls: { readTenant: 2, deletions: 1, repos: 1, SEND: 1 },

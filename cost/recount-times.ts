@@ -24,7 +24,7 @@ export interface PushRecounts {
   readonly thatScan: number;
   /** Everything was seen by an earlier one. */
   readonly thatDoNot: number;
-  readonly putOff: number;
+  readonly deferred: number;
 }
 
 /** The mean over where in its 30 s a push begins. */
@@ -40,7 +40,7 @@ export function recountsOfPush(push: {
   const phases = Array.from({ length: collapseSeconds }, (_, second) => second + 0.5);
   const all = phases.map((phaseSeconds) => recountsFrom({ ...push, phaseSeconds }));
   const mean = (of: keyof PushRecounts) => all.reduce((sum, each) => sum + each[of], 0) / phases.length;
-  return { thatScan: mean('thatScan'), thatDoNot: mean('thatDoNot'), putOff: mean('putOff') };
+  return { thatScan: mean('thatScan'), thatDoNot: mean('thatDoNot'), deferred: mean('deferred') };
 }
 
 /** Plays the queue through, second by second from the push's first request. */
@@ -53,12 +53,12 @@ function recountsFrom(push: Parameters<typeof recountsOfPush>[0] & { phaseSecond
     Math.max(0, bucket * collapseSeconds - phaseSeconds),
   );
   const buckets = new Set(sent.keys());
-  let [thatScan, thatDoNot, putOff] = [0, 0, 0];
+  let [thatScan, thatDoNot, deferred] = [0, 0, 0];
   let [restedAt, listedUntil, isSeen] = [0, 0, false];
   for (const sentAt of sent) {
     const at = sentAt + delaySeconds;
     if (at < restedAt || at < listedUntil - overdraftSeconds) {
-      putOff += 1;
+      deferred += 1;
       if (!buckets.has(bucketOf(at))) sent.push(at);
       buckets.add(bucketOf(at));
       continue;
@@ -72,7 +72,7 @@ function recountsFrom(push: Parameters<typeof recountsOfPush>[0] & { phaseSecond
     isSeen = at >= pushSeconds;
     listedUntil = Math.max(at, listedUntil) + chargeSeconds;
   }
-  return { thatScan, thatDoNot, putOff };
+  return { thatScan, thatDoNot, deferred };
 }
 
 /** Of one tenant, in a month of `monthHours`. */

@@ -76,7 +76,7 @@ export function unitsOfCall(call: TableCall, sizes: TableSizes): TableUnits {
       const perPartition = (sizes.due * dueEntryBytes) / duePartitions;
       return reads((duePartitions * readUnits(perPartition)) / 2);
     }
-    case 'count':
+    case 'addCommitted':
     case 'beginReconcile':
       return writes(writeUnits(tenantItemBytes));
     case 'commitTenant':

@@ -63,7 +63,7 @@ export interface Occurrences {
   /** Runs that look the tenant up because the store told of it. */
   readonly eventRuns: number;
   /** Messages whose recount has to wait, and that are sent again. */
-  readonly recountsPutOff: number;
+  readonly recountsDeferred: number;
   /** Visits of the schedule, to clear away dead reservations. */
   readonly cleanups: number;
   /** Pushes whose dead reservations a later push's recount clears away. */
@@ -118,7 +118,7 @@ export function occurrences(workload: Workload): Occurrences {
     fetchBatches: batchesOf(workload.objectsPerFetch),
     recountsThatScan: Math.min(pushes * each.thatScan, scansAffordable),
     recountsThatDoNot: pushes * each.thatDoNot,
-    recountsPutOff: pushes * each.putOff,
+    recountsDeferred: pushes * each.deferred,
     eventRuns: storeEvents ? pushes * (1 + pushSeconds / gatherSeconds) : 0,
     cleanups: pushes * served,
     clearedLater: pushes * (1 - served),

@@ -12,14 +12,14 @@ import { S3UrlSigner } from './adapters/s3/url-signer.ts';
 import { ScanListing } from './adapters/s3-scan/listing.ts';
 import { createAdminSecret } from './adapters/secrets/admin-secret.ts';
 import { storeCredentials } from './adapters/secrets/store-credentials.ts';
-import { createSqsReconcileQueue } from './adapters/sqs/recount-queue.ts';
+import { createSqsRecountQueue } from './adapters/sqs/recount-queue.ts';
 import { createSqsRedelivery } from './adapters/sqs/redelivery.ts';
 import { createInvocations } from './adapters/system/async-invocations.ts';
 import { systemClock } from './adapters/system/clock.ts';
 import { systemIds } from './adapters/system/ids.ts';
 import { createInvocationLog } from './adapters/system/invocation-log.ts';
 import type { Settings } from './domain/settings.ts';
-import { settingsFrom } from './domain/settings-json.ts';
+import { settingsFromJson } from './domain/settings-json.ts';
 import type { Ledger } from './ports/ledger.ts';
 import { createPathScan } from './use-cases/scan/path-scan.ts';
 
@@ -46,7 +46,7 @@ function optional(name: string): string | undefined {
 /** @throws {Error} when the container starts: a function must not run by other settings than the rest. */
 function settingsOfStage(): Settings {
   try {
-    return settingsFrom(optional('LFS_QUOTA_SETTINGS'));
+    return settingsFromJson(optional('LFS_QUOTA_SETTINGS'));
   } catch (cause) {
     const what = cause instanceof Error ? cause.message : String(cause);
     throw new Error(`The environment variable LFS_QUOTA_SETTINGS is wrong: ${what} Deploy the stage again.`, {
@@ -63,8 +63,7 @@ const metrics = () =>
     invocations,
   });
 const table = () => ({ client: createDynamoDb(), tableName: required('LFS_QUOTA_TABLE') });
-const queue = () =>
-  createSqsReconcileQueue({ queueUrl: required('LFS_QUOTA_QUEUE_URL'), clock, invocations });
+const queue = () => createSqsRecountQueue({ queueUrl: required('LFS_QUOTA_QUEUE_URL'), clock, invocations });
 const admin = () =>
   createAdminSecret({ secretArn: required('LFS_QUOTA_ADMIN_SECRET_ARN'), nowMs: clock.nowMs });
 
@@ -197,7 +196,7 @@ export async function deployed<D, E, R>(
 }
 
 /** Reads made-up pages: those of a first scan would take several times as long on a function's share of a core. */
-export const rehearseScan = (deps: { listing: ScanListing }) => deps.listing.rehearse();
+export const warmUpScan = (deps: { listing: ScanListing }) => deps.listing.rehearse();
 
 /** A start must not depend on the table: the first request will say what is wrong with it. */
 const tableRehearsalMaxMs = 1000;
@@ -206,14 +205,14 @@ const tableRehearsalMaxMs = 1000;
  * Reads an item that is not there: the connection, with its handshake, and the compiling of all that a request
  * goes through are then done before the first request, which has a fraction of a core.
  */
-export async function rehearseTable(deps: { ledger: Pick<Ledger, 'readTenant'> }): Promise<void> {
+export async function warmUpTable(deps: { ledger: Pick<Ledger, 'readTenant'> }): Promise<void> {
   const read = deps.ledger.readTenant('').catch(() => undefined);
   await Promise.race([read, clock.sleep(tableRehearsalMaxMs)]);
 }
 
-export async function rehearseTableAndScan(
-  deps: Parameters<typeof rehearseTable>[0] & Parameters<typeof rehearseScan>[0],
+export async function warmUpTableAndScan(
+  deps: Parameters<typeof warmUpTable>[0] & Parameters<typeof warmUpScan>[0],
 ): Promise<void> {
   // The one waits for the network while the other computes.
-  await Promise.all([rehearseTable(deps), rehearseScan(deps)]);
+  await Promise.all([warmUpTable(deps), warmUpScan(deps)]);
 }

@@ -1,6 +1,6 @@
 import { Stack, type StackProps } from 'aws-cdk-lib';
 import type { Construct } from 'constructs';
-import { settingsText } from '../lambda/domain/settings-json.ts';
+import { settingsToJson } from '../lambda/domain/settings-json.ts';
 import { AdminToken } from './admin-token.ts';
 import { Api } from './api.ts';
 import { Background } from './background.ts';
@@ -9,7 +9,7 @@ import { Functions } from './functions/functions.ts';
 import { Alarms } from './monitoring/alarms.ts';
 import { Dashboard } from './monitoring/dashboard.ts';
 import { ObjectStorage } from './object-storage.ts';
-import { ReconcileQueue } from './recount-queue.ts';
+import { RecountQueue } from './recount-queue.ts';
 import { settingsOf } from './settings/protocol-settings.ts';
 import type { StageSettings } from './settings/stage-settings.ts';
 import { StoreEvents } from './store-events.ts';
@@ -31,7 +31,7 @@ export class LfsQuotaStack extends Stack {
     const data = new Data(this, 'Data', { keepData, restoredTableName });
     this.storage = new ObjectStorage(this, 'ObjectStorage', { keepData, objectStore });
     this.adminToken = new AdminToken(this, 'AdminToken', { keepData });
-    const recounts = new ReconcileQueue(this, 'ReconcileQueue', { reconcile: settings.reconcile });
+    const recounts = new RecountQueue(this, 'ReconcileQueue', { reconcile: settings.reconcile });
     const storeEvents =
       settings.storeEvents && this.storage.bucket
         ? new StoreEvents(this, 'StoreEvents', { bucket: this.storage.bucket })
@@ -45,7 +45,7 @@ export class LfsQuotaStack extends Stack {
         queue: recounts.queue,
         adminSecretArn: this.adminToken.secretArn,
         storeEventsQueue: storeEvents?.queue,
-        protocolText: settingsText(settingsOf(settings.protocol)),
+        protocolText: settingsToJson(settingsOf(settings.protocol)),
       },
     });
     const { functions } = this;

@@ -1,7 +1,7 @@
 import { CfnElement, Validations } from 'aws-cdk-lib';
 import type { IConstruct } from 'constructs';
 import { objectsBelow } from './functions/function-resources.ts';
-import { functionNeeds } from './functions/function-specs.ts';
+import { functionSpecs } from './functions/function-specs.ts';
 import type { LfsQuotaStack } from './lfs-quota-stack.ts';
 
 /** Every finding of cdk-nag's AwsSolutions that is let stand, and why. Any other fails the synth. */
@@ -23,7 +23,7 @@ export function acknowledgeFindings(stack: LfsQuotaStack): void {
   if (!CfnElement.isCfnElement(defaultChild)) throw new Error('A bucket is no longer one resource.');
   const bucketId = stack.getLogicalId(defaultChild);
   for (const [name, handler] of stack.functions.entries()) {
-    const { objects } = functionNeeds[name];
+    const { objects } = functionSpecs[name];
     for (const below of new Set(objects.map(objectsBelow))) {
       acknowledge(handler, `IAM5[Resource::<${bucketId}.Arn>${below}]`, [
         'Keys are {tenant}/{repo}/{oid} and tenants come and go: the wildcard is the narrowest that holds them.',

@@ -10,7 +10,7 @@ import type { StageSettings } from './settings/stage-settings.ts';
  * The delay is the queue's, not the message's: FIFO queues take no other. Deduplication is by the sender's id,
  * which carries a time bucket; by content, a trigger after a recount would be lost for five minutes.
  */
-export class ReconcileQueue extends Construct {
+export class RecountQueue extends Construct {
   readonly queue: Queue;
   readonly deadLetterQueue: Queue;
 

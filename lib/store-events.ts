@@ -4,7 +4,7 @@ import { EventSourceMapping, type IFunction } from 'aws-cdk-lib/aws-lambda';
 import { type Bucket, CfnBucket } from 'aws-cdk-lib/aws-s3';
 import { Queue } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
-import { functionNeeds } from './functions/function-specs.ts';
+import { functionSpecs } from './functions/function-specs.ts';
 import { queueDefaults } from './queue-defaults.ts';
 
 /** Events are gathered for so long, so that a burst is one run and a tenant's changes are looked up once. */
@@ -33,7 +33,7 @@ export class StoreEvents extends Construct {
       ...queueDefaults,
       // As Lambda asks for: six times the consumer's timeout, and the time that it gathers.
       visibilityTimeout: Duration.seconds(
-        6 * (functionNeeds.storeEvents.timeoutSeconds ?? 0) + gatherSeconds,
+        6 * (functionSpecs.storeEvents.timeoutSeconds ?? 0) + gatherSeconds,
       ),
       // Two hours without the table, at six minutes each.
       deadLetterQueue: { queue: this.deadLetterQueue, maxReceiveCount: 20 },

@@ -10,7 +10,7 @@ import type { Clock } from '../lambda/ports/clock.ts';
 import type { Ids } from '../lambda/ports/ids.ts';
 import type { Invocations } from '../lambda/ports/invocation.ts';
 import type { Log } from '../lambda/ports/log.ts';
-import type { ReconcileQueue } from '../lambda/ports/recount-queue.ts';
+import type { RecountQueue } from '../lambda/ports/recount-queue.ts';
 import type { Deps } from '../lambda/use-cases/deps.ts';
 import { createPathScan } from '../lambda/use-cases/scan/path-scan.ts';
 import type { Database } from './data/database.ts';
@@ -20,7 +20,7 @@ import { noMetrics } from './no-metrics.ts';
 export interface ComposeInput {
   readonly database: Pick<Database, 'client' | 'tableName'>;
   readonly store: { readonly url: string; readonly bucket: string; readonly credentials: StoreCredentials };
-  readonly queue: ReconcileQueue;
+  readonly queue: RecountQueue;
   readonly adminToken: string;
   readonly clock: Clock;
   readonly ids: Ids;

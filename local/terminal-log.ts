@@ -1,4 +1,4 @@
-import { cleanFields } from '../lambda/adapters/system/redact.ts';
+import { redact } from '../lambda/adapters/system/redact.ts';
 import type { Invocation } from '../lambda/ports/invocation.ts';
 import type { Log } from '../lambda/ports/log.ts';
 
@@ -16,7 +16,7 @@ export function createTerminalLog(options: TerminalLogOptions): Log {
   const log = (level: Level, message: string, fields: Record<string, unknown> = {}) => {
     const time = options.now().toISOString();
     const entry = options.format === 'json' ? jsonLine : textLine;
-    options.write(entry({ level, time, message, fields: cleanFields(fields) }));
+    options.write(entry({ level, time, message, fields: redact(fields) }));
   };
   return {
     info: (message, fields) => log('info', message, fields),

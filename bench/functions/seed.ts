@@ -4,8 +4,8 @@ import { createDynamoDbLedger } from '../../lambda/adapters/dynamodb/ledger.ts';
 import { readTenant } from '../../lambda/adapters/dynamodb/tenants.ts';
 import { createDynamoDbTokenStore } from '../../lambda/adapters/dynamodb/token-store.ts';
 import { sha256Hex } from '../../lambda/domain/hash.ts';
-import { tokenIdOf } from '../../lambda/use-cases/access/authenticate.ts';
-import { reservationIdOf } from '../../lambda/use-cases/uploads/admit-upload.ts';
+import { reservationIdOf } from '../../lambda/domain/reservation.ts';
+import { tokenIdOf } from '../../lambda/domain/token.ts';
 import {
   dueTenants,
   repo,

@@ -54,7 +54,7 @@ export function coveredBy(
   return covered;
 }
 
-export interface Recount {
+export interface Recomputed {
   readonly storedBytes: number;
   readonly objectCount: number;
   /** Stored plus all that may still arrive, at its largest: what the counter is corrected to. */
@@ -71,13 +71,13 @@ export interface Recount {
  * Of several sizes that were claimed for one object at most one is true: the store takes no other. So
  * `totalBytes` counts the largest, and `leastBytes`, of issued claims alone, the smallest.
  */
-export function recount(input: {
+export function recompute(input: {
   repos: readonly RepoRecord[];
   scans: ReadonlyMap<string, RepoScan>;
   reservations: readonly Reservation[];
   scanBeganMs: number;
   settings: Settings;
-}): Recount {
+}): Recomputed {
   const scanned = [...input.scans.values()];
   const unscanned = input.repos.filter((repo) => !input.scans.has(repo.repo));
   const counts = [...scanned, ...unscanned];
@@ -113,7 +113,7 @@ export function recount(input: {
  */
 export function isUnchanged(input: {
   before: TenantRecord;
-  found: Recount;
+  found: Recomputed;
   repos: readonly RepoRecord[];
   reservations: readonly Reservation[];
 }): boolean {

@@ -3,7 +3,7 @@ import type { Settings } from './settings.ts';
 import type { TenantRecord } from './tenant.ts';
 
 /** Why a tenant is to be recounted. */
-export type ReconcileReason =
+export type RecountReason =
   | 'upload'
   | 'verify'
   | 'event'
@@ -18,7 +18,7 @@ export type ReconcileReason =
 /** Whether somebody waits for a recount: a person, or a client that was answered 429 or 202. */
 export type Urgency = 'background' | 'decision';
 
-const urgencies: Readonly<Record<ReconcileReason, Urgency>> = {
+const urgencies: Readonly<Record<RecountReason, Urgency>> = {
   upload: 'background',
   verify: 'background',
   event: 'background',
@@ -31,11 +31,11 @@ const urgencies: Readonly<Record<ReconcileReason, Urgency>> = {
   unfinished: 'decision',
 };
 
-export function urgencyOf(reason: ReconcileReason): Urgency {
+export function urgencyOf(reason: RecountReason): Urgency {
   return urgencies[reason];
 }
 
-export function isReconcileReason(value: unknown): value is ReconcileReason {
+export function isRecountReason(value: unknown): value is RecountReason {
   return typeof value === 'string' && Object.hasOwn(urgencies, value);
 }
 
@@ -56,7 +56,7 @@ const overdraftMs: Readonly<Record<Urgency | 'first', number>> = {
 type Budget = Pick<TenantRecord, 'listedUntilMs' | 'counted'>;
 
 /** Which overdraft the queue's consumer has: a tenant that was never counted must be counted, whoever asks. */
-export function queuedUrgency(tenant: Budget, reason: ReconcileReason): Urgency | 'first' {
+export function queuedUrgencyOf(tenant: Budget, reason: RecountReason): Urgency | 'first' {
   return tenant.counted === null ? 'first' : urgencyOf(reason);
 }
 

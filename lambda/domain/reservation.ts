@@ -1,3 +1,4 @@
+import { sha256Hex } from './hash.ts';
 import type { Settings } from './settings.ts';
 
 /**
@@ -50,4 +51,9 @@ export function sumClaims(claims: ReadonlyMap<string, number>): number {
   let sum = 0;
   for (const sizeBytes of claims.values()) sum += sizeBytes;
   return sum;
+}
+
+/** A reservation's id is a hash of its verify token, so the table never holds what a client may present. */
+export function reservationIdOf(verifyToken: string): string {
+  return sha256Hex(verifyToken).slice(0, 32);
 }

@@ -6,7 +6,7 @@ import { defaultSettings, type Settings } from './settings.ts';
  */
 
 /** Undefined where nothing differs. */
-export function settingsText(settings: Settings): string | undefined {
+export function settingsToJson(settings: Settings): string | undefined {
   const names = Object.keys(defaultSettings) as (keyof Settings)[];
   const changed = names.filter((name) => settings[name] !== defaultSettings[name]);
   if (changed.length === 0) return undefined;
@@ -17,7 +17,7 @@ export function settingsText(settings: Settings): string | undefined {
  * The defaults with what the text changes.
  * @throws {Error} that names what is wrong: a function with half of its settings must not start.
  */
-export function settingsFrom(text: string | undefined): Settings {
+export function settingsFromJson(text: string | undefined): Settings {
   if (text === undefined) return defaultSettings;
   const changes = objectOf(text);
   for (const [name, value] of Object.entries(changes)) {

@@ -1,10 +1,10 @@
-import { deployed, rehearseTableAndScan, subscriptionDeps } from '../compose.ts';
+import { deployed, subscriptionDeps, warmUpTableAndScan } from '../compose.ts';
 import { readerAccess, respondProblem } from '../http/management/access.ts';
 import { subscriptionBody } from '../http/management/responses.ts';
 import { credential, pathTenant } from '../http/request.ts';
 import { json } from '../http/respond.ts';
 import { guard, type HttpHandler } from '../runtime/guard.ts';
-import { flushAfter } from '../runtime/with-metrics.ts';
+import { withMetrics } from '../runtime/with-metrics.ts';
 import type { Deps } from '../use-cases/deps.ts';
 import { getSubscription, readRepos, type SubscriptionDeps } from '../use-cases/recounts/get-subscription.ts';
 
@@ -34,7 +34,7 @@ export function create(deps: SubscriptionDeps & Pick<Deps, 'admin' | 'tokens' | 
     });
     return json(subscription.refreshing ? 202 : 200, subscriptionBody(subscription));
   };
-  return guard(deps, respondProblem, flushAfter(deps.metrics, handle));
+  return guard(deps, respondProblem, withMetrics(deps.metrics, handle));
 }
 
-export const handler = await deployed(create, subscriptionDeps, rehearseTableAndScan);
+export const handler = await deployed(create, subscriptionDeps, warmUpTableAndScan);

@@ -1,4 +1,4 @@
-import { batchDeps, deployed, rehearseTableAndScan } from '../compose.ts';
+import { batchDeps, deployed, warmUpTableAndScan } from '../compose.ts';
 import type { TenantRecord } from '../domain/tenant.ts';
 import { lfsAccess } from '../http/lfs/access.ts';
 import { type BatchRequest, decodeBatch, type WireObject } from '../http/lfs/batch-request.ts';
@@ -7,10 +7,11 @@ import { lfsBody } from '../http/lfs/body.ts';
 import { baseUrl } from '../http/request.ts';
 import { lfs, lfsError, lfsNotFound, type Response } from '../http/respond.ts';
 import { guard, type HttpHandler } from '../runtime/guard.ts';
-import { flushAfter } from '../runtime/with-metrics.ts';
+import { withMetrics } from '../runtime/with-metrics.ts';
 import type { Deps } from '../use-cases/deps.ts';
 import { offerDownload } from '../use-cases/downloads/offer-download.ts';
-import { type AdmitUploadDeps, admitUpload } from '../use-cases/uploads/admit-upload.ts';
+import { admitUpload } from '../use-cases/uploads/admit-upload.ts';
+import type { AdmitUploadDeps } from '../use-cases/uploads/batch-attempt.ts';
 
 type BatchDeps = AdmitUploadDeps & Pick<Deps, 'tokens' | 'invocations'>;
 
@@ -32,7 +33,7 @@ export function create(deps: BatchDeps): HttpHandler {
       return respondError(403, 'This token may only read: push with a write token.', requestId);
     return upload(deps, { tenant, repo, batch: decoded.batch, baseUrl: baseUrl(event), requestId });
   };
-  return guard(deps, respondError, flushAfter(deps.metrics, handle));
+  return guard(deps, respondError, withMetrics(deps.metrics, handle));
 }
 
 interface Request {
@@ -88,4 +89,4 @@ function answer(objects: readonly WireObject[]): Response {
   return lfs(200, { transfer: 'basic', objects, hash_algo: 'sha256' });
 }
 
-export const handler = await deployed(create, batchDeps, rehearseTableAndScan);
+export const handler = await deployed(create, batchDeps, warmUpTableAndScan);

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { deployed, rehearseTable, verifyDeps } from '../compose.ts';
+import { deployed, verifyDeps, warmUpTable } from '../compose.ts';
 import { isByteCount } from '../domain/bytes.ts';
 import { isOid } from '../domain/names.ts';
 import { lfsBody } from '../http/lfs/body.ts';
@@ -57,4 +57,4 @@ function parseJson(text: string): unknown {
   }
 }
 
-export const handler = await deployed(create, verifyDeps, rehearseTable);
+export const handler = await deployed(create, verifyDeps, warmUpTable);

@@ -1,12 +1,8 @@
-import { deployed, managementDeps, rehearseTable } from '../compose.ts';
+import { deployed, managementDeps, warmUpTable } from '../compose.ts';
 import { respondProblem } from '../http/management/access.ts';
-import {
-  deleteObjectOperation,
-  deleteRepoOperation,
-  deleteTenantOperation,
-} from '../http/management/deletes.ts';
+import { deleteObject, deleteRepoOperation, deleteTenantOperation } from '../http/management/deletes.ts';
 import type { ManagementDeps, Operation } from '../http/management/operation.ts';
-import { listRepos, requestReconcile } from '../http/management/repos.ts';
+import { listRepos, requestRecount } from '../http/management/repos.ts';
 import { createTenantOperation, listTenants, showTenant, updateTenant } from '../http/management/tenants.ts';
 import { createTokenOperation, listTokens, revokeToken } from '../http/management/tokens.ts';
 import { problem } from '../http/respond.ts';
@@ -24,8 +20,8 @@ const operations: Readonly<Record<string, Operation>> = {
   'DELETE /v1/tenants/{tenant}/tokens/{tokenId}': revokeToken,
   'GET /v1/tenants/{tenant}/repos': listRepos,
   'DELETE /v1/tenants/{tenant}/repos/{repo}': deleteRepoOperation,
-  'DELETE /v1/tenants/{tenant}/repos/{repo}/objects/{oid}': deleteObjectOperation,
-  'POST /v1/tenants/{tenant}/reconcile': requestReconcile,
+  'DELETE /v1/tenants/{tenant}/repos/{repo}/objects/{oid}': deleteObject,
+  'POST /v1/tenants/{tenant}/reconcile': requestRecount,
 };
 
 /** The operator's API. One function for all of it: it is asked rarely, and never in a hurry. */
@@ -36,4 +32,4 @@ export function create(deps: ManagementDeps & Pick<Deps, 'invocations'>): HttpHa
   });
 }
 
-export const handler = await deployed(create, managementDeps, rehearseTable);
+export const handler = await deployed(create, managementDeps, warmUpTable);

@@ -1,23 +1,23 @@
 import type { Context, SQSBatchResponse, SQSEvent, SQSRecord } from 'aws-lambda';
 import * as z from 'zod';
-import { deployed, reconcileDeps, rehearseScan } from '../compose.ts';
-import { reasonOf } from '../domain/error-chain.ts';
+import { deployed, reconcileDeps, warmUpScan } from '../compose.ts';
+import { errorChain } from '../domain/error-chain.ts';
 import { isTenantName } from '../domain/names.ts';
-import { isReconcileReason } from '../domain/recount-policy.ts';
+import { isRecountReason } from '../domain/recount-policy.ts';
 import { isCorrelationId } from '../ports/invocation.ts';
 import type { Redelivery } from '../ports/redelivery.ts';
 import { delayRedelivery, redeliveryDelayMs, unreadableDelayMs } from '../runtime/delay-redelivery.ts';
-import { flushAfter } from '../runtime/with-metrics.ts';
+import { withMetrics } from '../runtime/with-metrics.ts';
 import type { DeletionDeps } from '../use-cases/deletes/run-deletions.ts';
 import type { Deps } from '../use-cases/deps.ts';
 import type { ReconcileDeps } from '../use-cases/recounts/reconcile.ts';
-import { consumeReconcile } from '../use-cases/recounts/run-recount.ts';
+import { runRecount } from '../use-cases/recounts/run-recount.ts';
 
 const messageShape = z.object({
   tenant: z.string().refine(isTenantName),
   full: z.boolean(),
   // While a release is being deployed it may be one that only the sender knows: no cause to give a recount up.
-  reason: z.string().transform((reason) => (isReconcileReason(reason) ? reason : 'unfinished')),
+  reason: z.string().transform((reason) => (isRecountReason(reason) ? reason : 'unfinished')),
   // For the log alone.
   correlationId: z.string().refine(isCorrelationId).optional().catch(undefined),
 });
@@ -32,7 +32,7 @@ type ConsumerDeps = ReconcileDeps &
 
 /** The queue's consumer. What fails comes again, and after a few times ends in the dead-letter queue. */
 export function create(deps: ConsumerDeps) {
-  const consume = flushAfter(deps.metrics, (record: SQSRecord, context: Context) =>
+  const consume = withMetrics(deps.metrics, (record: SQSRecord, context: Context) =>
     consumeRecord(deps, record, context),
   );
   return async (event: SQSEvent, context: Context): Promise<SQSBatchResponse> => {
@@ -61,11 +61,11 @@ async function consumeRecord(deps: ConsumerDeps, record: SQSRecord, context: Con
   }
   try {
     const deadlineMs = deps.clock.nowMs() + context.getRemainingTimeInMillis() - reserveMs;
-    await consumeReconcile(deps, { request, deadlineMs, isRetry: receiveCount > 1 });
+    await runRecount(deps, { request, deadlineMs, isRetry: receiveCount > 1 });
     return true;
   } catch (error) {
     const { tenant } = request;
-    deps.log.error('reconcile failed', { tenant, receiveCount, reason: reasonOf(error) });
+    deps.log.error('reconcile failed', { tenant, receiveCount, reason: errorChain(error) });
     await delayRedelivery(deps, { receiptHandle, delayMs: redeliveryDelayMs(receiveCount) });
     return false;
   }
@@ -80,4 +80,4 @@ function decode(body: string): Message | undefined {
   }
 }
 
-export const handler = await deployed(create, reconcileDeps, rehearseScan);
+export const handler = await deployed(create, reconcileDeps, warmUpScan);

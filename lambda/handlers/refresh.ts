@@ -1,6 +1,6 @@
 import { deployed, refreshDeps } from '../compose.ts';
-import { asRun } from '../runtime/with-invocation.ts';
-import { flushAfter } from '../runtime/with-metrics.ts';
+import { withInvocation } from '../runtime/with-invocation.ts';
+import { withMetrics } from '../runtime/with-metrics.ts';
 import type { Deps } from '../use-cases/deps.ts';
 import { refresh } from '../use-cases/recounts/refresh.ts';
 
@@ -13,7 +13,7 @@ export function create(
     deps.log.info('refresh', { queued });
     return { queued };
   };
-  return asRun(deps.invocations, flushAfter(deps.metrics, run));
+  return withInvocation(deps.invocations, withMetrics(deps.metrics, run));
 }
 
 export const handler = await deployed(create, refreshDeps);

@@ -1,12 +1,12 @@
 import type { SQSBatchResponse, SQSEvent } from 'aws-lambda';
 import * as z from 'zod';
 import { deployed, storeEventsDeps } from '../compose.ts';
-import { reasonOf } from '../domain/error-chain.ts';
+import { errorChain } from '../domain/error-chain.ts';
 import { placeOf, type StoreChange } from '../domain/store-change.ts';
-import { asRun } from '../runtime/with-invocation.ts';
+import { withInvocation } from '../runtime/with-invocation.ts';
 import type { Deps } from '../use-cases/deps.ts';
 import { mapLimited } from '../use-cases/map-limited.ts';
-import { noteStoreEvents } from '../use-cases/recounts/record-store-events.ts';
+import { recordStoreEvents } from '../use-cases/recounts/record-store-events.ts';
 
 const eventShape = z.object({
   eventName: z.string(),
@@ -36,14 +36,14 @@ const tenantsAtOnce = 8;
 export function create(
   deps: Pick<Deps, 'ledger' | 'queue' | 'clock' | 'ids' | 'log' | 'invocations' | 'settings'>,
 ) {
-  return asRun(deps.invocations, async (event: SQSEvent): Promise<SQSBatchResponse> => {
+  return withInvocation(deps.invocations, async (event: SQSEvent): Promise<SQSBatchResponse> => {
     const failed = new Set<string>();
     const fail = (messageIds: Iterable<string>, error: unknown) => {
       const ids = [...messageIds];
       deps.log.error('store events failed', {
         messageId: ids[0],
         messages: ids.length,
-        reason: reasonOf(error),
+        reason: errorChain(error),
       });
       for (const id of ids) failed.add(id);
     };
@@ -62,7 +62,7 @@ export function create(
     }
     await mapLimited([...byTenant], tenantsAtOnce, async ([tenant, { changes, messageIds }]) => {
       try {
-        await noteStoreEvents(deps, { tenant, changes });
+        await recordStoreEvents(deps, { tenant, changes });
       } catch (error) {
         fail(messageIds, error);
       }

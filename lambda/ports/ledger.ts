@@ -26,7 +26,7 @@ export interface Ledger {
    * `refused` carries the tenant as it was when refused (where the engine tells; otherwise as read after).
    * A throw means the outcome is unknown, and that the bytes must be taken as not counted.
    */
-  count(input: { tenant: string; sumBytes: number; limitBytes: number | null }): Promise<CountOutcome>;
+  addCommitted(input: { tenant: string; sumBytes: number; limitBytes: number | null }): Promise<AddOutcome>;
   /** pending → issued, with the claims that were admitted. `gone`: it was voided meanwhile. */
   issueReservation(input: {
     tenant: string;
@@ -145,8 +145,8 @@ export interface NewTenant {
   readonly dueAtMs: number;
 }
 
-export type CountOutcome =
-  | { readonly kind: 'counted' }
+export type AddOutcome =
+  | { readonly kind: 'added' }
   | { readonly kind: 'refused'; readonly tenant: TenantRecord }
   | { readonly kind: 'absent' };
 

@@ -9,13 +9,13 @@ export const metricUnits = {
   /** Objects that were proven to be over the limit. */
   UploadsRefused: 'Count',
   /** Batches answered with 429, to come again when a recount is done. */
-  BatchesPutOff: 'Count',
+  BatchesDeferred: 'Count',
   /** Recounts that have to wait, because the tenant rests or its budget of LIST requests is used up. */
-  RecountsPutOff: 'Count',
+  RecountsDeferred: 'Count',
   /** What a recount corrected the counter by, whichever way. */
   DriftBytes: 'Bytes',
   /** That of it which was stored or promised, and not counted; 0 where the counter was too high. */
-  UncountedBytes: 'Bytes',
+  CounterShortfallBytes: 'Bytes',
   /** Of recounts that were committed. */
   ScanRequests: 'Count',
   ScanDuration: 'Milliseconds',
@@ -32,18 +32,18 @@ export const metricUnits = {
 } as const satisfies Record<string, 'Count' | 'Bytes' | 'Milliseconds'>;
 
 type MetricNames = keyof typeof metricUnits;
-export type CountMetric = {
+export type CounterName = {
   [N in MetricNames]: (typeof metricUnits)[N] extends 'Count' ? N : never;
 }[MetricNames];
-export type MeasureMetric = Exclude<MetricNames, CountMetric>;
+export type MeasureName = Exclude<MetricNames, CounterName>;
 export type MetricName = MetricNames;
 
 /** Numbers for dashboards and alarms. Neither a request nor a recount waits for them. */
 export interface Metrics {
   /** @param times 1 where it is left out. */
-  count(name: CountMetric, times?: number): void;
+  increment(name: CounterName, times?: number): void;
   /** @param value in the metric's unit. */
-  measure(name: MeasureMetric, value: number): void;
+  measure(name: MeasureName, value: number): void;
   /** Sends what was measured since the last time: at the end of each run, as what runs later may never run. */
   flush(): void;
 }

@@ -1,10 +1,10 @@
-import type { ReconcileReason } from '../domain/recount-policy.ts';
+import type { RecountReason } from '../domain/recount-policy.ts';
 
 /** One request for a recount. */
-export interface ReconcileRequest {
+export interface RecountRequest {
   readonly tenant: string;
-  /** Says whether somebody waits for it, and so how long it may be put off. */
-  readonly reason: ReconcileReason;
+  /** Says whether somebody waits for it, and so how long it may be deferred. */
+  readonly reason: RecountReason;
   /** List the whole tenant, repos that nobody knew too; otherwise only what may have changed. */
   readonly full: boolean;
 }
@@ -14,12 +14,12 @@ export interface ReconcileRequest {
  * followed by a delivery that begins after it (a trailing trigger is never lost). One that somebody waits for is
  * never taken up by one that nobody waits for.
  */
-export interface ReconcileQueue {
-  request(request: ReconcileRequest): Promise<void>;
+export interface RecountQueue {
+  request(request: RecountRequest): Promise<void>;
   /**
    * Many at once, of different tenants, in this order.
    *
    * @throws where some were not taken: those before them were.
    */
-  requestAll(requests: readonly ReconcileRequest[]): Promise<void>;
+  requestAll(requests: readonly RecountRequest[]): Promise<void>;
 }

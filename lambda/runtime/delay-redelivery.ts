@@ -1,4 +1,4 @@
-import { reasonOf } from '../domain/error-chain.ts';
+import { errorChain } from '../domain/error-chain.ts';
 import type { Log } from '../ports/log.ts';
 import type { Redelivery } from '../ports/redelivery.ts';
 
@@ -30,6 +30,6 @@ export async function delayRedelivery(
   try {
     await deps.redelivery.delay(delivery);
   } catch (error) {
-    deps.log.warn('the next try of a recount was not brought forward', { reason: reasonOf(error) });
+    deps.log.warn('the next try of a recount was not brought forward', { reason: errorChain(error) });
   }
 }

@@ -4,7 +4,7 @@ import type { Invocations } from '../ports/invocation.ts';
  * The edge of a function that no request calls: its log lines name this run, and so do the recounts that it
  * asks for.
  */
-export function asRun<E, R>(
+export function withInvocation<E, R>(
   invocations: Invocations,
   handler: (event: E, context: { readonly awsRequestId: string }) => Promise<R>,
 ): (event: E, context: { readonly awsRequestId: string }) => Promise<R> {

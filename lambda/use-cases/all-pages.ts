@@ -1,5 +1,5 @@
 /** All items of a paged read. */
-export async function collect<T>(pages: AsyncIterable<readonly T[]>): Promise<T[]> {
+export async function allPages<T>(pages: AsyncIterable<readonly T[]>): Promise<T[]> {
   const all: T[] = [];
   for await (const page of pages) all.push(...page);
   return all;

@@ -9,7 +9,7 @@ import type { Metrics } from '../ports/metrics.ts';
 import type { ObjectListing } from '../ports/object-listing.ts';
 import type { ObjectStore, UrlSigner } from '../ports/object-store.ts';
 import type { PathScan } from '../ports/path-scan.ts';
-import type { ReconcileQueue } from '../ports/recount-queue.ts';
+import type { RecountQueue } from '../ports/recount-queue.ts';
 import type { TokenStore } from '../ports/token-store.ts';
 
 /**
@@ -24,7 +24,7 @@ export interface Deps {
   readonly listing: ObjectListing;
   readonly scan: PathScan;
   readonly signer: UrlSigner;
-  readonly queue: ReconcileQueue;
+  readonly queue: RecountQueue;
   readonly clock: Clock;
   readonly ids: Ids;
   readonly log: Log;

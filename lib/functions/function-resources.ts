@@ -2,7 +2,7 @@ import type { ITableV2 } from 'aws-cdk-lib/aws-dynamodb';
 import { PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import type { IQueue } from 'aws-cdk-lib/aws-sqs';
 import type { ObjectStorage } from '../object-storage.ts';
-import type { FunctionNeeds, ObjectAction } from './function-specs.ts';
+import type { FunctionSpec, ObjectAction } from './function-specs.ts';
 
 /** What functions are granted parts of. */
 export interface FunctionResources {
@@ -19,11 +19,11 @@ export interface FunctionResources {
 const pollActions = ['sqs:ReceiveMessage', 'sqs:DeleteMessage', 'sqs:GetQueueAttributes'];
 const takeActions = [...pollActions, 'sqs:ChangeMessageVisibility'];
 
-const reachesStore = (needs: FunctionNeeds) => needs.listBucket || needs.objects.length > 0;
-const reachesTable = (needs: FunctionNeeds) => needs.table.length > 0 || needs.indexes.length > 0;
+const reachesStore = (needs: FunctionSpec) => needs.listBucket || needs.objects.length > 0;
+const reachesTable = (needs: FunctionSpec) => needs.table.length > 0 || needs.indexes.length > 0;
 
 /** The environment variables for what a function needs, and no others. */
-export function environmentFor(needs: FunctionNeeds, resources: FunctionResources): Record<string, string> {
+export function environmentFor(needs: FunctionSpec, resources: FunctionResources): Record<string, string> {
   return {
     ...(reachesTable(needs) && { LFS_QUOTA_TABLE: resources.table.tableName }),
     // Whoever has part in the ledger keeps to the same protocol.
@@ -35,7 +35,7 @@ export function environmentFor(needs: FunctionNeeds, resources: FunctionResource
 }
 
 /** The statements for what a function needs: exact actions on exact resources. */
-export function statementsFor(needs: FunctionNeeds, resources: FunctionResources): PolicyStatement[] {
+export function statementsFor(needs: FunctionSpec, resources: FunctionResources): PolicyStatement[] {
   const { table, storage, queue, adminSecretArn, storeEventsQueue } = resources;
   const secretArns = [
     ...(needs.readsAdminToken ? [adminSecretArn] : []),
@@ -66,7 +66,7 @@ export function objectsBelow(action: ObjectAction): string {
   return action === 'DeleteObject' ? '/*/*' : '/*/*/*';
 }
 
-function storeStatements(needs: FunctionNeeds, bucketArn: string): PolicyStatement[] {
+function storeStatements(needs: FunctionSpec, bucketArn: string): PolicyStatement[] {
   const scopes = [...new Set(needs.objects.map(objectsBelow))];
   return [
     ...scopes.flatMap((below) =>

@@ -5,7 +5,7 @@ type IndexName = 'by-kind' | 'by-due';
 export type ObjectAction = 'GetObject' | 'PutObject' | 'DeleteObject';
 
 /** What a function may touch, and how long it may take. Its grants and its environment follow from it alone. */
-export interface FunctionNeeds {
+export interface FunctionSpec {
   /** Undefined: as the setting says. */
   readonly timeoutSeconds: number | undefined;
   readonly table: readonly TableAction[];
@@ -23,7 +23,7 @@ export interface FunctionNeeds {
   readonly readsAdminToken: boolean;
 }
 
-const nothing: FunctionNeeds = {
+const nothing: FunctionSpec = {
   timeoutSeconds: 5,
   table: [],
   indexes: [],
@@ -39,7 +39,7 @@ const nothing: FunctionNeeds = {
 const recount = ['GetItem', 'Query', 'UpdateItem', 'DeleteItem'] as const;
 
 /** docs/security.md shows the grants that come of this; a test compares the two with the templates. */
-export const functionNeeds: Readonly<Record<FunctionName, FunctionNeeds>> = {
+export const functionSpecs: Readonly<Record<FunctionName, FunctionSpec>> = {
   health: nothing,
   notFound: nothing,
   lfsBatch: {

@@ -4,7 +4,7 @@ import { type FunctionName, handlerFiles } from '../../lambda/routes.ts';
 import { metricsNamespace } from '../monitoring/custom-metrics.ts';
 import type { StageSettings } from '../settings/stage-settings.ts';
 import { environmentFor, type FunctionResources, statementsFor } from './function-resources.ts';
-import { functionNeeds } from './function-specs.ts';
+import { functionSpecs } from './function-specs.ts';
 import { HandlerFunction } from './handler-function.ts';
 
 export interface FunctionsProps {
@@ -50,7 +50,7 @@ export class Functions extends Construct {
   }
 
   #build(name: FunctionName, { settings, resources }: FunctionsProps): HandlerFunction {
-    const needs = functionNeeds[name];
+    const needs = functionSpecs[name];
     return new HandlerFunction(this, name, {
       file: handlerFiles[name],
       description: descriptions[name],

@@ -16,16 +16,16 @@ import type { FunctionName } from '../../lambda/routes.ts';
 import type { Api } from '../api.ts';
 import type { Functions } from '../functions/functions.ts';
 import type { HandlerFunction } from '../functions/handler-function.ts';
-import type { ReconcileQueue } from '../recount-queue.ts';
+import type { RecountQueue } from '../recount-queue.ts';
 import type { StageSettings } from '../settings/stage-settings.ts';
 import type { StoreEvents } from '../store-events.ts';
-import { ownMetric } from './custom-metrics.ts';
+import { customMetric } from './custom-metrics.ts';
 
 export interface AlarmsProps {
   readonly settings: StageSettings;
   readonly api: Api;
   readonly functions: Functions;
-  readonly recounts: ReconcileQueue;
+  readonly recounts: RecountQueue;
   /** Undefined where the stage takes no events of its store. */
   readonly storeEvents: StoreEvents | undefined;
 }
@@ -109,11 +109,11 @@ export class Alarms extends Construct {
     return [
       // Upwards alone: deletes and uploads that never came lower the counter, and are no fault.
       this.#alarm('Drift', 'A recount found far more bytes than were counted.', {
-        metric: ownMetric(this, 'UncountedBytes', worstOfHour),
+        metric: customMetric(this, 'CounterShortfallBytes', worstOfHour),
         threshold: alarms.driftGiB * 1024 ** 3,
       }),
       this.#alarm('RecountAge', 'A count was old when it was renewed: the schedule falls behind.', {
-        metric: ownMetric(this, 'ReconcileAge', worstOfHour),
+        metric: customMetric(this, 'ReconcileAge', worstOfHour),
         threshold: alarms.recountAgeHours * 3_600_000,
       }),
     ];

@@ -7,7 +7,7 @@ import type { MetricName } from '../../lambda/ports/metrics.ts';
 export const metricsNamespace = (scope: Construct): string => Stack.of(scope).stackName;
 
 /** Something that the functions measure themselves: lambda/ports/metrics.ts says what each is. */
-export function ownMetric(
+export function customMetric(
   scope: Construct,
   metricName: MetricName,
   options: { period: Duration; statistic: string; label?: string },

@@ -10,7 +10,7 @@ import type { Api } from '../api.ts';
 import type { Data } from '../data.ts';
 import type { Functions } from '../functions/functions.ts';
 import type { HandlerFunction } from '../functions/handler-function.ts';
-import type { ReconcileQueue } from '../recount-queue.ts';
+import type { RecountQueue } from '../recount-queue.ts';
 import type { StoreEvents } from '../store-events.ts';
 import type { Alarms } from './alarms.ts';
 import { graph } from './graph.ts';
@@ -20,7 +20,7 @@ export interface DashboardProps {
   readonly api: Api;
   readonly data: Data;
   readonly functions: Functions;
-  readonly recounts: ReconcileQueue;
+  readonly recounts: RecountQueue;
   /** Undefined where the stage takes no events of its store. */
   readonly storeEvents: StoreEvents | undefined;
   readonly alarms: Alarms;

@@ -2,13 +2,13 @@ import type { Duration } from 'aws-cdk-lib';
 import { type IWidget, MathExpression } from 'aws-cdk-lib/aws-cloudwatch';
 import type { Construct } from 'constructs';
 import type { MetricName } from '../../lambda/ports/metrics.ts';
-import { ownMetric } from './custom-metrics.ts';
+import { customMetric } from './custom-metrics.ts';
 import { graph } from './graph.ts';
 
 /** Rows of what the functions measure: uploads and reads, how true the usage is, and what that costs. */
 export function usageWidgets(scope: Construct, period: Duration): IWidget[][] {
   const metric = (statistic: string) => (name: MetricName, label: string) =>
-    ownMetric(scope, name, { period, statistic, label });
+    customMetric(scope, name, { period, statistic, label });
   const [sum, maximum] = [metric('Sum'), metric('Maximum')];
   const hitShare = new MathExpression({
     label: 'of what was asked for',
@@ -21,7 +21,7 @@ export function usageWidgets(scope: Construct, period: Duration): IWidget[][] {
       graph('Uploads', [
         sum('UploadsAdmitted', 'admitted'),
         sum('UploadsRefused', 'refused (507)'),
-        sum('BatchesPutOff', 'batches put off (429)'),
+        sum('BatchesDeferred', 'batches deferred (429)'),
       ]),
       graph('Bytes admitted', [sum('BytesAdmitted', 'bytes')]),
       graph('Usage answered from the table, in %', [hitShare]),
@@ -29,12 +29,12 @@ export function usageWidgets(scope: Construct, period: Duration): IWidget[][] {
     [
       graph('Drift of one tenant, in bytes', [
         maximum('DriftBytes', 'up or down'),
-        maximum('UncountedBytes', 'uncounted'),
+        maximum('CounterShortfallBytes', 'uncounted'),
       ]),
       graph('Age of the oldest count that was renewed, in ms', [maximum('ReconcileAge', 'age')]),
-      graph('Tenants found due, and recounts put off', [
+      graph('Tenants found due, and recounts deferred', [
         sum('TenantsQueued', 'tenants'),
-        sum('RecountsPutOff', 'put off'),
+        sum('RecountsDeferred', 'deferred'),
       ]),
     ],
     [

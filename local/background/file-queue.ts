@@ -3,7 +3,7 @@ import type { Context, SQSEvent } from 'aws-lambda';
 import type { Clock } from '../../lambda/ports/clock.ts';
 import { causeOf, type Invocations } from '../../lambda/ports/invocation.ts';
 import type { Log } from '../../lambda/ports/log.ts';
-import type { ReconcileQueue, ReconcileRequest } from '../../lambda/ports/recount-queue.ts';
+import type { RecountQueue, RecountRequest } from '../../lambda/ports/recount-queue.ts';
 import { lambdaContext } from '../lambda-context.ts';
 import type { QueueFolder } from './queue-folder.ts';
 import {
@@ -50,7 +50,7 @@ interface Lane {
  * The queue of recounts, kept below the data folder. A request is on disk before its promise resolves, and
  * stays there until a recount that began after it has succeeded: a kill at any moment loses none.
  */
-export class FileQueue implements ReconcileQueue {
+export class FileQueue implements RecountQueue {
   readonly #options: FileQueueOptions;
   readonly #timing: QueueTiming;
   readonly #lanes = new Map<string, Lane>();
@@ -67,7 +67,7 @@ export class FileQueue implements ReconcileQueue {
     this.#timing = options.timing ?? defaultQueueTiming;
   }
 
-  async request(request: ReconcileRequest): Promise<void> {
+  async request(request: RecountRequest): Promise<void> {
     const lane = this.#lane(request.tenant);
     const message = newMessage(request, {
       nowMs: this.#options.clock.nowMs(),
@@ -79,7 +79,7 @@ export class FileQueue implements ReconcileQueue {
     await this.#save(lane);
   }
 
-  async requestAll(requests: readonly ReconcileRequest[]): Promise<void> {
+  async requestAll(requests: readonly RecountRequest[]): Promise<void> {
     for (const request of requests) await this.request(request);
   }
 

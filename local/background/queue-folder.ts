@@ -1,6 +1,6 @@
 import { mkdir, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { isReconcileReason } from '../../lambda/domain/recount-policy.ts';
+import { isRecountReason } from '../../lambda/domain/recount-policy.ts';
 import { isCorrelationId } from '../../lambda/ports/invocation.ts';
 import { readIfThere, unfinishedSuffix, writeDurably } from '../data/durable-file.ts';
 import { newMessage, type QueueMessage } from './queue-message.ts';
@@ -54,7 +54,7 @@ function decode(tenant: string, text: string, nowMs: number): QueueMessage {
     { nowMs, messageId: `restored-${tenant}` },
   );
   const read = parse(text);
-  if (!isReconcileReason(read['reason']) || typeof read['full'] !== 'boolean') return fresh;
+  if (!isRecountReason(read['reason']) || typeof read['full'] !== 'boolean') return fresh;
   const timeOf = (key: string) => Math.min(nowMs, typeof read[key] === 'number' ? read[key] : nowMs);
   return {
     ...{ tenant, reason: read['reason'], full: read['full'] },

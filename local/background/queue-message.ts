@@ -1,8 +1,8 @@
 import { urgencyOf } from '../../lambda/domain/recount-policy.ts';
-import type { ReconcileRequest } from '../../lambda/ports/recount-queue.ts';
+import type { RecountRequest } from '../../lambda/ports/recount-queue.ts';
 
 /** A tenant's recount that is owed: all requests since the last one began, as one. */
-export interface QueueMessage extends ReconcileRequest {
+export interface QueueMessage extends RecountRequest {
   readonly messageId: string;
   readonly firstAtMs: number;
   readonly lastAtMs: number;
@@ -42,7 +42,7 @@ export const defaultQueueTiming: QueueTiming = {
 
 /** The message that a request leads to where nothing waits yet. */
 export function newMessage(
-  request: ReconcileRequest,
+  request: RecountRequest,
   at: { nowMs: number; messageId: string; correlationId?: string | undefined },
 ): QueueMessage {
   return {

@@ -5,7 +5,8 @@ import { defaultSettings } from '../../lambda/domain/settings.ts';
 import { type Ledger, LedgerUnavailableError } from '../../lambda/ports/ledger.ts';
 import { reconcile } from '../../lambda/use-cases/recounts/reconcile.ts';
 import { createPathScan } from '../../lambda/use-cases/scan/path-scan.ts';
-import { type AdmitUploadOutcome, admitUpload } from '../../lambda/use-cases/uploads/admit-upload.ts';
+import { admitUpload } from '../../lambda/use-cases/uploads/admit-upload.ts';
+import type { AdmitUploadOutcome } from '../../lambda/use-cases/uploads/batch-attempt.ts';
 import { noMetrics } from '../../local/no-metrics.ts';
 import { MemoryObjectStore } from '../support/memory/object-store.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Deletion } from '../../lambda/domain/deletion.ts';
-import { collect } from '../../lambda/use-cases/all-pages.ts';
+import { allPages } from '../../lambda/use-cases/all-pages.ts';
 import {
   counted,
   type LedgerUnderTest,
@@ -35,7 +35,7 @@ export function deleteContract(open: () => Promise<LedgerUnderTest>): void {
       const { tenant, key } = await put();
       expect(await get().ledger.unmark({ ...key, names: [oid('a'), oid('f')] })).toBe('unmarked');
       expect(await get().ledger.unmark({ ...key, names: [oid('a')] })).toBe('unmarked');
-      expect(await collect(get().ledger.deletions(tenant))).toEqual([
+      expect(await allPages(get().ledger.deletions(tenant))).toEqual([
         { ...deletion('d1'), objects: new Map([[oid('b'), 20]]) },
       ]);
       expect(await get().ledger.unmark({ ...key, deletionId: 'none', names: [oid('a')] })).toBe('refused');
@@ -56,7 +56,7 @@ export function deleteContract(open: () => Promise<LedgerUnderTest>): void {
     it('are taken over from a deleter that died, which then can end nothing', async () => {
       const { tenant, key } = await put();
       await get().ledger.claimDeletion({ tenant, before: deletion('d1'), deadlineMs: 1000 });
-      const [dead] = await collect(get().ledger.deletions(tenant));
+      const [dead] = await allPages(get().ledger.deletions(tenant));
       if (!dead) throw new Error('The deletion is gone.');
       expect((await get().ledger.claimDeletion({ tenant, before: dead, deadlineMs: 2000 })).kind).toBe(
         'claimed',
@@ -68,10 +68,10 @@ export function deleteContract(open: () => Promise<LedgerUnderTest>): void {
         dueAtMs: 0,
         keptUntilMs: null,
       });
-      expect(await collect(get().ledger.deletions(tenant))).toHaveLength(1);
+      expect(await allPages(get().ledger.deletions(tenant))).toHaveLength(1);
       const left = new Map([[oid('b'), 20]]);
       await get().ledger.endDeletion({ ...key, deadlineMs: 2000, left, dueAtMs: 900, keptUntilMs: null });
-      expect(await collect(get().ledger.deletions(tenant))).toEqual([
+      expect(await allPages(get().ledger.deletions(tenant))).toEqual([
         { ...deletion('d1'), objects: left, dueAtMs: 900 },
       ]);
       await get().ledger.claimDeletion({ tenant, before: deletion('d1'), deadlineMs: 3000 });
@@ -82,7 +82,7 @@ export function deleteContract(open: () => Promise<LedgerUnderTest>): void {
         dueAtMs: 0,
         keptUntilMs: null,
       });
-      expect(await collect(get().ledger.deletions(tenant))).toEqual([]);
+      expect(await allPages(get().ledger.deletions(tenant))).toEqual([]);
     });
 
     it('are kept as gone where a batch may still ask, and then removed', async () => {
@@ -98,12 +98,12 @@ export function deleteContract(open: () => Promise<LedgerUnderTest>): void {
         keptUntilMs: 2000,
       });
       const gone = { ...deletion('d1'), state: 'gone', dueAtMs: 2000, deadlineMs: 2000 } as const;
-      expect(await collect(get().ledger.deletions(tenant))).toEqual([gone]);
+      expect(await allPages(get().ledger.deletions(tenant))).toEqual([gone]);
       expect(await get().ledger.unmark({ ...key, names: [oid('a')] })).toBe('refused');
       const due = await get().ledger.dueTenants({ nowMs: 2000, tenantsMax: 1000 });
       expect(due).toContainEqual({ tenant, full: false });
       await get().ledger.removeDeletion(key);
-      expect(await collect(get().ledger.deletions(tenant))).toEqual([]);
+      expect(await allPages(get().ledger.deletions(tenant))).toEqual([]);
     });
 
     it('make a tenant due when their grace is over', async () => {
@@ -201,7 +201,9 @@ export function deleteContract(open: () => Promise<LedgerUnderTest>): void {
         full: true,
       });
       expect((await get().ledger.closeTenant({ tenant, closedAtMs: 6 }))?.closedAtMs).toBe(5);
-      expect((await get().ledger.count({ tenant, sumBytes: 1, limitBytes: 100 })).kind).toBe('refused');
+      expect((await get().ledger.addCommitted({ tenant, sumBytes: 1, limitBytes: 100 })).kind).toBe(
+        'refused',
+      );
       expect(await get().ledger.closeTenant({ tenant: tenantName(), closedAtMs: 5 })).toBeUndefined();
     });
   });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { RepoCommit, TenantCommit } from '../../lambda/ports/ledger.ts';
-import { collect } from '../../lambda/use-cases/all-pages.ts';
+import { allPages } from '../../lambda/use-cases/all-pages.ts';
 import { counted, type LedgerUnderTest, ledgerContext, tenantName } from './ledger-context.ts';
 
 export function reconcileContract(open: () => Promise<LedgerUnderTest>): void {
@@ -71,7 +71,7 @@ export function reconcileContract(open: () => Promise<LedgerUnderTest>): void {
     it('corrects the counter by a difference, and keeps what was counted meanwhile', async () => {
       const tenant = await create({ counted: counted(50) });
       await begin(tenant, 1000);
-      await get().ledger.count({ tenant, sumBytes: 7, limitBytes: 100 });
+      await get().ledger.addCommitted({ tenant, sumBytes: 7, limitBytes: 100 });
       const outcome = await get().ledger.commitTenant(
         commit(tenant, 1, { correctionBytes: 30 - 50, floorBaseBytes: 30, floorUntilMs: 77 }),
       );
@@ -126,7 +126,7 @@ export function reconcileContract(open: () => Promise<LedgerUnderTest>): void {
       expect(await write(tenant, repoCommit(2))).toBe('committed');
       expect(await write(tenant, repoCommit(1))).toBe('superseded');
       expect(await write(tenant, repoCommit(3, { covered: new Set() }))).toBe('committed');
-      expect(await collect(get().ledger.repos(tenant))).toEqual([
+      expect(await allPages(get().ledger.repos(tenant))).toEqual([
         { ...repoCommit(3, { covered: new Set() }), dirtyToken: null, closedAtMs: null },
       ]);
     });
@@ -134,7 +134,7 @@ export function reconcileContract(open: () => Promise<LedgerUnderTest>): void {
     it('clears only the dirty mark that it read', async () => {
       const tenant = await create();
       await get().ledger.markDirty({ tenant, repo: 'app', dirtyToken: 'd1' });
-      expect(await collect(get().ledger.repos(tenant))).toMatchObject([
+      expect(await allPages(get().ledger.repos(tenant))).toMatchObject([
         { repo: 'app', epoch: 0, dirtyToken: 'd1' },
       ]);
       expect(await write(tenant, repoCommit(1))).toBe('superseded');
@@ -142,13 +142,13 @@ export function reconcileContract(open: () => Promise<LedgerUnderTest>): void {
       await get().ledger.markDirty({ tenant, repo: 'app', dirtyToken: 'd2' });
       expect(await write(tenant, repoCommit(2), 'd1')).toBe('superseded');
       expect(await write(tenant, repoCommit(2), 'd2')).toBe('committed');
-      expect((await collect(get().ledger.repos(tenant)))[0]?.dirtyToken).toBeNull();
+      expect((await allPages(get().ledger.repos(tenant)))[0]?.dirtyToken).toBeNull();
     });
 
     it('keeps a repo with any name, the empty one too', async () => {
       const tenant = await create();
       for (const repo of ['', 'a b', 'ä/%', '.']) await write(tenant, repoCommit(1, { repo }));
-      const names = (await collect(get().ledger.repos(tenant))).map((record) => record.repo);
+      const names = (await allPages(get().ledger.repos(tenant))).map((record) => record.repo);
       expect(names.sort()).toEqual(['', '.', 'a b', 'ä/%'].sort());
     });
   });

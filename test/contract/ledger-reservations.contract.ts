@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { collect } from '../../lambda/use-cases/all-pages.ts';
+import { allPages } from '../../lambda/use-cases/all-pages.ts';
 import { type LedgerUnderTest, ledgerContext, oid, reservation } from './ledger-context.ts';
 
 export function reservationContract(open: () => Promise<LedgerUnderTest>): void {
@@ -16,7 +16,7 @@ export function reservationContract(open: () => Promise<LedgerUnderTest>): void 
       expect(await get().ledger.readReservation(id)).toEqual(reservation('r1', { claims }));
       const admitted = new Map([[oid('b'), 0]]);
       expect(await get().ledger.issueReservation({ ...id, claims: admitted })).toBe('issued');
-      expect(await collect(get().ledger.reservations(tenant))).toEqual([
+      expect(await allPages(get().ledger.reservations(tenant))).toEqual([
         reservation('r1', { state: 'issued', claims: admitted }),
       ]);
     });
@@ -44,7 +44,7 @@ export function reservationContract(open: () => Promise<LedgerUnderTest>): void 
       expect(await get().ledger.voidReservation({ tenant, reservationId: 'p' })).toBe('gone');
       expect(await get().ledger.voidReservation({ tenant, reservationId: 'p' })).toBe('gone');
       expect(await get().ledger.voidReservation({ tenant, reservationId: 'i' })).toBe('issued');
-      expect((await collect(get().ledger.reservations(tenant))).map(({ id }) => id)).toEqual(['i']);
+      expect((await allPages(get().ledger.reservations(tenant))).map(({ id }) => id)).toEqual(['i']);
     });
 
     it('are deleted in any state, and that is told once', async () => {
@@ -63,7 +63,7 @@ export function reservationContract(open: () => Promise<LedgerUnderTest>): void 
       for (const id of ids)
         await get().ledger.putReservation({ tenant, reservation: reservation(id, { claims }) });
       await get().ledger.putReservation({ tenant: other, reservation: reservation('theirs') });
-      const found = await collect(get().ledger.reservations(tenant));
+      const found = await allPages(get().ledger.reservations(tenant));
       expect(found.map(({ id }) => id).sort()).toEqual(ids);
       expect(found[0]?.claims).toEqual(claims);
     });

@@ -1,5 +1,5 @@
+import { countContract } from './ledger-add-committed.contract.ts';
 import type { LedgerUnderTest } from './ledger-context.ts';
-import { countContract } from './ledger-count.contract.ts';
 import { deleteContract } from './ledger-deletes.contract.ts';
 import { dueContract } from './ledger-due.contract.ts';
 import { reconcileContract } from './ledger-reconcile.contract.ts';

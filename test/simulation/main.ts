@@ -2,7 +2,7 @@ import { fork } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { cpus } from 'node:os';
 import { parseArgs } from 'node:util';
-import { mixes } from './mixes.ts';
+import { faultMixes } from './mixes.ts';
 import { runSeed, shrink } from './seeds.ts';
 
 /**
@@ -117,7 +117,7 @@ function print(summary: {
 }): void {
   const { seeds, seconds, totals, failures } = summary;
   process.stdout.write(
-    `\n${seeds} seeds in ${seconds.toFixed(0)} s, in ${mixes.length} mixes: ${mixes.map(({ name }) => name).join('; ')}\n`,
+    `\n${seeds} seeds in ${seconds.toFixed(0)} s, in ${faultMixes.length} mixes: ${faultMixes.map(({ name }) => name).join('; ')}\n`,
   );
   for (const [name, count] of Object.entries(totals)) process.stdout.write(`  ${name.padEnd(12)} ${count}\n`);
   process.stdout.write(`  ${'violations'.padEnd(12)} ${failures.length}\n`);

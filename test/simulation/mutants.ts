@@ -72,8 +72,8 @@ const headAfterScan: Mutant = {
 const refuseByCounter: Mutant = {
   ledger: (ledger) =>
     withMethods(ledger, {
-      count: async (input) => {
-        const outcome = await ledger.count(input);
+      addCommitted: async (input) => {
+        const outcome = await ledger.addCommitted(input);
         if (outcome.kind !== 'refused') return outcome;
         const { committedBytes, deletedBytes } = outcome.tenant;
         const floor = {
@@ -154,7 +154,8 @@ const noAppliedEpoch: Mutant = {
       commitTenant: async (commit) => {
         const before = await ledger.readTenant(commit.tenant);
         const outcome = await ledger.commitTenant(commit);
-        if (before?.appliedEpoch === commit.epoch) ledger.addCommitted(commit.tenant, commit.correctionBytes);
+        if (before?.appliedEpoch === commit.epoch)
+          ledger.addUnconditionally(commit.tenant, commit.correctionBytes);
         return outcome;
       },
     }),

@@ -4,7 +4,7 @@ import type { Ledger } from '../../lambda/ports/ledger.ts';
 import type { Metrics } from '../../lambda/ports/metrics.ts';
 import type { ObjectListing } from '../../lambda/ports/object-listing.ts';
 import { type ObjectStore, StoreUnavailableError, type UrlSigner } from '../../lambda/ports/object-store.ts';
-import type { ReconcileQueue } from '../../lambda/ports/recount-queue.ts';
+import type { RecountQueue } from '../../lambda/ports/recount-queue.ts';
 import type { Deps } from '../../lambda/use-cases/deps.ts';
 import { createPathScan } from '../../lambda/use-cases/scan/path-scan.ts';
 import type { MemoryObjectStore } from '../support/memory/object-store.ts';
@@ -72,7 +72,7 @@ export interface WorldPorts {
   readonly ledger: Ledger;
   readonly store: MemoryObjectStore;
   readonly signer: UrlSigner;
-  readonly queue: ReconcileQueue;
+  readonly queue: RecountQueue;
   readonly metrics: Metrics;
   readonly random: Random;
   readonly settings: Settings;

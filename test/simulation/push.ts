@@ -1,4 +1,5 @@
-import { admitUpload, type UploadVerdict } from '../../lambda/use-cases/uploads/admit-upload.ts';
+import { admitUpload } from '../../lambda/use-cases/uploads/admit-upload.ts';
+import type { UploadVerdict } from '../../lambda/use-cases/uploads/batch-attempt.ts';
 import { verifyUpload } from '../../lambda/use-cases/uploads/verify-upload.ts';
 import { oidName, repoName } from './names.ts';
 import type { PushAction, UploadPlan } from './scenario.ts';

@@ -1,9 +1,10 @@
 import { describe, expect, it } from 'vitest';
+import { reservationIdOf } from '../../lambda/domain/reservation.ts';
 import { defaultSettings } from '../../lambda/domain/settings.ts';
 import type { Ledger } from '../../lambda/ports/ledger.ts';
 import type { Deps } from '../../lambda/use-cases/deps.ts';
 import { createPathScan } from '../../lambda/use-cases/scan/path-scan.ts';
-import { admitUpload, reservationIdOf } from '../../lambda/use-cases/uploads/admit-upload.ts';
+import { admitUpload } from '../../lambda/use-cases/uploads/admit-upload.ts';
 import { verifyUpload } from '../../lambda/use-cases/uploads/verify-upload.ts';
 import { noMetrics } from '../../local/no-metrics.ts';
 import { MemoryLedger } from '../support/memory/ledger.ts';
@@ -96,7 +97,7 @@ function countingPorts(limitBytes: number | null) {
 }
 
 const tenantItemWrites = [
-  'count',
+  'addCommitted',
   'beginReconcile',
   'setLease',
   'commitTenant',

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { mixes } from './mixes.ts';
+import { faultMixes } from './mixes.ts';
 import { type Scenario, scenario } from './scenario.ts';
 import { simulate } from './simulate.ts';
 import { Violation } from './violation.ts';
@@ -8,7 +8,7 @@ import type { Coverage, Mutant } from './world.ts';
 /** The scenario of a seed, and the weather it runs in. */
 export function seeded(seed: number) {
   const [story] = fc.sample(scenario, { seed, numRuns: 1 });
-  const mix = mixes[seed % mixes.length];
+  const mix = faultMixes[seed % faultMixes.length];
   if (!story || !mix) throw new Error('No scenario for that seed.');
   return { story, mix };
 }

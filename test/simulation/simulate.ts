@@ -1,5 +1,5 @@
 import { createTenant } from '../../lambda/use-cases/access/create-tenant.ts';
-import { collect } from '../../lambda/use-cases/all-pages.ts';
+import { allPages } from '../../lambda/use-cases/all-pages.ts';
 import { deleteRepo, deleteTenant, markObject } from '../../lambda/use-cases/deletes/delete-objects.ts';
 import { getSubscription, readRepos } from '../../lambda/use-cases/recounts/get-subscription.ts';
 import { refresh } from '../../lambda/use-cases/recounts/refresh.ts';
@@ -73,8 +73,8 @@ async function checkDeletes({ truth, scheduler }: World, when: 'due' | 'ended'):
   const { ledger, stored } = truth;
   const record = await ledger.readTenant(tenant);
   const left = record && record.closedAtMs !== null ? stored.size : 0;
-  const closed = (await collect(ledger.repos(tenant))).filter((repo) => repo.closedAtMs !== null);
-  const marked = (await collect(ledger.deletions(tenant))).filter((deletion) => deletion.state !== 'gone');
+  const closed = (await allPages(ledger.repos(tenant))).filter((repo) => repo.closedAtMs !== null);
+  const marked = (await allPages(ledger.deletions(tenant))).filter((deletion) => deletion.state !== 'gone');
   if (closed.length + marked.length + left === 0) return;
   const due = await ledger.dueTenants({ nowMs: scheduler.nowMs, tenantsMax: 1 });
   if (when === 'due' && due.length > 0) return;

@@ -1,17 +1,17 @@
 import { describe, expect, it } from 'vitest';
-import { mixes } from './mixes.ts';
+import { faultMixes } from './mixes.ts';
 import { runSeed } from './seeds.ts';
 
 const seedsPerMix = 350;
 
 describe('the ledger under a seeded scheduler', () => {
-  it.each(mixes.map((mix, index) => ({ name: mix.name, index })))(
+  it.each(faultMixes.map((mix, index) => ({ name: mix.name, index })))(
     `keeps its invariants in ${seedsPerMix} scenarios: $name`,
     { timeout: 180_000 },
     async ({ index }) => {
-      const total = { admissions: 0, refusals: 0, deletes: 0, retries: 0, putOff: 0, told: 0 };
+      const total = { admissions: 0, refusals: 0, deletes: 0, retries: 0, deferred: 0, told: 0 };
       for (let run = 0; run < seedsPerMix; run += 1) {
-        const seed = run * mixes.length + index;
+        const seed = run * faultMixes.length + index;
         const coverage = await runSeed(seed).catch((error: unknown) => {
           throw new Error(`Seed ${seed}: replay it with npm run simulate -- --seed ${seed} --seeds 1`, {
             cause: error,
@@ -21,7 +21,7 @@ describe('the ledger under a seeded scheduler', () => {
         total.refusals += coverage.refusals + coverage.partial;
         total.deletes += coverage.deletes;
         total.retries += coverage.retries;
-        total.putOff += coverage.putOff;
+        total.deferred += coverage.deferred;
         total.told += coverage.told;
       }
       // A simulation in which nothing happens proves nothing.

@@ -4,10 +4,10 @@ import { placeOf, type StoreChange } from '../../lambda/domain/store-change.ts';
 import type { Ledger } from '../../lambda/ports/ledger.ts';
 import type { Metrics } from '../../lambda/ports/metrics.ts';
 import type { UrlSigner } from '../../lambda/ports/object-store.ts';
-import type { ReconcileRequest } from '../../lambda/ports/recount-queue.ts';
+import type { RecountRequest } from '../../lambda/ports/recount-queue.ts';
 import type { Deps } from '../../lambda/use-cases/deps.ts';
-import { noteStoreEvents } from '../../lambda/use-cases/recounts/record-store-events.ts';
-import { consumeReconcile } from '../../lambda/use-cases/recounts/run-recount.ts';
+import { recordStoreEvents } from '../../lambda/use-cases/recounts/record-store-events.ts';
+import { runRecount } from '../../lambda/use-cases/recounts/run-recount.ts';
 import { noMetrics } from '../../local/no-metrics.ts';
 import { MemoryLedger } from '../support/memory/ledger.ts';
 import { Random } from '../support/random.ts';
@@ -40,7 +40,7 @@ export interface Coverage extends Tally {
   /** Asked for again, for whatever reason. */
   requeued: number;
   /** Recounts that had to wait by the policy. */
-  putOff: number;
+  deferred: number;
   reads: number;
   /** Changes that the store told of. */
   told: number;
@@ -116,7 +116,7 @@ export class World {
       tenantDeletes: 0,
       reconciles: 0,
       requeued: 0,
-      putOff: 0,
+      deferred: 0,
       reads: 0,
       told: 0,
     };
@@ -172,7 +172,7 @@ export class World {
       this.start(delayMs, async () => {
         this.coverage.told += 1;
         const take = () =>
-          this.invoke((deps) => noteStoreEvents(deps, { tenant: change.tenant, changes: [change] }));
+          this.invoke((deps) => recordStoreEvents(deps, { tenant: change.tenant, changes: [change] }));
         while (typeof (await take()) !== 'object') await this.wait(this.random.int(1_000, 60_000));
       });
     }
@@ -200,16 +200,15 @@ export class World {
       signDownload: async () => ({ href: '', header: {} }),
     };
     const queue = {
-      request: async (request: ReconcileRequest) =>
-        this.enqueue(request, { delayLeastMs: queueDelayLeastMs }),
-      requestAll: async (requests: readonly ReconcileRequest[]) => {
+      request: async (request: RecountRequest) => this.enqueue(request, { delayLeastMs: queueDelayLeastMs }),
+      requestAll: async (requests: readonly RecountRequest[]) => {
         for (const request of requests) this.enqueue(request);
       },
     };
     const metrics: Metrics = {
       ...noMetrics,
-      count: (name) => {
-        if (name === 'RecountsPutOff') this.coverage.putOff += 1;
+      increment: (name) => {
+        if (name === 'RecountsDeferred') this.coverage.deferred += 1;
       },
     };
     const made = depsOf(actor, {
@@ -251,7 +250,7 @@ export class World {
   }
 
   /** At least once, delayed, in any order; requests that have not begun collapse, full ones win. */
-  enqueue(request: ReconcileRequest, { delayLeastMs = 0 } = {}): void {
+  enqueue(request: RecountRequest, { delayLeastMs = 0 } = {}): void {
     const urgency = urgencyOf(request.reason);
     const pending = this.#queued.get(urgency);
     if (pending) {
@@ -268,7 +267,7 @@ export class World {
     });
   }
 
-  async #deliver(request: ReconcileRequest): Promise<void> {
+  async #deliver(request: RecountRequest): Promise<void> {
     for (let receive = 0; receive < 100; receive += 1) {
       const duplicates = !this.weather.calm && this.random.chance(0.1) ? 2 : 1;
       const isRetry = receive > 0;
@@ -282,14 +281,14 @@ export class World {
   }
 
   consume(
-    request: ReconcileRequest,
+    request: RecountRequest,
     { isRetry = false } = {},
   ): Promise<{ answer: 'done' | 'requeued' } | 'error' | 'dead'> {
     this.coverage.reconciles += 1;
     return this.invoke(
       async (deps) => {
         const deadlineMs = deps.clock.nowMs() + 600_000;
-        const outcome = await consumeReconcile(deps, { request, deadlineMs, isRetry });
+        const outcome = await runRecount(deps, { request, deadlineMs, isRetry });
         if (outcome === 'requeued') this.coverage.requeued += 1;
         return outcome;
       },

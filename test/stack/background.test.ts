@@ -124,7 +124,7 @@ describe('the alarms', () => {
   it('watch for bytes that were not counted and counts that are old, at what the stage sets', () => {
     const stage = templateOf({ alarms: { driftGiB: 7, recountAgeHours: 48 } });
     const expected = [
-      ['UncountedBytes', 7 * 1024 ** 3],
+      ['CounterShortfallBytes', 7 * 1024 ** 3],
       ['ReconcileAge', 48 * 3_600_000],
     ] as const;
     for (const [MetricName, Threshold] of expected) {

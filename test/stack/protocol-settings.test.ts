@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { defaultSettings } from '../../lambda/domain/settings.ts';
-import { settingsFrom } from '../../lambda/domain/settings-json.ts';
-import { functionNeeds } from '../../lib/functions/function-specs.ts';
+import { settingsFromJson } from '../../lambda/domain/settings-json.ts';
+import { functionSpecs } from '../../lib/functions/function-specs.ts';
 import { protocolSettings, settingsOf } from '../../lib/settings/protocol-settings.ts';
 import { parseStageSettings, StageSettingsError } from '../../lib/settings/stage-settings.ts';
 import { templateOf } from './stack-template.ts';
@@ -43,7 +43,7 @@ describe('the settings of the protocol', () => {
     );
     for (const text of Object.values(others)) {
       expect(JSON.parse(String(text))).toEqual({ urlLifetimeMs: 900_000, objectBytesMax: 104_857_600 });
-      expect(settingsFrom(String(text))).toEqual({
+      expect(settingsFromJson(String(text))).toEqual({
         ...defaultSettings,
         urlLifetimeMs: 900_000,
         objectBytesMax: 104_857_600,
@@ -126,7 +126,7 @@ describe('at the bounds of the settings', () => {
       ),
     );
   const [least, most] = [bound('minValue'), bound('maxValue')];
-  const seconds = (name: keyof typeof functionNeeds) => 1000 * (functionNeeds[name].timeoutSeconds ?? 0);
+  const seconds = (name: keyof typeof functionSpecs) => 1000 * (functionSpecs[name].timeoutSeconds ?? 0);
   const longestRunMs = Math.max(seconds('lfsBatch'), seconds('management'));
 
   it('the batch function ends when the protocol says it does', () => {

@@ -32,7 +32,7 @@ export function createDynamoDb({
  *
  * @throws {LedgerUnavailableError} for everything else: what was asked may or may not have happened.
  */
-export async function conditional<T>(
+export async function sendIf<T>(
   send: () => Promise<T>,
 ): Promise<{ ok: true; output: T } | { ok: false; failure: ConditionalCheckFailedException }> {
   try {
@@ -44,7 +44,7 @@ export async function conditional<T>(
 }
 
 /** Runs a request without a condition. @throws {LedgerUnavailableError} */
-export async function unconditional<T>(send: () => Promise<T>): Promise<T> {
+export async function send<T>(send: () => Promise<T>): Promise<T> {
   try {
     return await send();
   } catch (error) {

@@ -1,7 +1,7 @@
 import { DeleteCommand, PutCommand, UpdateCommand } from '@aws-sdk/lib-dynamodb';
 import type { Deletion } from '../../domain/deletion.ts';
 import type { Ledger } from '../../ports/ledger.ts';
-import { conditional } from './client.ts';
+import { sendIf } from './client.ts';
 import { absent, aliases, all, exists, type Table } from './expressions.ts';
 import { deletionKey, dueKey, parseDeletion, tenantKey } from './items.ts';
 import { itemsBelow } from './pages.ts';
@@ -35,7 +35,7 @@ export function deletionMethods(table: Table): Pick<Ledger, DeletionMethods> {
 
 async function putDeletion(table: Table, { tenant, deletion }: Input<'putDeletion'>): Promise<void> {
   const { id, objects, ...rest } = deletion;
-  await conditional(() =>
+  await sendIf(() =>
     table.client.send(
       new PutCommand({
         TableName: table.tableName,
@@ -59,7 +59,7 @@ async function* deletions(table: Table, tenant: string): AsyncIterable<readonly 
 
 async function unmark(table: Table, input: Input<'unmark'>): Promise<'unmarked' | 'refused'> {
   if (input.names.length === 0) return 'unmarked';
-  const result = await conditional(() =>
+  const result = await sendIf(() =>
     table.client.send(
       new UpdateCommand({
         TableName: table.tableName,
@@ -81,7 +81,7 @@ const claimDeletion = async (
   table: Table,
   { tenant, before, deadlineMs }: Input<'claimDeletion'>,
 ): ReturnType<Ledger['claimDeletion']> => {
-  const result = await conditional(() =>
+  const result = await sendIf(() =>
     table.client.send(
       new UpdateCommand({
         TableName: table.tableName,
@@ -115,7 +115,7 @@ async function endDeletion(table: Table, input: Input<'endDeletion'>): Promise<v
   };
   const ended = endedAs({ left, dueAtMs, keptUntilMs });
   // A failed condition: another deleter took over, or this is our own retry.
-  await conditional<unknown>(() =>
+  await sendIf<unknown>(() =>
     table.client.send(
       ended === undefined
         ? new DeleteCommand({ ...mine, ExpressionAttributeNames: names, ExpressionAttributeValues: values })
@@ -146,7 +146,7 @@ function endedAs(
 }
 
 async function removeDeletion(table: Table, input: Input<'removeDeletion'>): Promise<void> {
-  await conditional(() =>
+  await sendIf(() =>
     table.client.send(
       new DeleteCommand({
         TableName: table.tableName,
@@ -160,7 +160,7 @@ async function removeDeletion(table: Table, input: Input<'removeDeletion'>): Pro
 }
 
 async function announceDelete(table: Table, input: Input<'announceDelete'>): Promise<void> {
-  await conditional(() =>
+  await sendIf(() =>
     table.client.send(
       new UpdateCommand({
         TableName: table.tableName,
@@ -175,7 +175,7 @@ async function announceDelete(table: Table, input: Input<'announceDelete'>): Pro
 }
 
 async function removeNote(table: Table, input: { tenant: string; noteId: string }): Promise<void> {
-  await conditional(() =>
+  await sendIf(() =>
     table.client.send(
       new UpdateCommand({
         TableName: table.tableName,

@@ -1,5 +1,5 @@
 import { QueryCommand, type QueryCommandInput } from '@aws-sdk/lib-dynamodb';
-import { unconditional } from './client.ts';
+import { send } from './client.ts';
 import { aliases, type Table } from './expressions.ts';
 import { tenantKey } from './items.ts';
 
@@ -14,7 +14,7 @@ export async function* pagesOf(
 ): AsyncIterable<readonly Record<string, unknown>[]> {
   let startKey: Record<string, unknown> | undefined;
   do {
-    const output = await unconditional(() =>
+    const output = await send(() =>
       table.client.send(
         new QueryCommand({
           ...query,

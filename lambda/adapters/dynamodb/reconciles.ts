@@ -1,7 +1,7 @@
 import { GetCommand, UpdateCommand } from '@aws-sdk/lib-dynamodb';
 import type { RepoRecord } from '../../domain/tenant.ts';
 import type { Ledger, RepoCommit, TenantCommit } from '../../ports/ledger.ts';
-import { conditional, unconditional } from './client.ts';
+import { send, sendIf } from './client.ts';
 import { aliases, all, exists, type Table } from './expressions.ts';
 import { dueKey, parseRepo, parseTenant, repoKey, tenantKey } from './items.ts';
 import { itemsBelow } from './pages.ts';
@@ -29,7 +29,7 @@ const beginReconcile: (
   table: Table,
   input: Parameters<Ledger['beginReconcile']>[0],
 ) => ReturnType<Ledger['beginReconcile']> = async (table, { tenant, nowMs, leaseUntilMs }) => {
-  const result = await conditional(() =>
+  const result = await sendIf(() =>
     table.client.send(
       new UpdateCommand({
         TableName: table.tableName,
@@ -54,7 +54,7 @@ async function setLease(table: Table, input: Parameters<Ledger['setLease']>[0]) 
   const { leaseUntilMs, listedUntilMs } = input;
   const fields = { leaseUntilMs, ...(listedUntilMs !== undefined && { listedUntilMs }) };
   const names = Object.keys(fields);
-  const result = await conditional(() =>
+  const result = await sendIf(() =>
     table.client.send(
       new UpdateCommand({
         TableName: table.tableName,
@@ -81,7 +81,7 @@ async function commitRepo(
   const dirtyAsRead = dirtyTokenRead === null ? 'attribute_not_exists(#dirtyToken)' : '#dirtyToken = :dirty';
   const fields = ['repo', 'storedBytes', 'objectCount', 'countedAtMs', 'epoch', 'covered'] as const;
   const values = { ...repo, covered: [...repo.covered] };
-  const result = await conditional(() =>
+  const result = await sendIf(() =>
     table.client.send(
       new UpdateCommand({
         TableName: table.tableName,
@@ -97,7 +97,7 @@ async function commitRepo(
     ),
   );
   if (result.ok) return 'committed' as const;
-  const now = await unconditional(() =>
+  const now = await send(() =>
     table.client.send(new GetCommand({ TableName: table.tableName, Key, ConsistentRead: true })),
   );
   // Refused, yet the epoch is ours: this was our own retry after a lost answer.
@@ -123,7 +123,7 @@ const commitTenant: (table: Table, commit: TenantCommit) => ReturnType<Ledger['c
   };
   const names = Object.keys(fields);
   const removes = commit.expiredNotes.map((_, index) => `#notes.#note${index}`);
-  const result = await conditional(() =>
+  const result = await sendIf(() =>
     table.client.send(
       new UpdateCommand({
         TableName: table.tableName,

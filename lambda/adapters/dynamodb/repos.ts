@@ -1,6 +1,6 @@
 import { GetCommand, UpdateCommand } from '@aws-sdk/lib-dynamodb';
 import type { Ledger } from '../../ports/ledger.ts';
-import { conditional, unconditional } from './client.ts';
+import { send, sendIf } from './client.ts';
 import { aliases, type Table } from './expressions.ts';
 import { dueKey, parseRepo, repoKey } from './items.ts';
 import { byDueIndex } from './table.ts';
@@ -18,7 +18,7 @@ const dueNames = { '#duepk': byDueIndex.pk, '#dueat': byDueIndex.sk };
 export function repoMethods(table: Table): Pick<Ledger, RepoMethods> {
   return {
     async readRepo(path) {
-      const output = await unconditional(() =>
+      const output = await send(() =>
         table.client.send(
           new GetCommand({ TableName: table.tableName, Key: repoKey(path), ConsistentRead: true }),
         ),
@@ -51,7 +51,7 @@ async function openRepo(
   table: Table,
   input: RepoPath & { closedAtMs: number },
 ): Promise<'opened' | 'refused'> {
-  const result = await conditional(() =>
+  const result = await sendIf(() =>
     table.client.send(
       new UpdateCommand({
         TableName: table.tableName,
@@ -73,7 +73,7 @@ async function put(
   change: { set: string; names: Record<string, string>; values: Record<string, unknown> },
 ): Promise<void> {
   const zeros = ['epoch', 'storedBytes', 'objectCount', 'countedAtMs'];
-  await unconditional(() =>
+  await send(() =>
     table.client.send(
       new UpdateCommand({
         TableName: table.tableName,

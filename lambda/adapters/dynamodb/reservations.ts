@@ -1,7 +1,7 @@
 import { DeleteCommand, GetCommand, PutCommand, UpdateCommand } from '@aws-sdk/lib-dynamodb';
 import type { Reservation } from '../../domain/reservation.ts';
 import type { Ledger } from '../../ports/ledger.ts';
-import { conditional, unconditional } from './client.ts';
+import { send, sendIf } from './client.ts';
 import { absent, aliases, exists, type Table } from './expressions.ts';
 import { dueKey, parseReservation, reservationKey } from './items.ts';
 import { itemsBelow } from './pages.ts';
@@ -29,7 +29,7 @@ export function reservationMethods(table: Table): Pick<Ledger, ReservationMethod
 async function putReservation(table: Table, input: { tenant: string; reservation: Reservation }) {
   const { id, claims, ...rest } = input.reservation;
   // A failed condition is our own retry after a lost answer: ids are random, nobody else has this one.
-  await conditional(() =>
+  await sendIf(() =>
     table.client.send(
       new PutCommand({
         TableName: table.tableName,
@@ -51,7 +51,7 @@ async function issueReservation(
   table: Table,
   input: { tenant: string; reservationId: string; claims: ReadonlyMap<string, number> },
 ) {
-  const result = await conditional(() =>
+  const result = await sendIf(() =>
     table.client.send(
       new UpdateCommand({
         TableName: table.tableName,
@@ -67,7 +67,7 @@ async function issueReservation(
 }
 
 async function deleteReservation(table: Table, input: { tenant: string; reservationId: string }) {
-  const output = await unconditional(() =>
+  const output = await send(() =>
     table.client.send(
       new DeleteCommand({ TableName: table.tableName, Key: reservationKey(input), ReturnValues: 'ALL_OLD' }),
     ),
@@ -76,7 +76,7 @@ async function deleteReservation(table: Table, input: { tenant: string; reservat
 }
 
 async function voidReservation(table: Table, input: { tenant: string; reservationId: string }) {
-  const result = await conditional(() =>
+  const result = await sendIf(() =>
     table.client.send(
       new DeleteCommand({
         TableName: table.tableName,
@@ -91,7 +91,7 @@ async function voidReservation(table: Table, input: { tenant: string; reservatio
 }
 
 async function readReservation(table: Table, input: { tenant: string; reservationId: string }) {
-  const output = await unconditional(() =>
+  const output = await send(() =>
     table.client.send(
       new GetCommand({ TableName: table.tableName, Key: reservationKey(input), ConsistentRead: true }),
     ),

@@ -1,7 +1,7 @@
 import { BatchGetCommand, GetCommand, PutCommand, QueryCommand, UpdateCommand } from '@aws-sdk/lib-dynamodb';
 import type { TenantRecord } from '../../domain/tenant.ts';
-import type { CountOutcome, Ledger } from '../../ports/ledger.ts';
-import { conditional, unconditional } from './client.ts';
+import type { AddOutcome, Ledger } from '../../ports/ledger.ts';
+import { send, sendIf } from './client.ts';
 import { absent, aliases, all, exists, type Table } from './expressions.ts';
 import { dueKey, kindKey, parseTenant, tenantKey, tenantOfPartition } from './items.ts';
 import { pagesOf } from './pages.ts';
@@ -11,7 +11,7 @@ type TenantMethods =
   | 'readTenant'
   | 'createTenant'
   | 'updateTenant'
-  | 'count'
+  | 'addCommitted'
   | 'listTenants'
   | 'dueTenants'
   | 'closeTenant';
@@ -22,7 +22,7 @@ export function tenantMethods(table: Table): Pick<Ledger, TenantMethods> {
     readTenant: (tenant) => readTenant(table, tenant),
     createTenant: (tenant) => createTenant(table, tenant),
     updateTenant: (tenant, change) => updateTenant(table, tenant, change),
-    count: (input) => count(table, input),
+    addCommitted: (input) => addCommitted(table, input),
     listTenants: (input) => listTenants(table, input),
     dueTenants: (input) => dueTenants(table, input),
     closeTenant: (input) => closeTenant(table, input),
@@ -30,7 +30,7 @@ export function tenantMethods(table: Table): Pick<Ledger, TenantMethods> {
 }
 
 export async function readTenant(table: Table, tenant: string): Promise<TenantRecord | undefined> {
-  const output = await unconditional(() =>
+  const output = await send(() =>
     table.client.send(
       new GetCommand({ TableName: table.tableName, Key: tenantKey(tenant), ConsistentRead: true }),
     ),
@@ -58,7 +58,7 @@ const createTenant = async (table: Table, input: Parameters<Ledger['createTenant
     leaseUntilMs: 0,
     ...counted,
   };
-  const result = await conditional(() =>
+  const result = await sendIf(() =>
     table.client.send(
       new PutCommand({
         TableName: table.tableName,
@@ -84,7 +84,7 @@ const updateTenant = async (
     sets.length > 0 ? `SET ${sets.map(([name]) => `#${name} = :${name}`).join(', ')}` : '',
     removes.length > 0 ? `REMOVE ${removes.map(([name]) => `#${name}`).join(', ')}` : '',
   ];
-  const result = await conditional(() =>
+  const result = await sendIf(() =>
     table.client.send(
       new UpdateCommand({
         TableName: table.tableName,
@@ -103,7 +103,7 @@ const updateTenant = async (
 };
 
 const closeTenant = async (table: Table, input: { tenant: string; closedAtMs: number }) => {
-  const result = await conditional(() =>
+  const result = await sendIf(() =>
     table.client.send(
       new UpdateCommand({
         TableName: table.tableName,
@@ -129,17 +129,17 @@ const closeTenant = async (table: Table, input: { tenant: string; closedAtMs: nu
  * The one write of a batch to the tenant item. DynamoDB's conditions have no arithmetic, so the ceiling is
  * computed from the limit that was read, and the condition says that it is still that limit.
  */
-async function count(
+async function addCommitted(
   table: Table,
   input: { tenant: string; sumBytes: number; limitBytes: number | null },
-): Promise<CountOutcome> {
+): Promise<AddOutcome> {
   const { tenant, sumBytes, limitBytes } = input;
   const ceiling = (limitBytes ?? Number.MAX_SAFE_INTEGER) - sumBytes;
   const withinLimit =
     limitBytes === null
       ? ['attribute_not_exists(#limitBytes)']
       : ['#limitBytes = :limit', 'attribute_exists(#countedAtMs)'];
-  const result = await conditional(() =>
+  const result = await sendIf(() =>
     table.client.send(
       new UpdateCommand({
         TableName: table.tableName,
@@ -166,13 +166,13 @@ async function count(
       }),
     ),
   );
-  if (result.ok) return { kind: 'counted' };
+  if (result.ok) return { kind: 'added' };
   const now = await readTenant(table, tenant);
   return now ? { kind: 'refused', tenant: now } : { kind: 'absent' };
 }
 
 async function listTenants(table: Table, input: { after?: string; pageSize: number }) {
-  const output = await unconditional(() =>
+  const output = await send(() =>
     table.client.send(
       new QueryCommand({
         TableName: table.tableName,
@@ -201,7 +201,7 @@ export async function batchGet(
     if (attempt > keys.length + 10)
       throw new Error('The table keeps leaving keys of a BatchGetItem unprocessed.');
     const chunk = left.splice(0, 100);
-    const output = await unconditional(() =>
+    const output = await send(() =>
       table.client.send(
         new BatchGetCommand({ RequestItems: { [table.tableName]: { Keys: chunk, ConsistentRead: true } } }),
       ),

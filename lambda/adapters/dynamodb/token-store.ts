@@ -1,7 +1,7 @@
 import { DeleteCommand, GetCommand, PutCommand } from '@aws-sdk/lib-dynamodb';
 import * as z from 'zod';
 import type { TokenRecord, TokenStore } from '../../ports/token-store.ts';
-import { conditional, unconditional } from './client.ts';
+import { send, sendIf } from './client.ts';
 import { absent, aliases, type Table } from './expressions.ts';
 import { kindKey } from './items.ts';
 import { pagesOf } from './pages.ts';
@@ -26,7 +26,7 @@ const tokenKey = (tokenId: string) => ({ pk: `TOKEN#${tokenId}`, sk: 'TOKEN' });
 export function createDynamoDbTokenStore(table: Table): TokenStore {
   return {
     async find(tokenId) {
-      const output = await unconditional(() =>
+      const output = await send(() =>
         table.client.send(
           new GetCommand({ TableName: table.tableName, Key: tokenKey(tokenId), ConsistentRead: true }),
         ),
@@ -40,7 +40,7 @@ export function createDynamoDbTokenStore(table: Table): TokenStore {
 }
 
 async function put(table: Table, record: TokenRecord) {
-  const result = await conditional(() =>
+  const result = await sendIf(() =>
     table.client.send(
       new PutCommand({
         TableName: table.tableName,
@@ -59,7 +59,7 @@ async function put(table: Table, record: TokenRecord) {
 }
 
 async function revoke(table: Table, token: { tenant: string; tokenId: string }) {
-  const result = await conditional(() =>
+  const result = await sendIf(() =>
     table.client.send(
       new DeleteCommand({
         TableName: table.tableName,

@@ -11,7 +11,7 @@ import { type Metrics, metricUnits } from '../../ports/metrics.ts';
 export function createPowertoolsMetrics(input: { namespace: string; invocations: Invocations }): Metrics {
   const powertools = new Powertools({ namespace: input.namespace, serviceName: 'lfs-quota' });
   return {
-    count: (name, times = 1) => void powertools.addMetric(name, metricUnits[name], times),
+    increment: (name, times = 1) => void powertools.addMetric(name, metricUnits[name], times),
     measure: (name, value) => void powertools.addMetric(name, metricUnits[name], value),
     flush() {
       // It warns where there is nothing to send, which is no fault here.

@@ -18,7 +18,7 @@ import { S3ObjectListing } from '../s3/object-listing.ts';
 import { createScanClient } from './client.ts';
 import { scannedPageOf } from './protocol.ts';
 import { type ScanRetrySettings, ScanRetryStrategy } from './retry.ts';
-import { rehearsalCredentials, rehearsalHandler, rehearsalPages } from './warm-up.ts';
+import { warmUpCredentials, warmUpHandler, warmUpPages } from './warm-up.ts';
 
 /** Sends LIST requests of one scan. */
 interface Sender {
@@ -96,14 +96,14 @@ export class ScanListing implements ObjectListing {
   async rehearse(): Promise<void> {
     const { region } = this.#settings;
     const client = createScanClient({
-      settings: { region, credentials: rehearsalCredentials },
+      settings: { region, credentials: warmUpCredentials },
       retryStrategy: new ScanRetryStrategy({ attemptsMax: 1 }),
       followsRegion: false,
-      requestHandler: rehearsalHandler,
+      requestHandler: warmUpHandler,
     });
     const rehearsal = new ScanListing({ settings: this.#settings, bucket: this.#bucket }, client);
     const { signal } = new AbortController();
-    for (let turn = 0; turn < rehearsalPages; turn += 1) {
+    for (let turn = 0; turn < warmUpPages; turn += 1) {
       const page = await rehearsal.listPage({ prefix: 'tenant/repo/', startAfter: 'tenant/repo/0', signal });
       page.keyAt(page.keyCount - 1);
     }

@@ -3,10 +3,10 @@ import type { S3ClientConfig } from '@aws-sdk/client-s3';
 import { HttpResponse } from '@smithy/protocol-http';
 
 /** Enough for the compiler to have seen all that a page goes through. */
-export const rehearsalPages = 8;
+export const warmUpPages = 8;
 
 /** Stands in for the network: answers every request with one full page of made-up keys. */
-export const rehearsalHandler: NonNullable<S3ClientConfig['requestHandler']> = {
+export const warmUpHandler: NonNullable<S3ClientConfig['requestHandler']> = {
   handle: async () => {
     // In the pieces in which a socket gives them.
     const pieces = Array.from({ length: Math.ceil(page.length / 65_536) }, (_, index) =>
@@ -18,7 +18,7 @@ export const rehearsalHandler: NonNullable<S3ClientConfig['requestHandler']> = {
 };
 
 /** Credentials for what is sent nowhere. */
-export const rehearsalCredentials = { accessKeyId: 'rehearsal', secretAccessKey: 'rehearsal' };
+export const warmUpCredentials = { accessKeyId: 'rehearsal', secretAccessKey: 'rehearsal' };
 
 const page = Buffer.from(renderPage());
 

@@ -7,7 +7,7 @@ import {
 import { urgencyOf } from '../../domain/recount-policy.ts';
 import type { Clock } from '../../ports/clock.ts';
 import { causeOf, type Invocations } from '../../ports/invocation.ts';
-import type { ReconcileQueue, ReconcileRequest } from '../../ports/recount-queue.ts';
+import type { RecountQueue, RecountRequest } from '../../ports/recount-queue.ts';
 
 /**
  * The queue's delay, in which triggers of a tenant collapse. A FIFO queue remembers a deduplication id for
@@ -24,20 +24,20 @@ const sendAttemptsMax = 3;
 const sendPauseMs = 200;
 
 /** Requests on an SQS FIFO queue: one group a tenant, so a tenant is never reconciled by two at once. */
-export function createSqsReconcileQueue(input: {
+export function createSqsRecountQueue(input: {
   queueUrl: string;
   clock: Clock;
   invocations: Invocations;
-}): ReconcileQueue {
+}): RecountQueue {
   const { queueUrl: QueueUrl, clock, invocations } = input;
   const client = new SQSClient({
     maxAttempts: 5,
     requestHandler: { connectionTimeout: 1000, requestTimeout: 3000 },
   });
 
-  const message = (request: ReconcileRequest) => {
+  const message = (request: RecountRequest) => {
     const bucket = Math.floor(clock.nowMs() / collapseMs);
-    // One that somebody waits for must not collapse into one that may be put off for longer.
+    // One that somebody waits for must not collapse into one that may be deferred for longer.
     const kind = `${request.full ? 'full' : 'due'}.${urgencyOf(request.reason)}`;
     return {
       // Beside the request, and no part of what collapses: the first cause stays.
@@ -47,7 +47,7 @@ export function createSqsReconcileQueue(input: {
     };
   };
 
-  async function sendBatch(requests: readonly ReconcileRequest[]): Promise<void> {
+  async function sendBatch(requests: readonly RecountRequest[]): Promise<void> {
     let left = requests.map((request, index) => ({ Id: String(index), ...message(request) }));
     let failed: readonly BatchResultErrorEntry[] = [];
     for (let attempt = 1; attempt <= sendAttemptsMax; attempt += 1) {

@@ -2,7 +2,7 @@
  * What a log is told, without what must not be logged: tokens, credentials, and what would make a URL a signed
  * one. Nobody is to hand these to a log; an error of a library may.
  */
-export function cleanFields(fields: Record<string, unknown>): Record<string, unknown> {
+export function redact(fields: Record<string, unknown>): Record<string, unknown> {
   const clean: Record<string, unknown> = {};
   for (const [key, value] of Object.entries(fields)) clean[key] = cleanField(key, value, 0);
   return clean;

@@ -1,5 +1,5 @@
 import type { DownloadVerdict } from '../../use-cases/downloads/offer-download.ts';
-import type { UploadVerdict } from '../../use-cases/uploads/admit-upload.ts';
+import type { UploadVerdict } from '../../use-cases/uploads/batch-attempt.ts';
 import { overLimitMessage, type WireObject, wireAction } from './batch-request.ts';
 
 /** Where an upload is verified, and for whom. */

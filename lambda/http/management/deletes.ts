@@ -7,7 +7,7 @@ import type { Operation } from './operation.ts';
 import { deletePlanBody } from './responses.ts';
 
 /** DELETE /v1/tenants/{tenant}/repos/{repo}/objects/{oid}?dryRun= */
-export const deleteObjectOperation: Operation = async (deps, event) => {
+export const deleteObject: Operation = async (deps, event) => {
   const access = await adminTenantAccess(deps, event);
   if (!access.ok) return access.response;
   const dryRun = readDryRun(event);

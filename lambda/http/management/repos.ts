@@ -11,7 +11,7 @@ export const listRepos: Operation = async (deps, event) => {
 };
 
 /** Queues a full recount. */
-export const requestReconcile: Operation = async (deps, event) => {
+export const requestRecount: Operation = async (deps, event) => {
   const access = await adminTenantAccess(deps, event);
   if (!access.ok) return access.response;
   const { tenant } = access.tenant;

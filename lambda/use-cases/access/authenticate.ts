@@ -1,19 +1,8 @@
-import { timingSafeEqual } from 'node:crypto';
 import { sha256Hex } from '../../domain/hash.ts';
 import type { TenantRecord } from '../../domain/tenant.ts';
+import { sameDigest, tokenIdOf } from '../../domain/token.ts';
 import type { TokenScope } from '../../ports/token-store.ts';
 import type { Deps } from '../deps.ts';
-
-/** A token's public id: 64 bits of its hash, which tell nothing about its 238 bits of randomness. */
-export function tokenIdOf(token: string): string {
-  return sha256Hex(token).slice(0, 16);
-}
-
-/** Compares two hex digests in constant time. */
-function sameDigest(a: string, b: string): boolean {
-  const [left, right] = [Buffer.from(a, 'hex'), Buffer.from(b, 'hex')];
-  return left.length === right.length && timingSafeEqual(left, right);
-}
 
 export type TenantAccess =
   | { readonly kind: 'granted'; readonly tenant: TenantRecord; readonly scope: TokenScope }

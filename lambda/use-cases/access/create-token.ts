@@ -1,7 +1,7 @@
 import { sha256Hex } from '../../domain/hash.ts';
+import { tokenIdOf } from '../../domain/token.ts';
 import type { TokenRecord, TokenScope } from '../../ports/token-store.ts';
 import type { Deps } from '../deps.ts';
-import { tokenIdOf } from './authenticate.ts';
 
 /** Random base62 characters of a token: 238 bits. */
 const secretLength = 40;

@@ -1,7 +1,7 @@
 import type { Deletion } from '../../domain/deletion.ts';
 import { objectKey, repoPrefix } from '../../domain/names.ts';
 import type { Counted, TenantRecord } from '../../domain/tenant.ts';
-import { collect } from '../all-pages.ts';
+import { allPages } from '../all-pages.ts';
 import type { Deps } from '../deps.ts';
 
 /** What a delete frees, and when. */
@@ -27,7 +27,7 @@ export async function markObject(
   const { tenant, repo, oid, dryRun } = input;
   const [stored, deletions] = await Promise.all([
     store.head(objectKey({ tenant, repo, oid })),
-    collect(ledger.deletions(tenant)),
+    allPages(ledger.deletions(tenant)),
   ]);
   if (!stored) return undefined;
   const nowMs = clock.nowMs();

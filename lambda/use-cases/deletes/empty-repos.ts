@@ -1,5 +1,5 @@
 import type { Deletion } from '../../domain/deletion.ts';
-import { collect } from '../all-pages.ts';
+import { allPages } from '../all-pages.ts';
 import type { Deps } from '../deps.ts';
 import { listInDeletions } from './list-repo.ts';
 import { type DeletionDeps, liveHolders, runDeletion } from './run-deletions.ts';
@@ -25,7 +25,7 @@ export async function emptyClosedRepos(
   input: { tenant: string; untilMs: number },
 ): Promise<Emptying> {
   const { tenant } = input;
-  const repos = await collect(deps.ledger.repos(tenant));
+  const repos = await allPages(deps.ledger.repos(tenant));
   let isOpening = false;
   let isFirst = true;
   for (const { repo, closedAtMs } of repos) {
@@ -90,6 +90,6 @@ async function deletionsOf(
   deps: Pick<Deps, 'ledger'>,
   path: { tenant: string; repo: string },
 ): Promise<Deletion[]> {
-  const deletions = await collect(deps.ledger.deletions(path.tenant));
+  const deletions = await allPages(deps.ledger.deletions(path.tenant));
   return deletions.filter((deletion) => deletion.repo === path.repo && deletion.state !== 'gone');
 }

@@ -2,7 +2,7 @@ import { type Deletion, deleteRunMs, isClaimable, keptUntilMs } from '../../doma
 import { deletionPrefix } from '../../domain/names.ts';
 import { isDead, type Reservation, sumClaims } from '../../domain/reservation.ts';
 import { StoreUnavailableError } from '../../ports/object-store.ts';
-import { collect } from '../all-pages.ts';
+import { allPages } from '../all-pages.ts';
 import type { Deps } from '../deps.ts';
 import { mapLimited } from '../map-limited.ts';
 
@@ -31,7 +31,7 @@ export async function runDeletions(
 ): Promise<boolean> {
   const { tenant, untilMs } = input;
   const { ledger, clock, settings } = deps;
-  for (const deletion of await collect(ledger.deletions(tenant))) {
+  for (const deletion of await allPages(ledger.deletions(tenant))) {
     const nowMs = clock.nowMs();
     if (nowMs > untilMs) return false;
     if (deletion.state === 'gone' && nowMs > deletion.deadlineMs)
@@ -99,7 +99,7 @@ export async function liveHolders(
   deps: Pick<Deps, 'ledger' | 'clock'>,
   path: { tenant: string; repo: string },
 ): Promise<Reservation[]> {
-  const reservations = await collect(deps.ledger.reservations(path.tenant));
+  const reservations = await allPages(deps.ledger.reservations(path.tenant));
   const nowMs = deps.clock.nowMs();
   return reservations.filter((reservation) => reservation.repo === path.repo && !isDead(reservation, nowMs));
 }

@@ -1,10 +1,8 @@
 import type { RepoRecord, TenantRecord } from '../../domain/tenant.ts';
-import { StoreUnavailableError } from '../../ports/object-store.ts';
-import { collect } from '../all-pages.ts';
+import { allPages } from '../all-pages.ts';
 import type { Deps } from '../deps.ts';
-import { awaitOtherReconcile } from './await-reconcile.ts';
-import { type ReconcileDeps, reconcile } from './reconcile.ts';
-import { putOffMs } from './recount-delay.ts';
+import type { ReconcileDeps } from './reconcile.ts';
+import { recountNow } from './recount-now.ts';
 
 export type SubscriptionDeps = ReconcileDeps & Pick<Deps, 'queue'>;
 
@@ -33,10 +31,10 @@ export async function getSubscription(
   const { clock, settings } = deps;
   const tooOld = tenant.counted === null || clock.nowMs() - tenant.counted.countedAtMs > settings.maxAgeMs;
   if (!tooOld && !input.refresh) {
-    deps.metrics.count('CacheHits');
+    deps.metrics.increment('CacheHits');
     return { tenant, repos, source: 'cache', refreshing: false };
   }
-  if (tooOld) deps.metrics.count('CacheMisses');
+  if (tooOld) deps.metrics.increment('CacheMisses');
 
   const fresh = await countNow(deps, tenant);
   if (!fresh) {
@@ -48,30 +46,22 @@ export async function getSubscription(
 
 /** All repos of a tenant. */
 export function readRepos(deps: Pick<Deps, 'ledger'>, tenant: string): Promise<RepoRecord[]> {
-  return collect(deps.ledger.repos(tenant));
+  return allPages(deps.ledger.repos(tenant));
 }
 
-/** The tenant after a count that began or ended now; undefined where none was done in time. */
+/** The tenant after a recount that began or ended now; undefined when none was done in time. */
 async function countNow(
   deps: SubscriptionDeps,
   before: TenantRecord,
 ): Promise<{ tenant: TenantRecord; repos: readonly RepoRecord[] } | undefined> {
-  const { tenant } = before;
   const deadlineMs = deps.clock.nowMs() + deps.settings.scanWaitMs;
-  const isPutOff = putOffMs(deps, { tenant: before, urgency: 'decision' }) > 0;
-  // A count that is running is waited for all the same: it is paid for.
-  if (isPutOff && before.leaseUntilMs <= deps.clock.nowMs()) return undefined;
-  try {
-    const outcome = isPutOff
-      ? ({ kind: 'busy' } as const)
-      : await reconcile(deps, { tenant, full: true, someoneWaits: true, deadlineMs });
-    if (outcome.kind === 'committed') return outcome;
-    const after =
-      outcome.kind === 'busy' ? await awaitOtherReconcile(deps, { before, deadlineMs }) : undefined;
-    return after && { tenant: after, repos: await readRepos(deps, tenant) };
-  } catch (error) {
-    if (!(error instanceof StoreUnavailableError)) throw error;
-    deps.log.warn('the store did not answer; the last known usage stays', { tenant });
-    return undefined;
+  const outcome = await recountNow(deps, { before, full: true, deadlineMs });
+  switch (outcome.kind) {
+    case 'committed':
+      return outcome;
+    case 'committed-by-other':
+      return { tenant: outcome.tenant, repos: await readRepos(deps, before.tenant) };
+    case 'unknown':
+      return undefined;
   }
 }

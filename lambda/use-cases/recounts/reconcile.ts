@@ -1,15 +1,15 @@
 import {
   expiredNotes,
   isUnchanged,
-  type Recount,
+  type Recomputed,
   type RepoScan,
-  recount,
+  recompute,
   reposToScan,
 } from '../../domain/reconciliation.ts';
 import { dueAfterActivityMs, dueAfterFullMs } from '../../domain/recount-policy.ts';
 import { isAbandoned, isDead, type Reservation } from '../../domain/reservation.ts';
 import type { RepoRecord, TenantRecord } from '../../domain/tenant.ts';
-import { collect } from '../all-pages.ts';
+import { allPages } from '../all-pages.ts';
 import type { Deps } from '../deps.ts';
 import { mapLimited } from '../map-limited.ts';
 import { commitRepos } from './commit-repos.ts';
@@ -43,7 +43,7 @@ export type ReconcileOutcome =
       readonly kind: 'committed';
       readonly tenant: TenantRecord;
       readonly repos: readonly RepoRecord[];
-      readonly found: Found;
+      readonly found: Findings;
     }
   /** Another reconcile holds the lease. */
   | { readonly kind: 'busy'; readonly leaseUntilMs: number }
@@ -54,7 +54,7 @@ export type ReconcileOutcome =
   | { readonly kind: 'absent' };
 
 /** What a batch that reconciled inline can choose by. */
-export interface Found {
+export interface Findings {
   /** Live reservations besides its own. */
   readonly live: readonly Reservation[];
   readonly scans: ReadonlyMap<string, RepoScan>;
@@ -81,7 +81,7 @@ export async function reconcile(deps: ReconcileDeps, input: ReconcileInput): Pro
     untilMs: beganMs + settings.reconcileLeaseMs,
   });
   try {
-    const outcome = await recountAndCommit(deps, input, begun, lease);
+    const outcome = await scanAndCommit(deps, input, begun, lease);
     if (outcome.kind !== 'committed') await lease.release();
     return outcome;
   } catch (error) {
@@ -91,7 +91,7 @@ export async function reconcile(deps: ReconcileDeps, input: ReconcileInput): Pro
   }
 }
 
-async function recountAndCommit(
+async function scanAndCommit(
   deps: ReconcileDeps,
   input: ReconcileInput,
   begun: { epoch: number; before: TenantRecord },
@@ -105,7 +105,7 @@ async function recountAndCommit(
   const countedAtMs = clock.nowMs();
   // Reservations are read before the repos: a `covered` id read later speaks of a reservation seen here.
   const reservations = await liveAndDead(deps, input);
-  const repos = await collect(ledger.repos(tenant));
+  const repos = await allPages(ledger.repos(tenant));
   const scanBeganMs = clock.nowMs();
   const expired = expiredNotes(settings, before, scanBeganMs);
   const full = input.full || before.counted === null;
@@ -123,7 +123,7 @@ async function recountAndCommit(
 
   const scanEndedMs = clock.nowMs();
   const { scans, requests } = scanned;
-  const found = recount({ repos, scans, reservations, scanBeganMs, settings });
+  const found = recompute({ repos, scans, reservations, scanBeganMs, settings });
   const times = { countedAtMs, scanBeganMs };
   const repoCommits = await commitRepos(deps, { tenant, epoch, repos, scans, reservations, ...times });
   if (repoCommits.kind === 'superseded') return repoCommits;
@@ -164,7 +164,7 @@ function nextDueMs(
     before: TenantRecord;
     epoch: number;
     full: boolean;
-    found: Recount;
+    found: Recomputed;
     repos: readonly RepoRecord[];
     reservations: readonly Reservation[];
     countedAtMs: number;
@@ -187,7 +187,7 @@ function nextDueMs(
 /** Every reservation but the own one and those whose batch died before it could issue, which are voided. */
 async function liveAndDead(deps: ReconcileDeps, input: ReconcileInput): Promise<Reservation[]> {
   const { ledger, clock, settings } = deps;
-  const all = await collect(ledger.reservations(input.tenant));
+  const all = await allPages(ledger.reservations(input.tenant));
   const others = all.filter((reservation) => reservation.id !== input.without?.reservationId);
   const voided = await mapLimited(others, 8, async (reservation) => {
     if (!isAbandoned(settings, reservation, clock.nowMs())) return false;

@@ -2,7 +2,7 @@ import { sha256Hex } from '../../domain/hash.ts';
 import { isDead, type Reservation } from '../../domain/reservation.ts';
 import { changeNote, type StoreChange } from '../../domain/store-change.ts';
 import type { RepoRecord } from '../../domain/tenant.ts';
-import { collect } from '../all-pages.ts';
+import { allPages } from '../all-pages.ts';
 import type { Deps } from '../deps.ts';
 import { mapLimited } from '../map-limited.ts';
 
@@ -28,7 +28,7 @@ const notesAtOnce = 8;
  *
  * @throws {LedgerUnavailableError} so that the events come again.
  */
-export async function noteStoreEvents(
+export async function recordStoreEvents(
   deps: Pick<Deps, 'ledger' | 'queue' | 'clock' | 'ids' | 'log' | 'settings'>,
   input: { tenant: string; changes: readonly StoreChange[] },
 ): Promise<StoreEventsOutcome> {
@@ -37,8 +37,8 @@ export async function noteStoreEvents(
   const record = await ledger.readTenant(tenant);
   if (!record || record.closedAtMs !== null) return { kind: 'absent' };
   const [reservations, repos] = await Promise.all([
-    collect(ledger.reservations(tenant)),
-    collect(ledger.repos(tenant)),
+    allPages(ledger.reservations(tenant)),
+    allPages(ledger.repos(tenant)),
   ]);
   const nowMs = clock.nowMs();
   const byName = new Map(repos.map((repo) => [repo.repo, repo]));

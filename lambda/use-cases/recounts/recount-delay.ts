@@ -7,14 +7,14 @@ import type { Deps } from '../deps.ts';
  *
  * @returns how long it has to; 0 where it may begin.
  */
-export function putOffMs(
+export function recountDelayMs(
   deps: Pick<Deps, 'clock' | 'log' | 'metrics' | 'settings'>,
   input: { tenant: TenantRecord; urgency: Urgency | 'first' },
 ): number {
   const waitMs = recountWaitMs(deps.settings, { ...input, nowMs: deps.clock.nowMs() });
   if (waitMs > 0) {
-    deps.metrics.count('RecountsPutOff');
-    deps.log.info('recount put off', { tenant: input.tenant.tenant, urgency: input.urgency, waitMs });
+    deps.metrics.increment('RecountsDeferred');
+    deps.log.info('recount deferred', { tenant: input.tenant.tenant, urgency: input.urgency, waitMs });
   }
   return waitMs;
 }

@@ -13,6 +13,6 @@ export async function refresh(
   const { ledger, queue, clock, settings } = deps;
   const due = await ledger.dueTenants({ nowMs: clock.nowMs(), tenantsMax: settings.refreshTenantsMax });
   await queue.requestAll(due.map((tenant) => ({ ...tenant, reason: 'schedule' })));
-  deps.metrics.count('TenantsQueued', due.length);
+  deps.metrics.increment('TenantsQueued', due.length);
   return due.length;
 }

@@ -24,12 +24,12 @@ export function reportReconcile(
   const { before, totalBytes, scanBeganMs, scanEndedMs, requests } = committed;
   const nowMs = deps.clock.nowMs();
   const driftBytes = totalBytes - before.committedBytes;
-  metrics.count('ScanRequests', requests);
+  metrics.increment('ScanRequests', requests);
   metrics.measure('ScanDuration', scanEndedMs - scanBeganMs);
   // The first count is no correction, and follows none.
   if (before.counted !== null) {
     metrics.measure('DriftBytes', Math.abs(driftBytes));
-    metrics.measure('UncountedBytes', Math.max(0, driftBytes));
+    metrics.measure('CounterShortfallBytes', Math.max(0, driftBytes));
     const ageMs = Math.max(0, nowMs - before.counted.countedAtMs);
     const overdueMs = Math.max(0, nowMs - before.dueAtMs);
     metrics.measure('ReconcileAge', Math.min(ageMs, deps.settings.maxAgeMs + overdueMs));

@@ -1,14 +1,14 @@
 import { deleteRunMs } from '../../domain/deletion.ts';
-import { queuedUrgency, recountWaitMs, urgencyOf } from '../../domain/recount-policy.ts';
+import { queuedUrgencyOf, recountWaitMs, urgencyOf } from '../../domain/recount-policy.ts';
 import type { TenantRecord } from '../../domain/tenant.ts';
-import type { ReconcileRequest } from '../../ports/recount-queue.ts';
-import { collect } from '../all-pages.ts';
+import type { RecountRequest } from '../../ports/recount-queue.ts';
+import { allPages } from '../all-pages.ts';
 import { emptyClosedRepos } from '../deletes/empty-repos.ts';
 import { type DeletionDeps, runDeletions } from '../deletes/run-deletions.ts';
 import type { Deps } from '../deps.ts';
 import { awaitOtherReconcile } from './await-reconcile.ts';
 import { type ReconcileDeps, reconcile } from './reconcile.ts';
-import { putOffMs } from './recount-delay.ts';
+import { recountDelayMs } from './recount-delay.ts';
 import { listTenant } from './scan-repos.ts';
 
 type ConsumeDeps = ReconcileDeps & DeletionDeps & Pick<Deps, 'queue'>;
@@ -18,10 +18,10 @@ const recountEveryMs = 20_000;
 /** Kept back from the deadline, for the deletion that is under way then and a recount. */
 const reserveMs = deleteRunMs + 10_000;
 
-export interface ConsumeInput {
-  readonly request: ReconcileRequest;
+export interface RunRecountInput {
+  readonly request: RecountRequest;
   readonly deadlineMs: number;
-  /** The message was delivered before, and failed. It is not put off: it is to succeed, or to end as a dead letter. */
+  /** The message was delivered before, and failed. It is not deferred: it is to succeed, or to end as a dead letter. */
   readonly isRetry?: boolean;
 }
 
@@ -31,7 +31,7 @@ export interface ConsumeInput {
  *
  * @throws {StoreUnavailableError | LedgerUnavailableError} so that the message comes again.
  */
-export async function consumeReconcile(deps: ConsumeDeps, input: ConsumeInput): Promise<'done' | 'requeued'> {
+export async function runRecount(deps: ConsumeDeps, input: RunRecountInput): Promise<'done' | 'requeued'> {
   const { ledger, queue, clock } = deps;
   const { request, deadlineMs } = input;
   const { tenant } = request;
@@ -44,7 +44,7 @@ export async function consumeReconcile(deps: ConsumeDeps, input: ConsumeInput): 
   const isFull = request.full || (isDue && urgencyOf(request.reason) === 'background');
   const deletedBytes = record.deletedBytes;
   const lastBeginMs = deadlineMs - reserveMs;
-  const again = async (more: Partial<ReconcileRequest>) => {
+  const again = async (more: Partial<RecountRequest>) => {
     await queue.request({ ...request, ...more });
     return 'requeued' as const;
   };
@@ -56,7 +56,7 @@ export async function consumeReconcile(deps: ConsumeDeps, input: ConsumeInput): 
     const isLast = emptying !== 'unfinished' || clock.nowMs() >= lastBeginMs;
     // A listing of the whole tenant can wait for the last one.
     const full = isFull && emptying !== 'unfinished';
-    const outcome = await recountUnlessPutOff(deps, { ...input, record, deletedBytes, full, isLast });
+    const outcome = await recountUnlessDeferred(deps, { ...input, record, deletedBytes, full, isLast });
     if (outcome === 'unfinished') return again({ reason: 'unfinished', full: isFull });
     if (!isLast) {
       record = (await ledger.readTenant(tenant)) ?? record;
@@ -67,36 +67,37 @@ export async function consumeReconcile(deps: ConsumeDeps, input: ConsumeInput): 
     switch (outcome) {
       case 'done':
         return 'done';
-      case 'put-off':
+      case 'deferred':
         // What the schedule asked for stays due, and is asked for again by its next run.
         return request.reason === 'schedule' ? 'done' : again({});
-      case 'freed-put-off':
+      case 'freed-deferred':
         return again({ reason: 'delete' });
     }
   }
 }
 
 /**
- * Recounts, unless it has to wait by the policy: `freed-put-off` where this run has freed space that nobody is shown
+ * Recounts, unless it has to wait by the policy: `freed-deferred` where this run has freed space that nobody is shown
  * yet.
  *
  * @param input.deletedBytes of the tenant, when the run began.
  */
-async function recountUnlessPutOff(
+async function recountUnlessDeferred(
   deps: ReconcileDeps,
-  input: ConsumeInput & { record: TenantRecord; deletedBytes: number; full: boolean; isLast: boolean },
-): Promise<'done' | 'unfinished' | 'put-off' | 'freed-put-off'> {
+  input: RunRecountInput & { record: TenantRecord; deletedBytes: number; full: boolean; isLast: boolean },
+): Promise<'done' | 'unfinished' | 'deferred' | 'freed-deferred'> {
   const { request, record, full, deadlineMs, isLast, isRetry = false } = input;
   const { tenant } = request;
-  const urgency = isLast ? queuedUrgency(record, request.reason) : 'background';
+  const urgency = isLast ? queuedUrgencyOf(record, request.reason) : 'background';
   if (!isRetry && recountWaitMs(deps.settings, { tenant: record, urgency, nowMs: deps.clock.nowMs() }) > 0) {
     const now = (await deps.ledger.readTenant(tenant)) ?? record;
     // Freed space is waited for, whoever asked for the recount.
     const isFreed = isLast && now.deletedBytes > input.deletedBytes;
     const raised = isFreed && urgency === 'background' ? 'decision' : urgency;
-    if (putOffMs(deps, { tenant: now, urgency: raised }) > 0) return isFreed ? 'freed-put-off' : 'put-off';
+    if (recountDelayMs(deps, { tenant: now, urgency: raised }) > 0)
+      return isFreed ? 'freed-deferred' : 'deferred';
   }
-  return (await recount(deps, { tenant, full, deadlineMs })) ? 'done' : 'unfinished';
+  return (await reconcileUntilDone(deps, { tenant, full, deadlineMs })) ? 'done' : 'unfinished';
 }
 
 /**
@@ -105,7 +106,7 @@ async function recountUnlessPutOff(
  *
  * @returns whether it was done, or there is nothing to do; false where it must be asked for again.
  */
-async function recount(
+async function reconcileUntilDone(
   deps: ReconcileDeps,
   input: { tenant: string; full: boolean; deadlineMs: number },
 ): Promise<boolean> {
@@ -138,8 +139,8 @@ async function closeRepos(
   if (closedAtMs === null) return;
   const { names, beside } = await listTenant(deps, tenant);
   if (beside.objectCount > 0) names.add('');
-  for (const { repo } of await collect(deps.ledger.reservations(tenant))) names.add(repo);
-  const known = await collect(deps.ledger.repos(tenant));
+  for (const { repo } of await allPages(deps.ledger.reservations(tenant))) names.add(repo);
+  const known = await allPages(deps.ledger.repos(tenant));
   for (const { repo, objectCount } of known) if (objectCount > 0) names.add(repo);
   const closed = new Set(known.filter((repo) => repo.closedAtMs !== null).map((repo) => repo.repo));
   for (const repo of names) {

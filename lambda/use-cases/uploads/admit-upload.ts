@@ -1,67 +1,20 @@
 import { sha256Hex } from '../../domain/hash.ts';
 import { objectKey } from '../../domain/names.ts';
-import { deadAtMs, type Reservation } from '../../domain/reservation.ts';
-import type { TenantRecord } from '../../domain/tenant.ts';
-import type { CountOutcome } from '../../ports/ledger.ts';
-import type { SignedRequest } from '../../ports/object-store.ts';
+import type { AddOutcome } from '../../ports/ledger.ts';
 import type { Deps } from '../deps.ts';
 import { mapLimited } from '../map-limited.ts';
-import { countWithin, decideAtLimit, type LimitDecision } from './decide-at-limit.ts';
+import {
+  type AdmitUploadDeps,
+  type AdmitUploadInput,
+  type AdmitUploadOutcome,
+  type BatchAttempt,
+  newAttempt,
+  type UploadVerdict,
+} from './batch-attempt.ts';
+import type { Refusal } from './choose-by-floor.ts';
+import { addWithinLimit, decideAtLimit, type LimitDecision } from './decide-at-limit.ts';
 import { keepFromDeletion } from './keep-from-deletion.ts';
 import { reportAdmission } from './report-admission.ts';
-
-export type AdmitUploadDeps = Pick<
-  Deps,
-  | 'ledger'
-  | 'store'
-  | 'listing'
-  | 'scan'
-  | 'signer'
-  | 'queue'
-  | 'clock'
-  | 'ids'
-  | 'log'
-  | 'metrics'
-  | 'settings'
->;
-
-export interface AdmitUploadInput {
-  /** As read when the request was authenticated. */
-  readonly tenant: TenantRecord;
-  readonly repo: string;
-  /** oid → bytes, valid and distinct, in the order of the request. */
-  readonly objects: ReadonlyMap<string, number>;
-}
-
-/** What became of one object. */
-export type UploadVerdict =
-  | { readonly kind: 'stored' }
-  /** Another size is stored under this oid: the store checked its bytes, so the request is wrong. */
-  | { readonly kind: 'size-conflict'; readonly storedBytes: number }
-  | {
-      readonly kind: 'upload';
-      readonly put: SignedRequest;
-      readonly verifyToken: string;
-      readonly expiresInMs: number;
-    }
-  /** Proven to be over the limit; `usedBytes` is what is taken up at least, this request's admissions included. */
-  | { readonly kind: 'over-limit'; readonly usedBytes: number; readonly limitBytes: number };
-
-export type AdmitUploadOutcome =
-  | { readonly kind: 'answered'; readonly verdicts: ReadonlyMap<string, UploadVerdict> }
-  /** Nothing can be said truthfully yet; a reconcile that will tell is queued. */
-  | { readonly kind: 'retry'; readonly retryAfterMs: number }
-  /** The tenant was closed or deleted meanwhile. */
-  | { readonly kind: 'absent' };
-
-/** One batch request's own reservation. */
-export interface Attempt {
-  readonly tenant: string;
-  readonly reservation: Reservation;
-  /** Goes to the client with the verify action; its hash is the reservation's id. */
-  readonly verifyToken: string;
-  readonly beganMs: number;
-}
 
 /**
  * Admits what fits below the tenant's limit, and signs its uploads. Three round trips:
@@ -104,8 +57,8 @@ async function admit(deps: AdmitUploadDeps, input: AdmitUploadInput): Promise<Ad
       );
   }
   // Read after the reservation is put: a delete that is claimed later sees the reservation, and spares it.
-  const [counted, keeping] = await Promise.all([
-    countWithin(deps, { tenant: input.tenant, chosen: wanted, uncounted: wanted }),
+  const [added, keeping] = await Promise.all([
+    addWithinLimit(deps, { tenant: input.tenant, chosen: wanted, notYetAdded: wanted }),
     keepFromDeletion(deps, { tenant, repo: input.repo, names: input.objects, stored }),
   ]);
   if (keeping === 'deleting') return unsure(deps, attempt);
@@ -113,7 +66,7 @@ async function admit(deps: AdmitUploadDeps, input: AdmitUploadInput): Promise<Ad
     await deps.ledger.deleteReservation({ tenant, reservationId: reservation.id });
     return { kind: 'answered', verdicts };
   }
-  const decision = await decide(deps, { attempt, wanted, counted });
+  const decision = await decide(deps, { attempt, wanted, added });
   switch (decision.kind) {
     case 'admit':
       return issue(deps, { attempt, verdicts, ...decision });
@@ -128,51 +81,25 @@ async function admit(deps: AdmitUploadDeps, input: AdmitUploadInput): Promise<Ad
 
 async function decide(
   deps: AdmitUploadDeps,
-  input: { attempt: Attempt; wanted: ReadonlyMap<string, number>; counted: CountOutcome },
+  input: { attempt: BatchAttempt; wanted: ReadonlyMap<string, number>; added: AddOutcome },
 ): Promise<LimitDecision> {
-  const { attempt, wanted, counted } = input;
-  switch (counted.kind) {
-    case 'counted':
+  const { attempt, wanted, added } = input;
+  switch (added.kind) {
+    case 'added':
       return { kind: 'admit', chosen: wanted, refused: undefined };
     case 'refused':
-      return decideAtLimit(deps, { attempt, wanted, refusedBy: counted.tenant });
+      return decideAtLimit(deps, { attempt, wanted, refusedBy: added.tenant });
     case 'absent':
-      return counted;
+      return added;
   }
 }
 
 /** Queued before the answer: nobody is told to come again without a recount that can answer then. */
-async function unsure(deps: AdmitUploadDeps, attempt: Attempt, waitMs = 0): Promise<AdmitUploadOutcome> {
+async function unsure(deps: AdmitUploadDeps, attempt: BatchAttempt, waitMs = 0): Promise<AdmitUploadOutcome> {
   const { tenant, reservation } = attempt;
   await deps.queue.request({ tenant, reason: 'refusal', full: false });
   await deps.ledger.deleteReservation({ tenant, reservationId: reservation.id });
   return retryLater(deps, waitMs);
-}
-
-function newAttempt(deps: AdmitUploadDeps, input: AdmitUploadInput): Attempt {
-  const { clock, ids, settings } = deps;
-  const beganMs = clock.nowMs();
-  const expiresAtMs = beganMs + settings.urlLifetimeMs + settings.reservationSlackMs;
-  const verifyToken = `lfsv_${ids.random(40)}`;
-  return {
-    tenant: input.tenant.tenant,
-    verifyToken,
-    beganMs,
-    reservation: {
-      id: reservationIdOf(verifyToken),
-      repo: input.repo,
-      state: 'pending',
-      claims: input.objects,
-      createdAtMs: beganMs,
-      expiresAtMs,
-      deadAtMs: deadAtMs(settings, { expiresAtMs, claims: input.objects }),
-    },
-  };
-}
-
-/** A reservation's id is a hash of the verify token, so the table never holds what a client may present. */
-export function reservationIdOf(verifyToken: string): string {
-  return sha256Hex(verifyToken).slice(0, 32);
 }
 
 /** oid → stored bytes, of those that are stored. */
@@ -195,10 +122,10 @@ async function headAll(
 async function issue(
   deps: AdmitUploadDeps,
   input: {
-    attempt: Attempt;
+    attempt: BatchAttempt;
     verdicts: Map<string, UploadVerdict>;
     chosen: ReadonlyMap<string, number>;
-    refused: { oids: Iterable<string>; usedBytes: number; limitBytes: number } | undefined;
+    refused: Refusal | undefined;
   },
 ): Promise<AdmitUploadOutcome> {
   const { attempt, verdicts, chosen, refused } = input;
@@ -235,9 +162,9 @@ async function issue(
 async function refuseAll(
   deps: AdmitUploadDeps,
   input: {
-    attempt: Attempt;
+    attempt: BatchAttempt;
     verdicts: Map<string, UploadVerdict>;
-    refused: { oids: Iterable<string>; usedBytes: number; limitBytes: number };
+    refused: Refusal;
   },
 ): Promise<AdmitUploadOutcome> {
   const { attempt, verdicts, refused } = input;

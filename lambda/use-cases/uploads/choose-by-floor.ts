@@ -1,30 +1,30 @@
 import { chooseWithin, claimKey } from '../../domain/admission.ts';
 import { isDead, type Reservation } from '../../domain/reservation.ts';
 import { floorBytes, type TenantRecord } from '../../domain/tenant.ts';
-import type { Found } from '../recounts/reconcile.ts';
-import type { AdmitUploadDeps, Attempt } from './admit-upload.ts';
+import type { Findings } from '../recounts/reconcile.ts';
+import type { AdmitUploadDeps, BatchAttempt } from './batch-attempt.ts';
 
 /** What is refused, and what the refusal says. */
-export interface Refused {
+export interface Refusal {
   readonly oids: readonly string[];
   readonly usedBytes: number;
   readonly limitBytes: number;
 }
 
 /** What a batch wants, when the counter has refused it. */
-export interface Question {
-  readonly attempt: Attempt;
+export interface LimitQuestion {
+  readonly attempt: BatchAttempt;
   readonly wanted: ReadonlyMap<string, number>;
 }
 
 export type FloorChoice =
-  | { kind: 'fits'; chosen: ReadonlyMap<string, number>; refused: Refused | undefined }
-  | { kind: 'full'; refused: Refused };
+  | { kind: 'fits'; chosen: ReadonlyMap<string, number>; refused: Refusal | undefined }
+  | { kind: 'full'; refused: Refusal };
 
 /** Chooses by what the tenant takes up at least: what does not fit there is over the limit for certain. */
 export async function chooseByFloor(
   deps: AdmitUploadDeps,
-  input: Question & { tenant: TenantRecord; found: Found | undefined },
+  input: LimitQuestion & { tenant: TenantRecord; found: Findings | undefined },
 ): Promise<FloorChoice> {
   const { attempt, wanted, tenant, found } = input;
   const nowMs = deps.clock.nowMs();
@@ -66,9 +66,9 @@ async function liveReservations(
 }
 
 /** Of what was chosen, the claims that the reconcile has not put into the counter already. */
-export function notYetCounted(
+export function claimsNotYetAdded(
   chosen: ReadonlyMap<string, number>,
-  input: { repo: string; found: Found | undefined },
+  input: { repo: string; found: Findings | undefined },
 ): ReadonlyMap<string, number> {
   const { repo, found } = input;
   if (!found) return chosen;

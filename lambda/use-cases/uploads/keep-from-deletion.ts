@@ -1,4 +1,4 @@
-import { collect } from '../all-pages.ts';
+import { allPages } from '../all-pages.ts';
 import type { Deps } from '../deps.ts';
 
 /**
@@ -18,7 +18,7 @@ export async function keepFromDeletion(
   },
 ): Promise<'kept' | 'deleting'> {
   const { tenant, repo } = input;
-  const deletions = await collect(deps.ledger.deletions(tenant));
+  const deletions = await allPages(deps.ledger.deletions(tenant));
   for (const deletion of deletions) {
     if (deletion.repo !== repo) continue;
     const wanted = deletion.state === 'gone' ? input.stored : input.names;

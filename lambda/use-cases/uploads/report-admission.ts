@@ -1,5 +1,5 @@
 import type { Deps } from '../deps.ts';
-import type { AdmitUploadOutcome } from './admit-upload.ts';
+import type { AdmitUploadOutcome } from './batch-attempt.ts';
 
 /** Measures and logs what became of one batch of uploads. */
 export function reportAdmission(
@@ -15,16 +15,16 @@ export function reportAdmission(
       const admittedBytes = admitted.reduce((sum, [oid]) => sum + (objects.get(oid) ?? 0), 0);
       const refused = oidsOf('over-limit').length;
       if (admitted.length > 0) {
-        metrics.count('UploadsAdmitted', admitted.length);
+        metrics.increment('UploadsAdmitted', admitted.length);
         metrics.measure('BytesAdmitted', admittedBytes);
       }
-      if (refused > 0) metrics.count('UploadsRefused', refused);
+      if (refused > 0) metrics.increment('UploadsRefused', refused);
       log.info('uploads', { tenant, repo, admitted: admitted.length, admittedBytes, refused });
       return;
     }
     case 'retry':
-      metrics.count('BatchesPutOff');
-      log.info('uploads put off', { tenant, repo, retryAfterMs: outcome.retryAfterMs });
+      metrics.increment('BatchesDeferred');
+      log.info('uploads deferred', { tenant, repo, retryAfterMs: outcome.retryAfterMs });
       return;
     case 'absent':
       return;

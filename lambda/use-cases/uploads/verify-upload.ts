@@ -1,7 +1,6 @@
 import { objectKey } from '../../domain/names.ts';
-import { isDead } from '../../domain/reservation.ts';
+import { isDead, reservationIdOf } from '../../domain/reservation.ts';
 import type { Deps } from '../deps.ts';
-import { reservationIdOf } from './admit-upload.ts';
 
 export type VerifyOutcome =
   | { readonly kind: 'verified' }

@@ -2,7 +2,7 @@ import type { Deletion } from '../../../lambda/domain/deletion.ts';
 import type { Reservation } from '../../../lambda/domain/reservation.ts';
 import type { DeleteNote, RepoRecord, TenantRecord } from '../../../lambda/domain/tenant.ts';
 import type {
-  CountOutcome,
+  AddOutcome,
   DeletionKey,
   Ledger,
   NewTenant,
@@ -62,7 +62,11 @@ export class MemoryLedger implements Ledger {
     return this.#update(tenant, () => change);
   }
 
-  async count(input: { tenant: string; sumBytes: number; limitBytes: number | null }): Promise<CountOutcome> {
+  async addCommitted(input: {
+    tenant: string;
+    sumBytes: number;
+    limitBytes: number | null;
+  }): Promise<AddOutcome> {
     const items = this.#tenants.get(input.tenant);
     if (!items) return { kind: 'absent' };
     const { record } = items;
@@ -74,7 +78,7 @@ export class MemoryLedger implements Ledger {
       (input.limitBytes === null || record.counted !== null);
     if (!admitted) return { kind: 'refused', tenant: record };
     items.record = { ...record, committedBytes: record.committedBytes + input.sumBytes };
-    return { kind: 'counted' };
+    return { kind: 'added' };
   }
 
   async putReservation(input: { tenant: string; reservation: Reservation }): Promise<void> {
@@ -288,7 +292,7 @@ export class MemoryLedger implements Ledger {
   }
 
   /** Adds to the counter without any condition: for the mistakes that a simulator must catch. */
-  addCommitted(tenant: string, bytes: number): void {
+  addUnconditionally(tenant: string, bytes: number): void {
     this.#update(tenant, (record) => ({ committedBytes: record.committedBytes + bytes }));
   }
 

@@ -3,13 +3,14 @@ import { systemIds } from '../../../lambda/adapters/system/ids.ts';
 import type { Deletion } from '../../../lambda/domain/deletion.ts';
 import { defaultSettings, type Settings } from '../../../lambda/domain/settings.ts';
 import type { ObjectStore } from '../../../lambda/ports/object-store.ts';
-import type { ReconcileRequest } from '../../../lambda/ports/recount-queue.ts';
+import type { RecountRequest } from '../../../lambda/ports/recount-queue.ts';
 import { createTenant } from '../../../lambda/use-cases/access/create-tenant.ts';
-import { collect } from '../../../lambda/use-cases/all-pages.ts';
+import { allPages } from '../../../lambda/use-cases/all-pages.ts';
 import type { Deps } from '../../../lambda/use-cases/deps.ts';
-import { consumeReconcile } from '../../../lambda/use-cases/recounts/run-recount.ts';
+import { runRecount } from '../../../lambda/use-cases/recounts/run-recount.ts';
 import { createPathScan } from '../../../lambda/use-cases/scan/path-scan.ts';
-import { admitUpload, type UploadVerdict } from '../../../lambda/use-cases/uploads/admit-upload.ts';
+import { admitUpload } from '../../../lambda/use-cases/uploads/admit-upload.ts';
+import type { UploadVerdict } from '../../../lambda/use-cases/uploads/batch-attempt.ts';
 import { noMetrics } from '../../../local/no-metrics.ts';
 import { MemoryLedger } from './ledger.ts';
 import { MemoryObjectStore } from './object-store.ts';
@@ -20,13 +21,13 @@ export const minute = 60_000;
 export const oidOf = (index: number) => index.toString(16).padStart(64, '0');
 
 /** The production use cases over what is in memory, with a clock that the test turns. */
-export class DeletionWorld {
+export class MemoryStack {
   nowMs = 1_800_000_000_000;
   readonly ledger = new MemoryLedger();
   readonly objects = new MemoryObjectStore();
   readonly tokens = new MemoryTokenStore();
   /** What was asked of the queue. */
-  readonly requests: ReconcileRequest[] = [];
+  readonly requests: RecountRequest[] = [];
   readonly deps: Omit<Deps, 'admin'>;
   /** Called before each delete of bytes. */
   beforeDelete: (key: string) => void = () => undefined;
@@ -79,7 +80,7 @@ export class DeletionWorld {
 
   consume(more: { full?: boolean; limitMs?: number } = {}): Promise<'done' | 'requeued'> {
     const request = { tenant, reason: 'delete', full: more.full ?? false } as const;
-    return consumeReconcile(this.deps, { request, deadlineMs: this.nowMs + (more.limitMs ?? 14 * minute) });
+    return runRecount(this.deps, { request, deadlineMs: this.nowMs + (more.limitMs ?? 14 * minute) });
   }
 
   /** A batch request of a client that pushes. */
@@ -96,7 +97,7 @@ export class DeletionWorld {
   }
 
   deletions(): Promise<Deletion[]> {
-    return collect(this.ledger.deletions(tenant));
+    return allPages(this.ledger.deletions(tenant));
   }
 
   async record() {

@@ -3,8 +3,8 @@ import type { Operation } from '../../../cost/operations.ts';
 import { createInvocations } from '../../../lambda/adapters/system/async-invocations.ts';
 import { sha256Hex } from '../../../lambda/domain/hash.ts';
 import { defaultSettings } from '../../../lambda/domain/settings.ts';
+import { tokenIdOf } from '../../../lambda/domain/token.ts';
 import type { Ledger } from '../../../lambda/ports/ledger.ts';
-import { tokenIdOf } from '../../../lambda/use-cases/access/authenticate.ts';
 import type { Deps } from '../../../lambda/use-cases/deps.ts';
 import { createPathScan } from '../../../lambda/use-cases/scan/path-scan.ts';
 import { Scheduler } from '../../simulation/scheduler.ts';
@@ -43,7 +43,7 @@ export function countingDeps() {
   const store = new MemoryObjectStore();
   const tokens = new MemoryTokenStore();
   const clock = { nowMs: () => scheduler.nowMs, sleep: travel };
-  // Times are of another scale here, so leases and ages must not run out by them, and nothing is put off.
+  // Times are of another scale here, so leases and ages must not run out by them, and nothing is deferred.
   const unhurried = { reconcileLeaseMs: 1e12, scanWaitMs: 1e12, recountRestMs: 0, listRequestsPerHour: 1e12 };
   const settings = { ...defaultSettings, ...unhurried };
   const listing: Deps['listing'] = {
@@ -78,7 +78,7 @@ export function countingDeps() {
     },
     clock,
     ids: { random: (length) => sha256Hex(`${scheduler.nowMs}`).slice(0, length) },
-    metrics: { count: () => undefined, measure: () => undefined, flush: () => undefined },
+    metrics: { increment: () => undefined, measure: () => undefined, flush: () => undefined },
     log: { info: () => undefined, warn: () => undefined, error: () => undefined },
     invocations: createInvocations(),
     settings,

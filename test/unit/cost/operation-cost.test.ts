@@ -3,10 +3,10 @@ import { splitListing } from '../../../cost/listing-cost.ts';
 import { memoryMb } from '../../../cost/operation-cost.ts';
 import {
   cachedSubscription,
+  deferredRecount,
   downloadBatch,
   missedSubscription,
   type Operation,
-  putOffRecount,
   recount,
   refresh,
   uploadBatch,
@@ -19,7 +19,7 @@ import { create as createSubscription } from '../../../lambda/handlers/get-subsc
 import { create as createBatch } from '../../../lambda/handlers/lfs-batch.ts';
 import { create as createVerify } from '../../../lambda/handlers/lfs-verify.ts';
 import { refresh as runRefresh } from '../../../lambda/use-cases/recounts/refresh.ts';
-import { consumeReconcile } from '../../../lambda/use-cases/recounts/run-recount.ts';
+import { runRecount } from '../../../lambda/use-cases/recounts/run-recount.ts';
 import { parseStageSettings } from '../../../lib/settings/stage-settings.ts';
 import { httpEvent, noContext } from '../../support/http-event.ts';
 import { type Asked, countingDeps, createTenant, tenant, token } from './counting.ts';
@@ -69,7 +69,7 @@ function store(made: Context, count: number, repo = 'app'): void {
 
 const consume = (made: Context, full: boolean) =>
   made.measure(() =>
-    consumeReconcile(made.deps, {
+    runRecount(made.deps, {
       request: { tenant, reason: 'upload', full },
       deadlineMs: made.deps.clock.nowMs() + 1e12,
     }),
@@ -150,9 +150,9 @@ describe('what each operation asks for is what the model says', () => {
     const deps = { ...made.deps, settings: { ...made.deps.settings, recountRestMs: 3_600_000 } };
     const request = { tenant, reason: 'upload', full: false } as const;
     const deadlineMs = made.deps.clock.nowMs() + 1e12;
-    const { asked, result } = await made.measure(() => consumeReconcile(deps, { request, deadlineMs }));
+    const { asked, result } = await made.measure(() => runRecount(deps, { request, deadlineMs }));
     expect(result).toBe('requeued');
-    expect(asked).toEqual(modelled(putOffRecount()));
+    expect(asked).toEqual(modelled(deferredRecount()));
   });
 
   it('a full count lists the folders, and every repo', async () => {

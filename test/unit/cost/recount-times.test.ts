@@ -12,33 +12,33 @@ describe('the recounts of a push', () => {
     recountsOfPush({ pushSeconds, triggerSeconds: pushSeconds, scanRequests: 1, policy, ...more });
 
   it('are one scan, where all of it falls into one window', () => {
-    expect(of(0)).toEqual({ thatScan: 1, thatDoNot: 0, putOff: 0 });
+    expect(of(0)).toEqual({ thatScan: 1, thatDoNot: 0, deferred: 0 });
   });
 
   it('are two of 30 s: the second waits once or, mostly, twice until the first has rested', () => {
-    const { thatScan, thatDoNot, putOff } = of(30);
+    const { thatScan, thatDoNot, deferred } = of(30);
     expect([thatScan, thatDoNot]).toEqual([1, 1]);
-    // The second message comes b seconds after the first, 0 < b < 30: once put off where b is 25 or more.
-    expect(putOff).toBeCloseTo(1 + 25 / 30, 10);
+    // The second message comes b seconds after the first, 0 < b < 30: once deferred where b is 25 or more.
+    expect(deferred).toBeCloseTo(1 + 25 / 30, 10);
   });
 
   it('of ten minutes are about one a minute, however many verifies ask', () => {
-    const { thatScan, thatDoNot, putOff } = of(600);
+    const { thatScan, thatDoNot, deferred } = of(600);
     expect(thatScan).toBeGreaterThan(8);
     expect(thatScan).toBeLessThan(12);
     // Mostly the last scan comes after the last trigger, and nothing is left to be seen.
     expect(thatDoNot).toBeLessThan(1);
-    // A message for each 30 s, and each is counted or put off.
-    expect(thatScan + thatDoNot + putOff).toBeGreaterThan(20);
-    expect(thatScan + thatDoNot + putOff).toBeLessThan(26);
+    // A message for each 30 s, and each is counted or deferred.
+    expect(thatScan + thatDoNot + deferred).toBeGreaterThan(20);
+    expect(thatScan + thatDoNot + deferred).toBeLessThan(26);
   });
 
   it('wait longer where a scan is dear', () => {
     // 1,200 requests are an hour's budget, of which five minutes may be overdrawn: 55 minutes of 35 s each.
-    const { thatScan, thatDoNot, putOff } = of(30, { scanRequests: 1200 });
+    const { thatScan, thatDoNot, deferred } = of(30, { scanRequests: 1200 });
     expect([thatScan, thatDoNot]).toEqual([1, 1]);
-    expect(putOff).toBeGreaterThan((55 * 60) / 35 - 2);
-    expect(putOff).toBeLessThan((55 * 60) / 35 + 2);
+    expect(deferred).toBeGreaterThan((55 * 60) / 35 - 2);
+    expect(deferred).toBeLessThan((55 * 60) / 35 + 2);
   });
 
   it('need no second one but for triggers that come late', () => {

@@ -3,7 +3,7 @@ import { monthlyCost } from '../../../cost/monthly-cost.ts';
 import { totalOf } from '../../../cost/operation-cost.ts';
 import { tenantEvents } from '../../../cost/operations.ts';
 import { defaultWorkload } from '../../../cost/workload.ts';
-import { noteStoreEvents } from '../../../lambda/use-cases/recounts/record-store-events.ts';
+import { recordStoreEvents } from '../../../lambda/use-cases/recounts/record-store-events.ts';
 import { countingDeps, createTenant, tenant } from './counting.ts';
 
 describe('events of the store', () => {
@@ -21,7 +21,7 @@ describe('events of the store', () => {
     }));
     const expected = { tenant, repo: 'app', name: 'expected', sizeBytes: 5, atMs, kind: 'created' as const };
     const changes = [expected, ...removed];
-    const { result, asked } = await made.measure(() => noteStoreEvents(made.deps, { tenant, changes }));
+    const { result, asked } = await made.measure(() => recordStoreEvents(made.deps, { tenant, changes }));
     expect(result).toMatchObject({ kind: 'asked', noted: { length: noted } });
     const { calls, tableRounds, headRounds, listRounds } = tenantEvents(noted);
     const modelled = Object.fromEntries(Object.entries(calls).filter(([, count]) => count > 0));

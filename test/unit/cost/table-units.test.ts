@@ -9,7 +9,7 @@ import { createDynamoDb } from '../../../lambda/adapters/dynamodb/client.ts';
 import { createDynamoDbLedger } from '../../../lambda/adapters/dynamodb/ledger.ts';
 import { tableDefinition } from '../../../lambda/adapters/dynamodb/table.ts';
 import { sha256Hex } from '../../../lambda/domain/hash.ts';
-import { collect } from '../../../lambda/use-cases/all-pages.ts';
+import { allPages } from '../../../lambda/use-cases/all-pages.ts';
 
 const tenant = 'northwind-games';
 const nowMs = 1_795_237_200_000;
@@ -92,14 +92,16 @@ describe('what the table bills for a call is what the model says', () => {
     expect(await billed(() => ledger.putReservation({ tenant: name, reservation }))).toBe(
       modelled('putReservation', { claims }),
     );
-    expect(await billed(() => ledger.count({ tenant: name, sumBytes: 1e9, limitBytes: 5e12 }))).toBe(
-      modelled('count'),
+    expect(await billed(() => ledger.addCommitted({ tenant: name, sumBytes: 1e9, limitBytes: 5e12 }))).toBe(
+      modelled('addCommitted'),
     );
     expect(await billed(() => ledger.issueReservation({ ...own, claims: objects }))).toBe(
       modelled('issueReservation', { claims }),
     );
     expect(await billed(() => ledger.readReservation(own))).toBe(modelled('readReservation', { claims }));
-    expect(await billed(() => collect(ledger.reservations(name)))).toBe(modelled('reservations', { claims }));
+    expect(await billed(() => allPages(ledger.reservations(name)))).toBe(
+      modelled('reservations', { claims }),
+    );
 
     const lease = { tenant: name, nowMs, leaseUntilMs: nowMs + 15_000 };
     expect(await billed(() => ledger.beginReconcile(lease))).toBe(modelled('beginReconcile'));
@@ -107,7 +109,7 @@ describe('what the table bills for a call is what the model says', () => {
     expect(await billed(() => ledger.commitRepo({ tenant: name, repo, dirtyTokenRead: null }))).toBe(
       modelled('commitRepo'),
     );
-    expect(await billed(() => collect(ledger.repos(name)))).toBe(modelled('repos'));
+    expect(await billed(() => allPages(ledger.repos(name)))).toBe(modelled('repos'));
     const floor = { correctionBytes: 5, floorBaseBytes: 5e9, floorUntilMs: nowMs, listedUntilMs: nowMs };
     const commit = { tenant: name, ...floor, counted, expiredNotes: [] };
     expect(await billed(() => ledger.commitTenant({ ...commit, epoch: 1, dueAtMs: nowMs + 9 }))).toBe(
@@ -129,7 +131,7 @@ describe('what the indexes cost besides', () => {
     expect(indexWrites('putReservation')).toBe(1);
     expect(indexWrites('issueReservation')).toBe(0);
     expect(indexWrites('deleteReservation')).toBe(1);
-    expect(indexWrites('count')).toBe(0);
+    expect(indexWrites('addCommitted')).toBe(0);
     expect(indexWrites('commitTenant')).toBe(0);
     expect(indexWrites('commitTenant', true)).toBe(2);
   });

@@ -4,7 +4,7 @@ import {
   chargedUntilMs,
   dueAfterActivityMs,
   dueAfterFullMs,
-  queuedUrgency,
+  queuedUrgencyOf,
   recountWaitMs,
   type Urgency,
 } from '../../../../lambda/domain/recount-policy.ts';
@@ -46,11 +46,11 @@ describe('a recount', () => {
   it('of a tenant never counted is the first, whoever asks; otherwise it is by who waits for it', () => {
     const never = { listedUntilMs: 0, counted: null };
     const known = { listedUntilMs: 0, counted: countedAt(0) };
-    expect(queuedUrgency(never, 'upload')).toBe('first');
-    expect(queuedUrgency(known, 'upload')).toBe('background');
-    expect(queuedUrgency(known, 'schedule')).toBe('background');
+    expect(queuedUrgencyOf(never, 'upload')).toBe('first');
+    expect(queuedUrgencyOf(known, 'upload')).toBe('background');
+    expect(queuedUrgencyOf(known, 'schedule')).toBe('background');
     for (const reason of ['refusal', 'miss', 'import', 'manual', 'delete', 'unfinished'] as const)
-      expect(queuedUrgency(known, reason)).toBe('decision');
+      expect(queuedUrgencyOf(known, reason)).toBe('decision');
   });
 });
 

@@ -1,19 +1,19 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { defaultSettings, type Settings } from '../../../../lambda/domain/settings.ts';
-import { settingsFrom, settingsText } from '../../../../lambda/domain/settings-json.ts';
+import { settingsFromJson, settingsToJson } from '../../../../lambda/domain/settings-json.ts';
 
 const names = Object.keys(defaultSettings) as (keyof Settings)[];
 
 describe('settings as text', () => {
   it('are nothing where nothing differs from the defaults', () => {
-    expect(settingsText({ ...defaultSettings })).toBeUndefined();
-    expect(settingsFrom(undefined)).toEqual(defaultSettings);
-    expect(settingsFrom('{}')).toEqual(defaultSettings);
+    expect(settingsToJson({ ...defaultSettings })).toBeUndefined();
+    expect(settingsFromJson(undefined)).toEqual(defaultSettings);
+    expect(settingsFromJson('{}')).toEqual(defaultSettings);
   });
 
   it('hold what differs, and no more', () => {
-    const text = settingsText({ ...defaultSettings, urlLifetimeMs: 60_000, scanConcurrency: 7 });
+    const text = settingsToJson({ ...defaultSettings, urlLifetimeMs: 60_000, scanConcurrency: 7 });
     expect(JSON.parse(text ?? '')).toEqual({ urlLifetimeMs: 60_000, scanConcurrency: 7 });
   });
 
@@ -23,7 +23,7 @@ describe('settings as text', () => {
     fc.assert(
       fc.property(changes, (changed) => {
         const settings = { ...defaultSettings, ...changed };
-        expect(settingsFrom(settingsText(settings))).toEqual(settings);
+        expect(settingsFromJson(settingsToJson(settings))).toEqual(settings);
       }),
     );
   });
@@ -42,6 +42,6 @@ describe('settings as text', () => {
     ['{"urlLifetimeMs": null}', 'it is null.'],
     ['{"urlLifetimeMs": 1e300}', '"urlLifetimeMs" must be a whole number'],
   ])('that are wrong are refused: %s', (text, message) => {
-    expect(() => settingsFrom(text)).toThrow(message);
+    expect(() => settingsFromJson(text)).toThrow(message);
   });
 });

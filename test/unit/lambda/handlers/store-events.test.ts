@@ -2,8 +2,8 @@ import type { SQSEvent } from 'aws-lambda';
 import { describe, expect, it } from 'vitest';
 import { create } from '../../../../lambda/handlers/store-events.ts';
 import { LedgerUnavailableError } from '../../../../lambda/ports/ledger.ts';
-import { collect } from '../../../../lambda/use-cases/all-pages.ts';
-import { DeletionWorld, oidOf, tenant } from '../../../support/memory/stack.ts';
+import { allPages } from '../../../../lambda/use-cases/all-pages.ts';
+import { MemoryStack, oidOf, tenant } from '../../../support/memory/stack.ts';
 import { recordingLog } from '../../../support/recording-log.ts';
 
 /** As S3 writes it; what no code of ours reads is left out. */
@@ -31,7 +31,7 @@ function batchOf(bodies: readonly unknown[]): SQSEvent {
   return { Records: records } as unknown as SQSEvent;
 }
 
-async function deliver(world: DeletionWorld, ...bodies: unknown[]) {
+async function deliver(world: MemoryStack, ...bodies: unknown[]) {
   const { log, entries } = recordingLog();
   const { batchItemFailures } = await create({ ...world.deps, log })(batchOf(bodies), {
     awsRequestId: 'run-1',
@@ -40,12 +40,12 @@ async function deliver(world: DeletionWorld, ...bodies: unknown[]) {
   return { failed, entries };
 }
 
-const notedRepos = async (world: DeletionWorld, of = tenant) =>
-  (await collect(world.ledger.reservations(of))).map(({ repo }) => repo).sort();
+const notedRepos = async (world: MemoryStack, of = tenant) =>
+  (await allPages(world.ledger.reservations(of))).map(({ repo }) => repo).sort();
 
 describe('events of the store', () => {
   it('of one tenant in many messages are looked up once, and asked about once', async () => {
-    const world = new DeletionWorld();
+    const world = new MemoryStack();
     await world.create();
     const records = Array.from({ length: 30 }, (_, index) => ({
       Records: [s3Event('ObjectCreated:Put', `acme/app/${oidOf(index)}`, 5)],
@@ -56,7 +56,7 @@ describe('events of the store', () => {
   });
 
   it('have encoded keys', async () => {
-    const world = new DeletionWorld();
+    const world = new MemoryStack();
     await world.create();
     await world.push('app', { 'a b+c/ü.bin': 5 });
     world.requests.length = 0;
@@ -68,7 +68,7 @@ describe('events of the store', () => {
   });
 
   it('that say nothing of a repo are taken, and forgotten', async () => {
-    const world = new DeletionWorld();
+    const world = new MemoryStack();
     await world.create();
     const strange = ['acme', 'acme/beside', 'nobody/app/x', '%2F', 'Not+A+Tenant/app/x'].map((key) => ({
       Records: [s3Event('ObjectRemoved:Delete', key)],
@@ -79,7 +79,7 @@ describe('events of the store', () => {
   });
 
   it('that can’t be read come again, alone', async () => {
-    const world = new DeletionWorld();
+    const world = new MemoryStack();
     await world.create();
     const good = { Records: [s3Event('ObjectRemoved:DeleteMarkerCreated', 'acme/app/x')] };
     const broken = [
@@ -96,7 +96,7 @@ describe('events of the store', () => {
   });
 
   it('of a tenant whose ledger does not answer come again, those of others do not', async () => {
-    const world = new DeletionWorld();
+    const world = new MemoryStack();
     await world.create();
     const readTenant = world.ledger.readTenant.bind(world.ledger);
     world.ledger.readTenant = async (name) => {
@@ -120,7 +120,7 @@ describe('events of the store', () => {
   });
 
   it('whose request could not be sent come again', async () => {
-    const world = new DeletionWorld();
+    const world = new MemoryStack();
     await world.create();
     const queue = { ...world.deps.queue, request: () => Promise.reject(new Error('QueueDoesNotExist')) };
     const events = batchOf([{ Records: [s3Event('ObjectRemoved:Delete', 'acme/app/x')] }]);

@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { sha256Hex } from '../../../../lambda/domain/hash.ts';
+import { tokenIdOf } from '../../../../lambda/domain/token.ts';
 import { lfsAccess } from '../../../../lambda/http/lfs/access.ts';
 import { adminTenantAccess, readerAccess } from '../../../../lambda/http/management/access.ts';
-import { tokenIdOf } from '../../../../lambda/use-cases/access/authenticate.ts';
 import { httpEvent } from '../../../support/http-event.ts';
 import { MemoryLedger } from '../../../support/memory/ledger.ts';
 import { MemoryTokenStore } from '../../../support/memory/token-store.ts';

@@ -1,7 +1,7 @@
 import { SendMessageBatchCommand, SendMessageCommand, SQSClient } from '@aws-sdk/client-sqs';
 import { mockClient } from 'aws-sdk-client-mock';
 import { afterEach, describe, expect, it } from 'vitest';
-import { createSqsReconcileQueue } from '../../../../lambda/adapters/sqs/recount-queue.ts';
+import { createSqsRecountQueue } from '../../../../lambda/adapters/sqs/recount-queue.ts';
 import { createInvocations } from '../../../../lambda/adapters/system/async-invocations.ts';
 import { systemClock } from '../../../../lambda/adapters/system/clock.ts';
 import { createInvocationLog } from '../../../../lambda/adapters/system/invocation-log.ts';
@@ -11,13 +11,13 @@ import { respondProblem } from '../../../../lambda/http/management/access.ts';
 import { json } from '../../../../lambda/http/respond.ts';
 import { causeOf, isCorrelationId } from '../../../../lambda/ports/invocation.ts';
 import { guard } from '../../../../lambda/runtime/guard.ts';
-import { asRun } from '../../../../lambda/runtime/with-invocation.ts';
+import { withInvocation } from '../../../../lambda/runtime/with-invocation.ts';
 import { newMessage } from '../../../../local/background/queue-message.ts';
 import { toSqsEvent } from '../../../../local/background/sqs-event.ts';
 import { lambdaContext } from '../../../../local/lambda-context.ts';
 import { noMetrics } from '../../../../local/no-metrics.ts';
 import { httpEvent } from '../../../support/http-event.ts';
-import { DeletionWorld } from '../../../support/memory/stack.ts';
+import { MemoryStack } from '../../../support/memory/stack.ts';
 import { recordingLog } from '../../../support/recording-log.ts';
 
 function setUp() {
@@ -65,7 +65,7 @@ describe('the lines that are logged', () => {
 
   it('of a run that no request asked for name the run', async () => {
     const { log, invocations, entries } = setUp();
-    const run = asRun(invocations, async () => log.info('ran'));
+    const run = withInvocation(invocations, async () => log.info('ran'));
     await Promise.all([run({}, { awsRequestId: 'a' }), run({}, { awsRequestId: 'b' })]);
     expect(entries.map(({ fields }) => fields)).toEqual([
       { requestId: 'a', functionRequestId: 'a' },
@@ -108,7 +108,7 @@ describe('what a recount is asked for by', () => {
     sqs.on(SendMessageBatchCommand).resolves({});
     const { invocations, log } = setUp();
     const queueUrl = 'https://sqs.eu-central-1.amazonaws.com/111122223333/recounts.fifo';
-    const queue = createSqsReconcileQueue({ queueUrl, clock: systemClock, invocations });
+    const queue = createSqsRecountQueue({ queueUrl, clock: systemClock, invocations });
     const bodies = () => [
       ...sqs.commandCalls(SendMessageCommand).map(({ args }) => args[0].input.MessageBody ?? ''),
       ...sqs
@@ -145,7 +145,7 @@ describe('what a recount is asked for by', () => {
 
   it('is the run of the schedule, for all that it finds due', async () => {
     const { queue, invocations, log, bodies } = onSqs();
-    const world = new DeletionWorld();
+    const world = new MemoryStack();
     await world.create();
     world.nowMs += 30 * 24 * 3_600_000;
     await createRefresh({ ...world.deps, queue, invocations, log })({}, { awsRequestId: 'run-1' });
@@ -154,9 +154,9 @@ describe('what a recount is asked for by', () => {
     ]);
   });
 
-  it('stays the same where a recount is put off and asked for again', async () => {
+  it('stays the same where a recount is deferred and asked for again', async () => {
     const { queue, invocations, log, bodies } = onSqs();
-    const world = new DeletionWorld({ recountRestMs: 3_600_000 });
+    const world = new MemoryStack({ recountRestMs: 3_600_000 });
     await world.create();
     const handler = createReconcile({
       ...{ ...world.deps, queue, invocations, log, metrics: noMetrics },

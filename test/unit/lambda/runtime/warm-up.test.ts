@@ -1,19 +1,19 @@
 import { expect, it, vi } from 'vitest';
-import { rehearseTable } from '../../../../lambda/compose.ts';
+import { warmUpTable } from '../../../../lambda/compose.ts';
 
 it('reads an item of no tenant', async () => {
   const readTenant = vi.fn(async () => undefined);
-  await rehearseTable({ ledger: { readTenant } });
+  await warmUpTable({ ledger: { readTenant } });
   expect(readTenant.mock.calls).toEqual([['']]);
 });
 
 it('lets a function start whose table refuses', async () => {
   const readTenant = async () => Promise.reject(new Error('no table'));
-  await expect(rehearseTable({ ledger: { readTenant } })).resolves.toBeUndefined();
+  await expect(warmUpTable({ ledger: { readTenant } })).resolves.toBeUndefined();
 });
 
 it('does not wait long for a table that does not answer', async () => {
   const startedMs = performance.now();
-  await rehearseTable({ ledger: { readTenant: () => new Promise(() => {}) } });
+  await warmUpTable({ ledger: { readTenant: () => new Promise(() => {}) } });
   expect(performance.now() - startedMs).toBeLessThan(3000);
 });

@@ -5,7 +5,7 @@ import { systemIds } from '../../../../../lambda/adapters/system/ids.ts';
 import { objectKey } from '../../../../../lambda/domain/names.ts';
 import { defaultSettings } from '../../../../../lambda/domain/settings.ts';
 import { type Metrics, metricUnits } from '../../../../../lambda/ports/metrics.ts';
-import { flushAfter } from '../../../../../lambda/runtime/with-metrics.ts';
+import { withMetrics } from '../../../../../lambda/runtime/with-metrics.ts';
 import { getSubscription } from '../../../../../lambda/use-cases/recounts/get-subscription.ts';
 import { reconcile } from '../../../../../lambda/use-cases/recounts/reconcile.ts';
 import { refresh } from '../../../../../lambda/use-cases/recounts/refresh.ts';
@@ -25,7 +25,7 @@ function recordingMetrics() {
     values[name] = [...(values[name] ?? []), value];
   };
   const metrics: Metrics = {
-    count: (name, times = 1) => keep(name, times),
+    increment: (name, times = 1) => keep(name, times),
     measure: keep,
     flush: () => undefined,
   };
@@ -74,7 +74,7 @@ describe('a batch of uploads', () => {
     const { push, values, entries } = await setUp();
     await push(600, 300, 5000);
     expect(values).toMatchObject({ UploadsAdmitted: [2], BytesAdmitted: [900], UploadsRefused: [1] });
-    expect(values['BatchesPutOff']).toBeUndefined();
+    expect(values['BatchesDeferred']).toBeUndefined();
     const said = entries.find(({ message }) => message === 'uploads');
     expect(said?.fields).toEqual({ tenant, repo: 'app', admitted: 2, admittedBytes: 900, refused: 1 });
   });
@@ -83,7 +83,7 @@ describe('a batch of uploads', () => {
     const { deps, push, values, entries } = await setUp();
     deps.ledger.issueReservation = async () => 'gone';
     expect((await push(10)).kind).toBe('retry');
-    expect(values).toEqual({ BatchesPutOff: [1] });
+    expect(values).toEqual({ BatchesDeferred: [1] });
     expect(entries.map(({ fields }) => fields['tenant'])).toEqual([tenant]);
   });
 });
@@ -95,16 +95,16 @@ describe('a recount', () => {
     pass(90_000);
     const { kind } = await reconcile(deps, { tenant, full: true });
     expect(kind).toBe('committed');
-    expect(values).toMatchObject({ DriftBytes: [700], UncountedBytes: [700], ReconcileAge: [90_000] });
+    expect(values).toMatchObject({ DriftBytes: [700], CounterShortfallBytes: [700], ReconcileAge: [90_000] });
     expect(values['ScanRequests']?.[0]).toBeGreaterThanOrEqual(2);
     expect(values['ScanDuration']).toEqual([0]);
   });
 
   it('tells a counter that was too high from bytes that were not counted', async () => {
     const { deps, values } = await setUp();
-    await deps.ledger.count({ tenant, sumBytes: 400, limitBytes: 1000 });
+    await deps.ledger.addCommitted({ tenant, sumBytes: 400, limitBytes: 1000 });
     await reconcile(deps, { tenant, full: true });
-    expect(values).toMatchObject({ DriftBytes: [400], UncountedBytes: [0] });
+    expect(values).toMatchObject({ DriftBytes: [400], CounterShortfallBytes: [0] });
   });
 
   it('that is the first has no age, and corrects nothing', async () => {
@@ -146,7 +146,7 @@ it.each(['answers', 'throws'])('what a run measured is sent once it %s', async (
     if (which === 'throws') throw new Error(given);
     return given;
   };
-  const handler = flushAfter({ ...metrics, flush: () => void steps.push('flush') }, run);
+  const handler = withMetrics({ ...metrics, flush: () => void steps.push('flush') }, run);
   await handler('x').catch((error: Error) => expect(error.message).toBe('x'));
   expect(steps).toEqual(['run', 'flush']);
 });
@@ -166,7 +166,7 @@ describe('the embedded metric format', () => {
     const invocations = createInvocations();
     const metrics = createPowertoolsMetrics({ namespace: 'lfs-quota-test', invocations });
     await invocations.during({ messageId: 'm1', correlationId: 'r1' }, async () => {
-      metrics.count('CacheHits');
+      metrics.increment('CacheHits');
       metrics.measure('DriftBytes', 7);
       metrics.measure('DriftBytes', 9);
       metrics.flush();

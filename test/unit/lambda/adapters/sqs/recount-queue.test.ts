@@ -1,9 +1,9 @@
 import { SendMessageBatchCommand, SendMessageCommand, SQSClient } from '@aws-sdk/client-sqs';
 import { mockClient } from 'aws-sdk-client-mock';
 import { afterEach, describe, expect, it } from 'vitest';
-import { createSqsReconcileQueue } from '../../../../../lambda/adapters/sqs/recount-queue.ts';
+import { createSqsRecountQueue } from '../../../../../lambda/adapters/sqs/recount-queue.ts';
 import { createInvocations } from '../../../../../lambda/adapters/system/async-invocations.ts';
-import type { ReconcileReason } from '../../../../../lambda/domain/recount-policy.ts';
+import type { RecountReason } from '../../../../../lambda/domain/recount-policy.ts';
 
 const sqs = mockClient(SQSClient);
 afterEach(() => void sqs.reset());
@@ -20,10 +20,10 @@ function open(nowMs = 0) {
       atMs += ms;
     },
   };
-  return { queue: createSqsReconcileQueue({ queueUrl, clock, invocations: createInvocations() }), slept };
+  return { queue: createSqsRecountQueue({ queueUrl, clock, invocations: createInvocations() }), slept };
 }
 
-const idOf = async (nowMs: number, reason: ReconcileReason, full = false) => {
+const idOf = async (nowMs: number, reason: RecountReason, full = false) => {
   sqs.reset();
   sqs.on(SendMessageCommand).resolves({});
   await open(nowMs).queue.request({ tenant: 'acme', reason, full });
@@ -41,7 +41,7 @@ describe('a request', () => {
     });
   });
 
-  it('joins others of its 30 seconds, but not one that may be put off for longer, nor one that lists less', async () => {
+  it('joins others of its 30 seconds, but not one that may be deferred for longer, nor one that lists less', async () => {
     const upload = await idOf(60_000, 'upload');
     expect(await idOf(89_999, 'verify')).toBe(upload);
     expect(await idOf(90_000, 'verify')).not.toBe(upload);

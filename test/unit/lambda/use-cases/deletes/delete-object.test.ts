@@ -1,18 +1,18 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { StoreUnavailableError } from '../../../../../lambda/ports/object-store.ts';
 import { markObject } from '../../../../../lambda/use-cases/deletes/delete-objects.ts';
-import { DeletionWorld, minute, oidOf, tenant } from '../../../../support/memory/stack.ts';
+import { MemoryStack, minute, oidOf, tenant } from '../../../../support/memory/stack.ts';
 
 const oid = oidOf(1);
 const hour = 60 * minute;
 
 describe('an object that is to be deleted', () => {
-  let world: DeletionWorld;
+  let world: MemoryStack;
   const mark = (more: { oid?: string; dryRun?: boolean } = {}) =>
     markObject(world.deps, { tenant, repo: 'game', oid, dryRun: false, ...more });
 
   beforeEach(async () => {
-    world = new DeletionWorld();
+    world = new MemoryStack();
     world.put({ [`game/${oid}`]: 10, [`game/${oidOf(2)}`]: 20, [`art/${oid}`]: 10 });
     await world.create(100);
   });
@@ -80,7 +80,7 @@ describe('an object that is to be deleted', () => {
   });
 
   it('goes at once where the grace is none', async () => {
-    world = new DeletionWorld({ deleteGraceMs: 0 });
+    world = new MemoryStack({ deleteGraceMs: 0 });
     world.put({ [`game/${oid}`]: 10 });
     await world.create();
     await mark();
@@ -119,7 +119,7 @@ describe('an object that is to be deleted', () => {
   });
 
   it('stays while a URL of it may be used, and goes after that', async () => {
-    world = new DeletionWorld({ deleteGraceMs: 0 });
+    world = new MemoryStack({ deleteGraceMs: 0 });
     world.put({ [`game/${oid}`]: 10, [`game/${oidOf(2)}`]: 20, [`art/${oid}`]: 10 });
     await world.create(100);
     await world.push('game', { [oidOf(3)]: 5 });
@@ -138,9 +138,9 @@ describe('an object that is to be deleted', () => {
 });
 
 describe('a delete that the store does not answer', () => {
-  let world: DeletionWorld;
+  let world: MemoryStack;
   beforeEach(async () => {
-    world = new DeletionWorld({ deleteGraceMs: 0 });
+    world = new MemoryStack({ deleteGraceMs: 0 });
     world.put({ [`game/${oid}`]: 10, [`game/${oidOf(2)}`]: 20 });
     await world.create(100);
     await markObject(world.deps, { tenant, repo: 'game', oid, dryRun: false });

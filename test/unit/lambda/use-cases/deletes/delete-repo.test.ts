@@ -1,12 +1,12 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { StoreUnavailableError } from '../../../../../lambda/ports/object-store.ts';
 import { deleteRepo, markObject } from '../../../../../lambda/use-cases/deletes/delete-objects.ts';
-import { DeletionWorld, minute, oidOf, tenant } from '../../../../support/memory/stack.ts';
+import { MemoryStack, minute, oidOf, tenant } from '../../../../support/memory/stack.ts';
 
 const repo = 'game';
 
 describe('a repo that is to be deleted', () => {
-  let world: DeletionWorld;
+  let world: MemoryStack;
   const del = (more: { repo?: string; dryRun?: boolean } = {}) =>
     deleteRepo(world.deps, { tenant, repo, dryRun: false, ...more });
   const readRepo = () => world.ledger.readRepo({ tenant, repo });
@@ -17,7 +17,7 @@ describe('a repo that is to be deleted', () => {
   };
 
   beforeEach(() => {
-    world = new DeletionWorld();
+    world = new MemoryStack();
   });
 
   it('must have something in it', async () => {

@@ -4,14 +4,14 @@ import { createTenant } from '../../../../../lambda/use-cases/access/create-tena
 import { createToken } from '../../../../../lambda/use-cases/access/create-token.ts';
 import { deleteTenant } from '../../../../../lambda/use-cases/deletes/delete-objects.ts';
 import { reconcile } from '../../../../../lambda/use-cases/recounts/reconcile.ts';
-import { DeletionWorld, minute, oidOf, tenant } from '../../../../support/memory/stack.ts';
+import { MemoryStack, minute, oidOf, tenant } from '../../../../support/memory/stack.ts';
 
 describe('a tenant that is to be deleted', () => {
-  let world: DeletionWorld;
+  let world: MemoryStack;
   const del = async (dryRun = false) => deleteTenant(world.deps, { tenant: await world.record(), dryRun });
 
   beforeEach(async () => {
-    world = new DeletionWorld();
+    world = new MemoryStack();
     world.put({ 'game/a': 1, 'game/b': 2, 'art/c': 4 });
     world.objects.put('acme2/game/a', 100);
     await world.create();
@@ -40,7 +40,7 @@ describe('a tenant that is to be deleted', () => {
   });
 
   it('may never have been counted: what it frees is unknown then, and not zero', async () => {
-    const other = new DeletionWorld();
+    const other = new MemoryStack();
     other.put({ 'game/a': 1 });
     await createTenant(other.deps, { tenant, plan: null, limitBytes: null });
     const plan = await deleteTenant(other.deps, { tenant: await other.record(), dryRun: false });
@@ -77,7 +77,7 @@ describe('a tenant that is to be deleted', () => {
   });
 
   it('is not gone by a count from before it was closed', async () => {
-    const empty = new DeletionWorld();
+    const empty = new MemoryStack();
     await empty.create();
     await deleteTenant(empty.deps, { tenant: await empty.record(), dryRun: false });
     expect(isGone(await empty.record())).toBe(false);
@@ -105,7 +105,7 @@ describe('a tenant that is to be deleted', () => {
     const before = await world.record();
     await del();
     const objects = new Map([[oidOf(1), 9]]);
-    const counted = await world.ledger.count({ tenant, sumBytes: 9, limitBytes: before.limitBytes });
+    const counted = await world.ledger.addCommitted({ tenant, sumBytes: 9, limitBytes: before.limitBytes });
     expect(counted.kind).toBe('refused');
     expect(await world.push('game', Object.fromEntries(objects))).toBe('absent');
   });

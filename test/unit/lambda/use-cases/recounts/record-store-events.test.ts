@@ -1,33 +1,33 @@
 import { describe, expect, it } from 'vitest';
 import { defaultSettings } from '../../../../../lambda/domain/settings.ts';
 import { placeOf, type StoreChange } from '../../../../../lambda/domain/store-change.ts';
-import { collect } from '../../../../../lambda/use-cases/all-pages.ts';
+import { allPages } from '../../../../../lambda/use-cases/all-pages.ts';
 import { reconcile } from '../../../../../lambda/use-cases/recounts/reconcile.ts';
-import { noteStoreEvents } from '../../../../../lambda/use-cases/recounts/record-store-events.ts';
+import { recordStoreEvents } from '../../../../../lambda/use-cases/recounts/record-store-events.ts';
 import { createPathScan } from '../../../../../lambda/use-cases/scan/path-scan.ts';
-import { DeletionWorld, minute, oidOf, tenant } from '../../../../support/memory/stack.ts';
+import { MemoryStack, minute, oidOf, tenant } from '../../../../support/memory/stack.ts';
 
 const request = { tenant, reason: 'event', full: false };
 
-const created = (world: DeletionWorld, repo: string, name: string, sizeBytes: number): StoreChange => ({
+const created = (world: MemoryStack, repo: string, name: string, sizeBytes: number): StoreChange => ({
   ...{ tenant, repo, name, sizeBytes },
   kind: 'created',
   atMs: world.nowMs,
 });
-const removed = (world: DeletionWorld, repo: string, name: string): StoreChange => ({
+const removed = (world: MemoryStack, repo: string, name: string): StoreChange => ({
   ...{ tenant, repo, name },
   kind: 'removed',
   atMs: world.nowMs,
 });
 
-const tell = (world: DeletionWorld, ...changes: StoreChange[]) =>
-  noteStoreEvents(world.deps, { tenant, changes });
+const tell = (world: MemoryStack, ...changes: StoreChange[]) =>
+  recordStoreEvents(world.deps, { tenant, changes });
 
-const reservations = (world: DeletionWorld) => collect(world.ledger.reservations(tenant));
+const reservations = (world: MemoryStack) => allPages(world.ledger.reservations(tenant));
 
 /** A tenant with one object in each of two repos, all counted. */
-async function counted(): Promise<DeletionWorld> {
-  const world = new DeletionWorld();
+async function counted(): Promise<MemoryStack> {
+  const world = new MemoryStack();
   world.put({ [`app/${oidOf(1)}`]: 10, [`web/${oidOf(2)}`]: 20 });
   await world.create();
   world.nowMs += minute;
@@ -117,7 +117,7 @@ describe('what the store tells', () => {
   });
 
   it('of a tenant that does not exist, or is being deleted, leaves no trace', async () => {
-    const world = new DeletionWorld();
+    const world = new MemoryStack();
     expect(await tell(world, removed(world, 'app', oidOf(1)))).toEqual({ kind: 'absent' });
     await world.create();
     await world.ledger.closeTenant({ tenant, closedAtMs: world.nowMs });

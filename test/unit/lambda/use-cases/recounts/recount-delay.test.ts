@@ -1,37 +1,37 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { StoreUnavailableError } from '../../../../../lambda/ports/object-store.ts';
-import type { ReconcileRequest } from '../../../../../lambda/ports/recount-queue.ts';
+import type { RecountRequest } from '../../../../../lambda/ports/recount-queue.ts';
 import { createTenant } from '../../../../../lambda/use-cases/access/create-tenant.ts';
 import { deleteRepo, markObject } from '../../../../../lambda/use-cases/deletes/delete-objects.ts';
 import { getSubscription } from '../../../../../lambda/use-cases/recounts/get-subscription.ts';
 import { reconcile } from '../../../../../lambda/use-cases/recounts/reconcile.ts';
-import { consumeReconcile } from '../../../../../lambda/use-cases/recounts/run-recount.ts';
+import { runRecount } from '../../../../../lambda/use-cases/recounts/run-recount.ts';
 import { admitUpload } from '../../../../../lambda/use-cases/uploads/admit-upload.ts';
-import { DeletionWorld, minute, oidOf, tenant } from '../../../../support/memory/stack.ts';
+import { MemoryStack, minute, oidOf, tenant } from '../../../../support/memory/stack.ts';
 
 const hour = 60 * minute;
 const day = 24 * hour;
 /** A LIST costs a minute of the budget here. */
 const tight = { listRequestsPerHour: 60, recountRestMs: minute };
 
-let world: DeletionWorld;
-let putOff: number;
+let world: MemoryStack;
+let deferred: number;
 
 async function open(
   settings: Partial<typeof tight> = tight,
   limitBytes: number | null = null,
 ): Promise<void> {
-  world = new DeletionWorld(settings);
+  world = new MemoryStack(settings);
   world.put({ [`game/${oidOf(1)}`]: 10, [`art/${oidOf(2)}`]: 20 });
-  putOff = 0;
-  vi.spyOn(world.deps.metrics, 'count').mockImplementation((name) => {
-    if (name === 'RecountsPutOff') putOff += 1;
+  deferred = 0;
+  vi.spyOn(world.deps.metrics, 'increment').mockImplementation((name) => {
+    if (name === 'RecountsDeferred') deferred += 1;
   });
   await world.create(limitBytes);
 }
 
-const consume = (request: Partial<ReconcileRequest>, more: { isRetry?: boolean } = {}) =>
-  consumeReconcile(world.deps, {
+const consume = (request: Partial<RecountRequest>, more: { isRetry?: boolean } = {}) =>
+  runRecount(world.deps, {
     request: { tenant, reason: 'upload', full: false, ...request },
     deadlineMs: world.nowMs + 14 * minute,
     ...more,
@@ -80,10 +80,10 @@ describe('a message of the queue', () => {
     world.nowMs += minute - 1;
     expect(await consume({ reason: 'verify' })).toBe('requeued');
     expect(world.requests).toEqual([{ tenant, reason: 'verify', full: false }]);
-    expect([putOff, await epochs()]).toEqual([1, 1]);
+    expect([deferred, await epochs()]).toEqual([1, 1]);
     world.nowMs += 1;
     expect(await consume({ reason: 'verify' })).toBe('done');
-    expect([putOff, await epochs()]).toEqual([1, 2]);
+    expect([deferred, await epochs()]).toEqual([1, 2]);
   });
 
   it('that somebody waits for does not rest, and may overdraw the budget by an hour', async () => {
@@ -99,14 +99,14 @@ describe('a message of the queue', () => {
     await indebt(hour);
     expect(await consume({ reason: 'schedule', full: true })).toBe('done');
     expect(world.requests).toEqual([]);
-    expect([putOff, await epochs(), await world.isDue()]).toEqual([1, 1, true]);
+    expect([deferred, await epochs(), await world.isDue()]).toEqual([1, 1, true]);
   });
 
   it('of the schedule that was overtaken by a full count asks the store for nothing', async () => {
     const lists = [vi.spyOn(world.objects, 'listFolders'), vi.spyOn(world.objects, 'listPage')];
     world.nowMs += 2 * minute;
     expect(await consume({ reason: 'schedule', full: true })).toBe('done');
-    expect([putOff, await epochs()]).toEqual([0, 1]);
+    expect([deferred, await epochs()]).toEqual([0, 1]);
     for (const list of lists) expect(list).not.toHaveBeenCalled();
   });
 
@@ -121,13 +121,13 @@ describe('a message of the queue', () => {
     expect(await world.isDue()).toBe(false);
   });
 
-  it('that failed before is not put off: it succeeds, or ends as a dead letter', async () => {
+  it('that failed before is not deferred: it succeeds, or ends as a dead letter', async () => {
     await indebt(9 * day);
     expect(await consume({ reason: 'upload' }, { isRetry: true })).toBe('done');
-    expect([putOff, await epochs()]).toEqual([0, 2]);
+    expect([deferred, await epochs()]).toEqual([0, 2]);
   });
 
-  it('deletes what is due though its recount is put off, and then somebody waits for that', async () => {
+  it('deletes what is due though its recount is deferred, and then somebody waits for that', async () => {
     await markObject(world.deps, { tenant, repo: 'game', oid: oidOf(1), dryRun: false });
     world.nowMs += hour;
     await indebt(hour + minute);
@@ -142,7 +142,7 @@ describe('a message of the queue', () => {
     expect((await world.record()).counted).toMatchObject({ storedBytes: 0, objectCount: 0 });
   });
 
-  it('goes on with emptying a repo though its recount is put off', async () => {
+  it('goes on with emptying a repo though its recount is deferred', async () => {
     await deleteRepo(world.deps, { tenant, repo: 'game', dryRun: false });
     world.requests.length = 0;
     await indebt(2 * hour);
@@ -153,7 +153,7 @@ describe('a message of the queue', () => {
   });
 
   it('counts a tenant for the first time, a day overdrawn', async () => {
-    const other = new DeletionWorld(tight);
+    const other = new MemoryStack(tight);
     other.put({ [`game/${oidOf(1)}`]: 10 });
     await createTenant(other.deps, { tenant, plan: null, limitBytes: 100 });
     const listedUntilMs = other.nowMs + day;
@@ -170,7 +170,7 @@ describe('beyond the overdraft', () => {
       [9 * hour, 4 * minute],
     ] as const) {
       await open(tight, 100);
-      await world.ledger.count({ tenant, sumBytes: 60, limitBytes: 100 });
+      await world.ledger.addCommitted({ tenant, sumBytes: 60, limitBytes: 100 });
       await indebt(debtMs);
       const objects = new Map([[oidOf(3), 50]]);
       const outcome = await admitUpload(world.deps, { tenant: await world.record(), repo: 'game', objects });
@@ -179,13 +179,13 @@ describe('beyond the overdraft', () => {
       // git-lfs gives up above 300 s.
       expect(outcome.retryAfterMs).toBeLessThanOrEqual(leastMs + 2000);
       expect(world.requests).toEqual([{ tenant, reason: 'refusal', full: false }]);
-      expect([putOff, await epochs()]).toEqual([1, 1]);
+      expect([deferred, await epochs()]).toEqual([1, 1]);
     }
   });
 
   it('the same batch is answered by a recount within it', async () => {
     await open(tight, 100);
-    await world.ledger.count({ tenant, sumBytes: 60, limitBytes: 100 });
+    await world.ledger.addCommitted({ tenant, sumBytes: 60, limitBytes: 100 });
     await indebt(hour);
     const objects = new Map([[oidOf(3), 50]]);
     const outcome = await admitUpload(world.deps, { tenant: await world.record(), repo: 'game', objects });
@@ -238,7 +238,7 @@ describe('when the schedule comes next', () => {
 
   it.each([
     ['an object came around the API', () => world.put({ [`game/${oidOf(9)}`]: 1 })],
-    ['the counter was too high', () => world.ledger.count({ tenant, sumBytes: 5, limitBytes: null })],
+    ['the counter was too high', () => world.ledger.addCommitted({ tenant, sumBytes: 5, limitBytes: null })],
     ['a repo is marked', () => world.ledger.markDirty({ tenant, repo: 'game', dirtyToken: 'x' })],
     ['an upload is under way', () => world.push('game', { [oidOf(8)]: 3 })],
   ])('is after a day where %s', async (_what, happen) => {

@@ -3,11 +3,11 @@ import { expect, it } from 'vitest';
 import { defaultSettings } from '../../../../../lambda/domain/settings.ts';
 import { placeOf, type StoreChange } from '../../../../../lambda/domain/store-change.ts';
 import type { ObjectListing } from '../../../../../lambda/ports/object-listing.ts';
-import { collect } from '../../../../../lambda/use-cases/all-pages.ts';
-import { noteStoreEvents } from '../../../../../lambda/use-cases/recounts/record-store-events.ts';
-import { consumeReconcile } from '../../../../../lambda/use-cases/recounts/run-recount.ts';
+import { allPages } from '../../../../../lambda/use-cases/all-pages.ts';
+import { recordStoreEvents } from '../../../../../lambda/use-cases/recounts/record-store-events.ts';
+import { runRecount } from '../../../../../lambda/use-cases/recounts/run-recount.ts';
 import { createPathScan } from '../../../../../lambda/use-cases/scan/path-scan.ts';
-import { DeletionWorld, tenant } from '../../../../support/memory/stack.ts';
+import { MemoryStack, tenant } from '../../../../support/memory/stack.ts';
 
 /** One thing that happens around the API, or in the way of its events. */
 type Step =
@@ -35,7 +35,7 @@ const rounds = fc.array(
 const clocks = fc.integer({ min: -defaultSettings.clockSkewMs, max: defaultSettings.clockSkewMs });
 
 class Bucket {
-  readonly world = new DeletionWorld({ recountRestMs: 0, listRequestsPerHour: 1_000_000 });
+  readonly world = new MemoryStack({ recountRestMs: 0, listRequestsPerHour: 1_000_000 });
   readonly #waiting: StoreChange[] = [];
   readonly #storeAheadMs: number;
   #during: Step[] = [];
@@ -65,7 +65,7 @@ class Bucket {
     };
     const scan = createPathScan({ listing, clock: deps.clock, settings: deps.settings });
     const request = { tenant, reason: 'event', full: false } as const;
-    await consumeReconcile({ ...deps, listing, scan }, { request, deadlineMs: nowMs + 14 * 60_000 });
+    await runRecount({ ...deps, listing, scan }, { request, deadlineMs: nowMs + 14 * 60_000 });
     await this.play(this.#during.splice(0));
   }
 
@@ -83,7 +83,7 @@ class Bucket {
         if (this.#waiting.length === 0) return;
         const index = each.which % this.#waiting.length;
         const changes = each.isKept ? this.#waiting.slice(index, index + 1) : this.#waiting.splice(index, 1);
-        await noteStoreEvents(world.deps, { tenant, changes });
+        await recordStoreEvents(world.deps, { tenant, changes });
         return;
       }
       default: {
@@ -120,7 +120,7 @@ it('whatever happens around the API, in whatever order it is told, is counted on
       const { counted, committedBytes } = await world.record();
       expect(counted).toMatchObject({ storedBytes: page.totalBytes, objectCount: page.keyCount });
       expect(committedBytes).toBe(page.totalBytes);
-      expect(await collect(world.ledger.reservations(tenant))).toEqual([]);
+      expect(await allPages(world.ledger.reservations(tenant))).toEqual([]);
     }),
     { numRuns: 300 },
   );

@@ -2,41 +2,45 @@ import { describe, expect, it } from 'vitest';
 import { counted, type LedgerUnderTest, ledgerContext, tenantName } from './ledger-context.ts';
 
 export function countContract(open: () => Promise<LedgerUnderTest>): void {
-  describe('count', () => {
+  describe('addCommitted', () => {
     const { get, create } = ledgerContext(open);
     it('adds up to the limit and not one byte beyond', async () => {
       const tenant = await create();
-      expect((await get().ledger.count({ tenant, sumBytes: 60, limitBytes: 100 })).kind).toBe('counted');
-      expect((await get().ledger.count({ tenant, sumBytes: 41, limitBytes: 100 })).kind).toBe('refused');
-      expect((await get().ledger.count({ tenant, sumBytes: 40, limitBytes: 100 })).kind).toBe('counted');
+      expect((await get().ledger.addCommitted({ tenant, sumBytes: 60, limitBytes: 100 })).kind).toBe('added');
+      expect((await get().ledger.addCommitted({ tenant, sumBytes: 41, limitBytes: 100 })).kind).toBe(
+        'refused',
+      );
+      expect((await get().ledger.addCommitted({ tenant, sumBytes: 40, limitBytes: 100 })).kind).toBe('added');
       expect((await get().ledger.readTenant(tenant))?.committedBytes).toBe(100);
     });
 
     it('refuses where the limit is not the one that was read, and tells the tenant as it is', async () => {
       const tenant = await create();
       await get().ledger.updateTenant(tenant, { limitBytes: 50 });
-      const outcome = await get().ledger.count({ tenant, sumBytes: 1, limitBytes: 100 });
+      const outcome = await get().ledger.addCommitted({ tenant, sumBytes: 1, limitBytes: 100 });
       expect(outcome).toMatchObject({ kind: 'refused', tenant: { limitBytes: 50, committedBytes: 0 } });
       await get().ledger.updateTenant(tenant, { limitBytes: null });
-      expect((await get().ledger.count({ tenant, sumBytes: 1, limitBytes: 50 })).kind).toBe('refused');
-      expect((await get().ledger.count({ tenant, sumBytes: 1, limitBytes: null })).kind).toBe('counted');
+      expect((await get().ledger.addCommitted({ tenant, sumBytes: 1, limitBytes: 50 })).kind).toBe('refused');
+      expect((await get().ledger.addCommitted({ tenant, sumBytes: 1, limitBytes: null })).kind).toBe('added');
     });
 
     it('admits nothing below a limit while usage was never counted; without one it does', async () => {
       const tenant = await create({ counted: null });
-      expect((await get().ledger.count({ tenant, sumBytes: 1, limitBytes: 100 })).kind).toBe('refused');
+      expect((await get().ledger.addCommitted({ tenant, sumBytes: 1, limitBytes: 100 })).kind).toBe(
+        'refused',
+      );
       await get().ledger.updateTenant(tenant, { limitBytes: null });
-      expect((await get().ledger.count({ tenant, sumBytes: 1, limitBytes: null })).kind).toBe('counted');
+      expect((await get().ledger.addCommitted({ tenant, sumBytes: 1, limitBytes: null })).kind).toBe('added');
     });
 
     it('refuses a sum beyond 2^53 − 1 rather than rounding it', async () => {
       const tenant = await create({ limitBytes: null, counted: counted(10) });
       const sumBytes = Number.MAX_SAFE_INTEGER;
-      expect((await get().ledger.count({ tenant, sumBytes, limitBytes: null })).kind).toBe('refused');
+      expect((await get().ledger.addCommitted({ tenant, sumBytes, limitBytes: null })).kind).toBe('refused');
     });
 
     it('answers absent for a tenant that is absent', async () => {
-      expect(await get().ledger.count({ tenant: tenantName(), sumBytes: 1, limitBytes: 1 })).toEqual({
+      expect(await get().ledger.addCommitted({ tenant: tenantName(), sumBytes: 1, limitBytes: 1 })).toEqual({
         kind: 'absent',
       });
     });
@@ -44,9 +48,11 @@ export function countContract(open: () => Promise<LedgerUnderTest>): void {
     it('of many at once admits exactly what fits', async () => {
       const tenant = await create({ limitBytes: 100 });
       const outcomes = await Promise.all(
-        Array.from({ length: 50 }, () => get().ledger.count({ tenant, sumBytes: 10, limitBytes: 100 })),
+        Array.from({ length: 50 }, () =>
+          get().ledger.addCommitted({ tenant, sumBytes: 10, limitBytes: 100 }),
+        ),
       );
-      expect(outcomes.filter((outcome) => outcome.kind === 'counted')).toHaveLength(10);
+      expect(outcomes.filter((outcome) => outcome.kind === 'added')).toHaveLength(10);
       expect((await get().ledger.readTenant(tenant))?.committedBytes).toBe(100);
     });
   });

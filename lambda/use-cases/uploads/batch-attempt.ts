@@ -1,0 +1,84 @@
+import { deadAtMs, type Reservation, reservationIdOf } from '../../domain/reservation.ts';
+import type { TenantRecord } from '../../domain/tenant.ts';
+import type { SignedRequest } from '../../ports/object-store.ts';
+import type { Deps } from '../deps.ts';
+
+/** What one batch of uploads needs, asks for, tries and is answered. */
+
+export type AdmitUploadDeps = Pick<
+  Deps,
+  | 'ledger'
+  | 'store'
+  | 'listing'
+  | 'scan'
+  | 'signer'
+  | 'queue'
+  | 'clock'
+  | 'ids'
+  | 'log'
+  | 'metrics'
+  | 'settings'
+>;
+
+export interface AdmitUploadInput {
+  /** As read when the request was authenticated. */
+  readonly tenant: TenantRecord;
+  readonly repo: string;
+  /** oid → bytes, valid and distinct, in the order of the request. */
+  readonly objects: ReadonlyMap<string, number>;
+}
+
+/** The outcome for one object. */
+export type UploadVerdict =
+  | { readonly kind: 'stored' }
+  /** Another size is stored under this oid. The store checked those bytes, so the request is wrong. */
+  | { readonly kind: 'size-conflict'; readonly storedBytes: number }
+  | {
+      readonly kind: 'upload';
+      readonly put: SignedRequest;
+      readonly verifyToken: string;
+      readonly expiresInMs: number;
+    }
+  /** Proven to be over the limit. `usedBytes` is the least that is taken up, including what this request got. */
+  | { readonly kind: 'over-limit'; readonly usedBytes: number; readonly limitBytes: number };
+
+export type AdmitUploadOutcome =
+  | { readonly kind: 'answered'; readonly verdicts: ReadonlyMap<string, UploadVerdict> }
+  /** Unknown yet. A recount that will tell is queued. */
+  | { readonly kind: 'retry'; readonly retryAfterMs: number }
+  /** The tenant was closed or deleted meanwhile. */
+  | { readonly kind: 'absent' };
+
+/** One batch request's own reservation. */
+export interface BatchAttempt {
+  readonly tenant: string;
+  readonly reservation: Reservation;
+  /** Goes to the client with the verify action. Its hash is the reservation's id. */
+  readonly verifyToken: string;
+  readonly beganMs: number;
+}
+
+/** A new pending reservation of everything that a batch asks for. Nothing is written yet. */
+export function newAttempt(
+  deps: Pick<Deps, 'clock' | 'ids' | 'settings'>,
+  input: AdmitUploadInput,
+): BatchAttempt {
+  const { clock, ids, settings } = deps;
+  const beganMs = clock.nowMs();
+  const expiresAtMs = beganMs + settings.urlLifetimeMs + settings.reservationSlackMs;
+  const verifyToken = `lfsv_${ids.random(40)}`;
+  return {
+    tenant: input.tenant.tenant,
+    verifyToken,
+    beganMs,
+    reservation: {
+      id: reservationIdOf(verifyToken),
+      repo: input.repo,
+      state: 'pending',
+      claims: input.objects,
+      createdAtMs: beganMs,
+      expiresAtMs,
+      deadAtMs: deadAtMs(settings, { expiresAtMs, claims: input.objects }),
+    },
+  };
+}

@@ -1,7 +1,7 @@
+import { formatNumber, formatTable, mean } from '../cost/tables.ts';
 import type { ScanStrategy } from '../lambda/domain/scan/strategy.ts';
 import { createPathScan } from '../lambda/use-cases/scan/path-scan.ts';
 import { hashNames, RoundListing } from '../test/support/round-listing.ts';
-import { formatNumber, formatTable, mean } from './tables.ts';
 
 /** What one strategy costs for one number of keys, over several sets of keys. */
 export interface RequestCost {

@@ -5,7 +5,7 @@ import { ApiClient } from './api-client.ts';
 import type { CliContext } from './context.ts';
 import { UsageError } from './errors.ts';
 
-export const defaultUrl = 'http://127.0.0.1:8787';
+const defaultUrl = 'http://127.0.0.1:8787';
 
 /** Options of every command that asks the API. */
 export interface ApiOptions {

@@ -1,6 +1,5 @@
+import { pageKeysMax } from '../lambda/domain/scan/page-size.ts';
 /** What counting a path costs: requests to the store on one side, the seconds a function waits on the other. */
-
-const pageKeysMax = 1000;
 
 /** A way to list a path. */
 export interface Listing {
@@ -18,7 +17,7 @@ export interface ListingPrices {
 }
 
 /** Requests that it takes to list `keys` one page after the other. An empty path takes one as well. */
-export function pagesOf(keys: number): number {
+function pagesOf(keys: number): number {
   return Math.max(1, Math.ceil(keys / pageKeysMax));
 }
 

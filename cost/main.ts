@@ -1,8 +1,8 @@
 import { parseArgs } from 'node:util';
-import { formatNumber, formatTable } from '../bench/tables.ts';
 import { monthlyCost } from './monthly-cost.ts';
 import { type Cost, totalOf } from './operation-cost.ts';
 import { pricesAsOf } from './prices.ts';
+import { formatNumber, formatTable } from './tables.ts';
 import { defaultWorkload, type Workload } from './workload.ts';
 
 /**

@@ -24,7 +24,7 @@ import { type TableSizes, unitsOfCall } from './table-units.ts';
 import { occurrences, scanOf, type Workload } from './workload.ts';
 
 /** One reason to pay, over a month and all tenants. */
-export interface CostLine {
+interface CostLine {
   readonly what: string;
   readonly timesPerMonth: number;
   readonly cost: Cost;
@@ -87,7 +87,7 @@ export function monthlyCost(
 }
 
 /** What the operations of a workload meet in the table: one push's reservations are there at a time. */
-export function sizesOf(workload: Workload): TableSizes {
+function sizesOf(workload: Workload): TableSizes {
   const { pushBatches, duePerRun } = occurrences(workload);
   const claims = pushBatches.length > 0 ? workload.objectsPerPush / pushBatches.length : 0;
   const repos = workload.reposPerTenant;

@@ -80,7 +80,7 @@ export const memoryMb: Readonly<Record<FunctionName, number>> = {
 };
 
 /** Assumed: what Lambda and the function log of one run, and the API of its request. */
-export const logBytesPerRun = 1200;
+const logBytesPerRun = 1200;
 
 export interface CostBasis {
   readonly cloud: CloudPrices;
@@ -89,7 +89,7 @@ export interface CostBasis {
 }
 
 /** How long one run is billed for. */
-export function billedMs(operation: Operation, durations: Durations): number {
+function billedMs(operation: Operation, durations: Durations): number {
   const objects = operation.calls.HEAD ?? 0;
   return (
     durations.baseMs +
@@ -104,7 +104,7 @@ const isTableCall = (call: PortCall): call is TableCall =>
   call !== 'HEAD' && call !== 'LIST' && call !== 'SEND';
 
 /** Units of all table calls of an operation, those of the indexes among the writes. */
-export function tableUnits(operation: Operation, sizes: TableSizes): { reads: number; writes: number } {
+function tableUnits(operation: Operation, sizes: TableSizes): { reads: number; writes: number } {
   let [reads, writes] = [0, 0];
   for (const [name, count] of Object.entries(operation.calls)) {
     const call = name as PortCall;

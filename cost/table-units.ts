@@ -5,30 +5,30 @@ import type { TableCall } from './operations.ts';
 const writeUnitBytes = 1024;
 const readUnitBytes = 4096;
 
-export function writeUnits(itemBytes: number): number {
+function writeUnits(itemBytes: number): number {
   return Math.max(1, Math.ceil(itemBytes / writeUnitBytes));
 }
 
 /** Of a strongly consistent read: a get of one item, or a query of all items together. Nothing found is billed too. */
-export function readUnits(bytes: number): number {
+function readUnits(bytes: number): number {
   return Math.max(1, Math.ceil(bytes / readUnitBytes));
 }
 
 /** A tenant's item with names of ordinary length: one write unit. */
-export const tenantItemBytes = 450;
+const tenantItemBytes = 450;
 
 /** A repo's item; each covered reservation adds its id. */
-export function repoItemBytes(coveredReservations: number): number {
+function repoItemBytes(coveredReservations: number): number {
   return 200 + 33 * coveredReservations;
 }
 
 /** A reservation of `claims` objects: each is an oid of 64 characters, its size, and what the map adds. */
-export function reservationItemBytes(claims: number): number {
+function reservationItemBytes(claims: number): number {
   return 280 + 71 * claims;
 }
 
 /** Bytes of a reservation's keys in an index. */
-export const dueEntryBytes = 130;
+const dueEntryBytes = 130;
 
 /** What an operation meets in the table. */
 export interface TableSizes {

@@ -19,7 +19,7 @@ export interface Workload {
   readonly storeEvents: boolean;
 }
 
-export interface RefreshPolicy extends RecountPolicy {
+interface RefreshPolicy extends RecountPolicy {
   /** How often the schedule looks for what is due. */
   readonly everyMinutes: number;
   /** Tenants that one run hands to the queue. */

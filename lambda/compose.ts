@@ -1,5 +1,4 @@
 import type { S3Client } from '@aws-sdk/client-s3';
-import type { Context } from 'aws-lambda';
 import { createDynamoDb } from './adapters/dynamodb/client.ts';
 import { createDynamoDbLedger } from './adapters/dynamodb/ledger.ts';
 import { createDynamoDbTokenStore } from './adapters/dynamodb/token-store.ts';
@@ -20,7 +19,7 @@ import { systemIds } from './adapters/system/ids.ts';
 import { createInvocationLog } from './adapters/system/invocation-log.ts';
 import type { Settings } from './domain/settings.ts';
 import { settingsFromJson } from './domain/settings-json.ts';
-import type { Ledger } from './ports/ledger.ts';
+import { serviceName } from './ports/metrics.ts';
 import { createPathScan } from './use-cases/scan/path-scan.ts';
 
 /**
@@ -59,7 +58,7 @@ const log = () => createInvocationLog(createPowertoolsLog(), invocations);
 const common = () => ({ clock, ids, settings, invocations, log: log() });
 const metrics = () =>
   createPowertoolsMetrics({
-    namespace: optional('POWERTOOLS_METRICS_NAMESPACE') ?? 'lfs-quota',
+    namespace: optional('POWERTOOLS_METRICS_NAMESPACE') ?? serviceName,
     invocations,
   });
 const table = () => ({ client: createDynamoDb(), tableName: required('LFS_QUOTA_TABLE') });
@@ -166,53 +165,4 @@ export function refreshDeps() {
 
 export function storeEventsDeps() {
   return { ...common(), ledger: createDynamoDbLedger(table()), queue: queue() };
-}
-
-/**
- * The deployed form of a handler: composed when the container starts, where Lambda gives a full core, and
- * not where a test or the embedded stack only imports the file.
- *
- * @param prepare what the first request should not wait for; done while the container starts.
- */
-export async function deployed<D, E, R>(
-  create: (deps: D) => (event: E, context: Context) => Promise<R>,
-  compose: () => D,
-  prepare: (deps: D) => Promise<void> = async () => undefined,
-): Promise<(event: E, context: Context) => Promise<R>> {
-  const onLambda = process.env['AWS_LAMBDA_FUNCTION_NAME'] !== undefined;
-  if (!onLambda) {
-    let handler: ReturnType<typeof create> | undefined;
-    return (event, context) => {
-      handler ??= create(compose());
-      return handler(event, context);
-    };
-  }
-  // What a start is made of, for `npm run bench -- functions`.
-  performance.mark('lfs-quota.compose');
-  const deps = compose();
-  performance.mark('lfs-quota.prepare');
-  await prepare(deps);
-  return create(deps);
-}
-
-/** Reads made-up pages: those of a first scan would take several times as long on a function's share of a core. */
-export const warmUpScan = (deps: { listing: ScanListing }) => deps.listing.rehearse();
-
-/** A start must not depend on the table: the first request will say what is wrong with it. */
-const tableRehearsalMaxMs = 1000;
-
-/**
- * Reads an item that is not there: the connection, with its handshake, and the compiling of all that a request
- * goes through are then done before the first request, which has a fraction of a core.
- */
-export async function warmUpTable(deps: { ledger: Pick<Ledger, 'readTenant'> }): Promise<void> {
-  const read = deps.ledger.readTenant('').catch(() => undefined);
-  await Promise.race([read, clock.sleep(tableRehearsalMaxMs)]);
-}
-
-export async function warmUpTableAndScan(
-  deps: Parameters<typeof warmUpTable>[0] & Parameters<typeof warmUpScan>[0],
-): Promise<void> {
-  // The one waits for the network while the other computes.
-  await Promise.all([warmUpTable(deps), warmUpScan(deps)]);
 }

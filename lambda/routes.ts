@@ -3,21 +3,7 @@
  *
  * A segment is a literal or one whole variable: API Gateway refuses `{repo}.git` (an emulator takes it).
  */
-export type HttpFunction =
-  | 'health'
-  | 'lfsBatch'
-  | 'lfsVerify'
-  | 'getSubscription'
-  | 'management'
-  | 'notFound';
-
-export interface Route {
-  readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
-  readonly path: string;
-  readonly function: HttpFunction;
-}
-
-export const routes: readonly Route[] = [
+export const routes = [
   { method: 'GET', path: '/health', function: 'health' },
   { method: 'POST', path: '/{tenant}/{repo}/info/lfs/objects/batch', function: 'lfsBatch' },
   { method: 'POST', path: '/{tenant}/{repo}/info/lfs/verify', function: 'lfsVerify' },
@@ -34,17 +20,35 @@ export const routes: readonly Route[] = [
   { method: 'GET', path: '/v1/tenants/{tenant}/repos', function: 'management' },
   { method: 'DELETE', path: '/v1/tenants/{tenant}/repos/{repo}', function: 'management' },
   { method: 'DELETE', path: '/v1/tenants/{tenant}/repos/{repo}/objects/{oid}', function: 'management' },
-];
+] as const;
+
+type AnyRoute = (typeof routes)[number];
+
+/** `METHOD /path`, as API Gateway names a route. */
+export type RouteKey<F extends AnyRoute['function'] = AnyRoute['function']> =
+  Extract<AnyRoute, { function: F }> extends infer R
+    ? R extends AnyRoute
+      ? `${R['method']} ${R['path']}`
+      : never
+    : never;
+
+export interface Route {
+  readonly method: AnyRoute['method'];
+  readonly path: string;
+  readonly function: HttpFunction;
+}
 
 /** What matches no route is answered by this function, as API Gateway's `$default` route. */
-export const defaultRouteFunction: HttpFunction = 'notFound';
+export const defaultRouteFunction = 'notFound';
 
-/** Functions that no route leads to: the queue's consumer, the schedule's target and, where the stage has it, the store's. */
-export type BackgroundFunction = 'reconcile' | 'refresh' | 'storeEvents';
+export type HttpFunction = AnyRoute['function'] | typeof defaultRouteFunction;
+
+/** Functions without a route: the queue's consumer, the schedule's target and, if the stage has it, the store's. */
+type BackgroundFunction = 'reconcile' | 'refresh' | 'storeEvents';
 
 export type FunctionName = HttpFunction | BackgroundFunction;
 
-/** File below `lambda/handlers/` of each function; it exports `handler` (deployed) and `create` (for tests and `local/`). */
+/** File of each function below `lambda/handlers/`. It exports `handler` (deployed) and `create` (tests, `local/`). */
 export const handlerFiles: Readonly<Record<FunctionName, string>> = {
   health: 'health.ts',
   lfsBatch: 'lfs-batch.ts',

@@ -30,7 +30,7 @@ export interface ComposeInput {
 }
 
 /** The region that requests to the embedded store are signed for. */
-export const storeRegion = 'us-east-1';
+const storeRegion = 'us-east-1';
 
 /** The deployed functions' dependencies, over the embedded engines: the AWS adapters themselves. */
 export function composeEmbedded(input: ComposeInput): { deps: Deps; close: () => void } {
@@ -53,7 +53,13 @@ export function composeEmbedded(input: ComposeInput): { deps: Deps; close: () =>
     listing,
     scan: createPathScan({ listing, clock, settings }),
     signer: new S3UrlSigner({ ...place, bucket, credentials: async () => credentials }),
-    ...{ queue, clock, ids, log, invocations, settings, metrics: noMetrics },
+    queue,
+    clock,
+    ids,
+    log,
+    invocations,
+    settings,
+    metrics: noMetrics,
   };
   const close = () => {
     client.destroy();

@@ -6,7 +6,7 @@ import { create as createManagement } from '../lambda/handlers/management.ts';
 import { create as createNotFound } from '../lambda/handlers/not-found.ts';
 import { create as createReconcile } from '../lambda/handlers/reconcile.ts';
 import { create as createRefresh } from '../lambda/handlers/refresh.ts';
-import type { Redelivery } from '../lambda/ports/redelivery.ts';
+import type { Redelivery } from '../lambda/ports/recount-queue.ts';
 import type { Deps } from '../lambda/use-cases/deps.ts';
 import type { QueueConsumer } from './background/file-queue.ts';
 import type { ScheduledFunction } from './background/schedule.ts';

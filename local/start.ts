@@ -126,8 +126,12 @@ async function start(options: EmbeddedStackOptions, cleanup: Cleanup): Promise<E
 
   let closed: Promise<void> | undefined;
   return {
-    ...{ url, storeUrl: store.url, dataPath: folder.path, demo },
-    ...{ adminToken: admin.token, adminTokenOrigin: admin.origin },
+    url,
+    storeUrl: store.url,
+    dataPath: folder.path,
+    demo,
+    adminToken: admin.token,
+    adminTokenOrigin: admin.origin,
     close() {
       // Requests first: they need all the rest.
       closed ??= front.close(graceMs).then(() => cleanup.run());

@@ -1,5 +1,5 @@
 import { redact } from '../lambda/adapters/system/redact.ts';
-import type { Invocation } from '../lambda/ports/invocation.ts';
+import type { Invocation } from '../lambda/domain/invocation.ts';
 import type { Log } from '../lambda/ports/log.ts';
 
 export interface TerminalLogOptions {

@@ -1,8 +1,8 @@
 import { execFileSync } from 'node:child_process';
 import { cpus } from 'node:os';
 import { parseArgs } from 'node:util';
+import { formatNumber, formatTable } from '../../cost/tables.ts';
 import type { FunctionName } from '../../lambda/routes.ts';
-import { formatNumber, formatTable } from '../tables.ts';
 import { BackendProcess } from './backend-process.ts';
 import { latenciesMs } from './backend-server.ts';
 import { type Bundle, bundleFunctions } from './bundles.ts';
@@ -98,7 +98,7 @@ function printStarts(
       formatNumber(Math.round(start?.peakMb ?? Number.NaN)),
     ];
   });
-  const header = ['', 'kB', 'gzipped', 'map', 'Node ms', 'load', 'compose', 'rehearse', 'in all', 'MB'];
+  const header = ['', 'kB', 'gzipped', 'map', 'Node ms', 'load', 'compose', 'warmUp', 'in all', 'MB'];
   print(`Bundles as deployed, and starts with a full core (median of ${starts[0]?.processes})`);
   print(`${formatTable(header, rows)}\n`);
   const most = bundles.reduce((a, b) => (b.bytes > a.bytes ? b : a));

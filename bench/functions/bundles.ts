@@ -5,7 +5,7 @@ import { gzipSync } from 'node:zlib';
 import { App } from 'aws-cdk-lib';
 import type { FunctionName } from '../../lambda/routes.ts';
 import { addStack } from '../../lib/app.ts';
-import { parseStageSettings } from '../../lib/settings/stage-settings.ts';
+import { parseStageSettings } from '../../lib/settings/parse-stage-settings.ts';
 import { type PackageBytes, packageBytes } from './package-bytes.ts';
 
 /** What is deployed of one function. */

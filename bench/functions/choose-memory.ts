@@ -1,5 +1,5 @@
+import { mean } from '../../cost/tables.ts';
 import type { FunctionName } from '../../lambda/routes.ts';
-import { mean } from '../tables.ts';
 import type { MeasuredWork } from './measure.ts';
 
 /** The rule, as docs/decisions/memory.md has it. */

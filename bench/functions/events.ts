@@ -1,6 +1,6 @@
 import { repo, tenant, token } from './world.ts';
 
-export const lfsMediaType = 'application/vnd.git-lfs+json';
+const lfsMediaType = 'application/vnd.git-lfs+json';
 
 /** A request of an HTTP API (payload 2.0), with the tenant's token. */
 export function apiEvent(request: {

@@ -1,7 +1,7 @@
 import { cloudPrices } from '../../cost/prices.ts';
+import { median } from '../../cost/tables.ts';
 import type { FunctionName } from '../../lambda/routes.ts';
 import { createCpuQuota } from '../scan/cpu-quota.ts';
-import { median } from '../tables.ts';
 import type { BackendProcess } from './backend-process.ts';
 import type { Case } from './cases.ts';
 import { FunctionProcess, ProcessEndedError } from './function-process.ts';
@@ -147,7 +147,9 @@ export async function measureWork(
     case: work.name,
     function: work.function,
     someoneWaits: work.someoneWaits,
-    ...{ memoryMb, processes, warmCalls },
+    memoryMb,
+    processes,
+    warmCalls,
     ...figuresOf({ cold, warm, memoryMb }),
     means: { cpu: quota.means, memory: limit.means },
   };

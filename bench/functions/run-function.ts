@@ -7,7 +7,7 @@ export interface Start {
   /** Reading, compiling and running the bundle's modules. */
   readonly loadMs: number;
   readonly composeMs: number;
-  /** The rehearsal of those that scan. */
+  /** The warm-up of those that scan. */
   readonly prepareMs: number;
   readonly cpuMs: number;
   readonly peakMb: number;

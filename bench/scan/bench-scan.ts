@@ -1,28 +1,15 @@
 import { cpus } from 'node:os';
+import { formatNumber, formatTable, median } from '../../cost/tables.ts';
 import { ListServerProcess } from '../../test/support/list-server/control.ts';
-import { formatNumber, formatTable, median } from '../tables.ts';
 import { writeChart } from './chart.ts';
 import { createCpuQuota } from './cpu-quota.ts';
 import { installedTools, runTool } from './external-tools.ts';
 import { checkFigures } from './figures.ts';
+import type { Measured } from './measured.ts';
 import type { RunRequest } from './run-subject.ts';
 import { measureServer } from './server-limits.ts';
 import type { SubjectKind } from './subject.ts';
 import { bundleSubjects, SubjectProcess } from './subject-process.ts';
-
-/** One way of counting one path, measured. Medians where it was run more than once. */
-export interface Measured {
-  readonly subject: string;
-  readonly condition: string;
-  readonly latencyMs: number;
-  readonly keys: number;
-  readonly runs: number;
-  readonly requests: number;
-  readonly rounds: number | undefined;
-  readonly wallMs: number;
-  readonly cpuMs: number;
-  readonly peakMb: number | undefined;
-}
 
 interface Condition {
   readonly name: string;
@@ -150,16 +137,16 @@ async function measureCold(server: ListServerProcess) {
   const latencyMs = 100;
   const measured: Measured[] = [];
   const condition = `${quotaShare} core`;
-  const kinds = all.map((kind) => ({ kind, isRehearsed: false }));
-  const rehearsed = (['probe', 'sixteen', 'hint'] as const).map((kind) => ({ kind, isRehearsed: true }));
-  for (const { kind, isRehearsed } of [...kinds, ...rehearsed]) {
+  const kinds = all.map((kind) => ({ kind, isWarmedUp: false }));
+  const warmedUp = (['probe', 'sixteen', 'hint'] as const).map((kind) => ({ kind, isWarmedUp: true }));
+  for (const { kind, isWarmedUp } of [...kinds, ...warmedUp]) {
     const taken: Measured[] = [];
     for (let run = 0; run < 5; run += 1) {
-      const process = await SubjectProcess.start(kind, server.endpoint, { isRehearsed });
+      const process = await SubjectProcess.start(kind, server.endpoint, { isWarmedUp });
       await server.behave({ latencyMs });
       const one = { kind, keys: 4000, run: (request: RunRequest) => process.runWithin(quota, request) };
       const sample = await measureOne(server, one);
-      const subject = isRehearsed ? `${kind}, rehearsed` : kind;
+      const subject = isWarmedUp ? `${kind}, warmed up` : kind;
       taken.push({ ...sample, subject, condition, latencyMs });
       process.stop();
     }

@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import type { Measured } from './bench-scan.ts';
+import type { Measured } from './measured.ts';
 
 const file = fileURLToPath(new URL('../../docs/scan-wall.svg', import.meta.url));
 const width = 760;

@@ -1,5 +1,5 @@
-import { formatNumber, formatTable } from '../tables.ts';
-import type { Measured } from './bench-scan.ts';
+import { formatNumber, formatTable } from '../../cost/tables.ts';
+import type { Measured } from './measured.ts';
 
 /** A figure that the scan is to reach. `of` finds it among what was measured; undefined where it was not. */
 interface Figure {
@@ -100,7 +100,7 @@ const oneRound: Figure = {
   },
 };
 
-const cold = ['probe', 'hint', 'probe, rehearsed', 'sixteen, rehearsed', 'hint, rehearsed'].map(
+const cold = ['probe', 'hint', 'probe, warmed up', 'sixteen, warmed up', 'hint, warmed up'].map(
   (fast): Figure => ({
     what: `× faster with 0.145 of a core, cold, ${fast}, 4,000 keys`,
     limit: { atLeast: 6.5 },

@@ -1,4 +1,4 @@
-import { createSubject, rehearse, type SubjectKind } from './subject.ts';
+import { createSubject, type SubjectKind, warmUp } from './subject.ts';
 
 /** One measured scan, as the benchmark asks a subject's process for it. */
 export interface RunRequest {
@@ -16,8 +16,8 @@ export interface RunResult {
   readonly peakMb: number;
 }
 
-const [kind, endpoint, isRehearsed] = process.argv.slice(2) as [SubjectKind, string, string?];
-if (isRehearsed) await rehearse(endpoint);
+const [kind, endpoint, isWarmedUp] = process.argv.slice(2) as [SubjectKind, string, string?];
+if (isWarmedUp) await warmUp(endpoint);
 const count = createSubject(kind, endpoint);
 
 process.on('message', async ({ bucket, objects }: RunRequest) => {

@@ -34,9 +34,9 @@ export class SubjectProcess {
   static async start(
     kind: SubjectKind,
     endpoint: string,
-    { isRehearsed = false } = {},
+    { isWarmedUp = false } = {},
   ): Promise<SubjectProcess> {
-    const args = isRehearsed ? [kind, endpoint, 'rehearsed'] : [kind, endpoint];
+    const args = isWarmedUp ? [kind, endpoint, 'warmed up'] : [kind, endpoint];
     const child = fork(bundle, args, { execArgv: ['--no-warnings'] });
     await answerOf(child);
     return new SubjectProcess(child);

@@ -10,9 +10,9 @@ import { createPathScan } from '../../lambda/use-cases/scan/path-scan.ts';
 export type SubjectKind = 'sdk' | 'sdk-16' | 'sequential' | 'fixed-16' | 'probe' | 'sixteen' | 'hint';
 
 /** Done once a process, before anything is measured. */
-export async function rehearse(endpoint: string): Promise<void> {
+export async function warmUp(endpoint: string): Promise<void> {
   const settings = { region: 'us-east-1', endpoint, forcePathStyle: true, credentials };
-  await new ScanListing({ settings, bucket: 'none' }).rehearse();
+  await new ScanListing({ settings, bucket: 'none' }).warmUp();
 }
 
 export interface Counted {

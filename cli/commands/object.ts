@@ -15,8 +15,10 @@ export function registerObject(program: Command, context: CliContext): void {
     .action(async (tenant: string, repo: string, oids: readonly string[], options: DeleteOptions) => {
       const them = oids.length === 1 ? 'it' : 'them';
       await runDelete(context, {
-        ...{ client: openClient(options, context), options },
-        ...{ question: `Delete ${them}? [y/N] `, isYes: saysYes },
+        client: openClient(options, context),
+        options,
+        question: `Delete ${them}? [y/N] `,
+        isYes: saysYes,
         paths: oids.map((oid) => `/v1/tenants/${tenant}/repos/${repo}/objects/${oid}`),
         describe: (plans) => {
           const dueAt =

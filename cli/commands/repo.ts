@@ -41,7 +41,10 @@ function registerDelete(group: Command, context: CliContext): void {
     .action(async (tenant: string, repo: string, options: DeleteOptions & { wait?: boolean }) => {
       const client = openClient(options, context);
       const plans = await runDelete(context, {
-        ...{ client, options, question: 'Delete it? [y/N] ', isYes: saysYes },
+        client,
+        options,
+        question: 'Delete it? [y/N] ',
+        isYes: saysYes,
         paths: [`/v1/tenants/${tenant}/repos/${repo}`],
         describe: (found) =>
           `${tenant}/${repo}: ${formatFreed(found)}.\n` +

@@ -10,7 +10,8 @@ export function registerTenantDelete(group: Command, context: CliContext): void 
     .argument('<name>', "the tenant's name", parseTenant)
     .action(async (tenant: string, options: DeleteOptions) => {
       const plans = await runDelete(context, {
-        ...{ client: openClient(options, context), options },
+        client: openClient(options, context),
+        options,
         question: `Type ${tenant} to delete it for good: `,
         isYes: (answer) => answer === tenant,
         paths: [`/v1/tenants/${tenant}`],

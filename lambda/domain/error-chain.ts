@@ -1,11 +1,26 @@
 const causesMax = 5;
 
-/** Why something failed, for the log: names and messages of an error and its causes, the outermost first. */
+/** Why something failed: the names and messages of an error and its causes, the outermost first. */
 export function errorChain(error: unknown): string {
-  const reasons: string[] = [];
-  for (let cause = error; cause !== undefined && reasons.length < causesMax; ) {
-    reasons.push(cause instanceof Error ? `${cause.name}: ${cause.message}` : String(cause));
+  return chainOf(error)
+    .map((cause) => (cause instanceof Error ? `${cause.name}: ${cause.message}` : String(cause)))
+    .join(' < ');
+}
+
+/** The stack line at which the innermost cause was thrown. */
+export function thrownAt(error: unknown): string | undefined {
+  const innermost = chainOf(error).findLast((cause) => cause instanceof Error);
+  return innermost?.stack
+    ?.split('\n')
+    .find((line) => /^\s+at /.test(line))
+    ?.trim();
+}
+
+function chainOf(error: unknown): unknown[] {
+  const causes: unknown[] = [];
+  for (let cause = error; cause !== undefined && causes.length < causesMax; ) {
+    causes.push(cause);
     cause = cause instanceof Error ? cause.cause : undefined;
   }
-  return reasons.join(' < ');
+  return causes;
 }

@@ -39,6 +39,15 @@ export function isRecountReason(value: unknown): value is RecountReason {
   return typeof value === 'string' && Object.hasOwn(urgencies, value);
 }
 
+/**
+ * Requests for recounts of one tenant within the same bucket of this length collapse into one message.
+ *
+ * A FIFO queue remembers a deduplication id for five minutes, even after its message is gone, so the id carries the
+ * bucket. The queue delivers later than a whole bucket after the send, so after every request that collapsed. A
+ * request made while a message is handled falls into a later bucket, so it is never lost.
+ */
+export const recountCollapseMs = 30_000;
+
 const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
 

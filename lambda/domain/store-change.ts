@@ -41,7 +41,9 @@ export function changeNote(
   // Dead by anybody's clock.
   const deadAtMs = nowMs - 2 * settings.clockSkewMs;
   return {
-    ...{ id, repo, deadAtMs },
+    id,
+    repo,
+    deadAtMs,
     state: 'issued',
     claims: new Map(),
     createdAtMs: nowMs,

@@ -1,9 +1,11 @@
-import { deployed, subscriptionDeps, warmUpTableAndScan } from '../compose.ts';
+import { subscriptionDeps } from '../compose.ts';
 import { readerAccess, respondProblem } from '../http/management/access.ts';
 import { subscriptionBody } from '../http/management/responses.ts';
 import { credential, pathTenant } from '../http/request.ts';
 import { json } from '../http/respond.ts';
+import { deployed } from '../runtime/deployed.ts';
 import { guard, type HttpHandler } from '../runtime/guard.ts';
+import { warmUpTableAndScan } from '../runtime/warm-up.ts';
 import { withMetrics } from '../runtime/with-metrics.ts';
 import type { Deps } from '../use-cases/deps.ts';
 import { getSubscription, readRepos, type SubscriptionDeps } from '../use-cases/recounts/get-subscription.ts';

@@ -1,4 +1,4 @@
-import { batchDeps, deployed, warmUpTableAndScan } from '../compose.ts';
+import { batchDeps } from '../compose.ts';
 import type { TenantRecord } from '../domain/tenant.ts';
 import { lfsAccess } from '../http/lfs/access.ts';
 import { type BatchRequest, decodeBatch, type WireObject } from '../http/lfs/batch-request.ts';
@@ -6,7 +6,9 @@ import { downloadAnswer, uploadAnswer } from '../http/lfs/batch-response.ts';
 import { lfsBody } from '../http/lfs/body.ts';
 import { baseUrl } from '../http/request.ts';
 import { lfs, lfsError, lfsNotFound, type Response } from '../http/respond.ts';
+import { deployed } from '../runtime/deployed.ts';
 import { guard, type HttpHandler } from '../runtime/guard.ts';
+import { warmUpTableAndScan } from '../runtime/warm-up.ts';
 import { withMetrics } from '../runtime/with-metrics.ts';
 import type { Deps } from '../use-cases/deps.ts';
 import { offerDownload } from '../use-cases/downloads/offer-download.ts';

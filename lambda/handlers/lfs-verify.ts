@@ -1,11 +1,13 @@
 import * as z from 'zod';
-import { deployed, verifyDeps, warmUpTable } from '../compose.ts';
+import { verifyDeps } from '../compose.ts';
 import { isByteCount } from '../domain/bytes.ts';
 import { isOid } from '../domain/names.ts';
 import { lfsBody } from '../http/lfs/body.ts';
 import { credential, pathRepo, pathTenant } from '../http/request.ts';
 import { lfs, lfsError, lfsNotFound, lfsUnauthorized } from '../http/respond.ts';
+import { deployed } from '../runtime/deployed.ts';
 import { guard, type HttpHandler } from '../runtime/guard.ts';
+import { warmUpTable } from '../runtime/warm-up.ts';
 import type { Deps } from '../use-cases/deps.ts';
 import { verifyUpload } from '../use-cases/uploads/verify-upload.ts';
 

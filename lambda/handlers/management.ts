@@ -1,4 +1,4 @@
-import { deployed, managementDeps, warmUpTable } from '../compose.ts';
+import { managementDeps } from '../compose.ts';
 import { respondProblem } from '../http/management/access.ts';
 import { deleteObject, deleteRepoOperation, deleteTenantOperation } from '../http/management/deletes.ts';
 import type { ManagementDeps, Operation } from '../http/management/operation.ts';
@@ -6,10 +6,14 @@ import { listRepos, requestRecount } from '../http/management/repos.ts';
 import { createTenantOperation, listTenants, showTenant, updateTenant } from '../http/management/tenants.ts';
 import { createTokenOperation, listTokens, revokeToken } from '../http/management/tokens.ts';
 import { problem } from '../http/respond.ts';
+import type { RouteKey } from '../routes.ts';
+import { deployed } from '../runtime/deployed.ts';
 import { guard, type HttpHandler } from '../runtime/guard.ts';
+import { warmUpTable } from '../runtime/warm-up.ts';
 import type { Deps } from '../use-cases/deps.ts';
 
-const operations: Readonly<Record<string, Operation>> = {
+/** The type makes the compiler check that each route has its operation. */
+const operations: Readonly<Record<RouteKey<'management'>, Operation>> = {
   'GET /v1/tenants': listTenants,
   'POST /v1/tenants': createTenantOperation,
   'GET /v1/tenants/{tenant}': showTenant,
@@ -24,10 +28,12 @@ const operations: Readonly<Record<string, Operation>> = {
   'POST /v1/tenants/{tenant}/reconcile': requestRecount,
 };
 
+const byRouteKey: ReadonlyMap<string, Operation> = new Map(Object.entries(operations));
+
 /** The operator's API. One function for all of it: it is asked rarely, and never in a hurry. */
 export function create(deps: ManagementDeps & Pick<Deps, 'invocations'>): HttpHandler {
   return guard(deps, respondProblem, async (event) => {
-    const operation = operations[event.routeKey];
+    const operation = byRouteKey.get(event.routeKey);
     return operation ? operation(deps, event) : problem(404, 'Not Found', 'There is no such route.');
   });
 }

@@ -1,27 +1,15 @@
 import type { Context, SQSBatchResponse, SQSEvent, SQSRecord } from 'aws-lambda';
-import * as z from 'zod';
-import { deployed, reconcileDeps, warmUpScan } from '../compose.ts';
-import { errorChain } from '../domain/error-chain.ts';
-import { isTenantName } from '../domain/names.ts';
-import { isRecountReason } from '../domain/recount-policy.ts';
-import { isCorrelationId } from '../ports/invocation.ts';
-import type { Redelivery } from '../ports/redelivery.ts';
+import { reconcileDeps } from '../compose.ts';
+import { decodeRecountMessage } from '../events/recount-message.ts';
+import type { Redelivery } from '../ports/recount-queue.ts';
 import { delayRedelivery, redeliveryDelayMs, unreadableDelayMs } from '../runtime/delay-redelivery.ts';
+import { deployed } from '../runtime/deployed.ts';
+import { warmUpScan } from '../runtime/warm-up.ts';
 import { withMetrics } from '../runtime/with-metrics.ts';
 import type { DeletionDeps } from '../use-cases/deletes/run-deletions.ts';
 import type { Deps } from '../use-cases/deps.ts';
 import type { ReconcileDeps } from '../use-cases/recounts/reconcile.ts';
 import { runRecount } from '../use-cases/recounts/run-recount.ts';
-
-const messageShape = z.object({
-  tenant: z.string().refine(isTenantName),
-  full: z.boolean(),
-  // While a release is being deployed it may be one that only the sender knows: no cause to give a recount up.
-  reason: z.string().transform((reason) => (isRecountReason(reason) ? reason : 'unfinished')),
-  // For the log alone.
-  correlationId: z.string().refine(isCorrelationId).optional().catch(undefined),
-});
-type Message = z.output<typeof messageShape>;
 
 /** Time kept back from the function's limit, to commit and to hand over what is not done. */
 const reserveMs = 10_000;
@@ -39,7 +27,7 @@ export function create(deps: ConsumerDeps) {
     const batchItemFailures: { itemIdentifier: string }[] = [];
     for (const record of event.Records) {
       const { messageId } = record;
-      const correlationId = decode(record.body)?.correlationId;
+      const correlationId = decodeRecountMessage(record.body)?.correlationId;
       const ids = { messageId, correlationId, functionRequestId: context.awsRequestId };
       const isDone = await deps.invocations.during(ids, () => consume(record, context));
       if (!isDone) batchItemFailures.push({ itemIdentifier: messageId });
@@ -52,7 +40,7 @@ export function create(deps: ConsumerDeps) {
 async function consumeRecord(deps: ConsumerDeps, record: SQSRecord, context: Context): Promise<boolean> {
   const { receiptHandle } = record;
   const receiveCount = Number(record.attributes.ApproximateReceiveCount);
-  const request = decode(record.body);
+  const request = decodeRecountMessage(record.body);
   if (!request) {
     // Not what it says: anybody who may send could have written anything.
     deps.log.error('unreadable message', { receiveCount, group: record.attributes.MessageGroupId });
@@ -65,18 +53,9 @@ async function consumeRecord(deps: ConsumerDeps, record: SQSRecord, context: Con
     return true;
   } catch (error) {
     const { tenant } = request;
-    deps.log.error('reconcile failed', { tenant, receiveCount, reason: errorChain(error) });
+    deps.log.error('reconcile failed', { tenant, receiveCount, error });
     await delayRedelivery(deps, { receiptHandle, delayMs: redeliveryDelayMs(receiveCount) });
     return false;
-  }
-}
-
-/** @returns undefined where it is no request for a recount, and never will be one. */
-function decode(body: string): Message | undefined {
-  try {
-    return messageShape.safeParse(JSON.parse(body)).data;
-  } catch {
-    return undefined;
   }
 }
 

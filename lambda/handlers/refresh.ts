@@ -1,4 +1,5 @@
-import { deployed, refreshDeps } from '../compose.ts';
+import { refreshDeps } from '../compose.ts';
+import { deployed } from '../runtime/deployed.ts';
 import { withInvocation } from '../runtime/with-invocation.ts';
 import { withMetrics } from '../runtime/with-metrics.ts';
 import type { Deps } from '../use-cases/deps.ts';

@@ -1,37 +1,25 @@
 import type { SQSBatchResponse, SQSEvent } from 'aws-lambda';
-import * as z from 'zod';
-import { deployed, storeEventsDeps } from '../compose.ts';
-import { errorChain } from '../domain/error-chain.ts';
-import { placeOf, type StoreChange } from '../domain/store-change.ts';
+import { storeEventsDeps } from '../compose.ts';
+import type { StoreChange } from '../domain/store-change.ts';
+import { decodeStoreEvents } from '../events/store-event.ts';
+import { deployed } from '../runtime/deployed.ts';
 import { withInvocation } from '../runtime/with-invocation.ts';
 import type { Deps } from '../use-cases/deps.ts';
 import { mapLimited } from '../use-cases/map-limited.ts';
 import { recordStoreEvents } from '../use-cases/recounts/record-store-events.ts';
 
-const eventShape = z.object({
-  eventName: z.string(),
-  eventTime: z.iso.datetime(),
-  s3: z.object({ object: z.object({ key: z.string(), size: z.int().nonnegative().optional() }) }),
-});
-
-/** What S3 sends: events or, when notifications are set up, a trial that says nothing. */
-const messageShape = z.union([
-  z.object({ Records: z.array(eventShape) }),
-  z.object({ Event: z.literal('s3:TestEvent') }),
-]);
-
-/** What a batch of messages tells of one tenant. */
-interface Told {
+/** What a batch of messages reports about one tenant. */
+interface TenantChanges {
   readonly changes: StoreChange[];
-  /** Messages that come again where this tenant's changes could not be noted. */
+  /** Messages to redeliver when this tenant's changes could not be recorded. */
   readonly messageIds: Set<string>;
 }
 
 const tenantsAtOnce = 8;
 
 /**
- * The consumer of what S3 tells of the bucket. What could not be noted comes again; what can't be read does too,
- * and ends in the dead-letter queue.
+ * The consumer of the bucket's event notifications. A message that could not be recorded is redelivered. So is
+ * one that cannot be read, until it ends in the dead-letter queue.
  */
 export function create(
   deps: Pick<Deps, 'ledger' | 'queue' | 'clock' | 'ids' | 'log' | 'invocations' | 'settings'>,
@@ -43,18 +31,18 @@ export function create(
       deps.log.error('store events failed', {
         messageId: ids[0],
         messages: ids.length,
-        reason: errorChain(error),
+        error,
       });
       for (const id of ids) failed.add(id);
     };
-    const byTenant = new Map<string, Told>();
+    const byTenant = new Map<string, TenantChanges>();
     for (const { messageId, body } of event.Records) {
       try {
-        for (const change of changesIn(body)) {
-          const told = byTenant.get(change.tenant) ?? { changes: [], messageIds: new Set() };
-          told.changes.push(change);
-          told.messageIds.add(messageId);
-          byTenant.set(change.tenant, told);
+        for (const change of decodeStoreEvents(body)) {
+          const reported = byTenant.get(change.tenant) ?? { changes: [], messageIds: new Set() };
+          reported.changes.push(change);
+          reported.messageIds.add(messageId);
+          byTenant.set(change.tenant, reported);
         }
       } catch (error) {
         fail([messageId], error);
@@ -69,27 +57,6 @@ export function create(
     });
     return { batchItemFailures: [...failed].map((itemIdentifier) => ({ itemIdentifier })) };
   });
-}
-
-/**
- * The changes of repos that a message tells of.
- * @throws {SyntaxError | ZodError | URIError} where it is no message of S3.
- */
-function changesIn(body: string): StoreChange[] {
-  const message = messageShape.parse(JSON.parse(body));
-  if (!('Records' in message)) return [];
-  return message.Records.flatMap(({ eventName, eventTime, s3 }): StoreChange[] => {
-    const place = placeOf(decodedKey(s3.object.key));
-    if (!place) return [];
-    const where = { ...place, atMs: Date.parse(eventTime) };
-    if (!eventName.startsWith('ObjectCreated:')) return [{ ...where, kind: 'removed' }];
-    return [{ ...where, kind: 'created', sizeBytes: s3.object.size ?? 0 }];
-  });
-}
-
-/** S3 writes keys into events as a form does: with + for a space. */
-function decodedKey(key: string): string {
-  return decodeURIComponent(key.replaceAll('+', ' '));
 }
 
 export const handler = await deployed(create, storeEventsDeps);

@@ -14,7 +14,7 @@ export function bodyText(event: APIGatewayProxyEventV2, maxBytes: number): strin
 }
 
 /** A header by its lower-case name. */
-export function header(event: APIGatewayProxyEventV2, name: string): string | undefined {
+function header(event: APIGatewayProxyEventV2, name: string): string | undefined {
   return event.headers[name] ?? undefined;
 }
 

@@ -32,11 +32,14 @@ export const metricUnits = {
 } as const satisfies Record<string, 'Count' | 'Bytes' | 'Milliseconds'>;
 
 type MetricNames = keyof typeof metricUnits;
-export type CounterName = {
+type CounterName = {
   [N in MetricNames]: (typeof metricUnits)[N] extends 'Count' ? N : never;
 }[MetricNames];
-export type MeasureName = Exclude<MetricNames, CounterName>;
+type MeasureName = Exclude<MetricNames, CounterName>;
 export type MetricName = MetricNames;
+
+/** The service that every log line and metric names. Alarms and dashboards look for it. */
+export const serviceName = 'lfs-quota';
 
 /** Numbers for dashboards and alarms. Neither a request nor a recount waits for them. */
 export interface Metrics {

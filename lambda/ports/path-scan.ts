@@ -36,7 +36,7 @@ export interface ScanProgress {
 }
 
 /** What a scan counted and what it left, to be continued anywhere: plain JSON. */
-export interface ScanRest {
+interface ScanRest {
   readonly prefix: string;
   readonly ranges: readonly OpenRange[];
   readonly storedBytes: number;

@@ -1,27 +1,28 @@
-import { errorChain } from '../domain/error-chain.ts';
 import type { Log } from '../ports/log.ts';
-import type { Redelivery } from '../ports/redelivery.ts';
+import type { Redelivery } from '../ports/recount-queue.ts';
 
 const delayPerReceiveMs = 60_000;
 const delayMaxMs = 10 * 60_000;
 
 /**
- * How long after its `receiveCount`-th delivery failed (1 for the first) a message is to come again. Ever longer,
- * so that what is broken is left alone; bounded, so that tenants are recounted soon after it is mended.
+ * Delay before a message is redelivered whose `receiveCount`-th delivery (from 1) failed. It grows, to leave a
+ * broken dependency alone, and is bounded, so that tenants are recounted soon after it recovers.
  */
 export function redeliveryDelayMs(receiveCount: number): number {
   const count = Number.isFinite(receiveCount) ? Math.max(1, receiveCount) : 1;
   return Math.min(delayPerReceiveMs * count, delayMaxMs);
 }
 
-/** Of a message that can't be read, now or ever: no patience makes it right, and it stands before others of its group. */
+/**
+ * Delay for a message that does not parse. Retrying never helps, and it blocks its message group, so it is short.
+ */
 export const unreadableDelayMs = 1_000;
 
 /**
- * Lets a message that failed come again after `delayMs`. While it is hidden its tenant is not recounted at all,
- * and the queue's own time is for runs that died without a word: far longer than one run.
+ * Has a failed message redelivered after `delayMs`. Its tenant is not recounted while the message is hidden, and
+ * the queue's own visibility time, meant for runs that died, is far longer than one run.
  *
- * Never throws: where it can't be done, the message comes again all the same.
+ * Never throws: without it the message is redelivered too, only later.
  */
 export async function delayRedelivery(
   deps: { readonly redelivery: Redelivery; readonly log: Log },
@@ -30,6 +31,6 @@ export async function delayRedelivery(
   try {
     await deps.redelivery.delay(delivery);
   } catch (error) {
-    deps.log.warn('the next try of a recount was not brought forward', { reason: errorChain(error) });
+    deps.log.warn('could not shorten the delay before the next try', { error });
   }
 }

@@ -16,11 +16,10 @@ interface GuardDeps {
 }
 
 /**
- * The edge of every HTTP function. Each line that is logged in it names the request, and so do the recounts that
- * it asks for.
+ * The edge of every HTTP function. Each line logged in it names the request, and so do the recounts it asks for.
  *
- * What a use case throws becomes an answer in the API's own error format, and the log says what broke. Nothing
- * of it is told to the client.
+ * An error that a use case throws becomes an answer in the API's own error format, and the log says what broke.
+ * None of it reaches the client.
  */
 export function guard(deps: GuardDeps, respondError: ErrorResponder, handler: HttpHandler): HttpHandler {
   const answered = answerErrors(deps.log, respondError, handler);
@@ -36,7 +35,7 @@ function answerErrors(log: Log, respondError: ErrorResponder, handler: HttpHandl
     try {
       return await handler(event, context);
     } catch (error) {
-      log.error('request failed', { route: event.routeKey, error: describe(error) });
+      log.error('request failed', { route: event.routeKey, error });
       const unavailable = error instanceof StoreUnavailableError || error instanceof LedgerUnavailableError;
       const answer = unavailable
         ? respondError(
@@ -51,16 +50,5 @@ function answerErrors(log: Log, respondError: ErrorResponder, handler: HttpHandl
           );
       return unavailable ? { ...answer, headers: { ...answer.headers, 'retry-after': '5' } } : answer;
     }
-  };
-}
-
-/** Name, message and causes: not the whole object, which may hold a request with its headers. */
-function describe(error: unknown): unknown {
-  if (!(error instanceof Error)) return String(error);
-  return {
-    name: error.name,
-    message: error.message,
-    stack: error.stack?.split('\n').slice(1, 6),
-    ...(error.cause !== undefined && { cause: describe(error.cause) }),
   };
 }

@@ -1,6 +1,6 @@
 import type { Settings } from '../domain/settings.ts';
-import type { AdminCredential } from '../ports/admin-credential.ts';
 import type { Clock } from '../ports/clock.ts';
+import type { AdminCredential, TokenStore } from '../ports/credentials.ts';
 import type { Ids } from '../ports/ids.ts';
 import type { Invocations } from '../ports/invocation.ts';
 import type { Ledger } from '../ports/ledger.ts';
@@ -10,7 +10,6 @@ import type { ObjectListing } from '../ports/object-listing.ts';
 import type { ObjectStore, UrlSigner } from '../ports/object-store.ts';
 import type { PathScan } from '../ports/path-scan.ts';
 import type { RecountQueue } from '../ports/recount-queue.ts';
-import type { TokenStore } from '../ports/token-store.ts';
 
 /**
  * All that use cases can depend on. Each takes the `Pick` that it needs as its first parameter, so its type

@@ -1,7 +1,7 @@
+import { byDueIndex, byKindIndex } from '../../lambda/adapters/dynamodb/table.ts';
 import type { FunctionName } from '../../lambda/routes.ts';
 
 type TableAction = 'GetItem' | 'BatchGetItem' | 'PutItem' | 'UpdateItem' | 'DeleteItem' | 'Query';
-type IndexName = 'by-kind' | 'by-due';
 export type ObjectAction = 'GetObject' | 'PutObject' | 'DeleteObject';
 
 /** What a function may touch, and how long it may take. Its grants and its environment follow from it alone. */
@@ -10,7 +10,7 @@ export interface FunctionSpec {
   readonly timeoutSeconds: number | undefined;
   readonly table: readonly TableAction[];
   /** Indexes it may query. */
-  readonly indexes: readonly IndexName[];
+  readonly indexes: readonly (typeof byKindIndex.name | typeof byDueIndex.name)[];
   /** On objects of tenants, never on the bucket itself. */
   readonly objects: readonly ObjectAction[];
   /** s3:ListBucket: to count, and because a HEAD of an absent key answers 403 instead of 404 without it. */
@@ -70,7 +70,7 @@ export const functionSpecs: Readonly<Record<FunctionName, FunctionSpec>> = {
     ...nothing,
     timeoutSeconds: 29,
     table: ['GetItem', 'BatchGetItem', 'Query', 'PutItem', 'UpdateItem', 'DeleteItem'],
-    indexes: ['by-kind'],
+    indexes: [byKindIndex.name],
     objects: ['GetObject'],
     listBucket: true,
     sendsRecounts: true,
@@ -88,7 +88,7 @@ export const functionSpecs: Readonly<Record<FunctionName, FunctionSpec>> = {
   refresh: {
     ...nothing,
     timeoutSeconds: 300,
-    indexes: ['by-due'],
+    indexes: [byDueIndex.name],
     sendsRecounts: true,
   },
   storeEvents: {

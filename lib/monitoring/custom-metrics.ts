@@ -1,7 +1,7 @@
 import { type Duration, Stack } from 'aws-cdk-lib';
 import { Metric } from 'aws-cdk-lib/aws-cloudwatch';
 import type { Construct } from 'constructs';
-import type { MetricName } from '../../lambda/ports/metrics.ts';
+import { type MetricName, serviceName } from '../../lambda/ports/metrics.ts';
 
 /** The namespace of what a stage's functions measure: told to them, and read from by alarms and dashboard. */
 export const metricsNamespace = (scope: Construct): string => Stack.of(scope).stackName;
@@ -16,6 +16,6 @@ export function customMetric(
     ...options,
     metricName,
     namespace: metricsNamespace(scope),
-    dimensionsMap: { service: 'lfs-quota' },
+    dimensionsMap: { service: serviceName },
   });
 }

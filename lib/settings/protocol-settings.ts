@@ -24,7 +24,9 @@ function whole(
 const uploads = {
   urlLifetimeMinutes: whole(
     {
-      ...{ min: 5, max: 60, usual: defaultSettings.urlLifetimeMs / minute },
+      min: 5,
+      max: 60,
+      usual: defaultSettings.urlLifetimeMs / minute,
       whyMax:
         'a signed URL dies with the session of the role that signed it, of which an hour can be counted on',
     },
@@ -41,14 +43,18 @@ const uploads = {
   ),
   objectMaxMiB: whole(
     {
-      ...{ min: 1, max: 5_120, usual: defaultSettings.objectBytesMax / mib },
+      min: 1,
+      max: 5_120,
+      usual: defaultSettings.objectBytesMax / mib,
       whyMax: 'S3 takes 5 GiB in one PUT',
     },
     'Largest object that may be pushed.',
   ),
   clockSkewSeconds: whole(
     {
-      ...{ min: 1, max: 15, usual: defaultSettings.clockSkewMs / second },
+      min: 1,
+      max: 15,
+      usual: defaultSettings.clockSkewMs / second,
       whyMin: 'no two clocks are the same',
       whyMax:
         'a batch must be over by every clock when its reservation is voided, a minute after it was made',
@@ -88,14 +94,18 @@ const recounts = {
 const waiting = {
   inlineReconcileBudgetSeconds: whole(
     {
-      ...{ min: 1, max: 20, usual: defaultSettings.inlineReconcileBudgetMs / second },
+      min: 1,
+      max: 20,
+      usual: defaultSettings.inlineReconcileBudgetMs / second,
       whyMax: 'the batch function ends after 25 s, and keeps 5 of them to answer in',
     },
     'How long a push near the limit waits for a recount, before it is told to come again.',
   ),
   scanWaitSeconds: whole(
     {
-      ...{ min: 1, max: 24, usual: defaultSettings.scanWaitMs / second },
+      min: 1,
+      max: 24,
+      usual: defaultSettings.scanWaitMs / second,
       whyMax: 'the function that waits ends after 29 s',
     },
     'How long a read of the usage waits for a count, before it answers with the last one.',
@@ -109,7 +119,9 @@ const waiting = {
 const deletes = {
   deleteGraceMinutes: whole(
     {
-      ...{ min: 1, max: 43_200, usual: defaultSettings.deleteGraceMs / minute },
+      min: 1,
+      max: 43_200,
+      usual: defaultSettings.deleteGraceMs / minute,
       whyMin: 'a push protects an object from its deletion as late as its function may end, after 29 s',
     },
     'How long an object that is to be deleted can still be kept, by pushing it again.',

@@ -1,3 +1,4 @@
+import { recountCollapseMs } from '../../lambda/domain/recount-policy.ts';
 import type { StageSettings } from './stage-settings.ts';
 
 /** A setting that does not go with another one. */
@@ -6,8 +7,7 @@ export interface Conflict {
   readonly message: string;
 }
 
-/** Triggers of the same so many seconds are one message of the queue. */
-const collapseSeconds = 30;
+const collapseSeconds = recountCollapseMs / 1000;
 
 /**
  * What must hold between the settings of a stage. docs/ledger.md tells what would break: mostly the promise that

@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import type { FunctionName } from '../../lambda/routes.ts';
 import { protocolSettings } from './protocol-settings.ts';
-import { conflictsOf } from './stage-checks.ts';
 
 /** A web origin as a browser sends it: scheme, host and port, nothing after. */
 const origin = z
@@ -131,9 +130,10 @@ const alarms = z
   .prefault({})
   .describe('From when on an alarm rings; docs/operations.md says what to do then.');
 
-export const logRetentionDays = [1, 3, 5, 7, 14, 30, 60, 90, 120, 180, 365, 400, 731, 1827, 3653] as const;
+const logRetentionDays = [1, 3, 5, 7, 14, 30, 60, 90, 120, 180, 365, 400, 731, 1827, 3653] as const;
 
-const everySetting = z.strictObject({
+/** All that may differ between stages. What is not here is the same everywhere. */
+export const everySetting = z.strictObject({
   account: z
     .string()
     .regex(/^\d{12}$/, 'is no account id: 12 digits')
@@ -203,34 +203,5 @@ const everySetting = z.strictObject({
   alarms,
 });
 
-/** All that may differ between stages. What is not here is the same everywhere. */
-export const stageSettingsSchema = everySetting.superRefine((settings, context) => {
-  for (const { path, message } of conflictsOf(settings))
-    context.addIssue({ code: 'custom', path: [...path], message });
-});
-
 export type StageSettings = z.output<typeof everySetting>;
-export type StageSettingsInput = z.input<typeof stageSettingsSchema>;
-
-/** What is wrong with a stage's settings, one line each, with what the setting is for. */
-export class StageSettingsError extends Error {
-  override readonly name = 'StageSettingsError';
-}
-
-/**
- * Checks a stage's settings and fills in the defaults.
- * @throws {StageSettingsError} that names every wrong setting.
- */
-export function parseStageSettings(stage: string, input: unknown): StageSettings {
-  if (!/^[a-z][a-z0-9-]{0,19}$/.test(stage)) {
-    throw new StageSettingsError(
-      `"${stage}" is no stage name: lower-case letters, digits and hyphens, a letter first, at most 20.`,
-    );
-  }
-  const parsed = stageSettingsSchema.safeParse(input);
-  if (parsed.success) return parsed.data;
-  const lines = parsed.error.issues.map((issue) => `  ${issue.path.join('.') || '(all)'}: ${issue.message}`);
-  throw new StageSettingsError(`The settings of stage "${stage}" are wrong:\n${lines.join('\n')}`, {
-    cause: parsed.error,
-  });
-}
+export type StageSettingsInput = z.input<typeof everySetting>;

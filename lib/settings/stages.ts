@@ -1,10 +1,6 @@
 import { readFileSync } from 'node:fs';
-import {
-  parseStageSettings,
-  type StageSettings,
-  StageSettingsError,
-  type StageSettingsInput,
-} from './stage-settings.ts';
+import { parseStageSettings, StageSettingsError } from './parse-stage-settings.ts';
+import type { StageSettings, StageSettingsInput } from './stage-settings.ts';
 
 /** The stages that `-c stage=NAME` chooses from. What a stage leaves out has the default of stage-settings.ts. */
 const stages: Readonly<Record<string, StageSettingsInput>> = {

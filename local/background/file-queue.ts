@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import type { Context, SQSEvent } from 'aws-lambda';
+import { causeOf } from '../../lambda/domain/invocation.ts';
 import type { Clock } from '../../lambda/ports/clock.ts';
-import { causeOf, type Invocations } from '../../lambda/ports/invocation.ts';
+import type { Invocations } from '../../lambda/ports/invocation.ts';
 import type { Log } from '../../lambda/ports/log.ts';
 import type { RecountQueue, RecountRequest } from '../../lambda/ports/recount-queue.ts';
 import { lambdaContext } from '../lambda-context.ts';
@@ -113,7 +114,11 @@ export class FileQueue implements RecountQueue {
     const known = this.#lanes.get(tenant);
     if (known) return known;
     const lane: Lane = {
-      ...{ tenant, waiting: undefined, running: undefined, saved: undefined, mustSave: false },
+      tenant,
+      waiting: undefined,
+      running: undefined,
+      saved: undefined,
+      mustSave: false,
       lastBegunAtMs: Number.NEGATIVE_INFINITY,
       cancelTimer: () => {},
       disk: Promise.resolve(),

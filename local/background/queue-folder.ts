@@ -1,7 +1,7 @@
 import { mkdir, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { isCorrelationId } from '../../lambda/domain/invocation.ts';
 import { isRecountReason } from '../../lambda/domain/recount-policy.ts';
-import { isCorrelationId } from '../../lambda/ports/invocation.ts';
 import { readIfThere, unfinishedSuffix, writeDurably } from '../data/durable-file.ts';
 import { newMessage, type QueueMessage } from './queue-message.ts';
 
@@ -57,7 +57,9 @@ function decode(tenant: string, text: string, nowMs: number): QueueMessage {
   if (!isRecountReason(read['reason']) || typeof read['full'] !== 'boolean') return fresh;
   const timeOf = (key: string) => Math.min(nowMs, typeof read[key] === 'number' ? read[key] : nowMs);
   return {
-    ...{ tenant, reason: read['reason'], full: read['full'] },
+    tenant,
+    reason: read['reason'],
+    full: read['full'],
     messageId: typeof read['messageId'] === 'string' ? read['messageId'] : fresh.messageId,
     correlationId: isCorrelationId(read['correlationId']) ? read['correlationId'] : undefined,
     firstAtMs: timeOf('firstAtMs'),

@@ -46,16 +46,24 @@ export function newMessage(
   at: { nowMs: number; messageId: string; correlationId?: string | undefined },
 ): QueueMessage {
   return {
-    ...{ tenant: request.tenant, reason: request.reason, full: request.full, messageId: at.messageId },
-    ...{ firstAtMs: at.nowMs, lastAtMs: at.nowMs, prompt: urgencyOf(request.reason) === 'decision' },
-    ...{ failures: 0, notBeforeMs: 0, correlationId: at.correlationId },
+    tenant: request.tenant,
+    reason: request.reason,
+    full: request.full,
+    messageId: at.messageId,
+    firstAtMs: at.nowMs,
+    lastAtMs: at.nowMs,
+    prompt: urgencyOf(request.reason) === 'decision',
+    failures: 0,
+    notBeforeMs: 0,
+    correlationId: at.correlationId,
   };
 }
 
 /** Two recounts that are owed, as one: it lists the whole tenant if either does, and is as urgent as either. */
 export function mergeMessages(older: QueueMessage, newer: QueueMessage): QueueMessage {
   return {
-    ...{ tenant: older.tenant, messageId: older.messageId },
+    tenant: older.tenant,
+    messageId: older.messageId,
     correlationId: older.correlationId ?? newer.correlationId,
     reason: older.prompt && !newer.prompt ? older.reason : newer.reason,
     full: older.full || newer.full,

@@ -9,7 +9,7 @@ export interface StoreCredentials {
 }
 
 /** Characters that an admin token from outside must have at least: what is guessed must not be it. */
-export const adminTokenLengthMin = 16;
+const adminTokenLengthMin = 16;
 
 /**
  * The admin token: the one that is given, or one that is made once and kept (readable by this user alone).

@@ -75,7 +75,11 @@ async function answer(
     if (match.kind === 'malformed') return gatewayResponse(400, 'Bad Request');
     const name = match.kind === 'matched' ? match.route.function : defaultRouteFunction;
     const request = {
-      ...{ method, target, requestId, port, body: received.body },
+      method,
+      target,
+      requestId,
+      port,
+      body: received.body,
       rawHeaders: incoming.rawHeaders,
       httpVersion: incoming.httpVersion,
       sourceIp: incoming.socket.remoteAddress ?? '127.0.0.1',

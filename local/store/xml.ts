@@ -11,7 +11,7 @@ const entities: Readonly<Record<string, string>> = {
 const plain = /^[\w./~+%: -]*$/;
 
 /** Text as XML content. Control characters become numeric references, as S3 writes them. */
-export function escapeXml(text: string): string {
+function escapeXml(text: string): string {
   if (plain.test(text)) return text;
   return text.replace(
     /[&<>"]|[^\P{Cc}\t]/gu,

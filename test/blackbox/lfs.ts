@@ -40,7 +40,7 @@ export interface LfsObject {
 
 export type Place = TestTenant & { readonly repo: string };
 
-export const sha256 = (content: Buffer) => createHash('sha256').update(content).digest('hex');
+const sha256 = (content: Buffer) => createHash('sha256').update(content).digest('hex');
 
 /** An object of so many random bytes. */
 export function objectOf(size: number): LfsObject {

@@ -30,7 +30,11 @@ export function usageTests(api: () => Api): { beforeCount: () => void; onceCount
     it('of a new tenant is nothing, which is known and not guessed', async () => {
       const { usage, ...rest } = await subscriptionOf(api(), place.tenant);
       expect(rest).toEqual({
-        ...{ tenant: place.tenant, plan: 'small', limitBytes, repos: [], refreshing: false },
+        tenant: place.tenant,
+        plan: 'small',
+        limitBytes,
+        repos: [],
+        refreshing: false,
       });
       expect(usage).toMatchObject({ storedBytes: 0, objectCount: 0, reservedBytes: 0, committedBytes: 0 });
     });

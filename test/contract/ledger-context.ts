@@ -1,7 +1,7 @@
 import { beforeAll, expect } from 'vitest';
 import type { Reservation } from '../../lambda/domain/reservation.ts';
+import type { TokenStore } from '../../lambda/ports/credentials.ts';
 import type { Ledger } from '../../lambda/ports/ledger.ts';
-import type { TokenStore } from '../../lambda/ports/token-store.ts';
 
 export interface LedgerUnderTest {
   readonly ledger: Ledger;
@@ -29,7 +29,10 @@ export const counted = (storedBytes: number) => ({ storedBytes, objectCount: 1, 
 
 /** A recount's commit in which nothing but the count matters. */
 export const plainCommit = {
-  ...{ correctionBytes: 0, floorBaseBytes: 0, floorUntilMs: 1, listedUntilMs: 0 },
+  correctionBytes: 0,
+  floorBaseBytes: 0,
+  floorUntilMs: 1,
+  listedUntilMs: 0,
   counted: counted(3),
 };
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { TokenRecord } from '../../lambda/ports/token-store.ts';
+import type { TokenRecord } from '../../lambda/ports/credentials.ts';
 import { type LedgerUnderTest, ledgerContext, tenantName } from './ledger-context.ts';
 
 export function tokenContract(open: () => Promise<LedgerUnderTest>): void {

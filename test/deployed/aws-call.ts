@@ -18,7 +18,12 @@ export async function awsCall(
   const { credentials, region } = emulator;
   const signer = new SignatureV4({ service: call.service, region, credentials, sha256: NodeSha256 });
   const unsigned = new HttpRequest({
-    ...{ method: 'POST', protocol, hostname, port: Number(port), path: '/', body: call.body },
+    method: 'POST',
+    protocol,
+    hostname,
+    port: Number(port),
+    path: '/',
+    body: call.body,
     headers: { host, ...call.headers },
   });
   const { headers } = await signer.sign(unsigned);

@@ -13,7 +13,10 @@ export class RecountQueue {
     const { endpoint, region, credentials } = emulator;
     this.#outputs = outputs;
     this.#client = new SQSClient({
-      ...{ endpoint, region, credentials, useQueueUrlAsEndpoint: false },
+      endpoint,
+      region,
+      credentials,
+      useQueueUrlAsEndpoint: false,
       requestHandler: { httpsAgent: { ca: readFileSync(emulator.certificateFile) } },
     });
   }

@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import { ListObjectsV2Command, PutObjectCommand } from '@aws-sdk/client-s3';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { parseStageSettings, type StageSettingsInput } from '../../lib/settings/stage-settings.ts';
+import { parseStageSettings } from '../../lib/settings/parse-stage-settings.ts';
+import type { StageSettingsInput } from '../../lib/settings/stage-settings.ts';
 import { blackboxSuite } from '../blackbox/suite.ts';
 import { GitUser } from '../e2e/git-user.ts';
 import { bytesOf, digests, type Files, objectsOf, readFiles, writeFiles } from '../e2e/payload.ts';
@@ -212,7 +213,8 @@ describeWithEmulator('DEPLOYED_MINISTACK', 'the deployed stack', (ministack) => 
       const [letter, ...others] = await queue.deadLetters({ atLeast: 1, timeoutMs: countedWithinMs });
       expect(others).toEqual([]);
       expect(letter).toMatchObject({
-        ...{ MessageId: poisonId, Body: poison },
+        MessageId: poisonId,
+        Body: poison,
         Attributes: { MessageGroupId: 'poisoned' },
       });
       await counted('poisoned', { storedBytes: 'poisoned'.length, objectCount: 1 });

@@ -43,7 +43,9 @@ it('pushes at once can each be followed through the log, to the recount, and not
       const basic = { authorization: `Basic ${Buffer.from(`any:${token}`).toString('base64')}` };
       const object = { oid: createHash('sha256').update(tenant).digest('hex'), size: tenant.length };
       const batch = await post(`${stack.url}/${tenant}/game/info/lfs/objects/batch`, basic, {
-        ...{ operation: 'upload', transfers: ['basic'], objects: [object] },
+        operation: 'upload',
+        transfers: ['basic'],
+        objects: [object],
       });
       const { upload, verify } = batch.body.objects?.[0]?.actions ?? {};
       if (!upload || !verify) throw new Error('The batch answered no actions.');

@@ -12,8 +12,12 @@ import { StoreAccess } from './store-access.ts';
 const tempFolder = useTempFolders();
 /** Reservations that die within seconds, so that what they hold can be seen to go. */
 const short: Partial<Settings> = {
-  ...{ urlLifetimeMs: 2_000, reservationSlackMs: 500, putGraceMs: 500, clockSkewMs: 100 },
-  ...{ pendingVoidAfterMs: 1_500, deleteGraceMs: 0 },
+  urlLifetimeMs: 2_000,
+  reservationSlackMs: 500,
+  putGraceMs: 500,
+  clockSkewMs: 100,
+  pendingVoidAfterMs: 1_500,
+  deleteGraceMs: 0,
 };
 const quick = { quietMs: 50, quietMaxMs: 100, spacingMs: 100 };
 const patience = { timeout: 30_000, interval: 100 };
@@ -85,7 +89,9 @@ describe('an object that is deleted on the embedded stack', slowly, () => {
     await vi.waitFor(async () => {
       await recount(api, own);
       expect((await subscriptionOf(api, own.tenant)).usage).toMatchObject({
-        ...{ storedBytes: 0, objectCount: 0, committedBytes: 0 },
+        storedBytes: 0,
+        objectCount: 0,
+        committedBytes: 0,
       });
     }, patience);
     expect(await store.keys(`${own.tenant}/`)).toEqual([]);

@@ -22,7 +22,7 @@ async function post(url: string, headers: Record<string, string>, body: unknown)
 }
 
 /** One batch request for one object. */
-export async function batch(
+async function batch(
   { url, token }: LfsPlace,
   input: { operation: 'upload' | 'download'; oid: string; size: number },
 ): Promise<BatchAnswer['objects'][number]> {

@@ -21,7 +21,7 @@ const reads = new Set<keyof Ledger>([
 const paged = new Set<keyof Ledger>(['reservations', 'repos', 'deletions']);
 
 /** The ledger as one function sees it: every method is an operation that travels and can go wrong. */
-export function ledgerOf(actor: Actor, ledger: Ledger): Ledger {
+function ledgerOf(actor: Actor, ledger: Ledger): Ledger {
   return new Proxy(ledger, {
     get(target, property, receiver) {
       const name = property as keyof Ledger;
@@ -49,7 +49,7 @@ async function* pagesOf<T>(actor: Actor, open: () => AsyncIterable<T>): AsyncIte
  * The store as one function sees it. Listings are a few keys a page, so that much can happen between pages;
  * a delete is one attempt, which may go unanswered and then land any time up to its deadline.
  */
-export function storeOf(actor: Actor, world: WorldPorts): ObjectStore & ObjectListing {
+function storeOf(actor: Actor, world: WorldPorts): ObjectStore & ObjectListing {
   const { store, pageSize } = world;
   return {
     head: (key) => actor.operation('store', () => store.head(key)),

@@ -6,7 +6,7 @@ import { Violation } from './violation.ts';
 import type { Coverage, Mutant } from './world.ts';
 
 /** The scenario of a seed, and the weather it runs in. */
-export function seeded(seed: number) {
+function seeded(seed: number) {
   const [story] = fc.sample(scenario, { seed, numRuns: 1 });
   const mix = faultMixes[seed % faultMixes.length];
   if (!story || !mix) throw new Error('No scenario for that seed.');

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { Bucket } from 'aws-cdk-lib/aws-s3';
 import { afterAll, describe, expect, it } from 'vitest';
 import { buildApp } from '../../lib/app.ts';
-import { parseStageSettings, StageSettingsError } from '../../lib/settings/stage-settings.ts';
+import { parseStageSettings, StageSettingsError } from '../../lib/settings/parse-stage-settings.ts';
 import { testContext } from './stack-template.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'lfs-quota-stages-'));

@@ -27,7 +27,9 @@ const stages: [string, StageSettingsInput][] = [
       refreshEveryMinutes: 1_440,
       alarms: { recountAgeHours: 49 },
       objectStore: {
-        ...{ kind: 'external', endpoint: `https://${'a'.repeat(60)}.example.com`, region: 'auto' },
+        kind: 'external',
+        endpoint: `https://${'a'.repeat(60)}.example.com`,
+        region: 'auto',
         bucket: 'b'.repeat(63),
         credentialsSecretArn: longArn('secretsmanager', `secret:${'c'.repeat(400)}-AbCdEf`),
       },

@@ -4,7 +4,7 @@ import { standing } from '../../cost/monthly-cost.ts';
 import { defaultWorkload } from '../../cost/workload.ts';
 import { defaultSettings } from '../../lambda/domain/settings.ts';
 import { metricUnits } from '../../lambda/ports/metrics.ts';
-import { parseStageSettings } from '../../lib/settings/stage-settings.ts';
+import { parseStageSettings } from '../../lib/settings/parse-stage-settings.ts';
 import { templateOf } from './stack-template.ts';
 
 const countOf = (template: Template, type: string) => Object.keys(template.findResources(type)).length;

@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { defaultSettings } from '../../lambda/domain/settings.ts';
 import { settingsFromJson } from '../../lambda/domain/settings-json.ts';
 import { functionSpecs } from '../../lib/functions/function-specs.ts';
+import { parseStageSettings, StageSettingsError } from '../../lib/settings/parse-stage-settings.ts';
 import { protocolSettings, settingsOf } from '../../lib/settings/protocol-settings.ts';
-import { parseStageSettings, StageSettingsError } from '../../lib/settings/stage-settings.ts';
 import { templateOf } from './stack-template.ts';
 
 type Variables = Readonly<Record<string, unknown>>;

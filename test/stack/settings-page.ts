@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { stageSettingsSchema } from '../../lib/settings/stage-settings.ts';
+import { stageSettingsSchema } from '../../lib/settings/parse-stage-settings.ts';
 
 /** What the JSON schema of a setting has, as far as the page shows it. */
 interface Shape {

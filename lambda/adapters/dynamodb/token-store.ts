@@ -1,6 +1,6 @@
 import { DeleteCommand, GetCommand, PutCommand } from '@aws-sdk/lib-dynamodb';
 import * as z from 'zod';
-import type { TokenRecord, TokenStore } from '../../ports/token-store.ts';
+import type { TokenRecord, TokenStore } from '../../ports/credentials.ts';
 import { send, sendIf } from './client.ts';
 import { absent, aliases, type Table } from './expressions.ts';
 import { kindKey } from './items.ts';

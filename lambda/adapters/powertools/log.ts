@@ -1,10 +1,11 @@
 import { Logger } from '@aws-lambda-powertools/logger';
 import type { Log } from '../../ports/log.ts';
+import { serviceName } from '../../ports/metrics.ts';
 import { redact } from '../system/redact.ts';
 
 /** Structured logs for CloudWatch. The event is never logged: it holds credentials. */
 export function createPowertoolsLog(): Log {
-  const logger = new Logger({ serviceName: 'lfs-quota' });
+  const logger = new Logger({ serviceName });
   return {
     info: (message, fields = {}) => logger.info(message, redact(fields)),
     warn: (message, fields = {}) => logger.warn(message, redact(fields)),

@@ -1,6 +1,6 @@
 import { Metrics as Powertools } from '@aws-lambda-powertools/metrics';
 import type { Invocations } from '../../ports/invocation.ts';
-import { type Metrics, metricUnits } from '../../ports/metrics.ts';
+import { type Metrics, metricUnits, serviceName } from '../../ports/metrics.ts';
 
 /**
  * Metrics as lines of the log in CloudWatch's embedded metric format: no request is made for them. Each line
@@ -9,7 +9,7 @@ import { type Metrics, metricUnits } from '../../ports/metrics.ts';
  * @param input.namespace one a stage, so that stages of one account are told apart without a dimension.
  */
 export function createPowertoolsMetrics(input: { namespace: string; invocations: Invocations }): Metrics {
-  const powertools = new Powertools({ namespace: input.namespace, serviceName: 'lfs-quota' });
+  const powertools = new Powertools({ namespace: input.namespace, serviceName });
   return {
     increment: (name, times = 1) => void powertools.addMetric(name, metricUnits[name], times),
     measure: (name, value) => void powertools.addMetric(name, metricUnits[name], value),

@@ -1,7 +1,5 @@
+import { pageKeysMax } from '../../domain/scan/page-size.ts';
 import { MalformedPageError } from './xml.ts';
-
-/** S3's cap. A store that puts more on a page makes the arrays grow. */
-const keyCountUsual = 1000;
 
 const lessThan = 0x3c;
 const contentsCloseLength = '</Contents>'.length;
@@ -19,11 +17,11 @@ const keyBytesUsual = 96 * 1024;
 export class EntryReader {
   count = 0;
   totalBytes = 0;
-  sizes = new Float64Array(keyCountUsual);
+  sizes = new Float64Array(pageKeysMax);
   /** All keys, as they stand in the page, one after the other. */
   keyBytes: Buffer = Buffer.allocUnsafeSlow(keyBytesUsual);
   /** Where each key ends in {@link EntryReader.keyBytes}. */
-  keyEnds = new Uint32Array(keyCountUsual);
+  keyEnds = new Uint32Array(pageKeysMax);
   readonly #isPredicting: boolean;
   #keyBytesUsed = 0;
   // Where the parts of the entry before stood, counted from its beginning, …

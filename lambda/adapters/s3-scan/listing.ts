@@ -93,7 +93,7 @@ export class ScanListing implements ObjectListing {
    * process cost several times the CPU time of later ones, as nothing is compiled yet; a function has all of a
    * core while it starts, and a fraction of one when somebody waits.
    */
-  async rehearse(): Promise<void> {
+  async warmUp(): Promise<void> {
     const { region } = this.#settings;
     const client = createScanClient({
       settings: { region, credentials: warmUpCredentials },
@@ -101,10 +101,10 @@ export class ScanListing implements ObjectListing {
       followsRegion: false,
       requestHandler: warmUpHandler,
     });
-    const rehearsal = new ScanListing({ settings: this.#settings, bucket: this.#bucket }, client);
+    const warm = new ScanListing({ settings: this.#settings, bucket: this.#bucket }, client);
     const { signal } = new AbortController();
     for (let turn = 0; turn < warmUpPages; turn += 1) {
-      const page = await rehearsal.listPage({ prefix: 'tenant/repo/', startAfter: 'tenant/repo/0', signal });
+      const page = await warm.listPage({ prefix: 'tenant/repo/', startAfter: 'tenant/repo/0', signal });
       page.keyAt(page.keyCount - 1);
     }
   }

@@ -21,7 +21,7 @@ export interface ScanRetrySettings {
   readonly random: () => number;
 }
 
-export const scanRetryDefaults: ScanRetrySettings = {
+const scanRetryDefaults: ScanRetrySettings = {
   attemptsMax: 10,
   baseDelayMs: 50,
   throttledDelayMs: 500,

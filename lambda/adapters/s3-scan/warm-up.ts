@@ -18,7 +18,7 @@ export const warmUpHandler: NonNullable<S3ClientConfig['requestHandler']> = {
 };
 
 /** Credentials for what is sent nowhere. */
-export const warmUpCredentials = { accessKeyId: 'rehearsal', secretAccessKey: 'rehearsal' };
+export const warmUpCredentials = { accessKeyId: 'warm-up', secretAccessKey: 'warm-up' };
 
 const page = Buffer.from(renderPage());
 

@@ -8,7 +8,7 @@ export class MalformedPageError extends Error {
 const entities: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" };
 
 /** @throws {MalformedPageError} for an entity that XML does not know. */
-export function unescapeXml(text: string): string {
+function unescapeXml(text: string): string {
   if (!text.includes('&')) return text;
   return text.replace(/&([^;&]*);?/g, (whole, name: string) => {
     if (!whole.endsWith(';')) throw new MalformedPageError('A page holds an "&" that begins no entity.');

@@ -114,7 +114,7 @@ function isOfOneBatch(a: PresignInput, b: PresignInput): boolean {
 const isPlain = /^[\w.~-]*$/;
 
 /** Escapes all but `A-Z a-z 0-9 - . _ ~`, as UTF-8. */
-export function escapeUri(text: string): string {
+function escapeUri(text: string): string {
   if (isPlain.test(text)) return text;
   return encodeURIComponent(text).replace(
     /[!'()*]/g,

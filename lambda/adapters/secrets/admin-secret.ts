@@ -1,6 +1,6 @@
 import { GetSecretValueCommand, SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import { sha256Hex } from '../../domain/hash.ts';
-import type { AdminCredential } from '../../ports/admin-credential.ts';
+import type { AdminCredential } from '../../ports/credentials.ts';
 
 /** How long a fetched secret is good for, so that a rotated one is taken up without a deployment. */
 const keepMs = 5 * 60_000;
@@ -27,10 +27,4 @@ export function createAdminSecret(input: { secretArn: string; nowMs: () => numbe
       return fetched.sha256;
     },
   };
-}
-
-/** A token that is known from the start, as on the embedded stack. */
-export function fixedAdmin(token: string): AdminCredential {
-  const sha256 = sha256Hex(token);
-  return { sha256: async () => sha256 };
 }

@@ -4,20 +4,12 @@ import {
   SendMessageCommand,
   SQSClient,
 } from '@aws-sdk/client-sqs';
-import { urgencyOf } from '../../domain/recount-policy.ts';
+import { causeOf } from '../../domain/invocation.ts';
+import { recountCollapseMs, urgencyOf } from '../../domain/recount-policy.ts';
 import type { Clock } from '../../ports/clock.ts';
-import { causeOf, type Invocations } from '../../ports/invocation.ts';
+import type { Invocations } from '../../ports/invocation.ts';
 import type { RecountQueue, RecountRequest } from '../../ports/recount-queue.ts';
 
-/**
- * The queue's delay, in which triggers of a tenant collapse. A FIFO queue remembers a deduplication id for
- * five minutes, even after its message is gone, so the id carries a bucket of time: within one bucket
- * triggers collapse into the first, which is delivered a whole delay later and so after all of them.
- *
- * So a request by whoever handles a delivered message is of a later bucket: it collapses only into a message
- * that is still to be delivered.
- */
-const collapseMs = 30_000;
 /** Messages that SQS takes in one request. */
 const sendBatchMax = 10;
 const sendAttemptsMax = 3;
@@ -36,7 +28,7 @@ export function createSqsRecountQueue(input: {
   });
 
   const message = (request: RecountRequest) => {
-    const bucket = Math.floor(clock.nowMs() / collapseMs);
+    const bucket = Math.floor(clock.nowMs() / recountCollapseMs);
     // One that somebody waits for must not collapse into one that may be deferred for longer.
     const kind = `${request.full ? 'full' : 'due'}.${urgencyOf(request.reason)}`;
     return {

@@ -1,5 +1,5 @@
 import { ChangeMessageVisibilityCommand, SQSClient } from '@aws-sdk/client-sqs';
-import type { Redelivery } from '../../ports/redelivery.ts';
+import type { Redelivery } from '../../ports/recount-queue.ts';
 
 /**
  * Redelivery by an SQS queue: a message taken back stays hidden for the queue's visibility time, unless that

@@ -1,5 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import type { Invocation, Invocations } from '../../ports/invocation.ts';
+import type { Invocation } from '../../domain/invocation.ts';
+import type { Invocations } from '../../ports/invocation.ts';
 
 /**
  * Invocations that many may be under way of in one process, each with a context of its own.

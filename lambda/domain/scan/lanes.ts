@@ -1,8 +1,6 @@
 import { deviation, type Estimate } from './estimate.ts';
 import { cutRange, type KeyRange, widthOf } from './key-space.ts';
-
-/** Keys of a full page: S3's cap. */
-export const pageKeysMax = 1000;
+import { pageKeysMax } from './page-size.ts';
 
 /** Expectations from keys that are not spread evenly may be absurd; nothing is gained by believing them. */
 const keysExpectedMax = 1e9;

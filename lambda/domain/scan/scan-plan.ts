@@ -1,6 +1,7 @@
 import { DensityEstimator, deviation, type Estimate, type Sample } from './estimate.ts';
 import { cutRange, type KeyRange, keySpaceSize, splitAtFolder, widthOf } from './key-space.ts';
-import { type Gap, type Lane, pageKeysMax, planLanes, surveyLanes } from './lanes.ts';
+import { type Gap, type Lane, planLanes, surveyLanes } from './lanes.ts';
+import { pageKeysMax } from './page-size.ts';
 import type { ScanStrategy } from './strategy.ts';
 
 /** Ranges that an estimate from a page or two may open at once: it may be far off where keys are skewed. */

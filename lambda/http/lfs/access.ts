@@ -1,6 +1,6 @@
 import type { APIGatewayProxyEventV2 } from 'aws-lambda';
 import type { TenantRecord } from '../../domain/tenant.ts';
-import type { TokenScope } from '../../ports/token-store.ts';
+import type { TokenScope } from '../../ports/credentials.ts';
 import { authenticateTenant } from '../../use-cases/access/authenticate.ts';
 import type { Deps } from '../../use-cases/deps.ts';
 import { credential, pathRepo, pathTenant } from '../request.ts';

@@ -5,7 +5,7 @@ import type { Subscription } from '../../use-cases/recounts/get-subscription.ts'
 const iso = (timeMs: number) => new Date(timeMs).toISOString().replace(/\.\d{3}Z$/, 'Z');
 
 /** Usage as the API shows it; null where it was never counted, which is not zero. */
-export function usageBody(tenant: TenantRecord, source: 'cache' | 'scan') {
+function usageBody(tenant: TenantRecord, source: 'cache' | 'scan') {
   if (tenant.counted === null) return null;
   const { storedBytes, objectCount, countedAtMs } = tenant.counted;
   return {

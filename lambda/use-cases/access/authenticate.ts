@@ -1,7 +1,7 @@
 import { sha256Hex } from '../../domain/hash.ts';
 import type { TenantRecord } from '../../domain/tenant.ts';
 import { sameDigest, tokenIdOf } from '../../domain/token.ts';
-import type { TokenScope } from '../../ports/token-store.ts';
+import type { TokenScope } from '../../ports/credentials.ts';
 import type { Deps } from '../deps.ts';
 
 export type TenantAccess =

@@ -27,7 +27,11 @@ export async function createTenant(
     counted: isEmpty ? { storedBytes: 0, objectCount: 0, countedAtMs: nowMs } : null,
     dueAtMs: isEmpty
       ? dueAfterFullMs(settings, {
-          ...{ tenant: input.tenant, epoch: 0, countedAtMs: nowMs, listedUntilMs: 0, unchangedForMs: 0 },
+          tenant: input.tenant,
+          epoch: 0,
+          countedAtMs: nowMs,
+          listedUntilMs: 0,
+          unchangedForMs: 0,
         })
       : nowMs,
   });

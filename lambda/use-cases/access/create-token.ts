@@ -1,6 +1,6 @@
 import { sha256Hex } from '../../domain/hash.ts';
 import { tokenIdOf } from '../../domain/token.ts';
-import type { TokenRecord, TokenScope } from '../../ports/token-store.ts';
+import type { TokenRecord, TokenScope } from '../../ports/credentials.ts';
 import type { Deps } from '../deps.ts';
 
 /** Random base62 characters of a token: 238 bits. */

@@ -38,7 +38,12 @@ export async function markObject(
   if (!dryRun && !marked) {
     const objects = new Map([[oid, stored.sizeBytes]]);
     const deletion: Deletion = {
-      ...{ id: ids.random(16), repo, state: 'marked', objects, dueAtMs, deadlineMs: 0 },
+      id: ids.random(16),
+      repo,
+      state: 'marked',
+      objects,
+      dueAtMs,
+      deadlineMs: 0,
     };
     await ledger.putDeletion({ tenant, deletion });
   }

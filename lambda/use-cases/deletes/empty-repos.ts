@@ -72,8 +72,12 @@ async function emptyRepo(
     const objects = new Map([...listed].filter(([name]) => !left.has(name)));
     if (objects.size === 0) continue;
     const deletion: Deletion = {
-      ...{ id: deps.ids.random(16), repo, state: 'marked', objects },
-      ...{ dueAtMs: deps.clock.nowMs(), deadlineMs: 0 },
+      id: deps.ids.random(16),
+      repo,
+      state: 'marked',
+      objects,
+      dueAtMs: deps.clock.nowMs(),
+      deadlineMs: 0,
     };
     await deps.ledger.putDeletion({ tenant, deletion });
     const run = await runDeletion(deps, { tenant, deletion, isClosed: true });

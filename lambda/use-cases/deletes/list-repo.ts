@@ -54,7 +54,8 @@ async function* below(deps: Pick<Deps, 'listing'>, prefix: string): AsyncIterabl
       ...(startAfter !== undefined && { startAfter }),
     });
     const listed = Array.from({ length: page.keyCount }, (_, index) => ({
-      ...{ key: page.keyAt(index), sizeBytes: page.sizeAt(index) },
+      key: page.keyAt(index),
+      sizeBytes: page.sizeAt(index),
     }));
     yield listed;
     startAfter = page.isTruncated ? listed.at(-1)?.key : undefined;

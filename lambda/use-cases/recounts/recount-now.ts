@@ -1,3 +1,4 @@
+import { pageKeysMax } from '../../domain/scan/page-size.ts';
 import type { TenantRecord } from '../../domain/tenant.ts';
 import { StoreUnavailableError } from '../../ports/object-store.ts';
 import { awaitOtherReconcile } from './await-reconcile.ts';
@@ -20,8 +21,6 @@ export interface RecountNowInput extends Omit<ReconcileInput, 'tenant' | 'someon
   readonly requestsMax?: number;
 }
 
-const keysPerPage = 1000;
-
 /**
  * Recounts a tenant while somebody waits: reconciles, or waits for the reconcile that is running, so that one
  * scan answers all who ask at once. A running reconcile is waited for even when the policy defers a new one:
@@ -37,7 +36,7 @@ export async function recountNow(deps: ReconcileDeps, input: RecountNowInput): P
   const waitMs = recountDelayMs(deps, { tenant: before, urgency: 'decision' });
   const unknown = { kind: 'unknown', waitMs } as const;
   if (waitMs > 0 && before.leaseUntilMs <= deps.clock.nowMs()) return unknown;
-  const expectedRequests = Math.ceil((before.counted?.objectCount ?? 0) / keysPerPage);
+  const expectedRequests = Math.ceil((before.counted?.objectCount ?? 0) / pageKeysMax);
   if (requestsMax !== undefined && expectedRequests > requestsMax) return unknown;
   try {
     const outcome =

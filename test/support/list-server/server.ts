@@ -16,7 +16,7 @@ export interface Behaviour {
   readonly seed: number;
 }
 
-export const goodBehaviour: Behaviour = {
+const goodBehaviour: Behaviour = {
   latencyMs: 0,
   latencySigma: 0,
   faultRate: 0,

@@ -49,7 +49,12 @@ export class MemoryStack {
       },
     };
     this.deps = {
-      ...{ ledger: this.ledger, tokens: this.tokens, store, listing: this.objects, clock, settings: all },
+      ledger: this.ledger,
+      tokens: this.tokens,
+      store,
+      listing: this.objects,
+      clock,
+      settings: all,
       scan: createPathScan({ listing: this.objects, clock, settings: all }),
       signer: {
         signUpload: async () => ({ href: 'https://store.example/', header: {} }),
@@ -91,7 +96,9 @@ export class MemoryStack {
     const record = await this.ledger.readTenant(tenant);
     if (!record) return 'absent';
     const outcome = await admitUpload(this.deps, {
-      ...{ tenant: record, repo, objects: new Map(Object.entries(objects)) },
+      tenant: record,
+      repo,
+      objects: new Map(Object.entries(objects)),
     });
     return outcome.kind === 'answered' ? outcome.verdicts : outcome.kind;
   }

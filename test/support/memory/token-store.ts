@@ -1,4 +1,4 @@
-import type { TokenRecord, TokenStore } from '../../../lambda/ports/token-store.ts';
+import type { TokenRecord, TokenStore } from '../../../lambda/ports/credentials.ts';
 
 /** Tokens in memory, for tests. */
 export class MemoryTokenStore implements TokenStore {

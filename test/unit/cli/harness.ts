@@ -59,7 +59,7 @@ export interface CliResult {
 }
 
 /** The clock that commands under test read. */
-export const testNowMs = Date.parse('2026-11-21T05:00:00Z');
+const testNowMs = Date.parse('2026-11-21T05:00:00Z');
 
 /** Runs the command line in this process. A `sleep` that throws ends what would go on for ever. */
 export async function cli(

@@ -20,7 +20,7 @@ import { create as createBatch } from '../../../lambda/handlers/lfs-batch.ts';
 import { create as createVerify } from '../../../lambda/handlers/lfs-verify.ts';
 import { refresh as runRefresh } from '../../../lambda/use-cases/recounts/refresh.ts';
 import { runRecount } from '../../../lambda/use-cases/recounts/run-recount.ts';
-import { parseStageSettings } from '../../../lib/settings/stage-settings.ts';
+import { parseStageSettings } from '../../../lib/settings/parse-stage-settings.ts';
 import { httpEvent, noContext } from '../../support/http-event.ts';
 import { type Asked, countingDeps, createTenant, tenant, token } from './counting.ts';
 

@@ -16,7 +16,10 @@ describe('events of the store', () => {
     const reservation = { id: 'r', repo: 'app', state: 'issued', claims, ...times } as const;
     await made.memory.putReservation({ tenant, reservation });
     const removed = Array.from({ length: noted }, (_, index) => ({
-      ...{ tenant, repo: `repo${index}`, name: 'x', atMs },
+      tenant,
+      repo: `repo${index}`,
+      name: 'x',
+      atMs,
       kind: 'removed' as const,
     }));
     const expected = { tenant, repo: 'app', name: 'expected', sizeBytes: 5, atMs, kind: 'created' as const };

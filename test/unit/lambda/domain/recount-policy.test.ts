@@ -130,7 +130,11 @@ describe('the schedule', () => {
     more: { tenant?: string; epoch?: number; unchangedForMs?: number; listedUntilMs?: number } = {},
   ) =>
     dueAfterFullMs(defaultSettings, {
-      ...{ tenant: 'acme', epoch: 1, countedAtMs: nowMs, listedUntilMs: 0, unchangedForMs: 0 },
+      tenant: 'acme',
+      epoch: 1,
+      countedAtMs: nowMs,
+      listedUntilMs: 0,
+      unchangedForMs: 0,
       ...more,
     }) - nowMs;
 
@@ -162,7 +166,11 @@ describe('the schedule', () => {
   it('comes back after a day at the latest once something happens, and is never moved away by it', () => {
     const dueAfter = (dueAtMs: number) =>
       dueAfterActivityMs(defaultSettings, {
-        ...{ tenant: 'acme', epoch: 2, countedAtMs: nowMs, listedUntilMs: 0, dueAtMs },
+        tenant: 'acme',
+        epoch: 2,
+        countedAtMs: nowMs,
+        listedUntilMs: 0,
+        dueAtMs,
       });
     expect(dueAfter(nowMs + 30 * day)).toBeLessThanOrEqual(nowMs + day);
     expect(dueAfter(nowMs + 5)).toBe(nowMs + 5);
@@ -173,7 +181,11 @@ describe('the schedule', () => {
     let [atMs, listed, unchangedForMs] = [nowMs, 0, 0];
     for (let epoch = 1; ; epoch += 1) {
       const nextMs = dueAfterFullMs(defaultSettings, {
-        ...{ tenant: 'acme', epoch, countedAtMs: atMs, listedUntilMs: 0, unchangedForMs },
+        tenant: 'acme',
+        epoch,
+        countedAtMs: atMs,
+        listedUntilMs: 0,
+        unchangedForMs,
       });
       if (nextMs > nowMs + 365 * day) break;
       unchangedForMs = nextMs - atMs;
@@ -191,7 +203,11 @@ describe('the schedule', () => {
       let atMs = nowMs + (index % 60) * minute;
       for (let epoch = 1; epoch <= 14; epoch += 1)
         atMs = dueAfterFullMs(defaultSettings, {
-          ...{ tenant: `tenant${index}`, epoch, countedAtMs: atMs, listedUntilMs: 0, unchangedForMs: 0 },
+          tenant: `tenant${index}`,
+          epoch,
+          countedAtMs: atMs,
+          listedUntilMs: 0,
+          unchangedForMs: 0,
         });
       const run = Math.floor(atMs / runMs);
       perRun.set(run, (perRun.get(run) ?? 0) + 1);
@@ -205,7 +221,10 @@ describe('the schedule', () => {
     const { refreshTenantsMax } = defaultSettings;
     const runMs = 15 * minute;
     const tenants = Array.from({ length: 100_000 }, (_, index) => ({
-      ...{ tenant: `tenant${index}`, dueAtMs: nowMs, visitedAtMs: nowMs, epoch: 1 },
+      tenant: `tenant${index}`,
+      dueAtMs: nowMs,
+      visitedAtMs: nowMs,
+      epoch: 1,
     }));
     let longestMs = 0;
     for (let run = 0; run < (5 * day) / runMs; run += 1) {
@@ -217,7 +236,10 @@ describe('the schedule', () => {
         tenant.epoch += 1;
         tenant.visitedAtMs = atMs;
         tenant.dueAtMs = dueAfterFullMs(defaultSettings, {
-          ...{ tenant: tenant.tenant, epoch: tenant.epoch, countedAtMs: atMs, listedUntilMs: 0 },
+          tenant: tenant.tenant,
+          epoch: tenant.epoch,
+          countedAtMs: atMs,
+          listedUntilMs: 0,
           unchangedForMs: 0,
         });
       }

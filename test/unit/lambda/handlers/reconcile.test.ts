@@ -9,10 +9,10 @@ import { createInvocationLog } from '../../../../lambda/adapters/system/invocati
 import { defaultSettings } from '../../../../lambda/domain/settings.ts';
 import { create } from '../../../../lambda/handlers/reconcile.ts';
 import { LedgerUnavailableError } from '../../../../lambda/ports/ledger.ts';
-import type { Redelivery } from '../../../../lambda/ports/redelivery.ts';
+import type { Redelivery } from '../../../../lambda/ports/recount-queue.ts';
 import { redeliveryDelayMs, unreadableDelayMs } from '../../../../lambda/runtime/delay-redelivery.ts';
 import { createPathScan } from '../../../../lambda/use-cases/scan/path-scan.ts';
-import { parseStageSettings } from '../../../../lib/settings/stage-settings.ts';
+import { parseStageSettings } from '../../../../lib/settings/parse-stage-settings.ts';
 import { newMessage } from '../../../../local/background/queue-message.ts';
 import { toSqsEvent } from '../../../../local/background/sqs-event.ts';
 import { lambdaContext } from '../../../../local/lambda-context.ts';
@@ -43,7 +43,12 @@ async function deliver(given: {
   const store = new MemoryObjectStore();
   const [clock, settings, invocations] = [systemClock, defaultSettings, createInvocations()];
   const handler = create({
-    ...{ store, clock, settings, invocations, ledger: given.ledger ?? new MemoryLedger(), ids: systemIds },
+    store,
+    clock,
+    settings,
+    invocations,
+    ledger: given.ledger ?? new MemoryLedger(),
+    ids: systemIds,
     log: createInvocationLog(log, invocations),
     listing: store,
     scan: createPathScan({ listing: store, clock, settings }),
@@ -91,9 +96,13 @@ describe('a recount that fails', () => {
     const { entries, context } = await deliver({ ledger: new AbsentTable(), failures: 1 });
     expect(entries.map(({ message, fields }) => ({ message, ...fields }))).toEqual([
       {
-        ...{ message: 'reconcile failed', tenant: 'acme', receiveCount: 2 },
+        message: 'reconcile failed',
+        tenant: 'acme',
+        receiveCount: 2,
         reason: 'LedgerUnavailableError: The table does not answer.',
-        ...{ messageId: 'm1', correlationId: 'request-1', functionRequestId: context.awsRequestId },
+        messageId: 'm1',
+        correlationId: 'request-1',
+        functionRequestId: context.awsRequestId,
       },
     ]);
   });

@@ -5,11 +5,11 @@ import { createSqsRecountQueue } from '../../../../lambda/adapters/sqs/recount-q
 import { createInvocations } from '../../../../lambda/adapters/system/async-invocations.ts';
 import { systemClock } from '../../../../lambda/adapters/system/clock.ts';
 import { createInvocationLog } from '../../../../lambda/adapters/system/invocation-log.ts';
+import { causeOf, isCorrelationId } from '../../../../lambda/domain/invocation.ts';
 import { create as createReconcile } from '../../../../lambda/handlers/reconcile.ts';
 import { create as createRefresh } from '../../../../lambda/handlers/refresh.ts';
 import { respondProblem } from '../../../../lambda/http/management/access.ts';
 import { json } from '../../../../lambda/http/respond.ts';
-import { causeOf, isCorrelationId } from '../../../../lambda/ports/invocation.ts';
 import { guard } from '../../../../lambda/runtime/guard.ts';
 import { withInvocation } from '../../../../lambda/runtime/with-invocation.ts';
 import { newMessage } from '../../../../local/background/queue-message.ts';
@@ -159,7 +159,11 @@ describe('what a recount is asked for by', () => {
     const world = new MemoryStack({ recountRestMs: 3_600_000 });
     await world.create();
     const handler = createReconcile({
-      ...{ ...world.deps, queue, invocations, log, metrics: noMetrics },
+      ...world.deps,
+      queue,
+      invocations,
+      log,
+      metrics: noMetrics,
       redelivery: { delay: () => Promise.reject(new Error('Nothing failed.')) },
     });
     let event = toSqsEvent(newMessage(upload, { nowMs: 0, messageId: 'm0', correlationId: 'request-1' }));

@@ -1,5 +1,5 @@
 import { expect, it, vi } from 'vitest';
-import { warmUpTable } from '../../../../lambda/compose.ts';
+import { warmUpTable } from '../../../../lambda/runtime/warm-up.ts';
 
 it('reads an item of no tenant', async () => {
   const readTenant = vi.fn(async () => undefined);

@@ -269,7 +269,10 @@ describe('what asked for a recount', () => {
     const { log, entries } = recordingLog();
     const invocations = createInvocations();
     const queue = new FileQueue({
-      ...{ folder, clock: time.clock, timers: time, invocations },
+      folder,
+      clock: time.clock,
+      timers: time,
+      invocations,
       log: createInvocationLog(log, invocations),
     });
     for (const requestId of requests) {
@@ -333,8 +336,16 @@ describe('the folder', () => {
     const folder = await openQueueFolder(path);
     const future = 9_000_000_000_000;
     await folder.save({
-      ...{ tenant: 'acme', reason: 'verify', full: false, messageId: 'm', prompt: false, failures: 2 },
-      ...{ firstAtMs: future, lastAtMs: future, notBeforeMs: future, correlationId: 'r1' },
+      tenant: 'acme',
+      reason: 'verify',
+      full: false,
+      messageId: 'm',
+      prompt: false,
+      failures: 2,
+      firstAtMs: future,
+      lastAtMs: future,
+      notBeforeMs: future,
+      correlationId: 'r1',
     });
     expect(await folder.load(5_000)).toMatchObject([
       { firstAtMs: 5_000, lastAtMs: 5_000, notBeforeMs: 0, failures: 2, correlationId: 'r1' },
@@ -345,15 +356,16 @@ describe('the folder', () => {
     const path = tempFolder();
     const folder = await openQueueFolder(path);
     const message: QueueMessage = {
-      ...{
-        tenant: 'acme',
-        reason: 'verify' as const,
-        full: false,
-        messageId: 'first',
-        prompt: false,
-        failures: 6,
-      },
-      ...{ firstAtMs: 1, lastAtMs: 1, notBeforeMs: 0, correlationId: undefined },
+      tenant: 'acme',
+      reason: 'verify' as const,
+      full: false,
+      messageId: 'first',
+      prompt: false,
+      failures: 6,
+      firstAtMs: 1,
+      lastAtMs: 1,
+      notBeforeMs: 0,
+      correlationId: undefined,
     };
     await folder.saveDead(message);
     const file = await folder.saveDead({ ...message, messageId: 'second' });

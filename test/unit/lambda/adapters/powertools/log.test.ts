@@ -40,8 +40,14 @@ describe('the log on AWS', () => {
     vi.restoreAllMocks();
     expect(lines()).toMatchObject([
       {
-        ...{ level: 'INFO', message: 'uploads', service: 'lfs-quota', tenant: 'acme', admitted: 2 },
-        ...{ requestId: 'r1', functionRequestId: 'f1', coldStart: true },
+        level: 'INFO',
+        message: 'uploads',
+        service: 'lfs-quota',
+        tenant: 'acme',
+        admitted: 2,
+        requestId: 'r1',
+        functionRequestId: 'f1',
+        coldStart: true,
       },
       { level: 'WARN', message: 'slow', requestId: 'r1', functionRequestId: 'f1', coldStart: true },
       { level: 'ERROR', message: 'failed', messageId: 'm1', correlationId: 'r1' },

@@ -43,7 +43,13 @@ async function setUp() {
   const clock = { nowMs: () => nowMs, sleep: async (ms: number) => pass(ms) };
   const [ledger, store, settings] = [new MemoryLedger(), new MemoryObjectStore(), defaultSettings];
   const deps = {
-    ...{ ledger, store, clock, settings, metrics, log, ids: systemIds },
+    ledger,
+    store,
+    clock,
+    settings,
+    metrics,
+    log,
+    ids: systemIds,
     listing: store,
     scan: createPathScan({ listing: store, clock, settings }),
     signer: {

@@ -37,7 +37,9 @@ describe('a request', () => {
     const [call] = sqs.commandCalls(SendMessageCommand);
     expect(call?.args[0].input).toMatchObject({ QueueUrl: queueUrl, MessageGroupId: 'acme' });
     expect(JSON.parse(call?.args[0].input.MessageBody ?? '')).toEqual({
-      ...{ tenant: 'acme', reason: 'upload', full: false },
+      tenant: 'acme',
+      reason: 'upload',
+      full: false,
     });
   });
 
@@ -59,7 +61,9 @@ describe('a request', () => {
 
 describe('many requests', () => {
   const requests = Array.from({ length: 23 }, (_, index) => ({
-    ...{ tenant: `tenant${index}`, reason: 'schedule', full: true },
+    tenant: `tenant${index}`,
+    reason: 'schedule',
+    full: true,
   })) as { tenant: string; reason: 'schedule'; full: boolean }[];
   const sent = () =>
     sqs

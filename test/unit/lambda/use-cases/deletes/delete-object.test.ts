@@ -174,7 +174,9 @@ describe('a delete that the store does not answer', () => {
     expect(await world.deletions()).toMatchObject([{ state: 'gone' }]);
     const { notes, counted, committedBytes } = await world.record();
     expect({ counted, committedBytes, notes }).toMatchObject({
-      ...{ counted: { storedBytes: 20, objectCount: 1 }, committedBytes: 20, notes: new Map() },
+      counted: { storedBytes: 20, objectCount: 1 },
+      committedBytes: 20,
+      notes: new Map(),
     });
     expect(await world.push('game', { [oid]: 10 })).toMatchObject(new Map([[oid, { kind: 'upload' }]]));
   });

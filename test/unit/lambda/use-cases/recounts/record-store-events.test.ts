@@ -10,12 +10,17 @@ import { MemoryStack, minute, oidOf, tenant } from '../../../../support/memory/s
 const request = { tenant, reason: 'event', full: false };
 
 const created = (world: MemoryStack, repo: string, name: string, sizeBytes: number): StoreChange => ({
-  ...{ tenant, repo, name, sizeBytes },
+  tenant,
+  repo,
+  name,
+  sizeBytes,
   kind: 'created',
   atMs: world.nowMs,
 });
 const removed = (world: MemoryStack, repo: string, name: string): StoreChange => ({
-  ...{ tenant, repo, name },
+  tenant,
+  repo,
+  name,
   kind: 'removed',
   atMs: world.nowMs,
 });

@@ -197,7 +197,9 @@ describe('beyond the overdraft', () => {
     await indebt(hour + 1);
     const cached = { tenant: await world.record(), repos: [] };
     expect(await getSubscription(world.deps, { cached, refresh: true })).toMatchObject({
-      ...{ source: 'cache', refreshing: true, tenant: { counted: { storedBytes: 30 } } },
+      source: 'cache',
+      refreshing: true,
+      tenant: { counted: { storedBytes: 30 } },
     });
     expect(world.requests).toEqual([{ tenant, reason: 'miss', full: true }]);
     world.nowMs += 1;

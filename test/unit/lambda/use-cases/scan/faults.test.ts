@@ -92,10 +92,10 @@ it('names a bucket that is not there as refused, not as broken', async () => {
   await expect(listing.listPage({ prefix: '' })).rejects.toMatchObject({ name: 'StoreRefusedError' });
 });
 
-it('rehearses without a store', async () => {
+it('warms up without a store', async () => {
   const listing = new ScanListing({
     settings: { region: 'us-east-1', endpoint: 'http://127.0.0.1:1' },
     bucket: 'none',
   });
-  await expect(listing.rehearse()).resolves.toBeUndefined();
+  await expect(listing.warmUp()).resolves.toBeUndefined();
 });

@@ -21,3 +21,8 @@ export interface TokenStore {
   delete(token: { tenant: string; tokenId: string }): Promise<'deleted' | 'absent'>;
   list(tenant: string): Promise<readonly TokenRecord[]>;
 }
+
+/** The operator's credential. Fetched once a container; compared by hash in constant time. */
+export interface AdminCredential {
+  sha256(): Promise<string>;
+}

@@ -1,0 +1,22 @@
+import * as z from 'zod';
+import { isCorrelationId } from '../domain/invocation.ts';
+import { parseJson } from '../domain/json.ts';
+import { isTenantName } from '../domain/names.ts';
+import { isRecountReason } from '../domain/recount-policy.ts';
+
+/** A message of the queue of recounts. */
+const recountMessage = z.object({
+  tenant: z.string().refine(isTenantName),
+  full: z.boolean(),
+  // During a deployment a newer sender may know a reason that this version does not: the recount is due all the same.
+  reason: z.string().transform((reason) => (isRecountReason(reason) ? reason : 'unfinished')),
+  // For the log alone.
+  correlationId: z.string().refine(isCorrelationId).optional().catch(undefined),
+});
+
+export type RecountMessage = z.output<typeof recountMessage>;
+
+/** @returns undefined when the body is no request for a recount. Retrying never helps then. */
+export function decodeRecountMessage(body: string): RecountMessage | undefined {
+  return recountMessage.safeParse(parseJson(body)).data;
+}

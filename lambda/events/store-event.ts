@@ -1,0 +1,36 @@
+import * as z from 'zod';
+import { placeOf, type StoreChange } from '../domain/store-change.ts';
+
+/** One record of an S3 event notification (AWS: "Event message structure"). */
+const storeEvent = z.object({
+  eventName: z.string(),
+  eventTime: z.iso.datetime(),
+  s3: z.object({ object: z.object({ key: z.string(), size: z.int().nonnegative().optional() }) }),
+});
+
+/** S3 sends events or, when notifications are set up, one test message without any. */
+const storeEventMessage = z.union([
+  z.object({ Records: z.array(storeEvent) }),
+  z.object({ Event: z.literal('s3:TestEvent') }),
+]);
+
+/**
+ * The changes in tenants' repos that a message reports.
+ * @throws {SyntaxError | ZodError | URIError} when the message is not one of S3.
+ */
+export function decodeStoreEvents(body: string): StoreChange[] {
+  const message = storeEventMessage.parse(JSON.parse(body));
+  if (!('Records' in message)) return [];
+  return message.Records.flatMap(({ eventName, eventTime, s3 }): StoreChange[] => {
+    const place = placeOf(decodeKey(s3.object.key));
+    if (!place) return [];
+    const where = { ...place, atMs: Date.parse(eventTime) };
+    if (!eventName.startsWith('ObjectCreated:')) return [{ ...where, kind: 'removed' }];
+    return [{ ...where, kind: 'created', sizeBytes: s3.object.size ?? 0 }];
+  });
+}
+
+/** S3 encodes keys in events as a form does: a space is a plus sign. */
+function decodeKey(key: string): string {
+  return decodeURIComponent(key.replaceAll('+', ' '));
+}

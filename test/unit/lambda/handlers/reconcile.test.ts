@@ -86,10 +86,12 @@ describe('a recount that fails', () => {
     const delay = () => Promise.reject(new Error('AccessDenied'));
     const { answer, entries } = await deliver({ ledger: new AbsentTable(), delay });
     expect(answer).toEqual(takenBack);
-    expect(entries.map(({ level, fields }) => [level, fields['messageId'], fields['reason']])).toEqual([
-      ['error', 'm1', 'LedgerUnavailableError: The table does not answer.'],
-      ['warn', 'm1', 'Error: AccessDenied'],
-    ]);
+    expect(entries.map(({ level, fields }) => [level, fields['messageId'], String(fields['error'])])).toEqual(
+      [
+        ['error', 'm1', 'LedgerUnavailableError: The table does not answer.'],
+        ['warn', 'm1', 'Error: AccessDenied'],
+      ],
+    );
   });
 
   it('is logged with its tenant, its message, the request that it was for, and the run', async () => {
@@ -99,7 +101,10 @@ describe('a recount that fails', () => {
         message: 'reconcile failed',
         tenant: 'acme',
         receiveCount: 2,
-        reason: 'LedgerUnavailableError: The table does not answer.',
+        error: expect.objectContaining({
+          name: 'LedgerUnavailableError',
+          message: 'The table does not answer.',
+        }),
         messageId: 'm1',
         correlationId: 'request-1',
         functionRequestId: context.awsRequestId,

@@ -115,7 +115,10 @@ describe('events of the store', () => {
     const [error] = entries.filter(({ level }) => level === 'error');
     expect(error?.fields).toMatchObject({
       messages: 2,
-      reason: 'LedgerUnavailableError: The table does not answer.',
+      error: expect.objectContaining({
+        name: 'LedgerUnavailableError',
+        message: 'The table does not answer.',
+      }),
     });
   });
 

@@ -3,47 +3,95 @@ import type { Reservation } from '../domain/reservation.ts';
 import type { Counted, DeleteNote, RepoRecord, TenantRecord } from '../domain/tenant.ts';
 
 /**
- * The ledger's items. Every method is one request to the table (the paged reads: one a page), atomic on one
- * item, and may land twice or late: conditions make a repeated write harmless. Reads are strongly consistent.
+ * The ledger's items. docs/ledger.md explains the protocol.
  *
- * docs/ledger.md has the protocol these serve.
+ * A write is atomic, and changes one item. It may land late or twice: conditions make a repeated write harmless.
+ * Reads are strongly consistent, except `listTenants` and `dueTenants`, which find tenants by an index.
+ *
+ * @throws {LedgerUnavailableError} from every method, and from every page of the paged reads.
  */
-export interface Ledger {
-  readTenant(tenant: string): Promise<TenantRecord | undefined>;
-  createTenant(tenant: NewTenant): Promise<'created' | 'exists'>;
-  /** `limitBytes: null` lifts the limit. */
-  updateTenant(
-    tenant: string,
-    change: { limitBytes?: number | null; plan?: string | null },
-  ): Promise<TenantRecord | undefined>;
+export type Ledger = TenantLedger & RepoLedger & ReservationLedger & ReconcileLedger & DeletionLedger;
 
-  /** Puts a reservation that does not exist yet. Its own retry finds it there and is no error. */
-  putReservation(input: { tenant: string; reservation: Reservation }): Promise<void>;
+/** What a method takes. */
+export type Input<M extends keyof Ledger> = Parameters<Ledger[M]>[0];
+
+/** What a method returns: a promise, or an `AsyncIterable` of pages. */
+export type Output<M extends keyof Ledger> = ReturnType<Ledger[M]>;
+
+/** Accounts, their limits and their counters. */
+export interface TenantLedger {
+  readTenant(tenant: string): Promise<TenantRecord | undefined>;
+  createTenant(input: NewTenant): Promise<'created' | 'exists'>;
+  /** Changes the fields that are given, and answers with the tenant after it. `limitBytes: null` lifts the limit. */
+  updateTenant(input: {
+    tenant: string;
+    limitBytes?: number | null;
+    plan?: string | null;
+  }): Promise<TenantRecord | undefined>;
   /**
-   * Adds to the atomic counter, if it stays within the limit that was read and the tenant is open and was
-   * counted. With `limitBytes: null` only the safe range of integers bounds it.
+   * Closes a tenant for good: it takes no more batches, is due at once, and will be emptied. A tenant that is
+   * closed already keeps its time. Takes the next epoch, so that a running reconcile cannot commit: its commit
+   * would set when the tenant is due next.
+   */
+  closeTenant(input: { tenant: string; closedAtMs: number }): Promise<TenantRecord | undefined>;
+  /**
+   * Adds to the atomic counter if the sum stays within `limitBytes`, this still is the tenant's limit, and the
+   * tenant is open and was counted before. With `limitBytes: null` the only bound is 2^53 − 1.
    *
-   * `refused` carries the tenant as it was when refused (where the engine tells; otherwise as read after).
-   * A throw means the outcome is unknown, and that the bytes must be taken as not counted.
+   * `refused` carries the tenant as it was read right after the refusal.
+   *
+   * @throws {LedgerUnavailableError} The outcome is unknown: hand out no URL. If the bytes were added, the next
+   * reconcile takes them off again.
    */
   addCommitted(input: { tenant: string; sumBytes: number; limitBytes: number | null }): Promise<AddOutcome>;
-  /** pending → issued, with the claims that were admitted. `gone`: it was voided meanwhile. */
-  issueReservation(input: {
-    tenant: string;
-    reservationId: string;
-    claims: ReadonlyMap<string, number>;
-  }): Promise<'issued' | 'gone'>;
-  /** Deletes it in whatever state. */
-  deleteReservation(input: { tenant: string; reservationId: string }): Promise<'deleted' | 'absent'>;
-  /** Deletes it if it is still pending. `issued`: too late, it counts. */
-  voidReservation(input: { tenant: string; reservationId: string }): Promise<'gone' | 'issued'>;
-  readReservation(input: { tenant: string; reservationId: string }): Promise<Reservation | undefined>;
-  reservations(tenant: string): AsyncIterable<readonly Reservation[]>;
-  repos(tenant: string): AsyncIterable<readonly RepoRecord[]>;
-
+  /** One page of tenants, in the order of their names. */
+  listTenants(input: { after?: string; pageSize: number }): Promise<readonly TenantRecord[]>;
   /**
-   * Takes the next epoch and the lease. `busy` where another holds the lease.
-   * `before` is the tenant as it was right before.
+   * Tenants that are due for a full count (`full`), or that have a dead reservation, a due deletion or a closed
+   * repo. Those due longest come first.
+   */
+  dueTenants(input: {
+    nowMs: number;
+    tenantsMax: number;
+  }): Promise<readonly { tenant: string; full: boolean }[]>;
+}
+
+/** Repos. One that is not known yet is created when something is set on it. */
+export interface RepoLedger {
+  repos(tenant: string): AsyncIterable<readonly RepoRecord[]>;
+  readRepo(input: RepoPath): Promise<RepoRecord | undefined>;
+  /** Sets a new dirty token: what was scanned of the repo before is no longer relied on. */
+  markDirty(input: RepoPath & { dirtyToken: string }): Promise<void>;
+  /**
+   * Closes a repo: it takes no more batches, and will be emptied. Its tenant is due until the repo is opened
+   * again. A repo that is closed already keeps its time.
+   */
+  closeRepo(input: RepoPath & { closedAtMs: number }): Promise<void>;
+  /** Opens a repo that was closed at `closedAtMs`. `refused`: it is open, or was closed again since. */
+  openRepo(input: RepoPath & { closedAtMs: number }): Promise<'opened' | 'refused'>;
+}
+
+/** Reservations: pending resolves once, to issued or to gone. */
+export interface ReservationLedger {
+  /** Writes a new reservation. If it exists already, this is a retry of our own, and nothing happens. */
+  putReservation(input: { tenant: string; reservation: Reservation }): Promise<void>;
+  /** pending → issued, with the claims that were admitted. `gone`: it was voided meanwhile. */
+  issueReservation(
+    input: ReservationKey & { claims: ReadonlyMap<string, number> },
+  ): Promise<'issued' | 'gone'>;
+  /** Deletes it in any state. */
+  deleteReservation(input: ReservationKey): Promise<'deleted' | 'absent'>;
+  /** Deletes it if it is still pending. `issued`: too late, its URLs may be in use. */
+  voidReservation(input: ReservationKey): Promise<'gone' | 'issued'>;
+  readReservation(input: ReservationKey): Promise<Reservation | undefined>;
+  reservations(tenant: string): AsyncIterable<readonly Reservation[]>;
+}
+
+/** What a reconcile writes. Its epoch decides whether it still may. */
+export interface ReconcileLedger {
+  /**
+   * Takes the next epoch and the lease. `busy`: another reconcile holds the lease. `before` is the tenant right
+   * before this write.
    */
   beginReconcile(input: {
     tenant: string;
@@ -55,8 +103,8 @@ export interface Ledger {
     | { kind: 'absent' }
   >;
   /**
-   * Extends (or, with 0, releases) the lease while the epoch is still ours; `listedUntilMs` where LIST requests
-   * were made in vain.
+   * Extends the lease, or releases it with `leaseUntilMs: 0`, while the epoch is still ours. `listedUntilMs` is
+   * given by a reconcile that gives up, to charge its LIST requests to the tenant's budget.
    */
   setLease(input: {
     tenant: string;
@@ -64,38 +112,28 @@ export interface Ledger {
     leaseUntilMs: number;
     listedUntilMs?: number;
   }): Promise<'ours' | 'superseded'>;
-  /** One repo's scan, if no later scan was written and its dirty token is still the one that was read. */
+  /** Commits the scan of one repo, if no later scan was committed and its dirty token is still the one read. */
   commitRepo(input: {
     tenant: string;
     repo: RepoCommit;
     dirtyTokenRead: string | null;
   }): Promise<'committed' | 'superseded'>;
-  /** The tenant's recount, if the epoch is ours and was not applied yet. */
+  /** Commits the tenant's new numbers once, if the epoch is still ours. */
   commitTenant(
     input: TenantCommit,
   ): Promise<{ kind: 'committed'; tenant: TenantRecord } | { kind: 'superseded' }>;
+}
 
-  readRepo(path: { tenant: string; repo: string }): Promise<RepoRecord | undefined>;
-  /**
-   * The repo takes no more batches, and is emptied; its tenant is due until it is opened again. One that is
-   * closed already keeps its time; one unknown so far is put.
-   */
-  closeRepo(input: { tenant: string; repo: string; closedAtMs: number }): Promise<void>;
-  /** Opens a repo that was closed at `closedAtMs`. `refused`: it is open, or was closed anew. */
-  openRepo(input: { tenant: string; repo: string; closedAtMs: number }): Promise<'opened' | 'refused'>;
-  /**
-   * The tenant takes no more batches, is due, and is emptied; it is never opened again. A reconcile that is
-   * running is overtaken: its commit would say when the tenant is due next.
-   */
-  closeTenant(input: { tenant: string; closedAtMs: number }): Promise<TenantRecord | undefined>;
-
+/** Deletions, and the notes on the tenant that take their bytes off the floor. */
+export interface DeletionLedger {
+  /** Writes a new deletion. If it exists already, this is a retry of our own, and nothing happens. */
   putDeletion(input: { tenant: string; deletion: Deletion }): Promise<void>;
   deletions(tenant: string): AsyncIterable<readonly Deletion[]>;
   /** Takes objects out of a deletion while it is only marked. `refused`: it is deleting, or gone. */
   unmark(input: DeletionKey & { names: readonly string[] }): Promise<'unmarked' | 'refused'>;
   /**
-   * marked → deleting, or taken over from a deleter that died; the deadline tells which deleter it is.
-   * `before` is the deletion as the caller read it: a change since then refuses the claim.
+   * marked → deleting, or takes it over from a deleter that died. The deadline identifies the deleter.
+   * `before` is the deletion as the caller read it. `refused`: it has changed since.
    */
   claimDeletion(input: {
     tenant: string;
@@ -103,8 +141,9 @@ export interface Ledger {
     deadlineMs: number;
   }): Promise<{ kind: 'claimed'; deletion: Deletion } | { kind: 'refused' }>;
   /**
-   * Ends a run, if it still is this deleter's. What is left is marked again, due at `dueAtMs`; with nothing left
-   * it is gone, and due for removal at `keptUntilMs`, or with null removed at once.
+   * Ends a run, if the deletion still belongs to the deleter with this deadline. Objects that are `left` are
+   * marked again, due at `dueAtMs`. If none is left, the deletion is gone: its record is kept until `keptUntilMs`,
+   * or with null removed at once.
    */
   endDeletion(
     input: DeletionKey & {
@@ -114,24 +153,27 @@ export interface Ledger {
       keptUntilMs: number | null;
     },
   ): Promise<void>;
-  /** Removes the record of what is gone; any other stays. */
+  /** Removes the record of a deletion that is gone. In any other state it stays. */
   removeDeletion(input: DeletionKey): Promise<void>;
-  /** One write: the bytes leave the floor, and the note tells that they are about to leave the bucket. */
+  /** One write: takes the bytes off the floor, and notes that they are about to leave the bucket. */
   announceDelete(input: { tenant: string; noteId: string; note: DeleteNote }): Promise<void>;
   removeNote(input: { tenant: string; noteId: string }): Promise<void>;
-  /** Sets a new dirty token: what was scanned of the repo before is no longer to be relied on. */
-  markDirty(input: { tenant: string; repo: string; dirtyToken: string }): Promise<void>;
+}
 
-  /** Tenants in the order of their names, a page at a time. */
-  listTenants(input: { after?: string; pageSize: number }): Promise<readonly TenantRecord[]>;
-  /**
-   * Tenants whose last full count is too old (`full`), or with a dead reservation, a due deletion or a closed
-   * repo; the longest due first.
-   */
-  dueTenants(input: {
-    nowMs: number;
-    tenantsMax: number;
-  }): Promise<readonly { tenant: string; full: boolean }[]>;
+export interface RepoPath {
+  readonly tenant: string;
+  readonly repo: string;
+}
+
+export interface ReservationKey {
+  readonly tenant: string;
+  readonly reservationId: string;
+}
+
+export interface DeletionKey {
+  readonly tenant: string;
+  readonly repo: string;
+  readonly deletionId: string;
 }
 
 export interface NewTenant {
@@ -139,9 +181,9 @@ export interface NewTenant {
   readonly plan: string | null;
   readonly limitBytes: number | null;
   readonly createdAtMs: number;
-  /** Known only where the path was listed and found empty. */
+  /** Known only if the path was listed and found empty. */
   readonly counted: Counted | null;
-  /** When the schedule is to look at it next. */
+  /** When the schedule should look at it next. */
   readonly dueAtMs: number;
 }
 
@@ -150,30 +192,28 @@ export type AddOutcome =
   | { readonly kind: 'refused'; readonly tenant: TenantRecord }
   | { readonly kind: 'absent' };
 
-/** What a scan found of a repo. Clears the dirty token. */
+/** What a scan found of a repo. Committing it clears the dirty token. */
 export type RepoCommit = Omit<RepoRecord, 'dirtyToken' | 'closedAtMs'>;
-
-export interface DeletionKey {
-  readonly tenant: string;
-  readonly repo: string;
-  readonly deletionId: string;
-}
 
 export interface TenantCommit {
   readonly tenant: string;
   readonly epoch: number;
-  /** Added to the counter: the recomputed value less the counter as the reconcile found it. */
+  /** Added to the counter: the recomputed value minus the counter as the reconcile found it. */
   readonly correctionBytes: number;
   readonly floorBaseBytes: number;
   readonly floorUntilMs: number;
   readonly counted: Counted;
   readonly listedUntilMs: number;
+  /** Ids of notes to remove: their deleters died. */
   readonly expiredNotes: readonly string[];
-  /** When the schedule is to count it in full next; null leaves that as it is. */
+  /** When the tenant is due for the next full count; null leaves that unchanged. */
   readonly dueAtMs: number | null;
 }
 
-/** The table did not answer, or throttled beyond the retries. What was asked may or may not have happened. */
+/**
+ * The table refused a request, did not answer, or throttled it beyond the retries. A write may or may not have
+ * happened. The cause is what the SDK threw.
+ */
 export class LedgerUnavailableError extends Error {
   override readonly name = 'LedgerUnavailableError';
 }

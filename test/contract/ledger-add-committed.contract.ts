@@ -16,10 +16,10 @@ export function countContract(open: () => Promise<LedgerUnderTest>): void {
 
     it('refuses where the limit is not the one that was read, and tells the tenant as it is', async () => {
       const tenant = await create();
-      await get().ledger.updateTenant(tenant, { limitBytes: 50 });
+      await get().ledger.updateTenant({ tenant, limitBytes: 50 });
       const outcome = await get().ledger.addCommitted({ tenant, sumBytes: 1, limitBytes: 100 });
       expect(outcome).toMatchObject({ kind: 'refused', tenant: { limitBytes: 50, committedBytes: 0 } });
-      await get().ledger.updateTenant(tenant, { limitBytes: null });
+      await get().ledger.updateTenant({ tenant, limitBytes: null });
       expect((await get().ledger.addCommitted({ tenant, sumBytes: 1, limitBytes: 50 })).kind).toBe('refused');
       expect((await get().ledger.addCommitted({ tenant, sumBytes: 1, limitBytes: null })).kind).toBe('added');
     });
@@ -29,7 +29,7 @@ export function countContract(open: () => Promise<LedgerUnderTest>): void {
       expect((await get().ledger.addCommitted({ tenant, sumBytes: 1, limitBytes: 100 })).kind).toBe(
         'refused',
       );
-      await get().ledger.updateTenant(tenant, { limitBytes: null });
+      await get().ledger.updateTenant({ tenant, limitBytes: null });
       expect((await get().ledger.addCommitted({ tenant, sumBytes: 1, limitBytes: null })).kind).toBe('added');
     });
 

@@ -1,7 +1,7 @@
 import { beforeAll, expect } from 'vitest';
 import type { Reservation } from '../../lambda/domain/reservation.ts';
 import type { TokenStore } from '../../lambda/ports/credentials.ts';
-import type { Ledger } from '../../lambda/ports/ledger.ts';
+import type { Ledger, NewTenant } from '../../lambda/ports/ledger.ts';
 
 export interface LedgerUnderTest {
   readonly ledger: Ledger;
@@ -47,7 +47,7 @@ export function ledgerContext(open: () => Promise<LedgerUnderTest>) {
     return opened;
   };
   /** A tenant with a limit of 100 that was counted as empty, unless it is said otherwise. */
-  const create = async (more: Partial<Parameters<Ledger['createTenant']>[0]> = {}) => {
+  const create = async (more: Partial<NewTenant> = {}) => {
     const tenant = tenantName();
     const base = { tenant, plan: null, limitBytes: 100, createdAtMs: 1, counted: counted(0), dueAtMs: 9e15 };
     expect(await get().ledger.createTenant({ ...base, ...more })).toBe('created');

@@ -30,7 +30,7 @@ export function tenantContract(open: () => Promise<LedgerUnderTest>): void {
 
     it('answers undefined for a tenant that is absent', async () => {
       expect(await get().ledger.readTenant(tenantName())).toBeUndefined();
-      expect(await get().ledger.updateTenant(tenantName(), { limitBytes: 1 })).toBeUndefined();
+      expect(await get().ledger.updateTenant({ tenant: tenantName(), limitBytes: 1 })).toBeUndefined();
     });
 
     it('keeps the largest safe integer exact', async () => {
@@ -46,9 +46,9 @@ export function tenantContract(open: () => Promise<LedgerUnderTest>): void {
 
     it('changes and lifts the limit', async () => {
       const tenant = await create();
-      expect((await get().ledger.updateTenant(tenant, { limitBytes: 5 }))?.limitBytes).toBe(5);
+      expect((await get().ledger.updateTenant({ tenant, limitBytes: 5 }))?.limitBytes).toBe(5);
       expect(
-        (await get().ledger.updateTenant(tenant, { limitBytes: null, plan: 'p' }))?.limitBytes,
+        (await get().ledger.updateTenant({ tenant, limitBytes: null, plan: 'p' }))?.limitBytes,
       ).toBeNull();
       expect((await get().ledger.readTenant(tenant))?.plan).toBe('p');
     });

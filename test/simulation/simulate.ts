@@ -9,7 +9,7 @@ import { oidName, repoName } from './names.ts';
 import { push } from './push.ts';
 import type { Action, DeleteObjectAction, Scenario } from './scenario.ts';
 import { tenant } from './truth.ts';
-import { Violation } from './violation.ts';
+import { Violation } from './invariants.ts';
 import { type Coverage, type Mutant, World } from './world.ts';
 
 const minute = 60_000;
@@ -105,7 +105,7 @@ async function act(world: World, scenario: Scenario, action: Action): Promise<vo
     case 'push':
       return push(world, action, scenario.sizes);
     case 'limit':
-      await world.invoke((deps) => deps.ledger.updateTenant(tenant, { limitBytes: action.limitBytes }));
+      await world.invoke((deps) => deps.ledger.updateTenant({ tenant, limitBytes: action.limitBytes }));
       return;
     case 'delete-object': {
       const object = { repo: repoName(action.repo), oid: oidName(action.oid) };

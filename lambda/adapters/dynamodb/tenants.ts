@@ -1,6 +1,6 @@
 import { BatchGetCommand, GetCommand, PutCommand, QueryCommand, UpdateCommand } from '@aws-sdk/lib-dynamodb';
 import type { TenantRecord } from '../../domain/tenant.ts';
-import type { AddOutcome, Ledger } from '../../ports/ledger.ts';
+import type { AddOutcome, Input, Ledger } from '../../ports/ledger.ts';
 import { send, sendIf } from './client.ts';
 import { absent, aliases, all, exists, type Table } from './expressions.ts';
 import { dueKey, kindKey, parseTenant, tenantKey, tenantOfPartition } from './items.ts';
@@ -21,7 +21,7 @@ export function tenantMethods(table: Table): Pick<Ledger, TenantMethods> {
   return {
     readTenant: (tenant) => readTenant(table, tenant),
     createTenant: (tenant) => createTenant(table, tenant),
-    updateTenant: (tenant, change) => updateTenant(table, tenant, change),
+    updateTenant: (input) => updateTenant(table, input),
     addCommitted: (input) => addCommitted(table, input),
     listTenants: (input) => listTenants(table, input),
     dueTenants: (input) => dueTenants(table, input),
@@ -71,11 +71,7 @@ const createTenant = async (table: Table, input: Parameters<Ledger['createTenant
   return result.ok ? ('created' as const) : ('exists' as const);
 };
 
-const updateTenant = async (
-  table: Table,
-  tenant: string,
-  change: { limitBytes?: number | null; plan?: string | null },
-) => {
+const updateTenant = async (table: Table, { tenant, ...change }: Input<'updateTenant'>) => {
   const given = Object.entries(change).filter(([, value]) => value !== undefined);
   if (given.length === 0) return readTenant(table, tenant);
   const sets = given.filter(([, value]) => value !== null);

@@ -59,7 +59,8 @@ export const updateTenant: Operation = async (deps, event) => {
   const decoded = decodeBody(deps.settings, event, updateTenantBody);
   if (!decoded.ok) return decoded.response;
   const { limitBytes, plan } = decoded.body;
-  const updated = await deps.ledger.updateTenant(access.tenant.tenant, {
+  const updated = await deps.ledger.updateTenant({
+    tenant: access.tenant.tenant,
     ...(limitBytes !== undefined && { limitBytes }),
     ...(plan !== undefined && { plan }),
   });

@@ -4,6 +4,7 @@ import type { DeleteNote, RepoRecord, TenantRecord } from '../../../lambda/domai
 import type {
   AddOutcome,
   DeletionKey,
+  Input,
   Ledger,
   NewTenant,
   RepoCommit,
@@ -58,7 +59,7 @@ export class MemoryLedger implements Ledger {
     return 'created';
   }
 
-  async updateTenant(tenant: string, change: { limitBytes?: number | null; plan?: string | null }) {
+  async updateTenant({ tenant, ...change }: Input<'updateTenant'>) {
     return this.#update(tenant, () => change);
   }
 
@@ -132,7 +133,7 @@ export class MemoryLedger implements Ledger {
     return { kind: 'begun', epoch, before } as const;
   }
 
-  async setLease({ tenant, epoch, ...lease }: Parameters<Ledger['setLease']>[0]) {
+  async setLease({ tenant, epoch, ...lease }: Input<'setLease'>) {
     if (this.#tenants.get(tenant)?.record.epoch !== epoch) return 'superseded' as const;
     this.#update(tenant, () => lease);
     return 'ours' as const;
@@ -228,7 +229,7 @@ export class MemoryLedger implements Ledger {
     return { kind: 'claimed', deletion } as const;
   }
 
-  async endDeletion(input: Parameters<Ledger['endDeletion']>[0]): Promise<void> {
+  async endDeletion(input: Input<'endDeletion'>): Promise<void> {
     const { deletions } = this.#items(input.tenant);
     const found = deletions.get(input.deletionId);
     if (found?.state !== 'deleting' || found.deadlineMs !== input.deadlineMs) return;

@@ -1,5 +1,9 @@
 /** What the command line touches of its surroundings, so that tests can stand in for them. */
 export interface CliContext {
+  /** How the person calls the command line, such as `npx lfs-quota`: for the help and for hints. */
+  readonly program: string;
+  /** As in package.json. */
+  readonly version: string;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly out: (text: string) => void;
   readonly err: (text: string) => void;

@@ -1,17 +1,25 @@
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { z } from 'zod';
 import { askAtTerminal } from './prompt.ts';
 import { runCli } from './run.ts';
 
-// `… | head` closes the pipe early; that is no failure.
+/** The entry point of the command line. bin/lfs-quota.js starts it, from here or from the bundle in dist/. */
+
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  // `… | head` closes the pipe early; that is no failure.
   if (error.code === 'EPIPE') process.exit(0);
-  throw error;
+  process.stderr.write(`error: The output could not be written: ${error.message}.\n`);
+  process.exit(1);
 });
 
-// The SDK warns of Node 20 at every command; package.json says which versions are right.
+// The SDK would warn about Node 20 in every command; package.json says which versions are supported.
 process.env['AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED'] = 'true';
 
-const exitCode = await runCli(process.argv.slice(2), {
+process.exitCode = await runCli(process.argv.slice(2), {
+  program: calledAs(process.argv[1] ?? ''),
+  version: packageVersion(),
   env: process.env,
   out: (text) => void process.stdout.write(text),
   err: (text) => void process.stderr.write(text),
@@ -20,5 +28,16 @@ const exitCode = await runCli(process.argv.slice(2), {
   isTerminal: process.stdout.isTTY === true,
   ask: process.stdin.isTTY && process.stderr.isTTY ? askAtTerminal : undefined,
 });
-// A command may have set one itself.
-if (exitCode !== 0) process.exitCode = exitCode;
+
+/** What the person typed, so that the commands in hints and in the help work for them as well. */
+function calledAs(script: string): string {
+  if (process.env['npm_command'] === 'exec') return 'npx lfs-quota';
+  if (path.basename(script) === 'lfs-quota') return 'lfs-quota';
+  return /^[\w@%+=:,./-]+$/.test(script) ? script : `'${script}'`;
+}
+
+function packageVersion(): string {
+  // The bundle lies as deep below the package's folder as this file.
+  const text = readFileSync(new URL('../package.json', import.meta.url), 'utf8');
+  return z.object({ version: z.string() }).parse(JSON.parse(text)).version;
+}

@@ -27,8 +27,9 @@ export async function runCli(args: readonly string[], context: CliContext): Prom
 
 function buildProgram(context: CliContext): Command {
   // Set before the commands are added: they inherit it.
-  const program = new Command('lfs-quota')
+  const program = new Command(context.program)
     .description('The command line of lfs-quota: tenants, tokens, limits and usage.')
+    .version(context.version)
     .configureOutput({ writeOut: context.out, writeErr: context.err })
     .showHelpAfterError('See --help.')
     .exitOverride();

@@ -8,6 +8,8 @@ import { type Ended, plainEnvironment, run, signalGroup } from '../support/proce
 
 export const projectRoot = join(import.meta.dirname, '..', '..');
 
+const commandLine = join(projectRoot, 'bin', 'lfs-quota.js');
+
 /** What `npm start` may take on a busy machine. */
 const readyTimeoutMs = 60_000;
 /** What it may take to end after Ctrl-C. */
@@ -110,7 +112,7 @@ export class Stack {
       LFS_QUOTA_URL: this.url,
       LFS_QUOTA_TOKEN: this.adminToken,
     };
-    return run('npm', ['run', '-s', 'cli', '--', ...args], { cwd: projectRoot, env, timeoutMs: 60_000 });
+    return run(commandLine, args, { cwd: projectRoot, env, timeoutMs: 60_000 });
   }
 
   /** The same, with --json; fails where the command does. */

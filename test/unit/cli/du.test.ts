@@ -21,6 +21,8 @@ async function run(...args: string[]): Promise<string> {
   let out = '';
   const program = new Command().exitOverride().configureOutput({ writeErr: () => {} });
   registerDu(program, {
+    program: 'lfs-quota',
+    version: '1.2.3',
     env: {},
     out: (text) => {
       out += text;

@@ -74,6 +74,8 @@ export async function cli(
   const out: string[] = [];
   const err: string[] = [];
   const code = await runCli(args, {
+    program: 'lfs-quota',
+    version: '1.2.3',
     env: options.env ?? {},
     out: (text) => out.push(text),
     err: (text) => err.push(text),

@@ -1,0 +1,134 @@
+import { cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { plainEnvironment, run } from '../../support/process.ts';
+
+/** For npm on a busy machine. */
+const timeoutMs = 60_000;
+const root = path.join(import.meta.dirname, '../../..');
+const { version } = JSON.parse(await readFile(path.join(root, 'package.json'), 'utf8'));
+
+let folder: string;
+let env: Record<string, string>;
+
+beforeAll(async () => {
+  // People's folders have such names.
+  folder = await mkdtemp(path.join(tmpdir(), 'lfs-quota package-'));
+  // An empty cache and no network: nothing can come from a registry.
+  const npmSettings = { npm_config_cache: path.join(folder, 'cache'), npm_config_offline: 'true' };
+  env = { ...plainEnvironment(), ...npmSettings, HOME: folder };
+});
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+async function npm(cwd: string, ...args: string[]) {
+  const ended = await run('npm', args, { cwd, env, timeoutMs });
+  if (ended.code !== 0) throw new Error(`npm ${args.join(' ')} exited ${ended.code}:\n${ended.err}`);
+  return ended;
+}
+
+describe('the packed package, installed without a registry', { timeout: timeoutMs }, () => {
+  let installed: string;
+  let elsewhere: string;
+  let onlyNode: string;
+
+  beforeAll(async () => {
+    const app = path.join(folder, 'app');
+    elsewhere = path.join(folder, 'else where');
+    onlyNode = path.join(folder, 'only-node');
+    for (const made of [app, elsewhere, onlyNode]) await mkdir(made);
+    await symlink(process.execPath, path.join(onlyNode, 'node'));
+    const packed = await npm(root, 'pack', '--json', '--pack-destination', folder);
+    const [{ filename, files }] = JSON.parse(packed.out.slice(packed.out.indexOf('[')));
+    expect(files.map((file: { path: string }) => file.path)).toEqual([
+      'LICENSE',
+      'README.md',
+      'bin/lfs-quota.js',
+      'dist/lfs-quota.js',
+      'package.json',
+    ]);
+    await npm(app, 'install', '--ignore-scripts', path.join(folder, filename));
+    installed = path.join(app, 'node_modules', '.bin', 'lfs-quota');
+  }, timeoutMs);
+
+  const lfsQuota = (...args: string[]) =>
+    run(installed, args, { cwd: elsewhere, env: { PATH: onlyNode }, timeoutMs });
+
+  it('prints its version and its help', async () => {
+    expect(await lfsQuota('--version')).toEqual({ code: 0, out: `${version}\n`, err: '' });
+    const help = await lfsQuota('usage', '--help');
+    expect(help).toMatchObject({ code: 0, err: '' });
+    expect(help.out).toContain('Usage: lfs-quota usage');
+  });
+
+  it('ends with 1 when a command fails, and with 2 when it is called wrongly', async () => {
+    const failed = await lfsQuota('usage', 'acme', '--url', 'http://127.0.0.1:1', '--token', 'x');
+    expect(failed).toMatchObject({ code: 1, out: '' });
+    expect(failed.err).toContain('error: ');
+    expect(await lfsQuota('usage')).toMatchObject({ code: 2, out: '' });
+  });
+
+  it('has all of the SDK in it, and none of its warnings', async () => {
+    const endpoint = 'http://127.0.0.1:1';
+    const keys = { AWS_ACCESS_KEY_ID: 'x', AWS_SECRET_ACCESS_KEY: 'x' };
+    const args = ['du', 's3://bucket', '--endpoint', endpoint];
+    const failed = await run(installed, args, {
+      cwd: elsewhere,
+      env: { PATH: onlyNode, ...keys },
+      timeoutMs,
+    });
+    expect(failed).toMatchObject({ code: 1, out: '' });
+    expect(failed.err).toMatch(/^error: http:\/\/127\.0\.0\.1:1 .*\n.*\n$/);
+  });
+
+  it('says what to do when it is damaged', async () => {
+    const damaged = path.join(folder, 'damaged');
+    await cp(path.join(folder, 'app'), damaged, { recursive: true, verbatimSymlinks: true });
+    const bundle = path.join(damaged, 'node_modules', 'lfs-quota', 'dist', 'lfs-quota.js');
+    const start = () =>
+      run(path.join(damaged, 'node_modules', '.bin', 'lfs-quota'), ['--help'], {
+        cwd: elsewhere,
+        env: { PATH: onlyNode },
+        timeoutMs,
+      });
+    await writeFile(bundle, 'import {');
+    const broken = await start();
+    await rm(bundle);
+    const missing = await start();
+    for (const ended of [broken, missing]) {
+      expect(ended).toMatchObject({ code: 1, out: '' });
+      expect(ended.err).toMatch(/^error: .*\n.* Install lfs-quota again\.\n$/);
+    }
+  });
+});
+
+describe('the command line of a checkout', { timeout: timeoutMs }, () => {
+  it.each(['.', 'docs/decisions'])('is found by npx in %s', async (below) => {
+    const ended = await run('npx', ['lfs-quota', '--version'], {
+      cwd: path.join(root, below),
+      env,
+      timeoutMs,
+    });
+    expect(ended).toMatchObject({ code: 0, out: `${version}\n` });
+  });
+
+  it('calls for `npm ci` when it has no packages', async () => {
+    const checkout = path.join(folder, 'checkout');
+    for (const part of ['bin/lfs-quota.js', 'cli', 'package.json'])
+      await cp(path.join(root, part), path.join(checkout, part), { recursive: true });
+    const script = path.join(checkout, 'bin', 'lfs-quota.js');
+    const ended = await run(process.execPath, [script, '--version'], { cwd: folder, env: {}, timeoutMs });
+    expect(ended).toMatchObject({ code: 1, out: '' });
+    expect(ended.err).toContain(`Run \`npm ci\` in ${checkout}`);
+  });
+
+  it('names the version of Node that it needs', async () => {
+    const old = path.join(folder, 'needs-more');
+    await cp(path.join(root, 'bin/lfs-quota.js'), path.join(old, 'bin/lfs-quota.js'));
+    await writeFile(path.join(old, 'package.json'), '{"type":"module","engines":{"node":">=1000.1"}}');
+    const script = path.join(old, 'bin', 'lfs-quota.js');
+    const ended = await run(process.execPath, [script], { cwd: folder, env: {}, timeoutMs });
+    expect(ended).toMatchObject({ code: 1, out: '' });
+    expect(ended.err).toContain('lfs-quota needs >=1000.1');
+  });
+});

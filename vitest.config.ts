@@ -1,5 +1,5 @@
 import { defineConfig } from 'vitest/config';
-import { reporting } from './test/reporting.ts';
+import { reporting } from './test/support/reporting.ts';
 
 /**
  * A project for each lane. `npm test` runs `unit`, which needs nothing but Node. The others need an engine or a

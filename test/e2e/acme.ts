@@ -1,4 +1,4 @@
-import { GitUser } from './git-user.ts';
+import { GitUser } from '../support/git-user.ts';
 import type { Stack } from './stack.ts';
 
 /** Somebody with a repository `game` of the tenant `acme`, and a work tree that pushes to it. */

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { GitUser } from './git-user.ts';
-import { bytesOf, objectsOf, writeFiles } from './payload.ts';
+import { GitUser } from '../support/git-user.ts';
+import { bytesOf, objectsOf, writeFiles } from '../support/payload.ts';
 import { projectRoot, Stack } from './stack.ts';
 import { listStore, sizesOf } from './store-truth.ts';
 import { describeWithGitLfs } from './with-git-lfs.ts';

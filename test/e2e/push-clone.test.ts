@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { GitUser } from './git-user.ts';
-import { bytesOf, digests, type Files, objectsOf, readFiles, writeFiles } from './payload.ts';
+import { GitUser } from '../support/git-user.ts';
+import { bytesOf, digests, type Files, objectsOf, readFiles, writeFiles } from '../support/payload.ts';
 import { Stack } from './stack.ts';
 import { listStore, type Stored, sizesOf, totalBytes, usageWithin } from './store-truth.ts';
 import { describeWithGitLfs } from './with-git-lfs.ts';

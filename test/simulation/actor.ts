@@ -1,7 +1,7 @@
 import { LedgerUnavailableError } from '../../lambda/ports/ledger.ts';
 import { StoreUnavailableError } from '../../lambda/ports/object-store.ts';
 import type { Random } from '../support/random.ts';
-import type { Scheduler } from './scheduler.ts';
+import type { Scheduler } from '../support/scheduler.ts';
 
 /** How badly the world behaves: each a probability for one operation, unless it says otherwise. */
 export interface Mix {

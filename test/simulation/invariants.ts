@@ -1,7 +1,11 @@
 import type { Reservation } from '../../lambda/domain/reservation.ts';
 import { defaultSettings } from '../../lambda/domain/settings.ts';
 import { type Truth, tenant } from './truth.ts';
-import { Violation } from './violation.ts';
+
+/** An invariant was broken. The message begins with its number in docs/ledger.md, and says by how much. */
+export class Violation extends Error {
+  override readonly name = 'Violation';
+}
 
 /** One batch request on its way: whether the limit was exceeded at any moment of it. */
 export interface OpenRequest {

@@ -1,10 +1,10 @@
 import { admitUpload } from '../../lambda/use-cases/uploads/admit-upload.ts';
 import type { UploadVerdict } from '../../lambda/use-cases/uploads/batch-attempt.ts';
 import { verifyUpload } from '../../lambda/use-cases/uploads/verify-upload.ts';
+import { Violation } from './invariants.ts';
 import { oidName, repoName } from './names.ts';
 import type { PushAction, UploadPlan } from './scenario.ts';
 import { tenant } from './truth.ts';
-import { Violation } from './violation.ts';
 import type { World } from './world.ts';
 
 const errorsMax = 8;

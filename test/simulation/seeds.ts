@@ -1,8 +1,8 @@
 import fc from 'fast-check';
+import { Violation } from './invariants.ts';
 import { faultMixes } from './mixes.ts';
 import { type Scenario, scenario } from './scenario.ts';
 import { simulate } from './simulate.ts';
-import { Violation } from './violation.ts';
 import type { Coverage, Mutant } from './world.ts';
 
 /** The scenario of a seed, and the weather it runs in. */

@@ -5,11 +5,11 @@ import { getSubscription, readRepos } from '../../lambda/use-cases/recounts/get-
 import { refresh } from '../../lambda/use-cases/recounts/refresh.ts';
 import { MemoryTokenStore } from '../support/memory/token-store.ts';
 import type { Mix } from './actor.ts';
+import { Violation } from './invariants.ts';
 import { oidName, repoName } from './names.ts';
 import { push } from './push.ts';
 import type { Action, DeleteObjectAction, Scenario } from './scenario.ts';
 import { tenant } from './truth.ts';
-import { Violation } from './invariants.ts';
 import { type Coverage, type Mutant, World } from './world.ts';
 
 const minute = 60_000;

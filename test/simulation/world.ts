@@ -11,11 +11,11 @@ import { runRecount } from '../../lambda/use-cases/recounts/run-recount.ts';
 import { noMetrics } from '../../local/no-metrics.ts';
 import { MemoryLedger } from '../support/memory/ledger.ts';
 import { Random } from '../support/random.ts';
+import { EndlessRunError, Scheduler } from '../support/scheduler.ts';
 import { Actor, type Mix, type Tally, type Weather } from './actor.ts';
-import { Invariants } from './invariants.ts';
+import { Invariants, Violation } from './invariants.ts';
 import { oidName } from './names.ts';
 import { depsOf } from './ports.ts';
-import { Scheduler } from './scheduler.ts';
 import { Truth, tenant } from './truth.ts';
 
 export type SimDeps = Omit<Deps, 'tokens' | 'admin'>;
@@ -132,12 +132,12 @@ export class World {
   }
 
   async run(): Promise<void> {
-    await this.scheduler.run({
-      eventsMax: 100_000,
-      check: () => {
-        if (this.#failure) throw this.#failure;
-        this.invariants.check(this.scheduler.nowMs);
-      },
+    const check = () => {
+      if (this.#failure) throw this.#failure;
+      this.invariants.check(this.scheduler.nowMs);
+    };
+    await this.scheduler.run({ eventsMax: 100_000, check }).catch((error: unknown) => {
+      throw error instanceof EndlessRunError ? new Violation(`I6: ${error.message}`) : error;
     });
   }
 

@@ -25,4 +25,13 @@ export class MemoryTokenStore implements TokenStore {
       .filter((token) => token.tenant === tenant)
       .sort((a, b) => a.createdAtMs - b.createdAtMs || (a.tokenId < b.tokenId ? -1 : 1));
   }
+
+  async listPage({ tenant, pageSize, cursor }: { tenant: string; pageSize: number; cursor?: string }) {
+    const all = await this.list(tenant);
+    const cursorOf = (token: TokenRecord) => `${token.createdAtMs}.${token.tokenId}`;
+    const from = cursor === undefined ? 0 : all.findIndex((token) => cursorOf(token) === cursor) + 1;
+    const tokens = all.slice(from, from + pageSize);
+    const last = tokens.at(-1);
+    return { tokens, nextCursor: last && from + pageSize < all.length ? cursorOf(last) : null };
+  }
 }

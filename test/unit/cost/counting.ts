@@ -7,11 +7,11 @@ import { tokenIdOf } from '../../../lambda/domain/token.ts';
 import type { Ledger } from '../../../lambda/ports/ledger.ts';
 import type { Deps } from '../../../lambda/use-cases/deps.ts';
 import { createPathScan } from '../../../lambda/use-cases/scan/path-scan.ts';
-import { Scheduler } from '../../simulation/scheduler.ts';
 import { MemoryLedger } from '../../support/memory/ledger.ts';
 import { MemoryObjectStore } from '../../support/memory/object-store.ts';
 import { MemoryTokenStore } from '../../support/memory/token-store.ts';
 import { Random } from '../../support/random.ts';
+import { Scheduler } from '../../support/scheduler.ts';
 
 export const tenant = 'acme';
 export const token = `lfsq_${'a'.repeat(40)}`;

@@ -1,7 +1,4 @@
-import { ChangeMessageVisibilityCommand, SQSClient } from '@aws-sdk/client-sqs';
-import { mockClient } from 'aws-sdk-client-mock';
-import { afterEach, describe, expect, it } from 'vitest';
-import { createSqsRedelivery } from '../../../../lambda/adapters/sqs/redelivery.ts';
+import { describe, expect, it } from 'vitest';
 import { createInvocations } from '../../../../lambda/adapters/system/async-invocations.ts';
 import { systemClock } from '../../../../lambda/adapters/system/clock.ts';
 import { systemIds } from '../../../../lambda/adapters/system/ids.ts';
@@ -182,18 +179,4 @@ it('a recount that succeeds changes nothing about its message', async () => {
   const { answer, asked } = await deliver({ ledger: new MemoryLedger() });
   expect(answer).toEqual({ batchItemFailures: [] });
   expect(asked).toEqual([]);
-});
-
-describe('on SQS', () => {
-  const sqs = mockClient(SQSClient);
-  afterEach(() => void sqs.reset());
-
-  it('the one delivery stays hidden for whole seconds, not shorter than asked for', async () => {
-    sqs.on(ChangeMessageVisibilityCommand).resolves({});
-    const queueUrl = 'https://sqs.eu-central-1.amazonaws.com/111122223333/recounts.fifo';
-    await createSqsRedelivery({ queueUrl }).delay({ receiptHandle: 'handle', delayMs: 60_001 });
-    expect(sqs.commandCalls(ChangeMessageVisibilityCommand).map(({ args }) => args[0].input)).toEqual([
-      { QueueUrl: queueUrl, ReceiptHandle: 'handle', VisibilityTimeout: 61 },
-    ]);
-  });
 });

@@ -1,7 +1,7 @@
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type Ended, plainEnvironment, run } from '../support/process.ts';
+import { type Ended, plainEnvironment, run } from './process.ts';
 
 /** Longest that one git command may take here. */
 const gitTimeoutMs = 120_000;

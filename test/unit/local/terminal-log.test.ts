@@ -1,7 +1,5 @@
 import { expect, it } from 'vitest';
-import { readFlags } from '../../../local/flags.ts';
 import { createTerminalLog } from '../../../local/terminal-log.ts';
-import { shellQuoted } from '../../../local/welcome.ts';
 
 function logged(format: 'text' | 'json') {
   const lines: string[] = [];
@@ -43,7 +41,7 @@ it('shows an error with its causes', () => {
   log.error('failed', { error: new Error('outer', { cause: new TypeError('inner') }) });
   const { error } = JSON.parse(lines[0] ?? '');
   expect(error.message).toBe('Error: outer < TypeError: inner');
-  expect(error.thrownAt).toContain('terminal.test.ts');
+  expect(error.thrownAt).toContain('terminal-log.test.ts');
 });
 
 it.each(['text', 'json'] as const)('takes out what is secret (%s)', (format) => {
@@ -64,29 +62,4 @@ it.each(['text', 'json'] as const)('takes out what is secret (%s)', (format) => 
   for (const secret of [token, 'guess me', 'YW55OnNlY3JldA', '0123abcd', 'X-Amz-Date'])
     expect(all).not.toContain(secret);
   expect(lines).toHaveLength(3);
-});
-
-it('reads flags', () => {
-  expect(readFlags([])).toEqual({ kind: 'start', port: 8787, dataDir: '.lfs-quota' });
-  expect(readFlags(['--port', '0', '--data', '/x'])).toEqual({ kind: 'start', port: 0, dataDir: '/x' });
-  expect(readFlags(['--port=65534'])).toMatchObject({ port: 65534 });
-  expect(readFlags(['-h'])).toEqual({ kind: 'help' });
-});
-
-it.each([
-  [['--port', '65535'], "--port takes a number from 0 to 65534, not '65535'."],
-  [['--port', 'x'], "--port takes a number from 0 to 65534, not 'x'."],
-  [['--port', '-1'], "Option '--port' argument is ambiguous."],
-  [['--port', ''], "--port takes a number from 0 to 65534, not ''."],
-  [['--port'], "Option '--port <value>' argument missing."],
-  [['--data', ' '], '--data takes a folder, not an empty name.'],
-  [['--prot', '1'], "Unknown option '--prot'."],
-  [['start'], "Unexpected argument 'start'."],
-])('refuses the flags %j', (args, message) => {
-  expect(readFlags(args)).toEqual({ kind: 'wrong', message });
-});
-
-it('quotes words for a shell', () => {
-  expect(shellQuoted('/plain/path-1.x')).toBe('/plain/path-1.x');
-  expect(shellQuoted("/it's a path")).toBe(`'/it'\\''s a path'`);
 });

@@ -1,8 +1,6 @@
-import { transformSync } from 'esbuild';
 import { describe, expect, it } from 'vitest';
-import { chooseMemory } from '../../../bench/functions/choose-memory.ts';
-import type { MeasuredWork } from '../../../bench/functions/measure.ts';
-import { packageBytes } from '../../../bench/functions/package-bytes.ts';
+import { chooseMemory } from '../../../../bench/functions/choose-memory.ts';
+import type { MeasuredWork } from '../../../../bench/functions/measure.ts';
 
 function work(given: Partial<MeasuredWork> & Pick<MeasuredWork, 'memoryMb' | 'warmMs'>): MeasuredWork {
   return {
@@ -69,14 +67,4 @@ describe('the memory of a function', () => {
     const [small, ...rest] = slowHalf.map((each) => ({ ...each, warmMs: 100 }));
     expect(chosen([{ ...work({ memoryMb: 256, warmMs: 100 }), ...small, coldMs: 900 }, ...rest])).toBe(512);
   });
-});
-
-it("a bundle's bytes are those of the packages that its source map names", () => {
-  const source = 'export const words = ["one", "two"];\nexport const sum = (a, b) => a + b;\n';
-  const options = { minify: true, sourcemap: 'external', format: 'esm' } as const;
-  const own = transformSync(source, { ...options, sourcefile: '../lambda/words.ts' });
-  const bare = own.code.trimEnd().length;
-  expect(packageBytes({ code: own.code.trimEnd(), map: own.map })).toEqual([{ name: 'lambda', bytes: bare }]);
-  const theirs = transformSync(source, { ...options, sourcefile: '../node_modules/@aws-sdk/core/x.js' });
-  expect(packageBytes(theirs).map(({ name }) => name)).toEqual(['@aws-sdk/core']);
 });

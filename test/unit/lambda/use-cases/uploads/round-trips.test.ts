@@ -1,16 +1,16 @@
 import { describe, expect, it } from 'vitest';
-import { reservationIdOf } from '../../lambda/domain/reservation.ts';
-import { defaultSettings } from '../../lambda/domain/settings.ts';
-import type { Ledger } from '../../lambda/ports/ledger.ts';
-import type { Deps } from '../../lambda/use-cases/deps.ts';
-import { createPathScan } from '../../lambda/use-cases/scan/path-scan.ts';
-import { admitUpload } from '../../lambda/use-cases/uploads/admit-upload.ts';
-import { verifyUpload } from '../../lambda/use-cases/uploads/verify-upload.ts';
-import { noMetrics } from '../../local/no-metrics.ts';
-import { MemoryLedger } from '../support/memory/ledger.ts';
-import { MemoryObjectStore } from '../support/memory/object-store.ts';
-import { Random } from '../support/random.ts';
-import { Scheduler } from './scheduler.ts';
+import { reservationIdOf } from '../../../../../lambda/domain/reservation.ts';
+import { defaultSettings } from '../../../../../lambda/domain/settings.ts';
+import type { Ledger } from '../../../../../lambda/ports/ledger.ts';
+import type { Deps } from '../../../../../lambda/use-cases/deps.ts';
+import { createPathScan } from '../../../../../lambda/use-cases/scan/path-scan.ts';
+import { admitUpload } from '../../../../../lambda/use-cases/uploads/admit-upload.ts';
+import { verifyUpload } from '../../../../../lambda/use-cases/uploads/verify-upload.ts';
+import { noMetrics } from '../../../../../local/no-metrics.ts';
+import { MemoryLedger } from '../../../../support/memory/ledger.ts';
+import { MemoryObjectStore } from '../../../../support/memory/object-store.ts';
+import { Random } from '../../../../support/random.ts';
+import { Scheduler } from '../../../../support/scheduler.ts';
 
 const tenant = 'acme';
 const roundTripMs = 10;

@@ -1,0 +1,142 @@
+import { describe, expect, it } from 'vitest';
+import { systemIds } from '../../../../lambda/adapters/system/ids.ts';
+import { objectKey } from '../../../../lambda/domain/names.ts';
+import { defaultSettings } from '../../../../lambda/domain/settings.ts';
+import type { Metrics } from '../../../../lambda/ports/metrics.ts';
+import { getSubscription } from '../../../../lambda/use-cases/recounts/get-subscription.ts';
+import { reconcile } from '../../../../lambda/use-cases/recounts/reconcile.ts';
+import { refresh } from '../../../../lambda/use-cases/recounts/refresh.ts';
+import { createPathScan } from '../../../../lambda/use-cases/scan/path-scan.ts';
+import { admitUpload } from '../../../../lambda/use-cases/uploads/admit-upload.ts';
+import { MemoryLedger } from '../../../support/memory/ledger.ts';
+import { MemoryObjectStore } from '../../../support/memory/object-store.ts';
+import { recordingLog } from '../../../support/recording-log.ts';
+
+const tenant = 'acme';
+const oid = (index: number) => index.toString(16).padStart(64, '0');
+
+/** Metrics that are kept: each name with its values, in order. */
+function recordingMetrics() {
+  const values: Record<string, number[]> = {};
+  const keep = (name: string, value: number) => {
+    values[name] = [...(values[name] ?? []), value];
+  };
+  const metrics: Metrics = {
+    increment: (name, times = 1) => keep(name, times),
+    measure: keep,
+    flush: () => undefined,
+  };
+  return { metrics, values };
+}
+
+/** A tenant of 1,000 bytes that was counted as empty, and the time at hand. */
+async function setUp() {
+  let nowMs = 1_800_000_000_000;
+  const { metrics, values } = recordingMetrics();
+  const { log, entries } = recordingLog();
+  const pass = (ms: number) => {
+    nowMs += ms;
+  };
+  const clock = { nowMs: () => nowMs, sleep: async (ms: number) => pass(ms) };
+  const [ledger, store, settings] = [new MemoryLedger(), new MemoryObjectStore(), defaultSettings];
+  const deps = {
+    ledger,
+    store,
+    clock,
+    settings,
+    metrics,
+    log,
+    ids: systemIds,
+    listing: store,
+    scan: createPathScan({ listing: store, clock, settings }),
+    signer: {
+      signUpload: async () => ({ href: '', header: {} }),
+      signDownload: async () => ({ href: '', header: {} }),
+    },
+    queue: { request: async () => undefined, requestAll: async () => undefined },
+  };
+  const counted = { storedBytes: 0, objectCount: 0, countedAtMs: nowMs };
+  const times = { createdAtMs: nowMs, dueAtMs: nowMs + 60_000 };
+  await ledger.createTenant({ tenant, plan: null, limitBytes: 1000, counted, ...times });
+  const record = async () => {
+    const found = await ledger.readTenant(tenant);
+    if (!found) throw new Error('No tenant.');
+    return found;
+  };
+  const push = async (...sizes: number[]) => {
+    const objects = new Map(sizes.map((sizeBytes, index) => [oid(index), sizeBytes]));
+    return admitUpload(deps, { tenant: await record(), repo: 'app', objects });
+  };
+  const ask = async (isRefresh: boolean) =>
+    getSubscription(deps, { cached: { tenant: await record(), repos: [] }, refresh: isRefresh });
+  return { deps, store, values, entries, push, ask, pass };
+}
+
+describe('a batch of uploads', () => {
+  it('measures what is admitted and what is refused, and logs whose it was', async () => {
+    const { push, values, entries } = await setUp();
+    await push(600, 300, 5000);
+    expect(values).toMatchObject({ UploadsAdmitted: [2], BytesAdmitted: [900], UploadsRefused: [1] });
+    expect(values['BatchesDeferred']).toBeUndefined();
+    const said = entries.find(({ message }) => message === 'uploads');
+    expect(said?.fields).toEqual({ tenant, repo: 'app', admitted: 2, admittedBytes: 900, refused: 1 });
+  });
+
+  it('counts those that are to come again', async () => {
+    const { deps, push, values, entries } = await setUp();
+    deps.ledger.issueReservation = async () => 'gone';
+    expect((await push(10)).kind).toBe('retry');
+    expect(values).toEqual({ BatchesDeferred: [1] });
+    expect(entries.map(({ fields }) => fields['tenant'])).toEqual([tenant]);
+  });
+});
+
+describe('a recount', () => {
+  it('measures its requests, how old the last count was, and what was not counted', async () => {
+    const { deps, store, values, pass } = await setUp();
+    store.put(objectKey({ tenant, repo: 'app', oid: oid(1) }), 700);
+    pass(90_000);
+    const { kind } = await reconcile(deps, { tenant, full: true });
+    expect(kind).toBe('committed');
+    expect(values).toMatchObject({ DriftBytes: [700], CounterShortfallBytes: [700], ReconcileAge: [90_000] });
+    expect(values['ScanRequests']?.[0]).toBeGreaterThanOrEqual(2);
+    expect(values['ScanDuration']).toEqual([0]);
+  });
+
+  it('tells a counter that was too high from bytes that were not counted', async () => {
+    const { deps, values } = await setUp();
+    await deps.ledger.addCommitted({ tenant, sumBytes: 400, limitBytes: 1000 });
+    await reconcile(deps, { tenant, full: true });
+    expect(values).toMatchObject({ DriftBytes: [400], CounterShortfallBytes: [0] });
+  });
+
+  it('that is the first has no age, and corrects nothing', async () => {
+    const { deps, store, values } = await setUp();
+    const times = { createdAtMs: 0, dueAtMs: 0 };
+    await deps.ledger.createTenant({ tenant: 'new', plan: null, limitBytes: null, counted: null, ...times });
+    store.put(objectKey({ tenant: 'new', repo: 'app', oid: oid(1) }), 700);
+    expect((await reconcile(deps, { tenant: 'new', full: true })).kind).toBe('committed');
+    expect(Object.keys(values).sort()).toEqual(['ScanDuration', 'ScanRequests']);
+  });
+});
+
+describe('usage that is asked for', () => {
+  it('is a hit while it is young, a miss once it is too old, and neither where a count was asked for', async () => {
+    const { ask, values, pass } = await setUp();
+    await ask(false);
+    await ask(true);
+    expect(values).toMatchObject({ CacheHits: [1] });
+    expect(values['CacheMisses']).toBeUndefined();
+    pass(defaultSettings.maxAgeMs + 1);
+    await ask(false);
+    expect(values).toMatchObject({ CacheHits: [1], CacheMisses: [1] });
+  });
+});
+
+it('the schedule measures how many tenants it found due, none too', async () => {
+  const { deps, values, pass } = await setUp();
+  await refresh(deps);
+  pass(120_000);
+  await refresh(deps);
+  expect(values).toEqual({ TenantsQueued: [0, 1] });
+});

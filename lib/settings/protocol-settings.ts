@@ -7,18 +7,24 @@ const hour = 60 * minute;
 const day = 24 * hour;
 const mib = 1024 ** 2;
 
-/** A whole number. `why` is what to say beside the bound where it is not a matter of taste. */
-function whole(
-  bounds: { min: number; max: number; usual: number; whyMin?: string; whyMax?: string },
-  what: string,
-) {
-  const { min, max, usual, whyMin, whyMax } = bounds;
+interface Bounds {
+  readonly min: number;
+  readonly max: number;
+  readonly defaultValue: number;
+  /** Why the bound is where it is, for the error. Left out if any bound near it would do. */
+  readonly whyMin?: string;
+  readonly whyMax?: string;
+}
+
+/** A whole number with bounds. */
+function whole(bounds: Bounds, description: string) {
+  const { min, max, defaultValue, whyMin, whyMax } = bounds;
   return z
     .int()
     .min(min, whyMin && `must be ${min} or more: ${whyMin}`)
     .max(max, whyMax && `must be ${max} or less: ${whyMax}`)
-    .default(usual)
-    .describe(what);
+    .default(defaultValue)
+    .describe(description);
 }
 
 const uploads = {
@@ -26,27 +32,27 @@ const uploads = {
     {
       min: 5,
       max: 60,
-      usual: defaultSettings.urlLifetimeMs / minute,
+      defaultValue: defaultSettings.urlLifetimeMs / minute,
       whyMax:
-        'a signed URL dies with the session of the role that signed it, of which an hour can be counted on',
+        'a presigned URL expires with the role session that signed it, and a session is sure to last one hour only',
     },
-    'How long a signed URL is good for. An upload that was promised and never comes is held against the limit for ' +
-      'as long, and the grace of uploads besides.',
+    'How long a presigned URL is valid. An upload that never arrives counts against the limit for this long, plus ' +
+      'the grace.',
   ),
   putGraceMinutes: whole(
-    { min: 1, max: 1_440, usual: defaultSettings.putGraceMs / minute },
-    'How long an upload may take that began just before its URL expired: so many minutes, and …',
+    { min: 1, max: 1_440, defaultValue: defaultSettings.putGraceMs / minute },
+    'Grace: an upload that began just before its URL expired may take this long, plus …',
   ),
   putMinBytesPerSecond: whole(
-    { min: 10_000, max: 1_000_000_000, usual: defaultSettings.putMinBytesPerSecond },
-    '… its size at this rate. One that takes longer is counted only by the next scan.',
+    { min: 10_000, max: 1_000_000_000, defaultValue: defaultSettings.putMinBytesPerSecond },
+    '… its size at this rate. The next scan counts an upload that takes longer.',
   ),
   objectMaxMiB: whole(
     {
       min: 1,
       max: 5_120,
-      usual: defaultSettings.objectBytesMax / mib,
-      whyMax: 'S3 takes 5 GiB in one PUT',
+      defaultValue: defaultSettings.objectBytesMax / mib,
+      whyMax: 'S3 accepts at most 5 GiB in one PUT',
     },
     'Largest object that may be pushed.',
   ),
@@ -54,40 +60,40 @@ const uploads = {
     {
       min: 1,
       max: 15,
-      usual: defaultSettings.clockSkewMs / second,
-      whyMin: 'no two clocks are the same',
+      defaultValue: defaultSettings.clockSkewMs / second,
+      whyMin: 'no two clocks agree exactly',
       whyMax:
-        'a batch must be over by every clock when its reservation is voided, a minute after it was made',
+        'a batch must be over, by every clock, when its reservation is voided one minute after it was made',
     },
-    'How far the clocks of two functions are taken to be apart at the most.',
+    'Largest assumed difference between the clocks of two functions.',
   ),
 };
 
 const recounts = {
   recountRestSeconds: whole(
-    { min: 0, max: 3_600, usual: defaultSettings.recountRestMs / second },
-    'Shortest time between two recounts of one tenant that nobody waits for.',
+    { min: 0, max: 3_600, defaultValue: defaultSettings.recountRestMs / second },
+    'Shortest time between two recounts of a tenant that nobody waits for.',
   ),
   listRequestsPerHour: whole(
-    { min: 60, max: 1_000_000, usual: defaultSettings.listRequestsPerHour },
-    'LIST requests for one tenant in an hour; a tenant whose scans are dearer is recounted less often. What ' +
-      'somebody waits for may run one hour of it ahead.',
+    { min: 60, max: 1_000_000, defaultValue: defaultSettings.listRequestsPerHour },
+    'LIST requests per tenant and hour. A tenant whose scans cost more is recounted less often. A recount that ' +
+      'somebody waits for may overdraw one hour.',
   ),
   maxAgeHours: whole(
-    { min: 1, max: 720, usual: defaultSettings.maxAgeMs / hour },
-    'Usage counted longer ago than this is counted anew when it is asked for, and by the schedule.',
+    { min: 1, max: 720, defaultValue: defaultSettings.maxAgeMs / hour },
+    'Age at which a count is renewed, by the schedule or when somebody reads the usage.',
   ),
   idleRefreshMaxDays: whole(
-    { min: 1, max: 365, usual: defaultSettings.idleRefreshMaxMs / day },
-    'The schedule counts a tenant where nothing happens less and less often: after so many days at the latest.',
+    { min: 1, max: 365, defaultValue: defaultSettings.idleRefreshMaxMs / day },
+    'The schedule counts idle tenants less and less often, but at least this often.',
   ),
   refreshTenantsMax: whole(
-    { min: 1, max: 10_000, usual: defaultSettings.refreshTenantsMax },
-    'Tenants that one run of the schedule hands on; the others wait for the next.',
+    { min: 1, max: 10_000, defaultValue: defaultSettings.refreshTenantsMax },
+    'Tenants that one run of the schedule queues. The rest wait for the next.',
   ),
   scanConcurrency: whole(
-    { min: 1, max: 512, usual: defaultSettings.scanConcurrency },
-    'LIST requests at once in one scan.',
+    { min: 1, max: 512, defaultValue: defaultSettings.scanConcurrency },
+    'LIST requests at a time in one scan.',
   ),
 };
 
@@ -96,23 +102,23 @@ const waiting = {
     {
       min: 1,
       max: 20,
-      usual: defaultSettings.inlineReconcileBudgetMs / second,
-      whyMax: 'the batch function ends after 25 s, and keeps 5 of them to answer in',
+      defaultValue: defaultSettings.inlineReconcileBudgetMs / second,
+      whyMax: 'the batch function times out after 25 s, and needs 5 of them to answer',
     },
-    'How long a push near the limit waits for a recount, before it is told to come again.',
+    'How long a push near the limit waits for a recount before it is answered 429.',
   ),
   scanWaitSeconds: whole(
     {
       min: 1,
       max: 24,
-      usual: defaultSettings.scanWaitMs / second,
-      whyMax: 'the function that waits ends after 29 s',
+      defaultValue: defaultSettings.scanWaitMs / second,
+      whyMax: 'the function that waits times out after 29 s',
     },
-    'How long a read of the usage waits for a count, before it answers with the last one.',
+    'How long a read of the usage waits for a count before it gets the last one.',
   ),
   retryAfterSeconds: whole(
-    { min: 1, max: 60, usual: defaultSettings.retryAfterMs / second },
-    'When a client is told to come again, at the soonest.',
+    { min: 1, max: 60, defaultValue: defaultSettings.retryAfterMs / second },
+    'Shortest Retry-After that clients get.',
   ),
 };
 
@@ -121,22 +127,22 @@ const deletes = {
     {
       min: 1,
       max: 43_200,
-      usual: defaultSettings.deleteGraceMs / minute,
-      whyMin: 'a push protects an object from its deletion as late as its function may end, after 29 s',
+      defaultValue: defaultSettings.deleteGraceMs / minute,
+      whyMin: 'a push may protect an object from deletion until its function times out, after 29 s',
     },
-    'How long an object that is to be deleted can still be kept, by pushing it again.',
+    'How long an object marked for deletion can be kept by pushing it again.',
   ),
 };
 
-/** The constants of the protocol that a stage may change: lambda/domain/settings.ts has them all. */
+/** The constants of the protocol that a stage may change. lambda/domain/settings.ts has all of them. */
 export const protocolSettings = z
   .strictObject({ ...uploads, ...recounts, ...waiting, ...deletes })
   .prefault({})
-  .describe('How usage is counted, and how often. The defaults are what is tested most.');
+  .describe('How, and how often, usage is counted. The defaults are tested most.');
 
 export type ProtocolSettings = z.output<typeof protocolSettings>;
 
-/** What the functions are to use, in their units. */
+/** The same settings in the units that the functions use. */
 export function settingsOf(protocol: ProtocolSettings): Settings {
   return {
     ...defaultSettings,

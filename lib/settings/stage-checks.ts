@@ -1,7 +1,7 @@
 import { recountCollapseMs } from '../../lambda/domain/recount-policy.ts';
 import type { StageSettings } from './stage-settings.ts';
 
-/** A setting that does not go with another one. */
+/** A setting that does not fit another one. */
 export interface Conflict {
   readonly path: readonly string[];
   readonly message: string;
@@ -10,8 +10,8 @@ export interface Conflict {
 const collapseSeconds = recountCollapseMs / 1000;
 
 /**
- * What must hold between the settings of a stage. docs/ledger.md tells what would break: mostly the promise that
- * usage is never counted too low, and that no recount is lost.
+ * What must hold between the settings of a stage. Otherwise the protocol of docs/ledger.md breaks: usage may be
+ * counted too low, or a recount may be lost.
  */
 export function conflictsOf(settings: StageSettings): Conflict[] {
   const { alarms, objectStore, protocol, reconcile, refreshEveryMinutes, storeEvents } = settings;
@@ -23,7 +23,7 @@ export function conflictsOf(settings: StageSettings): Conflict[] {
     conflict(
       'reconcile.delaySeconds',
       `must be ${delaySecondsMin} or more with protocol.clockSkewSeconds ${protocol.clockSkewSeconds}: ` +
-        `triggers of the same ${collapseSeconds} s are one message, which may start only after them all`,
+        `triggers in the same ${collapseSeconds} s share one message, which must start after all of them`,
     );
 
   if (protocol.idleRefreshMaxDays * 24 < protocol.maxAgeHours)
@@ -38,10 +38,13 @@ export function conflictsOf(settings: StageSettings): Conflict[] {
     conflict(
       'alarms.recountAgeHours',
       `must be ${Math.floor(oldestHours) + 1} or more with protocol.maxAgeHours ${protocol.maxAgeHours} and ` +
-        `refreshEveryMinutes ${refreshEveryMinutes}: counts get as old as that without a fault`,
+        `refreshEveryMinutes ${refreshEveryMinutes}: counts normally get that old`,
     );
 
   if (storeEvents && objectStore.kind === 'external')
-    conflict('storeEvents', 'must be false with an external store: only S3 tells the stack of its objects');
+    conflict(
+      'storeEvents',
+      "must be false with an external store: events come only from the stack's own bucket",
+    );
   return conflicts;
 }

@@ -5,37 +5,36 @@ import { protocolSettings } from './protocol-settings.ts';
 /** A web origin as a browser sends it: scheme, host and port, nothing after. */
 const origin = z
   .string()
-  .regex(/^https?:\/\/[a-z0-9.-]+(?::\d+)?$/, 'is no origin: write it as https://console.example.com');
+  .regex(/^https?:\/\/[a-z0-9.-]+(?::\d+)?$/, 'is not an origin such as https://console.example.com');
 
 const secretArn = z
   .string()
   .regex(
     /^arn:aws[a-z-]*:secretsmanager:[a-z0-9-]+:\d{12}:secret:.+-[A-Za-z0-9]{6}$/,
-    'is no complete ARN of a secret: copy it whole, with the six characters at its end',
+    'is not a complete secret ARN: include the six characters at its end',
   );
 
-const bucketOfOurs = z.strictObject({
-  kind: z.literal('bucket').describe('The stack makes an S3 bucket of its own.'),
+const ownBucket = z.strictObject({
+  kind: z.literal('bucket').describe('An S3 bucket that the stack creates.'),
 });
 
 const externalStore = z.strictObject({
-  kind: z.literal('external').describe('An S3-compatible store elsewhere: R2, B2, MinIO. No bucket is made.'),
+  kind: z.literal('external').describe('An existing S3-compatible store, such as R2, B2 or MinIO.'),
   endpoint: origin
-    .regex(/^https:/, 'must begin with https: signed URLs and objects pass over it')
-    .describe('Where its S3 API answers, without the bucket.'),
-  region: z.string().min(1).describe('The region that requests are signed for; R2 takes `auto`.'),
+    .regex(/^https:/, 'must begin with https: presigned URLs and objects pass through it')
+    .describe('URL of its S3 API, without the bucket.'),
+  region: z.string().min(1).describe('Region to sign requests for. R2 expects `auto`.'),
   bucket: z
     .string()
-    .regex(/^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/, 'is no bucket name')
-    .describe('Its bucket, which must exist and hold nothing else.'),
+    .regex(/^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/, 'is not a bucket name')
+    .describe('An existing bucket that holds nothing else.'),
   credentialsSecretArn: secretArn.describe(
-    'Secret with the JSON {"accessKeyId": "…", "secretAccessKey": "…"} of a key for that bucket.',
+    'Secret with a key for that bucket, as JSON: {"accessKeyId": "…", "secretAccessKey": "…"}.',
   ),
 });
 
-/** Lambda gives CPU in proportion: 1,769 MB is one whole core. Why which: docs/decisions/memory.md. */
-const memoryMb = (defaultMb: number) =>
-  z.int().min(128).max(10_240).default(defaultMb).describe('MB of this function.');
+/** docs/decisions/memory.md explains each default. */
+const memoryMb = (defaultMb: number) => z.int().min(128).max(10_240).default(defaultMb).describe('MB.');
 
 const memoryOfFunctions = z
   .strictObject({
@@ -50,36 +49,36 @@ const memoryOfFunctions = z
     storeEvents: memoryMb(256),
   } satisfies Record<FunctionName, z.ZodType>)
   .prefault({})
-  .describe('Memory of each function in MB.');
+  .describe('Memory of each function. Lambda gives CPU in proportion: 1,769 MB is one core.');
 
 const throttle = z
   .strictObject({
-    requestsPerSecond: z.int().min(1).max(10_000).default(500).describe('In the long run.'),
-    burst: z.int().min(1).max(5_000).default(1_000).describe('At once.'),
+    requestsPerSecond: z.int().min(1).max(10_000).default(500).describe('Sustained rate.'),
+    burst: z.int().min(1).max(5_000).default(1_000).describe('Requests at once.'),
   })
   .prefault({})
-  .describe('What the API takes of all tenants together, before it answers 429 itself.');
+  .describe('Limit for all tenants together, above which the API answers 429.');
 
 const reconcile = z
   .strictObject({
     timeoutMinutes: z
       .int()
-      .min(2, 'must be 2 or more: a run that deletes keeps a minute for it, and time to recount after')
+      .min(2, 'must be 2 or more: a run spends up to one minute deleting, and then recounts')
       .max(15)
       .default(5)
       .describe(
-        'Longest single run. Six times this is how long a recount whose run died without a word waits for its ' +
-          'next try; one that failed waits a minute, and a minute more each time, up to ten.',
+        'Longest run. A failed recount is retried after one minute, then one minute later each time, up to ten. One ' +
+          'whose run died is retried after six times this.',
       ),
-    concurrency: z.int().min(2).max(1_000).default(10).describe('Tenants that are recounted at once.'),
+    concurrency: z.int().min(2).max(1_000).default(10).describe('Tenants recounted at a time.'),
     delaySeconds: z
       .int()
       .min(31)
       .max(900)
       .default(35)
       .describe(
-        'Rest between a trigger and its recount, in which further triggers join it. Triggers of the same 30 s are ' +
-          'one message: it may start only after them all, by clocks that differ (protocol.clockSkewSeconds).',
+        'Delay between a trigger and its recount. Triggers in the same 30 s share one message, which must start ' +
+          'after all of them by any clock (protocol.clockSkewSeconds).',
       ),
     attemptsMax: z
       .int()
@@ -87,94 +86,88 @@ const reconcile = z
       .max(100)
       .default(20)
       .describe(
-        'Failed runs after which a recount goes to the dead-letter queue. 20 outlast two hours without the store or ' +
-          'the table.',
+        'Failed runs before a recount becomes a dead letter. 20 outlast two hours without store or table.',
       ),
   })
   .prefault({})
-  .describe('The queue of recounts, and the function that does them.');
+  .describe('Recounts and their queue.');
 
 const alarms = z
   .strictObject({
-    email: z.email().optional().describe('Who is told; without it, subscribe to the alarm topic yourself.'),
-    queueAgeMinutes: z
-      .int()
-      .min(1)
-      .default(60)
-      .describe('Age of the oldest waiting recount from which on it is late.'),
+    email: z
+      .email()
+      .optional()
+      .describe('Who is notified. Without it, subscribe to the alarm topic yourself.'),
+    queueAgeMinutes: z.int().min(1).default(60).describe('Age of the oldest queued recount.'),
     driftGiB: z
       .int()
       .min(1)
       .default(100)
       .describe(
-        'GiB that one recount finds stored or promised beyond what was counted. Uploads that are admitted while it ' +
-          'begins show here too, so it should be more than one push of a tenant.',
+        'GiB stored or reserved that one recount finds missing from the counter. It includes uploads admitted ' +
+          'while it begins: allow for at least one push.',
       ),
     recountAgeHours: z
       .int()
       .min(2)
       .default(36)
-      .describe('Age of a count, when it is renewed, from which on the schedule has fallen behind.'),
-    apiErrors: z.int().min(1).default(5).describe('Answers with 5xx in 5 minutes that matter.'),
-    functionErrors: z
-      .int()
-      .min(1)
-      .default(3)
-      .describe('Failed runs of one function in 5 minutes that matter.'),
+      .describe('Age of a count when a new one replaces it: above this the schedule falls behind.'),
+    apiErrors: z.int().min(1).default(5).describe('5xx answers in 5 minutes.'),
+    functionErrors: z.int().min(1).default(3).describe('Failed invocations of one function in 5 minutes.'),
     functionThrottles: z
       .int()
       .min(1)
       .default(10)
-      .describe('Throttled runs of one function in 5 minutes that matter.'),
+      .describe('Throttled invocations of one function in 5 minutes.'),
   })
   .prefault({})
-  .describe('From when on an alarm rings; docs/operations.md says what to do then.');
+  .describe('Alarm thresholds. What to do about each alarm: docs/operations.md.');
 
 const logRetentionDays = [1, 3, 5, 7, 14, 30, 60, 90, 120, 180, 365, 400, 731, 1827, 3653] as const;
 
-/** All that may differ between stages. What is not here is the same everywhere. */
+/** Everything that may differ between stages. What is not here is the same in all of them. */
 export const everySetting = z.strictObject({
   account: z
     .string()
-    .regex(/^\d{12}$/, 'is no account id: 12 digits')
+    .regex(/^\d{12}$/, 'is not an account id: 12 digits')
     .optional()
-    .describe('AWS account to deploy to; without it, that of the credentials in use.'),
+    .describe('AWS account. Default: that of your credentials.'),
   region: z
     .string()
-    .regex(/^[a-z]{2}(?:-[a-z]+)+-\d$/, 'is no AWS region: for example eu-central-1')
+    .regex(/^[a-z]{2}(?:-[a-z]+)+-\d$/, 'is not an AWS region such as eu-central-1')
     .optional()
-    .describe('AWS region to deploy to; without it, that of the credentials in use.'),
+    .describe('AWS region. Default: that of your credentials.'),
   keepData: z
     .boolean()
     .default(true)
-    .describe('Table, bucket and admin token outlive the stack, and the stack is protected from deletion.'),
+    .describe('Protect the stack from deletion. If it is deleted, keep table, bucket and admin token.'),
   objectStore: z
-    .discriminatedUnion('kind', [bucketOfOurs, externalStore])
+    .discriminatedUnion('kind', [ownBucket, externalStore])
     .default({ kind: 'bucket' })
-    .describe('Where the objects lie. Moving later means copying them: choose before the first push.'),
+    .describe('Where objects are stored. Choose before the first push: moving means copying them.'),
   restoredTableName: z
     .string()
-    .regex(/^[A-Za-z0-9._-]{3,255}$/, 'is no table name')
+    .regex(/^[A-Za-z0-9._-]{3,255}$/, 'is not a table name')
     .optional()
-    .describe('A table restored from a backup, used in place of the one that the stack made.'),
+    .describe("A table restored from a backup, used instead of the stack's own."),
   domain: z
     .strictObject({
       name: z
         .string()
-        .regex(/^(?:[a-z0-9-]+\.)+[a-z]{2,}$/, 'is no domain name')
-        .describe('The name itself; point it to the output DomainTarget.'),
+        .regex(/^(?:[a-z0-9-]+\.)+[a-z]{2,}$/, 'is not a domain name')
+        .describe('The domain name. Point it to the output DomainTarget.'),
       certificateArn: z
         .string()
-        .regex(/^arn:aws[a-z-]*:acm:[a-z0-9-]+:\d{12}:certificate\//, 'is no ARN of an ACM certificate')
-        .describe('Certificate for the name, in the region of the stage.'),
+        .regex(/^arn:aws[a-z-]*:acm:[a-z0-9-]+:\d{12}:certificate\//, 'is not the ARN of an ACM certificate')
+        .describe("Its certificate, in the stage's region."),
     })
     .optional()
-    .describe('A domain of your own for the API.'),
+    .describe('Your own domain for the API.'),
   corsOrigins: z
     .array(origin)
     .max(20)
     .default([])
-    .describe('Web pages that may call the API from a browser; git-lfs needs none.'),
+    .describe('Web origins that may call the API. git-lfs needs none.'),
   throttle,
   memoryMb: memoryOfFunctions,
   reconcile,
@@ -184,22 +177,19 @@ export const everySetting = z.strictObject({
     .min(1)
     .max(1_440)
     .default(15)
-    .describe('How often the schedule looks for tenants whose count is due.'),
+    .describe('How often the schedule looks for tenants that are due.'),
   storeEvents: z
     .boolean()
     .default(false)
     .describe(
-      'S3 tells of every object that comes or goes, so that what happens around the API is counted within minutes ' +
-        'and not within a day. For the bucket of the stack alone.',
+      'S3 notifies the stack of every object created or removed: changes made around the API are counted within ' +
+        "minutes, not a day. Only for the stack's own bucket.",
     ),
   logLevel: z
     .enum(['DEBUG', 'INFO', 'WARN', 'ERROR'])
     .default('INFO')
-    .describe('What the functions write into their logs.'),
-  logRetentionDays: z
-    .literal(logRetentionDays)
-    .default(30)
-    .describe('How long CloudWatch keeps the logs, in days.'),
+    .describe('Lowest level that the functions log.'),
+  logRetentionDays: z.literal(logRetentionDays).default(30).describe('Days that CloudWatch keeps the logs.'),
   alarms,
 });
 

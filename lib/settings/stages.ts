@@ -2,24 +2,24 @@ import { readFileSync } from 'node:fs';
 import { parseStageSettings, StageSettingsError } from './parse-stage-settings.ts';
 import type { StageSettings, StageSettingsInput } from './stage-settings.ts';
 
-/** The stages that `-c stage=NAME` chooses from. What a stage leaves out has the default of stage-settings.ts. */
+/** The stages that `-c stage=NAME` chooses from. A setting that is left out has its default. */
 const stages: Readonly<Record<string, StageSettingsInput>> = {
-  /** To try things out: deleting the stack deletes its data. */
+  /** For trials: deleting the stack deletes its data. */
   dev: { keepData: false, logRetentionDays: 7 },
   prod: {},
 };
 
 /**
- * The settings of a stage: from the table above or, with `settingsFile`, from a JSON file in its place, for
- * those who would rather not edit a tracked file.
- * @throws {StageSettingsError}
+ * The settings of a stage, from the table above. With `settingsFile` they come from that JSON file instead, so
+ * that nobody has to edit a tracked file.
+ * @throws {StageSettingsError} when the stage is unknown, or its settings are unreadable or invalid.
  */
 export function stageSettings(stage: string, settingsFile?: string): StageSettings {
   if (settingsFile !== undefined) return parseStageSettings(stage, readSettingsFile(settingsFile));
   if (!Object.hasOwn(stages, stage)) {
     throw new StageSettingsError(
       `There is no stage "${stage}". Known: ${Object.keys(stages).join(', ')}. ` +
-        'Add it to lib/settings/stages.ts, or give its settings with -c settings=FILE.json.',
+        'Add it to lib/settings/stages.ts, or pass its settings with -c settings=FILE.json.',
     );
   }
   return parseStageSettings(stage, stages[stage]);

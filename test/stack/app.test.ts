@@ -24,25 +24,25 @@ describe('the app', () => {
     expect(assembly.stacks.map((stack) => stack.stackName)).toEqual([`lfs-quota-${stage}`]);
   });
 
-  it('synthesises a stage that takes events of its store without one', () => {
+  it('synthesises a stage with store events without a finding', () => {
     const settings = file('events.json', JSON.stringify({ storeEvents: true }));
     expect(appWith({ stage: 'trial', settings }).synth().stacks).toHaveLength(1);
   });
 
-  it('fails the synth at a finding that nobody acknowledged', () => {
+  it('fails the synth on a finding that is not acknowledged', () => {
     const app = appWith({ stage: 'dev' });
     const stack = app.node.findChild('lfs-quota-dev');
     new Bucket(stack, 'OpenBucket');
     expect(() => app.synth()).toThrow(/AwsSolutions-S10/);
   });
 
-  it('protects from deletion what keeps data', () => {
+  it('protects a stack from deletion if it keeps data', () => {
     const [dev, prod] = ['dev', 'prod'].map((stage) => appWith({ stage }).synth().stacks[0]);
     expect(dev?.terminationProtection).toBeFalsy();
     expect(prod?.terminationProtection).toBe(true);
   });
 
-  it('takes the settings of a stage from a file too', () => {
+  it('reads the settings of a stage from a file', () => {
     const settings = file(
       'settings.json',
       JSON.stringify({ region: 'eu-central-1', account: '111122223333' }),
@@ -55,8 +55,8 @@ describe('the app', () => {
     [{ stage: 'nope' }, 'There is no stage "nope". Known: dev, prod.'],
     [{ stage: 'x', settings: '/nowhere.json' }, "The settings file /nowhere.json can't be read"],
     [{ stage: 'x', settings: () => file('broken.json', '{') }, "can't be read as JSON"],
-    [{ stage: 'Prod!', settings: () => file('empty.json', '{}') }, '"Prod!" is no stage name'],
-  ])('says what is wrong with %j', (context, message) => {
+    [{ stage: 'Prod!', settings: () => file('empty.json', '{}') }, '"Prod!" is not a stage name'],
+  ])('explains what is wrong with %j', (context, message) => {
     const { stage, settings } = context as { stage: string; settings?: string | (() => string) };
     const path = typeof settings === 'function' ? settings() : settings;
     const wrong = () => appWith({ stage, ...(path !== undefined && { settings: path }) });
@@ -66,7 +66,7 @@ describe('the app', () => {
 });
 
 describe('the settings of a stage', () => {
-  it('can be left out whole', () => {
+  it('all have defaults', () => {
     expect(parseStageSettings('prod', {})).toMatchObject({
       keepData: true,
       objectStore: { kind: 'bucket' },
@@ -77,35 +77,38 @@ describe('the settings of a stage', () => {
   });
 
   it.each([
-    [{ account: '1234' }, 'account: is no account id'],
-    [{ region: 'europe' }, 'region: is no AWS region'],
+    [{ account: '1234' }, 'account: is not an account id'],
+    [{ region: 'europe' }, 'region: is not an AWS region'],
     [{ keepdata: true }, 'Unrecognized key: "keepdata"'],
     [{ refreshEveryMinutes: 0 }, 'refreshEveryMinutes: Too small'],
     [{ reconcile: { timeoutMinutes: 16 } }, 'reconcile.timeoutMinutes: Too big'],
     [{ reconcile: { delaySeconds: 30 } }, 'reconcile.delaySeconds: Too small'],
     [{ memoryMb: { lfsBatch: 64 } }, 'memoryMb.lfsBatch: Too small'],
     [{ memoryMb: { lfsbatch: 256 } }, 'memoryMb: Unrecognized key: "lfsbatch"'],
-    [{ corsOrigins: ['https://example.com/'] }, 'corsOrigins.0: is no origin'],
-    [{ corsOrigins: ['*'] }, 'corsOrigins.0: is no origin'],
+    [{ corsOrigins: ['https://example.com/'] }, 'corsOrigins.0: is not an origin'],
+    [{ corsOrigins: ['*'] }, 'corsOrigins.0: is not an origin'],
     [{ logRetentionDays: 31 }, 'logRetentionDays: Invalid option'],
     [{ domain: { name: 'lfs.example.com' } }, 'domain.certificateArn: Invalid input'],
     [{ alarms: { email: 'nobody' } }, 'alarms.email: Invalid email'],
     [{ objectStore: { kind: 'minio' } }, 'objectStore.kind: Invalid'],
-    [{ objectStore: { kind: 'external', endpoint: 'r2.example.com' } }, 'objectStore.endpoint: is no origin'],
+    [
+      { objectStore: { kind: 'external', endpoint: 'r2.example.com' } },
+      'objectStore.endpoint: is not an origin',
+    ],
     [
       { objectStore: { kind: 'external', endpoint: 'http://r2.example.com' } },
       'endpoint: must begin with https',
     ],
     [
       { objectStore: { kind: 'external', credentialsSecretArn: 'arn:aws:secretsmanager:x:1:secret:r2' } },
-      'objectStore.credentialsSecretArn: is no complete ARN of a secret',
+      'objectStore.credentialsSecretArn: is not a complete secret ARN',
     ],
-  ])('are refused when wrong, by name: %j', (settings, message) => {
+  ])('are rejected by name if they are invalid: %j', (settings, message) => {
     expect(() => parseStageSettings('prod', settings)).toThrow(StageSettingsError);
     expect(() => parseStageSettings('prod', settings)).toThrow(message);
   });
 
-  it('are all named that are wrong', () => {
+  it('are all named in one error if several are invalid', () => {
     expect(() => parseStageSettings('prod', { account: 'x', throttle: { burst: 0 } })).toThrow(
       /account: .*\n {2}throttle\.burst: /,
     );

@@ -8,8 +8,8 @@ import { templateOf } from './stack-template.ts';
 
 type Variables = Readonly<Record<string, unknown>>;
 
-/** What each function finds in LFS_QUOTA_SETTINGS. */
-function handedOver(settings: Parameters<typeof templateOf>[0]): Record<string, unknown> {
+/** Function name → its variable LFS_QUOTA_SETTINGS. */
+function settingsVariables(settings: Parameters<typeof templateOf>[0]): Record<string, unknown> {
   const functions = Object.entries(templateOf(settings).findResources('AWS::Lambda::Function'));
   return Object.fromEntries(
     functions.map(([id, resource]) => {
@@ -21,14 +21,16 @@ function handedOver(settings: Parameters<typeof templateOf>[0]): Record<string, 
 }
 
 describe('the settings of the protocol', () => {
-  it('are those of the product by default, and then handed to nobody', () => {
+  it('are passed to no function if they are the defaults', () => {
     expect(settingsOf(protocolSettings.parse({}))).toEqual(defaultSettings);
-    expect(Object.values(handedOver({ storeEvents: true })).every((text) => text === undefined)).toBe(true);
+    expect(Object.values(settingsVariables({ storeEvents: true })).every((text) => text === undefined)).toBe(
+      true,
+    );
   });
 
-  it('reach every function that has part in the ledger, and no other', () => {
+  it('are passed to every function that uses the ledger, and to no other', () => {
     const protocol = { urlLifetimeMinutes: 15, objectMaxMiB: 100 };
-    const { health, notFound, ...others } = handedOver({ storeEvents: true, protocol });
+    const { health, notFound, ...others } = settingsVariables({ storeEvents: true, protocol });
     expect([health, notFound]).toEqual([undefined, undefined]);
     expect(Object.keys(others).sort()).toEqual(
       [
@@ -51,7 +53,7 @@ describe('the settings of the protocol', () => {
     }
   });
 
-  it.each(Object.keys(protocolSettings.unwrap().shape))('%s is a setting of its own', (name) => {
+  it.each(Object.keys(protocolSettings.unwrap().shape))('%s changes one setting of the product', (name) => {
     const parsed = protocolSettings.parse({});
     const changed = { ...parsed, [name]: parsed[name as keyof typeof parsed] + 1 };
     const [before, after] = [settingsOf(parsed), settingsOf(changed)];
@@ -66,22 +68,22 @@ describe('a setting that would break the protocol', () => {
   it.each([
     [
       { urlLifetimeMinutes: 61 },
-      'urlLifetimeMinutes: must be 60 or less: a signed URL dies with the session',
+      'urlLifetimeMinutes: must be 60 or less: a presigned URL expires with the role session',
     ],
     [{ clockSkewSeconds: 0 }, 'clockSkewSeconds: must be 1 or more'],
     [{ clockSkewSeconds: 16 }, 'clockSkewSeconds: must be 15 or less: a batch must be over'],
-    [{ deleteGraceMinutes: 0 }, 'deleteGraceMinutes: must be 1 or more: a push protects'],
+    [{ deleteGraceMinutes: 0 }, 'deleteGraceMinutes: must be 1 or more: a push may protect'],
     [
       { inlineReconcileBudgetSeconds: 21 },
       'inlineReconcileBudgetSeconds: must be 20 or less: the batch function',
     ],
     [{ scanWaitSeconds: 25 }, 'scanWaitSeconds: must be 24 or less: the function that waits'],
-    [{ objectMaxMiB: 5121 }, 'objectMaxMiB: must be 5120 or less: S3 takes 5 GiB'],
+    [{ objectMaxMiB: 5121 }, 'objectMaxMiB: must be 5120 or less: S3 accepts at most 5 GiB'],
     [{ putMinBytesPerSecond: 9_999 }, 'putMinBytesPerSecond: Too small'],
     [{ listRequestsPerHour: 0 }, 'listRequestsPerHour: Too small'],
     [{ maxAgeHours: 0.5 }, 'maxAgeHours: Invalid input: expected int'],
     [{ urlLifetimeMs: 1 }, 'protocol: Unrecognized key: "urlLifetimeMs"'],
-  ])('is refused by name: %j', (protocol, message) => {
+  ])('is rejected by name: %j', (protocol, message) => {
     expect(() => parseStageSettings('prod', { protocol })).toThrow(StageSettingsError);
     expect(() => parseStageSettings('prod', { protocol })).toThrow(message);
   });
@@ -98,13 +100,13 @@ describe('a setting that would break the protocol', () => {
     ],
     [{ protocol: { maxAgeHours: 36 } }, 'alarms.recountAgeHours: must be 37 or more'],
     [{ refreshEveryMinutes: 1_440 }, 'alarms.recountAgeHours: must be 49 or more'],
-    [{ reconcile: { timeoutMinutes: 1 } }, 'reconcile.timeoutMinutes: must be 2 or more: a run that deletes'],
-  ])('or that does not go with another one: %j', (settings, message) => {
+    [{ reconcile: { timeoutMinutes: 1 } }, 'reconcile.timeoutMinutes: must be 2 or more: a run spends'],
+  ])('is rejected if it does not fit another one: %j', (settings, message) => {
     expect(() => parseStageSettings('prod', settings)).toThrow(StageSettingsError);
     expect(() => parseStageSettings('prod', settings)).toThrow(message);
   });
 
-  it('is let through where the other one follows', () => {
+  it('is accepted if the other one fits', () => {
     const settings = { protocol: { clockSkewSeconds: 6, maxAgeHours: 36 }, reconcile: { delaySeconds: 36 } };
     expect(parseStageSettings('prod', { ...settings, alarms: { recountAgeHours: 37 } })).toMatchObject(
       settings,
@@ -113,7 +115,7 @@ describe('a setting that would break the protocol', () => {
 });
 
 describe('at the bounds of the settings', () => {
-  /** The value of every setting at its lower or upper bound. */
+  /** Every setting at its lower, or every setting at its upper bound. */
   const bound = (which: 'minValue' | 'maxValue') =>
     settingsOf(
       protocolSettings.parse(
@@ -129,7 +131,7 @@ describe('at the bounds of the settings', () => {
   const seconds = (name: keyof typeof functionSpecs) => 1000 * (functionSpecs[name].timeoutSeconds ?? 0);
   const longestRunMs = Math.max(seconds('lfsBatch'), seconds('management'));
 
-  it('the batch function ends when the protocol says it does', () => {
+  it('the batch function times out when the protocol says so', () => {
     expect(seconds('lfsBatch')).toBe(defaultSettings.batchTimeLimitMs);
   });
 
@@ -137,16 +139,16 @@ describe('at the bounds of the settings', () => {
     expect(most.pendingVoidAfterMs).toBeGreaterThan(most.batchTimeLimitMs + 2 * most.clockSkewMs);
   });
 
-  it('what protects an object from its deletion has landed when the grace is over', () => {
+  it('a run that protects an object from deletion is over when the grace is', () => {
     expect(least.deleteGraceMs).toBeGreaterThan(longestRunMs + 2 * most.clockSkewMs);
   });
 
-  it('whoever waits is answered before its function ends', () => {
+  it('clients that wait are answered before the function times out', () => {
     expect(most.inlineReconcileBudgetMs).toBeLessThan(seconds('lfsBatch'));
     expect(most.scanWaitMs).toBeLessThan(seconds('getSubscription'));
   });
 
-  it('a URL is dead before its reservation', () => {
+  it('a URL expires before its reservation', () => {
     for (const settings of [least, most]) {
       expect(settings.reservationSlackMs).toBeGreaterThan(2 * settings.clockSkewMs);
       expect(settings.urlLifetimeMs).toBeLessThanOrEqual(3_600_000);

@@ -5,13 +5,13 @@ import { settingRows, settingsPage } from './settings-page.ts';
 const page = fileURLToPath(new URL('../../docs/settings.md', import.meta.url));
 
 describe('docs/settings.md', () => {
-  it('finds words at every setting', () => {
+  it('finds a description of every setting', () => {
     const rows = settingRows();
     expect(rows.length).toBeGreaterThan(50);
-    expect(rows.filter(({ what }) => what === '').map(({ name }) => name)).toEqual([]);
+    expect(rows.filter(({ description }) => description === '').map(({ name }) => name)).toEqual([]);
   });
 
-  it('is what the settings say of themselves', async () => {
+  it('shows every setting with its description', async () => {
     await expect(settingsPage()).toMatchFileSnapshot(page);
   });
 });

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { stageSettingsSchema } from '../../lib/settings/parse-stage-settings.ts';
 
-/** What the JSON schema of a setting has, as far as the page shows it. */
+/** The parts of a setting's JSON schema that the page shows. */
 interface Shape {
   readonly type?: string;
   readonly const?: unknown;
@@ -18,8 +18,8 @@ interface Shape {
 export interface SettingRow {
   readonly name: string;
   readonly values: string;
-  readonly usual: string;
-  readonly what: string;
+  readonly defaultValue: string;
+  readonly description: string;
 }
 
 /** A row for every setting of a stage, and one for each group of them. */
@@ -33,7 +33,12 @@ function rowsBelow(prefix: string, { properties = {} }: Shape): SettingRow[] {
     const name = `${prefix}${key}`;
     const below = [shape, ...(shape.oneOf ?? [])].flatMap((each) => rowsBelow(`${name}.`, each));
     return [
-      { name, values: valuesOf(shape), usual: usualOf(shape), what: shape.description ?? '' },
+      {
+        name,
+        values: valuesOf(shape),
+        defaultValue: defaultOf(shape),
+        description: shape.description ?? '',
+      },
       ...below,
     ];
   });
@@ -45,27 +50,27 @@ function valuesOf({ type, minimum, maximum, enum: names, const: only, anyOf = []
   if (anyOf.length > 0) return anyOf.map(valuesOf).join(', ');
   if (type !== 'integer') return type === 'boolean' ? 'true, false' : '';
   const isOpen = maximum === undefined || maximum === Number.MAX_SAFE_INTEGER;
-  return isOpen ? `${minimum} or more` : `${minimum} to ${maximum}`;
+  return isOpen ? `≥ ${minimum}` : `${minimum}–${maximum}`;
 }
 
-function usualOf({ default: usual }: Shape): string {
-  return usual === undefined || typeof usual === 'object' ? '' : String(usual);
+function defaultOf({ default: value }: Shape): string {
+  return value === undefined || typeof value === 'object' ? '' : String(value);
 }
 
 /** The whole of docs/settings.md. */
 export function settingsPage(): string {
-  const cell = (text: string) => (text === '' ? '–' : text.replaceAll('|', '\\|'));
   const rows = settingRows().map(
-    ({ name, values, usual, what }) => `| ${name} | ${cell(values)} | ${cell(usual)} | ${cell(what)} |`,
+    ({ name, values, defaultValue, description }) =>
+      `| ${[name, values, defaultValue, description.replaceAll('|', '\\|')].join(' | ').replaceAll('|  ', '|')} |`,
   );
   return `# The settings of a stage
 
-All of them, as \`lib/settings/stage-settings.ts\` says what they are; docs/operations.md tells how to give them. A setting that is
-left out has its default. One that is wrong, or does not go with another, fails the synth with its name.
+[operations.md](operations.md) says where to set them. A setting that is left out has its default. \`cdk synth\` fails
+and names every setting that is invalid or does not fit another one.
 
-*This page is made from the settings themselves: \`npx vitest run test/stack/settings-page.test.ts -u\` writes it anew.*
+*Generated from \`lib/settings/\`: \`npx vitest run --project unit test/stack/settings-page.test.ts -u\` rewrites it.*
 
-| setting | values | default | what it is for |
+| setting | values | default | meaning |
 | --- | --- | --- | --- |
 ${rows.join('\n')}
 `;

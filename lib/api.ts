@@ -21,7 +21,7 @@ export interface ApiProps {
   readonly functions: Functions;
 }
 
-/** What is logged of a request. Neither query strings nor headers: signed values and tokens stand there. */
+/** What the access log records of a request. No query strings and no headers: they carry signatures and tokens. */
 const accessLogFields = {
   requestId: '$context.requestId',
   time: '$context.requestTime',
@@ -37,10 +37,10 @@ const accessLogFields = {
 };
 
 /**
- * The HTTP API, with a route for each line of the route table and `$default` for the rest.
+ * The HTTP API: one route for each line of the route table, and `$default` for all other requests.
  *
- * It has no authorizer: those of an HTTP API can't answer a wrong credential with the header that makes git
- * ask for one. Every handler but health's and notFound's checks the credential itself.
+ * It has no authorizer, because an HTTP API's authorizer can't send the header that makes git ask for a
+ * credential. Every handler except health and notFound checks the credential itself.
  */
 export class Api extends Construct {
   readonly httpApi: HttpApi;
@@ -91,7 +91,7 @@ export class Api extends Construct {
     });
     new CfnOutput(this, 'DomainTarget', {
       value: name.regionalDomainName,
-      description: `Point a CNAME (or alias) of ${domain.name} here.`,
+      description: `Target for the CNAME or alias record of ${domain.name}.`,
     }).overrideLogicalId('DomainTarget');
     return name;
   }
@@ -101,7 +101,7 @@ export class Api extends Construct {
   }
 }
 
-/** One integration a function, however many routes lead to it. */
+/** One integration per function, however many routes lead to it. */
 function integrationsOf(functions: Functions): (name: HttpFunction) => HttpLambdaIntegration {
   const made = new Map<HttpFunction, HttpLambdaIntegration>();
   return (name) => {
@@ -112,8 +112,9 @@ function integrationsOf(functions: Functions): (name: HttpFunction) => HttpLambd
 }
 
 /**
- * API Gateway refuses a variable that shares its segment, such as `{repo}.git`, but only when deploying.
- * @throws {Error} at synth instead.
+ * API Gateway rejects a variable that shares its segment, such as `{repo}.git`, but only during a deployment.
+ * This check fails at synth.
+ * @throws {Error} when a segment is neither a literal nor one whole variable.
  */
 export function checkedPath({ method, path }: Pick<Route, 'method' | 'path'>): string {
   if (!/^(?:\/(?:[A-Za-z0-9._~-]+|\{[A-Za-z0-9_]+\}))+$/.test(path)) {

@@ -6,8 +6,8 @@ import type { StageSettings } from './settings/stage-settings.ts';
 import { stageSettings } from './settings/stages.ts';
 
 /**
- * The CDK app: context `stage` names the stage (default `dev`), context `settings` a file with its settings.
- * @throws {StageSettingsError} where the settings are wrong.
+ * The CDK app. Context `stage` names the stage (default: `dev`), context `settings` a file with its settings.
+ * @throws {StageSettingsError} when the settings are invalid.
  */
 export function buildApp(props?: AppProps): App {
   const app = new App({ analyticsReporting: false, ...props });

@@ -14,32 +14,32 @@ export interface BackgroundProps {
   readonly functions: Functions;
 }
 
-/** What starts by itself: recounts from the queue, and the schedule that looks for those that are due. */
+/** What runs without a request: recounts from the queue, and the schedule that looks for tenants that are due. */
 export class Background extends Construct {
   constructor(scope: Construct, id: string, props: BackgroundProps) {
     super(scope, id);
     new EventSourceMapping(this, 'ReconcileSource', {
       target: props.functions.get('reconcile').function,
       eventSourceArn: props.queue.queueArn,
-      // One: a run's whole time is one tenant's, and one that fails takes no other along.
+      // One at a time: a tenant gets the whole run, and a failure affects no other tenant.
       batchSize: 1,
       reportBatchItemFailures: true,
       maxConcurrency: props.settings.reconcile.concurrency,
     });
     const refresh = props.functions.get('refresh').function;
     new Schedule(this, 'RefreshSchedule', {
-      description: 'Queues the recounts that are due.',
+      description: 'Queues recounts of the tenants that are due.',
       schedule: ScheduleExpression.rate(Duration.minutes(props.settings.refreshEveryMinutes)),
       target: new LambdaInvoke(refresh, {
         role: this.#schedulerRole(refresh.functionArn),
-        // The next run is soon, and finds all that this one did not.
+        // The next run comes soon, and finds the same tenants.
         retryAttempts: 0,
         maxEventAge: Duration.minutes(1),
       }),
     });
   }
 
-  /** Written out, as the one that the CDK would make may call every version of the function. */
+  /** Defined here because the role that the CDK would create may invoke every version of the function. */
   #schedulerRole(functionArn: string): IRole {
     const invoke = new PolicyStatement({ actions: ['lambda:InvokeFunction'], resources: [functionArn] });
     return new Role(this, 'SchedulerRole', {

@@ -5,15 +5,15 @@ import { byDueIndex, byKindIndex, keyNames } from '../lambda/adapters/dynamodb/t
 
 export interface DataProps {
   readonly keepData: boolean;
-  /** A table restored from a backup, to be used in place of the stack's own. */
+  /** A table restored from a backup, used instead of the stack's own. */
   readonly restoredTableName: string | undefined;
 }
 
 /**
- * The one table of ledger and tokens.
+ * The table of the ledger and the tokens.
  *
- * It has no TTL attribute on purpose: a reservation may be the only record that a repo has to be scanned, and
- * one that vanished by itself would let bytes go uncounted for ever.
+ * It has no TTL attribute on purpose. A reservation may be the only record that a repo must be scanned: if it
+ * expired by itself, its bytes might never be counted.
  */
 export class Data extends Construct {
   readonly table: TableV2 | ITableV2;
@@ -34,7 +34,7 @@ export class Data extends Construct {
     return new TableV2(this, 'Table', {
       partitionKey: { name: keyNames.pk, type: AttributeType.STRING },
       sortKey: { name: keyNames.sk, type: AttributeType.STRING },
-      // Keys alone: the counter's writes, by far the most, then touch no index.
+      // Only keys: writes to the counter, by far the most frequent, then change no index.
       globalSecondaryIndexes: [
         {
           indexName: byKindIndex.name,

@@ -9,7 +9,7 @@ import { Functions } from './functions/functions.ts';
 import { Alarms } from './monitoring/alarms.ts';
 import { Dashboard } from './monitoring/dashboard.ts';
 import { ObjectStorage } from './object-storage.ts';
-import { RecountQueue } from './recount-queue.ts';
+import { RecountQueue } from './queues.ts';
 import { settingsOf } from './settings/protocol-settings.ts';
 import type { StageSettings } from './settings/stage-settings.ts';
 import { StoreEvents } from './store-events.ts';
@@ -18,7 +18,7 @@ export interface LfsQuotaStackProps extends StackProps {
   readonly settings: StageSettings;
 }
 
-/** All of one stage. Construct ids are a contract: renaming one replaces what it made, data included. */
+/** Everything of one stage. Construct ids are a contract: renaming one replaces its resources, data included. */
 export class LfsQuotaStack extends Stack {
   readonly storage: ObjectStorage;
   readonly adminToken: AdminToken;
@@ -42,9 +42,9 @@ export class LfsQuotaStack extends Stack {
       resources: {
         table: data.table,
         storage: this.storage,
-        queue: recounts.queue,
-        adminSecretArn: this.adminToken.secretArn,
+        recountQueue: recounts.queue,
         storeEventsQueue: storeEvents?.queue,
+        adminSecretArn: this.adminToken.secretArn,
         protocolText: settingsToJson(settingsOf(settings.protocol)),
       },
     });

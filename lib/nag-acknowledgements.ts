@@ -4,29 +4,29 @@ import { objectsBelow } from './functions/function-resources.ts';
 import { functionSpecs } from './functions/function-specs.ts';
 import type { LfsQuotaStack } from './lfs-quota-stack.ts';
 
-/** Every finding of cdk-nag's AwsSolutions that is let stand, and why. Any other fails the synth. */
+/** Every finding of cdk-nag's AwsSolutions that is accepted, and why. Any other finding fails the synth. */
 export function acknowledgeFindings(stack: LfsQuotaStack): void {
   acknowledge(stack.adminToken, 'SMG4', [
-    'The admin token is in the hands of operators and their tools: rotating it behind their backs would lock',
-    'them out. docs/operations.md tells how to rotate it.',
+    'Operators and their tools hold the admin token: an automatic rotation would lock them out.',
+    'docs/operations.md says how to rotate it.',
   ]);
   acknowledge(stack.api, 'APIG4', [
-    'The handlers check the credential of every request, health aside: an authorizer of an HTTP API can not',
-    'answer a wrong one with the LFS-Authenticate header that makes git ask for another.',
+    'The handlers check the credential of every request except health checks. An authorizer of an HTTP API',
+    'cannot send the LFS-Authenticate header that makes git ask for a credential.',
   ]);
   const { bucket } = stack.storage;
   if (bucket === undefined) return;
   acknowledge(bucket, 'S1', [
-    'Server access logs would keep the query strings of signed URLs, which are credentials while they live.',
+    'Server access logs would record the query strings of presigned URLs, which are credentials until they expire.',
   ]);
   const { defaultChild } = bucket.node;
   if (!CfnElement.isCfnElement(defaultChild)) throw new Error('A bucket is no longer one resource.');
   const bucketId = stack.getLogicalId(defaultChild);
   for (const [name, handler] of stack.functions.entries()) {
-    const { objects } = functionSpecs[name];
+    const { objects = [] } = functionSpecs[name];
     for (const below of new Set(objects.map(objectsBelow))) {
       acknowledge(handler, `IAM5[Resource::<${bucketId}.Arn>${below}]`, [
-        'Keys are {tenant}/{repo}/{oid} and tenants come and go: the wildcard is the narrowest that holds them.',
+        'Keys are {tenant}/{repo}/{oid}, and tenants come and go: no narrower wildcard covers them.',
       ]);
     }
   }

@@ -8,13 +8,13 @@ export interface ObjectStorageProps {
   readonly keepData: boolean;
 }
 
-/** Where the objects lie: a bucket of the stack's own, or an S3-compatible store elsewhere. */
+/** Where objects are stored: the stack's own bucket, or an external S3-compatible store. */
 export class ObjectStorage extends Construct {
-  /** Undefined where the store is external: then there is nothing that IAM could grant. */
+  /** Undefined if the store is external: IAM can grant nothing there. */
   readonly bucket: Bucket | undefined;
-  /** Undefined where the store is the stack's own bucket: then the function's role is the credential. */
+  /** Undefined if the store is the stack's own bucket: the function's role is the credential. */
   readonly credentialsSecretArn: string | undefined;
-  /** What a function that reaches the store needs in its environment. */
+  /** Environment variables of a function that reaches the store. */
   readonly environment: Readonly<Record<string, string>>;
 
   constructor(scope: Construct, id: string, props: ObjectStorageProps) {
@@ -41,7 +41,7 @@ export class ObjectStorage extends Construct {
     }).overrideLogicalId('BucketName');
   }
 
-  /** Not versioned: old versions of deleted objects cost the same, and no listing that counts usage shows them. */
+  /** Not versioned: old versions of deleted objects would cost the same, and no listing would count them. */
   #ownBucket(keepData: boolean): Bucket {
     return new Bucket(this, 'Bucket', {
       blockPublicAccess: BlockPublicAccess.BLOCK_ALL,
@@ -50,7 +50,7 @@ export class ObjectStorage extends Construct {
       enforceSSL: true,
       minimumTLSVersion: 1.2,
       versioned: false,
-      // Parts of an upload that was never completed are billed, and are in no listing either.
+      // Parts of an incomplete multipart upload are billed, and no listing counts them.
       lifecycleRules: [{ abortIncompleteMultipartUploadAfter: Duration.days(1) }],
       removalPolicy: keepData ? RemovalPolicy.RETAIN : RemovalPolicy.DESTROY,
     });

@@ -5,22 +5,22 @@ import { type Bucket, CfnBucket } from 'aws-cdk-lib/aws-s3';
 import { Queue } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
 import { functionSpecs } from './functions/function-specs.ts';
-import { queueDefaults } from './queue-defaults.ts';
+import { queueDefaults } from './queues.ts';
 
-/** Events are gathered for so long, so that a burst is one run and a tenant's changes are looked up once. */
+/** How long Lambda gathers events: a burst then makes one run, which looks each tenant up once. */
 const gatherSeconds = 20;
-/** Events in one run; each is about 1 kB, and Lambda hands over 6 MB at the most. */
+/** Most events in one run. Each has about 1 kB, and Lambda passes at most 6 MB. */
 const eventsPerRunMax = 500;
-/** Two, the least that Lambda takes: more at once would look up, and note, the same tenants side by side. */
+/** Most runs at a time: the minimum of Lambda. More would look up and record the same tenants in parallel. */
 const runsAtOnce = 2;
-/** Longest part of a stack's name that the name of its bucket is sure to begin with. */
+/** How many characters of a stack's name are sure to begin the name of its bucket. */
 const sureNameLength = 20;
 
 /**
- * What S3 tells of the stack's own bucket, on its way to the function that takes it up.
+ * Notifications of the stack's own bucket, and the queue that brings them to the function storeEvents.
  *
- * The bucket's own property sets the notifications up. The CDK's `addEventNotification` would add a function
- * that may change those of every bucket.
+ * They are set up by the bucket's own property. The CDK's `addEventNotification` would add a function that may
+ * change the notifications of every bucket.
  */
 export class StoreEvents extends Construct {
   readonly queue: Queue;
@@ -31,11 +31,11 @@ export class StoreEvents extends Construct {
     this.deadLetterQueue = new Queue(this, 'DeadLetterQueue', queueDefaults);
     this.queue = new Queue(this, 'Queue', {
       ...queueDefaults,
-      // As Lambda asks for: six times the consumer's timeout, and the time that it gathers.
+      // Lambda's recommendation: six times the consumer's timeout, plus the time that it gathers.
       visibilityTimeout: Duration.seconds(
         6 * (functionSpecs.storeEvents.timeoutSeconds ?? 0) + gatherSeconds,
       ),
-      // Two hours without the table, at six minutes each.
+      // Twenty times six minutes: outlasts two hours without the table.
       deadLetterQueue: { queue: this.deadLetterQueue, maxReceiveCount: 20 },
     });
     this.queue.addToResourcePolicy(this.#letBucketsSend());
@@ -47,7 +47,7 @@ export class StoreEvents extends Construct {
         queue: this.queue.queueArn,
       })),
     };
-    // S3 sends a trial when notifications are set up: what lets it has to be there before.
+    // S3 sends a test event when notifications are set up, so the queue's policy must exist before.
     resource.node.addDependency(this.queue);
   }
 
@@ -63,8 +63,8 @@ export class StoreEvents extends Construct {
   }
 
   /**
-   * S3, for buckets of this account that a stage of this name made. Not by the bucket's whole name: it is made
-   * up with the bucket, and the bucket needs this policy first.
+   * Lets S3 send, for buckets of this account whose name begins as this stage's do. The whole name is unknown:
+   * CloudFormation chooses it when it creates the bucket, and the bucket needs this policy before.
    */
   #letBucketsSend(): PolicyStatement {
     const { account, partition, stackName } = Stack.of(this);

@@ -1,101 +1,93 @@
 import { byDueIndex, byKindIndex } from '../../lambda/adapters/dynamodb/table.ts';
 import type { FunctionName } from '../../lambda/routes.ts';
 
-type TableAction = 'GetItem' | 'BatchGetItem' | 'PutItem' | 'UpdateItem' | 'DeleteItem' | 'Query';
-export type ObjectAction = 'GetObject' | 'PutObject' | 'DeleteObject';
-
-/** What a function may touch, and how long it may take. Its grants and its environment follow from it alone. */
+/**
+ * What a function is for, how long it may run and what it may touch. Its grants and its environment variables
+ * follow from this alone. A list that is left out is empty.
+ */
 export interface FunctionSpec {
-  /** Undefined: as the setting says. */
+  readonly description: string;
+  /** Undefined: the setting `reconcile.timeoutMinutes`. */
   readonly timeoutSeconds: number | undefined;
-  readonly table: readonly TableAction[];
-  /** Indexes it may query. */
-  readonly indexes: readonly (typeof byKindIndex.name | typeof byDueIndex.name)[];
-  /** On objects of tenants, never on the bucket itself. */
-  readonly objects: readonly ObjectAction[];
-  /** s3:ListBucket: to count, and because a HEAD of an absent key answers 403 instead of 404 without it. */
-  readonly listBucket: boolean;
-  readonly sendsRecounts: boolean;
-  /** What Lambda's pollers do in the function's name, and to say when a message that failed comes again. */
-  readonly takesRecounts: boolean;
-  /** What Lambda's pollers do in its name on the queue of the store's events. */
-  readonly takesStoreEvents: boolean;
-  readonly readsAdminToken: boolean;
+  /** Actions on the table. */
+  readonly table?: readonly TableAction[];
+  /** Indexes that it may query. */
+  readonly indexes?: readonly IndexName[];
+  /** Actions on objects of tenants, never on the bucket itself. */
+  readonly objects?: readonly ObjectAction[];
+  /** ListBucket also lets a HEAD of an absent key answer 404. Without it S3 answers 403. */
+  readonly bucket?: readonly 'ListBucket'[];
+  readonly recountQueue?: readonly QueueUse[];
+  readonly storeEventsQueue?: readonly QueueUse[];
+  readonly secrets?: readonly 'admin token'[];
 }
 
-const nothing: FunctionSpec = {
-  timeoutSeconds: 5,
-  table: [],
-  indexes: [],
-  objects: [],
-  listBucket: false,
-  sendsRecounts: false,
-  takesRecounts: false,
-  takesStoreEvents: false,
-  readsAdminToken: false,
-};
+type TableAction = 'GetItem' | 'BatchGetItem' | 'PutItem' | 'UpdateItem' | 'DeleteItem' | 'Query';
+type IndexName = typeof byKindIndex.name | typeof byDueIndex.name;
+export type ObjectAction = 'GetObject' | 'PutObject' | 'DeleteObject';
+/** `receive` is what Lambda's pollers do in the function's name. `delay` chooses when a failed message is redelivered. */
+export type QueueUse = 'send' | 'receive' | 'delay';
 
-/** What a recount reads, corrects and clears away. */
+/** What a recount reads, corrects and cleans up. */
 const recount = ['GetItem', 'Query', 'UpdateItem', 'DeleteItem'] as const;
 
-/** docs/security.md shows the grants that come of this; a test compares the two with the templates. */
+/** The one place of grants. docs/security.md shows them, and a test compares it with the templates. */
 export const functionSpecs: Readonly<Record<FunctionName, FunctionSpec>> = {
-  health: nothing,
-  notFound: nothing,
+  health: { description: 'Answers health checks.', timeoutSeconds: 5 },
+  notFound: { description: 'Answers requests that match no route.', timeoutSeconds: 5 },
   lfsBatch: {
-    ...nothing,
+    description: 'Git LFS batch API: admits uploads within the limit and presigns URLs.',
     timeoutSeconds: 25,
     table: [...recount, 'PutItem'],
     objects: ['GetObject', 'PutObject'],
-    listBucket: true,
-    sendsRecounts: true,
+    bucket: ['ListBucket'],
+    recountQueue: ['send'],
   },
   lfsVerify: {
-    ...nothing,
+    description: 'Git LFS verify: checks whether an upload arrived in the store.',
     timeoutSeconds: 25,
     table: ['GetItem'],
     objects: ['GetObject'],
-    listBucket: true,
-    sendsRecounts: true,
+    bucket: ['ListBucket'],
+    recountQueue: ['send'],
   },
   getSubscription: {
-    ...nothing,
+    description: "Answers a tenant's limit and usage.",
     timeoutSeconds: 29,
     table: recount,
-    listBucket: true,
-    sendsRecounts: true,
-    readsAdminToken: true,
+    bucket: ['ListBucket'],
+    recountQueue: ['send'],
+    secrets: ['admin token'],
   },
   management: {
-    ...nothing,
+    description: 'Manages tenants, limits, tokens and deletions.',
     timeoutSeconds: 29,
     table: ['GetItem', 'BatchGetItem', 'Query', 'PutItem', 'UpdateItem', 'DeleteItem'],
     indexes: [byKindIndex.name],
     objects: ['GetObject'],
-    listBucket: true,
-    sendsRecounts: true,
-    readsAdminToken: true,
+    bucket: ['ListBucket'],
+    recountQueue: ['send'],
+    secrets: ['admin token'],
   },
   reconcile: {
-    ...nothing,
+    description: 'Recounts a tenant by listing the store, and deletes what is due.',
     timeoutSeconds: undefined,
     table: [...recount, 'PutItem'],
     objects: ['DeleteObject'],
-    listBucket: true,
-    sendsRecounts: true,
-    takesRecounts: true,
+    bucket: ['ListBucket'],
+    recountQueue: ['send', 'receive', 'delay'],
   },
   refresh: {
-    ...nothing,
+    description: 'Queues recounts of the tenants that are due.',
     timeoutSeconds: 300,
     indexes: [byDueIndex.name],
-    sendsRecounts: true,
+    recountQueue: ['send'],
   },
   storeEvents: {
-    ...nothing,
+    description: 'Records what changed in the bucket, and queues recounts.',
     timeoutSeconds: 60,
     table: ['GetItem', 'Query', 'PutItem'],
-    sendsRecounts: true,
-    takesStoreEvents: true,
+    recountQueue: ['send'],
+    storeEventsQueue: ['receive'],
   },
 };

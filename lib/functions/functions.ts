@@ -12,25 +12,13 @@ export interface FunctionsProps {
   readonly resources: FunctionResources;
 }
 
-const descriptions: Readonly<Record<FunctionName, string>> = {
-  health: 'Answers that the API is up.',
-  notFound: 'Answers what matches no route.',
-  lfsBatch: 'Git LFS batch: admits uploads within the limit, signs URLs.',
-  lfsVerify: 'Git LFS verify: asks the store whether an upload arrived.',
-  getSubscription: "A tenant's limit and usage.",
-  management: 'Tenants, limits, tokens and deletes.',
-  reconcile: 'Recounts a tenant from what the store lists; deletes what is due.',
-  refresh: 'Queues the recounts that are due.',
-  storeEvents: 'Notes what changed in the bucket, and asks for recounts.',
-};
-
-/** The functions that a stage has: all of the route table, but for what its settings leave out. */
+/** The functions that a stage has: all of the route table, except those that its settings switch off. */
 export function functionNamesOf(settings: Pick<StageSettings, 'storeEvents'>): FunctionName[] {
   const names = Object.keys(handlerFiles) as FunctionName[];
   return names.filter((name) => name !== 'storeEvents' || settings.storeEvents);
 }
 
-/** The functions of a stage, by their names in the route table. */
+/** The functions of a stage, by name. */
 export class Functions extends Construct {
   readonly #byName: ReadonlyMap<FunctionName, HandlerFunction>;
 
@@ -50,25 +38,25 @@ export class Functions extends Construct {
   }
 
   #build(name: FunctionName, { settings, resources }: FunctionsProps): HandlerFunction {
-    const needs = functionSpecs[name];
+    const spec = functionSpecs[name];
     return new HandlerFunction(this, name, {
       file: handlerFiles[name],
-      description: descriptions[name],
+      description: spec.description,
       timeout:
-        needs.timeoutSeconds === undefined
+        spec.timeoutSeconds === undefined
           ? Duration.minutes(settings.reconcile.timeoutMinutes)
-          : Duration.seconds(needs.timeoutSeconds),
+          : Duration.seconds(spec.timeoutSeconds),
       memoryMb: settings.memoryMb[name],
       environment: {
         POWERTOOLS_LOG_LEVEL: settings.logLevel,
         POWERTOOLS_METRICS_NAMESPACE: metricsNamespace(this),
-        ...environmentFor(needs, resources),
+        ...environmentFor(spec, resources),
       },
-      statements: statementsFor(needs, resources),
+      statements: statementsFor(spec, resources),
       logRetentionDays: settings.logRetentionDays,
-      // A long recount goes on through the queue that it came from. Lambda would take that for a runaway loop
-      // and drop it after 16 rounds; the queue bounds it to one message a tenant and delay.
-      ...(name === 'reconcile' && { feedsItself: true }),
+      // A long recount continues with a new message in the queue that it came from. Lambda would stop that as a
+      // runaway loop after 16 rounds. The queue bounds it: one message per tenant and delay.
+      ...(name === 'reconcile' && { sendsToOwnQueue: true }),
     });
   }
 }

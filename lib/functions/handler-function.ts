@@ -7,7 +7,7 @@ import { LogGroup, type RetentionDays } from 'aws-cdk-lib/aws-logs';
 import { Construct } from 'constructs';
 
 export interface HandlerFunctionProps {
-  /** File below `lambda/handlers/`. */
+  /** A file in `lambda/handlers/`. */
   readonly file: string;
   readonly description: string;
   readonly timeout: Duration;
@@ -15,16 +15,16 @@ export interface HandlerFunctionProps {
   readonly environment: Record<string, string>;
   readonly statements: readonly PolicyStatement[];
   readonly logRetentionDays: RetentionDays;
-  /** It sends to the queue that it is called from, on purpose. */
-  readonly feedsItself?: boolean;
+  /** It sends, on purpose, to the queue that invokes it. */
+  readonly sendsToOwnQueue?: boolean;
 }
 
 const projectRoot = fileURLToPath(new URL('../..', import.meta.url));
 
 /**
- * The SDK goes into the bundle, tree-shaken, instead of being loaded whole from the runtime: fewer files at
- * start, and the version that was tested. Its ES modules are asked for by name, as its CommonJS ones would
- * call `require` from an ES module and fail when loaded.
+ * The bundle contains the tree-shaken SDK, instead of loading all of it from the runtime: fewer files at start,
+ * and the version that was tested. The conditions select the SDK's ES modules. Its CommonJS modules would call
+ * `require` in an ES module and fail at load.
  */
 const bundling: BundlingOptions = {
   format: OutputFormat.ESM,
@@ -36,14 +36,14 @@ const bundling: BundlingOptions = {
   externalModules: [],
   esbuildArgs: {
     '--conditions': 'module',
-    // The credentials of a function are in its environment: the SDK's other providers need not be loaded.
+    // A function's credentials are in its environment: the SDK's other providers are not needed.
     '--alias': `@aws-sdk/credential-provider-node=${projectRoot}lib/functions/bundled/environment-credentials.ts`,
   },
 };
 
 /**
- * One Lambda function with a role and a log group of its own. The role's policy is inline and whole: there is
- * no second place where a grant could be added to it.
+ * One Lambda function with its own role and its own log group. The role has one inline policy and accepts no
+ * later grants, so there is no second place to look for them.
  */
 export class HandlerFunction extends Construct {
   readonly function: NodejsFunction;
@@ -70,7 +70,7 @@ export class HandlerFunction extends Construct {
       role: this.#role(props.statements).withoutPolicyUpdates(),
       logGroup: this.logGroup,
       bundling,
-      ...(props.feedsItself && { recursiveLoop: RecursiveLoop.ALLOW }),
+      ...(props.sendsToOwnQueue && { recursiveLoop: RecursiveLoop.ALLOW }),
     });
   }
 

@@ -16,7 +16,7 @@ import type { FunctionName } from '../../lambda/routes.ts';
 import type { Api } from '../api.ts';
 import type { Functions } from '../functions/functions.ts';
 import type { HandlerFunction } from '../functions/handler-function.ts';
-import type { RecountQueue } from '../recount-queue.ts';
+import type { RecountQueue } from '../queues.ts';
 import type { StageSettings } from '../settings/stage-settings.ts';
 import type { StoreEvents } from '../store-events.ts';
 import { customMetric } from './custom-metrics.ts';
@@ -26,15 +26,15 @@ export interface AlarmsProps {
   readonly api: Api;
   readonly functions: Functions;
   readonly recounts: RecountQueue;
-  /** Undefined where the stage takes no events of its store. */
+  /** Undefined if the stage receives no events of its store. */
   readonly storeEvents: StoreEvents | undefined;
 }
 
-/** Of what a recount reports once, and the next one not again: long enough to be seen. */
+/** For a value that only one recount reports: the alarm then lasts an hour, long enough to be noticed. */
 const worstOfHour = { period: Duration.hours(1), statistic: 'Maximum' };
 const fiveMinutes = { period: Duration.minutes(5), statistic: 'Sum' };
 
-/** Alarms on what needs a person, each told to one topic. docs/operations.md says what to do at each. */
+/** Alarms on what needs a person. All notify one topic. docs/operations.md says what to do about each. */
 export class Alarms extends Construct {
   readonly topic: Topic;
   readonly all: readonly Alarm[];
@@ -46,21 +46,21 @@ export class Alarms extends Construct {
     this.all = [
       this.#deadLetters(
         'DeadLetters',
-        'A recount failed for good: its tenant is counted no more until it is redriven.',
+        'A recount failed too often and is now a dead letter: the usage of its tenant is out of date.',
         recounts,
       ),
       ...(storeEvents
         ? [
             this.#deadLetters(
               'StoreEventsDeadLetters',
-              'What the store told of could not be noted: it is found by the next full count.',
+              'Events of the store could not be recorded. The next full count finds what they reported.',
               storeEvents,
             ),
           ]
         : []),
       this.#alarm(
         'RecountsLate',
-        'The oldest waiting recount is late: shown usage grows old, pushes near a limit get 429.',
+        'The oldest queued recount is late: shown usage grows old, and pushes near a limit are answered 429.',
         {
           metric: recounts.queue.metricApproximateAgeOfOldestMessage({
             ...fiveMinutes,
@@ -69,7 +69,7 @@ export class Alarms extends Construct {
           threshold: settings.alarms.queueAgeMinutes * 60,
         },
       ),
-      this.#alarm('ApiErrors', 'The API answered with 5xx.', {
+      this.#alarm('ApiErrors', 'The API answered requests with 5xx.', {
         metric: api.stage.metricServerError(fiveMinutes),
         threshold: settings.alarms.apiErrors,
       }),
@@ -93,26 +93,26 @@ export class Alarms extends Construct {
 
   #functionAlarms(name: FunctionName, handler: HandlerFunction, settings: StageSettings): Alarm[] {
     return [
-      this.#alarm(`${name}Errors`, `${name} failed: its log says why.`, {
+      this.#alarm(`${name}Errors`, `${name} failed. Its log says why.`, {
         metric: handler.function.metricErrors(fiveMinutes),
         threshold: settings.alarms.functionErrors,
       }),
-      this.#alarm(`${name}Throttles`, `${name} was throttled: the account's concurrency is used up.`, {
+      this.#alarm(`${name}Throttles`, `${name} was throttled: the account's Lambda concurrency is used up.`, {
         metric: handler.function.metricThrottles(fiveMinutes),
         threshold: settings.alarms.functionThrottles,
       }),
     ];
   }
 
-  /** Is what tenants are shown, and held to, the truth? */
+  /** Whether the usage that is shown and enforced is true. */
   #usageAlarms({ alarms }: StageSettings): Alarm[] {
     return [
-      // Upwards alone: deletes and uploads that never came lower the counter, and are no fault.
-      this.#alarm('Drift', 'A recount found far more bytes than were counted.', {
+      // Only upward corrections: deletes and uploads that never arrived lower the counter without a fault.
+      this.#alarm('Drift', 'A recount found far more bytes stored or reserved than the counter had.', {
         metric: customMetric(this, 'CounterShortfallBytes', worstOfHour),
         threshold: alarms.driftGiB * 1024 ** 3,
       }),
-      this.#alarm('RecountAge', 'A count was old when it was renewed: the schedule falls behind.', {
+      this.#alarm('RecountAge', 'A count was too old when it was replaced: the schedule falls behind.', {
         metric: customMetric(this, 'ReconcileAge', worstOfHour),
         threshold: alarms.recountAgeHours * 3_600_000,
       }),
@@ -120,11 +120,11 @@ export class Alarms extends Construct {
   }
 
   #refreshStopped({ functions, settings }: AlarmsProps): Alarm {
-    // Whole hours in which four runs are due, so that one late run is no alarm.
+    // Whole hours in which four runs are due, so that one late run raises no alarm.
     const hours = Math.max(1, Math.ceil((4 * settings.refreshEveryMinutes) / 60));
     return this.#alarm(
       'RefreshStopped',
-      'The schedule ran no refresh: counts that are due are not renewed.',
+      'The schedule did not run: tenants that are due are not recounted.',
       {
         metric: functions
           .get('refresh')
@@ -146,7 +146,7 @@ export class Alarms extends Construct {
       alarmDescription,
       evaluationPeriods: 1,
       comparisonOperator: ComparisonOperator.GREATER_THAN_OR_EQUAL_TO_THRESHOLD,
-      // No message, no request, no error: nothing is reported then, and all is well.
+      // Without messages, requests or errors nothing is reported, and all is well.
       treatMissingData: TreatMissingData.NOT_BREACHING,
       ...options,
     });
@@ -157,7 +157,7 @@ export class Alarms extends Construct {
 
   #topic(email: string | undefined): Topic {
     const topic = new Topic(this, 'Topic', { displayName: 'lfs-quota alarms', enforceSSL: true });
-    // Naming one publisher in the topic's policy takes the account's default away: CloudWatch has to be named.
+    // A policy that names one publisher replaces the account's default policy, so CloudWatch must be named too.
     topic.addToResourcePolicy(
       new PolicyStatement({
         principals: [new ServicePrincipal('cloudwatch.amazonaws.com')],

@@ -3,10 +3,10 @@ import { Metric } from 'aws-cdk-lib/aws-cloudwatch';
 import type { Construct } from 'constructs';
 import { type MetricName, serviceName } from '../../lambda/ports/metrics.ts';
 
-/** The namespace of what a stage's functions measure: told to them, and read from by alarms and dashboard. */
+/** The namespace that a stage's functions write their metrics to. Alarms and dashboard read from it. */
 export const metricsNamespace = (scope: Construct): string => Stack.of(scope).stackName;
 
-/** Something that the functions measure themselves: lambda/ports/metrics.ts says what each is. */
+/** A metric that the functions measure themselves. lambda/ports/metrics.ts explains each. */
 export function customMetric(
   scope: Construct,
   metricName: MetricName,

@@ -10,18 +10,17 @@ import type { Api } from '../api.ts';
 import type { Data } from '../data.ts';
 import type { Functions } from '../functions/functions.ts';
 import type { HandlerFunction } from '../functions/handler-function.ts';
-import type { RecountQueue } from '../recount-queue.ts';
+import type { RecountQueue } from '../queues.ts';
 import type { StoreEvents } from '../store-events.ts';
 import type { Alarms } from './alarms.ts';
-import { graph } from './graph.ts';
-import { usageWidgets } from './usage-widgets.ts';
+import { graph, usageWidgets } from './widgets.ts';
 
 export interface DashboardProps {
   readonly api: Api;
   readonly data: Data;
   readonly functions: Functions;
   readonly recounts: RecountQueue;
-  /** Undefined where the stage takes no events of its store. */
+  /** Undefined if the stage receives no events of its store. */
   readonly storeEvents: StoreEvents | undefined;
   readonly alarms: Alarms;
 }
@@ -30,7 +29,7 @@ const period = Duration.minutes(5);
 const sum = { period, statistic: 'Sum' };
 const maximum = { period, statistic: 'Maximum' };
 
-/** One page for whoever was woken: alarms first, then requests, usage, functions, queue and table. */
+/** One page for the operator who was alarmed: alarms, requests, usage, functions, queues and table. */
 export class Dashboard extends Construct {
   constructor(scope: Construct, id: string, props: DashboardProps) {
     super(scope, id);
@@ -51,8 +50,8 @@ export class Dashboard extends Construct {
 function requestWidgets({ stage }: Api): IWidget[] {
   return [
     graph('Requests', [stage.metricCount(sum)]),
-    graph('Refused (4xx) and failed (5xx)', [stage.metricClientError(sum), stage.metricServerError(sum)]),
-    graph('Latency in ms', [
+    graph('Answers with 4xx and 5xx', [stage.metricClientError(sum), stage.metricServerError(sum)]),
+    graph('Latency (ms)', [
       stage.metricLatency({ period, statistic: 'p50' }),
       stage.metricLatency({ period, statistic: 'p99' }),
     ]),
@@ -64,7 +63,7 @@ function functionWidgets(functions: Functions): IWidget[] {
     [...functions.entries()].map(([name, handler]) => metricOf(handler, name));
   return [
     graph(
-      'Duration in ms, p99',
+      'Duration, p99 (ms)',
       each((handler, label) => handler.function.metricDuration({ period, statistic: 'p99', label })),
     ),
     graph(
@@ -80,14 +79,15 @@ function functionWidgets(functions: Functions): IWidget[] {
 
 function backgroundWidgets({ recounts, data }: DashboardProps): IWidget[] {
   return [
-    graph('Recounts: waiting, and given up', [
-      recounts.queue.metricApproximateNumberOfMessagesVisible({ ...maximum, label: 'waiting' }),
-      recounts.deadLetterQueue.metricApproximateNumberOfMessagesVisible({ ...maximum, label: 'given up' }),
+    graph('Recounts: queued and dead letters', [
+      recounts.queue.metricApproximateNumberOfMessagesVisible({ ...maximum, label: 'queued' }),
+      recounts.deadLetterQueue.metricApproximateNumberOfMessagesVisible({
+        ...maximum,
+        label: 'dead letters',
+      }),
     ]),
-    graph('Oldest waiting recount, in seconds', [
-      recounts.queue.metricApproximateAgeOfOldestMessage(maximum),
-    ]),
-    graph('Table: units read and written', [
+    graph('Oldest queued recount (s)', [recounts.queue.metricApproximateAgeOfOldestMessage(maximum)]),
+    graph('Table: read and write units', [
       data.table.metricConsumedReadCapacityUnits(sum),
       data.table.metricConsumedWriteCapacityUnits(sum),
     ]),
@@ -96,13 +96,11 @@ function backgroundWidgets({ recounts, data }: DashboardProps): IWidget[] {
 
 function storeEventsWidgets({ queue, deadLetterQueue }: StoreEvents): IWidget[] {
   return [
-    graph('Events of the store: taken up', [
-      queue.metricNumberOfMessagesDeleted({ ...sum, label: 'events' }),
+    graph('Store events: processed', [queue.metricNumberOfMessagesDeleted({ ...sum, label: 'events' })]),
+    graph('Store events: queued and dead letters', [
+      queue.metricApproximateNumberOfMessagesVisible({ ...maximum, label: 'queued' }),
+      deadLetterQueue.metricApproximateNumberOfMessagesVisible({ ...maximum, label: 'dead letters' }),
     ]),
-    graph('Events of the store: waiting, and given up', [
-      queue.metricApproximateNumberOfMessagesVisible({ ...maximum, label: 'waiting' }),
-      deadLetterQueue.metricApproximateNumberOfMessagesVisible({ ...maximum, label: 'given up' }),
-    ]),
-    graph('Oldest waiting event, in seconds', [queue.metricApproximateAgeOfOldestMessage(maximum)]),
+    graph('Oldest queued store event (s)', [queue.metricApproximateAgeOfOldestMessage(maximum)]),
   ];
 }

@@ -21,12 +21,12 @@ describe('the API', () => {
     deployed = Object.values(found).map((each) => each.Properties);
   });
 
-  it('has the routes of the route table and $default', () => {
+  it('has the routes of the route table, and $default', () => {
     const expected = [...routes.map(({ method, path }) => `${method} ${path}`), '$default'];
     expect(deployed.map((route) => route.RouteKey).sort()).toEqual(expected.sort());
   });
 
-  it('leads each route to its function', () => {
+  it('sends each route to its function', () => {
     for (const route of [...routes, { method: '$default', path: '', function: 'notFound' }]) {
       const key = `${route.method} ${route.path}`.trim();
       const target = JSON.stringify(deployed.find((each) => each.RouteKey === key)?.Target);
@@ -38,7 +38,7 @@ describe('the API', () => {
     }
   });
 
-  it('has only segments that API Gateway takes: a literal or one whole variable', () => {
+  it('has only segments that API Gateway accepts: a literal or one whole variable', () => {
     for (const { RouteKey } of deployed.filter((route) => route.RouteKey !== '$default')) {
       const segments = RouteKey.split(' ')[1]?.split('/').slice(1) ?? [];
       for (const segment of segments) expect(segment).toMatch(/^(?:[a-z0-9]+|\{[A-Za-z]+\})$/);
@@ -46,13 +46,13 @@ describe('the API', () => {
   });
 
   it.each(['/{repo}.git/info', '/a/{b}{c}', '/a//b', 'a', '/a/', '/{}', '/{a-b}'])(
-    'refuses the path %s',
+    'rejects the path %s',
     (path) => {
       expect(() => checkedPath({ method: 'GET', path })).toThrow('every segment must be');
     },
   );
 
-  it('throttles, and logs neither query strings nor headers', () => {
+  it('throttles requests, and logs neither query strings nor headers', () => {
     const stages = template.findResources('AWS::ApiGatewayV2::Stage');
     const [stage] = Object.values(stages);
     expect(stage?.['Properties'].DefaultRouteSettings).toEqual({
@@ -75,14 +75,14 @@ describe('the API', () => {
     ]);
   });
 
-  it('hands requests over in payload format 2.0', () => {
+  it('passes requests on in payload format 2.0', () => {
     template.allResourcesProperties('AWS::ApiGatewayV2::Integration', {
       IntegrationType: 'AWS_PROXY',
       PayloadFormatVersion: '2.0',
     });
   });
 
-  it('answers no other origin, unless it is named', () => {
+  it('allows another web origin only if a setting names it', () => {
     template.hasResourceProperties('AWS::ApiGatewayV2::Api', { CorsConfiguration: Match.absent() });
     templateOf({ corsOrigins: ['https://console.example.com'] }).hasResourceProperties(
       'AWS::ApiGatewayV2::Api',
@@ -96,7 +96,7 @@ describe('the API', () => {
     );
   });
 
-  it('answers on a domain of its own where one is set', () => {
+  it('answers on its own domain if one is set', () => {
     const certificateArn = 'arn:aws:acm:eu-central-1:111122223333:certificate/0a1b';
     const own = templateOf({ domain: { name: 'lfs.example.com', certificateArn } });
     own.hasResourceProperties('AWS::ApiGatewayV2::DomainName', {

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import type { StageSettingsInput } from '../../lib/settings/stage-settings.ts';
 import { templateOf } from './stack-template.ts';
 
-/** What AWS refuses when it is deployed, and neither the CDK nor the emulator of the deployed lane does. */
+/** Limits that only a deployment to AWS would hit: neither the CDK nor the emulator of the deployed lane checks them. */
 
 const longArn = (service: string, rest: string) => `arn:aws:${service}:eu-central-1:111122223333:${rest}`;
 const largest: StageSettingsInput = {
@@ -18,10 +18,10 @@ const largest: StageSettingsInput = {
   refreshEveryMinutes: 1,
 };
 const stages: [string, StageSettingsInput][] = [
-  ['a usual stage', {}],
-  ['a stage with all there is', { ...largest, storeEvents: true }],
+  ['a stage with the defaults', {}],
+  ['a stage with every option', { ...largest, storeEvents: true }],
   [
-    'a stage with a store elsewhere',
+    'a stage with an external store',
     {
       ...largest,
       refreshEveryMinutes: 1_440,
@@ -85,18 +85,18 @@ describe.each(stages)('%s', (_name, settings) => {
   beforeAll(() => {
     template = templateOf(settings);
   });
-  /** What CloudFormation is told of all resources of a type, by logical id. */
+  /** The properties of all resources of a type, by logical id. */
   const all = <S extends z.ZodType>(type: string, shape: S): [string, z.output<S>][] =>
     Object.entries(template.findResources(type)).map(([id, found]) => [id, shape.parse(found['Properties'])]);
 
-  it('has a template that CloudFormation takes', () => {
+  it('has a template that CloudFormation accepts', () => {
     const { Resources, Outputs } = template.toJSON();
     expect(JSON.stringify(template.toJSON(), null, 1).length).toBeLessThan(1_000_000);
     expect(Object.keys(Resources).length).toBeLessThanOrEqual(500);
     expect(Object.keys(Outputs).length).toBeLessThanOrEqual(200);
   });
 
-  it('has functions whose variables fit into 4 KB, and roles whose policies into 10,240 characters', () => {
+  it('keeps variables of functions below 4 KB, and policies of roles below 10,240 characters', () => {
     const functions = all('AWS::Lambda::Function', functionShape);
     expect(functions.length).toBeGreaterThanOrEqual(8);
     for (const [id, { Environment }] of functions)
@@ -107,7 +107,7 @@ describe.each(stages)('%s', (_name, settings) => {
     }
   });
 
-  it('has queues whose dead letters go to one of their own kind, and sources that such a queue can have', () => {
+  it('has dead-letter queues of the same kind as their queue, and event sources that fit the kind', () => {
     const queues = new Map(all('AWS::SQS::Queue', queueShape));
     const redriven = [...queues.values()].filter(({ RedrivePolicy }) => RedrivePolicy);
     expect(redriven.length).toBe(queues.size / 2);
@@ -123,7 +123,7 @@ describe.each(stages)('%s', (_name, settings) => {
     }
   });
 
-  it('has alarms that look back no further than CloudWatch does', () => {
+  it('has alarms that look back no further than CloudWatch allows', () => {
     const alarms = all('AWS::CloudWatch::Alarm', alarmShape);
     expect(alarms.length).toBeGreaterThan(10);
     for (const [id, { Period, EvaluationPeriods }] of alarms) {
@@ -132,7 +132,7 @@ describe.each(stages)('%s', (_name, settings) => {
     }
   });
 
-  it('has a schedule whose rate is spelled as AWS wants it', () => {
+  it('spells the rate of the schedule as AWS requires it', () => {
     const shape = z.object({ ScheduleExpression: z.string(), Description: z.string().max(512) });
     for (const [, { ScheduleExpression }] of all('AWS::Scheduler::Schedule', shape))
       expect(ScheduleExpression).toMatch(
@@ -141,7 +141,7 @@ describe.each(stages)('%s', (_name, settings) => {
   });
 });
 
-it('names nothing by itself, as two stages of an account would collide, but for what must have a name', () => {
+it('gives no resource a fixed name, because two stages in one account would collide', () => {
   const named = /^(?:Function|Queue|Bucket|Role|Table|Topic|Alarm|LogGroup|Dashboard)Name$/;
   const { Resources } = templateOf({ storeEvents: true }).toJSON();
   const found = Object.entries(Resources as Record<string, { Type: string; Properties?: object }>).flatMap(

@@ -12,8 +12,8 @@ beforeAll(() => {
   template = templateOf();
 });
 
-describe('the reconcile queue', () => {
-  it('delays, orders by tenant and gives up into a queue of its own', () => {
+describe('the recount queue', () => {
+  it('delays messages, orders them by tenant, and has its own dead-letter queue', () => {
     template.hasResourceProperties('AWS::SQS::Queue', {
       FifoQueue: true,
       ContentBasedDeduplication: false,
@@ -34,19 +34,22 @@ describe('the reconcile queue', () => {
     });
   });
 
-  it.each([2, 5, 15])('hides a message for six times a consumer of %i minutes', (timeoutMinutes) => {
-    const stage = templateOf({ reconcile: { timeoutMinutes } });
-    const [consumer] = Object.values(
-      stage.findResources('AWS::Lambda::Function', { Properties: { Timeout: timeoutMinutes * 60 } }),
-    );
-    expect(consumer).toBeDefined();
-    stage.hasResourceProperties('AWS::SQS::Queue', {
-      RedrivePolicy: Match.anyValue(),
-      VisibilityTimeout: 6 * timeoutMinutes * 60,
-    });
-  });
+  it.each([2, 5, 15])(
+    'hides a message for six times the timeout of a consumer of %i minutes',
+    (timeoutMinutes) => {
+      const stage = templateOf({ reconcile: { timeoutMinutes } });
+      const [consumer] = Object.values(
+        stage.findResources('AWS::Lambda::Function', { Properties: { Timeout: timeoutMinutes * 60 } }),
+      );
+      expect(consumer).toBeDefined();
+      stage.hasResourceProperties('AWS::SQS::Queue', {
+        RedrivePolicy: Match.anyValue(),
+        VisibilityTimeout: 6 * timeoutMinutes * 60,
+      });
+    },
+  );
 
-  it('hands over one recount at a time, and takes single failures back', () => {
+  it('delivers one recount at a time, and redelivers only what failed', () => {
     template.hasResourceProperties('AWS::Lambda::EventSourceMapping', {
       BatchSize: 1,
       FunctionResponseTypes: ['ReportBatchItemFailures'],
@@ -57,7 +60,7 @@ describe('the reconcile queue', () => {
 });
 
 describe('the schedule', () => {
-  it('calls refresh, and leaves a failed run to the next', () => {
+  it('invokes refresh, and does not retry a failed run', () => {
     template.hasResourceProperties('AWS::Scheduler::Schedule', {
       ScheduleExpression: 'rate(15 minutes)',
       State: 'ENABLED',
@@ -83,7 +86,7 @@ describe('the alarms', () => {
     ...names.flatMap((name) => [[`${name}Errors`, 3] as const, [`${name}Throttles`, 10] as const]),
   ] as const;
 
-  it.each(metrics)('%s rings from %i on, and tells the topic', (name, threshold) => {
+  it.each(metrics)('%s has the threshold %i, and notifies the topic', (name, threshold) => {
     const alarms = Object.entries(template.findResources('AWS::CloudWatch::Alarm'));
     const [, alarm] = alarms.find(([id]) => id.startsWith(`Alarms${name}`)) ?? [];
     expect(alarm?.['Properties']).toMatchObject({
@@ -109,7 +112,7 @@ describe('the alarms', () => {
     }
   });
 
-  it('watch the dead letters of the reconcile queue', () => {
+  it('watch the dead letters of the recount queue', () => {
     template.hasResourceProperties('AWS::CloudWatch::Alarm', {
       MetricName: 'ApproximateNumberOfMessagesVisible',
       Dimensions: [
@@ -121,7 +124,7 @@ describe('the alarms', () => {
     });
   });
 
-  it('watch for bytes that were not counted and counts that are old, at what the stage sets', () => {
+  it('watch for bytes missing from the counter and for old counts, with the thresholds of the stage', () => {
     const stage = templateOf({ alarms: { driftGiB: 7, recountAgeHours: 48 } });
     const expected = [
       ['CounterShortfallBytes', 7 * 1024 ** 3],
@@ -142,14 +145,14 @@ describe('the alarms', () => {
     expect(() => templateOf({ alarms: { recountAgeHours: 24 } })).toThrow(/recountAgeHours: must be 25/);
   });
 
-  it('ring when nothing ran, and only the schedule can fail that way', () => {
+  it('treat missing data as a failure only for the schedule', () => {
     const breaching = template.findResources('AWS::CloudWatch::Alarm', {
       Properties: { TreatMissingData: 'breaching', ComparisonOperator: 'LessThanThreshold' },
     });
     expect(Object.keys(breaching)).toEqual([expect.stringMatching(/^AlarmsRefreshStopped/)]);
   });
 
-  it('write to a person where one is named', () => {
+  it('notify the address that a setting names', () => {
     template.resourceCountIs('AWS::SNS::Subscription', 0);
     templateOf({ alarms: { email: 'ops@example.com' } }).hasResourceProperties('AWS::SNS::Subscription', {
       Protocol: 'email',
@@ -157,7 +160,7 @@ describe('the alarms', () => {
     });
   });
 
-  it('can be told by CloudWatch of this account alone', () => {
+  it('accept notifications only from CloudWatch of this account', () => {
     template.hasResourceProperties('AWS::SNS::TopicPolicy', {
       PolicyDocument: {
         Statement: Match.arrayWith([
@@ -173,7 +176,7 @@ describe('the alarms', () => {
 });
 
 describe('what the functions measure', () => {
-  it('goes to a namespace of the stage', () => {
+  it('goes to the namespace of the stage', () => {
     template.allResourcesProperties('AWS::Lambda::Function', {
       Environment: { Variables: { POWERTOOLS_METRICS_NAMESPACE: 'lfs-quota-test' } },
     });

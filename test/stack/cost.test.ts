@@ -9,8 +9,8 @@ import { templateOf } from './stack-template.ts';
 
 const countOf = (template: Template, type: string) => Object.keys(template.findResources(type)).length;
 
-describe('what the cost model takes for standing', () => {
-  it('is what stands in the stack', () => {
+describe('the fixed resources of the cost model', () => {
+  it('are those of the stack', () => {
     const [template, withEvents] = [templateOf(), templateOf({ storeEvents: true })];
     expect({
       alarms: countOf(template, 'AWS::CloudWatch::Alarm'),
@@ -22,13 +22,13 @@ describe('what the cost model takes for standing', () => {
     }).toEqual(standing);
   });
 
-  it('has no alarm that looks at more than one metric, as each is paid for', () => {
+  it('include no alarm on several metrics, because each metric is billed', () => {
     const alarms = Object.values(templateOf().findResources('AWS::CloudWatch::Alarm'));
     expect(alarms.filter((alarm) => alarm['Properties'].Metrics !== undefined)).toEqual([]);
   });
 });
 
-it('the cost model’s policy of recounts is that of a stage by default', () => {
+it('the recount policy of the cost model is the default of a stage', () => {
   const { refresh } = defaultWorkload;
   const hour = 3_600_000;
   expect(refresh).toEqual({

@@ -16,12 +16,12 @@ const only = (of: Template, type: string) => {
 };
 
 describe('the table', () => {
-  it('has the keys and indexes that the adapters read, as engines without CloudFormation do', () => {
+  it('has the keys and indexes of the definition that tests and the embedded stack use', () => {
     const { TableName: _, ...definition } = tableDefinition('any');
     expect(only(template, 'AWS::DynamoDB::GlobalTable')['Properties']).toMatchObject(definition);
   });
 
-  it('can be restored to any second, and loses nothing by itself', () => {
+  it('can be restored to any second, and has no TTL', () => {
     template.hasResource('AWS::DynamoDB::GlobalTable', {
       DeletionPolicy: 'Retain',
       UpdateReplacePolicy: 'Retain',
@@ -37,7 +37,7 @@ describe('the table', () => {
     });
   });
 
-  it('goes with the stack only where the stage says so', () => {
+  it('is deleted with the stack only if the stage says so', () => {
     const passing = templateOf({ keepData: false });
     for (const type of ['AWS::DynamoDB::GlobalTable', 'AWS::S3::Bucket', 'AWS::SecretsManager::Secret']) {
       passing.hasResource(type, { DeletionPolicy: 'Delete' });
@@ -45,7 +45,7 @@ describe('the table', () => {
     }
   });
 
-  it('can be one that was restored from a backup', () => {
+  it('can be a table restored from a backup', () => {
     const restored = templateOf({ restoredTableName: 'lfs-quota-restored' });
     restored.resourceCountIs('AWS::DynamoDB::GlobalTable', 0);
     restored.hasOutput('TableName', { Value: 'lfs-quota-restored' });
@@ -59,7 +59,7 @@ describe('the table', () => {
 });
 
 describe('the bucket', () => {
-  it('is closed, encrypted, unversioned and free of what nobody counts', () => {
+  it('is private, encrypted and unversioned, and removes incomplete uploads', () => {
     template.hasResourceProperties('AWS::S3::Bucket', {
       PublicAccessBlockConfiguration: {
         BlockPublicAcls: true,
@@ -78,7 +78,7 @@ describe('the bucket', () => {
     });
   });
 
-  it('takes TLS 1.2 and newer alone', () => {
+  it('accepts only TLS 1.2 and newer', () => {
     const denied = (condition: object) =>
       Match.objectLike({ Effect: 'Deny', Action: 's3:*', Condition: condition });
     template.hasResourceProperties('AWS::S3::BucketPolicy', {
@@ -91,7 +91,7 @@ describe('the bucket', () => {
     });
   });
 
-  it('is none of the stack where the store is external', () => {
+  it('is not created if the store is external', () => {
     const external = templateOf({
       objectStore: {
         kind: 'external',
@@ -117,7 +117,7 @@ describe('the bucket', () => {
 });
 
 describe('the admin token', () => {
-  it('is generated with 256 bits, in characters that no shell or header minds', () => {
+  it('is generated with 256 bits, in characters that are safe in shells and headers', () => {
     template.hasResourceProperties('AWS::SecretsManager::Secret', {
       GenerateSecretString: { PasswordLength: 43, ExcludePunctuation: true, IncludeSpace: false },
     });

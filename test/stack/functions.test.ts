@@ -30,7 +30,7 @@ const table = 'LFS_QUOTA_TABLE';
 const queue = 'LFS_QUOTA_QUEUE_URL';
 const admin = 'LFS_QUOTA_ADMIN_SECRET_ARN';
 
-/** Seconds, MB and the variables of its own, by function. */
+/** Timeout in seconds, memory in MB and LFS_QUOTA_ variables, by function. */
 const expected: Record<FunctionName, [number, number, string[]]> = {
   health: [5, 128, []],
   notFound: [5, 128, []],
@@ -52,11 +52,11 @@ describe('the functions', () => {
     functions = functionsOf(template);
   });
 
-  it('are those of the route table', () => {
+  it('are the functions of the route table', () => {
     expect([...functions.keys()].sort()).toEqual([...names].sort());
   });
 
-  it('take events of the store only where the stage says so', () => {
+  it('include storeEvents only if the stage switches it on', () => {
     expect([...functionsOf(templateOf()).keys()].sort()).toEqual([...usual].sort());
     expect(names.filter((name) => !usual.includes(name))).toEqual(['storeEvents']);
   });
@@ -65,7 +65,7 @@ describe('the functions', () => {
     expect(existsSync(new URL(`../../lambda/handlers/${handlerFiles[name]}`, import.meta.url))).toBe(true);
   });
 
-  it('run on arm64 and the Node that is deployed', () => {
+  it('run on arm64 and Node 24', () => {
     template.allResourcesProperties('AWS::Lambda::Function', {
       Runtime: 'nodejs24.x',
       Architectures: ['arm64'],
@@ -73,7 +73,7 @@ describe('the functions', () => {
     });
   });
 
-  it.each(names)('%s has its time, its memory and no variable that it does not need', (name) => {
+  it.each(names)('%s has its timeout, its memory and only the variables that it needs', (name) => {
     const [timeoutSeconds, memoryMb, variables] = expected[name];
     const built = functions.get(name);
     expect(built?.Timeout).toBe(timeoutSeconds);
@@ -82,18 +82,18 @@ describe('the functions', () => {
     expect(own.sort()).toEqual([...variables].sort());
   });
 
-  it('behind the API end before it gives up on them', () => {
+  it('behind the API time out before API Gateway does', () => {
     const background = ['reconcile', 'refresh', 'storeEvents'];
     for (const [name, built] of functions)
       if (!background.includes(name)) expect(built.Timeout).toBeLessThan(30);
   });
 
-  it('may feed itself only where it continues its own work', () => {
+  it('may send to their own queue only if they continue their own work', () => {
     const looping = [...functions].filter(([, built]) => built.RecursiveLoop === 'Allow');
     expect(looping.map(([name]) => name)).toEqual(['reconcile']);
   });
 
-  it('follow the settings of the stage', () => {
+  it('have the memory, timeout and log level that the stage sets', () => {
     const changed = functionsOf(
       templateOf({ memoryMb: { lfsBatch: 1024 }, reconcile: { timeoutMinutes: 15 }, logLevel: 'DEBUG' }),
     );
@@ -102,7 +102,7 @@ describe('the functions', () => {
     expect(changed.get('health')?.Environment.Variables['POWERTOOLS_LOG_LEVEL']).toBe('DEBUG');
   });
 
-  it('keep their logs for as long as the stage says', () => {
+  it('keep their logs as long as the stage says', () => {
     template.allResourcesProperties('AWS::Logs::LogGroup', { RetentionInDays: 30 });
     template.resourceCountIs('AWS::Logs::LogGroup', names.length + 1);
   });

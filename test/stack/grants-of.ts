@@ -16,8 +16,8 @@ interface Role {
 }
 
 /**
- * What each function's role allows, as `action on resource` lines with the resource's logical id, sorted.
- * The key is the function's name in the route table.
+ * The grants of each role: function name → sorted lines `action on resource`, with the resource's logical id.
+ * @throws {Error} when a role has managed policies or a statement that denies.
  */
 export function grantsOf(template: Template): Map<string, string[]> {
   const roles = template.findResources('AWS::IAM::Role') as unknown as Readonly<Record<string, Role>>;
@@ -38,7 +38,7 @@ function linesOf({ Effect, Action, Resource }: Statement): string[] {
   return [Action].flat().flatMap((action) => [Resource].flat().map((each) => `${action} on ${shown(each)}`));
 }
 
-/** `{"Fn::GetAtt": ["DataTable1234ABCD", "Arn"]}` → `DataTable`; a join is shown part by part. */
+/** `{"Fn::GetAtt": ["DataTable1234ABCD", "Arn"]}` → `DataTable`. The parts of a join are concatenated. */
 function shown(value: unknown): string {
   if (typeof value === 'string') return value;
   if (Array.isArray(value)) return value.map(shown).join('');

@@ -15,7 +15,7 @@ const columns: Readonly<Record<string, (cell: string) => string>> = {
   secrets: (name) => `secretsmanager:GetSecretValue on ${name === 'admin token' ? 'AdminTokenSecret' : name}`,
 };
 
-/** The table of grants in docs/security.md, in the form that grantsOf gives. */
+/** The table of grants in docs/security.md, in the form of grantsOf. */
 function documentedGrants(): Map<string, string[]> {
   const text = readFileSync(new URL('../../docs/security.md', import.meta.url), 'utf8');
   const [, section = ''] = text.split('\n## What each function may do\n');
@@ -45,16 +45,16 @@ describe('grants', () => {
     grants = grantsOf(template);
   });
 
-  it.each(Object.keys(handlerFiles))('of %s are those that docs/security.md lists', (name) => {
+  it.each(Object.keys(handlerFiles))('of %s are those in docs/security.md', (name) => {
     expect(grants.get(name)).toEqual(documentedGrants().get(name));
   });
 
-  it('are the same where the store tells nothing, but for the function that would hear it', () => {
+  it('are the same without store events, except for the function storeEvents', () => {
     const { storeEvents: _, ...usual } = Object.fromEntries(grants);
     expect(Object.fromEntries(grantsOf(templateOf()))).toEqual(usual);
   });
 
-  it('are given to the functions and the schedule alone', () => {
+  it('exist only for the functions and the schedule', () => {
     const documented = [...documentedGrants().keys()];
     expect(documented.sort()).toEqual(Object.keys(handlerFiles).sort());
     const others = [...grants.keys()].filter((name) => !documented.includes(name));
@@ -62,7 +62,7 @@ describe('grants', () => {
     expect(grants.get(others[0] ?? '')).toEqual(['lambda:InvokeFunction on FunctionsrefreshFunction']);
   });
 
-  it('stand in inline policies, so that the comparison sees them all', () => {
+  it('are all in inline policies, so that this comparison is complete', () => {
     template.resourceCountIs('AWS::IAM::Policy', 0);
     template.resourceCountIs('AWS::IAM::ManagedPolicy', 0);
     template.resourceCountIs('AWS::IAM::RolePolicy', 0);
@@ -83,19 +83,19 @@ describe('grants', () => {
     ]);
   });
 
-  it('let only reconcile take recounts from the queue, and say when they come again', () => {
+  it('let only reconcile receive recounts from the queue, and delay their redelivery', () => {
     for (const action of ['ReceiveMessage', 'DeleteMessage', 'ChangeMessageVisibility']) {
       const holders = [...grants].filter(([, lines]) => lines.includes(`sqs:${action} on ReconcileQueue`));
       expect(holders.map(([name]) => name)).toEqual(['reconcile']);
     }
   });
 
-  it('hold no wildcard but the objects of a bucket', () => {
+  it('have no wildcard except for objects in the bucket', () => {
     const wild = [...grants.values()].flat().filter((line) => line.includes('*'));
     expect(wild.every((line) => / on ObjectStorageBucket(\/\*){2,3}$/.test(line))).toBe(true);
   });
 
-  it('differ from the table as soon as one is widened', () => {
+  it('differ from docs/security.md if one is widened', () => {
     const widened = structuredClone(template.toJSON());
     const [, role] =
       Object.entries(widened['Resources']).find(([id]) => /^FunctionslfsVerifyRole/.test(id)) ?? [];
@@ -111,7 +111,7 @@ describe('grants', () => {
 describe('grants with an external store', () => {
   const credentialsSecretArn = 'arn:aws:secretsmanager:eu-central-1:111122223333:secret:r2-AbCdEf';
 
-  it('exchange S3 for the secret with its credentials', () => {
+  it('replace S3 by the secret with the credentials of the store', () => {
     const external = grantsOf(
       templateOf({
         objectStore: {

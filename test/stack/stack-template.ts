@@ -5,7 +5,7 @@ import { addStack } from '../../lib/app.ts';
 import { parseStageSettings } from '../../lib/settings/parse-stage-settings.ts';
 import type { StageSettingsInput } from '../../lib/settings/stage-settings.ts';
 
-/** The context that the CDK's command line takes from cdk.json, and no bundling: templates do not need it. */
+/** The context from cdk.json, as the CDK's command line reads it, without bundling: templates do not need it. */
 export function testContext(): Record<string, unknown> {
   const { context } = JSON.parse(readFileSync(new URL('../../cdk.json', import.meta.url), 'utf8'));
   return { ...context, 'aws:cdk:bundling-stacks': [] };

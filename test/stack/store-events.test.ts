@@ -12,13 +12,13 @@ describe('events of the store', () => {
     template = templateOf({ storeEvents: true });
   });
 
-  it('are not asked for, unless the stage says so', () => {
+  it('are off by default', () => {
     const usual = templateOf();
     usual.hasResourceProperties('AWS::S3::Bucket', { NotificationConfiguration: Match.absent() });
     expect(JSON.stringify(usual.toJSON())).not.toMatch(/storeEvents/i);
   });
 
-  it('go from the bucket to a queue of their own, of every object that comes or goes', () => {
+  it('go from the bucket to their own queue, for every object created or removed', () => {
     template.hasResourceProperties('AWS::S3::Bucket', {
       NotificationConfiguration: {
         QueueConfigurations: [
@@ -34,7 +34,7 @@ describe('events of the store', () => {
     expect(JSON.stringify(template.toJSON())).not.toContain('PutBucketNotification');
   });
 
-  it('may be sent by buckets of this account and stage alone, and by TLS', () => {
+  it('may be sent only by buckets of this account and stage, and only over TLS', () => {
     template.hasResourceProperties('AWS::SQS::QueuePolicy', {
       Queues: [{ Ref: Match.stringLikeRegexp('^StoreEventsQueue') }],
       PolicyDocument: {
@@ -59,12 +59,12 @@ describe('events of the store', () => {
     });
   });
 
-  it('are let in before the bucket asks for them', () => {
+  it('are allowed by a policy that exists before the bucket', () => {
     const [bucket] = Object.values(template.findResources('AWS::S3::Bucket'));
     expect(bucket?.['DependsOn']).toContainEqual(expect.stringMatching(/^StoreEventsQueuePolicy/));
   });
 
-  it('are gathered, and come again one by one, until they are given up with an alarm', () => {
+  it('are batched, redelivered one by one if they failed, and at last raise an alarm as dead letters', () => {
     template.hasResourceProperties('AWS::Lambda::EventSourceMapping', {
       BatchSize: 500,
       MaximumBatchingWindowInSeconds: 20,
@@ -96,7 +96,7 @@ describe('events of the store', () => {
     });
   });
 
-  it('leave the resources of a stage without them as they are', () => {
+  it('change no other resource of a stage than bucket and dashboard', () => {
     const [off, on] = [templateOf(), template].map((each) => each.toJSON()['Resources']);
     const changed = Object.keys(off).filter((id) => JSON.stringify(off[id]) !== JSON.stringify(on[id]));
     expect(changed.map((id) => off[id].Type).sort()).toEqual([
@@ -107,7 +107,7 @@ describe('events of the store', () => {
     expect(added.filter((id) => !/StoreEvents/i.test(id))).toEqual([]);
   });
 
-  it('can’t be had of a store that is not of the stack', () => {
+  it('are rejected with an external store', () => {
     const objectStore = {
       kind: 'external',
       endpoint: 'https://account.r2.cloudflarestorage.com',

@@ -3,7 +3,7 @@ import { defaultProvider } from '../../../../lib/functions/bundled/environment-c
 
 afterEach(() => vi.unstubAllEnvs());
 
-it('gives the credentials that Lambda puts into the environment', async () => {
+it('returns the credentials from the environment', async () => {
   vi.stubEnv('AWS_ACCESS_KEY_ID', 'id');
   vi.stubEnv('AWS_SECRET_ACCESS_KEY', 'secret');
   vi.stubEnv('AWS_SESSION_TOKEN', 'session');
@@ -14,7 +14,7 @@ it('gives the credentials that Lambda puts into the environment', async () => {
   });
 });
 
-it('has no session where there is none', async () => {
+it('leaves out the session token if there is none', async () => {
   vi.stubEnv('AWS_ACCESS_KEY_ID', 'id');
   vi.stubEnv('AWS_SECRET_ACCESS_KEY', 'secret');
   vi.stubEnv('AWS_SESSION_TOKEN', '');

@@ -1,14 +1,21 @@
 import { CfnOutput, Duration } from 'aws-cdk-lib';
-import { DeduplicationScope, FifoThroughputLimit, Queue } from 'aws-cdk-lib/aws-sqs';
+import { DeduplicationScope, FifoThroughputLimit, Queue, QueueEncryption } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
-import { queueDefaults } from './queue-defaults.ts';
 import type { StageSettings } from './settings/stage-settings.ts';
 
+/** Every queue is encrypted, requires TLS, and keeps messages as long as SQS allows, so that dead letters can be read. */
+export const queueDefaults = {
+  encryption: QueueEncryption.SQS_MANAGED,
+  enforceSSL: true,
+  retentionPeriod: Duration.days(14),
+};
+
 /**
- * Requests for a recount. FIFO, with the tenant as message group: two recounts of one tenant never run at once.
+ * Requests for recounts. The queue is FIFO with the tenant as message group, so two recounts of one tenant never
+ * run at the same time.
  *
- * The delay is the queue's, not the message's: FIFO queues take no other. Deduplication is by the sender's id,
- * which carries a time bucket; by content, a trigger after a recount would be lost for five minutes.
+ * The delay belongs to the queue because FIFO queues accept none per message. The sender's deduplication id carries
+ * a time bucket. Deduplication by content would lose, for five minutes, every trigger that comes after a recount.
  */
 export class RecountQueue extends Construct {
   readonly queue: Queue;
@@ -22,11 +29,11 @@ export class RecountQueue extends Construct {
     this.queue = new Queue(this, 'Queue', {
       ...common,
       contentBasedDeduplication: false,
-      // Limits of 300 requests a second hold per tenant then, not for all together.
+      // The limit of 300 requests a second then holds for each tenant, not for all of them together.
       deduplicationScope: DeduplicationScope.MESSAGE_GROUP,
       fifoThroughputLimit: FifoThroughputLimit.PER_MESSAGE_GROUP_ID,
       deliveryDelay: Duration.seconds(delaySeconds),
-      // Six times the consumer's timeout, as Lambda asks for: its pollers may hold a message for longer than one run.
+      // Lambda's recommendation, six times the consumer's timeout: its pollers may hold a message for longer than one run.
       visibilityTimeout: Duration.minutes(6 * timeoutMinutes),
       deadLetterQueue: { queue: this.deadLetterQueue, maxReceiveCount: attemptsMax },
     });

@@ -60,6 +60,8 @@ export interface TenantLedger {
 export interface RepoLedger {
   repos(tenant: string): AsyncIterable<readonly RepoRecord[]>;
   readRepo(input: RepoPath): Promise<RepoRecord | undefined>;
+  /** Repos by name, a page at a time: the first `pageSize` after the name. */
+  listRepos(input: { tenant: string; after?: string; pageSize: number }): Promise<readonly RepoRecord[]>;
   /** Sets a new dirty token: what was scanned of the repo before is no longer relied on. */
   markDirty(input: RepoPath & { dirtyToken: string }): Promise<void>;
   /**

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { CreateTableCommand, DeleteTableCommand, waitUntilTableExists } from '@aws-sdk/client-dynamodb';
 import { createDynamoDb } from '../../lambda/adapters/dynamodb/client.ts';
-import type { Table } from '../../lambda/adapters/dynamodb/expressions.ts';
+import type { Table } from '../../lambda/adapters/dynamodb/requests.ts';
 import { tableDefinition } from '../../lambda/adapters/dynamodb/table.ts';
 
 export const dynamoDbLocal = { name: 'DynamoDB Local', urlVariable: 'ENGINE_DYNAMODB_URL' };

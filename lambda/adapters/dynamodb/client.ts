@@ -6,12 +6,12 @@ export interface DynamoDbSettings {
   readonly endpoint?: string;
   readonly region?: string;
   readonly credentials?: { readonly accessKeyId: string; readonly secretAccessKey: string };
-  /** Patience with a table that shares its process with others; 1 for DynamoDB itself. */
+  /** Multiplies the timeouts, for a table that shares its process with others. 1 for DynamoDB itself. */
   readonly timeoutFactor?: number;
 }
 
 /**
- * A document client with short time-outs: DynamoDB answers in milliseconds or not at all, and a batch has
+ * A document client with short timeouts: DynamoDB answers in milliseconds or not at all, and a batch has
  * 25 seconds.
  */
 export function createDynamoDb({
@@ -27,27 +27,32 @@ export function createDynamoDb({
 }
 
 /**
- * Runs a request with a condition. `undefined` where the condition failed; the item as it was then is
- * handed to `refused`, where the engine tells (dynalite does not).
+ * Sends a request that has a condition. `ok: false`: the condition failed, and nothing was written.
  *
- * @throws {LedgerUnavailableError} for everything else: what was asked may or may not have happened.
+ * @throws {LedgerUnavailableError} for every other failure. The write may or may not have happened.
  */
-export async function sendIf<T>(
-  send: () => Promise<T>,
-): Promise<{ ok: true; output: T } | { ok: false; failure: ConditionalCheckFailedException }> {
+export async function sendIf<T>(request: () => Promise<T>): Promise<{ ok: true; output: T } | { ok: false }> {
   try {
-    return { ok: true, output: await send() };
+    return { ok: true, output: await request() };
   } catch (error) {
-    if (error instanceof ConditionalCheckFailedException) return { ok: false, failure: error };
-    throw new LedgerUnavailableError('The table did not answer.', { cause: error });
+    if (error instanceof ConditionalCheckFailedException) return { ok: false };
+    throw unavailable(error);
   }
 }
 
-/** Runs a request without a condition. @throws {LedgerUnavailableError} */
-export async function send<T>(send: () => Promise<T>): Promise<T> {
+/**
+ * Sends a request that has no condition.
+ *
+ * @throws {LedgerUnavailableError} for every failure. A write may or may not have happened.
+ */
+export async function send<T>(request: () => Promise<T>): Promise<T> {
   try {
-    return await send();
+    return await request();
   } catch (error) {
-    throw new LedgerUnavailableError('The table did not answer.', { cause: error });
+    throw unavailable(error);
   }
+}
+
+function unavailable(cause: unknown): LedgerUnavailableError {
+  return new LedgerUnavailableError('The table refused the request, or did not answer.', { cause });
 }

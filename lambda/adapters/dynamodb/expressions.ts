@@ -1,14 +1,52 @@
-import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
+/**
+ * DynamoDB's expressions. Every attribute goes by its alias, `#name` for `name`, since many plain names are
+ * reserved words.
+ */
 
-/** A table and the client that reaches it. */
-export interface Table {
-  readonly client: DynamoDBDocumentClient;
-  readonly tableName: string;
+export type Fields = Readonly<Record<string, unknown>>;
+
+/** A clause of an update expression, with what its placeholders stand for. */
+export interface Clause {
+  /** Empty if there is nothing to change. */
+  readonly text: string;
+  /** `:name` → value. */
+  readonly values?: Fields;
+  /** `#alias` → the key of a map, for aliases that are no attribute's name. */
+  readonly keys?: Readonly<Record<string, string>>;
 }
 
-/** Aliases `#name` → `name`: every attribute goes by its alias, since many plain names are reserved words. */
-export function aliases(...names: readonly string[]): Record<string, string> {
-  return Object.fromEntries(names.map((name) => [`#${name}`, name]));
+/**
+ * SET all of `fields`, and those of `defaults` that the item does not have yet. A field that is undefined stays as
+ * it is. The value of `#name` is `:name`.
+ */
+export function setting(fields: Fields, defaults: Fields = {}): Clause {
+  const given = definedOf(fields);
+  const assignments = [
+    ...Object.keys(given).map((name) => `#${name} = :${name}`),
+    ...Object.keys(defaults).map((name) => `#${name} = if_not_exists(#${name}, :${name})`),
+  ];
+  return { text: clauseText('SET', assignments), values: valuesOf({ ...given, ...defaults }) };
+}
+
+/** ADD to numbers. The amount for `#name` is `:name`. */
+export function adding(amounts: Readonly<Record<string, number>>): Clause {
+  const additions = Object.keys(amounts).map((name) => `#${name} :${name}`);
+  return { text: clauseText('ADD', additions), values: valuesOf(amounts) };
+}
+
+/** REMOVE attributes. */
+export function removing(...names: readonly string[]): Clause {
+  const aliases = names.map((name) => `#${name}`);
+  return { text: clauseText('REMOVE', aliases) };
+}
+
+/** REMOVE keys of an attribute that is a map. They may hold any characters. */
+export function removingKeys(map: string, keys: readonly string[]): Clause {
+  const paths = keys.map((_, index) => `#${map}.#key${index}`);
+  return {
+    text: clauseText('REMOVE', paths),
+    keys: Object.fromEntries(keys.map((key, index) => [`#key${index}`, key])),
+  };
 }
 
 /** Conditions that must all hold. */
@@ -16,6 +54,24 @@ export function all(...conditions: readonly string[]): string {
   return conditions.join(' AND ');
 }
 
-/** The expression that an item is there: `#pk` must be among the aliases. */
+/** The conditions that the item exists, and that it does not. */
 export const exists = 'attribute_exists(#pk)';
 export const absent = 'attribute_not_exists(#pk)';
+
+/** `#name` → `name` for each alias in an expression. */
+export function aliasesIn(expression: string): Record<string, string> {
+  return Object.fromEntries([...expression.matchAll(/#(\w+)/g)].map(([alias, name = '']) => [alias, name]));
+}
+
+/** The fields that are not undefined. */
+export function definedOf(fields: Fields): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
+}
+
+function clauseText(keyword: string, parts: readonly string[]): string {
+  return parts.length === 0 ? '' : `${keyword} ${parts.join(', ')}`;
+}
+
+function valuesOf(fields: Fields): Fields {
+  return Object.fromEntries(Object.entries(fields).map(([name, value]) => [`:${name}`, value]));
+}

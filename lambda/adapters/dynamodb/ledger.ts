@@ -1,12 +1,12 @@
 import type { Ledger } from '../../ports/ledger.ts';
 import { deletionMethods } from './deletions.ts';
-import type { Table } from './expressions.ts';
 import { reconcileMethods } from './reconciles.ts';
 import { repoMethods } from './repos.ts';
+import type { Table } from './requests.ts';
 import { reservationMethods } from './reservations.ts';
 import { tenantMethods } from './tenants.ts';
 
-/** The ledger on one DynamoDB table: see dynamodb-table.ts for its items. */
+/** The ledger on one DynamoDB table. table.ts describes its items. */
 export function createDynamoDbLedger(table: Table): Ledger {
   return {
     ...tenantMethods(table),

@@ -1,10 +1,11 @@
 import { QueryCommand, type QueryCommandInput } from '@aws-sdk/lib-dynamodb';
 import { send } from './client.ts';
-import { aliases, type Table } from './expressions.ts';
 import { tenantKey } from './items.ts';
+import type { Table } from './requests.ts';
+import { keyNames } from './table.ts';
 
 /**
- * What a query finds, a page at a time; the next page is read when it is asked for.
+ * What a query finds, a page at a time. The next page is read when the caller asks for it.
  *
  * @throws {LedgerUnavailableError}
  */
@@ -16,11 +17,7 @@ export async function* pagesOf(
   do {
     const output = await send(() =>
       table.client.send(
-        new QueryCommand({
-          ...query,
-          TableName: table.tableName,
-          ...(startKey && { ExclusiveStartKey: startKey }),
-        }),
+        new QueryCommand({ ...query, TableName: table.tableName, ExclusiveStartKey: startKey }),
       ),
     );
     yield output.Items ?? [];
@@ -28,15 +25,28 @@ export async function* pagesOf(
   } while (startKey);
 }
 
-/** All items of a tenant of one kind, strongly consistent, a page at a time. */
+/** All items of a tenant whose sort keys begin with `kind`, strongly consistent, a page at a time. */
 export function itemsBelow(
   table: Table,
   input: { tenant: string; kind: string },
 ): AsyncIterable<readonly Record<string, unknown>[]> {
   return pagesOf(table, {
     KeyConditionExpression: '#pk = :pk AND begins_with(#sk, :kind)',
-    ExpressionAttributeNames: aliases('pk', 'sk'),
+    ExpressionAttributeNames: { '#pk': keyNames.pk, '#sk': keyNames.sk },
     ExpressionAttributeValues: { ':pk': tenantKey(input.tenant).pk, ':kind': input.kind },
     ConsistentRead: true,
   });
+}
+
+/** The first items of a query, at most its `Limit`, whatever pages they come in. */
+export async function firstItems(
+  table: Table,
+  query: Omit<QueryCommandInput, 'TableName' | 'ExclusiveStartKey' | 'Limit'> & { Limit: number },
+): Promise<readonly Record<string, unknown>[]> {
+  const found: Record<string, unknown>[] = [];
+  for await (const items of pagesOf(table, query)) {
+    found.push(...items);
+    if (found.length >= query.Limit) break;
+  }
+  return found.slice(0, query.Limit);
 }

@@ -1,94 +1,82 @@
-import { GetCommand, UpdateCommand } from '@aws-sdk/lib-dynamodb';
-import type { Ledger } from '../../ports/ledger.ts';
-import { send, sendIf } from './client.ts';
-import { aliases, type Table } from './expressions.ts';
-import { dueKey, parseRepo, repoKey } from './items.ts';
-import { byDueIndex } from './table.ts';
+import type { Input, Output, RepoLedger, RepoPath } from '../../ports/ledger.ts';
+import { type Fields, removing, setting } from './expressions.ts';
+import { dueKey, parseRepo, repoKey, tenantKey } from './items.ts';
+import { firstItems, itemsBelow } from './pages.ts';
+import { getItem, type Table, updateItem } from './requests.ts';
+import { byDueIndex, keyNames } from './table.ts';
 
-type RepoMethods = 'readRepo' | 'closeRepo' | 'openRepo' | 'markDirty';
-
-interface RepoPath {
-  readonly tenant: string;
-  readonly repo: string;
-}
-
-const dueNames = { '#duepk': byDueIndex.pk, '#dueat': byDueIndex.sk };
-
-/** What is set on a repo item besides its counts. */
-export function repoMethods(table: Table): Pick<Ledger, RepoMethods> {
+/** Repo items, but for what a scan found: reconciles.ts commits that. */
+export function repoMethods(table: Table): RepoLedger {
   return {
-    async readRepo(path) {
-      const output = await send(() =>
-        table.client.send(
-          new GetCommand({ TableName: table.tableName, Key: repoKey(path), ConsistentRead: true }),
-        ),
-      );
-      return output.Item && parseRepo(output.Item);
-    },
+    repos: (tenant) => repos(table, tenant),
+    readRepo: (input) => readRepo(table, input),
+    markDirty: (input) => markDirty(table, input),
+    listRepos: (input) => listRepos(table, input),
     closeRepo: (input) => closeRepo(table, input),
     openRepo: (input) => openRepo(table, input),
-    markDirty: ({ dirtyToken, ...path }) =>
-      put(table, path, {
-        set: '#dirtyToken = :dirty',
-        names: aliases('dirtyToken'),
-        values: { ':dirty': dirtyToken },
-      }),
   };
 }
 
-async function closeRepo(table: Table, input: RepoPath & { closedAtMs: number }): Promise<void> {
-  const due = dueKey({ kind: 'DELETION', tenant: input.tenant, dueAtMs: input.closedAtMs });
-  await put(table, input, {
-    set:
-      '#closedAtMs = if_not_exists(#closedAtMs, :closed), ' +
-      '#duepk = :duepk, #dueat = if_not_exists(#dueat, :closed)',
-    names: { ...aliases('closedAtMs'), ...dueNames },
-    values: { ':closed': input.closedAtMs, ':duepk': due[byDueIndex.pk] },
+async function* repos(table: Table, tenant: Input<'repos'>): Output<'repos'> {
+  for await (const items of itemsBelow(table, { tenant, kind: 'REPO#' })) yield items.map(parseRepo);
+}
+
+async function readRepo(table: Table, input: Input<'readRepo'>): Output<'readRepo'> {
+  const item = await getItem(table, repoKey(input));
+  return item && parseRepo(item);
+}
+
+async function markDirty(table: Table, input: Input<'markDirty'>): Output<'markDirty'> {
+  await setOnRepo(table, input, { fields: { dirtyToken: input.dirtyToken } });
+}
+
+async function listRepos(table: Table, input: Input<'listRepos'>): Output<'listRepos'> {
+  const { tenant, after, pageSize } = input;
+  const sortKey = (repo: string) => repoKey({ tenant, repo }).sk;
+  const items = await firstItems(table, {
+    KeyConditionExpression: '#pk = :pk AND #sk BETWEEN :from AND :to',
+    ExpressionAttributeNames: { '#pk': keyNames.pk, '#sk': keyNames.sk },
+    ExpressionAttributeValues: {
+      ':pk': tenantKey(tenant).pk,
+      // Both ends of BETWEEN are included, so it begins right after the key of `after`.
+      ':from': after === undefined ? sortKey('') : `${sortKey(after)}\u0000`,
+      ':to': sortKey('\uffff'),
+    },
+    Limit: pageSize,
+    ConsistentRead: true,
+  });
+  return items.map(parseRepo);
+}
+
+async function closeRepo(table: Table, input: Input<'closeRepo'>): Output<'closeRepo'> {
+  const { tenant, closedAtMs } = input;
+  const due = dueKey({ kind: 'DELETION', tenant, dueAtMs: closedAtMs });
+  await setOnRepo(table, input, {
+    fields: { [byDueIndex.pk]: due[byDueIndex.pk] },
+    // A repo that is closed already keeps its time.
+    defaults: { closedAtMs, [byDueIndex.sk]: closedAtMs },
   });
 }
 
-async function openRepo(
-  table: Table,
-  input: RepoPath & { closedAtMs: number },
-): Promise<'opened' | 'refused'> {
-  const result = await sendIf(() =>
-    table.client.send(
-      new UpdateCommand({
-        TableName: table.tableName,
-        Key: repoKey(input),
-        UpdateExpression: 'REMOVE #closedAtMs, #duepk, #dueat',
-        ConditionExpression: '#closedAtMs = :closed',
-        ExpressionAttributeNames: { ...aliases('closedAtMs'), ...dueNames },
-        ExpressionAttributeValues: { ':closed': input.closedAtMs },
-      }),
-    ),
-  );
+async function openRepo(table: Table, input: Input<'openRepo'>): Output<'openRepo'> {
+  const result = await updateItem(table, {
+    key: repoKey(input),
+    change: [removing('closedAtMs', byDueIndex.pk, byDueIndex.sk)],
+    condition: '#closedAtMs = :closed',
+    values: { ':closed': input.closedAtMs },
+  });
   return result.ok ? 'opened' : 'refused';
 }
 
-/** Sets some attributes; an item that is not there yet is put as never scanned (epoch 0). */
-async function put(
+/** Sets attributes of a repo. If it does not exist yet, it is created as never scanned (epoch 0). */
+async function setOnRepo(
   table: Table,
   path: RepoPath,
-  change: { set: string; names: Record<string, string>; values: Record<string, unknown> },
+  { fields, defaults }: { fields: Fields; defaults?: Fields },
 ): Promise<void> {
-  const zeros = ['epoch', 'storedBytes', 'objectCount', 'countedAtMs'];
-  await send(() =>
-    table.client.send(
-      new UpdateCommand({
-        TableName: table.tableName,
-        Key: repoKey(path),
-        UpdateExpression:
-          `SET #repo = :repo, #covered = if_not_exists(#covered, :none), ` +
-          `${zeros.map((name) => `#${name} = if_not_exists(#${name}, :zero)`).join(', ')}, ${change.set}`,
-        ExpressionAttributeNames: { ...aliases('repo', 'covered', ...zeros), ...change.names },
-        ExpressionAttributeValues: {
-          ':repo': path.repo,
-          ':zero': 0,
-          ':none': [],
-          ...change.values,
-        },
-      }),
-    ),
-  );
+  const neverScanned = { epoch: 0, storedBytes: 0, objectCount: 0, countedAtMs: 0, covered: [] };
+  await updateItem(table, {
+    key: repoKey(path),
+    change: [setting({ repo: path.repo, ...fields }, { ...neverScanned, ...defaults })],
+  });
 }

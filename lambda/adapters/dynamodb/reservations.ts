@@ -1,21 +1,11 @@
-import { DeleteCommand, GetCommand, PutCommand, UpdateCommand } from '@aws-sdk/lib-dynamodb';
-import type { Reservation } from '../../domain/reservation.ts';
-import type { Ledger } from '../../ports/ledger.ts';
-import { send, sendIf } from './client.ts';
-import { absent, aliases, exists, type Table } from './expressions.ts';
+import type { Input, Output, ReservationLedger } from '../../ports/ledger.ts';
+import { absent, exists, setting } from './expressions.ts';
 import { dueKey, parseReservation, reservationKey } from './items.ts';
 import { itemsBelow } from './pages.ts';
+import { deleteItem, getItem, putItem, type Table, updateItem } from './requests.ts';
 
-type ReservationMethods =
-  | 'putReservation'
-  | 'issueReservation'
-  | 'deleteReservation'
-  | 'voidReservation'
-  | 'readReservation'
-  | 'reservations';
-
-/** Reservation items: pending resolves once, to issued or to gone. */
-export function reservationMethods(table: Table): Pick<Ledger, ReservationMethods> {
+/** Reservation items. */
+export function reservationMethods(table: Table): ReservationLedger {
   return {
     putReservation: (input) => putReservation(table, input),
     issueReservation: (input) => issueReservation(table, input),
@@ -26,80 +16,56 @@ export function reservationMethods(table: Table): Pick<Ledger, ReservationMethod
   };
 }
 
-async function putReservation(table: Table, input: { tenant: string; reservation: Reservation }) {
-  const { id, claims, ...rest } = input.reservation;
-  // A failed condition is our own retry after a lost answer: ids are random, nobody else has this one.
-  await sendIf(() =>
-    table.client.send(
-      new PutCommand({
-        TableName: table.tableName,
-        Item: {
-          ...reservationKey({ tenant: input.tenant, reservationId: id }),
-          ...dueKey({ kind: 'RESERVATION', tenant: input.tenant, dueAtMs: rest.deadAtMs }),
-          reservationId: id,
-          claims: Object.fromEntries(claims),
-          ...rest,
-        },
-        ConditionExpression: absent,
-        ExpressionAttributeNames: aliases('pk'),
-      }),
-    ),
-  );
-}
-
-async function issueReservation(
+async function putReservation(
   table: Table,
-  input: { tenant: string; reservationId: string; claims: ReadonlyMap<string, number> },
-) {
-  const result = await sendIf(() =>
-    table.client.send(
-      new UpdateCommand({
-        TableName: table.tableName,
-        Key: reservationKey(input),
-        UpdateExpression: 'SET #state = :issued, #claims = :claims',
-        ConditionExpression: exists,
-        ExpressionAttributeNames: aliases('pk', 'state', 'claims'),
-        ExpressionAttributeValues: { ':issued': 'issued', ':claims': Object.fromEntries(input.claims) },
-      }),
-    ),
-  );
-  return result.ok ? ('issued' as const) : ('gone' as const);
+  { tenant, reservation }: Input<'putReservation'>,
+): Output<'putReservation'> {
+  const { id, claims, ...rest } = reservation;
+  // If it exists, this is our own retry after a lost answer: ids are random, so nobody else has this one.
+  await putItem(table, {
+    item: {
+      ...reservationKey({ tenant, reservationId: id }),
+      ...dueKey({ kind: 'RESERVATION', tenant, dueAtMs: rest.deadAtMs }),
+      reservationId: id,
+      claims: Object.fromEntries(claims),
+      ...rest,
+    },
+    condition: absent,
+  });
 }
 
-async function deleteReservation(table: Table, input: { tenant: string; reservationId: string }) {
-  const output = await send(() =>
-    table.client.send(
-      new DeleteCommand({ TableName: table.tableName, Key: reservationKey(input), ReturnValues: 'ALL_OLD' }),
-    ),
-  );
-  return output.Attributes ? ('deleted' as const) : ('absent' as const);
+async function issueReservation(table: Table, input: Input<'issueReservation'>): Output<'issueReservation'> {
+  const result = await updateItem(table, {
+    key: reservationKey(input),
+    change: [setting({ state: 'issued', claims: Object.fromEntries(input.claims) })],
+    condition: exists,
+  });
+  return result.ok ? 'issued' : 'gone';
 }
 
-async function voidReservation(table: Table, input: { tenant: string; reservationId: string }) {
-  const result = await sendIf(() =>
-    table.client.send(
-      new DeleteCommand({
-        TableName: table.tableName,
-        Key: reservationKey(input),
-        ConditionExpression: `${absent} OR #state = :pending`,
-        ExpressionAttributeNames: aliases('pk', 'state'),
-        ExpressionAttributeValues: { ':pending': 'pending' },
-      }),
-    ),
-  );
-  return result.ok ? ('gone' as const) : ('issued' as const);
+async function deleteReservation(
+  table: Table,
+  input: Input<'deleteReservation'>,
+): Output<'deleteReservation'> {
+  const result = await deleteItem(table, { key: reservationKey(input), returns: 'ALL_OLD' });
+  return result.ok && result.attributes ? 'deleted' : 'absent';
 }
 
-async function readReservation(table: Table, input: { tenant: string; reservationId: string }) {
-  const output = await send(() =>
-    table.client.send(
-      new GetCommand({ TableName: table.tableName, Key: reservationKey(input), ConsistentRead: true }),
-    ),
-  );
-  return output.Item && parseReservation(output.Item);
+async function voidReservation(table: Table, input: Input<'voidReservation'>): Output<'voidReservation'> {
+  const result = await deleteItem(table, {
+    key: reservationKey(input),
+    condition: `${absent} OR #state = :pending`,
+    values: { ':pending': 'pending' },
+  });
+  return result.ok ? 'gone' : 'issued';
 }
 
-async function* reservations(table: Table, tenant: string): AsyncIterable<readonly Reservation[]> {
+async function readReservation(table: Table, input: Input<'readReservation'>): Output<'readReservation'> {
+  const item = await getItem(table, reservationKey(input));
+  return item && parseReservation(item);
+}
+
+async function* reservations(table: Table, tenant: Input<'reservations'>): Output<'reservations'> {
   for await (const items of itemsBelow(table, { tenant, kind: 'RESERVATION#' }))
     yield items.map(parseReservation);
 }

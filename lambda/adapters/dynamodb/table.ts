@@ -15,6 +15,11 @@ import type { CreateTableCommandInput } from '@aws-sdk/client-dynamodb';
  * be the only record that a repo needs to be scanned.
  */
 export const keyNames = { pk: 'pk', sk: 'sk' } as const;
+/**
+ * Seconds since 1970, after which DynamoDB may remove an item (TTL). Items of the ledger never have it: a reservation
+ * may be the only record that a repo needs to be scanned.
+ */
+export const expiryAttribute = 'expiresAt';
 export const byKindIndex = { name: 'by-kind', pk: 'gsi1pk', sk: 'gsi1sk' } as const;
 export const byDueIndex = { name: 'by-due', pk: 'duepk', sk: 'dueat' } as const;
 

@@ -1,12 +1,10 @@
-import { DeleteCommand, GetCommand, PutCommand } from '@aws-sdk/lib-dynamodb';
 import * as z from 'zod';
-import type { TokenRecord, TokenStore } from '../../ports/credentials.ts';
-import { send, sendIf } from './client.ts';
-import { absent, aliases, type Table } from './expressions.ts';
+import type { TokenPage, TokenRecord, TokenStore } from '../../ports/credentials.ts';
+import { absent } from './expressions.ts';
 import { kindKey } from './items.ts';
-import { pagesOf } from './pages.ts';
+import { firstItems, pagesOf } from './pages.ts';
+import { batchGet, deleteItem, getItem, putItem, type Table } from './requests.ts';
 import { byKindIndex } from './table.ts';
-import { batchGet } from './tenants.ts';
 
 const tokenItem = z.object({
   tokenId: z.string(),
@@ -22,67 +20,89 @@ const tokenItem = z.object({
 
 const tokenKey = (tokenId: string) => ({ pk: `TOKEN#${tokenId}`, sk: 'TOKEN' });
 
-/** Token items: one a token, found by its public id. */
+/** The token store on the ledger's table: one item for each token, found by its public id. */
 export function createDynamoDbTokenStore(table: Table): TokenStore {
   return {
-    async find(tokenId) {
-      const output = await send(() =>
-        table.client.send(
-          new GetCommand({ TableName: table.tableName, Key: tokenKey(tokenId), ConsistentRead: true }),
-        ),
-      );
-      return output.Item && tokenItem.parse(output.Item);
-    },
+    find: (tokenId) => find(table, tokenId),
     put: (record) => put(table, record),
     delete: (token) => revoke(table, token),
     list: (tenant) => list(table, tenant),
+    listPage: (input) => listPage(table, input),
   };
 }
 
-async function put(table: Table, record: TokenRecord) {
-  const result = await sendIf(() =>
-    table.client.send(
-      new PutCommand({
-        TableName: table.tableName,
-        Item: {
-          ...tokenKey(record.tokenId),
-          ...kindKey(`TOKENS#${record.tenant}`, `${record.createdAtMs}#${record.tokenId}`),
-          ...record,
-          label: record.label ?? undefined,
-        },
-        ConditionExpression: absent,
-        ExpressionAttributeNames: aliases('pk'),
-      }),
-    ),
-  );
-  return result.ok ? ('created' as const) : ('exists' as const);
+async function find(table: Table, tokenId: string): Promise<TokenRecord | undefined> {
+  const item = await getItem(table, tokenKey(tokenId));
+  return item && tokenItem.parse(item);
 }
 
-async function revoke(table: Table, token: { tenant: string; tokenId: string }) {
-  const result = await sendIf(() =>
-    table.client.send(
-      new DeleteCommand({
-        TableName: table.tableName,
-        Key: tokenKey(token.tokenId),
-        ConditionExpression: '#tenant = :tenant',
-        ExpressionAttributeNames: aliases('tenant'),
-        ExpressionAttributeValues: { ':tenant': token.tenant },
-      }),
-    ),
-  );
-  return result.ok ? ('deleted' as const) : ('absent' as const);
+async function put(table: Table, record: TokenRecord): Promise<'created' | 'exists'> {
+  const { ok } = await putItem(table, {
+    item: {
+      ...tokenKey(record.tokenId),
+      ...kindKey(`TOKENS#${record.tenant}`, `${record.createdAtMs}#${record.tokenId}`),
+      ...record,
+      label: record.label ?? undefined,
+    },
+    condition: absent,
+  });
+  return ok ? 'created' : 'exists';
+}
+
+async function revoke(
+  table: Table,
+  token: { tenant: string; tokenId: string },
+): Promise<'deleted' | 'absent'> {
+  const result = await deleteItem(table, {
+    key: tokenKey(token.tokenId),
+    condition: '#tenant = :tenant',
+    values: { ':tenant': token.tenant },
+  });
+  return result.ok ? 'deleted' : 'absent';
 }
 
 async function list(table: Table, tenant: string): Promise<readonly TokenRecord[]> {
   const keys: Record<string, string>[] = [];
-  const pages = pagesOf(table, {
-    IndexName: byKindIndex.name,
-    KeyConditionExpression: '#kind = :kind',
-    ExpressionAttributeNames: { '#kind': byKindIndex.pk },
-    ExpressionAttributeValues: { ':kind': `TOKENS#${tenant}` },
-  });
-  for await (const items of pages)
+  for await (const items of pagesOf(table, tokensOf(tenant)))
     keys.push(...items.map((item) => ({ pk: String(item['pk']), sk: String(item['sk']) })));
+  return readTokens(table, keys);
+}
+
+async function listPage(
+  table: Table,
+  input: { tenant: string; pageSize: number; cursor?: string },
+): Promise<TokenPage> {
+  const query = tokensOf(input.tenant);
+  // One more than the page, to know whether another follows.
+  const items = await firstItems(table, {
+    ...query,
+    KeyConditionExpression: `${query.KeyConditionExpression} AND #name > :after`,
+    ExpressionAttributeNames: { ...query.ExpressionAttributeNames, '#name': byKindIndex.sk },
+    // A space sorts before every digit.
+    ExpressionAttributeValues: { ...query.ExpressionAttributeValues, ':after': input.cursor ?? ' ' },
+    Limit: input.pageSize + 1,
+  });
+  const page = items.slice(0, input.pageSize);
+  const last = items.length > input.pageSize ? page.at(-1) : undefined;
+  const keys = page.map((item) => ({ pk: String(item['pk']), sk: String(item['sk']) }));
+  return {
+    tokens: await readTokens(table, keys),
+    nextCursor: last ? String(last[byKindIndex.sk]) : null,
+  };
+}
+
+const tokensOf = (tenant: string) => ({
+  IndexName: byKindIndex.name,
+  KeyConditionExpression: '#kind = :kind',
+  ExpressionAttributeNames: { '#kind': byKindIndex.pk },
+  ExpressionAttributeValues: { ':kind': `TOKENS#${tenant}` },
+});
+
+/** The index may still name a token that was revoked: what counts is its item. */
+async function readTokens(
+  table: Table,
+  keys: readonly Record<string, string>[],
+): Promise<readonly TokenRecord[]> {
   const records = (await batchGet(table, keys)).map((item) => tokenItem.parse(item));
   return records.sort((a, b) => a.createdAtMs - b.createdAtMs || (a.tokenId < b.tokenId ? -1 : 1));
 }

@@ -176,6 +176,15 @@ export class MemoryLedger implements Ledger {
     this.#setRepo(input, { dirtyToken: input.dirtyToken });
   }
 
+  async listRepos(input: { tenant: string; after?: string; pageSize: number }) {
+    const repos = [...(this.#tenants.get(input.tenant)?.repos.values() ?? [])];
+    const { after } = input;
+    return repos
+      .filter((repo) => after === undefined || repo.repo > after)
+      .sort((a, b) => (a.repo < b.repo ? -1 : 1))
+      .slice(0, input.pageSize);
+  }
+
   async readRepo(path: { tenant: string; repo: string }) {
     return this.#tenants.get(path.tenant)?.repos.get(path.repo);
   }

@@ -28,7 +28,7 @@ export class MemoryTokenStore implements TokenStore {
 
   async listPage({ tenant, pageSize, cursor }: { tenant: string; pageSize: number; cursor?: string }) {
     const all = await this.list(tenant);
-    const cursorOf = (token: TokenRecord) => `${token.createdAtMs}.${token.tokenId}`;
+    const cursorOf = (token: TokenRecord) => `${token.createdAtMs}#${token.tokenId}`;
     const from = cursor === undefined ? 0 : all.findIndex((token) => cursorOf(token) === cursor) + 1;
     const tokens = all.slice(from, from + pageSize);
     const last = tokens.at(-1);

@@ -1,0 +1,149 @@
+import {
+  BatchGetCommand,
+  DeleteCommand,
+  type DeleteCommandInput,
+  type DynamoDBDocumentClient,
+  GetCommand,
+  PutCommand,
+  UpdateCommand,
+  type UpdateCommandInput,
+} from '@aws-sdk/lib-dynamodb';
+import { send, sendIf } from './client.ts';
+import { aliasesIn, type Clause, definedOf, type Fields } from './expressions.ts';
+
+/** A table and the client that reaches it. */
+export interface Table {
+  readonly client: DynamoDBDocumentClient;
+  readonly tableName: string;
+}
+
+type Key = Readonly<Record<string, string>>;
+
+/** `ok: false`: the condition failed, and nothing was written. */
+type WriteResult = { ok: true; attributes: Fields | undefined } | { ok: false };
+
+interface ConditionalWrite {
+  readonly key: Key;
+  readonly condition?: string;
+  /** `:name` → value for the condition. Undefined ones are left out. */
+  readonly values?: Fields;
+}
+
+/** Reads an item, strongly consistent. @throws {LedgerUnavailableError} */
+export async function getItem(table: Table, key: Key): Promise<Fields | undefined> {
+  const { client, tableName: TableName } = table;
+  const output = await send(() => client.send(new GetCommand({ TableName, Key: key, ConsistentRead: true })));
+  return output.Item;
+}
+
+const keysPerBatchMax = 100;
+
+/**
+ * Reads items by key, strongly consistent and in any order. Asks again for keys that the table left unprocessed.
+ *
+ * @throws {LedgerUnavailableError}
+ */
+export async function batchGet(table: Table, keys: readonly Key[]): Promise<readonly unknown[]> {
+  const { client, tableName } = table;
+  const found: unknown[] = [];
+  const left = [...keys];
+  for (let attempt = 0; left.length > 0; attempt += 1) {
+    if (attempt > keys.length + 10)
+      throw new Error('The table keeps leaving keys of a BatchGetItem unprocessed.');
+    const Keys = left.splice(0, keysPerBatchMax);
+    const output = await send(() =>
+      client.send(new BatchGetCommand({ RequestItems: { [tableName]: { Keys, ConsistentRead: true } } })),
+    );
+    found.push(...(output.Responses?.[tableName] ?? []));
+    left.push(...(output.UnprocessedKeys?.[tableName]?.Keys ?? []));
+  }
+  return found;
+}
+
+/**
+ * Puts an item. One with the same key is replaced, so the condition usually is that it does not exist.
+ *
+ * @throws {LedgerUnavailableError}
+ */
+export async function putItem(
+  table: Table,
+  write: { item: Fields; condition: string; values?: Fields },
+): Promise<{ ok: boolean }> {
+  const { client, tableName: TableName } = table;
+  const { ok } = await sendIf(() =>
+    client.send(
+      new PutCommand({
+        TableName,
+        Item: write.item,
+        ConditionExpression: write.condition,
+        ExpressionAttributeNames: aliasesIn(write.condition),
+        ExpressionAttributeValues: orNone(write.values ?? {}),
+      }),
+    ),
+  );
+  return { ok };
+}
+
+/**
+ * Updates an item. Creates it if it does not exist and the condition allows that.
+ *
+ * @param write.returns which attributes the result holds; none if left out.
+ * @throws {LedgerUnavailableError}
+ */
+export async function updateItem(
+  table: Table,
+  write: ConditionalWrite & {
+    change: readonly Clause[];
+    returns?: NonNullable<UpdateCommandInput['ReturnValues']>;
+  },
+): Promise<WriteResult> {
+  const clauses = write.change.filter(({ text }) => text !== '');
+  const change = clauses.map(({ text }) => text).join(' ');
+  const keys = Object.assign({}, ...clauses.map((clause) => clause.keys));
+  const values = Object.assign({}, ...clauses.map((clause) => clause.values));
+  const result = await sendIf(() =>
+    table.client.send(
+      new UpdateCommand({
+        TableName: table.tableName,
+        Key: write.key,
+        UpdateExpression: change,
+        ConditionExpression: write.condition,
+        ExpressionAttributeNames: { ...aliasesIn(`${change} ${write.condition ?? ''}`), ...keys },
+        ExpressionAttributeValues: orNone({ ...values, ...write.values }),
+        ReturnValues: write.returns,
+      }),
+    ),
+  );
+  return result.ok ? { ok: true, attributes: result.output.Attributes } : result;
+}
+
+/**
+ * Deletes an item. One that does not exist is no error.
+ *
+ * @param write.returns `ALL_OLD`: the result holds the item as it was, or undefined if there was none.
+ * @throws {LedgerUnavailableError}
+ */
+export async function deleteItem(
+  table: Table,
+  write: ConditionalWrite & { returns?: NonNullable<DeleteCommandInput['ReturnValues']> },
+): Promise<WriteResult> {
+  const result = await sendIf(() =>
+    table.client.send(
+      new DeleteCommand({
+        TableName: table.tableName,
+        Key: write.key,
+        ConditionExpression: write.condition,
+        ExpressionAttributeNames: write.condition === undefined ? undefined : aliasesIn(write.condition),
+        ExpressionAttributeValues: orNone(write.values ?? {}),
+        ReturnValues: write.returns,
+      }),
+    ),
+  );
+  return result.ok ? { ok: true, attributes: result.output.Attributes } : result;
+}
+
+/** The defined placeholders; undefined if there are none, since DynamoDB refuses an empty map. */
+function orNone(placeholders: Fields): Record<string, unknown> | undefined {
+  const defined = definedOf(placeholders);
+  return Object.keys(defined).length === 0 ? undefined : defined;
+}

@@ -109,19 +109,19 @@ export function recompute(input: {
 }
 
 /**
- * True where a full recount found exactly what was known, and nothing is under way: no upload, no delete.
+ * True if a full scan found exactly the values in the ledger, and nothing is under way: no upload, no delete.
  */
 export function isUnchanged(input: {
   before: TenantRecord;
-  found: Recomputed;
+  recomputed: Recomputed;
   repos: readonly RepoRecord[];
   reservations: readonly Reservation[];
 }): boolean {
-  const { before, found } = input;
+  const { before, recomputed } = input;
   return (
-    before.counted?.storedBytes === found.storedBytes &&
-    before.counted.objectCount === found.objectCount &&
-    before.committedBytes === found.totalBytes &&
+    before.counted?.storedBytes === recomputed.storedBytes &&
+    before.counted.objectCount === recomputed.objectCount &&
+    before.committedBytes === recomputed.totalBytes &&
     before.notes.size === 0 &&
     input.reservations.length === 0 &&
     input.repos.every((repo) => repo.dirtyToken === null && repo.closedAtMs === null)

@@ -1,32 +1,31 @@
+import type { Recomputed, RepoScan } from '../../domain/reconciliation.ts';
 import type { TenantRecord } from '../../domain/tenant.ts';
 import type { Deps } from '../deps.ts';
-
-export interface CommittedReconcile {
-  /** As the reconcile found it. */
-  readonly before: TenantRecord;
-  readonly full: boolean;
-  readonly reposScanned: number;
-  readonly requests: number;
-  readonly storedBytes: number;
-  readonly objectCount: number;
-  /** What the counter was corrected to. */
-  readonly totalBytes: number;
-  readonly scanBeganMs: number;
-  readonly scanEndedMs: number;
-}
+import type { LedgerSnapshot } from './read-snapshot.ts';
 
 /** Measures and logs a reconcile that was committed. */
 export function reportReconcile(
   deps: Pick<Deps, 'clock' | 'log' | 'metrics' | 'settings'>,
-  committed: CommittedReconcile,
+  committed: {
+    /** The tenant as the reconcile found it. */
+    before: TenantRecord;
+    isFull: boolean;
+    snapshot: LedgerSnapshot;
+    recomputed: Recomputed;
+    scans: ReadonlyMap<string, RepoScan>;
+    /** LIST requests. */
+    requests: number;
+    scanEndedMs: number;
+  },
 ): void {
   const { metrics, log } = deps;
-  const { before, totalBytes, scanBeganMs, scanEndedMs, requests } = committed;
+  const { before, snapshot, recomputed, requests } = committed;
+  const { scanBeganMs } = snapshot;
   const nowMs = deps.clock.nowMs();
-  const driftBytes = totalBytes - before.committedBytes;
+  const driftBytes = recomputed.totalBytes - before.committedBytes;
   metrics.increment('ScanRequests', requests);
-  metrics.measure('ScanDuration', scanEndedMs - scanBeganMs);
-  // The first count is no correction, and follows none.
+  metrics.measure('ScanDuration', committed.scanEndedMs - scanBeganMs);
+  // The first count corrects nothing and replaces no older count.
   if (before.counted !== null) {
     metrics.measure('DriftBytes', Math.abs(driftBytes));
     metrics.measure('CounterShortfallBytes', Math.max(0, driftBytes));
@@ -36,11 +35,11 @@ export function reportReconcile(
   }
   log.info('reconciled', {
     tenant: before.tenant,
-    full: committed.full,
-    reposScanned: committed.reposScanned,
+    full: committed.isFull,
+    reposScanned: committed.scans.size,
     requests,
-    storedBytes: committed.storedBytes,
-    objectCount: committed.objectCount,
+    storedBytes: recomputed.storedBytes,
+    objectCount: recomputed.objectCount,
     driftBytes,
     ageMs: before.counted && nowMs - before.counted.countedAtMs,
     durationMs: nowMs - scanBeganMs,

@@ -1,7 +1,7 @@
 import { chooseWithin, claimKey } from '../../domain/admission.ts';
 import { isDead, type Reservation } from '../../domain/reservation.ts';
 import { floorBytes, type TenantRecord } from '../../domain/tenant.ts';
-import type { Findings } from '../recounts/reconcile.ts';
+import type { ReconcileBasis } from '../recounts/reconcile.ts';
 import type { AdmitUploadDeps, BatchAttempt } from './batch-attempt.ts';
 
 /** What is refused, and what the refusal says. */
@@ -24,9 +24,9 @@ export type FloorChoice =
 /** Chooses by what the tenant takes up at least: what does not fit there is over the limit for certain. */
 export async function chooseByFloor(
   deps: AdmitUploadDeps,
-  input: LimitQuestion & { tenant: TenantRecord; found: Findings | undefined },
+  input: LimitQuestion & { tenant: TenantRecord; basis: ReconcileBasis | undefined },
 ): Promise<FloorChoice> {
-  const { attempt, wanted, tenant, found } = input;
+  const { attempt, wanted, tenant, basis } = input;
   const nowMs = deps.clock.nowMs();
   // Without a floor in force nothing is known to be taken up, so only what exceeds the limit by itself is refused.
   const baseBytes = floorBytes(tenant, nowMs) ?? 0;
@@ -35,13 +35,13 @@ export async function chooseByFloor(
   if (baseBytes > limitBytes) return { kind: 'full', refused: refusal(wanted.keys(), baseBytes) };
 
   const { repo, id } = attempt.reservation;
-  const live = found ? found.live : await liveReservations(deps, { tenant: attempt.tenant, nowMs });
+  const live = basis ? basis.live : await liveReservations(deps, { tenant: attempt.tenant, nowMs });
   const issued = new Set<string>();
   for (const reservation of live) {
     if (reservation.id === id || reservation.repo !== repo || reservation.state !== 'issued') continue;
     for (const oid of reservation.claims.keys()) issued.add(oid);
   }
-  const seen = found?.scans.get(repo)?.seen;
+  const seen = basis?.scans.get(repo)?.seen;
   const choice = chooseWithin({
     wanted,
     baseBytes,
@@ -68,18 +68,18 @@ async function liveReservations(
 /** Of what was chosen, the claims that the reconcile has not put into the counter already. */
 export function claimsNotYetAdded(
   chosen: ReadonlyMap<string, number>,
-  input: { repo: string; found: Findings | undefined },
+  input: { repo: string; basis: ReconcileBasis | undefined },
 ): ReadonlyMap<string, number> {
-  const { repo, found } = input;
-  if (!found) return chosen;
+  const { repo, basis } = input;
+  if (!basis) return chosen;
   const countedBytes = new Map<string, number>();
-  for (const reservation of found.live) {
+  for (const reservation of basis.live) {
     for (const [oid, sizeBytes] of reservation.claims) {
       const object = claimKey({ repo: reservation.repo, oid });
       countedBytes.set(object, Math.max(sizeBytes, countedBytes.get(object) ?? 0));
     }
   }
-  const seen = found.scans.get(repo)?.seen;
+  const seen = basis.scans.get(repo)?.seen;
   const isCounted = (oid: string, sizeBytes: number) =>
     seen?.has(oid) || (countedBytes.get(claimKey({ repo, oid })) ?? -1) >= sizeBytes;
   return new Map([...chosen].filter(([oid, sizeBytes]) => !isCounted(oid, sizeBytes)));

@@ -58,7 +58,7 @@ export async function decideAtLimit(
 ): Promise<LimitDecision> {
   const { refusedBy: tenant } = question;
   if (tenant.closedAtMs !== null) return { kind: 'absent' };
-  const byFloor = await chooseByFloor(deps, { ...question, tenant, found: undefined });
+  const byFloor = await chooseByFloor(deps, { ...question, tenant, basis: undefined });
   if (byFloor.kind !== 'fits') return byFloor;
   const { chosen } = byFloor;
   if (await addIfItFits(deps, { tenant, chosen, notYetAdded: chosen }))
@@ -75,15 +75,15 @@ async function decideByReconcile(
   for (let round = 0; round < reconcilesMax; round += 1) {
     const outcome = await recountInline(deps, { ...question, tenant });
     if (outcome.kind === 'unknown') return { kind: 'unsure', waitMs: outcome.waitMs };
-    const found = outcome.kind === 'committed' ? outcome.found : undefined;
+    const basis = outcome.kind === 'committed' ? outcome.basis : undefined;
     tenant = outcome.tenant;
-    const byFloor = await chooseByFloor(deps, { ...question, tenant, found });
+    const byFloor = await chooseByFloor(deps, { ...question, tenant, basis });
     if (byFloor.kind !== 'fits') return byFloor;
     const { chosen } = byFloor;
-    if (await addIfItFits(deps, { tenant, chosen, notYetAdded: claimsNotYetAdded(chosen, { repo, found }) }))
+    if (await addIfItFits(deps, { tenant, chosen, notYetAdded: claimsNotYetAdded(chosen, { repo, basis }) }))
       return { kind: 'admit', chosen, refused: byFloor.refused };
     // Only our own reconcile tells which of these claims the counter holds; after another's we try once more.
-    if (found) break;
+    if (basis) break;
   }
   return { kind: 'unsure', waitMs: 0 };
 }
@@ -116,7 +116,7 @@ function recountInline(
       attempt.beganMs + settings.batchTimeLimitMs - answerReserveMs,
     ),
     requestsMax: inlineRoundsMax * settings.scanConcurrency,
-    without: {
+    exclude: {
       reservationId: attempt.reservation.id,
       repo: attempt.reservation.repo,
       oids: new Set(wanted.keys()),

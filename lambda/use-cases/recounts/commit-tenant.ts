@@ -1,0 +1,59 @@
+import { expiredNotes, isUnchanged, type Recomputed } from '../../domain/reconciliation.ts';
+import { dueAfterActivityMs, dueAfterFullMs } from '../../domain/recount-policy.ts';
+import type { TenantRecord } from '../../domain/tenant.ts';
+import type { Deps } from '../deps.ts';
+import type { LedgerSnapshot } from './read-snapshot.ts';
+
+interface CommitTenantInput {
+  readonly epoch: number;
+  /** The tenant as the reconcile found it. */
+  readonly before: TenantRecord;
+  /** The whole tenant was listed. */
+  readonly isFull: boolean;
+  readonly snapshot: LedgerSnapshot;
+  readonly recomputed: Recomputed;
+  /** The budget, with the LIST requests of this reconcile charged to it. */
+  readonly listedUntilMs: number;
+}
+
+/**
+ * Corrects the tenant's counter by the difference to what was recomputed, so that everything added to it since the
+ * reconcile began is kept, and sets the new floor.
+ */
+export function commitTenant(
+  deps: Pick<Deps, 'ledger' | 'settings'>,
+  input: CommitTenantInput,
+): ReturnType<Deps['ledger']['commitTenant']> {
+  const { before, epoch, snapshot, recomputed, listedUntilMs } = input;
+  const { countedAtMs, scanBeganMs } = snapshot;
+  const { storedBytes, objectCount, totalBytes, leastBytes, leastUntilMs } = recomputed;
+  // A delete under way may already have removed what the scan still saw.
+  const notesBytes = [...before.notes.values()].reduce((sum, note) => sum + note.bytes, 0);
+  return deps.ledger.commitTenant({
+    tenant: before.tenant,
+    epoch,
+    correctionBytes: totalBytes - before.committedBytes,
+    floorBaseBytes: leastBytes - notesBytes + before.deletedBytes,
+    floorUntilMs: leastUntilMs,
+    counted: { storedBytes, objectCount, countedAtMs },
+    listedUntilMs,
+    expiredNotes: expiredNotes(deps.settings, before, scanBeganMs),
+    dueAtMs: nextDueMs(deps, input),
+  });
+}
+
+/** When the schedule is to count the tenant in full next. null: the due time stays as it is. */
+function nextDueMs({ settings }: Pick<Deps, 'settings'>, input: CommitTenantInput): number | null {
+  const { before, epoch, isFull, snapshot, recomputed, listedUntilMs } = input;
+  const { countedAtMs, repos, reservations } = snapshot;
+  // A closed tenant stays due from its closing until it is empty, whoever counts it in between.
+  if (before.closedAtMs !== null && recomputed.objectCount > 0) return null;
+  const due = { tenant: before.tenant, epoch, countedAtMs, listedUntilMs };
+  if (isFull) {
+    const isIdle = isUnchanged({ before, recomputed, repos, reservations });
+    const unchangedForMs = before.counted && isIdle ? countedAtMs - before.counted.countedAtMs : 0;
+    return dueAfterFullMs(settings, { ...due, unchangedForMs });
+  }
+  const dueAtMs = dueAfterActivityMs(settings, { ...due, dueAtMs: before.dueAtMs });
+  return dueAtMs === before.dueAtMs ? null : dueAtMs;
+}

@@ -4,10 +4,9 @@ import { systemIds } from '../../lambda/adapters/system/ids.ts';
 import { defaultSettings } from '../../lambda/domain/settings.ts';
 import { type Ledger, LedgerUnavailableError } from '../../lambda/ports/ledger.ts';
 import { reconcile } from '../../lambda/use-cases/recounts/reconcile.ts';
-import { createPathScan } from '../../lambda/use-cases/scan/path-scan.ts';
 import { admitUpload } from '../../lambda/use-cases/uploads/admit-upload.ts';
 import type { AdmitUploadOutcome } from '../../lambda/use-cases/uploads/batch-attempt.ts';
-import { noMetrics } from '../../local/no-metrics.ts';
+import { memoryDeps } from '../support/memory/deps.ts';
 import { MemoryObjectStore } from '../support/memory/object-store.ts';
 
 const oid = (index: number) => index.toString(16).padStart(64, '0');
@@ -24,23 +23,9 @@ export function admissionContract(open: () => Promise<Ledger>, timeoutMs: number
   const setUp = async (limitBytes: number) => {
     const ledger = await open();
     const store = new MemoryObjectStore();
-    const [clock, settings] = [systemClock, { ...defaultSettings, retryAfterMs: 100 }];
-    const deps = {
-      ledger,
-      store,
-      listing: store,
-      scan: createPathScan({ listing: store, clock, settings }),
-      signer: {
-        signUpload: async () => ({ href: 'url', header: {} }),
-        signDownload: async () => ({ href: '', header: {} }),
-      },
-      queue: { request: async () => undefined, requestAll: async () => undefined },
-      clock,
-      ids: systemIds,
-      log: { info: () => undefined, warn: () => undefined, error: () => undefined },
-      metrics: noMetrics,
-      settings,
-    };
+    const settings = { ...defaultSettings, retryAfterMs: 100 };
+    const clock = systemClock;
+    const deps = memoryDeps({ ledger, objects: store, clock, ids: systemIds, settings });
     const tenant = `c${systemIds.random(12).toLowerCase()}`;
     const nowMs = clock.nowMs();
     const counted = { storedBytes: 0, objectCount: 0, countedAtMs: nowMs };

@@ -1,12 +1,12 @@
-import { createInvocations } from '../../lambda/adapters/system/async-invocations.ts';
 import type { Settings } from '../../lambda/domain/settings.ts';
 import type { Ledger } from '../../lambda/ports/ledger.ts';
 import type { Metrics } from '../../lambda/ports/metrics.ts';
 import type { ObjectListing } from '../../lambda/ports/object-listing.ts';
 import { type ObjectStore, StoreUnavailableError, type UrlSigner } from '../../lambda/ports/object-store.ts';
 import type { RecountQueue } from '../../lambda/ports/recount-queue.ts';
+import type { RequestKeys } from '../../lambda/ports/request-keys.ts';
 import type { Deps } from '../../lambda/use-cases/deps.ts';
-import { createPathScan } from '../../lambda/use-cases/scan/path-scan.ts';
+import { memoryDeps, seededIds } from '../support/memory/deps.ts';
 import type { MemoryObjectStore } from '../support/memory/object-store.ts';
 import type { Random } from '../support/random.ts';
 import type { Actor } from './actor.ts';
@@ -70,6 +70,7 @@ function storeOf(actor: Actor, world: WorldPorts): ObjectStore & ObjectListing {
 
 export interface WorldPorts {
   readonly ledger: Ledger;
+  readonly requestKeys: RequestKeys;
   readonly store: MemoryObjectStore;
   readonly signer: UrlSigner;
   readonly queue: RecountQueue;
@@ -83,30 +84,26 @@ export interface WorldPorts {
   later(withinMs: number, run: () => void): void;
 }
 
-/** Nothing is logged, so nothing asks which invocation it is. */
-const invocations = createInvocations();
-
-/** All that one invocation of a function depends on. */
+/** All that one invocation of a function depends on. What it does not name here takes no time and cannot fail. */
 export function depsOf(actor: Actor, world: WorldPorts): Omit<Deps, 'tokens' | 'admin'> {
   const store = storeOf(actor, world);
-  const clock = { nowMs: () => actor.nowMs(), sleep: (durationMs: number) => actor.sleep(durationMs) };
-  const { settings, random } = world;
-  const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
-  return {
+  const { signer, metrics, settings, queue, requestKeys } = world;
+  return memoryDeps({
     ledger: ledgerOf(actor, world.ledger),
+    requestKeys: {
+      begin: (record) => actor.operation('write', () => requestKeys.begin(record)),
+      finish: (id) => actor.operation('write', () => requestKeys.finish(id)),
+    },
     store,
     listing: store,
-    scan: createPathScan({ listing: store, clock, settings }),
-    signer: world.signer,
+    signer,
     queue: {
-      request: (request) => actor.operation('write', () => world.queue.request(request)),
-      requestAll: (requests) => actor.operation('write', () => world.queue.requestAll(requests)),
+      request: (request) => actor.operation('write', () => queue.request(request)),
+      requestAll: (requests) => actor.operation('write', () => queue.requestAll(requests)),
     },
-    clock,
-    ids: { random: (length) => Array.from({ length }, () => alphabet[random.int(0, 61)]).join('') },
-    log: { info: () => undefined, warn: () => undefined, error: () => undefined },
-    metrics: world.metrics,
-    invocations,
+    clock: { nowMs: () => actor.nowMs(), sleep: (durationMs) => actor.sleep(durationMs) },
+    ids: seededIds(world.random),
+    metrics,
     settings,
-  };
+  });
 }

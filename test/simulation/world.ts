@@ -10,6 +10,7 @@ import { recordStoreEvents } from '../../lambda/use-cases/recounts/record-store-
 import { runRecount } from '../../lambda/use-cases/recounts/run-recount.ts';
 import { noMetrics } from '../../local/no-metrics.ts';
 import { MemoryLedger } from '../support/memory/ledger.ts';
+import { MemoryRequestKeys } from '../support/memory/request-keys.ts';
 import { Random } from '../support/random.ts';
 import { EndlessRunError, Scheduler } from '../support/scheduler.ts';
 import { Actor, type Mix, type Tally, type Weather } from './actor.ts';
@@ -18,6 +19,7 @@ import { oidName } from './names.ts';
 import { depsOf } from './ports.ts';
 import { Truth, tenant } from './truth.ts';
 
+/** Without the ports that no simulated use case needs. */
 export type SimDeps = Omit<Deps, 'tokens' | 'admin'>;
 
 /** A deliberate mistake: it changes what functions are given, or what the ledger does. */
@@ -74,6 +76,7 @@ export class World {
   readonly settings: Settings;
   readonly coverage: Coverage;
   readonly mix: Mix;
+  readonly requestKeys = new MemoryRequestKeys();
   /** Somebody declares false sizes. */
   readonly hasLies: boolean;
   /** oid → true bytes. */

@@ -1,5 +1,3 @@
-import { createInvocations } from '../../../lambda/adapters/system/async-invocations.ts';
-import { systemIds } from '../../../lambda/adapters/system/ids.ts';
 import type { Deletion } from '../../../lambda/domain/deletion.ts';
 import { defaultSettings, type Settings } from '../../../lambda/domain/settings.ts';
 import type { ObjectStore } from '../../../lambda/ports/object-store.ts';
@@ -8,10 +6,9 @@ import { createTenant } from '../../../lambda/use-cases/access/create-tenant.ts'
 import { allPages } from '../../../lambda/use-cases/all-pages.ts';
 import type { Deps } from '../../../lambda/use-cases/deps.ts';
 import { runRecount } from '../../../lambda/use-cases/recounts/run-recount.ts';
-import { createPathScan } from '../../../lambda/use-cases/scan/path-scan.ts';
 import { admitUpload } from '../../../lambda/use-cases/uploads/admit-upload.ts';
 import type { UploadVerdict } from '../../../lambda/use-cases/uploads/batch-attempt.ts';
-import { noMetrics } from '../../../local/no-metrics.ts';
+import { ManualClock, memoryDeps, recordingQueue } from './deps.ts';
 import { MemoryLedger } from './ledger.ts';
 import { MemoryObjectStore } from './object-store.ts';
 import { MemoryTokenStore } from './token-store.ts';
@@ -20,55 +17,49 @@ export const tenant = 'acme';
 export const minute = 60_000;
 export const oidOf = (index: number) => index.toString(16).padStart(64, '0');
 
-/** The production use cases over what is in memory, with a clock that the test turns. */
+/** The production use cases over what is in memory, with a clock that the test moves. */
 export class MemoryStack {
-  nowMs = 1_800_000_000_000;
   readonly ledger = new MemoryLedger();
   readonly objects = new MemoryObjectStore();
   readonly tokens = new MemoryTokenStore();
-  /** What was asked of the queue. */
-  readonly requests: RecountRequest[] = [];
-  readonly deps: Omit<Deps, 'admin'>;
+  readonly deps: Deps;
+  readonly #clock = new ManualClock();
+  readonly #queue = recordingQueue();
   /** Called before each delete of bytes. */
   beforeDelete: (key: string) => void = () => undefined;
 
   constructor(settings: Partial<Settings> = {}) {
-    // Deletes are what is tested, so nothing rests between recounts.
-    const all = { ...defaultSettings, recountRestMs: 0, ...settings };
-    const clock = {
-      nowMs: () => this.nowMs,
-      sleep: async (durationMs: number) => {
-        this.nowMs += durationMs;
-      },
-    };
+    const { ledger, objects, tokens } = this;
     const store: ObjectStore = {
-      head: (key) => this.objects.head(key),
+      head: (key) => objects.head(key),
       delete: async (key) => {
         this.beforeDelete(key);
-        await this.objects.delete(key);
+        await objects.delete(key);
       },
     };
-    this.deps = {
-      ledger: this.ledger,
-      tokens: this.tokens,
+    this.deps = memoryDeps({
+      ledger,
+      objects,
+      tokens,
       store,
-      listing: this.objects,
-      clock,
-      settings: all,
-      scan: createPathScan({ listing: this.objects, clock, settings: all }),
-      signer: {
-        signUpload: async () => ({ href: 'https://store.example/', header: {} }),
-        signDownload: async () => ({ href: 'https://store.example/', header: {} }),
-      },
-      queue: {
-        request: async (request) => void this.requests.push(request),
-        requestAll: async (requests) => void this.requests.push(...requests),
-      },
-      ids: systemIds,
-      log: { info: () => undefined, warn: () => undefined, error: () => undefined },
-      invocations: createInvocations(),
-      metrics: noMetrics,
-    };
+      clock: this.#clock,
+      queue: this.#queue.queue,
+      // Recounts follow each other at once, unless a test is about the rest between them.
+      settings: { ...defaultSettings, recountRestMs: 0, ...settings },
+    });
+  }
+
+  get nowMs(): number {
+    return this.#clock.nowMs();
+  }
+
+  set nowMs(nowMs: number) {
+    this.#clock.advance(nowMs - this.nowMs);
+  }
+
+  /** The recounts that were asked for. */
+  get requests(): RecountRequest[] {
+    return this.#queue.requests;
   }
 
   /** Puts objects into the bucket around the ledger: key below the tenant → bytes. */

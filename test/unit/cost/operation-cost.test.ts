@@ -22,9 +22,7 @@ import { refresh as runRefresh } from '../../../lambda/use-cases/recounts/refres
 import { runRecount } from '../../../lambda/use-cases/recounts/run-recount.ts';
 import { parseStageSettings } from '../../../lib/settings/parse-stage-settings.ts';
 import { httpEvent, noContext } from '../../support/http-event.ts';
-import { type Asked, countingDeps, createTenant, tenant, token } from './counting.ts';
-
-type Context = ReturnType<typeof countingDeps>;
+import { type Asked, Counter, tenant, token } from './counting.ts';
 
 const oid = (index: number) => sha256Hex(`object ${index}`);
 const sizeBytes = 1000;
@@ -33,12 +31,6 @@ const sizeBytes = 1000;
 function modelled({ calls, tableRounds, headRounds, listRounds }: Operation): Asked {
   const asked = Object.fromEntries(Object.entries(calls).filter(([, count]) => count > 0));
   return { calls: asked, tableRounds, headRounds, listRounds };
-}
-
-async function context(): Promise<Context> {
-  const made = countingDeps();
-  await createTenant(made);
-  return made;
 }
 
 const lfsEvent = (path: string, presented: string, body: unknown, repo = 'app.git') =>
@@ -50,10 +42,10 @@ const lfsEvent = (path: string, presented: string, body: unknown, repo = 'app.gi
   });
 
 /** Asks for a batch through the handler, from the wire to the wire. */
-async function askBatch(made: Context, operation: 'upload' | 'download', count: number, repo = 'app') {
+async function askBatch(made: Counter, operation: 'upload' | 'download', count: number, repo = 'app') {
   const objects = Array.from({ length: count }, (_, index) => ({ oid: oid(index), size: sizeBytes }));
   const event = lfsEvent('/batch', token, { operation, objects }, `${repo}.git`);
-  const { result, asked } = await made.measure(async () => createBatch(made.deps)(event, noContext));
+  const { result, asked } = await made.ask(async () => createBatch(made.deps)(event, noContext));
   const answer = result as { statusCode: number; body: string };
   expect(answer.statusCode).toBe(200);
   const body = JSON.parse(answer.body) as {
@@ -63,12 +55,12 @@ async function askBatch(made: Context, operation: 'upload' | 'download', count: 
   return { asked, verifyToken: body.objects[0]?.actions?.['verify']?.header };
 }
 
-function store(made: Context, count: number, repo = 'app'): void {
+function store(made: Counter, count: number, repo = 'app'): void {
   for (let index = 0; index < count; index += 1) made.store.put(`${tenant}/${repo}/${oid(index)}`, sizeBytes);
 }
 
-const consume = (made: Context, full: boolean) =>
-  made.measure(() =>
+const consume = (made: Counter, full: boolean) =>
+  made.ask(() =>
     runRecount(made.deps, {
       request: { tenant, reason: 'upload', full },
       deadlineMs: made.deps.clock.nowMs() + 1e12,
@@ -77,29 +69,29 @@ const consume = (made: Context, full: boolean) =>
 
 describe('what each operation asks for is what the model says', () => {
   it.each([1, 20, 100, 300])('a batch to upload %i new objects', async (count) => {
-    const made = await context();
+    const made = await Counter.create();
     expect((await askBatch(made, 'upload', count)).asked).toEqual(modelled(uploadBatch(count)));
   });
 
   it.each([1, 100, 300])('a batch to download %i objects', async (count) => {
-    const made = await context();
+    const made = await Counter.create();
     store(made, count);
     expect((await askBatch(made, 'download', count)).asked).toEqual(modelled(downloadBatch(count)));
   });
 
   it('a verify', async () => {
-    const made = await context();
+    const made = await Counter.create();
     const { verifyToken } = await askBatch(made, 'upload', 2);
     store(made, 2);
     const presented = Object.values(verifyToken ?? {})[0]?.replace(/^\w+ /, '') ?? '';
     const event = lfsEvent('/verify', presented, { oid: oid(0), size: sizeBytes });
-    const { result, asked } = await made.measure(async () => createVerify(made.deps)(event, noContext));
+    const { result, asked } = await made.ask(async () => createVerify(made.deps)(event, noContext));
     expect(result).toMatchObject({ statusCode: 200 });
     expect(asked).toEqual(modelled(verify()));
   });
 
   it('a recount after a push scans the repo that was pushed to, and no other', async () => {
-    const made = await context();
+    const made = await Counter.create();
     for (const repo of ['a', 'b']) {
       await askBatch(made, 'upload', 3, repo);
       store(made, 3, repo);
@@ -113,7 +105,7 @@ describe('what each operation asks for is what the model says', () => {
   });
 
   it('a recount after one that saw everything lists nothing', async () => {
-    const made = await context();
+    const made = await Counter.create();
     await askBatch(made, 'upload', 3);
     store(made, 3);
     await consume(made, false);
@@ -123,7 +115,7 @@ describe('what each operation asks for is what the model says', () => {
   });
 
   it('a recount of a push that is not over scans again', async () => {
-    const made = await context();
+    const made = await Counter.create();
     await askBatch(made, 'upload', 5);
     store(made, 3);
     await consume(made, false);
@@ -132,31 +124,31 @@ describe('what each operation asks for is what the model says', () => {
   });
 
   it('a visit that clears dead reservations away lists nothing', async () => {
-    const made = await context();
+    const made = await Counter.create();
     await askBatch(made, 'upload', 100);
     await askBatch(made, 'upload', 100);
     store(made, 100);
     await consume(made, false);
     await made.advance(3_600_000);
-    expect(await made.memory.dueTenants({ nowMs: made.deps.clock.nowMs(), tenantsMax: 9 })).toHaveLength(1);
+    expect(await made.ledger.dueTenants({ nowMs: made.deps.clock.nowMs(), tenantsMax: 9 })).toHaveLength(1);
     expect((await consume(made, false)).asked).toEqual(
       modelled(recount({ scans: [], full: false, dead: 2 })),
     );
-    expect(made.memory.inspect(tenant).reservations).toEqual([]);
+    expect(made.ledger.inspect(tenant).reservations).toEqual([]);
   });
 
   it('a recount that has to wait lists nothing, and is sent again', async () => {
-    const made = await context();
+    const made = await Counter.create();
     const deps = { ...made.deps, settings: { ...made.deps.settings, recountRestMs: 3_600_000 } };
     const request = { tenant, reason: 'upload', full: false } as const;
     const deadlineMs = made.deps.clock.nowMs() + 1e12;
-    const { asked, result } = await made.measure(() => runRecount(deps, { request, deadlineMs }));
+    const { asked, result } = await made.ask(() => runRecount(deps, { request, deadlineMs }));
     expect(result).toBe('requeued');
     expect(asked).toEqual(modelled(deferredRecount()));
   });
 
   it('a full count lists the folders, and every repo', async () => {
-    const made = await context();
+    const made = await Counter.create();
     for (const repo of ['a', 'b', 'c']) store(made, 2, repo);
     store(made, 3000, 'd');
     await consume(made, true);
@@ -166,7 +158,7 @@ describe('what each operation asks for is what the model says', () => {
   });
 
   it('the console’s read: cached, and counted in full where it is a day old', async () => {
-    const made = await context();
+    const made = await Counter.create();
     for (const repo of ['a', 'b']) store(made, 2, repo);
     await consume(made, true);
     const event = httpEvent({
@@ -174,7 +166,7 @@ describe('what each operation asks for is what the model says', () => {
       headers: { authorization: `Bearer ${token}` },
       pathParameters: { tenant },
     });
-    const read = () => made.measure(async () => createSubscription(made.deps)(event, noContext));
+    const read = () => made.ask(async () => createSubscription(made.deps)(event, noContext));
     const cached = await read();
     expect(cached.result).toMatchObject({ statusCode: 200 });
     expect(cached.asked).toEqual(modelled(cachedSubscription()));
@@ -184,11 +176,11 @@ describe('what each operation asks for is what the model says', () => {
   });
 
   it('the schedule asks the table once, and sends one message for each tenant that is due', async () => {
-    const made = await context();
+    const made = await Counter.create();
     const account = { plan: null, limitBytes: null, createdAtMs: 0, counted: null };
     for (let index = 0; index < 20; index += 1)
-      await made.memory.createTenant({ ...account, tenant: `due${index}`, dueAtMs: 0 });
-    expect((await made.measure(() => runRefresh(made.deps))).asked).toEqual(modelled(refresh(20)));
+      await made.ledger.createTenant({ ...account, tenant: `due${index}`, dueAtMs: 0 });
+    expect((await made.ask(() => runRefresh(made.deps))).asked).toEqual(modelled(refresh(20)));
   });
 });
 

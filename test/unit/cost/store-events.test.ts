@@ -4,17 +4,16 @@ import { totalOf } from '../../../cost/operation-cost.ts';
 import { tenantEvents } from '../../../cost/operations.ts';
 import { defaultWorkload } from '../../../cost/workload.ts';
 import { recordStoreEvents } from '../../../lambda/use-cases/recounts/record-store-events.ts';
-import { countingDeps, createTenant, tenant } from './counting.ts';
+import { Counter, tenant } from './counting.ts';
 
 describe('events of the store', () => {
   it.each([0, 1, 9])('that %i repos changed ask for what the model says', async (noted) => {
-    const made = countingDeps();
-    await createTenant(made);
+    const made = await Counter.create();
     const atMs = made.deps.clock.nowMs();
     const claims = new Map([['expected', 5]]);
     const times = { createdAtMs: atMs, expiresAtMs: atMs + 1e12, deadAtMs: atMs + 1e12 };
     const reservation = { id: 'r', repo: 'app', state: 'issued', claims, ...times } as const;
-    await made.memory.putReservation({ tenant, reservation });
+    await made.ledger.putReservation({ tenant, reservation });
     const removed = Array.from({ length: noted }, (_, index) => ({
       tenant,
       repo: `repo${index}`,
@@ -24,7 +23,7 @@ describe('events of the store', () => {
     }));
     const expected = { tenant, repo: 'app', name: 'expected', sizeBytes: 5, atMs, kind: 'created' as const };
     const changes = [expected, ...removed];
-    const { result, asked } = await made.measure(() => recordStoreEvents(made.deps, { tenant, changes }));
+    const { result, asked } = await made.ask(() => recordStoreEvents(made.deps, { tenant, changes }));
     expect(result).toMatchObject({ kind: 'asked', noted: { length: noted } });
     const { calls, tableRounds, headRounds, listRounds } = tenantEvents(noted);
     const modelled = Object.fromEntries(Object.entries(calls).filter(([, count]) => count > 0));

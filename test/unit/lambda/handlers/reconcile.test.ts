@@ -1,21 +1,17 @@
 import { describe, expect, it } from 'vitest';
 import { createInvocations } from '../../../../lambda/adapters/system/async-invocations.ts';
 import { systemClock } from '../../../../lambda/adapters/system/clock.ts';
-import { systemIds } from '../../../../lambda/adapters/system/ids.ts';
 import { createInvocationLog } from '../../../../lambda/adapters/system/invocation-log.ts';
-import { defaultSettings } from '../../../../lambda/domain/settings.ts';
 import { create } from '../../../../lambda/handlers/reconcile.ts';
 import { LedgerUnavailableError } from '../../../../lambda/ports/ledger.ts';
 import type { Redelivery } from '../../../../lambda/ports/recount-queue.ts';
 import { redeliveryDelayMs, unreadableDelayMs } from '../../../../lambda/runtime/delay-redelivery.ts';
-import { createPathScan } from '../../../../lambda/use-cases/scan/path-scan.ts';
 import { parseStageSettings } from '../../../../lib/settings/parse-stage-settings.ts';
 import { newMessage } from '../../../../local/background/queue-message.ts';
 import { toSqsEvent } from '../../../../local/background/sqs-event.ts';
 import { lambdaContext } from '../../../../local/lambda-context.ts';
-import { noMetrics } from '../../../../local/no-metrics.ts';
+import { memoryDeps } from '../../../support/memory/deps.ts';
 import { MemoryLedger } from '../../../support/memory/ledger.ts';
-import { MemoryObjectStore } from '../../../support/memory/object-store.ts';
 import { recordingLog } from '../../../support/recording-log.ts';
 
 class AbsentTable extends MemoryLedger {
@@ -37,22 +33,14 @@ async function deliver(given: {
     await given.delay?.(input);
   };
   const { log, entries } = recordingLog();
-  const store = new MemoryObjectStore();
-  const [clock, settings, invocations] = [systemClock, defaultSettings, createInvocations()];
-  const handler = create({
-    store,
-    clock,
-    settings,
-    invocations,
+  const invocations = createInvocations();
+  const deps = memoryDeps({
     ledger: given.ledger ?? new MemoryLedger(),
-    ids: systemIds,
+    clock: systemClock,
+    invocations,
     log: createInvocationLog(log, invocations),
-    listing: store,
-    scan: createPathScan({ listing: store, clock, settings }),
-    queue: { request: async () => undefined, requestAll: async () => undefined },
-    metrics: noMetrics,
-    redelivery: { delay },
   });
+  const handler = create({ ...deps, redelivery: { delay } });
   const request = { tenant: 'acme', reason: 'upload', full: false } as const;
   const at = { nowMs: 0, messageId: 'm1', correlationId: 'request-1' };
   const event = toSqsEvent({ ...newMessage(request, at), failures: given.failures ?? 0 });

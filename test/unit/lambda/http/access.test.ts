@@ -4,10 +4,10 @@ import { tokenIdOf } from '../../../../lambda/domain/token.ts';
 import { lfsAccess } from '../../../../lambda/http/lfs/access.ts';
 import { adminTenantAccess, readerAccess } from '../../../../lambda/http/management/access.ts';
 import { httpEvent } from '../../../support/http-event.ts';
+import { adminToken, memoryDeps } from '../../../support/memory/deps.ts';
 import { MemoryLedger } from '../../../support/memory/ledger.ts';
 import { MemoryTokenStore } from '../../../support/memory/token-store.ts';
 
-const adminToken = 'the-admin-token';
 const tokenFor = (tenant: string) => `lfsq_${tenant.padEnd(40, '0')}`;
 
 const event = (tenant: string, presented: string, repo = 'game.git') =>
@@ -16,7 +16,7 @@ const event = (tenant: string, presented: string, repo = 'game.git') =>
 describe('access to a tenant', () => {
   let ledger: MemoryLedger;
   let tokens: MemoryTokenStore;
-  const deps = () => ({ ledger, tokens, admin: { sha256: async () => sha256Hex(adminToken) } });
+  const deps = () => memoryDeps({ ledger, tokens });
 
   /** Tenants `open` and `closed`, each with a token; `absent` has a token that outlived it. */
   beforeEach(async () => {

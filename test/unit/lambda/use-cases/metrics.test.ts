@@ -1,13 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { systemIds } from '../../../../lambda/adapters/system/ids.ts';
 import { objectKey } from '../../../../lambda/domain/names.ts';
 import { defaultSettings } from '../../../../lambda/domain/settings.ts';
 import type { Metrics } from '../../../../lambda/ports/metrics.ts';
 import { getSubscription } from '../../../../lambda/use-cases/recounts/get-subscription.ts';
 import { reconcile } from '../../../../lambda/use-cases/recounts/reconcile.ts';
 import { refresh } from '../../../../lambda/use-cases/recounts/refresh.ts';
-import { createPathScan } from '../../../../lambda/use-cases/scan/path-scan.ts';
 import { admitUpload } from '../../../../lambda/use-cases/uploads/admit-upload.ts';
+import { ManualClock, memoryDeps } from '../../../support/memory/deps.ts';
 import { MemoryLedger } from '../../../support/memory/ledger.ts';
 import { MemoryObjectStore } from '../../../support/memory/object-store.ts';
 import { recordingLog } from '../../../support/recording-log.ts';
@@ -31,30 +30,11 @@ function recordingMetrics() {
 
 /** A tenant of 1,000 bytes that was counted as empty, and the time at hand. */
 async function setUp() {
-  let nowMs = 1_800_000_000_000;
   const { metrics, values } = recordingMetrics();
   const { log, entries } = recordingLog();
-  const pass = (ms: number) => {
-    nowMs += ms;
-  };
-  const clock = { nowMs: () => nowMs, sleep: async (ms: number) => pass(ms) };
-  const [ledger, store, settings] = [new MemoryLedger(), new MemoryObjectStore(), defaultSettings];
-  const deps = {
-    ledger,
-    store,
-    clock,
-    settings,
-    metrics,
-    log,
-    ids: systemIds,
-    listing: store,
-    scan: createPathScan({ listing: store, clock, settings }),
-    signer: {
-      signUpload: async () => ({ href: '', header: {} }),
-      signDownload: async () => ({ href: '', header: {} }),
-    },
-    queue: { request: async () => undefined, requestAll: async () => undefined },
-  };
+  const [clock, ledger, store] = [new ManualClock(), new MemoryLedger(), new MemoryObjectStore()];
+  const deps = memoryDeps({ ledger, objects: store, clock, metrics, log });
+  const nowMs = clock.nowMs();
   const counted = { storedBytes: 0, objectCount: 0, countedAtMs: nowMs };
   const times = { createdAtMs: nowMs, dueAtMs: nowMs + 60_000 };
   await ledger.createTenant({ tenant, plan: null, limitBytes: 1000, counted, ...times });
@@ -69,7 +49,7 @@ async function setUp() {
   };
   const ask = async (isRefresh: boolean) =>
     getSubscription(deps, { cached: { tenant: await record(), repos: [] }, refresh: isRefresh });
-  return { deps, store, values, entries, push, ask, pass };
+  return { deps, clock, ledger, store, values, entries, push, ask };
 }
 
 describe('a batch of uploads', () => {
@@ -83,8 +63,8 @@ describe('a batch of uploads', () => {
   });
 
   it('counts those that are to come again', async () => {
-    const { deps, push, values, entries } = await setUp();
-    deps.ledger.issueReservation = async () => 'gone';
+    const { ledger, push, values, entries } = await setUp();
+    ledger.issueReservation = async () => 'gone';
     expect((await push(10)).kind).toBe('retry');
     expect(values).toEqual({ BatchesDeferred: [1] });
     expect(entries.map(({ fields }) => fields['tenant'])).toEqual([tenant]);
@@ -93,9 +73,9 @@ describe('a batch of uploads', () => {
 
 describe('a recount', () => {
   it('measures its requests, how old the last count was, and what was not counted', async () => {
-    const { deps, store, values, pass } = await setUp();
+    const { deps, store, values, clock } = await setUp();
     store.put(objectKey({ tenant, repo: 'app', oid: oid(1) }), 700);
-    pass(90_000);
+    clock.advance(90_000);
     const { kind } = await reconcile(deps, { tenant, full: true });
     expect(kind).toBe('committed');
     expect(values).toMatchObject({ DriftBytes: [700], CounterShortfallBytes: [700], ReconcileAge: [90_000] });
@@ -122,21 +102,21 @@ describe('a recount', () => {
 
 describe('usage that is asked for', () => {
   it('is a hit while it is young, a miss once it is too old, and neither where a count was asked for', async () => {
-    const { ask, values, pass } = await setUp();
+    const { ask, values, clock } = await setUp();
     await ask(false);
     await ask(true);
     expect(values).toMatchObject({ CacheHits: [1] });
     expect(values['CacheMisses']).toBeUndefined();
-    pass(defaultSettings.maxAgeMs + 1);
+    clock.advance(defaultSettings.maxAgeMs + 1);
     await ask(false);
     expect(values).toMatchObject({ CacheHits: [1], CacheMisses: [1] });
   });
 });
 
 it('the schedule measures how many tenants it found due, none too', async () => {
-  const { deps, values, pass } = await setUp();
+  const { deps, values, clock } = await setUp();
   await refresh(deps);
-  pass(120_000);
+  clock.advance(120_000);
   await refresh(deps);
   expect(values).toEqual({ TenantsQueued: [0, 1] });
 });

@@ -1,0 +1,133 @@
+import { setImmediate as macrotask } from 'node:timers/promises';
+import { defaultSettings, type Settings } from '../../../lambda/domain/settings.ts';
+import type { Ledger } from '../../../lambda/ports/ledger.ts';
+import type { ObjectListing } from '../../../lambda/ports/object-listing.ts';
+import type { Deps } from '../../../lambda/use-cases/deps.ts';
+import { Random } from '../random.ts';
+import { Scheduler } from '../scheduler.ts';
+import { memoryDeps } from './deps.ts';
+import { MemoryLedger } from './ledger.ts';
+import { MemoryObjectStore } from './object-store.ts';
+import { MemoryTokenStore } from './token-store.ts';
+
+/** SQS takes at most so many messages in one request. */
+const messagesPerSend = 10;
+const pagedReads = new Set(['reservations', 'repos', 'deletions']);
+
+/** One call of a port, by the name of a method of the ledger, or HEAD, DELETE, LIST, SEND. */
+export interface CountedCall {
+  readonly name: string;
+  readonly beganMs: number;
+}
+
+/** How long one call takes. The elapsed time then says how many calls waited for each other. */
+export interface CallTimes {
+  /** The table, and the queue. */
+  readonly tableMs: number;
+  /** HEAD and DELETE. */
+  readonly headMs: number;
+  readonly listMs: number;
+}
+
+/** Counts the calls of every port, on a clock of its own: the only time that passes is that of the calls. */
+export class CountingDeps {
+  readonly ledger = new MemoryLedger();
+  readonly store = new MemoryObjectStore();
+  readonly tokens = new MemoryTokenStore();
+  /** Since the last measurement began. */
+  readonly calls: CountedCall[] = [];
+  readonly deps: Deps;
+  readonly #scheduler = new Scheduler(new Random(1));
+
+  constructor(times: CallTimes, settings: Partial<Settings> = {}) {
+    const { ledger, store, tokens } = this;
+    const onTable = <T>(name: string, run: () => Promise<T>) => this.#call(name, times.tableMs, run);
+    const listing: ObjectListing = {
+      listPage: (request) => this.#call('LIST', times.listMs, () => store.listPage(request)),
+      listFolders: (request) => this.#call('LIST', times.listMs, () => store.listFolders(request)),
+    };
+    const send = () => onTable('SEND', async () => undefined);
+    this.deps = memoryDeps({
+      ledger: counted(ledger, onTable),
+      tokens: {
+        find: (tokenId) => onTable('findToken', () => tokens.find(tokenId)),
+        put: (record) => onTable('putToken', () => tokens.put(record)),
+        delete: (token) => onTable('deleteToken', () => tokens.delete(token)),
+        list: (tenant) => onTable('listTokens', () => tokens.list(tenant)),
+        listPage: (input) => onTable('listTokens', () => tokens.listPage(input)),
+      },
+      store: {
+        head: (key) => this.#call('HEAD', times.headMs, () => store.head(key)),
+        delete: (key) => this.#call('DELETE', times.headMs, () => store.delete(key)),
+      },
+      listing,
+      queue: {
+        request: send,
+        requestAll: async (requests) => {
+          for (let sent = 0; sent < requests.length; sent += messagesPerSend) await send();
+        },
+      },
+      clock: { nowMs: () => this.#scheduler.nowMs, sleep: (durationMs) => this.#travel(durationMs) },
+      settings: { ...defaultSettings, ...settings },
+    });
+  }
+
+  /** Lets time pass. */
+  advance(durationMs: number): Promise<void> {
+    return this.#run(() => this.#travel(durationMs));
+  }
+
+  /** Runs a task. The result comes with the time that it took, and its calls are in {@link calls}. */
+  async measure<T>(task: () => Promise<T>): Promise<{ result: T; elapsedMs: number }> {
+    this.calls.length = 0;
+    const beganMs = this.#scheduler.nowMs;
+    const result = await this.#run(task);
+    return { result, elapsedMs: this.#scheduler.nowMs - beganMs };
+  }
+
+  async #call<T>(name: string, durationMs: number, run: () => Promise<T>): Promise<T> {
+    this.calls.push({ name, beganMs: this.#scheduler.nowMs });
+    await this.#travel(durationMs);
+    return run();
+  }
+
+  #travel(durationMs: number): Promise<void> {
+    return new Promise((resolve) => this.#scheduler.after(durationMs, resolve));
+  }
+
+  async #run<T>(task: () => Promise<T>): Promise<T> {
+    let isOver = false;
+    const running = task().finally(() => {
+      isOver = true;
+    });
+    running.catch(() => undefined);
+    // A task may have to wait for Node itself before it calls the next port.
+    for (let turn = 0; !isOver && turn < 1000; turn += 1) {
+      await this.#scheduler.run({ eventsMax: 100_000 });
+      await macrotask();
+    }
+    if (!isOver) throw new Error('The task did not end.');
+    return running;
+  }
+}
+
+/** A ledger of which every method is one call, and every page of a paged read is one. */
+function counted(
+  ledger: MemoryLedger,
+  call: (name: string, run: () => Promise<unknown>) => Promise<unknown>,
+): Ledger {
+  return new Proxy<Ledger>(ledger, {
+    get(target, property) {
+      const name = String(property);
+      const method = Reflect.get(target, property) as (...args: unknown[]) => unknown;
+      if (!pagedReads.has(name))
+        return (...args: unknown[]) => call(name, () => method.apply(target, args) as Promise<unknown>);
+      return async function* (...args: unknown[]) {
+        for await (const page of method.apply(target, args) as AsyncIterable<unknown>) {
+          await call(name, async () => undefined);
+          yield page;
+        }
+      };
+    },
+  });
+}

@@ -1,0 +1,90 @@
+import { createInvocations } from '../../../lambda/adapters/system/async-invocations.ts';
+import { sha256Hex } from '../../../lambda/domain/hash.ts';
+import { defaultSettings } from '../../../lambda/domain/settings.ts';
+import type { Clock } from '../../../lambda/ports/clock.ts';
+import type { Ids } from '../../../lambda/ports/ids.ts';
+import type { Log } from '../../../lambda/ports/log.ts';
+import type { UrlSigner } from '../../../lambda/ports/object-store.ts';
+import type { RecountQueue, RecountRequest } from '../../../lambda/ports/recount-queue.ts';
+import type { Deps } from '../../../lambda/use-cases/deps.ts';
+import { createPathScan } from '../../../lambda/use-cases/scan/path-scan.ts';
+import { noMetrics } from '../../../local/no-metrics.ts';
+import { Random } from '../random.ts';
+import { MemoryLedger } from './ledger.ts';
+import { MemoryObjectStore } from './object-store.ts';
+import { MemoryRequestKeys } from './request-keys.ts';
+import { MemoryTokenStore } from './token-store.ts';
+
+/** The operator's token, unless a test sets another one. */
+export const adminToken = 'the-admin-token';
+
+/**
+ * All that use cases depend on, in memory. A test passes the parts that it looks at or that behave in a special
+ * way, and takes the others as they come.
+ *
+ * @param given.objects stands behind both `store` and `listing`, unless these are given too.
+ */
+export function memoryDeps(given: Partial<Deps> & { readonly objects?: MemoryObjectStore } = {}): Deps {
+  const { objects = new MemoryObjectStore(), ...ports } = given;
+  const { listing = objects, clock = new ManualClock(), settings = defaultSettings } = ports;
+  return {
+    ledger: new MemoryLedger(),
+    tokens: new MemoryTokenStore(),
+    requestKeys: new MemoryRequestKeys(),
+    admin: { sha256: async () => sha256Hex(adminToken) },
+    store: objects,
+    listing,
+    scan: createPathScan({ listing, clock, settings }),
+    signer: plainUrls,
+    queue: recordingQueue().queue,
+    clock,
+    ids: seededIds(new Random(1)),
+    log: silentLog,
+    invocations: createInvocations(),
+    metrics: noMetrics,
+    settings,
+    ...ports,
+  };
+}
+
+/** A clock that a test moves. Whoever sleeps moves it, and does not wait. */
+export class ManualClock implements Clock {
+  #nowMs = 1_800_000_000_000;
+
+  nowMs(): number {
+    return this.#nowMs;
+  }
+
+  async sleep(durationMs: number): Promise<void> {
+    this.advance(durationMs);
+  }
+
+  advance(durationMs: number): void {
+    this.#nowMs += durationMs;
+  }
+}
+
+const base62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
+
+/** Ids that are the same in every run. */
+export function seededIds(random: Random): Ids {
+  return { random: (length) => Array.from({ length }, () => base62[random.int(0, 61)]).join('') };
+}
+
+/** A queue that delivers nothing, and the requests that it got. */
+export function recordingQueue(): { queue: RecountQueue; requests: RecountRequest[] } {
+  const requests: RecountRequest[] = [];
+  const queue: RecountQueue = {
+    request: async (request) => void requests.push(request),
+    requestAll: async (many) => void requests.push(...many),
+  };
+  return { queue, requests };
+}
+
+const silentLog: Log = { info: () => undefined, warn: () => undefined, error: () => undefined };
+
+/** The same URL for every object: nobody sends anything there. */
+const plainUrls: UrlSigner = {
+  signUpload: async () => ({ href: 'https://store.example/', header: {} }),
+  signDownload: async () => ({ href: 'https://store.example/', header: {} }),
+};

@@ -9,7 +9,7 @@ export interface PathScanInput {
   /** Objects that the last scan found; a wrong hint costs requests, never correctness. */
   readonly hintObjects?: number;
   /** Somebody waits: begin with the 16 hex prefixes at once instead of probing one page. */
-  readonly someoneWaits?: boolean;
+  readonly isAwaited?: boolean;
   /** How to begin, instead of what the two above lead to. */
   readonly strategy?: ScanStrategy;
   /** Names directly below the prefix (oids) of which the result says whether they were seen. */

@@ -52,9 +52,9 @@ describe('listing contract: the scan over the local store', () => {
     for (const digit of '0123456789abcdef') await target.put(`${prefix}${digit.repeat(64)}`, Buffer.alloc(3));
     const { listing } = target;
     const scan = createPathScan({ listing, clock: systemClock, settings: defaultSettings });
-    for (const someoneWaits of [true, false]) {
+    for (const isAwaited of [true, false]) {
       const lookFor = new Set(['a'.repeat(64), '5'.repeat(63)]);
-      expect(await scan.scan({ prefix, someoneWaits, lookFor })).toMatchObject({
+      expect(await scan.scan({ prefix, isAwaited, lookFor })).toMatchObject({
         kind: 'done',
         objectCount: 16,
         storedBytes: 48,

@@ -12,7 +12,7 @@ export type ScanStrategy =
   | { readonly kind: 'probe' | 'sixteen' | 'fixed-sixteen' | 'sequential' };
 
 /** The strategy for what is known and who waits. */
-export function chooseStrategy(input: { hintObjects?: number; someoneWaits?: boolean }): ScanStrategy {
+export function chooseStrategy(input: { hintObjects?: number; isAwaited?: boolean }): ScanStrategy {
   if (input.hintObjects !== undefined) return { kind: 'hint', objects: input.hintObjects };
-  return { kind: input.someoneWaits ? 'sixteen' : 'probe' };
+  return { kind: input.isAwaited ? 'sixteen' : 'probe' };
 }

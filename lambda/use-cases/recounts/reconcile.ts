@@ -22,7 +22,7 @@ export interface ReconcileInput {
   /** List the whole tenant, including repos that the ledger does not know. Implied if it was never counted. */
   readonly full: boolean;
   /** Somebody waits for the outcome: more requests at a time. */
-  readonly someoneWaits?: boolean;
+  readonly isAwaited?: boolean;
   /** The scan ends as `unfinished` at this time. */
   readonly deadlineMs?: number;
   /**
@@ -136,7 +136,7 @@ function scanWhatMayHaveChanged(
     due: reposToScan({ repos, reservations, tenant: before }),
     full: run.isFull,
     lookFor: oidsByRepo(reservations, input.exclude),
-    someoneWaits: input.someoneWaits ?? false,
+    isAwaited: input.isAwaited ?? false,
     ...(input.deadlineMs !== undefined && { deadlineMs: input.deadlineMs }),
     lease: run.lease,
   });

@@ -13,7 +13,7 @@ export type RecountNowOutcome =
   /** Nothing is known yet. A recount may begin in `waitMs`; 0: at any time. */
   | { readonly kind: 'unknown'; readonly waitMs: number };
 
-export interface RecountNowInput extends Omit<ReconcileInput, 'tenant' | 'someoneWaits'> {
+export interface RecountNowInput extends Omit<ReconcileInput, 'tenant' | 'isAwaited'> {
   /** The tenant as it was read last. */
   readonly before: TenantRecord;
   readonly deadlineMs: number;
@@ -40,9 +40,7 @@ export async function recountNow(deps: ReconcileDeps, input: RecountNowInput): P
   if (requestsMax !== undefined && expectedRequests > requestsMax) return unknown;
   try {
     const outcome =
-      waitMs > 0
-        ? ({ kind: 'busy' } as const)
-        : await reconcile(deps, { ...how, tenant, someoneWaits: true });
+      waitMs > 0 ? ({ kind: 'busy' } as const) : await reconcile(deps, { ...how, tenant, isAwaited: true });
     if (outcome.kind === 'committed') return outcome;
     if (outcome.kind !== 'busy') return unknown;
     const after = await awaitOtherReconcile(deps, { before, deadlineMs: input.deadlineMs });

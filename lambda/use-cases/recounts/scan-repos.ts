@@ -16,7 +16,7 @@ export interface ScanReposInput {
   readonly due: ReadonlySet<string>;
   readonly full: boolean;
   readonly lookFor: ReadonlyMap<string, ReadonlySet<string>>;
-  readonly someoneWaits: boolean;
+  readonly isAwaited: boolean;
   readonly deadlineMs?: number;
   readonly lease: Lease;
 }
@@ -86,7 +86,7 @@ async function scanAll(
     };
     const outcome = await deps.scan.scan({
       prefix: repoPrefix({ tenant: input.tenant, repo }),
-      someoneWaits: input.someoneWaits && unknown <= sixteenAtOnceReposMax,
+      isAwaited: input.isAwaited && unknown <= sixteenAtOnceReposMax,
       ...(hintObjects !== undefined && { hintObjects }),
       ...(lookFor && { lookFor }),
       ...(input.deadlineMs !== undefined && { deadlineMs: input.deadlineMs }),

@@ -167,8 +167,8 @@ class PathScanRun {
   }
 }
 
-function strategyOf({ resume, strategy, hintObjects, someoneWaits = false }: PathScanInput): ScanStrategy {
+function strategyOf({ resume, strategy, hintObjects, isAwaited = false }: PathScanInput): ScanStrategy {
   if (resume?.isSequential) return { kind: 'sequential' };
   const objects = resume?.objectsExpected ?? hintObjects;
-  return strategy ?? chooseStrategy({ someoneWaits, ...(objects !== undefined && { hintObjects: objects }) });
+  return strategy ?? chooseStrategy({ isAwaited, ...(objects !== undefined && { hintObjects: objects }) });
 }

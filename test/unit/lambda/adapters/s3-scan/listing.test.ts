@@ -31,7 +31,7 @@ describe('of a store where one request in five goes wrong', () => {
     const truth = { kind: 'done', objectCount: count, storedBytes: server.keySet(count).totalBytes };
     for (let seed = 1; seed <= 200; seed += 1) {
       server.behave({ faultRate: 0.2, seed });
-      const hint = seed % 2 === 0 ? { hintObjects: count } : { someoneWaits: seed % 3 === 0 };
+      const hint = seed % 2 === 0 ? { hintObjects: count } : { isAwaited: seed % 3 === 0 };
       expect(await scan.scan({ prefix, ...hint })).toMatchObject(truth);
     }
   });
@@ -56,7 +56,7 @@ describe('of a store that stays broken', () => {
       // Long enough for one answer on a machine that is busy with other tests, and, with every pause the longest
       // possible, too short for all attempts.
       const patient = scanOf(4000, { random: () => 1 });
-      const scan = patient.scan({ prefix, someoneWaits: true, deadlineMs: startedMs + 3_000 });
+      const scan = patient.scan({ prefix, isAwaited: true, deadlineMs: startedMs + 3_000 });
       const error = await scan.catch((caught: unknown) => caught);
       expect(error).toBeInstanceOf(StoreUnavailableError);
       expect(String(error)).toMatch(/within the deadline .*(SlowDown|InternalError|end tag)/);

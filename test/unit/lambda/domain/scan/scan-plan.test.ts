@@ -80,13 +80,13 @@ describe('without a hint', () => {
   });
 
   it.each([0, 100, 12_000, 14_000])('sixteen at once take one round for %i keys', async (count) => {
-    expect(await costOf(count, 1, { someoneWaits: true })).toEqual({ requests: 16, rounds: 1 });
+    expect(await costOf(count, 1, { isAwaited: true })).toEqual({ requests: 16, rounds: 1 });
   });
 
   it.each([16_000, 20_000, 30_000, 46_000, 60_000, 75_000])(
     'sixteen at once take two rounds for %i keys',
     async (count) => {
-      const { requests, rounds } = await meanCostOf(count, { someoneWaits: true }, 3);
+      const { requests, rounds } = await meanCostOf(count, { isAwaited: true }, 3);
       expect(requests).toBeLessThanOrEqual(Math.ceil(count / 1000) + 20);
       expect(rounds).toBeLessThan(2.5);
     },

@@ -206,7 +206,7 @@ it('reports how far it is after each page', async () => {
   const listing = new RoundListing(hashNames(4000, 12).map((name) => ({ key: prefix + name, sizeBytes: 2 })));
   const shares: number[] = [];
   const onPage = ({ share }: { share: number }) => void shares.push(share);
-  await listing.serve(scanOver(listing).scan({ prefix, someoneWaits: true, onPage }));
+  await listing.serve(scanOver(listing).scan({ prefix, isAwaited: true, onPage }));
   expect(shares.length).toBe(16);
   expect([...shares].sort((a, b) => a - b)).toEqual(shares);
   expect(shares.at(-1)).toBe(1);

@@ -3,7 +3,9 @@ import { reporting } from './test/support/reporting.ts';
 
 /**
  * A project for each lane. `npm test` runs `unit`, which needs nothing but Node. The others need an engine or a
- * client: without it they are skipped and say so, and with `CI` set they fail (docs/development.md).
+ * client. Without it they are skipped and say so; with `CI` set they fail (docs/development.md).
+ *
+ * Projects with different limits on their workers need a group each: vitest runs the groups one after the other.
  */
 export default defineConfig({
   test: {
@@ -31,6 +33,7 @@ export default defineConfig({
           testTimeout: 180_000,
           hookTimeout: 60_000,
           fileParallelism: false,
+          sequence: { groupOrder: 1 },
         },
       },
       {
@@ -40,8 +43,9 @@ export default defineConfig({
           include: ['test/deployed/**/*.test.ts'],
           testTimeout: 300_000,
           hookTimeout: 240_000,
-          // The tests wait for queues and schedules most of the time. Each file has an emulator of its own.
+          // The tests mostly wait for queues and schedules. Each file has its own emulator.
           maxWorkers: 2,
+          sequence: { groupOrder: 2 },
           // Each test builds on the one before it.
           bail: 1,
         },

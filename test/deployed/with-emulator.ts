@@ -1,24 +1,15 @@
-import { describe, it } from 'vitest';
+import { describeWith } from '../support/describe-with.ts';
 
 /**
- * Tests that need an emulator: the variable names its program. Without it they fail in CI, and elsewhere are
- * skipped, which is said.
+ * Tests that need an emulator. Without it they fail in CI, and are skipped elsewhere.
+ *
+ * @param variable the environment variable that holds the path of its program.
  */
 export function describeWithEmulator(
   variable: 'DEPLOYED_MINISTACK' | 'DEPLOYED_RIE',
   title: string,
   body: (program: string) => void,
 ): void {
-  const program = process.env[variable];
-  const missing = `${variable} is not set: run the tests by .ci/deployed.sh, which installs what it names.`;
-  if (program) {
-    describe(title, () => body(program));
-  } else if (process.env['CI']) {
-    it(title, () => {
-      throw new Error(missing);
-    });
-  } else {
-    process.stderr.write(`Skipped: ${missing}\n`);
-    it.skip(`${title}: ${missing}`);
-  }
+  const missing = `${variable} is not set. Run: .ci/deployed.sh run -- npm run test:deployed`;
+  describeWith({ title, found: process.env[variable] || undefined, missing }, body);
 }

@@ -1,9 +1,9 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { formatBytes } from '../../lambda/domain/bytes.ts';
-import { createAcme } from './acme.ts';
 import type { GitUser } from '../support/git-user.ts';
 import { bytesOf, digests, type Files, objectsOf, readFiles, writeFiles } from '../support/payload.ts';
+import { createAcme } from './acme.ts';
 import { Stack } from './stack.ts';
 import { listStore, sizesOf, totalBytes, usageWithin } from './store-truth.ts';
 import { describeWithGitLfs } from './with-git-lfs.ts';

@@ -1,18 +1,9 @@
 import { spawnSync } from 'node:child_process';
-import { describe, it } from 'vitest';
+import { describeWith } from '../support/describe-with.ts';
 
-/** Tests that need the real client. Where it is missing they fail in CI, and elsewhere are skipped, which is said. */
+/** Tests that need the real client. Without it they fail in CI, and are skipped elsewhere. */
 export function describeWithGitLfs(title: string, body: () => void): void {
-  const missing =
-    'git-lfs is not installed (Debian: apt-get install git-lfs), so there is no client to test with.';
-  if (spawnSync('git', ['lfs', 'version']).status === 0) {
-    describe(title, body);
-  } else if (process.env['CI']) {
-    it(title, () => {
-      throw new Error(missing);
-    });
-  } else {
-    process.stderr.write(`Skipped: ${missing}\n`);
-    it.skip(`${title}: git-lfs is not installed`);
-  }
+  const found = spawnSync('git', ['lfs', 'version']).status === 0 || undefined;
+  const missing = 'git-lfs is not installed. On Debian: apt-get install git-lfs';
+  describeWith({ title, found, missing }, body);
 }

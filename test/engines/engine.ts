@@ -1,24 +1,13 @@
-import { describe, it } from 'vitest';
+import { describeWith } from '../support/describe-with.ts';
 
 /**
- * Tests that need a real engine. Where its address is not set they fail in CI, for a lane without its engine
- * proves nothing, and elsewhere are skipped, which is said.
+ * Tests that need a real engine. Without one they fail in CI, and are skipped elsewhere.
  *
- * @param body defines the tests, against the engine's address.
+ * @param engine.urlVariable the environment variable that holds the engine's address.
+ * @param body defines the tests, against that address.
  */
 export function describeOn(engine: { name: string; urlVariable: string }, body: (url: string) => void): void {
-  const url = process.env[engine.urlVariable];
-  const missing =
-    `${engine.urlVariable} is not set, so there is no ${engine.name} to test against. ` +
-    'Start it with: .ci/engines.sh run -- npm run test:engines';
-  if (url) {
-    describe(`on ${engine.name}`, () => body(url));
-  } else if (process.env['CI']) {
-    it(`on ${engine.name}`, () => {
-      throw new Error(missing);
-    });
-  } else {
-    process.stderr.write(`Skipped: ${missing}\n`);
-    it.skip(`on ${engine.name}: ${engine.urlVariable} is not set`);
-  }
+  const { name, urlVariable } = engine;
+  const missing = `${urlVariable} is not set. Start the engine with: .ci/engines.sh run -- npm run test:engines`;
+  describeWith({ title: `on ${name}`, found: process.env[urlVariable] || undefined, missing }, body);
 }

@@ -1,4 +1,4 @@
-/** Time. Use cases never read the machine's clock themselves, so a simulation can turn it. */
+/** Time. Use cases never read the machine's clock, so that a simulation can set the time. */
 export interface Clock {
   /** Milliseconds since 1970. */
   nowMs(): number;

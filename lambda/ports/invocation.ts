@@ -1,9 +1,9 @@
 import type { Invocation } from '../domain/invocation.ts';
 
-/** What the current run is, without being handed from call to call. */
+/** Which run of a function the current code belongs to, without passing it from call to call. */
 export interface Invocations {
-  /** Does `work`, with all that it awaits, as this invocation: in the place of the one that it is called in. */
+  /** Runs `work`, and all that it awaits, as this invocation. It replaces an outer one. */
   during<R>(invocation: Invocation, work: () => Promise<R>): Promise<R>;
-  /** Empty where nothing runs. */
+  /** The invocation that runs now; empty if there is none. */
   current(): Invocation;
 }

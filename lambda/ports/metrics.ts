@@ -1,30 +1,30 @@
 /**
- * What is measured, and in what. No metric is told apart by tenant or repo: each combination would be billed
- * as a metric of its own. Which tenant it was stands in the log.
+ * What is measured, and its units. No metric has a dimension for the tenant or repo: CloudWatch bills each
+ * combination as a metric of its own. The log names the tenant.
  */
 export const metricUnits = {
-  /** Objects that a URL was handed out for, and their bytes. */
+  /** Objects that got an upload URL, and their bytes. */
   UploadsAdmitted: 'Count',
   BytesAdmitted: 'Bytes',
-  /** Objects that were proven to be over the limit. */
+  /** Objects that were refused because they are proven to exceed the limit. */
   UploadsRefused: 'Count',
-  /** Batches answered with 429, to come again when a recount is done. */
+  /** Batches answered with 429. The client retries when a recount is done. */
   BatchesDeferred: 'Count',
-  /** Recounts that have to wait, because the tenant rests or its budget of LIST requests is used up. */
+  /** Recounts that wait, because the tenant was just recounted or its budget of LIST requests is used up. */
   RecountsDeferred: 'Count',
-  /** What a recount corrected the counter by, whichever way. */
+  /** By how much a reconcile corrected the counter, up or down. */
   DriftBytes: 'Bytes',
-  /** That of it which was stored or promised, and not counted; 0 where the counter was too high. */
+  /** How far the counter was below the true value; 0 if it was too high. */
   CounterShortfallBytes: 'Bytes',
-  /** Of recounts that were committed. */
+  /** LIST requests and duration of reconciles that were committed. */
   ScanRequests: 'Count',
   ScanDuration: 'Milliseconds',
   /**
-   * How old a tenant's count was when the next one took its place. Beyond the largest age only that counts by
-   * which it was overdue: of a tenant in which nothing happens it is meant to grow old.
+   * How old a tenant's count was when the next one replaced it. Above the maximum age, only the overdue time
+   * is added: the count of a tenant in which nothing happens is meant to grow older than that.
    */
   ReconcileAge: 'Milliseconds',
-  /** Whether shown usage was young enough to come from the table; one that was asked for anew is neither. */
+  /** Whether the usage in the table was young enough to be shown. A refresh that a person asks for is neither. */
   CacheHits: 'Count',
   CacheMisses: 'Count',
   /** Tenants that one run of the schedule found due. */
@@ -38,15 +38,15 @@ type CounterName = {
 type MeasureName = Exclude<MetricNames, CounterName>;
 export type MetricName = MetricNames;
 
-/** The service that every log line and metric names. Alarms and dashboards look for it. */
+/** The service name in every log line and metric. Alarms and dashboards look for it. */
 export const serviceName = 'lfs-quota';
 
-/** Numbers for dashboards and alarms. Neither a request nor a recount waits for them. */
+/** Numbers for dashboards and alarms. No request and no recount waits for them. */
 export interface Metrics {
-  /** @param times 1 where it is left out. */
+  /** @param times defaults to 1. */
   increment(name: CounterName, times?: number): void;
   /** @param value in the metric's unit. */
   measure(name: MeasureName, value: number): void;
-  /** Sends what was measured since the last time: at the end of each run, as what runs later may never run. */
+  /** Sends what was measured since the last flush. Call it at the end of each run: later code may never run. */
   flush(): void;
 }

@@ -1,18 +1,23 @@
-/** The object store (S3 or compatible), as far as the ledger and the LFS API need it. */
+/** The part of the object store (S3 or compatible) that the ledger and the LFS API need. */
 
 export interface StoredObject {
   readonly sizeBytes: number;
-  /** SHA-256 as lower-case hex where the store kept the checksum that it verified on upload. */
+  /** SHA-256 in lower-case hex, if the store kept the checksum that it verified on upload. */
   readonly sha256: string | undefined;
 }
 
 export interface ObjectStore {
   /**
-   * What lies at a key, or undefined where nothing does.
-   * @throws {StoreUnavailableError} where the store did not answer after its retries.
+   * The object at a key, or undefined if there is none.
+   *
+   * @throws {StoreUnavailableError} when the store did not answer, retries included.
    */
   head(key: string): Promise<StoredObject | undefined>;
-  /** Deletes a key; one that is not there is no error. The attempt ends by `deadlineMs`, retries included. */
+  /**
+   * Deletes a key. One that does not exist is no error. The call ends by `deadlineMs`, retries included.
+   *
+   * @throws {StoreUnavailableError} when the store did not answer by then. The object may be gone.
+   */
   delete(key: string, options: { deadlineMs: number }): Promise<void>;
 }
 
@@ -22,28 +27,28 @@ export interface SignUploadInput {
   readonly oid: string;
   /** Exact length that the upload must have. */
   readonly sizeBytes: number;
-  /** Moment from which the lifetime counts. */
+  /** When the lifetime begins. */
   readonly signedAtMs: number;
   readonly lifetimeMs: number;
 }
 
 export interface SignedRequest {
   readonly href: string;
-  /** Headers that the client must send as they are, or the store refuses. */
+  /** Headers that the client must send unchanged, or the store refuses the request. */
   readonly header: Readonly<Record<string, string>>;
 }
 
-/** Signs URLs without a request. Signing uploads is for the batch function alone. */
+/** Signs URLs without a request to the store. Only the batch function may sign uploads. */
 export interface UrlSigner {
   /**
-   * A URL that takes exactly these bytes: length and SHA-256 are signed as headers
-   * (`host;content-length;x-amz-checksum-sha256`), so another length or content is refused by the store.
+   * A URL that accepts exactly these bytes: length and SHA-256 are signed as headers
+   * (`host;content-length;x-amz-checksum-sha256`), so the store refuses another length or content.
    */
   signUpload(input: SignUploadInput): Promise<SignedRequest>;
   signDownload(input: { key: string; signedAtMs: number; lifetimeMs: number }): Promise<SignedRequest>;
 }
 
-/** The store did not answer, or answered that it can't now. The cause is what the SDK threw. */
+/** The store did not answer, or answered that it cannot serve now. The cause is what the SDK threw. */
 export class StoreUnavailableError extends Error {
   override readonly name = 'StoreUnavailableError';
 }

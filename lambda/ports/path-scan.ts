@@ -4,25 +4,25 @@ import type { ScanStrategy } from '../domain/scan/strategy.ts';
 /** Counting what lies below a path. */
 
 export interface PathScanInput {
-  /** Ends with `/`, or is empty: all keys that begin with it are counted, whatever they look like below it. */
+  /** Ends with `/`, or is empty. Every key that begins with it is counted, whatever follows. */
   readonly prefix: string;
-  /** Objects that the last scan found; a wrong hint costs requests, never correctness. */
+  /** Number of objects that the last scan found. A wrong hint costs requests, never correctness. */
   readonly hintObjects?: number;
-  /** Somebody waits: begin with the 16 hex prefixes at once instead of probing one page. */
+  /** Somebody waits: begin with the 16 hex prefixes at once, instead of probing with one page. */
   readonly isAwaited?: boolean;
-  /** How to begin, instead of what the two above lead to. */
+  /** How to begin. By default the two fields above decide. */
   readonly strategy?: ScanStrategy;
-  /** Names directly below the prefix (oids) of which the result says whether they were seen. */
+  /** Names directly below the prefix (oids) to look for. The result says which of them were seen. */
   readonly lookFor?: ReadonlySet<string>;
-  /** The scan gives up then; an absolute time. */
+  /** Absolute time at which the scan gives up. */
   readonly deadlineMs?: number;
-  /** Most LIST requests at once; the setting `scanConcurrency` where it is left out. */
+  /** LIST requests at a time, at most. Defaults to the setting `scanConcurrency`. */
   readonly concurrency?: number;
-  /** Most LIST requests in all. */
+  /** LIST requests in total, at most. */
   readonly requestsMax?: number;
-  /** What a scan of the same prefix left unfinished: it is continued, and the result is of both. */
+  /** What a scan of the same prefix left unfinished. This scan continues it, and the result covers both. */
   readonly resume?: ScanRest;
-  /** Called after each page, so that a lease can be renewed and progress shown. May be slow: it is awaited. */
+  /** Called and awaited after each page, so that a lease can be renewed and progress shown. */
   readonly onPage?: (progress: ScanProgress) => Promise<void> | void;
 }
 
@@ -31,22 +31,22 @@ export interface ScanProgress {
   readonly storedBytes: number;
   readonly objectCount: number;
   readonly requests: number;
-  /** Share of the key space that was counted, from 0 to 1. Says little where names are no hashes. */
+  /** Share of the key space that was counted, from 0 to 1. Says little if names are not hashes. */
   readonly share: number;
 }
 
-/** What a scan counted and what it left, to be continued anywhere: plain JSON. */
+/** What a scan counted, and the ranges that it left. Plain JSON, so that it can be continued anywhere. */
 interface ScanRest {
   readonly prefix: string;
   readonly ranges: readonly OpenRange[];
   readonly storedBytes: number;
   readonly objectCount: number;
-  /** Those of `lookFor` that were seen; the continuation must look for the same. */
+  /** The names of `lookFor` that were seen. The continuation must look for the same names. */
   readonly seen: readonly string[];
   readonly requests: number;
-  /** Its store's order is not relied on: the continuation lists one page after the other too. */
+  /** The store's order proved unreliable, so the continuation too lists one page after the other. */
   readonly isSequential: boolean;
-  /** Objects expected in all, which the continuation plans by; null where nothing is known yet. */
+  /** Objects expected in total, to plan the continuation. null: nothing is known yet. */
   readonly objectsExpected: number | null;
 }
 
@@ -55,19 +55,19 @@ export type PathScanOutcome =
       readonly kind: 'done';
       readonly storedBytes: number;
       readonly objectCount: number;
-      /** Those of `lookFor` that a page listed. */
+      /** The names of `lookFor` that a page listed. */
       readonly seen: ReadonlySet<string>;
       readonly requests: number;
     }
-  /** The deadline passed, or the budget is used up, before every key was counted. */
+  /** The deadline passed, or `requestsMax` was reached, before every key was counted. */
   | { readonly kind: 'unfinished'; readonly requests: number; readonly rest: ScanRest };
 
 export interface PathScan {
   /**
-   * Every key that is there during the whole scan is counted once; one that comes or goes meanwhile, at most
-   * once.
+   * Counts every key that exists during the whole scan once. A key that is created or deleted meanwhile is counted
+   * at most once.
    *
-   * @throws {StoreUnavailableError} where the store stays broken, or does not list as S3 does.
+   * @throws {StoreUnavailableError} when the store keeps failing, or does not list as S3 does.
    */
   scan(input: PathScanInput): Promise<PathScanOutcome>;
 }

@@ -1,34 +1,36 @@
 import type { RecountReason } from '../domain/recount-policy.ts';
 
-/** One request for a recount. */
+/** A request for a recount. */
 export interface RecountRequest {
   readonly tenant: string;
-  /** Says whether somebody waits for it, and so how long it may be deferred. */
+  /** Tells whether somebody waits for it, and so how long it may be deferred. */
   readonly reason: RecountReason;
-  /** List the whole tenant, repos that nobody knew too; otherwise only what may have changed. */
+  /** List the whole tenant, unknown repos included. Otherwise only what may have changed. */
   readonly full: boolean;
 }
 
 /**
- * The queue of recounts: at least once, one at a time per tenant, bursts collapse, and a request is always
- * followed by a delivery that begins after it (a trailing trigger is never lost). One that somebody waits for is
- * never taken up by one that nobody waits for.
+ * The queue of recounts. It delivers at least once, and one message at a time for each tenant. Requests in quick
+ * succession collapse into one, but a delivery always begins after the last of them. A request that somebody waits
+ * for never collapses into one that nobody waits for.
  */
 export interface RecountQueue {
   request(request: RecountRequest): Promise<void>;
   /**
-   * Many at once, of different tenants, in this order.
+   * Requests recounts of many tenants, in this order.
    *
-   * @throws where some were not taken: those before them were.
+   * @throws when the queue did not accept some. It did accept all before them.
    */
   requestAll(requests: readonly RecountRequest[]): Promise<void>;
 }
 
-/** When a message of the queue of recounts, whose recount failed, is delivered again. */
+/** When the queue redelivers a message whose recount failed. */
 export interface Redelivery {
   /**
+   * Redelivers a message after `delayMs`.
+   *
    * @param input.receiptHandle of the delivery that failed.
-   * @throws where the queue does not answer: the message then comes again when the queue's own time is over.
+   * @throws when the queue does not answer. It then redelivers the message after its visibility timeout.
    */
   delay(input: { receiptHandle: string; delayMs: number }): Promise<void>;
 }

@@ -2,10 +2,10 @@ import { z } from 'zod';
 import { CliError } from './errors.ts';
 import { printable } from './render.ts';
 
-/** RFC 9457, as far as a person needs it. */
+/** The fields of an RFC 9457 problem that a person needs. */
 const problem = z.object({ title: z.string().optional(), detail: z.string().optional() });
 
-/** What a status that is no success means at the terminal, and what to do next. */
+/** The error for a response without a success status: what it means and what to do next. */
 export function describeRefusal(refusal: {
   status: number;
   body: unknown;
@@ -14,52 +14,55 @@ export function describeRefusal(refusal: {
 }): CliError {
   const { status, request } = refusal;
   const parsed = problem.safeParse(refusal.body);
-  const said = parsed.success ? (parsed.data.detail ?? parsed.data.title) : undefined;
-  const asked = `${request.method} ${request.path}`;
+  const reason = parsed.success ? (parsed.data.detail ?? parsed.data.title) : undefined;
   const message =
-    said === undefined ? `${asked} was answered with ${status}.` : `${printable(said)} (${status})`;
-  const hint = hintFor(status, { isProblem: said !== undefined, baseUrl: refusal.baseUrl });
+    reason === undefined
+      ? `The answer to ${request.method} ${request.path} was ${status}.`
+      : `${printable(reason)} (${status})`;
+  const hint = hintFor(status, { isProblem: reason !== undefined, baseUrl: refusal.baseUrl });
   return new CliError(message, hint === undefined ? {} : { hint });
 }
 
+const mayHaveHappened = 'The change may have been made: check before you repeat it.';
+
 function hintFor(status: number, answer: { isProblem: boolean; baseUrl: string }): string | undefined {
   if (status === 401) {
-    return 'The token was not taken. Set LFS_QUOTA_TOKEN (or --token) to the admin token; `npm start` shows it.';
+    return 'The token was rejected. Set LFS_QUOTA_TOKEN (or --token) to the admin token; `npm start` prints it.';
   }
   if (status === 403) {
-    return 'This token may not do that. Use the admin token in LFS_QUOTA_TOKEN or --token.';
+    return 'This needs the admin token. Set LFS_QUOTA_TOKEN (or --token) to it; `npm start` prints it.';
   }
   if (status === 404 && answer.isProblem) {
-    return 'It does not exist, or this token may not see it. With the admin token, `tenant list` shows all tenants, `repo list TENANT` and `token list TENANT` what one has.';
+    return 'It does not exist, or this token has no access to it. See what exists with `lfs-quota tenant list`, `lfs-quota repo list TENANT` and `lfs-quota token list TENANT`.';
   }
   if (!answer.isProblem && status < 500) {
-    return `Check that --url or LFS_QUOTA_URL names the lfs-quota API: ${answer.baseUrl} is asked now.`;
+    return `Check that --url or LFS_QUOTA_URL is the address of an lfs-quota API. It is ${answer.baseUrl} now.`;
   }
-  if (status === 409) return 'See what is there with `tenant show NAME`, or choose another name.';
-  if (status === 422 || status === 400) return 'Nothing was changed. Correct it and try again.';
+  if (status === 409) return 'See what exists with `lfs-quota tenant show NAME`, or choose another name.';
+  if (status === 422 || status === 400) return 'Nothing was changed. Correct the value and try again.';
   if (status === 429) return 'Try again in a few seconds.';
   if (status >= 500) {
-    return 'The server failed; its log says why. What was asked may have happened: look before you repeat it.';
+    return `The server failed; its log says why. ${mayHaveHappened}`;
   }
   return undefined;
 }
 
-/** Why no answer came at all. */
+/** The error when no response arrived. */
 export function describeUnreachable(error: unknown, baseUrl: string): CliError {
   if (error instanceof Error && error.name === 'TimeoutError') {
     return new CliError(`${baseUrl} did not answer in time.`, {
-      hint: 'What was asked may have happened: look before you repeat it.',
+      hint: mayHaveHappened,
       cause: error,
     });
   }
-  return new CliError(`No lfs-quota server answers at ${baseUrl}${reasonOf(error)}.`, {
-    hint: 'Start it with `npm start`, or name another with --url or LFS_QUOTA_URL.',
+  return new CliError(`No lfs-quota server answers at ${baseUrl}${socketErrorOf(error)}.`, {
+    hint: 'Start one with `npm start`, or set LFS_QUOTA_URL (or --url) to the address of another.',
     cause: error,
   });
 }
 
-/** fetch wraps what happened: the socket's error code is in its cause. */
-function reasonOf(error: unknown): string {
+/** ` (ECONNREFUSED)`: the socket's error code, which `fetch` keeps in the cause of its own error; or nothing. */
+function socketErrorOf(error: unknown): string {
   const cause = error instanceof Error ? error.cause : undefined;
   if (cause instanceof Error && 'code' in cause && typeof cause.code === 'string') return ` (${cause.code})`;
   return cause instanceof Error ? ` (${cause.message})` : '';

@@ -12,55 +12,55 @@ export interface DeleteOptions extends ApiOptions {
   readonly dryRun?: boolean;
 }
 
-/** Adds the options that every delete has. */
+/** Adds the options that all delete commands share. */
 export function withDeleteOptions(command: Command): Command {
   return withApiOptions(command)
-    .option('--dry-run', 'only show what it frees')
-    .option('-y, --yes', 'delete without asking; needed where nobody can be asked');
+    .option('--dry-run', 'show what would be deleted, and delete nothing')
+    .option('-y, --yes', 'do not ask for confirmation; required without a terminal');
 }
 
 export interface DeleteDialog {
   readonly client: ApiClient;
   readonly options: DeleteOptions;
-  /** One for each request; what is below the base URL. */
+  /** One request for each: its path below the base URL. */
   readonly paths: readonly string[];
-  /** What it frees and what becomes of it, in lines. */
-  readonly describe: (plans: readonly DeletePlanBody[]) => string;
+  /** Lines that say what is deleted and what follows from it. */
+  readonly summary: (plans: readonly DeletePlanBody[]) => string;
   readonly question: string;
-  /** What must be answered to go on. */
+  /** Whether the answer confirms the delete. */
   readonly isYes: (answer: string) => boolean;
 }
 
 /**
- * Shows what a delete frees, asks, and deletes.
+ * Shows what would be deleted, asks for confirmation, and deletes.
  *
- * @returns what the server said to each request; undefined after a dry run.
- * @throws {UsageError} where nobody can be asked, before anything is sent.
- * @throws {CliError} where the answer is no, or the server refuses.
+ * @returns the server's answer to each request; undefined after a dry run.
+ * @throws {UsageError} when confirmation is needed and there is no terminal; nothing was sent.
+ * @throws {CliError} when the person does not confirm, or the server refuses.
  */
 export async function runDelete(
   context: CliContext,
   dialog: DeleteDialog,
 ): Promise<readonly DeletePlanBody[] | undefined> {
-  const { options, describe } = dialog;
+  const { options, summary } = dialog;
   const { ask } = context;
   if (options.dryRun) {
     const { plans, text } = await sendAll(dialog, '?dryRun=true');
-    context.out(options.json ? text : describe(plans));
+    context.out(options.json ? text : summary(plans));
     return undefined;
   }
   if (!options.yes) {
     if (ask === undefined) {
       throw new UsageError(
-        'nobody can be asked here: give --yes to delete, or --dry-run to see what it would free',
+        'There is no terminal to ask for confirmation. Add --yes to delete, or --dry-run to see what would be deleted.',
       );
     }
-    context.err(describe((await sendAll(dialog, '?dryRun=true')).plans));
+    context.err(summary((await sendAll(dialog, '?dryRun=true')).plans));
     if (!dialog.isYes((await ask(dialog.question)).trim())) throw new CliError('Nothing was deleted.');
   }
   const { plans, text } = await sendAll(dialog, '');
   if (options.json) context.out(text);
-  else if (options.yes) context.out(describe(plans));
+  else if (options.yes) context.out(summary(plans));
   return plans;
 }
 
@@ -79,7 +79,7 @@ async function sendAll(dialog: DeleteDialog, query: string) {
   return { plans, text };
 }
 
-/** `1,204 objects, 1.5 GiB` of all plans together. */
+/** `1,204 objects, 1.5 GiB`: the sum of all plans. */
 export function formatFreed(plans: readonly DeletePlanBody[]): string {
   let [objectCount, freedBytes] = [0, 0];
   for (const plan of plans) {
@@ -90,7 +90,7 @@ export function formatFreed(plans: readonly DeletePlanBody[]): string {
   return `${formatObjects(objectCount)}, ${formatBytes(freedBytes)}`;
 }
 
-/** The answer to a question that ends with `[y/N]`. */
+/** Whether the answer to a question that ends in `[y/N]` is yes. */
 export function saysYes(answer: string): boolean {
   return /^y(es)?$/i.test(answer);
 }

@@ -1,6 +1,6 @@
-/** What the command line touches of its surroundings, so that tests can stand in for them. */
+/** Everything that the command line uses of the process around it. Tests replace it. */
 export interface CliContext {
-  /** How the person calls the command line, such as `npx lfs-quota`: for the help and for hints. */
+  /** How the person calls the command line, such as `npx lfs-quota`. The help and all hints use it. */
   readonly program: string;
   /** As in package.json. */
   readonly version: string;
@@ -9,13 +9,13 @@ export interface CliContext {
   readonly err: (text: string) => void;
   readonly nowMs: () => number;
   readonly sleep: (durationMs: number) => Promise<void>;
-  /** Colour, cursor movement and redrawing only where a person watches. */
+  /** Standard output is a terminal: text may be redrawn in place. */
   readonly isTerminal: boolean;
-  /** Asks the person at the terminal; undefined where nobody is there. No answer is an empty one. */
+  /** Asks the person at the terminal; undefined without a terminal. Resolves to '' when there is no answer. */
   readonly ask?: ((question: string) => Promise<string>) | undefined;
 }
 
-/** True where the terminal's locale can show the blocks a bar is drawn with. */
+/** True if the terminal's locale can show the block characters of the usage bar. */
 export function canDrawBlocks(env: CliContext['env']): boolean {
   const locale = env['LC_ALL'] || env['LC_CTYPE'] || env['LANG'] || '';
   return locale === '' || /utf-?8/i.test(locale);

@@ -1,12 +1,12 @@
 import { formatBytes } from '../lambda/domain/bytes.ts';
 
-/** Text for a terminal: tables, ages, sizes. No colour, so it can be piped. */
+/** Text for a terminal: tables, ages, sizes. It has no colour, so it can be piped. */
 
 /**
  * Columns as wide as their widest cell, two spaces apart.
  *
  * @param options.right indices of the columns that are numbers.
- * @returns lines, each with its newline; nothing but the heading where there are no rows.
+ * @returns lines, each with its newline; without rows only the heading.
  */
 export function renderTable(
   heading: readonly string[],
@@ -26,12 +26,12 @@ export function renderTable(
     .join('');
 }
 
-/** Text from elsewhere without what would break the line or steer the terminal. */
+/** Text of other origin without control characters, which could break the line or steer the terminal. */
 export function printable(text: string): string {
   return text.replace(/\p{Cc}/gu, '\ufffd');
 }
 
-/** How long ago, coarsely: `just now`, `12 s ago`, `3 h ago`. A date that is none is shown as it is. */
+/** About how long ago: `just now`, `12 s ago`, `3 h ago`. Text that is no date is returned as it is. */
 export function formatAge(isoDate: string, nowMs: number): string {
   const seconds = Math.floor((nowMs - Date.parse(isoDate)) / 1000);
   if (Number.isNaN(seconds)) return isoDate;
@@ -42,7 +42,7 @@ export function formatAge(isoDate: string, nowMs: number): string {
   return `${Math.floor(seconds / 86_400)} days ago`;
 }
 
-/** When something will be, coarsely: `now`, `in 12 s`, `in 60 min`. A date that is none is shown as it is. */
+/** About when: `now`, `in 12 s`, `in 60 min`. Text that is no date is returned as it is. */
 export function formatUntil(isoDate: string, nowMs: number): string {
   const seconds = Math.ceil((Date.parse(isoDate) - nowMs) / 1000);
   if (Number.isNaN(seconds)) return isoDate;
@@ -52,7 +52,7 @@ export function formatUntil(isoDate: string, nowMs: number): string {
   return `in ${Math.round(seconds / 3600)} h`;
 }
 
-/** A limit; null is unlimited. */
+/** A limit in bytes; null is unlimited. */
 export function formatLimit(limitBytes: number | null): string {
   return limitBytes === null ? 'unlimited' : formatBytes(limitBytes);
 }
@@ -62,7 +62,7 @@ export function formatObjects(count: number): string {
   return `${formatCount(count)} ${count === 1 ? 'object' : 'objects'}`;
 }
 
-/** A whole number with its thousands set apart. */
+/** A whole number with a comma between thousands: `1,204`. */
 export function formatCount(count: number): string {
   return count.toLocaleString('en-US');
 }

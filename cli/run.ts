@@ -13,7 +13,7 @@ import { CliError, UsageError } from './errors.ts';
  * Runs one command line.
  *
  * @param args without the interpreter and the script.
- * @returns the exit code: 0, 1 where the command failed, 2 where it was called wrongly.
+ * @returns the exit code: 0, 1 when the command failed, 2 when it was called in a wrong way.
  */
 export async function runCli(args: readonly string[], context: CliContext): Promise<number> {
   const program = buildProgram(context);
@@ -26,12 +26,12 @@ export async function runCli(args: readonly string[], context: CliContext): Prom
 }
 
 function buildProgram(context: CliContext): Command {
-  // Set before the commands are added: they inherit it.
+  // Set before the commands are added, because they inherit it.
   const program = new Command(context.program)
-    .description('The command line of lfs-quota: tenants, tokens, limits and usage.')
+    .description('Manage the tenants of an lfs-quota service, and count what any S3 bucket holds.')
     .version(context.version)
-    .configureOutput({ writeOut: context.out, writeErr: context.err })
-    .showHelpAfterError('See --help.')
+    .configureOutput({ writeOut: context.out, writeErr: (text) => context.err(asCalled(text, context)) })
+    .showHelpAfterError('Add --help to see how the command is used.')
     .exitOverride();
   registerTenant(program, context);
   registerToken(program, context);
@@ -44,15 +44,21 @@ function buildProgram(context: CliContext): Command {
 }
 
 function report(error: unknown, context: CliContext): number {
-  // Commander has printed these already; help that was asked for is no error.
+  // Commander has printed these already. Help that was asked for is no error.
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
   if (error instanceof UsageError) {
-    context.err(`error: ${error.message}\n`);
+    context.err(asCalled(`error: ${error.message}\n`, context));
     return 2;
   }
   if (error instanceof CliError) {
-    context.err(`error: ${error.message}\n${error.hint === undefined ? '' : `${error.hint}\n`}`);
+    const hint = error.hint === undefined ? '' : `${error.hint}\n`;
+    context.err(asCalled(`error: ${error.message}\n${hint}`, context));
     return 1;
   }
   throw error;
+}
+
+/** Hints are written with `lfs-quota …` for a command. A person is shown the command as they have to type it. */
+function asCalled(text: string, { program }: CliContext): string {
+  return text.replaceAll('`lfs-quota ', () => `\`${program} `);
 }

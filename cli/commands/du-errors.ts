@@ -2,13 +2,13 @@ import { StoreRefusedError } from '../../lambda/adapters/s3/errors.ts';
 import { StoreUnavailableError } from '../../lambda/ports/object-store.ts';
 import { CliError } from '../errors.ts';
 
-interface Place {
+interface Target {
   readonly bucket: string;
   readonly endpoint: string | undefined;
   readonly region: string;
 }
 
-/** What the SDK's error tells, where it is one of an answer. */
+/** The fields of an SDK error that describe the store's response; absent without a response. */
 interface StoreAnswer {
   readonly name: string;
   readonly $metadata?: { readonly httpStatusCode?: number };
@@ -16,68 +16,82 @@ interface StoreAnswer {
   readonly code?: string;
 }
 
-/** An error of the store in the words of somebody who can do something about it. Others come back as they are. */
-export function explainStoreError(error: unknown, place: Place): unknown {
+interface Explanation {
+  readonly message: string;
+  readonly hint: string;
+}
+
+/** Turns an error of the store into one that says what to do next. Other errors are returned as they are. */
+export function explainStoreError(error: unknown, target: Target): unknown {
   const isRefused = error instanceof StoreRefusedError;
   if (!isRefused && !(error instanceof StoreUnavailableError)) return error;
-  const cause = (error.cause ?? error) as StoreAnswer;
-  const where = place.endpoint ?? `AWS (${place.region})`;
-  const say = (message: string, hint: string) => new CliError(message, { hint, cause: error });
-  if (cause.name === 'CredentialsProviderError') {
-    return say(
-      'no credentials for the store',
-      'Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE, or sign in with `aws sso login`.',
-    );
-  }
-  if (!isRefused) return explainUnavailable(error, cause, where, say);
-  return explainRefusal(cause, place, where, say);
+  const answer = (error.cause ?? error) as StoreAnswer;
+  const { message, hint } = isRefused ? explainRefusal(answer, target) : explainOutage(error, target);
+  return new CliError(message, { hint, cause: error });
 }
 
-type Say = (message: string, hint: string) => CliError;
-
-function explainUnavailable(error: Error, cause: StoreAnswer, where: string, say: Say): CliError {
-  if (cause.code === 'ECONNREFUSED' || cause.code === 'ENOTFOUND' || cause.code === 'EAI_AGAIN') {
-    return say(`${where} is not reached (${cause.code})`, 'Check --endpoint, and that the store is running.');
+function explainOutage(error: Error, target: Target): Explanation {
+  const { name, code = '' } = (error.cause ?? error) as StoreAnswer;
+  if (name === 'CredentialsProviderError') return noCredentials;
+  if (['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN'].includes(code)) {
+    return {
+      message: `Nothing answers at ${storeOf(target)} (${code}).`,
+      hint: 'Check --endpoint, and whether the store is running.',
+    };
   }
   const detail = error.cause instanceof Error ? `${error.message} ${error.cause.message}` : error.message;
-  return say(
-    `${where} did not list the path: ${detail}`,
-    'Try again later, or with fewer requests: --concurrency 8.',
-  );
+  return {
+    message: `${storeOf(target)} did not list the path: ${detail}`,
+    hint: 'Try again later, or with fewer requests at a time: --concurrency 8.',
+  };
 }
 
-function explainRefusal(cause: StoreAnswer, { bucket, region }: Place, where: string, say: Say): CliError {
-  const status = cause.$metadata?.httpStatusCode;
-  const bucketRegion = cause.$response?.headers?.['x-amz-bucket-region'];
+function explainRefusal(answer: StoreAnswer, target: Target): Explanation {
+  const { bucket, region } = target;
+  const status = answer.$metadata?.httpStatusCode;
+  const bucketRegion = answer.$response?.headers?.['x-amz-bucket-region'];
+  if (answer.name === 'CredentialsProviderError') return noCredentials;
   if (bucketRegion !== undefined && bucketRegion !== region) {
-    return say(
-      `the bucket ${bucket} is in ${bucketRegion}, not in ${region}`,
-      `Use --region ${bucketRegion}.`,
-    );
+    return {
+      message: `The bucket ${bucket} is in ${bucketRegion}, not in ${region}.`,
+      hint: `Use --region ${bucketRegion}.`,
+    };
   }
-  if (cause.name === 'NoSuchBucket' || status === 404) {
-    return say(`there is no bucket ${bucket} at ${where}`, 'Check its name, and --endpoint and --region.');
+  if (answer.name === 'NoSuchBucket' || status === 404) {
+    return {
+      message: `There is no bucket ${bucket} at ${storeOf(target)}.`,
+      hint: 'Check its name, --endpoint and --region.',
+    };
   }
-  if (cause.name === 'InvalidAccessKeyId' || cause.name === 'SignatureDoesNotMatch') {
-    return say(
-      `${where} does not accept the credentials (${cause.name})`,
-      'Check both parts of the access key.',
-    );
+  if (answer.name === 'InvalidAccessKeyId' || answer.name === 'SignatureDoesNotMatch') {
+    return {
+      message: `${storeOf(target)} rejected the credentials (${answer.name}).`,
+      hint: 'Check the access key id and the secret access key.',
+    };
   }
-  if (cause.name === 'ExpiredToken' || cause.name === 'ExpiredTokenException') {
-    return say('the credentials have expired', 'Sign in again, or set new ones.');
+  if (answer.name === 'ExpiredToken' || answer.name === 'ExpiredTokenException') {
+    return { message: 'The credentials have expired.', hint: 'Sign in again, or set new ones.' };
   }
   if (status === 403) {
-    return say(
-      `listing ${bucket} is not allowed with these credentials`,
-      'They need s3:ListBucket on the bucket; a bucket of another account may answer the same when it is absent.',
-    );
+    return {
+      message: `These credentials may not list ${bucket}.`,
+      hint: 'They need the permission s3:ListBucket. Check the name as well: a bucket that does not exist may answer the same.',
+    };
   }
   if (status === 301) {
-    return say(`the bucket ${bucket} is in another region than ${region}`, 'Give its region with --region.');
+    return { message: `The bucket ${bucket} is not in ${region}.`, hint: 'Give its region with --region.' };
   }
-  return say(
-    `${where} refused to list ${bucket} (${status} ${cause.name})`,
-    'Check --endpoint and --region.',
-  );
+  return {
+    message: `${storeOf(target)} refused to list ${bucket} (${status} ${answer.name}).`,
+    hint: 'Check --endpoint and --region.',
+  };
+}
+
+const noCredentials: Explanation = {
+  message: 'There are no credentials for the store.',
+  hint: 'Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE, or sign in with `aws sso login`.',
+};
+
+function storeOf({ endpoint, region }: Target): string {
+  return endpoint ?? `AWS (${region})`;
 }

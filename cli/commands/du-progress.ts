@@ -1,16 +1,12 @@
 import { formatBytes } from '../../lambda/domain/bytes.ts';
 import type { ScanProgress } from '../../lambda/ports/path-scan.ts';
 import type { CliContext } from '../context.ts';
+import { formatCount, formatObjects } from '../render.ts';
 
-/** Between two drawings. */
+/** Least time between two updates of the line. */
 const progressIntervalMs = 100;
 
-/** Digits in groups of three. */
-export function group(value: number): string {
-  return String(value).replace(/\B(?=(\d{3})+$)/g, ',');
-}
-
-/** One line that is drawn over itself, where a person watches. */
+/** One line about a running scan, redrawn in place; nothing without a terminal. */
 export class ProgressLine {
   readonly #context: CliContext;
   readonly #isShown: boolean;
@@ -29,10 +25,12 @@ export class ProgressLine {
     this.#drawnMs = nowMs;
     const { objectCount, storedBytes, requests, share } = progress;
     const perSecond = Math.round(objectCount / Math.max(0.001, (nowMs - this.#startedMs) / 1000));
-    this.#context.err(
-      `\r${group(objectCount)} objects, ${formatBytes(storedBytes)}, ${group(requests)} requests, ` +
-        `${group(perSecond)} objects/s, ${Math.floor(share * 100)} % of the key space\u001b[K`,
-    );
+    const text =
+      `${formatObjects(objectCount)}, ${formatBytes(storedBytes)}, ${formatCount(requests)} requests, ` +
+      `${formatCount(perSecond)} objects/s, ${Math.floor(share * 100)} % of the key space`;
+    // A line that wraps could not be redrawn in place.
+    const columns = process.stderr.columns ?? text.length + 1;
+    this.#context.err(`\r${text.slice(0, columns - 1)}\u001b[K`);
   }
 
   clear(): void {

@@ -8,10 +8,10 @@ import { formatUntil } from '../render.ts';
 export function registerObject(program: Command, context: CliContext): void {
   const group = program.command('object').description('delete single objects');
   withDeleteOptions(group.command('delete'))
-    .description('delete objects of a repo, after a time in which a push keeps them')
-    .argument('<tenant>', "the tenant's name", parseTenant)
-    .argument('<repo>', "the repo's name", parseRepo)
-    .argument('<oid...>', 'their SHA-256, as `git lfs ls-files --long` shows it', collectOids)
+    .description('delete objects of a repo after a grace time; a push before then keeps them')
+    .argument('<tenant>', 'name of the tenant', parseTenant)
+    .argument('<repo>', 'name of the repo', parseRepo)
+    .argument('<oid...>', 'SHA-256 of an object, as `git lfs ls-files --long` shows it', collectOids)
     .action(async (tenant: string, repo: string, oids: readonly string[], options: DeleteOptions) => {
       const them = oids.length === 1 ? 'it' : 'them';
       await runDelete(context, {
@@ -20,7 +20,7 @@ export function registerObject(program: Command, context: CliContext): void {
         question: `Delete ${them}? [y/N] `,
         isYes: saysYes,
         paths: oids.map((oid) => `/v1/tenants/${tenant}/repos/${repo}/objects/${oid}`),
-        describe: (plans) => {
+        summary: (plans) => {
           const dueAt =
             plans
               .map((plan) => plan.dueAt)
@@ -28,14 +28,14 @@ export function registerObject(program: Command, context: CliContext): void {
               .at(-1) ?? '';
           return (
             `${tenant}/${repo}: ${formatFreed(plans)}.\n` +
-            `Whoever pushes ${them} before keeps ${them}; the deletion is due ${formatUntil(dueAt, context.nowMs())}.\n`
+            `The deletion is due ${formatUntil(dueAt, context.nowMs())}. To keep ${them}, push ${them} again before then.\n`
           );
         },
       });
     });
 }
 
-/** One after the other as the command line has them, each once. */
+/** The oids in the order of the command line, without repeats. */
 function collectOids(text: string, before: readonly string[] = []): readonly string[] {
   const oid = parseOid(text);
   return before.includes(oid) ? before : [...before, oid];

@@ -6,21 +6,21 @@ import { type DeleteOptions, formatFreed, runDelete, saysYes, withDeleteOptions 
 import type { CliContext } from '../context.ts';
 import { type ApiOptions, openClient, parseRepo, parseTenant, withApiOptions } from '../options.ts';
 import { formatObjects } from '../render.ts';
-import { renderRepos } from '../repo-view.ts';
+import { renderRepos } from '../views.ts';
 
 const pollMs = 2000;
 
 /** `repo list|delete`. */
 export function registerRepo(program: Command, context: CliContext): void {
-  const group = program.command('repo').description("see a tenant's repos, delete them");
+  const group = program.command('repo').description("list and delete a tenant's repos");
   registerList(group, context);
   registerDelete(group, context);
 }
 
 function registerList(group: Command, context: CliContext): void {
   withApiOptions(group.command('list'))
-    .description("a tenant's repos, the largest first")
-    .argument('<tenant>', "the tenant's name", parseTenant)
+    .description("list a tenant's repos, the largest first")
+    .argument('<tenant>', 'name of the tenant', parseTenant)
     .action(async (tenant: string, options: ApiOptions) => {
       const path = `/v1/tenants/${tenant}/repos`;
       const answer = await openClient(options, context).send({ method: 'GET', path, shape: repoListShape });
@@ -34,27 +34,30 @@ function registerList(group: Command, context: CliContext): void {
 
 function registerDelete(group: Command, context: CliContext): void {
   withDeleteOptions(group.command('delete'))
-    .description('delete a repo with all of its objects')
-    .argument('<tenant>', "the tenant's name", parseTenant)
-    .argument('<repo>', "the repo's name", parseRepo)
-    .option('--wait', 'wait until it is empty, and show what is left')
+    .description('delete a repo and all of its objects')
+    .argument('<tenant>', 'name of the tenant', parseTenant)
+    .argument('<repo>', 'name of the repo', parseRepo)
+    .option('--wait', 'wait until the repo is empty, and show what is left')
     .action(async (tenant: string, repo: string, options: DeleteOptions & { wait?: boolean }) => {
       const client = openClient(options, context);
-      const plans = await runDelete(context, {
+      const deleted = await runDelete(context, {
         client,
         options,
         question: 'Delete it? [y/N] ',
         isYes: saysYes,
         paths: [`/v1/tenants/${tenant}/repos/${repo}`],
-        describe: (found) =>
-          `${tenant}/${repo}: ${formatFreed(found)}.\n` +
-          'From its deletion on it is neither pushed to nor pulled from, until it is empty. Admitted uploads\n' +
-          'that may still arrive keep their objects until they no longer can.\n',
+        summary: (plans) =>
+          `${tenant}/${repo}: ${formatFreed(plans)}.\n` +
+          'Pushes and pulls fail until it is empty. An object that was pushed just now is deleted when its upload\n' +
+          'URL has expired, about 40 minutes after the push.\n',
       });
-      if (plans === undefined) return;
-      if (options.wait) await waitUntilEmpty({ client, context }, { tenant, repo, options, plan: plans[0] });
+      if (deleted === undefined) return;
+      if (options.wait)
+        await waitUntilEmpty({ client, context }, { tenant, repo, options, plan: deleted[0] });
       else if (!options.json)
-        context.out(`It is being emptied; \`repo list ${tenant}\` shows what is left.\n`);
+        context.out(
+          `Its objects are being deleted. See what is left: ${context.program} repo list ${tenant}\n`,
+        );
     });
 }
 
@@ -85,7 +88,7 @@ async function waitUntilEmpty(
   show(`${newLine}${tenant}/${repo} is empty. Its name can be used again in a minute or two.\n`);
 }
 
-/** Counted as empty, and not before it was deleted. ISO dates of one form sort as text. */
+/** Whether a count after the deletion found nothing. ISO dates of one form compare as text. */
 function isEmpty(repo: RepoBody, deletedAt: string): boolean {
   return repo.objectCount === 0 && repo.countedAt !== null && repo.countedAt >= deletedAt;
 }

@@ -1,29 +1,27 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import { formatBytes } from '../../lambda/domain/bytes.ts';
 import { type TenantBody, tenantPageShape, tenantShape } from '../api-schemas.ts';
+import { type DeleteOptions, formatFreed, runDelete, withDeleteOptions } from '../confirm-delete.ts';
 import type { CliContext } from '../context.ts';
 import { type ApiOptions, openClient, parseLimit, parseTenant, withApiOptions } from '../options.ts';
 import { formatAge, formatCount, formatLimit, printable, renderTable } from '../render.ts';
-import { registerTenantDelete } from './tenant-delete.ts';
 
 /** `tenant create|list|show|limit|delete`. */
 export function registerTenant(program: Command, context: CliContext): void {
-  const group = program
-    .command('tenant')
-    .description('create tenants, see them, change their limits, delete them');
+  const group = program.command('tenant').description('create, list, change and delete tenants');
   registerCreate(group, context);
   registerList(group, context);
   registerShow(group, context);
   registerLimit(group, context);
-  registerTenantDelete(group, context);
+  registerDelete(group, context);
 }
 
 function registerCreate(group: Command, context: CliContext): void {
   withApiOptions(group.command('create'))
     .description('create a tenant')
-    .argument('<name>', "the tenant's name", parseTenant)
-    .option('--limit <size>', 'most that it may store, such as 1GiB (default: unlimited)', parseLimit)
-    .option('--plan <plan>', 'a name for what it pays for')
+    .argument('<name>', 'name of the tenant', parseTenant)
+    .option('--limit <size>', 'storage limit, such as 1GiB (default: unlimited)', parseLimit)
+    .option('--plan <plan>', 'name of its plan')
     .action(async (tenant: string, options: ApiOptions & { limit?: number | null; plan?: string }) => {
       const answer = await openClient(options, context).send({
         method: 'POST',
@@ -36,15 +34,18 @@ function registerCreate(group: Command, context: CliContext): void {
         shape: tenantShape,
       });
       context.out(options.json ? `${answer.text}\n` : renderTenant(answer.body, context.nowMs()));
-      if (!options.json) context.out(`\nNext: token create ${tenant} --scope write\n`);
+      if (!options.json)
+        context.out(
+          `\nNext, create a token for git: ${context.program} token create ${tenant} --scope write\n`,
+        );
     });
 }
 
 function registerList(group: Command, context: CliContext): void {
   withApiOptions(group.command('list'))
-    .description('all tenants by name; with --json one page')
-    .option('--after <name>', 'begin after this tenant')
-    .option('--page-size <n>', 'tenants to ask for at once', parsePageSize)
+    .description('list all tenants by name; with --json one page of them')
+    .option('--after <name>', 'start after this tenant')
+    .option('--page-size <n>', 'tenants per request, 1 to 1000', parsePageSize)
     .action(async (options: ApiOptions & { after?: string; pageSize?: number }) => {
       const client = openClient(options, context);
       const tenants: TenantBody[] = [];
@@ -62,7 +63,7 @@ function registerList(group: Command, context: CliContext): void {
       if (tenants.length > 0) return context.out(renderTenants(tenants, context.nowMs()));
       context.out(
         options.after === undefined
-          ? 'No tenants yet. Create one with `tenant create NAME --limit 1GiB`.\n'
+          ? `No tenants yet. Create one: ${context.program} tenant create NAME --limit 1GiB\n`
           : `No tenants after ${options.after}.\n`,
       );
     });
@@ -70,8 +71,8 @@ function registerList(group: Command, context: CliContext): void {
 
 function registerShow(group: Command, context: CliContext): void {
   withApiOptions(group.command('show'))
-    .description('one tenant')
-    .argument('<name>', "the tenant's name", parseTenant)
+    .description('show one tenant')
+    .argument('<name>', 'name of the tenant', parseTenant)
     .action(async (tenant: string, options: ApiOptions) => {
       const request = { method: 'GET', path: `/v1/tenants/${tenant}`, shape: tenantShape } as const;
       const answer = await openClient(options, context).send(request);
@@ -81,9 +82,9 @@ function registerShow(group: Command, context: CliContext): void {
 
 function registerLimit(group: Command, context: CliContext): void {
   withApiOptions(group.command('limit'))
-    .description('change what a tenant may store')
-    .argument('<name>', "the tenant's name", parseTenant)
-    .argument('<size>', 'such as 10GiB, or unlimited', parseLimit)
+    .description("change a tenant's storage limit")
+    .argument('<name>', 'name of the tenant', parseTenant)
+    .argument('<size>', 'the new limit, such as 10GiB, or unlimited', parseLimit)
     .action(async (tenant: string, limitBytes: number | null, options: ApiOptions) => {
       const answer = await openClient(options, context).send({
         method: 'PATCH',
@@ -92,6 +93,29 @@ function registerLimit(group: Command, context: CliContext): void {
         shape: tenantShape,
       });
       context.out(options.json ? `${answer.text}\n` : renderTenant(answer.body, context.nowMs()));
+    });
+}
+
+function registerDelete(group: Command, context: CliContext): void {
+  withDeleteOptions(group.command('delete'))
+    .description('delete a tenant and all of its repos permanently')
+    .argument('<name>', 'name of the tenant', parseTenant)
+    .action(async (tenant: string, options: DeleteOptions) => {
+      const deleted = await runDelete(context, {
+        client: openClient(options, context),
+        options,
+        question: `To delete it permanently, type ${tenant}: `,
+        isYes: (answer) => answer === tenant,
+        paths: [`/v1/tenants/${tenant}`],
+        summary: (plans) =>
+          `${tenant}: ${formatFreed(plans)}.\n` +
+          'Its tokens are revoked, its repos are closed, and their objects are deleted. Its name stays taken.\n',
+      });
+      if (deleted === undefined || options.json) return;
+      context.out(
+        `Its objects are being deleted. See what is left: ${context.program} tenant show ${tenant}\n` +
+          'When nothing is left, the tenant is not found any more.\n',
+      );
     });
 }
 
@@ -105,7 +129,7 @@ function renderTenant(body: TenantBody, nowMs: number): string {
     `tenant   ${nameOf(body)}`,
     `plan     ${printable(body.plan ?? '-')}`,
     `limit    ${formatLimit(body.limitBytes)}`,
-    `stored   ${body.usage === null ? 'never counted' : formatBytes(body.usage.storedBytes)}`,
+    `stored   ${body.usage === null ? 'not counted yet' : formatBytes(body.usage.storedBytes)}`,
     `created  ${formatAge(body.createdAt, nowMs)}`,
   ];
   return `${lines.join('\n')}\n`;

@@ -6,7 +6,7 @@ import { formatAge, renderTable } from '../render.ts';
 
 /** `token create|list|revoke`. */
 export function registerToken(program: Command, context: CliContext): void {
-  const group = program.command('token').description("make, see and revoke a tenant's access tokens");
+  const group = program.command('token').description("create, list and revoke a tenant's access tokens");
   registerCreate(group, context);
   registerList(group, context);
   registerRevoke(group, context);
@@ -14,14 +14,14 @@ export function registerToken(program: Command, context: CliContext): void {
 
 function registerCreate(group: Command, context: CliContext): void {
   withApiOptions(group.command('create'))
-    .description('make a token; it is shown this once')
-    .argument('<tenant>', "the tenant's name", parseTenant)
+    .description('create a token; it is shown only once')
+    .argument('<tenant>', 'name of the tenant', parseTenant)
     .addOption(
-      new Option('--scope <scope>', 'read: clone and pull; write: push too')
+      new Option('--scope <scope>', 'read: clone and pull; write: also push')
         .choices(['read', 'write'])
         .makeOptionMandatory(),
     )
-    .option('--label <text>', 'what it is for')
+    .option('--label <text>', 'note that says what the token is for')
     .action(async (tenant: string, options: ApiOptions & { scope: string; label?: string }) => {
       const answer = await openClient(options, context).send({
         method: 'POST',
@@ -32,23 +32,23 @@ function registerCreate(group: Command, context: CliContext): void {
       if (options.json) return context.out(`${answer.text}\n`);
       const { token, tokenId, scope } = answer.body;
       context.out(`token  ${token}\nid     ${tokenId}\nscope  ${scope}\n`);
-      context.err(
-        'Keep the token: it is shown this once. git takes it as the password, with any user name.\n',
-      );
+      context.err('Keep the token: it is not shown again. In git it is the password, with any user name.\n');
     });
 }
 
 function registerList(group: Command, context: CliContext): void {
   withApiOptions(group.command('list'))
-    .description("a tenant's tokens, never the secrets")
-    .argument('<tenant>', "the tenant's name", parseTenant)
+    .description("list a tenant's tokens, without their secrets")
+    .argument('<tenant>', 'name of the tenant', parseTenant)
     .action(async (tenant: string, options: ApiOptions) => {
       const path = `/v1/tenants/${tenant}/tokens`;
       const answer = await openClient(options, context).send({ method: 'GET', path, shape: tokenListShape });
       if (options.json) return context.out(`${answer.text}\n`);
       const { tokens } = answer.body;
       if (tokens.length === 0) {
-        return context.out(`No tokens. Make one with \`token create ${tenant} --scope write\`.\n`);
+        return context.out(
+          `No tokens. Create one: ${context.program} token create ${tenant} --scope write\n`,
+        );
       }
       const rows = tokens.map((token) => [
         token.tokenId,
@@ -62,9 +62,9 @@ function registerList(group: Command, context: CliContext): void {
 
 function registerRevoke(group: Command, context: CliContext): void {
   withApiOptions(group.command('revoke'))
-    .description('make a token worthless at once')
-    .argument('<tenant>', "the tenant's name", parseTenant)
-    .argument('<token-id>', 'its id, as `token list` shows it', parseTokenId)
+    .description('revoke a token immediately')
+    .argument('<tenant>', 'name of the tenant', parseTenant)
+    .argument('<token-id>', 'id of the token, as `token list` shows it', parseTokenId)
     .action(async (tenant: string, tokenId: string, options: ApiOptions) => {
       const answer = await openClient(options, context).send({
         method: 'DELETE',

@@ -2,17 +2,17 @@ import type { Command } from 'commander';
 import { subscriptionShape } from '../api-schemas.ts';
 import { type CliContext, canDrawBlocks } from '../context.ts';
 import { type ApiOptions, openClient, parseTenant, withApiOptions } from '../options.ts';
-import { renderUsage } from '../usage-view.ts';
+import { renderUsage } from '../views.ts';
 
 const watchIntervalMs = 2000;
 
-/** `usage TENANT`: what is stored, reserved and free, and how old the count is. */
+/** `usage TENANT`: what is stored, reserved and free, and the age of the count. */
 export function registerUsage(program: Command, context: CliContext): void {
   withApiOptions(program.command('usage'))
-    .description("a tenant's usage, its limit and its repos")
-    .argument('<tenant>', "the tenant's name", parseTenant)
-    .option('--refresh', 'count again now')
-    .option('--watch', 'ask again every 2 s, until Ctrl-C')
+    .description("show a tenant's usage, limit and repos")
+    .argument('<tenant>', 'name of the tenant', parseTenant)
+    .option('--refresh', 'count again now, instead of showing the last count')
+    .option('--watch', 'repeat every 2 s until Ctrl-C')
     .action(async (tenant: string, options: ApiOptions & { refresh?: boolean; watch?: boolean }) => {
       const client = openClient(options, context);
       const show = async (query: string): Promise<string> => {
@@ -32,7 +32,7 @@ export function registerUsage(program: Command, context: CliContext): void {
     });
 }
 
-/** On a terminal the new text goes over the old: up by its lines, then clear to the end of the screen. */
+/** On a terminal the new text replaces the old: move up by its lines, then clear to the end of the screen. */
 function redraw(change: { text: string; next: string; inPlace: boolean }): string {
   if (!change.inPlace) return change.next;
   return `\u001b[${change.text.split('\n').length - 1}A\u001b[J${change.next}`;

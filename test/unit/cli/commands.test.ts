@@ -31,7 +31,7 @@ afterEach(async () => {
 });
 
 describe('tenant', () => {
-  it('creates with limit and plan, and sends the token as Bearer', async () => {
+  it('creates a tenant with limit and plan, and sends the token as Bearer', async () => {
     const { asked, run } = await serve({ status: 201, body: acme });
     const result = await run('tenant', 'create', 'acme', '--limit', '1GiB', '--plan', 'pro');
     expect(result).toMatchObject({ code: 0, err: '' });
@@ -46,10 +46,10 @@ describe('tenant', () => {
     ]);
   });
 
-  it('leaves what was not given to the server', async () => {
+  it('sends only the options that were given', async () => {
     const { asked, run } = await serve({ status: 201, body: { ...acme, plan: null, usage: null } });
     const result = await run('tenant', 'create', 'acme');
-    expect(result.out).toContain('stored   never counted');
+    expect(result.out).toContain('stored   not counted yet');
     expect(asked[0]?.body).toEqual({ tenant: 'acme' });
   });
 
@@ -72,13 +72,13 @@ describe('tenant', () => {
     );
   });
 
-  it('says what to do where there is none', async () => {
+  it('says what to do when there are no tenants', async () => {
     const { run } = await serve({ status: 200, body: { tenants: [], next: null } });
     expect((await run('tenant', 'list')).out).toContain('tenant create NAME');
     expect((await run('tenant', 'list', '--after', 'acme')).out).toBe('No tenants after acme.\n');
   });
 
-  it('shows one', async () => {
+  it('shows a tenant', async () => {
     const { asked, run } = await serve({ status: 200, body: acme });
     expect((await run('tenant', 'show', 'acme')).out).toContain('created  24 h ago');
     expect(asked[0]).toMatchObject({ method: 'GET', path: '/v1/tenants/acme' });
@@ -98,7 +98,7 @@ describe('tenant', () => {
 describe('token', () => {
   const token = { tokenId: 'k1', scope: 'write', label: 'ci', createdAt: '2026-11-21T04:00:00Z' };
 
-  it('creates one and shows the secret on standard output alone', async () => {
+  it('creates a token and prints its secret only to standard output', async () => {
     const { asked, run } = await serve({ status: 201, body: { ...token, token: 'lfsq_s', tenant: 'acme' } });
     const result = await run('token', 'create', 'acme', '--scope', 'write', '--label', 'ci');
     expect(result.out).toBe('token  lfsq_s\nid     k1\nscope  write\n');
@@ -110,19 +110,19 @@ describe('token', () => {
     });
   });
 
-  it('lists them', async () => {
+  it('lists tokens', async () => {
     const { run } = await serve({ status: 200, body: { tokens: [token] } });
     expect((await run('token', 'list', 'acme')).out).toBe(
       'id  scope  created     label\nk1  write  60 min ago  ci\n',
     );
   });
 
-  it('lets no label steer the terminal', async () => {
+  it('lets no label control the terminal', async () => {
     const { run } = await serve({ status: 200, body: { tokens: [{ ...token, label: 'a\u001b[2J\n' }] } });
     expect((await run('token', 'list', 'acme')).out).toContain('a\ufffd[2J\ufffd\n');
   });
 
-  it('revokes one', async () => {
+  it('revokes a token', async () => {
     const { asked, run } = await serve({ status: 204 });
     expect(await run('token', 'revoke', 'acme', 'k1')).toEqual({ code: 0, out: 'Revoked k1.\n', err: '' });
     expect(asked[0]).toMatchObject({ method: 'DELETE', path: '/v1/tenants/acme/tokens/k1' });
@@ -132,7 +132,7 @@ describe('token', () => {
 describe('reconcile', () => {
   it('asks for a recount', async () => {
     const { asked, run } = await serve({ status: 202, body: { tenant: 'acme', queued: true } });
-    expect((await run('reconcile', 'acme')).out).toContain('Queued');
+    expect((await run('reconcile', 'acme')).out).toContain('queued');
     expect(asked[0]).toMatchObject({ method: 'POST', path: '/v1/tenants/acme/reconcile' });
   });
 });

@@ -34,15 +34,15 @@ const deletes: readonly [args: string[], path: string, yes: string][] = [
 ];
 
 describe.each(deletes)('%j', (args, path, yes) => {
-  it('where nobody can be asked sends nothing, and says what to do: exit 2', async () => {
+  it('without a terminal: sends nothing, says what to do and exits with 2', async () => {
     const { asked, run } = await serve(planned(plan));
     const result = await run(...args);
     expect(result).toMatchObject({ code: 2, out: '' });
-    expect(result.err).toMatch(/give --yes to delete, or --dry-run/);
+    expect(result.err).toMatch(/Add --yes to delete, or --dry-run/);
     expect(asked()).toEqual([]);
   });
 
-  it('shows what it frees, asks, and deletes', async () => {
+  it('shows what would be deleted, asks, and deletes', async () => {
     const questions: string[] = [];
     const ask = async (question: string) => {
       questions.push(question);
@@ -52,11 +52,11 @@ describe.each(deletes)('%j', (args, path, yes) => {
     const result = await run(...args);
     expect(result.code).toBe(0);
     expect(result.err).toContain('1,204 objects, 1.5 KiB');
-    expect(questions).toEqual([expect.stringMatching(/(\[y\/N\]|for good:) $/)]);
+    expect(questions).toEqual([expect.stringMatching(/(\[y\/N\]|type acme:) $/)]);
     expect(asked()).toEqual([`DELETE ${path}?dryRun=true`, `DELETE ${path}`]);
   });
 
-  it.each(['', 'n', 'game'])('deletes nothing where the answer is %j', async (answer) => {
+  it.each(['', 'n', 'game'])('deletes nothing when the answer is %j', async (answer) => {
     const { asked, run } = await serve(planned(plan), { ask: async () => answer });
     const result = await run(...args);
     expect(result.code).toBe(1);
@@ -72,7 +72,7 @@ describe.each(deletes)('%j', (args, path, yes) => {
     expect(asked()).toEqual([`DELETE ${path}`]);
   });
 
-  it('--dry-run only shows what it frees, even with --yes', async () => {
+  it('--dry-run only shows what would be deleted, even with --yes', async () => {
     const { asked, run } = await serve(planned({ ...plan, objectCount: null, bytes: null }));
     const result = await run(...args, '--dry-run', '--yes');
     expect(result).toMatchObject({ code: 0, err: '' });
@@ -87,7 +87,7 @@ describe.each(deletes)('%j', (args, path, yes) => {
     expect(await run(...args, '--dry-run', '--json')).toEqual({ code: 0, out: `${text}\n`, err: '' });
   });
 
-  it('of what is not there asks nothing and says so', async () => {
+  it('of something that does not exist does not ask, and says so', async () => {
     const body = { type: 'about:blank', title: 'Not Found', status: 404, detail: 'No such thing.' };
     const answer = { status: 404, body, type: 'application/problem+json' };
     const { run } = await serve(() => answer, { ask: () => Promise.reject(new Error('asked')) });
@@ -98,7 +98,7 @@ describe.each(deletes)('%j', (args, path, yes) => {
 });
 
 describe('object delete', () => {
-  it('sums several up, each once, and tells when they go', async () => {
+  it('adds up several objects, each once, and says when they are deleted', async () => {
     const body = { ...plan, objectCount: 1, bytes: 512, dueAt: '2026-11-21T06:00:00Z' };
     const { asked, run } = await serve(planned(body));
     const result = await run('object', 'delete', 'acme', 'game', oid, otherOid, oid, '--yes');
@@ -107,7 +107,7 @@ describe('object delete', () => {
     expect(asked()).toHaveLength(2);
   });
 
-  it('deletes none where one of them is not there', async () => {
+  it('deletes nothing when one of them does not exist', async () => {
     const { asked, run } = await serve(
       ({ path }) =>
         path.includes(otherOid) ? { status: 404, body: { detail: 'None.' } } : { status: 200, body: plan },
@@ -147,12 +147,12 @@ describe('repo delete --wait', () => {
     expect(asked()).toHaveLength(6);
   });
 
-  it('ends where the repo is open again, whatever is in it', async () => {
+  it('ends when the repo is open again, whatever is in it', async () => {
     const { run } = await serve(lists({}, { deleting: false }));
     expect((await run('repo', 'delete', 'acme', 'game', '--yes', '--wait')).out).toContain('is empty');
   });
 
-  it('draws in one line for a person, and nothing with --json', async () => {
+  it('redraws one line on a terminal, and prints nothing with --json', async () => {
     const forPerson = await serve(lists({}, undefined), { isTerminal: true });
     const { out } = await forPerson.run('repo', 'delete', 'acme', 'game', '--yes', '--wait');
     expect(out).toContain('\r\u001b[K3 objects left, 3 KiB\r\u001b[Kacme/game is empty.');
@@ -182,19 +182,19 @@ describe('repo list', () => {
     );
   });
 
-  it('says where there is none, and prints the body as it is with --json', async () => {
+  it('says that there are no repos, and prints the body as it is with --json', async () => {
     const { run } = await serve(() => ({ status: 200, body: '{"repos": [ ]}' }));
     expect((await run('repo', 'list', 'acme')).out).toContain('No repos');
     expect((await run('repo', 'list', 'acme', '--json')).out).toBe('{"repos": [ ]}\n');
   });
 });
 
-describe('called wrongly: exit 2, nothing sent', () => {
+describe('a wrong command line sends nothing and exits with 2', () => {
   it.each([
     [['repo', 'delete', 'acme', '..', '--yes'], 'repo list'],
     [['repo', 'delete', 'acme', 'a/b', '--yes'], 'repo list'],
     [['object', 'delete', 'acme', 'game', '--yes'], 'missing required argument'],
-    [['object', 'delete', 'acme', 'game', oid, 'ABC', '--yes'], '64 digits'],
+    [['object', 'delete', 'acme', 'game', oid, 'ABC', '--yes'], '64 lower-case hex digits'],
     [['tenant', 'delete', '..', '--yes'], "A tenant's name is"],
   ])('%j', async (args, says) => {
     const { asked, run } = await serve(planned(plan));

@@ -17,13 +17,13 @@ function problem(status: number, detail: string): Answer {
   return { status, body, type: 'application/problem+json' };
 }
 
-describe('what the server refuses', () => {
+describe('a request that the server refuses', () => {
   it.each([
     [401, 'No credentials.', 'Set LFS_QUOTA_TOKEN'],
-    [403, 'Needs the admin token.', 'Use the admin token'],
-    [404, 'No such tenant.', '`tenant list` shows all tenants'],
-    [409, 'acme exists.', '`tenant show NAME`'],
-    [422, 'limitBytes must be a whole number.', 'Correct it'],
+    [403, 'Needs the admin token.', 'This needs the admin token'],
+    [404, 'No such tenant.', '`lfs-quota tenant list`'],
+    [409, 'acme exists.', '`lfs-quota tenant show NAME`'],
+    [422, 'limitBytes must be a whole number.', 'Correct the value'],
     [429, 'Not counted yet.', 'Try again in a few seconds'],
     [503, 'The store does not answer.', 'its log says why'],
   ])('%i: says why and what to do next', async (status, detail, hint) => {
@@ -34,33 +34,36 @@ describe('what the server refuses', () => {
     expect(result.err).not.toContain('secret-token');
   });
 
-  it.each([400, 404, 418])('%i that is not ours: names what was asked, and where', async (status) => {
+  it.each([400, 404, 418])('%i without a problem body: names the request and the address', async (status) => {
     const result = await ask({ status, body: '<html>' }, 'usage', 'acme');
-    expect(result.err).toContain(`GET /v1/tenants/acme/subscription was answered with ${status}.`);
+    expect(result.err).toContain(`The answer to GET /v1/tenants/acme/subscription was ${status}.`);
     expect(result.err).toContain('LFS_QUOTA_URL');
     expect(result.code).toBe(1);
   });
 
-  it('lets no text of the server steer the terminal', async () => {
+  it('lets no text of the server control the terminal', async () => {
     const result = await ask(problem(422, 'no \u001b[2Jplan'), 'usage', 'acme');
     expect(result.err).toContain('no \ufffd[2Jplan (422)');
   });
 
-  it.each(['<html>', '{"hello":1}', ''])('a 200 with the body %j is no answer of ours', async (body) => {
-    const result = await ask({ status: 200, body }, 'tenant', 'list', '--json');
-    expect(result).toMatchObject({ code: 1, out: '' });
-    expect(result.err).toContain("not lfs-quota's");
-  });
+  it.each(['<html>', '{"hello":1}', ''])(
+    'a 200 with the body %j is not a response of lfs-quota',
+    async (body) => {
+      const result = await ask({ status: 200, body }, 'tenant', 'list', '--json');
+      expect(result).toMatchObject({ code: 1, out: '' });
+      expect(result.err).toContain("not lfs-quota's");
+    },
+  );
 
-  it('follows no redirect, which would carry the token away', async () => {
+  it('follows no redirect, which would send the token elsewhere', async () => {
     const result = await ask({ status: 302 }, 'tenant', 'list');
     expect(result.code).toBe(1);
     expect(server?.asked).toHaveLength(1);
   });
 });
 
-describe('no server', () => {
-  it('says how to start one', async () => {
+describe('without a server', () => {
+  it('says how to start a server', async () => {
     const gone = await startServer(() => ({ status: 200 }));
     await gone.close();
     const result = await cli(['tenant', 'list', '--url', gone.url, '--token', 'x']);
@@ -70,7 +73,7 @@ describe('no server', () => {
   });
 });
 
-describe('called wrongly: exit 2, nothing sent', () => {
+describe('a wrong command line sends nothing and exits with 2', () => {
   it.each([
     [['tenant', 'limit', 'acme', '5Q'], '1GiB'],
     [['tenant', 'limit', 'acme', '-1'], '-1'],
@@ -93,10 +96,10 @@ describe('called wrongly: exit 2, nothing sent', () => {
   });
 
   it.each([
-    [{}, 'no token'],
-    [{ LFS_QUOTA_TOKEN: '' }, 'no token'],
-    [{ LFS_QUOTA_TOKEN: 'x', LFS_QUOTA_URL: '127.0.0.1:8787' }, 'is no address'],
-    [{ LFS_QUOTA_TOKEN: 'x', LFS_QUOTA_URL: 'ftp://a' }, 'is no address'],
+    [{}, 'No token.'],
+    [{ LFS_QUOTA_TOKEN: '' }, 'No token.'],
+    [{ LFS_QUOTA_TOKEN: 'x', LFS_QUOTA_URL: '127.0.0.1:8787' }, 'is not an address'],
+    [{ LFS_QUOTA_TOKEN: 'x', LFS_QUOTA_URL: 'ftp://a' }, 'is not an address'],
   ])('environment %j', async (env, says) => {
     const result = await cli(['tenant', 'list'], { env });
     expect(result.err).toContain(says);
@@ -109,7 +112,7 @@ describe('called wrongly: exit 2, nothing sent', () => {
     expect(result.err).not.toMatch(/sec|ret$/);
   });
 
-  it('help that was asked for is no error', async () => {
+  it('help that was asked for is not an error', async () => {
     const result = await cli(['tenant', 'limit', '--help']);
     expect(result).toMatchObject({ code: 0, err: '' });
     expect(result.out).toContain('LFS_QUOTA_URL');

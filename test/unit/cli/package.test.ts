@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -13,7 +14,7 @@ let folder: string;
 let env: Record<string, string>;
 
 beforeAll(async () => {
-  // People's folders have such names.
+  // Real folders have spaces in their names.
   folder = await mkdtemp(path.join(tmpdir(), 'lfs-quota package-'));
   // An empty cache and no network: nothing can come from a registry.
   const npmSettings = { npm_config_cache: path.join(folder, 'cache'), npm_config_offline: 'true' };
@@ -61,11 +62,13 @@ describe('the packed package, installed without a registry', { timeout: timeoutM
     expect(help.out).toContain('Usage: lfs-quota usage');
   });
 
-  it('ends with 1 when a command fails, and with 2 when it is called wrongly', async () => {
+  it('exits with 1 when a command fails, and with 2 when the command line is wrong', async () => {
     const failed = await lfsQuota('usage', 'acme', '--url', 'http://127.0.0.1:1', '--token', 'x');
     expect(failed).toMatchObject({ code: 1, out: '' });
     expect(failed.err).toContain('error: ');
-    expect(await lfsQuota('usage')).toMatchObject({ code: 2, out: '' });
+    const wrong = await lfsQuota('token', 'revoke', 'acme', '?');
+    expect(wrong).toMatchObject({ code: 2, out: '' });
+    expect(wrong.err).toContain('`lfs-quota token list TENANT`');
   });
 
   it('has all of the SDK in it, and none of its warnings', async () => {
@@ -78,7 +81,18 @@ describe('the packed package, installed without a registry', { timeout: timeoutM
       timeoutMs,
     });
     expect(failed).toMatchObject({ code: 1, out: '' });
-    expect(failed.err).toMatch(/^error: http:\/\/127\.0\.0\.1:1 .*\n.*\n$/);
+    expect(failed.err).toMatch(/^error: Nothing answers at http:\/\/127\.0\.0\.1:1 .*\n.*\n$/);
+  });
+
+  it.runIf(existsSync('/dev/full'))('says that its output could not be written', async () => {
+    const script = `"${installed}" --help >/dev/full`;
+    const failed = await run('/bin/sh', ['-c', script], {
+      cwd: elsewhere,
+      env: { PATH: onlyNode },
+      timeoutMs,
+    });
+    expect(failed.code).toBe(1);
+    expect(failed.err).toMatch(/^error: The output could not be written: .*ENOSPC.*\n$/);
   });
 
   it('says what to do when it is damaged', async () => {
@@ -110,9 +124,16 @@ describe('the command line of a checkout', { timeout: timeoutMs }, () => {
       timeoutMs,
     });
     expect(ended).toMatchObject({ code: 0, out: `${version}\n` });
+    const wrong = await run('npx', ['lfs-quota', 'token', 'revoke', 'acme', '?', '--token', 'x'], {
+      cwd: path.join(root, below),
+      env,
+      timeoutMs,
+    });
+    expect(wrong.code).toBe(2);
+    expect(wrong.err).toContain('`npx lfs-quota token list TENANT`');
   });
 
-  it('calls for `npm ci` when it has no packages', async () => {
+  it('asks for `npm ci` when its packages are missing', async () => {
     const checkout = path.join(folder, 'checkout');
     for (const part of ['bin/lfs-quota.js', 'cli', 'package.json'])
       await cp(path.join(root, part), path.join(checkout, part), { recursive: true });
@@ -122,7 +143,7 @@ describe('the command line of a checkout', { timeout: timeoutMs }, () => {
     expect(ended.err).toContain(`Run \`npm ci\` in ${checkout}`);
   });
 
-  it('names the version of Node that it needs', async () => {
+  it('says which version of Node it needs', async () => {
     const old = path.join(folder, 'needs-more');
     await cp(path.join(root, 'bin/lfs-quota.js'), path.join(old, 'bin/lfs-quota.js'));
     await writeFile(path.join(old, 'package.json'), '{"type":"module","engines":{"node":">=1000.1"}}');

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { renderBar } from '../../../cli/usage-view.ts';
+import { renderBar } from '../../../cli/views.ts';
 import { cli, startServer, type TestServer } from './harness.ts';
 
 const mib = 1024 ** 2;
@@ -43,7 +43,7 @@ describe('usage', () => {
         'acme (plan pro)',
         `[${'█'.repeat(20)}${'▒'.repeat(10)}${'·'.repeat(10)}]  75.0% of 100 MiB`,
         'stored    50 MiB in 1 object',
-        'reserved  25 MiB (admitted uploads that may still arrive)',
+        'reserved  25 MiB (▒ admitted uploads that may still arrive)',
         'free      25 MiB',
         'limit     100 MiB',
         'counted   12 s ago',
@@ -56,35 +56,35 @@ describe('usage', () => {
     );
   });
 
-  it('draws with ASCII where the locale has nothing else', async () => {
+  it('draws with ASCII when the locale has nothing else', async () => {
     expect((await usage({}, { lang: 'C' })).out).toContain(
       `[${'#'.repeat(20)}${'+'.repeat(10)}${'.'.repeat(10)}]`,
     );
   });
 
-  it('never counted is not zero', async () => {
+  it('shows a tenant that was never counted without figures, not with zeros', async () => {
     const { out } = await usage({ usage: null, repos: [], refreshing: true });
-    expect(out).toContain('Never counted yet.');
-    expect(out).toContain('A recount is under way');
+    expect(out).toContain('Not counted yet.');
+    expect(out).toContain('A recount is running');
     expect(out).not.toContain('stored');
   });
 
-  it('unlimited: figures without a bar', async () => {
+  it('shows no bar for an unlimited tenant', async () => {
     const { out } = await usage({ limitBytes: null });
     expect(out).toContain('limit     unlimited');
     expect(out).not.toMatch(/[█%]|free/);
   });
 
-  it('says how much is over a limit that was lowered', async () => {
+  it('shows by how much the tenant is over its limit', async () => {
     expect((await usage({ limitBytes: 60 * mib })).out).toContain('over      15 MiB');
   });
 
-  it('--refresh asks for a count', async () => {
+  it('--refresh asks for a recount', async () => {
     await usage({}, { args: ['--refresh'] });
     expect(server?.asked[0]?.path).toBe('/v1/tenants/acme/subscription?refresh=true');
   });
 
-  it('--watch draws over what it drew, and does not count each time', async () => {
+  it('--watch redraws in place, and recounts only the first time', async () => {
     server = await startServer(() => ({ status: 200, body }));
     let sleeps = 0;
     const watching = cli(['usage', 'acme', '--watch', '--refresh', '--url', server.url, '--token', 't'], {

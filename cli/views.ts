@@ -1,25 +1,26 @@
 import { formatBytes } from '../lambda/domain/bytes.ts';
-import type { SubscriptionBody } from './api-schemas.ts';
-import { formatAge, formatLimit, formatObjects, printable } from './render.ts';
-import { renderRepos } from './repo-view.ts';
+import type { RepoBody, SubscriptionBody } from './api-schemas.ts';
+import { formatAge, formatCount, formatLimit, formatObjects, printable, renderTable } from './render.ts';
 
 const barCells = 40;
 
-/** How a person sees a tenant's usage: a bar, the figures behind it, how old they are, and the repos. */
+/** A tenant's usage for a person: a bar, the figures behind it, their age, and the repos. */
 export function renderUsage(body: SubscriptionBody, options: { nowMs: number; drawBlocks: boolean }): string {
   const title = body.plan === null ? body.tenant : `${body.tenant} (plan ${printable(body.plan)})`;
   const parts = [`${title}\n`, renderFigures(body, options)];
-  if (body.refreshing) parts.push('A recount is under way; ask again in a moment.\n');
+  if (body.refreshing) parts.push('A recount is running: ask again in a moment.\n');
   if (body.repos.length > 0) parts.push('\n', renderRepos(body.repos, options.nowMs));
   return parts.join('');
 }
 
 function renderFigures(body: SubscriptionBody, options: { nowMs: number; drawBlocks: boolean }): string {
   const { usage, limitBytes } = body;
-  if (usage === null) return `limit     ${formatLimit(limitBytes)}\nNever counted yet.\n`;
+  if (usage === null) return `limit     ${formatLimit(limitBytes)}\nNot counted yet.\n`;
+  const isInBar = limitBytes !== null && usage.reservedBytes > 0;
+  const mark = isInBar ? `${barMarks(options.drawBlocks).reserved} ` : '';
   const lines = [
     `stored    ${formatBytes(usage.storedBytes)} in ${formatObjects(usage.objectCount)}`,
-    `reserved  ${formatBytes(usage.reservedBytes)} (admitted uploads that may still arrive)`,
+    `reserved  ${formatBytes(usage.reservedBytes)} (${mark}admitted uploads that may still arrive)`,
   ];
   if (limitBytes !== null) {
     const { storedBytes, reservedBytes } = usage;
@@ -35,8 +36,8 @@ function renderFigures(body: SubscriptionBody, options: { nowMs: number; drawBlo
 }
 
 /**
- * `[█████▒▒·······]  62.5% of 1 GiB`: stored, then reserved, then free. What is there but too little for a
- * cell still gets one, and the bar is full only when nothing is free.
+ * `[█████▒▒·······]  62.5% of 1 GiB`: stored, then reserved, then free. Even the smallest amount gets a cell, and the
+ * bar is full only when nothing is free.
  */
 export function renderBar(
   size: { storedBytes: number; reservedBytes: number; limitBytes: number },
@@ -49,14 +50,37 @@ export function renderBar(
   const takenCells = cellsFor(takenBytes, { limitBytes, cellsMax });
   const cellsForStored = reservedBytes > 0 && takenCells > 1 ? takenCells - 1 : takenCells;
   const storedCells = cellsFor(storedBytes, { limitBytes, cellsMax: cellsForStored });
-  const [stored, reserved, free] = drawBlocks ? ['█', '▒', '·'] : ['#', '+', '.'];
-  const bar = `${stored}`.repeat(storedCells) + `${reserved}`.repeat(takenCells - storedCells);
+  const { stored, reserved, free } = barMarks(drawBlocks);
+  const bar = stored.repeat(storedCells) + reserved.repeat(takenCells - storedCells);
   const share = limitBytes === 0 ? 100 : (takenBytes / limitBytes) * 100;
   return `[${bar.padEnd(barCells, free)}]  ${share.toFixed(1)}% of ${formatBytes(limitBytes)}`;
+}
+
+function barMarks(drawBlocks: boolean): { stored: string; reserved: string; free: string } {
+  return drawBlocks ? { stored: '█', reserved: '▒', free: '·' } : { stored: '#', reserved: '+', free: '.' };
 }
 
 function cellsFor(bytes: number, scale: { limitBytes: number; cellsMax: number }): number {
   if (scale.limitBytes === 0) return scale.cellsMax;
   const cells = Math.round((bytes / scale.limitBytes) * barCells);
   return Math.min(scale.cellsMax, Math.max(bytes > 0 ? 1 : 0, cells));
+}
+
+/** A table of repos, the largest first. */
+export function renderRepos(repos: readonly RepoBody[], nowMs: number): string {
+  const rows = [...repos]
+    .sort((a, b) => (b.storedBytes ?? 0) - (a.storedBytes ?? 0))
+    .map((body) => [
+      nameOf(body),
+      body.storedBytes === null ? '-' : formatBytes(body.storedBytes),
+      body.objectCount === null ? '-' : formatCount(body.objectCount),
+      body.countedAt === null ? 'never' : formatAge(body.countedAt, nowMs),
+    ]);
+  return renderTable(['repo', 'stored', 'objects', 'counted'], rows, { right: [1, 2] });
+}
+
+function nameOf({ repo, deleting }: RepoBody): string {
+  // Keys directly below the tenant belong to no repo.
+  const name = repo === '' ? '(no repo)' : repo;
+  return deleting ? `${name} (being deleted)` : name;
 }

@@ -3,21 +3,21 @@ import type { TenantRecord } from '../../domain/tenant.ts';
 import type { Deps } from '../deps.ts';
 
 /**
- * A reconcile's lease: while it holds, nobody else begins one for the tenant. It also keeps count of the LIST
- * requests that are made under it, as they are paid for whether something comes of them or not.
+ * A reconcile's lease. While it lasts, no other reconcile of the tenant begins. It also counts the LIST requests
+ * that are made under it: they are paid for even if the reconcile does not commit.
  */
 export interface Lease {
-  /** Extends it once half of it is over. `superseded`: another took over, so there is no use in going on. */
+  /** Extends the lease once half of it is over. `superseded`: another reconcile took over, so this one can stop. */
   renew(): Promise<'ours' | 'superseded'>;
-  /** Lets another begin at once, and charges the tenant's budget for what was listed in vain. */
+  /** Lets another reconcile begin now. Charges the tenant's budget, because no commit will. */
   release(): Promise<void>;
-  /** So many LIST requests more were made. */
-  addListed(requests: number): void;
-  /** What the tenant's budget comes to with them. */
+  /** Counts this many more LIST requests. */
+  addRequests(requests: number): void;
+  /** Until when the tenant's budget is used up, with these requests charged to it. */
   chargedUntilMs(): number;
 }
 
-/** @param held.before the tenant as it was when the lease was taken. */
+/** @param held.before the tenant right before the lease was taken. */
 export function holdLease(
   deps: Pick<Deps, 'ledger' | 'clock' | 'settings'>,
   held: { before: TenantRecord; epoch: number; untilMs: number },
@@ -32,15 +32,15 @@ export function holdLease(
     async renew() {
       const nowMs = clock.nowMs();
       if (nowMs < untilMs - settings.reconcileLeaseMs / 2) return 'ours';
-      // Set before the write, so that pages that come meanwhile don't renew as well.
+      // Set before the write, so that pages that arrive during the write do not renew again.
       untilMs = nowMs + settings.reconcileLeaseMs;
       return ledger.setLease({ tenant, epoch, leaseUntilMs: untilMs });
     },
     async release() {
-      const spent = requests > 0 && { listedUntilMs: charged() };
-      await ledger.setLease({ tenant, epoch, leaseUntilMs: 0, ...spent });
+      const budget = requests > 0 && { listedUntilMs: charged() };
+      await ledger.setLease({ tenant, epoch, leaseUntilMs: 0, ...budget });
     },
-    addListed(more) {
+    addRequests(more) {
       requests += more;
     },
     chargedUntilMs: charged,

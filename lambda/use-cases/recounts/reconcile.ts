@@ -134,7 +134,7 @@ function scanWhatMayHaveChanged(
     tenant: input.tenant,
     known: repos,
     due: reposToScan({ repos, reservations, tenant: before }),
-    full: run.isFull,
+    isFull: run.isFull,
     lookFor: oidsByRepo(reservations, input.exclude),
     isAwaited: input.isAwaited ?? false,
     ...(input.deadlineMs !== undefined && { deadlineMs: input.deadlineMs }),

@@ -2,14 +2,13 @@ import { deleteRunMs } from '../../domain/deletion.ts';
 import { queuedUrgencyOf, recountWaitMs, urgencyOf } from '../../domain/recount-policy.ts';
 import type { TenantRecord } from '../../domain/tenant.ts';
 import type { RecountRequest } from '../../ports/recount-queue.ts';
-import { allPages } from '../all-pages.ts';
+import { closeReposOfClosedTenant } from '../deletes/close-repos.ts';
 import { emptyClosedRepos } from '../deletes/empty-repos.ts';
 import { type DeletionDeps, runDeletions } from '../deletes/run-deletions.ts';
 import type { Deps } from '../deps.ts';
 import { awaitOtherReconcile } from './await-reconcile.ts';
 import { type ReconcileDeps, reconcile } from './reconcile.ts';
 import { recountDelayMs } from './recount-delay.ts';
-import { listTenant } from './scan-repos.ts';
 
 type ConsumeDeps = ReconcileDeps & DeletionDeps & Pick<Deps, 'queue'>;
 
@@ -48,7 +47,7 @@ export async function runRecount(deps: ConsumeDeps, input: RunRecountInput): Pro
     await queue.request({ ...request, ...more });
     return 'requeued' as const;
   };
-  await closeRepos(deps, record);
+  await closeReposOfClosedTenant(deps, record);
   const areRun = await runDeletions(deps, { tenant, untilMs: lastBeginMs });
   for (;;) {
     const untilMs = Math.min(clock.nowMs() + recountEveryMs, lastBeginMs);
@@ -128,22 +127,5 @@ async function reconcileUntilDone(
       case 'unfinished':
         return false;
     }
-  }
-}
-
-/** Closes every repo that a closed tenant still has or may get, those that nobody knew too. */
-async function closeRepos(
-  deps: Pick<Deps, 'ledger' | 'listing'>,
-  { tenant, closedAtMs }: TenantRecord,
-): Promise<void> {
-  if (closedAtMs === null) return;
-  const { names, beside } = await listTenant(deps, tenant);
-  if (beside.objectCount > 0) names.add('');
-  for (const { repo } of await allPages(deps.ledger.reservations(tenant))) names.add(repo);
-  const known = await allPages(deps.ledger.repos(tenant));
-  for (const { repo, objectCount } of known) if (objectCount > 0) names.add(repo);
-  const closed = new Set(known.filter((repo) => repo.closedAtMs !== null).map((repo) => repo.repo));
-  for (const repo of names) {
-    if (!closed.has(repo)) await deps.ledger.closeRepo({ tenant, repo, closedAtMs });
   }
 }

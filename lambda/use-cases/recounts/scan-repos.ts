@@ -1,49 +1,62 @@
-import { repoPrefix, tenantPrefix } from '../../domain/names.ts';
+import { repoPrefix } from '../../domain/names.ts';
 import type { RepoScan } from '../../domain/reconciliation.ts';
 import type { RepoRecord } from '../../domain/tenant.ts';
+import type { PathScanOutcome } from '../../ports/path-scan.ts';
 import type { Deps } from '../deps.ts';
+import { listTenant, type TenantListing } from '../list-tenant.ts';
 import { mapLimited } from '../map-limited.ts';
 import type { Lease } from './lease.ts';
 
-/** Repos of unknown size that are begun with 16 requests at once; more of them are probed instead. */
+/** Repos of unknown size that may each begin with 16 requests. If there are more, each begins with one page. */
 const sixteenAtOnceReposMax = 4;
 const reposAtOnce = 8;
 
 export interface ScanReposInput {
   readonly tenant: string;
+  /** Repos that the ledger knows. */
   readonly known: readonly RepoRecord[];
-  /** Repos to scan besides those that a full listing finds. */
+  /** Repos to scan. A full scan adds those that the ledger knows and those that the bucket lists. */
   readonly due: ReadonlySet<string>;
-  readonly full: boolean;
+  readonly isFull: boolean;
+  /** Repo → the oids of which the result must say whether the scan saw them. */
   readonly lookFor: ReadonlyMap<string, ReadonlySet<string>>;
+  /** Somebody waits for the outcome: more requests at a time. */
   readonly isAwaited: boolean;
   readonly deadlineMs?: number;
+  /** Renewed after each page, and charged for each LIST request. */
   readonly lease: Lease;
 }
 
 export type ScanReposOutcome =
-  | { readonly kind: 'done'; readonly scans: ReadonlyMap<string, RepoScan>; readonly requests: number }
+  | {
+      readonly kind: 'done';
+      /** Repo → what its scan found. */
+      readonly scans: ReadonlyMap<string, RepoScan>;
+      /** LIST requests. */
+      readonly requests: number;
+    }
+  /** The deadline passed first. */
   | { readonly kind: 'unfinished' }
+  /** Another reconcile took the lease. */
   | { readonly kind: 'superseded' };
 
-/** Thrown out of a scan's page callback, to end a scan that nobody needs any more. */
+/** Thrown from a page callback, to end a scan that nobody needs any more. */
 class SupersededError extends Error {
   override readonly name = 'SupersededError';
 }
 
 /**
- * Counts the repos that are due; in full, every folder of the tenant, and what lies beside them as the repo
- * with the empty name.
+ * Scans the repos that are due. A full scan covers every folder of the tenant. What lies beside the folders counts
+ * as the repo with the empty name.
+ *
+ * @throws {StoreUnavailableError | LedgerUnavailableError}
  */
 export async function scanRepos(
   deps: Pick<Deps, 'listing' | 'scan'>,
   input: ScanReposInput,
 ): Promise<ScanReposOutcome> {
-  const renew = async () => {
-    if ((await input.lease.renew()) === 'superseded') throw new SupersededError();
-  };
   try {
-    return await scanAll(deps, input, renew);
+    return await scanAll(deps, input);
   } catch (error) {
     if (error instanceof SupersededError) return { kind: 'superseded' };
     throw error;
@@ -53,91 +66,80 @@ export async function scanRepos(
 async function scanAll(
   deps: Pick<Deps, 'listing' | 'scan'>,
   input: ScanReposInput,
-  renew: () => Promise<void>,
 ): Promise<ScanReposOutcome> {
-  const names = new Set([
-    ...input.known.map((repo) => repo.repo).filter((name) => name !== ''),
-    ...input.due,
-  ]);
-  // What lies beside the folders is known by the listing that finds them.
-  const renewByPage = () => {
-    input.lease.addListed(1);
-    return renew();
+  const { tenant, lease, known } = input;
+  const onPage = () => {
+    lease.addRequests(1);
+    return renewLease(lease);
   };
-  const folders =
-    input.full || input.due.has('') ? await listTenant(deps, input.tenant, renewByPage) : undefined;
-  for (const name of folders?.names ?? []) names.add(name);
-  const wanted = [...names].filter((name) => input.full || input.due.has(name));
-
+  // What lies beside the folders is known only from the listing that finds the folders.
+  const root = input.isFull || input.due.has('') ? await listTenant(deps, { tenant, onPage }) : undefined;
+  const repos = selectRepos(input, root);
   const hints = new Map(
-    input.known.filter((repo) => repo.epoch > 0).map((repo) => [repo.repo, repo.objectCount]),
+    known.filter(({ epoch }) => epoch > 0).map((record) => [record.repo, record.objectCount]),
   );
-  const unknown = wanted.filter((name) => !hints.has(name)).length;
+  const withoutHint = repos.filter((repo) => !hints.has(repo)).length;
+  const isAwaited = input.isAwaited && withoutHint <= sixteenAtOnceReposMax;
+
   const scans = new Map<string, RepoScan>();
-  let requests = folders?.requests ?? 0;
-  const finished = await mapLimited(wanted, reposAtOnce, async (repo) => {
-    const hintObjects = hints.get(repo);
-    const lookFor = input.lookFor.get(repo);
-    let known = 0;
-    const count = (listed: number) => {
-      input.lease.addListed(listed - known);
-      requests += listed - known;
-      known = listed;
-    };
-    const outcome = await deps.scan.scan({
-      prefix: repoPrefix({ tenant: input.tenant, repo }),
-      isAwaited: input.isAwaited && unknown <= sixteenAtOnceReposMax,
-      ...(hintObjects !== undefined && { hintObjects }),
-      ...(lookFor && { lookFor }),
-      ...(input.deadlineMs !== undefined && { deadlineMs: input.deadlineMs }),
-      onPage: (progress) => {
-        count(progress.requests);
-        return renew();
-      },
-    });
-    count(outcome.requests);
+  let requests = root?.requests ?? 0;
+  const isDone = await mapLimited(repos, reposAtOnce, async (repo) => {
+    const outcome = await scanRepo(deps, { ...input, repo, hintObjects: hints.get(repo), isAwaited });
+    requests += outcome.requests;
     if (outcome.kind === 'done') scans.set(repo, outcome);
     return outcome.kind === 'done';
   });
-  if (finished.includes(false)) return { kind: 'unfinished' };
-  if (folders) addBeside(scans, { beside: folders.beside, known: input.known });
+  if (isDone.includes(false)) return { kind: 'unfinished' };
+  if (root) addRootObjects(scans, { root, known });
   return { kind: 'done', scans, requests };
 }
 
-/** Objects directly below the tenant belong to no repo; they are stored all the same, so they count. */
-function addBeside(
-  scans: Map<string, RepoScan>,
-  found: { beside: { storedBytes: number; objectCount: number }; known: readonly RepoRecord[] },
-): void {
-  const below = scans.get('');
-  const storedBytes = found.beside.storedBytes + (below?.storedBytes ?? 0);
-  const objectCount = found.beside.objectCount + (below?.objectCount ?? 0);
-  if (objectCount > 0 || found.known.some((repo) => repo.repo === '')) {
-    scans.set('', { storedBytes, objectCount, seen: new Set() });
-  }
+/** Names, each once. */
+function selectRepos(input: ScanReposInput, root: TenantListing | undefined): string[] {
+  const known = input.known.map(({ repo }) => repo).filter((repo) => repo !== '');
+  const all = new Set([...known, ...input.due, ...(root?.folders ?? [])]);
+  return [...all].filter((repo) => input.isFull || input.due.has(repo));
 }
 
-/** The folders of a tenant, and what lies beside them. */
-export async function listTenant(
-  deps: Pick<Deps, 'listing'>,
-  tenant: string,
-  onPage: () => Promise<void> = async () => undefined,
-) {
-  const prefix = tenantPrefix(tenant);
-  const names = new Set<string>();
-  const beside = { storedBytes: 0, objectCount: 0 };
-  let continuationToken: string | undefined;
-  let requests = 0;
-  do {
-    const page = await deps.listing.listFolders({ prefix, ...(continuationToken && { continuationToken }) });
-    requests += 1;
-    for (const folder of page.commonPrefixes) names.add(folder.slice(prefix.length, -1));
-    for (const object of page.keys) {
-      beside.storedBytes += object.sizeBytes;
-      beside.objectCount += 1;
-    }
-    continuationToken = page.nextContinuationToken;
-    await onPage();
-  } while (continuationToken !== undefined);
-  return { names, beside, requests };
+async function scanRepo(
+  deps: Pick<Deps, 'scan'>,
+  input: ScanReposInput & { repo: string; hintObjects: number | undefined },
+): Promise<PathScanOutcome> {
+  const { tenant, repo, hintObjects, isAwaited, deadlineMs, lease } = input;
+  const lookFor = input.lookFor.get(repo);
+  let charged = 0;
+  const charge = (requests: number) => {
+    lease.addRequests(requests - charged);
+    charged = requests;
+  };
+  const outcome = await deps.scan.scan({
+    prefix: repoPrefix({ tenant, repo }),
+    isAwaited,
+    ...(hintObjects !== undefined && { hintObjects }),
+    ...(lookFor && { lookFor }),
+    ...(deadlineMs !== undefined && { deadlineMs }),
+    onPage: (progress) => {
+      charge(progress.requests);
+      return renewLease(lease);
+    },
+  });
+  charge(outcome.requests);
+  return outcome;
+}
+
+async function renewLease(lease: Lease): Promise<void> {
+  if ((await lease.renew()) === 'superseded') throw new SupersededError();
+}
+
+/** The repo with the empty name: the objects beside the folders, and those in the folder without a name. */
+function addRootObjects(
+  scans: Map<string, RepoScan>,
+  { root, known }: { root: TenantListing; known: readonly RepoRecord[] },
+): void {
+  const nameless = scans.get('');
+  const storedBytes = root.rootObjects.storedBytes + (nameless?.storedBytes ?? 0);
+  const objectCount = root.rootObjects.objectCount + (nameless?.objectCount ?? 0);
+  if (objectCount > 0 || known.some(({ repo }) => repo === '')) {
+    scans.set('', { storedBytes, objectCount, seen: new Set() });
+  }
 }

@@ -1,58 +1,76 @@
+import { fileURLToPath } from 'node:url';
 import { formatBytes } from '../lambda/domain/bytes.ts';
 import { demoLimitBytes, demoTenant } from './demo-tenant.ts';
 import type { EmbeddedStack } from './start.ts';
 
-/** What a person needs to go on, before the line that says `ready`. */
+/** With its whole path: a person pastes the lines in a repository of their own. */
+const commandLine = fileURLToPath(new URL('../bin/lfs-quota.js', import.meta.url));
+
+/** What `npm start` prints before `ready`: the admin token, and lines that can be pasted into any shell. */
 export function welcomeLines(stack: EmbeddedStack): readonly string[] {
-  return [...adminLines(stack), ...demoLines(stack), ''];
-}
-
-function adminLines({ adminToken, adminTokenOrigin, dataPath }: EmbeddedStack): readonly string[] {
-  if (adminTokenOrigin === 'given') return ['admin token from LFS_QUOTA_ADMIN_TOKEN'];
-  return [`admin token ${adminToken} (kept in ${dataPath}/admin-token)`];
-}
-
-function demoLines(stack: EmbeddedStack): readonly string[] {
-  const { demo, url } = stack;
-  if (demo === undefined) return [];
-  const first =
-    demo.kind === 'created'
-      ? [
-          `Created tenant '${demoTenant}' (limit ${formatBytes(demoLimitBytes)}) and a token that may write: ${demo.token}`,
-          `To push to it, paste this in a git repository that uses git-lfs (any name for my-repo):`,
-        ]
-      : [`Tenant '${demoTenant}' is from an earlier start. To push to it, paste in a git repository:`];
+  const { demo } = stack;
+  if (demo === undefined) return [adminLine(stack), ''];
+  const token =
+    demo.kind === 'created' ? `Its write token is ${demo.token}` : 'Its token is not shown again.';
   return [
+    adminLine(stack),
     '',
-    ...first,
+    `The tenant '${demoTenant}' (limit ${formatBytes(demoLimitBytes)}) is ready. ${token}`,
     '',
-    `  git config lfs.url ${url}/${demoTenant}/my-repo/info/lfs`,
-    `  git config credential.${url}.helper ${helperArgument(demo.credentialFile)}`,
+    ...gitLines({ url: stack.url, credentialFile: demo.credentialFile }),
     '',
-    demo.kind === 'created'
-      ? 'What it takes up, and a new token:'
-      : 'What it takes up, and a new token (the old one is shown once only):',
+    ...commandLineLines(stack),
     '',
-    `  export ${environment(stack)}`,
-    `  npm run -s cli -- usage ${demoTenant}`,
-    `  npm run -s cli -- token create ${demoTenant} --scope write`,
   ];
 }
 
-function environment({ url, adminTokenOrigin, dataPath }: EmbeddedStack): string {
-  const token =
-    adminTokenOrigin === 'given'
-      ? '"$LFS_QUOTA_ADMIN_TOKEN"'
-      : `"$(cat ${shellQuoted(`${dataPath}/admin-token`)})"`;
-  return `LFS_QUOTA_URL=${url} LFS_QUOTA_TOKEN=${token}`;
+function adminLine({ adminToken, adminTokenOrigin, dataPath }: EmbeddedStack): string {
+  if (adminTokenOrigin === 'given') return 'admin token from LFS_QUOTA_ADMIN_TOKEN';
+  return `admin token ${adminToken} (kept in ${dataPath}/admin-token)`;
 }
 
-/** git hands the helper's line to a shell: the path is quoted for that one, and the whole for this one. */
+/**
+ * `lfs.url` is committed and the credential helper is global, so that a fresh clone has both before git-lfs
+ * downloads: a clone without them fails at its checkout.
+ */
+function gitLines({ url, credentialFile }: { url: string; credentialFile: string }): readonly string[] {
+  return [
+    'Once on this machine, so that git finds the token:',
+    '',
+    '  git lfs install',
+    `  git config --global credential.${url}.helper ${helperArgument(credentialFile)}`,
+    '',
+    'In a git repository whose large files are tracked with `git lfs track` (choose a name for my-repo), then push:',
+    '',
+    `  git config -f .lfsconfig lfs.url ${url}/${demoTenant}/my-repo/info/lfs`,
+    '  git add .lfsconfig',
+    `  git commit -m 'Store large files in lfs-quota' .lfsconfig`,
+    '',
+    'Any clone on this machine then has its large files (REPOSITORY is a URL or path):',
+    '',
+    '  git clone REPOSITORY',
+  ];
+}
+
+function commandLineLines({ url, adminTokenOrigin, dataPath }: EmbeddedStack): readonly string[] {
+  const isGiven = adminTokenOrigin === 'given';
+  const where = isGiven ? 'in a second terminal, with LFS_QUOTA_ADMIN_TOKEN set' : 'in a second terminal';
+  const token = isGiven ? '"$LFS_QUOTA_ADMIN_TOKEN"' : `"$(cat ${shellQuoted(`${dataPath}/admin-token`)})"`;
+  return [
+    `To see what is stored, and to create another token, ${where}:`,
+    '',
+    `  export LFS_QUOTA_URL=${url} LFS_QUOTA_TOKEN=${token}`,
+    `  ${shellQuoted(commandLine)} usage ${demoTenant}`,
+    `  ${shellQuoted(commandLine)} token create ${demoTenant} --scope write`,
+  ];
+}
+
+/** Quoted twice: this shell reads the argument, and git hands its value to another shell. */
 function helperArgument(credentialFile: string): string {
   return shellQuoted(`store --file=${shellQuoted(credentialFile)}`);
 }
 
-/** As one word for a POSIX shell; plain words stay as they are. */
+/** One word for a POSIX shell, quoted only if it needs to be. */
 export function shellQuoted(text: string): string {
   return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
 }

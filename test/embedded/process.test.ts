@@ -10,8 +10,8 @@ const tempFolder = useTempFolders();
 const spawnStack = useChildStacks();
 
 function demoTokenIn(output: string): string {
-  const token = /token that may write: (lfsq_[A-Za-z0-9]+)/.exec(output)?.[1];
-  if (token === undefined) throw new Error(`No token of the demo in: ${output}`);
+  const token = /write token is (lfsq_[A-Za-z0-9]+)/.exec(output)?.[1];
+  if (token === undefined) throw new Error(`No demo token in: ${output}`);
   return token;
 }
 
@@ -23,8 +23,8 @@ describe('npm start', () => {
     const { out } = first.output;
     const token = demoTokenIn(out);
     expect(out).toContain(readFileSync(join(data, 'admin-token'), 'utf8').trim());
-    expect(out).toContain(`  git config lfs.url ${url}/demo/my-repo/info/lfs\n`);
-    expect(out).toContain(`  git config credential.${url}.helper `);
+    expect(out).toContain(`  git config -f .lfsconfig lfs.url ${url}/demo/my-repo/info/lfs\n`);
+    expect(out).toContain(`  git config --global credential.${url}.helper `);
     expect(out.trimEnd().endsWith(`ready ${url}`)).toBe(true);
     await push({ url, token }, 'pushed right before the kill');
     first.process.kill('SIGKILL');
@@ -34,7 +34,7 @@ describe('npm start', () => {
     const second = spawnStack(['--port', '0', '--data', data]);
     const place = { url: await second.ready(), token };
     expect((await subscription(place)).limitBytes).toBe(1024 ** 3);
-    expect(second.output.out).toContain("Tenant 'demo' is from an earlier start");
+    expect(second.output.out).toContain('Its token is not shown again.');
     expect(second.output.out).not.toContain(token);
     second.process.kill('SIGTERM');
     expect(await second.ended()).toEqual({ exitCode: 0, signal: null });

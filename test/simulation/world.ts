@@ -8,7 +8,7 @@ import type { RecountRequest } from '../../lambda/ports/recount-queue.ts';
 import type { Deps } from '../../lambda/use-cases/deps.ts';
 import { recordStoreEvents } from '../../lambda/use-cases/recounts/record-store-events.ts';
 import { runRecount } from '../../lambda/use-cases/recounts/run-recount.ts';
-import { noMetrics } from '../../local/no-metrics.ts';
+
 import { MemoryLedger } from '../support/memory/ledger.ts';
 import { MemoryRequestKeys } from '../support/memory/request-keys.ts';
 import { Random } from '../support/random.ts';
@@ -209,10 +209,11 @@ export class World {
       },
     };
     const metrics: Metrics = {
-      ...noMetrics,
       increment: (name) => {
         if (name === 'RecountsDeferred') this.coverage.deferred += 1;
       },
+      measure: () => undefined,
+      flush: () => undefined,
     };
     const made = depsOf(actor, {
       ...this,

@@ -1,13 +1,13 @@
-import { readdirSync, readFileSync } from 'node:fs';
-import path from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { importedBy, imports, reachedFrom, sources } from './import-graph.ts';
 
 /**
  * The architecture, as a table that is enforced: which folder may import which, type imports included, and which
  * packages it may use. docs/architecture.md says why.
  *
  * A file belongs to the longest entry that begins its path. Within its own entry a file may import freely. A name
- * stands for that entry alone, or with `/**` for everything below it.
+ * stands for that entry alone, or with `/**` for everything below it. Among the packages, `node:*` stands for all
+ * modules of Node, and `*` for any package.
  */
 const architecture: Readonly<Record<string, { imports: readonly string[]; packages: readonly string[] }>> = {
   // Pure rules: no I/O, no clock. `node:crypto` is there to hash.
@@ -69,10 +69,25 @@ const architecture: Readonly<Record<string, { imports: readonly string[]; packag
     imports: ['lambda/ports', 'lambda/adapters/system'],
     packages: ['@aws-lambda-powertools/logger', '@aws-lambda-powertools/metrics'],
   },
-  // Wire formats: HTTP for clients, and the messages that AWS delivers.
-  'lambda/http': {
-    imports: ['lambda/domain', 'lambda/ports', 'lambda/use-cases/**'],
+  // Wire formats: HTTP for clients, and the messages that AWS delivers. The two APIs do not know each other.
+  'lambda/http': { imports: ['lambda/domain', 'lambda/routes.ts'], packages: ['aws-lambda', 'zod'] },
+  'lambda/http/lfs': {
+    imports: ['lambda/domain', 'lambda/http', 'lambda/ports', 'lambda/use-cases/**'],
     packages: ['aws-lambda', 'zod'],
+  },
+  'lambda/http/management': {
+    imports: ['lambda/domain', 'lambda/http', 'lambda/ports', 'lambda/use-cases/**'],
+    packages: ['aws-lambda', 'zod'],
+  },
+  'lambda/http/openapi': {
+    imports: [
+      'lambda/domain',
+      'lambda/http',
+      'lambda/http/lfs',
+      'lambda/http/management',
+      'lambda/routes.ts',
+    ],
+    packages: ['zod'],
   },
   'lambda/events': { imports: ['lambda/domain'], packages: ['zod'] },
   // The edges of a function: what wraps a handler, whatever it does.
@@ -91,22 +106,29 @@ const architecture: Readonly<Record<string, { imports: readonly string[]; packag
       'lambda/compose.ts',
       'lambda/domain',
       'lambda/events',
-      'lambda/http',
+      'lambda/http/**',
       'lambda/ports',
       'lambda/routes.ts',
       'lambda/runtime',
       'lambda/use-cases/**',
     ],
-    packages: ['aws-lambda', 'zod'],
+    packages: ['aws-lambda'],
   },
   // lib names handlers by path, so that a deployment bundles them; it imports none.
   lib: {
     imports: ['lambda/adapters/dynamodb', 'lambda/domain', 'lambda/ports', 'lambda/routes.ts'],
-    packages: ['@smithy/types', 'aws-cdk-lib', 'cdk-nag', 'constructs', 'node:fs', 'node:url', 'zod'],
+    packages: ['aws-cdk-lib', 'cdk-nag', 'constructs', 'node:fs', 'node:url', 'zod'],
   },
-  bin: { imports: ['lib'], packages: [] },
-  // The embedded stack runs the handlers that are deployed, over ports of its own.
-  local: { imports: ['lambda/**'], packages: ['*'] },
+  // Bundled into the functions, so it knows nothing of the CDK.
+  'lib/functions/bundled': { imports: [], packages: ['@smithy/types'] },
+  bin: { imports: ['cli', 'lib'], packages: ['node:*', 'tsx'] },
+  // The embedded stack runs the handlers that are deployed, over its own ports.
+  local: { imports: ['lambda/**', 'local/store'], packages: ['*'] },
+  // The store that it brings along is a server of its own, and speaks S3 to the rest.
+  'local/store': {
+    imports: ['lambda/domain'],
+    packages: ['@smithy/protocol-http', '@smithy/signature-v4', 'node:*'],
+  },
   cli: {
     imports: [
       'lambda/adapters/s3',
@@ -116,46 +138,44 @@ const architecture: Readonly<Record<string, { imports: readonly string[]; packag
       'lambda/ports',
       'lambda/use-cases/scan',
     ],
-    packages: ['*'],
+    packages: ['commander', 'esbuild', 'node:*', 'zod'],
   },
   cost: { imports: ['lambda/domain', 'lambda/routes.ts'], packages: ['node:util'] },
-  // Doubles and test servers. Nothing but tests and benchmarks imports them.
-  'test/support': { imports: ['lambda/**', 'local'], packages: ['*'] },
   bench: { imports: ['cost', 'lambda/**', 'lib', 'local', 'test/support'], packages: ['*'] },
-  test: { imports: ['bench', 'cli', 'cost', 'lambda/**', 'lib', 'local', 'test/support'], packages: ['*'] },
+  // Each lane of tests stands alone. What several lanes need is in test/support.
+  'test/support': { imports: ['lambda/**', 'local', 'local/store'], packages: ['*'] },
+  'test/unit': {
+    imports: ['bench', 'cli', 'cost', 'lambda/**', 'lib/**', 'local/**', 'test/support'],
+    packages: ['*'],
+  },
+  // What every implementation of a port must do. Run here on what needs nothing but Node.
+  'test/contract': { imports: ['lambda/**', 'local/store', 'test/support'], packages: ['*'] },
+  // What the API answers. It sees URLs alone, so the embedded and the deployed stack both run it.
+  'test/blackbox': {
+    imports: ['lambda/routes.ts'],
+    packages: ['fast-check', 'node:*', 'vitest', 'zod'],
+  },
+  'test/simulation': { imports: ['lambda/**', 'test/support'], packages: ['fast-check', 'node:*', 'vitest'] },
+  'test/embedded': {
+    imports: ['lambda/adapters/s3', 'lambda/domain', 'local', 'test/blackbox', 'test/support'],
+    packages: ['*'],
+  },
+  'test/stack': { imports: ['cost', 'lambda/**', 'lib'], packages: ['*'] },
+  'test/engines': { imports: ['lambda/**', 'test/contract', 'test/support'], packages: ['*'] },
+  'test/e2e': { imports: ['lambda/adapters/s3', 'lambda/domain', 'test/support'], packages: ['*'] },
+  'test/deployed': {
+    imports: [
+      'lambda/adapters/dynamodb',
+      'lambda/routes.ts',
+      'lib',
+      'local/store',
+      'test/blackbox',
+      'test/support',
+    ],
+    packages: ['*'],
+  },
+  'vitest.config.ts': { imports: ['test/support'], packages: ['vitest'] },
 };
-
-const root = path.join(import.meta.dirname, '../..');
-const folders = ['bench', 'bin', 'cli', 'cost', 'lambda', 'lib', 'local', 'test'];
-
-/** Every source file, by its path from the root → its text. */
-const sources = new Map(
-  folders
-    .flatMap((folder) =>
-      readdirSync(path.join(root, folder), { recursive: true, encoding: 'utf8' }).map((file) =>
-        path.posix.join(folder, file.replaceAll('\\', '/')),
-      ),
-    )
-    .filter((file) => file.endsWith('.ts') && !file.includes('/out/'))
-    .map((file) => [file, readFileSync(path.join(root, file), 'utf8')]),
-);
-
-/** `import`, `export … from` and `import(…)`, with and without `type`. */
-const importPattern = /^(?:import|export)\s(?:[^'"`;]*?\sfrom\s+)?'([^']+)'|\bimport\('([^']+)'\)/gm;
-
-interface Import {
-  readonly from: string;
-  /** A file from the root, or a package. */
-  readonly to: string;
-}
-
-const imports: readonly Import[] = [...sources].flatMap(([from, text]) =>
-  [...text.matchAll(importPattern)].map((match) => {
-    const specifier = match[1] ?? match[2] ?? '';
-    const to = specifier.startsWith('.') ? path.posix.join(path.posix.dirname(from), specifier) : specifier;
-    return { from, to };
-  }),
-);
 
 const isOf = (file: string, entry: string) => file === entry || file.startsWith(`${entry}/`);
 
@@ -177,51 +197,69 @@ function covers(name: string, entry: string): boolean {
   return name.endsWith('/**') ? isOf(entry, name.slice(0, -3)) : name === entry;
 }
 
-function mayImport(from: string, to: string): boolean {
-  return (architecture[entryOf(from)]?.imports ?? []).some((name) => covers(name, entryOf(to)));
+function coversPackage(name: string, used: string): boolean {
+  return name === '*' || name === used || (name === 'node:*' && used.startsWith('node:'));
 }
+
+function mayImport(from: string, to: string): boolean {
+  const [own, target] = [entryOf(from), entryOf(to)];
+  return own === target || (architecture[own]?.imports ?? []).some((name) => covers(name, target));
+}
+
+function mayUse(from: string, specifier: string): boolean {
+  const { packages = [] } = architecture[entryOf(from)] ?? {};
+  return packages.some((name) => coversPackage(name, packageOf(specifier)));
+}
+
+const arrows = (found: readonly { from: string; to: string }[]) =>
+  found.map(({ from, to }) => `${from} → ${to}`);
 
 describe('the architecture', () => {
   it('reads the imports of every file', () => {
     expect(sources.size).toBeGreaterThan(400);
     expect(imports.length).toBeGreaterThan(1500);
     // Type imports too, and those over several lines.
-    expect(imports).toContainEqual({ from: 'lambda/ports/ledger.ts', to: 'lambda/domain/tenant.ts' });
-    expect(imports).toContainEqual({
-      from: 'lambda/use-cases/uploads/admit-upload.ts',
-      to: 'lambda/use-cases/uploads/batch-attempt.ts',
-    });
+    expect(imports).toContainEqual(
+      expect.objectContaining({ from: 'lambda/ports/ledger.ts', to: 'lambda/domain/tenant.ts' }),
+    );
+    expect(importedBy('lambda/use-cases/uploads/admit-upload.ts')).toContain(
+      'lambda/use-cases/uploads/batch-attempt.ts',
+    );
   });
 
-  it('has a place for every file', () => {
-    expect([...sources.keys()].filter((file) => entryOf(file) === '')).toEqual([]);
+  it('has a place for every file, and files in every place', () => {
+    const entries = [...sources.keys()].map((file) => [file, entryOf(file)] as const);
+    expect(entries.filter(([, entry]) => entry === '')).toEqual([]);
+    const used = new Set(entries.map(([, entry]) => entry));
+    expect(Object.keys(architecture).filter((entry) => !used.has(entry))).toEqual([]);
   });
 
   it('lets a folder import only what its entry names', () => {
-    const forbidden = imports.filter(
-      ({ from, to }) => sources.has(to) && entryOf(from) !== entryOf(to) && !mayImport(from, to),
-    );
-    expect(forbidden.map(({ from, to }) => `${from} → ${to}`)).toEqual([]);
+    const known = imports.filter(({ to }) => sources.has(to));
+    expect(arrows(known.filter(({ from, to }) => !mayImport(from, to)))).toEqual([]);
   });
 
   it('lets a folder use only the packages that its entry names', () => {
-    const forbidden = imports.filter(({ from, to }) => {
-      const packages = architecture[entryOf(from)]?.packages ?? [];
-      return !sources.has(to) && !to.startsWith('lambda/') && !packages.includes('*')
-        ? !packages.includes(packageOf(to))
-        : false;
-    });
-    expect(forbidden.map(({ from, to }) => `${from} → ${to}`)).toEqual([]);
+    const foreign = imports.filter(({ isRelative }) => !isRelative);
+    expect(arrows(foreign.filter(({ from, to }) => !mayUse(from, to)))).toEqual([]);
+  });
+
+  it('knows every file that is imported', () => {
+    expect(arrows(imports.filter(({ to, isRelative }) => isRelative && !sources.has(to)))).toEqual([]);
+  });
+
+  it('lets nothing import a test', () => {
+    expect(arrows(imports.filter(({ to }) => to.endsWith('.test.ts')))).toEqual([]);
   });
 
   it('names nothing that is not needed', () => {
     const unneeded = Object.entries(architecture).flatMap(([entry, { imports: allowed, packages }]) => {
       const own = imports.filter(({ from }) => entryOf(from) === entry);
       const targets = own.map(({ to }) => entryOf(to));
-      const used = own.map(({ to }) => packageOf(to));
+      const used = own.filter(({ isRelative }) => !isRelative).map(({ to }) => packageOf(to));
       return [
         ...allowed.filter((name) => !targets.some((target) => covers(name, target))),
-        ...packages.filter((name) => name !== '*' && !used.includes(name)),
+        ...packages.filter((name) => !used.some((each) => coversPackage(name, each))),
       ].map((name) => `${entry}: ${name}`);
     });
     expect(unneeded).toEqual([]);
@@ -232,15 +270,17 @@ describe('the architecture', () => {
   });
 
   it('keeps in lambda/ only what a handler reaches', () => {
-    const reached = new Set<string>();
-    const visit = (file: string) => {
-      if (reached.has(file)) return;
-      reached.add(file);
-      for (const { from, to } of imports) if (from === file && sources.has(to)) visit(to);
-    };
-    for (const file of sources.keys()) if (isOf(file, 'lambda/handlers')) visit(file);
-    const unreached = [...sources.keys()].filter((file) => isOf(file, 'lambda') && !reached.has(file));
-    expect(unreached).toEqual([]);
+    const files = [...sources.keys()];
+    const reached = reachedFrom(files.filter((file) => isOf(file, 'lambda/handlers')));
+    expect(files.filter((file) => isOf(file, 'lambda') && !reached.has(file))).toEqual([]);
+  });
+
+  it('reads time, chance and the environment in adapters alone', () => {
+    const ambient =
+      /\b(Date\.now|new Date\(\)|Math\.random|performance|setTimeout|setInterval|setImmediate|fetch|process|globalThis)\b/;
+    const pure = [...sources].filter(([file]) => /^lambda\/(domain|ports|use-cases)\//.test(file));
+    const found = pure.filter(([, text]) => ambient.test(text.replace(/\/\*[\s\S]*?\*\/|\/\/.*/g, '')));
+    expect(found.map(([file]) => file)).toEqual([]);
   });
 
   it('spreads no fresh object literal: that switches the check for unknown fields off', () => {
@@ -251,9 +291,6 @@ describe('the architecture', () => {
 
 /** Each cycle once, as the files along it. */
 function cycles(): string[] {
-  const targets = new Map<string, string[]>();
-  for (const { from, to } of imports)
-    if (sources.has(to)) targets.set(from, [...(targets.get(from) ?? []), to]);
   const found: string[] = [];
   const done = new Set<string>();
   const visit = (file: string, trail: readonly string[]) => {
@@ -262,7 +299,7 @@ function cycles(): string[] {
       return;
     }
     if (done.has(file)) return;
-    for (const to of targets.get(file) ?? []) visit(to, [...trail, file]);
+    for (const to of importedBy(file)) visit(to, [...trail, file]);
     done.add(file);
   };
   for (const file of sources.keys()) visit(file, []);

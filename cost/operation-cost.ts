@@ -69,6 +69,7 @@ export const assumedDurations: Durations = {
 /** As `lib/settings/stage-settings.ts` has them by default. */
 export const memoryMb: Readonly<Record<FunctionName, number>> = {
   health: 128,
+  openapi: 256,
   lfsBatch: 1_769,
   lfsVerify: 512,
   getSubscription: 1_024,

@@ -1,6 +1,7 @@
 import type { S3Client } from '@aws-sdk/client-s3';
 import { createDynamoDb } from './adapters/dynamodb/client.ts';
 import { createDynamoDbLedger } from './adapters/dynamodb/ledger.ts';
+import { createDynamoDbRequestKeys } from './adapters/dynamodb/request-keys.ts';
 import { createDynamoDbTokenStore } from './adapters/dynamodb/token-store.ts';
 import { createPowertoolsLog } from './adapters/powertools/log.ts';
 import { createPowertoolsMetrics } from './adapters/powertools/metrics.ts';
@@ -139,6 +140,7 @@ export function managementDeps() {
     store: new S3ObjectStore({ ...objects, clock }),
     ledger: createDynamoDbLedger(tables),
     tokens: createDynamoDbTokenStore(tables),
+    requestKeys: createDynamoDbRequestKeys(tables),
     admin: admin(),
     queue: queue(),
   };

@@ -5,6 +5,7 @@
  */
 export const routes = [
   { method: 'GET', path: '/health', function: 'health' },
+  { method: 'GET', path: '/openapi.json', function: 'openapi' },
   { method: 'POST', path: '/{tenant}/{repo}/info/lfs/objects/batch', function: 'lfsBatch' },
   { method: 'POST', path: '/{tenant}/{repo}/info/lfs/verify', function: 'lfsVerify' },
   { method: 'GET', path: '/v1/tenants/{tenant}/subscription', function: 'getSubscription' },
@@ -15,6 +16,7 @@ export const routes = [
   { method: 'DELETE', path: '/v1/tenants/{tenant}', function: 'management' },
   { method: 'GET', path: '/v1/tenants/{tenant}/tokens', function: 'management' },
   { method: 'POST', path: '/v1/tenants/{tenant}/tokens', function: 'management' },
+  { method: 'GET', path: '/v1/tenants/{tenant}/tokens/{tokenId}', function: 'management' },
   { method: 'DELETE', path: '/v1/tenants/{tenant}/tokens/{tokenId}', function: 'management' },
   { method: 'POST', path: '/v1/tenants/{tenant}/reconcile', function: 'management' },
   { method: 'GET', path: '/v1/tenants/{tenant}/repos', function: 'management' },
@@ -51,6 +53,7 @@ export type FunctionName = HttpFunction | BackgroundFunction;
 /** File of each function below `lambda/handlers/`. It exports `handler` (deployed) and `create` (tests, `local/`). */
 export const handlerFiles: Readonly<Record<FunctionName, string>> = {
   health: 'health.ts',
+  openapi: 'openapi.ts',
   lfsBatch: 'lfs-batch.ts',
   lfsVerify: 'lfs-verify.ts',
   getSubscription: 'get-subscription.ts',

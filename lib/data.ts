@@ -1,7 +1,7 @@
 import { CfnOutput, RemovalPolicy } from 'aws-cdk-lib';
 import { AttributeType, type ITableV2, ProjectionType, TableV2 } from 'aws-cdk-lib/aws-dynamodb';
 import { Construct } from 'constructs';
-import { byDueIndex, byKindIndex, keyNames } from '../lambda/adapters/dynamodb/table.ts';
+import { byDueIndex, byKindIndex, expiryAttribute, keyNames } from '../lambda/adapters/dynamodb/table.ts';
 
 export interface DataProps {
   readonly keepData: boolean;
@@ -12,8 +12,8 @@ export interface DataProps {
 /**
  * The table of the ledger and the tokens.
  *
- * It has no TTL attribute on purpose. A reservation may be the only record that a repo must be scanned: if it
- * expired by itself, its bytes might never be counted.
+ * Its TTL removes request keys. Items of the ledger never have that attribute: a reservation may be the only record
+ * that a repo must be scanned. If it expired by itself, its bytes might never be counted.
  */
 export class Data extends Construct {
   readonly table: TableV2 | ITableV2;
@@ -49,6 +49,8 @@ export class Data extends Construct {
           projectionType: ProjectionType.KEYS_ONLY,
         },
       ],
+      // Request keys and the like. Items of the ledger never have this attribute.
+      timeToLiveAttribute: expiryAttribute,
       pointInTimeRecoverySpecification: { pointInTimeRecoveryEnabled: true },
       deletionProtection: keepData,
       removalPolicy: keepData ? RemovalPolicy.RETAIN : RemovalPolicy.DESTROY,

@@ -1,4 +1,5 @@
 import { createDynamoDbLedger } from '../lambda/adapters/dynamodb/ledger.ts';
+import { createDynamoDbRequestKeys } from '../lambda/adapters/dynamodb/request-keys.ts';
 import { createDynamoDbTokenStore } from '../lambda/adapters/dynamodb/token-store.ts';
 import { createS3Client } from '../lambda/adapters/s3/client.ts';
 import { S3ObjectStore } from '../lambda/adapters/s3/object-store.ts';
@@ -48,6 +49,7 @@ export function composeEmbedded(input: ComposeInput): { deps: Deps; close: () =>
   const deps: Deps = {
     ledger: createDynamoDbLedger(table),
     tokens: createDynamoDbTokenStore(table),
+    requestKeys: createDynamoDbRequestKeys(table),
     admin: { sha256: async () => adminSha256 },
     store: { head: (key) => heads.head(key), delete: (key, options) => deletes.delete(key, options) },
     listing,

@@ -4,6 +4,7 @@ import { create as createLfsBatch } from '../lambda/handlers/lfs-batch.ts';
 import { create as createLfsVerify } from '../lambda/handlers/lfs-verify.ts';
 import { create as createManagement } from '../lambda/handlers/management.ts';
 import { create as createNotFound } from '../lambda/handlers/not-found.ts';
+import { create as createOpenApi } from '../lambda/handlers/openapi.ts';
 import { create as createReconcile } from '../lambda/handlers/reconcile.ts';
 import { create as createRefresh } from '../lambda/handlers/refresh.ts';
 import type { Redelivery } from '../lambda/ports/recount-queue.ts';
@@ -26,6 +27,7 @@ export function createFunctions(deps: Deps): Functions {
   return {
     http: {
       health: createHealth(),
+      openapi: createOpenApi(),
       lfsBatch: createLfsBatch(deps),
       lfsVerify: createLfsVerify(deps),
       getSubscription: createGetSubscription(deps),

@@ -5,12 +5,11 @@
  * key can leave its tenant's prefix.
  */
 
-/** First path segments that are routes of ours and so can never be tenants. */
-const reservedTenants: ReadonlySet<string> = new Set(['v1', 'health', 'assets']);
-
-const tenantPattern = /^[a-z0-9](?:[a-z0-9-]{0,38}[a-z0-9])?$/;
-const repoPattern = /^[A-Za-z0-9](?:[A-Za-z0-9._-]{0,98}[A-Za-z0-9_-])?$/;
-const oidPattern = /^[0-9a-f]{64}$/;
+/** 1 to 40 of `[a-z0-9-]`, alphanumeric at both ends. Not the first segment of a route of ours. */
+export const tenantPattern = /^(?!(?:v1|health|assets)$)[a-z0-9](?:[a-z0-9-]{0,38}[a-z0-9])?$/;
+/** 1 to 100 of `[A-Za-z0-9._-]`, alphanumeric first, no `.` last. */
+export const repoPattern = /^[A-Za-z0-9](?:[A-Za-z0-9._-]{0,98}[A-Za-z0-9_-])?$/;
+export const oidPattern = /^[0-9a-f]{64}$/;
 
 /** What a tenant's name must look like, in words for an error message. */
 export const tenantNameRule =
@@ -18,7 +17,7 @@ export const tenantNameRule =
 
 /** True for a tenant name: 1 to 40 of `[a-z0-9-]`, alphanumeric at both ends, and no route of ours. */
 export function isTenantName(name: string): boolean {
-  return tenantPattern.test(name) && !reservedTenants.has(name);
+  return tenantPattern.test(name);
 }
 
 /** True for a repo name: 1 to 100 of `[A-Za-z0-9._-]`, alphanumeric first, no `.` last. */

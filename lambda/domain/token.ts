@@ -1,4 +1,4 @@
-import { timingSafeEqual } from 'node:crypto';
+import { createHmac, timingSafeEqual } from 'node:crypto';
 import { sha256Hex } from './hash.ts';
 
 /** A token's public id: 64 bits of its hash, which tell nothing about its 238 bits of randomness. */
@@ -10,4 +10,20 @@ export function tokenIdOf(token: string): string {
 export function sameDigest(a: string, b: string): boolean {
   const [left, right] = [Buffer.from(a, 'hex'), Buffer.from(b, 'hex')];
   return left.length === right.length && timingSafeEqual(left, right);
+}
+
+const base62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
+
+/**
+ * A token that follows from a secret credential and a random seed: whoever lacks one of them learns nothing of it.
+ * 256 bits, as 43 characters of base62.
+ */
+export function derivedToken(from: { credential: string; seed: string }): string {
+  let value = BigInt(`0x${createHmac('sha256', from.credential).update(from.seed).digest('hex')}`);
+  let text = '';
+  for (let length = 0; length < 43; length += 1) {
+    text = `${base62[Number(value % 62n)]}${text}`;
+    value /= 62n;
+  }
+  return `lfsq_${text}`;
 }

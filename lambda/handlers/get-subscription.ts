@@ -1,6 +1,9 @@
 import { subscriptionDeps } from '../compose.ts';
-import { readerAccess, respondProblem } from '../http/management/access.ts';
+import { firstIssue } from '../http/json.ts';
+import { readerAccess } from '../http/management/access.ts';
+import { subscriptionQuery } from '../http/management/requests.ts';
 import { subscriptionBody } from '../http/management/responses.ts';
+import { problem, respondProblem } from '../http/problems.ts';
 import { credential, pathTenant } from '../http/request.ts';
 import { json } from '../http/respond.ts';
 import { deployed } from '../runtime/deployed.ts';
@@ -10,19 +13,21 @@ import { withMetrics } from '../runtime/with-metrics.ts';
 import type { Deps } from '../use-cases/deps.ts';
 import { getSubscription, readRepos, type SubscriptionDeps } from '../use-cases/recounts/get-subscription.ts';
 
-/** GET /v1/tenants/{tenant}/subscription: a tenant's limit and usage. 202 where a scan still runs. */
+/** GET /v1/tenants/{tenant}/subscription: a tenant's limit and usage. 202 while a recount still runs. */
 export function create(deps: SubscriptionDeps & Pick<Deps, 'admin' | 'tokens' | 'invocations'>): HttpHandler {
   const handle: HttpHandler = async (event) => {
     const beganMs = deps.clock.nowMs();
     const name = pathTenant(event);
-    // Access check and cache read are one round trip; what was read is dropped where access is refused.
+    // Access check and cache read are one round trip. What was read is dropped when access is refused.
     const [access, repos] = await Promise.all([
       readerAccess(deps, event),
       name === undefined || credential(event) === undefined ? [] : readRepos(deps, name),
     ]);
     if (!access.ok) return access.response;
     const cacheReadMs = deps.clock.nowMs() - beganMs;
-    const refresh = access.isAdmin && event.queryStringParameters?.['refresh'] === 'true';
+    const query = subscriptionQuery.safeParse(event.queryStringParameters ?? {});
+    if (!query.success) return problem('invalid-query', `${firstIssue(query.error)}.`);
+    const refresh = access.isAdmin && query.data.refresh === true;
     const subscription = await getSubscription(deps, { cached: { tenant: access.tenant, repos }, refresh });
     const totalMs = deps.clock.nowMs() - beganMs;
     deps.log.info('subscription', {

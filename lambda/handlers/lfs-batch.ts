@@ -1,11 +1,13 @@
 import { batchDeps } from '../compose.ts';
 import type { TenantRecord } from '../domain/tenant.ts';
 import { lfsAccess } from '../http/lfs/access.ts';
-import { type BatchRequest, decodeBatch, type WireObject } from '../http/lfs/batch-request.ts';
+import { type BatchRequest, decodeBatch } from '../http/lfs/batch-request.ts';
 import { downloadAnswer, uploadAnswer } from '../http/lfs/batch-response.ts';
 import { lfsBody } from '../http/lfs/body.ts';
+import { lfs, lfsError, lfsNotFound, respondLfsError } from '../http/lfs/respond.ts';
+import type { WireObject } from '../http/lfs/schemas.ts';
 import { baseUrl } from '../http/request.ts';
-import { lfs, lfsError, lfsNotFound, type Response } from '../http/respond.ts';
+import type { Response } from '../http/respond.ts';
 import { deployed } from '../runtime/deployed.ts';
 import { guard, type HttpHandler } from '../runtime/guard.ts';
 import { warmUpTableAndScan } from '../runtime/warm-up.ts';
@@ -19,8 +21,6 @@ type BatchDeps = AdmitUploadDeps & Pick<Deps, 'tokens' | 'invocations'>;
 
 /** POST /{tenant}/{repo}/info/lfs/objects/batch: the LFS Batch API. */
 export function create(deps: BatchDeps): HttpHandler {
-  const respondError = (statusCode: number, message: string, requestId: string) =>
-    lfsError({ statusCode, message, requestId });
   const handle: HttpHandler = async (event) => {
     const { requestId } = event.requestContext;
     const access = await lfsAccess(deps, event);
@@ -31,11 +31,13 @@ export function create(deps: BatchDeps): HttpHandler {
     if (decoded.kind === 'bad') return lfsError({ ...decoded, requestId });
     const { tenant, repo } = access;
     if (decoded.batch.operation === 'download') return download(deps, { tenant, repo, batch: decoded.batch });
-    if (access.scope !== 'write')
-      return respondError(403, 'This token may only read: push with a write token.', requestId);
+    if (access.scope !== 'write') {
+      const message = 'This token may only read: push with a write token.';
+      return lfsError({ statusCode: 403, message, requestId });
+    }
     return upload(deps, { tenant, repo, batch: decoded.batch, baseUrl: baseUrl(event), requestId });
   };
-  return guard(deps, respondError, withMetrics(deps.metrics, handle));
+  return guard(deps, respondLfsError, withMetrics(deps.metrics, handle));
 }
 
 interface Request {
@@ -58,7 +60,7 @@ async function upload(
       return answer([
         ...[...batch.objects].map(([oid, size]) => {
           const verdict = outcome.verdicts.get(oid);
-          // A client waits for ever for an oid that is not echoed, so a gap must be loud.
+          // A client waits for ever for an oid that is not echoed, so a gap must not pass.
           if (!verdict) throw new Error('An object of the batch got no verdict.');
           return uploadAnswer({ oid, size }, verdict, context);
         }),

@@ -1,11 +1,10 @@
 import { managementDeps } from '../compose.ts';
-import { respondProblem } from '../http/management/access.ts';
-import { deleteObject, deleteRepoOperation, deleteTenantOperation } from '../http/management/deletes.ts';
+import { deleteObject, deleteRepo, deleteTenant } from '../http/management/deletes.ts';
 import type { ManagementDeps, Operation } from '../http/management/operation.ts';
 import { listRepos, requestRecount } from '../http/management/repos.ts';
-import { createTenantOperation, listTenants, showTenant, updateTenant } from '../http/management/tenants.ts';
-import { createTokenOperation, listTokens, revokeToken } from '../http/management/tokens.ts';
-import { problem } from '../http/respond.ts';
+import { createTenant, listTenants, showTenant, updateTenant } from '../http/management/tenants.ts';
+import { createToken, listTokens, revokeToken, showToken } from '../http/management/tokens.ts';
+import { problem, respondProblem } from '../http/problems.ts';
 import type { RouteKey } from '../routes.ts';
 import { deployed } from '../runtime/deployed.ts';
 import { guard, type HttpHandler } from '../runtime/guard.ts';
@@ -15,15 +14,16 @@ import type { Deps } from '../use-cases/deps.ts';
 /** The type makes the compiler check that each route has its operation. */
 const operations: Readonly<Record<RouteKey<'management'>, Operation>> = {
   'GET /v1/tenants': listTenants,
-  'POST /v1/tenants': createTenantOperation,
+  'POST /v1/tenants': createTenant,
   'GET /v1/tenants/{tenant}': showTenant,
   'PATCH /v1/tenants/{tenant}': updateTenant,
-  'DELETE /v1/tenants/{tenant}': deleteTenantOperation,
+  'DELETE /v1/tenants/{tenant}': deleteTenant,
   'GET /v1/tenants/{tenant}/tokens': listTokens,
-  'POST /v1/tenants/{tenant}/tokens': createTokenOperation,
+  'POST /v1/tenants/{tenant}/tokens': createToken,
+  'GET /v1/tenants/{tenant}/tokens/{tokenId}': showToken,
   'DELETE /v1/tenants/{tenant}/tokens/{tokenId}': revokeToken,
   'GET /v1/tenants/{tenant}/repos': listRepos,
-  'DELETE /v1/tenants/{tenant}/repos/{repo}': deleteRepoOperation,
+  'DELETE /v1/tenants/{tenant}/repos/{repo}': deleteRepo,
   'DELETE /v1/tenants/{tenant}/repos/{repo}/objects/{oid}': deleteObject,
   'POST /v1/tenants/{tenant}/reconcile': requestRecount,
 };
@@ -34,7 +34,7 @@ const byRouteKey: ReadonlyMap<string, Operation> = new Map(Object.entries(operat
 export function create(deps: ManagementDeps & Pick<Deps, 'invocations'>): HttpHandler {
   return guard(deps, respondProblem, async (event) => {
     const operation = byRouteKey.get(event.routeKey);
-    return operation ? operation(deps, event) : problem(404, 'Not Found', 'There is no such route.');
+    return operation ? operation(deps, event) : problem('not-found', 'There is no such route.');
   });
 }
 

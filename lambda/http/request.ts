@@ -14,7 +14,7 @@ export function bodyText(event: APIGatewayProxyEventV2, maxBytes: number): strin
 }
 
 /** A header by its lower-case name. */
-function header(event: APIGatewayProxyEventV2, name: string): string | undefined {
+export function header(event: APIGatewayProxyEventV2, name: string): string | undefined {
   return event.headers[name] ?? undefined;
 }
 

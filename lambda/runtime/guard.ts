@@ -8,7 +8,7 @@ import { StoreUnavailableError } from '../ports/object-store.ts';
 export type HttpHandler = (event: APIGatewayProxyEventV2, context: Context) => Promise<Response>;
 
 /** How an API words its errors. */
-export type ErrorResponder = (statusCode: number, message: string, requestId: string) => Response;
+export type ErrorResponder = (statusCode: 500 | 503, message: string, requestId: string) => Response;
 
 interface GuardDeps {
   readonly log: Log;

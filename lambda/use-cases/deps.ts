@@ -10,6 +10,7 @@ import type { ObjectListing } from '../ports/object-listing.ts';
 import type { ObjectStore, UrlSigner } from '../ports/object-store.ts';
 import type { PathScan } from '../ports/path-scan.ts';
 import type { RecountQueue } from '../ports/recount-queue.ts';
+import type { RequestKeys } from '../ports/request-keys.ts';
 
 /**
  * All that use cases can depend on. Each takes the `Pick` that it needs as its first parameter, so its type
@@ -18,6 +19,7 @@ import type { RecountQueue } from '../ports/recount-queue.ts';
 export interface Deps {
   readonly ledger: Ledger;
   readonly tokens: TokenStore;
+  readonly requestKeys: RequestKeys;
   readonly admin: AdminCredential;
   readonly store: ObjectStore;
   readonly listing: ObjectListing;

@@ -34,6 +34,7 @@ const recount = ['GetItem', 'Query', 'UpdateItem', 'DeleteItem'] as const;
 /** The one place of grants. docs/security.md shows them, and a test compares it with the templates. */
 export const functionSpecs: Readonly<Record<FunctionName, FunctionSpec>> = {
   health: { description: 'Answers health checks.', timeoutSeconds: 5 },
+  openapi: { description: 'Answers the description of the API, /openapi.json.', timeoutSeconds: 10 },
   notFound: { description: 'Answers requests that match no route.', timeoutSeconds: 5 },
   lfsBatch: {
     description: 'Git LFS batch API: admits uploads within the limit and presigns URLs.',

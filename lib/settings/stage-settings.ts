@@ -39,6 +39,7 @@ const memoryMb = (defaultMb: number) => z.int().min(128).max(10_240).default(def
 const memoryOfFunctions = z
   .strictObject({
     health: memoryMb(128),
+    openapi: memoryMb(256),
     lfsBatch: memoryMb(1_769),
     lfsVerify: memoryMb(512),
     getSubscription: memoryMb(1_024),

@@ -1,6 +1,6 @@
 import type { APIGatewayProxyEventV2 } from 'aws-lambda';
-import type { RouteMatch } from './route-match.ts';
-import { decodePath } from './route-match.ts';
+import type { RouteMatch } from '../../lambda/http/route-match.ts';
+import { decodePath } from '../../lambda/http/route-match.ts';
 
 /** One HTTP request as it came in. */
 export interface FrontRequest {

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { APIGatewayProxyEventV2, Context } from 'aws-lambda';
+import { matchRoute } from '../../lambda/http/route-match.ts';
 import type { Clock } from '../../lambda/ports/clock.ts';
 import type { Log } from '../../lambda/ports/log.ts';
 import { defaultRouteFunction, type HttpFunction, routes } from '../../lambda/routes.ts';
@@ -9,7 +10,6 @@ import { splitTarget, toEvent } from './event.ts';
 import { listenOnLoopback } from './listen.ts';
 import { receiveBody } from './request-body.ts';
 import { type FrontResponse, gatewayResponse, toResponse } from './response.ts';
-import { matchRoute } from './route-match.ts';
 
 /** The deployed functions' `create(deps)`; what they return is read as API Gateway reads it. */
 export type HttpFunctions = Readonly<

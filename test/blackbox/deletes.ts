@@ -26,7 +26,7 @@ function planIn(answer: Answer, status: 200 | 202): z.output<typeof plan> {
   return plan.parse(jsonOf(answer));
 }
 
-const repoList = z.strictObject({ repos: z.array(repoShape) });
+const repoList = z.strictObject({ repos: z.array(repoShape), nextCursor: z.string().nullable() });
 
 /** Deletes that need nothing but the API. What was pushed just now stays until its URLs are dead. */
 export function deleteTests(api: () => Api): void {
@@ -139,7 +139,7 @@ export function deleteTests(api: () => Api): void {
         const body = { operation: 'download', objects: [pointer(object)] };
         expectLfsError(await postBatch(api(), place(own), body, basic(token)), 401);
       }
-      expect(jsonOf(await manage('GET', `${path}/tokens`))).toEqual({ tokens: [] });
+      expect(jsonOf(await manage('GET', `${path}/tokens`))).toEqual({ tokens: [], nextCursor: null });
       expectProblem(await manage('PATCH', path, { limitBytes: null }), 409, /being deleted/);
       expectProblem(await manage('POST', `${path}/tokens`, { scope: 'write' }), 409, /being deleted/);
       expectProblem(await manage('POST', '/v1/tenants', { tenant: own.tenant }), 409, /stays taken/);

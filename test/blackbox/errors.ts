@@ -20,7 +20,8 @@ export function expectProblem(answer: Answer, status: number, detail?: RegExp): 
   expect(answer.status, answer.text).toBe(status);
   expect(answer.headers['content-type']).toBe('application/problem+json');
   expect(jsonOf(answer)).toEqual({
-    type: 'about:blank',
+    type: expect.stringMatching(/^urn:lfs-quota:problem:[a-z-]+$/),
+    code: expect.stringMatching(/^[a-z-]+$/),
     title: expect.stringMatching(/^[A-Z]/),
     status,
     detail: detail ? expect.stringMatching(detail) : expect.stringMatching(/\w+ \w+/),

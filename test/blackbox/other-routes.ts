@@ -1,4 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { routes } from '../../lambda/routes.ts';
 import { type Api, basic, bearer, jsonOf } from './api.ts';
 import { expectLfsError, expectProblem } from './errors.ts';
 import { lfsHeaders } from './lfs.ts';
@@ -36,16 +38,28 @@ export function otherRouteTests(api: () => Api): void {
         ['GET', '/'],
         ['GET', '/nowhere'],
         ['GET', '/health/'],
-        ['POST', '/health'],
         ['GET', '/v1'],
         ['GET', '/v1/tenants/'],
-        ['PUT', '/v1/tenants'],
-        ['DELETE', '/v1/tenants'],
         ['GET', '/v1/tenants/acme/nothing'],
-        ['POST', '/v1/tenants/acme/subscription'],
         ['GET', '/.git/config'],
       ] as const) {
         expectProblem(await api().send({ method, path, headers }), 404, /no such route/);
+      }
+    });
+
+    it('answers another method with a 405 that names its own', async () => {
+      const headers = bearer(api().target.adminToken);
+      for (const [method, path, allow] of [
+        ['POST', '/health', 'GET'],
+        ['PUT', '/v1/tenants', 'GET, POST'],
+        ['DELETE', '/v1/tenants', 'GET, POST'],
+        ['PUT', '/v1/tenants/acme', 'GET, PATCH, DELETE'],
+        ['POST', '/v1/tenants/acme/subscription', 'GET'],
+        ['GET', '/v1/tenants/acme/reconcile', 'POST'],
+      ] as const) {
+        const answer = await api().send({ method, path, headers });
+        expectProblem(answer, 405);
+        expect(answer.headers['allow']).toBe(allow);
       }
     });
 
@@ -53,11 +67,32 @@ export function otherRouteTests(api: () => Api): void {
       const { tenant, writeToken } = await api().newTenant();
       const headers = { ...lfsHeaders, ...basic(writeToken) };
       for (const method of ['GET', 'PUT', 'PATCH', 'DELETE']) {
-        for (const route of ['objects/batch', 'verify', 'nothing']) {
+        for (const route of ['objects/batch', 'verify']) {
           const path = `/${tenant}/game/info/lfs/${route}`;
-          expectLfsError(await api().send({ method, path, headers }), 404);
+          const answer = await api().send({ method, path, headers });
+          expectLfsError(answer, 405);
+          expect(answer.headers['allow']).toBe('POST');
         }
+        const path = `/${tenant}/game/info/lfs/nothing`;
+        expectLfsError(await api().send({ method, path, headers }), 404);
       }
+    });
+
+    it('to the description of the API names each route and this server', async () => {
+      const answer = await api().send({ method: 'GET', path: '/openapi.json' });
+      expect(answer.status).toBe(200);
+      const document = z
+        .object({
+          openapi: z.literal('3.1.0'),
+          servers: z.array(z.object({ url: z.string() })),
+          paths: z.record(z.string(), z.record(z.string(), z.unknown())),
+        })
+        .parse(jsonOf(answer));
+      expect(document.servers).toEqual([{ url: api().target.url }]);
+      const described = Object.entries(document.paths).flatMap(([path, operations]) =>
+        Object.keys(operations).map((method) => `${method.toUpperCase()} ${path}`),
+      );
+      expect(described.sort()).toEqual(routes.map(({ method, path }) => `${method} ${path}`).sort());
     });
   });
 }

@@ -6,6 +6,7 @@ import { batchObjectTests } from './batch-objects.ts';
 import { batchRequestTests } from './batch-requests.ts';
 import { deleteTests, importedDeleteTests } from './deletes.ts';
 import { downloadTests } from './downloads.ts';
+import { idempotencyTests } from './idempotency.ts';
 import { limitTests } from './limits.ts';
 import { otherRouteTests } from './other-routes.ts';
 import { pathTests } from './paths.ts';
@@ -30,6 +31,7 @@ export function blackboxSuite(target: () => Target): void {
   describe('tenants', () => tenantTests(api));
   describe('list of tenants', () => tenantListTests(api));
   describe('tokens', () => tokenTests(api));
+  describe('idempotency', () => idempotencyTests(api));
   describe('access', () => accessTests(api));
   describe('paths', () => pathTests(api));
   describe('other routes', () => otherRouteTests(api));

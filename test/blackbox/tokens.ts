@@ -1,7 +1,13 @@
 import { beforeAll, describe, expect, it } from 'vitest';
+import { z } from 'zod';
 import { type Api, basic, jsonOf, newName } from './api.ts';
 import { expectLfsError, expectProblem } from './errors.ts';
 import { newOid, objectsIn, postBatch } from './lfs.ts';
+
+const tokenPage = z.object({
+  tokens: z.array(z.object({ tokenId: z.string() })),
+  nextCursor: z.string().nullable(),
+});
 
 /** Tokens of a tenant: made, listed, used and revoked. */
 export function tokenTests(api: () => Api): void {
@@ -28,12 +34,34 @@ export function tokenTests(api: () => Api): void {
         createdAt: expect.stringMatching(/Z$/),
       });
       const { token, tenant: _, ...known } = jsonOf(made) as Record<string, string>;
+      expect(made.headers['location']).toBe(`${tokensOf(tenant)}/${known['tokenId']}`);
+      const shown = await api().manage('GET', made.headers['location'] ?? '');
+      expect([shown.status, jsonOf(shown)]).toEqual([200, known]);
       const listed = await api().manage('GET', tokensOf(tenant));
       expect(listed.status).toBe(200);
-      expect(jsonOf(listed)).toEqual({ tokens: expect.arrayContaining([known]) });
+      expect(jsonOf(listed)).toEqual({ tokens: expect.arrayContaining([known]), nextCursor: null });
       expect((jsonOf(listed) as { tokens: unknown[] }).tokens).toHaveLength(3);
       expect(listed.text).not.toContain('lfsq_');
       expect(token).not.toContain(known['tokenId']);
+    });
+
+    it('is listed in pages, each once, in the order of creation', async () => {
+      const { tenant } = await api().newTenant();
+      for (let made = 0; made < 3; made += 1) await api().newToken(tenant, 'read');
+      const ids: string[] = [];
+      let cursor: string | null = null;
+      do {
+        const query: string = cursor === null ? '' : `&cursor=${cursor}`;
+        const answer = await api().manage('GET', `${tokensOf(tenant)}?limit=2${query}`);
+        const page = tokenPage.parse(jsonOf(answer));
+        expect(page.tokens.length).toBeLessThanOrEqual(2);
+        ids.push(...page.tokens.map(({ tokenId }) => tokenId));
+        cursor = page.nextCursor;
+        expect(ids.length, 'pages that do not end').toBeLessThan(10);
+      } while (cursor !== null);
+      const all = tokenPage.parse(jsonOf(await api().manage('GET', tokensOf(tenant))));
+      expect(ids).toEqual(all.tokens.map(({ tokenId }) => tokenId));
+      expect(ids).toHaveLength(5);
     });
 
     it('is another each time', async () => {
@@ -93,7 +121,7 @@ export function tokenTests(api: () => Api): void {
       const label = 'ä 😀 "quoted" <b> \u0000 \\ \u2028';
       await api().manage('POST', tokensOf(tenant), { scope: 'read', label });
       const listed = jsonOf(await api().manage('GET', tokensOf(tenant)));
-      expect(listed).toEqual({ tokens: expect.arrayContaining([expect.objectContaining({ label })]) });
+      expect(listed).toMatchObject({ tokens: expect.arrayContaining([expect.objectContaining({ label })]) });
     });
 
     it('is of a tenant that exists', async () => {

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { beforeAll, expect, it } from 'vitest';
 import { type Api, basic, bearer, jsonOf } from './api.ts';
+import { expectProblem } from './errors.ts';
 import { objectOf, type Place, push } from './lfs.ts';
 import { subscriptionOf } from './subscription.ts';
 
@@ -72,7 +73,7 @@ export function usageTests(api: () => Api): { beforeCount: () => void; onceCount
         { repo: 'game', storedBytes: 1 + 100_000 + 12_345, objectCount: 4 },
       ]);
       const repos = await api().manage('GET', `/v1/tenants/${place.tenant}/repos`);
-      expect(jsonOf(repos)).toEqual({ repos: found.repos });
+      expect(jsonOf(repos)).toEqual({ repos: found.repos, nextCursor: null });
     });
 
     it('is counted anew for the operator who asks for it', async () => {
@@ -89,13 +90,20 @@ export function usageTests(api: () => Api): { beforeCount: () => void; onceCount
       requestsOfOneScan = listed;
     });
 
+    it('takes no value of refresh that it does not know', async () => {
+      const { tenant } = await api().newTenant();
+      for (const query of ['refresh=1', 'refresh=', 'refresh=true&refresh=true', 'fresh=true']) {
+        const answer = await api().manage('GET', `/v1/tenants/${tenant}/subscription?${query}`);
+        expectProblem(answer, 422, /fresh/);
+      }
+    });
+
     it('is read from the cache by everybody else, without a LIST', async () => {
       const operator = bearer(api().target.adminToken);
       const tokens = [place.readToken, place.writeToken].map((token) => basic(token));
       for (const more of [
         { headers: operator },
         { headers: operator, query: '?refresh=false' },
-        { headers: operator, query: '?refresh=1' },
         ...tokens.map((headers) => ({ headers })),
         ...tokens.map((headers) => ({ headers, query: '?refresh=true' })),
       ]) {

@@ -21,12 +21,12 @@ describe('the table', () => {
     expect(only(template, 'AWS::DynamoDB::GlobalTable')['Properties']).toMatchObject(definition);
   });
 
-  it('can be restored to any second, and has no TTL', () => {
+  it('can be restored to any second, and removes only what has an expiry of its own', () => {
     template.hasResource('AWS::DynamoDB::GlobalTable', {
       DeletionPolicy: 'Retain',
       UpdateReplacePolicy: 'Retain',
       Properties: {
-        TimeToLiveSpecification: Match.absent(),
+        TimeToLiveSpecification: { AttributeName: 'expiresAt', Enabled: true },
         Replicas: [
           {
             DeletionProtectionEnabled: true,

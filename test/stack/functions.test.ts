@@ -33,6 +33,7 @@ const admin = 'LFS_QUOTA_ADMIN_SECRET_ARN';
 /** Timeout in seconds, memory in MB and LFS_QUOTA_ variables, by function. */
 const expected: Record<FunctionName, [number, number, string[]]> = {
   health: [5, 128, []],
+  openapi: [10, 256, []],
   notFound: [5, 128, []],
   lfsBatch: [25, 1_769, [...store, queue, table]],
   lfsVerify: [25, 512, [...store, queue, table]],

@@ -10,9 +10,9 @@ import type { CreateTableCommandInput } from '@aws-sdk/client-dynamodb';
  * | reservation | TENANT#{name}  | RESERVATION#{id}  |                              | RESERVATION#{shard}, death    |
  * | deletion    | TENANT#{name}  | DELETION#{id}     |                              | DELETION#{shard}, end of grace |
  * | token       | TOKEN#{id}     | TOKEN             | TOKENS#{tenant}, createdAt#id |                              |
+ * | request key | REQUEST#{id}   | REQUEST           |                              |                               |
  *
- * Both indexes hold keys only, so the counter's writes never reach them. There is no TTL: a reservation may
- * be the only record that a repo needs to be scanned.
+ * Both indexes hold keys only, so the counter's writes never reach them.
  */
 export const keyNames = { pk: 'pk', sk: 'sk' } as const;
 /**
@@ -23,10 +23,10 @@ export const expiryAttribute = 'expiresAt';
 export const byKindIndex = { name: 'by-kind', pk: 'gsi1pk', sk: 'gsi1sk' } as const;
 export const byDueIndex = { name: 'by-due', pk: 'duepk', sk: 'dueat' } as const;
 
-/** Partitions of the due index: one would bound all tenants together to 1,000 reservations a second. */
+/** Partitions of each kind in the due index. One alone would limit all tenants together to 1,000 writes a second. */
 export const dueShards = 4;
 
-/** The table as CreateTable takes it, for engines without CloudFormation. */
+/** Input of CreateTable, for engines without CloudFormation. */
 export function tableDefinition(tableName: string): CreateTableCommandInput {
   return {
     TableName: tableName,

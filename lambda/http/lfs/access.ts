@@ -4,7 +4,8 @@ import type { TokenScope } from '../../ports/credentials.ts';
 import { authenticateTenant } from '../../use-cases/access/authenticate.ts';
 import type { Deps } from '../../use-cases/deps.ts';
 import { credential, pathRepo, pathTenant } from '../request.ts';
-import { lfsNotFound, lfsUnauthorized, type Response } from '../respond.ts';
+import type { Response } from '../respond.ts';
+import { lfsNotFound, lfsUnauthorized } from './respond.ts';
 
 export type LfsAccess =
   | { readonly ok: true; readonly tenant: TenantRecord; readonly repo: string; readonly scope: TokenScope }

@@ -1,39 +1,15 @@
-import * as z from 'zod';
 import { formatBytes, isByteCount } from '../../domain/bytes.ts';
+import { parseJson } from '../../domain/json.ts';
 import { isOid } from '../../domain/names.ts';
 import type { Settings } from '../../domain/settings.ts';
-import type { SignedRequest } from '../../ports/object-store.ts';
-
-/** The Batch API's wire format (git-lfs docs/api/batch.md). */
-
-const batchRequest = z.object({
-  operation: z.string(),
-  transfers: z.array(z.string()).optional(),
-  ref: z.unknown().optional(),
-  objects: z.array(z.object({ oid: z.string(), size: z.number() })),
-  hash_algo: z.string().optional(),
-});
-
-/** An answer for one object; a client waits for ever for an oid that it does not find echoed. */
-export interface WireObject {
-  readonly oid: string;
-  readonly size: number;
-  readonly authenticated?: true;
-  readonly actions?: Readonly<Record<string, WireAction>>;
-  readonly error?: { readonly code: number; readonly message: string };
-}
-
-export interface WireAction {
-  readonly href: string;
-  readonly header?: Readonly<Record<string, string>>;
-  readonly expires_in?: number;
-}
+import { firstIssue } from '../json.ts';
+import { batchRequestSchema, type WireObject } from './schemas.ts';
 
 export interface BatchRequest {
   readonly operation: 'upload' | 'download';
   /** oid → bytes, each valid, once, in the order of the request. */
   readonly objects: ReadonlyMap<string, number>;
-  /** What was refused before anything was asked, in answer form. */
+  /** What was refused while decoding, as it is answered. */
   readonly invalid: readonly WireObject[];
 }
 
@@ -43,15 +19,11 @@ export type DecodedBatch =
 
 const bad = (statusCode: number, message: string): DecodedBatch => ({ kind: 'bad', statusCode, message });
 
-/** Decodes a request's body. Errors of the whole are `bad`; those of one object stand in `invalid`. */
+/** Decodes a request's body. An error of the whole is `bad`. The errors of single objects stand in `invalid`. */
 export function decodeBatch(settings: Settings, body: string): DecodedBatch {
-  let value: unknown;
-  try {
-    value = JSON.parse(body);
-  } catch {
-    return bad(400, 'The body is not valid JSON.');
-  }
-  const parsed = batchRequest.safeParse(value);
+  const value = parseJson(body);
+  if (value === undefined) return bad(400, 'The body is not valid JSON.');
+  const parsed = batchRequestSchema.safeParse(value);
   if (!parsed.success) return bad(422, `The batch request is malformed: ${firstIssue(parsed.error)}.`);
   const { operation, transfers, objects, hash_algo } = parsed.data;
   if (operation !== 'upload' && operation !== 'download') {
@@ -105,40 +77,6 @@ function objectError(settings: Settings, object: { oid: string; size: number }):
     return error(`The object has ${formatBytes(object.size)}; one upload takes ${limit} at most.`);
   }
   return undefined;
-}
-
-/** An action from a signed request. */
-export function wireAction(signed: SignedRequest, expiresInMs: number): WireAction {
-  return {
-    href: signed.href,
-    header: signed.header,
-    expires_in: Math.max(0, Math.floor(expiresInMs / 1000)),
-  };
-}
-
-/** What a person reads when an object is over the limit. */
-export function overLimitMessage(input: {
-  tenant: string;
-  repo: string;
-  sizeBytes: number;
-  usedBytes: number;
-  limitBytes: number;
-}): string {
-  const { tenant, repo, sizeBytes, usedBytes, limitBytes } = input;
-  const exact = (bytes: number) => `${formatBytes(bytes)} (${bytes} bytes)`;
-  return (
-    `over the storage limit of ${tenant}: ${exact(usedBytes)} of ${exact(limitBytes)} used, ` +
-    `and this object of ${tenant}/${repo} needs ${exact(sizeBytes)}. ` +
-    'Delete objects that are no longer needed, or have the limit raised, and push again.'
-  );
-}
-
-/** The first thing that is wrong, in words. */
-export function firstIssue(error: z.ZodError): string {
-  const issue = error.issues[0];
-  if (!issue) return 'it does not have the expected shape';
-  const path = issue.path.join('.');
-  return path ? `${path}: ${issue.message}` : issue.message;
 }
 
 function quote(text: string): string {

@@ -1,6 +1,8 @@
+import { formatBytes } from '../../domain/bytes.ts';
+import type { SignedRequest } from '../../ports/object-store.ts';
 import type { DownloadVerdict } from '../../use-cases/downloads/offer-download.ts';
 import type { UploadVerdict } from '../../use-cases/uploads/batch-attempt.ts';
-import { overLimitMessage, type WireObject, wireAction } from './batch-request.ts';
+import type { WireAction, WireObject } from './schemas.ts';
 
 /** Where an upload is verified, and for whom. */
 export interface UploadAnswerContext {
@@ -59,4 +61,30 @@ export function downloadAnswer(object: { oid: string; size: number }, verdict: D
 function sizeConflict(object: { oid: string; size: number }, storedBytes: number): WireObject {
   const message = `The object is stored with ${storedBytes} bytes, and the request says ${object.size}.`;
   return { ...object, error: { code: 422, message } };
+}
+
+/** An action from a signed request. */
+function wireAction(signed: SignedRequest, expiresInMs: number): WireAction {
+  return {
+    href: signed.href,
+    header: signed.header,
+    expires_in: Math.max(0, Math.floor(expiresInMs / 1000)),
+  };
+}
+
+/** What a person reads when an object is over the limit. */
+function overLimitMessage(input: {
+  tenant: string;
+  repo: string;
+  sizeBytes: number;
+  usedBytes: number;
+  limitBytes: number;
+}): string {
+  const { tenant, repo, sizeBytes, usedBytes, limitBytes } = input;
+  const exact = (bytes: number) => `${formatBytes(bytes)} (${bytes} bytes)`;
+  return (
+    `over the storage limit of ${tenant}: ${exact(usedBytes)} of ${exact(limitBytes)} used, ` +
+    `and this object of ${tenant}/${repo} needs ${exact(sizeBytes)}. ` +
+    'Delete objects that are no longer needed, or have the limit raised, and push again.'
+  );
 }

@@ -2,7 +2,8 @@ import type { APIGatewayProxyEventV2 } from 'aws-lambda';
 import { formatBytes } from '../../domain/bytes.ts';
 import type { Settings } from '../../domain/settings.ts';
 import { accepts, bodyText, hasContentType, lfsMediaType } from '../request.ts';
-import { lfsError, type Response } from '../respond.ts';
+import type { Response } from '../respond.ts';
+import { lfsError } from './respond.ts';
 
 /** The body of an LFS request, once its media types and size are as they must be. */
 export function lfsBody(

@@ -2,12 +2,13 @@ import type { APIGatewayProxyEventV2 } from 'aws-lambda';
 import { isGone, type TenantRecord } from '../../domain/tenant.ts';
 import { authenticateTenant, isAdmin } from '../../use-cases/access/authenticate.ts';
 import type { Deps } from '../../use-cases/deps.ts';
+import { problem, tenantNotFound, unauthorized } from '../problems.ts';
 import { credential, pathTenant } from '../request.ts';
-import { problem, type Response, tenantNotFound, unauthorized } from '../respond.ts';
+import type { Response } from '../respond.ts';
 
 export type Access<T> = ({ readonly ok: true } & T) | { readonly ok: false; readonly response: Response };
 
-/** Lets the operator pass. A tenant's token is as good as none here: it is not even looked up. */
+/** Lets the operator pass. A tenant's token is not looked up here. */
 export async function adminAccess(
   deps: Pick<Deps, 'admin'>,
   event: APIGatewayProxyEventV2,
@@ -17,7 +18,7 @@ export async function adminAccess(
     : { ok: false, response: unauthorized('the admin') };
 }
 
-/** Lets the operator pass for a tenant that exists; one that is being deleted exists until nothing is left of it. */
+/** Lets the operator pass for a tenant that exists. One that is being deleted exists until nothing of it is left. */
 export async function adminTenantAccess(
   deps: Pick<Deps, 'admin' | 'ledger'>,
   event: APIGatewayProxyEventV2,
@@ -36,7 +37,7 @@ export async function openTenantAccess(
   const access = await adminTenantAccess(deps, event);
   if (!access.ok || access.tenant.closedAtMs === null) return access;
   const detail = `The tenant ${access.tenant.tenant} is being deleted.`;
-  return { ok: false, response: problem(409, 'Conflict', detail) };
+  return { ok: false, response: problem('tenant-closed', detail) };
 }
 
 /** Lets the operator, and any token of this tenant, pass. */
@@ -60,9 +61,4 @@ export async function readerAccess(
     case 'not-found':
       return { ok: false, response: tenantNotFound() };
   }
-}
-
-/** How the management API words an error of ours. */
-export function respondProblem(statusCode: number, message: string): Response {
-  return problem(statusCode, statusCode === 503 ? 'Service Unavailable' : 'Internal Server Error', message);
 }

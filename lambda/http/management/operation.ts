@@ -1,11 +1,86 @@
 import type { APIGatewayProxyEventV2 } from 'aws-lambda';
+import type * as z from 'zod';
+import { formatBytes } from '../../domain/bytes.ts';
+import { parseJson } from '../../domain/json.ts';
 import type { Deps } from '../../use-cases/deps.ts';
+import { firstIssue } from '../json.ts';
+import { problem } from '../problems.ts';
+import { bodyText, hasContentType } from '../request.ts';
 import type { Response } from '../respond.ts';
+import type { Access } from './access.ts';
 
 export type ManagementDeps = Pick<
   Deps,
-  'ledger' | 'tokens' | 'admin' | 'store' | 'listing' | 'queue' | 'clock' | 'ids' | 'log' | 'settings'
+  | 'ledger'
+  | 'tokens'
+  | 'requestKeys'
+  | 'admin'
+  | 'store'
+  | 'listing'
+  | 'queue'
+  | 'clock'
+  | 'ids'
+  | 'log'
+  | 'settings'
 >;
 
 /** One operation of the management API: checks access, decodes, calls a use case, answers. */
 export type Operation = (deps: ManagementDeps, event: APIGatewayProxyEventV2) => Promise<Response>;
+
+type Decoded<B> =
+  | { readonly ok: true; readonly body: B }
+  | { readonly ok: false; readonly response: Response };
+
+type BodyReader<B> = (deps: Pick<Deps, 'settings'>, event: APIGatewayProxyEventV2) => Decoded<B>;
+
+/** What an operation needs before it can begin. */
+export interface OperationNeeds<A extends object, Q, B> {
+  readonly access: (deps: ManagementDeps, event: APIGatewayProxyEventV2) => Promise<Access<A>>;
+  readonly query: z.ZodType<Q>;
+  readonly body: BodyReader<B>;
+}
+
+/**
+ * Checks access first, so that nobody learns more from an error than what their credentials let them see. Then
+ * decodes query and body, and runs.
+ */
+export function operation<A extends object, Q, B>(
+  needs: OperationNeeds<A, Q, B>,
+  run: (
+    deps: ManagementDeps,
+    input: A & { query: Q; body: B; event: APIGatewayProxyEventV2 },
+  ) => Promise<Response>,
+): Operation {
+  return async (deps, event) => {
+    const access = await needs.access(deps, event);
+    if (!access.ok) return access.response;
+    const query = needs.query.safeParse(event.queryStringParameters ?? {});
+    if (!query.success) return problem('invalid-query', `${firstIssue(query.error)}.`);
+    const decoded = needs.body(deps, event);
+    if (!decoded.ok) return decoded.response;
+    return run(deps, { ...access, query: query.data, body: decoded.body, event });
+  };
+}
+
+/** For operations without a body. One that is sent all the same is not read. */
+export const noBody: BodyReader<undefined> = () => ({ ok: true, body: undefined });
+
+/** Reads a JSON body by a schema. */
+export function jsonBody<T>(schema: z.ZodType<T>): BodyReader<T> {
+  return ({ settings }, event) => {
+    const refuse = (...why: Parameters<typeof problem>) => ({
+      ok: false as const,
+      response: problem(...why),
+    });
+    if (!hasContentType(event, 'application/json'))
+      return refuse('unsupported-media-type', 'The Content-Type must be application/json.');
+    const text = bodyText(event, settings.bodyBytesMax);
+    if (text === undefined)
+      return refuse('body-too-large', `The body is larger than ${formatBytes(settings.bodyBytesMax)}.`);
+    const value = parseJson(text);
+    if (value === undefined) return refuse('invalid-json', 'The body is not valid JSON.');
+    const parsed = schema.safeParse(value);
+    if (!parsed.success) return refuse('invalid-body', `${firstIssue(parsed.error)}.`);
+    return { ok: true, body: parsed.data };
+  };
+}

@@ -1,20 +1,33 @@
-import { readRepos } from '../../use-cases/recounts/get-subscription.ts';
 import { json } from '../respond.ts';
 import { adminTenantAccess, readerAccess } from './access.ts';
-import type { Operation } from './operation.ts';
+import { encodeCursor } from './cursor.ts';
+import { noBody, operation } from './operation.ts';
+import { noQuery, pageQuery, pageSizeDefault } from './requests.ts';
 import { reposBody } from './responses.ts';
 
-export const listRepos: Operation = async (deps, event) => {
-  const access = await readerAccess(deps, event);
-  if (!access.ok) return access.response;
-  return json(200, { repos: reposBody(await readRepos(deps, access.tenant.tenant)) });
-};
+/**
+ * By name, a page at a time. An empty repo is not shown: a page may be shorter than asked for without being the
+ * last.
+ */
+export const listRepos = operation(
+  { access: readerAccess, query: pageQuery, body: noBody },
+  async (deps, { tenant: { tenant }, query: { limit = pageSizeDefault, cursor } }) => {
+    const repos = await deps.ledger.listRepos({
+      tenant,
+      pageSize: limit,
+      ...(cursor !== undefined && { after: cursor }),
+    });
+    const last = repos.length === limit ? repos.at(-1) : undefined;
+    const nextCursor = last ? encodeCursor(last.repo) : null;
+    return json(200, { repos: reposBody(repos), nextCursor });
+  },
+);
 
 /** Queues a full recount. */
-export const requestRecount: Operation = async (deps, event) => {
-  const access = await adminTenantAccess(deps, event);
-  if (!access.ok) return access.response;
-  const { tenant } = access.tenant;
-  await deps.queue.request({ tenant, reason: 'manual', full: true });
-  return json(202, { tenant, queued: true });
-};
+export const requestRecount = operation(
+  { access: adminTenantAccess, query: noQuery, body: noBody },
+  async (deps, { tenant: { tenant } }) => {
+    await deps.queue.request({ tenant, reason: 'manual', full: true });
+    return json(202, { tenant, queued: true }, { location: `/v1/tenants/${tenant}/subscription` });
+  },
+);

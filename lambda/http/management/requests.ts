@@ -1,57 +1,104 @@
-import type { APIGatewayProxyEventV2 } from 'aws-lambda';
 import * as z from 'zod';
-import { formatBytes, isByteCount } from '../../domain/bytes.ts';
-import { isTenantName, tenantNameRule } from '../../domain/names.ts';
-import type { Settings } from '../../domain/settings.ts';
-import { firstIssue } from '../lfs/batch-request.ts';
-import { bodyText, hasContentType } from '../request.ts';
-import { problem, type Response } from '../respond.ts';
+import { tenantNameRule, tenantPattern } from '../../domain/names.ts';
+import { decodeCursor } from './cursor.ts';
 
+/** What the management API is asked: bodies and queries. A field that none of them names is refused. */
+
+const limitRule = 'must be a whole number of bytes from 0 to 2^53 − 1';
 const limitBytes = z
-  .number()
-  .refine(isByteCount, 'must be a whole number of bytes from 0 to 2^53 − 1')
-  .nullable();
-const plan = z.string().min(1).max(100).nullable();
+  .int(limitRule)
+  .min(0, limitRule)
+  .nullable()
+  .meta({ description: 'Bytes that the tenant may store. null: unlimited.' });
 
-export const createTenantBody = z.strictObject({
-  tenant: z.string().refine(isTenantName, `must be ${tenantNameRule}`),
-  limitBytes: limitBytes.optional(),
-  plan: plan.optional(),
-});
+const textCharactersMax = 100;
+
+/** Text for people, 1 to 100 characters (code points, as JSON Schema counts them). */
+const text = (description: string) =>
+  z
+    .string()
+    .refine(
+      (value) => value !== '' && [...value].length <= textCharactersMax,
+      `must have 1 to ${textCharactersMax} characters`,
+    )
+    .meta({ minLength: 1, maxLength: textCharactersMax })
+    .nullable()
+    .meta({ description });
+
+const plan = text('The plan that the tenant is billed by. lfs-quota only stores it.');
+
+export const createTenantBody = z
+  .strictObject({
+    tenant: z.string().regex(tenantPattern, `must be ${tenantNameRule}`),
+    limitBytes: limitBytes.optional(),
+    plan: plan.optional(),
+  })
+  .meta({ id: 'CreateTenant' });
 
 export const updateTenantBody = z
   .strictObject({ limitBytes: limitBytes.optional(), plan: plan.optional() })
-  .refine((body) => Object.keys(body).length > 0, 'name limitBytes or plan');
+  .refine((body) => Object.keys(body).length > 0, 'name limitBytes or plan')
+  .meta({ id: 'UpdateTenant', minProperties: 1 });
 
-export const createTokenBody = z.strictObject({
-  scope: z.enum(['read', 'write']),
-  label: z.string().min(1).max(100).nullable().optional(),
+export const createTokenBody = z
+  .strictObject({
+    scope: z.enum(['read', 'write']).meta({ description: 'read: clone and pull. write: push too.' }),
+    label: text('What the token is for.').optional(),
+  })
+  .meta({ id: 'CreateToken' });
+
+export const pageSizeDefault = 100;
+const pageSizeMax = 1000;
+const cursorRule = 'must be the nextCursor of the page before';
+/** A key of the store has at most 1,024 bytes. */
+const cursorCharactersMax = 2000;
+
+/** A page of a list: `limit` items after `cursor`. Every list of the API is paged like this. */
+export const pageQuery = z.strictObject({
+  limit: z
+    .string()
+    .regex(/^[1-9]\d{0,3}$/, `must be a whole number from 1 to ${pageSizeMax}`)
+    .transform(Number)
+    .pipe(z.int().max(pageSizeMax, `must be a whole number from 1 to ${pageSizeMax}`).min(1))
+    .optional()
+    .meta({ default: pageSizeDefault, description: 'Most items on the page.' }),
+  /** Decoded: the key of the last item of the page before. */
+  cursor: z
+    .string()
+    .max(cursorCharactersMax, cursorRule)
+    .transform((text, context) => {
+      const lastKey = decodeCursor(text);
+      if (lastKey === undefined) context.addIssue({ code: 'custom', message: cursorRule });
+      return lastKey;
+    })
+    .optional()
+    .meta({
+      type: 'string',
+      maxLength: cursorCharactersMax,
+      description: '`nextCursor` of the page before. Without it the first page is answered.',
+    }),
 });
 
-/** The decoded body, or the answer that says what is wrong with it. */
-export function decodeBody<T>(
-  settings: Settings,
-  event: APIGatewayProxyEventV2,
-  schema: z.ZodType<T>,
-): { ok: true; body: T } | { ok: false; response: Response } {
-  const refuse = (status: number, title: string, detail: string) => ({
-    ok: false as const,
-    response: problem(status, title, detail),
-  });
-  if (!hasContentType(event, 'application/json')) {
-    return refuse(415, 'Unsupported Media Type', 'The Content-Type must be application/json.');
-  }
-  const text = bodyText(event, settings.bodyBytesMax);
-  if (text === undefined) {
-    return refuse(413, 'Content Too Large', `The body is larger than ${formatBytes(settings.bodyBytesMax)}.`);
-  }
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    return refuse(400, 'Bad Request', 'The body is not valid JSON.');
-  }
-  const parsed = schema.safeParse(value);
-  if (!parsed.success) return refuse(422, 'Unprocessable Content', `${firstIssue(parsed.error)}.`);
-  return { ok: true, body: parsed.data };
-}
+const flag = (rule = 'must be true or false') =>
+  z
+    .enum(['true', 'false'], rule)
+    .transform((value) => value === 'true')
+    .pipe(z.boolean())
+    .optional();
+
+const deleteRule = 'only dryRun=true and dryRun=false are known. Nothing was deleted';
+
+/** Whoever misspells dryRun must not lose what was only to be looked at. */
+export const deleteQuery = z.strictObject(
+  { dryRun: flag(deleteRule).meta({ default: false, description: 'Only tell what the delete would free.' }) },
+  deleteRule,
+);
+
+export const subscriptionQuery = z.strictObject({
+  refresh: flag().meta({
+    default: false,
+    description: 'Count anew instead of reading the cache. Only the operator can ask for it.',
+  }),
+});
+
+export const noQuery = z.strictObject({});

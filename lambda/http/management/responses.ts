@@ -1,11 +1,17 @@
 import type { RepoRecord, TenantRecord } from '../../domain/tenant.ts';
+import type { TokenRecord } from '../../ports/credentials.ts';
 import type { DeletePlan } from '../../use-cases/deletes/delete-objects.ts';
 import type { Subscription } from '../../use-cases/recounts/get-subscription.ts';
+import type { DeletePlanBody, RepoBody, SubscriptionBody, TenantBody, TokenBody } from './schemas.ts';
+
+/** Records of the ledger as the bodies of schemas.ts. */
 
 const iso = (timeMs: number) => new Date(timeMs).toISOString().replace(/\.\d{3}Z$/, 'Z');
 
-/** Usage as the API shows it; null where it was never counted, which is not zero. */
-function usageBody(tenant: TenantRecord, source: 'cache' | 'scan') {
+const deletingMark = (closedAtMs: number | null) => (closedAtMs === null ? {} : { deleting: true as const });
+
+/** null: never counted, which is not zero. */
+function usageBody(tenant: TenantRecord, source: 'cache' | 'scan'): TenantBody['usage'] {
   if (tenant.counted === null) return null;
   const { storedBytes, objectCount, countedAtMs } = tenant.counted;
   return {
@@ -19,8 +25,19 @@ function usageBody(tenant: TenantRecord, source: 'cache' | 'scan') {
   };
 }
 
-/** Repos with something in them, and those that are being deleted until they are open again. */
-export function reposBody(repos: readonly RepoRecord[]) {
+export function tenantBody(tenant: TenantRecord): TenantBody {
+  return {
+    tenant: tenant.tenant,
+    plan: tenant.plan,
+    limitBytes: tenant.limitBytes,
+    createdAt: iso(tenant.createdAtMs),
+    usage: usageBody(tenant, 'cache'),
+    ...deletingMark(tenant.closedAtMs),
+  };
+}
+
+/** The repos that are shown: those with an object, and those that are being deleted until they are open again. */
+export function reposBody(repos: readonly RepoRecord[]): RepoBody[] {
   return (
     repos
       // A repo is a path: with nothing below it there is none.
@@ -36,15 +53,15 @@ export function reposBody(repos: readonly RepoRecord[]) {
   );
 }
 
-const deletingMark = (closedAtMs: number | null) => (closedAtMs === null ? {} : { deleting: true });
-
-/** What a delete frees, for a whole tenant, one of its repos, or one object. */
-export function deletePlanBody(path: { tenant: string; repo?: string; oid?: string }, plan: DeletePlan) {
+/** What the delete of a whole tenant, one of its repos, or one object frees. */
+export function deletePlanBody(
+  path: { tenant: string; repo?: string; oid?: string },
+  plan: DeletePlan,
+): DeletePlanBody {
   return { ...path, objectCount: plan.objectCount, bytes: plan.bytes, dueAt: iso(plan.dueAtMs) };
 }
 
-/** GET …/subscription. */
-export function subscriptionBody(subscription: Subscription) {
+export function subscriptionBody(subscription: Subscription): SubscriptionBody {
   const { tenant, repos, source, refreshing } = subscription;
   return {
     tenant: tenant.tenant,
@@ -57,28 +74,7 @@ export function subscriptionBody(subscription: Subscription) {
   };
 }
 
-/** A tenant in the management API. */
-export function tenantBody(tenant: TenantRecord) {
-  return {
-    tenant: tenant.tenant,
-    plan: tenant.plan,
-    limitBytes: tenant.limitBytes,
-    createdAt: iso(tenant.createdAtMs),
-    usage: usageBody(tenant, 'cache'),
-    ...deletingMark(tenant.closedAtMs),
-  };
-}
-
-export function tokenBody(token: {
-  tokenId: string;
-  scope: string;
-  label: string | null;
-  createdAtMs: number;
-}) {
-  return {
-    tokenId: token.tokenId,
-    scope: token.scope,
-    label: token.label,
-    createdAt: iso(token.createdAtMs),
-  };
+export function tokenBody(token: TokenRecord): TokenBody {
+  const { tokenId, scope, label, createdAtMs } = token;
+  return { tokenId, scope, label, createdAt: iso(createdAtMs) };
 }

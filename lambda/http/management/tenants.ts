@@ -1,68 +1,78 @@
 import { isTenantName } from '../../domain/names.ts';
 import { isGone } from '../../domain/tenant.ts';
-import { createTenant } from '../../use-cases/access/create-tenant.ts';
-import { json, problem, tenantNotFound } from '../respond.ts';
+import {
+  createTenantOnce,
+  createTenant as createTenantUseCase,
+} from '../../use-cases/access/create-tenant.ts';
+import { problem, tenantNotFound } from '../problems.ts';
+import { json } from '../respond.ts';
 import { adminAccess, adminTenantAccess, openTenantAccess } from './access.ts';
-import type { Operation } from './operation.ts';
-import { createTenantBody, decodeBody, updateTenantBody } from './requests.ts';
+import { encodeCursor } from './cursor.ts';
+import { requestKey } from './idempotency.ts';
+import { jsonBody, noBody, operation } from './operation.ts';
+import { createTenantBody, noQuery, pageQuery, pageSizeDefault, updateTenantBody } from './requests.ts';
 import { tenantBody } from './responses.ts';
 
-const pageSizeDefault = 100;
-const pageSizeMax = 1000;
-
 /**
- * GET /v1/tenants?limit=&after=: by name, a page at a time; `next` is the `after` of the next page. Of deleted
- * tenants only the names are kept, and not shown: a page may be shorter than asked for and yet not the last.
+ * By name, a page at a time. Only the names of deleted tenants are kept, and they are not shown: a page may be
+ * shorter than asked for without being the last.
  */
-export const listTenants: Operation = async (deps, event) => {
-  const access = await adminAccess(deps, event);
-  if (!access.ok) return access.response;
-  const { limit = String(pageSizeDefault), after } = event.queryStringParameters ?? {};
-  const refuse = (detail: string) => problem(422, 'Unprocessable Content', detail);
-  const pageSize = /^\d{1,4}$/.test(limit) ? Number(limit) : 0;
-  if (pageSize < 1 || pageSize > pageSizeMax)
-    return refuse(`limit must be a whole number from 1 to ${pageSizeMax}.`);
-  // It goes into a key condition, and a key has a largest size.
-  if (after && !isTenantName(after)) return refuse('after must be the name of a tenant.');
-  const tenants = await deps.ledger.listTenants({ pageSize, ...(after && { after }) });
-  const next = tenants.length === pageSize ? (tenants.at(-1)?.tenant ?? null) : null;
-  return json(200, { tenants: tenants.filter((tenant) => !isGone(tenant)).map(tenantBody), next });
-};
+export const listTenants = operation(
+  { access: adminAccess, query: pageQuery, body: noBody },
+  async (deps, { query: { limit = pageSizeDefault, cursor } }) => {
+    // It goes into a key condition, and a key has a largest size.
+    if (cursor !== undefined && !isTenantName(cursor))
+      return problem('invalid-query', 'cursor: must be the nextCursor of the page before.');
+    const tenants = await deps.ledger.listTenants({
+      pageSize: limit,
+      ...(cursor !== undefined && { after: cursor }),
+    });
+    const last = tenants.length === limit ? tenants.at(-1) : undefined;
+    const nextCursor = last ? encodeCursor(last.tenant) : null;
+    return json(200, { tenants: tenants.filter((tenant) => !isGone(tenant)).map(tenantBody), nextCursor });
+  },
+);
 
-export const createTenantOperation: Operation = async (deps, event) => {
-  const access = await adminAccess(deps, event);
-  if (!access.ok) return access.response;
-  const decoded = decodeBody(deps.settings, event, createTenantBody);
-  if (!decoded.ok) return decoded.response;
-  const { tenant, limitBytes = null, plan = null } = decoded.body;
-  const outcome = await createTenant(deps, { tenant, limitBytes, plan });
-  switch (outcome.kind) {
-    case 'created':
-      return json(201, tenantBody(outcome.tenant));
-    case 'exists':
-      return problem(409, 'Conflict', `The tenant ${tenant} exists already.`);
-    case 'deleted': {
-      const why = 'so that nothing of it can reach another';
-      return problem(409, 'Conflict', `The name of the deleted tenant ${tenant} stays taken, ${why}.`);
+export const createTenant = operation(
+  { access: adminAccess, query: noQuery, body: jsonBody(createTenantBody) },
+  async (deps, { body, event }) => {
+    const key = requestKey(event);
+    if (!key.ok) return key.response;
+    const { tenant, limitBytes = null, plan = null } = body;
+    const account = { tenant, limitBytes, plan };
+    const outcome =
+      key.requestKey === undefined
+        ? await createTenantUseCase(deps, account)
+        : await createTenantOnce(deps, { account, requestKey: key.requestKey });
+    switch (outcome.kind) {
+      case 'created':
+        return json(201, tenantBody(outcome.tenant), { location: `/v1/tenants/${tenant}` });
+      case 'exists':
+        return problem('tenant-exists', `The tenant ${tenant} exists already.`);
+      case 'deleted':
+        return problem(
+          'tenant-name-taken',
+          `The name of the deleted tenant ${tenant} stays taken, so that nothing of it can reach another.`,
+        );
+      case 'key-reused':
+        return key.reused();
     }
-  }
-};
+  },
+);
 
-export const showTenant: Operation = async (deps, event) => {
-  const access = await adminTenantAccess(deps, event);
-  return access.ok ? json(200, tenantBody(access.tenant)) : access.response;
-};
+export const showTenant = operation(
+  { access: adminTenantAccess, query: noQuery, body: noBody },
+  async (_deps, { tenant }) => json(200, tenantBody(tenant)),
+);
 
-export const updateTenant: Operation = async (deps, event) => {
-  const access = await openTenantAccess(deps, event);
-  if (!access.ok) return access.response;
-  const decoded = decodeBody(deps.settings, event, updateTenantBody);
-  if (!decoded.ok) return decoded.response;
-  const { limitBytes, plan } = decoded.body;
-  const updated = await deps.ledger.updateTenant({
-    tenant: access.tenant.tenant,
-    ...(limitBytes !== undefined && { limitBytes }),
-    ...(plan !== undefined && { plan }),
-  });
-  return updated ? json(200, tenantBody(updated)) : tenantNotFound();
-};
+export const updateTenant = operation(
+  { access: openTenantAccess, query: noQuery, body: jsonBody(updateTenantBody) },
+  async (deps, { tenant, body: { limitBytes, plan } }) => {
+    const updated = await deps.ledger.updateTenant({
+      tenant: tenant.tenant,
+      ...(limitBytes !== undefined && { limitBytes }),
+      ...(plan !== undefined && { plan }),
+    });
+    return updated ? json(200, tenantBody(updated)) : tenantNotFound();
+  },
+);

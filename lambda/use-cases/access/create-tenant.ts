@@ -2,6 +2,15 @@ import { tenantPrefix } from '../../domain/names.ts';
 import { dueAfterFullMs } from '../../domain/recount-policy.ts';
 import type { TenantRecord } from '../../domain/tenant.ts';
 import type { Deps } from '../deps.ts';
+import { claimRequest } from './request-key.ts';
+
+type CreateTenantDeps = Pick<Deps, 'ledger' | 'listing' | 'queue' | 'clock' | 'settings'>;
+
+interface Account {
+  readonly tenant: string;
+  readonly plan: string | null;
+  readonly limitBytes: number | null;
+}
 
 export type CreateTenantOutcome =
   | { readonly kind: 'created'; readonly tenant: TenantRecord }
@@ -10,35 +19,68 @@ export type CreateTenantOutcome =
   | { readonly kind: 'deleted' };
 
 /**
- * Creates a tenant. Its path is listed once: empty, it is counted from the start (zero, and that is true);
- * otherwise a full reconcile is queued, and uploads below a limit wait for it.
+ * Creates a tenant. Its path is listed once. If it is empty, the tenant is counted from the start: zero, and that is
+ * true. Otherwise a full recount is queued, and uploads below a limit wait for it.
+ *
+ * @throws {StoreUnavailableError | LedgerUnavailableError}
  */
-export async function createTenant(
-  deps: Pick<Deps, 'ledger' | 'listing' | 'queue' | 'clock' | 'settings'>,
-  input: { tenant: string; plan: string | null; limitBytes: number | null },
-): Promise<CreateTenantOutcome> {
-  const { ledger, listing, queue, clock, settings } = deps;
-  const nowMs = clock.nowMs();
-  const page = await listing.listPage({ prefix: tenantPrefix(input.tenant), maxKeys: 1 });
+export async function createTenant(deps: CreateTenantDeps, account: Account): Promise<CreateTenantOutcome> {
+  const outcome = await putTenant(deps, { ...account, createdAtMs: deps.clock.nowMs() });
+  const tenant = await readTenant(deps, account.tenant);
+  if (outcome === 'created') return { kind: 'created', tenant };
+  return { kind: tenant.closedAtMs === null ? 'exists' : 'deleted' };
+}
+
+/**
+ * Creates a tenant, at most once for a request key: a request that is repeated has the outcome of the first one.
+ *
+ * @throws {StoreUnavailableError | LedgerUnavailableError}
+ */
+export async function createTenantOnce(
+  deps: CreateTenantDeps & Pick<Deps, 'requestKeys' | 'ids'>,
+  input: { account: Account; requestKey: string },
+): Promise<CreateTenantOutcome | { readonly kind: 'key-reused' }> {
+  const { account, requestKey } = input;
+  const claim = await claimRequest(deps, { purpose: 'create tenant', requestKey, body: account });
+  if (claim.kind === 'key-reused') return claim;
+  const { isDone, beganAtMs: createdAtMs } = claim.record;
+  const outcome = isDone ? 'exists' : await putTenant(deps, { ...account, createdAtMs });
+  const tenant = await readTenant(deps, account.tenant);
+  // The time tells a tenant that an earlier attempt created from one that somebody else did.
+  const isOurs = outcome === 'created' || isDone || tenant.createdAtMs === createdAtMs;
+  if (tenant.closedAtMs !== null) return { kind: 'deleted' };
+  if (!isOurs) return { kind: 'exists' };
+  await claim.finish();
+  return { kind: 'created', tenant };
+}
+
+async function readTenant(deps: Pick<Deps, 'ledger'>, name: string): Promise<TenantRecord> {
+  const tenant = await deps.ledger.readTenant(name);
+  if (!tenant) throw new Error(`Tenant ${name} vanished; tenants are never removed.`);
+  return tenant;
+}
+
+async function putTenant(
+  deps: CreateTenantDeps,
+  input: Account & { createdAtMs: number },
+): Promise<'created' | 'exists'> {
+  const { ledger, listing, queue, settings } = deps;
+  const { tenant, createdAtMs } = input;
+  const page = await listing.listPage({ prefix: tenantPrefix(tenant), maxKeys: 1 });
   const isEmpty = page.keyCount === 0;
   const outcome = await ledger.createTenant({
     ...input,
-    createdAtMs: nowMs,
-    counted: isEmpty ? { storedBytes: 0, objectCount: 0, countedAtMs: nowMs } : null,
+    counted: isEmpty ? { storedBytes: 0, objectCount: 0, countedAtMs: createdAtMs } : null,
     dueAtMs: isEmpty
       ? dueAfterFullMs(settings, {
-          tenant: input.tenant,
+          tenant,
           epoch: 0,
-          countedAtMs: nowMs,
+          countedAtMs: createdAtMs,
           listedUntilMs: 0,
           unchangedForMs: 0,
         })
-      : nowMs,
+      : createdAtMs,
   });
-  if (outcome === 'created' && !isEmpty)
-    await queue.request({ tenant: input.tenant, reason: 'import', full: true });
-  const tenant = await ledger.readTenant(input.tenant);
-  if (!tenant) throw new Error(`Tenant ${input.tenant} vanished; tenants are never removed.`);
-  if (outcome === 'created') return { kind: 'created', tenant };
-  return { kind: tenant.closedAtMs === null ? 'exists' : 'deleted' };
+  if (outcome === 'created' && !isEmpty) await queue.request({ tenant, reason: 'import', full: true });
+  return outcome;
 }

@@ -1,27 +1,81 @@
 import { sha256Hex } from '../../domain/hash.ts';
-import { tokenIdOf } from '../../domain/token.ts';
+import { derivedToken, tokenIdOf } from '../../domain/token.ts';
 import type { TokenRecord, TokenScope } from '../../ports/credentials.ts';
 import type { Deps } from '../deps.ts';
+import { claimRequest } from './request-key.ts';
 
 /** Random base62 characters of a token: 238 bits. */
 const secretLength = 40;
 
-/** Creates a token for a tenant that exists. The secret is in the answer this once, and nowhere else. */
+interface Grant {
+  readonly tenant: string;
+  readonly scope: TokenScope;
+  readonly label: string | null;
+}
+
+interface CreatedToken {
+  /** The secret. It is in this outcome and stored nowhere. */
+  readonly token: string;
+  readonly record: TokenRecord;
+}
+
+/** Creates a token for a tenant that exists. @throws {LedgerUnavailableError} */
 export async function createToken(
   deps: Pick<Deps, 'tokens' | 'ids' | 'clock'>,
-  input: { tenant: string; scope: TokenScope; label: string | null },
-): Promise<{ token: string; record: TokenRecord }> {
+  grant: Grant,
+): Promise<CreatedToken> {
   const token = `lfsq_${deps.ids.random(secretLength)}`;
+  return { token, record: await putToken(deps, { grant, token, createdAtMs: deps.clock.nowMs() }) };
+}
+
+export type CreateTokenOnceOutcome =
+  | ({ readonly kind: 'created' } & CreatedToken)
+  /** The token that the key created was revoked since. */
+  | { readonly kind: 'revoked' }
+  | { readonly kind: 'key-reused' };
+
+/**
+ * Creates a token, at most once for a request key: a request that is repeated gets the same secret. The secret is
+ * derived from the caller's own credential and a random seed that is kept with the key, so the table alone does not
+ * give it away.
+ *
+ * @throws {LedgerUnavailableError}
+ */
+export async function createTokenOnce(
+  deps: Pick<Deps, 'tokens' | 'requestKeys' | 'ids' | 'clock'>,
+  input: { grant: Grant; credential: string; requestKey: string },
+): Promise<CreateTokenOnceOutcome> {
+  const { grant, credential, requestKey } = input;
+  const purpose = `create token\n${grant.tenant}\n${sha256Hex(credential)}`;
+  const claim = await claimRequest(deps, { purpose, requestKey, body: grant });
+  if (claim.kind === 'key-reused') return claim;
+  const { seed, beganAtMs, isDone } = claim.record;
+  const token = derivedToken({ credential, seed });
+  if (isDone) {
+    const record = await deps.tokens.find(tokenIdOf(token));
+    return record?.secretSha256 === sha256Hex(token)
+      ? { kind: 'created', token, record }
+      : { kind: 'revoked' };
+  }
+  const record = await putToken(deps, { grant, token, createdAtMs: beganAtMs });
+  await claim.finish();
+  return { kind: 'created', token, record };
+}
+
+async function putToken(
+  deps: Pick<Deps, 'tokens'>,
+  input: { grant: Grant; token: string; createdAtMs: number },
+): Promise<TokenRecord> {
+  const { grant, token, createdAtMs } = input;
   const record: TokenRecord = {
+    ...grant,
     tokenId: tokenIdOf(token),
     secretSha256: sha256Hex(token),
-    createdAtMs: deps.clock.nowMs(),
-    ...input,
+    createdAtMs,
   };
-  if ((await deps.tokens.put(record)) === 'exists') {
-    // Our own retry after a lost answer finds its own record; another token's id would differ in its hash.
-    const found = await deps.tokens.find(record.tokenId);
-    if (found?.secretSha256 !== record.secretSha256) throw new Error('Two tokens have the same id.');
-  }
-  return { token, record };
+  if ((await deps.tokens.put(record)) === 'created') return record;
+  // A repetition after a lost answer finds its own record. Another token's id differs in its hash.
+  const found = await deps.tokens.find(record.tokenId);
+  if (found?.secretSha256 !== record.secretSha256) throw new Error('Two tokens have the same id.');
+  return found;
 }

@@ -7,7 +7,7 @@ import { systemClock } from '../../../../lambda/adapters/system/clock.ts';
 import { createInvocationLog } from '../../../../lambda/adapters/system/invocation-log.ts';
 import { create as createReconcile } from '../../../../lambda/handlers/reconcile.ts';
 import { create as createRefresh } from '../../../../lambda/handlers/refresh.ts';
-import { respondProblem } from '../../../../lambda/http/management/access.ts';
+import { respondProblem } from '../../../../lambda/http/problems.ts';
 import { json } from '../../../../lambda/http/respond.ts';
 import { guard } from '../../../../lambda/runtime/guard.ts';
 import { newMessage } from '../../../../local/background/queue-message.ts';

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { createInvocations } from '../../../../lambda/adapters/system/async-invocations.ts';
 import { createInvocationLog } from '../../../../lambda/adapters/system/invocation-log.ts';
-import { respondProblem } from '../../../../lambda/http/management/access.ts';
-import { lfsError } from '../../../../lambda/http/respond.ts';
+import { lfsError } from '../../../../lambda/http/lfs/respond.ts';
+import { respondProblem } from '../../../../lambda/http/problems.ts';
 import { LedgerUnavailableError } from '../../../../lambda/ports/ledger.ts';
 import { StoreUnavailableError } from '../../../../lambda/ports/object-store.ts';
 import { type ErrorResponder, guard } from '../../../../lambda/runtime/guard.ts';
@@ -47,8 +47,9 @@ describe('what a handler throws', () => {
     const { answer, body } = await thrown(new TypeError(secret), respondProblem);
     expect(answer.headers?.['content-type']).toBe('application/problem+json');
     expect(body).toEqual({
-      type: 'about:blank',
-      title: 'Internal Server Error',
+      type: 'urn:lfs-quota:problem:internal-error',
+      code: 'internal-error',
+      title: 'Internal error',
       status: 500,
       detail: expect.stringContaining('request-1'),
     });

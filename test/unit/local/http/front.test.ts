@@ -29,6 +29,7 @@ async function setUp(
   };
   const functions: HttpFunctions = {
     health: named('health'),
+    openapi: named('openapi'),
     lfsBatch: named('lfsBatch'),
     lfsVerify: named('lfsVerify'),
     getSubscription: named('getSubscription'),

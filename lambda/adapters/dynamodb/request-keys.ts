@@ -1,0 +1,45 @@
+import * as z from 'zod';
+import type { RequestKeyRecord, RequestKeys } from '../../ports/request-keys.ts';
+import { absent, exists, setting } from './expressions.ts';
+import { getItem, putItem, type Table, updateItem } from './requests.ts';
+import { expiryAttribute } from './table.ts';
+
+const requestKeyItem = z.object({
+  id: z.string(),
+  bodySha256: z.string(),
+  seed: z.string(),
+  beganAtMs: z.number(),
+  expiresAtMs: z.number(),
+  isDone: z.boolean(),
+});
+
+const requestKeyKey = (id: string) => ({ pk: `REQUEST#${id}`, sk: 'REQUEST' });
+
+/** Request keys, one item each. The table's TTL removes them some time after they have expired. */
+export function createDynamoDbRequestKeys(table: Table): RequestKeys {
+  return {
+    begin: (record) => begin(table, record),
+    finish: (id) => finish(table, id),
+  };
+}
+
+async function begin(table: Table, record: RequestKeyRecord): Promise<RequestKeyRecord> {
+  const key = requestKeyKey(record.id);
+  const { ok } = await putItem(table, {
+    item: { ...key, ...record, [expiryAttribute]: Math.ceil(record.expiresAtMs / 1000) },
+    condition: `${absent} OR #expiresAtMs <= :now`,
+    values: { ':now': record.beganAtMs },
+  });
+  if (ok) return record;
+  // Our own retry after a lost answer finds our own record, which is the right one too.
+  const known = await getItem(table, key);
+  return known ? requestKeyItem.parse(known) : record;
+}
+
+async function finish(table: Table, id: string): Promise<void> {
+  await updateItem(table, {
+    key: requestKeyKey(id),
+    change: [setting({ isDone: true })],
+    condition: exists,
+  });
+}

@@ -1,0 +1,12 @@
+import { openApiDocument } from '../http/openapi/document.ts';
+import { baseUrl } from '../http/request.ts';
+import { json } from '../http/respond.ts';
+import type { HttpHandler } from '../runtime/guard.ts';
+
+/** GET /openapi.json: the API's description, for programs. */
+export function create(): HttpHandler {
+  return async (event) =>
+    json(200, openApiDocument(baseUrl(event)), { 'cache-control': 'public, max-age=300' });
+}
+
+export const handler = create();

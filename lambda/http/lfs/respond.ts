@@ -1,0 +1,41 @@
+import { lfsMediaType } from '../request.ts';
+import { answer, type Response } from '../respond.ts';
+
+/** An answer of the LFS API. */
+export function lfs(statusCode: number, body: unknown): Response {
+  return answer(statusCode, lfsMediaType, body);
+}
+
+/**
+ * An error of the LFS API (git-lfs docs/api/batch.md, Response Errors). The client prints nothing but the
+ * message, so all that a person must know stands in it.
+ */
+export function lfsError(
+  input: { statusCode: number; message: string; requestId: string },
+  headers: Readonly<Record<string, string>> = {},
+): Response {
+  const { statusCode, message, requestId } = input;
+  return answer(statusCode, lfsMediaType, { message, request_id: requestId }, headers);
+}
+
+/** An unexpected error, as `guard` has the API word it. */
+export function respondLfsError(statusCode: number, message: string, requestId: string): Response {
+  return lfsError({ statusCode, message, requestId });
+}
+
+/** 401 of the LFS API. The header makes the client ask its credential helper. Browsers do not ask anything. */
+export function lfsUnauthorized(requestId: string): Response {
+  return lfsError(
+    {
+      statusCode: 401,
+      message: 'Credentials are needed: any user name, and an access token of this tenant as the password.',
+      requestId,
+    },
+    { 'lfs-authenticate': 'Basic realm="lfs-quota"' },
+  );
+}
+
+/** The one answer for a tenant that is absent, another's, or has a name that no tenant can have. */
+export function lfsNotFound(requestId: string): Response {
+  return lfsError({ statusCode: 404, message: 'Repository not found.', requestId });
+}

@@ -1,0 +1,77 @@
+import * as z from 'zod';
+import { oidPattern } from '../../domain/names.ts';
+import { defaultSettings } from '../../domain/settings.ts';
+
+/**
+ * The wire format of the LFS API (git-lfs docs/api/batch.md). A wrong object is answered beside the others, and some
+ * mistakes have a status of their own, so decoding is more lenient than what `meta` tells clients to send.
+ */
+
+const oid = z
+  .string()
+  .meta({ pattern: oidPattern.source, description: 'SHA-256, 64 lower-case hex digits.' });
+const size = z.number().meta({ type: 'integer', minimum: 0, maximum: defaultSettings.objectBytesMax });
+
+export const batchRequestSchema = z
+  .object({
+    operation: z.string().meta({ enum: ['upload', 'download'] }),
+    transfers: z
+      .array(z.string())
+      .optional()
+      .meta({ description: 'Must be empty or hold "basic". Without it, basic is meant.' }),
+    ref: z.unknown().optional().meta({ description: 'Accepted and not used.' }),
+    objects: z
+      .array(z.object({ oid, size }))
+      .meta({ minItems: 1, maxItems: defaultSettings.batchObjectsMax }),
+    hash_algo: z
+      .string()
+      .optional()
+      .meta({ enum: ['sha256'] }),
+  })
+  .meta({ id: 'BatchRequest' });
+
+const actionSchema = z
+  .object({
+    href: z.string(),
+    header: z.record(z.string(), z.string()).optional().meta({ description: 'Send these as they are.' }),
+    expires_in: z.int().min(0).optional().meta({ description: 'Seconds.' }),
+  })
+  .meta({ id: 'BatchAction' });
+
+export const batchObjectSchema = z
+  .object({
+    oid: z.string(),
+    size: z.number(),
+    authenticated: z.literal(true).optional(),
+    actions: z
+      .record(z.string(), actionSchema)
+      .optional()
+      .meta({ description: 'upload and verify, or download. Without actions the object is stored already.' }),
+    error: z.object({ code: z.int(), message: z.string() }).optional(),
+  })
+  .meta({ id: 'BatchObject' });
+
+export const batchResponseSchema = z
+  .object({
+    transfer: z.literal('basic'),
+    objects: z.array(batchObjectSchema).meta({ description: 'Each oid of the request once.' }),
+    hash_algo: z.literal('sha256'),
+  })
+  .meta({ id: 'BatchResponse' });
+
+export const verifyRequestSchema = z
+  .object({ oid: z.string().regex(oidPattern), size: z.int().min(0) })
+  .meta({ id: 'VerifyRequest' });
+
+export const verifyResponseSchema = z.object({}).meta({ id: 'VerifyResponse' });
+
+export const lfsErrorSchema = z
+  .object({
+    message: z.string().meta({ description: 'All that git-lfs prints.' }),
+    request_id: z.string(),
+  })
+  .meta({ id: 'LfsError', description: 'An error of the LFS API.' });
+
+/** An answer for one object. A client waits for ever for an oid that it does not find echoed. */
+export type WireObject = Readonly<z.output<typeof batchObjectSchema>>;
+export type WireAction = z.output<typeof actionSchema>;

@@ -1,0 +1,115 @@
+import * as z from 'zod';
+
+/**
+ * What the management API answers. Handlers answer by these schemas, the command line reads by them, and
+ * `/openapi.json` shows them. Bytes are whole numbers up to 2^53 − 1.
+ */
+
+const time = z.iso.datetime().meta({ examples: ['2026-11-21T05:00:00Z'] });
+const bytes = z.int().min(0);
+const deleting = z
+  .literal(true)
+  .optional()
+  .meta({ description: 'Only while it is being deleted: it takes no more pushes.' });
+
+const usageSchema = z
+  .object({
+    storedBytes: bytes.meta({ description: 'Stored, as last counted.' }),
+    objectCount: z.int().min(0),
+    reservedBytes: bytes.meta({ description: 'What admitted uploads may still bring: an upper bound.' }),
+    committedBytes: bytes.meta({ description: 'The counter: what is stored or may still arrive.' }),
+    countedAt: time.meta({ description: 'When the numbers were counted.' }),
+    source: z
+      .enum(['cache', 'scan'])
+      .meta({ description: 'scan: counted for this answer. cache: counted before.' }),
+  })
+  .meta({ id: 'Usage' });
+
+export const tenantSchema = z
+  .object({
+    tenant: z.string(),
+    plan: z.string().nullable(),
+    limitBytes: bytes.nullable().meta({ description: 'null: unlimited.' }),
+    createdAt: time,
+    usage: usageSchema.nullable().meta({ description: 'null: never counted, which is not zero.' }),
+    deleting,
+  })
+  .meta({ id: 'Tenant' });
+
+const nextCursor = z
+  .string()
+  .nullable()
+  .meta({ description: '`cursor` of the next page. null: this is the last page.' });
+
+export const tenantPageSchema = z
+  .object({ tenants: z.array(tenantSchema), nextCursor })
+  .meta({ id: 'TenantPage' });
+
+export const tokenSchema = z
+  .object({
+    tokenId: z.string().meta({ description: 'Names the token in lists. It is no secret.' }),
+    scope: z.enum(['read', 'write']),
+    label: z.string().nullable(),
+    createdAt: time,
+  })
+  .meta({ id: 'Token' });
+
+export const tokenPageSchema = z
+  .object({ tokens: z.array(tokenSchema), nextCursor })
+  .meta({ id: 'TokenPage' });
+
+export const newTokenSchema = tokenSchema
+  .extend({
+    tenant: z.string(),
+    token: z.string().meta({ description: 'The secret. It is answered this once and stored nowhere.' }),
+  })
+  .meta({ id: 'NewToken' });
+
+export const repoSchema = z
+  .object({
+    repo: z.string(),
+    storedBytes: bytes.nullable().meta({ description: 'null: deleted before it was ever counted.' }),
+    objectCount: z.int().min(0).nullable(),
+    countedAt: time.nullable(),
+    deleting,
+  })
+  .meta({ id: 'Repo' });
+
+export const repoPageSchema = z.object({ repos: z.array(repoSchema), nextCursor }).meta({ id: 'RepoPage' });
+
+export const deletePlanSchema = z
+  .object({
+    tenant: z.string(),
+    repo: z.string().optional(),
+    oid: z.string().optional(),
+    objectCount: z.int().min(0).nullable().meta({ description: 'As last counted. null: never counted.' }),
+    bytes: bytes.nullable(),
+    dueAt: time.meta({
+      description: 'From then on the objects go. What an open upload still holds goes when that has expired.',
+    }),
+  })
+  .meta({ id: 'DeletePlan' });
+
+export const subscriptionSchema = z
+  .object({
+    tenant: z.string(),
+    plan: z.string().nullable(),
+    limitBytes: bytes.nullable().meta({ description: 'null: unlimited.' }),
+    usage: usageSchema.nullable().meta({ description: 'null: never counted, which is not zero.' }),
+    repos: z.array(repoSchema),
+    refreshing: z.boolean().meta({ description: 'A recount is under way. Ask again in a moment.' }),
+    deleting,
+  })
+  .meta({ id: 'Subscription' });
+
+export const recountQueuedSchema = z
+  .object({ tenant: z.string(), queued: z.literal(true) })
+  .meta({ id: 'RecountQueued' });
+
+export const healthSchema = z.object({ status: z.literal('ok') }).meta({ id: 'Health' });
+
+export type TenantBody = z.output<typeof tenantSchema>;
+export type TokenBody = z.output<typeof tokenSchema>;
+export type RepoBody = z.output<typeof repoSchema>;
+export type DeletePlanBody = z.output<typeof deletePlanSchema>;
+export type SubscriptionBody = z.output<typeof subscriptionSchema>;

@@ -1,0 +1,212 @@
+import * as z from 'zod';
+import { oidPattern, repoPattern, tenantPattern } from '../../domain/names.ts';
+import { type RouteKey, routes } from '../../routes.ts';
+import { lfsErrorSchema } from '../lfs/schemas.ts';
+import { noQuery } from '../management/requests.ts';
+import { problemSchema } from '../problem-schema.ts';
+import { type ProblemCode, problemTypes } from '../problems.ts';
+import { lfsMediaType } from '../request.ts';
+import { lfsOperations } from './lfs-operations.ts';
+import { managementOperations } from './management-operations.ts';
+import type { AccessKind, AnswerDoc, OperationDoc } from './operation-docs.ts';
+import { serviceOperations } from './service-operations.ts';
+
+/** A description for each route: the type makes the compiler check that none is missing. */
+export const operationDocs: Readonly<Record<RouteKey, OperationDoc>> = {
+  ...serviceOperations,
+  ...lfsOperations,
+  ...managementOperations,
+};
+
+type Json = Readonly<Record<string, unknown>>;
+
+/** The API as an OpenAPI 3.1 document. @param serverUrl where it is reached, without a slash at its end. */
+export function openApiDocument(serverUrl: string): Json {
+  const paths: Record<string, Record<string, unknown>> = {};
+  for (const { method, path } of routes) {
+    const operation = describeOperation(path, operationDocs[`${method} ${path}` as RouteKey]);
+    paths[path] = { ...paths[path], [method.toLowerCase()]: operation };
+  }
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: 'lfs-quota',
+      version: '1',
+      summary: 'The quota backend of a Git LFS service on object storage.',
+      description: 'docs/api.md is the same for people.',
+      license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
+    },
+    servers: [{ url: serverUrl }],
+    tags: [
+      { name: 'service', description: 'What the service says of itself.' },
+      { name: 'lfs', description: 'The Git LFS API: what git-lfs calls.' },
+      { name: 'management', description: 'Tenants, tokens, usage and deletes.' },
+    ],
+    paths,
+    components: { schemas: namedSchemas(), securitySchemes },
+  };
+}
+
+const securitySchemes = {
+  bearer: { type: 'http', scheme: 'bearer', description: 'An access token or the admin token.' },
+  basic: {
+    type: 'http',
+    scheme: 'basic',
+    description: 'Any user name, and the token as the password. This is what git-lfs sends.',
+  },
+};
+
+const anyToken = [{ bearer: [] }, { basic: [] }];
+
+const securityOf: Readonly<Record<AccessKind, readonly Json[]>> = {
+  anyone: [],
+  admin: anyToken,
+  reader: anyToken,
+  tenant: anyToken,
+  verify: anyToken,
+};
+
+function describeOperation(path: string, doc: OperationDoc): Json {
+  const isLfs = doc.lfsErrors !== undefined;
+  return {
+    operationId: doc.id,
+    summary: doc.summary,
+    ...(doc.description !== undefined && { description: doc.description }),
+    tags: [isLfs ? 'lfs' : doc.access === 'anyone' ? 'service' : 'management'],
+    security: securityOf[doc.access],
+    parameters: [
+      ...pathParameters(path),
+      ...queryParameters(doc.query),
+      ...(doc.takesRequestKey ? [requestKeyParameter] : []),
+    ],
+    ...(doc.body && {
+      requestBody: {
+        required: true,
+        content: {
+          [isLfs ? lfsMediaType : 'application/json']: {
+            schema: schemaOf(doc.body.schema),
+            example: doc.body.example,
+          },
+        },
+      },
+    }),
+    responses: {
+      ...Object.fromEntries(
+        Object.entries(doc.answers).map(([status, answer]) => [status, describeAnswer(answer, isLfs)]),
+      ),
+      ...(isLfs ? lfsErrorsOf(doc) : problemsOf(doc)),
+    },
+  };
+}
+
+function describeAnswer({ description, schema, example, headers }: AnswerDoc, isLfs: boolean): Json {
+  const content = schema && {
+    [isLfs ? lfsMediaType : 'application/json']: {
+      schema: schemaOf(schema),
+      ...(example !== undefined && { example }),
+    },
+  };
+  return {
+    description,
+    ...(headers && {
+      headers: Object.fromEntries(
+        Object.entries(headers).map(([name, what]) => [
+          name,
+          { description: what, schema: { type: 'string' } },
+        ]),
+      ),
+    }),
+    ...(content && { content }),
+  };
+}
+
+function lfsErrorsOf(doc: OperationDoc): Json {
+  const content = { [lfsMediaType]: { schema: schemaOf(lfsErrorSchema) } };
+  return Object.fromEntries(
+    Object.entries(doc.lfsErrors ?? {}).map(([status, description]) => [status, { description, content }]),
+  );
+}
+
+/** All problems that an operation can answer: its own, and those of its access, query and body. */
+export function problemCodesOf(doc: OperationDoc): ProblemCode[] {
+  if (doc.lfsErrors || doc.access === 'anyone') return [];
+  return [
+    'unauthorized',
+    'invalid-query',
+    ...(doc.takesRequestKey ? (['invalid-idempotency-key', 'idempotency-key-reused'] as const) : []),
+    ...(doc.body
+      ? (['invalid-json', 'unsupported-media-type', 'body-too-large', 'invalid-body'] as const)
+      : []),
+    ...(doc.problems ?? []),
+    'internal-error',
+    'storage-unavailable',
+  ];
+}
+
+function problemsOf(doc: OperationDoc): Json {
+  const byStatus = new Map<number, ProblemCode[]>();
+  for (const code of problemCodesOf(doc)) {
+    const { status } = problemTypes[code];
+    byStatus.set(status, [...(byStatus.get(status) ?? []), code]);
+  }
+  return Object.fromEntries(
+    [...byStatus].map(([status, codes]) => [
+      status,
+      {
+        description: codes.map((code) => `${code}: ${problemTypes[code].title}.`).join(' '),
+        content: { 'application/problem+json': { schema: schemaOf(problemSchema) } },
+      },
+    ]),
+  );
+}
+
+const pathParameterSchemas: Readonly<Record<string, Json>> = {
+  tenant: { type: 'string', pattern: tenantPattern.source },
+  repo: {
+    type: 'string',
+    pattern: repoPattern.source,
+    description: 'A trailing `.git` is not part of the name.',
+  },
+  oid: { type: 'string', pattern: oidPattern.source },
+  tokenId: { type: 'string', pattern: '^[0-9a-f]{16}$' },
+};
+
+function pathParameters(path: string): Json[] {
+  return [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => ({
+    name,
+    in: 'path',
+    required: true,
+    schema: pathParameterSchemas[name],
+  }));
+}
+
+function queryParameters(query: z.ZodType = noQuery): Json[] {
+  const { properties = {} } = z.toJSONSchema(query, { io: 'output', unrepresentable: 'any' });
+  return Object.entries(properties).map(([name, schema]) => {
+    const { description, ...rest } = typeof schema === 'object' ? schema : {};
+    return { name, in: 'query', ...(description !== undefined && { description }), schema: rest };
+  });
+}
+
+const requestKeyParameter: Json = {
+  name: 'Idempotency-Key',
+  in: 'header',
+  description: 'A key of your choice, such as a UUID. Within 24 hours it makes repeating the request safe.',
+  schema: { type: 'string', pattern: '^[!-~]{1,255}$' },
+};
+
+const uriOf = (id: string) => `#/components/schemas/${id}`;
+
+/** A reference to a named schema, or the schema itself. */
+function schemaOf(schema: z.ZodType): unknown {
+  const id = z.globalRegistry.get(schema)?.id;
+  return id === undefined ? z.toJSONSchema(schema, { io: 'input' }) : { $ref: uriOf(id) };
+}
+
+/** Every schema with an id. */
+function namedSchemas(): Json {
+  const { schemas } = z.toJSONSchema(z.globalRegistry, { io: 'input', uri: uriOf, unrepresentable: 'any' });
+  return Object.fromEntries(
+    Object.entries(schemas).map(([id, { $schema: _schema, $id: _id, ...schema }]) => [id, schema]),
+  );
+}

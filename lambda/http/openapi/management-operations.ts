@@ -1,0 +1,245 @@
+import type { RouteKey } from '../../routes.ts';
+import {
+  createTenantBody,
+  createTokenBody,
+  deleteQuery,
+  pageQuery,
+  subscriptionQuery,
+  updateTenantBody,
+} from '../management/requests.ts';
+import {
+  deletePlanSchema,
+  newTokenSchema,
+  recountQueuedSchema,
+  repoPageSchema,
+  subscriptionSchema,
+  tenantPageSchema,
+  tenantSchema,
+  tokenPageSchema,
+  tokenSchema,
+} from '../management/schemas.ts';
+import type { OperationDoc } from './operation-docs.ts';
+
+const oid = '4665a5ea423c2713d436b5ee50593a9640e0018c1550b5a0002f74190d6caea8';
+
+const usage = {
+  storedBytes: 14_700_000,
+  objectCount: 6,
+  reservedBytes: 0,
+  committedBytes: 14_700_000,
+  countedAt: '2026-11-21T05:00:00Z',
+  source: 'cache',
+};
+const tenant = {
+  tenant: 'acme',
+  plan: 'team',
+  limitBytes: 10_737_418_240,
+  createdAt: '2026-11-20T08:00:00Z',
+  usage,
+};
+const repo = { repo: 'game', storedBytes: 14_700_000, objectCount: 6, countedAt: '2026-11-21T05:00:00Z' };
+const token = {
+  tokenId: '5f0c1e2d3b4a5968',
+  scope: 'write',
+  label: 'build machine',
+  createdAt: '2026-11-21T05:00:00Z',
+};
+const plan = { objectCount: 6, bytes: 14_700_000, dueAt: '2026-11-21T05:00:00Z' };
+
+const deleteAnswers = (path: object) => ({
+  200: {
+    description: 'With dryRun: what the delete would free. Nothing was deleted.',
+    schema: deletePlanSchema,
+    example: { ...path, ...plan },
+  },
+  202: {
+    description: 'The delete has begun.',
+    schema: deletePlanSchema,
+    example: { ...path, ...plan },
+  },
+});
+
+/** The management API: tenants, tokens, usage, deletes. */
+export const managementOperations: Readonly<
+  Record<RouteKey<'management' | 'getSubscription'>, OperationDoc>
+> = {
+  'GET /v1/tenants/{tenant}/subscription': {
+    id: 'getSubscription',
+    summary: 'Limit and usage of a tenant',
+    description:
+      'Answered from the cache. A tenant that was never counted, or was counted more than 24 hours ago, is counted ' +
+      'first. If that takes more than 20 seconds, the answer is 202 with the last known usage.',
+    access: 'reader',
+    query: subscriptionQuery,
+    answers: {
+      200: {
+        description: 'The usage with its age.',
+        schema: subscriptionSchema,
+        example: {
+          tenant: 'acme',
+          plan: 'team',
+          limitBytes: 10_737_418_240,
+          usage,
+          repos: [repo],
+          refreshing: false,
+        },
+      },
+      202: {
+        description: 'The last known usage, or null. A recount is under way: ask again in a moment.',
+        schema: subscriptionSchema,
+        example: { tenant: 'acme', plan: null, limitBytes: null, usage: null, repos: [], refreshing: true },
+      },
+    },
+    problems: ['tenant-not-found'],
+  },
+  'GET /v1/tenants': {
+    id: 'listTenants',
+    summary: 'All tenants, by name',
+    description: 'A page may be shorter than asked for without being the last.',
+    access: 'admin',
+    query: pageQuery,
+    answers: {
+      200: {
+        description: 'One page.',
+        schema: tenantPageSchema,
+        example: { tenants: [tenant], nextCursor: null },
+      },
+    },
+  },
+  'POST /v1/tenants': {
+    id: 'createTenant',
+    summary: 'Create a tenant',
+    description:
+      'If objects lie below its path already, they are counted first, and uploads below a limit wait for that.',
+    access: 'admin',
+    takesRequestKey: true,
+    body: {
+      schema: createTenantBody,
+      example: { tenant: 'acme', limitBytes: 10_737_418_240, plan: 'team' },
+    },
+    answers: {
+      201: {
+        description: 'The tenant.',
+        schema: tenantSchema,
+        example: { ...tenant, usage: { ...usage, storedBytes: 0, objectCount: 0, committedBytes: 0 } },
+        headers: { Location: 'Path of the tenant.' },
+      },
+    },
+    problems: ['tenant-exists', 'tenant-name-taken'],
+  },
+  'GET /v1/tenants/{tenant}': {
+    id: 'getTenant',
+    summary: 'A tenant',
+    access: 'admin',
+    answers: { 200: { description: 'The tenant.', schema: tenantSchema, example: tenant } },
+    problems: ['tenant-not-found'],
+  },
+  'PATCH /v1/tenants/{tenant}': {
+    id: 'updateTenant',
+    summary: 'Change the limit or the plan of a tenant',
+    description:
+      'A limit below what is stored deletes nothing. It refuses new uploads until there is room again.',
+    access: 'admin',
+    body: { schema: updateTenantBody, example: { limitBytes: null } },
+    answers: { 200: { description: 'The tenant as it is now.', schema: tenantSchema, example: tenant } },
+    problems: ['tenant-not-found', 'tenant-closed'],
+  },
+  'DELETE /v1/tenants/{tenant}': {
+    id: 'deleteTenant',
+    summary: 'Delete a tenant with all that it stores',
+    description: 'Revokes its tokens and empties its repos. The name stays taken.',
+    access: 'admin',
+    query: deleteQuery,
+    answers: deleteAnswers({ tenant: 'acme' }),
+    problems: ['tenant-not-found'],
+  },
+  'GET /v1/tenants/{tenant}/tokens': {
+    id: 'listTokens',
+    summary: 'The tokens of a tenant, by the time of their creation',
+    access: 'admin',
+    query: pageQuery,
+    answers: {
+      200: {
+        description: 'One page, without the secrets.',
+        schema: tokenPageSchema,
+        example: { tokens: [token], nextCursor: null },
+      },
+    },
+    problems: ['tenant-not-found'],
+  },
+  'POST /v1/tenants/{tenant}/tokens': {
+    id: 'createToken',
+    summary: 'Create a token',
+    access: 'admin',
+    takesRequestKey: true,
+    body: { schema: createTokenBody, example: { scope: 'write', label: 'build machine' } },
+    answers: {
+      201: {
+        description: 'The token with its secret, which is answered this once.',
+        schema: newTokenSchema,
+        example: { ...token, tenant: 'acme', token: 'lfsq_…' },
+        headers: { Location: 'Path of the token.' },
+      },
+    },
+    problems: ['tenant-not-found', 'tenant-closed', 'token-revoked'],
+  },
+  'GET /v1/tenants/{tenant}/tokens/{tokenId}': {
+    id: 'getToken',
+    summary: 'A token, without its secret',
+    access: 'admin',
+    answers: { 200: { description: 'The token.', schema: tokenSchema, example: token } },
+    problems: ['tenant-not-found', 'token-not-found'],
+  },
+  'DELETE /v1/tenants/{tenant}/tokens/{tokenId}': {
+    id: 'revokeToken',
+    summary: 'Revoke a token immediately',
+    description: 'URLs that were signed for it stay valid until they expire, after 30 minutes at most.',
+    access: 'admin',
+    answers: { 204: { description: 'The token is revoked.' } },
+    problems: ['tenant-not-found', 'token-not-found'],
+  },
+  'POST /v1/tenants/{tenant}/reconcile': {
+    id: 'requestRecount',
+    summary: 'Count a tenant anew',
+    description: 'Queues a full recount. The subscription shows its result.',
+    access: 'admin',
+    answers: {
+      202: {
+        description: 'The recount is queued.',
+        schema: recountQueuedSchema,
+        example: { tenant: 'acme', queued: true },
+        headers: { Location: 'Path of the subscription.' },
+      },
+    },
+    problems: ['tenant-not-found'],
+  },
+  'GET /v1/tenants/{tenant}/repos': {
+    id: 'listRepos',
+    summary: 'The repos of a tenant, by name',
+    description: 'A page may be shorter than asked for without being the last: empty repos are not shown.',
+    access: 'reader',
+    query: pageQuery,
+    answers: {
+      200: { description: 'One page.', schema: repoPageSchema, example: { repos: [repo], nextCursor: null } },
+    },
+    problems: ['tenant-not-found'],
+  },
+  'DELETE /v1/tenants/{tenant}/repos/{repo}': {
+    id: 'deleteRepo',
+    summary: 'Delete a repo with all that it stores',
+    description: 'Pushes and pulls answer 404 until it is empty. Then its name can be used anew.',
+    access: 'admin',
+    query: deleteQuery,
+    answers: deleteAnswers({ tenant: 'acme', repo: 'game' }),
+    problems: ['tenant-not-found', 'repo-not-found'],
+  },
+  'DELETE /v1/tenants/{tenant}/repos/{repo}/objects/{oid}': {
+    id: 'deleteObject',
+    summary: 'Delete one object after a grace time',
+    description: 'Pushing it again before then keeps it.',
+    access: 'admin',
+    query: deleteQuery,
+    answers: deleteAnswers({ tenant: 'acme', repo: 'game', oid }),
+    problems: ['tenant-not-found', 'object-not-found'],
+  },
+};

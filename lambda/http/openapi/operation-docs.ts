@@ -1,0 +1,41 @@
+import type * as z from 'zod';
+import type { ProblemCode } from '../problems.ts';
+
+/** Who may call an operation. */
+export type AccessKind =
+  | 'anyone'
+  /** The operator's token. */
+  | 'admin'
+  /** The operator's token, or any token of the tenant. */
+  | 'reader'
+  /** A token of the tenant. */
+  | 'tenant'
+  /** The token that the batch's verify action carries. */
+  | 'verify';
+
+export interface AnswerDoc {
+  readonly description: string;
+  /** Without it the answer has no body. */
+  readonly schema?: z.ZodType;
+  readonly example?: unknown;
+  /** Header → what it says. */
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** What `/openapi.json` and docs/api.md say of one route. */
+export interface OperationDoc {
+  /** Names the operation for generated clients. */
+  readonly id: string;
+  readonly summary: string;
+  readonly description?: string;
+  readonly access: AccessKind;
+  readonly query?: z.ZodType;
+  /** Takes an `Idempotency-Key`. */
+  readonly takesRequestKey?: true;
+  readonly body?: { readonly schema: z.ZodType; readonly example: unknown };
+  readonly answers: Readonly<Record<number, AnswerDoc>>;
+  /** Of the management API, besides those that follow from the access, the query and the body. */
+  readonly problems?: readonly ProblemCode[];
+  /** Of the LFS API: status → when. */
+  readonly lfsErrors?: Readonly<Record<number, string>>;
+}

@@ -1,0 +1,75 @@
+import { answer, type Response } from './respond.ts';
+
+/**
+ * Every error of the management API: code → status and title. The code is the stable part that a program may
+ * rely on; the detail of an answer is for people and may change.
+ */
+export const problemTypes = {
+  'invalid-json': { status: 400, title: 'The body is not valid JSON' },
+  'invalid-idempotency-key': { status: 400, title: 'The Idempotency-Key header is not valid' },
+  unauthorized: { status: 401, title: 'A valid token is needed' },
+  'not-found': { status: 404, title: 'There is no such resource' },
+  'tenant-not-found': { status: 404, title: 'There is no such tenant' },
+  'repo-not-found': { status: 404, title: 'There is no such repo' },
+  'object-not-found': { status: 404, title: 'There is no such object' },
+  'token-not-found': { status: 404, title: 'There is no such token' },
+  'method-not-allowed': { status: 405, title: 'The method is not allowed here' },
+  'tenant-exists': { status: 409, title: 'The tenant exists already' },
+  'tenant-name-taken': { status: 409, title: 'The name of a deleted tenant stays taken' },
+  'tenant-closed': { status: 409, title: 'The tenant is being deleted' },
+  'token-revoked': { status: 409, title: 'The token was revoked' },
+  'body-too-large': { status: 413, title: 'The body is too large' },
+  'unsupported-media-type': { status: 415, title: 'The media type is not supported' },
+  'invalid-body': { status: 422, title: 'The body is not valid' },
+  'invalid-query': { status: 422, title: 'The query is not valid' },
+  'idempotency-key-reused': { status: 422, title: 'The idempotency key belongs to another request' },
+  'internal-error': { status: 500, title: 'Internal error' },
+  'storage-unavailable': { status: 503, title: 'The storage does not answer' },
+} as const satisfies Record<string, { status: number; title: string }>;
+
+export type ProblemCode = keyof typeof problemTypes;
+
+/** Problem details (RFC 9457), with the code as a member of its own so that nobody has to take the URN apart. */
+export interface Problem {
+  readonly type: string;
+  readonly code: ProblemCode;
+  readonly title: string;
+  readonly status: number;
+  readonly detail: string;
+}
+
+/** An error of the management API. */
+export function problem(
+  code: ProblemCode,
+  detail: string,
+  headers: Readonly<Record<string, string>> = {},
+): Response {
+  const { status, title } = problemTypes[code];
+  const body: Problem = {
+    type: `urn:lfs-quota:problem:${code}`,
+    code,
+    title,
+    status,
+    detail,
+  };
+  return answer(status, 'application/problem+json', body, headers);
+}
+
+/**
+ * The one answer for a tenant that does not exist, and for one that these credentials may not see: nobody can tell
+ * the two apart.
+ */
+export function tenantNotFound(): Response {
+  return problem('tenant-not-found', 'There is no such tenant, or these credentials may not see it.');
+}
+
+/** @param who whose token is needed, with its article. */
+export function unauthorized(who: 'a valid' | 'the admin' = 'a valid'): Response {
+  const how = 'as a Bearer token or as the password of HTTP Basic';
+  return problem('unauthorized', `This needs ${who} token, ${how}.`);
+}
+
+/** An unexpected error, as `guard` has the API word it. */
+export function respondProblem(statusCode: 500 | 503, message: string): Response {
+  return problem(statusCode === 503 ? 'storage-unavailable' : 'internal-error', message);
+}

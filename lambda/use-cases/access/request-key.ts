@@ -1,0 +1,44 @@
+import { sha256Hex } from '../../domain/hash.ts';
+import type { RequestKeyRecord } from '../../ports/request-keys.ts';
+import type { Deps } from '../deps.ts';
+
+/** How long a key is remembered. Clients repeat within minutes. */
+const keyLifetimeMs = 24 * 60 * 60_000;
+
+export type RequestClaim =
+  | { readonly kind: 'claimed'; readonly record: RequestKeyRecord; finish(): Promise<void> }
+  /** The key was used for a request with another body. */
+  | { readonly kind: 'key-reused' };
+
+/**
+ * Claims a request key before anything is created. Whoever repeats the request gets the same record, whether the
+ * first attempt is still running, has died, or is done.
+ *
+ * @param input.purpose what the key was used for, and for whom: keys of different purposes do not meet.
+ * @throws {LedgerUnavailableError}
+ */
+export async function claimRequest(
+  deps: Pick<Deps, 'requestKeys' | 'clock' | 'ids'>,
+  input: { purpose: string; requestKey: string; body: unknown },
+): Promise<RequestClaim> {
+  const { requestKeys, clock, ids } = deps;
+  const beganAtMs = clock.nowMs();
+  const own: RequestKeyRecord = {
+    id: sha256Hex(`${input.purpose}\n${input.requestKey}`),
+    bodySha256: sha256Hex(JSON.stringify(input.body)),
+    seed: ids.random(40),
+    beganAtMs,
+    expiresAtMs: beganAtMs + keyLifetimeMs,
+    isDone: false,
+  };
+  if (input.requestKey === undefined) return { kind: 'claimed', record: own, finish: async () => undefined };
+  const record = await requestKeys.begin(own);
+  if (record.bodySha256 !== own.bodySha256) return { kind: 'key-reused' };
+  return {
+    kind: 'claimed',
+    record,
+    finish: async () => {
+      if (!record.isDone) await requestKeys.finish(record.id);
+    },
+  };
+}

@@ -79,7 +79,7 @@ export async function benchFunctions(print: Print, options: readonly string[]): 
     const sizes = chosen.map(({ file: _, ...size }) => size);
     return { functionsNode: version, latenciesMs, periodMs, rule, sizes, starts, measured, choices };
   } finally {
-    backend.stop();
+    await backend.end();
     bundles.remove();
   }
 }

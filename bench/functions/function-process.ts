@@ -1,83 +1,71 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
+import { Child } from '../child/child.ts';
 import type { CpuQuota } from '../scan/cpu-quota.ts';
 import type { MemoryLimit } from './memory-limit.ts';
-import type { Invoked, InvokeRequest, Start } from './run-function.ts';
+import type { FunctionApi, Invoked, InvokeRequest, Start } from './run-function.ts';
 
 const runner = fileURLToPath(new URL('../out/run-function.mjs', import.meta.url));
 
-/** Makes the program that loads a bundle: plain JavaScript, as the Node that runs it may be another one. */
+/** Builds the program that loads a bundle: plain JavaScript, because another Node may run it. */
 export async function buildRunner(): Promise<void> {
   await build({
     entryPoints: [fileURLToPath(new URL('run-function.ts', import.meta.url))],
     outfile: runner,
+    bundle: true,
+    platform: 'node',
     format: 'esm',
     target: 'node20',
   });
 }
 
-/** It ended before it answered: for want of memory, most likely. */
-export class ProcessEndedError extends Error {
-  override readonly name = 'ProcessEndedError';
-}
-
 export interface StartInput {
-  /** The Node that runs it. */
+  /** The Node that runs the function. */
   readonly node: string;
   readonly bundle: string;
   readonly environment: Readonly<Record<string, string>>;
   readonly limit?: MemoryLimit;
 }
 
-/** A function in a process of its own, started as Lambda starts it. */
+/** A function in its own process, started as Lambda starts it. */
 export class FunctionProcess {
-  readonly start: Start;
-  readonly #child: ChildProcess;
+  readonly #child: Child<FunctionApi, Start>;
 
-  private constructor(child: ChildProcess, start: Start) {
+  private constructor(child: Child<FunctionApi, Start>) {
     this.#child = child;
-    this.start = start;
   }
 
-  /** Begins it with all of a core, as Lambda does. */
+  /**
+   * Starts the function with a full core, as Lambda does.
+   * @throws {ChildEndedError} when it does not survive its start.
+   */
   static async begin({ node, bundle, environment, limit }: StartInput): Promise<FunctionProcess> {
     const plain = { program: node, args: [runner, bundle] };
     const { program, args } = limit?.wrap(plain.program, plain.args) ?? plain;
     const child = spawn(program, args, {
-      // Nothing of this process' own: a setting of it must not change what is measured.
+      // Nothing else of this process's environment: it could change what is measured.
       env: { PATH: process.env['PATH'], ...environment },
       stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
     });
-    return new FunctionProcess(child, (await answerOf(child)) as Start);
+    return new FunctionProcess(await Child.of(child));
   }
 
-  async invoke(request: InvokeRequest): Promise<Invoked> {
-    const answer = answerOf(this.#child);
-    this.#child.send(request);
-    return (await answer) as Invoked;
+  get start(): Start {
+    return this.#child.ready;
   }
 
-  /** From now on it has no more CPU than the quota gives. */
+  /** @throws {ChildEndedError} when the function does not survive the call. */
+  invoke(request: InvokeRequest): Promise<Invoked> {
+    return this.#child.call('invoke', request);
+  }
+
+  /** From now on the function has at most the CPU of the quota. */
   hold(quota: CpuQuota): () => void {
-    return quota.hold(this.#child.pid ?? 0);
+    return quota.hold(this.#child.pid);
   }
 
-  async end(): Promise<void> {
-    const gone = new Promise((resolve) => this.#child.once('exit', resolve));
-    this.#child.disconnect();
-    await gone;
+  end(): Promise<void> {
+    return this.#child.end();
   }
-}
-
-function answerOf(child: ChildProcess): Promise<unknown> {
-  return new Promise((resolve, reject) => {
-    const gone = (code: number | null) =>
-      reject(new Error(`A function's process ended early (code ${code}).`));
-    child.once('exit', gone);
-    child.once('message', (message) => {
-      child.off('exit', gone);
-      resolve(message);
-    });
-  });
 }

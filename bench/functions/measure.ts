@@ -1,10 +1,11 @@
 import { cloudPrices } from '../../cost/prices.ts';
 import { median } from '../../cost/tables.ts';
 import type { FunctionName } from '../../lambda/routes.ts';
+import { ChildEndedError } from '../child/child.ts';
 import { createCpuQuota } from '../scan/cpu-quota.ts';
 import type { BackendProcess } from './backend-process.ts';
 import type { Case } from './cases.ts';
-import { FunctionProcess, ProcessEndedError } from './function-process.ts';
+import { FunctionProcess } from './function-process.ts';
 import { createMemoryLimit, type MemoryLimit } from './memory-limit.ts';
 import type { Invoked, Start } from './run-function.ts';
 
@@ -137,7 +138,7 @@ export async function measureWork(
       await process.end();
     }
   } catch (error) {
-    if (error instanceof ProcessEndedError) return undefined;
+    if (error instanceof ChildEndedError) return undefined;
     throw error;
   } finally {
     quota.close();

@@ -1,13 +1,15 @@
 import type { Context } from 'aws-lambda';
+import { peakMemoryMb } from '../child/peak-memory.ts';
+import { serve } from '../child/serve.ts';
 
-/** Parts of a start, in ms. Lambda bills them since August 2025, and gives them a full core. */
+/** The parts of a start, in ms. Lambda has billed them since August 2025, and gives them a full core. */
 export interface Start {
   /** Node itself, until it runs the first line. */
   readonly nodeMs: number;
   /** Reading, compiling and running the bundle's modules. */
   readonly loadMs: number;
   readonly composeMs: number;
-  /** The warm-up of those that scan. */
+  /** The warm-up, before the first request. */
   readonly prepareMs: number;
   readonly cpuMs: number;
   readonly peakMb: number;
@@ -28,7 +30,6 @@ export interface Invoked {
 
 type Handler = (event: unknown, context: Context) => Promise<unknown>;
 
-const peakMb = () => process.resourceUsage().maxRSS / 1024;
 const cpuMs = (since?: NodeJS.CpuUsage) => {
   const { user, system } = process.cpuUsage(since);
   return (user + system) / 1000;
@@ -46,19 +47,23 @@ const start: Start = {
   composeMs: prepareAtMs - composeAtMs,
   prepareMs: readyMs - prepareAtMs,
   cpuMs: cpuMs(),
-  peakMb: peakMb(),
+  peakMb: peakMemoryMb(),
 };
 
-process.on('message', async ({ event, timeoutMs }: InvokeRequest) => {
-  const startedMs = performance.now();
-  const context = {
-    awsRequestId: 'bench',
-    getRemainingTimeInMillis: () => timeoutMs - (performance.now() - startedMs),
-  } as Context;
-  const cpu = process.cpuUsage();
-  const answer = await handler(event, context);
-  const wallMs = performance.now() - startedMs;
-  process.send?.({ answer, wallMs, cpuMs: cpuMs(cpu), peakMb: peakMb() } satisfies Invoked);
-});
-process.on('disconnect', () => process.exit(0));
-process.send?.(start);
+const api = {
+  invoke: async ({ event, timeoutMs }: InvokeRequest): Promise<Invoked> => {
+    const startedMs = performance.now();
+    const context = {
+      awsRequestId: 'bench',
+      getRemainingTimeInMillis: () => timeoutMs - (performance.now() - startedMs),
+    } as Context;
+    const cpu = process.cpuUsage();
+    const answer = await handler(event, context);
+    const wallMs = performance.now() - startedMs;
+    return { answer, wallMs, cpuMs: cpuMs(cpu), peakMb: peakMemoryMb() };
+  },
+};
+
+export type FunctionApi = typeof api;
+
+serve(api, start);

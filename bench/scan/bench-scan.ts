@@ -1,10 +1,10 @@
 import { cpus } from 'node:os';
 import { formatNumber, formatTable, median } from '../../cost/tables.ts';
-import { ListServerProcess } from '../../test/support/list-server/control.ts';
 import { writeChart } from './chart.ts';
 import { createCpuQuota } from './cpu-quota.ts';
 import { installedTools, runTool } from './external-tools.ts';
 import { checkFigures } from './figures.ts';
+import { ListServerProcess } from './list-server-process.ts';
 import type { Measured } from './measured.ts';
 import type { RunRequest } from './run-subject.ts';
 import { measureServer } from './server-limits.ts';
@@ -69,7 +69,7 @@ export async function benchScan(print: (text: string) => void, options: readonly
     printTable(print, `${condition.name}: median of the runs`, found);
     measured.push(...found);
   }
-  for (const process of processes.values()) process.stop();
+  for (const process of processes.values()) await process.end();
   const cold = await measureCold(server);
   printTable(
     print,
@@ -80,7 +80,7 @@ export async function benchScan(print: (text: string) => void, options: readonly
   printTable(print, 'Peak memory: one scan in a new process, no latency', memory);
   const tools = await measureTools(server, keysMax);
   printTable(print, 'Other tools, their process started and ended each time, 100 ms', tools);
-  server.stop();
+  await server.end();
 
   const result = {
     limits,
@@ -148,7 +148,7 @@ async function measureCold(server: ListServerProcess) {
       const sample = await measureOne(server, one);
       const subject = isWarmedUp ? `${kind}, warmed up` : kind;
       taken.push({ ...sample, subject, condition, latencyMs });
-      process.stop();
+      await process.end();
     }
     measured.push(middleOf(taken));
   }
@@ -166,7 +166,7 @@ async function measureMemory(server: ListServerProcess, keysMax: number): Promis
       await server.behave({ latencyMs: 0 });
       const sample = await measureOne(server, { kind, keys, run: (request) => process.run(request) });
       measured.push({ ...sample, condition: 'memory', latencyMs: 0 });
-      process.stop();
+      await process.end();
     }
   }
   return measured;

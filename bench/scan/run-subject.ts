@@ -1,6 +1,8 @@
+import { peakMemoryMb } from '../child/peak-memory.ts';
+import { serve } from '../child/serve.ts';
 import { createSubject, type SubjectKind, warmUp } from './subject.ts';
 
-/** One measured scan, as the benchmark asks a subject's process for it. */
+/** One scan to measure. */
 export interface RunRequest {
   readonly bucket: string;
   readonly objects: number;
@@ -20,14 +22,17 @@ const [kind, endpoint, isWarmedUp] = process.argv.slice(2) as [SubjectKind, stri
 if (isWarmedUp) await warmUp(endpoint);
 const count = createSubject(kind, endpoint);
 
-process.on('message', async ({ bucket, objects }: RunRequest) => {
-  const cpu = process.cpuUsage();
-  const startedMs = performance.now();
-  const counted = await count({ name: bucket, objects });
-  const wallMs = performance.now() - startedMs;
-  const { user, system } = process.cpuUsage(cpu);
-  const peakMb = process.resourceUsage().maxRSS / 1024;
-  process.send?.({ ...counted, wallMs, cpuMs: (user + system) / 1000, peakMb } satisfies RunResult);
-});
-process.on('disconnect', () => process.exit(0));
-process.send?.('ready');
+const api = {
+  run: async ({ bucket, objects }: RunRequest): Promise<RunResult> => {
+    const cpu = process.cpuUsage();
+    const startedMs = performance.now();
+    const counted = await count({ name: bucket, objects });
+    const wallMs = performance.now() - startedMs;
+    const { user, system } = process.cpuUsage(cpu);
+    return { ...counted, wallMs, cpuMs: (user + system) / 1000, peakMb: peakMemoryMb() };
+  },
+};
+
+export type SubjectApi = typeof api;
+
+serve(api);

@@ -1,5 +1,5 @@
 import { Agent, get } from 'node:http';
-import type { ListServerProcess } from '../../test/support/list-server/control.ts';
+import type { ListServerProcess } from './list-server-process.ts';
 
 export interface ServerLimits {
   readonly pagesPerSecond: number;

@@ -1,13 +1,14 @@
-import { type ChildProcess, fork } from 'node:child_process';
+import { fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
+import { Child } from '../child/child.ts';
 import type { CpuQuota } from './cpu-quota.ts';
-import type { RunRequest, RunResult } from './run-subject.ts';
+import type { RunRequest, RunResult, SubjectApi } from './run-subject.ts';
 import type { SubjectKind } from './subject.ts';
 
 const bundle = fileURLToPath(new URL('../out/run-subject.mjs', import.meta.url));
 
-/** Bundles the subjects as functions are bundled for Lambda: loading and compiling are then as there. */
+/** Bundles the subjects as Lambda functions are bundled, so that loading and compiling take as long. */
 export async function bundleSubjects(): Promise<void> {
   await build({
     entryPoints: [fileURLToPath(new URL('run-subject.ts', import.meta.url))],
@@ -23,11 +24,11 @@ export async function bundleSubjects(): Promise<void> {
   });
 }
 
-/** A way of counting in a process of its own: its CPU time and memory are all its. */
+/** A way of counting in its own process: all CPU time and memory of the process are its own. */
 export class SubjectProcess {
-  readonly #child: ChildProcess;
+  readonly #child: Child<SubjectApi>;
 
-  private constructor(child: ChildProcess) {
+  private constructor(child: Child<SubjectApi>) {
     this.#child = child;
   }
 
@@ -37,20 +38,16 @@ export class SubjectProcess {
     { isWarmedUp = false } = {},
   ): Promise<SubjectProcess> {
     const args = isWarmedUp ? [kind, endpoint, 'warmed up'] : [kind, endpoint];
-    const child = fork(bundle, args, { execArgv: ['--no-warnings'] });
-    await answerOf(child);
-    return new SubjectProcess(child);
+    return new SubjectProcess(await Child.of(fork(bundle, args, { execArgv: ['--no-warnings'] })));
   }
 
-  async run(request: RunRequest): Promise<RunResult> {
-    const answer = answerOf(this.#child);
-    this.#child.send(request);
-    return (await answer) as RunResult;
+  run(request: RunRequest): Promise<RunResult> {
+    return this.#child.call('run', request);
   }
 
-  /** Runs with no more CPU than the quota gives. What came before, such as loading, had all of it. */
+  /** Runs with at most the CPU of the quota. Starting and loading had a full core. */
   async runWithin(quota: CpuQuota, request: RunRequest): Promise<RunResult> {
-    const release = quota.hold(this.#child.pid ?? 0);
+    const release = quota.hold(this.#child.pid);
     try {
       return await this.run(request);
     } finally {
@@ -58,18 +55,7 @@ export class SubjectProcess {
     }
   }
 
-  stop(): void {
-    this.#child.disconnect();
+  end(): Promise<void> {
+    return this.#child.end();
   }
-}
-
-function answerOf(child: ChildProcess): Promise<unknown> {
-  return new Promise((resolve, reject) => {
-    const gone = (code: number | null) => reject(new Error(`A subject ended early (code ${code}).`));
-    child.once('exit', gone);
-    child.once('message', (message) => {
-      child.off('exit', gone);
-      resolve(message);
-    });
-  });
 }

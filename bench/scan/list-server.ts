@@ -1,0 +1,19 @@
+import { type Behaviour, ListServer } from '../../test/support/list-server/server.ts';
+import { serve } from '../child/serve.ts';
+
+const server = new ListServer();
+
+const api = {
+  behave: (behaviour: Partial<Behaviour>) => server.behave(behaviour),
+  /** Makes the objects of the bucket `n{count}`. @returns their bytes. */
+  prepare: (count: number) => server.keySet(count).totalBytes,
+  /** LIST requests since the last `behave`, and the CPU time of this process. */
+  stats: () => {
+    const { user, system } = process.cpuUsage();
+    return { requests: server.requests, cpuMs: (user + system) / 1000 };
+  },
+};
+
+export type ListServerApi = typeof api;
+
+serve(api, await server.listen());

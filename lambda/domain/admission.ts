@@ -1,32 +1,34 @@
-/** Which objects of a request fit: pure arithmetic on claims. */
+/** Which claims of a request fit: pure arithmetic. */
 
-export interface Choice {
-  /** oid → bytes of what fits, in request order. */
+export interface ClaimChoice {
+  /** oid → bytes of the claims that fit, in the order of the request. */
   readonly chosen: ReadonlyMap<string, number>;
-  /** oid → bytes of what does not. */
+  /** oid → bytes of the claims that do not fit. */
   readonly refused: ReadonlyMap<string, number>;
-  /** The base and what was chosen above it. */
+  /** The base plus what the chosen claims add to it. */
   readonly usedBytes: number;
 }
 
 /**
- * Chooses, in the order of the request, what fits between a base and the limit. An object that is too large
- * does not keep a smaller one behind it out.
+ * Chooses the claims that fit between a base and the limit, in the order of the request. A claim that is too large
+ * does not keep out a smaller one behind it.
  *
- * @param input.addsNothing true for an oid that the base already holds: it is chosen for free.
+ * @param input.claims oid → bytes.
+ * @param input.limitBytes null: unlimited.
+ * @param input.isFree true for an oid whose claim adds nothing, because it is stored or promised already.
  */
-export function chooseWithin(input: {
-  wanted: ReadonlyMap<string, number>;
+export function chooseWithinLimit(input: {
+  claims: ReadonlyMap<string, number>;
   baseBytes: number;
   limitBytes: number | null;
-  addsNothing: (oid: string) => boolean;
-}): Choice {
+  isFree: (oid: string) => boolean;
+}): ClaimChoice {
   const limitBytes = input.limitBytes ?? Number.MAX_SAFE_INTEGER;
   const chosen = new Map<string, number>();
   const refused = new Map<string, number>();
   let usedBytes = input.baseBytes;
-  for (const [oid, sizeBytes] of input.wanted) {
-    const addedBytes = input.addsNothing(oid) ? 0 : sizeBytes;
+  for (const [oid, sizeBytes] of input.claims) {
+    const addedBytes = input.isFree(oid) ? 0 : sizeBytes;
     if (usedBytes + addedBytes <= limitBytes) {
       chosen.set(oid, sizeBytes);
       usedBytes += addedBytes;
@@ -37,7 +39,7 @@ export function chooseWithin(input: {
   return { chosen, refused, usedBytes };
 }
 
-/** Identifies a claimed object within a tenant. An oid holds no slash, so the parts can't run into one another. */
+/** Identifies a claimed object within a tenant. An oid contains no slash, so two claims never share a key. */
 export function claimKey(claim: { repo: string; oid: string }): string {
   return `${claim.repo}/${claim.oid}`;
 }

@@ -20,14 +20,14 @@ import { reportAdmission } from './report-admission.ts';
  * Admits what fits below the tenant's limit, and signs its uploads. Three round trips:
  *
  *     1  HEAD every oid, and put the reservation (pending)
- *     2  count: one conditional ADD on the tenant item; keep what is asked for from being deleted
+ *     2  add to the counter: one conditional ADD on the tenant item; take the objects out of marked deletions
  *     3  issue the reservation, and queue a recount
  *
- * A URL is handed out only for what is reserved and counted. What the counter refuses is not refused yet:
- * {@link decideAtLimit} finds out.
+ * A URL is handed out only for what is reserved and added to the counter. If the counter refuses, the request is
+ * not refused yet: {@link decideAtLimit} finds out.
  *
- * @throws {StoreUnavailableError | LedgerUnavailableError} nothing was handed out, and what was counted for
- * nothing is mended by the next reconcile.
+ * @throws {StoreUnavailableError | LedgerUnavailableError} No URL was handed out. If bytes were added to the counter,
+ * a later reconcile takes them off again.
  */
 export async function admitUpload(
   deps: AdmitUploadDeps,
@@ -46,34 +46,34 @@ async function admit(deps: AdmitUploadDeps, input: AdmitUploadInput): Promise<Ad
     deps.ledger.putReservation({ tenant, reservation }),
   ]);
   const verdicts = new Map<string, UploadVerdict>();
-  const wanted = new Map<string, number>();
+  const missing = new Map<string, number>();
   for (const [oid, sizeBytes] of input.objects) {
     const storedBytes = stored.get(oid);
-    if (storedBytes === undefined) wanted.set(oid, sizeBytes);
+    if (storedBytes === undefined) missing.set(oid, sizeBytes);
     else
       verdicts.set(
         oid,
         storedBytes === sizeBytes ? { kind: 'stored' } : { kind: 'size-conflict', storedBytes },
       );
   }
-  // Read after the reservation is put: a delete that is claimed later sees the reservation, and spares it.
-  const [added, keeping] = await Promise.all([
-    addWithinLimit(deps, { tenant: input.tenant, chosen: wanted, notYetAdded: wanted }),
+  // Deletions are read after the reservation is put: one that is claimed later sees the reservation, and spares it.
+  const [added, keepOutcome] = await Promise.all([
+    addWithinLimit(deps, { tenant: input.tenant, chosen: missing, notYetAdded: missing }),
     keepFromDeletion(deps, { tenant, repo: input.repo, names: input.objects, stored }),
   ]);
-  if (keeping === 'deleting') return unsure(deps, attempt);
-  if (wanted.size === 0) {
+  if (keepOutcome === 'deleting') return deferBatch(deps, { attempt, waitMs: 0 });
+  if (missing.size === 0) {
     await deps.ledger.deleteReservation({ tenant, reservationId: reservation.id });
     return { kind: 'answered', verdicts };
   }
-  const decision = await decide(deps, { attempt, wanted, added });
+  const decision = await decide(deps, { attempt, missing, added });
   switch (decision.kind) {
     case 'admit':
       return issue(deps, { attempt, verdicts, ...decision });
     case 'full':
       return refuseAll(deps, { attempt, verdicts, ...decision });
-    case 'unsure':
-      return unsure(deps, attempt, decision.waitMs);
+    case 'unknown':
+      return deferBatch(deps, { attempt, waitMs: decision.waitMs });
     case 'absent':
       return decision;
   }
@@ -81,28 +81,31 @@ async function admit(deps: AdmitUploadDeps, input: AdmitUploadInput): Promise<Ad
 
 async function decide(
   deps: AdmitUploadDeps,
-  input: { attempt: BatchAttempt; wanted: ReadonlyMap<string, number>; added: AddOutcome },
+  input: { attempt: BatchAttempt; missing: ReadonlyMap<string, number>; added: AddOutcome },
 ): Promise<LimitDecision> {
-  const { attempt, wanted, added } = input;
+  const { attempt, missing, added } = input;
   switch (added.kind) {
     case 'added':
-      return { kind: 'admit', chosen: wanted, refused: undefined };
+      return { kind: 'admit', chosen: missing, refusal: undefined };
     case 'refused':
-      return decideAtLimit(deps, { attempt, wanted, refusedBy: added.tenant });
+      return decideAtLimit(deps, { attempt, missing, tenant: added.tenant });
     case 'absent':
       return added;
   }
 }
 
-/** Queued before the answer: nobody is told to come again without a recount that can answer then. */
-async function unsure(deps: AdmitUploadDeps, attempt: BatchAttempt, waitMs = 0): Promise<AdmitUploadOutcome> {
+/** The recount is queued before the answer: no client is told to retry unless a recount will have the answer. */
+async function deferBatch(
+  deps: AdmitUploadDeps,
+  { attempt, waitMs }: { attempt: BatchAttempt; waitMs: number },
+): Promise<AdmitUploadOutcome> {
   const { tenant, reservation } = attempt;
   await deps.queue.request({ tenant, reason: 'refusal', full: false });
   await deps.ledger.deleteReservation({ tenant, reservationId: reservation.id });
   return retryLater(deps, waitMs);
 }
 
-/** oid → stored bytes, of those that are stored. */
+/** oid → stored bytes. Objects that are not stored are absent. */
 async function headAll(
   deps: Pick<Deps, 'store' | 'settings'>,
   input: { tenant: string; repo: string; oids: readonly string[] },
@@ -125,16 +128,16 @@ async function issue(
     attempt: BatchAttempt;
     verdicts: Map<string, UploadVerdict>;
     chosen: ReadonlyMap<string, number>;
-    refused: Refusal | undefined;
+    refusal: Refusal | undefined;
   },
 ): Promise<AdmitUploadOutcome> {
-  const { attempt, verdicts, chosen, refused } = input;
+  const { attempt, verdicts, chosen, refusal } = input;
   const { tenant, reservation } = attempt;
   const [issued] = await Promise.all([
     deps.ledger.issueReservation({ tenant, reservationId: reservation.id, claims: chosen }),
     deps.queue.request({ tenant, reason: 'upload', full: false }),
   ]);
-  // Voided meanwhile: a reconcile no longer counts on it, so no URL may come of it.
+  // A reconcile voided the reservation and no longer counts it, so no URL may be handed out.
   if (issued === 'gone') return retryLater(deps);
   await Promise.all(
     [...chosen].map(async ([oid, sizeBytes]) => {
@@ -149,13 +152,7 @@ async function issue(
       verdicts.set(oid, { kind: 'upload', put, verifyToken: attempt.verifyToken, expiresInMs });
     }),
   );
-  for (const oid of refused?.oids ?? []) {
-    verdicts.set(oid, {
-      kind: 'over-limit',
-      usedBytes: refused?.usedBytes ?? 0,
-      limitBytes: refused?.limitBytes ?? 0,
-    });
-  }
+  if (refusal) addRefusal(verdicts, refusal);
   return { kind: 'answered', verdicts };
 }
 
@@ -164,26 +161,29 @@ async function refuseAll(
   input: {
     attempt: BatchAttempt;
     verdicts: Map<string, UploadVerdict>;
-    refused: Refusal;
+    refusal: Refusal;
   },
 ): Promise<AdmitUploadOutcome> {
-  const { attempt, verdicts, refused } = input;
+  const { attempt, verdicts, refusal } = input;
   const own = { tenant: attempt.tenant, reservationId: attempt.reservation.id };
-  // Whoever lost its reservation was away for too long to know what holds now.
+  // A batch whose reservation was voided was paused for so long that what it read proves nothing any more.
   if ((await deps.ledger.deleteReservation(own)) === 'absent') return retryLater(deps);
-  for (const oid of refused.oids) {
-    verdicts.set(oid, { kind: 'over-limit', usedBytes: refused.usedBytes, limitBytes: refused.limitBytes });
-  }
+  addRefusal(verdicts, refusal);
   return { kind: 'answered', verdicts };
 }
 
-/** Longest Retry-After before jitter: git-lfs gives up where it is told to wait for more than 5 minutes. */
+function addRefusal(verdicts: Map<string, UploadVerdict>, refusal: Refusal): void {
+  const { oids, usedBytes, limitBytes } = refusal;
+  for (const oid of oids) verdicts.set(oid, { kind: 'over-limit', usedBytes, limitBytes });
+}
+
+/** Longest Retry-After before jitter. git-lfs gives up if the wait is longer than 5 minutes. */
 const retryAfterMaxMs = 4 * 60_000;
 
 /**
- * Retry-After with jitter, so that those who were refused together don't come back together.
+ * Retry-After with jitter, so that clients that were deferred together do not return together.
  *
- * @param waitMs earliest time from now at which the answer can be another.
+ * @param waitMs earliest time from now at which the answer can differ.
  */
 function retryLater(deps: Pick<Deps, 'ids' | 'settings'>, waitMs = 0): AdmitUploadOutcome {
   const { retryAfterMs } = deps.settings;

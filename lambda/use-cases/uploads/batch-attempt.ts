@@ -3,7 +3,7 @@ import type { TenantRecord } from '../../domain/tenant.ts';
 import type { SignedRequest } from '../../ports/object-store.ts';
 import type { Deps } from '../deps.ts';
 
-/** What one batch of uploads needs, asks for, tries and is answered. */
+/** A batch of uploads: what it depends on, what it asks for, its own reservation, and its answer. */
 
 export type AdmitUploadDeps = Pick<
   Deps,
@@ -44,7 +44,7 @@ export type UploadVerdict =
 
 export type AdmitUploadOutcome =
   | { readonly kind: 'answered'; readonly verdicts: ReadonlyMap<string, UploadVerdict> }
-  /** Unknown yet. A recount that will tell is queued. */
+  /** Unknown yet: the client is to ask again. If only a recount can find out, it is queued. */
   | { readonly kind: 'retry'; readonly retryAfterMs: number }
   /** The tenant was closed or deleted meanwhile. */
   | { readonly kind: 'absent' };

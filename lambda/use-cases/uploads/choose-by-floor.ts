@@ -1,57 +1,70 @@
-import { chooseWithin, claimKey } from '../../domain/admission.ts';
+import { chooseWithinLimit, claimKey } from '../../domain/admission.ts';
 import { isDead, type Reservation } from '../../domain/reservation.ts';
 import { floorBytes, type TenantRecord } from '../../domain/tenant.ts';
 import type { ReconcileBasis } from '../recounts/reconcile.ts';
 import type { AdmitUploadDeps, BatchAttempt } from './batch-attempt.ts';
 
-/** What is refused, and what the refusal says. */
+/** Objects that are refused, and the numbers for the message. */
 export interface Refusal {
   readonly oids: readonly string[];
+  /** The least that is taken up, including what this request got. */
   readonly usedBytes: number;
   readonly limitBytes: number;
 }
 
-/** What a batch wants, when the counter has refused it. */
+/** A batch that the counter refused, and what is known about its tenant. */
 export interface LimitQuestion {
   readonly attempt: BatchAttempt;
-  readonly wanted: ReadonlyMap<string, number>;
+  /** oid → bytes of the objects that the store does not have. */
+  readonly missing: ReadonlyMap<string, number>;
+  /** As read last. */
+  readonly tenant: TenantRecord;
 }
 
 export type FloorChoice =
-  | { kind: 'fits'; chosen: ReadonlyMap<string, number>; refused: Refusal | undefined }
-  | { kind: 'full'; refused: Refusal };
+  | { kind: 'fits'; chosen: ReadonlyMap<string, number>; refusal: Refusal | undefined }
+  | { kind: 'full'; refusal: Refusal };
 
-/** Chooses by what the tenant takes up at least: what does not fit there is over the limit for certain. */
+/**
+ * Chooses what fits above the floor, which is what the tenant takes up at least. What does not fit there is proven
+ * to be over the limit.
+ *
+ * @param input.basis of our own reconcile, if one was made. Otherwise the live reservations are read here.
+ */
 export async function chooseByFloor(
   deps: AdmitUploadDeps,
-  input: LimitQuestion & { tenant: TenantRecord; basis: ReconcileBasis | undefined },
+  input: LimitQuestion & { basis: ReconcileBasis | undefined },
 ): Promise<FloorChoice> {
-  const { attempt, wanted, tenant, basis } = input;
+  const { attempt, missing, tenant, basis } = input;
   const nowMs = deps.clock.nowMs();
-  // Without a floor in force nothing is known to be taken up, so only what exceeds the limit by itself is refused.
+  // Without a floor, nothing is proven to be taken up. Then only what exceeds the limit by itself is refused.
   const baseBytes = floorBytes(tenant, nowMs) ?? 0;
   const limitBytes = tenant.limitBytes ?? Number.MAX_SAFE_INTEGER;
-  const refusal = (oids: Iterable<string>, usedBytes: number) => ({ oids: [...oids], usedBytes, limitBytes });
-  if (baseBytes > limitBytes) return { kind: 'full', refused: refusal(wanted.keys(), baseBytes) };
+  const refusalOf = (oids: Iterable<string>, usedBytes: number) => ({
+    oids: [...oids],
+    usedBytes,
+    limitBytes,
+  });
+  if (baseBytes > limitBytes) return { kind: 'full', refusal: refusalOf(missing.keys(), baseBytes) };
 
   const { repo, id } = attempt.reservation;
   const live = basis ? basis.live : await liveReservations(deps, { tenant: attempt.tenant, nowMs });
-  const issued = new Set<string>();
+  const issuedOids = new Set<string>();
   for (const reservation of live) {
     if (reservation.id === id || reservation.repo !== repo || reservation.state !== 'issued') continue;
-    for (const oid of reservation.claims.keys()) issued.add(oid);
+    for (const oid of reservation.claims.keys()) issuedOids.add(oid);
   }
   const seen = basis?.scans.get(repo)?.seen;
-  const choice = chooseWithin({
-    wanted,
+  const choice = chooseWithinLimit({
+    claims: missing,
     baseBytes,
     limitBytes,
-    addsNothing: (oid) => issued.has(oid) || (seen?.has(oid) ?? false),
+    isFree: (oid) => issuedOids.has(oid) || (seen?.has(oid) ?? false),
   });
   if (choice.chosen.size === 0)
-    return { kind: 'full', refused: refusal(choice.refused.keys(), choice.usedBytes) };
-  const refused = choice.refused.size > 0 ? refusal(choice.refused.keys(), choice.usedBytes) : undefined;
-  return { kind: 'fits', chosen: choice.chosen, refused };
+    return { kind: 'full', refusal: refusalOf(choice.refused.keys(), choice.usedBytes) };
+  const refusal = choice.refused.size > 0 ? refusalOf(choice.refused.keys(), choice.usedBytes) : undefined;
+  return { kind: 'fits', chosen: choice.chosen, refusal };
 }
 
 async function liveReservations(
@@ -65,22 +78,28 @@ async function liveReservations(
   return live;
 }
 
-/** Of what was chosen, the claims that the reconcile has not put into the counter already. */
+/**
+ * The chosen claims that the counter does not hold yet.
+ *
+ * @param input.basis of our own reconcile, which put what it found into the counter. Without it nothing is known,
+ * so every claim is taken as not yet added.
+ */
 export function claimsNotYetAdded(
   chosen: ReadonlyMap<string, number>,
   input: { repo: string; basis: ReconcileBasis | undefined },
 ): ReadonlyMap<string, number> {
   const { repo, basis } = input;
   if (!basis) return chosen;
-  const countedBytes = new Map<string, number>();
+  // The counter holds the largest size that was claimed for an object.
+  const largestBytes = new Map<string, number>();
   for (const reservation of basis.live) {
     for (const [oid, sizeBytes] of reservation.claims) {
       const object = claimKey({ repo: reservation.repo, oid });
-      countedBytes.set(object, Math.max(sizeBytes, countedBytes.get(object) ?? 0));
+      largestBytes.set(object, Math.max(sizeBytes, largestBytes.get(object) ?? 0));
     }
   }
   const seen = basis.scans.get(repo)?.seen;
-  const isCounted = (oid: string, sizeBytes: number) =>
-    seen?.has(oid) || (countedBytes.get(claimKey({ repo, oid })) ?? -1) >= sizeBytes;
-  return new Map([...chosen].filter(([oid, sizeBytes]) => !isCounted(oid, sizeBytes)));
+  const isAdded = (oid: string, sizeBytes: number) =>
+    seen?.has(oid) || (largestBytes.get(claimKey({ repo, oid })) ?? -1) >= sizeBytes;
+  return new Map([...chosen].filter(([oid, sizeBytes]) => !isAdded(oid, sizeBytes)));
 }

@@ -17,12 +17,12 @@ export type LimitDecision =
   | {
       readonly kind: 'admit';
       readonly chosen: ReadonlyMap<string, number>;
-      readonly refused: Refusal | undefined;
+      readonly refusal: Refusal | undefined;
     }
   /** Proven: none of it fits. */
-  | { readonly kind: 'full'; readonly refused: Refusal }
+  | { readonly kind: 'full'; readonly refusal: Refusal }
   /** Unknown until a reconcile, which may begin in `waitMs` (0: now). */
-  | { readonly kind: 'unsure'; readonly waitMs: number }
+  | { readonly kind: 'unknown'; readonly waitMs: number }
   | { readonly kind: 'absent' };
 
 /**
@@ -52,43 +52,37 @@ export async function addWithinLimit(
  * - what fits above the floor and below the counter is admitted;
  * - in between, a reconcile finds out. When none can be made now, the client is told to try again.
  */
-export async function decideAtLimit(
-  deps: AdmitUploadDeps,
-  question: LimitQuestion & { refusedBy: TenantRecord },
-): Promise<LimitDecision> {
-  const { refusedBy: tenant } = question;
+export async function decideAtLimit(deps: AdmitUploadDeps, question: LimitQuestion): Promise<LimitDecision> {
+  const { tenant } = question;
   if (tenant.closedAtMs !== null) return { kind: 'absent' };
-  const byFloor = await chooseByFloor(deps, { ...question, tenant, basis: undefined });
+  const byFloor = await chooseByFloor(deps, { ...question, basis: undefined });
   if (byFloor.kind !== 'fits') return byFloor;
-  const { chosen } = byFloor;
+  const { chosen, refusal } = byFloor;
   if (await addIfItFits(deps, { tenant, chosen, notYetAdded: chosen }))
-    return { kind: 'admit', chosen, refused: byFloor.refused };
-  return decideByReconcile(deps, { ...question, tenant });
+    return { kind: 'admit', chosen, refusal };
+  return decideByReconcile(deps, question);
 }
 
-async function decideByReconcile(
-  deps: AdmitUploadDeps,
-  question: LimitQuestion & { tenant: TenantRecord },
-): Promise<LimitDecision> {
+async function decideByReconcile(deps: AdmitUploadDeps, question: LimitQuestion): Promise<LimitDecision> {
   const { repo } = question.attempt.reservation;
   let { tenant } = question;
   for (let round = 0; round < reconcilesMax; round += 1) {
     const outcome = await recountInline(deps, { ...question, tenant });
-    if (outcome.kind === 'unknown') return { kind: 'unsure', waitMs: outcome.waitMs };
+    if (outcome.kind === 'unknown') return outcome;
     const basis = outcome.kind === 'committed' ? outcome.basis : undefined;
     tenant = outcome.tenant;
     const byFloor = await chooseByFloor(deps, { ...question, tenant, basis });
     if (byFloor.kind !== 'fits') return byFloor;
-    const { chosen } = byFloor;
+    const { chosen, refusal } = byFloor;
     if (await addIfItFits(deps, { tenant, chosen, notYetAdded: claimsNotYetAdded(chosen, { repo, basis }) }))
-      return { kind: 'admit', chosen, refused: byFloor.refused };
+      return { kind: 'admit', chosen, refusal };
     // Only our own reconcile tells which of these claims the counter holds; after another's we try once more.
     if (basis) break;
   }
-  return { kind: 'unsure', waitMs: 0 };
+  return { kind: 'unknown', waitMs: 0 };
 }
 
-/** Does not ask for what was just read to be hopeless: a refused condition is billed as a write. */
+/** Sends nothing if the tenant as read rules it out: a refused condition is billed as a write. */
 async function addIfItFits(
   deps: AdmitUploadDeps,
   input: Parameters<typeof addWithinLimit>[1],
@@ -102,12 +96,9 @@ async function addIfItFits(
 }
 
 /** Recounts without this batch's own reservation, in the time that the batch has left. */
-function recountInline(
-  deps: AdmitUploadDeps,
-  question: LimitQuestion & { tenant: TenantRecord },
-): Promise<RecountNowOutcome> {
+function recountInline(deps: AdmitUploadDeps, question: LimitQuestion): Promise<RecountNowOutcome> {
   const { clock, settings } = deps;
-  const { attempt, wanted, tenant } = question;
+  const { attempt, missing, tenant } = question;
   return recountNow(deps, {
     before: tenant,
     full: false,
@@ -119,7 +110,7 @@ function recountInline(
     exclude: {
       reservationId: attempt.reservation.id,
       repo: attempt.reservation.repo,
-      oids: new Set(wanted.keys()),
+      oids: new Set(missing.keys()),
     },
   });
 }

@@ -2,11 +2,12 @@ import { allPages } from '../all-pages.ts';
 import type { Deps } from '../deps.ts';
 
 /**
- * Takes objects that somebody needs out of the deletions that are marked.
+ * Takes the objects that a batch asks for out of marked deletions.
  *
- * @param input.stored names that the store said it has, before the deletions are read here.
- * @returns `deleting` where one of them is going right now, or went since the store was asked: whether it is
- * stored will be known in a moment.
+ * @param input.names oid → bytes of all that the batch asks for.
+ * @param input.stored oid → bytes of what the store had. The store was asked before the deletions are read here.
+ * @returns `deleting` if one of the objects is being deleted now, or was deleted after the store was asked. Nobody
+ * can say yet whether it is stored.
  */
 export async function keepFromDeletion(
   deps: Pick<Deps, 'ledger'>,
@@ -21,8 +22,9 @@ export async function keepFromDeletion(
   const deletions = await allPages(deps.ledger.deletions(tenant));
   for (const deletion of deletions) {
     if (deletion.repo !== repo) continue;
-    const wanted = deletion.state === 'gone' ? input.stored : input.names;
-    const names = [...deletion.objects.keys()].filter((name) => wanted.has(name));
+    // What is gone, and was not stored when the store was asked, is uploaded like any other object.
+    const affected = deletion.state === 'gone' ? input.stored : input.names;
+    const names = [...deletion.objects.keys()].filter((name) => affected.has(name));
     if (names.length === 0) continue;
     if (deletion.state !== 'marked') return 'deleting';
     if ((await deps.ledger.unmark({ tenant, repo, deletionId: deletion.id, names })) === 'refused')

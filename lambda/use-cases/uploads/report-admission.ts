@@ -1,7 +1,7 @@
 import type { Deps } from '../deps.ts';
-import type { AdmitUploadOutcome } from './batch-attempt.ts';
+import type { AdmitUploadOutcome, UploadVerdict } from './batch-attempt.ts';
 
-/** Measures and logs what became of one batch of uploads. */
+/** Measures and logs the outcome of one batch of uploads. */
 export function reportAdmission(
   deps: Pick<Deps, 'metrics' | 'log'>,
   batch: { tenant: string; repo: string; objects: ReadonlyMap<string, number>; outcome: AdmitUploadOutcome },
@@ -10,9 +10,10 @@ export function reportAdmission(
   const { metrics, log } = deps;
   switch (outcome.kind) {
     case 'answered': {
-      const oidsOf = (kind: string) => [...outcome.verdicts].filter(([, verdict]) => verdict.kind === kind);
+      const oidsOf = (kind: UploadVerdict['kind']) =>
+        [...outcome.verdicts].filter(([, verdict]) => verdict.kind === kind).map(([oid]) => oid);
       const admitted = oidsOf('upload');
-      const admittedBytes = admitted.reduce((sum, [oid]) => sum + (objects.get(oid) ?? 0), 0);
+      const admittedBytes = admitted.reduce((sum, oid) => sum + (objects.get(oid) ?? 0), 0);
       const refused = oidsOf('over-limit').length;
       if (admitted.length > 0) {
         metrics.increment('UploadsAdmitted', admitted.length);

@@ -6,12 +6,14 @@ export type VerifyOutcome =
   | { readonly kind: 'verified' }
   | { readonly kind: 'missing' }
   | { readonly kind: 'wrong-size'; readonly storedBytes: number }
-  /** No verify token, or one of no live reservation for this repo and object. */
+  /** No verify token, or no live issued reservation of this repo and object belongs to it. */
   | { readonly kind: 'unauthenticated' };
 
 /**
- * Asks the store whether an upload arrived, and asks for a recount. Writes nothing to the ledger: the
- * accounting never depends on a client that verifies.
+ * Asks the store whether an upload arrived, and queues a recount. Writes nothing to the ledger: the accounting must
+ * not depend on clients that verify.
+ *
+ * @throws {StoreUnavailableError | LedgerUnavailableError}
  */
 export async function verifyUpload(
   deps: Pick<Deps, 'ledger' | 'store' | 'queue' | 'clock'>,
@@ -23,12 +25,12 @@ export async function verifyUpload(
     deps.ledger.readReservation({ tenant, reservationId: reservationIdOf(verifyToken) }),
     deps.store.head(objectKey({ tenant, repo, oid })),
   ]);
-  const mayAsk =
+  const isTokenValid =
     reservation?.state === 'issued' &&
     reservation.repo === repo &&
     reservation.claims.has(oid) &&
     !isDead(reservation, deps.clock.nowMs());
-  if (!mayAsk) return { kind: 'unauthenticated' };
+  if (!isTokenValid) return { kind: 'unauthenticated' };
   await deps.queue.request({ tenant, reason: 'verify', full: false });
   if (!stored) return { kind: 'missing' };
   return stored.sizeBytes === input.sizeBytes

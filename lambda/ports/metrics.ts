@@ -24,7 +24,7 @@ export const metricUnits = {
    * is added: the count of a tenant in which nothing happens is meant to grow older than that.
    */
   ReconcileAge: 'Milliseconds',
-  /** Whether the usage in the table was young enough to be shown. A refresh that a person asks for is neither. */
+  /** Whether the last count was young enough to be shown. If it was, but a person asked to refresh it: neither. */
   CacheHits: 'Count',
   CacheMisses: 'Count',
   /** Tenants that one run of the schedule found due. */

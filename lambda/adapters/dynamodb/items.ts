@@ -4,7 +4,7 @@ import type { Reservation } from '../../domain/reservation.ts';
 import type { RepoRecord, TenantRecord } from '../../domain/tenant.ts';
 import { byDueIndex, byKindIndex, dueShards } from './table.ts';
 
-/** How the ledger's records stand in the table. What is read is parsed: a broken item is a bug, said loudly. */
+/** The ledger's records as items of the table. Every item read is parsed: a malformed one is a bug, and throws. */
 
 const bytes = z.number().int();
 const nullable = <T extends z.ZodType>(type: T) => type.nullish().transform((value) => value ?? null);
@@ -25,7 +25,7 @@ const tenantItem = z.object({
   objectCount: nullable(z.number()),
   countedAtMs: nullable(z.number()),
   leaseUntilMs: z.number(),
-  // Absent where no recount has listed anything yet.
+  // Absent until a reconcile has listed something.
   listedUntilMs: z.number().default(0),
   closedAtMs: nullable(z.number()),
   [byDueIndex.sk]: z.number(),
@@ -61,6 +61,7 @@ const deletionItem = z.object({
   deadlineMs: z.number(),
 });
 
+/** The key of a tenant's item. Its partition holds everything that the tenant owns. */
 export const tenantKey = (tenant: string) => ({ pk: `TENANT#${tenant}`, sk: 'TENANT' });
 export const repoKey = (path: { tenant: string; repo: string }) => ({
   pk: `TENANT#${path.tenant}`,
@@ -76,12 +77,12 @@ export const deletionKey = (path: { tenant: string; deletionId: string }) => ({
   sk: `DELETION#${path.deletionId}`,
 });
 
-/** The tenant that an item's partition belongs to. */
+/** The tenant that owns a partition. */
 export function tenantOfPartition(pk: string): string {
   return pk.slice('TENANT#'.length);
 }
 
-/** Same tenant, same shard: an even spread without a random number, so that an item can be found again. */
+/** Attributes that put an item into the due index. The shard is a hash: spread evenly, and fixed for a tenant. */
 export function dueKey(due: {
   kind: 'TENANT' | 'RESERVATION' | 'DELETION';
   tenant: string;
@@ -92,10 +93,12 @@ export function dueKey(due: {
   return { [byDueIndex.pk]: `${due.kind}#${hash % dueShards}`, [byDueIndex.sk]: due.dueAtMs };
 }
 
+/** Attributes that put an item into the by-kind index. */
 export function kindKey(kind: string, sortKey: string) {
   return { [byKindIndex.pk]: kind, [byKindIndex.sk]: sortKey };
 }
 
+/** @throws {ZodError} when the item is not a tenant's. */
 export function parseTenant(item: unknown): TenantRecord {
   const {
     storedBytes,
@@ -112,16 +115,19 @@ export function parseTenant(item: unknown): TenantRecord {
   return { ...rest, dueAtMs, counted, notes: new Map(Object.entries(notes)) };
 }
 
+/** @throws {ZodError} when the item is not a repo's. */
 export function parseRepo(item: unknown): RepoRecord {
   const { covered, ...rest } = repoItem.parse(item);
   return { ...rest, covered: new Set(covered) };
 }
 
+/** @throws {ZodError} when the item is not a reservation's. */
 export function parseReservation(item: unknown): Reservation {
   const { reservationId, claims, ...rest } = reservationItem.parse(item);
   return { ...rest, id: reservationId, claims: new Map(Object.entries(claims)) };
 }
 
+/** @throws {ZodError} when the item is not a deletion's. */
 export function parseDeletion(item: unknown): Deletion {
   const { deletionId, objects, ...rest } = deletionItem.parse(item);
   return { ...rest, id: deletionId, objects: new Map(Object.entries(objects)) };

@@ -99,8 +99,8 @@ export async function updateItem(
 ): Promise<WriteResult> {
   const clauses = write.change.filter(({ text }) => text !== '');
   const change = clauses.map(({ text }) => text).join(' ');
-  const keys = Object.assign({}, ...clauses.map((clause) => clause.keys));
-  const values = Object.assign({}, ...clauses.map((clause) => clause.values));
+  const keys = Object.fromEntries(clauses.flatMap((clause) => Object.entries(clause.keys ?? {})));
+  const values = Object.fromEntries(clauses.flatMap((clause) => Object.entries(clause.values ?? {})));
   const result = await sendIf(() =>
     table.client.send(
       new UpdateCommand({

@@ -3,7 +3,7 @@ import type { Log } from '../../ports/log.ts';
 import { serviceName } from '../../ports/metrics.ts';
 import { redact } from '../system/redact.ts';
 
-/** Structured logs for CloudWatch. The event is never logged: it holds credentials. */
+/** Structured logs for CloudWatch. Events are never logged, because they contain credentials. */
 export function createPowertoolsLog(): Log {
   const logger = new Logger({ serviceName });
   return {

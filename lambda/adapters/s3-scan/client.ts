@@ -10,18 +10,20 @@ import type { S3Settings } from '../s3/client.ts';
 import { ScanProtocol } from './protocol.ts';
 import type { ScanRetryStrategy } from './retry.ts';
 
-/** Waiting for a page's first byte. Stores list slower than they serve. */
+/** Timeout for the first byte of a page. Stores are slower to list than to serve objects. */
 const pageTimeoutMs = 20_000;
 
 /**
- * An S3 client made to list: signing, endpoints, credentials, sockets and retrying are the SDK's, but pages are
- * read by {@link ScanProtocol}.
+ * An S3 client for listing. The SDK does the signing, endpoints, credentials, sockets and retries. {@link ScanProtocol}
+ * reads the pages.
+ *
+ * @param input.followsRegion follow AWS's redirects to the bucket's region.
  */
 export function createScanClient(input: {
   settings: S3Settings;
   retryStrategy: ScanRetryStrategy;
   followsRegion: boolean;
-  /** Instead of the network. */
+  /** Replaces the network. */
   requestHandler?: NonNullable<S3ClientConfig['requestHandler']>;
 }): S3Client {
   const { region, endpoint, forcePathStyle, credentials, socketsMax = 128 } = input.settings;
@@ -50,7 +52,7 @@ export function createScanClient(input: {
   return client;
 }
 
-/** SHA-256 for the SDK's signer. Its own goes through WebCrypto: a job for another thread per hash. */
+/** SHA-256 for the SDK's signer. The SDK's own uses WebCrypto, which starts a job in another thread for each hash. */
 class NodeSha256 {
   readonly #hash: Hash | Hmac;
 
@@ -67,7 +69,7 @@ class NodeSha256 {
   }
 
   reset(): void {
-    throw new Error('A hash of one request is not used for another.');
+    throw new Error('A hash cannot be reused for another request.');
   }
 }
 
@@ -79,19 +81,21 @@ function toBytes(data: string | ArrayBuffer | ArrayBufferView): Uint8Array {
 }
 
 /**
- * A middleware of the SDK reads every answer with status 200 to its end, to see whether it is an error, and
- * makes a stream of a copy. {@link ScanProtocol} sees that itself, so the answer is passed by it in a wrapper
- * that it takes no notice of.
+ * Hides answers from a middleware of the SDK. That middleware reads every answer with status 200 to its end, to see
+ * whether it is an error, and then turns a copy into a stream. {@link ScanProtocol} detects such errors itself, so the
+ * answer passes the middleware in a wrapper that it ignores.
  */
 function keepBodiesWhole(client: S3Client): void {
   const peeker = 'throw200ExceptionsMiddleware';
   const wrap: Middleware = (next) => async (args) => {
     const result = await next(args);
-    return { ...result, response: new Wrapped(result.response) };
+    return { ...result, response: new HiddenResponse(result.response) };
   };
   const unwrap: Middleware = (next) => async (args) => {
     const result = await next(args);
-    return result.response instanceof Wrapped ? { ...result, response: result.response.response } : result;
+    return result.response instanceof HiddenResponse
+      ? { ...result, response: result.response.response }
+      : result;
   };
   const { middlewareStack } = client;
   middlewareStack.addRelativeTo(wrap, { relation: 'after', toMiddleware: peeker, name: 'scanWrap' });
@@ -100,7 +104,7 @@ function keepBodiesWhole(client: S3Client): void {
 
 type Middleware = DeserializeMiddleware<ServiceInputTypes, ServiceOutputTypes>;
 
-class Wrapped {
+class HiddenResponse {
   readonly response: unknown;
 
   constructor(response: unknown) {

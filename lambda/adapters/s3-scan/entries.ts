@@ -6,42 +6,42 @@ const contentsCloseLength = '</Contents>'.length;
 const keyOpenLength = '<Key>'.length;
 const sizeOpenLength = '<Size>'.length;
 
-/** Bytes set aside for the keys of a page; more are taken where keys are long. */
-const keyBytesUsual = 96 * 1024;
+/** Bytes allocated for the keys of a page. The buffer grows if the keys are long. */
+const keyBytesInitial = 96 * 1024;
 
 /**
- * Reads the entries of a page, as its bytes arrive, into sizes and the bytes of keys. Entries of hashes are
- * nearly all of one length, so each part is looked for where it stood in the entry before, and searched for
- * only where it is not there.
+ * Reads the entries of a page, as its bytes arrive, into sizes and the bytes of keys. If keys are hashes, nearly all
+ * entries have the same length. So it looks for each part where the previous entry had it, and searches only if it is
+ * not there.
  */
 export class EntryReader {
   count = 0;
   totalBytes = 0;
   sizes = new Float64Array(pageKeysMax);
-  /** All keys, as they stand in the page, one after the other. */
-  keyBytes: Buffer = Buffer.allocUnsafeSlow(keyBytesUsual);
+  /** All keys, still encoded as in the page, one after the other. */
+  keyBytes: Buffer = Buffer.allocUnsafeSlow(keyBytesInitial);
   /** Where each key ends in {@link EntryReader.keyBytes}. */
   keyEnds = new Uint32Array(pageKeysMax);
   readonly #isPredicting: boolean;
   #keyBytesUsed = 0;
-  // Where the parts of the entry before stood, counted from its beginning, …
+  // Where the previous entry had its parts, counted from its beginning.
   #keyOffset = 0;
   #sizeOffset = 0;
-  // … and its end tag from the end of its size.
+  // Where it had its end tag, counted from the end of its size.
   #closeOffset = 0;
 
   constructor({ isPredicting }: { isPredicting: boolean }) {
     this.#isPredicting = isPredicting;
   }
 
-  /** Reads whole entries, with nothing but white space between them. @throws {MalformedPageError} */
+  /** Reads complete entries, with only white space between them. @throws {MalformedPageError} */
   read(body: Uint8Array, { start, end }: { start: number; end: number }): void {
     let at = start;
     for (;;) {
       while (at < end && Number(body[at]) <= 0x20) at += 1;
       if (at >= end) return;
       if (!isContentsOpen(body, at))
-        throw new MalformedPageError('A page holds something between its entries.');
+        throw new MalformedPageError('The page contains something other than entries between its entries.');
       at = this.#readEntry(body, at, end);
     }
   }
@@ -72,7 +72,7 @@ export class EntryReader {
       digitsEnd += 1;
     }
     if (digitsEnd === digitsStart || !isSizeClose(body, digitsEnd) || size > Number.MAX_SAFE_INTEGER) {
-      throw new MalformedPageError('A page holds a size that is no number of bytes.');
+      throw new MalformedPageError('The page contains a size that is not a number of bytes.');
     }
     if (this.count === this.sizes.length) this.#growEntries();
     this.sizes[this.count] = size;
@@ -94,7 +94,7 @@ export class EntryReader {
     this.keyEnds[this.count] = used;
   }
 
-  /** Finds the parts of an entry, and sets the offsets by them. @returns where its end tag begins. */
+  /** Finds the parts of an entry, and sets the offsets for the next one. @returns where its end tag begins. */
   #find(body: Uint8Array, at: number, end: number): number {
     let keyAt = -1;
     let sizeAt = -1;
@@ -117,7 +117,7 @@ export class EntryReader {
       }
     }
     throw new MalformedPageError(
-      'A page holds an entry that has no end, or not exactly one key and one size.',
+      'The page contains an entry without an end tag, or without exactly one key and one size.',
     );
   }
 
@@ -137,7 +137,7 @@ export class EntryReader {
   }
 }
 
-// Spelled out byte by byte: a loop over the tag's bytes takes several times as long.
+// Written out byte by byte: a loop over the bytes of a tag takes several times as long.
 
 /** `<Contents>` */
 function isContentsOpen(body: Uint8Array, at: number): boolean {

@@ -20,7 +20,7 @@ import { scannedPageOf } from './protocol.ts';
 import { type ScanRetrySettings, ScanRetryStrategy } from './retry.ts';
 import { warmUpCredentials, warmUpHandler, warmUpPages } from './warm-up.ts';
 
-/** Sends LIST requests of one scan. */
+/** Sends the LIST requests of one scan. */
 interface Sender {
   readonly send: (args: {
     input: ListObjectsV2CommandInput;
@@ -38,8 +38,8 @@ export interface ScanListingInput {
 }
 
 /**
- * Lists one bucket for scans: the SDK signs, sends and retries, but its reader, which takes most of the CPU
- * time of a listing, is replaced.
+ * Lists one bucket for scans. The SDK signs, sends and retries. Its reader, which takes most of the CPU time of a
+ * listing, is replaced.
  */
 export class ScanListing implements ObjectListing {
   readonly #settings: S3Settings;
@@ -47,7 +47,7 @@ export class ScanListing implements ObjectListing {
   readonly #retries: ScanRetryStrategy;
   readonly #folders: S3ObjectListing;
   readonly #bucket: string;
-  // A redirect changes what the chain has noted of the bucket, so it is not shared then.
+  // A redirect changes what the SDK's middleware knows of the bucket. So with redirects, requests do not share it.
   readonly #followsRegion: boolean;
   readonly #senders = new WeakMap<AbortSignal, Sender>();
 
@@ -79,7 +79,7 @@ export class ScanListing implements ObjectListing {
     try {
       const { output } = await sender.send({ input });
       const page = scannedPageOf(output);
-      if (page === undefined) throw new TypeError('The answer was not read by the scan protocol.');
+      if (page === undefined) throw new TypeError('The scan protocol did not read the answer.');
       return page;
     } catch (error) {
       if (request.signal?.aborted) throw request.signal.reason;
@@ -89,9 +89,9 @@ export class ScanListing implements ObjectListing {
   }
 
   /**
-   * Reads a few made-up pages, with all that a real one goes through but the network. The first pages of a new
-   * process cost several times the CPU time of later ones, as nothing is compiled yet; a function has all of a
-   * core while it starts, and a fraction of one when somebody waits.
+   * Reads a few made-up pages, without the network but with everything else that a real page needs. The first pages
+   * of a new process cost several times the CPU time of later ones, because nothing is compiled yet. A function has a
+   * whole core while it starts, and only a fraction of one when somebody waits.
    */
   async warmUp(): Promise<void> {
     const { region } = this.#settings;
@@ -109,20 +109,20 @@ export class ScanListing implements ObjectListing {
     }
   }
 
-  /** Ends the connections that are kept open. */
+  /** Closes the connections that are kept alive. */
   destroy(): void {
     this.#client.destroy();
     this.#folders.destroy();
   }
 
-  /** What lies one level below a prefix, by the SDK as it is: such pages are few. */
+  /** Uses the unmodified SDK, because such pages are few. @throws {StoreUnavailableError} @throws {StoreRefusedError} */
   async listFolders(request: { prefix: string; continuationToken?: string }): Promise<DelimitedPage> {
     return this.#folders.listFolders(request);
   }
 
   /**
-   * All pages of a scan share a signal and a deadline, and so one sender: to set up the SDK's chain of
-   * middleware costs as much as all the rest of sending a request.
+   * The sender for the signal and deadline of a scan, shared by all its pages: setting up the SDK's middleware costs
+   * as much as the rest of sending a request.
    */
   #senderFor({ signal, deadlineMs }: ListPageRequest): Sender {
     const known = signal && this.#senders.get(signal);
@@ -138,24 +138,22 @@ export class ScanListing implements ObjectListing {
 
   #lateError(error: unknown): StoreUnavailableError {
     const { lastFailure } = this.#retries;
-    const why = lastFailure
-      ? `its last answer: ${lastFailure.name}, ${lastFailure.message}`
-      : 'no answer yet';
+    const why = lastFailure ? `last failure: ${lastFailure.name}, ${lastFailure.message}` : 'no answer yet';
     return new StoreUnavailableError(`The store did not serve LIST within the deadline (${why}).`, {
       cause: lastFailure ?? error,
     });
   }
 }
 
-/** A signal that fires when the caller's does, or when the deadline passes. */
+/** A signal that aborts when the caller's does, or when the deadline passes. */
 function limitOf(input: { signal: AbortSignal | undefined; deadlineMs: number | undefined }): AbortSignal {
   const controller = new AbortController();
-  // Each request under way listens to it, and Node takes more than ten listeners for a leak.
+  // Each pending request listens to it, and Node warns of a leak if there are more than ten listeners.
   setMaxListeners(0, controller.signal);
   const abort = () => controller.abort();
   input.signal?.addEventListener('abort', abort, { once: true });
   if (input.deadlineMs !== undefined) {
-    // Its own reference would keep a process alive whose scan has long ended.
+    // Without unref, the timer would keep a process alive after its scan has ended.
     setTimeout(abort, Math.max(0, input.deadlineMs - Date.now())).unref();
   }
   return controller.signal;

@@ -1,11 +1,11 @@
 import type { ListedPage } from '../../ports/object-listing.ts';
 import { decodeListedKey } from './xml.ts';
 
-/** What the reader found in a page. Its arrays may be longer than there are keys. */
+/** What the reader found in a page. The arrays may be longer than the number of keys. */
 export interface PageParts {
   readonly count: number;
   readonly sizes: Float64Array;
-  /** All keys, as they stand in the page, one after the other. */
+  /** All keys, still encoded as in the page, one after the other. */
   readonly keyBytes: Buffer;
   readonly keyEnds: Uint32Array;
   readonly totalBytes: number;
@@ -13,7 +13,7 @@ export interface PageParts {
   readonly token: string | undefined;
 }
 
-/** A page whose keys stay as bytes until they are asked for. */
+/** A page whose keys stay bytes until they are read. */
 export class ScannedPage implements ListedPage {
   readonly keyCount: number;
   readonly totalBytes: number;
@@ -43,6 +43,6 @@ export class ScannedPage implements ListedPage {
 
   #check(index: number): void {
     if (index >= 0 && index < this.keyCount) return;
-    throw new RangeError(`The page has ${this.keyCount} keys, none at ${index}.`);
+    throw new RangeError(`The page has ${this.keyCount} keys, but none at index ${index}.`);
   }
 }

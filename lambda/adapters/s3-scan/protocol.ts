@@ -8,18 +8,18 @@ type Deserialize = S3RestXmlProtocol['deserializeResponse'];
 
 const pages = new WeakMap<object, ScannedPage>();
 
-/** The page that an output of a client with {@link ScanProtocol} stands for; undefined for any other. */
+/** The page behind an output of a client with {@link ScanProtocol}; undefined for any other output. */
 export function scannedPageOf(output: object): ScannedPage | undefined {
   return pages.get(output);
 }
 
 /**
- * The SDK's own S3 protocol, but that pages of ListObjectsV2 are read by a {@link ListPageReader}. It works
- * within the SDK's retries: a page that was cut, or that is an error with status 200, is fetched again, which
- * the SDK's own reader would hand on as an error or, worse, as a short page.
+ * The SDK's S3 protocol, except that a {@link ListPageReader} reads the pages of ListObjectsV2. It works within the
+ * SDK's retries: a page that was cut off, or that is an error with status 200, is fetched again. The SDK's own reader
+ * would return an error or, worse, a short page.
  */
 export class ScanProtocol extends S3RestXmlProtocol {
-  /** Until a page was misread by it: then the page is fetched again, and all are read without. */
+  /** Off after the first page that was misread because of it. That page and all later ones are read without. */
   #isPredicting = true;
 
   override async deserializeResponse<Output extends { $metadata: object }>(
@@ -41,7 +41,7 @@ export class ScanProtocol extends S3RestXmlProtocol {
   }
 }
 
-/** Reads a Node response as it arrives. Listening costs a fraction of iterating. */
+/** Reads a response as it arrives. Listening to events costs a fraction of iterating over the stream. */
 function readAll(stream: Readable, reader: ListPageReader): Promise<ScannedPage> {
   return new Promise((resolve, reject) => {
     stream.on('data', (piece: Buffer) => {
@@ -63,7 +63,7 @@ function readAll(stream: Readable, reader: ListPageReader): Promise<ScannedPage>
   });
 }
 
-/** An error document that came with status 200: S3 sends one where it fails after it began to answer. */
+/** An error document with status 200, which S3 sends when it fails after it began to answer. */
 function errorInBody(text: string): MalformedPageError | undefined {
   const [, code] = /<Error>.*?<Code>([^<]*)/s.exec(text) ?? [];
   return code === undefined
@@ -71,7 +71,7 @@ function errorInBody(text: string): MalformedPageError | undefined {
     : new MalformedPageError(`The store answered 200 with the error ${code}.`);
 }
 
-/** Marks an error as one that the SDK's retry strategy tries again. */
+/** Marks a malformed page as an error after which the SDK retries. */
 function retryable(error: unknown, $metadata: object): unknown {
   if (!(error instanceof MalformedPageError)) return error;
   return Object.assign(error, { $retryable: { throttling: false }, $metadata });

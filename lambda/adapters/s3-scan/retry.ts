@@ -1,4 +1,4 @@
-/** What the SDK tells of a failed attempt, as far as it matters here. */
+/** What the SDK passes on about a failed attempt: the fields used here. */
 interface FailedAttempt {
   readonly error?: Error;
   readonly errorType: 'TRANSIENT' | 'THROTTLING' | 'SERVER_ERROR' | 'CLIENT_ERROR';
@@ -12,9 +12,9 @@ interface AttemptToken {
 
 export interface ScanRetrySettings {
   readonly attemptsMax: number;
-  /** Longest pause before the first retry; it doubles with each. */
+  /** Longest pause before the first retry. It doubles with each further retry. */
   readonly baseDelayMs: number;
-  /** The same where the store says that it is asked too much. */
+  /** The same, when the store throttles. */
   readonly throttledDelayMs: number;
   readonly delayMaxMs: number;
   /** From 0 to 1: spreads the retries of requests that failed together. */
@@ -29,23 +29,25 @@ const scanRetryDefaults: ScanRetrySettings = {
   random: Math.random,
 };
 
-/** Nobody listens there, or there is no such host: where it never was otherwise, that is an address set wrong. */
+/**
+ * Nothing listens at the address, or there is no such host. If no request has succeeded yet, the configured address is
+ * probably wrong.
+ */
 const wrongAddressCodes: ReadonlySet<unknown> = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN']);
 const wrongAddressAttemptsMax = 3;
 
-/** A store that says when to come back is believed up to so far. */
+/** A longer Retry-After is cut to this. */
 const retryAfterMaxMs = 20_000;
 
 /**
- * When the SDK tries a page again. The SDK's own strategy lets all requests of a client share a quota of
- * retries: with a hundred pages under way a short disturbance uses it up, and then a scan of a thousand good
- * pages fails for one. Here each page has its own attempts; what bounds them together is the scan's concurrency
- * and its deadline.
+ * When the SDK retries a page. In the SDK's own strategy, all requests of a client share a quota of retries. With a
+ * hundred pages at a time, a short disturbance uses it up, and then one page makes a scan of a thousand good pages
+ * fail. Here each page has its own attempts. The scan's concurrency and deadline limit them together.
  */
 export class ScanRetryStrategy {
   readonly #settings: ScanRetrySettings;
   #hasSucceeded = false;
-  /** The latest failure, to say why a deadline passed. */
+  /** The latest failure since the last success, to explain why a deadline passed. */
   lastFailure: Error | undefined;
 
   constructor(settings: Partial<ScanRetrySettings> = {}) {
@@ -56,12 +58,12 @@ export class ScanRetryStrategy {
     return tokenOf({ count: 0, delayMs: 0 });
   }
 
-  /** @throws where the error is none that passes, or the attempts are used up. */
+  /** @throws when the error is permanent, or no attempt is left. */
   async refreshRetryTokenForRetry(token: AttemptToken, failed: FailedAttempt): Promise<AttemptToken> {
     this.lastFailure = failed.error;
     const count = token.getRetryCount() + 1;
-    const isPassing = failed.errorType !== 'CLIENT_ERROR';
-    if (!isPassing || count >= this.#attemptsMax(failed)) throw new Error('No attempt is left.');
+    const isTransient = failed.errorType !== 'CLIENT_ERROR';
+    if (!isTransient || count >= this.#attemptsMax(failed)) throw new Error('No attempt is left.');
     return tokenOf({ count, delayMs: this.#delayMs(count, failed) });
   }
 

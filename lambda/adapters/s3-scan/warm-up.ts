@@ -2,13 +2,13 @@ import { Readable } from 'node:stream';
 import type { S3ClientConfig } from '@aws-sdk/client-s3';
 import { HttpResponse } from '@smithy/protocol-http';
 
-/** Enough for the compiler to have seen all that a page goes through. */
+/** Enough pages for the engine to compile the code that reads them. */
 export const warmUpPages = 8;
 
-/** Stands in for the network: answers every request with one full page of made-up keys. */
+/** Replaces the network: answers every request with one full page of made-up keys. */
 export const warmUpHandler: NonNullable<S3ClientConfig['requestHandler']> = {
   handle: async () => {
-    // In the pieces in which a socket gives them.
+    // In pieces of the size that a socket delivers.
     const pieces = Array.from({ length: Math.ceil(page.length / 65_536) }, (_, index) =>
       page.subarray(index * 65_536, (index + 1) * 65_536),
     );
@@ -17,7 +17,7 @@ export const warmUpHandler: NonNullable<S3ClientConfig['requestHandler']> = {
   },
 };
 
-/** Credentials for what is sent nowhere. */
+/** Credentials for requests that are never sent. */
 export const warmUpCredentials = { accessKeyId: 'warm-up', secretAccessKey: 'warm-up' };
 
 const page = Buffer.from(renderPage());

@@ -1,31 +1,32 @@
-/** The little XML that the page reader needs: text of single elements, and keys. */
+/** The XML that the page reader needs: the text of single elements, and keys. */
 
-/** The bytes are no whole, well-formed page: it is to be fetched again. */
+/** The bytes are not a complete, well-formed page. It must be fetched again. */
 export class MalformedPageError extends Error {
   override readonly name = 'MalformedPageError';
 }
 
 const entities: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" };
 
-/** @throws {MalformedPageError} for an entity that XML does not know. */
+/** @throws {MalformedPageError} when the text contains an entity that XML does not define. */
 function unescapeXml(text: string): string {
   if (!text.includes('&')) return text;
   return text.replace(/&([^;&]*);?/g, (whole, name: string) => {
-    if (!whole.endsWith(';')) throw new MalformedPageError('A page holds an "&" that begins no entity.');
+    if (!whole.endsWith(';'))
+      throw new MalformedPageError('The page contains an "&" that does not begin an entity.');
     const code = name.startsWith('#x') ? Number.parseInt(name.slice(2), 16) : Number(name.slice(1));
     const known = entities[name];
     if (known !== undefined) return known;
     if (!name.startsWith('#') || !(code >= 0 && code <= 0x10ffff)) {
-      throw new MalformedPageError(`A page holds the unknown entity "&${name};".`);
+      throw new MalformedPageError(`The page contains the unknown entity "&${name};".`);
     }
     return String.fromCodePoint(code);
   });
 }
 
 /**
- * A key as it stands in a page. With `encoding-type=url` a space is `+` or `%20`, and a plus always `%2B`.
+ * Decodes a key of a page. With `encoding-type=url` a space is `+` or `%20`, and a plus is always `%2B`.
  *
- * @throws {MalformedPageError} where the text is no encoding of a key.
+ * @throws {MalformedPageError} when the text is not an encoded key.
  */
 export function decodeListedKey(text: string, { isUrlEncoded }: { isUrlEncoded: boolean }): string {
   const key = unescapeXml(text);
@@ -33,14 +34,17 @@ export function decodeListedKey(text: string, { isUrlEncoded }: { isUrlEncoded: 
   try {
     return decodeURIComponent(key.replaceAll('+', ' '));
   } catch (cause) {
-    throw new MalformedPageError('A page holds a key that is not URL-encoded, though it says so.', { cause });
+    throw new MalformedPageError(
+      'The page contains a key that is not URL-encoded, although its EncodingType is url.',
+      { cause },
+    );
   }
 }
 
 /**
- * The text of the only element of that name, or undefined where there is none.
+ * The text of the only element with this name, or undefined if there is none.
  *
- * @throws {MalformedPageError} where there are two, or its end is missing.
+ * @throws {MalformedPageError} when there are two, or the end tag is missing.
  */
 export function elementText(xml: string, name: string): string | undefined {
   const open = `<${name}>`;
@@ -48,7 +52,7 @@ export function elementText(xml: string, name: string): string | undefined {
   if (start < 0) return undefined;
   const end = xml.indexOf('<', start + open.length);
   if (end < 0 || !xml.startsWith(`</${name}>`, end) || xml.includes(open, end)) {
-    throw new MalformedPageError(`A page holds a broken <${name}>.`);
+    throw new MalformedPageError(`The page contains a malformed <${name}>.`);
   }
   return unescapeXml(xml.slice(start + open.length, end));
 }

@@ -1,20 +1,20 @@
 import { S3Client, type S3ClientConfig } from '@aws-sdk/client-s3';
 
-/** Where the bucket is and how to reach it. Nothing is read from the environment here. */
+/** Where the bucket is and how to reach it. */
 export interface S3Settings {
   readonly region: string;
   /** Base URL of an S3-compatible store; omitted for AWS. */
   readonly endpoint?: string;
-  /** The bucket in the path rather than in the host name: what most stores that are not AWS want. */
+  /** The bucket is in the path, not in the host name. Most stores other than AWS need this. */
   readonly forcePathStyle?: boolean;
-  /** Omitted: the SDK's own chain (in a function, its role). */
+  /** If omitted, the SDK's default chain: in a function, its role. */
   readonly credentials?: NonNullable<S3ClientConfig['credentials']>;
-  /** Parallel connections. The SDK's own 50 would make a batch of 100 HEAD requests two rounds. */
+  /** Parallel connections. With the SDK's default of 50, a batch of 100 HEAD requests would take two rounds. */
   readonly socketsMax?: number;
   readonly attemptsMax?: number;
 }
 
-/** An S3 client whose every request ends: connecting, waiting for the answer and stalling have limits. */
+/** An S3 client with limits for connecting, for waiting for the answer and for stalling, so every request ends. */
 export function createS3Client(settings: S3Settings): S3Client {
   const { region, endpoint, forcePathStyle, credentials, socketsMax = 128, attemptsMax = 4 } = settings;
   const agent = { keepAlive: true, maxSockets: socketsMax };
@@ -25,7 +25,7 @@ export function createS3Client(settings: S3Settings): S3Client {
     ...(credentials !== undefined && { credentials }),
     retryMode: 'standard',
     maxAttempts: attemptsMax,
-    // The checksums that S3 itself does not ask for cost CPU, and some stores refuse them.
+    // Checksums that S3 does not require cost CPU, and some stores refuse them.
     requestChecksumCalculation: 'WHEN_REQUIRED',
     responseChecksumValidation: 'WHEN_REQUIRED',
     requestHandler: {

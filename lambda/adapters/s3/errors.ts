@@ -1,30 +1,32 @@
 import { StoreUnavailableError } from '../../ports/object-store.ts';
 
 /**
- * The store answered, and refused: bucket, region, credentials or permissions are not what it wants. Asking
- * again does not help; somebody has to change the configuration.
+ * The store refused the request: bucket, region, credentials or permissions are wrong. A retry does not help.
+ * Somebody has to change the configuration.
  */
 export class StoreRefusedError extends Error {
   override readonly name = 'StoreRefusedError';
 }
 
-/** Statuses and names of 4xx answers that say "later", not "never". */
+/** Statuses and error names of 4xx answers for which a retry may help. */
 const transientStatuses: ReadonlySet<number> = new Set([408, 425, 429]);
 const transientNames: ReadonlySet<string> = new Set(['RequestTimeout', 'SlowDown', 'OperationAborted']);
 
 /**
- * What to throw for an error of the SDK, which has retried by then.
+ * The error to throw for an error that the SDK threw after its retries.
  *
  * - No answer, 5xx, throttling, a body that does not parse, a time limit → {@link StoreUnavailableError}.
  * - Any other 3xx or 4xx, or no credentials → {@link StoreRefusedError}.
- * - Anything else is a bug and comes back as it is.
+ * - Anything else is a bug, and is returned unchanged.
  *
- * @param request what was asked, for the message: `HEAD`, `LIST`, `DELETE`.
+ * @param request for the message: `HEAD`, `LIST`, `DELETE`.
  */
 export function translateStoreError(cause: unknown, request: string): unknown {
   if (!(cause instanceof Error)) return cause;
   if (cause.name === 'CredentialsProviderError') {
-    return new StoreRefusedError(`No credentials for the store (${request}): ${cause.message}`, { cause });
+    return new StoreRefusedError(`There are no credentials for the store (${request}): ${cause.message}`, {
+      cause,
+    });
   }
   const status = statusOf(cause);
   if (status !== undefined && status >= 300 && status < 500 && !isTransient(cause, status)) {
@@ -43,7 +45,7 @@ function isTransient(error: Error, status: number): boolean {
   return transientStatuses.has(status) || transientNames.has(error.name);
 }
 
-/** The HTTP status of the answer, where there was one; the SDK notes it in one of two places. */
+/** The HTTP status of the answer, if there was one. The SDK puts it in one of two places. */
 function statusOf(error: Error): number | undefined {
   const { $metadata, $response } = error as {
     $metadata?: { httpStatusCode?: number };
@@ -52,7 +54,7 @@ function statusOf(error: Error): number | undefined {
   return $metadata?.httpStatusCode ?? $response?.statusCode;
 }
 
-/** Errors of sockets carry a system code (`ECONNREFUSED`); time limits and aborts are known by name. */
+/** Socket errors have a system code (`ECONNREFUSED`). Timeouts and aborts are recognized by name. */
 function isNetworkError(error: Error): boolean {
   const { code } = error as { code?: unknown };
   return (

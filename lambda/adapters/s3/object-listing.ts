@@ -14,9 +14,9 @@ import { StoreUnavailableError } from '../../ports/object-store.ts';
 import { translateStoreError } from './errors.ts';
 
 /**
- * Lists one bucket with the SDK as it is: right for any key, and good enough where few pages are read.
+ * Lists one bucket with the unmodified SDK: correct for every key, and fast enough for a few pages.
  *
- * Keys are asked for in URL encoding, since XML has no way to write some characters that a key may hold.
+ * It requests keys in URL encoding, because XML cannot represent some characters that a key may contain.
  */
 export class S3ObjectListing implements ObjectListing {
   readonly #client: S3Client;
@@ -27,7 +27,7 @@ export class S3ObjectListing implements ObjectListing {
     this.#bucket = input.bucket;
   }
 
-  /** Ends the connections that are kept open. */
+  /** Closes the connections that are kept alive. */
   destroy(): void {
     this.#client.destroy();
   }
@@ -104,31 +104,33 @@ class SdkPage implements ListedPage {
 
   #at(index: number) {
     const entry = this.#contents[index];
-    if (entry === undefined) throw new RangeError(`The page has ${this.keyCount} keys, none at ${index}.`);
+    if (entry === undefined)
+      throw new RangeError(`The page has ${this.keyCount} keys, but none at index ${index}.`);
     return entry;
   }
 }
 
 /**
- * Decodes a key, if the answer says that it is encoded: not every store honours the request. A space may be
- * `+` or `%20`, a plus always is `%2B`.
+ * Decodes a key if the answer says that it is encoded: some stores ignore the requested encoding. A space is `+` or
+ * `%20`, and a plus is always `%2B`.
  */
 function decodeKey(
   key: string | undefined,
   { EncodingType }: { EncodingType?: EncodingType | undefined },
 ): string {
-  if (key === undefined) throw new StoreUnavailableError('LIST was answered with an entry without a key.');
+  if (key === undefined) throw new StoreUnavailableError('LIST returned an entry without a key.');
   return EncodingType === 'url' ? decodeURIComponent(key.replaceAll('+', ' ')) : key;
 }
 
 function sizeOf(size: number | undefined): number {
-  if (size === undefined) throw new StoreUnavailableError('LIST was answered with an entry without a size.');
+  if (size === undefined) throw new StoreUnavailableError('LIST returned an entry without a size.');
   return size;
 }
 
-/** The token of a page that is not the last. A truncated page without one would end the listing early. */
+/** The token for the next page. A truncated page without one is an error: the listing would end too early. */
 function nextToken({ IsTruncated, NextContinuationToken }: ListObjectsV2CommandOutput): string | undefined {
   if (IsTruncated !== true) return undefined;
-  if (!NextContinuationToken) throw new StoreUnavailableError('LIST was truncated, but gave no token.');
+  if (!NextContinuationToken)
+    throw new StoreUnavailableError('LIST returned a truncated page without a continuation token.');
   return NextContinuationToken;
 }

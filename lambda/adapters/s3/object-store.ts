@@ -3,7 +3,7 @@ import type { Clock } from '../../ports/clock.ts';
 import { type ObjectStore, type StoredObject, StoreUnavailableError } from '../../ports/object-store.ts';
 import { translateStoreError } from './errors.ts';
 
-/** Objects of one bucket. */
+/** The objects of one bucket. */
 export class S3ObjectStore implements ObjectStore {
   readonly #client: S3Client;
   readonly #bucket: string;
@@ -16,14 +16,16 @@ export class S3ObjectStore implements ObjectStore {
   }
 
   /**
-   * An answer to HEAD has no body, so an absent bucket looks like an absent key here; LIST tells them apart.
+   * A missing bucket looks like a missing key here, because an answer to HEAD has no body. Only LIST distinguishes
+   * them.
+   *
    * @throws {StoreUnavailableError} @throws {StoreRefusedError}
    */
   async head(key: string): Promise<StoredObject | undefined> {
     const command = new HeadObjectCommand({ Bucket: this.#bucket, Key: key, ChecksumMode: 'ENABLED' });
     try {
       const { ContentLength, ChecksumSHA256 } = await this.#client.send(command);
-      if (ContentLength === undefined) throw new StoreUnavailableError('HEAD was answered without a length.');
+      if (ContentLength === undefined) throw new StoreUnavailableError('HEAD returned no Content-Length.');
       return { sizeBytes: ContentLength, sha256: hexOfWhole(ChecksumSHA256) };
     } catch (error) {
       if (isNotFound(error)) return undefined;
@@ -32,21 +34,22 @@ export class S3ObjectStore implements ObjectStore {
   }
 
   /**
-   * Nothing is sent after the deadline, and the promise settles by then: the SDK's pause between two
-   * attempts does not end on an abort, so it is not waited for.
+   * Sends nothing after the deadline, and settles by then. It does not wait for the SDK, whose pause between two
+   * attempts continues after an abort.
+   *
    * @throws {StoreUnavailableError} @throws {StoreRefusedError}
    */
   async delete(key: string, { deadlineMs }: { deadlineMs: number }): Promise<void> {
     const remainingMs = deadlineMs - this.#clock.nowMs();
     if (remainingMs <= 0)
-      throw new StoreUnavailableError('The deadline of DELETE passed before it was sent.');
+      throw new StoreUnavailableError('The deadline for DELETE passed before it was sent.');
     const command = new DeleteObjectCommand({ Bucket: this.#bucket, Key: key });
     const abort = new AbortController();
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise<never>((_resolve, reject) => {
       timer = setTimeout(() => {
         abort.abort();
-        reject(new StoreUnavailableError('DELETE did not end by its deadline; it may have happened.'));
+        reject(new StoreUnavailableError('DELETE did not finish by its deadline. The object may be gone.'));
       }, remainingMs);
     });
     try {
@@ -59,7 +62,10 @@ export class S3ObjectStore implements ObjectStore {
   }
 }
 
-/** Hex of a base64 SHA-256; undefined for none, and for a composite one (of parts, `…-N`), which is no hash of the bytes. */
+/**
+ * Hex of a base64 SHA-256. Undefined if there is none, or if it is composite (`…-N`, of a multipart upload): that is
+ * not the hash of the object's bytes.
+ */
 function hexOfWhole(base64: string | undefined): string | undefined {
   if (base64 === undefined) return undefined;
   const hash = Buffer.from(base64, 'base64');

@@ -1,10 +1,10 @@
 import { createHmac, createSecretKey, hash, type KeyObject } from 'node:crypto';
 
 /**
- * Signature Version 4 in the query, as S3 takes it, for one request at a time and without the SDK: a batch
- * signs up to a thousand URLs, and this costs microseconds where the SDK's way costs most of a millisecond.
+ * Presigned URLs for S3: Signature Version 4 in the query, without the SDK. A batch signs up to a thousand URLs. This
+ * takes microseconds for each, and the SDK almost a millisecond.
  *
- * The rules: docs.aws.amazon.com/AmazonS3/latest/API/sigv4-query-string-auth.html.
+ * Specification: docs.aws.amazon.com/AmazonS3/latest/API/sigv4-query-string-auth.html.
  */
 
 export interface AwsCredentials {
@@ -17,11 +17,11 @@ export interface PresignInput {
   readonly method: 'GET' | 'PUT';
   /** `https://host` or `https://host:port`, no path. */
   readonly origin: string;
-  /** What the Host header will be. */
+  /** Value of the Host header. */
   readonly host: string;
   /** Absolute and escaped: see {@link escapePath}. */
   readonly path: string;
-  /** Lower-case names and values that the request must have besides Host. */
+  /** Headers that the request must have besides Host, with lower-case names. */
   readonly headers: Readonly<Record<string, string>>;
   readonly credentials: AwsCredentials;
   readonly region: string;
@@ -30,23 +30,23 @@ export interface PresignInput {
   readonly expiresSeconds: number;
 }
 
-/** What the URLs of one batch have in common. */
+/** The parts that all URLs of one batch share. */
 interface Common {
   readonly time: string;
   readonly scope: string;
   readonly signedHeaders: string;
-  /** The query in the order of its names, cut where the signature belongs. */
+  /** The query, sorted by name, up to the place of the signature. */
   readonly beforeSignature: string;
   readonly afterSignature: string;
   readonly key: KeyObject;
 }
 
-/** Presigns requests. What only differs from batch to batch is kept from one request to the next. */
+/** Presigns requests. Caches the signing key, and the parts that all URLs of one batch share. */
 export class Presigner {
   #cachedKey: { readonly id: string; readonly key: KeyObject } | undefined;
   #cached: { readonly of: PresignInput; readonly signedHeaders: string; readonly common: Common } | undefined;
 
-  /** The URL. Every header given is signed, none is hoisted into the query; the body is not hashed. */
+  /** The presigned URL. Every given header is signed, and none is moved into the query. The body is not hashed. */
   presign(input: PresignInput): string {
     const { method, path } = input;
     const headers = Object.entries({ ...input.headers, host: input.host }).sort(([a], [b]) =>
@@ -86,7 +86,7 @@ export class Presigner {
     return common;
   }
 
-  /** It holds for a day, a region and one secret. */
+  /** The signing key is valid for one day, one region and one secret. */
   #signingKey(credentials: AwsCredentials, date: string, region: string): KeyObject {
     const id = `${date}/${region}/${credentials.secretAccessKey}`;
     if (this.#cachedKey?.id !== id) {
@@ -110,10 +110,10 @@ function isOfOneBatch(a: PresignInput, b: PresignInput): boolean {
   );
 }
 
-/** Nothing to escape: so are nearly all keys. */
+/** True for text without anything to escape, which nearly all keys are. */
 const isPlain = /^[\w.~-]*$/;
 
-/** Escapes all but `A-Z a-z 0-9 - . _ ~`, as UTF-8. */
+/** Percent-encodes the UTF-8 bytes of everything but `A-Z a-z 0-9 - . _ ~`. */
 function escapeUri(text: string): string {
   if (isPlain.test(text)) return text;
   return encodeURIComponent(text).replace(
@@ -122,7 +122,7 @@ function escapeUri(text: string): string {
   );
 }
 
-/** Escapes a path segment by segment: S3 signs each once, and leaves the slashes. */
+/** Percent-encodes a path, but not its slashes. S3, unlike other services, encodes each segment once. */
 export function escapePath(path: string): string {
   return path.split('/').map(escapeUri).join('/');
 }

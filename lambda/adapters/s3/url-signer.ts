@@ -5,15 +5,15 @@ import { type AwsCredentials, escapePath, Presigner } from './presign.ts';
 export interface S3UrlSignerSettings {
   readonly bucket: string;
   readonly region: string;
-  /** Base URL at which clients reach the store; omitted for AWS. */
+  /** Base URL at which clients reach the store. Omitted for AWS. */
   readonly endpoint?: string;
-  /** The bucket in the path rather than in the host name. */
+  /** The bucket is in the path, not in the host name. */
   readonly forcePathStyle?: boolean;
-  /** Asked before each signature, so that credentials may rotate: it should answer from memory. */
+  /** Called for each signature, so that credentials may rotate. It should answer from memory. */
   readonly credentials: () => Promise<AwsCredentials>;
 }
 
-/** Presigned URLs of one bucket. */
+/** Presigned URLs for one bucket. */
 export class S3UrlSigner implements UrlSigner {
   readonly #settings: S3UrlSignerSettings;
   readonly #base: { readonly origin: string; readonly host: string; readonly path: string };
@@ -25,8 +25,8 @@ export class S3UrlSigner implements UrlSigner {
   }
 
   /**
-   * S3 checks Content-Length against the signed one, and the body against the checksum. Signed as headers,
-   * neither can be left out; a checksum in the query would be signed, but not enforced.
+   * S3 compares Content-Length with the signed value, and the body with the checksum. Because both are signed as
+   * headers, a client cannot leave them out. A checksum in the query would be signed, but not enforced.
    */
   async signUpload(input: SignUploadInput): Promise<SignedRequest> {
     const checksum = Buffer.from(input.oid, 'hex').toString('base64');
@@ -47,10 +47,10 @@ export class S3UrlSigner implements UrlSigner {
     lifetimeMs: number;
   }): Promise<string> {
     const { method, key, headers, signedAtMs } = input;
-    // Both are rounded down: a URL must never outlive what was asked for.
+    // Rounded down, like X-Amz-Date: a URL must never live longer than requested.
     const expiresSeconds = Math.floor(input.lifetimeMs / 1000);
     if (!(expiresSeconds >= 1 && expiresSeconds <= 604_800)) {
-      throw new RangeError(`A signed URL lives 1 s to 7 days, not ${input.lifetimeMs} ms.`);
+      throw new RangeError(`A signed URL must live for 1 s to 7 days, not for ${input.lifetimeMs} ms.`);
     }
     return this.#presigner.presign({
       method,
@@ -67,8 +67,8 @@ export class S3UrlSigner implements UrlSigner {
 }
 
 /**
- * Where the bucket's keys begin. On AWS a bucket with a dot goes into the path, since the certificate's
- * wildcard covers one label only; an IP address cannot have a bucket in front of it.
+ * The URL that a bucket's keys are appended to. A bucket name with a dot goes into the path, because the wildcard of
+ * the certificate covers one label only. So does any bucket at an IP address, which cannot have a subdomain.
  */
 function bucketBase({ bucket, region, endpoint, forcePathStyle }: S3UrlSignerSettings) {
   const suffix = region.startsWith('cn-') ? 'amazonaws.com.cn' : 'amazonaws.com';

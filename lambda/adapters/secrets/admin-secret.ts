@@ -2,10 +2,10 @@ import { GetSecretValueCommand, SecretsManagerClient } from '@aws-sdk/client-sec
 import { sha256Hex } from '../../domain/hash.ts';
 import type { AdminCredential } from '../../ports/credentials.ts';
 
-/** How long a fetched secret is good for, so that a rotated one is taken up without a deployment. */
+/** How long a fetched secret is used. A rotated secret takes effect after that, without a deployment. */
 const keepMs = 5 * 60_000;
 
-/** The operator's token from Secrets Manager; only its hash is kept. */
+/** The operator's token from Secrets Manager. Only its hash is kept. */
 export function createAdminSecret(input: { secretArn: string; nowMs: () => number }): AdminCredential {
   const client = new SecretsManagerClient({ maxAttempts: 3 });
   let fetched: { sha256: Promise<string>; atMs: number } | undefined;
@@ -19,7 +19,7 @@ export function createAdminSecret(input: { secretArn: string; nowMs: () => numbe
       if (!fetched || input.nowMs() - fetched.atMs > keepMs) {
         const sha256 = fetchSecret();
         fetched = { sha256, atMs: input.nowMs() };
-        // A failure is not kept: the next one asks again.
+        // A failure is not cached: the next caller fetches the secret again.
         sha256.catch(() => {
           fetched = undefined;
         });

@@ -3,12 +3,12 @@ import * as z from 'zod';
 
 const secret = z.object({ accessKeyId: z.string().min(1), secretAccessKey: z.string().min(1) });
 
-/** How long fetched credentials are good for, so that rotated ones are taken up without a deployment. */
+/** How long fetched credentials are used. Rotated credentials take effect after that, without a deployment. */
 const keepMs = 5 * 60_000;
 
 /**
- * Credentials of an external S3-compatible store, from a secret `{"accessKeyId", "secretAccessKey"}`. The
- * SDK asks again once they expire.
+ * A credentials provider for an external S3-compatible store. It reads a secret `{"accessKeyId": …,
+ * "secretAccessKey": …}` from Secrets Manager. The SDK calls it again when the credentials expire.
  */
 export function storeCredentials(input: { secretArn: string; nowMs: () => number }) {
   const client = new SecretsManagerClient({ maxAttempts: 3 });
@@ -16,7 +16,9 @@ export function storeCredentials(input: { secretArn: string; nowMs: () => number
     const output = await client.send(new GetSecretValueCommand({ SecretId: input.secretArn }));
     const parsed = secret.safeParse(JSON.parse(output.SecretString ?? 'null'));
     if (!parsed.success) {
-      throw new Error('The store credentials secret must be {"accessKeyId": …, "secretAccessKey": …}.');
+      throw new Error(
+        'The secret with the credentials of the store must be {"accessKeyId": …, "secretAccessKey": …}.',
+      );
     }
     return { ...parsed.data, expiration: new Date(input.nowMs() + keepMs) };
   };

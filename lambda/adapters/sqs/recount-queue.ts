@@ -10,12 +10,12 @@ import type { Clock } from '../../ports/clock.ts';
 import type { Invocations } from '../../ports/invocation.ts';
 import type { RecountQueue, RecountRequest } from '../../ports/recount-queue.ts';
 
-/** Messages that SQS takes in one request. */
+/** Messages that SQS accepts in one request, at most. */
 const sendBatchMax = 10;
 const sendAttemptsMax = 3;
 const sendPauseMs = 200;
 
-/** Requests on an SQS FIFO queue: one group a tenant, so a tenant is never reconciled by two at once. */
+/** The recount queue on SQS FIFO. Each tenant is a message group, so its messages are handled one at a time. */
 export function createSqsRecountQueue(input: {
   queueUrl: string;
   clock: Clock;
@@ -29,10 +29,10 @@ export function createSqsRecountQueue(input: {
 
   const message = (request: RecountRequest) => {
     const bucket = Math.floor(clock.nowMs() / recountCollapseMs);
-    // One that somebody waits for must not collapse into one that may be deferred for longer.
+    // A recount that somebody waits for must not collapse into one that may be deferred for longer.
     const kind = `${request.full ? 'full' : 'due'}.${urgencyOf(request.reason)}`;
     return {
-      // Beside the request, and no part of what collapses: the first cause stays.
+      // The correlation id is no part of the deduplication id: of requests that collapse, the first one's is kept.
       MessageBody: JSON.stringify({ ...request, correlationId: causeOf(invocations.current()) }),
       MessageGroupId: request.tenant,
       MessageDeduplicationId: `${request.tenant}.${kind}.${bucket}`,
@@ -51,7 +51,7 @@ export function createSqsRecountQueue(input: {
       left = left.filter(({ Id }) => ids.has(Id));
     }
     const codes = [...new Set(failed.map(({ Code }) => Code))].join(', ');
-    throw new Error(`The queue did not take ${left.length} of ${requests.length} requests: ${codes}.`);
+    throw new Error(`The queue rejected ${left.length} of ${requests.length} messages: ${codes}.`);
   }
 
   return {

@@ -2,11 +2,11 @@ import { ChangeMessageVisibilityCommand, SQSClient } from '@aws-sdk/client-sqs';
 import type { Redelivery } from '../../ports/recount-queue.ts';
 
 /**
- * Redelivery by an SQS queue: a message taken back stays hidden for the queue's visibility time, unless that
- * of this one delivery is changed.
+ * Redelivery by SQS. A failed message stays hidden for the queue's visibility timeout, unless this changes the timeout
+ * of that delivery.
  */
 export function createSqsRedelivery(input: { queueUrl: string }): Redelivery {
-  // Little time is left to a run that failed at its deadline.
+  // A run that failed at its deadline has little time left.
   const client = new SQSClient({
     maxAttempts: 2,
     requestHandler: { connectionTimeout: 1000, requestTimeout: 2000 },

@@ -3,9 +3,9 @@ import type { Invocation } from '../../domain/invocation.ts';
 import type { Invocations } from '../../ports/invocation.ts';
 
 /**
- * Invocations that many may be under way of in one process, each with a context of its own.
+ * The current invocation, from the asynchronous context: one process may run many at a time.
  *
- * @param options.firstIsCold the first one waited for the process to start.
+ * @param options.firstIsCold marks the first one as a cold start: it waited for the process to start.
  */
 export function createInvocations(options: { firstIsCold?: boolean } = {}): Invocations {
   const running = new AsyncLocalStorage<Invocation>();

@@ -3,7 +3,7 @@ import type { Ids } from '../../ports/ids.ts';
 
 const base62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 
-/** Random base62 from the system's cryptographic source; bytes that would favour some digits are dropped. */
+/** Random base62 from the system's cryptographic source. Bytes that would favour some digits are skipped. */
 export const systemIds: Ids = {
   random(length) {
     let text = '';

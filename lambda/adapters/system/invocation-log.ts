@@ -3,9 +3,9 @@ import type { Log } from '../../ports/log.ts';
 
 type Fields = Record<string, unknown>;
 
-/** A log whose every line names the run that it is of; what a line says itself goes before. */
+/** A log that adds the ids of the current invocation to every line. A field of the line itself takes precedence. */
 export function createInvocationLog(log: Log, invocations: Invocations): Log {
-  // The ids stand last, as people read what happened first.
+  // The ids come last, because people first read what happened.
   const named = (fields: Fields = {}) => ({ ...fields, ...invocations.current(), ...fields });
   return {
     info: (message, fields) => log.info(message, named(fields)),

@@ -1,8 +1,8 @@
 import { errorChain, thrownAt } from '../../domain/error-chain.ts';
 
 /**
- * The fields of a log line without what must not be logged: tokens, credentials and signatures of URLs. No caller
- * may hand these to a log, but the error of a library may hold them.
+ * The fields of a log line, without tokens, credentials and the signatures of URLs. No caller may log these, but an
+ * error of a library may contain them.
  */
 export function redact(fields: Record<string, unknown>): Record<string, unknown> {
   const redacted: Record<string, unknown> = {};
@@ -12,7 +12,7 @@ export function redact(fields: Record<string, unknown>): Record<string, unknown>
 
 const secretField = /token$|secret|password|authorization|credential|signature|href|url$/i;
 
-/** Deeper than any entry needs; it also ends circular references. */
+/** Deeper than any log line needs. Also stops at circular references. */
 const depthMax = 6;
 
 function redactField(key: string, value: unknown, depth: number): unknown {

@@ -91,7 +91,7 @@ describe('many requests', () => {
     const Failed = [{ Id: '0', Code: 'InternalError', SenderFault: false }];
     sqs.on(SendMessageBatchCommand).resolves({ Failed });
     await expect(open().queue.requestAll(requests)).rejects.toThrow(
-      'did not take 1 of 10 requests: InternalError',
+      'rejected 1 of 10 messages: InternalError',
     );
     expect(sent()).toHaveLength(3);
   });

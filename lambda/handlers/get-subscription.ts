@@ -10,8 +10,9 @@ import { deployed } from '../runtime/deployed.ts';
 import { guard, type HttpHandler } from '../runtime/guard.ts';
 import { warmUpTableAndScan } from '../runtime/warm-up.ts';
 import { withMetrics } from '../runtime/with-metrics.ts';
+import { allPages } from '../use-cases/all-pages.ts';
 import type { Deps } from '../use-cases/deps.ts';
-import { getSubscription, readRepos, type SubscriptionDeps } from '../use-cases/recounts/get-subscription.ts';
+import { getSubscription, type SubscriptionDeps } from '../use-cases/recounts/get-subscription.ts';
 
 /** GET /v1/tenants/{tenant}/subscription: a tenant's limit and usage. 202 while a recount still runs. */
 export function create(deps: SubscriptionDeps & Pick<Deps, 'admin' | 'tokens' | 'invocations'>): HttpHandler {
@@ -21,7 +22,7 @@ export function create(deps: SubscriptionDeps & Pick<Deps, 'admin' | 'tokens' | 
     // Access check and cache read are one round trip. What was read is dropped when access is refused.
     const [access, repos] = await Promise.all([
       readerAccess(deps, event),
-      name === undefined || credential(event) === undefined ? [] : readRepos(deps, name),
+      name === undefined || credential(event) === undefined ? [] : allPages(deps.ledger.repos(name)),
     ]);
     if (!access.ok) return access.response;
     const cacheReadMs = deps.clock.nowMs() - beganMs;

@@ -1,7 +1,7 @@
 import { createTenant } from '../../lambda/use-cases/access/create-tenant.ts';
 import { allPages } from '../../lambda/use-cases/all-pages.ts';
 import { deleteRepo, deleteTenant, markObject } from '../../lambda/use-cases/deletes/delete-objects.ts';
-import { getSubscription, readRepos } from '../../lambda/use-cases/recounts/get-subscription.ts';
+import { getSubscription } from '../../lambda/use-cases/recounts/get-subscription.ts';
 import { refresh } from '../../lambda/use-cases/recounts/refresh.ts';
 import { MemoryTokenStore } from '../support/memory/token-store.ts';
 import type { Mix } from './actor.ts';
@@ -171,7 +171,10 @@ async function read(world: World, isRefresh: boolean): Promise<void> {
   world.coverage.reads += 1;
   const wasCounted = world.invariants.everCounted;
   const result = await world.invoke(async (deps) => {
-    const [record, repos] = await Promise.all([deps.ledger.readTenant(tenant), readRepos(deps, tenant)]);
+    const [record, repos] = await Promise.all([
+      deps.ledger.readTenant(tenant),
+      allPages(deps.ledger.repos(tenant)),
+    ]);
     return record && getSubscription(deps, { cached: { tenant: record, repos }, refresh: isRefresh });
   });
   if (typeof result !== 'object' || !result.answer) return;

@@ -11,17 +11,19 @@ export interface Subscription {
   readonly tenant: TenantRecord;
   readonly repos: readonly RepoRecord[];
   readonly source: 'cache' | 'scan';
-  /** A count is under way that this answer did not wait for. */
+  /** A recount is queued whose result is not in this answer. */
   readonly refreshing: boolean;
 }
 
 /**
- * Reads the cache; on a miss (never counted, counted longer ago than the largest age, or a refresh is asked
- * for), counts first. Of many who miss at once one scans and the others get its answer; whoever can't be
- * answered in time, or has used up the tenant's budget of LIST requests, gets the last known value with its age,
- * and the scan goes on through the queue.
+ * Reads the cache. On a miss, recounts first: the tenant was never counted, its count is too old, or a refresh was
+ * asked for. If many requests miss at once, one reconcile answers all of them.
  *
- * @param input.cached what was read when the request was authenticated, in that one round trip.
+ * If there is no new count within the setting `scanWaitMs`, or the tenant's budget of LIST requests is used up, the
+ * answer is the last known usage with its age, and a recount is queued.
+ *
+ * @param input.cached what was read in one round trip with the access check.
+ * @throws {LedgerUnavailableError}
  */
 export async function getSubscription(
   deps: SubscriptionDeps,
@@ -29,12 +31,12 @@ export async function getSubscription(
 ): Promise<Subscription> {
   const { tenant, repos } = input.cached;
   const { clock, settings } = deps;
-  const tooOld = tenant.counted === null || clock.nowMs() - tenant.counted.countedAtMs > settings.maxAgeMs;
-  if (!tooOld && !input.refresh) {
+  const isTooOld = tenant.counted === null || clock.nowMs() - tenant.counted.countedAtMs > settings.maxAgeMs;
+  if (!isTooOld && !input.refresh) {
     deps.metrics.increment('CacheHits');
     return { tenant, repos, source: 'cache', refreshing: false };
   }
-  if (tooOld) deps.metrics.increment('CacheMisses');
+  if (isTooOld) deps.metrics.increment('CacheMisses');
 
   const fresh = await countNow(deps, tenant);
   if (!fresh) {
@@ -44,12 +46,7 @@ export async function getSubscription(
   return { ...fresh, source: 'scan', refreshing: false };
 }
 
-/** All repos of a tenant. */
-export function readRepos(deps: Pick<Deps, 'ledger'>, tenant: string): Promise<RepoRecord[]> {
-  return allPages(deps.ledger.repos(tenant));
-}
-
-/** The tenant after a recount that began or ended now; undefined when none was done in time. */
+/** The tenant after our own reconcile or one that was running. undefined if neither committed in time. */
 async function countNow(
   deps: SubscriptionDeps,
   before: TenantRecord,
@@ -60,7 +57,7 @@ async function countNow(
     case 'committed':
       return outcome;
     case 'committed-by-other':
-      return { tenant: outcome.tenant, repos: await readRepos(deps, before.tenant) };
+      return { tenant: outcome.tenant, repos: await allPages(deps.ledger.repos(before.tenant)) };
     case 'unknown':
       return undefined;
   }

@@ -167,7 +167,7 @@ export interface RepoPath {
   readonly repo: string;
 }
 
-export interface ReservationKey {
+interface ReservationKey {
   readonly tenant: string;
   readonly reservationId: string;
 }

@@ -12,13 +12,13 @@ import { MemoryObjectStore } from '../support/memory/object-store.ts';
 const oid = (index: number) => index.toString(16).padStart(64, '0');
 const retriesMax = 60;
 
-/** An engine on a small machine may not answer a hundred at once; a client comes again. */
+/** An engine on a small machine may not answer a hundred requests at a time. The client then retries. */
 function busy(error: unknown): AdmitUploadOutcome {
   if (error instanceof LedgerUnavailableError) return { kind: 'retry', retryAfterMs: 500 };
   throw error;
 }
 
-/** Many clients at once, on the real use cases and a real ledger: what one atomic write must decide. */
+/** Many clients at a time, with the real use cases and a real ledger: one atomic write must decide. */
 export function admissionContract(open: () => Promise<Ledger>, timeoutMs: number): void {
   const setUp = async (limitBytes: number) => {
     const ledger = await open();
@@ -31,7 +31,7 @@ export function admissionContract(open: () => Promise<Ledger>, timeoutMs: number
     const counted = { storedBytes: 0, objectCount: 0, countedAtMs: nowMs };
     const times = { createdAtMs: nowMs, dueAtMs: nowMs + 9e9 };
     await ledger.createTenant({ tenant, plan: null, limitBytes, counted, ...times });
-    /** Pushes one object as a client does: it comes again on a 429. */
+    /** Pushes one object as a client does: after a 429 it retries. */
     const push = async (name: string, sizeBytes: number): Promise<AdmitUploadOutcome> => {
       for (let attempt = 0; attempt < retriesMax; attempt += 1) {
         const record = await ledger.readTenant(tenant);
@@ -41,7 +41,7 @@ export function admissionContract(open: () => Promise<Ledger>, timeoutMs: number
         if (outcome.kind !== 'retry') return outcome;
         await clock.sleep(outcome.retryAfterMs);
       }
-      throw new Error('Answered 429 for ever.');
+      throw new Error(`The answer was 429, ${retriesMax} times.`);
     };
     const kinds = (outcomes: readonly AdmitUploadOutcome[]) =>
       outcomes.map((outcome) =>
@@ -50,7 +50,7 @@ export function admissionContract(open: () => Promise<Ledger>, timeoutMs: number
     return { ledger, store, deps, tenant, push, kinds };
   };
 
-  it('100 batches at once on quota for 10: exactly 10 are admitted, not one byte over', {
+  it('of 100 batches at a time on quota for 10, exactly 10 are admitted', {
     timeout: timeoutMs,
   }, async () => {
     const { ledger, tenant, push, kinds } = await setUp(10_000);
@@ -66,7 +66,7 @@ export function admissionContract(open: () => Promise<Ledger>, timeoutMs: number
     let most = 0;
     let watching = true;
     const watch = (async () => {
-      // On memory nothing else would ever come to its turn.
+      // The pause lets the others run, which in memory would never happen otherwise.
       while (watching) {
         await systemClock.sleep(5);
         most = Math.max(most, await issuedBytes());
@@ -83,7 +83,7 @@ export function admissionContract(open: () => Promise<Ledger>, timeoutMs: number
     expect(await issuedBytes()).toBe(10_000);
   });
 
-  it('50 clients with one object: all may send it, and at rest it counts once', {
+  it('50 clients may all upload the same object, and at rest it counts once', {
     timeout: timeoutMs,
   }, async () => {
     const { ledger, store, deps, tenant, push, kinds } = await setUp(1_500);

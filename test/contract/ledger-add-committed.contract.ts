@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { counted, type LedgerUnderTest, ledgerContext, tenantName } from './ledger-context.ts';
 
-export function countContract(open: () => Promise<LedgerUnderTest>): void {
+export function addCommittedContract(open: () => Promise<LedgerUnderTest>): void {
   describe('addCommitted', () => {
     const { get, create } = ledgerContext(open);
     it('adds up to the limit and not one byte beyond', async () => {
@@ -14,7 +14,7 @@ export function countContract(open: () => Promise<LedgerUnderTest>): void {
       expect((await get().ledger.readTenant(tenant))?.committedBytes).toBe(100);
     });
 
-    it('refuses where the limit is not the one that was read, and tells the tenant as it is', async () => {
+    it('refuses if the limit has changed since it was read, and returns the tenant as it is now', async () => {
       const tenant = await create();
       await get().ledger.updateTenant({ tenant, limitBytes: 50 });
       const outcome = await get().ledger.addCommitted({ tenant, sumBytes: 1, limitBytes: 100 });
@@ -24,7 +24,7 @@ export function countContract(open: () => Promise<LedgerUnderTest>): void {
       expect((await get().ledger.addCommitted({ tenant, sumBytes: 1, limitBytes: null })).kind).toBe('added');
     });
 
-    it('admits nothing below a limit while usage was never counted; without one it does', async () => {
+    it('refuses a tenant with a limit until it was counted, but not one without a limit', async () => {
       const tenant = await create({ counted: null });
       expect((await get().ledger.addCommitted({ tenant, sumBytes: 1, limitBytes: 100 })).kind).toBe(
         'refused',
@@ -39,13 +39,13 @@ export function countContract(open: () => Promise<LedgerUnderTest>): void {
       expect((await get().ledger.addCommitted({ tenant, sumBytes, limitBytes: null })).kind).toBe('refused');
     });
 
-    it('answers absent for a tenant that is absent', async () => {
+    it('returns absent for an unknown tenant', async () => {
       expect(await get().ledger.addCommitted({ tenant: tenantName(), sumBytes: 1, limitBytes: 1 })).toEqual({
         kind: 'absent',
       });
     });
 
-    it('of many at once admits exactly what fits', async () => {
+    it('admits exactly what fits of many at a time', async () => {
       const tenant = await create({ limitBytes: 100 });
       const outcomes = await Promise.all(
         Array.from({ length: 50 }, () =>

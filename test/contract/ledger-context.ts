@@ -27,7 +27,7 @@ export function reservation(id: string, more: Partial<Reservation> = {}): Reserv
 
 export const counted = (storedBytes: number) => ({ storedBytes, objectCount: 1, countedAtMs: 5000 });
 
-/** A recount's commit in which nothing but the count matters. */
+/** A commit of a reconcile in which only the count matters. */
 export const plainCommit = {
   correctionBytes: 0,
   floorBaseBytes: 0,
@@ -36,17 +36,17 @@ export const plainCommit = {
   counted: counted(3),
 };
 
-/** What one part of the contract is run on: opened once, before its tests. */
+/** The ledger for one part of the contract, opened once before its tests. */
 export function ledgerContext(open: () => Promise<LedgerUnderTest>) {
   let opened: LedgerUnderTest | undefined;
   beforeAll(async () => {
     opened = await open();
   });
   const get = (): LedgerUnderTest => {
-    if (!opened) throw new Error('The ledger is open only while tests run.');
+    if (!opened) throw new Error('The ledger is open only while tests run: call this in a test.');
     return opened;
   };
-  /** A tenant with a limit of 100 that was counted as empty, unless it is said otherwise. */
+  /** Creates a tenant. By default it has a limit of 100 bytes, and was counted as empty. */
   const create = async (more: Partial<NewTenant> = {}) => {
     const tenant = tenantName();
     const base = { tenant, plan: null, limitBytes: 100, createdAtMs: 1, counted: counted(0), dueAtMs: 9e15 };

@@ -41,7 +41,7 @@ export function deleteContract(open: () => Promise<LedgerUnderTest>): void {
       expect(await get().ledger.unmark({ ...key, deletionId: 'none', names: [oid('a')] })).toBe('refused');
     });
 
-    it('are claimed by one; what is claimed is unmarked no more', async () => {
+    it('are claimed by one deleter, and cannot be unmarked after that', async () => {
       const { tenant, key } = await put();
       const before = deletion('d1');
       const claims = await Promise.all(
@@ -53,11 +53,11 @@ export function deleteContract(open: () => Promise<LedgerUnderTest>): void {
       expect(await get().ledger.unmark({ ...key, names: [oid('a')] })).toBe('refused');
     });
 
-    it('are taken over from a deleter that died, which then can end nothing', async () => {
+    it('are taken over from a deleter that died, which then cannot end them', async () => {
       const { tenant, key } = await put();
       await get().ledger.claimDeletion({ tenant, before: deletion('d1'), deadlineMs: 1000 });
       const [dead] = await allPages(get().ledger.deletions(tenant));
-      if (!dead) throw new Error('The deletion is gone.');
+      if (!dead) throw new Error('There is no deletion.');
       expect((await get().ledger.claimDeletion({ tenant, before: dead, deadlineMs: 2000 })).kind).toBe(
         'claimed',
       );
@@ -85,7 +85,7 @@ export function deleteContract(open: () => Promise<LedgerUnderTest>): void {
       expect(await allPages(get().ledger.deletions(tenant))).toEqual([]);
     });
 
-    it('are kept as gone where a batch may still ask, and then removed', async () => {
+    it('are kept as gone while a batch may still need them, and then removed', async () => {
       const { tenant, key } = await put();
       await get().ledger.removeDeletion(key);
       await get().ledger.claimDeletion({ tenant, before: deletion('d1'), deadlineMs: 1000 });
@@ -106,7 +106,7 @@ export function deleteContract(open: () => Promise<LedgerUnderTest>): void {
       expect(await allPages(get().ledger.deletions(tenant))).toEqual([]);
     });
 
-    it('make a tenant due when their grace is over', async () => {
+    it('make a tenant due after their grace time', async () => {
       const { tenant } = await put();
       expect(await get().ledger.dueTenants({ nowMs: 699, tenantsMax: 1000 })).not.toContainEqual({
         tenant,
@@ -134,7 +134,7 @@ export function deleteContract(open: () => Promise<LedgerUnderTest>): void {
       expect(await get().ledger.readTenant(tenant)).toMatchObject({ deletedBytes: 30, notes: new Map() });
     });
 
-    it('of died deleters: a commit removes the notes that it was told to', async () => {
+    it('of dead deleters: a commit removes their notes, and no others', async () => {
       const tenant = await create({ counted: counted(50) });
       for (const noteId of ['n1', 'n2']) {
         await get().ledger.announceDelete({ tenant, noteId, note: { repo: 'app', bytes: 1, deadlineMs: 5 } });
@@ -150,7 +150,7 @@ export function deleteContract(open: () => Promise<LedgerUnderTest>): void {
       expect([...((await get().ledger.readTenant(tenant))?.notes.keys() ?? [])]).toEqual(['n2']);
     });
 
-    it('close a repo and open it again; a scan leaves that as it is', async () => {
+    it('close a repo and open it again. A scan does not change that', async () => {
       const tenant = await create();
       const path = { tenant, repo: 'app' };
       expect(await get().ledger.readRepo(path)).toBeUndefined();
@@ -166,7 +166,7 @@ export function deleteContract(open: () => Promise<LedgerUnderTest>): void {
       expect(await get().ledger.readRepo(path)).toMatchObject({ closedAtMs: null, storedBytes: 3 });
     });
 
-    it('that close a repo make its tenant due until it is opened', async () => {
+    it('of a repo make its tenant due until the repo is opened', async () => {
       const tenant = await create({ dueAtMs: 9e14 });
       const isDue = async (nowMs: number) => {
         const due = await get().ledger.dueTenants({ nowMs, tenantsMax: 1000 });
@@ -181,7 +181,7 @@ export function deleteContract(open: () => Promise<LedgerUnderTest>): void {
       }
     });
 
-    it('close a tenant over a reconcile that is running, which then can’t say when it is due', async () => {
+    it('close a tenant during a reconcile, which then cannot change when the tenant is due', async () => {
       const tenant = await create({ dueAtMs: 9e14 });
       await get().ledger.beginReconcile({ tenant, nowMs: 1000, leaseUntilMs: 16_000 });
       await get().ledger.closeTenant({ tenant, closedAtMs: 1001 });
@@ -193,7 +193,7 @@ export function deleteContract(open: () => Promise<LedgerUnderTest>): void {
       });
     });
 
-    it('close a tenant for good: it counts nothing more', async () => {
+    it('close a tenant for good: nothing is added to its counter after that', async () => {
       const tenant = await create({ dueAtMs: 9e14 });
       expect((await get().ledger.closeTenant({ tenant, closedAtMs: 5 }))?.closedAtMs).toBe(5);
       expect(await get().ledger.dueTenants({ nowMs: 5, tenantsMax: 1000 })).toContainEqual({

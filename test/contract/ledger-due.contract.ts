@@ -4,7 +4,7 @@ import { type LedgerUnderTest, ledgerContext, plainCommit, reservation } from '.
 export function dueContract(open: () => Promise<LedgerUnderTest>): void {
   describe('due tenants', () => {
     const { get, create } = ledgerContext(open);
-    it('are those never counted in full for too long, and those with a dead reservation', async () => {
+    it('are those due for a full count, and those with a dead reservation', async () => {
       const fresh = await create({ dueAtMs: 9e14 });
       const old = await create({ dueAtMs: 500 });
       const withDead = await create({ dueAtMs: 9e14 });

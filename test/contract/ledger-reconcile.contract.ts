@@ -21,7 +21,7 @@ export function reconcileContract(open: () => Promise<LedgerUnderTest>): void {
       ...more,
     });
 
-    it('takes the next epoch, one at a time, and tells the tenant as it was before', async () => {
+    it('takes the next epoch, one at a time, and returns the tenant as it was before', async () => {
       const tenant = await create({ counted: counted(4) });
       expect(await begin(tenant, 1000)).toMatchObject({
         kind: 'begun',
@@ -42,7 +42,7 @@ export function reconcileContract(open: () => Promise<LedgerUnderTest>): void {
       expect((await get().ledger.readTenant(tenant))?.leaseUntilMs).toBe(16_001);
     });
 
-    it('keeps until when the budget of LIST requests is used up, of a commit and of what was listed in vain', async () => {
+    it('charges the budget of LIST requests, whether it commits or gives up', async () => {
       const tenant = await create();
       await begin(tenant, 1000);
       const lease = { tenant, epoch: 1, leaseUntilMs: 0 };
@@ -56,7 +56,7 @@ export function reconcileContract(open: () => Promise<LedgerUnderTest>): void {
       expect(await get().ledger.readTenant(tenant)).toMatchObject({ listedUntilMs: 8000 });
     });
 
-    it('leaves the time of the next full count as it is, unless it says another', async () => {
+    it('leaves the time of the next full count unchanged, unless it has another', async () => {
       const tenant = await create({ dueAtMs: 8e14 });
       for (const [epoch, dueAtMs, expected] of [
         [1, null, 8e14],
@@ -68,7 +68,7 @@ export function reconcileContract(open: () => Promise<LedgerUnderTest>): void {
       }
     });
 
-    it('corrects the counter by a difference, and keeps what was counted meanwhile', async () => {
+    it('corrects the counter by a difference, and keeps what was added meanwhile', async () => {
       const tenant = await create({ counted: counted(50) });
       await begin(tenant, 1000);
       await get().ledger.addCommitted({ tenant, sumBytes: 7, limitBytes: 100 });
@@ -97,7 +97,7 @@ export function reconcileContract(open: () => Promise<LedgerUnderTest>): void {
       expect((await get().ledger.readTenant(tenant))?.committedBytes).toBe(30);
     });
 
-    it('gives up where a later one began', async () => {
+    it('is superseded when a later one has begun', async () => {
       const tenant = await create({ counted: counted(50) });
       await begin(tenant, 1000);
       await begin(tenant, 100_000);
@@ -120,7 +120,7 @@ export function reconcileContract(open: () => Promise<LedgerUnderTest>): void {
     const write = (tenant: string, repo: RepoCommit, dirtyTokenRead: string | null = null) =>
       get().ledger.commitRepo({ tenant, repo, dirtyTokenRead });
 
-    it('writes a repo once per epoch, and never an older one over a newer', async () => {
+    it('commits a repo once for each epoch, and never an older one over a newer', async () => {
       const tenant = await create();
       expect(await write(tenant, repoCommit(2))).toBe('committed');
       expect(await write(tenant, repoCommit(2))).toBe('committed');
@@ -131,7 +131,7 @@ export function reconcileContract(open: () => Promise<LedgerUnderTest>): void {
       ]);
     });
 
-    it('clears only the dirty mark that it read', async () => {
+    it('clears only the dirty token that it read', async () => {
       const tenant = await create();
       await get().ledger.markDirty({ tenant, repo: 'app', dirtyToken: 'd1' });
       expect(await allPages(get().ledger.repos(tenant))).toMatchObject([
@@ -145,7 +145,7 @@ export function reconcileContract(open: () => Promise<LedgerUnderTest>): void {
       expect((await allPages(get().ledger.repos(tenant)))[0]?.dirtyToken).toBeNull();
     });
 
-    it('keeps a repo with any name, the empty one too', async () => {
+    it('commits a repo with any name, even an empty one', async () => {
       const tenant = await create();
       for (const repo of ['', 'a b', 'ä/%', '.']) await write(tenant, repoCommit(1, { repo }));
       const names = (await allPages(get().ledger.repos(tenant))).map((record) => record.repo);

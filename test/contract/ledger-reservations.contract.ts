@@ -21,7 +21,7 @@ export function reservationContract(open: () => Promise<LedgerUnderTest>): void 
       ]);
     });
 
-    it('are put once: a retry changes nothing, not even an issued one', async () => {
+    it('are put once: a retry changes nothing, even if they are issued', async () => {
       const tenant = await create();
       await get().ledger.putReservation({ tenant, reservation: reservation('r1') });
       await get().ledger.issueReservation({ tenant, reservationId: 'r1', claims: new Map() });
@@ -29,7 +29,7 @@ export function reservationContract(open: () => Promise<LedgerUnderTest>): void 
       expect((await get().ledger.readReservation({ tenant, reservationId: 'r1' }))?.state).toBe('issued');
     });
 
-    it('are not re-created by an issue', async () => {
+    it('are not created when they are issued after they were voided', async () => {
       const tenant = await create();
       const id = { tenant, reservationId: 'gone' };
       expect(await get().ledger.issueReservation({ ...id, claims: new Map() })).toBe('gone');
@@ -47,14 +47,14 @@ export function reservationContract(open: () => Promise<LedgerUnderTest>): void 
       expect((await allPages(get().ledger.reservations(tenant))).map(({ id }) => id)).toEqual(['i']);
     });
 
-    it('are deleted in any state, and that is told once', async () => {
+    it('are deleted in any state, which is reported once', async () => {
       const tenant = await create();
       await get().ledger.putReservation({ tenant, reservation: reservation('r1') });
       expect(await get().ledger.deleteReservation({ tenant, reservationId: 'r1' })).toBe('deleted');
       expect(await get().ledger.deleteReservation({ tenant, reservationId: 'r1' })).toBe('absent');
     });
 
-    it('are read on every page, and only the tenant’s own', async () => {
+    it('are read from every page, and only those of the tenant', async () => {
       const [tenant, other] = [await create(), await create()];
       const claims = new Map(
         Array.from({ length: 1000 }, (_, index) => [index.toString(16).padStart(64, '0'), index]),

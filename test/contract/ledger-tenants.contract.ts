@@ -28,7 +28,7 @@ export function tenantContract(open: () => Promise<LedgerUnderTest>): void {
       });
     });
 
-    it('answers undefined for a tenant that is absent', async () => {
+    it('returns undefined for an unknown tenant', async () => {
       expect(await get().ledger.readTenant(tenantName())).toBeUndefined();
       expect(await get().ledger.updateTenant({ tenant: tenantName(), limitBytes: 1 })).toBeUndefined();
     });
@@ -44,7 +44,7 @@ export function tenantContract(open: () => Promise<LedgerUnderTest>): void {
       expect((await get().ledger.readTenant(tenant))?.committedBytes).toBe(Number.MAX_SAFE_INTEGER);
     });
 
-    it('changes and lifts the limit', async () => {
+    it('changes and removes the limit', async () => {
       const tenant = await create();
       expect((await get().ledger.updateTenant({ tenant, limitBytes: 5 }))?.limitBytes).toBe(5);
       expect(

@@ -15,7 +15,7 @@ export function tokenContract(open: () => Promise<LedgerUnderTest>): void {
       ...more,
     });
 
-    it('are found, listed by age, and deleted only as the tenant’s own', async () => {
+    it('are found, listed by age, and deleted only by their own tenant', async () => {
       const tenant = tenantName();
       const [first, second] = [`a${tenant}`, `b${tenant}`];
       expect(

@@ -1,4 +1,4 @@
-import { countContract } from './ledger-add-committed.contract.ts';
+import { addCommittedContract } from './ledger-add-committed.contract.ts';
 import type { LedgerUnderTest } from './ledger-context.ts';
 import { deleteContract } from './ledger-deletes.contract.ts';
 import { dueContract } from './ledger-due.contract.ts';
@@ -7,10 +7,10 @@ import { reservationContract } from './ledger-reservations.contract.ts';
 import { tenantContract } from './ledger-tenants.contract.ts';
 import { tokenContract } from './ledger-tokens.contract.ts';
 
-/** What every ledger must do, whatever it stands on. */
+/** What every ledger must do, whatever it stores its items in. */
 export function ledgerContract(open: () => Promise<LedgerUnderTest>): void {
   tenantContract(open);
-  countContract(open);
+  addCommittedContract(open);
   reservationContract(open);
   reconcileContract(open);
   deleteContract(open);

@@ -7,14 +7,14 @@ import type { ObjectStore, UrlSigner } from '../../lambda/ports/object-store.ts'
 export interface ObjectStoreTarget {
   readonly store: ObjectStore;
   readonly listing: ObjectListing;
-  /** Omitted for a store that takes no HTTP requests: the URL tests are skipped then. */
+  /** Omitted for a store without HTTP. The URL tests are skipped then. */
   readonly signer?: UrlSigner;
-  /** Stores an object past the adapters. */
+  /** Stores an object without the adapters. */
   put(key: string, body: Buffer): Promise<void>;
   stop(): Promise<void>;
 }
 
-/** What a store may lack, each with the reason that is shown beside the skipped test. */
+/** Tests to skip, each with the reason, which is shown in the title of the skipped test. */
 export interface ObjectStoreSkips {
   readonly urls?: string;
   readonly keyBesideFolder?: string;
@@ -30,7 +30,7 @@ export interface Context {
 
 export const sha256Hex = (body: Buffer) => createHash('sha256').update(body).digest('hex');
 
-/** A test, or a skipped one that says why. */
+/** A test, or a skipped test with the reason in its title. */
 export function testUnless(reason: string | undefined, name: string, run: () => Promise<void>): void {
   if (reason === undefined) test(name, run);
   else test.skip(`${name}: ${reason}`, run);
@@ -43,11 +43,11 @@ export const lengthOf = (body: Buffer) => ({ 'content-length': String(body.lengt
 export const lifetimeMs = 600_000;
 
 export function signerOf({ target }: Context): UrlSigner {
-  if (target.signer === undefined) throw new Error('This store has no signer: skip the URL tests by name.');
+  if (target.signer === undefined) throw new Error('This store has no signer: set `skips.urls`.');
   return target.signer;
 }
 
-/** Characters that some layer (XML, URLs, file names) could mistake. */
+/** Names with characters that some layer (XML, URLs, file names) could misread. */
 export const oddNames = [
   'a b',
   'a+b',
@@ -68,6 +68,7 @@ export const oddNames = [
   'case',
 ];
 
+/** All keys that begin with a prefix, in pages of `maxKeys`. */
 export async function keysBelow(listing: ObjectListing, prefix: string, maxKeys?: number): Promise<string[]> {
   const keys: string[] = [];
   let continuationToken: string | undefined;

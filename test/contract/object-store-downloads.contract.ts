@@ -13,7 +13,7 @@ export function downloadTests(context: Context): void {
     return key;
   };
 
-  test('give the bytes', async () => {
+  test('return the bytes', async () => {
     for (const name of ['digits', ...oddNames]) {
       const answer = await sendRaw({ method: 'GET', href: await signedGet(await stored(name)) });
       expect({ name, status: answer.status, body: answer.body.toString() }).toEqual({
@@ -30,7 +30,7 @@ export function downloadTests(context: Context): void {
     { range: 'bytes=2-3', status: 206, expected: '23', contentRange: 'bytes 2-3/10' },
     { range: 'bytes=-3', status: 206, expected: '789', contentRange: 'bytes 7-9/10' },
     { range: 'bytes=8-99', status: 206, expected: '89', contentRange: 'bytes 8-9/10' },
-  ])('give a part: $range', async ({ range, status, expected, contentRange }) => {
+  ])('return a part: $range', async ({ range, status, expected, contentRange }) => {
     const href = await signedGet(await stored());
     const answer = await sendRaw({ method: 'GET', href, headers: { range } });
     expect(answer.status).toBe(status);
@@ -38,17 +38,17 @@ export function downloadTests(context: Context): void {
     expect(answer.headers['content-range']).toBe(contentRange);
   });
 
-  test('refuse a part that is not there', async () => {
+  test('refuse a part beyond the end', async () => {
     const href = await signedGet(await stored());
     expect((await sendRaw({ method: 'GET', href, headers: { range: 'bytes=10-' } })).status).toBe(416);
   });
 
-  test('answer 404 for an absent key', async () => {
+  test('return 404 for a missing key', async () => {
     const href = await signedGet(`${context.prefix()}none`);
     expect((await sendRaw({ method: 'GET', href })).status).toBe(404);
   });
 
-  test('are good for one key, one method and their time', async () => {
+  test('are valid for one key, one method and their lifetime', async () => {
     const key = await stored();
     const href = await signedGet(key);
     const other = await signedGet(await stored());

@@ -25,7 +25,7 @@ const inByteOrder = (keys: readonly string[]) =>
 
 /** ObjectListing. */
 export function listingTests(context: Context, skips: ObjectStoreSkips): void {
-  test('an empty prefix of nobody gives an empty page', async () => {
+  test('a prefix without keys gives an empty page', async () => {
     const page = await context.target.listing.listPage({ prefix: context.prefix() });
     expect(page).toMatchObject({ keyCount: 0, totalBytes: 0, isTruncated: false });
     expect(page.nextContinuationToken).toBeUndefined();
@@ -33,7 +33,7 @@ export function listingTests(context: Context, skips: ObjectStoreSkips): void {
     expect(() => page.sizeAt(0)).toThrow(RangeError);
   });
 
-  test('keys come in the order of their bytes, with their sizes, whatever they hold', async () => {
+  test('keys come in the order of their bytes, with their sizes, whatever characters they contain', async () => {
     const { target } = context;
     const prefix = context.prefix();
     const keys = oddNames.map((odd) => prefix + odd);
@@ -52,7 +52,7 @@ export function listingTests(context: Context, skips: ObjectStoreSkips): void {
     expect(await keysBelow(target.listing, prefix)).toEqual([]);
   });
 
-  testUnless(skips.controlCharacters, 'keys may hold control characters', async () => {
+  testUnless(skips.controlCharacters, 'keys may contain control characters', async () => {
     const { target } = context;
     const prefix = context.prefix();
     const keys = ['a\nb', 'a\rb', 'a\tb', 'a\u0001b', 'a\u007fb'].map((odd) => prefix + odd);
@@ -60,7 +60,7 @@ export function listingTests(context: Context, skips: ObjectStoreSkips): void {
     expect(await keysBelow(target.listing, prefix)).toEqual(inByteOrder(keys));
   });
 
-  test('pages end at 1,000 keys, and only a page that keys follow is truncated', async () => {
+  test('pages end at 1,000 keys, and only a page before the last is truncated', async () => {
     const { target } = context;
     const prefix = context.prefix();
     const keys = Array.from({ length: 1000 }, (_, index) => `${prefix}${sha256Hex(Buffer.from(`${index}`))}`);
@@ -78,7 +78,7 @@ export function listingTests(context: Context, skips: ObjectStoreSkips): void {
     expect(await keysBelow(target.listing, prefix, 333)).toEqual(inByteOrder([...keys, last]));
   }, 60_000);
 
-  test('startAfter, whether a key or between keys, is itself left out', async () => {
+  test('a page begins after startAfter, whether that is a key or between keys', async () => {
     const { target } = context;
     const prefix = context.prefix();
     for (const letter of ['a', 'b', 'c', 'd']) await target.put(prefix + letter, Buffer.from(letter));
@@ -108,7 +108,7 @@ export function listingTests(context: Context, skips: ObjectStoreSkips): void {
     expect(next.keyAt(0)).toBe(`${prefix}c`);
   });
 
-  test('a prefix ends where it ends', async () => {
+  test('a prefix matches keys that begin with exactly its characters', async () => {
     const { target } = context;
     const prefix = context.prefix();
     for (const key of ['app/1', 'app/2', 'app2/1', 'ap/1']) await target.put(prefix + key, Buffer.from(key));
@@ -117,7 +117,7 @@ export function listingTests(context: Context, skips: ObjectStoreSkips): void {
     expect(await keysBelow(target.listing, `${prefix}app/1`)).toEqual([`${prefix}app/1`]);
   });
 
-  test('folders are each named once, with the keys that lie beside them', async () => {
+  test('each folder is listed once, with the keys beside the folders', async () => {
     const { target } = context;
     const prefix = context.prefix();
     const keys = ['one/1', 'one/2', 'one/deep/3', 'two ä+/1', 'two-1', 'zz'];
@@ -162,7 +162,7 @@ export function listingTests(context: Context, skips: ObjectStoreSkips): void {
     });
   }, 60_000);
 
-  test('an abort ends a listing with its reason', async () => {
+  test('an aborted listing rejects with the reason', async () => {
     const reason = new Error('enough');
     const signal = AbortSignal.abort(reason);
     await expect(context.target.listing.listPage({ prefix: context.prefix(), signal })).rejects.toBe(reason);

@@ -3,7 +3,7 @@ import { type Context, keysBelow, type ObjectStoreSkips, soon, testUnless } from
 
 /** ObjectStore. */
 export function objectTests(context: Context, skips: ObjectStoreSkips): void {
-  test('nothing lies at a key until something is put there', async () => {
+  test('a key has no object until one is put there', async () => {
     const { store } = context.target;
     const key = `${context.prefix()}a`;
     expect(await store.head(key)).toBeUndefined();
@@ -15,7 +15,7 @@ export function objectTests(context: Context, skips: ObjectStoreSkips): void {
     expect(await store.head(key)).toMatchObject({ sizeBytes: 0 });
   });
 
-  test('delete removes one key, and minds none that is absent', async () => {
+  test('delete removes one key, and a missing key is no error', async () => {
     const { store, listing } = context.target;
     const prefix = context.prefix();
     await context.target.put(`${prefix}a`, Buffer.from('a'));
@@ -27,7 +27,7 @@ export function objectTests(context: Context, skips: ObjectStoreSkips): void {
     expect(await keysBelow(listing, prefix)).toEqual([`${prefix}b`]);
   });
 
-  testUnless(skips.keyBesideFolder, 'a key may lie beside keys below it', async () => {
+  testUnless(skips.keyBesideFolder, 'a key may also be the folder of other keys', async () => {
     const { store, listing } = context.target;
     const prefix = context.prefix();
     for (const key of ['t/r', 't/r/o']) await context.target.put(prefix + key, Buffer.from(key));

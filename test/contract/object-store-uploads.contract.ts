@@ -12,7 +12,7 @@ import {
   testUnless,
 } from './object-store-context.ts';
 
-/** Signs an upload of `body`, or of what `claims` says instead. */
+/** Signs an upload of `body`. `claims` replaces the key or the time. */
 async function signUpload(
   context: Context,
   body: Buffer,
@@ -29,10 +29,10 @@ async function signUpload(
   return { key, href: signed.href, header: signed.header };
 }
 
-/** UrlSigner: a PUT stores what was signed, and nothing else can be stored with it. */
+/** UrlSigner: a PUT stores what was signed, and nothing else. */
 export function uploadTests(context: Context, skips: ObjectStoreSkips): void {
-  const body = Buffer.from('the bytes that were promised');
-  const other = Buffer.from('THE BYTES THAT WERE PROMISED');
+  const body = Buffer.from('the bytes that were signed');
+  const other = Buffer.from('THE BYTES THAT WERE SIGNED');
 
   const refused = async (
     key: string,
@@ -49,13 +49,13 @@ export function uploadTests(context: Context, skips: ObjectStoreSkips): void {
     { name: 'some bytes', bytes: body },
     { name: 'no bytes', bytes: Buffer.alloc(0) },
     { name: '3 MB', bytes: Buffer.alloc(3_000_000, 'x') },
-  ])('take what was promised: $name', async ({ bytes }) => {
+  ])('accept what was signed: $name', async ({ bytes }) => {
     const { key, href, header } = await signUpload(context, bytes);
     const headers = { ...header, ...lengthOf(bytes), 'content-type': 'application/octet-stream' };
     expect((await sendRaw({ method: 'PUT', href, headers, body: bytes })).status).toBe(200);
     const stored = { sizeBytes: bytes.length, sha256: sha256Hex(bytes) };
     expect(await context.target.store.head(key)).toEqual(stored);
-    // The same upload again, as a client that lost the answer does.
+    // The same upload again, like a client that did not receive the answer.
     expect((await sendRaw({ method: 'PUT', href, headers, body: bytes })).status).toBe(200);
     expect(await context.target.store.head(key)).toEqual(stored);
   });
@@ -63,14 +63,14 @@ export function uploadTests(context: Context, skips: ObjectStoreSkips): void {
   test.each([
     { name: 'more bytes', bytes: Buffer.alloc(1_000_000, 'x') },
     { name: 'fewer bytes', bytes: body.subarray(1) },
-    { name: 'none', bytes: Buffer.alloc(0) },
-    { name: 'other bytes of the right number', bytes: other },
+    { name: 'no bytes instead of some', bytes: Buffer.alloc(0) },
+    { name: 'other bytes of the right length', bytes: other },
   ])('refuse $name', async ({ bytes }) => {
     const { key, href, header } = await signUpload(context, body);
     await refused(key, { href, headers: { ...header, ...lengthOf(bytes) }, body: bytes });
   });
 
-  test('refuse a body without the checksum, or with that of other bytes', async () => {
+  test('refuse a body without the checksum, or with the checksum of other bytes', async () => {
     const { key, href } = await signUpload(context, body);
     await refused(key, { href, headers: lengthOf(body) });
     const checksum = createHash('sha256').update(other).digest('base64');
@@ -109,7 +109,7 @@ export function uploadTests(context: Context, skips: ObjectStoreSkips): void {
     { parameter: 'X-Amz-Signature', value: undefined },
     { parameter: 'X-Amz-Date', value: '20991231T000000Z' },
     { parameter: 'extra', value: '1' },
-  ])('refuse a query that was changed: $parameter = $value', async ({ parameter, value }) => {
+  ])('refuse a changed query: $parameter = $value', async ({ parameter, value }) => {
     const { key, href, header } = await signUpload(context, body);
     const changed = new URL(href);
     if (value === undefined) changed.searchParams.delete(parameter);
@@ -117,13 +117,13 @@ export function uploadTests(context: Context, skips: ObjectStoreSkips): void {
     await refused(key, { href: changed.href, headers: { ...header, ...lengthOf(body) } });
   });
 
-  testUnless(skips.unsignedAmzHeaders, 'refuse headers for the store that were not signed', async () => {
+  testUnless(skips.unsignedAmzHeaders, 'refuse x-amz headers that were not signed', async () => {
     const { key, href, header } = await signUpload(context, body);
     const headers = { ...header, ...lengthOf(body), 'x-amz-meta-note': 'mine' };
     await refused(key, { href, headers });
   });
 
-  test('are good for nothing else', async () => {
+  test('are valid for no other method', async () => {
     const { key, href, header } = await signUpload(context, body);
     expect(
       (await sendRaw({ method: 'PUT', href, headers: { ...header, ...lengthOf(body) }, body })).status,

@@ -5,7 +5,7 @@ import { listingTests } from './object-store-listing.contract.ts';
 import { objectTests } from './object-store-objects.contract.ts';
 import { uploadTests } from './object-store-uploads.contract.ts';
 
-/** The promises of ObjectStore, ObjectListing and UrlSigner, as tests over one store. */
+/** The contract of ObjectStore, ObjectListing and UrlSigner, as tests on one store. */
 export function objectStoreContract(
   name: string,
   options: { open: () => Promise<ObjectStoreTarget>; skips?: ObjectStoreSkips },

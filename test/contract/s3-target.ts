@@ -5,7 +5,7 @@ import { S3ObjectStore } from '../../lambda/adapters/s3/object-store.ts';
 import { S3UrlSigner } from '../../lambda/adapters/s3/url-signer.ts';
 import type { ObjectStoreTarget } from './object-store-context.ts';
 
-/** A store behind S3's protocol, through the product's adapters. Makes the bucket. */
+/** Creates the bucket on a store that speaks S3's protocol, and opens it with the product's adapters. */
 export async function openS3Target(input: {
   endpoint: string;
   bucket: string;

@@ -11,8 +11,8 @@ import type { ObjectStoreTarget } from './object-store-context.ts';
 import { listingTests } from './object-store-listing.contract.ts';
 import { openS3Target } from './s3-target.ts';
 
-/** The promises of ObjectListing, kept by the scan's own listing over the local store. */
-describe('listing contract: the scan over the local store', () => {
+/** The contract of ObjectListing, for the scan's own listing on the local store. */
+describe('listing contract: the scan on the local store', () => {
   let opened: ObjectStoreTarget | undefined;
   let prefixes = 0;
   const context = {
@@ -46,7 +46,7 @@ describe('listing contract: the scan over the local store', () => {
 
   listingTests(context, {});
 
-  test('a scan counts what was put', async () => {
+  test('a scan counts all objects', async () => {
     const { target } = context;
     const prefix = context.prefix();
     for (const digit of '0123456789abcdef') await target.put(`${prefix}${digit.repeat(64)}`, Buffer.alloc(3));

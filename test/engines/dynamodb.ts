@@ -12,7 +12,7 @@ export interface EngineTable {
   close(): Promise<void>;
 }
 
-/** A table of its own on a DynamoDB engine, as a stage would have it. */
+/** Creates a new table on a DynamoDB engine, like a stage's. */
 export async function openEngineTable(url: string): Promise<EngineTable> {
   const credentials = { accessKeyId: 'engine', secretAccessKey: 'engine' };
   const client = createDynamoDb({ endpoint: url, region: 'us-east-1', credentials });

@@ -14,8 +14,8 @@ describeOn(versitygw, (endpoint) => {
         stop: async () => {},
       }),
     skips: {
-      keyBesideFolder: 'its objects are files, and a file is no folder',
-      controlCharacters: 'it ignores encoding-type=url, and XML cannot hold them',
+      keyBesideFolder: 'its objects are files, and a file cannot also be a folder',
+      controlCharacters: 'it ignores encoding-type=url, and XML cannot contain them',
     },
   });
 });

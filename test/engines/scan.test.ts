@@ -30,7 +30,7 @@ describeOn(versitygw, (endpoint) => {
       for (let object = waiting.pop(); object; object = waiting.pop()) {
         const { key: Key, sizeBytes: ContentLength } = object;
         const Body = 'x'.repeat(ContentLength);
-        // The length is said, as the SDK warns of an empty body that it does not know it.
+        // With the length given, the SDK does not warn that it cannot determine it for an empty body.
         await client.send(new PutObjectCommand({ Bucket: bucket, Key, Body, ContentLength }));
       }
     };
@@ -64,15 +64,15 @@ describeOn(versitygw, (endpoint) => {
     expect(outcome).toMatchObject({ seen: new Set([hashes[0], hashes[2299]]) });
   });
 
-  it('names that need escaping are read as they are', async () => {
+  it('names that need escaping are read unchanged', async () => {
     const lookFor = new Set(foreign);
     const outcome = await scan().scan({ prefix: 'acme/other/', lookFor });
     expect(outcome).toMatchObject({ kind: 'done', ...truth('acme/other/'), seen: lookFor });
   });
 
-  it('the rest of a scan is continued elsewhere', async () => {
+  it('another scan continues the rest of a scan', async () => {
     const part = await scan().scan({ prefix: 'acme/', strategy: { kind: 'probe' }, requestsMax: 1 });
-    if (part.kind !== 'unfinished') throw new Error('One request cannot have been enough.');
+    if (part.kind !== 'unfinished') throw new Error('One request must not be enough.');
     const resume = JSON.parse(JSON.stringify(part.rest));
     expect(await scan().scan({ prefix: 'acme/', resume })).toMatchObject({ kind: 'done', ...truth('acme/') });
   });

@@ -21,7 +21,7 @@ describe('the log on AWS', () => {
   });
   afterEach(() => void vi.restoreAllMocks());
 
-  /** The JSON lines among what was written. */
+  /** The JSON lines of the output. */
   const lines = () =>
     written
       .join('')
@@ -29,7 +29,7 @@ describe('the log on AWS', () => {
       .filter((line) => line.startsWith('{'))
       .map((line) => JSON.parse(line) as Record<string, unknown>);
 
-  it('is one JSON line an entry, with the ids of its run', async () => {
+  it('writes one JSON line for each entry, with the ids of its invocation', async () => {
     const invocations = createInvocations({ firstIsCold: true });
     const log = createInvocationLog(createPowertoolsLog(), invocations);
     await invocations.during({ requestId: 'r1', functionRequestId: 'f1' }, async () => {
@@ -55,7 +55,7 @@ describe('the log on AWS', () => {
     expect(lines()[2]).not.toHaveProperty('coldStart');
   });
 
-  it('takes out tokens, credentials and what signs a URL, however deep an error hides them', () => {
+  it('removes tokens, credentials and the signatures of URLs, however deep in an error they are', () => {
     const log = createPowertoolsLog();
     const request = { headers: { authorization: `Basic ${btoa(`any:${token}`)}` }, href: signed };
     const cause = Object.assign(new Error(`GET ${signed} failed`), { request });

@@ -14,7 +14,7 @@ describe('the embedded metric format', () => {
   });
   afterEach(() => void vi.restoreAllMocks());
 
-  it('carries each metric with its unit, in the namespace of the stage, by service alone, and its run', async () => {
+  it('has each metric with its unit, the namespace of the stage, the service as the only dimension, and the ids', async () => {
     const invocations = createInvocations();
     const metrics = createPowertoolsMetrics({ namespace: 'lfs-quota-test', invocations });
     await invocations.during({ messageId: 'm1', correlationId: 'r1' }, async () => {
@@ -47,7 +47,7 @@ describe('the embedded metric format', () => {
     ]);
   });
 
-  it('knows the unit of every metric', () => {
+  it('has a unit for every metric', () => {
     expect(new Set(Object.values(metricUnits))).toEqual(new Set(['Count', 'Bytes', 'Milliseconds']));
   });
 });

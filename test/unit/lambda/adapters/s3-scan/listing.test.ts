@@ -14,7 +14,7 @@ beforeAll(async () => {
 afterAll(() => server.close());
 
 const prefix = 'acme/app/';
-/** Retries as in service, but without the waiting. */
+/** Retries as in production, but without pauses. */
 const retry = { baseDelayMs: 1, throttledDelayMs: 1, delayMaxMs: 4 };
 
 function scanOf(objects: number, retrySettings: object = retry) {
@@ -24,8 +24,8 @@ function scanOf(objects: number, retrySettings: object = retry) {
   return createPathScan({ listing, clock: systemClock, settings: defaultSettings });
 }
 
-describe('of a store where one request in five goes wrong', () => {
-  it('200 scans are all right', async () => {
+describe('a store where one request in five fails', () => {
+  it('is counted correctly by each of 200 scans', async () => {
     const count = 2500;
     const scan = scanOf(count);
     const truth = { kind: 'done', objectCount: count, storedBytes: server.keySet(count).totalBytes };
@@ -37,7 +37,7 @@ describe('of a store where one request in five goes wrong', () => {
   });
 
   it.each(['slow-down', 'error-200', 'drop', 'cut', 'cut-politely'] as const)(
-    'where it is %s, pages are fetched again',
+    'is counted correctly, because pages are fetched again (%s)',
     async (fault) => {
       server.behave({ faultRate: 0.5, faults: [fault], seed: 3 });
       const outcome = await scanOf(4000).scan({ prefix, hintObjects: 4000 });
@@ -47,14 +47,13 @@ describe('of a store where one request in five goes wrong', () => {
   );
 });
 
-describe('of a store that stays broken', () => {
+describe('a store that keeps failing', () => {
   it.each(['slow-down', 'error-200', 'cut-politely'] as const)(
-    'a scan ends with a clear error within its deadline (%s)',
+    'ends a scan within its deadline, with a clear error (%s)',
     async (fault) => {
       server.behave({ faultRate: 1, faults: [fault] });
       const startedMs = Date.now();
-      // Long enough for one answer on a machine that is busy with other tests, and, with every pause the longest
-      // possible, too short for all attempts.
+      // With the longest pauses, too short for all attempts. Still long enough for one answer on a busy machine.
       const patient = scanOf(4000, { random: () => 1 });
       const scan = patient.scan({ prefix, isAwaited: true, deadlineMs: startedMs + 3_000 });
       const error = await scan.catch((caught: unknown) => caught);
@@ -64,13 +63,13 @@ describe('of a store that stays broken', () => {
     },
   );
 
-  it('a scan ends with its last answer once its attempts are used up', async () => {
+  it('ends a scan when no attempt is left', async () => {
     server.behave({ faultRate: 1, faults: ['error-200'] });
     await expect(scanOf(4000).scan({ prefix })).rejects.toThrow(StoreUnavailableError);
     expect(server.requests).toBe(10);
   });
 
-  it('a scan that got somewhere hands over the rest at its deadline', async () => {
+  it('leaves the rest of a scan that made progress before its deadline', async () => {
     server.behave({ latencyMs: 3_000 });
     const part = await scanOf(4000).scan({ prefix, deadlineMs: Date.now() + 5_500 });
     expect(part).toMatchObject({ kind: 'unfinished', rest: { objectCount: 1000 } });
@@ -84,7 +83,7 @@ describe('of a store that stays broken', () => {
   });
 });
 
-it('names a bucket that is not there as refused, not as broken', async () => {
+it('reports a missing bucket as refused, not as unavailable', async () => {
   server.behave({});
   const credentials = { accessKeyId: 'key', secretAccessKey: 'secret' };
   const settings = { region: 'us-east-1', endpoint, forcePathStyle: true, credentials };

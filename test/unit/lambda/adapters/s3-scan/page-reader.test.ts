@@ -31,7 +31,7 @@ function hashPage(count: number, seed: number): ListedObject[] {
 }
 
 describe('a page is read', () => {
-  it.each(orders)('whatever keys it holds (%s)', (order) => {
+  it.each(orders)('whatever keys it contains (%s)', (order) => {
     fc.assert(
       fc.property(
         anyPage,
@@ -56,7 +56,7 @@ describe('a page is read', () => {
     );
   });
 
-  it('with more entries than S3 would put on it', () => {
+  it('with more entries than S3 puts on a page', () => {
     const objects = hashPage(2500, 3);
     expect(readListPage(renderPage(objects)).totalBytes).toBe(
       objects.reduce((sum, object) => sum + object.sizeBytes, 0),
@@ -72,7 +72,7 @@ describe('a page is read', () => {
     }
   });
 
-  it('where an entry is so short that the size of the one after next stands where its own is expected', () => {
+  it('if entries are so short that a later size is where the next one is expected', () => {
     const lengths = [200, 20, 20, 200, 20, 20, 20, 150, 20];
     for (let shift = 0; shift < 120; shift += 1) {
       const objects = lengths.map((length, index) => ({
@@ -85,17 +85,17 @@ describe('a page is read', () => {
   });
 });
 
-describe('a page that is not whole is refused', () => {
+describe('a page that is not complete is rejected', () => {
   const objects = hashPage(30, 1);
   const body = renderPage(objects, { token: 'next' });
 
-  it('cut anywhere', () => {
+  it('cut off anywhere', () => {
     for (let length = 0; length < body.length; length += 1) {
       expect(() => readListPage(body.subarray(0, length))).toThrow(MalformedPageError);
     }
   });
 
-  it('with any part of it missing, doubled or overwritten: never a wrong number', () => {
+  it('with any part missing, repeated or overwritten: never a wrong number', () => {
     const truth = { keyCount: 30, totalBytes: objects.reduce((sum, object) => sum + object.sizeBytes, 0) };
     const from = fc.nat(body.length - 1);
     const change = fc.oneof(
@@ -114,7 +114,7 @@ describe('a page that is not whole is refused', () => {
         const parts = kind === 'double' ? [body.subarray(0, end), middle.double] : [body.subarray(0, start)];
         const insert = kind === 'overwrite' ? [middle.overwrite] : [];
         const changed = Buffer.concat([...parts, ...insert, body.subarray(end)]);
-        // No reader can tell whether the digits of a size are those that were sent.
+        // No reader can detect a size with other digits than those sent.
         fc.pre(!differInDigitsOnly(body, changed));
         const read = tryRead(changed);
         if (read !== undefined) expect(read).toEqual(truth);
@@ -125,30 +125,30 @@ describe('a page that is not whole is refused', () => {
 
   it.each([
     ['no KeyCount', /<KeyCount>30<\/KeyCount>/, ''],
-    ['another KeyCount', /<KeyCount>30/, '<KeyCount>31'],
+    ['a wrong KeyCount', /<KeyCount>30/, '<KeyCount>31'],
     ['truncated without a token', /<NextContinuationToken>next<\/NextContinuationToken>/, ''],
-    ['a token though it is the last', /<IsTruncated>true/, '<IsTruncated>false'],
-    ['neither truncated nor not', /<IsTruncated>true/, '<IsTruncated>maybe'],
-    ['a size that is empty', /<Size>\d+/, '<Size>'],
-    ['a size that is negative', /<Size>\d+/, '<Size>-5'],
-    ['a size beyond what can be counted', /<Size>\d+/, '<Size>9007199254740993'],
+    ['a token on the last page', /<IsTruncated>true/, '<IsTruncated>false'],
+    ['an IsTruncated that is neither true nor false', /<IsTruncated>true/, '<IsTruncated>maybe'],
+    ['an empty size', /<Size>\d+/, '<Size>'],
+    ['a negative size', /<Size>\d+/, '<Size>-5'],
+    ['a size above 2^53 − 1', /<Size>\d+/, '<Size>9007199254740993'],
     ['an entry without a size', /<Size>\d+<\/Size>/, ''],
     ['an entry with two sizes', /<Size>\d+<\/Size>/, '<Size>1</Size><Size>1</Size>'],
     ['an entry without a key', /<Key>[^<]*<\/Key>/, ''],
-    ['another root', /ListBucketResult xmlns/, 'ListBucketsResult xmlns'],
+    ['another root element', /ListBucketResult xmlns/, 'ListBucketsResult xmlns'],
   ])('%s', (_, pattern, replacement) => {
     const changed = Buffer.from(body.toString().replace(pattern, replacement));
     expect(() => readListPage(changed)).toThrow(MalformedPageError);
   });
 
-  it('a key that is not decodable is refused when it is asked for', () => {
+  it('a key that cannot be decoded is rejected when it is read', () => {
     const page = readListPage(Buffer.from(body.toString().replace(/<Key>p\/.../, '<Key>p/%zz')));
     expect(() => page.keyAt(0)).toThrow(MalformedPageError);
     expect(page.keyAt(1)).toBe(objects[1]?.key);
   });
 });
 
-/** Reads a body as one piece, or cut at the given places; without predictions where those misled, as in service. */
+/** Reads a body in one piece, or cut at the given places. Retries without predictions like the scan's protocol. */
 function readListPage(body: Buffer, cuts: readonly number[] = []) {
   const places = [0, ...cuts.map((cut) => cut % (body.length + 1)).sort((a, b) => a - b), body.length];
   const read = (isPredicting: boolean) => {
@@ -164,7 +164,7 @@ function readListPage(body: Buffer, cuts: readonly number[] = []) {
   }
 }
 
-/** True where nothing but digits of sizes differs. */
+/** True if only digits of sizes differ. */
 function differInDigitsOnly(a: Buffer, b: Buffer): boolean {
   const [first, second] = [a, b].map((body) => body.toString('latin1').replace(/<Size>\d+</g, '<Size><'));
   return first === second;

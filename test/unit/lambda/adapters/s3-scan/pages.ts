@@ -2,7 +2,7 @@ import type { ListedObject } from '../../../../support/round-listing.ts';
 
 export type XmlOrder = 'aws' | 'trailing' | 'pretty';
 
-/** A ListObjectsV2 answer as stores write it: AWS with its token first, others after the entries or indented. */
+/** A ListObjectsV2 answer as stores write it: AWS puts the token first, others put it last or indent the XML. */
 export function renderPage(
   objects: readonly ListedObject[],
   options: { order?: XmlOrder; token?: string; isUrlEncoded?: boolean } = {},

@@ -38,7 +38,7 @@ function adapters(endpoint: string, overrides: Partial<Parameters<typeof createS
   };
 }
 
-/** A server that answers every request so, and counts them. */
+/** A server that answers every request with `answer`, and counts the requests. */
 async function serve(answer: (response: ServerResponse) => void) {
   const seen = { requests: 0 };
   const server = createServer((_message, response) => {
@@ -62,13 +62,13 @@ const ways = [
 
 async function thrownBy(promise: Promise<unknown>): Promise<Error> {
   return await promise.then(
-    () => new Error('It did not throw.'),
+    () => new Error('The call did not throw.'),
     (error) => error as Error,
   );
 }
 
 describe.each(ways)('$way', ({ ask }) => {
-  test('tells a store that is away, with its cause', async () => {
+  test('reports an unreachable store as unavailable, with the cause', async () => {
     const { url } = await serve(() => {});
     opened.server?.close();
     const error = await thrownBy(ask(adapters(url)));
@@ -77,10 +77,10 @@ describe.each(ways)('$way', ({ ask }) => {
   });
 
   test.each([
-    { name: 'a fault', status: 500, code: 'InternalError' },
+    { name: 'internal error', status: 500, code: 'InternalError' },
     { name: 'slow down', status: 503, code: 'SlowDown' },
     { name: 'too many requests', status: 429, code: 'TooManyRequests' },
-  ])('retries, then tells $name', async ({ status, code }) => {
+  ])('retries, then reports the store as unavailable: $name', async ({ status, code }) => {
     const { seen, url } = await serve((response) => {
       response.writeHead(status, { 'content-type': 'application/xml' });
       response.end(`<Error><Code>${code}</Code><Message>later</Message></Error>`);
@@ -91,12 +91,12 @@ describe.each(ways)('$way', ({ ask }) => {
     expect(seen.requests).toBe(2);
   });
 
-  test('tells a connection that is cut', async () => {
+  test('reports a broken connection as an unavailable store', async () => {
     const { url } = await serve((response) => response.destroy());
     expect(await thrownBy(ask(adapters(url)))).toBeInstanceOf(StoreUnavailableError);
   });
 
-  test('tells a refusal apart: another secret, another key, none at all', async () => {
+  test('reports a refusal as such: wrong secret, wrong key, no credentials', async () => {
     opened.fixture = await StoreFixture.start();
     const { url } = opened.fixture;
     const wrong = [
@@ -125,7 +125,7 @@ describe('delete', () => {
     expect(seen.requests).toBe(0);
   });
 
-  test('ends by its deadline, whether the store is silent or busy', async () => {
+  test('ends by its deadline if the store is silent, and if it throttles', async () => {
     for (const answer of [() => {}, (response: ServerResponse) => response.writeHead(503).end()]) {
       const { seen, url } = await serve(answer);
       const startMs = Date.now();
@@ -143,14 +143,14 @@ describe('delete', () => {
   });
 });
 
-describe('a broken answer', () => {
+describe('a malformed answer', () => {
   const list = (inner: string) => `<ListBucketResult><KeyCount>1</KeyCount>${inner}</ListBucketResult>`;
 
   test.each([
     { name: 'truncated without a token', body: list('<IsTruncated>true</IsTruncated>') },
-    { name: 'cut in the middle', body: '<ListBucketResult><KeyCount>1</KeyCount><Contents><Key>a' },
+    { name: 'cut off in the middle', body: '<ListBucketResult><KeyCount>1</KeyCount><Contents><Key>a' },
     { name: 'without a size', body: list('<Contents><Key>a</Key></Contents>') },
-  ])('to LIST is a store that is not well: $name', async ({ body }) => {
+  ])('to LIST is reported as an unavailable store: $name', async ({ body }) => {
     const { url } = await serve((response) =>
       response.writeHead(200, { 'content-type': 'application/xml' }).end(body),
     );
@@ -159,7 +159,7 @@ describe('a broken answer', () => {
     );
   });
 
-  test('to HEAD: checksums that are none of the bytes are not given', async () => {
+  test('to HEAD: a composite checksum is ignored, because it is not the hash of the bytes', async () => {
     const composite = `${Buffer.alloc(32).toString('base64')}-3`;
     const { url } = await serve((response) =>
       response.writeHead(200, { 'content-length': '7', 'x-amz-checksum-sha256': composite }).end(),

@@ -32,7 +32,7 @@ class NodeSha256 {
   reset() {}
 }
 
-/** Has the SDK's own presigner sign the request that `href` is for. */
+/** Signs the request for `href` with the SDK's own presigner. */
 async function signedBySdk(input: {
   href: string;
   method: 'GET' | 'PUT';
@@ -63,7 +63,7 @@ async function signedBySdk(input: {
   return signed.query as Record<string, string>;
 }
 
-/** Writes a query as the SDK does: in the order of the names, all but unreserved characters escaped. */
+/** Formats a query as the SDK does: sorted by name, and everything but unreserved characters escaped. */
 function buildQuery(query: Record<string, string>): string {
   const pairs = Object.keys(query)
     .sort()
@@ -90,7 +90,7 @@ describe('signed URLs', () => {
       name: 'with a session token',
       overrides: { credentials: async () => ({ ...credentials, sessionToken: 'IQoJb3JpZ2lu+/==' }) },
     },
-  ])('equal what the SDK signs, $name', async ({ overrides }) => {
+  ])('equal those of the SDK: $name', async ({ overrides }) => {
     const chosen = settings(overrides);
     const used = await chosen.credentials();
     const signer = new S3UrlSigner(chosen);
@@ -113,7 +113,7 @@ describe('signed URLs', () => {
     );
   });
 
-  test('name the headers that the upload must have', async () => {
+  test('sign the headers that the upload must have', async () => {
     const { href, header } = await new S3UrlSigner(settings()).signUpload(upload);
     expect(new URL(href).searchParams.get('X-Amz-SignedHeaders')).toBe(
       'content-length;host;x-amz-checksum-sha256',
@@ -131,7 +131,7 @@ describe('signed URLs', () => {
     { region: 'eu-west-1', bucket: 'store', endpoint: 'http://127.0.0.1:9000' },
     { region: 'eu-west-1', bucket: 'store', endpoint: 'http://[::1]:9000' },
     { region: 'eu-west-1', bucket: 'store', endpoint: 'http://localhost:9000/base/', forcePathStyle: true },
-  ])('lie where the SDK puts them: %j', async (where) => {
+  ])('have the host and path that the SDK gives them: %j', async (where) => {
     const client = new S3Client({ ...where, credentials });
     const input = { Bucket: where.bucket, Key: `acme/r.1/ä ${oid}` };
     const signer = new S3UrlSigner(settings(where));
@@ -142,7 +142,7 @@ describe('signed URLs', () => {
     expect(place(get.href)).toBe(place(await getSignedUrl(client, new GetObjectCommand(input))));
   });
 
-  test('follow credentials that rotate, and the day', async () => {
+  test('follow rotated credentials, and the date', async () => {
     let current = credentials;
     const rotating = new S3UrlSigner(settings({ credentials: async () => current }));
     const next = { accessKeyId: 'AKIDNEXT', secretAccessKey: 'next' };
@@ -161,7 +161,7 @@ describe('signed URLs', () => {
     expect(new Set(hrefs.map((href) => new URL(href).searchParams.get('X-Amz-Signature'))).size).toBe(2);
   });
 
-  test('take nothing over from the one before where anything differs', async () => {
+  test('reuse nothing of the previous URL if anything differs', async () => {
     const requests = [
       (signer: S3UrlSigner) => signer.signUpload({ ...upload, lifetimeMs: 60_000 }),
       (signer: S3UrlSigner) => signer.signUpload({ ...upload, lifetimeMs: 61_000 }),
@@ -186,7 +186,7 @@ describe('signed URLs', () => {
     }
   });
 
-  test('never outlive what was asked for, and have bounds', async () => {
+  test('never live longer than requested, and have limits', async () => {
     const signer = new S3UrlSigner(settings());
     const { href } = await signer.signDownload({ key: 'k', signedAtMs, lifetimeMs: 1999 });
     expect(new URL(href).searchParams.get('X-Amz-Expires')).toBe('1');

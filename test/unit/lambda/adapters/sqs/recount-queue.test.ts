@@ -31,7 +31,7 @@ const idOf = async (nowMs: number, reason: RecountReason, full = false) => {
 };
 
 describe('a request', () => {
-  it('is a message of its tenant’s group', async () => {
+  it('is a message in the group of its tenant', async () => {
     sqs.on(SendMessageCommand).resolves({});
     await open().queue.request({ tenant: 'acme', reason: 'upload', full: false });
     const [call] = sqs.commandCalls(SendMessageCommand);
@@ -43,7 +43,7 @@ describe('a request', () => {
     });
   });
 
-  it('joins others of its 30 seconds, but not one that may be deferred for longer, nor one that lists less', async () => {
+  it('collapses with others of the same 30 seconds, but not with one that may be deferred for longer or lists less', async () => {
     const upload = await idOf(60_000, 'upload');
     expect(await idOf(89_999, 'verify')).toBe(upload);
     expect(await idOf(90_000, 'verify')).not.toBe(upload);
@@ -51,7 +51,7 @@ describe('a request', () => {
     expect(await idOf(60_000, 'upload', true)).not.toBe(upload);
   });
 
-  it('that is asked again when it is delivered, at the soonest, joins only what is still to be delivered', async () => {
+  it('made when an earlier one is delivered, even as soon as possible, does not collapse into it', async () => {
     for (const skewMs of [-5_000, 0, 5_000]) {
       for (let sentMs = 100_000; sentMs < 130_000; sentMs += 500)
         expect(await idOf(sentMs + 35_000 + skewMs, 'upload')).not.toBe(await idOf(sentMs, 'upload'));
@@ -70,14 +70,14 @@ describe('many requests', () => {
       .commandCalls(SendMessageBatchCommand)
       .map(({ args }) => (args[0].input.Entries ?? []).map((entry) => entry.MessageGroupId));
 
-  it('go ten at a time, in their order', async () => {
+  it('are sent ten at a time, in their order', async () => {
     sqs.on(SendMessageBatchCommand).resolves({});
     await open().queue.requestAll(requests);
     expect(sent().map((groups) => groups.length)).toEqual([10, 10, 3]);
     expect(sent().flat()).toEqual(requests.map(({ tenant }) => tenant));
   });
 
-  it('that were not taken are sent again, and no others', async () => {
+  it('are sent again if they were rejected, and no others', async () => {
     const Failed = [{ Id: '3', Code: 'InternalError', SenderFault: false }];
     sqs.on(SendMessageBatchCommand).resolvesOnce({ Failed, Successful: [] }).resolves({});
     const { queue, slept } = open();
@@ -87,7 +87,7 @@ describe('many requests', () => {
     expect(slept).toHaveLength(1);
   });
 
-  it('that are never taken are an error, and nothing later is sent', async () => {
+  it('end with an error if one is always rejected, and nothing after it is sent', async () => {
     const Failed = [{ Id: '0', Code: 'InternalError', SenderFault: false }];
     sqs.on(SendMessageBatchCommand).resolves({ Failed });
     await expect(open().queue.requestAll(requests)).rejects.toThrow(

@@ -5,7 +5,7 @@ import { createSqsRedelivery } from '../../../../../lambda/adapters/sqs/redelive
 
 const sqs = mockClient(SQSClient);
 
-it('the one delivery stays hidden for whole seconds, not shorter than asked for', async () => {
+it('this delivery stays hidden for whole seconds, at least as long as requested', async () => {
   sqs.on(ChangeMessageVisibilityCommand).resolves({});
   const queueUrl = 'https://sqs.eu-central-1.amazonaws.com/111122223333/recounts.fifo';
   await createSqsRedelivery({ queueUrl }).delay({ receiptHandle: 'handle', delayMs: 60_001 });

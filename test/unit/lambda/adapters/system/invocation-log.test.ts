@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { createInvocations } from '../../../../../lambda/adapters/system/async-invocations.ts';
 import { createInvocationLog } from '../../../../../lambda/adapters/system/invocation-log.ts';
-import { respondProblem } from '../../../../../lambda/http/management/access.ts';
+import { respondProblem } from '../../../../../lambda/http/problems.ts';
 import { json } from '../../../../../lambda/http/respond.ts';
 import { guard } from '../../../../../lambda/runtime/guard.ts';
 import { withInvocation } from '../../../../../lambda/runtime/with-invocation.ts';
@@ -15,12 +15,12 @@ function setUp() {
   return { invocations, entries, log: createInvocationLog(log, invocations) };
 }
 
-/** Until some of the others have gone on. */
+/** Lets the other invocations continue. */
 const turns = async (count: number) => {
   for (let turn = 0; turn < count; turn += 1) await new Promise((resolve) => setImmediate(resolve));
 };
 
-/** An event of API Gateway, of the request with this id. */
+/** An API Gateway event for the request with this id. */
 const requestOf = (requestId: string) => {
   const event = httpEvent({ routeKey: 'GET /x' });
   return { ...event, requestContext: { ...event.requestContext, requestId } };
@@ -31,8 +31,8 @@ const contextOf = (awsRequestId: string) => ({
   awsRequestId,
 });
 
-describe('the lines that are logged', () => {
-  it('of many requests at once name each its own', async () => {
+describe('a log line', () => {
+  it('has the ids of its own request, of many that run at a time', async () => {
     const { log, invocations, entries } = setUp();
     const handler = guard({ log, invocations }, respondProblem, async (event) => {
       const index = Number(event.requestContext.requestId.slice(1));
@@ -52,7 +52,7 @@ describe('the lines that are logged', () => {
     }
   });
 
-  it('of a run that no request asked for name the run', async () => {
+  it('has the id of the run if there is no HTTP request', async () => {
     const { log, invocations, entries } = setUp();
     const run = withInvocation(invocations, async () => log.info('ran'));
     await Promise.all([run({}, { awsRequestId: 'a' }), run({}, { awsRequestId: 'b' })]);
@@ -62,7 +62,7 @@ describe('the lines that are logged', () => {
     ]);
   });
 
-  it('name nothing where nothing runs, and the outer run again after an inner one', async () => {
+  it('has no ids outside an invocation, and those of the outer one again after an inner one', async () => {
     const { log, invocations, entries } = setUp();
     log.info('before');
     await invocations.during({ requestId: 'outer' }, async () => {
@@ -72,13 +72,13 @@ describe('the lines that are logged', () => {
     expect(entries.map(({ fields }) => fields)).toEqual([{}, { messageId: 'inner' }, { requestId: 'outer' }]);
   });
 
-  it('keep what they say themselves', async () => {
+  it('keeps its own fields if an id has the same name', async () => {
     const { log, invocations, entries } = setUp();
     await invocations.during({ messageId: 'first' }, async () => log.error('m', { messageId: 'other' }));
     expect(entries[0]?.fields).toEqual({ messageId: 'other' });
   });
 
-  it('say of the first run of a container alone that it was a cold start', async () => {
+  it('marks only the first invocation of a container as a cold start', async () => {
     const invocations = createInvocations({ firstIsCold: true });
     const isCold = () => invocations.during({}, async () => invocations.current().coldStart);
     expect([await isCold(), await isCold()]).toEqual([true, undefined]);

@@ -1,4 +1,5 @@
-import type { z } from 'zod';
+import { z } from 'zod';
+import { parseJson } from '../lambda/domain/json.ts';
 import { describeRefusal, describeUnreachable } from './api-errors.ts';
 import { CliError } from './errors.ts';
 
@@ -23,26 +24,44 @@ export interface ApiAnswer<Body> {
   readonly text: string;
 }
 
+/** 204: no body. */
+export const emptyShape = z.undefined();
+
 /** The management API over HTTP. */
 export class ApiClient {
-  private readonly baseUrl: string;
-  private readonly token: string;
+  readonly #baseUrl: string;
+  readonly #token: string;
 
   /** @param options.baseUrl absolute, without a slash at its end. */
   constructor(options: { baseUrl: string; token: string }) {
-    this.baseUrl = options.baseUrl;
-    this.token = options.token;
+    this.#baseUrl = options.baseUrl;
+    this.#token = options.token;
   }
 
-  /** @throws {CliError} where the server did not answer, refused, or answered something else. */
+  /** A resource, or undefined when it does not exist. @throws {CliError} */
+  async find<Body>(resource: { path: string; shape: z.ZodType<Body> }): Promise<Body | undefined> {
+    const request = { ...resource, method: 'GET' } as const;
+    const exchanged = await this.#exchange(request);
+    if (exchanged.status === 404 && isProblem(exchanged.text)) return undefined;
+    return this.#read(request, exchanged).body;
+  }
+
+  /** @throws {CliError} when the server did not answer, refused, or answered something else. */
   async send<Body>(request: ApiRequest<Body>): Promise<ApiAnswer<Body>> {
-    const { status, text } = await this.exchange(request);
+    return this.#read(request, await this.#exchange(request));
+  }
+
+  #read<Body>(
+    request: ApiRequest<Body>,
+    { status, text }: { status: number; text: string },
+  ): ApiAnswer<Body> {
+    const body = parseJson(text);
     if (status < 200 || status > 299) {
-      throw describeRefusal({ status, body: readJson(text), request, baseUrl: this.baseUrl });
+      throw describeRefusal({ status, body, request, baseUrl: this.#baseUrl });
     }
-    const parsed = request.shape.safeParse(readJson(text));
+    const parsed = request.shape.safeParse(body);
     if (!parsed.success) {
-      throw new CliError(`${this.baseUrl} answered ${status} with a body that is not lfs-quota's.`, {
+      throw new CliError(`${this.#baseUrl} answered ${status} with a body that is not lfs-quota's.`, {
         hint: 'Check that --url or LFS_QUOTA_URL names the lfs-quota API, and that both are of one version.',
         cause: parsed.error,
       });
@@ -50,13 +69,13 @@ export class ApiClient {
     return { status, body: parsed.data, text };
   }
 
-  private async exchange(request: { method: Method; path: string; body?: unknown }) {
+  async #exchange(request: { method: Method; path: string; body?: unknown }) {
     try {
-      const response = await fetch(this.baseUrl + request.path, {
+      const response = await fetch(this.#baseUrl + request.path, {
         method: request.method,
         headers: {
           accept: 'application/json, application/problem+json',
-          authorization: `Bearer ${this.token}`,
+          authorization: `Bearer ${this.#token}`,
           ...(request.body === undefined ? {} : { 'content-type': 'application/json' }),
         },
         ...(request.body === undefined ? {} : { body: JSON.stringify(request.body) }),
@@ -66,16 +85,12 @@ export class ApiClient {
       });
       return { status: response.status, text: await response.text() };
     } catch (error) {
-      throw describeUnreachable(error, this.baseUrl);
+      throw describeUnreachable(error, this.#baseUrl);
     }
   }
 }
 
-/** The JSON of a body; undefined where it is empty or none. */
-function readJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
+/** Only lfs-quota says so as a problem; a 404 of something else at that address is an error. */
+function isProblem(text: string): boolean {
+  return z.object({ code: z.string() }).safeParse(parseJson(text)).success;
 }

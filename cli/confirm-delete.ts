@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { formatBytes } from '../lambda/domain/bytes.ts';
+import { type DeletePlanBody, deletePlanSchema } from '../lambda/http/management/schemas.ts';
 import type { ApiClient } from './api-client.ts';
-import { type DeletePlanBody, deletePlanShape } from './api-schemas.ts';
 import type { CliContext } from './context.ts';
 import { CliError, UsageError } from './errors.ts';
 import { type ApiOptions, withApiOptions } from './options.ts';
@@ -71,7 +71,7 @@ async function sendAll(dialog: DeleteDialog, query: string) {
     const answer = await dialog.client.send({
       method: 'DELETE',
       path: `${path}${query}`,
-      shape: deletePlanShape,
+      shape: deletePlanSchema,
     });
     plans.push(answer.body);
     text += `${answer.text}\n`;

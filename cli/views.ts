@@ -1,5 +1,5 @@
 import { formatBytes } from '../lambda/domain/bytes.ts';
-import type { RepoBody, SubscriptionBody } from './api-schemas.ts';
+import type { RepoBody, SubscriptionBody } from '../lambda/http/management/schemas.ts';
 import { formatAge, formatCount, formatLimit, formatObjects, printable, renderTable } from './render.ts';
 
 const barCells = 40;

@@ -20,6 +20,7 @@ export const routes = [
   { method: 'DELETE', path: '/v1/tenants/{tenant}/tokens/{tokenId}', function: 'management' },
   { method: 'POST', path: '/v1/tenants/{tenant}/reconcile', function: 'management' },
   { method: 'GET', path: '/v1/tenants/{tenant}/repos', function: 'management' },
+  { method: 'GET', path: '/v1/tenants/{tenant}/repos/{repo}', function: 'management' },
   { method: 'DELETE', path: '/v1/tenants/{tenant}/repos/{repo}', function: 'management' },
   { method: 'DELETE', path: '/v1/tenants/{tenant}/repos/{repo}/objects/{oid}', function: 'management' },
 ] as const;

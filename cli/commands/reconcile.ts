@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { queuedShape } from '../api-schemas.ts';
+import { recountQueuedSchema } from '../../lambda/http/management/schemas.ts';
 import type { CliContext } from '../context.ts';
 import { type ApiOptions, openClient, parseTenant, withApiOptions } from '../options.ts';
 
@@ -10,7 +10,11 @@ export function registerReconcile(program: Command, context: CliContext): void {
     .argument('<tenant>', 'name of the tenant', parseTenant)
     .action(async (tenant: string, options: ApiOptions) => {
       const path = `/v1/tenants/${tenant}/reconcile`;
-      const answer = await openClient(options, context).send({ method: 'POST', path, shape: queuedShape });
+      const answer = await openClient(options, context).send({
+        method: 'POST',
+        path,
+        shape: recountQueuedSchema,
+      });
       if (options.json) return context.out(`${answer.text}\n`);
       context.out(`The recount is queued. See when it was done: ${context.program} usage ${tenant}\n`);
     });

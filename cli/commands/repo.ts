@@ -1,10 +1,11 @@
 import type { Command } from 'commander';
 import { formatBytes } from '../../lambda/domain/bytes.ts';
+import { type RepoBody, repoPageSchema, repoSchema } from '../../lambda/http/management/schemas.ts';
 import type { ApiClient } from '../api-client.ts';
-import { type RepoBody, repoListShape } from '../api-schemas.ts';
 import { type DeleteOptions, formatFreed, runDelete, saysYes, withDeleteOptions } from '../confirm-delete.ts';
 import type { CliContext } from '../context.ts';
-import { type ApiOptions, openClient, parseRepo, parseTenant, withApiOptions } from '../options.ts';
+import { type ListOptions, listPages, withListOptions } from '../list-pages.ts';
+import { type ApiOptions, openClient, parseRepo, parseTenant } from '../options.ts';
 import { formatObjects } from '../render.ts';
 import { renderRepos } from '../views.ts';
 
@@ -18,14 +19,15 @@ export function registerRepo(program: Command, context: CliContext): void {
 }
 
 function registerList(group: Command, context: CliContext): void {
-  withApiOptions(group.command('list'))
-    .description("list a tenant's repos, the largest first")
+  withListOptions(group.command('list'))
+    .description("list a tenant's repos, the largest first; with --json one page of them, by name")
     .argument('<tenant>', 'name of the tenant', parseTenant)
-    .action(async (tenant: string, options: ApiOptions) => {
+    .action(async (tenant: string, options: ListOptions) => {
       const path = `/v1/tenants/${tenant}/repos`;
-      const answer = await openClient(options, context).send({ method: 'GET', path, shape: repoListShape });
-      if (options.json) return context.out(`${answer.text}\n`);
-      const { repos } = answer.body;
+      const client = openClient(options, context);
+      const { pages, text } = await listPages(client, { path, shape: repoPageSchema, options });
+      if (options.json) return context.out(`${text}\n`);
+      const repos = pages.flatMap((page) => page.repos);
       context.out(
         repos.length === 0 ? 'No repos: nothing is stored.\n' : renderRepos(repos, context.nowMs()),
       );
@@ -72,10 +74,9 @@ async function waitUntilEmpty(
   const inPlace = context.isTerminal;
   let shown = '';
   for (;;) {
-    const path = `/v1/tenants/${tenant}/repos`;
-    const { body } = await client.send({ method: 'GET', path, shape: repoListShape });
-    const left = body.repos.find((found) => found.repo === repo && found.deleting === true);
-    if (left === undefined || isEmpty(left, wait.plan?.dueAt ?? '')) break;
+    const path = `/v1/tenants/${tenant}/repos/${repo}`;
+    const left = await client.find({ path, shape: repoSchema });
+    if (left?.deleting !== true || isEmpty(left, wait.plan?.dueAt ?? '')) break;
     const text =
       left.objectCount === null
         ? 'not counted yet'

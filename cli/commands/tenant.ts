@@ -1,8 +1,9 @@
-import { type Command, InvalidArgumentError } from 'commander';
+import type { Command } from 'commander';
 import { formatBytes } from '../../lambda/domain/bytes.ts';
-import { type TenantBody, tenantPageShape, tenantShape } from '../api-schemas.ts';
+import { type TenantBody, tenantPageSchema, tenantSchema } from '../../lambda/http/management/schemas.ts';
 import { type DeleteOptions, formatFreed, runDelete, withDeleteOptions } from '../confirm-delete.ts';
 import type { CliContext } from '../context.ts';
+import { type ListOptions, listPages, withListOptions } from '../list-pages.ts';
 import { type ApiOptions, openClient, parseLimit, parseTenant, withApiOptions } from '../options.ts';
 import { formatAge, formatCount, formatLimit, printable, renderTable } from '../render.ts';
 
@@ -31,7 +32,7 @@ function registerCreate(group: Command, context: CliContext): void {
           ...(options.limit === undefined ? {} : { limitBytes: options.limit }),
           ...(options.plan === undefined ? {} : { plan: options.plan }),
         },
-        shape: tenantShape,
+        shape: tenantSchema,
       });
       context.out(options.json ? `${answer.text}\n` : renderTenant(answer.body, context.nowMs()));
       if (!options.json)
@@ -42,30 +43,19 @@ function registerCreate(group: Command, context: CliContext): void {
 }
 
 function registerList(group: Command, context: CliContext): void {
-  withApiOptions(group.command('list'))
+  withListOptions(group.command('list'))
     .description('list all tenants by name; with --json one page of them')
-    .option('--after <name>', 'start after this tenant')
-    .option('--page-size <n>', 'tenants per request, 1 to 1000', parsePageSize)
-    .action(async (options: ApiOptions & { after?: string; pageSize?: number }) => {
+    .action(async (options: ListOptions) => {
       const client = openClient(options, context);
-      const tenants: TenantBody[] = [];
-      let after: string | null | undefined = options.after;
-      do {
-        const query = new URLSearchParams();
-        if (after) query.set('after', after);
-        if (options.pageSize !== undefined) query.set('limit', String(options.pageSize));
-        const path = query.size === 0 ? '/v1/tenants' : `/v1/tenants?${query}`;
-        const page = await client.send({ method: 'GET', path, shape: tenantPageShape });
-        if (options.json) return context.out(`${page.text}\n`);
-        tenants.push(...page.body.tenants);
-        after = page.body.next;
-      } while (after);
+      const { pages, text } = await listPages(client, {
+        path: '/v1/tenants',
+        shape: tenantPageSchema,
+        options,
+      });
+      if (options.json) return context.out(`${text}\n`);
+      const tenants = pages.flatMap((page) => page.tenants);
       if (tenants.length > 0) return context.out(renderTenants(tenants, context.nowMs()));
-      context.out(
-        options.after === undefined
-          ? `No tenants yet. Create one: ${context.program} tenant create NAME --limit 1GiB\n`
-          : `No tenants after ${options.after}.\n`,
-      );
+      context.out(`No tenants yet. Create one: ${context.program} tenant create NAME --limit 1GiB\n`);
     });
 }
 
@@ -74,7 +64,7 @@ function registerShow(group: Command, context: CliContext): void {
     .description('show one tenant')
     .argument('<name>', 'name of the tenant', parseTenant)
     .action(async (tenant: string, options: ApiOptions) => {
-      const request = { method: 'GET', path: `/v1/tenants/${tenant}`, shape: tenantShape } as const;
+      const request = { method: 'GET', path: `/v1/tenants/${tenant}`, shape: tenantSchema } as const;
       const answer = await openClient(options, context).send(request);
       context.out(options.json ? `${answer.text}\n` : renderTenant(answer.body, context.nowMs()));
     });
@@ -90,7 +80,7 @@ function registerLimit(group: Command, context: CliContext): void {
         method: 'PATCH',
         path: `/v1/tenants/${tenant}`,
         body: { limitBytes },
-        shape: tenantShape,
+        shape: tenantSchema,
       });
       context.out(options.json ? `${answer.text}\n` : renderTenant(answer.body, context.nowMs()));
     });
@@ -117,11 +107,6 @@ function registerDelete(group: Command, context: CliContext): void {
           'When nothing is left, the tenant is not found any more.\n',
       );
     });
-}
-
-function parsePageSize(text: string): number {
-  if (!/^[1-9]\d{0,3}$/.test(text)) throw new InvalidArgumentError('Give a whole number from 1 to 9999.');
-  return Number(text);
 }
 
 function renderTenant(body: TenantBody, nowMs: number): string {

@@ -1,6 +1,8 @@
 import { type Command, Option } from 'commander';
-import { emptyShape, newTokenShape, tokenListShape } from '../api-schemas.ts';
+import { newTokenSchema, tokenPageSchema } from '../../lambda/http/management/schemas.ts';
+import { emptyShape } from '../api-client.ts';
 import type { CliContext } from '../context.ts';
+import { type ListOptions, listPages, withListOptions } from '../list-pages.ts';
 import { type ApiOptions, openClient, parseTenant, parseTokenId, withApiOptions } from '../options.ts';
 import { formatAge, renderTable } from '../render.ts';
 
@@ -27,7 +29,7 @@ function registerCreate(group: Command, context: CliContext): void {
         method: 'POST',
         path: `/v1/tenants/${tenant}/tokens`,
         body: { scope: options.scope, ...(options.label === undefined ? {} : { label: options.label }) },
-        shape: newTokenShape,
+        shape: newTokenSchema,
       });
       if (options.json) return context.out(`${answer.text}\n`);
       const { token, tokenId, scope } = answer.body;
@@ -37,14 +39,15 @@ function registerCreate(group: Command, context: CliContext): void {
 }
 
 function registerList(group: Command, context: CliContext): void {
-  withApiOptions(group.command('list'))
-    .description("list a tenant's tokens, without their secrets")
+  withListOptions(group.command('list'))
+    .description("list a tenant's tokens, without their secrets; with --json one page of them")
     .argument('<tenant>', 'name of the tenant', parseTenant)
-    .action(async (tenant: string, options: ApiOptions) => {
+    .action(async (tenant: string, options: ListOptions) => {
       const path = `/v1/tenants/${tenant}/tokens`;
-      const answer = await openClient(options, context).send({ method: 'GET', path, shape: tokenListShape });
-      if (options.json) return context.out(`${answer.text}\n`);
-      const { tokens } = answer.body;
+      const client = openClient(options, context);
+      const { pages, text } = await listPages(client, { path, shape: tokenPageSchema, options });
+      if (options.json) return context.out(`${text}\n`);
+      const tokens = pages.flatMap((page) => page.tokens);
       if (tokens.length === 0) {
         return context.out(
           `No tokens. Create one: ${context.program} token create ${tenant} --scope write\n`,

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { subscriptionShape } from '../api-schemas.ts';
+import { subscriptionSchema } from '../../lambda/http/management/schemas.ts';
 import { type CliContext, canDrawBlocks } from '../context.ts';
 import { type ApiOptions, openClient, parseTenant, withApiOptions } from '../options.ts';
 import { renderUsage } from '../views.ts';
@@ -17,7 +17,7 @@ export function registerUsage(program: Command, context: CliContext): void {
       const client = openClient(options, context);
       const show = async (query: string): Promise<string> => {
         const path = `/v1/tenants/${tenant}/subscription${query}`;
-        const answer = await client.send({ method: 'GET', path, shape: subscriptionShape });
+        const answer = await client.send({ method: 'GET', path, shape: subscriptionSchema });
         if (options.json) return `${answer.text}\n`;
         return renderUsage(answer.body, { nowMs: context.nowMs(), drawBlocks: canDrawBlocks(context.env) });
       };

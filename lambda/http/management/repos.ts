@@ -1,3 +1,5 @@
+import { problem } from '../problems.ts';
+import { pathRepo } from '../request.ts';
 import { json } from '../respond.ts';
 import { adminTenantAccess, readerAccess } from './access.ts';
 import { encodeCursor } from './cursor.ts';
@@ -20,6 +22,18 @@ export const listRepos = operation(
     const last = repos.length === limit ? repos.at(-1) : undefined;
     const nextCursor = last ? encodeCursor(last.repo) : null;
     return json(200, { repos: reposBody(repos), nextCursor });
+  },
+);
+
+export const showRepo = operation(
+  { access: readerAccess, query: noQuery, body: noBody },
+  async (deps, { tenant: { tenant }, event }) => {
+    const repo = pathRepo(event);
+    const record = repo === undefined ? undefined : await deps.ledger.readRepo({ tenant, repo });
+    const [body] = reposBody(record ? [record] : []);
+    return body
+      ? json(200, body)
+      : problem('repo-not-found', `The tenant ${tenant} has no repo of that name with anything in it.`);
   },
 );
 

@@ -12,6 +12,7 @@ import {
   newTokenSchema,
   recountQueuedSchema,
   repoPageSchema,
+  repoSchema,
   subscriptionSchema,
   tenantPageSchema,
   tenantSchema,
@@ -223,6 +224,13 @@ export const managementOperations: Readonly<
       200: { description: 'One page.', schema: repoPageSchema, example: { repos: [repo], nextCursor: null } },
     },
     problems: ['tenant-not-found'],
+  },
+  'GET /v1/tenants/{tenant}/repos/{repo}': {
+    id: 'getRepo',
+    summary: 'A repo',
+    access: 'reader',
+    answers: { 200: { description: 'The repo, as last counted.', schema: repoSchema, example: repo } },
+    problems: ['tenant-not-found', 'repo-not-found'],
   },
   'DELETE /v1/tenants/{tenant}/repos/{repo}': {
     id: 'deleteRepo',

@@ -81,7 +81,7 @@ describe.each(deletes)('%j', (args, path, yes) => {
   });
 
   it('--json prints the body as it is', async () => {
-    const text = `{ "tenant":"acme", "objectCount":1, "bytes":2,\n "dueAt":"x", "new":1 }`;
+    const text = `{ "tenant":"acme", "objectCount":1, "bytes":2,\n "dueAt":"2026-11-21T05:00:00Z", "new":1 }`;
     const { run } = await serve(() => ({ status: 202, body: text }));
     expect(await run(...args, '--yes', '--json')).toEqual({ code: 0, out: `${text}\n`, err: '' });
     expect(await run(...args, '--dry-run', '--json')).toEqual({ code: 0, out: `${text}\n`, err: '' });
@@ -120,21 +120,22 @@ describe('object delete', () => {
 
 describe('repo delete --wait', () => {
   const repo = { repo: 'game', storedBytes: 3072, objectCount: 3, countedAt: '2026-11-21T05:00:01Z' };
-  const other = { ...repo, repo: 'art' };
-  /** One list of repos after the other. */
-  const lists = (...counts: readonly (object | undefined)[]) => {
+  /** The repo as it is from one look to the next. */
+  const looks = (...counts: readonly (object | undefined)[]) => {
     const left = [...counts];
     return ({ method }: Asked): Answer => {
       if (method === 'DELETE') return { status: 202, body: plan };
       const now = left.shift();
-      return { status: 200, body: { repos: [other, ...(now ? [{ ...repo, deleting: true, ...now }] : [])] } };
+      return now
+        ? { status: 200, body: { ...repo, deleting: true, ...now } }
+        : { status: 404, body: { code: 'repo-not-found', detail: 'None.' } };
     };
   };
   const unknown = { storedBytes: null, objectCount: null, countedAt: null };
 
   it('shows what is left until it is empty', async () => {
     const before = { objectCount: 0, countedAt: '2026-11-21T04:59:59Z' };
-    const { asked, run } = await serve(lists(unknown, before, {}, {}, { objectCount: 0, storedBytes: 0 }));
+    const { asked, run } = await serve(looks(unknown, before, {}, {}, { objectCount: 0, storedBytes: 0 }));
     const result = await run('repo', 'delete', 'acme', 'game', '--yes', '--wait');
     expect(result).toMatchObject({ code: 0, err: '' });
     expect(result.out.split('\n').slice(-5)).toEqual([
@@ -148,16 +149,16 @@ describe('repo delete --wait', () => {
   });
 
   it('ends when the repo is open again, whatever is in it', async () => {
-    const { run } = await serve(lists({}, { deleting: false }));
+    const { run } = await serve(looks({}, { deleting: undefined }));
     expect((await run('repo', 'delete', 'acme', 'game', '--yes', '--wait')).out).toContain('is empty');
   });
 
   it('redraws one line on a terminal, and prints nothing with --json', async () => {
-    const forPerson = await serve(lists({}, undefined), { isTerminal: true });
+    const forPerson = await serve(looks({}, undefined), { isTerminal: true });
     const { out } = await forPerson.run('repo', 'delete', 'acme', 'game', '--yes', '--wait');
     expect(out).toContain('\r\u001b[K3 objects left, 3 KiB\r\u001b[Kacme/game is empty.');
     await server?.close();
-    const asJson = await serve(lists({}, undefined));
+    const asJson = await serve(looks({}, undefined));
     const result = await asJson.run('repo', 'delete', 'acme', 'game', '--yes', '--wait', '--json');
     expect(JSON.parse(result.out)).toEqual(plan);
     expect(asJson.asked()).toHaveLength(3);
@@ -170,7 +171,7 @@ describe('repo list', () => {
 
   it('shows the largest first, and which are being deleted', async () => {
     const repos = [deleting, { repo: 'art', ...counted }, { repo: 'game', ...counted, storedBytes: 2048 }];
-    const { run } = await serve(() => ({ status: 200, body: { repos } }));
+    const { run } = await serve(() => ({ status: 200, body: { repos, nextCursor: null } }));
     expect((await run('repo', 'list', 'acme')).out).toBe(
       [
         'repo                 stored  objects  counted',
@@ -183,9 +184,9 @@ describe('repo list', () => {
   });
 
   it('says that there are no repos, and prints the body as it is with --json', async () => {
-    const { run } = await serve(() => ({ status: 200, body: '{"repos": [ ]}' }));
+    const { run } = await serve(() => ({ status: 200, body: '{"repos": [ ], "nextCursor": null}' }));
     expect((await run('repo', 'list', 'acme')).out).toContain('No repos');
-    expect((await run('repo', 'list', 'acme', '--json')).out).toBe('{"repos": [ ]}\n');
+    expect((await run('repo', 'list', 'acme', '--json')).out).toBe('{"repos": [ ], "nextCursor": null}\n');
   });
 });
 
@@ -210,7 +211,7 @@ describe('a tenant that is being deleted', () => {
     tenant: 'acme',
     plan: null,
     limitBytes: null,
-    createdAt: 'x',
+    createdAt: '2026-11-20T05:00:00Z',
     usage: null,
     deleting: true,
   };
@@ -218,7 +219,7 @@ describe('a tenant that is being deleted', () => {
   it('is shown as such', async () => {
     const { run } = await serve(({ path }) => ({
       status: 200,
-      body: path.endsWith('acme') ? tenant : { tenants: [tenant], next: null },
+      body: path.endsWith('acme') ? tenant : { tenants: [tenant], nextCursor: null },
     }));
     expect((await run('tenant', 'show', 'acme')).out).toContain('acme (being deleted)');
     expect((await run('tenant', 'list')).out).toContain('acme (being deleted)');

@@ -4,9 +4,11 @@ import type { Deps } from '../deps.ts';
 const pollMs = 100;
 
 /**
- * Waits for the reconcile that holds the lease, so that many who ask at once are answered by one scan.
+ * Waits for the reconcile that holds the lease, so that one scan answers everybody who asks at the same time.
  *
- * @returns the tenant after it; undefined where it gave up or the deadline passed.
+ * @param input.before the tenant as read while the other reconcile held the lease.
+ * @returns the tenant after that reconcile's commit. undefined if it gave up or the deadline passed first.
+ * @throws {LedgerUnavailableError}
  */
 export async function awaitOtherReconcile(
   deps: Pick<Deps, 'ledger' | 'clock'>,

@@ -7,26 +7,27 @@ import type { Deps } from '../deps.ts';
 import { mapLimited } from '../map-limited.ts';
 
 export type StoreEventsOutcome =
-  /** There is no such tenant, or it is being deleted and looked after anyway. */
+  /** There is no such tenant, or it is being deleted and will be counted anyway. */
   | { readonly kind: 'absent' }
-  /** All of it was counted already, or lies in repos that are being emptied. */
+  /** Every change was counted already, or is in a repo that is being emptied. */
   | { readonly kind: 'nothing-new' }
-  /** A recount was asked for; these repos changed in a way that nothing else would have told. */
-  | { readonly kind: 'asked'; readonly noted: readonly string[] };
+  /** A recount was requested. A note was written for these repos: nothing else in the ledger shows their change. */
+  | { readonly kind: 'requested'; readonly noted: readonly string[] };
 
 const notesAtOnce = 8;
 
 /**
- * Takes up what the store tells of one tenant's objects, and asks for a recount where one is needed.
+ * Records the changes that the store reported about one tenant's objects, and requests a recount if one is needed.
  *
- * - What the last scan of the repo must have seen, or what is told of a repo that is being emptied, is dropped.
- * - An upload that a live reservation claims, to the byte, was expected: its repo is due already.
- * - Everything else gets a note first (see {@link changeNote}), and then the request: a request alone would
- *   find nothing to scan.
+ * - A change that the last scan of the repo must have seen is dropped, and so is a change in a repo that is being
+ *   emptied.
+ * - An upload that a live reservation claims, with this exact size, was expected. Its repo is due until a scan sees it.
+ * - For everything else a note is written (see {@link changeNote}) before the recount is requested. Without the note
+ *   the recount would find nothing to scan.
  *
- * Nothing depends on the order of events, and one that comes twice costs a scan at the most.
+ * The order of the events does not matter, and an event that is delivered twice costs at most one more scan.
  *
- * @throws {LedgerUnavailableError} so that the events come again.
+ * @throws {LedgerUnavailableError} The events are to be redelivered.
  */
 export async function recordStoreEvents(
   deps: Pick<Deps, 'ledger' | 'queue' | 'clock' | 'ids' | 'log' | 'settings'>,
@@ -42,30 +43,32 @@ export async function recordStoreEvents(
   ]);
   const nowMs = clock.nowMs();
   const byName = new Map(repos.map((repo) => [repo.repo, repo]));
-  const news = input.changes.filter((change) => {
+  const newChanges = input.changes.filter((change) => {
     const repo = byName.get(change.repo);
     return !repo || !(repo.closedAtMs !== null || hasSeen(repo, change, settings.clockSkewMs));
   });
-  if (news.length === 0) return { kind: 'nothing-new' };
+  if (newChanges.length === 0) return { kind: 'nothing-new' };
 
-  const live = reservations.filter((each) => each.state === 'issued' && !isDead(each, nowMs));
-  const unexpected = news.filter((change) => !live.some((reservation) => claims(reservation, change)));
+  const live = reservations.filter(
+    (reservation) => reservation.state === 'issued' && !isDead(reservation, nowMs),
+  );
+  const unexpected = newChanges.filter((change) => !live.some((reservation) => claims(reservation, change)));
   const noted = [...new Set(unexpected.map((change) => change.repo))];
   await mapLimited(noted, notesAtOnce, (repo) => {
     const id = sha256Hex(deps.ids.random(40)).slice(0, 32);
     return ledger.putReservation({ tenant, reservation: changeNote(settings, { id, repo, nowMs }) });
   });
   await queue.request({ tenant, reason: 'event', full: false });
-  deps.log.info('store changed', { tenant, events: input.changes.length, news: news.length, noted });
-  return { kind: 'asked', noted };
+  deps.log.info('store changed', { tenant, events: input.changes.length, news: newChanges.length, noted });
+  return { kind: 'requested', noted };
 }
 
-/** True where the scan that the repo's count is of began after the store had done it. */
+/** True if the repo's last scan began after the change, even if the store's clock is off by the clock skew. */
 function hasSeen(repo: RepoRecord, change: StoreChange, clockSkewMs: number): boolean {
   return repo.countedAtMs > change.atMs + clockSkewMs;
 }
 
-/** A size that was not claimed is no upload of that reservation, so it is not expected. */
+/** An object of another size than claimed was not uploaded with this reservation's URL. */
 function claims(reservation: Reservation, change: StoreChange): boolean {
   return (
     change.kind === 'created' &&

@@ -3,9 +3,10 @@ import type { TenantRecord } from '../../domain/tenant.ts';
 import type { Deps } from '../deps.ts';
 
 /**
- * Measures and logs a recount that has to wait by the policy (`lambda/domain/recount-policy.ts`).
+ * How long the policy (`lambda/domain/recount-policy.ts`) defers a recount. A recount that is deferred is measured
+ * and logged.
  *
- * @returns how long it has to; 0 where it may begin.
+ * @returns milliseconds from now; 0 if the recount may begin.
  */
 export function recountDelayMs(
   deps: Pick<Deps, 'clock' | 'log' | 'metrics' | 'settings'>,

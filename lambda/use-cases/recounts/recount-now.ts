@@ -8,25 +8,25 @@ import { recountDelayMs } from './recount-delay.ts';
 export type RecountNowOutcome =
   /** Our own reconcile committed. */
   | Extract<ReconcileOutcome, { kind: 'committed' }>
-  /** Another's reconcile was running, and committed. It says less than our own: not what it saw. */
+  /** Another reconcile was running, and committed. What it saw is not known here. */
   | { readonly kind: 'committed-by-other'; readonly tenant: TenantRecord }
-  /** Nothing is known yet. A recount may begin in `waitMs`; 0: at any time. */
+  /** There is no new count. A recount may begin in `waitMs` (0: now). */
   | { readonly kind: 'unknown'; readonly waitMs: number };
 
 export interface RecountNowInput extends Omit<ReconcileInput, 'tenant' | 'isAwaited'> {
-  /** The tenant as it was read last. */
+  /** The tenant as read last. */
   readonly before: TenantRecord;
   readonly deadlineMs: number;
-  /** Do not begin when more LIST requests than this are to be expected. Unlimited when left out. */
+  /** Do not begin if the last count suggests that more LIST requests than this are needed. Default: no limit. */
   readonly requestsMax?: number;
 }
 
 /**
  * Recounts a tenant while somebody waits: reconciles, or waits for the reconcile that is running, so that one
- * scan answers all who ask at once. A running reconcile is waited for even when the policy defers a new one:
- * its requests are paid for.
+ * scan answers everybody who asks at the same time. It waits for a running reconcile even if the policy defers a
+ * new one, because the requests of the running one are paid for.
  *
- * A store that does not answer proves nothing: the last count stays, and the outcome is `unknown`.
+ * If the store does not answer, the last count stays, and the outcome is `unknown`.
  *
  * @throws {LedgerUnavailableError}
  */

@@ -1,11 +1,13 @@
 import type { Deps } from '../deps.ts';
 
 /**
- * Queues a recount of the tenants that are due: in full where the last full count is too old, otherwise of what
- * a reservation that died or a delete may have changed. The longest due come first; what
- * is beyond one run, or was not taken by the queue, stays due and waits for the next.
+ * Queues a recount of each tenant that is due. The recount is full if the tenant's last full count is too old. If it
+ * is due only because a reservation died, a deletion is due or a repo is closed, the recount covers what may have
+ * changed. Those due longest come first. Tenants beyond the setting `refreshTenantsMax`, or that the queue did not
+ * accept, stay due for the next run.
  *
  * @returns how many were queued.
+ * @throws {LedgerUnavailableError} or the error of the queue.
  */
 export async function refresh(
   deps: Pick<Deps, 'ledger' | 'queue' | 'clock' | 'metrics' | 'settings'>,

@@ -10,100 +10,111 @@ import { awaitOtherReconcile } from './await-reconcile.ts';
 import { type ReconcileDeps, reconcile } from './reconcile.ts';
 import { recountDelayMs } from './recount-delay.ts';
 
-type ConsumeDeps = ReconcileDeps & DeletionDeps & Pick<Deps, 'queue'>;
+type RunRecountDeps = ReconcileDeps & DeletionDeps & Pick<Deps, 'queue'>;
 
-/** A large repo is recounted so often while it is emptied, at the most: that is how its progress shows. */
-const recountEveryMs = 20_000;
-/** Kept back from the deadline, for the deletion that is under way then and a recount. */
+/** While a large repo is emptied, the tenant is counted at most this often, so that people see the progress. */
+const progressEveryMs = 20_000;
+/** Kept back from the deadline, for the deletion that is running then and for a reconcile. */
 const reserveMs = deleteRunMs + 10_000;
+/** Another reconcile begins only if at least this much time is left. */
+const reconcileMinMs = 1000;
 
 export interface RunRecountInput {
   readonly request: RecountRequest;
   readonly deadlineMs: number;
-  /** The message was delivered before, and failed. It is not deferred: it is to succeed, or to end as a dead letter. */
+  /** The message failed before. It is not deferred: it must succeed, or end as a dead letter. */
   readonly isRetry?: boolean;
 }
 
 /**
- * Answers one request of the queue: deletes what is due, then recounts, so that freed space shows at once. A
- * recount that has to wait by the policy is asked for again; what the schedule asked for stays due instead.
+ * Handles one request of the queue: runs the deletions that are due and then recounts, so that freed space shows at
+ * once. If the policy defers the recount, it is requested again. A recount that the schedule requested is not: the
+ * tenant stays due.
  *
- * @throws {StoreUnavailableError | LedgerUnavailableError} so that the message comes again.
+ * @throws {StoreUnavailableError | LedgerUnavailableError} The message is to be redelivered.
  */
-export async function runRecount(deps: ConsumeDeps, input: RunRecountInput): Promise<'done' | 'requeued'> {
+export async function runRecount(deps: RunRecountDeps, input: RunRecountInput): Promise<'done' | 'requeued'> {
   const { ledger, queue, clock } = deps;
   const { request, deadlineMs } = input;
   const { tenant } = request;
   let record = await ledger.readTenant(tenant);
   if (!record) return 'done';
   const isDue = record.dueAtMs <= clock.nowMs();
-  // The schedule asked for a full count, and one was made since.
+  // A full count has been made since the schedule requested this one.
   if (request.reason === 'schedule' && request.full && !isDue) return 'done';
-  // A full count that is due is made by whatever comes first, unless somebody waits for less.
+  // A full count that is due is made by the next recount of any kind, unless somebody waits for less.
   const isFull = request.full || (isDue && urgencyOf(request.reason) === 'background');
-  const deletedBytes = record.deletedBytes;
+  const deletedBytesBefore = record.deletedBytes;
   const lastBeginMs = deadlineMs - reserveMs;
-  const again = async (more: Partial<RecountRequest>) => {
-    await queue.request({ ...request, ...more });
+  const requeue = async (changes: Partial<RecountRequest>) => {
+    await queue.request({ ...request, ...changes });
     return 'requeued' as const;
   };
   await closeReposOfClosedTenant(deps, record);
-  const areRun = await runDeletions(deps, { tenant, untilMs: lastBeginMs });
+  const hasBegunAll = await runDeletions(deps, { tenant, untilMs: lastBeginMs });
   for (;;) {
-    const untilMs = Math.min(clock.nowMs() + recountEveryMs, lastBeginMs);
-    const emptying = await emptyClosedRepos(deps, { tenant, untilMs });
-    const isLast = emptying !== 'unfinished' || clock.nowMs() >= lastBeginMs;
-    // A listing of the whole tenant can wait for the last one.
-    const full = isFull && emptying !== 'unfinished';
-    const outcome = await recountUnlessDeferred(deps, { ...input, record, deletedBytes, full, isLast });
-    if (outcome === 'unfinished') return again({ reason: 'unfinished', full: isFull });
+    const untilMs = Math.min(clock.nowMs() + progressEveryMs, lastBeginMs);
+    const emptied = await emptyClosedRepos(deps, { tenant, untilMs });
+    const isLast = emptied !== 'unfinished' || clock.nowMs() >= lastBeginMs;
+    // A listing of the whole tenant can wait until the repos are empty.
+    const full = isFull && emptied !== 'unfinished';
+    const outcome = await recountUnlessDeferred(deps, { ...input, record, deletedBytesBefore, full, isLast });
+    if (outcome === 'unfinished') return requeue({ reason: 'unfinished', full: isFull });
     if (!isLast) {
       record = (await ledger.readTenant(tenant)) ?? record;
       continue;
     }
-    if (emptying !== 'done' || !areRun)
-      return again({ reason: 'unfinished', full: isFull && !(full && outcome === 'done') });
+    if (emptied !== 'done' || !hasBegunAll)
+      return requeue({ reason: 'unfinished', full: isFull && !(full && outcome === 'done') });
     switch (outcome) {
       case 'done':
         return 'done';
       case 'deferred':
-        // What the schedule asked for stays due, and is asked for again by its next run.
-        return request.reason === 'schedule' ? 'done' : again({});
-      case 'freed-deferred':
-        return again({ reason: 'delete' });
+        // The tenant stays due, so the next run of the schedule requests it again.
+        return request.reason === 'schedule' ? 'done' : requeue({});
+      case 'deferred-after-delete':
+        return requeue({ reason: 'delete' });
     }
   }
 }
 
 /**
- * Recounts, unless it has to wait by the policy: `freed-deferred` where this run has freed space that nobody is shown
- * yet.
+ * Recounts, unless the policy defers it.
  *
- * @param input.deletedBytes of the tenant, when the run began.
+ * @param input.record the tenant as read last.
+ * @param input.deletedBytesBefore the tenant's deleted bytes when this run began.
+ * @param input.isLast no other recount follows in this run.
+ * @returns `unfinished`: the recount must be requested again. `deferred-after-delete`: deferred, although this run
+ * freed space that is not shown yet.
  */
 async function recountUnlessDeferred(
   deps: ReconcileDeps,
-  input: RunRecountInput & { record: TenantRecord; deletedBytes: number; full: boolean; isLast: boolean },
-): Promise<'done' | 'unfinished' | 'deferred' | 'freed-deferred'> {
+  input: RunRecountInput & {
+    record: TenantRecord;
+    deletedBytesBefore: number;
+    full: boolean;
+    isLast: boolean;
+  },
+): Promise<'done' | 'unfinished' | 'deferred' | 'deferred-after-delete'> {
   const { request, record, full, deadlineMs, isLast, isRetry = false } = input;
   const { tenant } = request;
   const urgency = isLast ? queuedUrgencyOf(record, request.reason) : 'background';
   if (!isRetry && recountWaitMs(deps.settings, { tenant: record, urgency, nowMs: deps.clock.nowMs() }) > 0) {
     const now = (await deps.ledger.readTenant(tenant)) ?? record;
-    // Freed space is waited for, whoever asked for the recount.
-    const isFreed = isLast && now.deletedBytes > input.deletedBytes;
+    // Somebody waits for freed space, whoever requested the recount.
+    const isFreed = isLast && now.deletedBytes > input.deletedBytesBefore;
     const raised = isFreed && urgency === 'background' ? 'decision' : urgency;
     if (recountDelayMs(deps, { tenant: now, urgency: raised }) > 0)
-      return isFreed ? 'freed-deferred' : 'deferred';
+      return isFreed ? 'deferred-after-delete' : 'deferred';
   }
   return (await reconcileUntilDone(deps, { tenant, full, deadlineMs })) ? 'done' : 'unfinished';
 }
 
 /**
- * Where another reconcile is running, it is waited for and then this one runs too: the request may be about
- * something that the other one's scan had passed already.
+ * Reconciles. If another reconcile is running, waits for it and then runs too: the request may concern a change
+ * behind the point that the other one's scan had reached.
  *
- * @returns whether it was done, or there is nothing to do; false where it must be asked for again.
+ * @returns true if it committed, or if there is no such tenant. false if the recount must be requested again.
  */
 async function reconcileUntilDone(
   deps: ReconcileDeps,
@@ -120,7 +131,7 @@ async function reconcileUntilDone(
         const before = await deps.ledger.readTenant(tenant);
         if (!before) return true;
         await awaitOtherReconcile(deps, { before, deadlineMs });
-        if (deps.clock.nowMs() + 1000 < deadlineMs) continue;
+        if (deps.clock.nowMs() + reconcileMinMs < deadlineMs) continue;
         return false;
       }
       case 'superseded':

@@ -24,7 +24,7 @@ describe('events of the store', () => {
     const expected = { tenant, repo: 'app', name: 'expected', sizeBytes: 5, atMs, kind: 'created' as const };
     const changes = [expected, ...removed];
     const { result, asked } = await made.ask(() => recordStoreEvents(made.deps, { tenant, changes }));
-    expect(result).toMatchObject({ kind: 'asked', noted: { length: noted } });
+    expect(result).toMatchObject({ kind: 'requested', noted: { length: noted } });
     const { calls, tableRounds, headRounds, listRounds } = tenantEvents(noted);
     const modelled = Object.fromEntries(Object.entries(calls).filter(([, count]) => count > 0));
     expect(asked).toEqual({ calls: modelled, tableRounds, headRounds, listRounds });

@@ -44,7 +44,7 @@ describe('what the store tells', () => {
     const world = await counted();
     world.put({ [`app/${oidOf(3)}`]: 100 });
     expect(await tell(world, created(world, 'app', oidOf(3), 100))).toEqual({
-      kind: 'asked',
+      kind: 'requested',
       noted: ['app'],
     });
     expect(world.requests).toEqual([request]);
@@ -60,7 +60,7 @@ describe('what the store tells', () => {
     await world.objects.delete(`${tenant}/web/${oidOf(2)}`);
     world.put({ 'new/a/deep/file': 7 });
     const changes = [removed(world, 'web', oidOf(2)), created(world, 'new', 'a/deep/file', 7)];
-    expect(await tell(world, ...changes)).toEqual({ kind: 'asked', noted: ['web', 'new'] });
+    expect(await tell(world, ...changes)).toEqual({ kind: 'requested', noted: ['web', 'new'] });
     world.nowMs += minute;
     await world.consume();
     expect((await world.record()).counted).toMatchObject({ storedBytes: 17, objectCount: 2 });
@@ -79,7 +79,7 @@ describe('what the store tells', () => {
     world.requests.length = 0;
     const before = await reservations(world);
     world.put({ [`app/${oidOf(4)}`]: 40 });
-    expect(await tell(world, created(world, 'app', oidOf(4), 40))).toEqual({ kind: 'asked', noted: [] });
+    expect(await tell(world, created(world, 'app', oidOf(4), 40))).toEqual({ kind: 'requested', noted: [] });
     expect(world.requests).toEqual([request]);
     expect(await reservations(world)).toEqual(before);
     await world.consume();
@@ -93,7 +93,7 @@ describe('what the store tells', () => {
     const world = await counted();
     await world.push('app', { [oidOf(4)]: 40 });
     const outcome = await tell(world, created(world, repo, oidOf(4), sizeBytes));
-    expect(outcome).toEqual({ kind: 'asked', noted: [repo] });
+    expect(outcome).toEqual({ kind: 'requested', noted: [repo] });
   });
 
   it('of what a reservation claimed that is dead, and cleared away, is noted', async () => {
@@ -136,7 +136,7 @@ describe('what the store tells', () => {
     await world.ledger.closeRepo({ tenant, repo: 'app', closedAtMs: world.nowMs });
     expect(await tell(world, removed(world, 'app', oidOf(1)))).toEqual({ kind: 'nothing-new' });
     expect(await tell(world, removed(world, 'app', oidOf(1)), removed(world, 'web', oidOf(2)))).toEqual({
-      kind: 'asked',
+      kind: 'requested',
       noted: ['web'],
     });
   });

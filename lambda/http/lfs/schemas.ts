@@ -38,7 +38,7 @@ const actionSchema = z
   })
   .meta({ id: 'BatchAction' });
 
-export const batchObjectSchema = z
+const batchObjectSchema = z
   .object({
     oid: z.string(),
     size: z.number(),

@@ -1,0 +1,55 @@
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it } from 'vitest';
+import * as z from 'zod';
+import { openApiDocument, operationDocs } from '../../../lambda/http/openapi/document.ts';
+import { problemTypes } from '../../../lambda/http/problems.ts';
+import { routes } from '../../../lambda/routes.ts';
+import { apiPage } from './api-page.ts';
+
+const page = fileURLToPath(new URL('../../../docs/api.md', import.meta.url));
+const text = readFileSync(page, 'utf8');
+
+describe('docs/api.md', () => {
+  it('is as the code has it now', async () => {
+    await expect(apiPage(text)).toMatchFileSnapshot(page);
+  });
+
+  it('shows each route once', () => {
+    const shown = text.match(/^### [A-Z]+ \S+$/gm) ?? [];
+    expect(shown.sort()).toEqual(routes.map(({ method, path }) => `### ${method} ${path}`).sort());
+  });
+});
+
+describe('the description of the API', () => {
+  const operations = Object.entries(operationDocs);
+
+  it.each(operations)('%s: its examples are what its schemas take', (_route, { body, answers }) => {
+    if (body) expect(z.safeParse(body.schema, body.example)).toMatchObject({ success: true });
+    for (const { schema, example } of Object.values(answers))
+      if (schema && example !== undefined)
+        expect(z.safeParse(schema, example)).toMatchObject({ success: true });
+  });
+
+  it('has an id of its own for each operation', () => {
+    const ids = operations.map(([, { id }]) => id);
+    expect(new Set(ids).size).toBe(ids.length);
+  });
+
+  it('names each problem where it can come, but for those of no route', () => {
+    const described = JSON.stringify(openApiDocument('http://127.0.0.1'));
+    const unnamed = Object.keys(problemTypes).filter((code) => !new RegExp(`[" ]${code}: `).test(described));
+    // They answer what is no operation of the document.
+    expect(unnamed).toEqual(['not-found', 'method-not-allowed']);
+  });
+
+  it('refers to no schema that it does not have', () => {
+    const document = openApiDocument('http://127.0.0.1');
+    const { schemas } = z
+      .object({ schemas: z.record(z.string(), z.unknown()) })
+      .parse(document['components']);
+    const references = JSON.stringify(document).match(/#\/components\/schemas\/\w+/g) ?? [];
+    expect(references.length).toBeGreaterThan(50);
+    for (const reference of references) expect(schemas).toHaveProperty(reference.split('/').at(-1) ?? '');
+  });
+});

@@ -44,10 +44,10 @@ export class Child<Api extends ChildApi, Ready = undefined> {
    */
   async call<Name extends keyof Api & string>(
     name: Name,
-    input: Parameters<Api[Name]>[0],
+    ...args: Parameters<Api[Name]>
   ): Promise<Awaited<ReturnType<Api[Name]>>> {
     const value = nextValue(this.#process);
-    this.#process.send({ name, input } satisfies Call);
+    this.#process.send({ name, args } satisfies Call);
     return (await value) as Awaited<ReturnType<Api[Name]>>;
   }
 

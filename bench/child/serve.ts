@@ -1,10 +1,10 @@
-/** Functions that a child process offers to its parent. Inputs and results are what JSON can carry. */
-export type ChildApi = Readonly<Record<string, (input: never) => unknown>>;
+/** Functions that a child process offers to its parent. JSON must be able to carry arguments and results. */
+export type ChildApi = Readonly<Record<string, (...args: never[]) => unknown>>;
 
-/** A message from the parent: which function to call, and with what. */
+/** A message from the parent: which function to call. */
 export interface Call {
   readonly name: string;
-  readonly input: unknown;
+  readonly args: readonly unknown[];
 }
 
 /** A message from the child: first what it passed as `ready`, then the result of each call. */
@@ -19,10 +19,10 @@ export interface Reply {
  */
 export function serve(api: ChildApi, ready?: unknown): void {
   const reply = (value: unknown) => process.send?.({ value } satisfies Reply);
-  process.on('message', async ({ name, input }: Call) => {
-    const run = api[name] as ((input: unknown) => unknown) | undefined;
+  process.on('message', async ({ name, args }: Call) => {
+    const run = api[name] as ((...args: readonly unknown[]) => unknown) | undefined;
     if (!run) throw new Error(`This process has no function "${name}".`);
-    reply(await run(input));
+    reply(await run(...args));
   });
   process.on('disconnect', () => process.exit(0));
   reply(ready);

@@ -41,7 +41,7 @@ export class BackendProcess {
   }
 
   look(): Promise<Seen> {
-    return this.#child.call('look', undefined);
+    return this.#child.call('look');
   }
 
   async end(): Promise<void> {

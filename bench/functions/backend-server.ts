@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer } from 'node:https';
 import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { listenOnLoopback } from '../../local/http/listen.ts';
+import { listenOnLoopback } from '../../local/loopback-server.ts';
 import { ListServer } from '../../test/support/list-server/server.ts';
 import { adminToken, isStored, repo, storedBytes, tenant } from './world.ts';
 

@@ -2,9 +2,8 @@ import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 import { Child } from '../child/child.ts';
-import type { CpuQuota } from '../scan/cpu-quota.ts';
 import type { MemoryLimit } from './memory-limit.ts';
-import type { FunctionApi, Invoked, InvokeRequest, Start } from './run-function.ts';
+import type { FunctionApi, Start } from './run-function.ts';
 
 const runner = fileURLToPath(new URL('../out/run-function.mjs', import.meta.url));
 
@@ -20,7 +19,7 @@ export async function buildRunner(): Promise<void> {
   });
 }
 
-export interface StartInput {
+interface StartInput {
   /** The Node that runs the function. */
   readonly node: string;
   readonly bundle: string;
@@ -28,44 +27,21 @@ export interface StartInput {
   readonly limit?: MemoryLimit;
 }
 
-/** A function in its own process, started as Lambda starts it. */
-export class FunctionProcess {
-  readonly #child: Child<FunctionApi, Start>;
+/** A function in its own process. It is ready with the times of its start. */
+export type FunctionProcess = Child<FunctionApi, Start>;
 
-  private constructor(child: Child<FunctionApi, Start>) {
-    this.#child = child;
-  }
-
-  /**
-   * Starts the function with a full core, as Lambda does.
-   * @throws {ChildEndedError} when it does not survive its start.
-   */
-  static async begin({ node, bundle, environment, limit }: StartInput): Promise<FunctionProcess> {
-    const plain = { program: node, args: [runner, bundle] };
-    const { program, args } = limit?.wrap(plain.program, plain.args) ?? plain;
-    const child = spawn(program, args, {
+/**
+ * Starts a function with a full core, as Lambda does.
+ * @throws {ChildEndedError} when it does not survive its start.
+ */
+export function startFunction({ node, bundle, environment, limit }: StartInput): Promise<FunctionProcess> {
+  const plain = { program: node, args: [runner, bundle] };
+  const { program, args } = limit?.wrap(plain.program, plain.args) ?? plain;
+  return Child.of(
+    spawn(program, args, {
       // Nothing else of this process's environment: it could change what is measured.
       env: { PATH: process.env['PATH'], ...environment },
       stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
-    });
-    return new FunctionProcess(await Child.of(child));
-  }
-
-  get start(): Start {
-    return this.#child.ready;
-  }
-
-  /** @throws {ChildEndedError} when the function does not survive the call. */
-  invoke(request: InvokeRequest): Promise<Invoked> {
-    return this.#child.call('invoke', request);
-  }
-
-  /** From now on the function has at most the CPU of the quota. */
-  hold(quota: CpuQuota): () => void {
-    return quota.hold(this.#child.pid);
-  }
-
-  end(): Promise<void> {
-    return this.#child.end();
-  }
+    }),
+  );
 }

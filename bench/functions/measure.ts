@@ -5,7 +5,7 @@ import { ChildEndedError } from '../child/child.ts';
 import { createCpuQuota } from '../scan/cpu-quota.ts';
 import type { BackendProcess } from './backend-process.ts';
 import type { Case } from './cases.ts';
-import { FunctionProcess } from './function-process.ts';
+import { type FunctionProcess, startFunction } from './function-process.ts';
 import { createMemoryLimit, type MemoryLimit } from './memory-limit.ts';
 import type { Invoked, Start } from './run-function.ts';
 
@@ -79,7 +79,7 @@ function begin(
 ): Promise<FunctionProcess> {
   const { name, limit } = input;
   const environment = environmentOf(plan, input);
-  return FunctionProcess.begin({
+  return startFunction({
     node: plan.node,
     bundle: plan.bundleOf(name),
     environment,
@@ -95,7 +95,7 @@ export async function measureStart(
   const starts: Start[] = [];
   for (let turn = 0; turn < processes; turn += 1) {
     const process = await begin(plan, { name, objects: 0 });
-    starts.push(process.start);
+    starts.push(process.ready);
     await process.end();
   }
   const of = (value: (start: Start) => number) => median(starts.map(value));
@@ -131,7 +131,7 @@ export async function measureWork(
     for (let turn = 0; turn < processes; turn += 1) {
       const objects = work.standing.objects;
       const process = await begin(plan, { name: work.function, objects, limit });
-      process.hold(quota);
+      quota.hold(process.pid);
       cold.push(await callOnce(plan, work, { process, turn: 0 }));
       for (let call = 1; call <= warmCalls; call += 1)
         warm.push(await callOnce(plan, work, { process, turn: call }));
@@ -177,7 +177,7 @@ async function callOnce(
   { process, turn }: { process: FunctionProcess; turn: number },
 ): Promise<Invoked> {
   await backend.reset(work.standing);
-  const invoked = await process.invoke({ event: work.event(turn), timeoutMs });
+  const invoked = await process.call('invoke', { event: work.event(turn), timeoutMs });
   work.check(invoked.answer, await backend.look());
   return invoked;
 }

@@ -1,15 +1,16 @@
 import { cpus } from 'node:os';
 import { formatNumber, formatTable, median } from '../../cost/tables.ts';
+import { Child } from '../child/child.ts';
 import { writeChart } from './chart.ts';
 import { createCpuQuota } from './cpu-quota.ts';
 import { installedTools, runTool } from './external-tools.ts';
 import { checkFigures } from './figures.ts';
-import { ListServerProcess } from './list-server-process.ts';
+import type { ListServerProcess } from './list-server.ts';
 import type { Measured } from './measured.ts';
-import type { RunRequest } from './run-subject.ts';
+import type { RunRequest, RunResult } from './run-subject.ts';
 import { measureServer } from './server-limits.ts';
 import type { SubjectKind } from './subject.ts';
-import { bundleSubjects, SubjectProcess } from './subject-process.ts';
+import { bundleSubjects, runWithin, type SubjectProcess, startSubject } from './subject-process.ts';
 
 interface Condition {
   readonly name: string;
@@ -53,8 +54,8 @@ const conditions: readonly Condition[] = [
 export async function benchScan(print: (text: string) => void, options: readonly string[]): Promise<unknown> {
   const keysMax = Number(/^--keys-max=(\d+)$/.exec(options.join(' '))?.[1] ?? Number.POSITIVE_INFINITY);
   await bundleSubjects();
-  const server = await ListServerProcess.start();
-  for (const keys of sizes) if (keys <= keysMax) await server.prepare(keys);
+  const server: ListServerProcess = await Child.fork(new URL('list-server.ts', import.meta.url));
+  for (const keys of sizes) if (keys <= keysMax) await server.call('prepare', keys);
   print(`${cpus().length} cores, ${cpus()[0]?.model}, Node ${process.version}\n`);
   const measured: Measured[] = [];
   const limits = await measureServer(server, Math.min(keysMax, 100_000));
@@ -98,10 +99,11 @@ async function startWarm(
   objects: number,
 ): Promise<ReadonlyMap<SubjectKind, SubjectProcess>> {
   const processes = new Map<SubjectKind, SubjectProcess>();
-  for (const kind of all) processes.set(kind, await SubjectProcess.start(kind, server.endpoint));
-  await server.behave({ latencyMs: 0 });
+  for (const kind of all) processes.set(kind, await startSubject(kind, server.ready));
+  await server.call('behave', { latencyMs: 0 });
   for (const process of processes.values()) {
-    for (let turn = 0; turn < warming.turns; turn += 1) await process.run({ bucket: `n${objects}`, objects });
+    for (let turn = 0; turn < warming.turns; turn += 1)
+      await process.call('run', { bucket: `n${objects}`, objects });
   }
   return processes;
 }
@@ -118,8 +120,12 @@ async function measureCondition(
     // They take turns, so that whatever else the machine does meets all alike.
     for (let run = 0; run < condition.runs(keys); run += 1) {
       for (const [kind, process] of processes) {
-        await server.behave({ latencyMs, latencySigma, seed: run + 1 });
-        const sample = await measureOne(server, { kind, keys, run: (request) => process.run(request) });
+        await server.call('behave', { latencyMs, latencySigma, seed: run + 1 });
+        const sample = await measureOne(server, {
+          kind,
+          keys,
+          run: (request) => process.call('run', request),
+        });
         samples.set(kind, [
           ...(samples.get(kind) ?? []),
           { ...sample, condition: condition.name, latencyMs },
@@ -142,9 +148,13 @@ async function measureCold(server: ListServerProcess) {
   for (const { kind, isWarmedUp } of [...kinds, ...warmedUp]) {
     const taken: Measured[] = [];
     for (let run = 0; run < 5; run += 1) {
-      const process = await SubjectProcess.start(kind, server.endpoint, { isWarmedUp });
-      await server.behave({ latencyMs });
-      const one = { kind, keys: 4000, run: (request: RunRequest) => process.runWithin(quota, request) };
+      const process = await startSubject(kind, server.ready, { isWarmedUp });
+      await server.call('behave', { latencyMs });
+      const one = {
+        kind,
+        keys: 4000,
+        run: (request: RunRequest) => runWithin(quota, { subject: process, request }),
+      };
       const sample = await measureOne(server, one);
       const subject = isWarmedUp ? `${kind}, warmed up` : kind;
       taken.push({ ...sample, subject, condition, latencyMs });
@@ -162,9 +172,9 @@ async function measureMemory(server: ListServerProcess, keysMax: number): Promis
     const kinds =
       keys > 100_000 ? (['probe', 'hint'] as const) : (['sdk', 'sdk-16', 'probe', 'hint'] as const);
     for (const kind of kinds) {
-      const process = await SubjectProcess.start(kind, server.endpoint);
-      await server.behave({ latencyMs: 0 });
-      const sample = await measureOne(server, { kind, keys, run: (request) => process.run(request) });
+      const process = await startSubject(kind, server.ready);
+      await server.call('behave', { latencyMs: 0 });
+      const sample = await measureOne(server, { kind, keys, run: (request) => process.call('run', request) });
       measured.push({ ...sample, condition: 'memory', latencyMs: 0 });
       await process.end();
     }
@@ -177,11 +187,11 @@ async function measureTools(server: ListServerProcess, keysMax: number): Promise
   const latencyMs = 100;
   for (const tool of installedTools()) {
     for (const keys of [4000, 17_000, 100_000].filter((count) => count <= keysMax)) {
-      await server.behave({ latencyMs });
+      await server.call('behave', { latencyMs });
       const bucket = `n${keys}`;
-      const { objects, bytes, wallMs, cpuMs } = await runTool(tool, { endpoint: server.endpoint, bucket });
-      const { requests } = await server.stats();
-      if (objects !== keys || bytes !== (await server.prepare(keys)))
+      const { objects, bytes, wallMs, cpuMs } = await runTool(tool, { endpoint: server.ready, bucket });
+      const { requests } = await server.call('stats');
+      if (objects !== keys || bytes !== (await server.call('prepare', keys)))
         throw new Error(`${tool.name} counted wrong.`);
       const unknown = { rounds: undefined, peakMb: undefined };
       measured.push({
@@ -203,14 +213,14 @@ async function measureTools(server: ListServerProcess, keysMax: number): Promise
 /** One run, checked: a fast wrong answer is none. */
 async function measureOne(
   server: ListServerProcess,
-  input: { kind: SubjectKind; keys: number; run: SubjectProcess['run'] },
+  input: { kind: SubjectKind; keys: number; run: (request: RunRequest) => Promise<RunResult> },
 ): Promise<Omit<Measured, 'condition' | 'latencyMs'>> {
   const { kind, keys } = input;
   const result = await input.run({ bucket: `n${keys}`, objects: keys });
-  if (result.objects !== keys || result.bytes !== (await server.prepare(keys))) {
+  if (result.objects !== keys || result.bytes !== (await server.call('prepare', keys))) {
     throw new Error(`${kind} counted ${result.objects} objects of ${keys}, ${result.bytes} bytes.`);
   }
-  const { requests } = await server.stats();
+  const { requests } = await server.call('stats');
   const { rounds, wallMs, cpuMs, peakMb } = result;
   return { subject: kind, keys, runs: 1, requests, rounds, wallMs, cpuMs, peakMb };
 }

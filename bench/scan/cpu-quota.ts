@@ -2,16 +2,16 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileS
 
 /** Keeps processes to a share of one core. */
 export interface CpuQuota {
-  /** How it is done, for the report. */
+  /** How it works on this machine, for the report. */
   readonly means: string;
-  /** Begins with one process. @returns what ends it. */
+  /** Holds one process to the quota. @returns a function that releases it. */
   hold(pid: number): () => void;
   close(): void;
 }
 
 /**
- * A quota by control group where that is allowed, otherwise by stopping the process when it used up its share.
- * @param periodMs the share is of each such time: what fits into one period's share is not slowed at all.
+ * Uses a control group if that is allowed. Otherwise it stops the process once its share is used up.
+ * @param periodMs the share is given anew in each period: work that fits into it is not slowed.
  */
 export function createCpuQuota(share: number, periodMs = 100): CpuQuota {
   for (const version of [2, 1] as const) {
@@ -48,21 +48,24 @@ function groupQuota(version: 1 | 2, share: number, periodMs: number): CpuQuota |
   };
 }
 
-/** The substitute: looks every millisecond, and stops the process until the period ends once it had its share. */
+/** The substitute: looks every millisecond, and stops a process that used up its share until the period ends. */
 function stopQuota(share: number, periodMs: number): CpuQuota {
   return {
     means: `SIGSTOP after ${share * periodMs} ms of CPU time each ${periodMs} ms (no control group is allowed here)`,
     hold: (pid) => {
-      let usedMs = cpuMsOf(pid);
+      let usedMs = cpuMsOf(pid) ?? 0;
       let ticks = 0;
       let isStopped = false;
       const timer = setInterval(() => {
         ticks += 1;
-        if (ticks % periodMs === 0) {
-          usedMs = cpuMsOf(pid);
+        const nowMs = cpuMsOf(pid);
+        if (nowMs === undefined) {
+          if (!existsSync(`/proc/${pid}`)) clearInterval(timer);
+        } else if (ticks % periodMs === 0) {
+          usedMs = nowMs;
           if (isStopped) process.kill(pid, 'SIGCONT');
           isStopped = false;
-        } else if (!isStopped && cpuMsOf(pid) - usedMs >= share * periodMs) {
+        } else if (!isStopped && nowMs - usedMs >= share * periodMs) {
           process.kill(pid, 'SIGSTOP');
           isStopped = true;
         }
@@ -76,11 +79,15 @@ function stopQuota(share: number, periodMs: number): CpuQuota {
   };
 }
 
-/** CPU time of all threads of a process, as Linux counts it. */
-function cpuMsOf(pid: number): number {
-  const tasks = readdirSync(`/proc/${pid}/task`);
-  const ns = tasks.map((task) =>
-    Number(readFileSync(`/proc/${pid}/task/${task}/schedstat`, 'latin1').split(' ')[0]),
-  );
-  return ns.reduce((sum, value) => sum + value, 0) / 1e6;
+/** CPU time of all threads of a process, as Linux counts it. Undefined if a thread, or the process, just ended. */
+function cpuMsOf(pid: number): number | undefined {
+  try {
+    const tasks = readdirSync(`/proc/${pid}/task`);
+    const ns = tasks.map((task) =>
+      Number(readFileSync(`/proc/${pid}/task/${task}/schedstat`, 'latin1').split(' ')[0]),
+    );
+    return ns.reduce((sum, value) => sum + value, 0) / 1e6;
+  } catch {
+    return undefined;
+  }
 }

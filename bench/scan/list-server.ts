@@ -1,4 +1,5 @@
 import { type Behaviour, ListServer } from '../../test/support/list-server/server.ts';
+import type { Child } from '../child/child.ts';
 import { serve } from '../child/serve.ts';
 
 const server = new ListServer();
@@ -14,6 +15,7 @@ const api = {
   },
 };
 
-export type ListServerApi = typeof api;
+/** The list server in its own process, so that its work is not measured. It is ready with its endpoint. */
+export type ListServerProcess = Child<typeof api, string>;
 
-serve(api, await server.listen());
+serve(api, `http://127.0.0.1:${await server.listen()}`);

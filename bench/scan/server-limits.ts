@@ -1,5 +1,5 @@
 import { Agent, get } from 'node:http';
-import type { ListServerProcess } from './list-server-process.ts';
+import type { ListServerProcess } from './list-server.ts';
 
 export interface ServerLimits {
   readonly pagesPerSecond: number;
@@ -8,17 +8,17 @@ export interface ServerLimits {
 
 /** How fast the list server is where nobody reads what it sends: what is measured must stay well below. */
 export async function measureServer(server: ListServerProcess, keys: number): Promise<ServerLimits> {
-  await server.behave({ latencyMs: 0 });
+  await server.call('behave', { latencyMs: 0 });
   const agent = new Agent({ keepAlive: true, maxSockets: 8 });
-  const url = `${server.endpoint}/n${keys}?list-type=2&encoding-type=url&prefix=acme%2Fapp%2F&start-after=acme%2Fapp%2F`;
+  const url = `${server.ready}/n${keys}?list-type=2&encoding-type=url&prefix=acme%2Fapp%2F&start-after=acme%2Fapp%2F`;
   const digits = [...'0123456789abcdef'];
-  const before = await server.stats();
+  const before = await server.call('stats');
   const startedMs = performance.now();
   for (let round = 0; round < 20; round += 1) {
     await Promise.all(digits.map((digit) => fetchAndForget(`${url}${digit}`, agent)));
   }
   const seconds = (performance.now() - startedMs) / 1000;
-  const after = await server.stats();
+  const after = await server.call('stats');
   agent.destroy();
   const pages = after.requests - before.requests;
   return { pagesPerSecond: pages / seconds, cpuMsPerPage: (after.cpuMs - before.cpuMs) / pages };

@@ -25,37 +25,26 @@ export async function bundleSubjects(): Promise<void> {
 }
 
 /** A way of counting in its own process: all CPU time and memory of the process are its own. */
-export class SubjectProcess {
-  readonly #child: Child<SubjectApi>;
+export type SubjectProcess = Child<SubjectApi>;
 
-  private constructor(child: Child<SubjectApi>) {
-    this.#child = child;
-  }
+export function startSubject(
+  kind: SubjectKind,
+  endpoint: string,
+  { isWarmedUp = false } = {},
+): Promise<SubjectProcess> {
+  const args = isWarmedUp ? [kind, endpoint, 'warmed up'] : [kind, endpoint];
+  return Child.of(fork(bundle, args, { execArgv: ['--no-warnings'] }));
+}
 
-  static async start(
-    kind: SubjectKind,
-    endpoint: string,
-    { isWarmedUp = false } = {},
-  ): Promise<SubjectProcess> {
-    const args = isWarmedUp ? [kind, endpoint, 'warmed up'] : [kind, endpoint];
-    return new SubjectProcess(await Child.of(fork(bundle, args, { execArgv: ['--no-warnings'] })));
-  }
-
-  run(request: RunRequest): Promise<RunResult> {
-    return this.#child.call('run', request);
-  }
-
-  /** Runs with at most the CPU of the quota. Starting and loading had a full core. */
-  async runWithin(quota: CpuQuota, request: RunRequest): Promise<RunResult> {
-    const release = quota.hold(this.#child.pid);
-    try {
-      return await this.run(request);
-    } finally {
-      release();
-    }
-  }
-
-  end(): Promise<void> {
-    return this.#child.end();
+/** Runs with at most the CPU of the quota. Starting and loading had a full core. */
+export async function runWithin(
+  quota: CpuQuota,
+  { subject, request }: { subject: SubjectProcess; request: RunRequest },
+): Promise<RunResult> {
+  const release = quota.hold(subject.pid);
+  try {
+    return await subject.call('run', request);
+  } finally {
+    release();
   }
 }

@@ -1,24 +1,24 @@
-/** Keys by which a client marks a request that it may have to repeat (HTTP: `Idempotency-Key`). */
+/** Keys with which a client marks a request that it may repeat (HTTP: `Idempotency-Key`). */
 
 export interface RequestKeyRecord {
-  /** Identifies the key together with what it was used for. */
+  /** Identifies the key together with its purpose. */
   readonly id: string;
-  /** SHA-256 of the request's body: the same key with another body is a mistake of the client. */
+  /** SHA-256 of the request's body. The same key with another body is an error of the client. */
   readonly bodySha256: string;
-  /** Random. What the request creates follows from it, so that a repetition creates the same. */
+  /** Random. Everything the request creates is derived from it, so that a repetition creates the same. */
   readonly seed: string;
   readonly beganAtMs: number;
-  /** The key may be used anew after this. */
+  /** From then on the key may be used for another request. */
   readonly expiresAtMs: number;
-  /** Whether what was asked for was created. */
+  /** Whether the request has created what it is for. */
   readonly isDone: boolean;
 }
 
 export interface RequestKeys {
   /**
-   * Puts the record, unless one with this id is there that has not expired.
+   * Stores the record, unless there is one with its id that has not expired.
    *
-   * @returns the record that is there now.
+   * @returns the stored record: this one, or the earlier one.
    * @throws {LedgerUnavailableError}
    */
   begin(record: RequestKeyRecord): Promise<RequestKeyRecord>;

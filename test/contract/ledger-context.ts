@@ -2,10 +2,13 @@ import { beforeAll, expect } from 'vitest';
 import type { Reservation } from '../../lambda/domain/reservation.ts';
 import type { TokenStore } from '../../lambda/ports/credentials.ts';
 import type { Ledger, NewTenant } from '../../lambda/ports/ledger.ts';
+import type { RequestKeys } from '../../lambda/ports/request-keys.ts';
 
+/** The ledger, and what shares its table. */
 export interface LedgerUnderTest {
   readonly ledger: Ledger;
   readonly tokens: TokenStore;
+  readonly requestKeys: RequestKeys;
 }
 
 let serial = 0;

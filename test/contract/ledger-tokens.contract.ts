@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { TokenRecord } from '../../lambda/ports/credentials.ts';
+import type { TokenPage, TokenRecord } from '../../lambda/ports/credentials.ts';
 import { type LedgerUnderTest, ledgerContext, tenantName } from './ledger-context.ts';
 
 export function tokenContract(open: () => Promise<LedgerUnderTest>): void {
@@ -29,6 +29,27 @@ export function tokenContract(open: () => Promise<LedgerUnderTest>): void {
       expect(await get().tokens.delete({ tenant, tokenId: first })).toBe('deleted');
       expect(await get().tokens.find(first)).toBeUndefined();
       expect(await get().tokens.delete({ tenant, tokenId: first })).toBe('absent');
+    });
+
+    it('are listed by age, a page at a time', async () => {
+      const tenant = tenantName();
+      const tokenIds = ['e', 'd', 'c', 'b', 'a'].map((letter) => `${letter}${tenant}`);
+      for (const [index, tokenId] of tokenIds.entries())
+        await get().tokens.put(token(tenant, tokenId, { createdAtMs: 1000 + index }));
+      const pages: string[][] = [];
+      let cursor: string | null = null;
+      do {
+        const page: TokenPage = await get().tokens.listPage({
+          tenant,
+          pageSize: 2,
+          ...(cursor && { cursor }),
+        });
+        pages.push(page.tokens.map(({ tokenId }) => tokenId));
+        cursor = page.nextCursor;
+      } while (cursor !== null);
+      expect(pages).toEqual([tokenIds.slice(0, 2), tokenIds.slice(2, 4), tokenIds.slice(4)]);
+      const whole = await get().tokens.listPage({ tenant, pageSize: 5 });
+      expect([whole.tokens.length, whole.nextCursor]).toEqual([5, null]);
     });
   });
 }

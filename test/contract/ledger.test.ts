@@ -5,15 +5,21 @@ import dynalite from 'dynalite';
 import { afterAll, describe } from 'vitest';
 import { createDynamoDb } from '../../lambda/adapters/dynamodb/client.ts';
 import { createDynamoDbLedger } from '../../lambda/adapters/dynamodb/ledger.ts';
+import { createDynamoDbRequestKeys } from '../../lambda/adapters/dynamodb/request-keys.ts';
 import { tableDefinition } from '../../lambda/adapters/dynamodb/table.ts';
 import { createDynamoDbTokenStore } from '../../lambda/adapters/dynamodb/token-store.ts';
 import { MemoryLedger } from '../support/memory/ledger.ts';
+import { MemoryRequestKeys } from '../support/memory/request-keys.ts';
 import { MemoryTokenStore } from '../support/memory/token-store.ts';
 import { admissionContract } from './admission.contract.ts';
 import { ledgerContract } from './ledger.contract.ts';
 
 describe('ledger in memory', () => {
-  ledgerContract(async () => ({ ledger: new MemoryLedger({ pageSize: 7 }), tokens: new MemoryTokenStore() }));
+  ledgerContract(async () => ({
+    ledger: new MemoryLedger({ pageSize: 7 }),
+    tokens: new MemoryTokenStore(),
+    requestKeys: new MemoryRequestKeys(),
+  }));
   admissionContract(async () => new MemoryLedger(), 30_000);
 });
 
@@ -47,6 +53,7 @@ describe('ledger on dynalite', () => {
   ledgerContract(async () => ({
     ledger: createDynamoDbLedger(await table()),
     tokens: createDynamoDbTokenStore(await table()),
+    requestKeys: createDynamoDbRequestKeys(await table()),
   }));
   admissionContract(async () => createDynamoDbLedger(await table()), 120_000);
 });

@@ -1,5 +1,6 @@
 import { afterAll } from 'vitest';
 import { createDynamoDbLedger } from '../../lambda/adapters/dynamodb/ledger.ts';
+import { createDynamoDbRequestKeys } from '../../lambda/adapters/dynamodb/request-keys.ts';
 import { createDynamoDbTokenStore } from '../../lambda/adapters/dynamodb/token-store.ts';
 import { admissionContract } from '../contract/admission.contract.ts';
 import { ledgerContract } from '../contract/ledger.contract.ts';
@@ -16,6 +17,7 @@ describeOn(dynamoDbLocal, (url) => {
   ledgerContract(async () => ({
     ledger: createDynamoDbLedger(await table()),
     tokens: createDynamoDbTokenStore(await table()),
+    requestKeys: createDynamoDbRequestKeys(await table()),
   }));
   admissionContract(async () => createDynamoDbLedger(await table()), 120_000);
 });

@@ -15,7 +15,7 @@ const requestKeyItem = z.object({
 
 const requestKeyKey = (id: string) => ({ pk: `REQUEST#${id}`, sk: 'REQUEST' });
 
-/** Request keys, one item each. The table's TTL removes them some time after they have expired. */
+/** Request keys on the ledger's table, one item for each. The table's TTL removes them some time after they expire. */
 export function createDynamoDbRequestKeys(table: Table): RequestKeys {
   return {
     begin: (record) => begin(table, record),
@@ -31,7 +31,7 @@ async function begin(table: Table, record: RequestKeyRecord): Promise<RequestKey
     values: { ':now': record.beganAtMs },
   });
   if (ok) return record;
-  // Our own retry after a lost answer finds our own record, which is the right one too.
+  // A retry of our own, after a lost answer, finds our own record.
   const known = await getItem(table, key);
   return known ? requestKeyItem.parse(known) : record;
 }

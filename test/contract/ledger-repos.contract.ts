@@ -1,0 +1,32 @@
+import { describe, expect, it } from 'vitest';
+import { type LedgerUnderTest, ledgerContext, tenantName } from './ledger-context.ts';
+
+export function repoContract(open: () => Promise<LedgerUnderTest>): void {
+  describe('repos', () => {
+    const { get, create } = ledgerContext(open);
+
+    it('are listed by name, a page at a time, and only those of the tenant', async () => {
+      const [tenant, other] = [await create(), await create()];
+      const repos = ['', '0', 'App', 'app', 'app-2', 'app.old', 'zoo'];
+      for (const repo of repos) await get().ledger.markDirty({ tenant, repo, dirtyToken: 'd' });
+      await get().ledger.markDirty({ tenant: other, repo: 'app-1', dirtyToken: 'd' });
+      const listed: string[] = [];
+      for (;;) {
+        const after = listed.at(-1);
+        const input = { tenant, pageSize: 3, ...(after !== undefined && { after }) };
+        const page = await get().ledger.listRepos(input);
+        listed.push(...page.map(({ repo }) => repo));
+        if (page.length < 3) break;
+      }
+      expect(listed).toEqual([...repos].sort());
+    });
+
+    it('are listed after a name that does not exist, too', async () => {
+      const tenant = await create();
+      for (const repo of ['a', 'c']) await get().ledger.markDirty({ tenant, repo, dirtyToken: 'd' });
+      const page = await get().ledger.listRepos({ tenant, after: 'b', pageSize: 5 });
+      expect(page.map(({ repo }) => repo)).toEqual(['c']);
+      expect(await get().ledger.listRepos({ tenant: tenantName(), pageSize: 5 })).toEqual([]);
+    });
+  });
+}

@@ -3,7 +3,7 @@ import type { ScanStrategy } from '../lambda/domain/scan/strategy.ts';
 import { createPathScan } from '../lambda/use-cases/scan/path-scan.ts';
 import { hashNames, RoundListing } from '../test/support/round-listing.ts';
 
-/** What one strategy costs for one number of keys, over several sets of keys. */
+/** Requests and rounds of one strategy for one number of keys, over several sets of keys. */
 export interface RequestCost {
   readonly strategy: ScanStrategy['kind'];
   readonly keys: number;
@@ -37,8 +37,8 @@ const plan: readonly {
 ];
 
 /**
- * Counts requests and rounds where every page takes one round: no network and no clock, so it shows what the
- * plan is worth, and how much chance there is in it.
+ * Counts requests and rounds in a model where every page takes one round. Without network and clock, it shows the
+ * quality of the plan and the influence of chance.
  */
 export async function benchRequests(print: (text: string) => void): Promise<RequestCost[]> {
   const costs: RequestCost[] = [];

@@ -7,14 +7,14 @@ import { S3UrlSigner } from '../lambda/adapters/s3/url-signer.ts';
 const uploads = 100;
 const rounds = 15;
 
-/** What signing a batch of 100 uploads costs one way. */
+/** What it costs to sign a batch of 100 uploads. */
 export interface SignCost {
   readonly way: string;
   readonly cpuMsPerBatch: number;
   readonly wallMsPerBatch: number;
 }
 
-/** Presigns batches of 100 uploads: the SDK's getSignedUrl, and the signer of the batch function. */
+/** Presigns batches of 100 uploads with the SDK's getSignedUrl and with the signer of the batch function. */
 export async function benchSign(print: (text: string) => void): Promise<SignCost[]> {
   const credentials = {
     accessKeyId: 'AKIDEXAMPLE',
@@ -56,7 +56,7 @@ export async function benchSign(print: (text: string) => void): Promise<SignCost
   };
 
   const samples = new Map<string, { cpuMs: number; wallMs: number }[]>();
-  // The ways take turns, so that whatever else the machine does meets both alike. The first turns warm up.
+  // The ways alternate, so that other load on the machine affects both alike. The first rounds warm up.
   for (let round = -5; round < rounds; round += 1) {
     for (const [way, sign] of Object.entries(ways)) {
       const sample = await measure(sign);
@@ -80,7 +80,7 @@ export async function benchSign(print: (text: string) => void): Promise<SignCost
   return costs;
 }
 
-/** CPU and wall time of one batch, from ten in a row: the clock of CPU time is coarse. */
+/** CPU and wall time of one batch: the mean of ten in a row, because the CPU clock is coarse. */
 async function measure(sign: () => Promise<string[]>): Promise<{ cpuMs: number; wallMs: number }> {
   const repeats = 10;
   const cpu = process.cpuUsage();

@@ -3,11 +3,11 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer } from 'node:https';
 import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { listenOnLoopback } from '../../local/loopback-server.ts';
+import { listenOnLoopback } from '../../local/system/loopback-server.ts';
 import { ListServer } from '../../test/support/list-server/server.ts';
 import { adminToken, isStored, repo, storedBytes, tenant } from './world.ts';
 
-/** Time to the first byte, of each service; the table's own work comes on top. */
+/** Time to the first byte of each service. The table's own work comes on top. */
 export const latenciesMs = { table: 5, queue: 8, secret: 20, head: 20, list: 100 } as const;
 
 export interface BackendParts {
@@ -17,11 +17,11 @@ export interface BackendParts {
 }
 
 /**
- * All that a function talks to, behind one port with TLS, as on AWS: told apart by the header that names an
- * operation, which S3 does not have.
+ * All services that a function calls, behind one port with TLS. The header that names an operation tells them
+ * apart; S3 has no such header.
  */
 export class BackendServer {
-  /** Messages that the queue took. */
+  /** Messages that the queue received. */
   messages = 0;
   readonly #parts: BackendParts;
   readonly #list = new ListServer();
@@ -66,7 +66,7 @@ export class BackendServer {
     }
   }
 
-  /** SendMessage or SendMessageBatch; the SDK checks the hash of what was taken. */
+  /** SendMessage or SendMessageBatch. The SDK checks the hash of each message in the answer. */
   #send(operation: string, body: SendBody): object {
     const entries = operation === 'SendMessageBatch' ? (body.Entries ?? []) : [body];
     this.messages += entries.length;
@@ -108,7 +108,7 @@ function head(url: string, response: ServerResponse): void {
   response.end();
 }
 
-/** LIST of the tenant with a delimiter: its one repo. */
+/** The answer to a LIST of the tenant with a delimiter: its one repo. */
 const folders =
   '<?xml version="1.0" encoding="UTF-8"?>\n<ListBucketResult xmlns="http://s3.amazonaws.com/doc/2006-03-01/">' +
   `<Name>bucket</Name><Prefix>${tenant}/</Prefix><KeyCount>1</KeyCount><MaxKeys>1000</MaxKeys><Delimiter>/</Delimiter>` +

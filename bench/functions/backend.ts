@@ -3,7 +3,7 @@ import { CreateTableCommand } from '@aws-sdk/client-dynamodb';
 import dynalite from 'dynalite';
 import { createDynamoDb } from '../../lambda/adapters/dynamodb/client.ts';
 import { tableDefinition } from '../../lambda/adapters/dynamodb/table.ts';
-import { listenOnLoopback } from '../../local/loopback-server.ts';
+import { listenOnLoopback } from '../../local/system/loopback-server.ts';
 import { serve } from '../child/serve.ts';
 import { BackendServer } from './backend-server.ts';
 import { countedNow, reset, type Standing, seedOnce } from './seed.ts';

@@ -22,7 +22,7 @@ type Print = (text: string) => void;
 
 const memorySizesMb = [128, 256, 512, 1024, 1769] as const;
 
-/** What the benchmark's command line takes. */
+/** The options of the benchmark's command line. */
 function parsed(options: readonly string[]) {
   const { values } = parseArgs({
     args: [...options],
@@ -46,10 +46,10 @@ function parsed(options: readonly string[]) {
 }
 
 /**
- * Size, start and work of each function as it is deployed, and which memory follows.
+ * Measures size, start and work of each function as it is deployed, and chooses its memory.
  *
- * Options: `--node=PATH` (the Node that runs them), `--only=lfsBatch,reconcile`, `--memory=512,1024`, `--starts=N`,
- * `--processes=N`, `--warm-calls=N`.
+ * Options: `--node=PATH` (the Node that runs the functions), `--only=lfsBatch,reconcile`, `--memory=512,1024`,
+ * `--starts=N`, `--processes=N`, `--warm-calls=N`.
  */
 export async function benchFunctions(print: Print, options: readonly string[]): Promise<unknown> {
   const { node, only, memory, processes, warmCalls, starts: startsEach } = parsed(options);

@@ -8,16 +8,16 @@ import { addStack } from '../../lib/app.ts';
 import { parseStageSettings } from '../../lib/settings/parse-stage-settings.ts';
 import { type PackageBytes, packageBytes } from './package-bytes.ts';
 
-/** What is deployed of one function. */
+/** The bundle of one function, as it is deployed. */
 export interface Bundle {
   readonly name: FunctionName;
   /** The ES module. */
   readonly file: string;
   readonly bytes: number;
   readonly gzippedBytes: number;
-  /** Its source map is deployed beside it. */
+  /** Size of its source map, which is deployed too. */
   readonly mapBytes: number;
-  /** Where the bytes come from, most first. */
+  /** The packages that the bytes come from, largest first. */
   readonly packages: readonly PackageBytes[];
 }
 
@@ -26,7 +26,7 @@ export interface Bundles {
   remove(): void;
 }
 
-/** Synthesizes a stage that has every function: the assets are those that a deployment would upload. */
+/** Synthesizes a stage with every function. Its assets are what a deployment would upload. */
 export function bundleFunctions(): Bundles {
   const folder = mkdtempSync(join(tmpdir(), 'lfs-quota-functions-'));
   const { context } = JSON.parse(readFileSync(new URL('../../cdk.json', import.meta.url), 'utf8'));

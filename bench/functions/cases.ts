@@ -21,9 +21,9 @@ export interface Case {
   /** A person, or a client that a person runs, waits for the answer. */
   readonly someoneWaits: boolean;
   readonly standing: Standing;
-  /** @param turn counts calls, so that no two ask for the same new objects. */
+  /** @param turn the number of the call, so that no two calls name the same new objects. */
   readonly event: (turn: number) => unknown;
-  /** @throws {Error} where the work was not done: a fast wrong answer is none. */
+  /** @throws {Error} when the work was not done: a fast wrong answer does not count. */
   readonly check: (answer: unknown, seen: Seen) => void;
 }
 
@@ -113,7 +113,7 @@ function managing(input: Pick<Case, 'name' | 'event'> & { check: (answer: unknow
   return { function: 'management', someoneWaits: true, standing: few, ...input };
 }
 
-/** What the store tells of ten new objects that nobody announced. */
+/** Events of the store for ten new objects that no reservation expects. */
 const storeMessages = (turn: number) =>
   oids({ count: 10, seed: `events ${turn}`, stored: true }).map((oid) => ({
     Records: [

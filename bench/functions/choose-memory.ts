@@ -2,28 +2,28 @@ import { mean } from '../../cost/tables.ts';
 import type { FunctionName } from '../../lambda/routes.ts';
 import type { MeasuredWork } from './measure.ts';
 
-/** The rule, as docs/decisions/memory.md has it. */
+/** The rule of docs/decisions/memory.md. */
 export const rule = {
-  /** Lambda ends a function that needs more than its memory: so many times the highest peak … */
+  /** Lambda kills a function that exceeds its memory. So: this many times the highest peak … */
   headroom: 1.5,
-  /** … and what Lambda's own runtime takes beside it; assumed. */
+  /** … plus what Lambda's own runtime needs. Assumed. */
   runtimeMb: 20,
-  /** Where someone waits, a warm call takes so many times what it takes with the most memory, or so much longer. */
+  /** If someone waits: how much longer than with the most memory a warm call may take, as a factor or in ms. */
   warm: { times: 1.25, slackMs: 50 },
-  /** The same of the first call of a process. */
+  /** The same for the first call of a process. */
   first: { times: 2, slackMs: 250 },
-  /** Costs that differ by less than runs do are the same: the smaller memory is taken then. */
+  /** Costs that differ by less than this factor are equal, because runs differ as much. The smaller memory wins. */
   sameCost: 1.25,
 } as const;
 
 export interface Choice {
   readonly function: FunctionName;
   readonly memoryMb: number;
-  /** What is against each smaller memory, and what each larger one would cost. */
+  /** Every other memory: why it is too small, or what it would cost. */
   readonly others: readonly { readonly memoryMb: number; readonly why: string }[];
 }
 
-/** The memory of one function, by what was measured of all its work. */
+/** Chooses the memory of a function from the measurements of all its work. Undefined if none fits. */
 export function chooseMemory(name: FunctionName, measured: readonly MeasuredWork[]): Choice | undefined {
   const own = measured.filter((work) => work.function === name);
   const sizes = [...new Set(own.map((work) => work.memoryMb))].sort((a, b) => a - b);
@@ -47,7 +47,7 @@ export function chooseMemory(name: FunctionName, measured: readonly MeasuredWork
 
 function objectionTo(memoryMb: number, own: readonly MeasuredWork[]): string | undefined {
   const here = own.filter((work) => work.memoryMb === memoryMb);
-  // What is missing did not survive.
+  // A case that is missing did not survive.
   if (here.length < new Set(own.map((work) => work.case)).size) return 'is too little';
   const peakMb = Math.max(...here.map((work) => work.peakMb));
   if (memoryMb < rule.headroom * (peakMb + rule.runtimeMb)) return `takes ${Math.round(peakMb)} MB`;
@@ -67,7 +67,7 @@ function objectionTo(memoryMb: number, own: readonly MeasuredWork[]): string | u
   return undefined;
 }
 
-/** Mean over the kinds of work of what each costs, in proportion to the least that it costs. */
+/** The cost with this memory, relative to the cheapest memory: the mean over all kinds of work. */
 function relativeCost(memoryMb: number, own: readonly MeasuredWork[]): number {
   const names = [...new Set(own.map((work) => work.case))];
   return mean(

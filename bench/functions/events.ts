@@ -2,7 +2,7 @@ import { repo, tenant, token } from './world.ts';
 
 const lfsMediaType = 'application/vnd.git-lfs+json';
 
-/** A request of an HTTP API (payload 2.0), with the tenant's token. */
+/** A request of an HTTP API (payload format 2.0), by default with the tenant's token. */
 export function apiEvent(request: {
   routeKey: string;
   path: string;
@@ -13,7 +13,7 @@ export function apiEvent(request: {
   const { routeKey, path, body, query } = request;
   const [method = 'GET'] = routeKey.split(' ');
   const isLfs = path.includes('/info/lfs');
-  // API Gateway takes the media type of Git LFS for binary.
+  // API Gateway treats the media type of Git LFS as binary.
   const text = body === undefined ? '' : JSON.stringify(body);
   return {
     version: '2.0',
@@ -51,7 +51,7 @@ export function apiEvent(request: {
   };
 }
 
-/** Messages of a queue, as Lambda hands them over. */
+/** Messages of a queue, as Lambda delivers them. */
 export function queueEvent(bodies: readonly unknown[]) {
   return {
     Records: bodies.map((body, index) => ({

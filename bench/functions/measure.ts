@@ -9,9 +9,9 @@ import { type FunctionProcess, startFunction } from './function-process.ts';
 import { createMemoryLimit, type MemoryLimit } from './memory-limit.ts';
 import type { Invoked, Start } from './run-function.ts';
 
-/** Lambda gives CPU in proportion: a whole core at 1,769 MB. */
+/** Lambda gives CPU in proportion to memory: one core at 1,769 MB. */
 const coreMb = 1769;
-/** Of the quota: how long the share of a core is for. What Lambda's is, AWS does not say. */
+/** The period of the CPU quota. AWS does not publish Lambda's. */
 export const periodMs = 20;
 const timeoutMs = 300_000;
 
@@ -24,14 +24,14 @@ export interface Plan {
   readonly warmCalls: number;
 }
 
-/** One start: medians of several fresh processes. */
+/** The start of a function: medians of several fresh processes. */
 export interface MeasuredStart extends Start {
   readonly function: FunctionName;
   readonly processes: number;
   readonly totalMs: number;
 }
 
-/** One kind of work with one memory. Medians, but for the peak, which is the highest. */
+/** One kind of work with one memory size. Medians, except for the peak, which is the highest. */
 export interface MeasuredWork {
   readonly case: string;
   readonly function: FunctionName;
@@ -44,13 +44,13 @@ export interface MeasuredWork {
   readonly warmMs: number;
   readonly warmCpuMs: number;
   readonly peakMb: number;
-  /** Of a million warm calls, as the price list has memory × time. */
+  /** A million warm calls: memory × time at the price of the list. */
   readonly dollarsPerMillion: number;
-  /** How CPU and memory were held. */
+  /** How CPU and memory were limited. */
   readonly means: { readonly cpu: string; readonly memory: string };
 }
 
-/** Environment of a function as the stack sets it, with the backend in place of AWS. */
+/** The environment that the stack gives a function, with the backend instead of AWS. */
 function environmentOf(plan: Plan, input: { name: FunctionName; objects: number }): Record<string, string> {
   const { endpoint, certificateFile } = plan.backend;
   return {
@@ -113,15 +113,15 @@ export async function measureStart(
 }
 
 /**
- * A function's work with so much memory, and the share of a core that comes with it: its start has all of one.
- * @returns undefined where its process did not survive.
+ * Measures one kind of work with this memory and the share of a core that belongs to it. The start has a full core.
+ * @returns undefined if the process did not survive.
  */
 export async function measureWork(
   plan: Plan,
   work: Case,
   memoryMb: number,
 ): Promise<MeasuredWork | undefined> {
-  // The smallest takes longest, and is there to show that.
+  // The smallest sizes take longest. One process is enough to show that.
   const { processes, warmCalls } = memoryMb < 256 ? { ...plan, processes: 1 } : plan;
   const quota = createCpuQuota(memoryMb / coreMb, periodMs);
   const limit = createMemoryLimit(memoryMb);

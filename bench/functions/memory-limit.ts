@@ -1,10 +1,10 @@
 import { existsSync, mkdirSync, rmdirSync, writeFileSync } from 'node:fs';
 
-/** Gives processes so much memory as a function has, so that Node sizes its heap by it. */
+/** Limits processes to the memory of a function, so that Node chooses its heap size by it. */
 export interface MemoryLimit {
-  /** How it is done, for the report. */
+  /** How it works on this machine, for the report. */
   readonly means: string;
-  /** A command that joins before it becomes the program: Node looks at its limit once, when it starts. */
+  /** A command that joins the limit and then becomes the program: Node reads its limit once, when it starts. */
   wrap(
     program: string,
     args: readonly string[],
@@ -12,7 +12,7 @@ export interface MemoryLimit {
   close(): void;
 }
 
-/** A limit by control group; where that is not allowed there is none, and the means say so. */
+/** A limit by control group. If that is not allowed there is no limit, and `means` says so. */
 export function createMemoryLimit(memoryMb: number): MemoryLimit {
   const bytes = String(memoryMb * 1024 * 1024);
   for (const [version, root, file] of [

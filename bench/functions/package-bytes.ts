@@ -1,4 +1,4 @@
-/** Bytes of a bundle that come from one package; our own are under `lambda`. */
+/** Bytes of a bundle that come from one package. This project's own are named `lambda`. */
 export interface PackageBytes {
   readonly name: string;
   readonly bytes: number;
@@ -10,8 +10,8 @@ interface SourceMap {
 }
 
 /**
- * Which packages the bytes of a minified bundle come from, most first: by its source map, as only that is made of
- * the very bundle that is deployed. What a segment covers, up to the next one, is its source's.
+ * The packages that the bytes of a minified bundle come from, largest first. They come from the bundle's source map,
+ * which describes exactly what is deployed: each segment, up to the next one, belongs to its source.
  */
 export function packageBytes(bundle: { code: string; map: string }): PackageBytes[] {
   const { sources, mappings } = JSON.parse(bundle.map) as SourceMap;
@@ -50,7 +50,7 @@ function packageOf(source: string): string {
 
 const digits = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/';
 
-/** Numbers of one segment: base64 digits of five bits and one that says whether more follow, the sign last. */
+/** The numbers of one segment. A base64 digit has five bits, and a sixth if more follow; the lowest bit is the sign. */
 function decodeVlq(segment: string): number[] {
   const values: number[] = [];
   let value = 0;

@@ -19,15 +19,15 @@ import {
 
 const hourMs = 3_600_000;
 
-/** How a tenant's usage stands before a call. */
+/** The usage of the tenant before a call. */
 export interface Standing {
-  /** Objects of its one repo, as counted last. */
+  /** Objects that the last count found in its one repo. */
   readonly objects: number;
-  /** Counted so long ago that the cache no longer serves, and due. */
+  /** Counted too long ago to be shown, and due. */
   readonly isStale: boolean;
 }
 
-/** What no call changes: the token, and the tenants that are due. */
+/** Writes what no call changes: the token, and the tenants that are due. */
 export async function seedOnce(client: DynamoDBDocumentClient): Promise<void> {
   const record = { tokenId: tokenIdOf(token), secretSha256: sha256Hex(token), tenant, label: null };
   await createDynamoDbTokenStore({ client, tableName }).put({
@@ -39,7 +39,7 @@ export async function seedOnce(client: DynamoDBDocumentClient): Promise<void> {
     await put(client, tenantItem({ name, objects: 0, countedAtMs: Date.now() - 48 * hourMs, dueAtMs: 1 }));
 }
 
-/** Puts the tenant back to how it was before any call. */
+/** Resets the tenant to its state before any call. */
 export async function reset(client: DynamoDBDocumentClient, standing: Standing): Promise<void> {
   const { objects, isStale } = standing;
   const nowMs = Date.now();
@@ -64,7 +64,7 @@ export async function reset(client: DynamoDBDocumentClient, standing: Standing):
   });
 }
 
-/** What the ledger says was counted last. */
+/** The last count of the tenant in the ledger. */
 export async function countedNow(client: DynamoDBDocumentClient) {
   return (await readTenant({ client, tableName }, tenant))?.counted ?? null;
 }
@@ -104,7 +104,7 @@ function tenantItem(input: { name: string; objects: number; countedAtMs: number;
     objectCount: objects,
     countedAtMs,
   };
-  // An item that the functions could not read would measure their errors.
+  // An item that the functions can't parse would make the benchmark measure their errors.
   parseTenant(item);
   return item;
 }

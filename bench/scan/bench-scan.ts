@@ -17,14 +17,14 @@ interface Condition {
   readonly latencyMs: number;
   readonly latencySigma?: number;
   readonly keys: readonly number[];
-  /** Runs of each, by the number of keys. */
+  /** Number of runs for a number of keys. */
   readonly runs: (keys: number) => number;
 }
 
 const all: readonly SubjectKind[] = ['sdk', 'sdk-16', 'fixed-16', 'probe', 'sixteen', 'hint'];
 const sizes = [0, 100, 1000, 4000, 16_000, 17_000, 100_000, 1_000_000];
 const quotaShare = 0.145;
-/** Before anything is measured: in a container that lives for hours the compiler has seen all code many times. */
+/** Warms up every process: in a container that lives for hours, the compiler has seen all code many times. */
 const warming = { turns: 50, keys: 17_000 };
 
 const conditions: readonly Condition[] = [
@@ -50,7 +50,7 @@ const conditions: readonly Condition[] = [
   { name: '2.5 s', latencyMs: 2500, keys: [4000, 17_000], runs: () => 1 },
 ];
 
-/** Compares the ways of counting, against one list server in a process of its own. */
+/** Compares the ways of counting, against one list server in its own process. */
 export async function benchScan(print: (text: string) => void, options: readonly string[]): Promise<unknown> {
   const keysMax = Number(/^--keys-max=(\d+)$/.exec(options.join(' '))?.[1] ?? Number.POSITIVE_INFINITY);
   await bundleSubjects();
@@ -93,7 +93,7 @@ export async function benchScan(print: (text: string) => void, options: readonly
   return result;
 }
 
-/** A process of each subject that has scanned many times already. */
+/** One process for each subject, which has already scanned many times. */
 async function startWarm(
   server: ListServerProcess,
   objects: number,
@@ -117,7 +117,7 @@ async function measureCondition(
   const measured: Measured[] = [];
   for (const keys of condition.keys) {
     const samples = new Map<SubjectKind, Measured[]>();
-    // They take turns, so that whatever else the machine does meets all alike.
+    // The subjects alternate, so that other load on the machine affects all alike.
     for (let run = 0; run < condition.runs(keys); run += 1) {
       for (const [kind, process] of processes) {
         await server.call('behave', { latencyMs, latencySigma, seed: run + 1 });
@@ -137,7 +137,7 @@ async function measureCondition(
   return measured;
 }
 
-/** What a function of 256 MB does with its first request: loading is over, but nothing is compiled yet. */
+/** The first request of a function with 256 MB: everything is loaded, but nothing is compiled yet. */
 async function measureCold(server: ListServerProcess) {
   const quota = createCpuQuota(quotaShare);
   const latencyMs = 100;
@@ -210,7 +210,7 @@ async function measureTools(server: ListServerProcess, keysMax: number): Promise
   return measured;
 }
 
-/** One run, checked: a fast wrong answer is none. */
+/** One run. Its count is checked: a fast wrong answer does not count. */
 async function measureOne(
   server: ListServerProcess,
   input: { kind: SubjectKind; keys: number; run: (request: RunRequest) => Promise<RunResult> },

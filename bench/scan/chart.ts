@@ -16,7 +16,7 @@ const lines: readonly { readonly subject: string; readonly label: string; readon
   { subject: 'hint', label: 'hinted', color: '#15803d' },
 ];
 
-/** Draws time against number of keys, both on logarithmic scales. @returns the file. */
+/** Draws time against number of keys, both on logarithmic scales. @returns the path of the file. */
 export function writeChart(measured: readonly Measured[]): string {
   const keys = measured.map((row) => row.keys).filter((count) => count > 0);
   const x = scale([Math.min(...keys), Math.max(...keys)], [plot.left, width - plot.right]);
@@ -50,7 +50,7 @@ export function writeChart(measured: readonly Measured[]): string {
   });
   const svg = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" font-family="system-ui, sans-serif" font-size="12" fill="#333">
 <rect width="${width}" height="${height}" fill="#fff"/>
-<text x="${plot.left}" y="24" font-size="15">Counting a path where a page takes 100 ms</text>
+<text x="${plot.left}" y="24" font-size="15">Counting a path when a page takes 100 ms</text>
 ${marks.join('\n')}
 ${curves.join('\n')}
 <text x="${(plot.left + width - plot.right) / 2}" y="${height - plot.bottom + 42}" text-anchor="middle">objects below the path (npm run bench -- scan)</text>
@@ -60,7 +60,7 @@ ${curves.join('\n')}
   return file;
 }
 
-/** Heights of the labels at the right end of the curves, far enough apart to be read. */
+/** Heights of the labels at the right ends of the curves, far enough apart to be readable. */
 function lastsApart(measured: readonly Measured[], y: (value: number) => number): Map<string, number> {
   const ends = lines
     .map(({ subject }) => ({ subject, row: measured.findLast((row) => row.subject === subject) }))

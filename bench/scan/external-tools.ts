@@ -1,7 +1,7 @@
 import { execFile, execFileSync } from 'node:child_process';
 import { promisify } from 'node:util';
 
-/** What another tool took to count the same path. */
+/** What another tool needed to count the same path. */
 export interface ToolResult {
   readonly tool: string;
   readonly objects: number;
@@ -40,7 +40,7 @@ const tools: readonly Tool[] = [
   },
 ];
 
-/** The tools that are on the PATH. */
+/** The tools on the PATH. */
 export function installedTools(): readonly Tool[] {
   return tools.filter(({ name }) => {
     try {
@@ -52,12 +52,12 @@ export function installedTools(): readonly Tool[] {
   });
 }
 
-/** Runs a tool once. CPU time is that of the process, its start included, as bash's `time` tells it. */
+/** Runs a tool once. Times include the start of its process, as bash's `time` reports them. */
 export async function runTool(tool: Tool, input: { endpoint: string; bucket: string }): Promise<ToolResult> {
   const command = [tool.name, ...tool.args(input.endpoint, input.bucket)]
     .map((part) => `'${part}'`)
     .join(' ');
-  // Nothing of the caller's own AWS settings: the store is the one given, and so are its keys.
+  // None of the caller's own AWS settings: only the given store and its keys.
   const env = {
     PATH: process.env['PATH'],
     HOME: process.env['HOME'],

@@ -1,7 +1,7 @@
 import { formatNumber, formatTable } from '../../cost/tables.ts';
 import type { Measured } from './measured.ts';
 
-/** A figure that the scan is to reach. `of` finds it among what was measured; undefined where it was not. */
+/** A figure that the scan should reach. `of` finds it in a run: undefined if it was not measured. */
 interface Figure {
   readonly what: string;
   readonly limit: { readonly atLeast: number } | { readonly atMost: number };
@@ -108,7 +108,7 @@ const cold = ['probe', 'hint', 'probe, warmed up', 'sixteen, warmed up', 'hint, 
   }),
 );
 
-/** The table of figures, each against the SDK's paginator or another way of the same run. */
+/** The table of figures. Each compares with the SDK's paginator, or with another subject, of the same run. */
 export function checkFigures(measured: readonly Measured[]): string {
   const run = new Run(measured);
   const rows = [...cpu, ...requests, ...rounds, oneRound, ...walls, ...cold].flatMap(

@@ -1,4 +1,4 @@
-/** One way of counting one path, measured. Medians where it was run more than once. */
+/** The measurements of one way of counting a path. Medians if there were several runs. */
 export interface Measured {
   readonly subject: string;
   readonly condition: string;

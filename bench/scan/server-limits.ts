@@ -6,7 +6,7 @@ export interface ServerLimits {
   readonly cpuMsPerPage: number;
 }
 
-/** How fast the list server is where nobody reads what it sends: what is measured must stay well below. */
+/** How fast the list server is if nobody parses its answers. Everything that is measured must stay well below. */
 export async function measureServer(server: ListServerProcess, keys: number): Promise<ServerLimits> {
   await server.call('behave', { latencyMs: 0 });
   const agent = new Agent({ keepAlive: true, maxSockets: 8 });

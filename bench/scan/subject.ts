@@ -6,10 +6,10 @@ import { defaultSettings } from '../../lambda/domain/settings.ts';
 import type { ListedPage, ListPageRequest } from '../../lambda/ports/object-listing.ts';
 import { createPathScan } from '../../lambda/use-cases/scan/path-scan.ts';
 
-/** Ways to count a path that are compared. */
+/** The ways of counting a path that are compared. */
 export type SubjectKind = 'sdk' | 'sdk-16' | 'sequential' | 'fixed-16' | 'probe' | 'sixteen' | 'hint';
 
-/** Done once a process, before anything is measured. */
+/** Runs once per process, before anything is measured. */
 export async function warmUp(endpoint: string): Promise<void> {
   const settings = { region: 'us-east-1', endpoint, forcePathStyle: true, credentials };
   await new ScanListing({ settings, bucket: 'none' }).warmUp();
@@ -18,14 +18,14 @@ export async function warmUp(endpoint: string): Promise<void> {
 export interface Counted {
   readonly objects: number;
   readonly bytes: number;
-  /** Longest chain of requests of which each had to wait for the one before; undefined where not observed. */
+  /** Longest chain of requests in which each waits for the one before. Undefined if not observed. */
   readonly rounds: number | undefined;
 }
 
 const prefix = 'acme/app/';
 const credentials = { accessKeyId: 'bench', secretAccessKey: 'bench-secret' };
 
-/** A counter of paths that is set up once and can be run many times, as in a container that stays warm. */
+/** A way of counting that is set up once and runs many times, as in a warm container. */
 export function createSubject(
   kind: SubjectKind,
   endpoint: string,
@@ -49,7 +49,7 @@ function strategyOf(kind: Exclude<SubjectKind, 'sdk' | 'sdk-16'>, objects: numbe
   return { kind: kind === 'fixed-16' ? 'fixed-sixteen' : kind };
 }
 
-/** The SDK as its documentation shows it: its paginator over one prefix, or over 16 at once. */
+/** The SDK's paginator, used as its documentation shows: over one prefix, or over 16 in parallel. */
 function createSdkSubject(kind: 'sdk' | 'sdk-16', endpoint: string) {
   const client = new S3Client({ region: 'us-east-1', endpoint, forcePathStyle: true, credentials });
   const prefixes = kind === 'sdk' ? [prefix] : [...'0123456789abcdef'].map((digit) => prefix + digit);
@@ -73,8 +73,8 @@ function createSdkSubject(kind: 'sdk' | 'sdk-16', endpoint: string) {
 }
 
 /**
- * Watches how deep requests hang on one another. An upper bound: a request may have begun after a page of
- * another lane that it did not wait for.
+ * Observes the longest chain of requests that wait for each other. It is an upper bound: a request may begin after
+ * a page of another lane without having waited for it.
  */
 class DepthListing {
   readonly #listing: ScanListing;

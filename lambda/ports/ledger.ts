@@ -197,6 +197,7 @@ export type AddOutcome =
 /** What a scan found of a repo. Committing it clears the dirty token. */
 export type RepoCommit = Omit<RepoRecord, 'dirtyToken' | 'closedAtMs'>;
 
+/** What a reconcile found for a tenant. */
 export interface TenantCommit {
   readonly tenant: string;
   readonly epoch: number;

@@ -12,9 +12,11 @@ export interface LedgerUnderTest {
 }
 
 let serial = 0;
+/** A name that no other test uses. */
 export const tenantName = () => `t${Date.now().toString(36)}${process.pid}${serial++}`;
 export const oid = (digit: string) => digit.repeat(64);
 
+/** A pending reservation with one claim of 10 bytes. */
 export function reservation(id: string, more: Partial<Reservation> = {}): Reservation {
   return {
     id,

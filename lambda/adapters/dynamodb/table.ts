@@ -15,12 +15,17 @@ import type { CreateTableCommandInput } from '@aws-sdk/client-dynamodb';
  * Both indexes hold keys only, so the counter's writes never reach them.
  */
 export const keyNames = { pk: 'pk', sk: 'sk' } as const;
+
 /**
  * Seconds since 1970, after which DynamoDB may remove an item (TTL). Items of the ledger never have it: a reservation
  * may be the only record that a repo needs to be scanned.
  */
 export const expiryAttribute = 'expiresAt';
+
+/** Finds tenants by name, and the tokens of a tenant by age. */
 export const byKindIndex = { name: 'by-kind', pk: 'gsi1pk', sk: 'gsi1sk' } as const;
+
+/** Finds what is due, the longest due first. */
 export const byDueIndex = { name: 'by-due', pk: 'duepk', sk: 'dueat' } as const;
 
 /** Partitions of each kind in the due index. One alone would limit all tenants together to 1,000 writes a second. */

@@ -1,29 +1,36 @@
 import type { Settings } from './settings.ts';
 
 /**
- * Objects of one repo that are to go, in two steps: *marked*, and after a grace time claimed as *deleting*.
- * A batch that meets a marked object unmarks it, and one that meets a deleting one waits. Once they are *gone*,
- * the record is kept for as long as a batch can run that asked the store before: it, too, must find out.
+ * Objects of one repo that are to be deleted. They are *marked* first, and after a grace time they are claimed as
+ * *deleting*. A batch that asks for a marked object unmarks it. A batch that asks for a deleting one is answered 429.
+ *
+ * Once the objects are *gone*, the record is kept for as long as a batch can run. A batch that asked the store just
+ * before the delete must find it, too.
  */
 export interface Deletion {
   readonly id: string;
   readonly repo: string;
   readonly state: 'marked' | 'deleting' | 'gone';
-  /** Name below the repo (an oid, or whatever else lies there) → bytes. */
+  /** Name below the repo → bytes. The name is an oid, or whatever else was stored there. */
   readonly objects: ReadonlyMap<string, number>;
-  /** A marked deletion may be claimed from then on. */
+  /** A marked deletion may be claimed from this time on. */
   readonly dueAtMs: number;
-  /** Of a deleting one: its deleter touches no byte after this. Of one that is gone: kept until then. 0 while marked. */
+  /** deleting: its deleter deletes no bytes after this. gone: the record is kept until this. marked: 0. */
   readonly deadlineMs: number;
 }
 
-/** How long one run may delete. Its requests are single attempts that end by then. */
+/** A marked deletion. */
+export function newDeletion(input: Pick<Deletion, 'id' | 'repo' | 'objects' | 'dueAtMs'>): Deletion {
+  return { ...input, state: 'marked', deadlineMs: 0 };
+}
+
+/** How long one run may delete. Each of its DELETE requests is a single attempt that ends by then. */
 export const deleteRunMs = 60_000;
 
-/** Objects in one deletion at the most: they share an item of the table. */
+/** Objects in one deletion, at most. They share an item of the table. */
 export const deletionObjectsMax = 1000;
 
-/** True where a deletion may be claimed: its grace is over, or its deleter must have died. */
+/** True if a deletion may be claimed: its grace time is over, or its deleter must have died. */
 export function isClaimable(settings: Settings, deletion: Deletion, nowMs: number): boolean {
   switch (deletion.state) {
     case 'marked':
@@ -35,7 +42,7 @@ export function isClaimable(settings: Settings, deletion: Deletion, nowMs: numbe
   }
 }
 
-/** Until when the record of objects that went by `nowMs` is kept. */
+/** Until when the record of objects that were gone by `nowMs` is kept. */
 export function keptUntilMs(settings: Settings, nowMs: number): number {
   return nowMs + settings.batchTimeLimitMs + 2 * settings.clockSkewMs;
 }

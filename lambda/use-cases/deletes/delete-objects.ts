@@ -1,4 +1,4 @@
-import type { Deletion } from '../../domain/deletion.ts';
+import { newDeletion } from '../../domain/deletion.ts';
 import { objectKey, repoPrefix } from '../../domain/names.ts';
 import type { Counted, TenantRecord } from '../../domain/tenant.ts';
 import { allPages } from '../all-pages.ts';
@@ -6,18 +6,19 @@ import type { Deps } from '../deps.ts';
 
 /** What a delete frees, and when. */
 export interface DeletePlan {
-  /** As last counted; null: never counted, which is not zero. */
+  /** As last counted. null: never counted, which is not zero. */
   readonly objectCount: number | null;
   readonly bytes: number | null;
-  /** From then on it goes; what live reservations hold, once they are dead. */
+  /** When deleting may begin. Objects that live reservations hold stay until those are dead. */
   readonly dueAtMs: number;
 }
 
 /**
- * Marks one object for deletion; after the grace time it goes, unless somebody pushes it again meanwhile.
- * One that is marked already keeps its time.
+ * Marks one object for deletion. It is deleted after the grace time, unless somebody pushes it again before then. An
+ * object that is marked already keeps its time.
  *
- * @returns undefined where it is not stored.
+ * @returns undefined if it is not stored.
+ * @throws {StoreUnavailableError | LedgerUnavailableError}
  */
 export async function markObject(
   deps: Pick<Deps, 'ledger' | 'store' | 'queue' | 'clock' | 'ids' | 'settings'>,
@@ -37,26 +38,22 @@ export async function markObject(
   const dueAtMs = marked?.dueAtMs ?? nowMs + settings.deleteGraceMs;
   if (!dryRun && !marked) {
     const objects = new Map([[oid, stored.sizeBytes]]);
-    const deletion: Deletion = {
-      id: ids.random(16),
-      repo,
-      state: 'marked',
-      objects,
-      dueAtMs,
-      deadlineMs: 0,
-    };
-    await ledger.putDeletion({ tenant, deletion });
+    await ledger.putDeletion({
+      tenant,
+      deletion: newDeletion({ id: ids.random(16), repo, objects, dueAtMs }),
+    });
   }
   if (!dryRun && dueAtMs <= nowMs) await queue.request({ tenant, reason: 'delete', full: false });
   return { objectCount: 1, bytes: stored.sizeBytes, dueAtMs };
 }
 
 /**
- * Closes a repo, so that new batches get 404, and has it emptied at once; what live reservations hold goes
- * when they are dead. One that is closed already is asked for again.
+ * Closes a repo, so that new batches get 404, and requests that it is emptied. Objects that live reservations hold
+ * are deleted once those are dead. For a repo that is closed already, only the request is sent again.
  *
- * @returns what its last count says that it frees; undefined where there is no such repo: nothing was
- * counted in it, and nothing is stored.
+ * @returns what the delete frees by the repo's last count. undefined if there is no such repo: nothing was counted in
+ * it, and nothing is stored.
+ * @throws {StoreUnavailableError | LedgerUnavailableError}
  */
 export async function deleteRepo(
   deps: Pick<Deps, 'ledger' | 'listing' | 'queue' | 'clock'>,
@@ -64,9 +61,10 @@ export async function deleteRepo(
 ): Promise<DeletePlan | undefined> {
   const { ledger, listing, queue, clock } = deps;
   const { tenant, repo, dryRun } = input;
-  const known = await ledger.readRepo({ tenant, repo });
-  const closedAtMs = known?.closedAtMs ?? null;
-  const isCounted = known !== undefined && known.epoch > 0 && (known.objectCount > 0 || closedAtMs !== null);
+  const record = await ledger.readRepo({ tenant, repo });
+  const closedAtMs = record?.closedAtMs ?? null;
+  const isCounted =
+    record !== undefined && record.epoch > 0 && (record.objectCount > 0 || closedAtMs !== null);
   if (!isCounted && closedAtMs === null) {
     const page = await listing.listPage({ prefix: repoPrefix({ tenant, repo }), maxKeys: 1 });
     if (page.keyCount === 0) return undefined;
@@ -76,14 +74,15 @@ export async function deleteRepo(
     if (closedAtMs === null) await ledger.closeRepo({ tenant, repo, closedAtMs: dueAtMs });
     await queue.request({ tenant, reason: 'delete', full: false });
   }
-  return { ...freed(isCounted ? known : null), dueAtMs };
+  return { ...totalsOf(isCounted ? record : null), dueAtMs };
 }
 
 /**
- * Closes a tenant for good, makes its tokens worthless and has all of its repos emptied. Its name stays
- * taken: no late write or URL of the former can touch a later tenant.
+ * Closes a tenant for good, revokes its tokens and requests that all of its repos are emptied. Its name stays taken,
+ * so that no late write and no old URL can touch a later tenant.
  *
- * @returns what its last count says that it frees.
+ * @returns what the delete frees by the tenant's last count.
+ * @throws {LedgerUnavailableError}
  */
 export async function deleteTenant(
   deps: Pick<Deps, 'ledger' | 'queue' | 'clock' | 'tokens'>,
@@ -97,9 +96,9 @@ export async function deleteTenant(
     for (const { tokenId } of await tokens.list(tenant)) await tokens.delete({ tenant, tokenId });
     await queue.request({ tenant, reason: 'delete', full: true });
   }
-  return { ...freed(counted), dueAtMs };
+  return { ...totalsOf(counted), dueAtMs };
 }
 
-function freed(counted: Counted | null): Pick<DeletePlan, 'objectCount' | 'bytes'> {
+function totalsOf(counted: Counted | null): Pick<DeletePlan, 'objectCount' | 'bytes'> {
   return { objectCount: counted?.objectCount ?? null, bytes: counted?.storedBytes ?? null };
 }

@@ -1,29 +1,30 @@
-import type { Deletion } from '../../domain/deletion.ts';
+import { type Deletion, newDeletion } from '../../domain/deletion.ts';
 import { allPages } from '../all-pages.ts';
 import type { Deps } from '../deps.ts';
 import { listInDeletions } from './list-repo.ts';
-import { type DeletionDeps, liveHolders, runDeletion } from './run-deletions.ts';
+import { type DeletionDeps, liveReservationsOf, runDeletion } from './run-deletions.ts';
 
-type EmptyDeps = DeletionDeps & Pick<Deps, 'listing'>;
+type EmptyReposDeps = DeletionDeps & Pick<Deps, 'listing'>;
 
 /**
- * - `done`: for now; what is left waits for reservations to die, or for deletes without an answer, and the
- *   schedule comes back to it.
- * - `opening`: a repo is empty, and is opened once no batch from before its closing can still be running.
+ * - `done`: nothing more can be done now. If objects are left, they wait for reservations to die or for deletes that
+ *   were not answered, and the schedule requests the next run.
+ * - `opening`: a repo is empty. It can be opened once no batch that began before its closing can still be running.
  * - `unfinished`: the time was up first.
  */
-export type Emptying = 'done' | 'opening' | 'unfinished';
+export type EmptyReposOutcome = 'done' | 'opening' | 'unfinished';
 
 /**
- * Goes on with emptying the repos that are closed. One that is empty, with no reservation left, is opened
- * again, so that its name can be used anew.
+ * Continues to empty the repos that are closed. A repo that is empty and has no reservation left is opened again, so
+ * that its name can be used.
  *
- * @param input.untilMs nothing more is begun after that, but for one deletion in any case.
+ * @param input.untilMs nothing more is begun after this, except that one deletion is always run.
+ * @throws {StoreUnavailableError | LedgerUnavailableError}
  */
 export async function emptyClosedRepos(
-  deps: EmptyDeps,
+  deps: EmptyReposDeps,
   input: { tenant: string; untilMs: number },
-): Promise<Emptying> {
+): Promise<EmptyReposOutcome> {
   const { tenant } = input;
   const repos = await allPages(deps.ledger.repos(tenant));
   let isOpening = false;
@@ -34,8 +35,8 @@ export async function emptyClosedRepos(
     isFirst = false;
     const outcome = await emptyRepo(deps, { ...input, repo });
     if (outcome === 'unfinished') return outcome;
-    if (outcome === 'left') continue;
-    // Whoever read the repo before it was closed is done by then, or will never issue a URL.
+    if (outcome === 'not-empty') continue;
+    // By then a batch that read the repo before its closing has ended, or will never issue a URL.
     if (deps.clock.nowMs() <= closedAtMs + deps.settings.pendingVoidAfterMs) isOpening = true;
     else await openUnlessHeld(deps, { tenant, repo, closedAtMs });
   }
@@ -43,27 +44,28 @@ export async function emptyClosedRepos(
 }
 
 async function openUnlessHeld(
-  deps: EmptyDeps,
+  deps: EmptyReposDeps,
   input: { tenant: string; repo: string; closedAtMs: number },
 ): Promise<void> {
   const { tenant, repo } = input;
-  if ((await liveHolders(deps, { tenant, repo })).length > 0) return;
+  if ((await liveReservationsOf(deps, { tenant, repo })).length > 0) return;
   if ((await deletionsOf(deps, { tenant, repo })).length > 0) return;
   await deps.ledger.openRepo(input);
   deps.log.info('repo emptied', { tenant, repo });
 }
 
+/** @returns `not-empty`: objects are left that cannot be deleted now. */
 async function emptyRepo(
-  deps: EmptyDeps,
+  deps: EmptyReposDeps,
   input: { tenant: string; repo: string; untilMs: number },
-): Promise<'empty' | 'left' | 'unfinished'> {
+): Promise<'empty' | 'not-empty' | 'unfinished'> {
   const { tenant, repo, untilMs } = input;
   const left = new Set<string>();
   for (const deletion of await deletionsOf(deps, { tenant, repo })) {
-    // Nobody can push to a closed repo, so a grace is waited for in vain.
+    // The grace time is for pushes that keep an object. Nobody can push to a closed repo, so it is skipped.
     const run =
       deletion.state === 'marked' ? await runDeletion(deps, { tenant, deletion, isClosed: true }) : undefined;
-    if (run?.kind === 'unanswered') return 'left';
+    if (run?.kind === 'unanswered') return 'not-empty';
     if (run?.kind !== 'ended' || run.heldCount > 0)
       for (const name of deletion.objects.keys()) left.add(name);
     if (deps.clock.nowMs() > untilMs) return 'unfinished';
@@ -71,25 +73,18 @@ async function emptyRepo(
   for await (const listed of listInDeletions(deps, { tenant, repo })) {
     const objects = new Map([...listed].filter(([name]) => !left.has(name)));
     if (objects.size === 0) continue;
-    const deletion: Deletion = {
-      id: deps.ids.random(16),
-      repo,
-      state: 'marked',
-      objects,
-      dueAtMs: deps.clock.nowMs(),
-      deadlineMs: 0,
-    };
+    const deletion = newDeletion({ id: deps.ids.random(16), repo, objects, dueAtMs: deps.clock.nowMs() });
     await deps.ledger.putDeletion({ tenant, deletion });
     const run = await runDeletion(deps, { tenant, deletion, isClosed: true });
-    // The store struggles: each deletion more would leave a note on the tenant's item.
-    if (run.kind === 'unanswered') return 'left';
+    // The store is struggling. Every further deletion would leave another note on the tenant's item.
+    if (run.kind === 'unanswered') return 'not-empty';
     if (run.kind === 'refused' || run.heldCount > 0) for (const name of objects.keys()) left.add(name);
     if (deps.clock.nowMs() > untilMs) return 'unfinished';
   }
-  return left.size === 0 ? 'empty' : 'left';
+  return left.size === 0 ? 'empty' : 'not-empty';
 }
 
-/** Those of a repo that are not gone. */
+/** A repo's deletions that are marked or deleting. */
 async function deletionsOf(
   deps: Pick<Deps, 'ledger'>,
   path: { tenant: string; repo: string },

@@ -2,24 +2,27 @@ import { deletionObjectsMax } from '../../domain/deletion.ts';
 import { deletionPrefix, repoPrefix, tenantPrefix } from '../../domain/names.ts';
 import type { Deps } from '../deps.ts';
 
-/** Bytes of names in one deletion: with the sizes they fit an item of 400 KB. */
+/** UTF-8 bytes of the names in one deletion. With the sizes they fit into an item of 400 KB. */
 const nameBytesMax = 200_000;
 
-interface Listed {
+interface ListedObject {
   readonly key: string;
   readonly sizeBytes: number;
 }
 
 /**
- * Lists a repo as many objects at a time as one deletion can name: names as {@link deletionPrefix} has them
- * → bytes. What was handed out may be deleted before the next is asked for.
+ * Lists a repo, as many objects at a time as one deletion can name. The caller may delete these before it asks for
+ * the next.
+ *
+ * @yields name relative to {@link deletionPrefix} → bytes.
+ * @throws {StoreUnavailableError}
  */
 export async function* listInDeletions(
   deps: Pick<Deps, 'listing'>,
   path: { tenant: string; repo: string },
 ): AsyncIterable<ReadonlyMap<string, number>> {
   const prefix = deletionPrefix(path);
-  for await (const page of pagesOf(deps, path)) {
+  for await (const page of listPages(deps, path)) {
     let objects = new Map<string, number>();
     let nameBytes = 0;
     for (const { key, sizeBytes } of page) {
@@ -37,15 +40,18 @@ export async function* listInDeletions(
   }
 }
 
-async function* pagesOf(
+async function* listPages(
   deps: Pick<Deps, 'listing'>,
   path: { tenant: string; repo: string },
-): AsyncIterable<readonly Listed[]> {
-  if (path.repo === '') yield* besideFolders(deps, path.tenant);
-  yield* below(deps, repoPrefix(path));
+): AsyncIterable<readonly ListedObject[]> {
+  if (path.repo === '') yield* listRootObjects(deps, path.tenant);
+  yield* listBelow(deps, repoPrefix(path));
 }
 
-async function* below(deps: Pick<Deps, 'listing'>, prefix: string): AsyncIterable<readonly Listed[]> {
+async function* listBelow(
+  deps: Pick<Deps, 'listing'>,
+  prefix: string,
+): AsyncIterable<readonly ListedObject[]> {
   let startAfter: string | undefined;
   do {
     const page = await deps.listing.listPage({
@@ -62,7 +68,10 @@ async function* below(deps: Pick<Deps, 'listing'>, prefix: string): AsyncIterabl
   } while (startAfter !== undefined);
 }
 
-async function* besideFolders(deps: Pick<Deps, 'listing'>, tenant: string): AsyncIterable<readonly Listed[]> {
+async function* listRootObjects(
+  deps: Pick<Deps, 'listing'>,
+  tenant: string,
+): AsyncIterable<readonly ListedObject[]> {
   let continuationToken: string | undefined;
   do {
     const page = await deps.listing.listFolders({

@@ -11,19 +11,20 @@ export type DeletionDeps = Pick<Deps, 'ledger' | 'store' | 'clock' | 'ids' | 'lo
 const deletesAtOnce = 16;
 
 export type DeletionRun =
-  /** All is gone but what live reservations hold; that is marked again. */
+  /** Everything is gone, except objects that live reservations hold. Those are marked again. */
   | { readonly kind: 'ended'; readonly heldCount: number }
-  /** Some deletes were not answered: they are tried again once none of them can still land. */
+  /** The store did not answer some deletes. They are repeated once none of these can still land. */
   | { readonly kind: 'unanswered' }
-  /** Another runs it, or it was changed meanwhile. */
+  /** Somebody else runs this deletion, or it was changed meanwhile. */
   | { readonly kind: 'refused' };
 
 /**
- * Runs a tenant's deletions whose grace is over, and those that a deleter died over; clears away the records of
- * what has been gone for long enough.
+ * Runs a tenant's deletions whose grace time is over, and takes over those whose deleter died. Removes the records of
+ * objects that have been gone for long enough.
  *
- * @param input.untilMs no other is begun after that.
- * @returns whether all of them were begun.
+ * @param input.untilMs no other deletion is begun after this.
+ * @returns false if the time was up before all of them were begun.
+ * @throws {LedgerUnavailableError}
  */
 export async function runDeletions(
   deps: DeletionDeps,
@@ -43,17 +44,18 @@ export async function runDeletions(
 }
 
 /**
- * Deletes what one deletion names, but for what a live reservation holds: its URL could bring it back
- * uncounted, so that waits for its death.
+ * Deletes the objects that a deletion names, except those that a live reservation holds: its URL could bring an
+ * object back uncounted. Those wait until the reservation is dead.
  *
  *     claim ─ announce ─ delete the bytes ─ mark the repo dirty ─ remove the note ─ end
- *             floor goes down first          a scan before is void
+ *             floor goes down first         scans before it are void
  *
- * Dying anywhere leaves the claim, and after the announcement a note, both with a deadline; after it the
+ * A run that dies leaves its claim, and after the announcement also its note. Both have a deadline. After it the
  * deletion is claimed again, and a reconcile finds the note and scans the repo.
  *
- * @param input.isClosed the repo is closed: nobody is told any more what is stored in it, so no record is kept
- * of what is gone.
+ * @param input.isClosed the repo is closed. No batch is told any more what is stored in it, so no record is kept of
+ * what is gone.
+ * @throws {LedgerUnavailableError}
  */
 export async function runDeletion(
   deps: DeletionDeps,
@@ -66,22 +68,22 @@ export async function runDeletion(
   if (claim.kind === 'refused') return claim;
   const { id, repo, objects } = claim.deletion;
 
-  // Read after the claim: whoever reserves later meets the claim, and waits.
-  const holders = await liveHolders(deps, { tenant, repo });
-  const held = new Set(holders.flatMap((reservation) => [...reservation.claims.keys()]));
+  // Read after the claim: a batch that reserves later finds the claim, and waits.
+  const reservations = await liveReservationsOf(deps, { tenant, repo });
+  const held = new Set(reservations.flatMap((reservation) => [...reservation.claims.keys()]));
   const going = new Map([...objects].filter(([name]) => !held.has(name)));
   if (going.size > 0) {
     const noteId = deps.ids.random(12);
     await ledger.announceDelete({ tenant, noteId, note: { repo, bytes: sumClaims(going), deadlineMs } });
-    const isClean = await deleteBytes(deps, { tenant, repo, names: [...going.keys()], deadlineMs });
-    // A new mark each time: a scan that began before it can't clear it.
+    const isAnswered = await deleteBytes(deps, { tenant, repo, names: [...going.keys()], deadlineMs });
+    // Every run sets a new token: a scan that began before cannot clear it.
     await ledger.markDirty({ tenant, repo, dirtyToken: deps.ids.random(12) });
-    // A delete without an answer may still land, up to the deadline: note and claim stay until then.
-    if (!isClean) return { kind: 'unanswered' };
+    // A delete without an answer may land at any time up to the deadline. Until then the note and the claim stay.
+    if (!isAnswered) return { kind: 'unanswered' };
     await ledger.removeNote({ tenant, noteId });
   }
   const left = new Map([...objects].filter(([name]) => held.has(name)));
-  const dueAtMs = Math.max(0, ...holders.map((reservation) => reservation.deadAtMs));
+  const dueAtMs = Math.max(0, ...reservations.map((reservation) => reservation.deadAtMs));
   const keptMs = input.isClosed ? null : keptUntilMs(deps.settings, clock.nowMs());
   await ledger.endDeletion({ tenant, repo, deletionId: id, deadlineMs, left, dueAtMs, keptUntilMs: keptMs });
   deps.log.info('deleted', {
@@ -94,8 +96,8 @@ export async function runDeletion(
   return { kind: 'ended', heldCount: left.size };
 }
 
-/** Live reservations of a repo, pending ones too. */
-export async function liveHolders(
+/** A repo's reservations that are not dead, including pending ones. */
+export async function liveReservationsOf(
   deps: Pick<Deps, 'ledger' | 'clock'>,
   path: { tenant: string; repo: string },
 ): Promise<Reservation[]> {
@@ -104,13 +106,13 @@ export async function liveHolders(
   return reservations.filter((reservation) => reservation.repo === path.repo && !isDead(reservation, nowMs));
 }
 
-/** @returns whether every delete was answered. */
+/** @returns true if the store answered every delete. */
 async function deleteBytes(
   deps: DeletionDeps,
   input: { tenant: string; repo: string; names: readonly string[]; deadlineMs: number },
 ): Promise<boolean> {
   const { tenant, repo, deadlineMs } = input;
-  const answered = await mapLimited(input.names, deletesAtOnce, async (name) => {
+  const isAnswered = await mapLimited(input.names, deletesAtOnce, async (name) => {
     try {
       await deps.store.delete(`${deletionPrefix({ tenant, repo })}${name}`, { deadlineMs });
       return true;
@@ -119,7 +121,7 @@ async function deleteBytes(
       return false;
     }
   });
-  const failed = answered.filter((ok) => !ok).length;
+  const failed = isAnswered.filter((answered) => !answered).length;
   if (failed > 0) deps.log.warn('deletes were not answered; they are tried again', { tenant, repo, failed });
   return failed === 0;
 }

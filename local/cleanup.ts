@@ -1,4 +1,4 @@
-/** What has been opened, to be closed in the opposite order. */
+/** Closing steps, run in the opposite order of their adding. */
 export class Cleanup {
   readonly #steps: (() => Promise<void> | void)[] = [];
 
@@ -6,7 +6,7 @@ export class Cleanup {
     this.#steps.push(step);
   }
 
-  /** Runs every step, also after one that failed. @throws the first failure. */
+  /** Runs every step, even after one that failed. @throws the first failure. */
   async run(): Promise<void> {
     const failures: unknown[] = [];
     for (let step = this.#steps.pop(); step !== undefined; step = this.#steps.pop()) {

@@ -15,8 +15,8 @@ import type { RecountQueue } from '../lambda/ports/recount-queue.ts';
 import type { Deps } from '../lambda/use-cases/deps.ts';
 import { createPathScan } from '../lambda/use-cases/scan/path-scan.ts';
 import type { Database } from './data/database.ts';
-import type { StoreCredentials } from './data/secrets.ts';
 import { noMetrics } from './no-metrics.ts';
+import type { StoreCredentials } from './store/signature-check.ts';
 
 export interface ComposeInput {
   readonly database: Pick<Database, 'client' | 'tableName'>;
@@ -33,14 +33,14 @@ export interface ComposeInput {
 /** The region that requests to the embedded store are signed for. */
 const storeRegion = 'us-east-1';
 
-/** The deployed functions' dependencies, over the embedded engines: the AWS adapters themselves. */
+/** The dependencies of the deployed functions: the AWS adapters, connected to the embedded engines. */
 export function composeEmbedded(input: ComposeInput): { deps: Deps; close: () => void } {
   const { database, queue, adminToken, clock, ids, log, invocations, settings } = input;
   const { bucket, credentials, url: endpoint } = input.store;
   const place = { region: storeRegion, endpoint, forcePathStyle: true };
   const client = createS3Client({ ...place, credentials });
   const listing = new ScanListing({ settings: { ...place, credentials }, bucket });
-  // A delete is one attempt: a retry's twin could land after the object was pushed again.
+  // A delete is tried once: a late duplicate could delete an object that was pushed again.
   const deleting = createS3Client({ ...place, credentials, attemptsMax: 1 });
   const heads = new S3ObjectStore({ client, bucket, clock });
   const deletes = new S3ObjectStore({ client: deleting, bucket, clock });

@@ -2,20 +2,20 @@ import { join } from 'node:path';
 import { createTenant } from '../lambda/use-cases/access/create-tenant.ts';
 import { createToken } from '../lambda/use-cases/access/create-token.ts';
 import type { Deps } from '../lambda/use-cases/deps.ts';
-import { readIfThere, writeDurably } from './data/durable-file.ts';
+import { readIfThere, writeDurably } from './system/durable-file.ts';
 
 export const demoTenant = 'demo';
 export const demoLimitBytes = 1024 ** 3;
 
 export type Demo =
   | { readonly kind: 'created'; readonly token: string; readonly credentialFile: string }
-  /** Created at an earlier start; its token may have been revoked since. */
+  /** Created at an earlier start. Its token may have been revoked since. */
   | { readonly kind: 'kept'; readonly credentialFile: string };
 
 /**
- * On the first start: the tenant `demo` and a write token. The token is kept in a file for git's own
- * credential helper `store`, so that no repository's config need hold it. The file also tells later starts
- * that the demo was made: someone who deletes the tenant does not get it back.
+ * Creates the tenant `demo` and a write token at the first start. The token is kept in a file for git's credential
+ * helper `store`, so that no configuration of a repository has to hold it. The file also shows later starts that the
+ * demo was created: a person who deletes the tenant does not get it back.
  */
 export async function ensureDemo(
   deps: Pick<Deps, 'ledger' | 'listing' | 'queue' | 'clock' | 'settings' | 'tokens' | 'ids'>,
@@ -32,7 +32,7 @@ export async function ensureDemo(
   const { token } = await createToken(deps, {
     tenant: demoTenant,
     scope: 'write',
-    label: 'made at the first start',
+    label: 'created at the first start',
   });
   const url = new URL(place.apiUrl);
   url.username = 'any';

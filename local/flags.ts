@@ -2,12 +2,12 @@ import { parseArgs } from 'node:util';
 
 export const usage = `Usage: npm start -- [--port PORT] [--data DIR]
 
-  --port PORT  the API's port on 127.0.0.1; the object store takes PORT + 1 (default 8787; 0: any two free ones)
-  --data DIR   where everything is kept; made where it is missing (default ./.lfs-quota)
+  --port PORT  port of the API on 127.0.0.1; the object store gets PORT + 1 (default 8787; 0: any two free ports)
+  --data DIR   folder for all data; created if it is missing (default ./.lfs-quota)
 
 Environment:
-  LFS_QUOTA_ADMIN_TOKEN  the admin token; without it one is made, kept in DIR/admin-token and shown
-  LFS_QUOTA_LOG          'text' (default) or 'json': how log lines are written, to standard error
+  LFS_QUOTA_ADMIN_TOKEN  the admin token; without it, one is created, kept in DIR/admin-token and printed
+  LFS_QUOTA_LOG          format of the log on standard error: 'text' (default) or 'json'
 `;
 
 export type Flags =
@@ -15,7 +15,7 @@ export type Flags =
   | { readonly kind: 'help' }
   | { readonly kind: 'wrong'; readonly message: string };
 
-/** The store takes the port after the API's. */
+/** The store needs the port after it. */
 const portMax = 65_534;
 
 /** Reads the command line of `npm start`. */
@@ -42,7 +42,7 @@ function parse(args: readonly string[]) {
     return parseArgs({ args: [...args], options, strict: true, allowPositionals: false }).values;
   } catch (error) {
     if (!(error instanceof TypeError)) throw error;
-    // Its first sentence says what is wrong; the others explain how to pass on what is no flag.
+    // The first sentence says what is wrong. The others explain positional arguments, which there are none of.
     return `${error.message.split(/\.?(\s|$)(?=[A-Z]|$)/)[0]}.`;
   }
 }

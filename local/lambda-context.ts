@@ -3,13 +3,13 @@ import type { Context } from 'aws-lambda';
 import type { FunctionName } from '../lambda/routes.ts';
 
 /**
- * The second argument of a function: its name, an id of this call, and how much of its time is left.
+ * The context that Lambda passes to a function: its name, an id of this invocation, and the time that is left.
  * `timeLimitMs` counts from now.
  */
 export function lambdaContext(input: { functionName: FunctionName; timeLimitMs: number }): Context {
   const endsAtMs = performance.now() + input.timeLimitMs;
   const legacy = () => {
-    throw new Error('Functions answer by their promise, not by a callback of the context.');
+    throw new Error('A function answers by its promise, not by a callback of the context.');
   };
   return {
     callbackWaitsForEmptyEventLoop: false,

@@ -1,10 +1,10 @@
 import { readFlags, usage } from './flags.ts';
 import { onNpmGone } from './parent-watch.ts';
 import type { EmbeddedStack } from './start.ts';
-import { StartupError } from './startup-error.ts';
+import { StartupError } from './system/startup-error.ts';
 import { createTerminalLog } from './terminal-log.ts';
 
-// The SDK warns of Node 20 on every start; package.json says which versions are right.
+// The SDK would warn about Node 20 at every start; package.json says which versions are supported.
 process.env['AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED'] = 'true';
 
 const log = createTerminalLog({
@@ -15,7 +15,7 @@ const log = createTerminalLog({
 
 const say = (line: string) => void process.stdout.write(`${line}\n`);
 
-// Whoever read the first lines and left must not stop the service with it.
+// A reader of the output that ends, such as `| head`, must not end the service.
 for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {});
 
 function fail(message: string, exitCode: number): never {
@@ -23,7 +23,7 @@ function fail(message: string, exitCode: number): never {
   process.exit(exitCode);
 }
 
-/** The first signal stops gracefully; data is safe at any moment, so a later one may cut that short. */
+/** The first signal stops gracefully. A later one ends at once, which is safe: data is durable at any moment. */
 function stopOnSignals(starting: Promise<EmbeddedStack>): void {
   let stoppingSinceMs: number | undefined;
   const stop = () => {
@@ -32,7 +32,7 @@ function stopOnSignals(starting: Promise<EmbeddedStack>): void {
     void stopGracefully(starting);
   };
   const onSignal = () => {
-    // One Ctrl-C may arrive twice: from the terminal, and passed on by npm.
+    // One Ctrl-C may arrive twice: from the terminal and from npm.
     if (stoppingSinceMs !== undefined && performance.now() - stoppingSinceMs > 1000) process.exit(130);
     stop();
   };
@@ -66,12 +66,12 @@ switch (flags.kind) {
 
 async function serve({ port, dataDir }: { port: number; dataDir: string }): Promise<void> {
   process.on('uncaughtException', (error) => {
-    log.error('stopped by an unexpected error; start again to go on, nothing that was stored is lost', {
+    log.error('stopped by an unexpected error; stored data is safe, start again to go on', {
       error,
     });
     process.exit(1);
   });
-  // Only now: the SDKs take a second to load, and wrong flags need none of them.
+  // Imported only here: the SDKs take a second to load, and wrong flags do not need them.
   const [{ startEmbeddedStack }, { welcomeLines }] = await Promise.all([
     import('./start.ts'),
     import('./welcome.ts'),

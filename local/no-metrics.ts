@@ -1,6 +1,6 @@
 import type { Metrics } from '../lambda/ports/metrics.ts';
 
-/** Measures nothing: for the embedded stack, whose log says as much, and for tests. */
+/** Metrics that go nowhere: for the embedded stack, whose log has the same facts, and for tests. */
 export const noMetrics: Metrics = {
   increment: () => undefined,
   measure: () => undefined,

@@ -3,9 +3,9 @@ import { readFileSync } from 'node:fs';
 const intervalMs = 500;
 
 /**
- * Calls back once when the process that started this one is gone. `npm start` runs its script through a
- * shell: a signal that ends npm or that shell never reaches this process, which would go on holding its
- * ports and its data folder. Without npm nothing is watched, so a daemon may outlive its parent.
+ * Calls back once when npm has ended. `npm start` runs its script through a shell. A signal that ends npm or that
+ * shell does not reach this process, which would keep its ports and its data folder. Without npm nothing is watched,
+ * so a daemon may outlive its parent.
  */
 export function onNpmGone(callback: () => void): void {
   if (process.env['npm_lifecycle_event'] !== 'start') return;
@@ -19,7 +19,7 @@ export function onNpmGone(callback: () => void): void {
   timer.unref();
 }
 
-/** The parent of another process where the system tells (Linux). */
+/** The parent of another process; undefined if the system does not provide it (other than Linux). */
 function parentOf(pid: number): number | undefined {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');

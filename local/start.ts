@@ -22,18 +22,18 @@ import type { HttpFunctions } from './http/front.ts';
 import { startStore } from './store/start-store.ts';
 
 export interface EmbeddedStackOptions {
-  /** The API's port; the store takes the next one. 0: any two free neighbours. */
+  /** Port of the API; the store gets the next one. 0: any two free neighbours. */
   readonly port: number;
   readonly dataDir: string;
-  /** Made once and kept below the data folder where it is not given. */
+  /** Without it, one is created once and kept in the data folder. */
   readonly adminToken?: string | undefined;
-  /** Silent where it is not given. */
+  /** Without it, nothing is logged. */
   readonly log?: Log;
   readonly settings?: Partial<Settings>;
   readonly queueTiming?: Partial<QueueTiming>;
   /** On the first start: the tenant `demo` with a token (default true). */
   readonly createDemo?: boolean;
-  /** Told what is being done, in words for people. */
+  /** Called with lines for people about the progress of the start. */
   readonly onProgress?: (line: string) => void;
 }
 
@@ -42,23 +42,23 @@ export interface EmbeddedStack {
   readonly storeUrl: string;
   readonly dataPath: string;
   readonly adminToken: string;
-  readonly adminTokenOrigin: 'given' | 'kept' | 'made';
-  /** Undefined where no demo was asked for. */
+  readonly adminTokenOrigin: 'given' | 'kept' | 'created';
+  /** Undefined without `createDemo`. */
   readonly demo: Demo | undefined;
-  /** Lets what is under way end, and gives the data folder and the ports back. */
+  /** Waits for running work for some seconds, and releases the data folder and the ports. */
   close(): Promise<void>;
 }
 
 const bucket = 'lfs-quota';
 
-/** The embedded queue keeps recounts apart by itself, and a LIST of the embedded store costs no money. */
+/** The embedded queue itself keeps recounts apart, and LIST requests to the embedded store cost no money. */
 const embeddedSettings: Settings = {
   ...defaultSettings,
   recountRestMs: 0,
   listRequestsPerHour: 1_000_000,
 };
 
-/** How long a stop waits for requests, and for recounts: all of them can be taken up again after a restart. */
+/** How long a stop waits for requests and recounts. A restart resumes what did not end. */
 const graceMs = 5_000;
 
 const silentLog: Log = { info: () => {}, warn: () => {}, error: () => {} };
@@ -66,7 +66,7 @@ const silentLog: Log = { info: () => {}, warn: () => {}, error: () => {} };
 /**
  * Starts everything in this process: HTTP front, functions, store, database, queue and schedule.
  *
- * @throws {StartupError} where the person who starts it can do something about it.
+ * @throws {StartupError} when the person who starts it can correct the cause.
  */
 export async function startEmbeddedStack(options: EmbeddedStackOptions): Promise<EmbeddedStack> {
   const cleanup = new Cleanup();
@@ -133,7 +133,7 @@ async function start(options: EmbeddedStackOptions, cleanup: Cleanup): Promise<E
     adminToken: admin.token,
     adminTokenOrigin: admin.origin,
     close() {
-      // Requests first: they need all the rest.
+      // Requests first, because they need everything else.
       closed ??= front.close(graceMs).then(() => cleanup.run());
       return closed;
     },
@@ -152,7 +152,7 @@ async function openQueue(input: {
   return new FileQueue({ folder, clock: systemClock, timers: systemTimers, log, invocations, timing });
 }
 
-/** A promise that is settled from outside; nobody need wait for it. */
+/** A promise with its own `resolve` and `reject`. Its rejection counts as handled. */
 function pending<T>() {
   let resolve: (value: T) => void = () => {};
   let reject: (error: Error) => void = () => {};

@@ -3,7 +3,7 @@ import type { Invocation } from '../lambda/domain/invocation.ts';
 import type { Log } from '../lambda/ports/log.ts';
 
 export interface TerminalLogOptions {
-  /** `text` for people, `json` for machines: one line an entry either way. */
+  /** `text` for people, `json` for machines. Both have one line for each entry. */
   readonly format: 'text' | 'json';
   readonly write: (line: string) => void;
   readonly now: () => Date;
@@ -36,10 +36,10 @@ function jsonLine({ level, time, message, fields }: Entry): string {
   return `${JSON.stringify({ level, time, message, ...fields })}\n`;
 }
 
-/** Leads to Lambda's own log lines, which there are none of here. */
+/** Refers to Lambda's own log lines, which do not exist here. */
 const functionRequestId = 'functionRequestId' satisfies keyof Invocation;
 
-/** `05:00:00 warn message key=value …`; `info` is not written out. */
+/** `05:00:00 warn message key=value …`. The level `info` is left out. */
 function textLine({ level, time, message, fields }: Entry): string {
   const pairs = Object.entries(fields)
     .filter(([key]) => key !== functionRequestId)
@@ -47,7 +47,7 @@ function textLine({ level, time, message, fields }: Entry): string {
   return `${[time.slice(11, 19), ...(level === 'info' ? [] : [level]), message, ...pairs].join(' ')}\n`;
 }
 
-/** Bare where it can be read so, as JSON otherwise: no value can break the line or steer the terminal. */
+/** Simple text as it is, anything else as JSON, so that no value can break the line or control the terminal. */
 function plain(value: unknown): string {
   if (typeof value === 'string' && /^[\w.:/@+-]+$/.test(value)) return value;
   return JSON.stringify(value) ?? 'undefined';

@@ -28,39 +28,39 @@ export interface FileQueueOptions {
   readonly log: Log;
   readonly invocations: Invocations;
   readonly timing?: QueueTiming;
-  /** Recounts of different tenants at once. */
+  /** Most recounts that run at a time, each of another tenant. */
   readonly concurrencyMax?: number;
 }
 
-/** One tenant's recounts: at most one runs, at most one more is owed. */
+/** One tenant's recounts: at most one runs, and at most one more waits. */
 interface Lane {
   readonly tenant: string;
   waiting: QueueMessage | undefined;
   running: QueueMessage | undefined;
   lastBegunAtMs: number;
   cancelTimer: () => void;
-  /** What the tenant's file holds; it may ask for more than is owed, never for less. */
+  /** The content of the tenant's file. It may ask for more than is pending, never for less. */
   saved: QueueMessage | undefined;
-  /** The file is to be written even where it asks for enough: the failures are counted in it. */
+  /** Write the file even if it asks for enough: it also holds the number of failures. */
   mustSave: boolean;
-  /** Writes of one tenant's file follow each other. Never rejects. */
+  /** The last write of the tenant's file; the next one waits for it. Never rejects. */
   disk: Promise<unknown>;
 }
 
 /**
- * The queue of recounts, kept below the data folder. A request is on disk before its promise resolves, and
- * stays there until a recount that began after it has succeeded: a kill at any moment loses none.
+ * The queue of recounts, kept in the data folder. A request is on disk before its promise resolves. It stays there until
+ * a recount that began after it has succeeded, so a kill at any moment loses no request.
  */
 export class FileQueue implements RecountQueue {
   readonly #options: FileQueueOptions;
   readonly #timing: QueueTiming;
   readonly #lanes = new Map<string, Lane>();
-  /** Lanes that are due while as many as may are running. */
+  /** Lanes that are due and wait for a free place among the running ones. */
   readonly #due = new Set<Lane>();
   readonly #running = new Set<Promise<void>>();
   #consumer: QueueConsumer | undefined;
   #closed = false;
-  /** Closed, and no longer waiting: the data folder may be another process's by now. */
+  /** Closed and not waiting any more: another process may hold the data folder now. */
   #abandoned = false;
 
   constructor(options: FileQueueOptions) {
@@ -84,7 +84,7 @@ export class FileQueue implements RecountQueue {
     for (const request of requests) await this.request(request);
   }
 
-  /** Takes up what an earlier process left, and begins to deliver. */
+  /** Loads the messages of an earlier process, and starts to deliver. */
   async deliverTo(consumer: QueueConsumer): Promise<void> {
     for (const message of await this.#options.folder.load(this.#options.clock.nowMs())) {
       const lane = this.#lane(message.tenant);
@@ -95,7 +95,7 @@ export class FileQueue implements RecountQueue {
     for (const lane of this.#lanes.values()) this.#arm(lane);
   }
 
-  /** Delivers no more, and waits for what runs; what does not end in time stays on disk. */
+  /** Stops delivering, and waits up to `graceMs` for running recounts. Unfinished messages stay on disk. */
   async close(graceMs: number): Promise<void> {
     this.#closed = true;
     this.#due.clear();
@@ -157,7 +157,7 @@ export class FileQueue implements RecountQueue {
     lane.waiting = undefined;
     lane.lastBegunAtMs = this.#options.clock.nowMs();
     const { messageId, correlationId } = message;
-    // It may have been a request that set the timer, whose context this is not.
+    // The timer may have been set during another invocation, so this one gets its own.
     const { invocations } = this.#options;
     await invocations.during({ messageId, correlationId }, () => this.#attempt(lane, message));
   }
@@ -170,7 +170,7 @@ export class FileQueue implements RecountQueue {
       if (!succeeded) await this.#putBack(lane, message);
       await this.#save(lane);
     } catch (error) {
-      // The file still asks for at least what is owed.
+      // The file still asks for at least what is pending.
       this.#options.log.error('queue file not written', { tenant: lane.tenant, error });
     }
     this.#arm(lane);
@@ -200,7 +200,7 @@ export class FileQueue implements RecountQueue {
     }
   }
 
-  /** After a failure: owed again, later, or laid aside. What was asked for meanwhile is owed in any case. */
+  /** After a failure: retried later, or moved to the dead letters. Requests that came meanwhile stay pending. */
   async #putBack(lane: Lane, message: QueueMessage): Promise<void> {
     const failed = afterFailure(message, this.#options.clock.nowMs(), this.#timing);
     if (failed.failures < this.#timing.failuresMax) {
@@ -209,21 +209,25 @@ export class FileQueue implements RecountQueue {
       return;
     }
     const file = await this.#options.folder.saveDead(failed);
-    this.#options.log.error('recount given up', { tenant: lane.tenant, failures: failed.failures, file });
+    this.#options.log.error('recount failed too often: moved to the dead letters', {
+      tenant: lane.tenant,
+      failures: failed.failures,
+      file,
+    });
   }
 
-  /** Brings the tenant's file in line with what is owed now. Rejects where it can't be written. */
+  /** Writes what is pending now to the tenant's file. Rejects when the file cannot be written. */
   #save(lane: Lane): Promise<void> {
     const saving = lane.disk.then(async () => {
       const { running, waiting, saved } = lane;
-      const owed = running && waiting ? mergeMessages(running, waiting) : (running ?? waiting);
-      if (owed === undefined) {
+      const pending = running && waiting ? mergeMessages(running, waiting) : (running ?? waiting);
+      if (pending === undefined) {
         if (saved !== undefined) await this.#options.folder.remove(lane.tenant);
         lane.saved = undefined;
-      } else if (saved === undefined || lane.mustSave || (owed.full && !saved.full)) {
-        await this.#options.folder.save(owed);
+      } else if (saved === undefined || lane.mustSave || (pending.full && !saved.full)) {
+        await this.#options.folder.save(pending);
         lane.mustSave = false;
-        lane.saved = owed;
+        lane.saved = pending;
       }
     });
     lane.disk = saving.catch(() => undefined);

@@ -1,15 +1,16 @@
 import { mkdir, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isCorrelationId } from '../../lambda/domain/invocation.ts';
+import { parseJson } from '../../lambda/domain/json.ts';
 import { isRecountReason } from '../../lambda/domain/recount-policy.ts';
-import { readIfThere, unfinishedSuffix, writeDurably } from '../data/durable-file.ts';
+import { readIfThere, unfinishedSuffix, writeDurably } from '../system/durable-file.ts';
 import { newMessage, type QueueMessage } from './queue-message.ts';
 
-/** Where the queue keeps what is owed: one file a tenant, gone when the tenant's recount succeeded. */
+/** The queue's files: one for each tenant with a pending recount. */
 export interface QueueFolder {
   save(message: QueueMessage): Promise<void>;
   remove(tenant: string): Promise<void>;
-  /** Lays a message aside that keeps failing. @returns the file's path. */
+  /** Keeps a message that failed too often as a dead letter. @returns the file's path. */
   saveDead(message: QueueMessage): Promise<string>;
   load(nowMs: number): Promise<readonly QueueMessage[]>;
 }
@@ -24,7 +25,7 @@ export async function openQueueFolder(path: string): Promise<QueueFolder> {
     save: (message) => writeDurably(fileOf(message.tenant), JSON.stringify(message)),
     remove: (tenant) => rm(fileOf(tenant), { force: true }),
     async saveDead(message) {
-      // One file a tenant, the newest: what is laid aside can't fill the disk.
+      // One file for each tenant, the newest, so that dead letters cannot fill the disk.
       const file = join(deadPath, `${encodeURIComponent(message.tenant)}${suffix}`);
       await writeDurably(file, JSON.stringify(message));
       return file;
@@ -45,15 +46,15 @@ async function loadAll(path: string, nowMs: number): Promise<readonly QueueMessa
 }
 
 /**
- * Reads a message back. A file that can't be read still says that its tenant is owed a recount: a full one
- * then. Times are kept out of the future, which a clock that was set back would put them in.
+ * Decodes a stored message. A damaged file still shows that its tenant needs a recount, so it becomes a full one. Times
+ * in the future, possible when the clock was set back, become now.
  */
 function decode(tenant: string, text: string, nowMs: number): QueueMessage {
   const fresh = newMessage(
     { tenant, reason: 'unfinished', full: true },
     { nowMs, messageId: `restored-${tenant}` },
   );
-  const read = parse(text);
+  const read = fieldsOf(parseJson(text));
   if (!isRecountReason(read['reason']) || typeof read['full'] !== 'boolean') return fresh;
   const timeOf = (key: string) => Math.min(nowMs, typeof read[key] === 'number' ? read[key] : nowMs);
   return {
@@ -70,11 +71,6 @@ function decode(tenant: string, text: string, nowMs: number): QueueMessage {
   };
 }
 
-function parse(text: string): Record<string, unknown> {
-  try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === 'object' && value !== null ? { ...value } : {};
-  } catch {
-    return {};
-  }
+function fieldsOf(value: unknown): Record<string, unknown> {
+  return typeof value === 'object' && value !== null ? { ...value } : {};
 }

@@ -1,31 +1,31 @@
 import { urgencyOf } from '../../lambda/domain/recount-policy.ts';
 import type { RecountRequest } from '../../lambda/ports/recount-queue.ts';
 
-/** A tenant's recount that is owed: all requests since the last one began, as one. */
+/** A tenant's pending recount: all requests since the last recount began, merged. */
 export interface QueueMessage extends RecountRequest {
   readonly messageId: string;
   readonly firstAtMs: number;
   readonly lastAtMs: number;
-  /** What it was asked for by, for the log; of several, the first. */
+  /** Id of the request that asked for it, for the log. The first one if several were merged. */
   readonly correlationId: string | undefined;
-  /** Somebody waits for this recount: it is not held back for more triggers. */
+  /** Somebody waits for this recount, so it does not wait for more requests. */
   readonly prompt: boolean;
-  /** How often it was delivered and failed. */
+  /** Number of deliveries that failed. */
   readonly failures: number;
-  /** After a failure: not delivered before this. */
+  /** After a failure: earliest time of the next delivery. */
   readonly notBeforeMs: number;
 }
 
 export interface QueueTiming {
-  /** A recount waits this long for more triggers … */
+  /** A recount waits until no request came for this long … */
   readonly quietMs: number;
-  /** … but steady triggers hold it back no longer than this after the first. */
+  /** … but at most this long after the first request. */
   readonly quietMaxMs: number;
-  /** Shortest time between the beginnings of two recounts of one tenant. */
+  /** Shortest time between the starts of two recounts of one tenant. */
   readonly spacingMs: number;
-  /** Wait after the first failure; it doubles with each. */
+  /** Delay after the first failure. It doubles with each further failure. */
   readonly retryMs: number;
-  /** After so many failures a message is laid aside. */
+  /** After this many failures a message becomes a dead letter. */
   readonly failuresMax: number;
   /** A delivery that takes longer counts as failed. */
   readonly timeLimitMs: number;
@@ -40,7 +40,7 @@ export const defaultQueueTiming: QueueTiming = {
   timeLimitMs: 15 * 60_000,
 };
 
-/** The message that a request leads to where nothing waits yet. */
+/** The message for a request of a tenant without a waiting message. */
 export function newMessage(
   request: RecountRequest,
   at: { nowMs: number; messageId: string; correlationId?: string | undefined },
@@ -59,7 +59,7 @@ export function newMessage(
   };
 }
 
-/** Two recounts that are owed, as one: it lists the whole tenant if either does, and is as urgent as either. */
+/** Merges two pending recounts: full if either is full, and as urgent as the more urgent one. */
 export function mergeMessages(older: QueueMessage, newer: QueueMessage): QueueMessage {
   return {
     tenant: older.tenant,
@@ -75,7 +75,7 @@ export function mergeMessages(older: QueueMessage, newer: QueueMessage): QueueMe
   };
 }
 
-/** When a message is to be delivered. `lastBegunAtMs` is when the tenant's last recount began. */
+/** When to deliver a message. `lastBegunAtMs` is the start of the tenant's last recount. */
 export function dueAtMs(message: QueueMessage, lastBegunAtMs: number, timing: QueueTiming): number {
   const quietAtMs = Math.min(message.lastAtMs + timing.quietMs, message.firstAtMs + timing.quietMaxMs);
   return Math.max(

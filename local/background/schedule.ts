@@ -14,18 +14,18 @@ export interface ScheduleOptions {
   readonly log: Log;
   /** From the start to the first run. */
   readonly firstDelayMs?: number;
-  /** From the beginning of one run to that of the next. */
+  /** From the start of one run to the start of the next. */
   readonly intervalMs?: number;
 }
 
 export interface Schedule {
-  /** Begins no more runs; waits for one under way, at most `graceMs`. */
+  /** Starts no more runs. Waits for a running one, at most `graceMs`. */
   close(graceMs: number): Promise<void>;
 }
 
 const timeLimitMs = 15 * 60_000;
 
-/** Calls the refresh function at its rate, one run at a time; a run that fails is logged, the next one comes. */
+/** Calls the refresh function every `intervalMs`, one run at a time. A failed run is logged, and the next one follows. */
 export function startSchedule(refresh: ScheduledFunction, options: ScheduleOptions): Schedule {
   const { clock, timers, log, firstDelayMs = 5_000, intervalMs = 15 * 60_000 } = options;
   let closed = false;

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { SQSEvent } from 'aws-lambda';
 import type { QueueMessage } from './queue-message.ts';
 
-/** The event of one message of a FIFO queue whose group is the tenant. */
+/** The event that SQS sends for one message of a FIFO queue. The message group is the tenant. */
 export function toSqsEvent(message: QueueMessage): SQSEvent {
   const { tenant, reason, full, correlationId } = message;
   const body = JSON.stringify({ tenant, reason, full, correlationId });
@@ -32,8 +32,8 @@ export function toSqsEvent(message: QueueMessage): SQSEvent {
 }
 
 /**
- * Whether a consumer's answer takes back the one message it was given (ReportBatchItemFailures). With one
- * record any entry does: an identifier that SQS does not know fails the whole batch.
+ * Whether a consumer's answer reports its one message as failed (ReportBatchItemFailures). The identifiers need no
+ * check: with one record, SQS would take an unknown identifier as a failure of the whole batch.
  */
 export function reportsFailure(result: unknown): boolean {
   if (typeof result !== 'object' || result === null || !('batchItemFailures' in result)) return false;

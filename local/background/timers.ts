@@ -1,6 +1,6 @@
-/** Timers as a port: a test turns them together with its clock. */
+/** Timers as a port, so that a test can advance them together with its clock. */
 export interface Timers {
-  /** Calls back once after `delayMs`. @returns what cancels it. */
+  /** Calls back once after `delayMs`. @returns a function that cancels it. */
   after(delayMs: number, callback: () => void): () => void;
 }
 

@@ -1,35 +1,36 @@
-import { mkdir, readdir } from 'node:fs/promises';
-import { join, resolve } from 'node:path';
-import { errorCode, StartupError } from '../startup-error.ts';
-import { readIfThere, unfinishedSuffix, writeDurably } from './durable-file.ts';
+import { mkdir, readdir, stat } from 'node:fs/promises';
+import { dirname, join, resolve } from 'node:path';
+import { parseJson } from '../../lambda/domain/json.ts';
+import { readIfThere, unfinishedSuffix, writeDurably } from '../system/durable-file.ts';
+import { errorCode, StartupError } from '../system/startup-error.ts';
 import { lockFolder } from './folder-lock.ts';
 
-/** Where everything lies below `--data`. */
+/** The folder of `--data`, and the paths below it. */
 export interface DataFolder {
   /** Absolute. */
   readonly path: string;
   readonly databasePath: string;
   readonly storePath: string;
   readonly queuePath: string;
-  /** Gives the folder back for other processes. */
+  /** Unlocks the folder for other processes. */
   release(): Promise<void>;
 }
 
-/** Raised whenever an older release could not go on with what this one writes. */
+/** Raise it with every change that an older release could not read. */
 const folderFormat = 1;
 
 const formatFile = 'format.json';
 
 /**
- * Takes a data folder, and makes it where there is none.
+ * Locks the data folder for this process. Creates it if it does not exist.
  *
- * @throws {StartupError} where it is another process's, of a newer release, somebody's other files, or not
- * writable.
+ * @throws {StartupError} when another process holds it, a newer release wrote it, it holds files of something
+ * else, or it is not writable.
  */
 export async function openDataFolder(dataDir: string): Promise<DataFolder> {
   const path = resolve(dataDir);
   const release = await withClearErrors(path, async () => {
-    await mkdir(path, { recursive: true, mode: 0o700 });
+    await makeFolder(path);
     await refuseForeignFolder(path);
     return lockFolder(path);
   });
@@ -47,14 +48,29 @@ export async function openDataFolder(dataDir: string): Promise<DataFolder> {
   return { path, databasePath, storePath, queuePath, release };
 }
 
-/** A folder with files but without our mark is somebody's: nothing of ours is to be strewn among them. */
+/**
+ * Creates a folder and its parents, readable by this user alone. Node's own recursive `mkdir` never returns below
+ * `/proc`, where creating a folder fails with ENOENT although its parent exists.
+ */
+async function makeFolder(path: string): Promise<void> {
+  try {
+    await mkdir(path, { mode: 0o700 });
+  } catch (error) {
+    if (errorCode(error) === 'EEXIST' && (await stat(path)).isDirectory()) return;
+    if (errorCode(error) !== 'ENOENT' || dirname(path) === path) throw error;
+    await makeFolder(dirname(path));
+    await mkdir(path, { mode: 0o700 });
+  }
+}
+
+/** Refuses a folder that has files but no `format.json`: it belongs to something else. */
 async function refuseForeignFolder(path: string): Promise<void> {
   const names = await readdir(path);
   if (names.includes(formatFile)) return;
   const foreign = names.find((name) => !name.startsWith('lock') && !name.endsWith(unfinishedSuffix));
   if (foreign === undefined) return;
   throw new StartupError(
-    `The folder ${path} holds other files (${foreign}) and is no data folder of lfs-quota. ` +
+    `The folder ${path} holds other files (${foreign}) and is not a data folder of lfs-quota. ` +
       'Choose an empty or a new folder with --data.',
   );
 }
@@ -69,28 +85,24 @@ async function checkFormat(path: string): Promise<void> {
   const format = readFormat(text);
   if (format === undefined) {
     throw new StartupError(
-      `${file} can't be read as this data folder's format. Restore the folder from a backup, or choose another with --data.`,
+      `${file} is damaged. Restore the data folder from a backup, or choose another folder with --data.`,
     );
   }
   if (format > folderFormat) {
     throw new StartupError(
-      `The data folder ${path} was written by a newer lfs-quota (format ${format}, this one knows up to ` +
-        `${folderFormat}). Start that release, or choose another folder with --data.`,
+      `The data folder ${path} was written by a newer lfs-quota (format ${format}; this release reads up to ` +
+        `${folderFormat}). Start that newer release, or choose another folder with --data.`,
     );
   }
 }
 
 function readFormat(text: string): number | undefined {
-  try {
-    const read: unknown = JSON.parse(text);
-    if (typeof read !== 'object' || read === null || !('format' in read)) return undefined;
-    return Number.isInteger(read.format) ? Number(read.format) : undefined;
-  } catch {
-    return undefined;
-  }
+  const value = parseJson(text);
+  if (typeof value !== 'object' || value === null || !('format' in value)) return undefined;
+  return Number.isInteger(value.format) ? Number(value.format) : undefined;
 }
 
-/** Says in words what the file system refused. */
+/** Turns an error of the file system into one that says what to do. */
 async function withClearErrors<T>(path: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
@@ -104,13 +116,13 @@ async function withClearErrors<T>(path: string, work: () => Promise<T>): Promise
 }
 
 const fileSystemReasons: Readonly<Record<string, string>> = {
-  EACCES: "can't be written by this user",
-  EPERM: "can't be written by this user",
-  EROFS: 'lies on a file system that is read-only',
-  ENOTDIR: 'is no folder: a file is in its place, or on the way to it',
-  EEXIST: 'is no folder: a file is in its place',
-  ENOENT: "can't be made there",
-  ENOSPC: 'lies on a file system that is full',
-  EDQUOT: "is beyond this user's quota of disk space",
-  ENAMETOOLONG: 'has too long a name',
+  EACCES: 'is not writable for this user',
+  EPERM: 'is not writable for this user',
+  EROFS: 'is on a read-only file system',
+  ENOTDIR: 'cannot be used: a part of its path is a file',
+  EEXIST: 'cannot be used: it is a file',
+  ENOENT: 'cannot be created there',
+  ENOSPC: 'is on a full file system',
+  EDQUOT: "is beyond this user's disk quota",
+  ENAMETOOLONG: 'has a name that is too long',
 };

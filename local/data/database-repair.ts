@@ -1,14 +1,14 @@
 import { promisify } from 'node:util';
 import { create } from 'dynalite/db/index.js';
-import { errorCode, StartupError } from '../startup-error.ts';
+import { errorCode, StartupError } from '../system/startup-error.ts';
 
 /**
- * Ends what a kill interrupted: dynalite notes a new table as CREATING, and as ACTIVE by a timer of the same
- * process, so a kill in between would leave it CREATING for ever. The table itself is whole from the first
- * note on, therefore the second is written here. Opening it also shows whether the database is readable at
- * all, before a server is built on it.
+ * Completes the creation of the table if a kill interrupted it. dynalite writes a new table as CREATING, and as
+ * ACTIVE by a timer of the same process, so a kill in between would leave it CREATING for ever. The table is complete
+ * from the first write on, so only its status is changed here. Opening the database also shows that it is readable,
+ * before a server is started on it.
  *
- * @throws {StartupError} where the database is held by another process or can't be read.
+ * @throws {StartupError} when another process holds the database, or it is not readable.
  */
 export async function repairDatabase(input: {
   databasePath: string;
@@ -43,7 +43,7 @@ function openError(databasePath: string, error: unknown): StartupError {
   }
   const reason = cause instanceof Error ? cause.message : String(cause);
   return new StartupError(
-    `The database ${databasePath} can't be opened (${reason}). Restore the data folder from a backup, or choose another with --data.`,
+    `The database ${databasePath} cannot be opened (${reason}). Restore the data folder from a backup, or choose another folder with --data.`,
     { cause: error },
   );
 }

@@ -9,31 +9,31 @@ import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import dynalite from 'dynalite';
 import { createDynamoDb } from '../../lambda/adapters/dynamodb/client.ts';
 import { tableDefinition } from '../../lambda/adapters/dynamodb/table.ts';
-import { listenOnLoopback } from '../http/listen.ts';
+import { listenOnLoopback } from '../system/loopback-server.ts';
 import { repairDatabase } from './database-repair.ts';
 
 export interface Database {
   readonly client: DynamoDBDocumentClient;
   readonly tableName: string;
-  /** Whether the table was made, found, or left half-made by a kill and repaired. */
-  readonly origin: 'made' | 'found' | 'repaired';
+  /** Whether the table was created, found, or repaired after a kill during its creation. */
+  readonly origin: 'created' | 'found' | 'repaired';
   close(): Promise<void>;
 }
 
 const tableName = 'lfs-quota';
 
-/** How long a new table may take to become active before the start gives up. */
+/** How long a new table may take to become active before the start fails. */
 const tableWaitMs = 10_000;
 
-/** Starts DynamoDB inside this process, on any free loopback port, with its data below `databasePath`. */
+/** Starts a DynamoDB engine inside this process, on any free loopback port, with its data below `databasePath`. */
 export async function openDatabase(databasePath: string): Promise<Database> {
   const repair = await repairDatabase({ databasePath, tableName });
   const server = dynalite({ path: databasePath, createTableMs: 0 });
-  // The client keeps connections open; a server that closes idle ones would now and then cut a request.
+  // The client keeps its connections open. If the server closed idle ones, some requests would be cut.
   server.keepAliveTimeout = 0;
-  server.on('request', ignoreBreakingOff);
+  server.on('request', ignoreAbort);
   const port = await listenOnLoopback(server, { port: 0, usedBy: 'the database' });
-  // Nobody but this process connects, and the engine does not check signatures.
+  // Only this process connects, and the engine does not check signatures.
   const client = createDynamoDb({
     endpoint: `http://127.0.0.1:${port}`,
     region: 'local',
@@ -50,7 +50,7 @@ export async function openDatabase(databasePath: string): Promise<Database> {
   };
   try {
     const made = await ensureTable(client);
-    return { client, tableName, origin: made === 'made' || repair === 'whole' ? made : repair, close };
+    return { client, tableName, origin: made === 'created' || repair === 'whole' ? made : repair, close };
   } catch (error) {
     await close();
     throw error;
@@ -58,15 +58,15 @@ export async function openDatabase(databasePath: string): Promise<Database> {
 }
 
 /**
- * The engine, which has seen the request before this, throws out of an event when it breaks off: that would
- * end the whole process, and a client that gave up needs nothing done.
+ * When a client aborts a request, the engine throws from an event listener, which would end the whole process. An
+ * aborted request needs no action, so the engine's listener is removed.
  */
-function ignoreBreakingOff(request: IncomingMessage): void {
+function ignoreAbort(request: IncomingMessage): void {
   request.removeAllListeners('error');
   request.on('error', () => {});
 }
 
-async function ensureTable(client: DynamoDBDocumentClient): Promise<'made' | 'found'> {
+async function ensureTable(client: DynamoDBDocumentClient): Promise<'created' | 'found'> {
   if ((await tableStatus(client)) === 'ACTIVE') return 'found';
   await client.send(new CreateTableCommand(tableDefinition(tableName)));
   const giveUpAtMs = performance.now() + tableWaitMs;
@@ -74,7 +74,7 @@ async function ensureTable(client: DynamoDBDocumentClient): Promise<'made' | 'fo
     if (performance.now() > giveUpAtMs) throw new Error('The table did not become active.');
     await delay(10);
   }
-  return 'made';
+  return 'created';
 }
 
 async function tableStatus(client: DynamoDBDocumentClient): Promise<string | undefined> {

@@ -1,15 +1,15 @@
-/** What this project uses of dynalite 4, which ships no types. */
+/** The parts of dynalite 4 that this project uses. The package has no types. */
 declare module 'dynalite' {
   import type { Server } from 'node:http';
 
   interface DynaliteOptions {
-    /** Folder of the database; in memory without it. */
+    /** Folder of the database. Without it the database is in memory. */
     path?: string;
-    /** How long a new table is shown as CREATING. */
+    /** How long a new table has the status CREATING. */
     createTableMs?: number;
   }
 
-  /** `close` waits for what is under way, and closes the database too. */
+  /** `close` waits for running requests, and closes the database too. */
   function dynalite(options?: DynaliteOptions): Server;
   export = dynalite;
 }

@@ -3,27 +3,28 @@ import { readFileSync } from 'node:fs';
 import { link, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { errorCode, StartupError } from '../startup-error.ts';
-import { readIfThere } from './durable-file.ts';
+import { parseJson } from '../../lambda/domain/json.ts';
+import { readIfThere } from '../system/durable-file.ts';
+import { errorCode, StartupError } from '../system/startup-error.ts';
 
 interface LockOwner {
   readonly pid: number;
-  /** Tells two processes apart that had the same number; absent where the system does not tell. */
+  /** Tells apart two processes that had the same pid; absent if the system does not provide it. */
   readonly processIdentity?: string;
 }
 
-/** Folders that this very process holds: its own pid in a lock file says nothing about those. */
+/** Folders that this process holds. The pid in a lock file cannot show that: an earlier process may have had it. */
 const heldHere = new Set<string>();
 
 /**
- * Takes the data folder for this process. A lock that its owner left behind, killed, is recognised and
- * replaced. Two processes that find the same stale lock at once may both pass; the database's own lock,
- * which the kernel keeps, then stops the second.
+ * Locks the data folder for this process. A stale lock, whose owner was killed, is replaced. Two processes that
+ * replace the same stale lock at the same time may both succeed. The database's own lock, which the kernel keeps, then
+ * stops the second one.
  *
- * An owner that is just stopping, as at a restart, is waited for.
+ * Waits up to `waitMs` for an owner that is stopping, as at a restart.
  *
- * @returns what gives it back.
- * @throws {StartupError} where another process holds it.
+ * @returns a function that unlocks the folder.
+ * @throws {StartupError} when another process holds it.
  */
 export async function lockFolder(folder: string, waitMs = 3_000): Promise<() => Promise<void>> {
   const path = join(folder, 'lock');
@@ -48,7 +49,7 @@ async function holderOf(path: string): Promise<number | undefined> {
   return owner && isAlive(owner) ? owner.pid : undefined;
 }
 
-/** Puts the lock file there whole, or not at all: a link fails where the name is taken. */
+/** Creates the lock file with its content in one step: a link fails if the name exists. */
 async function claim(path: string, folder: string): Promise<void> {
   const identity = readProcess(process.pid)?.identity;
   const owner: LockOwner = {
@@ -68,26 +69,21 @@ async function claim(path: string, folder: string): Promise<void> {
 }
 
 async function readOwner(path: string): Promise<LockOwner | undefined> {
-  try {
-    const read: unknown = JSON.parse((await readIfThere(path)) ?? 'null');
-    if (typeof read !== 'object' || read === null || !('pid' in read) || typeof read.pid !== 'number')
-      return undefined;
-    const identity = 'processIdentity' in read ? read.processIdentity : undefined;
-    return { pid: read.pid, ...(typeof identity === 'string' ? { processIdentity: identity } : {}) };
-  } catch (error) {
-    if (error instanceof SyntaxError) return undefined;
-    throw error;
-  }
+  const value = parseJson((await readIfThere(path)) ?? '');
+  if (typeof value !== 'object' || value === null || !('pid' in value)) return undefined;
+  if (typeof value.pid !== 'number') return undefined;
+  const identity = 'processIdentity' in value ? value.processIdentity : undefined;
+  return { pid: value.pid, ...(typeof identity === 'string' ? { processIdentity: identity } : {}) };
 }
 
 function isAlive(owner: LockOwner): boolean {
   const found = readProcess(owner.pid);
-  // Killed, but its parent has not asked for its end yet: it holds nothing any more.
+  // A zombie: it was killed and holds nothing any more, but its parent has not collected its exit code yet.
   if (found?.state === 'Z' || found?.state === 'X') return false;
   if (owner.processIdentity !== undefined && found !== undefined) {
     return found.identity === owner.processIdentity;
   }
-  // In a container every start has the same pid; this process does not hold the lock.
+  // In a container every start has the same pid. This process itself does not hold the lock.
   if (owner.pid === process.pid) return false;
   try {
     process.kill(owner.pid, 0);
@@ -98,15 +94,16 @@ function isAlive(owner: LockOwner): boolean {
 }
 
 /**
- * A process on Linux: its state, and when the system and it were started. Pids are given again, that is not.
+ * A process on Linux: its state, and an identity made of the boot and its start time. A pid can be reused, the
+ * identity cannot.
  *
- * @returns undefined where there is none, or the system does not tell.
+ * @returns undefined if there is no such process, or on another system.
  */
 function readProcess(pid: number): { state: string; identity: string } | undefined {
   try {
     const bootId = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-    // The program's name, in brackets, may hold anything; after it come the state, and 19 fields on the start.
+    // The program's name, in brackets, may hold anything. The state follows it, and 19 fields later the start time.
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
     return { state: fields[0] ?? '', identity: `${bootId}/${fields[19]}` };
   } catch {

@@ -1,31 +1,31 @@
 import { join } from 'node:path';
+import * as z from 'zod';
+import { parseJson } from '../../lambda/domain/json.ts';
 import type { Ids } from '../../lambda/ports/ids.ts';
-import { StartupError } from '../startup-error.ts';
-import { readIfThere, writeDurably } from './durable-file.ts';
+import type { StoreCredentials } from '../store/signature-check.ts';
+import { readIfThere, writeDurably } from '../system/durable-file.ts';
+import { StartupError } from '../system/startup-error.ts';
 
-export interface StoreCredentials {
-  readonly accessKeyId: string;
-  readonly secretAccessKey: string;
-}
+const credentialsSchema = z.object({ accessKeyId: z.string(), secretAccessKey: z.string() });
 
-/** Characters that an admin token from outside must have at least: what is guessed must not be it. */
+/** Shortest admin token that is accepted from the environment, so that it cannot be guessed. */
 const adminTokenLengthMin = 16;
 
 /**
- * The admin token: the one that is given, or one that is made once and kept (readable by this user alone).
+ * The admin token: the given one, or one that is created once and kept in a file that only this user can read.
  *
- * @throws {StartupError} where the given one is too short, or can't stand in a header.
+ * @throws {StartupError} when the given one is too short, or has characters that no header may have.
  */
 export async function adminTokenOf(
   input: { folder: string; given: string | undefined },
   ids: Ids,
-): Promise<{ token: string; origin: 'given' | 'kept' | 'made' }> {
+): Promise<{ token: string; origin: 'given' | 'kept' | 'created' }> {
   const { folder, given } = input;
   if (given !== undefined && given !== '') {
     if (given.length < adminTokenLengthMin || !/^[\x21-\x7e]+$/.test(given)) {
       throw new StartupError(
-        `LFS_QUOTA_ADMIN_TOKEN must be ${adminTokenLengthMin} or more visible ASCII characters without blanks. ` +
-          'Set a longer one, or unset it: one is made then.',
+        `LFS_QUOTA_ADMIN_TOKEN must have at least ${adminTokenLengthMin} visible ASCII characters and no spaces. ` +
+          'Set another one, or unset it and let `npm start` create one.',
       );
     }
     return { token: given, origin: 'given' };
@@ -35,10 +35,10 @@ export async function adminTokenOf(
   if (kept !== undefined && kept.length >= adminTokenLengthMin) return { token: kept, origin: 'kept' };
   const token = `lfsq_${ids.random(40)}`;
   await writeDurably(file, `${token}\n`);
-  return { token, origin: 'made' };
+  return { token, origin: 'created' };
 }
 
-/** The credentials of the store, made once: URLs that were signed before a restart stay good after it. */
+/** The credentials of the store. They are created once, so that presigned URLs stay valid after a restart. */
 export async function storeCredentialsOf(folder: string, ids: Ids): Promise<StoreCredentials> {
   const file = join(folder, 'store-credentials.json');
   const kept = readCredentials(await readIfThere(file));
@@ -49,13 +49,6 @@ export async function storeCredentialsOf(folder: string, ids: Ids): Promise<Stor
 }
 
 function readCredentials(text: string | undefined): StoreCredentials | undefined {
-  try {
-    const read: unknown = JSON.parse(text ?? 'null');
-    if (typeof read !== 'object' || read === null || !('accessKeyId' in read)) return undefined;
-    if (!('secretAccessKey' in read) || typeof read.secretAccessKey !== 'string') return undefined;
-    if (typeof read.accessKeyId !== 'string') return undefined;
-    return { accessKeyId: read.accessKeyId, secretAccessKey: read.secretAccessKey };
-  } catch {
-    return undefined;
-  }
+  const parsed = credentialsSchema.safeParse(parseJson(text ?? ''));
+  return parsed.success ? parsed.data : undefined;
 }

@@ -1,20 +1,20 @@
-import { errorCode } from '../startup-error.ts';
+import { listenError } from '../system/loopback-server.ts';
+import { errorCode } from '../system/startup-error.ts';
 import { type HttpFront, type HttpFrontOptions, openHttpFront } from './front.ts';
-import { listenError } from './listen.ts';
 
-/** The store's server, as far as its port matters. */
+/** The store's server. */
 interface Closable {
   close(): Promise<void>;
 }
 
-/** How often two free neighbours are looked for where any port will do. */
+/** Attempts to find two free neighbours when any port will do. */
 const triesMax = 50;
 
 /**
- * Opens the API at a port and the store at the next one: signed URLs name the store's port, so it must
- * follow from the one that a person chose. Port 0 stands for any two free neighbours.
+ * Opens the API at a port and the store at the next one. Presigned URLs hold the store's port, so it must not change
+ * from one start to the next. Port 0 stands for any two free neighbours.
  *
- * @throws {StartupError} where one of the two is taken.
+ * @throws {StartupError} when one of the two ports is in use.
  */
 export async function openAdjacent<S extends Closable>(
   options: HttpFrontOptions,

@@ -2,25 +2,25 @@ import type { APIGatewayProxyEventV2 } from 'aws-lambda';
 import type { RouteMatch } from '../../lambda/http/route-match.ts';
 import { decodePath } from '../../lambda/http/route-match.ts';
 
-/** One HTTP request as it came in. */
+/** One HTTP request as it was received. */
 export interface FrontRequest {
   readonly method: string;
-  /** The request line's target: path and query as they were sent. */
+  /** The target of the request line: path and query as they were sent. */
   readonly target: string;
-  /** Names and values by turns, as `IncomingMessage.rawHeaders`. */
+  /** Names and values in turn, as in `IncomingMessage.rawHeaders`. */
   readonly rawHeaders: readonly string[];
   readonly body: Buffer;
   readonly httpVersion: string;
   readonly sourceIp: string;
   readonly requestId: string;
   readonly receivedAtMs: number;
-  /** Port of the front, for clients whose Host header is no name of this machine. */
+  /** Port of the front. It is used when the Host header does not name this machine. */
   readonly port: number;
 }
 
 /**
- * Builds the event of an HTTP API, payload format 2.0. What AWS documents, and what it does besides: the raw
- * path arrives decoded, cookies leave the headers, and a body is base64 unless its type is plain text.
+ * Builds the event of an HTTP API, payload format 2.0. Beyond what AWS documents, it does what API Gateway does: the raw
+ * path is decoded, cookies are not among the headers, and a body is base64 unless its type is a text type.
  */
 export function toEvent(request: FrontRequest, match: RouteMatch): APIGatewayProxyEventV2 {
   const { path, query } = splitTarget(request.target);
@@ -55,7 +55,7 @@ export function toEvent(request: FrontRequest, match: RouteMatch): APIGatewayPro
   };
 }
 
-/** Path and query of a request target; a target in absolute form loses its scheme and host. */
+/** Path and query of a request target. Scheme and host of an absolute target are dropped. */
 export function splitTarget(target: string): { path: string; query: string } {
   const origin = /^https?:\/\/[^/?]*/i.exec(target)?.[0] ?? '';
   const rest = target.slice(origin.length);
@@ -75,7 +75,7 @@ function requestContext(input: {
   return {
     accountId: '000000000000',
     apiId: 'embedded',
-    // With the port, which a domain on AWS never has: links that are built from the name must lead here.
+    // With the port, which AWS never has here: links that are built from this name must lead to this server.
     domainName: host,
     domainPrefix: 'embedded',
     http: {
@@ -103,7 +103,7 @@ function forwardingHeaders(request: FrontRequest, host: string, headers: Readonl
   };
 }
 
-/** Lower-case names; a header that came several times is one, joined by commas. */
+/** Headers by lower-case name. Repeated headers are joined by commas. */
 function joinHeaders(rawHeaders: readonly string[]): Record<string, string> {
   const headers: Record<string, string> = Object.create(null);
   for (let index = 0; index + 1 < rawHeaders.length; index += 2) {
@@ -124,14 +124,14 @@ function joinQuery(query: string): Record<string, string> {
   return parameters;
 }
 
-/** The types whose bodies API Gateway hands over as text; a body without a type is taken as binary. */
+/** Whether API Gateway passes on a body of this type as text. A body without a type is binary. */
 function isTextType(contentType: string | undefined): boolean {
   const mediaType = (contentType ?? '').split(';')[0]?.trim().toLowerCase() ?? '';
   return mediaType.startsWith('text/') || /^application\/(json|xml|javascript)$/.test(mediaType);
 }
 
 /**
- * The Host header where it names this machine. Any other name came through somebody's DNS, and links that
+ * The Host header if it names this machine, else undefined. Any other name comes from somebody's DNS, and links that
  * are built from it would lead there.
  */
 function loopbackHost(host: string | undefined): string | undefined {

@@ -1,13 +1,13 @@
 import { randomUUID } from 'node:crypto';
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { APIGatewayProxyEventV2, Context } from 'aws-lambda';
 import { matchRoute } from '../../lambda/http/route-match.ts';
 import type { Clock } from '../../lambda/ports/clock.ts';
 import type { Log } from '../../lambda/ports/log.ts';
 import { defaultRouteFunction, type HttpFunction, routes } from '../../lambda/routes.ts';
 import { lambdaContext } from '../lambda-context.ts';
+import { closeServer, listenOnLoopback } from '../system/loopback-server.ts';
 import { splitTarget, toEvent } from './event.ts';
-import { listenOnLoopback } from './listen.ts';
 import { receiveBody } from './request-body.ts';
 import { type FrontResponse, gatewayResponse, toResponse } from './response.ts';
 
@@ -147,15 +147,4 @@ function send(
     return;
   }
   outgoing.end(response.body);
-}
-
-function closeServer(server: Server, graceMs: number): Promise<void> {
-  return new Promise((resolve) => {
-    const force = setTimeout(() => server.closeAllConnections(), graceMs);
-    server.close(() => {
-      clearTimeout(force);
-      resolve();
-    });
-    server.closeIdleConnections();
-  });
 }

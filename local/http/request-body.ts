@@ -3,15 +3,15 @@ import type { IncomingMessage } from 'node:http';
 export type ReceivedBody =
   | { readonly kind: 'whole'; readonly body: Buffer }
   | { readonly kind: 'too-large' }
-  /** The client went away, or was too slow. */
+  /** The client has gone, or was too slow. */
   | { readonly kind: 'aborted' };
 
-/** A client that is told "too large" before it has sent its body would see a reset connection, not the answer. */
+/** How long the rest of a body that is too large is read. Without that, the client sees a reset, not the 413. */
 const drainMs = 2000;
 
 /**
- * Reads a request's body of at most `bytesMax`. What exceeds it is read and dropped for two seconds at most,
- * then the answer goes out all the same.
+ * Reads a request's body of at most `bytesMax`. The rest of a larger one is read and dropped, for at most two
+ * seconds.
  */
 export function receiveBody(request: IncomingMessage, bytesMax: number): Promise<ReceivedBody> {
   return new Promise((resolve) => {

@@ -1,12 +1,12 @@
-/** What goes out on the wire. */
+/** The response that is sent. */
 export interface FrontResponse {
   readonly statusCode: number;
-  /** A list where a header goes out several times. */
+  /** A list for a header that is sent several times. */
   readonly headers: Readonly<Record<string, string | string[]>>;
   readonly body: Buffer;
 }
 
-/** Headers that belong to one connection: the front sets them itself. */
+/** Headers of the connection, which the front sets itself. */
 const connectionHeaders: ReadonlySet<string> = new Set([
   'connection',
   'content-length',
@@ -15,14 +15,14 @@ const connectionHeaders: ReadonlySet<string> = new Set([
   'upgrade',
 ]);
 
-/** What API Gateway says of a body whose function does not. */
+/** API Gateway's type for a body without one. */
 const defaultType = 'text/plain;charset=UTF-8';
 
 /**
- * Reads a function's result as an HTTP API does: with a `statusCode` it is the response; anything else is
- * the JSON body of a 200.
+ * Reads a function's result as an HTTP API does: with a `statusCode` it is the response, anything else is the JSON body
+ * of a 200.
  *
- * @returns undefined where the result is no response that HTTP can carry: the caller answers 500.
+ * @returns undefined if HTTP cannot carry the result; the caller then answers 500.
  */
 export function toResponse(result: unknown): FrontResponse | undefined {
   if (typeof result !== 'object' || result === null || !('statusCode' in result)) return inferred(result);
@@ -43,7 +43,7 @@ export function toResponse(result: unknown): FrontResponse | undefined {
   return { statusCode, headers, body };
 }
 
-/** The gateway's own answers: `{"message": …}`. */
+/** A response of the gateway itself: `{"message": …}`. */
 export function gatewayResponse(statusCode: number, message: string): FrontResponse {
   return {
     statusCode,

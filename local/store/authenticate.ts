@@ -5,14 +5,14 @@ import { readSignature, type Signature } from './signature.ts';
 import { computeSignature, type StoreCredentials } from './signature-check.ts';
 import type { StoreRequest } from './store-request.ts';
 
-/** How far a header-signed request's time may be off. */
+/** Largest difference between the time of a header-signed request and now. */
 const skewMaxMs = 15 * 60_000;
 
 /**
- * Checks that the request is signed with the store's credentials, in time, and over all that it says.
- * There is no request without a signature.
+ * Checks that the request is signed with the store's credentials, that it is in time, and that the signature covers
+ * every `x-amz-` header. A request without a signature is refused.
  *
- * @returns what the signature says about the body, which the reader of the body has to check.
+ * @returns what the signature says about the body; whoever reads the body must check it.
  * @throws {S3Error}
  */
 export async function authenticate(
@@ -50,7 +50,7 @@ function checkTime({ signedAtMs, expiresSeconds }: Signature, nowMs: number): vo
   if (nowMs > signedAtMs + expiresSeconds * 1000) throw new S3Error('AccessDenied', 'Request has expired');
 }
 
-/** Every signed header must be there, and every `x-amz-` header that is there must be signed. */
+/** Every signed header must be present, and every `x-amz-` header must be signed. */
 function checkSignedHeaders({ headers }: StoreRequest, { signedHeaders }: Signature): void {
   if (!signedHeaders.includes('host')) {
     throw new S3Error('AccessDenied', 'The Host header must be among the signed headers.');

@@ -5,10 +5,10 @@ const lineBytesMax = 256;
 const trailersMax = 8;
 
 /**
- * Decodes the framing that SDKs put around a body whose checksum they know only at its end:
+ * Decodes the framing that SDKs use when they know a body's checksum only at its end:
  * `SIZE-IN-HEX CRLF bytes CRLF … 0 CRLF trailer:value CRLF … CRLF`.
  *
- * @param onTrailer called for each trailer, the name in lower case, before the bytes end.
+ * @param onTrailer called for each trailer, with its name in lower case, before the generator ends.
  * @throws {S3Error} IncompleteBody, InvalidRequest, MalformedTrailerError
  */
 export async function* decodeAwsChunked(
@@ -20,7 +20,7 @@ export async function* decodeAwsChunked(
     while (true) {
       const line = await reader.line();
       if (!/^[0-9a-fA-F]{1,13}$/.test(line))
-        throw new S3Error('InvalidRequest', 'A chunk has no valid size.');
+        throw new S3Error('InvalidRequest', 'The size of a chunk is not valid.');
       const sizeBytes = Number.parseInt(line, 16);
       if (sizeBytes === 0) break;
       yield* reader.take(sizeBytes);
@@ -43,7 +43,7 @@ async function readTrailers(
     if (line === '') return;
     const colonAt = line.indexOf(':');
     if (colonAt < 1 || count === trailersMax) {
-      throw new S3Error('MalformedTrailerError', 'The trailers are not NAME:VALUE, or too many.');
+      throw new S3Error('MalformedTrailerError', 'A trailer is not NAME:VALUE, or there are too many.');
     }
     onTrailer(line.slice(0, colonAt).trim().toLowerCase(), line.slice(colonAt + 1).trim());
   }
@@ -86,14 +86,14 @@ class ChunkReader {
     }
   }
 
-  /** The body must end here. */
+  /** Checks that the body ends here. */
   async end(): Promise<void> {
     while (this.#rest.length === 0) {
       const { done, value } = await this.#source.next();
       if (done) return;
       this.#rest = value;
     }
-    throw new S3Error('InvalidRequest', 'The chunked body goes on after its end.');
+    throw new S3Error('InvalidRequest', 'The chunked body continues after its end.');
   }
 
   async close(): Promise<void> {

@@ -3,7 +3,7 @@ import { crc32 } from 'node:zlib';
 import { notImplemented, S3Error } from './s3-error.ts';
 import type { StoreRequest } from './store-request.ts';
 
-/** Checksums that the store computes; a request with another one is refused, not taken on trust. */
+/** The checksums that the store computes, with their lengths. A request with another one is refused. */
 const lengths = { crc32: 4, sha1: 20, sha256: 32 } as const;
 
 export type ChecksumName = keyof typeof lengths;
@@ -47,7 +47,7 @@ export function checkedValue(name: ChecksumName, value: string): string {
   return value;
 }
 
-/** Hashes of a body as it streams by: MD5 for the ETag, and those that are asked for. */
+/** Hashes of a body while it is received: MD5 for the ETag, and the given checksums. */
 export class BodyDigest {
   readonly #md5 = createHash('md5');
   readonly #hashes: ReadonlyMap<string, ReturnType<typeof createHash>>;
@@ -67,7 +67,7 @@ export class BodyDigest {
     if (this.#withCrc32) this.#crc32 = crc32(chunk, this.#crc32);
   }
 
-  /** Ends the hashing; once. */
+  /** Ends the hashing. May be called once. */
   finish(): { md5: Buffer; checksums: Checksums } {
     const checksums: Record<string, string> = {};
     for (const [name, hash] of this.#hashes) checksums[name] = hash.digest('base64');

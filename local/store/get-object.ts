@@ -12,7 +12,7 @@ export function getObject(files: ObjectFiles, request: StoreRequest): StoreReply
   if (opened === undefined) throw noSuchKey();
   const { fd, record } = opened;
   try {
-    const { reply, range } = describe(request, record);
+    const { reply, range } = responseFor(request, record);
     if (range.lengthBytes === 0) {
       closeSync(fd);
       return reply;
@@ -29,14 +29,14 @@ export function getObject(files: ObjectFiles, request: StoreRequest): StoreReply
 export function headObject(files: ObjectFiles, request: StoreRequest): StoreReply {
   const record = files.index.get(request.key);
   if (record === undefined) throw noSuchKey();
-  return describe(request, record).reply;
+  return responseFor(request, record).reply;
 }
 
 function noSuchKey(): S3Error {
   return new S3Error('NoSuchKey', 'The specified key does not exist.');
 }
 
-function describe(request: StoreRequest, record: ObjectRecord) {
+function responseFor(request: StoreRequest, record: ObjectRecord) {
   const range = readRange(request.headers.range, record.sizeBytes);
   const asksChecksum = [
     request.headers['x-amz-checksum-mode'],
@@ -52,7 +52,7 @@ function describe(request: StoreRequest, record: ObjectRecord) {
       etag: `"${record.etag}"`,
       'last-modified': new Date(record.lastModifiedMs).toUTCString(),
       ...(isPartial && { 'content-range': `bytes ${first}-${first + lengthBytes - 1}/${record.sizeBytes}` }),
-      // Of the whole object; of a part they would be wrong.
+      // They are checksums of the whole object, not of a part.
       ...(asksChecksum && !isPartial && checksumHeaders(record.checksums)),
     },
   };
@@ -65,7 +65,7 @@ interface ByteRange {
   readonly isPartial: boolean;
 }
 
-/** One range is served; several, or what is no range, give the whole object, as on S3. */
+/** A single range is served. Several ranges, or an invalid header, give the whole object, as on S3. */
 function readRange(header: string | undefined, sizeBytes: number): ByteRange {
   const whole = { first: 0, lengthBytes: sizeBytes, isPartial: false };
   const match = /^bytes=(\d{0,15})-(\d{0,15})$/.exec(header?.trim() ?? '');

@@ -1,6 +1,6 @@
 import { compareKeys } from '../../lambda/domain/key-order.ts';
 
-/** S3's cap on the entries (keys and common prefixes together) of one page. */
+/** Most entries (keys and common prefixes together) of one page, as on S3. */
 export const pageEntriesMax = 1000;
 
 export interface IndexPageRequest {
@@ -8,7 +8,7 @@ export interface IndexPageRequest {
   readonly startAfter?: string | undefined;
   readonly continuationToken?: string | undefined;
   readonly maxKeys?: number | undefined;
-  /** Groups the keys that hold it after the prefix. */
+  /** Groups the keys that contain it after the prefix. */
   readonly delimiter?: string | undefined;
 }
 
@@ -19,14 +19,14 @@ export interface IndexPage<V> {
   readonly nextContinuationToken: string | undefined;
 }
 
-/** The continuation token is not one that a page gave. */
+/** The continuation token is not from a page of this index. */
 export class InvalidContinuationTokenError extends Error {
   override readonly name = 'InvalidContinuationTokenError';
 }
 
 /**
- * Values by key, kept in S3's order, so that a page costs a binary search and its own entries however many
- * keys there are. Listing follows ListObjectsV2.
+ * Values by key, in S3's order. A page costs a binary search and its own entries, however many keys there are. Listing
+ * follows ListObjectsV2.
  */
 export class KeyIndex<V> {
   readonly #values: Map<string, V>;
@@ -104,12 +104,12 @@ export class KeyIndex<V> {
     return this.#search(0, (candidate) => compareKeys(candidate, key) > 0);
   }
 
-  /** `from` is the first key with the prefix (or beyond it): the keys that share a prefix lie together. */
+  /** The first position after all keys with the prefix, which are adjacent. `from` is the first of them, or after them. */
   #firstBeyondPrefix(prefix: string, from: number): number {
     return this.#search(from, (candidate) => !candidate.startsWith(prefix));
   }
 
-  /** The first position from `low` on whose key holds, where all keys after one that holds do too. */
+  /** The first position from `low` on whose key passes the test. Every key after one that passes must pass too. */
   #search(low: number, holds: (key: string) => boolean): number {
     let begin = low;
     let end = this.#keys.length;
@@ -122,7 +122,7 @@ export class KeyIndex<V> {
   }
 }
 
-/** Where a page ended: after one key, or after all keys of a common prefix. */
+/** The end of a page: after one key, or after all keys with a common prefix. */
 interface Position {
   readonly after: string;
   readonly wholePrefix: boolean;
@@ -144,7 +144,7 @@ function decodePosition(token: string): Position {
   const after = text.slice(1);
   const position = { after, wholePrefix: text[0] === 'p' };
   if ((text[0] !== 'p' && text[0] !== 'k') || encodePosition(position) !== token) {
-    throw new InvalidContinuationTokenError('The continuation token is not one that this store gave.');
+    throw new InvalidContinuationTokenError('The continuation token is not from this store.');
   }
   return position;
 }

@@ -35,7 +35,7 @@ export function listObjects(index: KeyIndex<ObjectRecord>, { bucket, query }: St
   );
 }
 
-/** One key. All but the key is of this store's making, and needs no escaping. */
+/** One key. The store makes all the other values itself, so they need no escaping. */
 function contents(record: ObjectRecord, encode: (text: string) => string): string {
   return (
     `<Contents>${element('Key', encode(record.key))}` +

@@ -2,25 +2,26 @@ import { createHash, randomUUID } from 'node:crypto';
 import { closeSync, mkdirSync, openSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import path from 'node:path';
+import { syncFolder } from '../system/durable-file.ts';
 import { KeyIndex } from './key-index.ts';
 import { type ObjectRecord, readRecord } from './object-record.ts';
 import { ObjectUpload } from './object-upload.ts';
 
 /**
- * Objects as files below a folder, and an index of them in memory.
+ * Objects as files in a folder, with an index in memory.
  *
- * An object lies at `objects/HH/…`, named by the SHA-256 of its key: no key can leave the folder, be too
- * long for a name, meet another in a file system that ignores case, or be a folder to another. Uploads grow
- * in `uploads/` and are renamed when they are whole and on disk, so what is seen is whole, and what was
- * acknowledged survives a kill. The folder belongs to one process at a time.
+ * An object's file is `objects/HH/…`, named by the SHA-256 of its key. So no key can leave the folder, be too long for a
+ * file name, collide with another where the file system ignores case, or be a parent folder of another. Uploads are
+ * written to `uploads/` and renamed once they are complete and on disk. So readers see only complete objects, and an
+ * acknowledged object survives a kill. Only one process at a time may use the folder.
  */
 export class ObjectFiles {
   readonly index: KeyIndex<ObjectRecord>;
   readonly #folder: string;
-  /** The folders below `objects/` that are there. */
+  /** The existing folders below `objects/`. */
   readonly #shards: Set<string>;
 
-  /** Removes what killed uploads left, and reads every object's record. @throws where a file is damaged. */
+  /** Removes interrupted uploads, and reads every object's record. @throws when a file is damaged. */
   constructor(folder: string) {
     this.#folder = folder;
     rmSync(path.join(folder, 'uploads'), { recursive: true, force: true });
@@ -37,7 +38,8 @@ export class ObjectFiles {
 
   /**
    * Makes an upload the object at its key.
-   * @returns `exists` where it was not to replace one; the upload is gone then.
+   *
+   * @returns `exists` if there is an object and `mayReplace` is false; the upload is discarded.
    */
   async commit(
     upload: ObjectUpload,
@@ -51,14 +53,14 @@ export class ObjectFiles {
       await upload.discard();
       return 'exists';
     }
-    // Without a pause between them, so that the file and the index always name the same upload.
+    // No await between them, so that the file and the index always belong to the same upload.
     renameSync(upload.file, file);
     this.index.set(record.key, record);
     await syncFolder(path.dirname(file));
     return 'stored';
   }
 
-  /** Opens an object for reading; the caller closes it. The record is that of the very file that was opened. */
+  /** Opens an object for reading; the caller closes it. The record is read from the opened file. */
   open(key: string): { readonly fd: number; readonly record: ObjectRecord } | undefined {
     if (this.index.get(key) === undefined) return undefined;
     const fd = openSync(this.#fileOf(key), 'r');
@@ -97,21 +99,12 @@ export class ObjectFiles {
         const record = readRecord(fd);
         closeSync(fd);
         if (record === undefined || this.#fileOf(record.key) !== file) {
-          throw new Error(`The store's file ${file} is damaged or foreign: move it out of the data folder.`);
+          throw new Error(
+            `The store's file ${file} is damaged or does not belong here. Move it out of the data folder.`,
+          );
         }
         yield [record.key, record];
       }
     }
-  }
-}
-
-/** A rename is on disk once its folder is. Windows has no such call, and does not need it. */
-async function syncFolder(folder: string): Promise<void> {
-  if (process.platform === 'win32') return;
-  const handle = await open(folder, 'r');
-  try {
-    await handle.sync();
-  } finally {
-    await handle.close();
   }
 }

@@ -1,26 +1,27 @@
 import { fstatSync, readSync } from 'node:fs';
+import { parseJson } from '../../lambda/domain/json.ts';
 import type { Checksums } from './checksums.ts';
 
-/** What the store knows of an object besides its bytes. */
+/** An object's metadata. */
 export interface ObjectRecord {
   readonly key: string;
   readonly sizeBytes: number;
   /** MD5 of the bytes, hex. */
   readonly etag: string;
   readonly contentType: string;
-  /** Those that the upload declared, and that were found right. */
+  /** The checksums that the upload declared, all verified. */
   readonly checksums: Checksums;
   readonly lastModifiedMs: number;
 }
 
-/** Ends every file; the last digit is the version of the format. */
+/** The last bytes of every file. The last digit is the version of the format. */
 const magic = Buffer.from('LFSQOBJ1', 'latin1');
 const tailBytes = magic.length + 4;
 const recordBytesMax = 16_384;
 
 /**
- * A file is the object's bytes, then its record as JSON, the record's length (4 bytes, big endian) and the
- * magic. One file, so that bytes and record become visible in one rename.
+ * A file has the object's bytes, then its record as JSON, the record's length (4 bytes, big endian) and the magic. It is
+ * one file so that one rename makes bytes and record visible together.
  */
 export function encodeRecord(record: ObjectRecord): Buffer {
   const json = Buffer.from(JSON.stringify(record), 'utf8');
@@ -30,7 +31,7 @@ export function encodeRecord(record: ObjectRecord): Buffer {
   return Buffer.concat([json, tail, magic]);
 }
 
-/** @returns undefined where the file is not one of this store's, or not whole. */
+/** @returns undefined if the file is incomplete, or not from this store. */
 export function readRecord(fd: number): ObjectRecord | undefined {
   const fileBytes = fstatSync(fd).size;
   const end = Buffer.allocUnsafe(Math.min(fileBytes, recordBytesMax + tailBytes));
@@ -39,14 +40,6 @@ export function readRecord(fd: number): ObjectRecord | undefined {
   if (jsonEnd < 0 || !end.subarray(jsonEnd + 4).equals(magic)) return undefined;
   const jsonBytes = end.readUInt32BE(jsonEnd);
   if (jsonBytes > jsonEnd) return undefined;
-  const record = parse(end.toString('utf8', jsonEnd - jsonBytes, jsonEnd));
+  const record = parseJson(end.toString('utf8', jsonEnd - jsonBytes, jsonEnd)) as ObjectRecord | undefined;
   return record?.sizeBytes === fileBytes - jsonBytes - tailBytes ? record : undefined;
-}
-
-function parse(json: string): ObjectRecord | undefined {
-  try {
-    return JSON.parse(json) as ObjectRecord;
-  } catch {
-    return undefined;
-  }
 }

@@ -1,7 +1,7 @@
 import { type FileHandle, rm } from 'node:fs/promises';
 import { encodeRecord, type ObjectRecord } from './object-record.ts';
 
-/** An upload under way: a file that no reader sees. It ends with `seal` (and a commit) or `discard`. */
+/** A running upload: a file that no reader sees. It ends with `seal` and a commit, or with `discard`. */
 export class ObjectUpload {
   readonly file: string;
   readonly #handle: FileHandle;
@@ -19,14 +19,14 @@ export class ObjectUpload {
     }
   }
 
-  /** Appends the record and puts the file on disk. */
+  /** Appends the record and syncs the file to disk. */
   async seal(record: ObjectRecord): Promise<void> {
     await this.write(encodeRecord(record));
     await this.#handle.sync();
     await this.#close();
   }
 
-  /** Removes the file; after a commit there is none, and nothing happens. */
+  /** Removes the file. Does nothing after a commit. */
   async discard(): Promise<void> {
     await this.#close();
     await rm(this.file, { force: true });

@@ -17,12 +17,12 @@ export interface OperationInput {
   readonly nowMs: number;
 }
 
-/** An operation, and what a request of it may ask for. Anything else is refused rather than ignored. */
+/** An operation and the parameters it supports. A request with any other parameter is refused, not ignored. */
 interface Operation {
   readonly on: 'bucket' | 'object';
   readonly method: string;
   readonly query?: readonly string[];
-  /** Of the headers that begin with `x-amz-`. */
+  /** Supported headers among those that begin with `x-amz-`. */
   readonly headers?: readonly string[];
   readonly refusedHeaders?: readonly string[];
   readonly run: (input: OperationInput) => Promise<StoreReply> | StoreReply;
@@ -92,7 +92,7 @@ const operations: readonly Operation[] = [
     },
   },
   { on: 'bucket', method: 'HEAD', run: () => ({ status: 200 }) },
-  // The bucket is always there, so making it again is what it is where a bucket is one's own.
+  // The bucket always exists. S3 answers 200 to the owner who creates a bucket again.
   {
     on: 'bucket',
     method: 'PUT',
@@ -112,7 +112,7 @@ const alwaysAllowedQuery = [
   'x-id',
 ];
 
-/** Runs the operation that an authenticated request asks for. @throws {S3Error} */
+/** Runs the operation of an authenticated request. @throws {S3Error} */
 export async function runOperation(input: OperationInput): Promise<StoreReply> {
   const { request, bucket } = input;
   if (request.bucket === '') throw notImplemented(`${request.method} on the service`);

@@ -2,14 +2,14 @@ import { notImplemented, S3Error } from './s3-error.ts';
 import type { Signature } from './signature.ts';
 import type { StoreRequest } from './store-request.ts';
 
-/** What the signature says of the body. `text` is how it stands in the signed text. */
+/** What the signature says about the body. `text` is its form in the signed text. */
 export type PayloadDeclaration =
   | { readonly kind: 'unsigned'; readonly text: string }
   | { readonly kind: 'hashed'; readonly text: string; readonly sha256Hex: string }
-  /** In chunks of its own framing, closed by checksums as trailers. */
+  /** Framed in chunks, with checksums as trailers. */
   | { readonly kind: 'chunked'; readonly text: string };
 
-/** @throws {S3Error} where it is missing, unknown, or a way that this store does not read. */
+/** @throws {S3Error} when it is missing, invalid, or not supported by this store. */
 export function readPayloadDeclaration(request: StoreRequest, signature: Signature): PayloadDeclaration {
   const text = declaredText(request, signature);
   if (text === 'UNSIGNED-PAYLOAD') return { kind: 'unsigned', text };

@@ -9,12 +9,12 @@ import { S3Error } from './s3-error.ts';
 import type { StoreRequest } from './store-request.ts';
 import { checkUpload, readUploadPlan, type Uploaded, type UploadPlan } from './upload-plan.ts';
 
-/** Stores the body if it is all that the request says, and nothing otherwise. */
+/** Stores the body if it matches all that the request declares, else nothing. */
 export async function putObject(input: {
   files: ObjectFiles;
   request: StoreRequest;
   payload: PayloadDeclaration;
-  /** Lets the client send, and gives what it sends. */
+  /** Tells the client to send its body if it waits for that, and returns the body. */
   body: () => IncomingMessage;
   nowMs: number;
 }): Promise<StoreReply> {
@@ -45,7 +45,7 @@ async function receive(
   { plan, upload }: { plan: UploadPlan; upload: ObjectUpload },
 ): Promise<Uploaded> {
   const trailers = new Map<string, string>();
-  // A refused body is left to be drained: destroying it would cut the connection before the answer.
+  // A refused body is drained later. Destroying it here would cut the connection before the response.
   const raw = message.iterator({ destroyOnReturn: false }) as AsyncIterableIterator<Buffer>;
   const bytes = plan.isChunked ? decodeAwsChunked(raw, (name, value) => trailers.set(name, value)) : raw;
   let receivedBytes = 0;

@@ -9,7 +9,7 @@ export interface StoreReply {
   readonly body?: string | Readable;
 }
 
-/** How much of a refused body is read, and how long, so that the client gets to see the answer. */
+/** How much of a refused body is read, and for how long, so that the client sees the response. */
 const drainBytesMax = 64 * 1024 * 1024;
 const drainMsMax = 5_000;
 
@@ -30,9 +30,9 @@ export function xmlReply(
 }
 
 /**
- * Sends the answer. Where the request's body was not read to its end, the rest is read and dropped within
- * bounds and the connection is closed: closing at once would cut the client off in the middle of sending,
- * often before it has seen the answer.
+ * Sends the response. If the request's body was not read to its end, the rest is read and dropped, within limits, and
+ * the connection is closed. Closing it immediately would cut off a client that is still sending, often before it has
+ * seen the response.
  */
 export async function sendReply(
   reply: StoreReply,

@@ -1,6 +1,6 @@
 import { element } from './xml.ts';
 
-/** An answer that is an error, with S3's code and status. The message reaches the client. */
+/** An error response with S3's code and status. The message reaches the client. */
 export class S3Error extends Error {
   override readonly name = 'S3Error';
   readonly code: S3ErrorCode;
@@ -50,7 +50,7 @@ const statusByCode = {
 
 export type S3ErrorCode = keyof typeof statusByCode;
 
-/** The body of an error answer. */
+/** The body of an error response. */
 export function errorXml(error: S3Error, request: { resource: string; requestId: string }): string {
   return (
     '<Error>' +
@@ -62,7 +62,7 @@ export function errorXml(error: S3Error, request: { resource: string; requestId:
   );
 }
 
-/** What the store does not do, said by name, so that nobody takes silence for support. */
+/** The error for something that the store does not support. It names it, so that nobody takes silence for support. */
 export function notImplemented(what: string): S3Error {
   return new S3Error('NotImplemented', `This store does not implement ${what}.`);
 }

@@ -5,6 +5,7 @@ import type { PayloadDeclaration } from './payload-declaration.ts';
 import type { Signature } from './signature.ts';
 import type { StoreRequest } from './store-request.ts';
 
+/** The access key of the store. */
 export interface StoreCredentials {
   readonly accessKeyId: string;
   readonly secretAccessKey: string;
@@ -12,7 +13,7 @@ export interface StoreCredentials {
 
 const payloadHeader = 'x-amz-content-sha256';
 
-/** The signature (hex) that this request would have if it had been signed with these credentials. */
+/** The signature (hex) of this request when it is signed with these credentials. */
 export async function computeSignature(input: {
   request: StoreRequest;
   signature: Signature;
@@ -33,7 +34,7 @@ export async function computeSignature(input: {
     method: request.method,
     path: request.canonicalPath,
     query: Object.fromEntries([...request.query].filter(([name]) => name !== 'X-Amz-Signature')),
-    // The signer takes the payload's declaration from this header, signed itself or not.
+    // The signer reads the payload's declaration from this header, whether or not the header itself is signed.
     headers: { ...pick(request, signedNames), [payloadHeader]: payload.text },
   });
   const signingDate = new Date(signature.signedAtMs);

@@ -1,12 +1,12 @@
 import { S3Error } from './s3-error.ts';
 import type { StoreRequest } from './store-request.ts';
 
-/** What a request claims about its signature; nothing of it is proven yet. */
+/** What a request claims about its signature. None of it is verified yet. */
 export interface Signature {
   readonly accessKeyId: string;
   readonly region: string;
   readonly signedAtMs: number;
-  /** Given for a presigned URL. */
+  /** Only for a presigned URL. */
   readonly expiresSeconds: number | undefined;
   /** Lower-case names. */
   readonly signedHeaders: readonly string[];
@@ -77,14 +77,14 @@ function readPresigned({ query }: StoreRequest): Signature {
 
 type Fail = (message: string) => S3Error;
 
-/** `ACCESS_KEY/YYYYMMDD/region/s3/aws4_request`; the day must be that of the request's time. */
+/** `ACCESS_KEY/YYYYMMDD/region/s3/aws4_request`. The day must be the day of the request's time. */
 function readCredential(text: string | undefined, { date, fail }: { date: string; fail: Fail }) {
   const match = /^(.+)\/(\d{8})\/([^/]+)\/s3\/aws4_request$/.exec(text ?? '');
   const [, accessKeyId, day, region] = match ?? [];
   if (accessKeyId === undefined || day === undefined || region === undefined) {
     throw fail('The credential must be KEY/YYYYMMDD/REGION/s3/aws4_request.');
   }
-  if (day !== date.slice(0, 8)) throw fail('The day of the credential is not that of the request.');
+  if (day !== date.slice(0, 8)) throw fail('The day of the credential is not the day of the request.');
   return { accessKeyId, region };
 }
 

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { closeServer, listenOnLoopback } from '../system/loopback-server.ts';
 import { authenticate } from './authenticate.ts';
 import { ObjectFiles } from './object-files.ts';
 import { runOperation } from './operations.ts';
@@ -10,16 +10,16 @@ import type { StoreCredentials } from './signature-check.ts';
 import { readStoreRequest } from './store-request.ts';
 
 export interface StoreOptions {
-  /** 0: any free one. */
+  /** 0: any free port. */
   readonly port: number;
-  /** Everything lies below it. One store at a time may use it: the caller sees to that. */
+  /** Folder for all data. The caller makes sure that one store at a time uses it. */
   readonly dataDir: string;
-  /** The one bucket there is; it need not be made. */
+  /** The only bucket. It always exists. */
   readonly bucket: string;
   readonly credentials: StoreCredentials;
   /** Milliseconds since 1970; the machine's clock by default. */
   readonly now?: () => number;
-  /** Told of what is a fault of the store itself, which the client sees as InternalError. */
+  /** Called with the store's own faults, which the client sees as InternalError. */
   readonly onError?: (error: unknown) => void;
 }
 
@@ -27,21 +27,22 @@ export interface RunningStore {
   /** `http://127.0.0.1:PORT` */
   readonly url: string;
   readonly port: number;
-  /** Ends requests that are under way after a moment, and frees the port. */
+  /** Waits two seconds for running requests, and releases the port. */
   close(): Promise<void>;
 }
 
-/** A connection on which nothing moves for so long is cut. Uploads as such may take any time. */
+/** A connection without any traffic for this long is cut. An upload itself may take any time. */
 const idleMsMax = 60_000;
 const headersMsMax = 10_000;
 const connectionsMax = 2_048;
-const closeMsMax = 2_000;
+const graceMs = 2_000;
 
 /**
- * Starts an S3-compatible store on the loopback interface: one bucket, path-style, Signature Version 4 on
- * every request. What it does not implement it answers with 501.
+ * Starts an S3-compatible store on the loopback interface: one bucket, path-style, Signature Version 4 on every request.
+ * It answers 501 to what it does not implement.
  *
- * @throws where the port is taken, or the data folder is damaged.
+ * @throws {StartupError} when the port is in use.
+ * @throws when the data folder is damaged.
  */
 export async function startStore(options: StoreOptions): Promise<RunningStore> {
   const store = new Store(options);
@@ -57,15 +58,14 @@ export async function startStore(options: StoreOptions): Promise<RunningStore> {
     'checkContinue',
     (message, response) => void store.serve({ message, response, awaitsContinue: true }),
   );
-  await listen(server, options.port);
-  const { port } = server.address() as AddressInfo;
-  return { url: `http://127.0.0.1:${port}`, port, close: () => close(server) };
+  const port = await listenOnLoopback(server, { port: options.port, usedBy: 'the object store' });
+  return { url: `http://127.0.0.1:${port}`, port, close: () => closeServer(server, graceMs) };
 }
 
 interface Exchange {
   readonly message: IncomingMessage;
   readonly response: ServerResponse;
-  /** The client sends its body only once it is told to. */
+  /** The client waits for `100 Continue` before it sends its body. */
   readonly awaitsContinue: boolean;
 }
 
@@ -78,7 +78,7 @@ class Store {
     this.#files = new ObjectFiles(options.dataDir);
   }
 
-  /** Never rejects: what goes wrong is answered, or the connection is cut. */
+  /** Never rejects: an error becomes a response, or the connection is cut. */
   async serve({ message, response, awaitsContinue }: Exchange): Promise<void> {
     let isAwaiting = awaitsContinue;
     const body = () => {
@@ -92,7 +92,7 @@ class Store {
       const reply = await this.#reply(message, { body, requestId });
       await sendReply(reply, { message, response, awaitsContinue: isAwaiting });
     } catch {
-      // The client is gone in the middle of the answer, or a file broke off: there is nobody to tell.
+      // The client has gone during the response, or reading a file failed after the headers were sent.
       response.destroy();
     }
   }
@@ -114,27 +114,8 @@ class Store {
   }
 
   #internalError(message: IncomingMessage, cause: unknown): S3Error {
-    // A client that went away while sending is no fault of the store.
+    // A client that disconnects while sending is not a fault of the store.
     if (!message.destroyed) this.#options.onError?.(cause);
     return new S3Error('InternalError', 'We encountered an internal error. Please try again.', { cause });
   }
-}
-
-async function listen(server: Server, port: number): Promise<void> {
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', (cause: NodeJS.ErrnoException) => {
-      const taken = cause.code === 'EADDRINUSE';
-      reject(taken ? new Error(`Port ${port} on 127.0.0.1 is in use: choose another.`, { cause }) : cause);
-    });
-    server.listen(port, '127.0.0.1', resolve);
-  });
-}
-
-async function close(server: Server): Promise<void> {
-  const timer = setTimeout(() => server.closeAllConnections(), closeMsMax);
-  await new Promise<void>((resolve) => {
-    server.close(() => resolve());
-    server.closeIdleConnections();
-  });
-  clearTimeout(timer);
 }

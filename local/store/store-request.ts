@@ -4,12 +4,12 @@ import { S3Error } from './s3-error.ts';
 /** Longest key, in bytes of UTF-8. */
 const keyBytesMax = 1024;
 
-/** A request as S3 reads it: path-style, decoded. */
+/** A request as S3 reads it: path-style and decoded. */
 export interface StoreRequest {
   readonly method: string;
-  /** Escaped as the signature wants it, whatever the client's own spelling. */
+  /** Escaped as the signature needs it, however the client escaped it. */
   readonly canonicalPath: string;
-  /** Empty for a request to the service itself. */
+  /** Empty for a request to the service. */
   readonly bucket: string;
   /** Empty for a request to the bucket. */
   readonly key: string;
@@ -59,7 +59,10 @@ function decode(text: string): string {
   }
 }
 
-/** Escapes all but `A-Z a-z 0-9 - . _ ~`. */
+/**
+ * Percent-encodes all but `A-Z a-z 0-9 - . _ ~`. The signer of lambda/adapters/s3 has a function of its own, so that
+ * the store checks it.
+ */
 export function escapeUri(text: string): string {
   return encodeURIComponent(text).replace(
     /[!'()*]/g,

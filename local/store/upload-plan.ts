@@ -10,7 +10,7 @@ import type { PayloadDeclaration } from './payload-declaration.ts';
 import { notImplemented, S3Error } from './s3-error.ts';
 import type { StoreRequest } from './store-request.ts';
 
-/** What a PUT promises about its body, read before the body is. */
+/** What a PUT declares about its body; read before the body. */
 export interface UploadPlan {
   readonly sizeBytes: number;
   readonly isChunked: boolean;
@@ -28,7 +28,7 @@ export interface Uploaded {
   readonly trailers: ReadonlyMap<string, string>;
 }
 
-/** S3's limit of one PUT. */
+/** S3's limit for one PUT. */
 const uploadBytesMax = 5 * 1024 ** 3;
 const contentTypeCharsMax = 1024;
 
@@ -60,8 +60,9 @@ export function readUploadPlan(request: StoreRequest, payload: PayloadDeclaratio
 }
 
 /**
- * Holds what came against what was promised.
- * @returns what to keep: the checksums that the client itself declared.
+ * Compares what was received with what was declared.
+ *
+ * @returns the ETag, and the checksums that the client declared.
  * @throws {S3Error}
  */
 export function checkUpload(plan: UploadPlan, uploaded: Uploaded): { etag: string; checksums: Checksums } {

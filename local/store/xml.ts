@@ -1,4 +1,4 @@
-/** The little XML that S3's answers need. */
+/** The little XML that S3's responses need. */
 
 const entities: Readonly<Record<string, string>> = {
   '&': '&amp;',
@@ -7,7 +7,7 @@ const entities: Readonly<Record<string, string>> = {
   '"': '&quot;',
 };
 
-/** What nearly every text is made of: a listing has thousands of keys, and this test is cheap. */
+/** Text that needs no escaping, as nearly all keys. The test is cheap, and a listing has thousands of keys. */
 const plain = /^[\w./~+%: -]*$/;
 
 /** Text as XML content. Control characters become numeric references, as S3 writes them. */
@@ -19,7 +19,7 @@ function escapeXml(text: string): string {
   );
 }
 
-/** `<name>text</name>`, or nothing where there is no text to write. */
+/** `<name>text</name>`, or '' for undefined. */
 export function element(name: string, text: string | number | boolean | undefined): string {
   return text === undefined ? '' : `<${name}>${escapeXml(String(text))}</${name}>`;
 }

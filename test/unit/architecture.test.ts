@@ -123,10 +123,12 @@ const architecture: Readonly<Record<string, { imports: readonly string[]; packag
   'lib/functions/bundled': { imports: [], packages: ['@smithy/types'] },
   bin: { imports: ['cli', 'lib'], packages: ['node:*', 'tsx'] },
   // The embedded stack runs the handlers that are deployed, over its own ports.
-  local: { imports: ['lambda/**', 'local/store'], packages: ['*'] },
+  local: { imports: ['lambda/**', 'local/store', 'local/system'], packages: ['*'] },
+  // Loopback servers, durable files, and errors for the person who starts it.
+  'local/system': { imports: [], packages: ['node:*'] },
   // The store that it brings along is a server of its own, and speaks S3 to the rest.
   'local/store': {
-    imports: ['lambda/domain'],
+    imports: ['lambda/domain', 'local/system'],
     packages: ['@smithy/protocol-http', '@smithy/signature-v4', 'node:*'],
   },
   cli: {
@@ -142,7 +144,7 @@ const architecture: Readonly<Record<string, { imports: readonly string[]; packag
     packages: ['commander', 'esbuild', 'node:*', 'zod'],
   },
   cost: { imports: ['lambda/domain', 'lambda/routes.ts'], packages: ['node:util'] },
-  bench: { imports: ['cost', 'lambda/**', 'lib', 'local', 'test/support'], packages: ['*'] },
+  bench: { imports: ['cost', 'lambda/**', 'lib', 'local/system', 'test/support'], packages: ['*'] },
   // Each lane of tests stands alone. What several lanes need is in test/support.
   'test/support': { imports: ['lambda/**', 'local', 'local/store'], packages: ['*'] },
   'test/unit': {

@@ -7,7 +7,7 @@ function logged(format: 'text' | 'json') {
   return { lines, log: createTerminalLog({ format, write: (line) => void lines.push(line), now }) };
 }
 
-it('logs one line an entry, for people', () => {
+it('logs one line for each entry, for people', () => {
   const { lines, log } = logged('text');
   log.info('reconciled', {
     tenant: 'acme',
@@ -22,7 +22,7 @@ it('logs one line an entry, for people', () => {
   ]);
 });
 
-it('logs one line an entry, for machines', () => {
+it('logs one line for each entry, for machines', () => {
   const { lines, log } = logged('json');
   log.error('failed', { tenant: 'acme', big: 2n ** 60n });
   expect(lines.map((line) => JSON.parse(line))).toEqual([
@@ -44,7 +44,7 @@ it('shows an error with its causes', () => {
   expect(error.thrownAt).toContain('terminal-log.test.ts');
 });
 
-it.each(['text', 'json'] as const)('takes out what is secret (%s)', (format) => {
+it.each(['text', 'json'] as const)('leaves secrets out (%s)', (format) => {
   const { lines, log } = logged(format);
   const token = `lfsq_${'Ab3'.repeat(14)}`;
   const signed = 'http://127.0.0.1:8788/b/k?X-Amz-Date=1&X-Amz-Signature=0123abcd';

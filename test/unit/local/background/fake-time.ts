@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Clock } from '../../../../lambda/ports/clock.ts';
 import type { Timers } from '../../../../local/background/timers.ts';
 
-/** A clock and the timers that go with it, both turned by the test. */
+/** A clock and its timers, advanced by the test. */
 export class FakeTime implements Timers {
   #nowMs = 1_000_000;
   readonly #timers = new Set<{ atMs: number; callback: () => void }>();
@@ -18,7 +18,7 @@ export class FakeTime implements Timers {
     return () => void this.#timers.delete(timer);
   }
 
-  /** Lets the time pass, timer by timer; what each sets off goes on until it waits for time again. */
+  /** Advances the time timer by timer. What a timer starts runs until it waits for time again. */
   async advance(durationMs: number): Promise<void> {
     const untilMs = this.#nowMs + durationMs;
     await settle();
@@ -34,7 +34,7 @@ export class FakeTime implements Timers {
   }
 }
 
-/** Enough turns for chains of promises that wait for nothing outside. */
+/** Enough turns of the event loop for chains of promises that wait for nothing else. */
 async function settle(): Promise<void> {
   for (let turn = 0; turn < 8; turn += 1) await nextTurn();
 }

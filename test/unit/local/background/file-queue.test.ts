@@ -49,7 +49,7 @@ interface Delivery {
   readonly full: boolean;
 }
 
-/** A queue over fake time, and a consumer that notes what it gets and takes `runMs` for each. */
+/** A queue with a fake clock, and a consumer that records its messages and takes `runMs` for each. */
 async function setUp(options: { runMs?: number; concurrencyMax?: number; folder?: MemoryFolder } = {}) {
   const time = new FakeTime();
   const startMs = time.clock.nowMs();
@@ -80,7 +80,7 @@ async function setUp(options: { runMs?: number; concurrencyMax?: number; folder?
 }
 
 describe('when a recount is due', () => {
-  it('collapses a burst into one, 10 s after its last trigger', async () => {
+  it('merges a burst of triggers into one, 10 s after the last', async () => {
     const { time, deliveries, request } = await setUp();
     for (let trigger = 0; trigger < 5; trigger += 1) {
       await request('acme');
@@ -90,7 +90,7 @@ describe('when a recount is due', () => {
     expect(deliveries).toEqual([{ atMs: 14_000, tenant: 'acme', full: false }]);
   });
 
-  it('does not let steady triggers put it off for more than 20 s', async () => {
+  it('is not delayed by steady triggers for more than 20 s', async () => {
     const { time, deliveries, request } = await setUp();
     for (let trigger = 0; trigger < 50; trigger += 1) {
       await request('acme');
@@ -103,7 +103,7 @@ describe('when a recount is due', () => {
     expect(times).toEqual([20_000, 40_000, 59_000]);
   });
 
-  it('delivers at once what somebody waits for, but not sooner than 10 s after the last', async () => {
+  it('delivers immediately if somebody waits, but not within 10 s of the last recount', async () => {
     const { time, queue, deliveries } = await setUp();
     await queue.request({ tenant: 'acme', reason: 'manual', full: true });
     await time.advance(0);
@@ -122,7 +122,7 @@ describe('when a recount is due', () => {
     expect(running.doubled).toBe(false);
   });
 
-  it('lists everything if any of the merged triggers asked for it', async () => {
+  it('is a full recount if one of the merged triggers asked for that', async () => {
     const { time, deliveries, request } = await setUp();
     await request('acme');
     await request('acme', true);
@@ -131,7 +131,7 @@ describe('when a recount is due', () => {
     expect(deliveries).toMatchObject([{ full: true }]);
   });
 
-  it('runs different tenants side by side, as many as allowed', async () => {
+  it('runs different tenants at the same time, up to the limit', async () => {
     const { time, deliveries, request, running } = await setUp({ runMs: 5_000, concurrencyMax: 2 });
     await Promise.all(['a', 'b', 'c', 'd', 'e'].map((tenant) => request(tenant)));
     await time.advance(60_000);
@@ -140,8 +140,8 @@ describe('when a recount is due', () => {
   });
 });
 
-describe('what is on disk', () => {
-  it('is there when the request resolves, through the run, and gone after its success', async () => {
+describe('a message on disk', () => {
+  it('is written before the request resolves, kept during the run, and removed after its success', async () => {
     const { time, folder, request } = await setUp({ runMs: 1_000 });
     await request('acme');
     expect(folder.files.get('acme')).toMatchObject({ tenant: 'acme', full: false });
@@ -151,7 +151,7 @@ describe('what is on disk', () => {
     expect(folder.files.has('acme')).toBe(false);
   });
 
-  it('is written once a burst, and again only where more is asked for', async () => {
+  it('is written once for a burst, and again only if more is asked for', async () => {
     const { folder, request } = await setUp();
     await Promise.all(Array.from({ length: 100 }, () => request('acme')));
     expect(folder.writes).toBe(1);
@@ -169,7 +169,7 @@ describe('what is on disk', () => {
     expect(folder.files.get('acme')).toMatchObject({ full: true });
   });
 
-  it('could not be written: the request says so, and the next one tries again', async () => {
+  it('that could not be written fails the request, and the next request tries again', async () => {
     const { folder, request } = await setUp();
     folder.failNextSave = true;
     await expect(request('acme')).rejects.toThrow('the disk is full');
@@ -177,7 +177,7 @@ describe('what is on disk', () => {
     expect(folder.files.has('acme')).toBe(true);
   });
 
-  it('is taken up by the next process, the one that was running too', async () => {
+  it('is loaded by the next process, running messages too', async () => {
     const first = await setUp({ runMs: 1_000_000 });
     await first.request('acme');
     await first.time.advance(11_000);
@@ -190,7 +190,7 @@ describe('what is on disk', () => {
 });
 
 describe('a recount that fails', () => {
-  it.each(['fail', 'throw'] as const)('comes again, later each time (%s)', async (fate) => {
+  it.each(['fail', 'throw'] as const)('is retried with a growing delay (%s)', async (fate) => {
     const { time, deliveries, script, request, folder } = await setUp();
     script.push(fate, fate);
     await request('acme');
@@ -202,7 +202,7 @@ describe('a recount that fails', () => {
     expect(folder.files.size).toBe(0);
   });
 
-  it('is laid aside and logged after the last try; the next trigger begins anew', async () => {
+  it('becomes a dead letter and is logged after the last try; the next trigger starts again', async () => {
     const { time, deliveries, script, request, folder, entries } = await setUp();
     script.push(...Array.from({ length: defaultQueueTiming.failuresMax }, () => 'fail' as const));
     await request('acme');
@@ -210,7 +210,12 @@ describe('a recount that fails', () => {
     expect(deliveries).toHaveLength(defaultQueueTiming.failuresMax);
     expect(folder.dead).toMatchObject([{ tenant: 'acme', failures: defaultQueueTiming.failuresMax }]);
     expect(folder.files.size).toBe(0);
-    expect(entries).toContainEqual(expect.objectContaining({ level: 'error', message: 'recount given up' }));
+    expect(entries).toContainEqual(
+      expect.objectContaining({
+        level: 'error',
+        message: 'recount failed too often: moved to the dead letters',
+      }),
+    );
     await request('acme');
     await time.advance(60_000);
     expect(deliveries).toHaveLength(defaultQueueTiming.failuresMax + 1);
@@ -227,7 +232,7 @@ describe('a recount that fails', () => {
     expect(deliveries).toHaveLength(defaultQueueTiming.failuresMax + 1);
   });
 
-  it('counts one that never ends as failed', async () => {
+  it('counts as failed if it never ends', async () => {
     const { time, deliveries, request } = await setUp({ runMs: 100 * 60_000 });
     await request('acme');
     await time.advance(20 * 60_000);
@@ -236,7 +241,7 @@ describe('a recount that fails', () => {
 });
 
 describe('closing', () => {
-  it('waits for what runs, and delivers no more', async () => {
+  it('waits for running recounts, and delivers no more', async () => {
     const { time, queue, deliveries, folder, request } = await setUp({ runMs: 2_000 });
     await request('acme');
     await request('umbrella');
@@ -250,7 +255,7 @@ describe('closing', () => {
     expect([...folder.files.keys()]).toEqual(['late']);
   });
 
-  it('does not wait for ever; what did not end is still owed', async () => {
+  it('does not wait for ever; what did not end stays pending', async () => {
     const { time, queue, folder, request } = await setUp({ runMs: 60_000 });
     await request('acme');
     await time.advance(10_500);
@@ -262,8 +267,8 @@ describe('closing', () => {
   });
 });
 
-describe('what asked for a recount', () => {
-  /** Requests with their causes; the causes of the deliveries, of which the first fails. */
+describe('the cause of a recount', () => {
+  /** Sends requests with their causes. @returns the causes of the deliveries, of which the first fails. */
   async function causesOf(requests: readonly string[], folder = new MemoryFolder()) {
     const time = new FakeTime();
     const { log, entries } = recordingLog();
@@ -288,7 +293,7 @@ describe('what asked for a recount', () => {
     return { causes, entries };
   }
 
-  it('is told with it, the first of several, and again after a failure, whose line names it too', async () => {
+  it('is delivered with it, the first of several, also after a failure, and is in the log line of the failure', async () => {
     const { causes, entries } = await causesOf(['first', 'second']);
     expect(causes).toEqual(['first', 'first']);
     expect(entries).toMatchObject([
@@ -297,7 +302,7 @@ describe('what asked for a recount', () => {
     expect(entries[0]?.fields['messageId']).toEqual(expect.any(String));
   });
 
-  it('outlives the process', async () => {
+  it('survives a restart', async () => {
     const folder = new MemoryFolder();
     const message = newMessage(
       { tenant: 'acme', reason: 'upload', full: false },
@@ -311,7 +316,7 @@ describe('what asked for a recount', () => {
 describe('the folder', () => {
   const tempFolder = useTempFolders();
 
-  it('keeps messages in files, and takes one that it can not read as a full recount', async () => {
+  it('keeps messages in files, and takes a damaged one as a full recount', async () => {
     const path = tempFolder();
     const { log } = recordingLog();
     const clock = { nowMs: () => Date.now(), sleep: async () => {} };
@@ -331,7 +336,7 @@ describe('the folder', () => {
     expect(readdirSync(path)).not.toContain('acme.json.0000.unfinished');
   });
 
-  it('keeps times out of the future, where a clock was set back', async () => {
+  it('has no times in the future after the clock was set back', async () => {
     const path = tempFolder();
     const folder = await openQueueFolder(path);
     const future = 9_000_000_000_000;

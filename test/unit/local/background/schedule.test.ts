@@ -5,7 +5,7 @@ import { FakeTime } from './fake-time.ts';
 
 const minuteMs = 60_000;
 
-it('runs shortly after the start and every 15 minutes, also after a failure', async () => {
+it('runs shortly after the start and then every 15 minutes, even after a failure', async () => {
   const time = new FakeTime();
   const { log, entries } = recordingLog();
   const startMs = time.clock.nowMs();
@@ -29,7 +29,7 @@ it('runs shortly after the start and every 15 minutes, also after a failure', as
   expect(runsAtMs).toHaveLength(3);
 });
 
-it('never runs twice at once, and close() waits for a run', async () => {
+it('runs one at a time, and close() waits for a run', async () => {
   const time = new FakeTime();
   let running = 0;
   let runs = 0;

@@ -7,12 +7,12 @@ import { systemIds } from '../../../../lambda/adapters/system/ids.ts';
 import { openDataFolder } from '../../../../local/data/data-folder.ts';
 import { lockFolder } from '../../../../local/data/folder-lock.ts';
 import { adminTokenOf, storeCredentialsOf } from '../../../../local/data/secrets.ts';
-import { StartupError } from '../../../../local/startup-error.ts';
+import { StartupError } from '../../../../local/system/startup-error.ts';
 import { useTempFolders } from '../../../support/temp-folder.ts';
 
 const tempFolder = useTempFolders();
 
-/** The message of the StartupError that it must end with. */
+/** The message of the StartupError that the work must end with. */
 async function refusal(work: Promise<unknown>): Promise<string> {
   try {
     await work;
@@ -20,11 +20,11 @@ async function refusal(work: Promise<unknown>): Promise<string> {
     if (error instanceof StartupError) return error.message;
     throw error;
   }
-  throw new Error('It was not refused.');
+  throw new Error('The work was not refused.');
 }
 
 describe('a data folder', () => {
-  it('is made, readable by its owner alone, and taken again after its release', async () => {
+  it('is created, readable by its owner alone, and can be locked again after its release', async () => {
     const path = join(tempFolder(), 'deep', 'data');
     for (let start = 0; start < 2; start += 1) {
       const folder = await openDataFolder(path);
@@ -34,12 +34,12 @@ describe('a data folder', () => {
     expect(existsSync(join(path, 'lock'))).toBe(false);
   });
 
-  it('of a newer release is refused, and stays as it is', async () => {
+  it('of a newer release is refused and not changed', async () => {
     const path = tempFolder();
     writeFileSync(join(path, 'format.json'), '{"format":2}');
     expect(await refusal(openDataFolder(path))).toBe(
-      `The data folder ${path} was written by a newer lfs-quota (format 2, this one knows up to 1). ` +
-        'Start that release, or choose another folder with --data.',
+      `The data folder ${path} was written by a newer lfs-quota (format 2; this release reads up to 1). ` +
+        'Start that newer release, or choose another folder with --data.',
     );
     expect(existsSync(join(path, 'lock'))).toBe(false);
   });
@@ -47,17 +47,17 @@ describe('a data folder', () => {
   it.each(['', 'nonsense', '{"format":"1"}', '[]'])('with the format %j is refused', async (text) => {
     const path = tempFolder();
     writeFileSync(join(path, 'format.json'), text);
-    expect(await refusal(openDataFolder(path))).toContain("can't be read as this data folder's format");
+    expect(await refusal(openDataFolder(path))).toContain('format.json is damaged');
   });
 
-  it('that holds somebody’s files is refused, and left alone', async () => {
+  it('with other files is refused and not changed', async () => {
     const path = tempFolder();
     writeFileSync(join(path, 'thesis.tex'), 'x');
     expect(await refusal(openDataFolder(path))).toContain('holds other files (thesis.tex)');
     expect(existsSync(join(path, 'format.json'))).toBe(false);
   });
 
-  it('that was killed before it was marked is gone on with', async () => {
+  it('whose creation was interrupted by a kill is used', async () => {
     const path = tempFolder();
     writeFileSync(join(path, 'lock'), '{"pid":999999999}');
     writeFileSync(join(path, 'format.json.1234.unfinished'), '');
@@ -65,19 +65,23 @@ describe('a data folder', () => {
     await folder.release();
   });
 
-  it('that can not be one is refused in words', async () => {
+  it('that cannot be created is refused with the reason', async () => {
     const file = join(tempFolder(), 'file');
     writeFileSync(file, 'x');
-    expect(await refusal(openDataFolder(file))).toContain('is no folder: a file is in its place');
-    expect(await refusal(openDataFolder(join(file, 'below')))).toContain('is no folder');
+    expect(await refusal(openDataFolder(file))).toContain('cannot be used: it is a file');
+    expect(await refusal(openDataFolder(join(file, 'below')))).toContain('a part of its path is a file');
     expect(await refusal(openDataFolder(join(tempFolder(), 'x'.repeat(300))))).toContain(
-      'has too long a name',
+      'has a name that is too long',
     );
   });
 });
 
+it.runIf(existsSync('/proc/self'))('a data folder where none can be created is refused', async () => {
+  expect(await refusal(openDataFolder('/proc/x/y'))).toContain('cannot be created there');
+});
+
 describe('the lock', () => {
-  it('is held against this process too', async () => {
+  it('also excludes the process that holds it', async () => {
     const path = tempFolder();
     const release = await lockFolder(path, 0);
     expect(await refusal(lockFolder(path, 0))).toContain(`in use by process ${process.pid}`);
@@ -85,7 +89,7 @@ describe('the lock', () => {
     await (await lockFolder(path, 0))();
   });
 
-  it('of a living process holds, of a dead one does not', async () => {
+  it('of a live process is respected, of a dead one replaced', async () => {
     const path = tempFolder();
     const other = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)'], { stdio: 'ignore' });
     writeFileSync(join(path, 'lock'), JSON.stringify({ pid: other.pid }));
@@ -97,17 +101,17 @@ describe('the lock', () => {
     await (await lockFolder(path, 0))();
   });
 
-  it('of a process that just stops is waited for', async () => {
+  it('of a process that is stopping is waited for', async () => {
     const path = tempFolder();
     const release = await lockFolder(path, 0);
     setTimeout(() => void release(), 150);
     await (await lockFolder(path, 3_000))();
   });
 
-  it('of a process whose number was given to another is stale', async () => {
+  it('of a process whose pid was reused is stale', async () => {
     const path = tempFolder();
     const other = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)'], { stdio: 'ignore' });
-    // Where the system tells no identity, the number alone decides.
+    // On a system without process identities, only the pid decides.
     const isLinux = existsSync('/proc/self/stat');
     writeFileSync(join(path, 'lock'), JSON.stringify({ pid: other.pid, processIdentity: 'another boot/1' }));
     const taking = lockFolder(path, 0);
@@ -117,7 +121,7 @@ describe('the lock', () => {
     await once(other, 'exit');
   });
 
-  it.each(['', '{', '{"pid":"x"}', 'null'])('that can not be read (%j) is stale', async (text) => {
+  it.each(['', '{', '{"pid":"x"}', 'null'])('with the content %j is stale', async (text) => {
     const path = tempFolder();
     writeFileSync(join(path, 'lock'), text);
     const release = await lockFolder(path, 0);
@@ -127,10 +131,10 @@ describe('the lock', () => {
 });
 
 describe('secrets', () => {
-  it('are made once, kept, and readable by their owner alone', async () => {
+  it('are created once and kept, readable by their owner alone', async () => {
     const folder = tempFolder();
     const made = await adminTokenOf({ folder, given: undefined }, systemIds);
-    expect(made).toMatchObject({ origin: 'made', token: expect.stringMatching(/^lfsq_[A-Za-z0-9]{40}$/) });
+    expect(made).toMatchObject({ origin: 'created', token: expect.stringMatching(/^lfsq_[A-Za-z0-9]{40}$/) });
     const kept = await adminTokenOf({ folder, given: '' }, systemIds);
     expect(kept).toEqual({ origin: 'kept', token: made.token });
     expect(statSync(join(folder, 'admin-token')).mode & 0o777).toBe(0o600);
@@ -139,7 +143,7 @@ describe('secrets', () => {
     expect(statSync(join(folder, 'store-credentials.json')).mode & 0o777).toBe(0o600);
   });
 
-  it('that are given are taken, and not kept', async () => {
+  it('from the environment are used and not kept', async () => {
     const folder = tempFolder();
     const given = 'a-long-token-of-somebody-0123456789';
     expect(await adminTokenOf({ folder, given }, systemIds)).toEqual({ origin: 'given', token: given });
@@ -147,20 +151,20 @@ describe('secrets', () => {
   });
 
   it.each(['short', `${'x'.repeat(40)} y`, 'ü'.repeat(40)])(
-    'that can not be one are refused: %s',
+    'that are too short or no ASCII are refused: %s',
     async (given) => {
       const message = await refusal(adminTokenOf({ folder: tempFolder(), given }, systemIds));
-      expect(message).toContain('LFS_QUOTA_ADMIN_TOKEN must be 16 or more');
+      expect(message).toContain('LFS_QUOTA_ADMIN_TOKEN must have at least 16');
       expect(message).not.toContain(given);
     },
   );
 
-  it('that were damaged are made anew', async () => {
+  it('that are damaged are created again', async () => {
     const folder = tempFolder();
     mkdirSync(folder, { recursive: true });
     writeFileSync(join(folder, 'admin-token'), 'cut');
     writeFileSync(join(folder, 'store-credentials.json'), '{"accessKeyId":');
-    expect(await adminTokenOf({ folder, given: undefined }, systemIds)).toMatchObject({ origin: 'made' });
+    expect(await adminTokenOf({ folder, given: undefined }, systemIds)).toMatchObject({ origin: 'created' });
     expect((await storeCredentialsOf(folder, systemIds)).secretAccessKey).toHaveLength(40);
   });
 });

@@ -7,7 +7,7 @@ import { GetCommand, PutCommand } from '@aws-sdk/lib-dynamodb';
 import { create } from 'dynalite/db/index.js';
 import { expect, it } from 'vitest';
 import { openDatabase } from '../../../../local/data/database.ts';
-import { StartupError } from '../../../../local/startup-error.ts';
+import { StartupError } from '../../../../local/system/startup-error.ts';
 import { useTempFolders } from '../../../support/temp-folder.ts';
 
 const tempFolder = useTempFolders();
@@ -16,7 +16,7 @@ const key = { pk: 'TENANT#acme', sk: 'TENANT' };
 it('keeps its items', async () => {
   const path = join(tempFolder(), 'database');
   const first = await openDatabase(path);
-  expect(first.origin).toBe('made');
+  expect(first.origin).toBe('created');
   await first.client.send(new PutCommand({ TableName: first.tableName, Item: { ...key, limitBytes: 17 } }));
   await first.close();
   const second = await openDatabase(path);
@@ -26,7 +26,7 @@ it('keeps its items', async () => {
   await second.close();
 });
 
-it('repairs a table that a kill left half-made, with all that is in it', async () => {
+it('repairs a table whose creation was interrupted by a kill, and keeps its items', async () => {
   const path = join(tempFolder(), 'database');
   const first = await openDatabase(path);
   const { tableName } = first;
@@ -49,7 +49,7 @@ it('repairs a table that a kill left half-made, with all that is in it', async (
   await second.close();
 });
 
-it('outlives a request that breaks off', async () => {
+it('survives a request that is aborted', async () => {
   const database = await openDatabase(join(tempFolder(), 'database'));
   const endpoint = await database.client.config.endpoint?.();
   const socket = connect(endpoint?.port ?? 0, '127.0.0.1');
@@ -63,18 +63,18 @@ it('outlives a request that breaks off', async () => {
   await database.close();
 });
 
-it('that is open already is refused', async () => {
+it('refuses a database that is open already', async () => {
   const path = join(tempFolder(), 'database');
   const first = await openDatabase(path);
   await expect(openDatabase(path)).rejects.toThrow('is in use by another process');
   await first.close();
 });
 
-it('that can not be read is refused in words', async () => {
+it('refuses a database that cannot be opened, with the reason', async () => {
   const folder = tempFolder();
   const path = join(folder, 'database');
   writeFileSync(path, 'no folder');
   const opening = openDatabase(path);
   await expect(opening).rejects.toThrow(StartupError);
-  await expect(opening).rejects.toThrow(/can't be opened .* Restore the data folder from a backup/);
+  await expect(opening).rejects.toThrow(/cannot be opened .* Restore the data folder from a backup/);
 });

@@ -15,7 +15,7 @@ afterEach(async () => {
   await Promise.all(opened.splice(0).map((front) => front.close(0)));
 });
 
-/** A front whose functions note what they get and answer what the test says. */
+/** A front whose functions record their events and answer what the test says. */
 async function setUp(
   answer: Answer = async () => ({ statusCode: 200 }),
   limits: { integrationTimeoutMs?: number } = {},
@@ -56,7 +56,7 @@ interface Received {
   readonly body: string;
 }
 
-/** A request that is sent as it is written: `fetch` would tidy the path up. */
+/** Sends a request exactly as given: `fetch` would normalize the path. */
 function send(
   port: number,
   input: {
@@ -87,7 +87,7 @@ function send(
   });
 }
 
-/** Bytes as they are, and what came back until the connection ended. */
+/** Sends raw bytes. @returns all that was received until the connection ended. */
 async function sendRaw(port: number, text: string): Promise<string> {
   const socket = connect(port, '127.0.0.1');
   let received = '';
@@ -165,7 +165,7 @@ describe('the event', () => {
     expect(Buffer.from(event?.body ?? '', isBase64Encoded ? 'base64' : 'utf8').toString()).toBe('{"é":1}');
   });
 
-  it('names this machine as the client does, and never by a foreign name', async () => {
+  it('has the host name of the client if it names this machine, and no other', async () => {
     const { front, calls } = await setUp();
     for (const host of ['localhost:9', '[::1]:9', 'evil.example', '127.0.0.1.evil.example']) {
       await send(front.port, { path: '/health', headers: { host } });
@@ -204,7 +204,7 @@ describe('the route', () => {
     expect(calls[0]?.event.routeKey === '$default').toBe(name === 'notFound');
   });
 
-  it('of a path that can not be decoded is none: 400', async () => {
+  it('does not exist for a path that cannot be decoded: 400', async () => {
     const { front, calls } = await setUp();
     for (const path of ['/%', '/acme/%zz/info/lfs/verify', '/%ff']) {
       expect(await send(front.port, { method: 'POST', path })).toMatchObject({ status: 400 });
@@ -214,7 +214,7 @@ describe('the route', () => {
 });
 
 describe('the response', () => {
-  it('is what the function says', async () => {
+  it('is the one of the function', async () => {
     const { front } = await setUp(async () => ({
       statusCode: 201,
       headers: {
@@ -305,7 +305,7 @@ describe('connections', () => {
     expect(received.match(/HTTP\/1\.1 200 OK/g)).toHaveLength(2);
   });
 
-  it('that break off in the middle of a body leave no trace', async () => {
+  it('that are aborted in the middle of a body have no effect', async () => {
     const { front, calls, entries } = await setUp();
     const socket = connect(front.port, '127.0.0.1');
     socket.write('POST /v1/tenants HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\nabc');
@@ -322,7 +322,7 @@ describe('connections', () => {
     expect(await sendRaw(front.port, 'what is this\r\n\r\n')).toContain('400 Bad Request');
   });
 
-  it('are let finish by close(), which refuses new ones', async () => {
+  it('are finished by close(), which refuses new ones', async () => {
     let release = () => {};
     const held = new Promise<void>((resolve) => {
       release = resolve;
@@ -340,7 +340,7 @@ describe('connections', () => {
     await closed;
   });
 
-  it('that do not end are cut by close() after its time', async () => {
+  it('that do not end are cut by close() after the grace time', async () => {
     const { front, calls } = await setUp(() => new Promise(() => {}));
     const slow = send(front.port, { path: '/health' });
     const outcome = expect(slow).rejects.toThrow('socket hang up');
@@ -350,7 +350,7 @@ describe('connections', () => {
   });
 });
 
-it('says which port is taken', async () => {
+it('says which port is in use', async () => {
   const { front } = await setUp();
   const options = {
     functions: new Promise<HttpFunctions>(() => {}),

@@ -12,7 +12,7 @@ function encode(chunks: readonly Uint8Array[], trailers: Readonly<Record<string,
   return Buffer.concat(parts.map((part) => Buffer.from(part as string)));
 }
 
-/** Gives the bytes in pieces of these lengths, over and over. */
+/** Yields the bytes in pieces of these lengths, repeated. */
 async function* inPieces(bytes: Buffer, lengths: readonly number[]): AsyncGenerator<Buffer> {
   for (let offset = 0, at = 0; offset < bytes.length; at += 1) {
     const length = lengths[at % lengths.length] ?? 1;
@@ -36,7 +36,7 @@ const chunks = fc.array(fc.uint8Array({ minLength: 1, maxLength: 30 }), { maxLen
 const trailers = { 'x-amz-checksum-crc32': 'AAAAAA==' };
 
 describe('the chunked framing', () => {
-  test('gives the bytes and the trailers, however it is cut', async () => {
+  test('yields the bytes and the trailers, however it is split', async () => {
     await fc.assert(
       fc.asyncProperty(chunks, lengths, async (parts, cuts) => {
         const decoded = await decode(encode(parts, trailers), cuts);
@@ -45,7 +45,7 @@ describe('the chunked framing', () => {
     );
   });
 
-  test('is refused where it ends early, wherever that is', async () => {
+  test('is refused if it ends early, at any byte', async () => {
     const whole = encode([Buffer.from('some bytes'), Buffer.from('and more')], trailers);
     for (let length = 0; length < whole.length; length += 1) {
       await expect(decode(whole.subarray(0, length), [7])).rejects.toMatchObject({ code: 'IncompleteBody' });

@@ -25,7 +25,7 @@ function pages(index: KeyIndex<number>, request: Parameters<KeyIndex<number>['pa
 }
 
 describe('the order of keys', () => {
-  test('is that of their UTF-8 bytes', () => {
+  test('is the order of their UTF-8 bytes', () => {
     fc.assert(
       fc.property(odd, odd, (a, b) => {
         expect(Math.sign(compareKeys(a, b))).toBe(Buffer.compare(Buffer.from(a), Buffer.from(b)));
@@ -35,7 +35,7 @@ describe('the order of keys', () => {
 });
 
 describe('KeyIndex', () => {
-  test('pages give every key of a prefix once, in order, whatever the page size', () => {
+  test('pages have every key of a prefix once, in order, for any page size', () => {
     fc.assert(
       fc.property(
         fc.uniqueArray(odd),
@@ -55,7 +55,7 @@ describe('KeyIndex', () => {
     );
   });
 
-  test('a delimiter gives each folder once, and the keys beside them', () => {
+  test('with a delimiter, pages have each folder once, and the keys beside them', () => {
     fc.assert(
       fc.property(fc.uniqueArray(odd), odd, fc.integer({ min: 1, max: 4 }), (all, prefix, maxKeys) => {
         const index = new KeyIndex(all.map((key) => [key, 1] as const));
@@ -104,7 +104,7 @@ describe('KeyIndex', () => {
     expect(index.page({ prefix: '', maxKeys: 0 })).toMatchObject({ entries: [], isTruncated: false });
   });
 
-  test('a token of somebody else is refused', () => {
+  test('a token of another index is refused', () => {
     const index = new KeyIndex<number>();
     for (const continuationToken of ['', 'x', '!!', Buffer.from('zkey').toString('base64url')]) {
       expect(() => index.page({ prefix: '', continuationToken })).toThrow(InvalidContinuationTokenError);

@@ -10,7 +10,7 @@ import { bucket, StoreFixture, signHeaders } from '../../../support/store-fixtur
 
 const script = path.join(import.meta.dirname, 'kill-child.ts');
 
-/** Starts a store in a process of its own; resolves with its URL. */
+/** Starts a store in a process of its own. @returns its URL. */
 async function spawnStore(dataDir: string): Promise<{ child: ChildProcess; url: string }> {
   const child = spawn(process.execPath, ['--import', 'tsx', script, dataDir], {
     stdio: ['ignore', 'pipe', 'inherit'],
@@ -19,7 +19,7 @@ async function spawnStore(dataDir: string): Promise<{ child: ChildProcess; url: 
   return { child, url: line.toString().trim() };
 }
 
-/** The bytes that upload number `index` has: of many sizes, and known from the number alone. */
+/** The bytes of upload number `index`: of many sizes, and computed from the number alone. */
 function bytesOf(index: number): Buffer {
   return Buffer.alloc(1 + ((index * 7919) % 200_000), createHash('md5').update(String(index)).digest());
 }
@@ -34,7 +34,7 @@ async function upload(url: string, index: number): Promise<boolean> {
   );
 }
 
-test('what was acknowledged outlives a kill, and what was not is whole or absent', async () => {
+test('an acknowledged object survives a kill, and any other is complete or absent', async () => {
   const dataDir = await mkdtemp(path.join(tmpdir(), 'store-kill-'));
   const acknowledged = new Set<number>();
   let next = 0;

@@ -21,7 +21,7 @@ async function exists(key: string): Promise<boolean> {
   return (await store.send({ method: 'HEAD', path: `/objects/${key}` })).status === 200;
 }
 
-describe('the local store lets nobody in', () => {
+describe('the local store refuses a request', () => {
   test.each(['GET', 'HEAD', 'PUT', 'POST', 'DELETE', 'OPTIONS', 'PATCH'])(
     'without a signature: %s',
     async (method) => {
@@ -38,7 +38,7 @@ describe('the local store lets nobody in', () => {
     },
   );
 
-  test('with an unknown key, another secret, a session, or a time that is far off', async () => {
+  test('with an unknown key, another secret, a session token, or a wrong time', async () => {
     const ask = { method: 'GET', path: '/objects', query: { 'list-type': '2' } };
     expect((await store.send(ask)).status).toBe(200);
     const refusals = [
@@ -67,7 +67,7 @@ describe('the local store lets nobody in', () => {
     expect(answer.body.toString()).toContain(`<Code>${code}</Code>`);
   });
 
-  test('with headers for the store that were not signed', async () => {
+  test('with unsigned headers for the store', async () => {
     const unsignedHeaders = { 'x-amz-checksum-sha256': sha256(body).digest('base64') };
     const answer = await store.send({ method: 'PUT', path: '/objects/unsigned', body, unsignedHeaders });
     expect(answer).toMatchObject({ status: 403, code: 'AccessDenied' });
@@ -76,7 +76,7 @@ describe('the local store lets nobody in', () => {
 });
 
 describe('the local store stores nothing', () => {
-  test('whose bytes are not those that were signed', async () => {
+  test('whose bytes differ from the signed ones', async () => {
     const other = Buffer.from('BYTES');
     const answer = await store.send({ method: 'PUT', path: '/objects/hash', body, sentBody: other });
     expect(answer).toMatchObject({ status: 400, code: 'XAmzContentSHA256Mismatch' });
@@ -106,7 +106,7 @@ describe('the local store stores nothing', () => {
     expect(await store.uploadsLeft()).toEqual([]);
   });
 
-  test('over an object, where the client asks for that', async () => {
+  test('over an existing object, if the client asks for that', async () => {
     const headers = { 'if-none-match': '*' };
     const put = () => store.send({ method: 'PUT', path: '/objects/once', body, headers });
     const answers = await Promise.all([put(), put(), put()]);
@@ -115,7 +115,7 @@ describe('the local store stores nothing', () => {
   });
 });
 
-describe('the local store says what it does not do', () => {
+describe('the local store refuses what it does not support', () => {
   test.each([
     { method: 'GET', path: '/' },
     { method: 'GET', path: '/objects' },

@@ -41,7 +41,7 @@ async function put(input: { trailerName: string; trailers: string; decodedLength
 
 const read = () => store.send({ method: 'GET', path: `/${bucket}/framed` });
 
-describe('checksums that come as trailers', () => {
+describe('checksums in trailers', () => {
   test.each(['crc32', 'sha256'] as const)('are checked and kept: %s', async (name) => {
     const trailerName = `x-amz-checksum-${name}`;
     expect((await put({ trailerName, trailers: `${trailerName}:${checksums[name]()}\r\n` })).status).toBe(

@@ -37,7 +37,7 @@ async function isThere(key: string): Promise<boolean> {
   return (await store.send({ method: 'HEAD', path: `/${bucket}/${key}` })).status === 200;
 }
 
-/** Waits until a condition holds; fails after some seconds. */
+/** Waits until a condition holds. Fails after some seconds. */
 async function until(holds: () => Promise<boolean>): Promise<void> {
   for (let attempt = 0; attempt < 200; attempt += 1) {
     if (await holds()) return;
@@ -52,7 +52,7 @@ async function readAll(socket: Socket): Promise<string> {
   return Buffer.concat(chunks).toString();
 }
 
-describe('an upload that breaks off', () => {
+describe('an interrupted upload', () => {
   test.each([
     { name: 'with the connection reset', breakOff: (socket: Socket) => void socket.resetAndDestroy() },
     { name: 'with the connection closed', breakOff: (socket: Socket) => void socket.destroy() },
@@ -70,7 +70,7 @@ describe('an upload that breaks off', () => {
     expect(store.errors).toEqual([]);
   });
 
-  test('by the store going down leaves nothing', async () => {
+  test('leaves nothing when the store stops', async () => {
     const socket = await beginPut('broken');
     socket.on('error', () => {});
     socket.write(body.subarray(0, 50_000));
@@ -80,7 +80,7 @@ describe('an upload that breaks off', () => {
     expect(await isThere('broken')).toBe(false);
   });
 
-  test('does not touch what lay there before', async () => {
+  test('does not change the object that it was to replace', async () => {
     await store.send({ method: 'PUT', path: `/${bucket}/kept`, body: Buffer.from('before') });
     const socket = await beginPut('kept');
     socket.on('error', () => {});
@@ -93,7 +93,7 @@ describe('an upload that breaks off', () => {
 });
 
 describe('a client that', () => {
-  test('sends more than it announced is cut off, and no more than that is stored', async () => {
+  test('sends more than it declared is cut off, and no more than that is stored', async () => {
     const socket = await beginPut('longer');
     socket.write(body);
     socket.write('and something more that is no request\r\n\r\n');
@@ -103,7 +103,7 @@ describe('a client that', () => {
     await until(async () => (await store.uploadsLeft()).length === 0);
   });
 
-  test('waits to be told to go on is told so, or refused before it sends', async () => {
+  test('waits for 100 Continue gets it, or is refused before it sends', async () => {
     const welcome = await beginPut('welcome', { expect: '100-continue', connection: 'close' });
     const [first] = (await once(welcome, 'data')) as [Buffer];
     expect(first.toString()).toBe('HTTP/1.1 100 Continue\r\n\r\n');
@@ -118,14 +118,14 @@ describe('a client that', () => {
     expect(answer).not.toContain('100 Continue');
   });
 
-  test('is refused while it sends gets to see why', async () => {
+  test('is refused while it sends sees the reason', async () => {
     const socket = await beginPut('refused', { 'if-match': '*' });
     const big = Buffer.alloc(8_000_000);
     socket.write(big.subarray(0, body.length));
     expect(await readAll(socket)).toMatch(/^HTTP\/1\.1 501 .*NotImplemented/s);
   });
 
-  test('goes away while it is being sent to does no harm', async () => {
+  test('disconnects during a download does no harm', async () => {
     const big = Buffer.alloc(20_000_000, 'z');
     await store.send({ method: 'PUT', path: `/${bucket}/big`, body: big });
     const { headers } = await signHeaders(store.url, { method: 'GET', path: `/${bucket}/big` });
@@ -143,7 +143,7 @@ describe('a client that', () => {
 });
 
 describe('after a restart', () => {
-  test('everything is as it was', async () => {
+  test('all objects are unchanged', async () => {
     const client = store.client();
     const keys = ['a', 'a/b', 'ä 😀', '\ufb01', 'A', '../up', 'x'.repeat(1024)];
     for (const [index, Key] of keys.entries()) {
@@ -184,7 +184,7 @@ describe('after a restart', () => {
     expect(before.listing).toContain(`<KeyCount>${keys.length}</KeyCount>`);
   });
 
-  test('what killed uploads left is removed, and a foreign file is named', async () => {
+  test('the rest of killed uploads is removed, and a foreign file is named', async () => {
     await writeFile(path.join(store.dataDir, 'uploads', 'stale'), 'half');
     await store.restart();
     expect(await store.uploadsLeft()).toEqual([]);
@@ -192,12 +192,12 @@ describe('after a restart', () => {
     await mkdir(path.dirname(foreign), { recursive: true });
     await writeFile(foreign, 'this is no object');
     const again = startStore({ port: 0, bucket, credentials, dataDir: store.dataDir });
-    await expect(again).rejects.toThrow(`The store's file ${foreign} is damaged or foreign`);
+    await expect(again).rejects.toThrow(`The store's file ${foreign} is damaged or does not belong here`);
   });
 
   test('a port that is in use is named', async () => {
     const second = startStore({ port: store.port, bucket, credentials, dataDir: store.dataDir });
-    await expect(second).rejects.toThrow(`Port ${store.port} on 127.0.0.1 is in use`);
+    await expect(second).rejects.toThrow(`Port ${store.port} (the object store) is in use`);
   });
 });
 
@@ -243,7 +243,7 @@ describe("the SDK's own uploads", () => {
   });
 });
 
-test('an upload URL follows the clock of the store', async () => {
+test('an upload URL expires by the clock of the store', async () => {
   let nowMs = Date.parse('2026-11-21T00:00:00Z');
   const clocked = await StoreFixture.start({ now: () => nowMs });
   try {

@@ -1,14 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import { open, readFile, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { errorCode } from '../startup-error.ts';
+import { errorCode } from './startup-error.ts';
 
-/** What unfinished writes are called; whoever lists a folder passes over them. */
+/** Suffix of files that are still being written. Whoever lists a folder skips them. */
 export const unfinishedSuffix = '.unfinished';
 
 /**
- * Writes a whole file so that a reader, also one after a crash or a power cut, finds the old text or the
- * new, never a part: written beside it, forced to disk, renamed.
+ * Replaces a file atomically: a reader finds the old text or the new one, also after a crash or a power cut. The text
+ * is written beside the file, synced to disk, and renamed.
  */
 export async function writeDurably(
   path: string,
@@ -32,7 +32,7 @@ export async function writeDurably(
   await syncFolder(dirname(path));
 }
 
-/** A file's text, or undefined where there is none. */
+/** A file's text; undefined if there is no such file. */
 export async function readIfThere(path: string): Promise<string | undefined> {
   try {
     return await readFile(path, 'utf8');
@@ -42,8 +42,8 @@ export async function readIfThere(path: string): Promise<string | undefined> {
   }
 }
 
-/** Makes a rename outlive a power cut, where the system can open folders (Windows can't). */
-async function syncFolder(path: string): Promise<void> {
+/** Makes a rename survive a power cut. Does nothing on systems that cannot open folders, such as Windows. */
+export async function syncFolder(path: string): Promise<void> {
   try {
     const folder = await open(path, 'r');
     try {

@@ -1,0 +1,53 @@
+import type { Server as HttpServer } from 'node:http';
+import type { Server } from 'node:net';
+import { errorCode, StartupError } from './startup-error.ts';
+
+/**
+ * Listens on loopback.
+ *
+ * @param address.port 0: any free port.
+ * @param address.usedBy what needs the port, for the error.
+ * @returns the port.
+ * @throws {StartupError} when the port is in use or not allowed.
+ */
+export function listenOnLoopback(server: Server, address: { port: number; usedBy: string }): Promise<number> {
+  return new Promise((resolve, reject) => {
+    server.once('error', (error) => reject(listenError(error, address)));
+    server.listen({ host: '127.0.0.1', port: address.port }, () => {
+      const bound = server.address();
+      if (typeof bound === 'object' && bound !== null) resolve(bound.port);
+      else reject(new Error('A listening server has no port.'));
+    });
+  });
+}
+
+/** Turns an error about a port into one that says what to do. Other errors are returned as they are. */
+export function listenError(error: unknown, address: { port: number; usedBy: string }): unknown {
+  const { port, usedBy } = address;
+  switch (errorCode(error)) {
+    case 'EADDRINUSE':
+      return new StartupError(
+        `Port ${port} (${usedBy}) is in use. Stop what uses it, or choose another port with --port.`,
+        { cause: error },
+      );
+    case 'EACCES':
+      return new StartupError(
+        `Port ${port} (${usedBy}) needs rights that this user does not have. Choose a port above 1023 with --port.`,
+        { cause: error },
+      );
+    default:
+      return error;
+  }
+}
+
+/** Accepts no new connections, and waits up to `graceMs` for running requests. After that they are cut. */
+export function closeServer(server: HttpServer, graceMs: number): Promise<void> {
+  return new Promise((resolve) => {
+    const force = setTimeout(() => server.closeAllConnections(), graceMs);
+    server.close(() => {
+      clearTimeout(force);
+      resolve();
+    });
+    server.closeIdleConnections();
+  });
+}

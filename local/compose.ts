@@ -9,7 +9,7 @@ import { sha256Hex } from '../lambda/domain/hash.ts';
 import type { Settings } from '../lambda/domain/settings.ts';
 import type { Clock } from '../lambda/ports/clock.ts';
 import type { Ids } from '../lambda/ports/ids.ts';
-import type { Invocations } from '../lambda/ports/invocation.ts';
+import type { Invocations } from '../lambda/ports/invocations.ts';
 import type { Log } from '../lambda/ports/log.ts';
 import type { RecountQueue } from '../lambda/ports/recount-queue.ts';
 import type { Deps } from '../lambda/use-cases/deps.ts';

@@ -1,9 +1,9 @@
-import { createInvocations } from '../lambda/adapters/system/async-invocations.ts';
 import { systemClock } from '../lambda/adapters/system/clock.ts';
 import { systemIds } from '../lambda/adapters/system/ids.ts';
 import { createInvocationLog } from '../lambda/adapters/system/invocation-log.ts';
+import { createInvocations } from '../lambda/adapters/system/invocations.ts';
 import { defaultSettings, type Settings } from '../lambda/domain/settings.ts';
-import type { Invocations } from '../lambda/ports/invocation.ts';
+import type { Invocations } from '../lambda/ports/invocations.ts';
 import type { Log } from '../lambda/ports/log.ts';
 import { FileQueue } from './background/file-queue.ts';
 import { openQueueFolder } from './background/queue-folder.ts';

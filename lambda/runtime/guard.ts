@@ -1,6 +1,6 @@
 import type { APIGatewayProxyEventV2, Context } from 'aws-lambda';
 import type { Response } from '../http/respond.ts';
-import type { Invocations } from '../ports/invocation.ts';
+import type { Invocations } from '../ports/invocations.ts';
 import { LedgerUnavailableError } from '../ports/ledger.ts';
 import type { Log } from '../ports/log.ts';
 import { StoreUnavailableError } from '../ports/object-store.ts';

@@ -1,4 +1,4 @@
-import type { Invocations } from '../ports/invocation.ts';
+import type { Invocations } from '../ports/invocations.ts';
 
 /**
  * The edge of a function that no request calls: its log lines name this run, and so do the recounts that it

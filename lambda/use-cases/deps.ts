@@ -2,7 +2,7 @@ import type { Settings } from '../domain/settings.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { AdminCredential, TokenStore } from '../ports/credentials.ts';
 import type { Ids } from '../ports/ids.ts';
-import type { Invocations } from '../ports/invocation.ts';
+import type { Invocations } from '../ports/invocations.ts';
 import type { Ledger } from '../ports/ledger.ts';
 import type { Log } from '../ports/log.ts';
 import type { Metrics } from '../ports/metrics.ts';

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Context, SQSEvent } from 'aws-lambda';
 import { causeOf } from '../../lambda/domain/invocation.ts';
 import type { Clock } from '../../lambda/ports/clock.ts';
-import type { Invocations } from '../../lambda/ports/invocation.ts';
+import type { Invocations } from '../../lambda/ports/invocations.ts';
 import type { Log } from '../../lambda/ports/log.ts';
 import type { RecountQueue, RecountRequest } from '../../lambda/ports/recount-queue.ts';
 import { lambdaContext } from '../lambda-context.ts';

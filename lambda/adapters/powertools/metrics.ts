@@ -1,5 +1,5 @@
 import { Metrics as Powertools } from '@aws-lambda-powertools/metrics';
-import type { Invocations } from '../../ports/invocation.ts';
+import type { Invocations } from '../../ports/invocations.ts';
 import { type Metrics, metricUnits, serviceName } from '../../ports/metrics.ts';
 
 /**

@@ -7,7 +7,7 @@ import {
 import { causeOf } from '../../domain/invocation.ts';
 import { recountCollapseMs, urgencyOf } from '../../domain/recount-policy.ts';
 import type { Clock } from '../../ports/clock.ts';
-import type { Invocations } from '../../ports/invocation.ts';
+import type { Invocations } from '../../ports/invocations.ts';
 import type { RecountQueue, RecountRequest } from '../../ports/recount-queue.ts';
 
 /** Messages that SQS accepts in one request, at most. */

@@ -1,4 +1,4 @@
-import type { Invocations } from '../../ports/invocation.ts';
+import type { Invocations } from '../../ports/invocations.ts';
 import type { Log } from '../../ports/log.ts';
 
 type Fields = Record<string, unknown>;

@@ -1,4 +1,4 @@
-import { createInvocations } from '../../../lambda/adapters/system/async-invocations.ts';
+import { createInvocations } from '../../../lambda/adapters/system/invocations.ts';
 import { sha256Hex } from '../../../lambda/domain/hash.ts';
 import { defaultSettings } from '../../../lambda/domain/settings.ts';
 import type { Clock } from '../../../lambda/ports/clock.ts';

@@ -2,9 +2,9 @@ import { SendMessageBatchCommand, SendMessageCommand, SQSClient } from '@aws-sdk
 import { mockClient } from 'aws-sdk-client-mock';
 import { afterEach, describe, expect, it } from 'vitest';
 import { createSqsRecountQueue } from '../../../../lambda/adapters/sqs/recount-queue.ts';
-import { createInvocations } from '../../../../lambda/adapters/system/async-invocations.ts';
 import { systemClock } from '../../../../lambda/adapters/system/clock.ts';
 import { createInvocationLog } from '../../../../lambda/adapters/system/invocation-log.ts';
+import { createInvocations } from '../../../../lambda/adapters/system/invocations.ts';
 import { create as createReconcile } from '../../../../lambda/handlers/reconcile.ts';
 import { create as createRefresh } from '../../../../lambda/handlers/refresh.ts';
 import { respondProblem } from '../../../../lambda/http/problems.ts';

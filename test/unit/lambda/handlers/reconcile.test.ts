@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { createInvocations } from '../../../../lambda/adapters/system/async-invocations.ts';
 import { systemClock } from '../../../../lambda/adapters/system/clock.ts';
 import { createInvocationLog } from '../../../../lambda/adapters/system/invocation-log.ts';
+import { createInvocations } from '../../../../lambda/adapters/system/invocations.ts';
 import { create } from '../../../../lambda/handlers/reconcile.ts';
 import { LedgerUnavailableError } from '../../../../lambda/ports/ledger.ts';
 import type { Redelivery } from '../../../../lambda/ports/recount-queue.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { createInvocations } from '../../../../lambda/adapters/system/async-invocations.ts';
 import { createInvocationLog } from '../../../../lambda/adapters/system/invocation-log.ts';
+import { createInvocations } from '../../../../lambda/adapters/system/invocations.ts';
 import { lfsError } from '../../../../lambda/http/lfs/respond.ts';
 import { respondProblem } from '../../../../lambda/http/problems.ts';
 import { LedgerUnavailableError } from '../../../../lambda/ports/ledger.ts';

@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { SQSEvent } from 'aws-lambda';
 import { describe, expect, it } from 'vitest';
-import { createInvocations } from '../../../../lambda/adapters/system/async-invocations.ts';
 import { createInvocationLog } from '../../../../lambda/adapters/system/invocation-log.ts';
+import { createInvocations } from '../../../../lambda/adapters/system/invocations.ts';
 import { FileQueue } from '../../../../local/background/file-queue.ts';
 import { openQueueFolder, type QueueFolder } from '../../../../local/background/queue-folder.ts';
 import {

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { createPowertoolsLog } from '../../../../../lambda/adapters/powertools/log.ts';
-import { createInvocations } from '../../../../../lambda/adapters/system/async-invocations.ts';
 import { createInvocationLog } from '../../../../../lambda/adapters/system/invocation-log.ts';
+import { createInvocations } from '../../../../../lambda/adapters/system/invocations.ts';
 import { StoreUnavailableError } from '../../../../../lambda/ports/object-store.ts';
 
 const token = `lfsq_${'Ab3'.repeat(13)}Z`;

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { createPowertoolsMetrics } from '../../../../../lambda/adapters/powertools/metrics.ts';
-import { createInvocations } from '../../../../../lambda/adapters/system/async-invocations.ts';
+import { createInvocations } from '../../../../../lambda/adapters/system/invocations.ts';
 import { metricUnits } from '../../../../../lambda/ports/metrics.ts';
 
 describe('the embedded metric format', () => {

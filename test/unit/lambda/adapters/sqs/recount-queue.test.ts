@@ -2,7 +2,7 @@ import { SendMessageBatchCommand, SendMessageCommand, SQSClient } from '@aws-sdk
 import { mockClient } from 'aws-sdk-client-mock';
 import { afterEach, describe, expect, it } from 'vitest';
 import { createSqsRecountQueue } from '../../../../../lambda/adapters/sqs/recount-queue.ts';
-import { createInvocations } from '../../../../../lambda/adapters/system/async-invocations.ts';
+import { createInvocations } from '../../../../../lambda/adapters/system/invocations.ts';
 import type { RecountReason } from '../../../../../lambda/domain/recount-policy.ts';
 
 const sqs = mockClient(SQSClient);

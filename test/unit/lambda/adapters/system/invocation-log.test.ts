@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { createInvocations } from '../../../../../lambda/adapters/system/async-invocations.ts';
 import { createInvocationLog } from '../../../../../lambda/adapters/system/invocation-log.ts';
+import { createInvocations } from '../../../../../lambda/adapters/system/invocations.ts';
 import { respondProblem } from '../../../../../lambda/http/problems.ts';
 import { json } from '../../../../../lambda/http/respond.ts';
 import { guard } from '../../../../../lambda/runtime/guard.ts';

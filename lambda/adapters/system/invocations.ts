@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Invocation } from '../../domain/invocation.ts';
-import type { Invocations } from '../../ports/invocation.ts';
+import type { Invocations } from '../../ports/invocations.ts';
 
 /**
  * The current invocation, from the asynchronous context: one process may run many at a time.

@@ -1,6 +1,6 @@
 import { HttpRequest } from '@smithy/protocol-http';
 import { SignatureV4 } from '@smithy/signature-v4';
-import { NodeSha256 } from './node-sha256.ts';
+import { NodeSha256 } from '../../lambda/domain/hash.ts';
 import type { PayloadDeclaration } from './payload-declaration.ts';
 import type { Signature } from './signature.ts';
 import type { StoreRequest } from './store-request.ts';

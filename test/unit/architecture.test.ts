@@ -55,7 +55,6 @@ const architecture: Readonly<Record<string, { imports: readonly string[]; packag
       '@aws-sdk/middleware-sdk-s3',
       '@smithy/protocol-http',
       '@smithy/types',
-      'node:crypto',
       'node:events',
       'node:stream',
     ],
@@ -169,9 +168,9 @@ const architecture: Readonly<Record<string, { imports: readonly string[]; packag
   'test/deployed': {
     imports: [
       'lambda/adapters/dynamodb',
+      'lambda/domain',
       'lambda/routes.ts',
       'lib',
-      'local/store',
       'test/blackbox',
       'test/support',
     ],

@@ -1,4 +1,3 @@
-import { createHash, createHmac, type Hash, type Hmac } from 'node:crypto';
 import {
   S3Client,
   type S3ClientConfig,
@@ -6,6 +5,7 @@ import {
   type ServiceOutputTypes,
 } from '@aws-sdk/client-s3';
 import type { DeserializeMiddleware } from '@smithy/types';
+import { NodeSha256 } from '../../domain/hash.ts';
 import type { S3Settings } from '../s3/client.ts';
 import { ScanProtocol } from './protocol.ts';
 import type { ScanRetryStrategy } from './retry.ts';
@@ -50,34 +50,6 @@ export function createScanClient(input: {
   });
   keepBodiesWhole(client);
   return client;
-}
-
-/** SHA-256 for the SDK's signer. The SDK's own uses WebCrypto, which starts a job in another thread for each hash. */
-class NodeSha256 {
-  readonly #hash: Hash | Hmac;
-
-  constructor(secret?: string | ArrayBuffer | ArrayBufferView) {
-    this.#hash = secret === undefined ? createHash('sha256') : createHmac('sha256', toBytes(secret));
-  }
-
-  update(data: Uint8Array): void {
-    this.#hash.update(data);
-  }
-
-  async digest(): Promise<Uint8Array> {
-    return this.#hash.digest();
-  }
-
-  reset(): void {
-    throw new Error('A hash cannot be reused for another request.');
-  }
-}
-
-function toBytes(data: string | ArrayBuffer | ArrayBufferView): Uint8Array {
-  if (typeof data === 'string') return Buffer.from(data);
-  return ArrayBuffer.isView(data)
-    ? new Uint8Array(data.buffer, data.byteOffset, data.byteLength)
-    : new Uint8Array(data);
 }
 
 /**

@@ -1,12 +1,12 @@
-import { createHash, createHmac } from 'node:crypto';
 import { GetObjectCommand, PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
 import { getSignedUrl, S3RequestPresigner } from '@aws-sdk/s3-request-presigner';
 import { HttpRequest } from '@smithy/protocol-http';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { S3UrlSigner, type S3UrlSignerSettings } from '../../../../../lambda/adapters/s3/url-signer.ts';
+import { NodeSha256, sha256Hex } from '../../../../../lambda/domain/hash.ts';
 
-const oid = createHash('sha256').update('content').digest('hex');
+const oid = sha256Hex('content');
 const signedAtMs = Date.parse('2026-11-21T05:06:07.890Z');
 const lifetimeMs = 1_800_000;
 const credentials = {
@@ -16,20 +16,6 @@ const credentials = {
 
 function settings(overrides: Partial<S3UrlSignerSettings> = {}): S3UrlSignerSettings {
   return { bucket: 'store', region: 'eu-central-1', credentials: async () => credentials, ...overrides };
-}
-
-class NodeSha256 {
-  readonly #hash;
-  constructor(secret?: string | Uint8Array | ArrayBuffer | ArrayBufferView) {
-    this.#hash = secret === undefined ? createHash('sha256') : createHmac('sha256', secret as Uint8Array);
-  }
-  update(data: Uint8Array) {
-    this.#hash.update(data);
-  }
-  async digest() {
-    return new Uint8Array(this.#hash.digest());
-  }
-  reset() {}
 }
 
 /** Signs the request for `href` with the SDK's own presigner. */

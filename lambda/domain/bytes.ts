@@ -1,4 +1,4 @@
-/** Sizes as people write them, and as they read them. All sizes are whole bytes up to 2^53 − 1. */
+/** Sizes as people write and read them. Every size is a whole number of bytes up to 2^53 − 1. */
 
 const units: Readonly<Record<string, number>> = {
   '': 1,
@@ -16,9 +16,9 @@ const units: Readonly<Record<string, number>> = {
 };
 
 /**
- * Reads a size such as `1GiB`, `1.5 GB`, `500000` or `10MiB` as bytes.
+ * Parses a size such as `1GiB`, `1.5 GB`, `500000` or `10MiB`.
  *
- * @returns whole bytes, or undefined where the text is no size or is beyond 2^53 − 1.
+ * @returns whole bytes, or undefined if the text is not a size or is beyond 2^53 − 1.
  */
 export function parseSize(text: string): number | undefined {
   const match = /^(\d+(?:\.\d+)?)\s*([A-Za-z]*)$/.exec(text.trim());
@@ -29,7 +29,7 @@ export function parseSize(text: string): number | undefined {
   return Number.isSafeInteger(bytes) ? bytes : undefined;
 }
 
-/** A size for people, in binary units with two decimals at most: `1.5 GiB`, `17 B`. */
+/** Formats a size in binary units with at most two decimals: `1.5 GiB`, `17 B`. */
 export function formatBytes(bytes: number): string {
   const names = ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB'];
   let value = bytes;
@@ -41,7 +41,7 @@ export function formatBytes(bytes: number): string {
   return `${Number(value.toFixed(2))} ${names[index]}`;
 }
 
-/** True for a count of bytes that can be added up exactly: a whole number from 0 to 2^53 − 1. */
+/** True for a size in bytes: a whole number from 0 to 2^53 − 1, up to which numbers are exact. */
 export function isByteCount(value: unknown): value is number {
   return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0;
 }

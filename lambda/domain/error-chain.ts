@@ -1,13 +1,13 @@
 const causesMax = 5;
 
-/** Why something failed: the names and messages of an error and its causes, the outermost first. */
+/** Names and messages of an error and its causes, the outermost first: `A: text < B: text`. At most 5 of them. */
 export function errorChain(error: unknown): string {
   return chainOf(error)
     .map((cause) => (cause instanceof Error ? `${cause.name}: ${cause.message}` : String(cause)))
     .join(' < ');
 }
 
-/** The stack line at which the innermost cause was thrown. */
+/** The line of the stack trace at which the innermost cause was thrown. */
 export function thrownAt(error: unknown): string | undefined {
   const innermost = chainOf(error).findLast((cause) => cause instanceof Error);
   return innermost?.stack

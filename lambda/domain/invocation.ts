@@ -1,23 +1,26 @@
-/** The ids by which the log lines of one run of a function are found, and those of what it caused. */
+/** Ids that find the log lines of one invocation of a function, and those of the recounts that it requested. */
 export interface Invocation {
-  /** Of an HTTP request, whose answer names it where it is an error; of a run that no request asked for, its own. */
+  /** The id of the HTTP request. An error response names it. Without a request: the invocation's own id. */
   readonly requestId?: string;
-  /** Of a recount: its message in the queue. */
+  /** Of a recount: the id of its message in the queue. */
   readonly messageId?: string;
-  /** Of a recount: the request that it was asked for by. */
+  /** Of a recount: the cause that its message named, see {@link causeOf}. */
   readonly correlationId?: string | undefined;
-  /** Of every run, as Lambda's own lines name it. */
+  /** The id in Lambda's own log lines. */
   readonly functionRequestId?: string;
-  /** Only where it is so. */
+  /** Set for the first invocation of a container. */
   readonly coldStart?: true;
 }
 
-/** What a recount that this run asks for is to name as its cause; the first cause is kept from recount to recount. */
+/**
+ * What a recount that this invocation requests names as its cause. A recount passes its own cause on, so the first
+ * cause is kept.
+ */
 export function causeOf(invocation: Invocation): string | undefined {
   return invocation.requestId ?? invocation.correlationId ?? invocation.messageId;
 }
 
-/** API Gateway's ids are base64, Lambda's and SQS's UUIDs. What is none of them is not written into a log. */
+/** API Gateway's ids are base64. Those of Lambda and SQS are UUIDs. Anything else is kept out of the logs. */
 export function isCorrelationId(value: unknown): value is string {
   return typeof value === 'string' && /^[\w=+/-]{1,128}$/.test(value);
 }

@@ -1,8 +1,8 @@
 /**
  * Compares two object keys as S3 orders them: by their UTF-8 bytes.
  *
- * JavaScript's `<` compares UTF-16 units and so puts characters beyond U+FFFF (surrogates, 0xD800 to 0xDFFF)
- * before those from U+E000 to U+FFFF, where UTF-8 puts them after.
+ * JavaScript's `<` compares UTF-16 units. It puts characters beyond U+FFFF (surrogates, 0xD800 to 0xDFFF) before those
+ * from U+E000 to U+FFFF, but UTF-8 puts them after.
  *
  * @returns below 0, 0 or above 0, as for `Array.sort`.
  */
@@ -16,7 +16,7 @@ export function compareKeys(a: string, b: string): number {
   return a.length - b.length;
 }
 
-/** Moves surrogates behind all other units, without changing any other order. */
+/** Moves surrogates behind all other units, and keeps every other order. */
 function utf8Rank(unit: number): number {
   return unit >= 0xd800 && unit <= 0xdfff ? unit + 0x2800 : unit;
 }

@@ -1,21 +1,21 @@
 /**
- * Names of tenants and repos, and where an object lies.
+ * Names of tenants and repos, and the keys of objects.
  *
- * An object's key is `{tenant}/{repo}/{oid}`; each part is validated before a key is built from it, so no
- * key can leave its tenant's prefix.
+ * An object's key is `{tenant}/{repo}/{oid}`. Each part is validated before a key is built from it, so no key can leave
+ * its tenant's prefix.
  */
 
-/** 1 to 40 of `[a-z0-9-]`, alphanumeric at both ends. Not the first segment of a route of ours. */
+/** 1 to 40 of `[a-z0-9-]`, alphanumeric at both ends. Not the first segment of a route of the service. */
 export const tenantPattern = /^(?!(?:v1|health|assets)$)[a-z0-9](?:[a-z0-9-]{0,38}[a-z0-9])?$/;
 /** 1 to 100 of `[A-Za-z0-9._-]`, alphanumeric first, no `.` last. */
 export const repoPattern = /^[A-Za-z0-9](?:[A-Za-z0-9._-]{0,98}[A-Za-z0-9_-])?$/;
 export const oidPattern = /^[0-9a-f]{64}$/;
 
-/** What a tenant's name must look like, in words for an error message. */
+/** The rule for a tenant's name, for error messages. */
 export const tenantNameRule =
   '1 to 40 of a-z, 0-9 and -, beginning and ending with a letter or digit; not v1, health or assets';
 
-/** True for a tenant name: 1 to 40 of `[a-z0-9-]`, alphanumeric at both ends, and no route of ours. */
+/** True for a tenant name: 1 to 40 of `[a-z0-9-]`, alphanumeric at both ends, not a route of the service. */
 export function isTenantName(name: string): boolean {
   return tenantPattern.test(name);
 }
@@ -25,27 +25,27 @@ export function isRepoName(name: string): boolean {
   return repoPattern.test(name);
 }
 
-/** True for an LFS object id: the SHA-256 of its bytes as 64 lower-case hex digits. */
+/** True for an LFS object id: the SHA-256 of the object's bytes as 64 lower-case hex digits. */
 export function isOid(text: string): boolean {
   return oidPattern.test(text);
 }
 
-/** The prefix below which all of a tenant's objects lie, with its closing slash. */
+/** The prefix of all keys of a tenant, with its closing slash. */
 export function tenantPrefix(tenant: string): string {
   return `${tenant}/`;
 }
 
 /**
- * The prefix below which all of a repo's objects lie, with its closing slash: without it `app` would
- * also list `app2`. The empty repo stands for keys that lie directly below the tenant.
+ * The prefix of all keys of a repo, with its closing slash. Without the slash, `app` would also list `app2`. For the
+ * repo with the empty name it is the folder without a name.
  */
 export function repoPrefix(path: { tenant: string; repo: string }): string {
   return `${path.tenant}/${path.repo}/`;
 }
 
 /**
- * What the names in a deletion are relative to. Those of the empty repo lie directly below the tenant, or
- * directly below a folder without a name there.
+ * The prefix that names in a deletion are relative to. The repo with the empty name has keys beside the tenant's
+ * folders and in the folder without a name, so its names are relative to the tenant.
  */
 export function deletionPrefix(path: { tenant: string; repo: string }): string {
   return path.repo === '' ? tenantPrefix(path.tenant) : repoPrefix(path);

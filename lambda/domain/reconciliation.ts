@@ -3,17 +3,17 @@ import { isDead, type Reservation } from './reservation.ts';
 import type { Settings } from './settings.ts';
 import type { RepoRecord, TenantRecord } from './tenant.ts';
 
-/** What one reconcile's scan found of a repo. */
+/** What one reconcile's scan found in a repo. */
 export interface RepoScan {
   readonly storedBytes: number;
   readonly objectCount: number;
-  /** Those oids of reservations that the scan saw. */
+  /** The oids that the scan was to look for and saw. */
   readonly seen: ReadonlySet<string>;
 }
 
 /**
- * Repos whose count can be out of date: dirty, with a reservation that no scan has covered, or with a delete
- * under way, alive or dead.
+ * Repos whose count may be out of date: those that are dirty, that have a reservation no scan has covered, or that a
+ * delete is noted for, whether its deleter lives or died.
  */
 export function reposToScan(input: {
   repos: readonly RepoRecord[];
@@ -29,7 +29,7 @@ export function reposToScan(input: {
   return due;
 }
 
-/** Ids of the notes whose delete can no longer be at work, whatever the clocks say. */
+/** Ids of the notes whose delete can no longer be running, whichever clock is asked. */
 export function expiredNotes(settings: Settings, tenant: TenantRecord, nowMs: number): string[] {
   return [...tenant.notes]
     .filter(([, note]) => nowMs > note.deadlineMs + 2 * settings.clockSkewMs)
@@ -37,8 +37,8 @@ export function expiredNotes(settings: Settings, tenant: TenantRecord, nowMs: nu
 }
 
 /**
- * Ids of the reservations that a scan of their repo settled: every object was seen, or it was dead before
- * the scan began, so that whatever it brought was there to be counted.
+ * Ids of the reservations for which their repo needs no further scan: the scan saw every object, or the reservation
+ * was dead before the scan began, so everything it brought was there to be counted.
  */
 export function coveredBy(
   scan: RepoScan,
@@ -47,9 +47,9 @@ export function coveredBy(
 ): Set<string> {
   const covered = new Set<string>();
   for (const reservation of reservations) {
-    const settled =
+    const isCovered =
       isDead(reservation, scanBeganMs) || [...reservation.claims.keys()].every((oid) => scan.seen.has(oid));
-    if (settled) covered.add(reservation.id);
+    if (isCovered) covered.add(reservation.id);
   }
   return covered;
 }
@@ -57,19 +57,24 @@ export function coveredBy(
 export interface Recomputed {
   readonly storedBytes: number;
   readonly objectCount: number;
-  /** Stored plus all that may still arrive, at its largest: what the counter is corrected to. */
+  /** Stored plus everything that may still arrive, at its largest. The counter is corrected to this. */
   readonly totalBytes: number;
-  /** Stored plus what surely was handed out, at its smallest: the floor before deletes are taken off. */
+  /** Stored plus what issued reservations may still bring, at its smallest. The floor before deletes are taken off. */
   readonly leastBytes: number;
-  /** Until when `leastBytes` holds: the first death among what it counts that is not stored. */
+  /**
+   * `leastBytes` holds until then: the first of the reservations that it counts may be dead after that, and its claims
+   * are no longer taken up. 2^53 − 1 if it counts none.
+   */
   readonly leastUntilMs: number;
 }
 
 /**
- * The tenant's values from the counts of its repos and what its live reservations may still bring.
+ * Computes a tenant's values from the counts of its repos and from what its live reservations may still bring.
  *
- * Of several sizes that were claimed for one object at most one is true: the store takes no other. So
- * `totalBytes` counts the largest, and `leastBytes`, of issued claims alone, the smallest.
+ * If several sizes were claimed for one object, at most one of them is true, and the store accepts no other. So
+ * `totalBytes` counts the largest claim, and `leastBytes` the smallest issued one.
+ *
+ * @param input.scans repo → what this reconcile's scan found. For other repos, the last count still holds.
  */
 export function recompute(input: {
   repos: readonly RepoRecord[];
@@ -78,9 +83,8 @@ export function recompute(input: {
   scanBeganMs: number;
   settings: Settings;
 }): Recomputed {
-  const scanned = [...input.scans.values()];
-  const unscanned = input.repos.filter((repo) => !input.scans.has(repo.repo));
-  const counts = [...scanned, ...unscanned];
+  const unchanged = input.repos.filter((repo) => !input.scans.has(repo.repo));
+  const counts = [...input.scans.values(), ...unchanged];
   const storedBytes = counts.reduce((sum, repo) => sum + repo.storedBytes, 0);
 
   const most = new Map<string, number>();

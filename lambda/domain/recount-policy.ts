@@ -2,7 +2,7 @@ import { sha256Hex } from './hash.ts';
 import type { Settings } from './settings.ts';
 import type { TenantRecord } from './tenant.ts';
 
-/** Why a tenant is to be recounted. */
+/** Why a recount is requested. */
 export type RecountReason =
   | 'upload'
   | 'verify'
@@ -15,7 +15,7 @@ export type RecountReason =
   | 'manual'
   | 'unfinished';
 
-/** Whether somebody waits for a recount: a person, or a client that was answered 429 or 202. */
+/** `decision`: somebody waits for the recount, a person or a client that was answered 429 or 202. */
 export type Urgency = 'background' | 'decision';
 
 const urgencies: Readonly<Record<RecountReason, Urgency>> = {
@@ -52,9 +52,11 @@ const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
 
 /**
- * How far a tenant's budget of LIST requests may be overdrawn when a recount begins. A little by the background,
- * so that cheap scans are not late because somebody looked in between; an hour where somebody waits; and a day
- * for the first count, which only tries of its own that failed can use up.
+ * How far the tenant's budget of LIST requests may be overdrawn when a recount begins:
+ *
+ * - in the background a little, so that cheap scans are not delayed because somebody asked in between,
+ * - an hour if somebody waits,
+ * - a day for the first count. Only failed attempts at that count can have used up the budget before it.
  */
 const overdraftMs: Readonly<Record<Urgency | 'first', number>> = {
   background: 5 * minuteMs,
@@ -64,15 +66,15 @@ const overdraftMs: Readonly<Record<Urgency | 'first', number>> = {
 
 type Budget = Pick<TenantRecord, 'listedUntilMs' | 'counted'>;
 
-/** Which overdraft the queue's consumer has: a tenant that was never counted must be counted, whoever asks. */
+/** The overdraft for a recount from the queue. A tenant that was never counted must be counted, whoever asks. */
 export function queuedUrgencyOf(tenant: Budget, reason: RecountReason): Urgency | 'first' {
   return tenant.counted === null ? 'first' : urgencyOf(reason);
 }
 
 /**
- * How long a recount has to wait; 0 where it may begin.
+ * How long a recount must wait, in milliseconds. 0: it may begin.
  *
- * In the background there is also a rest between the beginnings of two recounts.
+ * In the background, the beginnings of two reconciles are also at least `recountRestMs` apart.
  */
 export function recountWaitMs(
   settings: Pick<Settings, 'recountRestMs'>,
@@ -86,8 +88,8 @@ export function recountWaitMs(
 }
 
 /**
- * The budget as a leaky bucket in time: until then the LISTs so far have used it up. Each costs its part of an
- * hour, from now on or from when the earlier ones are paid.
+ * The budget as a leaky bucket: until when the LIST requests so far use it up. Each request costs its share of an
+ * hour, which begins now or when the earlier requests are paid for.
  */
 export function chargedUntilMs(
   settings: Pick<Settings, 'listRequestsPerHour'>,
@@ -100,35 +102,35 @@ export function chargedUntilMs(
 
 type DueSettings = Pick<Settings, 'maxAgeMs' | 'idleRefreshMaxMs'>;
 
-/** Of one tenant's recount. */
+/** A reconcile, and its tenant. */
 interface DueInput {
   readonly tenant: string;
   readonly epoch: number;
   readonly countedAtMs: number;
-  /** The budget after it: before that the schedule would come in vain. */
+  /** The budget after the reconcile. The tenant is not due before the budget lets it be counted. */
   readonly listedUntilMs: number;
 }
 
-/** Due times are up to so much of their interval earlier. */
+/** A due time comes earlier than its interval says, by up to this share of the interval. */
 const spreadShare = 0.1;
 
 /**
- * When a tenant that was counted in full is to be counted so again: after the largest age; where nothing had
- * changed, after twice the time in which it had not, up to the setting.
+ * When a tenant is due again after a full count: after `maxAgeMs`. If nothing has changed, after twice the time in
+ * which nothing changed, but at most `idleRefreshMaxMs`.
  *
- * @param input.unchangedForMs 0 where anything changed, or is about to.
+ * @param input.unchangedForMs time since the last count. 0 if anything changed since, or is about to change.
  */
 export function dueAfterFullMs(settings: DueSettings, input: DueInput & { unchangedForMs: number }): number {
   const idleMs = Math.min(2 * input.unchangedForMs, settings.idleRefreshMaxMs);
   return spread(input, Math.max(settings.maxAgeMs, idleMs));
 }
 
-/** When a tenant is due that was counted in part, so something happens in it: after the largest age at the latest. */
+/** When a tenant is due after a count in part. Something happens in it, so after `maxAgeMs` at the latest. */
 export function dueAfterActivityMs(settings: DueSettings, input: DueInput & { dueAtMs: number }): number {
   return Math.min(input.dueAtMs, spread(input, settings.maxAgeMs));
 }
 
-/** The same tenant and epoch give the same time; those that were counted together drift apart. */
+/** Tenants that were counted together get different due times. The same tenant and epoch always get the same one. */
 function spread(input: DueInput, intervalMs: number): number {
   const share = Number.parseInt(sha256Hex(`${input.tenant}#${input.epoch}`).slice(0, 8), 16) / 2 ** 32;
   const dueAtMs = Math.round(input.countedAtMs + intervalMs * (1 - spreadShare * share));

@@ -2,8 +2,8 @@ import { sha256Hex } from './hash.ts';
 import type { Settings } from './settings.ts';
 
 /**
- * What one batch request has promised: the claims whose upload URLs are about to be (*pending*) or were
- * (*issued*) handed out. A claim is (repo, oid, size); a reservation is of one repo, so it holds oid → size.
+ * What one batch request promised: claims whose upload URLs are about to be handed out (*pending*) or have been
+ * (*issued*). A claim is (repo, oid, size). A reservation belongs to one repo, so it maps oid → size.
  */
 export interface Reservation {
   readonly id: string;
@@ -12,17 +12,17 @@ export interface Reservation {
   /** oid → size in bytes. */
   readonly claims: ReadonlyMap<string, number>;
   readonly createdAtMs: number;
-  /** No URL of this reservation is good after this. */
+  /** No URL of this reservation is valid after this. */
   readonly expiresAtMs: number;
-  /** No PUT of this reservation can land after this, whatever the clocks say: see {@link deadAtMs}. */
+  /** No PUT of this reservation can land after this, whichever clock is asked: see {@link deadAtMs}. */
   readonly deadAtMs: number;
 }
 
 /**
- * When a reservation is dead: it has expired, the longest PUT begun before that has ended, and twice the
- * clock skew has passed (once for the clock that signed, once for the one that asks).
+ * When a reservation is dead: it has expired, the longest PUT that began before that has ended, and twice the clock
+ * skew has passed (once for the clock that signed, once for the clock that is asked).
  *
- * @param claims oid → bytes; the largest decides, as it takes longest to send.
+ * @param reservation.claims oid → bytes. The largest object decides, because it takes longest to send.
  */
 export function deadAtMs(
   settings: Settings,
@@ -33,27 +33,27 @@ export function deadAtMs(
   return reservation.expiresAtMs + longestPutMs + 2 * settings.clockSkewMs;
 }
 
-/** True once nothing of the reservation can arrive any more. */
+/** True once no object of the reservation can arrive any more. */
 export function isDead(reservation: Reservation, nowMs: number): boolean {
   return nowMs > reservation.deadAtMs;
 }
 
 /**
- * True for a pending reservation whose batch function can no longer be running: it will never issue a URL.
- * The void age is far beyond the function's time limit, so skewed clocks do not matter.
+ * True for a pending reservation whose batch function can no longer be running, so it will never hand out a URL.
+ * The age at which this is assumed is far beyond the function's time limit, so skewed clocks do not matter.
  */
 export function isAbandoned(settings: Settings, reservation: Reservation, nowMs: number): boolean {
   return reservation.state === 'pending' && nowMs > reservation.createdAtMs + settings.pendingVoidAfterMs;
 }
 
-/** The bytes of all claims. */
+/** Sum of all claims, in bytes. */
 export function sumClaims(claims: ReadonlyMap<string, number>): number {
   let sum = 0;
   for (const sizeBytes of claims.values()) sum += sizeBytes;
   return sum;
 }
 
-/** A reservation's id is a hash of its verify token, so the table never holds what a client may present. */
+/** The id of a reservation is a hash of its verify token, so the table never holds the token itself. */
 export function reservationIdOf(verifyToken: string): string {
   return sha256Hex(verifyToken).slice(0, 32);
 }

@@ -2,13 +2,13 @@ import { isRepoName, isTenantName } from './names.ts';
 import type { Reservation } from './reservation.ts';
 import type { Settings } from './settings.ts';
 
-/** What the store tells of one object of a repo: at least once, in no order. */
+/** A change of one object that the store reported. Each is reported at least once, in any order. */
 export type StoreChange = ObjectPlace & {
-  /** When the store had done it, by the store's clock. */
+  /** When the change was made, by the store's clock. */
   readonly atMs: number;
 } & ({ readonly kind: 'created'; readonly sizeBytes: number } | { readonly kind: 'removed' });
 
-/** Where an object lies; `name` is what follows the repo, an oid or anything else. */
+/** Where an object is stored. `name` is what follows the repo in its key: an oid, or anything else. */
 export interface ObjectPlace {
   readonly tenant: string;
   readonly repo: string;
@@ -16,8 +16,9 @@ export interface ObjectPlace {
 }
 
 /**
- * The place that a key names. Undefined for keys that belong to no repo: those a full listing finds.
- * What lies deeper than an oid would is still of its repo.
+ * The place that a key names. Keys with more slashes still belong to their repo.
+ *
+ * @returns undefined for a key that belongs to no repo. Only a full scan finds such objects.
  */
 export function placeOf(key: string): ObjectPlace | undefined {
   const [tenant = '', repo = '', ...rest] = key.split('/');
@@ -27,18 +28,19 @@ export function placeOf(key: string): ObjectPlace | undefined {
 }
 
 /**
- * A note that a repo changed: a reservation that promises nothing and is dead from the beginning.
+ * A note that a repo changed: a reservation without claims that is dead from the beginning.
  *
- * As with any dead reservation, the repo is due until a scan that began after it was read has been committed,
- * and the schedule finds it should its message be lost. A scan under way neither sees nor clears it, and, other
- * than with a dirty token, is not made void by it: a stream of changes can't keep a long scan from its end.
+ * As with any dead reservation, the repo is due until a scan is committed that began after the note was read. If the
+ * message of the queue is lost, the schedule finds the note. A scan that is under way does not clear the note. Nor
+ * does the note make that scan void, as a dirty token would. So a stream of changes cannot keep a long scan from
+ * being committed.
  */
 export function changeNote(
   settings: Settings,
   note: { id: string; repo: string; nowMs: number },
 ): Reservation {
   const { id, repo, nowMs } = note;
-  // Dead by anybody's clock.
+  // Dead by every clock.
   const deadAtMs = nowMs - 2 * settings.clockSkewMs;
   return {
     id,

@@ -1,66 +1,69 @@
-/** What the ledger knows of a tenant and its repos. */
+/** What the ledger knows about a tenant and its repos. */
 
-/** A true value that a scan found. */
+/** What a scan found. */
 export interface Counted {
   readonly storedBytes: number;
   readonly objectCount: number;
+  /** The count includes every change before this. Later changes may be missing. */
   readonly countedAtMs: number;
 }
 
-/** A delete under way: its bytes are out of the floor before they are out of the bucket. */
+/** A delete under way. Its bytes are taken off the floor before they are deleted from the bucket. */
 export interface DeleteNote {
   readonly repo: string;
   readonly bytes: number;
-  /** The deleter touches no byte after this; a note beyond it belongs to a delete that died. */
+  /** The deleter deletes no bytes after this. A note that is older belongs to a delete that died. */
   readonly deadlineMs: number;
 }
 
-/** The tenant's item: the only one that a batch writes to besides its own reservation. */
+/** The tenant's item. It holds the counter that every admission adds to. */
 export interface TenantRecord {
   readonly tenant: string;
   readonly plan: string | null;
   /** null: unlimited. */
   readonly limitBytes: number | null;
   readonly createdAtMs: number;
-  /** The atomic counter, never below what the tenant really takes up. */
+  /** The atomic counter. Never below what the tenant really takes up. */
   readonly committedBytes: number;
-  /** Counts reconciles; the one that took the newest epoch is the one that may commit. */
+  /** Each reconcile takes the next epoch, and so does closing the tenant. Only the newest epoch may commit. */
   readonly epoch: number;
+  /** Epoch of the last reconcile that was committed. */
   readonly appliedEpoch: number;
   /** The floor in force is `floorBaseBytes − deletedBytes`, until `floorUntilMs`. */
   readonly floorBaseBytes: number;
   readonly floorUntilMs: number;
-  /** Only grows: every byte that a delete has announced. */
+  /** Sum of the bytes of all deletes that were ever announced. It only grows. */
   readonly deletedBytes: number;
+  /** Note id → a delete under way. */
   readonly notes: ReadonlyMap<string, DeleteNote>;
   /** null: never counted, which is not zero. */
   readonly counted: Counted | null;
-  /** A reconcile is running, as far as is known, until then. */
+  /** Until then a running reconcile holds the lease. A time in the past: nobody holds it. */
   readonly leaseUntilMs: number;
-  /** Until then its LIST requests so far have used up its budget: docs/ledger.md, "How often". */
+  /** Until then the LIST requests so far use up the tenant's budget: docs/ledger.md, "How often". */
   readonly listedUntilMs: number;
-  /** When the schedule is to count it in full next. */
+  /** When the schedule is to count the tenant in full next. */
   readonly dueAtMs: number;
-  /** Set when the tenant is being deleted: it takes no more batches. */
+  /** Set when the tenant is being deleted. It takes no more batches. */
   readonly closedAtMs: number | null;
 }
 
-/** What the ledger knows of one repo. */
+/** What the ledger knows about one repo. */
 export interface RepoRecord extends Counted {
   readonly repo: string;
-  /** Epoch of the scan that these values are of. */
+  /** Epoch of the scan that found these values. 0: never scanned. */
   readonly epoch: number;
-  /** Set when the stored bytes changed behind the last scan; a scan clears only the token it read. */
+  /** Set by a delete: the last scan may have seen what it deleted. A scan clears only the token that it read. */
   readonly dirtyToken: string | null;
-  /** Reservations of which the last scan saw every object, or which were dead before it began. */
+  /** Ids of reservations that need no further scan: {@link coveredBy}. */
   readonly covered: ReadonlySet<string>;
-  /** Set while the repo is being deleted: it takes no batches until it is empty. */
+  /** Set while the repo is being deleted. It takes no batches until it is empty. */
   readonly closedAtMs: number | null;
 }
 
 /**
- * True once nothing of a deleted tenant is left, nor can come: a count that began after it was closed found
- * no object, and nothing is promised to anybody. Its item stays, so that its name stays taken.
+ * True once nothing is left of a deleted tenant and nothing can arrive: a count that began after it was closed found
+ * no objects, and no upload is promised. Its item stays, so that its name stays taken.
  */
 export function isGone(tenant: TenantRecord): boolean {
   const { closedAtMs, counted, committedBytes } = tenant;
@@ -69,8 +72,9 @@ export function isGone(tenant: TenantRecord): boolean {
 }
 
 /**
- * The floor in force, or undefined where none is: what the tenant takes up at least, so what a refusal can
- * be proven by.
+ * The floor: what the tenant takes up at least, in bytes. Only the floor can prove that an upload does not fit.
+ *
+ * @returns undefined if the tenant was never counted or its floor has expired.
  */
 export function floorBytes(tenant: TenantRecord, nowMs: number): number | undefined {
   if (tenant.counted === null || nowMs >= tenant.floorUntilMs) return undefined;

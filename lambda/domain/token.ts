@@ -1,7 +1,7 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { sha256Hex } from './hash.ts';
 
-/** A token's public id: 64 bits of its hash, which tell nothing about its 238 bits of randomness. */
+/** A token's public id: 64 bits of its hash, which reveal nothing about the secret. */
 export function tokenIdOf(token: string): string {
   return sha256Hex(token).slice(0, 16);
 }
@@ -15,8 +15,8 @@ export function sameDigest(a: string, b: string): boolean {
 const base62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 
 /**
- * A token that follows from a secret credential and a random seed: whoever lacks one of them learns nothing of it.
- * 256 bits, as 43 characters of base62.
+ * A token derived from a secret credential and a random seed. Without both of them nobody can compute it. 256 bits, as
+ * 43 characters of base62.
  */
 export function derivedToken(from: { credential: string; seed: string }): string {
   let value = BigInt(`0x${createHmac('sha256', from.credential).update(from.seed).digest('hex')}`);

@@ -2,7 +2,7 @@ import com.amazonaws.services.dynamodbv2.local.main.ServerRunner;
 import org.eclipse.jetty.server.Server;
 import org.eclipse.jetty.server.ServerConnector;
 
-/** DynamoDB Local on loopback alone: by itself it listens on every interface and has no option against it. */
+/** DynamoDB Local on loopback only: by default it listens on every interface, and no option changes that. */
 public class LoopbackDynamoDb {
   public static void main(String[] args) throws Exception {
     var dynamodb = ServerRunner.createServerFromCommandLineArgs(args);

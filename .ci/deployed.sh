@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
-# The whole stack, deployed by the CDK's command line to an emulated AWS (ministack), and the
-# bundles of its functions under AWS's own emulator of the Lambda runtime.
+# The emulators of the deployed lane: ministack, an emulated AWS to which the CDK's command line deploys the whole
+# stack, and AWS's own emulator of the Lambda runtime, which runs the bundles of the functions.
 #
-#   .ci/deployed.sh install           fetch both emulators into the cache (once a machine)
+#   .ci/deployed.sh install           fetch both emulators into the cache (once on each machine)
 #   .ci/deployed.sh run -- COMMAND…   run COMMAND with DEPLOYED_MINISTACK and DEPLOYED_RIE naming their programs
 #
-# Needs Python 3.10 or newer with venv, openssl, git and git-lfs. On Debian, as root, what is missing is installed.
+# Needs Python 3.10 or newer with venv, openssl, git and git-lfs. On Debian it
+# installs what is missing, as root or through sudo.
 set -euo pipefail
 
 here="$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)"
@@ -24,7 +25,7 @@ install_ministack() {
   [ -x "$ministack_home/bin/ministack" ] && return
   python3 -c 'import ensurepip, venv' >/dev/null 2>&1 || apt_install python3-venv
   say "fetching ministack $ministack_version"
-  # Made in place, as a venv can't be moved; its program stands last, so a cut install is begun again.
+  # Made in place, because a venv cannot be moved. Its program is written last, so an interrupted install starts again.
   rm -rf "$ministack_home"
   python3 -m venv "$ministack_home"
   retry "$ministack_home/bin/pip" install --disable-pip-version-check "ministack==$ministack_version" ||
@@ -41,7 +42,7 @@ install_rie() {
   retry "$ministack_home/bin/pip" download --disable-pip-version-check --no-deps --dest "$build" \
     "aws-sam-cli==$sam_version" || die 'pip could not fetch aws-sam-cli'
   (cd "$build" && python3 -m zipfile -e ./*.whl . && chmod +x "samcli/local/rapid/aws-lambda-rie-$machine")
-  # Whole or not at all: an install that was cut short leaves nothing that looks done.
+  # In one step, so that an interrupted install leaves nothing that looks complete.
   mv -T "$build/samcli/local/rapid/aws-lambda-rie-$machine" "$rie_bin"
   rm -rf "$build"
 }

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # The real engines that the contract suites run against: DynamoDB Local and versitygw.
 #
-#   .ci/engines.sh install           fetch and build both into the cache (once a machine)
+#   .ci/engines.sh install           fetch and build both into the cache (once on each machine)
 #   .ci/engines.sh run -- COMMAND…   start both on free loopback ports, run COMMAND with ENGINE_… set, stop both
 #
-# Needs a JDK (17 or newer) with Maven, and Go 1.25 or newer. On Debian, as root, a JDK and Maven are installed.
+# Needs a JDK (17 or newer) with Maven, and Go 1.25 or newer. On Debian it installs a JDK and Maven, as root or through sudo.
 set -euo pipefail
 
 here="$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)"
@@ -43,7 +43,7 @@ POM
   say "fetching DynamoDB Local $dynamodb_version"
   retry mvn -B -q -f "$build/pom.xml" "$maven_dependency_plugin:copy-dependencies" \
     -DincludeScope=runtime "-DoutputDirectory=$build/lib" || die 'Maven could not fetch DynamoDB Local'
-  # Whole or not at all: an install that was cut short leaves nothing that looks done.
+  # In one step, so that an interrupted install leaves nothing that looks complete.
   mv -T "$build/lib" "$dynamodb_jars"
   rm -rf "$build"
 }
@@ -63,7 +63,7 @@ install_versitygw() {
 pids=()
 work=''
 
-# Stops what was started, by its pid, and waits for its end.
+# Stops the engines by their pids, and waits until they have ended.
 stop_engines() {
   local pid
   for pid in "${pids[@]}"; do
@@ -74,7 +74,7 @@ stop_engines() {
   [ -z "$work" ] || rm -rf "$work"
 }
 
-# started NAME PORT: waits for the process that was put into the background last.
+# started NAME PORT: waits until the latest background process listens on the port.
 started() {
   local pid=$!
   pids+=("$pid")
@@ -96,7 +96,7 @@ start_engines() {
 
   export ENGINE_S3_ACCESS_KEY=engine-test ENGINE_S3_SECRET_KEY=engine-test-secret
   s3_port="$(free_port)"
-  # Metadata in a folder of its own: not every file system of a CI machine has extended attributes.
+  # Metadata is kept in a separate folder: not every file system of a CI machine has extended attributes.
   ROOT_ACCESS_KEY="$ENGINE_S3_ACCESS_KEY" ROOT_SECRET_KEY="$ENGINE_S3_SECRET_KEY" \
     "$versitygw_bin" --quiet --port "127.0.0.1:$s3_port" posix --sidecar "$work/sidecar" "$work/objects" \
     >"$work/versitygw.log" 2>&1 &

@@ -1,19 +1,29 @@
 // Adds up what the lanes' test reports counted: tally.mjs NAME:EXIT:SECONDS:REPORT…
-// REPORT is the JSON file of a lane that runs tests, empty for one that runs none.
-// Prints a table, then `N passed, N failed` alone; exits 1 where anything failed.
-import { existsSync, readFileSync } from 'node:fs';
+// REPORT is the JSON file of a lane that runs tests. It is empty for a lane that runs none.
+// Prints a table, then the line `N passed, N failed`. Exits 1 if anything failed.
+import { readFileSync } from 'node:fs';
 
 const rows = process.argv.slice(2).map((lane) => {
   const [name = '', exit, seconds = '', path = ''] = lane.split(':');
-  const report = existsSync(path) ? JSON.parse(readFileSync(path, 'utf8')) : undefined;
+  const report = read(path);
   const passed = report?.numPassedTests ?? 0;
   const failed = report?.numFailedTests ?? 0;
-  // A lane can fail without a failed test: a linter, a file that does not load, a crash before the report,
-  // tests that were all skipped.
+  // A lane can fail without a failed test: a linter, a file that does not load, a crash before the report is
+  // written, tests that were all skipped.
   const isBroken = exit !== '0' || report?.success === false || (path !== '' && passed === 0);
   const skipped = report?.numPendingTests ?? 0;
   return { name, seconds, passed, failed: isBroken ? Math.max(1, failed) : failed, skipped };
 });
+
+/** @param {string} path */
+function read(path) {
+  try {
+    return JSON.parse(readFileSync(path, 'utf8'));
+  } catch {
+    // There is none, or its lane was killed while it wrote.
+    return undefined;
+  }
+}
 
 const print = (/** @type {(string | number)[]} */ cells) =>
   process.stdout.write(

@@ -1,0 +1,51 @@
+#!/usr/bin/env bash
+# The description of the API, linted, and the API against requests made from it.
+#
+#   .ci/api.sh install           fetch the linter (Redocly) and schemathesis into the cache (once a machine)
+#   .ci/api.sh run -- COMMAND…   run COMMAND with API_REDOCLY and API_SCHEMATHESIS naming their programs
+#
+# Needs Python 3.10 or newer with venv. On Debian, as root, what is missing is installed.
+set -euo pipefail
+
+here="$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)"
+# shellcheck source=.ci/lib.sh
+. "$here/lib.sh"
+
+schemathesis_version=4.32.5
+schemathesis_home="$cache/schemathesis-$schemathesis_version"
+redocly_version=2.77.0
+redocly_home="$cache/redocly-$redocly_version"
+
+install_schemathesis() {
+  [ -x "$schemathesis_home/bin/st" ] && return
+  python3 -c 'import ensurepip, venv' >/dev/null 2>&1 || apt_install python3-venv
+  say "fetching schemathesis $schemathesis_version"
+  # Made in place, because a venv cannot be moved. Its program stands last, so an install that was cut short is begun again.
+  rm -rf "$schemathesis_home"
+  python3 -m venv "$schemathesis_home"
+  retry "$schemathesis_home/bin/pip" install --disable-pip-version-check "schemathesis==$schemathesis_version" ||
+    die 'pip could not install schemathesis'
+}
+
+install_redocly() {
+  [ -x "$redocly_home/node_modules/.bin/redocly" ] && return
+  say "fetching the Redocly linter $redocly_version"
+  retry npm install --no-save --ignore-scripts --prefix "$redocly_home" "@redocly/cli@$redocly_version" ||
+    die 'npm could not install @redocly/cli'
+}
+
+case "${1:-}" in
+  install)
+    install_schemathesis
+    install_redocly
+    ;;
+  run)
+    if [ "${2:-}" != -- ] || [ $# -le 2 ]; then die 'usage: api.sh run -- COMMAND…'; fi
+    shift 2
+    install_schemathesis
+    install_redocly
+    export API_REDOCLY="$redocly_home/node_modules/.bin/redocly" API_SCHEMATHESIS="$schemathesis_home/bin/st"
+    "$@"
+    ;;
+  *) die 'usage: api.sh install | run -- COMMAND…' ;;
+esac

@@ -1,11 +1,11 @@
 import { defaultSettings, type Settings } from './settings.ts';
 
 /**
- * Settings on their way to a deployed function: a JSON object of those that differ from the defaults, so that a
- * stage that changes none hands over nothing.
+ * Settings as a stage hands them to its functions: a JSON object of those that differ from the defaults. A stage that
+ * changes nothing hands over nothing.
  */
 
-/** Undefined where nothing differs. */
+/** @returns undefined if nothing differs from the defaults. */
 export function settingsToJson(settings: Settings): string | undefined {
   const names = Object.keys(defaultSettings) as (keyof Settings)[];
   const changed = names.filter((name) => settings[name] !== defaultSettings[name]);
@@ -14,14 +14,14 @@ export function settingsToJson(settings: Settings): string | undefined {
 }
 
 /**
- * The defaults with what the text changes.
- * @throws {Error} that names what is wrong: a function with half of its settings must not start.
+ * The defaults, with the changes in the text.
+ * @throws {Error} with a message that names what is wrong. A function with half of its settings must not start.
  */
 export function settingsFromJson(text: string | undefined): Settings {
   if (text === undefined) return defaultSettings;
   const changes = objectOf(text);
   for (const [name, value] of Object.entries(changes)) {
-    if (!Object.hasOwn(defaultSettings, name)) throw new Error(`"${name}" is no setting of this version.`);
+    if (!Object.hasOwn(defaultSettings, name)) throw new Error(`"${name}" is not a setting of this version.`);
     if (!Number.isSafeInteger(value) || Number(value) < 0)
       throw new Error(`"${name}" must be a whole number, 0 or more; it is ${JSON.stringify(value)}.`);
   }
@@ -33,9 +33,9 @@ function objectOf(text: string): object {
   try {
     parsed = JSON.parse(text);
   } catch (cause) {
-    throw new Error('It is no JSON.', { cause });
+    throw new Error('It is not valid JSON.', { cause });
   }
   if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed))
-    throw new Error('It is no JSON object.');
+    throw new Error('It is not a JSON object.');
   return parsed;
 }

@@ -1,49 +1,52 @@
 /**
- * The constants of the protocol. All are settings: a stage may override them, tests shrink them, and what
- * they mean for correctness is written beside each.
+ * The constants of the protocol. A stage may change each of them, and tests use smaller ones. Each comment says what
+ * the value means for correctness.
  */
 export interface Settings {
-  /** How long a signed URL is good for, counted from the reservation's creation. */
+  /** How long a signed URL is valid, from the creation of its reservation. */
   readonly urlLifetimeMs: number;
-  /** How much longer than its URLs a reservation lives: no URL may outlive its reservation. */
+  /** How much longer than its URLs a reservation lives. No URL may outlive its reservation. */
   readonly reservationSlackMs: number;
-  /** Longest PUT that was begun just before its URL expired: a fixed part … */
+  /**
+   * A PUT may begin just before its URL expires. It is assumed to end within this time plus its size divided by
+   * `putMinBytesPerSecond`. A slower one is counted only by the next scan.
+   */
   readonly putGraceMs: number;
-  /** … and the slowest rate at which it is assumed to send, in bytes a second. */
+  /** Slowest rate at which a PUT is assumed to send. */
   readonly putMinBytesPerSecond: number;
-  /** Assumed bound of the difference between two functions' clocks. */
+  /** Assumed bound on how far the clocks of two functions differ. */
   readonly clockSkewMs: number;
-  /** Time limit of the batch function; nothing of a batch happens later than this after its start. */
+  /** Time limit of the batch function. A batch does nothing later than this after its start. */
   readonly batchTimeLimitMs: number;
-  /** A pending reservation older than this has lost its batch function, and is voided. */
+  /** A pending reservation that is older than this has lost its batch function, and is voided. */
   readonly pendingVoidAfterMs: number;
-  /** Time that a batch may spend on an inline reconcile before it answers 429. */
+  /** How long a batch may spend on one reconcile at the limit. */
   readonly inlineReconcileBudgetMs: number;
-  /** Retry-After of a 429, before jitter. */
+  /** Shortest Retry-After of a 429, before jitter. */
   readonly retryAfterMs: number;
-  /** A reconcile's lease, renewed while pages come. */
+  /** A reconcile's lease. It is renewed while the scan gets pages. */
   readonly reconcileLeaseMs: number;
-  /** Usage counted longer ago than this is a cache miss; a tenant in use is counted in full as often. */
+  /** A count that is older than this is a cache miss. The schedule counts a tenant in use in full this often. */
   readonly maxAgeMs: number;
-  /** Longest time between two full counts by the schedule, of a tenant in which nothing happens. */
+  /** Longest time between two full counts of the schedule, for a tenant in which nothing happens. */
   readonly idleRefreshMaxMs: number;
-  /** Shortest time between the beginnings of two recounts of a tenant that nobody waits for. */
+  /** Shortest time between the beginnings of two reconciles of a tenant that nobody waits for. */
   readonly recountRestMs: number;
-  /** LIST requests of one tenant's recounts in an hour: what is dearer comes less often. More than 0. */
+  /** Each tenant's budget of LIST requests. A tenant with costly scans is counted less often. More than 0. */
   readonly listRequestsPerHour: number;
-  /** How long getSubscription waits for a scan before it answers 202. */
+  /** How long a read of the usage waits for a scan before it answers 202. */
   readonly scanWaitMs: number;
-  /** Most LIST requests at once in one scan. */
+  /** LIST requests of one scan at a time, at most. */
   readonly scanConcurrency: number;
-  /** Objects in one batch request. */
+  /** Objects in one batch request, at most. */
   readonly batchObjectsMax: number;
-  /** Bytes of one request body. */
+  /** Size of one request body, at most. */
   readonly bodyBytesMax: number;
-  /** Largest object that one PUT can carry (S3: 5 GiB). */
+  /** Largest object that one PUT can carry. S3 accepts up to 5 GiB. */
   readonly objectBytesMax: number;
-  /** Grace between marking an object for deletion and deleting it. */
+  /** Grace time between marking an object and deleting it. Must exceed the time limit of the function that marks. */
   readonly deleteGraceMs: number;
-  /** Tenants that one refresh run hands to the queue. */
+  /** Tenants that one run of the schedule hands to the queue, at most. */
   readonly refreshTenantsMax: number;
 }
 

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { defaultSettings } from '../../../lambda/domain/settings.ts';
 
-/** Composes the schedule's function as a container with this variable would. */
+/** Composes the function of the schedule as a container with this variable would. */
 async function composeWith(settings: string | undefined) {
   vi.resetModules();
   vi.stubEnv('LFS_QUOTA_SETTINGS', settings);
@@ -15,19 +15,19 @@ async function composeWith(settings: string | undefined) {
 describe('a deployed function', () => {
   afterEach(() => vi.unstubAllEnvs());
 
-  it('keeps to the defaults where the stage changes nothing', async () => {
+  it('runs with the defaults if the stage changes nothing', async () => {
     expect((await composeWith(undefined)).settings).toEqual(defaultSettings);
     expect((await composeWith('')).settings).toEqual(defaultSettings);
   });
 
-  it('keeps to what the stage changes', async () => {
+  it('runs with what the stage changes', async () => {
     const { settings } = await composeWith('{"urlLifetimeMs":900000,"refreshTenantsMax":7}');
     expect(settings).toEqual({ ...defaultSettings, urlLifetimeMs: 900_000, refreshTenantsMax: 7 });
   });
 
   it.each([
-    ['{"urlLifetime', 'It is no JSON.'],
-    ['{"urlLifetime":1}', '"urlLifetime" is no setting of this version.'],
+    ['{"urlLifetime', 'It is not valid JSON.'],
+    ['{"urlLifetime":1}', '"urlLifetime" is not a setting of this version.'],
   ])('does not start with %s', async (text, message) => {
     await expect(composeWith(text)).rejects.toThrow(
       `The environment variable LFS_QUOTA_SETTINGS is wrong: ${message}`,

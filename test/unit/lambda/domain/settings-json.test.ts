@@ -5,19 +5,19 @@ import { settingsFromJson, settingsToJson } from '../../../../lambda/domain/sett
 
 const names = Object.keys(defaultSettings) as (keyof Settings)[];
 
-describe('settings as text', () => {
-  it('are nothing where nothing differs from the defaults', () => {
+describe('settings as JSON', () => {
+  it('are absent if nothing differs from the defaults', () => {
     expect(settingsToJson({ ...defaultSettings })).toBeUndefined();
     expect(settingsFromJson(undefined)).toEqual(defaultSettings);
     expect(settingsFromJson('{}')).toEqual(defaultSettings);
   });
 
-  it('hold what differs, and no more', () => {
+  it('contain only what differs', () => {
     const text = settingsToJson({ ...defaultSettings, urlLifetimeMs: 60_000, scanConcurrency: 7 });
     expect(JSON.parse(text ?? '')).toEqual({ urlLifetimeMs: 60_000, scanConcurrency: 7 });
   });
 
-  it('come back as they were', () => {
+  it('survive a round trip', () => {
     const value = fc.nat({ max: Number.MAX_SAFE_INTEGER });
     const changes = fc.dictionary(fc.constantFrom(...names), value) as fc.Arbitrary<Partial<Settings>>;
     fc.assert(
@@ -29,19 +29,19 @@ describe('settings as text', () => {
   });
 
   it.each([
-    ['{', 'no JSON'],
-    ['', 'no JSON'],
-    ['[]', 'no JSON object'],
-    ['null', 'no JSON object'],
-    ['7', 'no JSON object'],
-    ['{"urlLifetime": 60}', '"urlLifetime" is no setting of this version.'],
-    ['{"toString": 60}', '"toString" is no setting'],
+    ['{', 'not valid JSON'],
+    ['', 'not valid JSON'],
+    ['[]', 'not a JSON object'],
+    ['null', 'not a JSON object'],
+    ['7', 'not a JSON object'],
+    ['{"urlLifetime": 60}', '"urlLifetime" is not a setting of this version.'],
+    ['{"toString": 60}', '"toString" is not a setting'],
     ['{"urlLifetimeMs": "60"}', '"urlLifetimeMs" must be a whole number, 0 or more; it is "60".'],
     ['{"urlLifetimeMs": 0.5}', 'it is 0.5.'],
     ['{"urlLifetimeMs": -1}', 'it is -1.'],
     ['{"urlLifetimeMs": null}', 'it is null.'],
     ['{"urlLifetimeMs": 1e300}', '"urlLifetimeMs" must be a whole number'],
-  ])('that are wrong are refused: %s', (text, message) => {
+  ])('are rejected if they are wrong: %s', (text, message) => {
     expect(() => settingsFromJson(text)).toThrow(message);
   });
 });

@@ -3,40 +3,42 @@ import { type KeyRange, widthOf } from './key-space.ts';
 /** How many keys a range is expected to hold. */
 export interface Estimate {
   readonly keys: number;
-  /** Standard error of the density that this follows from, as a fraction. */
+  /** Standard error of the density behind it, as a fraction. 0: the number was counted, not estimated. */
   readonly relativeError: number;
-  /** Where keys are skewed: how much of the range, from its beginning, this says something of. */
+  /** Set if keys are skewed: the width, from the beginning of the range, that the estimate is valid for. */
   readonly reach?: number;
 }
 
-/** Keys that were counted in a part of the key space. */
+/** Keys that were counted in a part of the key space, and the width of that part. */
 export interface Sample {
   readonly keys: number;
   readonly width: number;
 }
 
-/** Beyond this many standard errors two densities are taken to differ: the keys are not spread evenly. */
+/** If two densities differ by more standard errors than this, the keys are not spread evenly. */
 const evenWithinSigmas = 4;
 
-/** How many keys ahead the density is believed where keys are skewed: a dense spot may end anywhere. */
+/** If keys are skewed, the density is trusted for this many keys ahead. A dense spot may end anywhere. */
 const skewedKeysMax = 10_000;
 
-/** What the pages read so far tell of the density of keys: `n` keys tell it to within 1/√n. */
+/** Estimates the density of keys from the pages that were read. From `n` keys, its standard error is 1/√n. */
 export class DensityEstimator {
   #keys = 0;
   #width = 0;
 
-  /** Notes a part of the key space that was counted; each part once. */
+  /** Adds a part of the key space that was counted. Each part may be added once. */
   add(sample: Sample): void {
     this.#keys += sample.keys;
     this.#width += sample.width;
   }
 
   /**
-   * What to expect of a range of which the part before was just counted.
+   * Estimates how many keys a range holds.
    *
-   * All pages together tell the density of hashes best. Where what lies right before the range differs from
-   * them, keys are skewed, and it alone is asked.
+   * For hashes, all pages together give the best density. If the part right before the range differs from them, keys
+   * are skewed, and only that part is used.
+   *
+   * @param before the part right before the range, which was just counted.
    */
   estimate(range: KeyRange, before: Sample): Estimate {
     const width = widthOf(range);
@@ -52,7 +54,7 @@ export class DensityEstimator {
   }
 }
 
-/** Standard deviation of the number of keys in a range: that of hashes by chance, and of the estimate. */
+/** Standard deviation of the number of keys in a range: from the randomness of hashes and from the estimate. */
 export function deviation(estimate: Estimate): number {
   return Math.hypot(Math.sqrt(estimate.keys), estimate.relativeError * estimate.keys);
 }

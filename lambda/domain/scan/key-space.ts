@@ -1,28 +1,28 @@
 import { compareKeys } from '../key-order.ts';
 
 /**
- * The key space below a path as a line: names that are hex hashes spread evenly over it, so a length of it
- * tells how many keys to expect. Any other name has a position too, in the order of names, so that it can be
- * counted; only the expectation fails there.
+ * The key space below a path as a line. Names that are hex hashes spread evenly over it, so the width of a part tells
+ * how many keys to expect. Every other name has a position too, in the order of names, so it is counted correctly.
+ * Only the expectation is wrong for such names.
  */
 
-/** Hex digits that a position is made of: 52 bits, which a double holds exactly. */
+/** Hex digits of a position: 52 bits, which a double represents exactly. */
 const digitsMax = 13;
 
 /** One past the last position. */
 export const keySpaceSize = 2 ** (4 * digitsMax);
 
 /**
- * Names below a path, after `after` and up to and with `last`, in the order of their UTF-8 bytes. null stands
- * for the path's first and last name, whatever they are.
+ * The names below a path that come after `after`, up to and including `last`, in the order of their UTF-8 bytes. null:
+ * from the path's first name, or up to its last one.
  *
- * Ranges that meet in a name share nothing and leave nothing out, and a range stays right while keys come
- * and go: it says which names are counted, not how many.
+ * Two ranges that meet in a name have no name in common and leave none out. A range stays correct while keys are
+ * created and deleted: it says which names are counted, not how many.
  */
 export interface KeyRange {
   readonly after: string | null;
   readonly last: string | null;
-  /** The folder whose names the positions are of; the path itself where it is left out. */
+  /** The folder to which positions are relative, with its closing slash. Default: the path itself. */
   readonly folder?: string;
 }
 
@@ -30,8 +30,8 @@ export interface KeyRange {
 export const wholeKeySpace: KeyRange = { after: null, last: null };
 
 /**
- * Where a name lies, from 0 to {@link keySpaceSize}. Never falls as names rise. What is no lower-case hex
- * digit ends the number: it lies at the edge of the digits around it.
+ * The position of a name, from 0 to {@link keySpaceSize}. A later name never has a smaller position. The first
+ * character that is not a lower-case hex digit ends the number, and places the name between the digits around it.
  */
 export function positionOf(name: string): number {
   let position = 0;
@@ -48,12 +48,12 @@ export function positionOf(name: string): number {
   return position;
 }
 
-/** The name at a position: 13 hex digits, so no hash of 64 digits equals it. */
+/** The name at a position: 13 hex digits, so it never equals a hash of 64 digits. */
 export function nameAt(position: number): string {
   return position.toString(16).padStart(digitsMax, '0');
 }
 
-/** How much of the key space a range takes up. 0 where its names can't be told apart by position. */
+/** How much of the key space a range covers. 0 if its names do not differ in position. */
 export function widthOf(range: KeyRange): number {
   const { from, to } = edgesOf(range);
   return Math.max(0, to - from);
@@ -66,22 +66,22 @@ function edgesOf({ after, last, folder = '' }: KeyRange): { from: number; to: nu
   };
 }
 
-/** Where a name lies among those that begin with the folder; at an edge where it does not. */
+/** The position of a name among the names of a folder. A name outside the folder is at the nearer edge. */
 function positionBelow(folder: string, name: string): number {
   if (name.startsWith(folder)) return positionOf(name.slice(folder.length));
   return compareKeys(name, folder) < 0 ? 0 : keySpaceSize;
 }
 
 /**
- * Parts a range into the names below a folder, whose positions are their own from then on, and those after it.
+ * Splits a range into the names below a folder, which get positions relative to it, and the names after the folder.
  *
- * @param folder ends with `/`; the range begins in it.
+ * @param folder ends with `/`. The range begins in it.
  */
 export function splitAtFolder(
   range: KeyRange,
   folder: string,
 ): { readonly below: KeyRange; readonly beyond: KeyRange | undefined } {
-  // The character after the slash: all names of the folder come before it.
+  // `0` is the character after the slash, so all names of the folder come before this name.
   const end = `${folder.slice(0, -1)}0`;
   if (range.last !== null && compareKeys(range.last, end) <= 0) {
     return { below: { ...range, folder }, beyond: undefined };
@@ -90,10 +90,10 @@ export function splitAtFolder(
 }
 
 /**
- * Cuts a range at shares of its width; what is too narrow to be cut is not.
+ * Cuts a range into parts whose widths are in the ratio of the weights. Parts that would be too narrow are merged.
  *
- * @param weights one for each range wanted, in any unit.
- * @returns the ranges in order, which together are exactly the one given, and the weight of each.
+ * @param weights one for each part, in any unit.
+ * @returns the parts in order, each with its weight. Together they are exactly the given range.
  */
 export function cutRange(
   range: KeyRange,

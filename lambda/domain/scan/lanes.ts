@@ -2,49 +2,49 @@ import { deviation, type Estimate } from './estimate.ts';
 import { cutRange, type KeyRange, widthOf } from './key-space.ts';
 import { pageKeysMax } from './page-size.ts';
 
-/** Expectations from keys that are not spread evenly may be absurd; nothing is gained by believing them. */
+/** Limit for estimates. If keys are not spread evenly, an estimate may be absurdly high. */
 const keysExpectedMax = 1e9;
 
-/** Up to so many keys one round of single pages costs at most two requests more than the pages need. */
+/** Up to this many keys, one round of single pages costs at most two requests more than the pages need. */
 const singlePagesUpToKeys = 18_100;
 
-/** Loads of single pages above this are as good as certain to overflow. */
+/** If single pages are expected to hold more keys than this, some will almost certainly overflow. */
 const pageLoadMax = 985;
 
-/** A part of the key space that is still to be listed, and what is expected there. */
+/** A part of the key space that is still to be listed, and how many keys it is expected to hold. */
 export interface Gap {
   readonly range: KeyRange;
   readonly estimate: Estimate;
 }
 
-/** A range that is listed page after page, beside other lanes. */
+/** A range that is listed page by page, at the same time as other lanes. */
 export interface Lane {
   readonly range: KeyRange;
-  /** Pages that it is expected to take. */
+  /** How many pages it is expected to take. */
   readonly pages: number;
 }
 
 interface LaneShape {
   readonly pagesPerLane: number;
-  readonly hasHaste: boolean;
+  readonly isUrgent: boolean;
 }
 
 export interface LanesInput {
   readonly gaps: readonly Gap[];
-  /** Lanes wanted at most; a gap gets one all the same. */
+  /** Lanes at most. Each gap gets at least one, even if there are more gaps. */
   readonly lanesMax: number;
-  /** Somebody waits: rather a few requests more than a second round. */
-  readonly hasHaste: boolean;
-  /** With haste: requests that may be spent, where that is possible at all. */
+  /** Somebody waits: a few more requests are better than a second round. */
+  readonly isUrgent: boolean;
+  /** Requests that lanes of one page should take together. Exceeded if pages would almost certainly overflow. */
   readonly requestsMax?: number;
 }
 
 /**
- * Cuts gaps into lanes such that each most likely ends within its pages.
+ * Cuts gaps into lanes so that each lane most likely ends within its pages.
  *
- * A lane's last page is only partly filled: the slack that keeps chance from overflowing it. A lane of more
- * pages wastes less of them, but takes as many rounds. So: one page a lane where few are needed or there is
- * haste, otherwise two, and more where there would be more lanes than `lanesMax`.
+ * The last page of a lane is only partly filled. This slack keeps it from overflowing by chance. A lane of several
+ * pages wastes less, but takes as many rounds as it has pages. So a lane has one page if few are needed or the scan is
+ * urgent. Otherwise it has two, or more if there would be more lanes than `lanesMax`.
  */
 export function planLanes(input: LanesInput): readonly Lane[] {
   const gaps = input.gaps.flatMap(withinReach);
@@ -53,9 +53,9 @@ export function planLanes(input: LanesInput): readonly Lane[] {
   if (gaps.length === 1 && totalKeys <= pageKeysMax && isKnown(gaps)) {
     return gaps.map(({ range }) => ({ range, pages: 1 }));
   }
-  let pagesPerLane = input.hasHaste || totalKeys <= singlePagesUpToKeys ? 1 : 2;
+  let pagesPerLane = input.isUrgent || totalKeys <= singlePagesUpToKeys ? 1 : 2;
   for (;;) {
-    const plans = gaps.map((gap) => lanePages(gap.estimate, { pagesPerLane, hasHaste: input.hasHaste }));
+    const plans = gaps.map((gap) => lanePages(gap.estimate, { pagesPerLane, isUrgent: input.isUrgent }));
     const lanes = plans.reduce((sum, plan) => sum + plan.length, 0);
     if (lanes <= Math.max(lanesMax, gaps.length)) {
       if (pagesPerLane === 1 && input.requestsMax !== undefined) saveRequests(gaps, plans, input.requestsMax);
@@ -65,7 +65,10 @@ export function planLanes(input: LanesInput): readonly Lane[] {
   }
 }
 
-/** Cuts gaps into `lanesWanted` lanes, by what is expected of each: to see more of the key space at once. */
+/**
+ * Cuts gaps into about `lanesWanted` lanes, more lanes for gaps with more expected keys. Their pages sample more of the
+ * key space before everything is cut.
+ */
 export function surveyLanes(gaps: readonly Gap[], lanesWanted: number): readonly Lane[] {
   const totalKeys = gaps.reduce((sum, gap) => sum + gap.estimate.keys, 0);
   return gaps.flatMap((gap) => {
@@ -76,7 +79,7 @@ export function surveyLanes(gaps: readonly Gap[], lanesWanted: number): readonly
   });
 }
 
-/** Parts a gap of which an estimate only tells the beginning: what comes after may hold anything. */
+/** Splits a gap whose estimate is valid only for its beginning. The part after that may hold any number of keys. */
 function withinReach(gap: Gap): readonly Gap[] {
   const { range, estimate } = gap;
   if (estimate.reach === undefined) return [gap];
@@ -89,19 +92,19 @@ function withinReach(gap: Gap): readonly Gap[] {
   ];
 }
 
-/** True where the number of keys is no estimate, but was counted once. */
+/** True if the number of keys in every gap comes from an earlier count and not from an estimate. */
 function isKnown(gaps: readonly Gap[]): boolean {
   return gaps.every((gap) => gap.estimate.relativeError === 0);
 }
 
-/** Standard deviations between what is expected of a lane and what its pages hold. */
+/** Slack of a lane: how many standard deviations lie between the keys it is expected to hold and its full pages. */
 function sigmasOf(estimate: Estimate, lanes: LaneShape): number {
-  // An overflow costs a round: dear where there is one round in all, cheap among several.
+  // An overflow costs one more round. That is expensive if there is only one round, and cheap if there are several.
   if (lanes.pagesPerLane > 1) return 2.1;
-  return lanes.hasHaste || estimate.relativeError === 0 ? 3 : 2.5;
+  return lanes.isUrgent || estimate.relativeError === 0 ? 3 : 2.5;
 }
 
-/** The pages of each lane: as few in total as leave the slack that is wanted. */
+/** The number of pages of each lane. Together they are the fewest pages that leave enough slack. */
 function lanePages(estimate: Estimate, shape: LaneShape): number[] {
   const keys = Math.min(estimate.keys, keysExpectedMax);
   const sigmas = sigmasOf(estimate, shape);
@@ -118,7 +121,7 @@ function spread(pages: number, lanes: number): number[] {
   return Array.from({ length: lanes }, (_, index) => Math.floor((pages + index) / lanes));
 }
 
-/** Takes single pages back, where the others are least full, until the requests suffice. */
+/** Removes single pages until `requestsMax` suffices, each time from the gap where the others stay least full. */
 function saveRequests(gaps: readonly Gap[], plans: number[][], requestsMax: number): void {
   let requests = plans.reduce((sum, plan) => sum + plan.length, 0);
   while (requests > requestsMax) {
@@ -130,7 +133,7 @@ function saveRequests(gaps: readonly Gap[], plans: number[][], requestsMax: numb
   }
 }
 
-/** Cuts a gap so that every lane is equally unlikely to overflow. */
+/** Cuts a gap so that all lanes are equally unlikely to overflow. */
 function cutGap(gap: Gap, pagesOfLanes: readonly number[]): Lane[] {
   const { keys, relativeError } = gap.estimate;
   const pages = pagesOfLanes.reduce((sum, count) => sum + count, 0);

@@ -1,2 +1,2 @@
-/** Keys of a full page of ListObjectsV2. S3 gives no more, whatever is asked for. */
+/** Keys of a full page of ListObjectsV2. S3 returns no more, even if more are requested. */
 export const pageKeysMax = 1000;

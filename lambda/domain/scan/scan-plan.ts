@@ -4,69 +4,72 @@ import { type Gap, type Lane, planLanes, surveyLanes } from './lanes.ts';
 import { pageKeysMax } from './page-size.ts';
 import type { ScanStrategy } from './strategy.ts';
 
-/** Ranges that an estimate from a page or two may open at once: it may be far off where keys are skewed. */
+/** Lanes that an estimate from too few pages may open at once. If keys are skewed, it may be far off. */
 const boldLanesMax = 20;
+/** If the rest is expected to take more pages than this, such an estimate is checked by a survey first. */
 const boldPagesMax = 36;
-/** What it opens instead where it asks for more: enough to know the density to one percent. */
+/** Lanes of the survey: enough to estimate the density to within one percent. */
 const surveyLanesWanted = 4;
-/** Pages after which the density is believed. */
-const pagesToBelieve = 4;
-/** Requests above ⌈keys / 1000⌉ that the rounds up to and with the first cut may take together. */
-const extraRequestsMax = { withHaste: 19, otherwise: 2 };
-/** A lane that has so many times its pages still before it is cut up, if there are sockets for it. */
+/** From this many pages on, the density is trusted. */
+const pagesToTrust = 4;
+/** Requests above ⌈keys / 1000⌉ that all rounds up to and including the first cut may take together. */
+const extraRequestsMax = { urgent: 19, otherwise: 2 };
+/** A lane is cut again if its rest should take this many times the pages it has left and more requests may run. */
 const recutFactor = 1.5;
-/** Fewest keys to ask for: what is expected of a short rest may be wrong. */
-const keysAskedMin = 200;
+/** Fewest keys to request: the estimate for a short rest may be wrong. */
+const keysRequestedMin = 200;
 
-/** A range of which nothing is counted yet. */
+/** A range in which nothing is counted yet. */
 export interface OpenRange extends KeyRange {
-  /** The store's own mark of where its listing ended, where no key tells it. Stands for `after`. */
+  /** The store's own mark of where its listing ended, if no key marks it. It replaces `after`. */
   readonly continuationToken?: string;
 }
 
-/** One page to ask for. */
+/** One page to request. */
 export interface PageTask {
   readonly range: OpenRange;
-  /** Pages that the range is expected to take, this one included. */
+  /** Pages that the range is expected to take, including this one. */
   readonly pages: number;
+  /** Keys to request. */
   readonly keysMax: number;
 }
 
-/** What came of a page. */
+/** What a page contained. */
 export interface PageResult {
-  /** Keys of the page that lie in the range. */
+  /** Keys of the page that are in the range. */
   readonly keyCount: number;
-  /** What of the range is still to be listed. */
+  /** The part of the range that is still to be listed. undefined: none. */
   readonly rest: OpenRange | undefined;
-  /** The folder, with its slash, that all keys of the page lie in; empty where they lie in several or none. */
+  /** The folder, with its slash, that contains all keys of the page. Empty: there is no such folder. */
   readonly folder?: string;
 }
 
 export interface ScanPlanInput {
   readonly strategy: ScanStrategy;
   readonly ranges: readonly OpenRange[];
-  /** Most pages that are asked for at the same time. */
+  /** Requests at a time, at most. */
   readonly concurrency: number;
 }
 
 /**
- * Decides which pages to ask for: pure bookkeeping, no I/O and no clock.
+ * Decides which pages to request. Pure bookkeeping: no I/O and no clock.
  *
- * Take tasks until there are none, run them in any order, and report each; a report may bring new tasks. The
- * scan is complete when nothing is to be taken and nothing is under way. At every moment, what was counted and
- * {@link ScanPlan.rest} together are the whole key space, each part once.
+ * Take tasks until there are none, run them in any order, and report each. A report may add new tasks. The scan is
+ * complete when there is no task to take and none is running. At every moment, the counted parts and
+ * {@link ScanPlan.rest} together cover the whole key space, each part once.
  */
 export class ScanPlan {
   readonly #strategy: ScanStrategy;
   readonly #concurrency: number;
   /** The share of the key space that was counted before this plan began. */
   readonly #shareBefore: number;
-  /** Of each folder that has positions of its own; the path itself has the empty name. */
+  /** Folder → its estimator, for each folder with positions of its own. The path itself has the empty name. */
   readonly #densities = new Map([['', new DensityEstimator()]]);
   readonly #queue: PageTask[] = [];
-  readonly #underWay = new Set<PageTask>();
-  /** Parts that wait for the others of their round, to be cut by what all of them tell. */
+  readonly #running = new Set<PageTask>();
+  /** Rests that wait until their round is over, and are then cut by the density that the whole round gave. */
   readonly #held: { readonly range: OpenRange; readonly sample: Sample }[] = [];
+  /** A round is running: its rests are held until it is over. */
   #isRound: boolean;
   #pages = 0;
   #requests = 0;
@@ -80,38 +83,38 @@ export class ScanPlan {
     this.#shareBefore = this.share;
   }
 
-  /** The next page to ask for, or undefined where none can be asked for now. */
+  /** The next page to request. undefined: none can be requested now. */
   take(): PageTask | undefined {
-    if (this.#underWay.size >= this.#concurrency) return undefined;
+    if (this.#running.size >= this.#concurrency) return undefined;
     const task = this.#queue.shift();
     if (task === undefined) return undefined;
-    this.#underWay.add(task);
+    this.#running.add(task);
     this.#requests += 1;
     return task;
   }
 
-  /** Notes what came of a page. */
+  /** Records what a page contained. */
   report(task: PageTask, result: PageResult): void {
-    this.#underWay.delete(task);
+    this.#running.delete(task);
     this.#pages += 1;
     this.#keys += result.keyCount;
     const { rest } = result;
     const width = widthOf(task.range) - (rest === undefined ? 0 : widthOf(rest));
     const sample = { keys: result.keyCount, width };
     this.#densityOf(task.range).add(sample);
-    if (rest !== undefined) this.#goOn(task, rest, { sample, folder: result.folder ?? '' });
-    if (this.#held.length > 0 && this.#queue.length + this.#underWay.size === 0) this.#cutHeld();
+    if (rest !== undefined) this.#continue(task, rest, { sample, folder: result.folder ?? '' });
+    if (this.#held.length > 0 && this.#queue.length + this.#running.size === 0) this.#cutHeld();
   }
 
-  /** Puts back a page that was not got. */
+  /** Puts back a task whose page was not received. */
   putBack(task: PageTask): void {
-    this.#underWay.delete(task);
+    this.#running.delete(task);
     this.#queue.unshift(task);
   }
 
   /** The parts of the key space that are not counted yet. */
   rest(): OpenRange[] {
-    const tasks = [...this.#underWay, ...this.#queue].map((task) => task.range);
+    const tasks = [...this.#running, ...this.#queue].map((task) => task.range);
     return [...tasks, ...this.#held.map((held) => held.range)];
   }
 
@@ -121,7 +124,7 @@ export class ScanPlan {
     return Math.max(0, 1 - open / keySpaceSize);
   }
 
-  /** Keys expected in the whole key space, as far as is known. */
+  /** Keys expected in the whole key space, by what was counted so far. */
   get keysExpected(): number {
     const share = this.share - this.#shareBefore;
     return share > 0 ? Math.round(this.#keys / share) : this.#keys;
@@ -135,7 +138,7 @@ export class ScanPlan {
         const keys = strategy.objects * (widthOf(range) / keySpaceSize);
         return { range, estimate: { keys, relativeError: 0 } };
       });
-      return planLanes({ gaps, lanesMax: this.#concurrency, hasHaste: false });
+      return planLanes({ gaps, lanesMax: this.#concurrency, isUrgent: false });
     }
     const isSixteen = strategy.kind === 'sixteen' || strategy.kind === 'fixed-sixteen';
     if (isSixteen && ranges.length === 1 && first !== undefined) {
@@ -145,10 +148,10 @@ export class ScanPlan {
   }
 
   /**
-   * A page that lies in one folder as a whole tells nothing of names outside, but of those in it: from there on
-   * positions are those of the folder's names, and what comes after the folder is a range of its own.
+   * Continues with the rest of a range. A page whose keys are all in one folder tells only about the names in it. From
+   * there on, positions are relative to that folder, and what comes after the folder is a range of its own.
    */
-  #goOn(task: PageTask, rest: OpenRange, page: { sample: Sample; folder: string }): void {
+  #continue(task: PageTask, rest: OpenRange, page: { sample: Sample; folder: string }): void {
     const { folder, sample } = page;
     const { kind } = this.#strategy;
     const isDeeper = folder.length > (rest.folder ?? '').length && rest.continuationToken === undefined;
@@ -159,9 +162,9 @@ export class ScanPlan {
     const { below, beyond } = splitAtFolder(rest, folder);
     if (beyond !== undefined) this.#queue.push({ range: beyond, pages: 1, keysMax: pageKeysMax });
     const listed = { after: task.range.after, last: rest.after, folder };
-    const own = { keys: sample.keys, width: widthOf(listed) };
-    this.#densityOf(below).add(own);
-    this.#follow(task, below, own);
+    const sampleBelow = { keys: sample.keys, width: widthOf(listed) };
+    this.#densityOf(below).add(sampleBelow);
+    this.#follow(task, below, sampleBelow);
   }
 
   #densityOf({ folder = '' }: KeyRange): DensityEstimator {
@@ -172,7 +175,7 @@ export class ScanPlan {
     return density;
   }
 
-  /** What to do about the rest of a range after one of its pages. */
+  /** Queues the rest of a range after one of its pages, or cuts it, or holds it until the round is over. */
   #follow(task: PageTask, range: OpenRange, sample: Sample): void {
     const pages = Math.max(1, task.pages - 1);
     const { kind } = this.#strategy;
@@ -185,33 +188,32 @@ export class ScanPlan {
       return;
     }
     const estimate = this.#densityOf(range).estimate(range, sample);
-    const idle = this.#concurrency - this.#underWay.size - this.#queue.length;
+    const idle = this.#concurrency - this.#running.size - this.#queue.length;
     if (idle > 1 && estimate.keys > recutFactor * pages * pageKeysMax) {
-      const lanesMax = this.#pages < pagesToBelieve ? Math.min(idle, boldLanesMax) : idle;
-      this.#push(planLanes({ gaps: [{ range, estimate }], lanesMax, hasHaste: false }));
+      const lanesMax = this.#pages < pagesToTrust ? Math.min(idle, boldLanesMax) : idle;
+      this.#push(planLanes({ gaps: [{ range, estimate }], lanesMax, isUrgent: false }));
       return;
     }
-    const keysMax = pages === 1 ? keysToAsk(range, estimate) : pageKeysMax;
+    const keysMax = pages === 1 ? keysToRequest(range, estimate) : pageKeysMax;
     this.#queue.push({ range, pages, keysMax });
   }
 
-  /** The round is over: cuts what it left by the density that it found. */
+  /** The round is over: cuts the rests by the density that it gave. */
   #cutHeld(): void {
     const gaps = this.#held.splice(0).map(({ range, sample }): Gap => {
       return { range, estimate: this.#densityOf(range).estimate(range, sample) };
     });
     const restKeys = gaps.reduce((sum, gap) => sum + gap.estimate.keys, 0);
     const pagesWanted = restKeys / pageKeysMax;
-    if (this.#pages < pagesToBelieve && pagesWanted > boldPagesMax) {
+    if (this.#pages < pagesToTrust && pagesWanted > boldPagesMax) {
       this.#push(surveyLanes(gaps, Math.min(surveyLanesWanted, this.#concurrency)));
       return;
     }
     this.#isRound = false;
-    const hasHaste = this.#strategy.kind === 'sixteen';
+    const isUrgent = this.#strategy.kind === 'sixteen';
     const pagesExpected = Math.ceil((this.#keys + restKeys) / pageKeysMax);
-    const requestsMax =
-      pagesExpected + extraRequestsMax[hasHaste ? 'withHaste' : 'otherwise'] - this.#requests;
-    this.#push(planLanes({ gaps, lanesMax: this.#concurrency, hasHaste, requestsMax }));
+    const requestsMax = pagesExpected + extraRequestsMax[isUrgent ? 'urgent' : 'otherwise'] - this.#requests;
+    this.#push(planLanes({ gaps, lanesMax: this.#concurrency, isUrgent, requestsMax }));
   }
 
   #push(lanes: readonly Lane[]): void {
@@ -219,9 +221,9 @@ export class ScanPlan {
   }
 }
 
-/** Asks for no more than the rest of a range most likely holds: what lies behind its end is not wanted. */
-function keysToAsk(range: KeyRange, estimate: Estimate): number {
+/** Requests no more keys than the rest of a range most likely holds. Keys behind its end would be dropped. */
+function keysToRequest(range: KeyRange, estimate: Estimate): number {
   if (range.last === null || widthOf(range) === 0) return pageKeysMax;
   const keys = Math.ceil(estimate.keys + 3.5 * deviation(estimate));
-  return Math.min(pageKeysMax, Math.max(keysAskedMin, keys));
+  return Math.min(pageKeysMax, Math.max(keysRequestedMin, keys));
 }

@@ -1,17 +1,23 @@
 /**
- * How a scan begins, and whether it cuts what its first pages leave.
+ * How a scan begins, and whether it cuts into parts what its first pages leave.
  *
- * - `hint`: the number of objects is about known; all ranges at once, each expected to end within its pages.
- * - `probe`: one page, which tells how many there are; then as with a hint. Fewest requests.
- * - `sixteen`: the 16 hex digits at once, then all the rest at once. Fewest rounds where nothing is known.
- * - `fixed-sixteen`: the 16 hex digits at once, each listed page after page.
- * - `sequential`: page after page. Right even where names are not listed in order.
+ * - `hint`: the number of objects is roughly known. All parts at once, each expected to end within its pages.
+ * - `probe`: one page, which gives an estimate, then as with a hint. Needs the fewest requests.
+ * - `sixteen`: one part for each of the 16 hex digits at once, then all the rest at once. Needs the fewest rounds if
+ *   nothing is known.
+ * - `fixed-sixteen`: one part for each of the 16 hex digits at once, each listed page by page.
+ * - `sequential`: page by page. Correct even if the store does not list names in order.
  */
 export type ScanStrategy =
   | { readonly kind: 'hint'; readonly objects: number }
   | { readonly kind: 'probe' | 'sixteen' | 'fixed-sixteen' | 'sequential' };
 
-/** The strategy for what is known and who waits. */
+/**
+ * The strategy for a scan.
+ *
+ * @param input.hintObjects the number of objects that the last scan found.
+ * @param input.isAwaited somebody waits for the result.
+ */
 export function chooseStrategy(input: { hintObjects?: number; isAwaited?: boolean }): ScanStrategy {
   if (input.hintObjects !== undefined) return { kind: 'hint', objects: input.hintObjects };
   return { kind: input.isAwaited ? 'sixteen' : 'probe' };

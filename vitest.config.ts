@@ -26,6 +26,15 @@ export default defineConfig({
         test: { name: 'engines', include: ['test/engines/**/*.test.ts'], testTimeout: 60_000 },
       },
       {
+        // Requests made from /openapi.json: .ci/api.sh fetches what makes them.
+        test: {
+          name: 'api',
+          include: ['test/api/**/*.test.ts'],
+          testTimeout: 60 * 60_000,
+          hookTimeout: 60_000,
+        },
+      },
+      {
         // The real git-lfs client against the embedded stack.
         test: {
           name: 'e2e',

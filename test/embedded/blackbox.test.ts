@@ -37,14 +37,14 @@ describe('the embedded stack as its clients see it', () => {
     putObject: (key, content) => store.put(key, content),
   }));
 
-  // After all of the above, so of all of it.
+  // Runs after all of the above, so the log is complete.
   describe('its log', () => {
-    it('tells of what was done', () => {
+    it('has an entry for what was done', () => {
       const messages = new Set(entries.map(({ message }) => message));
       expect([...messages]).toEqual(expect.arrayContaining(['reconciled', 'subscription']));
     });
 
-    it('holds no token, no verify token and no signature', () => {
+    it('has no token, no verify token and no signature', () => {
       for (const entry of entries) {
         const line = JSON.stringify(entry);
         expect(line).not.toContain(adminToken);
@@ -52,7 +52,7 @@ describe('the embedded stack as its clients see it', () => {
       }
     });
 
-    it('holds no error: none of it was a failure of ours', () => {
+    it('has no error', () => {
       expect(entries.filter(({ level }) => level === 'error')).toEqual([]);
     });
   });

@@ -5,17 +5,17 @@ import { afterEach } from 'vitest';
 
 const main = fileURLToPath(new URL('../../local/main.ts', import.meta.url));
 
-/** What `npm start` runs, as a process of its own. */
+/** The process that `npm start` runs. */
 export interface ChildStack {
   readonly process: ChildProcess;
   readonly output: { out: string; err: string };
-  /** Resolves with the address that the line `ready` names; rejects where the process ends before. */
+  /** Resolves with the address in the line `ready`. Rejects if the process ends before. */
   ready(): Promise<string>;
-  /** Resolves when it has ended. */
+  /** Resolves when the process has ended. */
   ended(): Promise<{ exitCode: number | null; signal: NodeJS.Signals | null }>;
 }
 
-/** A function that starts such processes; those left over are killed after each test. */
+/** A function that starts such processes. The ones still running are killed after each test. */
 export function useChildStacks(): (args: readonly string[], env?: Record<string, string>) => ChildStack {
   const spawned: ChildProcess[] = [];
   afterEach(async () => {

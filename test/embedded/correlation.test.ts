@@ -26,7 +26,7 @@ async function post(url: string, headers: Record<string, string>, body: object):
   };
 }
 
-it('pushes at once can each be followed through the log, to the recount, and nothing secret stands in it', async () => {
+it('the log shows each of several simultaneous pushes up to its recount, and no secret', async () => {
   const { log, entries } = recordingLog();
   const queueTiming = { quietMs: 20, quietMaxMs: 50, spacingMs: 10 };
   const stack = await startEmbeddedStack({ port: 0, dataDir: tempFolder(), queueTiming, log });
@@ -36,7 +36,7 @@ it('pushes at once can each be followed through the log, to the recount, and not
       const init = { method: 'POST', headers: admin, body: JSON.stringify(body) };
       return (await fetch(`${stack.url}${path}`, init)).json() as Promise<Record<string, string>>;
     };
-    /** One push of one object by a new tenant. @returns the ids of its two requests. */
+    /** Pushes one object as a new tenant. @returns the ids of its two requests. */
     const push = async (tenant: string) => {
       await manage('/v1/tenants', { tenant, limitBytes: 1000 });
       const { token = '' } = await manage(`/v1/tenants/${tenant}/tokens`, { scope: 'write' });

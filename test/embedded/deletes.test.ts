@@ -10,7 +10,7 @@ import { useTempFolders } from '../support/temp-folder.ts';
 import { StoreAccess } from './store-access.ts';
 
 const tempFolder = useTempFolders();
-/** Reservations that die within seconds, so that what they hold can be seen to go. */
+/** Reservations that expire within seconds, so that the test sees the deletion of their objects. */
 const short: Partial<Settings> = {
   urlLifetimeMs: 2_000,
   reservationSlackMs: 500,
@@ -55,11 +55,11 @@ async function erase(api: Api, path: string): Promise<unknown> {
   return jsonOf(answer);
 }
 
-/** As the schedule does every quarter of an hour. */
+/** Does what the schedule does every 15 minutes. */
 const recount = (api: Api, { tenant }: TestTenant) => api.manage('POST', `/v1/tenants/${tenant}/reconcile`);
 
 describe('an object that is deleted on the embedded stack', slowly, () => {
-  it('goes at once where its grace is none and no URL holds it, and its bytes are free', async () => {
+  it('is gone at once without a grace time and upload URLs, and its bytes are free', async () => {
     const { api, store } = await start({});
     const tenant = newName();
     const [kept, gone] = [objectOf(10), objectOf(90)];
@@ -75,7 +75,7 @@ describe('an object that is deleted on the embedded stack', slowly, () => {
     expectProblem(await api.manage('DELETE', `/v1/tenants/${tenant}/repos/game/objects/${gone.oid}`), 404);
   });
 
-  it('stays while a URL could bring it back, and goes after that', async () => {
+  it('stays while an upload URL could bring it back, and is gone after that', async () => {
     const { api, store } = await start({});
     const own = await api.newTenant();
     const object = objectOf(50);
@@ -97,7 +97,7 @@ describe('an object that is deleted on the embedded stack', slowly, () => {
     expect(await store.keys(`${own.tenant}/`)).toEqual([]);
   });
 
-  it('that is pushed again within its grace is kept, and the client was told no lie', async () => {
+  it('is kept if it is pushed again within the grace time, as the client was told', async () => {
     const { api, store } = await start({ deleteGraceMs: 4_000 });
     const own = await api.newTenant();
     const place = { ...own, repo: 'game' };
@@ -115,7 +115,7 @@ describe('an object that is deleted on the embedded stack', slowly, () => {
 });
 
 describe('a repo that is deleted on the embedded stack', slowly, () => {
-  it('goes with what arrives late, and its name can be used again', async () => {
+  it('is gone with the objects that arrive late, and its name can be used again', async () => {
     const { api, store } = await start({});
     const own = await api.newTenant({ limitBytes: 1000 });
     const place = { ...own, repo: 'game' };
@@ -139,7 +139,7 @@ describe('a repo that is deleted on the embedded stack', slowly, () => {
     expect(await store.keys(`${own.tenant}/game/`)).toEqual([`${own.tenant}/game/${pushed.oid}`]);
   });
 
-  it('of more objects than one deletion names is emptied, whatever they are called', async () => {
+  it('is emptied even if it has more objects than one deletion can list, whatever their names', async () => {
     const { api, store } = await start({});
     const tenant = newName();
     const names = Array.from({ length: 1100 }, (_, index) => `${index % 7 === 0 ? 'ä/' : ''}${index}`);
@@ -156,7 +156,7 @@ describe('a repo that is deleted on the embedded stack', slowly, () => {
     expect(await store.keys(`${tenant}/`)).toEqual([]);
   });
 
-  it('goes on being emptied after a restart', async () => {
+  it('is emptied further after a restart', async () => {
     const dataDir = tempFolder();
     const slow = { quietMs: 60_000, quietMaxMs: 60_000, spacingMs: 60_000 };
     const first = await start({}, { dataDir, queueTiming: slow });

@@ -3,7 +3,7 @@ import type { IncomingMessage, Server } from 'node:http';
 
 const channel = 'http.server.request.start';
 
-/** Counts the LIST requests that a store in this process is asked, by their prefix. */
+/** Counts the LIST requests to a store in this process, by prefix. */
 export class ListCounter {
   readonly #port: number;
   readonly #prefixes: string[] = [];
@@ -13,7 +13,7 @@ export class ListCounter {
     subscribe(channel, this.#onRequest);
   }
 
-  /** Of the requests so far, those for keys of this tenant. */
+  /** The number of requests so far for keys of this tenant. */
   countOf(tenant: string): number {
     return this.#prefixes.filter((prefix) => prefix.startsWith(`${tenant}/`)).length;
   }

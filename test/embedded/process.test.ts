@@ -2,9 +2,9 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, vi } from 'vitest';
 import { startEmbeddedStack } from '../../local/start.ts';
+import { push, subscription } from '../support/lfs-client.ts';
 import { useTempFolders } from '../support/temp-folder.ts';
 import { useChildStacks } from './child-stack.ts';
-import { push, subscription } from './lfs-client.ts';
 
 const tempFolder = useTempFolders();
 const spawnStack = useChildStacks();
@@ -16,7 +16,7 @@ function demoTokenIn(output: string): string {
 }
 
 describe('npm start', () => {
-  it('shows what to paste, survives SIGKILL, and ends by a signal', async () => {
+  it('prints lines to paste, survives SIGKILL, and ends on a signal', async () => {
     const data = join(tempFolder(), "it's data");
     const first = spawnStack(['--port', '0', '--data', data]);
     const url = await first.ready();
@@ -51,7 +51,7 @@ describe('npm start', () => {
     await third.close();
   });
 
-  it('refuses a data folder that is in use, in one line, and leaves its holder alone', async () => {
+  it('refuses a data folder that is in use, in one line, and does not disturb its holder', async () => {
     const data = tempFolder();
     const token = 'given-admin-token-0123456789abcdef';
     const env = { LFS_QUOTA_ADMIN_TOKEN: token, LFS_QUOTA_LOG: 'json' };
@@ -74,7 +74,7 @@ describe('npm start', () => {
     expect(await holder.ended()).toEqual({ exitCode: 0, signal: null });
   });
 
-  it('refuses wrong flags, and says what is right', async () => {
+  it('refuses wrong flags, and prints its usage', async () => {
     const wrongFlag = spawnStack(['--port', 'http']);
     expect(await wrongFlag.ended()).toMatchObject({ exitCode: 2 });
     expect(wrongFlag.output.err).toMatch(/^lfs-quota: --port takes a number .*\n\nUsage: npm start/);

@@ -2,9 +2,9 @@ import { readFileSync, statSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { type EmbeddedStack, startEmbeddedStack } from '../../local/start.ts';
+import { pull, push, subscription } from '../support/lfs-client.ts';
 import { recordingLog } from '../support/recording-log.ts';
 import { useTempFolders } from '../support/temp-folder.ts';
-import { pull, push, subscription } from './lfs-client.ts';
 
 const tempFolder = useTempFolders();
 const quick = { quietMs: 20, quietMaxMs: 50, spacingMs: 10 };
@@ -26,7 +26,7 @@ function demoToken(stack: EmbeddedStack): string {
 }
 
 describe('the embedded stack', () => {
-  it('answers on loopback, the store at the next port', async () => {
+  it('listens on loopback, with the store at the next port', async () => {
     const stack = await start(tempFolder());
     const health = await fetch(`${stack.url}/health`);
     expect(health.status).toBe(200);
@@ -34,7 +34,7 @@ describe('the embedded stack', () => {
     expect(Number(new URL(stack.storeUrl).port)).toBe(Number(new URL(stack.url).port) + 1);
   });
 
-  it('makes the tenant demo on the first start, and its token a file for git', async () => {
+  it('creates the tenant demo at the first start, with its token in a file for git', async () => {
     const dataDir = tempFolder();
     const stack = await start(dataDir);
     const token = demoToken(stack);
@@ -48,7 +48,7 @@ describe('the embedded stack', () => {
     expect(statSync(file).mode & 0o777).toBe(0o600);
   });
 
-  it('makes none where none is wanted', async () => {
+  it('creates no tenant if none is wanted', async () => {
     const stack = await start(tempFolder(), { createDemo: false });
     const headers = { authorization: `Bearer ${stack.adminToken}` };
     const tenants = await fetch(`${stack.url}/v1/tenants`, { headers });
@@ -56,7 +56,7 @@ describe('the embedded stack', () => {
     expect(await tenants.text()).not.toContain('demo');
   });
 
-  it('takes a push, counts it, and goes on after a restart', async () => {
+  it('accepts a push, counts it, and continues after a restart', async () => {
     const dataDir = tempFolder();
     const content = 'some large file';
     const size = Buffer.byteLength(content);
@@ -84,7 +84,7 @@ describe('the embedded stack', () => {
     expect(kept).toBe(`http://any:${token}@${new URL(second.url).host}\n`);
   });
 
-  it('counts after a restart what it had no time to count before', async () => {
+  it('counts after a restart what was not counted before', async () => {
     const dataDir = tempFolder();
     const slow = { quietMs: 60_000, quietMaxMs: 60_000, spacingMs: 60_000 };
     const first = await start(dataDir, { queueTiming: slow });
@@ -99,7 +99,7 @@ describe('the embedded stack', () => {
     );
   });
 
-  it('logs no secret of all this', async () => {
+  it('logs no secret', async () => {
     const { log, entries } = recordingLog();
     const stack = await start(tempFolder(), { log });
     const token = demoToken(stack);
@@ -114,7 +114,7 @@ describe('the embedded stack', () => {
 });
 
 describe('ports', () => {
-  it('that are taken by somebody else are named, the store’s too, and nothing stays open', async () => {
+  it('that are in use are named, the store’s too, and nothing stays open', async () => {
     const dataDir = tempFolder();
     const holder = createServer();
     await new Promise<void>((resolve) => holder.listen(0, '127.0.0.1', resolve));

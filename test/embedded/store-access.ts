@@ -7,7 +7,7 @@ import { createS3Client } from '../../lambda/adapters/s3/client.ts';
 const credentialsShape = z.object({ accessKeyId: z.string(), secretAccessKey: z.string() });
 const Bucket = 'lfs-quota';
 
-/** The embedded store itself, past everything that counts. */
+/** Direct access to the embedded store, which bypasses lfs-quota. */
 export class StoreAccess {
   readonly #client: S3Client;
 

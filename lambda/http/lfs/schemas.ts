@@ -18,7 +18,10 @@ export const batchRequestSchema = z
     transfers: z
       .array(z.string())
       .optional()
-      .meta({ description: 'Must be empty or hold "basic". Without it, basic is meant.' }),
+      .meta({
+        anyOf: [{ maxItems: 0 }, { contains: { const: 'basic' } }],
+        description: 'Must be empty or hold "basic". Without it, basic is meant.',
+      }),
     ref: z.unknown().optional().meta({ description: 'Accepted and not used.' }),
     objects: z
       .array(z.object({ oid, size }))

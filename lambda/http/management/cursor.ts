@@ -1,13 +1,18 @@
+/** Bytes of the key in a cursor. A key of the store has at most 1,024, and part of them are not in the cursor. */
+const keyBytesMax = 1000;
+
+/** What a cursor looks like: every text of this form can be decoded. */
+export const cursorPattern = new RegExp(`^c(?:[0-9a-f]{2}){0,${keyBytesMax}}$`);
+
 /**
- * A list's cursor: the key of the last item of a page, encoded. A client hands it back as it is, so what stands in
- * it may change.
+ * A list's cursor: the key of the last item of a page, encoded. Clients hand it back as it is, so what stands in it
+ * may change.
  */
 export function encodeCursor(lastKey: string): string {
-  return `c${Buffer.from(lastKey).toString('base64url')}`;
+  return `c${Buffer.from(lastKey).toString('hex')}`;
 }
 
-/** @returns undefined when the text is no cursor. */
-export function decodeCursor(text: string): string | undefined {
-  const lastKey = Buffer.from(text.slice(1), 'base64url').toString('utf8');
-  return encodeCursor(lastKey) === text ? lastKey : undefined;
+/** The key after which the next page begins. @param cursor of the form {@link cursorPattern}. */
+export function decodeCursor(cursor: string): string {
+  return Buffer.from(cursor.slice(1), 'hex').toString('utf8');
 }

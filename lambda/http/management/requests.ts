@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { tenantNameRule, tenantPattern } from '../../domain/names.ts';
-import { decodeCursor } from './cursor.ts';
+import { cursorPattern, decodeCursor } from './cursor.ts';
 
 /** What the management API is asked: bodies and queries. A field that none of them names is refused. */
 
@@ -49,9 +49,6 @@ export const createTokenBody = z
 
 export const pageSizeDefault = 100;
 const pageSizeMax = 1000;
-const cursorRule = 'must be the nextCursor of the page before';
-/** A key of the store has at most 1,024 bytes. */
-const cursorCharactersMax = 2000;
 
 /** A page of a list: `limit` items after `cursor`. Every list of the API is paged like this. */
 export const pageQuery = z.strictObject({
@@ -65,16 +62,12 @@ export const pageQuery = z.strictObject({
   /** Decoded: the key of the last item of the page before. */
   cursor: z
     .string()
-    .max(cursorCharactersMax, cursorRule)
-    .transform((text, context) => {
-      const lastKey = decodeCursor(text);
-      if (lastKey === undefined) context.addIssue({ code: 'custom', message: cursorRule });
-      return lastKey;
-    })
+    .regex(cursorPattern, 'must be the nextCursor of the page before')
+    .transform(decodeCursor)
     .optional()
     .meta({
       type: 'string',
-      maxLength: cursorCharactersMax,
+      pattern: cursorPattern.source,
       description: '`nextCursor` of the page before. Without it the first page is answered.',
     }),
 });

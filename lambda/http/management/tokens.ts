@@ -18,7 +18,7 @@ export const listTokens = operation(
     const page = await deps.tokens.listPage({
       tenant: tenant.tenant,
       pageSize: limit,
-      ...(cursor !== undefined && { cursor }),
+      ...(cursor && { cursor }),
     });
     return json(200, {
       tokens: page.tokens.map(tokenBody),

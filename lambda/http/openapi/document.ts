@@ -95,6 +95,7 @@ function describeOperation(path: string, doc: OperationDoc): Json {
         Object.entries(doc.answers).map(([status, answer]) => [status, describeAnswer(answer, isLfs)]),
       ),
       ...(isLfs ? lfsErrorsOf(doc) : problemsOf(doc)),
+      431: { description: 'Request line and headers are larger than the gateway takes.' },
     },
   };
 }

@@ -27,11 +27,10 @@ export class MemoryTokenStore implements TokenStore {
   }
 
   async listPage({ tenant, pageSize, cursor }: { tenant: string; pageSize: number; cursor?: string }) {
-    const all = await this.list(tenant);
     const cursorOf = (token: TokenRecord) => `${token.createdAtMs}#${token.tokenId}`;
-    const from = cursor === undefined ? 0 : all.findIndex((token) => cursorOf(token) === cursor) + 1;
-    const tokens = all.slice(from, from + pageSize);
+    const left = (await this.list(tenant)).filter((token) => cursorOf(token) > (cursor ?? ''));
+    const tokens = left.slice(0, pageSize);
     const last = tokens.at(-1);
-    return { tokens, nextCursor: last && from + pageSize < all.length ? cursorOf(last) : null };
+    return { tokens, nextCursor: last && left.length > pageSize ? cursorOf(last) : null };
   }
 }

@@ -1,9 +1,12 @@
 import { createHash } from 'node:crypto';
 
 /** As much of a git-lfs client as the tests of the stack need. */
+/** A repo of the tenant `demo`. */
 export interface LfsPlace {
   readonly url: string;
   readonly token: string;
+  /** `art` when left out. */
+  readonly repo?: string;
 }
 
 interface BatchAnswer {
@@ -23,14 +26,14 @@ async function post(url: string, headers: Record<string, string>, body: unknown)
 
 /** One batch request for one object. */
 async function batch(
-  { url, token }: LfsPlace,
+  { url, token, repo = 'art' }: LfsPlace,
   input: { operation: 'upload' | 'download'; oid: string; size: number },
 ): Promise<BatchAnswer['objects'][number]> {
   const { operation, oid, size } = input;
   const authorization = `Basic ${Buffer.from(`any:${token}`).toString('base64')}`;
   const ref = { name: 'refs/heads/main' };
   const body = { operation, transfers: ['basic'], ref, objects: [{ oid, size }] };
-  const response = await post(`${url}/demo/art.git/info/lfs/objects/batch`, { authorization }, body);
+  const response = await post(`${url}/demo/${repo}.git/info/lfs/objects/batch`, { authorization }, body);
   if (response.status !== 200) throw new Error(`batch: ${response.status} ${await response.text()}`);
   const [object] = ((await response.json()) as BatchAnswer).objects;
   if (object === undefined) throw new Error('The batch answered no object.');

@@ -1,0 +1,43 @@
+import { z } from 'zod';
+import { startEmbeddedStack } from '../../local/start.ts';
+import { push } from '../support/lfs-client.ts';
+
+/** A running API with something in it. */
+export interface ApiFixture {
+  readonly url: string;
+  readonly adminToken: string;
+  readonly writeToken: string;
+  readonly tenant: string;
+  /** Holds the object. */
+  readonly repo: string;
+  /** Holds something too. */
+  readonly repoToDelete: string;
+  readonly oid: string;
+}
+
+/** Starts the embedded stack on an empty data folder, and pushes an object into each of two repos. */
+export async function startApi(
+  dataDir: string,
+): Promise<{ fixture: ApiFixture; close: () => Promise<void> }> {
+  const stack = await startEmbeddedStack({ port: 0, dataDir, createDemo: false });
+  const { url, adminToken } = stack;
+  const create = async (path: string, body: object): Promise<unknown> => {
+    const response = await fetch(`${url}${path}`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${adminToken}`, 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    });
+    if (response.status !== 201) throw new Error(`${path}: ${response.status} ${await response.text()}`);
+    return response.json();
+  };
+  for (const tenant of ['demo', 'to-be-deleted']) await create('/v1/tenants', { tenant });
+  const created = await create('/v1/tenants/demo/tokens', { scope: 'write' });
+  const { token: writeToken } = z.object({ token: z.string() }).parse(created);
+  const [repo, repoToDelete] = ['art', 'to-delete'];
+  const oid = await push({ url, token: writeToken, repo }, 'an object');
+  await push({ url, token: writeToken, repo: repoToDelete }, 'an object');
+  return {
+    fixture: { url, adminToken, writeToken, tenant: 'demo', repo, repoToDelete, oid },
+    close: () => stack.close(),
+  };
+}

@@ -1,0 +1,78 @@
+import { rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { plainEnvironment, run } from '../support/process.ts';
+import type { ApiFixture } from './fixture.ts';
+
+/** Requests that one run makes for each operation and phase. Several runs, each with another seed, make many. */
+const examplesPerOperation = 100;
+const runMaxMs = 15 * 60_000;
+
+export interface FuzzRun {
+  /** Requests that were made. */
+  readonly cases: number;
+  /** What schemathesis found, in its words; undefined when it found nothing. */
+  readonly findings: string | undefined;
+}
+
+/** One run of schemathesis over the whole API. */
+export async function fuzzOnce(
+  program: string,
+  input: { fixture: ApiFixture; folder: string; seed: number },
+): Promise<FuzzRun> {
+  const { fixture, folder, seed } = input;
+  const config = join(folder, 'schemathesis.toml');
+  await writeFile(config, configOf(fixture), { mode: 0o600 });
+  const args = ['--config-file', config, 'run', `${fixture.url}/openapi.json`];
+  const ended = await run(
+    program,
+    [...args, '--seed', String(seed), '--max-examples', String(examplesPerOperation), '--no-color'],
+    {
+      cwd: folder,
+      env: {
+        ...plainEnvironment(),
+        HOME: folder,
+        SCHEMATHESIS_HOOKS: join(import.meta.dirname, 'schemathesis-hooks.py'),
+      },
+      timeoutMs: runMaxMs,
+    },
+  );
+  await rm(join(folder, '.hypothesis'), { recursive: true, force: true });
+  const cases = Number(/^ *(\d+) generated/m.exec(ended.out)?.[1] ?? 0);
+  return { cases, findings: ended.code === 0 ? undefined : `${ended.out}\n${ended.err}` };
+}
+
+/** Which token each operation takes, and names that exist: requests for what does not would only ever see a 404. */
+function configOf({ adminToken, writeToken, tenant, repo, repoToDelete, oid }: ApiFixture): string {
+  const operation = (filter: string, token: string, parameters: Readonly<Record<string, string>>) => {
+    const named = Object.entries(parameters).map(([name, value]) => `${name} = "${value}"`);
+    return [
+      '[[operations]]',
+      filter,
+      `headers = { Authorization = "Bearer ${token}" }`,
+      `parameters = { ${named.join(', ')} }`,
+      '',
+    ].join('\n');
+  };
+  const path = (pattern: string) => `include-path-regex = '${pattern}'`;
+  const id = (name: string) => `include-operation-id = "${name}"`;
+  // The first table that fits an operation counts.
+  return [
+    'continue-on-failure = true',
+    'suppress-health-check = ["all"]',
+    'warnings = false',
+    '',
+    // URLs beyond what Node and API Gateway take are refused before a function sees them.
+    '[checks.negative_data_rejection]',
+    'expected-statuses = [400, 401, 403, 404, 405, 406, 409, 413, 415, 422, 431]',
+    '',
+    // A wrong object is answered beside the others, with 200.
+    `${operation(id('batch'), writeToken, { tenant, repo })}checks.negative_data_rejection.enabled = false\n`,
+    operation(id('verify'), writeToken, { tenant, repo }),
+    operation(id('deleteRepo'), adminToken, { tenant, repo: repoToDelete }),
+    operation(id('deleteObject'), adminToken, { tenant, repo, oid }),
+    operation(id('getRepo'), adminToken, { tenant, repo }),
+    operation(id('deleteTenant'), adminToken, { tenant: 'to-be-deleted' }),
+    operation(path('^/v1/tenants/.tenant./'), adminToken, { tenant }),
+    operation(path('^/v1'), adminToken, {}),
+  ].join('\n');
+}

@@ -6,10 +6,10 @@ import { Stack } from './stack.ts';
 import { listStore } from './store-truth.ts';
 import { describeWithGitLfs } from './with-git-lfs.ts';
 
-/** A refusal that asks nobody is over in seconds. */
+/** A refusal without a question ends within seconds. */
 const quickMs = 30_000;
 
-describeWithGitLfs('who may do what', () => {
+describeWithGitLfs('access', () => {
   const files: Files = new Map([['a.bin', bytesOf('a', 5000)]]);
   let stack: Stack;
   let writer: GitUser;
@@ -39,7 +39,7 @@ describeWithGitLfs('who may do what', () => {
     return String((await stack.cliJson('token', 'create', tenant, '--scope', scope))['token']);
   }
 
-  /** Pushes one new file as the other person, and says how it ended. */
+  /** Pushes one new file as the other person. */
   async function tryPush(name: string) {
     const workTree = await other.createWorkTree(name, { remote: await other.createRemote(name), lfsUrl });
     await writeFiles(workTree, new Map([['new.bin', bytesOf(name, 3000)]]));
@@ -51,7 +51,7 @@ describeWithGitLfs('who may do what', () => {
     return pushed;
   }
 
-  it('a read token clones, and does not push', async () => {
+  it('a read token can clone, and cannot push', async () => {
     await other.setToken({ url: stack.url, token: await newToken('acme', 'read') });
     await other.git(other.home, 'clone', '--quiet', remote, 'clone');
     expect(digests(await readFiles(join(other.home, 'clone')))).toEqual(digests(files));
@@ -78,7 +78,7 @@ describeWithGitLfs('who may do what', () => {
     expect(pushed.err).toMatch(/^batch response: .*not found/im);
   });
 
-  it('a revoked token is worthless at once', async () => {
+  it('a revoked token is rejected immediately', async () => {
     const made = await stack.cliJson('token', 'create', 'acme', '--scope', 'read');
     await other.setToken({ url: stack.url, token: String(made['token']) });
     await other.git(other.home, 'clone', '--quiet', remote, 'before-revocation');

@@ -1,14 +1,14 @@
 import { GitUser } from '../support/git-user.ts';
 import type { Stack } from './stack.ts';
 
-/** Somebody with a repository `game` of the tenant `acme`, and a work tree that pushes to it. */
+/** A person with a repository `game` of the tenant `acme`, and a work tree that pushes to it. */
 export interface Acme {
   readonly user: GitUser;
   readonly remote: string;
   readonly workTree: string;
 }
 
-/** @param limit as the command line takes it: `10MiB`. */
+/** @param limit as on the command line: `10MiB`. */
 export async function createAcme(stack: Stack, limit: string): Promise<Acme> {
   await stack.cliJson('tenant', 'create', 'acme', '--limit', limit);
   const { token } = await stack.cliJson('token', 'create', 'acme', '--scope', 'write');

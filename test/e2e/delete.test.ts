@@ -9,10 +9,10 @@ import { Stack } from './stack.ts';
 import { importInto, listStore, sizesOf, totalBytes, usageWithin } from './store-truth.ts';
 import { describeWithGitLfs } from './with-git-lfs.ts';
 
-/** A closed repo stays closed for a minute at least. */
+/** A closed repo stays closed for at least a minute. */
 const openedWithinMs = 150_000;
 
-describeWithGitLfs('the deletion of a repo that was imported', () => {
+describeWithGitLfs('the deletion of an imported repo', () => {
   const files: Files = new Map(
     Array.from({ length: 20 }, (_, index) => [`${index}.bin`, bytesOf(`delete${index}`, 1 + index * 9973)]),
   );
@@ -41,7 +41,7 @@ describeWithGitLfs('the deletion of a repo that was imported', () => {
     await user?.close();
   });
 
-  it('begins with a repo that is there: nothing need be sent, and a clone gets it all', async () => {
+  it('starts from a complete repo: a push sends nothing, and a clone gets everything', async () => {
     const pushed = await user.tryGit(workTree, ['push', 'origin', 'main'], { GIT_CURL_VERBOSE: '1' });
     expect(pushed.code).toBe(0);
     expect(pushed.err).not.toContain('> PUT ');
@@ -52,7 +52,7 @@ describeWithGitLfs('the deletion of a repo that was imported', () => {
     );
   });
 
-  it('is not begun where nobody can be asked', async () => {
+  it('does not start without a terminal or --yes', async () => {
     const refused = await stack.cli('repo', 'delete', 'acme', 'game');
     expect(refused).toMatchObject({ code: 2, out: '' });
     expect(refused.err).toContain('--yes');
@@ -61,7 +61,7 @@ describeWithGitLfs('the deletion of a repo that was imported', () => {
     expect(sizesOf(await listStore(stack, 'acme/game'))).toEqual(objects);
   });
 
-  it('leaves an empty store, and a quota that is free', async () => {
+  it('leaves an empty store and a free quota', async () => {
     const deleted = await stack.cli('repo', 'delete', 'acme', 'game', '--yes', '--wait');
     expect(deleted).toMatchObject({ code: 0, err: '' });
     expect(deleted.out).toContain('20 objects');
@@ -72,7 +72,7 @@ describeWithGitLfs('the deletion of a repo that was imported', () => {
     });
   });
 
-  it('refuses whoever pushes or clones meanwhile, in words', async () => {
+  it('refuses pushes and clones meanwhile, with the reason', async () => {
     const pushed = await push('meanwhile');
     expect(pushed.code).not.toBe(0);
     expect(pushed.err).toContain('Repository not found');

@@ -10,7 +10,7 @@ import { describeWithGitLfs } from './with-git-lfs.ts';
 
 const mib = 1024 ** 2;
 
-describeWithGitLfs('a server that is killed in the middle of a push', () => {
+describeWithGitLfs('a server that is killed during a push', () => {
   const files: Files = new Map(
     Array.from({ length: 40 }, (_, index) => [`${index}.bin`, bytesOf(`kill${index}`, mib + index)]),
   );
@@ -23,7 +23,7 @@ describeWithGitLfs('a server that is killed in the middle of a push', () => {
   beforeAll(async () => {
     stack = await Stack.start();
     ({ user, remote, workTree } = await createAcme(stack, '64MiB'));
-    // The client would go on trying for longer than the server is away.
+    // Otherwise the client would retry for longer than the server is down.
     await user.git(workTree, 'config', 'lfs.transfer.maxretries', '1');
     await user.git(workTree, 'config', 'lfs.concurrenttransfers', '2');
     await writeFiles(workTree, files);
@@ -41,7 +41,7 @@ describeWithGitLfs('a server that is killed in the middle of a push', () => {
     return sizes;
   }
 
-  it('keeps what had arrived, counts it after the restart, and takes the rest', async () => {
+  it('keeps what had arrived, counts it after the restart, and accepts the rest', async () => {
     const pushing = user.tryGit(workTree, ['push', 'origin', 'main']);
     while ((await listStore(stack, 'acme/game')).size < 3) await sleep(5);
     await stack.kill();

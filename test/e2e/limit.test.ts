@@ -11,14 +11,14 @@ import { describeWithGitLfs } from './with-git-lfs.ts';
 const mib = 1024 ** 2;
 const limitBytes = 10 * mib;
 
-/** The batch request that the client sent, as its trace shows it: oid → bytes in the order of the request. */
+/** The client's batch request, read from its trace: oid → bytes, in the order of the request. */
 function requestOf(trace: string): Map<string, number> {
   const bodies = trace.split('\n').filter((line) => line.includes('"operation":"upload"'));
   const objects = bodies.flatMap((line) => [...line.matchAll(/\{"oid":"([0-9a-f]{64})","size":(\d+)\}/g)]);
   return new Map(objects.map(([, oid = '', size]) => [oid, Number(size)]));
 }
 
-/** What fits, in the order of the request; what does not keeps nothing behind it out. */
+/** The objects that fit, in the order of the request. One that does not fit does not exclude those after it. */
 function fitting(request: ReadonlyMap<string, number>, freeBytes: number): Map<string, number> {
   let leftBytes = freeBytes;
   const fits = new Map<string, number>();
@@ -54,7 +54,7 @@ describeWithGitLfs('a push over the limit', () => {
     await user?.close();
   });
 
-  it('fails, says what is used, allowed and asked, and admits what fits in request order', async () => {
+  it('fails, says what is used, allowed and needed, and admits what fits in request order', async () => {
     const pushed = await user.tryGit(workTree, ['push', 'origin', 'main'], { GIT_CURL_VERBOSE: '1' });
     expect(pushed.code).not.toBe(0);
     const request = requestOf(pushed.err);
@@ -74,7 +74,7 @@ describeWithGitLfs('a push over the limit', () => {
     expect(sizesOf(await listStore(stack, 'acme/game'))).toEqual(expected);
   });
 
-  it('fails again the same way while nothing changes', async () => {
+  it('fails again in the same way', async () => {
     const held = await listStore(stack, 'acme/game');
     const pushed = await user.tryGit(workTree, ['push', 'origin', 'main']);
     expect(pushed.code).not.toBe(0);

@@ -8,7 +8,7 @@ import { describeWithGitLfs } from './with-git-lfs.ts';
 
 const mib = 1024 ** 2;
 
-/** 250 files: nothing, one byte, a few KB, several MB; odd names; two that are the same. */
+/** 250 files: empty, one byte, a few KB, several MB; unusual names; two with the same content. */
 function mixedFiles(): Files {
   const files = new Map<string, Buffer>([
     ['empty.bin', Buffer.alloc(0)],
@@ -54,10 +54,10 @@ describeWithGitLfs('a push of 250 files', () => {
     await user?.close();
   });
 
-  it('passes, and the store holds each object once, under its own hash', async () => {
+  it('succeeds, and the store holds each object once, under its hash', async () => {
     const pushed = await user.tryGit(workTree, ['push', 'origin', 'main'], { GIT_CURL_VERBOSE: '1' });
     expect(pushed.code).toBe(0);
-    // The trace shows uploads: the second push is judged by the same sign.
+    // The trace shows uploads. The second push is checked by the same sign.
     expect(pushed.err).toContain('> PUT ');
     stored = await listStore(stack, 'acme/game');
     expect(sizesOf(stored)).toEqual(objects);
@@ -69,13 +69,13 @@ describeWithGitLfs('a push of 250 files', () => {
     expect(usage).toMatchObject(expected);
   });
 
-  it('is what the command line shows', async () => {
+  it('is shown by the command line', async () => {
     const { out } = await stack.cli('usage', 'acme');
     expect(out).toContain(`in ${objects.size} objects`);
     expect(out).toMatch(/^game\s/m);
   });
 
-  it('comes back byte-identical in a clone', async () => {
+  it('is identical in a clone, byte by byte', async () => {
     await user.git(user.home, 'clone', '--quiet', remote, 'clone');
     expect(digests(await readFiles(join(user.home, 'clone')))).toEqual(digests(files));
   });
@@ -85,10 +85,10 @@ describeWithGitLfs('a push of 250 files', () => {
     await user.git(workTree, 'remote', 'add', 'second', second);
     const pushed = await user.tryGit(workTree, ['push', 'second', 'main'], { GIT_CURL_VERBOSE: '1' });
     expect(pushed.code).toBe(0);
-    // All of them were asked for, …
+    // The batch asked for all of them, …
     const asked = new Set(pushed.err.match(/(?<="oid":")[0-9a-f]{64}/g));
     expect(asked).toEqual(new Set(objects.keys()));
-    // … none was sent, and the store's objects are those of the first push.
+    // … none was sent, and the store still has the objects of the first push.
     expect(pushed.err).not.toContain('> PUT ');
     expect(await listStore(stack, 'acme/game')).toEqual(stored);
   });

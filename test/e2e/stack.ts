@@ -6,28 +6,28 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Ended, plainEnvironment, run, signalGroup } from '../support/process.ts';
 
-export const projectRoot = join(import.meta.dirname, '..', '..');
+const projectRoot = join(import.meta.dirname, '..', '..');
 
 const commandLine = join(projectRoot, 'bin', 'lfs-quota.js');
 
-/** What `npm start` may take on a busy machine. */
+/** How long `npm start` may take on a busy machine. */
 const readyTimeoutMs = 60_000;
-/** What it may take to end after Ctrl-C. */
+/** How long it may take to end after Ctrl-C. */
 const stopTimeoutMs = 20_000;
 
-/** The embedded stack, started as a person starts it, on a data folder and ports of its own. */
+/** The embedded stack, started as a person starts it, with its own data folder and ports. */
 export class Stack {
   readonly url: string;
   readonly dataDir: string;
   readonly port: number;
-  private readonly folder: string;
-  /** Empty where the stack is to make its own. */
+  readonly #folder: string;
+  /** Empty: the stack creates its own. */
   readonly adminToken: string;
-  private running: { pid: number | undefined; closed: Promise<void> } | undefined;
-  private log = '';
+  #running: { pid: number | undefined; closed: Promise<void> } | undefined;
+  #log = '';
 
   private constructor(place: { folder: string; port: number; adminToken: string }) {
-    this.folder = place.folder;
+    this.#folder = place.folder;
     this.dataDir = join(place.folder, 'data');
     this.port = place.port;
     this.adminToken = place.adminToken;
@@ -37,28 +37,28 @@ export class Stack {
   static async start(
     options: { adminToken: string } = { adminToken: 'admin-token-of-the-e2e-tests-0123456789' },
   ): Promise<Stack> {
-    // People's folders have such names.
+    // Real folders have such names.
     const folder = await mkdtemp(join(tmpdir(), "lfs-quota e2e's stack-"));
     const stack = new Stack({ folder, port: await freePortPair(), ...options });
     await stack.start();
     return stack;
   }
 
-  /** Starts it again on the same folder and ports. Returns once it says that it is ready. */
+  /** Starts it on the same folder and ports. Resolves when it prints `ready`. */
   async start(): Promise<void> {
     const args = ['start', '--', '--port', String(this.port), '--data', this.dataDir];
     const child = spawn('npm', args, {
       cwd: projectRoot,
-      env: { ...plainEnvironment(), HOME: this.folder, LFS_QUOTA_ADMIN_TOKEN: this.adminToken },
+      env: { ...plainEnvironment(), HOME: this.#folder, LFS_QUOTA_ADMIN_TOKEN: this.adminToken },
       detached: true,
       stdio: ['ignore', 'pipe', 'pipe'],
     });
     const closed = new Promise<void>((resolve) => child.once('close', () => resolve()));
-    this.running = { pid: child.pid, closed };
+    this.#running = { pid: child.pid, closed };
     let began = '';
     for (const stream of [child.stdout, child.stderr]) {
       stream.setEncoding('utf8').on('data', (text: string) => {
-        this.log += text;
+        this.#log += text;
         began += text;
       });
     }
@@ -72,9 +72,9 @@ export class Stack {
     }
   }
 
-  /** As Ctrl-C does. Fails where it does not end by that. */
+  /** Stops it as Ctrl-C does. Fails if it does not end. */
   async stop(): Promise<void> {
-    const { running } = this;
+    const running = this.#running;
     if (running === undefined) return;
     signalGroup(running.pid, 'SIGINT');
     const inTime = await Promise.race([
@@ -82,13 +82,13 @@ export class Stack {
       sleep(stopTimeoutMs, false, { ref: false }),
     ]);
     await this.kill();
-    if (!inTime) throw new Error(`npm start did not end by SIGINT:\n${this.log}`);
+    if (!inTime) throw new Error(`npm start did not end by SIGINT:\n${this.#log}`);
   }
 
-  /** As a power cut would, as far as a process can tell. */
+  /** Kills it. For the process that is the same as a power cut. */
   async kill(): Promise<void> {
-    const { running } = this;
-    this.running = undefined;
+    const running = this.#running;
+    this.#running = undefined;
     signalGroup(running?.pid, 'SIGKILL');
     await running?.closed;
   }
@@ -96,26 +96,26 @@ export class Stack {
   /** Stops it and deletes its data. */
   async close(): Promise<void> {
     await this.stop();
-    await rm(this.folder, { recursive: true, force: true });
+    await rm(this.#folder, { recursive: true, force: true });
   }
 
   /** What it has printed so far. */
   output(): string {
-    return this.log;
+    return this.#log;
   }
 
-  /** The command line of the project, as the operator. */
+  /** Runs the command line as the operator. */
   async cli(...args: string[]): Promise<Ended> {
     const env = {
       ...plainEnvironment(),
-      HOME: this.folder,
+      HOME: this.#folder,
       LFS_QUOTA_URL: this.url,
       LFS_QUOTA_TOKEN: this.adminToken,
     };
     return run(commandLine, args, { cwd: projectRoot, env, timeoutMs: 60_000 });
   }
 
-  /** The same, with --json; fails where the command does. */
+  /** The same with --json. Fails if the command does. */
   async cliJson(...args: string[]): Promise<Record<string, unknown>> {
     const ended = await this.cli(...args, '--json');
     if (ended.code !== 0) throw new Error(`cli ${args.join(' ')} failed:\n${ended.err}`);
@@ -123,7 +123,7 @@ export class Stack {
   }
 }
 
-/** A free loopback port whose successor is free too: the store's port is the API's plus one. */
+/** A free loopback port whose successor is free too, for the store. */
 async function freePortPair(): Promise<number> {
   for (;;) {
     const first = await listen(0);

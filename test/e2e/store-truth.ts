@@ -6,7 +6,7 @@ import { z } from 'zod';
 import { createS3Client } from '../../lambda/adapters/s3/client.ts';
 import type { Stack } from './stack.ts';
 
-/** What the store holds of one object. */
+/** An object in the store. */
 export interface Stored {
   readonly sizeBytes: number;
   readonly modifiedAtMs: number;
@@ -14,7 +14,7 @@ export interface Stored {
 
 const credentialsShape = z.object({ accessKeyId: z.string(), secretAccessKey: z.string() });
 
-/** A client of the store itself, past everything that counts. */
+/** A client of the store itself, which bypasses lfs-quota. */
 async function storeClient(stack: Stack): Promise<S3Client> {
   const kept = await readFile(join(stack.dataDir, 'store-credentials.json'), 'utf8');
   return createS3Client({
@@ -25,7 +25,7 @@ async function storeClient(stack: Stack): Promise<S3Client> {
   });
 }
 
-/** Puts objects below `tenant/repo/`, as an import from elsewhere does. */
+/** Puts objects below `tenant/repo/` into the store, as an import does. */
 export async function importInto(
   stack: Stack,
   path: string,
@@ -41,7 +41,7 @@ export async function importInto(
   }
 }
 
-/** oid → what lies below `tenant/repo/`, listed from the store itself. */
+/** oid → object, for all objects below `tenant/repo/` in the store. */
 export async function listStore(stack: Stack, path: string): Promise<Map<string, Stored>> {
   const client = await storeClient(stack);
   const found = new Map<string, Stored>();
@@ -59,7 +59,7 @@ export async function listStore(stack: Stack, path: string): Promise<Map<string,
   return found;
 }
 
-/** oid → bytes, to compare with. */
+/** oid → bytes. */
 export function sizesOf(stored: ReadonlyMap<string, Stored>): Map<string, number> {
   return new Map([...stored].map(([oid, { sizeBytes }]) => [oid, sizeBytes]));
 }
@@ -74,9 +74,9 @@ const usageShape = z.object({
 });
 
 /**
- * Asks for the tenant's usage until it says what is expected, or the time is up.
+ * Asks for the tenant's usage until it is as expected, or the time is up.
  *
- * @returns the last answer, to be compared with what was expected.
+ * @returns the last answer.
  */
 export async function usageWithin(
   stack: Stack,

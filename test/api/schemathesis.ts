@@ -31,6 +31,7 @@ export async function fuzzOnce(
       env: {
         ...plainEnvironment(),
         HOME: folder,
+        PYTHONDONTWRITEBYTECODE: '1',
         SCHEMATHESIS_HOOKS: join(import.meta.dirname, 'schemathesis-hooks.py'),
       },
       timeoutMs: runMaxMs,

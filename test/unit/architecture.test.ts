@@ -164,6 +164,7 @@ const architecture: Readonly<Record<string, { imports: readonly string[]; packag
   },
   'test/stack': { imports: ['cost', 'lambda/**', 'lib'], packages: ['*'] },
   'test/engines': { imports: ['lambda/**', 'test/contract', 'test/support'], packages: ['*'] },
+  'test/api': { imports: ['local', 'test/support'], packages: ['node:*', 'vitest', 'zod'] },
   'test/e2e': { imports: ['lambda/adapters/s3', 'lambda/domain', 'test/support'], packages: ['*'] },
   'test/deployed': {
     imports: [

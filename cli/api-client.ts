@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { parseJson } from '../lambda/domain/json.ts';
-import { describeRefusal, describeUnreachable } from './api-errors.ts';
+import { refusalError, unreachableError } from './api-errors.ts';
 import { CliError } from './errors.ts';
 
 /** The gateway ends a request after 30 s; what takes longer never answers. */
@@ -57,7 +57,7 @@ export class ApiClient {
   ): ApiAnswer<Body> {
     const body = parseJson(text);
     if (status < 200 || status > 299) {
-      throw describeRefusal({ status, body, request, baseUrl: this.#baseUrl });
+      throw refusalError({ status, body, request, baseUrl: this.#baseUrl });
     }
     const parsed = request.shape.safeParse(body);
     if (!parsed.success) {
@@ -85,7 +85,7 @@ export class ApiClient {
       });
       return { status: response.status, text: await response.text() };
     } catch (error) {
-      throw describeUnreachable(error, this.#baseUrl);
+      throw unreachableError(error, this.#baseUrl);
     }
   }
 }

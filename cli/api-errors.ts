@@ -6,7 +6,7 @@ import { printable } from './render.ts';
 const problem = z.object({ title: z.string().optional(), detail: z.string().optional() });
 
 /** The error for a response without a success status: what it means and what to do next. */
-export function describeRefusal(refusal: {
+export function refusalError(refusal: {
   status: number;
   body: unknown;
   request: { method: string; path: string };
@@ -48,7 +48,7 @@ function hintFor(status: number, answer: { isProblem: boolean; baseUrl: string }
 }
 
 /** The error when no response arrived. */
-export function describeUnreachable(error: unknown, baseUrl: string): CliError {
+export function unreachableError(error: unknown, baseUrl: string): CliError {
   if (error instanceof Error && error.name === 'TimeoutError') {
     return new CliError(`${baseUrl} did not answer in time.`, {
       hint: mayHaveHappened,

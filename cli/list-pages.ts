@@ -12,7 +12,7 @@ export interface ListOptions extends ApiOptions {
 /** Adds the API's options, `--cursor` and `--page-size`. */
 export function withListOptions(command: Command): Command {
   return withApiOptions(command)
-    .option('--cursor <cursor>', 'start at this `nextCursor` of the page before')
+    .option('--cursor <cursor>', 'start at this cursor, the `nextCursor` of the page before')
     .option('--page-size <n>', 'items per request, 1 to 1000', parsePageSize);
 }
 
@@ -25,7 +25,7 @@ function parsePageSize(text: string): number {
 /**
  * Reads a list of the API: all pages, or with `--json` one page.
  *
- * @returns the pages, and the text of the last one as it came.
+ * @returns the pages, and the unchanged text of the last one.
  */
 export async function listPages<Page extends { nextCursor: string | null }>(
   client: ApiClient,

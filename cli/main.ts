@@ -17,17 +17,24 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
 // The SDK would warn about Node 20 in every command; package.json says which versions are supported.
 process.env['AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED'] = 'true';
 
-process.exitCode = await runCli(process.argv.slice(2), {
-  program: calledAs(process.argv[1] ?? ''),
-  version: packageVersion(),
-  env: process.env,
-  out: (text) => void process.stdout.write(text),
-  err: (text) => void process.stderr.write(text),
-  nowMs: () => Date.now(),
-  sleep: (durationMs) => sleep(durationMs),
-  isTerminal: process.stdout.isTTY === true,
-  ask: process.stdin.isTTY && process.stderr.isTTY ? askAtTerminal : undefined,
-});
+try {
+  process.exitCode = await runCli(process.argv.slice(2), {
+    program: calledAs(process.argv[1] ?? ''),
+    version: packageVersion(),
+    env: process.env,
+    out: (text) => void process.stdout.write(text),
+    err: (text) => void process.stderr.write(text),
+    nowMs: () => Date.now(),
+    sleep: (durationMs) => sleep(durationMs),
+    isTerminal: process.stdout.isTTY === true,
+    ask: process.stdin.isTTY && process.stderr.isTTY ? askAtTerminal : undefined,
+  });
+} catch (error) {
+  // Node itself would print the line that threw, which is the whole bundle.
+  const trace = error instanceof Error ? error.stack : String(error);
+  process.stderr.write(`error: This is a bug in lfs-quota.\n${trace}\n`);
+  process.exitCode = 1;
+}
 
 /** What the person typed, so that the commands in hints and in the help work for them as well. */
 function calledAs(script: string): string {

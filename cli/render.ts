@@ -26,7 +26,7 @@ export function renderTable(
     .join('');
 }
 
-/** Text of other origin without control characters, which could break the line or steer the terminal. */
+/** Text of other origin without control characters, which could break the line or control the terminal. */
 export function printable(text: string): string {
   return text.replace(/\p{Cc}/gu, '\ufffd');
 }

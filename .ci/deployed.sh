@@ -5,8 +5,8 @@
 #   .ci/deployed.sh install           fetch both emulators into the cache (once on each machine)
 #   .ci/deployed.sh run -- COMMAND…   run COMMAND with DEPLOYED_MINISTACK and DEPLOYED_RIE naming their programs
 #
-# Needs Python 3.10 or newer with venv, openssl, git and git-lfs. On Debian it
-# installs what is missing, as root or through sudo.
+# Needs Python 3.10 or newer with venv, openssl, git and git-lfs. On Debian it installs
+# what is missing, as root or through sudo.
 set -euo pipefail
 
 here="$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)"

@@ -4,7 +4,8 @@
 #   .ci/engines.sh install           fetch and build both into the cache (once on each machine)
 #   .ci/engines.sh run -- COMMAND…   start both on free loopback ports, run COMMAND with ENGINE_… set, stop both
 #
-# Needs a JDK (17 or newer) with Maven, and Go 1.25 or newer. On Debian it installs a JDK and Maven, as root or through sudo.
+# Needs a JDK (17 or newer) with Maven, and Go 1.25 or newer. On Debian it installs a JDK and Maven, as root or through
+# sudo.
 set -euo pipefail
 
 here="$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)"

@@ -3,22 +3,22 @@ import { StoreUnavailableError } from '../../lambda/ports/object-store.ts';
 import type { Random } from '../support/random.ts';
 import type { Scheduler } from '../support/scheduler.ts';
 
-/** How badly the world behaves: each a probability for one operation, unless it says otherwise. */
+/** How often things go wrong. Each number is a probability per operation, unless it says otherwise. */
 export interface Mix {
   readonly name: string;
-  /** Refused before anything happened. */
+  /** The operation is refused before it changes anything. */
   readonly fail: number;
-  /** Happened, but the answer was lost beyond the SDK's retries. */
+  /** The operation happens, but its answer is lost, and so are the answers to the SDK's retries. */
   readonly lostAnswer: number;
-  /** The SDK retried after a lost answer: lands twice at once. */
+  /** The SDK retries after a lost answer, so the write happens twice in a row. */
   readonly twice: number;
-  /** An earlier attempt of the same write lands long after. */
+  /** An earlier attempt of the same write happens a second time, up to 20 s later. */
   readonly late: number;
-  /** The function is frozen between two steps. */
+  /** The function is frozen between two operations. */
   readonly freeze: number;
-  /** The function dies between two steps; for a whole function. */
+  /** The function dies between two operations. Probability per invocation. */
   readonly kill: number;
-  /** Largest error of a function's clock. */
+  /** The largest error of a function's clock, either way. */
   readonly skewMs: number;
 }
 
@@ -30,12 +30,12 @@ export interface Tally {
   freezes: number;
 }
 
-/** Faults can be switched off, so that a run can end in peace. */
+/** Faults stop when it is calm, so that a run can end. */
 export interface Weather {
   calm: boolean;
 }
 
-/** One invocation of a function: its own clock, its own luck, and possibly its death. */
+/** One invocation of a function. It has its own clock error, meets its own faults, and may be killed. */
 export class Actor {
   readonly #world: { scheduler: Scheduler; random: Random; mix: Mix; tally: Tally; weather: Weather };
   readonly #skewMs: number;
@@ -55,7 +55,7 @@ export class Actor {
     return this.#world.scheduler.nowMs + this.#skewMs;
   }
 
-  /** Dies now: whatever it waits for never comes. */
+  /** Kills it now: nothing that it waits for ever arrives. */
   kill(): void {
     if (this.killed) return;
     this.#world.tally.kills += 1;
@@ -71,13 +71,13 @@ export class Actor {
     });
   }
 
-  /** Whether a fault of the mix strikes now. */
+  /** Decides by chance whether this fault happens now. */
   isUnlucky(fault: 'fail' | 'lostAnswer' | 'twice' | 'late' | 'freeze'): boolean {
     const { random, mix, weather } = this.#world;
     return !weather.calm && random.chance(mix[fault]);
   }
 
-  /** One operation on a port: travels, happens, and its answer travels back; each of it can go wrong. */
+  /** One operation on a port: the request travels, takes effect, and the answer travels back. Each step can fail. */
   async operation<T>(kind: 'read' | 'write' | 'store', apply: () => Promise<T>): Promise<T> {
     const { random, tally, scheduler } = this.#world;
     tally.operations += 1;

@@ -7,23 +7,24 @@ export class Violation extends Error {
   override readonly name = 'Violation';
 }
 
-/** One batch request on its way: whether the limit was exceeded at any moment of it. */
+/** One batch request that is not answered yet, and whether the limit was exceeded at any moment of it. */
 export interface OpenRequest {
   readonly repo: string;
   readonly objects: ReadonlyMap<string, number>;
-  /** The most by which need plus the request was above the limit at any moment so far. */
+  /** By how much need plus the request was above the limit, at the worst moment so far. */
   worstExcessBytes: number;
-  /** The highest limit that was in force; null: there was a moment without one. */
+  /** The highest limit that was in force so far. Null if there was a moment without a limit. */
   highestLimitBytes: number | null;
 }
 
 export class Invariants {
   readonly #truth: Truth;
   readonly open = new Set<OpenRequest>();
-  /** (repo/oid) → when the last request began in which a client was told that it is stored. */
-  readonly #told = new Map<string, number>();
-  /** (repo/oid) → when its deletion was last asked for; a closed repo's objects may go at any time. */
-  readonly #asked = new Map<string, number>();
+  /** (repo/oid) → when the last request began whose answer said that it is stored. */
+  readonly #reported = new Map<string, number>();
+  /** (repo/oid) → when its deletion was last requested. */
+  readonly #deletedAtMs = new Map<string, number>();
+  /** Repos that are being deleted: their objects may go at any time. */
   readonly #closed = new Set<string>();
   #isTenantClosed = false;
   #everCounted = false;
@@ -43,7 +44,7 @@ export class Invariants {
     this.open.delete(request);
   }
 
-  /** After every step. */
+  /** Checked after every step. */
   check(nowMs: number): void {
     const truth = this.#truth;
     truth.look();
@@ -60,7 +61,7 @@ export class Invariants {
     for (const request of this.open) this.#watch(request, nowMs);
   }
 
-  /** When URLs reach a client: all that is stored and may arrive is within the limit. */
+  /** Checked when URLs reach a client: all that is stored or may still arrive is within the limit. */
   checkAdmission(request: OpenRequest, nowMs: number): void {
     if (request.highestLimitBytes === null) return;
     const total = this.#truth.storedBytes + this.#truth.outstandingBytes(nowMs);
@@ -69,38 +70,42 @@ export class Invariants {
     }
   }
 
-  toldStored(object: { repo: string; oid: string }, beganMs: number): void {
+  reportStored(object: { repo: string; oid: string }, beganMs: number): void {
     const name = `${object.repo}/${object.oid}`;
     if (!this.#truth.stored.has(name) && !this.#mayGo(object.repo)) {
       throw new Violation(`I7: a client was told that ${name.slice(0, 12)} is stored, and it is gone`);
     }
-    this.#told.set(name, beganMs);
+    this.#reported.set(name, beganMs);
   }
 
-  /** Somebody has asked for a delete, of an object, of a whole repo, or of the tenant. */
-  askedToDelete(path: { repo?: string; oid?: string }, nowMs: number): void {
+  /** Somebody has requested the deletion of an object, of a repo (without `oid`), or of the tenant (without both). */
+  requestDeletion(path: { repo?: string; oid?: string }, nowMs: number): void {
     if (path.repo === undefined) this.#isTenantClosed = true;
     else if (path.oid === undefined) this.#closed.add(path.repo);
-    else this.#asked.set(`${path.repo}/${path.oid}`, nowMs);
+    else this.#deletedAtMs.set(`${path.repo}/${path.oid}`, nowMs);
   }
 
-  /** What was asked for as a whole may go at any time. */
+  /** Whether the whole repo or tenant is being deleted. */
   #mayGo(repo: string): boolean {
     return this.#isTenantClosed || this.#closed.has(repo);
   }
 
-  /** Nothing goes that a client was told is stored, unless its deletion was asked for after that request began. */
+  /**
+   * Checked at each removal. After a client was told that an object is stored, the object may go only if its deletion
+   * was requested after that client's request began.
+   */
   checkRemoval(key: string): void {
     const [, repo = '', oid = ''] = key.split('/');
-    const told = this.#told.get(`${repo}/${oid}`);
-    if (told === undefined || this.#mayGo(repo)) return;
-    if ((this.#asked.get(`${repo}/${oid}`) ?? 0) < told) {
+    const reportedMs = this.#reported.get(`${repo}/${oid}`);
+    if (reportedMs === undefined || this.#mayGo(repo)) return;
+    if ((this.#deletedAtMs.get(`${repo}/${oid}`) ?? 0) < reportedMs) {
       throw new Violation(
         `I7: ${repo}/${oid.slice(0, 4)} was deleted after a client was told that it is stored`,
       );
     }
   }
 
+  /** Checked when a client is refused: the limit must have been exceeded at some moment of its request. */
   checkRefusal(request: OpenRequest): void {
     if (request.worstExcessBytes > 0) return;
     throw new Violation(
@@ -108,11 +113,12 @@ export class Invariants {
     );
   }
 
-  /** True once usage is known; from then on nobody who asks may be told that it is not. */
+  /** Whether usage was ever known. From then on nobody may be told that it is unknown. */
   get everCounted(): boolean {
     return this.#everCounted;
   }
 
+  /** Checked when usage is shown. It must have been true at some moment since the scan began. */
   checkShown(
     shown: { storedBytes: number; countedAtMs: number } | null,
     input: { skewMs: number; wasCounted: boolean },
@@ -127,7 +133,7 @@ export class Invariants {
     }
   }
 
-  /** When all is over and one full reconcile has run. */
+  /** Checked when nothing happens any more and a reconcile has run: the numbers are exact. */
   checkRest(): void {
     const truth = this.#truth;
     truth.look();
@@ -144,12 +150,11 @@ export class Invariants {
         `I3: ${truth.stored.size} objects, ${record?.counted?.objectCount} counted at rest`,
       );
     }
-    // What the store tells of deletes by that very recount may come while it runs; it is for the next one.
+    // Events of the deletes that this recount made may arrive while it runs. The next recount handles them.
     const { countedAtMs } = record.counted;
-    const isNews = ({ claims, createdAtMs }: Reservation) =>
+    const isNew = ({ claims, createdAtMs }: Reservation) =>
       claims.size === 0 && createdAtMs > countedAtMs - 2 * defaultSettings.clockSkewMs;
-    if (!truth.reservations.every(isNews))
-      throw new Violation(`I3: reservations of ${tenant} remain at rest`);
+    if (!truth.reservations.every(isNew)) throw new Violation(`I3: reservations of ${tenant} remain at rest`);
   }
 
   #watch(request: OpenRequest, nowMs: number): void {
@@ -168,7 +173,7 @@ export class Invariants {
     for (const bytes of claims.values()) needed += bytes;
     for (const [oid, sizeBytes] of request.objects) {
       const name = `${request.repo}/${oid}`;
-      // Claimed already, it adds nothing; claimed with a smaller size, the difference.
+      // An object that is claimed already adds nothing, or the difference if it was claimed with a smaller size.
       if (!truth.stored.has(name)) needed += Math.max(0, sizeBytes - (claims.get(name) ?? 0));
     }
     request.worstExcessBytes = Math.max(request.worstExcessBytes, needed - limit);

@@ -6,8 +6,9 @@ import { faultMixes } from './mixes.ts';
 import { runSeed, shrink } from './seeds.ts';
 
 /**
- * `npm run simulate -- --seeds N [--seed S] [--jobs J] [--json FILE]`: runs N scenarios from seed S on, each in
- * one of the mixes, in J processes; a failing one is shrunk and printed, and can be replayed by its seed.
+ * `npm run simulate -- --seeds N [--seed S] [--jobs J] [--json FILE]`: runs N scenarios, beginning with seed S, in J
+ * processes. Each runs with one of the mixes of faults. The first one that fails is shrunk and printed. Its seed
+ * replays it.
  */
 interface Chunk {
   readonly from: number;

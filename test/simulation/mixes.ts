@@ -2,7 +2,7 @@ import type { Mix } from './actor.ts';
 
 const fair: Mix = { name: 'fair', fail: 0, lostAnswer: 0, twice: 0, late: 0, freeze: 0, kill: 0, skewMs: 0 };
 
-/** Six kinds of bad weather. Each seed runs in one of them. */
+/** Six mixes of faults. Each seed runs with one of them. */
 export const faultMixes: readonly Mix[] = [
   { ...fair, name: 'concurrency alone', skewMs: 1_000 },
   { ...fair, name: 'clock skew', skewMs: 5_000 },

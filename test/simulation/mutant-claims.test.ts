@@ -1,9 +1,10 @@
 import { expect, it, vi } from 'vitest';
 import { firstViolation } from './seeds.ts';
 
+// A file of its own, because vi.mock replaces a module for the whole file.
 vi.mock('../../lambda/domain/admission.ts', async (original) => ({
   ...(await original<object>()),
-  // One oid in two repos is two objects in the bucket; without the repo it counts once.
+  // One oid in two repos is two objects in the bucket. Without the repo it is counted once.
   claimKey: (claim: { oid: string }) => claim.oid,
 }));
 

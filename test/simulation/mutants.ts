@@ -6,7 +6,7 @@ import type { MemoryLedger } from '../support/memory/ledger.ts';
 import { tenant } from './truth.ts';
 import type { Mutant, World } from './world.ts';
 
-/** Replaces some methods of a ledger; the others stay as they are. */
+/** A ledger with some of its methods replaced. */
 function withMethods(ledger: MemoryLedger, methods: Partial<Ledger>): Ledger {
   return new Proxy(ledger, {
     get(target, property) {
@@ -22,7 +22,7 @@ async function* mapPages<T>(pages: AsyncIterable<readonly T[]>, map: (items: rea
   for await (const page of pages) yield map(page);
 }
 
-/** The listing's value becomes the counter: what was counted during the listing is lost. */
+/** The listing's sum overwrites the counter: what was added during the listing is lost. */
 const overwriteCounter: Mutant = {
   ledger: (ledger) =>
     withMethods(ledger, {
@@ -51,7 +51,7 @@ const countFirst: Mutant = {
   },
 };
 
-/** After the scan each reserved object is asked for by HEAD: one that came in between is taken for counted. */
+/** After the scan a HEAD looks for each reserved object. One that arrived in between is wrongly taken as counted. */
 const headAfterScan: Mutant = {
   deps: (deps) => ({
     ...deps,
@@ -68,7 +68,7 @@ const headAfterScan: Mutant = {
   }),
 };
 
-/** What the counter refuses is refused: the counter is taken for the floor. */
+/** The counter is used as the floor, so whatever the counter refuses is refused. */
 const refuseByCounter: Mutant = {
   ledger: (ledger) =>
     withMethods(ledger, {
@@ -85,7 +85,7 @@ const refuseByCounter: Mutant = {
     }),
 };
 
-/** URLs are good for twice as long as their reservation says. */
+/** URLs are valid for twice as long as their reservation says. */
 const longLivedUrls: Mutant = {
   deps: (deps) => ({
     ...deps,
@@ -96,7 +96,7 @@ const longLivedUrls: Mutant = {
   }),
 };
 
-/** An object that a scan saw is dropped from its reservations: a second URL for it is forgotten. */
+/** An object that a scan saw is dropped from its reservations, so a second URL for it is forgotten. */
 const dropSeen: Mutant = {
   ledger: (ledger, world) =>
     withMethods(ledger, {
@@ -117,7 +117,7 @@ function wasSeen(world: World, repo: string, oid: string): boolean {
   return world.truth.everStored.has(name);
 }
 
-/** Only repos with live reservations are scanned: what landed after the last scan is lost with their death. */
+/** Only repos with live reservations are scanned, so what arrived after the last scan is lost when they die. */
 const onlyLiveRepos: Mutant = {
   ledger: (ledger, world) =>
     withMethods(ledger, {
@@ -128,7 +128,7 @@ const onlyLiveRepos: Mutant = {
     }),
 };
 
-/** Reservations vanish by themselves when they are dead. */
+/** The table deletes reservations when they are dead. */
 const timeToLive: Mutant = {
   ledger: (ledger, world) => {
     const sweep = async () => {
@@ -147,7 +147,7 @@ const timeToLive: Mutant = {
   },
 };
 
-/** A commit that is sent twice is applied twice. */
+/** A commit that is sent twice takes effect twice. */
 const noAppliedEpoch: Mutant = {
   ledger: (ledger) =>
     withMethods(ledger, {
@@ -161,12 +161,12 @@ const noAppliedEpoch: Mutant = {
     }),
 };
 
-/** A delete leaves the repo's last count as it is. */
+/** A delete does not mark the repo's last count as out of date. */
 const noDirtyMark: Mutant = {
   ledger: (ledger) => withMethods(ledger, { markDirty: async () => undefined }),
 };
 
-/** Of several sizes claimed for one object the smallest counts: a false size of 1 lets the true one in for nothing. */
+/** Of several sizes claimed for one object the smallest counts, so a false size of 1 admits the true one for free. */
 const claimsWithoutSize: Mutant = {
   ledger: (ledger) =>
     withMethods(ledger, {
@@ -193,7 +193,7 @@ const claimsWithoutSize: Mutant = {
     }),
 };
 
-/** What is gone is forgotten at once: a batch that asked the store before it went still says that it is stored. */
+/** A deleted object is forgotten at once, so a batch that asked the store before still says that it is stored. */
 const goneForgotten: Mutant = {
   ledger: (ledger) =>
     withMethods(ledger, {
@@ -201,7 +201,7 @@ const goneForgotten: Mutant = {
     }),
 };
 
-/** Usage that was never counted is taken for zero. */
+/** A tenant that was never counted is taken to be empty. */
 const unknownIsZero: Mutant = {
   ledger: (ledger, world) =>
     withMethods(ledger, {
@@ -214,8 +214,8 @@ const unknownIsZero: Mutant = {
 };
 
 /**
- * Shortcuts that look right. Within `seeds` seeds the simulator must find that the invariant is broken.
- * Claims without the repo are in a test of their own: that changes the domain.
+ * Mistakes that look right. The simulator must find the broken invariant within `seeds` seeds. Claims without the repo
+ * have their own test, mutant-claims.test.ts, because they change a module of the domain.
  */
 export const mutants: readonly { name: string; mutant: Mutant; invariant: RegExp; seeds: number }[] = [
   { name: 'the listing overwrites the counter', mutant: overwriteCounter, invariant: /^I1/, seeds: 20 },

@@ -20,7 +20,7 @@ const reads = new Set<keyof Ledger>([
 ]);
 const paged = new Set<keyof Ledger>(['reservations', 'repos', 'deletions']);
 
-/** The ledger as one function sees it: every method is an operation that travels and can go wrong. */
+/** The ledger as one function sees it: every method is an operation that takes time and can fail. */
 function ledgerOf(actor: Actor, ledger: Ledger): Ledger {
   return new Proxy(ledger, {
     get(target, property, receiver) {
@@ -46,8 +46,8 @@ async function* pagesOf<T>(actor: Actor, open: () => AsyncIterable<T>): AsyncIte
 }
 
 /**
- * The store as one function sees it. Listings are a few keys a page, so that much can happen between pages;
- * a delete is one attempt, which may go unanswered and then land any time up to its deadline.
+ * The store as one function sees it. A page of a listing has a few keys, so that much can happen between pages. A
+ * delete is tried once. If its answer is lost, it may still take effect at any time up to its deadline.
  */
 function storeOf(actor: Actor, world: WorldPorts): ObjectStore & ObjectListing {
   const { store, pageSize } = world;
@@ -80,11 +80,11 @@ export interface WorldPorts {
   readonly pageSize: number;
   /** Removes an object from the bucket. */
   remove(key: string): void;
-  /** Does something at some moment up to then. */
+  /** Runs something at a random moment within this time. */
   later(withinMs: number, run: () => void): void;
 }
 
-/** All that one invocation of a function depends on. What it does not name here takes no time and cannot fail. */
+/** All that one invocation of a function depends on. Ports that are not named here take no time and cannot fail. */
 export function depsOf(actor: Actor, world: WorldPorts): Omit<Deps, 'tokens' | 'admin'> {
   const store = storeOf(actor, world);
   const { signer, metrics, settings, queue, requestKeys } = world;

@@ -8,16 +8,16 @@ import { tenant } from './truth.ts';
 import type { World } from './world.ts';
 
 const errorsMax = 8;
-/** 429s, once nothing goes wrong any more, after which a client counts as stalled. */
+/** The number of 429s in calm weather after which a client counts as stalled. */
 const calmRetriesMax = 30;
 /**
- * A tenant that claims two sizes of one object makes its own usage uncertain, until the object is there or
- * the reservations are dead.
+ * A tenant that claims two sizes of one object makes its own usage uncertain until the object is stored or the
+ * reservations are dead.
  */
 const calmRetriesOfLiarsMax = calmRetriesMax + 90;
 const patienceOfLiarsMs = 60_000;
 
-/** A client that pushes: it asks for URLs until it is answered, then sends what it was given. */
+/** A client that pushes: it asks for URLs until it gets an answer, then sends the objects that it got URLs for. */
 export async function push(world: World, action: PushAction, sizes: readonly number[]): Promise<void> {
   const repo = repoName(action.repo);
   const objects = new Map(
@@ -38,7 +38,7 @@ export async function push(world: World, action: PushAction, sizes: readonly num
       world.coverage.retries += 1;
       if (world.weather.calm) calmRetries += 1;
       if (calmRetries > (world.hasLies ? calmRetriesOfLiarsMax : calmRetriesMax))
-        throw new Violation('I6: answered 429 for ever');
+        throw new Violation('I6: answered 429 forever');
       await world.wait(calmRetries > calmRetriesMax ? patienceOfLiarsMs : verdicts);
     } else {
       await sendAll(world, { action, repo, sizes, verdicts });
@@ -47,7 +47,7 @@ export async function push(world: World, action: PushAction, sizes: readonly num
   }
 }
 
-/** Mostly far too small, as one who wants to get past a limit would say. */
+/** Usually far too small, as somebody would claim who wants to get past a limit. */
 function falseSize(sizeBytes: number): number {
   return sizeBytes > 1 ? 1 : sizeBytes + 3;
 }
@@ -73,17 +73,17 @@ async function askOnce(
     if (answer.kind === 'retry') return answer.retryAfterMs;
     const kinds = new Set([...answer.verdicts.values()].map((verdict) => verdict.kind));
     for (const [oid, verdict] of answer.verdicts) {
-      if (verdict.kind === 'stored') invariants.toldStored({ repo: request.repo, oid }, beganMs);
+      if (verdict.kind === 'stored') invariants.reportStored({ repo: request.repo, oid }, beganMs);
       if (verdict.kind !== 'upload') continue;
       const { expiresAtMs } = JSON.parse(verdict.put.href) as { expiresAtMs: number };
       const sizeBytes = request.objects.get(oid) ?? 0;
-      // A URL for a false size can never be used: the store checks size and hash together.
+      // Nobody can use a URL for a false size, because the store checks size and hash together.
       if (sizeBytes === world.sizeOf(oid))
         world.truth.urls.push({ repo: request.repo, oid, sizeBytes, expiresAtMs });
     }
     if (kinds.has('upload')) {
       coverage.admissions += 1;
-      // What has no bytes takes nothing up: it is admitted above a limit too.
+      // Empty objects take up nothing, so they are admitted above a limit too.
       const bytes = [...answer.verdicts].map(([oid, { kind }]) =>
         kind === 'upload' ? (request.objects.get(oid) ?? 0) : 0,
       );
@@ -128,7 +128,7 @@ async function sendAll(
   );
 }
 
-/** One PUT, as the store takes it: begun before its URL expires, it may end long after. */
+/** One PUT. The store accepts it if it begins before its URL expires, and it may end long after. */
 async function send(
   world: World,
   input: { repo: string; oid: string; plan: UploadPlan; href: string },

@@ -1,13 +1,13 @@
 import fc from 'fast-check';
 
-/** When a client sends an object whose URL it got. */
+/** When a client sends an object for which it got a URL. */
 export type UploadPlan = 'at-once' | 'soon' | 'last-moment' | 'after-expiry' | 'never';
 
 export interface PushAction {
   readonly kind: 'push';
   readonly afterMs: number;
   readonly repo: number;
-  /** Indexes of oids; a lie declares another size than the true one. */
+  /** Indexes of oids. A lie declares a false size. */
   readonly objects: readonly { readonly oid: number; readonly lie: boolean }[];
   readonly plan: UploadPlan;
   readonly verify: boolean;
@@ -18,7 +18,7 @@ export interface DeleteObjectAction {
   readonly afterMs: number;
   readonly repo: number;
   readonly oid: number;
-  /** Others push it again just when its grace is over. */
+  /** Others push it again just when its grace time ends. */
   readonly contested: boolean;
 }
 
@@ -35,17 +35,17 @@ export interface Scenario {
   readonly limitBytes: number | null;
   /** True sizes of the oids, in bytes. */
   readonly sizes: readonly number[];
-  /** Indexes of oids that lay in the bucket before the tenant was created. */
+  /** Indexes of oids that were in the bucket before the tenant was created. */
   readonly imported: readonly number[];
   readonly actions: readonly Action[];
-  /** Seed of all chance below the scenario: latencies, faults, deaths. */
+  /** Seed of everything else that is random: latencies, faults, deaths. */
   readonly seed: number;
 }
 
 const oidCount = 10;
 const minute = 60_000;
 
-/** Gaps between actions: mostly close together, so that they interleave; sometimes long enough to expire. */
+/** Time between actions: usually short, so that they interleave, and sometimes long enough for URLs to expire. */
 const gap = fc.oneof(
   { weight: 6, arbitrary: fc.integer({ min: 0, max: 3_000 }) },
   { weight: 2, arbitrary: fc.integer({ min: 3_000, max: 2 * minute }) },
@@ -114,11 +114,11 @@ const action: fc.Arbitrary<Action> = fc.oneof(
     weight: 8,
     arbitrary: fc.record({ kind: fc.constant('reconcile' as const), afterMs: gap, full: fc.boolean() }),
   },
-  // Little happens after it, so it is rare.
+  // Rare, because little happens after it.
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('delete-tenant' as const), afterMs: gap }) },
 );
 
-/** Scenarios: what people do. fast-check shrinks a failing one to the few actions that matter. */
+/** What people do. fast-check shrinks a scenario that fails to the few actions that matter. */
 export const scenario: fc.Arbitrary<Scenario> = fc.record({
   limitBytes: limit,
   sizes: fc.array(fc.oneof(fc.integer({ min: 1, max: 60 }), fc.constant(0)), {

@@ -1,11 +1,12 @@
 import fc from 'fast-check';
+import type { Coverage } from './coverage.ts';
 import { Violation } from './invariants.ts';
 import { faultMixes } from './mixes.ts';
 import { type Scenario, scenario } from './scenario.ts';
 import { simulate } from './simulate.ts';
-import type { Coverage, Mutant } from './world.ts';
+import type { Mutant } from './world.ts';
 
-/** The scenario of a seed, and the weather it runs in. */
+/** The scenario of a seed, and the mix of faults that it runs with. */
 function seeded(seed: number) {
   const [story] = fc.sample(scenario, { seed, numRuns: 1 });
   const mix = faultMixes[seed % faultMixes.length];
@@ -18,7 +19,7 @@ export function runSeed(seed: number, mutant?: Mutant): Promise<Coverage> {
   return simulate(story, { mix, ...(mutant && { mutant }) });
 }
 
-/** The first seed from `from` on, of `count`, that breaks an invariant of this name. */
+/** The first of `count` seeds, beginning with `from`, that breaks an invariant of this name. */
 export async function firstViolation(input: {
   from: number;
   count: number;
@@ -36,7 +37,7 @@ export async function firstViolation(input: {
   return undefined;
 }
 
-/** A failing seed's scenario, shrunk to the actions that matter, and what it breaks. */
+/** The scenario of a seed that fails, shrunk to the actions that matter, and the invariant that it breaks. */
 export async function shrink(seed: number): Promise<{ scenario: Scenario; error: string } | undefined> {
   const { story, mix } = seeded(seed);
   const property = fc.asyncProperty(scenario, async (candidate) => {

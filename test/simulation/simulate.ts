@@ -5,25 +5,26 @@ import { getSubscription } from '../../lambda/use-cases/recounts/get-subscriptio
 import { refresh } from '../../lambda/use-cases/recounts/refresh.ts';
 import { MemoryTokenStore } from '../support/memory/token-store.ts';
 import type { Mix } from './actor.ts';
+import type { Coverage } from './coverage.ts';
 import { Violation } from './invariants.ts';
 import { oidName, repoName } from './names.ts';
 import { push } from './push.ts';
 import type { Action, DeleteObjectAction, Scenario } from './scenario.ts';
 import { tenant } from './truth.ts';
-import { type Coverage, type Mutant, World } from './world.ts';
+import { type Mutant, World } from './world.ts';
 
 const minute = 60_000;
-/** How long after the last action nothing goes wrong any more: clients still retry, and end. */
+/** How long after the last action faults stop. Clients that still retry then come to an end. */
 const calmAfterMs = 10 * minute;
 /** Long enough for every reservation made before to die. */
 const restAfterMs = 60 * minute;
-/** Clients that push what is just being deleted. */
+/** How many clients push an object while it is being deleted. */
 const contestersCount = 4;
 
 /**
  * Runs one scenario to its end, checking the invariants after every step.
  *
- * @throws {Violation} where one is broken.
+ * @throws {Violation} when one is broken.
  */
 export async function simulate(scenario: Scenario, input: { mix: Mix; mutant?: Mutant }): Promise<Coverage> {
   const hasLies = scenario.actions.some(
@@ -35,12 +36,12 @@ export async function simulate(scenario: Scenario, input: { mix: Mix; mutant?: M
     const object = { repo: repoName(index % 2), oid: oidName(index), sizeBytes: scenario.sizes[index] ?? 0 };
     truth.land(object, scheduler.nowMs);
   }
-  world.start(0, () => tell(world, scenario));
+  world.start(0, () => play(world, scenario));
   await world.run();
   return world.coverage;
 }
 
-async function tell(world: World, scenario: Scenario): Promise<void> {
+async function play(world: World, scenario: Scenario): Promise<void> {
   await create(world, scenario.limitBytes);
   const acting: Promise<void>[] = [];
   for (const action of scenario.actions) {
@@ -54,12 +55,12 @@ async function tell(world: World, scenario: Scenario): Promise<void> {
   });
   await Promise.all(acting);
   over = true;
-  // What is frozen may thaw hours later, and reserve then: rest is when nothing runs, and all has died.
+  // A frozen function may go on hours later and reserve then. So wait until nothing runs and everything has died.
   do await world.wait(restAfterMs);
   while (world.running > 0);
   await world.wait(restAfterMs);
   await checkDeletes(world, 'due');
-  // Already the repos that are marked, reserved or noted must make it exact; a full listing must agree.
+  // Recounts of what may have changed must already be exact. A full listing must agree.
   for (const full of [false, false, true]) {
     await world.wait(Math.max(0, (world.truth.record?.listedUntilMs ?? 0) - world.scheduler.nowMs));
     await world.consume({ tenant, reason: 'manual', full });
@@ -68,7 +69,7 @@ async function tell(world: World, scenario: Scenario): Promise<void> {
   await checkDeletes(world, 'ended');
 }
 
-/** Tenants and repos that are closed, and objects that are to go: whatever died or was lost, the schedule must know. */
+/** Whatever died or got lost, the schedule must know of every tenant, repo and object that is still to be deleted. */
 async function checkDeletes({ truth, scheduler }: World, when: 'due' | 'ended'): Promise<void> {
   const { ledger, stored } = truth;
   const record = await ledger.readTenant(tenant);
@@ -83,7 +84,7 @@ async function checkDeletes({ truth, scheduler }: World, when: 'due' | 'ended'):
   );
 }
 
-/** The operator creates the tenant, again and again until it is there. */
+/** The operator tries to create the tenant until it exists. */
 async function create(world: World, limitBytes: number | null): Promise<void> {
   for (;;) {
     const result = await world.invoke((deps) => createTenant(deps, { tenant, plan: null, limitBytes }));
@@ -110,10 +111,10 @@ async function act(world: World, scenario: Scenario, action: Action): Promise<vo
     case 'delete-object': {
       const object = { repo: repoName(action.repo), oid: oidName(action.oid) };
       const marked = await world.invoke((deps) => markObject(deps, { tenant, ...object, dryRun: false }), {
-        // Its grace counts from when it was asked for: it must not land after that.
+        // The grace time begins at the request, so the mark must not be written after the function's time limit.
         mayOutlive: false,
       });
-      world.invariants.askedToDelete(object, world.scheduler.nowMs);
+      world.invariants.requestDeletion(object, world.scheduler.nowMs);
       const dueAtMs = typeof marked === 'object' ? marked.answer?.dueAtMs : undefined;
       return action.contested && dueAtMs !== undefined
         ? contest(world, scenario, action, dueAtMs)
@@ -121,13 +122,13 @@ async function act(world: World, scenario: Scenario, action: Action): Promise<vo
     }
     case 'delete-repo': {
       const repo = repoName(action.repo);
-      world.invariants.askedToDelete({ repo }, world.scheduler.nowMs);
+      world.invariants.requestDeletion({ repo }, world.scheduler.nowMs);
       await world.invoke((deps) => deleteRepo(deps, { tenant, repo, dryRun: false }));
       return;
     }
     case 'delete-tenant':
       world.coverage.tenantDeletes += 1;
-      world.invariants.askedToDelete({}, world.scheduler.nowMs);
+      world.invariants.requestDeletion({}, world.scheduler.nowMs);
       await world.invoke(async (deps) => {
         const record = await deps.ledger.readTenant(tenant);
         const all = { ...deps, tokens: new MemoryTokenStore() };
@@ -142,7 +143,7 @@ async function act(world: World, scenario: Scenario, action: Action): Promise<vo
   }
 }
 
-/** Just when an object may be deleted, and no reservation holds it any more, it is; and others want to push it. */
+/** Deletes an object as soon as it is due and no reservation holds it, while others push it. */
 async function contest(
   world: World,
   scenario: Scenario,
@@ -160,7 +161,7 @@ async function contest(
   });
   const again = { kind: 'push', afterMs: 0, repo, objects: [{ oid, lie: false }], verify: false } as const;
   const pushes = Array.from({ length: contestersCount }, async () => {
-    // Mostly after it is claimed: whoever comes before keeps it from being deleted.
+    // Usually after the deletion was claimed. A push before that keeps the object.
     await world.wait(random.int(40, 140));
     await push(world, { ...again, plan: 'at-once' }, scenario.sizes);
   });

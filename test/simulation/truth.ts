@@ -19,20 +19,20 @@ interface Change {
 }
 
 /**
- * What is really so, known to the simulator alone: the bucket, who holds which URL, and how it came to be.
- * It looks into the ledger without an operation, so that looking disturbs nothing.
+ * The true state, which only the simulator knows: the bucket, its history, and who holds which URL. It reads the ledger
+ * without an operation, so that looking changes nothing.
  */
 export class Truth {
   readonly store = new MemoryObjectStore();
   readonly ledger: MemoryLedger;
   /** (repo/oid) → bytes of what is stored. */
   readonly stored = new Map<string, number>();
-  /** (repo/oid) of all that ever was stored. */
+  /** (repo/oid) of everything that was ever stored. */
   readonly everStored = new Set<string>();
   storedBytes = 0;
   readonly changes: Change[] = [];
   readonly urls: HeldUrl[] = [];
-  /** PUTs that the store has begun to take. */
+  /** PUTs that have begun and not ended. */
   readonly uploading = new Set<{ readonly name: string; readonly sizeBytes: number }>();
   record: TenantRecord | undefined;
   reservations: readonly Reservation[] = [];
@@ -51,7 +51,7 @@ export class Truth {
     this.changes.push({ atMs: nowMs, bytes: object.sizeBytes });
   }
 
-  /** Takes notice of what a delete removed from the bucket. */
+  /** Records that a delete removed this key from the bucket. */
   remove(key: string, nowMs: number): void {
     const name = key.slice(tenant.length + 1);
     const bytes = this.stored.get(name);
@@ -61,14 +61,14 @@ export class Truth {
     this.changes.push({ atMs: nowMs, bytes: -bytes });
   }
 
-  /** Looks at the ledger as it is now. */
+  /** Reads the ledger's present state. */
   look(): void {
     const { record, reservations } = this.ledger.inspect(tenant);
     this.record = record;
     this.reservations = reservations;
   }
 
-  /** Bytes that may still be stored by URLs in clients' hands, each object once. */
+  /** Bytes that clients may still store with the URLs that they hold. Each object counts once. */
   outstandingBytes(nowMs: number): number {
     const open = new Map<string, number>();
     for (const url of this.urls) {
@@ -82,8 +82,8 @@ export class Truth {
   }
 
   /**
-   * (repo/oid) → what live issued claims add to what is stored. Of several sizes the largest: what a tenant's own
-   * false sizes add to its floor lasts until the next scan.
+   * (repo/oid) → the bytes that live issued claims add to what is stored. Of several sizes the largest counts, because
+   * a tenant's own false sizes stay in its floor until the next scan.
    */
   liveClaims(nowMs: number): Map<string, number> {
     const claims = new Map<string, number>();
@@ -91,7 +91,7 @@ export class Truth {
       if (reservation.state !== 'issued' || isDead(reservation, nowMs)) continue;
       for (const [oid, sizeBytes] of reservation.claims) {
         const name = `${reservation.repo}/${oid}`;
-        // Stored with its true size, a larger false one still stands in the floor of the last scan.
+        // If it is stored with its true size, a larger false size is still in the floor of the last scan.
         const addedBytes = sizeBytes - (this.stored.get(name) ?? 0);
         claims.set(name, Math.max(addedBytes, claims.get(name) ?? 0));
       }
@@ -100,8 +100,8 @@ export class Truth {
   }
 
   /**
-   * The least and the most that a listing which began at `sinceMs` can have counted: whatever came or went
-   * since may or may not have been seen.
+   * The least and the most that a listing which began at `sinceMs` can have counted. It may or may not have seen
+   * whatever came or went since then.
    */
   bounds(sinceMs: number): { least: number; most: number } {
     let least = this.storedBytes;

@@ -13,46 +13,27 @@ import { MemoryLedger } from '../support/memory/ledger.ts';
 import { MemoryRequestKeys } from '../support/memory/request-keys.ts';
 import { Random } from '../support/random.ts';
 import { EndlessRunError, Scheduler } from '../support/scheduler.ts';
-import { Actor, type Mix, type Tally, type Weather } from './actor.ts';
+import { Actor, type Mix, type Weather } from './actor.ts';
+import { type Coverage, nothingYet } from './coverage.ts';
 import { Invariants, Violation } from './invariants.ts';
 import { oidName } from './names.ts';
 import { depsOf } from './ports.ts';
 import { Truth, tenant } from './truth.ts';
 
-/** Without the ports that no simulated use case needs. */
+/** Without the ports that no simulated function may use, because they are not simulated. */
 export type SimDeps = Omit<Deps, 'tokens' | 'admin'>;
 
-/** A deliberate mistake: it changes what functions are given, or what the ledger does. */
+/** A deliberate mistake: it changes the functions' dependencies, or what the ledger does. */
 export interface Mutant {
   readonly ledger?: (ledger: MemoryLedger, world: World) => Ledger;
   readonly deps?: (deps: SimDeps, world: World) => SimDeps;
 }
 
-/** What a run did, for the record. */
-export interface Coverage extends Tally {
-  batches: number;
-  admissions: number;
-  refusals: number;
-  partial: number;
-  retries: number;
-  puts: number;
-  deletes: number;
-  tenantDeletes: number;
-  reconciles: number;
-  /** Asked for again, for whatever reason. */
-  requeued: number;
-  /** Recounts that had to wait by the policy. */
-  deferred: number;
-  reads: number;
-  /** Changes that the store told of. */
-  told: number;
-}
-
 const functionLimitMs = 25_000;
-/** Of the deployed queue: no message that is handled can lead to another one sooner. */
+/** The delay of the deployed queue. A message that requests another one is followed by it no sooner. */
 const queueDelayMs = 35_000;
 
-/** How tight the tenant's budget is. Chosen apart from all other chance, so that one does not change the other. */
+/** How tight the tenant's budget is. It has its own random source, so that it does not change other choices. */
 function policyOf(seed: number): Pick<Settings, 'recountRestMs' | 'listRequestsPerHour'> {
   const random = new Random(seed ^ 0x5eed);
   return {
@@ -61,12 +42,12 @@ function policyOf(seed: number): Pick<Settings, 'recountRestMs' | 'listRequestsP
   };
 }
 
-/** Whether the stage has events of the store; apart from all other chance, too. */
+/** Whether the stage has events of the store. This has its own random source too. */
 function hasStoreEvents(seed: number): boolean {
   return new Random(seed ^ 0x70_1d).chance(0.3);
 }
 
-/** Everything one run is made of. */
+/** All parts of one run. */
 export class World {
   readonly random: Random;
   readonly scheduler: Scheduler;
@@ -74,20 +55,20 @@ export class World {
   readonly truth: Truth;
   readonly invariants: Invariants;
   readonly settings: Settings;
-  readonly coverage: Coverage;
+  readonly coverage: Coverage = nothingYet();
   readonly mix: Mix;
   readonly requestKeys = new MemoryRequestKeys();
-  /** Somebody declares false sizes. */
+  /** Whether somebody declares false sizes. */
   readonly hasLies: boolean;
   /** oid → true bytes. */
   readonly #sizes: ReadonlyMap<string, number>;
   readonly #ledger: Ledger;
   readonly #mutant: Mutant;
   readonly #hasStoreEvents: boolean;
-  /** Invocations that have not ended, those that nobody waits for included. */
+  /** The number of invocations that have not ended, with those that nobody waits for. */
   running = 0;
   #failure: unknown;
-  /** Requests that are not delivered yet: one that somebody waits for never joins one that nobody waits for. */
+  /** Requests that are not delivered yet. One that somebody waits for never joins one that nobody waits for. */
   readonly #queued = new Map<Urgency, { full: boolean }>();
 
   constructor(input: {
@@ -103,7 +84,7 @@ export class World {
     this.mix = input.mix;
     this.hasLies = input.hasLies;
     this.#sizes = new Map(input.sizes.map((size, index) => [oidName(index), size]));
-    // A grace short enough to meet other things, and longer than a batch can take.
+    // The grace time is short enough to overlap with other actions, and longer than a batch can take.
     this.settings = input.settings ?? { ...defaultSettings, deleteGraceMs: 90_000, ...policyOf(input.seed) };
     this.#mutant = input.mutant ?? {};
     this.#hasStoreEvents = hasStoreEvents(input.seed);
@@ -111,25 +92,13 @@ export class World {
     this.truth = new Truth(memory);
     this.invariants = new Invariants(this.truth);
     this.#ledger = this.#mutant.ledger?.(memory, this) ?? memory;
-    const none = { operations: 0, kills: 0, faults: 0, lateWrites: 0, freezes: 0 };
-    const zero = { batches: 0, admissions: 0, refusals: 0, partial: 0, retries: 0, puts: 0, deletes: 0 };
-    this.coverage = {
-      ...none,
-      ...zero,
-      tenantDeletes: 0,
-      reconciles: 0,
-      requeued: 0,
-      deferred: 0,
-      reads: 0,
-      told: 0,
-    };
   }
 
   sizeOf(oid: string): number {
     return this.#sizes.get(oid) ?? 0;
   }
 
-  /** A broken invariant that an actor noticed; it ends the run at the next step. */
+  /** Ends the run at the next step. */
   fail(error: unknown): void {
     this.#failure ??= error;
   }
@@ -144,7 +113,7 @@ export class World {
     });
   }
 
-  /** Starts something of its own; what it throws ends the run. */
+  /** Starts a task. If it throws, the run ends. */
   start(delayMs: number, task: () => Promise<void>): void {
     this.scheduler.after(delayMs, () => {
       task().catch((error: unknown) => this.fail(error));
@@ -157,38 +126,41 @@ export class World {
     void this.truth.store.delete(key);
     this.truth.remove(key, this.scheduler.nowMs);
     const place = placeOf(key);
-    if (place) this.#tell({ ...place, kind: 'removed', atMs: this.scheduler.nowMs });
+    if (place) this.#notify({ ...place, kind: 'removed', atMs: this.scheduler.nowMs });
   }
 
   /** An upload ends. */
   land(object: { repo: string; oid: string; sizeBytes: number }): void {
     const { repo, oid: name, sizeBytes } = object;
     this.truth.land(object, this.scheduler.nowMs);
-    this.#tell({ tenant, repo, name, sizeBytes, kind: 'created', atMs: this.scheduler.nowMs });
+    this.#notify({ tenant, repo, name, sizeBytes, kind: 'created', atMs: this.scheduler.nowMs });
   }
 
-  /** Once or twice, in any order, until a function has taken it up. */
-  #tell(change: StoreChange): void {
+  /** Delivers an event of the store once or twice, in any order, and again until a function has handled it. */
+  #notify(change: StoreChange): void {
     if (!this.#hasStoreEvents) return;
     for (let copies = this.random.chance(0.1) ? 2 : 1; copies > 0; copies -= 1) {
       const delayMs = this.random.chance(0.8) ? this.random.int(0, 30_000) : this.random.int(0, 600_000);
       this.start(delayMs, async () => {
         this.coverage.told += 1;
-        const take = () =>
+        const handle = () =>
           this.invoke((deps) => recordStoreEvents(deps, { tenant: change.tenant, changes: [change] }));
-        while (typeof (await take()) !== 'object') await this.wait(this.random.int(1_000, 60_000));
+        while (typeof (await handle()) !== 'object') await this.wait(this.random.int(1_000, 60_000));
       });
     }
   }
 
-  /** Waits as a client does: nothing can kill or freeze it. */
+  /** Waits like a client, which nothing kills or freezes. */
   wait(durationMs: number): Promise<void> {
     return new Promise((resolve) => this.scheduler.after(durationMs, resolve));
   }
 
   /**
-   * Invokes a function. `dead` where it died, or ran beyond its time limit: then it is killed, or, where
-   * functions freeze, it may go on unseen. A function whose writes are good for a limited time only may not.
+   * Invokes a function.
+   *
+   * @param options.mayOutlive whether it may go on unseen after its time limit, as a frozen function does. A function
+   * whose writes are valid for a limited time only may not.
+   * @returns `dead` if it died or reached its time limit, `error` if a port was unavailable.
    */
   invoke<T>(
     run: (deps: SimDeps) => Promise<T>,
@@ -253,7 +225,7 @@ export class World {
     });
   }
 
-  /** At least once, delayed, in any order; requests that have not begun collapse, full ones win. */
+  /** Delivers a request at least once, delayed, in any order. Requests that were not delivered yet collapse into one. */
   enqueue(request: RecountRequest, { delayLeastMs = 0 } = {}): void {
     const urgency = urgencyOf(request.reason);
     const pending = this.#queued.get(urgency);
@@ -263,7 +235,7 @@ export class World {
     }
     const queued = { full: request.full };
     this.#queued.set(urgency, queued);
-    // Mostly at once, so that recounts meet the batches that asked for them.
+    // Usually at once, so that recounts run beside the batches that requested them.
     const delayMs = this.random.chance(0.6) ? this.random.int(1, 300) : this.random.int(300, 40_000);
     this.start(delayLeastMs + delayMs, async () => {
       this.#queued.delete(urgency);
@@ -281,7 +253,7 @@ export class World {
       if (outcomes.some((outcome) => typeof outcome === 'object')) return;
       await this.wait(this.random.int(1_000, 60_000));
     }
-    this.fail(new Error('A reconcile request was never answered.'));
+    this.fail(new Error('A recount never succeeded.'));
   }
 
   consume(

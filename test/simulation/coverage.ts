@@ -1,0 +1,45 @@
+import type { Tally } from './actor.ts';
+
+/** What happened in a run. */
+export interface Coverage extends Tally {
+  batches: number;
+  admissions: number;
+  refusals: number;
+  partial: number;
+  retries: number;
+  puts: number;
+  deletes: number;
+  tenantDeletes: number;
+  reconciles: number;
+  /** Recounts that ended by requesting another one. */
+  requeued: number;
+  /** Recounts that the policy deferred. */
+  deferred: number;
+  reads: number;
+  /** Events of the store that were delivered. */
+  told: number;
+}
+
+/** At the beginning of a run. */
+export function nothingYet(): Coverage {
+  return {
+    operations: 0,
+    kills: 0,
+    faults: 0,
+    lateWrites: 0,
+    freezes: 0,
+    batches: 0,
+    admissions: 0,
+    refusals: 0,
+    partial: 0,
+    retries: 0,
+    puts: 0,
+    deletes: 0,
+    tenantDeletes: 0,
+    reconciles: 0,
+    requeued: 0,
+    deferred: 0,
+    reads: 0,
+    told: 0,
+  };
+}

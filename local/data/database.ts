@@ -49,8 +49,8 @@ export async function openDatabase(databasePath: string): Promise<Database> {
     });
   };
   try {
-    const made = await ensureTable(client);
-    return { client, tableName, origin: made === 'created' || repair === 'whole' ? made : repair, close };
+    const found = await ensureTable(client);
+    return { client, tableName, origin: found === 'created' || repair === 'whole' ? found : repair, close };
   } catch (error) {
     await close();
     throw error;

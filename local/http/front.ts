@@ -11,15 +11,15 @@ import { splitTarget, toEvent } from './event.ts';
 import { receiveBody } from './request-body.ts';
 import { type FrontResponse, gatewayResponse, toResponse } from './response.ts';
 
-/** The deployed functions' `create(deps)`; what they return is read as API Gateway reads it. */
+/** The functions by name, as their `create(deps)` returns them. Their results are read as API Gateway reads them. */
 export type HttpFunctions = Readonly<
   Record<HttpFunction, (event: APIGatewayProxyEventV2, context: Context) => Promise<unknown>>
 >;
 
 export interface HttpFrontOptions {
-  /** 0 takes any free port. */
+  /** 0: any free port. */
   readonly port: number;
-  /** Requests wait until the functions are there, so the port can be taken before anything else is begun. */
+  /** Requests wait for the functions, so that the port can be opened before anything else starts. */
   readonly functions: Promise<HttpFunctions>;
   readonly clock: Clock;
   readonly log: Log;
@@ -30,14 +30,14 @@ export interface HttpFrontOptions {
 
 export interface HttpFront {
   readonly port: number;
-  /** Takes no new requests, lets those under way end for at most `graceMs`. */
+  /** Accepts no new requests, and waits at most `graceMs` for the running ones. */
   close(graceMs: number): Promise<void>;
 }
 
-/** Longer than the idle time of usual clients, so that none meets a connection which is just being closed. */
+/** Longer than the idle time of usual clients, so that none sends a request on a connection that is being closed. */
 const keepAliveMs = 75_000;
 
-/** Serves the route table on loopback as an HTTP API with Lambda integrations does. */
+/** Serves the route table on loopback, like an HTTP API with Lambda integrations. */
 export async function openHttpFront(options: HttpFrontOptions): Promise<HttpFront> {
   let closing = false;
   const server = createServer(
@@ -56,7 +56,7 @@ export async function openHttpFront(options: HttpFrontOptions): Promise<HttpFron
   };
 }
 
-/** @returns undefined where the client is gone and nobody is left to answer. */
+/** @returns undefined if the client has gone. */
 async function answer(
   options: HttpFrontOptions,
   port: number,
@@ -93,7 +93,7 @@ async function answer(
   }
 }
 
-/** Calls a function, for as long as the gateway would wait; one that takes longer runs on, unheard. */
+/** Calls a function and waits as long as the gateway would. A function that takes longer runs on, and its result is dropped. */
 async function invoke(
   options: HttpFrontOptions,
   name: HttpFunction,
@@ -141,7 +141,7 @@ function send(
   try {
     outgoing.writeHead(response.statusCode, { ...response.headers, ...own });
   } catch {
-    // A header that HTTP can't carry; nothing was sent yet.
+    // HTTP cannot carry a header of the response. Nothing was sent yet.
     outgoing.writeHead(500, { 'content-type': 'application/json', connection: 'close' });
     outgoing.end('{"message":"Internal Server Error"}');
     return;

@@ -33,7 +33,7 @@ export async function authenticate(
   if (!timingSafeEqual(Buffer.from(expected, 'hex'), Buffer.from(signature.value, 'hex'))) {
     throw new S3Error(
       'SignatureDoesNotMatch',
-      'The signature is not that of this request: check the key, the method, the path, the query and the signed headers.',
+      'The signature does not match this request: check the key, the method, the path, the query and the signed headers.',
     );
   }
   return payload;

@@ -38,7 +38,7 @@ export function checksumHeaders(checksums: Checksums): Record<string, string> {
   );
 }
 
-/** The value, if it can be a checksum of that name. @throws {S3Error} InvalidRequest */
+/** The value, after a check of its length and encoding. @throws {S3Error} InvalidRequest */
 export function checkedValue(name: ChecksumName, value: string): string {
   const bytes = Buffer.from(value, 'base64');
   if (bytes.length !== lengths[name] || bytes.toString('base64') !== value) {

@@ -79,10 +79,10 @@ describeWithGitLfs('access', () => {
   });
 
   it('a revoked token is rejected immediately', async () => {
-    const made = await stack.cliJson('token', 'create', 'acme', '--scope', 'read');
-    await other.setToken({ url: stack.url, token: String(made['token']) });
+    const created = await stack.cliJson('token', 'create', 'acme', '--scope', 'read');
+    await other.setToken({ url: stack.url, token: String(created['token']) });
     await other.git(other.home, 'clone', '--quiet', remote, 'before-revocation');
-    expect(await stack.cli('token', 'revoke', 'acme', String(made['tokenId']))).toMatchObject({ code: 0 });
+    expect(await stack.cli('token', 'revoke', 'acme', String(created['tokenId']))).toMatchObject({ code: 0 });
     const cloned = await other.tryGit(other.home, ['clone', '--quiet', remote, 'after-revocation']);
     expect(cloned.code).not.toBe(0);
   });

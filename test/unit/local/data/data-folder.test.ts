@@ -133,10 +133,13 @@ describe('the lock', () => {
 describe('secrets', () => {
   it('are created once and kept, readable by their owner alone', async () => {
     const folder = tempFolder();
-    const made = await adminTokenOf({ folder, given: undefined }, systemIds);
-    expect(made).toMatchObject({ origin: 'created', token: expect.stringMatching(/^lfsq_[A-Za-z0-9]{40}$/) });
+    const created = await adminTokenOf({ folder, given: undefined }, systemIds);
+    expect(created).toMatchObject({
+      origin: 'created',
+      token: expect.stringMatching(/^lfsq_[A-Za-z0-9]{40}$/),
+    });
     const kept = await adminTokenOf({ folder, given: '' }, systemIds);
-    expect(kept).toEqual({ origin: 'kept', token: made.token });
+    expect(kept).toEqual({ origin: 'kept', token: created.token });
     expect(statSync(join(folder, 'admin-token')).mode & 0o777).toBe(0o600);
     const credentials = await storeCredentialsOf(folder, systemIds);
     expect(await storeCredentialsOf(folder, systemIds)).toEqual(credentials);

@@ -36,7 +36,7 @@ it('repairs a table whose creation was interrupted by a kill, and keeps its item
   const store = create({ path });
   await store.db.open();
   const table = await promisify(store.tableDb.get)(tableName);
-  if (table === undefined) throw new Error('The table is not where it is looked for.');
+  if (table === undefined) throw new Error('The table was not found.');
   table.TableStatus = 'CREATING';
   for (const index of table.GlobalSecondaryIndexes ?? []) index.IndexStatus = 'CREATING';
   await promisify(store.tableDb.put)(tableName, table);

@@ -262,7 +262,7 @@ describe('the response', () => {
   });
 
   it.each([
-    ['a status that is none', async () => ({ statusCode: 'fine' })],
+    ['an invalid status', async () => ({ statusCode: 'fine' })],
     ['a header that can not be sent', async () => ({ statusCode: 200, headers: { 'x-bad': 'a\r\nb' } })],
     ['a throw', async () => Promise.reject(new Error('boom'))],
   ])('to %s is a 500', async (_what, answer) => {

@@ -59,7 +59,7 @@ describe('the chunked framing', () => {
     { name: 'a signed chunk', text: '3;chunk-signature=00\r\nabc\r\n0\r\n\r\n', code: 'InvalidRequest' },
     { name: 'a line without end', text: 'f'.repeat(1000), code: 'InvalidRequest' },
     { name: 'bytes after the end', text: '0\r\n\r\nmore', code: 'InvalidRequest' },
-    { name: 'a trailer that is none', text: '0\r\nnothing\r\n\r\n', code: 'MalformedTrailerError' },
+    { name: 'an invalid trailer', text: '0\r\nnothing\r\n\r\n', code: 'MalformedTrailerError' },
     { name: 'too many trailers', text: `0\r\n${'a:b\r\n'.repeat(100)}\r\n`, code: 'MalformedTrailerError' },
   ])('is refused with $name', async ({ text, code }) => {
     for (const cuts of [[1], [1000]]) {

@@ -3,71 +3,71 @@ import type { OpenRange, PageTask } from '../../domain/scan/scan-plan.ts';
 import type { ListedPage } from '../../ports/object-listing.ts';
 import { StoreUnavailableError } from '../../ports/object-store.ts';
 
-/** What a page says of the range that it was asked for. */
+/** What a page tells about the range that it was requested for. */
 export interface RangePage {
+  /** Keys of the page that are in the range. */
   readonly keyCount: number;
+  /** Bytes of those keys. */
   readonly sizeBytes: number;
-  /** What of the range is still to be listed. */
+  /** The part of the range that is still to be listed. undefined: none. */
   readonly rest: OpenRange | undefined;
-  /** The folder that all keys of the page lie in. */
+  /** The folder, with its slash, that contains all keys of the page. Empty: there is no such folder. */
   readonly folder?: string;
 }
 
 /**
- * Counts those keys of a page that lie in its range: a request has a beginning, but no end.
+ * Counts the keys of a page that are in its range. A request has a beginning but no end, so the page may go beyond it.
  *
- * @param context.prefix what all keys begin with. Names are what follows it.
- * @throws {StoreUnavailableError} where the store does not list in order from where it was asked to.
+ * @param context.prefix the prefix of all keys. A name is what follows it.
+ * @throws {StoreUnavailableError} if the store does not list in order, from where it was asked to.
  */
 export function readPage(task: PageTask, page: ListedPage, context: { prefix: string }): RangePage {
   const { after, last } = task.range;
   const { keyCount } = page;
   const { prefix } = context;
-  const tokenOf = () => {
-    if (page.nextContinuationToken !== undefined) return page.nextContinuationToken;
-    throw new StoreUnavailableError('The store said that keys follow, but not where.');
-  };
   if (keyCount === 0) {
     if (!page.isTruncated) return { keyCount, sizeBytes: 0, rest: undefined };
-    const continuationToken = tokenOf();
+    const continuationToken = page.nextContinuationToken;
+    if (continuationToken === undefined) throw noTokenError();
     if (continuationToken === task.range.continuationToken) {
-      throw new StoreUnavailableError('The store answers with the same empty page again and again.');
+      throw new StoreUnavailableError('The store returned the same empty page twice.');
     }
     return { keyCount, sizeBytes: 0, rest: { ...task.range, continuationToken } };
   }
   const firstName = nameOf(page, 0, prefix);
   const lastName = nameOf(page, keyCount - 1, prefix);
   checkOrder({ after, firstName, lastName });
-  if (last !== null && lastName > last) {
+  if (last !== null && compareKeys(lastName, last) > 0) {
     const inRange = countUpTo(page, prefix + last);
     let sizeBytes = 0;
     for (let index = 0; index < inRange; index += 1) sizeBytes += page.sizeAt(index);
     return { keyCount: inRange, sizeBytes, rest: undefined };
   }
   const isDone = !page.isTruncated || lastName === last;
-  // Not its continuation token: from here on the last key is the mark.
+  // Without the continuation token: the last key marks where to go on.
   const { continuationToken: _, ...range } = task.range;
   const rest = isDone ? undefined : { ...range, after: lastName };
   return { keyCount, sizeBytes: page.totalBytes, rest, folder: commonFolder(firstName, lastName) };
 }
 
 /**
- * A page of a store whose order is its own, listed from its first page to its last by continuation tokens.
+ * Counts a page of a store that lists in an order of its own, from its first page to its last by continuation tokens.
+ *
+ * @throws {StoreUnavailableError} if the store does not say where the listing continues.
  */
 export function readPageInAnyOrder(task: PageTask, page: ListedPage): RangePage {
   const { keyCount, totalBytes, nextContinuationToken: continuationToken } = page;
   if (!page.isTruncated) return { keyCount, sizeBytes: totalBytes, rest: undefined };
-  if (continuationToken === undefined || continuationToken === task.range.continuationToken) {
-    throw new StoreUnavailableError('The store said that keys follow, but not where.');
-  }
+  if (continuationToken === undefined || continuationToken === task.range.continuationToken)
+    throw noTokenError();
   return { keyCount, sizeBytes: totalBytes, rest: { ...task.range, continuationToken } };
 }
 
 /**
- * Which of the names looked for a page lists, by binary search: most keys are never decoded.
+ * Finds which of some names a page lists. It uses binary search, so most keys are never decoded.
  *
- * @param sortedNames in the order of keys, without repetition.
- * @param keyCount how many of the page's keys to look at.
+ * @param sortedNames in the order of keys, each once.
+ * @param context.keyCount how many of the page's keys to search.
  */
 export function seenOnPage(
   sortedNames: readonly string[],
@@ -94,7 +94,7 @@ export function seenOnPage(
   return seen;
 }
 
-/** Which of the names looked for a page lists, whatever its order. */
+/** Finds which of some names a page lists, in whatever order it lists them. */
 export function seenInAnyOrder(
   names: ReadonlySet<string> | undefined,
   page: ListedPage,
@@ -105,35 +105,40 @@ export function seenInAnyOrder(
   return listed.filter((name) => names.has(name));
 }
 
-/** What two names have in common, up to and with the last slash; empty where they have no folder in common. */
+/** The deepest folder that contains both names, with its slash. Empty if there is none. */
 function commonFolder(a: string, b: string): string {
   let same = 0;
   while (same < a.length && same < b.length && a[same] === b[same]) same += 1;
   return a.slice(0, a.slice(0, same).lastIndexOf('/') + 1);
 }
 
-/** A store that ignores StartAfter, or lists in an order of its own, would have keys counted twice. */
+/** If a store ignores StartAfter or lists in an order of its own, keys would be counted twice. */
 function checkOrder(page: { after: string | null; firstName: string; lastName: string }): void {
   const { after, firstName, lastName } = page;
   const isAfter = after === null || compareKeys(firstName, after) > 0;
   if (isAfter && compareKeys(firstName, lastName) <= 0) return;
   throw new StoreUnavailableError(
-    'The store does not list keys in order after a given key, as S3 does; scan it with the strategy `sequential`.',
+    'The store does not list keys in order after a given key, as S3 does. Use the scan strategy `sequential`.',
   );
+}
+
+function noTokenError(): StoreUnavailableError {
+  return new StoreUnavailableError('The store did not say where its truncated listing continues.');
 }
 
 function nameOf(page: ListedPage, index: number, prefix: string): string {
   const key = page.keyAt(index);
-  if (!key.startsWith(prefix)) throw new StoreUnavailableError('The store listed a key beside the prefix.');
+  if (!key.startsWith(prefix))
+    throw new StoreUnavailableError('The store listed a key that does not begin with the requested prefix.');
   return key.slice(prefix.length);
 }
 
-/** How many keys of the page are not after `lastKey`. Range ends are ASCII, so any order has them alike. */
+/** How many keys of the page are not after `lastKey`. */
 function countUpTo(page: ListedPage, lastKey: string): number {
-  return lowerBound(page.keyCount, (index) => page.keyAt(index) > lastKey);
+  return lowerBound(page.keyCount, (index) => compareKeys(page.keyAt(index), lastKey) > 0);
 }
 
-/** The first index that holds, where all after it hold too; `count` where none does. */
+/** The first index for which `holds` is true. It must then be true for all later ones. `count` if there is none. */
 function lowerBound(count: number, holds: (index: number) => boolean): number {
   let low = 0;
   let high = count;
@@ -147,6 +152,6 @@ function lowerBound(count: number, holds: (index: number) => boolean): number {
 
 function at(names: readonly string[], index: number): string {
   const name = names[index];
-  if (name === undefined) throw new RangeError(`There are ${names.length} names, none at ${index}.`);
+  if (name === undefined) throw new RangeError(`The index ${index} is beyond the ${names.length} names.`);
   return name;
 }

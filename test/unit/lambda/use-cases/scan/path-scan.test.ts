@@ -15,9 +15,24 @@ const anyName = fc.oneof(
   hexName,
   hexName.map((name) => `aaaaaaaaaaaaaaaa${name}`),
   hexName.map((name) => `${name.slice(0, 2)}/${name.slice(2)}`),
-  fc.tuple(fc.constantFrom('a/', 'zz/', 'zz/b/', 'é/', '/', '9/'), hexName).map((parts) => parts.join('')),
+  fc
+    .tuple(fc.constantFrom('a/', 'zz/', 'zz/b/', 'é/', '\uff21/', '/', '9/'), hexName)
+    .map((parts) => parts.join('')),
   fc.string({ unit: 'grapheme', maxLength: 20 }),
-  fc.constantFrom('', '/', '~', '9z', 'f', 'ffffffffffffffff', '\u{10ffff}', '\uffff', 'A', ':', 'g'),
+  fc.constantFrom(
+    '',
+    '/',
+    '~',
+    '9z',
+    'f',
+    'ffffffffffffffff',
+    '\u{10000}',
+    '\u{10ffff}',
+    '\uffff',
+    'A',
+    ':',
+    'g',
+  ),
 );
 const anyObjects = fc
   .uniqueArray(fc.record({ name: anyName, sizeBytes: fc.nat(1e6) }), {
@@ -64,6 +79,19 @@ describe('a scan counts every key once', () => {
       ),
       { numRuns: 300 },
     );
+  });
+
+  it('where UTF-8 and JavaScript order the names after a folder differently', async () => {
+    const inFolder = Array.from({ length: 12 }, (_, index) => `\uff21/${index.toString(16)}000`);
+    const objects = [...inFolder, '\u{10000}a', '\u{10ffff}'].map((name) => ({
+      key: prefix + name,
+      sizeBytes: 1,
+    }));
+    for (const kind of ['probe', 'sixteen'] as const) {
+      const listing = new RoundListing(objects, { pageKeysMax: 3 });
+      const outcome = await listing.serve(scanOver(listing).scan({ prefix, strategy: { kind } }));
+      expect(outcome).toMatchObject(truthOf(objects, prefix));
+    }
   });
 
   it('over any number of continuations, each elsewhere and with what JSON keeps of the one before', async () => {

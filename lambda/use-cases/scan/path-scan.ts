@@ -15,12 +15,12 @@ export interface PathScanDeps {
   readonly settings: Pick<Settings, 'scanConcurrency'>;
 }
 
-/** Scans paths over a listing. docs/scan.md says how, and what it costs. */
+/** Scans paths with a listing. docs/scan.md explains how, and what it costs. */
 export function createPathScan(deps: PathScanDeps): PathScan {
   return { scan: (input) => new PathScanRun(deps, input).run() };
 }
 
-/** One scan: runs the pages that its plan asks for, adds up what they say, and stops when it may not go on. */
+/** One scan. It runs the pages that its plan asks for, adds up what they list, and stops at its limits. */
 class PathScanRun {
   readonly #deps: PathScanDeps;
   readonly #input: PathScanInput;
@@ -41,7 +41,9 @@ class PathScanRun {
   constructor(deps: PathScanDeps, input: PathScanInput) {
     const { resume } = input;
     if (resume && resume.prefix !== input.prefix) {
-      throw new RangeError(`A scan of "${resume.prefix}" can't be continued as one of "${input.prefix}".`);
+      throw new RangeError(
+        `A scan of "${resume.prefix}" cannot be continued as a scan of "${input.prefix}".`,
+      );
     }
     this.#deps = deps;
     this.#input = input;
@@ -83,10 +85,10 @@ class PathScanRun {
     return { kind: 'unfinished', requests, rest };
   }
 
-  /** Begins as many pages as the plan and the limits allow. */
+  /** Starts as many pages as the plan and the limits allow. */
   #start(): void {
     for (;;) {
-      if (this.#mayNotGoOn()) return;
+      if (this.#mustStop()) return;
       const task = this.#plan.take();
       if (task === undefined) return;
       this.#requests += 1;
@@ -100,7 +102,7 @@ class PathScanRun {
     }
   }
 
-  #mayNotGoOn(): boolean {
+  #mustStop(): boolean {
     const { deadlineMs, requestsMax } = this.#input;
     const isLate = deadlineMs !== undefined && this.#deps.clock.nowMs() >= deadlineMs;
     const isSpent = requestsMax !== undefined && this.#requests >= requestsMax;
@@ -110,9 +112,9 @@ class PathScanRun {
   async #runPage(task: PageTask): Promise<void> {
     const page = await this.#list(task);
     if (page === undefined) return;
-    const found = this.#isSequential ? readPageInAnyOrder(task, page) : readPage(task, page, this.#input);
-    this.#count(page, found);
-    this.#plan.report(task, found);
+    const result = this.#isSequential ? readPageInAnyOrder(task, page) : readPage(task, page, this.#input);
+    this.#count(page, result);
+    this.#plan.report(task, result);
     this.#start();
     await this.#input.onPage?.({
       storedBytes: this.#storedBytes,
@@ -122,7 +124,7 @@ class PathScanRun {
     });
   }
 
-  /** One page, or undefined where the deadline came first; a scan that got somewhere is then unfinished. */
+  /** @returns undefined if the deadline passed first. A scan that has counted a page ends as unfinished then. */
   async #list(task: PageTask): Promise<ListedPage | undefined> {
     const { prefix, deadlineMs } = this.#input;
     const { after, continuationToken } = task.range;
@@ -150,7 +152,7 @@ class PathScanRun {
     this.#objectCount += keyCount;
     this.#storedBytes += sizeBytes;
     if (!Number.isSafeInteger(this.#storedBytes)) {
-      throw new RangeError(`More than 2^53 − 1 bytes lie below "${this.#input.prefix}".`);
+      throw new RangeError(`More than 2^53 − 1 bytes are stored below "${this.#input.prefix}".`);
     }
     const { prefix } = this.#input;
     const seen = this.#isSequential
@@ -159,7 +161,7 @@ class PathScanRun {
     for (const name of seen) this.#seen.add(name);
   }
 
-  /** The first failure ends the scan, and the requests that are under way with it. */
+  /** The first failure ends the scan and aborts its running requests. */
   #fail(error: unknown): void {
     if (this.#failure) return;
     this.#failure = { error };

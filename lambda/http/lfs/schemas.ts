@@ -12,6 +12,9 @@ const oid = z
   .meta({ pattern: oidPattern.source, description: 'SHA-256, 64 lower-case hex digits.' });
 const size = z.number().meta({ type: 'integer', minimum: 0, maximum: defaultSettings.objectBytesMax });
 
+/** git-lfs names three or so. */
+export const transfersMax = 100;
+
 export const batchRequestSchema = z
   .object({
     operation: z.string().meta({ enum: ['upload', 'download'] }),
@@ -19,6 +22,7 @@ export const batchRequestSchema = z
       .array(z.string())
       .optional()
       .meta({
+        maxItems: transfersMax,
         anyOf: [{ maxItems: 0 }, { contains: { const: 'basic' } }],
         description: 'Must be empty or hold "basic". Without it, basic is meant.',
       }),

@@ -1,0 +1,18 @@
+import { expect, it } from 'vitest';
+import { defaultSettings } from '../../../../../lambda/domain/settings.ts';
+import { jsonBody } from '../../../../../lambda/http/management/operation.ts';
+import { createTokenBody } from '../../../../../lambda/http/management/requests.ts';
+import { httpEvent } from '../../../../support/http-event.ts';
+
+const read = (body: unknown) =>
+  jsonBody(createTokenBody)(
+    { settings: defaultSettings },
+    httpEvent({ headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) }),
+  );
+
+it('refuses a body in a few words, however many fields it does not know', () => {
+  const fields = Array.from({ length: 50_000 }, (_, index) => [`field${index}`, index]);
+  const read1 = read({ scope: 'read', ...Object.fromEntries(fields) });
+  expect(read1).toMatchObject({ ok: false, response: { statusCode: 422 } });
+  expect(JSON.stringify(read1).length).toBeLessThan(1000);
+});

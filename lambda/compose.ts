@@ -24,8 +24,8 @@ import { serviceName } from './ports/metrics.ts';
 import { createPathScan } from './use-cases/scan/path-scan.ts';
 
 /**
- * Composes each deployed function's dependencies from its environment, once a container. Each function gets
- * what it may use and no more, so the bundler leaves the rest out, and a missing variable is said at start.
+ * Composes each deployed function's dependencies from its environment, once per container. Each function gets only
+ * what it may use, so the bundler leaves out the rest. If a variable is missing, the container does not start.
  */
 
 const clock = systemClock;
@@ -43,15 +43,18 @@ function optional(name: string): string | undefined {
   return process.env[name] || undefined;
 }
 
-/** @throws {Error} when the container starts: a function must not run by other settings than the rest. */
+/** @throws {Error} while the container starts: no function may run with other settings than the rest of the stage. */
 function settingsOfStage(): Settings {
   try {
     return settingsFromJson(optional('LFS_QUOTA_SETTINGS'));
   } catch (cause) {
     const what = cause instanceof Error ? cause.message : String(cause);
-    throw new Error(`The environment variable LFS_QUOTA_SETTINGS is wrong: ${what} Deploy the stage again.`, {
-      cause,
-    });
+    throw new Error(
+      `The environment variable LFS_QUOTA_SETTINGS is invalid: ${what} Deploy the stage again.`,
+      {
+        cause,
+      },
+    );
   }
 }
 
@@ -148,7 +151,7 @@ export function managementDeps() {
 
 export function reconcileDeps() {
   const objects = bucket();
-  // A delete is one attempt: a retry's twin could land after the object was pushed again.
+  // A delete is a single attempt: of two attempts, one could land after the object was pushed again.
   const deleting = new S3ObjectStore({ ...bucket({ attemptsMax: 1 }), clock });
   return {
     ...common(),

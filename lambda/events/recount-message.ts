@@ -8,7 +8,7 @@ import { isRecountReason } from '../domain/recount-policy.ts';
 const recountMessage = z.object({
   tenant: z.string().refine(isTenantName),
   full: z.boolean(),
-  // During a deployment a newer sender may know a reason that this version does not: the recount is due all the same.
+  // During a deployment a newer sender may use a reason that this version does not know. The recount is still needed.
   reason: z.string().transform((reason) => (isRecountReason(reason) ? reason : 'unfinished')),
   // For the log alone.
   correlationId: z.string().refine(isCorrelationId).optional().catch(undefined),
@@ -16,7 +16,7 @@ const recountMessage = z.object({
 
 export type RecountMessage = z.output<typeof recountMessage>;
 
-/** @returns undefined when the body is no request for a recount. Retrying never helps then. */
+/** @returns undefined if the body is not a recount request. Retrying never helps then. */
 export function decodeRecountMessage(body: string): RecountMessage | undefined {
   return recountMessage.safeParse(parseJson(body)).data;
 }

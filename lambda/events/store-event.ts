@@ -8,15 +8,15 @@ const storeEvent = z.object({
   s3: z.object({ object: z.object({ key: z.string(), size: z.int().nonnegative().optional() }) }),
 });
 
-/** S3 sends events or, when notifications are set up, one test message without any. */
+/** S3 sends messages with events. When notifications are set up, it also sends one test message without any. */
 const storeEventMessage = z.union([
   z.object({ Records: z.array(storeEvent) }),
   z.object({ Event: z.literal('s3:TestEvent') }),
 ]);
 
 /**
- * The changes in tenants' repos that a message reports.
- * @throws {SyntaxError | ZodError | URIError} when the message is not one of S3.
+ * The changes in tenants' repos that a message reports. Keys outside of any repo are left out.
+ * @throws {SyntaxError | ZodError | URIError} if the message is not from S3.
  */
 export function decodeStoreEvents(body: string): StoreChange[] {
   const message = storeEventMessage.parse(JSON.parse(body));
@@ -30,7 +30,7 @@ export function decodeStoreEvents(body: string): StoreChange[] {
   });
 }
 
-/** S3 encodes keys in events as a form does: a space is a plus sign. */
+/** S3 encodes keys in events like HTML forms: a space is a plus sign. */
 function decodeKey(key: string): string {
   return decodeURIComponent(key.replaceAll('+', ' '));
 }

@@ -5,8 +5,10 @@ const delayPerReceiveMs = 60_000;
 const delayMaxMs = 10 * 60_000;
 
 /**
- * Delay before a message is redelivered whose `receiveCount`-th delivery (from 1) failed. It grows, to leave a
- * broken dependency alone, and is bounded, so that tenants are recounted soon after it recovers.
+ * Delay before a failed message is redelivered. It grows with each delivery, to spare a broken dependency. It is
+ * bounded, so that tenants are recounted soon after the dependency recovers.
+ *
+ * @param receiveCount deliveries of the message so far, from 1. Anything that is not a number counts as 1.
  */
 export function redeliveryDelayMs(receiveCount: number): number {
   const count = Number.isFinite(receiveCount) ? Math.max(1, receiveCount) : 1;
@@ -19,10 +21,10 @@ export function redeliveryDelayMs(receiveCount: number): number {
 export const unreadableDelayMs = 1_000;
 
 /**
- * Has a failed message redelivered after `delayMs`. Its tenant is not recounted while the message is hidden, and
- * the queue's own visibility time, meant for runs that died, is far longer than one run.
+ * Has a failed message redelivered after `delayMs`. Its tenant is not recounted before that. The queue's own
+ * visibility timeout is far longer, because it is meant for runs that died.
  *
- * Never throws: without it the message is redelivered too, only later.
+ * Never throws: if this fails, the message is still redelivered after that timeout.
  */
 export async function delayRedelivery(
   deps: { readonly redelivery: Redelivery; readonly log: Log },

@@ -1,10 +1,10 @@
 import type { Context } from 'aws-lambda';
 
 /**
- * The deployed form of a handler. On Lambda it is composed while the container starts, which has a full core.
- * A test or the embedded stack, which only imports the file, composes nothing.
+ * The deployed form of a handler. On Lambda it is composed while the container starts, which has a full core. A test
+ * or the embedded stack only imports the file, so nothing is composed before the first call.
  *
- * @param prepare what the first request should not have to wait for; done while the container starts.
+ * @param prepare runs while the container starts, so that the first request need not wait for it.
  */
 export async function deployed<D, E, R>(
   create: (deps: D) => (event: E, context: Context) => Promise<R>,

@@ -7,7 +7,7 @@ import { StoreUnavailableError } from '../ports/object-store.ts';
 
 export type HttpHandler = (event: APIGatewayProxyEventV2, context: Context) => Promise<Response>;
 
-/** How an API words its errors. */
+/** Builds an error response in the format of one API. */
 export type ErrorResponder = (statusCode: 500 | 503, message: string, requestId: string) => Response;
 
 interface GuardDeps {
@@ -16,39 +16,34 @@ interface GuardDeps {
 }
 
 /**
- * The edge of every HTTP function. Each line logged in it names the request, and so do the recounts it asks for.
+ * The edge of every HTTP function. The log lines within it name the request, and so do the recounts that it requests.
  *
- * An error that a use case throws becomes an answer in the API's own error format, and the log says what broke.
- * None of it reaches the client.
+ * If the handler throws, the client gets a 500 or 503 in the API's own error format. The log has the error. None of it
+ * reaches the client.
  */
 export function guard(deps: GuardDeps, respondError: ErrorResponder, handler: HttpHandler): HttpHandler {
-  const answered = answerErrors(deps.log, respondError, handler);
+  const guarded = respondToErrors(deps.log, respondError, handler);
   return (event, context) => {
     const ids = { requestId: event.requestContext.requestId, functionRequestId: context.awsRequestId };
-    return deps.invocations.during(ids, () => answered(event, context));
+    return deps.invocations.during(ids, () => guarded(event, context));
   };
 }
 
-function answerErrors(log: Log, respondError: ErrorResponder, handler: HttpHandler): HttpHandler {
+function respondToErrors(log: Log, respondError: ErrorResponder, handler: HttpHandler): HttpHandler {
   return async (event, context) => {
     const { requestId } = event.requestContext;
     try {
       return await handler(event, context);
     } catch (error) {
       log.error('request failed', { route: event.routeKey, error });
-      const unavailable = error instanceof StoreUnavailableError || error instanceof LedgerUnavailableError;
-      const answer = unavailable
-        ? respondError(
-            503,
-            'The storage behind this service does not answer. Try again in a moment.',
-            requestId,
-          )
-        : respondError(
-            500,
-            `Something broke on our side. Report it with the request id ${requestId}.`,
-            requestId,
-          );
-      return unavailable ? { ...answer, headers: { ...answer.headers, 'retry-after': '5' } } : answer;
+      const isUnavailable = error instanceof StoreUnavailableError || error instanceof LedgerUnavailableError;
+      if (isUnavailable) {
+        const message = 'The storage behind this service does not answer. Try again in a moment.';
+        const response = respondError(503, message, requestId);
+        return { ...response, headers: { ...response.headers, 'retry-after': '5' } };
+      }
+      const message = `Something broke on our side. Report it with the request id ${requestId}.`;
+      return respondError(500, message, requestId);
     }
   };
 }

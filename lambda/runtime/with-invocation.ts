@@ -1,8 +1,8 @@
 import type { Invocations } from '../ports/invocations.ts';
 
 /**
- * The edge of a function that no request calls: its log lines name this run, and so do the recounts that it
- * asks for.
+ * The edge of a function that is not called by an HTTP request. Its log lines name this invocation, and so do the
+ * recounts that it requests.
  */
 export function withInvocation<E, R>(
   invocations: Invocations,

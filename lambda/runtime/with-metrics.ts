@@ -1,16 +1,16 @@
 import type { Metrics } from '../ports/metrics.ts';
 
 /**
- * The edge of a function that measures: what one run measured is sent before it answers, or fails. Later
- * would be too late, as a container is frozen then, maybe for ever.
+ * The edge of a function with metrics. It sends what an invocation measured before the invocation ends, whether it
+ * succeeds or fails. After that the container is frozen, possibly for ever.
  */
 export function withMetrics<A extends unknown[], R>(
   metrics: Metrics,
-  handler: (...given: A) => Promise<R>,
-): (...given: A) => Promise<R> {
-  return async (...given) => {
+  handler: (...args: A) => Promise<R>,
+): (...args: A) => Promise<R> {
+  return async (...args) => {
     try {
-      return await handler(...given);
+      return await handler(...args);
     } finally {
       metrics.flush();
     }

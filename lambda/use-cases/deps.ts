@@ -13,8 +13,8 @@ import type { RecountQueue } from '../ports/recount-queue.ts';
 import type { RequestKeys } from '../ports/request-keys.ts';
 
 /**
- * All that use cases can depend on. Each takes the `Pick` that it needs as its first parameter, so its type
- * says what it can touch.
+ * Everything that use cases can depend on. Each takes a `Pick` of it as its first parameter, so its type says what it
+ * can touch.
  */
 export interface Deps {
   readonly ledger: Ledger;

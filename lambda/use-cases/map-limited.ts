@@ -1,6 +1,6 @@
 /**
- * Maps over items, at most `limit` at once, results in the order of the items. The first rejection rejects
- * the whole and starts nothing more.
+ * Maps over items, at most `limit` at a time. Results are in the order of the items. After the first rejection no other
+ * item is started, and the whole is rejected.
  */
 export async function mapLimited<T, R>(
   items: readonly T[],
@@ -9,14 +9,14 @@ export async function mapLimited<T, R>(
 ): Promise<R[]> {
   const results: R[] = new Array(items.length);
   const entries = items.entries();
-  let failed = false;
+  let isFailed = false;
   const worker = async () => {
     for (const [index, item] of entries) {
-      if (failed) return;
+      if (isFailed) return;
       try {
         results[index] = await map(item);
       } catch (error) {
-        failed = true;
+        isFailed = true;
         throw error;
       }
     }

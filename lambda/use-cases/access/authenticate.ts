@@ -6,15 +6,16 @@ import type { Deps } from '../deps.ts';
 
 export type TenantAccess =
   | { readonly kind: 'granted'; readonly tenant: TenantRecord; readonly scope: TokenScope }
-  /** No token, or none that is valid anywhere. */
+  /** No token, or a token that does not exist. */
   | { readonly kind: 'unauthenticated' }
-  /** Absent, closed, or another's: which of them, nobody is told. */
+  /** The tenant does not exist, is closed, or is not the token's own. The client must not learn which. */
   | { readonly kind: 'not-found' };
 
 /**
- * Who asks, and the tenant's record, in one round trip.
+ * Checks a tenant's token and reads the tenant, in one round trip.
  *
- * @param input.credential the token as presented, undefined where there was none.
+ * @param input.credential the token as presented. undefined: none.
+ * @throws {LedgerUnavailableError}
  */
 export async function authenticateTenant(
   deps: Pick<Deps, 'tokens' | 'ledger'>,
@@ -31,7 +32,7 @@ export async function authenticateTenant(
   return { kind: 'granted', tenant: record, scope: token.scope };
 }
 
-/** True for the operator's token. */
+/** True if the credential is the operator's token. */
 export async function isAdmin(deps: Pick<Deps, 'admin'>, credential: string | undefined): Promise<boolean> {
   return credential !== undefined && sameDigest(await deps.admin.sha256(), sha256Hex(credential));
 }

@@ -8,7 +8,12 @@ export type DownloadVerdict =
   | { readonly kind: 'missing' }
   | { readonly kind: 'size-conflict'; readonly storedBytes: number };
 
-/** Signs downloads of what is stored. Downloads never depend on the limit. */
+/**
+ * Signs a download for each object that is stored. Downloads never depend on the limit.
+ *
+ * @param input.objects oid → bytes, as the client asks for them.
+ * @throws {StoreUnavailableError}
+ */
 export async function offerDownload(
   deps: Pick<Deps, 'store' | 'signer' | 'clock' | 'settings'>,
   input: { tenant: string; repo: string; objects: ReadonlyMap<string, number> },

@@ -30,7 +30,7 @@ describe('a deployed function', () => {
     ['{"urlLifetime":1}', '"urlLifetime" is not a setting of this version.'],
   ])('does not start with %s', async (text, message) => {
     await expect(composeWith(text)).rejects.toThrow(
-      `The environment variable LFS_QUOTA_SETTINGS is wrong: ${message}`,
+      `The environment variable LFS_QUOTA_SETTINGS is invalid: ${message}`,
     );
   });
 });

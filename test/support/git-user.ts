@@ -3,27 +3,29 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Ended, plainEnvironment, run } from './process.ts';
 
-/** Longest that one git command may take here. */
+/** The longest that one git command may take. */
 const gitTimeoutMs = 120_000;
 
-/** A person with git and git-lfs: a home, a configuration and credentials of their own, and nobody to ask. */
+/**
+ * A person with git and git-lfs, with a separate home, configuration and credentials. Nobody answers git's questions.
+ */
 export class GitUser {
   readonly home: string;
-  private readonly env: Record<string, string>;
+  readonly #env: Record<string, string>;
 
   private constructor(home: string) {
     this.home = home;
-    this.env = {
+    this.#env = {
       ...plainEnvironment(),
       HOME: home,
       GIT_CONFIG_NOSYSTEM: '1',
       GIT_TERMINAL_PROMPT: '0',
-      // A proxy of the machine has no business with a server on loopback.
+      // A proxy of this machine must not stand between git and a server on loopback.
       NO_PROXY: '127.0.0.1',
     };
   }
 
-  /** @param access the password that the credential helper hands out for a URL; without it there is no helper. */
+  /** @param access the token that the credential helper returns for a URL. Without it there is no helper. */
   static async create(access?: { url: string; token: string }): Promise<GitUser> {
     const home = await mkdtemp(join(tmpdir(), 'lfs-quota-e2e-home-'));
     const user = new GitUser(home);
@@ -44,7 +46,7 @@ export class GitUser {
     await writeFile(join(this.home, 'credentials'), `${withToken.href.replace(/\/$/, '')}\n`);
   }
 
-  /** A bare repository to push to; LFS objects go to lfs-quota instead. */
+  /** A bare repository to push to. Its LFS objects go to lfs-quota. */
   async createRemote(name: string): Promise<string> {
     const path = join(this.home, 'remotes', `${name}.git`);
     await mkdir(path, { recursive: true });
@@ -52,7 +54,7 @@ export class GitUser {
     return path;
   }
 
-  /** A work tree whose `*.bin` are LFS objects, kept at `lfsUrl` where it is given. */
+  /** A work tree whose `*.bin` files are LFS objects, stored at `lfsUrl` if it is given. */
   async createWorkTree(name: string, place: { remote: string; lfsUrl?: string }): Promise<string> {
     const path = join(this.home, name);
     await mkdir(path, { recursive: true });
@@ -65,22 +67,22 @@ export class GitUser {
     return path;
   }
 
-  /** Runs git; fails where git does. */
+  /** Runs git. @throws if git fails. */
   async git(cwd: string, ...args: string[]): Promise<Ended> {
     const ended = await this.tryGit(cwd, args);
     if (ended.code !== 0) throw new Error(`git ${args.join(' ')} exited ${ended.code}:\n${ended.err}`);
     return ended;
   }
 
-  /** Runs git; its exit code is the caller's to judge. */
+  /** Runs git, and leaves it to the caller to look at the exit code. */
   async tryGit(cwd: string, args: readonly string[], env: Record<string, string> = {}): Promise<Ended> {
-    return run('git', args, { cwd, env: { ...this.env, ...env }, timeoutMs: gitTimeoutMs });
+    return run('git', args, { cwd, env: { ...this.#env, ...env }, timeoutMs: gitTimeoutMs });
   }
 
-  /** What the person pastes into a shell. */
+  /** Runs lines as if the person had pasted them into a shell. */
   async paste(cwd: string, lines: readonly string[]): Promise<Ended> {
     const script = ['set -e', ...lines].join('\n');
-    return run('sh', ['-c', script], { cwd, env: this.env, timeoutMs: gitTimeoutMs });
+    return run('sh', ['-c', script], { cwd, env: this.#env, timeoutMs: gitTimeoutMs });
   }
 
   async commitAll(cwd: string, message: string): Promise<void> {
@@ -88,7 +90,7 @@ export class GitUser {
     await this.git(cwd, 'commit', '--quiet', '-m', message);
   }
 
-  /** Deletes everything that is theirs. */
+  /** Deletes the home and everything in it. */
   async close(): Promise<void> {
     await rm(this.home, { recursive: true, force: true });
   }

@@ -12,7 +12,7 @@ export interface EventParts {
   readonly stage?: string;
 }
 
-/** An event of an HTTP API (payload 2.0), of which a test says what matters to it. */
+/** An event of an HTTP API (payload 2.0). A test gives the parts that matter to it. */
 export function httpEvent(parts: EventParts = {}): APIGatewayProxyEventV2 {
   const { method = 'POST', path = '/', routeKey = '$default', headers = {}, stage = '$default' } = parts;
   const domainName = parts.domainName ?? 'abc123.execute-api.eu-west-1.amazonaws.com';

@@ -7,9 +7,9 @@ export interface Ended {
 }
 
 /**
- * Runs a command to its end, in a process group of its own.
+ * Runs a command to its end, in a separate process group.
  *
- * @throws where it takes longer than `timeoutMs`: the whole group is killed then.
+ * @throws if it takes longer than `timeoutMs`. The whole group is killed then.
  */
 export function run(
   command: string,
@@ -45,7 +45,7 @@ export function run(
   });
 }
 
-/** Signals a child and all that it started; nothing where they have ended already. */
+/** Signals the process group of a child. Does nothing if it has ended already. */
 export function signalGroup(pid: number | undefined, signal: NodeJS.Signals): void {
   if (pid === undefined) return;
   try {
@@ -55,7 +55,7 @@ export function signalGroup(pid: number | undefined, signal: NodeJS.Signals): vo
   }
 }
 
-/** The environment's variables that every program needs, and no others: nothing of the developer's git is left. */
+/** The environment variables that every program needs, and no others, so that the developer's git settings are left out. */
 export function plainEnvironment(): Record<string, string> {
   const kept = ['PATH', 'TMPDIR', 'LANG', 'LC_ALL', 'npm_config_cache'];
   return Object.fromEntries(kept.flatMap((name) => (process.env[name] ? [[name, process.env[name]]] : [])));

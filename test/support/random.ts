@@ -1,4 +1,4 @@
-/** A seeded source of chance (mulberry32): the same seed gives the same run, on every machine. */
+/** Seeded pseudo-random numbers (mulberry32): the same seed gives the same run on every machine. */
 export class Random {
   #state: number;
 
@@ -6,13 +6,18 @@ export class Random {
     this.#state = seed >>> 0;
   }
 
-  /** A number from 0 up to, not including, 1. */
-  next(): number {
+  /** A whole number from 0 to 2³² − 1. */
+  uint32(): number {
     this.#state = (this.#state + 0x6d2b79f5) >>> 0;
     let t = this.#state;
     t = Math.imul(t ^ (t >>> 15), t | 1);
     t ^= t + Math.imul(t ^ (t >>> 7), t | 61);
-    return ((t ^ (t >>> 14)) >>> 0) / 0x1_0000_0000;
+    return (t ^ (t >>> 14)) >>> 0;
+  }
+
+  /** From 0 to 1, without 1. */
+  next(): number {
+    return this.uint32() / 2 ** 32;
   }
 
   chance(probability: number): boolean {

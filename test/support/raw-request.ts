@@ -7,8 +7,7 @@ export interface RawAnswer {
 }
 
 /**
- * Sends a request as it is given, with no library in between that would mend it. Without a Content-Length
- * a body goes out chunked.
+ * Sends a request exactly as given: no library in between corrects it. A body without a Content-Length is sent chunked.
  */
 export function sendRaw(input: {
   href: string;
@@ -19,7 +18,7 @@ export function sendRaw(input: {
   const { href, method, headers = {}, body } = input;
   return new Promise((resolve, reject) => {
     let isAnswered = false;
-    // The path as it is written: a URL object would resolve its dots.
+    // The path as written, because a URL object would resolve its dots.
     const path = href.slice(new URL(href).origin.length);
     const outgoing = request(href, { path, method, headers, agent: false }, (incoming) => {
       isAnswered = true;
@@ -30,7 +29,7 @@ export function sendRaw(input: {
         resolve({ status: incoming.statusCode ?? 0, headers: incoming.headers, body: Buffer.concat(chunks) });
       });
     });
-    // A store may cut the connection once it has answered; before that it is a failure.
+    // A store may close the connection after its answer. Before it, that is an error.
     outgoing.on('error', (error) => {
       if (!isAnswered) reject(error);
     });

@@ -6,7 +6,7 @@ export interface LoggedEntry {
   readonly fields: Record<string, unknown>;
 }
 
-/** A log that keeps what it is told. */
+/** A log that keeps its entries. */
 export function recordingLog(): { log: Log; entries: LoggedEntry[] } {
   const entries: LoggedEntry[] = [];
   const record =

@@ -1,6 +1,5 @@
 /**
- * Where `TEST_REPORT` names a file, what ran is written there as JSON too, so that CI can count it whatever
- * command started the tests.
+ * If `TEST_REPORT` names a file, the results are also written there as JSON, so that CI can count them.
  */
 export function reporting(): { reporters?: (string | [string, { outputFile: string }])[] } {
   const outputFile = process.env['TEST_REPORT'];

@@ -1,12 +1,12 @@
 import { setImmediate as macrotask } from 'node:timers/promises';
 import { compareKeys } from '../../lambda/domain/key-order.ts';
 import type { ListedPage, ListPageRequest } from '../../lambda/ports/object-listing.ts';
-import { randomFrom } from './list-server/key-set.ts';
+import { Random } from './random.ts';
 
-/** `count` names of 64 hex digits, evenly spread by chance. */
+/** `count` names of 64 hex digits, randomly and evenly spread. */
 export function hashNames(count: number, seed: number): string[] {
-  const random = randomFrom(seed);
-  const word = () => random().toString(16).padStart(8, '0');
+  const random = new Random(seed);
+  const word = () => random.uint32().toString(16).padStart(8, '0');
   return Array.from({ length: count }, () => word() + word() + word().repeat(6));
 }
 
@@ -16,8 +16,8 @@ export interface ListedObject {
 }
 
 /**
- * Lists a fixed set of objects as S3 does, in rounds: requests of one round are all answered together, once
- * everything that follows from the answers before has been asked for.
+ * Lists a fixed set of objects as S3 does, in rounds. All requests of a round are answered together, after everything
+ * that the answers before led to has been requested.
  */
 export class RoundListing {
   readonly #objects: readonly ListedObject[];
@@ -38,7 +38,7 @@ export class RoundListing {
     return this.pageOf(request);
   }
 
-  /** Answers rounds until `scan` ends. */
+  /** Answers round after round until `scan` ends. */
   async serve<T>(scan: Promise<T>): Promise<T> {
     let isOver = false;
     const over = scan.finally(() => {
@@ -96,7 +96,7 @@ export class RoundListing {
   }
 }
 
-/** The truth that a scan must find. */
+/** What a scan must find. */
 export function truthOf(objects: readonly ListedObject[], prefix: string) {
   const below = objects.filter((object) => object.key.startsWith(prefix));
   return {

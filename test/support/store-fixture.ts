@@ -12,7 +12,7 @@ import { type RawAnswer, sendRaw } from './raw-request.ts';
 export const bucket = 'objects';
 export const credentials = { accessKeyId: 'local', secretAccessKey: 'local-secret' };
 
-/** A local store over a folder of its own, with ways to ask it what only tests ask. */
+/** A local store on a temporary folder, with access to what only tests look at. */
 export class StoreFixture {
   readonly dataDir: string;
   #running: RunningStore;
@@ -40,7 +40,7 @@ export class StoreFixture {
     return this.#running.port;
   }
 
-  /** What the store reported as faults of its own. */
+  /** The unexpected errors that the store reported. */
   get errors(): readonly unknown[] {
     return this.#errors;
   }
@@ -55,7 +55,7 @@ export class StoreFixture {
     await rm(this.dataDir, { recursive: true });
   }
 
-  /** The SDK as it is out of the box, unless told otherwise. */
+  /** A client of the SDK with the SDK's defaults. */
   client(config: S3ClientConfig = {}): S3Client {
     return new S3Client({
       region: 'us-east-1',
@@ -66,12 +66,12 @@ export class StoreFixture {
     });
   }
 
-  /** Files of uploads that are not (yet) objects. */
+  /** Files of uploads that are not objects, or not yet. */
   async uploadsLeft(): Promise<string[]> {
     return await readdir(path.join(this.dataDir, 'uploads'));
   }
 
-  /** Sends a request signed in its headers, as it is given. */
+  /** Sends a request exactly as given, signed in its headers. */
   async send(input: SignedInput): Promise<RawAnswer & { readonly code: string | undefined }> {
     const { headers, href } = await signHeaders(this.url, input);
     const body = input.sentBody ?? input.body;
@@ -87,15 +87,15 @@ export class StoreFixture {
 
 export interface SignedInput {
   readonly method: string;
-  /** Escaped; from the first slash on. */
+  /** Escaped, beginning with the slash. */
   readonly path: string;
   readonly query?: Readonly<Record<string, string>>;
   /** Signed. */
   readonly headers?: Readonly<Record<string, string>>;
-  /** Sent without being signed. */
+  /** Sent, but not signed. */
   readonly unsignedHeaders?: Readonly<Record<string, string>>;
   readonly body?: Buffer;
-  /** Sent instead of what was signed. */
+  /** Sent instead of the signed body. */
   readonly sentBody?: Buffer;
   readonly credentials?: { accessKeyId: string; secretAccessKey: string; sessionToken?: string };
   readonly signedAtMs?: number;

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach } from 'vitest';
 
-/** A function that makes empty folders, gone after each test. */
+/** @returns a function that makes empty folders. They are deleted after each test. */
 export function useTempFolders(): () => string {
   const made: string[] = [];
   afterEach(() => {

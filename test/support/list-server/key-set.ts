@@ -1,24 +1,26 @@
-/** Synthetic objects below one prefix: evenly spread 64-digit hex names, rendered once as S3 lists them. */
+import { Random } from '../random.ts';
+
+/** Synthetic objects below one prefix. Their names are 64 hex digits, evenly spread. */
 export interface KeySet {
   readonly prefix: string;
   readonly count: number;
   readonly totalBytes: number;
-  /** All entries, in order, one after the other. */
+  /** The XML of all entries, in the order of their keys. */
   readonly entries: Buffer;
-  /** Where each entry begins in {@link KeySet.entries}; one more for the end. */
+  /** The offset of each entry in {@link KeySet.entries}, and the end of the last one. */
   readonly starts: Float64Array;
 }
 
 const keyOpen = '<Contents><Key>';
 const entryTail = '<StorageClass>STANDARD</StorageClass></Contents>';
 
-/** @param seed the same seed gives the same objects. */
+/** @param input.seed the same seed gives the same objects. */
 export function makeKeySet(input: { prefix: string; count: number; seed: number }): KeySet {
   const { prefix, count } = input;
-  const random = randomFrom(input.seed);
+  const random = new Random(input.seed);
   const positions = new Float64Array(count);
   for (let index = 0; index < count; index += 1) {
-    positions[index] = random() * 2 ** 20 + Math.floor(random() / 2 ** 12);
+    positions[index] = random.uint32() * 2 ** 20 + Math.floor(random.uint32() / 2 ** 12);
   }
   positions.sort();
   const starts = new Float64Array(count + 1);
@@ -27,11 +29,11 @@ export function makeKeySet(input: { prefix: string; count: number; seed: number 
   let length = 0;
   let text = '';
   for (let index = 0; index < count; index += 1) {
-    const words = Array.from({ length: 6 }, () => random().toString(16).padStart(8, '0')).join('');
-    // The number in the middle keeps names apart, and in order, where two positions are equal.
+    const words = Array.from({ length: 6 }, () => random.uint32().toString(16).padStart(8, '0')).join('');
+    // If two positions are equal, the index in the middle keeps the names different and in order.
     const number = index.toString(16).padStart(6, '0');
     const name = hex(positions[index] ?? 0) + number + words.slice(0, 45);
-    const size = 1 + (random() % 5_000_000);
+    const size = 1 + (random.uint32() % 5_000_000);
     totalBytes += size;
     starts[index] = length + text.length;
     text += entryOf(prefix + name, { etag: words.slice(0, 32), size });
@@ -57,13 +59,13 @@ function entryOf(key: string, { etag, size }: { etag: string; size: number }): s
   );
 }
 
-/** The index-th key. */
+/** The key at this index. */
 export function keyAt(set: KeySet, index: number): string {
   const start = (set.starts[index] ?? 0) + keyOpen.length;
   return set.entries.toString('latin1', start, start + set.prefix.length + 64);
 }
 
-/** The first index whose key comes after `key` (or, with `orEqual`, is not before it). */
+/** The first index whose key comes after `key`, or, with `orEqual`, is not before it. */
 export function firstAfter(set: KeySet, key: string, options: { orEqual: boolean }): number {
   let low = 0;
   let high = set.count;
@@ -74,15 +76,4 @@ export function firstAfter(set: KeySet, key: string, options: { orEqual: boolean
     else low = middle + 1;
   }
   return low;
-}
-
-/** Pseudo-random 32-bit numbers (mulberry32). */
-export function randomFrom(seed: number): () => number {
-  let state = seed >>> 0;
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return (mixed ^ (mixed >>> 14)) >>> 0;
-  };
 }

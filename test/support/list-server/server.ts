@@ -1,16 +1,17 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { firstAfter, type KeySet, keyAt, makeKeySet, randomFrom } from './key-set.ts';
+import { Random } from '../random.ts';
+import { firstAfter, type KeySet, keyAt, makeKeySet } from './key-set.ts';
 
-/** What goes wrong with a request, when something does. */
+/** How a request can fail. */
 export type Fault = 'slow-down' | 'error-200' | 'drop' | 'cut' | 'cut-politely';
 
 export interface Behaviour {
   /** Median time to the first byte. */
   readonly latencyMs: number;
-  /** Spread of the latency: the standard deviation of its logarithm. 0: every answer takes the median. */
+  /** The standard deviation of the latency's logarithm. 0: every answer takes the median. */
   readonly latencySigma: number;
-  /** Share of requests that go wrong, from 0 to 1. */
+  /** The share of requests that fail, from 0 to 1. */
   readonly faultRate: number;
   readonly faults: readonly Fault[];
   readonly seed: number;
@@ -25,17 +26,17 @@ const goodBehaviour: Behaviour = {
 };
 
 /**
- * A store that can only list, made to be listed fast: entries are rendered once, and a page is a slice of
- * them. The bucket's name says how many objects there are: `n4000` holds 4,000 below `acme/app/`.
+ * A store that can only list, and does so fast: entries are rendered once, and a page is a slice of them. The name of a
+ * bucket says how many objects it holds: `n4000` holds 4,000 below `acme/app/`.
  */
 export class ListServer {
   #behaviour: Behaviour = goodBehaviour;
-  #random = randomFrom(1);
+  #random = new Random(1);
   #server: Server | undefined;
   readonly #sets = new Map<number, KeySet>();
   requests = 0;
 
-  /** @returns the port, on the loopback address. */
+  /** @returns the port on the loopback address. */
   async listen(): Promise<number> {
     const server = createServer({ keepAliveTimeout: 60_000 }, (request, response) => {
       void this.answer(request, response);
@@ -55,31 +56,31 @@ export class ListServer {
 
   behave(behaviour: Partial<Behaviour>): void {
     this.#behaviour = { ...goodBehaviour, ...behaviour };
-    this.#random = randomFrom(this.#behaviour.seed);
+    this.#random = new Random(this.#behaviour.seed);
     this.requests = 0;
   }
 
-  /** The objects of a bucket; made when first asked for. */
+  /** The objects of a bucket. They are made at the first request. */
   keySet(count: number): KeySet {
     const set = this.#sets.get(count) ?? makeKeySet({ prefix: 'acme/app/', count, seed: count + 7 });
     this.#sets.set(count, set);
     return set;
   }
 
-  /** Also for a server that is not this one's: one that speaks TLS, or answers more. */
+  /** Answers one request. Another server may call it too: one that speaks TLS, or that answers more. */
   async answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const url = new URL(request.url ?? '/', 'http://list');
     const [, bucket = '', key = ''] = url.pathname.split('/');
     const count = /^n(\d+)$/.exec(bucket)?.[1];
     if (count === undefined || request.method === 'HEAD' || !url.searchParams.has('list-type')) {
-      // There are the buckets, but no object that could be asked for by itself.
+      // Buckets exist, but single objects cannot be read.
       response.writeHead(count === undefined || key !== '' ? 404 : 200).end();
       return;
     }
     this.requests += 1;
     const { latencyMs, latencySigma, faultRate, faults } = this.#behaviour;
     const waitMs = latencyMs * Math.exp(latencySigma * this.#normal());
-    const fault = this.#unit() < faultRate ? faults[this.#random() % faults.length] : undefined;
+    const fault = this.#random.chance(faultRate) ? faults[this.#random.uint32() % faults.length] : undefined;
     if (waitMs > 0) await new Promise((resolve) => setTimeout(resolve, waitMs));
     if (fault === 'drop') {
       request.socket.destroy();
@@ -105,19 +106,15 @@ export class ListServer {
       response.end('</ListBucketResult>');
     } else {
       response.write(page.head);
-      const cut = page.entries.subarray(0, Math.floor(page.entries.length * this.#unit()));
+      const cut = page.entries.subarray(0, Math.floor(page.entries.length * this.#random.next()));
       if (fault === 'cut-politely') response.end(cut);
       else response.write(cut, () => response.destroy());
     }
     response.socket?.uncork();
   }
 
-  #unit(): number {
-    return this.#random() / 2 ** 32;
-  }
-
   #normal(): number {
-    return Math.sqrt(-2 * Math.log(1 - this.#unit())) * Math.cos(2 * Math.PI * this.#unit());
+    return Math.sqrt(-2 * Math.log(1 - this.#random.next())) * Math.cos(2 * Math.PI * this.#random.next());
   }
 }
 
@@ -126,7 +123,7 @@ interface Page {
   readonly entries: Buffer;
 }
 
-/** ListObjectsV2, as far as listing without a delimiter needs it; the elements in AWS's order. */
+/** ListObjectsV2 without a delimiter. The elements are in AWS's order. */
 function pageOf(set: KeySet, query: URLSearchParams): Page {
   const prefix = query.get('prefix') ?? '';
   const token = query.get('continuation-token');

@@ -14,13 +14,13 @@ import { MemoryTokenStore } from './token-store.ts';
 const messagesPerSend = 10;
 const pagedReads = new Set(['reservations', 'repos', 'deletions']);
 
-/** One call of a port, by the name of a method of the ledger, or HEAD, DELETE, LIST, SEND. */
+/** One call of a port. Its name is a method of the ledger or of the token store, or HEAD, DELETE, LIST, SEND. */
 export interface CountedCall {
   readonly name: string;
   readonly beganMs: number;
 }
 
-/** How long one call takes. The elapsed time then says how many calls waited for each other. */
+/** How long one call takes. The elapsed time then says how many calls were made one after the other. */
 export interface CallTimes {
   /** The table, and the queue. */
   readonly tableMs: number;
@@ -29,7 +29,7 @@ export interface CallTimes {
   readonly listMs: number;
 }
 
-/** Counts the calls of every port, on a clock of its own: the only time that passes is that of the calls. */
+/** Counts the calls of every port. It has its own clock, on which only the calls take time. */
 export class CountingDeps {
   readonly ledger = new MemoryLedger();
   readonly store = new MemoryObjectStore();
@@ -111,7 +111,7 @@ export class CountingDeps {
   }
 }
 
-/** A ledger of which every method is one call, and every page of a paged read is one. */
+/** A ledger whose every method is one call, and every page of a paged read is one call. */
 function counted(
   ledger: MemoryLedger,
   call: (name: string, run: () => Promise<unknown>) => Promise<unknown>,

@@ -19,8 +19,8 @@ import { MemoryTokenStore } from './token-store.ts';
 export const adminToken = 'the-admin-token';
 
 /**
- * All that use cases depend on, in memory. A test passes the parts that it looks at or that behave in a special
- * way, and takes the others as they come.
+ * All that use cases depend on, in memory. A test passes the parts that it looks at, or that must behave in a special
+ * way.
  *
  * @param given.objects stands behind both `store` and `listing`, unless these are given too.
  */
@@ -47,7 +47,7 @@ export function memoryDeps(given: Partial<Deps> & { readonly objects?: MemoryObj
   };
 }
 
-/** A clock that a test moves. Whoever sleeps moves it, and does not wait. */
+/** A clock that a test moves. A sleep moves it too, and does not wait. */
 export class ManualClock implements Clock {
   #nowMs = 1_800_000_000_000;
 
@@ -83,7 +83,7 @@ export function recordingQueue(): { queue: RecountQueue; requests: RecountReques
 
 const silentLog: Log = { info: () => undefined, warn: () => undefined, error: () => undefined };
 
-/** The same URL for every object: nobody sends anything there. */
+/** The same URL for every object. Nobody sends anything to it. */
 const plainUrls: UrlSigner = {
   signUpload: async () => ({ href: 'https://store.example/', header: {} }),
   signDownload: async () => ({ href: 'https://store.example/', header: {} }),

@@ -19,8 +19,8 @@ interface TenantItems {
 }
 
 /**
- * The ledger in memory, for tests and the simulator: every method is one atomic step, with the conditions of
- * the table. `pageSize` bounds the paged reads, so that a simulation can let things happen between pages.
+ * The ledger in memory, for tests and the simulator. Every method is one atomic step with the same conditions as on the
+ * table. With a small `pageSize`, a simulation can let things happen between the pages of a read.
  */
 export class MemoryLedger implements Ledger {
   readonly #tenants = new Map<string, TenantItems>();
@@ -295,13 +295,13 @@ export class MemoryLedger implements Ledger {
       .map(({ tenant, full }) => ({ tenant, full }));
   }
 
-  /** What the ledger holds of a tenant, at a glance: for a simulator, which may see it all at once. */
+  /** A tenant's item and all its reservations at one moment, for a simulator's checks. */
   inspect(tenant: string): { record: TenantRecord | undefined; reservations: readonly Reservation[] } {
     const items = this.#tenants.get(tenant);
     return { record: items?.record, reservations: [...(items?.reservations.values() ?? [])] };
   }
 
-  /** Adds to the counter without any condition: for the mistakes that a simulator must catch. */
+  /** Adds to the counter without a condition. This is a mistake that the simulator must find. */
   addUnconditionally(tenant: string, bytes: number): void {
     this.#update(tenant, (record) => ({ committedBytes: record.committedBytes + bytes }));
   }
@@ -326,7 +326,7 @@ export class MemoryLedger implements Ledger {
     return items.record;
   }
 
-  /** Pages by key as the table does: each page is read when it is asked for, after the last key of the one before. */
+  /** Pages by key as the table does: each page is read when it is requested, and begins after the last key before. */
   async *#pages<T>(read: () => ReadonlyMap<string, T> | undefined): AsyncIterable<readonly T[]> {
     let after: string | undefined;
     for (;;) {

@@ -8,13 +8,13 @@ import type { ObjectStore, StoredObject } from '../../../lambda/ports/object-sto
 import { KeyIndex } from '../../../local/store/key-index.ts';
 
 /**
- * An object store that keeps sizes and hashes, but no bytes. It lists as S3 does (order, paging, delimiter)
- * and every method takes effect at once, before its promise settles.
+ * An object store that keeps sizes and hashes, but no bytes. It lists as S3 does: order, paging, delimiter. Every method
+ * takes effect at once, before its promise settles.
  */
 export class MemoryObjectStore implements ObjectStore, ObjectListing {
   readonly #objects = new KeyIndex<StoredObject>();
 
-  /** Stores an object as an accepted upload would; `sha256` is lower-case hex. */
+  /** Stores an object as an accepted upload does. @param sha256 in lower-case hex. */
   put(key: string, sizeBytes: number, sha256?: string): void {
     this.#objects.set(key, { sizeBytes, sha256 });
   }

@@ -17,7 +17,7 @@ export const tenant = 'acme';
 export const minute = 60_000;
 export const oidOf = (index: number) => index.toString(16).padStart(64, '0');
 
-/** The production use cases over what is in memory, with a clock that the test moves. */
+/** The production use cases over ports in memory, with a clock that the test moves. */
 export class MemoryStack {
   readonly ledger = new MemoryLedger();
   readonly objects = new MemoryObjectStore();
@@ -25,7 +25,7 @@ export class MemoryStack {
   readonly deps: Deps;
   readonly #clock = new ManualClock();
   readonly #queue = recordingQueue();
-  /** Called before each delete of bytes. */
+  /** Called before each object is deleted. */
   beforeDelete: (key: string) => void = () => undefined;
 
   constructor(settings: Partial<Settings> = {}) {
@@ -62,12 +62,12 @@ export class MemoryStack {
     return this.#queue.requests;
   }
 
-  /** Puts objects into the bucket around the ledger: key below the tenant → bytes. */
+  /** Puts objects into the bucket without the ledger's knowledge. @param objects key below the tenant → bytes. */
   put(objects: Readonly<Record<string, number>>): void {
     for (const [path, sizeBytes] of Object.entries(objects)) this.objects.put(`${tenant}/${path}`, sizeBytes);
   }
 
-  /** Creates the tenant, counts what it has, and forgets what was asked of the queue for it. */
+  /** Creates the tenant, counts it, and forgets the recounts that were requested on the way. */
   async create(limitBytes: number | null = null): Promise<void> {
     await createTenant(this.deps, { tenant, plan: null, limitBytes });
     await this.consume({ full: true });
@@ -79,7 +79,7 @@ export class MemoryStack {
     return runRecount(this.deps, { request, deadlineMs: this.nowMs + (more.limitMs ?? 14 * minute) });
   }
 
-  /** A batch request of a client that pushes. */
+  /** One batch request to upload objects: oid → bytes. */
   async push(
     repo: string,
     objects: Readonly<Record<string, number>>,

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { KeyCountError, ListPageReader } from '../../../../../lambda/adapters/s3-scan/page-reader.ts';
 import { MalformedPageError } from '../../../../../lambda/adapters/s3-scan/xml.ts';
-import { randomFrom } from '../../../../support/list-server/key-set.ts';
+import { Random } from '../../../../support/random.ts';
 import { hashNames, type ListedObject } from '../../../../support/round-listing.ts';
 import { renderPage, type XmlOrder } from './pages.ts';
 
@@ -24,10 +24,10 @@ const anyPage = fc.uniqueArray(fc.record({ key: anyKey, sizeBytes: anySize }), {
 });
 
 function hashPage(count: number, seed: number): ListedObject[] {
-  const random = randomFrom(seed);
+  const random = new Random(seed);
   return hashNames(count, seed)
     .sort()
-    .map((name) => ({ key: `p/${name}`, sizeBytes: random() % 10_000_000 }));
+    .map((name) => ({ key: `p/${name}`, sizeBytes: random.uint32() % 10_000_000 }));
 }
 
 describe('a page is read', () => {

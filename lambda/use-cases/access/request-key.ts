@@ -14,7 +14,7 @@ export type RequestClaim =
  * Claims a request key before anything is created. Whoever repeats the request gets the same record, whether the
  * first attempt is still running, has died, or is done.
  *
- * @param input.purpose what the key was used for, and for whom: keys of different purposes do not meet.
+ * @param input.purpose what the key was used for, and for whom: keys with different purposes never collide.
  * @throws {LedgerUnavailableError}
  */
 export async function claimRequest(
@@ -31,7 +31,6 @@ export async function claimRequest(
     expiresAtMs: beganAtMs + keyLifetimeMs,
     isDone: false,
   };
-  if (input.requestKey === undefined) return { kind: 'claimed', record: own, finish: async () => undefined };
   const record = await requestKeys.begin(own);
   if (record.bodySha256 !== own.bodySha256) return { kind: 'key-reused' };
   return {

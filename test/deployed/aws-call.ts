@@ -6,9 +6,10 @@ import { NodeSha256 } from '../../lambda/domain/hash.ts';
 import type { Emulator } from './emulator.ts';
 
 /**
- * One signed request to the emulator, for services that the project has no client of.
+ * Sends one signed request to the emulator, for services that have no client among the project's packages.
  *
- * @throws at any answer but 200.
+ * @returns the body of the answer.
+ * @throws if the answer is not 200.
  */
 export async function awsCall(
   emulator: Emulator,

@@ -2,9 +2,9 @@ import { awsCall } from './aws-call.ts';
 import type { Emulator } from './emulator.ts';
 
 /**
- * Lets refresh send ten messages in one request. On AWS the right to send one is the right to do that, and there
- * is no other (https://docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/API_AddPermission.html); the
- * emulator asks for one of the request's own name.
+ * Lets refresh send ten messages in one request. On AWS `sqs:SendMessage` grants that too, and no other action exists
+ * (https://docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/API_AddPermission.html). The emulator requires
+ * `sqs:SendMessageBatch`.
  */
 export async function allowBatches(emulator: Emulator): Promise<void> {
   const headers = { 'content-type': 'application/x-www-form-urlencoded' };

@@ -1,6 +1,6 @@
 #!/usr/bin/env node
-// A Lambda runtime for Node in a few lines: it loads the handler that _HANDLER names, asks the runtime API for
-// events, and answers them. AWS's own is part of the managed runtime alone.
+// A minimal Lambda runtime for Node. It loads the handler that _HANDLER names, gets events from the runtime API and
+// answers them. AWS's own runtime client for Node exists only inside the managed runtime.
 import { join } from 'node:path';
 
 const { AWS_LAMBDA_RUNTIME_API, LAMBDA_TASK_ROOT = '', _HANDLER = '' } = process.env;

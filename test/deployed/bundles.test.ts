@@ -13,7 +13,7 @@ const functionShape = z.object({
   Metadata: z.object({ 'aws:asset:path': z.string() }),
 });
 
-/** A request without a credential, as API Gateway hands it over. */
+/** A request without credentials, as API Gateway passes it to a function. */
 const request = (method: string, path: string, pathParameters: Record<string, string> = {}) => ({
   version: '2.0',
   routeKey: `${method} ${path}`,
@@ -42,12 +42,12 @@ const cases: [FunctionName, unknown, object][] = [
   ['storeEvents', { Records: [] }, { batchItemFailures: [] }],
 ];
 
-describeWithEmulator('DEPLOYED_RIE', 'the bundle of', (rie) => {
+describeWithEmulator('DEPLOYED_RIE', 'a bundle:', (rie) => {
   const folder = mkdtempSync(join(tmpdir(), 'lfs-quota-bundles-'));
   const bundles = new Map<string, string>();
 
   beforeAll(() => {
-    // With all the functions that a stage can have.
+    // The stage has every function that a stage can have.
     const settings = join(folder, 'settings.json');
     writeFileSync(settings, JSON.stringify({ storeEvents: true }));
     const context = { stage: 'dev', settings, 'aws:cdk:enable-asset-metadata': true };
@@ -72,7 +72,7 @@ describeWithEmulator('DEPLOYED_RIE', 'the bundle of', (rie) => {
         AWS_LAMBDA_FUNCTION_NAME: name,
         AWS_LAMBDA_FUNCTION_TIMEOUT: '25',
         AWS_REGION: 'eu-central-1',
-        // Nothing listens there: no request may leave loopback.
+        // Nothing listens there, so no request leaves this machine.
         AWS_ENDPOINT_URL: 'http://127.0.0.1:9',
         AWS_ACCESS_KEY_ID: 'none',
         AWS_SECRET_ACCESS_KEY: 'none',
@@ -87,7 +87,7 @@ describeWithEmulator('DEPLOYED_RIE', 'the bundle of', (rie) => {
     expect(log).toContain('INIT RTDONE(status: success)');
   });
 
-  it('none is larger than 700 kB, and those that touch nothing are next to nothing', () => {
+  it('is at most 700 kB, and at most 4 kB if it uses no service', () => {
     expect(bundles.size).toBe(9);
     for (const [name, bundle] of bundles) {
       const sizeBytes = statSync(join(bundle, 'index.mjs')).size;

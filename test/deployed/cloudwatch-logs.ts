@@ -10,10 +10,10 @@ const eventsShape = z.object({ events: z.array(z.object({ timestamp: z.number(),
 
 const linesMax = 10_000;
 
-/** A line that a function wrote as JSON: of its log, or metrics. */
+/** A line that a function wrote as JSON: a log entry or metrics. */
 export type LogEntry = Readonly<Record<string, unknown>>;
 
-/** What the functions logged, as CloudWatch Logs keeps it. */
+/** Reads the functions' logs from CloudWatch Logs. */
 export class CloudWatchLogs {
   readonly #emulator: Emulator;
 
@@ -21,7 +21,7 @@ export class CloudWatchLogs {
     this.#emulator = emulator;
   }
 
-  /** Every line of every function. A line may be there twice. */
+  /** Every line of every function. A line may occur twice. */
   async lines(): Promise<string[]> {
     const lines: string[] = [];
     for (const group of await this.#groups()) lines.push(...(await this.#linesOf(group)));
@@ -45,7 +45,7 @@ export class CloudWatchLogs {
     return names;
   }
 
-  /** Read on from the time of the last line of each page, as the emulator gives no token for the next. */
+  /** Each page begins at the time of the last line before, because the emulator returns no token for the next page. */
   async #linesOf(logGroupName: string): Promise<string[]> {
     const lines: string[] = [];
     for (let startTime = 0; ; ) {

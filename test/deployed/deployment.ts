@@ -34,7 +34,7 @@ const outputsShape = z.object({
 
 export type Outputs = z.output<typeof outputsShape>[typeof stackName];
 
-/** The stack as `cdk deploy` makes it, on an emulated AWS. */
+/** The stack as `cdk deploy` creates it, on an emulated AWS. */
 export class Deployment {
   readonly emulator: Emulator;
   readonly s3: S3Client;
@@ -58,7 +58,7 @@ export class Deployment {
     await this.#cdk('bootstrap', 'aws://000000000000/us-east-1');
   }
 
-  /** Deploys with these settings. `printed` is what the CDK said. */
+  /** Deploys with these settings. @returns the stack's outputs, and what the CDK printed. */
   async deploy(settings: StageSettingsInput): Promise<{ outputs: Outputs; printed: string }> {
     const settingsFile = join(this.emulator.folder, 'settings.json');
     const outputsFile = join(this.emulator.folder, 'outputs.json');
@@ -78,7 +78,7 @@ export class Deployment {
     return secret.SecretString ?? '';
   }
 
-  /** As if a day had passed since the tenant was counted. */
+  /** Makes the tenant's count due, as if a day had passed. */
   async makeCountDue(outputs: Outputs, tenant: string): Promise<void> {
     const { pk, sk } = tenantKey(tenant);
     await this.#dynamoDb.send(
@@ -92,7 +92,7 @@ export class Deployment {
     );
   }
 
-  /** A bucket and credentials that the stack knows nothing of, as settings for an external store. */
+  /** Creates a bucket and credentials outside the stack. @returns them as the settings of an external store. */
   async externalStore(bucket: string): Promise<NonNullable<StageSettingsInput['objectStore']>> {
     const { endpoint, region, credentials } = this.emulator;
     await this.s3.send(new CreateBucketCommand({ Bucket: bucket }));
@@ -117,7 +117,7 @@ export class Deployment {
         PATH: `${bin}:${env['PATH']}`,
         CI: '1',
         CDK_DISABLE_CLI_TELEMETRY: 'true',
-        // `npm run synth` validates the templates; here it would only be done three times more.
+        // `npm run synth` validates the templates, so there is no need to do it three more times here.
         CDK_VALIDATION: 'false',
       },
       timeoutMs: cdkTimeoutMs,

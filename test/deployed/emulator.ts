@@ -10,16 +10,16 @@ import { freePort } from './free-port.ts';
 const readyTimeoutMs = 60_000;
 
 /**
- * An emulated AWS: ministack, on a loopback port and a folder of its own. It speaks TLS and enforces
- * IAM policies, so that what a function was not granted fails here too.
+ * An emulated AWS: ministack, with its own loopback port and folder. It speaks TLS and enforces IAM policies, so that a
+ * missing grant makes a test fail.
  */
 export class Emulator {
   readonly endpoint: string;
   readonly region = 'us-east-1';
-  /** The account's root. New each time, as the CDK remembers which account a key belongs to. */
+  /** The account's root. New each time, because the CDK remembers which account a key belongs to. */
   readonly credentials: { readonly accessKeyId: string; readonly secretAccessKey: string };
   readonly folder: string;
-  /** The certificate that it made for itself. */
+  /** Its own self-signed certificate. */
   readonly certificateFile: string;
   readonly #port: number;
   #running: { pid: number | undefined; closed: Promise<void> } | undefined;
@@ -32,7 +32,7 @@ export class Emulator {
     this.credentials = { accessKeyId: `ROOT${Date.now()}`, secretAccessKey: randomUUID() };
   }
 
-  /** @param program path of the `ministack` command. */
+  /** @param program the path of the `ministack` command. */
   static async start(program: string): Promise<Emulator> {
     const folder = await mkdtemp(join(tmpdir(), 'lfs-quota-deployed-'));
     const emulator = new Emulator({ folder, port: await freePort() });
@@ -45,7 +45,7 @@ export class Emulator {
     return emulator;
   }
 
-  /** The variables with which an AWS client or the CDK's command line speaks to it. */
+  /** The environment variables that direct an AWS client or the CDK's command line to it. */
   environment(): Record<string, string> {
     return {
       ...plainEnvironment(),
@@ -59,12 +59,12 @@ export class Emulator {
     };
   }
 
-  /** What it printed, the functions' logs among it. */
+  /** What it printed, with the functions' logs. */
   log(): Promise<string> {
     return readFile(join(this.folder, 'emulator.log'), 'utf8');
   }
 
-  /** Stops it and deletes what it kept; its log is kept where `DEPLOYED_LOGS` names a folder. */
+  /** Stops it and deletes its folder. If `DEPLOYED_LOGS` names a folder, its log is copied there. */
   async close(): Promise<void> {
     const running = this.#running;
     this.#running = undefined;
@@ -81,16 +81,16 @@ export class Emulator {
       env: {
         ...plainEnvironment(),
         HOME: this.folder,
-        // Its certificate is kept there.
+        // It keeps its certificate there.
         TMPDIR: this.folder,
         USE_SSL: '1',
-        // By itself it listens on every interface.
+        // By default it listens on every interface.
         BIND_HOST: '127.0.0.1',
         GATEWAY_PORT: String(this.#port),
         MINISTACK_HOST: 'localhost',
         S3_DATA_DIR: join(this.folder, 's3'),
         STATE_DIR: join(this.folder, 'state'),
-        // Policies are enforced, for everyone but the owner of this key.
+        // Enforce policies for everybody but the owner of this key.
         AUTH: 'true',
         AWS_ACCESS_KEY_ID: this.credentials.accessKeyId,
         AWS_SECRET_ACCESS_KEY: this.credentials.secretAccessKey,

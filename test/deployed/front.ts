@@ -4,9 +4,9 @@ import { request } from 'node:https';
 import type { Emulator } from './emulator.ts';
 
 /**
- * Makes an emulated API reachable as a client reaches a real one. The emulator tells APIs apart by host names
- * that no resolver knows; this listens on loopback, passes each request on under that name, and puts its own
- * address where an answer names the API. Nothing else is touched.
+ * A proxy that makes an emulated API reachable for clients. The emulator identifies an API by a host name that no
+ * resolver knows. This proxy listens on loopback, forwards each request under that name, and replaces the name with its
+ * own address in answers. It changes nothing else.
  */
 export class Front {
   readonly url: string;
@@ -17,7 +17,7 @@ export class Front {
     this.url = `http://127.0.0.1:${port}`;
   }
 
-  /** @param input.apiUrl the API's address as the emulator calls it, say `https://abc.execute-api.localhost:4566` */
+  /** @param input.apiUrl the API's address in the emulator: `https://abc.execute-api.localhost:4566` */
   static start(input: { apiUrl: string; emulator: Emulator }): Promise<Front> {
     const ca = readFileSync(input.emulator.certificateFile);
     return new Promise((resolve, reject) => {

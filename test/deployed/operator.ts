@@ -6,7 +6,7 @@ const usageShape = z.object({
   refreshing: z.boolean(),
 });
 
-/** The management API, as an operator's script would call it. */
+/** Calls the management API as an operator's script does. */
 export class Operator {
   readonly #url: string;
   readonly #token: string;
@@ -16,7 +16,7 @@ export class Operator {
     this.#token = access.token;
   }
 
-  /** Calls it; fails at anything but 2xx. */
+  /** @throws if the answer is not 2xx. */
   async call(method: string, path: string, body?: object): Promise<Record<string, unknown>> {
     const { status, json } = await this.tryCall(method, path, body);
     if (status >= 300) throw new Error(`${method} ${path} answered ${status}: ${JSON.stringify(json)}`);
@@ -47,7 +47,7 @@ export class Operator {
     return usageShape.parse(await this.call('GET', `/v1/tenants/${tenant}/subscription`)).usage;
   }
 
-  /** Asks for the usage until it is what is expected or the time is up; the last answer is returned. */
+  /** Asks for the usage until it is as expected or the time is up. @returns the last answer. */
   async usageWithin(input: {
     tenant: string;
     expected: { storedBytes: number; objectCount: number };

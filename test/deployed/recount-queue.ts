@@ -4,7 +4,7 @@ import { type Message, ReceiveMessageCommand, SendMessageCommand, SQSClient } fr
 import type { Outputs } from './deployment.ts';
 import type { Emulator } from './emulator.ts';
 
-/** The queue of recounts and its dead letters, as an operator reaches them. */
+/** The recount queue and its dead-letter queue, as an operator reaches them. */
 export class RecountQueue {
   readonly #outputs: Outputs;
   readonly #client: SQSClient;
@@ -34,7 +34,7 @@ export class RecountQueue {
     return sent.MessageId ?? '';
   }
 
-  /** All dead letters, once there are so many, or the time is up. They stay where they are. */
+  /** Waits until there are so many dead letters or the time is up. @returns all of them. They stay in their queue. */
   async deadLetters(input: { atLeast: number; timeoutMs: number }): Promise<Message[]> {
     const giveUpAtMs = performance.now() + input.timeoutMs;
     for (;;) {

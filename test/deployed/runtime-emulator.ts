@@ -7,8 +7,10 @@ import { freePort } from './free-port.ts';
 const answerTimeoutMs = 30_000;
 
 /**
- * Runs one event through a function's bundle as Lambda would: its own process, `_HANDLER`, the runtime API.
- * @param bundle folder that holds what is deployed: `index.mjs`.
+ * Runs one event through a function's bundle as Lambda does: in its own process, with `_HANDLER` and the runtime API.
+ *
+ * @param input.bundle the folder that is deployed. It holds `index.mjs`.
+ * @returns the function's answer, and what it printed.
  */
 export async function invokeBundle(input: {
   rie: string;
@@ -38,7 +40,7 @@ export async function invokeBundle(input: {
   try {
     const url = `http://127.0.0.1:${port}/2015-03-31/functions/function/invocations`;
     const answer = await untilAnswered(url, JSON.stringify(input.event));
-    // The answer may be here before the lines that were written on the way to it.
+    // The answer may arrive before the lines that were printed on the way to it.
     await untilTrue(() => log.includes('INIT RTDONE('));
     return { answer, log };
   } catch (cause) {
@@ -49,7 +51,7 @@ export async function invokeBundle(input: {
   }
 }
 
-/** Waits until it is, or the time is up. */
+/** Waits until the condition holds or the time is up. */
 async function untilTrue(isTrue: () => boolean): Promise<void> {
   const giveUpAtMs = performance.now() + answerTimeoutMs;
   while (!isTrue() && performance.now() < giveUpAtMs) await sleep(20);

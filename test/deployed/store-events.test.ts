@@ -8,10 +8,10 @@ import { Front } from './front.ts';
 import { Operator } from './operator.ts';
 import { describeWithEmulator } from './with-emulator.ts';
 
-/** The event's way and the recount's delay, on a busy machine. */
+/** The delivery of an event and the recount's delay, on a busy machine. */
 const countedWithinMs = 180_000;
 
-/** The schedule stays out of it: what is counted here was told of. */
+/** The schedule hardly runs, so that only events lead to recounts. */
 const settings: StageSettingsInput = {
   keepData: false,
   storeEvents: true,
@@ -22,7 +22,7 @@ const settings: StageSettingsInput = {
 
 const oid = createHash('sha256').update('smuggled').digest('hex');
 
-describeWithEmulator('DEPLOYED_MINISTACK', 'a stage that its store tells of changes', (ministack) => {
+describeWithEmulator('DEPLOYED_MINISTACK', 'a stage with events of the store', (ministack) => {
   let deployment: Deployment;
   let outputs: Outputs;
   let front: Front;
@@ -47,7 +47,7 @@ describeWithEmulator('DEPLOYED_MINISTACK', 'a stage that its store tells of chan
     expect(await operator.usage('acme')).toMatchObject({ storedBytes: 0, objectCount: 0 });
   });
 
-  it('keeps to the settings of the protocol that it was given', async () => {
+  it('follows the protocol settings that it was deployed with', async () => {
     const response = await fetch(`${front.url}/acme/game/info/lfs/objects/batch`, {
       method: 'POST',
       headers: { authorization: `Bearer ${writeToken}`, 'content-type': 'application/vnd.git-lfs+json' },
@@ -56,8 +56,8 @@ describeWithEmulator('DEPLOYED_MINISTACK', 'a stage that its store tells of chan
     expect(await response.text()).toContain('one upload takes 1 MiB at most');
   });
 
-  describe('around the API', () => {
-    it('counts what was put there, whatever its key', async () => {
+  describe('changed without the API', () => {
+    it('counts objects that were put into the bucket, whatever their keys', async () => {
       await put(`acme/game/${oid}`, 'smuggled');
       await put('acme/game/deeper/a b+ü.bin', 'more');
       await put(`nobody/game/${oid}`, 'of no tenant');
@@ -66,7 +66,7 @@ describeWithEmulator('DEPLOYED_MINISTACK', 'a stage that its store tells of chan
       expect(counted).toMatchObject(expected);
     });
 
-    it('counts what went', async () => {
+    it('notices that an object was deleted', async () => {
       const key = `acme/game/${oid}`;
       await deployment.s3.send(new DeleteObjectCommand({ Bucket: outputs.BucketName, Key: key }));
       const expected = { storedBytes: 4, objectCount: 1 };
@@ -74,7 +74,7 @@ describeWithEmulator('DEPLOYED_MINISTACK', 'a stage that its store tells of chan
       expect(counted).toMatchObject(expected);
     });
 
-    it('needs no full listing, and leaves nothing undone', async () => {
+    it('needs no full listing, and no event fails', async () => {
       const lines = (await deployment.emulator.log()).split('\n');
       const recounts = lines.filter((line) => line.includes('"message":"reconciled"'));
       expect(recounts.length).toBeGreaterThanOrEqual(2);

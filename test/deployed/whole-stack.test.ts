@@ -27,7 +27,7 @@ const uploadAnswerShape = z.object({
   objects: z.tuple([z.object({ actions: z.object({ upload: z.object({ href: z.string() }) }) })]),
 });
 
-/** What the suite asks of an API Gateway that the emulator's does not do. */
+/** Tests of the suite that the emulator's API Gateway cannot pass: title → reason. */
 const notOfTheEmulator: ReadonlyMap<string, string> = new Map([
   ['without the name of a repo is not found', 'a path with an empty segment matches no route there'],
   ['without the name of a tenant is not found', 'a path with an empty segment matches no route there'],
@@ -36,11 +36,11 @@ const notOfTheEmulator: ReadonlyMap<string, string> = new Map([
   ['that is none is a 404 with a problem in words', 'a closing slash makes no difference there'],
 ]);
 
-/** The queue's delay, a collapsed trigger behind it, and a busy machine. */
+/** The queue's delay, another delay if requests collapsed, and a busy machine. */
 const countedWithinMs = 120_000;
 
 describeWithEmulator('DEPLOYED_MINISTACK', 'the deployed stack', (ministack) => {
-  // A tenant that was counted when it was made has rested by the time its first recount is delivered.
+  // A new tenant is counted when it is created. It has rested by the time its first recount is delivered.
   const protocol = { recountRestSeconds: 20 };
   const base: StageSettingsInput = { keepData: false, refreshEveryMinutes: 1, protocol };
   let external: StageSettingsInput;
@@ -68,13 +68,13 @@ describeWithEmulator('DEPLOYED_MINISTACK', 'the deployed stack', (ministack) => 
       ({ outputs } = await deployment.deploy(base));
       front = await Front.start({ apiUrl: outputs.ApiUrl, emulator: deployment.emulator });
       adminToken = await deployment.adminToken(outputs);
-      // The emulator leaves no characters out, as AWS does; the stack's template is asserted elsewhere.
+      // AWS leaves the excluded characters out, the emulator does not. test/stack checks the template.
       expect(adminToken).toHaveLength(43);
       operator = new Operator({ url: front.url, token: adminToken });
       queue = new RecountQueue(deployment.emulator, outputs);
     });
 
-    it('refuses who has no token or a wrong one, and answers what matches no route', async () => {
+    it('rejects a missing or wrong token, and answers 404 to what matches no route', async () => {
       const statusOf = async (path: string, authorization?: string) => {
         const headers = authorization === undefined ? {} : { authorization };
         return (await fetch(`${front.url}${path}`, { headers })).status;
@@ -86,7 +86,7 @@ describeWithEmulator('DEPLOYED_MINISTACK', 'the deployed stack', (ministack) => 
       expect(await statusOf('/acme/game.git/info/lfs/locks')).toBe(404);
     });
 
-    it('signs uploads to its bucket on AWS', async () => {
+    it('signs upload URLs of its bucket on AWS', async () => {
       const { writeToken } = await operator.createTenant('signed', 1024 * kib);
       const oid = createHash('sha256').update('signed').digest('hex');
       const mediaType = 'application/vnd.git-lfs+json';
@@ -132,7 +132,7 @@ describeWithEmulator('DEPLOYED_MINISTACK', 'the deployed stack', (ministack) => 
       expect(await operator.call('GET', '/v1/tenants/signed')).toMatchObject({ tenant: 'signed' });
     });
 
-    it('takes a push of the real client', async () => {
+    it('accepts a push of the real client', async () => {
       const { writeToken } = await operator.createTenant('acme', 4096 * kib);
       user = await GitUser.create({ url: front.url, token: writeToken });
       await user.git(user.home, 'config', '--global', 'http.sslCAInfo', deployment.emulator.certificateFile);
@@ -144,18 +144,18 @@ describeWithEmulator('DEPLOYED_MINISTACK', 'the deployed stack', (ministack) => 
       expect(await stored('acme/game/')).toEqual(objects);
     });
 
-    it('counts it through the queue, to the byte and object', async () => {
+    it('counts the push through the queue, exact to the byte and object', async () => {
       const expected = total(objects);
       const counted = await operator.usageWithin({ tenant: 'acme', expected, timeoutMs: countedWithinMs });
       expect(counted).toMatchObject(expected);
     });
 
-    it('gives it back byte-identical', async () => {
+    it('returns the same bytes in a clone', async () => {
       await user.git(user.home, 'clone', '--quiet', remote, 'clone');
       expect(digests(await readFiles(join(user.home, 'clone')))).toEqual(digests(files));
     });
 
-    it('refuses a push over the limit, and takes it once the limit is raised', async () => {
+    it('refuses a push over the limit, and accepts it after the limit is raised', async () => {
       await writeFiles(workTree, big);
       await user.commitAll(workTree, 'Too big');
       const refused = await user.tryGit(workTree, ['push', 'origin', 'main']);
@@ -167,8 +167,8 @@ describeWithEmulator('DEPLOYED_MINISTACK', 'the deployed stack', (ministack) => 
       expect(await stored('acme/game/')).toEqual(new Map([...objects, ...objectsOf(big)]));
     });
 
-    // What takes its time is begun here, and looked at once the clients' suite is through.
-    it('is left with an object that nobody told of, a message that nobody can read, and a request behind it', async () => {
+    // These take long. They begin here, and are checked after the clients' suite.
+    it('gets an object without the API, an unreadable message, and a request behind that message', async () => {
       for (const tenant of ['behind-its-back', 'poisoned']) {
         await operator.createTenant(tenant, 1024 * kib);
         const oid = createHash('sha256').update(tenant).digest('hex');
@@ -193,11 +193,11 @@ describeWithEmulator('DEPLOYED_MINISTACK', 'the deployed stack', (ministack) => 
       }));
     });
 
-    it('counted the push that was over the limit before', async () => {
+    it('counted the push that was over the limit at first', async () => {
       await counted('acme', total(new Map([...objects, ...objectsOf(big)])));
     });
 
-    it('found by its schedule what changed behind its back', async () => {
+    it('found by its schedule the object that came without the API', async () => {
       const tenant = 'behind-its-back';
       await counted(tenant, { storedBytes: tenant.length, objectCount: 1 });
       const entries = await deployment.logs.entries();
@@ -209,7 +209,7 @@ describeWithEmulator('DEPLOYED_MINISTACK', 'the deployed stack', (ministack) => 
       expect(runs).toContain(recounts[0]?.['correlationId']);
     });
 
-    it('gave up what it can not read, and counted what was asked for behind it', async () => {
+    it('moved the unreadable message to the dead-letter queue, and handled the request behind it', async () => {
       const [letter, ...others] = await queue.deadLetters({ atLeast: 1, timeoutMs: countedWithinMs });
       expect(others).toEqual([]);
       expect(letter).toMatchObject({
@@ -227,11 +227,11 @@ describeWithEmulator('DEPLOYED_MINISTACK', 'the deployed stack', (ministack) => 
       );
     });
 
-    it('can be followed from a push to its recount by the ids in the log', async () => {
+    it('logs ids that lead from a push to its recount', async () => {
       const ofAcme = (await deployment.logs.entries()).filter(({ tenant }) => tenant === 'acme');
       const pushes = ofAcme.filter(({ message }) => message === 'uploads');
       expect(pushes.length).toBeGreaterThanOrEqual(3);
-      // One that was needed to decide about a push is made in its request, and has no message.
+      // A recount that decides about a push runs within the push's request, and has no message.
       const recounts = ofAcme.filter(
         ({ message, messageId }) => message === 'reconciled' && messageId !== undefined,
       );
@@ -243,12 +243,12 @@ describeWithEmulator('DEPLOYED_MINISTACK', 'the deployed stack', (ministack) => 
       expect(recounts.filter(({ correlationId }) => asked.has(correlationId))).not.toEqual([]);
     });
 
-    it('deploys again without a change', async () => {
+    it('deploys again without changes', async () => {
       const { printed } = await deployment.deploy(external);
       expect(printed).toContain('(no changes)');
     });
 
-    it('wrote neither tokens nor signatures to its logs', async () => {
+    it('wrote no tokens and no signatures to its logs', async () => {
       const log = [...(await deployment.logs.lines()), await deployment.emulator.log()].join('\n');
       for (const message of ['reconciled', 'uploads', 'subscription', 'refresh'])
         expect(log).toContain(`"message":"${message}"`);
@@ -258,7 +258,7 @@ describeWithEmulator('DEPLOYED_MINISTACK', 'the deployed stack', (ministack) => 
 
     /** Waits until the tenant's usage is this. */
     async function counted(tenant: string, expected: { storedBytes: number; objectCount: number }) {
-      // One interval of the schedule more than through the queue.
+      // One interval of the schedule longer than through the queue.
       const timeoutMs = countedWithinMs + 60_000;
       expect(await operator.usageWithin({ tenant, expected, timeoutMs })).toMatchObject(expected);
     }

@@ -1,6 +1,7 @@
 import { GetSecretValueCommand, SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import { sha256Hex } from '../../domain/hash.ts';
 import type { AdminCredential } from '../../ports/credentials.ts';
+import { keptFor } from './kept-for.ts';
 
 /** How long a fetched secret is used. A rotated secret takes effect after that, without a deployment. */
 const keepMs = 5 * 60_000;
@@ -8,23 +9,11 @@ const keepMs = 5 * 60_000;
 /** The operator's token from Secrets Manager. Only its hash is kept. */
 export function createAdminSecret(input: { secretArn: string; nowMs: () => number }): AdminCredential {
   const client = new SecretsManagerClient({ maxAttempts: 3 });
-  let fetched: { sha256: Promise<string>; atMs: number } | undefined;
-  const fetchSecret = async () => {
+  const fetchHash = async () => {
     const output = await client.send(new GetSecretValueCommand({ SecretId: input.secretArn }));
     if (!output.SecretString) throw new Error('The admin secret has no value.');
     return sha256Hex(output.SecretString);
   };
-  return {
-    sha256() {
-      if (!fetched || input.nowMs() - fetched.atMs > keepMs) {
-        const sha256 = fetchSecret();
-        fetched = { sha256, atMs: input.nowMs() };
-        // A failure is not cached: the next caller fetches the secret again.
-        sha256.catch(() => {
-          fetched = undefined;
-        });
-      }
-      return fetched.sha256;
-    },
-  };
+  const read = keptFor(fetchHash, { keepMs, nowMs: input.nowMs });
+  return { sha256: async () => (await read()).value };
 }

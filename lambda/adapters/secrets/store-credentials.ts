@@ -1,18 +1,29 @@
 import { GetSecretValueCommand, SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import * as z from 'zod';
+import { keptFor } from './kept-for.ts';
 
 const secret = z.object({ accessKeyId: z.string().min(1), secretAccessKey: z.string().min(1) });
 
-/** How long fetched credentials are used. Rotated credentials take effect after that, without a deployment. */
+/** How long fetched credentials are used. */
 const keepMs = 5 * 60_000;
 
 /**
+ * The SDK asks for new credentials this long before the old ones expire (`EXPIRATION_MS` of `@smithy/core`). With an
+ * expiration that is nearer than this, it would ask again for every request and every signature.
+ */
+const sdkRefreshMs = 5 * 60_000;
+
+/**
  * A credentials provider for an external S3-compatible store. It reads a secret `{"accessKeyId": …,
- * "secretAccessKey": …}` from Secrets Manager. The SDK calls it again when the credentials expire.
+ * "secretAccessKey": …}` from Secrets Manager, at most once in five minutes for all clients that share it.
+ *
+ * Rotated credentials take effect without a deployment. The old ones may still sign for five minutes after the
+ * rotation, and what they signed is used until it expires. So they must stay valid for five minutes plus the lifetime
+ * of a presigned URL.
  */
 export function storeCredentials(input: { secretArn: string; nowMs: () => number }) {
   const client = new SecretsManagerClient({ maxAttempts: 3 });
-  return async () => {
+  const fetchCredentials = async () => {
     const output = await client.send(new GetSecretValueCommand({ SecretId: input.secretArn }));
     const parsed = secret.safeParse(JSON.parse(output.SecretString ?? 'null'));
     if (!parsed.success) {
@@ -20,6 +31,11 @@ export function storeCredentials(input: { secretArn: string; nowMs: () => number
         'The secret with the credentials of the store must be {"accessKeyId": …, "secretAccessKey": …}.',
       );
     }
-    return { ...parsed.data, expiration: new Date(input.nowMs() + keepMs) };
+    return parsed.data;
+  };
+  const read = keptFor(fetchCredentials, { keepMs, nowMs: input.nowMs });
+  return async () => {
+    const { value, fetchedAtMs } = await read();
+    return { ...value, expiration: new Date(fetchedAtMs + keepMs + sdkRefreshMs) };
   };
 }

@@ -1,0 +1,112 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { GetSecretValueCommand, SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
+import { mockClient } from 'aws-sdk-client-mock';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { createS3Client } from '../../../../../lambda/adapters/s3/client.ts';
+import { S3ObjectStore } from '../../../../../lambda/adapters/s3/object-store.ts';
+import { S3UrlSigner } from '../../../../../lambda/adapters/s3/url-signer.ts';
+import { storeCredentials } from '../../../../../lambda/adapters/secrets/store-credentials.ts';
+
+const minuteMs = 60_000;
+const secrets = mockClient(SecretsManagerClient);
+const reads = () => secrets.commandCalls(GetSecretValueCommand).length;
+const keyIdIn = (text: string) => /Credential=([^/%]+)/.exec(text)?.[1];
+
+/** The access keys by which the store's requests were signed. */
+const signedBy: (string | undefined)[] = [];
+const server = createServer((request, response) => {
+  signedBy.push(keyIdIn(request.headers.authorization ?? ''));
+  response.writeHead(200, { 'content-length': '7' }).end();
+});
+
+beforeEach(async () => {
+  // The SDK compares the expiration with Date. Sockets and timers stay real.
+  vi.useFakeTimers({ toFake: ['Date'] });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  setSecret({ accessKeyId: 'first', secretAccessKey: 'secret' });
+});
+afterEach(async () => {
+  vi.useRealTimers();
+  secrets.reset();
+  signedBy.length = 0;
+  server.closeAllConnections();
+  await new Promise((resolve) => server.close(resolve));
+});
+
+function setSecret(value: unknown): void {
+  secrets.on(GetSecretValueCommand).resolves({ SecretString: JSON.stringify(value) });
+}
+
+/** The store as a function uses it: several clients that share one provider. */
+function open() {
+  const region = 'us-east-1';
+  const endpoint = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const credentials = storeCredentials({ secretArn: 'arn', nowMs: Date.now });
+  const settings = { region, endpoint, forcePathStyle: true, credentials, attemptsMax: 1 };
+  const client = createS3Client(settings);
+  const storeOf = (through: typeof client) =>
+    new S3ObjectStore({ client: through, bucket: 'objects', clock: { nowMs: Date.now } });
+  const signer = new S3UrlSigner({
+    bucket: 'objects',
+    region,
+    endpoint,
+    forcePathStyle: true,
+    credentials: () => client.config.credentials(),
+  });
+  const sign = () => signer.signDownload({ key: 'k', signedAtMs: Date.now(), lifetimeMs: minuteMs });
+  return { store: storeOf(client), secondStore: storeOf(createS3Client(settings)), sign };
+}
+
+describe('the credentials of an external store', () => {
+  it('are read once for many requests and signatures, of all clients', async () => {
+    const { store, secondStore, sign } = open();
+    for (let turn = 0; turn < 10; turn += 1) {
+      vi.advanceTimersByTime(29_000);
+      await store.head('k');
+      await secondStore.head('k');
+      await sign();
+    }
+    expect(signedBy).toEqual(new Array(20).fill('first'));
+    expect(reads()).toBe(1);
+  });
+
+  it('are read once if all ask at the same time', async () => {
+    const { store, secondStore, sign } = open();
+    await Promise.all([store, secondStore, store, secondStore].map((through) => through.head('k')));
+    await Promise.all([sign(), sign()]);
+    expect(reads()).toBe(1);
+  });
+
+  it('are read again after five minutes, so that rotated ones are used', async () => {
+    const { store, secondStore, sign } = open();
+    await store.head('k');
+    setSecret({ accessKeyId: 'second', secretAccessKey: 'secret' });
+    vi.advanceTimersByTime(5 * minuteMs - 1000);
+    await store.head('k');
+    await secondStore.head('k');
+    expect(keyIdIn((await sign()).href)).toBe('first');
+    vi.advanceTimersByTime(1001);
+    await store.head('k');
+    await secondStore.head('k');
+    expect(keyIdIn((await sign()).href)).toBe('second');
+    expect(signedBy).toEqual(['first', 'first', 'first', 'second', 'second']);
+    expect(reads()).toBe(2);
+  });
+
+  it('are not remembered as missing: after a failure, the next request reads the secret again', async () => {
+    const { store } = open();
+    secrets.on(GetSecretValueCommand).rejectsOnce(new Error('later')).resolves({
+      SecretString: '{"accessKeyId":"first","secretAccessKey":"secret"}',
+    });
+    await expect(store.head('k')).rejects.toThrow('later');
+    expect(await store.head('k')).toMatchObject({ sizeBytes: 7 });
+  });
+
+  it.each([null, {}, { accessKeyId: 'key', secretAccessKey: '' }])('must be complete: %j', async (value) => {
+    setSecret(value);
+    await expect(open().store.head('k')).rejects.toThrow('{"accessKeyId": …, "secretAccessKey": …}');
+  });
+});

@@ -1,22 +1,23 @@
 import { pageKeysMax } from '../lambda/domain/scan/page-size.ts';
-/** What counting a path costs: requests to the store on one side, the seconds a function waits on the other. */
+
+/** What it costs to count a path: requests to the store, and the seconds that a function waits for them. */
 
 /** A way to list a path. */
 export interface Listing {
-  /** LIST requests in all: each is paid for. */
+  /** LIST requests in total. Each is billed. */
   readonly requests: number;
-  /** Requests that have to wait for each other: each is a page's time. */
+  /** Requests that wait for each other. Each takes the time of a page. */
   readonly rounds: number;
 }
 
 export interface ListingPrices {
-  /** Of one LIST request. */
+  /** Price of one LIST request. */
   readonly list: number;
-  /** Of one second of the function that waits. */
+  /** Price of one second of the function that waits. */
   readonly second: number;
 }
 
-/** Requests that it takes to list `keys` one page after the other. An empty path takes one as well. */
+/** Requests to list `keys` one page after the other. An empty path takes one, too. */
 function pagesOf(keys: number): number {
   return Math.max(1, Math.ceil(keys / pageKeysMax));
 }
@@ -27,30 +28,30 @@ export function sequentialListing(keys: number): Listing {
 }
 
 /**
- * Every prefix at once, each page after page: all pay, and the longest is waited for.
+ * Every prefix in parallel, each page after page. All requests are billed, and the longest chain decides the rounds.
  *
- * @param keysPerPrefix the keys of each prefix, in any order.
+ * @param keysPerPrefix the number of keys of each prefix, in any order.
  */
 export function prefixListing(keysPerPrefix: readonly number[]): Listing {
   const pages = keysPerPrefix.map(pagesOf);
   return { requests: pages.reduce((sum, count) => sum + count, 0), rounds: Math.max(...pages) };
 }
 
-/** The 16 hex digits at once, were the keys spread over them to the last one. Real hashes need more. */
+/** The 16 hex digits in parallel, as if keys were spread over them evenly. Real hashes need more. */
 export function evenSixteenListing(keys: number): Listing {
   const [share, rest] = [Math.floor(keys / 16), keys % 16];
   return prefixListing(Array.from({ length: 16 }, (_, digit) => share + (digit < rest ? 1 : 0)));
 }
 
-/** Slack against chance, in percent of the pages. */
+/** Slack for chance, in percent of the pages. */
 const splitOverheadPercent = 7;
-/** Up to so many pages all ranges are of one page; beyond it they are lanes of two, one of which overflows. */
+/** Up to this many pages every range has one page. Above it ranges are lanes of two pages, one of which overflows. */
 const singleRoundPagesMax = 18;
 const requestsAtOnce = 128;
 
 /**
- * A page tells how many keys there are, then all the rest at once. With a hint, as after every count, all is
- * asked for in the first round. `test/unit/cost/listing-cost.test.ts` compares it with real scans of hashes.
+ * One page, from which the number of keys is estimated, then the rest in parallel. With a hint, as after every count,
+ * everything is requested in the first round. `test/unit/cost/listing-cost.test.ts` compares it with scans of hashes.
  */
 export function splitListing(keys: number, options: { hasHint: boolean }): Listing {
   const pages = pagesOf(keys);
@@ -60,17 +61,17 @@ export function splitListing(keys: number, options: { hasHint: boolean }): Listi
   return { requests, rounds: options.hasHint ? rounds : rounds + 1 };
 }
 
-/** Dollars for a listing where a page takes `pageSeconds`. */
+/** Dollars for a listing if a page takes `pageSeconds`. */
 export function listingCost(listing: Listing, input: { pageSeconds: number; prices: ListingPrices }): number {
   const { pageSeconds, prices } = input;
   return listing.requests * prices.list + listing.rounds * pageSeconds * prices.second;
 }
 
 /**
- * Seconds a page from which on the quicker listing is the cheaper one as well: L > (p/c)(R − S)/(S − P).
+ * Seconds per page above which the quicker listing is also cheaper: L > (p/c)(R − S)/(S − P).
  *
- * @returns Infinity where the other one waits no longer, so that nothing pays for the requests; 0 where there
- * are no more requests, so that it always pays.
+ * @returns Infinity if the slow listing waits no longer, so that the quick one is never cheaper. 0 if the quick one
+ * needs no more requests, so that it always is.
  */
 export function breakEvenPageSeconds(quick: Listing, slow: Listing, prices: ListingPrices): number {
   const roundsSaved = slow.rounds - quick.rounds;
@@ -78,7 +79,7 @@ export function breakEvenPageSeconds(quick: Listing, slow: Listing, prices: List
   return Math.max(0, ((prices.list / prices.second) * (quick.requests - slow.requests)) / roundsSaved);
 }
 
-/** Dollars a second of a function with that much memory. */
+/** Dollars per second of a function with this memory. */
 export function secondPrice(input: { memoryMb: number; gbSecond: number }): number {
   return (input.memoryMb / 1024) * input.gbSecond;
 }

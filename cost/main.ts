@@ -6,29 +6,29 @@ import { formatNumber, formatTable } from './tables.ts';
 import { defaultWorkload, type Workload } from './workload.ts';
 
 /**
- * Prints what a workload costs a month: `npm run -s cost -- --tenants 1000`. Without it, for 10, 1,000 and
+ * Prints what a workload costs per month: `npm run -s cost -- --tenants 1000`. Without `--tenants` for 10, 1,000 and
  * 100,000 tenants.
  */
 
 const options = {
-  tenants: { type: 'string', help: 'tenants' },
-  pushes: { type: 'string', help: 'pushes of a tenant a month' },
-  'objects-per-push': { type: 'string', help: 'new objects of a push' },
-  'push-seconds': { type: 'string', help: 'how long a push lasts' },
-  fetches: { type: 'string', help: 'fetches of a tenant a month' },
-  'objects-per-fetch': { type: 'string', help: 'objects of a fetch' },
-  objects: { type: 'string', help: 'objects that a tenant has' },
-  repos: { type: 'string', help: 'repos that a tenant has' },
-  reads: { type: 'string', help: "the console's reads of a tenant's usage a month" },
-  'refresh-minutes': { type: 'string', help: 'how often the schedule runs' },
-  'max-age-hours': { type: 'string', help: 'a full count of each tenant in use once in that time' },
-  'idle-max-days': { type: 'string', help: 'and of one where nothing happens' },
-  'rest-seconds': { type: 'string', help: 'between two recounts that nobody waits for' },
-  'list-requests-per-hour': { type: 'string', help: 'budget of one tenant' },
-  'refresh-tenants': { type: 'string', help: 'tenants that one run hands on' },
-  'store-events': { type: 'boolean', help: 'the store tells of every upload' },
-  store: { type: 'string', help: 's3 or r2' },
-  help: { type: 'boolean', help: 'this' },
+  tenants: { type: 'string', help: 'number of tenants' },
+  pushes: { type: 'string', help: 'pushes per tenant and month' },
+  'objects-per-push': { type: 'string', help: 'new objects per push' },
+  'push-seconds': { type: 'string', help: 'duration of a push' },
+  fetches: { type: 'string', help: 'fetches per tenant and month' },
+  'objects-per-fetch': { type: 'string', help: 'objects per fetch' },
+  objects: { type: 'string', help: 'objects per tenant' },
+  repos: { type: 'string', help: 'repos per tenant' },
+  reads: { type: 'string', help: 'reads of the usage by the console, per tenant and month' },
+  'refresh-minutes': { type: 'string', help: 'minutes between two runs of the schedule' },
+  'max-age-hours': { type: 'string', help: 'hours between two full counts of a tenant in use' },
+  'idle-max-days': { type: 'string', help: 'days between two full counts of an idle tenant, at most' },
+  'rest-seconds': { type: 'string', help: 'seconds between two recounts that nobody waits for' },
+  'list-requests-per-hour': { type: 'string', help: 'budget of a tenant for LIST requests' },
+  'refresh-tenants': { type: 'string', help: 'tenants that one run of the schedule queues' },
+  'store-events': { type: 'boolean', help: 'the store sends an event for every upload' },
+  store: { type: 'string', help: 's3 or r2 (default: s3)' },
+  help: { type: 'boolean', help: 'show this help' },
 } as const;
 
 type Values = ReturnType<typeof parse>;
@@ -53,7 +53,7 @@ function numberOf(values: Values, name: NumberOption, otherwise: number): number
   const isWhole = Number.isSafeInteger(value) && text.trim() !== '';
   const least = atLeastOne.includes(name) ? 1 : 0;
   if (!isWhole || value < least)
-    throw new UsageError(`--${name} must be a whole number, ${least} at least; it is "${text}".`);
+    throw new UsageError(`--${name} must be a whole number, at least ${least}. It is "${text}".`);
   return value;
 }
 
@@ -110,9 +110,11 @@ function main(args: string[], print: (text: string) => void): void {
     return;
   }
   const { store = 's3' } = values;
-  if (store !== 's3' && store !== 'r2') throw new UsageError(`--store must be s3 or r2; it is "${store}".`);
+  if (store !== 's3' && store !== 'r2') throw new UsageError(`--store must be s3 or r2. It is "${store}".`);
   const workload = workloadOf(values);
-  print(`Requests on ${store === 's3' ? 'S3' : 'R2'}, prices of ${pricesAsOf}: recheck before quoting.\n`);
+  print(
+    `Requests on ${store === 's3' ? 'S3' : 'R2'}, prices of ${pricesAsOf}: recheck them before quoting.\n`,
+  );
   if (values.tenants === undefined) printSizes(workload, store, print);
   else printOne(workload, store, print);
 }

@@ -23,7 +23,7 @@ import { type CloudPrices, cloudPrices, r2Prices, s3Prices } from './prices.ts';
 import { type TableSizes, unitsOfCall } from './table-units.ts';
 import { occurrences, scanOf, type Workload } from './workload.ts';
 
-/** One reason to pay, over a month and all tenants. */
+/** One item of the bill, for a month and all tenants. */
 interface CostLine {
   readonly what: string;
   readonly timesPerMonth: number;
@@ -35,7 +35,7 @@ export interface MonthlyCost {
   readonly total: Cost;
 }
 
-/** What stands in the stack whether it is used or not; `test/stack/cost.test.ts` counts it in the template. */
+/** Resources that are billed whether they are used or not. `test/stack/cost.test.ts` counts them in the template. */
 export const standing = {
   alarms: 22,
   alarmsOfStoreEvents: 3,
@@ -43,7 +43,7 @@ export const standing = {
   dashboards: 1,
   secrets: 1,
 } as const;
-/** Lambda looks into a queue with five pollers, each of which waits for 20 s at most. */
+/** Lambda polls a queue with five pollers, each of which waits for at most 20 s. */
 const emptyReceivesPerMonth = 5 * 3 * 60 * 24 * 30;
 
 function standingCost(cloud: CloudPrices, { storeEvents }: Workload): Cost {
@@ -61,10 +61,10 @@ function standingCost(cloud: CloudPrices, { storeEvents }: Workload): Cost {
 }
 
 /**
- * Dollars a month in us-east-1 for the requests of a workload.
+ * Dollars per month in us-east-1 for the requests of a workload.
  *
- * Not in it: stored bytes, bytes to the internet, the table's storage and backups, cold starts, data transfer
- * to a store outside of AWS, and any free tier.
+ * Not included: stored bytes, bytes to the internet, the table's storage and backups, cold starts, data transfer to a
+ * store outside AWS, and any free tier.
  */
 export function monthlyCost(
   workload: Workload,
@@ -86,7 +86,7 @@ export function monthlyCost(
   return { lines, total: addCosts(lines.map((line) => line.cost)) };
 }
 
-/** What the operations of a workload meet in the table: one push's reservations are there at a time. */
+/** What the operations of a workload find in the table: the reservations of one push at a time. */
 function sizesOf(workload: Workload): TableSizes {
   const { pushBatches, duePerRun } = occurrences(workload);
   const claims = pushBatches.length > 0 ? workload.objectsPerPush / pushBatches.length : 0;
@@ -111,7 +111,7 @@ function pushLines(workload: Workload, basis: CostBasis): CostLine[] {
         operationCost(uploadBatch(objects), { ...sizes, claims: objects }, basis),
       ),
     ),
-    line('push: object put by the client', uploads, { ...noCost, store: basis.store.putOrList }),
+    line('push: PUT of an object by the client', uploads, { ...noCost, store: basis.store.putOrList }),
     line('push: verify', uploads, operationCost(verify(), sizes, basis)),
   ];
 }
@@ -129,7 +129,7 @@ function readLines(workload: Workload, basis: CostBasis): CostLine[] {
         operationCost(downloadBatch(objects), sizes, basis),
       ),
     ),
-    line('fetch: object got by the client', fetches * workload.objectsPerFetch, {
+    line('fetch: GET of an object by the client', fetches * workload.objectsPerFetch, {
       ...noCost,
       store: basis.store.getOrHead,
     }),
@@ -137,7 +137,7 @@ function readLines(workload: Workload, basis: CostBasis): CostLine[] {
   ];
 }
 
-/** Everything that finds out what is stored. */
+/** Everything that counts what is stored. */
 function countLines(workload: Workload, basis: CostBasis): CostLine[] {
   const happens = occurrences(workload);
   const { tenants, reposPerTenant } = workload;
@@ -153,7 +153,7 @@ function countLines(workload: Workload, basis: CostBasis): CostLine[] {
   return [
     counted('recount that scans a repo', happens.recountsThatScan, recount(one)),
     counted('recount that finds nothing to scan', happens.recountsThatDoNot, recount(none)),
-    counted('recount that has to wait', happens.recountsDeferred, deferredRecount()),
+    counted('recount deferred', happens.recountsDeferred, deferredRecount()),
     counted('schedule: dead reservations', happens.cleanups, recount({ ...none, dead })),
     line('recount: dead reservations of an earlier push', tenants * happens.clearedLater, {
       ...noCost,
@@ -165,10 +165,10 @@ function countLines(workload: Workload, basis: CostBasis): CostLine[] {
   ];
 }
 
-/** Sent by the store, received, deleted: at the most, as pollers take several at once where they can. */
+/** Sent by the store, received, deleted. At most, because pollers receive several at once if they can. */
 const requestsPerEvent = 3;
 
-/** What it costs that the store tells of every upload. All of them were expected. */
+/** The events that the store sends for uploads. A reservation expects each of them. */
 function eventLines(workload: Workload, basis: CostBasis): CostLine[] {
   if (!workload.storeEvents) return [];
   const { tenants } = workload;
@@ -179,7 +179,7 @@ function eventLines(workload: Workload, basis: CostBasis): CostLine[] {
       ...noCost,
       queue: requestsPerEvent * basis.cloud.queueRequest,
     }),
-    line('store: look at a tenant', looks, operationCost(tenantEvents(0), sizesOf(workload), basis)),
+    line('store: look up a tenant', looks, operationCost(tenantEvents(0), sizesOf(workload), basis)),
   ];
 }
 

@@ -4,7 +4,7 @@ import type { Operation, PortCall, TableCall } from './operations.ts';
 import type { CloudPrices, StorePrices } from './prices.ts';
 import { type TableSizes, unitsOfCall } from './table-units.ts';
 
-/** Dollars by what is paid for. */
+/** Dollars by service. */
 export interface Cost {
   readonly store: number;
   readonly table: number;
@@ -48,12 +48,12 @@ export function totalOf(cost: Cost): number {
   return Object.values(cost).reduce((sum: number, dollars: number) => sum + dollars, 0);
 }
 
-/** Assumed, not measured on AWS: how long a function is billed for follows from its round trips. */
+/** Assumed, not measured on AWS. The billed time of a function follows from its round trips. */
 export interface Durations {
   readonly tableRoundMs: number;
   readonly headMs: number;
   readonly listPageMs: number;
-  /** Of each object of a batch: HEAD, URL, JSON. */
+  /** CPU time per object of a batch: HEAD, URL, JSON. */
   readonly perObjectMs: number;
   readonly baseMs: number;
 }
@@ -66,7 +66,7 @@ export const assumedDurations: Durations = {
   baseMs: 10,
 };
 
-/** As `lib/settings/stage-settings.ts` has them by default. */
+/** The defaults of `lib/settings/stage-settings.ts`. */
 export const memoryMb: Readonly<Record<FunctionName, number>> = {
   health: 128,
   openapi: 256,
@@ -80,7 +80,7 @@ export const memoryMb: Readonly<Record<FunctionName, number>> = {
   storeEvents: 256,
 };
 
-/** Assumed: what Lambda and the function log of one run, and the API of its request. */
+/** Assumed: what Lambda, the function and the API log for one run. */
 const logBytesPerRun = 1200;
 
 export interface CostBasis {
@@ -89,7 +89,7 @@ export interface CostBasis {
   readonly durations: Durations;
 }
 
-/** How long one run is billed for. */
+/** The billed duration of one run. */
 function billedMs(operation: Operation, durations: Durations): number {
   const objects = operation.calls.HEAD ?? 0;
   return (
@@ -104,7 +104,7 @@ function billedMs(operation: Operation, durations: Durations): number {
 const isTableCall = (call: PortCall): call is TableCall =>
   call !== 'HEAD' && call !== 'LIST' && call !== 'SEND';
 
-/** Units of all table calls of an operation, those of the indexes among the writes. */
+/** Units of all table calls of an operation. The writes include those of the indexes. */
 function tableUnits(operation: Operation, sizes: TableSizes): { reads: number; writes: number } {
   let [reads, writes] = [0, 0];
   for (const [name, count] of Object.entries(operation.calls)) {
@@ -117,10 +117,10 @@ function tableUnits(operation: Operation, sizes: TableSizes): { reads: number; w
   return { reads, writes };
 }
 
-/** Requests to the queue for each message beside its send: the pollers receive and delete it. */
+/** Requests to the queue per message, besides its send: the pollers receive and delete it. */
 const requestsPerMessage = 2;
 
-/** What an operation costs once. */
+/** The cost of one operation. */
 export function operationCost(operation: Operation, sizes: TableSizes, basis: CostBasis): Cost {
   const { cloud, store, durations } = basis;
   const { calls, function: name } = operation;

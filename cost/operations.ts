@@ -2,8 +2,8 @@ import type { FunctionName } from '../lambda/routes.ts';
 import type { Listing } from './listing-cost.ts';
 
 /**
- * What each operation asks of table, store and queue. `test/unit/cost/operation-cost.test.ts` runs the handlers and
- * compares, so these are what the product does, not what somebody thought it would.
+ * The calls of each operation to table, store and queue. `test/unit/cost/operation-cost.test.ts` runs the handlers and
+ * compares, so this is what the product does, not a guess.
  */
 export type PortCall = TableCall | 'HEAD' | 'LIST' | 'SEND';
 
@@ -27,20 +27,20 @@ export type TableCall =
 export interface Operation {
   readonly function: FunctionName;
   readonly calls: Readonly<Partial<Record<PortCall, number>>>;
-  /** Calls that wait for each other: of table and queue, … */
+  /** Calls of table and queue that wait for each other. */
   readonly tableRounds: number;
-  /** … and HEADs and LISTs that nothing of the table runs beside. */
+  /** HEADs, and LISTs, that wait for each other while no call of the table runs. */
   readonly headRounds: number;
   readonly listRounds: number;
 }
 
 const authenticated = { findToken: 1, readTenant: 1, readRepo: 1 } as const;
 
-/** HEADs at once in one batch. */
+/** HEADs at a time in one batch. */
 const headsAtOnce = 128;
 const headRounds = (objects: number) => Math.ceil(objects / headsAtOnce);
 
-/** A batch that asks to upload objects that are new, for a tenant that is not at its limit. */
+/** A batch to upload new objects, for a tenant that is not near its limit. */
 export function uploadBatch(objects: number): Operation {
   return {
     function: 'lfsBatch',
@@ -53,24 +53,24 @@ export function uploadBatch(objects: number): Operation {
       issueReservation: 1,
       SEND: 1,
     },
-    tableRounds: 3,
+    tableRounds: 4,
     headRounds: headRounds(objects),
     listRounds: 0,
   };
 }
 
-/** A batch that asks to download objects that are there. */
+/** A batch to download objects that exist. */
 export function downloadBatch(objects: number): Operation {
   return {
     function: 'lfsBatch',
     calls: { ...authenticated, HEAD: objects },
-    tableRounds: 1,
+    tableRounds: 2,
     headRounds: headRounds(objects),
     listRounds: 0,
   };
 }
 
-/** The client's question after one upload. */
+/** The client's check after one upload. */
 export function verify(): Operation {
   return {
     function: 'lfsVerify',
@@ -81,30 +81,30 @@ export function verify(): Operation {
   };
 }
 
-/** The console's read, from the cache. */
+/** The console's read, answered from the table. */
 export function cachedSubscription(): Operation {
   return {
     function: 'getSubscription',
     calls: { findToken: 1, readTenant: 1, repos: 1 },
-    tableRounds: 1,
+    tableRounds: 2,
     headRounds: 0,
     listRounds: 0,
   };
 }
 
 export interface RecountShape {
-  /** One for each repo that is scanned. */
+  /** One listing per repo that is scanned. */
   readonly scans: readonly Listing[];
-  /** Lists the folders of the tenant first. */
+  /** Whether the folders of the tenant are listed first. */
   readonly full: boolean;
-  /** Reservations that are dead, and cleared away. */
+  /** Dead reservations, which it deletes. */
   readonly dead: number;
 }
 
-/** Repos scanned, and items written, at once. */
+/** Repos scanned, and items written, at a time. */
 const atOnce = 8;
 
-/** A reconcile by itself, of a tenant of which nothing is being deleted. */
+/** A reconcile on its own, of a tenant without deletions. */
 function reconcile({ scans, full, dead }: RecountShape) {
   const folders = full ? 1 : 0;
   const rounds = Math.max(0, ...scans.map((scan) => scan.rounds));
@@ -123,19 +123,19 @@ function reconcile({ scans, full, dead }: RecountShape) {
   };
 }
 
-/** The console's read where the cache is too old: counts in full first. */
+/** The console's read if the last count is too old: it first counts in full. */
 export function missedSubscription(shape: Omit<RecountShape, 'full'>): Operation {
   const inner = reconcile({ ...shape, full: true });
   return {
     function: 'getSubscription',
     calls: { ...inner.calls, findToken: 1, readTenant: 1, repos: 2 },
-    tableRounds: inner.tableRounds + 1,
+    tableRounds: inner.tableRounds + 2,
     headRounds: 0,
     listRounds: inner.listRounds,
   };
 }
 
-/** One message of the queue: looks whether anything is to be deleted, then reconciles. */
+/** One message of the queue: looks for deletions that are due, then reconciles. */
 export function recount(shape: RecountShape): Operation {
   const inner = reconcile(shape);
   return {
@@ -147,10 +147,10 @@ export function recount(shape: RecountShape): Operation {
   };
 }
 
-/** Messages that the schedule sends in one request, one request after the other. */
+/** Messages that the schedule sends in one request. It sends one request after the other. */
 const messagesPerSend = 10;
 
-/** One message of the queue whose recount has to wait: looks whether anything is to be deleted, and is sent again. */
+/** One message of the queue whose recount is deferred: looks for deletions that are due, and is sent again. */
 export function deferredRecount(): Operation {
   return {
     function: 'reconcile',
@@ -161,20 +161,20 @@ export function deferredRecount(): Operation {
   };
 }
 
-/** What one run of storeEvents does about one tenant: where events were expected, no repo is noted. */
-export function tenantEvents(noted: number): Operation {
+/** One tenant in one run of storeEvents. Repos whose events a reservation expects are not recorded. */
+export function tenantEvents(reposRecorded: number): Operation {
   return {
     function: 'storeEvents',
-    calls: { readTenant: 1, reservations: 1, repos: 1, putReservation: noted, SEND: 1 },
-    tableRounds: 3 + Math.ceil(noted / atOnce),
+    calls: { readTenant: 1, reservations: 1, repos: 1, putReservation: reposRecorded, SEND: 1 },
+    tableRounds: 3 + Math.ceil(reposRecorded / atOnce),
     headRounds: 0,
     listRounds: 0,
   };
 }
 
-/** One run of the schedule that finds so many tenants due. */
+/** One run of the schedule that finds this many tenants due. */
 export function refresh(due: number): Operation {
-  // On average less than one tenant may be due: then most runs send nothing.
+  // If less than one tenant is due on average, most runs send nothing.
   const sends = Math.min(due, Math.ceil(due / messagesPerSend));
   return {
     function: 'refresh',

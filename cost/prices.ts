@@ -1,41 +1,41 @@
 /**
- * What the parts are sold for, in US dollars. On demand, first price tier, no free tier.
- * Copied from public price lists; {@link pricesAsOf} says when. Recheck before quoting.
+ * Prices in US dollars: on demand, first price tier, no free tier. Copied from public price lists on the day of
+ * {@link pricesAsOf}. Recheck them before quoting.
  */
 export const pricesAsOf = '2026-11-21';
 
 const perMillion = (dollars: number) => dollars / 1e6;
 
-/** Of an object store, per request. Deletes are free at both. */
+/** Prices of an object store, per request. Deletes are free on both. */
 export interface StorePrices {
-  /** PUT and LIST; R2 calls them class A. */
+  /** PUT and LIST. R2 calls them class A. */
   readonly putOrList: number;
-  /** GET and HEAD; R2 calls them class B. */
+  /** GET and HEAD. R2 calls them class B. */
   readonly getOrHead: number;
 }
 
 export const s3Prices: StorePrices = { putOrList: perMillion(5), getOrHead: perMillion(0.4) };
 export const r2Prices: StorePrices = { putOrList: perMillion(4.5), getOrHead: perMillion(0.36) };
 
-/** Of AWS in us-east-1. */
+/** Prices of AWS in us-east-1. */
 export interface CloudPrices {
   readonly lambdaGbSecondX86: number;
   readonly lambdaGbSecondArm64: number;
   readonly lambdaRequest: number;
   /** A write of up to 1 KB. */
   readonly tableWriteUnit: number;
-  /** A strongly consistent read of up to 4 KB; an eventually consistent one is half a unit. */
+  /** A strongly consistent read of up to 4 KB. An eventually consistent one is half a unit. */
   readonly tableReadUnit: number;
   readonly httpApiRequest: number;
-  /** A send, a receive or a delete of up to 64 KB; deduplicated sends and empty receives too. */
+  /** A send, receive or delete of up to 64 KB. Deduplicated sends and empty receives count, too. */
   readonly fifoQueueRequest: number;
-  /** The same of a queue without order. */
+  /** The same for a standard queue. */
   readonly queueRequest: number;
   readonly schedulerInvocation: number;
   readonly logGb: number;
-  /** Of one metric at standard resolution. */
+  /** An alarm on one metric at standard resolution. */
   readonly alarmMonth: number;
-  /** One of our own; those of AWS are free. */
+  /** A custom metric. AWS's own are free. */
   readonly metricMonth: number;
   readonly dashboardMonth: number;
   readonly secretMonth: number;

@@ -1,37 +1,37 @@
-/** How often the policy of recounts (docs/ledger.md) has a tenant counted: what follows from it in time. */
+/** How often the recount policy (docs/ledger.md) counts a tenant. */
 
 export interface RecountPolicy {
   /** Shortest time between two recounts that nobody waits for. */
   readonly restSeconds: number;
-  /** What is dearer waits longer. */
+  /** The budget of a tenant. Recounts that cost more wait longer. */
   readonly listRequestsPerHour: number;
-  /** A tenant where something happens is counted in full as often … */
+  /** Time between two full counts of a tenant in use. */
   readonly maxAgeHours: number;
-  /** … and one where nothing does less and less often, down to this. */
+  /** Longest time between two full counts of an idle tenant. It is counted less and less often, down to this. */
   readonly idleMaxHours: number;
 }
 
-/** Triggers of the same so many seconds are one message, which is handled so many seconds after it was sent. */
+/** Triggers in the same 30 s share one message. It is delivered 35 s after it was sent. */
 const collapseSeconds = 30;
 const delaySeconds = 35;
-/** How far the background may overdraw the budget of LIST requests. */
+/** How far background recounts may overdraw the budget of LIST requests. */
 const overdraftSeconds = 300;
-/** Due times are up to a tenth early, evenly. */
+/** Due times are up to a tenth early, evenly spread. */
 const spreadMean = 0.95;
 
-/** Messages of the queue that one push leads to, by what becomes of them. */
+/** Messages of the queue that one push causes, by their outcome. */
 export interface PushRecounts {
   readonly thatScan: number;
-  /** Everything was seen by an earlier one. */
+  /** An earlier recount has seen everything. */
   readonly thatDoNot: number;
   readonly deferred: number;
 }
 
-/** The mean over where in its 30 s a push begins. */
+/** The mean over all moments of a 30 s bucket at which a push may begin. */
 export function recountsOfPush(push: {
   /** From its first request to its last upload. */
   pushSeconds: number;
-  /** Until its last trigger, which may come later. */
+  /** From its first request to its last trigger, which may be later. */
   triggerSeconds: number;
   /** LIST requests of one scan. */
   scanRequests: number;
@@ -43,7 +43,7 @@ export function recountsOfPush(push: {
   return { thatScan: mean('thatScan'), thatDoNot: mean('thatDoNot'), deferred: mean('deferred') };
 }
 
-/** Plays the queue through, second by second from the push's first request. */
+/** Simulates the queue, in seconds from the push's first request. */
 function recountsFrom(push: Parameters<typeof recountsOfPush>[0] & { phaseSeconds: number }): PushRecounts {
   const { pushSeconds, triggerSeconds, phaseSeconds, policy } = push;
   const chargeSeconds = (push.scanRequests * 3600) / policy.listRequestsPerHour;
@@ -75,18 +75,18 @@ function recountsFrom(push: Parameters<typeof recountsOfPush>[0] & { phaseSecond
   return { thatScan, thatDoNot, deferred };
 }
 
-/** Of one tenant, in a month of `monthHours`. */
+/** The full counts of one tenant in a month of `monthHours`. */
 export interface FullCounts {
   readonly perMonth: number;
-  /** How much of the time its count is older than the largest age, so that whoever asks has it counted anew. */
+  /** Share of the time in which its count is older than `maxAgeHours`, so that a read recounts it. */
   readonly staleShare: number;
 }
 
 /**
- * Full counts by the schedule. After each that finds nothing changed the next comes after twice the time; what
- * happens in a tenant brings it back to the largest age.
+ * Full counts by the schedule. If a count finds no change, the next comes after twice the time. Activity resets the
+ * time to `maxAgeHours`.
  *
- * @param input.activeTimes how often in the month something happens, evenly spread.
+ * @param input.activeTimes how often something happens in the month, evenly spread.
  */
 export function fullCountsOf(input: {
   activeTimes: number;
@@ -101,7 +101,7 @@ export function fullCountsOf(input: {
   }
   const gapHours = monthHours / activeTimes;
   const shortest = spreadMean * maxAgeHours;
-  // Recounts between them leave the full ones due as they were.
+  // Recounts in between do not change when full counts are due.
   if (gapHours <= shortest) return { perMonth: monthHours / shortest, staleShare: 0 };
   let [countedAt, interval, counts, staleHours] = [0, shortest, 0, 0];
   while (countedAt + interval < gapHours) {

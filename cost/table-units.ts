@@ -9,7 +9,7 @@ function writeUnits(itemBytes: number): number {
   return Math.max(1, Math.ceil(itemBytes / writeUnitBytes));
 }
 
-/** Of a strongly consistent read: a get of one item, or a query of all items together. Nothing found is billed too. */
+/** Units of a strongly consistent read: one item, or all items of a query together. Finding nothing costs one. */
 function readUnits(bytes: number): number {
   return Math.max(1, Math.ceil(bytes / readUnitBytes));
 }
@@ -17,12 +17,12 @@ function readUnits(bytes: number): number {
 /** A tenant's item with names of ordinary length: one write unit. */
 const tenantItemBytes = 450;
 
-/** A repo's item; each covered reservation adds its id. */
+/** A repo's item. Each covered reservation adds its id. */
 function repoItemBytes(coveredReservations: number): number {
   return 200 + 33 * coveredReservations;
 }
 
-/** A reservation of `claims` objects: each is an oid of 64 characters, its size, and what the map adds. */
+/** A reservation of `claims` objects: per object an oid of 64 characters, its size, and the map's overhead. */
 function reservationItemBytes(claims: number): number {
   return 280 + 71 * claims;
 }
@@ -30,14 +30,14 @@ function reservationItemBytes(claims: number): number {
 /** Bytes of a reservation's keys in an index. */
 const dueEntryBytes = 130;
 
-/** What an operation meets in the table. */
+/** What an operation finds in the table. */
 export interface TableSizes {
   /** Objects of one reservation. */
   readonly claims: number;
-  /** Reservations that the tenant has, dead ones too. */
+  /** Reservations of the tenant, including dead ones. */
   readonly reservations: number;
   readonly repos: number;
-  /** A full count moves the tenant's place in the index of what is due: out of one, into another. */
+  /** Whether the tenant is counted in full. That moves its entry in the index of what is due. */
   readonly full: boolean;
   /** Entries that a run of the schedule finds. */
   readonly due: number;
@@ -47,14 +47,14 @@ export interface TableUnits {
   readonly reads: number;
   /** Of the item itself. */
   readonly writes: number;
-  /** Of its entries in the indexes: a new or removed entry is one, a moved one two. */
+  /** Of its index entries: a new or removed entry costs one, a moved one two. */
   readonly indexWrites: number;
 }
 
 /** Partitions that a run of the schedule queries: 3 kinds, 4 shards each. */
 const duePartitions = 12;
 
-/** Units of one call. A change of what an index does not hold costs nothing there. */
+/** Units of one call. A change to attributes outside an index costs nothing in it. */
 export function unitsOfCall(call: TableCall, sizes: TableSizes): TableUnits {
   const reads = (units: number): TableUnits => ({ reads: units, writes: 0, indexWrites: 0 });
   const writes = (units: number, indexWrites = 0): TableUnits => ({ reads: 0, writes: units, indexWrites });
@@ -72,7 +72,7 @@ export function unitsOfCall(call: TableCall, sizes: TableSizes): TableUnits {
     case 'repos':
       return reads(readUnits(sizes.repos * repoItemBytes(sizes.reservations / Math.max(1, sizes.repos))));
     case 'dueTenants': {
-      // Eventually consistent, as indexes are: half a unit each.
+      // Reads of an index are eventually consistent: half a unit each.
       const perPartition = (sizes.due * dueEntryBytes) / duePartitions;
       return reads((duePartitions * readUnits(perPartition)) / 2);
     }

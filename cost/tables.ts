@@ -1,4 +1,4 @@
-/** A table for the terminal: the first column to the left, numbers to the right. */
+/** A table for the terminal: the first column is left-aligned, all others right-aligned. */
 export function formatTable(header: readonly string[], rows: readonly (readonly string[])[]): string {
   const widths = header.map((name, column) =>
     Math.max(name.length, ...rows.map((row) => (row[column] ?? '').length)),
@@ -12,14 +12,14 @@ export function formatTable(header: readonly string[], rows: readonly (readonly 
   return [line(header), widths.map((width) => '-'.repeat(width)).join('  '), ...rows.map(line)].join('\n');
 }
 
-/** A number with as many digits as are worth reading. */
+/** A number with as many digits as matter. */
 export function formatNumber(value: number | undefined): string {
   if (value === undefined || Number.isNaN(value)) return '–';
   const digits = Number.isInteger(value) || Math.abs(value) >= 100 ? 0 : Math.abs(value) >= 10 ? 1 : 2;
   return value.toFixed(digits).replace(/\B(?=(\d{3})+(?!\d))/g, digits === 0 ? ',' : '');
 }
 
-/** The middle one of the values. */
+/** The median. NaN if there are no values. */
 export function median(values: readonly number[]): number {
   const sorted = [...values].sort((a, b) => a - b);
   const middle = sorted.length >> 1;

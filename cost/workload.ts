@@ -6,7 +6,7 @@ export interface Workload {
   readonly tenants: number;
   readonly pushesPerTenant: number;
   readonly objectsPerPush: number;
-  /** From a push's first request to its last: how many recounts it asks for follows from it. */
+  /** From a push's first request to its last. It decides how many recounts a push causes. */
   readonly pushSeconds: number;
   readonly fetchesPerTenant: number;
   readonly objectsPerFetch: number;
@@ -15,14 +15,14 @@ export interface Workload {
   /** The console's reads of a tenant's usage. */
   readonly readsPerTenant: number;
   readonly refresh: RefreshPolicy;
-  /** The store tells of every object that comes. */
+  /** Whether the store sends an event for every new object. */
   readonly storeEvents: boolean;
 }
 
 interface RefreshPolicy extends RecountPolicy {
-  /** How often the schedule looks for what is due. */
+  /** How often the schedule looks for tenants that are due. */
   readonly everyMinutes: number;
-  /** Tenants that one run hands to the queue. */
+  /** Tenants that one run queues. */
   readonly tenantsPerRunMax: number;
 }
 
@@ -48,32 +48,32 @@ export const defaultWorkload: Workload = {
 };
 
 const hoursPerMonth = 30 * 24;
-/** Events of the store are gathered for so long. */
+/** How long Lambda gathers events of the store. */
 const gatherSeconds = 20;
 /** Objects in one batch request of git-lfs. */
 const clientBatchObjects = 100;
 
-/** What a workload comes to: how often each operation happens to one tenant in a month. */
+/** How often each operation happens to one tenant in a month. */
 export interface Occurrences {
   /** Objects of each upload batch of a push. */
   readonly pushBatches: readonly number[];
   readonly fetchBatches: readonly number[];
   readonly recountsThatScan: number;
   readonly recountsThatDoNot: number;
-  /** Runs that look the tenant up because the store told of it. */
+  /** Runs of storeEvents that look the tenant up. */
   readonly eventRuns: number;
-  /** Messages whose recount has to wait, and that are sent again. */
+  /** Messages whose recount is deferred, and that are sent again. */
   readonly recountsDeferred: number;
-  /** Visits of the schedule, to clear away dead reservations. */
+  /** Recounts by the schedule to delete dead reservations. */
   readonly cleanups: number;
-  /** Pushes whose dead reservations a later push's recount clears away. */
+  /** Pushes whose dead reservations are deleted by the recount of a later push. */
   readonly clearedLater: number;
   readonly fullCounts: number;
   readonly cachedReads: number;
   readonly missedReads: number;
-  /** Of the whole stage. */
+  /** Runs of the schedule, for all tenants. */
   readonly refreshRuns: number;
-  /** Tenants that a run of the schedule finds and hands on. */
+  /** Tenants that one run of the schedule finds and queues. */
   readonly duePerRun: number;
 }
 
@@ -84,18 +84,17 @@ function batchesOf(objects: number): number[] {
   return [...Array.from({ length: whole }, () => clientBatchObjects), ...(rest > 0 ? [rest] : [])];
 }
 
-/** LIST requests of the scan of one repo that a recount finds changed. */
+/** The scan of one repo that has changed. */
 export function scanOf(workload: Workload) {
   return splitListing(workload.objectsPerTenant / workload.reposPerTenant, { hasHint: true });
 }
 
 /**
- * - How often a push is recounted follows from the policy: {@link recountsOfPush}. Recounts before its end find
- *   uploads missing and scan again; of those after it only the first scans. No more scan than the budget allows.
- * - Pushes are taken to be an hour apart, so that the schedule visits after each to clear its reservations
- *   away: the most that it can come to.
- * - The schedule takes so many tenants a run. What it does not come to is cleared with a later push's recount,
- *   and counted in full when the console reads, if it does.
+ * - The policy decides how often a push is recounted: {@link recountsOfPush}. Recounts before its end miss uploads and
+ *   scan again. After its end only the first one scans. The budget limits the scans.
+ * - Pushes are assumed to be an hour apart, so the schedule deletes the reservations of each: the largest cost possible.
+ * - The schedule takes a limited number of tenants per run. The recount of a later push deletes what it leaves, and the
+ *   console's next read, if any, counts in full.
  */
 export function occurrences(workload: Workload): Occurrences {
   const { pushesPerTenant, pushSeconds, tenants, readsPerTenant, refresh, storeEvents } = workload;
@@ -110,7 +109,7 @@ export function occurrences(workload: Workload): Occurrences {
   const wantedPerRun = (tenants * (pushes + full.perMonth)) / refreshRuns;
   const duePerRun = Math.min(wantedPerRun, refresh.tenantsPerRunMax);
   const served = wantedPerRun > 0 ? duePerRun / wantedPerRun : 1;
-  // Somebody who asks has it counted, and finds it young for the largest age.
+  // A read that recounts a tenant keeps its count fresh for the largest age.
   const staleReads = full.staleShare * Math.min(readsPerTenant, hoursPerMonth / refresh.maxAgeHours);
   const missedReads = Math.min(readsPerTenant, staleReads + full.perMonth * (1 - served));
   return {

@@ -1,10 +1,9 @@
 import { subscriptionDeps } from '../compose.ts';
 import { firstIssue } from '../http/json.ts';
-import { readerAccess } from '../http/management/access.ts';
+import { authenticateReader, readableTenant } from '../http/management/access.ts';
 import { subscriptionQuery } from '../http/management/requests.ts';
 import { subscriptionBody } from '../http/management/responses.ts';
 import { problem, respondProblem } from '../http/problems.ts';
-import { credential, pathTenant } from '../http/request.ts';
 import { json } from '../http/respond.ts';
 import { deployed } from '../runtime/deployed.ts';
 import { guard, type HttpHandler } from '../runtime/guard.ts';
@@ -18,12 +17,13 @@ import { getSubscription, type SubscriptionDeps } from '../use-cases/recounts/ge
 export function create(deps: SubscriptionDeps & Pick<Deps, 'admin' | 'tokens' | 'invocations'>): HttpHandler {
   const handle: HttpHandler = async (event) => {
     const beganMs = deps.clock.nowMs();
-    const name = pathTenant(event);
-    // Access check and cache read are one round trip. What was read is dropped when access is refused.
-    const [access, repos] = await Promise.all([
-      readerAccess(deps, event),
-      name === undefined || credential(event) === undefined ? [] : allPages(deps.ledger.repos(name)),
+    const reader = await authenticateReader(deps, event);
+    if (!reader.ok) return reader.response;
+    const [record, repos] = await Promise.all([
+      deps.ledger.readTenant(reader.name),
+      allPages(deps.ledger.repos(reader.name)),
     ]);
+    const access = readableTenant(record, reader);
     if (!access.ok) return access.response;
     const cacheReadMs = deps.clock.nowMs() - beganMs;
     const query = subscriptionQuery.safeParse(event.queryStringParameters ?? {});

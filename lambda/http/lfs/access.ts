@@ -1,7 +1,7 @@
 import type { APIGatewayProxyEventV2 } from 'aws-lambda';
 import type { TenantRecord } from '../../domain/tenant.ts';
 import type { TokenScope } from '../../ports/credentials.ts';
-import { authenticateTenant } from '../../use-cases/access/authenticate.ts';
+import { authenticateToken } from '../../use-cases/access/authenticate.ts';
 import type { Deps } from '../../use-cases/deps.ts';
 import { credential, pathRepo, pathTenant } from '../request.ts';
 import type { Response } from '../respond.ts';
@@ -18,21 +18,22 @@ export async function lfsAccess(
 ): Promise<LfsAccess> {
   const { requestId } = event.requestContext;
   const [tenant, repo] = [pathTenant(event), pathRepo(event)];
-  const presented = credential(event);
-  if (presented === undefined) return { ok: false, response: lfsUnauthorized(requestId) };
-  if (tenant === undefined || repo === undefined) return { ok: false, response: lfsNotFound(requestId) };
-  const [access, record] = await Promise.all([
-    authenticateTenant(deps, { tenant, credential: presented }),
-    deps.ledger.readRepo({ tenant, repo }),
-  ]);
+  const notFound = { ok: false, response: lfsNotFound(requestId) } as const;
+  const access = await authenticateToken(deps, { tenant: tenant ?? '', credential: credential(event) });
   switch (access.kind) {
-    case 'granted':
-      // A repo that is being deleted is not there any more.
-      if (typeof record?.closedAtMs === 'number') return { ok: false, response: lfsNotFound(requestId) };
-      return { ok: true, tenant: access.tenant, repo, scope: access.scope };
+    case 'granted': {
+      if (tenant === undefined || repo === undefined) return notFound;
+      const [record, repoRecord] = await Promise.all([
+        deps.ledger.readTenant(tenant),
+        deps.ledger.readRepo({ tenant, repo }),
+      ]);
+      // While it is being deleted, a tenant or repo is not there any more.
+      const isClosed = record?.closedAtMs !== null || typeof repoRecord?.closedAtMs === 'number';
+      return isClosed ? notFound : { ok: true, tenant: record, repo, scope: access.scope };
+    }
     case 'unauthenticated':
       return { ok: false, response: lfsUnauthorized(requestId) };
     case 'not-found':
-      return { ok: false, response: lfsNotFound(requestId) };
+      return notFound;
   }
 }

@@ -1,6 +1,6 @@
 import type { APIGatewayProxyEventV2 } from 'aws-lambda';
 import { isGone, type TenantRecord } from '../../domain/tenant.ts';
-import { authenticateTenant, isAdmin } from '../../use-cases/access/authenticate.ts';
+import { authenticateToken, isAdmin } from '../../use-cases/access/authenticate.ts';
 import type { Deps } from '../../use-cases/deps.ts';
 import { problem, tenantNotFound, unauthorized } from '../problems.ts';
 import { credential, pathTenant } from '../request.ts';
@@ -40,25 +40,42 @@ export async function openTenantAccess(
   return { ok: false, response: problem('tenant-closed', detail) };
 }
 
-/** Lets the operator, and any token of this tenant, pass. */
+/** Lets the operator, and any token of this tenant, pass. Nothing of the tenant is read before that is decided. */
 export async function readerAccess(
   deps: Pick<Deps, 'admin' | 'ledger' | 'tokens'>,
   event: APIGatewayProxyEventV2,
 ): Promise<Access<{ tenant: TenantRecord; isAdmin: boolean }>> {
+  const reader = await authenticateReader(deps, event);
+  if (!reader.ok) return reader;
+  return readableTenant(await deps.ledger.readTenant(reader.name), reader);
+}
+
+/** Who may read a tenant, by their credentials alone. */
+export async function authenticateReader(
+  deps: Pick<Deps, 'admin' | 'tokens'>,
+  event: APIGatewayProxyEventV2,
+): Promise<Access<{ name: string; isAdmin: boolean }>> {
   const presented = credential(event);
-  if (await isAdmin(deps, presented)) {
-    const access = await adminTenantAccess(deps, event);
-    return access.ok ? { ...access, isAdmin: true } : access;
-  }
   const name = pathTenant(event);
-  if (presented === undefined) return { ok: false, response: unauthorized() };
-  const access = await authenticateTenant(deps, { tenant: name ?? '', credential: presented });
+  const notFound = { ok: false, response: tenantNotFound() } as const;
+  if (await isAdmin(deps, presented))
+    return name === undefined ? notFound : { ok: true, name, isAdmin: true };
+  const access = await authenticateToken(deps, { tenant: name ?? '', credential: presented });
   switch (access.kind) {
     case 'granted':
-      return { ok: true, tenant: access.tenant, isAdmin: false };
+      return name === undefined ? notFound : { ok: true, name, isAdmin: false };
     case 'unauthenticated':
       return { ok: false, response: unauthorized() };
     case 'not-found':
-      return { ok: false, response: tenantNotFound() };
+      return notFound;
   }
+}
+
+/** The tenant, if it is there for this reader: the operator sees one that is being deleted until nothing is left. */
+export function readableTenant(
+  tenant: TenantRecord | undefined,
+  { isAdmin }: { isAdmin: boolean },
+): Access<{ tenant: TenantRecord; isAdmin: boolean }> {
+  const isThere = tenant && (isAdmin ? !isGone(tenant) : tenant.closedAtMs === null);
+  return isThere ? { ok: true, tenant, isAdmin } : { ok: false, response: tenantNotFound() };
 }

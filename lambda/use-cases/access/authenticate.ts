@@ -1,35 +1,31 @@
 import { sha256Hex } from '../../domain/hash.ts';
-import type { TenantRecord } from '../../domain/tenant.ts';
 import { sameDigest, tokenIdOf } from '../../domain/token.ts';
 import type { TokenScope } from '../../ports/credentials.ts';
 import type { Deps } from '../deps.ts';
 
-export type TenantAccess =
-  | { readonly kind: 'granted'; readonly tenant: TenantRecord; readonly scope: TokenScope }
+export type TokenAccess =
+  | { readonly kind: 'granted'; readonly scope: TokenScope }
   /** No token, or a token that does not exist. */
   | { readonly kind: 'unauthenticated' }
-  /** The tenant does not exist, is closed, or is not the token's own. The client must not learn which. */
+  /** The token of another tenant. The client must not learn whether this one exists. */
   | { readonly kind: 'not-found' };
 
 /**
- * Checks a tenant's token and reads the tenant, in one round trip.
+ * Checks a tenant's token. Nothing of the tenant is read: the time that it takes must not tell a stranger whether the
+ * tenant exists, and strangers must not make the table work.
  *
  * @param input.credential the token as presented. undefined: none.
  * @throws {LedgerUnavailableError}
  */
-export async function authenticateTenant(
-  deps: Pick<Deps, 'tokens' | 'ledger'>,
+export async function authenticateToken(
+  deps: Pick<Deps, 'tokens'>,
   input: { tenant: string; credential: string | undefined },
-): Promise<TenantAccess> {
+): Promise<TokenAccess> {
   const { tenant, credential } = input;
   if (!credential) return { kind: 'unauthenticated' };
-  const [token, record] = await Promise.all([
-    deps.tokens.find(tokenIdOf(credential)),
-    deps.ledger.readTenant(tenant),
-  ]);
+  const token = await deps.tokens.find(tokenIdOf(credential));
   if (!token || !sameDigest(token.secretSha256, sha256Hex(credential))) return { kind: 'unauthenticated' };
-  if (token.tenant !== tenant || !record || record.closedAtMs !== null) return { kind: 'not-found' };
-  return { kind: 'granted', tenant: record, scope: token.scope };
+  return token.tenant === tenant ? { kind: 'granted', scope: token.scope } : { kind: 'not-found' };
 }
 
 /** True if the credential is the operator's token. */

@@ -1,9 +1,10 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { sha256Hex } from '../../../../lambda/domain/hash.ts';
 import { tokenIdOf } from '../../../../lambda/domain/token.ts';
+import { create as getSubscription } from '../../../../lambda/handlers/get-subscription.ts';
 import { lfsAccess } from '../../../../lambda/http/lfs/access.ts';
 import { adminTenantAccess, readerAccess } from '../../../../lambda/http/management/access.ts';
-import { httpEvent } from '../../../support/http-event.ts';
+import { httpEvent, noContext } from '../../../support/http-event.ts';
 import { adminToken, memoryDeps } from '../../../support/memory/deps.ts';
 import { MemoryLedger } from '../../../support/memory/ledger.ts';
 import { MemoryTokenStore } from '../../../support/memory/token-store.ts';
@@ -75,5 +76,28 @@ describe('access to a tenant', () => {
       expect(await adminTenantAccess(deps(), asked)).toMatchObject({ ok: true, tenant: { tenant } });
       expect(await lfsAccess(deps(), asked)).toMatchObject({ ok: false, response: { statusCode: 401 } });
     }
+  });
+
+  it.each([
+    ['a token that does not exist', 'open', `lfsq_${'x'.repeat(40)}`, 401],
+    ['a token of another tenant', 'open', tokenFor('closed'), 404],
+    ['a token of another tenant, for a tenant that does not exist', 'nobody', tokenFor('open'), 404],
+  ])('reads nothing of the tenant for %s', async (_what, tenant, presented, statusCode) => {
+    const read: string[] = [];
+    const spied = new Proxy(ledger, {
+      get: (target, name) => {
+        const method: unknown = Reflect.get(target, name);
+        if (typeof method !== 'function') return method;
+        return (...given: unknown[]) => {
+          read.push(String(name));
+          return Reflect.apply(method, target, given);
+        };
+      },
+    });
+    const asked = { ...deps(), ledger: spied };
+    expect(await lfsAccess(asked, event(tenant, presented))).toMatchObject({ response: { statusCode } });
+    expect(await readerAccess(asked, event(tenant, presented))).toMatchObject({ response: { statusCode } });
+    const { statusCode: answered } = await getSubscription(asked)(event(tenant, presented), noContext);
+    expect([answered, read]).toEqual([statusCode, []]);
   });
 });

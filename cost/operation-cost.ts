@@ -53,7 +53,7 @@ export interface Durations {
   readonly tableRoundMs: number;
   readonly headMs: number;
   readonly listPageMs: number;
-  /** CPU time per object of a batch: HEAD, URL, JSON. */
+  /** Per object of a batch: HEAD, URL, JSON. */
   readonly perObjectMs: number;
   readonly baseMs: number;
 }

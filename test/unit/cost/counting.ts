@@ -6,17 +6,17 @@ import { CountingDeps } from '../../support/memory/counting-deps.ts';
 export const tenant = 'acme';
 export const token = `lfsq_${'a'.repeat(40)}`;
 
-/** Of different orders, so that the digits of the elapsed time say how many calls of each kind waited for each other. */
+/** Of different orders: the digits of the elapsed time show how many calls of each kind waited for each other. */
 const times = { tableMs: 1, headMs: 1000, listMs: 1_000_000 };
-/** Times are of another scale here: no lease and no age may run out by them, and nothing is deferred. */
+/** With such times no lease and no age may expire, and nothing may be deferred. */
 const unhurried = { reconcileLeaseMs: 1e12, scanWaitMs: 1e12, recountRestMs: 0, listRequestsPerHour: 1e12 };
 
-/** What one operation asked for, as the model writes it down. */
+/** The calls of one operation, in the form of the model. */
 export type Asked = Pick<Operation, 'calls' | 'tableRounds' | 'headRounds' | 'listRounds'>;
 
-/** What a task asks of a tenant's table, store and queue. */
+/** Counts the calls of a task to table, store and queue. */
 export class Counter extends CountingDeps {
-  /** A tenant with a token, and a limit that it is far from. */
+  /** A tenant with a token, far below its limit. */
   static async create(): Promise<Counter> {
     const counter = new Counter(times, unhurried);
     const { ledger, tokens, deps } = counter;

@@ -14,7 +14,7 @@ import { createPathScan } from '../../../lambda/use-cases/scan/path-scan.ts';
 import { Random } from '../../support/random.ts';
 import { hashNames, RoundListing } from '../../support/round-listing.ts';
 
-/** The question that this answers was asked of R2, with 256 MB of Lambda on x86, and 2.5 s a page. */
+/** The question was about R2, with 256 MB of Lambda on x86, and 2.5 s a page. */
 const prices = {
   list: r2Prices.putOrList,
   second: secondPrice({ memoryMb: 256, gbSecond: cloudPrices.lambdaGbSecondX86 }),
@@ -26,13 +26,13 @@ describe('sixteen at once or one after the other', () => {
     expect(prices.list / prices.second).toBeCloseTo(1.08, 4);
   });
 
-  it('1: at 5,000 keys sixteen at once is the dearer one; from 5,001 on it is the cheaper', () => {
+  it('1: at 5,000 keys sixteen at once is more expensive, from 5,001 on it is cheaper', () => {
     expect(cost(evenSixteenListing(5000))).toBeCloseTo(0.0000824, 7);
     expect(cost(sequentialListing(5000))).toBeCloseTo(0.0000746, 7);
     expect(cost(evenSixteenListing(5001))).toBeLessThan(cost(sequentialListing(5001)));
   });
 
-  it('2: at 17,000 keys it is 35 % cheaper, two rounds and all', () => {
+  it('2: at 17,000 keys it is 35 % cheaper, despite two rounds', () => {
     expect(evenSixteenListing(17_000)).toEqual({ requests: 32, rounds: 2 });
     const share = cost(evenSixteenListing(17_000)) / cost(sequentialListing(17_000));
     expect(1 - share).toBeCloseTo(0.35, 2);
@@ -80,14 +80,14 @@ describe('sixteen at once or one after the other', () => {
     expect(evenSixteenListing(0)).toEqual({ requests: 16, rounds: 1 });
   });
 
-  it('6: sixteen times the cost is true of the requests of up to 1,000 keys, and of nothing else', () => {
+  it('6: sixteen times the cost is true only of requests, up to 1,000 keys', () => {
     const ratio = (keys: number) => evenSixteenListing(keys).requests / sequentialListing(keys).requests;
     expect(ratio(1000)).toBe(16);
     expect(ratio(1001)).toBe(8);
     expect(cost(evenSixteenListing(1000)) / cost(sequentialListing(1000))).toBeCloseTo(5.5, 1);
   });
 
-  it('never pays where no round is saved', () => {
+  it('is never cheaper if it saves no round', () => {
     expect(breakEvenPageSeconds(evenSixteenListing(1000), sequentialListing(1000), prices)).toBe(
       Number.POSITIVE_INFINITY,
     );
@@ -95,13 +95,13 @@ describe('sixteen at once or one after the other', () => {
 });
 
 describe('estimate, then split', () => {
-  it.each([0, 1000, 2000, 5000, 17_000, 100_000])('costs no more than either at %i keys', (keys) => {
+  it.each([0, 1000, 2000, 5000, 17_000, 100_000])('costs no more than the other two at %i keys', (keys) => {
     const split = cost(splitListing(keys, { hasHint: true }));
     expect(split).toBeLessThanOrEqual(cost(sequentialListing(keys)));
     expect(split).toBeLessThanOrEqual(cost(evenSixteenListing(keys)));
   });
 
-  it('costs one request more than page after page where nothing is known, and there are two pages', () => {
+  it('costs one request more than page after page if nothing is known and there are two pages', () => {
     const [split, pages] = [splitListing(2000, { hasHint: false }), sequentialListing(2000)];
     expect(split).toEqual({ requests: pages.requests + 1, rounds: pages.rounds });
   });
@@ -116,7 +116,7 @@ describe('estimate, then split', () => {
     [10_000, false],
     [20_000, true],
     [50_000, true],
-  ])('is what a scan of %i hashes takes, hint %s', async (keys, hasHint) => {
+  ])('matches a scan of %i hashes, hint %s', async (keys, hasHint) => {
     const sets = keys > 10_000 ? 2 : 5;
     let [requests, rounds] = [0, 0];
     for (let set = 1; set <= sets; set += 1) {

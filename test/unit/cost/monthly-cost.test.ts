@@ -42,13 +42,13 @@ describe('by hand', () => {
     expect(cost.queue).toBeCloseTo(1e4 * 0.5e-6, 6);
   });
 
-  it('a stage that nobody uses: 22 alarms, 13 metrics, a dashboard, a secret, 648,000 empty receives, 2,880 runs', () => {
+  it('an unused stage: 22 alarms, 13 metrics, a dashboard, a secret, 648,000 empty receives, 2,880 runs', () => {
     const perRun = 0.2e-6 + 0.02 * 0.25 * 13.3334e-6 + 1e-6 + 6 * 0.125e-6 + 1.2e-6 * 0.5;
     expect(total(idle)).toBeCloseTo(2.2 + 13 * 0.3 + 3 + 0.4 + 0.324 + 2880 * perRun, 5);
   });
 });
 
-describe('grows with', () => {
+describe('the cost grows with', () => {
   it.each([
     'tenants',
     'pushesPerTenant',
@@ -71,7 +71,7 @@ describe('grows with', () => {
     }
   });
 
-  it('how young counts are kept', () => {
+  it('fresher counts', () => {
     const refreshed = (maxAgeHours: number) =>
       total({ ...defaultWorkload, refresh: { ...defaultWorkload.refresh, maxAgeHours } });
     expect(refreshed(1)).toBeGreaterThan(refreshed(24));
@@ -80,28 +80,28 @@ describe('grows with', () => {
 });
 
 describe('a month of a tenant', () => {
-  it('is in proportion to the tenants, but for what stands', () => {
+  it('costs the same for any number of tenants, except for fixed costs', () => {
     const standing = total(idle);
     const of = (tenants: number) => total({ ...defaultWorkload, tenants }) - standing;
     expect(of(100) / of(10)).toBeCloseTo(10, 1);
   });
 
-  it('is cheaper on R2, in requests', () => {
+  it('costs less for requests on R2', () => {
     expect(total(defaultWorkload, 'r2')).toBeLessThan(total(defaultWorkload, 's3'));
   });
 
-  it('has the recounts that the policy lets its pushes have', () => {
+  it('has the recounts that the policy allows', () => {
     const { recountsThatScan, recountsThatDoNot, recountsDeferred } = occurrences(defaultWorkload);
     expect([recountsThatScan, recountsThatDoNot, recountsDeferred]).toEqual([60, 60, expect.closeTo(110, 6)]);
   });
 
-  it('scans no more than the budget of LIST requests allows', () => {
+  it('has at most the scans that the budget of LIST requests allows', () => {
     const large = { ...defaultWorkload, objectsPerTenant: 40_000_000, pushesPerTenant: 300 };
     // 10,700 requests a scan, of 864,000 a month.
     expect(occurrences(large).recountsThatScan).toBeCloseTo(864_000 / 10_700, 6);
   });
 
-  it('is served by the schedule up to what its runs may take', () => {
+  it('has visits of the schedule up to the limit of its runs', () => {
     const few = occurrences({ ...defaultWorkload, tenants: 1000 });
     expect(few).toMatchObject({ cleanups: 60, missedReads: 0, clearedLater: 0 });
     expect(few.fullCounts).toBeCloseTo(720 / 22.8, 6);
@@ -112,7 +112,7 @@ describe('a month of a tenant', () => {
     expect(many.cleanups + many.clearedLater).toBeCloseTo(60, 6);
   });
 
-  it('where nothing happens is counted about once, and when somebody looks', () => {
+  it('has about one full count if it is idle, and one per read of an old count', () => {
     const quiet = { ...defaultWorkload, pushesPerTenant: 0 };
     expect(occurrences({ ...quiet, readsPerTenant: 0 })).toMatchObject({
       fullCounts: expect.closeTo(1.05, 2),

@@ -27,7 +27,7 @@ import { type Asked, Counter, tenant, token } from './counting.ts';
 const oid = (index: number) => sha256Hex(`object ${index}`);
 const sizeBytes = 1000;
 
-/** What the model says, without calls that it counts as none. */
+/** The calls of the model, without those that happen zero times. */
 function modelled({ calls, tableRounds, headRounds, listRounds }: Operation): Asked {
   const asked = Object.fromEntries(Object.entries(calls).filter(([, count]) => count > 0));
   return { calls: asked, tableRounds, headRounds, listRounds };
@@ -41,7 +41,7 @@ const lfsEvent = (path: string, presented: string, body: unknown, repo = 'app.gi
     body: JSON.stringify(body),
   });
 
-/** Asks for a batch through the handler, from the wire to the wire. */
+/** Sends a batch request through the handler. */
 async function askBatch(made: Counter, operation: 'upload' | 'download', count: number, repo = 'app') {
   const objects = Array.from({ length: count }, (_, index) => ({ oid: oid(index), size: sizeBytes }));
   const event = lfsEvent('/batch', token, { operation, objects }, `${repo}.git`);
@@ -67,7 +67,7 @@ const consume = (made: Counter, full: boolean) =>
     }),
   );
 
-describe('what each operation asks for is what the model says', () => {
+describe('the calls of each operation are those of the model', () => {
   it.each([1, 20, 100, 300])('a batch to upload %i new objects', async (count) => {
     const made = await Counter.create();
     expect((await askBatch(made, 'upload', count)).asked).toEqual(modelled(uploadBatch(count)));
@@ -123,7 +123,7 @@ describe('what each operation asks for is what the model says', () => {
     expect((await consume(made, false)).asked).toEqual(modelled(recount({ scans, full: false, dead: 0 })));
   });
 
-  it('a visit that clears dead reservations away lists nothing', async () => {
+  it('a recount that deletes dead reservations lists nothing', async () => {
     const made = await Counter.create();
     await askBatch(made, 'upload', 100);
     await askBatch(made, 'upload', 100);
@@ -137,7 +137,7 @@ describe('what each operation asks for is what the model says', () => {
     expect(made.ledger.inspect(tenant).reservations).toEqual([]);
   });
 
-  it('a recount that has to wait lists nothing, and is sent again', async () => {
+  it('a deferred recount lists nothing, and is sent again', async () => {
     const made = await Counter.create();
     const deps = { ...made.deps, settings: { ...made.deps.settings, recountRestMs: 3_600_000 } };
     const request = { tenant, reason: 'upload', full: false } as const;
@@ -157,7 +157,7 @@ describe('what each operation asks for is what the model says', () => {
     expect(asked).toEqual(modelled(recount({ scans, full: true, dead: 0 })));
   });
 
-  it('the console’s read: cached, and counted in full where it is a day old', async () => {
+  it('the console’s read: cached, and counted in full if the count is a day old', async () => {
     const made = await Counter.create();
     for (const repo of ['a', 'b']) store(made, 2, repo);
     await consume(made, true);
@@ -175,7 +175,7 @@ describe('what each operation asks for is what the model says', () => {
     expect((await read()).asked).toEqual(modelled(missedSubscription({ scans, dead: 0 })));
   });
 
-  it('the schedule asks the table once, and sends one message for each tenant that is due', async () => {
+  it('the schedule queries the table once, and sends one message for each tenant that is due', async () => {
     const made = await Counter.create();
     const account = { plan: null, limitBytes: null, createdAtMs: 0, counted: null };
     for (let index = 0; index < 20; index += 1)
@@ -184,7 +184,7 @@ describe('what each operation asks for is what the model says', () => {
   });
 });
 
-describe('the model’s settings are the defaults', () => {
+describe('the settings of the model are the defaults', () => {
   const stage = parseStageSettings('prod', {});
 
   it('of a stage', () => {

@@ -11,37 +11,37 @@ describe('the recounts of a push', () => {
   const of = (pushSeconds: number, more: { scanRequests?: number; triggerSeconds?: number } = {}) =>
     recountsOfPush({ pushSeconds, triggerSeconds: pushSeconds, scanRequests: 1, policy, ...more });
 
-  it('are one scan, where all of it falls into one window', () => {
+  it('are one scan if the whole push is in one window', () => {
     expect(of(0)).toEqual({ thatScan: 1, thatDoNot: 0, deferred: 0 });
   });
 
-  it('are two of 30 s: the second waits once or, mostly, twice until the first has rested', () => {
+  it('are two for a push of 30 s: the second is deferred once or, mostly, twice', () => {
     const { thatScan, thatDoNot, deferred } = of(30);
     expect([thatScan, thatDoNot]).toEqual([1, 1]);
-    // The second message comes b seconds after the first, 0 < b < 30: once deferred where b is 25 or more.
+    // The second message comes b seconds after the first, 0 < b < 30. If b is 25 or more, it is deferred once.
     expect(deferred).toBeCloseTo(1 + 25 / 30, 10);
   });
 
-  it('of ten minutes are about one a minute, however many verifies ask', () => {
+  it('are about one per minute for a push of ten minutes, however many verifies there are', () => {
     const { thatScan, thatDoNot, deferred } = of(600);
     expect(thatScan).toBeGreaterThan(8);
     expect(thatScan).toBeLessThan(12);
-    // Mostly the last scan comes after the last trigger, and nothing is left to be seen.
+    // Mostly the last scan comes after the last trigger, and nothing is left to scan.
     expect(thatDoNot).toBeLessThan(1);
-    // A message for each 30 s, and each is counted or deferred.
+    // One message per 30 s, and each is recounted or deferred.
     expect(thatScan + thatDoNot + deferred).toBeGreaterThan(20);
     expect(thatScan + thatDoNot + deferred).toBeLessThan(26);
   });
 
-  it('wait longer where a scan is dear', () => {
-    // 1,200 requests are an hour's budget, of which five minutes may be overdrawn: 55 minutes of 35 s each.
+  it('are deferred longer if a scan is expensive', () => {
+    // 1,200 requests are the budget of an hour, and five minutes may be overdrawn: 55 minutes of 35 s each.
     const { thatScan, thatDoNot, deferred } = of(30, { scanRequests: 1200 });
     expect([thatScan, thatDoNot]).toEqual([1, 1]);
     expect(deferred).toBeGreaterThan((55 * 60) / 35 - 2);
     expect(deferred).toBeLessThan((55 * 60) / 35 + 2);
   });
 
-  it('need no second one but for triggers that come late', () => {
+  it('include a second one only if a trigger comes late', () => {
     expect(of(0, { triggerSeconds: 20 }).thatScan).toBe(1);
     expect(of(0, { triggerSeconds: 20 }).thatDoNot).toBeCloseTo(20 / 30, 10);
   });
@@ -50,18 +50,18 @@ describe('the recounts of a push', () => {
 describe('full counts', () => {
   const of = (activeTimes: number) => fullCountsOf({ activeTimes, monthHours: 720, policy });
 
-  it('of a busy tenant come once a day, a little early', () => {
+  it('of a busy tenant come slightly more often than once a day', () => {
     expect(of(60)).toEqual({ perMonth: expect.closeTo(720 / 22.8, 10), staleShare: 0 });
   });
 
-  it('of one where nothing ever happens come once in the longest interval', () => {
+  it('of an idle tenant come once in the longest interval', () => {
     const { perMonth, staleShare } = of(0);
     expect(perMonth).toBeCloseTo(1 / 0.95, 10);
     expect(staleShare).toBeCloseTo(1 - 24 / 684, 10);
   });
 
-  it('of one that is used once a month come after 1, 2, 4, 7 and 14 days', () => {
-    // 22.8 h, then each 1.9 times the one before: 22.8, 66, 148, 305, 602 h.
+  it('of a tenant that is used once a month come after 1, 2, 4, 7 and 14 days', () => {
+    // Intervals begin with 22.8 h and grow by 1.9: at 22.8, 66, 148, 305 and 602 h.
     expect(of(1).perMonth).toBe(5);
   });
 

@@ -7,7 +7,7 @@ import { recordStoreEvents } from '../../../lambda/use-cases/recounts/record-sto
 import { Counter, tenant } from './counting.ts';
 
 describe('events of the store', () => {
-  it.each([0, 1, 9])('that %i repos changed ask for what the model says', async (noted) => {
+  it.each([0, 1, 9])('of %i changed repos make the calls of the model', async (noted) => {
     const made = await Counter.create();
     const atMs = made.deps.clock.nowMs();
     const claims = new Map([['expected', 5]]);
@@ -30,7 +30,7 @@ describe('events of the store', () => {
     expect(asked).toEqual({ calls: modelled, tableRounds, headRounds, listRounds });
   });
 
-  it('cost by the event, by the look at a tenant, and for a second queue and its alarms', () => {
+  it('cost per event, per tenant looked up, and for a second queue and its alarms', () => {
     const workload = { ...defaultWorkload, tenants: 1000 };
     const [off, on] = [false, true].map((storeEvents) => monthlyCost({ ...workload, storeEvents }));
     const added = Object.fromEntries(
@@ -41,7 +41,7 @@ describe('events of the store', () => {
     );
     // 1.2 million uploads, each sent, received and deleted.
     expect(added['store: event of an upload']).toBeCloseTo(1.2 * 3 * 0.4, 6);
-    expect(added['store: look at a tenant']).toBeGreaterThan(0.1);
+    expect(added['store: look up a tenant']).toBeGreaterThan(0.1);
     const ofQueue = added['alarms, metrics, dashboard, secret, idle queue'];
     expect(ofQueue).toBeCloseTo(0.3 + 0.648 * 0.4, 6);
   });

@@ -52,14 +52,14 @@ afterAll(async () => {
   await new Promise<void>((resolve) => server.close(() => resolve()));
 });
 
-/** The table's own bill for a call. */
+/** The units that the table engine bills for a call. */
 async function billed(call: () => Promise<unknown>): Promise<number> {
   unitsUsed = 0;
   await call();
   return unitsUsed;
 }
 
-/** What the model says of it; the engine does not bill writes to indexes. */
+/** The units of the model. The engine does not bill writes to indexes. */
 function modelled(call: TableCall, sizes: Partial<TableSizes> = {}): number {
   const { reads, writes } = unitsOfCall(call, {
     claims: 1,
@@ -72,7 +72,7 @@ function modelled(call: TableCall, sizes: Partial<TableSizes> = {}): number {
   return reads + writes;
 }
 
-describe('what the table bills for a call is what the model says', () => {
+describe('the units that the table bills are those of the model', () => {
   it.each([1, 10, 20, 100])('with reservations of %i objects', async (claims) => {
     const ledger = createDynamoDbLedger({ client, tableName });
     const name = `${tenant}-${claims}`;
@@ -123,11 +123,11 @@ describe('what the table bills for a call is what the model says', () => {
   });
 });
 
-describe('what the indexes cost besides', () => {
+describe('an index costs', () => {
   const sizes = { claims: 100, reservations: 1, repos: 1, full: false, due: 0 };
   const indexWrites = (call: TableCall, full = false) => unitsOfCall(call, { ...sizes, full }).indexWrites;
 
-  it('is one write for an entry that comes or goes, two for one that moves, none for the rest', () => {
+  it('one write for a new or removed entry, two for a moved one, none otherwise', () => {
     expect(indexWrites('putReservation')).toBe(1);
     expect(indexWrites('issueReservation')).toBe(0);
     expect(indexWrites('deleteReservation')).toBe(1);
@@ -136,7 +136,7 @@ describe('what the indexes cost besides', () => {
     expect(indexWrites('commitTenant', true)).toBe(2);
   });
 
-  it('is half a read unit for each of the 12 partitions that a run of the schedule queries', () => {
+  it('half a read unit for each of the 12 partitions that a run of the schedule queries', () => {
     expect(unitsOfCall('dueTenants', sizes).reads).toBe(6);
   });
 });

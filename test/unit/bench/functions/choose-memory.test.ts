@@ -28,29 +28,29 @@ describe('the memory of a function', () => {
     work({ memoryMb: 1769, warmMs: 100 }),
   ];
 
-  it('is the cheapest that is nearly as fast as the most', () => {
+  it('is the cheapest that is nearly as fast as the largest', () => {
     expect(chosen(slowHalf)).toBe(512);
     expect(chosen(slowHalf.map((each) => ({ ...each, dollarsPerMillion: 1 / each.memoryMb })))).toBe(1769);
   });
 
-  it('is the cheapest of all where nobody waits', () => {
+  it('is the cheapest of all if nobody waits', () => {
     expect(
       chosen(slowHalf.map((each) => ({ ...each, someoneWaits: false, dollarsPerMillion: each.memoryMb }))),
     ).toBe(256);
   });
 
-  it('leaves room above the highest peak', () => {
+  it('has room above the highest peak', () => {
     expect(chosen(slowHalf.map((each) => ({ ...each, peakMb: each.memoryMb === 512 ? 400 : 100 })))).toBe(
       1769,
     );
   });
 
-  it('is one with which all of its work survived', () => {
+  it('is one with which all of the work survived', () => {
     const other = slowHalf.filter(({ memoryMb }) => memoryMb !== 512).map((each) => ({ ...each, case: 'b' }));
     expect(chosen([...slowHalf, ...other])).toBe(1769);
   });
 
-  it('is the smaller one where the costs hardly differ', () => {
+  it('is the smaller one if the costs hardly differ', () => {
     const costs = [
       { memoryMb: 256, dollarsPerMillion: 1.2 },
       { memoryMb: 512, dollarsPerMillion: 1 },
@@ -59,11 +59,11 @@ describe('the memory of a function', () => {
     expect(chosen(nobodyWaits)).toBe(256);
   });
 
-  it('may be slower by what nobody notices', () => {
+  it('may be slower by a time that nobody notices', () => {
     expect(chosen([work({ memoryMb: 256, warmMs: 49 }), work({ memoryMb: 1769, warmMs: 9 })])).toBe(256);
   });
 
-  it('is not held to be enough by warm calls alone', () => {
+  it('must be fast enough for first calls, too', () => {
     const [small, ...rest] = slowHalf.map((each) => ({ ...each, warmMs: 100 }));
     expect(chosen([{ ...work({ memoryMb: 256, warmMs: 100 }), ...small, coldMs: 900 }, ...rest])).toBe(512);
   });

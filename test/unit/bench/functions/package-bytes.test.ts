@@ -2,7 +2,7 @@ import { transformSync } from 'esbuild';
 import { expect, it } from 'vitest';
 import { packageBytes } from '../../../../bench/functions/package-bytes.ts';
 
-it("a bundle's bytes are those of the packages that its source map names", () => {
+it('the bytes of a bundle belong to the packages that its source map names', () => {
   const source = 'export const words = ["one", "two"];\nexport const sum = (a, b) => a + b;\n';
   const options = { minify: true, sourcemap: 'external', format: 'esm' } as const;
   const own = transformSync(source, { ...options, sourcefile: '../lambda/words.ts' });

@@ -28,7 +28,7 @@ function waitMs(more: { urgency: Urgency | 'first'; debtMs?: number; countedMsAg
 }
 
 describe('a recount', () => {
-  it('that nobody waits for rests a minute after the last one began; one that somebody waits for does not', () => {
+  it('begins a minute after the last one at the earliest, unless somebody waits for it', () => {
     expect(waitMs({ urgency: 'background', countedMsAgo: 20_000 })).toBe(40_000);
     expect(waitMs({ urgency: 'background', countedMsAgo: minute })).toBe(0);
     expect(waitMs({ urgency: 'decision', countedMsAgo: 0 })).toBe(0);
@@ -38,12 +38,12 @@ describe('a recount', () => {
     ['background', 5 * minute],
     ['decision', hour],
     ['first', day],
-  ] as const)('of kind %s may overdraw the budget by %i ms, and waits for what is beyond', (urgency, ms) => {
+  ] as const)('with urgency %s may overdraw the budget by %i ms, and must wait for more', (urgency, ms) => {
     expect(waitMs({ urgency, debtMs: ms })).toBe(0);
     expect(waitMs({ urgency, debtMs: ms + 7 })).toBe(7);
   });
 
-  it('of a tenant never counted is the first, whoever asks; otherwise it is by who waits for it', () => {
+  it('has the urgency `first` if the tenant was never counted, and otherwise the urgency of its reason', () => {
     const never = { listedUntilMs: 0, counted: null };
     const known = { listedUntilMs: 0, counted: countedAt(0) };
     expect(queuedUrgencyOf(never, 'upload')).toBe('first');
@@ -55,7 +55,7 @@ describe('a recount', () => {
 });
 
 describe('the budget', () => {
-  it('is charged by the LIST, from when the earlier ones are paid', () => {
+  it('is charged for each LIST request, from when the earlier ones are paid for', () => {
     const charged = (listedUntilMs: number, requests: number) =>
       chargedUntilMs(defaultSettings, { listedUntilMs, requests, nowMs });
     expect(charged(0, 20)).toBe(nowMs + minute);
@@ -63,7 +63,7 @@ describe('the budget', () => {
     expect(charged(nowMs - 5, 0)).toBe(nowMs - 5);
   });
 
-  it('bounds what a tenant lists in any time: the budget, the overdraft of an hour, and one scan', () => {
+  it('limits the LIST requests of a tenant to the budget, an hour of overdraft, and one scan', () => {
     const asked = fc.record({
       afterMs: fc.integer({ min: 0, max: 10 * minute }),
       requests: fc.integer({ min: 0, max: 400 }),
@@ -92,7 +92,7 @@ describe('the budget', () => {
     );
   });
 
-  it('lets everybody in again once it is paid: nobody waits for ever', () => {
+  it('allows a recount after exactly the wait that it states, so nobody waits for ever', () => {
     const anyUrgency = fc.constantFrom<Urgency | 'first'>('background', 'decision', 'first');
     fc.assert(
       fc.property(fc.nat(1e9), fc.nat(day), anyUrgency, (debtMs, countedMsAgo, urgency) => {
@@ -103,11 +103,11 @@ describe('the budget', () => {
     );
   });
 
-  it('costs 4.32 dollars a month at the most by default, at 5 dollars a million', () => {
+  it('costs at most 4.32 dollars a month by default, at 5 dollars per million requests', () => {
     expect((defaultSettings.listRequestsPerHour * 24 * 30 * 5) / 1e6).toBeCloseTo(4.32, 6);
   });
 
-  it('spaces a background of 1,000 LISTs by 50 minutes, and leaves one of 20 its minute', () => {
+  it('allows background recounts of 1,000 LIST requests every 50 minutes, and those of 20 every minute', () => {
     const beginnings = (requests: number) => {
       const begun: number[] = [];
       let [listedUntilMs, counted] = [0, countedAt(nowMs - day)];
@@ -138,14 +138,14 @@ describe('the schedule', () => {
       ...more,
     }) - nowMs;
 
-  it('comes after a day to a tenant in use, up to a tenth earlier', () => {
+  it('counts a tenant in use after a day, up to a tenth of it earlier', () => {
     const all = Array.from({ length: 1000 }, (_, epoch) => due({ epoch }));
     expect(Math.max(...all)).toBeLessThanOrEqual(day);
     expect(Math.min(...all)).toBeGreaterThanOrEqual(0.9 * day);
     expect(due()).toBe(due());
   });
 
-  it('comes after twice the time in which nothing has changed, but once in 30 days', () => {
+  it('counts an idle tenant after twice the time without changes, but at least every 30 days', () => {
     for (const [unchangedForMs, expectedMs] of [
       [0, day],
       [hour, day],
@@ -159,11 +159,11 @@ describe('the schedule', () => {
     }
   });
 
-  it('does not come before the budget lets it', () => {
+  it('does not count a tenant before its budget allows it', () => {
     expect(due({ listedUntilMs: nowMs + 3 * day })).toBe(3 * day);
   });
 
-  it('comes back after a day at the latest once something happens, and is never moved away by it', () => {
+  it('counts within a day of any activity, and activity never makes it later', () => {
     const dueAfter = (dueAtMs: number) =>
       dueAfterActivityMs(defaultSettings, {
         tenant: 'acme',
@@ -177,7 +177,7 @@ describe('the schedule', () => {
     expect(dueAfter(nowMs - 5)).toBe(nowMs - 5);
   });
 
-  it('lists a tenant in which nothing happens 15 to 18 times in its first year', () => {
+  it('counts an idle tenant 15 to 18 times in its first year', () => {
     let [atMs, listed, unchangedForMs] = [nowMs, 0, 0];
     for (let epoch = 1; ; epoch += 1) {
       const nextMs = dueAfterFullMs(defaultSettings, {
@@ -196,7 +196,7 @@ describe('the schedule', () => {
     expect(listed).toBeLessThanOrEqual(18);
   });
 
-  it('spreads 10,000 tenants that were counted within an hour over many hours, in two weeks', () => {
+  it('spreads 10,000 tenants that were counted within one hour over many hours, within two weeks', () => {
     const runMs = 15 * minute;
     const perRun = new Map<number, number>();
     for (let index = 0; index < 10_000; index += 1) {
@@ -212,12 +212,12 @@ describe('the schedule', () => {
       const run = Math.floor(atMs / runMs);
       perRun.set(run, (perRun.get(run) ?? 0) + 1);
     }
-    // Together they would be 2,500 in each of four runs.
+    // Without the spread there would be 2,500 in each of four runs.
     expect(Math.max(...perRun.values())).toBeLessThan(600);
     expect(perRun.size).toBeGreaterThan(4 * 8);
   });
 
-  it('visits each of 100,000 tenants in use within a day of its due time, all due at once at first', () => {
+  it('visits each of 100,000 tenants in use within a day of its due time, even if all are due at once', () => {
     const { refreshTenantsMax } = defaultSettings;
     const runMs = 15 * minute;
     const tenants = Array.from({ length: 100_000 }, (_, index) => ({

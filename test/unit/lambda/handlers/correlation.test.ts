@@ -23,12 +23,12 @@ function setUp() {
   return { invocations, log: createInvocationLog(recordingLog().log, invocations) };
 }
 
-/** Until some of the others have gone on. */
+/** Waits until other invocations have continued. */
 const turns = async (count: number) => {
   for (let turn = 0; turn < count; turn += 1) await new Promise((resolve) => setImmediate(resolve));
 };
 
-/** An event of API Gateway, of the request with this id. */
+/** An event of API Gateway for the request with this id. */
 const requestOf = (requestId: string) => {
   const event = httpEvent({ routeKey: 'GET /x' });
   return { ...event, requestContext: { ...event.requestContext, requestId } };
@@ -39,13 +39,13 @@ const contextOf = (awsRequestId: string) => ({
   awsRequestId,
 });
 
-describe('what a recount is asked for by', () => {
+describe('the cause of a recount', () => {
   const sqs = mockClient(SQSClient);
   afterEach(() => void sqs.reset());
 
   const upload = { tenant: 'acme', reason: 'upload', full: false } as const;
 
-  /** A queue on SQS, and the bodies that were sent. */
+  /** A queue on SQS, and the message bodies that were sent. */
   function onSqs() {
     sqs.on(SendMessageCommand).resolves({});
     sqs.on(SendMessageBatchCommand).resolves({});
@@ -61,7 +61,7 @@ describe('what a recount is asked for by', () => {
     return { queue, invocations, log, bodies };
   }
 
-  it('is the request, in the message', async () => {
+  it('is the request that requested it, and its message names it', async () => {
     const { queue, invocations, log, bodies } = onSqs();
     const handler = guard({ log, invocations }, respondProblem, async (event) => {
       await turns(event.requestContext.requestId.length);
@@ -76,7 +76,7 @@ describe('what a recount is asked for by', () => {
     );
   });
 
-  it('is no part of what collapses: of two requests the queue keeps the first', async () => {
+  it('does not keep two requests from collapsing: the queue keeps the first', async () => {
     const { queue, invocations } = onSqs();
     for (const requestId of ['first', 'second'])
       await invocations.during({ requestId }, () => queue.request(upload));
@@ -86,7 +86,7 @@ describe('what a recount is asked for by', () => {
     );
   });
 
-  it('is the run of the schedule, for all that it finds due', async () => {
+  it('is the run of the schedule, for every tenant that it finds due', async () => {
     const { queue, invocations, log, bodies } = onSqs();
     const world = new MemoryStack();
     await world.create();
@@ -97,7 +97,7 @@ describe('what a recount is asked for by', () => {
     ]);
   });
 
-  it('stays the same where a recount is deferred and asked for again', async () => {
+  it('stays the same if a recount is deferred and queued again', async () => {
     const { queue, invocations, log, bodies } = onSqs();
     const world = new MemoryStack({ recountRestMs: 3_600_000 });
     await world.create();

@@ -20,7 +20,7 @@ class AbsentTable extends MemoryLedger {
   }
 }
 
-/** One delivery of a message to the handler, and what the handler asked of the queue. */
+/** Delivers a message to the handler, and records what the handler asked of the queue. */
 async function deliver(given: {
   ledger?: MemoryLedger;
   failures?: number;
@@ -53,7 +53,7 @@ async function deliver(given: {
   return { answer: await handler({ Records }, context), asked, entries, context };
 }
 
-const takenBack = { batchItemFailures: [{ itemIdentifier: 'm1' }] };
+const returned = { batchItemFailures: [{ itemIdentifier: 'm1' }] };
 
 describe('a recount that fails', () => {
   it.each([
@@ -61,16 +61,16 @@ describe('a recount that fails', () => {
     [1, 120_000],
     [9, 600_000],
     [99, 600_000],
-  ])('after %i failures comes again in %i ms', async (failures, delayMs) => {
+  ])('after %i failures is redelivered in %i ms', async (failures, delayMs) => {
     const { answer, asked } = await deliver({ ledger: new AbsentTable(), failures });
-    expect(answer).toEqual(takenBack);
+    expect(answer).toEqual(returned);
     expect(asked).toEqual([{ receiptHandle: `m1#${failures + 1}`, delayMs }]);
   });
 
-  it('is taken back though the queue does not hear when, and the log says so', async () => {
+  it('is returned to the queue even if its delay cannot be set, and the log says so', async () => {
     const delay = () => Promise.reject(new Error('AccessDenied'));
     const { answer, entries } = await deliver({ ledger: new AbsentTable(), delay });
-    expect(answer).toEqual(takenBack);
+    expect(answer).toEqual(returned);
     expect(entries.map(({ level, fields }) => [level, fields['messageId'], String(fields['error'])])).toEqual(
       [
         ['error', 'm1', 'LedgerUnavailableError: The table does not answer.'],
@@ -79,7 +79,7 @@ describe('a recount that fails', () => {
     );
   });
 
-  it('is logged with its tenant, its message, the request that it was for, and the run', async () => {
+  it('is logged with its tenant, its message, its cause and the invocation', async () => {
     const { entries, context } = await deliver({ ledger: new AbsentTable(), failures: 1 });
     expect(entries.map(({ message, fields }) => ({ message, ...fields }))).toEqual([
       {
@@ -97,40 +97,43 @@ describe('a recount that fails', () => {
     ]);
   });
 
-  it('is tried for two hours and 25 minutes before it is given up, by the settings that a stage has by itself', () => {
+  it('is tried for 2 h 25 min before it becomes a dead letter, with the default settings', () => {
     const { attemptsMax } = parseStageSettings('prod', {}).reconcile;
     const pausesMs = Array.from({ length: attemptsMax - 1 }, (_, index) => redeliveryDelayMs(index + 1));
     expect(pausesMs.reduce((sum, pauseMs) => sum + pauseMs, 0)).toBe(145 * 60_000);
   });
 
-  it('waits a minute where the count of deliveries is not told', () => {
+  it('waits a minute if the number of deliveries is unknown', () => {
     expect(redeliveryDelayMs(Number.NaN)).toBe(60_000);
     expect(redeliveryDelayMs(0)).toBe(60_000);
   });
 });
 
-describe('a message that can not be read', () => {
+describe('a message that does not parse', () => {
   const request = { tenant: 'acme', reason: 'upload', full: false };
   it.each([
-    ['no JSON', 'hello'],
-    ['another thing', [1, 2, 3]],
+    ['not valid JSON', 'hello'],
+    ['an array', [1, 2, 3]],
     ['null', null],
     ['without a tenant', { ...request, tenant: undefined }],
-    ['of a name that no tenant can have', { ...request, tenant: '../acme' }],
-    ['of another type', { ...request, full: 'yes' }],
+    ['for an invalid tenant name', { ...request, tenant: '../acme' }],
+    ['of a wrong type', { ...request, full: 'yes' }],
     ['without a reason', { ...request, reason: 7 }],
-  ])('because it is %s, comes again at once, however often it came', async (_what, body) => {
-    for (const failures of [0, 7]) {
-      const { answer, asked, entries } = await deliver({ body, failures });
-      expect(answer).toEqual(takenBack);
-      expect(asked).toEqual([{ receiptHandle: `m1#${failures + 1}`, delayMs: unreadableDelayMs }]);
-      expect(entries).toMatchObject([
-        { level: 'error', message: 'unreadable message', fields: { messageId: 'm1', group: 'acme' } },
-      ]);
-    }
-  });
+  ])(
+    'because it is %s, is redelivered after a second, however often it was delivered',
+    async (_what, body) => {
+      for (const failures of [0, 7]) {
+        const { answer, asked, entries } = await deliver({ body, failures });
+        expect(answer).toEqual(returned);
+        expect(asked).toEqual([{ receiptHandle: `m1#${failures + 1}`, delayMs: unreadableDelayMs }]);
+        expect(entries).toMatchObject([
+          { level: 'error', message: 'unreadable message', fields: { messageId: 'm1', group: 'acme' } },
+        ]);
+      }
+    },
+  );
 
-  it('is given up within a minute', () => {
+  it('becomes a dead letter within a minute', () => {
     const { attemptsMax } = parseStageSettings('prod', {}).reconcile;
     expect(attemptsMax * unreadableDelayMs).toBeLessThan(60_000);
   });
@@ -141,19 +144,19 @@ describe('a message that can not be read', () => {
   });
 });
 
-describe('a message that can be read', () => {
+describe('a message that parses', () => {
   const request = { tenant: 'acme', reason: 'upload', full: false };
   it.each([
     ['a reason that a later release may know', { ...request, reason: 'moon-phase' }],
     ['more than is known', { ...request, priority: 3 }],
     ['no cause', request],
-    ['a cause that is none', { ...request, correlationId: { nested: true } }],
-  ])('is answered though it has %s', async (_what, body) => {
+    ['a cause that is not a string', { ...request, correlationId: { nested: true } }],
+  ])('is handled even if it has %s', async (_what, body) => {
     expect(await deliver({ body })).toMatchObject({ answer: { batchItemFailures: [] }, asked: [] });
   });
 
   it.each([['x'.repeat(129)], ['a b'], ['https://store.example/?X-Amz-Signature=0'], ['']])(
-    'with the cause %j is answered, and the cause is not logged',
+    'with the cause %j is handled, and the cause is not logged',
     async (correlationId) => {
       const { entries } = await deliver({ ledger: new AbsentTable(), body: { ...request, correlationId } });
       expect(entries.map(({ fields }) => [fields['messageId'], fields['correlationId']])).toEqual([
@@ -163,7 +166,7 @@ describe('a message that can be read', () => {
   );
 });
 
-it('a recount that succeeds changes nothing about its message', async () => {
+it('a recount that succeeds does not change the delay of its message', async () => {
   const { answer, asked } = await deliver({ ledger: new MemoryLedger() });
   expect(answer).toEqual({ batchItemFailures: [] });
   expect(asked).toEqual([]);

@@ -6,7 +6,7 @@ import { allPages } from '../../../../lambda/use-cases/all-pages.ts';
 import { MemoryStack, oidOf, tenant } from '../../../support/memory/stack.ts';
 import { recordingLog } from '../../../support/recording-log.ts';
 
-/** As S3 writes it; what no code of ours reads is left out. */
+/** As S3 writes it, without fields that are never read. */
 const s3Event = (eventName: string, key: string, size?: number) => ({
   eventVersion: '2.1',
   eventSource: 'aws:s3',
@@ -44,7 +44,7 @@ const notedRepos = async (world: MemoryStack, of = tenant) =>
   (await allPages(world.ledger.reservations(of))).map(({ repo }) => repo).sort();
 
 describe('events of the store', () => {
-  it('of one tenant in many messages are looked up once, and asked about once', async () => {
+  it('of one tenant in many messages take one lookup and one request for a recount', async () => {
     const world = new MemoryStack();
     await world.create();
     const records = Array.from({ length: 30 }, (_, index) => ({
@@ -55,19 +55,19 @@ describe('events of the store', () => {
     expect(world.requests).toEqual([{ tenant, reason: 'event', full: false }]);
   });
 
-  it('have encoded keys', async () => {
+  it('may have encoded keys', async () => {
     const world = new MemoryStack();
     await world.create();
     await world.push('app', { 'a b+c/ü.bin': 5 });
     world.requests.length = 0;
     const event = s3Event('ObjectCreated:CompleteMultipartUpload', 'acme/app/a+b%2Bc/%C3%BC.bin', 5);
     await deliver(world, { Records: [event] });
-    // Expected, so nothing is noted beside the reservation itself.
+    // The upload was expected, so there is only its reservation and no note.
     expect(await notedRepos(world)).toHaveLength(1);
     expect(world.requests).toHaveLength(1);
   });
 
-  it('that say nothing of a repo are taken, and forgotten', async () => {
+  it('outside of any repo are accepted and dropped', async () => {
     const world = new MemoryStack();
     await world.create();
     const strange = ['acme', 'acme/beside', 'nobody/app/x', '%2F', 'Not+A+Tenant/app/x'].map((key) => ({
@@ -78,7 +78,7 @@ describe('events of the store', () => {
     expect(await notedRepos(world)).toEqual([]);
   });
 
-  it('that can’t be read come again, alone', async () => {
+  it('that do not parse are redelivered, and only those', async () => {
     const world = new MemoryStack();
     await world.create();
     const good = { Records: [s3Event('ObjectRemoved:DeleteMarkerCreated', 'acme/app/x')] };
@@ -95,7 +95,7 @@ describe('events of the store', () => {
     expect(await notedRepos(world)).toEqual(['app']);
   });
 
-  it('of a tenant whose ledger does not answer come again, those of others do not', async () => {
+  it('of a tenant whose ledger does not answer are redelivered, those of others are not', async () => {
     const world = new MemoryStack();
     await world.create();
     const readTenant = world.ledger.readTenant.bind(world.ledger);
@@ -122,7 +122,7 @@ describe('events of the store', () => {
     });
   });
 
-  it('whose request could not be sent come again', async () => {
+  it('are redelivered if the request for a recount could not be sent', async () => {
     const world = new MemoryStack();
     await world.create();
     const queue = { ...world.deps.queue, request: () => Promise.reject(new Error('QueueDoesNotExist')) };

@@ -10,7 +10,7 @@ import { httpEvent, noContext } from '../../../support/http-event.ts';
 
 const lfs: ErrorResponder = (statusCode, message, requestId) => lfsError({ statusCode, message, requestId });
 
-/** What a client gets, and what the log is told, where a handler throws this. */
+/** What a client gets, and what is logged, if a handler throws this. */
 async function thrown(error: unknown, respondError: ErrorResponder) {
   const logged: unknown[] = [];
   const note = (message: string, fields?: object) => void logged.push({ message, ...fields });
@@ -23,11 +23,11 @@ async function thrown(error: unknown, respondError: ErrorResponder) {
 
 const secret = 'what nobody outside should read';
 
-describe('what a handler throws', () => {
+describe('an error that a handler throws', () => {
   it.each([
     ['the store', new StoreUnavailableError(secret)],
     ['the ledger', new LedgerUnavailableError(secret)],
-  ])('is a 503 to try again after, where %s does not answer', async (_which, error) => {
+  ])('becomes a 503 with Retry-After if %s does not answer', async (_which, error) => {
     for (const respondError of [lfs, respondProblem]) {
       const { answer } = await thrown(error, respondError);
       expect(answer.statusCode).toBe(503);
@@ -36,14 +36,14 @@ describe('what a handler throws', () => {
     }
   });
 
-  it('is a 500 in the words of the LFS API', async () => {
+  it('becomes a 500 in the format of the LFS API', async () => {
     const { answer, body } = await thrown(new TypeError(secret), lfs);
     expect(answer.statusCode).toBe(500);
     expect(answer.headers?.['content-type']).toBe('application/vnd.git-lfs+json');
     expect(body).toEqual({ message: expect.stringContaining('request-1'), request_id: 'request-1' });
   });
 
-  it('is a 500 in the words of the management API', async () => {
+  it('becomes a 500 in the format of the management API', async () => {
     const { answer, body } = await thrown(new TypeError(secret), respondProblem);
     expect(answer.headers?.['content-type']).toBe('application/problem+json');
     expect(body).toEqual({
@@ -55,7 +55,7 @@ describe('what a handler throws', () => {
     });
   });
 
-  it('is logged with its causes, and without what hangs on it', async () => {
+  it('is logged with its causes, and without their other properties', async () => {
     const cause = Object.assign(new Error('socket closed'), { request: { headers: { authorization: 'x' } } });
     const { logged } = await thrown(new Error('broken', { cause }), lfs);
     expect(logged).toMatchObject([
@@ -68,7 +68,7 @@ describe('what a handler throws', () => {
     expect(JSON.stringify(logged)).not.toContain('authorization');
   });
 
-  it.each([['a text'], [undefined], [{ odd: true }]])('is answered even if it is %j', async (odd) => {
+  it.each([['a text'], [undefined], [{ odd: true }]])('becomes a 500 even if it is %j', async (odd) => {
     expect((await thrown(odd, lfs)).answer.statusCode).toBe(500);
   });
 });

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { withMetrics } from '../../../../lambda/runtime/with-metrics.ts';
 import { noMetrics } from '../../../../local/no-metrics.ts';
 
-it.each(['answers', 'throws'])('what a run measured is sent once it %s', async (which) => {
+it.each(['returns', 'throws'])('what an invocation measured is sent once its handler %s', async (which) => {
   const steps: string[] = [];
   const run = async (given: string) => {
     steps.push('run');

@@ -14,7 +14,7 @@ import { recordingLog } from '../../../support/recording-log.ts';
 const tenant = 'acme';
 const oid = (index: number) => index.toString(16).padStart(64, '0');
 
-/** Metrics that are kept: each name with its values, in order. */
+/** Keeps the values of each metric, in order. */
 function recordingMetrics() {
   const values: Record<string, number[]> = {};
   const keep = (name: string, value: number) => {
@@ -28,7 +28,7 @@ function recordingMetrics() {
   return { metrics, values };
 }
 
-/** A tenant of 1,000 bytes that was counted as empty, and the time at hand. */
+/** A tenant with a limit of 1,000 bytes that was counted as empty. */
 async function setUp() {
   const { metrics, values } = recordingMetrics();
   const { log, entries } = recordingLog();
@@ -53,7 +53,7 @@ async function setUp() {
 }
 
 describe('a batch of uploads', () => {
-  it('measures what is admitted and what is refused, and logs whose it was', async () => {
+  it('measures what is admitted and what is refused, and logs the tenant and repo', async () => {
     const { push, values, entries } = await setUp();
     await push(600, 300, 5000);
     expect(values).toMatchObject({ UploadsAdmitted: [2], BytesAdmitted: [900], UploadsRefused: [1] });
@@ -62,7 +62,7 @@ describe('a batch of uploads', () => {
     expect(said?.fields).toEqual({ tenant, repo: 'app', admitted: 2, admittedBytes: 900, refused: 1 });
   });
 
-  it('counts those that are to come again', async () => {
+  it('counts the deferred ones', async () => {
     const { ledger, push, values, entries } = await setUp();
     ledger.issueReservation = async () => 'gone';
     expect((await push(10)).kind).toBe('retry');
@@ -72,7 +72,7 @@ describe('a batch of uploads', () => {
 });
 
 describe('a recount', () => {
-  it('measures its requests, how old the last count was, and what was not counted', async () => {
+  it('measures its requests, the age of the last count, and the shortfall of the counter', async () => {
     const { deps, store, values, clock } = await setUp();
     store.put(objectKey({ tenant, repo: 'app', oid: oid(1) }), 700);
     clock.advance(90_000);
@@ -83,14 +83,14 @@ describe('a recount', () => {
     expect(values['ScanDuration']).toEqual([0]);
   });
 
-  it('tells a counter that was too high from bytes that were not counted', async () => {
+  it('measures no shortfall if the counter was too high', async () => {
     const { deps, values } = await setUp();
     await deps.ledger.addCommitted({ tenant, sumBytes: 400, limitBytes: 1000 });
     await reconcile(deps, { tenant, full: true });
     expect(values).toMatchObject({ DriftBytes: [400], CounterShortfallBytes: [0] });
   });
 
-  it('that is the first has no age, and corrects nothing', async () => {
+  it('measures neither age nor drift if it is the first', async () => {
     const { deps, store, values } = await setUp();
     const times = { createdAtMs: 0, dueAtMs: 0 };
     await deps.ledger.createTenant({ tenant: 'new', plan: null, limitBytes: null, counted: null, ...times });
@@ -100,8 +100,8 @@ describe('a recount', () => {
   });
 });
 
-describe('usage that is asked for', () => {
-  it('is a hit while it is young, a miss once it is too old, and neither where a count was asked for', async () => {
+describe('a read of the usage', () => {
+  it('is a hit while the count is young, a miss once it is too old, neither if a refresh was requested', async () => {
     const { ask, values, clock } = await setUp();
     await ask(false);
     await ask(true);
@@ -113,7 +113,7 @@ describe('usage that is asked for', () => {
   });
 });
 
-it('the schedule measures how many tenants it found due, none too', async () => {
+it('the schedule measures how many tenants it found due, even if there are none', async () => {
   const { deps, values, clock } = await setUp();
   await refresh(deps);
   clock.advance(120_000);

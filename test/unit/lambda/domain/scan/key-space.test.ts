@@ -22,7 +22,7 @@ const anyRange = fc.tuple(fc.option(anyName), fc.option(anyName)).map(([a, b]): 
 });
 
 describe('a position', () => {
-  it('never falls as names rise', () => {
+  it('never gets smaller as names get larger', () => {
     fc.assert(
       fc.property(anyName, anyName, (a, b) => {
         const [first, second] = compareKeys(a, b) <= 0 ? [a, b] : [b, a];
@@ -45,7 +45,7 @@ describe('a position', () => {
     expect(positionOf(name)).toBe(position);
   });
 
-  it('has a name of 13 digits that lies there', () => {
+  it('has a name of 13 hex digits', () => {
     fc.assert(
       fc.property(fc.nat(keySpaceSize - 1), (position) => {
         expect(nameAt(position)).toMatch(/^[0-9a-f]{13}$/);
@@ -61,7 +61,7 @@ describe('the parts of a range', () => {
     maxLength: 20,
   });
 
-  it('are the range, each name in one of them', () => {
+  it('together are the range, and each name is in exactly one of them', () => {
     fc.assert(
       fc.property(anyRange, anyWeights, (range, weights) => {
         const parts = cutRange(range, weights).map((part) => part.range);
@@ -78,13 +78,13 @@ describe('the parts of a range', () => {
     );
   });
 
-  it('are as wide as their weights', () => {
+  it('have widths in the ratio of their weights', () => {
     const parts = cutRange(wholeKeySpace, [1, 2, 1]);
     expect(parts.map((part) => widthOf(part.range) / keySpaceSize)).toEqual([0.25, 0.5, 0.25]);
     expect(parts.map((part) => part.weight)).toEqual([1, 2, 1]);
   });
 
-  it('are cut by the names of a folder, where the range is of one', () => {
+  it('are cut by the names in a folder if the range is in one', () => {
     const { below, beyond } = splitAtFolder({ after: 'zz/0', last: null }, 'zz/');
     expect(beyond).toEqual({ after: 'zz0', last: null });
     const names = cutRange(below, [1, 1]).map((part) => part.range.last);
@@ -92,7 +92,7 @@ describe('the parts of a range', () => {
     expect(splitAtFolder({ after: 'a/0', last: 'a/7' }, 'a/').beyond).toBeUndefined();
   });
 
-  it('are one where there is nothing to tell names apart by', () => {
+  it('are a single part if names do not differ in position', () => {
     expect(cutRange({ after: 'photos/1', last: null }, [1, 1, 1])).toHaveLength(1);
   });
 });

@@ -3,7 +3,7 @@ import type { PathScanInput } from '../../../../../lambda/ports/path-scan.ts';
 import { createPathScan } from '../../../../../lambda/use-cases/scan/path-scan.ts';
 import { hashNames, RoundListing } from '../../../../support/round-listing.ts';
 
-/** Requests and rounds of one scan of `count` hashes, where every page takes one round. */
+/** Requests and rounds of one scan of `count` hashes. Every page takes one round. */
 async function costOf(count: number, seed: number, input: Omit<PathScanInput, 'prefix'>) {
   const listing = new RoundListing(
     hashNames(count, seed).map((name) => ({ key: `t/r/${name}`, sizeBytes: 3 })),
@@ -28,12 +28,12 @@ async function meanCostOf(count: number, input: Omit<PathScanInput, 'prefix'>, s
 }
 
 describe('with a hint', () => {
-  it.each([0, 1, 999, 1000])('one request for %i keys', async (count) => {
+  it.each([0, 1, 999, 1000])('a scan of %i keys takes one request', async (count) => {
     expect(await costOf(count, 1, { hintObjects: count })).toEqual({ requests: 1, rounds: 1 });
   });
 
   it.each([1001, 2000, 4000, 9100, 14_000, 17_000])(
-    'at most two more than pages for %i keys',
+    'a scan of %i keys takes at most two requests more than pages',
     async (count) => {
       const { requests, rounds } = await meanCostOf(count, { hintObjects: count });
       expect(requests).toBeLessThanOrEqual(Math.ceil(count / 1000) + 2);
@@ -41,7 +41,7 @@ describe('with a hint', () => {
     },
   );
 
-  it('at most 6 % more than pages for 100,000 keys, in two to three rounds', async () => {
+  it('a scan of 100,000 keys takes at most 6 % more requests than pages, in two to three rounds', async () => {
     const { requests, rounds } = await meanCostOf(100_000, { hintObjects: 100_000 }, 3);
     expect(requests).toBeLessThanOrEqual(107);
     expect(rounds).toBeLessThanOrEqual(3);
@@ -53,7 +53,7 @@ describe('with a hint', () => {
     [20_000, 0],
     [0, 1_000_000],
   ])(
-    'that is wrong (%i keys, %i expected), more requests, but no more than 128 in vain',
+    'a scan of %i keys that expects %i takes at most 128 requests too many, plus half of its pages',
     async (count, hint) => {
       const { requests } = await costOf(count, 5, { hintObjects: hint });
       expect(requests).toBeLessThanOrEqual(Math.ceil(count / 1000) * 1.5 + 128);
@@ -62,12 +62,12 @@ describe('with a hint', () => {
 });
 
 describe('without a hint', () => {
-  it.each([0, 1, 1000])('probing takes one request for %i keys', async (count) => {
+  it.each([0, 1, 1000])('probing %i keys takes one request', async (count) => {
     expect(await costOf(count, 1, {})).toEqual({ requests: 1, rounds: 1 });
   });
 
   it.each([1001, 2000, 4000, 9000, 14_000, 17_000])(
-    'probing takes three more than pages for %i keys',
+    'probing %i keys takes at most three requests more than pages',
     async (n) => {
       const { requests, rounds } = await meanCostOf(n, {});
       expect(requests).toBeLessThanOrEqual(Math.ceil(n / 1000) + 3);
@@ -75,16 +75,16 @@ describe('without a hint', () => {
     },
   );
 
-  it('probing takes 12 % more than pages for 100,000 keys', async () => {
+  it('probing 100,000 keys takes at most 12 % more requests than pages', async () => {
     expect((await meanCostOf(100_000, {}, 2)).requests).toBeLessThanOrEqual(112);
   });
 
-  it.each([0, 100, 12_000, 14_000])('sixteen at once take one round for %i keys', async (count) => {
+  it.each([0, 100, 12_000, 14_000])('sixteen at once list %i keys in one round', async (count) => {
     expect(await costOf(count, 1, { isAwaited: true })).toEqual({ requests: 16, rounds: 1 });
   });
 
   it.each([16_000, 20_000, 30_000, 46_000, 60_000, 75_000])(
-    'sixteen at once take two rounds for %i keys',
+    'sixteen at once list %i keys in two rounds',
     async (count) => {
       const { requests, rounds } = await meanCostOf(count, { isAwaited: true }, 3);
       expect(requests).toBeLessThanOrEqual(Math.ceil(count / 1000) + 20);
@@ -103,28 +103,28 @@ describe('keys that are not spread evenly', () => {
     return outcome.requests;
   };
 
-  it('cost at most twice their pages where all lie under one digit', async () => {
+  it('cost at most twice their pages if all begin with the same digit', async () => {
     expect(await scanOf(hashNames(30_000, 3).map((name) => `a${name.slice(1)}`))).toBeLessThanOrEqual(60);
   });
 
-  it('cost no request more where nothing tells names apart', async () => {
+  it('cost no additional request if names do not differ in position', async () => {
     const names = Array.from({ length: 5500 }, (_, index) => `photo-${String(index).padStart(8, '0')}.jpg`);
     expect(await scanOf(names)).toBe(6);
   });
 
-  it('cost a few times their pages where they are numbered in a folder', async () => {
+  it('cost a few times their pages if they are numbered in a folder', async () => {
     const names = Array.from({ length: 5500 }, (_, index) => `photos/${String(index).padStart(8, '0')}.jpg`);
     expect(await scanOf(names)).toBeLessThanOrEqual(20);
   });
 
-  it('are cut as below the path where they lie in folders below it', async () => {
+  it('in folders below the path are cut as if they were directly below it', async () => {
     const inOne = hashNames(20_000, 6).map((name) => `app/${name}`);
     expect(await scanOf(inOne)).toBeLessThanOrEqual(34);
     const inTwo = hashNames(20_000, 7).map((name, index) => `${index % 2 ? 'app' : 'web/objects'}/${name}`);
     expect(await scanOf(inTwo)).toBeLessThanOrEqual(44);
   });
 
-  it('cost a bounded number of requests where they lie in a few dense spots', async () => {
+  it('cost a bounded number of requests if they are in a few dense spots', async () => {
     const spots = ['0000000', '4444444', '8888888', 'fffffff'];
     const names = hashNames(20_000, 4).map((name, index) => spots[index % 4] + name.slice(7));
     expect(await scanOf(names)).toBeLessThanOrEqual(90);

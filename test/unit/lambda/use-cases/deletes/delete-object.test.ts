@@ -6,7 +6,7 @@ import { MemoryStack, minute, oidOf, tenant } from '../../../../support/memory/s
 const oid = oidOf(1);
 const hour = 60 * minute;
 
-describe('an object that is to be deleted', () => {
+describe('an object that is marked for deletion', () => {
   let world: MemoryStack;
   const mark = (more: { oid?: string; dryRun?: boolean } = {}) =>
     markObject(world.deps, { tenant, repo: 'game', oid, dryRun: false, ...more });
@@ -17,19 +17,19 @@ describe('an object that is to be deleted', () => {
     await world.create(100);
   });
 
-  it('must be there', async () => {
+  it('must be stored', async () => {
     expect(await mark({ oid: oidOf(3) })).toBeUndefined();
     expect(await world.deletions()).toEqual([]);
   });
 
-  it('is left as it is by a dry run, which tells what would be freed, and when', async () => {
+  it('is not changed by a dry run, which says what would be freed, and when', async () => {
     const plan = { objectCount: 1, bytes: 10, dueAtMs: world.nowMs + hour };
     expect(await mark({ dryRun: true })).toEqual(plan);
     expect([await world.deletions(), world.requests]).toEqual([[], []]);
     expect(await mark()).toEqual(plan);
   });
 
-  it('goes when its grace is over, and the freed bytes show at once', async () => {
+  it('is deleted when its grace time is over, and the freed bytes show at once', async () => {
     await mark();
     world.nowMs += hour - 1;
     await world.consume();
@@ -44,7 +44,7 @@ describe('an object that is to be deleted', () => {
       committedBytes: 30,
     });
     expect((await world.record()).notes.size).toBe(0);
-    // Kept for as long as a batch can run that asked the store before.
+    // Kept for as long as a batch can run, because it may have asked the store before.
     expect(await world.deletions()).toMatchObject([{ state: 'gone' }]);
     world.nowMs += minute;
     expect(await world.isDue()).toBe(true);
@@ -52,12 +52,12 @@ describe('an object that is to be deleted', () => {
     expect([await world.deletions(), await world.isDue()]).toEqual([[], false]);
   });
 
-  it('that goes while a batch is on its way is not said to be stored', async () => {
+  it('is not reported as stored by a batch that was running while it was deleted', async () => {
     await mark();
     world.nowMs += hour;
     const { putReservation } = world.ledger;
     vi.spyOn(world.ledger, 'putReservation').mockImplementationOnce(async (input) => {
-      // The store has said that it is there; the reservation comes too late to be seen by the deleter.
+      // The store has said that it is stored. The reservation comes too late for the deleter to see it.
       await world.consume();
       await putReservation.call(world.ledger, input);
     });
@@ -70,7 +70,7 @@ describe('an object that is to be deleted', () => {
     );
   });
 
-  it('can be pushed and deleted again right after it went', async () => {
+  it('can be pushed and deleted again right after it was deleted', async () => {
     await mark();
     world.nowMs += hour;
     await world.consume();
@@ -79,7 +79,7 @@ describe('an object that is to be deleted', () => {
     expect(await world.deletions()).toHaveLength(2);
   });
 
-  it('goes at once where the grace is none', async () => {
+  it('is deleted at once if there is no grace time', async () => {
     world = new MemoryStack({ deleteGraceMs: 0 });
     world.put({ [`game/${oid}`]: 10 });
     await world.create();
@@ -89,7 +89,7 @@ describe('an object that is to be deleted', () => {
     expect(await world.keys()).toEqual([]);
   });
 
-  it('keeps its time when it is asked for again, and is asked for anew once that is over', async () => {
+  it('keeps its time when it is marked again; after that time a recount is requested again', async () => {
     const first = await mark();
     world.nowMs += 10 * minute;
     expect(await mark()).toEqual(first);
@@ -100,7 +100,7 @@ describe('an object that is to be deleted', () => {
     expect(world.requests).toHaveLength(1);
   });
 
-  it('stays when it is pushed again before', async () => {
+  it('is kept if it is pushed again before its time', async () => {
     await mark();
     const verdicts = await world.push('game', { [oid]: 10 });
     expect(verdicts).toEqual(new Map([[oid, { kind: 'stored' }]]));
@@ -110,7 +110,7 @@ describe('an object that is to be deleted', () => {
     expect((await world.deletions()).flatMap(({ objects }) => [...objects])).toEqual([]);
   });
 
-  it('of the same name in another repo is another', async () => {
+  it('is not kept by a push of the same object to another repo', async () => {
     await mark();
     await world.push('art', { [oid]: 10 });
     world.nowMs += hour;
@@ -118,7 +118,7 @@ describe('an object that is to be deleted', () => {
     expect(await world.keys()).toEqual([`art/${oid}`, `game/${oidOf(2)}`]);
   });
 
-  it('stays while a URL of it may be used, and goes after that', async () => {
+  it('is kept while an upload URL for it may be used, and is deleted after that', async () => {
     world = new MemoryStack({ deleteGraceMs: 0 });
     world.put({ [`game/${oid}`]: 10, [`game/${oidOf(2)}`]: 20, [`art/${oid}`]: 10 });
     await world.create(100);
@@ -150,7 +150,7 @@ describe('a delete that the store does not answer', () => {
     await world.consume();
   });
 
-  it('keeps its claim and its note: it may still happen', async () => {
+  it('keeps its claim and its note, because it may still land', async () => {
     expect(await world.deletions()).toMatchObject([{ state: 'deleting', objects: new Map([[oid, 10]]) }]);
     const { notes, deletedBytes, counted } = await world.record();
     expect([...notes.values()]).toMatchObject([{ repo: 'game', bytes: 10 }]);
@@ -159,14 +159,14 @@ describe('a delete that the store does not answer', () => {
     expect(await world.push('game', { [oid]: 10 })).toBe('retry');
   });
 
-  it('is left alone until nothing of it can still land', async () => {
+  it('is not repeated while it may still land', async () => {
     world.beforeDelete = () => undefined;
     await world.consume();
     expect(await world.keys()).toHaveLength(2);
     expect(await world.isDue()).toBe(true);
   });
 
-  it('is made up for after that, and then usage is exact', async () => {
+  it('is repeated after that, and then the usage is exact', async () => {
     world.beforeDelete = () => undefined;
     world.nowMs += 2 * minute;
     await world.consume();
@@ -181,7 +181,7 @@ describe('a delete that the store does not answer', () => {
     expect(await world.push('game', { [oid]: 10 })).toMatchObject(new Map([[oid, { kind: 'upload' }]]));
   });
 
-  it('that happened after all is found by a recount', async () => {
+  it('is found by a recount if it happened after all', async () => {
     await world.objects.delete(`${tenant}/game/${oid}`);
     await world.consume();
     expect((await world.record()).counted).toMatchObject({ storedBytes: 20, objectCount: 1 });

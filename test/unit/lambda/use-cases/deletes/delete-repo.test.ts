@@ -5,7 +5,7 @@ import { MemoryStack, minute, oidOf, tenant } from '../../../../support/memory/s
 
 const repo = 'game';
 
-describe('a repo that is to be deleted', () => {
+describe('a repo that is being deleted', () => {
   let world: MemoryStack;
   const del = (more: { repo?: string; dryRun?: boolean } = {}) =>
     deleteRepo(world.deps, { tenant, repo, dryRun: false, ...more });
@@ -20,7 +20,7 @@ describe('a repo that is to be deleted', () => {
     world = new MemoryStack();
   });
 
-  it('must have something in it', async () => {
+  it('must contain something', async () => {
     await open({});
     expect(await del()).toBeUndefined();
     await world.ledger.markDirty({ tenant, repo, dirtyToken: 'x' });
@@ -29,7 +29,7 @@ describe('a repo that is to be deleted', () => {
     expect((await readRepo())?.closedAtMs).toBe(null);
   });
 
-  it('is left as it is by a dry run, which tells what would be freed', async () => {
+  it('is not changed by a dry run, which says what would be freed', async () => {
     await open({ 'game/a': 1, 'game/b': 2 });
     const plan = { objectCount: 2, bytes: 3, dueAtMs: world.nowMs };
     expect(await del({ dryRun: true })).toEqual(plan);
@@ -40,7 +40,7 @@ describe('a repo that is to be deleted', () => {
     expect(world.requests).toEqual([{ tenant, reason: 'delete', full: false }]);
   });
 
-  it('need not have been counted: what it frees is unknown then, and not zero', async () => {
+  it('need not have been counted; then what it frees is unknown, not zero', async () => {
     await open({});
     world.put({ 'game/a': 1 });
     expect(await del()).toEqual({ objectCount: null, bytes: null, dueAtMs: world.nowMs });
@@ -48,7 +48,7 @@ describe('a repo that is to be deleted', () => {
     expect(await world.keys()).toEqual(['game2/x']);
   });
 
-  it('keeps the time of its closing when it is asked for again', async () => {
+  it('keeps the time of its closing when it is deleted again', async () => {
     await open({ 'game/a': 1 });
     const first = await del();
     world.nowMs += 1000;
@@ -57,7 +57,7 @@ describe('a repo that is to be deleted', () => {
     expect((await readRepo())?.closedAtMs).toBe(first?.dueAtMs);
   });
 
-  it('is emptied and recounted, and opened once no batch from before can be running', async () => {
+  it('is emptied and recounted, and opened once no batch from before its closing can be running', async () => {
     await open({ 'game/a': 1, 'game/b': 2 });
     await del();
     expect(await world.consume()).toBe('requeued');
@@ -65,7 +65,7 @@ describe('a repo that is to be deleted', () => {
     expect(await world.keys()).toEqual(['game2/x']);
     expect((await world.record()).counted).toMatchObject({ storedBytes: 7, objectCount: 1 });
     expect(await readRepo()).toMatchObject({ objectCount: 0, closedAtMs: expect.any(Number) });
-    // Should that request be lost, the schedule comes.
+    // If that request is lost, the schedule requests another.
     expect(await world.isDue()).toBe(true);
     world.nowMs += minute + 1;
     expect(await world.consume()).toBe('done');
@@ -74,7 +74,7 @@ describe('a repo that is to be deleted', () => {
     expect(await del()).toBeUndefined();
   });
 
-  it('loses what nobody but an import can have put there, whatever its name', async () => {
+  it('also loses objects that can only come from an import, whatever their names', async () => {
     const names = ['über/größe', 'a/b/c/', ' ', '\u{1f600}', 'A'.repeat(900), '~', '0', '.', '%2f', 'x\ny'];
     await open(Object.fromEntries(names.map((name) => [`game/${name}`, 3])));
     await del();
@@ -83,7 +83,7 @@ describe('a repo that is to be deleted', () => {
     expect((await world.record()).counted).toMatchObject({ storedBytes: 7, objectCount: 1 });
   });
 
-  it('may be larger than one deletion can name', async () => {
+  it('may have more objects than one deletion can name', async () => {
     await open(Object.fromEntries(Array.from({ length: 2500 }, (_, index) => [`game/${oidOf(index)}`, 1])));
     const put = vi.spyOn(world.ledger, 'putDeletion');
     await del();
@@ -107,7 +107,7 @@ describe('a repo that is to be deleted', () => {
     expect(await world.keys()).toEqual(['game2/x']);
   });
 
-  it('does not wait for the grace of single objects', async () => {
+  it('does not wait for the grace time of single objects', async () => {
     await open({ [`game/${oidOf(1)}`]: 5, [`game/${oidOf(2)}`]: 6 });
     await markObject(world.deps, { tenant, repo, oid: oidOf(1), dryRun: false });
     await del();
@@ -116,7 +116,7 @@ describe('a repo that is to be deleted', () => {
     expect(await world.deletions()).toEqual([]);
   });
 
-  it('keeps what a live reservation holds until that is dead, and stays closed until then', async () => {
+  it('keeps the objects that a live reservation holds, and stays closed, until the reservation is dead', async () => {
     await open({ [`game/${oidOf(1)}`]: 5 });
     await world.push(repo, { [oidOf(2)]: 6, [oidOf(3)]: 7 });
     world.put({ [`game/${oidOf(2)}`]: 6 });
@@ -125,7 +125,7 @@ describe('a repo that is to be deleted', () => {
     expect(await world.consume()).toBe('done');
     expect(await world.keys()).toEqual([`game/${oidOf(2)}`, 'game2/x']);
     expect((await world.record()).counted).toMatchObject({ storedBytes: 13, objectCount: 2 });
-    // A late PUT of what was promised.
+    // A late PUT with a URL of that reservation.
     world.put({ [`game/${oidOf(3)}`]: 7 });
     world.nowMs += 40 * minute;
     expect(await world.isDue()).toBe(true);
@@ -135,7 +135,7 @@ describe('a repo that is to be deleted', () => {
     expect((await world.record()).committedBytes).toBe(7);
   });
 
-  it('stays due though somebody else recounts it and clears its reservations away', async () => {
+  it('stays due even if its dead reservations are deleted by another reconcile', async () => {
     await open({});
     await world.push(repo, { [oidOf(2)]: 6 });
     world.put({ [`game/${oidOf(2)}`]: 6 });
@@ -160,14 +160,14 @@ describe('a repo that is to be deleted', () => {
     expect(commit.mock.calls.map(([input]) => input.repo.objectCount)).toEqual([3000, 1000, 0]);
   });
 
-  it('is gone on with by the next message where the time is up', async () => {
+  it('is continued by the next message if the time is up', async () => {
     await open(Object.fromEntries(Array.from({ length: 3000 }, (_, index) => [`game/${oidOf(index)}`, 1])));
     await del();
     world.requests.length = 0;
     world.beforeDelete = () => {
       world.nowMs += 50;
     };
-    // Each deletion of a thousand takes 50 s of it, and 70 s are kept back.
+    // Each deletion of 1,000 objects takes 50 s of the 2 minutes, and 70 s are kept back.
     expect(await world.consume({ limitMs: 2 * minute })).toBe('requeued');
     expect(world.requests).toEqual([{ tenant, reason: 'unfinished', full: false }]);
     expect(await world.keys()).toHaveLength(2001);
@@ -179,7 +179,7 @@ describe('a repo that is to be deleted', () => {
     expect((await readRepo())?.closedAtMs).toBe(null);
   });
 
-  it('is left where the store does not answer, without a note for every thousand', async () => {
+  it('stays as it is if the store does not answer, and leaves one note, not one per deletion', async () => {
     await open(Object.fromEntries(Array.from({ length: 3000 }, (_, index) => [`game/${oidOf(index)}`, 1])));
     await del();
     world.beforeDelete = () => {

@@ -6,7 +6,7 @@ import { deleteTenant } from '../../../../../lambda/use-cases/deletes/delete-obj
 import { reconcile } from '../../../../../lambda/use-cases/recounts/reconcile.ts';
 import { MemoryStack, minute, oidOf, tenant } from '../../../../support/memory/stack.ts';
 
-describe('a tenant that is to be deleted', () => {
+describe('a tenant that is being deleted', () => {
   let world: MemoryStack;
   const del = async (dryRun = false) => deleteTenant(world.deps, { tenant: await world.record(), dryRun });
 
@@ -19,7 +19,7 @@ describe('a tenant that is to be deleted', () => {
       await createToken(world.deps, { tenant, scope, label: null });
   });
 
-  it('is left as it is by a dry run, which tells what would be freed', async () => {
+  it('is not changed by a dry run, which says what would be freed', async () => {
     const plan = { objectCount: 3, bytes: 7, dueAtMs: world.nowMs };
     expect(await del(true)).toEqual(plan);
     expect((await world.record()).closedAtMs).toBe(null);
@@ -28,7 +28,7 @@ describe('a tenant that is to be deleted', () => {
     expect(await del()).toEqual(plan);
   });
 
-  it('loses its tokens at once and is due; asked for again, it keeps its time', async () => {
+  it('loses its tokens at once and is due; when it is deleted again, it keeps its time', async () => {
     const first = await del();
     expect(await world.tokens.list(tenant)).toEqual([]);
     expect(world.requests).toEqual([{ tenant, reason: 'delete', full: true }]);
@@ -39,7 +39,7 @@ describe('a tenant that is to be deleted', () => {
     expect(world.requests).toHaveLength(2);
   });
 
-  it('may never have been counted: what it frees is unknown then, and not zero', async () => {
+  it('need not have been counted; then what it frees is unknown, not zero', async () => {
     const other = new MemoryStack();
     other.put({ 'game/a': 1 });
     await createTenant(other.deps, { tenant, plan: null, limitBytes: null });
@@ -47,7 +47,7 @@ describe('a tenant that is to be deleted', () => {
     expect(plan).toMatchObject({ objectCount: null, bytes: null });
   });
 
-  it('is emptied: repos that nobody knew, and what lies beside them, too', async () => {
+  it('is emptied, including repos that the ledger does not know and objects in no repo', async () => {
     world.put({ 'unknown/x': 8, 'stray-one': 16, 'stray/': 1, '/nameless': 32, '/': 64, 'a/b/c': 2 });
     await del();
     expect(isGone(await world.record())).toBe(false);
@@ -60,23 +60,23 @@ describe('a tenant that is to be deleted', () => {
     expect(isGone(record)).toBe(true);
   });
 
-  it('stays due where a recount that knew nothing of it comes between', async () => {
+  it('stays due if a recount that began before its closing comes in between', async () => {
     await del();
     world.nowMs += 1;
-    // As of a consumer that read the tenant before it was closed, and the request for emptying it is lost.
+    // From a consumer that read the tenant before it was closed. The request to empty the tenant is lost.
     expect(await reconcile(world.deps, { tenant, full: true })).toMatchObject({ kind: 'committed' });
     const due = () => world.ledger.dueTenants({ nowMs: world.nowMs, tenantsMax: 1 });
     expect(await due()).toEqual([{ tenant, full: true }]);
     world.nowMs += 1;
     await world.consume({ full: true });
     expect(await world.keys()).toEqual([]);
-    // Once it is empty, it is due no more.
+    // Once it is empty, it is no longer due.
     world.nowMs += 2 * minute;
     await world.consume({ full: true });
     expect(await due()).toEqual([]);
   });
 
-  it('is not gone by a count from before it was closed', async () => {
+  it('is not gone because of a count from before its closing', async () => {
     const empty = new MemoryStack();
     await empty.create();
     await deleteTenant(empty.deps, { tenant: await empty.record(), dryRun: false });
@@ -86,7 +86,7 @@ describe('a tenant that is to be deleted', () => {
     expect(isGone(await empty.record())).toBe(true);
   });
 
-  it('is not gone while something admitted may still arrive, and loses that too', async () => {
+  it('is not gone while an admitted upload may still arrive, and loses that object, too', async () => {
     await world.push('fresh', { [oidOf(1)]: 9 });
     await del();
     world.nowMs += 1;
@@ -101,7 +101,7 @@ describe('a tenant that is to be deleted', () => {
     expect(isGone(await world.record())).toBe(true);
   });
 
-  it('takes no more batches, and none that was on its way', async () => {
+  it('accepts no more batches, not even one that was running', async () => {
     const before = await world.record();
     await del();
     const objects = new Map([[oidOf(1), 9]]);
@@ -110,7 +110,7 @@ describe('a tenant that is to be deleted', () => {
     expect(await world.push('game', Object.fromEntries(objects))).toBe('absent');
   });
 
-  it('leaves its name taken', async () => {
+  it('keeps its name taken', async () => {
     await del();
     world.nowMs += 1;
     await world.consume({ full: true });

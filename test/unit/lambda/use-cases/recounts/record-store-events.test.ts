@@ -39,8 +39,8 @@ async function counted(): Promise<MemoryStack> {
   return world;
 }
 
-describe('what the store tells', () => {
-  it('of an object that came around the API is counted without a full listing', async () => {
+describe('an event of the store', () => {
+  it('for an object that did not come through the API has it counted without a full scan', async () => {
     const world = await counted();
     world.put({ [`app/${oidOf(3)}`]: 100 });
     expect(await tell(world, created(world, 'app', oidOf(3), 100))).toEqual({
@@ -55,7 +55,7 @@ describe('what the store tells', () => {
     expect(await reservations(world)).toEqual([]);
   });
 
-  it('of an object that went, of a repo that nobody knew and of deeper keys, too', async () => {
+  it('for a deleted object, for an unknown repo and for a deeper key has the change counted', async () => {
     const world = await counted();
     await world.objects.delete(`${tenant}/web/${oidOf(2)}`);
     world.put({ 'new/a/deep/file': 7 });
@@ -66,14 +66,14 @@ describe('what the store tells', () => {
     expect((await world.record()).counted).toMatchObject({ storedBytes: 17, objectCount: 2 });
   });
 
-  it('is found by the schedule where its request is lost', async () => {
+  it('is found by the schedule if the request for its recount is lost', async () => {
     const world = await counted();
     expect(await world.isDue()).toBe(false);
     await tell(world, removed(world, 'app', oidOf(1)));
     expect(await world.isDue()).toBe(true);
   });
 
-  it('of an upload that a live reservation claims asks for a recount, and writes nothing', async () => {
+  it('for an upload that a live reservation claims requests a recount, and writes nothing', async () => {
     const world = await counted();
     await world.push('app', { [oidOf(4)]: 40 });
     world.requests.length = 0;
@@ -89,21 +89,21 @@ describe('what the store tells', () => {
   it.each([
     ['another size than was claimed', 'app', 41],
     ['the same name in another repo', 'web', 40],
-  ])('of %s is noted', async (_, repo, sizeBytes) => {
+  ])('for %s is noted', async (_, repo, sizeBytes) => {
     const world = await counted();
     await world.push('app', { [oidOf(4)]: 40 });
     const outcome = await tell(world, created(world, repo, oidOf(4), sizeBytes));
     expect(outcome).toEqual({ kind: 'requested', noted: [repo] });
   });
 
-  it('of what a reservation claimed that is dead, and cleared away, is noted', async () => {
+  it('for an upload whose reservation is dead is noted', async () => {
     const world = await counted();
     await world.push('app', { [oidOf(4)]: 40 });
     world.nowMs += 60 * minute;
     expect(await tell(world, created(world, 'app', oidOf(4), 40))).toMatchObject({ noted: ['app'] });
   });
 
-  it('that the last scan has seen changes nothing, however late and often it comes', async () => {
+  it('for a change that the last scan has seen does nothing, however late and often it is delivered', async () => {
     const world = await counted();
     const late = created(world, 'app', oidOf(1), 10);
     world.nowMs += minute;
@@ -113,7 +113,7 @@ describe('what the store tells', () => {
     expect(await reservations(world)).toEqual([]);
   });
 
-  it('within the bound of the clocks of that scan is taken for new', async () => {
+  it('closer to the last scan than clocks may differ is treated as new', async () => {
     const world = await counted();
     const event = created(world, 'app', oidOf(1), 10);
     world.nowMs += defaultSettings.clockSkewMs;
@@ -121,7 +121,7 @@ describe('what the store tells', () => {
     expect(await tell(world, event)).toMatchObject({ noted: ['app'] });
   });
 
-  it('of a tenant that does not exist, or is being deleted, leaves no trace', async () => {
+  it('for a tenant that does not exist or is being deleted leaves no trace', async () => {
     const world = new MemoryStack();
     expect(await tell(world, removed(world, 'app', oidOf(1)))).toEqual({ kind: 'absent' });
     await world.create();
@@ -131,7 +131,7 @@ describe('what the store tells', () => {
     expect(world.requests).toEqual([]);
   });
 
-  it('of a repo that is being emptied is left to that', async () => {
+  it('for a repo that is being emptied is dropped', async () => {
     const world = await counted();
     await world.ledger.closeRepo({ tenant, repo: 'app', closedAtMs: world.nowMs });
     expect(await tell(world, removed(world, 'app', oidOf(1)))).toEqual({ kind: 'nothing-new' });
@@ -143,10 +143,10 @@ describe('what the store tells', () => {
 });
 
 describe('a constant stream of events', () => {
-  it('lets a scan come to its end, and is counted by the next', async () => {
+  it('does not keep a scan from being committed, and the next scan counts it', async () => {
     const world = await counted();
     let arrived = 3;
-    // Before each page of a scan an object arrives, and the store tells of it.
+    // With each page of a scan, an object arrives and the store reports it.
     const listing = {
       listFolders: world.objects.listFolders.bind(world.objects),
       listPage: async (page: Parameters<typeof world.objects.listPage>[0]) => {
@@ -163,7 +163,7 @@ describe('a constant stream of events', () => {
     for (let round = 0; round < 5; round += 1) {
       world.nowMs += minute;
       expect(await reconcile(deps, { tenant, full: false })).toMatchObject({ kind: 'committed' });
-      // What came after its pages were read keeps the repo due.
+      // What arrived after its pages were read keeps the repo due.
       expect(await reservations(world)).toHaveLength(1);
     }
     world.nowMs += minute;
@@ -186,7 +186,7 @@ describe('a key', () => {
     ['v1/app/x', undefined],
     ['Acme/app/x', undefined],
     ['acme/-app/x', undefined],
-  ])('%s is the place %j', (key, place) => {
+  ])('%s names the place %j', (key, place) => {
     expect(placeOf(key)).toEqual(place);
   });
 });

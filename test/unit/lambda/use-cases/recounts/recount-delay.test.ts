@@ -11,7 +11,7 @@ import { MemoryStack, minute, oidOf, tenant } from '../../../../support/memory/s
 
 const hour = 60 * minute;
 const day = 24 * hour;
-/** A LIST costs a minute of the budget here. */
+/** Here a LIST request costs a minute of the budget. */
 const tight = { listRequestsPerHour: 60, recountRestMs: minute };
 
 let world: MemoryStack;
@@ -37,7 +37,7 @@ const consume = (request: Partial<RecountRequest>, more: { isRetry?: boolean } =
     ...more,
   });
 
-/** As if so much had been listed that the budget is used up for so long. */
+/** As if the LIST requests so far used up the budget for this long. */
 async function indebt(debtMs: number): Promise<void> {
   const { epoch } = await world.record();
   const listedUntilMs = world.nowMs + debtMs;
@@ -49,15 +49,15 @@ const epochs = async () => (await world.record()).appliedEpoch;
 beforeEach(() => open());
 
 describe('a recount', () => {
-  it('charges the tenant for its LISTs, one with none does not', async () => {
+  it('charges the tenant for its LIST requests, and nothing if it made none', async () => {
     const { listedUntilMs } = await world.record();
-    // The folders, and two repos.
+    // One for the folders and one for each of two repos.
     expect(listedUntilMs).toBe(world.nowMs + 3 * minute);
     await reconcile(world.deps, { tenant, full: false });
     expect(await world.record()).toMatchObject({ listedUntilMs, appliedEpoch: 2 });
   });
 
-  it('that is not committed is charged all the same', async () => {
+  it('is charged even if it is not committed', async () => {
     await indebt(0);
     vi.spyOn(world.ledger, 'commitRepo').mockResolvedValueOnce('superseded');
     expect((await reconcile(world.deps, { tenant, full: true })).kind).toBe('superseded');
@@ -67,7 +67,7 @@ describe('a recount', () => {
     expect(await world.record()).toMatchObject({ listedUntilMs: world.nowMs + 6 * minute, leaseUntilMs: 0 });
   });
 
-  it('whose store fails before it lists anything is not', async () => {
+  it('is not charged if the store fails before the first page', async () => {
     const { listedUntilMs } = await world.record();
     vi.spyOn(world.objects, 'listFolders').mockRejectedValueOnce(new StoreUnavailableError('No.'));
     await expect(reconcile(world.deps, { tenant, full: true })).rejects.toThrow('No.');
@@ -75,8 +75,8 @@ describe('a recount', () => {
   });
 });
 
-describe('a message of the queue', () => {
-  it('within the rest after a recount is sent again as it was, and measured', async () => {
+describe('a recount from the queue', () => {
+  it('that comes too soon after another is queued again unchanged, and measured', async () => {
     world.nowMs += minute - 1;
     expect(await consume({ reason: 'verify' })).toBe('requeued');
     expect(world.requests).toEqual([{ tenant, reason: 'verify', full: false }]);
@@ -86,7 +86,7 @@ describe('a message of the queue', () => {
     expect([deferred, await epochs()]).toEqual([1, 2]);
   });
 
-  it('that somebody waits for does not rest, and may overdraw the budget by an hour', async () => {
+  it('that somebody waits for may follow at once, and may overdraw the budget by an hour', async () => {
     await indebt(hour);
     expect(await consume({ reason: 'refusal' })).toBe('done');
     await indebt(hour + 1);
@@ -94,7 +94,7 @@ describe('a message of the queue', () => {
     expect(world.requests).toEqual([{ tenant, reason: 'manual', full: true }]);
   });
 
-  it('of the schedule is not sent again: the tenant stays due', async () => {
+  it('for the schedule is not queued again: the tenant stays due', async () => {
     world.nowMs += day;
     await indebt(hour);
     expect(await consume({ reason: 'schedule', full: true })).toBe('done');
@@ -102,7 +102,7 @@ describe('a message of the queue', () => {
     expect([deferred, await epochs(), await world.isDue()]).toEqual([1, 1, true]);
   });
 
-  it('of the schedule that was overtaken by a full count asks the store for nothing', async () => {
+  it('for the schedule lists nothing if a full count was made meanwhile', async () => {
     const lists = [vi.spyOn(world.objects, 'listFolders'), vi.spyOn(world.objects, 'listPage')];
     world.nowMs += 2 * minute;
     expect(await consume({ reason: 'schedule', full: true })).toBe('done');
@@ -110,7 +110,7 @@ describe('a message of the queue', () => {
     for (const list of lists) expect(list).not.toHaveBeenCalled();
   });
 
-  it('counts in full where that is due, unless somebody waits for less', async () => {
+  it('is full if a full count is due, unless somebody waits for less', async () => {
     world.nowMs += day;
     const folders = vi.spyOn(world.objects, 'listFolders');
     await consume({ reason: 'refusal' });
@@ -121,13 +121,13 @@ describe('a message of the queue', () => {
     expect(await world.isDue()).toBe(false);
   });
 
-  it('that failed before is not deferred: it succeeds, or ends as a dead letter', async () => {
+  it('that failed before is not deferred: it succeeds or ends as a dead letter', async () => {
     await indebt(9 * day);
     expect(await consume({ reason: 'upload' }, { isRetry: true })).toBe('done');
     expect([deferred, await epochs()]).toEqual([0, 2]);
   });
 
-  it('deletes what is due though its recount is deferred, and then somebody waits for that', async () => {
+  it('runs the due deletions even if it is deferred, and is then one that somebody waits for', async () => {
     await markObject(world.deps, { tenant, repo: 'game', oid: oidOf(1), dryRun: false });
     world.nowMs += hour;
     await indebt(hour + minute);
@@ -142,7 +142,7 @@ describe('a message of the queue', () => {
     expect((await world.record()).counted).toMatchObject({ storedBytes: 0, objectCount: 0 });
   });
 
-  it('goes on with emptying a repo though its recount is deferred', async () => {
+  it('continues to empty a repo even if it is deferred', async () => {
     await deleteRepo(world.deps, { tenant, repo: 'game', dryRun: false });
     world.requests.length = 0;
     await indebt(2 * hour);
@@ -152,7 +152,7 @@ describe('a message of the queue', () => {
     expect(await epochs()).toBe(1);
   });
 
-  it('counts a tenant for the first time, a day overdrawn', async () => {
+  it('may overdraw the budget by a day if it is the first of its tenant', async () => {
     const other = new MemoryStack(tight);
     other.put({ [`game/${oidOf(1)}`]: 10 });
     await createTenant(other.deps, { tenant, plan: null, limitBytes: 100 });
@@ -164,7 +164,7 @@ describe('a message of the queue', () => {
 });
 
 describe('beyond the overdraft', () => {
-  it('a batch near the limit is told to come again when a recount can tell, in 4 minutes at the latest', async () => {
+  it('a batch near the limit is told to retry when a recount may begin, but in 4 minutes at the latest', async () => {
     for (const [debtMs, leastMs] of [
       [hour + minute, minute],
       [9 * hour, 4 * minute],
@@ -176,14 +176,14 @@ describe('beyond the overdraft', () => {
       const outcome = await admitUpload(world.deps, { tenant: await world.record(), repo: 'game', objects });
       if (outcome.kind !== 'retry') throw new Error(`The batch was ${outcome.kind}.`);
       expect(outcome.retryAfterMs).toBeGreaterThanOrEqual(leastMs);
-      // git-lfs gives up above 300 s.
+      // git-lfs gives up if the wait is longer than 300 s.
       expect(outcome.retryAfterMs).toBeLessThanOrEqual(leastMs + 2000);
       expect(world.requests).toEqual([{ tenant, reason: 'refusal', full: false }]);
       expect([deferred, await epochs()]).toEqual([1, 1]);
     }
   });
 
-  it('the same batch is answered by a recount within it', async () => {
+  it('within it, the same batch is answered after a recount', async () => {
     await open(tight, 100);
     await world.ledger.addCommitted({ tenant, sumBytes: 60, limitBytes: 100 });
     await indebt(hour);
@@ -193,7 +193,7 @@ describe('beyond the overdraft', () => {
     expect(await epochs()).toBe(2);
   });
 
-  it('the console is shown what was last known, and a count is asked for', async () => {
+  it('the console shows the last known usage, and a recount is requested', async () => {
     await indebt(hour + 1);
     const cached = { tenant: await world.record(), repos: [] };
     expect(await getSubscription(world.deps, { cached, refresh: true })).toMatchObject({
@@ -211,7 +211,7 @@ describe('beyond the overdraft', () => {
     ]);
   });
 
-  it('a count that is running is waited for all the same', async () => {
+  it('a read of the usage still waits for a reconcile that is running', async () => {
     await indebt(2 * hour);
     await world.ledger.beginReconcile({ tenant, nowMs: world.nowMs, leaseUntilMs: world.nowMs + 15_000 });
     const cached = { tenant: await world.record(), repos: [] };
@@ -221,14 +221,14 @@ describe('beyond the overdraft', () => {
   });
 });
 
-describe('when the schedule comes next', () => {
+describe('the next full count by the schedule', () => {
   const inMs = async () => (await world.record()).dueAtMs - world.nowMs;
   const passTo = async (reason: 'schedule' | 'upload', afterMs: number) => {
     world.nowMs += afterMs;
     await consume({ reason, full: reason === 'schedule' });
   };
 
-  it('is after a day, and after ever longer where nothing happens, until something does', async () => {
+  it('is due after a day, and after longer and longer while nothing happens', async () => {
     expect(await inMs()).toBeLessThanOrEqual(day);
     await passTo('schedule', day);
     expect(await inMs()).toBeGreaterThan(1.7 * day);
@@ -239,18 +239,18 @@ describe('when the schedule comes next', () => {
   });
 
   it.each([
-    ['an object came around the API', () => world.put({ [`game/${oidOf(9)}`]: 1 })],
+    ['an object did not come through the API', () => world.put({ [`game/${oidOf(9)}`]: 1 })],
     ['the counter was too high', () => world.ledger.addCommitted({ tenant, sumBytes: 5, limitBytes: null })],
-    ['a repo is marked', () => world.ledger.markDirty({ tenant, repo: 'game', dirtyToken: 'x' })],
+    ['a repo is dirty', () => world.ledger.markDirty({ tenant, repo: 'game', dirtyToken: 'x' })],
     ['an upload is under way', () => world.push('game', { [oidOf(8)]: 3 })],
-  ])('is after a day where %s', async (_what, happen) => {
+  ])('is due after a day if %s', async (_what, happen) => {
     world.nowMs += day;
     await happen();
     await consume({ reason: 'schedule', full: true });
     expect(await inMs()).toBeLessThanOrEqual(day);
   });
 
-  it('is not moved on by counts that somebody asks for within minutes', async () => {
+  it('is not made later by counts that somebody requests within minutes', async () => {
     for (let times = 0; times < 8; times += 1) {
       world.nowMs += 2 * minute;
       await consume({ reason: 'manual', full: true });

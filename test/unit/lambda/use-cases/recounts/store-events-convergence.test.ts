@@ -9,10 +9,10 @@ import { runRecount } from '../../../../../lambda/use-cases/recounts/run-recount
 import { createPathScan } from '../../../../../lambda/use-cases/scan/path-scan.ts';
 import { MemoryStack, tenant } from '../../../../support/memory/stack.ts';
 
-/** One thing that happens around the API, or in the way of its events. */
+/** A change that does not come through the API, the delivery of an event, or the passing of time. */
 type Step =
   | { kind: 'put' | 'remove'; repo: number; name: number; sizeBytes: number }
-  /** One of the waiting events; one that is kept comes again. */
+  /** Delivers one of the waiting events. One that is kept is delivered again later. */
   | { kind: 'deliver'; which: number; isKept: boolean }
   | { kind: 'pass'; ms: number };
 
@@ -27,7 +27,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   fc.record({ kind: fc.constant('pass' as const), ms: fc.nat({ max: 30_000 }) }),
 );
 
-/** The steps before a recount, and those between its pages. */
+/** Steps before a recount, and steps between its pages. */
 const rounds = fc.array(
   fc.record({ before: fc.array(step, { maxLength: 6 }), during: fc.array(step, { maxLength: 12 }) }),
   { minLength: 1, maxLength: 6 },
@@ -48,7 +48,7 @@ class Bucket {
     for (const each of steps) await this.#play(each);
   }
 
-  /** Recounts, and plays the steps one by one before its pages are read, what is left of them after it. */
+  /** Recounts. Plays one step before and after each page is read, and the remaining steps after the recount. */
   async recount(during: readonly Step[]): Promise<void> {
     this.#during = [...during];
     const { deps, nowMs } = this.world;
@@ -89,7 +89,7 @@ class Bucket {
       default: {
         const key = `${tenant}/repo${each.repo}/${each.name}`;
         const place = placeOf(key);
-        if (!place) throw new Error(`${key} is of no repo.`);
+        if (!place) throw new Error(`${key} belongs to no repo.`);
         const where = { ...place, atMs: world.nowMs + this.#storeAheadMs };
         if (each.kind === 'put') {
           world.objects.put(key, each.sizeBytes);
@@ -103,7 +103,7 @@ class Bucket {
   }
 }
 
-it('whatever happens around the API, in whatever order it is told, is counted once it was told', async () => {
+it('a change that does not come through the API is counted once it was reported, in whatever order', async () => {
   await fc.assert(
     fc.asyncProperty(rounds, clocks, async (given, storeAheadMs) => {
       const bucket = new Bucket(storeAheadMs);

@@ -10,7 +10,7 @@ import { hashNames, type ListedObject, RoundListing, truthOf } from '../../../..
 const prefix = 't/r/';
 const hex = fc.constantFrom(...'0123456789abcdef');
 const hexName = fc.string({ unit: hex, minLength: 1, maxLength: 64 });
-/** Names that are hashes, short hex, skewed to one spot, no hex at all, in folders, or beyond ASCII. */
+/** Names that are hashes, short hex, skewed to one spot, not hex at all, in folders, or beyond ASCII. */
 const anyName = fc.oneof(
   hexName,
   hexName.map((name) => `aaaaaaaaaaaaaaaa${name}`),
@@ -54,7 +54,7 @@ function scanOver(listing: Pick<RoundListing, 'listPage'>, nowMs = () => 0) {
 }
 
 describe('a scan counts every key once', () => {
-  it('whatever the keys, the strategy, the length of pages and the number of requests at once', async () => {
+  it('with any keys, strategy, page size and number of requests at a time', async () => {
     await fc.assert(
       fc.asyncProperty(
         anyObjects,
@@ -81,7 +81,7 @@ describe('a scan counts every key once', () => {
     );
   });
 
-  it('where UTF-8 and JavaScript order the names after a folder differently', async () => {
+  it('if UTF-8 and JavaScript order the names after a folder differently', async () => {
     const inFolder = Array.from({ length: 12 }, (_, index) => `\uff21/${index.toString(16)}000`);
     const objects = [...inFolder, '\u{10000}a', '\u{10ffff}'].map((name) => ({
       key: prefix + name,
@@ -94,7 +94,7 @@ describe('a scan counts every key once', () => {
     }
   });
 
-  it('over any number of continuations, each elsewhere and with what JSON keeps of the one before', async () => {
+  it('over any number of continuations, each with what JSON keeps of the one before', async () => {
     await fc.assert(
       fc.asyncProperty(
         anyObjects,
@@ -120,7 +120,7 @@ describe('a scan counts every key once', () => {
     );
   });
 
-  it('while others come and go: what stays is counted once, what does not at most once', async () => {
+  it('while others are created and deleted: those that stay once, the others at most once', async () => {
     await fc.assert(
       fc.asyncProperty(
         anyObjects,
@@ -151,7 +151,7 @@ describe('a scan counts every key once', () => {
 describe('a scan ends', () => {
   const objects = hashNames(4000, 11).map((name) => ({ key: prefix + name, sizeBytes: 2 }));
 
-  it('unfinished at its deadline, where it got somewhere; what is left is continued', async () => {
+  it('as unfinished at its deadline if it has counted a page, and can be continued', async () => {
     const listing = new RoundListing(objects);
     const late = () => (listing.rounds >= 1 ? 1000 : 0);
     const part = await listing.serve(scanOver(listing, late).scan({ prefix, deadlineMs: 1000 }));
@@ -165,7 +165,7 @@ describe('a scan ends', () => {
     expect(whole).toMatchObject({ kind: 'done', objectCount: 4000, storedBytes: 8000 });
   });
 
-  it('with the error of the store, and without a further request, where a page fails for good', async () => {
+  it('with the error of the store, and without further requests, if a page fails for good', async () => {
     const listing = new RoundListing(objects);
     const failing = {
       listPage: async (request: ListPageRequest) => {
@@ -183,7 +183,7 @@ describe('a scan ends', () => {
     expect(listing.requests.length).toBeLessThanOrEqual(4);
   });
 
-  it('with the error of the page callback, so that a scan nobody needs is given up', async () => {
+  it('with the error of the page callback, so that a scan that nobody needs can be stopped', async () => {
     const listing = new RoundListing(objects);
     const onPage = async () => {
       throw new Error('superseded');
@@ -191,7 +191,7 @@ describe('a scan ends', () => {
     await expect(listing.serve(scanOver(listing).scan({ prefix, onPage }))).rejects.toThrow('superseded');
   });
 
-  it('with an error where a store ignores StartAfter, instead of counting keys twice', async () => {
+  it('with an error if a store ignores StartAfter, instead of counting keys twice', async () => {
     const listing = new RoundListing(objects);
     const ignoring = { listPage: ({ startAfter: _, ...rest }: ListPageRequest) => listing.listPage(rest) };
     const scan = scanOver(ignoring).scan({ prefix, strategy: { kind: 'hint', objects: 4000 } });
@@ -200,19 +200,19 @@ describe('a scan ends', () => {
     expect(await listing.serve(sequential)).toMatchObject({ objectCount: 4000, storedBytes: 8000 });
   });
 
-  it('with an error where its bytes can no longer be added up exactly', async () => {
+  it('with an error if its bytes can no longer be added up exactly', async () => {
     const large = objects.slice(0, 3).map((object) => ({ ...object, sizeBytes: 2 ** 52 }));
     const listing = new RoundListing(large);
     await expect(listing.serve(scanOver(listing).scan({ prefix }))).rejects.toThrow(/2\^53/);
   });
 
-  it('at once where it is told to continue another path', () => {
+  it('at once if it is to continue the scan of another path', () => {
     const rest = { prefix: 'other/', ranges: [], storedBytes: 0, objectCount: 0, seen: [], requests: 0 };
     const resume = { ...rest, isSequential: false, objectsExpected: null };
     expect(() => scanOver(new RoundListing([])).scan({ prefix, resume })).toThrow(RangeError);
   });
 
-  it('goes on over pages without keys, by the token that they give', async () => {
+  it('continues past pages without keys, by their token', async () => {
     const listing = new RoundListing(objects.slice(0, 5), { pageKeysMax: 2 });
     let empty = 0;
     const sparse = {
@@ -230,7 +230,7 @@ describe('a scan ends', () => {
   });
 });
 
-it('reports how far it is after each page', async () => {
+it('reports its progress after each page', async () => {
   const listing = new RoundListing(hashNames(4000, 12).map((name) => ({ key: prefix + name, sizeBytes: 2 })));
   const shares: number[] = [];
   const onPage = ({ share }: { share: number }) => void shares.push(share);

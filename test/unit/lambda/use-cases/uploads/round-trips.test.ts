@@ -8,7 +8,7 @@ const tenant = 'acme';
 const roundTripMs = 10;
 const oid = (index: number) => index.toString(16).padStart(64, '0');
 
-/** Every call takes one round trip of the same length, so the elapsed time counts those that waited for each other. */
+/** Every call takes one round trip of the same length, so the elapsed time counts the consecutive round trips. */
 async function setUp(limitBytes: number) {
   const made = new CountingDeps({ tableMs: roundTripMs, headMs: roundTripMs, listMs: roundTripMs });
   const counted = { storedBytes: 0, objectCount: 0, countedAtMs: made.deps.clock.nowMs() };
@@ -51,7 +51,7 @@ describe('after authentication', () => {
     },
   );
 
-  it('a verify takes one HEAD, and writes nothing to the ledger', async () => {
+  it('a verify takes one HEAD and one read, and writes nothing to the ledger', async () => {
     const { made } = await setUp(1e9);
     const { ledger, store, deps, calls } = made;
     const verifyToken = 'lfsv_token';
@@ -71,7 +71,7 @@ describe('after authentication', () => {
     expect(calls.map(({ name }) => name).sort()).toEqual(['HEAD', 'SEND', 'readReservation']);
   });
 
-  it('a refusal of a tenant that is simply full needs no scan', async () => {
+  it('a refusal needs no scan if the tenant is simply full', async () => {
     const { made, record } = await setUp(0);
     const { deps, calls } = made;
     const objects = new Map([[oid(1), 1]]);

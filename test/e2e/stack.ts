@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Ended, plainEnvironment, run, signalGroup } from '../support/process.ts';
 
-const projectRoot = join(import.meta.dirname, '..', '..');
+export const projectRoot = join(import.meta.dirname, '..', '..');
 
 const commandLine = join(projectRoot, 'bin', 'lfs-quota.js');
 

@@ -4,6 +4,7 @@ import { lfsAccess } from '../http/lfs/access.ts';
 import { type BatchRequest, decodeBatch } from '../http/lfs/batch-request.ts';
 import { downloadAnswer, uploadAnswer } from '../http/lfs/batch-response.ts';
 import { lfsBody } from '../http/lfs/body.ts';
+import { RejectedLogins } from '../http/lfs/rejected-logins.ts';
 import { lfs, lfsError, lfsNotFound, respondLfsError } from '../http/lfs/respond.ts';
 import type { WireObject } from '../http/lfs/schemas.ts';
 import { baseUrl } from '../http/request.ts';
@@ -21,9 +22,10 @@ type BatchDeps = AdmitUploadDeps & Pick<Deps, 'tokens' | 'invocations'>;
 
 /** POST /{tenant}/{repo}/info/lfs/objects/batch: the LFS Batch API. */
 export function create(deps: BatchDeps): HttpHandler {
+  const rejectedLogins = new RejectedLogins(deps.clock);
   const handle: HttpHandler = async (event) => {
     const { requestId } = event.requestContext;
-    const access = await lfsAccess(deps, event);
+    const access = await lfsAccess({ ...deps, rejectedLogins }, event);
     if (!access.ok) return access.response;
     const body = lfsBody(deps.settings, event);
     if (!body.ok) return body.response;

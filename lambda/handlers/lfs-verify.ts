@@ -3,7 +3,8 @@ import { parseJson } from '../domain/json.ts';
 import { lfsBody } from '../http/lfs/body.ts';
 import { lfs, lfsError, lfsNotFound, lfsUnauthorized, respondLfsError } from '../http/lfs/respond.ts';
 import { verifyRequestSchema } from '../http/lfs/schemas.ts';
-import { credential, pathRepo, pathTenant } from '../http/request.ts';
+import { verifyToken } from '../http/lfs/verify-token.ts';
+import { pathRepo, pathTenant } from '../http/request.ts';
 import { deployed } from '../runtime/deployed.ts';
 import { guard, type HttpHandler } from '../runtime/guard.ts';
 import { warmUpTable } from '../runtime/warm-up.ts';
@@ -20,15 +21,21 @@ export function create(
   return guard(deps, respondLfsError, async (event) => {
     const { requestId } = event.requestContext;
     const fail = (statusCode: number, message: string) => lfsError({ statusCode, message, requestId });
-    const [tenant, repo, verifyToken] = [pathTenant(event), pathRepo(event), credential(event)];
-    if (verifyToken === undefined) return lfsUnauthorized(requestId);
+    const [tenant, repo, token] = [pathTenant(event), pathRepo(event), verifyToken(event)];
+    if (token === undefined) return lfsUnauthorized(requestId);
     if (tenant === undefined || repo === undefined) return lfsNotFound(requestId);
     const body = lfsBody(deps.settings, event);
     if (!body.ok) return body.response;
     const parsed = verifyRequestSchema.safeParse(parseJson(body.body));
     if (!parsed.success) return fail(400, 'The body must be {"oid": SHA-256, "size": bytes}.');
     const { oid, size } = parsed.data;
-    const outcome = await verifyUpload(deps, { tenant, repo, oid, sizeBytes: size, verifyToken });
+    const outcome = await verifyUpload(deps, {
+      tenant,
+      repo,
+      oid,
+      sizeBytes: size,
+      verifyToken: token,
+    });
     switch (outcome.kind) {
       case 'verified':
         return lfs(200, {});

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { type Api, basic, bearer, newName, type TestTenant } from './api.ts';
 import { comparable, expectLfsError, expectProblem } from './errors.ts';
@@ -5,13 +6,15 @@ import type { Answer } from './exchange.ts';
 import { batchPath, lfsHeaders, newOid, objectsIn } from './lfs.ts';
 
 const unknownToken = `lfsq_${'0'.repeat(40)}`;
+/** A token that nobody has, and that nobody has tried before. */
+const anotherUnknownToken = () => `lfsq_${randomBytes(20).toString('hex')}`;
 
 /** Authorization headers that identify nobody. */
 const badCredentials: Readonly<Record<string, Record<string, string>>> = {
   none: {},
   'an empty header': { authorization: '' },
   'a token that nobody has': bearer(unknownToken),
-  'that token as a password': basic(unknownToken),
+  'such a token as a password': basic(anotherUnknownToken()),
   'an empty password': basic(''),
   'Basic without a colon': { authorization: `Basic ${Buffer.from('any').toString('base64')}` },
   'Basic that is no base64': { authorization: 'Basic ***' },
@@ -57,10 +60,19 @@ export function accessTests(api: () => Api): void {
 
     it('tells nobody without a token whether a tenant exists', async () => {
       const { tenant } = own;
-      for (const headers of [{}, bearer(unknownToken)]) {
+      for (const headers of [{}, bearer(anotherUnknownToken())]) {
         const [present, absent] = [await lfs({ tenant }, headers), await lfs({ tenant: newName() }, headers)];
         expect(comparable(absent)).toEqual(comparable(present));
       }
+    });
+
+    it('ends with a 403 when a client keeps sending the same bad token', async () => {
+      const [tenant, token] = [own.tenant, anotherUnknownToken()];
+      const answers = [];
+      for (let times = 0; times < 12; times += 1) answers.push(await lfs({ tenant }, basic(token)));
+      expectLfsError(answers.at(0) as Answer, 401);
+      expectLfsError(answers.at(-1) as Answer, 403, /revoked, expired or mistyped/);
+      expectLfsError(await lfs({ tenant }, basic(anotherUnknownToken())), 401);
     });
 
     it('is the same with Basic under any user name, and with Bearer', async () => {

@@ -44,7 +44,7 @@ export function uploadTests(api: () => Api): void {
           },
           verify: {
             href: expect.stringMatching(/\/info\/lfs\/verify$/),
-            header: { Authorization: expect.stringMatching(/^Bearer lfsv_[A-Za-z0-9]{32,}$/) },
+            header: { 'X-Lfs-Verify-Token': expect.stringMatching(/^lfsv_[A-Za-z0-9]{32,}$/) },
             expires_in: expect.any(Number),
           },
         },

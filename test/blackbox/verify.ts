@@ -52,9 +52,18 @@ export function verifyTests(api: () => Api): void {
       },
     );
 
-    it('takes its token by Basic too', async () => {
-      const token = verify.header?.['Authorization']?.replace('Bearer ', '') ?? '';
-      expect((await postVerify(api(), verify, pointer(object), basic(token))).status).toBe(200);
+    it('needs no other credentials, and is not confused by any', async () => {
+      for (const headers of [{}, basic(place.writeToken), bearer('nobody'), { authorization: 'a, b' }]) {
+        expect((await postVerify(api(), verify, pointer(object), headers)).status).toBe(200);
+      }
+    });
+
+    it('takes its token by Bearer or Basic too, as it was handed out before', async () => {
+      const token = verify.header?.['X-Lfs-Verify-Token'] ?? '';
+      for (const headers of [bearer(token), basic(token)]) {
+        const old = { ...verify, header: headers };
+        expect((await postVerify(api(), old, pointer(object))).status).toBe(200);
+      }
     });
 
     it('of another object than the token is for is a 401', async () => {
@@ -65,16 +74,18 @@ export function verifyTests(api: () => Api): void {
       const elsewhere = { ...(await api().newTenant()), repo: 'game' };
       const foreign = await admitted(api(), elsewhere, object);
       const besides = await admitted(api(), { ...place, repo: 'other' }, object);
-      const tokens = [foreign, besides].map((links) => links.verify.header?.['Authorization'] ?? '');
-      for (const headers of [
-        ...tokens.map((authorization) => ({ authorization })),
+      const tokens = [foreign, besides].map((links) => links.verify.header?.['X-Lfs-Verify-Token'] ?? '');
+      for (const header of [
+        ...tokens.map((token) => ({ 'X-Lfs-Verify-Token': token })),
+        { 'X-Lfs-Verify-Token': place.writeToken },
+        { 'X-Lfs-Verify-Token': '' },
         bearer(place.writeToken),
         basic(place.writeToken),
         bearer(api().target.adminToken),
         bearer(`lfsv_${'0'.repeat(40)}`),
         { authorization: '' },
       ]) {
-        expectLfsError(await postVerify(api(), verify, pointer(object), headers), 401);
+        expectLfsError(await postVerify(api(), { ...verify, header }, pointer(object)), 401);
       }
     });
 

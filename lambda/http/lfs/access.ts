@@ -5,7 +5,8 @@ import { authenticateToken } from '../../use-cases/access/authenticate.ts';
 import type { Deps } from '../../use-cases/deps.ts';
 import { credential, pathRepo, pathTenant } from '../request.ts';
 import type { Response } from '../respond.ts';
-import { lfsNotFound, lfsUnauthorized } from './respond.ts';
+import type { RejectedLogins } from './rejected-logins.ts';
+import { lfsForbidden, lfsNotFound, lfsUnauthorized } from './respond.ts';
 
 export type LfsAccess =
   | { readonly ok: true; readonly tenant: TenantRecord; readonly repo: string; readonly scope: TokenScope }
@@ -13,13 +14,14 @@ export type LfsAccess =
 
 /** Who asks for which repo, or the answer that ends the request. */
 export async function lfsAccess(
-  deps: Pick<Deps, 'tokens' | 'ledger'>,
+  deps: Pick<Deps, 'tokens' | 'ledger'> & { readonly rejectedLogins: RejectedLogins },
   event: APIGatewayProxyEventV2,
 ): Promise<LfsAccess> {
   const { requestId } = event.requestContext;
   const [tenant, repo] = [pathTenant(event), pathRepo(event)];
   const notFound = { ok: false, response: lfsNotFound(requestId) } as const;
-  const access = await authenticateToken(deps, { tenant: tenant ?? '', credential: credential(event) });
+  const presented = credential(event);
+  const access = await authenticateToken(deps, { tenant: tenant ?? '', credential: presented });
   switch (access.kind) {
     case 'granted': {
       if (tenant === undefined || repo === undefined) return notFound;
@@ -31,8 +33,10 @@ export async function lfsAccess(
       const isClosed = record?.closedAtMs !== null || typeof repoRecord?.closedAtMs === 'number';
       return isClosed ? notFound : { ok: true, tenant: record, repo, scope: access.scope };
     }
-    case 'unauthenticated':
-      return { ok: false, response: lfsUnauthorized(requestId) };
+    case 'unauthenticated': {
+      const isRepeated = presented !== undefined && deps.rejectedLogins.isRepeated(presented);
+      return { ok: false, response: isRepeated ? lfsForbidden(requestId) : lfsUnauthorized(requestId) };
+    }
     case 'not-found':
       return notFound;
   }

@@ -3,6 +3,7 @@ import type { SignedRequest } from '../../ports/object-store.ts';
 import type { DownloadVerdict } from '../../use-cases/downloads/offer-download.ts';
 import type { UploadVerdict } from '../../use-cases/uploads/batch-attempt.ts';
 import type { WireAction, WireObject } from './schemas.ts';
+import { verifyTokenHeader } from './verify-token.ts';
 
 /** Where an upload is verified, and for whom. */
 export interface UploadAnswerContext {
@@ -29,7 +30,7 @@ export function uploadAnswer(
         actions: {
           upload: wireAction(verdict.put, verdict.expiresInMs),
           verify: wireAction(
-            { href: context.verifyUrl, header: { Authorization: `Bearer ${verdict.verifyToken}` } },
+            { href: context.verifyUrl, header: { [verifyTokenHeader]: verdict.verifyToken } },
             verdict.expiresInMs,
           ),
         },

@@ -35,6 +35,14 @@ export function lfsUnauthorized(requestId: string): Response {
   );
 }
 
+/** 403 for a token that is rejected again and again: it ends a client that would repeat a 401 for ever. */
+export function lfsForbidden(requestId: string): Response {
+  const message =
+    'This token is revoked, expired or mistyped: the credential helper keeps returning it. ' +
+    'Store a valid token, and wait a minute before you try again.';
+  return lfsError({ statusCode: 403, message, requestId });
+}
+
 /** The one answer for a tenant that is absent, another's, or has a name that no tenant can have. */
 export function lfsNotFound(requestId: string): Response {
   return lfsError({ statusCode: 404, message: 'Repository not found.', requestId });

@@ -2,6 +2,7 @@ import * as z from 'zod';
 import { oidPattern, repoPattern, tenantPattern } from '../../domain/names.ts';
 import { type RouteKey, routes } from '../../routes.ts';
 import { lfsErrorSchema } from '../lfs/schemas.ts';
+import { verifyTokenHeader } from '../lfs/verify-token.ts';
 import { noQuery } from '../management/requests.ts';
 import { problemSchema } from '../problem-schema.ts';
 import { type ProblemCode, problemTypes } from '../problems.ts';
@@ -49,6 +50,12 @@ export function openApiDocument(serverUrl: string): Json {
 
 const securitySchemes = {
   bearer: { type: 'http', scheme: 'bearer', description: 'An access token or the admin token.' },
+  verifyToken: {
+    type: 'apiKey',
+    in: 'header',
+    name: verifyTokenHeader,
+    description: 'The token in the header of a verify action.',
+  },
   basic: {
     type: 'http',
     scheme: 'basic',
@@ -63,7 +70,7 @@ const securityOf: Readonly<Record<AccessKind, readonly Json[]>> = {
   admin: anyToken,
   reader: anyToken,
   tenant: anyToken,
-  verify: anyToken,
+  verify: [{ verifyToken: [] }],
 };
 
 function describeOperation(path: string, doc: OperationDoc): Json {

@@ -3,9 +3,10 @@ import { sha256Hex } from '../../../../lambda/domain/hash.ts';
 import { tokenIdOf } from '../../../../lambda/domain/token.ts';
 import { create as getSubscription } from '../../../../lambda/handlers/get-subscription.ts';
 import { lfsAccess } from '../../../../lambda/http/lfs/access.ts';
+import { RejectedLogins } from '../../../../lambda/http/lfs/rejected-logins.ts';
 import { adminTenantAccess, readerAccess } from '../../../../lambda/http/management/access.ts';
 import { httpEvent, noContext } from '../../../support/http-event.ts';
-import { adminToken, memoryDeps } from '../../../support/memory/deps.ts';
+import { adminToken, ManualClock, memoryDeps } from '../../../support/memory/deps.ts';
 import { MemoryLedger } from '../../../support/memory/ledger.ts';
 import { MemoryTokenStore } from '../../../support/memory/token-store.ts';
 
@@ -17,7 +18,10 @@ const event = (tenant: string, presented: string, repo = 'game.git') =>
 describe('access to a tenant', () => {
   let ledger: MemoryLedger;
   let tokens: MemoryTokenStore;
-  const deps = () => memoryDeps({ ledger, tokens });
+  const deps = () => ({
+    ...memoryDeps({ ledger, tokens }),
+    rejectedLogins: new RejectedLogins(new ManualClock()),
+  });
 
   /** Tenants `open` and `closed`, each with a token; `absent` has a token that outlived it. */
   beforeEach(async () => {

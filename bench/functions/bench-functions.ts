@@ -98,7 +98,7 @@ function printStarts(
       formatNumber(Math.round(start?.peakMb ?? Number.NaN)),
     ];
   });
-  const header = ['', 'kB', 'gzipped', 'map', 'Node ms', 'load', 'compose', 'warmUp', 'in all', 'MB'];
+  const header = ['', 'kB', 'gzipped', 'map', 'Node ms', 'load', 'compose', 'warm-up', 'total', 'MB'];
   print(`Bundles as deployed, and starts with a full core (median of ${starts[0]?.processes})`);
   print(`${formatTable(header, rows)}\n`);
   const most = bundles.reduce((a, b) => (b.bytes > a.bytes ? b : a));

@@ -192,6 +192,14 @@ export const cases: readonly Case[] = [
     check: (answer) => void bodyOf(answer, 200),
   },
   {
+    name: 'GET /openapi.json',
+    function: 'openapi',
+    someoneWaits: true,
+    standing: few,
+    event: () => plain('GET /openapi.json', '/openapi.json'),
+    check: (answer) => void bodyOf(answer, 200),
+  },
+  {
     name: 'no such route',
     function: 'notFound',
     someoneWaits: true,

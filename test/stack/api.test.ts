@@ -41,7 +41,7 @@ describe('the API', () => {
   it('has only segments that API Gateway accepts: a literal or one whole variable', () => {
     for (const { RouteKey } of deployed.filter((route) => route.RouteKey !== '$default')) {
       const segments = RouteKey.split(' ')[1]?.split('/').slice(1) ?? [];
-      for (const segment of segments) expect(segment).toMatch(/^(?:[a-z0-9]+|\{[A-Za-z]+\})$/);
+      for (const segment of segments) expect(segment).toMatch(/^(?:[a-z0-9.]+|\{[A-Za-z]+\})$/);
     }
   });
 

@@ -42,7 +42,7 @@ const cases: [FunctionName, unknown, object][] = [
   ['storeEvents', { Records: [] }, { batchItemFailures: [] }],
 ];
 
-describeWithEmulator('DEPLOYED_RIE', 'a bundle:', (rie) => {
+describeWithEmulator('DEPLOYED_RIE', 'the bundle of a function', (rie) => {
   const folder = mkdtempSync(join(tmpdir(), 'lfs-quota-bundles-'));
   const bundles = new Map<string, string>();
 
@@ -62,7 +62,7 @@ describeWithEmulator('DEPLOYED_RIE', 'a bundle:', (rie) => {
   });
   afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-  it.each(cases)('%s starts and answers under the runtime API', async (name, event, expected) => {
+  it.each(cases)('starts: %s and answers under the runtime API', async (name, event, expected) => {
     const bundle = bundles.get(name) ?? '';
     const { answer, log } = await invokeBundle({
       rie,

@@ -1,0 +1,148 @@
+import { existsSync } from 'node:fs';
+import path from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { reachedFrom, sources } from './import-graph.ts';
+
+/** Folders in which every file must be tested. */
+const folders = ['lambda/domain', 'lambda/events', 'lambda/http', 'lambda/runtime', 'lambda/use-cases'];
+
+/**
+ * The test of `lambda/x/y.ts` is `test/unit/lambda/x/y.test.ts`. Some files have none, because a suite with another
+ * name covers them: suite → files. A new file needs its own test or a line here.
+ */
+const coveredBy: Readonly<Record<string, readonly string[]>> = {
+  // The protocol of docs/ledger.md, with faults, many clients and mutants.
+  'test/simulation/simulation.test.ts': [
+    'lambda/domain/admission.ts',
+    'lambda/domain/deletion.ts',
+    'lambda/domain/reconciliation.ts',
+    'lambda/domain/reservation.ts',
+    'lambda/domain/tenant.ts',
+    'lambda/use-cases/map-limited.ts',
+    'lambda/use-cases/recounts/await-reconcile.ts',
+    'lambda/use-cases/recounts/commit-repos.ts',
+    'lambda/use-cases/recounts/commit-tenant.ts',
+    'lambda/use-cases/recounts/lease.ts',
+    'lambda/use-cases/recounts/read-snapshot.ts',
+    'lambda/use-cases/recounts/reconcile.ts',
+    'lambda/use-cases/recounts/recount-now.ts',
+    'lambda/use-cases/recounts/scan-repos.ts',
+    'lambda/use-cases/uploads/admit-upload.ts',
+    'lambda/use-cases/uploads/batch-attempt.ts',
+    'lambda/use-cases/uploads/choose-by-floor.ts',
+    'lambda/use-cases/uploads/decide-at-limit.ts',
+    'lambda/use-cases/uploads/keep-from-deletion.ts',
+    'lambda/use-cases/uploads/verify-upload.ts',
+  ],
+  // What the API answers (test/blackbox), on the embedded stack.
+  'test/embedded/blackbox.test.ts': [
+    'lambda/domain/hash.ts',
+    'lambda/domain/json.ts',
+    'lambda/domain/token.ts',
+    'lambda/http/json.ts',
+    'lambda/http/lfs/batch-response.ts',
+    'lambda/http/lfs/body.ts',
+    'lambda/http/lfs/respond.ts',
+    'lambda/http/lfs/schemas.ts',
+    'lambda/http/management/cursor.ts',
+    'lambda/http/management/deletes.ts',
+    'lambda/http/management/idempotency.ts',
+    'lambda/http/management/repos.ts',
+    'lambda/http/management/requests.ts',
+    'lambda/http/management/responses.ts',
+    'lambda/http/management/schemas.ts',
+    'lambda/http/management/tenants.ts',
+    'lambda/http/management/tokens.ts',
+    'lambda/http/problems.ts',
+    'lambda/http/respond.ts',
+    'lambda/use-cases/access/authenticate.ts',
+    'lambda/use-cases/access/create-tenant.ts',
+    'lambda/use-cases/access/create-token.ts',
+    'lambda/use-cases/access/request-key.ts',
+    'lambda/use-cases/deletes/list-repo.ts',
+    'lambda/use-cases/downloads/offer-download.ts',
+    'lambda/use-cases/list-tenant.ts',
+  ],
+  // The page is compared with what the code describes. The API lane sends requests made from it.
+  'test/unit/docs/api-page.test.ts': [
+    'lambda/http/openapi/document.ts',
+    'lambda/http/openapi/lfs-operations.ts',
+    'lambda/http/openapi/management-operations.ts',
+    'lambda/http/openapi/operation-docs.ts',
+    'lambda/http/openapi/service-operations.ts',
+    'lambda/http/problem-schema.ts',
+  ],
+  'test/unit/lambda/http/access.test.ts': ['lambda/http/lfs/access.ts', 'lambda/http/management/access.ts'],
+  'test/unit/local/http/front.test.ts': ['lambda/http/route-match.ts'],
+  'test/unit/lambda/handlers/reconcile.test.ts': [
+    'lambda/events/recount-message.ts',
+    'lambda/runtime/delay-redelivery.ts',
+  ],
+  'test/unit/lambda/handlers/store-events.test.ts': ['lambda/events/store-event.ts'],
+  'test/unit/lambda/adapters/system/invocation-log.test.ts': ['lambda/runtime/with-invocation.ts'],
+  'test/unit/local/terminal-log.test.ts': ['lambda/domain/error-chain.ts'],
+  'test/stack/protocol-settings.test.ts': ['lambda/domain/settings.ts'],
+  'test/unit/cli/usage.test.ts': ['lambda/domain/bytes.ts'],
+  'test/unit/local/store/key-index.test.ts': ['lambda/domain/key-order.ts'],
+  'test/unit/lambda/domain/scan/scan-plan.test.ts': ['lambda/domain/scan/estimate.ts'],
+  'test/unit/lambda/use-cases/scan/path-scan.test.ts': [
+    'lambda/domain/scan/lanes.ts',
+    'lambda/domain/scan/page-size.ts',
+    'lambda/domain/scan/strategy.ts',
+    'lambda/use-cases/scan/read-page.ts',
+  ],
+  'test/unit/lambda/use-cases/metrics.test.ts': [
+    'lambda/use-cases/recounts/get-subscription.ts',
+    'lambda/use-cases/recounts/refresh.ts',
+    'lambda/use-cases/recounts/report-reconcile.ts',
+    'lambda/use-cases/uploads/report-admission.ts',
+  ],
+  'test/unit/lambda/use-cases/recounts/recount-delay.test.ts': ['lambda/use-cases/recounts/run-recount.ts'],
+  'test/unit/lambda/use-cases/recounts/record-store-events.test.ts': ['lambda/domain/store-change.ts'],
+  'test/unit/lambda/use-cases/deletes/delete-object.test.ts': [
+    'lambda/use-cases/deletes/delete-objects.ts',
+    'lambda/use-cases/deletes/run-deletions.ts',
+  ],
+  'test/unit/lambda/use-cases/deletes/delete-repo.test.ts': [
+    'lambda/use-cases/all-pages.ts',
+    'lambda/use-cases/deletes/close-repos.ts',
+    'lambda/use-cases/deletes/empty-repos.ts',
+  ],
+};
+
+/** Files that hold nothing but types. */
+const typesOnly: readonly string[] = ['lambda/use-cases/deps.ts'];
+
+const root = path.join(import.meta.dirname, '../..');
+const ownTestOf = (file: string) => `test/unit/${file.replace(/\.ts$/, '.test.ts')}`;
+const listed = Object.entries(coveredBy).flatMap(([suite, files]) => files.map((file) => ({ suite, file })));
+
+describe('every file that decides something is tested', () => {
+  it('by a test of its name, or by a suite in the table', () => {
+    const known = new Set([...typesOnly, ...listed.map(({ file }) => file)]);
+    const files = [...sources.keys()].filter((file) =>
+      folders.some((folder) => file.startsWith(`${folder}/`)),
+    );
+    expect(files.filter((file) => !known.has(file) && !sources.has(ownTestOf(file)))).toEqual([]);
+  });
+
+  it('by one of them, not both', () => {
+    const names = [...typesOnly, ...listed.map(({ file }) => file)];
+    expect(names.filter((file) => !sources.has(file) || sources.has(ownTestOf(file)))).toEqual([]);
+    expect(names.filter((file, index) => names.indexOf(file) !== index)).toEqual([]);
+  });
+
+  it('by a suite that imports it, directly or not', () => {
+    const wrong = Object.keys(coveredBy).flatMap((suite) => {
+      const reached = reachedFrom([suite]);
+      return listed.filter((line) => line.suite === suite && !reached.has(line.file));
+    });
+    expect(wrong).toEqual([]);
+  });
+});
+
+it('test/unit has the folders of the sources', () => {
+  const tests = [...sources.keys()].filter((file) => /^test\/unit\/.*\/.*\.test\.ts$/.test(file));
+  const folderOf = (file: string) => path.posix.dirname(file).slice('test/unit/'.length);
+  expect(tests.filter((file) => !existsSync(path.join(root, folderOf(file))))).toEqual([]);
+});

@@ -35,21 +35,23 @@ const architecture: Readonly<Record<string, { imports: readonly string[]; packag
     imports: ['lambda/domain', 'lambda/ports', 'lambda/use-cases', 'lambda/use-cases/recounts'],
     packages: [],
   },
-  // Adapters do not know each other, but for the scan, which reads S3's errors and credentials as `s3` does.
+  // Adapters do not know each other, but for the scan, which reads S3's errors and credentials as `s3` does, and for
+  // what all clients of the AWS SDK share.
+  'lambda/adapters/sdk': { imports: [], packages: [] },
   'lambda/adapters/system': {
     imports: ['lambda/domain', 'lambda/ports'],
     packages: ['node:async_hooks', 'node:crypto', 'node:timers/promises'],
   },
   'lambda/adapters/dynamodb': {
-    imports: ['lambda/domain', 'lambda/ports'],
+    imports: ['lambda/domain', 'lambda/ports', 'lambda/adapters/sdk'],
     packages: ['@aws-sdk/client-dynamodb', '@aws-sdk/lib-dynamodb', 'zod'],
   },
   'lambda/adapters/s3': {
-    imports: ['lambda/ports'],
+    imports: ['lambda/ports', 'lambda/adapters/sdk'],
     packages: ['@aws-sdk/client-s3', 'node:crypto', 'node:net'],
   },
   'lambda/adapters/s3-scan': {
-    imports: ['lambda/domain', 'lambda/ports', 'lambda/adapters/s3'],
+    imports: ['lambda/domain', 'lambda/ports', 'lambda/adapters/s3', 'lambda/adapters/sdk'],
     packages: [
       '@aws-sdk/client-s3',
       '@aws-sdk/middleware-sdk-s3',
@@ -59,9 +61,12 @@ const architecture: Readonly<Record<string, { imports: readonly string[]; packag
       'node:stream',
     ],
   },
-  'lambda/adapters/sqs': { imports: ['lambda/domain', 'lambda/ports'], packages: ['@aws-sdk/client-sqs'] },
+  'lambda/adapters/sqs': {
+    imports: ['lambda/domain', 'lambda/ports', 'lambda/adapters/sdk'],
+    packages: ['@aws-sdk/client-sqs'],
+  },
   'lambda/adapters/secrets': {
-    imports: ['lambda/domain', 'lambda/ports'],
+    imports: ['lambda/domain', 'lambda/ports', 'lambda/adapters/sdk'],
     packages: ['@aws-sdk/client-secrets-manager', 'zod'],
   },
   'lambda/adapters/powertools': {

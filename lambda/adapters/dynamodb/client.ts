@@ -1,6 +1,7 @@
 import { ConditionalCheckFailedException, DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import { LedgerUnavailableError } from '../../ports/ledger.ts';
+import { requestHandler } from '../sdk/request-limits.ts';
 
 export interface DynamoDbSettings {
   readonly endpoint?: string;
@@ -21,7 +22,7 @@ export function createDynamoDb({
   const client = new DynamoDBClient({
     ...settings,
     maxAttempts: 5,
-    requestHandler: { connectionTimeout: 1000 * timeoutFactor, requestTimeout: 3000 * timeoutFactor },
+    requestHandler: requestHandler({ connectMs: 1000 * timeoutFactor, answerMs: 3000 * timeoutFactor }),
   });
   return DynamoDBDocumentClient.from(client, { marshallOptions: { removeUndefinedValues: true } });
 }

@@ -7,10 +7,11 @@ import {
 import type { DeserializeMiddleware } from '@smithy/types';
 import { NodeSha256 } from '../../domain/hash.ts';
 import type { S3Settings } from '../s3/client.ts';
+import { requestHandler } from '../sdk/request-limits.ts';
 import { ScanProtocol } from './protocol.ts';
 import type { ScanRetryStrategy } from './retry.ts';
 
-/** Timeout for the first byte of a page. Stores are slower to list than to serve objects. */
+/** Longest wait for a page, or for its next byte. Stores are slower to list than to serve objects. */
 const pageTimeoutMs = 20_000;
 
 /**
@@ -27,7 +28,6 @@ export function createScanClient(input: {
   requestHandler?: NonNullable<S3ClientConfig['requestHandler']>;
 }): S3Client {
   const { region, endpoint, forcePathStyle, credentials, socketsMax = 128 } = input.settings;
-  const agent = { keepAlive: true, maxSockets: socketsMax };
   const client = new S3Client({
     region,
     ...(endpoint !== undefined && { endpoint }),
@@ -39,14 +39,8 @@ export function createScanClient(input: {
     sha256: NodeSha256,
     requestChecksumCalculation: 'WHEN_REQUIRED',
     responseChecksumValidation: 'WHEN_REQUIRED',
-    requestHandler: input.requestHandler ?? {
-      httpAgent: agent,
-      httpsAgent: agent,
-      connectionTimeout: 5_000,
-      requestTimeout: pageTimeoutMs,
-      throwOnRequestTimeout: true,
-      socketTimeout: pageTimeoutMs,
-    },
+    requestHandler:
+      input.requestHandler ?? requestHandler({ connectMs: 5_000, answerMs: pageTimeoutMs, socketsMax }),
   });
   keepBodiesWhole(client);
   return client;

@@ -1,4 +1,5 @@
 import { S3Client, type S3ClientConfig } from '@aws-sdk/client-s3';
+import { requestHandler } from '../sdk/request-limits.ts';
 
 /** Where the bucket is and how to reach it. */
 export interface S3Settings {
@@ -17,7 +18,6 @@ export interface S3Settings {
 /** An S3 client with limits for connecting, for waiting for the answer and for stalling, so every request ends. */
 export function createS3Client(settings: S3Settings): S3Client {
   const { region, endpoint, forcePathStyle, credentials, socketsMax = 128, attemptsMax = 4 } = settings;
-  const agent = { keepAlive: true, maxSockets: socketsMax };
   return new S3Client({
     region,
     ...(endpoint !== undefined && { endpoint }),
@@ -28,13 +28,6 @@ export function createS3Client(settings: S3Settings): S3Client {
     // Checksums that S3 does not require cost CPU, and some stores refuse them.
     requestChecksumCalculation: 'WHEN_REQUIRED',
     responseChecksumValidation: 'WHEN_REQUIRED',
-    requestHandler: {
-      httpAgent: agent,
-      httpsAgent: agent,
-      connectionTimeout: 2_000,
-      requestTimeout: 10_000,
-      throwOnRequestTimeout: true,
-      socketTimeout: 10_000,
-    },
+    requestHandler: requestHandler({ connectMs: 2_000, answerMs: 10_000, socketsMax }),
   });
 }

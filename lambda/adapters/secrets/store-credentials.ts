@@ -1,5 +1,6 @@
 import { GetSecretValueCommand, SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import * as z from 'zod';
+import { requestHandler } from '../sdk/request-limits.ts';
 import { keptFor } from './kept-for.ts';
 
 const secret = z.object({ accessKeyId: z.string().min(1), secretAccessKey: z.string().min(1) });
@@ -22,7 +23,10 @@ const sdkRefreshMs = 5 * 60_000;
  * of a presigned URL.
  */
 export function storeCredentials(input: { secretArn: string; nowMs: () => number }) {
-  const client = new SecretsManagerClient({ maxAttempts: 3 });
+  const client = new SecretsManagerClient({
+    maxAttempts: 3,
+    requestHandler: requestHandler({ connectMs: 1000, answerMs: 3000 }),
+  });
   const fetchCredentials = async () => {
     const output = await client.send(new GetSecretValueCommand({ SecretId: input.secretArn }));
     const parsed = secret.safeParse(JSON.parse(output.SecretString ?? 'null'));

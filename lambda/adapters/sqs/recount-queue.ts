@@ -9,6 +9,7 @@ import { recountCollapseMs, urgencyOf } from '../../domain/recount-policy.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Invocations } from '../../ports/invocations.ts';
 import type { RecountQueue, RecountRequest } from '../../ports/recount-queue.ts';
+import { requestHandler } from '../sdk/request-limits.ts';
 
 /** Messages that SQS accepts in one request, at most. */
 const sendBatchMax = 10;
@@ -24,7 +25,7 @@ export function createSqsRecountQueue(input: {
   const { queueUrl: QueueUrl, clock, invocations } = input;
   const client = new SQSClient({
     maxAttempts: 5,
-    requestHandler: { connectionTimeout: 1000, requestTimeout: 3000 },
+    requestHandler: requestHandler({ connectMs: 1000, answerMs: 3000 }),
   });
 
   const message = (request: RecountRequest) => {

@@ -1,5 +1,6 @@
 import { ChangeMessageVisibilityCommand, SQSClient } from '@aws-sdk/client-sqs';
 import type { Redelivery } from '../../ports/recount-queue.ts';
+import { requestHandler } from '../sdk/request-limits.ts';
 
 /**
  * Redelivery by SQS. A failed message stays hidden for the queue's visibility timeout, unless this changes the timeout
@@ -9,7 +10,7 @@ export function createSqsRedelivery(input: { queueUrl: string }): Redelivery {
   // A run that failed at its deadline has little time left.
   const client = new SQSClient({
     maxAttempts: 2,
-    requestHandler: { connectionTimeout: 1000, requestTimeout: 2000 },
+    requestHandler: requestHandler({ connectMs: 1000, answerMs: 2000 }),
   });
   return {
     async delay({ receiptHandle, delayMs }) {

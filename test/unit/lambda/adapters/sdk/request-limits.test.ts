@@ -1,0 +1,192 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { createDynamoDb } from '../../../../../lambda/adapters/dynamodb/client.ts';
+import { createDynamoDbTokenStore } from '../../../../../lambda/adapters/dynamodb/token-store.ts';
+import { createS3Client } from '../../../../../lambda/adapters/s3/client.ts';
+import { S3ObjectStore } from '../../../../../lambda/adapters/s3/object-store.ts';
+import { ScanListing } from '../../../../../lambda/adapters/s3-scan/listing.ts';
+import { createAdminSecret } from '../../../../../lambda/adapters/secrets/admin-secret.ts';
+import { storeCredentials } from '../../../../../lambda/adapters/secrets/store-credentials.ts';
+import { createSqsRecountQueue } from '../../../../../lambda/adapters/sqs/recount-queue.ts';
+import { createSqsRedelivery } from '../../../../../lambda/adapters/sqs/redelivery.ts';
+import { systemClock } from '../../../../../lambda/adapters/system/clock.ts';
+import { createInvocations } from '../../../../../lambda/adapters/system/invocations.ts';
+import { SilentServer } from './silent-server.ts';
+
+const credentials = { accessKeyId: 'key', secretAccessKey: 'secret' };
+const region = 'us-east-1';
+/** Pauses between the SDK's attempts, at most. */
+const pausesMs = 1_500;
+
+/** Every client of the SDK: how to call it, and how long one call may take. */
+const clients = [
+  {
+    client: 'dynamodb',
+    attempts: 5,
+    answerMs: 3_000,
+    open: (endpoint: string) => {
+      const client = createDynamoDb({ endpoint, region, credentials });
+      const tokens = createDynamoDbTokenStore({ client, tableName: 'table' });
+      return () => tokens.find('id') as Promise<unknown>;
+    },
+  },
+  {
+    client: 'sqs, to send',
+    attempts: 5,
+    answerMs: 3_000,
+    open: (endpoint: string) => {
+      const invocations = createInvocations();
+      const queue = createSqsRecountQueue({
+        queueUrl: `${endpoint}/1/q.fifo`,
+        clock: systemClock,
+        invocations,
+      });
+      return () => queue.request({ tenant: 'acme', reason: 'upload', full: false });
+    },
+  },
+  {
+    client: 'sqs, to delay a redelivery',
+    attempts: 2,
+    answerMs: 2_000,
+    open: (endpoint: string) => {
+      const redelivery = createSqsRedelivery({ queueUrl: `${endpoint}/1/q.fifo` });
+      return () => redelivery.delay({ receiptHandle: 'handle', delayMs: 1000 });
+    },
+  },
+  {
+    client: 'secrets, for the admin token',
+    attempts: 3,
+    answerMs: 3_000,
+    open: () => createAdminSecret({ secretArn: 'arn', nowMs: everLater() }).sha256,
+  },
+  {
+    client: 'secrets, for the store',
+    attempts: 3,
+    answerMs: 3_000,
+    open: () => storeCredentials({ secretArn: 'arn', nowMs: everLater() }),
+  },
+  {
+    client: 's3',
+    attempts: 4,
+    answerMs: 10_000,
+    open: (endpoint: string) => {
+      const client = createS3Client({ region, endpoint, forcePathStyle: true, credentials });
+      const store = new S3ObjectStore({ client, bucket: 'objects', clock: { nowMs: Date.now } });
+      return () => store.head('k');
+    },
+  },
+  {
+    client: 's3-scan',
+    attempts: 10,
+    answerMs: 20_000,
+    open: (endpoint: string) => {
+      const settings = { region, endpoint, forcePathStyle: true, credentials };
+      const retry = { baseDelayMs: 50, delayMaxMs: 150 };
+      const listing = new ScanListing({ settings, bucket: 'objects', retry });
+      return () => listing.listPage({ prefix: '' });
+    },
+  },
+];
+
+/** A clock by which everything that was cached has expired. */
+function everLater(): () => number {
+  let nowMs = 0;
+  return () => {
+    nowMs += 3_600_000;
+    return nowMs;
+  };
+}
+
+const opened: SilentServer[] = [];
+async function serve(fateOf: ConstructorParameters<typeof SilentServer>[0]) {
+  const server = new SilentServer(fateOf);
+  opened.push(server);
+  const url = await server.listen();
+  // The clients of SQS and Secrets Manager are created without an endpoint.
+  vi.stubEnv('AWS_ENDPOINT_URL', url);
+  return { server, url };
+}
+
+beforeEach(() => {
+  vi.stubEnv('AWS_REGION', region);
+  vi.stubEnv('AWS_ACCESS_KEY_ID', 'key');
+  vi.stubEnv('AWS_SECRET_ACCESS_KEY', 'secret');
+});
+afterEach(async () => {
+  vi.useRealTimers();
+  vi.unstubAllEnvs();
+  for (const server of opened.splice(0)) await server.close();
+});
+
+const realTimeout = setTimeout;
+
+/**
+ * Runs a call while the timers go fast, but not before the server has a request: sockets are real and take real time.
+ *
+ * @returns how long it took by the timers.
+ */
+async function fastForward(server: SilentServer, call: () => Promise<unknown>) {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  let isOver = false;
+  let elapsedMs = 0;
+  const outcome = call().then(
+    () => ({ error: undefined }),
+    (error: unknown) => ({ error }),
+  );
+  void outcome.then(() => {
+    isOver = true;
+  });
+  while (!isOver && elapsedMs < 600_000) {
+    await new Promise((resolve) => realTimeout(resolve, 1));
+    const stepMs = server.openConnections.length > 0 ? 100 : 10;
+    await vi.advanceTimersByTimeAsync(stepMs);
+    elapsedMs += stepMs;
+  }
+  return { ...(isOver ? await outcome : { error: 'The call did not end.' }), elapsedMs };
+}
+
+describe.each(clients)('the client of $client', ({ attempts, answerMs, open }) => {
+  it('gives up a peer that takes requests and never answers', async () => {
+    const { server, url } = await serve(() => 'silence');
+    const { error, elapsedMs } = await fastForward(server, open(url));
+    expect(error).toBeInstanceOf(Error);
+    expect(String(error instanceof Error && (error.cause ?? error))).toMatch(/TimeoutError/);
+    expect(server.requests).toHaveLength(attempts);
+    expect(elapsedMs).toBeLessThan(attempts * (answerMs + 500) + pausesMs);
+  });
+
+  it('does not reuse a connection on which nothing arrives any more', async () => {
+    const { server, url } = await serve(({ index }) => (index === 1 ? 'silence' : 'answer'));
+    const call = open(url);
+    await call();
+    const { error, elapsedMs } = await fastForward(server, call);
+    expect(error).toBeUndefined();
+    expect(elapsedMs).toBeLessThan(answerMs + 1_500);
+    await call();
+    const [first, second, ...later] = server.requests;
+    expect(second).toBe(first);
+    expect(later).toEqual([1, 1]);
+    expect(server.openConnections).toEqual([1]);
+  });
+});
+
+it('an answer that stops in the middle is given up too, and its connection with it', async () => {
+  // In real time, so not by the clients that have much of it.
+  const quick = clients.filter(({ answerMs }) => answerMs <= 3_000);
+  const calls = [];
+  for (const { answerMs, open } of quick) {
+    const { server, url } = await serve(({ index }) => (index === 1 ? 'part' : 'answer'));
+    const call = open(url);
+    await call();
+    calls.push({ server, call, answerMs });
+  }
+  await Promise.all(
+    calls.map(async ({ server, call, answerMs }) => {
+      const startMs = Date.now();
+      await call();
+      expect(Date.now() - startMs).toBeGreaterThan(answerMs - 100);
+      expect(server.requests).toEqual([0, 0, 1]);
+      expect(server.openConnections).toEqual([1]);
+    }),
+  );
+  expect(quick).toHaveLength(5);
+});

@@ -44,6 +44,7 @@ const coveredBy: Readonly<Record<string, readonly string[]>> = {
     'lambda/http/lfs/body.ts',
     'lambda/http/lfs/respond.ts',
     'lambda/http/lfs/schemas.ts',
+    'lambda/http/lfs/verify-token.ts',
     'lambda/http/management/cursor.ts',
     'lambda/http/management/deletes.ts',
     'lambda/http/management/idempotency.ts',

@@ -91,7 +91,7 @@ function sizesOf(workload: Workload): TableSizes {
   const { pushBatches, duePerRun } = occurrences(workload);
   const claims = pushBatches.length > 0 ? workload.objectsPerPush / pushBatches.length : 0;
   const repos = workload.reposPerTenant;
-  return { claims, reservations: pushBatches.length, repos, full: false, due: duePerRun };
+  return { claims, reservations: pushBatches.length, repos, isFull: false, due: duePerRun };
 }
 
 function line(what: string, timesPerMonth: number, once: Cost): CostLine {
@@ -145,11 +145,11 @@ function countLines(workload: Workload, basis: CostBasis): CostLine[] {
   const scan = scanOf(workload);
   const scans = Array.from({ length: reposPerTenant }, () => scan);
   const dead = happens.pushBatches.length;
-  const counted = (what: string, times: number, operation: Operation, full = false) =>
-    line(what, tenants * times, operationCost(operation, { ...sizes, full }, basis));
-  const one = { scans: [scan], full: false, dead: 0 };
+  const counted = (what: string, times: number, operation: Operation, isFull = false) =>
+    line(what, tenants * times, operationCost(operation, { ...sizes, isFull }, basis));
+  const one = { scans: [scan], isFull: false, dead: 0 };
   const removal = unitsOfCall('deleteReservation', sizes);
-  const none = { scans: [], full: false, dead: 0 };
+  const none = { scans: [], isFull: false, dead: 0 };
   return [
     counted('recount that scans a repo', happens.recountsThatScan, recount(one)),
     counted('recount that finds nothing to scan', happens.recountsThatDoNot, recount(none)),
@@ -159,7 +159,7 @@ function countLines(workload: Workload, basis: CostBasis): CostLine[] {
       ...noCost,
       table: dead * (removal.writes + removal.indexWrites) * basis.cloud.tableWriteUnit,
     }),
-    counted('schedule: full count', happens.fullCounts, recount({ scans, full: true, dead: 0 }), true),
+    counted('schedule: full count', happens.fullCounts, recount({ scans, isFull: true, dead: 0 }), true),
     counted('console: missed, full count', happens.missedReads, missedSubscription({ scans, dead: 0 }), true),
     line('schedule: run', happens.refreshRuns, operationCost(refresh(happens.duePerRun), sizes, basis)),
   ];

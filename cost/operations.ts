@@ -96,7 +96,7 @@ export interface RecountShape {
   /** One listing per repo that is scanned. */
   readonly scans: readonly Listing[];
   /** Whether the folders of the tenant are listed first. */
-  readonly full: boolean;
+  readonly isFull: boolean;
   /** Dead reservations, which it deletes. */
   readonly dead: number;
 }
@@ -105,8 +105,8 @@ export interface RecountShape {
 const atOnce = 8;
 
 /** A reconcile on its own, of a tenant without deletions. */
-function reconcile({ scans, full, dead }: RecountShape) {
-  const folders = full ? 1 : 0;
+function reconcile({ scans, isFull, dead }: RecountShape) {
+  const folders = isFull ? 1 : 0;
   const rounds = Math.max(0, ...scans.map((scan) => scan.rounds));
   return {
     calls: {
@@ -124,8 +124,8 @@ function reconcile({ scans, full, dead }: RecountShape) {
 }
 
 /** The console's read if the last count is too old: it first counts in full. */
-export function missedSubscription(shape: Omit<RecountShape, 'full'>): Operation {
-  const inner = reconcile({ ...shape, full: true });
+export function missedSubscription(shape: Omit<RecountShape, 'isFull'>): Operation {
+  const inner = reconcile({ ...shape, isFull: true });
   return {
     function: 'getSubscription',
     calls: { ...inner.calls, findToken: 1, readTenant: 1, repos: 2 },

@@ -38,7 +38,7 @@ export interface TableSizes {
   readonly reservations: number;
   readonly repos: number;
   /** Whether the tenant is counted in full. That moves its entry in the index of what is due. */
-  readonly full: boolean;
+  readonly isFull: boolean;
   /** Entries that a run of the schedule finds. */
   readonly due: number;
 }
@@ -80,7 +80,7 @@ export function unitsOfCall(call: TableCall, sizes: TableSizes): TableUnits {
     case 'beginReconcile':
       return writes(writeUnits(tenantItemBytes));
     case 'commitTenant':
-      return writes(writeUnits(tenantItemBytes), sizes.full ? 2 : 0);
+      return writes(writeUnits(tenantItemBytes), sizes.isFull ? 2 : 0);
     case 'commitRepo':
       return writes(writeUnits(repoItemBytes(sizes.reservations)));
     case 'issueReservation':

@@ -45,7 +45,7 @@ export class LfsQuotaStack extends Stack {
         recountQueue: recounts.queue,
         storeEventsQueue: storeEvents?.queue,
         adminSecretArn: this.adminToken.secretArn,
-        protocolText: settingsToJson(settingsOf(settings.protocol)),
+        protocolJson: settingsToJson(settingsOf(settings.protocol)),
       },
     });
     const { functions } = this;

@@ -19,7 +19,7 @@ export interface Case {
   readonly name: string;
   readonly function: FunctionName;
   /** A person, or a client that a person runs, waits for the answer. */
-  readonly someoneWaits: boolean;
+  readonly isAwaited: boolean;
   readonly standing: Standing;
   /** @param turn the number of the call, so that no two calls name the same new objects. */
   readonly event: (turn: number) => unknown;
@@ -49,7 +49,7 @@ function batch(operation: 'upload' | 'download', count: number): Case {
   return {
     name: `${operation} of ${count}`,
     function: 'lfsBatch',
-    someoneWaits: true,
+    isAwaited: true,
     standing: few,
     event: (turn) => {
       const names = oids({ count, seed: `${operation} ${turn}`, stored });
@@ -78,7 +78,7 @@ function read(input: { name: string; objects: number; source: 'cache' | 'scan' }
   return {
     name,
     function: 'getSubscription',
-    someoneWaits: true,
+    isAwaited: true,
     standing: { objects, isStale: source === 'scan' },
     event: () =>
       apiEvent({
@@ -96,7 +96,7 @@ function recount(objects: number): Case {
   return {
     name: `recount of ${objects.toLocaleString('en')}`,
     function: 'reconcile',
-    someoneWaits: false,
+    isAwaited: false,
     standing: { objects, isStale: true },
     event: () => queueEvent([{ tenant, reason: 'schedule', full: true }]),
     check: (answer, { counted }) => {
@@ -110,7 +110,7 @@ function recount(objects: number): Case {
 }
 
 function managing(input: Pick<Case, 'name' | 'event'> & { check: (answer: unknown) => void }): Case {
-  return { function: 'management', someoneWaits: true, standing: few, ...input };
+  return { function: 'management', isAwaited: true, standing: few, ...input };
 }
 
 /** Events of the store for ten new objects that no reservation expects. */
@@ -135,7 +135,7 @@ export const cases: readonly Case[] = [
   {
     name: 'verify',
     function: 'lfsVerify',
-    someoneWaits: true,
+    isAwaited: true,
     standing: few,
     event: () =>
       apiEvent({
@@ -169,7 +169,7 @@ export const cases: readonly Case[] = [
   {
     name: `${dueTenants.length} due`,
     function: 'refresh',
-    someoneWaits: false,
+    isAwaited: false,
     standing: few,
     event: () => ({}),
     check: (answer, { messages }) =>
@@ -178,7 +178,7 @@ export const cases: readonly Case[] = [
   {
     name: '10 events',
     function: 'storeEvents',
-    someoneWaits: false,
+    isAwaited: false,
     standing: few,
     event: (turn) => queueEvent(storeMessages(turn)),
     check: (answer, { messages }) => expectEqual([answer, messages], [{ batchItemFailures: [] }, 1]),
@@ -186,7 +186,7 @@ export const cases: readonly Case[] = [
   {
     name: 'GET /health',
     function: 'health',
-    someoneWaits: true,
+    isAwaited: true,
     standing: few,
     event: () => plain('GET /health', '/health'),
     check: (answer) => void bodyOf(answer, 200),
@@ -194,7 +194,7 @@ export const cases: readonly Case[] = [
   {
     name: 'GET /openapi.json',
     function: 'openapi',
-    someoneWaits: true,
+    isAwaited: true,
     standing: few,
     event: () => plain('GET /openapi.json', '/openapi.json'),
     check: (answer) => void bodyOf(answer, 200),
@@ -202,7 +202,7 @@ export const cases: readonly Case[] = [
   {
     name: 'no such route',
     function: 'notFound',
-    someoneWaits: true,
+    isAwaited: true,
     standing: few,
     event: () => plain('GET /nowhere', '/nowhere'),
     check: (answer) => void bodyOf(answer, 404),

@@ -52,7 +52,7 @@ function objectionTo(memoryMb: number, own: readonly MeasuredWork[]): string | u
   const peakMb = Math.max(...here.map((work) => work.peakMb));
   if (memoryMb < rule.headroom * (peakMb + rule.runtimeMb)) return `takes ${Math.round(peakMb)} MB`;
   const sizeMost = Math.max(...own.map((work) => work.memoryMb));
-  for (const work of here.filter(({ someoneWaits }) => someoneWaits)) {
+  for (const work of here.filter(({ isAwaited }) => isAwaited)) {
     const best = own.find((each) => each.case === work.case && each.memoryMb === sizeMost);
     if (!best) continue;
     const pairs = [

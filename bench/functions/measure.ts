@@ -35,7 +35,7 @@ export interface MeasuredStart extends Start {
 export interface MeasuredWork {
   readonly case: string;
   readonly function: FunctionName;
-  readonly someoneWaits: boolean;
+  readonly isAwaited: boolean;
   readonly memoryMb: number;
   readonly processes: number;
   readonly warmCalls: number;
@@ -147,7 +147,7 @@ export async function measureWork(
   return {
     case: work.name,
     function: work.function,
-    someoneWaits: work.someoneWaits,
+    isAwaited: work.isAwaited,
     memoryMb,
     processes,
     warmCalls,

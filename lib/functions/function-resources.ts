@@ -13,7 +13,7 @@ export interface FunctionResources {
   readonly storeEventsQueue: IQueue | undefined;
   readonly adminSecretArn: string;
   /** The settings of the protocol that differ from the defaults, as JSON. Undefined if none differ. */
-  readonly protocolText: string | undefined;
+  readonly protocolJson: string | undefined;
 }
 
 const queueActions: Readonly<Record<QueueUse, readonly string[]>> = {
@@ -30,7 +30,7 @@ export function environmentFor(spec: FunctionSpec, resources: FunctionResources)
   return {
     ...(reachesTable(spec) && { LFS_QUOTA_TABLE: resources.table.tableName }),
     // Every function that reads or writes the ledger must follow the same protocol.
-    ...(reachesTable(spec) && resources.protocolText && { LFS_QUOTA_SETTINGS: resources.protocolText }),
+    ...(reachesTable(spec) && resources.protocolJson && { LFS_QUOTA_SETTINGS: resources.protocolJson }),
     ...(reachesStore(spec) && resources.storage.environment),
     ...(spec.recountQueue?.includes('send') && { LFS_QUOTA_QUEUE_URL: resources.recountQueue.queueUrl }),
     ...(spec.secrets?.includes('admin token') && { LFS_QUOTA_ADMIN_SECRET_ARN: resources.adminSecretArn }),

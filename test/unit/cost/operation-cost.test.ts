@@ -101,7 +101,7 @@ describe('the calls of each operation are those of the model', () => {
     await consume(made, false);
     store(made, 2, 'c');
     const scans = [splitListing(2, { hasHint: true })];
-    expect((await consume(made, false)).asked).toEqual(modelled(recount({ scans, full: false, dead: 0 })));
+    expect((await consume(made, false)).asked).toEqual(modelled(recount({ scans, isFull: false, dead: 0 })));
   });
 
   it('a recount after one that saw everything lists nothing', async () => {
@@ -110,7 +110,7 @@ describe('the calls of each operation are those of the model', () => {
     store(made, 3);
     await consume(made, false);
     expect((await consume(made, false)).asked).toEqual(
-      modelled(recount({ scans: [], full: false, dead: 0 })),
+      modelled(recount({ scans: [], isFull: false, dead: 0 })),
     );
   });
 
@@ -120,7 +120,7 @@ describe('the calls of each operation are those of the model', () => {
     store(made, 3);
     await consume(made, false);
     const scans = [splitListing(3, { hasHint: true })];
-    expect((await consume(made, false)).asked).toEqual(modelled(recount({ scans, full: false, dead: 0 })));
+    expect((await consume(made, false)).asked).toEqual(modelled(recount({ scans, isFull: false, dead: 0 })));
   });
 
   it('a recount that deletes dead reservations lists nothing', async () => {
@@ -132,7 +132,7 @@ describe('the calls of each operation are those of the model', () => {
     await made.advance(3_600_000);
     expect(await made.ledger.dueTenants({ nowMs: made.deps.clock.nowMs(), tenantsMax: 9 })).toHaveLength(1);
     expect((await consume(made, false)).asked).toEqual(
-      modelled(recount({ scans: [], full: false, dead: 2 })),
+      modelled(recount({ scans: [], isFull: false, dead: 2 })),
     );
     expect(made.ledger.inspect(tenant).reservations).toEqual([]);
   });
@@ -154,7 +154,7 @@ describe('the calls of each operation are those of the model', () => {
     await consume(made, true);
     const scans = [2, 2, 2, 3000].map((keys) => splitListing(keys, { hasHint: true }));
     const { asked } = await consume(made, true);
-    expect(asked).toEqual(modelled(recount({ scans, full: true, dead: 0 })));
+    expect(asked).toEqual(modelled(recount({ scans, isFull: true, dead: 0 })));
   });
 
   it('the console’s read: cached, and counted in full if the count is a day old', async () => {

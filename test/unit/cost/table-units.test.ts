@@ -65,7 +65,7 @@ function modelled(call: TableCall, sizes: Partial<TableSizes> = {}): number {
     claims: 1,
     reservations: 1,
     repos: 1,
-    full: false,
+    isFull: false,
     due: 0,
     ...sizes,
   });
@@ -113,7 +113,7 @@ describe('the units that the table bills are those of the model', () => {
     const floor = { correctionBytes: 5, floorBaseBytes: 5e9, floorUntilMs: nowMs, listedUntilMs: nowMs };
     const commit = { tenant: name, ...floor, counted, expiredNotes: [] };
     expect(await billed(() => ledger.commitTenant({ ...commit, epoch: 1, dueAtMs: nowMs + 9 }))).toBe(
-      modelled('commitTenant', { full: true }),
+      modelled('commitTenant', { isFull: true }),
     );
     await ledger.beginReconcile(lease);
     expect(await billed(() => ledger.commitTenant({ ...commit, epoch: 2, dueAtMs: null }))).toBe(
@@ -124,8 +124,9 @@ describe('the units that the table bills are those of the model', () => {
 });
 
 describe('an index costs', () => {
-  const sizes = { claims: 100, reservations: 1, repos: 1, full: false, due: 0 };
-  const indexWrites = (call: TableCall, full = false) => unitsOfCall(call, { ...sizes, full }).indexWrites;
+  const sizes = { claims: 100, reservations: 1, repos: 1, isFull: false, due: 0 };
+  const indexWrites = (call: TableCall, isFull = false) =>
+    unitsOfCall(call, { ...sizes, isFull }).indexWrites;
 
   it('one write for a new or removed entry, two for a moved one, none otherwise', () => {
     expect(indexWrites('putReservation')).toBe(1);

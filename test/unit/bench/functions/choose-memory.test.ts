@@ -6,7 +6,7 @@ function work(given: Partial<MeasuredWork> & Pick<MeasuredWork, 'memoryMb' | 'wa
   return {
     case: 'a',
     function: 'lfsBatch',
-    someoneWaits: true,
+    isAwaited: true,
     processes: 1,
     warmCalls: 1,
     coldMs: given.warmMs,
@@ -35,7 +35,7 @@ describe('the memory of a function', () => {
 
   it('is the cheapest of all if nobody waits', () => {
     expect(
-      chosen(slowHalf.map((each) => ({ ...each, someoneWaits: false, dollarsPerMillion: each.memoryMb }))),
+      chosen(slowHalf.map((each) => ({ ...each, isAwaited: false, dollarsPerMillion: each.memoryMb }))),
     ).toBe(256);
   });
 
@@ -55,7 +55,7 @@ describe('the memory of a function', () => {
       { memoryMb: 256, dollarsPerMillion: 1.2 },
       { memoryMb: 512, dollarsPerMillion: 1 },
     ];
-    const nobodyWaits = costs.map((each) => work({ warmMs: 100, someoneWaits: false, ...each }));
+    const nobodyWaits = costs.map((each) => work({ warmMs: 100, isAwaited: false, ...each }));
     expect(chosen(nobodyWaits)).toBe(256);
   });
 

@@ -11,8 +11,16 @@ export interface RecountRequest {
 
 /**
  * The queue of recounts. It delivers at least once, and one message at a time for each tenant. Requests in quick
- * succession collapse into one, but a delivery always begins after the last of them. A request that somebody waits
- * for never collapses into one that nobody waits for.
+ * succession collapse into one, but a delivery always begins after the last of them.
+ *
+ * The message is the first of them, so a request may join only one that does as much for it:
+ *
+ * - A full one joins full ones.
+ * - One that somebody waits for joins those that somebody waits for. All others may be deferred for longer.
+ * - One of the schedule is dropped if it is deferred, because the tenant stays due. All others are sent again. So only
+ *   those of the schedule join one of the schedule.
+ *
+ * A queue that merges them into one message must keep the stronger of both in each respect.
  */
 export interface RecountQueue {
   request(request: RecountRequest): Promise<void>;

@@ -16,6 +16,12 @@ const sendBatchMax = 10;
 const sendAttemptsMax = 3;
 const sendPauseMs = 200;
 
+/** Part of the deduplication id: requests of different kinds do not collapse. See {@link RecountQueue}. */
+function kindOf({ reason, full }: RecountRequest): string {
+  const source = reason === 'schedule' ? 'schedule' : urgencyOf(reason);
+  return `${full ? 'full' : 'due'}.${source}`;
+}
+
 /** The recount queue on SQS FIFO. Each tenant is a message group, so its messages are handled one at a time. */
 export function createSqsRecountQueue(input: {
   queueUrl: string;
@@ -30,13 +36,11 @@ export function createSqsRecountQueue(input: {
 
   const message = (request: RecountRequest) => {
     const bucket = Math.floor(clock.nowMs() / recountCollapseMs);
-    // A recount that somebody waits for must not collapse into one that may be deferred for longer.
-    const kind = `${request.full ? 'full' : 'due'}.${urgencyOf(request.reason)}`;
     return {
       // The correlation id is no part of the deduplication id: of requests that collapse, the first one's is kept.
       MessageBody: JSON.stringify({ ...request, correlationId: causeOf(invocations.current()) }),
       MessageGroupId: request.tenant,
-      MessageDeduplicationId: `${request.tenant}.${kind}.${bucket}`,
+      MessageDeduplicationId: `${request.tenant}.${kindOf(request)}.${bucket}`,
     };
   };
 

@@ -3,7 +3,9 @@ import { mockClient } from 'aws-sdk-client-mock';
 import { afterEach, describe, expect, it } from 'vitest';
 import { createSqsRecountQueue } from '../../../../../lambda/adapters/sqs/recount-queue.ts';
 import { createInvocations } from '../../../../../lambda/adapters/system/invocations.ts';
-import type { RecountReason } from '../../../../../lambda/domain/recount-policy.ts';
+import { isRecountReason, type RecountReason } from '../../../../../lambda/domain/recount-policy.ts';
+import { runRecount } from '../../../../../lambda/use-cases/recounts/run-recount.ts';
+import { MemoryStack, minute, tenant } from '../../../../support/memory/stack.ts';
 
 const sqs = mockClient(SQSClient);
 afterEach(() => void sqs.reset());
@@ -56,6 +58,63 @@ describe('a request', () => {
       for (let sentMs = 100_000; sentMs < 130_000; sentMs += 500)
         expect(await idOf(sentMs + 35_000 + skewMs, 'upload')).not.toBe(await idOf(sentMs, 'upload'));
     }
+  });
+});
+
+/** All reasons, each with and without a full count. */
+const kinds = [
+  'upload',
+  'verify',
+  'event',
+  'delete',
+  'import',
+  'miss',
+  'refusal',
+  'schedule',
+  'manual',
+  'unfinished',
+]
+  .filter(isRecountReason)
+  .flatMap((reason) => [true, false].map((full) => ({ reason, full })));
+
+/** What the consumer does with a request that it may not run yet: 0 to drop it, 1 to send it again. */
+async function sentAgain(request: { reason: RecountReason; full: boolean }, isDue: boolean): Promise<number> {
+  const world = new MemoryStack({ recountRestMs: minute });
+  await world.create();
+  if (isDue) world.nowMs += 48 * 60 * minute;
+  const { epoch } = await world.record();
+  const listedUntilMs = world.nowMs + 25 * 60 * minute;
+  await world.ledger.setLease({ tenant, epoch, leaseUntilMs: 0, listedUntilMs });
+  await runRecount(world.deps, {
+    request: { tenant, ...request },
+    deadlineMs: world.nowMs + 14 * minute,
+  });
+  return world.requests.length;
+}
+
+describe('requests that collapse', () => {
+  it('have the same fate if the consumer defers them: none is dropped because it joined another', async () => {
+    const fatesById = new Map<string | undefined, Set<string>>();
+    for (const kind of kinds) {
+      const id = await idOf(60_000, kind.reason, kind.full);
+      const fate = [await sentAgain(kind, false), await sentAgain(kind, true)].join();
+      fatesById.set(id, (fatesById.get(id) ?? new Set()).add(fate));
+    }
+    // Neither urgency nor `full` may differ either.
+    expect(fatesById.size).toBe(6);
+    expect([...fatesById.values()].flatMap((fates) => [...fates]).sort()).toEqual([
+      '0,0',
+      '0,0',
+      '1,1',
+      '1,1',
+      '1,1',
+      '1,1',
+    ]);
+  });
+
+  it('never join one of the schedule, which is dropped if it is deferred', async () => {
+    for (const reason of ['upload', 'verify', 'event'] as const)
+      expect(await idOf(60_000, reason)).not.toBe(await idOf(60_000, 'schedule'));
   });
 });
 

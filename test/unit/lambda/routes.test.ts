@@ -10,7 +10,7 @@ describe('the route table', () => {
   it.each(routes)('$method $path: each segment is a literal or one whole variable', ({ path }) => {
     const [first, ...segments] = path.split('/');
     expect(first).toBe('');
-    for (const segment of segments) expect(segment).toMatch(/^(?:[a-z0-9-]+|\{[a-zA-Z]+\})$/);
+    for (const segment of segments) expect(segment).toMatch(/^(?:[a-z0-9.-]+|\{[a-zA-Z]+\})$/);
   });
 
   it.each(routes)('$method $path: names no variable twice', ({ path }) => {

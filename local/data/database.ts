@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import {
@@ -10,6 +11,7 @@ import dynalite from 'dynalite';
 import { createDynamoDb } from '../../lambda/adapters/dynamodb/client.ts';
 import { tableDefinition } from '../../lambda/adapters/dynamodb/table.ts';
 import { listenOnLoopback } from '../system/loopback-server.ts';
+import { requireAccessKey } from './database-guard.ts';
 import { repairDatabase } from './database-repair.ts';
 
 export interface Database {
@@ -25,20 +27,24 @@ const tableName = 'lfs-quota';
 /** How long a new table may take to become active before the start fails. */
 const tableWaitMs = 10_000;
 
-/** Starts a DynamoDB engine inside this process, on any free loopback port, with its data below `databasePath`. */
+/**
+ * Starts a DynamoDB engine inside this process, on any free loopback port, with its data below `databasePath`. It
+ * answers only to the access key of `client`, which is a new one at every start.
+ */
 export async function openDatabase(databasePath: string): Promise<Database> {
   const repair = await repairDatabase({ databasePath, tableName });
   const server = dynalite({ path: databasePath, createTableMs: 0 });
   // The client keeps its connections open. If the server closed idle ones, some requests would be cut.
   server.keepAliveTimeout = 0;
   server.on('request', ignoreAbort);
+  const credentials = { accessKeyId: secret(), secretAccessKey: secret() };
+  requireAccessKey(server, credentials.accessKeyId);
   const port = await listenOnLoopback(server, { port: 0, usedBy: 'the database' });
-  // Only this process connects, and the engine does not check signatures.
   const client = createDynamoDb({
     endpoint: `http://127.0.0.1:${port}`,
     region: 'local',
     timeoutFactor: 10,
-    credentials: { accessKeyId: 'embedded', secretAccessKey: 'embedded' },
+    credentials,
   });
   const close = async () => {
     // The document client's own `destroy` does nothing.
@@ -56,6 +62,9 @@ export async function openDatabase(databasePath: string): Promise<Database> {
     throw error;
   }
 }
+
+/** 256 random bits. The access key must have no slash. */
+const secret = () => randomBytes(32).toString('hex');
 
 /**
  * When a client aborts a request, the engine throws from an event listener, which would end the whole process. An

@@ -33,11 +33,14 @@ export interface ComposeInput {
 /** The region that requests to the embedded store are signed for. */
 const storeRegion = 'us-east-1';
 
+/** The store answers late while this process is busy, so clients wait 30 s instead of 10 s. */
+const timeoutFactor = 3;
+
 /** The dependencies of the deployed functions: the AWS adapters, connected to the embedded engines. */
 export function composeEmbedded(input: ComposeInput): { deps: Deps; close: () => void } {
   const { database, queue, adminToken, clock, ids, log, invocations, settings } = input;
   const { bucket, credentials, url: endpoint } = input.store;
-  const place = { region: storeRegion, endpoint, forcePathStyle: true };
+  const place = { region: storeRegion, endpoint, forcePathStyle: true, timeoutFactor };
   const client = createS3Client({ ...place, credentials });
   const listing = new ScanListing({ settings: { ...place, credentials }, bucket });
   // A delete is tried once: a late duplicate could delete an object that was pushed again.

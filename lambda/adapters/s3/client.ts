@@ -13,11 +13,14 @@ export interface S3Settings {
   /** Parallel connections. With the SDK's default of 50, a batch of 100 HEAD requests would take two rounds. */
   readonly socketsMax?: number;
   readonly attemptsMax?: number;
+  /** Multiplies the timeouts, for a store that shares its process with others. 1 for S3 itself. */
+  readonly timeoutFactor?: number;
 }
 
 /** An S3 client with limits for connecting, for waiting for the answer and for stalling, so every request ends. */
 export function createS3Client(settings: S3Settings): S3Client {
-  const { region, endpoint, forcePathStyle, credentials, socketsMax = 128, attemptsMax = 4 } = settings;
+  const { region, endpoint, forcePathStyle, credentials } = settings;
+  const { socketsMax = 128, attemptsMax = 4, timeoutFactor = 1 } = settings;
   return new S3Client({
     region,
     ...(endpoint !== undefined && { endpoint }),
@@ -28,6 +31,10 @@ export function createS3Client(settings: S3Settings): S3Client {
     // Checksums that S3 does not require cost CPU, and some stores refuse them.
     requestChecksumCalculation: 'WHEN_REQUIRED',
     responseChecksumValidation: 'WHEN_REQUIRED',
-    requestHandler: requestHandler({ connectMs: 2_000, answerMs: 10_000, socketsMax }),
+    requestHandler: requestHandler({
+      connectMs: 2_000 * timeoutFactor,
+      answerMs: 10_000 * timeoutFactor,
+      socketsMax,
+    }),
   });
 }

@@ -1,0 +1,44 @@
+import { createServer } from 'node:http';
+import { setTimeout as delay } from 'node:timers/promises';
+import { afterEach, expect, it } from 'vitest';
+import { createDynamoDb } from '../../../lambda/adapters/dynamodb/client.ts';
+import { systemClock } from '../../../lambda/adapters/system/clock.ts';
+import { systemIds } from '../../../lambda/adapters/system/ids.ts';
+import { createInvocations } from '../../../lambda/adapters/system/invocations.ts';
+import { defaultSettings } from '../../../lambda/domain/settings.ts';
+import { composeEmbedded } from '../../../local/compose.ts';
+import { listenOnLoopback } from '../../../local/system/loopback-server.ts';
+import { recordingLog } from '../../support/recording-log.ts';
+
+const closers: (() => void)[] = [];
+afterEach(() => {
+  for (const close of closers.splice(0)) close();
+});
+
+/** Longer than the 10 s that a client waits for AWS. */
+const busyMs = 11_000;
+
+it('waits for its own store while this process is busy', { timeout: busyMs + 10_000 }, async () => {
+  let requests = 0;
+  const server = createServer(async (_request, response) => {
+    requests += 1;
+    await delay(busyMs);
+    response.writeHead(200, { 'content-length': '3' }).end();
+  });
+  const port = await listenOnLoopback(server, { port: 0, usedBy: 'the test' });
+  const credentials = { accessKeyId: 'key', secretAccessKey: 'secret' };
+  const { deps, close } = composeEmbedded({
+    database: { client: createDynamoDb({ region: 'local', credentials }), tableName: 'table' },
+    store: { url: `http://127.0.0.1:${port}`, bucket: 'objects', credentials },
+    queue: { request: async () => {}, requestAll: async () => {} },
+    adminToken: 'admin',
+    clock: systemClock,
+    ids: systemIds,
+    log: recordingLog().log,
+    invocations: createInvocations(),
+    settings: defaultSettings,
+  });
+  closers.push(close, () => server.close());
+  expect(await deps.store.head('acme/art/oid')).toMatchObject({ sizeBytes: 3 });
+  expect(requests).toBe(1);
+});

@@ -50,7 +50,7 @@ export function otherRouteTests(api: () => Api): void {
     it('answers another method with a 405 that names its own', async () => {
       const headers = bearer(api().target.adminToken);
       for (const [method, path, allow] of [
-        ['POST', '/health', 'GET'],
+        ['POST', '/openapi.json', 'GET'],
         ['PUT', '/v1/tenants', 'GET, POST'],
         ['DELETE', '/v1/tenants', 'GET, POST'],
         ['PUT', '/v1/tenants/acme', 'GET, PATCH, DELETE'],

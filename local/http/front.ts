@@ -23,8 +23,9 @@ export interface HttpFrontOptions {
   readonly functions: Promise<HttpFunctions>;
   readonly clock: Clock;
   readonly log: Log;
-  /** API Gateway's limits by default: 10 MiB and 30 s. */
+  /** Largest body of a request to a route. By default a little more than the functions take. */
   readonly bodyBytesMax?: number;
+  /** API Gateway's limit by default: 30 s. */
   readonly integrationTimeoutMs?: number;
 }
 
@@ -37,6 +38,17 @@ export interface HttpFront {
 /** Longer than the idle time of usual clients, so that none sends a request on a connection that is being closed. */
 const keepAliveMs = 75_000;
 
+/**
+ * Bodies are held before anybody has shown a credential, so they are small: API Gateway's 10 MiB would let strangers
+ * fill the memory. A little more than the functions take, so that they refuse such a body in their own words.
+ */
+const routeBodyBytesMax = 1024 * 1024 + 64 * 1024;
+
+/** No function reads the body of a request without a route. */
+const otherBodyBytesMax = 16 * 1024;
+
+const connectionsMax = 2_048;
+
 /** Serves the route table on loopback, like an HTTP API with Lambda integrations. */
 export async function openHttpFront(options: HttpFrontOptions): Promise<HttpFront> {
   let closing = false;
@@ -46,6 +58,7 @@ export async function openHttpFront(options: HttpFrontOptions): Promise<HttpFron
       void answer(options, port, incoming).then((response) => send(outgoing, response, closing));
     },
   );
+  server.maxConnections = connectionsMax;
   const port = await listenOnLoopback(server, { port: options.port, usedBy: 'the API' });
   return {
     port,
@@ -56,22 +69,27 @@ export async function openHttpFront(options: HttpFrontOptions): Promise<HttpFron
   };
 }
 
+/** A response that is sent at once; the connection ends after `drained`. */
+type Answer = FrontResponse & { readonly drained?: Promise<void> };
+
 /** @returns undefined if the client has gone. */
 async function answer(
   options: HttpFrontOptions,
   port: number,
   incoming: IncomingMessage,
-): Promise<(FrontResponse & { endsConnection?: boolean }) | undefined> {
+): Promise<Answer | undefined> {
   const requestId = randomUUID();
   const target = incoming.url ?? '/';
   const method = incoming.method ?? 'GET';
   try {
-    const received = await receiveBody(incoming, options.bodyBytesMax ?? 10 * 1024 * 1024);
+    const match = matchRoute(routes, { method, path: splitTarget(target).path });
+    const routeBytesMax = options.bodyBytesMax ?? routeBodyBytesMax;
+    const bytesMax = match.kind === 'matched' ? routeBytesMax : Math.min(routeBytesMax, otherBodyBytesMax);
+    const received = await receiveBody(incoming, bytesMax);
     if (received.kind === 'aborted') return undefined;
     if (received.kind === 'too-large') {
-      return { ...gatewayResponse(413, 'Request Entity Too Large'), endsConnection: true };
+      return { ...gatewayResponse(413, 'Request Entity Too Large'), drained: received.drained };
     }
-    const match = matchRoute(routes, { method, path: splitTarget(target).path });
     if (match.kind === 'malformed') return gatewayResponse(400, 'Bad Request');
     const name = match.kind === 'matched' ? match.route.function : defaultRouteFunction;
     const request = {
@@ -123,16 +141,12 @@ async function invoke(
   return gatewayResponse(500, 'Internal Server Error');
 }
 
-function send(
-  outgoing: ServerResponse,
-  response: (FrontResponse & { endsConnection?: boolean }) | undefined,
-  closing: boolean,
-): void {
+function send(outgoing: ServerResponse, response: Answer | undefined, closing: boolean): void {
   if (response === undefined || outgoing.destroyed) {
     outgoing.destroy();
     return;
   }
-  const ends = closing || response.endsConnection === true;
+  const ends = closing || response.drained !== undefined;
   const hasLength = response.statusCode !== 204 && response.statusCode !== 304;
   const own = {
     ...(hasLength ? { 'content-length': String(response.body.length) } : {}),
@@ -146,5 +160,10 @@ function send(
     outgoing.end('{"message":"Internal Server Error"}');
     return;
   }
-  outgoing.end(response.body);
+  if (response.drained === undefined) {
+    outgoing.end(response.body);
+    return;
+  }
+  outgoing.write(response.body);
+  void response.drained.then(() => outgoing.end());
 }

@@ -18,7 +18,9 @@ afterEach(async () => {
 /** A front whose functions record their events and answer what the test says. */
 async function setUp(
   answer: Answer = async () => ({ statusCode: 200 }),
-  limits: { integrationTimeoutMs?: number } = {},
+  { bodyBytesMax, ...limits }: { integrationTimeoutMs?: number; bodyBytesMax?: number | undefined } = {
+    bodyBytesMax: 1000,
+  },
 ) {
   const calls: { name: HttpFunction; event: APIGatewayProxyEventV2; context: Context }[] = [];
   const named = (name: HttpFunction): Answer => {
@@ -43,7 +45,7 @@ async function setUp(
     functions: ready,
     clock: systemClock,
     log,
-    bodyBytesMax: 1000,
+    ...(bodyBytesMax !== undefined && { bodyBytesMax }),
     ...limits,
   });
   opened.push(front);
@@ -94,6 +96,8 @@ async function sendRaw(port: number, text: string): Promise<string> {
   socket.on('data', (chunk) => {
     received += chunk.toString();
   });
+  // A connection that is refused may be reset while this side sends.
+  socket.on('error', () => {});
   socket.write(text);
   await once(socket, 'close');
   return received;
@@ -297,7 +301,53 @@ describe('the response', () => {
   });
 });
 
+describe('a body that is too large', () => {
+  const begin = (path: string, lengthBytes: number) =>
+    `POST ${path} HTTP/1.1\r\nHost: localhost\r\nContent-Length: ${lengthBytes}\r\n\r\n`;
+
+  /** The first bytes that the front sends, while the body has not ended. */
+  async function firstAnswer(port: number, text: string): Promise<string> {
+    const socket = connect(port, '127.0.0.1');
+    socket.write(text);
+    const [first] = await once(socket, 'data', { signal: AbortSignal.timeout(1_000) });
+    socket.destroy();
+    return String(first);
+  }
+
+  it.each([
+    { title: 'of a route', path: '/v1/tenants', lengthBytes: 1024 * 1024 + 64 * 1024 + 1 },
+    { title: 'of no route', path: '/v1/nothing', lengthBytes: 16 * 1024 + 1 },
+  ])('$title is a 413 before it is read', async ({ path, lengthBytes }) => {
+    const { front, calls } = await setUp(undefined, { bodyBytesMax: undefined });
+    expect(await firstAnswer(front.port, begin(path, lengthBytes))).toMatch(/^HTTP\/1\.1 413 /);
+    const body = Buffer.alloc(lengthBytes - 1);
+    expect(await send(front.port, { method: 'POST', path, body })).toMatchObject({ status: 200 });
+    expect(calls).toHaveLength(1);
+  });
+
+  it('is a 413 as soon as it is, if its length is not declared', async () => {
+    const { front } = await setUp();
+    const head = 'POST /v1/tenants HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n';
+    const chunk = `3e9\r\n${'x'.repeat(1001)}\r\n`;
+    expect(await firstAnswer(front.port, head + chunk)).toMatch(/^HTTP\/1\.1 413 /);
+  });
+});
+
 describe('connections', () => {
+  it('are 2,048 at a time at most', async () => {
+    const { front } = await setUp();
+    const sockets = [];
+    for (let count = 0; count < 2_048; count += 1) {
+      const socket = connect(front.port, '127.0.0.1');
+      await once(socket, 'connect');
+      sockets.push(socket);
+    }
+    const get = 'GET /health HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n';
+    expect(await sendRaw(front.port, get)).toBe('');
+    for (const socket of sockets) socket.destroy();
+    await expect.poll(() => sendRaw(front.port, get)).toContain('200 OK');
+  });
+
   it('serve several requests', async () => {
     const { front } = await setUp();
     const get = (more: string) => `GET /health HTTP/1.1\r\nHost: localhost\r\n${more}\r\n`;

@@ -5,7 +5,7 @@ import { handlerFiles } from '../../lambda/routes.ts';
 import { grantsOf } from './grants-of.ts';
 import { templateOf } from './stack-template.ts';
 
-const columns: Readonly<Record<string, (cell: string) => string>> = {
+const kinds: Readonly<Record<string, (cell: string) => string>> = {
   table: (action) => `dynamodb:${action} on DataTable`,
   index: (name) => `dynamodb:Query on DataTable/index/${name}`,
   objects: (action) => `s3:${action} on ObjectStorageBucket/*/*${action === 'DeleteObject' ? '' : '/*'}`,
@@ -15,20 +15,19 @@ const columns: Readonly<Record<string, (cell: string) => string>> = {
   secrets: (name) => `secretsmanager:GetSecretValue on ${name === 'admin token' ? 'AdminTokenSecret' : name}`,
 };
 
-/** The table of grants in docs/security.md, in the form of grantsOf. */
+/** The list of grants in docs/security.md (`- **function**: kind grant, grant; kind grant.`), in the form of grantsOf. */
 function documentedGrants(): Map<string, string[]> {
   const text = readFileSync(new URL('../../docs/security.md', import.meta.url), 'utf8');
   const [, section = ''] = text.split('\n## What each function may do\n');
-  const rows = section.split('\n').filter((line) => line.startsWith('| '));
-  const cells = rows.map((row) => row.slice(2, -2).split(' | '));
-  const [header = [], , ...functions] = cells;
+  const items = section.replace(/\n {2}/g, ' ').matchAll(/^- \*\*(\w+)\*\*: (.*)\.$/gm);
   return new Map(
-    functions.map(([name = '', ...rest]) => {
-      const lines = rest.flatMap((cell, index) => {
-        const line = columns[header[index + 1] ?? ''];
-        if (line === undefined)
-          throw new Error(`docs/security.md has an unknown column ${header[index + 1]}.`);
-        return cell === '–' ? [] : cell.split(', ').map(line);
+    [...items].map(([, name = '', what = '']) => {
+      const parts = what === 'nothing' ? [] : what.split('; ');
+      const lines = parts.flatMap((part) => {
+        const [kind = '', ...rest] = part.split(' ');
+        const line = kinds[kind];
+        if (line === undefined) throw new Error(`docs/security.md has an unknown kind of grant: ${kind}.`);
+        return rest.join(' ').split(', ').map(line);
       });
       const ownLog = ['CreateLogStream', 'PutLogEvents'].map((each) => `logs:${each} on Functions${name}Log`);
       return [name, [...lines, ...ownLog].sort()];

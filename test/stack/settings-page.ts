@@ -59,10 +59,10 @@ function defaultOf({ default: value }: Shape): string {
 
 /** The whole of docs/settings.md. */
 export function settingsPage(): string {
-  const rows = settingRows().map(
-    ({ name, values, defaultValue, description }) =>
-      `| ${[name, values, defaultValue, description.replaceAll('|', '\\|')].join(' | ').replaceAll('|  ', '|')} |`,
-  );
+  const lines = settingRows().map(({ name, values, defaultValue, description }) => {
+    const facts = [values, defaultValue && `default ${defaultValue}`].filter(Boolean).join('; ');
+    return `- **${name}**${facts && ` (${facts})`}${description && `: ${description}`}`;
+  });
   return `# The settings of a stage
 
 [operations.md](operations.md) says where to set them. A setting that is left out has its default. \`cdk synth\` fails
@@ -70,8 +70,6 @@ and names every setting that is invalid or does not fit another one.
 
 *Generated from \`lib/settings/\`: \`npx vitest run --project unit test/stack/settings-page.test.ts -u\` rewrites it.*
 
-| setting | values | default | meaning |
-| --- | --- | --- | --- |
-${rows.join('\n')}
+${lines.join('\n')}
 `;
 }

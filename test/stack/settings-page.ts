@@ -59,9 +59,15 @@ function defaultOf({ default: value }: Shape): string {
 
 /** The whole of docs/settings.md. */
 export function settingsPage(): string {
-  const lines = settingRows().map(({ name, values, defaultValue, description }) => {
+  const rows = settingRows();
+  const lines = rows.flatMap((row) => {
+    const { name, values, defaultValue, description } = row;
+    const alike = alikeIn(rows, row);
+    // Settings of one kind, such as the memory of each function, share a line.
+    if (alike.length > 1 && alike[0] !== row) return [];
+    if (alike.length > 1) return [`- **${groupOf(row)}.…** (${values}), ${description} ${defaultsOf(alike)}`];
     const facts = [values, defaultValue && `default ${defaultValue}`].filter(Boolean).join('; ');
-    return `- **${name}**${facts && ` (${facts})`}${description && `: ${description}`}`;
+    return [`- **${name}**${facts && ` (${facts})`}${description && `: ${description}`}`];
   });
   return `# The settings of a stage
 
@@ -72,4 +78,21 @@ and names every setting that is invalid or does not fit another one.
 
 ${lines.join('\n')}
 `;
+}
+
+const groupOf = ({ name }: SettingRow) => name.split('.').slice(0, -1).join('.');
+
+/** The settings of a row's group that have its values and description. */
+function alikeIn(rows: readonly SettingRow[], row: SettingRow): readonly SettingRow[] {
+  return rows.filter(
+    (other) =>
+      row.values !== '' &&
+      groupOf(other) === groupOf(row) &&
+      other.values === row.values &&
+      other.description === row.description,
+  );
+}
+
+function defaultsOf(rows: readonly SettingRow[]): string {
+  return `Defaults: ${rows.map(({ name, defaultValue }) => `${name.split('.').at(-1)} ${defaultValue}`).join(', ')}.`;
 }

@@ -4,6 +4,9 @@ import type { EmbeddedStack } from './start.ts';
 import { StartupError } from './system/startup-error.ts';
 import { createTerminalLog } from './terminal-log.ts';
 
+// The data folder holds the objects and hashes of the tokens. Other users of the machine must not read new files.
+process.umask(0o077);
+
 // The SDK would warn about Node 20 at every start; package.json says which versions are supported.
 process.env['AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED'] = 'true';
 

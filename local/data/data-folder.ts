@@ -1,4 +1,4 @@
-import { mkdir, readdir, stat } from 'node:fs/promises';
+import { chmod, mkdir, readdir, stat } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { parseJson } from '../../lambda/domain/json.ts';
 import { readIfThere, unfinishedSuffix, writeDurably } from '../system/durable-file.ts';
@@ -22,7 +22,7 @@ const folderFormat = 1;
 const formatFile = 'format.json';
 
 /**
- * Locks the data folder for this process. Creates it if it does not exist.
+ * Locks the data folder for this process. Creates it if it does not exist. Closes it and all below it to other users.
  *
  * @throws {StartupError} when another process holds it, a newer release wrote it, it holds files of something
  * else, or it is not writable.
@@ -32,10 +32,14 @@ export async function openDataFolder(dataDir: string): Promise<DataFolder> {
   const release = await withClearErrors(path, async () => {
     await makeFolder(path);
     await refuseForeignFolder(path);
+    await closeEntry(path);
     return lockFolder(path);
   });
   try {
-    await withClearErrors(path, () => checkFormat(path));
+    await withClearErrors(path, async () => {
+      await closeToOthers(path);
+      await checkFormat(path);
+    });
   } catch (error) {
     await release();
     throw error;
@@ -60,6 +64,33 @@ async function makeFolder(path: string): Promise<void> {
     if (errorCode(error) !== 'ENOENT' || dirname(path) === path) throw error;
     await makeFolder(dirname(path));
     await mkdir(path, { mode: 0o700 });
+  }
+}
+
+/**
+ * Takes all rights of other users away, from everything below a folder: an earlier release, or a restored backup, may
+ * have left files that others can read. Windows has no such rights.
+ */
+async function closeToOthers(folder: string): Promise<void> {
+  for (const entry of await readdir(folder, { withFileTypes: true })) {
+    const path = join(folder, entry.name);
+    if (entry.isDirectory()) {
+      await closeToOthers(path);
+      await closeEntry(path);
+    } else if (entry.isFile()) {
+      await closeEntry(path);
+    }
+  }
+}
+
+async function closeEntry(path: string): Promise<void> {
+  const { mode } = await stat(path);
+  if ((mode & 0o077) === 0) return;
+  try {
+    await chmod(path, mode & 0o700);
+  } catch (error) {
+    // It belongs to another user, or the file system has no such rights.
+    if (errorCode(error) !== 'EPERM') throw error;
   }
 }
 

@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { chmodSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, vi } from 'vitest';
 import { startEmbeddedStack } from '../../local/start.ts';
@@ -49,6 +49,23 @@ describe('npm start', () => {
       { timeout: 10_000 },
     );
     await third.close();
+  });
+
+  it('lets no other user read what it writes', async () => {
+    const data = tempFolder();
+    chmodSync(data, 0o755);
+    const umask = process.umask(0o022);
+    try {
+      const stack = spawnStack(['--port', '0', '--data', data]);
+      const url = await stack.ready();
+      await push({ url, token: demoTokenIn(stack.output.out) }, 'for its owner alone');
+      const names = readdirSync(data, { recursive: true, encoding: 'utf8' });
+      expect(names).toContain('database');
+      const open = ['.', ...names].filter((name) => (statSync(join(data, name)).mode & 0o077) !== 0);
+      expect(open).toEqual([]);
+    } finally {
+      process.umask(umask);
+    }
   });
 
   it('refuses a data folder that is in use, in one line, and does not disturb its holder', async () => {

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { chmodSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { systemIds } from '../../../../lambda/adapters/system/ids.ts';
 import { openDataFolder } from '../../../../local/data/data-folder.ts';
@@ -23,6 +23,8 @@ async function refusal(work: Promise<unknown>): Promise<string> {
   throw new Error('The work was not refused.');
 }
 
+const modeOf = (...parts: string[]) => statSync(join(...parts)).mode & 0o777;
+
 describe('a data folder', () => {
   it('is created, readable by its owner alone, and can be locked again after its release', async () => {
     const path = join(tempFolder(), 'deep', 'data');
@@ -32,6 +34,23 @@ describe('a data folder', () => {
       await folder.release();
     }
     expect(existsSync(join(path, 'lock'))).toBe(false);
+  });
+
+  it('that exists is closed to other users, with all below it', async () => {
+    const path = tempFolder();
+    writeFileSync(join(path, 'format.json'), '{"format":1}');
+    const files = ['database/000005.ldb', 'store/objects/ab/cdef', 'queue/demo.json', 'admin-token'];
+    for (const file of files) {
+      mkdirSync(join(path, dirname(file)), { recursive: true });
+      writeFileSync(join(path, file), 'x');
+      chmodSync(join(path, file), 0o644);
+    }
+    const folders = ['database', 'store', 'store/objects', 'store/objects/ab', 'queue', '.'];
+    for (const folder of folders) chmodSync(join(path, folder), 0o755);
+    const folder = await openDataFolder(path);
+    for (const name of folders) expect([name, modeOf(path, name)]).toEqual([name, 0o700]);
+    for (const name of [...files, 'lock']) expect([name, modeOf(path, name)]).toEqual([name, 0o600]);
+    await folder.release();
   });
 
   it('of a newer release is refused and not changed', async () => {

@@ -1,6 +1,6 @@
 import { EntryReader } from './entries.ts';
 import { ScannedPage } from './page.ts';
-import { elementText, MalformedPageError } from './xml.ts';
+import { elementText, MalformedPageError, utf8Text } from './xml.ts';
 
 const contentsOpen = Buffer.from('<Contents>');
 const contentsClose = Buffer.from('</Contents>');
@@ -52,7 +52,7 @@ export class ListPageReader {
         this.#pending = bytes;
         return;
       }
-      this.#head = bytes.toString('latin1', 0, start);
+      this.#head = utf8Text(bytes.subarray(0, start));
     }
     const lastClose = bytes.lastIndexOf(contentsClose);
     const end = lastClose < start ? start : lastClose + contentsClose.length;
@@ -110,7 +110,7 @@ function checkKeyCount(keyCount: string | undefined, found: number): void {
 
 /** The text up to the end tag. Without that tag the body was cut off. */
 function textToEnd(bytes: Buffer): string {
-  const text = bytes.toString('latin1').trimEnd();
+  const text = utf8Text(bytes).trimEnd();
   if (!text.endsWith(resultClose))
     throw new MalformedPageError('The page was cut off: its end tag is missing.');
   return text;

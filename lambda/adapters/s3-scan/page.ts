@@ -1,5 +1,5 @@
 import type { ListedPage } from '../../ports/object-listing.ts';
-import { decodeListedKey } from './xml.ts';
+import { decodeListedKey, utf8Text } from './xml.ts';
 
 /** What the reader found in a page. The arrays may be longer than the number of keys. */
 export interface PageParts {
@@ -33,7 +33,7 @@ export class ScannedPage implements ListedPage {
     this.#check(index);
     const { keyBytes, keyEnds, isUrlEncoded } = this.#parts;
     const start = index === 0 ? 0 : keyEnds[index - 1];
-    return decodeListedKey(keyBytes.toString('utf8', start, keyEnds[index]), { isUrlEncoded });
+    return decodeListedKey(utf8Text(keyBytes.subarray(start, keyEnds[index])), { isUrlEncoded });
   }
 
   sizeAt(index: number): number {

@@ -5,22 +5,50 @@ export class MalformedPageError extends Error {
   override readonly name = 'MalformedPageError';
 }
 
+const strictUtf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+
+/**
+ * The text of whole characters. A character that was replaced would make a key or a token name another place of the
+ * listing.
+ *
+ * @throws {MalformedPageError} when the bytes are not UTF-8.
+ */
+export function utf8Text(bytes: Buffer): string {
+  const text = bytes.toString('utf8');
+  // What is not UTF-8 became U+FFFD. Only then the strict decoder, which is slower, has to look.
+  if (!text.includes('\ufffd')) return text;
+  try {
+    return strictUtf8.decode(bytes);
+  } catch (cause) {
+    throw new MalformedPageError('The page contains bytes that are not UTF-8.', { cause });
+  }
+}
+
 const entities: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" };
 
-/** @throws {MalformedPageError} when the text contains an entity that XML does not define. */
+/** @throws {MalformedPageError} when the text contains an entity that stands for no character. */
 function unescapeXml(text: string): string {
   if (!text.includes('&')) return text;
-  return text.replace(/&([^;&]*);?/g, (whole, name: string) => {
+  const unescaped = text.replace(/&([^;&]*);?/g, (whole, name: string) => {
     if (!whole.endsWith(';'))
       throw new MalformedPageError('The page contains an "&" that does not begin an entity.');
-    const code = name.startsWith('#x') ? Number.parseInt(name.slice(2), 16) : Number(name.slice(1));
+    const code = codePointOf(name);
     const known = entities[name];
     if (known !== undefined) return known;
-    if (!name.startsWith('#') || !(code >= 0 && code <= 0x10ffff)) {
+    if (!(code >= 0 && code <= 0x10ffff)) {
       throw new MalformedPageError(`The page contains the unknown entity "&${name};".`);
     }
     return String.fromCodePoint(code);
   });
+  // Half a surrogate pair can't be sent back to the store.
+  if (/\p{Surrogate}/u.test(unescaped)) throw new MalformedPageError('The page contains half a character.');
+  return unescaped;
+}
+
+/** The number in the name of an entity such as `#252` or `#xfc`. NaN if there is none. */
+function codePointOf(name: string): number {
+  const [, hex, decimal] = /^#(?:x([\da-f]+)|(\d+))$/i.exec(name) ?? [];
+  return hex === undefined ? Number(decimal) : Number.parseInt(hex, 16);
 }
 
 /**

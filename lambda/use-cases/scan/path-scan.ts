@@ -7,6 +7,7 @@ import type { Clock } from '../../ports/clock.ts';
 import type { ListedPage, ObjectListing } from '../../ports/object-listing.ts';
 import { StoreUnavailableError } from '../../ports/object-store.ts';
 import type { PathScan, PathScanInput, PathScanOutcome } from '../../ports/path-scan.ts';
+import { PageTrail } from './page-trail.ts';
 import { type RangePage, readPage, readPageInAnyOrder, seenInAnyOrder, seenOnPage } from './read-page.ts';
 
 export interface PathScanDeps {
@@ -29,6 +30,8 @@ class PathScanRun {
   readonly #lookFor: readonly string[];
   readonly #seen: Set<string>;
   readonly #abort = new AbortController();
+  /** The pages of each range that continues by tokens, by where the range begins. */
+  readonly #trails = new Map<string | null, PageTrail>();
   #running = 0;
   #onIdle: () => void = () => {};
   #failure: { readonly error: unknown } | undefined;
@@ -112,7 +115,7 @@ class PathScanRun {
   async #runPage(task: PageTask): Promise<void> {
     const page = await this.#list(task);
     if (page === undefined) return;
-    const result = this.#isSequential ? readPageInAnyOrder(task, page) : readPage(task, page, this.#input);
+    const result = this.#read(task, page);
     this.#count(page, result);
     this.#plan.report(task, result);
     this.#start();
@@ -122,6 +125,16 @@ class PathScanRun {
       requests: this.#requests,
       share: this.#plan.share,
     });
+  }
+
+  #read(task: PageTask, page: ListedPage): RangePage {
+    const { after, continuationToken } = task.range;
+    if (this.#isSequential || page.keyCount === 0) {
+      const trail = this.#trails.get(after) ?? new PageTrail();
+      this.#trails.set(after, trail);
+      trail.follow(page, continuationToken);
+    } else this.#trails.delete(after);
+    return this.#isSequential ? readPageInAnyOrder(task, page) : readPage(task, page, this.#input);
   }
 
   /** @returns undefined if the deadline passed first. A scan that has counted a page ends as unfinished then. */

@@ -29,9 +29,6 @@ export function readPage(task: PageTask, page: ListedPage, context: { prefix: st
     if (!page.isTruncated) return { keyCount, sizeBytes: 0, rest: undefined };
     const continuationToken = page.nextContinuationToken;
     if (continuationToken === undefined) throw noTokenError();
-    if (continuationToken === task.range.continuationToken) {
-      throw new StoreUnavailableError('The store returned the same empty page twice.');
-    }
     return { keyCount, sizeBytes: 0, rest: { ...task.range, continuationToken } };
   }
   const firstName = nameOf(page, 0, prefix);
@@ -58,8 +55,7 @@ export function readPage(task: PageTask, page: ListedPage, context: { prefix: st
 export function readPageInAnyOrder(task: PageTask, page: ListedPage): RangePage {
   const { keyCount, totalBytes, nextContinuationToken: continuationToken } = page;
   if (!page.isTruncated) return { keyCount, sizeBytes: totalBytes, rest: undefined };
-  if (continuationToken === undefined || continuationToken === task.range.continuationToken)
-    throw noTokenError();
+  if (continuationToken === undefined) throw noTokenError();
   return { keyCount, sizeBytes: totalBytes, rest: { ...task.range, continuationToken } };
 }
 

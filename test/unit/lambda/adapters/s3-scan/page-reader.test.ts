@@ -63,6 +63,19 @@ describe('a page is read', () => {
     );
   });
 
+  it.each([
+    ['ü', 'ü'],
+    ['\ufeff日本\ufffd', '\ufeff日本\ufffd'],
+    ['&#252;&#xFC;&amp;&#x1f600;', 'üü&\u{1f600}'],
+    // Not XML, but two halves make a character.
+    ['&#xd83d;&#xde00;', '\u{1f600}'],
+  ])('with the token %s', (written, token) => {
+    for (const order of orders) {
+      const body = renderPage(hashPage(3, 4), { order, token: 'next' }).toString().replace('next', written);
+      expect(readListPage(Buffer.from(body)).nextContinuationToken).toBe(token);
+    }
+  });
+
   it('in pieces of any length', () => {
     const objects = hashPage(40, 9);
     const body = renderPage(objects, { token: 'next' });
@@ -139,6 +152,23 @@ describe('a page that is not complete is rejected', () => {
   ])('%s', (_, pattern, replacement) => {
     const changed = Buffer.from(body.toString().replace(pattern, replacement));
     expect(() => readListPage(changed)).toThrow(MalformedPageError);
+  });
+
+  it.each(['&#xd83d;', '&#xzz;', '&#;', '&#1e2;', '&#x110000;', '&uuml;', '&'])(
+    'a token with %s, which is no character',
+    (text) => {
+      const changed = body.toString().replace('>next<', `>next${text}<`);
+      expect(() => readListPage(Buffer.from(changed))).toThrow(MalformedPageError);
+    },
+  );
+
+  it('a token that is not UTF-8, and, when it is read, a key', () => {
+    const inLatin1 = (text: string) => Buffer.from(text, 'latin1');
+    const text = body.toString();
+    expect(() => readListPage(inLatin1(text.replace('>next<', '>\u00fc<')))).toThrow(/not UTF-8/);
+    const page = readListPage(inLatin1(text.replace('<Key>p/', '<Key>\u00fc/')));
+    expect(() => page.keyAt(0)).toThrow(/not UTF-8/);
+    expect(page.keyAt(1)).toBe(objects[1]?.key);
   });
 
   it('a key that cannot be decoded is rejected when it is read', () => {

@@ -88,12 +88,14 @@ async function start(options: EmbeddedStackOptions, cleanup: Cleanup): Promise<E
   const admin = await adminTokenOf({ folder: folder.path, given: options.adminToken }, systemIds);
   const credentials = await storeCredentialsOf(folder.path, systemIds);
 
+  const settings = { ...embeddedSettings, ...options.settings };
   const onError = (error: unknown) => log.error('object store failed', { error });
   const functions = pending<HttpFunctions>();
   cleanup.add(() => functions.reject(new Error('The stack did not start.')));
   const { front, store } = await openAdjacent(
     { port: options.port, functions: functions.promise, clock: systemClock, log },
-    (port) => startStore({ port, dataDir: folder.storePath, bucket, credentials, onError }),
+    (port) =>
+      startStore({ port, dataDir: folder.storePath, bucket, credentials, onError, uploadTime: settings }),
   );
   cleanup.add(() => store.close());
   cleanup.add(() => front.close(0));
@@ -105,7 +107,6 @@ async function start(options: EmbeddedStackOptions, cleanup: Cleanup): Promise<E
   onProgress(`database ${database.origin}`);
 
   const queue = await openQueue({ options, folder, log, invocations });
-  const settings = { ...embeddedSettings, ...options.settings };
   const shared = { adminToken: admin.token, clock: systemClock, ids: systemIds, log, invocations, settings };
   const composed = composeEmbedded({
     database,

@@ -5,6 +5,14 @@ import { readSignature, type Signature } from './signature.ts';
 import { computeSignature, type StoreCredentials } from './signature-check.ts';
 import type { StoreRequest } from './store-request.ts';
 
+/** What the signature says. */
+export interface Authenticated {
+  /** About the body; whoever reads the body must check it. */
+  readonly payload: PayloadDeclaration;
+  /** Undefined for a request that is signed in its headers. */
+  readonly urlExpiresAtMs: number | undefined;
+}
+
 /** Largest difference between the time of a header-signed request and now. */
 const skewMaxMs = 15 * 60_000;
 
@@ -12,13 +20,12 @@ const skewMaxMs = 15 * 60_000;
  * Checks that the request is signed with the store's credentials, that it is in time, and that the signature covers
  * every `x-amz-` header. A request without a signature is refused.
  *
- * @returns what the signature says about the body; whoever reads the body must check it.
  * @throws {S3Error}
  */
 export async function authenticate(
   request: StoreRequest,
   { credentials, nowMs }: { credentials: StoreCredentials; nowMs: number },
-): Promise<PayloadDeclaration> {
+): Promise<Authenticated> {
   const signature = readSignature(request);
   if (request.headers['x-amz-security-token'] !== undefined || request.query.has('X-Amz-Security-Token')) {
     throw new S3Error('InvalidToken', 'This store has no sessions, so no security token is valid.');
@@ -36,18 +43,24 @@ export async function authenticate(
       'The signature does not match this request: check the key, the method, the path, the query and the signed headers.',
     );
   }
-  return payload;
+  return { payload, urlExpiresAtMs: expiryOf(signature) };
 }
 
-function checkTime({ signedAtMs, expiresSeconds }: Signature, nowMs: number): void {
-  if (expiresSeconds === undefined) {
+function expiryOf({ signedAtMs, expiresSeconds }: Signature): number | undefined {
+  return expiresSeconds === undefined ? undefined : signedAtMs + expiresSeconds * 1000;
+}
+
+function checkTime(signature: Signature, nowMs: number): void {
+  const { signedAtMs } = signature;
+  const expiresAtMs = expiryOf(signature);
+  if (expiresAtMs === undefined) {
     if (Math.abs(nowMs - signedAtMs) > skewMaxMs) {
       throw new S3Error('RequestTimeTooSkewed', 'The request was signed more than 15 minutes away from now.');
     }
     return;
   }
   if (signedAtMs - nowMs > skewMaxMs) throw new S3Error('AccessDenied', 'Request is not yet valid');
-  if (nowMs > signedAtMs + expiresSeconds * 1000) throw new S3Error('AccessDenied', 'Request has expired');
+  if (nowMs > expiresAtMs) throw new S3Error('AccessDenied', 'Request has expired');
 }
 
 /** Every signed header must be present, and every `x-amz-` header must be signed. */

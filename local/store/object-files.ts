@@ -39,19 +39,25 @@ export class ObjectFiles {
   /**
    * Makes an upload the object at its key.
    *
-   * @returns `exists` if there is an object and `mayReplace` is false; the upload is discarded.
+   * @param input.isLate is asked right before the upload becomes visible.
+   * @returns `exists` if there is an object and `mayReplace` is false, `late` if `isLate` says so. The upload is
+   * then discarded.
    */
   async commit(
     upload: ObjectUpload,
-    input: { record: ObjectRecord; mayReplace: boolean },
-  ): Promise<'stored' | 'exists'> {
-    const { record, mayReplace } = input;
+    input: { record: ObjectRecord; mayReplace: boolean; isLate: () => boolean },
+  ): Promise<'stored' | 'exists' | 'late'> {
+    const { record, mayReplace, isLate } = input;
     await upload.seal(record);
     const file = this.#fileOf(record.key);
     await this.#makeShard(path.dirname(file));
     if (!mayReplace && this.index.get(record.key) !== undefined) {
       await upload.discard();
       return 'exists';
+    }
+    if (isLate()) {
+      await upload.discard();
+      return 'late';
     }
     // No await between them, so that the file and the index always belong to the same upload.
     renameSync(upload.file, file);

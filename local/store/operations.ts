@@ -1,20 +1,22 @@
 import type { IncomingMessage } from 'node:http';
+import type { Authenticated } from './authenticate.ts';
 import { getObject, headObject } from './get-object.ts';
 import { listObjects } from './list-objects.ts';
 import type { ObjectFiles } from './object-files.ts';
-import type { PayloadDeclaration } from './payload-declaration.ts';
 import { putObject } from './put-object.ts';
 import type { StoreReply } from './reply.ts';
 import { notImplemented, S3Error } from './s3-error.ts';
 import type { StoreRequest } from './store-request.ts';
+import type { UploadTime } from './upload-deadline.ts';
 
 export interface OperationInput {
   readonly files: ObjectFiles;
   readonly bucket: string;
   readonly request: StoreRequest;
-  readonly payload: PayloadDeclaration;
+  readonly authenticated: Authenticated;
   readonly body: () => IncomingMessage;
-  readonly nowMs: number;
+  readonly now: () => number;
+  readonly uploadTime: UploadTime;
 }
 
 /** An operation and the parameters it supports. A request with any other parameter is refused, not ignored. */

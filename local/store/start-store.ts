@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { defaultSettings } from '../../lambda/domain/settings.ts';
 import { closeServer, listenOnLoopback } from '../system/loopback-server.ts';
 import { authenticate } from './authenticate.ts';
 import { ObjectFiles } from './object-files.ts';
@@ -8,6 +9,7 @@ import { type StoreReply, sendReply, xmlReply } from './reply.ts';
 import { errorXml, S3Error } from './s3-error.ts';
 import type { StoreCredentials } from './signature-check.ts';
 import { readStoreRequest } from './store-request.ts';
+import type { UploadTime } from './upload-deadline.ts';
 
 export interface StoreOptions {
   /** 0: any free port. */
@@ -19,6 +21,8 @@ export interface StoreOptions {
   readonly credentials: StoreCredentials;
   /** Milliseconds since 1970; the machine's clock by default. */
   readonly now?: () => number;
+  /** How long a PUT by a presigned URL may go on after the URL has expired; the defaults of the settings. */
+  readonly uploadTime?: UploadTime;
   /** Called with the store's own faults, which the client sees as InternalError. */
   readonly onError?: (error: unknown) => void;
 }
@@ -31,7 +35,7 @@ export interface RunningStore {
   close(): Promise<void>;
 }
 
-/** A connection without any traffic for this long is cut. An upload itself may take any time. */
+/** A connection without any traffic for this long is cut. An upload itself may take as long as upload-deadline.ts says. */
 const idleMsMax = 60_000;
 const headersMsMax = 10_000;
 const connectionsMax = 2_048;
@@ -101,11 +105,12 @@ class Store {
     message: IncomingMessage,
     { body, requestId }: { body: () => IncomingMessage; requestId: string },
   ): Promise<StoreReply> {
-    const { credentials, bucket, now = Date.now } = this.#options;
+    const { credentials, bucket, now = Date.now, uploadTime = defaultSettings } = this.#options;
     try {
       const request = readStoreRequest(message);
-      const payload = await authenticate(request, { credentials, nowMs: now() });
-      return await runOperation({ files: this.#files, bucket, request, payload, body, nowMs: now() });
+      const authenticated = await authenticate(request, { credentials, nowMs: now() });
+      const files = this.#files;
+      return await runOperation({ files, bucket, request, authenticated, body, now, uploadTime });
     } catch (thrown) {
       const error = thrown instanceof S3Error ? thrown : this.#internalError(message, thrown);
       const resource = (message.url ?? '').split('?', 1)[0] ?? '';

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { connect, type Socket } from 'node:net';
@@ -240,6 +241,63 @@ describe("the SDK's own uploads", () => {
     expect(head[checksum]).toBeDefined();
     expect(head.ETag).toBe(put.ETag);
     client.destroy();
+  });
+});
+
+describe('an upload by a presigned URL', () => {
+  const signer = () =>
+    new S3UrlSigner({
+      bucket,
+      region: 'auto',
+      endpoint: store.url,
+      forcePathStyle: true,
+      credentials: async () => credentials,
+    });
+
+  /** Sends the head of a PUT by a URL that is valid for 2 s, and all bytes but the last ten. */
+  async function beginPresigned(key: string): Promise<Socket> {
+    await store.stop();
+    store = await StoreFixture.start({ uploadTime: { putGraceMs: 1_000, putMinBytesPerSecond: 1_000_000 } });
+    const oid = createHash('sha256').update(body).digest('hex');
+    const signed = { key, oid, sizeBytes: body.length, signedAtMs: Date.now(), lifetimeMs: 2_000 };
+    const { href, header } = await signer().signUpload(signed);
+    const { pathname, search, host } = new URL(href);
+    const headers = { ...header, host, 'content-length': String(body.length) };
+    const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
+    const socket = connect(store.port, '127.0.0.1');
+    socket.on('error', () => {});
+    socket.write(`PUT ${pathname}${search} HTTP/1.1\r\n${lines.join('')}\r\n`);
+    socket.write(body.subarray(0, -10));
+    return socket;
+  }
+
+  test('may end after the URL has expired', async () => {
+    const socket = await beginPresigned('late');
+    await pause(2_100);
+    socket.write(body.subarray(-10));
+    const [answer] = await once(socket, 'data');
+    expect(String(answer)).toMatch(/^HTTP\/1\.1 200 /);
+    socket.destroy();
+    expect(await isThere('late')).toBe(true);
+  });
+
+  test.each([
+    { title: 'that is silent', trickle: false },
+    { title: 'that trickles', trickle: true },
+  ])('$title beyond its time is refused, and stores nothing', async ({ trickle }) => {
+    const socket = await beginPresigned('too-late');
+    let sent = body.length - 10;
+    const timer = setInterval(() => {
+      if (trickle && sent < body.length - 1) socket.write(body.subarray(sent, ++sent));
+    }, 400);
+    const [answer] = await once(socket, 'data', { signal: AbortSignal.timeout(4_000) });
+    expect(String(answer)).toMatch(/^HTTP\/1\.1 400 .*<Code>RequestTimeout<\/Code>/s);
+    socket.write(body.subarray(sent));
+    await once(socket, 'close');
+    clearInterval(timer);
+    expect(await isThere('too-late')).toBe(false);
+    expect(await store.uploadsLeft()).toEqual([]);
+    expect(store.errors).toEqual([]);
   });
 });
 

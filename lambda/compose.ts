@@ -103,10 +103,18 @@ function signer(from: Bucket): S3UrlSigner {
   });
 }
 
+/** Where clients reach the API, if something stands before it. */
+const publicUrl = () => optional('LFS_QUOTA_PUBLIC_URL');
+
+export function openapiDeps() {
+  return { publicUrl: publicUrl() };
+}
+
 export function batchDeps() {
   const [tables, objects] = [table(), bucket()];
   return {
     ...common(),
+    publicUrl: publicUrl(),
     ...scanning(objects),
     ledger: createDynamoDbLedger(tables),
     tokens: createDynamoDbTokenStore(tables),

@@ -51,6 +51,8 @@ export class Api extends Construct {
     const integration = integrationsOf(functions);
     this.httpApi = new HttpApi(this, 'HttpApi', {
       createDefaultStage: false,
+      // Whoever could reach it there would go around what stands before the domain.
+      ...(settings.domain && { disableExecuteApiEndpoint: true }),
       defaultIntegration: integration(defaultRouteFunction),
       ...corsFor(settings.corsOrigins),
     });
@@ -97,6 +99,7 @@ export class Api extends Construct {
   }
 
   #url(settings: StageSettings): string {
+    if (settings.publicUrl !== undefined) return settings.publicUrl;
     return settings.domain === undefined ? this.httpApi.apiEndpoint : `https://${settings.domain.name}`;
   }
 }
@@ -128,7 +131,8 @@ function corsFor(origins: readonly string[]) {
   return {
     corsPreflight: {
       allowOrigins: [...origins],
-      allowHeaders: ['authorization', 'content-type'],
+      allowHeaders: ['authorization', 'content-type', 'idempotency-key'],
+      exposeHeaders: ['apigw-requestid', 'location', 'retry-after'],
       allowMethods: [CorsHttpMethod.GET, CorsHttpMethod.POST, CorsHttpMethod.PATCH, CorsHttpMethod.DELETE],
       maxAge: Duration.hours(1),
     },

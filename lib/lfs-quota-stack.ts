@@ -46,6 +46,7 @@ export class LfsQuotaStack extends Stack {
         storeEventsQueue: storeEvents?.queue,
         adminSecretArn: this.adminToken.secretArn,
         protocolJson: settingsToJson(settingsOf(settings.protocol)),
+        publicUrl: settings.publicUrl,
       },
     });
     const { functions } = this;

@@ -18,7 +18,8 @@ import { offerDownload } from '../use-cases/downloads/offer-download.ts';
 import { admitUpload } from '../use-cases/uploads/admit-upload.ts';
 import type { AdmitUploadDeps } from '../use-cases/uploads/batch-attempt.ts';
 
-type BatchDeps = AdmitUploadDeps & Pick<Deps, 'tokens' | 'invocations'>;
+type BatchDeps = AdmitUploadDeps &
+  Pick<Deps, 'tokens' | 'invocations'> & { readonly publicUrl?: string | undefined };
 
 /** POST /{tenant}/{repo}/info/lfs/objects/batch: the LFS Batch API. */
 export function create(deps: BatchDeps): HttpHandler {
@@ -37,7 +38,13 @@ export function create(deps: BatchDeps): HttpHandler {
       const message = 'This token may only read: push with a write token.';
       return lfsError({ statusCode: 403, message, requestId });
     }
-    return upload(deps, { tenant, repo, batch: decoded.batch, baseUrl: baseUrl(event), requestId });
+    return upload(deps, {
+      tenant,
+      repo,
+      batch: decoded.batch,
+      baseUrl: baseUrl(event, deps.publicUrl),
+      requestId,
+    });
   };
   return guard(deps, respondLfsError, withMetrics(deps.metrics, handle));
 }

@@ -46,8 +46,13 @@ export function pathOid(event: APIGatewayProxyEventV2): string | undefined {
   return oid !== undefined && isOid(oid) ? oid : undefined;
 }
 
-/** Where this API is reached from outside, without a closing slash. */
-export function baseUrl(event: APIGatewayProxyEventV2): string {
+/**
+ * Where this API is reached from outside, without a slash at its end.
+ *
+ * @param publicUrl what the stage says, if something stands before the API. Undefined: as the request reached it.
+ */
+export function baseUrl(event: APIGatewayProxyEventV2, publicUrl?: string): string {
+  if (publicUrl !== undefined) return publicUrl;
   const { domainName, stage } = event.requestContext;
   const protocol = header(event, 'x-forwarded-proto') ?? 'https';
   return `${protocol}://${domainName}${stage === '$default' ? '' : `/${stage}`}`;

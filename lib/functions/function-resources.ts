@@ -14,6 +14,8 @@ export interface FunctionResources {
   readonly adminSecretArn: string;
   /** The settings of the protocol that differ from the defaults, as JSON. Undefined if none differ. */
   readonly protocolJson: string | undefined;
+  /** Where clients reach the API, if something stands before it. */
+  readonly publicUrl: string | undefined;
 }
 
 const queueActions: Readonly<Record<QueueUse, readonly string[]>> = {
@@ -31,6 +33,7 @@ export function environmentFor(spec: FunctionSpec, resources: FunctionResources)
     ...(reachesTable(spec) && { LFS_QUOTA_TABLE: resources.table.tableName }),
     // Every function that reads or writes the ledger must follow the same protocol.
     ...(reachesTable(spec) && resources.protocolJson && { LFS_QUOTA_SETTINGS: resources.protocolJson }),
+    ...(spec.answersLinks && resources.publicUrl && { LFS_QUOTA_PUBLIC_URL: resources.publicUrl }),
     ...(reachesStore(spec) && resources.storage.environment),
     ...(spec.recountQueue?.includes('send') && { LFS_QUOTA_QUEUE_URL: resources.recountQueue.queueUrl }),
     ...(spec.secrets?.includes('admin token') && { LFS_QUOTA_ADMIN_SECRET_ARN: resources.adminSecretArn }),

@@ -20,6 +20,8 @@ export interface FunctionSpec {
   readonly recountQueue?: readonly QueueUse[];
   readonly storeEventsQueue?: readonly QueueUse[];
   readonly secrets?: readonly 'admin token'[];
+  /** Answers links to the API itself. */
+  readonly answersLinks?: true;
 }
 
 type TableAction = 'GetItem' | 'BatchGetItem' | 'PutItem' | 'UpdateItem' | 'DeleteItem' | 'Query';
@@ -34,7 +36,11 @@ const recount = ['GetItem', 'Query', 'UpdateItem', 'DeleteItem'] as const;
 /** The one place of grants. docs/security.md shows them, and a test compares it with the templates. */
 export const functionSpecs: Readonly<Record<FunctionName, FunctionSpec>> = {
   health: { description: 'Answers health checks.', timeoutSeconds: 5 },
-  openapi: { description: 'Answers the description of the API, /openapi.json.', timeoutSeconds: 10 },
+  openapi: {
+    description: 'Answers the description of the API, /openapi.json.',
+    timeoutSeconds: 10,
+    answersLinks: true,
+  },
   notFound: { description: 'Answers requests that match no route.', timeoutSeconds: 5 },
   lfsBatch: {
     description: 'Git LFS batch API: admits uploads within the limit and presigns URLs.',
@@ -43,6 +49,7 @@ export const functionSpecs: Readonly<Record<FunctionName, FunctionSpec>> = {
     objects: ['GetObject', 'PutObject'],
     bucket: ['ListBucket'],
     recountQueue: ['send'],
+    answersLinks: true,
   },
   lfsVerify: {
     description: 'Git LFS verify: checks whether an upload arrived in the store.',

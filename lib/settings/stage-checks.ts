@@ -14,9 +14,18 @@ const collapseSeconds = recountCollapseMs / 1000;
  * counted too low, or a recount may be lost.
  */
 export function conflictsOf(settings: StageSettings): Conflict[] {
-  const { alarms, objectStore, protocol, reconcile, refreshEveryMinutes, storeEvents } = settings;
+  const { alarms, domain, objectStore, protocol, reconcile, refreshEveryMinutes, storeEvents } = settings;
   const conflicts: Conflict[] = [];
   const conflict = (path: string, message: string) => conflicts.push({ path: path.split('.'), message });
+
+  /** What lies elsewhere would fail minutes into the deployment, or at the first request. */
+  const compareArn = (path: string, arn: string) => {
+    const [, , , region = '', account = ''] = arn.split(':');
+    if (settings.region !== undefined && region !== settings.region)
+      conflict(path, `must be in the region of the stage, ${settings.region}, not in ${region}`);
+    if (settings.account !== undefined && account !== settings.account)
+      conflict(path, `must be in the account of the stage, ${settings.account}, not in ${account}`);
+  };
 
   const delaySecondsMin = collapseSeconds + protocol.clockSkewSeconds;
   if (reconcile.delaySeconds < delaySecondsMin)
@@ -40,6 +49,10 @@ export function conflictsOf(settings: StageSettings): Conflict[] {
       `must be ${Math.floor(oldestHours) + 1} or more with protocol.maxAgeHours ${protocol.maxAgeHours} and ` +
         `refreshEveryMinutes ${refreshEveryMinutes}: counts normally get that old`,
     );
+
+  if (domain) compareArn('domain.certificateArn', domain.certificateArn);
+  if (objectStore.kind === 'external')
+    compareArn('objectStore.credentialsSecretArn', objectStore.credentialsSecretArn);
 
   if (storeEvents && objectStore.kind === 'external')
     conflict(

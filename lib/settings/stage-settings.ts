@@ -19,9 +19,13 @@ const ownBucket = z.strictObject({
 });
 
 const externalStore = z.strictObject({
-  kind: z.literal('external').describe('An existing S3-compatible store, such as R2, B2 or MinIO.'),
+  kind: z.literal('external').describe('An existing S3-compatible store, such as R2 or MinIO.'),
   endpoint: origin
     .regex(/^https:/, 'must begin with https: presigned URLs and objects pass through it')
+    .refine(
+      (endpoint) => !/\.backblazeb2\.com$/.test(endpoint),
+      'is Backblaze B2, which rejects uploads with the signed header x-amz-checksum-sha256: use another store',
+    )
     .describe('URL of its S3 API, without the bucket.'),
   region: z.string().min(1).describe('Region to sign requests for. R2 expects `auto`.'),
   bucket: z
@@ -163,7 +167,11 @@ export const everySetting = z.strictObject({
         .describe("Its certificate, in the stage's region."),
     })
     .optional()
-    .describe('Your own domain for the API.'),
+    .describe('Your own domain for the API. The API then answers under no other name.'),
+  publicUrl: origin
+    .regex(/^https:/, 'must begin with https: tokens pass through it')
+    .optional()
+    .describe('Where clients reach the API, if something such as CloudFront stands before it.'),
   corsOrigins: z
     .array(origin)
     .max(20)

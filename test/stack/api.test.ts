@@ -89,7 +89,8 @@ describe('the API', () => {
       {
         CorsConfiguration: {
           AllowOrigins: ['https://console.example.com'],
-          AllowHeaders: ['authorization', 'content-type'],
+          AllowHeaders: ['authorization', 'content-type', 'idempotency-key'],
+          ExposeHeaders: ['apigw-requestid', 'location', 'retry-after'],
           AllowMethods: ['GET', 'POST', 'PATCH', 'DELETE'],
         },
       },
@@ -105,5 +106,19 @@ describe('the API', () => {
     });
     own.hasResourceProperties('AWS::ApiGatewayV2::ApiMapping', { DomainName: Match.anyValue() });
     own.hasOutput('ApiUrl', { Value: 'https://lfs.example.com' });
+    // Otherwise it could be reached around whatever stands before the domain.
+    own.hasResourceProperties('AWS::ApiGatewayV2::Api', { DisableExecuteApiEndpoint: true });
+    template.hasResourceProperties('AWS::ApiGatewayV2::Api', { DisableExecuteApiEndpoint: Match.absent() });
+  });
+
+  it('tells the functions that answer links where clients reach the API, if something stands before it', () => {
+    const publicUrl = 'https://lfs.example.com';
+    const urls = (template: Template) =>
+      Object.values(template.findResources('AWS::Lambda::Function')).flatMap(
+        ({ Properties: { Environment } }) => Environment?.Variables?.LFS_QUOTA_PUBLIC_URL ?? [],
+      );
+    expect(urls(templateOf({ publicUrl }))).toEqual([publicUrl, publicUrl]);
+    expect(urls(template)).toEqual([]);
+    templateOf({ publicUrl }).hasOutput('ApiUrl', { Value: publicUrl });
   });
 });

@@ -108,6 +108,49 @@ describe('the settings of a stage', () => {
     expect(() => parseStageSettings('prod', settings)).toThrow(message);
   });
 
+  const secretIn = (place: string) => `arn:aws:secretsmanager:${place}:secret:r2-AbCdEf`;
+  const external = (change: object) => ({
+    objectStore: {
+      kind: 'external',
+      endpoint: 'https://store.example.com',
+      region: 'auto',
+      bucket: 'lfs-objects',
+      credentialsSecretArn: secretIn('eu-central-1:111122223333'),
+      ...change,
+    },
+  });
+  const certificateIn = (region: string) => ({
+    domain: {
+      name: 'lfs.example.com',
+      certificateArn: `arn:aws:acm:${region}:111122223333:certificate/0a1b`,
+    },
+  });
+  const here = { account: '111122223333', region: 'eu-central-1' };
+
+  it.each([
+    [external({ endpoint: 'https://s3.us-west-004.backblazeb2.com' }), /endpoint: .*Backblaze B2/],
+    [{ ...here, ...certificateIn('us-east-1') }, /domain\.certificateArn: .*eu-central-1/],
+    [
+      { ...here, ...external({ credentialsSecretArn: secretIn('eu-west-1:111122223333') }) },
+      /objectStore\.credentialsSecretArn: .*eu-central-1/,
+    ],
+    [
+      { ...here, ...external({ credentialsSecretArn: secretIn('eu-central-1:999922223333') }) },
+      /objectStore\.credentialsSecretArn: .*111122223333/,
+    ],
+    [{ publicUrl: 'http://lfs.example.com' }, /publicUrl: /],
+    [{ publicUrl: 'https://lfs.example.com/' }, /publicUrl: /],
+  ])('are rejected before a deployment that could not work: %j', (settings, message) => {
+    expect(() => parseStageSettings('prod', settings)).toThrow(StageSettingsError);
+    expect(() => parseStageSettings('prod', settings)).toThrow(message);
+  });
+
+  it('are accepted with a certificate and a secret of the stage, and without a place to compare them with', () => {
+    const settings = { ...certificateIn('eu-central-1'), ...external({}) };
+    for (const place of [here, {}])
+      expect(() => parseStageSettings('prod', { ...place, ...settings })).not.toThrow();
+  });
+
   it('are all named in one error if several are invalid', () => {
     expect(() => parseStageSettings('prod', { account: 'x', throttle: { burst: 0 } })).toThrow(
       /account: .*\n {2}throttle\.burst: /,

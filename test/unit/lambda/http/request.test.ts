@@ -101,6 +101,11 @@ describe('the address of this API', () => {
     expect(baseUrl(httpEvent({ domainName: '127.0.0.1:8787', headers }))).toBe('http://127.0.0.1:8787');
   });
 
+  it('is what the stage says, if something stands before the API', () => {
+    const event = httpEvent({ domainName: 'abc123.execute-api.eu-west-1.amazonaws.com' });
+    expect(baseUrl(event, 'https://lfs.example.com')).toBe('https://lfs.example.com');
+  });
+
   it('is not what a client calls it', () => {
     const headers = { host: 'evil.example', 'x-forwarded-host': 'evil.example' };
     expect(baseUrl(httpEvent({ domainName: 'lfs.example.org', headers }))).toBe('https://lfs.example.org');

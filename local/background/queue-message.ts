@@ -65,7 +65,7 @@ export function mergeMessages(older: QueueMessage, newer: QueueMessage): QueueMe
     tenant: older.tenant,
     messageId: older.messageId,
     correlationId: older.correlationId ?? newer.correlationId,
-    reason: older.prompt && !newer.prompt ? older.reason : newer.reason,
+    reason: weightOf(older) > weightOf(newer) ? older.reason : newer.reason,
     full: older.full || newer.full,
     firstAtMs: older.firstAtMs,
     lastAtMs: newer.lastAtMs,
@@ -73,6 +73,12 @@ export function mergeMessages(older: QueueMessage, newer: QueueMessage): QueueMe
     failures: Math.max(older.failures, newer.failures),
     notBeforeMs: Math.max(older.notBeforeMs, newer.notBeforeMs),
   };
+}
+
+/** A recount of the schedule is dropped if it is deferred, so a trigger counts for more. */
+function weightOf({ prompt, reason }: QueueMessage): number {
+  if (prompt) return 2;
+  return reason === 'schedule' ? 0 : 1;
 }
 
 /** When to deliver a message. `lastBegunAtMs` is the start of the tenant's last recount. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { RepoCommit, TenantCommit } from '../../lambda/ports/ledger.ts';
+import { LedgerUnavailableError, type RepoCommit, type TenantCommit } from '../../lambda/ports/ledger.ts';
 import { allPages } from '../../lambda/use-cases/all-pages.ts';
 import { counted, type LedgerUnderTest, ledgerContext, tenantName } from './ledger-context.ts';
 
@@ -129,6 +129,16 @@ export function reconcileContract(open: () => Promise<LedgerUnderTest>): void {
       expect(await allPages(get().ledger.repos(tenant))).toEqual([
         { ...repoCommit(3, { covered: new Set() }), dirtyToken: null, closedAtMs: null },
       ]);
+    });
+
+    it('refuses what does not fit into an item of 400 KB', async () => {
+      const tenant = await create();
+      const covered = (count: number) =>
+        new Set(Array.from({ length: count }, (_, index) => index.toString(16).padStart(32, '0')));
+      expect(await write(tenant, repoCommit(1, { covered: covered(12_000) }))).toBe('committed');
+      await expect(write(tenant, repoCommit(2, { covered: covered(12_500) }))).rejects.toThrow(
+        LedgerUnavailableError,
+      );
     });
 
     it('clears only the dirty token that it read', async () => {

@@ -1,20 +1,66 @@
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { CreateTableCommand, DescribeTableCommand } from '@aws-sdk/client-dynamodb';
+import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import dynalite from 'dynalite';
-import { afterAll, describe } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { createDynamoDb } from '../../lambda/adapters/dynamodb/client.ts';
 import { createDynamoDbLedger } from '../../lambda/adapters/dynamodb/ledger.ts';
 import { createDynamoDbRequestKeys } from '../../lambda/adapters/dynamodb/request-keys.ts';
 import { tableDefinition } from '../../lambda/adapters/dynamodb/table.ts';
 import { createDynamoDbTokenStore } from '../../lambda/adapters/dynamodb/token-store.ts';
+import { LedgerUnavailableError } from '../../lambda/ports/ledger.ts';
 import { MemoryLedger } from '../support/memory/ledger.ts';
 import { MemoryRequestKeys } from '../support/memory/request-keys.ts';
 import { MemoryTokenStore } from '../support/memory/token-store.ts';
 import { admissionContract } from './admission.contract.ts';
 import { ledgerContract } from './ledger.contract.ts';
+import { type LedgerUnderTest, ledgerContext, plainCommit } from './ledger-context.ts';
+
+/** DynamoDB refuses a longer expression. dynalite does not. */
+const expressionBytesMax = 4096;
+
+function refuseLongExpressions(client: DynamoDBDocumentClient): void {
+  client.middlewareStack.add(
+    (next) => async (args) => {
+      const { input } = args;
+      const expression = 'UpdateExpression' in input ? String(input.UpdateExpression) : '';
+      if (expression.length > expressionBytesMax)
+        throw new Error('Expression size has exceeded the maximum.');
+      return next(args);
+    },
+    { step: 'initialize' },
+  );
+}
+
+/** Not part of the contract: an engine may take a longer expression than AWS does. */
+function expressionLimit(open: () => Promise<LedgerUnderTest>): void {
+  describe('an update expression', () => {
+    const { get, create } = ledgerContext(open);
+    const ids = (count: number) => Array.from({ length: count }, (_, index) => `note${index}`);
+
+    it('is refused if it is longer than DynamoDB allows', async () => {
+      const tenant = await create();
+      await get().ledger.beginReconcile({ tenant, nowMs: 1000, leaseUntilMs: 2000 });
+      const commit = { tenant, epoch: 1, ...plainCommit, dueAtMs: 9e15 };
+      await expect(get().ledger.commitTenant({ ...commit, expiredNotes: ids(300) })).rejects.toThrow(
+        LedgerUnavailableError,
+      );
+      const objects = { tenant, repo: 'app', deletionId: 'd', names: ids(300) };
+      await expect(get().ledger.unmark(objects)).rejects.toThrow(LedgerUnavailableError);
+      expect(await get().ledger.commitTenant({ ...commit, expiredNotes: [] })).toMatchObject({
+        kind: 'committed',
+      });
+    });
+  });
+}
 
 describe('ledger in memory', () => {
+  expressionLimit(async () => ({
+    ledger: new MemoryLedger(),
+    tokens: new MemoryTokenStore(),
+    requestKeys: new MemoryRequestKeys(),
+  }));
   ledgerContract(async () => ({
     ledger: new MemoryLedger({ pageSize: 7 }),
     tokens: new MemoryTokenStore(),
@@ -37,6 +83,7 @@ describe('ledger on dynalite', () => {
       timeoutFactor: 10,
       credentials: { accessKeyId: 'local', secretAccessKey: 'local' },
     });
+    refuseLongExpressions(client);
     const tableName = 'ledger';
     await client.send(new CreateTableCommand(tableDefinition(tableName)));
     for (;;) {
@@ -50,10 +97,12 @@ describe('ledger on dynalite', () => {
     opened ??= openTable();
     return opened;
   };
-  ledgerContract(async () => ({
+  const open = async () => ({
     ledger: createDynamoDbLedger(await table()),
     tokens: createDynamoDbTokenStore(await table()),
     requestKeys: createDynamoDbRequestKeys(await table()),
-  }));
+  });
+  expressionLimit(open);
+  ledgerContract(open);
   admissionContract(async () => createDynamoDbLedger(await table()), 120_000);
 });

@@ -1,5 +1,5 @@
 import type { DeletionLedger, Input, Output } from '../../ports/ledger.ts';
-import { absent, adding, all, exists, removingKeys, setting } from './expressions.ts';
+import { absent, adding, all, type Clause, exists, removingKeys, setting } from './expressions.ts';
 import { deletionKey, dueKey, parseDeletion, tenantKey } from './items.ts';
 import { itemsBelow } from './pages.ts';
 import { deleteItem, putItem, type Table, updateItem } from './requests.ts';
@@ -37,11 +37,16 @@ async function* deletions(table: Table, tenant: Input<'deletions'>): Output<'del
   for await (const items of itemsBelow(table, { tenant, kind: 'DELETION#' })) yield items.map(parseDeletion);
 }
 
+/** What taking these objects out of a deletion changes in its item. */
+export function unmarkChange(names: readonly string[]): Clause[] {
+  return [removingKeys('objects', names)];
+}
+
 async function unmark(table: Table, input: Input<'unmark'>): Output<'unmark'> {
   if (input.names.length === 0) return 'unmarked';
   const result = await updateItem(table, {
     key: deletionKey(input),
-    change: [removingKeys('objects', input.names)],
+    change: unmarkChange(input.names),
     condition: all(exists, '#state = :marked'),
     values: { ':marked': 'marked' },
   });

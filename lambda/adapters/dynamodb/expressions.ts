@@ -49,6 +49,14 @@ export function removingKeys(map: string, keys: readonly string[]): Clause {
   };
 }
 
+/** The clauses as one update expression. */
+export function updateExpression(change: readonly Clause[]): string {
+  return change
+    .map(({ text }) => text)
+    .filter((text) => text !== '')
+    .join(' ');
+}
+
 /** Conditions that must all hold. */
 export function all(...conditions: readonly string[]): string {
   return conditions.join(' AND ');

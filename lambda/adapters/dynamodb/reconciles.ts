@@ -1,5 +1,5 @@
 import type { Input, Output, ReconcileLedger } from '../../ports/ledger.ts';
-import { adding, all, exists, removing, removingKeys, setting } from './expressions.ts';
+import { adding, all, type Clause, exists, removing, removingKeys, setting } from './expressions.ts';
 import { parseTenant, repoKey, tenantKey } from './items.ts';
 import { getItem, type Table, updateItem } from './requests.ts';
 import { byDueIndex } from './table.ts';
@@ -64,22 +64,27 @@ async function commitRepo(table: Table, input: Input<'commitRepo'>): Output<'com
   return now?.['epoch'] === epoch ? 'committed' : 'superseded';
 }
 
+/** What a commit changes in the tenant's item. */
+export function tenantChange(commit: Input<'commitTenant'>): Clause[] {
+  return [
+    setting({
+      appliedEpoch: commit.epoch,
+      floorBaseBytes: commit.floorBaseBytes,
+      floorUntilMs: commit.floorUntilMs,
+      ...commit.counted,
+      leaseUntilMs: 0,
+      listedUntilMs: commit.listedUntilMs,
+      [byDueIndex.sk]: commit.dueAtMs ?? undefined,
+    }),
+    adding({ committedBytes: commit.correctionBytes }),
+    removingKeys('notes', commit.expiredNotes),
+  ];
+}
+
 async function commitTenant(table: Table, commit: Input<'commitTenant'>): Output<'commitTenant'> {
   const result = await updateItem(table, {
     key: tenantKey(commit.tenant),
-    change: [
-      setting({
-        appliedEpoch: commit.epoch,
-        floorBaseBytes: commit.floorBaseBytes,
-        floorUntilMs: commit.floorUntilMs,
-        ...commit.counted,
-        leaseUntilMs: 0,
-        listedUntilMs: commit.listedUntilMs,
-        [byDueIndex.sk]: commit.dueAtMs ?? undefined,
-      }),
-      adding({ committedBytes: commit.correctionBytes }),
-      removingKeys('notes', commit.expiredNotes),
-    ],
+    change: tenantChange(commit),
     condition: all(exists, '#epoch = :appliedEpoch', '#appliedEpoch < :appliedEpoch'),
     returns: 'ALL_NEW',
   });

@@ -9,7 +9,7 @@ import {
   type UpdateCommandInput,
 } from '@aws-sdk/lib-dynamodb';
 import { send, sendIf } from './client.ts';
-import { aliasesIn, type Clause, definedOf, type Fields } from './expressions.ts';
+import { aliasesIn, type Clause, definedOf, type Fields, updateExpression } from './expressions.ts';
 
 /** A table and the client that reaches it. */
 export interface Table {
@@ -97,10 +97,9 @@ export async function updateItem(
     returns?: NonNullable<UpdateCommandInput['ReturnValues']>;
   },
 ): Promise<WriteResult> {
-  const clauses = write.change.filter(({ text }) => text !== '');
-  const change = clauses.map(({ text }) => text).join(' ');
-  const keys = Object.fromEntries(clauses.flatMap((clause) => Object.entries(clause.keys ?? {})));
-  const values = Object.fromEntries(clauses.flatMap((clause) => Object.entries(clause.values ?? {})));
+  const change = updateExpression(write.change);
+  const keys = Object.fromEntries(write.change.flatMap((clause) => Object.entries(clause.keys ?? {})));
+  const values = Object.fromEntries(write.change.flatMap((clause) => Object.entries(clause.values ?? {})));
   const result = await sendIf(() =>
     table.client.send(
       new UpdateCommand({

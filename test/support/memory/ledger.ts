@@ -1,3 +1,5 @@
+import { unmarkChange } from '../../../lambda/adapters/dynamodb/deletions.ts';
+import { tenantChange } from '../../../lambda/adapters/dynamodb/reconciles.ts';
 import type { Deletion } from '../../../lambda/domain/deletion.ts';
 import type { Reservation } from '../../../lambda/domain/reservation.ts';
 import type { DeleteNote, RepoRecord, TenantRecord } from '../../../lambda/domain/tenant.ts';
@@ -10,6 +12,7 @@ import type {
   RepoCommit,
   TenantCommit,
 } from '../../../lambda/ports/ledger.ts';
+import { checkExpression, fitting } from './item-limits.ts';
 
 interface TenantItems {
   record: TenantRecord;
@@ -20,7 +23,7 @@ interface TenantItems {
 
 /**
  * The ledger in memory, for tests and the simulator. Every method is one atomic step with the same conditions as on the
- * table. With a small `pageSize`, a simulation can let things happen between the pages of a read.
+ * table, and the same limits of an item and of an update. With a small `pageSize`, a simulation can let things happen between the pages of a read.
  */
 export class MemoryLedger implements Ledger {
   readonly #tenants = new Map<string, TenantItems>();
@@ -85,7 +88,7 @@ export class MemoryLedger implements Ledger {
   async putReservation(input: { tenant: string; reservation: Reservation }): Promise<void> {
     const { reservation } = input;
     const reservations = this.#items(input.tenant).reservations;
-    if (!reservations.has(reservation.id)) reservations.set(reservation.id, reservation);
+    if (!reservations.has(reservation.id)) reservations.set(reservation.id, fitting(reservation));
   }
 
   async issueReservation(input: {
@@ -96,7 +99,7 @@ export class MemoryLedger implements Ledger {
     const { reservations } = this.#items(input.tenant);
     const found = reservations.get(input.reservationId);
     if (!found) return 'gone';
-    reservations.set(found.id, { ...found, state: 'issued', claims: input.claims });
+    reservations.set(found.id, fitting({ ...found, state: 'issued', claims: input.claims }));
     return 'issued';
   }
 
@@ -146,7 +149,8 @@ export class MemoryLedger implements Ledger {
     const overtaken =
       (found?.epoch ?? 0) > input.repo.epoch || (found?.dirtyToken ?? null) !== input.dirtyTokenRead;
     if (overtaken) return 'superseded' as const;
-    repos.set(input.repo.repo, { ...input.repo, dirtyToken: null, closedAtMs: found?.closedAtMs ?? null });
+    const closedAtMs = found?.closedAtMs ?? null;
+    repos.set(input.repo.repo, fitting({ ...input.repo, dirtyToken: null, closedAtMs }));
     return 'committed' as const;
   }
 
@@ -155,6 +159,7 @@ export class MemoryLedger implements Ledger {
     if (items?.record.appliedEpoch === commit.epoch)
       return { kind: 'committed', tenant: items.record } as const;
     if (!items || items.record.epoch !== commit.epoch) return { kind: 'superseded' } as const;
+    checkExpression(tenantChange(commit));
     const expired = new Set(commit.expiredNotes);
     const { record } = items;
     items.record = {
@@ -212,7 +217,7 @@ export class MemoryLedger implements Ledger {
 
   async putDeletion(input: { tenant: string; deletion: Deletion }): Promise<void> {
     const { deletions } = this.#items(input.tenant);
-    if (!deletions.has(input.deletion.id)) deletions.set(input.deletion.id, input.deletion);
+    if (!deletions.has(input.deletion.id)) deletions.set(input.deletion.id, fitting(input.deletion));
   }
 
   deletions(tenant: string): AsyncIterable<readonly Deletion[]> {
@@ -220,6 +225,7 @@ export class MemoryLedger implements Ledger {
   }
 
   async unmark(input: DeletionKey & { names: readonly string[] }): Promise<'unmarked' | 'refused'> {
+    checkExpression(unmarkChange(input.names));
     const { deletions } = this.#items(input.tenant);
     const found = deletions.get(input.deletionId);
     if (found?.state !== 'marked') return 'refused';
@@ -249,7 +255,7 @@ export class MemoryLedger implements Ledger {
       left.size > 0
         ? { state: 'marked', objects: left, dueAtMs, deadlineMs: 0 }
         : { state: 'gone', objects: found.objects, dueAtMs: keptMs, deadlineMs: keptMs };
-    deletions.set(found.id, { ...found, ...ended });
+    deletions.set(found.id, fitting({ ...found, ...ended }));
   }
 
   async removeDeletion(input: DeletionKey): Promise<void> {
@@ -316,13 +322,13 @@ export class MemoryLedger implements Ledger {
     const { repos } = this.#items(path.tenant);
     const counted = { storedBytes: 0, objectCount: 0, countedAtMs: 0 };
     const none = { ...counted, epoch: 0, covered: new Set<string>(), dirtyToken: null, closedAtMs: null };
-    repos.set(path.repo, { ...none, ...repos.get(path.repo), repo: path.repo, ...change });
+    repos.set(path.repo, fitting({ ...none, ...repos.get(path.repo), repo: path.repo, ...change }));
   }
 
   #update(tenant: string, change: (record: TenantRecord) => Partial<TenantRecord>): TenantRecord | undefined {
     const items = this.#tenants.get(tenant);
     if (!items) return undefined;
-    items.record = { ...items.record, ...change(items.record) };
+    items.record = fitting({ ...items.record, ...change(items.record) });
     return items.record;
   }
 

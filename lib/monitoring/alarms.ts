@@ -12,7 +12,7 @@ import { Topic } from 'aws-cdk-lib/aws-sns';
 import { EmailSubscription } from 'aws-cdk-lib/aws-sns-subscriptions';
 import type { IQueue } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
-import type { FunctionName } from '../../lambda/routes.ts';
+import { defaultRouteFunction, type FunctionName, routes } from '../../lambda/routes.ts';
 import type { Api } from '../api.ts';
 import type { Functions } from '../functions/functions.ts';
 import type { HandlerFunction } from '../functions/handler-function.ts';
@@ -95,7 +95,8 @@ export class Alarms extends Construct {
     return [
       this.#alarm(`${name}Errors`, `${name} failed. Its log says why.`, {
         metric: handler.function.metricErrors(fiveMinutes),
-        threshold: settings.alarms.functionErrors,
+        // A background run that fails is retried minutes later, so its errors seldom fall into one period.
+        threshold: isInBackground(name) ? 1 : settings.alarms.functionErrors,
       }),
       this.#alarm(`${name}Throttles`, `${name} was throttled: the account's Lambda concurrency is used up.`, {
         metric: handler.function.metricThrottles(fiveMinutes),
@@ -119,16 +120,15 @@ export class Alarms extends Construct {
     ];
   }
 
-  #refreshStopped({ functions, settings }: AlarmsProps): Alarm {
+  #refreshStopped({ settings }: AlarmsProps): Alarm {
     // Whole hours in which four runs are due, so that one late run raises no alarm.
     const hours = Math.max(1, Math.ceil((4 * settings.refreshEveryMinutes) / 60));
     return this.#alarm(
       'RefreshStopped',
-      'The schedule did not run: tenants that are due are not recounted.',
+      'No run of the schedule succeeded: tenants that are due are not recounted.',
       {
-        metric: functions
-          .get('refresh')
-          .function.metricInvocations({ period: Duration.hours(1), statistic: 'Sum' }),
+        // Only a run that succeeds reports it. Invocations also count the runs that fail.
+        metric: customMetric(this, 'TenantsQueued', { period: Duration.hours(1), statistic: 'SampleCount' }),
         threshold: 1,
         evaluationPeriods: hours,
         comparisonOperator: ComparisonOperator.LESS_THAN_THRESHOLD,
@@ -170,3 +170,6 @@ export class Alarms extends Construct {
     return topic;
   }
 }
+
+const isInBackground = (name: FunctionName) =>
+  name !== defaultRouteFunction && !routes.some((route) => route.function === name);

@@ -118,7 +118,13 @@ const alarms = z
       .default(36)
       .describe('Age of a count when a new one replaces it: above this the schedule falls behind.'),
     apiErrors: z.int().min(1).default(5).describe('5xx answers in 5 minutes.'),
-    functionErrors: z.int().min(1).default(3).describe('Failed invocations of one function in 5 minutes.'),
+    functionErrors: z
+      .int()
+      .min(1)
+      .default(3)
+      .describe(
+        'Failed invocations of one function of the API in 5 minutes; in the background one is enough.',
+      ),
     functionThrottles: z
       .int()
       .min(1)

@@ -83,7 +83,10 @@ describe('the alarms', () => {
     ['RefreshStopped', 1],
     ['Drift', 100 * 1024 ** 3],
     ['RecountAge', 36 * 3_600_000],
-    ...names.flatMap((name) => [[`${name}Errors`, 3] as const, [`${name}Throttles`, 10] as const]),
+    ...names.flatMap((name) => [
+      [`${name}Errors`, ['reconcile', 'refresh', 'storeEvents'].includes(name) ? 1 : 3] as const,
+      [`${name}Throttles`, 10] as const,
+    ]),
   ] as const;
 
   it.each(metrics)('%s has the threshold %i, and notifies the topic', (name, threshold) => {
@@ -150,6 +153,17 @@ describe('the alarms', () => {
       Properties: { TreatMissingData: 'breaching', ComparisonOperator: 'LessThanThreshold' },
     });
     expect(Object.keys(breaching)).toEqual([expect.stringMatching(/^AlarmsRefreshStopped/)]);
+  });
+
+  it('watch for runs of the schedule that succeed, as a run that fails is an invocation too', () => {
+    template.hasResourceProperties('AWS::CloudWatch::Alarm', {
+      Namespace: 'lfs-quota-test',
+      MetricName: 'TenantsQueued',
+      Statistic: 'SampleCount',
+      Period: 3600,
+      Threshold: 1,
+      ComparisonOperator: 'LessThanThreshold',
+    });
   });
 
   it('notify the address that a setting names', () => {

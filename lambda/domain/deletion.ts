@@ -30,6 +30,12 @@ export const deleteRunMs = 60_000;
 /** Objects in one deletion, at most. They share an item of the table. */
 export const deletionObjectsMax = 1000;
 
+/**
+ * Objects that one write takes out of a deletion, at most: DynamoDB takes no update expression above 4,096 bytes,
+ * which 263 objects would fill.
+ */
+export const unmarkedObjectsMax = 100;
+
 /** True if a deletion may be claimed: its grace time is over, or its deleter must have died. */
 export function isClaimable(settings: Settings, deletion: Deletion, nowMs: number): boolean {
   switch (deletion.state) {

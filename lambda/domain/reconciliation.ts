@@ -29,10 +29,19 @@ export function reposToScan(input: {
   return due;
 }
 
-/** Ids of the notes whose delete can no longer be running, whichever clock is asked. */
+/**
+ * Notes that one commit removes, at most: DynamoDB takes no update expression above 4,096 bytes, which 230 notes
+ * would fill. Leaving some is safe. The floor of the commit has the bytes of all notes taken off, and a note that
+ * stays takes them off the next floor too, so the floor is never too high. Its repo is scanned once more.
+ */
+const expiredNotesMax = 100;
+
+/** Ids of notes whose delete can no longer be running, whichever clock is asked. The oldest come first. */
 export function expiredNotes(settings: Settings, tenant: TenantRecord, nowMs: number): string[] {
   return [...tenant.notes]
     .filter(([, note]) => nowMs > note.deadlineMs + 2 * settings.clockSkewMs)
+    .sort(([, a], [, b]) => a.deadlineMs - b.deadlineMs)
+    .slice(0, expiredNotesMax)
     .map(([id]) => id);
 }
 

@@ -131,7 +131,10 @@ export interface DeletionLedger {
   /** Writes a new deletion. If it exists already, this is a retry of our own, and nothing happens. */
   putDeletion(input: { tenant: string; deletion: Deletion }): Promise<void>;
   deletions(tenant: string): AsyncIterable<readonly Deletion[]>;
-  /** Takes objects out of a deletion while it is only marked. `refused`: it is deleting, or gone. */
+  /**
+   * Takes at most `unmarkedObjectsMax` objects out of a deletion while it is only marked. `refused`: it is deleting,
+   * or gone.
+   */
   unmark(input: DeletionKey & { names: readonly string[] }): Promise<'unmarked' | 'refused'>;
   /**
    * marked → deleting, or takes it over from a deleter that died. The deadline identifies the deleter.

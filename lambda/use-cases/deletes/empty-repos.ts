@@ -35,6 +35,8 @@ export async function emptyClosedRepos(
     isFirst = false;
     const outcome = await emptyRepo(deps, { ...input, repo });
     if (outcome === 'unfinished') return outcome;
+    // The next repo would leave another note. The closed repos keep the tenant due.
+    if (outcome === 'unanswered') return 'done';
     if (outcome === 'not-empty') continue;
     // By then a batch that read the repo before its closing has ended, or will never issue a URL.
     if (deps.clock.nowMs() <= closedAtMs + deps.settings.pendingVoidAfterMs) isOpening = true;
@@ -54,18 +56,20 @@ async function openUnlessHeld(
   deps.log.info('repo emptied', { tenant, repo });
 }
 
-/** @returns `not-empty`: objects are left that cannot be deleted now. */
+/**
+ * @returns `not-empty`: objects are left that cannot be deleted now. `unanswered`: the store did not answer a delete.
+ */
 async function emptyRepo(
   deps: EmptyReposDeps,
   input: { tenant: string; repo: string; untilMs: number },
-): Promise<'empty' | 'not-empty' | 'unfinished'> {
+): Promise<'empty' | 'not-empty' | 'unanswered' | 'unfinished'> {
   const { tenant, repo, untilMs } = input;
   const left = new Set<string>();
   for (const deletion of await deletionsOf(deps, { tenant, repo })) {
     // The grace time is for pushes that keep an object. Nobody can push to a closed repo, so it is skipped.
     const run =
       deletion.state === 'marked' ? await runDeletion(deps, { tenant, deletion, isClosed: true }) : undefined;
-    if (run?.kind === 'unanswered') return 'not-empty';
+    if (run?.kind === 'unanswered') return 'unanswered';
     if (run?.kind !== 'ended' || run.heldCount > 0)
       for (const name of deletion.objects.keys()) left.add(name);
     if (deps.clock.nowMs() > untilMs) return 'unfinished';
@@ -77,7 +81,7 @@ async function emptyRepo(
     await deps.ledger.putDeletion({ tenant, deletion });
     const run = await runDeletion(deps, { tenant, deletion, isClosed: true });
     // The store is struggling. Every further deletion would leave another note on the tenant's item.
-    if (run.kind === 'unanswered') return 'not-empty';
+    if (run.kind === 'unanswered') return 'unanswered';
     if (run.kind === 'refused' || run.heldCount > 0) for (const name of objects.keys()) left.add(name);
     if (deps.clock.nowMs() > untilMs) return 'unfinished';
   }

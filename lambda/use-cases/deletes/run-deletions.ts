@@ -22,6 +22,9 @@ export type DeletionRun =
  * Runs a tenant's deletions whose grace time is over, and takes over those whose deleter died. Removes the records of
  * objects that have been gone for long enough.
  *
+ * After a delete that the store did not answer, no other deletion is begun: the store is struggling, and every further
+ * one would leave another note on the tenant's item. Those that are left stay due for the schedule.
+ *
  * @param input.untilMs no other deletion is begun after this.
  * @returns false if the time was up before all of them were begun.
  * @throws {LedgerUnavailableError}
@@ -32,13 +35,18 @@ export async function runDeletions(
 ): Promise<boolean> {
   const { tenant, untilMs } = input;
   const { ledger, clock, settings } = deps;
-  for (const deletion of await allPages(ledger.deletions(tenant))) {
+  const deletions = await allPages(ledger.deletions(tenant));
+  // Those that were never tried have no deadline. So a delete that is never answered keeps no other from its turn.
+  deletions.sort((a, b) => a.deadlineMs - b.deadlineMs);
+  let isAnswered = true;
+  for (const deletion of deletions) {
     const nowMs = clock.nowMs();
     if (nowMs > untilMs) return false;
     if (deletion.state === 'gone' && nowMs > deletion.deadlineMs)
       await ledger.removeDeletion({ tenant, repo: deletion.repo, deletionId: deletion.id });
-    if (isClaimable(settings, deletion, nowMs))
-      await runDeletion(deps, { tenant, deletion, isClosed: false });
+    if (!isAnswered || !isClaimable(settings, deletion, nowMs)) continue;
+    const run = await runDeletion(deps, { tenant, deletion, isClosed: false });
+    isAnswered = run.kind !== 'unanswered';
   }
   return true;
 }

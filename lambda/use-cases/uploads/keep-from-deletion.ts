@@ -1,3 +1,5 @@
+import { unmarkedObjectsMax } from '../../domain/deletion.ts';
+import type { Input } from '../../ports/ledger.ts';
 import { allPages } from '../all-pages.ts';
 import type { Deps } from '../deps.ts';
 
@@ -27,8 +29,24 @@ export async function keepFromDeletion(
     const names = [...deletion.objects.keys()].filter((name) => affected.has(name));
     if (names.length === 0) continue;
     if (deletion.state !== 'marked') return 'deleting';
-    if ((await deps.ledger.unmark({ tenant, repo, deletionId: deletion.id, names })) === 'refused')
+    if ((await unmark(deps, { tenant, repo, deletionId: deletion.id, names })) === 'refused')
       return 'deleting';
   }
   return 'kept';
+}
+
+/**
+ * Takes objects out of a deletion, some in each write.
+ *
+ * @returns `refused`: a deleter claimed it first. It got only what was not taken out before, which then stays.
+ */
+async function unmark(
+  { ledger }: Pick<Deps, 'ledger'>,
+  { names, ...key }: Input<'unmark'>,
+): Promise<'unmarked' | 'refused'> {
+  for (let begin = 0; begin < names.length; begin += unmarkedObjectsMax) {
+    const some = names.slice(begin, begin + unmarkedObjectsMax);
+    if ((await ledger.unmark({ ...key, names: some })) === 'refused') return 'refused';
+  }
+  return 'unmarked';
 }

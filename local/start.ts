@@ -1,3 +1,4 @@
+import { resolve } from 'node:path';
 import { systemClock } from '../lambda/adapters/system/clock.ts';
 import { systemIds } from '../lambda/adapters/system/ids.ts';
 import { createInvocationLog } from '../lambda/adapters/system/invocation-log.ts';
@@ -20,6 +21,8 @@ import { createFunctions } from './functions.ts';
 import { openAdjacent } from './http/adjacent-ports.ts';
 import type { HttpFunctions } from './http/front.ts';
 import { startStore } from './store/start-store.ts';
+import { diskFullAdvice, isDiskFull } from './system/disk-full.ts';
+import { StartupError } from './system/startup-error.ts';
 
 export interface EmbeddedStackOptions {
   /** Port of the API; the store gets the next one. 0: any two free neighbours. */
@@ -74,7 +77,8 @@ export async function startEmbeddedStack(options: EmbeddedStackOptions): Promise
     return await start(options, cleanup);
   } catch (error) {
     await cleanup.run().catch(() => undefined);
-    throw error;
+    if (error instanceof StartupError || !isDiskFull(error)) throw error;
+    throw new StartupError(`The data folder ${resolve(options.dataDir)} ${diskFullAdvice}`, { cause: error });
   }
 }
 

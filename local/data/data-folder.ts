@@ -1,6 +1,7 @@
 import { chmod, mkdir, readdir, stat } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { parseJson } from '../../lambda/domain/json.ts';
+import { diskFullAdvice, isDiskFull } from '../system/disk-full.ts';
 import { readIfThere, unfinishedSuffix, writeDurably } from '../system/durable-file.ts';
 import { errorCode, StartupError } from '../system/startup-error.ts';
 import { lockFolder } from './folder-lock.ts';
@@ -138,6 +139,9 @@ async function withClearErrors<T>(path: string, work: () => Promise<T>): Promise
   try {
     return await work();
   } catch (error) {
+    if (isDiskFull(error)) {
+      throw new StartupError(`The data folder ${path} ${diskFullAdvice}`, { cause: error });
+    }
     const reason = fileSystemReasons[errorCode(error) ?? ''];
     if (reason === undefined) throw error;
     throw new StartupError(`The data folder ${path} ${reason}. Choose another folder with --data.`, {
@@ -153,7 +157,5 @@ const fileSystemReasons: Readonly<Record<string, string>> = {
   ENOTDIR: 'cannot be used: a part of its path is a file',
   EEXIST: 'cannot be used: it is a file',
   ENOENT: 'cannot be created there',
-  ENOSPC: 'is on a full file system',
-  EDQUOT: "is beyond this user's disk quota",
   ENAMETOOLONG: 'has a name that is too long',
 };

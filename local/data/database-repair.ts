@@ -1,5 +1,6 @@
 import { promisify } from 'node:util';
 import { create } from 'dynalite/db/index.js';
+import { diskFullAdvice, isDiskFull } from '../system/disk-full.ts';
 import { errorCode, StartupError } from '../system/startup-error.ts';
 
 /**
@@ -40,6 +41,9 @@ function openError(databasePath: string, error: unknown): StartupError {
       `The database ${databasePath} is in use by another process. Stop that one first, or choose another folder with --data.`,
       { cause: error },
     );
+  }
+  if (isDiskFull(cause)) {
+    return new StartupError(`The database ${databasePath} ${diskFullAdvice}`, { cause: error });
   }
   const reason = cause instanceof Error ? cause.message : String(cause);
   return new StartupError(

@@ -20,7 +20,10 @@ export class S3Error extends Error {
   }
 }
 
-/** S3's error codes and their statuses: docs.aws.amazon.com/AmazonS3/latest/API/ErrorResponses.html. */
+/**
+ * S3's error codes and their statuses: docs.aws.amazon.com/AmazonS3/latest/API/ErrorResponses.html. S3 has none for a
+ * full disk, so `InsufficientStorage` is the name of its status (RFC 4918).
+ */
 const statusByCode = {
   AccessDenied: 403,
   AuthorizationHeaderMalformed: 400,
@@ -28,6 +31,7 @@ const statusByCode = {
   BadDigest: 400,
   EntityTooLarge: 400,
   IncompleteBody: 400,
+  InsufficientStorage: 507,
   InternalError: 500,
   InvalidAccessKeyId: 403,
   InvalidArgument: 400,

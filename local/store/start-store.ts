@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { defaultSettings } from '../../lambda/domain/settings.ts';
+import { isDiskFull } from '../system/disk-full.ts';
 import { closeServer, listenOnLoopback } from '../system/loopback-server.ts';
 import { authenticate } from './authenticate.ts';
 import { ObjectFiles } from './object-files.ts';
@@ -121,6 +122,10 @@ class Store {
   #internalError(message: IncomingMessage, cause: unknown): S3Error {
     // A client that disconnects while sending is not a fault of the store.
     if (!message.destroyed) this.#options.onError?.(cause);
+    if (isDiskFull(cause)) {
+      const text = 'The disk of this store is full. Free some space on it, then upload again.';
+      return new S3Error('InsufficientStorage', text, { cause });
+    }
     return new S3Error('InternalError', 'We encountered an internal error. Please try again.', { cause });
   }
 }

@@ -4,8 +4,8 @@ import { S3Error } from './s3-error.ts';
 /** How long a PUT may go on after its URL has expired. */
 export type UploadTime = Pick<Settings, 'putGraceMs' | 'putMinBytesPerSecond'>;
 
-/** The longest delay of a timer; a longer one would end at once. */
-const timerMsMax = 2 ** 31 - 1;
+/** The longest delay of a timer in ms. A longer one would end at once. */
+const longestTimer = 2 ** 31 - 1;
 
 /**
  * When a PUT by a presigned URL must have ended. It is before its reservation is dead (`deadAtMs` in
@@ -33,7 +33,7 @@ export async function* untilDeadline(
 ): AsyncGenerator<Buffer> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => reject(tooLateError()), Math.max(0, Math.min(remainingMs, timerMsMax)));
+    timer = setTimeout(() => reject(tooLateError()), Math.max(0, Math.min(remainingMs, longestTimer)));
   });
   late.catch(() => undefined);
   try {

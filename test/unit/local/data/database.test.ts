@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -131,6 +131,19 @@ it('refuses a database that is open already', async () => {
   const first = await openDatabase(path);
   await expect(openDatabase(path)).rejects.toThrow('is in use by another process');
   await first.close();
+});
+
+it.runIf(existsSync('/dev/full'))('says that the disk is full, and of no backup', async () => {
+  const path = join(tempFolder(), 'database');
+  mkdirSync(path);
+  // The first file that a new database writes.
+  symlinkSync('/dev/full', join(path, 'MANIFEST-000001'));
+  const opening = openDatabase(path);
+  await expect(opening).rejects.toThrow(StartupError);
+  await expect(opening).rejects.toThrow(
+    `The database ${path} is on a disk that is full, or beyond the quota of this user. ` +
+      'Free some space, then start again. What is stored is safe.',
+  );
 });
 
 it('refuses a database that cannot be opened, with the reason', async () => {

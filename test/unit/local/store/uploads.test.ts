@@ -6,8 +6,9 @@ import path from 'node:path';
 import { Readable } from 'node:stream';
 import { setTimeout as pause } from 'node:timers/promises';
 import { GetObjectCommand, HeadObjectCommand, PutObjectCommand } from '@aws-sdk/client-s3';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { S3UrlSigner } from '../../../../lambda/adapters/s3/url-signer.ts';
+import { ObjectUpload } from '../../../../local/store/object-upload.ts';
 import { startStore } from '../../../../local/store/start-store.ts';
 import { bucket, credentials, StoreFixture, signHeaders } from '../../../support/store-fixture.ts';
 
@@ -298,6 +299,26 @@ describe('an upload by a presigned URL', () => {
     expect(await isThere('too-late')).toBe(false);
     expect(await store.uploadsLeft()).toEqual([]);
     expect(store.errors).toEqual([]);
+  });
+});
+
+describe('a full disk', () => {
+  afterEach(() => {
+    vi.restoreAllMocks();
+  });
+
+  test.each(['ENOSPC', 'EDQUOT'])('is a 507 that says so: %s', async (code) => {
+    const failure = Object.assign(new Error(`${code}: no space left on device, write`), { code });
+    const write = vi.spyOn(ObjectUpload.prototype, 'write').mockRejectedValueOnce(failure);
+    const put = { method: 'PUT', path: `/${bucket}/k`, body };
+    const refused = await store.send(put);
+    expect(refused).toMatchObject({ status: 507, code: 'InsufficientStorage' });
+    expect(refused.body.toString()).toContain('The disk of this store is full.');
+    expect(write).toHaveBeenCalled();
+    expect(store.errors).toEqual([failure]);
+    expect(await isThere('k')).toBe(false);
+    expect(await store.uploadsLeft()).toEqual([]);
+    expect((await store.send(put)).status).toBe(200);
   });
 });
 

@@ -46,21 +46,29 @@ export function expiredNotes(settings: Settings, tenant: TenantRecord, nowMs: nu
 }
 
 /**
+ * Ids that a repo keeps of the reservations that its scan covered, at most. DynamoDB takes no item above 400 KB, which
+ * 12,400 ids would fill, and then no recount could be committed. Leaving one out is safe: the repo is scanned once
+ * more.
+ */
+const coveredIdsMax = 5000;
+
+/**
  * Ids of the reservations for which their repo needs no further scan: the scan saw every object, or the reservation
- * was dead before the scan began, so everything it brought was there to be counted.
+ * was dead before the scan began, so everything it brought was there to be counted. If there are too many, live ones
+ * are kept first, because the reconcile deletes the dead ones.
  */
 export function coveredBy(
   scan: RepoScan,
   reservations: readonly Reservation[],
   scanBeganMs: number,
 ): Set<string> {
-  const covered = new Set<string>();
+  const live: string[] = [];
+  const dead: string[] = [];
   for (const reservation of reservations) {
-    const isCovered =
-      isDead(reservation, scanBeganMs) || [...reservation.claims.keys()].every((oid) => scan.seen.has(oid));
-    if (isCovered) covered.add(reservation.id);
+    if (isDead(reservation, scanBeganMs)) dead.push(reservation.id);
+    else if ([...reservation.claims.keys()].every((oid) => scan.seen.has(oid))) live.push(reservation.id);
   }
-  return covered;
+  return new Set([...live, ...dead].slice(0, coveredIdsMax));
 }
 
 export interface Recomputed {

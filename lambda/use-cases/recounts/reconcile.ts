@@ -11,6 +11,8 @@ import { reportReconcile } from './report-reconcile.ts';
 import { type ScanReposOutcome, scanRepos } from './scan-repos.ts';
 
 const deletesAtOnce = 8;
+/** Dead reservations that are deleted while somebody waits, at most. The next reconcile finds the others. */
+const awaitedDeletesMax = 1000;
 
 export type ReconcileDeps = Pick<
   Deps,
@@ -116,7 +118,7 @@ async function scanAndCommit(deps: ReconcileDeps, run: ReconcileRun): Promise<Re
   const commit = await commitTenant(deps, { epoch, before, isFull, snapshot, recomputed, listedUntilMs });
   if (commit.kind === 'superseded') return commit;
 
-  await deleteDead(deps, { tenant, snapshot });
+  await deleteDead(deps, { input, snapshot });
 
   reportReconcile(deps, { before, isFull, snapshot, recomputed, scans, requests, scanEndedMs });
   const live = snapshot.reservations.filter((reservation) => !isDead(reservation, snapshot.scanBeganMs));
@@ -158,13 +160,18 @@ function oidsByRepo(
   return byRepo;
 }
 
-/** Step 6: before the commit, a dead reservation may be the only sign that its repo changed. */
+/**
+ * Step 6: before the commit, a dead reservation may be the only sign that its repo changed. Those that are left when
+ * the time is up do no harm, and keep the tenant due.
+ */
 async function deleteDead(
-  deps: Pick<Deps, 'ledger'>,
-  { tenant, snapshot }: { tenant: string; snapshot: LedgerSnapshot },
+  { ledger, clock }: Pick<Deps, 'ledger' | 'clock'>,
+  { input, snapshot }: { input: ReconcileInput; snapshot: LedgerSnapshot },
 ): Promise<void> {
+  const { tenant, isAwaited, deadlineMs = Number.POSITIVE_INFINITY } = input;
   const dead = snapshot.reservations.filter((reservation) => isDead(reservation, snapshot.scanBeganMs));
-  await mapLimited(dead, deletesAtOnce, (reservation) =>
-    deps.ledger.deleteReservation({ tenant, reservationId: reservation.id }),
-  );
+  const some = isAwaited ? dead.slice(0, awaitedDeletesMax) : dead;
+  await mapLimited(some, deletesAtOnce, async ({ id }) => {
+    if (clock.nowMs() < deadlineMs) await ledger.deleteReservation({ tenant, reservationId: id });
+  });
 }

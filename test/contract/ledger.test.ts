@@ -5,10 +5,16 @@ import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import dynalite from 'dynalite';
 import { afterAll, describe, expect, it } from 'vitest';
 import { createDynamoDb } from '../../lambda/adapters/dynamodb/client.ts';
+import { unmarkChange } from '../../lambda/adapters/dynamodb/deletions.ts';
+import { updateExpression } from '../../lambda/adapters/dynamodb/expressions.ts';
 import { createDynamoDbLedger } from '../../lambda/adapters/dynamodb/ledger.ts';
+import { tenantChange } from '../../lambda/adapters/dynamodb/reconciles.ts';
 import { createDynamoDbRequestKeys } from '../../lambda/adapters/dynamodb/request-keys.ts';
 import { tableDefinition } from '../../lambda/adapters/dynamodb/table.ts';
 import { createDynamoDbTokenStore } from '../../lambda/adapters/dynamodb/token-store.ts';
+import { newDeletion, unmarkedObjectsMax } from '../../lambda/domain/deletion.ts';
+import { expiredNotes } from '../../lambda/domain/reconciliation.ts';
+import { defaultSettings } from '../../lambda/domain/settings.ts';
 import { LedgerUnavailableError } from '../../lambda/ports/ledger.ts';
 import { MemoryLedger } from '../support/memory/ledger.ts';
 import { MemoryRequestKeys } from '../support/memory/request-keys.ts';
@@ -51,6 +57,31 @@ function expressionLimit(open: () => Promise<LedgerUnderTest>): void {
       expect(await get().ledger.commitTenant({ ...commit, expiredNotes: [] })).toMatchObject({
         kind: 'committed',
       });
+    });
+
+    it('fits for as many notes as one commit removes, with every other field of it', async () => {
+      const tenant = await create();
+      const note = { repo: 'app', bytes: 1, deadlineMs: 5 };
+      for (const noteId of ids(250)) await get().ledger.announceDelete({ tenant, noteId, note });
+      const begun = await get().ledger.beginReconcile({ tenant, nowMs: 1000, leaseUntilMs: 2000 });
+      if (begun.kind !== 'begun') throw new Error(begun.kind);
+      const commit = { tenant, epoch: 1, ...plainCommit, dueAtMs: 9e15 };
+      const expired = expiredNotes(defaultSettings, begun.before, 9e15);
+      expect((await get().ledger.commitTenant({ ...commit, expiredNotes: expired })).kind).toBe('committed');
+      expect((await get().ledger.readTenant(tenant))?.notes.size).toBe(250 - expired.length);
+      expect(
+        Buffer.byteLength(updateExpression(tenantChange({ ...commit, expiredNotes: expired }))),
+      ).toBeLessThan(expressionBytesMax);
+    });
+
+    it('fits for as many objects as one write takes out of a deletion', async () => {
+      const tenant = await create();
+      const names = ids(unmarkedObjectsMax).map((id) => id.padStart(64, '0'));
+      const objects = new Map(names.map((name) => [name, 1]));
+      const deletion = newDeletion({ id: 'd', repo: 'app', objects, dueAtMs: 9e15 });
+      await get().ledger.putDeletion({ tenant, deletion });
+      expect(await get().ledger.unmark({ tenant, repo: 'app', deletionId: 'd', names })).toBe('unmarked');
+      expect(Buffer.byteLength(updateExpression(unmarkChange(names)))).toBeLessThan(expressionBytesMax);
     });
   });
 }

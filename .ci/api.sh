@@ -16,16 +16,7 @@ schemathesis_home="$cache/schemathesis-$schemathesis_version"
 redocly_version=2.77.0
 redocly_home="$cache/redocly-$redocly_version"
 
-install_schemathesis() {
-  [ -x "$schemathesis_home/bin/st" ] && return
-  python3 -c 'import ensurepip, venv' >/dev/null 2>&1 || apt_install python3-venv
-  say "fetching schemathesis $schemathesis_version"
-  # Made in place, because a venv cannot be moved. Its program stands last, so an install that was cut short is begun again.
-  rm -rf "$schemathesis_home"
-  python3 -m venv "$schemathesis_home"
-  retry "$schemathesis_home/bin/pip" install --disable-pip-version-check "schemathesis==$schemathesis_version" ||
-    die 'pip could not install schemathesis'
-}
+install_schemathesis() { python_program "$schemathesis_home" st "schemathesis==$schemathesis_version"; }
 
 install_redocly() {
   [ -x "$redocly_home/node_modules/.bin/redocly" ] && return

@@ -22,14 +22,7 @@ rie_bin="$cache/aws-lambda-rie-$sam_version"
 install_ministack() {
   have openssl || apt_install openssl
   git lfs version >/dev/null 2>&1 || apt_install git git-lfs
-  [ -x "$ministack_home/bin/ministack" ] && return
-  python3 -c 'import ensurepip, venv' >/dev/null 2>&1 || apt_install python3-venv
-  say "fetching ministack $ministack_version"
-  # Made in place, because a venv cannot be moved. Its program is written last, so an interrupted install starts again.
-  rm -rf "$ministack_home"
-  python3 -m venv "$ministack_home"
-  retry "$ministack_home/bin/pip" install --disable-pip-version-check "ministack==$ministack_version" ||
-    die 'pip could not install ministack'
+  python_program "$ministack_home" ministack "ministack==$ministack_version"
 }
 
 install_rie() {

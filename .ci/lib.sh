@@ -61,3 +61,15 @@ wait_for_port() {
     sleep 0.2
   done
 }
+
+# python_program HOME PROGRAM REQUIREMENT: installs a Python package into a virtual environment of its own.
+python_program() {
+  local home="$1" program="$2" requirement="$3"
+  [ -x "$home/bin/$program" ] && return
+  python3 -c 'import ensurepip, venv' >/dev/null 2>&1 || apt_install python3-venv
+  say "fetching $requirement"
+  # Made in place, because a venv cannot be moved. Its program comes last, so an install that was cut short is begun again.
+  rm -rf "$home"
+  python3 -m venv "$home"
+  retry "$home/bin/pip" install --disable-pip-version-check "$requirement" || die "pip could not install $requirement"
+}

@@ -38,7 +38,8 @@ function policyOf(seed: number): Pick<Settings, 'recountRestMs' | 'listRequestsP
   const random = new Random(seed ^ 0x5eed);
   return {
     recountRestMs: random.pick([0, 0, 10_000, 60_000]),
-    listRequestsPerHour: random.pick([1_000_000, 1_200, 240, 60, 20]),
+    // Not below 60, the least that a stage can set: with less, failed first counts may use up a client's patience.
+    listRequestsPerHour: random.pick([1_000_000, 1_200, 240, 60, 60]),
   };
 }
 

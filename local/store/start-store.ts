@@ -120,8 +120,9 @@ class Store {
   }
 
   #internalError(message: IncomingMessage, cause: unknown): S3Error {
-    // A client that disconnects while sending is not a fault of the store.
-    if (!message.destroyed) this.#options.onError?.(cause);
+    // A client that disconnects while sending is not a fault of the store. (`destroyed` says less: on Node 24 it is set
+    // as well when reading the body was given up.)
+    if (message.errored === null) this.#options.onError?.(cause);
     if (isDiskFull(cause)) {
       const text = 'The disk of this store is full. Free some space on it, then upload again.';
       return new S3Error('InsufficientStorage', text, { cause });

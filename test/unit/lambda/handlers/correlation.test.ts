@@ -12,9 +12,8 @@ import { json } from '../../../../lambda/http/respond.ts';
 import { guard } from '../../../../lambda/runtime/guard.ts';
 import { newMessage } from '../../../../local/background/queue-message.ts';
 import { toSqsEvent } from '../../../../local/background/sqs-event.ts';
-import { lambdaContext } from '../../../../local/lambda-context.ts';
 import { noMetrics } from '../../../../local/no-metrics.ts';
-import { httpEvent } from '../../../support/http-event.ts';
+import { contextOf, requestOf, turns } from '../../../support/invocation.ts';
 import { MemoryStack } from '../../../support/memory/stack.ts';
 import { recordingLog } from '../../../support/recording-log.ts';
 
@@ -22,22 +21,6 @@ function setUp() {
   const invocations = createInvocations();
   return { invocations, log: createInvocationLog(recordingLog().log, invocations) };
 }
-
-/** Waits until other invocations have continued. */
-const turns = async (count: number) => {
-  for (let turn = 0; turn < count; turn += 1) await new Promise((resolve) => setImmediate(resolve));
-};
-
-/** An event of API Gateway for the request with this id. */
-const requestOf = (requestId: string) => {
-  const event = httpEvent({ routeKey: 'GET /x' });
-  return { ...event, requestContext: { ...event.requestContext, requestId } };
-};
-
-const contextOf = (awsRequestId: string) => ({
-  ...lambdaContext({ functionName: 'management', timeLimitMs: 1000 }),
-  awsRequestId,
-});
 
 describe('the cause of a recount', () => {
   const sqs = mockClient(SQSClient);

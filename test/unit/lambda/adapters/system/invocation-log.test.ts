@@ -5,8 +5,7 @@ import { respondProblem } from '../../../../../lambda/http/problems.ts';
 import { json } from '../../../../../lambda/http/respond.ts';
 import { guard } from '../../../../../lambda/runtime/guard.ts';
 import { withInvocation } from '../../../../../lambda/runtime/with-invocation.ts';
-import { lambdaContext } from '../../../../../local/lambda-context.ts';
-import { httpEvent } from '../../../../support/http-event.ts';
+import { contextOf, requestOf, turns } from '../../../../support/invocation.ts';
 import { recordingLog } from '../../../../support/recording-log.ts';
 
 function setUp() {
@@ -14,22 +13,6 @@ function setUp() {
   const invocations = createInvocations();
   return { invocations, entries, log: createInvocationLog(log, invocations) };
 }
-
-/** Lets the other invocations continue. */
-const turns = async (count: number) => {
-  for (let turn = 0; turn < count; turn += 1) await new Promise((resolve) => setImmediate(resolve));
-};
-
-/** An API Gateway event for the request with this id. */
-const requestOf = (requestId: string) => {
-  const event = httpEvent({ routeKey: 'GET /x' });
-  return { ...event, requestContext: { ...event.requestContext, requestId } };
-};
-
-const contextOf = (awsRequestId: string) => ({
-  ...lambdaContext({ functionName: 'management', timeLimitMs: 1000 }),
-  awsRequestId,
-});
 
 describe('a log line', () => {
   it('has the ids of its own request, of many that run at a time', async () => {

@@ -86,7 +86,10 @@ export interface ReservationLedger {
   /** Deletes it if it is still pending. `issued`: too late, its URLs may be in use. */
   voidReservation(input: ReservationKey): Promise<'gone' | 'issued'>;
   readReservation(input: ReservationKey): Promise<Reservation | undefined>;
+  /** All of a tenant's, repo by repo. */
   reservations(tenant: string): AsyncIterable<readonly Reservation[]>;
+  /** Those of one repo. Its cost does not depend on other repos. */
+  reservationsOf(path: RepoPath): AsyncIterable<readonly Reservation[]>;
 }
 
 /** What a reconcile writes. Its epoch decides whether it still may. */
@@ -130,7 +133,10 @@ export interface ReconcileLedger {
 export interface DeletionLedger {
   /** Writes a new deletion. If it exists already, this is a retry of our own, and nothing happens. */
   putDeletion(input: { tenant: string; deletion: Deletion }): Promise<void>;
+  /** All of a tenant's, repo by repo. */
   deletions(tenant: string): AsyncIterable<readonly Deletion[]>;
+  /** Those of one repo. Its cost does not depend on other repos. */
+  deletionsOf(path: RepoPath): AsyncIterable<readonly Deletion[]>;
   /**
    * Takes at most `unmarkedObjectsMax` objects out of a deletion while it is only marked. `refused`: it is deleting,
    * or gone.
@@ -170,8 +176,9 @@ export interface RepoPath {
   readonly repo: string;
 }
 
-interface ReservationKey {
+export interface ReservationKey {
   readonly tenant: string;
+  readonly repo: string;
   readonly reservationId: string;
 }
 

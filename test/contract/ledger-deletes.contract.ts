@@ -41,6 +41,17 @@ export function deleteContract(open: () => Promise<LedgerUnderTest>): void {
       expect(await get().ledger.unmark({ ...key, deletionId: 'none', names: [oid('a')] })).toBe('refused');
     });
 
+    it('are read of one repo alone', async () => {
+      const { tenant } = await put();
+      for (const repo of ['app#', 'app#d', 'b', ''])
+        await get().ledger.putDeletion({ tenant, deletion: { ...deletion('d1'), repo } });
+      for (const repo of ['app', 'app#', 'app#d', 'b', ''])
+        expect(await allPages(get().ledger.deletionsOf({ tenant, repo }))).toEqual([
+          { ...deletion('d1'), repo },
+        ]);
+      expect(await allPages(get().ledger.deletions(tenant))).toHaveLength(5);
+    });
+
     it('are claimed by one deleter, and cannot be unmarked after that', async () => {
       const { tenant, key } = await put();
       const before = deletion('d1');

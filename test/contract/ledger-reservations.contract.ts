@@ -5,6 +5,7 @@ import { type LedgerUnderTest, ledgerContext, oid, reservation } from './ledger-
 export function reservationContract(open: () => Promise<LedgerUnderTest>): void {
   describe('reservations', () => {
     const { get, create } = ledgerContext(open);
+    const repo = 'app';
     it('are pending, then issued with what was admitted', async () => {
       const tenant = await create();
       const claims = new Map([
@@ -12,7 +13,7 @@ export function reservationContract(open: () => Promise<LedgerUnderTest>): void 
         [oid('b'), 0],
       ]);
       await get().ledger.putReservation({ tenant, reservation: reservation('r1', { claims }) });
-      const id = { tenant, reservationId: 'r1' };
+      const id = { tenant, repo, reservationId: 'r1' };
       expect(await get().ledger.readReservation(id)).toEqual(reservation('r1', { claims }));
       const admitted = new Map([[oid('b'), 0]]);
       expect(await get().ledger.issueReservation({ ...id, claims: admitted })).toBe('issued');
@@ -24,14 +25,16 @@ export function reservationContract(open: () => Promise<LedgerUnderTest>): void 
     it('are put once: a retry changes nothing, even if they are issued', async () => {
       const tenant = await create();
       await get().ledger.putReservation({ tenant, reservation: reservation('r1') });
-      await get().ledger.issueReservation({ tenant, reservationId: 'r1', claims: new Map() });
+      await get().ledger.issueReservation({ tenant, repo, reservationId: 'r1', claims: new Map() });
       await get().ledger.putReservation({ tenant, reservation: reservation('r1') });
-      expect((await get().ledger.readReservation({ tenant, reservationId: 'r1' }))?.state).toBe('issued');
+      expect((await get().ledger.readReservation({ tenant, repo, reservationId: 'r1' }))?.state).toBe(
+        'issued',
+      );
     });
 
     it('are not created when they are issued after they were voided', async () => {
       const tenant = await create();
-      const id = { tenant, reservationId: 'gone' };
+      const id = { tenant, repo, reservationId: 'gone' };
       expect(await get().ledger.issueReservation({ ...id, claims: new Map() })).toBe('gone');
       expect(await get().ledger.readReservation(id)).toBeUndefined();
     });
@@ -40,18 +43,18 @@ export function reservationContract(open: () => Promise<LedgerUnderTest>): void 
       const tenant = await create();
       await get().ledger.putReservation({ tenant, reservation: reservation('p') });
       await get().ledger.putReservation({ tenant, reservation: reservation('i') });
-      await get().ledger.issueReservation({ tenant, reservationId: 'i', claims: new Map() });
-      expect(await get().ledger.voidReservation({ tenant, reservationId: 'p' })).toBe('gone');
-      expect(await get().ledger.voidReservation({ tenant, reservationId: 'p' })).toBe('gone');
-      expect(await get().ledger.voidReservation({ tenant, reservationId: 'i' })).toBe('issued');
+      await get().ledger.issueReservation({ tenant, repo, reservationId: 'i', claims: new Map() });
+      expect(await get().ledger.voidReservation({ tenant, repo, reservationId: 'p' })).toBe('gone');
+      expect(await get().ledger.voidReservation({ tenant, repo, reservationId: 'p' })).toBe('gone');
+      expect(await get().ledger.voidReservation({ tenant, repo, reservationId: 'i' })).toBe('issued');
       expect((await allPages(get().ledger.reservations(tenant))).map(({ id }) => id)).toEqual(['i']);
     });
 
     it('are deleted in any state, which is reported once', async () => {
       const tenant = await create();
       await get().ledger.putReservation({ tenant, reservation: reservation('r1') });
-      expect(await get().ledger.deleteReservation({ tenant, reservationId: 'r1' })).toBe('deleted');
-      expect(await get().ledger.deleteReservation({ tenant, reservationId: 'r1' })).toBe('absent');
+      expect(await get().ledger.deleteReservation({ tenant, repo, reservationId: 'r1' })).toBe('deleted');
+      expect(await get().ledger.deleteReservation({ tenant, repo, reservationId: 'r1' })).toBe('absent');
     });
 
     it('are read from every page, and only those of the tenant', async () => {
@@ -66,6 +69,27 @@ export function reservationContract(open: () => Promise<LedgerUnderTest>): void 
       const found = await allPages(get().ledger.reservations(tenant));
       expect(found.map(({ id }) => id).sort()).toEqual(ids);
       expect(found[0]?.claims).toEqual(claims);
+    });
+
+    it('are read of one repo alone, from every page', async () => {
+      const tenant = await create();
+      const long = 'x'.repeat(1000);
+      const claims = new Map(
+        Array.from({ length: 1000 }, (_, index) => [index.toString(16).padStart(64, '0'), index]),
+      );
+      const names = ['', 'app', 'app#', 'app#r', 'app.x', 'apq', long, `${long}y`];
+      for (const of of names)
+        for (const id of ['r1', 'r2'])
+          await get().ledger.putReservation({ tenant, reservation: reservation(id, { repo: of }) });
+      for (let index = 0; index < 30; index += 1)
+        await get().ledger.putReservation({ tenant, reservation: reservation(`s${index}`, { claims }) });
+      for (const of of names) {
+        const found = await allPages(get().ledger.reservationsOf({ tenant, repo: of }));
+        expect(found.length, of).toBe(of === 'app' ? 32 : 2);
+        expect(new Set(found.map((one) => one.repo))).toEqual(new Set([of]));
+      }
+      expect(await allPages(get().ledger.reservationsOf({ tenant, repo: 'none' }))).toEqual([]);
+      expect(await allPages(get().ledger.reservations(tenant))).toHaveLength(46);
     });
   });
 }

@@ -135,7 +135,7 @@ const timeToLive: Mutant = {
       const { reservations } = ledger.inspect(tenant);
       for (const reservation of reservations) {
         if (!isDead(reservation, world.scheduler.nowMs)) continue;
-        await ledger.deleteReservation({ tenant, reservationId: reservation.id });
+        await ledger.deleteReservation({ tenant, repo: reservation.repo, reservationId: reservation.id });
       }
     };
     return withMethods(ledger, {

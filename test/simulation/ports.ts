@@ -18,7 +18,7 @@ const reads = new Set<keyof Ledger>([
   'listTenants',
   'dueTenants',
 ]);
-const paged = new Set<keyof Ledger>(['reservations', 'repos', 'deletions']);
+const paged = new Set<keyof Ledger>(['reservations', 'reservationsOf', 'repos', 'deletions', 'deletionsOf']);
 
 /** The ledger as one function sees it: every method is an operation that takes time and can fail. */
 function ledgerOf(actor: Actor, ledger: Ledger): Ledger {

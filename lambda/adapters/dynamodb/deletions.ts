@@ -1,6 +1,6 @@
 import type { DeletionLedger, Input, Output } from '../../ports/ledger.ts';
 import { absent, adding, all, type Clause, exists, removingKeys, setting } from './expressions.ts';
-import { deletionKey, dueKey, parseDeletion, tenantKey } from './items.ts';
+import { deletionKey, dueKey, ofRepo, parseDeletion, tenantKey } from './items.ts';
 import { itemsBelow } from './pages.ts';
 import { deleteItem, putItem, type Table, updateItem } from './requests.ts';
 import { byDueIndex } from './table.ts';
@@ -10,6 +10,7 @@ export function deletionMethods(table: Table): DeletionLedger {
   return {
     putDeletion: (input) => putDeletion(table, input),
     deletions: (tenant) => deletions(table, tenant),
+    deletionsOf: (path) => deletionsOf(table, path),
     unmark: (input) => unmark(table, input),
     claimDeletion: (input) => claimDeletion(table, input),
     endDeletion: (input) => endDeletion(table, input),
@@ -23,7 +24,7 @@ async function putDeletion(table: Table, { tenant, deletion }: Input<'putDeletio
   const { id, objects, ...rest } = deletion;
   await putItem(table, {
     item: {
-      ...deletionKey({ tenant, deletionId: id }),
+      ...deletionKey({ tenant, repo: rest.repo, deletionId: id }),
       ...dueKey({ kind: 'DELETION', tenant, dueAtMs: rest.dueAtMs }),
       deletionId: id,
       objects: Object.fromEntries(objects),
@@ -34,7 +35,14 @@ async function putDeletion(table: Table, { tenant, deletion }: Input<'putDeletio
 }
 
 async function* deletions(table: Table, tenant: Input<'deletions'>): Output<'deletions'> {
-  for await (const items of itemsBelow(table, { tenant, kind: 'DELETION#' })) yield items.map(parseDeletion);
+  for await (const items of itemsBelow(table, { tenant, prefix: 'DELETION#' }))
+    yield items.map(parseDeletion);
+}
+
+async function* deletionsOf(table: Table, path: Input<'deletionsOf'>): Output<'deletionsOf'> {
+  const { tenant, repo } = path;
+  for await (const items of itemsBelow(table, { tenant, prefix: ofRepo('DELETION', repo) }))
+    yield items.map(parseDeletion).filter((deletion) => deletion.repo === repo);
 }
 
 /** What taking these objects out of a deletion changes in its item. */
@@ -56,7 +64,7 @@ async function unmark(table: Table, input: Input<'unmark'>): Output<'unmark'> {
 async function claimDeletion(table: Table, input: Input<'claimDeletion'>): Output<'claimDeletion'> {
   const { tenant, before, deadlineMs } = input;
   const result = await updateItem(table, {
-    key: deletionKey({ tenant, deletionId: before.id }),
+    key: deletionKey({ tenant, repo: before.repo, deletionId: before.id }),
     change: [setting({ state: 'deleting', deadlineMs })],
     condition: all(exists, '#state = :stateBefore', '#deadlineMs = :deadlineBefore'),
     values: { ':stateBefore': before.state, ':deadlineBefore': before.deadlineMs },

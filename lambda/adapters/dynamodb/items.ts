@@ -1,7 +1,9 @@
 import * as z from 'zod';
 import type { Deletion } from '../../domain/deletion.ts';
+import { sha256Hex } from '../../domain/hash.ts';
 import type { Reservation } from '../../domain/reservation.ts';
 import type { RepoRecord, TenantRecord } from '../../domain/tenant.ts';
+import type { DeletionKey, RepoPath, ReservationKey } from '../../ports/ledger.ts';
 import { byDueIndex, byKindIndex, dueShards } from './table.ts';
 
 /** The ledger's records as items of the table. Every item read is parsed: a malformed one is a bug, and throws. */
@@ -63,19 +65,35 @@ const deletionItem = z.object({
 
 /** The key of a tenant's item. Its partition holds everything that the tenant owns. */
 export const tenantKey = (tenant: string) => ({ pk: `TENANT#${tenant}`, sk: 'TENANT' });
-export const repoKey = (path: { tenant: string; repo: string }) => ({
+export const repoKey = (path: RepoPath) => ({
   pk: `TENANT#${path.tenant}`,
-  sk: `REPO#${path.repo}`,
+  sk: `REPO#${inKey(path.repo)}`,
 });
-export const reservationKey = (path: { tenant: string; reservationId: string }) => ({
+export const reservationKey = (path: ReservationKey) => ({
   pk: `TENANT#${path.tenant}`,
-  sk: `RESERVATION#${path.reservationId}`,
+  sk: `${ofRepo('RESERVATION', path.repo)}${path.reservationId}`,
+});
+export const deletionKey = (path: DeletionKey) => ({
+  pk: `TENANT#${path.tenant}`,
+  sk: `${ofRepo('DELETION', path.repo)}${path.deletionId}`,
 });
 
-export const deletionKey = (path: { tenant: string; deletionId: string }) => ({
-  pk: `TENANT#${path.tenant}`,
-  sk: `DELETION#${path.deletionId}`,
-});
+/**
+ * What the sort keys of a repo's reservations or deletions begin with. It also begins those of a folder whose name
+ * continues with `#`, so the reader compares the name too.
+ */
+export function ofRepo(kind: 'RESERVATION' | 'DELETION', repo: string): string {
+  return `${kind}#${inKey(repo)}#`;
+}
+
+/** UTF-8 bytes of a repo's name in a sort key, at most. DynamoDB takes no sort key above 1,024 bytes. */
+const nameInKeyBytesMax = 800;
+
+/** The name of a repo as a part of a key. A long one, which only a foreign folder can have, ends with its hash. */
+function inKey(repo: string): string {
+  if (Buffer.byteLength(repo) <= nameInKeyBytesMax) return repo;
+  return `${repo.slice(0, nameInKeyBytesMax / 4)}#${sha256Hex(repo)}`;
+}
 
 /** The tenant that owns a partition. */
 export function tenantOfPartition(pk: string): string {

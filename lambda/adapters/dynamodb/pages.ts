@@ -25,15 +25,15 @@ export async function* pagesOf(
   } while (startKey);
 }
 
-/** All items of a tenant whose sort keys begin with `kind`, strongly consistent, a page at a time. */
+/** All items of a tenant whose sort keys begin with `prefix`, strongly consistent, a page at a time. */
 export function itemsBelow(
   table: Table,
-  input: { tenant: string; kind: string },
+  input: { tenant: string; prefix: string },
 ): AsyncIterable<readonly Record<string, unknown>[]> {
   return pagesOf(table, {
-    KeyConditionExpression: '#pk = :pk AND begins_with(#sk, :kind)',
+    KeyConditionExpression: '#pk = :pk AND begins_with(#sk, :prefix)',
     ExpressionAttributeNames: { '#pk': keyNames.pk, '#sk': keyNames.sk },
-    ExpressionAttributeValues: { ':pk': tenantKey(input.tenant).pk, ':kind': input.kind },
+    ExpressionAttributeValues: { ':pk': tenantKey(input.tenant).pk, ':prefix': input.prefix },
     ConsistentRead: true,
   });
 }

@@ -18,7 +18,7 @@ export function repoMethods(table: Table): RepoLedger {
 }
 
 async function* repos(table: Table, tenant: Input<'repos'>): Output<'repos'> {
-  for await (const items of itemsBelow(table, { tenant, kind: 'REPO#' })) yield items.map(parseRepo);
+  for await (const items of itemsBelow(table, { tenant, prefix: 'REPO#' })) yield items.map(parseRepo);
 }
 
 async function readRepo(table: Table, input: Input<'readRepo'>): Output<'readRepo'> {

@@ -1,6 +1,6 @@
 import type { Input, Output, ReservationLedger } from '../../ports/ledger.ts';
 import { absent, exists, setting } from './expressions.ts';
-import { dueKey, parseReservation, reservationKey } from './items.ts';
+import { dueKey, ofRepo, parseReservation, reservationKey } from './items.ts';
 import { itemsBelow } from './pages.ts';
 import { deleteItem, getItem, putItem, type Table, updateItem } from './requests.ts';
 
@@ -13,6 +13,7 @@ export function reservationMethods(table: Table): ReservationLedger {
     voidReservation: (input) => voidReservation(table, input),
     readReservation: (input) => readReservation(table, input),
     reservations: (tenant) => reservations(table, tenant),
+    reservationsOf: (path) => reservationsOf(table, path),
   };
 }
 
@@ -24,7 +25,7 @@ async function putReservation(
   // If it exists, this is our own retry after a lost answer: ids are random, so nobody else has this one.
   await putItem(table, {
     item: {
-      ...reservationKey({ tenant, reservationId: id }),
+      ...reservationKey({ tenant, repo: rest.repo, reservationId: id }),
       ...dueKey({ kind: 'RESERVATION', tenant, dueAtMs: rest.deadAtMs }),
       reservationId: id,
       claims: Object.fromEntries(claims),
@@ -66,6 +67,12 @@ async function readReservation(table: Table, input: Input<'readReservation'>): O
 }
 
 async function* reservations(table: Table, tenant: Input<'reservations'>): Output<'reservations'> {
-  for await (const items of itemsBelow(table, { tenant, kind: 'RESERVATION#' }))
+  for await (const items of itemsBelow(table, { tenant, prefix: 'RESERVATION#' }))
     yield items.map(parseReservation);
+}
+
+async function* reservationsOf(table: Table, path: Input<'reservationsOf'>): Output<'reservationsOf'> {
+  const { tenant, repo } = path;
+  for await (const items of itemsBelow(table, { tenant, prefix: ofRepo('RESERVATION', repo) }))
+    yield items.map(parseReservation).filter((reservation) => reservation.repo === repo);
 }

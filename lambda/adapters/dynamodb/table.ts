@@ -3,14 +3,16 @@ import type { CreateTableCommandInput } from '@aws-sdk/client-dynamodb';
 /**
  * The one table. What a tenant owns shares its partition:
  *
- * | item        | pk             | sk                | by-kind (gsi1pk, gsi1sk)     | by-due (duepk, dueat)         |
- * | ----------- | -------------- | ----------------- | ---------------------------- | ----------------------------- |
- * | tenant      | TENANT#{name}  | TENANT            | TENANT, name                 | TENANT#{shard}, next full count |
- * | repo        | TENANT#{name}  | REPO#{repo}       |                              | while closed: DELETION#{shard}, closing |
- * | reservation | TENANT#{name}  | RESERVATION#{id}  |                              | RESERVATION#{shard}, death    |
- * | deletion    | TENANT#{name}  | DELETION#{id}     |                              | DELETION#{shard}, end of grace |
- * | token       | TOKEN#{id}     | TOKEN             | TOKENS#{tenant}, createdAt#id |                              |
- * | request key | REQUEST#{id}   | REQUEST           |                              |                               |
+ * | item        | pk             | sk                      | by-kind (gsi1pk, gsi1sk)      | by-due (duepk, dueat)         |
+ * | ----------- | -------------- | ----------------------- | ----------------------------- | ----------------------------- |
+ * | tenant      | TENANT#{name}  | TENANT                  | TENANT, name                  | TENANT#{shard}, next full count |
+ * | repo        | TENANT#{name}  | REPO#{repo}             |                               | while closed: DELETION#{shard}, closing |
+ * | reservation | TENANT#{name}  | RESERVATION#{repo}#{id} |                               | RESERVATION#{shard}, death    |
+ * | deletion    | TENANT#{name}  | DELETION#{repo}#{id}    |                               | DELETION#{shard}, end of grace |
+ * | token       | TOKEN#{id}     | TOKEN                   | TOKENS#{tenant}, createdAt#id |                               |
+ * | request key | REQUEST#{id}   | REQUEST                 |                               |                               |
+ *
+ * A repo's reservations and deletions lie together, so that a batch reads those of its own repo alone.
  *
  * Both indexes hold keys only, so the counter's writes never reach them.
  */

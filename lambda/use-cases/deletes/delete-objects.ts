@@ -28,13 +28,11 @@ export async function markObject(
   const { tenant, repo, oid, dryRun } = input;
   const [stored, deletions] = await Promise.all([
     store.head(objectKey({ tenant, repo, oid })),
-    allPages(ledger.deletions(tenant)),
+    allPages(ledger.deletionsOf({ tenant, repo })),
   ]);
   if (!stored) return undefined;
   const nowMs = clock.nowMs();
-  const marked = deletions.find(
-    (deletion) => deletion.state !== 'gone' && deletion.repo === repo && deletion.objects.has(oid),
-  );
+  const marked = deletions.find((deletion) => deletion.state !== 'gone' && deletion.objects.has(oid));
   const dueAtMs = marked?.dueAtMs ?? nowMs + settings.deleteGraceMs;
   if (!dryRun && !marked) {
     const objects = new Map([[oid, stored.sizeBytes]]);

@@ -93,6 +93,6 @@ async function deletionsOf(
   deps: Pick<Deps, 'ledger'>,
   path: { tenant: string; repo: string },
 ): Promise<Deletion[]> {
-  const deletions = await allPages(deps.ledger.deletions(path.tenant));
-  return deletions.filter((deletion) => deletion.repo === path.repo && deletion.state !== 'gone');
+  const deletions = await allPages(deps.ledger.deletionsOf(path));
+  return deletions.filter((deletion) => deletion.state !== 'gone');
 }

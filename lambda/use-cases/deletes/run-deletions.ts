@@ -109,9 +109,9 @@ export async function liveReservationsOf(
   deps: Pick<Deps, 'ledger' | 'clock'>,
   path: { tenant: string; repo: string },
 ): Promise<Reservation[]> {
-  const reservations = await allPages(deps.ledger.reservations(path.tenant));
+  const reservations = await allPages(deps.ledger.reservationsOf(path));
   const nowMs = deps.clock.nowMs();
-  return reservations.filter((reservation) => reservation.repo === path.repo && !isDead(reservation, nowMs));
+  return reservations.filter((reservation) => !isDead(reservation, nowMs));
 }
 
 /** @returns true if the store answered every delete. */

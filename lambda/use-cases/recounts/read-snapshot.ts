@@ -45,7 +45,11 @@ async function readReservations(
   const others = all.filter((reservation) => reservation.id !== input.excludedId);
   const isVoided = await mapLimited(others, voidsAtOnce, async (reservation) => {
     if (!isAbandoned(settings, reservation, clock.nowMs())) return false;
-    const outcome = await ledger.voidReservation({ tenant, reservationId: reservation.id });
+    const outcome = await ledger.voidReservation({
+      tenant,
+      repo: reservation.repo,
+      reservationId: reservation.id,
+    });
     return outcome === 'gone';
   });
   return others.filter((_, index) => !isVoided[index]);

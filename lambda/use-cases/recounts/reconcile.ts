@@ -171,7 +171,7 @@ async function deleteDead(
   const { tenant, isAwaited, deadlineMs = Number.POSITIVE_INFINITY } = input;
   const dead = snapshot.reservations.filter((reservation) => isDead(reservation, snapshot.scanBeganMs));
   const some = isAwaited ? dead.slice(0, awaitedDeletesMax) : dead;
-  await mapLimited(some, deletesAtOnce, async ({ id }) => {
-    if (clock.nowMs() < deadlineMs) await ledger.deleteReservation({ tenant, reservationId: id });
+  await mapLimited(some, deletesAtOnce, async ({ id, repo }) => {
+    if (clock.nowMs() < deadlineMs) await ledger.deleteReservation({ tenant, repo, reservationId: id });
   });
 }

@@ -2,7 +2,6 @@ import { sha256Hex } from '../../domain/hash.ts';
 import { isDead, type Reservation } from '../../domain/reservation.ts';
 import { changeNote, type StoreChange } from '../../domain/store-change.ts';
 import type { RepoRecord } from '../../domain/tenant.ts';
-import { allPages } from '../all-pages.ts';
 import type { Deps } from '../deps.ts';
 import { mapLimited } from '../map-limited.ts';
 
@@ -14,7 +13,7 @@ export type StoreEventsOutcome =
   /** A recount was requested. A note was written for these repos: nothing else in the ledger shows their change. */
   | { readonly kind: 'requested'; readonly noted: readonly string[] };
 
-const notesAtOnce = 8;
+const reposAtOnce = 8;
 
 /**
  * Records the changes that the store reported about one tenant's objects, and requests a recount if one is needed.
@@ -37,30 +36,51 @@ export async function recordStoreEvents(
   const { tenant } = input;
   const record = await ledger.readTenant(tenant);
   if (!record || record.closedAtMs !== null) return { kind: 'absent' };
-  const [reservations, repos] = await Promise.all([
-    allPages(ledger.reservations(tenant)),
-    allPages(ledger.repos(tenant)),
-  ]);
-  const nowMs = clock.nowMs();
-  const byName = new Map(repos.map((repo) => [repo.repo, repo]));
-  const newChanges = input.changes.filter((change) => {
-    const repo = byName.get(change.repo);
-    return !repo || !(repo.closedAtMs !== null || hasSeen(repo, change, settings.clockSkewMs));
-  });
-  if (newChanges.length === 0) return { kind: 'nothing-new' };
+  const byRepo = [...groupByRepo(input.changes)];
+  const news = await mapLimited(byRepo, reposAtOnce, async ([repo, changes]) => ({
+    repo,
+    ...(await newsOf(deps, { tenant, repo, changes })),
+  }));
+  const newCount = news.reduce((sum, { changes }) => sum + changes.length, 0);
+  if (newCount === 0) return { kind: 'nothing-new' };
 
-  const live = reservations.filter(
-    (reservation) => reservation.state === 'issued' && !isDead(reservation, nowMs),
-  );
-  const unexpected = newChanges.filter((change) => !live.some((reservation) => claims(reservation, change)));
-  const noted = [...new Set(unexpected.map((change) => change.repo))];
-  await mapLimited(noted, notesAtOnce, (repo) => {
+  const noted = news.filter(({ isExpected }) => !isExpected).map(({ repo }) => repo);
+  await mapLimited(noted, reposAtOnce, (repo) => {
     const id = sha256Hex(deps.ids.random(40)).slice(0, 32);
-    return ledger.putReservation({ tenant, reservation: changeNote(settings, { id, repo, nowMs }) });
+    const reservation = changeNote(settings, { id, repo, nowMs: clock.nowMs() });
+    return ledger.putReservation({ tenant, reservation });
   });
   await queue.request({ tenant, reason: 'event', full: false });
-  deps.log.info('store changed', { tenant, events: input.changes.length, news: newChanges.length, noted });
+  deps.log.info('store changed', { tenant, events: input.changes.length, news: newCount, noted });
   return { kind: 'requested', noted };
+}
+
+function groupByRepo(changes: readonly StoreChange[]): Map<string, StoreChange[]> {
+  const byRepo = new Map<string, StoreChange[]>();
+  for (const change of changes) byRepo.set(change.repo, [...(byRepo.get(change.repo) ?? []), change]);
+  return byRepo;
+}
+
+/**
+ * The changes of one repo that its last scan may not have seen, and whether live reservations claim all of them. The
+ * reservations are read a page at a time, and no further than needed.
+ */
+async function newsOf(
+  { ledger, clock, settings }: Pick<Deps, 'ledger' | 'clock' | 'settings'>,
+  input: { tenant: string; repo: string; changes: readonly StoreChange[] },
+): Promise<{ changes: readonly StoreChange[]; isExpected: boolean }> {
+  const record = await ledger.readRepo(input);
+  if (record && record.closedAtMs !== null) return { changes: [], isExpected: true };
+  const changes = input.changes.filter((change) => !record || !hasSeen(record, change, settings.clockSkewMs));
+  let unexpected = changes;
+  if (changes.length === 0) return { changes, isExpected: true };
+  const nowMs = clock.nowMs();
+  for await (const page of ledger.reservationsOf(input)) {
+    const live = page.filter((reservation) => reservation.state === 'issued' && !isDead(reservation, nowMs));
+    unexpected = unexpected.filter((change) => !live.some((reservation) => claims(reservation, change)));
+    if (unexpected.length === 0) break;
+  }
+  return { changes, isExpected: unexpected.length === 0 };
 }
 
 /** True if the repo's last scan began after the change, even if the store's clock is off by the clock skew. */
@@ -70,9 +90,5 @@ function hasSeen(repo: RepoRecord, change: StoreChange, clockSkewMs: number): bo
 
 /** An object of another size than claimed was not uploaded with this reservation's URL. */
 function claims(reservation: Reservation, change: StoreChange): boolean {
-  return (
-    change.kind === 'created' &&
-    reservation.repo === change.repo &&
-    reservation.claims.get(change.name) === change.sizeBytes
-  );
+  return change.kind === 'created' && reservation.claims.get(change.name) === change.sizeBytes;
 }

@@ -8,6 +8,7 @@ import {
   type AdmitUploadInput,
   type AdmitUploadOutcome,
   type BatchAttempt,
+  keyOf,
   newAttempt,
   type UploadVerdict,
 } from './batch-attempt.ts';
@@ -63,7 +64,7 @@ async function admit(deps: AdmitUploadDeps, input: AdmitUploadInput): Promise<Ad
   ]);
   if (keepOutcome === 'deleting') return deferBatch(deps, { attempt, waitMs: 0 });
   if (missing.size === 0) {
-    await deps.ledger.deleteReservation({ tenant, reservationId: reservation.id });
+    await deps.ledger.deleteReservation(keyOf(attempt));
     return { kind: 'answered', verdicts };
   }
   const decision = await decide(deps, { attempt, missing, added });
@@ -99,9 +100,9 @@ async function deferBatch(
   deps: AdmitUploadDeps,
   { attempt, waitMs }: { attempt: BatchAttempt; waitMs: number },
 ): Promise<AdmitUploadOutcome> {
-  const { tenant, reservation } = attempt;
+  const { tenant } = attempt;
   await deps.queue.request({ tenant, reason: 'refusal', full: false });
-  await deps.ledger.deleteReservation({ tenant, reservationId: reservation.id });
+  await deps.ledger.deleteReservation(keyOf(attempt));
   return retryLater(deps, waitMs);
 }
 
@@ -134,7 +135,7 @@ async function issue(
   const { attempt, verdicts, chosen, refusal } = input;
   const { tenant, reservation } = attempt;
   const [issued] = await Promise.all([
-    deps.ledger.issueReservation({ tenant, reservationId: reservation.id, claims: chosen }),
+    deps.ledger.issueReservation({ ...keyOf(attempt), claims: chosen }),
     deps.queue.request({ tenant, reason: 'upload', full: false }),
   ]);
   // A reconcile voided the reservation and no longer counts it, so no URL may be handed out.
@@ -165,9 +166,8 @@ async function refuseAll(
   },
 ): Promise<AdmitUploadOutcome> {
   const { attempt, verdicts, refusal } = input;
-  const own = { tenant: attempt.tenant, reservationId: attempt.reservation.id };
   // A batch whose reservation was voided was paused for so long that what it read proves nothing any more.
-  if ((await deps.ledger.deleteReservation(own)) === 'absent') return retryLater(deps);
+  if ((await deps.ledger.deleteReservation(keyOf(attempt))) === 'absent') return retryLater(deps);
   addRefusal(verdicts, refusal);
   return { kind: 'answered', verdicts };
 }

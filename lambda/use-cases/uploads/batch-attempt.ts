@@ -1,5 +1,6 @@
 import { deadAtMs, type Reservation, reservationIdOf } from '../../domain/reservation.ts';
 import type { TenantRecord } from '../../domain/tenant.ts';
+import type { ReservationKey } from '../../ports/ledger.ts';
 import type { SignedRequest } from '../../ports/object-store.ts';
 import type { Deps } from '../deps.ts';
 
@@ -81,4 +82,9 @@ export function newAttempt(
       deadAtMs: deadAtMs(settings, { expiresAtMs, claims: input.objects }),
     },
   };
+}
+
+/** The key of a batch's own reservation. */
+export function keyOf({ tenant, reservation }: BatchAttempt): ReservationKey {
+  return { tenant, repo: reservation.repo, reservationId: reservation.id };
 }

@@ -21,9 +21,8 @@ export async function keepFromDeletion(
   },
 ): Promise<'kept' | 'deleting'> {
   const { tenant, repo } = input;
-  const deletions = await allPages(deps.ledger.deletions(tenant));
+  const deletions = await allPages(deps.ledger.deletionsOf({ tenant, repo }));
   for (const deletion of deletions) {
-    if (deletion.repo !== repo) continue;
     // What is gone, and was not stored when the store was asked, is uploaded like any other object.
     const affected = deletion.state === 'gone' ? input.stored : input.names;
     const names = [...deletion.objects.keys()].filter((name) => affected.has(name));

@@ -22,7 +22,7 @@ export async function verifyUpload(
   const { tenant, repo, oid, verifyToken } = input;
   if (!verifyToken) return { kind: 'unauthenticated' };
   const [reservation, stored] = await Promise.all([
-    deps.ledger.readReservation({ tenant, reservationId: reservationIdOf(verifyToken) }),
+    deps.ledger.readReservation({ tenant, repo, reservationId: reservationIdOf(verifyToken) }),
     deps.store.head(objectKey({ tenant, repo, oid })),
   ]);
   const isTokenValid =

@@ -12,7 +12,7 @@ import { MemoryTokenStore } from './token-store.ts';
 
 /** SQS takes at most so many messages in one request. */
 const messagesPerSend = 10;
-const pagedReads = new Set(['reservations', 'repos', 'deletions']);
+const pagedReads = new Set(['reservations', 'reservationsOf', 'repos', 'deletions', 'deletionsOf']);
 
 /** One call of a port. Its name is a method of the ledger or of the token store, or HEAD, DELETE, LIST, SEND. */
 export interface CountedCall {

@@ -10,6 +10,8 @@ import type {
   Ledger,
   NewTenant,
   RepoCommit,
+  RepoPath,
+  ReservationKey,
   TenantCommit,
 } from '../../../lambda/ports/ledger.ts';
 import { checkExpression, fitting } from './item-limits.ts';
@@ -88,38 +90,39 @@ export class MemoryLedger implements Ledger {
   async putReservation(input: { tenant: string; reservation: Reservation }): Promise<void> {
     const { reservation } = input;
     const reservations = this.#items(input.tenant).reservations;
-    if (!reservations.has(reservation.id)) reservations.set(reservation.id, fitting(reservation));
+    const key = keyOf(reservation);
+    if (!reservations.has(key)) reservations.set(key, fitting(reservation));
   }
 
-  async issueReservation(input: {
-    tenant: string;
-    reservationId: string;
-    claims: ReadonlyMap<string, number>;
-  }): Promise<'issued' | 'gone'> {
+  async issueReservation(input: Input<'issueReservation'>): Promise<'issued' | 'gone'> {
     const { reservations } = this.#items(input.tenant);
-    const found = reservations.get(input.reservationId);
+    const found = reservations.get(keyFrom(input));
     if (!found) return 'gone';
-    reservations.set(found.id, fitting({ ...found, state: 'issued', claims: input.claims }));
+    reservations.set(keyOf(found), fitting({ ...found, state: 'issued', claims: input.claims }));
     return 'issued';
   }
 
-  async deleteReservation(input: { tenant: string; reservationId: string }): Promise<'deleted' | 'absent'> {
-    return this.#items(input.tenant).reservations.delete(input.reservationId) ? 'deleted' : 'absent';
+  async deleteReservation(input: ReservationKey): Promise<'deleted' | 'absent'> {
+    return this.#items(input.tenant).reservations.delete(keyFrom(input)) ? 'deleted' : 'absent';
   }
 
-  async voidReservation(input: { tenant: string; reservationId: string }): Promise<'gone' | 'issued'> {
+  async voidReservation(input: ReservationKey): Promise<'gone' | 'issued'> {
     const { reservations } = this.#items(input.tenant);
-    if (reservations.get(input.reservationId)?.state === 'issued') return 'issued';
-    reservations.delete(input.reservationId);
+    if (reservations.get(keyFrom(input))?.state === 'issued') return 'issued';
+    reservations.delete(keyFrom(input));
     return 'gone';
   }
 
-  async readReservation(input: { tenant: string; reservationId: string }) {
-    return this.#tenants.get(input.tenant)?.reservations.get(input.reservationId);
+  async readReservation(input: ReservationKey) {
+    return this.#tenants.get(input.tenant)?.reservations.get(keyFrom(input));
   }
 
   reservations(tenant: string): AsyncIterable<readonly Reservation[]> {
     return this.#pages(() => this.#tenants.get(tenant)?.reservations);
+  }
+
+  reservationsOf(path: RepoPath): AsyncIterable<readonly Reservation[]> {
+    return this.#pages(() => ofRepo(this.#tenants.get(path.tenant)?.reservations, path.repo));
   }
 
   repos(tenant: string): AsyncIterable<readonly RepoRecord[]> {
@@ -217,50 +220,55 @@ export class MemoryLedger implements Ledger {
 
   async putDeletion(input: { tenant: string; deletion: Deletion }): Promise<void> {
     const { deletions } = this.#items(input.tenant);
-    if (!deletions.has(input.deletion.id)) deletions.set(input.deletion.id, fitting(input.deletion));
+    const key = keyOf(input.deletion);
+    if (!deletions.has(key)) deletions.set(key, fitting(input.deletion));
   }
 
   deletions(tenant: string): AsyncIterable<readonly Deletion[]> {
     return this.#pages(() => this.#tenants.get(tenant)?.deletions);
   }
 
+  deletionsOf(path: RepoPath): AsyncIterable<readonly Deletion[]> {
+    return this.#pages(() => ofRepo(this.#tenants.get(path.tenant)?.deletions, path.repo));
+  }
+
   async unmark(input: DeletionKey & { names: readonly string[] }): Promise<'unmarked' | 'refused'> {
     checkExpression(unmarkChange(input.names));
     const { deletions } = this.#items(input.tenant);
-    const found = deletions.get(input.deletionId);
+    const found = deletions.get(keyFrom(input));
     if (found?.state !== 'marked') return 'refused';
     const objects = new Map([...found.objects].filter(([name]) => !input.names.includes(name)));
-    deletions.set(found.id, { ...found, objects });
+    deletions.set(keyOf(found), { ...found, objects });
     return 'unmarked';
   }
 
   async claimDeletion(input: { tenant: string; before: Deletion; deadlineMs: number }) {
     const { deletions } = this.#items(input.tenant);
-    const found = deletions.get(input.before.id);
+    const found = deletions.get(keyOf(input.before));
     const isSame = found?.state === input.before.state && found.deadlineMs === input.before.deadlineMs;
     if (!found || !isSame) return { kind: 'refused' } as const;
     const deletion: Deletion = { ...found, state: 'deleting', deadlineMs: input.deadlineMs };
-    deletions.set(found.id, deletion);
+    deletions.set(keyOf(found), deletion);
     return { kind: 'claimed', deletion } as const;
   }
 
   async endDeletion(input: Input<'endDeletion'>): Promise<void> {
     const { deletions } = this.#items(input.tenant);
-    const found = deletions.get(input.deletionId);
+    const found = deletions.get(keyFrom(input));
     if (found?.state !== 'deleting' || found.deadlineMs !== input.deadlineMs) return;
     const { left, dueAtMs, keptUntilMs } = input;
-    if (left.size === 0 && keptUntilMs === null) return void deletions.delete(found.id);
+    if (left.size === 0 && keptUntilMs === null) return void deletions.delete(keyOf(found));
     const keptMs = keptUntilMs ?? 0;
     const ended: Pick<Deletion, 'state' | 'objects' | 'dueAtMs' | 'deadlineMs'> =
       left.size > 0
         ? { state: 'marked', objects: left, dueAtMs, deadlineMs: 0 }
         : { state: 'gone', objects: found.objects, dueAtMs: keptMs, deadlineMs: keptMs };
-    deletions.set(found.id, fitting({ ...found, ...ended }));
+    deletions.set(keyOf(found), fitting({ ...found, ...ended }));
   }
 
   async removeDeletion(input: DeletionKey): Promise<void> {
     const { deletions } = this.#items(input.tenant);
-    if (deletions.get(input.deletionId)?.state === 'gone') deletions.delete(input.deletionId);
+    if (deletions.get(keyFrom(input))?.state === 'gone') deletions.delete(keyFrom(input));
   }
 
   async announceDelete(input: { tenant: string; noteId: string; note: DeleteNote }): Promise<void> {
@@ -343,4 +351,20 @@ export class MemoryLedger implements Ledger {
       after = page.at(-1)?.[0];
     }
   }
+}
+
+/** The key of a reservation or of a deletion: those of a repo lie together, as in the table. */
+function keyOf(item: { repo: string; id: string }): string {
+  return `${item.repo}#${item.id}`;
+}
+
+function keyFrom(key: ReservationKey | DeletionKey): string {
+  return keyOf({ repo: key.repo, id: 'reservationId' in key ? key.reservationId : key.deletionId });
+}
+
+function ofRepo<T extends { repo: string }>(
+  items: ReadonlyMap<string, T> | undefined,
+  repo: string,
+): ReadonlyMap<string, T> {
+  return new Map([...(items ?? [])].filter(([, item]) => item.repo === repo));
 }

@@ -85,7 +85,7 @@ describe('the units that the table bills are those of the model', () => {
     const id = sha256Hex('a token').slice(0, 32);
     const times = { createdAtMs: nowMs, expiresAtMs: nowMs + 1, deadAtMs: nowMs + 2 };
     const reservation = { id, repo: 'app', state: 'pending', claims: objects, ...times } as const;
-    const own = { tenant: name, reservationId: id };
+    const own = { tenant: name, repo: 'app', reservationId: id };
 
     expect(await billed(() => ledger.readTenant(name))).toBe(modelled('readTenant'));
     expect(await billed(() => ledger.readRepo({ tenant: name, repo: 'app' }))).toBe(modelled('readRepo'));

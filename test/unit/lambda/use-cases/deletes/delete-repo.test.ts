@@ -142,8 +142,8 @@ describe('a repo that is being deleted', () => {
     await del();
     await world.consume();
     world.nowMs += 40 * minute;
-    for (const { id } of world.ledger.inspect(tenant).reservations)
-      await world.ledger.deleteReservation({ tenant, reservationId: id });
+    for (const { id, repo: of } of world.ledger.inspect(tenant).reservations)
+      await world.ledger.deleteReservation({ tenant, repo: of, reservationId: id });
     expect(await world.isDue()).toBe(true);
     await world.consume();
     expect(await world.keys()).toEqual(['game2/x']);

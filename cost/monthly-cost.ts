@@ -179,7 +179,11 @@ function eventLines(workload: Workload, basis: CostBasis): CostLine[] {
       ...noCost,
       queue: requestsPerEvent * basis.cloud.queueRequest,
     }),
-    line('store: look up a tenant', looks, operationCost(tenantEvents(0), sizesOf(workload), basis)),
+    line(
+      'store: look up a tenant',
+      looks,
+      operationCost(tenantEvents({ expected: 1, recorded: 0 }), sizesOf(workload), basis),
+    ),
   ];
 }
 

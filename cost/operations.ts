@@ -14,7 +14,9 @@ export type TableCall =
   | 'readReservation'
   | 'repos'
   | 'reservations'
+  | 'reservationsOf'
   | 'deletions'
+  | 'deletionsOf'
   | 'dueTenants'
   | 'addCommitted'
   | 'putReservation'
@@ -49,7 +51,7 @@ export function uploadBatch(objects: number): Operation {
       HEAD: objects,
       putReservation: 1,
       addCommitted: 1,
-      deletions: 1,
+      deletionsOf: 1,
       issueReservation: 1,
       SEND: 1,
     },
@@ -162,11 +164,18 @@ export function deferredRecount(): Operation {
 }
 
 /** One tenant in one run of storeEvents. Repos whose events a reservation expects are not recorded. */
-export function tenantEvents(reposRecorded: number): Operation {
+export function tenantEvents(repos: { expected: number; recorded: number }): Operation {
+  const looked = repos.expected + repos.recorded;
   return {
     function: 'storeEvents',
-    calls: { readTenant: 1, reservations: 1, repos: 1, putReservation: reposRecorded, SEND: 1 },
-    tableRounds: 3 + Math.ceil(reposRecorded / atOnce),
+    calls: {
+      readTenant: 1,
+      readRepo: looked,
+      reservationsOf: looked,
+      putReservation: repos.recorded,
+      SEND: 1,
+    },
+    tableRounds: 2 + 2 * Math.ceil(looked / atOnce) + Math.ceil(repos.recorded / atOnce),
     headRounds: 0,
     listRounds: 0,
   };

@@ -64,11 +64,14 @@ export function unitsOfCall(call: TableCall, sizes: TableSizes): TableUnits {
     case 'readTenant':
     case 'readRepo':
     case 'deletions':
+    case 'deletionsOf':
       return reads(1);
     case 'readReservation':
       return reads(readUnits(reservationBytes));
     case 'reservations':
       return reads(readUnits(sizes.reservations * reservationBytes));
+    case 'reservationsOf':
+      return reads(readUnits((sizes.reservations / Math.max(1, sizes.repos)) * reservationBytes));
     case 'repos':
       return reads(readUnits(sizes.repos * repoItemBytes(sizes.reservations / Math.max(1, sizes.repos))));
     case 'dueTenants': {

@@ -25,7 +25,7 @@ describe('events of the store', () => {
     const changes = [expected, ...removed];
     const { result, asked } = await made.ask(() => recordStoreEvents(made.deps, { tenant, changes }));
     expect(result).toMatchObject({ kind: 'requested', noted: { length: noted } });
-    const { calls, tableRounds, headRounds, listRounds } = tenantEvents(noted);
+    const { calls, tableRounds, headRounds, listRounds } = tenantEvents({ expected: 1, recorded: noted });
     const modelled = Object.fromEntries(Object.entries(calls).filter(([, count]) => count > 0));
     expect(asked).toEqual({ calls: modelled, tableRounds, headRounds, listRounds });
   });

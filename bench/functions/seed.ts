@@ -59,6 +59,7 @@ export async function reset(client: DynamoDBDocumentClient, standing: Standing):
       claims: new Map([[verifiedOid, storedBytes]]),
       createdAtMs: nowMs,
       expiresAtMs,
+      lookAtMs: null,
       deadAtMs: expiresAtMs + hourMs,
     },
   });

@@ -38,8 +38,3 @@ export function chooseWithinLimit(input: {
   }
   return { chosen, refused, usedBytes };
 }
-
-/** Identifies a claimed object within a tenant. An oid contains no slash, so two claims never share a key. */
-export function claimKey(claim: { repo: string; oid: string }): string {
-  return `${claim.repo}/${claim.oid}`;
-}

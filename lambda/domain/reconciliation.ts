@@ -1,15 +1,9 @@
-import { claimKey } from './admission.ts';
-import { isDead, type Reservation } from './reservation.ts';
+import type { ClaimSums, CountedRepo, RepoReservations, RepoScan } from './repo-reservations.ts';
 import type { Settings } from './settings.ts';
 import type { RepoRecord, TenantRecord } from './tenant.ts';
 
-/** What one reconcile's scan found in a repo. */
-export interface RepoScan {
-  readonly storedBytes: number;
-  readonly objectCount: number;
-  /** The oids that the scan was to look for and saw. */
-  readonly seen: ReadonlySet<string>;
-}
+/** Repo → its reservations. */
+export type ReservationsByRepo = ReadonlyMap<string, RepoReservations>;
 
 /**
  * Repos whose count may be out of date: those that are dirty, that have a reservation no scan has covered, or that a
@@ -17,13 +11,15 @@ export interface RepoScan {
  */
 export function reposToScan(input: {
   repos: readonly RepoRecord[];
-  reservations: readonly Reservation[];
+  reservations: ReservationsByRepo;
   tenant: TenantRecord;
+  nowMs: number;
 }): Set<string> {
-  const byName = new Map(input.repos.map((repo) => [repo.repo, repo]));
+  const { nowMs } = input;
   const due = new Set(input.repos.filter((repo) => repo.dirtyToken !== null).map((repo) => repo.repo));
-  for (const reservation of input.reservations) {
-    if (!byName.get(reservation.repo)?.covered.has(reservation.id)) due.add(reservation.repo);
+  const coveredIn = new Map(input.repos.map((repo) => [repo.repo, repo.covered]));
+  for (const [repo, reservations] of input.reservations) {
+    if (reservations.needScan({ covered: coveredIn.get(repo) ?? new Set(), nowMs })) due.add(repo);
   }
   for (const note of input.tenant.notes.values()) due.add(note.repo);
   return due;
@@ -45,32 +41,6 @@ export function expiredNotes(settings: Settings, tenant: TenantRecord, nowMs: nu
     .map(([id]) => id);
 }
 
-/**
- * Ids that a repo keeps of the reservations that its scan covered, at most. DynamoDB takes no item above 400 KB, which
- * 12,400 ids would fill, and then no recount could be committed. Leaving one out is safe: the repo is scanned once
- * more.
- */
-const coveredIdsMax = 5000;
-
-/**
- * Ids of the reservations for which their repo needs no further scan: the scan saw every object, or the reservation
- * was dead before the scan began, so everything it brought was there to be counted. If there are too many, live ones
- * are kept first, because the reconcile deletes the dead ones.
- */
-export function coveredBy(
-  scan: RepoScan,
-  reservations: readonly Reservation[],
-  scanBeganMs: number,
-): Set<string> {
-  const live: string[] = [];
-  const dead: string[] = [];
-  for (const reservation of reservations) {
-    if (isDead(reservation, scanBeganMs)) dead.push(reservation.id);
-    else if ([...reservation.claims.keys()].every((oid) => scan.seen.has(oid))) live.push(reservation.id);
-  }
-  return new Set([...live, ...dead].slice(0, coveredIdsMax));
-}
-
 export interface Recomputed {
   readonly storedBytes: number;
   readonly objectCount: number;
@@ -83,50 +53,67 @@ export interface Recomputed {
    * are no longer taken up. 2^53 − 1 if it counts none.
    */
   readonly leastUntilMs: number;
+  /** Claims that were read, of live and of dead reservations. */
+  readonly claimCount: number;
 }
 
 /**
- * Computes a tenant's values from the counts of its repos and from what its live reservations may still bring.
+ * Computes a tenant's values from the counts of its repos and from what its reservations may still bring.
  *
- * If several sizes were claimed for one object, at most one of them is true, and the store accepts no other. So
- * `totalBytes` counts the largest claim, and `leastBytes` the smallest issued one.
+ * Late reservations count only by what they exceed the tenant's limit by. So people whose uploads broke off get their
+ * room back once the reservations are dead, and yet whatever arrives late, no more than twice the limit is stored.
  *
  * @param input.scans repo → what this reconcile's scan found. For other repos, the last count still holds.
  */
 export function recompute(input: {
   repos: readonly RepoRecord[];
   scans: ReadonlyMap<string, RepoScan>;
-  reservations: readonly Reservation[];
+  reservations: ReservationsByRepo;
+  limitBytes: number | null;
   scanBeganMs: number;
   settings: Settings;
 }): Recomputed {
-  const unchanged = input.repos.filter((repo) => !input.scans.has(repo.repo));
-  const counts = [...input.scans.values(), ...unchanged];
+  const { scanBeganMs, scans } = input;
+  const { clockSkewMs } = input.settings;
+  const countedRepo = countedRepos(input);
+  const unchanged = input.repos.filter((repo) => !scans.has(repo.repo));
+  const counts = [...scans.values(), ...unchanged];
   const storedBytes = counts.reduce((sum, repo) => sum + repo.storedBytes, 0);
 
-  const most = new Map<string, number>();
-  const least = new Map<string, number>();
-  let leastUntilMs = Number.MAX_SAFE_INTEGER;
-  for (const reservation of input.reservations) {
-    const scan = input.scans.get(reservation.repo);
-    if (!scan || isDead(reservation, input.scanBeganMs)) continue;
-    for (const [oid, sizeBytes] of reservation.claims) {
-      if (scan.seen.has(oid)) continue;
-      const object = claimKey({ repo: reservation.repo, oid });
-      most.set(object, Math.max(sizeBytes, most.get(object) ?? 0));
-      if (reservation.state !== 'issued') continue;
-      least.set(object, Math.min(sizeBytes, least.get(object) ?? sizeBytes));
-      leastUntilMs = Math.min(leastUntilMs, reservation.deadAtMs - 2 * input.settings.clockSkewMs);
-    }
+  const live = { mostBytes: 0, leastBytes: 0, leastUntilMs: Number.MAX_SAFE_INTEGER };
+  const late = { ...live };
+  let claimCount = 0;
+  for (const [repo, reservations] of input.reservations) {
+    const open = reservations.openClaims({ counted: countedRepo(repo), scanBeganMs, clockSkewMs });
+    addSums(live, open.live);
+    addSums(late, open.late);
+    claimCount += reservations.claimCount;
   }
-  const sum = (values: Iterable<number>) => [...values].reduce((total, value) => total + value, 0);
+  const lateFreeBytes = input.limitBytes ?? Number.POSITIVE_INFINITY;
+  const lateLeastBytes = Math.max(0, late.leastBytes - lateFreeBytes);
   return {
     storedBytes,
     objectCount: counts.reduce((total, repo) => total + repo.objectCount, 0),
-    totalBytes: storedBytes + sum(most.values()),
-    leastBytes: storedBytes + sum(least.values()),
-    leastUntilMs,
+    totalBytes: storedBytes + live.mostBytes + Math.max(0, late.mostBytes - lateFreeBytes),
+    leastBytes: storedBytes + live.leastBytes + lateLeastBytes,
+    leastUntilMs: lateLeastBytes > 0 ? Math.min(live.leastUntilMs, late.leastUntilMs) : live.leastUntilMs,
+    claimCount,
   };
+}
+
+/** What a reconcile knows of each repo, by its name. */
+export function countedRepos(input: {
+  repos: readonly RepoRecord[];
+  scans: ReadonlyMap<string, RepoScan>;
+}): (repo: string) => CountedRepo {
+  const coveredIn = new Map(input.repos.map(({ repo, covered }) => [repo, covered]));
+  return (repo) => ({ scan: input.scans.get(repo), covered: coveredIn.get(repo) ?? new Set() });
+}
+
+function addSums(total: { -readonly [K in keyof ClaimSums]: ClaimSums[K] }, more: ClaimSums): void {
+  total.mostBytes += more.mostBytes;
+  total.leastBytes += more.leastBytes;
+  total.leastUntilMs = Math.min(total.leastUntilMs, more.leastUntilMs);
 }
 
 /**
@@ -136,7 +123,7 @@ export function isUnchanged(input: {
   before: TenantRecord;
   recomputed: Recomputed;
   repos: readonly RepoRecord[];
-  reservations: readonly Reservation[];
+  reservations: ReservationsByRepo;
 }): boolean {
   const { before, recomputed } = input;
   return (
@@ -144,7 +131,7 @@ export function isUnchanged(input: {
     before.counted.objectCount === recomputed.objectCount &&
     before.committedBytes === recomputed.totalBytes &&
     before.notes.size === 0 &&
-    input.reservations.length === 0 &&
+    input.reservations.size === 0 &&
     input.repos.every((repo) => repo.dirtyToken === null && repo.closedAtMs === null)
   );
 }

@@ -16,6 +16,12 @@ export interface Reservation {
   readonly expiresAtMs: number;
   /** No PUT of this reservation can land after this, whichever clock is asked: see {@link deadAtMs}. */
   readonly deadAtMs: number;
+  /**
+   * Set on a dead reservation of which a scan did not see every object: its repo is listed again at this time, in case
+   * a PUT lands that was slower than any is assumed to be. `claims` are then the objects that were not seen. Such a
+   * reservation is *late*: see {@link lateUntilMs}.
+   */
+  readonly lookAtMs: number | null;
 }
 
 /**
@@ -33,9 +39,32 @@ export function deadAtMs(
   return reservation.expiresAtMs + longestPutMs + 2 * settings.clockSkewMs;
 }
 
-/** True once no object of the reservation can arrive any more. */
-export function isDead(reservation: Reservation, nowMs: number): boolean {
+/** True once no object of the reservation can arrive any more, unless its PUT is slower than any is assumed to be. */
+export function isDead(reservation: Pick<Reservation, 'deadAtMs'>, nowMs: number): boolean {
   return nowMs > reservation.deadAtMs;
+}
+
+const minute = 60_000;
+const hour = 60 * minute;
+
+/**
+ * How long after its death the repo of a reservation is listed again, while objects of it have not been seen. The
+ * intervals grow, because what has not arrived for long rarely does.
+ */
+const looksAfterMs = [10 * minute, hour, 6 * hour];
+
+/** The last look. A PUT that ends even later is found by the next full count. */
+export const lateForMs = 24 * hour;
+
+/** Until then a dead reservation is late: the repo is looked at again for objects of it that were not seen. */
+export function lateUntilMs(reservation: Pick<Reservation, 'deadAtMs'>): number {
+  return reservation.deadAtMs + lateForMs;
+}
+
+/** When to list the repo of a late reservation next. undefined: it was looked at for the last time. */
+export function nextLookMs(reservation: Pick<Reservation, 'deadAtMs'>, nowMs: number): number | undefined {
+  const looks = [...looksAfterMs, lateForMs].map((afterMs) => reservation.deadAtMs + afterMs);
+  return looks.find((lookAtMs) => lookAtMs > nowMs);
 }
 
 /**

@@ -50,5 +50,6 @@ export function changeNote(
     claims: new Map(),
     createdAtMs: nowMs,
     expiresAtMs: deadAtMs,
+    lookAtMs: null,
   };
 }

@@ -42,6 +42,8 @@ export interface TenantRecord {
   readonly leaseUntilMs: number;
   /** Until then the LIST requests so far use up the tenant's budget: docs/ledger.md, "How often". */
   readonly listedUntilMs: number;
+  /** Claims of all reservations that the last reconcile read. It tells what the next one has to read. */
+  readonly claimCount: number;
   /** When the schedule is to count the tenant in full next. */
   readonly dueAtMs: number;
   /** Set when the tenant is being deleted. It takes no more batches. */

@@ -22,7 +22,12 @@ export type Output<M extends keyof Ledger> = ReturnType<Ledger[M]>;
 export interface TenantLedger {
   readTenant(tenant: string): Promise<TenantRecord | undefined>;
   createTenant(input: NewTenant): Promise<'created' | 'exists'>;
-  /** Changes the fields that are given, and answers with the tenant after it. `limitBytes: null` lifts the limit. */
+  /**
+   * Changes the fields that are given, and answers with the tenant after it. `limitBytes: null` lifts the limit.
+   *
+   * A new limit ends the floor, because what is late counts only beyond the limit. It takes the next epoch too, so that
+   * a running reconcile cannot commit a floor that was computed with the old one.
+   */
   updateTenant(input: {
     tenant: string;
     limitBytes?: number | null;
@@ -47,8 +52,9 @@ export interface TenantLedger {
   /** One page of tenants, in the order of their names. */
   listTenants(input: { after?: string; pageSize: number }): Promise<readonly TenantRecord[]>;
   /**
-   * Tenants that are due for a full count (`full`), or that have a dead reservation, a due deletion or a closed
-   * repo. Those due longest come first.
+   * Tenants that are due for a full count (`full`), or that have a reservation to look at, a due deletion or a closed
+   * repo. Those due longest come first. A reservation is to be looked at when it is dead, and a late one at its
+   * `lookAtMs`.
    */
   dueTenants(input: {
     nowMs: number;
@@ -83,6 +89,13 @@ export interface ReservationLedger {
   ): Promise<'issued' | 'gone'>;
   /** Deletes it in any state. */
   deleteReservation(input: ReservationKey): Promise<'deleted' | 'absent'>;
+  /**
+   * Keeps a dead reservation as late: with the claims that no scan saw, and the time at which its repo is to be listed
+   * again. `gone`: another reconcile deleted it.
+   */
+  keepLate(
+    input: ReservationKey & { claims: ReadonlyMap<string, number>; lookAtMs: number },
+  ): Promise<'kept' | 'gone'>;
   /** Deletes it if it is still pending. `issued`: too late, its URLs may be in use. */
   voidReservation(input: ReservationKey): Promise<'gone' | 'issued'>;
   readReservation(input: ReservationKey): Promise<Reservation | undefined>;
@@ -217,6 +230,7 @@ export interface TenantCommit {
   readonly floorUntilMs: number;
   readonly counted: Counted;
   readonly listedUntilMs: number;
+  readonly claimCount: number;
   /** Ids of notes to remove: their deleters died. */
   readonly expiredNotes: readonly string[];
   /** When the tenant is due for the next full count; null leaves that unchanged. */

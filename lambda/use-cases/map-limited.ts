@@ -8,19 +8,32 @@ export async function mapLimited<T, R>(
   map: (item: T) => Promise<R>,
 ): Promise<R[]> {
   const results: R[] = new Array(items.length);
-  const entries = items.entries();
+  await forEachLimited(items.entries(), Math.min(limit, items.length), async ([index, item]) => {
+    results[index] = await map(item);
+  });
+  return results;
+}
+
+/** The same without results, over items that are made one by one: only `limit` of them exist at a time. */
+export async function forEachLimited<T>(
+  items: Iterable<T>,
+  limit: number,
+  run: (item: T) => Promise<void>,
+): Promise<void> {
+  const iterator = items[Symbol.iterator]();
   let isFailed = false;
   const worker = async () => {
-    for (const [index, item] of entries) {
+    for (;;) {
       if (isFailed) return;
+      const next = iterator.next();
+      if (next.done === true) return;
       try {
-        results[index] = await map(item);
+        await run(next.value);
       } catch (error) {
         isFailed = true;
         throw error;
       }
     }
   };
-  await Promise.all(Array.from({ length: Math.min(limit, items.length) }, worker));
-  return results;
+  await Promise.all(Array.from({ length: limit }, worker));
 }

@@ -26,6 +26,7 @@ export function reservation(id: string, more: Partial<Reservation> = {}): Reserv
     createdAtMs: 1000,
     expiresAtMs: 2000,
     deadAtMs: 3000,
+    lookAtMs: null,
     ...more,
   };
 }
@@ -38,6 +39,7 @@ export const plainCommit = {
   floorBaseBytes: 0,
   floorUntilMs: 1,
   listedUntilMs: 0,
+  claimCount: 0,
   counted: counted(3),
 };
 

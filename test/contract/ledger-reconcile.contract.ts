@@ -15,6 +15,7 @@ export function reconcileContract(open: () => Promise<LedgerUnderTest>): void {
       floorBaseBytes: 0,
       floorUntilMs: 1,
       listedUntilMs: 0,
+      claimCount: 0,
       counted: counted(3),
       expiredNotes: [],
       dueAtMs: null,

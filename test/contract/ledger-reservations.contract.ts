@@ -39,6 +39,23 @@ export function reservationContract(open: () => Promise<LedgerUnderTest>): void 
       expect(await get().ledger.readReservation(id)).toBeUndefined();
     });
 
+    it('are kept as late, and are due again when they are to be looked at', async () => {
+      const tenant = await create({ dueAtMs: 9e15 });
+      const key = { tenant, repo, reservationId: 'r1' };
+      const claims = new Map([[oid('b'), 7]]);
+      expect(await get().ledger.keepLate({ ...key, claims, lookAtMs: 5000 })).toBe('gone');
+      await get().ledger.putReservation({ tenant, reservation: reservation('r1', { state: 'issued' }) });
+      const isDue = async (nowMs: number) =>
+        (await get().ledger.dueTenants({ nowMs, tenantsMax: 1000 })).some((due) => due.tenant === tenant);
+      expect([await isDue(2999), await isDue(3000)]).toEqual([false, true]);
+      for (let time = 0; time < 2; time += 1)
+        expect(await get().ledger.keepLate({ ...key, claims, lookAtMs: 5000 })).toBe('kept');
+      expect([await isDue(4999), await isDue(5000)]).toEqual([false, true]);
+      expect(await get().ledger.readReservation(key)).toEqual(
+        reservation('r1', { state: 'issued', claims, lookAtMs: 5000 }),
+      );
+    });
+
     it('are voided only while pending', async () => {
       const tenant = await create();
       await get().ledger.putReservation({ tenant, reservation: reservation('p') });

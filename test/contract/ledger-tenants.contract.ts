@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { counted, type LedgerUnderTest, ledgerContext, tenantName } from './ledger-context.ts';
+import { counted, type LedgerUnderTest, ledgerContext, plainCommit, tenantName } from './ledger-context.ts';
 
 export function tenantContract(open: () => Promise<LedgerUnderTest>): void {
   describe('tenants', () => {
@@ -23,6 +23,7 @@ export function tenantContract(open: () => Promise<LedgerUnderTest>): void {
         counted: counted(7),
         leaseUntilMs: 0,
         listedUntilMs: 0,
+        claimCount: 0,
         dueAtMs: 9e15,
         closedAtMs: null,
       });
@@ -51,6 +52,22 @@ export function tenantContract(open: () => Promise<LedgerUnderTest>): void {
         (await get().ledger.updateTenant({ tenant, limitBytes: null, plan: 'p' }))?.limitBytes,
       ).toBeNull();
       expect((await get().ledger.readTenant(tenant))?.plan).toBe('p');
+    });
+
+    it('a new limit ends the floor, and a reconcile that is running', async () => {
+      const tenant = await create({ counted: counted(50) });
+      expect((await get().ledger.readTenant(tenant))?.floorUntilMs).toBe(Number.MAX_SAFE_INTEGER);
+      const begin = { tenant, nowMs: 1000, leaseUntilMs: 16_000 };
+      await get().ledger.beginReconcile(begin);
+      await get().ledger.updateTenant({ tenant, plan: 'p' });
+      expect((await get().ledger.beginReconcile(begin)).kind).toBe('busy');
+      expect(await get().ledger.updateTenant({ tenant, limitBytes: 200 })).toMatchObject({
+        floorUntilMs: 0,
+        epoch: 2,
+      });
+      const commit = { tenant, ...plainCommit, expiredNotes: [], dueAtMs: null };
+      expect(await get().ledger.commitTenant({ ...commit, epoch: 1 })).toEqual({ kind: 'superseded' });
+      expect((await get().ledger.beginReconcile(begin)).kind).toBe('begun');
     });
 
     it('lists by name, a page at a time', async () => {

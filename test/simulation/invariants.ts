@@ -1,5 +1,6 @@
 import type { Reservation } from '../../lambda/domain/reservation.ts';
 import { defaultSettings } from '../../lambda/domain/settings.ts';
+import type { TenantRecord } from '../../lambda/domain/tenant.ts';
 import { type Truth, tenant } from './truth.ts';
 
 /** An invariant was broken. The message begins with its number in docs/ledger.md, and says by how much. */
@@ -26,11 +27,21 @@ export class Invariants {
   readonly #deletedAtMs = new Map<string, number>();
   /** Repos that are being deleted: their objects may go at any time. */
   readonly #closed = new Set<string>();
+  readonly #hasTricklers: boolean;
+  /** The highest limit that was ever in force, or what was there before it. Null after a moment without a limit. */
+  #highestBytes: number | null = 0;
+  /** What was in the bucket before it was counted. */
+  #importedBytes = 0;
   #isTenantClosed = false;
   #everCounted = false;
 
-  constructor(truth: Truth) {
+  /**
+   * @param input.hasTricklers some PUTs end when their reservation has been dead for hours. Then less is promised:
+   * no more than twice the limit is stored.
+   */
+  constructor(truth: Truth, input: { hasTricklers: boolean }) {
     this.#truth = truth;
+    this.#hasTricklers = input.hasTricklers;
   }
 
   begin(request: { repo: string; objects: ReadonlyMap<string, number> }, nowMs: number): OpenRequest {
@@ -51,7 +62,8 @@ export class Invariants {
     const record = truth.record;
     if (!record) return;
     const outstanding = truth.outstandingBytes(nowMs);
-    if (truth.storedBytes + outstanding > record.committedBytes && record.counted !== null) {
+    if (this.#hasTricklers) this.#checkTricklers(record, outstanding);
+    else if (truth.storedBytes + outstanding > record.committedBytes && record.counted !== null) {
       throw new Violation(
         `I1: ${truth.storedBytes} stored + ${outstanding} that may still arrive > ${record.committedBytes} committed`,
       );
@@ -63,10 +75,22 @@ export class Invariants {
 
   /** Checked when URLs reach a client: all that is stored or may still arrive is within the limit. */
   checkAdmission(request: OpenRequest, nowMs: number): void {
-    if (request.highestLimitBytes === null) return;
+    if (request.highestLimitBytes === null || this.#hasTricklers) return;
     const total = this.#truth.storedBytes + this.#truth.outstandingBytes(nowMs);
     if (total > request.highestLimitBytes) {
       throw new Violation(`I1: admitted ${total} bytes above a limit of ${request.highestLimitBytes}`);
+    }
+  }
+
+  /** However late PUTs end within a day, all that is stored or may still arrive is within twice the limit. */
+  #checkTricklers({ limitBytes, counted }: TenantRecord, outstandingBytes: number): void {
+    const total = this.#truth.storedBytes + outstandingBytes;
+    if (counted === null) this.#importedBytes = Math.max(this.#importedBytes, this.#truth.storedBytes);
+    if (limitBytes === null || this.#highestBytes === null) this.#highestBytes = null;
+    else {
+      this.#highestBytes = Math.max(this.#highestBytes, limitBytes);
+      const bound = Math.max(this.#highestBytes, this.#importedBytes) + this.#highestBytes;
+      if (total > bound) throw new Violation(`I1: ${total} bytes are stored or may arrive, above ${bound}`);
     }
   }
 
@@ -127,6 +151,7 @@ export class Invariants {
       if (input.wasCounted) throw new Violation('I6: unknown was shown after usage had been known');
       return;
     }
+    if (this.#hasTricklers) return;
     const { least, most } = this.#truth.bounds(shown.countedAtMs - input.skewMs);
     if (shown.storedBytes < least || shown.storedBytes > most) {
       throw new Violation(`I6: ${shown.storedBytes} was shown, but it was between ${least} and ${most}`);
@@ -176,6 +201,8 @@ export class Invariants {
       // An object that is claimed already adds nothing, or the difference if it was claimed with a smaller size.
       if (!truth.stored.has(name)) needed += Math.max(0, sizeBytes - (claims.get(name) ?? 0));
     }
+    // Late uploads count by what they exceed the limit by.
+    needed += Math.max(0, truth.lateBytes(nowMs) - limit);
     request.worstExcessBytes = Math.max(request.worstExcessBytes, needed - limit);
   }
 }

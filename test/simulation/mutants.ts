@@ -98,18 +98,19 @@ const longLivedUrls: Mutant = {
 
 /** An object that a scan saw is dropped from its reservations, so a second URL for it is forgotten. */
 const dropSeen: Mutant = {
-  ledger: (ledger, world) =>
-    withMethods(ledger, {
-      reservations: (name) =>
-        mapPages(ledger.reservations(name), (page) =>
-          page.map((reservation) => ({
-            ...reservation,
-            claims: new Map(
-              [...reservation.claims].filter(([oid]) => !wasSeen(world, reservation.repo, oid)),
-            ),
-          })),
-        ),
-    }),
+  ledger: (ledger, world) => {
+    const withoutSeen = (pages: AsyncIterable<readonly Reservation[]>) =>
+      mapPages(pages, (page) =>
+        page.map((reservation) => ({
+          ...reservation,
+          claims: new Map([...reservation.claims].filter(([oid]) => !wasSeen(world, reservation.repo, oid))),
+        })),
+      );
+    return withMethods(ledger, {
+      reservations: (name) => withoutSeen(ledger.reservations(name)),
+      reservationsOf: (path) => withoutSeen(ledger.reservationsOf(path)),
+    });
+  },
 };
 
 function wasSeen(world: World, repo: string, oid: string): boolean {
@@ -147,6 +148,28 @@ const timeToLive: Mutant = {
   },
 };
 
+/** What has not arrived when its reservation is dead is forgotten. */
+const noLate: Mutant = {
+  ledger: (ledger) =>
+    withMethods(ledger, {
+      keepLate: async (input) => {
+        await ledger.deleteReservation(input);
+        return 'kept';
+      },
+    }),
+};
+
+/** However much is late, it never counts. */
+const lateIsFree: Mutant = {
+  ledger: (ledger) =>
+    withMethods(ledger, {
+      beginReconcile: async (input) => {
+        const begun = await ledger.beginReconcile(input);
+        return begun.kind === 'begun' ? { ...begun, before: { ...begun.before, limitBytes: null } } : begun;
+      },
+    }),
+};
+
 /** A commit that is sent twice takes effect twice. */
 const noAppliedEpoch: Mutant = {
   ledger: (ledger) =>
@@ -164,6 +187,25 @@ const noAppliedEpoch: Mutant = {
 /** A delete does not mark the repo's last count as out of date. */
 const noDirtyMark: Mutant = {
   ledger: (ledger) => withMethods(ledger, { markDirty: async () => undefined }),
+};
+
+/** One oid in two repos is two objects in the bucket. Here it counts once, in the first of them. */
+const claimsWithoutRepo: Mutant = {
+  ledger: (ledger) =>
+    withMethods(ledger, {
+      reservations: (name) => {
+        const first = new Map<string, string>();
+        for (const { repo, claims } of ledger.inspect(tenant).reservations) {
+          for (const oid of claims.keys()) if (repo < (first.get(oid) ?? '\uffff')) first.set(oid, repo);
+        }
+        return mapPages(ledger.reservations(name), (page) =>
+          page.map((reservation) => ({
+            ...reservation,
+            claims: new Map([...reservation.claims].filter(([oid]) => first.get(oid) === reservation.repo)),
+          })),
+        );
+      },
+    }),
 };
 
 /** Of several sizes claimed for one object the smallest counts, so a false size of 1 admits the true one for free. */
@@ -214,8 +256,7 @@ const unknownIsZero: Mutant = {
 };
 
 /**
- * Mistakes that look right. The simulator must find the broken invariant within `seeds` seeds. Claims without the repo
- * have their own test, mutant-claims.test.ts, because they change a module of the domain.
+ * Mistakes that look right. The simulator must find the broken invariant within `seeds` seeds.
  */
 export const mutants: readonly { name: string; mutant: Mutant; invariant: RegExp; seeds: number }[] = [
   { name: 'the listing overwrites the counter', mutant: overwriteCounter, invariant: /^I1/, seeds: 20 },
@@ -226,7 +267,10 @@ export const mutants: readonly { name: string; mutant: Mutant; invariant: RegExp
   { name: 'drop an oid from its reservation once seen', mutant: dropSeen, invariant: /^I1/, seeds: 300 },
   { name: 'scan only repos with live reservations', mutant: onlyLiveRepos, invariant: /^I1/, seeds: 50 },
   { name: 'TTL removes reservations', mutant: timeToLive, invariant: /^I1/, seeds: 300 },
+  { name: 'late uploads are not looked for', mutant: noLate, invariant: /^I3/, seeds: 300 },
+  { name: 'late uploads never count', mutant: lateIsFree, invariant: /^I1/, seeds: 1000 },
   { name: 'commit without appliedEpoch', mutant: noAppliedEpoch, invariant: /^I1/, seeds: 300 },
+  { name: 'claims without their repo', mutant: claimsWithoutRepo, invariant: /^I1/, seeds: 500 },
   { name: 'claims without their size', mutant: claimsWithoutSize, invariant: /^I1/, seeds: 500 },
   { name: 'delete without the dirty mark', mutant: noDirtyMark, invariant: /^I3/, seeds: 300 },
   { name: 'no record of what is gone', mutant: goneForgotten, invariant: /^I7/, seeds: 1000 },

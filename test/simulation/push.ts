@@ -1,3 +1,4 @@
+import { lateForMs } from '../../lambda/domain/reservation.ts';
 import { admitUpload } from '../../lambda/use-cases/uploads/admit-upload.ts';
 import type { UploadVerdict } from '../../lambda/use-cases/uploads/batch-attempt.ts';
 import { verifyUpload } from '../../lambda/use-cases/uploads/verify-upload.ts';
@@ -7,15 +8,16 @@ import type { PushAction, UploadPlan } from './scenario.ts';
 import { tenant } from './truth.ts';
 import type { World } from './world.ts';
 
+const minute = 60_000;
 const errorsMax = 8;
 /** The number of 429s in calm weather after which a client counts as stalled. */
 const calmRetriesMax = 30;
 /**
  * A tenant that claims two sizes of one object makes its own usage uncertain until the object is stored or the
- * reservations are dead.
+ * reservations are no longer late.
  */
 const calmRetriesOfLiarsMax = calmRetriesMax + 90;
-const patienceOfLiarsMs = 60_000;
+const patienceOfLiarsMs = 20 * minute;
 
 /** A client that pushes: it asks for URLs until it gets an answer, then sends the objects that it got URLs for. */
 export async function push(world: World, action: PushAction, sizes: readonly number[]): Promise<void> {
@@ -141,6 +143,7 @@ async function send(
     'at-once': random.int(0, 100),
     soon: random.int(0, 120_000),
     'last-moment': Math.max(0, leftMs - random.int(0, 2_000)),
+    trickled: Math.max(0, leftMs - random.int(0, 2_000)),
     'after-expiry': leftMs + random.int(1, 60_000),
     never: undefined,
   };
@@ -156,7 +159,11 @@ async function send(
   const uploading = { name, sizeBytes };
   truth.uploading.add(uploading);
   const longestMs = settings.putGraceMs + Math.floor((sizeBytes / settings.putMinBytesPerSecond) * 1000);
-  await world.wait(random.chance(0.2) ? random.int(0, longestMs) : random.int(1, 2_000));
+  // Not to the very end: the last look begins a while after it, and a function's clock may be ahead.
+  const trickledMs = settings.reservationSlackMs + longestMs + lateForMs - minute;
+  if (plan === 'trickled') await world.wait(trickledMs - random.int(0, 20 * minute));
+  else if (world.hasTricklers && random.chance(0.5)) await world.wait(random.int(0, trickledMs));
+  else await world.wait(random.chance(0.2) ? random.int(0, longestMs) : random.int(1, 2_000));
   world.land({ repo, oid, sizeBytes });
   truth.uploading.delete(uploading);
   world.coverage.puts += 1;

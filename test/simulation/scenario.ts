@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 
 /** When a client sends an object for which it got a URL. */
-export type UploadPlan = 'at-once' | 'soon' | 'last-moment' | 'after-expiry' | 'never';
+export type UploadPlan = 'at-once' | 'soon' | 'last-moment' | 'after-expiry' | 'trickled' | 'never';
 
 export interface PushAction {
   readonly kind: 'push';

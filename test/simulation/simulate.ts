@@ -1,3 +1,4 @@
+import { lateForMs } from '../../lambda/domain/reservation.ts';
 import { createTenant } from '../../lambda/use-cases/access/create-tenant.ts';
 import { allPages } from '../../lambda/use-cases/all-pages.ts';
 import { deleteRepo, deleteTenant, markObject } from '../../lambda/use-cases/deletes/delete-objects.ts';
@@ -30,7 +31,8 @@ export async function simulate(scenario: Scenario, input: { mix: Mix; mutant?: M
   const hasLies = scenario.actions.some(
     (action) => action.kind === 'push' && action.objects.some(({ lie }) => lie),
   );
-  const world = new World({ seed: scenario.seed, sizes: scenario.sizes, hasLies, ...input });
+  const sizes = withTrickled(scenario.sizes);
+  const world = new World({ seed: scenario.seed, sizes, hasLies, ...input });
   const { truth, scheduler } = world;
   for (const index of scenario.imported) {
     const object = { repo: repoName(index % 2), oid: oidName(index), sizeBytes: scenario.sizes[index] ?? 0 };
@@ -44,6 +46,7 @@ export async function simulate(scenario: Scenario, input: { mix: Mix; mutant?: M
 async function play(world: World, scenario: Scenario): Promise<void> {
   await create(world, scenario.limitBytes);
   const acting: Promise<void>[] = [];
+  if (world.hasTricklers) acting.push(trickle(world).catch((error: unknown) => world.fail(error)));
   for (const action of scenario.actions) {
     await world.wait(action.afterMs);
     acting.push(act(world, scenario, action).catch((error: unknown) => world.fail(error)));
@@ -58,7 +61,8 @@ async function play(world: World, scenario: Scenario): Promise<void> {
   // A frozen function may go on hours later and reserve then. So wait until nothing runs and everything has died.
   do await world.wait(restAfterMs);
   while (world.running > 0);
-  await world.wait(restAfterMs);
+  // Until then the repos of dead reservations are looked at again.
+  await world.wait(lateForMs + restAfterMs);
   await checkDeletes(world, 'due');
   // Recounts of what may have changed must already be exact. A full listing must agree.
   for (const full of [false, false, true]) {
@@ -67,6 +71,38 @@ async function play(world: World, scenario: Scenario): Promise<void> {
     world.invariants.checkRest();
   }
   await checkDeletes(world, 'ended');
+}
+
+/** Objects that only somebody who trickles pushes. Their oids are those of no object of the scenario. */
+const firstTrickled = 18;
+const trickledCount = 16;
+const trickledPerRound = 4;
+const trickledBytes = 40;
+
+function withTrickled(sizes: readonly number[]): number[] {
+  return Array.from({ length: firstTrickled + trickledCount }, (_, index) =>
+    index < firstTrickled ? (sizes[index] ?? 0) : trickledBytes,
+  );
+}
+
+/**
+ * Somebody who tries to store more than the limit: round after round, each when the reservations of the one before are
+ * dead, with PUTs that begin just before their URL expires and end almost a day later.
+ */
+async function trickle(world: World): Promise<void> {
+  const sizes = withTrickled([]);
+  const rounds: Promise<void>[] = [];
+  for (let first = firstTrickled; first < sizes.length; first += trickledPerRound) {
+    const objects = Array.from({ length: trickledPerRound }, (_, index) => ({
+      oid: first + index,
+      lie: false,
+    }));
+    const repo = rounds.length % 2;
+    const action = { kind: 'push', afterMs: 0, repo, objects, plan: 'trickled', verify: false } as const;
+    rounds.push(push(world, action, sizes).catch((error: unknown) => world.fail(error)));
+    await world.wait(world.random.int(40 * minute, 60 * minute));
+  }
+  await Promise.all(rounds);
 }
 
 /** Whatever died or got lost, the schedule must know of every tenant, repo and object that is still to be deleted. */

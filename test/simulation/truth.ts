@@ -100,6 +100,26 @@ export class Truth {
   }
 
   /**
+   * What issued claims of late reservations may bring, beyond what is stored or claimed by live ones. Of several sizes
+   * the largest counts.
+   */
+  lateBytes(nowMs: number): number {
+    const live = this.liveClaims(nowMs);
+    const late = new Map<string, number>();
+    for (const reservation of this.reservations) {
+      if (reservation.state !== 'issued' || !isDead(reservation, nowMs)) continue;
+      for (const [oid, sizeBytes] of reservation.claims) {
+        const name = `${reservation.repo}/${oid}`;
+        const addedBytes = sizeBytes - (this.stored.get(name) ?? 0) - (live.get(name) ?? 0);
+        late.set(name, Math.max(addedBytes, late.get(name) ?? 0));
+      }
+    }
+    let sum = 0;
+    for (const bytes of late.values()) sum += Math.max(0, bytes);
+    return sum;
+  }
+
+  /**
    * The least and the most that a listing which began at `sinceMs` can have counted. It may or may not have seen
    * whatever came or went since then.
    */

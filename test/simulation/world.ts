@@ -48,6 +48,11 @@ function hasStoreEvents(seed: number): boolean {
   return new Random(seed ^ 0x70_1d).chance(0.3);
 }
 
+/** Whether clients trickle: they send so slowly that their PUTs end hours after their reservation is dead. */
+function hasTricklers(seed: number): boolean {
+  return new Random(seed ^ 0x51_0e).chance(0.15);
+}
+
 /** All parts of one run. */
 export class World {
   readonly random: Random;
@@ -61,6 +66,7 @@ export class World {
   readonly requestKeys = new MemoryRequestKeys();
   /** Whether somebody declares false sizes. */
   readonly hasLies: boolean;
+  readonly hasTricklers: boolean;
   /** oid → true bytes. */
   readonly #sizes: ReadonlyMap<string, number>;
   readonly #ledger: Ledger;
@@ -84,6 +90,7 @@ export class World {
     this.scheduler = new Scheduler(this.random);
     this.mix = input.mix;
     this.hasLies = input.hasLies;
+    this.hasTricklers = hasTricklers(input.seed);
     this.#sizes = new Map(input.sizes.map((size, index) => [oidName(index), size]));
     // The grace time is short enough to overlap with other actions, and longer than a batch can take.
     this.settings = input.settings ?? { ...defaultSettings, deleteGraceMs: 90_000, ...policyOf(input.seed) };
@@ -91,7 +98,7 @@ export class World {
     this.#hasStoreEvents = hasStoreEvents(input.seed);
     const memory = new MemoryLedger({ pageSize: 2 });
     this.truth = new Truth(memory);
-    this.invariants = new Invariants(this.truth);
+    this.invariants = new Invariants(this.truth, { hasTricklers: this.hasTricklers });
     this.#ledger = this.#mutant.ledger?.(memory, this) ?? memory;
   }
 

@@ -16,7 +16,6 @@ const coveredBy: Readonly<Record<string, readonly string[]>> = {
     'lambda/domain/admission.ts',
     'lambda/domain/deletion.ts',
     'lambda/domain/reconciliation.ts',
-    'lambda/domain/reservation.ts',
     'lambda/domain/tenant.ts',
     'lambda/use-cases/map-limited.ts',
     'lambda/use-cases/recounts/await-reconcile.ts',

@@ -29,6 +29,7 @@ const tenantItem = z.object({
   leaseUntilMs: z.number(),
   // Absent until a reconcile has listed something.
   listedUntilMs: z.number().default(0),
+  claimCount: z.number().default(0),
   closedAtMs: nullable(z.number()),
   [byDueIndex.sk]: z.number(),
 });
@@ -52,6 +53,7 @@ const reservationItem = z.object({
   createdAtMs: z.number(),
   expiresAtMs: z.number(),
   deadAtMs: z.number(),
+  lookAtMs: nullable(z.number()),
 });
 
 const deletionItem = z.object({

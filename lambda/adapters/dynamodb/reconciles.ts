@@ -74,6 +74,7 @@ export function tenantChange(commit: Input<'commitTenant'>): Clause[] {
       ...commit.counted,
       leaseUntilMs: 0,
       listedUntilMs: commit.listedUntilMs,
+      claimCount: commit.claimCount,
       [byDueIndex.sk]: commit.dueAtMs ?? undefined,
     }),
     adding({ committedBytes: commit.correctionBytes }),

@@ -3,12 +3,14 @@ import { absent, exists, setting } from './expressions.ts';
 import { dueKey, ofRepo, parseReservation, reservationKey } from './items.ts';
 import { itemsBelow } from './pages.ts';
 import { deleteItem, getItem, putItem, type Table, updateItem } from './requests.ts';
+import { byDueIndex } from './table.ts';
 
 /** Reservation items. */
 export function reservationMethods(table: Table): ReservationLedger {
   return {
     putReservation: (input) => putReservation(table, input),
     issueReservation: (input) => issueReservation(table, input),
+    keepLate: (input) => keepLate(table, input),
     deleteReservation: (input) => deleteReservation(table, input),
     voidReservation: (input) => voidReservation(table, input),
     readReservation: (input) => readReservation(table, input),
@@ -21,14 +23,15 @@ async function putReservation(
   table: Table,
   { tenant, reservation }: Input<'putReservation'>,
 ): Output<'putReservation'> {
-  const { id, claims, ...rest } = reservation;
+  const { id, claims, lookAtMs, ...rest } = reservation;
   // If it exists, this is our own retry after a lost answer: ids are random, so nobody else has this one.
   await putItem(table, {
     item: {
       ...reservationKey({ tenant, repo: rest.repo, reservationId: id }),
-      ...dueKey({ kind: 'RESERVATION', tenant, dueAtMs: rest.deadAtMs }),
+      ...dueKey({ kind: 'RESERVATION', tenant, dueAtMs: lookAtMs ?? rest.deadAtMs }),
       reservationId: id,
       claims: Object.fromEntries(claims),
+      lookAtMs: lookAtMs ?? undefined,
       ...rest,
     },
     condition: absent,
@@ -42,6 +45,17 @@ async function issueReservation(table: Table, input: Input<'issueReservation'>):
     condition: exists,
   });
   return result.ok ? 'issued' : 'gone';
+}
+
+async function keepLate(table: Table, input: Input<'keepLate'>): Output<'keepLate'> {
+  const { lookAtMs } = input;
+  const claims = Object.fromEntries(input.claims);
+  const result = await updateItem(table, {
+    key: reservationKey(input),
+    change: [setting({ claims, lookAtMs, [byDueIndex.sk]: lookAtMs })],
+    condition: exists,
+  });
+  return result.ok ? 'kept' : 'gone';
 }
 
 async function deleteReservation(

@@ -59,11 +59,13 @@ async function updateTenant(
 ): Output<'updateTenant'> {
   const given = Object.entries(change).filter(([, value]) => value !== undefined);
   if (given.length === 0) return readTenant(table, tenant);
+  const newLimit = change.limitBytes === undefined ? undefined : endOfFloor;
   const isNull = ([, value]: [string, unknown]) => value === null;
   const result = await updateItem(table, {
     key: tenantKey(tenant),
     change: [
-      setting(Object.fromEntries(given.filter((field) => !isNull(field)))),
+      setting({ ...Object.fromEntries(given.filter((field) => !isNull(field))), ...newLimit?.fields }),
+      ...(newLimit?.epoch ?? []),
       removing(...given.filter(isNull).map(([name]) => name)),
     ],
     condition: exists,
@@ -71,6 +73,9 @@ async function updateTenant(
   });
   return result.ok ? parseTenant(result.attributes) : undefined;
 }
+
+/** Ends the floor, and any reconcile that is running. */
+const endOfFloor = { fields: { floorUntilMs: 0, leaseUntilMs: 0 }, epoch: [adding({ epoch: 1 })] };
 
 async function closeTenant(
   table: Table,

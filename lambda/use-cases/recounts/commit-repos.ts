@@ -1,8 +1,9 @@
-import { coveredBy, type RepoScan } from '../../domain/reconciliation.ts';
+import type { RepoScan } from '../../domain/repo-reservations.ts';
 import type { RepoRecord } from '../../domain/tenant.ts';
 import type { RepoCommit } from '../../ports/ledger.ts';
 import type { Deps } from '../deps.ts';
 import { mapLimited } from '../map-limited.ts';
+import type { Lease } from './lease.ts';
 import type { LedgerSnapshot } from './read-snapshot.ts';
 
 const writesAtOnce = 8;
@@ -21,25 +22,28 @@ export async function commitRepos(
     snapshot: LedgerSnapshot;
     /** Repo → what its scan found. */
     scans: ReadonlyMap<string, RepoScan>;
+    /** Renewed while the repos are written. */
+    lease: Pick<Lease, 'renew'>;
   },
 ): Promise<{ kind: 'committed'; repos: readonly RepoRecord[] } | { kind: 'superseded' }> {
-  const { tenant, epoch, snapshot } = input;
+  const { tenant, epoch, snapshot, lease } = input;
   const { countedAtMs, scanBeganMs } = snapshot;
   const records = new Map(snapshot.repos.map((record) => [record.repo, record]));
   const outcomes = await mapLimited([...input.scans], writesAtOnce, async ([repo, scan]) => {
     const record = records.get(repo);
-    const reservations = snapshot.reservations.filter((reservation) => reservation.repo === repo);
+    const reservations = snapshot.reservations.get(repo);
     // An empty path that has no record needs none.
-    if (!record && scan.objectCount === 0 && reservations.length === 0) return 'committed';
+    if (!record && scan.objectCount === 0 && !reservations) return 'committed';
     const commit: RepoCommit = {
       repo,
       storedBytes: scan.storedBytes,
       objectCount: scan.objectCount,
       countedAtMs,
       epoch,
-      covered: coveredBy(scan, reservations, scanBeganMs),
+      covered: reservations?.coveredBy(scan, scanBeganMs) ?? new Set(),
     };
     records.set(repo, { ...commit, dirtyToken: null, closedAtMs: record?.closedAtMs ?? null });
+    if ((await lease.renew()) === 'superseded') return 'superseded';
     return deps.ledger.commitRepo({ tenant, repo: commit, dirtyTokenRead: record?.dirtyToken ?? null });
   });
   if (outcomes.includes('superseded')) return { kind: 'superseded' };

@@ -26,7 +26,7 @@ export function commitTenant(
 ): ReturnType<Deps['ledger']['commitTenant']> {
   const { before, epoch, snapshot, recomputed, listedUntilMs } = input;
   const { countedAtMs, scanBeganMs } = snapshot;
-  const { storedBytes, objectCount, totalBytes, leastBytes, leastUntilMs } = recomputed;
+  const { storedBytes, objectCount, totalBytes, leastBytes, leastUntilMs, claimCount } = recomputed;
   // A delete under way may already have removed what the scan still saw.
   const notesBytes = [...before.notes.values()].reduce((sum, note) => sum + note.bytes, 0);
   return deps.ledger.commitTenant({
@@ -37,6 +37,7 @@ export function commitTenant(
     floorUntilMs: leastUntilMs,
     counted: { storedBytes, objectCount, countedAtMs },
     listedUntilMs,
+    claimCount,
     expiredNotes: expiredNotes(deps.settings, before, scanBeganMs),
     dueAtMs: nextDueMs(deps, input),
   });

@@ -1,8 +1,10 @@
+import type { ReservationsByRepo } from '../../domain/reconciliation.ts';
+import { RepoReservations } from '../../domain/repo-reservations.ts';
 import { isAbandoned, type Reservation } from '../../domain/reservation.ts';
 import type { RepoRecord } from '../../domain/tenant.ts';
-import { allPages } from '../all-pages.ts';
 import type { Deps } from '../deps.ts';
 import { mapLimited } from '../map-limited.ts';
+import type { Lease } from './lease.ts';
 
 const voidsAtOnce = 8;
 
@@ -11,7 +13,9 @@ export interface LedgerSnapshot {
   /** Before the first read. A change during the reads may be missed, so the count is only as new as this. */
   readonly countedAtMs: number;
   /** Live and dead ones. */
-  readonly reservations: readonly Reservation[];
+  readonly reservations: ReservationsByRepo;
+  /** Whether one was pending whose batch must be dead soon, if it is not already. */
+  readonly hasAgedPending: boolean;
   readonly repos: readonly RepoRecord[];
   /** After the last read, and before the first LIST. */
   readonly scanBeganMs: number;
@@ -22,35 +26,45 @@ export interface LedgerSnapshot {
  * in a repo that is read later belongs to a reservation that was seen here.
  *
  * @param input.excludedId a reservation to leave out of the snapshot.
+ * @param input.lease renewed after each page.
+ * @returns `superseded` if another reconcile took the lease meanwhile.
  */
 export async function readSnapshot(
   deps: Pick<Deps, 'ledger' | 'clock' | 'settings'>,
-  input: { tenant: string; excludedId: string | undefined },
-): Promise<LedgerSnapshot> {
-  const { ledger, clock } = deps;
+  input: { tenant: string; excludedId: string | undefined; lease: Pick<Lease, 'renew'> },
+): Promise<LedgerSnapshot | 'superseded'> {
+  const { ledger, clock, settings } = deps;
+  const { tenant, excludedId, lease } = input;
   const countedAtMs = clock.nowMs();
-  const reservations = await readReservations(deps, input);
-  const repos = await allPages(ledger.repos(input.tenant));
-  return { countedAtMs, reservations, repos, scanBeganMs: clock.nowMs() };
+  const reservations = new Map<string, RepoReservations>();
+  let hasAgedPending = false;
+  for await (const page of ledger.reservations(tenant)) {
+    const others = page.filter(({ id }) => id !== excludedId);
+    for (const reservation of await withoutAbandoned(deps, { tenant, page: others })) {
+      const ofRepo = reservations.get(reservation.repo) ?? new RepoReservations();
+      reservations.set(reservation.repo, ofRepo);
+      ofRepo.add(reservation);
+      hasAgedPending ||= isAbandoned(settings, reservation, clock.nowMs() + settings.pendingVoidAfterMs / 2);
+    }
+    if ((await lease.renew()) === 'superseded') return 'superseded';
+  }
+  const repos: RepoRecord[] = [];
+  for await (const page of ledger.repos(tenant)) {
+    repos.push(...page);
+    if ((await lease.renew()) === 'superseded') return 'superseded';
+  }
+  return { countedAtMs, reservations, hasAgedPending, repos, scanBeganMs: clock.nowMs() };
 }
 
-/** An abandoned reservation stays in the result if its batch issued it before it could be voided. */
-async function readReservations(
-  deps: Pick<Deps, 'ledger' | 'clock' | 'settings'>,
-  input: { tenant: string; excludedId: string | undefined },
+/** Voids the abandoned ones. One that its batch issued before it could be voided stays in the result. */
+async function withoutAbandoned(
+  { ledger, clock, settings }: Pick<Deps, 'ledger' | 'clock' | 'settings'>,
+  { tenant, page }: { tenant: string; page: readonly Reservation[] },
 ): Promise<Reservation[]> {
-  const { ledger, clock, settings } = deps;
-  const { tenant } = input;
-  const all = await allPages(ledger.reservations(tenant));
-  const others = all.filter((reservation) => reservation.id !== input.excludedId);
-  const isVoided = await mapLimited(others, voidsAtOnce, async (reservation) => {
+  const isVoided = await mapLimited(page, voidsAtOnce, async (reservation) => {
     if (!isAbandoned(settings, reservation, clock.nowMs())) return false;
-    const outcome = await ledger.voidReservation({
-      tenant,
-      repo: reservation.repo,
-      reservationId: reservation.id,
-    });
-    return outcome === 'gone';
+    const { repo, id: reservationId } = reservation;
+    return (await ledger.voidReservation({ tenant, repo, reservationId })) === 'gone';
   });
-  return others.filter((_, index) => !isVoided[index]);
+  return page.filter((_, index) => !isVoided[index]);
 }

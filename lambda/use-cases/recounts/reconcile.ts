@@ -1,8 +1,13 @@
-import { type RepoScan, recompute, reposToScan } from '../../domain/reconciliation.ts';
-import { isDead, type Reservation } from '../../domain/reservation.ts';
+import {
+  countedRepos,
+  type ReservationsByRepo,
+  recompute,
+  reposToScan,
+} from '../../domain/reconciliation.ts';
+import type { Promised, RepoScan, Settlement } from '../../domain/repo-reservations.ts';
 import type { RepoRecord, TenantRecord } from '../../domain/tenant.ts';
 import type { Deps } from '../deps.ts';
-import { mapLimited } from '../map-limited.ts';
+import { forEachLimited } from '../map-limited.ts';
 import { commitRepos } from './commit-repos.ts';
 import { commitTenant } from './commit-tenant.ts';
 import { holdLease, type Lease } from './lease.ts';
@@ -10,9 +15,9 @@ import { type LedgerSnapshot, readSnapshot } from './read-snapshot.ts';
 import { reportReconcile } from './report-reconcile.ts';
 import { type ScanReposOutcome, scanRepos } from './scan-repos.ts';
 
-const deletesAtOnce = 8;
-/** Dead reservations that are deleted while somebody waits, at most. The next reconcile finds the others. */
-const awaitedDeletesMax = 1000;
+const settledAtOnce = 8;
+/** Dead reservations that are settled while somebody waits, at most. The next reconcile finds the others. */
+const awaitedSettlementsMax = 1000;
 
 export type ReconcileDeps = Pick<
   Deps,
@@ -45,6 +50,8 @@ export type ReconcileOutcome =
       readonly tenant: TenantRecord;
       readonly repos: readonly RepoRecord[];
       readonly basis: ReconcileBasis;
+      /** A pending reservation was found whose batch has probably died. A recount soon after this one voids it. */
+      readonly hasAgedPending: boolean;
     }
   /** Another reconcile holds the lease. */
   | { readonly kind: 'busy'; readonly leaseUntilMs: number }
@@ -54,12 +61,12 @@ export type ReconcileOutcome =
   | { readonly kind: 'unfinished' }
   | { readonly kind: 'absent' };
 
-/** What the committed numbers were computed from. */
+/** What the committed numbers hold of the objects of the excluded reservation. */
 export interface ReconcileBasis {
-  /** Live reservations, without the excluded one. */
-  readonly live: readonly Reservation[];
-  /** Repo → what was scanned. Repos that were not scanned are absent. */
-  readonly scans: ReadonlyMap<string, RepoScan>;
+  /** oid → what live reservations of the repo promise, without the excluded one. */
+  readonly promised: ReadonlyMap<string, Promised>;
+  /** The oids that the scan saw. */
+  readonly seen: ReadonlySet<string>;
 }
 
 /** A reconcile that holds the lease. */
@@ -103,26 +110,51 @@ export async function reconcile(deps: ReconcileDeps, input: ReconcileInput): Pro
 async function scanAndCommit(deps: ReconcileDeps, run: ReconcileRun): Promise<ReconcileOutcome> {
   const { input, isFull, epoch, before, lease } = run;
   const { tenant } = input;
-  const snapshot = await readSnapshot(deps, { tenant, excludedId: input.exclude?.reservationId });
+  const snapshot = await readSnapshot(deps, { tenant, excludedId: input.exclude?.reservationId, lease });
+  if (snapshot === 'superseded') return { kind: 'superseded' };
 
   const scanned = await scanWhatMayHaveChanged(deps, { run, snapshot });
   if (scanned.kind !== 'done') return scanned;
   const scanEndedMs = deps.clock.nowMs();
   const { scans, requests } = scanned;
 
-  const recomputed = recompute({ ...snapshot, scans, settings: deps.settings });
+  const recomputed = recompute({
+    ...snapshot,
+    scans,
+    limitBytes: before.limitBytes,
+    settings: deps.settings,
+  });
 
-  const repoCommits = await commitRepos(deps, { tenant, epoch, snapshot, scans });
+  const repoCommits = await commitRepos(deps, { tenant, epoch, snapshot, scans, lease });
   if (repoCommits.kind === 'superseded') return repoCommits;
   const listedUntilMs = lease.chargedUntilMs();
   const commit = await commitTenant(deps, { epoch, before, isFull, snapshot, recomputed, listedUntilMs });
   if (commit.kind === 'superseded') return commit;
 
-  await deleteDead(deps, { input, snapshot });
+  await settleDead(deps, { input, snapshot, scans });
 
   reportReconcile(deps, { before, isFull, snapshot, recomputed, scans, requests, scanEndedMs });
-  const live = snapshot.reservations.filter((reservation) => !isDead(reservation, snapshot.scanBeganMs));
-  return { kind: 'committed', tenant: commit.tenant, repos: repoCommits.repos, basis: { live, scans } };
+  return {
+    kind: 'committed',
+    tenant: commit.tenant,
+    repos: repoCommits.repos,
+    basis: basisOf({ input, snapshot, scans }),
+    hasAgedPending: snapshot.hasAgedPending,
+  };
+}
+
+function basisOf(run: {
+  input: ReconcileInput;
+  snapshot: LedgerSnapshot;
+  scans: ReadonlyMap<string, RepoScan>;
+}): ReconcileBasis {
+  const { input, snapshot, scans } = run;
+  const { repo = '', oids = new Set<string>() } = input.exclude ?? {};
+  const ofRepo = snapshot.reservations.get(repo);
+  return {
+    promised: ofRepo?.promises({ oids, nowMs: snapshot.scanBeganMs }) ?? new Map(),
+    seen: scans.get(repo)?.seen ?? new Set(),
+  };
 }
 
 /** Step 3: everything else has not changed since its last scan. */
@@ -135,43 +167,55 @@ function scanWhatMayHaveChanged(
   return scanRepos(deps, {
     tenant: input.tenant,
     known: repos,
-    due: reposToScan({ repos, reservations, tenant: before }),
+    due: reposToScan({ repos, reservations, tenant: before, nowMs: snapshot.scanBeganMs }),
     isFull: run.isFull,
-    lookFor: oidsByRepo(reservations, input.exclude),
+    lookFor: (repo) => oidsOf(reservations, { repo, excluded: input.exclude }),
     isAwaited: input.isAwaited ?? false,
     ...(input.deadlineMs !== undefined && { deadlineMs: input.deadlineMs }),
     lease: run.lease,
   });
 }
 
-/** Repo → the oids of which the scan must say whether it saw them. */
-function oidsByRepo(
-  reservations: readonly Reservation[],
-  excluded: ReconcileInput['exclude'],
-): ReadonlyMap<string, ReadonlySet<string>> {
-  const byRepo = new Map<string, Set<string>>();
-  const add = (repo: string, oids: Iterable<string>) => {
-    const all = byRepo.get(repo) ?? new Set();
-    for (const oid of oids) all.add(oid);
-    byRepo.set(repo, all);
-  };
-  for (const reservation of reservations) add(reservation.repo, reservation.claims.keys());
-  if (excluded) add(excluded.repo, excluded.oids);
-  return byRepo;
+/** The oids of a repo of which the scan must say whether it saw them. */
+function oidsOf(
+  reservations: ReservationsByRepo,
+  { repo, excluded }: { repo: string; excluded: ReconcileInput['exclude'] },
+): ReadonlySet<string> {
+  const oids = reservations.get(repo)?.oids() ?? new Set();
+  if (excluded?.repo === repo) for (const oid of excluded.oids) oids.add(oid);
+  return oids;
 }
 
 /**
  * Step 6: before the commit, a dead reservation may be the only sign that its repo changed. Those that are left when
  * the time is up do no harm, and keep the tenant due.
  */
-async function deleteDead(
+async function settleDead(
   { ledger, clock }: Pick<Deps, 'ledger' | 'clock'>,
-  { input, snapshot }: { input: ReconcileInput; snapshot: LedgerSnapshot },
+  run: { input: ReconcileInput; snapshot: LedgerSnapshot; scans: ReadonlyMap<string, RepoScan> },
 ): Promise<void> {
+  const { input, snapshot, scans } = run;
   const { tenant, isAwaited, deadlineMs = Number.POSITIVE_INFINITY } = input;
-  const dead = snapshot.reservations.filter((reservation) => isDead(reservation, snapshot.scanBeganMs));
-  const some = isAwaited ? dead.slice(0, awaitedDeletesMax) : dead;
-  await mapLimited(some, deletesAtOnce, async ({ id, repo }) => {
-    if (clock.nowMs() < deadlineMs) await ledger.deleteReservation({ tenant, repo, reservationId: id });
+  const settlements = settlementsOf({ snapshot, scans });
+  let settled = 0;
+  await forEachLimited(settlements, settledAtOnce, async ({ repo, settlement }) => {
+    settled += 1;
+    if (clock.nowMs() >= deadlineMs || (isAwaited && settled > awaitedSettlementsMax)) return;
+    const key = { tenant, repo, reservationId: settlement.reservationId };
+    if (settlement.kind === 'delete') await ledger.deleteReservation(key);
+    else await ledger.keepLate({ ...key, claims: settlement.unseen, lookAtMs: settlement.lookAtMs });
   });
+}
+
+function* settlementsOf(run: {
+  snapshot: LedgerSnapshot;
+  scans: ReadonlyMap<string, RepoScan>;
+}): Iterable<{ repo: string; settlement: Settlement }> {
+  const { snapshot, scans } = run;
+  const { scanBeganMs, repos } = snapshot;
+  const countedRepo = countedRepos({ repos, scans });
+  for (const [repo, reservations] of snapshot.reservations) {
+    for (const settlement of reservations.settle({ counted: countedRepo(repo), scanBeganMs }))
+      yield { repo, settlement };
+  }
 }

@@ -5,6 +5,12 @@ import { awaitOtherReconcile } from './await-reconcile.ts';
 import { type ReconcileDeps, type ReconcileInput, type ReconcileOutcome, reconcile } from './reconcile.ts';
 import { recountDelayMs } from './recount-delay.ts';
 
+/**
+ * Claims that a reconcile reads while somebody waits, at most: a second or so of reading. For a tenant with more, the
+ * queue's reconcile reads them, and the next request finds its numbers.
+ */
+const inlineClaimsMax = 50_000;
+
 export type RecountNowOutcome =
   /** Our own reconcile committed. */
   | Extract<ReconcileOutcome, { kind: 'committed' }>
@@ -36,6 +42,7 @@ export async function recountNow(deps: ReconcileDeps, input: RecountNowInput): P
   const waitMs = recountDelayMs(deps, { tenant: before, urgency: 'decision' });
   const unknown = { kind: 'unknown', waitMs } as const;
   if (waitMs > 0 && before.leaseUntilMs <= deps.clock.nowMs()) return unknown;
+  if (before.claimCount > inlineClaimsMax) return unknown;
   const expectedRequests = Math.ceil((before.counted?.objectCount ?? 0) / pageKeysMax);
   if (requestsMax !== undefined && expectedRequests > requestsMax) return unknown;
   try {

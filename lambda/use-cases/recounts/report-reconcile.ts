@@ -1,4 +1,5 @@
-import type { Recomputed, RepoScan } from '../../domain/reconciliation.ts';
+import type { Recomputed } from '../../domain/reconciliation.ts';
+import type { RepoScan } from '../../domain/repo-reservations.ts';
 import type { TenantRecord } from '../../domain/tenant.ts';
 import type { Deps } from '../deps.ts';
 import type { LedgerSnapshot } from './read-snapshot.ts';

@@ -1,5 +1,5 @@
 import { repoPrefix } from '../../domain/names.ts';
-import type { RepoScan } from '../../domain/reconciliation.ts';
+import type { RepoScan } from '../../domain/repo-reservations.ts';
 import type { RepoRecord } from '../../domain/tenant.ts';
 import type { PathScanOutcome } from '../../ports/path-scan.ts';
 import type { Deps } from '../deps.ts';
@@ -18,8 +18,8 @@ export interface ScanReposInput {
   /** Repos to scan. A full scan adds those that the ledger knows and those that the bucket lists. */
   readonly due: ReadonlySet<string>;
   readonly isFull: boolean;
-  /** Repo → the oids of which the result must say whether the scan saw them. */
-  readonly lookFor: ReadonlyMap<string, ReadonlySet<string>>;
+  /** The oids of a repo of which the result must say whether the scan saw them. */
+  readonly lookFor: (repo: string) => ReadonlySet<string>;
   /** Somebody waits for the outcome: more requests at a time. */
   readonly isAwaited: boolean;
   readonly deadlineMs?: number;
@@ -106,7 +106,6 @@ async function scanRepo(
   input: ScanReposInput & { repo: string; hintObjects: number | undefined },
 ): Promise<PathScanOutcome> {
   const { tenant, repo, hintObjects, isAwaited, deadlineMs, lease } = input;
-  const lookFor = input.lookFor.get(repo);
   let charged = 0;
   const charge = (requests: number) => {
     lease.addRequests(requests - charged);
@@ -116,7 +115,7 @@ async function scanRepo(
     prefix: repoPrefix({ tenant, repo }),
     isAwaited,
     ...(hintObjects !== undefined && { hintObjects }),
-    ...(lookFor && { lookFor }),
+    lookFor: input.lookFor(repo),
     ...(deadlineMs !== undefined && { deadlineMs }),
     onPage: (progress) => {
       charge(progress.requests);

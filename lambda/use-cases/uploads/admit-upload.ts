@@ -39,7 +39,17 @@ export async function admitUpload(
   return outcome;
 }
 
+/**
+ * Claims of a tenant's reservations, at most. A reconcile has to hold all of them. Those that are not dead or late end
+ * within the hour, so a push that meets this bound goes on by itself.
+ */
+const tenantClaimsMax = 1_000_000;
+
 async function admit(deps: AdmitUploadDeps, input: AdmitUploadInput): Promise<AdmitUploadOutcome> {
+  if (input.tenant.claimCount + input.objects.size > tenantClaimsMax) {
+    await deps.queue.request({ tenant: input.tenant.tenant, reason: 'refusal', full: false });
+    return retryLater(deps, retryAfterMaxMs);
+  }
   const attempt = newAttempt(deps, input);
   const { tenant, reservation } = attempt;
   const [stored] = await Promise.all([

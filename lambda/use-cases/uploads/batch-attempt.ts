@@ -80,6 +80,7 @@ export function newAttempt(
       createdAtMs: beganMs,
       expiresAtMs,
       deadAtMs: deadAtMs(settings, { expiresAtMs, claims: input.objects }),
+      lookAtMs: null,
     },
   };
 }

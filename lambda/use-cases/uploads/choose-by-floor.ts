@@ -1,5 +1,5 @@
-import { chooseWithinLimit, claimKey } from '../../domain/admission.ts';
-import { isDead, type Reservation } from '../../domain/reservation.ts';
+import { chooseWithinLimit } from '../../domain/admission.ts';
+import { isDead } from '../../domain/reservation.ts';
 import { floorBytes, type TenantRecord } from '../../domain/tenant.ts';
 import type { ReconcileBasis } from '../recounts/reconcile.ts';
 import type { AdmitUploadDeps, BatchAttempt } from './batch-attempt.ts';
@@ -29,7 +29,7 @@ export type FloorChoice =
  * Chooses what fits above the floor, which is what the tenant takes up at least. What does not fit there is proven
  * to be over the limit.
  *
- * @param input.basis of our own reconcile, if one was made. Otherwise the live reservations are read here.
+ * @param input.basis of our own reconcile, if one was made. Otherwise the repo's live reservations are read here.
  */
 export async function chooseByFloor(
   deps: AdmitUploadDeps,
@@ -47,19 +47,12 @@ export async function chooseByFloor(
   });
   if (baseBytes > limitBytes) return { kind: 'full', refusal: refusalOf(missing.keys(), baseBytes) };
 
-  const { repo, id } = attempt.reservation;
-  const live = basis ? basis.live : await liveReservations(deps, { tenant: attempt.tenant, nowMs });
-  const issuedOids = new Set<string>();
-  for (const reservation of live) {
-    if (reservation.id === id || reservation.repo !== repo || reservation.state !== 'issued') continue;
-    for (const oid of reservation.claims.keys()) issuedOids.add(oid);
-  }
-  const seen = basis?.scans.get(repo)?.seen;
+  const counted = basis ? countedIn(basis) : await issuedOids(deps, { attempt, missing, nowMs });
   const choice = chooseWithinLimit({
     claims: missing,
     baseBytes,
     limitBytes,
-    isFree: (oid) => issuedOids.has(oid) || (seen?.has(oid) ?? false),
+    isFree: (oid) => counted.has(oid),
   });
   if (choice.chosen.size === 0)
     return { kind: 'full', refusal: refusalOf(choice.refused.keys(), choice.usedBytes) };
@@ -67,39 +60,43 @@ export async function chooseByFloor(
   return { kind: 'fits', chosen: choice.chosen, refusal };
 }
 
-async function liveReservations(
-  deps: AdmitUploadDeps,
-  input: { tenant: string; nowMs: number },
-): Promise<Reservation[]> {
-  const live: Reservation[] = [];
-  for await (const page of deps.ledger.reservations(input.tenant)) {
-    live.push(...page.filter((reservation) => !isDead(reservation, input.nowMs)));
+/** The oids whose bytes the floor holds already. */
+function countedIn({ promised, seen }: ReconcileBasis): ReadonlySet<string> {
+  const issued = [...promised].filter(([, { isIssued }]) => isIssued).map(([oid]) => oid);
+  return new Set([...seen, ...issued]);
+}
+
+/** The oids that other live issued reservations of the repo claim. */
+async function issuedOids(
+  { ledger }: Pick<AdmitUploadDeps, 'ledger'>,
+  input: Pick<LimitQuestion, 'attempt' | 'missing'> & { nowMs: number },
+): Promise<ReadonlySet<string>> {
+  const { attempt, missing, nowMs } = input;
+  const { repo, id } = attempt.reservation;
+  const issued = new Set<string>();
+  for await (const page of ledger.reservationsOf({ tenant: attempt.tenant, repo })) {
+    for (const reservation of page) {
+      if (reservation.id === id || reservation.state !== 'issued' || isDead(reservation, nowMs)) continue;
+      for (const oid of missing.keys()) if (reservation.claims.has(oid)) issued.add(oid);
+    }
   }
-  return live;
+  return issued;
 }
 
 /**
  * The chosen claims that the counter does not hold yet.
  *
- * @param input.basis of our own reconcile, which put what it found into the counter. Without it nothing is known,
+ * @param basis of our own reconcile, which put what it found into the counter. Without it nothing is known,
  * so every claim is taken as not yet added.
  */
 export function claimsNotYetAdded(
   chosen: ReadonlyMap<string, number>,
-  input: { repo: string; basis: ReconcileBasis | undefined },
+  basis: ReconcileBasis | undefined,
 ): ReadonlyMap<string, number> {
-  const { repo, basis } = input;
   if (!basis) return chosen;
+  const { promised, seen } = basis;
   // The counter holds the largest size that was claimed for an object.
-  const largestBytes = new Map<string, number>();
-  for (const reservation of basis.live) {
-    for (const [oid, sizeBytes] of reservation.claims) {
-      const object = claimKey({ repo: reservation.repo, oid });
-      largestBytes.set(object, Math.max(sizeBytes, largestBytes.get(object) ?? 0));
-    }
-  }
-  const seen = basis.scans.get(repo)?.seen;
   const isAdded = (oid: string, sizeBytes: number) =>
-    seen?.has(oid) || (largestBytes.get(claimKey({ repo, oid })) ?? -1) >= sizeBytes;
+    seen.has(oid) || (promised.get(oid)?.largestBytes ?? -1) >= sizeBytes;
   return new Map([...chosen].filter(([oid, sizeBytes]) => !isAdded(oid, sizeBytes)));
 }

@@ -64,7 +64,6 @@ export async function decideAtLimit(deps: AdmitUploadDeps, question: LimitQuesti
 }
 
 async function decideByReconcile(deps: AdmitUploadDeps, question: LimitQuestion): Promise<LimitDecision> {
-  const { repo } = question.attempt.reservation;
   let { tenant } = question;
   for (let round = 0; round < reconcilesMax; round += 1) {
     const outcome = await recountInline(deps, { ...question, tenant });
@@ -74,7 +73,7 @@ async function decideByReconcile(deps: AdmitUploadDeps, question: LimitQuestion)
     const byFloor = await chooseByFloor(deps, { ...question, tenant, basis });
     if (byFloor.kind !== 'fits') return byFloor;
     const { chosen, refusal } = byFloor;
-    if (await addIfItFits(deps, { tenant, chosen, notYetAdded: claimsNotYetAdded(chosen, { repo, basis }) }))
+    if (await addIfItFits(deps, { tenant, chosen, notYetAdded: claimsNotYetAdded(chosen, basis) }))
       return { kind: 'admit', chosen, refusal };
     // Only our own reconcile tells which of these claims the counter holds; after another's we try once more.
     if (basis) break;

@@ -53,6 +53,7 @@ export class MemoryLedger implements Ledger {
       notes: new Map(),
       leaseUntilMs: 0,
       listedUntilMs: 0,
+      claimCount: 0,
       closedAtMs: null,
     };
     this.#tenants.set(input.tenant, {
@@ -65,7 +66,10 @@ export class MemoryLedger implements Ledger {
   }
 
   async updateTenant({ tenant, ...change }: Input<'updateTenant'>) {
-    return this.#update(tenant, () => change);
+    return this.#update(tenant, ({ epoch }) => ({
+      ...change,
+      ...(change.limitBytes !== undefined && { floorUntilMs: 0, leaseUntilMs: 0, epoch: epoch + 1 }),
+    }));
   }
 
   async addCommitted(input: {
@@ -100,6 +104,14 @@ export class MemoryLedger implements Ledger {
     if (!found) return 'gone';
     reservations.set(keyOf(found), fitting({ ...found, state: 'issued', claims: input.claims }));
     return 'issued';
+  }
+
+  async keepLate(input: Input<'keepLate'>): Promise<'kept' | 'gone'> {
+    const { reservations } = this.#items(input.tenant);
+    const found = reservations.get(keyFrom(input));
+    if (!found) return 'gone';
+    reservations.set(keyOf(found), fitting({ ...found, claims: input.claims, lookAtMs: input.lookAtMs }));
+    return 'kept';
   }
 
   async deleteReservation(input: ReservationKey): Promise<'deleted' | 'absent'> {
@@ -174,6 +186,7 @@ export class MemoryLedger implements Ledger {
       counted: commit.counted,
       leaseUntilMs: 0,
       listedUntilMs: commit.listedUntilMs,
+      claimCount: commit.claimCount,
       dueAtMs: commit.dueAtMs ?? record.dueAtMs,
       notes: new Map([...record.notes].filter(([id]) => !expired.has(id))),
     };
@@ -295,12 +308,12 @@ export class MemoryLedger implements Ledger {
 
   async dueTenants(input: { nowMs: number; tenantsMax: number }) {
     const due = [...this.#tenants].map(([tenant, items]) => {
-      const deaths = [...items.reservations.values()].map((reservation) => reservation.deadAtMs);
+      const looks = [...items.reservations.values()].map(({ lookAtMs, deadAtMs }) => lookAtMs ?? deadAtMs);
       const deletions = [...items.deletions.values()].map((deletion) => deletion.dueAtMs);
       const closings = [...items.repos.values()].flatMap(({ closedAtMs }) => closedAtMs ?? []);
       const { dueAtMs } = items.record;
       const full = dueAtMs <= input.nowMs;
-      return { tenant, full, dueAtMs: Math.min(dueAtMs, ...deaths, ...deletions, ...closings) };
+      return { tenant, full, dueAtMs: Math.min(dueAtMs, ...looks, ...deletions, ...closings) };
     });
     return due
       .filter(({ dueAtMs }) => dueAtMs <= input.nowMs)

@@ -11,7 +11,7 @@ describe('events of the store', () => {
     const made = await Counter.create();
     const atMs = made.deps.clock.nowMs();
     const claims = new Map([['expected', 5]]);
-    const times = { createdAtMs: atMs, expiresAtMs: atMs + 1e12, deadAtMs: atMs + 1e12 };
+    const times = { createdAtMs: atMs, expiresAtMs: atMs + 1e12, deadAtMs: atMs + 1e12, lookAtMs: null };
     const reservation = { id: 'r', repo: 'app', state: 'issued', claims, ...times } as const;
     await made.ledger.putReservation({ tenant, reservation });
     const removed = Array.from({ length: noted }, (_, index) => ({

@@ -83,7 +83,7 @@ describe('the units that the table bills are those of the model', () => {
       Array.from({ length: claims }, (_, index) => [sha256Hex(`${index}`), 12_345_678 + index]),
     );
     const id = sha256Hex('a token').slice(0, 32);
-    const times = { createdAtMs: nowMs, expiresAtMs: nowMs + 1, deadAtMs: nowMs + 2 };
+    const times = { createdAtMs: nowMs, expiresAtMs: nowMs + 1, deadAtMs: nowMs + 2, lookAtMs: null };
     const reservation = { id, repo: 'app', state: 'pending', claims: objects, ...times } as const;
     const own = { tenant: name, repo: 'app', reservationId: id };
 
@@ -110,7 +110,13 @@ describe('the units that the table bills are those of the model', () => {
       modelled('commitRepo'),
     );
     expect(await billed(() => allPages(ledger.repos(name)))).toBe(modelled('repos'));
-    const floor = { correctionBytes: 5, floorBaseBytes: 5e9, floorUntilMs: nowMs, listedUntilMs: nowMs };
+    const floor = {
+      correctionBytes: 5,
+      floorBaseBytes: 5e9,
+      floorUntilMs: nowMs,
+      listedUntilMs: nowMs,
+      claimCount: claims,
+    };
     const commit = { tenant: name, ...floor, counted, expiredNotes: [] };
     expect(await billed(() => ledger.commitTenant({ ...commit, epoch: 1, dueAtMs: nowMs + 9 }))).toBe(
       modelled('commitTenant', { isFull: true }),

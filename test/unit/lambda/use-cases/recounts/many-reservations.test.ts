@@ -23,6 +23,7 @@ describe(`a repo with ${count} reservations`, () => {
         createdAtMs: world.nowMs,
         expiresAtMs: world.nowMs + 30 * minute,
         deadAtMs: world.nowMs + 36 * minute,
+        lookAtMs: null,
       };
       await world.ledger.putReservation({ tenant, reservation });
     }

@@ -55,7 +55,7 @@ describe('after authentication', () => {
     const { made } = await setUp(1e9);
     const { ledger, store, deps, calls } = made;
     const verifyToken = 'lfsv_token';
-    const times = { createdAtMs: 0, expiresAtMs: 9e15, deadAtMs: 9e15 };
+    const times = { createdAtMs: 0, expiresAtMs: 9e15, deadAtMs: 9e15, lookAtMs: null };
     const claims = new Map([[oid(1), 7]]);
     const reservation = {
       id: reservationIdOf(verifyToken),

@@ -1,0 +1,220 @@
+import { isDead, lateUntilMs, nextLookMs, type Reservation } from './reservation.ts';
+
+/**
+ * Ids that a repo keeps of the reservations that its scan covered, at most. DynamoDB takes no item above 400 KB, which
+ * 12,400 ids would fill, and then no recount could be committed. Leaving one out is safe: the repo is scanned once
+ * more.
+ */
+const coveredIdsMax = 5000;
+
+/** A reservation whose claims are those from `from` to before `to` of the columns. */
+interface Row extends Pick<Reservation, 'id' | 'state' | 'deadAtMs' | 'lookAtMs'> {
+  readonly from: number;
+  readonly to: number;
+}
+
+/** What the reservations of a repo may still bring, on top of what is counted. */
+export interface OpenClaims {
+  /** Of live reservations. */
+  readonly live: ClaimSums;
+  /** Of late ones, for objects that no live one claims. */
+  readonly late: ClaimSums;
+}
+
+/** What becomes of a dead reservation once the scan of its repo is committed. */
+export type Settlement =
+  | { readonly kind: 'delete'; readonly reservationId: string }
+  /** It is late: these objects may still arrive. */
+  | {
+      readonly kind: 'late';
+      readonly reservationId: string;
+      readonly unseen: ReadonlyMap<string, number>;
+      readonly lookAtMs: number;
+    };
+
+/** What one reconcile's scan found in a repo. */
+export interface RepoScan {
+  readonly storedBytes: number;
+  readonly objectCount: number;
+  /** The oids that the scan was to look for and saw. */
+  readonly seen: ReadonlySet<string>;
+}
+
+/** What a reconcile knows of a repo. */
+export interface CountedRepo {
+  /** undefined: it was not scanned, because its last count still holds. */
+  readonly scan: RepoScan | undefined;
+  /** Ids of the reservations of which its last scan saw every object. */
+  readonly covered: ReadonlySet<string>;
+}
+
+/** What live reservations promise of one object. */
+export interface Promised {
+  /** A URL for it may be in use. */
+  readonly isIssued: boolean;
+  /** The largest of its claims. */
+  readonly largestBytes: number;
+}
+
+/**
+ * The reservations of one repo. Their claims are kept in columns, because half a million of them would take several
+ * hundred MB as maps.
+ */
+export class RepoReservations {
+  readonly #rows: Row[] = [];
+  readonly #oids: string[] = [];
+  readonly #sizes: number[] = [];
+
+  add({ id, state, deadAtMs, lookAtMs, claims }: Reservation): void {
+    const from = this.#oids.length;
+    for (const [oid, sizeBytes] of claims) {
+      this.#oids.push(oid);
+      this.#sizes.push(sizeBytes);
+    }
+    this.#rows.push({ id, state, deadAtMs, lookAtMs, from, to: this.#oids.length });
+  }
+
+  get count(): number {
+    return this.#rows.length;
+  }
+
+  get claimCount(): number {
+    return this.#oids.length;
+  }
+
+  /** Every oid that is claimed, each once. */
+  oids(): Set<string> {
+    return new Set(this.#oids);
+  }
+
+  /**
+   * Whether the repo must be scanned for one of them: no scan saw all of its objects, and it is not late, or it is to
+   * be looked at again by now.
+   */
+  needScan(input: { covered: ReadonlySet<string>; nowMs: number }): boolean {
+    const { covered, nowMs } = input;
+    return this.#rows.some(
+      ({ id, lookAtMs }) => !covered.has(id) && (lookAtMs === null || nowMs >= lookAtMs),
+    );
+  }
+
+  /**
+   * Ids of the reservations for which the repo needs no further scan, because this one saw every object. If there are
+   * too many, live ones are kept first: the reconcile deletes the dead ones.
+   */
+  coveredBy(scan: RepoScan, scanBeganMs: number): Set<string> {
+    const covered = this.#rows.filter((row) => this.#isSeen(row, scan));
+    const isLast = (row: Row) => Number(isDead(row, scanBeganMs));
+    covered.sort((a, b) => isLast(a) - isLast(b));
+    return new Set(covered.slice(0, coveredIdsMax).map(({ id }) => id));
+  }
+
+  /**
+   * What they may still bring. If several sizes are claimed for one object, at most one of them is true, and the store
+   * accepts no other.
+   *
+   * @param input.counted what this reconcile knows of the repo. If it was not scanned, every live reservation is
+   * covered, and the late ones hold what the last scan did not see.
+   */
+  openClaims(input: { counted: CountedRepo; scanBeganMs: number; clockSkewMs: number }): OpenClaims {
+    const { scanBeganMs, clockSkewMs } = input;
+    const { scan, covered } = input.counted;
+    const live = new ClaimTally();
+    const late = new ClaimTally();
+    for (const row of this.#rows) {
+      const isLate = isDead(row, scanBeganMs);
+      if (scan ? isLate && scanBeganMs > lateUntilMs(row) : covered.has(row.id)) continue;
+      const untilMs = (isLate ? lateUntilMs(row) : row.deadAtMs) - 2 * clockSkewMs;
+      for (const [oid, sizeBytes] of this.#claimsOf(row)) {
+        if (scan?.seen.has(oid)) continue;
+        (isLate ? late : live).add(oid, { sizeBytes, isIssued: row.state === 'issued', untilMs });
+      }
+    }
+    return { live: live.sums(), late: late.sums(live) };
+  }
+
+  /**
+   * What becomes of the dead ones. Those that are late and need no look yet stay as they are.
+   */
+  *settle(input: { counted: CountedRepo; scanBeganMs: number }): Iterable<Settlement> {
+    const { scanBeganMs } = input;
+    const { scan, covered } = input.counted;
+    for (const row of this.#rows) {
+      const { id: reservationId, lookAtMs } = row;
+      if (!isDead(row, scanBeganMs)) continue;
+      if (!scan) {
+        if (covered.has(reservationId)) yield { kind: 'delete', reservationId };
+        continue;
+      }
+      const nextMs = nextLookMs(row, scanBeganMs);
+      if (nextMs === undefined || this.#isSeen(row, scan)) {
+        yield { kind: 'delete', reservationId };
+        continue;
+      }
+      const unseen = new Map([...this.#claimsOf(row)].filter(([oid]) => !scan.seen.has(oid)));
+      const isSame = nextMs === lookAtMs && unseen.size === row.to - row.from;
+      if (!isSame) yield { kind: 'late', reservationId, unseen, lookAtMs: nextMs };
+    }
+  }
+
+  /** What the live ones promise of these objects: oid → promise. */
+  promises(input: { oids: ReadonlySet<string>; nowMs: number }): Map<string, Promised> {
+    const promises = new Map<string, Promised>();
+    for (const row of this.#rows) {
+      if (isDead(row, input.nowMs)) continue;
+      for (const [oid, sizeBytes] of this.#claimsOf(row)) {
+        if (!input.oids.has(oid)) continue;
+        const before = promises.get(oid);
+        promises.set(oid, {
+          isIssued: row.state === 'issued' || before?.isIssued === true,
+          largestBytes: Math.max(sizeBytes, before?.largestBytes ?? 0),
+        });
+      }
+    }
+    return promises;
+  }
+
+  #isSeen(row: Row, scan: RepoScan): boolean {
+    for (let index = row.from; index < row.to; index += 1) {
+      if (!scan.seen.has(this.#oids[index] ?? '')) return false;
+    }
+    return true;
+  }
+
+  *#claimsOf({ from, to }: Row): Iterable<[oid: string, sizeBytes: number]> {
+    for (let index = from; index < to; index += 1) yield [this.#oids[index] ?? '', this.#sizes[index] ?? 0];
+  }
+}
+
+/** Sums in which each object counts once. */
+export interface ClaimSums {
+  /** The largest claim of each object. */
+  readonly mostBytes: number;
+  /** The smallest issued claim of each object. */
+  readonly leastBytes: number;
+  /** The first moment at which one that `leastBytes` counts no longer does. 2^53 − 1 if it counts none. */
+  readonly leastUntilMs: number;
+}
+
+class ClaimTally {
+  readonly #most = new Map<string, number>();
+  readonly #least = new Map<string, number>();
+  #leastUntilMs = Number.MAX_SAFE_INTEGER;
+
+  add(oid: string, claim: { sizeBytes: number; isIssued: boolean; untilMs: number }): void {
+    const { sizeBytes, isIssued, untilMs } = claim;
+    this.#most.set(oid, Math.max(sizeBytes, this.#most.get(oid) ?? 0));
+    if (!isIssued) return;
+    this.#least.set(oid, Math.min(sizeBytes, this.#least.get(oid) ?? sizeBytes));
+    this.#leastUntilMs = Math.min(this.#leastUntilMs, untilMs);
+  }
+
+  /** @param without counts already: only what is claimed beyond it is added. */
+  sums(without: ClaimTally = new ClaimTally()): ClaimSums {
+    let mostBytes = 0;
+    let leastBytes = 0;
+    for (const [oid, bytes] of this.#most) mostBytes += Math.max(0, bytes - (without.#most.get(oid) ?? 0));
+    for (const [oid, bytes] of this.#least) if (!without.#least.has(oid)) leastBytes += bytes;
+    return { mostBytes, leastBytes, leastUntilMs: this.#leastUntilMs };
+  }
+}

@@ -1,0 +1,200 @@
+import { describe, expect, it } from 'vitest';
+import { RepoReservations } from '../../../../lambda/domain/repo-reservations.ts';
+import type { Reservation } from '../../../../lambda/domain/reservation.ts';
+
+const hour = 3_600_000;
+const deadAtMs = 100 * hour;
+const none: ReadonlySet<string> = new Set();
+
+function reservationsOf(...given: readonly Partial<Reservation>[]): RepoReservations {
+  const all = new RepoReservations();
+  given.forEach((more, index) => {
+    all.add({
+      id: `r${index}`,
+      repo: 'app',
+      state: 'issued',
+      claims: new Map([['a', 10]]),
+      createdAtMs: 0,
+      expiresAtMs: deadAtMs - 1,
+      deadAtMs,
+      lookAtMs: null,
+      ...more,
+    });
+  });
+  return all;
+}
+
+const scanOf = (...seen: string[]) => ({ storedBytes: 0, objectCount: 0, seen: new Set(seen) });
+const claims = (given: Record<string, number>) => ({ claims: new Map(Object.entries(given)) });
+
+describe('a repo needs a scan', () => {
+  const needScan = (all: RepoReservations, nowMs: number, ...covered: string[]) =>
+    all.needScan({ covered: new Set(covered), nowMs });
+
+  it('for a reservation that is not covered, live or dead', () => {
+    expect(needScan(reservationsOf({}), 0)).toBe(true);
+    expect(needScan(reservationsOf({}), deadAtMs + 1)).toBe(true);
+    expect(needScan(reservationsOf({}, {}), 0, 'r0')).toBe(true);
+    expect(needScan(reservationsOf({}, {}), 0, 'r0', 'r1')).toBe(false);
+    expect(needScan(reservationsOf(), 0)).toBe(false);
+  });
+
+  it('for a late one at its time, unless it is covered', () => {
+    const late = reservationsOf({ lookAtMs: deadAtMs + hour });
+    expect(needScan(late, deadAtMs + hour - 1)).toBe(false);
+    expect(needScan(late, deadAtMs + hour)).toBe(true);
+    expect(needScan(late, deadAtMs + hour, 'r0')).toBe(false);
+  });
+});
+
+describe('a scan covers', () => {
+  it('the reservations of which it saw every object, dead or not, and a note without any', () => {
+    const all = reservationsOf(claims({ a: 1, b: 2 }), claims({ a: 1 }), claims({}), claims({ c: 1 }));
+    expect(all.coveredBy(scanOf('a', 'b'), 0)).toEqual(new Set(['r0', 'r1', 'r2']));
+    expect(all.coveredBy(scanOf('a'), deadAtMs + 1)).toEqual(new Set(['r1', 'r2']));
+  });
+
+  it('at most 5,000, the live ones first', () => {
+    const all = new RepoReservations();
+    const more = (from: number, count: number, dead: number) => {
+      for (let index = from; index < from + count; index += 1)
+        all.add({
+          id: `r${index}`,
+          repo: 'app',
+          state: 'issued',
+          claims: new Map(),
+          createdAtMs: 0,
+          expiresAtMs: 0,
+          deadAtMs: dead,
+          lookAtMs: null,
+        });
+    };
+    more(0, 4000, 1);
+    more(4000, 3000, 9);
+    const covered = all.coveredBy(scanOf(), 5);
+    expect(covered.size).toBe(5000);
+    expect([...covered].slice(0, 3000).every((id) => Number(id.slice(1)) >= 4000)).toBe(true);
+  });
+});
+
+describe('what reservations may still bring', () => {
+  const open = (
+    all: RepoReservations,
+    scanBeganMs: number,
+    seen: string[] | undefined,
+    ...covered: string[]
+  ) =>
+    all.openClaims({
+      counted: { scan: seen && scanOf(...seen), covered: new Set(covered) },
+      scanBeganMs,
+      clockSkewMs: 1000,
+    });
+
+  it('is what the scan did not see, each object once: the largest and the smallest issued size', () => {
+    const all = reservationsOf(
+      claims({ a: 10, b: 20 }),
+      { ...claims({ b: 25, c: 30 }), deadAtMs: deadAtMs + 5 },
+      { ...claims({ b: 1, d: 40 }), state: 'pending' },
+    );
+    expect(open(all, 0, ['a'])).toEqual({
+      live: { mostBytes: 25 + 30 + 40, leastBytes: 20 + 30, leastUntilMs: deadAtMs - 2000 },
+      late: { mostBytes: 0, leastBytes: 0, leastUntilMs: Number.MAX_SAFE_INTEGER },
+    });
+    expect(open(all, 0, ['a', 'b', 'c', 'd']).live).toEqual({
+      mostBytes: 0,
+      leastBytes: 0,
+      leastUntilMs: Number.MAX_SAFE_INTEGER,
+    });
+  });
+
+  it('is late for a day after death, beyond what live ones claim of the same object', () => {
+    const all = reservationsOf(claims({ a: 10, b: 20 }), {
+      ...claims({ a: 4, c: 7 }),
+      deadAtMs: deadAtMs + 50 * hour,
+    });
+    const at = (ms: number) => open(all, ms, []);
+    expect(at(deadAtMs).late.mostBytes).toBe(0);
+    expect(at(deadAtMs + 1)).toEqual({
+      live: { mostBytes: 11, leastBytes: 11, leastUntilMs: deadAtMs + 50 * hour - 2000 },
+      late: { mostBytes: 6 + 20, leastBytes: 20, leastUntilMs: deadAtMs + 24 * hour - 2000 },
+    });
+    expect(at(deadAtMs + 24 * hour).late.mostBytes).toBe(26);
+    expect(at(deadAtMs + 24 * hour + 1).late.mostBytes).toBe(0);
+  });
+
+  it('without a scan is what late ones still hold, unless they are covered', () => {
+    const all = reservationsOf({ ...claims({ a: 10 }), lookAtMs: deadAtMs + hour });
+    expect(open(all, deadAtMs + 1, undefined).late.mostBytes).toBe(10);
+    expect(open(all, deadAtMs + 1, undefined, 'r0').late.mostBytes).toBe(0);
+    expect(open(reservationsOf({}), 0, undefined, 'r0').live.mostBytes).toBe(0);
+  });
+});
+
+describe('a dead reservation', () => {
+  const settle = (
+    all: RepoReservations,
+    scanBeganMs: number,
+    seen: string[] | undefined,
+    ...covered: string[]
+  ) => [
+    ...all.settle({ counted: { scan: seen && scanOf(...seen), covered: new Set(covered) }, scanBeganMs }),
+  ];
+  const gone = [{ kind: 'delete', reservationId: 'r0' }];
+  const late = (lookAtMs: number, unseen: Record<string, number>) => [
+    { kind: 'late', reservationId: 'r0', unseen: new Map(Object.entries(unseen)), lookAtMs },
+  ];
+
+  it('stays while it lives', () => {
+    expect(settle(reservationsOf({}), deadAtMs, ['a'])).toEqual([]);
+  });
+
+  it('goes if everything was seen, by this scan or before', () => {
+    expect(settle(reservationsOf({}), deadAtMs + 1, ['a'])).toEqual(gone);
+    expect(settle(reservationsOf(claims({})), deadAtMs + 1, [])).toEqual(gone);
+    expect(settle(reservationsOf({}), deadAtMs + 1, undefined, 'r0')).toEqual(gone);
+    expect(settle(reservationsOf({ lookAtMs: deadAtMs + hour }), deadAtMs + 1, undefined, 'r0')).toEqual(
+      gone,
+    );
+  });
+
+  it.each([
+    [1, hour / 6],
+    [hour / 6, hour],
+    [hour, 6 * hour],
+    [6 * hour, 24 * hour],
+    [24 * hour - 1, 24 * hour],
+  ])('is late otherwise: %i ms after its death it is looked at after %i ms', (afterMs, lookAfterMs) => {
+    const all = reservationsOf(claims({ a: 1, b: 2 }));
+    expect(settle(all, deadAtMs + afterMs, ['b'])).toEqual(late(deadAtMs + lookAfterMs, { a: 1 }));
+  });
+
+  it('goes after the last look', () => {
+    expect(settle(reservationsOf({}), deadAtMs + 24 * hour, [])).toEqual(gone);
+  });
+
+  it('that is late stays as it is until its next look, unless something arrived', () => {
+    const all = reservationsOf({ ...claims({ a: 1, b: 2 }), lookAtMs: deadAtMs + hour });
+    expect(settle(all, deadAtMs + hour / 2, undefined)).toEqual([]);
+    expect(settle(all, deadAtMs + hour / 2, [])).toEqual([]);
+    expect(settle(all, deadAtMs + hour / 2, ['b'])).toEqual(late(deadAtMs + hour, { a: 1 }));
+    expect(settle(all, deadAtMs + hour, [])).toEqual(late(deadAtMs + 6 * hour, { a: 1, b: 2 }));
+  });
+});
+
+it('live reservations promise the largest size of each object, and a URL if one is issued', () => {
+  const all = reservationsOf(
+    { ...claims({ a: 1, b: 2 }), state: 'pending' },
+    claims({ a: 5, x: 9 }),
+    { ...claims({ a: 3 }), state: 'pending' },
+    { ...claims({ b: 8 }), deadAtMs: 5 },
+  );
+  const promises = all.promises({ oids: new Set(['a', 'b', 'c']), nowMs: 6 });
+  expect(promises).toEqual(
+    new Map([
+      ['a', { isIssued: true, largestBytes: 5 }],
+      ['b', { isIssued: false, largestBytes: 2 }],
+    ]),
+  );
+  expect([all.count, all.claimCount, all.oids()]).toEqual([4, 6, new Set(['a', 'b', 'x'])]);
+  expect(reservationsOf().promises({ oids: none, nowMs: 0 })).toEqual(new Map());
+});

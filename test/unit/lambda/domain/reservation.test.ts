@@ -1,0 +1,42 @@
+import { describe, expect, it } from 'vitest';
+import { deadAtMs, isAbandoned, isDead, type Reservation } from '../../../../lambda/domain/reservation.ts';
+import { defaultSettings } from '../../../../lambda/domain/settings.ts';
+
+const settings = {
+  ...defaultSettings,
+  putGraceMs: 1000,
+  putMinBytesPerSecond: 10,
+  clockSkewMs: 7,
+  pendingVoidAfterMs: 500,
+};
+
+describe('a reservation', () => {
+  it.each<[string, number[], number]>([
+    ['without objects after the grace and twice the skew', [], 5000 + 1000 + 14],
+    ['of empty objects likewise', [0, 0], 5000 + 1000 + 14],
+    ['by its largest object, at the slowest rate', [3, 95, 40], 5000 + 1000 + 9500 + 14],
+    ['of 5 GiB after hours', [5 * 1024 ** 3], 5000 + 1000 + 536_870_912_000 + 14],
+  ])('is dead %s', (_, sizes, expected) => {
+    const claims = new Map(sizes.map((size, index) => [`${index}`, size]));
+    expect(deadAtMs(settings, { expiresAtMs: 5000, claims })).toBe(expected);
+  });
+
+  it('is alive up to the very millisecond of its death', () => {
+    expect([isDead({ deadAtMs: 10 }, 10), isDead({ deadAtMs: 10 }, 11)]).toEqual([false, true]);
+  });
+
+  it('is abandoned if it is pending for longer than its batch can run', () => {
+    const pending: Reservation = {
+      id: 'r',
+      repo: 'app',
+      state: 'pending',
+      claims: new Map(),
+      createdAtMs: 1000,
+      expiresAtMs: 9e9,
+      deadAtMs: 9e9,
+      lookAtMs: null,
+    };
+    expect([1500, 1501].map((nowMs) => isAbandoned(settings, pending, nowMs))).toEqual([false, true]);
+    expect(isAbandoned(settings, { ...pending, state: 'issued' }, 9999)).toBe(false);
+  });
+});

@@ -1,0 +1,101 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import { MemoryStack, minute, oidOf, tenant } from '../../../../support/memory/stack.ts';
+
+const others = 3000;
+const claimsOfEach = 100;
+
+describe(`a batch near the limit, beside ${others} reservations of ${claimsOfEach} in other repos`, () => {
+  let world: MemoryStack;
+  /** Reservations read of all repos, and of the batch's own. */
+  let readAll: number;
+  let readOwn: number;
+
+  beforeEach(async () => {
+    world = new MemoryStack();
+    await world.create(1e9);
+    for (let index = 0; index < others; index += 1) {
+      const claims = new Map(
+        Array.from({ length: claimsOfEach }, (_, claim) => [oidOf(index * claimsOfEach + claim), 1000]),
+      );
+      await world.ledger.putReservation({
+        tenant,
+        reservation: {
+          id: index.toString(16).padStart(32, '0'),
+          repo: `other${index % 20}`,
+          state: 'issued',
+          claims,
+          createdAtMs: world.nowMs,
+          expiresAtMs: world.nowMs + 30 * minute,
+          deadAtMs: world.nowMs + 36 * minute,
+          lookAtMs: null,
+        },
+      });
+    }
+    await world.consume();
+    expect(await world.record()).toMatchObject({
+      committedBytes: others * claimsOfEach * 1000,
+      claimCount: others * claimsOfEach,
+    });
+    [readAll, readOwn] = [0, 0];
+    const { reservations, reservationsOf } = world.ledger;
+    world.ledger.reservations = (name) => counting(reservations.call(world.ledger, name), 'all');
+    world.ledger.reservationsOf = (path) => counting(reservationsOf.call(world.ledger, path), 'own');
+  });
+
+  async function* counting<T>(pages: AsyncIterable<readonly T[]>, which: 'all' | 'own') {
+    for await (const page of pages) {
+      if (which === 'all') readAll += page.length;
+      else readOwn += page.length;
+      yield page;
+    }
+  }
+
+  it('is refused by its own repo alone if the floor proves it', async () => {
+    const verdicts = await world.push('mine', { [oidOf(1)]: 800_000_000 });
+    expect(verdicts).toEqual(new Map([[oidOf(1), expect.objectContaining({ kind: 'over-limit' })]]));
+    expect([readAll, readOwn]).toEqual([0, 1]);
+  });
+
+  it('is told to come again if only a recount can tell, and is admitted after it', async () => {
+    await world.ledger.addCommitted({ tenant, sumBytes: 600_000_000, limitBytes: 1e9 });
+    expect(await world.push('mine', { [oidOf(1)]: 200_000_000 })).toBe('retry');
+    expect([readAll, readOwn]).toEqual([0, 1]);
+    expect(world.requests).toMatchObject([{ tenant, reason: 'refusal' }]);
+    await world.consume();
+    const verdicts = await world.push('mine', { [oidOf(1)]: 200_000_000 });
+    expect(verdicts).toEqual(new Map([[oidOf(1), expect.objectContaining({ kind: 'upload' })]]));
+  });
+});
+
+it('a tenant with a million claims takes no more until some of them have ended', async () => {
+  const world = new MemoryStack();
+  await world.create(1e9);
+  const { epoch } = await world.record();
+  const begun = await world.ledger.beginReconcile({
+    tenant,
+    nowMs: world.nowMs,
+    leaseUntilMs: world.nowMs + 1,
+  });
+  expect(begun.kind).toBe('begun');
+  const counted = { storedBytes: 0, objectCount: 0, countedAtMs: world.nowMs };
+  const commit = {
+    tenant,
+    epoch: epoch + 1,
+    correctionBytes: 0,
+    floorBaseBytes: 0,
+    floorUntilMs: 0,
+    counted,
+  };
+  await world.ledger.commitTenant({
+    ...commit,
+    listedUntilMs: 0,
+    claimCount: 1_000_000,
+    expiredNotes: [],
+    dueAtMs: null,
+  });
+  expect(await world.push('app', { [oidOf(1)]: 1 })).toBe('retry');
+  expect(world.ledger.inspect(tenant).reservations).toEqual([]);
+  expect(world.requests).toMatchObject([{ tenant, reason: 'refusal' }]);
+  await world.consume();
+  expect(typeof (await world.push('app', { [oidOf(1)]: 1 }))).toBe('object');
+});

@@ -110,7 +110,7 @@ async function start(options: EmbeddedStackOptions, cleanup: Cleanup): Promise<E
   cleanup.add(database.close);
   onProgress(`database ${database.origin}`);
 
-  const queue = await openQueue({ options, folder, log, invocations });
+  const queue = await openQueue({ options, folder, log, invocations, isFull: database.isDiskFull });
   const shared = { adminToken: admin.token, clock: systemClock, ids: systemIds, log, invocations, settings };
   const composed = composeEmbedded({
     database,
@@ -150,11 +150,13 @@ async function openQueue(input: {
   folder: DataFolder;
   log: Log;
   invocations: Invocations;
+  isFull: () => boolean;
 }): Promise<FileQueue> {
-  const { log, invocations } = input;
+  const { log, invocations, isFull } = input;
   const folder = await openQueueFolder(input.folder.queuePath);
   const timing = { ...defaultQueueTiming, ...input.options.queueTiming };
-  return new FileQueue({ folder, clock: systemClock, timers: systemTimers, log, invocations, timing });
+  const shared = { clock: systemClock, timers: systemTimers, log, invocations, isDiskFull: isFull };
+  return new FileQueue({ folder, timing, ...shared });
 }
 
 /** A promise with its own `resolve` and `reject`. Its rejection counts as handled. */

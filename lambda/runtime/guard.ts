@@ -4,6 +4,7 @@ import type { Invocations } from '../ports/invocations.ts';
 import { LedgerUnavailableError } from '../ports/ledger.ts';
 import type { Log } from '../ports/log.ts';
 import { StoreUnavailableError } from '../ports/object-store.ts';
+import { storageFullIn } from '../ports/storage-full.ts';
 
 export type HttpHandler = (event: APIGatewayProxyEventV2, context: Context) => Promise<Response>;
 
@@ -19,7 +20,7 @@ interface GuardDeps {
  * The edge of every HTTP function. The log lines within it name the request, and so do the recounts that it requests.
  *
  * If the handler throws, the client gets a 500 or 503 in the API's own error format. The log has the error. None of it
- * reaches the client.
+ * reaches the client, except the message of a storage that is full.
  */
 export function guard(deps: GuardDeps, respondError: ErrorResponder, handler: HttpHandler): HttpHandler {
   const guarded = respondToErrors(deps.log, respondError, handler);
@@ -37,8 +38,10 @@ function respondToErrors(log: Log, respondError: ErrorResponder, handler: HttpHa
     } catch (error) {
       log.error('request failed', { route: event.routeKey, error });
       const isUnavailable = error instanceof StoreUnavailableError || error instanceof LedgerUnavailableError;
-      if (isUnavailable) {
-        const message = 'The storage behind this service does not answer. Try again in a moment.';
+      const full = storageFullIn(error);
+      if (isUnavailable || full) {
+        const message =
+          full?.message ?? 'The storage behind this service does not answer. Try again in a moment.';
         const response = respondError(503, message, requestId);
         return { ...response, headers: { ...response.headers, 'retry-after': '5' } };
       }

@@ -9,6 +9,7 @@ import { lambdaContext } from '../lambda-context.ts';
 import type { QueueFolder } from './queue-folder.ts';
 import {
   afterFailure,
+  afterFullDisk,
   defaultQueueTiming,
   dueAtMs,
   mergeMessages,
@@ -28,6 +29,8 @@ export interface FileQueueOptions {
   readonly log: Log;
   readonly invocations: Invocations;
   readonly timing?: QueueTiming;
+  /** While the disk is full, a recount that fails is not given up. */
+  readonly isDiskFull?: () => boolean;
   /** Most recounts that run at a time, each of another tenant. */
   readonly concurrencyMax?: number;
 }
@@ -202,13 +205,24 @@ export class FileQueue implements RecountQueue {
 
   /** After a failure: retried later, or moved to the dead letters. Requests that came meanwhile stay pending. */
   async #putBack(lane: Lane, message: QueueMessage): Promise<void> {
-    const failed = afterFailure(message, this.#options.clock.nowMs(), this.#timing);
+    const nowMs = this.#options.clock.nowMs();
+    const wait = (again: QueueMessage) => {
+      lane.waiting = lane.waiting === undefined ? again : mergeMessages(again, lane.waiting);
+    };
+    if (this.#options.isDiskFull?.() === true) {
+      wait(afterFullDisk(message, nowMs, this.#timing));
+      return;
+    }
+    const failed = afterFailure(message, nowMs, this.#timing);
     if (failed.failures < this.#timing.failuresMax) {
-      lane.waiting = lane.waiting === undefined ? failed : mergeMessages(failed, lane.waiting);
+      wait(failed);
       lane.mustSave = true;
       return;
     }
-    const file = await this.#options.folder.saveDead(failed);
+    const file = await this.#options.folder.saveDead(failed).catch((error: unknown) => {
+      wait(afterFullDisk(message, nowMs, this.#timing));
+      throw error;
+    });
     this.#options.log.error('recount failed too often: moved to the dead letters', {
       tenant: lane.tenant,
       failures: failed.failures,

@@ -3,11 +3,13 @@ import { join } from 'node:path';
 import { isCorrelationId } from '../../lambda/domain/invocation.ts';
 import { parseJson } from '../../lambda/domain/json.ts';
 import { isRecountReason } from '../../lambda/domain/recount-policy.ts';
+import { explainFullDisk } from '../explain-full-disk.ts';
 import { readIfThere, unfinishedSuffix, writeDurably } from '../system/durable-file.ts';
 import { newMessage, type QueueMessage } from './queue-message.ts';
 
 /** The queue's files: one for each tenant with a pending recount. */
 export interface QueueFolder {
+  /** @throws {StorageFullError} when the disk is full. */
   save(message: QueueMessage): Promise<void>;
   remove(tenant: string): Promise<void>;
   /** Keeps a message that failed too often as a dead letter. @returns the file's path. */
@@ -22,7 +24,13 @@ export async function openQueueFolder(path: string): Promise<QueueFolder> {
   await mkdir(deadPath, { recursive: true, mode: 0o700 });
   const fileOf = (tenant: string) => join(path, `${encodeURIComponent(tenant)}${suffix}`);
   return {
-    save: (message) => writeDurably(fileOf(message.tenant), JSON.stringify(message)),
+    async save(message) {
+      try {
+        await writeDurably(fileOf(message.tenant), JSON.stringify(message));
+      } catch (error) {
+        throw explainFullDisk(error);
+      }
+    },
     remove: (tenant) => rm(fileOf(tenant), { force: true }),
     async saveDead(message) {
       // One file for each tenant, the newest, so that dead letters cannot fill the disk.

@@ -25,6 +25,8 @@ export interface QueueTiming {
   readonly spacingMs: number;
   /** Delay after the first failure. It doubles with each further failure. */
   readonly retryMs: number;
+  /** Delay of a recount that failed because the disk is full, which is no failure of its own. */
+  readonly fullDiskRetryMs: number;
   /** After this many failures a message becomes a dead letter. */
   readonly failuresMax: number;
   /** A delivery that takes longer counts as failed. */
@@ -36,6 +38,7 @@ export const defaultQueueTiming: QueueTiming = {
   quietMaxMs: 20_000,
   spacingMs: 10_000,
   retryMs: 5_000,
+  fullDiskRetryMs: 15_000,
   failuresMax: 6,
   timeLimitMs: 15 * 60_000,
 };
@@ -95,4 +98,9 @@ export function dueAtMs(message: QueueMessage, lastBegunAtMs: number, timing: Qu
 export function afterFailure(message: QueueMessage, nowMs: number, timing: QueueTiming): QueueMessage {
   const waitMs = timing.retryMs * 2 ** message.failures;
   return { ...message, failures: message.failures + 1, notBeforeMs: nowMs + waitMs };
+}
+
+/** The message after a failure that is the full disk's: it comes again, however often. */
+export function afterFullDisk(message: QueueMessage, nowMs: number, timing: QueueTiming): QueueMessage {
+  return { ...message, notBeforeMs: nowMs + timing.fullDiskRetryMs };
 }

@@ -1,24 +1,29 @@
-import { randomBytes } from 'node:crypto';
-import type { IncomingMessage } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import {
   CreateTableCommand,
   DescribeTableCommand,
+  DynamoDBClient,
   ResourceNotFoundException,
 } from '@aws-sdk/client-dynamodb';
-import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
-import dynalite from 'dynalite';
-import { createDynamoDb } from '../../lambda/adapters/dynamodb/client.ts';
+import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import { tableDefinition } from '../../lambda/adapters/dynamodb/table.ts';
-import { listenOnLoopback } from '../system/loopback-server.ts';
-import { requireAccessKey } from './database-guard.ts';
-import { repairDatabase } from './database-repair.ts';
+import { diskFullAdvice, isDiskFull } from '../system/disk-full.ts';
+import { errorCode, StartupError } from '../system/startup-error.ts';
+import { repairTable } from './database-repair.ts';
+import { type CreateStore, openTables } from './open-tables.ts';
+import { probeSpace } from './space-probe.ts';
+import { TableEngine } from './table-engine.ts';
+import { tableHandler } from './table-handler.ts';
 
 export interface Database {
+  /** Its requests reach the engine in this process directly. Nobody else can send any. */
   readonly client: DynamoDBDocumentClient;
   readonly tableName: string;
   /** Whether the table was created, found, or repaired after a kill during its creation. */
   readonly origin: 'created' | 'found' | 'repaired';
+  /** Whether writes fail now because the disk is full. */
+  isDiskFull(): boolean;
+  /** Waits for running requests. */
   close(): Promise<void>;
 }
 
@@ -28,51 +33,55 @@ const tableName = 'lfs-quota';
 const tableWaitMs = 10_000;
 
 /**
- * Starts a DynamoDB engine inside this process, on any free loopback port, with its data below `databasePath`. It
- * answers only to the access key of `client`, which is a new one at every start.
+ * Opens a DynamoDB engine inside this process, with its data below `databasePath`.
+ *
+ * @param parts stand in for LevelDB and the disk, in tests.
+ * @throws {StartupError} when another process holds the database, or it is not readable.
  */
-export async function openDatabase(databasePath: string): Promise<Database> {
-  const repair = await repairDatabase({ databasePath, tableName });
-  const server = dynalite({ path: databasePath, createTableMs: 0 });
-  // The client keeps its connections open. If the server closed idle ones, some requests would be cut.
-  server.keepAliveTimeout = 0;
-  server.on('request', ignoreAbort);
-  const credentials = { accessKeyId: secret(), secretAccessKey: secret() };
-  requireAccessKey(server, credentials.accessKeyId);
-  const port = await listenOnLoopback(server, { port: 0, usedBy: 'the database' });
-  const client = createDynamoDb({
-    endpoint: `http://127.0.0.1:${port}`,
-    region: 'local',
-    timeoutFactor: 10,
-    credentials,
+export async function openDatabase(
+  databasePath: string,
+  parts: { createStore?: CreateStore; probe?: (folder: string) => Promise<void> } = {},
+): Promise<Database> {
+  const { createStore, probe = probeSpace } = parts;
+  let repair: 'whole' | 'repaired' = 'whole';
+  const open = () =>
+    openTables(
+      databasePath,
+      async (store) => {
+        repair = await repairTable(store, tableName);
+      },
+      createStore,
+    );
+  const engine = await TableEngine.start({ open, probe: () => probe(databasePath) }).catch((error) => {
+    throw openError(databasePath, error);
   });
-  const close = async () => {
-    // The document client's own `destroy` does nothing.
-    client.config.requestHandler.destroy?.();
-    await new Promise<void>((resolve, reject) => {
-      server.close((error) => (error ? reject(error) : resolve()));
-      server.closeIdleConnections();
-    });
-  };
+  const client = clientOf(engine);
   try {
     const found = await ensureTable(client);
-    return { client, tableName, origin: found === 'created' || repair === 'whole' ? found : repair, close };
+    return {
+      client,
+      tableName,
+      origin: found === 'created' || repair === 'whole' ? found : repair,
+      isDiskFull: () => engine.isDiskFull,
+      close: () => engine.close(),
+    };
   } catch (error) {
-    await close();
+    await engine.close();
     throw error;
   }
 }
 
-/** 256 random bits. The access key must have no slash. */
-const secret = () => randomBytes(32).toString('hex');
-
-/**
- * When a client aborts a request, the engine throws from an event listener, which would end the whole process. An
- * aborted request needs no action, so the engine's listener is removed.
- */
-function ignoreAbort(request: IncomingMessage): void {
-  request.removeAllListeners('error');
-  request.on('error', () => {});
+/** As `createDynamoDb` of lambda/adapters/dynamodb, but without a connection, signatures and retries. */
+function clientOf(engine: TableEngine): DynamoDBDocumentClient {
+  const client = new DynamoDBClient({
+    region: 'local',
+    endpoint: 'http://embedded.invalid',
+    credentials: { accessKeyId: 'embedded', secretAccessKey: 'embedded' },
+    signer: { sign: async (request) => request },
+    maxAttempts: 1,
+    requestHandler: tableHandler(engine),
+  });
+  return DynamoDBDocumentClient.from(client, { marshallOptions: { removeUndefinedValues: true } });
 }
 
 async function ensureTable(client: DynamoDBDocumentClient): Promise<'created' | 'found'> {
@@ -94,4 +103,22 @@ async function tableStatus(client: DynamoDBDocumentClient): Promise<string | und
     if (error instanceof ResourceNotFoundException) return undefined;
     throw error;
   }
+}
+
+function openError(databasePath: string, error: unknown): StartupError {
+  const cause = error instanceof Error && error.cause !== undefined ? error.cause : error;
+  if (errorCode(cause) === 'LEVEL_LOCKED') {
+    return new StartupError(
+      `The database ${databasePath} is in use by another process. Stop that one first, or choose another folder with --data.`,
+      { cause: error },
+    );
+  }
+  if (isDiskFull(cause)) {
+    return new StartupError(`The database ${databasePath} ${diskFullAdvice}`, { cause: error });
+  }
+  const reason = cause instanceof Error ? cause.message : String(cause);
+  return new StartupError(
+    `The database ${databasePath} cannot be opened (${reason}). Restore the data folder from a backup, or choose another folder with --data.`,
+    { cause: error },
+  );
 }

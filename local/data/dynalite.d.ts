@@ -15,17 +15,54 @@ declare module 'dynalite' {
 }
 
 declare module 'dynalite/db/index.js' {
+  type Callback<T = void> = (error: Error | null, value?: T) => void;
+
   interface StoredTable {
     TableStatus?: string;
     GlobalSecondaryIndexes?: { IndexStatus?: string }[];
   }
-  interface DynaliteStore {
-    db: { open(): Promise<void>; close(): Promise<void> };
-    tableDb: {
-      get(name: string, callback: (error: Error | null, table?: StoredTable) => void): void;
-      put(name: string, table: StoredTable, callback: (error: Error | null) => void): void;
-    };
+
+  /** One change of LevelDB. */
+  interface Write {
+    readonly type: 'put' | 'del';
+    readonly key: string;
+    readonly value?: unknown;
   }
 
-  export function create(options: { path: string }): DynaliteStore;
+  /** All tables share it, by prefixes of their keys. Its methods may be replaced: the tables look them up at each call. */
+  interface Level {
+    open(): Promise<void>;
+    close(): Promise<void>;
+    put(key: string, value: unknown, callback: Callback): void;
+    del(key: string, callback: Callback): void;
+    batch(writes: readonly Write[], callback: Callback): void;
+  }
+
+  /** The items of a table, or the entries of an index. */
+  interface Items {
+    get(name: string, callback: Callback<StoredTable>): void;
+    put(name: string, value: object, callback: Callback): void;
+    del(name: string, callback: Callback): void;
+  }
+
+  interface DynaliteStore {
+    readonly db: Level;
+    readonly tableDb: Items;
+    getIndexDb(indexType: string, tableName: string, indexName: string): Items;
+    getItemDb(tableName: string): Items;
+  }
+
+  interface CreateOptions {
+    path: string;
+    createTableMs?: number;
+  }
+
+  export function create(options: CreateOptions): DynaliteStore;
+}
+
+declare module 'dynalite/validations/index.js' {
+  /** Throws an {@link ApiError}. */
+  export function checkTypes(input: unknown, types: unknown): object;
+  /** Throws an {@link ApiError}. */
+  export function checkValidations(input: object, types: unknown, custom: unknown, store: object): void;
 }

@@ -1,21 +1,19 @@
-import type { Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { CreateTableCommand, DescribeTableCommand } from '@aws-sdk/client-dynamodb';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
-import dynalite from 'dynalite';
 import { afterAll, describe, expect, it } from 'vitest';
-import { createDynamoDb } from '../../lambda/adapters/dynamodb/client.ts';
 import { unmarkChange } from '../../lambda/adapters/dynamodb/deletions.ts';
 import { updateExpression } from '../../lambda/adapters/dynamodb/expressions.ts';
 import { createDynamoDbLedger } from '../../lambda/adapters/dynamodb/ledger.ts';
 import { tenantChange } from '../../lambda/adapters/dynamodb/reconciles.ts';
 import { createDynamoDbRequestKeys } from '../../lambda/adapters/dynamodb/request-keys.ts';
-import { tableDefinition } from '../../lambda/adapters/dynamodb/table.ts';
 import { createDynamoDbTokenStore } from '../../lambda/adapters/dynamodb/token-store.ts';
 import { newDeletion, unmarkedObjectsMax } from '../../lambda/domain/deletion.ts';
 import { expiredNotes } from '../../lambda/domain/reconciliation.ts';
 import { defaultSettings } from '../../lambda/domain/settings.ts';
 import { LedgerUnavailableError } from '../../lambda/ports/ledger.ts';
+import { openDatabase } from '../../local/data/database.ts';
 import { MemoryLedger } from '../support/memory/ledger.ts';
 import { MemoryRequestKeys } from '../support/memory/request-keys.ts';
 import { MemoryTokenStore } from '../support/memory/token-store.ts';
@@ -100,28 +98,16 @@ describe('ledger in memory', () => {
   admissionContract(async () => new MemoryLedger(), 30_000);
 });
 
-describe('ledger on dynalite', () => {
-  let server: Server | undefined;
-  afterAll(() => new Promise<void>((resolve) => (server ? server.close(() => resolve()) : resolve())));
+describe('ledger on dynalite, as the embedded stack runs it', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'lfs-quota-ledger-'));
+  afterAll(async () => {
+    await (await opened)?.close();
+    rmSync(folder, { recursive: true, force: true });
+  });
   const openTable = async () => {
-    const started: Server = dynalite({ createTableMs: 0 });
-    server = started;
-    await new Promise<void>((resolve) => started.listen(0, '127.0.0.1', resolve));
-    const { port } = started.address() as AddressInfo;
-    const client = createDynamoDb({
-      endpoint: `http://127.0.0.1:${port}`,
-      region: 'us-east-1',
-      timeoutFactor: 10,
-      credentials: { accessKeyId: 'local', secretAccessKey: 'local' },
-    });
-    refuseLongExpressions(client);
-    const tableName = 'ledger';
-    await client.send(new CreateTableCommand(tableDefinition(tableName)));
-    for (;;) {
-      const { Table } = await client.send(new DescribeTableCommand({ TableName: tableName }));
-      if (Table?.TableStatus === 'ACTIVE') break;
-    }
-    return { client, tableName };
+    const database = await openDatabase(join(folder, 'database'));
+    refuseLongExpressions(database.client);
+    return database;
   };
   let opened: ReturnType<typeof openTable> | undefined;
   const table = () => {

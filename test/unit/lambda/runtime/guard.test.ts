@@ -5,6 +5,7 @@ import { lfsError } from '../../../../lambda/http/lfs/respond.ts';
 import { respondProblem } from '../../../../lambda/http/problems.ts';
 import { LedgerUnavailableError } from '../../../../lambda/ports/ledger.ts';
 import { StoreUnavailableError } from '../../../../lambda/ports/object-store.ts';
+import { StorageFullError } from '../../../../lambda/ports/storage-full.ts';
 import { type ErrorResponder, guard } from '../../../../lambda/runtime/guard.ts';
 import { httpEvent, noContext } from '../../../support/http-event.ts';
 
@@ -33,6 +34,24 @@ describe('an error that a handler throws', () => {
       expect(answer.statusCode).toBe(503);
       expect(answer.headers?.['retry-after']).toBe('5');
       expect(answer.body).not.toContain(secret);
+    }
+  });
+
+  it('becomes a 503 that says what to do if the storage is full, whatever it is the cause of', async () => {
+    const full = new StorageFullError('The disk is full.', { cause: new Error(secret) });
+    const errors = [
+      full,
+      new LedgerUnavailableError(secret, { cause: full }),
+      new Error(secret, { cause: full }),
+    ];
+    for (const error of errors) {
+      for (const respondError of [lfs, respondProblem]) {
+        const { answer } = await thrown(error, respondError);
+        expect(answer.statusCode).toBe(503);
+        expect(answer.headers?.['retry-after']).toBe('5');
+        expect(answer.body).toContain('The disk is full.');
+        expect(answer.body).not.toContain(secret);
+      }
     }
   });
 

@@ -22,6 +22,7 @@ class MemoryFolder implements QueueFolder {
   readonly dead: QueueMessage[] = [];
   writes = 0;
   failNextSave = false;
+  failsDead = false;
   async save(message: QueueMessage) {
     await nextTurn();
     if (this.failNextSave) {
@@ -35,6 +36,7 @@ class MemoryFolder implements QueueFolder {
     this.files.delete(tenant);
   }
   async saveDead(message: QueueMessage) {
+    if (this.failsDead) throw new Error('the disk is full');
     this.dead.push(message);
     return `dead/${message.tenant}`;
   }
@@ -50,14 +52,23 @@ interface Delivery {
 }
 
 /** A queue with a fake clock, and a consumer that records its messages and takes `runMs` for each. */
-async function setUp(options: { runMs?: number; concurrencyMax?: number; folder?: MemoryFolder } = {}) {
+async function setUp(
+  options: {
+    runMs?: number;
+    concurrencyMax?: number;
+    folder?: MemoryFolder;
+    isDiskFull?: () => boolean;
+  } = {},
+) {
   const time = new FakeTime();
   const startMs = time.clock.nowMs();
   const folder = options.folder ?? new MemoryFolder();
   const { log, entries } = recordingLog();
   const { concurrencyMax = 4 } = options;
   const invocations = createInvocations();
-  const queue = new FileQueue({ folder, clock: time.clock, timers: time, log, invocations, concurrencyMax });
+  const { isDiskFull = () => false } = options;
+  const shared = { clock: time.clock, timers: time, log, invocations };
+  const queue = new FileQueue({ folder, concurrencyMax, isDiskFull, ...shared });
   const deliveries: Delivery[] = [];
   const running = { most: 0, tenants: [] as string[], doubled: false };
   const script: ('fail' | 'throw')[] = [];
@@ -230,6 +241,32 @@ describe('a recount that fails', () => {
     await time.advance(60_000);
     expect(folder.dead).toHaveLength(1);
     expect(deliveries).toHaveLength(defaultQueueTiming.failuresMax + 1);
+  });
+
+  it('because the disk is full comes again until there is space, however long that takes', async () => {
+    const disk = { isFull: true };
+    const { time, deliveries, script, request, folder } = await setUp({ isDiskFull: () => disk.isFull });
+    script.push(...Array.from({ length: 40 }, () => 'fail' as const));
+    await request('acme', true);
+    await time.advance(40 * 15_000);
+    expect(deliveries.length).toBeGreaterThan(30);
+    expect(folder.dead).toEqual([]);
+    expect(folder.files.get('acme')).toMatchObject({ failures: 0, full: true });
+    script.length = 0;
+    disk.isFull = false;
+    await time.advance(15_000);
+    expect(folder.files.size).toBe(0);
+  });
+
+  it('comes again if its dead letter cannot be written', async () => {
+    const { time, deliveries, script, request, folder } = await setUp();
+    const { failuresMax } = defaultQueueTiming;
+    script.push(...Array.from({ length: failuresMax }, () => 'fail' as const));
+    folder.failsDead = true;
+    await request('acme');
+    await time.advance(600_000);
+    expect(deliveries).toHaveLength(failuresMax + 1);
+    expect(folder.files.size).toBe(0);
   });
 
   it('counts as failed if it never ends', async () => {

@@ -1,0 +1,111 @@
+import { spawnSync } from 'node:child_process';
+import { closeSync, openSync, rmSync, writeSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { pull, push, subscription } from '../support/lfs-client.ts';
+import { useTempFolders } from '../support/temp-folder.ts';
+import { useChildStacks } from './child-stack.ts';
+import { StoreAccess } from './store-access.ts';
+
+const tempFolder = useTempFolders();
+const spawnStack = useChildStacks();
+
+const mounted: string[] = [];
+afterEach(async () => {
+  // The processes that use it are killed first: hooks run in the opposite order of their adding.
+  for (const path of mounted.splice(0)) spawnSync('umount', ['--lazy', path]);
+});
+
+/** A small file system of its own. @returns undefined if this user may not mount one. */
+function smallDisk(): string | undefined {
+  const path = tempFolder();
+  const mount = spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=64m', 'tmpfs', path]);
+  if (mount.status !== 0) return undefined;
+  mounted.push(path);
+  return path;
+}
+
+/** Takes up every byte that is free. */
+function fill(file: string): void {
+  const fd = openSync(file, 'a');
+  try {
+    for (let chunk = Buffer.alloc(1024 ** 2); chunk.length > 0; ) {
+      try {
+        if (writeSync(fd, chunk) < chunk.length) chunk = chunk.subarray(chunk.length >> 1);
+      } catch {
+        chunk = chunk.subarray(0, chunk.length >> 1);
+      }
+    }
+  } finally {
+    closeSync(fd);
+  }
+}
+
+describe('npm start on a disk that fills up', () => {
+  it('refuses with what to do, stays up, loses nothing, and works again once there is space', {
+    timeout: 120_000,
+  }, async (context) => {
+    const disk = smallDisk();
+    if (disk === undefined) return context.skip('Only root may mount a small disk.');
+    const data = join(disk, 'data');
+    const filler = join(disk, 'filler');
+    const stack = spawnStack(['--port', '0', '--data', data]);
+    const url = await stack.ready();
+    const token = /write token is (lfsq_[A-Za-z0-9]+)/.exec(stack.output.out)?.[1] ?? '';
+    const place = { url, token };
+    const stored = new Map<string, string>();
+    let pushes = 0;
+    const pushNext = async () => {
+      pushes += 1;
+      const content = `object ${pushes} ${'x'.repeat(20_000)}`;
+      stored.set(await push(place, content), content);
+    };
+    const refusals = async () => {
+      const found: string[] = [];
+      for (let attempt = 0; attempt < 60; attempt += 1) {
+        await pushNext().catch((error: Error) => found.push(error.message));
+      }
+      return found;
+    };
+    for (let count = 0; count < 20; count += 1) await pushNext();
+
+    for (let round = 0; round < 3; round += 1) {
+      fill(filler);
+      const found = await refusals();
+      expect(found.filter((message) => /The disk of this (server|store) is full/.test(message))).toEqual(
+        found,
+      );
+      expect(found.find((message) => message.startsWith('batch: 503'))).toContain('Free some space on it');
+      expect(stack.process.exitCode).toBeNull();
+      // Downloads go on.
+      const [oid = '', content = ''] = [...stored][0] ?? [];
+      expect(await pull(place, { oid, size: content.length })).toBe(content);
+      rmSync(filler);
+      await sleep(1100);
+      for (let count = 0; count < 5; count += 1) await pushNext();
+    }
+    const store = new StoreAccess({
+      dataPath: data,
+      storeUrl: url.replace(/\d+$/, (port) => `${Number(port) + 1}`),
+    });
+    const inStore = (await store.keys('demo/')).length;
+    store.close();
+    expect(inStore).toBeGreaterThanOrEqual(stored.size);
+    const usage = async () => (await subscription(place)).usage?.objectCount;
+    await vi.waitFor(async () => expect(await usage()).toBe(inStore), { timeout: 60_000, interval: 500 });
+
+    // A kill on a full disk.
+    fill(filler);
+    await refusals();
+    stack.process.kill('SIGKILL');
+    await stack.ended();
+    rmSync(filler);
+    const next = spawnStack(['--port', '0', '--data', data]);
+    place.url = await next.ready();
+    for (const [oid, content] of stored)
+      expect(await pull(place, { oid, size: content.length })).toBe(content);
+    await pushNext();
+    expect(next.output.err + stack.output.err).not.toContain('unexpected error');
+  });
+});

@@ -156,7 +156,7 @@ const architecture: Readonly<Record<string, { imports: readonly string[]; packag
     packages: ['*'],
   },
   // What every implementation of a port must do. Run here on what needs nothing but Node.
-  'test/contract': { imports: ['lambda/**', 'local/store', 'test/support'], packages: ['*'] },
+  'test/contract': { imports: ['lambda/**', 'local', 'local/store', 'test/support'], packages: ['*'] },
   // What the API answers. It sees URLs alone, so the embedded and the deployed stack both run it.
   'test/blackbox': {
     imports: ['lambda/routes.ts'],

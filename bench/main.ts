@@ -6,6 +6,7 @@ type Bench = (print: (text: string) => void, options: readonly string[]) => Prom
 
 const benches: Readonly<Record<string, () => Promise<Bench>>> = {
   functions: async () => (await import('./functions/bench-functions.ts')).benchFunctions,
+  neighbour: async () => (await import('./neighbour.ts')).benchNeighbour,
   requests: async () => benchRequests,
   scan: async () => (await import('./scan/bench-scan.ts')).benchScan,
   sign: async () => (await import('./sign.ts')).benchSign,

@@ -17,10 +17,14 @@ import { createPathScan } from '../lambda/use-cases/scan/path-scan.ts';
 import type { Database } from './data/database.ts';
 import { noMetrics } from './no-metrics.ts';
 import type { StoreCredentials } from './store/signature-check.ts';
+import type { RunningStore } from './store/start-store.ts';
 
 export interface ComposeInput {
   readonly database: Pick<Database, 'client' | 'tableName'>;
-  readonly store: { readonly url: string; readonly bucket: string; readonly credentials: StoreCredentials };
+  readonly store: Pick<RunningStore, 'url' | 'head'> & {
+    readonly bucket: string;
+    readonly credentials: StoreCredentials;
+  };
   readonly queue: RecountQueue;
   readonly adminToken: string;
   readonly clock: Clock;
@@ -36,16 +40,14 @@ const storeRegion = 'us-east-1';
 /** The store answers late while this process is busy, so clients wait 30 s instead of 10 s. */
 const timeoutFactor = 3;
 
-/** The dependencies of the deployed functions: the AWS adapters, connected to the embedded engines. */
+/** The dependencies of the deployed functions: the AWS adapters, but for HEAD, connected to the embedded engines. */
 export function composeEmbedded(input: ComposeInput): { deps: Deps; close: () => void } {
   const { database, queue, adminToken, clock, ids, log, invocations, settings } = input;
-  const { bucket, credentials, url: endpoint } = input.store;
+  const { bucket, credentials, url: endpoint, head } = input.store;
   const place = { region: storeRegion, endpoint, forcePathStyle: true, timeoutFactor };
-  const client = createS3Client({ ...place, credentials });
   const listing = new ScanListing({ settings: { ...place, credentials }, bucket });
   // A delete is tried once: a late duplicate could delete an object that was pushed again.
   const deleting = createS3Client({ ...place, credentials, attemptsMax: 1 });
-  const heads = new S3ObjectStore({ client, bucket, clock });
   const deletes = new S3ObjectStore({ client: deleting, bucket, clock });
   const adminSha256 = sha256Hex(adminToken);
   const table = { client: database.client, tableName: database.tableName };
@@ -54,7 +56,8 @@ export function composeEmbedded(input: ComposeInput): { deps: Deps; close: () =>
     tokens: createDynamoDbTokenStore(table),
     requestKeys: createDynamoDbRequestKeys(table),
     admin: { sha256: async () => adminSha256 },
-    store: { head: (key) => heads.head(key), delete: (key, options) => deletes.delete(key, options) },
+    // A batch asks for up to 1,000 objects. As requests to this same process, they would keep everybody else waiting.
+    store: { head: async (key) => head(key), delete: (key, options) => deletes.delete(key, options) },
     listing,
     scan: createPathScan({ listing, clock, settings }),
     signer: new S3UrlSigner({ ...place, bucket, credentials: async () => credentials }),
@@ -67,7 +70,6 @@ export function composeEmbedded(input: ComposeInput): { deps: Deps; close: () =>
     metrics: noMetrics,
   };
   const close = () => {
-    client.destroy();
     deleting.destroy();
     listing.destroy();
   };

@@ -114,7 +114,7 @@ async function start(options: EmbeddedStackOptions, cleanup: Cleanup): Promise<E
   const shared = { adminToken: admin.token, clock: systemClock, ids: systemIds, log, invocations, settings };
   const composed = composeEmbedded({
     database,
-    store: { url: store.url, bucket, credentials },
+    store: { url: store.url, head: store.head, bucket, credentials },
     queue,
     ...shared,
   });

@@ -32,6 +32,8 @@ export interface RunningStore {
   /** `http://127.0.0.1:PORT` */
   readonly url: string;
   readonly port: number;
+  /** What HEAD answers, without a request. The SHA-256 is hex, if the upload declared one. */
+  head(key: string): { readonly sizeBytes: number; readonly sha256: string | undefined } | undefined;
   /** Waits two seconds for running requests, and releases the port. */
   close(): Promise<void>;
 }
@@ -64,7 +66,12 @@ export async function startStore(options: StoreOptions): Promise<RunningStore> {
     (message, response) => void store.serve({ message, response, awaitsContinue: true }),
   );
   const port = await listenOnLoopback(server, { port: options.port, usedBy: 'the object store' });
-  return { url: `http://127.0.0.1:${port}`, port, close: () => closeServer(server, graceMs) };
+  return {
+    url: `http://127.0.0.1:${port}`,
+    port,
+    head: (key) => store.head(key),
+    close: () => closeServer(server, graceMs),
+  };
 }
 
 interface Exchange {
@@ -81,6 +88,14 @@ class Store {
   constructor(options: StoreOptions) {
     this.#options = options;
     this.#files = new ObjectFiles(options.dataDir);
+  }
+
+  head(key: string): ReturnType<RunningStore['head']> {
+    const record = this.#files.index.get(key);
+    if (record === undefined) return undefined;
+    const { sizeBytes, checksums } = record;
+    const { sha256 } = checksums;
+    return { sizeBytes, sha256: sha256 && Buffer.from(sha256, 'base64').toString('hex') };
   }
 
   /** Never rejects: an error becomes a response, or the connection is cut. */

@@ -19,19 +19,34 @@ objectStoreContract('in memory', {
   skips: { urls: 'it has no network' },
 });
 
-objectStoreContract('the local store', {
+async function openLocalStore() {
+  const dataDir = await mkdtemp(path.join(tmpdir(), 'store-contract-'));
+  const credentials = { accessKeyId: 'local', secretAccessKey: 'local-secret' };
+  const running = await startStore({ port: 0, dataDir, bucket: 'objects', credentials });
+  const target = await openS3Target({
+    endpoint: running.url,
+    bucket: 'objects',
+    credentials,
+    stop: async () => {
+      await running.close();
+      await rm(dataDir, { recursive: true });
+    },
+  });
+  return { running, target };
+}
+
+objectStoreContract('the local store', { open: async () => (await openLocalStore()).target });
+
+objectStoreContract('the local store, asked for objects within its process', {
   open: async () => {
-    const dataDir = await mkdtemp(path.join(tmpdir(), 'store-contract-'));
-    const credentials = { accessKeyId: 'local', secretAccessKey: 'local-secret' };
-    const running = await startStore({ port: 0, dataDir, bucket: 'objects', credentials });
-    return await openS3Target({
-      endpoint: running.url,
-      bucket: 'objects',
-      credentials,
-      stop: async () => {
-        await running.close();
-        await rm(dataDir, { recursive: true });
+    const { running, target } = await openLocalStore();
+    const { store } = target;
+    return {
+      ...target,
+      store: {
+        head: async (key) => running.head(key),
+        delete: (key, options) => store.delete(key, options),
       },
-    });
+    };
   },
 });

@@ -1,5 +1,6 @@
 import { closeSync, createReadStream } from 'node:fs';
 import { checksumHeaders } from './checksums.ts';
+import { isUnmodified } from './conditions.ts';
 import type { ObjectFiles } from './object-files.ts';
 import type { ObjectRecord } from './object-record.ts';
 import type { StoreReply } from './reply.ts';
@@ -37,6 +38,14 @@ function noSuchKey(): S3Error {
 }
 
 function responseFor(request: StoreRequest, record: ObjectRecord) {
+  const validators = {
+    etag: `"${record.etag}"`,
+    'last-modified': new Date(record.lastModifiedMs).toUTCString(),
+  };
+  if (isUnmodified(request, record)) {
+    const reply: StoreReply = { status: 304, headers: validators };
+    return { reply, range: { first: 0, lengthBytes: 0, isPartial: false } };
+  }
   const range = readRange(request.headers.range, record.sizeBytes);
   const asksChecksum = [
     request.headers['x-amz-checksum-mode'],
@@ -49,8 +58,7 @@ function responseFor(request: StoreRequest, record: ObjectRecord) {
       'accept-ranges': 'bytes',
       'content-length': String(lengthBytes),
       'content-type': record.contentType,
-      etag: `"${record.etag}"`,
-      'last-modified': new Date(record.lastModifiedMs).toUTCString(),
+      ...validators,
       ...(isPartial && { 'content-range': `bytes ${first}-${first + lengthBytes - 1}/${record.sizeBytes}` }),
       // They are checksums of the whole object, not of a part.
       ...(asksChecksum && !isPartial && checksumHeaders(record.checksums)),

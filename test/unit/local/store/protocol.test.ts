@@ -115,6 +115,32 @@ describe('the local store stores nothing', () => {
   });
 });
 
+describe('a client that has the object already', () => {
+  const get = async (headers: Record<string, string>, method = 'GET') =>
+    await store.send({ method, path: '/objects/cached', headers });
+
+  test.each(['GET', 'HEAD'])('is told so by a 304 to %s', async (method) => {
+    await store.send({ method: 'PUT', path: '/objects/cached', body });
+    const { status, headers } = await get({}, method);
+    expect(status).toBe(200);
+    const etag = String(headers['etag']);
+    const modified = String(headers['last-modified']);
+    const before = new Date(Date.parse(modified) - 1000).toUTCString();
+    for (const tag of [etag, `W/${etag}`, `"other", ${etag}`, '*']) {
+      const answer = await get({ 'if-none-match': tag, range: 'bytes=0-1' }, method);
+      expect(answer.status).toBe(304);
+      expect(answer.body.length).toBe(0);
+      expect(answer.headers).toMatchObject({ etag, 'last-modified': modified });
+    }
+    expect((await get({ 'if-modified-since': modified }, method)).status).toBe(304);
+    expect((await get({ 'if-modified-since': before }, method)).status).toBe(200);
+    expect((await get({ 'if-modified-since': 'yesterday' }, method)).status).toBe(200);
+    expect((await get({ 'if-none-match': '"other"', 'if-modified-since': modified }, method)).status).toBe(
+      200,
+    );
+  });
+});
+
 describe('the local store refuses what it does not support', () => {
   test.each([
     { method: 'GET', path: '/' },

@@ -49,11 +49,18 @@ const otherBodyBytesMax = 16 * 1024;
 
 const connectionsMax = 2_048;
 
+/** How often it is looked for requests that are late. */
+const checkingIntervalMs = 1_000;
+
 /** Serves the route table on loopback, like an HTTP API with Lambda integrations. */
 export async function openHttpFront(options: HttpFrontOptions): Promise<HttpFront> {
   let closing = false;
   const server = createServer(
-    { requestTimeout: 60_000, keepAliveTimeout: keepAliveMs },
+    {
+      requestTimeout: 60_000,
+      connectionsCheckingInterval: checkingIntervalMs,
+      keepAliveTimeout: keepAliveMs,
+    },
     (incoming, outgoing) => {
       void answer(options, port, incoming).then((response) => send(outgoing, response, closing));
     },

@@ -302,6 +302,13 @@ describe('an upload by a presigned URL', () => {
   });
 });
 
+test('a connection that never ends its headers is closed', { timeout: 25_000 }, async () => {
+  const socket = connect(store.port, '127.0.0.1');
+  await once(socket, 'connect');
+  socket.write('GET / HTTP/1.1\r\nHost: half');
+  expect(await readAll(socket)).toMatch(/^HTTP\/1\.1 408 /);
+});
+
 describe('a full disk', () => {
   afterEach(() => {
     vi.restoreAllMocks();

@@ -125,7 +125,7 @@ const architecture: Readonly<Record<string, { imports: readonly string[]; packag
   },
   // Bundled into the functions, so it knows nothing of the CDK.
   'lib/functions/bundled': { imports: [], packages: ['@smithy/types'] },
-  bin: { imports: ['cli', 'lib'], packages: ['node:*', 'tsx'] },
+  bin: { imports: ['cli', 'lib', 'local'], packages: ['node:*', 'tsx'] },
   // The embedded stack runs the handlers that are deployed, over its own ports.
   local: { imports: ['lambda/**', 'local/store', 'local/system'], packages: ['*'] },
   // Loopback servers, durable files, and errors for the person who starts it.

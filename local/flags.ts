@@ -6,7 +6,7 @@ export const usage = `Usage: npm start -- [--port PORT] [--data DIR]
   --data DIR   folder for all data; created if it is missing (default ./.lfs-quota)
 
 Environment:
-  LFS_QUOTA_ADMIN_TOKEN  the admin token; without it, one is created, kept in DIR/admin-token and printed
+  LFS_QUOTA_ADMIN_TOKEN  the admin token; without it, one is created, kept in DIR/admin-token and shown on a terminal
   LFS_QUOTA_LOG          format of the log on standard error: 'text' (default) or 'json'
 `;
 

@@ -84,7 +84,8 @@ async function serve({ port, dataDir }: { port: number; dataDir: string }): Prom
   stopOnSignals(starting);
   try {
     const stack = await starting;
-    for (const line of welcomeLines(stack)) say(line);
+    const showsTokens = process.stdout.isTTY === true;
+    for (const line of welcomeLines(stack, { showsTokens })) say(line);
     say(`ready ${stack.url}`);
   } catch (error) {
     if (error instanceof StartupError) fail(error.message, 1);

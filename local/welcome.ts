@@ -1,19 +1,27 @@
 import { fileURLToPath } from 'node:url';
 import { formatBytes } from '../lambda/domain/bytes.ts';
-import { demoLimitBytes, demoTenant } from './demo-tenant.ts';
+import { type Demo, demoLimitBytes, demoTenant } from './demo-tenant.ts';
 import type { EmbeddedStack } from './start.ts';
 
 /** With its whole path: a person pastes the lines in a repository of their own. */
 const commandLine = fileURLToPath(new URL('../bin/lfs-quota.js', import.meta.url));
 
-/** What `npm start` prints before `ready`: the admin token, and lines that can be pasted into any shell. */
-export function welcomeLines(stack: EmbeddedStack): readonly string[] {
+/**
+ * What `npm start` prints before `ready`: the admin token, and lines that can be pasted into any shell.
+ *
+ * @param options.showsTokens false unless a person reads it: a file or a log must not keep them. It then names the files
+ * that have them.
+ */
+export function welcomeLines(
+  stack: EmbeddedStack,
+  { showsTokens }: { showsTokens: boolean },
+): readonly string[] {
   const { demo } = stack;
-  if (demo === undefined) return [adminLine(stack), ''];
-  const token =
-    demo.kind === 'created' ? `Its write token is ${demo.token}` : 'Its token is not shown again.';
+  const admin = adminLine(stack, showsTokens);
+  if (demo === undefined) return [admin, ''];
+  const token = demoTokenLine(demo, showsTokens);
   return [
-    adminLine(stack),
+    admin,
     '',
     `The tenant '${demoTenant}' (limit ${formatBytes(demoLimitBytes)}) is ready. ${token}`,
     '',
@@ -24,8 +32,14 @@ export function welcomeLines(stack: EmbeddedStack): readonly string[] {
   ];
 }
 
-function adminLine({ adminToken, adminTokenOrigin, dataPath }: EmbeddedStack): string {
+function demoTokenLine(demo: Demo, showsTokens: boolean): string {
+  if (demo.kind === 'kept') return 'Its token is not shown again.';
+  return `Its write token is ${showsTokens ? demo.token : `in ${demo.credentialFile}`}`;
+}
+
+function adminLine({ adminToken, adminTokenOrigin, dataPath }: EmbeddedStack, showsTokens: boolean): string {
   if (adminTokenOrigin === 'given') return 'admin token from LFS_QUOTA_ADMIN_TOKEN';
+  if (!showsTokens) return `admin token in ${dataPath}/admin-token`;
   return `admin token ${adminToken} (kept in ${dataPath}/admin-token)`;
 }
 

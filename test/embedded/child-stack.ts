@@ -1,5 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach } from 'vitest';
 
@@ -59,4 +61,10 @@ function watch(child: ChildProcess): ChildStack {
       }),
     ended: () => closed,
   };
+}
+
+/** The token of the tenant `demo`, which the first start keeps in a file for git. */
+export function demoTokenIn(dataDir: string): string {
+  const text = readFileSync(join(dataDir, 'demo.git-credentials'), 'utf8');
+  return new URL(text.trim()).password;
 }

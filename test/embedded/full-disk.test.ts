@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { pull, push, subscription } from '../support/lfs-client.ts';
 import { useTempFolders } from '../support/temp-folder.ts';
-import { useChildStacks } from './child-stack.ts';
+import { demoTokenIn, useChildStacks } from './child-stack.ts';
 import { StoreAccess } from './store-access.ts';
 
 const tempFolder = useTempFolders();
@@ -52,8 +52,7 @@ describe('npm start on a disk that fills up', () => {
     const filler = join(disk, 'filler');
     const stack = spawnStack(['--port', '0', '--data', data]);
     const url = await stack.ready();
-    const token = /write token is (lfsq_[A-Za-z0-9]+)/.exec(stack.output.out)?.[1] ?? '';
-    const place = { url, token };
+    const place = { url, token: demoTokenIn(data) };
     const stored = new Map<string, string>();
     let pushes = 0;
     const pushNext = async () => {

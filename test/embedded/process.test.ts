@@ -1,19 +1,13 @@
-import { chmodSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { chmodSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, vi } from 'vitest';
 import { startEmbeddedStack } from '../../local/start.ts';
 import { push, subscription } from '../support/lfs-client.ts';
 import { useTempFolders } from '../support/temp-folder.ts';
-import { useChildStacks } from './child-stack.ts';
+import { demoTokenIn, useChildStacks } from './child-stack.ts';
 
 const tempFolder = useTempFolders();
 const spawnStack = useChildStacks();
-
-function demoTokenIn(output: string): string {
-  const token = /write token is (lfsq_[A-Za-z0-9]+)/.exec(output)?.[1];
-  if (token === undefined) throw new Error(`No demo token in: ${output}`);
-  return token;
-}
 
 describe('npm start', () => {
   it('prints lines to paste, survives SIGKILL, and ends on a signal', async () => {
@@ -21,8 +15,11 @@ describe('npm start', () => {
     const first = spawnStack(['--port', '0', '--data', data]);
     const url = await first.ready();
     const { out } = first.output;
-    const token = demoTokenIn(out);
-    expect(out).toContain(readFileSync(join(data, 'admin-token'), 'utf8').trim());
+    const token = demoTokenIn(data);
+    // No person reads a pipe, and a log must not keep tokens.
+    expect(out).not.toMatch(/lfsq_[A-Za-z0-9]{20}/);
+    expect(out).toContain(`admin token in ${data}/admin-token\n`);
+    expect(out).toContain(`Its write token is in ${data}/demo.git-credentials\n`);
     expect(out).toContain(`  git config -f .lfsconfig lfs.url ${url}/demo/my-repo/info/lfs\n`);
     expect(out).toContain(`  git config --global credential.${url}.helper `);
     expect(out.trimEnd().endsWith(`ready ${url}`)).toBe(true);
@@ -58,7 +55,7 @@ describe('npm start', () => {
     try {
       const stack = spawnStack(['--port', '0', '--data', data]);
       const url = await stack.ready();
-      await push({ url, token: demoTokenIn(stack.output.out) }, 'for its owner alone');
+      await push({ url, token: demoTokenIn(data) }, 'for its owner alone');
       const names = readdirSync(data, { recursive: true, encoding: 'utf8' });
       expect(names).toContain('database');
       const open = ['.', ...names].filter((name) => (statSync(join(data, name)).mode & 0o077) !== 0);

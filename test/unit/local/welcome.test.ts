@@ -1,5 +1,25 @@
 import { expect, it } from 'vitest';
-import { shellQuoted } from '../../../local/welcome.ts';
+import { shellQuoted, welcomeLines } from '../../../local/welcome.ts';
+
+const stack = {
+  url: 'http://127.0.0.1:8787',
+  storeUrl: 'http://127.0.0.1:8788',
+  dataPath: '/data',
+  adminToken: 'lfsq_admin',
+  adminTokenOrigin: 'created',
+  demo: { kind: 'created', token: 'lfsq_demo', credentialFile: '/data/demo.git-credentials' },
+  close: async () => {},
+} as const;
+
+it('shows tokens on a terminal, and else names the files that have them', () => {
+  const shown = welcomeLines(stack, { showsTokens: true }).join('\n');
+  expect(shown).toContain('admin token lfsq_admin (kept in /data/admin-token)');
+  expect(shown).toContain('Its write token is lfsq_demo\n');
+  const hidden = welcomeLines(stack, { showsTokens: false }).join('\n');
+  expect(hidden).not.toMatch(/lfsq_/);
+  expect(hidden).toContain('admin token in /data/admin-token\n');
+  expect(hidden).toContain('Its write token is in /data/demo.git-credentials\n');
+});
 
 it('quotes words for a shell', () => {
   expect(shellQuoted('/plain/path-1.x')).toBe('/plain/path-1.x');

@@ -47,7 +47,8 @@ export type CreateStore = typeof create;
  * Opens dynalite's tables, without its server: that one ends the process when LevelDB fails. A change of an item and of
  * its index entries is one write here, so that no failure and no kill leaves them different.
  *
- * @throws the error of LevelDB.
+ * @param prepare is called once the database is open.
+ * @throws the error of LevelDB, or of `prepare`. The database is closed then.
  */
 export async function openTables(
   path: string,
@@ -90,7 +91,13 @@ export async function openTables(
     };
   };
 
-  await prepare(store);
+  try {
+    await prepare(store);
+  } catch (error) {
+    // Open, it would be locked for the next attempt.
+    await store.db.close();
+    throw error;
+  }
   return {
     get failure() {
       return queue.failure;

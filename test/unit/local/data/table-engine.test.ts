@@ -219,3 +219,11 @@ it('answers nothing after it was closed', async () => {
   await engine.close();
   await expect(has('acme')).rejects.toThrow('The database is closed.');
 });
+
+it('can be opened after an attempt that failed', async () => {
+  const path = join(tempFolder(), 'database');
+  await expect(openTables(path, () => Promise.reject(noSpace()))).rejects.toThrow('No space left');
+  const tables = await openTables(path, async () => {});
+  expect(tables.failure).toBeUndefined();
+  await tables.close();
+});

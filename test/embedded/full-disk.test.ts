@@ -9,13 +9,14 @@ import { demoTokenIn, useChildStacks } from './child-stack.ts';
 import { StoreAccess } from './store-access.ts';
 
 const tempFolder = useTempFolders();
-const spawnStack = useChildStacks();
 
 const mounted: string[] = [];
-afterEach(async () => {
-  // The processes that use it are killed first: hooks run in the opposite order of their adding.
+afterEach(() => {
   for (const path of mounted.splice(0)) spawnSync('umount', ['--lazy', path]);
 });
+
+// After the hook above, so that its own runs before: what uses a disk ends before the disk.
+const spawnStack = useChildStacks();
 
 /** A small file system of its own. @returns undefined if this user may not mount one. */
 function smallDisk(): string | undefined {

@@ -54,6 +54,7 @@ async function consumeRecord(deps: ConsumerDeps, record: SQSRecord, context: Con
   } catch (error) {
     const { tenant } = request;
     deps.log.error('reconcile failed', { tenant, receiveCount, error });
+    deps.metrics.increment('RecountsFailed');
     await delayRedelivery(deps, { receiptHandle, delayMs: redeliveryDelayMs(receiveCount) });
     return false;
   }

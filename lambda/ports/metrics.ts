@@ -12,6 +12,8 @@ export const metricUnits = {
   BatchesDeferred: 'Count',
   /** Recounts that wait, because the tenant was just recounted or its budget of LIST requests is used up. */
   RecountsDeferred: 'Count',
+  /** Recounts of the queue that failed, each try. The message is redelivered, or becomes a dead letter. */
+  RecountsFailed: 'Count',
   /** By how much a reconcile corrected the counter, up or down. */
   DriftBytes: 'Bytes',
   /** How far the counter was below the true value; 0 if it was too high. */

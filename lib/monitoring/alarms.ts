@@ -34,6 +34,9 @@ export interface AlarmsProps {
 const worstOfHour = { period: Duration.hours(1), statistic: 'Maximum' };
 const fiveMinutes = { period: Duration.minutes(5), statistic: 'Sum' };
 
+/** Lambda retries a throttled run of the schedule eight times in five minutes. One or two retries do no harm. */
+const backgroundThrottles = 3;
+
 /** Alarms on what needs a person. All notify one topic. docs/operations.md says what to do about each. */
 export class Alarms extends Construct {
   readonly topic: Topic;
@@ -69,6 +72,7 @@ export class Alarms extends Construct {
           threshold: settings.alarms.queueAgeMinutes * 60,
         },
       ),
+      this.#recountsFailed(settings),
       this.#alarm('ApiErrors', 'The API answered requests with 5xx.', {
         metric: api.stage.metricServerError(fiveMinutes),
         threshold: settings.alarms.apiErrors,
@@ -91,6 +95,23 @@ export class Alarms extends Construct {
     });
   }
 
+  /**
+   * One tenant is enough. Its failures are few, at most one in ten minutes, and the queue's age does not show them: SQS
+   * leaves out messages that were received often. An outage of some minutes fails many recounts, but in few periods.
+   */
+  #recountsFailed({ alarms }: StageSettings): Alarm {
+    return this.#alarm(
+      'RecountsFailed',
+      'Recounts failed again and again for an hour, perhaps those of one tenant alone: its usage grows old.',
+      {
+        metric: customMetric(this, 'RecountsFailed', fiveMinutes),
+        threshold: 1,
+        evaluationPeriods: 12,
+        datapointsToAlarm: alarms.recountFailures,
+      },
+    );
+  }
+
   #functionAlarms(name: FunctionName, handler: HandlerFunction, settings: StageSettings): Alarm[] {
     return [
       this.#alarm(`${name}Errors`, `${name} failed. Its log says why.`, {
@@ -100,7 +121,9 @@ export class Alarms extends Construct {
       }),
       this.#alarm(`${name}Throttles`, `${name} was throttled: the account's Lambda concurrency is used up.`, {
         metric: handler.function.metricThrottles(fiveMinutes),
-        threshold: settings.alarms.functionThrottles,
+        threshold: isInBackground(name)
+          ? Math.min(backgroundThrottles, settings.alarms.functionThrottles)
+          : settings.alarms.functionThrottles,
       }),
     ];
   }

@@ -35,9 +35,10 @@ export function usageWidgets(scope: Construct, period: Duration): IWidget[][] {
         maximum('CounterShortfallBytes', 'up'),
       ]),
       graph('Age of the oldest count that was replaced (ms)', [maximum('ReconcileAge', 'age')]),
-      graph('Tenants due and recounts deferred', [
+      graph('Tenants due, recounts deferred and failed', [
         sum('TenantsQueued', 'tenants due'),
         sum('RecountsDeferred', 'recounts deferred'),
+        sum('RecountsFailed', 'recounts failed'),
       ]),
     ],
     [

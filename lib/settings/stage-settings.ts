@@ -104,6 +104,15 @@ const alarms = z
       .optional()
       .describe('Who is notified. Without it, subscribe to the alarm topic yourself.'),
     queueAgeMinutes: z.int().min(1).default(60).describe('Age of the oldest queued recount.'),
+    recountFailures: z
+      .int()
+      .min(1)
+      .max(12)
+      .default(4)
+      .describe(
+        'Five-minute periods of an hour, of twelve, in which a recount failed. A tenant whose recounts all fail makes ' +
+          'four or more; an outage of ten minutes three at most.',
+      ),
     driftGiB: z
       .int()
       .min(1)
@@ -129,7 +138,9 @@ const alarms = z
       .int()
       .min(1)
       .default(10)
-      .describe('Throttled invocations of one function in 5 minutes.'),
+      .describe(
+        'Throttled invocations of one function of the API in 5 minutes; in the background at most 3.',
+      ),
   })
   .prefault({})
   .describe('Alarm thresholds. What to do about each alarm: docs/operations.md.');

@@ -79,13 +79,14 @@ describe('the alarms', () => {
   const metrics = [
     ['DeadLetters', 1],
     ['RecountsLate', 3600],
+    ['RecountsFailed', 1],
     ['ApiErrors', 5],
     ['RefreshStopped', 1],
     ['Drift', 100 * 1024 ** 3],
     ['RecountAge', 36 * 3_600_000],
     ...names.flatMap((name) => [
       [`${name}Errors`, ['reconcile', 'refresh', 'storeEvents'].includes(name) ? 1 : 3] as const,
-      [`${name}Throttles`, 10] as const,
+      [`${name}Throttles`, ['reconcile', 'refresh', 'storeEvents'].includes(name) ? 3 : 10] as const,
     ]),
   ] as const;
 

@@ -10,6 +10,7 @@ import { parseStageSettings } from '../../../../lib/settings/parse-stage-setting
 import { newMessage } from '../../../../local/background/queue-message.ts';
 import { toSqsEvent } from '../../../../local/background/sqs-event.ts';
 import { lambdaContext } from '../../../../local/lambda-context.ts';
+import { noMetrics } from '../../../../local/no-metrics.ts';
 import { memoryDeps } from '../../../support/memory/deps.ts';
 import { MemoryLedger } from '../../../support/memory/ledger.ts';
 import { recordingLog } from '../../../support/recording-log.ts';
@@ -33,11 +34,14 @@ async function deliver(given: {
     await given.delay?.(input);
   };
   const { log, entries } = recordingLog();
+  const counted: string[] = [];
+  const metrics = { ...noMetrics, increment: (name: string) => void counted.push(name) };
   const invocations = createInvocations();
   const deps = memoryDeps({
     ledger: given.ledger ?? new MemoryLedger(),
     clock: systemClock,
     invocations,
+    metrics,
     log: createInvocationLog(log, invocations),
   });
   const handler = create({ ...deps, redelivery: { delay } });
@@ -50,7 +54,7 @@ async function deliver(given: {
     body: typeof body === 'string' ? body : JSON.stringify(body),
   }));
   const context = lambdaContext({ functionName: 'reconcile', timeLimitMs: 300_000 });
-  return { answer: await handler({ Records }, context), asked, entries, context };
+  return { answer: await handler({ Records }, context), asked, entries, counted, context };
 }
 
 const returned = { batchItemFailures: [{ itemIdentifier: 'm1' }] };
@@ -95,6 +99,14 @@ describe('a recount that fails', () => {
         functionRequestId: context.awsRequestId,
       },
     ]);
+  });
+
+  it('is counted, each try', async () => {
+    for (const failures of [0, 7]) {
+      const { counted } = await deliver({ ledger: new AbsentTable(), failures });
+      expect(counted).toEqual(['RecountsFailed']);
+    }
+    expect((await deliver({})).counted).toEqual([]);
   });
 
   it('is tried for 2 h 25 min before it becomes a dead letter, with the default settings', () => {

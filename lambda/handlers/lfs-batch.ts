@@ -5,7 +5,7 @@ import { type BatchRequest, decodeBatch } from '../http/lfs/batch-request.ts';
 import { downloadAnswer, uploadAnswer } from '../http/lfs/batch-response.ts';
 import { lfsBody } from '../http/lfs/body.ts';
 import { RejectedLogins } from '../http/lfs/rejected-logins.ts';
-import { lfs, lfsError, lfsNotFound, respondLfsError } from '../http/lfs/respond.ts';
+import { lfs, lfsError, lfsNotFound, lfsRetryLater, respondLfsError } from '../http/lfs/respond.ts';
 import type { WireObject } from '../http/lfs/schemas.ts';
 import { baseUrl } from '../http/request.ts';
 import type { Response } from '../http/respond.ts';
@@ -81,7 +81,7 @@ async function upload(
       const message =
         'Usage is being recounted and this upload is near the limit. ' +
         `Try again in ${seconds} ${seconds === 1 ? 'second' : 'seconds'}.`;
-      return lfsError({ statusCode: 429, message, requestId }, { 'retry-after': String(seconds) });
+      return lfsRetryLater({ seconds, message, requestId });
     }
     case 'absent':
       return lfsNotFound(requestId);

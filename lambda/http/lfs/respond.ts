@@ -23,6 +23,18 @@ export function respondLfsError(statusCode: number, message: string, requestId: 
   return lfsError({ statusCode, message, requestId });
 }
 
+/**
+ * 429, always with Retry-After: without it git-lfs does not retry, and the push fails.
+ * @param input.seconds until it is worth trying again, 1 or more.
+ */
+export function lfsRetryLater(input: { seconds: number; message: string; requestId: string }): Response {
+  const { seconds, message, requestId } = input;
+  return lfsError(
+    { statusCode: 429, message, requestId },
+    { 'retry-after': String(Math.max(1, Math.ceil(seconds))) },
+  );
+}
+
 /** 401 of the LFS API. The header makes the client ask its credential helper. Browsers do not ask anything. */
 export function lfsUnauthorized(requestId: string): Response {
   return lfsError(

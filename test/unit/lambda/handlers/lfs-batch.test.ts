@@ -1,0 +1,77 @@
+import { describe, expect, it } from 'vitest';
+import { sha256Hex } from '../../../../lambda/domain/hash.ts';
+import { tokenIdOf } from '../../../../lambda/domain/token.ts';
+import { create } from '../../../../lambda/handlers/lfs-batch.ts';
+import { lfsMediaType } from '../../../../lambda/http/request.ts';
+import { httpEvent, noContext } from '../../../support/http-event.ts';
+import { ManualClock, memoryDeps } from '../../../support/memory/deps.ts';
+import { MemoryLedger } from '../../../support/memory/ledger.ts';
+import { MemoryTokenStore } from '../../../support/memory/token-store.ts';
+import { filesBelow, readText } from '../../docs/pages.ts';
+
+const [tenant, repo] = ['acme', 'game'];
+const token = `lfsq_${'a'.repeat(40)}`;
+const oid = 'b'.repeat(64);
+
+/** Asks to upload one object of 60 bytes to a tenant with a limit of 100. */
+async function upload(prepare: (ledger: MemoryLedger, clock: ManualClock) => Promise<unknown>) {
+  const [ledger, tokens, clock] = [new MemoryLedger(), new MemoryTokenStore(), new ManualClock()];
+  const counted = { storedBytes: 0, objectCount: 0, countedAtMs: clock.nowMs() };
+  const account = { tenant, plan: null, limitBytes: 100, createdAtMs: 1, counted, dueAtMs: 1 };
+  await ledger.createTenant(account);
+  const ids = { tokenId: tokenIdOf(token), secretSha256: sha256Hex(token) };
+  await tokens.put({ ...ids, tenant, scope: 'write', label: null, createdAtMs: 1 });
+  await prepare(ledger, clock);
+  const event = httpEvent({
+    headers: { authorization: `Bearer ${token}`, 'content-type': lfsMediaType, accept: lfsMediaType },
+    pathParameters: { tenant, repo: `${repo}.git` },
+    body: JSON.stringify({ operation: 'upload', objects: [{ oid, size: 60 }] }),
+  });
+  const handle = create(memoryDeps({ ledger, tokens, clock }));
+  return handle(event, noContext);
+}
+
+describe('a batch that cannot be decided yet', () => {
+  it.each([
+    [
+      'near the limit, while another reconcile goes on',
+      async (ledger: MemoryLedger, clock: ManualClock) => {
+        await ledger.addCommitted({ tenant, sumBytes: 90, limitBytes: 100 });
+        const nowMs = clock.nowMs();
+        await ledger.beginReconcile({ tenant, nowMs, leaseUntilMs: nowMs + 3_600_000 });
+      },
+    ],
+    [
+      'for an object that is being deleted',
+      async (ledger: MemoryLedger, clock: ManualClock) => {
+        const dueAtMs = clock.nowMs();
+        const state = 'deleting' as const;
+        const objects = new Map([[oid, 60]]);
+        const deletion = { id: 'd1', repo, state, objects, dueAtMs, deadlineMs: dueAtMs + 60_000 };
+        await ledger.putDeletion({ tenant, deletion });
+      },
+    ],
+  ])('%s: 429 with the Retry-After without which git-lfs would give up', async (_what, prepare) => {
+    const { statusCode, headers, body } = await upload(prepare);
+    expect(statusCode).toBe(429);
+    const seconds = String(headers?.['retry-after']);
+    expect(seconds).toMatch(/^[1-9]\d{0,2}$/);
+    expect(body).toContain(`Try again in ${seconds} second`);
+  });
+
+  it('is the only thing that functions answer with 429', () => {
+    const places = filesBelow('lambda')
+      .filter((file) => file.endsWith('.ts') && !file.startsWith('lambda/http/openapi/'))
+      .flatMap((file) =>
+        readText(file)
+          .split('\n')
+          .filter((line) => /\b429\b/.test(line) && !/^\s*(?:\/?\*|\/\/)/.test(line))
+          .map((line) => `${file}: ${line.trim()}`),
+      );
+    expect(places).toEqual([
+      // An answer of the store to us.
+      'lambda/adapters/s3/errors.ts: const transientStatuses: ReadonlySet<number> = new Set([408, 425, 429]);',
+      'lambda/http/lfs/respond.ts: { statusCode: 429, message, requestId },',
+    ]);
+  });
+});

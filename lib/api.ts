@@ -1,6 +1,7 @@
 import { CfnOutput, Duration, RemovalPolicy } from 'aws-cdk-lib';
 import { AccessLogFormat } from 'aws-cdk-lib/aws-apigateway';
 import {
+  CfnStage,
   CorsHttpMethod,
   DomainName,
   HttpApi,
@@ -10,10 +11,11 @@ import {
 } from 'aws-cdk-lib/aws-apigatewayv2';
 import { HttpLambdaIntegration } from 'aws-cdk-lib/aws-apigatewayv2-integrations';
 import { Certificate } from 'aws-cdk-lib/aws-certificatemanager';
-import { LogGroup } from 'aws-cdk-lib/aws-logs';
-import { Construct } from 'constructs';
+import { FilterPattern, LogGroup, MetricFilter } from 'aws-cdk-lib/aws-logs';
+import { Construct, type IDependable } from 'constructs';
 import { defaultRouteFunction, type HttpFunction, type Route, routes } from '../lambda/routes.ts';
 import type { Functions } from './functions/functions.ts';
+import { metricsNamespace } from './monitoring/custom-metrics.ts';
 import type { StageSettings } from './settings/stage-settings.ts';
 
 export interface ApiProps {
@@ -45,6 +47,8 @@ const accessLogFields = {
 export class Api extends Construct {
   readonly httpApi: HttpApi;
   readonly stage: HttpStage;
+  /** Counts what the gateway itself answered with 429. Its metrics do not tell those from other 4xx. */
+  readonly throttled: MetricFilter;
 
   constructor(scope: Construct, id: string, { settings, functions }: ApiProps) {
     super(scope, id);
@@ -56,33 +60,68 @@ export class Api extends Construct {
       defaultIntegration: integration(defaultRouteFunction),
       ...corsFor(settings.corsOrigins),
     });
-    for (const route of routes) {
+    const added = routes.flatMap((route) =>
       this.httpApi.addRoutes({
         path: checkedPath(route),
         methods: [HttpMethod[route.method]],
         integration: integration(route.function),
-      });
-    }
-    this.stage = this.#defaultStage(settings);
-    new CfnOutput(this, 'ApiUrl', { value: this.#url(settings) }).overrideLogicalId('ApiUrl');
-  }
-
-  #defaultStage(settings: StageSettings): HttpStage {
+      }),
+    );
     const accessLog = new LogGroup(this, 'AccessLog', {
       retention: settings.logRetentionDays,
       removalPolicy: RemovalPolicy.DESTROY,
     });
-    const { domain, throttle } = settings;
+    this.stage = this.#defaultStage(settings, accessLog);
+    this.#limitRoutes(settings, [...added, this.httpApi.node.findChild('DefaultRoute')]);
+    this.throttled = this.#countThrottled(accessLog);
+    new CfnOutput(this, 'ApiUrl', { value: this.#url(settings) }).overrideLogicalId('ApiUrl');
+  }
+
+  #defaultStage({ domain, throttle }: StageSettings, accessLog: LogGroup): HttpStage {
     return new HttpStage(this, 'Stage', {
       httpApi: this.httpApi,
       stageName: '$default',
       autoDeploy: true,
-      throttle: { rateLimit: throttle.requestsPerSecond, burstLimit: throttle.burst },
+      // Every route has its own limit. This one would be for a route that was forgotten.
+      throttle: { rateLimit: throttle.otherRequestsPerSecond, burstLimit: throttle.otherBurst },
       accessLogSettings: {
         destination: new LogGroupLogDestination(accessLog),
         format: AccessLogFormat.custom(JSON.stringify(accessLogFields)),
       },
       ...(domain && { domainMapping: { domainName: this.#domainName(domain) } }),
+    });
+  }
+
+  /**
+   * Each route has its own bucket of requests, so that junk to one, which needs no token, leaves the others alone.
+   *
+   * @param added every route. API Gateway refuses a stage that limits a route which does not exist yet.
+   */
+  #limitRoutes({ throttle }: StageSettings, added: readonly IDependable[]): void {
+    const lfs = { ThrottlingRateLimit: throttle.requestsPerSecond, ThrottlingBurstLimit: throttle.burst };
+    const other = {
+      ThrottlingRateLimit: throttle.otherRequestsPerSecond,
+      ThrottlingBurstLimit: throttle.otherBurst,
+    };
+    const resource = this.stage.node.defaultChild;
+    if (!(resource instanceof CfnStage)) throw new Error('A stage is no longer one resource.');
+    resource.routeSettings = Object.fromEntries([
+      ...routes.map((route) => [`${route.method} ${route.path}`, isLfs(route) ? lfs : other]),
+      ['$default', other],
+    ]);
+    resource.node.addDependency(...added);
+  }
+
+  /** A request that reached a function has a latency of its integration. What has none is logged as a hyphen. */
+  #countThrottled(accessLog: LogGroup): MetricFilter {
+    return new MetricFilter(this, 'Throttled', {
+      logGroup: accessLog,
+      filterPattern: FilterPattern.all(
+        FilterPattern.stringValue('$.status', '=', '429'),
+        FilterPattern.stringValue('$.integrationLatencyMs', '=', '-'),
+      ),
+      metricNamespace: metricsNamespace(this),
+      metricName: 'RequestsThrottled',
     });
   }
 
@@ -103,6 +142,9 @@ export class Api extends Construct {
     return settings.domain === undefined ? this.httpApi.apiEndpoint : `https://${settings.domain.name}`;
   }
 }
+
+/** Whether a route takes part in every push and fetch. */
+const isLfs = ({ function: name }: Route) => name === 'lfsBatch' || name === 'lfsVerify';
 
 /** One integration per function, however many routes lead to it. */
 function integrationsOf(functions: Functions): (name: HttpFunction) => HttpLambdaIntegration {

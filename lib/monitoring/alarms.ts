@@ -77,6 +77,11 @@ export class Alarms extends Construct {
         metric: api.stage.metricServerError(fiveMinutes),
         threshold: settings.alarms.apiErrors,
       }),
+      this.#alarm(
+        'RequestsThrottled',
+        'The API answered requests with 429 by itself. Such an answer has no Retry-After: git-lfs gives up.',
+        { metric: api.throttled.metric(fiveMinutes), threshold: settings.alarms.requestsThrottled },
+      ),
       ...[...props.functions.entries()].flatMap(([name, handler]) =>
         this.#functionAlarms(name, handler, settings),
       ),

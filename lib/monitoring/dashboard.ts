@@ -47,10 +47,14 @@ export class Dashboard extends Construct {
   }
 }
 
-function requestWidgets({ stage }: Api): IWidget[] {
+function requestWidgets({ stage, throttled }: Api): IWidget[] {
   return [
     graph('Requests', [stage.metricCount(sum)]),
-    graph('Answers with 4xx and 5xx', [stage.metricClientError(sum), stage.metricServerError(sum)]),
+    graph('Answers with 4xx and 5xx', [
+      stage.metricClientError(sum),
+      stage.metricServerError(sum),
+      throttled.metric({ ...sum, label: '429 by the gateway' }),
+    ]),
     graph('Latency (ms)', [
       stage.metricLatency({ period, statistic: 'p50' }),
       stage.metricLatency({ period, statistic: 'p99' }),

@@ -14,7 +14,8 @@ const collapseSeconds = recountCollapseMs / 1000;
  * counted too low, or a recount may be lost.
  */
 export function conflictsOf(settings: StageSettings): Conflict[] {
-  const { alarms, domain, objectStore, protocol, reconcile, refreshEveryMinutes, storeEvents } = settings;
+  const { alarms, domain, objectStore, protocol, reconcile, refreshEveryMinutes, storeEvents, throttle } =
+    settings;
   const conflicts: Conflict[] = [];
   const conflict = (path: string, message: string) => conflicts.push({ path: path.split('.'), message });
 
@@ -34,6 +35,16 @@ export function conflictsOf(settings: StageSettings): Conflict[] {
       `must be ${delaySecondsMin} or more with protocol.clockSkewSeconds ${protocol.clockSkewSeconds}: ` +
         `triggers in the same ${collapseSeconds} s share one message, which must start after all of them`,
     );
+
+  for (const [rate, burst] of [
+    ['requestsPerSecond', 'burst'],
+    ['otherRequestsPerSecond', 'otherBurst'],
+  ] as const)
+    if ((throttle[rate] === 0) !== (throttle[burst] === 0))
+      conflict(
+        `throttle.${burst}`,
+        `must be 0 if throttle.${rate} is 0, and only then: with one of them 0 no request passes`,
+      );
 
   if (protocol.idleRefreshMaxDays * 24 < protocol.maxAgeHours)
     conflict(

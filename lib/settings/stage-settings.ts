@@ -58,11 +58,23 @@ const memoryOfFunctions = z
 
 const throttle = z
   .strictObject({
-    requestsPerSecond: z.int().min(1).max(10_000).default(500).describe('Sustained rate.'),
-    burst: z.int().min(1).max(5_000).default(1_000).describe('Requests at once.'),
+    requestsPerSecond: z
+      .int()
+      .min(0)
+      .max(10_000)
+      .default(500)
+      .describe('Sustained rate of each LFS route: batches, verifies. With burst 0 too: closed.'),
+    burst: z.int().min(0).max(5_000).default(1_000).describe('Requests at once to each LFS route.'),
+    otherRequestsPerSecond: z
+      .int()
+      .min(0)
+      .max(10_000)
+      .default(50)
+      .describe('Sustained rate of each other route, and of all requests that match none.'),
+    otherBurst: z.int().min(0).max(5_000).default(100).describe('Requests at once to each of these.'),
   })
   .prefault({})
-  .describe('Limit for all tenants together, above which the API answers 429.');
+  .describe('Limits of each route, for all tenants together, above which API Gateway answers 429.');
 
 const reconcile = z
   .strictObject({
@@ -75,7 +87,12 @@ const reconcile = z
         'Longest run. A failed recount is retried after one minute, then one minute later each time, up to ten. One ' +
           'whose run died is retried after six times this.',
       ),
-    concurrency: z.int().min(2).max(1_000).default(10).describe('Tenants recounted at a time.'),
+    concurrency: z
+      .int()
+      .min(2)
+      .max(1_000)
+      .default(5)
+      .describe('Tenants recounted at a time. A new account may run 10 functions at once, all together.'),
     delaySeconds: z
       .int()
       .min(31)
@@ -127,6 +144,11 @@ const alarms = z
       .default(36)
       .describe('Age of a count when a new one replaces it: above this the schedule falls behind.'),
     apiErrors: z.int().min(1).default(5).describe('5xx answers in 5 minutes.'),
+    requestsThrottled: z
+      .int()
+      .min(1)
+      .default(10)
+      .describe('Requests in 5 minutes that API Gateway itself answered with 429. Each may end a push.'),
     functionErrors: z
       .int()
       .min(1)

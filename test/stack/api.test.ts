@@ -52,14 +52,53 @@ describe('the API', () => {
     },
   );
 
-  it('throttles requests, and logs neither query strings nor headers', () => {
-    const stages = template.findResources('AWS::ApiGatewayV2::Stage');
-    const [stage] = Object.values(stages);
-    expect(stage?.['Properties'].DefaultRouteSettings).toEqual({
-      ThrottlingRateLimit: 500,
-      ThrottlingBurstLimit: 1000,
+  const stageOf = (of: Template) => Object.values(of.findResources('AWS::ApiGatewayV2::Stage'))[0] ?? {};
+
+  it('limits each route by itself: the LFS routes have the most, what needs no token little', () => {
+    const limits = stageOf(template)['Properties'].RouteSettings;
+    expect(Object.keys(limits).sort()).toEqual(deployed.map((route) => route.RouteKey).sort());
+    for (const [key, limit] of Object.entries(limits)) {
+      const isLfs = key.includes('/info/lfs/');
+      expect(limit, key).toEqual({
+        ThrottlingRateLimit: isLfs ? 500 : 50,
+        ThrottlingBurstLimit: isLfs ? 1000 : 100,
+      });
+    }
+    expect(Object.keys(limits).filter((key) => key.includes('/info/lfs/'))).toHaveLength(2);
+  });
+
+  it('limits routes only when they exist, as API Gateway requires', () => {
+    const needed: string[] = stageOf(template)['DependsOn'];
+    const routeIds = Object.keys(template.findResources('AWS::ApiGatewayV2::Route'));
+    expect(routeIds.filter((id) => !needed.includes(id))).toEqual([]);
+  });
+
+  it('has the limits of the stage, down to none', () => {
+    const throttle = { requestsPerSecond: 0, burst: 0, otherRequestsPerSecond: 7, otherBurst: 8 };
+    const limits = stageOf(templateOf({ throttle }))['Properties'].RouteSettings;
+    const closed = { ThrottlingRateLimit: 0, ThrottlingBurstLimit: 0 };
+    expect(limits['POST /{tenant}/{repo}/info/lfs/objects/batch']).toEqual(closed);
+    expect(limits['$default']).toEqual({ ThrottlingRateLimit: 7, ThrottlingBurstLimit: 8 });
+  });
+
+  it('counts the 429 that the gateway answers itself, and alarms', () => {
+    const [, accessLog] =
+      /"(ApiAccessLog\w+)"/.exec(JSON.stringify(stageOf(template)['Properties'].AccessLogSettings)) ?? [];
+    template.hasResourceProperties('AWS::Logs::MetricFilter', {
+      LogGroupName: { Ref: accessLog },
+      FilterPattern: '{ ($.status = "429") && ($.integrationLatencyMs = "-") }',
+      MetricTransformations: [
+        { MetricName: 'RequestsThrottled', MetricNamespace: 'lfs-quota-test', MetricValue: '1' },
+      ],
     });
-    const format = JSON.parse(stage?.['Properties'].AccessLogSettings.Format);
+    template.hasResourceProperties('AWS::CloudWatch::Alarm', {
+      MetricName: 'RequestsThrottled',
+      Namespace: 'lfs-quota-test',
+    });
+  });
+
+  it('logs neither query strings nor headers', () => {
+    const format = JSON.parse(stageOf(template)['Properties'].AccessLogSettings.Format);
     expect(Object.values(format).sort()).toEqual([
       '$context.httpMethod',
       '$context.identity.sourceIp',

@@ -72,7 +72,7 @@ describe('the settings of a stage', () => {
       objectStore: { kind: 'bucket' },
       corsOrigins: [],
       refreshEveryMinutes: 15,
-      reconcile: { timeoutMinutes: 5, concurrency: 10, delaySeconds: 35, attemptsMax: 20 },
+      reconcile: { timeoutMinutes: 5, concurrency: 5, delaySeconds: 35, attemptsMax: 20 },
     });
   });
 
@@ -83,6 +83,8 @@ describe('the settings of a stage', () => {
     [{ refreshEveryMinutes: 0 }, 'refreshEveryMinutes: Too small'],
     [{ reconcile: { timeoutMinutes: 16 } }, 'reconcile.timeoutMinutes: Too big'],
     [{ reconcile: { delaySeconds: 30 } }, 'reconcile.delaySeconds: Too small'],
+    [{ throttle: { burst: 0 } }, 'throttle.burst: must be 0 if throttle.requestsPerSecond is 0'],
+    [{ throttle: { otherRequestsPerSecond: 0 } }, 'throttle.otherBurst: must be 0 if'],
     [{ memoryMb: { lfsBatch: 64 } }, 'memoryMb.lfsBatch: Too small'],
     [{ memoryMb: { lfsbatch: 256 } }, 'memoryMb: Unrecognized key: "lfsbatch"'],
     [{ corsOrigins: ['https://example.com/'] }, 'corsOrigins.0: is not an origin'],
@@ -152,7 +154,7 @@ describe('the settings of a stage', () => {
   });
 
   it('are all named in one error if several are invalid', () => {
-    expect(() => parseStageSettings('prod', { account: 'x', throttle: { burst: 0 } })).toThrow(
+    expect(() => parseStageSettings('prod', { account: 'x', throttle: { burst: -1 } })).toThrow(
       /account: .*\n {2}throttle\.burst: /,
     );
   });

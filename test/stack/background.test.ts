@@ -53,10 +53,17 @@ describe('the recount queue', () => {
     template.hasResourceProperties('AWS::Lambda::EventSourceMapping', {
       BatchSize: 1,
       FunctionResponseTypes: ['ReportBatchItemFailures'],
-      ScalingConfig: { MaximumConcurrency: 10 },
+      ScalingConfig: { MaximumConcurrency: 5 },
       FunctionName: { Ref: Match.stringLikeRegexp('^FunctionsreconcileFunction') },
     });
   });
+});
+
+it('recounts leave a new account, which may run 10 functions at once, half of them', () => {
+  const sources = Object.values(template.findResources('AWS::Lambda::EventSourceMapping'));
+  expect(sources.map((source) => source['Properties'].ScalingConfig.MaximumConcurrency)).toEqual([5]);
+  // AWS refuses a reservation that leaves the account less than 100, so such an account could not deploy.
+  template.allResourcesProperties('AWS::Lambda::Function', { ReservedConcurrentExecutions: Match.absent() });
 });
 
 describe('the schedule', () => {
@@ -81,6 +88,7 @@ describe('the alarms', () => {
     ['RecountsLate', 3600],
     ['RecountsFailed', 1],
     ['ApiErrors', 5],
+    ['RequestsThrottled', 10],
     ['RefreshStopped', 1],
     ['Drift', 100 * 1024 ** 3],
     ['RecountAge', 36 * 3_600_000],

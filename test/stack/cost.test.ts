@@ -16,7 +16,7 @@ describe('the fixed resources of the cost model', () => {
       alarms: countOf(template, 'AWS::CloudWatch::Alarm'),
       alarmsOfStoreEvents:
         countOf(withEvents, 'AWS::CloudWatch::Alarm') - countOf(template, 'AWS::CloudWatch::Alarm'),
-      metrics: Object.keys(metricUnits).length,
+      metrics: Object.keys(metricUnits).length + countOf(template, 'AWS::Logs::MetricFilter'),
       dashboards: countOf(template, 'AWS::CloudWatch::Dashboard'),
       secrets: countOf(template, 'AWS::SecretsManager::Secret'),
     }).toEqual(standing);

@@ -51,6 +51,11 @@ export class MetricStreams {
     this.publish('5xx of ApiHttpApi', minute, status >= 500 ? 1 : 0);
   }
 
+  /** The filter of the access log finds an answer of the gateway itself. Without one it reports nothing. */
+  throttleRequest(minute: number): void {
+    this.publish('RequestsThrottled', minute, 1);
+  }
+
   /**
    * SQS reports while a queue is in use. The age leaves out a message that was received three times or more and is not
    * deleted: it is taken for a poison pill.

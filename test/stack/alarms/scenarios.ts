@@ -22,6 +22,7 @@ export function ordinaryDay({ refreshEveryMinutes }: { refreshEveryMinutes: numb
       streams.invoke('lfsVerify', minute, 'is throttled');
     for (const name of background) if (minute % 60 === 0) streams.invoke(name, minute, 'is throttled');
     for (let request = 0; request < 20; request++) streams.answer(minute, 200);
+    if (minute % 4 === 0) for (let request = 0; request < 4; request++) streams.throttleRequest(minute);
     if (minute % 7 === 0) streams.answer(minute, 503);
     streams.invoke('storeEvents', minute);
     streams.recount(minute, { shortfallBytes: 60 * gib, ageHours: 24.2 });
@@ -121,6 +122,11 @@ export const faults: Readonly<Record<string, readonly Fault[]>> = {
   ApiErrors: [
     fault('five requests in five minutes are answered with 5xx', 10, (streams) => {
       for (let request = 0; request < 5; request++) streams.answer(faultBegins, 503);
+    }),
+  ],
+  RequestsThrottled: [
+    fault('ten requests of a burst are too many for a route', 10, (streams) => {
+      for (let request = 0; request < 10; request++) streams.throttleRequest(faultBegins);
     }),
   ],
   RefreshStopped: [

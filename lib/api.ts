@@ -1,4 +1,4 @@
-import { CfnOutput, Duration, RemovalPolicy } from 'aws-cdk-lib';
+import { CfnOutput, Duration, RemovalPolicy, Stack } from 'aws-cdk-lib';
 import { AccessLogFormat } from 'aws-cdk-lib/aws-apigateway';
 import {
   CfnStage,
@@ -68,6 +68,9 @@ export class Api extends Construct {
       }),
     );
     const accessLog = new LogGroup(this, 'AccessLog', {
+      // API Gateway names each log group in a policy that the account has once, with room for a few dozen. Below this
+      // prefix one line of it is for all. So this name is fixed, and has the stack's in it.
+      logGroupName: `/aws/vendedlogs/${Stack.of(this).stackName}/access`,
       retention: settings.logRetentionDays,
       removalPolicy: RemovalPolicy.DESTROY,
     });

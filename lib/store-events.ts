@@ -1,4 +1,4 @@
-import { Duration, Stack } from 'aws-cdk-lib';
+import { CfnOutput, Duration, Stack } from 'aws-cdk-lib';
 import { PolicyStatement, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import { EventSourceMapping, type IFunction } from 'aws-cdk-lib/aws-lambda';
 import { type Bucket, CfnBucket } from 'aws-cdk-lib/aws-s3';
@@ -38,6 +38,9 @@ export class StoreEvents extends Construct {
       // Twenty times six minutes: outlasts two hours without the table.
       deadLetterQueue: { queue: this.deadLetterQueue, maxReceiveCount: 20 },
     });
+    new CfnOutput(this, 'StoreEventsDlqUrl', {
+      value: this.deadLetterQueue.queueUrl,
+    }).overrideLogicalId('StoreEventsDlqUrl');
     this.queue.addToResourcePolicy(this.#letBucketsSend());
     const resource = bucket.node.defaultChild;
     if (!(resource instanceof CfnBucket)) throw new Error('A bucket is no longer one resource.');

@@ -1,4 +1,4 @@
-import { Duration, Stack } from 'aws-cdk-lib';
+import { CfnOutput, Duration, Stack } from 'aws-cdk-lib';
 import {
   Alarm,
   ComparisonOperator,
@@ -195,6 +195,7 @@ export class Alarms extends Construct {
       }),
     );
     if (email !== undefined) topic.addSubscription(new EmailSubscription(email));
+    new CfnOutput(this, 'AlarmTopicArn', { value: topic.topicArn }).overrideLogicalId('AlarmTopicArn');
     return topic;
   }
 }

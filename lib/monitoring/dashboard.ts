@@ -1,4 +1,4 @@
-import { Duration } from 'aws-cdk-lib';
+import { CfnOutput, Duration, Stack } from 'aws-cdk-lib';
 import {
   AlarmStatusWidget,
   Dashboard as CloudWatchDashboard,
@@ -33,7 +33,7 @@ const maximum = { period, statistic: 'Maximum' };
 export class Dashboard extends Construct {
   constructor(scope: Construct, id: string, props: DashboardProps) {
     super(scope, id);
-    new CloudWatchDashboard(this, 'Dashboard', {
+    const dashboard = new CloudWatchDashboard(this, 'Dashboard', {
       defaultInterval: Duration.hours(12),
       widgets: [
         [new AlarmStatusWidget({ title: 'Alarms', width: 24, alarms: [...props.alarms.all] })],
@@ -44,6 +44,11 @@ export class Dashboard extends Construct {
         ...(props.storeEvents ? [storeEventsWidgets(props.storeEvents)] : []),
       ],
     });
+    const { region } = Stack.of(this);
+    const place = `https://${region}.console.aws.amazon.com/cloudwatch/home?region=${region}`;
+    new CfnOutput(this, 'DashboardUrl', {
+      value: `${place}#dashboards/dashboard/${dashboard.dashboardName}`,
+    }).overrideLogicalId('DashboardUrl');
   }
 }
 

@@ -13,7 +13,9 @@ export class AdminToken extends Construct {
       // 43 characters out of 62: 256 bits.
       generateSecretString: { passwordLength: 43, excludePunctuation: true, includeSpace: false },
     });
-    secret.applyRemovalPolicy(props.keepData ? RemovalPolicy.RETAIN : RemovalPolicy.DESTROY);
+    secret.applyRemovalPolicy(
+      props.keepData ? RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE : RemovalPolicy.DESTROY,
+    );
     // `Id` is the ARN, as `Ref` is. Emulators return a name for `Ref`, which matches no policy.
     this.secretArn = secret.attrId;
     new CfnOutput(this, 'AdminSecretArn', { value: this.secretArn }).overrideLogicalId('AdminSecretArn');

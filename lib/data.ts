@@ -53,6 +53,8 @@ export class Data extends Construct {
       timeToLiveAttribute: expiryAttribute,
       pointInTimeRecoverySpecification: { pointInTimeRecoveryEnabled: true },
       deletionProtection: keepData,
+      // Not RETAIN_ON_UPDATE_OR_DELETE: a failed first deployment would then try to delete the table, which its
+      // protection forbids, and the stack would be stuck. So it leaves an empty table.
       removalPolicy: keepData ? RemovalPolicy.RETAIN : RemovalPolicy.DESTROY,
     });
   }

@@ -29,7 +29,7 @@ export class ObjectStorage extends Construct {
         LFS_QUOTA_S3_CREDENTIALS_SECRET_ARN: store.credentialsSecretArn,
       };
     } else {
-      const bucket = this.#ownBucket(props.keepData);
+      const bucket = this.#ownBucket({ ...props, keepDeletedDays: store.keepDeletedDays });
       this.bucket = bucket;
       this.environment = {
         LFS_QUOTA_BUCKET: bucket.bucketName,
@@ -41,18 +41,29 @@ export class ObjectStorage extends Construct {
     }).overrideLogicalId('BucketName');
   }
 
-  /** Not versioned: old versions of deleted objects would cost the same, and no listing would count them. */
-  #ownBucket(keepData: boolean): Bucket {
+  /**
+   * Usage is what listings show, so current versions alone. Versions that are kept longer are billed, and counted
+   * nowhere: by default there are none.
+   */
+  #ownBucket({ keepData, keepDeletedDays }: { keepData: boolean; keepDeletedDays: number }): Bucket {
     return new Bucket(this, 'Bucket', {
       blockPublicAccess: BlockPublicAccess.BLOCK_ALL,
       objectOwnership: ObjectOwnership.BUCKET_OWNER_ENFORCED,
       encryption: BucketEncryption.S3_MANAGED,
       enforceSSL: true,
       minimumTLSVersion: 1.2,
-      versioned: false,
-      // Parts of an incomplete multipart upload are billed, and no listing counts them.
-      lifecycleRules: [{ abortIncompleteMultipartUploadAfter: Duration.days(1) }],
-      removalPolicy: keepData ? RemovalPolicy.RETAIN : RemovalPolicy.DESTROY,
+      versioned: keepDeletedDays > 0,
+      lifecycleRules: [
+        {
+          // Parts of an incomplete multipart upload are billed, and no listing counts them.
+          abortIncompleteMultipartUploadAfter: Duration.days(1),
+          // Also without versions: a bucket that once kept them may still hold some.
+          noncurrentVersionExpiration: Duration.days(Math.max(1, keepDeletedDays)),
+          expiredObjectDeleteMarker: true,
+        },
+      ],
+      // What a failed first deployment made is empty, and goes with it.
+      removalPolicy: keepData ? RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE : RemovalPolicy.DESTROY,
     });
   }
 }

@@ -28,13 +28,16 @@ function whole(bounds: Bounds, description: string) {
 }
 
 const uploads = {
+  // A URL dies with the session of the role that signed it. That an hour is left of it is an assumption: AWS states no
+  // least life for the session of a function's role, and URLs have been seen to work for about 12 hours. Were it less,
+  // the store would answer 403 and git-lfs ask for a new URL: bytes stay reserved too long, never too short.
   urlLifetimeMinutes: whole(
     {
       min: 5,
       max: 60,
       defaultValue: defaultSettings.urlLifetimeMs / minute,
       whyMax:
-        'a presigned URL expires with the role session that signed it, and a session is sure to last one hour only',
+        'a presigned URL expires with the role session that signed it, and longer than an hour is not assumed of one',
     },
     'How long a presigned URL is valid. An upload that never arrives counts against the limit for this long, plus ' +
       'the grace.',

@@ -16,6 +16,15 @@ const secretArn = z
 
 const ownBucket = z.strictObject({
   kind: z.literal('bucket').describe('An S3 bucket that the stack creates.'),
+  keepDeletedDays: z
+    .int()
+    .min(0)
+    .max(3_650)
+    .default(0)
+    .describe(
+      'Days for which an object that was deleted or replaced can be brought back. It is billed meanwhile, and counts ' +
+        'as gone. 0: none are kept.',
+    ),
 });
 
 const externalStore = z.strictObject({
@@ -187,7 +196,7 @@ export const everySetting = z.strictObject({
     .describe('Protect the stack from deletion. If it is deleted, keep table, bucket and admin token.'),
   objectStore: z
     .discriminatedUnion('kind', [ownBucket, externalStore])
-    .default({ kind: 'bucket' })
+    .prefault({ kind: 'bucket' })
     .describe('Where objects are stored. Choose before the first push: moving means copying them.'),
   restoredTableName: z
     .string()

@@ -69,7 +69,7 @@ describe('the settings of a stage', () => {
   it('all have defaults', () => {
     expect(parseStageSettings('prod', {})).toMatchObject({
       keepData: true,
-      objectStore: { kind: 'bucket' },
+      objectStore: { kind: 'bucket', keepDeletedDays: 0 },
       corsOrigins: [],
       refreshEveryMinutes: 15,
       reconcile: { timeoutMinutes: 5, concurrency: 5, delaySeconds: 35, attemptsMax: 20 },
@@ -92,6 +92,11 @@ describe('the settings of a stage', () => {
     [{ logRetentionDays: 31 }, 'logRetentionDays: Invalid option'],
     [{ domain: { name: 'lfs.example.com' } }, 'domain.certificateArn: Invalid input'],
     [{ alarms: { email: 'nobody' } }, 'alarms.email: Invalid email'],
+    [{ objectStore: { kind: 'bucket', keepDeletedDays: -1 } }, 'objectStore.keepDeletedDays: Too small'],
+    [
+      { objectStore: { kind: 'external', keepDeletedDays: 7 } },
+      'objectStore: Unrecognized key: "keepDeletedDays"',
+    ],
     [{ objectStore: { kind: 'minio' } }, 'objectStore.kind: Invalid'],
     [
       { objectStore: { kind: 'external', endpoint: 'r2.example.com' } },

@@ -1,6 +1,7 @@
 import { Match, type Template } from 'aws-cdk-lib/assertions';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { tableDefinition } from '../../lambda/adapters/dynamodb/table.ts';
+import { grantsOf } from './grants-of.ts';
 import { templateOf } from './stack-template.ts';
 
 let template: Template;
@@ -14,6 +15,19 @@ const only = (of: Template, type: string) => {
   expect(found).toHaveLength(1);
   return found[0] ?? {};
 };
+
+describe('what a stage keeps', () => {
+  it.each([
+    // Protected from deletion, so that even a failed first deployment could not delete it.
+    ['AWS::DynamoDB::GlobalTable', 'Retain'],
+    // After a failed first deployment these are empty, and would only be in the way.
+    ['AWS::S3::Bucket', 'RetainExceptOnCreate'],
+    ['AWS::SecretsManager::Secret', 'RetainExceptOnCreate'],
+  ])('%s is deleted with the stack only if the stage says so', (type, DeletionPolicy) => {
+    templateOf({ keepData: false }).hasResource(type, { DeletionPolicy: 'Delete' });
+    template.hasResource(type, { DeletionPolicy, UpdateReplacePolicy: 'Retain' });
+  });
+});
 
 describe('the table', () => {
   it('has the keys and indexes of the definition that tests and the embedded stack use', () => {
@@ -37,12 +51,10 @@ describe('the table', () => {
     });
   });
 
-  it('is deleted with the stack only if the stage says so', () => {
-    const passing = templateOf({ keepData: false });
-    for (const type of ['AWS::DynamoDB::GlobalTable', 'AWS::S3::Bucket', 'AWS::SecretsManager::Secret']) {
-      passing.hasResource(type, { DeletionPolicy: 'Delete' });
-      template.hasResource(type, { DeletionPolicy: 'Retain' });
-    }
+  it('is protected from deletion only if it outlives the stack', () => {
+    const protection = (of: Template) =>
+      only(of, 'AWS::DynamoDB::GlobalTable')['Properties'].Replicas[0].DeletionProtectionEnabled;
+    expect([protection(template), protection(templateOf({ keepData: false }))]).toEqual([true, false]);
   });
 
   it('can be a table restored from a backup', () => {
@@ -72,10 +84,39 @@ describe('the bucket', () => {
         ServerSideEncryptionConfiguration: [{ ServerSideEncryptionByDefault: { SSEAlgorithm: 'AES256' } }],
       },
       LifecycleConfiguration: {
-        Rules: [{ Status: 'Enabled', AbortIncompleteMultipartUpload: { DaysAfterInitiation: 1 } }],
+        Rules: [
+          {
+            Status: 'Enabled',
+            AbortIncompleteMultipartUpload: { DaysAfterInitiation: 1 },
+            // What an earlier setting kept goes too.
+            NoncurrentVersionExpiration: { NoncurrentDays: 1 },
+            ExpiredObjectDeleteMarker: true,
+          },
+        ],
       },
       VersioningConfiguration: Match.absent(),
     });
+  });
+
+  it('keeps what was deleted for as long as the stage says', () => {
+    const keeping = templateOf({ objectStore: { kind: 'bucket', keepDeletedDays: 14 } });
+    keeping.hasResourceProperties('AWS::S3::Bucket', {
+      VersioningConfiguration: { Status: 'Enabled' },
+      LifecycleConfiguration: {
+        Rules: [
+          {
+            Status: 'Enabled',
+            NoncurrentVersionExpiration: { NoncurrentDays: 14 },
+            ExpiredObjectDeleteMarker: true,
+            // Else no rule may expire anything: current versions are the data.
+            ExpirationInDays: Match.absent(),
+            ExpirationDate: Match.absent(),
+          },
+        ],
+      },
+    });
+    // A DELETE that names no version needs the same right as in a bucket without versions.
+    expect(Object.fromEntries(grantsOf(keeping))).toEqual(Object.fromEntries(grantsOf(template)));
   });
 
   it('accepts only TLS 1.2 and newer', () => {

@@ -35,7 +35,7 @@ describe('docs/operations.md', () => {
   it('names only messages that a function logs', () => {
     const heads = [...section('The metrics').matchAll(/^- `([^`]+)`/gm)].map(([, message = '']) => message);
     const inText = codeSpans(page).filter(
-      (span) => /^[a-z]+(?: [a-z]+)+$/.test(span) && !/^(?:repo|tenant) /.test(span),
+      (span) => /^[a-z]+(?: [a-z]+)+$/.test(span) && !/^(?:repo|tenant|cdk|npm) /.test(span),
     );
     const inQueries = codeBlockLines(page)
       .filter((line) => /\bmessage (?:=|in) /.test(line))

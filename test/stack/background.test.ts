@@ -157,6 +157,16 @@ describe('the alarms', () => {
     expect(() => templateOf({ alarms: { recountAgeHours: 24 } })).toThrow(/recountAgeHours: must be 25/);
   });
 
+  it('ring for recounts that fail in as many periods of an hour as the stage says', () => {
+    for (const recountFailures of [2, 12])
+      templateOf({ alarms: { recountFailures } }).hasResourceProperties('AWS::CloudWatch::Alarm', {
+        MetricName: 'RecountsFailed',
+        Period: 300,
+        EvaluationPeriods: 12,
+        DatapointsToAlarm: recountFailures,
+      });
+  });
+
   it('treat missing data as a failure only for the schedule', () => {
     const breaching = template.findResources('AWS::CloudWatch::Alarm', {
       Properties: { TreatMissingData: 'breaching', ComparisonOperator: 'LessThanThreshold' },

@@ -85,7 +85,6 @@ export class Api extends Construct {
       httpApi: this.httpApi,
       stageName: '$default',
       autoDeploy: true,
-      // Every route has its own limit. This one would be for a route that was forgotten.
       throttle: { rateLimit: throttle.otherRequestsPerSecond, burstLimit: throttle.otherBurst },
       accessLogSettings: {
         destination: new LogGroupLogDestination(accessLog),
@@ -96,21 +95,28 @@ export class Api extends Construct {
   }
 
   /**
-   * Each route has its own bucket of requests, so that junk to one, which needs no token, leaves the others alone.
+   * Gives routes limits of their own, so that junk to those that need no token leaves pushes alone. The others, which
+   * all need one, share the default of the stage.
    *
-   * @param added every route. API Gateway refuses a stage that limits a route which does not exist yet.
+   * Only routes that no release will ever remove: API Gateway keeps what a removed route was given, and then refuses
+   * every change of the stage ("Unable to find Route by key").
+   *
+   * @param added every route. Neither may a route be limited that does not exist yet.
    */
   #limitRoutes({ throttle }: StageSettings, added: readonly IDependable[]): void {
+    const resource = this.stage.node.defaultChild;
+    if (!(resource instanceof CfnStage)) throw new Error('A stage is no longer one resource.');
     const lfs = { ThrottlingRateLimit: throttle.requestsPerSecond, ThrottlingBurstLimit: throttle.burst };
-    const other = {
+    const open = {
       ThrottlingRateLimit: throttle.otherRequestsPerSecond,
       ThrottlingBurstLimit: throttle.otherBurst,
     };
-    const resource = this.stage.node.defaultChild;
-    if (!(resource instanceof CfnStage)) throw new Error('A stage is no longer one resource.');
+    const limitOf = (name: HttpFunction) => (lfsFunctions.has(name) ? lfs : open);
     resource.routeSettings = Object.fromEntries([
-      ...routes.map((route) => [`${route.method} ${route.path}`, isLfs(route) ? lfs : other]),
-      ['$default', other],
+      ...routes
+        .filter((route) => lfsFunctions.has(route.function) || openFunctions.has(route.function))
+        .map((route) => [`${route.method} ${route.path}`, limitOf(route.function)]),
+      ['$default', open],
     ]);
     resource.node.addDependency(...added);
   }
@@ -146,8 +152,10 @@ export class Api extends Construct {
   }
 }
 
-/** Whether a route takes part in every push and fetch. */
-const isLfs = ({ function: name }: Route) => name === 'lfsBatch' || name === 'lfsVerify';
+/** Take part in every push and fetch. */
+const lfsFunctions: ReadonlySet<HttpFunction> = new Set(['lfsBatch', 'lfsVerify']);
+/** Answer without a token. */
+const openFunctions: ReadonlySet<HttpFunction> = new Set(['health', 'openapi']);
 
 /** One integration per function, however many routes lead to it. */
 function integrationsOf(functions: Functions): (name: HttpFunction) => HttpLambdaIntegration {

@@ -79,11 +79,13 @@ const throttle = z
       .min(0)
       .max(10_000)
       .default(50)
-      .describe('Sustained rate of each other route, and of all requests that match none.'),
-    otherBurst: z.int().min(0).max(5_000).default(100).describe('Requests at once to each of these.'),
+      .describe(
+        'Sustained rate of other routes: /health, /openapi.json, the management API, and what matches no route.',
+      ),
+    otherBurst: z.int().min(0).max(5_000).default(100).describe('Requests at once to other routes.'),
   })
   .prefault({})
-  .describe('Limits of each route, for all tenants together, above which API Gateway answers 429.');
+  .describe('Limits for all tenants together, above which API Gateway answers 429.');
 
 const reconcile = z
   .strictObject({

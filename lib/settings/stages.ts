@@ -4,7 +4,7 @@ import type { StageSettings, StageSettingsInput } from './stage-settings.ts';
 
 /** The stages that `-c stage=NAME` chooses from. A setting that is left out has its default. */
 const stages: Readonly<Record<string, StageSettingsInput>> = {
-  /** For trials: deleting the stack deletes its data. */
+  /** For trials: deleting the stack deletes its data. Its bucket must be emptied before. */
   dev: { keepData: false, logRetentionDays: 7 },
   prod: {},
 };

@@ -9,6 +9,7 @@ const benches: Readonly<Record<string, () => Promise<Bench>>> = {
   neighbour: async () => (await import('./neighbour.ts')).benchNeighbour,
   requests: async () => benchRequests,
   scan: async () => (await import('./scan/bench-scan.ts')).benchScan,
+  shapes: async () => (await import('./shapes.ts')).benchShapes,
   sign: async () => (await import('./sign.ts')).benchSign,
 };
 

@@ -59,7 +59,10 @@ async function du(url: string, options: DuOptions, context: CliContext): Promise
   };
   // Imported only here: loading the SDK takes longer than most other commands take.
   const { countBelow } = await import('./du-count.ts');
-  const line = new ProgressLine(context, process.stderr.isTTY === true && !options.json);
+  const line = new ProgressLine(context, {
+    isShown: process.stderr.isTTY === true && !options.json,
+    columns: () => process.stderr.columns,
+  });
   const startedMs = context.nowMs();
   const count = await countBelow(target, (progress) => line.show(progress)).finally(() => line.clear());
   const seconds = (context.nowMs() - startedMs) / 1000;

@@ -31,8 +31,8 @@ export interface ScanProgress {
   readonly storedBytes: number;
   readonly objectCount: number;
   readonly requests: number;
-  /** Share of the key space that was counted, from 0 to 1. Says little if names are not hashes. */
-  readonly share: number;
+  /** Share of the key space that was counted, from 0 to 1. undefined: it means nothing, or that is not known yet. */
+  readonly share: number | undefined;
 }
 
 /** What a scan counted, and the ranges that it left. Plain JSON, so that it can be continued anywhere. */

@@ -18,6 +18,9 @@ export interface Sample {
 /** If two densities differ by more standard errors than this, the keys are not spread evenly. */
 const evenWithinSigmas = 4;
 
+/** Hashes never make a page denser than another by this much. */
+const unevenRatio = 1.5;
+
 /** If keys are skewed, the density is trusted for this many keys ahead. A dense spot may end anywhere. */
 const skewedKeysMax = 10_000;
 
@@ -30,6 +33,14 @@ export class DensityEstimator {
   add(sample: Sample): void {
     this.#keys += sample.keys;
     this.#width += sample.width;
+  }
+
+  /** True if a part is so much denser or thinner than all parts together that its keys can hardly be spread evenly. */
+  contradicts(part: Sample): boolean {
+    if (this.#width === 0 || part.width === 0) return true;
+    const ratio = part.keys / part.width / (this.#keys / this.#width);
+    const isFar = Math.max(ratio, 1 / ratio) > unevenRatio;
+    return isFar && Math.abs(ratio - 1) > evenWithinSigmas / Math.sqrt(Math.max(1, part.keys));
   }
 
   /**

@@ -67,7 +67,7 @@ function edgesOf({ after, last, folder = '' }: KeyRange): { from: number; to: nu
 }
 
 /** The position of a name among the names of a folder. A name outside the folder is at the nearer edge. */
-function positionBelow(folder: string, name: string): number {
+export function positionBelow(folder: string, name: string): number {
   if (name.startsWith(folder)) return positionOf(name.slice(folder.length));
   return compareKeys(name, folder) < 0 ? 0 : keySpaceSize;
 }

@@ -1,7 +1,12 @@
+import { compareKeys } from '../key-order.ts';
+import { Alphabet, type ListedNames } from './alphabet.ts';
+import { CutBudget } from './cut-budget.ts';
 import { DensityEstimator, deviation, type Estimate, type Sample } from './estimate.ts';
+import { areSpreadEvenly } from './evenness.ts';
 import { cutRange, type KeyRange, keySpaceSize, splitAtFolder, widthOf } from './key-space.ts';
 import { type Gap, type Lane, planLanes, surveyLanes } from './lanes.ts';
 import { pageKeysMax } from './page-size.ts';
+import { noteCut, type SplitPoint, splitPoint } from './split-point.ts';
 import type { ScanStrategy } from './strategy.ts';
 
 /** Lanes that an estimate from too few pages may open at once. If keys are skewed, it may be far off. */
@@ -19,8 +24,13 @@ const recutFactor = 1.5;
 /** Fewest keys to request: the estimate for a short rest may be wrong. */
 const keysRequestedMin = 200;
 
+/** Fewest keys that a folder of hashes must be expected to go on with, to be cut by positions of its own. */
+const keysToCutFolder = 2500;
+
 /** A range in which nothing is counted yet. */
 export interface OpenRange extends KeyRange {
+  /** Its names are not spread evenly: their positions tell nothing. */
+  readonly isUneven?: true;
   /** The store's own mark of where its listing ended, if no key marks it. It replaces `after`. */
   readonly continuationToken?: string;
 }
@@ -32,6 +42,12 @@ export interface PageTask {
   readonly pages: number;
   /** Keys to request. */
   readonly keysMax: number;
+  /** Where the last cut of uneven names was made to begin the range, or the range that it is left of. */
+  readonly level?: number;
+  /** How much of the names that are possible the range covers, if its names are uneven. */
+  readonly span?: number;
+  /** The cut that began the range, if this is its first page. */
+  readonly cut?: SplitPoint;
 }
 
 /** What a page contained. */
@@ -42,7 +58,17 @@ export interface PageResult {
   readonly rest: OpenRange | undefined;
   /** The folder, with its slash, that contains all keys of the page. Empty: there is no such folder. */
   readonly folder?: string;
+  /** The names of the page that are in the range. Needed if there is a rest without a token. */
+  readonly names?: ListedNames;
 }
+
+interface HeldRest {
+  readonly task: PageTask;
+  readonly range: OpenRange;
+  readonly page: ReadPage;
+}
+
+type ReadPage = PageResult & { readonly sample: Sample };
 
 export interface ScanPlanInput {
   readonly strategy: ScanStrategy;
@@ -67,8 +93,15 @@ export class ScanPlan {
   readonly #densities = new Map([['', new DensityEstimator()]]);
   readonly #queue: PageTask[] = [];
   readonly #running = new Set<PageTask>();
+  /** Folders below which names proved to be spread evenly. The path itself has the empty name. */
+  readonly #evenFolders = new Set<string>();
+  /** Folders that seemed to be even, and were not. */
+  readonly #unevenFolders = new Set<string>();
+  readonly #alphabet = new Alphabet();
+  readonly #cutBudget = new CutBudget();
+  #isUneven = false;
   /** Rests that wait until their round is over, and are then cut by the density that the whole round gave. */
-  readonly #held: { readonly range: OpenRange; readonly sample: Sample }[] = [];
+  readonly #held: HeldRest[] = [];
   /** A round is running: its rests are held until it is over. */
   #isRound: boolean;
   #pages = 0;
@@ -80,7 +113,8 @@ export class ScanPlan {
     this.#concurrency = Math.max(1, input.concurrency);
     this.#push(this.#begin(input.ranges));
     this.#isRound = input.strategy.kind === 'sixteen' || this.#queue.length === 1;
-    this.#shareBefore = this.share;
+    this.#isUneven = input.ranges.some(({ isUneven }) => isUneven);
+    this.#shareBefore = this.#shareCounted;
   }
 
   /** The next page to request. undefined: none can be requested now. */
@@ -98,11 +132,14 @@ export class ScanPlan {
     this.#running.delete(task);
     this.#pages += 1;
     this.#keys += result.keyCount;
-    const { rest } = result;
+    const { rest, names } = result;
+    if (rest !== undefined && result.keyCount > 0) this.#cutBudget.addFullPage();
+    if (task.range.isUneven && task.cut)
+      noteCut(this.#alphabet, task.cut, names?.count ? names.at(0) : undefined);
     const width = widthOf(task.range) - (rest === undefined ? 0 : widthOf(rest));
     const sample = { keys: result.keyCount, width };
     this.#densityOf(task.range).add(sample);
-    if (rest !== undefined) this.#continue(task, rest, { sample, folder: result.folder ?? '' });
+    if (rest !== undefined) this.#continue(task, rest, { ...result, sample });
     if (this.#held.length > 0 && this.#queue.length + this.#running.size === 0) this.#cutHeld();
   }
 
@@ -118,15 +155,23 @@ export class ScanPlan {
     return [...tasks, ...this.#held.map((held) => held.range)];
   }
 
-  /** The share of the key space that was counted, from 0 to 1. */
-  get share(): number {
+  /**
+   * The share of the key space that was counted, from 0 to 1. undefined as long as no page showed that names are spread
+   * evenly, and once one showed that they are not.
+   */
+  get share(): number | undefined {
+    if (this.rest().length === 0) return 1;
+    return this.#evenFolders.size > 0 && !this.#isUneven ? this.#shareCounted : undefined;
+  }
+
+  get #shareCounted(): number {
     const open = this.rest().reduce((sum, { after, last }) => sum + widthOf({ after, last }), 0);
     return Math.max(0, 1 - open / keySpaceSize);
   }
 
   /** Keys expected in the whole key space, by what was counted so far. */
   get keysExpected(): number {
-    const share = this.share - this.#shareBefore;
+    const share = this.#shareCounted - this.#shareBefore;
     return share > 0 ? Math.round(this.#keys / share) : this.#keys;
   }
 
@@ -134,11 +179,14 @@ export class ScanPlan {
     const strategy = this.#strategy;
     const [first] = ranges;
     if (strategy.kind === 'hint') {
-      const gaps = ranges.map((range) => {
+      // Of a range that another scan left in a folder, or among uneven names, the hint tells nothing.
+      const isTold = ({ folder, isUneven }: OpenRange) => folder === undefined && !isUneven;
+      const gaps = ranges.filter(isTold).map((range) => {
         const keys = strategy.objects * (widthOf(range) / keySpaceSize);
         return { range, estimate: { keys, relativeError: 0 } };
       });
-      return planLanes({ gaps, lanesMax: this.#concurrency, isUrgent: false });
+      const others = ranges.filter((range) => !isTold(range)).map((range) => ({ range, pages: 1 }));
+      return [...planLanes({ gaps, lanesMax: this.#concurrency, isUrgent: false }), ...others];
     }
     const isSixteen = strategy.kind === 'sixteen' || strategy.kind === 'fixed-sixteen';
     if (isSixteen && ranges.length === 1 && first !== undefined) {
@@ -147,24 +195,113 @@ export class ScanPlan {
     return ranges.map((range) => ({ range, pages: 1 }));
   }
 
-  /**
-   * Continues with the rest of a range. A page whose keys are all in one folder tells only about the names in it. From
-   * there on, positions are relative to that folder, and what comes after the folder is a range of its own.
-   */
-  #continue(task: PageTask, rest: OpenRange, page: { sample: Sample; folder: string }): void {
-    const { folder, sample } = page;
+  /** Continues with the rest of a range after one of its pages. */
+  #continue(task: PageTask, rest: OpenRange, page: ReadPage): void {
     const { kind } = this.#strategy;
-    const isDeeper = folder.length > (rest.folder ?? '').length && rest.continuationToken === undefined;
-    if (!isDeeper || kind === 'sequential' || kind === 'fixed-sixteen') {
-      this.#follow(task, rest, sample);
+    const { names } = page;
+    if (rest.continuationToken !== undefined || kind === 'sequential' || kind === 'fixed-sixteen') {
+      this.#queue.push({ range: rest, pages: Math.max(1, task.pages - 1), keysMax: pageKeysMax });
+    } else if (names === undefined || this.#isEven(task.range, { names, sample: page.sample })) {
+      this.#follow(task, rest, page);
+    } else {
+      this.#endRound();
+      if (!this.#cutFolder(task, rest, { ...page, names })) this.#followUneven(task, rest, names);
+    }
+  }
+
+  /** True if positions tell where the names of a range are. */
+  #isEven(range: OpenRange, { names, sample }: { names: ListedNames; sample: Sample }): boolean {
+    const { after, folder = '', isUneven = false } = range;
+    if (isUneven || this.#unevenFolders.has(folder)) return false;
+    const isKnown = this.#evenFolders.has(folder);
+    if (isKnown && !this.#densityOf(range).contradicts(sample)) return true;
+    const isEven = areSpreadEvenly(names, { after, folder });
+    if (isEven) this.#evenFolders.add(folder);
+    else if (isKnown && sample.width > 0) this.#unevenFolders.add(folder);
+    return isEven;
+  }
+
+  /**
+   * If a page ends in a folder of hashes that goes on for more pages, positions are relative to that folder from there
+   * on, and what comes after the folder is a range of its own.
+   *
+   * @returns false if it does not.
+   */
+  #cutFolder(task: PageTask, rest: OpenRange, page: ReadPage & { names: ListedNames }): boolean {
+    const { folder = '', names } = page;
+    const { after } = task.range;
+    const isEntered =
+      folder.length > (rest.folder ?? '').length && (after === null || compareKeys(after, folder) < 0);
+    if (!isEntered || !areSpreadEvenly(names, { after, folder })) return false;
+    const { isUneven: _, ...open } = rest;
+    const { below, beyond } = splitAtFolder(open, folder);
+    const sample = { keys: names.count, width: widthOf({ after, last: rest.after, folder }) };
+    const keysBelow = (sample.keys / Math.max(1, sample.width)) * widthOf(below);
+    if (keysBelow < keysToCutFolder) return false;
+    this.#evenFolders.add(folder);
+    this.#densityOf(below).add(sample);
+    if (beyond !== undefined) this.#pushBeyond(beyond, names);
+    const queued = this.#queue.length;
+    this.#follow(task, below, { ...page, sample });
+    this.#cutBudget.spend(Math.max(0, this.#queue.length - queued - keysBelow / pageKeysMax));
+    return true;
+  }
+
+  /** Continues a range of uneven names, or cuts it where names are likely on both sides. */
+  #followUneven(task: PageTask, rest: OpenRange, names: ListedNames): void {
+    this.#alphabet.note(names);
+    const { folder: _, ...range } = rest;
+    const [first, after] = [names.at(0), names.at(names.count - 1)];
+    this.#pushCut({ range, ...(task.level !== undefined && { level: task.level }) }, { first, after });
+  }
+
+  /** What comes after a folder of hashes. Nothing is known of it but the folder's own name. */
+  #pushBeyond(range: OpenRange, names: ListedNames): void {
+    this.#alphabet.note(names);
+    const folder = (range.after ?? '').slice(0, -1);
+    this.#pushCut({ range, level: [...folder].length }, { first: `${folder}/`, after: range.after ?? '' });
+  }
+
+  #pushCut(open: Pick<PageTask, 'range' | 'level'>, page: { first: string; after: string }): void {
+    const { range, ...level } = open;
+    const span = this.#alphabet.span(page.after, range.last);
+    const mayCut = this.#idle > 1 && this.#cutBudget.room > this.#widerThan(span);
+    const cut = mayCut ? splitPoint(this.#alphabet, { ...page, last: range.last, ...level }) : undefined;
+    if (cut === undefined) {
+      // If the widest range cannot be cut, the others may.
+      this.#pushUneven({ ...open, span: mayCut ? 0 : span });
       return;
     }
-    const { below, beyond } = splitAtFolder(rest, folder);
-    if (beyond !== undefined) this.#queue.push({ range: beyond, pages: 1, keysMax: pageKeysMax });
-    const listed = { after: task.range.after, last: rest.after, folder };
-    const sampleBelow = { keys: sample.keys, width: widthOf(listed) };
-    this.#densityOf(below).add(sampleBelow);
-    this.#follow(task, below, sampleBelow);
+    this.#cutBudget.spend(1);
+    this.#pushUneven({
+      range: { ...range, last: cut.name },
+      ...level,
+      span: this.#alphabet.span(page.after, cut.name),
+    });
+    this.#pushUneven({
+      range: { ...range, after: cut.name },
+      level: cut.level,
+      cut,
+      span: this.#alphabet.span(cut.name, range.last),
+    });
+  }
+
+  /** Open ranges that are wider: they are to be cut first. */
+  #widerThan(span: number): number {
+    let wider = 0;
+    for (const tasks of [this.#running, this.#queue])
+      for (const task of tasks) if ((task.span ?? 0) > span) wider += 1;
+    return wider;
+  }
+
+  /** Requests that may be added to those that run or wait. */
+  get #idle(): number {
+    return this.#concurrency - this.#running.size - this.#queue.length;
+  }
+
+  #pushUneven({ range, ...cut }: Pick<PageTask, 'range' | 'level' | 'cut' | 'span'>): void {
+    this.#isUneven = true;
+    this.#queue.push({ range: { ...range, isUneven: true }, pages: 1, keysMax: pageKeysMax, ...cut });
   }
 
   #densityOf({ folder = '' }: KeyRange): DensityEstimator {
@@ -176,19 +313,14 @@ export class ScanPlan {
   }
 
   /** Queues the rest of a range after one of its pages, or cuts it, or holds it until the round is over. */
-  #follow(task: PageTask, range: OpenRange, sample: Sample): void {
+  #follow(task: PageTask, range: OpenRange, page: ReadPage): void {
     const pages = Math.max(1, task.pages - 1);
-    const { kind } = this.#strategy;
-    if (range.continuationToken !== undefined || kind === 'sequential' || kind === 'fixed-sixteen') {
-      this.#queue.push({ range, pages, keysMax: pageKeysMax });
-      return;
-    }
     if (this.#isRound) {
-      this.#held.push({ range, sample });
+      this.#held.push({ task, range, page });
       return;
     }
-    const estimate = this.#densityOf(range).estimate(range, sample);
-    const idle = this.#concurrency - this.#running.size - this.#queue.length;
+    const estimate = this.#densityOf(range).estimate(range, page.sample);
+    const idle = this.#idle;
     if (idle > 1 && estimate.keys > recutFactor * pages * pageKeysMax) {
       const lanesMax = this.#pages < pagesToTrust ? Math.min(idle, boldLanesMax) : idle;
       this.#push(planLanes({ gaps: [{ range, estimate }], lanesMax, isUrgent: false }));
@@ -198,10 +330,21 @@ export class ScanPlan {
     this.#queue.push({ range, pages, keysMax });
   }
 
+  /** Ends the first round early: its other pages tell nothing about the ranges that it still lists. */
+  #endRound(): void {
+    if (!this.#isRound) return;
+    this.#isRound = false;
+    const isUneven = ({ range }: HeldRest) => this.#unevenFolders.has(range.folder ?? '');
+    const uneven = this.#held.filter(isUneven);
+    this.#held.splice(0, Infinity, ...this.#held.filter((held) => !isUneven(held)));
+    for (const { task, range, page } of uneven) this.#continue(task, range, page);
+    if (this.#held.length > 0) this.#cutHeld();
+  }
+
   /** The round is over: cuts the rests by the density that it gave. */
   #cutHeld(): void {
-    const gaps = this.#held.splice(0).map(({ range, sample }): Gap => {
-      return { range, estimate: this.#densityOf(range).estimate(range, sample) };
+    const gaps = this.#held.splice(0).map(({ range, page }): Gap => {
+      return { range, estimate: this.#densityOf(range).estimate(range, page.sample) };
     });
     const restKeys = gaps.reduce((sum, gap) => sum + gap.estimate.keys, 0);
     const pagesWanted = restKeys / pageKeysMax;

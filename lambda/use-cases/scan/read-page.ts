@@ -1,4 +1,5 @@
 import { compareKeys } from '../../domain/key-order.ts';
+import type { ListedNames } from '../../domain/scan/alphabet.ts';
 import type { OpenRange, PageTask } from '../../domain/scan/scan-plan.ts';
 import type { ListedPage } from '../../ports/object-listing.ts';
 import { StoreUnavailableError } from '../../ports/object-store.ts';
@@ -13,6 +14,8 @@ export interface RangePage {
   readonly rest: OpenRange | undefined;
   /** The folder, with its slash, that contains all keys of the page. Empty: there is no such folder. */
   readonly folder?: string;
+  /** The names of the page that are in the range, if the store lists in order. */
+  readonly names?: ListedNames;
 }
 
 /**
@@ -38,13 +41,19 @@ export function readPage(task: PageTask, page: ListedPage, context: { prefix: st
     const inRange = countUpTo(page, prefix + last);
     let sizeBytes = 0;
     for (let index = 0; index < inRange; index += 1) sizeBytes += page.sizeAt(index);
-    return { keyCount: inRange, sizeBytes, rest: undefined };
+    return {
+      keyCount: inRange,
+      sizeBytes,
+      rest: undefined,
+      names: namesOf(page, { prefix, count: inRange }),
+    };
   }
   const isDone = !page.isTruncated || lastName === last;
   // Without the continuation token: the last key marks where to go on.
   const { continuationToken: _, ...range } = task.range;
   const rest = isDone ? undefined : { ...range, after: lastName };
-  return { keyCount, sizeBytes: page.totalBytes, rest, folder: commonFolder(firstName, lastName) };
+  const names = namesOf(page, { prefix, count: keyCount });
+  return { keyCount, sizeBytes: page.totalBytes, rest, folder: commonFolder(firstName, lastName), names };
 }
 
 /**
@@ -120,6 +129,10 @@ function checkOrder(page: { after: string | null; firstName: string; lastName: s
 
 function noTokenError(): StoreUnavailableError {
   return new StoreUnavailableError('The store did not say where its truncated listing continues.');
+}
+
+function namesOf(page: ListedPage, { prefix, count }: { prefix: string; count: number }): ListedNames {
+  return { count, at: (index) => nameOf(page, index, prefix) };
 }
 
 function nameOf(page: ListedPage, index: number, prefix: string): string {

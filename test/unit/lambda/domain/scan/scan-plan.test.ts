@@ -103,30 +103,30 @@ describe('keys that are not spread evenly', () => {
     return outcome.requests;
   };
 
-  it('cost at most twice their pages if all begin with the same digit', async () => {
-    expect(await scanOf(hashNames(30_000, 3).map((name) => `a${name.slice(1)}`))).toBeLessThanOrEqual(60);
+  it('cost at most 1.3 times their pages if all begin with the same digit', async () => {
+    expect(await scanOf(hashNames(30_000, 3).map((name) => `a${name.slice(1)}`))).toBeLessThanOrEqual(39);
   });
 
-  it('cost no additional request if names do not differ in position', async () => {
+  it('cost one additional request if names do not differ in position', async () => {
     const names = Array.from({ length: 5500 }, (_, index) => `photo-${String(index).padStart(8, '0')}.jpg`);
-    expect(await scanOf(names)).toBe(6);
+    expect(await scanOf(names)).toBeLessThanOrEqual(7);
   });
 
-  it('cost a few times their pages if they are numbered in a folder', async () => {
+  it('cost one additional request if they are numbered in a folder', async () => {
     const names = Array.from({ length: 5500 }, (_, index) => `photos/${String(index).padStart(8, '0')}.jpg`);
-    expect(await scanOf(names)).toBeLessThanOrEqual(20);
+    expect(await scanOf(names)).toBeLessThanOrEqual(7);
   });
 
   it('in folders below the path are cut as if they were directly below it', async () => {
     const inOne = hashNames(20_000, 6).map((name) => `app/${name}`);
-    expect(await scanOf(inOne)).toBeLessThanOrEqual(34);
+    expect(await scanOf(inOne)).toBeLessThanOrEqual(27);
     const inTwo = hashNames(20_000, 7).map((name, index) => `${index % 2 ? 'app' : 'web/objects'}/${name}`);
-    expect(await scanOf(inTwo)).toBeLessThanOrEqual(44);
+    expect(await scanOf(inTwo)).toBeLessThanOrEqual(30);
   });
 
   it('cost a bounded number of requests if they are in a few dense spots', async () => {
     const spots = ['0000000', '4444444', '8888888', 'fffffff'];
     const names = hashNames(20_000, 4).map((name, index) => spots[index % 4] + name.slice(7));
-    expect(await scanOf(names)).toBeLessThanOrEqual(90);
+    expect(await scanOf(names)).toBeLessThanOrEqual(30);
   });
 });

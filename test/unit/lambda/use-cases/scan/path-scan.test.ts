@@ -230,14 +230,36 @@ describe('a scan ends', () => {
   });
 });
 
-it('reports its progress after each page', async () => {
-  const listing = new RoundListing(hashNames(4000, 12).map((name) => ({ key: prefix + name, sizeBytes: 2 })));
-  const shares: number[] = [];
-  const onPage = ({ share }: { share: number }) => void shares.push(share);
-  await listing.serve(scanOver(listing).scan({ prefix, isAwaited: true, onPage }));
-  expect(shares.length).toBe(16);
-  expect([...shares].sort((a, b) => a - b)).toEqual(shares);
-  expect(shares.at(-1)).toBe(1);
+describe('progress', () => {
+  const sharesOf = async (names: string[], strategy: ScanStrategy) => {
+    const listing = new RoundListing(names.map((name) => ({ key: prefix + name, sizeBytes: 2 })));
+    const shares: (number | undefined)[] = [];
+    const onPage = ({ share }: { share: number | undefined }) => void shares.push(share);
+    const outcome = await listing.serve(scanOver(listing).scan({ prefix, strategy, onPage }));
+    expect(outcome.requests).toBe(shares.length);
+    return shares;
+  };
+
+  it('is reported after each page, with the share that was counted if names are hashes', async () => {
+    const shares = await sharesOf(hashNames(20_000, 12), { kind: 'sixteen' });
+    const known = shares.filter((share) => share !== undefined);
+    expect(known.length).toBeGreaterThan(shares.length - 16);
+    expect([...known].sort((a, b) => a - b)).toEqual(known);
+    expect(known.at(-1)).toBe(1);
+  });
+
+  it.each(['probe', 'sixteen', 'fixed-sixteen', 'sequential'] as const)(
+    'tells no share before the end if names are not hashes (%s)',
+    async (kind) => {
+      const names = Array.from(
+        { length: 8000 },
+        (_, index) => `photos/${String(index).padStart(6, '0')}.jpg`,
+      );
+      const shares = await sharesOf(names, { kind });
+      expect(shares.slice(0, -1).filter((share) => share !== undefined)).toEqual([]);
+      expect(shares.at(-1)).toBe(1);
+    },
+  );
 });
 
 function nameOf(object: ListedObject): string {

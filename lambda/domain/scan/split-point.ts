@@ -1,0 +1,128 @@
+import { compareKeys } from '../key-order.ts';
+import { type Alphabet, charactersOf, type PlacedCharacter } from './alphabet.ts';
+
+/** Pages that the rest of a range must be expected to hold at least, to be worth a cut. */
+const pagesToSplit = 2;
+
+export interface SplitInput {
+  /** First and last name of the page. */
+  readonly first: string;
+  readonly after: string;
+  /** The end of the range. null: it has none. */
+  readonly last: string | null;
+  /** Where the cut was made that began the range. See {@link SplitPoint.level}. */
+  readonly level?: number;
+}
+
+export interface SplitPoint {
+  /** The range is cut after this name. */
+  readonly name: string;
+  /** The place of the character by which the cut jumps ahead. The smaller, the farther. */
+  readonly level: number;
+}
+
+/**
+ * Finds a name between the last name of a page and the end of its range, where names are likely on both sides. It
+ * takes the name of the page, and raises one of its characters to one in the middle of those that are still possible
+ * there.
+ *
+ * With an end, that is the first character by which the two differ. Without one, it jumps from the end of the name
+ * towards its beginning: past the files, the folder, the folder above. Each range that such a jump begins jumps
+ * farther.
+ *
+ * @returns undefined if there is no such place.
+ */
+export function splitPoint(alphabet: Alphabet, input: SplitInput): SplitPoint | undefined {
+  const characters = charactersOf(input.after);
+  const step = sameCharacters(characters, input.first);
+  const found =
+    input.last === null
+      ? jumpAhead(alphabet, characters, { step, level: input.level ?? step })
+      : halve(alphabet, characters, { step, first: input.first, last: input.last });
+  if (found === undefined || compareKeys(found.name, input.after) <= 0) return undefined;
+  return input.last !== null && compareKeys(found.name, input.last) >= 0 ? undefined : found;
+}
+
+function jumpAhead(
+  alphabet: Alphabet,
+  characters: readonly PlacedCharacter[],
+  { step, level }: { step: number; level: number },
+): SplitPoint | undefined {
+  let nearest: SplitPoint | undefined;
+  for (let at = Math.min(step, level, characters.length) - 1; at >= 0; at -= 1) {
+    const found = raise(alphabet, characters, { at });
+    if (found) return found;
+  }
+  for (let at = 0; at < Math.min(step, characters.length) && !nearest; at += 1) {
+    nearest = raise(alphabet, characters, { at });
+  }
+  return nearest;
+}
+
+function halve(
+  alphabet: Alphabet,
+  characters: readonly PlacedCharacter[],
+  { step, first, last }: { step: number; first: string; last: string },
+): SplitPoint | undefined {
+  const at = sameCharacters(characters, last);
+  const end = [...last][at];
+  const place = characters[at];
+  // The page went farther than the range goes on.
+  if (place === undefined || end === undefined || step < at) return undefined;
+  const fractionOf = (name: string) => alphabet.fraction(charactersOf(name), at);
+  const here = alphabet.fraction(characters, at);
+  const passed = here - fractionOf(first);
+  if (fractionOf(last) - here < pagesToSplit * passed) return undefined;
+  const isWorth = ({ name }: SplitPoint) => fractionOf(name) - here >= passed;
+  const between = alphabet.between(place, { above: place.character, below: end });
+  const middle = between[Math.floor(between.length / 2)];
+  if (middle !== undefined) {
+    const found = { name: nameUpTo(characters, at) + middle, level: at };
+    if (isWorth(found)) return found;
+  }
+  for (let deeper = at + 1; deeper <= step; deeper += 1) {
+    const found =
+      characters[deeper]?.character === '/' ? undefined : raise(alphabet, characters, { at: deeper });
+    if (found && isWorth(found)) return found;
+  }
+  return undefined;
+}
+
+/** Raises the character at a place, if names are likely to differ there. */
+function raise(
+  alphabet: Alphabet,
+  characters: readonly PlacedCharacter[],
+  { at }: { at: number },
+): SplitPoint | undefined {
+  const place = characters[at];
+  if (place === undefined) return undefined;
+  const { character } = place;
+  // The character after the slash: all names of the folder come before it.
+  if (character === '/') return { name: `${nameUpTo(characters, at)}0`, level: at };
+  if (place.index > 0 && !/[0-9]/.test(character) && !alphabet.varies(place)) return undefined;
+  const above = alphabet.between(place, { above: character, below: undefined });
+  const middle = above[Math.floor(above.length / 2)];
+  return middle === undefined ? undefined : { name: nameUpTo(characters, at) + middle, level: at };
+}
+
+function nameUpTo(characters: readonly PlacedCharacter[], end: number): string {
+  return characters
+    .slice(0, end)
+    .map(({ character }) => character)
+    .join('');
+}
+
+/** Tells the alphabet if the names after a cut are in another folder or none: it went beyond the last ones. */
+export function noteCut(alphabet: Alphabet, cut: SplitPoint, firstAfter: string | undefined): void {
+  const characters = charactersOf(cut.name);
+  const raised = characters[cut.level];
+  if (raised === undefined || firstAfter?.startsWith(nameUpTo(characters, cut.level))) return;
+  alphabet.noteUnreached(raised);
+}
+
+function sameCharacters(characters: readonly PlacedCharacter[], name: string): number {
+  const others = [...name];
+  let same = 0;
+  while (same < others.length && characters[same]?.character === others[same]) same += 1;
+  return same;
+}

@@ -242,7 +242,11 @@ export class ScanPlan {
     this.#densityOf(below).add(sample);
     if (beyond !== undefined) this.#pushBeyond(beyond, names);
     const queued = this.#queue.length;
-    this.#follow(task, below, { ...page, sample });
+    if (this.#pages < pagesToTrust && keysBelow > boldPagesMax * pageKeysMax) {
+      const gap = { range: below, estimate: this.#densityOf(below).estimate(below, sample) };
+      // Each of these pages then cuts its own part.
+      this.#push(surveyLanes([gap], surveyLanesWanted).map(({ range }) => ({ range, pages: 1 })));
+    } else this.#follow(task, below, { ...page, sample });
     this.#cutBudget.spend(Math.max(0, this.#queue.length - queued - keysBelow / pageKeysMax));
     return true;
   }

@@ -13,6 +13,11 @@ export interface CliContext {
   readonly isTerminal: boolean;
   /** Asks the person at the terminal; undefined without a terminal. Resolves to '' when there is no answer. */
   readonly ask?: ((question: string) => Promise<string>) | undefined;
+  /**
+   * Calls `listener` at the first Ctrl-C or SIGTERM, instead of ending the process. The second one ends it.
+   * @returns what takes the listener away again.
+   */
+  readonly onInterrupt?: (listener: () => void) => () => void;
 }
 
 /** True if the terminal's locale can show the block characters of the usage bar. */

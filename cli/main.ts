@@ -28,12 +28,27 @@ try {
     sleep: (durationMs) => sleep(durationMs),
     isTerminal: process.stdout.isTTY === true,
     ask: process.stdin.isTTY && process.stderr.isTTY ? askAtTerminal : undefined,
+    onInterrupt,
   });
 } catch (error) {
   // Node itself would print the line that threw, which is the whole bundle.
   const trace = error instanceof Error ? error.stack : String(error);
   process.stderr.write(`error: This is a bug in lfs-quota.\n${trace}\n`);
   process.exitCode = 1;
+}
+
+/** Without a listener, a signal ends the process: so does the second one. */
+function onInterrupt(listener: () => void): () => void {
+  const signals = ['SIGINT', 'SIGTERM'] as const;
+  const release = () => {
+    for (const signal of signals) process.removeListener(signal, onSignal);
+  };
+  const onSignal = () => {
+    release();
+    listener();
+  };
+  for (const signal of signals) process.on(signal, onSignal);
+  return release;
 }
 
 /** What the person typed, so that the commands in hints and in the help work for them as well. */

@@ -1,4 +1,5 @@
 import { Command, CommanderError } from 'commander';
+import { registerDoctor } from './commands/doctor.ts';
 import { registerDu } from './commands/du.ts';
 import { registerObject } from './commands/object.ts';
 import { registerReconcile } from './commands/reconcile.ts';
@@ -28,7 +29,9 @@ export async function runCli(args: readonly string[], context: CliContext): Prom
 function buildProgram(context: CliContext): Command {
   // Set before the commands are added, because they inherit it.
   const program = new Command(context.program)
-    .description('Manage the tenants of an lfs-quota service, and count what any S3 bucket holds.')
+    .description(
+      'Manage the tenants of an lfs-quota service, count what any S3 bucket holds, and try a store.',
+    )
     .version(context.version)
     .configureOutput({ writeOut: context.out, writeErr: (text) => context.err(asCalled(text, context)) })
     .showHelpAfterError('Add --help to see how the command is used.')
@@ -40,6 +43,7 @@ function buildProgram(context: CliContext): Command {
   registerUsage(program, context);
   registerReconcile(program, context);
   registerDu(program, context);
+  registerDoctor(program, context);
   return program;
 }
 

@@ -135,6 +135,7 @@ const architecture: Readonly<Record<string, { imports: readonly string[]; packag
     imports: ['lambda/domain', 'local/system'],
     packages: ['@smithy/protocol-http', '@smithy/signature-v4', 'node:*'],
   },
+  // `doctor` asks a store for parts and copies, for which the service has no adapter.
   cli: {
     imports: [
       'lambda/adapters/s3',
@@ -145,7 +146,7 @@ const architecture: Readonly<Record<string, { imports: readonly string[]; packag
       'lambda/ports',
       'lambda/use-cases/scan',
     ],
-    packages: ['commander', 'esbuild', 'node:*', 'zod'],
+    packages: ['@aws-sdk/client-s3', 'commander', 'esbuild', 'node:*', 'zod'],
   },
   cost: { imports: ['lambda/domain', 'lambda/routes.ts'], packages: ['node:util'] },
   bench: { imports: ['cost', 'lambda/**', 'lib', 'local/system', 'test/support'], packages: ['*'] },

@@ -69,6 +69,7 @@ export async function cli(
     sleep?: () => Promise<void>;
     isTerminal?: boolean;
     ask?: (question: string) => Promise<string>;
+    onInterrupt?: (listener: () => void) => () => void;
   } = {},
 ): Promise<CliResult> {
   const out: string[] = [];
@@ -83,6 +84,7 @@ export async function cli(
     sleep: options.sleep ?? (() => Promise.resolve()),
     isTerminal: options.isTerminal ?? false,
     ask: options.ask,
+    ...(options.onInterrupt && { onInterrupt: options.onInterrupt }),
   });
   return { code, out: out.join(''), err: err.join('') };
 }

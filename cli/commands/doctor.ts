@@ -1,0 +1,152 @@
+import { randomBytes } from 'node:crypto';
+import { access, constants, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { type Command, InvalidArgumentError } from 'commander';
+import { parseSize } from '../../lambda/domain/bytes.ts';
+import { defaultSettings } from '../../lambda/domain/settings.ts';
+import type { CliContext } from '../context.ts';
+import type { ProbeTarget } from '../doctor/probe.ts';
+import { formatResult, formatSummary, idsWith, profileOf } from '../doctor/report.ts';
+import type { Examination } from '../doctor/run-checks.ts';
+import { CliError, UsageError } from '../errors.ts';
+import { parseS3Url } from './du.ts';
+
+interface DoctorOptions {
+  readonly endpoint?: string;
+  readonly region?: string;
+  readonly json?: boolean;
+  readonly profile?: string;
+  readonly largest?: number;
+  readonly thorough?: boolean;
+}
+
+/** `doctor s3://BUCKET`: tries whether a store does what the service relies on. It needs no lfs-quota service. */
+export function registerDoctor(program: Command, context: CliContext): void {
+  program
+    .command('doctor')
+    .description(
+      'try whether an S3-compatible store can be used: it writes a few small objects, and deletes them',
+    )
+    .argument('<url>', 's3://BUCKET or s3://BUCKET/PATH; objects are made below a random path of it')
+    .option(
+      '--endpoint <url>',
+      'address of an S3-compatible store (env: AWS_ENDPOINT_URL_S3, AWS_ENDPOINT_URL; default: AWS)',
+    )
+    .option('--region <name>', 'region of the bucket (env: AWS_REGION; default: us-east-1)')
+    .option('--json', 'print one JSON object at the end')
+    .option('--profile <file>', 'write what the store was found to do, as JSON')
+    .option('--largest <size>', 'also try how large one upload may be, from this size down', parseLargest)
+    .option('--thorough', 'more rounds, and pages of 1,000 keys: some 1,700 requests')
+    .action(async (url: string, options: DoctorOptions) => doctor(url, options, context));
+}
+
+async function doctor(url: string, options: DoctorOptions, context: CliContext): Promise<void> {
+  const target = readTarget(url, options, context);
+  if (options.profile !== undefined) await checkFolderOf(options.profile);
+  const startedMs = context.nowMs();
+  // Imported only here: loading the SDK takes longer than most other commands take.
+  const { examine } = await import('../doctor/run-checks.ts');
+  const abort = new AbortController();
+  const release = context.onInterrupt?.(() => {
+    context.err('Cleaning up. Interrupt again to stop at once; what is then left is below ');
+    context.err(`s3://${target.bucket}/${target.prefix}\n`);
+    abort.abort();
+  });
+  const onResult = options.json ? () => {} : print(context);
+  if (!options.json) context.out(`Trying s3://${target.bucket} below ${target.prefix}\n\n`);
+  const examined = await examine(target, { signal: abort.signal, onResult }).finally(() => release?.());
+  if (options.json) context.out(`${JSON.stringify(asJson(target, examined, context.nowMs() - startedMs))}\n`);
+  else context.out(`\n${formatSummary(examined.results)}\n`);
+  if (!examined.isInterrupted && options.profile !== undefined)
+    await writeProfile(options.profile, target, { ...examined, probedAtMs: startedMs });
+  conclude(examined);
+}
+
+/** Succeeds only if all checks were made, and none failed. @throws {CliError} */
+function conclude({ results, isInterrupted }: Examination): void {
+  if (isInterrupted) throw new CliError('Interrupted before all checks were made.');
+  const failed = idsWith(results, 'fail');
+  if (failed.length === 0) return;
+  const count = failed.length === 1 ? 'a check' : `${failed.length} checks`;
+  throw new CliError(
+    `Do not use lfs-quota with this store as it is: ${count} failed (${failed.join(', ')}).`,
+    {
+      hint: 'Each says above what to do. What the service needs of a store is in docs/operations.md.',
+    },
+  );
+}
+
+const print = (context: CliContext) => (result: Parameters<typeof formatResult>[0]) =>
+  context.out(formatResult(result));
+
+function asJson(target: ProbeTarget, examined: Examination, durationMs: number) {
+  const { bucket, prefix, endpoint = null, region } = target;
+  const { results: checks, holds, requests, left, isInterrupted } = examined;
+  const usable = !isInterrupted && idsWith(checks, 'fail').length === 0;
+  return {
+    bucket,
+    prefix,
+    endpoint,
+    region,
+    usable,
+    checks,
+    holds,
+    requests,
+    left,
+    seconds: durationMs / 1000,
+  };
+}
+
+/** Looked for at once, because the checks may take minutes. */
+async function checkFolderOf(file: string): Promise<void> {
+  const folder = path.dirname(file);
+  await access(folder, constants.W_OK).catch(() => {
+    throw new UsageError(`Nothing can be written to the folder ${folder}. Give --profile another file.`);
+  });
+}
+
+async function writeProfile(
+  file: string,
+  target: ProbeTarget,
+  examined: Examination & { probedAtMs: number },
+): Promise<void> {
+  const text = `${JSON.stringify(profileOf(target, examined), null, 2)}\n`;
+  await writeFile(file, text).catch((cause: Error) => {
+    throw new CliError(`The profile could not be written: ${cause.message}.`, {
+      hint: 'Give --profile another file, and run it again.',
+      cause,
+    });
+  });
+}
+
+function readTarget(url: string, options: DoctorOptions, { env }: CliContext): ProbeTarget {
+  if (url.endsWith('*')) throw new UsageError('Give a path without *: s3://BUCKET or s3://BUCKET/PATH.');
+  const { bucket, prefix } = parseS3Url(url);
+  return {
+    bucket,
+    prefix: `${prefix}lfs-quota-doctor-${randomBytes(8).toString('hex')}/`,
+    endpoint: readEndpoint(options.endpoint ?? (env['AWS_ENDPOINT_URL_S3'] || env['AWS_ENDPOINT_URL'])),
+    region: options.region ?? (env['AWS_REGION'] || env['AWS_DEFAULT_REGION'] || 'us-east-1'),
+    isThorough: options.thorough === true,
+    largestBytes: options.largest,
+  };
+}
+
+function readEndpoint(text: string | undefined): string | undefined {
+  if (!text) return undefined;
+  if (!/^https?:$/.test(URL.canParse(text) ? new URL(text).protocol : ''))
+    throw new UsageError(
+      `'${text}' is not an address. Give one such as https://ACCOUNT.r2.cloudflarestorage.com.`,
+    );
+  return text;
+}
+
+function parseLargest(text: string): number {
+  const bytes = parseSize(text);
+  const { objectBytesMax } = defaultSettings;
+  if (bytes === undefined || bytes < 1 || bytes > objectBytesMax)
+    throw new InvalidArgumentError(
+      'Give a size up to 5GiB, the largest single PUT of S3, such as 500MB or 5GiB.',
+    );
+  return bytes;
+}

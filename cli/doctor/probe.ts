@@ -1,0 +1,238 @@
+import { createHash } from 'node:crypto';
+import { setMaxListeners } from 'node:events';
+import { Agent as HttpAgent } from 'node:http';
+import { Agent as HttpsAgent } from 'node:https';
+import type { Readable } from 'node:stream';
+import type { S3Client } from '@aws-sdk/client-s3';
+import { createS3Client } from '../../lambda/adapters/s3/client.ts';
+import { S3ObjectListing } from '../../lambda/adapters/s3/object-listing.ts';
+import { S3ObjectStore } from '../../lambda/adapters/s3/object-store.ts';
+import { S3UrlSigner } from '../../lambda/adapters/s3/url-signer.ts';
+import { createScanClient } from '../../lambda/adapters/s3-scan/client.ts';
+import { ScanListing } from '../../lambda/adapters/s3-scan/listing.ts';
+import { ScanRetryStrategy } from '../../lambda/adapters/s3-scan/retry.ts';
+import { systemClock } from '../../lambda/adapters/system/clock.ts';
+import type { ListPageRequest } from '../../lambda/ports/object-listing.ts';
+import type { SignedRequest, StoredObject } from '../../lambda/ports/object-store.ts';
+import { deleteMsMax } from './limits.ts';
+import {
+  describeOutcome,
+  isAccepted,
+  messageOf,
+  type RawOutcome,
+  type RawRequest,
+  sendRaw,
+} from './raw-request.ts';
+import { Traffic } from './traffic.ts';
+
+export interface ProbeTarget {
+  readonly bucket: string;
+  /** Of this run alone; everything is written below it. Ends with a slash. */
+  readonly prefix: string;
+  /** Undefined: AWS. */
+  readonly endpoint: string | undefined;
+  readonly region: string;
+  /** More rounds, and checks that need more than a thousand objects. */
+  readonly isThorough: boolean;
+  /** Undefined: no large upload. */
+  readonly largestBytes: number | undefined;
+}
+
+export interface ListedKeys {
+  readonly keys: readonly { readonly key: string; readonly sizeBytes: number }[];
+  readonly nextContinuationToken: string | undefined;
+}
+
+/** Lifetime of a URL that should be valid. */
+const urlLifetimeMs = 600_000;
+
+/** Attempts of one request. A store that throttles is noticed, and still probed. */
+const attemptsMax = 5;
+
+/**
+ * The store under test, through the adapters with which the service uses it. It remembers every key it wrote, and
+ * what the store answered on the way.
+ *
+ * Every operation throws {@link StoreUnavailableError} or {@link StoreRefusedError} when the store does not do it, and
+ * the signal's reason after an abort.
+ */
+export class Probe {
+  readonly target: ProbeTarget;
+  readonly traffic = new Traffic();
+  /** For what no adapter does: parts, copies. */
+  readonly client: S3Client;
+  /** Keys for which an upload was sent, accepted or not. */
+  readonly written = new Set<string>();
+  /** Multipart uploads that were begun. */
+  readonly partUploads = new Map<string, string>();
+  /** The store's clock minus this machine's, once it is known. */
+  clockSkewMs = 0;
+  readonly #store: S3ObjectStore;
+  readonly #scan: ScanListing;
+  readonly #folders: S3ObjectListing;
+  readonly #signer: S3UrlSigner;
+  #signal: AbortSignal;
+  readonly #agent: HttpAgent;
+  readonly #scanClient: S3Client;
+  readonly #memo = new Map<string, Promise<unknown>>();
+  #names = 0;
+
+  constructor(target: ProbeTarget, signal: AbortSignal) {
+    const { bucket, endpoint, region } = target;
+    const where = { region, ...(endpoint !== undefined && { endpoint, forcePathStyle: true }) };
+    // A part of 5 MiB takes its time on a slow line.
+    const client = createS3Client({ ...where, attemptsMax, timeoutFactor: 12 });
+    const settings = { ...where, credentials: () => client.config.credentials() };
+    const retryStrategy = new ScanRetryStrategy({ attemptsMax });
+    this.target = target;
+    this.client = client;
+    this.#signal = unlimited(signal);
+    this.#scanClient = createScanClient({ settings, retryStrategy, followsRegion: false });
+    this.#scan = new ScanListing({ settings, bucket }, this.#scanClient);
+    this.#folders = new S3ObjectListing({ client, bucket });
+    this.#store = new S3ObjectStore({ client, bucket, clock: systemClock });
+    this.#signer = new S3UrlSigner({ ...settings, bucket });
+    const isHttp = endpoint?.startsWith('http:') === true;
+    this.#agent = new (isHttp ? HttpAgent : HttpsAgent)({ keepAlive: true });
+    this.traffic.watch(client);
+    this.traffic.watch(this.#scanClient);
+  }
+
+  /** Closes the connections that are kept alive. */
+  destroy(): void {
+    this.client.destroy();
+    this.#scan.destroy();
+    this.#agent.destroy();
+  }
+
+  /** From here on an abort stops nothing any more: what is left is the cleanup. */
+  outliveAbort(): void {
+    this.#signal = unlimited(new AbortController().signal);
+  }
+
+  /** A key that nothing else uses. */
+  newKey(): string {
+    this.#names += 1;
+    return `${this.target.prefix}${this.#names}`;
+  }
+
+  /** What `make` makes, made once a run. A check can thus use what another one wrote. */
+  once<T>(name: string, make: () => Promise<T>): Promise<T> {
+    const made = (this.#memo.get(name) as Promise<T> | undefined) ?? make();
+    this.#memo.set(name, made);
+    return made;
+  }
+
+  /** The service's own URL for an upload of `body`, or of the bytes with the given SHA-256 and size. */
+  signUpload(input: {
+    key: string;
+    oid: string;
+    sizeBytes: number;
+    signedAtMs?: number;
+    lifetimeMs?: number;
+  }): Promise<SignedRequest> {
+    return this.#signer.signUpload({ signedAtMs: Date.now(), lifetimeMs: urlLifetimeMs, ...input });
+  }
+
+  signDownload(
+    key: string,
+    times: { signedAtMs?: number; lifetimeMs?: number } = {},
+  ): Promise<SignedRequest> {
+    return this.#signer.signDownload({ key, signedAtMs: Date.now(), lifetimeMs: urlLifetimeMs, ...times });
+  }
+
+  /** Sends a request as it is, on a connection of its own. */
+  async sendRaw(request: RawRequest): Promise<RawOutcome> {
+    const outcome = await sendRaw({ ...request, signal: this.#signal });
+    if (outcome.kind === 'answer') this.traffic.note(outcome.status);
+    return outcome;
+  }
+
+  /** Uploads `body` by a signed URL, as git-lfs would. */
+  async upload(key: string, body: Buffer): Promise<RawOutcome> {
+    return await this.uploadStream(key, { oid: sha256Of(body), sizeBytes: body.length, body });
+  }
+
+  async uploadStream(
+    key: string,
+    input: { oid: string; sizeBytes: number; body: Buffer | Readable },
+  ): Promise<RawOutcome> {
+    const { oid, sizeBytes, body } = input;
+    const { href, header } = await this.signUpload({ key, oid, sizeBytes });
+    this.written.add(key);
+    const headers = {
+      ...header,
+      'content-length': `${sizeBytes}`,
+      'content-type': 'application/octet-stream',
+    };
+    return await this.sendRaw({ method: 'PUT', href, headers, body, agent: this.#agent });
+  }
+
+  /** Stores an object for another check. @throws {Error} when the store refuses it, even at the third try. */
+  async put(key: string, body: Buffer): Promise<void> {
+    let outcome = await this.upload(key, body);
+    for (let tries = 1; tries < 3 && isRetriable(outcome); tries += 1) {
+      await systemClock.sleep(500 * tries);
+      outcome = await this.upload(key, body);
+    }
+    if (!isAccepted(outcome))
+      throw new Error(`The store answered an upload with ${describeOutcome(outcome)}. ${messageOf(outcome)}`);
+  }
+
+  head(key: string): Promise<StoredObject | undefined> {
+    return this.#unlessAborted(() => this.#store.head(key));
+  }
+
+  delete(key: string): Promise<void> {
+    return this.#unlessAborted(() => this.#store.delete(key, { deadlineMs: Date.now() + deleteMsMax }));
+  }
+
+  /** One page, read as a scan reads it. */
+  list(request: Omit<ListPageRequest, 'signal'>): Promise<ListedKeys> {
+    return this.#unlessAborted(async () => {
+      const page = await this.#scan.listPage(request);
+      const keys = Array.from({ length: page.keyCount }, (_, index) => ({
+        key: page.keyAt(index),
+        sizeBytes: page.sizeAt(index),
+      }));
+      return { keys, nextContinuationToken: page.nextContinuationToken };
+    });
+  }
+
+  /** What is one level below a prefix. */
+  listFolders(prefix: string): ReturnType<S3ObjectListing['listFolders']> {
+    return this.#unlessAborted(() => this.#folders.listFolders({ prefix }));
+  }
+
+  /** A request of the SDK that no adapter sends. */
+  send<T>(request: (client: S3Client) => Promise<T>): Promise<T> {
+    return this.#unlessAborted(() => request(this.client));
+  }
+
+  /** Rejects at the abort. What the store does with a request that is on its way is left to the cleanup. */
+  async #unlessAborted<T>(run: () => Promise<T>): Promise<T> {
+    const signal = this.#signal;
+    signal.throwIfAborted();
+    let onAbort = () => {};
+    const aborted = new Promise<never>((_resolve, reject) => {
+      onAbort = () => reject(signal.reason);
+      signal.addEventListener('abort', onAbort, { once: true });
+    });
+    return await Promise.race([run(), aborted]).finally(() => signal.removeEventListener('abort', onAbort));
+  }
+}
+
+/** Each request on its way listens to it, and Node warns of a leak if there are more than ten listeners. */
+function unlimited(signal: AbortSignal): AbortSignal {
+  setMaxListeners(0, signal);
+  return signal;
+}
+
+function isRetriable(outcome: RawOutcome): boolean {
+  return outcome.kind === 'cut' || outcome.status >= 500 || outcome.status === 429;
+}
+
+/** SHA-256 in lower-case hex. */
+export function sha256Of(body: Buffer): string {
+  return createHash('sha256').update(body).digest('hex');
+}

@@ -1,0 +1,82 @@
+import { z } from 'zod';
+
+/** What was found to hold. Null: not probed, or the check could not be made. */
+const factsSchema = z.strictObject({
+  /** A PUT with other bytes than the signed SHA-256 is refused, and stores nothing. */
+  checksumEnforced: z.boolean().nullable(),
+  /** A PUT of another length than the signed one is refused, even with the right SHA-256. */
+  lengthEnforced: z.boolean().nullable(),
+  /** A HEAD tells the SHA-256 that the upload had. */
+  checksumKept: z.boolean().nullable(),
+  /** Old versions of deleted objects stay, billed and in no listing. */
+  versioned: z.boolean().nullable(),
+  startAfter: z.enum(['exact', 'inside-prefix', 'wrong']).nullable(),
+  /** `ascii`: by bytes, but only among ASCII keys. */
+  listOrder: z.enum(['utf8', 'ascii', 'other']).nullable(),
+  listConsistency: z.enum(['strong', 'eventual']).nullable(),
+  /** Keys in a full page. */
+  pageKeys: z.number().int().nullable(),
+  /** Largest single PUT that was accepted, in bytes. */
+  maxPutBytes: z.number().int().nullable(),
+  partRules: z.strictObject({
+    multipart: z.boolean().nullable(),
+    /** Parts below 5 MiB are accepted before the last one. */
+    smallParts: z.boolean().nullable(),
+    /** All parts but the last must have one size. */
+    equalParts: z.boolean().nullable(),
+    copyObject: z.boolean().nullable(),
+    uploadPartCopy: z.boolean().nullable(),
+  }),
+  /** The store's clock minus that of the machine that probed. */
+  clockSkewMs: z.number().int().nullable(),
+});
+
+export type StoreFacts = z.infer<typeof factsSchema>;
+
+/** What one check adds to the facts. */
+export type KnownFacts = Partial<Omit<StoreFacts, 'partRules'>> & {
+  readonly partRules?: Partial<StoreFacts['partRules']>;
+};
+
+/** What `lfs-quota doctor --profile FILE` writes: what a store is known to do, and when it was seen. */
+export const storeProfileSchema = z.strictObject({
+  formatVersion: z.literal(1),
+  probedAt: z.iso.datetime(),
+  /** Null: AWS. */
+  endpoint: z.string().nullable(),
+  region: z.string(),
+  bucket: z.string(),
+  usable: z.boolean(),
+  /** Ids of the checks that failed. */
+  failed: z.array(z.string()),
+  /** Ids of the checks with a warning. */
+  warnings: z.array(z.string()),
+  holds: factsSchema,
+});
+
+export type StoreProfile = z.infer<typeof storeProfileSchema>;
+
+export const unknownFacts: StoreFacts = {
+  checksumEnforced: null,
+  lengthEnforced: null,
+  checksumKept: null,
+  versioned: null,
+  startAfter: null,
+  listOrder: null,
+  listConsistency: null,
+  pageKeys: null,
+  maxPutBytes: null,
+  partRules: {
+    multipart: null,
+    smallParts: null,
+    equalParts: null,
+    copyObject: null,
+    uploadPartCopy: null,
+  },
+  clockSkewMs: null,
+};
+
+/** The facts with what a check found. */
+export function withFacts(facts: StoreFacts, known: KnownFacts): StoreFacts {
+  return { ...facts, ...known, partRules: { ...facts.partRules, ...known.partRules } };
+}

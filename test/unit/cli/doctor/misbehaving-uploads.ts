@@ -1,0 +1,182 @@
+import { errorReply } from '../../../support/fake-s3/reply.ts';
+import type { FakeRequest } from '../../../support/fake-s3/request.ts';
+import type { Misbehaving } from './examined.ts';
+
+const isPut = ({ method, key }: FakeRequest) => method === 'PUT' && key !== '';
+const isUpload = (request: FakeRequest) =>
+  isPut(request) && request.headers['x-amz-checksum-sha256'] !== undefined;
+
+/** Stores that cannot be reached, or do not do what every push and clone needs. */
+export const misbehavingUploads: readonly Misbehaving[] = [
+  {
+    name: 'rejects the credentials',
+    faults: { instead: () => errorReply(403, 'InvalidAccessKeyId') },
+    found: { bucket: 'fail' },
+    says: { bucket: /rejected the credentials \(InvalidAccessKeyId\)/ },
+  },
+  {
+    name: 'has no such bucket',
+    faults: { instead: () => errorReply(404, 'NoSuchBucket') },
+    found: { bucket: 'fail' },
+    says: { bucket: /There is no bucket objects/ },
+  },
+  {
+    name: 'has the bucket in another region',
+    faults: {
+      instead: () => ({
+        ...errorReply(400, 'AuthorizationHeaderMalformed'),
+        headers: { 'x-amz-bucket-region': 'eu-north-1' },
+      }),
+    },
+    found: { bucket: 'fail' },
+    says: { bucket: /is in eu-north-1, not in us-east-1/ },
+  },
+  {
+    name: 'may not be listed',
+    faults: { instead: ({ key }) => (key === '' ? errorReply(403, 'AccessDenied') : undefined) },
+    found: { bucket: 'fail' },
+    says: { bucket: /may not list objects/ },
+  },
+  {
+    name: 'has objects wherever one looks',
+    faults: {
+      instead: (_, store) => void store.objects.set('other/1', { body: Buffer.from('x') }),
+      list: { ignoresPrefix: true },
+    },
+    found: { bucket: 'fail' },
+  },
+  {
+    name: 'has a clock that is 7 minutes ahead',
+    faults: { clockOffsetMs: 420_000 },
+    found: { clock: 'fail' },
+    says: { clock: /is (419\.\d|420\.\d) s ahead of this machine's/ },
+  },
+  {
+    name: 'has a clock that is 9 seconds behind',
+    faults: { clockOffsetMs: -9000 },
+    found: { clock: 'warning' },
+    says: { clock: /behind this machine's, more than the 5 s of protocol\.clockSkewSeconds/ },
+  },
+  {
+    name: 'does not tell its time',
+    faults: { changes: (reply) => ({ ...reply, headers: { ...reply.headers, date: '' } }) },
+    found: { clock: 'warning' },
+    says: { clock: /no Date header/ },
+  },
+  {
+    name: 'does not know the checksum header, as Backblaze B2',
+    faults: {
+      instead: ({ headers }) =>
+        headers['x-amz-checksum-sha256'] === undefined
+          ? undefined
+          : errorReply(
+              400,
+              'InvalidArgument',
+              "Unsupported header 'x-amz-checksum-sha256' received for this API call.",
+            ),
+    },
+    found: { upload: 'fail' },
+    says: { upload: /400 InvalidArgument\. Unsupported header 'x-amz-checksum-sha256'/ },
+  },
+  {
+    name: 'adds a byte to every object',
+    faults: {
+      changes: (reply, request, store) => {
+        if (isPut(request))
+          store.objects.set(request.key, { body: Buffer.concat([request.body, Buffer.from('x')]) });
+        return reply;
+      },
+    },
+    found: { upload: 'fail' },
+    says: { upload: /accepted 4000 bytes, but a HEAD tells 4001 bytes/ },
+  },
+  {
+    name: 'stores nothing',
+    faults: { instead: (request) => (isPut(request) ? { status: 200 } : undefined) },
+    found: { upload: 'fail' },
+    says: { upload: /tells of no object/ },
+  },
+  {
+    name: 'tells another checksum',
+    faults: {
+      changes: (reply, { method }) =>
+        method === 'HEAD' && reply.status === 200
+          ? { ...reply, headers: { ...reply.headers, 'x-amz-checksum-sha256': `${'A'.repeat(43)}=` } }
+          : reply,
+    },
+    found: { 'checksum-kept': 'warning' },
+  },
+  {
+    name: 'refuses downloads',
+    faults: {
+      instead: ({ method, key }) =>
+        method === 'GET' && key !== '' ? errorReply(403, 'AccessDenied') : undefined,
+    },
+    found: { download: 'fail', 'two-at-once': 'fail', 'kept-object': 'fail' },
+    says: { download: /refused a download by a signed URL: 403 AccessDenied/ },
+  },
+  {
+    name: 'gives other bytes than it stores',
+    faults: {
+      changes: (reply, { method, key, query }) =>
+        method === 'GET' && key !== '' && query.has('X-Amz-Signature') && reply.status === 200
+          ? { ...reply, body: Buffer.alloc(reply.body?.length ?? 0) }
+          : reply,
+    },
+    found: { download: 'fail', 'two-at-once': 'fail', 'kept-object': 'fail' },
+    says: { download: /gives other bytes than were uploaded/ },
+  },
+  {
+    name: 'keeps old versions',
+    faults: {
+      changes: (reply, request) =>
+        isPut(request) ? { ...reply, headers: { 'x-amz-version-id': 'v1' } } : reply,
+    },
+    found: { versioning: 'warning' },
+  },
+  {
+    name: 'lets no object be uploaded again',
+    faults: {
+      instead: (request, store) =>
+        isPut(request) && store.objects.has(request.key) ? errorReply(409, 'ObjectLocked') : undefined,
+    },
+    found: { overwrite: 'fail', 'two-at-once': 'warning' },
+    says: { overwrite: /Uploading the same bytes to a key that exists is refused: 409 ObjectLocked/ },
+  },
+  {
+    name: 'keeps the first bytes of an object for ever',
+    faults: {
+      instead: (request, store) =>
+        isUpload(request) &&
+        (store.objects.get(request.key)?.body.length ?? request.body.length) !== request.body.length
+          ? { status: 200 }
+          : undefined,
+    },
+    found: { overwrite: 'fail' },
+    says: { overwrite: /a HEAD tells 1000 bytes instead of 1500/ },
+  },
+  {
+    name: 'mixes two uploads of an object',
+    faults: {
+      changes: (reply, request, store) => {
+        const { key, body } = request;
+        const isSecond = isPut(request) && store.asked.some((other) => isPut(other) && other.key === key);
+        if (isSecond && body.length === 50_000) store.objects.set(key, { body: Buffer.concat([body, body]) });
+        return reply;
+      },
+    },
+    found: { 'two-at-once': 'fail' },
+  },
+  {
+    name: 'is busy now and then',
+    faults: {
+      // Only HEAD requests, which the SDK sends again.
+      instead: ({ method }, { asked }) =>
+        method === 'HEAD' && asked.filter((other) => other.method === 'HEAD').length % 10 === 9
+          ? errorReply(503, 'SlowDown')
+          : undefined,
+    },
+    found: { throttling: 'warning' },
+    says: { throttling: /requests were answered with 503 or 429/ },
+  },
+];

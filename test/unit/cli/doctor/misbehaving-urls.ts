@@ -1,0 +1,197 @@
+import { errorReply } from '../../../support/fake-s3/reply.ts';
+import type { FakeRequest } from '../../../support/fake-s3/request.ts';
+import type { FakeS3 } from '../../../support/fake-s3/server.ts';
+import type { Misbehaving } from './examined.ts';
+
+const isPut = ({ method, key }: FakeRequest) => method === 'PUT' && key !== '';
+const checksumOf = ({ headers }: FakeRequest) => headers['x-amz-checksum-sha256'];
+const isSignedFor = (request: FakeRequest, bytes: number) =>
+  request.isSignedAs({ headers: { 'content-length': `${bytes}` } });
+
+/** The key that the doctor took after this one. */
+const nextKey = (key: string) => key.replace(/\d+$/, (number) => `${Number(number) + 1}`);
+
+function store(request: FakeRequest, { objects }: FakeS3): void {
+  objects.set(request.key, { body: request.body });
+}
+
+/** Stores whose signed URLs are good for more than what was signed. */
+export const misbehavingUrls: readonly Misbehaving[] = [
+  {
+    name: 'does not compare the bytes with their checksum',
+    faults: { overlooks: (refusal) => refusal === 'BadDigest' },
+    found: { 'other-bytes': 'fail', 'kept-object': 'fail' },
+    says: { 'other-bytes': /kept 2000 bytes of other bytes of the same length, and answered 200/ },
+  },
+  {
+    name: 'takes any checksum that is right for the bytes',
+    faults: {
+      overlooks: async (refusal, request) =>
+        refusal === 'SignatureDoesNotMatch' &&
+        isPut(request) &&
+        checksumOf(request) === request.bodySha256 &&
+        !(await isSignedFor(request, 1)) &&
+        !(await request.isSignedAs({ key: nextKey(request.key) })),
+    },
+    found: { 'other-checksum': 'fail' },
+  },
+  {
+    name: 'does without the checksum',
+    faults: {
+      overlooks: (refusal, request) =>
+        refusal === 'SignatureDoesNotMatch' &&
+        isPut(request) &&
+        checksumOf(request) === undefined &&
+        request.body.length > 1,
+    },
+    found: { 'no-checksum': 'fail' },
+  },
+  {
+    name: 'takes less than was signed',
+    faults: {
+      overlooks: async (_, request) => request.body.length === 1999 && (await isSignedFor(request, 2000)),
+    },
+    found: { 'fewer-bytes': 'fail' },
+    says: { 'fewer-bytes': /kept 1999 bytes/ },
+  },
+  {
+    name: 'takes more than was signed',
+    faults: {
+      overlooks: async (_, request) => request.body.length === 3000 && (await isSignedFor(request, 2000)),
+    },
+    found: { 'more-bytes': 'fail' },
+    says: { 'more-bytes': /kept 3000 bytes/ },
+  },
+  {
+    name: 'takes any length if the checksum is right',
+    faults: {
+      overlooks: async (refusal, request) =>
+        refusal === 'SignatureDoesNotMatch' && (await isSignedFor(request, 1)),
+    },
+    found: { 'wrong-length': 'fail' },
+  },
+  {
+    name: 'takes bodies without a length',
+    faults: { overlooks: (_, { headers }) => headers['transfer-encoding'] === 'chunked' },
+    found: { 'no-length': 'fail' },
+    says: { 'no-length': /kept 4000 bytes/ },
+  },
+  {
+    name: 'keeps what arrived of an upload that was cut',
+    faults: {
+      overlooks: (refusal, { isCut }) => isCut && (refusal === 'IncompleteBody' || refusal === 'BadDigest'),
+    },
+    found: { 'cut-off': 'fail', 'kept-object': 'fail' },
+    says: { 'cut-off': /kept \d+ bytes of an upload that ends half-way/ },
+  },
+  {
+    name: 'does not look whose key was signed',
+    faults: {
+      overlooks: async (refusal, request) =>
+        refusal === 'SignatureDoesNotMatch' && (await request.isSignedAs({ key: nextKey(request.key) })),
+    },
+    found: { 'other-key': 'fail' },
+  },
+  {
+    name: 'takes uploads for ever',
+    faults: { overlooks: (refusal, request) => refusal === 'Expired' && isPut(request) },
+    found: { 'late-upload': 'fail', 'just-late': 'warning' },
+  },
+  {
+    name: 'takes uploads a little longer',
+    faults: {
+      overlooks: (refusal, request) =>
+        refusal === 'Expired' && isPut(request) && request.expiresAtMs > Date.now() - 20_000,
+    },
+    found: { 'just-late': 'warning' },
+  },
+  {
+    name: 'writes in place, and checks afterwards',
+    faults: {
+      changes: (reply, request, fake) => {
+        if (reply.status === 400 && isPut(request) && fake.objects.has(request.key)) store(request, fake);
+        return reply;
+      },
+    },
+    found: { 'kept-object': 'fail' },
+  },
+  {
+    name: 'lets the URL of an upload delete',
+    faults: {
+      overlooks: async (refusal, request) =>
+        refusal === 'SignatureDoesNotMatch' &&
+        request.method === 'DELETE' &&
+        (await request.isSignedAs({
+          method: 'PUT',
+          headers: { 'content-length': '2000', 'x-amz-checksum-sha256': lastChecksum.get(request.key) ?? '' },
+        })),
+      changes: (reply, request) => {
+        const checksum = checksumOf(request);
+        if (typeof checksum === 'string') lastChecksum.set(request.key, checksum);
+        return reply;
+      },
+    },
+    found: { 'other-method': 'fail' },
+    says: {
+      'other-method': /The URL of an upload is good for DELETE: 204, and the object is changed or gone/,
+    },
+  },
+  {
+    name: 'lets the URL of a download write',
+    faults: {
+      overlooks: async (refusal, request) =>
+        refusal === 'SignatureDoesNotMatch' &&
+        isPut(request) &&
+        (await request.isSignedAs({ method: 'GET' })),
+    },
+    found: { 'download-url': 'fail' },
+    says: { 'download-url': /The URL of a download is good for PUT/ },
+  },
+  {
+    name: 'serves downloads for ever',
+    faults: { overlooks: (refusal, { method }) => refusal === 'Expired' && method === 'GET' },
+    found: { 'late-download': 'fail' },
+  },
+  {
+    name: 'copies by a header that was not signed',
+    faults: { overlooks: (refusal) => refusal === 'UnsignedHeaders' },
+    found: { 'foreign-headers': 'fail' },
+    says: { 'foreign-headers': /By the unsigned header x-amz-copy-source an upload stored 5000 other bytes/ },
+  },
+  {
+    name: 'takes notes that were not signed',
+    faults: {
+      overlooks: (refusal, { headers }) =>
+        refusal === 'UnsignedHeaders' && headers['x-amz-copy-source'] === undefined,
+    },
+    found: { 'foreign-headers': 'warning' },
+  },
+  {
+    name: 'stores what it refused at the next upload',
+    faults: {
+      changes: (reply, request, fake) => {
+        const refused = fake.asked.find((other) => isPut(other));
+        const isOfLie = refused?.body.length === 2000 && checksumOf(refused) !== refused.bodySha256;
+        if (isPut(request) && refused !== undefined && isOfLie && !fake.objects.has(refused.key))
+          store(refused, fake);
+        return reply;
+      },
+    },
+    found: { 'nothing-left': 'fail' },
+    says: { 'nothing-left': /stored it later: other bytes of the same length/ },
+  },
+  {
+    name: 'says that it stored what it refused',
+    faults: { changes: (reply) => (reply.status === 400 ? { status: 200 } : reply) },
+    found: { 'other-bytes': 'fail' },
+    says: { 'other-bytes': /answered 200 to other bytes of the same length, and did not do it/ },
+  },
+  {
+    name: 'answers a wrong checksum as if it were down',
+    faults: { changes: (reply) => (reply.status === 400 ? errorReply(500, 'InternalError') : reply) },
+    found: { 'other-bytes': 'warning' },
+    says: { 'other-bytes': /500 InternalError/ },
+  },
+];
+
+const lastChecksum = new Map<string, string>();

@@ -11,17 +11,18 @@ import { refusalChecks } from './refusal-checks.ts';
 import { sizeChecks } from './size-checks.ts';
 import { uploadChecks } from './upload-checks.ts';
 
-const checks: readonly Check[] = [
-  ...accessChecks,
-  ...uploadChecks,
-  ...refusalChecks,
-  ...listingChecks,
-  ...pageChecks,
-  ...consistencyChecks,
-  ...sizeChecks,
-  ...multipartChecks,
-  { id: 'throttling', run: judgeTraffic },
-];
+/** In the order in which they are made: each group may use what those before it wrote. */
+const checkGroups = {
+  access: accessChecks,
+  uploads: uploadChecks,
+  refusals: refusalChecks,
+  listings: [...listingChecks, ...pageChecks],
+  consistency: consistencyChecks,
+  large: [...sizeChecks, ...multipartChecks],
+  traffic: [{ id: 'throttling', run: judgeTraffic }],
+} as const satisfies Readonly<Record<string, readonly Check[]>>;
+
+export type CheckGroup = keyof typeof checkGroups;
 
 export interface Examination {
   readonly results: readonly CheckResult[];
@@ -35,15 +36,20 @@ export interface Examination {
 }
 
 /**
- * Makes all checks, one after the other, and cleans up, whatever happens.
+ * Makes the checks, one after the other, and cleans up, whatever happens.
  *
  * @param input.onResult called after each check.
+ * @param input.groups all by default.
  */
 export async function examine(
   target: ProbeTarget,
-  input: { signal: AbortSignal; onResult: (result: CheckResult) => void },
+  input: {
+    signal: AbortSignal;
+    onResult: (result: CheckResult) => void;
+    groups?: readonly CheckGroup[];
+  },
 ): Promise<Examination> {
-  const { signal, onResult } = input;
+  const { signal, onResult, groups = Object.keys(checkGroups) as CheckGroup[] } = input;
   const probe = new Probe(target, signal);
   const results: CheckResult[] = [];
   const add = (id: string, { outcome, detail, advice }: Finding) => {
@@ -54,7 +60,7 @@ export async function examine(
   let holds = unknownFacts;
   let blockedBy: string | undefined;
   try {
-    for (const check of checks) {
+    for (const check of groups.flatMap((group): readonly Check[] => checkGroups[group])) {
       const finding =
         blockedBy === undefined ? await make(check, probe) : skip(`Needs ${blockedBy}, which failed.`);
       if (signal.aborted) break;

@@ -169,7 +169,7 @@ const architecture: Readonly<Record<string, { imports: readonly string[]; packag
     packages: ['*'],
   },
   'test/stack': { imports: ['cost', 'lambda/**', 'lib'], packages: ['*'] },
-  'test/engines': { imports: ['lambda/**', 'test/contract', 'test/support'], packages: ['*'] },
+  'test/engines': { imports: ['cli', 'lambda/**', 'test/contract', 'test/support'], packages: ['*'] },
   'test/api': { imports: ['local', 'test/support'], packages: ['node:*', 'vitest', 'zod'] },
   'test/e2e': { imports: ['lambda/adapters/s3', 'lambda/domain', 'test/support'], packages: ['*'] },
   'test/deployed': {

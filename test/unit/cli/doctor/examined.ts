@@ -1,8 +1,12 @@
 import { randomBytes } from 'node:crypto';
+import { describe, expect, it } from 'vitest';
 import type { Outcome } from '../../../../cli/doctor/check.ts';
 import type { ProbeTarget } from '../../../../cli/doctor/probe.ts';
-import { type Examination, examine } from '../../../../cli/doctor/run-checks.ts';
+import { type CheckGroup, type Examination, examine } from '../../../../cli/doctor/run-checks.ts';
 import { FakeS3, fakeBucket, fakeCredentials, type Misbehaviour } from '../../../support/fake-s3/server.ts';
+
+/** Several stores are examined at a time. */
+const timeoutMs = 120_000;
 
 /** The doctor takes its credentials by the SDK's own chain, which looks here first. */
 export function setCredentials(credentials = fakeCredentials): void {
@@ -26,7 +30,7 @@ export interface Examined extends Examination {
 export async function examineFake(
   faults: Misbehaviour,
   target: Partial<ProbeTarget> = {},
-  signal = new AbortController().signal,
+  options: { signal?: AbortSignal; groups?: readonly CheckGroup[] } = {},
 ): Promise<Examined> {
   const store = new FakeS3({ multipart: { hasNoParts: true }, ...faults });
   const prefix = `p/lfs-quota-doctor-${randomBytes(4).toString('hex')}/`;
@@ -39,7 +43,10 @@ export async function examineFake(
       isThorough: false,
       largestBytes: undefined,
     };
-    const examined = await examine({ ...usual, endpoint, ...target }, { signal, onResult: () => {} });
+    const examined = await examine(
+      { ...usual, endpoint, ...target },
+      { signal: new AbortController().signal, onResult: () => {}, ...options },
+    );
     return { ...examined, found: foundIn(examined), store, prefix };
   } finally {
     await store.close();
@@ -62,6 +69,10 @@ export function foundBesideParts({ found }: Examined, { faults }: Misbehaving): 
   return faults.multipart === undefined || multipart === undefined ? others : { multipart, ...others };
 }
 
+/** A listing of nothing. */
+export const noKeys =
+  '<ListBucketResult><KeyCount>0</KeyCount><IsTruncated>false</IsTruncated></ListBucketResult>';
+
 /** A way to misbehave, and what the doctor finds then: no more and no less. */
 export interface Misbehaving {
   /** `a store that …` */
@@ -70,4 +81,17 @@ export interface Misbehaving {
   readonly target?: Partial<ProbeTarget>;
   readonly found: Readonly<Record<string, Outcome>>;
   readonly says?: Readonly<Record<string, RegExp>>;
+}
+
+/** A test for each store: among the checks of a group, the doctor finds what is wrong about it, and nothing else. */
+export function testStores(group: CheckGroup, stores: readonly Misbehaving[]): void {
+  const groups = [...new Set(['access', 'uploads', group, 'traffic'] as const)];
+  describe(`${group}: a store that`, () => {
+    it.concurrent.each<Misbehaving>(stores)('$name', { timeout: timeoutMs }, async (store) => {
+      const examined = await examineFake(store.faults, store.target, { groups });
+      expect(foundBesideParts(examined, store)).toEqual(store.found);
+      for (const [id, pattern] of Object.entries(store.says ?? {}))
+        expect(detailOf(examined, id)).toMatch(pattern);
+    });
+  });
 }

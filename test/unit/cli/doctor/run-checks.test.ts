@@ -82,7 +82,7 @@ describe('an interrupt', () => {
         },
       },
       {},
-      abort.signal,
+      { signal: abort.signal },
     );
     expect(examined.isInterrupted).toBe(true);
     expect([...examined.store.objects.keys()]).toEqual([]);

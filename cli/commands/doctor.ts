@@ -25,7 +25,7 @@ export function registerDoctor(program: Command, context: CliContext): void {
   program
     .command('doctor')
     .description(
-      'try whether an S3-compatible store can be used: it writes a few small objects, and deletes them',
+      'try whether an S3-compatible store can be used: it writes some 70 objects (16 MB), and deletes them',
     )
     .argument('<url>', 's3://BUCKET or s3://BUCKET/PATH; objects are made below a random path of it')
     .option(
@@ -36,7 +36,7 @@ export function registerDoctor(program: Command, context: CliContext): void {
     .option('--json', 'print one JSON object at the end')
     .option('--profile <file>', 'write what the store was found to do, as JSON')
     .option('--largest <size>', 'also try how large one upload may be, from this size down', parseLargest)
-    .option('--thorough', 'more rounds, and pages of 1,000 keys: some 1,700 requests')
+    .option('--thorough', 'more rounds, and pages of 1,000 keys: some 2,700 requests')
     .action(async (url: string, options: DoctorOptions) => doctor(url, options, context));
 }
 

@@ -5,7 +5,7 @@ import { examine } from '../../cli/doctor/run-checks.ts';
 import { describeOn } from './engine.ts';
 import { engineCredentials, versitygw } from './s3.ts';
 
-/** 1,700 requests. */
+/** 2,700 requests. */
 const timeoutMs = 180_000;
 
 describeOn(versitygw, (endpoint) => {

@@ -3,6 +3,7 @@ import { cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/pr
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { FakeS3, fakeCredentials } from '../../support/fake-s3/server.ts';
 import { plainEnvironment, run } from '../../support/process.ts';
 
 /** For npm on a busy machine. */
@@ -82,6 +83,20 @@ describe('the packed package, installed without a registry', { timeout: timeoutM
     });
     expect(failed).toMatchObject({ code: 1, out: '' });
     expect(failed.err).toMatch(/^error: Nothing answers at http:\/\/127\.0\.0\.1:1 .*\n.*\n$/);
+  });
+
+  it('tries a store', async () => {
+    const store = new FakeS3();
+    const { accessKeyId, secretAccessKey } = fakeCredentials;
+    const keys = { AWS_ACCESS_KEY_ID: accessKeyId, AWS_SECRET_ACCESS_KEY: secretAccessKey };
+    const ended = await run(installed, ['doctor', 's3://objects', '--endpoint', await store.listen()], {
+      cwd: elsewhere,
+      env: { PATH: onlyNode, ...keys },
+      timeoutMs,
+    });
+    await store.close();
+    expect(ended).toMatchObject({ code: 0, err: '' });
+    expect(ended.out).toMatch(/\n49 checks: 47 pass, 2 skipped\.\n$/);
   });
 
   it.runIf(existsSync('/dev/full'))('says that its output could not be written', async () => {

@@ -64,7 +64,7 @@ export function detailOf({ results }: Examination, id: string): string {
 }
 
 /** The checks with a warning or a failure, but for that about parts at a store without them. */
-export function foundBesideParts({ found }: Examined, { faults }: Misbehaving): Record<string, Outcome> {
+function foundBesideParts({ found }: Examined, { faults }: Misbehaving): Record<string, Outcome> {
   const { multipart, ...others } = found;
   return faults.multipart === undefined || multipart === undefined ? others : { multipart, ...others };
 }

@@ -67,6 +67,11 @@ function conclude({ results, isInterrupted }: Examination): void {
   if (isInterrupted) throw new CliError('Interrupted before all checks were made.');
   const failed = idsWith(results, 'fail');
   if (failed.length === 0) return;
+  if (failed.some((id) => id === 'credentials' || id === 'bucket')) {
+    throw new CliError(`The store could not be tried: the check ${failed[0]} failed.`, {
+      hint: 'It says above what to do.',
+    });
+  }
   const count = failed.length === 1 ? 'a check' : `${failed.length} checks`;
   throw new CliError(
     `Do not use lfs-quota with this store as it is: ${count} failed (${failed.join(', ')}).`,

@@ -32,10 +32,16 @@ async function listBucket(probe: Probe): Promise<Finding> {
   const { bucket, endpoint, region, prefix } = probe.target;
   try {
     const { keys } = await probe.list({ prefix });
+    if (keys.some(({ key }) => !key.startsWith(prefix))) {
+      return fail(
+        'A listing by prefix also has keys without that prefix.',
+        'Do not use this store: usage would be counted wrong.',
+      );
+    }
     if (keys.length > 0)
       return fail(
-        'There are objects already below the prefix of this run.',
-        'Run it again: the prefix is random.',
+        'There are already objects below the path of this run.',
+        'Run it again: the path is random.',
       );
     return pass(`${bucket} at ${endpoint ?? 'AWS'} (${region}) can be listed.`);
   } catch (error) {

@@ -128,6 +128,7 @@ export const lies: readonly Lie[] = [
     },
   },
   {
+    // Signed in the past, so that nobody has to wait.
     id: 'late-upload',
     what: `an upload ${lateMsMax / 1000} s after its URL expired`,
     send: async (probe, { key, body }) => {

@@ -1,6 +1,9 @@
 /** A raw request without any traffic for this long is given up. */
 export const idleMsMax = 60_000;
 
+/** The same for a large upload: a store may have to read it all again before it answers. */
+export const largeIdleMsMax = 600_000;
+
 /** An answer's body is read up to here. The probes themselves are smaller. */
 export const answerBytesMax = 65_536;
 

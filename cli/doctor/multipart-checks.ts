@@ -6,6 +6,7 @@ import {
   UploadPartCommand,
   UploadPartCopyCommand,
 } from '@aws-sdk/client-s3';
+import { escapePath } from '../../lambda/adapters/s3/presign.ts';
 import { type Check, type Finding, pass, skip, warn } from './check.ts';
 import type { Probe } from './probe.ts';
 import { honestUpload } from './upload-checks.ts';
@@ -61,7 +62,7 @@ async function copyObject(probe: Probe): Promise<Finding> {
   const source = await honestUpload(probe);
   const key = probe.newKey();
   const Bucket = probe.target.bucket;
-  const CopySource = `${Bucket}/${source.key}`;
+  const CopySource = `${Bucket}/${escapePath(source.key)}`;
   probe.written.add(key);
   const attempt = await attempted(async () => {
     await probe.send((client) => client.send(new CopyObjectCommand({ Bucket, Key: key, CopySource })));
@@ -119,7 +120,7 @@ async function sendPart(
     const command = new UploadPartCommand({ ...input, Body: source });
     return (await probe.send((client) => client.send(command))).ETag;
   }
-  const CopySource = `${input.Bucket}/${source.from}`;
+  const CopySource = `${input.Bucket}/${escapePath(source.from)}`;
   const CopySourceRange = `bytes=0-${source.bytes - 1}`;
   const command = new UploadPartCopyCommand({ ...input, CopySource, CopySourceRange });
   return (await probe.send((client) => client.send(command))).CopyPartResult?.ETag;

@@ -14,7 +14,7 @@ import { ScanRetryStrategy } from '../../lambda/adapters/s3-scan/retry.ts';
 import { systemClock } from '../../lambda/adapters/system/clock.ts';
 import type { ListPageRequest } from '../../lambda/ports/object-listing.ts';
 import type { SignedRequest, StoredObject } from '../../lambda/ports/object-store.ts';
-import { deleteMsMax } from './limits.ts';
+import { deleteMsMax, idleMsMax, largeIdleMsMax } from './limits.ts';
 import {
   describeOutcome,
   isAccepted,
@@ -165,7 +165,8 @@ export class Probe {
       'content-length': `${sizeBytes}`,
       'content-type': 'application/octet-stream',
     };
-    return await this.sendRaw({ method: 'PUT', href, headers, body, agent: this.#agent });
+    const idleMs = Buffer.isBuffer(body) ? idleMsMax : largeIdleMsMax;
+    return await this.sendRaw({ method: 'PUT', href, headers, body, agent: this.#agent, idleMs });
   }
 
   /** Stores an object for another check. @throws {Error} when the store refuses it, even at the third try. */

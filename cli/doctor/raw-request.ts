@@ -17,6 +17,8 @@ export interface RawRequest {
   /** The connection is cut after these bytes of the body. */
   readonly cutAfterBytes?: number;
   readonly agent?: Agent;
+  /** Without any traffic for this long it is given up. A minute by default. */
+  readonly idleMs?: number;
   readonly signal?: AbortSignal;
 }
 
@@ -37,7 +39,16 @@ export type RawOutcome =
  * @throws the signal's reason, when it aborts.
  */
 export function sendRaw(input: RawRequest): Promise<RawOutcome> {
-  const { href, method, headers = {}, body, cutAfterBytes, agent = false, signal } = input;
+  const {
+    href,
+    method,
+    headers = {},
+    body,
+    cutAfterBytes,
+    agent = false,
+    idleMs = idleMsMax,
+    signal,
+  } = input;
   const { origin, protocol } = new URL(href);
   const open = protocol === 'https:' ? httpsRequest : httpRequest;
   return new Promise((resolve, reject) => {
@@ -48,7 +59,7 @@ export function sendRaw(input: RawRequest): Promise<RawOutcome> {
     };
     // The path as written, because a URL object would resolve its dots.
     const path = href.slice(origin.length);
-    const outgoing = open(href, { path, method, headers, agent, signal, timeout: idleMsMax }, (incoming) => {
+    const outgoing = open(href, { path, method, headers, agent, signal, timeout: idleMs }, (incoming) => {
       isAnswered = true;
       readBody(incoming).then((bytes) => {
         // What is left of the body is not wanted any more.
@@ -57,7 +68,7 @@ export function sendRaw(input: RawRequest): Promise<RawOutcome> {
       }, reject);
     });
     outgoing.on('error', cut);
-    outgoing.on('timeout', () => outgoing.destroy(new Error('no traffic for a minute')));
+    outgoing.on('timeout', () => outgoing.destroy(new Error(`no traffic for ${idleMs / 1000} s`)));
     if (cutAfterBytes !== undefined && Buffer.isBuffer(body)) {
       outgoing.write(body.subarray(0, cutAfterBytes), () => outgoing.destroy(new Error('cut on purpose')));
     } else if (body === undefined || Buffer.isBuffer(body)) {

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { escapePath } from '../../lambda/adapters/s3/presign.ts';
 import { systemClock } from '../../lambda/adapters/system/clock.ts';
 import { type Check, type Finding, fail, pass, warn } from './check.ts';
 import { type Announced, type Lie, lateMsMax, lies } from './lies.ts';
@@ -67,7 +68,8 @@ function judgeRefusal(what: string, outcome: RawOutcome, facts: KnownFacts = {})
       'Do not use this store: a client would believe that its upload arrived.',
     );
   }
-  if (outcome.kind === 'cut' || outcome.status >= 500) {
+  // 501 is final: AWS answers it to a body without a length.
+  if (outcome.kind === 'cut' || (outcome.status >= 500 && outcome.status !== 501)) {
     return warn(
       `The store did not do this, but answered as if it were down: ${what} → ${answer}.`,
       'Nothing is stored, so it can be used. A client repeats such an upload before it gives up.',
@@ -170,7 +172,7 @@ async function addHeaders(probe: Probe): Promise<Finding> {
   const source = probe.newKey();
   await probe.put(source, randomBytes(5000));
   for (const [name, value] of [
-    ['x-amz-copy-source', `/${probe.target.bucket}/${source}`],
+    ['x-amz-copy-source', `/${probe.target.bucket}/${escapePath(source)}`],
     ['x-amz-meta-note', 'not signed'],
   ] as const) {
     const { key, body, signed } = await announce(probe);

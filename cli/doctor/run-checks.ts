@@ -38,7 +38,7 @@ export interface Examination {
 /**
  * Makes the checks, one after the other, and cleans up, whatever happens.
  *
- * @param input.onResult called after each check.
+ * @param input.onResult called after each check that was made; not for those that an essential one lets skip.
  * @param input.groups all by default.
  */
 export async function examine(
@@ -55,23 +55,26 @@ export async function examine(
   const add = (id: string, { outcome, detail, advice }: Finding) => {
     const result = { id, outcome, detail, ...(advice !== undefined && { advice }) };
     results.push(result);
-    onResult(result);
+    return result;
   };
   let holds = unknownFacts;
   let blockedBy: string | undefined;
   try {
     for (const check of groups.flatMap((group): readonly Check[] => checkGroups[group])) {
-      const finding =
-        blockedBy === undefined ? await make(check, probe) : skip(`Needs ${blockedBy}, which failed.`);
+      if (blockedBy !== undefined) {
+        add(check.id, skip(`Needs ${blockedBy}, which failed.`));
+        continue;
+      }
+      const finding = await make(check, probe);
       if (signal.aborted) break;
-      if (finding.outcome === 'fail' && check.isEssential === true) blockedBy ??= check.id;
+      if (finding.outcome === 'fail' && check.isEssential === true) blockedBy = check.id;
       holds = withFacts(holds, finding.facts ?? {});
-      add(check.id, finding);
+      onResult(add(check.id, finding));
     }
     const { requests } = probe.traffic;
     probe.outliveAbort();
     const cleanup = await cleanUp(probe);
-    add('cleanup', judgeCleanup(cleanup, target));
+    onResult(add('cleanup', judgeCleanup(cleanup, target)));
     return { results, holds, requests, left: cleanup.left, isInterrupted: signal.aborted };
   } finally {
     probe.destroy();

@@ -128,13 +128,16 @@ describe('doctor', () => {
     vi.stubEnv('AWS_EC2_METADATA_DISABLED', 'true');
     vi.stubEnv('AWS_SHARED_CREDENTIALS_FILE', '/dev/null');
     vi.stubEnv('AWS_CONFIG_FILE', '/dev/null');
-    const { code, out } = await cli(['doctor', 's3://objects', '--endpoint', endpoint]);
+    const { code, out, err } = await cli(['doctor', 's3://objects', '--endpoint', endpoint]);
     vi.unstubAllEnvs();
     setCredentials();
     expect(code).toBe(1);
     expect(out).toMatch(
       /FAIL {5}credentials +There are no credentials for the store\.\n +→ Set AWS_ACCESS_KEY_ID/,
     );
+    expect(out).toMatch(/\n49 checks: 1 pass, 1 fail \(credentials\), 47 skipped\.\n$/);
+    expect(out.match(/^skipped/gm)).toBeNull();
+    expect(err).toMatch(/^error: The store could not be tried: the check credentials failed\.\n/);
     expect(store.asked.length).toBe(0);
   });
 

@@ -192,6 +192,15 @@ export const misbehavingUrls: readonly Misbehaving[] = [
     found: { 'other-bytes': 'warning' },
     says: { 'other-bytes': /500 InternalError/ },
   },
+  {
+    name: 'answers 501 to a body without a length, as AWS',
+    faults: {
+      instead: ({ headers }) =>
+        headers['transfer-encoding'] === undefined ? undefined : errorReply(501, 'NotImplemented'),
+    },
+    found: {},
+    says: { 'no-length': /^Refused with 501 NotImplemented/ },
+  },
 ];
 
 const lastChecksum = new Map<string, string>();

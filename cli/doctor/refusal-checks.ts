@@ -184,7 +184,7 @@ async function addHeaders(probe: Probe): Promise<Finding> {
     if (isAccepted(outcome)) {
       return warn(
         `The store accepts the header ${name}, which was not signed.`,
-        'It stored the right bytes, so it can be used. AWS refuses unsigned headers that begin with x-amz-.',
+        'It stored the right bytes, so it can be used. But other headers may make an object public: forbid that for the bucket.',
       );
     }
   }

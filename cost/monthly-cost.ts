@@ -21,7 +21,7 @@ import {
 } from './operations.ts';
 import { type CloudPrices, cloudPrices, r2Prices, s3Prices } from './prices.ts';
 import { type TableSizes, unitsOfCall } from './table-units.ts';
-import { occurrences, scanOf, type Workload } from './workload.ts';
+import { objectsOfRepo, occurrences, type Workload } from './workload.ts';
 
 /** One item of the bill, for a month and all tenants. */
 interface CostLine {
@@ -142,14 +142,13 @@ function countLines(workload: Workload, basis: CostBasis): CostLine[] {
   const happens = occurrences(workload);
   const { tenants, reposPerTenant } = workload;
   const sizes = sizesOf(workload);
-  const scan = scanOf(workload);
-  const scans = Array.from({ length: reposPerTenant }, () => scan);
+  const repos = Array.from({ length: reposPerTenant }, () => objectsOfRepo(workload));
   const dead = happens.pushBatches.length;
   const counted = (what: string, times: number, operation: Operation, isFull = false) =>
     line(what, tenants * times, operationCost(operation, { ...sizes, isFull }, basis));
-  const one = { scans: [scan], isFull: false, dead: 0 };
+  const one = { repos: [objectsOfRepo(workload)], isFull: false, dead: 0 };
   const removal = unitsOfCall('deleteReservation', sizes);
-  const none = { scans: [], isFull: false, dead: 0 };
+  const none = { repos: [], isFull: false, dead: 0 };
   return [
     counted('recount that scans a repo', happens.recountsThatScan, recount(one)),
     counted('recount that finds nothing to scan', happens.recountsThatDoNot, recount(none)),
@@ -159,8 +158,8 @@ function countLines(workload: Workload, basis: CostBasis): CostLine[] {
       ...noCost,
       table: dead * (removal.writes + removal.indexWrites) * basis.cloud.tableWriteUnit,
     }),
-    counted('schedule: full count', happens.fullCounts, recount({ scans, isFull: true, dead: 0 }), true),
-    counted('console: missed, full count', happens.missedReads, missedSubscription({ scans, dead: 0 }), true),
+    counted('schedule: full count', happens.fullCounts, recount({ repos, isFull: true, dead: 0 }), true),
+    counted('console: missed, full count', happens.missedReads, missedSubscription({ repos, dead: 0 }), true),
     line('schedule: run', happens.refreshRuns, operationCost(refresh(happens.duePerRun), sizes, basis)),
   ];
 }

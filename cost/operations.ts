@@ -1,5 +1,6 @@
+import { flatRangesAtOnce, planFlat } from '../lambda/domain/flat-listing.ts';
 import type { FunctionName } from '../lambda/routes.ts';
-import type { Listing } from './listing-cost.ts';
+import { type Listing, splitListing } from './listing-cost.ts';
 
 /**
  * The calls of each operation to table, store and queue. `test/unit/cost/operation-cost.test.ts` runs the handlers and
@@ -95,9 +96,9 @@ export function cachedSubscription(): Operation {
 }
 
 export interface RecountShape {
-  /** One listing per repo that is scanned. */
-  readonly scans: readonly Listing[];
-  /** Whether the folders of the tenant are listed first. */
+  /** Objects in each repo that is scanned. A full count scans all. */
+  readonly repos: readonly number[];
+  /** Whether the whole tenant is counted. Then no repo has changed since it was counted. */
   readonly isFull: boolean;
   /** Dead reservations, which it deletes. */
   readonly dead: number;
@@ -106,23 +107,47 @@ export interface RecountShape {
 /** Repos scanned, and items written, at a time. */
 const atOnce = 8;
 
-/** A reconcile on its own, of a tenant without deletions. */
-function reconcile({ scans, isFull, dead }: RecountShape) {
-  const folders = isFull ? 1 : 0;
-  const rounds = Math.max(0, ...scans.map((scan) => scan.rounds));
+/** A reconcile on its own, of a tenant without deletions, whose repos were counted before. */
+function reconcile({ repos, isFull, dead }: RecountShape) {
+  const lists = isFull ? fullListing(repos) : listEach(repos);
+  const written = isFull ? 0 : repos.length;
   return {
     calls: {
       beginReconcile: 1,
       reservations: 1,
       repos: 1,
-      LIST: folders + scans.reduce((sum, scan) => sum + scan.requests, 0),
-      commitRepo: scans.length,
+      LIST: lists.requests,
+      commitRepo: written,
       commitTenant: 1,
       deleteReservation: dead,
     },
-    tableRounds: 4 + Math.ceil(scans.length / atOnce) + Math.ceil(dead / atOnce),
-    listRounds: folders + Math.ceil(scans.length / atOnce) * rounds,
+    tableRounds: 4 + Math.ceil(written / atOnce) + Math.ceil(dead / atOnce),
+    listRounds: lists.rounds,
   };
+}
+
+/** Each repo on its own. */
+function listEach(repos: readonly number[]): Listing {
+  const scans = repos.map((objects) => splitListing(objects, { hasHint: true }));
+  const rounds = Math.max(0, ...scans.map((scan) => scan.rounds));
+  return {
+    requests: scans.reduce((sum, scan) => sum + scan.requests, 0),
+    rounds: Math.ceil(scans.length / atOnce) * rounds,
+  };
+}
+
+/** The small repos flat and the large ones each on their own, or the folders first and then each repo. */
+function fullListing(repos: readonly number[]): Listing {
+  const plan = planFlat(repos.map((objectCount, index) => ({ repo: `r${index}`, objectCount })));
+  const large = listEach(repos.filter((_, index) => plan.large.has(`r${index}`)));
+  const small = repos.length - plan.large.size;
+  if (plan.requests >= 1 + small) {
+    const each = listEach(repos);
+    return { requests: 1 + each.requests, rounds: 1 + each.rounds };
+  }
+  const longest = Math.max(...plan.ranges.map((range) => range.requests));
+  const rounds = Math.ceil(plan.ranges.length / flatRangesAtOnce) * longest;
+  return { requests: plan.requests + large.requests, rounds: rounds + large.rounds };
 }
 
 /** The console's read if the last count is too old: it first counts in full. */

@@ -85,8 +85,13 @@ function batchesOf(objects: number): number[] {
 }
 
 /** The scan of one repo that has changed. */
-export function scanOf(workload: Workload) {
-  return splitListing(workload.objectsPerTenant / workload.reposPerTenant, { hasHint: true });
+function scanOf(workload: Workload) {
+  return splitListing(objectsOfRepo(workload), { hasHint: true });
+}
+
+/** Objects in one repo. */
+export function objectsOfRepo(workload: Workload): number {
+  return workload.objectsPerTenant / workload.reposPerTenant;
 }
 
 /**

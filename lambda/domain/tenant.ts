@@ -29,6 +29,8 @@ export interface TenantRecord {
   readonly epoch: number;
   /** Epoch of the last reconcile that was committed. */
   readonly appliedEpoch: number;
+  /** The newest epoch that was taken and not applied: see {@link overtakenEpochOf}. */
+  readonly overtakenEpoch: number;
   /** The floor in force is `floorBaseBytes − deletedBytes`, until `floorUntilMs`. */
   readonly floorBaseBytes: number;
   readonly floorUntilMs: number;
@@ -38,6 +40,8 @@ export interface TenantRecord {
   readonly notes: ReadonlyMap<string, DeleteNote>;
   /** null: never counted, which is not zero. */
   readonly counted: Counted | null;
+  /** When every repo was last listed. The counts of all repos include every change before this. */
+  readonly fullCountedAtMs: number;
   /** Until then a running reconcile holds the lease. A time in the past: nobody holds it. */
   readonly leaseUntilMs: number;
   /** Until then the LIST requests so far use up the tenant's budget: docs/ledger.md, "How often". */
@@ -61,6 +65,16 @@ export interface RepoRecord extends Counted {
   readonly covered: ReadonlySet<string>;
   /** Set while the repo is being deleted. It takes no batches until it is empty. */
   readonly closedAtMs: number | null;
+}
+
+/**
+ * The newest epoch before `epoch` whose reconcile may still write: it was overtaken or has failed, so its writes can
+ * land late. A repo's item of this epoch or a later one refuses them.
+ *
+ * @param before the tenant right before the epoch was taken.
+ */
+export function overtakenEpochOf(before: TenantRecord): number {
+  return before.appliedEpoch === before.epoch ? before.overtakenEpoch : before.epoch;
 }
 
 /**

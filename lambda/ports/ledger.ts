@@ -231,6 +231,9 @@ export interface TenantCommit {
   readonly counted: Counted;
   readonly listedUntilMs: number;
   readonly claimCount: number;
+  readonly overtakenEpoch: number;
+  /** null: not every repo was listed. */
+  readonly fullCountedAtMs: number | null;
   /** Ids of notes to remove: their deleters died. */
   readonly expiredNotes: readonly string[];
   /** When the tenant is due for the next full count; null leaves that unchanged. */

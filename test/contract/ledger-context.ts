@@ -40,6 +40,8 @@ export const plainCommit = {
   floorUntilMs: 1,
   listedUntilMs: 0,
   claimCount: 0,
+  overtakenEpoch: 0,
+  fullCountedAtMs: null,
   counted: counted(3),
 };
 

@@ -16,6 +16,8 @@ export function reconcileContract(open: () => Promise<LedgerUnderTest>): void {
       floorUntilMs: 1,
       listedUntilMs: 0,
       claimCount: 0,
+      overtakenEpoch: 0,
+      fullCountedAtMs: null,
       counted: counted(3),
       expiredNotes: [],
       dueAtMs: null,

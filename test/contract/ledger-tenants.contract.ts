@@ -24,6 +24,8 @@ export function tenantContract(open: () => Promise<LedgerUnderTest>): void {
         leaseUntilMs: 0,
         listedUntilMs: 0,
         claimCount: 0,
+        overtakenEpoch: 0,
+        fullCountedAtMs: 0,
         dueAtMs: 9e15,
         closedAtMs: null,
       });

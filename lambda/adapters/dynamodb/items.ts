@@ -30,6 +30,8 @@ const tenantItem = z.object({
   // Absent until a reconcile has listed something.
   listedUntilMs: z.number().default(0),
   claimCount: z.number().default(0),
+  overtakenEpoch: z.number().default(0),
+  fullCountedAtMs: z.number().default(0),
   closedAtMs: nullable(z.number()),
   [byDueIndex.sk]: z.number(),
 });

@@ -75,6 +75,8 @@ export function tenantChange(commit: Input<'commitTenant'>): Clause[] {
       leaseUntilMs: 0,
       listedUntilMs: commit.listedUntilMs,
       claimCount: commit.claimCount,
+      overtakenEpoch: commit.overtakenEpoch,
+      fullCountedAtMs: commit.fullCountedAtMs ?? undefined,
       [byDueIndex.sk]: commit.dueAtMs ?? undefined,
     }),
     adding({ committedBytes: commit.correctionBytes }),

@@ -13,27 +13,31 @@ import { reposBody } from './responses.ts';
  */
 export const listRepos = operation(
   { access: readerAccess, query: pageQuery, body: noBody },
-  async (deps, { tenant: { tenant }, query: { limit = pageSizeDefault, cursor } }) => {
+  async (deps, { tenant, query: { limit = pageSizeDefault, cursor } }) => {
     const repos = await deps.ledger.listRepos({
-      tenant,
+      tenant: tenant.tenant,
       pageSize: limit,
       ...(cursor !== undefined && { after: cursor }),
     });
     const last = repos.length === limit ? repos.at(-1) : undefined;
     const nextCursor = last ? encodeCursor(last.repo) : null;
-    return json(200, { repos: reposBody(repos), nextCursor });
+    return json(200, { repos: reposBody(repos, tenant), nextCursor });
   },
 );
 
 export const showRepo = operation(
   { access: readerAccess, query: noQuery, body: noBody },
-  async (deps, { tenant: { tenant }, event }) => {
+  async (deps, { tenant, event }) => {
     const repo = pathRepo(event);
-    const record = repo === undefined ? undefined : await deps.ledger.readRepo({ tenant, repo });
-    const [body] = reposBody(record ? [record] : []);
+    const path = repo === undefined ? undefined : { tenant: tenant.tenant, repo };
+    const record = path && (await deps.ledger.readRepo(path));
+    const [body] = reposBody(record ? [record] : [], tenant);
     return body
       ? json(200, body)
-      : problem('repo-not-found', `The tenant ${tenant} has no repo of that name with anything in it.`);
+      : problem(
+          'repo-not-found',
+          `The tenant ${tenant.tenant} has no repo of that name with anything in it.`,
+        );
   },
 );
 

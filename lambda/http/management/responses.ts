@@ -37,7 +37,10 @@ export function tenantBody(tenant: TenantRecord): TenantBody {
 }
 
 /** The repos that are shown: those with an object, and those that are being deleted until they are open again. */
-export function reposBody(repos: readonly RepoRecord[]): RepoBody[] {
+export function reposBody(
+  repos: readonly RepoRecord[],
+  { fullCountedAtMs }: Pick<TenantRecord, 'fullCountedAtMs'>,
+): RepoBody[] {
   return (
     repos
       // A repo is a path: with nothing below it there is none.
@@ -47,7 +50,7 @@ export function reposBody(repos: readonly RepoRecord[]): RepoBody[] {
         // Deleted before it was ever counted: unknown, which is not zero.
         storedBytes: epoch > 0 ? storedBytes : null,
         objectCount: epoch > 0 ? objectCount : null,
-        countedAt: epoch > 0 ? iso(countedAtMs) : null,
+        countedAt: epoch > 0 ? iso(Math.max(countedAtMs, fullCountedAtMs)) : null,
         ...deletingMark(closedAtMs),
       }))
   );
@@ -68,7 +71,7 @@ export function subscriptionBody(subscription: Subscription): SubscriptionBody {
     plan: tenant.plan,
     limitBytes: tenant.limitBytes,
     usage: usageBody(tenant, source),
-    repos: reposBody(repos),
+    repos: reposBody(repos, tenant),
     refreshing,
     ...deletingMark(tenant.closedAtMs),
   };

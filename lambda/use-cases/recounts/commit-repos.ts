@@ -19,14 +19,18 @@ export async function commitRepos(
   input: {
     tenant: string;
     epoch: number;
+    /** Reconciles up to this epoch may still write. */
+    overtakenEpoch: number;
     snapshot: LedgerSnapshot;
+    /** Repos that may have changed. */
+    due: ReadonlySet<string>;
     /** Repo → what its scan found. */
     scans: ReadonlyMap<string, RepoScan>;
     /** Renewed while the repos are written. */
     lease: Pick<Lease, 'renew'>;
   },
 ): Promise<{ kind: 'committed'; repos: readonly RepoRecord[] } | { kind: 'superseded' }> {
-  const { tenant, epoch, snapshot, lease } = input;
+  const { tenant, epoch, overtakenEpoch, snapshot, due, lease } = input;
   const { countedAtMs, scanBeganMs } = snapshot;
   const records = new Map(snapshot.repos.map((record) => [record.repo, record]));
   const outcomes = await mapLimited([...input.scans], writesAtOnce, async ([repo, scan]) => {
@@ -34,13 +38,16 @@ export async function commitRepos(
     const reservations = snapshot.reservations.get(repo);
     // An empty path that has no record needs none.
     if (!record && scan.objectCount === 0 && !reservations) return 'committed';
+    const covered = reservations?.coveredBy(scan, scanBeganMs) ?? new Set<string>();
+    const isIdle = record !== undefined && !due.has(repo);
+    if (isIdle && isUpToDate(record, { scan, covered, overtakenEpoch })) return 'committed';
     const commit: RepoCommit = {
       repo,
       storedBytes: scan.storedBytes,
       objectCount: scan.objectCount,
       countedAtMs,
       epoch,
-      covered: reservations?.coveredBy(scan, scanBeganMs) ?? new Set(),
+      covered,
     };
     records.set(repo, { ...commit, dirtyToken: null, closedAtMs: record?.closedAtMs ?? null });
     if ((await lease.renew()) === 'superseded') return 'superseded';
@@ -48,4 +55,24 @@ export async function commitRepos(
   });
   if (outcomes.includes('superseded')) return { kind: 'superseded' };
   return { kind: 'committed', repos: [...records.values()].sort((a, b) => (a.repo < b.repo ? -1 : 1)) };
+}
+
+/**
+ * Whether a repo's item says already what the scan found, and no late write can change it. A full count of thousands
+ * of repos would else write all of their items, at the cost of a LIST request each.
+ */
+function isUpToDate(
+  record: RepoRecord,
+  found: { scan: RepoScan; covered: ReadonlySet<string>; overtakenEpoch: number },
+): boolean {
+  const { scan, covered, overtakenEpoch } = found;
+  return (
+    record.epoch > 0 &&
+    record.epoch >= overtakenEpoch &&
+    record.dirtyToken === null &&
+    record.storedBytes === scan.storedBytes &&
+    record.objectCount === scan.objectCount &&
+    record.covered.size === covered.size &&
+    [...covered].every((id) => record.covered.has(id))
+  );
 }

@@ -1,6 +1,6 @@
 import { expiredNotes, isUnchanged, type Recomputed } from '../../domain/reconciliation.ts';
 import { dueAfterActivityMs, dueAfterFullMs } from '../../domain/recount-policy.ts';
-import type { TenantRecord } from '../../domain/tenant.ts';
+import { overtakenEpochOf, type TenantRecord } from '../../domain/tenant.ts';
 import type { Deps } from '../deps.ts';
 import type { LedgerSnapshot } from './read-snapshot.ts';
 
@@ -38,6 +38,8 @@ export function commitTenant(
     counted: { storedBytes, objectCount, countedAtMs },
     listedUntilMs,
     claimCount,
+    overtakenEpoch: overtakenEpochOf(before),
+    fullCountedAtMs: input.isFull ? countedAtMs : null,
     expiredNotes: expiredNotes(deps.settings, before, scanBeganMs),
     dueAtMs: nextDueMs(deps, input),
   });

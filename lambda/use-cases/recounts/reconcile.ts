@@ -5,7 +5,7 @@ import {
   reposToScan,
 } from '../../domain/reconciliation.ts';
 import type { Promised, RepoScan, Settlement } from '../../domain/repo-reservations.ts';
-import type { RepoRecord, TenantRecord } from '../../domain/tenant.ts';
+import { overtakenEpochOf, type RepoRecord, type TenantRecord } from '../../domain/tenant.ts';
 import type { Deps } from '../deps.ts';
 import { forEachLimited } from '../map-limited.ts';
 import { commitRepos } from './commit-repos.ts';
@@ -113,7 +113,9 @@ async function scanAndCommit(deps: ReconcileDeps, run: ReconcileRun): Promise<Re
   const snapshot = await readSnapshot(deps, { tenant, excludedId: input.exclude?.reservationId, lease });
   if (snapshot === 'superseded') return { kind: 'superseded' };
 
-  const scanned = await scanWhatMayHaveChanged(deps, { run, snapshot });
+  const { repos, reservations, scanBeganMs } = snapshot;
+  const due = reposToScan({ repos, reservations, tenant: before, nowMs: scanBeganMs });
+  const scanned = await scanWhatMayHaveChanged(deps, { run, snapshot, due });
   if (scanned.kind !== 'done') return scanned;
   const scanEndedMs = deps.clock.nowMs();
   const { scans, requests } = scanned;
@@ -125,7 +127,15 @@ async function scanAndCommit(deps: ReconcileDeps, run: ReconcileRun): Promise<Re
     settings: deps.settings,
   });
 
-  const repoCommits = await commitRepos(deps, { tenant, epoch, snapshot, scans, lease });
+  const repoCommits = await commitRepos(deps, {
+    tenant,
+    epoch,
+    overtakenEpoch: overtakenEpochOf(before),
+    snapshot,
+    due,
+    scans,
+    lease,
+  });
   if (repoCommits.kind === 'superseded') return repoCommits;
   const listedUntilMs = lease.chargedUntilMs();
   const commit = await commitTenant(deps, { epoch, before, isFull, snapshot, recomputed, listedUntilMs });
@@ -160,14 +170,14 @@ function basisOf(run: {
 /** Step 3: everything else has not changed since its last scan. */
 function scanWhatMayHaveChanged(
   deps: ReconcileDeps,
-  { run, snapshot }: { run: ReconcileRun; snapshot: LedgerSnapshot },
+  { run, snapshot, due }: { run: ReconcileRun; snapshot: LedgerSnapshot; due: ReadonlySet<string> },
 ): Promise<ScanReposOutcome> {
-  const { input, before } = run;
+  const { input } = run;
   const { repos, reservations } = snapshot;
   return scanRepos(deps, {
     tenant: input.tenant,
     known: repos,
-    due: reposToScan({ repos, reservations, tenant: before, nowMs: snapshot.scanBeganMs }),
+    due,
     isFull: run.isFull,
     lookFor: (repo) => oidsOf(reservations, { repo, excluded: input.exclude }),
     isAwaited: input.isAwaited ?? false,

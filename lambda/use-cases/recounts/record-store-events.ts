@@ -1,7 +1,6 @@
 import { sha256Hex } from '../../domain/hash.ts';
 import { isDead, type Reservation } from '../../domain/reservation.ts';
 import { changeNote, type StoreChange } from '../../domain/store-change.ts';
-import type { RepoRecord } from '../../domain/tenant.ts';
 import type { Deps } from '../deps.ts';
 import { mapLimited } from '../map-limited.ts';
 
@@ -39,7 +38,7 @@ export async function recordStoreEvents(
   const byRepo = [...groupByRepo(input.changes)];
   const news = await mapLimited(byRepo, reposAtOnce, async ([repo, changes]) => ({
     repo,
-    ...(await newsOf(deps, { tenant, repo, changes })),
+    ...(await newsOf(deps, { tenant, repo, changes, fullCountedAtMs: record.fullCountedAtMs })),
   }));
   const newCount = news.reduce((sum, { changes }) => sum + changes.length, 0);
   if (newCount === 0) return { kind: 'nothing-new' };
@@ -67,11 +66,13 @@ function groupByRepo(changes: readonly StoreChange[]): Map<string, StoreChange[]
  */
 async function newsOf(
   { ledger, clock, settings }: Pick<Deps, 'ledger' | 'clock' | 'settings'>,
-  input: { tenant: string; repo: string; changes: readonly StoreChange[] },
+  input: { tenant: string; repo: string; changes: readonly StoreChange[]; fullCountedAtMs: number },
 ): Promise<{ changes: readonly StoreChange[]; isExpected: boolean }> {
   const record = await ledger.readRepo(input);
   if (record && record.closedAtMs !== null) return { changes: [], isExpected: true };
-  const changes = input.changes.filter((change) => !record || !hasSeen(record, change, settings.clockSkewMs));
+  // A scan that began after a change has seen it, even if the store's clock is off by the clock skew.
+  const countedAtMs = Math.max(record?.countedAtMs ?? 0, input.fullCountedAtMs);
+  const changes = input.changes.filter((change) => countedAtMs <= change.atMs + settings.clockSkewMs);
   let unexpected = changes;
   if (changes.length === 0) return { changes, isExpected: true };
   const nowMs = clock.nowMs();
@@ -81,11 +82,6 @@ async function newsOf(
     if (unexpected.length === 0) break;
   }
   return { changes, isExpected: unexpected.length === 0 };
-}
-
-/** True if the repo's last scan began after the change, even if the store's clock is off by the clock skew. */
-function hasSeen(repo: RepoRecord, change: StoreChange, clockSkewMs: number): boolean {
-  return repo.countedAtMs > change.atMs + clockSkewMs;
 }
 
 /** An object of another size than claimed was not uploaded with this reservation's URL. */

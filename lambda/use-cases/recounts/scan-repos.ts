@@ -1,15 +1,20 @@
+import { type FlatPlan, planFlat } from '../../domain/flat-listing.ts';
 import { repoPrefix } from '../../domain/names.ts';
 import type { RepoScan } from '../../domain/repo-reservations.ts';
+import { pageKeysMax } from '../../domain/scan/page-size.ts';
 import type { RepoRecord } from '../../domain/tenant.ts';
 import type { PathScanOutcome } from '../../ports/path-scan.ts';
 import type { Deps } from '../deps.ts';
 import { listTenant, type TenantListing } from '../list-tenant.ts';
 import { mapLimited } from '../map-limited.ts';
 import type { Lease } from './lease.ts';
+import { scanFlat } from './scan-flat.ts';
 
 /** Repos of unknown size that may each begin with 16 requests. If there are more, each begins with one page. */
 const sixteenAtOnceReposMax = 4;
 const reposAtOnce = 8;
+/** Repos of unknown size that a first count scans one by one, at most. If there are more, they are listed together. */
+const separateReposMax = 16;
 
 export interface ScanReposInput {
   readonly tenant: string;
@@ -46,13 +51,13 @@ class SupersededError extends Error {
 }
 
 /**
- * Scans the repos that are due. A full scan covers every folder of the tenant. What lies beside the folders counts
- * as the repo with the empty name.
+ * Scans the repos that are due: each on its own, or all together flat if that takes fewer requests. A full scan covers
+ * every folder of the tenant. What lies beside the folders counts as the repo with the empty name.
  *
  * @throws {StoreUnavailableError | LedgerUnavailableError}
  */
 export async function scanRepos(
-  deps: Pick<Deps, 'listing' | 'scan'>,
+  deps: Pick<Deps, 'listing' | 'scan' | 'clock'>,
   input: ScanReposInput,
 ): Promise<ScanReposOutcome> {
   try {
@@ -64,34 +69,101 @@ export async function scanRepos(
 }
 
 async function scanAll(
-  deps: Pick<Deps, 'listing' | 'scan'>,
+  deps: Pick<Deps, 'listing' | 'scan' | 'clock'>,
   input: ScanReposInput,
 ): Promise<ScanReposOutcome> {
-  const { tenant, lease, known } = input;
-  const onPage = () => {
-    lease.addRequests(1);
-    return renewLease(lease);
-  };
+  const plan = chooseFlat(input);
+  const flat = plan && (await scanFlatly(deps, input, plan));
+  return flat ?? scanSeparately(deps, input);
+}
+
+/** Lists the folders if they must be found, and then each repo on its own. */
+async function scanSeparately(
+  deps: Pick<Deps, 'listing' | 'scan' | 'clock'>,
+  input: ScanReposInput,
+): Promise<ScanReposOutcome> {
   // What lies beside the folders is known only from the listing that finds the folders.
-  const root = input.isFull || input.due.has('') ? await listTenant(deps, { tenant, onPage }) : undefined;
+  const isRootDue = input.isFull || input.due.has('');
+  const root = isRootDue
+    ? await listTenant(deps, { tenant: input.tenant, onPage: onPageOf(input.lease) })
+    : undefined;
   const repos = selectRepos(input, root);
-  const hints = new Map(
-    known.filter(({ epoch }) => epoch > 0).map((record) => [record.repo, record.objectCount]),
-  );
+  if (root && repos.length > separateReposMax && input.known.length === 0) {
+    const plan = planFlat(repos.map((repo) => ({ repo, objectCount: undefined })));
+    const flat = await scanFlatly(deps, input, plan);
+    if (flat) return flat;
+  }
+  const scans = await scanEach(deps, { ...input, repos });
+  if (!scans) return { kind: 'unfinished' };
+  if (root) addRootObjects(scans.scans, { root, known: input.known });
+  return { kind: 'done', scans: scans.scans, requests: (root?.requests ?? 0) + scans.requests };
+}
+
+/** The plan of a flat listing, if that is expected to take fewer requests than listing each repo on its own. */
+function chooseFlat({ known, due, isFull }: ScanReposInput): FlatPlan | undefined {
+  // The first count knows nothing to plan with.
+  if (isFull && known.length === 0) return undefined;
+  const hints = hintsOf(known);
+  const names = new Set([...known.map(({ repo }) => repo), ...due]);
+  const plan = planFlat([...names].map((repo) => ({ repo, objectCount: hints.get(repo) })));
+  const isSeparate = (repo: string) => repo !== '' && !plan.large.has(repo) && (isFull || due.has(repo));
+  const folderPages = isFull || due.has('') ? Math.ceil((names.size + 1) / pageKeysMax) : 0;
+  const separateRequests = folderPages + [...names].filter(isSeparate).length;
+  return plan.requests < separateRequests ? plan : undefined;
+}
+
+/** Lists the tenant flat, and the large repos that are due on their own. @returns undefined if that cannot be done. */
+async function scanFlatly(
+  deps: Pick<Deps, 'listing' | 'scan' | 'clock'>,
+  input: ScanReposInput,
+  plan: FlatPlan,
+): Promise<ScanReposOutcome | undefined> {
+  const { known, due, isFull, lease } = input;
+  const flat = await scanFlat(deps, { ...input, plan, onPage: onPageOf(lease) });
+  if (flat.kind === 'unordered') return undefined;
+  if (flat.kind === 'unfinished') return flat;
+  const repos = [...flat.large].filter((repo) => isFull || due.has(repo) || !plan.large.has(repo));
+  const large = await scanEach(deps, { ...input, repos });
+  if (!large) return { kind: 'unfinished' };
+  const scans = new Map([...flat.scans, ...large.scans]);
+  // Of what was not listed, nothing is there.
+  for (const repo of [...known.map((record) => record.repo), ...due]) {
+    if (!scans.has(repo) && !flat.large.has(repo))
+      scans.set(repo, { storedBytes: 0, objectCount: 0, seen: new Set() });
+  }
+  return { kind: 'done', scans, requests: flat.requests + large.requests };
+}
+
+/** Scans each of these repos on its own. @returns undefined if the deadline passed first. */
+async function scanEach(
+  deps: Pick<Deps, 'scan'>,
+  input: ScanReposInput & { repos: readonly string[] },
+): Promise<{ scans: Map<string, RepoScan>; requests: number } | undefined> {
+  const { repos } = input;
+  const hints = hintsOf(input.known);
   const withoutHint = repos.filter((repo) => !hints.has(repo)).length;
   const isAwaited = input.isAwaited && withoutHint <= sixteenAtOnceReposMax;
-
   const scans = new Map<string, RepoScan>();
-  let requests = root?.requests ?? 0;
+  let requests = 0;
   const isDone = await mapLimited(repos, reposAtOnce, async (repo) => {
     const outcome = await scanRepo(deps, { ...input, repo, hintObjects: hints.get(repo), isAwaited });
     requests += outcome.requests;
     if (outcome.kind === 'done') scans.set(repo, outcome);
     return outcome.kind === 'done';
   });
-  if (isDone.includes(false)) return { kind: 'unfinished' };
-  if (root) addRootObjects(scans, { root, known });
-  return { kind: 'done', scans, requests };
+  return isDone.includes(false) ? undefined : { scans, requests };
+}
+
+/** Repo → objects that its last scan found. */
+function hintsOf(known: readonly RepoRecord[]): Map<string, number> {
+  return new Map(known.filter(({ epoch }) => epoch > 0).map((record) => [record.repo, record.objectCount]));
+}
+
+function onPageOf(lease: Lease): () => Promise<void> {
+  return () => {
+    lease.addRequests(1);
+    return renewLease(lease);
+  };
 }
 
 /** Names, each once. */

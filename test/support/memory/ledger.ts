@@ -54,6 +54,8 @@ export class MemoryLedger implements Ledger {
       leaseUntilMs: 0,
       listedUntilMs: 0,
       claimCount: 0,
+      overtakenEpoch: 0,
+      fullCountedAtMs: 0,
       closedAtMs: null,
     };
     this.#tenants.set(input.tenant, {
@@ -187,6 +189,8 @@ export class MemoryLedger implements Ledger {
       leaseUntilMs: 0,
       listedUntilMs: commit.listedUntilMs,
       claimCount: commit.claimCount,
+      overtakenEpoch: commit.overtakenEpoch,
+      fullCountedAtMs: commit.fullCountedAtMs ?? record.fullCountedAtMs,
       dueAtMs: commit.dueAtMs ?? record.dueAtMs,
       notes: new Map([...record.notes].filter(([id]) => !expired.has(id))),
     };

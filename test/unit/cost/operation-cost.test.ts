@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest';
-import { splitListing } from '../../../cost/listing-cost.ts';
 import { memoryMb } from '../../../cost/operation-cost.ts';
 import {
   cachedSubscription,
@@ -100,8 +99,8 @@ describe('the calls of each operation are those of the model', () => {
     await askBatch(made, 'upload', 2, 'c');
     await consume(made, false);
     store(made, 2, 'c');
-    const scans = [splitListing(2, { hasHint: true })];
-    expect((await consume(made, false)).asked).toEqual(modelled(recount({ scans, isFull: false, dead: 0 })));
+    const repos = [2];
+    expect((await consume(made, false)).asked).toEqual(modelled(recount({ repos, isFull: false, dead: 0 })));
   });
 
   it('a recount after one that saw everything lists nothing', async () => {
@@ -110,7 +109,7 @@ describe('the calls of each operation are those of the model', () => {
     store(made, 3);
     await consume(made, false);
     expect((await consume(made, false)).asked).toEqual(
-      modelled(recount({ scans: [], isFull: false, dead: 0 })),
+      modelled(recount({ repos: [], isFull: false, dead: 0 })),
     );
   });
 
@@ -119,8 +118,8 @@ describe('the calls of each operation are those of the model', () => {
     await askBatch(made, 'upload', 5);
     store(made, 3);
     await consume(made, false);
-    const scans = [splitListing(3, { hasHint: true })];
-    expect((await consume(made, false)).asked).toEqual(modelled(recount({ scans, isFull: false, dead: 0 })));
+    const repos = [3];
+    expect((await consume(made, false)).asked).toEqual(modelled(recount({ repos, isFull: false, dead: 0 })));
   });
 
   it('a recount that deletes dead reservations lists nothing', async () => {
@@ -132,7 +131,7 @@ describe('the calls of each operation are those of the model', () => {
     await made.advance(3_600_000);
     expect(await made.ledger.dueTenants({ nowMs: made.deps.clock.nowMs(), tenantsMax: 9 })).toHaveLength(1);
     expect((await consume(made, false)).asked).toEqual(
-      modelled(recount({ scans: [], isFull: false, dead: 2 })),
+      modelled(recount({ repos: [], isFull: false, dead: 2 })),
     );
     expect(made.ledger.inspect(tenant).reservations).toEqual([]);
   });
@@ -152,9 +151,9 @@ describe('the calls of each operation are those of the model', () => {
     for (const repo of ['a', 'b', 'c']) store(made, 2, repo);
     store(made, 3000, 'd');
     await consume(made, true);
-    const scans = [2, 2, 2, 3000].map((keys) => splitListing(keys, { hasHint: true }));
+    const repos = [2, 2, 2, 3000];
     const { asked } = await consume(made, true);
-    expect(asked).toEqual(modelled(recount({ scans, isFull: true, dead: 0 })));
+    expect(asked).toEqual(modelled(recount({ repos, isFull: true, dead: 0 })));
   });
 
   it('the console’s read: cached, and counted in full if the count is a day old', async () => {
@@ -171,8 +170,8 @@ describe('the calls of each operation are those of the model', () => {
     expect(cached.result).toMatchObject({ statusCode: 200 });
     expect(cached.asked).toEqual(modelled(cachedSubscription()));
     await made.advance(defaultSettings.maxAgeMs + 1);
-    const scans = [2, 2].map((keys) => splitListing(keys, { hasHint: true }));
-    expect((await read()).asked).toEqual(modelled(missedSubscription({ scans, dead: 0 })));
+    const repos = [2, 2];
+    expect((await read()).asked).toEqual(modelled(missedSubscription({ repos, dead: 0 })));
   });
 
   it('the schedule queries the table once, and sends one message for each tenant that is due', async () => {

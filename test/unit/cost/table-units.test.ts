@@ -116,6 +116,8 @@ describe('the units that the table bills are those of the model', () => {
       floorUntilMs: nowMs,
       listedUntilMs: nowMs,
       claimCount: claims,
+      overtakenEpoch: 0,
+      fullCountedAtMs: null,
     };
     const commit = { tenant: name, ...floor, counted, expiredNotes: [] };
     expect(await billed(() => ledger.commitTenant({ ...commit, epoch: 1, dueAtMs: nowMs + 9 }))).toBe(

@@ -59,17 +59,17 @@ describe('a recount', () => {
 
   it('is charged even if it is not committed', async () => {
     await indebt(0);
-    vi.spyOn(world.ledger, 'commitRepo').mockResolvedValueOnce('superseded');
+    vi.spyOn(world.ledger, 'commitTenant').mockResolvedValueOnce({ kind: 'superseded' });
     expect((await reconcile(world.deps, { tenant, full: true })).kind).toBe('superseded');
-    expect(await world.record()).toMatchObject({ listedUntilMs: world.nowMs + 3 * minute, leaseUntilMs: 0 });
+    expect(await world.record()).toMatchObject({ listedUntilMs: world.nowMs + minute, leaseUntilMs: 0 });
     vi.spyOn(world.ledger, 'commitTenant').mockRejectedValueOnce(new Error('No.'));
     await expect(reconcile(world.deps, { tenant, full: true })).rejects.toThrow('No.');
-    expect(await world.record()).toMatchObject({ listedUntilMs: world.nowMs + 6 * minute, leaseUntilMs: 0 });
+    expect(await world.record()).toMatchObject({ listedUntilMs: world.nowMs + 2 * minute, leaseUntilMs: 0 });
   });
 
   it('is not charged if the store fails before the first page', async () => {
     const { listedUntilMs } = await world.record();
-    vi.spyOn(world.objects, 'listFolders').mockRejectedValueOnce(new StoreUnavailableError('No.'));
+    vi.spyOn(world.objects, 'listPage').mockRejectedValueOnce(new StoreUnavailableError('No.'));
     await expect(reconcile(world.deps, { tenant, full: true })).rejects.toThrow('No.');
     expect(await world.record()).toMatchObject({ listedUntilMs, leaseUntilMs: 0 });
   });
@@ -112,12 +112,12 @@ describe('a recount from the queue', () => {
 
   it('is full if a full count is due, unless somebody waits for less', async () => {
     world.nowMs += day;
-    const folders = vi.spyOn(world.objects, 'listFolders');
+    const lists = vi.spyOn(world.objects, 'listPage');
     await consume({ reason: 'refusal' });
-    expect(folders).not.toHaveBeenCalled();
+    expect(lists).not.toHaveBeenCalled();
     world.nowMs += minute;
     await consume({ reason: 'upload' });
-    expect(folders).toHaveBeenCalled();
+    expect(lists).toHaveBeenCalled();
     expect(await world.isDue()).toBe(false);
   });
 

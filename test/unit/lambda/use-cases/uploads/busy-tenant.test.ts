@@ -90,6 +90,8 @@ it('a tenant with a million claims takes no more until some of them have ended',
     ...commit,
     listedUntilMs: 0,
     claimCount: 1_000_000,
+    overtakenEpoch: 0,
+    fullCountedAtMs: null,
     expiredNotes: [],
     dueAtMs: null,
   });

@@ -75,7 +75,7 @@ export const memoryMb: Readonly<Record<FunctionName, number>> = {
   getSubscription: 1_024,
   management: 512,
   notFound: 128,
-  reconcile: 256,
+  reconcile: 512,
   refresh: 256,
   storeEvents: 256,
 };

@@ -58,7 +58,7 @@ const memoryOfFunctions = z
     getSubscription: memoryMb(1_024),
     management: memoryMb(512),
     notFound: memoryMb(128),
-    reconcile: memoryMb(256),
+    reconcile: memoryMb(512),
     refresh: memoryMb(256),
     storeEvents: memoryMb(256),
   } satisfies Record<FunctionName, z.ZodType>)

@@ -39,7 +39,7 @@ const expected: Record<FunctionName, [number, number, string[]]> = {
   lfsVerify: [25, 512, [...store, queue, table]],
   getSubscription: [29, 1_024, [admin, ...store, queue, table]],
   management: [29, 512, [admin, ...store, queue, table]],
-  reconcile: [300, 256, [...store, queue, table]],
+  reconcile: [300, 512, [...store, queue, table]],
   refresh: [300, 256, [queue, table]],
   storeEvents: [60, 256, [queue, table]],
 };

@@ -1,7 +1,9 @@
 import type { TenantRecord } from '../../domain/tenant.ts';
 import type { Deps } from '../deps.ts';
 
-const pollMs = 100;
+const firstPollMs = 100;
+/** Pauses grow up to this, so that a few hundred batches that wait do not keep the tenant's item from its writers. */
+const longestPollMs = 1000;
 
 /**
  * Waits for the reconcile that holds the lease, so that one scan answers everybody who asks at the same time.
@@ -15,8 +17,10 @@ export async function awaitOtherReconcile(
   input: { before: TenantRecord; deadlineMs: number },
 ): Promise<TenantRecord | undefined> {
   const { ledger, clock } = deps;
-  while (clock.nowMs() + pollMs < input.deadlineMs) {
-    await clock.sleep(pollMs);
+  let pauseMs = firstPollMs;
+  while (clock.nowMs() + pauseMs < input.deadlineMs) {
+    await clock.sleep(pauseMs);
+    pauseMs = Math.min(1.5 * pauseMs, longestPollMs);
     const now = await ledger.readTenant(input.before.tenant);
     if (!now) return undefined;
     if (now.appliedEpoch > input.before.appliedEpoch) return now;

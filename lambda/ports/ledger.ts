@@ -109,10 +109,14 @@ export interface ReservationLedger {
 export interface ReconcileLedger {
   /**
    * Takes the next epoch and the lease. `busy`: another reconcile holds the lease. `before` is the tenant right
-   * before this write.
+   * before this write. If our own write before got no answer, it is the tenant as it is found now: as if this one had
+   * taken the epoch.
+   *
+   * @param input.holder random, to know the own lease by.
    */
   beginReconcile(input: {
     tenant: string;
+    holder: string;
     nowMs: number;
     leaseUntilMs: number;
   }): Promise<

@@ -150,7 +150,7 @@ export function deleteContract(open: () => Promise<LedgerUnderTest>): void {
       for (const noteId of ['n1', 'n2']) {
         await get().ledger.announceDelete({ tenant, noteId, note: { repo: 'app', bytes: 1, deadlineMs: 5 } });
       }
-      await get().ledger.beginReconcile({ tenant, nowMs: 1000, leaseUntilMs: 2000 });
+      await get().ledger.beginReconcile({ tenant, holder: 'h1', nowMs: 1000, leaseUntilMs: 2000 });
       await get().ledger.commitTenant({
         tenant,
         epoch: 1,
@@ -194,12 +194,14 @@ export function deleteContract(open: () => Promise<LedgerUnderTest>): void {
 
     it('close a tenant during a reconcile, which then cannot change when the tenant is due', async () => {
       const tenant = await create({ dueAtMs: 9e14 });
-      await get().ledger.beginReconcile({ tenant, nowMs: 1000, leaseUntilMs: 16_000 });
+      await get().ledger.beginReconcile({ tenant, holder: 'h1', nowMs: 1000, leaseUntilMs: 16_000 });
       await get().ledger.closeTenant({ tenant, closedAtMs: 1001 });
       const commit = { tenant, ...plainCommit, expiredNotes: [], dueAtMs: 9e14 };
       expect(await get().ledger.commitTenant({ ...commit, epoch: 1 })).toEqual({ kind: 'superseded' });
       expect(await get().ledger.readTenant(tenant)).toMatchObject({ dueAtMs: 1001, leaseUntilMs: 0 });
-      expect(await get().ledger.beginReconcile({ tenant, nowMs: 1002, leaseUntilMs: 9000 })).toMatchObject({
+      expect(
+        await get().ledger.beginReconcile({ tenant, holder: 'h2', nowMs: 1002, leaseUntilMs: 9000 }),
+      ).toMatchObject({
         kind: 'begun',
       });
     });

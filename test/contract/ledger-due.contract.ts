@@ -25,7 +25,7 @@ export function dueContract(open: () => Promise<LedgerUnderTest>): void {
 
     it('are no longer due after a full count', async () => {
       const tenant = await create({ dueAtMs: 10 });
-      await get().ledger.beginReconcile({ tenant, nowMs: 1000, leaseUntilMs: 2000 });
+      await get().ledger.beginReconcile({ tenant, holder: 'h', nowMs: 1000, leaseUntilMs: 2000 });
       await get().ledger.commitTenant({ tenant, epoch: 1, ...plainCommit, expiredNotes: [], dueAtMs: 8e14 });
       expect(await get().ledger.dueTenants({ nowMs: 1000, tenantsMax: 1000 })).not.toContainEqual({
         tenant,

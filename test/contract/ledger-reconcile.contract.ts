@@ -6,8 +6,9 @@ import { counted, type LedgerUnderTest, ledgerContext, tenantName } from './ledg
 export function reconcileContract(open: () => Promise<LedgerUnderTest>): void {
   describe('reconcile', () => {
     const { get, create } = ledgerContext(open);
+    let holders = 0;
     const begin = (tenant: string, nowMs: number) =>
-      get().ledger.beginReconcile({ tenant, nowMs, leaseUntilMs: nowMs + 15_000 });
+      get().ledger.beginReconcile({ tenant, holder: `h${holders++}`, nowMs, leaseUntilMs: nowMs + 15_000 });
     const commit = (tenant: string, epoch: number, more: Partial<TenantCommit> = {}): TenantCommit => ({
       tenant,
       epoch,
@@ -34,6 +35,24 @@ export function reconcileContract(open: () => Promise<LedgerUnderTest>): void {
       expect(await begin(tenant, 15_999)).toEqual({ kind: 'busy', leaseUntilMs: 16_000 });
       expect(await begin(tenant, 16_000)).toMatchObject({ kind: 'begun', epoch: 2 });
       expect(await begin(tenantName(), 1)).toEqual({ kind: 'absent' });
+    });
+
+    it('knows its own lease again if the answer was lost, with what was added since', async () => {
+      const tenant = await create({ counted: counted(4) });
+      const input = { tenant, holder: 'mine', nowMs: 1000, leaseUntilMs: 16_000 };
+      await get().ledger.beginReconcile(input);
+      await get().ledger.addCommitted({ tenant, sumBytes: 6, limitBytes: 100 });
+      expect(await get().ledger.beginReconcile(input)).toMatchObject({
+        kind: 'begun',
+        epoch: 1,
+        before: { epoch: 0, appliedEpoch: 0, committedBytes: 10 },
+      });
+      expect(await get().ledger.beginReconcile({ ...input, holder: 'other' })).toMatchObject({
+        kind: 'busy',
+      });
+      // Once it is released, the same holder takes the next one.
+      await get().ledger.setLease({ tenant, epoch: 1, leaseUntilMs: 0 });
+      expect(await get().ledger.beginReconcile(input)).toMatchObject({ kind: 'begun', epoch: 2 });
     });
 
     it('renews and releases the lease only while the epoch is its own', async () => {

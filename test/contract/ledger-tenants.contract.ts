@@ -59,17 +59,18 @@ export function tenantContract(open: () => Promise<LedgerUnderTest>): void {
     it('a new limit ends the floor, and a reconcile that is running', async () => {
       const tenant = await create({ counted: counted(50) });
       expect((await get().ledger.readTenant(tenant))?.floorUntilMs).toBe(Number.MAX_SAFE_INTEGER);
-      const begin = { tenant, nowMs: 1000, leaseUntilMs: 16_000 };
+      const begin = { tenant, holder: 'h1', nowMs: 1000, leaseUntilMs: 16_000 };
       await get().ledger.beginReconcile(begin);
       await get().ledger.updateTenant({ tenant, plan: 'p' });
-      expect((await get().ledger.beginReconcile(begin)).kind).toBe('busy');
+      const other = { ...begin, holder: 'h2' };
+      expect((await get().ledger.beginReconcile(other)).kind).toBe('busy');
       expect(await get().ledger.updateTenant({ tenant, limitBytes: 200 })).toMatchObject({
         floorUntilMs: 0,
         epoch: 2,
       });
       const commit = { tenant, ...plainCommit, expiredNotes: [], dueAtMs: null };
       expect(await get().ledger.commitTenant({ ...commit, epoch: 1 })).toEqual({ kind: 'superseded' });
-      expect((await get().ledger.beginReconcile(begin)).kind).toBe('begun');
+      expect((await get().ledger.beginReconcile(other)).kind).toBe('begun');
     });
 
     it('lists by name, a page at a time', async () => {

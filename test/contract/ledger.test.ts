@@ -45,7 +45,7 @@ function expressionLimit(open: () => Promise<LedgerUnderTest>): void {
 
     it('is refused if it is longer than DynamoDB allows', async () => {
       const tenant = await create();
-      await get().ledger.beginReconcile({ tenant, nowMs: 1000, leaseUntilMs: 2000 });
+      await get().ledger.beginReconcile({ tenant, holder: 'h', nowMs: 1000, leaseUntilMs: 2000 });
       const commit = { tenant, epoch: 1, ...plainCommit, dueAtMs: 9e15 };
       await expect(get().ledger.commitTenant({ ...commit, expiredNotes: ids(300) })).rejects.toThrow(
         LedgerUnavailableError,
@@ -61,7 +61,12 @@ function expressionLimit(open: () => Promise<LedgerUnderTest>): void {
       const tenant = await create();
       const note = { repo: 'app', bytes: 1, deadlineMs: 5 };
       for (const noteId of ids(250)) await get().ledger.announceDelete({ tenant, noteId, note });
-      const begun = await get().ledger.beginReconcile({ tenant, nowMs: 1000, leaseUntilMs: 2000 });
+      const begun = await get().ledger.beginReconcile({
+        tenant,
+        holder: 'h',
+        nowMs: 1000,
+        leaseUntilMs: 2000,
+      });
       if (begun.kind !== 'begun') throw new Error(begun.kind);
       const commit = { tenant, epoch: 1, ...plainCommit, dueAtMs: 9e15 };
       const expired = expiredNotes(defaultSettings, begun.before, 9e15);

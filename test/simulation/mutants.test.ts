@@ -6,8 +6,8 @@ describe('the simulator catches', () => {
   it.each(mutants)(
     '$name, within $seeds seeds',
     { timeout: 180_000 },
-    async ({ mutant, invariant, seeds }) => {
-      const found = await firstViolation({ from: 0, count: seeds, invariant, mutant });
+    async ({ mutant, invariant, from = 0, seeds }) => {
+      const found = await firstViolation({ from, count: seeds, invariant, mutant });
       expect(found?.message).toMatch(invariant);
     },
   );

@@ -16,10 +16,10 @@ export function reconcileMethods(table: Table): ReconcileLedger {
 }
 
 async function beginReconcile(table: Table, input: Input<'beginReconcile'>): Output<'beginReconcile'> {
-  const { tenant, nowMs, leaseUntilMs } = input;
+  const { tenant, holder, nowMs, leaseUntilMs } = input;
   const result = await updateItem(table, {
     key: tenantKey(tenant),
-    change: [setting({ leaseUntilMs }), adding({ epoch: 1 })],
+    change: [setting({ leaseUntilMs, leaseHolder: holder }), adding({ epoch: 1 })],
     condition: all(exists, '#leaseUntilMs <= :now'),
     values: { ':now': nowMs },
     returns: 'ALL_OLD',
@@ -28,8 +28,12 @@ async function beginReconcile(table: Table, input: Input<'beginReconcile'>): Out
     const before = parseTenant(result.attributes);
     return { kind: 'begun', epoch: before.epoch + 1, before };
   }
-  const now = await readTenant(table, tenant);
-  return now ? { kind: 'busy', leaseUntilMs: now.leaseUntilMs } : { kind: 'absent' };
+  const item = await getItem(table, tenantKey(tenant));
+  if (!item) return { kind: 'absent' };
+  const now = parseTenant(item);
+  if (item['leaseHolder'] !== holder) return { kind: 'busy', leaseUntilMs: now.leaseUntilMs };
+  // Refused, yet the lease is ours: this was our own retry after a lost answer.
+  return { kind: 'begun', epoch: now.epoch, before: { ...now, epoch: now.epoch - 1 } };
 }
 
 async function setLease(table: Table, input: Input<'setLease'>): Output<'setLease'> {

@@ -90,7 +90,12 @@ export async function reconcile(deps: ReconcileDeps, input: ReconcileInput): Pro
   const nowMs = deps.clock.nowMs();
   const leaseUntilMs = nowMs + deps.settings.reconcileLeaseMs;
   // Step 1.
-  const begun = await deps.ledger.beginReconcile({ tenant, nowMs, leaseUntilMs });
+  const begun = await deps.ledger.beginReconcile({
+    tenant,
+    holder: deps.ids.random(12),
+    nowMs,
+    leaseUntilMs,
+  });
   if (begun.kind !== 'begun') return begun;
   const { epoch, before } = begun;
   const lease = holdLease(deps, { before, epoch, untilMs: leaseUntilMs });

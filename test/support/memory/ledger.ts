@@ -18,6 +18,7 @@ import { checkExpression, fitting } from './item-limits.ts';
 
 interface TenantItems {
   record: TenantRecord;
+  leaseHolder?: string;
   readonly repos: Map<string, RepoRecord>;
   readonly reservations: Map<string, Reservation>;
   readonly deletions: Map<string, Deletion>;
@@ -143,12 +144,16 @@ export class MemoryLedger implements Ledger {
     return this.#pages(() => this.#tenants.get(tenant)?.repos);
   }
 
-  async beginReconcile(input: { tenant: string; nowMs: number; leaseUntilMs: number }) {
-    const before = this.#tenants.get(input.tenant)?.record;
-    if (!before) return { kind: 'absent' } as const;
+  async beginReconcile(input: Input<'beginReconcile'>) {
+    const items = this.#tenants.get(input.tenant);
+    if (!items) return { kind: 'absent' } as const;
+    const before = items.record;
+    if (before.leaseUntilMs > input.nowMs && items.leaseHolder === input.holder)
+      return { kind: 'begun', epoch: before.epoch, before: { ...before, epoch: before.epoch - 1 } } as const;
     if (before.leaseUntilMs > input.nowMs)
       return { kind: 'busy', leaseUntilMs: before.leaseUntilMs } as const;
     const epoch = before.epoch + 1;
+    items.leaseHolder = input.holder;
     this.#update(input.tenant, () => ({ epoch, leaseUntilMs: input.leaseUntilMs }));
     return { kind: 'begun', epoch, before } as const;
   }

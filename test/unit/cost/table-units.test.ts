@@ -103,7 +103,7 @@ describe('the units that the table bills are those of the model', () => {
       modelled('reservations', { claims }),
     );
 
-    const lease = { tenant: name, nowMs, leaseUntilMs: nowMs + 15_000 };
+    const lease = { tenant: name, holder: 'holder', nowMs, leaseUntilMs: nowMs + 15_000 };
     expect(await billed(() => ledger.beginReconcile(lease))).toBe(modelled('beginReconcile'));
     const repo = { repo: 'app', ...counted, storedBytes: 5e9, epoch: 1, covered: new Set([id]) };
     expect(await billed(() => ledger.commitRepo({ tenant: name, repo, dirtyTokenRead: null }))).toBe(
@@ -123,7 +123,7 @@ describe('the units that the table bills are those of the model', () => {
     expect(await billed(() => ledger.commitTenant({ ...commit, epoch: 1, dueAtMs: nowMs + 9 }))).toBe(
       modelled('commitTenant', { isFull: true }),
     );
-    await ledger.beginReconcile(lease);
+    await ledger.beginReconcile({ ...lease, nowMs: lease.leaseUntilMs });
     expect(await billed(() => ledger.commitTenant({ ...commit, epoch: 2, dueAtMs: null }))).toBe(
       modelled('commitTenant'),
     );

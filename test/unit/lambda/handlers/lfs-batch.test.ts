@@ -38,7 +38,7 @@ describe('a batch that cannot be decided yet', () => {
       async (ledger: MemoryLedger, clock: ManualClock) => {
         await ledger.addCommitted({ tenant, sumBytes: 90, limitBytes: 100 });
         const nowMs = clock.nowMs();
-        await ledger.beginReconcile({ tenant, nowMs, leaseUntilMs: nowMs + 3_600_000 });
+        await ledger.beginReconcile({ tenant, holder: 'h', nowMs, leaseUntilMs: nowMs + 3_600_000 });
       },
     ],
     [

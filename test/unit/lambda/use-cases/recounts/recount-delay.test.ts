@@ -213,7 +213,12 @@ describe('beyond the overdraft', () => {
 
   it('a read of the usage still waits for a reconcile that is running', async () => {
     await indebt(2 * hour);
-    await world.ledger.beginReconcile({ tenant, nowMs: world.nowMs, leaseUntilMs: world.nowMs + 15_000 });
+    await world.ledger.beginReconcile({
+      tenant,
+      holder: 'h',
+      nowMs: world.nowMs,
+      leaseUntilMs: world.nowMs + 15_000,
+    });
     const cached = { tenant: await world.record(), repos: [] };
     const { appliedEpoch, counted, ...rest } = cached.tenant;
     world.ledger.readTenant = async () => ({ ...rest, counted, appliedEpoch: appliedEpoch + 1 });

@@ -146,6 +146,7 @@ describe('repos that a full count found unchanged', () => {
     // A reconcile takes its epoch, and stops before it writes.
     const begun = await world.ledger.beginReconcile({
       tenant,
+      holder: 'h',
       nowMs: world.nowMs,
       leaseUntilMs: world.nowMs,
     });

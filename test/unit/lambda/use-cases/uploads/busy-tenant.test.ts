@@ -73,6 +73,7 @@ it('a tenant with a million claims takes no more until some of them have ended',
   const { epoch } = await world.record();
   const begun = await world.ledger.beginReconcile({
     tenant,
+    holder: 'h',
     nowMs: world.nowMs,
     leaseUntilMs: world.nowMs + 1,
   });

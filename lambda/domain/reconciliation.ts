@@ -53,6 +53,8 @@ export interface Recomputed {
    * are no longer taken up. 2^53 − 1 if it counts none.
    */
   readonly leastUntilMs: number;
+  /** When the last upload of which `totalBytes` holds bytes can no longer arrive. null: nothing is promised. */
+  readonly reservedUntilMs: number | null;
   /** Claims that were read, of live and of dead reservations. */
   readonly claimCount: number;
 }
@@ -80,7 +82,7 @@ export function recompute(input: {
   const counts = [...scans.values(), ...unchanged];
   const storedBytes = counts.reduce((sum, repo) => sum + repo.storedBytes, 0);
 
-  const live = { mostBytes: 0, leastBytes: 0, leastUntilMs: Number.MAX_SAFE_INTEGER };
+  const live = { mostBytes: 0, leastBytes: 0, leastUntilMs: Number.MAX_SAFE_INTEGER, mostUntilMs: 0 };
   const late = { ...live };
   let claimCount = 0;
   for (const [repo, reservations] of input.reservations) {
@@ -90,13 +92,16 @@ export function recompute(input: {
     claimCount += reservations.claimCount;
   }
   const lateFreeBytes = input.limitBytes ?? Number.POSITIVE_INFINITY;
+  const lateMostBytes = Math.max(0, late.mostBytes - lateFreeBytes);
   const lateLeastBytes = Math.max(0, late.leastBytes - lateFreeBytes);
+  const mostUntilMs = Math.max(live.mostUntilMs, lateMostBytes > 0 ? late.mostUntilMs : 0);
   return {
     storedBytes,
     objectCount: counts.reduce((total, repo) => total + repo.objectCount, 0),
-    totalBytes: storedBytes + live.mostBytes + Math.max(0, late.mostBytes - lateFreeBytes),
+    totalBytes: storedBytes + live.mostBytes + lateMostBytes,
     leastBytes: storedBytes + live.leastBytes + lateLeastBytes,
     leastUntilMs: lateLeastBytes > 0 ? Math.min(live.leastUntilMs, late.leastUntilMs) : live.leastUntilMs,
+    reservedUntilMs: mostUntilMs > 0 ? mostUntilMs : null,
     claimCount,
   };
 }
@@ -114,6 +119,7 @@ function addSums(total: { -readonly [K in keyof ClaimSums]: ClaimSums[K] }, more
   total.mostBytes += more.mostBytes;
   total.leastBytes += more.leastBytes;
   total.leastUntilMs = Math.min(total.leastUntilMs, more.leastUntilMs);
+  total.mostUntilMs = Math.max(total.mostUntilMs, more.mostUntilMs);
 }
 
 /**

@@ -124,10 +124,16 @@ export class RepoReservations {
     for (const row of this.#rows) {
       const isLate = isDead(row, scanBeganMs);
       if (scan ? isLate && scanBeganMs > lateUntilMs(row) : covered.has(row.id)) continue;
-      const untilMs = (isLate ? lateUntilMs(row) : row.deadAtMs) - 2 * clockSkewMs;
+      const heldUntilMs = isLate ? lateUntilMs(row) : row.deadAtMs;
+      const certainUntilMs = heldUntilMs - 2 * clockSkewMs;
       for (const [oid, sizeBytes] of this.#claimsOf(row)) {
         if (scan?.seen.has(oid)) continue;
-        (isLate ? late : live).add(oid, { sizeBytes, isIssued: row.state === 'issued', untilMs });
+        (isLate ? late : live).add(oid, {
+          sizeBytes,
+          isIssued: row.state === 'issued',
+          heldUntilMs,
+          certainUntilMs,
+        });
       }
     }
     return { live: live.sums(), late: late.sums(live) };
@@ -194,19 +200,30 @@ export interface ClaimSums {
   readonly leastBytes: number;
   /** The first moment at which one that `leastBytes` counts no longer does. 2^53 − 1 if it counts none. */
   readonly leastUntilMs: number;
+  /** The last moment at which one that `mostBytes` counts is held. 0 if it counts no bytes. */
+  readonly mostUntilMs: number;
 }
 
 class ClaimTally {
   readonly #most = new Map<string, number>();
   readonly #least = new Map<string, number>();
   #leastUntilMs = Number.MAX_SAFE_INTEGER;
+  #mostUntilMs = 0;
 
-  add(oid: string, claim: { sizeBytes: number; isIssued: boolean; untilMs: number }): void {
-    const { sizeBytes, isIssued, untilMs } = claim;
+  /**
+   * @param claim.heldUntilMs when it is no longer counted.
+   * @param claim.certainUntilMs the same by the clock that is furthest ahead.
+   */
+  add(
+    oid: string,
+    claim: { sizeBytes: number; isIssued: boolean; heldUntilMs: number; certainUntilMs: number },
+  ): void {
+    const { sizeBytes, isIssued, heldUntilMs, certainUntilMs } = claim;
+    if (sizeBytes > 0) this.#mostUntilMs = Math.max(this.#mostUntilMs, heldUntilMs);
     this.#most.set(oid, Math.max(sizeBytes, this.#most.get(oid) ?? 0));
     if (!isIssued) return;
     this.#least.set(oid, Math.min(sizeBytes, this.#least.get(oid) ?? sizeBytes));
-    this.#leastUntilMs = Math.min(this.#leastUntilMs, untilMs);
+    this.#leastUntilMs = Math.min(this.#leastUntilMs, certainUntilMs);
   }
 
   /** @param without counts already: only what is claimed beyond it is added. */
@@ -215,6 +232,6 @@ class ClaimTally {
     let leastBytes = 0;
     for (const [oid, bytes] of this.#most) mostBytes += Math.max(0, bytes - (without.#most.get(oid) ?? 0));
     for (const [oid, bytes] of this.#least) if (!without.#least.has(oid)) leastBytes += bytes;
-    return { mostBytes, leastBytes, leastUntilMs: this.#leastUntilMs };
+    return { mostBytes, leastBytes, leastUntilMs: this.#leastUntilMs, mostUntilMs: this.#mostUntilMs };
   }
 }

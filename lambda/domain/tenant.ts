@@ -48,6 +48,11 @@ export interface TenantRecord {
   readonly listedUntilMs: number;
   /** Claims of all reservations that the last reconcile read. It tells what the next one has to read. */
   readonly claimCount: number;
+  /**
+   * When the last upload that was promised by the last reconcile can no longer arrive. Uploads that were admitted since
+   * end later. null: nothing was promised.
+   */
+  readonly reservedUntilMs: number | null;
   /** When the schedule is to count the tenant in full next. */
   readonly dueAtMs: number;
   /** Set when the tenant is being deleted. It takes no more batches. */

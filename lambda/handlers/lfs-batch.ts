@@ -65,7 +65,7 @@ async function upload(
   switch (outcome.kind) {
     case 'answered': {
       const verifyUrl = `${request.baseUrl}/${tenant.tenant}/${repo}.git/info/lfs/verify`;
-      const context = { tenant: tenant.tenant, repo, verifyUrl };
+      const context = { tenant: tenant.tenant, repo, verifyUrl, nowMs: deps.clock.nowMs() };
       return answer([
         ...[...batch.objects].map(([oid, size]) => {
           const verdict = outcome.verdicts.get(oid);

@@ -238,6 +238,7 @@ export interface TenantCommit {
   readonly overtakenEpoch: number;
   /** null: not every repo was listed. */
   readonly fullCountedAtMs: number | null;
+  readonly reservedUntilMs: number | null;
   /** Ids of notes to remove: their deleters died. */
   readonly expiredNotes: readonly string[];
   /** When the tenant is due for the next full count; null leaves that unchanged. */

@@ -31,23 +31,24 @@ export function limitTests(api: () => Api): void {
   };
   const isAdmitted = (answer: ObjectAnswer | undefined) => answer?.actions?.upload !== undefined;
 
-  /** A refusal tells what is used, what is allowed and what was asked for, and offers nothing. */
+  /** A refusal offers nothing, and tells what is used, what is allowed, how much is missing, and for how many. */
   const expectOverLimit = (
     answer: ObjectAnswer | undefined,
-    told: { place: Place; usedBytes: number; limitBytes: number },
+    told: { place: Place; usedBytes: number; limitBytes: number; missingBytes: number; of?: string },
   ) => {
     expect(answer).not.toHaveProperty('actions');
     expect(answer?.error?.code).toBe(507);
     const message = answer?.error?.message ?? '';
-    const { tenant, repo } = told.place;
-    for (const part of [
-      `${told.usedBytes} bytes) of`,
-      `${told.limitBytes} bytes) used`,
-      `${tenant}/${repo}`,
-    ]) {
-      expect(message).toContain(part);
-    }
-    expect(message).toContain(`needs ${answer?.size} B (${answer?.size} bytes)`);
+    const { of = '1 of the 1 objects' } = told;
+    expect(message).toContain(`over the storage limit of ${told.place.tenant}: `);
+    const bytesBefore = (what: string) =>
+      Number(new RegExp(`(\\d+) bytes?\\)? ${what}`).exec(message)?.[1] ?? 0);
+    expect(bytesBefore('stored') + bytesBefore('promised')).toBe(told.usedBytes);
+    expect(message).toMatch(
+      new RegExp(`limit is (.*\\()?${told.limitBytes} bytes?\\)?\\. ${of} in this request`),
+    );
+    expect(bytesBefore('more than there is')).toBe(told.missingBytes);
+    expect(message).toContain(`grep ${answer?.oid.slice(0, 12)}`);
   };
 
   /** Comes again where it is told to, as the client does. */
@@ -68,12 +69,17 @@ export function limitTests(api: () => Api): void {
       const object = objectOf(1000);
       await push(api(), place, [object]);
       const one = { oid: newOid(), size: 1 };
-      expectOverLimit(await ask(api(), place, 'upload', one), { place, usedBytes: 1000, limitBytes: 1000 });
+      expectOverLimit(await ask(api(), place, 'upload', one), {
+        place,
+        usedBytes: 1000,
+        limitBytes: 1000,
+        missingBytes: 1,
+      });
     });
 
     it('refuses what alone is larger', async () => {
       const place = await newPlace(1000);
-      const told = { place, usedBytes: 0, limitBytes: 1000 };
+      const told = { place, usedBytes: 0, limitBytes: 1000, missingBytes: 1 };
       expectOverLimit(await ask(api(), place, 'upload', { oid: newOid(), size: 1001 }), told);
     });
 
@@ -82,7 +88,13 @@ export function limitTests(api: () => Api): void {
       const objects = [40, 70, 50, 20, 10, 0].map((size) => ({ oid: newOid(), size }));
       const answers = await upload(place, objects);
       expect(answers.map(isAdmitted)).toEqual([true, false, true, false, true, true]);
-      for (const index of [1, 3]) expectOverLimit(answers[index], { place, usedBytes: 100, limitBytes: 100 });
+      const told = { place, usedBytes: 100, limitBytes: 100, missingBytes: 90, of: '2 of the 6 objects' };
+      expectOverLimit(answers[1], told);
+      expect(answers[3]).not.toHaveProperty('actions');
+      expect(answers[3]?.error).toEqual({
+        code: 507,
+        message: `over the storage limit of ${place.tenant}, as told for ${objects[1]?.oid.slice(0, 12)}`,
+      });
     });
 
     it('counts what is admitted before it arrives, and not twice where it is asked for again', async () => {
@@ -90,7 +102,7 @@ export function limitTests(api: () => Api): void {
       const [first, second] = [objectOf(80), objectOf(30)];
       for (let time = 0; time < 4; time += 1)
         expect(isAdmitted((await upload(place, [first]))[0])).toBe(true);
-      const told = { place, usedBytes: 80, limitBytes: 100 };
+      const told = { place, usedBytes: 80, limitBytes: 100, missingBytes: 10 };
       expectOverLimit((await upload(place, [second]))[0], told);
       expect((await upload(place, [second, first])).map(isAdmitted)).toEqual([false, true]);
       await push(api(), place, [first]);
@@ -101,7 +113,7 @@ export function limitTests(api: () => Api): void {
       const place = await newPlace(100);
       await push(api(), place, [objectOf(60)]);
       const other = { ...place, repo: 'other' };
-      const told = { place: other, usedBytes: 60, limitBytes: 100 };
+      const told = { place: other, usedBytes: 60, limitBytes: 100, missingBytes: 10 };
       expectOverLimit((await upload(other, [objectOf(50)]))[0], told);
       await push(api(), other, [objectOf(40)]);
     });
@@ -112,7 +124,8 @@ export function limitTests(api: () => Api): void {
       await push(api(), place, [object]);
       const [stored, refused] = await upload(place, [object, objectOf(1)]);
       expect(stored).toEqual({ oid: object.oid, size: 100 });
-      expectOverLimit(refused, { place, usedBytes: 100, limitBytes: 100 });
+      const of = '1 of the 2 objects';
+      expectOverLimit(refused, { place, usedBytes: 100, limitBytes: 100, missingBytes: 1, of });
     });
 
     it('that is raised or lifted lets the same push pass', async () => {
@@ -120,10 +133,11 @@ export function limitTests(api: () => Api): void {
       const [first, second, third] = [objectOf(90), objectOf(90), objectOf(90)];
       await push(api(), place, [first]);
       const refused = (object: LfsObject) => upload(place, [object]).then(([answer]) => answer);
-      expectOverLimit(await refused(second), { place, usedBytes: 90, limitBytes: 100 });
+      const told = { place, usedBytes: 90, limitBytes: 100, missingBytes: 80 };
+      expectOverLimit(await refused(second), told);
       await setLimit(place, 180);
       await push(api(), place, [second]);
-      expectOverLimit(await refused(third), { place, usedBytes: 180, limitBytes: 180 });
+      expectOverLimit(await refused(third), { place, usedBytes: 180, limitBytes: 180, missingBytes: 90 });
       await setLimit(place, null);
       await push(api(), place, [third]);
     });
@@ -133,7 +147,7 @@ export function limitTests(api: () => Api): void {
       const object = objectOf(90);
       await push(api(), place, [object]);
       await setLimit(place, 50);
-      const told = { place, usedBytes: 90, limitBytes: 50 };
+      const told = { place, usedBytes: 90, limitBytes: 50, missingBytes: 41 };
       expectOverLimit((await upload(place, [objectOf(1)]))[0], told);
       expect(await ask(api(), place, 'upload', object)).toEqual({ oid: object.oid, size: 90 });
       const { actions } = await ask(api(), place, 'download', object);
@@ -144,7 +158,8 @@ export function limitTests(api: () => Api): void {
     it('of nothing refuses every byte', async () => {
       const place = await newPlace(0);
       const [byte, nothing] = await upload(place, [objectOf(1), objectOf(0)]);
-      expectOverLimit(byte, { place, usedBytes: 0, limitBytes: 0 });
+      const of = '1 of the 2 objects';
+      expectOverLimit(byte, { place, usedBytes: 0, limitBytes: 0, missingBytes: 1, of });
       expect(isAdmitted(nothing)).toBe(true);
     });
 
@@ -160,7 +175,7 @@ export function limitTests(api: () => Api): void {
       const answers = await Promise.all(objects.map((object) => uploadPatiently(place, object)));
       expect(answers.filter(isAdmitted)).toHaveLength(3);
       for (const answer of answers.filter((one) => !isAdmitted(one))) {
-        expectOverLimit(answer, { place, usedBytes: 90, limitBytes: 100 });
+        expectOverLimit(answer, { place, usedBytes: 90, limitBytes: 100, missingBytes: 20 });
       }
     });
   });

@@ -42,6 +42,7 @@ export const plainCommit = {
   claimCount: 0,
   overtakenEpoch: 0,
   fullCountedAtMs: null,
+  reservedUntilMs: null,
   counted: counted(3),
 };
 

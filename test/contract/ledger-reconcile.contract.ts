@@ -19,6 +19,7 @@ export function reconcileContract(open: () => Promise<LedgerUnderTest>): void {
       claimCount: 0,
       overtakenEpoch: 0,
       fullCountedAtMs: null,
+      reservedUntilMs: null,
       counted: counted(3),
       expiredNotes: [],
       dueAtMs: null,
@@ -87,6 +88,20 @@ export function reconcileContract(open: () => Promise<LedgerUnderTest>): void {
         await begin(tenant, 1000);
         await get().ledger.commitTenant(commit(tenant, epoch, { dueAtMs }));
         expect((await get().ledger.readTenant(tenant))?.dueAtMs).toBe(expected);
+      }
+    });
+
+    it('says until when something is reserved, or that nothing is', async () => {
+      const tenant = await create();
+      for (const [epoch, reservedUntilMs] of [
+        [1, 7e12],
+        [2, null],
+      ] as const) {
+        await begin(tenant, 1000);
+        expect(await get().ledger.commitTenant(commit(tenant, epoch, { reservedUntilMs }))).toMatchObject({
+          tenant: { reservedUntilMs },
+        });
+        expect(await get().ledger.readTenant(tenant)).toMatchObject({ reservedUntilMs });
       }
     });
 

@@ -26,6 +26,7 @@ export function tenantContract(open: () => Promise<LedgerUnderTest>): void {
         claimCount: 0,
         overtakenEpoch: 0,
         fullCountedAtMs: 0,
+        reservedUntilMs: null,
         dueAtMs: 9e15,
         closedAtMs: null,
       });

@@ -54,7 +54,7 @@ describeWithGitLfs('a push over the limit', () => {
     await user?.close();
   });
 
-  it('fails, says what is used, allowed and needed, and admits what fits in request order', async () => {
+  it('fails, says once what is stored, promised, allowed and missing, and admits what fits in request order', async () => {
     const pushed = await user.tryGit(workTree, ['push', 'origin', 'main'], { GIT_CURL_VERBOSE: '1' });
     expect(pushed.code).not.toBe(0);
     const request = requestOf(pushed.err);
@@ -64,12 +64,22 @@ describeWithGitLfs('a push over the limit', () => {
     const refused = [...request.keys()].filter((oid) => !admitted.has(oid));
     expect(refused.length).toBeGreaterThan(0);
     const usedBytes = 2 * mib + totalBytes(admitted);
-    for (const oid of refused) {
-      const line = pushed.err.split('\n').find((text) => text.startsWith(`[${oid}]`));
-      expect(line).toContain(`${formatBytes(usedBytes)} (${usedBytes} bytes)`);
-      expect(line).toContain(`${formatBytes(limitBytes)} (${limitBytes} bytes)`);
-      expect(line).toContain(`(${request.get(oid)} bytes)`);
-    }
+    const exact = (bytes: number) => `${formatBytes(bytes)} (${bytes} bytes)`;
+    const lineOf = (oid: string) => pushed.err.split('\n').find((text) => text.startsWith(`[${oid}]`));
+    const [first = '', ...others] = refused;
+    const neededBytes = refused.reduce((sum, oid) => sum + (request.get(oid) ?? 0), usedBytes - limitBytes);
+    const told = [
+      `over the storage limit of acme: ${exact(2 * mib)} stored, ${exact(totalBytes(admitted))} promised`,
+      `and the limit is ${exact(limitBytes)}. ${refused.length} of the ${request.size} objects in this request`,
+      `${exact(neededBytes)} more than there is`,
+      `git lfs ls-files -l | grep ${first.slice(0, 12)}`,
+    ];
+    for (const part of told) expect(lineOf(first)).toContain(part);
+    expect(lineOf(first)).toMatch(/ by (\d{4}-\d\d-\d\d )?\d\d:\d\d UTC is free again then/);
+    for (const oid of others)
+      expect(lineOf(oid)).toMatch(
+        new RegExp(`] over the storage limit of acme, as told for ${first.slice(0, 12)}$`),
+      );
     const expected = new Map([...objectsOf(before), ...admitted]);
     expect(sizesOf(await listStore(stack, 'acme/game'))).toEqual(expected);
   });

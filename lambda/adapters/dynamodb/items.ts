@@ -32,6 +32,7 @@ const tenantItem = z.object({
   claimCount: z.number().default(0),
   overtakenEpoch: z.number().default(0),
   fullCountedAtMs: z.number().default(0),
+  reservedUntilMs: nullable(z.number()),
   closedAtMs: nullable(z.number()),
   [byDueIndex.sk]: z.number(),
 });

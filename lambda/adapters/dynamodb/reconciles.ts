@@ -81,6 +81,7 @@ export function tenantChange(commit: Input<'commitTenant'>): Clause[] {
       claimCount: commit.claimCount,
       overtakenEpoch: commit.overtakenEpoch,
       fullCountedAtMs: commit.fullCountedAtMs ?? undefined,
+      reservedUntilMs: commit.reservedUntilMs,
       [byDueIndex.sk]: commit.dueAtMs ?? undefined,
     }),
     adding({ committedBytes: commit.correctionBytes }),

@@ -1,15 +1,16 @@
-import { formatBytes } from '../../domain/bytes.ts';
 import type { SignedRequest } from '../../ports/object-store.ts';
 import type { DownloadVerdict } from '../../use-cases/downloads/offer-download.ts';
 import type { UploadVerdict } from '../../use-cases/uploads/batch-attempt.ts';
+import { overLimitMessage } from './over-limit-message.ts';
 import type { WireAction, WireObject } from './schemas.ts';
 import { verifyTokenHeader } from './verify-token.ts';
 
-/** Where an upload is verified, and for whom. */
+/** Where an upload is verified, and for whom. `nowMs` decides whether a time needs its date. */
 export interface UploadAnswerContext {
   readonly tenant: string;
   readonly repo: string;
   readonly verifyUrl: string;
+  readonly nowMs: number;
 }
 
 /** One object's answer to an upload request. */
@@ -38,7 +39,10 @@ export function uploadAnswer(
     case 'over-limit':
       return {
         ...object,
-        error: { code: 507, message: overLimitMessage({ ...context, ...verdict, sizeBytes: object.size }) },
+        error: {
+          code: 507,
+          message: overLimitMessage({ ...context, oid: object.oid, refusal: verdict.refusal }),
+        },
       };
   }
 }
@@ -71,21 +75,4 @@ function wireAction(signed: SignedRequest, expiresInMs: number): WireAction {
     header: signed.header,
     expires_in: Math.max(0, Math.floor(expiresInMs / 1000)),
   };
-}
-
-/** What a person reads when an object is over the limit. */
-function overLimitMessage(input: {
-  tenant: string;
-  repo: string;
-  sizeBytes: number;
-  usedBytes: number;
-  limitBytes: number;
-}): string {
-  const { tenant, repo, sizeBytes, usedBytes, limitBytes } = input;
-  const exact = (bytes: number) => `${formatBytes(bytes)} (${bytes} bytes)`;
-  return (
-    `over the storage limit of ${tenant}: ${exact(usedBytes)} of ${exact(limitBytes)} used, ` +
-    `and this object of ${tenant}/${repo} needs ${exact(sizeBytes)}. ` +
-    'Delete objects that are no longer needed, or have the limit raised, and push again.'
-  );
 }

@@ -26,7 +26,8 @@ export function commitTenant(
 ): ReturnType<Deps['ledger']['commitTenant']> {
   const { before, epoch, snapshot, recomputed, listedUntilMs } = input;
   const { countedAtMs, scanBeganMs } = snapshot;
-  const { storedBytes, objectCount, totalBytes, leastBytes, leastUntilMs, claimCount } = recomputed;
+  const { storedBytes, objectCount, totalBytes, leastBytes, leastUntilMs, reservedUntilMs, claimCount } =
+    recomputed;
   // A delete under way may already have removed what the scan still saw.
   const notesBytes = [...before.notes.values()].reduce((sum, note) => sum + note.bytes, 0);
   return deps.ledger.commitTenant({
@@ -40,6 +41,7 @@ export function commitTenant(
     claimCount,
     overtakenEpoch: overtakenEpochOf(before),
     fullCountedAtMs: input.isFull ? countedAtMs : null,
+    reservedUntilMs,
     expiredNotes: expiredNotes(deps.settings, before, scanBeganMs),
     dueAtMs: nextDueMs(deps, input),
   });

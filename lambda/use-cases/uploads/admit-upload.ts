@@ -12,9 +12,9 @@ import {
   newAttempt,
   type UploadVerdict,
 } from './batch-attempt.ts';
-import type { Refusal } from './choose-by-floor.ts';
 import { addWithinLimit, decideAtLimit, type LimitDecision } from './decide-at-limit.ts';
 import { keepFromDeletion } from './keep-from-deletion.ts';
+import type { Refusal } from './refusal.ts';
 import { reportAdmission } from './report-admission.ts';
 
 /**
@@ -183,8 +183,7 @@ async function refuseAll(
 }
 
 function addRefusal(verdicts: Map<string, UploadVerdict>, refusal: Refusal): void {
-  const { oids, usedBytes, limitBytes } = refusal;
-  for (const oid of oids) verdicts.set(oid, { kind: 'over-limit', usedBytes, limitBytes });
+  for (const oid of refusal.oids) verdicts.set(oid, { kind: 'over-limit', refusal });
 }
 
 /** Longest Retry-After before jitter. git-lfs gives up if the wait is longer than 5 minutes. */

@@ -3,6 +3,7 @@ import type { TenantRecord } from '../../domain/tenant.ts';
 import type { ReservationKey } from '../../ports/ledger.ts';
 import type { SignedRequest } from '../../ports/object-store.ts';
 import type { Deps } from '../deps.ts';
+import type { Refusal } from './refusal.ts';
 
 /** A batch of uploads: what it depends on, what it asks for, its own reservation, and its answer. */
 
@@ -40,8 +41,8 @@ export type UploadVerdict =
       readonly verifyToken: string;
       readonly expiresInMs: number;
     }
-  /** Proven to be over the limit. `usedBytes` is the least that is taken up, including what this request got. */
-  | { readonly kind: 'over-limit'; readonly usedBytes: number; readonly limitBytes: number };
+  /** Proven to be over the limit, as all objects of the refusal. */
+  | { readonly kind: 'over-limit'; readonly refusal: Refusal };
 
 export type AdmitUploadOutcome =
   | { readonly kind: 'answered'; readonly verdicts: ReadonlyMap<string, UploadVerdict> }

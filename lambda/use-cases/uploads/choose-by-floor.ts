@@ -3,14 +3,7 @@ import { isDead } from '../../domain/reservation.ts';
 import { floorBytes, type TenantRecord } from '../../domain/tenant.ts';
 import type { ReconcileBasis } from '../recounts/reconcile.ts';
 import type { AdmitUploadDeps, BatchAttempt } from './batch-attempt.ts';
-
-/** Objects that are refused, and the numbers for the message. */
-export interface Refusal {
-  readonly oids: readonly string[];
-  /** The least that is taken up, including what this request got. */
-  readonly usedBytes: number;
-  readonly limitBytes: number;
-}
+import { type Refusal, refusalOf } from './refusal.ts';
 
 /** A batch that the counter refused, and what is known about its tenant. */
 export interface LimitQuestion {
@@ -38,14 +31,15 @@ export async function chooseByFloor(
   const { attempt, missing, tenant, basis } = input;
   const nowMs = deps.clock.nowMs();
   // Without a floor, nothing is proven to be taken up. Then only what exceeds the limit by itself is refused.
-  const baseBytes = floorBytes(tenant, nowMs) ?? 0;
+  const provenBytes = floorBytes(tenant, nowMs);
+  const baseBytes = provenBytes ?? 0;
   const limitBytes = tenant.limitBytes ?? Number.MAX_SAFE_INTEGER;
-  const refusalOf = (oids: Iterable<string>, usedBytes: number) => ({
-    oids: [...oids],
-    usedBytes,
-    limitBytes,
-  });
-  if (baseBytes > limitBytes) return { kind: 'full', refusal: refusalOf(missing.keys(), baseBytes) };
+  const refuse = (refused: ReadonlyMap<string, number>, usedBytes: number) => {
+    const grantedBytes = usedBytes - baseBytes;
+    const isProven = provenBytes !== undefined;
+    return refusalOf({ attempt, tenant, limitBytes, refused, usedBytes, grantedBytes, isProven });
+  };
+  if (baseBytes > limitBytes) return { kind: 'full', refusal: refuse(missing, baseBytes) };
 
   const counted = basis ? countedIn(basis) : await issuedOids(deps, { attempt, missing, nowMs });
   const choice = chooseWithinLimit({
@@ -54,9 +48,8 @@ export async function chooseByFloor(
     limitBytes,
     isFree: (oid) => counted.has(oid),
   });
-  if (choice.chosen.size === 0)
-    return { kind: 'full', refusal: refusalOf(choice.refused.keys(), choice.usedBytes) };
-  const refusal = choice.refused.size > 0 ? refusalOf(choice.refused.keys(), choice.usedBytes) : undefined;
+  if (choice.chosen.size === 0) return { kind: 'full', refusal: refuse(choice.refused, choice.usedBytes) };
+  const refusal = choice.refused.size > 0 ? refuse(choice.refused, choice.usedBytes) : undefined;
   return { kind: 'fits', chosen: choice.chosen, refusal };
 }
 

@@ -3,7 +3,8 @@ import type { TenantRecord } from '../../domain/tenant.ts';
 import type { AddOutcome } from '../../ports/ledger.ts';
 import { type RecountNowOutcome, recountNow } from '../recounts/recount-now.ts';
 import type { AdmitUploadDeps } from './batch-attempt.ts';
-import { chooseByFloor, claimsNotYetAdded, type LimitQuestion, type Refusal } from './choose-by-floor.ts';
+import { chooseByFloor, claimsNotYetAdded, type LimitQuestion } from './choose-by-floor.ts';
+import type { Refusal } from './refusal.ts';
 
 /** A batch reconciles inline only when this many rounds of full concurrency can list the tenant. */
 const inlineRoundsMax = 5;

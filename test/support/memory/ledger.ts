@@ -57,6 +57,7 @@ export class MemoryLedger implements Ledger {
       claimCount: 0,
       overtakenEpoch: 0,
       fullCountedAtMs: 0,
+      reservedUntilMs: null,
       closedAtMs: null,
     };
     this.#tenants.set(input.tenant, {
@@ -196,6 +197,7 @@ export class MemoryLedger implements Ledger {
       claimCount: commit.claimCount,
       overtakenEpoch: commit.overtakenEpoch,
       fullCountedAtMs: commit.fullCountedAtMs ?? record.fullCountedAtMs,
+      reservedUntilMs: commit.reservedUntilMs,
       dueAtMs: commit.dueAtMs ?? record.dueAtMs,
       notes: new Map([...record.notes].filter(([id]) => !expired.has(id))),
     };

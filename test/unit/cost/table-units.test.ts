@@ -118,6 +118,7 @@ describe('the units that the table bills are those of the model', () => {
       claimCount: claims,
       overtakenEpoch: 0,
       fullCountedAtMs: null,
+      reservedUntilMs: nowMs,
     };
     const commit = { tenant: name, ...floor, counted, expiredNotes: [] };
     expect(await billed(() => ledger.commitTenant({ ...commit, epoch: 1, dueAtMs: nowMs + 9 }))).toBe(

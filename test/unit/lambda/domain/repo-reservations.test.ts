@@ -97,14 +97,31 @@ describe('what reservations may still bring', () => {
       { ...claims({ b: 1, d: 40 }), state: 'pending' },
     );
     expect(open(all, 0, ['a'])).toEqual({
-      live: { mostBytes: 25 + 30 + 40, leastBytes: 20 + 30, leastUntilMs: deadAtMs - 2000 },
-      late: { mostBytes: 0, leastBytes: 0, leastUntilMs: Number.MAX_SAFE_INTEGER },
+      live: {
+        mostBytes: 25 + 30 + 40,
+        leastBytes: 20 + 30,
+        leastUntilMs: deadAtMs - 2000,
+        mostUntilMs: deadAtMs + 5,
+      },
+      late: { mostBytes: 0, leastBytes: 0, leastUntilMs: Number.MAX_SAFE_INTEGER, mostUntilMs: 0 },
     });
     expect(open(all, 0, ['a', 'b', 'c', 'd']).live).toEqual({
       mostBytes: 0,
       leastBytes: 0,
       leastUntilMs: Number.MAX_SAFE_INTEGER,
+      mostUntilMs: 0,
     });
+  });
+
+  it('is held until the last claim with bytes in it can no longer arrive', () => {
+    const all = reservationsOf(
+      claims({ a: 10 }),
+      { ...claims({ b: 1 }), state: 'pending', deadAtMs: deadAtMs + 7 },
+      { ...claims({ c: 0 }), deadAtMs: deadAtMs + 9 },
+    );
+    expect(open(all, 0, []).live.mostUntilMs).toBe(deadAtMs + 7);
+    expect(open(all, 0, ['b']).live.mostUntilMs).toBe(deadAtMs);
+    expect(open(all, 0, ['a', 'b']).live.mostUntilMs).toBe(0);
   });
 
   it('is late for a day after death, beyond what live ones claim of the same object', () => {
@@ -115,8 +132,18 @@ describe('what reservations may still bring', () => {
     const at = (ms: number) => open(all, ms, []);
     expect(at(deadAtMs).late.mostBytes).toBe(0);
     expect(at(deadAtMs + 1)).toEqual({
-      live: { mostBytes: 11, leastBytes: 11, leastUntilMs: deadAtMs + 50 * hour - 2000 },
-      late: { mostBytes: 6 + 20, leastBytes: 20, leastUntilMs: deadAtMs + 24 * hour - 2000 },
+      live: {
+        mostBytes: 11,
+        leastBytes: 11,
+        leastUntilMs: deadAtMs + 50 * hour - 2000,
+        mostUntilMs: deadAtMs + 50 * hour,
+      },
+      late: {
+        mostBytes: 6 + 20,
+        leastBytes: 20,
+        leastUntilMs: deadAtMs + 24 * hour - 2000,
+        mostUntilMs: deadAtMs + 24 * hour,
+      },
     });
     expect(at(deadAtMs + 24 * hour).late.mostBytes).toBe(26);
     expect(at(deadAtMs + 24 * hour + 1).late.mostBytes).toBe(0);

@@ -93,6 +93,7 @@ it('a tenant with a million claims takes no more until some of them have ended',
     claimCount: 1_000_000,
     overtakenEpoch: 0,
     fullCountedAtMs: null,
+    reservedUntilMs: null,
     expiredNotes: [],
     dueAtMs: null,
   });

@@ -1,0 +1,118 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import { overLimitMessage } from '../../../../../lambda/http/lfs/over-limit-message.ts';
+import type { Refusal } from '../../../../../lambda/use-cases/uploads/refusal.ts';
+import { MemoryStack, minute, oidOf, tenant } from '../../../../support/memory/stack.ts';
+
+/** From a reservation of small objects to its death: 30 min of URL, 1 of slack, 5 of grace, 1 ms to send it, 10 s of clocks. */
+const lifeMs = 36 * minute + 10_001;
+
+describe('a refusal', () => {
+  let world: MemoryStack;
+  beforeEach(async () => {
+    world = new MemoryStack();
+    await world.create(1000);
+  });
+
+  /** The refusal of a batch, and what a person reads of each refused object, in the order of the request. */
+  const refused = async (objects: Record<string, number>) => {
+    const verdicts = await world.push('app', objects);
+    if (typeof verdicts === 'string') throw new Error(verdicts);
+    const found = [...verdicts].flatMap(([oid, verdict]) =>
+      verdict.kind === 'over-limit' ? [{ oid, refusal: verdict.refusal }] : [],
+    );
+    const messages = new Map(
+      found.map(({ oid, refusal }) => [oid, overLimitMessage({ tenant, oid, refusal, nowMs: world.nowMs })]),
+    );
+    return { refusal: found[0]?.refusal as Refusal, messages };
+  };
+
+  it('by reservations alone says until when, and not to delete', async () => {
+    world.nowMs = Date.parse('2027-03-01T19:30:00Z');
+    await world.push('app', { [oidOf(1)]: 900 });
+    await world.consume();
+    world.nowMs += minute;
+    const { refusal, messages } = await refused({ [oidOf(2)]: 200 });
+    expect(refusal).toEqual({
+      oids: [oidOf(2)],
+      askedCount: 1,
+      limitBytes: 1000,
+      storedBytes: 0,
+      reservedBytes: 900,
+      reservedUntilMs: world.nowMs - minute + lifeMs,
+      missingBytes: 100,
+      isWaitingEnough: true,
+    });
+    expect([...messages.values()]).toEqual([
+      'over the storage limit of acme: 0 bytes stored, 900 bytes promised to uploads under way, and the limit is ' +
+        '1000 bytes. 1 of the 1 objects in this request is refused: it needs 100 bytes more than there is. ' +
+        'What those uploads do not bring by 20:07 UTC is free again then, unless others take it: push again at ' +
+        'that time, or have the limit raised. Find the file of an object: git lfs ls-files -l | grep 000000000000',
+    ]);
+  });
+
+  it('tells all of it once, and the rest in one line each', async () => {
+    world.put({ [`app/${oidOf(1)}`]: 400 });
+    await world.consume({ full: true });
+    const objects = Object.fromEntries(Array.from({ length: 150 }, (_, index) => [oidOf(index + 2), 700]));
+    const { refusal, messages } = await refused(objects);
+    expect(refusal).toMatchObject({
+      storedBytes: 400,
+      reservedBytes: 0,
+      reservedUntilMs: null,
+      missingBytes: 400 + 150 * 700 - 1000,
+    });
+    const [first = '', ...others] = [...messages.values()];
+    expect(first).toContain('400 bytes stored, and the limit is 1000 bytes');
+    expect(first).toContain(
+      '150 of the 150 objects in this request are refused: together they need 101.95 KiB',
+    );
+    expect(first).toContain('Delete what is no longer needed, or have the limit raised, and push again.');
+    expect(first).not.toContain('UTC');
+    expect(new Set(others)).toEqual(new Set(['over the storage limit of acme, as told for 000000000000']));
+    expect([...messages.values()].join('\n').length).toBeLessThan(12_000);
+  });
+
+  it('counts what this batch got among the uploads under way, and names the day if it is another one', async () => {
+    world.nowMs = Date.parse('2027-03-01T23:50:00Z');
+    world.put({ [`app/${oidOf(1)}`]: 400 });
+    await world.consume({ full: true });
+    const { refusal, messages } = await refused({ [oidOf(2)]: 500, [oidOf(3)]: 101, [oidOf(4)]: 50 });
+    expect(refusal).toMatchObject({
+      oids: [oidOf(3)],
+      askedCount: 3,
+      storedBytes: 400,
+      reservedBytes: 550,
+      reservedUntilMs: world.nowMs + lifeMs,
+      missingBytes: 51,
+      isWaitingEnough: false,
+    });
+    const message = messages.get(oidOf(3));
+    expect(message).toContain(
+      'by 2027-03-02 00:27 UTC is free again then, but that is not enough. Delete what',
+    );
+    expect(message).toContain('1 of the 3 objects in this request is refused: it needs 51 bytes more');
+  });
+
+  it('without a floor tells what was last counted', async () => {
+    world.put({ [`app/${oidOf(1)}`]: 400 });
+    await world.consume({ full: true });
+    await world.ledger.updateTenant({ tenant, limitBytes: 300 });
+    expect((await refused({ [oidOf(2)]: 301 })).refusal).toMatchObject({
+      storedBytes: 400,
+      reservedBytes: 0,
+      missingBytes: 401,
+    });
+  });
+
+  it('after a delete that no count has seen tells no more than is proven', async () => {
+    world.put({ [`app/${oidOf(1)}`]: 900 });
+    await world.consume({ full: true });
+    const note = { repo: 'app', bytes: 300, deadlineMs: world.nowMs + minute };
+    await world.ledger.announceDelete({ tenant, noteId: 'n', note });
+    expect((await refused({ [oidOf(2)]: 500 })).refusal).toMatchObject({
+      storedBytes: 600,
+      reservedBytes: 0,
+      missingBytes: 100,
+    });
+  });
+});

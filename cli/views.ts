@@ -1,6 +1,14 @@
 import { formatBytes } from '../lambda/domain/bytes.ts';
 import type { RepoBody, SubscriptionBody } from '../lambda/http/management/schemas.ts';
-import { formatAge, formatCount, formatLimit, formatObjects, printable, renderTable } from './render.ts';
+import {
+  formatAge,
+  formatCount,
+  formatLimit,
+  formatObjects,
+  formatUntil,
+  printable,
+  renderTable,
+} from './render.ts';
 
 const barCells = 40;
 
@@ -18,9 +26,12 @@ function renderFigures(body: SubscriptionBody, options: { nowMs: number; drawBlo
   if (usage === null) return `limit     ${formatLimit(limitBytes)}\nNot counted yet.\n`;
   const isInBar = limitBytes !== null && usage.reservedBytes > 0;
   const mark = isInBar ? `${barMarks(options.drawBlocks).reserved} ` : '';
+  const { reservedUntil } = usage;
+  const isAhead = reservedUntil !== null && Date.parse(reservedUntil) > options.nowMs;
+  const last = isAhead ? `, the last ${formatUntil(reservedUntil, options.nowMs)}` : '';
   const lines = [
     `stored    ${formatBytes(usage.storedBytes)} in ${formatObjects(usage.objectCount)}`,
-    `reserved  ${formatBytes(usage.reservedBytes)} (${mark}admitted uploads that may still arrive)`,
+    `reserved  ${formatBytes(usage.reservedBytes)} (${mark}admitted uploads that may still arrive${last})`,
   ];
   if (limitBytes !== null) {
     const { storedBytes, reservedBytes } = usage;

@@ -23,6 +23,7 @@ const subscription = z.strictObject({
       storedBytes: z.number(),
       objectCount: z.number(),
       reservedBytes: z.number(),
+      reservedUntil: instant.nullable(),
       committedBytes: z.number(),
       countedAt: instant,
       source: z.enum(['cache', 'scan']),

@@ -64,7 +64,8 @@ export function usageTests(api: () => Api): { beforeCount: () => void; onceCount
         found = await subscriptionOf(api(), place.tenant);
       }
       const { storedBytes } = expected;
-      const counted = { ...expected, reservedBytes: 0, committedBytes: storedBytes, source: 'cache' };
+      const reserved = { reservedBytes: 0, reservedUntil: null };
+      const counted = { ...expected, ...reserved, committedBytes: storedBytes, source: 'cache' };
       expect(found.usage).toMatchObject(counted);
       // However late it was asked for.
       expect(Date.parse(found.usage?.countedAt ?? '')).toBeLessThan(verifiedAtMs + countedWithinMs);

@@ -14,11 +14,13 @@ const deletingMark = (closedAtMs: number | null) => (closedAtMs === null ? {} : 
 function usageBody(tenant: TenantRecord, source: 'cache' | 'scan'): TenantBody['usage'] {
   if (tenant.counted === null) return null;
   const { storedBytes, objectCount, countedAtMs } = tenant.counted;
+  const reservedBytes = Math.max(0, tenant.committedBytes - storedBytes);
   return {
     storedBytes,
     objectCount,
     // What may still arrive, as an upper bound.
-    reservedBytes: Math.max(0, tenant.committedBytes - storedBytes),
+    reservedBytes,
+    reservedUntil: reservedBytes > 0 && tenant.reservedUntilMs !== null ? iso(tenant.reservedUntilMs) : null,
     committedBytes: tenant.committedBytes,
     countedAt: iso(countedAtMs),
     source,

@@ -17,6 +17,11 @@ const usageSchema = z
     storedBytes: bytes.meta({ description: 'Stored, as last counted.' }),
     objectCount: z.int().min(0),
     reservedBytes: bytes.meta({ description: 'What admitted uploads may still bring: an upper bound.' }),
+    reservedUntil: time.nullable().meta({
+      description:
+        'When the last of the uploads that were reserved at `countedAt` can no longer arrive. Those admitted since ' +
+        'end later. null: none was reserved.',
+    }),
     committedBytes: bytes.meta({ description: 'The counter: what is stored or may still arrive.' }),
     countedAt: time.meta({ description: 'When the numbers were counted.' }),
     source: z

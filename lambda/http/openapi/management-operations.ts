@@ -26,10 +26,19 @@ const oid = '4665a5ea423c2713d436b5ee50593a9640e0018c1550b5a0002f74190d6caea8';
 const usage = {
   storedBytes: 14_700_000,
   objectCount: 6,
-  reservedBytes: 0,
-  committedBytes: 14_700_000,
+  reservedBytes: 2_000_000,
+  reservedUntil: '2026-11-21T05:35:10Z',
+  committedBytes: 16_700_000,
   countedAt: '2026-11-21T05:00:00Z',
   source: 'cache',
+};
+const emptyUsage = {
+  ...usage,
+  storedBytes: 0,
+  objectCount: 0,
+  reservedBytes: 0,
+  reservedUntil: null,
+  committedBytes: 0,
 };
 const tenant = {
   tenant: 'acme',
@@ -122,7 +131,7 @@ export const managementOperations: Readonly<
       201: {
         description: 'The tenant.',
         schema: tenantSchema,
-        example: { ...tenant, usage: { ...usage, storedBytes: 0, objectCount: 0, committedBytes: 0 } },
+        example: { ...tenant, usage: emptyUsage },
         headers: { Location: 'Path of the tenant.' },
       },
     },

@@ -5,6 +5,7 @@ const usage = {
   storedBytes: 1536,
   objectCount: 1204,
   reservedBytes: 0,
+  reservedUntil: null,
   committedBytes: 1536,
   countedAt: '2026-11-21T04:59:48Z',
   source: 'cache',

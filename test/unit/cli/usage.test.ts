@@ -11,6 +11,7 @@ const body = {
     storedBytes: 50 * mib,
     objectCount: 1,
     reservedBytes: 25 * mib,
+    reservedUntil: '2026-11-21T05:36:00Z',
     committedBytes: 75 * mib,
     countedAt: '2026-11-21T04:59:48Z',
     source: 'cache',
@@ -43,7 +44,7 @@ describe('usage', () => {
         'acme (plan pro)',
         `[${'█'.repeat(20)}${'▒'.repeat(10)}${'·'.repeat(10)}]  75.0% of 100 MiB`,
         'stored    50 MiB in 1 object',
-        'reserved  25 MiB (▒ admitted uploads that may still arrive)',
+        'reserved  25 MiB (▒ admitted uploads that may still arrive, the last in 36 min)',
         'free      25 MiB',
         'limit     100 MiB',
         'counted   12 s ago',
@@ -54,6 +55,14 @@ describe('usage', () => {
         '',
       ].join('\n'),
     );
+  });
+
+  it('names no time if none is known, or if it is over', async () => {
+    for (const reservedUntil of [null, '2026-11-21T05:00:00Z']) {
+      const { out } = await usage({ usage: { ...body.usage, reservedUntil } });
+      expect(out).toContain('reserved  25 MiB (▒ admitted uploads that may still arrive)\n');
+      await server?.close();
+    }
   });
 
   it('draws with ASCII when the locale has nothing else', async () => {

@@ -87,7 +87,8 @@ export function unitsOfCall(call: TableCall, sizes: TableSizes): TableUnits {
     case 'commitRepo':
       return writes(writeUnits(repoItemBytes(sizes.reservations)));
     case 'issueReservation':
-      return writes(writeUnits(reservationBytes));
+      // It is due at its death then, and no longer when its batch must be dead.
+      return writes(writeUnits(reservationBytes), 2);
     case 'putReservation':
     case 'deleteReservation':
       return writes(writeUnits(reservationBytes), 1);

@@ -53,8 +53,8 @@ export interface TenantLedger {
   listTenants(input: { after?: string; pageSize: number }): Promise<readonly TenantRecord[]>;
   /**
    * Tenants that are due for a full count (`full`), or that have a reservation to look at, a due deletion or a closed
-   * repo. Those due longest come first. A reservation is to be looked at when it is dead, and a late one at its
-   * `lookAtMs`.
+   * repo. Those due longest come first. A reservation is to be looked at when it is dead, a late one at its
+   * `lookAtMs`, and a pending one when its batch must be dead.
    */
   dueTenants(input: {
     nowMs: number;
@@ -82,8 +82,16 @@ export interface RepoLedger {
 /** Reservations: pending resolves once, to issued or to gone. */
 export interface ReservationLedger {
   /** Writes a new reservation. If it exists already, this is a retry of our own, and nothing happens. */
-  putReservation(input: { tenant: string; reservation: Reservation }): Promise<void>;
-  /** pending → issued, with the claims that were admitted. `gone`: it was voided meanwhile. */
+  putReservation(input: {
+    tenant: string;
+    reservation: Reservation;
+    /** Its tenant is due from then on. Default: its `lookAtMs` or else its death. */
+    dueAtMs?: number;
+  }): Promise<void>;
+  /**
+   * pending → issued, with the claims that were admitted. Its tenant is then due at its death. `gone`: it was voided
+   * meanwhile.
+   */
   issueReservation(
     input: ReservationKey & { claims: ReadonlyMap<string, number> },
   ): Promise<'issued' | 'gone'>;

@@ -56,6 +56,22 @@ export function reservationContract(open: () => Promise<LedgerUnderTest>): void 
       );
     });
 
+    it('make their tenant due when they were put to, and once they are issued at their death', async () => {
+      const tenant = await create({ dueAtMs: 9e15 });
+      const key = { tenant, repo, reservationId: 'r1' };
+      const isDue = async (nowMs: number) =>
+        (await get().ledger.dueTenants({ nowMs, tenantsMax: 1000 })).some((due) => due.tenant === tenant);
+      await get().ledger.putReservation({ tenant, reservation: reservation('r1'), dueAtMs: 1500 });
+      expect([await isDue(1499), await isDue(1500)]).toEqual([false, true]);
+      expect(await get().ledger.readReservation(key)).toEqual(reservation('r1'));
+      for (let time = 0; time < 2; time += 1)
+        expect(await get().ledger.issueReservation({ ...key, claims: reservation('r1').claims })).toBe(
+          'issued',
+        );
+      expect([await isDue(2999), await isDue(3000)]).toEqual([false, true]);
+      expect(await get().ledger.readReservation(key)).toEqual(reservation('r1', { state: 'issued' }));
+    });
+
     it('are voided only while pending', async () => {
       const tenant = await create();
       await get().ledger.putReservation({ tenant, reservation: reservation('p') });

@@ -16,14 +16,18 @@ export interface Clause {
 }
 
 /**
- * SET all of `fields`, and those of `defaults` that the item does not have yet. A field that is undefined stays as
- * it is. The value of `#name` is `:name`.
+ * SET all of `fields`, those of `defaults` that the item does not have yet, and `copies`: to the value of another of
+ * the item's attributes. A field that is undefined stays as it is. The value of `#name` is `:name`.
  */
-export function setting(fields: Fields, defaults: Fields = {}): Clause {
+export function setting(
+  fields: Fields,
+  { defaults = {}, copies = {} }: { defaults?: Fields; copies?: Readonly<Record<string, string>> } = {},
+): Clause {
   const given = definedOf(fields);
   const assignments = [
     ...Object.keys(given).map((name) => `#${name} = :${name}`),
     ...Object.keys(defaults).map((name) => `#${name} = if_not_exists(#${name}, :${name})`),
+    ...Object.entries(copies).map(([name, from]) => `#${name} = #${from}`),
   ];
   return { text: clauseText('SET', assignments), values: valuesOf({ ...given, ...defaults }) };
 }

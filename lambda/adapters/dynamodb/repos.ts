@@ -77,6 +77,6 @@ async function setOnRepo(
   const neverScanned = { epoch: 0, storedBytes: 0, objectCount: 0, countedAtMs: 0, covered: [] };
   await updateItem(table, {
     key: repoKey(path),
-    change: [setting({ repo: path.repo, ...fields }, { ...neverScanned, ...defaults })],
+    change: [setting({ repo: path.repo, ...fields }, { defaults: { ...neverScanned, ...defaults } })],
   });
 }

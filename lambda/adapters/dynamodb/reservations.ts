@@ -21,14 +21,14 @@ export function reservationMethods(table: Table): ReservationLedger {
 
 async function putReservation(
   table: Table,
-  { tenant, reservation }: Input<'putReservation'>,
+  { tenant, reservation, dueAtMs }: Input<'putReservation'>,
 ): Output<'putReservation'> {
   const { id, claims, lookAtMs, ...rest } = reservation;
   // If it exists, this is our own retry after a lost answer: ids are random, so nobody else has this one.
   await putItem(table, {
     item: {
       ...reservationKey({ tenant, repo: rest.repo, reservationId: id }),
-      ...dueKey({ kind: 'RESERVATION', tenant, dueAtMs: lookAtMs ?? rest.deadAtMs }),
+      ...dueKey({ kind: 'RESERVATION', tenant, dueAtMs: dueAtMs ?? lookAtMs ?? rest.deadAtMs }),
       reservationId: id,
       claims: Object.fromEntries(claims),
       lookAtMs: lookAtMs ?? undefined,
@@ -41,7 +41,12 @@ async function putReservation(
 async function issueReservation(table: Table, input: Input<'issueReservation'>): Output<'issueReservation'> {
   const result = await updateItem(table, {
     key: reservationKey(input),
-    change: [setting({ state: 'issued', claims: Object.fromEntries(input.claims) })],
+    change: [
+      setting(
+        { state: 'issued', claims: Object.fromEntries(input.claims) },
+        { copies: { [byDueIndex.sk]: 'deadAtMs' } },
+      ),
+    ],
     condition: exists,
   });
   return result.ok ? 'issued' : 'gone';

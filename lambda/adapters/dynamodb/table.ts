@@ -7,7 +7,7 @@ import type { CreateTableCommandInput } from '@aws-sdk/client-dynamodb';
  * | ----------- | -------------- | ----------------------- | ----------------------------- | ----------------------------- |
  * | tenant      | TENANT#{name}  | TENANT                  | TENANT, name                  | TENANT#{shard}, next full count |
  * | repo        | TENANT#{name}  | REPO#{repo}             |                               | while closed: DELETION#{shard}, closing |
- * | reservation | TENANT#{name}  | RESERVATION#{repo}#{id} |                               | RESERVATION#{shard}, death    |
+ * | reservation | TENANT#{name}  | RESERVATION#{repo}#{id} |                               | RESERVATION#{shard}, death (pending: end of its batch) |
  * | deletion    | TENANT#{name}  | DELETION#{repo}#{id}    |                               | DELETION#{shard}, end of grace |
  * | token       | TOKEN#{id}     | TOKEN                   | TOKENS#{tenant}, createdAt#id |                               |
  * | request key | REQUEST#{id}   | REQUEST                 |                               |                               |

@@ -7,6 +7,8 @@ import { mapLimited } from '../map-limited.ts';
 import type { Lease } from './lease.ts';
 
 const voidsAtOnce = 8;
+/** A batch that is not near the limit has issued its reservation by then. */
+const pendingUsuallyMs = 2000;
 
 /** The ledger's items of one tenant, as a reconcile read them before its scan. */
 export interface LedgerSnapshot {
@@ -14,7 +16,7 @@ export interface LedgerSnapshot {
   readonly countedAtMs: number;
   /** Live and dead ones. */
   readonly reservations: ReservationsByRepo;
-  /** Whether one was pending whose batch must be dead soon, if it is not already. */
+  /** Whether one had been pending for longer than a batch usually takes: its function may have died. */
   readonly hasAgedPending: boolean;
   readonly repos: readonly RepoRecord[];
   /** After the last read, and before the first LIST. */
@@ -44,7 +46,11 @@ export async function readSnapshot(
       const ofRepo = reservations.get(reservation.repo) ?? new RepoReservations();
       reservations.set(reservation.repo, ofRepo);
       ofRepo.add(reservation);
-      hasAgedPending ||= isAbandoned(settings, reservation, clock.nowMs() + settings.pendingVoidAfterMs / 2);
+      hasAgedPending ||= isAbandoned(
+        settings,
+        reservation,
+        clock.nowMs() + settings.pendingVoidAfterMs - pendingUsuallyMs,
+      );
     }
     if ((await lease.renew()) === 'superseded') return 'superseded';
   }

@@ -50,7 +50,7 @@ export type ReconcileOutcome =
       readonly tenant: TenantRecord;
       readonly repos: readonly RepoRecord[];
       readonly basis: ReconcileBasis;
-      /** A pending reservation was found whose batch has probably died. A recount soon after this one voids it. */
+      /** A pending reservation was found whose batch may have died. A recount a minute after it began voids it. */
       readonly hasAgedPending: boolean;
     }
   /** Another reconcile holds the lease. */

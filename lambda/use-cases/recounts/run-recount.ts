@@ -88,7 +88,7 @@ export async function runRecount(deps: RunRecountDeps, input: RunRecountInput): 
  * freed space that is not shown yet.
  */
 async function recountUnlessDeferred(
-  deps: ReconcileDeps,
+  deps: ReconcileDeps & Pick<Deps, 'queue'>,
   input: RunRecountInput & {
     record: TenantRecord;
     deletedBytesBefore: number;
@@ -117,7 +117,7 @@ async function recountUnlessDeferred(
  * @returns true if it committed, or if there is no such tenant. false if the recount must be requested again.
  */
 async function reconcileUntilDone(
-  deps: ReconcileDeps,
+  deps: ReconcileDeps & Pick<Deps, 'queue'>,
   input: { tenant: string; full: boolean; deadlineMs: number },
 ): Promise<boolean> {
   const { tenant, deadlineMs } = input;
@@ -125,6 +125,8 @@ async function reconcileUntilDone(
     const outcome = await reconcile(deps, input);
     switch (outcome.kind) {
       case 'committed':
+        if (outcome.hasAgedPending) await deps.queue.request({ tenant, reason: 'unfinished', full: false });
+        return true;
       case 'absent':
         return true;
       case 'busy': {

@@ -1,8 +1,10 @@
 import { sha256Hex } from '../../domain/hash.ts';
 import { objectKey } from '../../domain/names.ts';
+import { sumClaims } from '../../domain/reservation.ts';
 import type { AddOutcome } from '../../ports/ledger.ts';
 import type { Deps } from '../deps.ts';
 import { mapLimited } from '../map-limited.ts';
+import { requestOrLog } from '../recounts/request-or-log.ts';
 import {
   type AdmitUploadDeps,
   type AdmitUploadInput,
@@ -21,8 +23,9 @@ import { reportAdmission } from './report-admission.ts';
  * Admits what fits below the tenant's limit, and signs its uploads. Three round trips:
  *
  *     1  HEAD every oid, and put the reservation (pending)
- *     2  add to the counter: one conditional ADD on the tenant item; take the objects out of marked deletions
- *     3  issue the reservation, and queue a recount
+ *     2  add to the counter: one conditional ADD on the tenant item; take the objects out of marked deletions; queue a
+ *        recount, which voids the reservation if this function dies before step 3
+ *     3  issue the reservation
  *
  * A URL is handed out only for what is reserved and added to the counter. If the counter refuses, the request is
  * not refused yet: {@link decideAtLimit} finds out.
@@ -54,7 +57,11 @@ async function admit(deps: AdmitUploadDeps, input: AdmitUploadInput): Promise<Ad
   const { tenant, reservation } = attempt;
   const [stored] = await Promise.all([
     headAll(deps, { tenant, repo: input.repo, oids: [...input.objects.keys()] }),
-    deps.ledger.putReservation({ tenant, reservation }),
+    deps.ledger.putReservation({
+      tenant,
+      reservation,
+      dueAtMs: reservation.createdAtMs + deps.settings.pendingVoidAfterMs,
+    }),
   ]);
   const verdicts = new Map<string, UploadVerdict>();
   const missing = new Map<string, number>();
@@ -68,9 +75,12 @@ async function admit(deps: AdmitUploadDeps, input: AdmitUploadInput): Promise<Ad
       );
   }
   // Deletions are read after the reservation is put: one that is claimed later sees the reservation, and spares it.
+  const isExpectedToFit = fitsBeside(input.tenant, missing);
+  const requestUploadRecount = () => requestOrLog(deps, { tenant, reason: 'upload', full: false });
   const [added, keepOutcome] = await Promise.all([
     addWithinLimit(deps, { tenant: input.tenant, chosen: missing, notYetAdded: missing }),
     keepFromDeletion(deps, { tenant, repo: input.repo, names: input.objects, stored }),
+    isExpectedToFit ? requestUploadRecount() : undefined,
   ]);
   if (keepOutcome === 'deleting') return deferBatch(deps, { attempt, waitMs: 0 });
   if (missing.size === 0) {
@@ -80,6 +90,7 @@ async function admit(deps: AdmitUploadDeps, input: AdmitUploadInput): Promise<Ad
   const decision = await decide(deps, { attempt, missing, added });
   switch (decision.kind) {
     case 'admit':
+      if (!isExpectedToFit) await requestUploadRecount();
       return issue(deps, { attempt, verdicts, ...decision });
     case 'full':
       return refuseAll(deps, { attempt, verdicts, ...decision });
@@ -88,6 +99,17 @@ async function admit(deps: AdmitUploadDeps, input: AdmitUploadInput): Promise<Ad
     case 'absent':
       return decision;
   }
+}
+
+/**
+ * Whether a batch looks as if it will be admitted, by the tenant as it was read. A batch that does not is usually
+ * refused, and a refusal is no reason to recount.
+ */
+function fitsBeside(
+  { committedBytes, limitBytes }: AdmitUploadInput['tenant'],
+  missing: ReadonlyMap<string, number>,
+): boolean {
+  return missing.size > 0 && (limitBytes === null || committedBytes + sumClaims(missing) <= limitBytes);
 }
 
 async function decide(
@@ -144,10 +166,7 @@ async function issue(
 ): Promise<AdmitUploadOutcome> {
   const { attempt, verdicts, chosen, refusal } = input;
   const { tenant, reservation } = attempt;
-  const [issued] = await Promise.all([
-    deps.ledger.issueReservation({ ...keyOf(attempt), claims: chosen }),
-    deps.queue.request({ tenant, reason: 'upload', full: false }),
-  ]);
+  const issued = await deps.ledger.issueReservation({ ...keyOf(attempt), claims: chosen });
   // A reconcile voided the reservation and no longer counts it, so no URL may be handed out.
   if (issued === 'gone') return retryLater(deps);
   await Promise.all(

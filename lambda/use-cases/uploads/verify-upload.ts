@@ -1,6 +1,7 @@
 import { objectKey } from '../../domain/names.ts';
 import { isDead, reservationIdOf } from '../../domain/reservation.ts';
 import type { Deps } from '../deps.ts';
+import { requestOrLog } from '../recounts/request-or-log.ts';
 
 export type VerifyOutcome =
   | { readonly kind: 'verified' }
@@ -16,7 +17,7 @@ export type VerifyOutcome =
  * @throws {StoreUnavailableError | LedgerUnavailableError}
  */
 export async function verifyUpload(
-  deps: Pick<Deps, 'ledger' | 'store' | 'queue' | 'clock'>,
+  deps: Pick<Deps, 'ledger' | 'store' | 'queue' | 'clock' | 'log'>,
   input: { tenant: string; repo: string; oid: string; sizeBytes: number; verifyToken: string | undefined },
 ): Promise<VerifyOutcome> {
   const { tenant, repo, oid, verifyToken } = input;
@@ -31,7 +32,7 @@ export async function verifyUpload(
     reservation.claims.has(oid) &&
     !isDead(reservation, deps.clock.nowMs());
   if (!isTokenValid) return { kind: 'unauthenticated' };
-  await deps.queue.request({ tenant, reason: 'verify', full: false });
+  await requestOrLog(deps, { tenant, reason: 'verify', full: false });
   if (!stored) return { kind: 'missing' };
   return stored.sizeBytes === input.sizeBytes
     ? { kind: 'verified' }

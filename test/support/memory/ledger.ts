@@ -21,6 +21,8 @@ interface TenantItems {
   leaseHolder?: string;
   readonly repos: Map<string, RepoRecord>;
   readonly reservations: Map<string, Reservation>;
+  /** Key of a reservation → when its tenant is due while it is pending, if it was put with that. */
+  readonly pendingDueAtMs: Map<string, number>;
   readonly deletions: Map<string, Deletion>;
 }
 
@@ -64,6 +66,7 @@ export class MemoryLedger implements Ledger {
       record,
       repos: new Map(),
       reservations: new Map(),
+      pendingDueAtMs: new Map(),
       deletions: new Map(),
     });
     return 'created';
@@ -95,11 +98,13 @@ export class MemoryLedger implements Ledger {
     return { kind: 'added' };
   }
 
-  async putReservation(input: { tenant: string; reservation: Reservation }): Promise<void> {
-    const { reservation } = input;
-    const reservations = this.#items(input.tenant).reservations;
+  async putReservation(input: Input<'putReservation'>): Promise<void> {
+    const { reservation, dueAtMs } = input;
+    const { reservations, pendingDueAtMs } = this.#items(input.tenant);
     const key = keyOf(reservation);
-    if (!reservations.has(key)) reservations.set(key, fitting(reservation));
+    if (reservations.has(key)) return;
+    reservations.set(key, fitting(reservation));
+    if (dueAtMs !== undefined) pendingDueAtMs.set(key, dueAtMs);
   }
 
   async issueReservation(input: Input<'issueReservation'>): Promise<'issued' | 'gone'> {
@@ -319,7 +324,10 @@ export class MemoryLedger implements Ledger {
 
   async dueTenants(input: { nowMs: number; tenantsMax: number }) {
     const due = [...this.#tenants].map(([tenant, items]) => {
-      const looks = [...items.reservations.values()].map(({ lookAtMs, deadAtMs }) => lookAtMs ?? deadAtMs);
+      const looks = [...items.reservations].map(([key, { state, lookAtMs, deadAtMs }]) => {
+        const pendingDueAtMs = state === 'pending' ? items.pendingDueAtMs.get(key) : undefined;
+        return pendingDueAtMs ?? lookAtMs ?? deadAtMs;
+      });
       const deletions = [...items.deletions.values()].map((deletion) => deletion.dueAtMs);
       const closings = [...items.repos.values()].flatMap(({ closedAtMs }) => closedAtMs ?? []);
       const { dueAtMs } = items.record;

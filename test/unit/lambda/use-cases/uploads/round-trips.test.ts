@@ -44,9 +44,9 @@ describe('after authentication', () => {
       expect(elapsedMs).toBe(3 * roundTripMs);
       expect(calls.filter(({ name }) => name === 'HEAD')).toHaveLength(n);
       expect(calls.filter(({ name }) => tenantItemWrites.includes(name))).toHaveLength(1);
-      const issue = calls.find(({ name }) => name === 'issueReservation');
+      const add = calls.find(({ name }) => name === 'addCommitted');
       const send = calls.find(({ name }) => name === 'SEND');
-      expect(issue?.beganMs).toBe(send?.beganMs);
+      expect(add?.beganMs).toBe(send?.beganMs);
       expect(calls.filter(({ name }) => name === 'LIST')).toHaveLength(0);
     },
   );
@@ -78,6 +78,6 @@ describe('after authentication', () => {
     const { result } = await made.measure(() => admitUpload(deps, { tenant: record, repo: 'app', objects }));
     expect(result).toMatchObject({ kind: 'answered' });
     expect(result.kind === 'answered' && result.verdicts.get(oid(1))?.kind).toBe('over-limit');
-    expect(calls.filter(({ name }) => name === 'LIST')).toHaveLength(0);
+    expect(calls.filter(({ name }) => name === 'LIST' || name === 'SEND')).toHaveLength(0);
   });
 });

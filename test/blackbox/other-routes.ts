@@ -27,8 +27,23 @@ export function otherRouteTests(api: () => Api): void {
         ] as const) {
           const body = method === 'POST' ? { body: '{"path":"a"}' } : {};
           const full = `/${tenant}/game.git/info/lfs/${path}`;
-          expectLfsError(await api().send({ method, path: full, headers, ...body }), 404);
+          expectLfsError(
+            await api().send({ method, path: full, headers, ...body }),
+            404,
+            /keeps no file locks/,
+          );
         }
+      }
+    });
+
+    it('of LFS that is none is a 404 that does not speak of locks', async () => {
+      for (const rest of ['lockers', 'objects', 'locksmith/verify']) {
+        const path = `/acme/game.git/info/lfs/${rest}`;
+        expectLfsError(
+          await api().send({ method: 'GET', path, headers: lfsHeaders }),
+          404,
+          /no such LFS endpoint/,
+        );
       }
     });
 

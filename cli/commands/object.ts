@@ -26,9 +26,11 @@ export function registerObject(program: Command, context: CliContext): void {
               .map((plan) => plan.dueAt)
               .sort()
               .at(-1) ?? '';
+          const isHeld = plans.some((plan) => plan.waitsFor === 'uploads');
+          const reason = isHeld ? ', when upload URLs that could bring it back have expired' : '';
           return (
             `${tenant}/${repo}: ${formatFreed(plans)}.\n` +
-            `The deletion is due ${formatUntil(dueAt, context.nowMs())}. To keep ${them}, push ${them} again before then.\n`
+            `The deletion is due ${formatUntil(dueAt, context.nowMs())}${reason}. To keep ${them}, push ${them} again before then.\n`
           );
         },
       });

@@ -1,12 +1,17 @@
 import type { Command } from 'commander';
 import { formatBytes } from '../../lambda/domain/bytes.ts';
-import { type RepoBody, repoPageSchema, repoSchema } from '../../lambda/http/management/schemas.ts';
+import {
+  type DeletePlanBody,
+  type RepoBody,
+  repoPageSchema,
+  repoSchema,
+} from '../../lambda/http/management/schemas.ts';
 import type { ApiClient } from '../api-client.ts';
 import { type DeleteOptions, formatFreed, runDelete, saysYes, withDeleteOptions } from '../confirm-delete.ts';
 import type { CliContext } from '../context.ts';
 import { type ListOptions, listPages, withListOptions } from '../list-pages.ts';
 import { type ApiOptions, openClient, parseRepo, parseTenant } from '../options.ts';
-import { formatObjects } from '../render.ts';
+import { formatObjects, formatUntil } from '../render.ts';
 import { renderRepos } from '../views.ts';
 
 const pollMs = 2000;
@@ -50,8 +55,7 @@ function registerDelete(group: Command, context: CliContext): void {
         paths: [`/v1/tenants/${tenant}/repos/${repo}`],
         summary: (plans) =>
           `${tenant}/${repo}: ${formatFreed(plans)}.\n` +
-          'Pushes and pulls fail until it is empty. An object that was pushed just now is deleted when its upload\n' +
-          'URL has expired, about 40 minutes after the push.\n',
+          `Pushes and pulls fail until it is empty.\n${heldText(plans[0], context.nowMs())}`,
       });
       if (deleted === undefined) return;
       if (options.wait)
@@ -65,7 +69,7 @@ function registerDelete(group: Command, context: CliContext): void {
 
 async function waitUntilEmpty(
   { client, context }: { client: ApiClient; context: CliContext },
-  wait: { tenant: string; repo: string; options: ApiOptions; plan: { dueAt: string } | undefined },
+  wait: { tenant: string; repo: string; options: ApiOptions; plan: DeletePlanBody | undefined },
 ): Promise<void> {
   const { tenant, repo, options } = wait;
   const show = (text: string) => {
@@ -77,16 +81,37 @@ async function waitUntilEmpty(
     const path = `/v1/tenants/${tenant}/repos/${repo}`;
     const left = await client.find({ path, shape: repoSchema });
     if (left?.deleting !== true || isEmpty(left, wait.plan?.dueAt ?? '')) break;
-    const text =
-      left.objectCount === null
-        ? 'not counted yet'
-        : `${formatObjects(left.objectCount)} left, ${formatBytes(left.storedBytes ?? 0)}`;
+    const text = `${leftText(left)}${waitText(wait.plan, { nowMs: context.nowMs(), inPlace })}`;
     if (text !== shown) show(inPlace ? `\r\u001b[K${text}` : `${text}\n`);
     shown = text;
     await context.sleep(pollMs);
   }
   const newLine = inPlace && shown !== '' ? '\r\u001b[K' : '';
   show(`${newLine}${tenant}/${repo} is empty. Its name can be used again in a minute or two.\n`);
+}
+
+function leftText(left: RepoBody): string {
+  if (left.objectCount === null) return 'not counted yet';
+  return `${formatObjects(left.objectCount)} left, ${formatBytes(left.storedBytes ?? 0)}`;
+}
+
+/** What the delete waits for. Where lines cannot be redrawn, it says the time and does not count down. */
+function waitText(
+  plan: DeletePlanBody | undefined,
+  { nowMs, inPlace }: { nowMs: number; inPlace: boolean },
+): string {
+  if (plan?.waitsFor === undefined) return '';
+  if (Date.parse(plan.dueAt) <= nowMs) return '; what is left goes with the next run of the schedule';
+  const until = inPlace ? formatUntil(plan.dueAt, nowMs) : `at ${plan.dueAt}`;
+  return `; uploads of it are under way, and what is left goes ${until}`;
+}
+
+function heldText(plan: DeletePlanBody | undefined, nowMs: number): string {
+  if (plan?.waitsFor === undefined) return '';
+  return (
+    'What was pushed to it just now goes when its upload URLs have expired: the last of it ' +
+    `${formatUntil(plan.dueAt, nowMs)}, at ${plan.dueAt}.\n`
+  );
 }
 
 /** Whether a count after the deletion found nothing. ISO dates of one form compare as text. */

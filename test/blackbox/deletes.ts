@@ -18,6 +18,7 @@ const plan = z.strictObject({
   objectCount: z.number().nullable(),
   bytes: z.number().nullable(),
   dueAt: z.iso.datetime(),
+  waitsFor: z.literal('uploads').optional(),
 });
 
 function planIn(answer: Answer, status: 200 | 202): z.output<typeof plan> {
@@ -99,7 +100,9 @@ export function deleteTests(api: () => Api): void {
       const listed = repoList.parse(jsonOf(await manage('GET', `/v1/tenants/${tenant}/repos`)));
       expect(listed.repos.filter(({ deleting }) => deleting)).toEqual([]);
       const first = planIn(await manage('DELETE', path), 202);
-      expect(first).toMatchObject({ tenant, repo: 'game' });
+      // It was pushed just now, so its URLs are good for half an hour.
+      expect(first).toMatchObject({ tenant, repo: 'game', waitsFor: 'uploads' });
+      expect(Date.parse(first.dueAt)).toBeGreaterThan(Date.now() + 25 * 60_000);
       for (const operation of ['upload', 'download'] as const) {
         const body = { operation, objects: [pointer(object)] };
         const closed = await postBatch(api(), place(own), body);

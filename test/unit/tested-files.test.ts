@@ -63,6 +63,8 @@ const coveredBy: Readonly<Record<string, readonly string[]>> = {
     'lambda/use-cases/downloads/offer-download.ts',
     'lambda/use-cases/list-tenant.ts',
   ],
+  'test/unit/lambda/use-cases/uploads/refusal.test.ts': ['lambda/http/lfs/over-limit-message.ts'],
+  'test/unit/lambda/use-cases/uploads/failing-queue.test.ts': ['lambda/use-cases/recounts/request-or-log.ts'],
   // The page is compared with what the code describes. The API lane sends requests made from it.
   'test/unit/docs/api-page.test.ts': [
     'lambda/http/openapi/document.ts',
@@ -104,6 +106,7 @@ const coveredBy: Readonly<Record<string, readonly string[]>> = {
     'lambda/use-cases/deletes/run-deletions.ts',
   ],
   'test/unit/lambda/use-cases/deletes/delete-repo.test.ts': [
+    'lambda/use-cases/deletes/held-until.ts',
     'lambda/use-cases/all-pages.ts',
     'lambda/use-cases/deletes/close-repos.ts',
     'lambda/use-cases/deletes/empty-repos.ts',

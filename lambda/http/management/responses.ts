@@ -63,7 +63,8 @@ export function deletePlanBody(
   path: { tenant: string; repo?: string; oid?: string },
   plan: DeletePlan,
 ): DeletePlanBody {
-  return { ...path, objectCount: plan.objectCount, bytes: plan.bytes, dueAt: iso(plan.dueAtMs) };
+  const { objectCount, bytes, dueAtMs, waitsFor } = plan;
+  return { ...path, objectCount, bytes, dueAt: iso(dueAtMs), ...(waitsFor && { waitsFor }) };
 }
 
 export function subscriptionBody(subscription: Subscription): SubscriptionBody {

@@ -90,7 +90,12 @@ export const deletePlanSchema = z
     objectCount: z.int().min(0).nullable().meta({ description: 'As last counted. null: never counted.' }),
     bytes: bytes.nullable(),
     dueAt: time.meta({
-      description: 'From then on the objects go. What an open upload still holds goes when that has expired.',
+      description:
+        'From then on all of it goes. Of a tenant, what open uploads still hold goes when those have expired.',
+    }),
+    waitsFor: z.literal('uploads').optional().meta({
+      description:
+        'Why it is not due sooner: it was pushed just now, and its upload URLs could bring it back until `dueAt`.',
     }),
   })
   .meta({ id: 'DeletePlan' });

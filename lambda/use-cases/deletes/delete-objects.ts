@@ -3,14 +3,17 @@ import { objectKey, repoPrefix } from '../../domain/names.ts';
 import type { Counted, TenantRecord } from '../../domain/tenant.ts';
 import { allPages } from '../all-pages.ts';
 import type { Deps } from '../deps.ts';
+import { heldUntilMs } from './held-until.ts';
 
 /** What a delete frees, and when. */
 export interface DeletePlan {
   /** As last counted. null: never counted, which is not zero. */
   readonly objectCount: number | null;
   readonly bytes: number | null;
-  /** When deleting may begin. Objects that live reservations hold stay until those are dead. */
+  /** When all of it may be deleted. */
   readonly dueAtMs: number;
+  /** `uploads`: it is not due sooner, because live reservations hold it until then. */
+  readonly waitsFor: 'uploads' | null;
 }
 
 /**
@@ -26,9 +29,10 @@ export async function markObject(
 ): Promise<DeletePlan | undefined> {
   const { ledger, store, queue, clock, ids, settings } = deps;
   const { tenant, repo, oid, dryRun } = input;
-  const [stored, deletions] = await Promise.all([
+  const [stored, deletions, heldMs] = await Promise.all([
     store.head(objectKey({ tenant, repo, oid })),
     allPages(ledger.deletionsOf({ tenant, repo })),
+    heldUntilMs(deps, { tenant, repo, oid }),
   ]);
   if (!stored) return undefined;
   const nowMs = clock.nowMs();
@@ -42,15 +46,16 @@ export async function markObject(
     });
   }
   if (!dryRun && dueAtMs <= nowMs) await queue.request({ tenant, reason: 'delete', full: false });
-  return { objectCount: 1, bytes: stored.sizeBytes, dueAtMs };
+  return { objectCount: 1, bytes: stored.sizeBytes, ...dueAfter(dueAtMs, heldMs) };
 }
 
 /**
  * Closes a repo, so that new batches get 404, and requests that it is emptied. Objects that live reservations hold
  * are deleted once those are dead. For a repo that is closed already, only the request is sent again.
  *
- * @returns what the delete frees by the repo's last count. undefined if there is no such repo: nothing was counted in
- * it, and nothing is stored.
+ * @returns what the delete frees by the repo's last count. Until the last live reservation is dead, objects may come
+ * back, so the plan is due no sooner. undefined if there is no such repo: nothing was counted in it, and nothing is
+ * stored.
  * @throws {StoreUnavailableError | LedgerUnavailableError}
  */
 export async function deleteRepo(
@@ -67,12 +72,13 @@ export async function deleteRepo(
     const page = await listing.listPage({ prefix: repoPrefix({ tenant, repo }), maxKeys: 1 });
     if (page.keyCount === 0) return undefined;
   }
-  const dueAtMs = closedAtMs ?? clock.nowMs();
+  const closingMs = closedAtMs ?? clock.nowMs();
   if (!dryRun) {
-    if (closedAtMs === null) await ledger.closeRepo({ tenant, repo, closedAtMs: dueAtMs });
+    if (closedAtMs === null) await ledger.closeRepo({ tenant, repo, closedAtMs: closingMs });
     await queue.request({ tenant, reason: 'delete', full: false });
   }
-  return { ...totalsOf(isCounted ? record : null), dueAtMs };
+  const heldMs = await heldUntilMs(deps, { tenant, repo });
+  return { ...totalsOf(isCounted ? record : null), ...dueAfter(closingMs, heldMs) };
 }
 
 /**
@@ -94,7 +100,11 @@ export async function deleteTenant(
     for (const { tokenId } of await tokens.list(tenant)) await tokens.delete({ tenant, tokenId });
     await queue.request({ tenant, reason: 'delete', full: true });
   }
-  return { ...totalsOf(counted), dueAtMs };
+  return { ...totalsOf(counted), dueAtMs, waitsFor: null };
+}
+
+function dueAfter(dueAtMs: number, heldMs: number): Pick<DeletePlan, 'dueAtMs' | 'waitsFor'> {
+  return heldMs > dueAtMs ? { dueAtMs: heldMs, waitsFor: 'uploads' } : { dueAtMs, waitsFor: null };
 }
 
 function totalsOf(counted: Counted | null): Pick<DeletePlan, 'objectCount' | 'bytes'> {

@@ -37,7 +37,8 @@ export async function chooseByFloor(
   const refuse = (refused: ReadonlyMap<string, number>, usedBytes: number) => {
     const grantedBytes = usedBytes - baseBytes;
     const isProven = provenBytes !== undefined;
-    return refusalOf({ attempt, tenant, limitBytes, refused, usedBytes, grantedBytes, isProven });
+    const { reservation } = attempt;
+    return refusalOf({ reservation, tenant, limitBytes, refused, usedBytes, grantedBytes, isProven });
   };
   if (baseBytes > limitBytes) return { kind: 'full', refusal: refuse(missing, baseBytes) };
 

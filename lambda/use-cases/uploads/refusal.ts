@@ -1,5 +1,5 @@
+import { type Reservation, sumClaims } from '../../domain/reservation.ts';
 import type { TenantRecord } from '../../domain/tenant.ts';
-import type { BatchAttempt } from './batch-attempt.ts';
 
 /**
  * The objects of one batch that are refused, and what its person is told: what is taken up, by what, until when, and
@@ -30,7 +30,8 @@ export interface Refusal {
  * counted is told.
  */
 export function refusalOf(input: {
-  attempt: BatchAttempt;
+  /** The batch's own. */
+  reservation: Reservation;
   tenant: TenantRecord;
   limitBytes: number;
   refused: ReadonlyMap<string, number>;
@@ -38,7 +39,7 @@ export function refusalOf(input: {
   grantedBytes: number;
   isProven: boolean;
 }): Refusal {
-  const { attempt, tenant, limitBytes, refused, grantedBytes } = input;
+  const { reservation, tenant, limitBytes, refused, grantedBytes } = input;
   const countedBytes = tenant.counted?.storedBytes ?? 0;
   const usedBytes = input.isProven ? input.usedBytes : countedBytes + grantedBytes;
   const storedBytes = Math.min(countedBytes, usedBytes - grantedBytes);
@@ -46,13 +47,12 @@ export function refusalOf(input: {
   const othersBytes = reservedBytes - grantedBytes;
   const untilMs = Math.max(
     othersBytes > 0 ? (tenant.reservedUntilMs ?? 0) : 0,
-    grantedBytes > 0 ? attempt.reservation.deadAtMs : 0,
+    grantedBytes > 0 ? reservation.deadAtMs : 0,
   );
-  const refusedBytes = [...refused.values()].reduce((sum, sizeBytes) => sum + sizeBytes, 0);
-  const missingBytes = Math.max(0, usedBytes + refusedBytes - limitBytes);
+  const missingBytes = Math.max(0, usedBytes + sumClaims(refused) - limitBytes);
   return {
     oids: [...refused.keys()],
-    askedCount: attempt.reservation.claims.size,
+    askedCount: reservation.claims.size,
     limitBytes,
     storedBytes,
     reservedBytes,

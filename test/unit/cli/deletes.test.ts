@@ -107,6 +107,13 @@ describe('object delete', () => {
     expect(asked()).toHaveLength(2);
   });
 
+  it('says why an object that was pushed just now goes later', async () => {
+    const { run } = await serve(planned({ ...plan, dueAt: '2026-11-21T06:40:00Z', waitsFor: 'uploads' }));
+    expect((await run('object', 'delete', 'acme', 'game', oid, '--yes')).out).toContain(
+      'due in 100 min, when upload URLs that could bring it back have expired. To keep it',
+    );
+  });
+
   it('deletes nothing when one of them does not exist', async () => {
     const { asked, run } = await serve(
       ({ path }) =>
@@ -146,6 +153,41 @@ describe('repo delete --wait', () => {
       '',
     ]);
     expect(asked()).toHaveLength(6);
+  });
+
+  it('says until when it waits for uploads, counts down on a terminal, and ends by itself', async () => {
+    const waiting = { ...plan, dueAt: '2026-11-21T05:36:10Z', waitsFor: 'uploads' };
+    const answers = () => {
+      const empty = { objectCount: 0, storedBytes: 0, countedAt: '2026-11-21T05:37:00Z' };
+      const look = looks({}, {}, { objectCount: 0, storedBytes: 0 }, empty);
+      return (asked: Asked) => (asked.method === 'DELETE' ? { status: 202, body: waiting } : look(asked));
+    };
+    const inFile = await serve(answers());
+    const args = ['repo', 'delete', 'acme', 'game', '--yes', '--wait'];
+    const result = await inFile.run(...args);
+    expect(result).toMatchObject({ code: 0, err: '' });
+    const waits = '; uploads of it are under way, and what is left goes';
+    expect(result.out.split('\n').slice(2)).toEqual([
+      'What was pushed to it just now goes when its upload URLs have expired: the last of it in 36 min, at ' +
+        '2026-11-21T05:36:10Z.',
+      `3 objects left, 3 KiB${waits} at 2026-11-21T05:36:10Z`,
+      `0 objects left, 0 B${waits} at 2026-11-21T05:36:10Z`,
+      'acme/game is empty. Its name can be used again in a minute or two.',
+      '',
+    ]);
+    await server?.close();
+    let nowMs = Date.parse('2026-11-21T05:00:00Z');
+    const onTerminal = await serve(answers(), {
+      isTerminal: true,
+      now: () => nowMs,
+      sleep: async () => {
+        nowMs += 20 * 60_000;
+      },
+    });
+    const { out } = await onTerminal.run(...args);
+    expect(out).toContain(`K3 objects left, 3 KiB${waits} in 36 min\r`);
+    expect(out).toContain(`K3 objects left, 3 KiB${waits} in 16 min\r`);
+    expect(out).toContain('K0 objects left, 0 B; what is left goes with the next run of the schedule\r');
   });
 
   it('ends when the repo is open again, whatever is in it', async () => {

@@ -67,6 +67,7 @@ export async function cli(
   options: {
     env?: Record<string, string>;
     sleep?: () => Promise<void>;
+    now?: () => number;
     isTerminal?: boolean;
     ask?: (question: string) => Promise<string>;
     onInterrupt?: (listener: () => void) => () => void;
@@ -80,7 +81,7 @@ export async function cli(
     env: options.env ?? {},
     out: (text) => out.push(text),
     err: (text) => err.push(text),
-    nowMs: () => testNowMs,
+    nowMs: options.now ?? (() => testNowMs),
     sleep: options.sleep ?? (() => Promise.resolve()),
     isTerminal: options.isTerminal ?? false,
     ask: options.ask,

@@ -23,10 +23,23 @@ describe('an object that is marked for deletion', () => {
   });
 
   it('is not changed by a dry run, which says what would be freed, and when', async () => {
-    const plan = { objectCount: 1, bytes: 10, dueAtMs: world.nowMs + hour };
+    const plan = { objectCount: 1, bytes: 10, dueAtMs: world.nowMs + hour, waitsFor: null };
     expect(await mark({ dryRun: true })).toEqual(plan);
     expect([await world.deletions(), world.requests]).toEqual([[], []]);
     expect(await mark()).toEqual(plan);
+  });
+
+  it('waits for a live reservation that claims it, if that lives longer than the grace time', async () => {
+    world = new MemoryStack({ deleteGraceMs: 30 * minute });
+    await world.create();
+    await world.push('game', { [oid]: 10 });
+    world.put({ [`game/${oid}`]: 10 });
+    const deadMs = world.nowMs + 36 * minute + 10_001;
+    world.nowMs += minute;
+    await world.push('game', { [oidOf(2)]: 20 });
+    expect(await mark()).toEqual({ objectCount: 1, bytes: 10, dueAtMs: deadMs, waitsFor: 'uploads' });
+    world.nowMs += 10 * minute;
+    expect(await mark()).toMatchObject({ dueAtMs: deadMs, waitsFor: 'uploads' });
   });
 
   it('is deleted when its grace time is over, and the freed bytes show at once', async () => {

@@ -31,7 +31,7 @@ describe('a repo that is being deleted', () => {
 
   it('is not changed by a dry run, which says what would be freed', async () => {
     await open({ 'game/a': 1, 'game/b': 2 });
-    const plan = { objectCount: 2, bytes: 3, dueAtMs: world.nowMs };
+    const plan = { objectCount: 2, bytes: 3, dueAtMs: world.nowMs, waitsFor: null };
     expect(await del({ dryRun: true })).toEqual(plan);
     expect((await readRepo())?.closedAtMs).toBe(null);
     expect(world.requests).toEqual([]);
@@ -43,7 +43,7 @@ describe('a repo that is being deleted', () => {
   it('need not have been counted; then what it frees is unknown, not zero', async () => {
     await open({});
     world.put({ 'game/a': 1 });
-    expect(await del()).toEqual({ objectCount: null, bytes: null, dueAtMs: world.nowMs });
+    expect(await del()).toEqual({ objectCount: null, bytes: null, dueAtMs: world.nowMs, waitsFor: null });
     await world.consume();
     expect(await world.keys()).toEqual(['game2/x']);
   });
@@ -114,6 +114,27 @@ describe('a repo that is being deleted', () => {
     await world.consume();
     expect(await world.keys()).toEqual(['game2/x']);
     expect(await world.deletions()).toEqual([]);
+  });
+
+  it('is due when the last live reservation of it is dead, and says that it waits for uploads', async () => {
+    await open({ [`game/${oidOf(1)}`]: 5 });
+    await world.push(repo, { [oidOf(2)]: 6 });
+    world.nowMs += minute;
+    await world.push(repo, { [oidOf(3)]: 7 });
+    const deadMs = world.nowMs + 36 * minute + 10_001;
+    await world.push('game2', { [oidOf(4)]: 5_000_000_000 });
+    const plan = { objectCount: 1, bytes: 5, dueAtMs: deadMs, waitsFor: 'uploads' };
+    expect(await del({ dryRun: true })).toEqual(plan);
+    expect(await del()).toEqual(plan);
+    world.nowMs += minute;
+    expect(await del()).toEqual(plan);
+    world.nowMs = deadMs;
+    await world.consume();
+    expect((await readRepo())?.closedAtMs).not.toBe(null);
+    world.nowMs += 1;
+    expect(await del({ dryRun: true })).toMatchObject({ waitsFor: null });
+    await world.consume();
+    expect((await readRepo())?.closedAtMs).toBe(null);
   });
 
   it('keeps the objects that a live reservation holds, and stays closed, until the reservation is dead', async () => {

@@ -20,7 +20,7 @@ describe('a tenant that is being deleted', () => {
   });
 
   it('is not changed by a dry run, which says what would be freed', async () => {
-    const plan = { objectCount: 3, bytes: 7, dueAtMs: world.nowMs };
+    const plan = { objectCount: 3, bytes: 7, dueAtMs: world.nowMs, waitsFor: null };
     expect(await del(true)).toEqual(plan);
     expect((await world.record()).closedAtMs).toBe(null);
     expect(await world.tokens.list(tenant)).toHaveLength(2);

@@ -125,11 +125,21 @@ function renderTenants(tenants: readonly TenantBody[], nowMs: number): string {
     nameOf(body),
     body.plan ?? '-',
     formatLimit(body.limitBytes),
+    shareTaken(body),
     body.usage === null ? '-' : formatBytes(body.usage.storedBytes),
     body.usage === null ? '-' : formatCount(body.usage.objectCount),
     body.usage === null ? 'never' : formatAge(body.usage.countedAt, nowMs),
   ]);
-  return renderTable(['tenant', 'plan', 'limit', 'stored', 'objects', 'counted'], rows, { right: [2, 3, 4] });
+  return renderTable(['tenant', 'plan', 'limit', 'taken', 'stored', 'objects', 'counted'], rows, {
+    right: [2, 3, 4, 5],
+  });
+}
+
+/** How much of the limit is stored or reserved, as the bar of `usage` shows it. */
+function shareTaken({ usage, limitBytes }: TenantBody): string {
+  if (usage === null || limitBytes === null) return '-';
+  const share = limitBytes === 0 ? 1 : (usage.storedBytes + usage.reservedBytes) / limitBytes;
+  return `${(share * 100).toFixed(1)}%`;
 }
 
 function nameOf({ tenant, deleting }: TenantBody): string {

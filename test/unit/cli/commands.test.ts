@@ -68,13 +68,26 @@ describe('tenant', () => {
     ]);
     expect(result.out).toBe(
       [
-        'tenant  plan      limit   stored  objects  counted',
-        'acme    pro       1 GiB  1.5 KiB    1,204  12 s ago',
-        'zeta    -     unlimited        -        -  never',
+        'tenant  plan      limit  taken   stored  objects  counted',
+        'acme    pro       1 GiB   0.0%  1.5 KiB    1,204  12 s ago',
+        'zeta    -     unlimited      -        -        -  never',
         '',
       ].join('\n'),
     );
   });
+
+  it.each([
+    [1000, 500, 300, '80.0%'],
+    [1000, 1200, 0, '120.0%'],
+    [0, 0, 0, '100.0%'],
+  ])(
+    'of limit %i shows %i stored and %i reserved as %s',
+    async (limitBytes, storedBytes, reservedBytes, share) => {
+      const body = { ...acme, limitBytes, usage: { ...acme.usage, storedBytes, reservedBytes } };
+      const { run } = await serve({ status: 200, body: { tenants: [body], nextCursor: null } });
+      expect((await run('tenant', 'list')).out).toContain(` ${share} `);
+    },
+  );
 
   it('says what to do when there are no tenants', async () => {
     const { run } = await serve({ status: 200, body: { tenants: [], nextCursor: null } });

@@ -55,7 +55,7 @@ export interface Recomputed {
   readonly leastUntilMs: number;
   /** When the last upload of which `totalBytes` holds bytes can no longer arrive. null: nothing is promised. */
   readonly reservedUntilMs: number | null;
-  /** Claims that were read, of live and of dead reservations. */
+  /** Reservations that were read, live and dead, and their claims. */
   readonly claimCount: number;
 }
 
@@ -72,10 +72,14 @@ export function recompute(input: {
   scans: ReadonlyMap<string, RepoScan>;
   reservations: ReservationsByRepo;
   limitBytes: number | null;
-  scanBeganMs: number;
+  /**
+   * Before the reservations were read. One that died since counts as alive: a batch that reserves meanwhile may have
+   * found it alive, and rely on it.
+   */
+  countedAtMs: number;
   settings: Settings;
 }): Recomputed {
-  const { scanBeganMs, scans } = input;
+  const { scans } = input;
   const { clockSkewMs } = input.settings;
   const countedRepo = countedRepos(input);
   const unchanged = input.repos.filter((repo) => !scans.has(repo.repo));
@@ -86,10 +90,14 @@ export function recompute(input: {
   const late = { ...live };
   let claimCount = 0;
   for (const [repo, reservations] of input.reservations) {
-    const open = reservations.openClaims({ counted: countedRepo(repo), scanBeganMs, clockSkewMs });
+    const open = reservations.openClaims({
+      counted: countedRepo(repo),
+      nowMs: input.countedAtMs,
+      clockSkewMs,
+    });
     addSums(live, open.live);
     addSums(late, open.late);
-    claimCount += reservations.claimCount;
+    claimCount += reservations.count + reservations.claimCount;
   }
   const lateFreeBytes = input.limitBytes ?? Number.POSITIVE_INFINITY;
   const lateMostBytes = Math.max(0, late.mostBytes - lateFreeBytes);

@@ -116,14 +116,14 @@ export class RepoReservations {
    * @param input.counted what this reconcile knows of the repo. If it was not scanned, every live reservation is
    * covered, and the late ones hold what the last scan did not see.
    */
-  openClaims(input: { counted: CountedRepo; scanBeganMs: number; clockSkewMs: number }): OpenClaims {
-    const { scanBeganMs, clockSkewMs } = input;
+  openClaims(input: { counted: CountedRepo; nowMs: number; clockSkewMs: number }): OpenClaims {
+    const { nowMs, clockSkewMs } = input;
     const { scan, covered } = input.counted;
     const live = new ClaimTally();
     const late = new ClaimTally();
     for (const row of this.#rows) {
-      const isLate = isDead(row, scanBeganMs);
-      if (scan ? isLate && scanBeganMs > lateUntilMs(row) : covered.has(row.id)) continue;
+      const isLate = isDead(row, nowMs);
+      if (scan ? isLate && nowMs > lateUntilMs(row) : covered.has(row.id)) continue;
       const heldUntilMs = isLate ? lateUntilMs(row) : row.deadAtMs;
       const certainUntilMs = heldUntilMs - 2 * clockSkewMs;
       for (const [oid, sizeBytes] of this.#claimsOf(row)) {

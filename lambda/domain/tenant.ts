@@ -46,7 +46,10 @@ export interface TenantRecord {
   readonly leaseUntilMs: number;
   /** Until then the LIST requests so far use up the tenant's budget: docs/ledger.md, "How often". */
   readonly listedUntilMs: number;
-  /** Claims of all reservations that the last reconcile read. It tells what the next one has to read. */
+  /**
+   * Reservations and their claims: those that the last reconcile read, and those admitted since. It tells what the next
+   * one has to read and hold.
+   */
   readonly claimCount: number;
   /**
    * When the last upload that was promised by the last reconcile can no longer arrive. Uploads that were admitted since

@@ -280,6 +280,6 @@ export const mutants: readonly {
   { name: 'claims without their repo', mutant: claimsWithoutRepo, invariant: /^I1/, seeds: 500 },
   { name: 'claims without their size', mutant: claimsWithoutSize, invariant: /^I1/, seeds: 500 },
   { name: 'delete without the dirty mark', mutant: noDirtyMark, invariant: /^I3/, seeds: 300 },
-  { name: 'no record of what is gone', mutant: goneForgotten, invariant: /^I7/, from: 2000, seeds: 1000 },
+  { name: 'no record of what is gone', mutant: goneForgotten, invariant: /^I7/, from: 1000, seeds: 1000 },
   { name: 'a limit on usage never counted', mutant: unknownIsZero, invariant: /^I1/, seeds: 100 },
 ];

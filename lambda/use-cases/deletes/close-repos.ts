@@ -15,7 +15,7 @@ export async function closeReposOfClosedTenant(
   const { folders, rootObjects } = await listTenant(deps, { tenant });
   const names = new Set(folders);
   if (rootObjects.objectCount > 0) names.add('');
-  for (const { repo } of await allPages(deps.ledger.reservations(tenant))) names.add(repo);
+  for await (const page of deps.ledger.reservations(tenant)) for (const { repo } of page) names.add(repo);
   const records = await allPages(deps.ledger.repos(tenant));
   for (const { repo, objectCount } of records) if (objectCount > 0) names.add(repo);
   const closed = new Set(records.filter((record) => record.closedAtMs !== null).map(({ repo }) => repo));

@@ -91,7 +91,7 @@ export async function runDeletion(
     await ledger.removeNote({ tenant, noteId });
   }
   const left = new Map([...objects].filter(([name]) => held.has(name)));
-  const dueAtMs = Math.max(0, ...reservations.map((reservation) => reservation.deadAtMs));
+  const dueAtMs = reservations.reduce((latestMs, { deadAtMs }) => Math.max(latestMs, deadAtMs), 0);
   const keptMs = input.isClosed ? null : keptUntilMs(deps.settings, clock.nowMs());
   await ledger.endDeletion({ tenant, repo, deletionId: id, deadlineMs, left, dueAtMs, keptUntilMs: keptMs });
   deps.log.info('deleted', {

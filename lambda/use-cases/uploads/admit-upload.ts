@@ -43,13 +43,13 @@ export async function admitUpload(
 }
 
 /**
- * Claims of a tenant's reservations, at most. A reconcile has to hold all of them. Those that are not dead or late end
- * within the hour, so a push that meets this bound goes on by itself.
+ * Reservations of a tenant and their claims, at most, by the last reconcile. A reconcile has to hold all of them. They
+ * end when they are dead, and late ones a day after that.
  */
 const tenantClaimsMax = 1_000_000;
 
 async function admit(deps: AdmitUploadDeps, input: AdmitUploadInput): Promise<AdmitUploadOutcome> {
-  if (input.tenant.claimCount + input.objects.size > tenantClaimsMax) {
+  if (input.tenant.claimCount + 1 + input.objects.size > tenantClaimsMax) {
     await deps.queue.request({ tenant: input.tenant.tenant, reason: 'refusal', full: false });
     return retryLater(deps, retryAfterMaxMs);
   }

@@ -15,7 +15,13 @@ export interface LimitQuestion {
 }
 
 export type FloorChoice =
-  | { kind: 'fits'; chosen: ReadonlyMap<string, number>; refusal: Refusal | undefined }
+  | {
+      kind: 'fits';
+      chosen: ReadonlyMap<string, number>;
+      /** The part of it that the counter does not hold yet. */
+      notYetAdded: ReadonlyMap<string, number>;
+      refusal: Refusal | undefined;
+    }
   | { kind: 'full'; refusal: Refusal };
 
 /**
@@ -42,55 +48,62 @@ export async function chooseByFloor(
   };
   if (baseBytes > limitBytes) return { kind: 'full', refusal: refuse(missing, baseBytes) };
 
-  const counted = basis ? countedIn(basis) : await issuedOids(deps, { attempt, missing, nowMs });
+  const held = basis ? heldBy(basis) : await heldByOthers(deps, { attempt, missing, nowMs });
   const choice = chooseWithinLimit({
     claims: missing,
     baseBytes,
     limitBytes,
-    isFree: (oid) => counted.has(oid),
+    isFree: held.isInFloor,
   });
   if (choice.chosen.size === 0) return { kind: 'full', refusal: refuse(choice.refused, choice.usedBytes) };
   const refusal = choice.refused.size > 0 ? refuse(choice.refused, choice.usedBytes) : undefined;
-  return { kind: 'fits', chosen: choice.chosen, refusal };
+  const notYetAdded = new Map([...choice.chosen].filter(([oid, sizeBytes]) => !held.isAdded(oid, sizeBytes)));
+  return { kind: 'fits', chosen: choice.chosen, notYetAdded, refusal };
 }
 
-/** The oids whose bytes the floor holds already. */
-function countedIn({ promised, seen }: ReconcileBasis): ReadonlySet<string> {
-  const issued = [...promised].filter(([, { isIssued }]) => isIssued).map(([oid]) => oid);
-  return new Set([...seen, ...issued]);
+/** Which claims of a batch the tenant's numbers hold already. */
+interface HeldClaims {
+  /** Whether the floor has the object's bytes. */
+  isInFloor(oid: string): boolean;
+  /** Whether the counter has a claim of this size. */
+  isAdded(oid: string, sizeBytes: number): boolean;
 }
 
-/** The oids that other live issued reservations of the repo claim. */
-async function issuedOids(
-  { ledger }: Pick<AdmitUploadDeps, 'ledger'>,
-  input: Pick<LimitQuestion, 'attempt' | 'missing'> & { nowMs: number },
-): Promise<ReadonlySet<string>> {
-  const { attempt, missing, nowMs } = input;
-  const { repo, id } = attempt.reservation;
-  const issued = new Set<string>();
-  for await (const page of ledger.reservationsOf({ tenant: attempt.tenant, repo })) {
-    for (const reservation of page) {
-      if (reservation.id === id || reservation.state !== 'issued' || isDead(reservation, nowMs)) continue;
-      for (const oid of missing.keys()) if (reservation.claims.has(oid)) issued.add(oid);
-    }
-  }
-  return issued;
+/** By our own reconcile, which put what it found into the counter: the largest size that was claimed for each object. */
+function heldBy({ promised, seen }: ReconcileBasis): HeldClaims {
+  return {
+    isInFloor: (oid) => seen.has(oid) || promised.get(oid)?.isIssued === true,
+    isAdded: (oid, sizeBytes) => seen.has(oid) || (promised.get(oid)?.largestBytes ?? -1) >= sizeBytes,
+  };
 }
 
 /**
- * The chosen claims that the counter does not hold yet.
- *
- * @param basis of our own reconcile, which put what it found into the counter. Without it nothing is known,
- * so every claim is taken as not yet added.
+ * By the repo's other live reservations that are issued: their claims were added to the counter before, and every
+ * reconcile keeps them there while they live. A reconcile whose clock is ahead may take one for dead a little earlier,
+ * so one that is about to die is not relied on.
  */
-export function claimsNotYetAdded(
-  chosen: ReadonlyMap<string, number>,
-  basis: ReconcileBasis | undefined,
-): ReadonlyMap<string, number> {
-  if (!basis) return chosen;
-  const { promised, seen } = basis;
-  // The counter holds the largest size that was claimed for an object.
-  const isAdded = (oid: string, sizeBytes: number) =>
-    seen.has(oid) || (promised.get(oid)?.largestBytes ?? -1) >= sizeBytes;
-  return new Map([...chosen].filter(([oid, sizeBytes]) => !isAdded(oid, sizeBytes)));
+async function heldByOthers(
+  { ledger, settings }: Pick<AdmitUploadDeps, 'ledger' | 'settings'>,
+  input: Pick<LimitQuestion, 'attempt' | 'missing'> & { nowMs: number },
+): Promise<HeldClaims> {
+  const { attempt, missing, nowMs } = input;
+  const { repo, id } = attempt.reservation;
+  const issued = new Set<string>();
+  const largestBytes = new Map<string, number>();
+  for await (const page of ledger.reservationsOf({ tenant: attempt.tenant, repo })) {
+    for (const reservation of page) {
+      if (reservation.id === id || reservation.state !== 'issued' || isDead(reservation, nowMs)) continue;
+      const isReliable = !isDead(reservation, nowMs + 2 * settings.clockSkewMs);
+      for (const oid of missing.keys()) {
+        const sizeBytes = reservation.claims.get(oid);
+        if (sizeBytes === undefined) continue;
+        issued.add(oid);
+        if (isReliable) largestBytes.set(oid, Math.max(sizeBytes, largestBytes.get(oid) ?? 0));
+      }
+    }
+  }
+  return {
+    isInFloor: (oid) => issued.has(oid),
+    isAdded: (oid, sizeBytes) => (largestBytes.get(oid) ?? -1) >= sizeBytes,
+  };
 }

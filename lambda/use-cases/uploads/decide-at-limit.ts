@@ -3,7 +3,7 @@ import type { TenantRecord } from '../../domain/tenant.ts';
 import type { AddOutcome } from '../../ports/ledger.ts';
 import { type RecountNowOutcome, recountNow } from '../recounts/recount-now.ts';
 import type { AdmitUploadDeps } from './batch-attempt.ts';
-import { chooseByFloor, claimsNotYetAdded, type LimitQuestion } from './choose-by-floor.ts';
+import { chooseByFloor, type LimitQuestion } from './choose-by-floor.ts';
 import type { Refusal } from './refusal.ts';
 
 /** A batch reconciles inline only when this many rounds of full concurrency can list the tenant. */
@@ -58,9 +58,8 @@ export async function decideAtLimit(deps: AdmitUploadDeps, question: LimitQuesti
   if (tenant.closedAtMs !== null) return { kind: 'absent' };
   const byFloor = await chooseByFloor(deps, { ...question, basis: undefined });
   if (byFloor.kind !== 'fits') return byFloor;
-  const { chosen, refusal } = byFloor;
-  if (await addIfItFits(deps, { tenant, chosen, notYetAdded: chosen }))
-    return { kind: 'admit', chosen, refusal };
+  const { chosen, notYetAdded, refusal } = byFloor;
+  if (await addIfItFits(deps, { tenant, chosen, notYetAdded })) return { kind: 'admit', chosen, refusal };
   return decideByReconcile(deps, question);
 }
 
@@ -73,10 +72,9 @@ async function decideByReconcile(deps: AdmitUploadDeps, question: LimitQuestion)
     tenant = outcome.tenant;
     const byFloor = await chooseByFloor(deps, { ...question, tenant, basis });
     if (byFloor.kind !== 'fits') return byFloor;
-    const { chosen, refusal } = byFloor;
-    if (await addIfItFits(deps, { tenant, chosen, notYetAdded: claimsNotYetAdded(chosen, basis) }))
-      return { kind: 'admit', chosen, refusal };
-    // Only our own reconcile tells which of these claims the counter holds; after another's we try once more.
+    const { chosen, notYetAdded, refusal } = byFloor;
+    if (await addIfItFits(deps, { tenant, chosen, notYetAdded })) return { kind: 'admit', chosen, refusal };
+    // After another's reconcile, only its floor is known: we try once more.
     if (basis) break;
   }
   return { kind: 'unknown', waitMs: 0 };

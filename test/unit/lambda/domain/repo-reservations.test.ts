@@ -78,15 +78,10 @@ describe('a scan covers', () => {
 });
 
 describe('what reservations may still bring', () => {
-  const open = (
-    all: RepoReservations,
-    scanBeganMs: number,
-    seen: string[] | undefined,
-    ...covered: string[]
-  ) =>
+  const open = (all: RepoReservations, nowMs: number, seen: string[] | undefined, ...covered: string[]) =>
     all.openClaims({
       counted: { scan: seen && scanOf(...seen), covered: new Set(covered) },
-      scanBeganMs,
+      nowMs,
       clockSkewMs: 1000,
     });
 

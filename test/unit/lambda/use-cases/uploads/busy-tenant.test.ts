@@ -34,7 +34,7 @@ describe(`a batch near the limit, beside ${others} reservations of ${claimsOfEac
     await world.consume();
     expect(await world.record()).toMatchObject({
       committedBytes: others * claimsOfEach * 1000,
-      claimCount: others * claimsOfEach,
+      claimCount: others * (1 + claimsOfEach),
     });
     [readAll, readOwn] = [0, 0];
     const { reservations, reservationsOf } = world.ledger;
@@ -65,6 +65,21 @@ describe(`a batch near the limit, beside ${others} reservations of ${claimsOfEac
     const verdicts = await world.push('mine', { [oidOf(1)]: 200_000_000 });
     expect(verdicts).toEqual(new Map([[oidOf(1), expect.objectContaining({ kind: 'upload' })]]));
   });
+});
+
+it('a push that is repeated near the limit is admitted again by its own repo alone, however much is reserved', async () => {
+  const world = new MemoryStack();
+  await world.create(60_000);
+  const batch = (index: number) =>
+    Object.fromEntries(Array.from({ length: 1000 }, (_, claim) => [oidOf(1000 * index + claim), 1]));
+  for (let index = 0; index < 60; index += 1) await world.push('app', batch(index));
+  await world.consume();
+  expect(await world.record()).toMatchObject({ committedBytes: 60_000, claimCount: 60_060 });
+  const verdicts = await world.push('app', batch(3));
+  expect([...(verdicts as ReadonlyMap<string, { kind: string }>).values()].map(({ kind }) => kind)).toEqual(
+    Array.from({ length: 1000 }, () => 'upload'),
+  );
+  expect((await world.record()).committedBytes).toBe(60_000);
 });
 
 it('a tenant with a million claims takes no more until some of them have ended', async () => {

@@ -66,7 +66,7 @@ describe('while the queue takes nothing', () => {
   it('a batch that must wait for a recount fails, because nobody would make it', async () => {
     await ledger.addCommitted({ tenant, sumBytes: 90, limitBytes: 100 });
     const nowMs = clock.nowMs();
-    await ledger.beginReconcile({ tenant, nowMs, leaseUntilMs: nowMs + 3_600_000 });
+    await ledger.beginReconcile({ tenant, holder: 'h', nowMs, leaseUntilMs: nowMs + 3_600_000 });
     await expect(upload(60)).rejects.toThrow('Throttled.');
   });
 });

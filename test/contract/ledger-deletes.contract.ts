@@ -96,6 +96,17 @@ export function deleteContract(open: () => Promise<LedgerUnderTest>): void {
       expect(await allPages(get().ledger.deletions(tenant))).toEqual([]);
     });
 
+    it('are taken over from a dead deleter by one alone', async () => {
+      const { tenant } = await put();
+      await get().ledger.claimDeletion({ tenant, before: deletion('d1'), deadlineMs: 1000 });
+      const [dead] = await allPages(get().ledger.deletions(tenant));
+      if (!dead) throw new Error('There is no deletion.');
+      const takeOver = async (deadlineMs: number) =>
+        (await get().ledger.claimDeletion({ tenant, before: dead, deadlineMs })).kind;
+      expect([await takeOver(2000), await takeOver(3000)]).toEqual(['claimed', 'refused']);
+      expect(await allPages(get().ledger.deletions(tenant))).toMatchObject([{ deadlineMs: 2000 }]);
+    });
+
     it('are kept as gone while a batch may still need them, and then removed', async () => {
       const { tenant, key } = await put();
       await get().ledger.removeDeletion(key);

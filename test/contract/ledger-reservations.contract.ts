@@ -32,6 +32,15 @@ export function reservationContract(open: () => Promise<LedgerUnderTest>): void 
       );
     });
 
+    it('are issued by a retry too, as the SDK sends it after a lost answer', async () => {
+      const tenant = await create();
+      await get().ledger.putReservation({ tenant, reservation: reservation('r1') });
+      const issue = { tenant, repo, reservationId: 'r1', claims: new Map([[oid('a'), 10]]) };
+      for (let time = 0; time < 2; time += 1)
+        expect(await get().ledger.issueReservation(issue)).toBe('issued');
+      expect(await get().ledger.readReservation(issue)).toEqual(reservation('r1', { state: 'issued' }));
+    });
+
     it('are not created when they are issued after they were voided', async () => {
       const tenant = await create();
       const id = { tenant, repo, reservationId: 'gone' };

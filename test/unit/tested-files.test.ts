@@ -13,25 +13,16 @@ const folders = ['lambda/domain', 'lambda/events', 'lambda/http', 'lambda/runtim
 const coveredBy: Readonly<Record<string, readonly string[]>> = {
   // The protocol of docs/ledger.md, with faults, many clients and mutants.
   'test/simulation/simulation.test.ts': [
-    'lambda/domain/admission.ts',
-    'lambda/domain/deletion.ts',
-    'lambda/domain/reconciliation.ts',
-    'lambda/domain/tenant.ts',
     'lambda/use-cases/map-limited.ts',
     'lambda/use-cases/recounts/await-reconcile.ts',
     'lambda/use-cases/recounts/commit-repos.ts',
     'lambda/use-cases/recounts/commit-tenant.ts',
     'lambda/use-cases/recounts/lease.ts',
     'lambda/use-cases/recounts/read-snapshot.ts',
-    'lambda/use-cases/recounts/reconcile.ts',
     'lambda/use-cases/recounts/recount-now.ts',
     'lambda/use-cases/recounts/scan-repos.ts',
-    'lambda/use-cases/uploads/admit-upload.ts',
     'lambda/use-cases/uploads/batch-attempt.ts',
-    'lambda/use-cases/uploads/choose-by-floor.ts',
-    'lambda/use-cases/uploads/decide-at-limit.ts',
     'lambda/use-cases/uploads/keep-from-deletion.ts',
-    'lambda/use-cases/uploads/verify-upload.ts',
   ],
   // What the API answers (test/blackbox), on the embedded stack.
   'test/embedded/blackbox.test.ts': [

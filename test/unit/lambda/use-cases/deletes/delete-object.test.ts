@@ -65,6 +65,35 @@ describe('an object that is marked for deletion', () => {
     expect([await world.deletions(), await world.isDue()]).toEqual([[], false]);
   });
 
+  it('is announced before its bytes go, is marked as changed after that, and only then loses its note', async () => {
+    await mark();
+    world.nowMs += hour;
+    const steps: string[] = [];
+    for (const name of [
+      'claimDeletion',
+      'announceDelete',
+      'markDirty',
+      'removeNote',
+      'endDeletion',
+    ] as const) {
+      const method: (input: never) => Promise<unknown> = world.ledger[name];
+      vi.spyOn(world.ledger, name).mockImplementation(async (input: unknown) => {
+        steps.push(name);
+        return (await method.call(world.ledger, input as never)) as never;
+      });
+    }
+    world.beforeDelete = () => steps.push('the bytes');
+    await world.consume();
+    expect(steps).toEqual([
+      'claimDeletion',
+      'announceDelete',
+      'the bytes',
+      'markDirty',
+      'removeNote',
+      'endDeletion',
+    ]);
+  });
+
   it('is not reported as stored by a batch that was running while it was deleted', async () => {
     await mark();
     world.nowMs += hour;

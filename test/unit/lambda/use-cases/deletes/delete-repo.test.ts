@@ -156,6 +156,24 @@ describe('a repo that is being deleted', () => {
     expect((await world.record()).committedBytes).toBe(7);
   });
 
+  it('that is empty stays closed while a URL of it may be used, and is opened after that', async () => {
+    await open({ [`game/${oidOf(1)}`]: 5 });
+    await world.push(repo, { [oidOf(2)]: 6 });
+    await del();
+    world.nowMs += 2 * minute;
+    expect(await world.consume()).toBe('done');
+    expect(await world.keys()).toEqual(['game2/x']);
+    expect(await readRepo()).toMatchObject({ objectCount: 0, closedAtMs: expect.any(Number) });
+    expect(await world.isDue()).toBe(true);
+    const [reservation] = world.ledger.inspect(tenant).reservations;
+    world.nowMs = reservation?.deadAtMs ?? 0;
+    await world.consume();
+    expect((await readRepo())?.closedAtMs).toEqual(expect.any(Number));
+    world.nowMs += 1;
+    await world.consume();
+    expect((await readRepo())?.closedAtMs).toBe(null);
+  });
+
   it('stays due even if its dead reservations are deleted by another reconcile', async () => {
     await open({});
     await world.push(repo, { [oidOf(2)]: 6 });

@@ -96,6 +96,22 @@ describe('an event of the store', () => {
     expect(outcome).toEqual({ kind: 'requested', noted: [repo] });
   });
 
+  it('for an upload that only a pending reservation claims is noted: its URL was not handed out', async () => {
+    const world = await counted();
+    const reservation = {
+      id: 'r',
+      repo: 'app',
+      state: 'pending' as const,
+      claims: new Map([[oidOf(4), 40]]),
+      createdAtMs: world.nowMs,
+      expiresAtMs: 9e15,
+      deadAtMs: 9e15,
+      lookAtMs: null,
+    };
+    await world.ledger.putReservation({ tenant, reservation });
+    expect(await tell(world, created(world, 'app', oidOf(4), 40))).toMatchObject({ noted: ['app'] });
+  });
+
   it('for an upload whose reservation is dead is noted', async () => {
     const world = await counted();
     await world.push('app', { [oidOf(4)]: 40 });

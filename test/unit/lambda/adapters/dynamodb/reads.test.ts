@@ -1,0 +1,154 @@
+import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import { BatchGetCommand, DynamoDBDocumentClient, GetCommand, QueryCommand } from '@aws-sdk/lib-dynamodb';
+import { mockClient } from 'aws-sdk-client-mock';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { createDynamoDbLedger } from '../../../../../lambda/adapters/dynamodb/ledger.ts';
+import { byDueIndex, byKindIndex } from '../../../../../lambda/adapters/dynamodb/table.ts';
+import type { Ledger } from '../../../../../lambda/ports/ledger.ts';
+import { allPages } from '../../../../../lambda/use-cases/all-pages.ts';
+
+const tenant = 'acme';
+const path = { tenant, repo: 'app' };
+const client = DynamoDBDocumentClient.from(new DynamoDBClient({}));
+const table = mockClient(client);
+const ledger = createDynamoDbLedger({ client, tableName: 'ledger' });
+
+const repoItem = (repo: string) => ({
+  pk: `TENANT#${tenant}`,
+  sk: `REPO#${repo}`,
+  repo,
+  storedBytes: 1,
+  objectCount: 1,
+  countedAtMs: 1,
+  epoch: 1,
+  covered: [],
+});
+const reservationItem = (reservationId: string) => ({
+  reservationId,
+  repo: 'app',
+  state: 'issued',
+  claims: {},
+  createdAtMs: 1,
+  expiresAtMs: 1,
+  deadAtMs: 1,
+});
+const deletionItem = (deletionId: string) => ({
+  deletionId,
+  repo: 'app',
+  state: 'marked',
+  objects: {},
+  dueAtMs: 1,
+  deadlineMs: 0,
+});
+
+/** What was asked of the table, in order. */
+const asked = () => table.calls().map((call) => call.args[0].input as unknown as Record<string, unknown>);
+
+beforeEach(() => {
+  table.reset();
+  table.on(GetCommand).resolves({});
+  table.on(QueryCommand).resolves({ Items: [] });
+  table.on(BatchGetCommand).resolves({ Responses: {} });
+});
+
+type Read = (ledger: Ledger) => Promise<unknown>;
+
+const consistent: readonly [name: keyof Ledger, read: Read][] = [
+  ['readTenant', (from) => from.readTenant(tenant)],
+  ['readRepo', (from) => from.readRepo(path)],
+  ['readReservation', (from) => from.readReservation({ ...path, reservationId: 'r' })],
+  ['repos', (from) => allPages(from.repos(tenant))],
+  ['listRepos', (from) => from.listRepos({ tenant, pageSize: 2 })],
+  ['reservations', (from) => allPages(from.reservations(tenant))],
+  ['reservationsOf', (from) => allPages(from.reservationsOf(path))],
+  ['deletions', (from) => allPages(from.deletions(tenant))],
+  ['deletionsOf', (from) => allPages(from.deletionsOf(path))],
+];
+
+describe('a read of the table', () => {
+  it.each(consistent)('by %s is strongly consistent', async (_, read) => {
+    await read(ledger);
+    expect(asked()).toMatchObject([{ TableName: 'ledger', ConsistentRead: true }]);
+  });
+
+  it('by an index cannot be; the tenants that it names are then read strongly consistent', async () => {
+    table.on(QueryCommand).resolves({ Items: [{ pk: `TENANT#${tenant}` }] });
+    await ledger.listTenants({ pageSize: 3 });
+    const [query, get] = asked();
+    expect(query).toMatchObject({ IndexName: byKindIndex.name, Limit: 3 });
+    expect(query?.['ConsistentRead']).toBeUndefined();
+    expect(get).toMatchObject({ RequestItems: { ledger: { ConsistentRead: true } } });
+    table.resetHistory();
+    table.on(QueryCommand).resolves({ Items: [] });
+    await ledger.dueTenants({ nowMs: 1, tenantsMax: 5 });
+    expect(new Set(asked().map((input) => input['IndexName']))).toEqual(new Set([byDueIndex.name]));
+  });
+
+  const pageItems: readonly [
+    name: keyof Ledger,
+    item: (id: string) => Record<string, unknown>,
+    read: (from: Ledger) => AsyncIterable<readonly unknown[]>,
+  ][] = [
+    ['repos', repoItem, (from) => from.repos(tenant)],
+    ['reservations', reservationItem, (from) => from.reservations(tenant)],
+    ['reservationsOf', reservationItem, (from) => from.reservationsOf(path)],
+    ['deletions', deletionItem, (from) => from.deletions(tenant)],
+    ['deletionsOf', deletionItem, (from) => from.deletionsOf(path)],
+  ];
+
+  it.each(pageItems)(
+    'by %s follows LastEvaluatedKey to the last page, also past empty ones',
+    async (_, item, read) => {
+      table
+        .on(QueryCommand)
+        .resolvesOnce({ Items: [item('a')], LastEvaluatedKey: { pk: 'p', sk: '1' } })
+        .resolvesOnce({ Items: [], LastEvaluatedKey: { pk: 'p', sk: '2' } })
+        .resolvesOnce({ Items: [item('b'), item('c')] });
+      const pages: number[] = [];
+      for await (const page of read(ledger)) pages.push(page.length);
+      expect(pages).toEqual([1, 0, 2]);
+      expect(asked().map((input) => input['ExclusiveStartKey'])).toEqual([
+        undefined,
+        { pk: 'p', sk: '1' },
+        { pk: 'p', sk: '2' },
+      ]);
+    },
+  );
+
+  it('by listRepos ends with the page that it was asked for, in however many answers that comes', async () => {
+    table
+      .on(QueryCommand)
+      .resolvesOnce({ Items: [repoItem('a')], LastEvaluatedKey: { pk: 'p', sk: '1' } })
+      .resolvesOnce({ Items: [repoItem('b'), repoItem('c')], LastEvaluatedKey: { pk: 'p', sk: '2' } });
+    const found = await ledger.listRepos({ tenant, pageSize: 2 });
+    expect(found.map(({ repo }) => repo)).toEqual(['a', 'b']);
+    expect(asked()).toHaveLength(2);
+  });
+
+  it('asks again for the keys of a batch that the table left unprocessed', async () => {
+    const names = ['a', 'b'].map((name) => ({ pk: `TENANT#${name}` }));
+    table.on(QueryCommand).resolves({ Items: names });
+    const Keys = [{ pk: 'TENANT#b', sk: 'TENANT' }];
+    table
+      .on(BatchGetCommand)
+      .resolvesOnce({ UnprocessedKeys: { ledger: { Keys } } })
+      .resolves({});
+    await ledger.listTenants({ pageSize: 2 });
+    expect(asked().slice(1)).toMatchObject([
+      { RequestItems: { ledger: { Keys: [{ pk: 'TENANT#a' }, { pk: 'TENANT#b' }] } } },
+      { RequestItems: { ledger: { Keys, ConsistentRead: true } } },
+    ]);
+  });
+
+  it('by dueTenants reads a partition of the index no further than it must', async () => {
+    const item = { pk: `TENANT#${tenant}`, dueat: 1 };
+    table.on(QueryCommand).resolves({ Items: [item], LastEvaluatedKey: { pk: 'p' } });
+    expect(await ledger.dueTenants({ nowMs: 1, tenantsMax: 2 })).toEqual([{ tenant, full: true }]);
+    const partitions = 12;
+    // One tenant may fill many pages with its dead reservations: after 20 the others wait for the next run.
+    expect(asked()).toHaveLength(partitions * 20);
+    table.resetHistory();
+    await ledger.dueTenants({ nowMs: 1, tenantsMax: 1 });
+    expect(asked()).toHaveLength(partitions);
+  });
+});

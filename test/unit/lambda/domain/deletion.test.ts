@@ -1,0 +1,32 @@
+import { describe, expect, it } from 'vitest';
+import { type Deletion, isClaimable, keptUntilMs, newDeletion } from '../../../../lambda/domain/deletion.ts';
+import { defaultSettings } from '../../../../lambda/domain/settings.ts';
+
+const settings = { ...defaultSettings, clockSkewMs: 7, batchTimeLimitMs: 100 };
+const marked = newDeletion({ id: 'd', repo: 'app', objects: new Map([['a', 1]]), dueAtMs: 50 });
+
+describe('a deletion', () => {
+  const claimable = (deletion: Partial<Deletion>, ...times: number[]) =>
+    times.map((nowMs) => isClaimable(settings, { ...marked, ...deletion }, nowMs));
+
+  it('that is marked may be claimed as soon as its grace time is over', () => {
+    expect(marked).toMatchObject({ state: 'marked', deadlineMs: 0 });
+    expect(claimable({}, 49, 50)).toEqual([false, true]);
+  });
+
+  it('is taken over only when its deleter has stopped by every clock: twice the skew after the deadline', () => {
+    expect(claimable({ state: 'deleting', deadlineMs: 1000 }, 1000, 1014, 1015)).toEqual([
+      false,
+      false,
+      true,
+    ]);
+  });
+
+  it('that is gone is never claimed again', () => {
+    expect(claimable({ state: 'gone', deadlineMs: 1000 }, 1000, 9e15)).toEqual([false, false]);
+  });
+
+  it('that is gone is remembered for as long as a batch can run, by every clock', () => {
+    expect(keptUntilMs(settings, 1000)).toBe(1000 + 100 + 14);
+  });
+});

@@ -1,0 +1,227 @@
+import { describe, expect, it } from 'vitest';
+import {
+  countedRepos,
+  expiredNotes,
+  isUnchanged,
+  recompute,
+  reposToScan,
+} from '../../../../lambda/domain/reconciliation.ts';
+import { RepoReservations } from '../../../../lambda/domain/repo-reservations.ts';
+import type { Reservation } from '../../../../lambda/domain/reservation.ts';
+import { defaultSettings } from '../../../../lambda/domain/settings.ts';
+import type { RepoRecord, TenantRecord } from '../../../../lambda/domain/tenant.ts';
+
+const settings = { ...defaultSettings, clockSkewMs: 7 };
+const hour = 3_600_000;
+const nowMs = 100 * hour;
+
+const repo = (name: string, more: Partial<RepoRecord> = {}): RepoRecord => ({
+  repo: name,
+  storedBytes: 10,
+  objectCount: 1,
+  countedAtMs: 1,
+  epoch: 1,
+  dirtyToken: null,
+  covered: new Set(),
+  closedAtMs: null,
+  ...more,
+});
+
+const tenantWith = (more: Partial<TenantRecord> = {}): TenantRecord => ({
+  tenant: 'acme',
+  plan: null,
+  limitBytes: 100,
+  createdAtMs: 0,
+  committedBytes: 30,
+  epoch: 1,
+  appliedEpoch: 1,
+  floorBaseBytes: 0,
+  floorUntilMs: 0,
+  deletedBytes: 0,
+  notes: new Map(),
+  counted: { storedBytes: 30, objectCount: 3, countedAtMs: 1 },
+  leaseUntilMs: 0,
+  listedUntilMs: 0,
+  claimCount: 0,
+  dueAtMs: 0,
+  closedAtMs: null,
+  ...more,
+});
+
+const note = (deadlineMs: number, of = 'app') => ({ repo: of, bytes: 1, deadlineMs });
+
+/** repo → its reservations, of one object each. */
+function reservationsIn(
+  given: Readonly<Record<string, readonly (Partial<Reservation> & { bytes?: number })[]>>,
+): Map<string, RepoReservations> {
+  return new Map(
+    Object.entries(given).map(([name, list]) => {
+      const all = new RepoReservations();
+      list.forEach(({ bytes = 10, ...more }, index) => {
+        all.add({
+          id: `${name}${index}`,
+          repo: name,
+          state: 'issued',
+          claims: new Map([[`${name}${index}`, bytes]]),
+          createdAtMs: 0,
+          expiresAtMs: nowMs,
+          deadAtMs: nowMs + hour,
+          lookAtMs: null,
+          ...more,
+        });
+      });
+      return [name, all];
+    }),
+  );
+}
+
+describe('a delete that died', () => {
+  const expired = (...deadlines: number[]) =>
+    expiredNotes(
+      settings,
+      tenantWith({ notes: new Map(deadlines.map((at, index) => [`n${index}`, note(at)])) }),
+      1000,
+    );
+
+  it('loses its note only when its deleter has stopped by every clock: twice the skew after the deadline', () => {
+    expect(expired(1000, 986, 985, 1)).toEqual(['n3', 'n2']);
+  });
+
+  it('may keep it for one more commit if there are too many: the oldest 100 go first', () => {
+    const ids = expired(...Array.from({ length: 150 }, (_, index) => 900 - index));
+    expect(ids).toHaveLength(100);
+    expect([ids[0], ids[99]]).toEqual(['n149', 'n50']);
+  });
+});
+
+describe('a repo is scanned', () => {
+  const scanned = (input: {
+    repos?: RepoRecord[];
+    reservations?: Map<string, RepoReservations>;
+    notes?: TenantRecord['notes'];
+  }) => [
+    ...reposToScan({
+      repos: input.repos ?? [],
+      reservations: input.reservations ?? new Map(),
+      tenant: tenantWith({ notes: input.notes ?? new Map() }),
+      nowMs,
+    }),
+  ];
+
+  it('if a delete marked it', () => {
+    expect(scanned({ repos: [repo('app'), repo('web', { dirtyToken: 'd' })] })).toEqual(['web']);
+  });
+
+  it('if a delete in it is noted, alive or not', () => {
+    const notes = new Map([
+      ['a', note(1, 'web')],
+      ['b', note(9e15, 'art')],
+    ]);
+    expect(scanned({ repos: [repo('app')], notes })).toEqual(['web', 'art']);
+  });
+
+  it('if it has a reservation that no scan of this very repo covered, known or not', () => {
+    const reservations = reservationsIn({ app: [{}], web: [{}], art: [{}] });
+    const repos = [repo('app', { covered: new Set(['app0']) }), repo('web', { covered: new Set(['app0']) })];
+    expect(scanned({ repos, reservations })).toEqual(['web', 'art']);
+  });
+});
+
+describe('a recount', () => {
+  const computed = (
+    reservations: Map<string, RepoReservations>,
+    more: { limitBytes?: number | null; repos?: RepoRecord[] } = {},
+  ) =>
+    recompute({
+      repos: more.repos ?? [],
+      scans: new Map([['app', { storedBytes: 5, objectCount: 2, seen: new Set() }]]),
+      reservations,
+      limitBytes: more.limitBytes === undefined ? 100 : more.limitBytes,
+      scanBeganMs: nowMs,
+      settings,
+    });
+
+  it('takes what was scanned, and the last count of the other repos', () => {
+    expect(computed(new Map(), { repos: [repo('app'), repo('web')] })).toEqual({
+      storedBytes: 15,
+      objectCount: 3,
+      totalBytes: 15,
+      leastBytes: 15,
+      leastUntilMs: Number.MAX_SAFE_INTEGER,
+      claimCount: 0,
+    });
+  });
+
+  it('adds what live reservations of every repo may bring, and its floor ends when the first may be dead', () => {
+    const first = { bytes: 10, deadAtMs: nowMs + 100 };
+    const pending = { bytes: 3, state: 'pending' } as const;
+    expect(computed(reservationsIn({ app: [{ bytes: 20 }, pending], web: [first] }))).toMatchObject({
+      storedBytes: 5,
+      totalBytes: 5 + 33,
+      leastBytes: 5 + 30,
+      leastUntilMs: nowMs + 100 - 14,
+      claimCount: 3,
+    });
+  });
+
+  it('does not add what a scan of the repo saw before, and asks for each repo by its name', () => {
+    const repos = [repo('web', { covered: new Set(['web0']) })];
+    expect(computed(reservationsIn({ web: [{}] }), { repos })).toMatchObject({
+      totalBytes: 15,
+      claimCount: 1,
+    });
+    const known = countedRepos({ repos, scans: new Map() });
+    expect([known('web').covered, known('app').covered]).toEqual([new Set(['web0']), new Set()]);
+  });
+
+  const late = (bytes: number) => ({ bytes, deadAtMs: nowMs - 1 });
+
+  it('adds of late reservations only what exceeds the limit, all repos together', () => {
+    const reservations = reservationsIn({ app: [late(60)], web: [late(70)] });
+    expect(computed(reservations)).toMatchObject({
+      totalBytes: 5 + 30,
+      leastBytes: 5 + 30,
+      leastUntilMs: nowMs - 1 + 24 * hour - 14,
+    });
+    expect(computed(reservationsIn({ app: [late(100)] }))).toMatchObject({
+      totalBytes: 5,
+      leastBytes: 5,
+      leastUntilMs: Number.MAX_SAFE_INTEGER,
+    });
+    expect(computed(reservations, { limitBytes: null }).totalBytes).toBe(5);
+  });
+
+  it('that found too much late keeps its floor no longer than its live reservations let it', () => {
+    const reservations = reservationsIn({ app: [late(130)], web: [{ bytes: 1, deadAtMs: nowMs + 50 }] });
+    expect(computed(reservations)).toMatchObject({ leastBytes: 5 + 1 + 30, leastUntilMs: nowMs + 50 - 14 });
+  });
+});
+
+describe('a tenant is idle', () => {
+  const recomputed = {
+    storedBytes: 30,
+    objectCount: 3,
+    totalBytes: 30,
+    leastBytes: 30,
+    leastUntilMs: 0,
+    claimCount: 0,
+  };
+  const idle = { before: tenantWith(), recomputed, repos: [repo('app')], reservations: new Map() };
+
+  it('if a full scan found what the ledger has', () => {
+    expect(isUnchanged(idle)).toBe(true);
+  });
+
+  it.each<[string, Partial<Parameters<typeof isUnchanged>[0]>]>([
+    ['it was never counted', { before: tenantWith({ counted: null }) }],
+    ['the bytes differ', { recomputed: { ...recomputed, storedBytes: 31 } }],
+    ['the number of objects differs', { recomputed: { ...recomputed, objectCount: 4 } }],
+    ['the counter differs', { before: tenantWith({ committedBytes: 31 }) }],
+    ['a delete is noted', { before: tenantWith({ notes: new Map([['n', note(1)]]) }) }],
+    ['an upload is promised', { reservations: reservationsIn({ app: [{}] }) }],
+    ['a delete marked a repo', { repos: [repo('app'), repo('web', { dirtyToken: 'd' })] }],
+    ['a repo is closed', { repos: [repo('app'), repo('web', { closedAtMs: 1 })] }],
+  ])('not if %s', (_, change) => {
+    expect(isUnchanged({ ...idle, ...change })).toBe(false);
+  });
+});

@@ -1,0 +1,51 @@
+import { describe, expect, it } from 'vitest';
+import { floorBytes, isGone, type TenantRecord } from '../../../../lambda/domain/tenant.ts';
+
+const counted = { storedBytes: 0, objectCount: 0, countedAtMs: 11 };
+const tenant: TenantRecord = {
+  tenant: 'acme',
+  plan: null,
+  limitBytes: 100,
+  createdAtMs: 0,
+  committedBytes: 0,
+  epoch: 1,
+  appliedEpoch: 1,
+  floorBaseBytes: 50,
+  floorUntilMs: 1000,
+  deletedBytes: 20,
+  notes: new Map(),
+  counted,
+  leaseUntilMs: 0,
+  listedUntilMs: 0,
+  claimCount: 0,
+  dueAtMs: 0,
+  closedAtMs: 10,
+};
+
+describe('a floor', () => {
+  it('is what was found, without everything that was deleted since, and never negative', () => {
+    expect(floorBytes(tenant, 999)).toBe(30);
+    expect(floorBytes({ ...tenant, deletedBytes: 60 }, 0)).toBe(0);
+  });
+
+  it('proves nothing from the moment it expires, nor in a tenant that was never counted', () => {
+    expect(floorBytes(tenant, 1000)).toBeUndefined();
+    expect(floorBytes({ ...tenant, counted: null }, 0)).toBeUndefined();
+  });
+});
+
+describe('a closed tenant', () => {
+  it('is gone when a count that began after its closing found nothing, and nothing is promised', () => {
+    expect(isGone(tenant)).toBe(true);
+  });
+
+  it.each<[string, Partial<TenantRecord>]>([
+    ['it is open', { closedAtMs: null }],
+    ['it was never counted', { counted: null }],
+    ['its count began with its closing', { closedAtMs: 11 }],
+    ['an object is left', { counted: { ...counted, objectCount: 1 } }],
+    ['an upload is promised', { committedBytes: 1 }],
+  ])('is not gone if %s', (_, change) => {
+    expect(isGone({ ...tenant, ...change })).toBe(false);
+  });
+});

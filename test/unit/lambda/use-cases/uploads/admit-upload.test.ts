@@ -1,0 +1,136 @@
+import { beforeEach, describe, expect, it, vi } from 'vitest';
+import { newDeletion } from '../../../../../lambda/domain/deletion.ts';
+import { defaultSettings } from '../../../../../lambda/domain/settings.ts';
+import type { UrlSigner } from '../../../../../lambda/ports/object-store.ts';
+import { admitUpload } from '../../../../../lambda/use-cases/uploads/admit-upload.ts';
+import { MemoryStack, minute, oidOf, tenant } from '../../../../support/memory/stack.ts';
+
+const oid = oidOf(1);
+const lifetimeMs = defaultSettings.urlLifetimeMs;
+
+describe('a batch of uploads', () => {
+  let world: MemoryStack;
+  const push = (sizeBytes: number) => world.push('app', { [oid]: sizeBytes });
+  const voidAll = async () => {
+    for (const { id, repo } of world.ledger.inspect(tenant).reservations)
+      expect(await world.ledger.voidReservation({ tenant, repo, reservationId: id })).toBe('gone');
+  };
+
+  beforeEach(async () => {
+    world = new MemoryStack();
+    await world.create(100);
+  });
+
+  it('gets no URL if a recount voided its reservation before it was issued', async () => {
+    const { issueReservation } = world.ledger;
+    vi.spyOn(world.ledger, 'issueReservation').mockImplementationOnce(async (input) => {
+      await voidAll();
+      return issueReservation.call(world.ledger, input);
+    });
+    const signUpload = vi.spyOn(world.deps.signer, 'signUpload');
+    expect(await push(10)).toBe('retry');
+    expect(signUpload).not.toHaveBeenCalled();
+    expect(typeof (await push(10))).toBe('object');
+  });
+
+  it('is not refused by what it read if a recount voided its reservation meanwhile', async () => {
+    const { addCommitted } = world.ledger;
+    vi.spyOn(world.ledger, 'addCommitted').mockImplementationOnce(async (input) => {
+      await voidAll();
+      return addCommitted.call(world.ledger, input);
+    });
+    expect(await push(101)).toBe('retry');
+    expect(await push(101)).toMatchObject(new Map([[oid, { kind: 'over-limit' }]]));
+  });
+
+  it('gets URLs that end before its reservation, however late they are signed', async () => {
+    const signed: Parameters<UrlSigner['signUpload']>[0][] = [];
+    const { signer } = world.deps;
+    const deps = {
+      ...world.deps,
+      signer: {
+        ...signer,
+        signUpload: (input: Parameters<UrlSigner['signUpload']>[0]) => {
+          signed.push(input);
+          return signer.signUpload(input);
+        },
+      },
+    };
+    const { issueReservation } = world.ledger;
+    vi.spyOn(world.ledger, 'issueReservation').mockImplementationOnce(async (input) => {
+      world.nowMs += 20_000;
+      return issueReservation.call(world.ledger, input);
+    });
+    const beganMs = world.nowMs;
+    const input = { tenant: await world.record(), repo: 'app', objects: new Map([[oid, 10]]) };
+    expect(await admitUpload(deps, input)).toMatchObject({
+      verdicts: new Map([[oid, { kind: 'upload', expiresInMs: lifetimeMs - 20_000 }]]),
+    });
+    expect(signed).toEqual([
+      { key: `${tenant}/app/${oid}`, oid, sizeBytes: 10, signedAtMs: beganMs, lifetimeMs },
+    ]);
+    const [reservation] = world.ledger.inspect(tenant).reservations;
+    expect(reservation?.expiresAtMs).toBe(beganMs + lifetimeMs + minute);
+  });
+
+  it('whose every object is stored leaves nothing behind', async () => {
+    world.put({ [`app/${oid}`]: 10 });
+    expect(await push(10)).toEqual(new Map([[oid, { kind: 'stored' }]]));
+    expect(await push(11)).toEqual(new Map([[oid, { kind: 'size-conflict', storedBytes: 10 }]]));
+    expect(world.ledger.inspect(tenant).reservations).toEqual([]);
+    expect((await world.record()).committedBytes).toBe(0);
+    expect(world.requests).toEqual([]);
+  });
+
+  it('that must wait has its recount requested, and its reservation taken back', async () => {
+    const deletion = newDeletion({ id: 'd', repo: 'app', objects: new Map([[oid, 10]]), dueAtMs: 0 });
+    await world.ledger.putDeletion({ tenant, deletion });
+    await world.ledger.claimDeletion({ tenant, before: deletion, deadlineMs: world.nowMs + minute });
+    expect(await push(10)).toBe('retry');
+    expect(world.requests).toEqual([{ tenant, reason: 'refusal', full: false }]);
+    expect(world.ledger.inspect(tenant).reservations).toEqual([]);
+  });
+
+  it('waits for at least two seconds, with a jitter of as much', async () => {
+    const waits: number[] = [];
+    const input = { tenant: await world.record(), repo: 'app', objects: new Map([[oid, 10]]) };
+    vi.spyOn(world.ledger, 'issueReservation').mockResolvedValue('gone');
+    for (let turn = 0; turn < 50; turn += 1) {
+      const outcome = await admitUpload(world.deps, input);
+      if (outcome.kind === 'retry') waits.push(outcome.retryAfterMs);
+      await world.consume();
+      world.ledger.addUnconditionally(tenant, -(await world.record()).committedBytes);
+    }
+    const { retryAfterMs } = defaultSettings;
+    expect(waits).toHaveLength(50);
+    expect(Math.min(...waits)).toBeGreaterThanOrEqual(retryAfterMs);
+    expect(Math.max(...waits)).toBeLessThanOrEqual(2 * retryAfterMs);
+    expect(new Set(waits).size).toBeGreaterThan(25);
+  });
+
+  it('of a tenant that was closed meanwhile gets nothing', async () => {
+    const input = { tenant: await world.record(), repo: 'app', objects: new Map([[oid, 10]]) };
+    await world.ledger.closeTenant({ tenant, closedAtMs: world.nowMs });
+    expect(await admitUpload(world.deps, input)).toEqual({ kind: 'absent' });
+  });
+
+  it('is admitted in part, in the order of the request', async () => {
+    const verdicts = await world.push('app', { [oid]: 60, [oidOf(2)]: 50, [oidOf(3)]: 40 });
+    expect(verdicts).toMatchObject(
+      new Map([
+        [oid, { kind: 'upload' }],
+        [oidOf(3), { kind: 'upload' }],
+        [oidOf(2), { kind: 'over-limit', usedBytes: 100, limitBytes: 100 }],
+      ]),
+    );
+    const [reservation] = world.ledger.inspect(tenant).reservations;
+    expect(reservation).toMatchObject({
+      state: 'issued',
+      claims: new Map([
+        [oid, 60],
+        [oidOf(3), 40],
+      ]),
+    });
+    expect((await world.record()).committedBytes).toBe(100);
+  });
+});

@@ -263,6 +263,7 @@ export class MemoryLedger implements Ledger {
 
   async unmark(input: DeletionKey & { names: readonly string[] }): Promise<'unmarked' | 'refused'> {
     checkExpression(unmarkChange(input.names));
+    if (input.names.length === 0) return 'unmarked';
     const { deletions } = this.#items(input.tenant);
     const found = deletions.get(keyFrom(input));
     if (found?.state !== 'marked') return 'refused';

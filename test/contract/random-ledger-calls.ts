@@ -1,0 +1,183 @@
+import type { Deletion } from '../../lambda/domain/deletion.ts';
+import type { Ledger } from '../../lambda/ports/ledger.ts';
+import type { Random } from '../support/random.ts';
+
+/** One call of a method that writes, as it can be made on any ledger. */
+export interface LedgerCall {
+  readonly name: keyof Ledger;
+  readonly input: unknown;
+  run(ledger: Ledger): Promise<unknown>;
+}
+
+/** What a caller may have read before it calls. Some of it is out of date by then. */
+export interface KnownState {
+  readonly epoch: number;
+  readonly limitBytes: number | null;
+  readonly deletions: readonly Deletion[];
+}
+
+const repos = ['', 'app', 'app#1', 'web'];
+const oids = ['a', 'b', 'c', 'd'];
+
+/**
+ * A call with a random input. Names, times and epochs come from few values, so that calls meet each other: the same
+ * reservation is issued, voided and deleted, and a commit comes from this epoch, from the last or from the next.
+ */
+export function randomCall(random: Random, tenant: string, known: KnownState): LedgerCall {
+  const call = <M extends keyof Writes>(name: M, input: Parameters<Ledger[M]>[0]): LedgerCall => ({
+    name,
+    input,
+    run: (ledger) => (ledger[name] as (given: typeof input) => Promise<unknown>)(input),
+  });
+  const calls: Writes = {
+    createTenant: () => call('createTenant', { ...newTenant(tenant), limitBytes: random.pick([null, 100]) }),
+    updateTenant: () =>
+      call('updateTenant', {
+        tenant,
+        ...(random.chance(0.5) && { limitBytes: random.pick([null, 50, 100, 1000]) }),
+        ...(random.chance(0.5) && { plan: random.pick([null, 'team']) }),
+      }),
+    closeTenant: () => call('closeTenant', { tenant, closedAtMs: time() }),
+    addCommitted: () =>
+      call('addCommitted', {
+        tenant,
+        sumBytes: random.int(0, 40),
+        limitBytes: random.chance(0.8) ? known.limitBytes : random.pick([null, 100]),
+      }),
+    markDirty: () => call('markDirty', { ...path(), dirtyToken: token() }),
+    closeRepo: () => call('closeRepo', { ...path(), closedAtMs: time() }),
+    openRepo: () => call('openRepo', { ...path(), closedAtMs: time() }),
+    putReservation: () => call('putReservation', { tenant, reservation: reservation() }),
+    issueReservation: () => call('issueReservation', { ...reservationKey(), claims: sizes() }),
+    deleteReservation: () => call('deleteReservation', reservationKey()),
+    voidReservation: () => call('voidReservation', reservationKey()),
+    keepLate: () => call('keepLate', { ...reservationKey(), claims: sizes(), lookAtMs: time() }),
+    beginReconcile: () => call('beginReconcile', { tenant, nowMs: time(), leaseUntilMs: time() }),
+    setLease: () =>
+      call('setLease', {
+        tenant,
+        epoch: epoch(),
+        leaseUntilMs: random.pick([0, time()]),
+        ...(random.chance(0.3) && { listedUntilMs: time() }),
+      }),
+    commitRepo: () =>
+      call('commitRepo', {
+        tenant,
+        repo: {
+          ...counted(),
+          repo: random.pick(repos),
+          epoch: epoch(),
+          covered: new Set(some(['r0', 'r1'])),
+        },
+        dirtyTokenRead: random.pick([null, null, token()]),
+      }),
+    commitTenant: () =>
+      call('commitTenant', {
+        tenant,
+        epoch: epoch(),
+        correctionBytes: random.int(-30, 30),
+        floorBaseBytes: random.int(0, 100),
+        floorUntilMs: time(),
+        counted: counted(),
+        listedUntilMs: time(),
+        claimCount: random.int(0, 9),
+        expiredNotes: some(['n0', 'n1', 'n2']),
+        dueAtMs: random.pick([null, time()]),
+      }),
+    putDeletion: () => call('putDeletion', { tenant, deletion: deletion() }),
+    unmark: () => call('unmark', { ...deletionKey(), names: some(oids) }),
+    claimDeletion: () =>
+      call('claimDeletion', {
+        tenant,
+        before: random.pick([...known.deletions, deletion()]),
+        deadlineMs: time(),
+      }),
+    endDeletion: () =>
+      call('endDeletion', {
+        ...deletionKey(),
+        deadlineMs: random.pick([time(), ...known.deletions.map(({ deadlineMs }) => deadlineMs)]),
+        left: random.chance(0.5) ? new Map() : sizes(),
+        dueAtMs: time(),
+        keptUntilMs: random.pick([null, time()]),
+      }),
+    removeDeletion: () => call('removeDeletion', deletionKey()),
+    announceDelete: () =>
+      call('announceDelete', {
+        tenant,
+        noteId: random.pick(['n0', 'n1', 'n2']),
+        note: { repo: random.pick(repos), bytes: random.int(0, 20), deadlineMs: time() },
+      }),
+    removeNote: () => call('removeNote', { tenant, noteId: random.pick(['n0', 'n1', 'n2']) }),
+  };
+
+  const time = () => random.int(1, 8) * 100;
+  const token = () => random.pick(['x', 'y']);
+  const epoch = () => Math.max(0, known.epoch + random.pick([0, 0, 0, -1, 1]));
+  const some = (names: readonly string[]) => names.filter(() => random.chance(0.5));
+  const path = () => ({ tenant, repo: random.pick(repos) });
+  const sizes = () => new Map(some(oids).map((oid) => [oid, random.int(0, 20)]));
+  const counted = () => ({
+    storedBytes: random.int(0, 50),
+    objectCount: random.int(0, 5),
+    countedAtMs: time(),
+  });
+  const reservationKey = () => ({ ...path(), reservationId: random.pick(['r0', 'r1']) });
+  const deletionKey = () => {
+    const read = random.chance(0.8) ? known.deletions : [];
+    const { repo, id } = read.length > 0 ? random.pick(read) : deletion();
+    return { tenant, repo, deletionId: id };
+  };
+  const reservation = () => ({
+    id: random.pick(['r0', 'r1']),
+    repo: random.pick(repos),
+    state: random.pick(['pending', 'pending', 'issued'] as const),
+    claims: sizes(),
+    createdAtMs: time(),
+    expiresAtMs: time(),
+    deadAtMs: time(),
+    lookAtMs: random.pick([null, null, time()]),
+  });
+  const deletion = (): Deletion => ({
+    id: random.pick(['d0', 'd1']),
+    repo: random.pick(repos),
+    state: 'marked',
+    objects: sizes(),
+    dueAtMs: time(),
+    deadlineMs: 0,
+  });
+
+  const often = ['putReservation', 'putDeletion', 'claimDeletion', 'endDeletion', 'beginReconcile'] as const;
+  const names = [
+    ...(Object.keys(calls) as (keyof Writes)[]).filter((name) => name !== 'closeTenant'),
+    ...often,
+  ];
+  // A closed tenant takes no more bytes, so it is closed rarely.
+  return random.chance(0.01) ? calls.closeTenant() : calls[random.pick(names)]();
+}
+
+type Reads =
+  | 'readTenant'
+  | 'listTenants'
+  | 'dueTenants'
+  | 'repos'
+  | 'readRepo'
+  | 'listRepos'
+  | 'readReservation'
+  | 'reservations'
+  | 'reservationsOf'
+  | 'deletions'
+  | 'deletionsOf';
+
+/** Every method that writes: the compiler asks for a new one here. */
+type Writes = Record<Exclude<keyof Ledger, Reads>, () => LedgerCall>;
+
+export const pathsOf = (tenant: string) => repos.map((repo) => ({ tenant, repo }));
+
+export const newTenant = (tenant: string) => ({
+  tenant,
+  plan: null,
+  limitBytes: 100,
+  createdAtMs: 1,
+  counted: { storedBytes: 0, objectCount: 0, countedAtMs: 1 },
+  dueAtMs: 500,
+});

@@ -184,6 +184,7 @@ const architecture: Readonly<Record<string, { imports: readonly string[]; packag
     packages: ['*'],
   },
   'vitest.config.ts': { imports: ['test/support'], packages: ['vitest'] },
+  'vitest.mutation.config.ts': { imports: [], packages: ['vitest'] },
 };
 
 const isOf = (file: string, entry: string) => file === entry || file.startsWith(`${entry}/`);

@@ -200,6 +200,9 @@ describe('a dead reservation', () => {
     expect(settle(all, deadAtMs + hour / 2, [])).toEqual([]);
     expect(settle(all, deadAtMs + hour / 2, ['b'])).toEqual(late(deadAtMs + hour, { a: 1 }));
     expect(settle(all, deadAtMs + hour, [])).toEqual(late(deadAtMs + 6 * hour, { a: 1, b: 2 }));
+    const live = { deadAtMs: 9 * deadAtMs };
+    const behind = reservationsOf(live, { ...claims({ b: 2 }), lookAtMs: deadAtMs + hour });
+    expect(settle(behind, deadAtMs + hour / 2, [])).toEqual([]);
   });
 });
 

@@ -1,5 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { deadAtMs, isAbandoned, isDead, type Reservation } from '../../../../lambda/domain/reservation.ts';
+import {
+  deadAtMs,
+  isAbandoned,
+  isDead,
+  type Reservation,
+  reservationIdOf,
+  sumClaims,
+} from '../../../../lambda/domain/reservation.ts';
 import { defaultSettings } from '../../../../lambda/domain/settings.ts';
 
 const settings = {
@@ -38,5 +45,23 @@ describe('a reservation', () => {
     };
     expect([1500, 1501].map((nowMs) => isAbandoned(settings, pending, nowMs))).toEqual([false, true]);
     expect(isAbandoned(settings, { ...pending, state: 'issued' }, 9999)).toBe(false);
+  });
+
+  it('has the sum of its claims', () => {
+    expect(
+      sumClaims(
+        new Map([
+          ['a', 3],
+          ['b', 0],
+          ['c', 4],
+        ]),
+      ),
+    ).toBe(7);
+    expect(sumClaims(new Map())).toBe(0);
+  });
+
+  it('is named after its verify token, by 32 digits from which nobody finds the token', () => {
+    // The SHA-256 of `abc`, from FIPS 180.
+    expect(reservationIdOf('abc')).toBe('ba7816bf8f01cfea414140de5dae2223');
   });
 });

@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Reservation } from '../../../../../lambda/domain/reservation.ts';
 import type { ReconcileBasis } from '../../../../../lambda/use-cases/recounts/reconcile.ts';
 import { newAttempt } from '../../../../../lambda/use-cases/uploads/batch-attempt.ts';
@@ -18,6 +18,8 @@ describe('what fits above the floor', () => {
     const attempt = newAttempt(world.deps, { tenant: record, repo: 'app', objects: missing });
     await world.ledger.putReservation({ tenant, reservation: attempt.reservation });
     const choice = await chooseByFloor(world.deps, { attempt, missing, tenant: record, basis });
+    // A batch of which nothing fits is refused, not admitted with nothing.
+    if (choice.kind === 'fits') expect(choice.chosen.size).toBeGreaterThan(0);
     return {
       chosen: choice.kind === 'fits' ? [...choice.chosen.keys()] : [],
       refusal: choice.refusal,
@@ -54,12 +56,14 @@ describe('what fits above the floor', () => {
     expect(await choose({ a: 50 })).toEqual(refused);
   });
 
-  it('is nothing if the floor is above the limit by itself, not even an object of no bytes', async () => {
+  it('is nothing if the floor is above the limit by itself, not even an object of no bytes, and nothing is read', async () => {
+    const read = vi.spyOn(world.ledger, 'reservationsOf');
     expect(await choose({ a: 0 }, undefined, 100)).toEqual({ chosen: ['a'], refusal: undefined });
     expect(await choose({ a: 0 }, undefined, 101)).toEqual({
       chosen: [],
       refusal: { oids: ['a'], usedBytes: 101, limitBytes: 100 },
     });
+    expect(read).toHaveBeenCalledTimes(1);
   });
 
   it('includes what another live issued reservation of the repo promises: the floor holds it', async () => {

@@ -1,0 +1,22 @@
+import { defineConfig } from 'vitest/config';
+
+/**
+ * The tests that must catch a mistake in a layer of the ledger: docs/mutation.md. They are few and fast, because they run
+ * for each of thousands of mistakes.
+ */
+const suites: Readonly<Record<string, readonly string[]>> = {
+  domain: ['test/unit/lambda/domain/*.test.ts'],
+  scan: ['test/unit/lambda/{domain,use-cases}/scan/*.test.ts'],
+  'use-cases': ['test/unit/lambda/use-cases/{deletes,recounts,uploads}/*.test.ts'],
+  table: ['test/unit/lambda/adapters/dynamodb/*.test.ts', 'test/contract/ledger.test.ts'],
+};
+
+export default defineConfig({
+  test: {
+    include: [...(suites[process.env['MUTATED_LAYER'] ?? ''] ?? [])],
+    // Thousands of objects in every test.
+    exclude: ['**/many-reservations.test.ts', '**/busy-tenant.test.ts', '**/bucket-shapes.test.ts'],
+    testTimeout: 10_000,
+    env: { AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED: 'true' },
+  },
+});

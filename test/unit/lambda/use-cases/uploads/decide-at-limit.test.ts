@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest';
+import { admitUpload } from '../../../../../lambda/use-cases/uploads/admit-upload.ts';
 import { addWithinLimit } from '../../../../../lambda/use-cases/uploads/decide-at-limit.ts';
 import { MemoryStack, oidOf, tenant } from '../../../../support/memory/stack.ts';
 
@@ -75,5 +76,115 @@ describe('a batch at the limit', () => {
     expect(await world.push('app', { [oidOf(2)]: 60 })).toMatchObject(
       new Map([[oidOf(2), { kind: 'over-limit' }]]),
     );
+  });
+
+  it('gets what fits above the floor and below the counter, without a scan', async () => {
+    commit(50);
+    const [listed, added] = [vi.spyOn(world.objects, 'listPage'), vi.spyOn(world.ledger, 'addCommitted')];
+    const verdicts = await world.push('app', { [oid]: 101, [oidOf(2)]: 40 });
+    expect(verdicts).toMatchObject(
+      new Map([
+        [oidOf(2), { kind: 'upload' }],
+        [oid, { kind: 'over-limit' }],
+      ]),
+    );
+    expect([listed.mock.calls.length, added.mock.calls.length]).toEqual([0, 2]);
+    expect((await world.record()).committedBytes).toBe(90);
+  });
+
+  it('gets objects of no bytes, however far the counter is above the limit', async () => {
+    commit(500);
+    const begun = vi.spyOn(world.ledger, 'beginReconcile');
+    const verdicts = await world.push('app', { [oid]: 101, [oidOf(2)]: 0 });
+    expect(verdicts).toMatchObject(
+      new Map([
+        [oidOf(2), { kind: 'upload' }],
+        [oid, { kind: 'over-limit' }],
+      ]),
+    );
+    expect(begun).not.toHaveBeenCalled();
+  });
+
+  it('adds nothing that the tenant as read rules out, because a refused write is billed too', async () => {
+    commit(50);
+    const [listed, added] = [vi.spyOn(world.objects, 'listPage'), vi.spyOn(world.ledger, 'addCommitted')];
+    expect(await world.push('app', { [oid]: 60 })).toMatchObject(new Map([[oid, { kind: 'upload' }]]));
+    // Before the recount and after it. Nothing had changed, so that listed nothing.
+    expect([listed.mock.calls.length, added.mock.calls.length]).toEqual([0, 2]);
+  });
+
+  it('of a tenant that was never counted has it counted, and only then adds', async () => {
+    world = new MemoryStack();
+    await world.ledger.createTenant({
+      tenant,
+      plan: null,
+      limitBytes: 100,
+      createdAtMs: 0,
+      counted: null,
+      dueAtMs: 9e15,
+    });
+    const added = vi.spyOn(world.ledger, 'addCommitted');
+    expect(await world.push('app', { [oid]: 60 })).toMatchObject(new Map([[oid, { kind: 'upload' }]]));
+    expect(added).toHaveBeenCalledTimes(2);
+  });
+
+  it('that read the limit before it was lifted is admitted without a scan', async () => {
+    const input = { tenant: await world.record(), repo: 'app', objects: new Map([[oid, 500]]) };
+    await world.ledger.updateTenant({ tenant, limitBytes: null });
+    const begun = vi.spyOn(world.ledger, 'beginReconcile');
+    expect(await admitUpload(world.deps, input)).toMatchObject({
+      verdicts: new Map([[oid, { kind: 'upload' }]]),
+    });
+    expect(begun).not.toHaveBeenCalled();
+  });
+
+  it('gets what another batch was promised already: the counter holds it, so its own recount admits it', async () => {
+    const upload = new Map([[oid, expect.objectContaining({ kind: 'upload' })]]);
+    expect(await world.push('app', { [oid]: 60 })).toEqual(upload);
+    expect(await world.push('app', { [oid]: 60 })).toEqual(upload);
+    expect((await world.record()).committedBytes).toBe(60);
+  });
+
+  it('waits for three recounts of others, and then is to come again', async () => {
+    commit(50);
+    const { beginReconcile } = world.ledger;
+    const begun = vi.spyOn(world.ledger, 'beginReconcile').mockImplementation(async (input) => {
+      const other = await beginReconcile.call(world.ledger, input);
+      if (other.kind !== 'begun') throw new Error(other.kind);
+      await world.ledger.commitTenant({
+        tenant,
+        epoch: other.epoch,
+        correctionBytes: 0,
+        floorBaseBytes: 0,
+        floorUntilMs: 9e15,
+        counted: { storedBytes: 0, objectCount: 0, countedAtMs: world.nowMs },
+        listedUntilMs: 0,
+        claimCount: 0,
+        expiredNotes: [],
+        dueAtMs: null,
+      });
+      return { kind: 'busy', leaseUntilMs: input.leaseUntilMs };
+    });
+    expect(await world.push('app', { [oid]: 60 })).toBe('retry');
+    expect(begun).toHaveBeenCalledTimes(3);
+    expect(world.requests).toEqual([{ tenant, reason: 'refusal', full: false }]);
+  });
+
+  it.each([
+    ['for 15 seconds', 0, 15_000],
+    ['until 5 seconds before its own end, if it began long ago', 10_000, 20_000],
+  ])('waits %s', async (_, spentMs, endsMs) => {
+    commit(50);
+    const leaseUntilMs = world.nowMs + 3_600_000;
+    await world.ledger.beginReconcile({ tenant, nowMs: world.nowMs, leaseUntilMs });
+    const { addCommitted } = world.ledger;
+    const beganMs = world.nowMs;
+    vi.spyOn(world.ledger, 'addCommitted').mockImplementationOnce(async (input) => {
+      world.nowMs += spentMs;
+      return addCommitted.call(world.ledger, input);
+    });
+    expect(await world.push('app', { [oid]: 60 })).toBe('retry');
+    expect(world.nowMs - beganMs).toBeLessThanOrEqual(endsMs);
+    expect(world.nowMs - beganMs).toBeGreaterThan(endsMs - 500);
   });
 });

@@ -22,7 +22,6 @@ const coveredBy: Readonly<Record<string, readonly string[]>> = {
     'lambda/use-cases/recounts/recount-now.ts',
     'lambda/use-cases/recounts/scan-repos.ts',
     'lambda/use-cases/uploads/batch-attempt.ts',
-    'lambda/use-cases/uploads/keep-from-deletion.ts',
   ],
   // What the API answers (test/blackbox), on the embedded stack.
   'test/embedded/blackbox.test.ts': [

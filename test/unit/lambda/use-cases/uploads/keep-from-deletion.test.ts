@@ -1,0 +1,74 @@
+import { beforeEach, describe, expect, it, vi } from 'vitest';
+import { newDeletion, unmarkedObjectsMax } from '../../../../../lambda/domain/deletion.ts';
+import { keepFromDeletion } from '../../../../../lambda/use-cases/uploads/keep-from-deletion.ts';
+import { MemoryStack, minute, oidOf, tenant } from '../../../../support/memory/stack.ts';
+
+const repo = 'app';
+const sizes = (...oids: string[]) => new Map(oids.map((oid) => [oid, 1]));
+const many = Array.from({ length: 2 * unmarkedObjectsMax + 1 }, (_, index) => oidOf(index));
+
+describe('a batch that asks for objects of a deletion', () => {
+  let world: MemoryStack;
+  const keep = (names: string[], stored: string[] = []) =>
+    keepFromDeletion(world.deps, { tenant, repo, names: sizes(...names), stored: sizes(...stored) });
+  const put = async (id: string, oids: string[], state: 'marked' | 'deleting' | 'gone', of = repo) => {
+    const deletion = newDeletion({ id, repo: of, objects: sizes(...oids), dueAtMs: 0 });
+    await world.ledger.putDeletion({ tenant, deletion });
+    if (state === 'marked') return;
+    const deadlineMs = world.nowMs + minute;
+    await world.ledger.claimDeletion({ tenant, before: deletion, deadlineMs });
+    const end = { tenant, repo: of, deletionId: id, deadlineMs, left: new Map(), dueAtMs: 0 };
+    if (state === 'gone') await world.ledger.endDeletion({ ...end, keptUntilMs: deadlineMs });
+  };
+  const left = async () => (await world.deletions()).map(({ objects }) => [...objects.keys()]);
+
+  beforeEach(async () => {
+    world = new MemoryStack();
+    await world.create();
+  });
+
+  it('takes them out of every one that is marked, and leaves the others in it', async () => {
+    await put('d1', ['a', 'b'], 'marked');
+    await put('d2', ['b', 'c'], 'marked');
+    expect(await keep(['b', 'x'])).toBe('kept');
+    expect(await left()).toEqual([['a'], ['c']]);
+  });
+
+  it('writes nothing if it asks for none of them, in whatever state that is', async () => {
+    await put('d1', ['a'], 'marked');
+    await put('d2', ['b'], 'deleting');
+    await put('d3', ['x'], 'deleting', 'web');
+    const unmark = vi.spyOn(world.ledger, 'unmark');
+    expect(await keep(['x'], ['x'])).toBe('kept');
+    expect(unmark).not.toHaveBeenCalled();
+  });
+
+  it('waits while one of them is being deleted, stored or not', async () => {
+    await put('d1', ['a'], 'deleting');
+    expect(await keep(['a'])).toBe('deleting');
+    expect(await keep(['a'], ['a'])).toBe('deleting');
+  });
+
+  it('waits if one is gone that the store said it had, and uploads it again if not', async () => {
+    await put('d1', ['a'], 'gone');
+    expect(await keep(['a'], ['a'])).toBe('deleting');
+    expect(await keep(['a'])).toBe('kept');
+    expect(await left()).toEqual([['a']]);
+  });
+
+  it('takes no more out with one write than fits into it', async () => {
+    await put('d1', many, 'marked');
+    const unmark = vi.spyOn(world.ledger, 'unmark');
+    expect(await keep(many)).toBe('kept');
+    const counts = unmark.mock.calls.map(([{ names }]) => names.length);
+    expect(counts).toEqual([unmarkedObjectsMax, unmarkedObjectsMax, 1]);
+    expect(await left()).toEqual([[]]);
+  });
+
+  it('stops and waits if a deleter claims it in between', async () => {
+    await put('d1', many, 'marked');
+    const unmark = vi.spyOn(world.ledger, 'unmark').mockResolvedValue('refused');
+    expect(await keep(many)).toBe('deleting');
+    expect(unmark).toHaveBeenCalledTimes(1);
+  });
+});

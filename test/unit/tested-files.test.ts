@@ -91,10 +91,7 @@ const coveredBy: Readonly<Record<string, readonly string[]>> = {
   ],
   'test/unit/lambda/use-cases/recounts/recount-delay.test.ts': ['lambda/use-cases/recounts/run-recount.ts'],
   'test/unit/lambda/use-cases/recounts/record-store-events.test.ts': ['lambda/domain/store-change.ts'],
-  'test/unit/lambda/use-cases/deletes/delete-object.test.ts': [
-    'lambda/use-cases/deletes/delete-objects.ts',
-    'lambda/use-cases/deletes/run-deletions.ts',
-  ],
+  'test/unit/lambda/use-cases/deletes/delete-object.test.ts': ['lambda/use-cases/deletes/delete-objects.ts'],
   'test/unit/lambda/use-cases/deletes/delete-repo.test.ts': [
     'lambda/use-cases/deletes/held-until.ts',
     'lambda/use-cases/all-pages.ts',

@@ -137,6 +137,13 @@ describe('a recount', () => {
     expect(await committed()).toBe(80);
   });
 
+  it('tells which repos are closed, and knows no repo of which it found nothing', async () => {
+    await world.ledger.closeRepo({ tenant, repo: 'app', closedAtMs: 5 });
+    const outcome = await reconcile(world.deps, { tenant, full: true });
+    const repos = outcome.kind === 'committed' ? outcome.repos : [];
+    expect(repos.map(({ repo, closedAtMs }) => [repo, closedAtMs])).toEqual([['app', 5]]);
+  });
+
   it('that fails gives its lease back, and is charged for what it listed', async () => {
     const { listedUntilMs, appliedEpoch } = await world.record();
     vi.spyOn(world.ledger, 'commitTenant').mockRejectedValueOnce(new Error('Lost.'));

@@ -108,6 +108,20 @@ describe('a batch of uploads', () => {
     expect(new Set(waits).size).toBeGreaterThan(25);
   });
 
+  it('has a recount in the background requested when it is admitted', async () => {
+    await push(10);
+    expect(world.requests).toEqual([{ tenant, reason: 'upload', full: false }]);
+  });
+
+  it('is admitted up to a million claims of its tenant, its own included', async () => {
+    const push = async (claimCount: number) => {
+      const record = { ...(await world.record()), claimCount };
+      return admitUpload(world.deps, { tenant: record, repo: 'app', objects: new Map([[oid, 10]]) });
+    };
+    expect(await push(1_000_000)).toMatchObject({ kind: 'retry' });
+    expect(await push(999_999)).toMatchObject({ kind: 'answered' });
+  });
+
   it('of a tenant that was closed meanwhile gets nothing', async () => {
     const input = { tenant: await world.record(), repo: 'app', objects: new Map([[oid, 10]]) };
     await world.ledger.closeTenant({ tenant, closedAtMs: world.nowMs });

@@ -52,7 +52,13 @@ export function randomCall(random: Random, tenant: string, known: KnownState): L
     deleteReservation: () => call('deleteReservation', reservationKey()),
     voidReservation: () => call('voidReservation', reservationKey()),
     keepLate: () => call('keepLate', { ...reservationKey(), claims: sizes(), lookAtMs: time() }),
-    beginReconcile: () => call('beginReconcile', { tenant, nowMs: time(), leaseUntilMs: time() }),
+    beginReconcile: () =>
+      call('beginReconcile', {
+        tenant,
+        holder: random.pick(['h0', 'h1']),
+        nowMs: time(),
+        leaseUntilMs: time(),
+      }),
     setLease: () =>
       call('setLease', {
         tenant,
@@ -81,6 +87,9 @@ export function randomCall(random: Random, tenant: string, known: KnownState): L
         counted: counted(),
         listedUntilMs: time(),
         claimCount: random.int(0, 9),
+        overtakenEpoch: random.int(0, 3),
+        fullCountedAtMs: random.pick([null, time()]),
+        reservedUntilMs: random.pick([null, time()]),
         expiredNotes: some(['n0', 'n1', 'n2']),
         dueAtMs: random.pick([null, time()]),
       }),

@@ -43,6 +43,9 @@ const tenantWith = (more: Partial<TenantRecord> = {}): TenantRecord => ({
   leaseUntilMs: 0,
   listedUntilMs: 0,
   claimCount: 0,
+  overtakenEpoch: 0,
+  fullCountedAtMs: 0,
+  reservedUntilMs: null,
   dueAtMs: 0,
   closedAtMs: null,
   ...more,
@@ -137,7 +140,7 @@ describe('a recount', () => {
       scans: new Map([['app', { storedBytes: 5, objectCount: 2, seen: new Set() }]]),
       reservations,
       limitBytes: more.limitBytes === undefined ? 100 : more.limitBytes,
-      scanBeganMs: nowMs,
+      countedAtMs: nowMs,
       settings,
     });
 
@@ -149,6 +152,7 @@ describe('a recount', () => {
       leastBytes: 15,
       leastUntilMs: Number.MAX_SAFE_INTEGER,
       claimCount: 0,
+      reservedUntilMs: null,
     });
   });
 
@@ -160,7 +164,7 @@ describe('a recount', () => {
       totalBytes: 5 + 33,
       leastBytes: 5 + 30,
       leastUntilMs: nowMs + 100 - 14,
-      claimCount: 3,
+      claimCount: 3 + 3,
     });
   });
 
@@ -168,7 +172,7 @@ describe('a recount', () => {
     const repos = [repo('web', { covered: new Set(['web0']) })];
     expect(computed(reservationsIn({ web: [{}] }), { repos })).toMatchObject({
       totalBytes: 15,
-      claimCount: 1,
+      claimCount: 1 + 1,
     });
     const known = countedRepos({ repos, scans: new Map() });
     expect([known('web').covered, known('app').covered]).toEqual([new Set(['web0']), new Set()]);
@@ -205,6 +209,7 @@ describe('a tenant is idle', () => {
     leastBytes: 30,
     leastUntilMs: 0,
     claimCount: 0,
+    reservedUntilMs: null,
   };
   const idle = { before: tenantWith(), recomputed, repos: [repo('app')], reservations: new Map() };
 

@@ -18,6 +18,9 @@ const tenant: TenantRecord = {
   leaseUntilMs: 0,
   listedUntilMs: 0,
   claimCount: 0,
+  overtakenEpoch: 0,
+  fullCountedAtMs: 0,
+  reservedUntilMs: null,
   dueAtMs: 0,
   closedAtMs: 10,
 };

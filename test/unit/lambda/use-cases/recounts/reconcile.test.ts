@@ -97,14 +97,14 @@ describe('a recount', () => {
     expect([reservation().state, await committed()]).toEqual(['issued', 80]);
   });
 
-  it('says that a batch has probably died half a minute before it may void its reservation', async () => {
+  it('says that a batch has probably died if it is pending for more than two seconds', async () => {
     vi.spyOn(world.ledger, 'issueReservation').mockRejectedValueOnce(new Error('The function died.'));
     await expect(world.push('app', { [oidOf(3)]: 50 })).rejects.toThrow();
     const hasAgedPending = async () => {
       const outcome = await reconcile(world.deps, { tenant, full: false });
       return outcome.kind === 'committed' && outcome.hasAgedPending;
     };
-    world.nowMs += minute / 2;
+    world.nowMs += 2000;
     expect(await hasAgedPending()).toBe(false);
     world.nowMs += 1;
     expect(await hasAgedPending()).toBe(true);
@@ -154,7 +154,7 @@ describe('a recount', () => {
 
   it('is refused while another holds the lease, and for a tenant that is not there', async () => {
     const leaseUntilMs = world.nowMs + 1000;
-    await world.ledger.beginReconcile({ tenant, nowMs: world.nowMs, leaseUntilMs });
+    await world.ledger.beginReconcile({ tenant, holder: 'other', nowMs: world.nowMs, leaseUntilMs });
     expect(await reconcile(world.deps, { tenant, full: false })).toEqual({ kind: 'busy', leaseUntilMs });
     expect(await reconcile(world.deps, { tenant: 'nobody', full: false })).toEqual({ kind: 'absent' });
   });
@@ -191,7 +191,7 @@ describe('a recount', () => {
       for await (const page of readReservations.call(world.ledger, name)) {
         world.nowMs += 2 * reconcileLeaseMs;
         const { nowMs } = world;
-        await world.ledger.beginReconcile({ tenant: name, nowMs, leaseUntilMs: nowMs + 1 });
+        await world.ledger.beginReconcile({ holder: 'other', tenant: name, nowMs, leaseUntilMs: nowMs + 1 });
         yield page;
       }
     };

@@ -87,7 +87,10 @@ describe('a batch of uploads', () => {
     await world.ledger.putDeletion({ tenant, deletion });
     await world.ledger.claimDeletion({ tenant, before: deletion, deadlineMs: world.nowMs + minute });
     expect(await push(10)).toBe('retry');
-    expect(world.requests).toEqual([{ tenant, reason: 'refusal', full: false }]);
+    expect(world.requests).toEqual([
+      { tenant, reason: 'upload', full: false },
+      { tenant, reason: 'refusal', full: false },
+    ]);
     expect(world.ledger.inspect(tenant).reservations).toEqual([]);
   });
 
@@ -118,8 +121,8 @@ describe('a batch of uploads', () => {
       const record = { ...(await world.record()), claimCount };
       return admitUpload(world.deps, { tenant: record, repo: 'app', objects: new Map([[oid, 10]]) });
     };
-    expect(await push(1_000_000)).toMatchObject({ kind: 'retry' });
-    expect(await push(999_999)).toMatchObject({ kind: 'answered' });
+    expect(await push(999_999)).toMatchObject({ kind: 'retry' });
+    expect(await push(999_998)).toMatchObject({ kind: 'answered' });
   });
 
   it('of a tenant that was closed meanwhile gets nothing', async () => {
@@ -134,7 +137,7 @@ describe('a batch of uploads', () => {
       new Map([
         [oid, { kind: 'upload' }],
         [oidOf(3), { kind: 'upload' }],
-        [oidOf(2), { kind: 'over-limit', usedBytes: 100, limitBytes: 100 }],
+        [oidOf(2), { kind: 'over-limit' }],
       ]),
     );
     const [reservation] = world.ledger.inspect(tenant).reservations;

@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Reservation } from '../../../../../lambda/domain/reservation.ts';
 import type { ReconcileBasis } from '../../../../../lambda/use-cases/recounts/reconcile.ts';
 import { newAttempt } from '../../../../../lambda/use-cases/uploads/batch-attempt.ts';
-import { chooseByFloor, claimsNotYetAdded } from '../../../../../lambda/use-cases/uploads/choose-by-floor.ts';
+import { chooseByFloor } from '../../../../../lambda/use-cases/uploads/choose-by-floor.ts';
 import { MemoryStack, tenant } from '../../../../support/memory/stack.ts';
 
 const basisOf = (
@@ -12,6 +12,8 @@ const basisOf = (
 
 describe('what fits above the floor', () => {
   let world: MemoryStack;
+  /** The oids that the counter does not hold yet, of what was chosen last. */
+  let added: string[];
   const choose = async (claims: Record<string, number>, basis?: ReconcileBasis, floorBaseBytes = 60) => {
     const record = { ...(await world.record()), floorBaseBytes, floorUntilMs: world.nowMs + 1 };
     const missing = new Map(Object.entries(claims));
@@ -20,9 +22,11 @@ describe('what fits above the floor', () => {
     const choice = await chooseByFloor(world.deps, { attempt, missing, tenant: record, basis });
     // A batch of which nothing fits is refused, not admitted with nothing.
     if (choice.kind === 'fits') expect(choice.chosen.size).toBeGreaterThan(0);
+    added = choice.kind === 'fits' ? [...choice.notYetAdded.keys()] : [];
+    const { oids, storedBytes = 0, reservedBytes = 0, limitBytes } = choice.refusal ?? {};
     return {
       chosen: choice.kind === 'fits' ? [...choice.chosen.keys()] : [],
-      refusal: choice.refusal,
+      refusal: oids && { oids, usedBytes: storedBytes + reservedBytes, limitBytes },
     };
   };
   const promise = (id: string, more: Partial<Reservation>) =>
@@ -87,24 +91,30 @@ describe('what fits above the floor', () => {
     expect(await choose({ a: 50 }, basisOf({ a: { isIssued: true, largestBytes: 1 } }))).toEqual(fits);
     expect(await choose({ a: 50 }, basisOf({ a: { isIssued: false, largestBytes: 50 } }))).toEqual(refused);
   });
-});
 
-describe('what the counter does not hold yet', () => {
-  const chosen = new Map([
-    ['a', 10],
-    ['b', 20],
-  ]);
-
-  it('is everything, unless a reconcile of our own tells', () => {
-    expect(claimsNotYetAdded(chosen, undefined)).toEqual(chosen);
+  it('was not added to the counter yet, unless our own reconcile saw it or found it promised at this size', async () => {
+    const left = async (basis: ReconcileBasis) => {
+      await choose({ a: 10, b: 20 }, basis);
+      return added;
+    };
+    expect(await left(basisOf({}))).toEqual(['a', 'b']);
+    expect(await left(basisOf({}, ['a']))).toEqual(['b']);
+    expect(await left(basisOf({ a: { isIssued: false, largestBytes: 10 } }))).toEqual(['b']);
+    expect(await left(basisOf({ a: { isIssued: true, largestBytes: 9 } }))).toEqual(['a', 'b']);
+    await choose({ z: 0 }, basisOf({}));
+    expect(added).toEqual(['z']);
   });
 
-  it('is what that reconcile neither saw nor found promised with at least this size', () => {
-    const left = (basis: ReconcileBasis) => [...claimsNotYetAdded(chosen, basis).keys()];
-    expect(left(basisOf({}))).toEqual(['a', 'b']);
-    expect(left(basisOf({}, ['a']))).toEqual(['b']);
-    expect(left(basisOf({ a: { isIssued: false, largestBytes: 10 } }))).toEqual(['b']);
-    expect(left(basisOf({ a: { isIssued: true, largestBytes: 9 } }))).toEqual(['a', 'b']);
-    expect([...claimsNotYetAdded(new Map([['z', 0]]), basisOf({})).keys()]).toEqual(['z']);
+  it.each<[string, Partial<Reservation>, string[]]>([
+    ['issued with the same size', {}, []],
+    ['issued with a smaller size', { claims: new Map([['a', 49]]) }, ['a']],
+    ['about to die', { deadAtMs: 5 }, ['a']],
+    ['only pending', { state: 'pending' }, ['a']],
+  ])('without a reconcile: another reservation that is %s', async (_, more, expected) => {
+    const skewMs = world.deps.settings.clockSkewMs;
+    const deadAtMs = more.deadAtMs === undefined ? world.nowMs + 2 * skewMs : world.nowMs + 2 * skewMs - 1;
+    await promise('other', { ...more, deadAtMs });
+    await choose({ a: 50 }, undefined, 10);
+    expect(added).toEqual(expected);
   });
 });

@@ -59,13 +59,17 @@ async function updateTenant(
 ): Output<'updateTenant'> {
   const given = Object.entries(change).filter(([, value]) => value !== undefined);
   if (given.length === 0) return readTenant(table, tenant);
-  const newLimit = change.limitBytes === undefined ? undefined : endOfFloor;
+  // A new limit ends the floor, and any reconcile that is running.
+  const isNewLimit = change.limitBytes !== undefined;
   const isNull = ([, value]: [string, unknown]) => value === null;
   const result = await updateItem(table, {
     key: tenantKey(tenant),
     change: [
-      setting({ ...Object.fromEntries(given.filter((field) => !isNull(field))), ...newLimit?.fields }),
-      ...(newLimit?.epoch ?? []),
+      setting({
+        ...Object.fromEntries(given.filter((field) => !isNull(field))),
+        ...(isNewLimit && { floorUntilMs: 0, leaseUntilMs: 0 }),
+      }),
+      adding(isNewLimit ? { epoch: 1 } : {}),
       removing(...given.filter(isNull).map(([name]) => name)),
     ],
     condition: exists,
@@ -73,9 +77,6 @@ async function updateTenant(
   });
   return result.ok ? parseTenant(result.attributes) : undefined;
 }
-
-/** Ends the floor, and any reconcile that is running. */
-const endOfFloor = { fields: { floorUntilMs: 0, leaseUntilMs: 0 }, epoch: [adding({ epoch: 1 })] };
 
 async function closeTenant(
   table: Table,

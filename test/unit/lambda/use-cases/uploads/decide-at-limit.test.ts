@@ -9,6 +9,23 @@ const none: ReadonlyMap<string, number> = new Map();
 describe('a batch at the limit', () => {
   let world: MemoryStack;
   const commit = (sumBytes: number) => world.ledger.addUnconditionally(tenant, sumBytes);
+  /** Commits the recount of an empty tenant. */
+  const commitEmpty = (epoch: number, correctionBytes: number) =>
+    world.ledger.commitTenant({
+      tenant,
+      epoch,
+      correctionBytes,
+      floorBaseBytes: 0,
+      floorUntilMs: 9e15,
+      counted: { storedBytes: 0, objectCount: 0, countedAtMs: world.nowMs },
+      listedUntilMs: 0,
+      claimCount: 0,
+      overtakenEpoch: 0,
+      fullCountedAtMs: null,
+      reservedUntilMs: null,
+      expiredNotes: [],
+      dueAtMs: null,
+    });
 
   beforeEach(async () => {
     world = new MemoryStack();
@@ -52,21 +69,7 @@ describe('a batch at the limit', () => {
       const other = await beginReconcile.call(world.ledger, input);
       if (other.kind !== 'begun') throw new Error(other.kind);
       vi.spyOn(world.ledger, 'readTenant').mockImplementationOnce(async (name) => {
-        await world.ledger.commitTenant({
-          tenant,
-          epoch: other.epoch,
-          correctionBytes: -50,
-          floorBaseBytes: 0,
-          floorUntilMs: 9e15,
-          counted: { storedBytes: 0, objectCount: 0, countedAtMs: world.nowMs },
-          listedUntilMs: 0,
-          claimCount: 0,
-          overtakenEpoch: 0,
-          fullCountedAtMs: null,
-          reservedUntilMs: null,
-          expiredNotes: [],
-          dueAtMs: null,
-        });
+        await commitEmpty(other.epoch, -50);
         return readTenant.call(world.ledger, name);
       });
       return { kind: 'busy', leaseUntilMs: input.leaseUntilMs };
@@ -154,21 +157,7 @@ describe('a batch at the limit', () => {
     const begun = vi.spyOn(world.ledger, 'beginReconcile').mockImplementation(async (input) => {
       const other = await beginReconcile.call(world.ledger, input);
       if (other.kind !== 'begun') throw new Error(other.kind);
-      await world.ledger.commitTenant({
-        tenant,
-        epoch: other.epoch,
-        correctionBytes: 0,
-        floorBaseBytes: 0,
-        floorUntilMs: 9e15,
-        counted: { storedBytes: 0, objectCount: 0, countedAtMs: world.nowMs },
-        listedUntilMs: 0,
-        claimCount: 0,
-        overtakenEpoch: 0,
-        fullCountedAtMs: null,
-        reservedUntilMs: null,
-        expiredNotes: [],
-        dueAtMs: null,
-      });
+      await commitEmpty(other.epoch, 0);
       return { kind: 'busy', leaseUntilMs: input.leaseUntilMs };
     });
     expect(await world.push('app', { [oid]: 60 })).toBe('retry');

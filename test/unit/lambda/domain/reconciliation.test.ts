@@ -10,6 +10,7 @@ import { RepoReservations } from '../../../../lambda/domain/repo-reservations.ts
 import type { Reservation } from '../../../../lambda/domain/reservation.ts';
 import { defaultSettings } from '../../../../lambda/domain/settings.ts';
 import type { RepoRecord, TenantRecord } from '../../../../lambda/domain/tenant.ts';
+import { tenantRecord } from '../../../support/tenant-record.ts';
 
 const settings = { ...defaultSettings, clockSkewMs: 7 };
 const hour = 3_600_000;
@@ -27,29 +28,12 @@ const repo = (name: string, more: Partial<RepoRecord> = {}): RepoRecord => ({
   ...more,
 });
 
-const tenantWith = (more: Partial<TenantRecord> = {}): TenantRecord => ({
-  tenant: 'acme',
-  plan: null,
-  limitBytes: 100,
-  createdAtMs: 0,
-  committedBytes: 30,
-  epoch: 1,
-  appliedEpoch: 1,
-  floorBaseBytes: 0,
-  floorUntilMs: 0,
-  deletedBytes: 0,
-  notes: new Map(),
-  counted: { storedBytes: 30, objectCount: 3, countedAtMs: 1 },
-  leaseUntilMs: 0,
-  listedUntilMs: 0,
-  claimCount: 0,
-  overtakenEpoch: 0,
-  fullCountedAtMs: 0,
-  reservedUntilMs: null,
-  dueAtMs: 0,
-  closedAtMs: null,
-  ...more,
-});
+const tenantWith = (more: Partial<TenantRecord> = {}) =>
+  tenantRecord({
+    committedBytes: 30,
+    counted: { storedBytes: 30, objectCount: 3, countedAtMs: 1 },
+    ...more,
+  });
 
 const note = (deadlineMs: number, of = 'app') => ({ repo: of, bytes: 1, deadlineMs });
 

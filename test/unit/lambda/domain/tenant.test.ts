@@ -1,29 +1,15 @@
 import { describe, expect, it } from 'vitest';
 import { floorBytes, isGone, type TenantRecord } from '../../../../lambda/domain/tenant.ts';
+import { tenantRecord } from '../../../support/tenant-record.ts';
 
 const counted = { storedBytes: 0, objectCount: 0, countedAtMs: 11 };
-const tenant: TenantRecord = {
-  tenant: 'acme',
-  plan: null,
-  limitBytes: 100,
-  createdAtMs: 0,
-  committedBytes: 0,
-  epoch: 1,
-  appliedEpoch: 1,
+const tenant = tenantRecord({
   floorBaseBytes: 50,
   floorUntilMs: 1000,
   deletedBytes: 20,
-  notes: new Map(),
   counted,
-  leaseUntilMs: 0,
-  listedUntilMs: 0,
-  claimCount: 0,
-  overtakenEpoch: 0,
-  fullCountedAtMs: 0,
-  reservedUntilMs: null,
-  dueAtMs: 0,
   closedAtMs: 10,
-};
+});
 
 describe('a floor', () => {
   it('is what was found, without everything that was deleted since, and never negative', () => {

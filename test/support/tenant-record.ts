@@ -1,0 +1,28 @@
+import type { TenantRecord } from '../../lambda/domain/tenant.ts';
+
+/** An open tenant with a limit of 100 bytes that was never counted and has nothing. */
+export function tenantRecord(more: Partial<TenantRecord> = {}): TenantRecord {
+  return {
+    tenant: 'acme',
+    plan: null,
+    limitBytes: 100,
+    createdAtMs: 0,
+    committedBytes: 0,
+    epoch: 1,
+    appliedEpoch: 1,
+    floorBaseBytes: 0,
+    floorUntilMs: 0,
+    deletedBytes: 0,
+    notes: new Map(),
+    counted: null,
+    leaseUntilMs: 0,
+    listedUntilMs: 0,
+    claimCount: 0,
+    overtakenEpoch: 0,
+    fullCountedAtMs: 0,
+    reservedUntilMs: null,
+    dueAtMs: 0,
+    closedAtMs: null,
+    ...more,
+  };
+}

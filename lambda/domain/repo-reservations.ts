@@ -8,7 +8,7 @@ import { isDead, lateUntilMs, nextLookMs, type Reservation } from './reservation
 const coveredIdsMax = 5000;
 
 /** A reservation whose claims are those from `from` to before `to` of the columns. */
-interface Row extends Pick<Reservation, 'id' | 'state' | 'deadAtMs' | 'lookAtMs'> {
+interface Row extends Pick<Reservation, 'id' | 'state' | 'deadAtMs' | 'lookAtMs' | 'deletedByMs'> {
   readonly from: number;
   readonly to: number;
 }
@@ -65,13 +65,13 @@ export class RepoReservations {
   readonly #oids: string[] = [];
   readonly #sizes: number[] = [];
 
-  add({ id, state, deadAtMs, lookAtMs, claims }: Reservation): void {
+  add({ id, state, deadAtMs, lookAtMs, deletedByMs, claims }: Reservation): void {
     const from = this.#oids.length;
     for (const [oid, sizeBytes] of claims) {
       this.#oids.push(oid);
       this.#sizes.push(sizeBytes);
     }
-    this.#rows.push({ id, state, deadAtMs, lookAtMs, from, to: this.#oids.length });
+    this.#rows.push({ id, state, deadAtMs, lookAtMs, deletedByMs, from, to: this.#oids.length });
   }
 
   get count(): number {
@@ -85,6 +85,13 @@ export class RepoReservations {
   /** Every oid that is claimed, each once. */
   oids(): Set<string> {
     return new Set(this.#oids);
+  }
+
+  /** When the last PUT has ended whose URL is of one of them: the latest is late until then. 0: there is none. */
+  putsUntilMs(): number {
+    return this.#rows.reduce((latestMs, row) => {
+      return row.to > row.from ? Math.max(latestMs, lateUntilMs(row)) : latestMs;
+    }, 0);
   }
 
   /**
@@ -103,7 +110,7 @@ export class RepoReservations {
    * too many, live ones are kept first: the reconcile deletes the dead ones.
    */
   coveredBy(scan: RepoScan, scanBeganMs: number): Set<string> {
-    const covered = this.#rows.filter((row) => this.#isSeen(row, scan));
+    const covered = this.#rows.filter((row) => this.#isSeen(row, { scan, scanBeganMs }));
     const isLast = (row: Row) => Number(isDead(row, scanBeganMs));
     covered.sort((a, b) => isLast(a) - isLast(b));
     return new Set(covered.slice(0, coveredIdsMax).map(({ id }) => id));
@@ -152,11 +159,14 @@ export class RepoReservations {
         if (covered.has(reservationId)) yield { kind: 'delete', reservationId };
         continue;
       }
-      const nextMs = nextLookMs(row, scanBeganMs);
-      if (nextMs === undefined || this.#isSeen(row, scan)) {
+      // A scan before the time of its look says when that is: the same as before.
+      const isEarly = lookAtMs !== null && scanBeganMs < lookAtMs;
+      const nextMs = isEarly ? lookAtMs : nextLookMs(row, scanBeganMs);
+      if (nextMs === undefined || this.#isSeen(row, { scan, scanBeganMs })) {
         yield { kind: 'delete', reservationId };
         continue;
       }
+      if (!saysWhatArrived(row, scanBeganMs)) continue;
       const unseen = new Map([...this.#claimsOf(row)].filter(([oid]) => !scan.seen.has(oid)));
       const isSame = nextMs === lookAtMs && unseen.size === row.to - row.from;
       if (!isSame) yield { kind: 'late', reservationId, unseen, lookAtMs: nextMs };
@@ -180,7 +190,8 @@ export class RepoReservations {
     return promises;
   }
 
-  #isSeen(row: Row, scan: RepoScan): boolean {
+  #isSeen(row: Row, { scan, scanBeganMs }: { scan: RepoScan; scanBeganMs: number }): boolean {
+    if (!saysWhatArrived(row, scanBeganMs)) return false;
     for (let index = row.from; index < row.to; index += 1) {
       if (!scan.seen.has(this.#oids[index] ?? '')) return false;
     }
@@ -190,6 +201,11 @@ export class RepoReservations {
   *#claimsOf({ from, to }: Row): Iterable<[oid: string, sizeBytes: number]> {
     for (let index = from; index < to; index += 1) yield [this.#oids[index] ?? '', this.#sizes[index] ?? 0];
   }
+}
+
+/** Whether what a scan saw has arrived. Of objects that were being deleted meanwhile, it may have seen the old ones. */
+function saysWhatArrived({ deletedByMs }: Row, scanBeganMs: number): boolean {
+  return deletedByMs === undefined || scanBeganMs > deletedByMs;
 }
 
 /** Sums in which each object counts once. */

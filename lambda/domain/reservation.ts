@@ -22,6 +22,11 @@ export interface Reservation {
    * reservation is *late*: see {@link lateUntilMs}.
    */
   readonly lookAtMs: number | null;
+  /**
+   * Set on a late reservation that stands for objects which were deleted: see {@link lateAfterDelete}. By then their
+   * delete has ended, so only a scan that begins later can tell whether they have arrived once more.
+   */
+  readonly deletedByMs?: number | undefined;
 }
 
 /**
@@ -65,6 +70,40 @@ export function lateUntilMs(reservation: Pick<Reservation, 'deadAtMs'>): number 
 export function nextLookMs(reservation: Pick<Reservation, 'deadAtMs'>, nowMs: number): number | undefined {
   const looks = [...looksAfterMs, lateForMs].map((afterMs) => reservation.deadAtMs + afterMs);
   return looks.find((lookAtMs) => lookAtMs > nowMs);
+}
+
+/**
+ * A late reservation of objects that are about to be deleted. A URL may be used for several PUTs, so one that was slower
+ * than any is assumed to be can store a deleted object once more.
+ *
+ * @param input.putsUntilMs when the last such PUT has ended: until then the latest of the reservations for the repo is
+ * late.
+ * @param input.deletedByMs when the delete has ended, by the clock of whoever deletes.
+ */
+export function lateAfterDelete(
+  { clockSkewMs }: Settings,
+  input: {
+    id: string;
+    repo: string;
+    claims: ReadonlyMap<string, number>;
+    putsUntilMs: number;
+    deletedByMs: number;
+    nowMs: number;
+  },
+): Reservation {
+  const { putsUntilMs, nowMs, ...rest } = input;
+  // No live reservation holds what is deleted. So this one is dead from its beginning, by every clock.
+  const deadAtMs = Math.min(putsUntilMs - lateForMs, nowMs - 2 * clockSkewMs - 1);
+  return {
+    ...rest,
+    state: 'issued',
+    createdAtMs: nowMs,
+    expiresAtMs: deadAtMs,
+    deadAtMs,
+    // One look, at the end. Those of a repo in the same hour share it: a listing of a large repo is dear.
+    lookAtMs: Math.ceil(putsUntilMs / hour) * hour,
+    deletedByMs: input.deletedByMs + 2 * clockSkewMs,
+  };
 }
 
 /**

@@ -71,6 +71,11 @@ export interface RepoRecord extends Counted {
   readonly dirtyToken: string | null;
   /** Ids of reservations that need no further scan: {@link coveredBy}. */
   readonly covered: ReadonlySet<string>;
+  /**
+   * Until then a PUT may end whose URL is of a reservation that the ledger has no more, because a scan saw all of its
+   * objects. 0: there was none.
+   */
+  readonly putsUntilMs: number;
   /** Set while the repo is being deleted. It takes no batches until it is empty. */
   readonly closedAtMs: number | null;
 }

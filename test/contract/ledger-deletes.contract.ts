@@ -180,7 +180,11 @@ export function deleteContract(open: () => Promise<LedgerUnderTest>): void {
       await get().ledger.closeRepo({ ...path, closedAtMs: 78 });
       expect(await get().ledger.readRepo(path)).toMatchObject({ repo: 'app', closedAtMs: 77, epoch: 0 });
       const found = { repo: 'app', storedBytes: 3, objectCount: 1, countedAtMs: 9, epoch: 1 };
-      await get().ledger.commitRepo({ tenant, repo: { ...found, covered: new Set() }, dirtyTokenRead: null });
+      await get().ledger.commitRepo({
+        tenant,
+        repo: { ...found, covered: new Set(), putsUntilMs: 0 },
+        dirtyTokenRead: null,
+      });
       expect(await get().ledger.readRepo(path)).toMatchObject({ closedAtMs: 77, storedBytes: 3 });
       expect(await get().ledger.openRepo({ ...path, closedAtMs: 78 })).toBe('refused');
       expect(await get().ledger.openRepo({ ...path, closedAtMs: 77 })).toBe('opened');

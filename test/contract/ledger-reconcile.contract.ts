@@ -152,6 +152,7 @@ export function reconcileContract(open: () => Promise<LedgerUnderTest>): void {
       countedAtMs: 9,
       epoch,
       covered: new Set(['r1']),
+      putsUntilMs: 7000,
       ...more,
     });
     const write = (tenant: string, repo: RepoCommit, dirtyTokenRead: string | null = null) =>

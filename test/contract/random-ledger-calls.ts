@@ -74,6 +74,7 @@ export function randomCall(random: Random, tenant: string, known: KnownState): L
           repo: random.pick(repos),
           epoch: epoch(),
           covered: new Set(some(['r0', 'r1'])),
+          putsUntilMs: random.pick([0, time()]),
         },
         dirtyTokenRead: random.pick([null, null, token()]),
       }),
@@ -145,6 +146,7 @@ export function randomCall(random: Random, tenant: string, known: KnownState): L
     expiresAtMs: time(),
     deadAtMs: time(),
     lookAtMs: random.pick([null, null, time()]),
+    ...(random.chance(0.3) && { deletedByMs: time() }),
   });
   const deletion = (): Deletion => ({
     id: random.pick(['d0', 'd1']),

@@ -83,11 +83,10 @@ export class Invariants {
   }
 
   /**
-   * However late PUTs end within a day, all that is stored or may still arrive is within twice the limit. Not counted is
-   * what was deleted and arrives once more: docs/ledger.md names it as an exception.
+   * However late PUTs end within a day, all that is stored or may still arrive is within twice the limit.
    */
   #checkTricklers({ limitBytes, counted }: TenantRecord, outstandingBytes: number): void {
-    const total = this.#truth.storedBytes + outstandingBytes - this.#truth.arrivingAgainBytes();
+    const total = this.#truth.storedBytes + outstandingBytes;
     if (counted === null) this.#importedBytes = Math.max(this.#importedBytes, this.#truth.storedBytes);
     if (limitBytes === null || this.#highestBytes === null) this.#highestBytes = null;
     else {

@@ -170,6 +170,16 @@ const lateIsFree: Mutant = {
     }),
 };
 
+/** What is deleted cannot come back. */
+const deletedForGood: Mutant = {
+  ledger: (ledger) =>
+    withMethods(ledger, {
+      putReservation: async (input) => {
+        if (input.reservation.deletedByMs === undefined) await ledger.putReservation(input);
+      },
+    }),
+};
+
 /** A commit that is sent twice takes effect twice. */
 const noAppliedEpoch: Mutant = {
   ledger: (ledger) =>
@@ -276,6 +286,7 @@ export const mutants: readonly {
   { name: 'TTL removes reservations', mutant: timeToLive, invariant: /^I1/, seeds: 300 },
   { name: 'late uploads are not looked for', mutant: noLate, invariant: /^I3/, seeds: 300 },
   { name: 'late uploads never count', mutant: lateIsFree, invariant: /^I1/, seeds: 1000 },
+  { name: 'what is deleted cannot come back', mutant: deletedForGood, invariant: /^I1/, seeds: 1000 },
   { name: 'commit without appliedEpoch', mutant: noAppliedEpoch, invariant: /^I1/, seeds: 300 },
   { name: 'claims without their repo', mutant: claimsWithoutRepo, invariant: /^I1/, seeds: 500 },
   { name: 'claims without their size', mutant: claimsWithoutSize, invariant: /^I1/, seeds: 500 },

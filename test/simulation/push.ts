@@ -130,17 +130,33 @@ async function sendAll(
   );
 }
 
+/** The PUTs of one URL: usually one, but nothing keeps a client from more. @returns whether the first was accepted. */
+function send(world: World, put: Put): Promise<boolean> {
+  const { random, hasTricklers } = world;
+  if (put.plan === 'twice' || (put.plan !== 'never' && random.chance(0.1))) {
+    const again = hasTricklers ? 'trickled' : random.pick(['soon', 'last-moment'] as const);
+    const second = sendOnce(world, { ...put, plan: again });
+    second.catch((error: unknown) => world.fail(error));
+  }
+  return sendOnce(world, put);
+}
+
+interface Put {
+  readonly repo: string;
+  readonly oid: string;
+  readonly plan: UploadPlan;
+  readonly href: string;
+}
+
 /** One PUT. The store accepts it if it begins before its URL expires, and it may end long after. */
-async function send(
-  world: World,
-  input: { repo: string; oid: string; plan: UploadPlan; href: string },
-): Promise<boolean> {
+async function sendOnce(world: World, input: Put): Promise<boolean> {
   const { scheduler, random, truth, settings } = world;
   const { repo, oid, plan } = input;
   const { expiresAtMs } = JSON.parse(input.href) as { expiresAtMs: number };
   const leftMs = Math.max(0, expiresAtMs - scheduler.nowMs);
   const waits: Record<UploadPlan, number | undefined> = {
     'at-once': random.int(0, 100),
+    twice: random.int(0, 100),
     soon: random.int(0, 120_000),
     'last-moment': Math.max(0, leftMs - random.int(0, 2_000)),
     trickled: Math.max(0, leftMs - random.int(0, 2_000)),
@@ -162,7 +178,8 @@ async function send(
   // Not to the very end: the last look begins a while after it, and a function's clock may be ahead.
   const trickledMs = settings.reservationSlackMs + longestMs + lateForMs - minute;
   if (plan === 'trickled') await world.wait(trickledMs - random.int(0, 20 * minute));
-  else if (world.hasTricklers && random.chance(0.5)) await world.wait(random.int(0, trickledMs));
+  else if (world.hasTricklers && plan !== 'twice' && random.chance(0.5))
+    await world.wait(random.int(0, trickledMs));
   else await world.wait(random.chance(0.2) ? random.int(0, longestMs) : random.int(1, 2_000));
   world.land({ repo, oid, sizeBytes });
   truth.uploading.delete(uploading);

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 
-/** When a client sends an object for which it got a URL. */
-export type UploadPlan = 'at-once' | 'soon' | 'last-moment' | 'after-expiry' | 'trickled' | 'never';
+/** When a client sends an object for which it got a URL. `twice`: at once, and as late as it can. */
+export type UploadPlan = 'at-once' | 'twice' | 'soon' | 'last-moment' | 'after-expiry' | 'trickled' | 'never';
 
 export interface PushAction {
   readonly kind: 'push';

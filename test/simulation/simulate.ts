@@ -87,20 +87,26 @@ function withTrickled(sizes: readonly number[]): number[] {
 
 /**
  * Somebody who tries to store more than the limit: round after round, each when the reservations of the one before are
- * dead, with PUTs that begin just before their URL expires and end almost a day later.
+ * dead, with PUTs that begin just before their URL expires and end almost a day later. In some rounds the objects are
+ * sent at once, too, and are deleted when nothing holds them.
  */
 async function trickle(world: World): Promise<void> {
   const sizes = withTrickled([]);
   const rounds: Promise<void>[] = [];
+  const isDeleting = world.random.chance(0.5);
   for (let first = firstTrickled; first < sizes.length; first += trickledPerRound) {
     const objects = Array.from({ length: trickledPerRound }, (_, index) => ({
       oid: first + index,
       lie: false,
     }));
     const repo = rounds.length % 2;
-    const action = { kind: 'push', afterMs: 0, repo, objects, plan: 'trickled', verify: false } as const;
+    const plan = isDeleting ? 'twice' : 'trickled';
+    const action = { kind: 'push', afterMs: 0, repo, objects, plan, verify: isDeleting } as const;
     rounds.push(push(world, action, sizes).catch((error: unknown) => world.fail(error)));
     await world.wait(world.random.int(40 * minute, 60 * minute));
+    if (isDeleting) await act(world, { sizes }, { kind: 'delete-repo', afterMs: 0, repo });
+    // Until the repo is empty, and open again.
+    if (isDeleting) await world.wait(world.random.int(0, 20 * minute));
   }
   await Promise.all(rounds);
 }
@@ -137,7 +143,7 @@ async function schedule(world: World, isOver: () => boolean): Promise<void> {
   }
 }
 
-async function act(world: World, scenario: Scenario, action: Action): Promise<void> {
+async function act(world: World, scenario: Pick<Scenario, 'sizes'>, action: Action): Promise<void> {
   switch (action.kind) {
     case 'push':
       return push(world, action, scenario.sizes);
@@ -182,7 +188,7 @@ async function act(world: World, scenario: Scenario, action: Action): Promise<vo
 /** Deletes an object as soon as it is due and no reservation holds it, while others push it. */
 async function contest(
   world: World,
-  scenario: Scenario,
+  scenario: Pick<Scenario, 'sizes'>,
   { repo, oid }: DeleteObjectAction,
   dueAtMs: number,
 ): Promise<void> {

@@ -29,8 +29,6 @@ export class Truth {
   readonly stored = new Map<string, number>();
   /** (repo/oid) of everything that was ever stored. */
   readonly everStored = new Set<string>();
-  /** (repo/oid) of what was deleted and arrived again. */
-  readonly arrivedAgain = new Set<string>();
   storedBytes = 0;
   readonly changes: Change[] = [];
   readonly urls: HeldUrl[] = [];
@@ -46,7 +44,6 @@ export class Truth {
   land(object: { repo: string; oid: string; sizeBytes: number }, nowMs: number): void {
     const name = `${object.repo}/${object.oid}`;
     this.store.put(`${tenant}/${name}`, object.sizeBytes);
-    if (this.everStored.has(name) && !this.stored.has(name)) this.arrivedAgain.add(name);
     this.everStored.add(name);
     if (this.stored.has(name)) return;
     this.stored.set(name, object.sizeBytes);
@@ -69,18 +66,6 @@ export class Truth {
     const { record, reservations } = this.ledger.inspect(tenant);
     this.record = record;
     this.reservations = reservations;
-  }
-
-  /** Bytes that were deleted and have arrived again, or may with a PUT that has begun. Each object counts once. */
-  arrivingAgainBytes(): number {
-    const again = new Map<string, number>();
-    for (const name of this.arrivedAgain) again.set(name, this.stored.get(name) ?? 0);
-    for (const { name, sizeBytes } of this.uploading) {
-      if (this.everStored.has(name) && !this.stored.has(name)) again.set(name, sizeBytes);
-    }
-    let sum = 0;
-    for (const bytes of again.values()) sum += bytes;
-    return sum;
   }
 
   /** Bytes that clients may still store with the URLs that they hold. Each object counts once. */

@@ -45,6 +45,8 @@ const repoItem = z.object({
   epoch: z.number(),
   dirtyToken: nullable(z.string()),
   covered: z.array(z.string()),
+  // Absent until a scan has covered a reservation.
+  putsUntilMs: z.number().default(0),
   closedAtMs: nullable(z.number()),
 });
 
@@ -57,6 +59,7 @@ const reservationItem = z.object({
   expiresAtMs: z.number(),
   deadAtMs: z.number(),
   lookAtMs: nullable(z.number()),
+  deletedByMs: z.number().optional(),
 });
 
 const deletionItem = z.object({

@@ -49,14 +49,14 @@ async function setLease(table: Table, input: Input<'setLease'>): Output<'setLeas
 
 async function commitRepo(table: Table, input: Input<'commitRepo'>): Output<'commitRepo'> {
   const { tenant, dirtyTokenRead } = input;
-  const { repo, storedBytes, objectCount, countedAtMs, epoch, covered } = input.repo;
+  const { repo, storedBytes, objectCount, countedAtMs, epoch, covered, putsUntilMs } = input.repo;
   const key = repoKey({ tenant, repo });
   const isDirtyAsRead =
     dirtyTokenRead === null ? 'attribute_not_exists(#dirtyToken)' : '#dirtyToken = :dirty';
   const result = await updateItem(table, {
     key,
     change: [
-      setting({ repo, storedBytes, objectCount, countedAtMs, epoch, covered: [...covered] }),
+      setting({ repo, storedBytes, objectCount, countedAtMs, epoch, covered: [...covered], putsUntilMs }),
       removing('dirtyToken'),
     ],
     condition: all('(attribute_not_exists(#epoch) OR #epoch < :epoch)', isDirtyAsRead),

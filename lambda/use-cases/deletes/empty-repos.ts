@@ -1,8 +1,9 @@
 import { type Deletion, newDeletion } from '../../domain/deletion.ts';
 import { allPages } from '../all-pages.ts';
 import type { Deps } from '../deps.ts';
+import { heldUntilMs } from './held-until.ts';
 import { listInDeletions } from './list-repo.ts';
-import { type DeletionDeps, liveReservationsOf, runDeletion } from './run-deletions.ts';
+import { type DeletionDeps, runDeletion } from './run-deletions.ts';
 
 type EmptyReposDeps = DeletionDeps & Pick<Deps, 'listing'>;
 
@@ -50,7 +51,7 @@ async function openUnlessHeld(
   input: { tenant: string; repo: string; closedAtMs: number },
 ): Promise<void> {
   const { tenant, repo } = input;
-  if ((await liveReservationsOf(deps, { tenant, repo })).length > 0) return;
+  if ((await heldUntilMs(deps, { tenant, repo })) > 0) return;
   if ((await deletionsOf(deps, { tenant, repo })).length > 0) return;
   await deps.ledger.openRepo(input);
   deps.log.info('repo emptied', { tenant, repo });

@@ -1,10 +1,12 @@
 import { type Deletion, deleteRunMs, isClaimable, keptUntilMs } from '../../domain/deletion.ts';
 import { deletionPrefix } from '../../domain/names.ts';
-import { isDead, type Reservation, sumClaims } from '../../domain/reservation.ts';
+import { sumClaims } from '../../domain/reservation.ts';
 import { StoreUnavailableError } from '../../ports/object-store.ts';
 import { allPages } from '../all-pages.ts';
 import type { Deps } from '../deps.ts';
 import { mapLimited } from '../map-limited.ts';
+import { expectOnceMore } from './expect-once-more.ts';
+import { readHolds } from './held-until.ts';
 
 export type DeletionDeps = Pick<Deps, 'ledger' | 'store' | 'clock' | 'ids' | 'log' | 'settings'>;
 
@@ -55,8 +57,8 @@ export async function runDeletions(
  * Deletes the objects that a deletion names, except those that a live reservation holds: its URL could bring an
  * object back uncounted. Those wait until the reservation is dead.
  *
- *     claim ─ announce ─ delete the bytes ─ mark the repo dirty ─ remove the note ─ end
- *             floor goes down first         scans before it are void
+ *     claim ─ announce ─ expect once more ─ delete the bytes ─ mark the repo dirty ─ remove the note ─ end
+ *             floor goes down first                            scans before it are void
  *
  * A run that dies leaves its claim, and after the announcement also its note. Both have a deadline. After it the
  * deletion is claimed again, and a reconcile finds the note and scans the repo.
@@ -77,12 +79,13 @@ export async function runDeletion(
   const { id, repo, objects } = claim.deletion;
 
   // Read after the claim: a batch that reserves later finds the claim, and waits.
-  const reservations = await liveReservationsOf(deps, { tenant, repo });
-  const held = new Set(reservations.flatMap((reservation) => [...reservation.claims.keys()]));
+  const { held, untilMs, putsUntilMs } = await readHolds(deps, { tenant, repo, names: objects.keys() });
   const going = new Map([...objects].filter(([name]) => !held.has(name)));
   if (going.size > 0) {
     const noteId = deps.ids.random(12);
     await ledger.announceDelete({ tenant, noteId, note: { repo, bytes: sumClaims(going), deadlineMs } });
+    // After the announcement: a reconcile that reads this and not the announcement would count the objects twice.
+    await expectOnceMore(deps, { tenant, repo, objects: going, putsUntilMs, deadlineMs });
     const isAnswered = await deleteBytes(deps, { tenant, repo, names: [...going.keys()], deadlineMs });
     // Every run sets a new token: a scan that began before cannot clear it.
     await ledger.markDirty({ tenant, repo, dirtyToken: deps.ids.random(12) });
@@ -91,9 +94,16 @@ export async function runDeletion(
     await ledger.removeNote({ tenant, noteId });
   }
   const left = new Map([...objects].filter(([name]) => held.has(name)));
-  const dueAtMs = reservations.reduce((latestMs, { deadAtMs }) => Math.max(latestMs, deadAtMs), 0);
   const keptMs = input.isClosed ? null : keptUntilMs(deps.settings, clock.nowMs());
-  await ledger.endDeletion({ tenant, repo, deletionId: id, deadlineMs, left, dueAtMs, keptUntilMs: keptMs });
+  await ledger.endDeletion({
+    tenant,
+    repo,
+    deletionId: id,
+    deadlineMs,
+    left,
+    dueAtMs: untilMs,
+    keptUntilMs: keptMs,
+  });
   deps.log.info('deleted', {
     tenant,
     repo,
@@ -102,16 +112,6 @@ export async function runDeletion(
     held: left.size,
   });
   return { kind: 'ended', heldCount: left.size };
-}
-
-/** A repo's reservations that are not dead, including pending ones. */
-export async function liveReservationsOf(
-  deps: Pick<Deps, 'ledger' | 'clock'>,
-  path: { tenant: string; repo: string },
-): Promise<Reservation[]> {
-  const reservations = await allPages(deps.ledger.reservationsOf(path));
-  const nowMs = deps.clock.nowMs();
-  return reservations.filter((reservation) => !isDead(reservation, nowMs));
 }
 
 /** @returns true if the store answered every delete. */

@@ -39,8 +39,10 @@ export async function commitRepos(
     // An empty path that has no record needs none.
     if (!record && scan.objectCount === 0 && !reservations) return 'committed';
     const covered = reservations?.coveredBy(scan, scanBeganMs) ?? new Set<string>();
+    const putsUntilMs = Math.max(record?.putsUntilMs ?? 0, reservations?.putsUntilMs() ?? 0);
     const isIdle = record !== undefined && !due.has(repo);
-    if (isIdle && isUpToDate(record, { scan, covered, overtakenEpoch })) return 'committed';
+    const found = { scan, covered, putsUntilMs };
+    if (isIdle && isUpToDate(record, { ...found, overtakenEpoch })) return 'committed';
     const commit: RepoCommit = {
       repo,
       storedBytes: scan.storedBytes,
@@ -48,6 +50,7 @@ export async function commitRepos(
       countedAtMs,
       epoch,
       covered,
+      putsUntilMs,
     };
     records.set(repo, { ...commit, dirtyToken: null, closedAtMs: record?.closedAtMs ?? null });
     if ((await lease.renew()) === 'superseded') return 'superseded';
@@ -63,15 +66,21 @@ export async function commitRepos(
  */
 function isUpToDate(
   record: RepoRecord,
-  found: { scan: RepoScan; covered: ReadonlySet<string>; overtakenEpoch: number },
+  found: {
+    scan: RepoScan;
+    covered: ReadonlySet<string>;
+    putsUntilMs: number;
+    overtakenEpoch: number;
+  },
 ): boolean {
-  const { scan, covered, overtakenEpoch } = found;
+  const { scan, covered, putsUntilMs, overtakenEpoch } = found;
   return (
     record.epoch > 0 &&
     record.epoch >= overtakenEpoch &&
     record.dirtyToken === null &&
     record.storedBytes === scan.storedBytes &&
     record.objectCount === scan.objectCount &&
+    record.putsUntilMs === putsUntilMs &&
     record.covered.size === covered.size &&
     [...covered].every((id) => record.covered.has(id))
   );

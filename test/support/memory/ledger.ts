@@ -362,7 +362,8 @@ export class MemoryLedger implements Ledger {
   #setRepo(path: { tenant: string; repo: string }, change: Partial<RepoRecord>): void {
     const { repos } = this.#items(path.tenant);
     const counted = { storedBytes: 0, objectCount: 0, countedAtMs: 0 };
-    const none = { ...counted, epoch: 0, covered: new Set<string>(), dirtyToken: null, closedAtMs: null };
+    const unscanned = { ...counted, epoch: 0, covered: new Set<string>(), putsUntilMs: 0 };
+    const none = { ...unscanned, dirtyToken: null, closedAtMs: null };
     repos.set(path.repo, fitting({ ...none, ...repos.get(path.repo), repo: path.repo, ...change }));
   }
 

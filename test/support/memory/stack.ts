@@ -120,6 +120,30 @@ export class MemoryStack {
     return keys;
   }
 
+  /** What the tenant's item says. */
+  async usage(): Promise<{ committedBytes: number; storedBytes: number | undefined }> {
+    const { committedBytes, counted } = await this.record();
+    return { committedBytes, storedBytes: counted?.storedBytes };
+  }
+
+  /** Recounts if the tenant is due, as the schedule does. @returns whether it was. */
+  async runSchedule(): Promise<boolean> {
+    const [due] = await this.ledger.dueTenants({ nowMs: this.nowMs, tenantsMax: 1 });
+    if (due) await this.consume({ full: due.full });
+    return due !== undefined;
+  }
+
+  /** Lets time pass, with a run of the schedule every 15 minutes. @returns the hours at which the tenant was due. */
+  async pass(durationMs: number): Promise<number[]> {
+    const beganMs = this.nowMs;
+    const hours: number[] = [];
+    while (this.nowMs < beganMs + durationMs) {
+      this.nowMs += 15 * minute;
+      if (await this.runSchedule()) hours.push((this.nowMs - beganMs) / (60 * minute));
+    }
+    return hours;
+  }
+
   isDue(): Promise<boolean> {
     return this.ledger.dueTenants({ nowMs: this.nowMs, tenantsMax: 10 }).then((due) => due.length > 0);
   }

@@ -105,7 +105,14 @@ describe('the units that the table bills are those of the model', () => {
 
     const lease = { tenant: name, holder: 'holder', nowMs, leaseUntilMs: nowMs + 15_000 };
     expect(await billed(() => ledger.beginReconcile(lease))).toBe(modelled('beginReconcile'));
-    const repo = { repo: 'app', ...counted, storedBytes: 5e9, epoch: 1, covered: new Set([id]) };
+    const repo = {
+      repo: 'app',
+      ...counted,
+      storedBytes: 5e9,
+      epoch: 1,
+      covered: new Set([id]),
+      putsUntilMs: 1,
+    };
     expect(await billed(() => ledger.commitRepo({ tenant: name, repo, dirtyTokenRead: null }))).toBe(
       modelled('commitRepo'),
     );

@@ -24,6 +24,7 @@ const repo = (name: string, more: Partial<RepoRecord> = {}): RepoRecord => ({
   epoch: 1,
   dirtyToken: null,
   covered: new Set(),
+  putsUntilMs: 0,
   closedAtMs: null,
   ...more,
 });

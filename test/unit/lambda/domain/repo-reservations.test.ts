@@ -206,6 +206,48 @@ describe('a dead reservation', () => {
   });
 });
 
+describe('objects that were being deleted until a time', () => {
+  const deletedByMs = deadAtMs + 2 * hour;
+  const marker = { ...claims({ a: 1, b: 2 }), lookAtMs: deadAtMs + 24 * hour, deletedByMs };
+  const settle = (scanBeganMs: number, ...seen: string[]) => [
+    ...reservationsOf(marker).settle({ counted: { scan: scanOf(...seen), covered: none }, scanBeganMs }),
+  ];
+
+  it('have not arrived because a scan saw them that began before', () => {
+    expect(settle(deletedByMs, 'a', 'b')).toEqual([]);
+    expect(settle(deletedByMs, 'a')).toEqual([]);
+    expect(reservationsOf(marker).coveredBy(scanOf('a', 'b'), deletedByMs)).toEqual(none);
+  });
+
+  it('have arrived once more if a later scan saw them', () => {
+    expect(settle(deletedByMs + 1, 'a', 'b')).toEqual([{ kind: 'delete', reservationId: 'r0' }]);
+    expect(settle(deletedByMs + 1, 'a')).toEqual([
+      {
+        kind: 'late',
+        reservationId: 'r0',
+        unseen: new Map([['b', 2]]),
+        lookAtMs: deadAtMs + 24 * hour,
+      },
+    ]);
+    expect(reservationsOf(marker).coveredBy(scanOf('a', 'b'), deletedByMs + 1)).toEqual(new Set(['r0']));
+  });
+
+  it('are late, and keep the one look that they have', () => {
+    const all = reservationsOf(marker);
+    const counted = { scan: undefined, covered: none };
+    expect(all.openClaims({ counted, nowMs: deletedByMs, clockSkewMs: 0 }).late.mostBytes).toBe(3);
+    expect(settle(deadAtMs + 3 * hour)).toEqual([]);
+    expect(settle(deadAtMs + 24 * hour)).toEqual([{ kind: 'delete', reservationId: 'r0' }]);
+  });
+});
+
+it('the last PUT of a reservation with claims ends when it is no longer late', () => {
+  expect(reservationsOf().putsUntilMs()).toBe(0);
+  expect(reservationsOf({ ...claims({}), deadAtMs: 9 * deadAtMs }).putsUntilMs()).toBe(0);
+  const all = reservationsOf({ deadAtMs: deadAtMs + 5 }, {}, { deadAtMs: deadAtMs + 2 });
+  expect(all.putsUntilMs()).toBe(deadAtMs + 5 + 24 * hour);
+});
+
 it('live reservations promise the largest size of each object, and a URL if one is issued', () => {
   const all = reservationsOf(
     { ...claims({ a: 1, b: 2 }), state: 'pending' },

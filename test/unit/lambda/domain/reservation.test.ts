@@ -3,6 +3,8 @@ import {
   deadAtMs,
   isAbandoned,
   isDead,
+  lateAfterDelete,
+  lateForMs,
   type Reservation,
   reservationIdOf,
   sumClaims,
@@ -45,6 +47,39 @@ describe('a reservation', () => {
     };
     expect([1500, 1501].map((nowMs) => isAbandoned(settings, pending, nowMs))).toEqual([false, true]);
     expect(isAbandoned(settings, { ...pending, state: 'issued' }, 9999)).toBe(false);
+  });
+
+  const hour = 3_600_000;
+  const afterDelete = (putsUntilMs: number, nowMs: number) =>
+    lateAfterDelete(settings, {
+      id: 'r',
+      repo: 'app',
+      claims: new Map([['a', 3]]),
+      putsUntilMs,
+      deletedByMs: nowMs + 100,
+      nowMs,
+    });
+
+  it('of deleted objects is late for as long as their PUTs may end, with one look on the hour after that', () => {
+    const nowMs = 100 * hour;
+    const late = afterDelete(nowMs + 3 * hour + 1, nowMs);
+    expect(late).toEqual({
+      id: 'r',
+      repo: 'app',
+      state: 'issued',
+      claims: new Map([['a', 3]]),
+      createdAtMs: nowMs,
+      expiresAtMs: nowMs + 3 * hour + 1 - lateForMs,
+      deadAtMs: nowMs + 3 * hour + 1 - lateForMs,
+      lookAtMs: nowMs + 4 * hour,
+      deletedByMs: nowMs + 100 + 14,
+    });
+    expect(afterDelete(nowMs + 3 * hour, nowMs).lookAtMs).toBe(nowMs + 3 * hour);
+  });
+
+  it('of deleted objects is dead from its beginning, by every clock', () => {
+    const nowMs = 100 * hour;
+    expect(isDead(afterDelete(nowMs + lateForMs, nowMs), nowMs - 14)).toBe(true);
   });
 
   it('has the sum of its claims', () => {

@@ -94,6 +94,28 @@ describe('an object that is marked for deletion', () => {
     ]);
   });
 
+  it('is expected to come back after the announcement and before its bytes go, if a URL of it was used today', async () => {
+    await world.push('game', { [oidOf(3)]: 5 });
+    world.put({ [`game/${oidOf(3)}`]: 5 });
+    await world.consume();
+    world.nowMs += hour;
+    await world.consume();
+    await mark({ oid: oidOf(3) });
+    world.nowMs += hour;
+    const seen: unknown[] = [];
+    world.beforeDelete = () => {
+      const { record, reservations } = world.ledger.inspect(tenant);
+      seen.push(record?.notes.size, ...reservations.map(({ claims }) => [...claims]));
+    };
+    const { putReservation } = world.ledger;
+    vi.spyOn(world.ledger, 'putReservation').mockImplementation(async (input) => {
+      seen.push((await world.record()).notes.size);
+      await putReservation.call(world.ledger, input);
+    });
+    await world.consume();
+    expect(seen).toEqual([1, 1, [[oidOf(3), 5]]]);
+  });
+
   it('is not reported as stored by a batch that was running while it was deleted', async () => {
     await mark();
     world.nowMs += hour;

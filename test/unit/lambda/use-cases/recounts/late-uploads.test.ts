@@ -7,27 +7,6 @@ const deathMs = 37 * minute;
 
 describe('uploads that end when their reservation is dead', () => {
   let world: MemoryStack;
-  const usage = async () => {
-    const { committedBytes, counted } = await world.record();
-    return { committedBytes, storedBytes: counted?.storedBytes };
-  };
-  /** Recounts if the tenant is due, as the schedule does. */
-  const schedule = async () => {
-    const [due] = await world.ledger.dueTenants({ nowMs: world.nowMs, tenantsMax: 1 });
-    if (due) await world.consume({ full: due.full });
-    return due !== undefined;
-  };
-  /** Lets time pass, with a run of the schedule every 15 minutes. @returns the hours at which the tenant was due. */
-  const pass = async (durationMs: number) => {
-    const beganMs = world.nowMs;
-    const hours: number[] = [];
-    while (world.nowMs < beganMs + durationMs) {
-      world.nowMs += 15 * minute;
-      if (await schedule()) hours.push((world.nowMs - beganMs) / hour);
-    }
-    return hours;
-  };
-
   beforeEach(async () => {
     world = new MemoryStack();
     await world.create(1000);
@@ -41,12 +20,12 @@ describe('uploads that end when their reservation is dead', () => {
       if (typeof verdicts === 'string') throw new Error(verdicts);
       for (const [oid, { kind }] of verdicts) if (kind === 'upload') landed.push(`repo${round}/${oid}`);
       world.nowMs += deathMs;
-      await schedule();
+      await world.runSchedule();
     }
     expect(landed).toHaveLength(4);
     for (const path of landed) world.put({ [path]: 500 });
-    await pass(25 * hour);
-    expect(await usage()).toEqual({ committedBytes: 2000, storedBytes: 2000 });
+    await world.pass(25 * hour);
+    expect(await world.usage()).toEqual({ committedBytes: 2000, storedBytes: 2000 });
     const refused = await world.push('last', { [oidOf(99)]: 1 });
     expect(refused).toEqual(new Map([[oidOf(99), expect.objectContaining({ kind: 'over-limit' })]]));
   });
@@ -54,28 +33,28 @@ describe('uploads that end when their reservation is dead', () => {
   it('give their room back at once if they never come, and are looked for with growing pauses', async () => {
     await world.push('app', { [oidOf(1)]: 900 });
     world.nowMs += deathMs;
-    expect(await schedule()).toBe(true);
-    expect(await usage()).toEqual({ committedBytes: 0, storedBytes: 0 });
+    expect(await world.runSchedule()).toBe(true);
+    expect(await world.usage()).toEqual({ committedBytes: 0, storedBytes: 0 });
     const verdicts = await world.push('app', { [oidOf(2)]: 900 });
     expect(verdicts).toEqual(new Map([[oidOf(2), expect.objectContaining({ kind: 'upload' })]]));
     world.put({ [`app/${oidOf(2)}`]: 900 });
     await world.consume();
-    const hours = await pass(30 * hour);
+    const hours = await world.pass(30 * hour);
     expect(hours).toEqual([0.25, 0.75, 1, 6, expect.any(Number), 24]);
     expect(world.ledger.inspect(tenant).reservations).toEqual([]);
-    expect(await usage()).toEqual({ committedBytes: 900, storedBytes: 900 });
+    expect(await world.usage()).toEqual({ committedBytes: 900, storedBytes: 900 });
   });
 
   it('are counted at the next look, without a full count', async () => {
     await world.push('app', { [oidOf(1)]: 900 });
     world.nowMs += deathMs;
-    await schedule();
+    await world.runSchedule();
     world.put({ [`app/${oidOf(1)}`]: 900 });
     await world.consume();
-    expect(await usage()).toEqual({ committedBytes: 0, storedBytes: 0 });
+    expect(await world.usage()).toEqual({ committedBytes: 0, storedBytes: 0 });
     world.nowMs += 15 * minute;
-    expect(await schedule()).toBe(true);
-    expect(await usage()).toEqual({ committedBytes: 900, storedBytes: 900 });
+    expect(await world.runSchedule()).toBe(true);
+    expect(await world.usage()).toEqual({ committedBytes: 900, storedBytes: 900 });
     expect(world.ledger.inspect(tenant).reservations).toEqual([]);
   });
 
@@ -84,21 +63,21 @@ describe('uploads that end when their reservation is dead', () => {
       const verdicts = await world.push('app', { [oidOf(1)]: 900 });
       expect(verdicts).toEqual(new Map([[oidOf(1), expect.objectContaining({ kind: 'upload' })]]));
       world.nowMs += deathMs;
-      await schedule();
+      await world.runSchedule();
     }
-    expect(await usage()).toEqual({ committedBytes: 0, storedBytes: 0 });
+    expect(await world.usage()).toEqual({ committedBytes: 0, storedBytes: 0 });
   });
 
   it('are not counted twice when one of their repo arrives later with another push', async () => {
     await world.push('app', { [oidOf(1)]: 400 });
     world.nowMs += deathMs;
-    await schedule();
+    await world.runSchedule();
     await world.push('app', { [oidOf(1)]: 400 });
     world.put({ [`app/${oidOf(1)}`]: 400 });
     await world.consume();
-    expect(await usage()).toEqual({ committedBytes: 400, storedBytes: 400 });
-    await pass(25 * hour);
-    expect(await usage()).toEqual({ committedBytes: 400, storedBytes: 400 });
+    expect(await world.usage()).toEqual({ committedBytes: 400, storedBytes: 400 });
+    await world.pass(25 * hour);
+    expect(await world.usage()).toEqual({ committedBytes: 400, storedBytes: 400 });
     expect(world.ledger.inspect(tenant).reservations).toEqual([]);
   });
 });

@@ -154,7 +154,11 @@ describe('repos that a full count found unchanged', () => {
     world.nowMs += minute;
     expect((await measured(world, () => world.consume({ full: true }))).repoWrites).toBe(3);
     const late = { repo: 'a', storedBytes: 99, objectCount: 9, countedAtMs: 0, epoch: begun.epoch };
-    const commit = { tenant, repo: { ...late, covered: new Set<string>() }, dirtyTokenRead: null };
+    const commit = {
+      tenant,
+      repo: { ...late, covered: new Set<string>(), putsUntilMs: 0 },
+      dirtyTokenRead: null,
+    };
     expect(await world.ledger.commitRepo(commit)).toBe('superseded');
     expect((await measured(world, () => world.consume({ full: true }))).repoWrites).toBe(0);
   });

@@ -48,7 +48,7 @@ export interface TenantRecord {
   readonly listedUntilMs: number;
   /**
    * Reservations and their claims: those that the last reconcile read, and those admitted since. It tells what the next
-   * one has to read and hold.
+   * one has to read and hold. At most {@link tenantClaimsMax}.
    */
   readonly claimCount: number;
   /**
@@ -61,6 +61,12 @@ export interface TenantRecord {
   /** Set when the tenant is being deleted. It takes no more batches. */
   readonly closedAtMs: number | null;
 }
+
+/**
+ * Reservations of a tenant and their claims, at most. A reconcile has to hold all of them. They end when they are dead,
+ * and late ones a day after that.
+ */
+export const tenantClaimsMax = 1_000_000;
 
 /** What the ledger knows about one repo. */
 export interface RepoRecord extends Counted {

@@ -41,14 +41,21 @@ export interface TenantLedger {
   closeTenant(input: { tenant: string; closedAtMs: number }): Promise<TenantRecord | undefined>;
   /**
    * Adds to the atomic counter if the sum stays within `limitBytes`, this still is the tenant's limit, and the
-   * tenant is open and was counted before. With `limitBytes: null` the only bound is 2^53 − 1.
+   * tenant is open and was counted before. With `limitBytes: null` the only bound is 2^53 − 1. It counts the reservation
+   * and its claims too, up to `tenantClaimsMax`.
    *
    * `refused` carries the tenant as it was read right after the refusal.
    *
    * @throws {LedgerUnavailableError} The outcome is unknown: hand out no URL. If the bytes were added, the next
    * reconcile takes them off again.
    */
-  addCommitted(input: { tenant: string; sumBytes: number; limitBytes: number | null }): Promise<AddOutcome>;
+  addCommitted(input: {
+    tenant: string;
+    sumBytes: number;
+    limitBytes: number | null;
+    /** The reservation and its claims. Default: 0. */
+    claimCount?: number;
+  }): Promise<AddOutcome>;
   /** One page of tenants, in the order of their names. */
   listTenants(input: { after?: string; pageSize: number }): Promise<readonly TenantRecord[]>;
   /**
@@ -242,7 +249,8 @@ export interface TenantCommit {
   readonly floorUntilMs: number;
   readonly counted: Counted;
   readonly listedUntilMs: number;
-  readonly claimCount: number;
+  /** Added to the number of reservations and claims: those that were read minus the number as found. */
+  readonly claimCorrection: number;
   readonly overtakenEpoch: number;
   /** null: not every repo was listed. */
   readonly fullCountedAtMs: number | null;

@@ -39,6 +39,23 @@ export function addCommittedContract(open: () => Promise<LedgerUnderTest>): void
       expect((await get().ledger.addCommitted({ tenant, sumBytes, limitBytes: null })).kind).toBe('refused');
     });
 
+    it('counts reservations and claims with the bytes, up to a million', async () => {
+      const tenant = await create();
+      const add = async (claimCount: number) =>
+        (await get().ledger.addCommitted({ tenant, sumBytes: 1, limitBytes: 100, claimCount })).kind;
+      expect([await add(999_990), await add(11), await add(10), await add(0), await add(1)]).toEqual([
+        'added',
+        'refused',
+        'added',
+        'added',
+        'refused',
+      ]);
+      expect(await get().ledger.readTenant(tenant)).toMatchObject({
+        claimCount: 1_000_000,
+        committedBytes: 3,
+      });
+    });
+
     it('returns absent for an unknown tenant', async () => {
       expect(await get().ledger.addCommitted({ tenant: tenantName(), sumBytes: 1, limitBytes: 1 })).toEqual({
         kind: 'absent',

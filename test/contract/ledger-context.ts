@@ -39,7 +39,7 @@ export const plainCommit = {
   floorBaseBytes: 0,
   floorUntilMs: 1,
   listedUntilMs: 0,
-  claimCount: 0,
+  claimCorrection: 0,
   overtakenEpoch: 0,
   fullCountedAtMs: null,
   reservedUntilMs: null,

@@ -16,7 +16,7 @@ export function reconcileContract(open: () => Promise<LedgerUnderTest>): void {
       floorBaseBytes: 0,
       floorUntilMs: 1,
       listedUntilMs: 0,
-      claimCount: 0,
+      claimCorrection: 0,
       overtakenEpoch: 0,
       fullCountedAtMs: null,
       reservedUntilMs: null,

@@ -78,13 +78,12 @@ export function tenantChange(commit: Input<'commitTenant'>): Clause[] {
       ...commit.counted,
       leaseUntilMs: 0,
       listedUntilMs: commit.listedUntilMs,
-      claimCount: commit.claimCount,
       overtakenEpoch: commit.overtakenEpoch,
       fullCountedAtMs: commit.fullCountedAtMs ?? undefined,
       reservedUntilMs: commit.reservedUntilMs,
       [byDueIndex.sk]: commit.dueAtMs ?? undefined,
     }),
-    adding({ committedBytes: commit.correctionBytes }),
+    adding({ committedBytes: commit.correctionBytes, claimCount: commit.claimCorrection }),
     removingKeys('notes', commit.expiredNotes),
   ];
 }

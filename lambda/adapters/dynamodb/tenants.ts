@@ -1,4 +1,5 @@
 import { QueryCommand } from '@aws-sdk/lib-dynamodb';
+import { tenantClaimsMax } from '../../domain/tenant.ts';
 import type { Input, Output, TenantLedger } from '../../ports/ledger.ts';
 import { send } from './client.ts';
 import { dueTenants } from './due-tenants.ts';
@@ -98,17 +99,24 @@ async function closeTenant(
  * from the limit that the caller read, and the condition requires that this is still the limit.
  */
 async function addCommitted(table: Table, input: Input<'addCommitted'>): Output<'addCommitted'> {
-  const { tenant, sumBytes, limitBytes } = input;
+  const { tenant, sumBytes, limitBytes, claimCount = 0 } = input;
   const isWithinLimit =
     limitBytes === null
       ? 'attribute_not_exists(#limitBytes)'
       : all('#limitBytes = :limit', 'attribute_exists(#countedAtMs)');
   const result = await updateItem(table, {
     key: tenantKey(tenant),
-    change: [adding({ committedBytes: sumBytes })],
-    condition: all(exists, 'attribute_not_exists(#closedAtMs)', '#committedBytes <= :ceiling', isWithinLimit),
+    change: [adding({ committedBytes: sumBytes, claimCount })],
+    condition: all(
+      exists,
+      'attribute_not_exists(#closedAtMs)',
+      '#committedBytes <= :ceiling',
+      '(attribute_not_exists(#claimCount) OR #claimCount <= :claimsCeiling)',
+      isWithinLimit,
+    ),
     values: {
       ':ceiling': (limitBytes ?? Number.MAX_SAFE_INTEGER) - sumBytes,
+      ':claimsCeiling': tenantClaimsMax - claimCount,
       ':limit': limitBytes ?? undefined,
     },
   });

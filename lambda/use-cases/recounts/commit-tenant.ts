@@ -38,7 +38,7 @@ export function commitTenant(
     floorUntilMs: leastUntilMs,
     counted: { storedBytes, objectCount, countedAtMs },
     listedUntilMs,
-    claimCount,
+    claimCorrection: claimCount - before.claimCount,
     overtakenEpoch: overtakenEpochOf(before),
     fullCountedAtMs: input.isFull ? countedAtMs : null,
     reservedUntilMs,

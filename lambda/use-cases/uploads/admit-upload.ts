@@ -1,6 +1,7 @@
 import { sha256Hex } from '../../domain/hash.ts';
 import { objectKey } from '../../domain/names.ts';
 import { sumClaims } from '../../domain/reservation.ts';
+import { type TenantRecord, tenantClaimsMax } from '../../domain/tenant.ts';
 import type { AddOutcome } from '../../ports/ledger.ts';
 import type { Deps } from '../deps.ts';
 import { mapLimited } from '../map-limited.ts';
@@ -42,14 +43,8 @@ export async function admitUpload(
   return outcome;
 }
 
-/**
- * Reservations of a tenant and their claims, at most, by the last reconcile. A reconcile has to hold all of them. They
- * end when they are dead, and late ones a day after that.
- */
-const tenantClaimsMax = 1_000_000;
-
 async function admit(deps: AdmitUploadDeps, input: AdmitUploadInput): Promise<AdmitUploadOutcome> {
-  if (input.tenant.claimCount + 1 + input.objects.size > tenantClaimsMax) {
+  if (hasTooManyClaims(input.tenant, input.objects)) {
     await deps.queue.request({ tenant: input.tenant.tenant, reason: 'refusal', full: false });
     return retryLater(deps, retryAfterMaxMs);
   }
@@ -121,10 +116,16 @@ async function decide(
     case 'added':
       return { kind: 'admit', chosen: missing, refusal: undefined };
     case 'refused':
+      if (hasTooManyClaims(added.tenant, missing)) return { kind: 'unknown', waitMs: retryAfterMaxMs };
       return decideAtLimit(deps, { attempt, missing, tenant: added.tenant });
     case 'absent':
       return added;
   }
+}
+
+/** Whether a reservation of these claims is beyond what a reconcile of the tenant can hold. */
+function hasTooManyClaims(tenant: TenantRecord, claims: ReadonlyMap<string, number>): boolean {
+  return tenant.claimCount + 1 + claims.size > tenantClaimsMax;
 }
 
 /** The recount is queued before the answer: no client is told to retry unless a recount will have the answer. */

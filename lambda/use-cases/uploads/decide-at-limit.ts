@@ -43,7 +43,8 @@ export async function addWithinLimit(
 ): Promise<AddOutcome> {
   if (sumClaims(input.chosen) === 0) return { kind: 'added' };
   const { tenant, limitBytes } = input.tenant;
-  return deps.ledger.addCommitted({ tenant, sumBytes: sumClaims(input.notYetAdded), limitBytes });
+  const claimCount = 1 + input.chosen.size;
+  return deps.ledger.addCommitted({ tenant, sumBytes: sumClaims(input.notYetAdded), limitBytes, claimCount });
 }
 
 /**

@@ -2,7 +2,12 @@ import { unmarkChange } from '../../../lambda/adapters/dynamodb/deletions.ts';
 import { tenantChange } from '../../../lambda/adapters/dynamodb/reconciles.ts';
 import type { Deletion } from '../../../lambda/domain/deletion.ts';
 import type { Reservation } from '../../../lambda/domain/reservation.ts';
-import type { DeleteNote, RepoRecord, TenantRecord } from '../../../lambda/domain/tenant.ts';
+import {
+  type DeleteNote,
+  type RepoRecord,
+  type TenantRecord,
+  tenantClaimsMax,
+} from '../../../lambda/domain/tenant.ts';
 import type {
   AddOutcome,
   DeletionKey,
@@ -83,18 +88,25 @@ export class MemoryLedger implements Ledger {
     tenant: string;
     sumBytes: number;
     limitBytes: number | null;
+    claimCount?: number;
   }): Promise<AddOutcome> {
     const items = this.#tenants.get(input.tenant);
     if (!items) return { kind: 'absent' };
     const { record } = items;
+    const { claimCount = 0 } = input;
     const ceiling = (input.limitBytes ?? Number.MAX_SAFE_INTEGER) - input.sumBytes;
     const admitted =
       record.closedAtMs === null &&
       record.limitBytes === input.limitBytes &&
       record.committedBytes <= ceiling &&
+      record.claimCount <= tenantClaimsMax - claimCount &&
       (input.limitBytes === null || record.counted !== null);
     if (!admitted) return { kind: 'refused', tenant: record };
-    items.record = { ...record, committedBytes: record.committedBytes + input.sumBytes };
+    items.record = {
+      ...record,
+      committedBytes: record.committedBytes + input.sumBytes,
+      claimCount: record.claimCount + claimCount,
+    };
     return { kind: 'added' };
   }
 
@@ -199,7 +211,7 @@ export class MemoryLedger implements Ledger {
       counted: commit.counted,
       leaseUntilMs: 0,
       listedUntilMs: commit.listedUntilMs,
-      claimCount: commit.claimCount,
+      claimCount: record.claimCount + commit.claimCorrection,
       overtakenEpoch: commit.overtakenEpoch,
       fullCountedAtMs: commit.fullCountedAtMs ?? record.fullCountedAtMs,
       reservedUntilMs: commit.reservedUntilMs,

@@ -122,7 +122,7 @@ describe('the units that the table bills are those of the model', () => {
       floorBaseBytes: 5e9,
       floorUntilMs: nowMs,
       listedUntilMs: nowMs,
-      claimCount: claims,
+      claimCorrection: claims,
       overtakenEpoch: 0,
       fullCountedAtMs: null,
       reservedUntilMs: nowMs,

@@ -125,6 +125,29 @@ describe('a batch of uploads', () => {
     expect(await push(999_998)).toMatchObject({ kind: 'answered' });
   });
 
+  it('is told to come again after minutes if others have claimed a million meanwhile', async () => {
+    const { addCommitted } = world.ledger;
+    vi.spyOn(world.ledger, 'addCommitted').mockImplementationOnce(async (input) => {
+      await addCommitted.call(world.ledger, { ...input, sumBytes: 0, claimCount: 999_999 });
+      return addCommitted.call(world.ledger, input);
+    });
+    const input = { tenant: await world.record(), repo: 'app', objects: new Map([[oid, 10]]) };
+    const outcome = await admitUpload(world.deps, input);
+    expect(outcome).toMatchObject({ kind: 'retry' });
+    if (outcome.kind === 'retry') expect(outcome.retryAfterMs).toBeGreaterThanOrEqual(4 * minute);
+    expect(world.ledger.inspect(tenant).reservations).toEqual([]);
+    expect(world.requests.at(-1)).toMatchObject({ reason: 'refusal' });
+  });
+
+  it('counts its reservation and its claims in the write that counts its bytes', async () => {
+    await world.push('app', { [oid]: 10, [oidOf(2)]: 20 });
+    expect(await world.record()).toMatchObject({ claimCount: 3 });
+    await world.consume();
+    expect(await world.record()).toMatchObject({ claimCount: 3 });
+    await world.push('app', { [oidOf(3)]: 5 });
+    expect(await world.record()).toMatchObject({ claimCount: 5 });
+  });
+
   it('of a tenant that was closed meanwhile gets nothing', async () => {
     const input = { tenant: await world.record(), repo: 'app', objects: new Map([[oid, 10]]) };
     await world.ledger.closeTenant({ tenant, closedAtMs: world.nowMs });

@@ -105,7 +105,7 @@ it('a tenant with a million claims takes no more until some of them have ended',
   await world.ledger.commitTenant({
     ...commit,
     listedUntilMs: 0,
-    claimCount: 1_000_000,
+    claimCorrection: 1_000_000,
     overtakenEpoch: 0,
     fullCountedAtMs: null,
     reservedUntilMs: null,

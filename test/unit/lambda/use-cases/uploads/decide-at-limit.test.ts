@@ -19,7 +19,7 @@ describe('a batch at the limit', () => {
       floorUntilMs: 9e15,
       counted: { storedBytes: 0, objectCount: 0, countedAtMs: world.nowMs },
       listedUntilMs: 0,
-      claimCount: 0,
+      claimCorrection: 0,
       overtakenEpoch: 0,
       fullCountedAtMs: null,
       reservedUntilMs: null,

@@ -1,4 +1,4 @@
-import { isDead, lateUntilMs, nextLookMs, type Reservation } from './reservation.ts';
+import { isDead, type LateRemainder, lateUntilMs, nextLookMs, type Reservation } from './reservation.ts';
 
 /**
  * Ids that a repo keeps of the reservations that its scan covered, at most. DynamoDB takes no item above 400 KB, which
@@ -25,12 +25,12 @@ export interface OpenClaims {
 export type Settlement =
   | { readonly kind: 'delete'; readonly reservationId: string }
   /** It is late: these objects may still arrive. */
-  | {
+  | ({
       readonly kind: 'late';
       readonly reservationId: string;
-      readonly unseen: ReadonlyMap<string, number>;
-      readonly lookAtMs: number;
-    };
+      /** It was not late before. */
+      readonly isNew: boolean;
+    } & LateRemainder);
 
 /** What one reconcile's scan found in a repo. */
 export interface RepoScan {
@@ -169,7 +169,10 @@ export class RepoReservations {
       if (!saysWhatArrived(row, scanBeganMs)) continue;
       const unseen = new Map([...this.#claimsOf(row)].filter(([oid]) => !scan.seen.has(oid)));
       const isSame = nextMs === lookAtMs && unseen.size === row.to - row.from;
-      if (!isSame) yield { kind: 'late', reservationId, unseen, lookAtMs: nextMs };
+      if (isSame) continue;
+      const { deadAtMs } = row;
+      const isNew = lookAtMs === null;
+      yield { kind: 'late', reservationId, isNew, unseen, deadAtMs, lookAtMs: nextMs };
     }
   }
 

@@ -27,6 +27,8 @@ export interface Reservation {
    * delete has ended, so only a scan that begins later can tell whether they have arrived once more.
    */
   readonly deletedByMs?: number | undefined;
+  /** Set on the sum of several late ones, whose only claim is no object: how many objects it stands for. */
+  readonly objectCount?: number | undefined;
 }
 
 /**
@@ -103,6 +105,42 @@ export function lateAfterDelete(
     // One look, at the end. Those of a repo in the same hour share it: a listing of a large repo is dear.
     lookAtMs: Math.ceil(putsUntilMs / hour) * hour,
     deletedByMs: input.deletedByMs + 2 * clockSkewMs,
+  };
+}
+
+/** What is left of a dead reservation: the objects that were not seen, and when to look for them next. */
+export interface LateRemainder {
+  readonly unseen: ReadonlyMap<string, number>;
+  readonly deadAtMs: number;
+  readonly lookAtMs: number;
+}
+
+/**
+ * One late reservation in place of several. It holds the sum of their bytes, so what arrives of them counts twice until
+ * its day is over. It is late for as long as the latest of them.
+ *
+ * @param input.parts of one repo, at least one.
+ */
+export function sumOfLate(input: {
+  id: string;
+  repo: string;
+  parts: readonly LateRemainder[];
+  nowMs: number;
+}): Reservation {
+  const { id, repo, parts, nowMs } = input;
+  const deadAtMs = Math.max(...parts.map((part) => part.deadAtMs));
+  const bytes = parts.reduce((sum, { unseen }) => sum + sumClaims(unseen), 0);
+  return {
+    id,
+    repo,
+    state: 'issued',
+    // No oid, so no scan sees it. The id keeps several of them apart.
+    claims: new Map([[`*${id}`, bytes]]),
+    createdAtMs: nowMs,
+    expiresAtMs: deadAtMs,
+    deadAtMs,
+    lookAtMs: Math.max(...parts.map(({ lookAtMs }) => lookAtMs)),
+    objectCount: parts.reduce((sum, { unseen }) => sum + unseen.size, 0),
   };
 }
 

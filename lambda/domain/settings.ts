@@ -46,6 +46,8 @@ export interface Settings {
   readonly objectBytesMax: number;
   /** Grace time between marking an object and deleting it. Must exceed the time limit of the function that marks. */
   readonly deleteGraceMs: number;
+  /** Reservations and claims of a tenant beyond which late ones are kept as sums, without the names of their objects. */
+  readonly lateClaimsMax: number;
   /** Tenants that one run of the schedule hands to the queue, at most. */
   readonly refreshTenantsMax: number;
 }
@@ -76,5 +78,6 @@ export const defaultSettings: Settings = {
   bodyBytesMax: 1024 * 1024,
   objectBytesMax: 5 * 1024 ** 3,
   deleteGraceMs: hour,
+  lateClaimsMax: 100_000,
   refreshTenantsMax: 2000,
 };

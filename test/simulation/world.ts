@@ -34,12 +34,14 @@ const functionLimitMs = 25_000;
 const queueDelayMs = 35_000;
 
 /** How tight the tenant's budget is. It has its own random source, so that it does not change other choices. */
-function policyOf(seed: number): Pick<Settings, 'recountRestMs' | 'listRequestsPerHour'> {
+function policyOf(seed: number): Pick<Settings, 'recountRestMs' | 'listRequestsPerHour' | 'lateClaimsMax'> {
   const random = new Random(seed ^ 0x5eed);
   return {
     recountRestMs: random.pick([0, 0, 10_000, 60_000]),
     // Not below 60, the least that a stage can set: with less, failed first counts may use up a client's patience.
     listRequestsPerHour: random.pick([1_000_000, 1_200, 240, 60, 60]),
+    // Usually far away. With little, most of what is late becomes a sum.
+    lateClaimsMax: random.pick([100_000, 100_000, 100_000, 4]),
   };
 }
 

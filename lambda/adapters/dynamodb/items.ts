@@ -60,6 +60,7 @@ const reservationItem = z.object({
   deadAtMs: z.number(),
   lookAtMs: nullable(z.number()),
   deletedByMs: z.number().optional(),
+  objectCount: z.number().optional(),
 });
 
 const deletionItem = z.object({

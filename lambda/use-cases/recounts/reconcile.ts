@@ -1,23 +1,14 @@
-import {
-  countedRepos,
-  type ReservationsByRepo,
-  recompute,
-  reposToScan,
-} from '../../domain/reconciliation.ts';
-import type { Promised, RepoScan, Settlement } from '../../domain/repo-reservations.ts';
+import { type ReservationsByRepo, recompute, reposToScan } from '../../domain/reconciliation.ts';
+import type { Promised, RepoScan } from '../../domain/repo-reservations.ts';
 import { overtakenEpochOf, type RepoRecord, type TenantRecord } from '../../domain/tenant.ts';
 import type { Deps } from '../deps.ts';
-import { forEachLimited } from '../map-limited.ts';
 import { commitRepos } from './commit-repos.ts';
 import { commitTenant } from './commit-tenant.ts';
 import { holdLease, type Lease } from './lease.ts';
 import { type LedgerSnapshot, readSnapshot } from './read-snapshot.ts';
 import { reportReconcile } from './report-reconcile.ts';
 import { type ScanReposOutcome, scanRepos } from './scan-repos.ts';
-
-const settledAtOnce = 8;
-/** Dead reservations that are settled while somebody waits, at most. The next reconcile finds the others. */
-const awaitedSettlementsMax = 1000;
+import { settleDead } from './settle-dead.ts';
 
 export type ReconcileDeps = Pick<
   Deps,
@@ -146,7 +137,12 @@ async function scanAndCommit(deps: ReconcileDeps, run: ReconcileRun): Promise<Re
   const commit = await commitTenant(deps, { epoch, before, isFull, snapshot, recomputed, listedUntilMs });
   if (commit.kind === 'superseded') return commit;
 
-  await settleDead(deps, { input, snapshot, scans });
+  await settleDead(deps, {
+    ...input,
+    snapshot,
+    scans,
+    areLateSummed: recomputed.claimCount > deps.settings.lateClaimsMax,
+  });
 
   reportReconcile(deps, { before, isFull, snapshot, recomputed, scans, requests, scanEndedMs });
   return {
@@ -199,38 +195,4 @@ function oidsOf(
   const oids = reservations.get(repo)?.oids() ?? new Set();
   if (excluded?.repo === repo) for (const oid of excluded.oids) oids.add(oid);
   return oids;
-}
-
-/**
- * Step 6: before the commit, a dead reservation may be the only sign that its repo changed. Those that are left when
- * the time is up do no harm, and keep the tenant due.
- */
-async function settleDead(
-  { ledger, clock }: Pick<Deps, 'ledger' | 'clock'>,
-  run: { input: ReconcileInput; snapshot: LedgerSnapshot; scans: ReadonlyMap<string, RepoScan> },
-): Promise<void> {
-  const { input, snapshot, scans } = run;
-  const { tenant, isAwaited, deadlineMs = Number.POSITIVE_INFINITY } = input;
-  const settlements = settlementsOf({ snapshot, scans });
-  let settled = 0;
-  await forEachLimited(settlements, settledAtOnce, async ({ repo, settlement }) => {
-    settled += 1;
-    if (clock.nowMs() >= deadlineMs || (isAwaited && settled > awaitedSettlementsMax)) return;
-    const key = { tenant, repo, reservationId: settlement.reservationId };
-    if (settlement.kind === 'delete') await ledger.deleteReservation(key);
-    else await ledger.keepLate({ ...key, claims: settlement.unseen, lookAtMs: settlement.lookAtMs });
-  });
-}
-
-function* settlementsOf(run: {
-  snapshot: LedgerSnapshot;
-  scans: ReadonlyMap<string, RepoScan>;
-}): Iterable<{ repo: string; settlement: Settlement }> {
-  const { snapshot, scans } = run;
-  const { scanBeganMs, repos } = snapshot;
-  const countedRepo = countedRepos({ repos, scans });
-  for (const [repo, reservations] of snapshot.reservations) {
-    for (const settlement of reservations.settle({ counted: countedRepo(repo), scanBeganMs }))
-      yield { repo, settlement };
-  }
 }

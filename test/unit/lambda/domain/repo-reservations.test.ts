@@ -162,9 +162,10 @@ describe('a dead reservation', () => {
     ...all.settle({ counted: { scan: seen && scanOf(...seen), covered: new Set(covered) }, scanBeganMs }),
   ];
   const gone = [{ kind: 'delete', reservationId: 'r0' }];
-  const late = (lookAtMs: number, unseen: Record<string, number>) => [
-    { kind: 'late', reservationId: 'r0', unseen: new Map(Object.entries(unseen)), lookAtMs },
+  const late = (lookAtMs: number, unseen: Record<string, number>, { isNew = true } = {}) => [
+    { kind: 'late', reservationId: 'r0', isNew, unseen: new Map(Object.entries(unseen)), deadAtMs, lookAtMs },
   ];
+  const again = { isNew: false };
 
   it('stays while it lives', () => {
     expect(settle(reservationsOf({}), deadAtMs, ['a'])).toEqual([]);
@@ -198,8 +199,8 @@ describe('a dead reservation', () => {
     const all = reservationsOf({ ...claims({ a: 1, b: 2 }), lookAtMs: deadAtMs + hour });
     expect(settle(all, deadAtMs + hour / 2, undefined)).toEqual([]);
     expect(settle(all, deadAtMs + hour / 2, [])).toEqual([]);
-    expect(settle(all, deadAtMs + hour / 2, ['b'])).toEqual(late(deadAtMs + hour, { a: 1 }));
-    expect(settle(all, deadAtMs + hour, [])).toEqual(late(deadAtMs + 6 * hour, { a: 1, b: 2 }));
+    expect(settle(all, deadAtMs + hour / 2, ['b'])).toEqual(late(deadAtMs + hour, { a: 1 }, again));
+    expect(settle(all, deadAtMs + hour, [])).toEqual(late(deadAtMs + 6 * hour, { a: 1, b: 2 }, again));
     const live = { deadAtMs: 9 * deadAtMs };
     const behind = reservationsOf(live, { ...claims({ b: 2 }), lookAtMs: deadAtMs + hour });
     expect(settle(behind, deadAtMs + hour / 2, [])).toEqual([]);
@@ -225,6 +226,8 @@ describe('objects that were being deleted until a time', () => {
       {
         kind: 'late',
         reservationId: 'r0',
+        isNew: false,
+        deadAtMs,
         unseen: new Map([['b', 2]]),
         lookAtMs: deadAtMs + 24 * hour,
       },

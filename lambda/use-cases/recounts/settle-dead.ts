@@ -1,0 +1,93 @@
+import { countedRepos } from '../../domain/reconciliation.ts';
+import type { RepoScan, Settlement } from '../../domain/repo-reservations.ts';
+import { sumOfLate } from '../../domain/reservation.ts';
+import type { Deps } from '../deps.ts';
+import { forEachLimited } from '../map-limited.ts';
+import type { LedgerSnapshot } from './read-snapshot.ts';
+
+const settledAtOnce = 8;
+/** Dead reservations that are settled while somebody waits, at most. The next reconcile finds the others. */
+const awaitedSettlementsMax = 1000;
+/** Late reservations that one sum replaces, at most. If the function dies meanwhile, so many are counted twice. */
+const summedMax = 100;
+
+interface SettleDeadInput {
+  readonly tenant: string;
+  /** Somebody waits for the outcome. */
+  readonly isAwaited?: boolean;
+  readonly deadlineMs?: number;
+  readonly snapshot: LedgerSnapshot;
+  readonly scans: ReadonlyMap<string, RepoScan>;
+  /** The tenant has so many reservations and claims that those which become late are kept as sums. */
+  readonly areLateSummed: boolean;
+}
+
+/** What is settled at a time: one reservation, or several that become one. */
+interface Step {
+  readonly repo: string;
+  readonly settlements: readonly Settlement[];
+}
+
+/**
+ * Step 6 of a reconcile: before the commit, a dead reservation may be the only sign that its repo changed. Those that
+ * are left when the time is up do no harm, and keep the tenant due.
+ *
+ * @throws {LedgerUnavailableError}
+ */
+export async function settleDead(
+  deps: Pick<Deps, 'ledger' | 'clock' | 'ids'>,
+  input: SettleDeadInput,
+): Promise<void> {
+  const { isAwaited = false, deadlineMs = Number.POSITIVE_INFINITY } = input;
+  let settled = 0;
+  await forEachLimited(stepsOf(input), settledAtOnce, async (step) => {
+    settled += step.settlements.length;
+    if (deps.clock.nowMs() >= deadlineMs || (isAwaited && settled > awaitedSettlementsMax)) return;
+    await settle(deps, { ...step, tenant: input.tenant });
+  });
+}
+
+async function settle(
+  deps: Pick<Deps, 'ledger' | 'clock' | 'ids'>,
+  step: Step & { tenant: string },
+): Promise<void> {
+  const { ledger, clock, ids } = deps;
+  const { tenant, repo, settlements } = step;
+  const [first] = settlements;
+  if (settlements.length === 1 && first) return settleOne(deps, { tenant, repo, settlement: first });
+  const parts = settlements.filter((settlement) => settlement.kind === 'late');
+  const sum = sumOfLate({ id: ids.random(16), repo, parts, nowMs: clock.nowMs() });
+  // First: for a moment too much is counted, rather than too little.
+  await ledger.putReservation({ tenant, reservation: sum });
+  for (const { reservationId } of parts) await ledger.deleteReservation({ tenant, repo, reservationId });
+}
+
+async function settleOne(
+  { ledger }: Pick<Deps, 'ledger'>,
+  input: { tenant: string; repo: string; settlement: Settlement },
+): Promise<void> {
+  const { tenant, repo, settlement } = input;
+  const key = { tenant, repo, reservationId: settlement.reservationId };
+  if (settlement.kind === 'delete') await ledger.deleteReservation(key);
+  else await ledger.keepLate({ ...key, claims: settlement.unseen, lookAtMs: settlement.lookAtMs });
+}
+
+function* stepsOf({ snapshot, scans, areLateSummed }: SettleDeadInput): Iterable<Step> {
+  const { scanBeganMs, repos } = snapshot;
+  const countedRepo = countedRepos({ repos, scans });
+  for (const [repo, reservations] of snapshot.reservations) {
+    let summed: Settlement[] = [];
+    for (const settlement of reservations.settle({ counted: countedRepo(repo), scanBeganMs })) {
+      // A sum is never a part of another: it would be late for as long as new ones join it.
+      if (!areLateSummed || settlement.kind === 'delete' || !settlement.isNew) {
+        yield { repo, settlements: [settlement] };
+        continue;
+      }
+      summed.push(settlement);
+      if (summed.length < summedMax) continue;
+      yield { repo, settlements: summed };
+      summed = [];
+    }
+    if (summed.length > 0) yield { repo, settlements: summed };
+  }
+}

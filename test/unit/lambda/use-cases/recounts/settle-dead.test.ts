@@ -1,0 +1,90 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import { MemoryStack, minute, oidOf, tenant } from '../../../../support/memory/stack.ts';
+
+/** A reservation of small objects is dead then, by every clock. */
+const deathMs = 37 * minute;
+const hour = 60 * minute;
+
+describe('what is late of a tenant with very many claims', () => {
+  let world: MemoryStack;
+  const reservations = () => world.ledger.inspect(tenant).reservations;
+  const reserved = () =>
+    reservations().map(({ repo, objectCount, claims }) => ({
+      repo,
+      objectCount,
+      bytes: [...claims.values()],
+    }));
+  /** Batches of three objects of 2 bytes that are never sent. */
+  const pushUnsent = async (batches: number, from = 0) => {
+    for (let index = from; index < from + batches; index += 1) {
+      const objects = [0, 1, 2].map((object) => [oidOf(10 * index + object), 2]);
+      await world.push(`repo${index % 2}`, Object.fromEntries(objects));
+    }
+  };
+
+  beforeEach(async () => {
+    world = new MemoryStack({ lateClaimsMax: 100 });
+    await world.create(10_000);
+  });
+
+  it('keeps its names up to the bound', async () => {
+    await pushUnsent(25);
+    world.nowMs += deathMs;
+    await world.consume();
+    expect(reservations()).toHaveLength(25);
+    expect(reservations().every(({ claims }) => claims.size === 3)).toBe(true);
+  });
+
+  it('becomes one sum a repo beyond it, and frees the claims', async () => {
+    await pushUnsent(26);
+    world.nowMs += deathMs;
+    await world.consume();
+    expect(reserved()).toEqual([
+      { repo: 'repo0', objectCount: 39, bytes: [78] },
+      { repo: 'repo1', objectCount: 39, bytes: [78] },
+    ]);
+    await world.consume();
+    expect((await world.record()).claimCount).toBe(4);
+    expect(await world.usage()).toEqual({ committedBytes: 0, storedBytes: 0 });
+  });
+
+  it('is at most a hundred reservations in a sum', async () => {
+    await pushUnsent(404);
+    world.nowMs += deathMs;
+    await world.consume();
+    const counts = reserved().map(({ objectCount }) => objectCount ?? 0);
+    expect(counts.sort((a, b) => a - b)).toEqual([6, 6, 300, 300, 300, 300]);
+  });
+
+  it('still counts beyond the limit, for a day and no longer, however many become late meanwhile', async () => {
+    world = new MemoryStack({ lateClaimsMax: 100 });
+    await world.create(1000);
+    for (let round = 0; round < 30; round += 1) {
+      await pushUnsent(100, 100 * round);
+      world.nowMs += deathMs;
+      await world.runSchedule();
+      expect((await world.record()).committedBytes).toBeLessThanOrEqual(1000);
+    }
+    expect(reservations().length).toBeLessThan(20);
+    const refused = await world.push('last', { [oidOf(1)]: 900 });
+    expect(refused).toEqual(new Map([[oidOf(1), expect.objectContaining({ kind: 'over-limit' })]]));
+    await world.pass(26 * hour);
+    expect(reservations()).toEqual([]);
+    expect(await world.usage()).toEqual({ committedBytes: 0, storedBytes: 0 });
+  });
+
+  it('is deleted after its sum is written, so that a crash counts too much rather than too little', async () => {
+    await pushUnsent(26);
+    world.nowMs += deathMs;
+    const { deleteReservation } = world.ledger;
+    let deletes = 0;
+    world.ledger.deleteReservation = async (input) => {
+      deletes += 1;
+      if (deletes > 5) throw new Error('The function died.');
+      return deleteReservation.call(world.ledger, input);
+    };
+    await expect(world.consume()).rejects.toThrow('died');
+    const bytes = reserved().flatMap((one) => one.bytes);
+    expect(bytes.reduce((sum, size) => sum + size, 0)).toBeGreaterThanOrEqual(26 * 6);
+  });
+});

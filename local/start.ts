@@ -13,9 +13,10 @@ import { startSchedule } from './background/schedule.ts';
 import { systemTimers } from './background/timers.ts';
 import { Cleanup } from './cleanup.ts';
 import { composeEmbedded } from './compose.ts';
-import { type DataFolder, openDataFolder } from './data/data-folder.ts';
-import { openDatabase } from './data/database.ts';
+import { type DataFolder, folderFormat, openDataFolder } from './data/data-folder.ts';
+import { type Database, openDatabase } from './data/database.ts';
 import { adminTokenOf, storeCredentialsOf } from './data/secrets.ts';
+import { upgradeItems } from './data/upgrade-items.ts';
 import { type Demo, ensureDemo } from './demo-tenant.ts';
 import { createFunctions } from './functions.ts';
 import { openAdjacent } from './http/adjacent-ports.ts';
@@ -109,6 +110,7 @@ async function start(options: EmbeddedStackOptions, cleanup: Cleanup): Promise<E
   const database = await openDatabase(folder.databasePath);
   cleanup.add(database.close);
   onProgress(`database ${database.origin}`);
+  await upgrade(folder, database, onProgress);
 
   const queue = await openQueue({ options, folder, log, invocations, isFull: database.isDiskFull });
   const shared = { adminToken: admin.token, clock: systemClock, ids: systemIds, log, invocations, settings };
@@ -143,6 +145,17 @@ async function start(options: EmbeddedStackOptions, cleanup: Cleanup): Promise<E
       return closed;
     },
   };
+}
+
+/** Brings a folder that an older release wrote to the current format. */
+async function upgrade(folder: DataFolder, database: Database, onProgress: (line: string) => void) {
+  if (folder.foundFormat === folderFormat) return;
+  const moved = await upgradeItems(database);
+  await folder.writeFormat();
+  onProgress(
+    `data folder upgraded from format ${folder.foundFormat} to ${folderFormat} (${moved} reservations and deletions ` +
+      'moved); an older release cannot use it any more',
+  );
 }
 
 async function openQueue(input: {

@@ -9,6 +9,7 @@ import type { Counted, DeleteNote, RepoRecord, TenantRecord } from '../domain/te
  * Reads are strongly consistent, except `listTenants` and `dueTenants`, which find tenants by an index.
  *
  * @throws {LedgerUnavailableError} from every method, and from every page of the paged reads.
+ * @throws {NewerFormatError} from every method that reads a tenant, begins a reconcile, or adds to the counter.
  */
 export type Ledger = TenantLedger & RepoLedger & ReservationLedger & ReconcileLedger & DeletionLedger;
 
@@ -267,4 +268,12 @@ export interface TenantCommit {
  */
 export class LedgerUnavailableError extends Error {
   override readonly name = 'LedgerUnavailableError';
+}
+
+/**
+ * A newer version wrote this tenant in a format that this one does not know. Nothing was changed: a guess at what its
+ * items mean could corrupt the numbers.
+ */
+export class NewerFormatError extends Error {
+  override readonly name = 'NewerFormatError';
 }

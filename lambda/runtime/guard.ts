@@ -1,7 +1,7 @@
 import type { APIGatewayProxyEventV2, Context } from 'aws-lambda';
 import type { Response } from '../http/respond.ts';
 import type { Invocations } from '../ports/invocations.ts';
-import { LedgerUnavailableError } from '../ports/ledger.ts';
+import { LedgerUnavailableError, NewerFormatError } from '../ports/ledger.ts';
 import type { Log } from '../ports/log.ts';
 import { StoreUnavailableError } from '../ports/object-store.ts';
 import { storageFullIn } from '../ports/storage-full.ts';
@@ -37,16 +37,26 @@ function respondToErrors(log: Log, respondError: ErrorResponder, handler: HttpHa
       return await handler(event, context);
     } catch (error) {
       log.error('request failed', { route: event.routeKey, error });
-      const isUnavailable = error instanceof StoreUnavailableError || error instanceof LedgerUnavailableError;
-      const full = storageFullIn(error);
-      if (isUnavailable || full) {
-        const message =
-          full?.message ?? 'The storage behind this service does not answer. Try again in a moment.';
-        const response = respondError(503, message, requestId);
+      const unavailable = unavailableMessage(error);
+      if (unavailable !== undefined) {
+        const response = respondError(503, unavailable, requestId);
         return { ...response, headers: { ...response.headers, 'retry-after': '5' } };
       }
       const message = `Something broke on our side. Report it with the request id ${requestId}.`;
       return respondError(500, message, requestId);
     }
   };
+}
+
+/** What the client is told if the storage cannot be used now; undefined for any other error. */
+function unavailableMessage(error: unknown): string | undefined {
+  const full = storageFullIn(error);
+  if (full) return full.message;
+  if (error instanceof NewerFormatError) {
+    return 'This tenant was written by a newer version of the service. Its operator must deploy that version again.';
+  }
+  if (error instanceof StoreUnavailableError || error instanceof LedgerUnavailableError) {
+    return 'The storage behind this service does not answer. Try again in a moment.';
+  }
+  return undefined;
 }

@@ -13,12 +13,20 @@ export interface DataFolder {
   readonly databasePath: string;
   readonly storePath: string;
   readonly queuePath: string;
+  /** The format that it was found in. An older one is to be upgraded, and then written down. */
+  readonly foundFormat: number;
+  /** Writes down that the folder is of the current format. From then on an older release refuses it. */
+  writeFormat(): Promise<void>;
   /** Unlocks the folder for other processes. */
   release(): Promise<void>;
 }
 
-/** Raise it with every change that an older release could not read. */
-const folderFormat = 1;
+/**
+ * Raise it with every change that an older release could not read.
+ *
+ * 1 → 2: reservations and deletions have their repo in their key ({@link upgradeItems}).
+ */
+export const folderFormat = 2;
 
 const formatFile = 'format.json';
 
@@ -36,10 +44,11 @@ export async function openDataFolder(dataDir: string): Promise<DataFolder> {
     await closeEntry(path);
     return lockFolder(path);
   });
+  let foundFormat: number;
   try {
-    await withClearErrors(path, async () => {
+    foundFormat = await withClearErrors(path, async () => {
       await closeToOthers(path);
-      await checkFormat(path);
+      return await formatOf(path);
     });
   } catch (error) {
     await release();
@@ -50,7 +59,8 @@ export async function openDataFolder(dataDir: string): Promise<DataFolder> {
     join(path, 'store'),
     join(path, 'queue'),
   ];
-  return { path, databasePath, storePath, queuePath, release };
+  const writeFormat = () => withClearErrors(path, () => writeFormatFile(path));
+  return { path, databasePath, storePath, queuePath, foundFormat, writeFormat, release };
 }
 
 /**
@@ -107,12 +117,13 @@ async function refuseForeignFolder(path: string): Promise<void> {
   );
 }
 
-async function checkFormat(path: string): Promise<void> {
+/** The format of a folder. A new one gets the current format. */
+async function formatOf(path: string): Promise<number> {
   const file = join(path, formatFile);
   const text = await readIfThere(file);
   if (text === undefined) {
-    await writeDurably(file, `${JSON.stringify({ format: folderFormat })}\n`);
-    return;
+    await writeFormatFile(path);
+    return folderFormat;
   }
   const format = readFormat(text);
   if (format === undefined) {
@@ -126,6 +137,11 @@ async function checkFormat(path: string): Promise<void> {
         `${folderFormat}). Start that newer release, or choose another folder with --data.`,
     );
   }
+  return format;
+}
+
+async function writeFormatFile(path: string): Promise<void> {
+  await writeDurably(join(path, formatFile), `${JSON.stringify({ format: folderFormat })}\n`);
 }
 
 function readFormat(text: string): number | undefined {

@@ -1,7 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { DynamoDBClient, UpdateItemCommand } from '@aws-sdk/client-dynamodb';
+import {
+  type AttributeValue,
+  DynamoDBClient,
+  GetItemCommand,
+  UpdateItemCommand,
+} from '@aws-sdk/client-dynamodb';
 import { CreateBucketCommand, S3Client } from '@aws-sdk/client-s3';
 import {
   CreateSecretCommand,
@@ -55,18 +60,28 @@ export class Deployment {
   }
 
   async bootstrap(): Promise<void> {
-    await this.#cdk('bootstrap', 'aws://000000000000/us-east-1');
+    await this.#cdk(['bootstrap', 'aws://000000000000/us-east-1']);
   }
 
-  /** Deploys with these settings. @returns the stack's outputs, and what the CDK printed. */
-  async deploy(settings: StageSettingsInput): Promise<{ outputs: Outputs; printed: string }> {
+  /**
+   * Deploys with these settings. @returns the stack's outputs, and what the CDK printed.
+   *
+   * @param checkout the folder of another version; default: this one.
+   */
+  async deploy(
+    settings: StageSettingsInput,
+    { checkout = projectRoot }: { checkout?: string } = {},
+  ): Promise<{ outputs: Outputs; printed: string }> {
     const settingsFile = join(this.emulator.folder, 'settings.json');
     const outputsFile = join(this.emulator.folder, 'outputs.json');
     await writeFile(settingsFile, JSON.stringify(settings));
     const printed = await this.#cdk(
-      'deploy',
-      ...['-c', 'stage=lane', '-c', `settings=${settingsFile}`],
-      ...['--require-approval', 'never', '--outputs-file', outputsFile],
+      [
+        'deploy',
+        ...['-c', 'stage=lane', '-c', `settings=${settingsFile}`],
+        ...['--require-approval', 'never', '--outputs-file', outputsFile],
+      ],
+      checkout,
     );
     await allowBatches(this.emulator);
     const { [stackName]: outputs } = outputsShape.parse(JSON.parse(await readFile(outputsFile, 'utf8')));
@@ -92,6 +107,16 @@ export class Deployment {
     );
   }
 
+  /** The tenant's item as the table has it. */
+  async tenantItem(outputs: Outputs, tenant: string): Promise<Record<string, AttributeValue>> {
+    const { pk, sk } = tenantKey(tenant);
+    const Key = { pk: { S: pk }, sk: { S: sk } };
+    const { Item } = await this.#dynamoDb.send(
+      new GetItemCommand({ TableName: outputs.TableName, Key, ConsistentRead: true }),
+    );
+    return Item ?? {};
+  }
+
   /** Creates a bucket and credentials outside the stack. @returns them as the settings of an external store. */
   async externalStore(bucket: string): Promise<NonNullable<StageSettingsInput['objectStore']>> {
     const { endpoint, region, credentials } = this.emulator;
@@ -107,11 +132,11 @@ export class Deployment {
     await this.emulator.close();
   }
 
-  async #cdk(...args: string[]): Promise<string> {
+  async #cdk(args: readonly string[], cwd = projectRoot): Promise<string> {
     const env = this.emulator.environment();
     const bin = join(projectRoot, 'node_modules', '.bin');
     const ended = await run(join(bin, 'cdk'), [...args, '--no-notices', '--output', this.#assembly()], {
-      cwd: projectRoot,
+      cwd,
       env: {
         ...env,
         PATH: `${bin}:${env['PATH']}`,

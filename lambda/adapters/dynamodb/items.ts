@@ -4,12 +4,16 @@ import { sha256Hex } from '../../domain/hash.ts';
 import type { Reservation } from '../../domain/reservation.ts';
 import type { RepoRecord, TenantRecord } from '../../domain/tenant.ts';
 import type { DeletionKey, RepoPath, ReservationKey } from '../../ports/ledger.ts';
+import { refuseNewerFormat } from './format.ts';
 import { byDueIndex, byKindIndex, dueShards } from './table.ts';
 
 /** The ledger's records as items of the table. Every item read is parsed: a malformed one is a bug, and throws. */
 
 const bytes = z.number().int();
 const nullable = <T extends z.ZodType>(type: T) => type.nullish().transform((value) => value ?? null);
+
+/** What tells the format of a tenant's item, in every format. */
+const formatOfTenant = z.object({ tenant: z.string(), format: z.number().default(1) });
 
 const tenantItem = z.object({
   tenant: z.string(),
@@ -125,8 +129,13 @@ export function kindKey(kind: string, sortKey: string) {
   return { [byKindIndex.pk]: kind, [byKindIndex.sk]: sortKey };
 }
 
-/** @throws {ZodError} when the item is not a tenant's. */
+/**
+ * @throws {NewerFormatError}
+ * @throws {ZodError} when the item is not a tenant's.
+ */
 export function parseTenant(item: unknown): TenantRecord {
+  // First: what follows `format` in a newer item may have another shape.
+  refuseNewerFormat(formatOfTenant.parse(item));
   const {
     storedBytes,
     objectCount,

@@ -1,5 +1,6 @@
 import type { Input, Output, ReconcileLedger } from '../../ports/ledger.ts';
 import { adding, all, type Clause, exists, removing, removingKeys, setting } from './expressions.ts';
+import { formatValues, inKnownFormat } from './format.ts';
 import { parseTenant, repoKey, tenantKey } from './items.ts';
 import { getItem, type Table, updateItem } from './requests.ts';
 import { byDueIndex } from './table.ts';
@@ -20,8 +21,8 @@ async function beginReconcile(table: Table, input: Input<'beginReconcile'>): Out
   const result = await updateItem(table, {
     key: tenantKey(tenant),
     change: [setting({ leaseUntilMs, leaseHolder: holder }), adding({ epoch: 1 })],
-    condition: all(exists, '#leaseUntilMs <= :now'),
-    values: { ':now': nowMs },
+    condition: all(exists, '#leaseUntilMs <= :now', inKnownFormat),
+    values: { ...formatValues, ':now': nowMs },
     returns: 'ALL_OLD',
   });
   if (result.ok) {

@@ -12,6 +12,8 @@ import type { CreateTableCommandInput } from '@aws-sdk/client-dynamodb';
  * | token       | TOKEN#{id}     | TOKEN                   | TOKENS#{tenant}, createdAt#id |                               |
  * | request key | REQUEST#{id}   | REQUEST                 |                               |                               |
  *
+ * A tenant's item tells the format of all in its partition (format.ts).
+ *
  * A repo's reservations and deletions lie together, so that a batch reads those of its own repo alone.
  *
  * Both indexes hold keys only, so the counter's writes never reach them.

@@ -4,6 +4,7 @@ import type { Input, Output, TenantLedger } from '../../ports/ledger.ts';
 import { send } from './client.ts';
 import { dueTenants } from './due-tenants.ts';
 import { absent, adding, all, exists, removing, setting } from './expressions.ts';
+import { formatValues, inKnownFormat, knownFormat } from './format.ts';
 import { dueKey, kindKey, parseTenant, tenantKey, tenantOfPartition } from './items.ts';
 import { batchGet, getItem, putItem, type Table, updateItem } from './requests.ts';
 import { byDueIndex, byKindIndex } from './table.ts';
@@ -21,7 +22,7 @@ export function tenantMethods(table: Table): TenantLedger {
   };
 }
 
-/** Reads the tenant item, strongly consistent. @throws {LedgerUnavailableError} */
+/** Reads the tenant item, strongly consistent. @throws {LedgerUnavailableError} @throws {NewerFormatError} */
 export async function readTenant(table: Table, tenant: Input<'readTenant'>): Output<'readTenant'> {
   const item = await getItem(table, tenantKey(tenant));
   return item && parseTenant(item);
@@ -35,6 +36,7 @@ async function createTenant(table: Table, input: Input<'createTenant'>): Output<
       ...kindKey('TENANT', tenant),
       ...dueKey({ kind: 'TENANT', tenant, dueAtMs }),
       tenant,
+      format: knownFormat,
       createdAtMs,
       plan: plan ?? undefined,
       // Unlimited is an absent attribute, so that a condition can distinguish the two.
@@ -73,10 +75,14 @@ async function updateTenant(
       adding(isNewLimit ? { epoch: 1 } : {}),
       removing(...given.filter(isNull).map(([name]) => name)),
     ],
-    condition: exists,
+    condition: all(exists, inKnownFormat),
+    values: formatValues,
     returns: 'ALL_NEW',
   });
-  return result.ok ? parseTenant(result.attributes) : undefined;
+  if (result.ok) return parseTenant(result.attributes);
+  // Throws if it was refused for its format.
+  await readTenant(table, tenant);
+  return undefined;
 }
 
 async function closeTenant(
@@ -88,7 +94,8 @@ async function closeTenant(
     // Due at once: if the request to empty it is lost, the schedule finds the tenant. The next epoch keeps a
     // reconcile that is running from changing that.
     change: [setting({ closedAtMs, [byDueIndex.sk]: closedAtMs, leaseUntilMs: 0 }), adding({ epoch: 1 })],
-    condition: all(exists, 'attribute_not_exists(#closedAtMs)'),
+    condition: all(exists, 'attribute_not_exists(#closedAtMs)', inKnownFormat),
+    values: formatValues,
     returns: 'ALL_NEW',
   });
   return result.ok ? parseTenant(result.attributes) : readTenant(table, tenant);
@@ -113,8 +120,10 @@ async function addCommitted(table: Table, input: Input<'addCommitted'>): Output<
       '#committedBytes <= :ceiling',
       '(attribute_not_exists(#claimCount) OR #claimCount <= :claimsCeiling)',
       isWithinLimit,
+      inKnownFormat,
     ),
     values: {
+      ...formatValues,
       ':ceiling': (limitBytes ?? Number.MAX_SAFE_INTEGER) - sumBytes,
       ':claimsCeiling': tenantClaimsMax - claimCount,
       ':limit': limitBytes ?? undefined,

@@ -3,7 +3,7 @@ import { createInvocationLog } from '../../../../lambda/adapters/system/invocati
 import { createInvocations } from '../../../../lambda/adapters/system/invocations.ts';
 import { lfsError } from '../../../../lambda/http/lfs/respond.ts';
 import { respondProblem } from '../../../../lambda/http/problems.ts';
-import { LedgerUnavailableError } from '../../../../lambda/ports/ledger.ts';
+import { LedgerUnavailableError, NewerFormatError } from '../../../../lambda/ports/ledger.ts';
 import { StoreUnavailableError } from '../../../../lambda/ports/object-store.ts';
 import { StorageFullError } from '../../../../lambda/ports/storage-full.ts';
 import { type ErrorResponder, guard } from '../../../../lambda/runtime/guard.ts';
@@ -52,6 +52,18 @@ describe('an error that a handler throws', () => {
         expect(answer.body).toContain('The disk is full.');
         expect(answer.body).not.toContain(secret);
       }
+    }
+  });
+
+  it('becomes a 503 that says what to do if a newer version wrote the tenant; the log has the formats', async () => {
+    for (const respondError of [lfs, respondProblem]) {
+      const { answer, logged } = await thrown(
+        new NewerFormatError('Format 2, and 1 is known.'),
+        respondError,
+      );
+      expect(answer.statusCode).toBe(503);
+      expect(answer.body).toContain('Its operator must deploy that version again.');
+      expect(logged).toMatchObject([{ error: { message: 'Format 2, and 1 is known.' } }]);
     }
   });
 

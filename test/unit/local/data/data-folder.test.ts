@@ -55,12 +55,26 @@ describe('a data folder', () => {
 
   it('of a newer release is refused and not changed', async () => {
     const path = tempFolder();
-    writeFileSync(join(path, 'format.json'), '{"format":2}');
+    writeFileSync(join(path, 'format.json'), '{"format":3}');
     expect(await refusal(openDataFolder(path))).toBe(
-      `The data folder ${path} was written by a newer lfs-quota (format 2; this release reads up to 1). ` +
+      `The data folder ${path} was written by a newer lfs-quota (format 3; this release reads up to 2). ` +
         'Start that newer release, or choose another folder with --data.',
     );
     expect(existsSync(join(path, 'lock'))).toBe(false);
+  });
+
+  it('of an older release says so, and stays as it is until its upgrade is written down', async () => {
+    const path = tempFolder();
+    writeFileSync(join(path, 'format.json'), '{"format":1}');
+    for (let start = 0; start < 2; start += 1) {
+      const folder = await openDataFolder(path);
+      expect(folder.foundFormat).toBe(1);
+      if (start === 1) await folder.writeFormat();
+      await folder.release();
+    }
+    const upgraded = await openDataFolder(path);
+    expect(upgraded.foundFormat).toBe(2);
+    await upgraded.release();
   });
 
   it.each(['', 'nonsense', '{"format":"1"}', '[]'])('with the format %j is refused', async (text) => {

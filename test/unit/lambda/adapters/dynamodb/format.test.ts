@@ -1,0 +1,87 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { GetCommand, UpdateCommand } from '@aws-sdk/lib-dynamodb';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { knownFormat } from '../../../../../lambda/adapters/dynamodb/format.ts';
+import { tenantKey } from '../../../../../lambda/adapters/dynamodb/items.ts';
+import { createDynamoDbLedger } from '../../../../../lambda/adapters/dynamodb/ledger.ts';
+import { type Ledger, NewerFormatError } from '../../../../../lambda/ports/ledger.ts';
+import { type Database, openDatabase } from '../../../../../local/data/database.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'lfs-quota-format-'));
+let serial = 0;
+let tenant = '';
+let database: Database;
+let ledger: Ledger;
+
+beforeAll(async () => {
+  database = await openDatabase(join(folder, 'database'));
+  ledger = createDynamoDbLedger(database);
+});
+afterAll(async () => {
+  await database.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+beforeEach(async () => {
+  serial += 1;
+  tenant = `acme${serial}`;
+  const counted = { storedBytes: 5, objectCount: 1, countedAtMs: 1 };
+  await ledger.createTenant({ tenant, plan: null, limitBytes: 100, createdAtMs: 1, counted, dueAtMs: 9 });
+});
+
+async function item(): Promise<unknown> {
+  const { client, tableName: TableName } = database;
+  return (await client.send(new GetCommand({ TableName, Key: tenantKey(tenant) }))).Item;
+}
+
+/** What another version does: it sets the format, or takes it away. */
+async function change(expression: string, format?: number): Promise<void> {
+  await database.client.send(
+    new UpdateCommand({
+      TableName: database.tableName,
+      Key: tenantKey(tenant),
+      UpdateExpression: expression,
+      ExpressionAttributeNames: { '#format': 'format' },
+      ...(format !== undefined && { ExpressionAttributeValues: { ':format': format } }),
+    }),
+  );
+}
+
+const add = () => ledger.addCommitted({ tenant, sumBytes: 1, limitBytes: 100 });
+const begin = () => ledger.beginReconcile({ tenant, holder: 'h', nowMs: 10, leaseUntilMs: 20 });
+
+describe("a tenant's item", () => {
+  it('is written with its format', async () => {
+    expect(await item()).toMatchObject({ format: knownFormat });
+  });
+
+  it('without a format, as versions before wrote it, is of format 1', async () => {
+    await change('REMOVE #format');
+    expect(await ledger.readTenant(tenant)).toMatchObject({ committedBytes: 5 });
+    expect(await add()).toEqual({ kind: 'added' });
+    expect(await begin()).toMatchObject({ kind: 'begun' });
+  });
+
+  // The last three write without reading first, as a request does that read the tenant before it was upgraded.
+  const calls: readonly [name: keyof Ledger, call: () => Promise<unknown>][] = [
+    ['readTenant', () => ledger.readTenant(tenant)],
+    ['listTenants', () => ledger.listTenants({ pageSize: 100 })],
+    ['updateTenant', () => ledger.updateTenant({ tenant, limitBytes: 7 })],
+    ['closeTenant', () => ledger.closeTenant({ tenant, closedAtMs: 7 })],
+    ['addCommitted', add],
+    ['beginReconcile', begin],
+  ];
+
+  it.each(calls)('of a newer format is refused by %s, and not changed', async (_name, call) => {
+    await change('SET #format = :format', knownFormat + 1);
+    const before = await item();
+    await expect(call()).rejects.toThrow(NewerFormatError);
+    await expect(call()).rejects.toThrow(
+      `Tenant ${tenant} was written by a newer version: its items have format 2, and this version knows none above 1. ` +
+        'Deploy that version again.',
+    );
+    expect(await item()).toEqual(before);
+    await change('SET #format = :format', knownFormat);
+  });
+});

@@ -44,6 +44,14 @@ const externalStore = z.strictObject({
   credentialsSecretArn: secretArn.describe(
     'Secret with a key for that bucket, as JSON: {"accessKeyId": "…", "secretAccessKey": "…"}.',
   ),
+  profile: z
+    .string()
+    .min(1)
+    .optional()
+    .describe(
+      'File that `npx lfs-quota doctor --profile FILE` wrote about this store. Synth refuses a store that cannot ' +
+        'work, and takes the default of protocol.objectMaxMiB from it. A relative path begins where `cdk` runs.',
+    ),
 });
 
 /** docs/decisions/memory.md explains each default. */

@@ -120,7 +120,13 @@ const architecture: Readonly<Record<string, { imports: readonly string[]; packag
   },
   // lib names handlers by path, so that a deployment bundles them; it imports none.
   lib: {
-    imports: ['lambda/adapters/dynamodb', 'lambda/domain', 'lambda/ports', 'lambda/routes.ts'],
+    imports: [
+      'cli/doctor/profile.ts',
+      'lambda/adapters/dynamodb',
+      'lambda/domain',
+      'lambda/ports',
+      'lambda/routes.ts',
+    ],
     packages: ['aws-cdk-lib', 'cdk-nag', 'constructs', 'node:fs', 'node:url', 'zod'],
   },
   // Bundled into the functions, so it knows nothing of the CDK.
@@ -138,6 +144,7 @@ const architecture: Readonly<Record<string, { imports: readonly string[]; packag
   // `doctor` asks a store for parts and copies, for which the service has no adapter.
   cli: {
     imports: [
+      'cli/doctor/profile.ts',
       'lambda/adapters/s3',
       'lambda/adapters/s3-scan',
       'lambda/adapters/system',
@@ -148,12 +155,14 @@ const architecture: Readonly<Record<string, { imports: readonly string[]; packag
     ],
     packages: ['@aws-sdk/client-s3', 'commander', 'esbuild', 'node:*', 'zod'],
   },
+  // What `doctor` writes about a store, and the settings of a stage read.
+  'cli/doctor/profile.ts': { imports: [], packages: ['zod'] },
   cost: { imports: ['lambda/domain', 'lambda/routes.ts'], packages: ['node:util'] },
   bench: { imports: ['cost', 'lambda/**', 'lib', 'local/system', 'test/support'], packages: ['*'] },
   // Each lane of tests stands alone. What several lanes need is in test/support.
   'test/support': { imports: ['lambda/**', 'local', 'local/store'], packages: ['*'] },
   'test/unit': {
-    imports: ['bench', 'cli', 'cost', 'lambda/**', 'lib/**', 'local/**', 'test/support'],
+    imports: ['bench', 'cli/**', 'cost', 'lambda/**', 'lib/**', 'local/**', 'test/support'],
     packages: ['*'],
   },
   // What every implementation of a port must do. Run here on what needs nothing but Node.
@@ -168,7 +177,7 @@ const architecture: Readonly<Record<string, { imports: readonly string[]; packag
     imports: ['lambda/adapters/s3', 'lambda/domain', 'local', 'test/blackbox', 'test/support'],
     packages: ['*'],
   },
-  'test/stack': { imports: ['cost', 'lambda/**', 'lib'], packages: ['*'] },
+  'test/stack': { imports: ['cli/doctor/profile.ts', 'cost', 'lambda/**', 'lib'], packages: ['*'] },
   'test/engines': { imports: ['cli', 'lambda/**', 'test/contract', 'test/support'], packages: ['*'] },
   'test/api': { imports: ['local', 'test/support'], packages: ['node:*', 'vitest', 'zod'] },
   'test/e2e': { imports: ['lambda/adapters/s3', 'lambda/domain', 'test/support'], packages: ['*'] },

@@ -1,0 +1,143 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, it } from 'vitest';
+import { type StoreProfile, unknownFacts } from '../../cli/doctor/profile.ts';
+import { parseStageSettings, StageSettingsError } from '../../lib/settings/parse-stage-settings.ts';
+import { templateOf } from './stack-template.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'lfs-quota-profiles-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const mib = 1024 ** 2;
+const good: StoreProfile = {
+  formatVersion: 1,
+  probedAt: '2026-11-22T04:00:00.000Z',
+  endpoint: 'https://store.example.com',
+  region: 'auto',
+  bucket: 'lfs-objects',
+  usable: true,
+  failed: [],
+  warnings: ['list-encoding'],
+  holds: {
+    ...unknownFacts,
+    checksumEnforced: true,
+    lengthEnforced: true,
+    startAfter: 'exact',
+    listOrder: 'utf8',
+    listConsistency: 'strong',
+    clockSkewMs: -800,
+  },
+};
+const holding = (holds: Partial<StoreProfile['holds']>, more: Partial<StoreProfile> = {}) => ({
+  ...good,
+  ...more,
+  holds: { ...good.holds, ...holds },
+});
+const refusesAbove = (maxPutBytes: number | null) =>
+  holding({ maxPutBytes }, { warnings: ['largest-upload'] });
+
+let serial = 0;
+function settingsWith(profile: unknown, protocol?: object) {
+  const file = join(folder, `${serial++}.json`);
+  writeFileSync(file, typeof profile === 'string' ? profile : JSON.stringify(profile));
+  return {
+    objectStore: {
+      kind: 'external' as const,
+      endpoint: 'https://store.example.com',
+      region: 'auto',
+      bucket: 'lfs-objects',
+      credentialsSecretArn: 'arn:aws:secretsmanager:eu-central-1:111122223333:secret:r2-AbCdEf',
+      profile: file,
+    },
+    ...(protocol && { protocol }),
+  };
+}
+
+/** The message of the error with which the settings are refused. */
+function refusal(profile: unknown, protocol?: object): string {
+  try {
+    parseStageSettings('prod', settingsWith(profile, protocol));
+  } catch (error) {
+    if (error instanceof StageSettingsError) return error.message;
+    throw error;
+  }
+  throw new Error('The settings were accepted.');
+}
+
+const objectMaxMiB = (profile: unknown, protocol?: object) =>
+  parseStageSettings('prod', settingsWith(profile, protocol)).protocol.objectMaxMiB;
+
+describe('the profile of a store', () => {
+  it('that can be used changes nothing', () => {
+    const settings = settingsWith(good);
+    const { profile, ...objectStore } = settings.objectStore;
+    const without = parseStageSettings('prod', { objectStore });
+    expect(parseStageSettings('prod', settings)).toEqual({
+      ...without,
+      objectStore: { ...objectStore, profile },
+    });
+  });
+
+  it('may lack what the service does without, and show deleted objects late', () => {
+    for (const holds of [
+      { startAfter: 'inside-prefix' },
+      { listOrder: 'ascii' },
+      { listConsistency: 'eventual' },
+      { versioned: true },
+      { pageKeys: 600 },
+    ] as const) {
+      expect(() => parseStageSettings('prod', settingsWith(holding(holds)))).not.toThrow();
+    }
+  });
+
+  it.each([
+    [{ ...good, usable: false, failed: ['other-bytes'] }, 'cannot be used: it failed other-bytes'],
+    [{ ...good, failed: ['list-order', 'clock'] }, 'cannot be used: it failed list-order, clock'],
+    [holding({ checksumEnforced: null }), 'uploads of other bytes are refused (holds.checksumEnforced)'],
+    [holding({ lengthEnforced: false }), 'uploads of another length are refused (holds.lengthEnforced)'],
+    [holding({ startAfter: 'wrong' }), 'listings can begin behind a key (holds.startAfter)'],
+    [holding({ startAfter: null }), 'listings can begin behind a key (holds.startAfter)'],
+    [holding({ listOrder: 'other' }), 'listings are in the order of bytes (holds.listOrder)'],
+    [holding({ listConsistency: null }), 'just uploaded (holds.listConsistency)'],
+    [refusesAbove(null), 'found no size of upload'],
+    [holding({ clockSkewMs: -56_000 }), "the store's clock is 56 s behind: more than 55 s"],
+    [{ ...good, bucket: 'other' }, 'is of another store: other at https://store.example.com (auto)'],
+    [{ ...good, endpoint: null }, 'is of another store: lfs-objects at AWS (auto)'],
+    [{ ...good, region: 'eu' }, 'is of another store: lfs-objects at https://store.example.com (eu)'],
+    [{ ...good, formatVersion: 2 }, 'is no profile that this version knows'],
+    ['{', "can't be read as JSON"],
+  ])('that shows a store which cannot work ends the synth: %#', (profile, message) => {
+    expect(refusal(profile)).toContain(message);
+    expect(refusal(profile)).toMatch(/^ {2}objectStore\.profile: /m);
+    expect(refusal(profile)).toContain('Run `npx lfs-quota doctor');
+  });
+
+  it('that is not there ends the synth', () => {
+    const settings = settingsWith(good);
+    const nowhere = { ...settings, objectStore: { ...settings.objectStore, profile: '/nowhere.json' } };
+    expect(() => parseStageSettings('prod', nowhere)).toThrow(/objectStore\.profile: can't be read as JSON/);
+  });
+
+  it('tells the largest object by default, rounded down', () => {
+    expect(objectMaxMiB(refusesAbove(100 * mib + 5))).toBe(100);
+    expect(objectMaxMiB(refusesAbove(100 * mib), { objectMaxMiB: 40 })).toBe(40);
+    // Nothing larger was tried.
+    expect(objectMaxMiB(holding({ maxPutBytes: 100 * mib }))).toBe(5120);
+    const functions = Object.values(
+      templateOf(settingsWith(refusesAbove(100 * mib))).findResources('AWS::Lambda::Function'),
+    );
+    const settings = functions.map((each) => each['Properties'].Environment?.Variables?.LFS_QUOTA_SETTINGS);
+    expect(settings).toContain(JSON.stringify({ objectBytesMax: 100 * mib }));
+  });
+
+  it('refuses a larger one that a stage sets', () => {
+    expect(refusal(refusesAbove(100 * mib), { objectMaxMiB: 101 })).toContain(
+      'protocol.objectMaxMiB: must be 100 or less: by its profile the store refuses larger uploads',
+    );
+  });
+
+  it('may be of an address with a slash at its end, as people type it', () => {
+    expect(objectMaxMiB({ ...good, endpoint: 'https://store.example.com/' })).toBe(5120);
+  });
+});

@@ -1,4 +1,4 @@
-import type { OpenRange } from '../domain/scan/scan-plan.ts';
+import type { OpenRange } from '../domain/scan/page-task.ts';
 import type { ScanStrategy } from '../domain/scan/strategy.ts';
 
 /** Counting what lies below a path. */

@@ -1,13 +1,15 @@
 import { compareKeys } from '../key-order.ts';
-import { Alphabet, type ListedNames } from './alphabet.ts';
-import { CutBudget } from './cut-budget.ts';
-import { DensityEstimator, deviation, type Estimate, type Sample } from './estimate.ts';
+import type { ListedNames } from './alphabet.ts';
+import { deviation, type Estimate, type Sample } from './estimate.ts';
 import { areSpreadEvenly } from './evenness.ts';
+import { FolderDensities } from './folder-densities.ts';
 import { cutRange, type KeyRange, keySpaceSize, splitAtFolder, widthOf } from './key-space.ts';
 import { type Gap, type Lane, planLanes, surveyLanes } from './lanes.ts';
+import { OpenTasks } from './open-tasks.ts';
 import { pageKeysMax } from './page-size.ts';
-import { noteCut, type SplitPoint, splitPoint } from './split-point.ts';
+import type { OpenRange, PageResult, PageTask } from './page-task.ts';
 import type { ScanStrategy } from './strategy.ts';
+import { UnevenRanges } from './uneven-ranges.ts';
 
 /** Lanes that an estimate from too few pages may open at once. If keys are skewed, it may be far off. */
 const boldLanesMax = 20;
@@ -26,41 +28,6 @@ const keysRequestedMin = 200;
 
 /** Fewest keys that a folder of hashes must be expected to go on with, to be cut by positions of its own. */
 const keysToCutFolder = 2500;
-
-/** A range in which nothing is counted yet. */
-export interface OpenRange extends KeyRange {
-  /** Its names are not spread evenly: their positions tell nothing. */
-  readonly isUneven?: true;
-  /** The store's own mark of where its listing ended, if no key marks it. It replaces `after`. */
-  readonly continuationToken?: string;
-}
-
-/** One page to request. */
-export interface PageTask {
-  readonly range: OpenRange;
-  /** Pages that the range is expected to take, including this one. */
-  readonly pages: number;
-  /** Keys to request. */
-  readonly keysMax: number;
-  /** Where the last cut of uneven names was made to begin the range, or the range that it is left of. */
-  readonly level?: number;
-  /** How much of the names that are possible the range covers, if its names are uneven. */
-  readonly span?: number;
-  /** The cut that began the range, if this is its first page. */
-  readonly cut?: SplitPoint;
-}
-
-/** What a page contained. */
-export interface PageResult {
-  /** Keys of the page that are in the range. */
-  readonly keyCount: number;
-  /** The part of the range that is still to be listed. undefined: none. */
-  readonly rest: OpenRange | undefined;
-  /** The folder, with its slash, that contains all keys of the page. Empty: there is no such folder. */
-  readonly folder?: string;
-  /** The names of the page that are in the range. Needed if there is a rest without a token. */
-  readonly names?: ListedNames;
-}
 
 interface HeldRest {
   readonly task: PageTask;
@@ -89,17 +56,9 @@ export class ScanPlan {
   readonly #concurrency: number;
   /** The share of the key space that was counted before this plan began. */
   readonly #shareBefore: number;
-  /** Folder → its estimator, for each folder with positions of its own. The path itself has the empty name. */
-  readonly #densities = new Map([['', new DensityEstimator()]]);
-  readonly #queue: PageTask[] = [];
-  readonly #running = new Set<PageTask>();
-  /** Folders below which names proved to be spread evenly. The path itself has the empty name. */
-  readonly #evenFolders = new Set<string>();
-  /** Folders that seemed to be even, and were not. */
-  readonly #unevenFolders = new Set<string>();
-  readonly #alphabet = new Alphabet();
-  readonly #cutBudget = new CutBudget();
-  #isUneven = false;
+  readonly #tasks: OpenTasks;
+  readonly #folders = new FolderDensities();
+  readonly #uneven: UnevenRanges;
   /** Rests that wait until their round is over, and are then cut by the density that the whole round gave. */
   readonly #held: HeldRest[] = [];
   /** A round is running: its rests are held until it is over. */
@@ -111,48 +70,43 @@ export class ScanPlan {
   constructor(input: ScanPlanInput) {
     this.#strategy = input.strategy;
     this.#concurrency = Math.max(1, input.concurrency);
+    this.#tasks = new OpenTasks(this.#concurrency);
+    this.#uneven = new UnevenRanges(this.#tasks);
     this.#push(this.#begin(input.ranges));
-    this.#isRound = input.strategy.kind === 'sixteen' || this.#queue.length === 1;
-    this.#isUneven = input.ranges.some(({ isUneven }) => isUneven);
+    this.#isRound = input.strategy.kind === 'sixteen' || this.#tasks.waitingCount === 1;
+    if (input.ranges.some(({ isUneven }) => isUneven)) this.#uneven.noteFound();
     this.#shareBefore = this.#shareCounted;
   }
 
   /** The next page to request. undefined: none can be requested now. */
   take(): PageTask | undefined {
-    if (this.#running.size >= this.#concurrency) return undefined;
-    const task = this.#queue.shift();
-    if (task === undefined) return undefined;
-    this.#running.add(task);
-    this.#requests += 1;
+    const task = this.#tasks.take();
+    if (task !== undefined) this.#requests += 1;
     return task;
   }
 
   /** Records what a page contained. */
   report(task: PageTask, result: PageResult): void {
-    this.#running.delete(task);
+    this.#tasks.end(task);
     this.#pages += 1;
     this.#keys += result.keyCount;
-    const { rest, names } = result;
-    if (rest !== undefined && result.keyCount > 0) this.#cutBudget.addFullPage();
-    if (task.range.isUneven && task.cut)
-      noteCut(this.#alphabet, task.cut, names?.count ? names.at(0) : undefined);
+    this.#uneven.notePage(task, result);
+    const { rest } = result;
     const width = widthOf(task.range) - (rest === undefined ? 0 : widthOf(rest));
     const sample = { keys: result.keyCount, width };
-    this.#densityOf(task.range).add(sample);
+    this.#folders.of(task.range).add(sample);
     if (rest !== undefined) this.#continue(task, rest, { ...result, sample });
-    if (this.#held.length > 0 && this.#queue.length + this.#running.size === 0) this.#cutHeld();
+    if (this.#held.length > 0 && this.#tasks.isEmpty) this.#cutHeld();
   }
 
   /** Puts back a task whose page was not received. */
   putBack(task: PageTask): void {
-    this.#running.delete(task);
-    this.#queue.unshift(task);
+    this.#tasks.putBack(task);
   }
 
   /** The parts of the key space that are not counted yet. */
   rest(): OpenRange[] {
-    const tasks = [...this.#running, ...this.#queue].map((task) => task.range);
-    return [...tasks, ...this.#held.map((held) => held.range)];
+    return [...this.#tasks.ranges(), ...this.#held.map((held) => held.range)];
   }
 
   /**
@@ -161,7 +115,7 @@ export class ScanPlan {
    */
   get share(): number | undefined {
     if (this.rest().length === 0) return 1;
-    return this.#evenFolders.size > 0 && !this.#isUneven ? this.#shareCounted : undefined;
+    return this.#folders.hasEven && !this.#uneven.found ? this.#shareCounted : undefined;
   }
 
   get #shareCounted(): number {
@@ -200,25 +154,13 @@ export class ScanPlan {
     const { kind } = this.#strategy;
     const { names } = page;
     if (rest.continuationToken !== undefined || kind === 'sequential' || kind === 'fixed-sixteen') {
-      this.#queue.push({ range: rest, pages: Math.max(1, task.pages - 1), keysMax: pageKeysMax });
-    } else if (names === undefined || this.#isEven(task.range, { names, sample: page.sample })) {
+      this.#tasks.add({ range: rest, pages: Math.max(1, task.pages - 1), keysMax: pageKeysMax });
+    } else if (names === undefined || this.#folders.isEven(task.range, { names, sample: page.sample })) {
       this.#follow(task, rest, page);
     } else {
       this.#endRound();
-      if (!this.#cutFolder(task, rest, { ...page, names })) this.#followUneven(task, rest, names);
+      if (!this.#cutFolder(task, rest, { ...page, names })) this.#uneven.follow(task, rest, names);
     }
-  }
-
-  /** True if positions tell where the names of a range are. */
-  #isEven(range: OpenRange, { names, sample }: { names: ListedNames; sample: Sample }): boolean {
-    const { after, folder = '', isUneven = false } = range;
-    if (isUneven || this.#unevenFolders.has(folder)) return false;
-    const isKnown = this.#evenFolders.has(folder);
-    if (isKnown && !this.#densityOf(range).contradicts(sample)) return true;
-    const isEven = areSpreadEvenly(names, { after, folder });
-    if (isEven) this.#evenFolders.add(folder);
-    else if (isKnown && sample.width > 0) this.#unevenFolders.add(folder);
-    return isEven;
   }
 
   /**
@@ -238,82 +180,17 @@ export class ScanPlan {
     const sample = { keys: names.count, width: widthOf({ after, last: rest.after, folder }) };
     const keysBelow = (sample.keys / Math.max(1, sample.width)) * widthOf(below);
     if (keysBelow < keysToCutFolder) return false;
-    this.#evenFolders.add(folder);
-    this.#densityOf(below).add(sample);
-    if (beyond !== undefined) this.#pushBeyond(beyond, names);
-    const queued = this.#queue.length;
+    this.#folders.noteEven(folder);
+    this.#folders.of(below).add(sample);
+    if (beyond !== undefined) this.#uneven.followBeyond(beyond, names);
+    const waiting = this.#tasks.waitingCount;
     if (this.#pages < pagesToTrust && keysBelow > boldPagesMax * pageKeysMax) {
-      const gap = { range: below, estimate: this.#densityOf(below).estimate(below, sample) };
+      const gap = { range: below, estimate: this.#folders.of(below).estimate(below, sample) };
       // Each of these pages then cuts its own part.
       this.#push(surveyLanes([gap], surveyLanesWanted).map(({ range }) => ({ range, pages: 1 })));
     } else this.#follow(task, below, { ...page, sample });
-    this.#cutBudget.spend(Math.max(0, this.#queue.length - queued - keysBelow / pageKeysMax));
+    this.#uneven.spend(Math.max(0, this.#tasks.waitingCount - waiting - keysBelow / pageKeysMax));
     return true;
-  }
-
-  /** Continues a range of uneven names, or cuts it where names are likely on both sides. */
-  #followUneven(task: PageTask, rest: OpenRange, names: ListedNames): void {
-    this.#alphabet.note(names);
-    const { folder: _, ...range } = rest;
-    const [first, after] = [names.at(0), names.at(names.count - 1)];
-    this.#pushCut({ range, ...(task.level !== undefined && { level: task.level }) }, { first, after });
-  }
-
-  /** What comes after a folder of hashes. Nothing is known of it but the folder's own name. */
-  #pushBeyond(range: OpenRange, names: ListedNames): void {
-    this.#alphabet.note(names);
-    const folder = (range.after ?? '').slice(0, -1);
-    this.#pushCut({ range, level: [...folder].length }, { first: `${folder}/`, after: range.after ?? '' });
-  }
-
-  #pushCut(open: Pick<PageTask, 'range' | 'level'>, page: { first: string; after: string }): void {
-    const { range, ...level } = open;
-    const span = this.#alphabet.span(page.after, range.last);
-    const mayCut = this.#idle > 1 && this.#cutBudget.room > this.#widerThan(span);
-    const cut = mayCut ? splitPoint(this.#alphabet, { ...page, last: range.last, ...level }) : undefined;
-    if (cut === undefined) {
-      // If the widest range cannot be cut, the others may.
-      this.#pushUneven({ ...open, span: mayCut ? 0 : span });
-      return;
-    }
-    this.#cutBudget.spend(1);
-    this.#pushUneven({
-      range: { ...range, last: cut.name },
-      ...level,
-      span: this.#alphabet.span(page.after, cut.name),
-    });
-    this.#pushUneven({
-      range: { ...range, after: cut.name },
-      level: cut.level,
-      cut,
-      span: this.#alphabet.span(cut.name, range.last),
-    });
-  }
-
-  /** Open ranges that are wider: they are to be cut first. */
-  #widerThan(span: number): number {
-    let wider = 0;
-    for (const tasks of [this.#running, this.#queue])
-      for (const task of tasks) if ((task.span ?? 0) > span) wider += 1;
-    return wider;
-  }
-
-  /** Requests that may be added to those that run or wait. */
-  get #idle(): number {
-    return this.#concurrency - this.#running.size - this.#queue.length;
-  }
-
-  #pushUneven({ range, ...cut }: Pick<PageTask, 'range' | 'level' | 'cut' | 'span'>): void {
-    this.#isUneven = true;
-    this.#queue.push({ range: { ...range, isUneven: true }, pages: 1, keysMax: pageKeysMax, ...cut });
-  }
-
-  #densityOf({ folder = '' }: KeyRange): DensityEstimator {
-    const known = this.#densities.get(folder);
-    if (known) return known;
-    const density = new DensityEstimator();
-    this.#densities.set(folder, density);
-    return density;
   }
 
   /** Queues the rest of a range after one of its pages, or cuts it, or holds it until the round is over. */
@@ -323,24 +200,24 @@ export class ScanPlan {
       this.#held.push({ task, range, page });
       return;
     }
-    const estimate = this.#densityOf(range).estimate(range, page.sample);
-    const idle = this.#idle;
+    const estimate = this.#folders.of(range).estimate(range, page.sample);
+    const { idle } = this.#tasks;
     if (idle > 1 && estimate.keys > recutFactor * pages * pageKeysMax) {
       const lanesMax = this.#pages < pagesToTrust ? Math.min(idle, boldLanesMax) : idle;
       this.#push(planLanes({ gaps: [{ range, estimate }], lanesMax, isUrgent: false }));
       return;
     }
     const keysMax = pages === 1 ? keysToRequest(range, estimate) : pageKeysMax;
-    this.#queue.push({ range, pages, keysMax });
+    this.#tasks.add({ range, pages, keysMax });
   }
 
   /** Ends the first round early: its other pages tell nothing about the ranges that it still lists. */
   #endRound(): void {
     if (!this.#isRound) return;
     this.#isRound = false;
-    const isUneven = ({ range }: HeldRest) => this.#unevenFolders.has(range.folder ?? '');
-    const uneven = this.#held.filter(isUneven);
-    this.#held.splice(0, Infinity, ...this.#held.filter((held) => !isUneven(held)));
+    const isRefuted = ({ range }: HeldRest) => this.#folders.isRefuted(range);
+    const uneven = this.#held.filter(isRefuted);
+    this.#held.splice(0, Infinity, ...this.#held.filter((held) => !isRefuted(held)));
     for (const { task, range, page } of uneven) this.#continue(task, range, page);
     if (this.#held.length > 0) this.#cutHeld();
   }
@@ -348,7 +225,7 @@ export class ScanPlan {
   /** The round is over: cuts the rests by the density that it gave. */
   #cutHeld(): void {
     const gaps = this.#held.splice(0).map(({ range, page }): Gap => {
-      return { range, estimate: this.#densityOf(range).estimate(range, page.sample) };
+      return { range, estimate: this.#folders.of(range).estimate(range, page.sample) };
     });
     const restKeys = gaps.reduce((sum, gap) => sum + gap.estimate.keys, 0);
     const pagesWanted = restKeys / pageKeysMax;
@@ -364,7 +241,7 @@ export class ScanPlan {
   }
 
   #push(lanes: readonly Lane[]): void {
-    for (const { range, pages } of lanes) this.#queue.push({ range, pages, keysMax: pageKeysMax });
+    for (const { range, pages } of lanes) this.#tasks.add({ range, pages, keysMax: pageKeysMax });
   }
 }
 

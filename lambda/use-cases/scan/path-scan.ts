@@ -1,6 +1,7 @@
 import { compareKeys } from '../../domain/key-order.ts';
 import { wholeKeySpace } from '../../domain/scan/key-space.ts';
-import { type PageTask, ScanPlan } from '../../domain/scan/scan-plan.ts';
+import type { PageTask } from '../../domain/scan/page-task.ts';
+import { ScanPlan } from '../../domain/scan/scan-plan.ts';
 import { chooseStrategy, type ScanStrategy } from '../../domain/scan/strategy.ts';
 import type { Settings } from '../../domain/settings.ts';
 import type { Clock } from '../../ports/clock.ts';

@@ -1,6 +1,6 @@
 import { compareKeys } from '../../domain/key-order.ts';
 import type { ListedNames } from '../../domain/scan/alphabet.ts';
-import type { OpenRange, PageTask } from '../../domain/scan/scan-plan.ts';
+import type { OpenRange, PageTask } from '../../domain/scan/page-task.ts';
 import type { ListedPage } from '../../ports/object-listing.ts';
 import { StoreUnavailableError } from '../../ports/object-store.ts';
 

@@ -1,5 +1,9 @@
+import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
 import { reporting } from './test/support/reporting.ts';
+
+/** vitest leaves one core idle, on two cores half of them. Many tests wait for servers, so they leave enough idle. */
+const maxWorkers = Math.max(2, availableParallelism() - 1);
 
 /**
  * A project for each lane. `npm test` runs `unit`, which needs nothing but Node. The others need an engine or a
@@ -16,6 +20,7 @@ export default defineConfig({
           name: 'unit',
           include: ['test/{unit,contract,stack,simulation,embedded}/**/*.test.ts'],
           testTimeout: 30_000,
+          maxWorkers,
           // The CDK's own validator takes seconds for each template; `npm run synth` keeps it on.
           // The SDK warns about Node 20 above every test.
           env: { CDK_VALIDATION: 'false', AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED: 'true' },
@@ -23,7 +28,7 @@ export default defineConfig({
       },
       {
         // The contract suites against DynamoDB Local and versitygw: .ci/engines.sh starts them.
-        test: { name: 'engines', include: ['test/engines/**/*.test.ts'], testTimeout: 60_000 },
+        test: { name: 'engines', include: ['test/engines/**/*.test.ts'], testTimeout: 60_000, maxWorkers },
       },
       {
         // Requests made from /openapi.json: .ci/api.sh fetches what makes them.
@@ -32,6 +37,7 @@ export default defineConfig({
           include: ['test/api/**/*.test.ts'],
           testTimeout: 60 * 60_000,
           hookTimeout: 60_000,
+          maxWorkers,
         },
       },
       {

@@ -16,6 +16,7 @@ export interface ObjectStoreTarget {
 
 /** Tests to skip, each with the reason, which is shown in the title of the skipped test. */
 export interface ObjectStoreSkips {
+  readonly listing?: string;
   readonly urls?: string;
   readonly keyBesideFolder?: string;
   readonly controlCharacters?: string;

@@ -8,6 +8,10 @@ import { recordingLog } from '../support/recording-log.ts';
 import { ListCounter } from './list-counter.ts';
 import { StoreAccess } from './store-access.ts';
 
+/** A repo that was emptied is open again, and a push counted, within seconds instead of a minute. */
+const settings = { pendingVoidAfterMs: 15_000 };
+const queueTiming = { quietMs: 500, quietMaxMs: 1_000, spacingMs: 500 };
+
 describe('the embedded stack as its clients see it', () => {
   const adminToken = 'admin-token-of-the-black-box-suite';
   const { log, entries } = recordingLog();
@@ -18,7 +22,7 @@ describe('the embedded stack as its clients see it', () => {
 
   beforeAll(async () => {
     dataDir = mkdtempSync(join(tmpdir(), 'lfs-quota-test-'));
-    stack = await startEmbeddedStack({ port: 0, dataDir, adminToken, log });
+    stack = await startEmbeddedStack({ port: 0, dataDir, adminToken, log, settings, queueTiming });
     lists = new ListCounter(stack.storeUrl);
     store = new StoreAccess(stack);
   });

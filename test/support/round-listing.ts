@@ -28,7 +28,9 @@ export class RoundListing {
   underWayMax = 0;
 
   constructor(objects: readonly ListedObject[], options: { pageKeysMax?: number } = {}) {
-    this.#objects = [...objects].sort((a, b) => compareKeys(a.key, b.key));
+    // The engine's own comparison is three times as fast, and hardly leaves the other one anything to do.
+    const nearlySorted = [...objects].sort((a, b) => (a.key < b.key ? -1 : 1));
+    this.#objects = nearlySorted.sort((a, b) => compareKeys(a.key, b.key));
     this.#pageKeysMax = options.pageKeysMax ?? 1000;
   }
 

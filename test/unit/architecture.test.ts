@@ -192,7 +192,7 @@ const architecture: Readonly<Record<string, { imports: readonly string[]; packag
     ],
     packages: ['*'],
   },
-  'vitest.config.ts': { imports: ['test/support'], packages: ['vitest'] },
+  'vitest.config.ts': { imports: ['test/support'], packages: ['node:os', 'vitest'] },
   'vitest.mutation.config.ts': { imports: [], packages: ['vitest'] },
 };
 

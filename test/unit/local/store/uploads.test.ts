@@ -6,7 +6,7 @@ import path from 'node:path';
 import { Readable } from 'node:stream';
 import { setTimeout as pause } from 'node:timers/promises';
 import { GetObjectCommand, HeadObjectCommand, PutObjectCommand } from '@aws-sdk/client-s3';
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { S3UrlSigner } from '../../../../lambda/adapters/s3/url-signer.ts';
 import { ObjectUpload } from '../../../../local/store/object-upload.ts';
 import { startStore } from '../../../../local/store/start-store.ts';
@@ -21,6 +21,20 @@ beforeEach(async () => {
 afterEach(async () => {
   await store.stop();
 });
+
+/** The answer to half a request. It begins before all tests, so that its ten seconds pass while they run. */
+let halfRequest: Promise<string>;
+let patient: StoreFixture;
+
+beforeAll(async () => {
+  patient = await StoreFixture.start();
+  const socket = connect(patient.port, '127.0.0.1');
+  await once(socket, 'connect');
+  socket.write('GET / HTTP/1.1\r\nHost: half');
+  halfRequest = readAll(socket);
+});
+
+afterAll(() => patient.stop());
 
 const body = Buffer.alloc(100_000, 'abc');
 
@@ -303,10 +317,7 @@ describe('an upload by a presigned URL', () => {
 });
 
 test('a connection that never ends its headers is closed', { timeout: 25_000 }, async () => {
-  const socket = connect(store.port, '127.0.0.1');
-  await once(socket, 'connect');
-  socket.write('GET / HTTP/1.1\r\nHost: half');
-  expect(await readAll(socket)).toMatch(/^HTTP\/1\.1 408 /);
+  expect(await halfRequest).toMatch(/^HTTP\/1\.1 408 /);
 });
 
 describe('a full disk', () => {

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { ScanListing } from '../../../../../lambda/adapters/s3-scan/listing.ts';
 import { systemClock } from '../../../../../lambda/adapters/system/clock.ts';
 import { defaultSettings } from '../../../../../lambda/domain/settings.ts';
@@ -17,9 +17,9 @@ const prefix = 'acme/app/';
 /** Retries as in production, but without pauses. */
 const retry = { baseDelayMs: 1, throttledDelayMs: 1, delayMaxMs: 4 };
 
-function scanOf(objects: number, retrySettings: object = retry) {
+function scanOf(objects: number, { retrySettings = retry as object, at = endpoint } = {}) {
   const credentials = { accessKeyId: 'key', secretAccessKey: 'secret' };
-  const settings = { region: 'us-east-1', endpoint, forcePathStyle: true, credentials };
+  const settings = { region: 'us-east-1', endpoint: at, forcePathStyle: true, credentials };
   const listing = new ScanListing({ settings, bucket: `n${objects}`, retry: retrySettings });
   return createPathScan({ listing, clock: systemClock, settings: defaultSettings });
 }
@@ -47,15 +47,24 @@ describe('a store where one request in five fails', () => {
   );
 });
 
-describe('a store that keeps failing', () => {
+/** A server of its own for a test that runs beside others, mostly waiting. */
+async function ownServer(): Promise<{ own: ListServer; at: string }> {
+  const own = new ListServer();
+  const at = `http://127.0.0.1:${await own.listen()}`;
+  onTestFinished(() => own.close());
+  return { own, at };
+}
+
+describe.concurrent('a store that keeps failing', () => {
   it.each(['slow-down', 'error-200', 'cut-politely'] as const)(
     'ends a scan within its deadline, with a clear error (%s)',
     async (fault) => {
-      server.behave({ faultRate: 1, faults: [fault] });
+      const { own, at } = await ownServer();
+      own.behave({ faultRate: 1, faults: [fault] });
       const startedMs = Date.now();
       // With the longest pauses, too short for all attempts. Still long enough for one answer on a busy machine.
-      const patient = scanOf(4000, { random: () => 1 });
-      const scan = patient.scan({ prefix, isAwaited: true, deadlineMs: startedMs + 3_000 });
+      const patient = scanOf(4000, { retrySettings: { random: () => 1 }, at });
+      const scan = patient.scan({ prefix, isAwaited: true, deadlineMs: startedMs + 5_000 });
       const error = await scan.catch((caught: unknown) => caught);
       expect(error).toBeInstanceOf(StoreUnavailableError);
       expect(String(error)).toMatch(/within the deadline .*(SlowDown|InternalError|end tag)/);
@@ -64,19 +73,21 @@ describe('a store that keeps failing', () => {
   );
 
   it('ends a scan when no attempt is left', async () => {
-    server.behave({ faultRate: 1, faults: ['error-200'] });
-    await expect(scanOf(4000).scan({ prefix })).rejects.toThrow(StoreUnavailableError);
-    expect(server.requests).toBe(10);
+    const { own, at } = await ownServer();
+    own.behave({ faultRate: 1, faults: ['error-200'] });
+    await expect(scanOf(4000, { at }).scan({ prefix })).rejects.toThrow(StoreUnavailableError);
+    expect(own.requests).toBe(10);
   });
 
   it('leaves the rest of a scan that made progress before its deadline', async () => {
-    server.behave({ latencyMs: 3_000 });
-    const part = await scanOf(4000).scan({ prefix, deadlineMs: Date.now() + 5_500 });
+    const { own, at } = await ownServer();
+    own.behave({ latencyMs: 3_000 });
+    const part = await scanOf(4000, { at }).scan({ prefix, deadlineMs: Date.now() + 5_500 });
     expect(part).toMatchObject({ kind: 'unfinished', rest: { objectCount: 1000 } });
     if (part.kind !== 'unfinished') return;
-    server.behave({});
-    const storedBytes = server.keySet(4000).totalBytes;
-    expect(await scanOf(4000).scan({ prefix, resume: part.rest })).toMatchObject({
+    own.behave({});
+    const storedBytes = own.keySet(4000).totalBytes;
+    expect(await scanOf(4000, { at }).scan({ prefix, resume: part.rest })).toMatchObject({
       objectCount: 4000,
       storedBytes,
     });

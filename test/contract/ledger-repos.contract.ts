@@ -7,7 +7,8 @@ export function repoContract(open: () => Promise<LedgerUnderTest>): void {
 
     it('are listed by name, a page at a time, and only those of the tenant', async () => {
       const [tenant, other] = [await create(), await create()];
-      const repos = ['', '0', 'App', 'app', 'app-2', 'app.old', 'zoo'];
+      // A folder that something else wrote can have any name.
+      const repos = ['', '0', 'App', 'app', 'app-2', 'app.old', 'zoo', '\u{1f5bf}'];
       for (const repo of repos) await get().ledger.markDirty({ tenant, repo, dirtyToken: 'd' });
       await get().ledger.markDirty({ tenant: other, repo: 'app-1', dirtyToken: 'd' });
       const listed: string[] = [];
@@ -27,6 +28,8 @@ export function repoContract(open: () => Promise<LedgerUnderTest>): void {
       const page = await get().ledger.listRepos({ tenant, after: 'b', pageSize: 5 });
       expect(page.map(({ repo }) => repo)).toEqual(['c']);
       expect(await get().ledger.listRepos({ tenant: tenantName(), pageSize: 5 })).toEqual([]);
+      for (const after of ['\uffff', '\u{10ffff}'])
+        expect(await get().ledger.listRepos({ tenant, after, pageSize: 5 })).toEqual([]);
     });
   });
 }

@@ -38,6 +38,28 @@ export function itemsBelow(
   });
 }
 
+/**
+ * The query for a tenant's items whose sort keys begin with `prefix`, strongly consistent, from one of them on.
+ *
+ * @param input.prefix ends with `#`.
+ * @param input.after a sort key with that prefix, whether or not there is such an item. Default: from the first on.
+ */
+export function keysAfter(input: { tenant: string; prefix: string; after?: string | undefined }) {
+  const { tenant, prefix, after } = input;
+  return {
+    KeyConditionExpression: '#pk = :pk AND #sk BETWEEN :from AND :to',
+    ExpressionAttributeNames: { '#pk': keyNames.pk, '#sk': keyNames.sk },
+    ExpressionAttributeValues: {
+      ':pk': tenantKey(tenant).pk,
+      // Both ends of BETWEEN are included, so it begins right after the key of `after`.
+      ':from': after === undefined ? prefix : `${after}\u0000`,
+      // `$` is the character after `#`: whatever follows the prefix, it comes before this, and no item is at it.
+      ':to': `${prefix.slice(0, -1)}$`,
+    },
+    ConsistentRead: true,
+  } as const;
+}
+
 /** The first items of a query, at most its `Limit`, whatever pages they come in. */
 export async function firstItems(
   table: Table,

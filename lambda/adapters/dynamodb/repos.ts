@@ -1,9 +1,9 @@
 import type { Input, Output, RepoLedger, RepoPath } from '../../ports/ledger.ts';
 import { type Fields, removing, setting } from './expressions.ts';
-import { dueKey, parseRepo, repoKey, tenantKey } from './items.ts';
-import { firstItems, itemsBelow } from './pages.ts';
+import { dueKey, parseRepo, repoKey } from './items.ts';
+import { firstItems, itemsBelow, keysAfter } from './pages.ts';
 import { getItem, type Table, updateItem } from './requests.ts';
-import { byDueIndex, keyNames } from './table.ts';
+import { byDueIndex } from './table.ts';
 
 /** Repo items, but for what a scan found: reconciles.ts commits that. */
 export function repoMethods(table: Table): RepoLedger {
@@ -32,18 +32,13 @@ async function markDirty(table: Table, input: Input<'markDirty'>): Output<'markD
 
 async function listRepos(table: Table, input: Input<'listRepos'>): Output<'listRepos'> {
   const { tenant, after, pageSize } = input;
-  const sortKey = (repo: string) => repoKey({ tenant, repo }).sk;
   const items = await firstItems(table, {
-    KeyConditionExpression: '#pk = :pk AND #sk BETWEEN :from AND :to',
-    ExpressionAttributeNames: { '#pk': keyNames.pk, '#sk': keyNames.sk },
-    ExpressionAttributeValues: {
-      ':pk': tenantKey(tenant).pk,
-      // Both ends of BETWEEN are included, so it begins right after the key of `after`.
-      ':from': after === undefined ? sortKey('') : `${sortKey(after)}\u0000`,
-      ':to': sortKey('\uffff'),
-    },
+    ...keysAfter({
+      tenant,
+      prefix: 'REPO#',
+      after: after === undefined ? undefined : repoKey({ tenant, repo: after }).sk,
+    }),
     Limit: pageSize,
-    ConsistentRead: true,
   });
   return items.map(parseRepo);
 }

@@ -119,6 +119,18 @@ export interface ReservationLedger {
   reservations(tenant: string): AsyncIterable<readonly Reservation[]>;
   /** Those of one repo. Its cost does not depend on other repos. */
   reservationsOf(path: RepoPath): AsyncIterable<readonly Reservation[]>;
+  /**
+   * One page of a tenant's, or of those of one repo, in the order of {@link reservations}: at most `pageSize`, and no
+   * more than one answer of the table, so a page can be shorter, or empty, without being the last.
+   *
+   * @param input.after key of a reservation that may be gone by now: `next` of the page before.
+   */
+  listReservations(input: {
+    tenant: string;
+    repo?: string;
+    after?: Omit<ReservationKey, 'tenant'>;
+    pageSize: number;
+  }): Promise<ReservationPage>;
 }
 
 /** What a reconcile writes. Its epoch decides whether it still may. */
@@ -213,6 +225,12 @@ export interface ReservationKey {
   readonly tenant: string;
   readonly repo: string;
   readonly reservationId: string;
+}
+
+export interface ReservationPage {
+  readonly reservations: readonly Reservation[];
+  /** null: this is the last page. */
+  readonly next: Omit<ReservationKey, 'tenant'> | null;
 }
 
 export interface DeletionKey {

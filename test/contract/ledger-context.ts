@@ -1,7 +1,7 @@
 import { beforeAll, expect } from 'vitest';
 import type { Reservation } from '../../lambda/domain/reservation.ts';
 import type { TokenStore } from '../../lambda/ports/credentials.ts';
-import type { Ledger, NewTenant } from '../../lambda/ports/ledger.ts';
+import type { Input, Ledger, NewTenant, ReservationPage } from '../../lambda/ports/ledger.ts';
 import type { RequestKeys } from '../../lambda/ports/request-keys.ts';
 
 /** The ledger, and what shares its table. */
@@ -45,6 +45,20 @@ export const plainCommit = {
   reservedUntilMs: null,
   counted: counted(3),
 };
+
+/** The pages of a list of reservations, each read from where the one before ended. */
+export async function* reservationPages(
+  ledger: Ledger,
+  input: Omit<Input<'listReservations'>, 'after'>,
+): AsyncIterable<readonly Reservation[]> {
+  let next: ReservationPage['next'] = null;
+  do {
+    const page: ReservationPage = await ledger.listReservations({ ...input, ...(next && { after: next }) });
+    expect(page.reservations.length).toBeLessThanOrEqual(input.pageSize);
+    yield page.reservations;
+    next = page.next;
+  } while (next !== null);
+}
 
 /** The ledger for one part of the contract, opened once before its tests. */
 export function ledgerContext(open: () => Promise<LedgerUnderTest>) {

@@ -10,7 +10,7 @@ import { allPages } from '../../lambda/use-cases/all-pages.ts';
 import { openDatabase } from '../../local/data/database.ts';
 import { MemoryLedger } from '../support/memory/ledger.ts';
 import { Random } from '../support/random.ts';
-import { tenantName } from './ledger-context.ts';
+import { reservationPages, tenantName } from './ledger-context.ts';
 import { newTenant, pathsOf, randomCall } from './random-ledger-calls.ts';
 
 /**
@@ -51,10 +51,12 @@ async function readsOf(ledger: Ledger, tenant: string) {
   const ofRepos = pathsOf(tenant).map(async (path) => ({
     record: await ledger.readRepo(path),
     reservations: await allPages(ledger.reservationsOf(path)),
+    listed: await allPages(reservationPages(ledger, { ...path, pageSize: 1 })),
     deletions: await allPages(ledger.deletionsOf(path)),
   }));
   const due = await ledger.dueTenants({ nowMs: 400, tenantsMax: 1_000_000 });
-  return { repos: await Promise.all(ofRepos), due: due.find((one) => one.tenant === tenant) };
+  const listed = await allPages(reservationPages(ledger, { tenant, pageSize: 2 }));
+  return { repos: await Promise.all(ofRepos), listed, due: due.find((one) => one.tenant === tenant) };
 }
 
 /** @throws if the two ledgers differ, with the calls that led there. */

@@ -1,6 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { allPages } from '../../lambda/use-cases/all-pages.ts';
-import { type LedgerUnderTest, ledgerContext, oid, reservation } from './ledger-context.ts';
+import {
+  type LedgerUnderTest,
+  ledgerContext,
+  oid,
+  reservation,
+  reservationPages,
+  tenantName,
+} from './ledger-context.ts';
 
 export function reservationContract(open: () => Promise<LedgerUnderTest>): void {
   describe('reservations', () => {
@@ -132,6 +139,44 @@ export function reservationContract(open: () => Promise<LedgerUnderTest>): void 
       }
       expect(await allPages(get().ledger.reservationsOf({ tenant, repo: 'none' }))).toEqual([]);
       expect(await allPages(get().ledger.reservations(tenant))).toHaveLength(46);
+    });
+
+    it('are listed a page at a time, each once, of the tenant or of one repo', async () => {
+      const [tenant, other] = [await create(), await create()];
+      const long = 'x'.repeat(1000);
+      const names = ['', 'app', 'app#', 'app#r', 'app.x', 'apq', '\u{1f5bf}', long, `${long}y`];
+      for (const of of names)
+        for (const id of ['r1', 'r2', 'r3'])
+          await get().ledger.putReservation({ tenant, reservation: reservation(id, { repo: of }) });
+      await get().ledger.putReservation({ tenant: other, reservation: reservation('theirs') });
+      const walk = (input: { repo?: string; pageSize: number }) =>
+        allPages(reservationPages(get().ledger, { tenant, ...input }));
+      const all = await allPages(get().ledger.reservations(tenant));
+      for (const pageSize of [1, 2, 27, 28, 1000]) expect(await walk({ pageSize })).toEqual(all);
+      for (const of of names) {
+        const found = await walk({ repo: of, pageSize: 2 });
+        expect(found, of).toEqual(await allPages(get().ledger.reservationsOf({ tenant, repo: of })));
+        expect(found).toHaveLength(3);
+      }
+      expect(await walk({ repo: 'none', pageSize: 2 })).toEqual([]);
+      expect(await get().ledger.listReservations({ tenant: tenantName(), pageSize: 2 })).toEqual({
+        reservations: [],
+        next: null,
+      });
+    });
+
+    it('are listed after one that is gone, or never was, too', async () => {
+      const tenant = await create();
+      for (const id of ['r1', 'r3'])
+        await get().ledger.putReservation({ tenant, reservation: reservation(id) });
+      const idsAfter = async (after: { repo: string; reservationId: string }) => {
+        const page = await get().ledger.listReservations({ tenant, after, pageSize: 5 });
+        return page.reservations.map(({ id }) => id);
+      };
+      expect(await idsAfter({ repo, reservationId: 'r2' })).toEqual(['r3']);
+      expect(await idsAfter({ repo: 'aaa', reservationId: 'r9' })).toEqual(['r1', 'r3']);
+      for (const last of ['zoo', '\uffff', '\u{10ffff}'])
+        expect(await idsAfter({ repo: last, reservationId: 'r0' })).toEqual([]);
     });
   });
 }

@@ -177,6 +177,7 @@ type Reads =
   | 'readReservation'
   | 'reservations'
   | 'reservationsOf'
+  | 'listReservations'
   | 'deletions'
   | 'deletionsOf';
 

@@ -60,6 +60,22 @@ export function keysAfter(input: { tenant: string; prefix: string; after?: strin
   } as const;
 }
 
+/**
+ * One answer to a query: at most its `Limit`, and at most 1 MB of items.
+ *
+ * @returns the items, and whether more may follow.
+ * @throws {LedgerUnavailableError}
+ */
+export async function onePage(
+  table: Table,
+  query: Omit<QueryCommandInput, 'TableName' | 'ExclusiveStartKey' | 'Limit'> & { Limit: number },
+): Promise<{ items: readonly Record<string, unknown>[]; hasMore: boolean }> {
+  const output = await send(() =>
+    table.client.send(new QueryCommand({ ...query, TableName: table.tableName })),
+  );
+  return { items: output.Items ?? [], hasMore: output.LastEvaluatedKey !== undefined };
+}
+
 /** The first items of a query, at most its `Limit`, whatever pages they come in. */
 export async function firstItems(
   table: Table,

@@ -1,7 +1,7 @@
 import type { Input, Output, ReservationLedger } from '../../ports/ledger.ts';
 import { absent, exists, setting } from './expressions.ts';
 import { dueKey, ofRepo, parseReservation, reservationKey } from './items.ts';
-import { itemsBelow } from './pages.ts';
+import { itemsBelow, keysAfter, onePage } from './pages.ts';
 import { deleteItem, getItem, putItem, type Table, updateItem } from './requests.ts';
 import { byDueIndex } from './table.ts';
 
@@ -16,6 +16,7 @@ export function reservationMethods(table: Table): ReservationLedger {
     readReservation: (input) => readReservation(table, input),
     reservations: (tenant) => reservations(table, tenant),
     reservationsOf: (path) => reservationsOf(table, path),
+    listReservations: (input) => listReservations(table, input),
   };
 }
 
@@ -94,4 +95,22 @@ async function* reservationsOf(table: Table, path: Input<'reservationsOf'>): Out
   const { tenant, repo } = path;
   for await (const items of itemsBelow(table, { tenant, prefix: ofRepo('RESERVATION', repo) }))
     yield items.map(parseReservation).filter((reservation) => reservation.repo === repo);
+}
+
+async function listReservations(table: Table, input: Input<'listReservations'>): Output<'listReservations'> {
+  const { tenant, repo, after, pageSize } = input;
+  const { items, hasMore } = await onePage(table, {
+    ...keysAfter({
+      tenant,
+      prefix: repo === undefined ? 'RESERVATION#' : ofRepo('RESERVATION', repo),
+      after: after && reservationKey({ tenant, ...after }).sk,
+    }),
+    Limit: pageSize,
+  });
+  const read = items.map(parseReservation);
+  const last = hasMore ? read.at(-1) : undefined;
+  return {
+    reservations: read.filter((reservation) => repo === undefined || reservation.repo === repo),
+    next: last ? { repo: last.repo, reservationId: last.id } : null,
+  };
 }

@@ -17,6 +17,7 @@ import type {
   RepoCommit,
   RepoPath,
   ReservationKey,
+  ReservationPage,
   TenantCommit,
 } from '../../../lambda/ports/ledger.ts';
 import { checkExpression, fitting } from './item-limits.ts';
@@ -156,6 +157,18 @@ export class MemoryLedger implements Ledger {
 
   reservationsOf(path: RepoPath): AsyncIterable<readonly Reservation[]> {
     return this.#pages(() => ofRepo(this.#tenants.get(path.tenant)?.reservations, path.repo));
+  }
+
+  async listReservations(input: Input<'listReservations'>): Promise<ReservationPage> {
+    const { tenant, repo, after, pageSize } = input;
+    const all = this.#tenants.get(tenant)?.reservations ?? new Map<string, Reservation>();
+    const afterKey = after && keyFrom({ tenant, ...after });
+    const left = [...(repo === undefined ? all : ofRepo(all, repo)).entries()]
+      .filter(([key]) => afterKey === undefined || key > afterKey)
+      .sort(([a], [b]) => (a < b ? -1 : 1));
+    const page = left.slice(0, Math.min(pageSize, this.#pageSize)).map(([, reservation]) => reservation);
+    const last = left.length > page.length ? page.at(-1) : undefined;
+    return { reservations: page, next: last ? { repo: last.repo, reservationId: last.id } : null };
   }
 
   repos(tenant: string): AsyncIterable<readonly RepoRecord[]> {

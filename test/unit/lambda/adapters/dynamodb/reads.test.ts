@@ -61,6 +61,7 @@ const consistent: readonly [name: keyof Ledger, read: Read][] = [
   ['listRepos', (from) => from.listRepos({ tenant, pageSize: 2 })],
   ['reservations', (from) => allPages(from.reservations(tenant))],
   ['reservationsOf', (from) => allPages(from.reservationsOf(path))],
+  ['listReservations', (from) => from.listReservations({ tenant, pageSize: 2 })],
   ['deletions', (from) => allPages(from.deletions(tenant))],
   ['deletionsOf', (from) => allPages(from.deletionsOf(path))],
 ];
@@ -123,6 +124,15 @@ describe('a read of the table', () => {
     const found = await ledger.listRepos({ tenant, pageSize: 2 });
     expect(found.map(({ repo }) => repo)).toEqual(['a', 'b']);
     expect(asked()).toHaveLength(2);
+  });
+
+  it('by listReservations is one request, however little of the page comes with it', async () => {
+    table
+      .on(QueryCommand)
+      .resolves({ Items: [reservationItem('a')], LastEvaluatedKey: { pk: 'p', sk: '1' } });
+    const page = await ledger.listReservations({ tenant, pageSize: 1000 });
+    expect(page).toMatchObject({ reservations: [{ id: 'a' }], next: { repo: 'app', reservationId: 'a' } });
+    expect(asked()).toMatchObject([{ Limit: 1000 }]);
   });
 
   it('asks again for the keys of a batch that the table left unprocessed', async () => {

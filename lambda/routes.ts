@@ -18,6 +18,7 @@ export const routes = [
   { method: 'POST', path: '/v1/tenants/{tenant}/tokens', function: 'management' },
   { method: 'GET', path: '/v1/tenants/{tenant}/tokens/{tokenId}', function: 'management' },
   { method: 'DELETE', path: '/v1/tenants/{tenant}/tokens/{tokenId}', function: 'management' },
+  { method: 'GET', path: '/v1/tenants/{tenant}/reservations', function: 'management' },
   { method: 'POST', path: '/v1/tenants/{tenant}/reconcile', function: 'management' },
   { method: 'GET', path: '/v1/tenants/{tenant}/repos', function: 'management' },
   { method: 'GET', path: '/v1/tenants/{tenant}/repos/{repo}', function: 'management' },

@@ -2,6 +2,7 @@ import { managementDeps } from '../compose.ts';
 import { deleteObject, deleteRepo, deleteTenant } from '../http/management/deletes.ts';
 import type { ManagementDeps, Operation } from '../http/management/operation.ts';
 import { listRepos, requestRecount, showRepo } from '../http/management/repos.ts';
+import { listReservations } from '../http/management/reservations.ts';
 import { createTenant, listTenants, showTenant, updateTenant } from '../http/management/tenants.ts';
 import { createToken, listTokens, revokeToken, showToken } from '../http/management/tokens.ts';
 import { problem, respondProblem } from '../http/problems.ts';
@@ -22,6 +23,7 @@ const operations: Readonly<Record<RouteKey<'management'>, Operation>> = {
   'POST /v1/tenants/{tenant}/tokens': createToken,
   'GET /v1/tenants/{tenant}/tokens/{tokenId}': showToken,
   'DELETE /v1/tenants/{tenant}/tokens/{tokenId}': revokeToken,
+  'GET /v1/tenants/{tenant}/reservations': listReservations,
   'GET /v1/tenants/{tenant}/repos': listRepos,
   'GET /v1/tenants/{tenant}/repos/{repo}': showRepo,
   'DELETE /v1/tenants/{tenant}/repos/{repo}': deleteRepo,

@@ -48,8 +48,10 @@ export function accessTests(api: () => Api): void {
     post(batchPath({ tenant, repo: 'game' }), headers, download());
   const verify = (tenant: string, headers: Record<string, string>) =>
     post(`/${tenant}/game/info/lfs/verify`, headers, { oid: newOid(), size: 1 });
-  const subscription = (tenant: string, headers: Record<string, string>) =>
-    api().send({ method: 'GET', path: `/v1/tenants/${tenant}/subscription`, headers });
+  /** Of a tenant, and what its own tokens may read of it. */
+  const read = (tenant: string, what: string, headers: Record<string, string>) =>
+    api().send({ method: 'GET', path: `/v1/tenants/${tenant}/${what}`, headers });
+  const readable = ['subscription', 'repos', 'reservations'];
 
   describe('access to the LFS routes', () => {
     it.each(cases)('is refused with a 401 that makes a client ask: %s', async (_name, headers) => {
@@ -124,9 +126,7 @@ export function accessTests(api: () => Api): void {
       for (const [method, path] of operatorsOnly(tenant)) {
         expectProblem(await api().send({ method, path, headers }), 401, /token/);
       }
-      for (const path of ['subscription', 'repos'].map((name) => `/v1/tenants/${tenant}/${name}`)) {
-        expectProblem(await api().send({ method: 'GET', path, headers }), 401, /token/);
-      }
+      for (const what of readable) expectProblem(await read(tenant, what, headers), 401, /token/);
     });
 
     it('is the operator’s, by Basic too; a tenant’s token is told which one is needed', async () => {
@@ -138,17 +138,18 @@ export function accessTests(api: () => Api): void {
       expect((await api().send({ method: 'GET', path: '/v1/tenants', headers })).status).toBe(200);
     });
 
-    it('to a subscription is the tenant’s own too; another’s looks like one that is absent', async () => {
-      for (const headers of [basic(own.readToken), bearer(own.writeToken)]) {
-        expect((await subscription(own.tenant, headers)).status).toBe(200);
-        const path = `/v1/tenants/${own.tenant}/repos`;
-        expect((await api().send({ method: 'GET', path, headers })).status).toBe(200);
-        const foreign = await subscription(other.tenant, headers);
-        expectProblem(foreign, 404);
-        for (const tenant of [newName(), 'UPPER', 'v1', 'x'.repeat(3000), '%2e%2e', '%00']) {
-          expect(comparable(await subscription(tenant, headers))).toEqual(comparable(foreign));
+    it.each(readable)(
+      'to its %s is the tenant’s own too; another’s looks like one that is absent',
+      async (what) => {
+        for (const headers of [basic(own.readToken), bearer(own.writeToken)]) {
+          expect((await read(own.tenant, what, headers)).status).toBe(200);
+          const foreign = await read(other.tenant, what, headers);
+          expectProblem(foreign, 404);
+          for (const tenant of [newName(), 'UPPER', 'v1', 'x'.repeat(3000), '%2e%2e', '%00']) {
+            expect(comparable(await read(tenant, what, headers))).toEqual(comparable(foreign));
+          }
         }
-      }
-    });
+      },
+    );
   });
 }

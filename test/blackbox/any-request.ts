@@ -73,7 +73,10 @@ export const ownTenant = 'TENANT';
 const words = ['v1', 'tenants', 'health', 'game.git', 'info', 'lfs', 'objects', 'batch', 'verify', 'locks'];
 const odd = ['', '.', '..', '%2e%2e', '%2f', '%00', '%', '%zz', '%ff', '%c3%a4', '{tenant}', '$default'];
 const segment = fc.oneof(
-  { weight: 6, arbitrary: fc.constantFrom(...words, 'subscription', 'tokens', 'repos', ownTenant) },
+  {
+    weight: 6,
+    arbitrary: fc.constantFrom(...words, 'subscription', 'tokens', 'repos', 'reservations', ownTenant),
+  },
   fc.constantFrom(...odd, 'subscription'),
   rawSegment,
   fc.string({ unit: 'binary' }).map((one) => encodeURIComponent(one)),

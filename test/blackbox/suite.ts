@@ -10,6 +10,7 @@ import { idempotencyTests } from './idempotency.ts';
 import { limitTests } from './limits.ts';
 import { otherRouteTests } from './other-routes.ts';
 import { pathTests } from './paths.ts';
+import { reservationTests } from './reservations.ts';
 import type { Target } from './target.ts';
 import { tenantListTests } from './tenant-list.ts';
 import { tenantTests } from './tenants.ts';
@@ -40,6 +41,7 @@ export function blackboxSuite(target: () => Target): void {
   describe('uploads', () => uploadTests(api));
   describe('verify', () => verifyTests(api));
   describe('downloads', () => downloadTests(api));
+  describe('reservations', () => reservationTests(api));
   describe('limits', () => limitTests(api));
   describe('deletes', () => deleteTests(api));
   describe('anything', () => anythingTests(api));

@@ -39,6 +39,7 @@ const coveredBy: Readonly<Record<string, readonly string[]>> = {
     'lambda/http/management/idempotency.ts',
     'lambda/http/management/repos.ts',
     'lambda/http/management/requests.ts',
+    'lambda/http/management/reservations.ts',
     'lambda/http/management/responses.ts',
     'lambda/http/management/schemas.ts',
     'lambda/http/management/tenants.ts',

@@ -2,7 +2,15 @@ import type { RepoRecord, TenantRecord } from '../../domain/tenant.ts';
 import type { TokenRecord } from '../../ports/credentials.ts';
 import type { DeletePlan } from '../../use-cases/deletes/delete-objects.ts';
 import type { Subscription } from '../../use-cases/recounts/get-subscription.ts';
-import type { DeletePlanBody, RepoBody, SubscriptionBody, TenantBody, TokenBody } from './schemas.ts';
+import type { ShownReservation } from '../../use-cases/uploads/list-reservations.ts';
+import type {
+  DeletePlanBody,
+  RepoBody,
+  ReservationBody,
+  SubscriptionBody,
+  TenantBody,
+  TokenBody,
+} from './schemas.ts';
 
 /** Records of the ledger as the bodies of schemas.ts. */
 
@@ -56,6 +64,21 @@ export function reposBody(
         ...deletingMark(closedAtMs),
       }))
   );
+}
+
+export function reservationBody(reservation: ShownReservation): ReservationBody {
+  const { id, repo, state, objectCount, bytes, hasArrived } = reservation;
+  return {
+    id,
+    repo,
+    state,
+    objectCount,
+    bytes,
+    arrived: hasArrived,
+    createdAt: iso(reservation.createdAtMs),
+    expiresAt: iso(reservation.expiresAtMs),
+    reservedUntil: iso(reservation.heldUntilMs),
+  };
 }
 
 /** What the delete of a whole tenant, one of its repos, or one object frees. */

@@ -4,6 +4,7 @@ import {
   createTokenBody,
   deleteQuery,
   pageQuery,
+  reservationQuery,
   subscriptionQuery,
   updateTenantBody,
 } from '../management/requests.ts';
@@ -13,6 +14,7 @@ import {
   recountQueuedSchema,
   repoPageSchema,
   repoSchema,
+  reservationPageSchema,
   subscriptionSchema,
   tenantPageSchema,
   tenantSchema,
@@ -53,6 +55,17 @@ const token = {
   scope: 'write',
   label: 'build machine',
   createdAt: '2026-11-21T05:00:00Z',
+};
+const reservation = {
+  id: '0b5f1c2d3e4a59687766554433221100',
+  repo: 'game',
+  state: 'issued',
+  objectCount: 2,
+  bytes: 2_000_000,
+  arrived: false,
+  createdAt: '2026-11-21T04:59:00Z',
+  expiresAt: '2026-11-21T05:30:00Z',
+  reservedUntil: '2026-11-21T05:35:11Z',
 };
 const plan = { objectCount: 6, bytes: 14_700_000, dueAt: '2026-11-21T05:00:00Z' };
 
@@ -207,6 +220,25 @@ export const managementOperations: Readonly<
     access: 'admin',
     answers: { 204: { description: 'The token is revoked.' } },
     problems: ['tenant-not-found', 'token-not-found'],
+  },
+  'GET /v1/tenants/{tenant}/reservations': {
+    id: 'listReservations',
+    summary: 'What is promised to uploads under way, repo by repo',
+    description:
+      'One reservation for each batch of uploads. They cannot be given up, because signed URLs cannot be recalled: ' +
+      'until `reservedUntil` only a higher limit makes room. `reservedBytes` of the subscription is less than their ' +
+      'sum if some of their objects have arrived, or several of them are for one object; and what is late holds room ' +
+      'only as far as it exceeds the limit. A page may be shorter than asked for, or empty, without being the last.',
+    access: 'reader',
+    query: reservationQuery,
+    answers: {
+      200: {
+        description: 'One page.',
+        schema: reservationPageSchema,
+        example: { reservations: [reservation], nextCursor: null },
+      },
+    },
+    problems: ['tenant-not-found'],
   },
   'POST /v1/tenants/{tenant}/reconcile': {
     id: 'requestRecount',

@@ -2,6 +2,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { sha256Hex } from '../../../../lambda/domain/hash.ts';
 import { tokenIdOf } from '../../../../lambda/domain/token.ts';
 import { create as getSubscription } from '../../../../lambda/handlers/get-subscription.ts';
+import { create as management } from '../../../../lambda/handlers/management.ts';
 import { lfsAccess } from '../../../../lambda/http/lfs/access.ts';
 import { RejectedLogins } from '../../../../lambda/http/lfs/rejected-logins.ts';
 import { adminTenantAccess, readerAccess } from '../../../../lambda/http/management/access.ts';
@@ -102,6 +103,10 @@ describe('access to a tenant', () => {
     expect(await lfsAccess(asked, event(tenant, presented))).toMatchObject({ response: { statusCode } });
     expect(await readerAccess(asked, event(tenant, presented))).toMatchObject({ response: { statusCode } });
     const { statusCode: answered } = await getSubscription(asked)(event(tenant, presented), noContext);
-    expect([answered, read]).toEqual([statusCode, []]);
+    const listed = await management(asked)(
+      { ...event(tenant, presented), routeKey: 'GET /v1/tenants/{tenant}/reservations' },
+      noContext,
+    );
+    expect([answered, listed.statusCode, read]).toEqual([statusCode, statusCode, []]);
   });
 });

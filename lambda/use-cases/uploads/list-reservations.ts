@@ -1,0 +1,68 @@
+import { isDead, lateUntilMs, type Reservation, sumClaims } from '../../domain/reservation.ts';
+import type { Input, ReservationPage } from '../../ports/ledger.ts';
+import type { Deps } from '../deps.ts';
+import { mapLimited } from '../map-limited.ts';
+
+const reposAtOnce = 8;
+
+/** What is promised to one batch of uploads, for people. */
+export interface ShownReservation extends Pick<Reservation, 'id' | 'repo' | 'createdAtMs' | 'expiresAtMs'> {
+  readonly state: 'pending' | 'issued' | 'late';
+  /** Objects that it was made for. Of a late one only those that were not seen. */
+  readonly objectCount: number;
+  readonly bytes: number;
+  /** The last count of its repo saw all of its objects. They count as stored, and it holds no room besides. */
+  readonly hasArrived: boolean;
+  /** When it can no longer hold room. */
+  readonly heldUntilMs: number;
+}
+
+/**
+ * One page of a tenant's reservations, or of those of one repo. Those that hold nothing are left out, so a page can be
+ * shorter than asked for: notes that a repo changed, and dead ones of which everything was seen.
+ *
+ * It takes one query, and then one read for each repo on the page.
+ *
+ * @throws {LedgerUnavailableError}
+ */
+export async function listReservations(
+  { ledger, clock }: Pick<Deps, 'ledger' | 'clock'>,
+  input: Input<'listReservations'>,
+): Promise<{ reservations: readonly ShownReservation[]; next: ReservationPage['next'] }> {
+  const { tenant } = input;
+  const page = await ledger.listReservations(input);
+  const promises = page.reservations.filter(({ claims }) => claims.size > 0);
+  // Read after the reservations: what is covered by then is of one that was seen.
+  const names = [...new Set(promises.map(({ repo }) => repo))];
+  const repos = await mapLimited(names, reposAtOnce, (repo) => ledger.readRepo({ tenant, repo }));
+  const covered = new Map(names.map((repo, index) => [repo, repos[index]?.covered]));
+  const nowMs = clock.nowMs();
+  const shown = promises.map((reservation) => {
+    const hasArrived = covered.get(reservation.repo)?.has(reservation.id) ?? false;
+    return show(reservation, { hasArrived, nowMs });
+  });
+  return {
+    reservations: shown.filter(({ state, hasArrived }) => state !== 'late' || !hasArrived),
+    next: page.next,
+  };
+}
+
+function show(
+  reservation: Reservation,
+  { hasArrived, nowMs }: { hasArrived: boolean; nowMs: number },
+): ShownReservation {
+  const { id, repo, claims, createdAtMs, expiresAtMs, deadAtMs } = reservation;
+  // A pending one that is dead was never issued, so nothing of it is late: the next reconcile voids it.
+  const isLate = reservation.state === 'issued' && isDead(reservation, nowMs);
+  return {
+    id,
+    repo,
+    state: isLate ? 'late' : reservation.state,
+    objectCount: claims.size,
+    bytes: sumClaims(claims),
+    createdAtMs,
+    expiresAtMs,
+    hasArrived,
+    heldUntilMs: isLate ? lateUntilMs(reservation) : deadAtMs,
+  };
+}

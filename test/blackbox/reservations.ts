@@ -1,0 +1,151 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { type Api, basic, bearer, jsonOf } from './api.ts';
+import { expectProblem } from './errors.ts';
+import { batch, newOid, objectOf, type Place, push } from './lfs.ts';
+
+const reservationPage = z.strictObject({
+  reservations: z.array(
+    z.strictObject({
+      id: z.string().regex(/^[0-9a-f]{32}$/),
+      repo: z.string(),
+      state: z.enum(['pending', 'issued', 'late']),
+      objectCount: z.int().positive(),
+      bytes: z.int().min(0),
+      arrived: z.boolean(),
+      createdAt: z.iso.datetime(),
+      expiresAt: z.iso.datetime(),
+      reservedUntil: z.iso.datetime(),
+    }),
+  ),
+  nextCursor: z.string().nullable(),
+});
+
+/** What is promised to uploads under way, as it is listed. */
+export function reservationTests(api: () => Api): void {
+  describe('the list of reservations', () => {
+    let place: Place;
+    const path = (query = '') => `/v1/tenants/${place.tenant}/reservations${query && `?${query}`}`;
+    const list = async (query = '', headers = bearer(api().target.adminToken)) => {
+      const answer = await api().send({ method: 'GET', path: path(query), headers });
+      expect(answer.status, answer.text).toBe(200);
+      return reservationPage.parse(jsonOf(answer));
+    };
+
+    beforeAll(async () => {
+      place = { ...(await api().newTenant()), repo: 'game' };
+      for (const [repo, sizes] of [
+        ['game', [5, 7]],
+        ['game.git', [11]],
+        ['art', [0]],
+      ] as const)
+        await batch(
+          api(),
+          { ...place, repo },
+          'upload',
+          sizes.map((size) => ({ oid: newOid(), size })),
+        );
+    });
+
+    it('has one for each batch that got URLs, repo by repo, with what is promised and until when', async () => {
+      const { reservations, nextCursor } = await list();
+      expect(nextCursor).toBeNull();
+      expect(reservations.map(({ repo }) => repo)).toEqual(['art', 'game', 'game']);
+      const sums = reservations.map(({ objectCount, bytes }) => [objectCount, bytes]);
+      expect(sums).toEqual(
+        expect.arrayContaining([
+          [1, 0],
+          [2, 12],
+          [1, 11],
+        ]),
+      );
+      for (const reservation of reservations) {
+        expect(reservation).toMatchObject({ state: 'issued', arrived: false });
+        const [created, expires, until] = [
+          reservation.createdAt,
+          reservation.expiresAt,
+          reservation.reservedUntil,
+        ].map((time) => Date.parse(time));
+        expect(Math.abs(Number(created) - Date.now())).toBeLessThan(120_000);
+        expect(expires).toBeGreaterThan(Number(created));
+        expect(until).toBeGreaterThan(Number(expires));
+      }
+    });
+
+    it('is shown to any token of the tenant', async () => {
+      const ofOperator = await list();
+      for (const headers of [basic(place.readToken), bearer(place.writeToken)])
+        expect(await list('', headers)).toEqual(ofOperator);
+    });
+
+    it('is read in pages, each reservation once, of the tenant or of one repo', async () => {
+      for (const [filter, count] of [
+        ['', 3],
+        ['&repo=game', 2],
+        ['&repo=game.git', 2],
+        ['&repo=other', 0],
+      ] as const) {
+        const ids: string[] = [];
+        let cursor = '';
+        for (let page = 0; page === 0 || cursor !== ''; page += 1) {
+          expect(page, 'pages that do not end').toBeLessThan(10);
+          const found = await list(`limit=1${filter}${cursor && `&cursor=${cursor}`}`);
+          expect(found.reservations.length).toBeLessThanOrEqual(1);
+          ids.push(...found.reservations.map(({ id }) => id));
+          cursor = found.nextCursor ?? '';
+        }
+        expect(new Set(ids).size).toBe(count);
+        expect(ids).toHaveLength(count);
+      }
+    });
+
+    it('keeps what has arrived until its URLs are dead', async () => {
+      const own = { ...(await api().newTenant()), repo: 'game' };
+      const object = objectOf(100);
+      await push(api(), own, [object]);
+      const answer = await api().manage('GET', `/v1/tenants/${own.tenant}/reservations`);
+      const { reservations } = reservationPage.parse(jsonOf(answer));
+      expect(reservations).toMatchObject([{ state: 'issued', objectCount: 1, bytes: 100 }]);
+    });
+
+    it('does not go on after what is no cursor, nor after that of another repo or list', async () => {
+      const { nextCursor } = await list('limit=1&repo=game');
+      const hex = (text: string) => `c${Buffer.from(text).toString('hex')}`;
+      const id = '0'.repeat(32);
+      const changed = [
+        ...['', 'acme', 'x'.repeat(3000), '%00', '..', 'c', 'c0', hex('game'), hex(`${id}#`)],
+        ...[hex(`${id}#..`), hex(`${id}#\u{10ffff}`), hex(`x${id.slice(1)}#game`), hex(`${id}#game#x`)],
+        `${nextCursor}&repo=art`,
+      ];
+      for (const cursor of changed)
+        expectProblem(
+          await api().manage('GET', path(`cursor=${cursor}`)),
+          422,
+          /^cursor: must be the nextCursor/,
+        );
+      // It only says where to go on, in the list of the tenant in the path.
+      expect((await list(`cursor=${hex(`${id}#zzz`)}`)).reservations).toEqual([]);
+      expect((await list(`cursor=${hex(`${id}#aaa`)}`)).reservations).toHaveLength(3);
+    });
+
+    it.each([
+      ['limit=0', /^limit: /],
+      ['limit=1001', /^limit: /],
+      ['repo=', /^repo: must be the name of a repo/],
+      ['repo=..', /^repo: /],
+      ['repo=a%2fb', /^repo: /],
+      ['repo=%00', /^repo: /],
+      ['state=late', /state/],
+    ])('has no %s', async (query, says) => {
+      expectProblem(await api().manage('GET', path(query)), 422, says);
+    });
+
+    it('can only be read: what is promised is not taken back', async () => {
+      for (const method of ['DELETE', 'POST', 'PATCH'])
+        expect((await api().manage(method, path())).headers['allow']).toBe('GET');
+      const [first] = (await list()).reservations;
+      expectProblem(await api().manage('DELETE', path().concat(`/${first?.id}`)), 404);
+      expect((await list()).reservations).toHaveLength(3);
+    });
+  });
+}

@@ -29,13 +29,19 @@ function parsePageSize(text: string): number {
  */
 export async function listPages<Page extends { nextCursor: string | null }>(
   client: ApiClient,
-  input: { path: string; shape: z.ZodType<Page>; options: ListOptions },
+  input: {
+    path: string;
+    /** Parameters of every page's query. */
+    filter?: Readonly<Record<string, string>>;
+    shape: z.ZodType<Page>;
+    options: ListOptions;
+  },
 ): Promise<{ pages: readonly Page[]; text: string }> {
   const { path, shape, options } = input;
   const pages: Page[] = [];
   let cursor: string | null = options.cursor ?? null;
   for (;;) {
-    const query = new URLSearchParams();
+    const query = new URLSearchParams(input.filter);
     if (cursor !== null) query.set('cursor', cursor);
     if (options.pageSize !== undefined) query.set('limit', String(options.pageSize));
     const request = { method: 'GET' as const, path: query.size === 0 ? path : `${path}?${query}`, shape };

@@ -4,6 +4,7 @@ import { registerDu } from './commands/du.ts';
 import { registerObject } from './commands/object.ts';
 import { registerReconcile } from './commands/reconcile.ts';
 import { registerRepo } from './commands/repo.ts';
+import { registerReservation } from './commands/reservation.ts';
 import { registerTenant } from './commands/tenant.ts';
 import { registerToken } from './commands/token.ts';
 import { registerUsage } from './commands/usage.ts';
@@ -41,6 +42,7 @@ function buildProgram(context: CliContext): Command {
   registerRepo(program, context);
   registerObject(program, context);
   registerUsage(program, context);
+  registerReservation(program, context);
   registerReconcile(program, context);
   registerDu(program, context);
   registerDoctor(program, context);

@@ -1,0 +1,67 @@
+import type { Command } from 'commander';
+import { formatBytes } from '../../lambda/domain/bytes.ts';
+import { type ReservationBody, reservationPageSchema } from '../../lambda/http/management/schemas.ts';
+import type { CliContext } from '../context.ts';
+import { type ListOptions, listPages, withListOptions } from '../list-pages.ts';
+import { openClient, parseRepo, parseTenant } from '../options.ts';
+import { formatAge, formatCount, formatObjects, formatUntil, renderTable } from '../render.ts';
+
+/** `reservation list TENANT`. */
+export function registerReservation(program: Command, context: CliContext): void {
+  const group = program.command('reservation').description('show what is promised to uploads under way');
+  withListOptions(group.command('list'))
+    .description(
+      "list a tenant's reservations, one for each batch of uploads, repo by repo; with --json one page of them. " +
+        'They cannot be given up: until their time is over, only a higher limit makes room',
+    )
+    .argument('<tenant>', 'name of the tenant', parseTenant)
+    .option('--repo <repo>', 'only those of this repo', parseRepo)
+    .action(async (tenant: string, options: ListOptions & { repo?: string }) => {
+      const { pages, text } = await listPages(openClient(options, context), {
+        path: `/v1/tenants/${tenant}/reservations`,
+        ...(options.repo !== undefined && { filter: { repo: options.repo } }),
+        shape: reservationPageSchema,
+        options,
+      });
+      if (options.json) return context.out(`${text}\n`);
+      const reservations = pages.flatMap((page) => page.reservations);
+      context.out(
+        reservations.length === 0
+          ? 'No reservations: nothing is promised to uploads.\n'
+          : renderReservations(reservations, context.nowMs()),
+      );
+    });
+}
+
+function renderReservations(reservations: readonly ReservationBody[], nowMs: number): string {
+  const rows = reservations.map((body) => [
+    body.repo,
+    body.arrived ? 'arrived' : body.state,
+    formatCount(body.objectCount),
+    formatBytes(body.bytes),
+    formatAge(body.createdAt, nowMs),
+    isAhead(body.expiresAt, nowMs) ? formatUntil(body.expiresAt, nowMs) : '-',
+    body.arrived ? '-' : formatUntil(body.reservedUntil, nowMs),
+  ]);
+  const heading = ['repo', 'state', 'objects', 'size', 'created', 'URLs expire', 'room is free'];
+  const arrived = reservations.filter((body) => body.arrived);
+  const count = `${formatCount(reservations.length)} ${reservations.length === 1 ? 'reservation' : 'reservations'}`;
+  return (
+    renderTable(heading, rows, { right: [2, 3] }) +
+    `Total: ${count}, ${formatSum(reservations)}.` +
+    `${arrived.length === 0 ? '' : ` Arrived already: ${formatSum(arrived)}.`}\n`
+  );
+}
+
+function formatSum(reservations: readonly ReservationBody[]): string {
+  let [objectCount, bytes] = [0, 0];
+  for (const body of reservations) {
+    objectCount += body.objectCount;
+    bytes += body.bytes;
+  }
+  return `${formatObjects(objectCount)}, ${formatBytes(bytes)}`;
+}
+
+function isAhead(isoDate: string, nowMs: number): boolean {
+  return Date.parse(isoDate) > nowMs;
+}

@@ -38,9 +38,19 @@ export class ApiClient {
     this.#token = options.token;
   }
 
-  /** A resource, or undefined when it does not exist. @throws {CliError} */
-  async find<Body>(resource: { path: string; shape: z.ZodType<Body> }): Promise<Body | undefined> {
-    const request = { ...resource, method: 'GET' } as const;
+  /**
+   * A resource, or undefined when it does not exist.
+   *
+   * @param resource.method DELETE for a dry run.
+   * @throws {CliError}
+   */
+  async find<Body>(resource: {
+    method?: Method;
+    path: string;
+    shape: z.ZodType<Body>;
+  }): Promise<Body | undefined> {
+    const { method = 'GET', path, shape } = resource;
+    const request = { method, path, shape };
     const exchanged = await this.#exchange(request);
     if (exchanged.status === 404 && isProblem(exchanged.text)) return undefined;
     return this.#read(request, exchanged).body;

@@ -3,6 +3,11 @@ import { type DeleteOptions, formatFreed, runDelete, saysYes, withDeleteOptions 
 import type { CliContext } from '../context.ts';
 import { openClient, parseOid, parseRepo, parseTenant } from '../options.ts';
 import { formatUntil } from '../render.ts';
+import { waitUntilGone } from '../wait-until-gone.ts';
+
+interface ObjectDeleteOptions extends DeleteOptions {
+  readonly wait?: boolean;
+}
 
 /** `object delete TENANT REPO OID…`. */
 export function registerObject(program: Command, context: CliContext): void {
@@ -12,14 +17,17 @@ export function registerObject(program: Command, context: CliContext): void {
     .argument('<tenant>', 'name of the tenant', parseTenant)
     .argument('<repo>', 'name of the repo', parseRepo)
     .argument('<oid...>', 'SHA-256 of an object, as `git lfs ls-files --long` shows it', collectOids)
-    .action(async (tenant: string, repo: string, oids: readonly string[], options: DeleteOptions) => {
+    .option('--wait', 'wait until they are gone, and show what is left')
+    .action(async (tenant: string, repo: string, oids: readonly string[], options: ObjectDeleteOptions) => {
+      const client = openClient(options, context);
+      const paths = oids.map((oid) => `/v1/tenants/${tenant}/repos/${repo}/objects/${oid}`);
       const them = oids.length === 1 ? 'it' : 'them';
-      await runDelete(context, {
-        client: openClient(options, context),
+      const deleted = await runDelete(context, {
+        client,
         options,
         question: `Delete ${them}? [y/N] `,
         isYes: saysYes,
-        paths: oids.map((oid) => `/v1/tenants/${tenant}/repos/${repo}/objects/${oid}`),
+        paths,
         summary: (plans) => {
           const dueAt =
             plans
@@ -34,6 +42,14 @@ export function registerObject(program: Command, context: CliContext): void {
           );
         },
       });
+      if (deleted === undefined || !options.wait) return;
+      const objects = deleted.map((plan, index) => ({
+        oid: oids[index] ?? '',
+        path: paths[index] ?? '',
+        plan,
+      }));
+      const where = `${tenant}/${repo}`;
+      await waitUntilGone({ client, context }, { where, objects, isQuiet: options.json === true });
     });
 }
 

@@ -13,6 +13,7 @@ import { type ListOptions, listPages, withListOptions } from '../list-pages.ts';
 import { type ApiOptions, openClient, parseRepo, parseTenant } from '../options.ts';
 import { formatObjects, formatUntil } from '../render.ts';
 import { renderRepos } from '../views.ts';
+import { WaitLine } from '../wait-line.ts';
 
 const pollMs = 2000;
 
@@ -72,22 +73,16 @@ async function waitUntilEmpty(
   wait: { tenant: string; repo: string; options: ApiOptions; plan: DeletePlanBody | undefined },
 ): Promise<void> {
   const { tenant, repo, options } = wait;
-  const show = (text: string) => {
-    if (!options.json) context.out(text);
-  };
-  const inPlace = context.isTerminal;
-  let shown = '';
+  const line = new WaitLine(context, { isQuiet: options.json === true });
   for (;;) {
     const path = `/v1/tenants/${tenant}/repos/${repo}`;
     const left = await client.find({ path, shape: repoSchema });
     if (left?.deleting !== true || isEmpty(left, wait.plan?.dueAt ?? '')) break;
-    const text = `${leftText(left)}${waitText(wait.plan, { nowMs: context.nowMs(), inPlace })}`;
-    if (text !== shown) show(inPlace ? `\r\u001b[K${text}` : `${text}\n`);
-    shown = text;
+    const now = { nowMs: context.nowMs(), inPlace: line.inPlace };
+    line.show(`${leftText(left)}${waitText(wait.plan, now)}`);
     await context.sleep(pollMs);
   }
-  const newLine = inPlace && shown !== '' ? '\r\u001b[K' : '';
-  show(`${newLine}${tenant}/${repo} is empty. Its name can be used again in a minute or two.\n`);
+  line.end(`${tenant}/${repo} is empty. Its name can be used again in a minute or two.`);
 }
 
 function leftText(left: RepoBody): string {

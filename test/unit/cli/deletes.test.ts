@@ -125,6 +125,101 @@ describe('object delete', () => {
   });
 });
 
+describe('object delete --wait', () => {
+  const minuteMs = 60_000;
+  const began = Date.parse('2026-11-21T05:00:00Z');
+  const at = (afterMs: number) => new Date(began + afterMs).toISOString().replace('.000Z', 'Z');
+  const graceMs = 60 * minuteMs;
+
+  /** A store with both objects on a clock that a sleep moves. `dueAt` says when one is due, or that it is gone. */
+  const serveUntil = async (
+    dueAt: (of: string, nowMs: number) => string | undefined,
+    options: { isTerminal?: boolean } = {},
+  ) => {
+    let nowMs = began;
+    const answer = ({ path }: Asked): Answer => {
+      const due = dueAt(path.includes(otherOid) ? otherOid : oid, nowMs);
+      return due
+        ? {
+            status: path.endsWith('?dryRun=true') ? 200 : 202,
+            body: { ...plan, objectCount: 1, bytes: 512, dueAt: due },
+          }
+        : { status: 404, body: { code: 'object-not-found', detail: 'None.' } };
+    };
+    const sleep = async () => {
+      nowMs += 1000;
+      if (nowMs > began + 4 * graceMs) throw new Error('It waits for ever.');
+    };
+    const { asked, run } = await serve(answer, { now: () => nowMs, sleep, ...options });
+    const wait = (...more: string[]) => run('object', 'delete', 'acme', 'game', ...more, '--yes', '--wait');
+    return { asked, wait, waitedMs: () => nowMs - began };
+  };
+
+  it('says when they are due, and ends when all are gone', async () => {
+    const goneMs = graceMs + 5 * minuteMs;
+    const { asked, wait, waitedMs } = await serveUntil((of, nowMs) =>
+      nowMs - began < (of === oid ? goneMs : goneMs + minuteMs) ? at(graceMs) : undefined,
+    );
+    const result = await wait(oid, otherOid);
+    expect(result).toMatchObject({ code: 0, err: '' });
+    expect(result.out.split('\n').slice(2)).toEqual([
+      `2 objects left, 1 KiB, due at ${at(graceMs)}`,
+      '2 objects left, 1 KiB; gone with the next run of the schedule',
+      '1 object left, 512 B; gone with the next run of the schedule',
+      'acme/game: 2 objects deleted.',
+      '',
+    ]);
+    expect(waitedMs()).toBe(goneMs + minuteMs);
+    // A look a minute until they are due, and then six.
+    expect(asked()).toHaveLength(2 + 2 * 60 + 2 * 5 * 6 + 6);
+  });
+
+  it('counts down on a terminal, and prints nothing with --json', async () => {
+    const goneAt = (_: string, nowMs: number) => (nowMs - began < graceMs ? at(graceMs) : undefined);
+    const { wait } = await serveUntil(goneAt, { isTerminal: true });
+    const { out } = await wait(oid);
+    for (const left of ['60 min', '30 min', '119 s', '1 s'])
+      expect(out).toContain(`\r\u001b[K1 object left, 512 B, due in ${left}\r`);
+    expect(out.endsWith('\r\u001b[Kacme/game: 1 object deleted.\n')).toBe(true);
+    await server?.close();
+    const asJson = await serveUntil(goneAt);
+    expect(JSON.parse((await asJson.wait(oid, '--json')).out)).toMatchObject({ dueAt: at(graceMs) });
+    expect(asJson.waitedMs()).toBeGreaterThanOrEqual(graceMs);
+  });
+
+  it('waits on for one that an upload held when it was due', async () => {
+    const heldMs = graceMs + 40 * minuteMs;
+    const { wait, waitedMs } = await serveUntil((_, nowMs) => {
+      if (nowMs - began < graceMs + 20_000) return at(graceMs);
+      return nowMs - began < heldMs ? at(heldMs) : undefined;
+    });
+    const result = await wait(oid);
+    expect(result).toMatchObject({ code: 0, err: '' });
+    expect(result.out).toContain(`1 object left, 512 B, due at ${at(heldMs)}\n`);
+    expect(waitedMs()).toBeGreaterThanOrEqual(heldMs);
+  });
+
+  it('says which were pushed again and so are kept, when the others are gone', async () => {
+    const pushedMs = 10 * minuteMs;
+    const { wait, waitedMs } = await serveUntil((of, nowMs) => {
+      if (of === otherOid) return nowMs - began < graceMs ? at(graceMs) : undefined;
+      return at(nowMs - began < pushedMs ? graceMs : nowMs - began + graceMs);
+    });
+    const result = await wait(oid, otherOid);
+    expect(result.code).toBe(1);
+    expect(result.out).toContain('acme/game: 1 object deleted.\n');
+    expect(result.err).toContain(`Pushed again meanwhile, and so kept: ${oid}\n`);
+    expect(result.err).toContain('repeat the delete');
+    expect(waitedMs()).toBeLessThan(graceMs + minuteMs);
+  });
+
+  it('does not wait after a dry run', async () => {
+    const { asked, wait } = await serveUntil(() => at(graceMs));
+    expect((await wait(oid, '--dry-run')).code).toBe(0);
+    expect(asked()).toHaveLength(1);
+  });
+});
+
 describe('repo delete --wait', () => {
   const repo = { repo: 'game', storedBytes: 3072, objectCount: 3, countedAt: '2026-11-21T05:00:01Z' };
   /** The repo as it is from one look to the next. */

@@ -7,7 +7,7 @@ import { defineConfig } from 'vitest/config';
 const suites: Readonly<Record<string, readonly string[]>> = {
   domain: ['test/unit/lambda/domain/*.test.ts'],
   scan: ['test/unit/lambda/{domain,use-cases}/scan/*.test.ts'],
-  'use-cases': ['test/unit/lambda/use-cases/{deletes,recounts,uploads}/*.test.ts'],
+  'use-cases': ['test/unit/lambda/use-cases/{,deletes/,recounts/,uploads/}*.test.ts'],
   table: ['test/unit/lambda/adapters/dynamodb/*.test.ts', 'test/contract/ledger.test.ts'],
 };
 
@@ -18,6 +18,7 @@ export default defineConfig({
     exclude: [
       'many-reservations',
       'many-notes',
+      'many-repos',
       'busy-tenant',
       'bucket-shapes',
       'store-events-convergence',

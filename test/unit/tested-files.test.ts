@@ -14,12 +14,6 @@ const coveredBy: Readonly<Record<string, readonly string[]>> = {
   // The protocol of docs/ledger.md, with faults, many clients and mutants.
   'test/simulation/simulation.test.ts': [
     'lambda/use-cases/map-limited.ts',
-    'lambda/use-cases/recounts/await-reconcile.ts',
-    'lambda/use-cases/recounts/commit-repos.ts',
-    'lambda/use-cases/recounts/commit-tenant.ts',
-    'lambda/use-cases/recounts/lease.ts',
-    'lambda/use-cases/recounts/read-snapshot.ts',
-    'lambda/use-cases/recounts/recount-now.ts',
     'lambda/use-cases/recounts/scan-repos.ts',
     'lambda/use-cases/uploads/batch-attempt.ts',
   ],
@@ -74,8 +68,6 @@ const coveredBy: Readonly<Record<string, readonly string[]>> = {
   'test/unit/lambda/handlers/store-events.test.ts': ['lambda/events/store-event.ts'],
   'test/unit/lambda/adapters/system/invocation-log.test.ts': ['lambda/runtime/with-invocation.ts'],
   'test/unit/local/terminal-log.test.ts': ['lambda/domain/error-chain.ts'],
-  'test/stack/protocol-settings.test.ts': ['lambda/domain/settings.ts'],
-  'test/unit/cli/usage.test.ts': ['lambda/domain/bytes.ts'],
   'test/unit/local/store/key-index.test.ts': ['lambda/domain/key-order.ts'],
   'test/unit/lambda/domain/scan/scan-plan.test.ts': ['lambda/domain/scan/estimate.ts'],
   'test/unit/lambda/use-cases/scan/path-scan.test.ts': [
@@ -85,13 +77,10 @@ const coveredBy: Readonly<Record<string, readonly string[]>> = {
     'lambda/use-cases/scan/read-page.ts',
   ],
   'test/unit/lambda/use-cases/metrics.test.ts': [
-    'lambda/use-cases/recounts/get-subscription.ts',
-    'lambda/use-cases/recounts/refresh.ts',
     'lambda/use-cases/recounts/report-reconcile.ts',
     'lambda/use-cases/uploads/report-admission.ts',
   ],
   'test/unit/lambda/use-cases/recounts/recount-delay.test.ts': ['lambda/use-cases/recounts/run-recount.ts'],
-  'test/unit/lambda/use-cases/recounts/record-store-events.test.ts': ['lambda/domain/store-change.ts'],
   'test/unit/lambda/use-cases/deletes/delete-object.test.ts': ['lambda/use-cases/deletes/delete-objects.ts'],
   'test/unit/lambda/use-cases/deletes/delete-repo.test.ts': [
     'lambda/use-cases/deletes/held-until.ts',

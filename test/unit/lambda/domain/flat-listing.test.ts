@@ -35,11 +35,42 @@ describe('a flat listing', () => {
     expect(plan.large).toEqual(new Set(['app', 'app.y']));
   });
 
+  it('has no range of its own for what lies beside the folders, however much that is', () => {
+    const plan = planFlat([
+      { repo: '', objectCount: 1500 },
+      { repo: 'a', objectCount: 400 },
+    ]);
+    expect(ranges(plan)).toEqual([[null, null, 2]]);
+    expect(plan.large).toEqual(new Set());
+  });
+
+  it('has ranges of 2,000 objects or more, which end behind a repo', () => {
+    const plan = planFlat([
+      { repo: 'd', objectCount: 1 },
+      { repo: 'c', objectCount: 999 },
+      { repo: 'b', objectCount: 999 },
+      { repo: 'a', objectCount: 2 },
+    ]);
+    expect(ranges(plan)).toEqual([
+      [null, 'c/~', 2],
+      ['c/~', null, 1],
+    ]);
+    expect(plan.requests).toBe(3);
+  });
+
+  it('takes a repo of unknown size for ten objects', () => {
+    const unknown = (count: number) =>
+      Array.from({ length: count }, (_, index) => ({ repo: `r${100 + index}`, objectCount: undefined }));
+    expect(planFlat(unknown(100))).toMatchObject({ requests: 1, large: new Set() });
+    expect(planFlat(unknown(101)).requests).toBe(2);
+  });
+
   it('of 20,000 repos of 3 objects has 8 ranges and less than 70 requests', () => {
     const repos = Array.from({ length: 20_000 }, (_, index) => ({ repo: `r${index}`, objectCount: 3 }));
     const plan = planFlat(repos);
     expect(plan.ranges).toHaveLength(8 + 1);
-    expect(plan.requests).toBeLessThan(75);
+    expect(plan.ranges.map(({ requests }) => requests)).toEqual([...Array(8).fill(8), 1]);
+    expect(plan.requests).toBe(8 * 8 + 1);
   });
 
   it('covers every key outside of the large repos exactly once', () => {

@@ -4,6 +4,7 @@ import {
   chargedUntilMs,
   dueAfterActivityMs,
   dueAfterFullMs,
+  isRecountReason,
   queuedUrgencyOf,
   recountWaitMs,
   type Urgency,
@@ -52,6 +53,13 @@ describe('a recount', () => {
     for (const reason of ['refusal', 'miss', 'import', 'manual', 'delete', 'unfinished'] as const)
       expect(queuedUrgencyOf(known, reason)).toBe('decision');
   });
+});
+
+it('a reason is one of the known ones, as text', () => {
+  for (const reason of ['upload', 'verify', 'event', 'schedule', 'unfinished'])
+    expect(isRecountReason(reason)).toBe(true);
+  for (const value of ['', 'uploads', 'toString', undefined, null, 7, ['upload']])
+    expect(isRecountReason(value)).toBe(false);
 });
 
 describe('the budget', () => {

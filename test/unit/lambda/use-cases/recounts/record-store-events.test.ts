@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { defaultSettings } from '../../../../../lambda/domain/settings.ts';
-import { placeOf, type StoreChange } from '../../../../../lambda/domain/store-change.ts';
+import type { StoreChange } from '../../../../../lambda/domain/store-change.ts';
 import { allPages } from '../../../../../lambda/use-cases/all-pages.ts';
 import { reconcile } from '../../../../../lambda/use-cases/recounts/reconcile.ts';
 import { recordStoreEvents } from '../../../../../lambda/use-cases/recounts/record-store-events.ts';
@@ -186,23 +186,5 @@ describe('a constant stream of events', () => {
     await world.consume();
     expect((await world.record()).counted).toMatchObject({ objectCount: world.objects.objectCount });
     expect(await reservations(world)).toEqual([]);
-  });
-});
-
-describe('a key', () => {
-  it.each([
-    ['acme/app/0123', { tenant: 'acme', repo: 'app', name: '0123' }],
-    ['acme/app/deeper/x', { tenant: 'acme', repo: 'app', name: 'deeper/x' }],
-    ['acme/app/', undefined],
-    ['acme/app', undefined],
-    ['acme', undefined],
-    ['', undefined],
-    ['/acme/app/x', undefined],
-    ['acme//x', undefined],
-    ['v1/app/x', undefined],
-    ['Acme/app/x', undefined],
-    ['acme/-app/x', undefined],
-  ])('%s names the place %j', (key, place) => {
-    expect(placeOf(key)).toEqual(place);
   });
 });

@@ -1,0 +1,180 @@
+import { describe, expect, it, vi } from 'vitest';
+import { RepoReservations, type RepoScan } from '../../../../../lambda/domain/repo-reservations.ts';
+import type { Reservation } from '../../../../../lambda/domain/reservation.ts';
+import type { RepoRecord } from '../../../../../lambda/domain/tenant.ts';
+import { commitRepos } from '../../../../../lambda/use-cases/recounts/commit-repos.ts';
+import { MemoryLedger } from '../../../../support/memory/ledger.ts';
+
+const tenant = 'acme';
+const [countedAtMs, scanBeganMs] = [1000, 1010];
+const [epoch, overtakenEpoch] = [7, 3];
+
+const scan = (more: Partial<RepoScan> = {}): RepoScan => ({
+  storedBytes: 10,
+  objectCount: 1,
+  seen: new Set(),
+  ...more,
+});
+const empty = scan({ storedBytes: 0, objectCount: 0 });
+
+/** As the scan finds it. */
+const record = (more: Partial<RepoRecord> = {}): RepoRecord => ({
+  repo: 'app',
+  storedBytes: 10,
+  objectCount: 1,
+  countedAtMs: 500,
+  epoch: overtakenEpoch,
+  dirtyToken: null,
+  covered: new Set(),
+  closedAtMs: null,
+  ...more,
+});
+
+/** The reservations of a repo, by id. Each claims the object of that name. */
+function claimed(...ids: string[]): RepoReservations {
+  const reservations = new RepoReservations();
+  for (const id of ids) {
+    const times = { createdAtMs: 0, expiresAtMs: 9e15, deadAtMs: 9e15, lookAtMs: null };
+    const reservation: Reservation = {
+      id,
+      repo: 'app',
+      state: 'issued',
+      claims: new Map([[id, 1]]),
+      ...times,
+    };
+    reservations.add(reservation);
+  }
+  return reservations;
+}
+
+/** Commits to a ledger that answers as given. */
+async function commit(given: {
+  scans: Record<string, RepoScan>;
+  records?: readonly RepoRecord[];
+  reservations?: Record<string, RepoReservations>;
+  due?: string[];
+  overtakenEpoch?: number;
+  renewed?: 'ours' | 'superseded';
+  written?: 'committed' | 'superseded';
+}) {
+  const ledger = new MemoryLedger();
+  const write = vi.spyOn(ledger, 'commitRepo').mockResolvedValue(given.written ?? 'committed');
+  const outcome = await commitRepos(
+    { ledger },
+    {
+      tenant,
+      epoch,
+      overtakenEpoch: given.overtakenEpoch ?? overtakenEpoch,
+      snapshot: {
+        countedAtMs,
+        scanBeganMs,
+        repos: given.records ?? [],
+        reservations: new Map(Object.entries(given.reservations ?? {})),
+        hasAgedPending: false,
+      },
+      due: new Set(given.due),
+      scans: new Map(Object.entries(given.scans)),
+      lease: { renew: async () => given.renewed ?? 'ours' },
+    },
+  );
+  const writes = write.mock.calls.map(([input]) => input);
+  return { outcome, repos: outcome.kind === 'committed' ? outcome.repos : undefined, writes };
+}
+
+describe('what a scan found in a repo', () => {
+  it('is written for the token that was read, and told', async () => {
+    const before = record({ storedBytes: 4, dirtyToken: 'x', closedAtMs: 600 });
+    const { repos, writes } = await commit({
+      scans: { app: scan({ seen: new Set(['r1']) }) },
+      records: [before],
+      reservations: { app: claimed('r1', 'r2') },
+      due: ['app'],
+    });
+    const found = {
+      repo: 'app',
+      storedBytes: 10,
+      objectCount: 1,
+      countedAtMs,
+      epoch,
+      covered: new Set(['r1']),
+    };
+    expect(writes).toEqual([{ tenant, repo: found, dirtyTokenRead: 'x' }]);
+    expect(repos).toEqual([{ ...found, dirtyToken: null, closedAtMs: 600 }]);
+  });
+
+  it('is written for a repo that the ledger does not know', async () => {
+    const { repos, writes } = await commit({ scans: { app: scan() } });
+    const found = { repo: 'app', storedBytes: 10, objectCount: 1, countedAtMs, epoch, covered: new Set() };
+    expect(writes).toEqual([{ tenant, repo: found, dirtyTokenRead: null }]);
+    expect(repos).toEqual([{ ...found, dirtyToken: null, closedAtMs: null }]);
+  });
+
+  it('needs no record if that is nothing and there is none', async () => {
+    expect(await commit({ scans: { app: empty }, due: ['app'] })).toMatchObject({ repos: [], writes: [] });
+  });
+
+  it.each([
+    ['bytes of none', { scans: { app: scan({ storedBytes: 0 }) } }],
+    ['a record', { scans: { app: empty }, records: [record()] }],
+    [
+      'reservations, which the scan may cover',
+      { scans: { app: empty }, reservations: { app: claimed('r1') } },
+    ],
+  ])('is written if there is nothing but %s', async (_, given) => {
+    const { repos, writes } = await commit({ ...given, due: ['app'] });
+    expect(writes).toHaveLength(1);
+    expect(repos).toHaveLength(1);
+  });
+
+  it('is told of all repos by name, those among them that were not scanned', async () => {
+    const records = ['c', 'a', 'd'].map((repo) => record({ repo }));
+    const { repos, writes } = await commit({ scans: { b: scan(), d: scan() }, records, due: ['d'] });
+    expect(repos?.map(({ repo, epoch: of }) => [repo, of])).toEqual([
+      ['a', overtakenEpoch],
+      ['b', epoch],
+      ['c', overtakenEpoch],
+      ['d', epoch],
+    ]);
+    expect(writes.map(({ repo }) => repo.repo).sort()).toEqual(['b', 'd']);
+  });
+
+  it.each([
+    ['another reconcile took the lease', { renewed: 'superseded' }, 0],
+    ['a delete or a later scan overtook one of them', { written: 'superseded' }, 2],
+  ] as const)('is superseded if %s', async (_, more, written) => {
+    const { outcome, writes } = await commit({ scans: { a: scan(), b: scan() }, ...more });
+    expect(outcome).toEqual({ kind: 'superseded' });
+    expect(writes).toHaveLength(written);
+  });
+});
+
+describe('a repo of which nothing was due', () => {
+  const covered = new Set(['r1', 'r2']);
+  const seen = { scans: { app: scan({ seen: covered }) }, reservations: { app: claimed('r1', 'r2') } };
+
+  it('is not written if its item says what the scan found', async () => {
+    expect(await commit({ ...seen, records: [record({ covered })] })).toMatchObject({
+      repos: [record({ covered })],
+      writes: [],
+    });
+  });
+
+  it.each<[string, Partial<RepoRecord>, number?]>([
+    ['is of an epoch whose later one may still write', { epoch: overtakenEpoch - 1 }],
+    ['was never scanned', { epoch: 0 }, 0],
+    ['is dirty', { dirtyToken: 'x' }],
+    ['has other bytes', { storedBytes: 9 }],
+    ['has other objects', { objectCount: 2 }],
+    ['covers less', { covered: new Set(['r1']) }],
+    ['covers more', { covered: new Set(['r1', 'r2', 'r3']) }],
+    ['covers others', { covered: new Set(['r1', 'r3']) }],
+  ])('is written if its item %s', async (_, more, overtaken = overtakenEpoch) => {
+    const before = record({ covered, ...more });
+    const { writes } = await commit({ ...seen, records: [before], overtakenEpoch: overtaken });
+    expect(writes).toHaveLength(1);
+  });
+
+  it('is written if it was due after all', async () => {
+    expect((await commit({ ...seen, records: [record({ covered })], due: ['app'] })).writes).toHaveLength(1);
+  });
+});

@@ -1,0 +1,143 @@
+import { describe, expect, it, vi } from 'vitest';
+import type { Recomputed } from '../../../../../lambda/domain/reconciliation.ts';
+import { RepoReservations } from '../../../../../lambda/domain/repo-reservations.ts';
+import { defaultSettings } from '../../../../../lambda/domain/settings.ts';
+import type { TenantRecord } from '../../../../../lambda/domain/tenant.ts';
+import { commitTenant } from '../../../../../lambda/use-cases/recounts/commit-tenant.ts';
+import type { LedgerSnapshot } from '../../../../../lambda/use-cases/recounts/read-snapshot.ts';
+import { MemoryLedger } from '../../../../support/memory/ledger.ts';
+import { tenantRecord } from '../../../../support/tenant-record.ts';
+
+const day = 24 * 3_600_000;
+const countedAtMs = 100 * day;
+const scanBeganMs = countedAtMs + 10_000;
+const { clockSkewMs } = defaultSettings;
+
+/** A tenant of one object whose numbers were right a day ago. */
+const known = tenantRecord({
+  committedBytes: 30,
+  counted: { storedBytes: 30, objectCount: 1, countedAtMs: countedAtMs - day },
+  dueAtMs: countedAtMs + day / 2,
+});
+const found: Recomputed = {
+  storedBytes: 30,
+  objectCount: 1,
+  totalBytes: 30,
+  leastBytes: 30,
+  leastUntilMs: 9e15,
+  reservedUntilMs: null,
+  claimCount: 0,
+};
+
+/** What is written for the tenant. */
+async function commit(given: {
+  before?: Partial<TenantRecord>;
+  found?: Partial<Recomputed>;
+  snapshot?: Partial<LedgerSnapshot>;
+  isFull?: boolean;
+  listedUntilMs?: number;
+}) {
+  const ledger = new MemoryLedger();
+  const write = vi.spyOn(ledger, 'commitTenant').mockResolvedValue({ kind: 'superseded' });
+  await commitTenant(
+    { ledger, settings: defaultSettings },
+    {
+      epoch: 2,
+      before: { ...known, ...given.before },
+      isFull: given.isFull ?? false,
+      snapshot: {
+        countedAtMs,
+        scanBeganMs,
+        repos: [],
+        reservations: new Map(),
+        hasAgedPending: false,
+        ...given.snapshot,
+      },
+      recomputed: { ...found, ...given.found },
+      listedUntilMs: given.listedUntilMs ?? 0,
+    },
+  );
+  const [written] = write.mock.calls;
+  if (!written) throw new Error('Nothing was written.');
+  return written[0];
+}
+
+describe('a recount', () => {
+  it('corrects the counter by the difference to what it recomputed', async () => {
+    expect(await commit({ found: { totalBytes: 35 } })).toMatchObject({ correctionBytes: 5 });
+    expect(await commit({ found: { totalBytes: 21 } })).toMatchObject({ correctionBytes: -9 });
+  });
+
+  it('has a floor without the bytes of every delete that is noted, and with what was deleted before', async () => {
+    const note = { repo: 'app', deadlineMs: scanBeganMs };
+    const notes = new Map([
+      ['n1', { ...note, bytes: 3 }],
+      ['n2', { ...note, bytes: 4 }],
+    ]);
+    const before = { notes, deletedBytes: 100 };
+    expect(await commit({ before, found: { leastBytes: 29, leastUntilMs: 77 } })).toMatchObject({
+      floorBaseBytes: 29 - 7 + 100,
+      floorUntilMs: 77,
+    });
+  });
+
+  it('removes the notes whose delete had ended before its scan began, by every clock', async () => {
+    const endMs = scanBeganMs - 2 * clockSkewMs;
+    const note = { repo: 'app', bytes: 1 };
+    const notes = new Map([
+      ['over', { ...note, deadlineMs: endMs - 1 }],
+      ['may run', { ...note, deadlineMs: endMs }],
+    ]);
+    expect(await commit({ before: { notes } })).toMatchObject({ expiredNotes: ['over'] });
+  });
+
+  it('is one of all repos only if it listed the whole tenant', async () => {
+    expect(await commit({ isFull: true })).toMatchObject({ fullCountedAtMs: countedAtMs });
+    expect(await commit({ isFull: false })).toMatchObject({ fullCountedAtMs: null });
+  });
+});
+
+describe('the schedule counts a tenant next', () => {
+  /** Days from this count. undefined: when it was due before. */
+  const dueIn = async (given: Parameters<typeof commit>[0]) => {
+    const { dueAtMs } = await commit(given);
+    return dueAtMs === null ? undefined : (dueAtMs - countedAtMs) / day;
+  };
+  /** A due time comes up to a tenth of the interval early. */
+  const expectAbout = (inDays: number | undefined, days: number) => {
+    expect(inDays).toBeLessThanOrEqual(days);
+    expect(inDays).toBeGreaterThan(0.9 * days);
+  };
+
+  it('when it was due before, after a count in part, but within a day', async () => {
+    expect(await dueIn({})).toBeUndefined();
+    expectAbout(await dueIn({ before: { dueAtMs: countedAtMs + 3 * day } }), 1);
+  });
+
+  it('after twice the time in which nothing changed, if the count was full', async () => {
+    expectAbout(await dueIn({ isFull: true }), 2);
+    const counted = { storedBytes: 30, objectCount: 1, countedAtMs: countedAtMs - 2 * day };
+    expectAbout(await dueIn({ isFull: true, before: { counted } }), 4);
+  });
+
+  it.each<[string, Parameters<typeof commit>[0]]>([
+    ['it was never counted', { before: { counted: null } }],
+    ['the count found something else', { found: { storedBytes: 31 } }],
+    ['the counter was wrong', { before: { committedBytes: 31 } }],
+    ['an upload is under way', { snapshot: { reservations: new Map([['app', new RepoReservations()]]) } }],
+  ])('after a day if %s', async (_, given) => {
+    expectAbout(await dueIn({ ...given, isFull: true }), 1);
+  });
+
+  it('no earlier than its budget allows', async () => {
+    expect(await dueIn({ isFull: true, listedUntilMs: countedAtMs + 9 * day })).toBe(9);
+    const before = { dueAtMs: countedAtMs + 10 * day };
+    expect(await dueIn({ before, listedUntilMs: countedAtMs + 9 * day })).toBe(9);
+  });
+
+  it('at once while it is being deleted and not empty, whoever counted it in between', async () => {
+    const before = { closedAtMs: countedAtMs - 5, dueAtMs: countedAtMs - 5 };
+    for (const isFull of [true, false]) expect(await dueIn({ before, isFull })).toBeUndefined();
+    expectAbout(await dueIn({ before, isFull: true, found: { objectCount: 0, storedBytes: 0 } }), 1);
+  });
+});

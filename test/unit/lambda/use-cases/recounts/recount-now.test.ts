@@ -1,0 +1,108 @@
+import { beforeEach, describe, expect, it, type MockInstance, vi } from 'vitest';
+import { StoreUnavailableError } from '../../../../../lambda/ports/object-store.ts';
+import { type RecountNowInput, recountNow } from '../../../../../lambda/use-cases/recounts/recount-now.ts';
+import { MemoryStack, minute, oidOf, tenant } from '../../../../support/memory/stack.ts';
+
+const hour = 60 * minute;
+
+describe('a recount that somebody waits for', () => {
+  let world: MemoryStack;
+  let begun: MockInstance<MemoryStack['ledger']['beginReconcile']>;
+  const count = async (
+    tenantMore: Partial<RecountNowInput['before']> = {},
+    more: Partial<RecountNowInput> = {},
+  ) =>
+    recountNow(world.deps, {
+      before: { ...(await world.record()), ...tenantMore },
+      full: true,
+      deadlineMs: world.nowMs + 2000,
+      ...more,
+    });
+  const counted = (objectCount: number) => ({ storedBytes: 1, objectCount, countedAtMs: world.nowMs });
+
+  beforeEach(async () => {
+    world = new MemoryStack();
+    world.put({ [`app/${oidOf(1)}`]: 10 });
+    await world.create(100);
+    begun = vi.spyOn(world.ledger, 'beginReconcile');
+  });
+
+  it('lists with many requests at a time, and tells what it found', async () => {
+    world.put({ [`app/${oidOf(2)}`]: 5 });
+    await world.ledger.markDirty({ tenant, repo: 'app', dirtyToken: 'x' });
+    const scanned = vi.spyOn(world.deps.scan, 'scan');
+    expect(await count({}, { full: false })).toMatchObject({
+      kind: 'committed',
+      tenant: { tenant, counted: { storedBytes: 15 } },
+      repos: [{ repo: 'app', storedBytes: 15 }],
+    });
+    expect(scanned.mock.calls).toMatchObject([[{ isAwaited: true }]]);
+  });
+
+  it('is not begun while the budget is overdrawn, and says how long that takes', async () => {
+    const overdrawn = { listedUntilMs: world.nowMs + hour + 7 };
+    expect(await count({ ...overdrawn, leaseUntilMs: world.nowMs })).toEqual({ kind: 'unknown', waitMs: 7 });
+    expect(begun).not.toHaveBeenCalled();
+  });
+
+  it('takes what a running one finds, even while the budget is overdrawn', async () => {
+    const overdrawn = () => ({ listedUntilMs: world.nowMs + hour + 7, leaseUntilMs: world.nowMs + 1 });
+    const { appliedEpoch, ...rest } = await world.record();
+    const after = { ...rest, appliedEpoch: appliedEpoch + 1 };
+    const read = vi.spyOn(world.ledger, 'readTenant').mockResolvedValue(after);
+    expect(await count({ ...overdrawn(), appliedEpoch })).toEqual({
+      kind: 'committed-by-other',
+      tenant: after,
+    });
+    read.mockResolvedValue({ ...after, appliedEpoch });
+    expect(await count({ ...overdrawn(), appliedEpoch })).toEqual({ kind: 'unknown', waitMs: 7 });
+    expect(begun).not.toHaveBeenCalled();
+  });
+
+  it('waits for another that holds the lease, until its own deadline', async () => {
+    await world.ledger.beginReconcile({ tenant, holder: 'h', nowMs: world.nowMs, leaseUntilMs: 9e15 });
+    const beganMs = world.nowMs;
+    expect(await count()).toEqual({ kind: 'unknown', waitMs: 0 });
+    expect(world.nowMs - beganMs).toBeGreaterThan(1000);
+    expect(world.nowMs - beganMs).toBeLessThan(2000);
+  });
+
+  it('does not read more than 50,000 claims', async () => {
+    expect(await count({ claimCount: 50_001 })).toEqual({ kind: 'unknown', waitMs: 0 });
+    expect(begun).not.toHaveBeenCalled();
+    expect(await count({ claimCount: 50_000 })).toMatchObject({ kind: 'committed' });
+  });
+
+  it('is not begun if the last count suggests more LIST requests than are allowed', async () => {
+    const unknown = { kind: 'unknown', waitMs: 0 };
+    expect(await count({ counted: counted(2001) }, { requestsMax: 2 })).toEqual(unknown);
+    expect(begun).not.toHaveBeenCalled();
+    for (const found of [counted(2000), null])
+      expect(await count({ counted: found }, { requestsMax: 2 })).toMatchObject({ kind: 'committed' });
+    expect(await count({ counted: counted(1e9) })).toMatchObject({ kind: 'committed' });
+  });
+
+  it('is unknown if it does not end in time, or is overtaken, or the tenant is gone', async () => {
+    const unknown = { kind: 'unknown', waitMs: 0 };
+    const read = vi.spyOn(world.ledger, 'readTenant');
+    expect(await count({}, { deadlineMs: world.nowMs })).toEqual(unknown);
+    vi.spyOn(world.ledger, 'commitTenant').mockResolvedValueOnce({ kind: 'superseded' });
+    expect(await count()).toEqual(unknown);
+    expect(await count({ tenant: 'nobody' })).toEqual(unknown);
+    // The three reads of this test: nobody waited for another.
+    expect(read).toHaveBeenCalledTimes(3);
+  });
+
+  it('leaves the last count as it is if the store does not answer, and logs that', async () => {
+    const warned = vi.spyOn(world.deps.log, 'warn');
+    vi.spyOn(world.objects, 'listFolders').mockRejectedValue(new StoreUnavailableError('No.'));
+    vi.spyOn(world.objects, 'listPage').mockRejectedValue(new StoreUnavailableError('No.'));
+    expect(await count()).toEqual({ kind: 'unknown', waitMs: 0 });
+    expect(warned.mock.calls).toEqual([['the store did not answer; the last known usage stays', { tenant }]]);
+  });
+
+  it('fails as the ledger does', async () => {
+    vi.spyOn(world.ledger, 'commitTenant').mockRejectedValueOnce(new Error('No table.'));
+    await expect(count()).rejects.toThrow('No table.');
+  });
+});

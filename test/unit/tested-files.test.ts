@@ -14,7 +14,6 @@ const coveredBy: Readonly<Record<string, readonly string[]>> = {
   // The protocol of docs/ledger.md, with faults, many clients and mutants.
   'test/simulation/simulation.test.ts': [
     'lambda/use-cases/map-limited.ts',
-    'lambda/use-cases/recounts/scan-repos.ts',
     'lambda/use-cases/uploads/batch-attempt.ts',
   ],
   // What the API answers (test/blackbox), on the embedded stack.

@@ -30,7 +30,6 @@ export type ScanFlatOutcome =
       readonly scans: ReadonlyMap<string, RepoScan>;
       /** Repos to scan on their own: those of the plan, and those that turned out to fill whole pages. */
       readonly large: ReadonlySet<string>;
-      readonly requests: number;
     }
   /** The store does not list as S3 does. A scan of each repo can cope with that. */
   | { readonly kind: 'unordered' }
@@ -89,7 +88,6 @@ class FlatCount {
   readonly #lookFor: ScanFlatInput['lookFor'];
   readonly #large: Set<string>;
   readonly #repos = new Map<string, { storedBytes: number; objectCount: number; seen: Set<string> }>();
-  #requests = 0;
   /** A page was not in the order of its keys' bytes, or empty though more follow. */
   isUnordered = false;
 
@@ -105,7 +103,6 @@ class FlatCount {
    * @returns after which key the range goes on. null: it was listed to its end.
    */
   add(page: ListedPage, { after, until }: FlatRange): string | null {
-    this.#requests += 1;
     if (page.keyCount === 0) {
       this.isUnordered ||= page.isTruncated;
       return null;
@@ -151,6 +148,6 @@ class FlatCount {
 
   outcome(): ScanFlatOutcome {
     const scans = new Map([...this.#repos].filter(([repo]) => !this.#large.has(repo)));
-    return { kind: 'done', scans, large: this.#large, requests: this.#requests };
+    return { kind: 'done', scans, large: this.#large };
   }
 }

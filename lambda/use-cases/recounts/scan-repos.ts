@@ -45,6 +45,9 @@ export type ScanReposOutcome =
   /** Another reconcile took the lease. */
   | { readonly kind: 'superseded' };
 
+/** Repo → what its scan found. undefined: the deadline passed first. */
+type Scans = ReadonlyMap<string, RepoScan> | undefined;
+
 /** Thrown from a page callback, to end a scan that nobody needs any more. */
 class SupersededError extends Error {
   override readonly name = 'SupersededError';
@@ -60,8 +63,14 @@ export async function scanRepos(
   deps: Pick<Deps, 'listing' | 'scan' | 'clock'>,
   input: ScanReposInput,
 ): Promise<ScanReposOutcome> {
+  let requests = 0;
+  const addRequests = (more: number) => {
+    requests += more;
+    input.lease.addRequests(more);
+  };
   try {
-    return await scanAll(deps, input);
+    const scans = await scanAll(deps, { ...input, lease: { ...input.lease, addRequests } });
+    return scans ? { kind: 'done', scans, requests } : { kind: 'unfinished' };
   } catch (error) {
     if (error instanceof SupersededError) return { kind: 'superseded' };
     throw error;
@@ -71,17 +80,17 @@ export async function scanRepos(
 async function scanAll(
   deps: Pick<Deps, 'listing' | 'scan' | 'clock'>,
   input: ScanReposInput,
-): Promise<ScanReposOutcome> {
+): Promise<Scans> {
   const plan = chooseFlat(input);
   const flat = plan && (await scanFlatly(deps, input, plan));
-  return flat ?? scanSeparately(deps, input);
+  return flat ? flat.scans : scanSeparately(deps, input);
 }
 
 /** Lists the folders if they must be found, and then each repo on its own. */
 async function scanSeparately(
   deps: Pick<Deps, 'listing' | 'scan' | 'clock'>,
   input: ScanReposInput,
-): Promise<ScanReposOutcome> {
+): Promise<Scans> {
   // What lies beside the folders is known only from the listing that finds the folders.
   const isRootDue = input.isFull || input.due.has('');
   const root = isRootDue
@@ -91,12 +100,11 @@ async function scanSeparately(
   if (root && repos.length > separateReposMax && input.known.length === 0) {
     const plan = planFlat(repos.map((repo) => ({ repo, objectCount: undefined })));
     const flat = await scanFlatly(deps, input, plan);
-    if (flat) return flat;
+    if (flat) return flat.scans;
   }
   const scans = await scanEach(deps, { ...input, repos });
-  if (!scans) return { kind: 'unfinished' };
-  if (root) addRootObjects(scans.scans, { root, known: input.known });
-  return { kind: 'done', scans: scans.scans, requests: (root?.requests ?? 0) + scans.requests };
+  if (scans && root) addRootObjects(scans, { root, known: input.known });
+  return scans;
 }
 
 /** The plan of a flat listing, if that is expected to take fewer requests than listing each repo on its own. */
@@ -117,41 +125,39 @@ async function scanFlatly(
   deps: Pick<Deps, 'listing' | 'scan' | 'clock'>,
   input: ScanReposInput,
   plan: FlatPlan,
-): Promise<ScanReposOutcome | undefined> {
+): Promise<{ scans: Scans } | undefined> {
   const { known, due, isFull, lease } = input;
   const flat = await scanFlat(deps, { ...input, plan, onPage: onPageOf(lease) });
   if (flat.kind === 'unordered') return undefined;
-  if (flat.kind === 'unfinished') return flat;
+  if (flat.kind === 'unfinished') return { scans: undefined };
   const repos = [...flat.large].filter((repo) => isFull || due.has(repo) || !plan.large.has(repo));
   const large = await scanEach(deps, { ...input, repos });
-  if (!large) return { kind: 'unfinished' };
-  const scans = new Map([...flat.scans, ...large.scans]);
+  if (!large) return { scans: undefined };
+  const scans = new Map([...flat.scans, ...large]);
   // Of what was not listed, nothing is there.
   for (const repo of [...known.map((record) => record.repo), ...due]) {
     if (!scans.has(repo) && !flat.large.has(repo))
       scans.set(repo, { storedBytes: 0, objectCount: 0, seen: new Set() });
   }
-  return { kind: 'done', scans, requests: flat.requests + large.requests };
+  return { scans };
 }
 
 /** Scans each of these repos on its own. @returns undefined if the deadline passed first. */
 async function scanEach(
   deps: Pick<Deps, 'scan'>,
   input: ScanReposInput & { repos: readonly string[] },
-): Promise<{ scans: Map<string, RepoScan>; requests: number } | undefined> {
+): Promise<Map<string, RepoScan> | undefined> {
   const { repos } = input;
   const hints = hintsOf(input.known);
   const withoutHint = repos.filter((repo) => !hints.has(repo)).length;
   const isAwaited = input.isAwaited && withoutHint <= sixteenAtOnceReposMax;
   const scans = new Map<string, RepoScan>();
-  let requests = 0;
   const isDone = await mapLimited(repos, reposAtOnce, async (repo) => {
     const outcome = await scanRepo(deps, { ...input, repo, hintObjects: hints.get(repo), isAwaited });
-    requests += outcome.requests;
     if (outcome.kind === 'done') scans.set(repo, outcome);
     return outcome.kind === 'done';
   });
-  return isDone.includes(false) ? undefined : { scans, requests };
+  return isDone.includes(false) ? undefined : scans;
 }
 
 /** Repo → objects that its last scan found. */

@@ -7,6 +7,9 @@ import { defineConfig } from 'vitest/config';
 const suites: Readonly<Record<string, readonly string[]>> = {
   domain: ['test/unit/lambda/domain/*.test.ts'],
   scan: ['test/unit/lambda/{domain,use-cases}/scan/*.test.ts'],
+  deletes: ['test/unit/lambda/use-cases/deletes/*.test.ts'],
+  recounts: ['test/unit/lambda/use-cases/{,recounts/}*.test.ts'],
+  uploads: ['test/unit/lambda/use-cases/{,uploads/}*.test.ts'],
   'use-cases': ['test/unit/lambda/use-cases/{,deletes/,recounts/,uploads/}*.test.ts'],
   table: ['test/unit/lambda/adapters/dynamodb/*.test.ts', 'test/contract/ledger.test.ts'],
 };
@@ -24,6 +27,7 @@ export default defineConfig({
       'store-events-convergence',
     ].map((name) => `**/${name}.test.ts`),
     // For the first run of all tests, on a busy machine. A mistake has a limit of its own: .ci/stryker.json.
+    isolate: false,
     testTimeout: 60_000,
     env: { AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED: 'true' },
   },

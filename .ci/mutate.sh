@@ -5,6 +5,8 @@
 #   .ci/mutate.sh run [FILE…]       in every file of the ledger, or in these (FILE:10-20 for some lines)
 #   .ci/mutate.sh changed [BASE]    only in lines that differ from BASE, by default from where this branch began
 #
+# `changed` takes minutes: of more than MUTATE_LINES_MAX lines (150) it takes a sample, and says so.
+#
 # Fails if a mistake survives that .ci/mutation-survivors.json does not explain.
 set -euo pipefail
 
@@ -18,6 +20,8 @@ stryker_home="$cache/stryker-$stryker_version"
 work=.cache/mutation
 tools="$work/tools-$stryker_version"
 folders=(lambda/domain lambda/use-cases lambda/adapters/dynamodb)
+# What has no unit tests of its own is left to the tests of the API.
+left_out='^lambda/use-cases/(access/|downloads/|deps\.ts|list-tenant\.ts)|/(token-store|request-keys)\.ts'
 
 install_stryker() {
   [ -e "$stryker_home/node_modules/.package-lock.json" ] && return
@@ -52,26 +56,35 @@ layer() {
   mv "$work/report.json" "$work/$name.json"
 }
 
+# layer_of FILE: whose tests must notice a mistake in it.
+layer_of() {
+  case "$1" in
+    lambda/domain/scan/* | lambda/use-cases/scan/*) echo scan ;;
+    lambda/domain/*) echo domain ;;
+    lambda/use-cases/deletes/*) echo deletes ;;
+    lambda/use-cases/recounts/*) echo recounts ;;
+    lambda/use-cases/uploads/*) echo uploads ;;
+    lambda/use-cases/*) echo use-cases ;;
+    lambda/adapters/dynamodb/*) echo table ;;
+    *) die "$1 is in none of these folders: ${folders[*]}" ;;
+  esac
+}
+
 # mutate FILES…: all layers, and what survived.
 mutate() {
-  local file domain=() scan=() use_cases=() table=()
-  for file in "$@"; do
-    case "$file" in
-      lambda/domain/scan/* | lambda/use-cases/scan/*) scan+=("$file") ;;
-      lambda/domain/*) domain+=("$file") ;;
-      lambda/use-cases/*) use_cases+=("$file") ;;
-      lambda/adapters/dynamodb/*) table+=("$file") ;;
-      *) die "$file is in none of these folders: ${folders[*]}" ;;
-    esac
-  done
+  local file name names=(domain scan deletes recounts uploads use-cases table) files=()
+  for file in "$@"; do layer_of "$file" >/dev/null || exit 1; done
   install_stryker
   link_stryker
-  rm -f "$work"/{domain,scan,use-cases,table}.json
-  layer domain "${domain[@]}"
-  layer scan "${scan[@]}"
-  layer use-cases "${use_cases[@]}"
-  layer table "${table[@]}"
-  node .ci/mutation-report.mjs "$work"/{domain,scan,use-cases,table}.json
+  rm -f "$work"/*.json
+  for name in "${names[@]}"; do
+    files=()
+    for file in "$@"; do
+      [ "$(layer_of "$file")" != "$name" ] || files+=("$file")
+    done
+    layer "$name" "${files[@]}"
+  done
+  node .ci/mutation-report.mjs "$work"/*.json
 }
 
 # changed_lines BASE: FILE:FIRST-LAST of each changed part of a file that is mutated.
@@ -85,6 +98,20 @@ changed_lines() {
     }'
 }
 
+# sample MAX: of the changed parts, as many as have about MAX lines together. The same ones each time for a commit.
+sample() {
+  awk -F : -v part=25 '{
+      split($2, line, "-")
+      for (first = line[1]; first <= line[2]; first += part)
+        printf "%s:%d-%d\n", $1, first, first + part - 1 < line[2] ? first + part - 1 : line[2]
+    }' |
+    shuf --random-source=<(yes "$(git rev-parse HEAD)") |
+    awk -F '[:-]' -v max="$1" 'lines < max { lines += $NF - $(NF - 1) + 1; print }'
+}
+
+# lines_in RANGE…: how many lines these parts have together.
+lines_in() { printf '%s\n' "$@" | awk -F '[:-]' '{ lines += $NF - $(NF - 1) + 1 } END { print lines }'; }
+
 base() {
   git merge-base HEAD origin/main 2>/dev/null | grep -vxF "$(git rev-parse HEAD)" || git rev-parse --verify HEAD~1
 }
@@ -96,23 +123,25 @@ case "${1:-}" in
     if [ $# -gt 0 ]; then
       mutate "$@"
     else
-      # What has no unit tests of its own is left to the tests of the API.
-      mapfile -t files < <(git ls-files "${folders[@]}" |
-        grep -vE '^lambda/use-cases/(access/|downloads/|deps\.ts|list-tenant\.ts)|/(token-store|request-keys)\.ts$')
+      mapfile -t files < <(git ls-files "${folders[@]}" | grep -vE "$left_out")
       mutate "${files[@]}"
     fi
     ;;
   changed)
-    if ! from="${2:-$(base 2>/dev/null)}" || [ -z "$from" ]; then
+    from="${2:-$(base 2>/dev/null || true)}"
+    if [ -z "$from" ]; then
       say 'skipped: there is no earlier commit to compare with'
       exit 0
     fi
-    mapfile -t lines < <(changed_lines "$from")
-    if [ ${#lines[@]} -eq 0 ]; then
+    git rev-parse --quiet --verify "$from^{commit}" >/dev/null || die "there is no commit $from"
+    mapfile -t ranges < <(changed_lines "$from" | grep -vE "$left_out")
+    if [ ${#ranges[@]} -eq 0 ]; then
       say "skipped: nothing differs from $from in ${folders[*]}"
       exit 0
     fi
-    mutate "${lines[@]}"
+    mapfile -t some < <(printf '%s\n' "${ranges[@]}" | sample "${MUTATE_LINES_MAX:-150}")
+    say "$(lines_in "${some[@]}") of the $(lines_in "${ranges[@]}") lines that differ from $from"
+    mutate "${some[@]}"
     ;;
   *) die 'usage: mutate.sh install | run [FILE…] | changed [BASE]' ;;
 esac

@@ -23,8 +23,7 @@ const units: Readonly<Record<string, number>> = {
 export function parseSize(text: string): number | undefined {
   const match = /^(\d+(?:\.\d+)?)\s*([A-Za-z]*)$/.exec(text.trim());
   if (!match) return undefined;
-  const unit = units[(match[2] ?? '').toLowerCase()];
-  if (unit === undefined) return undefined;
+  const unit = units[(match[2] ?? '').toLowerCase()] ?? Number.NaN;
   const bytes = Math.round(Number(match[1]) * unit);
   return Number.isSafeInteger(bytes) ? bytes : undefined;
 }

@@ -79,7 +79,6 @@ const coveredBy: Readonly<Record<string, readonly string[]>> = {
     'lambda/use-cases/recounts/report-reconcile.ts',
     'lambda/use-cases/uploads/report-admission.ts',
   ],
-  'test/unit/lambda/use-cases/recounts/recount-delay.test.ts': ['lambda/use-cases/recounts/run-recount.ts'],
   'test/unit/lambda/use-cases/deletes/delete-object.test.ts': ['lambda/use-cases/deletes/delete-objects.ts'],
   'test/unit/lambda/use-cases/deletes/delete-repo.test.ts': [
     'lambda/use-cases/deletes/held-until.ts',

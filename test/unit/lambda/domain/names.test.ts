@@ -6,6 +6,7 @@ import {
   isTenantName,
   objectKey,
   repoPrefix,
+  tenantNameRule,
   tenantPrefix,
 } from '../../../../lambda/domain/names.ts';
 
@@ -46,6 +47,12 @@ describe('names', () => {
       expect(isRepoName(name)).toBe(false);
     },
   );
+  it('of tenants have a rule that an error message can tell, with every name that is taken', () => {
+    for (const name of ['v1', 'health', 'assets']) {
+      expect(isTenantName(name)).toBe(false);
+      expect(tenantNameRule).toContain(name);
+    }
+  });
   it('accepts only 64 lower-case hex digits as an oid', () => {
     expect(isOid('0'.repeat(64))).toBe(true);
     for (const text of [

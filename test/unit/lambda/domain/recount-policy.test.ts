@@ -48,8 +48,8 @@ describe('a recount', () => {
     const never = { listedUntilMs: 0, counted: null };
     const known = { listedUntilMs: 0, counted: countedAt(0) };
     expect(queuedUrgencyOf(never, 'upload')).toBe('first');
-    expect(queuedUrgencyOf(known, 'upload')).toBe('background');
-    expect(queuedUrgencyOf(known, 'schedule')).toBe('background');
+    for (const reason of ['upload', 'verify', 'event', 'schedule'] as const)
+      expect(queuedUrgencyOf(known, reason)).toBe('background');
     for (const reason of ['refusal', 'miss', 'import', 'manual', 'delete', 'unfinished'] as const)
       expect(queuedUrgencyOf(known, reason)).toBe('decision');
   });

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { defaultSettings } from '../../../../../lambda/domain/settings.ts';
 import type { StoreChange } from '../../../../../lambda/domain/store-change.ts';
 import { allPages } from '../../../../../lambda/use-cases/all-pages.ts';
@@ -117,6 +117,75 @@ describe('an event of the store', () => {
     await world.push('app', { [oidOf(4)]: 40 });
     world.nowMs += 60 * minute;
     expect(await tell(world, created(world, 'app', oidOf(4), 40))).toMatchObject({ noted: ['app'] });
+  });
+
+  it('for a deleted object is noted, even if uploads into its repo are under way', async () => {
+    const world = await counted();
+    await world.push('app', { [oidOf(4)]: 40 });
+    expect(await tell(world, removed(world, 'app', oidOf(1)))).toMatchObject({ noted: ['app'] });
+    expect(await tell(world, removed(world, 'app', oidOf(4)))).toMatchObject({ noted: ['app'] });
+  });
+
+  it('is noted if only some of the changes of its repo were expected, in one note', async () => {
+    const world = await counted();
+    await world.push('app', { [oidOf(4)]: 40, [oidOf(5)]: 50 });
+    const expected = created(world, 'app', oidOf(4), 40);
+    const before = (await reservations(world)).length;
+    expect(await tell(world, expected, created(world, 'app', oidOf(6), 40))).toMatchObject({
+      noted: ['app'],
+    });
+    const notes = (await reservations(world)).filter(({ claims }) => claims.size === 0);
+    expect([notes.length, before]).toEqual([1, 1]);
+    expect(notes[0]?.id).toMatch(/^[0-9a-f]{32}$/);
+    expect(await tell(world, expected, created(world, 'app', oidOf(5), 50))).toMatchObject({ noted: [] });
+  });
+
+  it('is logged with what was new', async () => {
+    const world = await counted();
+    const logged = vi.spyOn(world.deps.log, 'info');
+    const old = { ...removed(world, 'app', oidOf(1)), atMs: 0 };
+    await tell(world, old, removed(world, 'app', oidOf(1)), removed(world, 'web', oidOf(2)));
+    const fields = { tenant, events: 3, news: 2, noted: ['app', 'web'] };
+    expect(logged.mock.calls).toEqual([['store changed', fields]]);
+  });
+
+  it('has reservations read only if it is new, and no further than needed', async () => {
+    const world = await counted();
+    await world.push('app', { [oidOf(4)]: 40 });
+    const pagesOf = world.ledger.reservationsOf;
+    let pages = 0;
+    world.ledger.reservationsOf = async function* (path) {
+      for await (const page of pagesOf.call(world.ledger, path)) {
+        for (const some of [page, []]) {
+          pages += 1;
+          yield some;
+        }
+      }
+    };
+    await tell(world, { ...created(world, 'app', oidOf(4), 40), atMs: 0 });
+    expect(pages).toBe(0);
+    await tell(world, created(world, 'app', oidOf(4), 40));
+    expect(pages).toBe(1);
+    await tell(world, created(world, 'app', oidOf(4), 41));
+    expect(pages).toBe(3);
+  });
+
+  it('was seen by the last count of its repo, or of the whole tenant, whichever is newer', async () => {
+    const world = await counted();
+    const { clockSkewMs } = defaultSettings;
+    const kinds = async (countedAtMs: number) => {
+      const at = async (atMs: number) => (await tell(world, { ...removed(world, 'app', 'x'), atMs })).kind;
+      return [await at(countedAtMs - clockSkewMs), await at(countedAtMs - clockSkewMs - 1)];
+    };
+    const fullAtMs = (await world.record()).fullCountedAtMs;
+    expect(await kinds(fullAtMs)).toEqual(['requested', 'nothing-new']);
+    await world.consume();
+    const repo = await world.ledger.readRepo({ tenant, repo: 'app' });
+    expect(repo?.countedAtMs).toBe(fullAtMs + minute);
+    expect(await kinds(fullAtMs + minute)).toEqual(['requested', 'nothing-new']);
+    world.nowMs += minute;
+    await world.consume({ full: true });
+    expect(await kinds(world.nowMs)).toEqual(['requested', 'nothing-new']);
   });
 
   it('for a change that the last scan has seen does nothing, however late and often it is delivered', async () => {

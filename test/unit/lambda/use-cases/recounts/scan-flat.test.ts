@@ -1,6 +1,12 @@
-import { describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
+import type { FlatPlan } from '../../../../../lambda/domain/flat-listing.ts';
+import type { ListedPage, ListPageRequest } from '../../../../../lambda/ports/object-listing.ts';
+import { StoreUnavailableError } from '../../../../../lambda/ports/object-store.ts';
 import { allPages } from '../../../../../lambda/use-cases/all-pages.ts';
 import { reconcile } from '../../../../../lambda/use-cases/recounts/reconcile.ts';
+import { type ScanFlatInput, scanFlat } from '../../../../../lambda/use-cases/recounts/scan-flat.ts';
+import { ManualClock } from '../../../../support/memory/deps.ts';
+import { MemoryObjectStore } from '../../../../support/memory/object-store.ts';
 import { MemoryStack, minute, oidOf, tenant } from '../../../../support/memory/stack.ts';
 import { measured } from './measured.ts';
 
@@ -128,5 +134,185 @@ describe('repos that a full count found unchanged', () => {
     world.nowMs += minute;
     await world.consume();
     expect((await world.record()).fullCountedAtMs).toBe(world.nowMs - minute);
+  });
+});
+
+describe('a flat listing', () => {
+  const whole: FlatPlan = {
+    large: new Set(),
+    ranges: [{ after: null, until: null, requests: 1 }],
+    requests: 1,
+  };
+  let objects: MemoryObjectStore;
+  let asked: ListPageRequest[];
+  let clock: ManualClock;
+  let pages: number;
+
+  beforeEach(() => {
+    [objects, asked, clock, pages] = [new MemoryObjectStore(), [], new ManualClock(), 0];
+  });
+  /** Objects of one byte below the tenant. */
+  const put = (...paths: string[]) => {
+    for (const path of paths) objects.put(`${tenant}/${path}`, 1);
+  };
+  /** Lists three keys a page. */
+  const list = (more: Partial<ScanFlatInput> = {}, listPage = objects.listPage.bind(objects)) => {
+    const listing = {
+      listFolders: objects.listFolders.bind(objects),
+      listPage: (request: ListPageRequest) => {
+        asked.push(request);
+        return listPage({ ...request, maxKeys: 3 });
+      },
+    };
+    const onPage = async () => {
+      pages += 1;
+    };
+    const input = { tenant, plan: whole, lookFor: () => new Set<string>(), onPage, ...more };
+    return scanFlat({ listing, clock }, input);
+  };
+  const counts = async (...given: Parameters<typeof list>) => {
+    const outcome = await list(...given);
+    if (outcome.kind !== 'done') throw new Error(outcome.kind);
+    const found = [...outcome.scans].map(([repo, { objectCount }]) => [repo, objectCount]);
+    return { found: Object.fromEntries(found), large: [...outcome.large] };
+  };
+
+  it('of nothing takes one request, which begins at the first key', async () => {
+    expect(await counts()).toEqual({ found: {}, large: [] });
+    expect([asked, pages]).toEqual([[{ prefix: 'acme/' }], 1]);
+  });
+
+  it('assigns keys to repos across pages, and tells of each what was seen of what it looked for', async () => {
+    put('a/1', 'a/2', 'b/1', 'b/2', 'c', 'd/1/2');
+    objects.put('acme-2/x', 1);
+    const lookFor = vi.fn((repo: string) => new Set(repo === 'b' ? ['2', '3'] : ['1/2']));
+    const outcome = await list({ lookFor });
+    expect(outcome).toEqual({
+      kind: 'done',
+      scans: new Map([
+        ['a', { storedBytes: 2, objectCount: 2, seen: new Set() }],
+        ['b', { storedBytes: 2, objectCount: 2, seen: new Set(['2']) }],
+        ['', { storedBytes: 1, objectCount: 1, seen: new Set() }],
+        ['d', { storedBytes: 1, objectCount: 1, seen: new Set(['1/2']) }],
+      ]),
+      large: new Set(),
+    });
+    expect(asked.map(({ startAfter }) => startAfter)).toEqual([undefined, 'acme/b/1']);
+    // Once for each repo of a page, not for each key.
+    expect(lookFor.mock.calls.flat()).toEqual(['a', 'b', 'b', '', 'd']);
+  });
+
+  it('counts each range after its beginning, up to and with its end', async () => {
+    put('a/1', 'a/2', 'b/1', 'c/1', 'c/2', 'c/3');
+    const range = (after: string | null, until: string | null) => ({ after, until, requests: 1 });
+    const of = (...ranges: ReturnType<typeof range>[]) => counts({ plan: { ...whole, ranges } });
+    expect((await of(range(null, 'a/1'))).found).toEqual({ a: 1 });
+    expect((await of(range('a/1', 'b/1'))).found).toEqual({ a: 1, b: 1 });
+    expect((await of(range('a/2', 'b/~'), range('c/1', null))).found).toEqual({ b: 1, c: 2 });
+    expect(asked.map(({ startAfter }) => startAfter)).toEqual([
+      undefined,
+      'acme/a/1',
+      'acme/a/2',
+      'acme/c/1',
+    ]);
+  });
+
+  it('reads no page after its end, though more follow', async () => {
+    put('a/1', 'b/1', 'c/1', 'd/1');
+    const plan = { ...whole, ranges: [{ after: null, until: 'b/~', requests: 1 }] };
+    expect((await counts({ plan })).found).toEqual({ a: 1, b: 1 });
+    expect(asked).toHaveLength(1);
+  });
+
+  it('goes on behind a repo that fills a page, and leaves that to a scan of its own', async () => {
+    put('a/1', 'b/1', 'b/2', 'b/3', 'b/4', 'b/5', 'b/6', 'c/1');
+    expect(await counts()).toEqual({ found: { a: 1, c: 1 }, large: ['b'] });
+    expect(asked.map(({ startAfter }) => startAfter)).toEqual([undefined, 'acme/b/2', 'acme/b/~']);
+  });
+
+  it('goes on where it was if the repo has keys even behind all oids', async () => {
+    put('b/1', 'b/2', 'b/3', 'b/~1', 'b/~2', 'b/~3', 'b/~4', 'c/1');
+    expect(await counts()).toEqual({ found: { c: 1 }, large: ['b'] });
+    expect(asked.map(({ startAfter }) => startAfter)).toEqual([undefined, 'acme/b/~', 'acme/b/~3']);
+  });
+
+  it('leaves nothing out of what lies beside the folders, however many pages that fills', async () => {
+    put('1', '2', '3', '4', '5', '6', '7');
+    expect(await counts()).toEqual({ found: { '': 7 }, large: [] });
+  });
+
+  it('takes no repo of a last page for a large one', async () => {
+    put('b/1', 'b/2', 'b/3');
+    expect(await counts()).toEqual({ found: { b: 3 }, large: [] });
+  });
+
+  it('tells the repos that the plan left out, and nothing of what it saw of them', async () => {
+    put('a/1', 'b/~x', 'c/1');
+    expect(await counts({ plan: { ...whole, large: new Set(['b']) } })).toEqual({
+      found: { a: 1, c: 1 },
+      large: ['b'],
+    });
+  });
+
+  const page = (keys: readonly string[], isTruncated: boolean): ListedPage => ({
+    keyCount: keys.length,
+    totalBytes: keys.length,
+    keyAt: (index) => `${tenant}/${keys[index]}`,
+    sizeAt: () => 1,
+    isTruncated,
+    nextContinuationToken: undefined,
+  });
+
+  it.each([
+    ['keys go back', [page(['b/1', 'a/1'], false)]],
+    ['a key comes twice', [page(['a/1', 'a/1'], false)]],
+    ['a page begins with the key before it', [page(['a/1', 'b/1'], true), page(['b/1'], false)]],
+    ['a page begins before the one before it', [page(['a/1', 'b/1'], true), page(['a/2'], false)]],
+    ['a page is empty though more follow', [page([], true)]],
+  ])('is unordered if %s', async (_, answers) => {
+    const left = [...answers];
+    expect(await list({}, async () => left.shift() ?? page([], false))).toEqual({ kind: 'unordered' });
+    // Each page was charged.
+    expect([left, pages]).toEqual([[], answers.length]);
+  });
+
+  it('ends all its ranges once one is unordered', async () => {
+    const ranges = ['a', 'b', 'c'].map((after) => ({ after, until: null, requests: 1 }));
+    const answers = [page([], true), page(['x'], true), page(['y'], true)];
+    const turned = list({ plan: { ...whole, ranges } }, async () => answers.shift() ?? page(['z'], false));
+    expect(await turned).toEqual({ kind: 'unordered' });
+    expect(asked).toHaveLength(3);
+  });
+
+  it('may begin with a key without a name, which comes first', async () => {
+    put('');
+    expect((await counts()).found).toEqual({ '': 1 });
+  });
+
+  it('is unfinished at its deadline, before a request and during one, and tells the store of it', async () => {
+    put('a/1', 'b/1', 'c/1', 'd/1');
+    const deadlineMs = clock.nowMs() + 10;
+    const advance = async (request: ListPageRequest) => {
+      clock.advance(10);
+      return objects.listPage(request);
+    };
+    expect(await list({ deadlineMs }, advance)).toEqual({ kind: 'unfinished' });
+    expect(asked).toEqual([{ prefix: 'acme/', deadlineMs }]);
+    const fail = async () => {
+      clock.advance(10);
+      throw new StoreUnavailableError('Too slow.');
+    };
+    expect(await list({ deadlineMs: clock.nowMs() + 10 }, fail)).toEqual({ kind: 'unfinished' });
+  });
+
+  it.each([
+    ['the store fails before the deadline', new StoreUnavailableError('Down.'), 9],
+    ['something else fails, whenever that is', new TypeError('A mistake of ours.'), 10],
+  ])('fails if %s', async (_, error, afterMs) => {
+    const fail = async () => {
+      clock.advance(afterMs);
+      throw error;
+    };
+    await expect(list({ deadlineMs: clock.nowMs() + 10 }, fail)).rejects.toBe(error);
   });
 });

@@ -1,0 +1,275 @@
+import { beforeEach, describe, expect, it, vi } from 'vitest';
+import { newDeletion } from '../../../../../lambda/domain/deletion.ts';
+import type { RecountRequest } from '../../../../../lambda/ports/recount-queue.ts';
+import { deleteRepo, markObject } from '../../../../../lambda/use-cases/deletes/delete-objects.ts';
+import { runRecount } from '../../../../../lambda/use-cases/recounts/run-recount.ts';
+import { MemoryStack, minute, oidOf, tenant } from '../../../../support/memory/stack.ts';
+
+const second = 1000;
+const hour = 60 * minute;
+const day = 24 * hour;
+/** Kept back from the deadline: nothing is begun after that. */
+const reserveMs = 70 * second;
+
+describe('a recount from the queue', () => {
+  let world: MemoryStack;
+  const run = (more: Partial<RecountRequest> = {}, limitMs = 14 * minute) =>
+    runRecount(world.deps, {
+      request: { tenant, reason: 'upload', full: false, ...more },
+      deadlineMs: world.nowMs + limitMs,
+    });
+  /** Whether each reconcile since was full. */
+  const fulls: boolean[] = [];
+  const open = async (settings: ConstructorParameters<typeof MemoryStack>[0] = {}) => {
+    world = new MemoryStack(settings);
+    world.put({ [`game/${oidOf(1)}`]: 10, [`art/${oidOf(2)}`]: 20 });
+    await world.create(1000);
+    fulls.length = 0;
+    const { commitTenant } = world.ledger;
+    vi.spyOn(world.ledger, 'commitTenant').mockImplementation(async (commit) => {
+      fulls.push(commit.fullCountedAtMs !== null);
+      return commitTenant.call(world.ledger, commit);
+    });
+  };
+  beforeEach(() => open());
+
+  it('of a tenant that is not there does nothing', async () => {
+    expect(await run({ tenant: 'nobody' })).toBe('done');
+    expect(world.requests).toEqual([]);
+  });
+
+  it('covers what may have changed, or all of the tenant if that was requested', async () => {
+    await run({ reason: 'manual' });
+    await run({ reason: 'manual', full: true });
+    expect(fulls).toEqual([false, true]);
+  });
+
+  it('is full from the time on at which a full count is due', async () => {
+    world.nowMs = (await world.record()).dueAtMs - 1;
+    await run();
+    world.nowMs += 1;
+    await run({ reason: 'verify' });
+    expect(fulls).toEqual([false, true]);
+  });
+
+  it('for the schedule is made when it is due, and not made if a full count came first', async () => {
+    await run({ reason: 'schedule', full: true });
+    await run({ reason: 'schedule', full: false });
+    world.nowMs = (await world.record()).dueAtMs;
+    await run({ reason: 'schedule', full: true });
+    expect(fulls).toEqual([false, true]);
+  });
+
+  describe('that finds deletions', () => {
+    const mark = async (count: number) => {
+      for (let index = 0; index < count; index += 1) {
+        const deletion = newDeletion({
+          id: `d${index}`,
+          repo: 'game',
+          objects: new Map([[oidOf(index), 10]]),
+          dueAtMs: 0,
+        });
+        await world.ledger.putDeletion({ tenant, deletion });
+      }
+    };
+
+    it('runs them until it must keep time for a reconcile, and leaves the others to the next message', async () => {
+      await mark(3);
+      world.beforeDelete = () => {
+        world.nowMs += 10 * second;
+      };
+      expect(await run({}, reserveMs + 15 * second)).toBe('requeued');
+      expect(world.requests).toEqual([{ tenant, reason: 'unfinished', full: false }]);
+      expect((await world.deletions()).map(({ state }) => state)).toEqual(['gone', 'gone', 'marked']);
+      expect(await run()).toBe('done');
+    });
+
+    it('has a full count made once, however many messages the deletions take', async () => {
+      await mark(3);
+      world.beforeDelete = () => {
+        world.nowMs += 20 * second;
+      };
+      expect(await run({ reason: 'manual', full: true }, reserveMs + 15 * second)).toBe('requeued');
+      expect([fulls, world.requests]).toEqual([[true], [{ tenant, reason: 'unfinished', full: false }]]);
+    });
+  });
+
+  describe('that finds closed repos', () => {
+    /** Closes these repos, of one object each, long enough ago to be opened once they are empty. */
+    const close = async (...repos: string[]) => {
+      for (const repo of repos) {
+        world.put({ [`${repo}/${oidOf(7)}`]: 5 });
+        await world.ledger.closeRepo({ tenant, repo, closedAtMs: world.nowMs });
+      }
+      world.nowMs += 2 * minute;
+    };
+    const left = async () => (await world.keys()).map((key) => key.split('/')[0]);
+
+    it('shows its progress every 20 seconds, and counts in full when they are empty', async () => {
+      await close('a', 'b', 'c', 'd');
+      world.beforeDelete = () => {
+        world.nowMs += 11 * second;
+      };
+      expect(await run({ reason: 'manual', full: true })).toBe('done');
+      // Two repos take longer than 20 seconds, and so do the other two.
+      expect(fulls).toEqual([false, false, true]);
+      expect(await left()).toEqual(['art', 'game']);
+      expect(world.requests).toEqual([]);
+    });
+
+    it('has the full count made by the next message if the time is up before they are empty', async () => {
+      await close('a', 'b', 'c');
+      world.beforeDelete = () => {
+        world.nowMs += 11 * second;
+      };
+      expect(await run({ reason: 'manual', full: true }, reserveMs + 10 * second)).toBe('requeued');
+      expect([fulls, world.requests]).toEqual([[false], [{ tenant, reason: 'unfinished', full: true }]]);
+      expect(await left()).toHaveLength(4);
+    });
+
+    it('is requested again while a repo that is empty cannot be opened yet', async () => {
+      await deleteRepo(world.deps, { tenant, repo: 'game', dryRun: false });
+      world.requests.length = 0;
+      expect(await run({ reason: 'manual', full: true })).toBe('requeued');
+      expect([fulls, world.requests]).toEqual([[true], [{ tenant, reason: 'unfinished', full: false }]]);
+    });
+
+    it('closes the repos of a tenant that is closed', async () => {
+      await world.ledger.closeTenant({ tenant, closedAtMs: world.nowMs });
+      world.nowMs += 2 * minute;
+      expect(await run()).toBe('done');
+      expect(await world.keys()).toEqual([]);
+    });
+
+    it('lists progress no more often than in the background', async () => {
+      await open({ recountRestMs: 30 * second });
+      await close('a', 'b', 'c', 'd', 'e', 'f');
+      const counted: number[] = [];
+      const beganMs = world.nowMs;
+      const { beginReconcile } = world.ledger;
+      world.ledger.beginReconcile = async (input) => {
+        counted.push((world.nowMs - beganMs) / second);
+        return beginReconcile.call(world.ledger, input);
+      };
+      world.beforeDelete = () => {
+        world.nowMs += 21 * second;
+      };
+      expect(await run({ reason: 'manual' })).toBe('done');
+      expect(counted).toEqual([21, 63, 105, 126]);
+    });
+  });
+
+  describe('that is deferred', () => {
+    /** A LIST request costs a minute of the budget. The last one is this long ahead. */
+    const indebt = async (debtMs: number) => {
+      const { epoch } = await world.record();
+      await world.ledger.setLease({ tenant, epoch, leaseUntilMs: 0, listedUntilMs: world.nowMs + debtMs });
+    };
+    beforeEach(() => open({ listRequestsPerHour: 60, deleteGraceMs: 0 }));
+
+    it('is queued again as it was, or left to the schedule if that requested it', async () => {
+      await indebt(2 * hour);
+      expect(await run({ reason: 'verify' })).toBe('requeued');
+      expect(world.requests).toEqual([{ tenant, reason: 'verify', full: false }]);
+      expect(await run({ reason: 'schedule' })).toBe('done');
+      expect([world.requests.length, fulls]).toEqual([1, []]);
+    });
+
+    it('after a delete is made like one that somebody waits for', async () => {
+      await markObject(world.deps, { tenant, repo: 'game', oid: oidOf(1), dryRun: false });
+      world.requests.length = 0;
+      await indebt(hour);
+      expect(await run({ reason: 'upload' })).toBe('done');
+      expect(fulls).toEqual([false]);
+    });
+
+    it('although it freed space is queued again as a delete', async () => {
+      await markObject(world.deps, { tenant, repo: 'game', oid: oidOf(1), dryRun: false });
+      world.requests.length = 0;
+      await indebt(2 * hour);
+      expect(await run({ reason: 'upload', full: true })).toBe('requeued');
+      expect(world.requests).toEqual([{ tenant, reason: 'delete', full: true }]);
+    });
+
+    it('is not the first of its tenant, which may overdraw the budget by a day, and no more', async () => {
+      world = new MemoryStack({ listRequestsPerHour: 60 });
+      const times = { createdAtMs: 0, dueAtMs: 9e15 };
+      await world.ledger.createTenant({ tenant, plan: null, limitBytes: 9, counted: null, ...times });
+      const setDebt = (debtMs: number) =>
+        world.ledger.setLease({ tenant, epoch: 0, leaseUntilMs: 0, listedUntilMs: world.nowMs + debtMs });
+      await setDebt(day + 1);
+      expect(await run()).toBe('requeued');
+      await setDebt(day);
+      expect(await run()).toBe('done');
+    });
+  });
+
+  describe('that cannot be committed', () => {
+    it('is requested again, as full as it was, if it was overtaken', async () => {
+      vi.spyOn(world.ledger, 'commitTenant').mockResolvedValue({ kind: 'superseded' });
+      expect(await run({ reason: 'manual', full: true })).toBe('requeued');
+      expect(await run({ reason: 'manual' })).toBe('requeued');
+      expect(world.requests).toEqual([
+        { tenant, reason: 'unfinished', full: true },
+        { tenant, reason: 'unfinished', full: false },
+      ]);
+    });
+
+    it('is requested again if its scan did not end in time', async () => {
+      expect(await run({ reason: 'manual', full: true }, 0)).toBe('requeued');
+      expect(world.requests).toEqual([{ tenant, reason: 'unfinished', full: true }]);
+    });
+
+    it('is done if the tenant is gone by then', async () => {
+      vi.spyOn(world.ledger, 'beginReconcile').mockResolvedValue({ kind: 'absent' });
+      expect(await run()).toBe('done');
+      vi.spyOn(world.ledger, 'beginReconcile').mockResolvedValue({ kind: 'busy', leaseUntilMs: 9e15 });
+      const { readTenant } = world.ledger;
+      let reads = 0;
+      world.ledger.readTenant = async (name) => {
+        reads += 1;
+        return reads === 1 ? readTenant.call(world.ledger, name) : undefined;
+      };
+      expect(await run({ reason: 'manual' })).toBe('done');
+      expect([reads, world.requests]).toEqual([2, []]);
+    });
+
+    it('waits for another that is running, and is then made too', async () => {
+      await world.ledger.beginReconcile({
+        tenant,
+        holder: 'h',
+        nowMs: world.nowMs,
+        leaseUntilMs: world.nowMs + 5 * second,
+      });
+      const beganMs = world.nowMs;
+      expect(await run({ reason: 'manual' })).toBe('done');
+      expect(fulls).toEqual([false]);
+      expect(world.nowMs - beganMs).toBeGreaterThanOrEqual(5 * second);
+      expect(world.nowMs - beganMs).toBeLessThan(6 * second);
+    });
+
+    it.each([
+      [1000, 'requeued'],
+      [1001, 'done'],
+    ] as const)('with %i ms left after another is %s', async (leftMs, expected) => {
+      const deadlineMs = world.nowMs + 10 * second;
+      vi.spyOn(world.ledger, 'beginReconcile').mockImplementationOnce(async () => {
+        world.nowMs = deadlineMs - leftMs - 100;
+        return { kind: 'busy', leaseUntilMs: world.nowMs };
+      });
+      const request = { tenant, reason: 'manual', full: false } as const;
+      expect(await runRecount(world.deps, { request, deadlineMs })).toBe(expected);
+    });
+  });
+
+  it('requests another if a batch has probably died, so that its room is given back', async () => {
+    vi.spyOn(world.ledger, 'issueReservation').mockRejectedValueOnce(new Error('The function died.'));
+    await expect(world.push('game', { [oidOf(3)]: 50 })).rejects.toThrow();
+    world.requests.length = 0;
+    await run({ full: true });
+    expect(world.requests).toEqual([]);
+    world.nowMs += 2001;
+    expect(await run({ full: true })).toBe('done');
+    expect(world.requests).toEqual([{ tenant, reason: 'unfinished', full: false }]);
+  });
+});

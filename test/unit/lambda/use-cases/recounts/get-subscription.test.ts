@@ -34,6 +34,7 @@ describe('a read of the usage', () => {
   it('counts all of the tenant once the last count is too old', async () => {
     world.put({ [`new/${oidOf(2)}`]: 5 });
     world.nowMs += maxAgeMs + 1;
+    const repos = vi.spyOn(world.ledger, 'repos');
     expect(await read()).toMatchObject({
       source: 'scan',
       refreshing: false,
@@ -41,6 +42,8 @@ describe('a read of the usage', () => {
       repos: [{ repo: 'app' }, { repo: 'new' }],
     });
     expect([counted, world.requests]).toEqual([['CacheMisses'], []]);
+    // By the count itself, which tells them.
+    expect(repos).toHaveBeenCalledTimes(1);
   });
 
   it('counts if somebody asks for it, which is no miss', async () => {

@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, it, type MockInstance, vi } from 'vitest';
 import { StoreUnavailableError } from '../../../../../lambda/ports/object-store.ts';
 import { type RecountNowInput, recountNow } from '../../../../../lambda/use-cases/recounts/recount-now.ts';
+import { noMetrics } from '../../../../../local/no-metrics.ts';
 import { MemoryStack, minute, oidOf, tenant } from '../../../../support/memory/stack.ts';
 
 const hour = 60 * minute;
@@ -40,9 +41,24 @@ describe('a recount that somebody waits for', () => {
   });
 
   it('is not begun while the budget is overdrawn, and says how long that takes', async () => {
-    const overdrawn = { listedUntilMs: world.nowMs + hour + 7 };
-    expect(await count({ ...overdrawn, leaseUntilMs: world.nowMs })).toEqual({ kind: 'unknown', waitMs: 7 });
+    const overdrawn = { listedUntilMs: world.nowMs + hour + 7, leaseUntilMs: world.nowMs };
+    const [increment, info, beganMs] = [vi.fn(), vi.fn(), world.nowMs];
+    const deps = { ...world.deps, metrics: { ...noMetrics, increment }, log: { ...world.deps.log, info } };
+    const input = { before: { ...(await world.record()), ...overdrawn }, full: true, deadlineMs: 9e15 };
+    expect(await recountNow(deps, input)).toEqual({ kind: 'unknown', waitMs: 7 });
     expect(begun).not.toHaveBeenCalled();
+    // Nobody holds the lease, so nobody is waited for.
+    expect(world.nowMs).toBe(beganMs);
+    expect(increment.mock.calls).toEqual([['RecountsDeferred']]);
+    expect(info.mock.calls).toEqual([['recount deferred', { tenant, urgency: 'decision', waitMs: 7 }]]);
+  });
+
+  it('is not measured as deferred if it may begin', async () => {
+    const increment = vi.fn();
+    const deps = { ...world.deps, metrics: { ...noMetrics, increment } };
+    const input = { before: await world.record(), full: true, deadlineMs: 9e15 };
+    expect(await recountNow(deps, input)).toMatchObject({ kind: 'committed' });
+    expect(increment.mock.calls.flat()).not.toContain('RecountsDeferred');
   });
 
   it('takes what a running one finds, even while the budget is overdrawn', async () => {

@@ -1,0 +1,59 @@
+import { describe, expect, it } from 'vitest';
+import {
+  adding,
+  aliasesIn,
+  all,
+  definedOf,
+  removing,
+  removingKeys,
+  setting,
+  updateExpression,
+} from '../../../../../lambda/adapters/dynamodb/expressions.ts';
+
+describe('a clause of an update', () => {
+  it('sets fields, defaults of those that are absent, and copies', () => {
+    expect(setting({ a: 1, b: null, c: undefined }, { defaults: { d: 2 }, copies: { e: 'f' } })).toEqual({
+      text: 'SET #a = :a, #b = :b, #d = if_not_exists(#d, :d), #e = #f',
+      values: { ':a': 1, ':b': null, ':d': 2 },
+    });
+    expect(setting({ a: 1 })).toEqual({ text: 'SET #a = :a', values: { ':a': 1 } });
+  });
+
+  it('adds to numbers', () => {
+    expect(adding({ a: 1, b: -2 })).toEqual({ text: 'ADD #a :a, #b :b', values: { ':a': 1, ':b': -2 } });
+  });
+
+  it('removes attributes, and keys of a map by their place, whatever they are', () => {
+    expect(removing('a', 'b')).toEqual({ text: 'REMOVE #a, #b' });
+    expect(removingKeys('m', ['x.y', '#z'])).toEqual({
+      text: 'REMOVE #m.#key0, #m.#key1',
+      keys: { '#key0': 'x.y', '#key1': '#z' },
+    });
+  });
+
+  it('is empty if it changes nothing', () => {
+    const nothing = [setting({ a: undefined }), adding({}), removing(), removingKeys('m', [])];
+    expect(nothing.map(({ text }) => text)).toEqual(['', '', '', '']);
+    expect(updateExpression(nothing)).toBe('');
+    expect(updateExpression([setting({ a: 1 }), adding({}), removing('b')])).toBe('SET #a = :a REMOVE #b');
+  });
+});
+
+describe('an expression', () => {
+  it('of conditions holds if all of them do', () => {
+    expect(all('#a = :a', '#b < :b')).toBe('#a = :a AND #b < :b');
+    expect(all('#a = :a')).toBe('#a = :a');
+  });
+
+  it('has an alias for each attribute that it names', () => {
+    expect(aliasesIn('SET #a = :a, #long1 = if_not_exists(#long1, :b)')).toEqual({
+      '#a': 'a',
+      '#long1': 'long1',
+    });
+    expect(aliasesIn('')).toEqual({});
+  });
+
+  it('has no value for what is undefined', () => {
+    expect(definedOf({ a: undefined, b: null, c: 0, d: '' })).toEqual({ b: null, c: 0, d: '' });
+  });
+});

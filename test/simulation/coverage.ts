@@ -2,6 +2,7 @@ import type { Tally } from './actor.ts';
 
 /** What happened in a run. */
 export interface Coverage extends Tally {
+  tenants: number;
   batches: number;
   admissions: number;
   refusals: number;
@@ -28,6 +29,7 @@ export function nothingYet(): Coverage {
     faults: 0,
     lateWrites: 0,
     freezes: 0,
+    tenants: 0,
     batches: 0,
     admissions: 0,
     refusals: 0,

@@ -1,7 +1,7 @@
 import type { Reservation } from '../../lambda/domain/reservation.ts';
 import { defaultSettings } from '../../lambda/domain/settings.ts';
 import type { TenantRecord } from '../../lambda/domain/tenant.ts';
-import { type Truth, tenant } from './truth.ts';
+import type { Truth } from './truth.ts';
 
 /** An invariant was broken. The message begins with its number in docs/ledger.md, and says by how much. */
 export class Violation extends Error {
@@ -18,6 +18,7 @@ export interface OpenRequest {
   highestLimitBytes: number | null;
 }
 
+/** What must hold for one tenant, whatever others do. */
 export class Invariants {
   readonly #truth: Truth;
   readonly open = new Set<OpenRequest>();
@@ -181,7 +182,8 @@ export class Invariants {
     const { countedAtMs } = record.counted;
     const isNew = ({ claims, createdAtMs }: Reservation) =>
       claims.size === 0 && createdAtMs > countedAtMs - 2 * defaultSettings.clockSkewMs;
-    if (!truth.reservations.every(isNew)) throw new Violation(`I3: reservations of ${tenant} remain at rest`);
+    if (!truth.reservations.every(isNew))
+      throw new Violation(`I3: reservations of ${truth.tenant} remain at rest`);
   }
 
   #watch(request: OpenRequest, nowMs: number): void {

@@ -6,8 +6,8 @@ describe('the simulator catches', () => {
   it.each(mutants)(
     '$name, within $seeds seeds',
     { timeout: 180_000 },
-    async ({ mutant, invariant, from = 0, seeds }) => {
-      const found = await firstViolation({ from, count: seeds, invariant, mutant });
+    async ({ invariant, from = 0, seeds, ...how }) => {
+      const found = await firstViolation({ from, count: seeds, invariant, ...how });
       expect(found?.message).toMatch(invariant);
     },
   );

@@ -1,9 +1,8 @@
-import { objectKey } from '../../lambda/domain/names.ts';
 import type { Reservation } from '../../lambda/domain/reservation.ts';
 import { isDead } from '../../lambda/domain/reservation.ts';
 import type { Ledger, TenantCommit } from '../../lambda/ports/ledger.ts';
 import type { MemoryLedger } from '../support/memory/ledger.ts';
-import { tenant } from './truth.ts';
+import { type Story, wantedWhileDeleted } from './stories.ts';
 import type { Mutant, World } from './world.ts';
 
 /** A ledger with some of its methods replaced. */
@@ -99,23 +98,29 @@ const longLivedUrls: Mutant = {
 /** An object that a scan saw is dropped from its reservations, so a second URL for it is forgotten. */
 const dropSeen: Mutant = {
   ledger: (ledger, world) => {
-    const withoutSeen = (pages: AsyncIterable<readonly Reservation[]>) =>
+    const withoutSeen = (tenant: string, pages: AsyncIterable<readonly Reservation[]>) =>
       mapPages(pages, (page) =>
         page.map((reservation) => ({
           ...reservation,
-          claims: new Map([...reservation.claims].filter(([oid]) => !wasSeen(world, reservation.repo, oid))),
+          claims: new Map(
+            [...reservation.claims].filter(
+              ([oid]) => !wasSeen(world, { tenant, repo: reservation.repo, oid }),
+            ),
+          ),
         })),
       );
     return withMethods(ledger, {
-      reservations: (name) => withoutSeen(ledger.reservations(name)),
-      reservationsOf: (path) => withoutSeen(ledger.reservationsOf(path)),
+      reservations: (tenant) => withoutSeen(tenant, ledger.reservations(tenant)),
+      reservationsOf: (path) => withoutSeen(path.tenant, ledger.reservationsOf(path)),
     });
   },
 };
 
-function wasSeen(world: World, repo: string, oid: string): boolean {
-  const name = objectKey({ tenant, repo, oid }).slice(tenant.length + 1);
-  return world.truth.everStored.has(name);
+function wasSeen(
+  world: World,
+  { tenant, repo, oid }: { tenant: string; repo: string; oid: string },
+): boolean {
+  return world.account(tenant).truth.everStored.has(`${repo}/${oid}`);
 }
 
 /** Only repos with live reservations are scanned, so what arrived after the last scan is lost when they die. */
@@ -132,7 +137,7 @@ const onlyLiveRepos: Mutant = {
 /** The table deletes reservations when they are dead. */
 const timeToLive: Mutant = {
   ledger: (ledger, world) => {
-    const sweep = async () => {
+    const sweep = async (tenant: string) => {
       const { reservations } = ledger.inspect(tenant);
       for (const reservation of reservations) {
         if (!isDead(reservation, world.scheduler.nowMs)) continue;
@@ -141,7 +146,7 @@ const timeToLive: Mutant = {
     };
     return withMethods(ledger, {
       beginReconcile: async (input) => {
-        await sweep();
+        await sweep(input.tenant);
         return ledger.beginReconcile(input);
       },
     });
@@ -203,12 +208,12 @@ const noDirtyMark: Mutant = {
 const claimsWithoutRepo: Mutant = {
   ledger: (ledger) =>
     withMethods(ledger, {
-      reservations: (name) => {
+      reservations: (tenant) => {
         const first = new Map<string, string>();
         for (const { repo, claims } of ledger.inspect(tenant).reservations) {
           for (const oid of claims.keys()) if (repo < (first.get(oid) ?? '\uffff')) first.set(oid, repo);
         }
-        return mapPages(ledger.reservations(name), (page) =>
+        return mapPages(ledger.reservations(tenant), (page) =>
           page.map((reservation) => ({
             ...reservation,
             claims: new Map([...reservation.claims].filter(([oid]) => first.get(oid) === reservation.repo)),
@@ -222,7 +227,7 @@ const claimsWithoutRepo: Mutant = {
 const claimsWithoutSize: Mutant = {
   ledger: (ledger) =>
     withMethods(ledger, {
-      reservations: (name) => {
+      reservations: (tenant) => {
         const smallest = new Map<string, number>();
         const { reservations } = ledger.inspect(tenant);
         for (const { repo, claims } of reservations) {
@@ -230,7 +235,7 @@ const claimsWithoutSize: Mutant = {
             smallest.set(`${repo}/${oid}`, Math.min(bytes, smallest.get(`${repo}/${oid}`) ?? bytes));
           }
         }
-        return mapPages(ledger.reservations(name), (page) =>
+        return mapPages(ledger.reservations(tenant), (page) =>
           page.map((reservation) => ({
             ...reservation,
             claims: new Map(
@@ -265,9 +270,19 @@ const unknownIsZero: Mutant = {
     }),
 };
 
+/** The reservations of a repo are found by its name alone, so those of other tenants' repos of that name count too. */
+const reposWithoutTenant: Mutant = {
+  ledger: (ledger, world) =>
+    withMethods(ledger, {
+      reservationsOf: async function* ({ repo }) {
+        for (const { tenant } of world.accounts) yield* ledger.reservationsOf({ tenant, repo });
+      },
+    }),
+};
+
 /**
  * Mistakes that look right. The simulator must find the broken invariant within `seeds` seeds, beginning with `from`
- * (default 0).
+ * (default 0), in random scenarios or in a story.
  */
 export const mutants: readonly {
   name: string;
@@ -275,6 +290,7 @@ export const mutants: readonly {
   invariant: RegExp;
   from?: number;
   seeds: number;
+  story?: Story;
 }[] = [
   { name: 'the listing overwrites the counter', mutant: overwriteCounter, invariant: /^I1/, seeds: 20 },
   { name: 'count first, reserve after', mutant: countFirst, invariant: /^I1/, seeds: 200 },
@@ -291,6 +307,13 @@ export const mutants: readonly {
   { name: 'claims without their repo', mutant: claimsWithoutRepo, invariant: /^I1/, seeds: 500 },
   { name: 'claims without their size', mutant: claimsWithoutSize, invariant: /^I1/, seeds: 500 },
   { name: 'delete without the dirty mark', mutant: noDirtyMark, invariant: /^I3/, seeds: 300 },
-  { name: 'no record of what is gone', mutant: goneForgotten, invariant: /^I7/, from: 1000, seeds: 1000 },
+  {
+    name: 'no record of what is gone',
+    mutant: goneForgotten,
+    invariant: /^I7/,
+    seeds: 100,
+    story: wantedWhileDeleted,
+  },
+  { name: 'repos without their tenant', mutant: reposWithoutTenant, invariant: /^I1/, seeds: 1000 },
   { name: 'a limit on usage never counted', mutant: unknownIsZero, invariant: /^I1/, seeds: 100 },
 ];

@@ -5,8 +5,7 @@ import { verifyUpload } from '../../lambda/use-cases/uploads/verify-upload.ts';
 import { Violation } from './invariants.ts';
 import { oidName, repoName } from './names.ts';
 import type { PushAction, UploadPlan } from './scenario.ts';
-import { tenant } from './truth.ts';
-import type { World } from './world.ts';
+import type { TenantWorld } from './tenant-world.ts';
 
 const minute = 60_000;
 const errorsMax = 8;
@@ -20,7 +19,7 @@ const calmRetriesOfLiarsMax = calmRetriesMax + 90;
 const patienceOfLiarsMs = 20 * minute;
 
 /** A client that pushes: it asks for URLs until it gets an answer, then sends the objects that it got URLs for. */
-export async function push(world: World, action: PushAction, sizes: readonly number[]): Promise<void> {
+export async function push(world: TenantWorld, action: PushAction, sizes: readonly number[]): Promise<void> {
   const repo = repoName(action.repo);
   const objects = new Map(
     action.objects.map(({ oid, lie }) => [
@@ -55,10 +54,10 @@ function falseSize(sizeBytes: number): number {
 }
 
 async function askOnce(
-  world: World,
+  world: TenantWorld,
   request: { repo: string; objects: ReadonlyMap<string, number> },
 ): Promise<ReadonlyMap<string, UploadVerdict> | number | 'error' | 'absent'> {
-  const { invariants, scheduler, coverage } = world;
+  const { tenant, invariants, scheduler, coverage } = world;
   coverage.batches += 1;
   const beganMs = scheduler.nowMs;
   const open = invariants.begin(request, scheduler.nowMs);
@@ -103,7 +102,7 @@ async function askOnce(
 }
 
 async function sendAll(
-  world: World,
+  world: TenantWorld,
   input: {
     action: PushAction;
     repo: string;
@@ -122,6 +121,7 @@ async function sendAll(
       });
       if (!sent || !input.action.verify) return;
       const { repo } = input;
+      const { tenant } = world;
       const sizeBytes = world.sizeOf(oid);
       await world.invoke((deps) =>
         verifyUpload(deps, { tenant, repo, oid, sizeBytes, verifyToken: verdict.verifyToken }),
@@ -131,7 +131,7 @@ async function sendAll(
 }
 
 /** The PUTs of one URL: usually one, but nothing keeps a client from more. @returns whether the first was accepted. */
-function send(world: World, put: Put): Promise<boolean> {
+function send(world: TenantWorld, put: Put): Promise<boolean> {
   const { random, hasTricklers } = world;
   if (put.plan === 'twice' || (put.plan !== 'never' && random.chance(0.1))) {
     const again = hasTricklers ? 'trickled' : random.pick(['soon', 'last-moment'] as const);
@@ -149,7 +149,7 @@ interface Put {
 }
 
 /** One PUT. The store accepts it if it begins before its URL expires, and it may end long after. */
-async function sendOnce(world: World, input: Put): Promise<boolean> {
+async function sendOnce(world: TenantWorld, input: Put): Promise<boolean> {
   const { scheduler, random, truth, settings } = world;
   const { repo, oid, plan } = input;
   const { expiresAtMs } = JSON.parse(input.href) as { expiresAtMs: number };

@@ -3,9 +3,15 @@ import fc from 'fast-check';
 /** When a client sends an object for which it got a URL. `twice`: at once, and as late as it can. */
 export type UploadPlan = 'at-once' | 'twice' | 'soon' | 'last-moment' | 'after-expiry' | 'trickled' | 'never';
 
-export interface PushAction {
-  readonly kind: 'push';
+interface ActionOf<K extends string> {
+  readonly kind: K;
+  /** Index of a tenant. Beyond the last one it begins again with the first. */
+  readonly tenant: number;
+  /** After the action before it. */
   readonly afterMs: number;
+}
+
+export interface PushAction extends ActionOf<'push'> {
   readonly repo: number;
   /** Indexes of oids. A lie declares a false size. */
   readonly objects: readonly { readonly oid: number; readonly lie: boolean }[];
@@ -13,9 +19,7 @@ export interface PushAction {
   readonly verify: boolean;
 }
 
-export interface DeleteObjectAction {
-  readonly kind: 'delete-object';
-  readonly afterMs: number;
+export interface DeleteObjectAction extends ActionOf<'delete-object'> {
   readonly repo: number;
   readonly oid: number;
   /** Others push it again just when its grace time ends. */
@@ -24,25 +28,28 @@ export interface DeleteObjectAction {
 
 export type Action =
   | PushAction
-  | { readonly kind: 'limit'; readonly afterMs: number; readonly limitBytes: number | null }
-  | { readonly kind: 'read'; readonly afterMs: number; readonly refresh: boolean }
   | DeleteObjectAction
-  | { readonly kind: 'delete-repo'; readonly afterMs: number; readonly repo: number }
-  | { readonly kind: 'delete-tenant'; readonly afterMs: number }
-  | { readonly kind: 'reconcile'; readonly afterMs: number; readonly full: boolean };
+  | (ActionOf<'limit'> & { readonly limitBytes: number | null })
+  | (ActionOf<'read'> & { readonly refresh: boolean })
+  | (ActionOf<'delete-repo'> & { readonly repo: number })
+  | ActionOf<'delete-tenant'>
+  | (ActionOf<'reconcile'> & { readonly full: boolean });
 
 export interface Scenario {
-  readonly limitBytes: number | null;
+  readonly tenants: readonly {
+    readonly limitBytes: number | null;
+    /** Indexes of oids that were in the bucket before the tenant was created. */
+    readonly imported: readonly number[];
+  }[];
   /** True sizes of the oids, in bytes. */
   readonly sizes: readonly number[];
-  /** Indexes of oids that were in the bucket before the tenant was created. */
-  readonly imported: readonly number[];
   readonly actions: readonly Action[];
   /** Seed of everything else that is random: latencies, faults, deaths. */
   readonly seed: number;
 }
 
 const oidCount = 10;
+const tenantsMax = 3;
 const minute = 60_000;
 
 /** Time between actions: usually short, so that they interleave, and sometimes long enough for URLs to expire. */
@@ -56,20 +63,27 @@ const limit = fc.oneof(
   { weight: 1, arbitrary: fc.integer({ min: 0, max: 40 }) },
   { weight: 1, arbitrary: fc.constant(null) },
 );
-const push: fc.Arbitrary<PushAction> = fc.record({
-  kind: fc.constant('push' as const),
+/** What each action has. */
+const actionOf = <K extends Action['kind']>(kind: K) => ({
+  kind: fc.constant(kind),
+  tenant: fc.integer({ min: 0, max: tenantsMax - 1 }),
   afterMs: gap,
-  repo: fc.integer({ min: 0, max: 1 }),
-  objects: fc.uniqueArray(
-    fc.record({
-      oid: fc.integer({ min: 0, max: oidCount - 1 }),
-      lie: fc.oneof(
-        { weight: 9, arbitrary: fc.constant(false) },
-        { weight: 1, arbitrary: fc.constant(true) },
-      ),
-    }),
-    { minLength: 1, maxLength: 4, selector: (object) => object.oid },
-  ),
+});
+const repo = fc.integer({ min: 0, max: 1 });
+const oid = fc.integer({ min: 0, max: oidCount - 1 });
+const isLie = fc.oneof(
+  { weight: 9, arbitrary: fc.constant(false) },
+  { weight: 1, arbitrary: fc.constant(true) },
+);
+
+const push: fc.Arbitrary<PushAction> = fc.record({
+  ...actionOf('push'),
+  repo,
+  objects: fc.uniqueArray(fc.record({ oid, lie: isLie }), {
+    minLength: 1,
+    maxLength: 4,
+    selector: (object) => object.oid,
+  }),
   plan: fc.constantFrom<UploadPlan>(
     'at-once',
     'at-once',
@@ -84,51 +98,37 @@ const push: fc.Arbitrary<PushAction> = fc.record({
 
 const action: fc.Arbitrary<Action> = fc.oneof(
   { weight: 40, arbitrary: push },
-  {
-    weight: 4,
-    arbitrary: fc.record({ kind: fc.constant('limit' as const), afterMs: gap, limitBytes: limit }),
-  },
-  {
-    weight: 8,
-    arbitrary: fc.record({ kind: fc.constant('read' as const), afterMs: gap, refresh: fc.boolean() }),
-  },
+  { weight: 4, arbitrary: fc.record({ ...actionOf('limit'), limitBytes: limit }) },
+  { weight: 8, arbitrary: fc.record({ ...actionOf('read'), refresh: fc.boolean() }) },
   {
     weight: 12,
-    arbitrary: fc.record({
-      kind: fc.constant('delete-object' as const),
-      afterMs: gap,
-      repo: fc.integer({ min: 0, max: 1 }),
-      oid: fc.integer({ min: 0, max: oidCount - 1 }),
-      contested: fc.boolean(),
-    }),
+    arbitrary: fc.record({ ...actionOf('delete-object'), repo, oid, contested: fc.boolean() }),
   },
-  {
-    weight: 4,
-    arbitrary: fc.record({
-      kind: fc.constant('delete-repo' as const),
-      afterMs: gap,
-      repo: fc.integer({ min: 0, max: 1 }),
-    }),
-  },
-  {
-    weight: 8,
-    arbitrary: fc.record({ kind: fc.constant('reconcile' as const), afterMs: gap, full: fc.boolean() }),
-  },
+  { weight: 4, arbitrary: fc.record({ ...actionOf('delete-repo'), repo }) },
+  { weight: 8, arbitrary: fc.record({ ...actionOf('reconcile'), full: fc.boolean() }) },
   // Rare, because little happens after it.
-  { weight: 1, arbitrary: fc.record({ kind: fc.constant('delete-tenant' as const), afterMs: gap }) },
+  { weight: 1, arbitrary: fc.record(actionOf('delete-tenant')) },
 );
+
+const tenant = fc.record({
+  limitBytes: limit,
+  imported: fc.oneof(
+    { weight: 3, arbitrary: fc.constant([]) },
+    { weight: 1, arbitrary: fc.uniqueArray(oid, { maxLength: 4 }) },
+  ),
+});
 
 /** What people do. fast-check shrinks a scenario that fails to the few actions that matter. */
 export const scenario: fc.Arbitrary<Scenario> = fc.record({
-  limitBytes: limit,
+  // Mostly one, because actions of several tenants meet less often.
+  tenants: fc.oneof(
+    { weight: 3, arbitrary: fc.array(tenant, { minLength: 1, maxLength: 1 }) },
+    { weight: 2, arbitrary: fc.array(tenant, { minLength: 2, maxLength: tenantsMax }) },
+  ),
   sizes: fc.array(fc.oneof(fc.integer({ min: 1, max: 60 }), fc.constant(0)), {
     minLength: oidCount,
     maxLength: oidCount,
   }),
-  imported: fc.oneof(
-    { weight: 3, arbitrary: fc.constant([]) },
-    { weight: 1, arbitrary: fc.uniqueArray(fc.integer({ min: 0, max: oidCount - 1 }), { maxLength: 4 }) },
-  ),
   actions: fc.array(action, { minLength: 1, maxLength: 16 }),
   seed: fc.integer({ min: 0, max: 0x7fff_ffff }),
 });

@@ -8,10 +8,10 @@ import { MemoryTokenStore } from '../support/memory/token-store.ts';
 import type { Mix } from './actor.ts';
 import type { Coverage } from './coverage.ts';
 import { Violation } from './invariants.ts';
-import { oidName, repoName } from './names.ts';
+import { oidName, repoName, tenantName } from './names.ts';
 import { push } from './push.ts';
 import type { Action, DeleteObjectAction, Scenario } from './scenario.ts';
-import { tenant } from './truth.ts';
+import { TenantWorld } from './tenant-world.ts';
 import { type Mutant, World } from './world.ts';
 
 const minute = 60_000;
@@ -28,28 +28,45 @@ const contestersCount = 4;
  * @throws {Violation} when one is broken.
  */
 export async function simulate(scenario: Scenario, input: { mix: Mix; mutant?: Mutant }): Promise<Coverage> {
-  const hasLies = scenario.actions.some(
-    (action) => action.kind === 'push' && action.objects.some(({ lie }) => lie),
-  );
+  const tenants = scenario.tenants.map((_, index) => ({
+    hasLies: scenario.actions.some(
+      (action) =>
+        action.kind === 'push' &&
+        tenantOf(scenario, action) === index &&
+        action.objects.some(({ lie }) => lie),
+    ),
+  }));
   const sizes = withTrickled(scenario.sizes);
-  const world = new World({ seed: scenario.seed, sizes, hasLies, ...input });
-  const { truth, scheduler } = world;
-  for (const index of scenario.imported) {
-    const object = { repo: repoName(index % 2), oid: oidName(index), sizeBytes: scenario.sizes[index] ?? 0 };
-    truth.land(object, scheduler.nowMs);
-  }
+  const world = new World({ seed: scenario.seed, sizes, tenants, ...input });
+  world.coverage.tenants += tenants.length;
+  scenario.tenants.forEach(({ imported }, index) => {
+    for (const oid of imported) {
+      const object = { repo: repoName(oid % 2), oid: oidName(oid), sizeBytes: scenario.sizes[oid] ?? 0 };
+      world.account(tenantName(index)).truth.land(object, world.scheduler.nowMs);
+    }
+  });
   world.start(0, () => play(world, scenario));
   await world.run();
   return world.coverage;
 }
 
+/** The index of the tenant that an action concerns. */
+function tenantOf(scenario: Scenario, action: Action): number {
+  return action.tenant % scenario.tenants.length;
+}
+
 async function play(world: World, scenario: Scenario): Promise<void> {
-  await create(world, scenario.limitBytes);
+  const tenants = world.accounts.map((account) => new TenantWorld(world, account));
+  await Promise.all(
+    tenants.map((tenant, index) => create(tenant, scenario.tenants[index]?.limitBytes ?? null)),
+  );
   const acting: Promise<void>[] = [];
-  if (world.hasTricklers) acting.push(trickle(world).catch((error: unknown) => world.fail(error)));
+  const begin = (task: Promise<void>) => acting.push(task.catch((error: unknown) => world.fail(error)));
+  for (const tenant of tenants) if (tenant.hasTricklers) begin(trickle(tenant));
   for (const action of scenario.actions) {
     await world.wait(action.afterMs);
-    acting.push(act(world, scenario, action).catch((error: unknown) => world.fail(error)));
+    const tenant = tenants[tenantOf(scenario, action)];
+    if (tenant) begin(act(tenant, scenario, action));
   }
   let over = false;
   world.start(0, () => schedule(world, () => over));
@@ -63,11 +80,15 @@ async function play(world: World, scenario: Scenario): Promise<void> {
   while (world.running > 0);
   // Until then the repos of dead reservations are looked at again.
   await world.wait(lateForMs + restAfterMs);
+  await Promise.all(tenants.map(checkRest));
+}
+
+async function checkRest(world: TenantWorld): Promise<void> {
   await checkDeletes(world, 'due');
   // Recounts of what may have changed must already be exact. A full listing must agree.
   for (const full of [false, false, true]) {
     await world.wait(Math.max(0, (world.truth.record?.listedUntilMs ?? 0) - world.scheduler.nowMs));
-    await world.consume({ tenant, reason: 'manual', full });
+    await world.consume({ tenant: world.tenant, reason: 'manual', full });
     world.invariants.checkRest();
   }
   await checkDeletes(world, 'ended');
@@ -90,7 +111,7 @@ function withTrickled(sizes: readonly number[]): number[] {
  * dead, with PUTs that begin just before their URL expires and end almost a day later. In some rounds the objects are
  * sent at once, too, and are deleted when nothing holds them.
  */
-async function trickle(world: World): Promise<void> {
+async function trickle(world: TenantWorld): Promise<void> {
   const sizes = withTrickled([]);
   const rounds: Promise<void>[] = [];
   const isDeleting = world.random.chance(0.5);
@@ -101,10 +122,18 @@ async function trickle(world: World): Promise<void> {
     }));
     const repo = rounds.length % 2;
     const plan = isDeleting ? 'twice' : 'trickled';
-    const action = { kind: 'push', afterMs: 0, repo, objects, plan, verify: isDeleting } as const;
+    const action = {
+      kind: 'push',
+      tenant: 0,
+      afterMs: 0,
+      repo,
+      objects,
+      plan,
+      verify: isDeleting,
+    } as const;
     rounds.push(push(world, action, sizes).catch((error: unknown) => world.fail(error)));
     await world.wait(world.random.int(40 * minute, 60 * minute));
-    if (isDeleting) await act(world, { sizes }, { kind: 'delete-repo', afterMs: 0, repo });
+    if (isDeleting) await act(world, { sizes }, { kind: 'delete-repo', tenant: 0, afterMs: 0, repo });
     // Until the repo is empty, and open again.
     if (isDeleting) await world.wait(world.random.int(0, 20 * minute));
   }
@@ -112,22 +141,23 @@ async function trickle(world: World): Promise<void> {
 }
 
 /** Whatever died or got lost, the schedule must know of every tenant, repo and object that is still to be deleted. */
-async function checkDeletes({ truth, scheduler }: World, when: 'due' | 'ended'): Promise<void> {
+async function checkDeletes({ tenant, truth, scheduler }: TenantWorld, when: 'due' | 'ended'): Promise<void> {
   const { ledger, stored } = truth;
   const record = await ledger.readTenant(tenant);
   const left = record && record.closedAtMs !== null ? stored.size : 0;
   const closed = (await allPages(ledger.repos(tenant))).filter((repo) => repo.closedAtMs !== null);
   const marked = (await allPages(ledger.deletions(tenant))).filter((deletion) => deletion.state !== 'gone');
   if (closed.length + marked.length + left === 0) return;
-  const due = await ledger.dueTenants({ nowMs: scheduler.nowMs, tenantsMax: 1 });
-  if (when === 'due' && due.length > 0) return;
+  const due = await ledger.dueTenants({ nowMs: scheduler.nowMs, tenantsMax: 10 });
+  if (when === 'due' && due.some((found) => found.tenant === tenant)) return;
   throw new Violation(
     `I8: ${closed.length} repos closed, ${marked.length} deletions open, ${left} objects of a closed tenant, not ${when}`,
   );
 }
 
 /** The operator tries to create the tenant until it exists. */
-async function create(world: World, limitBytes: number | null): Promise<void> {
+async function create(world: TenantWorld, limitBytes: number | null): Promise<void> {
+  const { tenant } = world;
   for (;;) {
     const result = await world.invoke((deps) => createTenant(deps, { tenant, plan: null, limitBytes }));
     if (typeof result === 'object') return;
@@ -143,7 +173,8 @@ async function schedule(world: World, isOver: () => boolean): Promise<void> {
   }
 }
 
-async function act(world: World, scenario: Pick<Scenario, 'sizes'>, action: Action): Promise<void> {
+async function act(world: TenantWorld, scenario: Pick<Scenario, 'sizes'>, action: Action): Promise<void> {
+  const { tenant } = world;
   switch (action.kind) {
     case 'push':
       return push(world, action, scenario.sizes);
@@ -187,12 +218,12 @@ async function act(world: World, scenario: Pick<Scenario, 'sizes'>, action: Acti
 
 /** Deletes an object as soon as it is due and no reservation holds it, while others push it. */
 async function contest(
-  world: World,
+  world: TenantWorld,
   scenario: Pick<Scenario, 'sizes'>,
   { repo, oid }: DeleteObjectAction,
   dueAtMs: number,
 ): Promise<void> {
-  const { random, scheduler, settings, truth } = world;
+  const { tenant, random, scheduler, settings, truth } = world;
   const holders = truth.reservations.filter(
     (held) => held.repo === repoName(repo) && held.claims.has(oidName(oid)),
   );
@@ -201,7 +232,14 @@ async function contest(
   world.start(0, async () => {
     await world.consume({ tenant, reason: 'delete', full: false });
   });
-  const again = { kind: 'push', afterMs: 0, repo, objects: [{ oid, lie: false }], verify: false } as const;
+  const again = {
+    kind: 'push',
+    tenant: 0,
+    afterMs: 0,
+    repo,
+    objects: [{ oid, lie: false }],
+    verify: false,
+  } as const;
   const pushes = Array.from({ length: contestersCount }, async () => {
     // Usually after the deletion was claimed. A push before that keeps the object.
     await world.wait(random.int(40, 140));
@@ -210,7 +248,8 @@ async function contest(
   await Promise.all(pushes);
 }
 
-async function read(world: World, isRefresh: boolean): Promise<void> {
+async function read(world: TenantWorld, isRefresh: boolean): Promise<void> {
+  const { tenant } = world;
   world.coverage.reads += 1;
   const wasCounted = world.invariants.everCounted;
   const result = await world.invoke(async (deps) => {

@@ -1,9 +1,7 @@
 import { isDead, type Reservation } from '../../lambda/domain/reservation.ts';
 import type { TenantRecord } from '../../lambda/domain/tenant.ts';
 import type { MemoryLedger } from '../support/memory/ledger.ts';
-import { MemoryObjectStore } from '../support/memory/object-store.ts';
-
-export const tenant = 'acme';
+import type { MemoryObjectStore } from '../support/memory/object-store.ts';
 
 /** A URL that a client holds. */
 export interface HeldUrl {
@@ -19,11 +17,13 @@ interface Change {
 }
 
 /**
- * The true state, which only the simulator knows: the bucket, its history, and who holds which URL. It reads the ledger
- * without an operation, so that looking changes nothing.
+ * The true state of one tenant, which only the simulator knows: what the bucket has of it, its history, and who holds
+ * which URL. It reads the ledger without an operation, so that looking changes nothing.
  */
 export class Truth {
-  readonly store = new MemoryObjectStore();
+  readonly tenant: string;
+  /** The bucket of all tenants. */
+  readonly store: MemoryObjectStore;
   readonly ledger: MemoryLedger;
   /** (repo/oid) → bytes of what is stored. */
   readonly stored = new Map<string, number>();
@@ -37,11 +37,14 @@ export class Truth {
   record: TenantRecord | undefined;
   reservations: readonly Reservation[] = [];
 
-  constructor(ledger: MemoryLedger) {
-    this.ledger = ledger;
+  constructor(input: { tenant: string; ledger: MemoryLedger; store: MemoryObjectStore }) {
+    this.tenant = input.tenant;
+    this.ledger = input.ledger;
+    this.store = input.store;
   }
 
   land(object: { repo: string; oid: string; sizeBytes: number }, nowMs: number): void {
+    const { tenant } = this;
     const name = `${object.repo}/${object.oid}`;
     this.store.put(`${tenant}/${name}`, object.sizeBytes);
     this.everStored.add(name);
@@ -53,7 +56,7 @@ export class Truth {
 
   /** Records that a delete removed this key from the bucket. */
   remove(key: string, nowMs: number): void {
-    const name = key.slice(tenant.length + 1);
+    const name = key.slice(this.tenant.length + 1);
     const bytes = this.stored.get(name);
     if (bytes === undefined) return;
     this.stored.delete(name);
@@ -63,7 +66,7 @@ export class Truth {
 
   /** Reads the ledger's present state. */
   look(): void {
-    const { record, reservations } = this.ledger.inspect(tenant);
+    const { record, reservations } = this.ledger.inspect(this.tenant);
     this.record = record;
     this.reservations = reservations;
   }

@@ -10,15 +10,16 @@ import { recordStoreEvents } from '../../lambda/use-cases/recounts/record-store-
 import { runRecount } from '../../lambda/use-cases/recounts/run-recount.ts';
 
 import { MemoryLedger } from '../support/memory/ledger.ts';
+import { MemoryObjectStore } from '../support/memory/object-store.ts';
 import { MemoryRequestKeys } from '../support/memory/request-keys.ts';
 import { Random } from '../support/random.ts';
 import { EndlessRunError, Scheduler } from '../support/scheduler.ts';
 import { Actor, type Mix, type Weather } from './actor.ts';
 import { type Coverage, nothingYet } from './coverage.ts';
 import { Invariants, Violation } from './invariants.ts';
-import { oidName } from './names.ts';
+import { oidName, tenantName } from './names.ts';
 import { depsOf } from './ports.ts';
-import { Truth, tenant } from './truth.ts';
+import { Truth } from './truth.ts';
 
 /** Without the ports that no simulated function may use, because they are not simulated. */
 export type SimDeps = Omit<Deps, 'tokens' | 'admin'>;
@@ -55,20 +56,27 @@ function hasTricklers(seed: number): boolean {
   return new Random(seed ^ 0x51_0e).chance(0.15);
 }
 
-/** All parts of one run. */
+/** One tenant of a run. */
+export interface Account {
+  readonly tenant: string;
+  readonly truth: Truth;
+  readonly invariants: Invariants;
+  /** Whether somebody declares false sizes. */
+  readonly hasLies: boolean;
+  readonly hasTricklers: boolean;
+}
+
+/** All parts of one run. Tenants share the ledger, the bucket, the queue and the schedule. */
 export class World {
   readonly random: Random;
   readonly scheduler: Scheduler;
   readonly weather: Weather = { calm: false };
-  readonly truth: Truth;
-  readonly invariants: Invariants;
+  readonly store = new MemoryObjectStore();
+  readonly accounts: readonly Account[];
   readonly settings: Settings;
   readonly coverage: Coverage = nothingYet();
   readonly mix: Mix;
   readonly requestKeys = new MemoryRequestKeys();
-  /** Whether somebody declares false sizes. */
-  readonly hasLies: boolean;
-  readonly hasTricklers: boolean;
   /** oid → true bytes. */
   readonly #sizes: ReadonlyMap<string, number>;
   readonly #ledger: Ledger;
@@ -77,31 +85,44 @@ export class World {
   /** The number of invocations that have not ended, with those that nobody waits for. */
   running = 0;
   #failure: unknown;
-  /** Requests that are not delivered yet. One that somebody waits for never joins one that nobody waits for. */
-  readonly #queued = new Map<Urgency, { full: boolean }>();
+  /**
+   * Requests that are not delivered yet, by tenant and urgency. One that somebody waits for never joins one that nobody
+   * waits for.
+   */
+  readonly #queued = new Map<`${string} ${Urgency}`, { full: boolean }>();
 
   constructor(input: {
     seed: number;
     mix: Mix;
     sizes: readonly number[];
-    hasLies: boolean;
+    tenants: readonly { hasLies: boolean }[];
     mutant?: Mutant;
     settings?: Settings;
   }) {
     this.random = new Random(input.seed);
     this.scheduler = new Scheduler(this.random);
     this.mix = input.mix;
-    this.hasLies = input.hasLies;
-    this.hasTricklers = hasTricklers(input.seed);
     this.#sizes = new Map(input.sizes.map((size, index) => [oidName(index), size]));
     // The grace time is short enough to overlap with other actions, and longer than a batch can take.
     this.settings = input.settings ?? { ...defaultSettings, deleteGraceMs: 90_000, ...policyOf(input.seed) };
     this.#mutant = input.mutant ?? {};
     this.#hasStoreEvents = hasStoreEvents(input.seed);
     const memory = new MemoryLedger({ pageSize: 2 });
-    this.truth = new Truth(memory);
-    this.invariants = new Invariants(this.truth, { hasTricklers: this.hasTricklers });
+    this.accounts = input.tenants.map(({ hasLies }, index) => {
+      const truth = new Truth({ tenant: tenantName(index), ledger: memory, store: this.store });
+      // The others are promised everything beside them.
+      const trickles = index === 0 && hasTricklers(input.seed);
+      const invariants = new Invariants(truth, { hasTricklers: trickles });
+      return { tenant: truth.tenant, truth, invariants, hasLies, hasTricklers: trickles };
+    });
     this.#ledger = this.#mutant.ledger?.(memory, this) ?? memory;
+  }
+
+  /** @throws if there is no such tenant. */
+  account(tenant: string): Account {
+    const found = this.accounts.find((account) => account.tenant === tenant);
+    if (!found) throw new Error(`There is no tenant ${tenant}.`);
+    return found;
   }
 
   sizeOf(oid: string): number {
@@ -116,7 +137,7 @@ export class World {
   async run(): Promise<void> {
     const check = () => {
       if (this.#failure) throw this.#failure;
-      this.invariants.check(this.scheduler.nowMs);
+      for (const { invariants } of this.accounts) invariants.check(this.scheduler.nowMs);
     };
     await this.scheduler.run({ eventsMax: 100_000, check }).catch((error: unknown) => {
       throw error instanceof EndlessRunError ? new Violation(`I6: ${error.message}`) : error;
@@ -131,18 +152,19 @@ export class World {
   }
 
   remove(key: string): void {
+    const { truth, invariants } = this.account(key.slice(0, key.indexOf('/')));
     this.coverage.deletes += 1;
-    this.invariants.checkRemoval(key);
-    void this.truth.store.delete(key);
-    this.truth.remove(key, this.scheduler.nowMs);
+    invariants.checkRemoval(key);
+    void this.store.delete(key);
+    truth.remove(key, this.scheduler.nowMs);
     const place = placeOf(key);
     if (place) this.#notify({ ...place, kind: 'removed', atMs: this.scheduler.nowMs });
   }
 
   /** An upload ends. */
-  land(object: { repo: string; oid: string; sizeBytes: number }): void {
-    const { repo, oid: name, sizeBytes } = object;
-    this.truth.land(object, this.scheduler.nowMs);
+  land(object: { tenant: string; repo: string; oid: string; sizeBytes: number }): void {
+    const { tenant, repo, oid: name, sizeBytes } = object;
+    this.account(tenant).truth.land(object, this.scheduler.nowMs);
     this.#notify({ tenant, repo, name, sizeBytes, kind: 'created', atMs: this.scheduler.nowMs });
   }
 
@@ -203,7 +225,6 @@ export class World {
       queue,
       metrics,
       ledger: this.#ledger,
-      store: this.truth.store,
       pageSize: 3,
       remove: (key) => this.remove(key),
       later: (withinMs, then) => this.scheduler.after(this.random.int(0, Math.max(0, withinMs)), then),
@@ -238,17 +259,18 @@ export class World {
   /** Delivers a request at least once, delayed, in any order. Requests that were not delivered yet collapse into one. */
   enqueue(request: RecountRequest, { delayLeastMs = 0 } = {}): void {
     const urgency = urgencyOf(request.reason);
-    const pending = this.#queued.get(urgency);
+    const kind = `${request.tenant} ${urgency}` as const;
+    const pending = this.#queued.get(kind);
     if (pending) {
       pending.full ||= request.full;
       return;
     }
     const queued = { full: request.full };
-    this.#queued.set(urgency, queued);
+    this.#queued.set(kind, queued);
     // Usually at once, so that recounts run beside the batches that requested them.
     const delayMs = this.random.chance(0.6) ? this.random.int(1, 300) : this.random.int(300, 40_000);
     this.start(delayLeastMs + delayMs, async () => {
-      this.#queued.delete(urgency);
+      this.#queued.delete(kind);
       await this.#deliver({ ...request, full: queued.full });
     });
   }

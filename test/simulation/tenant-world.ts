@@ -1,0 +1,51 @@
+import type { Coverage } from './coverage.ts';
+import type { Account, World } from './world.ts';
+
+/** The world as one tenant's people see it. */
+export class TenantWorld {
+  readonly tenant: string;
+  readonly truth: Account['truth'];
+  readonly invariants: Account['invariants'];
+  /** Whether somebody declares false sizes. */
+  readonly hasLies: boolean;
+  readonly hasTricklers: boolean;
+  readonly random: World['random'];
+  readonly scheduler: World['scheduler'];
+  readonly weather: World['weather'];
+  readonly settings: World['settings'];
+  readonly coverage: Coverage;
+  readonly wait: World['wait'];
+  readonly start: World['start'];
+  readonly fail: World['fail'];
+  readonly invoke: World['invoke'];
+  readonly enqueue: World['enqueue'];
+  readonly consume: World['consume'];
+  readonly sizeOf: World['sizeOf'];
+  readonly #world: World;
+
+  constructor(world: World, account: Account) {
+    this.#world = world;
+    this.tenant = account.tenant;
+    this.truth = account.truth;
+    this.invariants = account.invariants;
+    this.hasLies = account.hasLies;
+    this.hasTricklers = account.hasTricklers;
+    this.random = world.random;
+    this.scheduler = world.scheduler;
+    this.weather = world.weather;
+    this.settings = world.settings;
+    this.coverage = world.coverage;
+    this.wait = world.wait.bind(world);
+    this.start = world.start.bind(world);
+    this.fail = world.fail.bind(world);
+    this.invoke = world.invoke.bind(world);
+    this.enqueue = world.enqueue.bind(world);
+    this.consume = world.consume.bind(world);
+    this.sizeOf = world.sizeOf.bind(world);
+  }
+
+  /** An upload ends. */
+  land(object: { repo: string; oid: string; sizeBytes: number }): void {
+    this.#world.land({ ...object, tenant: this.tenant });
+  }
+}

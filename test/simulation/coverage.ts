@@ -16,6 +16,10 @@ export interface Coverage extends Tally {
   requeued: number;
   /** Recounts that the policy deferred. */
   deferred: number;
+  /** Messages of SQS that failed and succeeded later. */
+  redelivered: number;
+  /** Messages of SQS that failed too often. */
+  deadLetters: number;
   reads: number;
   /** Events of the store that were delivered. */
   told: number;
@@ -41,6 +45,8 @@ export function nothingYet(): Coverage {
     reconciles: 0,
     requeued: 0,
     deferred: 0,
+    redelivered: 0,
+    deadLetters: 0,
     reads: 0,
     told: 0,
   };

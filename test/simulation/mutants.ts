@@ -2,8 +2,10 @@ import type { Reservation } from '../../lambda/domain/reservation.ts';
 import { isDead } from '../../lambda/domain/reservation.ts';
 import type { Ledger, TenantCommit } from '../../lambda/ports/ledger.ts';
 import type { MemoryLedger } from '../support/memory/ledger.ts';
-import { type Story, wantedWhileDeleted } from './stories.ts';
+import { importedAndLeft, type Story, wantedWhileDeleted } from './stories.ts';
 import type { Mutant, World } from './world.ts';
+
+const day = 24 * 3_600_000;
 
 /** A ledger with some of its methods replaced. */
 function withMethods(ledger: MemoryLedger, methods: Partial<Ledger>): Ledger {
@@ -280,6 +282,30 @@ const reposWithoutTenant: Mutant = {
     }),
 };
 
+/** SQS remembers an id for five minutes, so every request after a recount is lost for as long. */
+const idWithoutTime: Mutant = {
+  sqs: { idOf: ({ tenant, reason, full }) => `${tenant}.${reason}.${full}` },
+};
+
+/** A message is delivered before the last of the requests that share its id. */
+const noDelay: Mutant = { sqs: { delayMs: 1_000 } };
+
+/** The schedule counts tenants in full, and trusts the queue with everything else. */
+const onlyFullIsDue: Mutant = {
+  ledger: (ledger) =>
+    withMethods(ledger, {
+      dueTenants: async (input) => (await ledger.dueTenants(input)).filter(({ full }) => full),
+    }),
+};
+
+/** The queue is trusted with the first count of what is imported. */
+const importNotDue: Mutant = {
+  ledger: (ledger) =>
+    withMethods(ledger, {
+      createTenant: (input) => ledger.createTenant({ ...input, dueAtMs: input.createdAtMs + 30 * day }),
+    }),
+};
+
 /**
  * Mistakes that look right. The simulator must find the broken invariant within `seeds` seeds, beginning with `from`
  * (default 0), in random scenarios or in a story.
@@ -315,5 +341,15 @@ export const mutants: readonly {
     story: wantedWhileDeleted,
   },
   { name: 'repos without their tenant', mutant: reposWithoutTenant, invariant: /^I1/, seeds: 1000 },
+  { name: 'an id of a message without its time', mutant: idWithoutTime, invariant: /^I6/, seeds: 100 },
+  { name: 'a queue without a delay', mutant: noDelay, invariant: /^I6/, seeds: 100 },
+  { name: 'only full counts are due', mutant: onlyFullIsDue, invariant: /^I3/, seeds: 300 },
+  {
+    name: 'an import that is not due',
+    mutant: importNotDue,
+    invariant: /^I3/,
+    seeds: 100,
+    story: importedAndLeft,
+  },
   { name: 'a limit on usage never counted', mutant: unknownIsZero, invariant: /^I1/, seeds: 100 },
 ];

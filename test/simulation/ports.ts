@@ -3,7 +3,7 @@ import type { Ledger } from '../../lambda/ports/ledger.ts';
 import type { Metrics } from '../../lambda/ports/metrics.ts';
 import type { ObjectListing } from '../../lambda/ports/object-listing.ts';
 import { type ObjectStore, StoreUnavailableError, type UrlSigner } from '../../lambda/ports/object-store.ts';
-import type { RecountQueue } from '../../lambda/ports/recount-queue.ts';
+import type { RecountRequest } from '../../lambda/ports/recount-queue.ts';
 import type { RequestKeys } from '../../lambda/ports/request-keys.ts';
 import type { Deps } from '../../lambda/use-cases/deps.ts';
 import { memoryDeps, seededIds } from '../support/memory/deps.ts';
@@ -73,7 +73,8 @@ export interface WorldPorts {
   readonly requestKeys: RequestKeys;
   readonly store: MemoryObjectStore;
   readonly signer: UrlSigner;
-  readonly queue: RecountQueue;
+  /** Fixes what is known of a request now. @returns sends it. */
+  prepare(request: RecountRequest): () => void;
   readonly metrics: Metrics;
   readonly random: Random;
   readonly settings: Settings;
@@ -87,7 +88,7 @@ export interface WorldPorts {
 /** All that one invocation of a function depends on. Ports that are not named here take no time and cannot fail. */
 export function depsOf(actor: Actor, world: WorldPorts): Omit<Deps, 'tokens' | 'admin'> {
   const store = storeOf(actor, world);
-  const { signer, metrics, settings, queue, requestKeys } = world;
+  const { signer, metrics, settings, requestKeys } = world;
   return memoryDeps({
     ledger: ledgerOf(actor, world.ledger),
     requestKeys: {
@@ -98,8 +99,16 @@ export function depsOf(actor: Actor, world: WorldPorts): Omit<Deps, 'tokens' | '
     listing: store,
     signer,
     queue: {
-      request: (request) => actor.operation('write', () => queue.request(request)),
-      requestAll: (requests) => actor.operation('write', () => queue.requestAll(requests)),
+      request: (request) => {
+        const send = world.prepare(request);
+        return actor.operation('write', async () => send());
+      },
+      requestAll: (requests) => {
+        const sends = requests.map((request) => world.prepare(request));
+        return actor.operation('write', async () => {
+          for (const send of sends) send();
+        });
+      },
     },
     clock: { nowMs: () => actor.nowMs(), sleep: (durationMs) => actor.sleep(durationMs) },
     ids: seededIds(world.random),

@@ -12,11 +12,13 @@ const errorsMax = 8;
 /** The number of 429s in calm weather after which a client counts as stalled. */
 const calmRetriesMax = 30;
 /**
- * A tenant that claims two sizes of one object makes its own usage uncertain until the object is stored or the
- * reservations are no longer late.
+ * Some are patient for longer: a tenant that claims two sizes of one object makes its own usage uncertain until the
+ * object is stored or the reservations are no longer late. And in SQS a message whose function died keeps back those
+ * behind it for half an hour.
  */
-const calmRetriesOfLiarsMax = calmRetriesMax + 90;
+const calmRetriesOfPatientMax = calmRetriesMax + 90;
 const patienceOfLiarsMs = 20 * minute;
+const patienceWithSqsMs = 2 * minute;
 
 /** A client that pushes: it asks for URLs until it gets an answer, then sends the objects that it got URLs for. */
 export async function push(world: TenantWorld, action: PushAction, sizes: readonly number[]): Promise<void> {
@@ -38,9 +40,11 @@ export async function push(world: TenantWorld, action: PushAction, sizes: readon
     } else if (typeof verdicts === 'number') {
       world.coverage.retries += 1;
       if (world.weather.calm) calmRetries += 1;
-      if (calmRetries > (world.hasLies ? calmRetriesOfLiarsMax : calmRetriesMax))
+      const isPatient = world.hasLies || world.isSqs;
+      if (calmRetries > (isPatient ? calmRetriesOfPatientMax : calmRetriesMax))
         throw new Violation('I6: answered 429 forever');
-      await world.wait(calmRetries > calmRetriesMax ? patienceOfLiarsMs : verdicts);
+      const patienceMs = world.hasLies ? patienceOfLiarsMs : patienceWithSqsMs;
+      await world.wait(calmRetries > calmRetriesMax ? patienceMs : verdicts);
     } else {
       await sendAll(world, { action, repo, sizes, verdicts });
       return;

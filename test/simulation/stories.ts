@@ -18,3 +18,10 @@ export const wantedWhileDeleted: Story = {
     contested: true,
   })),
 };
+
+/** Three tenants bring objects along, and nobody does anything after that. */
+export const importedAndLeft: Story = {
+  tenants: [0, 1, 2].map(() => ({ limitBytes: 200, imported: [0, 1, 2] })),
+  sizes: oids.map(() => 10),
+  actions: [],
+};

@@ -9,6 +9,7 @@ export class TenantWorld {
   /** Whether somebody declares false sizes. */
   readonly hasLies: boolean;
   readonly hasTricklers: boolean;
+  readonly isSqs: boolean;
   readonly random: World['random'];
   readonly scheduler: World['scheduler'];
   readonly weather: World['weather'];
@@ -30,6 +31,7 @@ export class TenantWorld {
     this.invariants = account.invariants;
     this.hasLies = account.hasLies;
     this.hasTricklers = account.hasTricklers;
+    this.isSqs = world.isSqs;
     this.random = world.random;
     this.scheduler = world.scheduler;
     this.weather = world.weather;

@@ -1,4 +1,3 @@
-import { type Urgency, urgencyOf } from '../../lambda/domain/recount-policy.ts';
 import { defaultSettings, type Settings } from '../../lambda/domain/settings.ts';
 import { placeOf, type StoreChange } from '../../lambda/domain/store-change.ts';
 import type { Ledger } from '../../lambda/ports/ledger.ts';
@@ -8,7 +7,6 @@ import type { RecountRequest } from '../../lambda/ports/recount-queue.ts';
 import type { Deps } from '../../lambda/use-cases/deps.ts';
 import { recordStoreEvents } from '../../lambda/use-cases/recounts/record-store-events.ts';
 import { runRecount } from '../../lambda/use-cases/recounts/run-recount.ts';
-
 import { MemoryLedger } from '../support/memory/ledger.ts';
 import { MemoryObjectStore } from '../support/memory/object-store.ts';
 import { MemoryRequestKeys } from '../support/memory/request-keys.ts';
@@ -19,6 +17,8 @@ import { type Coverage, nothingYet } from './coverage.ts';
 import { Invariants, Violation } from './invariants.ts';
 import { oidName, tenantName } from './names.ts';
 import { depsOf } from './ports.ts';
+import { HastyQueue, type SimQueue } from './queues.ts';
+import { type SqsOptions, SqsQueue } from './sqs-queue.ts';
 import { Truth } from './truth.ts';
 
 /** Without the ports that no simulated function may use, because they are not simulated. */
@@ -28,11 +28,12 @@ export type SimDeps = Omit<Deps, 'tokens' | 'admin'>;
 export interface Mutant {
   readonly ledger?: (ledger: MemoryLedger, world: World) => Ledger;
   readonly deps?: (deps: SimDeps, world: World) => SimDeps;
+  readonly sqs?: Partial<SqsOptions>;
 }
 
 const functionLimitMs = 25_000;
-/** The delay of the deployed queue. A message that requests another one is followed by it no sooner. */
-const queueDelayMs = 35_000;
+/** Kept back from the time limit of the queue's consumer. */
+const consumerReserveMs = 10_000;
 
 /** How tight the tenant's budget is. It has its own random source, so that it does not change other choices. */
 function policyOf(seed: number): Pick<Settings, 'recountRestMs' | 'listRequestsPerHour' | 'lateClaimsMax'> {
@@ -49,6 +50,12 @@ function policyOf(seed: number): Pick<Settings, 'recountRestMs' | 'listRequestsP
 /** Whether the stage has events of the store. This has its own random source too. */
 function hasStoreEvents(seed: number): boolean {
   return new Random(seed ^ 0x70_1d).chance(0.3);
+}
+
+/** After how many failures a recount is a dead letter. undefined: the queue is none of SQS. */
+function attemptsMaxOf(seed: number): number | undefined {
+  const random = new Random(seed ^ 0x50_5e);
+  return random.chance(0.5) ? random.pick([20, 20, 3, 1]) : undefined;
 }
 
 /** Whether clients trickle: they send so slowly that their PUTs end hours after their reservation is dead. */
@@ -85,11 +92,9 @@ export class World {
   /** The number of invocations that have not ended, with those that nobody waits for. */
   running = 0;
   #failure: unknown;
-  /**
-   * Requests that are not delivered yet, by tenant and urgency. One that somebody waits for never joins one that nobody
-   * waits for.
-   */
-  readonly #queued = new Map<`${string} ${Urgency}`, { full: boolean }>();
+  readonly #queue: SimQueue;
+  /** Whether recounts wait in SQS, as they do when deployed. */
+  readonly isSqs: boolean;
 
   constructor(input: {
     seed: number;
@@ -116,6 +121,24 @@ export class World {
       return { tenant: truth.tenant, truth, invariants, hasLies, hasTricklers: trickles };
     });
     this.#ledger = this.#mutant.ledger?.(memory, this) ?? memory;
+    const attemptsMax = attemptsMaxOf(input.seed);
+    this.isSqs = attemptsMax !== undefined;
+    this.#queue = this.#queueOf(attemptsMax);
+  }
+
+  #queueOf(attemptsMax: number | undefined): SimQueue {
+    const { scheduler, random, weather, coverage, settings } = this;
+    const queueWorld = {
+      scheduler,
+      random,
+      weather,
+      coverage,
+      fail: (error: unknown) => this.fail(error),
+      deliver: this.#deliver.bind(this),
+    };
+    if (attemptsMax === undefined) return new HastyQueue(queueWorld);
+    const { clockSkewMs } = settings;
+    return new SqsQueue(queueWorld, { attemptsMax, clockSkewMs, ...this.#mutant.sqs });
   }
 
   /** @throws if there is no such tenant. */
@@ -196,7 +219,7 @@ export class World {
    */
   invoke<T>(
     run: (deps: SimDeps) => Promise<T>,
-    { limitMs = functionLimitMs, mayOutlive = true, queueDelayLeastMs = 0 } = {},
+    { limitMs = functionLimitMs, mayOutlive = true, isConsumer = false } = {},
   ): Promise<{ answer: T } | 'error' | 'dead'> {
     const actor = new Actor({ ...this, tally: this.coverage });
     const signer: UrlSigner = {
@@ -206,12 +229,8 @@ export class World {
       }),
       signDownload: async () => ({ href: '', header: {} }),
     };
-    const queue = {
-      request: async (request: RecountRequest) => this.enqueue(request, { delayLeastMs: queueDelayLeastMs }),
-      requestAll: async (requests: readonly RecountRequest[]) => {
-        for (const request of requests) this.enqueue(request);
-      },
-    };
+    const prepare = (request: RecountRequest) =>
+      this.#queue.prepare(request, { clockMs: actor.nowMs(), isConsumer });
     const metrics: Metrics = {
       increment: (name) => {
         if (name === 'RecountsDeferred') this.coverage.deferred += 1;
@@ -222,7 +241,7 @@ export class World {
     const made = depsOf(actor, {
       ...this,
       signer,
-      queue,
+      prepare,
       metrics,
       ledger: this.#ledger,
       pageSize: 3,
@@ -256,51 +275,39 @@ export class World {
     });
   }
 
-  /** Delivers a request at least once, delayed, in any order. Requests that were not delivered yet collapse into one. */
-  enqueue(request: RecountRequest, { delayLeastMs = 0 } = {}): void {
-    const urgency = urgencyOf(request.reason);
-    const kind = `${request.tenant} ${urgency}` as const;
-    const pending = this.#queued.get(kind);
-    if (pending) {
-      pending.full ||= request.full;
-      return;
-    }
-    const queued = { full: request.full };
-    this.#queued.set(kind, queued);
-    // Usually at once, so that recounts run beside the batches that requested them.
-    const delayMs = this.random.chance(0.6) ? this.random.int(1, 300) : this.random.int(300, 40_000);
-    this.start(delayLeastMs + delayMs, async () => {
-      this.#queued.delete(kind);
-      await this.#deliver({ ...request, full: queued.full });
-    });
+  /** Somebody asks for a recount, by a clock that is right. */
+  enqueue(request: RecountRequest): void {
+    this.#queue.prepare(request, { clockMs: this.scheduler.nowMs, isConsumer: false })();
   }
 
-  async #deliver(request: RecountRequest): Promise<void> {
-    for (let receive = 0; receive < 100; receive += 1) {
-      const duplicates = !this.weather.calm && this.random.chance(0.1) ? 2 : 1;
-      const isRetry = receive > 0;
-      const outcomes = await Promise.all(
-        Array.from({ length: duplicates }, () => this.consume(request, { isRetry })),
-      );
-      if (outcomes.some((outcome) => typeof outcome === 'object')) return;
-      await this.wait(this.random.int(1_000, 60_000));
-    }
-    this.fail(new Error('A recount never succeeded.'));
+  /** The operator sends the dead letters back. */
+  redrive(): void {
+    this.#queue.redrive();
   }
 
+  async #deliver(
+    request: RecountRequest,
+    { receiveCount, limitMs }: { receiveCount: number; limitMs: number },
+  ): Promise<'done' | 'failed' | 'died'> {
+    const outcome = await this.consume(request, { isRetry: receiveCount > 1, limitMs });
+    if (typeof outcome === 'object') return 'done';
+    return outcome === 'error' ? 'failed' : 'died';
+  }
+
+  /** What the queue's consumer does with one message (`lambda/handlers/reconcile.ts`). */
   consume(
     request: RecountRequest,
-    { isRetry = false } = {},
+    { isRetry = false, limitMs = 300_000 } = {},
   ): Promise<{ answer: 'done' | 'requeued' } | 'error' | 'dead'> {
     this.coverage.reconciles += 1;
     return this.invoke(
       async (deps) => {
-        const deadlineMs = deps.clock.nowMs() + 600_000;
+        const deadlineMs = deps.clock.nowMs() + limitMs - consumerReserveMs;
         const outcome = await runRecount(deps, { request, deadlineMs, isRetry });
         if (outcome === 'requeued') this.coverage.requeued += 1;
         return outcome;
       },
-      { limitMs: 900_000, queueDelayLeastMs: queueDelayMs },
+      { limitMs, isConsumer: true },
     );
   }
 }

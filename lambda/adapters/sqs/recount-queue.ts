@@ -5,22 +5,16 @@ import {
   SQSClient,
 } from '@aws-sdk/client-sqs';
 import { causeOf } from '../../domain/invocation.ts';
-import { recountCollapseMs, urgencyOf } from '../../domain/recount-policy.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Invocations } from '../../ports/invocations.ts';
 import type { RecountQueue, RecountRequest } from '../../ports/recount-queue.ts';
 import { requestHandler } from '../sdk/request-limits.ts';
+import { deduplicationId } from './deduplication-id.ts';
 
 /** Messages that SQS accepts in one request, at most. */
 const sendBatchMax = 10;
 const sendAttemptsMax = 3;
 const sendPauseMs = 200;
-
-/** Part of the deduplication id: requests of different kinds do not collapse. See {@link RecountQueue}. */
-function kindOf({ reason, full }: RecountRequest): string {
-  const source = reason === 'schedule' ? 'schedule' : urgencyOf(reason);
-  return `${full ? 'full' : 'due'}.${source}`;
-}
 
 /** The recount queue on SQS FIFO. Each tenant is a message group, so its messages are handled one at a time. */
 export function createSqsRecountQueue(input: {
@@ -35,12 +29,11 @@ export function createSqsRecountQueue(input: {
   });
 
   const message = (request: RecountRequest) => {
-    const bucket = Math.floor(clock.nowMs() / recountCollapseMs);
     return {
       // The correlation id is no part of the deduplication id: of requests that collapse, the first one's is kept.
       MessageBody: JSON.stringify({ ...request, correlationId: causeOf(invocations.current()) }),
       MessageGroupId: request.tenant,
-      MessageDeduplicationId: `${request.tenant}.${kindOf(request)}.${bucket}`,
+      MessageDeduplicationId: deduplicationId(request, clock.nowMs()),
     };
   };
 

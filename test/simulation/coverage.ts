@@ -9,6 +9,12 @@ export interface Coverage extends Tally {
   partial: number;
   retries: number;
   puts: number;
+  /** PUTs whose connection broke. */
+  broken: number;
+  /** Answers of batches after their time limit. */
+  lateAnswers: number;
+  /** Answers of the due index that were out of date. */
+  staleReads: number;
   deletes: number;
   tenantDeletes: number;
   reconciles: number;
@@ -40,6 +46,9 @@ export function nothingYet(): Coverage {
     partial: 0,
     retries: 0,
     puts: 0,
+    broken: 0,
+    lateAnswers: 0,
+    staleReads: 0,
     deletes: 0,
     tenantDeletes: 0,
     reconciles: 0,

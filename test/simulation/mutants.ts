@@ -2,7 +2,7 @@ import type { Reservation } from '../../lambda/domain/reservation.ts';
 import { isDead } from '../../lambda/domain/reservation.ts';
 import type { Ledger, TenantCommit } from '../../lambda/ports/ledger.ts';
 import type { MemoryLedger } from '../support/memory/ledger.ts';
-import { importedAndLeft, type Story, wantedWhileDeleted } from './stories.ts';
+import { importedAndLeft, type Story, sentSlowly, wantedWhileDeleted } from './stories.ts';
 import type { Mutant, World } from './world.ts';
 
 const day = 24 * 3_600_000;
@@ -306,6 +306,41 @@ const importNotDue: Mutant = {
     }),
 };
 
+/** Every PUT is given the same time, however large its object is. */
+const sameTimeForAll: Mutant = {
+  deps: (deps) => ({
+    ...deps,
+    settings: { ...deps.settings, putMinBytesPerSecond: Number.MAX_SAFE_INTEGER },
+  }),
+};
+
+/** A client that verifies what did not arrive has failed with its upload, so its room is given back at once. */
+const failedIsOver: Mutant = {
+  ledger: (ledger, world) =>
+    withMethods(ledger, {
+      readReservation: async (input) => {
+        const found = await ledger.readReservation(input);
+        const { stored } = world.account(input.tenant).truth;
+        const hasFailed = [...(found?.claims.keys() ?? [])].some(
+          (oid) => !stored.has(`${input.repo}/${oid}`),
+        );
+        if (hasFailed) await ledger.deleteReservation(input);
+        return found;
+      },
+    }),
+};
+
+/** A batch hands out its URLs though its reservation was voided, because it is the only one that waits for them. */
+const issuedThoughGone: Mutant = {
+  ledger: (ledger) =>
+    withMethods(ledger, {
+      issueReservation: async (input) => {
+        await ledger.issueReservation(input);
+        return 'issued';
+      },
+    }),
+};
+
 /**
  * Mistakes that look right. The simulator must find the broken invariant within `seeds` seeds, beginning with `from`
  * (default 0), in random scenarios or in a story.
@@ -351,5 +386,14 @@ export const mutants: readonly {
     seeds: 100,
     story: importedAndLeft,
   },
+  {
+    name: 'a dead time without the size',
+    mutant: sameTimeForAll,
+    invariant: /^I1/,
+    seeds: 100,
+    story: sentSlowly,
+  },
+  { name: 'a failed upload is over', mutant: failedIsOver, invariant: /^I1/, seeds: 300 },
+  { name: 'URLs of a voided batch', mutant: issuedThoughGone, invariant: /^I1/, seeds: 2000 },
   { name: 'a limit on usage never counted', mutant: unknownIsZero, invariant: /^I1/, seeds: 100 },
 ];

@@ -2,10 +2,12 @@ import { lateForMs } from '../../lambda/domain/reservation.ts';
 import { admitUpload } from '../../lambda/use-cases/uploads/admit-upload.ts';
 import type { UploadVerdict } from '../../lambda/use-cases/uploads/batch-attempt.ts';
 import { verifyUpload } from '../../lambda/use-cases/uploads/verify-upload.ts';
+import { breakOff } from './broken-put.ts';
 import { Violation } from './invariants.ts';
 import { oidName, repoName } from './names.ts';
 import type { PushAction, UploadPlan } from './scenario.ts';
 import type { TenantWorld } from './tenant-world.ts';
+import type { SimDeps } from './world.ts';
 
 const minute = 60_000;
 const errorsMax = 8;
@@ -66,19 +68,23 @@ async function askOnce(
   const beganMs = scheduler.nowMs;
   const open = invariants.begin(request, scheduler.nowMs);
   try {
-    const result = await world.invoke(async (deps) => {
+    const ask = async (deps: SimDeps) => {
       const record = await deps.ledger.readTenant(tenant);
       const repo = await deps.ledger.readRepo({ tenant, repo: request.repo });
       const isOpen = record && typeof repo?.closedAtMs !== 'number';
       return isOpen ? admitUpload(deps, { tenant: record, ...request }) : ({ kind: 'absent' } as const);
-    });
+    };
+    const result = await world.invoke(ask, { waitsOn: true });
     if (result === 'error' || result === 'dead') return 'error';
     const { answer } = result;
     if (answer.kind === 'absent') return 'absent';
     if (answer.kind === 'retry') return answer.retryAfterMs;
+    // Only a batch that ends within its time limit is promised to notice every deletion.
+    const isLate = scheduler.nowMs > beganMs + world.settings.batchTimeLimitMs;
+    if (isLate) coverage.lateAnswers += 1;
     const kinds = new Set([...answer.verdicts.values()].map((verdict) => verdict.kind));
     for (const [oid, verdict] of answer.verdicts) {
-      if (verdict.kind === 'stored') invariants.reportStored({ repo: request.repo, oid }, beganMs);
+      if (verdict.kind === 'stored' && !isLate) invariants.reportStored({ repo: request.repo, oid }, beganMs);
       if (verdict.kind !== 'upload') continue;
       const { expiresAtMs } = JSON.parse(verdict.put.href) as { expiresAtMs: number };
       const sizeBytes = request.objects.get(oid) ?? 0;
@@ -117,19 +123,20 @@ async function sendAll(
   await Promise.all(
     [...input.verdicts].map(async ([oid, verdict]) => {
       if (verdict.kind !== 'upload') return;
+      const broken = await breakOff(world, { repo: input.repo, oid, href: verdict.put.href });
+      if (broken && input.action.verify) await verify(world, { repo: input.repo, oid, verdict });
+      if (broken === 'give-up') return;
+      if (broken === 'new-batch') {
+        const objects = input.action.objects.filter((object) => oidName(object.oid) === oid);
+        return push(world, { ...input.action, objects }, input.sizes);
+      }
       const sent = await send(world, {
         repo: input.repo,
         oid,
         plan: input.action.plan,
         href: verdict.put.href,
       });
-      if (!sent || !input.action.verify) return;
-      const { repo } = input;
-      const { tenant } = world;
-      const sizeBytes = world.sizeOf(oid);
-      await world.invoke((deps) =>
-        verifyUpload(deps, { tenant, repo, oid, sizeBytes, verifyToken: verdict.verifyToken }),
-      );
+      if (sent && input.action.verify) await verify(world, { repo: input.repo, oid, verdict });
     }),
   );
 }
@@ -150,6 +157,18 @@ interface Put {
   readonly oid: string;
   readonly plan: UploadPlan;
   readonly href: string;
+}
+
+async function verify(
+  world: TenantWorld,
+  input: { repo: string; oid: string; verdict: { verifyToken: string } },
+): Promise<void> {
+  const { tenant } = world;
+  const { repo, oid, verdict } = input;
+  const sizeBytes = world.sizeOf(oid);
+  await world.invoke((deps) =>
+    verifyUpload(deps, { tenant, repo, oid, sizeBytes, verifyToken: verdict.verifyToken }),
+  );
 }
 
 /** One PUT. The store accepts it if it begins before its URL expires, and it may end long after. */

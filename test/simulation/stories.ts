@@ -1,4 +1,4 @@
-import type { Scenario } from './scenario.ts';
+import type { PushAction, Scenario, UploadPlan } from './scenario.ts';
 
 /** A scenario written by hand, for what random ones rarely meet. Each seed gives it other latencies and faults. */
 export type Story = Omit<Scenario, 'seed'>;
@@ -24,4 +24,26 @@ export const importedAndLeft: Story = {
   tenants: [0, 1, 2].map(() => ({ limitBytes: 200, imported: [0, 1, 2] })),
   sizes: oids.map(() => 10),
   actions: [],
+};
+
+const minute = 60_000;
+const pushed = (object: number, plan: UploadPlan, afterMs: number): PushAction => ({
+  kind: 'push',
+  tenant: 0,
+  afterMs,
+  repo: 0,
+  objects: [{ oid: object, lie: false }],
+  plan,
+  verify: false,
+});
+
+/** Large objects are sent at the last moment, beside small ones. Most of their time is over when others push again. */
+export const sentSlowly: Story = {
+  tenants: [{ limitBytes: 200, imported: [] }],
+  sizes: [60, 60, 60, 1, 2, 3, 60, 60, 60, 60],
+  actions: [
+    ...[0, 1, 2, 3, 4, 5].map((object) => pushed(object, 'last-moment', 0)),
+    { kind: 'reconcile', tenant: 0, afterMs: 39 * minute, full: false },
+    ...[6, 7, 8, 9].map((object) => pushed(object, 'at-once', 2 * minute)),
+  ],
 };

@@ -7,7 +7,7 @@ import type { RecountRequest } from '../../lambda/ports/recount-queue.ts';
 import type { Deps } from '../../lambda/use-cases/deps.ts';
 import { recordStoreEvents } from '../../lambda/use-cases/recounts/record-store-events.ts';
 import { runRecount } from '../../lambda/use-cases/recounts/run-recount.ts';
-import { MemoryLedger } from '../support/memory/ledger.ts';
+import { type DueEntry, MemoryLedger } from '../support/memory/ledger.ts';
 import { MemoryObjectStore } from '../support/memory/object-store.ts';
 import { MemoryRequestKeys } from '../support/memory/request-keys.ts';
 import { Random } from '../support/random.ts';
@@ -47,6 +47,14 @@ function policyOf(seed: number): Pick<Settings, 'recountRestMs' | 'listRequestsP
   };
 }
 
+/**
+ * How slowly a PUT may send. Its own random source again. At the lower rates the largest object may take half an hour,
+ * and a small one seconds, so reservations differ in when they are dead.
+ */
+function putMinBytesPerSecondOf(seed: number): number {
+  return new Random(seed ^ 0xb16).pick([defaultSettings.putMinBytesPerSecond, 0.5, 0.03]);
+}
+
 /** Whether the stage has events of the store. This has its own random source too. */
 function hasStoreEvents(seed: number): boolean {
   return new Random(seed ^ 0x70_1d).chance(0.3);
@@ -61,6 +69,12 @@ function attemptsMaxOf(seed: number): number | undefined {
 /** Whether clients trickle: they send so slowly that their PUTs end hours after their reservation is dead. */
 function hasTricklers(seed: number): boolean {
   return new Random(seed ^ 0x51_0e).chance(0.15);
+}
+
+function isSame(some: readonly DueEntry[], others: readonly DueEntry[]): boolean {
+  const namesOf = (entries: readonly DueEntry[]) =>
+    entries.map(({ tenant, full, dueAtMs }) => `${tenant} ${full} ${dueAtMs}`).sort();
+  return namesOf(some).join() === namesOf(others).join();
 }
 
 /** One tenant of a run. */
@@ -93,6 +107,8 @@ export class World {
   running = 0;
   #failure: unknown;
   readonly #queue: SimQueue;
+  readonly #memory: MemoryLedger;
+  #agedIndex: readonly DueEntry[] | undefined;
   /** Whether recounts wait in SQS, as they do when deployed. */
   readonly isSqs: boolean;
 
@@ -102,17 +118,22 @@ export class World {
     sizes: readonly number[];
     tenants: readonly { hasLies: boolean }[];
     mutant?: Mutant;
-    settings?: Settings;
   }) {
     this.random = new Random(input.seed);
     this.scheduler = new Scheduler(this.random);
     this.mix = input.mix;
     this.#sizes = new Map(input.sizes.map((size, index) => [oidName(index), size]));
     // The grace time is short enough to overlap with other actions, and longer than a batch can take.
-    this.settings = input.settings ?? { ...defaultSettings, deleteGraceMs: 90_000, ...policyOf(input.seed) };
+    this.settings = {
+      ...defaultSettings,
+      deleteGraceMs: 90_000,
+      putMinBytesPerSecond: putMinBytesPerSecondOf(input.seed),
+      ...policyOf(input.seed),
+    };
     this.#mutant = input.mutant ?? {};
     this.#hasStoreEvents = hasStoreEvents(input.seed);
-    const memory = new MemoryLedger({ pageSize: 2 });
+    const memory = new MemoryLedger({ pageSize: 2, readIndex: (entries) => this.#readIndex(entries) });
+    this.#memory = memory;
     this.accounts = input.tenants.map(({ hasLies }, index) => {
       const truth = new Truth({ tenant: tenantName(index), ledger: memory, store: this.store });
       // The others are promised everything beside them.
@@ -139,6 +160,23 @@ export class World {
     if (attemptsMax === undefined) return new HastyQueue(queueWorld);
     const { clockSkewMs } = settings;
     return new SqsQueue(queueWorld, { attemptsMax, clockSkewMs, ...this.#mutant.sqs });
+  }
+
+  /** The index of what is due shows each tenant as it is, or as it was now. */
+  ageIndex(): void {
+    this.#agedIndex = this.#memory.dueEntries();
+  }
+
+  #readIndex(entries: readonly DueEntry[]): readonly DueEntry[] {
+    const aged = this.#agedIndex;
+    if (!aged) return entries;
+    const stale = new Set(this.accounts.map(({ tenant }) => tenant).filter(() => this.random.chance(0.5)));
+    const read = [
+      ...entries.filter(({ tenant }) => !stale.has(tenant)),
+      ...aged.filter(({ tenant }) => stale.has(tenant)),
+    ];
+    if (!isSame(read, entries)) this.coverage.staleReads += 1;
+    return read;
   }
 
   /** @throws if there is no such tenant. */
@@ -215,11 +253,12 @@ export class World {
    *
    * @param options.mayOutlive whether it may go on unseen after its time limit, as a frozen function does. A function
    * whose writes are valid for a limited time only may not.
+   * @param options.waitsOn whether the caller may still get the answer of one that goes on.
    * @returns `dead` if it died or reached its time limit, `error` if a port was unavailable.
    */
   invoke<T>(
     run: (deps: SimDeps) => Promise<T>,
-    { limitMs = functionLimitMs, mayOutlive = true, isConsumer = false } = {},
+    { limitMs = functionLimitMs, mayOutlive = true, waitsOn = false, isConsumer = false } = {},
   ): Promise<{ answer: T } | 'error' | 'dead'> {
     const actor = new Actor({ ...this, tally: this.coverage });
     const signer: UrlSigner = {
@@ -255,11 +294,16 @@ export class World {
       if (!ended) this.running -= 1;
       ended = true;
     };
-    actor.onDeath = end;
     return new Promise((resolve) => {
+      let isOverdue = false;
+      actor.onDeath = () => {
+        end();
+        if (isOverdue) resolve('dead');
+      };
       this.scheduler.after(limitMs, () => {
+        isOverdue = true;
         if (!ended && (!mayOutlive || this.mix.freeze === 0 || this.random.chance(0.5))) actor.kill();
-        resolve('dead');
+        if (ended || !waitsOn || this.random.chance(0.5)) resolve('dead');
       });
       run(deps).then(
         (answer) => {

@@ -22,6 +22,14 @@ import type {
 } from '../../../lambda/ports/ledger.ts';
 import { checkExpression, fitting } from './item-limits.ts';
 
+/** An entry of the index of what is due. */
+export interface DueEntry {
+  readonly tenant: string;
+  /** It is the tenant's own, for its next full count. */
+  readonly full: boolean;
+  readonly dueAtMs: number;
+}
+
 interface TenantItems {
   record: TenantRecord;
   leaseHolder?: string;
@@ -39,9 +47,14 @@ interface TenantItems {
 export class MemoryLedger implements Ledger {
   readonly #tenants = new Map<string, TenantItems>();
   readonly #pageSize: number;
+  readonly #readIndex: (entries: readonly DueEntry[]) => readonly DueEntry[];
 
-  constructor(options: { pageSize?: number } = {}) {
+  /** @param options.readIndex what a read of the due index finds: it may be out of date. */
+  constructor(
+    options: { pageSize?: number; readIndex?: (entries: readonly DueEntry[]) => readonly DueEntry[] } = {},
+  ) {
     this.#pageSize = options.pageSize ?? 100;
+    this.#readIndex = options.readIndex ?? ((entries) => entries);
   }
 
   async readTenant(tenant: string): Promise<TenantRecord | undefined> {
@@ -349,22 +362,30 @@ export class MemoryLedger implements Ledger {
   }
 
   async dueTenants(input: { nowMs: number; tenantsMax: number }) {
-    const due = [...this.#tenants].map(([tenant, items]) => {
+    const due = this.#readIndex(this.dueEntries())
+      .filter(({ dueAtMs }) => dueAtMs <= input.nowMs)
+      .sort((a, b) => a.dueAtMs - b.dueAtMs);
+    const full = new Set(due.filter((entry) => entry.full).map(({ tenant }) => tenant));
+    const tenants = [...new Set(due.map(({ tenant }) => tenant))].slice(0, input.tenantsMax);
+    return tenants.map((tenant) => ({ tenant, full: full.has(tenant) }));
+  }
+
+  /** All that the index of what is due holds. */
+  dueEntries(): DueEntry[] {
+    return [...this.#tenants].flatMap(([tenant, items]) => {
       const looks = [...items.reservations].map(([key, { state, lookAtMs, deadAtMs }]) => {
         const pendingDueAtMs = state === 'pending' ? items.pendingDueAtMs.get(key) : undefined;
         return pendingDueAtMs ?? lookAtMs ?? deadAtMs;
       });
       const deletions = [...items.deletions.values()].map((deletion) => deletion.dueAtMs);
       const closings = [...items.repos.values()].flatMap(({ closedAtMs }) => closedAtMs ?? []);
-      const { dueAtMs } = items.record;
-      const full = dueAtMs <= input.nowMs;
-      return { tenant, full, dueAtMs: Math.min(dueAtMs, ...looks, ...deletions, ...closings) };
+      const others = [...looks, ...deletions, ...closings].map((dueAtMs) => ({
+        tenant,
+        full: false,
+        dueAtMs,
+      }));
+      return [{ tenant, full: true, dueAtMs: items.record.dueAtMs }, ...others];
     });
-    return due
-      .filter(({ dueAtMs }) => dueAtMs <= input.nowMs)
-      .sort((a, b) => a.dueAtMs - b.dueAtMs)
-      .slice(0, input.tenantsMax)
-      .map(({ tenant, full }) => ({ tenant, full }));
   }
 
   /** A tenant's item and all its reservations at one moment, for a simulator's checks. */

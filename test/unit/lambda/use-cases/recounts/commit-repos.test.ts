@@ -26,6 +26,7 @@ const record = (more: Partial<RepoRecord> = {}): RepoRecord => ({
   epoch: overtakenEpoch,
   dirtyToken: null,
   covered: new Set(),
+  putsUntilMs: 0,
   closedAtMs: null,
   ...more,
 });

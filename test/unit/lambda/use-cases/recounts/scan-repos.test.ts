@@ -17,6 +17,7 @@ const known = (repo: string, objectCount: number, epoch = 1): RepoRecord => ({
   epoch,
   dirtyToken: null,
   covered: none,
+  putsUntilMs: 0,
   closedAtMs: null,
 });
 

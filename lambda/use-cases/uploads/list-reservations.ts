@@ -8,7 +8,7 @@ const reposAtOnce = 8;
 /** What is promised to one batch of uploads, for people. */
 export interface ShownReservation extends Pick<Reservation, 'id' | 'repo' | 'createdAtMs' | 'expiresAtMs'> {
   readonly state: 'pending' | 'issued' | 'late';
-  /** Objects that it was made for. Of a late one only those that were not seen. */
+  /** Objects that it was made for. Of a late one only those that were not seen, or that were deleted since. */
   readonly objectCount: number;
   readonly bytes: number;
   /** The last count of its repo saw all of its objects. They count as stored, and it holds no room besides. */
@@ -58,7 +58,7 @@ function show(
     id,
     repo,
     state: isLate ? 'late' : reservation.state,
-    objectCount: claims.size,
+    objectCount: reservation.objectCount ?? claims.size,
     bytes: sumClaims(claims),
     createdAtMs,
     expiresAtMs,

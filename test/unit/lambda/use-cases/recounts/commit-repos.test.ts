@@ -15,6 +15,7 @@ const scan = (more: Partial<RepoScan> = {}): RepoScan => ({
   seen: new Set(),
   ...more,
 });
+const day = 86_400_000;
 const empty = scan({ storedBytes: 0, objectCount: 0 });
 
 /** As the scan finds it. */
@@ -98,6 +99,7 @@ describe('what a scan found in a repo', () => {
       countedAtMs,
       epoch,
       covered: new Set(['r1']),
+      putsUntilMs: 9e15 + day,
     };
     expect(writes).toEqual([{ tenant, repo: found, dirtyTokenRead: 'x' }]);
     expect(repos).toEqual([{ ...found, dirtyToken: null, closedAtMs: 600 }]);
@@ -105,9 +107,24 @@ describe('what a scan found in a repo', () => {
 
   it('is written for a repo that the ledger does not know', async () => {
     const { repos, writes } = await commit({ scans: { app: scan() } });
-    const found = { repo: 'app', storedBytes: 10, objectCount: 1, countedAtMs, epoch, covered: new Set() };
+    const counted = { storedBytes: 10, objectCount: 1, countedAtMs };
+    const found = { repo: 'app', ...counted, epoch, covered: new Set(), putsUntilMs: 0 };
     expect(writes).toEqual([{ tenant, repo: found, dirtyTokenRead: null }]);
     expect(repos).toEqual([{ ...found, dirtyToken: null, closedAtMs: null }]);
+  });
+
+  it('is written with the end of the last PUT, also if its reservation is gone since', async () => {
+    const reservations = { app: claimed('r1') };
+    const { writes } = await commit({
+      scans: { app: scan() },
+      records: [record()],
+      reservations,
+      due: ['app'],
+    });
+    expect(writes[0]?.repo.putsUntilMs).toBe(9e15 + day);
+    const before = record({ putsUntilMs: 700 });
+    const later = await commit({ scans: { app: scan() }, records: [before], due: ['app'] });
+    expect(later.writes[0]?.repo.putsUntilMs).toBe(700);
   });
 
   it('needs no record if that is nothing and there is none', async () => {
@@ -151,11 +168,12 @@ describe('what a scan found in a repo', () => {
 
 describe('a repo of which nothing was due', () => {
   const covered = new Set(['r1', 'r2']);
+  const putsUntilMs = 9e15 + day;
   const seen = { scans: { app: scan({ seen: covered }) }, reservations: { app: claimed('r1', 'r2') } };
 
   it('is not written if its item says what the scan found', async () => {
-    expect(await commit({ ...seen, records: [record({ covered })] })).toMatchObject({
-      repos: [record({ covered })],
+    expect(await commit({ ...seen, records: [record({ covered, putsUntilMs })] })).toMatchObject({
+      repos: [record({ covered, putsUntilMs })],
       writes: [],
     });
   });
@@ -169,13 +187,15 @@ describe('a repo of which nothing was due', () => {
     ['covers less', { covered: new Set(['r1']) }],
     ['covers more', { covered: new Set(['r1', 'r2', 'r3']) }],
     ['covers others', { covered: new Set(['r1', 'r3']) }],
+    ['knows of no later PUT', { putsUntilMs: putsUntilMs - 1 }],
   ])('is written if its item %s', async (_, more, overtaken = overtakenEpoch) => {
-    const before = record({ covered, ...more });
+    const before = record({ covered, putsUntilMs, ...more });
     const { writes } = await commit({ ...seen, records: [before], overtakenEpoch: overtaken });
     expect(writes).toHaveLength(1);
   });
 
   it('is written if it was due after all', async () => {
-    expect((await commit({ ...seen, records: [record({ covered })], due: ['app'] })).writes).toHaveLength(1);
+    const records = [record({ covered, putsUntilMs })];
+    expect((await commit({ ...seen, records, due: ['app'] })).writes).toHaveLength(1);
   });
 });

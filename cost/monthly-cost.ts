@@ -103,12 +103,13 @@ function pushLines(workload: Workload, basis: CostBasis): CostLine[] {
   const pushes = workload.tenants * workload.pushesPerTenant;
   const sizes = sizesOf(workload);
   const uploads = pushes * workload.objectsPerPush;
+  const repoObjects = workload.objectsPerTenant / workload.reposPerTenant;
   return [
     ...sameSized(pushBatches).map(({ objects, count }) =>
       line(
         `push: batch of ${objects}`,
         pushes * count,
-        operationCost(uploadBatch(objects), { ...sizes, claims: objects }, basis),
+        operationCost(uploadBatch(objects, repoObjects), { ...sizes, claims: objects }, basis),
       ),
     ),
     line('push: PUT of an object by the client', uploads, { ...noCost, store: basis.store.putOrList }),
@@ -120,13 +121,14 @@ function readLines(workload: Workload, basis: CostBasis): CostLine[] {
   const { fetchBatches, cachedReads } = occurrences(workload);
   const { tenants } = workload;
   const fetches = tenants * workload.fetchesPerTenant;
+  const repoObjects = workload.objectsPerTenant / workload.reposPerTenant;
   const sizes = sizesOf(workload);
   return [
     ...sameSized(fetchBatches).map(({ objects, count }) =>
       line(
         `fetch: batch of ${objects}`,
         fetches * count,
-        operationCost(downloadBatch(objects), sizes, basis),
+        operationCost(downloadBatch(objects, repoObjects), sizes, basis),
       ),
     ),
     line('fetch: GET of an object by the client', fetches * workload.objectsPerFetch, {

@@ -53,7 +53,7 @@ export interface Durations {
   readonly tableRoundMs: number;
   readonly headMs: number;
   readonly listPageMs: number;
-  /** Per object of a batch: HEAD, URL, JSON. */
+  /** Per object of a batch: HEAD or its part of a LIST, URL, JSON. */
   readonly perObjectMs: number;
   readonly baseMs: number;
 }
@@ -91,13 +91,12 @@ export interface CostBasis {
 
 /** The billed duration of one run. */
 function billedMs(operation: Operation, durations: Durations): number {
-  const objects = operation.calls.HEAD ?? 0;
   return (
     durations.baseMs +
     operation.tableRounds * durations.tableRoundMs +
     operation.headRounds * durations.headMs +
     operation.listRounds * durations.listPageMs +
-    objects * durations.perObjectMs
+    (operation.objects ?? 0) * durations.perObjectMs
   );
 }
 

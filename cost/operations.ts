@@ -1,4 +1,6 @@
+import { listsToAsk } from '../lambda/domain/ask-by-listing.ts';
 import { flatRangesAtOnce, planFlat } from '../lambda/domain/flat-listing.ts';
+import { defaultSettings } from '../lambda/domain/settings.ts';
 import type { FunctionName } from '../lambda/routes.ts';
 import { type Listing, splitListing } from './listing-cost.ts';
 
@@ -29,6 +31,8 @@ export type TableCall =
 
 export interface Operation {
   readonly function: FunctionName;
+  /** Objects that it asks the store for, one by one or by listing. Default: 0. */
+  readonly objects?: number;
   readonly calls: Readonly<Partial<Record<PortCall, number>>>;
   /** Calls of table and queue that wait for each other. */
   readonly tableRounds: number;
@@ -41,15 +45,29 @@ const authenticated = { findToken: 1, readTenant: 1, readRepo: 1 } as const;
 
 /** HEADs at a time in one batch. */
 const headsAtOnce = 128;
-const headRounds = (objects: number) => Math.ceil(objects / headsAtOnce);
 
-/** A batch to upload new objects, for a tenant that is not near its limit. */
-export function uploadBatch(objects: number): Operation {
+/** A batch's question what is stored: by listing the repo if that is no dearer, else by HEAD. */
+function askStore(objects: number, repoObjects: number | undefined) {
+  if (listsToAsk(defaultSettings, { objectCount: objects, repoObjects }) === 0) {
+    return { calls: { HEAD: objects }, headRounds: Math.ceil(objects / headsAtOnce), listRounds: 0 };
+  }
+  const { requests, rounds } = splitListing(repoObjects ?? 0, { hasHint: true });
+  return { calls: { LIST: requests }, headRounds: 0, listRounds: rounds };
+}
+
+/**
+ * A batch to upload new objects, for a tenant that is not near its limit.
+ *
+ * @param repoObjects how many the repo had when it was last counted. undefined: it never was, and is small.
+ */
+export function uploadBatch(objects: number, repoObjects?: number): Operation {
+  const { calls, ...rounds } = askStore(objects, repoObjects);
   return {
     function: 'lfsBatch',
+    objects,
     calls: {
       ...authenticated,
-      HEAD: objects,
+      ...calls,
       putReservation: 1,
       addCommitted: 1,
       deletionsOf: 1,
@@ -57,19 +75,19 @@ export function uploadBatch(objects: number): Operation {
       SEND: 1,
     },
     tableRounds: 4,
-    headRounds: headRounds(objects),
-    listRounds: 0,
+    ...rounds,
   };
 }
 
-/** A batch to download objects that exist. */
-export function downloadBatch(objects: number): Operation {
+/** A batch to download objects that exist. @param repoObjects as for an upload. */
+export function downloadBatch(objects: number, repoObjects?: number): Operation {
+  const { calls, ...rounds } = askStore(objects, repoObjects);
   return {
     function: 'lfsBatch',
-    calls: { ...authenticated, HEAD: objects },
+    objects,
+    calls: { ...authenticated, ...calls },
     tableRounds: 2,
-    headRounds: headRounds(objects),
-    listRounds: 0,
+    ...rounds,
   };
 }
 
@@ -77,6 +95,7 @@ export function downloadBatch(objects: number): Operation {
 export function verify(): Operation {
   return {
     function: 'lfsVerify',
+    objects: 1,
     calls: { readReservation: 1, HEAD: 1, SEND: 1 },
     tableRounds: 1,
     headRounds: 1,

@@ -18,6 +18,7 @@ import { systemClock } from './adapters/system/clock.ts';
 import { systemIds } from './adapters/system/ids.ts';
 import { createInvocationLog } from './adapters/system/invocation-log.ts';
 import { createInvocations } from './adapters/system/invocations.ts';
+import { ListingPace } from './domain/ask-by-listing.ts';
 import type { Settings } from './domain/settings.ts';
 import { settingsFromJson } from './domain/settings-json.ts';
 import { serviceName } from './ports/metrics.ts';
@@ -116,6 +117,7 @@ export function batchDeps() {
     ...common(),
     publicUrl: publicUrl(),
     ...scanning(objects),
+    listingPace: new ListingPace(),
     ledger: createDynamoDbLedger(tables),
     tokens: createDynamoDbTokenStore(tables),
     store: new S3ObjectStore({ ...objects, clock }),

@@ -5,6 +5,7 @@ import { createS3Client } from '../lambda/adapters/s3/client.ts';
 import { S3ObjectStore } from '../lambda/adapters/s3/object-store.ts';
 import { S3UrlSigner } from '../lambda/adapters/s3/url-signer.ts';
 import { ScanListing } from '../lambda/adapters/s3-scan/listing.ts';
+import { ListingPace } from '../lambda/domain/ask-by-listing.ts';
 import { sha256Hex } from '../lambda/domain/hash.ts';
 import type { Settings } from '../lambda/domain/settings.ts';
 import type { Clock } from '../lambda/ports/clock.ts';
@@ -60,6 +61,7 @@ export function composeEmbedded(input: ComposeInput): { deps: Deps; close: () =>
     store: { head: async (key) => head(key), delete: (key, options) => deletes.delete(key, options) },
     listing,
     scan: createPathScan({ listing, clock, settings }),
+    listingPace: new ListingPace(),
     signer: new S3UrlSigner({ ...place, bucket, credentials: async () => credentials }),
     queue,
     clock,

@@ -71,7 +71,8 @@ async function run(shape: HeavyCase): Promise<HeavyFigures> {
   // What has arrived of each repo is what the scan is to look for.
   const scan: typeof plain.scan = {
     scan: async ({ lookFor = new Set() }) => {
-      const seen = shape.isStored ? new Set(lookFor) : new Set<string>();
+      const names = shape.isStored ? [...lookFor] : [];
+      const seen = new Map(names.map((name) => [name, 1000]));
       return { kind: 'done', storedBytes: 1000 * seen.size, objectCount: seen.size, seen, requests: 1 };
     },
   };

@@ -37,7 +37,7 @@ export interface RepoScan {
   readonly storedBytes: number;
   readonly objectCount: number;
   /** The oids that the scan was to look for and saw. */
-  readonly seen: ReadonlySet<string>;
+  readonly seen: Pick<ReadonlySet<string>, 'has'>;
 }
 
 /** What a reconcile knows of a repo. */

@@ -38,6 +38,12 @@ export interface Settings {
   readonly scanWaitMs: number;
   /** LIST requests of one scan at a time, at most. */
   readonly scanConcurrency: number;
+  /**
+   * HEAD requests that cost as much as one LIST, rounded up: 12.5 on S3 and on R2. A batch asks the store by LIST if that
+   * is no dearer. With more than a batch has objects it always asks by HEAD, as is right for a store whose LIST does
+   * not show every upload at once.
+   */
+  readonly headsPerList: number;
   /** Objects in one batch request, at most. */
   readonly batchObjectsMax: number;
   /** Size of one request body, at most. */
@@ -74,6 +80,7 @@ export const defaultSettings: Settings = {
   listRequestsPerHour: 1200,
   scanWaitMs: 20 * second,
   scanConcurrency: 128,
+  headsPerList: 13,
   batchObjectsMax: 1000,
   bodyBytesMax: 1024 * 1024,
   objectBytesMax: 5 * 1024 ** 3,

@@ -32,19 +32,14 @@ export function create(deps: BatchDeps): HttpHandler {
     if (!body.ok) return body.response;
     const decoded = decodeBatch(deps.settings, body.body);
     if (decoded.kind === 'bad') return lfsError({ ...decoded, requestId });
-    const { tenant, repo } = access;
-    if (decoded.batch.operation === 'download') return download(deps, { tenant, repo, batch: decoded.batch });
+    const { tenant, repo, repoObjects } = access;
+    const request = { tenant, repo, repoObjects, batch: decoded.batch };
+    if (decoded.batch.operation === 'download') return download(deps, request);
     if (access.scope !== 'write') {
       const message = 'This token may only read: push with a write token.';
       return lfsError({ statusCode: 403, message, requestId });
     }
-    return upload(deps, {
-      tenant,
-      repo,
-      batch: decoded.batch,
-      baseUrl: baseUrl(event, deps.publicUrl),
-      requestId,
-    });
+    return upload(deps, { ...request, baseUrl: baseUrl(event, deps.publicUrl), requestId });
   };
   return guard(deps, respondLfsError, withMetrics(deps.metrics, handle));
 }
@@ -52,6 +47,8 @@ export function create(deps: BatchDeps): HttpHandler {
 interface Request {
   readonly tenant: TenantRecord;
   readonly repo: string;
+  /** When it was last counted. undefined: it never was. */
+  readonly repoObjects: number | undefined;
   readonly batch: BatchRequest;
 }
 
@@ -59,9 +56,9 @@ async function upload(
   deps: BatchDeps,
   request: Request & { baseUrl: string; requestId: string },
 ): Promise<Response> {
-  const { tenant, repo, batch, requestId } = request;
+  const { tenant, repo, repoObjects, batch, requestId } = request;
   if (batch.objects.size === 0) return answer(batch.invalid);
-  const outcome = await admitUpload(deps, { tenant, repo, objects: batch.objects });
+  const outcome = await admitUpload(deps, { tenant, repo, repoObjects, objects: batch.objects });
   switch (outcome.kind) {
     case 'answered': {
       const verifyUrl = `${request.baseUrl}/${tenant.tenant}/${repo}.git/info/lfs/verify`;
@@ -88,8 +85,14 @@ async function upload(
   }
 }
 
-async function download(deps: BatchDeps, { tenant, repo, batch }: Request): Promise<Response> {
-  const verdicts = await offerDownload(deps, { tenant: tenant.tenant, repo, objects: batch.objects });
+async function download(deps: BatchDeps, request: Request): Promise<Response> {
+  const { tenant, repo, repoObjects, batch } = request;
+  const verdicts = await offerDownload(deps, {
+    tenant: tenant.tenant,
+    repo,
+    repoObjects,
+    objects: batch.objects,
+  });
   return answer([
     ...[...verdicts].map(([oid, verdict]) =>
       downloadAnswer({ oid, size: batch.objects.get(oid) ?? 0 }, verdict),

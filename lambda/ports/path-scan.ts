@@ -41,8 +41,8 @@ interface ScanRest {
   readonly ranges: readonly OpenRange[];
   readonly storedBytes: number;
   readonly objectCount: number;
-  /** The names of `lookFor` that were seen. The continuation must look for the same names. */
-  readonly seen: readonly string[];
+  /** The names of `lookFor` that were seen, with their bytes. The continuation must look for the same names. */
+  readonly seen: readonly (readonly [name: string, sizeBytes: number])[];
   readonly requests: number;
   /** The store's order proved unreliable, so the continuation too lists one page after the other. */
   readonly isSequential: boolean;
@@ -55,8 +55,8 @@ export type PathScanOutcome =
       readonly kind: 'done';
       readonly storedBytes: number;
       readonly objectCount: number;
-      /** The names of `lookFor` that a page listed. */
-      readonly seen: ReadonlySet<string>;
+      /** The names of `lookFor` that a page listed → bytes. */
+      readonly seen: ReadonlyMap<string, number>;
       readonly requests: number;
     }
   /** The deadline passed, or `requestsMax` was reached, before every key was counted. */

@@ -1,3 +1,4 @@
+import type { ListingPace } from '../domain/ask-by-listing.ts';
 import type { Settings } from '../domain/settings.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { AdminCredential, TokenStore } from '../ports/credentials.ts';
@@ -24,6 +25,7 @@ export interface Deps {
   readonly store: ObjectStore;
   readonly listing: ObjectListing;
   readonly scan: PathScan;
+  readonly listingPace: ListingPace;
   readonly signer: UrlSigner;
   readonly queue: RecountQueue;
   readonly clock: Clock;

@@ -94,6 +94,11 @@ const recounts = {
     { min: 1, max: 10_000, defaultValue: defaultSettings.refreshTenantsMax },
     'Tenants that one run of the schedule queues. The rest wait for the next.',
   ),
+  headsPerList: whole(
+    { min: 1, max: 1_000_000, defaultValue: defaultSettings.headsPerList },
+    'HEAD requests that cost as much as one LIST. A batch finds out what is stored by LIST if that is no dearer. With ' +
+      '1000000 it always asks by HEAD: set that for a store whose LIST does not show every upload at once.',
+  ),
   scanConcurrency: whole(
     { min: 1, max: 512, defaultValue: defaultSettings.scanConcurrency },
     'LIST requests at a time in one scan.',
@@ -159,6 +164,7 @@ export function settingsOf(protocol: ProtocolSettings): Settings {
     maxAgeMs: protocol.maxAgeHours * hour,
     idleRefreshMaxMs: protocol.idleRefreshMaxDays * day,
     refreshTenantsMax: protocol.refreshTenantsMax,
+    headsPerList: protocol.headsPerList,
     scanConcurrency: protocol.scanConcurrency,
     inlineReconcileBudgetMs: protocol.inlineReconcileBudgetSeconds * second,
     scanWaitMs: protocol.scanWaitSeconds * second,

@@ -58,7 +58,7 @@ describe('listing contract: the scan on the local store', () => {
         kind: 'done',
         objectCount: 16,
         storedBytes: 48,
-        seen: new Set(['a'.repeat(64)]),
+        seen: new Map([['a'.repeat(64), 3]]),
       });
     }
   });

@@ -60,9 +60,11 @@ const headAfterScan: Mutant = {
       scan: async (input) => {
         const outcome = await deps.scan.scan(input);
         if (outcome.kind !== 'done') return outcome;
-        const seen = new Set<string>();
-        for (const name of input.lookFor ?? [])
-          if (await deps.store.head(input.prefix + name)) seen.add(name);
+        const seen = new Map<string, number>();
+        for (const name of input.lookFor ?? []) {
+          const head = await deps.store.head(input.prefix + name);
+          if (head) seen.set(name, head.sizeBytes);
+        }
         return { ...outcome, seen };
       },
     },

@@ -72,7 +72,8 @@ async function askOnce(
       const record = await deps.ledger.readTenant(tenant);
       const repo = await deps.ledger.readRepo({ tenant, repo: request.repo });
       const isOpen = record && typeof repo?.closedAtMs !== 'number';
-      return isOpen ? admitUpload(deps, { tenant: record, ...request }) : ({ kind: 'absent' } as const);
+      if (!isOpen) return { kind: 'absent' } as const;
+      return admitUpload(deps, { tenant: record, repoObjects: repo?.objectCount, ...request });
     };
     const result = await world.invoke(ask, { waitsOn: true });
     if (result === 'error' || result === 'dead') return 'error';

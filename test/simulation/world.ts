@@ -36,7 +36,9 @@ const functionLimitMs = 25_000;
 const consumerReserveMs = 10_000;
 
 /** How tight the tenant's budget is. It has its own random source, so that it does not change other choices. */
-function policyOf(seed: number): Pick<Settings, 'recountRestMs' | 'listRequestsPerHour' | 'lateClaimsMax'> {
+function policyOf(
+  seed: number,
+): Pick<Settings, 'recountRestMs' | 'listRequestsPerHour' | 'lateClaimsMax' | 'headsPerList'> {
   const random = new Random(seed ^ 0x5eed);
   return {
     recountRestMs: random.pick([0, 0, 10_000, 60_000]),
@@ -44,6 +46,8 @@ function policyOf(seed: number): Pick<Settings, 'recountRestMs' | 'listRequestsP
     listRequestsPerHour: random.pick([1_000_000, 1_200, 240, 60, 60]),
     // Usually far away. With little, most of what is late becomes a sum.
     lateClaimsMax: random.pick([100_000, 100_000, 100_000, 4]),
+    // With 1, batches of a few objects find out what is stored by listing, too.
+    headsPerList: random.pick([13, 1]),
   };
 }
 

@@ -9,7 +9,14 @@ import type { RejectedLogins } from './rejected-logins.ts';
 import { lfsForbidden, lfsNotFound, lfsUnauthorized } from './respond.ts';
 
 export type LfsAccess =
-  | { readonly ok: true; readonly tenant: TenantRecord; readonly repo: string; readonly scope: TokenScope }
+  | {
+      readonly ok: true;
+      readonly tenant: TenantRecord;
+      readonly repo: string;
+      /** How many objects the repo had when it was last counted. undefined: it never was. */
+      readonly repoObjects: number | undefined;
+      readonly scope: TokenScope;
+    }
   | { readonly ok: false; readonly response: Response };
 
 /** Who asks for which repo, or the answer that ends the request. */
@@ -31,7 +38,9 @@ export async function lfsAccess(
       ]);
       // While it is being deleted, a tenant or repo is not there any more.
       const isClosed = record?.closedAtMs !== null || typeof repoRecord?.closedAtMs === 'number';
-      return isClosed ? notFound : { ok: true, tenant: record, repo, scope: access.scope };
+      if (isClosed) return notFound;
+      const repoObjects = repoRecord && repoRecord.epoch > 0 ? repoRecord.objectCount : undefined;
+      return { ok: true, tenant: record, repo, repoObjects, scope: access.scope };
     }
     case 'unauthenticated': {
       const isRepeated = presented !== undefined && deps.rejectedLogins.isRepeated(presented);

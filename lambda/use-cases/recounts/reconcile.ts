@@ -57,7 +57,7 @@ export interface ReconcileBasis {
   /** oid → what live reservations of the repo promise, without the excluded one. */
   readonly promised: ReadonlyMap<string, Promised>;
   /** The oids that the scan saw. */
-  readonly seen: ReadonlySet<string>;
+  readonly seen: Pick<ReadonlySet<string>, 'has'>;
 }
 
 /** A reconcile that holds the lease. */

@@ -29,7 +29,7 @@ class PathScanRun {
   readonly #isSequential: boolean;
   readonly #plan: ScanPlan;
   readonly #lookFor: readonly string[];
-  readonly #seen: Set<string>;
+  readonly #seen: Map<string, number>;
   readonly #abort = new AbortController();
   /** The pages of each range that continues by tokens, by where the range begins. */
   readonly #trails = new Map<string | null, PageTrail>();
@@ -59,7 +59,7 @@ class PathScanRun {
       concurrency: input.concurrency ?? deps.settings.scanConcurrency,
     });
     this.#lookFor = [...(input.lookFor ?? [])].sort(compareKeys);
-    this.#seen = new Set(resume?.seen);
+    this.#seen = new Map(resume?.seen);
     this.#storedBytes = resume?.storedBytes ?? 0;
     this.#objectCount = resume?.objectCount ?? 0;
   }
@@ -172,7 +172,7 @@ class PathScanRun {
     const seen = this.#isSequential
       ? seenInAnyOrder(this.#input.lookFor, page, { prefix })
       : seenOnPage(this.#lookFor, page, { prefix, keyCount });
-    for (const name of seen) this.#seen.add(name);
+    for (const [name, bytes] of seen) this.#seen.set(name, bytes);
   }
 
   /** The first failure ends the scan and aborts its running requests. */

@@ -73,12 +73,13 @@ export function readPageInAnyOrder(task: PageTask, page: ListedPage): RangePage 
  *
  * @param sortedNames in the order of keys, each once.
  * @param context.keyCount how many of the page's keys to search.
+ * @returns the names with their bytes.
  */
 export function seenOnPage(
   sortedNames: readonly string[],
   page: ListedPage,
   context: { prefix: string; keyCount: number },
-): string[] {
+): [name: string, sizeBytes: number][] {
   const { prefix, keyCount } = context;
   if (keyCount === 0 || sortedNames.length === 0) return [];
   const firstName = nameOf(page, 0, prefix);
@@ -87,27 +88,29 @@ export function seenOnPage(
     sortedNames.length,
     (index) => compareKeys(at(sortedNames, index), firstName) >= 0,
   );
-  const seen: string[] = [];
+  const seen: [string, number][] = [];
   let from = 0;
   for (let index = start; index < sortedNames.length; index += 1) {
     const name = at(sortedNames, index);
     if (compareKeys(name, lastName) > 0) break;
     const key = prefix + name;
     from += lowerBound(keyCount - from, (offset) => compareKeys(page.keyAt(from + offset), key) >= 0);
-    if (from < keyCount && page.keyAt(from) === key) seen.push(name);
+    if (from < keyCount && page.keyAt(from) === key) seen.push([name, page.sizeAt(from)]);
   }
   return seen;
 }
 
-/** Finds which of some names a page lists, in whatever order it lists them. */
+/** Finds which of some names a page lists, in whatever order it lists them. @returns the names with their bytes. */
 export function seenInAnyOrder(
   names: ReadonlySet<string> | undefined,
   page: ListedPage,
   { prefix }: { prefix: string },
-): string[] {
+): [name: string, sizeBytes: number][] {
   if (names === undefined || names.size === 0) return [];
-  const listed = Array.from({ length: page.keyCount }, (_, index) => nameOf(page, index, prefix));
-  return listed.filter((name) => names.has(name));
+  const listed = Array.from({ length: page.keyCount }, (_, index): [string, number] => {
+    return [nameOf(page, index, prefix), page.sizeAt(index)];
+  });
+  return listed.filter(([name]) => names.has(name));
 }
 
 /** The deepest folder that contains both names, with its slash. Empty if there is none. */

@@ -4,7 +4,7 @@ import { sumClaims } from '../../domain/reservation.ts';
 import { type TenantRecord, tenantClaimsMax } from '../../domain/tenant.ts';
 import type { AddOutcome } from '../../ports/ledger.ts';
 import type { Deps } from '../deps.ts';
-import { mapLimited } from '../map-limited.ts';
+import { findStored } from '../find-stored.ts';
 import { requestOrLog } from '../recounts/request-or-log.ts';
 import {
   type AdmitUploadDeps,
@@ -23,7 +23,7 @@ import { reportAdmission } from './report-admission.ts';
 /**
  * Admits what fits below the tenant's limit, and signs its uploads. Three round trips:
  *
- *     1  HEAD every oid, and put the reservation (pending)
+ *     1  ask what is stored, and put the reservation (pending)
  *     2  add to the counter: one conditional ADD on the tenant item; take the objects out of marked deletions; queue a
  *        recount, which voids the reservation if this function dies before step 3
  *     3  issue the reservation
@@ -51,7 +51,12 @@ async function admit(deps: AdmitUploadDeps, input: AdmitUploadInput): Promise<Ad
   const attempt = newAttempt(deps, input);
   const { tenant, reservation } = attempt;
   const [stored] = await Promise.all([
-    headAll(deps, { tenant, repo: input.repo, oids: [...input.objects.keys()] }),
+    findStored(deps, {
+      tenant,
+      repo: input.repo,
+      oids: [...input.objects.keys()],
+      repoObjects: input.repoObjects,
+    }),
     deps.ledger.putReservation({
       tenant,
       reservation,
@@ -137,23 +142,6 @@ async function deferBatch(
   await deps.queue.request({ tenant, reason: 'refusal', full: false });
   await deps.ledger.deleteReservation(keyOf(attempt));
   return retryLater(deps, waitMs);
-}
-
-/** oid → stored bytes. Objects that are not stored are absent. */
-async function headAll(
-  deps: Pick<Deps, 'store' | 'settings'>,
-  input: { tenant: string; repo: string; oids: readonly string[] },
-): Promise<Map<string, number>> {
-  const { tenant, repo, oids } = input;
-  const heads = await mapLimited(oids, deps.settings.scanConcurrency, (oid) =>
-    deps.store.head(objectKey({ tenant, repo, oid })),
-  );
-  const stored = new Map<string, number>();
-  oids.forEach((oid, index) => {
-    const head = heads[index];
-    if (head) stored.set(oid, head.sizeBytes);
-  });
-  return stored;
 }
 
 async function issue(

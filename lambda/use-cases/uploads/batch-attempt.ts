@@ -13,6 +13,7 @@ export type AdmitUploadDeps = Pick<
   | 'store'
   | 'listing'
   | 'scan'
+  | 'listingPace'
   | 'signer'
   | 'queue'
   | 'clock'
@@ -26,6 +27,8 @@ export interface AdmitUploadInput {
   /** As read when the request was authenticated. */
   readonly tenant: TenantRecord;
   readonly repo: string;
+  /** How many objects the repo had when it was last counted. undefined: it never was. */
+  readonly repoObjects?: number | undefined;
   /** oid → bytes, valid and distinct, in the order of the request. */
   readonly objects: ReadonlyMap<string, number>;
 }

@@ -1,4 +1,5 @@
 import { createInvocations } from '../../../lambda/adapters/system/invocations.ts';
+import { ListingPace } from '../../../lambda/domain/ask-by-listing.ts';
 import { sha256Hex } from '../../../lambda/domain/hash.ts';
 import { defaultSettings } from '../../../lambda/domain/settings.ts';
 import type { Clock } from '../../../lambda/ports/clock.ts';
@@ -35,6 +36,7 @@ export function memoryDeps(given: Partial<Deps> & { readonly objects?: MemoryObj
     store: objects,
     listing,
     scan: createPathScan({ listing, clock, settings }),
+    listingPace: new ListingPace(),
     signer: plainUrls,
     queue: recordingQueue().queue,
     clock,

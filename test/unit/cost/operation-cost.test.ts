@@ -41,8 +41,14 @@ const lfsEvent = (path: string, presented: string, body: unknown, repo = 'app.gi
   });
 
 /** Sends a batch request through the handler. */
-async function askBatch(made: Counter, operation: 'upload' | 'download', count: number, repo = 'app') {
-  const objects = Array.from({ length: count }, (_, index) => ({ oid: oid(index), size: sizeBytes }));
+async function askBatch(
+  made: Counter,
+  operation: 'upload' | 'download',
+  count: number,
+  repo = 'app',
+  from = 0,
+) {
+  const objects = Array.from({ length: count }, (_, index) => ({ oid: oid(from + index), size: sizeBytes }));
   const event = lfsEvent('/batch', token, { operation, objects }, `${repo}.git`);
   const { result, asked } = await made.ask(async () => createBatch(made.deps)(event, noContext));
   const answer = result as { statusCode: number; body: string };
@@ -76,6 +82,24 @@ describe('the calls of each operation are those of the model', () => {
     const made = await Counter.create();
     store(made, count);
     expect((await askBatch(made, 'download', count)).asked).toEqual(modelled(downloadBatch(count)));
+  });
+
+  it.each([
+    [100, 900],
+    [100, 4000],
+    [12, 900],
+  ])('a batch of %i objects to and from a repo of %i', async (count, stored) => {
+    // One for each batch: a LIST takes minutes on its clock, and a store that lists slowly is asked by HEAD.
+    const counted = async () => {
+      const made = await Counter.create();
+      store(made, stored);
+      await consume(made, true);
+      return made;
+    };
+    const existing = await askBatch(await counted(), 'download', count);
+    expect(existing.asked).toEqual(modelled(downloadBatch(count, stored)));
+    const fresh = await askBatch(await counted(), 'upload', count, 'app', stored);
+    expect(fresh.asked).toEqual(modelled(uploadBatch(count, stored)));
   });
 
   it('a verify', async () => {

@@ -112,7 +112,7 @@ describe('a scan of the repos of a tenant', () => {
       const outcome = await run({ known: records, due: new Set(['app']), lookFor, deadlineMs });
       expect(outcome).toMatchObject({
         kind: 'done',
-        scans: new Map([['app', { storedBytes: 2, objectCount: 2, seen: new Set(['000001']) }]]),
+        scans: new Map([['app', { storedBytes: 2, objectCount: 2, seen: new Map([['000001', 1]]) }]]),
         requests: 1,
       });
       const { onPage, ...given } = scanned[0] ?? {};
@@ -239,7 +239,7 @@ describe('a scan of the repos of a tenant', () => {
       const large = records(999, 1000);
       const small = [known('a', 1), known('b', 1)];
       const scan = { scan: async (): Promise<PathScanOutcome> => ({ kind: 'done', ...empty }) };
-      const empty = { storedBytes: 0, objectCount: 0, seen: none, requests: 1 };
+      const empty = { storedBytes: 0, objectCount: 0, seen: new Map(), requests: 1 };
       const listed = async (all: RepoRecord[]) => {
         asked = [];
         await run({ isFull: true, known: all }, { ...depsOf(), scan });
@@ -317,7 +317,7 @@ describe('a scan of the repos of a tenant', () => {
           await onPage?.({ storedBytes: 0, objectCount: 0, share: undefined, requests });
           expect(charged).toBe(requests);
         }
-        return { kind: 'done', storedBytes: 5, objectCount: 1, seen: none, requests: 4 };
+        return { kind: 'done', storedBytes: 5, objectCount: 1, seen: new Map(), requests: 4 };
       },
     };
     expect(await counts({ due: new Set(['app']) }, { ...depsOf(), scan })).toEqual({ app: 1 });

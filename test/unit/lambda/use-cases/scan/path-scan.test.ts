@@ -71,7 +71,8 @@ describe('a scan counts every key once', () => {
           const outcome = await listing.serve(
             scanOver(listing).scan({ prefix, strategy, concurrency, lookFor }),
           );
-          const seen = new Set(objects.map(nameOf).filter((name) => lookFor.has(name)));
+          const looked = objects.filter((object) => lookFor.has(nameOf(object)));
+          const seen = new Map(looked.map((object) => [nameOf(object), object.sizeBytes]));
           const requests = listing.requests.length;
           expect(outcome).toEqual({ kind: 'done', ...truthOf(objects, prefix), seen, requests });
           expect(listing.underWayMax).toBeLessThanOrEqual(concurrency);
@@ -102,7 +103,9 @@ describe('a scan counts every key once', () => {
         fc.integer({ min: 1, max: 9 }),
         fc.array(fc.integer({ min: 1, max: 7 }), { minLength: 1, maxLength: 9 }),
         async (objects, strategy, pageKeysMax, budgets) => {
-          const lookFor = new Set(objects.filter((_, index) => index % 2 === 0).map(nameOf));
+          const looked = objects.filter((_, index) => index % 2 === 0);
+          const lookFor = new Set(looked.map(nameOf));
+          const seen = new Map(looked.map((object) => [nameOf(object), object.sizeBytes]));
           let input: PathScanInput = { prefix, strategy, lookFor };
           for (const requestsMax of budgets) {
             const listing = new RoundListing([...objects, ...beside], { pageKeysMax });
@@ -113,7 +116,7 @@ describe('a scan counts every key once', () => {
           }
           const listing = new RoundListing(objects, { pageKeysMax });
           const outcome = await listing.serve(scanOver(listing).scan(input));
-          expect(outcome).toMatchObject({ kind: 'done', ...truthOf(objects, prefix), seen: lookFor });
+          expect(outcome).toMatchObject({ kind: 'done', ...truthOf(objects, prefix), seen });
         },
       ),
       { numRuns: 200 },

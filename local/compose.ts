@@ -17,8 +17,10 @@ import type { Deps } from '../lambda/use-cases/deps.ts';
 import { createPathScan } from '../lambda/use-cases/scan/path-scan.ts';
 import type { Database } from './data/database.ts';
 import { noMetrics } from './no-metrics.ts';
+import { pausingSigner } from './pausing-signer.ts';
 import type { StoreCredentials } from './store/signature-check.ts';
 import type { RunningStore } from './store/start-store.ts';
+import type { Turns } from './turns.ts';
 
 export interface ComposeInput {
   readonly database: Pick<Database, 'client' | 'tableName'>;
@@ -33,6 +35,7 @@ export interface ComposeInput {
   readonly log: Log;
   readonly invocations: Invocations;
   readonly settings: Settings;
+  readonly turns: Pick<Turns, 'pauseAfter'>;
 }
 
 /** The region that requests to the embedded store are signed for. */
@@ -43,7 +46,7 @@ const timeoutFactor = 3;
 
 /** The dependencies of the deployed functions: the AWS adapters, but for HEAD, connected to the embedded engines. */
 export function composeEmbedded(input: ComposeInput): { deps: Deps; close: () => void } {
-  const { database, queue, adminToken, clock, ids, log, invocations, settings } = input;
+  const { database, queue, adminToken, clock, ids, log, invocations, settings, turns } = input;
   const { bucket, credentials, url: endpoint, head } = input.store;
   const place = { region: storeRegion, endpoint, forcePathStyle: true, timeoutFactor };
   const listing = new ScanListing({ settings: { ...place, credentials }, bucket });
@@ -62,7 +65,7 @@ export function composeEmbedded(input: ComposeInput): { deps: Deps; close: () =>
     listing,
     scan: createPathScan({ listing, clock, settings }),
     listingPace: new ListingPace(),
-    signer: new S3UrlSigner({ ...place, bucket, credentials: async () => credentials }),
+    signer: pausingSigner(new S3UrlSigner({ ...place, bucket, credentials: async () => credentials }), turns),
     queue,
     clock,
     ids,

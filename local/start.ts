@@ -24,6 +24,7 @@ import type { HttpFunctions } from './http/front.ts';
 import { startStore } from './store/start-store.ts';
 import { diskFullAdvice, isDiskFull } from './system/disk-full.ts';
 import { StartupError } from './system/startup-error.ts';
+import { Turns } from './turns.ts';
 
 export interface EmbeddedStackOptions {
   /** Port of the API; the store gets the next one. 0: any two free neighbours. */
@@ -95,10 +96,11 @@ async function start(options: EmbeddedStackOptions, cleanup: Cleanup): Promise<E
 
   const settings = { ...embeddedSettings, ...options.settings };
   const onError = (error: unknown) => log.error('object store failed', { error });
+  const turns = new Turns();
   const functions = pending<HttpFunctions>();
   cleanup.add(() => functions.reject(new Error('The stack did not start.')));
   const { front, store } = await openAdjacent(
-    { port: options.port, functions: functions.promise, clock: systemClock, log },
+    { port: options.port, functions: functions.promise, clock: systemClock, log, turns },
     (port) =>
       startStore({ port, dataDir: folder.storePath, bucket, credentials, onError, uploadTime: settings }),
   );
@@ -107,13 +109,21 @@ async function start(options: EmbeddedStackOptions, cleanup: Cleanup): Promise<E
   const url = `http://127.0.0.1:${front.port}`;
   onProgress(`object store ${store.url}`);
 
-  const database = await openDatabase(folder.databasePath);
+  const database = await openDatabase(folder.databasePath, { turns });
   cleanup.add(database.close);
   onProgress(`database ${database.origin}`);
   await upgrade(folder, database, onProgress);
 
   const queue = await openQueue({ options, folder, log, invocations, isFull: database.isDiskFull });
-  const shared = { adminToken: admin.token, clock: systemClock, ids: systemIds, log, invocations, settings };
+  const shared = {
+    adminToken: admin.token,
+    clock: systemClock,
+    ids: systemIds,
+    log,
+    invocations,
+    settings,
+    turns,
+  };
   const composed = composeEmbedded({
     database,
     store: { url: store.url, head: store.head, bucket, credentials },

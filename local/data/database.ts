@@ -9,6 +9,7 @@ import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import { tableDefinition } from '../../lambda/adapters/dynamodb/table.ts';
 import { diskFullAdvice, isDiskFull } from '../system/disk-full.ts';
 import { errorCode, StartupError } from '../system/startup-error.ts';
+import { Turns } from '../turns.ts';
 import { repairTable } from './database-repair.ts';
 import { type CreateStore, openTables } from './open-tables.ts';
 import { probeSpace } from './space-probe.ts';
@@ -35,14 +36,18 @@ const tableWaitMs = 10_000;
 /**
  * Opens a DynamoDB engine inside this process, with its data below `databasePath`.
  *
- * @param parts stand in for LevelDB and the disk, in tests.
+ * @param parts stand in for LevelDB and the disk, in tests. `turns` are those of the process.
  * @throws {StartupError} when another process holds the database, or it is not readable.
  */
 export async function openDatabase(
   databasePath: string,
-  parts: { createStore?: CreateStore; probe?: (folder: string) => Promise<void> } = {},
+  parts: {
+    createStore?: CreateStore;
+    probe?: (folder: string) => Promise<void>;
+    turns?: Pick<Turns, 'pause'>;
+  } = {},
 ): Promise<Database> {
-  const { createStore, probe = probeSpace } = parts;
+  const { createStore, probe = probeSpace, turns = new Turns() } = parts;
   let repair: 'whole' | 'repaired' = 'whole';
   const open = () =>
     openTables(
@@ -55,7 +60,7 @@ export async function openDatabase(
   const engine = await TableEngine.start({ open, probe: () => probe(databasePath) }).catch((error) => {
     throw openError(databasePath, error);
   });
-  const client = clientOf(engine);
+  const client = clientOf(engine, turns);
   try {
     const found = await ensureTable(client);
     return {
@@ -72,14 +77,14 @@ export async function openDatabase(
 }
 
 /** As `createDynamoDb` of lambda/adapters/dynamodb, but without a connection, signatures and retries. */
-function clientOf(engine: TableEngine): DynamoDBDocumentClient {
+function clientOf(engine: TableEngine, turns: Pick<Turns, 'pause'>): DynamoDBDocumentClient {
   const client = new DynamoDBClient({
     region: 'local',
     endpoint: 'http://embedded.invalid',
     credentials: { accessKeyId: 'embedded', secretAccessKey: 'embedded' },
     signer: { sign: async (request) => request },
     maxAttempts: 1,
-    requestHandler: tableHandler(engine),
+    requestHandler: tableHandler(engine, turns),
   });
   return DynamoDBDocumentClient.from(client, { marshallOptions: { removeUndefinedValues: true } });
 }

@@ -7,6 +7,7 @@ import type { Log } from '../../lambda/ports/log.ts';
 import { defaultRouteFunction, type HttpFunction, routes } from '../../lambda/routes.ts';
 import { lambdaContext } from '../lambda-context.ts';
 import { closeServer, listenOnLoopback } from '../system/loopback-server.ts';
+import type { Turns } from '../turns.ts';
 import { splitTarget, toEvent } from './event.ts';
 import { receiveBody } from './request-body.ts';
 import { type FrontResponse, gatewayResponse, toResponse } from './response.ts';
@@ -23,6 +24,7 @@ export interface HttpFrontOptions {
   readonly functions: Promise<HttpFunctions>;
   readonly clock: Clock;
   readonly log: Log;
+  readonly turns: Pick<Turns, 'during'>;
   /** Largest body of a request to a route. By default a little more than the functions take. */
   readonly bodyBytesMax?: number;
   /** API Gateway's limit by default: 30 s. */
@@ -110,7 +112,10 @@ async function answer(
       sourceIp: incoming.socket.remoteAddress ?? '127.0.0.1',
       receivedAtMs: options.clock.nowMs(),
     };
-    const response = await invoke(options, name, toEvent(request, match));
+    const event = toEvent(request, match);
+    const response = await options.turns.during({ bodyBytes: received.body.length }, () =>
+      invoke(options, name, event),
+    );
     return { ...response, headers: { ...response.headers, 'apigw-requestid': requestId } };
   } catch (error) {
     options.log.error('request failed', { method, path: splitTarget(target).path, requestId, error });

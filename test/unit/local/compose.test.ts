@@ -8,6 +8,7 @@ import { createInvocations } from '../../../lambda/adapters/system/invocations.t
 import { defaultSettings } from '../../../lambda/domain/settings.ts';
 import { composeEmbedded } from '../../../local/compose.ts';
 import { listenOnLoopback } from '../../../local/system/loopback-server.ts';
+import { Turns } from '../../../local/turns.ts';
 import { recordingLog } from '../../support/recording-log.ts';
 
 const closers: (() => void)[] = [];
@@ -37,6 +38,7 @@ it('waits for its own store while this process is busy', { timeout: busyMs + 10_
     log: recordingLog().log,
     invocations: createInvocations(),
     settings: defaultSettings,
+    turns: new Turns(),
   });
   closers.push(close, () => server.close());
   await deps.store.delete('acme/art/oid', { deadlineMs: Date.now() + 60_000 });

@@ -2,10 +2,11 @@ import { once } from 'node:events';
 import { request as httpRequest, type IncomingHttpHeaders } from 'node:http';
 import { connect } from 'node:net';
 import type { APIGatewayProxyEventV2, Context } from 'aws-lambda';
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { systemClock } from '../../../../lambda/adapters/system/clock.ts';
 import type { HttpFunction } from '../../../../lambda/routes.ts';
 import { type HttpFront, type HttpFunctions, openHttpFront } from '../../../../local/http/front.ts';
+import { Turns } from '../../../../local/turns.ts';
 import { recordingLog } from '../../../support/recording-log.ts';
 
 type Answer = (event: APIGatewayProxyEventV2, context: Context) => Promise<unknown>;
@@ -40,16 +41,18 @@ async function setUp(
   };
   const { log, entries } = recordingLog();
   const ready = Promise.resolve(functions);
+  const turns = new Turns();
   const front = await openHttpFront({
     port: 0,
     functions: ready,
     clock: systemClock,
     log,
+    turns,
     ...(bodyBytesMax !== undefined && { bodyBytesMax }),
     ...limits,
   });
   opened.push(front);
-  return { front, calls, entries };
+  return { front, calls, entries, turns };
 }
 
 interface Received {
@@ -301,6 +304,15 @@ describe('the response', () => {
   });
 });
 
+it('runs a function as the work for a request of so many bytes', async () => {
+  const { front, turns } = await setUp();
+  const during = vi.spyOn(turns, 'during');
+  const url = `http://127.0.0.1:${front.port}`;
+  await fetch(`${url}/health`);
+  await fetch(`${url}/acme/art.git/info/lfs/objects/batch`, { method: 'POST', body: 'x'.repeat(500) });
+  expect(during.mock.calls.map(([request]) => request)).toEqual([{ bodyBytes: 0 }, { bodyBytes: 500 }]);
+});
+
 describe('a body that is too large', () => {
   const begin = (path: string, lengthBytes: number) =>
     `POST ${path} HTTP/1.1\r\nHost: localhost\r\nContent-Length: ${lengthBytes}\r\n\r\n`;
@@ -406,6 +418,7 @@ it('says which port is in use', async () => {
     functions: new Promise<HttpFunctions>(() => {}),
     clock: systemClock,
     log: recordingLog().log,
+    turns: new Turns(),
   };
   await expect(openHttpFront({ ...options, port: front.port })).rejects.toThrow(
     `Port ${front.port} (the API) is in use. Stop what uses it, or choose another port with --port.`,

@@ -12,10 +12,22 @@ import {
 
 const barCells = 40;
 
-/** A tenant's usage for a person: a bar, the figures behind it, their age, and the repos. */
-export function renderUsage(body: SubscriptionBody, options: { nowMs: number; drawBlocks: boolean }): string {
+/** From then on the age of a count may look as if something were stuck. A count after a push takes no longer. */
+const oldCountMs = 120_000;
+
+/**
+ * A tenant's usage for a person: a bar, the figures behind it, their age, and the repos.
+ *
+ * @param options.program how the person calls the command line.
+ */
+export function renderUsage(
+  body: SubscriptionBody,
+  options: { nowMs: number; drawBlocks: boolean; program: string },
+): string {
   const title = body.plan === null ? body.tenant : `${body.tenant} (plan ${printable(body.plan)})`;
   const parts = [`${title}\n`, renderFigures(body, options)];
+  if (body.limitBytes !== null && (body.usage?.reservedBytes ?? 0) > 0)
+    parts.push(`See what is reserved: ${options.program} reservation list ${body.tenant}\n`);
   if (body.refreshing) parts.push('A recount is running: ask again in a moment.\n');
   if (body.repos.length > 0) parts.push('\n', renderRepos(body.repos, options.nowMs));
   return parts.join('');
@@ -42,8 +54,16 @@ function renderFigures(body: SubscriptionBody, options: { nowMs: number; drawBlo
     );
   }
   lines.push(`limit     ${formatLimit(limitBytes)}`);
-  lines.push(`counted   ${formatAge(usage.countedAt, options.nowMs)}`);
+  lines.push(`counted   ${formatAge(usage.countedAt, options.nowMs)}${whyOld(body, options.nowMs)}`);
   return `${lines.join('\n')}\n`;
+}
+
+/** Why an old count is no sign of a fault, if nothing is under way that a newer one would show. */
+function whyOld({ usage, refreshing, deleting, repos }: SubscriptionBody, nowMs: number): string {
+  const isOld = usage !== null && nowMs - Date.parse(usage.countedAt) >= oldCountMs;
+  const isDeleting = deleting === true || repos.some((repo) => repo.deleting === true);
+  if (!isOld || usage.reservedBytes > 0 || refreshing || isDeleting) return '';
+  return ' (nothing was uploaded since, so it was not counted again)';
 }
 
 /**

@@ -8,12 +8,11 @@ import { formatAge, formatCount, formatObjects, formatUntil, renderTable } from 
 
 /** `reservation list TENANT`. */
 export function registerReservation(program: Command, context: CliContext): void {
-  const group = program.command('reservation').description('show what is promised to uploads under way');
+  const group = program
+    .command('reservation')
+    .description('show what is promised to uploads under way; it cannot be taken back');
   withListOptions(group.command('list'))
-    .description(
-      "list a tenant's reservations, one for each batch of uploads, repo by repo; with --json one page of them. " +
-        'They cannot be given up: until their time is over, only a higher limit makes room',
-    )
+    .description("list a tenant's reservations, repo by repo; with --json one page of them")
     .argument('<tenant>', 'name of the tenant', parseTenant)
     .option('--repo <repo>', 'only those of this repo', parseRepo)
     .action(async (tenant: string, options: ListOptions & { repo?: string }) => {

@@ -19,7 +19,11 @@ export function registerUsage(program: Command, context: CliContext): void {
         const path = `/v1/tenants/${tenant}/subscription${query}`;
         const answer = await client.send({ method: 'GET', path, shape: subscriptionSchema });
         if (options.json) return `${answer.text}\n`;
-        return renderUsage(answer.body, { nowMs: context.nowMs(), drawBlocks: canDrawBlocks(context.env) });
+        return renderUsage(answer.body, {
+          nowMs: context.nowMs(),
+          drawBlocks: canDrawBlocks(context.env),
+          program: context.program,
+        });
       };
       let text = await show(options.refresh ? '?refresh=true' : '');
       context.out(text);

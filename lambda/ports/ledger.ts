@@ -123,7 +123,8 @@ export interface ReservationLedger {
    * One page of a tenant's, or of those of one repo, in the order of {@link reservations}: at most `pageSize`, and no
    * more than one answer of the table, so a page can be shorter, or empty, without being the last.
    *
-   * @param input.after key of a reservation that may be gone by now: `next` of the page before.
+   * @param input.after key of a reservation that may be gone by now: `next` of the page before. With `repo` one of that
+   * repo.
    */
   listReservations(input: {
     tenant: string;

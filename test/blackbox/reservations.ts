@@ -108,24 +108,29 @@ export function reservationTests(api: () => Api): void {
       expect(reservations).toMatchObject([{ state: 'issued', objectCount: 1, bytes: 100 }]);
     });
 
-    it('does not go on after what is no cursor, nor after that of another repo or list', async () => {
+    it('does not go on after what is no cursor of this list', async () => {
       const { nextCursor } = await list('limit=1&repo=game');
       const hex = (text: string) => `c${Buffer.from(text).toString('hex')}`;
       const id = '0'.repeat(32);
       const changed = [
         ...['', 'acme', 'x'.repeat(3000), '%00', '..', 'c', 'c0', hex('game'), hex(`${id}#`)],
         ...[hex(`${id}#..`), hex(`${id}#\u{10ffff}`), hex(`x${id.slice(1)}#game`), hex(`${id}#game#x`)],
-        `${nextCursor}&repo=art`,
+        ...[hex(`${id}#${'x'.repeat(101)}`), `${nextCursor}00`, `${nextCursor}`.toUpperCase()],
       ];
-      for (const cursor of changed)
-        expectProblem(
-          await api().manage('GET', path(`cursor=${cursor}`)),
-          422,
-          /^cursor: must be the nextCursor/,
-        );
-      // It only says where to go on, in the list of the tenant in the path.
-      expect((await list(`cursor=${hex(`${id}#zzz`)}`)).reservations).toEqual([]);
-      expect((await list(`cursor=${hex(`${id}#aaa`)}`)).reservations).toHaveLength(3);
+      for (const cursor of changed) {
+        const answer = await api().manage('GET', path(`cursor=${cursor}`));
+        expectProblem(answer, 422, /^cursor: must be the nextCursor of the page before/);
+      }
+    });
+
+    it('goes on after any place in it, whatever repo that is of', async () => {
+      const hex = (text: string) => `c${Buffer.from(text).toString('hex')}`;
+      const cursorOf = (repo: string) => `cursor=${hex(`${'0'.repeat(32)}#${repo}`)}`;
+      const countOf = async (query: string) => (await list(query)).reservations.length;
+      for (const first of ['Z_.-9', 'aaa']) expect(await countOf(cursorOf(first))).toBe(3);
+      for (const last of ['zzz', 'x'.repeat(100)]) expect(await countOf(cursorOf(last))).toBe(0);
+      expect(await countOf(`repo=game&${cursorOf('art')}`)).toBe(2);
+      expect(await countOf(`repo=art&${cursorOf('game')}`)).toBe(0);
     });
 
     it.each([

@@ -14,7 +14,7 @@ export function overLimitMessage(input: {
   refusal: Refusal;
   nowMs: number;
 }): string {
-  const { tenant, oid, refusal, nowMs } = input;
+  const { tenant, oid, refusal } = input;
   const [first = oid] = refusal.oids;
   if (oid !== first) return `over the storage limit of ${tenant}, as told for ${prefixOf(first)}`;
   const { askedCount, limitBytes, missingBytes, oids } = refusal;
@@ -22,7 +22,7 @@ export function overLimitMessage(input: {
     `over the storage limit of ${tenant}: ${takenUp(refusal)}, and the limit is ${exact(limitBytes)}.`,
     `${oids.length} of the ${askedCount} objects in this request ${oids.length === 1 ? 'is' : 'are'} refused:`,
     `${oids.length === 1 ? 'it needs' : 'together they need'} ${exact(missingBytes)} more than there is.`,
-    ...waysOut(refusal, nowMs),
+    ...waysOut(input),
     `Find the file of an object: git lfs ls-files -l | grep ${prefixOf(oid)}`,
   ].join(' ');
 }
@@ -32,13 +32,14 @@ function takenUp({ storedBytes, reservedBytes }: Refusal): string {
   return reservedBytes === 0 ? stored : `${stored}, ${exact(reservedBytes)} promised to uploads under way`;
 }
 
-function waysOut(refusal: Refusal, nowMs: number): string[] {
+function waysOut(input: { tenant: string; refusal: Refusal; nowMs: number }): string[] {
+  const { tenant, refusal, nowMs } = input;
   const { storedBytes, reservedUntilMs, isWaitingEnough } = refusal;
   const raise = storedBytes > 0 ? 'Delete what is no longer needed, or have' : 'Have';
   const anyway = `${raise} the limit raised, and push again.`;
   if (reservedUntilMs === null) return [anyway];
   const until = formatTime(reservedUntilMs, nowMs);
-  const freed = `What those uploads do not bring by ${until} is free again then`;
+  const freed = `What those uploads (lfs-quota reservation list ${tenant}) do not bring by ${until} is free again then`;
   return isWaitingEnough
     ? [`${freed}, unless others take it: push again at that time, or have the limit raised.`]
     : [`${freed}, but that is not enough.`, anyway];

@@ -1,3 +1,5 @@
+import type { ReservationPage } from '../../ports/ledger.ts';
+
 /** Bytes of the key in a cursor. A key of the store has at most 1,024, and part of them are not in the cursor. */
 const keyBytesMax = 1000;
 
@@ -15,4 +17,24 @@ export function encodeCursor(lastKey: string): string {
 /** The key after which the next page begins. @param cursor of the form {@link cursorPattern}. */
 export function decodeCursor(cursor: string): string {
   return Buffer.from(cursor.slice(1), 'hex').toString('utf8');
+}
+
+type ReservationPlace = NonNullable<ReservationPage['next']>;
+
+/** Letters and digits in hex. */
+const alphanumeric = '3[0-9]|[46][1-9a-f]|[57][0-9a]';
+
+/** What the cursor of a list of reservations looks like: in hex an id, `#` and the name of a repo. */
+export const reservationCursorPattern = new RegExp(
+  `^c(?:3[0-9]|6[1-6]){32}23(?:${alphanumeric})(?:(?:${alphanumeric}|2[de]|5f){0,98}(?:${alphanumeric}|2d|5f))?$`,
+);
+
+export function encodeReservationCursor({ repo, reservationId }: ReservationPlace): string {
+  return encodeCursor(`${reservationId}#${repo}`);
+}
+
+/** @param cursor of the form {@link reservationCursorPattern}. */
+export function decodeReservationCursor(cursor: string): ReservationPlace {
+  const [reservationId = '', repo = ''] = decodeCursor(cursor).split('#');
+  return { repo, reservationId };
 }

@@ -1,7 +1,6 @@
 import * as z from 'zod';
-import { isRepoName, repoPattern, tenantNameRule, tenantPattern } from '../../domain/names.ts';
-import type { ReservationPage } from '../../ports/ledger.ts';
-import { cursorPattern, decodeCursor } from './cursor.ts';
+import { repoPattern, tenantNameRule, tenantPattern } from '../../domain/names.ts';
+import { cursorPattern, decodeCursor, decodeReservationCursor, reservationCursorPattern } from './cursor.ts';
 
 /** What the management API is asked: bodies and queries. A field that none of them names is refused. */
 
@@ -51,62 +50,39 @@ export const createTokenBody = z
 export const pageSizeDefault = 100;
 const pageSizeMax = 1000;
 
-const cursorRule = 'must be the nextCursor of the page before';
-const cursor = z.string().regex(cursorPattern, cursorRule);
-const cursorDoc = {
-  type: 'string' as const,
-  pattern: cursorPattern.source,
-  description: '`nextCursor` of the page before. Without it the first page is answered.',
-};
-
 /** A page of a list: `limit` items after `cursor`. Every list of the API is paged like this. */
-export const pageQuery = z.strictObject({
-  limit: z
-    .string()
-    .regex(/^[1-9]\d{0,3}$/, `must be a whole number from 1 to ${pageSizeMax}`)
-    .transform(Number)
-    .pipe(z.int().max(pageSizeMax, `must be a whole number from 1 to ${pageSizeMax}`).min(1))
-    .optional()
-    .meta({ default: pageSizeDefault, description: 'Most items on the page.' }),
-  /** Decoded: the key of the last item of the page before. */
-  cursor: cursor.transform(decodeCursor).optional().meta(cursorDoc),
-});
-
-type PlaceOfReservation = NonNullable<ReservationPage['next']>;
-
-/** A reservation's place in its tenant's list, as a cursor holds it. */
-export function reservationKeyText({ repo, reservationId }: PlaceOfReservation): string {
-  return `${reservationId}#${repo}`;
-}
-
-/** @returns undefined if no page of the list ended with such a text. */
-function readReservationKey(text: string): PlaceOfReservation | undefined {
-  const [, reservationId = '', repo = ''] = /^([0-9a-f]{32})#(.*)$/.exec(text) ?? [];
-  return isRepoName(repo) ? { repo, reservationId } : undefined;
-}
-
-export const reservationQuery = z
-  .strictObject({
-    limit: pageQuery.shape.limit,
-    cursor: cursor
-      .transform((text, context) => {
-        const key = readReservationKey(decodeCursor(text));
-        if (key === undefined) context.addIssue(cursorRule);
-        return key;
-      })
-      .optional()
-      .meta(cursorDoc),
-    repo: z
+const pageOf = <T>(pattern: RegExp, decode: (cursor: string) => T) =>
+  z.strictObject({
+    limit: z
       .string()
-      .transform((text) => text.replace(/\.git$/, ''))
-      .pipe(z.string().regex(repoPattern, 'must be the name of a repo'))
+      .regex(/^[1-9]\d{0,3}$/, `must be a whole number from 1 to ${pageSizeMax}`)
+      .transform(Number)
+      .pipe(z.int().max(pageSizeMax, `must be a whole number from 1 to ${pageSizeMax}`).min(1))
       .optional()
-      .meta({ description: 'Only those of this repo. A trailing `.git` is not part of the name.' }),
-  })
-  .refine(({ cursor, repo }) => repo === undefined || cursor === undefined || cursor.repo === repo, {
-    path: ['cursor'],
-    message: `${cursorRule}, of the same repo`,
+      .meta({ default: pageSizeDefault, description: 'Most items on the page.' }),
+    /** Decoded: the key of the last item of the page before. */
+    cursor: z
+      .string()
+      .regex(pattern, 'must be the nextCursor of the page before')
+      .transform(decode)
+      .optional()
+      .meta({
+        type: 'string',
+        pattern: pattern.source,
+        description: '`nextCursor` of the page before. Without it the first page is answered.',
+      }),
   });
+
+export const pageQuery = pageOf(cursorPattern, decodeCursor);
+
+export const reservationQuery = pageOf(reservationCursorPattern, decodeReservationCursor).extend({
+  repo: z
+    .string()
+    .transform((text) => text.replace(/\.git$/, ''))
+    .pipe(z.string().regex(repoPattern, 'must be the name of a repo'))
+    .optional()
+    .meta({ description: 'Only those of this repo. A trailing `.git` is not part of the name.' }),
+});
 
 const flag = (rule = 'must be true or false') =>
   z

@@ -1,9 +1,9 @@
 import { listReservations as listReservationsUseCase } from '../../use-cases/uploads/list-reservations.ts';
 import { json } from '../respond.ts';
 import { readerAccess } from './access.ts';
-import { encodeCursor } from './cursor.ts';
+import { encodeReservationCursor } from './cursor.ts';
 import { noBody, operation } from './operation.ts';
-import { pageSizeDefault, reservationKeyText, reservationQuery } from './requests.ts';
+import { pageSizeDefault, reservationQuery } from './requests.ts';
 import { reservationBody } from './responses.ts';
 
 /** Repo by repo, a page at a time. What holds nothing is not shown, so a page may be shorter than asked for. */
@@ -18,7 +18,7 @@ export const listReservations = operation(
     });
     return json(200, {
       reservations: reservations.map(reservationBody),
-      nextCursor: next && encodeCursor(reservationKeyText(next)),
+      nextCursor: next && encodeReservationCursor(next),
     });
   },
 );

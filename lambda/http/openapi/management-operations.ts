@@ -91,7 +91,8 @@ export const managementOperations: Readonly<
     summary: 'Limit and usage of a tenant',
     description:
       'Answered from the cache. A tenant that was never counted, or was counted more than 24 hours ago, is counted ' +
-      'first. If that takes more than 20 seconds, the answer is 202 with the last known usage.',
+      'first. If that takes more than 20 seconds, the answer is 202 with the last known usage. While nothing is ' +
+      'uploaded or deleted, a tenant is not counted again, so a `countedAt` of some hours ago is normal.',
     access: 'reader',
     query: subscriptionQuery,
     answers: {

@@ -30,7 +30,7 @@ export async function listReservations(
   input: Input<'listReservations'>,
 ): Promise<{ reservations: readonly ShownReservation[]; next: ReservationPage['next'] }> {
   const { tenant } = input;
-  const page = await ledger.listReservations(input);
+  const page = await readPage(ledger, input);
   const promises = page.reservations.filter(({ claims }) => claims.size > 0);
   // Read after the reservations: what is covered by then is of one that was seen.
   const names = [...new Set(promises.map(({ repo }) => repo))];
@@ -45,6 +45,16 @@ export async function listReservations(
     reservations: shown.filter(({ state, hasArrived }) => state !== 'late' || !hasArrived),
     next: page.next,
   };
+}
+
+/** A cursor may be of another repo than is asked for: then nothing of it was shown before, or all of it. */
+async function readPage(ledger: Deps['ledger'], input: Input<'listReservations'>): Promise<ReservationPage> {
+  const { after, ...fromTheFirst } = input;
+  const { repo } = input;
+  if (after === undefined || repo === undefined || after.repo === repo) return ledger.listReservations(input);
+  return `${after.repo}#` < `${repo}#`
+    ? ledger.listReservations(fromTheFirst)
+    : { reservations: [], next: null };
 }
 
 function show(

@@ -48,6 +48,7 @@ describe('usage', () => {
         'free      25 MiB',
         'limit     100 MiB',
         'counted   12 s ago',
+        'See what is reserved: lfs-quota reservation list acme',
         '',
         'repo  stored  objects  counted',
         'game  50 MiB        1  12 s ago',
@@ -81,7 +82,25 @@ describe('usage', () => {
   it('shows no bar for an unlimited tenant', async () => {
     const { out } = await usage({ limitBytes: null });
     expect(out).toContain('limit     unlimited');
-    expect(out).not.toMatch(/[█%]|free/);
+    expect(out).not.toMatch(/[█%]|free|reservation/);
+  });
+
+  const idle = { ...body.usage, reservedBytes: 0, reservedUntil: null, countedAt: '2026-11-21T04:50:00Z' };
+
+  it('of an idle tenant says why its count is old, and names no reservations', async () => {
+    const { out } = await usage({ usage: idle });
+    expect(out).toContain('counted   10 min ago (nothing was uploaded since, so it was not counted again)\n');
+    expect(out).not.toContain('reservation');
+  });
+
+  it.each([
+    ['it is young', { usage: { ...idle, countedAt: '2026-11-21T04:58:01Z' } }],
+    ['uploads are under way', { usage: { ...idle, reservedBytes: 1 } }],
+    ['a recount runs', { usage: idle, refreshing: true }],
+    ['a repo is being deleted', { usage: idle, repos: [{ ...body.repos[0], deleting: true }] }],
+    ['the tenant is being deleted', { usage: idle, deleting: true }],
+  ])('does not explain its age when %s', async (_when, change) => {
+    expect((await usage(change)).out).toMatch(/^counted {3}\d+ \w+ ago$/m);
   });
 
   it('shows by how much the tenant is over its limit', async () => {
@@ -106,7 +125,7 @@ describe('usage', () => {
     });
     const result = await watching;
     expect(result.code).toBe(1);
-    expect(result.out.split('\u001b[11A\u001b[J')).toHaveLength(2);
+    expect(result.out.split('\u001b[12A\u001b[J')).toHaveLength(2);
     expect(server.asked.map(({ path }) => path.split('?')[1])).toEqual(['refresh=true', undefined]);
   });
 });

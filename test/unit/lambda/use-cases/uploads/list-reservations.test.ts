@@ -112,6 +112,12 @@ describe('a reservation in the list', () => {
     expect([second.reservations.map(({ repo }) => repo), second.next]).toEqual([['web'], null]);
     expect((await list({ repo: 'web' })).map(({ bytes }) => bytes)).toEqual([2]);
     expect(await list({ repo: 'other' })).toEqual([]);
+    const ofWeb = { repo: 'web', after };
+    expect((await list(ofWeb)).map(({ repo }) => repo)).toEqual(['web']);
+    for (const repo of ['zoo', 'web-2']) {
+      const after = { repo, reservationId: '0'.repeat(32) };
+      expect(await list({ repo: 'app', after })).toEqual([]);
+    }
   });
 });
 

@@ -45,8 +45,8 @@ describe('a refusal', () => {
     expect([...messages.values()]).toEqual([
       'over the storage limit of acme: 0 bytes stored, 900 bytes promised to uploads under way, and the limit is ' +
         '1000 bytes. 1 of the 1 objects in this request is refused: it needs 100 bytes more than there is. ' +
-        'What those uploads do not bring by 20:07 UTC is free again then, unless others take it: push again at ' +
-        'that time, or have the limit raised. Find the file of an object: git lfs ls-files -l | grep 000000000000',
+        'What those uploads (lfs-quota reservation list acme) do not bring by 20:07 UTC is free again then, unless ' +
+        'others take it: push again at that time, or have the limit raised. Find the file of an object: git lfs ls-files -l | grep 000000000000',
     ]);
   });
 

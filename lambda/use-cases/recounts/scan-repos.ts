@@ -49,9 +49,7 @@ export type ScanReposOutcome =
 type Scans = ReadonlyMap<string, RepoScan> | undefined;
 
 /** Thrown from a page callback, to end a scan that nobody needs any more. */
-class SupersededError extends Error {
-  override readonly name = 'SupersededError';
-}
+class SupersededError extends Error {}
 
 /**
  * Scans the repos that are due: each on its own, or all together flat if that takes fewer requests. A full scan covers

@@ -198,6 +198,12 @@ describe('an event of the store', () => {
     expect(await reservations(world)).toEqual([]);
   });
 
+  it('for such a change is not noted, even if another repo has changed', async () => {
+    const world = await counted();
+    const old = { ...removed(world, 'app', oidOf(1)), atMs: 0 };
+    expect(await tell(world, old, removed(world, 'web', oidOf(2)))).toMatchObject({ noted: ['web'] });
+  });
+
   it('closer to the last scan than clocks may differ is treated as new', async () => {
     const world = await counted();
     const event = created(world, 'app', oidOf(1), 10);

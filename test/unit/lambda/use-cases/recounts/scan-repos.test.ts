@@ -154,6 +154,22 @@ describe('a scan of the repos of a tenant', () => {
       expect(asked).toEqual(['app', 'web']);
     });
 
+    it('lists them together with what lies beside the folders, if that is due, for one request less', async () => {
+      fill('', 3);
+      fill('app/', 2);
+      const records = [known('', 5), known('app', 5)];
+      expect(await counts({ known: records, due: new Set(['', 'app']) })).toEqual({ '': 3, app: 2 });
+      expect(asked).toEqual(['flat']);
+    });
+
+    it('does not, if that takes as many requests as the folders and the repo', async () => {
+      fill('', 3);
+      fill('app/', 2);
+      const records = [known('', 5), known('app', 5), known('other', 995)];
+      expect(await counts({ known: records, due: new Set(['', 'app']) })).toEqual({ '': 3, app: 2 });
+      expect(asked).toEqual(['folders', 'app', '']);
+    });
+
     it('lists the folders if what lies beside them is due, and scans none that is not', async () => {
       fill('', 3);
       fill('/', 2);
@@ -205,6 +221,19 @@ describe('a scan of the repos of a tenant', () => {
       fill('web/', 1);
       expect(await counts({ isFull: true })).toEqual({ app: 2, web: 1, '': 3 });
       expect(asked.sort()).toEqual(['app', 'folders', 'web']);
+    });
+
+    it('finds the folders of such a tenant even if the ledger knows that one of them has changed', async () => {
+      fill('app/', 2);
+      expect(await counts({ isFull: true, due: new Set(['app']) })).toEqual({ app: 2 });
+      expect(asked).toEqual(['folders', 'app']);
+    });
+
+    it('counts a repo that has no folder any more as empty', async () => {
+      fill('app/', 1500);
+      const records = [known('app', 1500), known('gone', 1500)];
+      expect(await counts({ isFull: true, known: records })).toEqual({ app: 1500, gone: 0 });
+      expect(asked).toEqual(['folders', 'app', 'gone']);
     });
 
     it('knows no repo without a name, unless something lies there or did before', async () => {
@@ -263,6 +292,32 @@ describe('a scan of the repos of a tenant', () => {
       expect(asked).toHaveLength(isFlat ? 2 : 17);
     });
 
+    it('the first time lists folders together in ranges that end behind one of them', async () => {
+      for (let index = 0; index < 401; index += 1) fill(`r${1000 + index}/`, 1);
+      const deps = depsOf();
+      const { listPage } = deps.listing;
+      const begins: (string | undefined)[] = [];
+      deps.listing.listPage = (request) => {
+        begins.push(request.startAfter);
+        return listPage(request);
+      };
+      expect(Object.keys(await counts({ isFull: true }, deps))).toHaveLength(401);
+      expect(begins.sort()).toEqual(['acme/r1199/~', 'acme/r1399/~', undefined]);
+    });
+
+    it('the first time scans each of many folders if the store lists in another order', async () => {
+      const deps = depsOf();
+      for (let index = 0; index < 17; index += 1) fill(`r${10 + index}/`, 2);
+      const { listPage } = deps.listing;
+      deps.listing.listPage = async (request) => {
+        const page = await listPage(request);
+        if (request.prefix !== `${tenant}/`) return page;
+        return { ...page, keyAt: (index) => page.keyAt(page.keyCount - 1 - index) };
+      };
+      expect(Object.keys(await counts({ isFull: true }, deps))).toHaveLength(17);
+      expect(asked).toHaveLength(1 + 1 + 17);
+    });
+
     it('does not list many new folders together if the ledger knows a repo', async () => {
       for (let index = 0; index < 20; index += 1) fill(`r${10 + index}/`, 2);
       fill('large/', 1500);
@@ -294,19 +349,21 @@ describe('a scan of the repos of a tenant', () => {
   });
 
   describe('that somebody waits for', () => {
-    const repos = (count: number) => Array.from({ length: count }, (_, index) => `r${index}`);
+    const awaited = () => scanned.map(({ isAwaited }) => isAwaited);
+
     it.each([
       [4, true],
       [5, false],
-    ])('with %i repos of unknown size begins each with 16 requests: %s', async (count, isAwaited) => {
-      // A large repo between them keeps them from being listed together.
-      const large = known('large', 9000);
-      for (const repo of repos(count)) fill(`${repo}/`, 1);
-      fill('large/', 1500);
-      await counts({ isFull: true, isAwaited: true, known: count === 0 ? [large] : [] });
-      const awaited = scanned.filter(({ prefix }) => prefix !== 'acme/large/').map((one) => one.isAwaited);
-      // The folders are one more: `large` is unknown here too.
-      expect(awaited).toEqual(Array(count).fill(count + 1 <= 4 && isAwaited));
+    ])('begins each of %i repos of unknown size with 16 requests: %s', async (count, isAwaited) => {
+      for (let index = 0; index < count; index += 1) fill(`r${index}/`, 1);
+      await counts({ isFull: true, isAwaited: true });
+      expect(awaited()).toEqual(Array(count).fill(isAwaited));
+    });
+
+    it('begins all repos of known size so, however many they are', async () => {
+      const large = Array.from({ length: 6 }, (_, index) => known(`r${index}`, 1000));
+      await counts({ isFull: true, isAwaited: true, known: large });
+      expect(awaited()).toEqual(Array(6).fill(true));
     });
   });
 

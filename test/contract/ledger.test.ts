@@ -17,7 +17,6 @@ import { openDatabase } from '../../local/data/database.ts';
 import { MemoryLedger } from '../support/memory/ledger.ts';
 import { MemoryRequestKeys } from '../support/memory/request-keys.ts';
 import { MemoryTokenStore } from '../support/memory/token-store.ts';
-import { admissionContract } from './admission.contract.ts';
 import { ledgerContract } from './ledger.contract.ts';
 import { type LedgerUnderTest, ledgerContext, plainCommit } from './ledger-context.ts';
 
@@ -100,7 +99,6 @@ describe('ledger in memory', () => {
     tokens: new MemoryTokenStore(),
     requestKeys: new MemoryRequestKeys(),
   }));
-  admissionContract(async () => new MemoryLedger(), 30_000);
 });
 
 describe('ledger on dynalite, as the embedded stack runs it', () => {
@@ -126,5 +124,4 @@ describe('ledger on dynalite, as the embedded stack runs it', () => {
   });
   expressionLimit(open);
   ledgerContract(open);
-  admissionContract(async () => createDynamoDbLedger(await table()), 120_000);
 });

@@ -45,8 +45,10 @@ describe('a batch that asks for objects of a deletion', () => {
 
   it('waits while one of them is being deleted, stored or not', async () => {
     await put('d1', ['a'], 'deleting');
+    const unmark = vi.spyOn(world.ledger, 'unmark');
     expect(await keep(['a'])).toBe('deleting');
     expect(await keep(['a'], ['a'])).toBe('deleting');
+    expect(unmark).not.toHaveBeenCalled();
   });
 
   it('waits if one is gone that the store said it had, and uploads it again if not', async () => {
@@ -63,6 +65,14 @@ describe('a batch that asks for objects of a deletion', () => {
     const counts = unmark.mock.calls.map(([{ names }]) => names.length);
     expect(counts).toEqual([unmarkedObjectsMax, unmarkedObjectsMax, 1]);
     expect(await left()).toEqual([[]]);
+  });
+
+  it('takes out with one write what just fits into it', async () => {
+    const names = many.slice(0, unmarkedObjectsMax);
+    await put('d1', names, 'marked');
+    const unmark = vi.spyOn(world.ledger, 'unmark');
+    expect(await keep(names)).toBe('kept');
+    expect(unmark).toHaveBeenCalledTimes(1);
   });
 
   it('stops and waits if a deleter claims it in between', async () => {

@@ -1,7 +1,8 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { overLimitMessage } from '../../../../../lambda/http/lfs/over-limit-message.ts';
-import type { Refusal } from '../../../../../lambda/use-cases/uploads/refusal.ts';
+import { type Refusal, refusalOf } from '../../../../../lambda/use-cases/uploads/refusal.ts';
 import { MemoryStack, minute, oidOf, tenant } from '../../../../support/memory/stack.ts';
+import { tenantRecord } from '../../../../support/tenant-record.ts';
 
 /** From a reservation of small objects to its death: 30 min of URL, 1 of slack, 5 of grace, 1 ms to send it, 10 s of clocks. */
 const lifeMs = 36 * minute + 10_001;
@@ -114,5 +115,66 @@ describe('a refusal', () => {
       reservedBytes: 0,
       missingBytes: 100,
     });
+  });
+});
+
+describe('the numbers of a refusal', () => {
+  /** The own reservation is dead at 70, and those of others at 90. The limit is 100 bytes. */
+  const told = (more: {
+    countedBytes: number | null;
+    usedBytes: number;
+    grantedBytes?: number;
+    refusedBytes?: number;
+    isProven?: boolean;
+  }) => {
+    const { countedBytes, grantedBytes = 0, refusedBytes = 100, isProven = true } = more;
+    const counted =
+      countedBytes === null ? null : { storedBytes: countedBytes, objectCount: 1, countedAtMs: 1 };
+    const times = { createdAtMs: 0, expiresAtMs: 0, deadAtMs: 70, lookAtMs: null };
+    const claims = new Map([['a', 1]]);
+    return refusalOf({
+      reservation: { id: 'r', repo: 'app', state: 'pending', claims, ...times },
+      tenant: tenantRecord({ counted, reservedUntilMs: 90 }),
+      limitBytes: 100,
+      refused: new Map([['b', refusedBytes]]),
+      usedBytes: more.usedBytes,
+      grantedBytes,
+      isProven,
+    });
+  };
+
+  it('are those of the last count, and what was granted, if nothing is proven', () => {
+    const parts = { storedBytes: 40, reservedBytes: 10, reservedUntilMs: 70 };
+    const unproven = { usedBytes: 10, grantedBytes: 10, isProven: false };
+    expect(told({ countedBytes: 40, ...unproven })).toMatchObject(parts);
+    expect(told({ countedBytes: null, ...unproven })).toMatchObject({ ...parts, storedBytes: 0 });
+  });
+
+  it('show no more stored than is proven, beside what was granted', () => {
+    expect(told({ countedBytes: 50, usedBytes: 45, grantedBytes: 10 })).toMatchObject({
+      storedBytes: 35,
+      reservedBytes: 10,
+      reservedUntilMs: 70,
+    });
+  });
+
+  it('say until when others may take room only if they do', () => {
+    expect(told({ countedBytes: 50, usedBytes: 50 }).reservedUntilMs).toBeNull();
+    expect(told({ countedBytes: 50, usedBytes: 51 }).reservedUntilMs).toBe(90);
+    expect(told({ countedBytes: 50, usedBytes: 61, grantedBytes: 10 }).reservedUntilMs).toBe(90);
+  });
+
+  it('say that waiting is enough if others hold all that is missing', () => {
+    const enough = (refusedBytes: number) => {
+      const { missingBytes, isWaitingEnough } = told({
+        countedBytes: 50,
+        usedBytes: 80,
+        grantedBytes: 10,
+        refusedBytes,
+      });
+      return [missingBytes, isWaitingEnough];
+    };
+    expect(enough(40)).toEqual([20, true]);
+    expect(enough(41)).toEqual([21, false]);
   });
 });

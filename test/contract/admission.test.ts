@@ -1,0 +1,25 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe } from 'vitest';
+import { createDynamoDbLedger } from '../../lambda/adapters/dynamodb/ledger.ts';
+import { openDatabase } from '../../local/data/database.ts';
+import { MemoryLedger } from '../support/memory/ledger.ts';
+import { admissionContract } from './admission.contract.ts';
+
+describe('on the ledger in memory', () => {
+  admissionContract(async () => new MemoryLedger(), 30_000);
+});
+
+describe('on dynalite, as the embedded stack runs it', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'lfs-quota-admission-'));
+  let opened: ReturnType<typeof openDatabase> | undefined;
+  afterAll(async () => {
+    await (await opened)?.close();
+    rmSync(folder, { recursive: true, force: true });
+  });
+  admissionContract(async () => {
+    opened ??= openDatabase(join(folder, 'database'));
+    return createDynamoDbLedger(await opened);
+  }, 120_000);
+});

@@ -127,6 +127,15 @@ describe('a recount from the queue', () => {
       expect(await left()).toHaveLength(4);
     });
 
+    it('begins nothing at the moment from which it must keep time for a reconcile', async () => {
+      await close('a', 'b');
+      world.beforeDelete = () => {
+        world.nowMs += 25 * second;
+      };
+      expect(await run({ reason: 'manual' }, reserveMs + 25 * second)).toBe('requeued');
+      expect(await left()).toEqual(['art', 'b', 'game']);
+    });
+
     it('is requested again while a repo that is empty cannot be opened yet', async () => {
       await deleteRepo(world.deps, { tenant, repo: 'game', dryRun: false });
       world.requests.length = 0;
@@ -189,6 +198,14 @@ describe('a recount from the queue', () => {
       await indebt(2 * hour);
       expect(await run({ reason: 'upload', full: true })).toBe('requeued');
       expect(world.requests).toEqual([{ tenant, reason: 'delete', full: true }]);
+    });
+
+    it('stays as full as it was if something else is left to do', async () => {
+      await deleteRepo(world.deps, { tenant, repo: 'game', dryRun: false });
+      world.requests.length = 0;
+      await indebt(2 * hour);
+      expect(await run({ reason: 'manual', full: true })).toBe('requeued');
+      expect([fulls, world.requests]).toEqual([[], [{ tenant, reason: 'unfinished', full: true }]]);
     });
 
     it('is not the first of its tenant, which may overdraw the budget by a day, and no more', async () => {

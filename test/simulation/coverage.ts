@@ -15,6 +15,8 @@ export interface Coverage extends Tally {
   lateAnswers: number;
   /** Answers of the due index that were out of date. */
   staleReads: number;
+  /** Objects that were put or removed around the API. */
+  around: number;
   deletes: number;
   tenantDeletes: number;
   reconciles: number;
@@ -49,6 +51,7 @@ export function nothingYet(): Coverage {
     broken: 0,
     lateAnswers: 0,
     staleReads: 0,
+    around: 0,
     deletes: 0,
     tenantDeletes: 0,
     reconciles: 0,

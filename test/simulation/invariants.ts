@@ -62,7 +62,9 @@ export class Invariants {
     truth.look();
     const record = truth.record;
     if (!record) return;
-    const outstanding = truth.outstandingBytes(nowMs);
+    // How much was put around the API has no bound. It is counted by the next full listing.
+    const around = truth.around.putBytes(truth.stored, this.#hasTricklers ? 0 : truth.aroundSinceMs);
+    const outstanding = truth.outstandingBytes(nowMs) - around;
     if (this.#hasTricklers) this.#checkTricklers(record, outstanding);
     else if (truth.storedBytes + outstanding > record.committedBytes && record.counted !== null) {
       throw new Violation(
@@ -77,7 +79,9 @@ export class Invariants {
   /** Checked when URLs reach a client: all that is stored or may still arrive is within the limit. */
   checkAdmission(request: OpenRequest, nowMs: number): void {
     if (request.highestLimitBytes === null || this.#hasTricklers) return;
-    const total = this.#truth.storedBytes + this.#truth.outstandingBytes(nowMs);
+    const truth = this.#truth;
+    const around = truth.around.putBytes(truth.stored, truth.aroundSinceMs);
+    const total = truth.storedBytes + truth.outstandingBytes(nowMs) - around;
     if (total > request.highestLimitBytes) {
       throw new Violation(`I1: admitted ${total} bytes above a limit of ${request.highestLimitBytes}`);
     }
@@ -99,7 +103,8 @@ export class Invariants {
 
   reportStored(object: { repo: string; oid: string }, beganMs: number): void {
     const name = `${object.repo}/${object.oid}`;
-    if (!this.#truth.stored.has(name) && !this.#mayGo(object.repo)) {
+    const { stored, around } = this.#truth;
+    if (!stored.has(name) && !this.#mayGo(object.repo) && !around.isRemoved(name, beganMs)) {
       throw new Violation(`I7: a client was told that ${name.slice(0, 12)} is stored, and it is gone`);
     }
     this.#reported.set(name, beganMs);
@@ -110,6 +115,11 @@ export class Invariants {
     if (path.repo === undefined) this.#isTenantClosed = true;
     else if (path.oid === undefined) this.#closed.add(path.repo);
     else this.#deletedAtMs.set(`${path.repo}/${path.oid}`, nowMs);
+  }
+
+  /** Whether the deletion of this repo, or of the tenant, was ever requested. */
+  mayBeClosed(repo: string): boolean {
+    return this.#mayGo(repo);
   }
 
   /** Whether the whole repo or tenant is being deleted. */
@@ -148,14 +158,14 @@ export class Invariants {
   /** Checked when usage is shown. It must have been true at some moment since the scan began. */
   checkShown(
     shown: { storedBytes: number; countedAtMs: number } | null,
-    input: { skewMs: number; wasCounted: boolean },
+    input: { skewMs: number; wasCounted: boolean; fullCountedAtMs: number },
   ): void {
     if (shown === null) {
       if (input.wasCounted) throw new Violation('I6: unknown was shown after usage had been known');
       return;
     }
     if (this.#hasTricklers) return;
-    const { least, most } = this.#truth.bounds(shown.countedAtMs - input.skewMs);
+    const { least, most } = this.#truth.bounds(shown.countedAtMs - input.skewMs, input.fullCountedAtMs);
     if (shown.storedBytes < least || shown.storedBytes > most) {
       throw new Violation(`I6: ${shown.storedBytes} was shown, but it was between ${least} and ${most}`);
     }
@@ -207,6 +217,8 @@ export class Invariants {
     }
     // Late uploads count by what they exceed the limit by.
     needed += Math.max(0, truth.lateBytes(nowMs) - limit);
+    // What was removed around the API is in the floor until it is noticed.
+    needed += truth.around.removedBytes(truth.aroundSinceMs);
     request.worstExcessBytes = Math.max(request.worstExcessBytes, needed - limit);
   }
 }

@@ -343,6 +343,27 @@ const issuedThoughGone: Mutant = {
     }),
 };
 
+/** A full count lists the folders, and forgets what lies beside them. */
+const onlyFolders: Mutant = {
+  deps: (deps) => ({
+    ...deps,
+    listing: {
+      listPage: (request) => deps.listing.listPage(request),
+      listFolders: async (request) => ({ ...(await deps.listing.listFolders(request)), keys: [] }),
+    },
+  }),
+};
+
+/** An event of the store only asks for a recount, which then finds nothing to scan. */
+const noNotes: Mutant = {
+  ledger: (ledger) =>
+    withMethods(ledger, {
+      putReservation: async (input) => {
+        if (input.reservation.claims.size > 0) await ledger.putReservation(input);
+      },
+    }),
+};
+
 /**
  * Mistakes that look right. The simulator must find the broken invariant within `seeds` seeds, beginning with `from`
  * (default 0), in random scenarios or in a story.
@@ -397,5 +418,7 @@ export const mutants: readonly {
   },
   { name: 'a failed upload is over', mutant: failedIsOver, invariant: /^I1/, seeds: 300 },
   { name: 'URLs of a voided batch', mutant: issuedThoughGone, invariant: /^I1/, seeds: 2000 },
+  { name: 'only folders are counted', mutant: onlyFolders, invariant: /^I3/, seeds: 1000 },
+  { name: 'events without a note', mutant: noNotes, invariant: /^I3/, seeds: 1000 },
   { name: 'a limit on usage never counted', mutant: unknownIsZero, invariant: /^I1/, seeds: 100 },
 ];

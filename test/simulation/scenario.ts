@@ -26,6 +26,14 @@ export interface DeleteObjectAction extends ActionOf<'delete-object'> {
   readonly contested: boolean;
 }
 
+/** Somebody writes straight to the bucket. */
+export interface AroundAction extends ActionOf<'around'> {
+  /** A folder that the ledger does not know, or none, has other names than oids. */
+  readonly where: 0 | 1 | 'unknown-folder' | 'no-folder';
+  readonly oid: number;
+  readonly change: 'put' | 'remove';
+}
+
 export type Action =
   | PushAction
   | DeleteObjectAction
@@ -33,6 +41,7 @@ export type Action =
   | (ActionOf<'read'> & { readonly refresh: boolean })
   | (ActionOf<'delete-repo'> & { readonly repo: number })
   | ActionOf<'delete-tenant'>
+  | AroundAction
   | (ActionOf<'reconcile'> & { readonly full: boolean });
 
 export interface Scenario {
@@ -106,6 +115,15 @@ const action: fc.Arbitrary<Action> = fc.oneof(
   },
   { weight: 4, arbitrary: fc.record({ ...actionOf('delete-repo'), repo }) },
   { weight: 8, arbitrary: fc.record({ ...actionOf('reconcile'), full: fc.boolean() }) },
+  {
+    weight: 5,
+    arbitrary: fc.record({
+      ...actionOf('around'),
+      where: fc.constantFrom<AroundAction['where']>(0, 1, 'unknown-folder', 'no-folder'),
+      oid,
+      change: fc.constantFrom<AroundAction['change']>('put', 'remove'),
+    }),
+  },
   // Rare, because little happens after it.
   { weight: 1, arbitrary: fc.record(actionOf('delete-tenant')) },
 );

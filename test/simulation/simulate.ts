@@ -10,7 +10,7 @@ import type { Coverage } from './coverage.ts';
 import { Violation } from './invariants.ts';
 import { oidName, repoName, tenantName } from './names.ts';
 import { push } from './push.ts';
-import type { Action, DeleteObjectAction, Scenario } from './scenario.ts';
+import type { Action, AroundAction, DeleteObjectAction, Scenario } from './scenario.ts';
 import { TenantWorld } from './tenant-world.ts';
 import { type Mutant, World } from './world.ts';
 
@@ -95,15 +95,20 @@ async function play(world: World, scenario: Scenario): Promise<void> {
     for (let run = 0; run < healingRuns; run += 1) await scheduleOnce(world, 15 * minute);
     await world.wait(15 * minute);
     // By now the schedule has made up for every recount that was lost.
-    for (const { invariants } of tenants) invariants.checkRest();
+    for (const { truth, invariants } of tenants) {
+      truth.look();
+      if (!truth.around.hasUnnoted(truth.aroundSinceMs)) invariants.checkRest();
+    }
   }
   await Promise.all(tenants.map(checkRest));
 }
 
 async function checkRest(world: TenantWorld): Promise<void> {
   await checkDeletes(world, 'due');
-  // Recounts of what may have changed must already be exact. A full listing must agree.
-  for (const full of [false, false, true]) {
+  // Recounts of what may have changed must already be exact. A full listing must agree. It alone finds what nobody noted.
+  const { truth } = world;
+  const isFirstFull = truth.around.hasUnnoted(truth.aroundSinceMs);
+  for (const full of [isFirstFull, false, true]) {
     await world.wait(Math.max(0, (world.truth.record?.listedUntilMs ?? 0) - world.scheduler.nowMs));
     await world.consume({ tenant: world.tenant, reason: 'manual', full });
     world.invariants.checkRest();
@@ -159,9 +164,11 @@ async function trickle(world: TenantWorld): Promise<void> {
 
 /** Whatever died or got lost, the schedule must know of every tenant, repo and object that is still to be deleted. */
 async function checkDeletes({ tenant, truth, scheduler }: TenantWorld, when: 'due' | 'ended'): Promise<void> {
-  const { ledger, stored } = truth;
+  const { ledger, stored, around } = truth;
   const record = await ledger.readTenant(tenant);
-  const left = record && record.closedAtMs !== null ? stored.size : 0;
+  // What is put around the API once a tenant is deleted is found when it is counted next.
+  const aroundCount = when === 'due' ? around.putCount(stored) : 0;
+  const left = record && record.closedAtMs !== null ? stored.size - aroundCount : 0;
   const closed = (await allPages(ledger.repos(tenant))).filter((repo) => repo.closedAtMs !== null);
   const marked = (await allPages(ledger.deletions(tenant))).filter((deletion) => deletion.state !== 'gone');
   if (closed.length + marked.length + left === 0) return;
@@ -236,9 +243,19 @@ async function act(world: TenantWorld, scenario: Pick<Scenario, 'sizes'>, action
     case 'reconcile':
       world.enqueue({ tenant, reason: 'manual', full: action.full });
       return;
+    case 'around':
+      return changeAround(world, action);
     case 'read':
       return read(world, action.refresh);
   }
+}
+
+async function changeAround(world: TenantWorld, { where, oid, change }: AroundAction): Promise<void> {
+  const isRepo = where === 0 || where === 1;
+  const folder = { 'unknown-folder': 'backup/old/', 'no-folder': '' };
+  const name = isRepo ? `${repoName(where)}/${oidName(oid)}` : `${folder[where]}note-${oid}`;
+  const sizeBytes = isRepo ? world.sizeOf(oidName(oid)) : oid;
+  world.changeAround({ name, ...(change === 'put' && { sizeBytes }) });
 }
 
 /** Deletes an object as soon as it is due and no reservation holds it, while others push it. */
@@ -288,5 +305,6 @@ async function read(world: TenantWorld, isRefresh: boolean): Promise<void> {
   world.invariants.checkShown(result.answer.tenant.counted, {
     skewMs: 2 * world.settings.clockSkewMs,
     wasCounted,
+    fullCountedAtMs: result.answer.tenant.fullCountedAtMs,
   });
 }

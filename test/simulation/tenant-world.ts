@@ -46,6 +46,11 @@ export class TenantWorld {
     this.sizeOf = world.sizeOf.bind(world);
   }
 
+  /** Somebody puts an object straight into the bucket, or removes one. @param change.sizeBytes undefined: removed. */
+  changeAround(change: { name: string; sizeBytes?: number }): void {
+    this.#world.changeAround(this.tenant, change);
+  }
+
   /** An upload ends. */
   land(object: { repo: string; oid: string; sizeBytes: number }): void {
     this.#world.land({ ...object, tenant: this.tenant });

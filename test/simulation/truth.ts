@@ -1,7 +1,14 @@
 import { isDead, type Reservation } from '../../lambda/domain/reservation.ts';
+import { defaultSettings } from '../../lambda/domain/settings.ts';
 import type { TenantRecord } from '../../lambda/domain/tenant.ts';
 import type { MemoryLedger } from '../support/memory/ledger.ts';
 import type { MemoryObjectStore } from '../support/memory/object-store.ts';
+import { AroundChanges } from './around.ts';
+
+/** The clock of the function that counted may have been ahead. */
+function aroundSinceMs(fullCountedAtMs: number): number {
+  return fullCountedAtMs - 2 * defaultSettings.clockSkewMs;
+}
 
 /** A URL that a client holds. */
 export interface HeldUrl {
@@ -14,6 +21,8 @@ export interface HeldUrl {
 interface Change {
   readonly atMs: number;
   readonly bytes: number;
+  /** It was made around the API. */
+  readonly isAround?: boolean;
 }
 
 /**
@@ -31,6 +40,7 @@ export class Truth {
   readonly everStored = new Set<string>();
   storedBytes = 0;
   readonly changes: Change[] = [];
+  readonly around = new AroundChanges();
   readonly urls: HeldUrl[] = [];
   /** PUTs that have begun and not ended. */
   readonly uploading = new Set<{ readonly name: string; readonly sizeBytes: number }>();
@@ -62,6 +72,36 @@ export class Truth {
     this.stored.delete(name);
     this.storedBytes -= bytes;
     this.changes.push({ atMs: nowMs, bytes: -bytes });
+  }
+
+  /**
+   * Somebody puts an object straight into the bucket, or removes one.
+   *
+   * @param input.sizeBytes undefined: it is removed.
+   * @returns whether that changed anything.
+   */
+  changeAround(input: { name: string; sizeBytes?: number; isNoted: boolean }, atMs: number): boolean {
+    const { name, sizeBytes, isNoted } = input;
+    const before = this.stored.get(name);
+    if ((before === undefined) === (sizeBytes === undefined)) return false;
+    const key = `${this.tenant}/${name}`;
+    if (sizeBytes === undefined) {
+      void this.store.delete(key);
+      this.stored.delete(name);
+    } else {
+      this.store.put(key, sizeBytes);
+      this.stored.set(name, sizeBytes);
+    }
+    const bytes = sizeBytes ?? -(before ?? 0);
+    this.storedBytes += bytes;
+    this.changes.push({ atMs, bytes, isAround: true });
+    this.around.add({ name, bytes, atMs, isNoted });
+    return true;
+  }
+
+  /** What was changed around the API since then may not be counted. */
+  get aroundSinceMs(): number {
+    return aroundSinceMs(this.record?.fullCountedAtMs ?? 0);
   }
 
   /** Reads the ledger's present state. */
@@ -124,13 +164,14 @@ export class Truth {
 
   /**
    * The least and the most that a listing which began at `sinceMs` can have counted. It may or may not have seen
-   * whatever came or went since then.
+   * whatever came or went since then, and around the API since the last full one.
    */
-  bounds(sinceMs: number): { least: number; most: number } {
+  bounds(sinceMs: number, fullCountedAtMs: number): { least: number; most: number } {
     let least = this.storedBytes;
     let most = this.storedBytes;
     for (const change of this.changes) {
-      if (change.atMs < sinceMs) continue;
+      if (change.atMs < (change.isAround ? Math.min(sinceMs, aroundSinceMs(fullCountedAtMs)) : sinceMs))
+        continue;
       if (change.bytes > 0) least -= change.bytes;
       else most -= change.bytes;
     }

@@ -233,6 +233,24 @@ export class World {
     this.#notify({ tenant, repo, name, sizeBytes, kind: 'created', atMs: this.scheduler.nowMs });
   }
 
+  /** Somebody puts an object straight into the bucket, or removes one. @param change.sizeBytes undefined: removed. */
+  changeAround(tenant: string, change: { name: string; sizeBytes?: number }): void {
+    const { truth, invariants } = this.account(tenant);
+    const { name, sizeBytes } = change;
+    const atMs = this.scheduler.nowMs;
+    const place = placeOf(`${tenant}/${name}`);
+    // Nobody notes what changes in a repo that is being deleted.
+    const isNoted = this.#hasStoreEvents && place !== undefined && !invariants.mayBeClosed(place.repo);
+    if (!truth.changeAround({ ...change, isNoted }, atMs)) return;
+    this.coverage.around += 1;
+    if (place)
+      this.#notify({
+        ...place,
+        atMs,
+        ...(sizeBytes === undefined ? { kind: 'removed' } : { kind: 'created', sizeBytes }),
+      });
+  }
+
   /** Delivers an event of the store once or twice, in any order, and again until a function has handled it. */
   #notify(change: StoreChange): void {
     if (!this.#hasStoreEvents) return;

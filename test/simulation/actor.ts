@@ -30,9 +30,11 @@ export interface Tally {
   freezes: number;
 }
 
-/** Faults stop when it is calm, so that a run can end. */
 export interface Weather {
+  /** Faults stop when it is calm, so that a run can end. */
   calm: boolean;
+  /** The number of outages of the store, and of the table, that are not over. */
+  readonly outages: { store: number; table: number };
 }
 
 /** One invocation of a function. It has its own clock error, meets its own faults, and may be killed. */
@@ -86,6 +88,8 @@ export class Actor {
       tally.faults += 1;
       return kind === 'store' ? new StoreUnavailableError(text) : new LedgerUnavailableError(text);
     };
+    const dependency = kind === 'store' ? 'store' : 'table';
+    if (this.#world.weather.outages[dependency] > 0) throw unavailable('It does not answer.');
     if (this.isUnlucky('fail')) throw unavailable('Throttled.');
     if (kind === 'write' && this.isUnlucky('late')) {
       tally.lateWrites += 1;

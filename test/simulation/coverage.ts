@@ -17,6 +17,7 @@ export interface Coverage extends Tally {
   staleReads: number;
   /** Objects that were put or removed around the API. */
   around: number;
+  outages: number;
   deletes: number;
   tenantDeletes: number;
   reconciles: number;
@@ -52,6 +53,7 @@ export function nothingYet(): Coverage {
     lateAnswers: 0,
     staleReads: 0,
     around: 0,
+    outages: 0,
     deletes: 0,
     tenantDeletes: 0,
     reconciles: 0,

@@ -2,10 +2,18 @@ import type { Reservation } from '../../lambda/domain/reservation.ts';
 import { isDead } from '../../lambda/domain/reservation.ts';
 import type { Ledger, TenantCommit } from '../../lambda/ports/ledger.ts';
 import type { MemoryLedger } from '../support/memory/ledger.ts';
-import { importedAndLeft, type Story, sentSlowly, wantedWhileDeleted } from './stories.ts';
+import {
+  deletedInOutage,
+  importedAndLeft,
+  manyReservations,
+  type Story,
+  sentSlowly,
+  wantedWhileDeleted,
+} from './stories.ts';
 import type { Mutant, World } from './world.ts';
 
-const day = 24 * 3_600_000;
+const minute = 60_000;
+const day = 24 * 60 * minute;
 
 /** A ledger with some of its methods replaced. */
 function withMethods(ledger: MemoryLedger, methods: Partial<Ledger>): Ledger {
@@ -364,6 +372,37 @@ const noNotes: Mutant = {
     }),
 };
 
+/** One commit removes all notes of deletes that died. */
+const allNotesAtOnce: Mutant = {
+  ledger: (ledger, world) =>
+    withMethods(ledger, {
+      commitTenant: async (commit) => {
+        const notes = (await ledger.readTenant(commit.tenant))?.notes ?? new Map();
+        const expired = [...notes].filter(
+          ([, { deadlineMs }]) => deadlineMs < world.scheduler.nowMs - minute,
+        );
+        return ledger.commitTenant({ ...commit, expiredNotes: expired.map(([id]) => id) });
+      },
+    }),
+};
+
+/** A repo keeps the id of every reservation that its scan covered. */
+const allIdsCovered: Mutant = {
+  ledger: (ledger) =>
+    withMethods(ledger, {
+      commitRepo: async (input) => {
+        const { covered, repo } = input.repo;
+        const { reservations } = ledger.inspect(input.tenant);
+        const ids =
+          covered.size > 0 ? reservations.filter((held) => held.repo === repo).map(({ id }) => id) : [];
+        return ledger.commitRepo({
+          ...input,
+          repo: { ...input.repo, covered: new Set([...covered, ...ids]) },
+        });
+      },
+    }),
+};
+
 /**
  * Mistakes that look right. The simulator must find the broken invariant within `seeds` seeds, beginning with `from`
  * (default 0), in random scenarios or in a story.
@@ -377,7 +416,7 @@ export const mutants: readonly {
   story?: Story;
 }[] = [
   { name: 'the listing overwrites the counter', mutant: overwriteCounter, invariant: /^I1/, seeds: 20 },
-  { name: 'count first, reserve after', mutant: countFirst, invariant: /^I1/, seeds: 200 },
+  { name: 'count first, reserve after', mutant: countFirst, invariant: /^I1/, seeds: 500 },
   { name: 'ask by HEAD after the scan', mutant: headAfterScan, invariant: /^I1/, seeds: 500 },
   { name: 'refuse by the counter', mutant: refuseByCounter, invariant: /^I2/, seeds: 200 },
   { name: 'URLs that outlive the reservation', mutant: longLivedUrls, invariant: /^I1/, seeds: 20 },
@@ -390,7 +429,7 @@ export const mutants: readonly {
   { name: 'commit without appliedEpoch', mutant: noAppliedEpoch, invariant: /^I1/, seeds: 300 },
   { name: 'claims without their repo', mutant: claimsWithoutRepo, invariant: /^I1/, seeds: 500 },
   { name: 'claims without their size', mutant: claimsWithoutSize, invariant: /^I1/, seeds: 500 },
-  { name: 'delete without the dirty mark', mutant: noDirtyMark, invariant: /^I3/, seeds: 300 },
+  { name: 'delete without the dirty mark', mutant: noDirtyMark, invariant: /^I3/, seeds: 600 },
   {
     name: 'no record of what is gone',
     mutant: goneForgotten,
@@ -420,5 +459,19 @@ export const mutants: readonly {
   { name: 'URLs of a voided batch', mutant: issuedThoughGone, invariant: /^I1/, seeds: 2000 },
   { name: 'only folders are counted', mutant: onlyFolders, invariant: /^I3/, seeds: 1000 },
   { name: 'events without a note', mutant: noNotes, invariant: /^I3/, seeds: 1000 },
+  {
+    name: 'all expired notes in one commit',
+    mutant: allNotesAtOnce,
+    invariant: /^I[36]/,
+    seeds: 12,
+    story: deletedInOutage,
+  },
+  {
+    name: 'a repo keeps every covered id',
+    mutant: allIdsCovered,
+    invariant: /^I[36]/,
+    seeds: 6,
+    story: manyReservations,
+  },
   { name: 'a limit on usage never counted', mutant: unknownIsZero, invariant: /^I1/, seeds: 100 },
 ];

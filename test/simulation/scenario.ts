@@ -34,6 +34,19 @@ export interface AroundAction extends ActionOf<'around'> {
   readonly change: 'put' | 'remove';
 }
 
+/** The store, or the table and the queue, answer nothing for a while. */
+export interface OutageAction extends ActionOf<'outage'> {
+  readonly of: 'store' | 'table';
+  readonly forMs: number;
+}
+
+/** Many batches of one object have been admitted, and none of them has sent it yet. */
+export interface CrowdAction extends ActionOf<'crowd'> {
+  readonly repo: number;
+  readonly oid: number;
+  readonly batches: number;
+}
+
 export type Action =
   | PushAction
   | DeleteObjectAction
@@ -42,6 +55,8 @@ export type Action =
   | (ActionOf<'delete-repo'> & { readonly repo: number })
   | ActionOf<'delete-tenant'>
   | AroundAction
+  | OutageAction
+  | CrowdAction
   | (ActionOf<'reconcile'> & { readonly full: boolean });
 
 export interface Scenario {
@@ -53,6 +68,8 @@ export interface Scenario {
   /** True sizes of the oids, in bytes. */
   readonly sizes: readonly number[];
   readonly actions: readonly Action[];
+  /** If the ledger is to have other limits than usual. */
+  readonly ledger?: { readonly pageSize: number; readonly itemBytesMax: number };
   /** Seed of everything else that is random: latencies, faults, deaths. */
   readonly seed: number;
 }
@@ -122,6 +139,14 @@ const action: fc.Arbitrary<Action> = fc.oneof(
       where: fc.constantFrom<AroundAction['where']>(0, 1, 'unknown-folder', 'no-folder'),
       oid,
       change: fc.constantFrom<AroundAction['change']>('put', 'remove'),
+    }),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      ...actionOf('outage'),
+      of: fc.constantFrom<OutageAction['of']>('store', 'table'),
+      forMs: fc.oneof(fc.integer({ min: minute, max: 20 * minute }), fc.constant(4 * 60 * minute)),
     }),
   },
   // Rare, because little happens after it.

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { faultMixes } from './mixes.ts';
 import { runSeed } from './seeds.ts';
+import * as stories from './stories.ts';
 
 const seedsPerMix = 350;
 
@@ -26,6 +27,14 @@ describe('the ledger under a seeded scheduler', () => {
       }
       // A simulation in which nothing happens proves nothing.
       for (const count of Object.values(total)) expect(count).toBeGreaterThan(30);
+    },
+  );
+
+  it.each(Object.entries(stories))(
+    'keeps its invariants in a scenario written by hand: %s',
+    { timeout: 180_000 },
+    async (_, story) => {
+      for (const seed of faultMixes.keys()) await runSeed(seed, { story });
     },
   );
 

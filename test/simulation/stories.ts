@@ -47,3 +47,28 @@ export const sentSlowly: Story = {
     ...[6, 7, 8, 9].map((object) => pushed(object, 'at-once', 2 * minute)),
   ],
 };
+
+/** A delete is tried again and again while the store is down for two days, and every time leaves a note. */
+export const deletedInOutage: Story = {
+  tenants: [{ limitBytes: 200, imported: oids }],
+  sizes: oids.map(() => 10),
+  actions: [
+    { kind: 'delete-object', tenant: 0, afterMs: 5 * minute, repo: 0, oid: 0, contested: false },
+    { kind: 'outage', tenant: 0, afterMs: 1_000, of: 'store', forMs: 60 * 60 * minute },
+  ],
+};
+
+/**
+ * More batches claim one object than a repo's item can hold ids of. The item is smaller than DynamoDB allows, so that
+ * 5,600 are too many already.
+ */
+export const manyReservations: Story = {
+  tenants: [{ limitBytes: 200, imported: [] }],
+  sizes: oids.map(() => 10),
+  ledger: { pageSize: 1_000, itemBytesMax: 180_000 },
+  actions: [
+    { kind: 'crowd', tenant: 0, afterMs: 1_000, repo: 0, oid: 0, batches: 5_600 },
+    pushed(0, 'at-once', 1_000),
+    { kind: 'reconcile', tenant: 0, afterMs: 5_000, full: false },
+  ],
+};

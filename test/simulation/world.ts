@@ -18,7 +18,9 @@ import { Invariants, Violation } from './invariants.ts';
 import { oidName, tenantName } from './names.ts';
 import { depsOf } from './ports.ts';
 import { HastyQueue, type SimQueue } from './queues.ts';
+import type { Scenario } from './scenario.ts';
 import { type SqsOptions, SqsQueue } from './sqs-queue.ts';
+import { attemptsMaxOf, hasStoreEvents, hasTricklers, policyOf, putMinBytesPerSecondOf } from './stage.ts';
 import { Truth } from './truth.ts';
 
 /** Without the ports that no simulated function may use, because they are not simulated. */
@@ -34,46 +36,6 @@ export interface Mutant {
 const functionLimitMs = 25_000;
 /** Kept back from the time limit of the queue's consumer. */
 const consumerReserveMs = 10_000;
-
-/** How tight the tenant's budget is. It has its own random source, so that it does not change other choices. */
-function policyOf(
-  seed: number,
-): Pick<Settings, 'recountRestMs' | 'listRequestsPerHour' | 'lateClaimsMax' | 'headsPerList'> {
-  const random = new Random(seed ^ 0x5eed);
-  return {
-    recountRestMs: random.pick([0, 0, 10_000, 60_000]),
-    // Not below 60, the least that a stage can set: with less, failed first counts may use up a client's patience.
-    listRequestsPerHour: random.pick([1_000_000, 1_200, 240, 60, 60]),
-    // Usually far away. With little, most of what is late becomes a sum.
-    lateClaimsMax: random.pick([100_000, 100_000, 100_000, 4]),
-    // With 1, batches of a few objects find out what is stored by listing, too.
-    headsPerList: random.pick([13, 1]),
-  };
-}
-
-/**
- * How slowly a PUT may send. Its own random source again. At the lower rates the largest object may take half an hour,
- * and a small one seconds, so reservations differ in when they are dead.
- */
-function putMinBytesPerSecondOf(seed: number): number {
-  return new Random(seed ^ 0xb16).pick([defaultSettings.putMinBytesPerSecond, 0.5, 0.03]);
-}
-
-/** Whether the stage has events of the store. This has its own random source too. */
-function hasStoreEvents(seed: number): boolean {
-  return new Random(seed ^ 0x70_1d).chance(0.3);
-}
-
-/** After how many failures a recount is a dead letter. undefined: the queue is none of SQS. */
-function attemptsMaxOf(seed: number): number | undefined {
-  const random = new Random(seed ^ 0x50_5e);
-  return random.chance(0.5) ? random.pick([20, 20, 3, 1]) : undefined;
-}
-
-/** Whether clients trickle: they send so slowly that their PUTs end hours after their reservation is dead. */
-function hasTricklers(seed: number): boolean {
-  return new Random(seed ^ 0x51_0e).chance(0.15);
-}
 
 function isSame(some: readonly DueEntry[], others: readonly DueEntry[]): boolean {
   const namesOf = (entries: readonly DueEntry[]) =>
@@ -95,7 +57,7 @@ export interface Account {
 export class World {
   readonly random: Random;
   readonly scheduler: Scheduler;
-  readonly weather: Weather = { calm: false };
+  readonly weather: Weather = { calm: false, outages: { store: 0, table: 0 } };
   readonly store = new MemoryObjectStore();
   readonly accounts: readonly Account[];
   readonly settings: Settings;
@@ -122,6 +84,7 @@ export class World {
     sizes: readonly number[];
     tenants: readonly { hasLies: boolean }[];
     mutant?: Mutant;
+    ledger?: Scenario['ledger'];
   }) {
     this.random = new Random(input.seed);
     this.scheduler = new Scheduler(this.random);
@@ -136,7 +99,11 @@ export class World {
     };
     this.#mutant = input.mutant ?? {};
     this.#hasStoreEvents = hasStoreEvents(input.seed);
-    const memory = new MemoryLedger({ pageSize: 2, readIndex: (entries) => this.#readIndex(entries) });
+    const memory = new MemoryLedger({
+      pageSize: 2,
+      ...input.ledger,
+      readIndex: (entries) => this.#readIndex(entries),
+    });
     this.#memory = memory;
     this.accounts = input.tenants.map(({ hasLies }, index) => {
       const truth = new Truth({ tenant: tenantName(index), ledger: memory, store: this.store });

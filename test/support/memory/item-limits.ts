@@ -5,16 +5,16 @@ import { LedgerUnavailableError } from '../../../lambda/ports/ledger.ts';
  * The limits of DynamoDB that a growing ledger can meet:
  * https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Constraints.html
  */
-const itemBytesMax = 400 * 1024;
+export const itemBytesMax = 400 * 1024;
 const expressionBytesMax = 4096;
 
 /** The key of an item, and its attributes for the index of what is due. */
 const keyBytes = 200;
 
 /** @throws {LedgerUnavailableError} if a record does not fit into one item, as the adapter does then. */
-export function fitting<T extends object>(record: T): T {
+export function fitting<T extends object>(record: T, bytesMax: number): T {
   const bytes = keyBytes + fieldsBytes(Object.entries(record));
-  if (bytes > itemBytesMax) throw refused(`An item of ${bytes} bytes is too large.`);
+  if (bytes > bytesMax) throw refused(`An item of ${bytes} bytes is too large.`);
   return record;
 }
 

@@ -20,7 +20,7 @@ import type {
   ReservationPage,
   TenantCommit,
 } from '../../../lambda/ports/ledger.ts';
-import { checkExpression, fitting } from './item-limits.ts';
+import { checkExpression, fitting, itemBytesMax } from './item-limits.ts';
 
 /** An entry of the index of what is due. */
 export interface DueEntry {
@@ -47,13 +47,19 @@ interface TenantItems {
 export class MemoryLedger implements Ledger {
   readonly #tenants = new Map<string, TenantItems>();
   readonly #pageSize: number;
+  readonly #itemBytesMax: number;
   readonly #readIndex: (entries: readonly DueEntry[]) => readonly DueEntry[];
 
   /** @param options.readIndex what a read of the due index finds: it may be out of date. */
   constructor(
-    options: { pageSize?: number; readIndex?: (entries: readonly DueEntry[]) => readonly DueEntry[] } = {},
+    options: {
+      pageSize?: number;
+      itemBytesMax?: number;
+      readIndex?: (entries: readonly DueEntry[]) => readonly DueEntry[];
+    } = {},
   ) {
     this.#pageSize = options.pageSize ?? 100;
+    this.#itemBytesMax = options.itemBytesMax ?? itemBytesMax;
     this.#readIndex = options.readIndex ?? ((entries) => entries);
   }
 
@@ -129,7 +135,7 @@ export class MemoryLedger implements Ledger {
     const { reservations, pendingDueAtMs } = this.#items(input.tenant);
     const key = keyOf(reservation);
     if (reservations.has(key)) return;
-    reservations.set(key, fitting(reservation));
+    reservations.set(key, this.#fitting(reservation));
     if (dueAtMs !== undefined) pendingDueAtMs.set(key, dueAtMs);
   }
 
@@ -137,7 +143,7 @@ export class MemoryLedger implements Ledger {
     const { reservations } = this.#items(input.tenant);
     const found = reservations.get(keyFrom(input));
     if (!found) return 'gone';
-    reservations.set(keyOf(found), fitting({ ...found, state: 'issued', claims: input.claims }));
+    reservations.set(keyOf(found), this.#fitting({ ...found, state: 'issued', claims: input.claims }));
     return 'issued';
   }
 
@@ -145,7 +151,10 @@ export class MemoryLedger implements Ledger {
     const { reservations } = this.#items(input.tenant);
     const found = reservations.get(keyFrom(input));
     if (!found) return 'gone';
-    reservations.set(keyOf(found), fitting({ ...found, claims: input.claims, lookAtMs: input.lookAtMs }));
+    reservations.set(
+      keyOf(found),
+      this.#fitting({ ...found, claims: input.claims, lookAtMs: input.lookAtMs }),
+    );
     return 'kept';
   }
 
@@ -216,7 +225,7 @@ export class MemoryLedger implements Ledger {
       (found?.epoch ?? 0) > input.repo.epoch || (found?.dirtyToken ?? null) !== input.dirtyTokenRead;
     if (overtaken) return 'superseded' as const;
     const closedAtMs = found?.closedAtMs ?? null;
-    repos.set(input.repo.repo, fitting({ ...input.repo, dirtyToken: null, closedAtMs }));
+    repos.set(input.repo.repo, this.#fitting({ ...input.repo, dirtyToken: null, closedAtMs }));
     return 'committed' as const;
   }
 
@@ -288,7 +297,7 @@ export class MemoryLedger implements Ledger {
   async putDeletion(input: { tenant: string; deletion: Deletion }): Promise<void> {
     const { deletions } = this.#items(input.tenant);
     const key = keyOf(input.deletion);
-    if (!deletions.has(key)) deletions.set(key, fitting(input.deletion));
+    if (!deletions.has(key)) deletions.set(key, this.#fitting(input.deletion));
   }
 
   deletions(tenant: string): AsyncIterable<readonly Deletion[]> {
@@ -331,7 +340,7 @@ export class MemoryLedger implements Ledger {
       left.size > 0
         ? { state: 'marked', objects: left, dueAtMs, deadlineMs: 0 }
         : { state: 'gone', objects: found.objects, dueAtMs: keptMs, deadlineMs: keptMs };
-    deletions.set(keyOf(found), fitting({ ...found, ...ended }));
+    deletions.set(keyOf(found), this.#fitting({ ...found, ...ended }));
   }
 
   async removeDeletion(input: DeletionKey): Promise<void> {
@@ -399,6 +408,10 @@ export class MemoryLedger implements Ledger {
     this.#update(tenant, (record) => ({ committedBytes: record.committedBytes + bytes }));
   }
 
+  #fitting<T extends object>(record: T): T {
+    return fitting(record, this.#itemBytesMax);
+  }
+
   #items(tenant: string): TenantItems {
     const items = this.#tenants.get(tenant);
     if (!items) throw new Error(`The tenant ${tenant} does not exist.`);
@@ -410,13 +423,13 @@ export class MemoryLedger implements Ledger {
     const counted = { storedBytes: 0, objectCount: 0, countedAtMs: 0 };
     const unscanned = { ...counted, epoch: 0, covered: new Set<string>(), putsUntilMs: 0 };
     const none = { ...unscanned, dirtyToken: null, closedAtMs: null };
-    repos.set(path.repo, fitting({ ...none, ...repos.get(path.repo), repo: path.repo, ...change }));
+    repos.set(path.repo, this.#fitting({ ...none, ...repos.get(path.repo), repo: path.repo, ...change }));
   }
 
   #update(tenant: string, change: (record: TenantRecord) => Partial<TenantRecord>): TenantRecord | undefined {
     const items = this.#tenants.get(tenant);
     if (!items) return undefined;
-    items.record = fitting({ ...items.record, ...change(items.record) });
+    items.record = this.#fitting({ ...items.record, ...change(items.record) });
     return items.record;
   }
 

@@ -1,0 +1,142 @@
+import { deadAtMs } from '../../lambda/domain/reservation.ts';
+import { allPages } from '../../lambda/use-cases/all-pages.ts';
+import { deleteRepo, deleteTenant, markObject } from '../../lambda/use-cases/deletes/delete-objects.ts';
+import { getSubscription } from '../../lambda/use-cases/recounts/get-subscription.ts';
+import { MemoryTokenStore } from '../support/memory/token-store.ts';
+import { oidName, repoName } from './names.ts';
+import { push } from './push.ts';
+import type { Action, AroundAction, CrowdAction, DeleteObjectAction, Scenario } from './scenario.ts';
+import type { TenantWorld } from './tenant-world.ts';
+
+/** How many clients push an object while it is being deleted. */
+const contestersCount = 4;
+
+/** Does what an action says, as one tenant's people do it. */
+export async function act(
+  world: TenantWorld,
+  scenario: Pick<Scenario, 'sizes'>,
+  action: Action,
+): Promise<void> {
+  const { tenant } = world;
+  switch (action.kind) {
+    case 'push':
+      return push(world, action, scenario.sizes);
+    case 'limit':
+      await world.invoke((deps) => deps.ledger.updateTenant({ tenant, limitBytes: action.limitBytes }));
+      return;
+    case 'delete-object': {
+      const object = { repo: repoName(action.repo), oid: oidName(action.oid) };
+      const marked = await world.invoke((deps) => markObject(deps, { tenant, ...object, dryRun: false }), {
+        // The grace time begins at the request, so the mark must not be written after the function's time limit.
+        mayOutlive: false,
+      });
+      world.invariants.requestDeletion(object, world.scheduler.nowMs);
+      const dueAtMs = typeof marked === 'object' ? marked.answer?.dueAtMs : undefined;
+      return action.contested && dueAtMs !== undefined
+        ? contest(world, scenario, action, dueAtMs)
+        : undefined;
+    }
+    case 'delete-repo': {
+      const repo = repoName(action.repo);
+      world.invariants.requestDeletion({ repo }, world.scheduler.nowMs);
+      await world.invoke((deps) => deleteRepo(deps, { tenant, repo, dryRun: false }));
+      return;
+    }
+    case 'delete-tenant':
+      world.coverage.tenantDeletes += 1;
+      world.invariants.requestDeletion({}, world.scheduler.nowMs);
+      await world.invoke(async (deps) => {
+        const record = await deps.ledger.readTenant(tenant);
+        const all = { ...deps, tokens: new MemoryTokenStore() };
+        if (record) await deleteTenant(all, { tenant: record, dryRun: false });
+      });
+      return;
+    case 'reconcile':
+      world.enqueue({ tenant, reason: 'manual', full: action.full });
+      return;
+    case 'around':
+      return changeAround(world, action);
+    case 'crowd':
+      return crowd(world, action);
+    case 'outage':
+      return;
+    case 'read':
+      return read(world, action.refresh);
+  }
+}
+
+async function crowd(world: TenantWorld, { repo, oid, batches }: CrowdAction): Promise<void> {
+  const { tenant, settings, truth, scheduler } = world;
+  const claims = new Map([[oidName(oid), world.sizeOf(oidName(oid))]]);
+  const expiresAtMs = scheduler.nowMs + settings.urlLifetimeMs + settings.reservationSlackMs;
+  const times = {
+    createdAtMs: scheduler.nowMs,
+    expiresAtMs,
+    deadAtMs: deadAtMs(settings, { expiresAtMs, claims }),
+    lookAtMs: null,
+  };
+  for (let batch = 0; batch < batches; batch += 1) {
+    const id = batch.toString(16).padStart(32, '0');
+    const reservation = { id, repo: repoName(repo), state: 'issued', claims, ...times } as const;
+    await truth.ledger.putReservation({ tenant, reservation });
+  }
+}
+
+async function changeAround(world: TenantWorld, { where, oid, change }: AroundAction): Promise<void> {
+  const isRepo = where === 0 || where === 1;
+  const folder = { 'unknown-folder': 'backup/old/', 'no-folder': '' };
+  const name = isRepo ? `${repoName(where)}/${oidName(oid)}` : `${folder[where]}note-${oid}`;
+  const sizeBytes = isRepo ? world.sizeOf(oidName(oid)) : oid;
+  world.changeAround({ name, ...(change === 'put' && { sizeBytes }) });
+}
+
+/** Deletes an object as soon as it is due and no reservation holds it, while others push it. */
+async function contest(
+  world: TenantWorld,
+  scenario: Pick<Scenario, 'sizes'>,
+  { repo, oid }: DeleteObjectAction,
+  dueAtMs: number,
+): Promise<void> {
+  const { tenant, random, scheduler, settings, truth } = world;
+  const holders = truth.reservations.filter(
+    (held) => held.repo === repoName(repo) && held.claims.has(oidName(oid)),
+  );
+  const freeAtMs = Math.max(dueAtMs, ...holders.map((held) => held.deadAtMs)) + settings.clockSkewMs;
+  await world.wait(Math.max(0, freeAtMs + 1 - scheduler.nowMs));
+  world.start(0, async () => {
+    await world.consume({ tenant, reason: 'delete', full: false });
+  });
+  const again = {
+    kind: 'push',
+    tenant: 0,
+    afterMs: 0,
+    repo,
+    objects: [{ oid, lie: false }],
+    verify: false,
+  } as const;
+  const pushes = Array.from({ length: contestersCount }, async () => {
+    // Usually after the deletion was claimed. A push before that keeps the object.
+    await world.wait(random.int(40, 140));
+    await push(world, { ...again, plan: 'at-once' }, scenario.sizes);
+  });
+  await Promise.all(pushes);
+}
+
+async function read(world: TenantWorld, isRefresh: boolean): Promise<void> {
+  const { tenant } = world;
+  world.coverage.reads += 1;
+  const wasCounted = world.invariants.everCounted;
+  const result = await world.invoke(async (deps) => {
+    const [record, repos] = await Promise.all([
+      deps.ledger.readTenant(tenant),
+      allPages(deps.ledger.repos(tenant)),
+    ]);
+    return record && getSubscription(deps, { cached: { tenant: record, repos }, refresh: isRefresh });
+  });
+  if (typeof result !== 'object' || !result.answer) return;
+  world.invariants.checkShown(result.answer.tenant.counted, {
+    skewMs: 2 * world.settings.clockSkewMs,
+    wasCounted,
+    fullCountedAtMs: result.answer.tenant.fullCountedAtMs,
+  });
+}

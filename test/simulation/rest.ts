@@ -1,0 +1,36 @@
+import { allPages } from '../../lambda/use-cases/all-pages.ts';
+import { Violation } from './invariants.ts';
+import type { TenantWorld } from './tenant-world.ts';
+
+/** Checks a tenant in which nothing happens any more. */
+export async function checkRest(world: TenantWorld): Promise<void> {
+  await checkDeletes(world, 'due');
+  // Recounts of what may have changed must already be exact. A full listing must agree. It alone finds what nobody noted.
+  const { truth } = world;
+  const isFirstFull = truth.around.hasUnnoted(truth.aroundSinceMs);
+  for (const full of [isFirstFull, false, true]) {
+    await world.wait(Math.max(0, (world.truth.record?.listedUntilMs ?? 0) - world.scheduler.nowMs));
+    await world.consume({ tenant: world.tenant, reason: 'manual', full });
+    world.invariants.checkRest();
+  }
+  await checkDeletes(world, 'ended');
+}
+
+/** Whatever died or got lost, the schedule must know of every tenant, repo and object that is still to be deleted. */
+async function checkDeletes({ tenant, truth, scheduler }: TenantWorld, when: 'due' | 'ended'): Promise<void> {
+  const { ledger, stored, around } = truth;
+  const record = await ledger.readTenant(tenant);
+  // What is put around the API once a tenant is deleted is found when it is counted next.
+  const aroundCount = when === 'due' ? around.putCount(stored) : 0;
+  const left = record && record.closedAtMs !== null ? stored.size - aroundCount : 0;
+  const closed = (await allPages(ledger.repos(tenant))).filter((repo) => repo.closedAtMs !== null);
+  const marked = (await allPages(ledger.deletions(tenant))).filter((deletion) => deletion.state !== 'gone');
+  if (closed.length + marked.length + left === 0) return;
+  const isDue = ledger
+    .dueEntries()
+    .some((entry) => entry.tenant === tenant && entry.dueAtMs <= scheduler.nowMs);
+  if (when === 'due' && isDue) return;
+  throw new Violation(
+    `I8: ${closed.length} repos closed, ${marked.length} deletions open, ${left} objects of a closed tenant, not ${when}`,
+  );
+}

@@ -1,0 +1,44 @@
+import { defaultSettings, type Settings } from '../../lambda/domain/settings.ts';
+import { Random } from '../support/random.ts';
+
+/** What a run's stage and people are like. Each choice has its own random source, so that it does not change others. */
+
+/** How tight the tenant's budget is. It has its own random source, so that it does not change other choices. */
+export function policyOf(
+  seed: number,
+): Pick<Settings, 'recountRestMs' | 'listRequestsPerHour' | 'lateClaimsMax' | 'headsPerList'> {
+  const random = new Random(seed ^ 0x5eed);
+  return {
+    recountRestMs: random.pick([0, 0, 10_000, 60_000]),
+    // Not below 60, the least that a stage can set: with less, failed first counts may use up a client's patience.
+    listRequestsPerHour: random.pick([1_000_000, 1_200, 240, 60, 60]),
+    // Usually far away. With little, most of what is late becomes a sum.
+    lateClaimsMax: random.pick([100_000, 100_000, 100_000, 4]),
+    // With 1, batches of a few objects find out what is stored by listing, too.
+    headsPerList: random.pick([13, 1]),
+  };
+}
+
+/**
+ * How slowly a PUT may send. Its own random source again. At the lower rates the largest object may take half an hour,
+ * and a small one seconds, so reservations differ in when they are dead.
+ */
+export function putMinBytesPerSecondOf(seed: number): number {
+  return new Random(seed ^ 0xb16).pick([defaultSettings.putMinBytesPerSecond, 0.5, 0.03]);
+}
+
+/** Whether the stage has events of the store. This has its own random source too. */
+export function hasStoreEvents(seed: number): boolean {
+  return new Random(seed ^ 0x70_1d).chance(0.3);
+}
+
+/** After how many failures a recount is a dead letter. undefined: the queue is none of SQS. */
+export function attemptsMaxOf(seed: number): number | undefined {
+  const random = new Random(seed ^ 0x50_5e);
+  return random.chance(0.5) ? random.pick([20, 20, 3, 1]) : undefined;
+}
+
+/** Whether clients trickle: they send so slowly that their PUTs end hours after their reservation is dead. */
+export function hasTricklers(seed: number): boolean {
+  return new Random(seed ^ 0x51_0e).chance(0.15);
+}

@@ -93,7 +93,8 @@ function json(response: ServerResponse, body: object): void {
 function head(url: string, response: ServerResponse): void {
   const oid = new URL(url, 'https://store').pathname.split('/').at(-1) ?? '';
   if (!isStored(oid)) {
-    response.writeHead(404, { 'content-type': 'application/xml' }).end();
+    // Like S3. Without either header, Node's client would not use the connection again.
+    response.writeHead(404, { 'content-type': 'application/xml', 'transfer-encoding': 'chunked' }).end();
     return;
   }
   response.writeHead(200, {

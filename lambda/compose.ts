@@ -1,12 +1,10 @@
-import type { S3Client } from '@aws-sdk/client-s3';
 import { createDynamoDb } from './adapters/dynamodb/client.ts';
 import { createDynamoDbLedger } from './adapters/dynamodb/ledger.ts';
 import { createDynamoDbRequestKeys } from './adapters/dynamodb/request-keys.ts';
 import { createDynamoDbTokenStore } from './adapters/dynamodb/token-store.ts';
 import { createPowertoolsLog } from './adapters/powertools/log.ts';
 import { createPowertoolsMetrics } from './adapters/powertools/metrics.ts';
-import { createS3Client, type S3Settings } from './adapters/s3/client.ts';
-import { S3ObjectListing } from './adapters/s3/object-listing.ts';
+import { BucketClient, type S3Settings } from './adapters/s3/client.ts';
 import { S3ObjectStore } from './adapters/s3/object-store.ts';
 import { S3UrlSigner } from './adapters/s3/url-signer.ts';
 import { ScanListing } from './adapters/s3-scan/listing.ts';
@@ -18,6 +16,7 @@ import { systemClock } from './adapters/system/clock.ts';
 import { systemIds } from './adapters/system/ids.ts';
 import { createInvocationLog } from './adapters/system/invocation-log.ts';
 import { createInvocations } from './adapters/system/invocations.ts';
+import { roleCredentials } from './adapters/system/role-credentials.ts';
 import { ListingPace } from './domain/ask-by-listing.ts';
 import type { Settings } from './domain/settings.ts';
 import { settingsFromJson } from './domain/settings-json.ts';
@@ -71,37 +70,31 @@ const queue = () => createSqsRecountQueue({ queueUrl: required('LFS_QUOTA_QUEUE_
 const admin = () =>
   createAdminSecret({ secretArn: required('LFS_QUOTA_ADMIN_SECRET_ARN'), nowMs: clock.nowMs });
 
-interface Bucket {
-  readonly settings: S3Settings;
-  readonly client: S3Client;
-  readonly bucket: string;
-}
-
-function bucket(options: { attemptsMax?: number } = {}): Bucket {
+/** Where the bucket is, and the credentials for it. */
+function bucketPlace(): S3Settings {
   const endpoint = optional('LFS_QUOTA_S3_ENDPOINT');
   const secretArn = optional('LFS_QUOTA_S3_CREDENTIALS_SECRET_ARN');
-  const settings: S3Settings = {
-    ...options,
+  return {
+    bucket: required('LFS_QUOTA_BUCKET'),
     region: required('LFS_QUOTA_S3_REGION'),
     ...(endpoint && { endpoint, forcePathStyle: true }),
-    ...(secretArn && { credentials: storeCredentials({ secretArn, nowMs: clock.nowMs }) }),
+    credentials: secretArn
+      ? storeCredentials({ secretArn, nowMs: clock.nowMs })
+      : async () => roleCredentials(process.env),
   };
-  return { settings, client: createS3Client(settings), bucket: required('LFS_QUOTA_BUCKET') };
 }
 
-function scanning({ settings: place, bucket }: Bucket) {
-  const listing = new ScanListing({ settings: place, bucket });
+/** The bucket's client, with its connections. A function has one. */
+function bucketClient(place = bucketPlace()): BucketClient {
+  const endpoint = optional('AWS_ENDPOINT_URL_S3') ?? optional('AWS_ENDPOINT_URL');
+  return new BucketClient({ ...(endpoint && { endpoint }), ...place });
+}
+
+const objectStore = (client: BucketClient) => new S3ObjectStore({ client, clock });
+
+function scanning(client: BucketClient) {
+  const listing = new ScanListing({ client });
   return { listing, scan: createPathScan({ listing, clock, settings }) };
-}
-
-function signer(from: Bucket): S3UrlSigner {
-  const endpoint = optional('LFS_QUOTA_S3_ENDPOINT');
-  return new S3UrlSigner({
-    bucket: from.bucket,
-    region: required('LFS_QUOTA_S3_REGION'),
-    ...(endpoint && { endpoint, forcePathStyle: true }),
-    credentials: () => from.client.config.credentials(),
-  });
 }
 
 /** Where clients reach the API, if something stands before it. */
@@ -112,23 +105,24 @@ export function openapiDeps() {
 }
 
 export function batchDeps() {
-  const [tables, objects] = [table(), bucket()];
+  const [tables, place] = [table(), bucketPlace()];
+  const client = bucketClient(place);
   return {
     ...common(),
     publicUrl: publicUrl(),
-    ...scanning(objects),
+    ...scanning(client),
     listingPace: new ListingPace(),
     ledger: createDynamoDbLedger(tables),
     tokens: createDynamoDbTokenStore(tables),
-    store: new S3ObjectStore({ ...objects, clock }),
-    signer: signer(objects),
+    store: objectStore(client),
+    signer: new S3UrlSigner(place),
     queue: queue(),
     metrics: metrics(),
   };
 }
 
 export function verifyDeps() {
-  const store = new S3ObjectStore({ ...bucket(), clock });
+  const store = objectStore(bucketClient());
   return { ...common(), ledger: createDynamoDbLedger(table()), store, queue: queue() };
 }
 
@@ -136,7 +130,7 @@ export function subscriptionDeps() {
   const tables = table();
   return {
     ...common(),
-    ...scanning(bucket()),
+    ...scanning(bucketClient()),
     ledger: createDynamoDbLedger(tables),
     tokens: createDynamoDbTokenStore(tables),
     admin: admin(),
@@ -146,11 +140,12 @@ export function subscriptionDeps() {
 }
 
 export function managementDeps() {
-  const [tables, objects] = [table(), bucket()];
+  const [tables, client] = [table(), bucketClient()];
   return {
     ...common(),
-    listing: new S3ObjectListing(objects),
-    store: new S3ObjectStore({ ...objects, clock }),
+    // Somebody waits, and no scan is under way that would have to begin again.
+    listing: new ScanListing({ client, retry: { attemptsMax: 4 } }),
+    store: objectStore(client),
     ledger: createDynamoDbLedger(tables),
     tokens: createDynamoDbTokenStore(tables),
     requestKeys: createDynamoDbRequestKeys(tables),
@@ -160,13 +155,11 @@ export function managementDeps() {
 }
 
 export function reconcileDeps() {
-  const objects = bucket();
-  // A delete is a single attempt: of two attempts, one could land after the object was pushed again.
-  const deleting = new S3ObjectStore({ ...bucket({ attemptsMax: 1 }), clock });
+  const client = bucketClient();
   return {
     ...common(),
-    ...scanning(objects),
-    store: deleting,
+    ...scanning(client),
+    store: objectStore(client),
     ledger: createDynamoDbLedger(table()),
     queue: queue(),
     metrics: metrics(),

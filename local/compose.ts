@@ -1,7 +1,7 @@
 import { createDynamoDbLedger } from '../lambda/adapters/dynamodb/ledger.ts';
 import { createDynamoDbRequestKeys } from '../lambda/adapters/dynamodb/request-keys.ts';
 import { createDynamoDbTokenStore } from '../lambda/adapters/dynamodb/token-store.ts';
-import { createS3Client } from '../lambda/adapters/s3/client.ts';
+import { BucketClient } from '../lambda/adapters/s3/client.ts';
 import { S3ObjectStore } from '../lambda/adapters/s3/object-store.ts';
 import { S3UrlSigner } from '../lambda/adapters/s3/url-signer.ts';
 import { ScanListing } from '../lambda/adapters/s3-scan/listing.ts';
@@ -48,11 +48,11 @@ const timeoutFactor = 3;
 export function composeEmbedded(input: ComposeInput): { deps: Deps; close: () => void } {
   const { database, queue, adminToken, clock, ids, log, invocations, settings, turns } = input;
   const { bucket, credentials, url: endpoint, head } = input.store;
-  const place = { region: storeRegion, endpoint, forcePathStyle: true, timeoutFactor };
-  const listing = new ScanListing({ settings: { ...place, credentials }, bucket });
-  // A delete is tried once: a late duplicate could delete an object that was pushed again.
-  const deleting = createS3Client({ ...place, credentials, attemptsMax: 1 });
-  const deletes = new S3ObjectStore({ client: deleting, bucket, clock });
+  const region = storeRegion;
+  const place = { bucket, region, endpoint, forcePathStyle: true, credentials: async () => credentials };
+  const client = new BucketClient({ ...place, timeoutFactor });
+  const listing = new ScanListing({ client });
+  const deletes = new S3ObjectStore({ client, clock });
   const adminSha256 = sha256Hex(adminToken);
   const table = { client: database.client, tableName: database.tableName };
   const deps: Deps = {
@@ -65,7 +65,7 @@ export function composeEmbedded(input: ComposeInput): { deps: Deps; close: () =>
     listing,
     scan: createPathScan({ listing, clock, settings }),
     listingPace: new ListingPace(),
-    signer: pausingSigner(new S3UrlSigner({ ...place, bucket, credentials: async () => credentials }), turns),
+    signer: pausingSigner(new S3UrlSigner(place), turns),
     queue,
     clock,
     ids,
@@ -74,9 +74,5 @@ export function composeEmbedded(input: ComposeInput): { deps: Deps; close: () =>
     settings,
     metrics: noMetrics,
   };
-  const close = () => {
-    deleting.destroy();
-    listing.destroy();
-  };
-  return { deps, close };
+  return { deps, close: () => client.destroy() };
 }

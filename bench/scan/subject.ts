@@ -1,4 +1,5 @@
 import { paginateListObjectsV2, S3Client } from '@aws-sdk/client-s3';
+import { BucketClient } from '../../lambda/adapters/s3/client.ts';
 import { ScanListing } from '../../lambda/adapters/s3-scan/listing.ts';
 import { systemClock } from '../../lambda/adapters/system/clock.ts';
 import type { ScanStrategy } from '../../lambda/domain/scan/strategy.ts';
@@ -11,8 +12,7 @@ export type SubjectKind = 'sdk' | 'sdk-16' | 'sequential' | 'fixed-16' | 'probe'
 
 /** Runs once per process, before anything is measured. */
 export async function warmUp(endpoint: string): Promise<void> {
-  const settings = { region: 'us-east-1', endpoint, forcePathStyle: true, credentials };
-  await new ScanListing({ settings, bucket: 'none' }).warmUp();
+  await listingOf(endpoint, 'none').warmUp();
 }
 
 export interface Counted {
@@ -31,10 +31,9 @@ export function createSubject(
   endpoint: string,
 ): (bucket: { name: string; objects: number }) => Promise<Counted> {
   if (kind === 'sdk' || kind === 'sdk-16') return createSdkSubject(kind, endpoint);
-  const settings = { region: 'us-east-1', endpoint, forcePathStyle: true, credentials };
   const listings = new Map<string, ScanListing>();
   return async ({ name, objects }) => {
-    const listing = listings.get(name) ?? new ScanListing({ settings, bucket: name });
+    const listing = listings.get(name) ?? listingOf(endpoint, name);
     listings.set(name, listing);
     const depth = new DepthListing(listing);
     const scan = createPathScan({ listing: depth, clock: systemClock, settings: defaultSettings });
@@ -42,6 +41,11 @@ export function createSubject(
     if (outcome.kind !== 'done') throw new Error('The scan was not finished.');
     return { objects: outcome.objectCount, bytes: outcome.storedBytes, rounds: depth.rounds };
   };
+}
+
+function listingOf(endpoint: string, bucket: string): ScanListing {
+  const place = { bucket, region: 'us-east-1', endpoint, forcePathStyle: true };
+  return new ScanListing({ client: new BucketClient({ ...place, credentials: async () => credentials }) });
 }
 
 function strategyOf(kind: Exclude<SubjectKind, 'sdk' | 'sdk-16'>, objects: number): ScanStrategy {

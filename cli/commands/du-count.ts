@@ -1,9 +1,11 @@
+import { BucketClient } from '../../lambda/adapters/s3/client.ts';
 import { ScanListing } from '../../lambda/adapters/s3-scan/listing.ts';
 import { systemClock } from '../../lambda/adapters/system/clock.ts';
 import type { ScanStrategy } from '../../lambda/domain/scan/strategy.ts';
 import { defaultSettings } from '../../lambda/domain/settings.ts';
 import type { ScanProgress } from '../../lambda/ports/path-scan.ts';
 import { createPathScan } from '../../lambda/use-cases/scan/path-scan.ts';
+import { defaultCredentials } from '../default-credentials.ts';
 import { explainStoreError } from './du-errors.ts';
 
 export interface DuTarget {
@@ -30,12 +32,15 @@ export async function countBelow(
   onProgress: (progress: ScanProgress) => void,
 ): Promise<DuCount> {
   const { bucket, prefix, endpoint, region, strategy, concurrency } = target;
-  const settings = {
+  const client = new BucketClient({
+    bucket,
     region,
-    socketsMax: concurrency,
     ...(endpoint !== undefined && { endpoint, forcePathStyle: true }),
-  };
-  const listing = new ScanListing({ settings, bucket, followsRegion: endpoint === undefined });
+    credentials: defaultCredentials(region),
+    socketsMax: concurrency,
+    followsRegion: endpoint === undefined,
+  });
+  const listing = new ScanListing({ client });
   const scan = createPathScan({ listing, clock: systemClock, settings: defaultSettings });
   try {
     const outcome = await scan.scan({ prefix, strategy, concurrency, onPage: onProgress });

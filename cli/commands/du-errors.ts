@@ -1,3 +1,4 @@
+import { StoreAnswerError } from '../../lambda/adapters/s3/answers.ts';
 import { StoreRefusedError } from '../../lambda/adapters/s3/errors.ts';
 import { StoreUnavailableError } from '../../lambda/ports/object-store.ts';
 import { CliError } from '../errors.ts';
@@ -6,14 +7,6 @@ interface Target {
   readonly bucket: string;
   readonly endpoint: string | undefined;
   readonly region: string;
-}
-
-/** The fields of an SDK error that describe the store's response; absent without a response. */
-interface StoreAnswer {
-  readonly name: string;
-  readonly $metadata?: { readonly httpStatusCode?: number };
-  readonly $response?: { readonly headers?: Readonly<Record<string, string>> };
-  readonly code?: string;
 }
 
 interface Explanation {
@@ -25,14 +18,12 @@ interface Explanation {
 export function explainStoreError(error: unknown, target: Target): unknown {
   const isRefused = error instanceof StoreRefusedError;
   if (!isRefused && !(error instanceof StoreUnavailableError)) return error;
-  const answer = (error.cause ?? error) as StoreAnswer;
-  const { message, hint } = isRefused ? explainRefusal(answer, target) : explainOutage(error, target);
+  const { message, hint } = isRefused ? explainRefusal(error.cause, target) : explainOutage(error, target);
   return new CliError(message, { hint, cause: error });
 }
 
 function explainOutage(error: Error, target: Target): Explanation {
-  const { name, code = '' } = (error.cause ?? error) as StoreAnswer;
-  if (name === 'CredentialsProviderError') return noCredentials;
+  const { code = '' } = (error.cause ?? error) as { code?: string };
   if (['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN'].includes(code)) {
     return {
       message: `Nothing answers at ${storeOf(target)} (${code}).`,
@@ -46,11 +37,11 @@ function explainOutage(error: Error, target: Target): Explanation {
   };
 }
 
-function explainRefusal(answer: StoreAnswer, target: Target): Explanation {
+function explainRefusal(answer: unknown, target: Target): Explanation {
   const { bucket, region } = target;
-  const status = answer.$metadata?.httpStatusCode;
-  const bucketRegion = answer.$response?.headers?.['x-amz-bucket-region'];
-  if (answer.name === 'CredentialsProviderError') return noCredentials;
+  // No request was sent: the SDK found no credentials to sign it.
+  if (!(answer instanceof StoreAnswerError)) return noCredentials;
+  const { status, bucketRegion } = answer;
   if (bucketRegion !== undefined && bucketRegion !== region) {
     return {
       message: `The bucket ${bucket} is in ${bucketRegion}, not in ${region}.`,
@@ -71,6 +62,12 @@ function explainRefusal(answer: StoreAnswer, target: Target): Explanation {
   }
   if (answer.name === 'ExpiredToken' || answer.name === 'ExpiredTokenException') {
     return { message: 'The credentials have expired.', hint: 'Sign in again, or set new ones.' };
+  }
+  if (answer.name === 'RequestTimeTooSkewed') {
+    return {
+      message: `The clock of ${storeOf(target)} differs too much from this machine's.`,
+      hint: 'Set both clocks by NTP.',
+    };
   }
   if (status === 403) {
     return {

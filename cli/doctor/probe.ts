@@ -3,17 +3,19 @@ import { setMaxListeners } from 'node:events';
 import { Agent as HttpAgent } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
 import type { Readable } from 'node:stream';
-import type { S3Client } from '@aws-sdk/client-s3';
-import { createS3Client } from '../../lambda/adapters/s3/client.ts';
-import { S3ObjectListing } from '../../lambda/adapters/s3/object-listing.ts';
+import { S3Client } from '@aws-sdk/client-s3';
+import { BucketClient } from '../../lambda/adapters/s3/client.ts';
 import { S3ObjectStore } from '../../lambda/adapters/s3/object-store.ts';
 import { S3UrlSigner } from '../../lambda/adapters/s3/url-signer.ts';
-import { createScanClient } from '../../lambda/adapters/s3-scan/client.ts';
 import { ScanListing } from '../../lambda/adapters/s3-scan/listing.ts';
-import { ScanRetryStrategy } from '../../lambda/adapters/s3-scan/retry.ts';
+import { requestHandler } from '../../lambda/adapters/sdk/request-limits.ts';
 import { systemClock } from '../../lambda/adapters/system/clock.ts';
-import type { ListPageRequest } from '../../lambda/ports/object-listing.ts';
-import type { SignedRequest, StoredObject } from '../../lambda/ports/object-store.ts';
+import type { DelimitedPage, ListPageRequest } from '../../lambda/ports/object-listing.ts';
+import {
+  type SignedRequest,
+  type StoredObject,
+  StoreUnavailableError,
+} from '../../lambda/ports/object-store.ts';
 import { deleteMsMax, idleMsMax, largeIdleMsMax } from './limits.ts';
 import {
   describeOutcome,
@@ -49,6 +51,10 @@ const urlLifetimeMs = 600_000;
 /** Attempts of one request. A store that throttles is noticed, and still probed. */
 const attemptsMax = 5;
 
+/** Limits of a request that an adapter has no method for: parts and copies. */
+const partConnectMs = 24_000;
+const partAnswerMs = 120_000;
+
 /**
  * The store under test, through the adapters with which the service uses it. It remembers every key it wrote, and
  * what the store answered on the way.
@@ -68,12 +74,11 @@ export class Probe {
   /** The store's clock minus this machine's, once it is known. */
   clockSkewMs = 0;
   readonly #store: S3ObjectStore;
-  readonly #scan: ScanListing;
-  readonly #folders: S3ObjectListing;
+  readonly #listing: ScanListing;
   readonly #signer: S3UrlSigner;
   #signal: AbortSignal;
   readonly #agent: HttpAgent;
-  readonly #scanClient: S3Client;
+  readonly #bucketClient: BucketClient;
   readonly #memo = new Map<string, Promise<unknown>>();
   #names = 0;
 
@@ -81,27 +86,37 @@ export class Probe {
     const { bucket, endpoint, region } = target;
     const where = { region, ...(endpoint !== undefined && { endpoint, forcePathStyle: true }) };
     // A part of 5 MiB takes its time on a slow line.
-    const client = createS3Client({ ...where, attemptsMax, timeoutFactor: 12 });
-    const settings = { ...where, credentials: () => client.config.credentials() };
-    const retryStrategy = new ScanRetryStrategy({ attemptsMax });
+    const limits = requestHandler({ connectMs: partConnectMs, answerMs: partAnswerMs });
+    const checksums = 'WHEN_REQUIRED' as const;
+    const client = new S3Client({
+      ...where,
+      maxAttempts: attemptsMax,
+      requestHandler: limits,
+      requestChecksumCalculation: checksums,
+      responseChecksumValidation: checksums,
+    });
+    const place = { ...where, bucket, credentials: () => client.config.credentials() };
+    const bucketClient = new BucketClient({
+      ...place,
+      timeoutFactor: 12,
+      onAnswer: (status) => this.traffic.note(status),
+    });
     this.target = target;
     this.client = client;
     this.#signal = unlimited(signal);
-    this.#scanClient = createScanClient({ settings, retryStrategy, followsRegion: false });
-    this.#scan = new ScanListing({ settings, bucket }, this.#scanClient);
-    this.#folders = new S3ObjectListing({ client, bucket });
-    this.#store = new S3ObjectStore({ client, bucket, clock: systemClock });
-    this.#signer = new S3UrlSigner({ ...settings, bucket });
+    this.#bucketClient = bucketClient;
+    this.#listing = new ScanListing({ client: bucketClient, retry: { attemptsMax } });
+    this.#store = new S3ObjectStore({ client: bucketClient, clock: systemClock, retry: { attemptsMax } });
+    this.#signer = new S3UrlSigner(place);
     const isHttp = endpoint?.startsWith('http:') === true;
     this.#agent = new (isHttp ? HttpAgent : HttpsAgent)({ keepAlive: true });
     this.traffic.watch(client);
-    this.traffic.watch(this.#scanClient);
   }
 
   /** Closes the connections that are kept alive. */
   destroy(): void {
     this.client.destroy();
-    this.#scan.destroy();
+    this.#bucketClient.destroy();
     this.#agent.destroy();
   }
 
@@ -184,14 +199,25 @@ export class Probe {
     return this.#unlessAborted(() => this.#store.head(key));
   }
 
+  /** Sent again as long as the store does not serve it, unlike in the service: nobody pushes what is deleted here. */
   delete(key: string): Promise<void> {
-    return this.#unlessAborted(() => this.#store.delete(key, { deadlineMs: Date.now() + deleteMsMax }));
+    const deadlineMs = Date.now() + deleteMsMax;
+    return this.#unlessAborted(async () => {
+      for (let tries = 1; ; tries += 1) {
+        try {
+          return await this.#store.delete(key, { deadlineMs });
+        } catch (error) {
+          if (!(error instanceof StoreUnavailableError) || tries >= attemptsMax) throw error;
+        }
+        await systemClock.sleep(200 * tries);
+      }
+    });
   }
 
   /** One page, read as a scan reads it. */
   list(request: Omit<ListPageRequest, 'signal'>): Promise<ListedKeys> {
     return this.#unlessAborted(async () => {
-      const page = await this.#scan.listPage(request);
+      const page = await this.#listing.listPage(request);
       const keys = Array.from({ length: page.keyCount }, (_, index) => ({
         key: page.keyAt(index),
         sizeBytes: page.sizeAt(index),
@@ -201,8 +227,8 @@ export class Probe {
   }
 
   /** What is one level below a prefix. */
-  listFolders(prefix: string): ReturnType<S3ObjectListing['listFolders']> {
-    return this.#unlessAborted(() => this.#folders.listFolders({ prefix }));
+  listFolders(prefix: string): Promise<DelimitedPage> {
+    return this.#unlessAborted(() => this.#listing.listFolders({ prefix }));
   }
 
   /** A request of the SDK that no adapter sends. */

@@ -1,8 +1,8 @@
-import { CreateBucketCommand, PutObjectCommand } from '@aws-sdk/client-s3';
-import { createS3Client } from '../../lambda/adapters/s3/client.ts';
-import { S3ObjectListing } from '../../lambda/adapters/s3/object-listing.ts';
+import { CreateBucketCommand, PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
+import { BucketClient } from '../../lambda/adapters/s3/client.ts';
 import { S3ObjectStore } from '../../lambda/adapters/s3/object-store.ts';
 import { S3UrlSigner } from '../../lambda/adapters/s3/url-signer.ts';
+import { ScanListing } from '../../lambda/adapters/s3-scan/listing.ts';
 import type { ObjectStoreTarget } from './object-store-context.ts';
 
 /** Creates the bucket on a store that speaks S3's protocol, and opens it with the product's adapters. */
@@ -14,17 +14,21 @@ export async function openS3Target(input: {
 }): Promise<ObjectStoreTarget> {
   const { endpoint, bucket, credentials, stop } = input;
   const where = { region: 'us-east-1', endpoint, forcePathStyle: true };
-  const client = createS3Client({ ...where, credentials });
-  await client.send(new CreateBucketCommand({ Bucket: bucket }));
+  // Objects come by the SDK, so that the product's client is not alone with its own view of S3.
+  const sdk = new S3Client({ ...where, credentials });
+  const place = { ...where, bucket, credentials: async () => credentials };
+  const client = new BucketClient(place);
+  await sdk.send(new CreateBucketCommand({ Bucket: bucket }));
   return {
-    store: new S3ObjectStore({ client, bucket, clock: { nowMs: () => Date.now() } }),
-    listing: new S3ObjectListing({ client, bucket }),
-    signer: new S3UrlSigner({ ...where, bucket, credentials: async () => credentials }),
+    store: new S3ObjectStore({ client, clock: { nowMs: () => Date.now() } }),
+    listing: new ScanListing({ client }),
+    signer: new S3UrlSigner(place),
     put: async (key, body) => {
-      await client.send(new PutObjectCommand({ Bucket: bucket, Key: key, Body: body }));
+      await sdk.send(new PutObjectCommand({ Bucket: bucket, Key: key, Body: body }));
     },
     stop: async () => {
       client.destroy();
+      sdk.destroy();
       await stop();
     },
   };

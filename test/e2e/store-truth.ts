@@ -1,9 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { PutObjectCommand, paginateListObjectsV2, type S3Client } from '@aws-sdk/client-s3';
+import { PutObjectCommand, paginateListObjectsV2, S3Client } from '@aws-sdk/client-s3';
 import { z } from 'zod';
-import { createS3Client } from '../../lambda/adapters/s3/client.ts';
 import type { Stack } from './stack.ts';
 
 /** An object in the store. */
@@ -17,7 +16,7 @@ const credentialsShape = z.object({ accessKeyId: z.string(), secretAccessKey: z.
 /** A client of the store itself, which bypasses lfs-quota. */
 async function storeClient(stack: Stack): Promise<S3Client> {
   const kept = await readFile(join(stack.dataDir, 'store-credentials.json'), 'utf8');
-  return createS3Client({
+  return new S3Client({
     region: 'us-east-1',
     endpoint: `http://127.0.0.1:${stack.port + 1}`,
     forcePathStyle: true,

@@ -1,8 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { PutObjectCommand, paginateListObjectsV2, type S3Client } from '@aws-sdk/client-s3';
+import { PutObjectCommand, paginateListObjectsV2, S3Client } from '@aws-sdk/client-s3';
 import * as z from 'zod';
-import { createS3Client } from '../../lambda/adapters/s3/client.ts';
 
 const credentialsShape = z.object({ accessKeyId: z.string(), secretAccessKey: z.string() });
 const Bucket = 'lfs-quota';
@@ -13,7 +12,7 @@ export class StoreAccess {
 
   constructor(stack: { readonly dataPath: string; readonly storeUrl: string }) {
     const kept = readFileSync(join(stack.dataPath, 'store-credentials.json'), 'utf8');
-    this.#client = createS3Client({
+    this.#client = new S3Client({
       region: 'us-east-1',
       endpoint: stack.storeUrl,
       forcePathStyle: true,

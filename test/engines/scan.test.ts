@@ -1,6 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { CreateBucketCommand, PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
 import { beforeAll, expect, it } from 'vitest';
+import { BucketClient } from '../../lambda/adapters/s3/client.ts';
 import { ScanListing } from '../../lambda/adapters/s3-scan/listing.ts';
 import { systemClock } from '../../lambda/adapters/system/clock.ts';
 import type { ScanStrategy } from '../../lambda/domain/scan/strategy.ts';
@@ -39,7 +40,8 @@ describeOn(versitygw, (endpoint) => {
   }, 60_000);
 
   const scan = () => {
-    const listing = new ScanListing({ settings, bucket });
+    const place = { ...settings, bucket, credentials: async () => engineCredentials() };
+    const listing = new ScanListing({ client: new BucketClient(place) });
     return createPathScan({ listing, clock: systemClock, settings: defaultSettings });
   };
   const sizeOf = (key: string) => objects.find((object) => object.key === key)?.sizeBytes;

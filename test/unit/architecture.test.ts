@@ -35,8 +35,8 @@ const architecture: Readonly<Record<string, { imports: readonly string[]; packag
     imports: ['lambda/domain', 'lambda/ports', 'lambda/use-cases', 'lambda/use-cases/recounts'],
     packages: [],
   },
-  // Adapters do not know each other, but for the scan, which reads S3's errors and credentials as `s3` does, and for
-  // what all clients of the AWS SDK share.
+  // Adapters do not know each other, but for the scan, which sends its requests through `s3`, and for what all clients
+  // of the AWS SDK share.
   'lambda/adapters/sdk': { imports: [], packages: [] },
   'lambda/adapters/system': {
     imports: ['lambda/domain', 'lambda/ports'],
@@ -47,19 +47,12 @@ const architecture: Readonly<Record<string, { imports: readonly string[]; packag
     packages: ['@aws-sdk/client-dynamodb', '@aws-sdk/lib-dynamodb', 'zod'],
   },
   'lambda/adapters/s3': {
-    imports: ['lambda/ports', 'lambda/adapters/sdk'],
-    packages: ['@aws-sdk/client-s3', 'node:crypto', 'node:net'],
+    imports: ['lambda/ports'],
+    packages: ['node:crypto', 'node:events', 'node:http', 'node:https', 'node:net'],
   },
   'lambda/adapters/s3-scan': {
-    imports: ['lambda/domain', 'lambda/ports', 'lambda/adapters/s3', 'lambda/adapters/sdk'],
-    packages: [
-      '@aws-sdk/client-s3',
-      '@aws-sdk/middleware-sdk-s3',
-      '@smithy/protocol-http',
-      '@smithy/types',
-      'node:events',
-      'node:stream',
-    ],
+    imports: ['lambda/domain', 'lambda/ports', 'lambda/adapters/s3'],
+    packages: [],
   },
   'lambda/adapters/sqs': {
     imports: ['lambda/domain', 'lambda/ports', 'lambda/adapters/sdk'],
@@ -103,7 +96,7 @@ const architecture: Readonly<Record<string, { imports: readonly string[]; packag
   // The one place that knows which adapter stands behind which port.
   'lambda/compose.ts': {
     imports: ['lambda/adapters/**', 'lambda/domain', 'lambda/ports', 'lambda/use-cases/scan'],
-    packages: ['@aws-sdk/client-s3'],
+    packages: [],
   },
   'lambda/handlers': {
     imports: [
@@ -130,7 +123,7 @@ const architecture: Readonly<Record<string, { imports: readonly string[]; packag
     packages: ['aws-cdk-lib', 'cdk-nag', 'constructs', 'node:fs', 'node:url', 'zod'],
   },
   // Bundled into the functions, so it knows nothing of the CDK.
-  'lib/functions/bundled': { imports: [], packages: ['@smithy/types'] },
+  'lib/functions/bundled': { imports: ['lambda/adapters/system'], packages: [] },
   bin: { imports: ['cli', 'lib', 'local'], packages: ['node:*', 'tsx'] },
   // The embedded stack runs the handlers that are deployed, over its own ports.
   local: { imports: ['lambda/**', 'local/store', 'local/system'], packages: ['*'] },
@@ -147,6 +140,7 @@ const architecture: Readonly<Record<string, { imports: readonly string[]; packag
       'cli/doctor/profile.ts',
       'lambda/adapters/s3',
       'lambda/adapters/s3-scan',
+      'lambda/adapters/sdk',
       'lambda/adapters/system',
       'lambda/domain',
       'lambda/http/management',
@@ -174,13 +168,13 @@ const architecture: Readonly<Record<string, { imports: readonly string[]; packag
   },
   'test/simulation': { imports: ['lambda/**', 'test/support'], packages: ['fast-check', 'node:*', 'vitest'] },
   'test/embedded': {
-    imports: ['lambda/adapters/s3', 'lambda/domain', 'local', 'test/blackbox', 'test/support'],
+    imports: ['lambda/domain', 'local', 'test/blackbox', 'test/support'],
     packages: ['*'],
   },
   'test/stack': { imports: ['cli/doctor/profile.ts', 'cost', 'lambda/**', 'lib'], packages: ['*'] },
   'test/engines': { imports: ['cli', 'lambda/**', 'test/contract', 'test/support'], packages: ['*'] },
   'test/api': { imports: ['local', 'test/support'], packages: ['node:*', 'vitest', 'zod'] },
-  'test/e2e': { imports: ['lambda/adapters/s3', 'lambda/domain', 'test/support'], packages: ['*'] },
+  'test/e2e': { imports: ['lambda/domain', 'test/support'], packages: ['*'] },
   'test/deployed': {
     imports: [
       'lambda/adapters/dynamodb',

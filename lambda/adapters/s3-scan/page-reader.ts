@@ -1,27 +1,23 @@
+import type { AnswerReader } from '../s3/exchange.ts';
 import { EntryReader } from './entries.ts';
+import { readListFrame, textToEnd } from './list-frame.ts';
 import { ScannedPage } from './page.ts';
-import { elementText, MalformedPageError, utf8Text } from './xml.ts';
+import { utf8Text } from './xml.ts';
 
 const contentsOpen = Buffer.from('<Contents>');
 const contentsClose = Buffer.from('</Contents>');
-const resultOpen = '<ListBucketResult';
-const resultClose = '</ListBucketResult>';
 
 /** Longer than the rest of nearly any entry. */
 const seamBytes = 1024;
-
-/** The number of entries is not the page's KeyCount. */
-export class KeyCountError extends MalformedPageError {}
 
 /**
  * Reads a ListObjectsV2 answer, piece by piece, for what a scan needs: the sizes, the number of keys, and where the
  * listing continues. Keys stay bytes until they are read. Nothing else is kept.
  *
- * The answer must be complete: it has its end tag, each entry has exactly one key and one size, KeyCount is the number
- * of entries, and there is a token if and only if IsTruncated is true. The order of the elements does not matter: AWS
- * puts the token before the entries, other stores put it after them.
+ * The answer must be complete: each entry has exactly one key and one size, and what is around them is as
+ * {@link readListFrame} wants it.
  */
-export class ListPageReader {
+export class ListPageReader implements AnswerReader<ScannedPage> {
   readonly #entries: EntryReader;
   /** The text before the first entry, once that was found. */
   #head: string | undefined;
@@ -30,7 +26,7 @@ export class ListPageReader {
 
   /**
    * @param options.isPredicting look for the parts of an entry where the previous one had them. If the lengths of
-   *   entries differ very much, this may skip entries, which ends in a {@link KeyCountError}.
+   *   entries differ very much, this may skip entries, which ends in a `KeyCountError`.
    */
   constructor(options: { isPredicting: boolean }) {
     this.#entries = new EntryReader(options);
@@ -83,35 +79,8 @@ export class ListPageReader {
   /** The page, after the last piece. @throws {MalformedPageError} when the answer is not complete. */
   end(): ScannedPage {
     const around = (this.#head ?? '') + textToEnd(this.#pending);
-    if (!around.includes(resultOpen)) throw new MalformedPageError('The answer is not a ListBucketResult.');
-    if (around.includes('<Contents')) throw new MalformedPageError('The page contains an incomplete entry.');
     const { count, sizes, keyBytes, keyEnds, totalBytes } = this.#entries;
-    checkKeyCount(elementText(around, 'KeyCount'), count);
-    const isTruncated = elementText(around, 'IsTruncated');
-    const token = elementText(around, 'NextContinuationToken') || undefined;
-    if (isTruncated !== (token === undefined ? 'false' : 'true')) {
-      throw new MalformedPageError(
-        `The page has IsTruncated "${isTruncated}", but ${token === undefined ? 'no' : 'a'} continuation token.`,
-      );
-    }
-    const isUrlEncoded = elementText(around, 'EncodingType') === 'url';
-    return new ScannedPage({ count, sizes, keyBytes, keyEnds, totalBytes, isUrlEncoded, token });
+    const frame = readListFrame(around, [count]);
+    return new ScannedPage({ count, sizes, keyBytes, keyEnds, totalBytes, ...frame });
   }
-}
-
-function checkKeyCount(keyCount: string | undefined, found: number): void {
-  if (keyCount === undefined) {
-    throw new MalformedPageError('The answer has no KeyCount: the store does not speak ListObjectsV2.');
-  }
-  if (keyCount !== String(found)) {
-    throw new KeyCountError(`The page has KeyCount ${keyCount}, but contains ${found} keys.`);
-  }
-}
-
-/** The text up to the end tag. Without that tag the body was cut off. */
-function textToEnd(bytes: Buffer): string {
-  const text = utf8Text(bytes).trimEnd();
-  if (!text.endsWith(resultClose))
-    throw new MalformedPageError('The page was cut off: its end tag is missing.');
-  return text;
 }

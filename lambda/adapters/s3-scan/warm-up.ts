@@ -1,24 +1,26 @@
-import { Readable } from 'node:stream';
-import type { S3ClientConfig } from '@aws-sdk/client-s3';
-import { HttpResponse } from '@smithy/protocol-http';
+import type { S3Settings } from '../s3/client.ts';
+import type { Exchange } from '../s3/exchange.ts';
 
 /** Enough pages for the engine to compile the code that reads them. */
 export const warmUpPages = 8;
 
 /** Replaces the network: answers every request with one full page of made-up keys. */
-export const warmUpHandler: NonNullable<S3ClientConfig['requestHandler']> = {
-  handle: async () => {
+export const warmUpExchange: Exchange = {
+  send: async ({ readerOf }) => {
+    const reader = readerOf({ status: 200, headers: {} });
     // In pieces of the size that a socket delivers.
-    const pieces = Array.from({ length: Math.ceil(page.length / 65_536) }, (_, index) =>
-      page.subarray(index * 65_536, (index + 1) * 65_536),
-    );
-    const headers = { 'content-type': 'application/xml' };
-    return { response: new HttpResponse({ statusCode: 200, headers, body: Readable.from(pieces) }) };
+    for (let at = 0; at < page.length; at += 65_536) reader.write(page.subarray(at, at + 65_536));
+    return reader.end();
   },
+  destroy: () => {},
 };
 
-/** Credentials for requests that are never sent. */
-export const warmUpCredentials = { accessKeyId: 'warm-up', secretAccessKey: 'warm-up' };
+/** A bucket to which no request is ever sent. */
+export const warmUpPlace: S3Settings = {
+  bucket: 'warm-up',
+  region: 'us-east-1',
+  credentials: async () => ({ accessKeyId: 'warm-up', secretAccessKey: 'warm-up' }),
+};
 
 const page = Buffer.from(renderPage());
 

@@ -1,7 +1,9 @@
+import { MalformedAnswerError } from '../s3/answers.ts';
+
 /** The XML that the page reader needs: the text of single elements, and keys. */
 
 /** The bytes are not a complete, well-formed page. It must be fetched again. */
-export class MalformedPageError extends Error {
+export class MalformedPageError extends MalformedAnswerError {
   override readonly name = 'MalformedPageError';
 }
 
@@ -70,11 +72,11 @@ export function decodeListedKey(text: string, { isUrlEncoded }: { isUrlEncoded: 
 }
 
 /**
- * The text of the only element with this name, or undefined if there is none.
+ * The text of the only element with this name, still escaped, or undefined if there is none.
  *
  * @throws {MalformedPageError} when there are two, or the end tag is missing.
  */
-export function elementText(xml: string, name: string): string | undefined {
+export function escapedText(xml: string, name: string): string | undefined {
   const open = `<${name}>`;
   const start = xml.indexOf(open);
   if (start < 0) return undefined;
@@ -82,5 +84,11 @@ export function elementText(xml: string, name: string): string | undefined {
   if (end < 0 || !xml.startsWith(`</${name}>`, end) || xml.includes(open, end)) {
     throw new MalformedPageError(`The page contains a malformed <${name}>.`);
   }
-  return unescapeXml(xml.slice(start + open.length, end));
+  return xml.slice(start + open.length, end);
+}
+
+/** The same, unescaped. @throws {MalformedPageError} */
+export function elementText(xml: string, name: string): string | undefined {
+  const text = escapedText(xml, name);
+  return text === undefined ? undefined : unescapeXml(text);
 }

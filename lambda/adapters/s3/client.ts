@@ -1,40 +1,206 @@
-import { S3Client, type S3ClientConfig } from '@aws-sdk/client-s3';
-import { requestHandler } from '../sdk/request-limits.ts';
+import { setMaxListeners } from 'node:events';
+import { type BucketAddress, type BucketPlace, bucketAddress } from './address.ts';
+import { refusalReader, StoreAnswerError } from './answers.ts';
+import {
+  type AnswerHead,
+  type AnswerReader,
+  type Exchange,
+  type ExchangeLimits,
+  HttpExchange,
+  type StoreRequest,
+} from './exchange.ts';
+import { HeaderSigner } from './header-signer.ts';
+import { Retries, type RetrySettings } from './retry.ts';
+import { type AwsCredentials, escapePath, escapeUri } from './sigv4.ts';
 
-/** Where the bucket is and how to reach it. */
-export interface S3Settings {
-  readonly region: string;
-  /** Base URL of an S3-compatible store; omitted for AWS. */
-  readonly endpoint?: string;
-  /** The bucket is in the path, not in the host name. Most stores other than AWS need this. */
-  readonly forcePathStyle?: boolean;
-  /** If omitted, the SDK's default chain: in a function, its role. */
-  readonly credentials?: NonNullable<S3ClientConfig['credentials']>;
-  /** Parallel connections. With the SDK's default of 50, a batch of 100 HEAD requests would take two rounds. */
+/** A bucket, and how to reach it. */
+export interface S3Settings extends BucketPlace {
+  /** Called for each attempt, so that credentials may rotate. It should answer from memory. */
+  readonly credentials: () => Promise<AwsCredentials>;
+  /** Parallel connections. */
   readonly socketsMax?: number;
-  readonly attemptsMax?: number;
   /** Multiplies the timeouts, for a store that shares its process with others. 1 for S3 itself. */
   readonly timeoutFactor?: number;
+  /** Follow AWS's redirects to the bucket's region. */
+  readonly followsRegion?: boolean;
+  /** Hears the status of every answer, retries included. */
+  readonly onAnswer?: (status: number) => void;
+  /** From 0 to 1: spreads retries. */
+  readonly random?: () => number;
 }
 
-/** An S3 client with limits for connecting, for waiting for the answer and for stalling, so every request ends. */
-export function createS3Client(settings: S3Settings): S3Client {
-  const { region, endpoint, forcePathStyle, credentials } = settings;
-  const { socketsMax = 128, attemptsMax = 4, timeoutFactor = 1 } = settings;
-  return new S3Client({
-    region,
-    ...(endpoint !== undefined && { endpoint }),
-    ...(forcePathStyle !== undefined && { forcePathStyle }),
-    ...(credentials !== undefined && { credentials }),
-    retryMode: 'standard',
-    maxAttempts: attemptsMax,
-    // Checksums that S3 does not require cost CPU, and some stores refuse them.
-    requestChecksumCalculation: 'WHEN_REQUIRED',
-    responseChecksumValidation: 'WHEN_REQUIRED',
-    requestHandler: requestHandler({
-      connectMs: 2_000 * timeoutFactor,
-      answerMs: 10_000 * timeoutFactor,
-      socketsMax,
-    }),
+/** One request, which may take several attempts. */
+export interface StoreCall<T> {
+  readonly method: StoreRequest['method'];
+  /** Omitted: the bucket itself. */
+  readonly key?: string;
+  readonly query?: Readonly<Record<string, string>>;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly limits: ExchangeLimits & RetrySettings;
+  /** Ends the call with the signal's reason. */
+  readonly signal?: AbortSignal | undefined;
+  /** The call ends within this time, with {@link DeadlineError}. Nothing is sent afterwards. */
+  readonly endsWithinMs?: number | undefined;
+  /** Undefined: the answer is an error. */
+  readonly readerOf: (head: AnswerHead) => AnswerReader<T> | undefined;
+}
+
+/** The time of a call is up. The cause is the latest failure, if there was one. */
+export class DeadlineError extends Error {
+  override readonly name = 'DeadlineError';
+}
+
+/** Statuses of answers that say where else a bucket is. */
+const redirects: ReadonlySet<number> = new Set([301, 307, 400]);
+
+interface Place {
+  readonly region: string;
+  readonly address: BucketAddress;
+}
+
+/** Requests to one bucket: signed, retried, and limited in time. It knows neither objects nor pages. */
+export class BucketClient {
+  readonly #settings: S3Settings;
+  readonly #exchange: Exchange;
+  readonly #signer = new HeaderSigner();
+  readonly #retries: Retries;
+  #place: Place;
+
+  /** @param exchange replaces the network. */
+  constructor(settings: S3Settings, exchange?: Exchange) {
+    // With fewer connections, a batch of 100 HEAD requests would take two rounds.
+    const { socketsMax = 128, random = Math.random } = settings;
+    this.#settings = settings;
+    this.#exchange = exchange ?? new HttpExchange({ socketsMax });
+    this.#retries = new Retries({ random });
+    this.#place = { region: settings.region, address: bucketAddress(settings) };
+  }
+
+  get timeoutFactor(): number {
+    return this.#settings.timeoutFactor ?? 1;
+  }
+
+  /** Closes the connections that are kept alive. */
+  destroy(): void {
+    this.#exchange.destroy();
+  }
+
+  /**
+   * @throws {DeadlineError} when the time is up, and the signal's reason after an abort.
+   * @throws {Error} what the last attempt ended with: `translateStoreError` says what it means.
+   */
+  async send<T>(call: StoreCall<T>): Promise<T> {
+    const { signal, endsWithinMs } = call;
+    if (signal === undefined && endsWithinMs === undefined) return this.#attempts(call, undefined);
+    signal?.throwIfAborted();
+    if (endsWithinMs !== undefined && endsWithinMs <= 0) throw this.#lateError();
+    const stop = new AbortController();
+    const stopped = new Promise<never>((_resolve, reject) => {
+      stop.signal.addEventListener('abort', () => reject(stop.signal.reason), { once: true });
+    });
+    const onAbort = () => stop.abort(signal?.reason);
+    if (signal !== undefined) {
+      // All pages of a scan listen to it, and Node warns of a leak if there are more than ten listeners.
+      setMaxListeners(0, signal);
+      signal.addEventListener('abort', onAbort, { once: true });
+    }
+    const timer =
+      endsWithinMs === undefined ? undefined : setTimeout(() => stop.abort(this.#lateError()), endsWithinMs);
+    try {
+      // What an attempt waits for, such as credentials, does not keep the call.
+      return await Promise.race([this.#attempts(call, stop.signal), stopped]);
+    } finally {
+      clearTimeout(timer);
+      signal?.removeEventListener('abort', onAbort);
+    }
+  }
+
+  async #attempts<T>(call: StoreCall<T>, stop: AbortSignal | undefined): Promise<T> {
+    for (let attempt = 1; ; attempt += 1) {
+      // Their reader has retries of its own, so its failure ends the call.
+      const credentials = await this.#settings.credentials();
+      stop?.throwIfAborted();
+      const place = this.#place;
+      try {
+        const result = await this.#attempt(call, { credentials, place, stop });
+        this.#retries.noteSuccess();
+        return result;
+      } catch (error) {
+        stop?.throwIfAborted();
+        if (!(error instanceof Error)) throw error;
+        if (this.#isFollowed(error, place)) continue;
+        const pauseMs = this.#retries.pauseMs({ error, attempt, settings: call.limits });
+        if (pauseMs === undefined) throw error;
+        await pause(pauseMs, stop);
+      }
+    }
+  }
+
+  #attempt<T>(
+    call: StoreCall<T>,
+    by: { credentials: AwsCredentials; place: Place; stop: AbortSignal | undefined },
+  ): Promise<T> {
+    const { method, key, query = {}, headers = {}, limits, readerOf } = call;
+    const { credentials, stop } = by;
+    const { region, address } = by.place;
+    const path = `${address.path}/${key === undefined ? '' : escapePath(key)}`;
+    const search = searchOf(query);
+    const { host, origin } = address;
+    const signedAtMs = Date.now();
+    const toSign = { method, host, path, query: search, headers, credentials, region, signedAtMs };
+    return this.#exchange.send({
+      request: {
+        method,
+        origin,
+        path: search === '' ? path : `${path}?${search}`,
+        headers: this.#signer.sign(toSign),
+      },
+      limits,
+      readerOf: (head) => {
+        this.#settings.onAnswer?.(head.status);
+        return readerOf(head) ?? refusalReader(head);
+      },
+      stop,
+    });
+  }
+
+  /**
+   * Whether the next attempt goes to the region that the store names. All requests on their way are redirected at the
+   * same time, and the first of them moves the client. It moves once: a second region could lead in circles.
+   */
+  #isFollowed(error: Error, from: Place): boolean {
+    if (!this.#settings.followsRegion || !(error instanceof StoreAnswerError)) return false;
+    const { status, bucketRegion: region } = error;
+    if (!redirects.has(status) || region === undefined || region === from.region) return false;
+    if (this.#place.region === this.#settings.region)
+      this.#place = { region, address: bucketAddress({ ...this.#settings, region }) };
+    return this.#place.region === region;
+  }
+
+  #lateError(): DeadlineError {
+    const { lastFailure } = this.#retries;
+    const why = lastFailure ? `last failure: ${lastFailure.name}, ${lastFailure.message}` : 'no answer yet';
+    return new DeadlineError(`within the deadline (${why})`, { cause: lastFailure });
+  }
+}
+
+/** Escaped and sorted by name, as the signature wants it. */
+function searchOf(query: Readonly<Record<string, string>>): string {
+  return Object.keys(query)
+    .sort()
+    .map((name) => `${escapeUri(name)}=${escapeUri(query[name] ?? '')}`)
+    .join('&');
+}
+
+/** Waits. It ends early, without an error, if it is stopped. */
+function pause(ms: number, stop: AbortSignal | undefined): Promise<void> {
+  return new Promise((resolve) => {
+    const end = () => {
+      clearTimeout(timer);
+      stop?.removeEventListener('abort', end);
+      resolve();
+    };
+    const timer = setTimeout(end, ms);
+    stop?.addEventListener('abort', end, { once: true });
   });
 }

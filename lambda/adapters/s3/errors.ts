@@ -1,4 +1,6 @@
 import { StoreUnavailableError } from '../../ports/object-store.ts';
+import { MalformedAnswerError, StoreAnswerError } from './answers.ts';
+import { isNetworkError, isRefusal } from './retry.ts';
 
 /**
  * The store refused the request: bucket, region, credentials or permissions are wrong. A retry does not help.
@@ -8,14 +10,10 @@ export class StoreRefusedError extends Error {
   override readonly name = 'StoreRefusedError';
 }
 
-/** Statuses and error names of 4xx answers for which a retry may help. */
-const transientStatuses: ReadonlySet<number> = new Set([408, 425, 429]);
-const transientNames: ReadonlySet<string> = new Set(['RequestTimeout', 'SlowDown', 'OperationAborted']);
-
 /**
- * The error to throw for an error that the SDK threw after its retries.
+ * The error to throw for a request that failed, after its retries.
  *
- * - No answer, 5xx, throttling, a body that does not parse, a time limit → {@link StoreUnavailableError}.
+ * - No answer, 5xx, throttling, an answer that cannot be the truth, a time limit → {@link StoreUnavailableError}.
  * - Any other 3xx or 4xx, or no credentials → {@link StoreRefusedError}.
  * - Anything else is a bug, and is returned unchanged.
  *
@@ -29,37 +27,24 @@ export function translateStoreError(cause: unknown, request: string): unknown {
     });
   }
   const status = statusOf(cause);
-  if (status !== undefined && status >= 300 && status < 500 && !isTransient(cause, status)) {
+  if (status === undefined) {
+    if (!isNetworkError(cause) && !(cause instanceof MalformedAnswerError)) return cause;
+    return new StoreUnavailableError(`The store did not serve ${request} (${cause.name}).`, { cause });
+  }
+  if (isRefusal({ status, name: cause.name })) {
     return new StoreRefusedError(
       `The store refused ${request} with ${status} ${cause.name}: ` +
         'check the bucket name, the region, the credentials and their permissions (ListBucket included).',
       { cause },
     );
   }
-  if (status === undefined && !isNetworkError(cause)) return cause;
-  const reason = status === undefined ? cause.name : `${status} ${cause.name}`;
-  return new StoreUnavailableError(`The store did not serve ${request} (${reason}).`, { cause });
+  return new StoreUnavailableError(`The store did not serve ${request} (${status} ${cause.name}).`, {
+    cause,
+  });
 }
 
-function isTransient(error: Error, status: number): boolean {
-  return transientStatuses.has(status) || transientNames.has(error.name);
-}
-
-/** The HTTP status of the answer, if there was one. The SDK puts it in one of two places. */
+/** The status of the answer, if there was one: the store's, or that of the SDK's request for the credentials. */
 function statusOf(error: Error): number | undefined {
-  const { $metadata, $response } = error as {
-    $metadata?: { httpStatusCode?: number };
-    $response?: { statusCode?: number };
-  };
-  return $metadata?.httpStatusCode ?? $response?.statusCode;
-}
-
-/** Socket errors have a system code (`ECONNREFUSED`). Timeouts and aborts are recognized by name. */
-function isNetworkError(error: Error): boolean {
-  const { code } = error as { code?: unknown };
-  return (
-    (typeof code === 'string' && !code.startsWith('ERR_')) ||
-    error.name === 'TimeoutError' ||
-    error.name === 'AbortError'
-  );
+  if (error instanceof StoreAnswerError) return error.status;
+  return (error as { $metadata?: { httpStatusCode?: number } }).$metadata?.httpStatusCode;
 }

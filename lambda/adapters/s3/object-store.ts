@@ -1,18 +1,27 @@
-import { DeleteObjectCommand, HeadObjectCommand, type S3Client } from '@aws-sdk/client-s3';
 import type { Clock } from '../../ports/clock.ts';
 import { type ObjectStore, type StoredObject, StoreUnavailableError } from '../../ports/object-store.ts';
+import { emptyReader, MalformedAnswerError } from './answers.ts';
+import { type BucketClient, DeadlineError } from './client.ts';
 import { translateStoreError } from './errors.ts';
+import type { AnswerHead, AnswerReader } from './exchange.ts';
+import { objectLimits } from './object-limits.ts';
+import type { RetrySettings } from './retry.ts';
 
 /** The objects of one bucket. */
 export class S3ObjectStore implements ObjectStore {
-  readonly #client: S3Client;
-  readonly #bucket: string;
+  readonly #client: BucketClient;
   readonly #clock: Pick<Clock, 'nowMs'>;
+  readonly #limits: ReturnType<typeof objectLimits>;
 
-  constructor(input: { client: S3Client; bucket: string; clock: Pick<Clock, 'nowMs'> }) {
+  constructor(input: {
+    client: BucketClient;
+    clock: Pick<Clock, 'nowMs'>;
+    /** When a HEAD is sent again. */
+    retry?: Partial<RetrySettings>;
+  }) {
     this.#client = input.client;
-    this.#bucket = input.bucket;
     this.#clock = input.clock;
+    this.#limits = { ...objectLimits(input.client.timeoutFactor), ...input.retry };
   }
 
   /**
@@ -22,57 +31,66 @@ export class S3ObjectStore implements ObjectStore {
    * @throws {StoreUnavailableError} @throws {StoreRefusedError}
    */
   async head(key: string): Promise<StoredObject | undefined> {
-    const command = new HeadObjectCommand({ Bucket: this.#bucket, Key: key, ChecksumMode: 'ENABLED' });
     try {
-      const { ContentLength, ChecksumSHA256 } = await this.#client.send(command);
-      if (ContentLength === undefined) throw new StoreUnavailableError('HEAD returned no Content-Length.');
-      return { sizeBytes: ContentLength, sha256: hexOfWhole(ChecksumSHA256) };
+      return await this.#client.send({
+        method: 'HEAD',
+        key,
+        headers: headHeaders,
+        limits: this.#limits,
+        readerOf,
+      });
     } catch (error) {
-      if (isNotFound(error)) return undefined;
       throw translateStoreError(error, 'HEAD');
     }
   }
 
   /**
-   * Sends nothing after the deadline, and settles by then. It does not wait for the SDK, whose pause between two
-   * attempts continues after an abort.
+   * A single attempt: of two, one could land after the object was pushed again. Sends nothing after the deadline, and
+   * settles by then.
    *
    * @throws {StoreUnavailableError} @throws {StoreRefusedError}
    */
   async delete(key: string, { deadlineMs }: { deadlineMs: number }): Promise<void> {
-    const remainingMs = deadlineMs - this.#clock.nowMs();
-    if (remainingMs <= 0)
+    const endsWithinMs = deadlineMs - this.#clock.nowMs();
+    if (endsWithinMs <= 0)
       throw new StoreUnavailableError('The deadline for DELETE passed before it was sent.');
-    const command = new DeleteObjectCommand({ Bucket: this.#bucket, Key: key });
-    const abort = new AbortController();
-    let timer: NodeJS.Timeout | undefined;
-    const late = new Promise<never>((_resolve, reject) => {
-      timer = setTimeout(() => {
-        abort.abort();
-        reject(new StoreUnavailableError('DELETE did not finish by its deadline. The object may be gone.'));
-      }, remainingMs);
-    });
+    const limits = { ...this.#limits, attemptsMax: 1 };
+    const readerOf = ({ status }: AnswerHead) => (status >= 200 && status < 300 ? emptyReader() : undefined);
     try {
-      await Promise.race([this.#client.send(command, { abortSignal: abort.signal }), late]);
+      await this.#client.send({ method: 'DELETE', key, limits, endsWithinMs, readerOf });
     } catch (error) {
+      if (error instanceof DeadlineError) {
+        const message = 'DELETE did not finish by its deadline. The object may be gone.';
+        throw new StoreUnavailableError(message, { cause: error.cause });
+      }
       throw translateStoreError(error, 'DELETE');
-    } finally {
-      clearTimeout(timer);
     }
   }
 }
 
-/**
- * Hex of a base64 SHA-256. Undefined if there is none, or if it is composite (`…-N`, of a multipart upload): that is
- * not the hash of the object's bytes.
- */
-function hexOfWhole(base64: string | undefined): string | undefined {
-  if (base64 === undefined) return undefined;
-  const hash = Buffer.from(base64, 'base64');
-  return hash.length === 32 && hash.toString('base64') === base64 ? hash.toString('hex') : undefined;
+/** Without it, S3 does not say the checksum. */
+const headHeaders = { 'x-amz-checksum-mode': 'ENABLED' };
+
+function readerOf({ status, headers }: AnswerHead): AnswerReader<StoredObject | undefined> | undefined {
+  if (status === 404) return { write: () => {}, end: () => undefined };
+  if (status !== 200) return undefined;
+  return { write: () => {}, end: () => objectOf(headers) };
 }
 
-function isNotFound(error: unknown): boolean {
-  const { $metadata } = error as { $metadata?: { httpStatusCode?: number } };
-  return $metadata?.httpStatusCode === 404;
+function objectOf(headers: AnswerHead['headers']): StoredObject {
+  const length = headers['content-length'] ?? '';
+  const sizeBytes = Number(length);
+  if (!/^\d+$/.test(length) || !Number.isSafeInteger(sizeBytes))
+    throw new MalformedAnswerError(`HEAD returned "${length}" as Content-Length.`);
+  const checksum = headers['x-amz-checksum-sha256'];
+  return { sizeBytes, sha256: typeof checksum === 'string' ? hexOfWhole(checksum) : undefined };
+}
+
+/**
+ * Hex of a base64 SHA-256. Undefined if it is composite (`…-N`, of a multipart upload): that is not the hash of the
+ * object's bytes.
+ */
+function hexOfWhole(base64: string): string | undefined {
+  const hash = Buffer.from(base64, 'base64');
+  return hash.length === 32 && hash.toString('base64') === base64 ? hash.toString('hex') : undefined;
 }

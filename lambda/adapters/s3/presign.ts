@@ -1,4 +1,5 @@
-import { createHmac, createSecretKey, hash, type KeyObject } from 'node:crypto';
+import { createHmac, hash, type KeyObject } from 'node:crypto';
+import { type AwsCredentials, amzTime, escapeUri, SigningKeys } from './sigv4.ts';
 
 /**
  * Presigned URLs for S3: Signature Version 4 in the query, without the SDK. A batch signs up to a thousand URLs. This
@@ -7,19 +8,13 @@ import { createHmac, createSecretKey, hash, type KeyObject } from 'node:crypto';
  * Specification: docs.aws.amazon.com/AmazonS3/latest/API/sigv4-query-string-auth.html.
  */
 
-export interface AwsCredentials {
-  readonly accessKeyId: string;
-  readonly secretAccessKey: string;
-  readonly sessionToken?: string | undefined;
-}
-
 export interface PresignInput {
   readonly method: 'GET' | 'PUT';
   /** `https://host` or `https://host:port`, no path. */
   readonly origin: string;
   /** Value of the Host header. */
   readonly host: string;
-  /** Absolute and escaped: see {@link escapePath}. */
+  /** Absolute and escaped: see `escapePath`. */
   readonly path: string;
   /** Headers that the request must have besides Host, with lower-case names. */
   readonly headers: Readonly<Record<string, string>>;
@@ -43,7 +38,7 @@ interface Common {
 
 /** Presigns requests. Caches the signing key, and the parts that all URLs of one batch share. */
 export class Presigner {
-  #cachedKey: { readonly id: string; readonly key: KeyObject } | undefined;
+  readonly #keys = new SigningKeys();
   #cached: { readonly of: PresignInput; readonly signedHeaders: string; readonly common: Common } | undefined;
 
   /** The presigned URL. Every given header is signed, and none is moved into the query. The body is not hashed. */
@@ -68,8 +63,9 @@ export class Presigner {
     if (cached && cached.signedHeaders === signedHeaders && isOfOneBatch(cached.of, input))
       return cached.common;
     const { accessKeyId, sessionToken } = input.credentials;
-    const time = new Date(input.signedAtMs).toISOString().replace(/[-:]|\.\d{3}/g, '');
-    const scope = `${time.slice(0, 8)}/${input.region}/s3/aws4_request`;
+    const time = amzTime(input.signedAtMs);
+    const date = time.slice(0, 8);
+    const scope = `${date}/${input.region}/s3/aws4_request`;
     const token = sessionToken === undefined ? '' : `&X-Amz-Security-Token=${escapeUri(sessionToken)}`;
     const common = {
       time,
@@ -80,22 +76,10 @@ export class Presigner {
         `&X-Amz-Credential=${escapeUri(`${accessKeyId}/${scope}`)}&X-Amz-Date=${time}` +
         `&X-Amz-Expires=${input.expiresSeconds}${token}`,
       afterSignature: `X-Amz-SignedHeaders=${escapeUri(signedHeaders)}`,
-      key: this.#signingKey(input.credentials, time.slice(0, 8), input.region),
+      key: this.#keys.keyFor({ credentials: input.credentials, date, region: input.region }),
     };
     this.#cached = { of: input, signedHeaders, common };
     return common;
-  }
-
-  /** The signing key is valid for one day, one region and one secret. */
-  #signingKey(credentials: AwsCredentials, date: string, region: string): KeyObject {
-    const id = `${date}/${region}/${credentials.secretAccessKey}`;
-    if (this.#cachedKey?.id !== id) {
-      let key: string | Buffer = `AWS4${credentials.secretAccessKey}`;
-      for (const part of [date, region, 's3', 'aws4_request'])
-        key = createHmac('sha256', key).update(part).digest();
-      this.#cachedKey = { id, key: createSecretKey(key as Buffer) };
-    }
-    return this.#cachedKey.key;
   }
 }
 
@@ -108,21 +92,4 @@ function isOfOneBatch(a: PresignInput, b: PresignInput): boolean {
     a.credentials.secretAccessKey === b.credentials.secretAccessKey &&
     a.credentials.sessionToken === b.credentials.sessionToken
   );
-}
-
-/** True for text without anything to escape, which nearly all keys are. */
-const isPlain = /^[\w.~-]*$/;
-
-/** Percent-encodes the UTF-8 bytes of everything but `A-Z a-z 0-9 - . _ ~`. */
-function escapeUri(text: string): string {
-  if (isPlain.test(text)) return text;
-  return encodeURIComponent(text).replace(
-    /[!'()*]/g,
-    (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`,
-  );
-}
-
-/** Percent-encodes a path, but not its slashes. S3, unlike other services, encodes each segment once. */
-export function escapePath(path: string): string {
-  return path.split('/').map(escapeUri).join('/');
 }

@@ -1,14 +1,9 @@
-import { isIP } from 'node:net';
 import type { SignedRequest, SignUploadInput, UrlSigner } from '../../ports/object-store.ts';
-import { type AwsCredentials, escapePath, Presigner } from './presign.ts';
+import { type BucketAddress, type BucketPlace, bucketAddress } from './address.ts';
+import { Presigner } from './presign.ts';
+import { type AwsCredentials, escapePath } from './sigv4.ts';
 
-export interface S3UrlSignerSettings {
-  readonly bucket: string;
-  readonly region: string;
-  /** Base URL at which clients reach the store. Omitted for AWS. */
-  readonly endpoint?: string;
-  /** The bucket is in the path, not in the host name. */
-  readonly forcePathStyle?: boolean;
+export interface S3UrlSignerSettings extends BucketPlace {
   /** Called for each signature, so that credentials may rotate. It should answer from memory. */
   readonly credentials: () => Promise<AwsCredentials>;
 }
@@ -16,12 +11,12 @@ export interface S3UrlSignerSettings {
 /** Presigned URLs for one bucket. */
 export class S3UrlSigner implements UrlSigner {
   readonly #settings: S3UrlSignerSettings;
-  readonly #base: { readonly origin: string; readonly host: string; readonly path: string };
+  readonly #base: BucketAddress;
   readonly #presigner = new Presigner();
 
   constructor(settings: S3UrlSignerSettings) {
     this.#settings = settings;
-    this.#base = bucketBase(settings);
+    this.#base = bucketAddress(settings);
   }
 
   /**
@@ -64,20 +59,4 @@ export class S3UrlSigner implements UrlSigner {
       expiresSeconds,
     });
   }
-}
-
-/**
- * The URL that a bucket's keys are appended to. A bucket name with a dot goes into the path, because the wildcard of
- * the certificate covers one label only. So does any bucket at an IP address, which cannot have a subdomain.
- */
-function bucketBase({ bucket, region, endpoint, forcePathStyle }: S3UrlSignerSettings) {
-  const suffix = region.startsWith('cn-') ? 'amazonaws.com.cn' : 'amazonaws.com';
-  const url = new URL(endpoint ?? `https://s3.${region}.${suffix}`);
-  const path = url.pathname.replace(/\/$/, '');
-  const isDottedHttps = url.protocol === 'https:' && bucket.includes('.');
-  if (forcePathStyle || isDottedHttps || isIP(url.hostname.replace(/^\[|\]$/g, '')) !== 0) {
-    return { origin: url.origin, host: url.host, path: `${path}/${escapePath(bucket)}` };
-  }
-  const host = `${bucket}.${url.host}`;
-  return { origin: `${url.protocol}//${host}`, host, path };
 }

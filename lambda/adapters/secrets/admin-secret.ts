@@ -18,6 +18,5 @@ export function createAdminSecret(input: { secretArn: string; nowMs: () => numbe
     if (!output.SecretString) throw new Error('The admin secret has no value.');
     return sha256Hex(output.SecretString);
   };
-  const read = keptFor(fetchHash, { keepMs, nowMs: input.nowMs });
-  return { sha256: async () => (await read()).value };
+  return { sha256: keptFor(fetchHash, { keepMs, nowMs: input.nowMs }) };
 }

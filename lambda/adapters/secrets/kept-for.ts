@@ -1,13 +1,11 @@
 /**
  * A reader that fetches once, and then answers from memory for `keepMs`. Callers at the same time share one fetch. A
  * failure is not kept: the next caller fetches again.
- *
- * @returns a function that resolves to the value and the time at which its fetch began.
  */
 export function keptFor<T>(
   fetchValue: () => Promise<T>,
   options: { keepMs: number; nowMs: () => number },
-): () => Promise<{ value: T; fetchedAtMs: number }> {
+): () => Promise<T> {
   let kept: { value: Promise<T>; fetchedAtMs: number } | undefined;
   return async () => {
     const nowMs = options.nowMs();
@@ -18,7 +16,6 @@ export function keptFor<T>(
         if (kept === fetched) kept = undefined;
       });
     }
-    const { value, fetchedAtMs } = kept;
-    return { value: await value, fetchedAtMs };
+    return await kept.value;
   };
 }

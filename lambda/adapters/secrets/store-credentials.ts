@@ -9,14 +9,8 @@ const secret = z.object({ accessKeyId: z.string().min(1), secretAccessKey: z.str
 const keepMs = 5 * 60_000;
 
 /**
- * The SDK asks for new credentials this long before the old ones expire (`EXPIRATION_MS` of `@smithy/core`). With an
- * expiration that is nearer than this, it would ask again for every request and every signature.
- */
-const sdkRefreshMs = 5 * 60_000;
-
-/**
  * A credentials provider for an external S3-compatible store. It reads a secret `{"accessKeyId": …,
- * "secretAccessKey": …}` from Secrets Manager, at most once in five minutes for all clients that share it.
+ * "secretAccessKey": …}` from Secrets Manager, at most once in five minutes for all that share it.
  *
  * Rotated credentials take effect without a deployment. The old ones may still sign for five minutes after the
  * rotation, and what they signed is used until it expires. So they must stay valid for five minutes plus the lifetime
@@ -37,9 +31,5 @@ export function storeCredentials(input: { secretArn: string; nowMs: () => number
     }
     return parsed.data;
   };
-  const read = keptFor(fetchCredentials, { keepMs, nowMs: input.nowMs });
-  return async () => {
-    const { value, fetchedAtMs } = await read();
-    return { ...value, expiration: new Date(fetchedAtMs + keepMs + sdkRefreshMs) };
-  };
+  return keptFor(fetchCredentials, { keepMs, nowMs: input.nowMs });
 }

@@ -69,8 +69,9 @@ describe('a batch that cannot be decided yet', () => {
           .map((line) => `${file}: ${line.trim()}`),
       );
     expect(places).toEqual([
-      // An answer of the store to us.
-      'lambda/adapters/s3/errors.ts: const transientStatuses: ReadonlySet<number> = new Set([408, 425, 429]);',
+      // Answers of the store to us.
+      'lambda/adapters/s3/retry.ts: const transientStatuses: ReadonlySet<number> = new Set([408, 425, 429]);',
+      'lambda/adapters/s3/retry.ts: const throttlingStatuses: ReadonlySet<number> = new Set([429, 503]);',
       'lambda/http/lfs/respond.ts: { statusCode: 429, message, requestId },',
     ]);
   });

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { BucketClient } from '../../../../../lambda/adapters/s3/client.ts';
 import { ScanListing } from '../../../../../lambda/adapters/s3-scan/listing.ts';
 import { systemClock } from '../../../../../lambda/adapters/system/clock.ts';
 import { defaultSettings } from '../../../../../lambda/domain/settings.ts';
@@ -17,10 +18,23 @@ const prefix = 'acme/app/';
 /** Retries as in production, but without pauses. */
 const retry = { baseDelayMs: 1, throttledDelayMs: 1, delayMaxMs: 4 };
 
-function scanOf(objects: number, { retrySettings = retry as object, at = endpoint } = {}) {
-  const credentials = { accessKeyId: 'key', secretAccessKey: 'secret' };
-  const settings = { region: 'us-east-1', endpoint: at, forcePathStyle: true, credentials };
-  const listing = new ScanListing({ settings, bucket: `n${objects}`, retry: retrySettings });
+function clientOf(bucket: string, { random = Math.random, at = endpoint } = {}): BucketClient {
+  const credentials = async () => ({ accessKeyId: 'key', secretAccessKey: 'secret' });
+  return new BucketClient({
+    bucket,
+    region: 'us-east-1',
+    endpoint: at,
+    forcePathStyle: true,
+    credentials,
+    random,
+  });
+}
+
+function scanOf(objects: number, { at = endpoint } = {}) {
+  return scanBy(new ScanListing({ client: clientOf(`n${objects}`, { at }), retry }));
+}
+
+function scanBy(listing: ScanListing) {
   return createPathScan({ listing, clock: systemClock, settings: defaultSettings });
 }
 
@@ -63,7 +77,7 @@ describe.concurrent('a store that keeps failing', () => {
       own.behave({ faultRate: 1, faults: [fault] });
       const startedMs = Date.now();
       // With the longest pauses, too short for all attempts. Still long enough for one answer on a busy machine.
-      const patient = scanOf(4000, { retrySettings: { random: () => 1 }, at });
+      const patient = scanBy(new ScanListing({ client: clientOf('n4000', { random: () => 1, at }) }));
       const scan = patient.scan({ prefix, isAwaited: true, deadlineMs: startedMs + 5_000 });
       const error = await scan.catch((caught: unknown) => caught);
       expect(error).toBeInstanceOf(StoreUnavailableError);
@@ -96,16 +110,13 @@ describe.concurrent('a store that keeps failing', () => {
 
 it('reports a missing bucket as refused, not as unavailable', async () => {
   server.behave({});
-  const credentials = { accessKeyId: 'key', secretAccessKey: 'secret' };
-  const settings = { region: 'us-east-1', endpoint, forcePathStyle: true, credentials };
-  const listing = new ScanListing({ settings, bucket: 'nobody-has-this' });
+  const listing = new ScanListing({ client: clientOf('nobody-has-this') });
   await expect(listing.listPage({ prefix: '' })).rejects.toMatchObject({ name: 'StoreRefusedError' });
 });
 
 it('warms up without a store', async () => {
-  const listing = new ScanListing({
-    settings: { region: 'us-east-1', endpoint: 'http://127.0.0.1:1' },
-    bucket: 'none',
-  });
+  server.behave({});
+  const listing = new ScanListing({ client: clientOf('n1') });
   await expect(listing.warmUp()).resolves.toBeUndefined();
+  expect(server.requests).toBe(0);
 });

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { KeyCountError, ListPageReader } from '../../../../../lambda/adapters/s3-scan/page-reader.ts';
+import { KeyCountError } from '../../../../../lambda/adapters/s3-scan/list-frame.ts';
+import { ListPageReader } from '../../../../../lambda/adapters/s3-scan/page-reader.ts';
 import { MalformedPageError } from '../../../../../lambda/adapters/s3-scan/xml.ts';
 import { Random } from '../../../../support/random.ts';
 import { hashNames, type ListedObject } from '../../../../support/round-listing.ts';
@@ -178,7 +179,7 @@ describe('a page that is not complete is rejected', () => {
   });
 });
 
-/** Reads a body in one piece, or cut at the given places. Retries without predictions like the scan's protocol. */
+/** Reads a body in one piece, or cut at the given places. Retries without predictions like the listing. */
 function readListPage(body: Buffer, cuts: readonly number[] = []) {
   const places = [0, ...cuts.map((cut) => cut % (body.length + 1)).sort((a, b) => a - b), body.length];
   const read = (isPredicting: boolean) => {

@@ -1,6 +1,4 @@
-import { Readable } from 'node:stream';
-import type { S3ClientConfig } from '@aws-sdk/client-s3';
-import { HttpResponse } from '@smithy/protocol-http';
+import type { Exchange } from '../../../../../lambda/adapters/s3/exchange.ts';
 import { compareKeys } from '../../../../../lambda/domain/key-order.ts';
 import type { ListedObject } from '../../../../support/round-listing.ts';
 import { renderPage, type XmlOrder } from './pages.ts';
@@ -74,22 +72,17 @@ export class TokenStore {
   }
 }
 
-/** Answers the requests of an S3 client, in pieces that end where `cuts` say. */
-export function handlerOf(
-  store: TokenStore,
-  cuts: readonly number[],
-): NonNullable<S3ClientConfig['requestHandler']> {
+/** Replaces the network: the store's answers, in pieces that end where `cuts` say. */
+export function exchangeOf(store: TokenStore, cuts: readonly number[]): Exchange {
   return {
-    handle: async ({ query }: { query?: Record<string, unknown> }) => {
-      const asked = new URLSearchParams();
-      for (const [name, value] of Object.entries(query ?? {})) asked.append(name, String(value));
-      const body = store.answer(new URLSearchParams(asked.toString()));
+    send: async ({ request, readerOf }) => {
+      const body = store.answer(new URL(request.path, request.origin).searchParams);
       const places = [...new Set(cuts.map((cut) => cut % (body.length + 1)))].sort((a, b) => a - b);
-      const pieces = [...places, body.length].map((place, index) =>
-        body.subarray(places[index - 1] ?? 0, place),
-      );
-      const headers = { 'content-type': 'application/xml' };
-      return { response: new HttpResponse({ statusCode: 200, headers, body: Readable.from(pieces) }) };
+      const reader = readerOf({ status: 200, headers: {} });
+      for (const [index, place] of [...places, body.length].entries())
+        reader.write(body.subarray(places[index - 1] ?? 0, place));
+      return reader.end();
     },
+    destroy: () => {},
   };
 }

@@ -2,36 +2,29 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { createScanClient } from '../../../../../lambda/adapters/s3-scan/client.ts';
+import { BucketClient } from '../../../../../lambda/adapters/s3/client.ts';
+import type { Exchange } from '../../../../../lambda/adapters/s3/exchange.ts';
 import { ScanListing } from '../../../../../lambda/adapters/s3-scan/listing.ts';
-import { ScanRetryStrategy } from '../../../../../lambda/adapters/s3-scan/retry.ts';
 import { systemClock } from '../../../../../lambda/adapters/system/clock.ts';
 import { defaultSettings } from '../../../../../lambda/domain/settings.ts';
 import { StoreUnavailableError } from '../../../../../lambda/ports/object-store.ts';
 import type { PathScanInput } from '../../../../../lambda/ports/path-scan.ts';
 import { createPathScan } from '../../../../../lambda/use-cases/scan/path-scan.ts';
 import { truthOf } from '../../../../support/round-listing.ts';
-import { handlerOf, type TokenFault, TokenStore, type TokenStoreOptions } from './token-store.ts';
+import { exchangeOf, type TokenFault, TokenStore, type TokenStoreOptions } from './token-store.ts';
 
-const credentials = { accessKeyId: 'key', secretAccessKey: 'secret' };
+const credentials = async () => ({ accessKeyId: 'key', secretAccessKey: 'secret' });
 const retry = { attemptsMax: 3, baseDelayMs: 0, delayMaxMs: 0 };
 
-function scanOf(settings: { endpoint: string }, client?: ConstructorParameters<typeof ScanListing>[1]) {
-  const place = { region: 'us-east-1', forcePathStyle: true, credentials, ...settings };
-  const listing = new ScanListing({ settings: place, bucket: 'b', retry }, client);
+function scanOf({ endpoint }: { endpoint: string }, exchange?: Exchange) {
+  const place = { bucket: 'b', region: 'us-east-1', endpoint, forcePathStyle: true, credentials };
+  const listing = new ScanListing({ client: new BucketClient(place, exchange), retry });
   return createPathScan({ listing, clock: systemClock, settings: defaultSettings });
 }
 
-/** Scans over a client whose answers come in the given pieces. */
+/** Scans over a network whose answers come in the given pieces. */
 function scanInPieces(store: TokenStore, cuts: readonly number[], input: PathScanInput) {
-  const endpoint = 'http://127.0.0.1:1';
-  const client = createScanClient({
-    settings: { region: 'us-east-1', endpoint, forcePathStyle: true, credentials },
-    retryStrategy: new ScanRetryStrategy(retry),
-    followsRegion: false,
-    requestHandler: handlerOf(store, cuts),
-  });
-  return scanOf({ endpoint }, client).scan(input);
+  return scanOf({ endpoint: 'http://127.0.0.1:1' }, exchangeOf(store, cuts)).scan(input);
 }
 
 /** Latin, Greek, Cyrillic, Arabic, Devanagari, Han, Hangul, emoji, combining marks, and what XML and URLs escape. */

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { createDynamoDb } from '../../../../../lambda/adapters/dynamodb/client.ts';
 import { createDynamoDbTokenStore } from '../../../../../lambda/adapters/dynamodb/token-store.ts';
-import { createS3Client } from '../../../../../lambda/adapters/s3/client.ts';
+import { BucketClient } from '../../../../../lambda/adapters/s3/client.ts';
 import { S3ObjectStore } from '../../../../../lambda/adapters/s3/object-store.ts';
 import { ScanListing } from '../../../../../lambda/adapters/s3-scan/listing.ts';
 import { createAdminSecret } from '../../../../../lambda/adapters/secrets/admin-secret.ts';
@@ -14,10 +14,15 @@ import { SilentServer } from './silent-server.ts';
 
 const credentials = { accessKeyId: 'key', secretAccessKey: 'secret' };
 const region = 'us-east-1';
-/** Pauses between the SDK's attempts, at most. */
+/** Pauses between attempts, at most. */
 const pausesMs = 1_500;
 
-/** Every client of the SDK: how to call it, and how long one call may take. */
+function bucketAt(endpoint: string): BucketClient {
+  const place = { bucket: 'objects', region, endpoint, forcePathStyle: true };
+  return new BucketClient({ ...place, credentials: async () => credentials });
+}
+
+/** Every client, the SDK's and our own: how to call it, and how long one call may take. */
 const clients = [
   {
     client: 'dynamodb',
@@ -69,8 +74,7 @@ const clients = [
     attempts: 4,
     answerMs: 10_000,
     open: (endpoint: string) => {
-      const client = createS3Client({ region, endpoint, forcePathStyle: true, credentials });
-      const store = new S3ObjectStore({ client, bucket: 'objects', clock: { nowMs: Date.now } });
+      const store = new S3ObjectStore({ client: bucketAt(endpoint), clock: { nowMs: Date.now } });
       return () => store.head('k');
     },
   },
@@ -79,9 +83,8 @@ const clients = [
     attempts: 10,
     answerMs: 20_000,
     open: (endpoint: string) => {
-      const settings = { region, endpoint, forcePathStyle: true, credentials };
       const retry = { baseDelayMs: 50, delayMaxMs: 150 };
-      const listing = new ScanListing({ settings, bucket: 'objects', retry });
+      const listing = new ScanListing({ client: bucketAt(endpoint), retry });
       return () => listing.listPage({ prefix: '' });
     },
   },

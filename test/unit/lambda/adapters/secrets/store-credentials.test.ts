@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { GetSecretValueCommand, SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import { mockClient } from 'aws-sdk-client-mock';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { createS3Client } from '../../../../../lambda/adapters/s3/client.ts';
+import { BucketClient } from '../../../../../lambda/adapters/s3/client.ts';
 import { S3ObjectStore } from '../../../../../lambda/adapters/s3/object-store.ts';
 import { S3UrlSigner } from '../../../../../lambda/adapters/s3/url-signer.ts';
 import { storeCredentials } from '../../../../../lambda/adapters/secrets/store-credentials.ts';
@@ -22,7 +22,7 @@ const server = createServer((request, response) => {
 });
 
 beforeEach(async () => {
-  // The SDK compares the expiration with Date. Sockets and timers stay real.
+  // Only the age of the credentials is by a fake clock. Sockets and timers stay real.
   vi.useFakeTimers({ toFake: ['Date'] });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -45,19 +45,11 @@ function open() {
   const region = 'us-east-1';
   const endpoint = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const credentials = storeCredentials({ secretArn: 'arn', nowMs: Date.now });
-  const settings = { region, endpoint, forcePathStyle: true, credentials, attemptsMax: 1 };
-  const client = createS3Client(settings);
-  const storeOf = (through: typeof client) =>
-    new S3ObjectStore({ client: through, bucket: 'objects', clock: { nowMs: Date.now } });
-  const signer = new S3UrlSigner({
-    bucket: 'objects',
-    region,
-    endpoint,
-    forcePathStyle: true,
-    credentials: () => client.config.credentials(),
-  });
+  const place = { bucket: 'objects', region, endpoint, forcePathStyle: true, credentials };
+  const openStore = () => new S3ObjectStore({ client: new BucketClient(place), clock: { nowMs: Date.now } });
+  const signer = new S3UrlSigner(place);
   const sign = () => signer.signDownload({ key: 'k', signedAtMs: Date.now(), lifetimeMs: minuteMs });
-  return { store: storeOf(client), secondStore: storeOf(createS3Client(settings)), sign };
+  return { store: openStore(), secondStore: openStore(), sign };
 }
 
 describe('the credentials of an external store', () => {

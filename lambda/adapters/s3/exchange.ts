@@ -1,0 +1,145 @@
+import { request as httpRequest, type IncomingHttpHeaders, Agent as PlainAgent } from 'node:http';
+import { request as httpsRequest, Agent as TlsAgent } from 'node:https';
+import type { Socket } from 'node:net';
+
+/** A signed request, without a body. */
+export interface StoreRequest {
+  readonly method: 'GET' | 'HEAD' | 'DELETE';
+  /** `https://host` or `https://host:port`, no path. */
+  readonly origin: string;
+  /** Escaped, with the query. */
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+export interface AnswerHead {
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+}
+
+/** Reads the body of an answer as it arrives. What it throws is what the exchange rejects with. */
+export interface AnswerReader<T> {
+  write(piece: Buffer): void;
+  /** Called once, and only if the body arrived whole. */
+  end(): T;
+}
+
+/** How long one attempt may take. */
+export interface ExchangeLimits {
+  /** Time to open a connection. */
+  readonly connectMs: number;
+  /** Time from the attempt's start to the head of its answer, and the longest pause within the answer. */
+  readonly answerMs: number;
+}
+
+export interface ExchangeInput<T> {
+  readonly request: StoreRequest;
+  readonly limits: ExchangeLimits;
+  /** Called with the head of the answer. */
+  readonly readerOf: (head: AnswerHead) => AnswerReader<T>;
+  /** Ends the attempt, and its connection, with the signal's reason. */
+  readonly stop?: AbortSignal | undefined;
+}
+
+/** Sends one request and reads its answer. Nothing is retried here. */
+export interface Exchange {
+  send<T>(input: ExchangeInput<T>): Promise<T>;
+  /** Closes the connections that are kept alive. */
+  destroy(): void;
+}
+
+/** An attempt took too long. Its name is that of the SDK's. */
+class AttemptTimeoutError extends Error {
+  override readonly name = 'TimeoutError';
+}
+
+/** The store closed the connection before its answer was complete. */
+class CutError extends Error {
+  readonly code = 'ECONNRESET';
+}
+
+/** The network: Node's own client, on connections that are kept alive. */
+export class HttpExchange implements Exchange {
+  readonly #agents: { readonly plain: PlainAgent; readonly tls: TlsAgent };
+
+  constructor({ socketsMax }: { socketsMax: number }) {
+    const options = { keepAlive: true, maxSockets: socketsMax };
+    this.#agents = { plain: new PlainAgent(options), tls: new TlsAgent(options) };
+  }
+
+  destroy(): void {
+    this.#agents.plain.destroy();
+    this.#agents.tls.destroy();
+  }
+
+  send<T>({ request, limits, readerOf, stop }: ExchangeInput<T>): Promise<T> {
+    return new Promise<T>((resolve, reject) => {
+      const outgoing = this.#open(request);
+      const late = (what: string, ms: number) => () =>
+        fail(new AttemptTimeoutError(`${what} within ${ms} ms.`));
+      const silence = setTimeout(late('Nothing arrived', limits.answerMs), limits.answerMs);
+      let connecting: NodeJS.Timeout | undefined;
+      const settle = () => {
+        clearTimeout(silence);
+        clearTimeout(connecting);
+        stop?.removeEventListener('abort', onStop);
+      };
+      // Of several failures the first one counts: a promise settles once.
+      const fail = (error: unknown) => {
+        settle();
+        outgoing.destroy();
+        reject(error);
+      };
+      const onStop = () => fail(stop?.reason);
+      stop?.addEventListener('abort', onStop, { once: true });
+      outgoing.on('error', fail);
+      outgoing.on('socket', (socket: Socket) => {
+        if (!socket.connecting) return;
+        connecting = setTimeout(late('No connection was opened', limits.connectMs), limits.connectMs);
+        socket.once('connect', () => clearTimeout(connecting));
+      });
+      outgoing.on('response', (response) => {
+        silence.refresh();
+        const reader = readerOf({ status: response.statusCode ?? 0, headers: response.headers });
+        response.on('error', fail);
+        response.on('data', (piece: Buffer) => {
+          silence.refresh();
+          try {
+            reader.write(piece);
+          } catch (error) {
+            fail(error);
+          }
+        });
+        response.on('end', () => {
+          settle();
+          // The answer is complete, so the connection stays open, whatever the reader makes of it.
+          try {
+            resolve(reader.end());
+          } catch (error) {
+            reject(error);
+          }
+        });
+        response.on('close', () => {
+          if (!response.complete)
+            fail(new CutError('The connection was closed before the answer was complete.'));
+        });
+      });
+      outgoing.end();
+    });
+  }
+
+  #open({ method, origin, path, headers }: StoreRequest) {
+    const { protocol, hostname, port } = new URL(origin);
+    const isTls = protocol === 'https:';
+    const send = isTls ? httpsRequest : httpRequest;
+    return send({
+      method,
+      // A URL has brackets around an IPv6 address, a socket has none.
+      hostname: hostname.replace(/^\[|\]$/g, ''),
+      port,
+      path,
+      headers,
+      agent: isTls ? this.#agents.tls : this.#agents.plain,
+    });
+  }
+}

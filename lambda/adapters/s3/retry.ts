@@ -1,0 +1,98 @@
+import { MalformedAnswerError, StoreAnswerError } from './answers.ts';
+
+export interface RetrySettings {
+  readonly attemptsMax: number;
+  /** Longest pause before the first retry. It doubles with each further retry. */
+  readonly baseDelayMs: number;
+  /** The same, when the store throttles. */
+  readonly throttledDelayMs: number;
+  readonly delayMaxMs: number;
+  /** A longer Retry-After is cut to this. */
+  readonly retryAfterMaxMs: number;
+}
+
+/** Statuses and error codes of 4xx answers for which a retry may help. */
+const transientStatuses: ReadonlySet<number> = new Set([408, 425, 429]);
+const transientNames: ReadonlySet<string> = new Set(['RequestTimeout', 'SlowDown', 'OperationAborted']);
+
+/** Statuses and codes with which a store says that it is asked too much. */
+const throttlingStatuses: ReadonlySet<number> = new Set([429, 503]);
+
+/** What a store will not do next time either. */
+const permanentStatuses: ReadonlySet<number> = new Set([501, 505]);
+
+/**
+ * Nothing listens at the address, or there is no such host. If no request has succeeded yet, the configured address is
+ * probably wrong.
+ */
+const wrongAddressCodes: ReadonlySet<unknown> = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN']);
+const wrongAddressAttemptsMax = 3;
+
+/** The store refused for good: a retry does not help, somebody has to change something. */
+export function isRefusal({ status, name }: { status: number; name: string }): boolean {
+  return status < 500 && !transientStatuses.has(status) && !transientNames.has(name);
+}
+
+/** A connection that failed has a system code (`ECONNREFUSED`). Node's own errors of usage begin with ERR_. */
+export function isNetworkError(error: Error): boolean {
+  const { code } = error as { code?: unknown };
+  return (
+    error.name === 'TimeoutError' ||
+    (typeof code === 'string' && (!code.startsWith('ERR_') || code.startsWith('ERR_TLS_')))
+  );
+}
+
+/**
+ * When a request is sent again. Each request has its own attempts. In the SDK all requests of a client share a quota
+ * of retries: with a hundred requests at a time, a short disturbance uses it up, and then a single one makes a batch or
+ * a scan of a thousand good answers fail. The concurrency of the callers limits them together.
+ */
+export class Retries {
+  readonly #random: () => number;
+  #hasSucceeded = false;
+  /** The latest failure since the last success, to explain why a deadline passed. */
+  lastFailure: Error | undefined;
+
+  /** @param input.random from 0 to 1: spreads the retries of requests that failed together. */
+  constructor({ random = Math.random }: { random?: () => number } = {}) {
+    this.#random = random;
+  }
+
+  noteSuccess(): void {
+    this.#hasSucceeded = true;
+    this.lastFailure = undefined;
+  }
+
+  /**
+   * The pause before the next attempt. Undefined: no attempt may help, or none is left.
+   *
+   * @param failed.attempt the number of the attempt that failed, from 1.
+   */
+  pauseMs(failed: { error: Error; attempt: number; settings: RetrySettings }): number | undefined {
+    const { error, attempt, settings } = failed;
+    this.lastFailure = error;
+    if (!mayHelp(error) || attempt >= this.#attemptsMax(error, settings)) return undefined;
+    const { baseDelayMs, throttledDelayMs, delayMaxMs, retryAfterMaxMs } = settings;
+    const longestMs = (isThrottling(error) ? throttledDelayMs : baseDelayMs) * 2 ** (attempt - 1);
+    const pauseMs = Math.round(this.#random() * Math.min(delayMaxMs, longestMs));
+    const wantedMs = error instanceof StoreAnswerError ? (error.retryAfterMs ?? 0) : 0;
+    return Math.max(pauseMs, Math.min(retryAfterMaxMs, wantedMs));
+  }
+
+  #attemptsMax(error: Error, { attemptsMax }: RetrySettings): number {
+    const { code } = error as { code?: unknown };
+    const isWrongAddress = !this.#hasSucceeded && wrongAddressCodes.has(code);
+    return isWrongAddress ? Math.min(wrongAddressAttemptsMax, attemptsMax) : attemptsMax;
+  }
+}
+
+function mayHelp(error: Error): boolean {
+  if (error instanceof StoreAnswerError) return !isRefusal(error) && !permanentStatuses.has(error.status);
+  return error instanceof MalformedAnswerError || isNetworkError(error);
+}
+
+function isThrottling(error: Error): boolean {
+  return (
+    error instanceof StoreAnswerError && (throttlingStatuses.has(error.status) || error.name === 'SlowDown')
+  );
+}

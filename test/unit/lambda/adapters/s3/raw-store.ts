@@ -1,0 +1,60 @@
+import type { AddressInfo } from 'node:net';
+import { createServer, type Server, type Socket } from 'node:net';
+
+/** What a store does with one request: it writes bytes, waits, cuts. `connection` counts from 0. */
+export type Conduct = (socket: Socket, request: { head: string; index: number; connection: number }) => void;
+
+/**
+ * A store that writes its answers byte by byte, so that it can send what no HTTP server sends: half a head, a wrong
+ * length, a reset.
+ */
+export class RawStore {
+  /** The head of each request. */
+  readonly requests: string[] = [];
+  connections = 0;
+  readonly #sockets = new Set<Socket>();
+  readonly #server: Server;
+
+  constructor(conduct: Conduct) {
+    this.#server = createServer((socket) => {
+      const connection = this.connections;
+      this.connections += 1;
+      this.#sockets.add(socket);
+      socket.on('error', () => {});
+      socket.on('close', () => this.#sockets.delete(socket));
+      let text = '';
+      socket.on('data', (piece) => {
+        text += piece.toString();
+        // Requests have no body, and a client sends the next one only after an answer.
+        if (!text.endsWith('\r\n\r\n')) return;
+        const head = text;
+        text = '';
+        this.requests.push(head);
+        conduct(socket, { head, index: this.requests.length - 1, connection });
+      });
+    });
+  }
+
+  /** @returns its URL. */
+  async listen(): Promise<string> {
+    await new Promise<void>((resolve) => this.#server.listen(0, '127.0.0.1', resolve));
+    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+  }
+
+  async close(): Promise<void> {
+    for (const socket of this.#sockets) socket.destroy();
+    await new Promise((resolve) => this.#server.close(resolve));
+  }
+}
+
+/** An answer as it goes over the wire. */
+export function answerOf(status: number, body = '', headers: Readonly<Record<string, string>> = {}): string {
+  const all = { 'Content-Length': String(Buffer.byteLength(body)), ...headers };
+  const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`);
+  return `HTTP/1.1 ${status} Status\r\n${lines.join('')}\r\n${body}`;
+}
+
+/** A page with one key. */
+export const onePage =
+  '<ListBucketResult><KeyCount>1</KeyCount><IsTruncated>false</IsTruncated>' +
+  '<Contents><Key>k</Key><Size>7</Size></Contents></ListBucketResult>';

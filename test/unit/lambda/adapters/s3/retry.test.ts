@@ -1,0 +1,77 @@
+import { describe, expect, it } from 'vitest';
+import { MalformedAnswerError, StoreAnswerError } from '../../../../../lambda/adapters/s3/answers.ts';
+import { Retries, type RetrySettings } from '../../../../../lambda/adapters/s3/retry.ts';
+
+const settings: RetrySettings = {
+  attemptsMax: 5,
+  baseDelayMs: 100,
+  throttledDelayMs: 500,
+  delayMaxMs: 1_500,
+  retryAfterMaxMs: 3_000,
+};
+
+function answered(status: number, code?: string, headers: Record<string, string> = {}): StoreAnswerError {
+  return new StoreAnswerError({ status, code, message: undefined, head: { status, headers } });
+}
+
+function pausesAfter(error: Error, random = () => 1): (number | undefined)[] {
+  const retries = new Retries({ random });
+  return [1, 2, 3, 4, 5].map((attempt) => retries.pauseMs({ error, attempt, settings }));
+}
+
+const withCode = (code: string) => Object.assign(new Error(code), { code });
+
+describe('a request is sent again', () => {
+  it.each([
+    ['500', answered(500)],
+    ['502', answered(502)],
+    ['a status of a proxy', answered(522)],
+    ['a page that is none', new MalformedAnswerError('cut')],
+    ['a reset', withCode('ECONNRESET')],
+    ['400 RequestTimeout', answered(400, 'RequestTimeout')],
+    ['409 OperationAborted', answered(409, 'OperationAborted')],
+  ])('after %s, with pauses that double', (_what, error) => {
+    expect(pausesAfter(error)).toEqual([100, 200, 400, 800, undefined]);
+  });
+
+  it.each([
+    ['503', answered(503)],
+    ['503 SlowDown', answered(503, 'SlowDown')],
+    ['429', answered(429)],
+  ])('later after %s, and no later than the longest pause', (_what, error) => {
+    expect(pausesAfter(error)).toEqual([500, 1000, 1500, 1500, undefined]);
+  });
+
+  it('after a part of the pause, by chance', () => {
+    expect(pausesAfter(answered(500), () => 0.5)).toEqual([50, 100, 200, 400, undefined]);
+  });
+
+  it.each([
+    ['seconds', '2', 2_000],
+    ['more than is obeyed', '600', 3_000],
+    ['nonsense', 'soon', 500],
+    ['a time that has passed', 'Sun, 01 Nov 2020 10:00:00 GMT', 500],
+  ])('when the store asks for it: %s', (_what, value, pauseMs) => {
+    expect(pausesAfter(answered(503, 'SlowDown', { 'retry-after': value }))[0]).toBe(pauseMs);
+  });
+
+  it('three times if nobody listens at the address, unless somebody did', () => {
+    const error = withCode('ECONNREFUSED');
+    expect(pausesAfter(error)).toEqual([100, 200, undefined, undefined, undefined]);
+    const retries = new Retries({ random: () => 1 });
+    retries.noteSuccess();
+    expect(retries.pauseMs({ error, attempt: 4, settings })).toBe(800);
+  });
+});
+
+describe('a request is not sent again', () => {
+  it.each([
+    ['a refusal', answered(403, 'AccessDenied')],
+    ['a redirect', answered(301)],
+    ['what the store cannot do', answered(501, 'NotImplemented')],
+    ['a mistake of ours', new TypeError('undefined is not a function')],
+    ['a header that Node refuses', withCode('ERR_INVALID_CHAR')],
+  ])('after %s', (_what, error) => {
+    expect(pausesAfter(error)[0]).toBeUndefined();
+  });
+});

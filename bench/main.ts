@@ -6,6 +6,7 @@ type Bench = (print: (text: string) => void, options: readonly string[]) => Prom
 
 const benches: Readonly<Record<string, () => Promise<Bench>>> = {
   functions: async () => (await import('./functions/bench-functions.ts')).benchFunctions,
+  heads: async () => (await import('./heads/bench-heads.ts')).benchHeads,
   heavy: async () => (await import('./heavy/bench-heavy.ts')).benchHeavy,
   neighbour: async () => (await import('./neighbour.ts')).benchNeighbour,
   requests: async () => benchRequests,

@@ -48,7 +48,7 @@ export interface UrlSigner {
   signDownload(input: { key: string; signedAtMs: number; lifetimeMs: number }): Promise<SignedRequest>;
 }
 
-/** The store did not answer, or answered that it cannot serve now. The cause is what the SDK threw. */
+/** The store did not answer, or answered that it cannot serve now. The cause is the last failure. */
 export class StoreUnavailableError extends Error {
   override readonly name = 'StoreUnavailableError';
 }

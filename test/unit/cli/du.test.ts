@@ -1,3 +1,5 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { Command } from 'commander';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parseS3Url, registerDu } from '../../../cli/commands/du.ts';
@@ -81,6 +83,25 @@ describe('du', () => {
   ])('%s ends with what is wrong', async (args, message) => {
     await expect(run(...args, ...(args.at(-1) === '--endpoint' ? [endpoint] : []))).rejects.toThrow(message);
   });
+});
+
+it.each([
+  [301, 'PermanentRedirect', /The bucket b-1 is in eu-west-1, not in us-east-1/],
+  [403, 'AccessDenied', /may not list b-1/],
+  [403, 'SignatureDoesNotMatch', /rejected the credentials \(SignatureDoesNotMatch\)/],
+  [400, 'ExpiredToken', /credentials have expired/],
+  [403, 'RequestTimeTooSkewed', /The clock of .* differs too much/],
+  [404, 'NoSuchBucket', /There is no bucket b-1/],
+])('%i %s ends with what is wrong', async (status, code, message) => {
+  const refusing = createServer((_request, response) => {
+    const headers = status === 301 ? { 'x-amz-bucket-region': 'eu-west-1' } : {};
+    response.writeHead(status, headers).end(`<Error><Code>${code}</Code></Error>`);
+  });
+  await new Promise<void>((resolve) => refusing.listen(0, '127.0.0.1', resolve));
+  const url = `http://127.0.0.1:${(refusing.address() as AddressInfo).port}`;
+  await expect(run('s3://b-1', '--endpoint', url)).rejects.toThrow(message);
+  refusing.closeAllConnections();
+  refusing.close();
 });
 
 it.each([

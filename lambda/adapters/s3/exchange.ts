@@ -53,11 +53,6 @@ class AttemptTimeoutError extends Error {
   override readonly name = 'TimeoutError';
 }
 
-/** The store closed the connection before its answer was complete. */
-class CutError extends Error {
-  readonly code = 'ECONNRESET';
-}
-
 /** The network: Node's own client, on connections that are kept alive. */
 export class HttpExchange implements Exchange {
   readonly #agents: { readonly plain: PlainAgent; readonly tls: TlsAgent };
@@ -101,6 +96,7 @@ export class HttpExchange implements Exchange {
       outgoing.on('response', (response) => {
         silence.refresh();
         const reader = readerOf({ status: response.statusCode ?? 0, headers: response.headers });
+        // A connection that closes before the answer is complete is an error, too.
         response.on('error', fail);
         response.on('data', (piece: Buffer) => {
           silence.refresh();
@@ -118,10 +114,6 @@ export class HttpExchange implements Exchange {
           } catch (error) {
             reject(error);
           }
-        });
-        response.on('close', () => {
-          if (!response.complete)
-            fail(new CutError('The connection was closed before the answer was complete.'));
         });
       });
       outgoing.end();

@@ -130,17 +130,20 @@ const atOnce = 8;
 function reconcile({ repos, isFull, dead }: RecountShape) {
   const lists = isFull ? fullListing(repos) : listEach(repos);
   const written = isFull ? 0 : repos.length;
+  const rereads = Math.min(1, repos.length);
   return {
     calls: {
       beginReconcile: 1,
       reservations: 1,
       repos: 1,
+      // After a scan.
+      readTenant: rereads,
       LIST: lists.requests,
       commitRepo: written,
       commitTenant: 1,
       deleteReservation: dead,
     },
-    tableRounds: 4 + Math.ceil(written / atOnce) + Math.ceil(dead / atOnce),
+    tableRounds: 4 + rereads + Math.ceil(written / atOnce) + Math.ceil(dead / atOnce),
     listRounds: lists.rounds,
   };
 }
@@ -174,7 +177,7 @@ export function missedSubscription(shape: Omit<RecountShape, 'isFull'>): Operati
   const inner = reconcile({ ...shape, isFull: true });
   return {
     function: 'getSubscription',
-    calls: { ...inner.calls, findToken: 1, readTenant: 1, repos: 2 },
+    calls: { ...inner.calls, findToken: 1, readTenant: 1 + inner.calls.readTenant, repos: 2 },
     tableRounds: inner.tableRounds + 2,
     headRounds: 0,
     listRounds: inner.listRounds,
@@ -186,7 +189,7 @@ export function recount(shape: RecountShape): Operation {
   const inner = reconcile(shape);
   return {
     function: 'reconcile',
-    calls: { ...inner.calls, readTenant: 1, deletions: 1, repos: 2 },
+    calls: { ...inner.calls, readTenant: 1 + inner.calls.readTenant, deletions: 1, repos: 2 },
     tableRounds: inner.tableRounds + 3,
     headRounds: 0,
     listRounds: inner.listRounds,

@@ -7,6 +7,12 @@ import { isDead, type LateRemainder, lateUntilMs, nextLookMs, type Reservation }
  */
 const coveredIdsMax = 5000;
 
+/**
+ * A claim that is held for less than this is left out of the floor. The floor is valid until the first of its claims
+ * may be no longer held. So with one that ends now, as in a stream of uploads that broke off, it would prove nothing.
+ */
+const floorLastsMs = 60_000;
+
 /** A reservation whose claims are those from `from` to before `to` of the columns. */
 interface Row extends Pick<Reservation, 'id' | 'state' | 'deadAtMs' | 'lookAtMs' | 'deletedByMs'> {
   readonly from: number;
@@ -74,6 +80,10 @@ export class RepoReservations {
     this.#rows.push({ id, state, deadAtMs, lookAtMs, deletedByMs, from, to: this.#oids.length });
   }
 
+  has(id: string): boolean {
+    return this.#rows.some((row) => row.id === id);
+  }
+
   get count(): number {
     return this.#rows.length;
   }
@@ -96,13 +106,14 @@ export class RepoReservations {
 
   /**
    * Whether the repo must be scanned for one of them: no scan saw all of its objects, and it is not late, or it is to
-   * be looked at again by now.
+   * be looked at again by now, or its day is over.
    */
   needScan(input: { covered: ReadonlySet<string>; nowMs: number }): boolean {
     const { covered, nowMs } = input;
-    return this.#rows.some(
-      ({ id, lookAtMs }) => !covered.has(id) && (lookAtMs === null || nowMs >= lookAtMs),
-    );
+    return this.#rows.some((row) => {
+      const isDue = row.lookAtMs === null || nowMs >= row.lookAtMs || nowMs > lateUntilMs(row);
+      return isDue && !covered.has(row.id);
+    });
   }
 
   /**
@@ -138,6 +149,7 @@ export class RepoReservations {
         (isLate ? late : live).add(oid, {
           sizeBytes,
           isIssued: row.state === 'issued',
+          isLasting: certainUntilMs > nowMs + floorLastsMs,
           heldUntilMs,
           certainUntilMs,
         });
@@ -215,7 +227,7 @@ function saysWhatArrived({ deletedByMs }: Row, scanBeganMs: number): boolean {
 export interface ClaimSums {
   /** The largest claim of each object. */
   readonly mostBytes: number;
-  /** The smallest issued claim of each object. */
+  /** The smallest issued claim of each object, if one is held for long enough: see {@link floorLastsMs}. */
   readonly leastBytes: number;
   /** The first moment at which one that `leastBytes` counts no longer does. 2^53 − 1 if it counts none. */
   readonly leastUntilMs: number;
@@ -226,23 +238,38 @@ export interface ClaimSums {
 class ClaimTally {
   readonly #most = new Map<string, number>();
   readonly #least = new Map<string, number>();
+  /** The oids that `leastBytes` counts. */
+  readonly #lasting = new Set<string>();
   #leastUntilMs = Number.MAX_SAFE_INTEGER;
   #mostUntilMs = 0;
 
   /**
    * @param claim.heldUntilMs when it is no longer counted.
    * @param claim.certainUntilMs the same by the clock that is furthest ahead.
+   * @param claim.isLasting that is long enough from now.
    */
   add(
     oid: string,
-    claim: { sizeBytes: number; isIssued: boolean; heldUntilMs: number; certainUntilMs: number },
+    claim: {
+      sizeBytes: number;
+      isIssued: boolean;
+      isLasting: boolean;
+      heldUntilMs: number;
+      certainUntilMs: number;
+    },
   ): void {
-    const { sizeBytes, isIssued, heldUntilMs, certainUntilMs } = claim;
+    const { sizeBytes, isIssued, isLasting, heldUntilMs, certainUntilMs } = claim;
     if (sizeBytes > 0) this.#mostUntilMs = Math.max(this.#mostUntilMs, heldUntilMs);
     this.#most.set(oid, Math.max(sizeBytes, this.#most.get(oid) ?? 0));
     if (!isIssued) return;
     this.#least.set(oid, Math.min(sizeBytes, this.#least.get(oid) ?? sizeBytes));
+    if (!isLasting) return;
+    this.#lasting.add(oid);
     this.#leastUntilMs = Math.min(this.#leastUntilMs, certainUntilMs);
+  }
+
+  #leastOf(oid: string): number {
+    return this.#least.get(oid) ?? Number.MAX_SAFE_INTEGER;
   }
 
   /** @param without counts already: only what is claimed beyond it is added. */
@@ -250,7 +277,8 @@ class ClaimTally {
     let mostBytes = 0;
     let leastBytes = 0;
     for (const [oid, bytes] of this.#most) mostBytes += Math.max(0, bytes - (without.#most.get(oid) ?? 0));
-    for (const [oid, bytes] of this.#least) if (!without.#least.has(oid)) leastBytes += bytes;
+    for (const oid of this.#lasting)
+      if (!without.#lasting.has(oid)) leastBytes += Math.min(this.#leastOf(oid), without.#leastOf(oid));
     return { mostBytes, leastBytes, leastUntilMs: this.#leastUntilMs, mostUntilMs: this.#mostUntilMs };
   }
 }

@@ -88,6 +88,7 @@ export function lateAfterDelete(
     id: string;
     repo: string;
     claims: ReadonlyMap<string, number>;
+    objectCount?: number;
     putsUntilMs: number;
     deletedByMs: number;
     nowMs: number;
@@ -103,7 +104,7 @@ export function lateAfterDelete(
     expiresAtMs: deadAtMs,
     deadAtMs,
     // One look, at the end. Those of a repo in the same hour share it: a listing of a large repo is dear.
-    lookAtMs: Math.ceil(putsUntilMs / hour) * hour,
+    lookAtMs: Math.ceil((deadAtMs + lateForMs) / hour) * hour,
     deletedByMs: input.deletedByMs + 2 * clockSkewMs,
   };
 }
@@ -126,7 +127,7 @@ export function sumOfLate(input: {
   repo: string;
   parts: readonly LateRemainder[];
   nowMs: number;
-}): Reservation {
+}): Reservation & { lookAtMs: number } {
   const { id, repo, parts, nowMs } = input;
   const deadAtMs = Math.max(...parts.map((part) => part.deadAtMs));
   const bytes = parts.reduce((sum, { unseen }) => sum + sumClaims(unseen), 0);
@@ -139,7 +140,7 @@ export function sumOfLate(input: {
     createdAtMs: nowMs,
     expiresAtMs: deadAtMs,
     deadAtMs,
-    lookAtMs: Math.max(...parts.map(({ lookAtMs }) => lookAtMs)),
+    lookAtMs: Math.max(...parts.map((part) => part.lookAtMs)),
     objectCount: parts.reduce((sum, { unseen }) => sum + unseen.size, 0),
   };
 }

@@ -53,7 +53,8 @@ export interface TenantLedger {
   addCommitted(input: {
     tenant: string;
     sumBytes: number;
-    limitBytes: number | null;
+    /** As it was read. `any`: what is added takes up nothing, so no limit matters. */
+    limitBytes: number | null | 'any';
     /** The reservation and its claims. Default: 0. */
     claimCount?: number;
   }): Promise<AddOutcome>;
@@ -212,8 +213,17 @@ export interface DeletionLedger {
   ): Promise<void>;
   /** Removes the record of a deletion that is gone. In any other state it stays. */
   removeDeletion(input: DeletionKey): Promise<void>;
-  /** One write: takes the bytes off the floor, and notes that they are about to leave the bucket. */
-  announceDelete(input: { tenant: string; noteId: string; note: DeleteNote }): Promise<void>;
+  /**
+   * One write: takes the bytes off the floor, and notes that they are about to leave the bucket. It counts the late
+   * reservation that is made of them, and its claims.
+   */
+  announceDelete(input: {
+    tenant: string;
+    noteId: string;
+    note: DeleteNote;
+    /** Default: 0. */
+    claimCount?: number;
+  }): Promise<void>;
   removeNote(input: { tenant: string; noteId: string }): Promise<void>;
 }
 

@@ -56,6 +56,16 @@ export function addCommittedContract(open: () => Promise<LedgerUnderTest>): void
       });
     });
 
+    it('takes what has no bytes above any limit, while the tenant is open', async () => {
+      const tenant = await create({ limitBytes: 5, counted: null });
+      const add = async () =>
+        (await get().ledger.addCommitted({ tenant, sumBytes: 0, limitBytes: 'any', claimCount: 2 })).kind;
+      expect(await add()).toBe('added');
+      expect(await get().ledger.readTenant(tenant)).toMatchObject({ claimCount: 2, committedBytes: 0 });
+      await get().ledger.closeTenant({ tenant, closedAtMs: 1 });
+      expect(await add()).toBe('refused');
+    });
+
     it('returns absent for an unknown tenant', async () => {
       expect(await get().ledger.addCommitted({ tenant: tenantName(), sumBytes: 1, limitBytes: 1 })).toEqual({
         kind: 'absent',

@@ -42,7 +42,7 @@ export function randomCall(random: Random, tenant: string, known: KnownState): L
       call('addCommitted', {
         tenant,
         sumBytes: random.int(0, 40),
-        limitBytes: random.chance(0.8) ? known.limitBytes : random.pick([null, 100]),
+        limitBytes: random.chance(0.8) ? known.limitBytes : random.pick([null, 100, 'any' as const]),
         ...(random.chance(0.7) && { claimCount: random.pick([2, 5, 999_995]) }),
       }),
     markDirty: () => call('markDirty', { ...path(), dirtyToken: token() }),
@@ -117,6 +117,7 @@ export function randomCall(random: Random, tenant: string, known: KnownState): L
         tenant,
         noteId: random.pick(['n0', 'n1', 'n2']),
         note: { repo: random.pick(repos), bytes: random.int(0, 20), deadlineMs: time() },
+        ...(random.chance(0.5) && { claimCount: random.int(0, 9) }),
       }),
     removeNote: () => call('removeNote', { tenant, noteId: random.pick(['n0', 'n1', 'n2']) }),
   };

@@ -105,7 +105,7 @@ async function announceDelete(table: Table, input: Input<'announceDelete'>): Out
   await updateItem(table, {
     key: tenantKey(input.tenant),
     change: [
-      adding({ deletedBytes: input.note.bytes }),
+      adding({ deletedBytes: input.note.bytes, claimCount: input.claimCount ?? 0 }),
       {
         text: 'SET #notes.#note = :note',
         values: { ':note': input.note },

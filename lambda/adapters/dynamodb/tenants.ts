@@ -107,31 +107,33 @@ async function closeTenant(
  */
 async function addCommitted(table: Table, input: Input<'addCommitted'>): Output<'addCommitted'> {
   const { tenant, sumBytes, limitBytes, claimCount = 0 } = input;
-  const isWithinLimit =
-    limitBytes === null
-      ? 'attribute_not_exists(#limitBytes)'
-      : all('#limitBytes = :limit', 'attribute_exists(#countedAtMs)');
   const result = await updateItem(table, {
     key: tenantKey(tenant),
     change: [adding({ committedBytes: sumBytes, claimCount })],
     condition: all(
       exists,
       'attribute_not_exists(#closedAtMs)',
-      '#committedBytes <= :ceiling',
       '(attribute_not_exists(#claimCount) OR #claimCount <= :claimsCeiling)',
-      isWithinLimit,
+      ...(limitBytes === 'any' ? [] : ['#committedBytes <= :ceiling', limitCondition(limitBytes)]),
       inKnownFormat,
     ),
     values: {
       ...formatValues,
-      ':ceiling': (limitBytes ?? Number.MAX_SAFE_INTEGER) - sumBytes,
+      ...(limitBytes !== 'any' && { ':ceiling': (limitBytes ?? Number.MAX_SAFE_INTEGER) - sumBytes }),
       ':claimsCeiling': tenantClaimsMax - claimCount,
-      ':limit': limitBytes ?? undefined,
+      ':limit': typeof limitBytes === 'number' ? limitBytes : undefined,
     },
   });
   if (result.ok) return { kind: 'added' };
   const now = await readTenant(table, tenant);
   return now ? { kind: 'refused', tenant: now } : { kind: 'absent' };
+}
+
+/** That the tenant's limit is still the one that was read. One with a limit must have been counted. */
+function limitCondition(limitBytes: number | null): string {
+  return limitBytes === null
+    ? 'attribute_not_exists(#limitBytes)'
+    : all('#limitBytes = :limit', 'attribute_exists(#countedAtMs)');
 }
 
 async function listTenants(table: Table, input: Input<'listTenants'>): Output<'listTenants'> {

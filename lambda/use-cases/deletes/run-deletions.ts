@@ -5,7 +5,7 @@ import { StoreUnavailableError } from '../../ports/object-store.ts';
 import { allPages } from '../all-pages.ts';
 import type { Deps } from '../deps.ts';
 import { mapLimited } from '../map-limited.ts';
-import { expectOnceMore } from './expect-once-more.ts';
+import { expectedOnceMore } from './expect-once-more.ts';
 import { readHolds } from './held-until.ts';
 
 export type DeletionDeps = Pick<Deps, 'ledger' | 'store' | 'clock' | 'ids' | 'log' | 'settings'>;
@@ -83,9 +83,15 @@ export async function runDeletion(
   const going = new Map([...objects].filter(([name]) => !held.has(name)));
   if (going.size > 0) {
     const noteId = deps.ids.random(12);
-    await ledger.announceDelete({ tenant, noteId, note: { repo, bytes: sumClaims(going), deadlineMs } });
+    const late = await expectedOnceMore(deps, { tenant, repo, objects: going, putsUntilMs, deadlineMs });
+    await ledger.announceDelete({
+      tenant,
+      noteId,
+      note: { repo, bytes: sumClaims(going), deadlineMs },
+      ...(late && { claimCount: 1 + late.claims.size }),
+    });
     // After the announcement: a reconcile that reads this and not the announcement would count the objects twice.
-    await expectOnceMore(deps, { tenant, repo, objects: going, putsUntilMs, deadlineMs });
+    if (late) await ledger.putReservation({ tenant, reservation: late });
     const isAnswered = await deleteBytes(deps, { tenant, repo, names: [...going.keys()], deadlineMs });
     // Every run sets a new token: a scan that began before cannot clear it.
     await ledger.markDirty({ tenant, repo, dirtyToken: deps.ids.random(12) });

@@ -1,4 +1,3 @@
-import type { ReservationsByRepo } from '../../domain/reconciliation.ts';
 import { RepoReservations } from '../../domain/repo-reservations.ts';
 import { isAbandoned, type Reservation } from '../../domain/reservation.ts';
 import type { RepoRecord } from '../../domain/tenant.ts';
@@ -15,7 +14,7 @@ export interface LedgerSnapshot {
   /** Before the first read. A change during the reads may be missed, so the count is only as new as this. */
   readonly countedAtMs: number;
   /** Live and dead ones. */
-  readonly reservations: ReservationsByRepo;
+  readonly reservations: Map<string, RepoReservations>;
   /** Whether one had been pending for longer than a batch usually takes: its function may have died. */
   readonly hasAgedPending: boolean;
   readonly repos: readonly RepoRecord[];

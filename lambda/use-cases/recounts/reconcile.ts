@@ -4,6 +4,7 @@ import { overtakenEpochOf, type RepoRecord, type TenantRecord } from '../../doma
 import type { Deps } from '../deps.ts';
 import { commitRepos } from './commit-repos.ts';
 import { commitTenant } from './commit-tenant.ts';
+import { addDeletedMeanwhile } from './deleted-meanwhile.ts';
 import { holdLease, type Lease } from './lease.ts';
 import { type LedgerSnapshot, readSnapshot } from './read-snapshot.ts';
 import { reportReconcile } from './report-reconcile.ts';
@@ -115,6 +116,7 @@ async function scanAndCommit(deps: ReconcileDeps, run: ReconcileRun): Promise<Re
   if (scanned.kind !== 'done') return scanned;
   const scanEndedMs = deps.clock.nowMs();
   const { scans, requests } = scanned;
+  await addDeletedMeanwhile(deps, { before, snapshot, scans });
 
   const recomputed = recompute({
     ...snapshot,

@@ -1,6 +1,6 @@
 import { countedRepos } from '../../domain/reconciliation.ts';
 import type { RepoScan, Settlement } from '../../domain/repo-reservations.ts';
-import { sumOfLate } from '../../domain/reservation.ts';
+import { type LateRemainder, sumClaims, sumOfLate } from '../../domain/reservation.ts';
 import type { Deps } from '../deps.ts';
 import { forEachLimited } from '../map-limited.ts';
 import type { LedgerSnapshot } from './read-snapshot.ts';
@@ -26,6 +26,7 @@ interface SettleDeadInput {
 interface Step {
   readonly repo: string;
   readonly settlements: readonly Settlement[];
+  readonly isSum: boolean;
 }
 
 /**
@@ -51,15 +52,34 @@ async function settle(
   deps: Pick<Deps, 'ledger' | 'clock' | 'ids'>,
   step: Step & { tenant: string },
 ): Promise<void> {
-  const { ledger, clock, ids } = deps;
   const { tenant, repo, settlements } = step;
-  const [first] = settlements;
-  if (settlements.length === 1 && first) return settleOne(deps, { tenant, repo, settlement: first });
   const parts = settlements.filter((settlement) => settlement.kind === 'late');
-  const sum = sumOfLate({ id: ids.random(16), repo, parts, nowMs: clock.nowMs() });
-  // First: for a moment too much is counted, rather than too little.
+  const [first] = settlements;
+  if (step.isSum) return sumUp(deps, { tenant, repo, parts });
+  if (first) await settleOne(deps, { tenant, repo, settlement: first });
+}
+
+/**
+ * Replaces late reservations by their sum. The sum is written first: for a moment too much is counted, rather than too
+ * little. Its id is after those of reservations, so that somebody who reads them all meanwhile, and finds some of them
+ * gone, finds the sum later. If another reconcile has settled some of them, the sum is left with the others.
+ */
+async function sumUp(
+  { ledger, clock, ids }: Pick<Deps, 'ledger' | 'clock' | 'ids'>,
+  input: { tenant: string; repo: string; parts: readonly (LateRemainder & { reservationId: string })[] },
+): Promise<void> {
+  const { tenant, repo, parts } = input;
+  const sum = sumOfLate({ id: `~${ids.random(15)}`, repo, parts, nowMs: clock.nowMs() });
   await ledger.putReservation({ tenant, reservation: sum });
-  for (const { reservationId } of parts) await ledger.deleteReservation({ tenant, repo, reservationId });
+  let bytes = 0;
+  for (const { reservationId, unseen } of parts) {
+    const outcome = await ledger.deleteReservation({ tenant, repo, reservationId });
+    if (outcome === 'deleted') bytes += sumClaims(unseen);
+  }
+  if (bytes === sumClaims(sum.claims)) return;
+  const claims = new Map([...sum.claims.keys()].map((name) => [name, bytes]));
+  const { id: reservationId, lookAtMs } = sum;
+  await ledger.keepLate({ tenant, repo, reservationId, claims, lookAtMs });
 }
 
 async function settleOne(
@@ -72,22 +92,28 @@ async function settleOne(
   else await ledger.keepLate({ ...key, claims: settlement.unseen, lookAtMs: settlement.lookAtMs });
 }
 
-function* stepsOf({ snapshot, scans, areLateSummed }: SettleDeadInput): Iterable<Step> {
+function* stepsOf({ snapshot, scans, areLateSummed, isAwaited }: SettleDeadInput): Iterable<Step> {
   const { scanBeganMs, repos } = snapshot;
   const countedRepo = countedRepos({ repos, scans });
   for (const [repo, reservations] of snapshot.reservations) {
     let summed: Settlement[] = [];
     for (const settlement of reservations.settle({ counted: countedRepo(repo), scanBeganMs })) {
-      // A sum is never a part of another: it would be late for as long as new ones join it.
-      if (!areLateSummed || settlement.kind === 'delete' || !settlement.isNew) {
-        yield { repo, settlements: [settlement] };
+      if (!areLateSummed || !isPartOfSum(settlement)) {
+        yield { repo, settlements: [settlement], isSum: false };
         continue;
       }
+      // Nobody waits for a sum, and whoever waits may not be allowed to write one.
+      if (isAwaited) continue;
       summed.push(settlement);
       if (summed.length < summedMax) continue;
-      yield { repo, settlements: summed };
+      yield { repo, settlements: summed, isSum: true };
       summed = [];
     }
-    if (summed.length > 0) yield { repo, settlements: summed };
+    if (summed.length > 0) yield { repo, settlements: summed, isSum: true };
   }
+}
+
+/** A sum is never a part of another: it would be late for as long as new ones join it. */
+function isPartOfSum(settlement: Settlement): boolean {
+  return settlement.kind === 'late' && settlement.isNew;
 }

@@ -41,8 +41,9 @@ export async function addWithinLimit(
     notYetAdded: ReadonlyMap<string, number>;
   },
 ): Promise<AddOutcome> {
-  if (sumClaims(input.chosen) === 0) return { kind: 'added' };
-  const { tenant, limitBytes } = input.tenant;
+  if (input.chosen.size === 0) return { kind: 'added' };
+  const { tenant } = input.tenant;
+  const limitBytes = sumClaims(input.chosen) === 0 ? 'any' : input.tenant.limitBytes;
   const claimCount = 1 + input.chosen.size;
   return deps.ledger.addCommitted({ tenant, sumBytes: sumClaims(input.notYetAdded), limitBytes, claimCount });
 }

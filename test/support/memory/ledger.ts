@@ -2,12 +2,7 @@ import { unmarkChange } from '../../../lambda/adapters/dynamodb/deletions.ts';
 import { tenantChange } from '../../../lambda/adapters/dynamodb/reconciles.ts';
 import type { Deletion } from '../../../lambda/domain/deletion.ts';
 import type { Reservation } from '../../../lambda/domain/reservation.ts';
-import {
-  type DeleteNote,
-  type RepoRecord,
-  type TenantRecord,
-  tenantClaimsMax,
-} from '../../../lambda/domain/tenant.ts';
+import { type RepoRecord, type TenantRecord, tenantClaimsMax } from '../../../lambda/domain/tenant.ts';
 import type {
   AddOutcome,
   DeletionKey,
@@ -107,20 +102,21 @@ export class MemoryLedger implements Ledger {
   async addCommitted(input: {
     tenant: string;
     sumBytes: number;
-    limitBytes: number | null;
+    limitBytes: number | null | 'any';
     claimCount?: number;
   }): Promise<AddOutcome> {
     const items = this.#tenants.get(input.tenant);
     if (!items) return { kind: 'absent' };
     const { record } = items;
     const { claimCount = 0 } = input;
-    const ceiling = (input.limitBytes ?? Number.MAX_SAFE_INTEGER) - input.sumBytes;
+    const { limitBytes } = input;
+    const isWithinLimit =
+      limitBytes === 'any' ||
+      (record.limitBytes === limitBytes &&
+        record.committedBytes <= (limitBytes ?? Number.MAX_SAFE_INTEGER) - input.sumBytes &&
+        (limitBytes === null || record.counted !== null));
     const admitted =
-      record.closedAtMs === null &&
-      record.limitBytes === input.limitBytes &&
-      record.committedBytes <= ceiling &&
-      record.claimCount <= tenantClaimsMax - claimCount &&
-      (input.limitBytes === null || record.counted !== null);
+      record.closedAtMs === null && isWithinLimit && record.claimCount <= tenantClaimsMax - claimCount;
     if (!admitted) return { kind: 'refused', tenant: record };
     items.record = {
       ...record,
@@ -348,13 +344,14 @@ export class MemoryLedger implements Ledger {
     if (deletions.get(keyFrom(input))?.state === 'gone') deletions.delete(keyFrom(input));
   }
 
-  async announceDelete(input: { tenant: string; noteId: string; note: DeleteNote }): Promise<void> {
-    this.#update(input.tenant, ({ deletedBytes, notes }) =>
+  async announceDelete(input: Input<'announceDelete'>): Promise<void> {
+    this.#update(input.tenant, ({ deletedBytes, notes, claimCount }) =>
       notes.has(input.noteId)
         ? {}
         : {
             deletedBytes: deletedBytes + input.note.bytes,
             notes: new Map([...notes, [input.noteId, input.note]]),
+            claimCount: claimCount + (input.claimCount ?? 0),
           },
     );
   }

@@ -142,13 +142,13 @@ describe('a recount', () => {
   });
 
   it('adds what live reservations of every repo may bring, and its floor ends when the first may be dead', () => {
-    const first = { bytes: 10, deadAtMs: nowMs + 100 };
+    const first = { bytes: 10, deadAtMs: nowMs + 100_000 };
     const pending = { bytes: 3, state: 'pending' } as const;
     expect(computed(reservationsIn({ app: [{ bytes: 20 }, pending], web: [first] }))).toMatchObject({
       storedBytes: 5,
       totalBytes: 5 + 33,
       leastBytes: 5 + 30,
-      leastUntilMs: nowMs + 100 - 14,
+      leastUntilMs: nowMs + 100_000 - 14,
       claimCount: 3 + 3,
     });
   });
@@ -181,8 +181,11 @@ describe('a recount', () => {
   });
 
   it('that found too much late keeps its floor no longer than its live reservations let it', () => {
-    const reservations = reservationsIn({ app: [late(130)], web: [{ bytes: 1, deadAtMs: nowMs + 50 }] });
-    expect(computed(reservations)).toMatchObject({ leastBytes: 5 + 1 + 30, leastUntilMs: nowMs + 50 - 14 });
+    const reservations = reservationsIn({ app: [late(130)], web: [{ bytes: 1, deadAtMs: nowMs + 90_000 }] });
+    expect(computed(reservations)).toMatchObject({
+      leastBytes: 5 + 1 + 30,
+      leastUntilMs: nowMs + 90_000 - 14,
+    });
   });
 });
 

@@ -39,6 +39,12 @@ describe('a repo needs a scan', () => {
     expect(needScan(reservationsOf(), 0)).toBe(false);
   });
 
+  it('for a late one whose day is over, even if its look comes later', () => {
+    const late = reservationsOf({ lookAtMs: deadAtMs + 25 * hour });
+    expect(needScan(late, deadAtMs + 24 * hour)).toBe(false);
+    expect(needScan(late, deadAtMs + 24 * hour + 1)).toBe(true);
+  });
+
   it('for a late one at its time, unless it is covered', () => {
     const late = reservationsOf({ lookAtMs: deadAtMs + hour });
     expect(needScan(late, deadAtMs + hour - 1)).toBe(false);
@@ -142,6 +148,20 @@ describe('what reservations may still bring', () => {
     });
     expect(at(deadAtMs + 24 * hour).late.mostBytes).toBe(26);
     expect(at(deadAtMs + 24 * hour + 1).late.mostBytes).toBe(0);
+  });
+
+  it('is no part of the floor if it ends within a minute, but for the size that it claims', () => {
+    const ending = { deadAtMs: 2000 + 60_000 };
+    const lasting = { deadAtMs: 2000 + 60_001 };
+    expect(open(reservationsOf(ending), 0, []).live).toMatchObject({
+      mostBytes: 10,
+      leastBytes: 0,
+      leastUntilMs: Number.MAX_SAFE_INTEGER,
+    });
+    const both = reservationsOf({ ...claims({ a: 3 }), ...ending }, { ...claims({ a: 10 }), ...lasting });
+    expect(open(both, 0, []).live).toMatchObject({ leastBytes: 3, leastUntilMs: 60_001 });
+    const late = reservationsOf(claims({ a: 4 }), { ...claims({ a: 3 }), deadAtMs: deadAtMs + 60_000 });
+    expect(open(late, deadAtMs + 1, []).late).toMatchObject({ leastBytes: 3 });
   });
 
   it('without a scan is what late ones still hold, unless they are covered', () => {

@@ -114,7 +114,7 @@ describe('an item', () => {
 
   it('of a repo', () => {
     const item = { repo: 'app', storedBytes: 1, objectCount: 2, countedAtMs: 3, epoch: 4, covered: ['r1'] };
-    const repo = { ...item, covered: new Set(['r1']), dirtyToken: null, closedAtMs: null };
+    const repo = { ...item, covered: new Set(['r1']), putsUntilMs: 0, dirtyToken: null, closedAtMs: null };
     expect(parseRepo(item)).toEqual(repo);
     const more = { dirtyToken: 'x', closedAtMs: 5 };
     expect(parseRepo({ ...item, ...more })).toEqual({ ...repo, ...more });

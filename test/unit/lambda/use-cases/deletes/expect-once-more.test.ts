@@ -1,5 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
+import { newDeletion } from '../../../../../lambda/domain/deletion.ts';
 import { deleteRepo } from '../../../../../lambda/use-cases/deletes/delete-objects.ts';
+import { runDeletions } from '../../../../../lambda/use-cases/deletes/run-deletions.ts';
 import { MemoryStack, minute, oidOf, tenant } from '../../../../support/memory/stack.ts';
 
 const hour = 60 * minute;
@@ -94,5 +96,98 @@ describe('deleted objects that a second PUT may bring back', () => {
     await world.consume({ full: true });
     expect(await world.usage()).toEqual({ committedBytes: 900, storedBytes: 900 });
     expect(world.ledger.inspect(tenant).reservations).toEqual([]);
+  });
+
+  it('are expected for as long as a reservation of the repo says, dead or alive', async () => {
+    await world.push('app', { [oidOf(1)]: 10 });
+    const deadMs = Math.max(...world.ledger.inspect(tenant).reservations.map(({ deadAtMs }) => deadAtMs));
+    world.put({ [`app/${oidOf(1)}`]: 10 });
+    world.nowMs = deadMs + 20_000;
+    // No scan has seen the reservation yet.
+    const objects = new Map([[oidOf(1), 10]]);
+    const deletion = newDeletion({ id: 'd', repo: 'app', objects, dueAtMs: world.nowMs });
+    await world.ledger.putDeletion({ tenant, deletion });
+    await runDeletions(world.deps, { tenant, untilMs: world.nowMs + minute });
+    const late = world.ledger
+      .inspect(tenant)
+      .reservations.find(({ deletedByMs }) => deletedByMs !== undefined);
+    expect(late).toMatchObject({
+      claims: objects,
+      deadAtMs: deadMs,
+      // The delete may take a minute, by either clock.
+      deletedByMs: world.nowMs + minute + 10_000,
+    });
+  });
+
+  it('are still expected after scans that found no reservation', async () => {
+    await world.push('app', { [oidOf(1)]: 900 });
+    world.put({ [`app/${oidOf(1)}`]: 900 });
+    await world.consume();
+    world.nowMs += deathMs;
+    await world.consume({ full: true });
+    world.put({ [`app/${oidOf(2)}`]: 1 });
+    await world.consume({ full: true });
+    await deleteRepo(world.deps, { tenant, repo: 'app', dryRun: false });
+    await world.consume();
+    expect(world.ledger.inspect(tenant).reservations).toMatchObject([{ repo: 'app' }]);
+  });
+
+  it('are found at the end of the day without a limit too', async () => {
+    world = new MemoryStack();
+    await world.create(null);
+    await world.push('app', { [oidOf(1)]: 900 });
+    world.put({ [`app/${oidOf(1)}`]: 900 });
+    await world.consume();
+    world.nowMs += deathMs;
+    await world.consume();
+    await deleteRepo(world.deps, { tenant, repo: 'app', dryRun: false });
+    await world.consume();
+    expect(world.ledger.inspect(tenant).reservations).toMatchObject([{ objectCount: 1 }]);
+    await world.pass(2 * hour);
+    world.put({ [`app/${oidOf(1)}`]: 900 });
+    await world.pass(23 * hour);
+    expect(await world.usage()).toEqual({ committedBytes: 900, storedBytes: 900 });
+  });
+
+  it('are kept as sums of a thousand if the tenant has very many claims', async () => {
+    world = new MemoryStack({ lateClaimsMax: 1500 });
+    await world.create(1e9);
+    const objects = Array.from({ length: 4000 }, (_, index) => [`app/${oidOf(index)}`, 1]);
+    world.put(Object.fromEntries(objects));
+    await world.push('app', { [oidOf(4000)]: 1 });
+    world.nowMs += deathMs;
+    await world.consume({ full: true });
+    await deleteRepo(world.deps, { tenant, repo: 'app', dryRun: false });
+    await world.consume();
+    const late = world.ledger.inspect(tenant).reservations.filter(({ deletedByMs }) => deletedByMs);
+    expect(late.map(({ claims, objectCount }) => [claims.size, objectCount]).sort()).toEqual([
+      [1, 1000],
+      [1, 1000],
+      [1, 1000],
+      [1000, undefined],
+    ]);
+    expect((await world.record()).claimCount).toBeLessThan(1100);
+  });
+
+  it('leave the tenant admitted or refused at the end of their day, never deferred', async () => {
+    const kinds: string[] = [];
+    // Two rounds of upload and delete in a day: 2000 bytes late, 1000 beyond the limit.
+    for (const round of [1, 2]) {
+      await world.push(`repo${round}`, { [oidOf(round)]: 1000 });
+      world.put({ [`repo${round}/${oidOf(round)}`]: 1000 });
+      await world.consume();
+      world.nowMs += deathMs;
+      await world.runSchedule();
+      await deleteRepo(world.deps, { tenant, repo: `repo${round}`, dryRun: false });
+      await world.consume();
+    }
+    for (let time = 0; time < (27 * hour) / (5 * minute) && kinds.at(-1) !== 'upload'; time += 1) {
+      world.nowMs += 5 * minute;
+      if (time % 3 === 0) await world.runSchedule();
+      const verdicts = await world.push('last', { [oidOf(99)]: 500 });
+      const kind = typeof verdicts === 'string' ? verdicts : (verdicts.get(oidOf(99))?.kind ?? 'none');
+      if (kinds.at(-1) !== kind) kinds.push(kind);
+    }
+    expect(kinds).toEqual(['over-limit', 'upload']);
   });
 });

@@ -1,4 +1,6 @@
-import { beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
+import { reconcile } from '../../../../../lambda/use-cases/recounts/reconcile.ts';
+import { functionSpecs } from '../../../../../lib/functions/function-specs.ts';
 import { MemoryStack, minute, oidOf, tenant } from '../../../../support/memory/stack.ts';
 
 /** A reservation of small objects is dead then, by every clock. */
@@ -86,5 +88,59 @@ describe('what is late of a tenant with very many claims', () => {
     await expect(world.consume()).rejects.toThrow('died');
     const bytes = reserved().flatMap((one) => one.bytes);
     expect(bytes.reduce((sum, size) => sum + size, 0)).toBeGreaterThanOrEqual(26 * 6);
+  });
+
+  it('becomes a sum even if it is the only one of its repo, unless it has one object', async () => {
+    for (let index = 0; index < 30; index += 1)
+      await world.push(`repo${index}`, { [oidOf(10 * index)]: 1, [oidOf(10 * index + 1)]: 1 });
+    for (let index = 30; index < 40; index += 1) await world.push(`repo${index}`, { [oidOf(10 * index)]: 1 });
+    world.nowMs += deathMs;
+    await world.consume();
+    const { length } = reserved().filter(({ objectCount }) => objectCount === 2);
+    expect([length, reservations().length]).toEqual([30, 40]);
+  });
+
+  it('is not summed while somebody waits, because that function may put no items', async () => {
+    expect(functionSpecs.getSubscription.table).not.toContain('PutItem');
+    await pushUnsent(26);
+    world.nowMs += deathMs;
+    const put = vi.spyOn(world.ledger, 'putReservation');
+    await reconcile(world.deps, { tenant, full: false, isAwaited: true });
+    expect([put.mock.calls.length, reservations().length]).toEqual([0, 26]);
+  });
+
+  it('is summed once, if two reconciles settle it at the same time', async () => {
+    await pushUnsent(100);
+    world.nowMs += deathMs;
+    const { deleteReservation } = world.ledger;
+    let isFirst = true;
+    world.ledger.deleteReservation = async (input) => {
+      if (isFirst) {
+        isFirst = false;
+        await reconcile(world.deps, { tenant, full: false });
+      }
+      return deleteReservation.call(world.ledger, input);
+    };
+    await reconcile(world.deps, { tenant, full: false });
+    const bytes = reserved().flatMap((one) => one.bytes);
+    expect(bytes.reduce((sum, size) => sum + size, 0)).toBe(600);
+  });
+
+  it('is missed by no reconcile that reads while sums are made: they come after what they replace', async () => {
+    await pushUnsent(26);
+    world.nowMs += deathMs;
+    const ids = reservations().map(({ id }) => id);
+    await world.consume();
+    for (const sum of reservations()) expect(ids.every((id) => id < sum.id)).toBe(true);
+  });
+
+  it('is late for as long as the latest of its parts', async () => {
+    await pushUnsent(13);
+    world.nowMs += 10 * minute;
+    await pushUnsent(13, 13);
+    const latestMs = Math.max(...reservations().map(({ deadAtMs }) => deadAtMs));
+    world.nowMs += deathMs;
+    await world.consume();
+    expect(reservations().map(({ deadAtMs }) => deadAtMs)).toEqual([latestMs, latestMs]);
   });
 });

@@ -148,6 +148,17 @@ describe('a batch of uploads', () => {
     expect(await world.record()).toMatchObject({ claimCount: 5 });
   });
 
+  it('counts the claims of empty objects, which fit above any limit', async () => {
+    await world.push('app', { [oid]: 100 });
+    expect(await world.push('app', { [oidOf(2)]: 0, [oidOf(3)]: 0 })).toMatchObject(
+      new Map([
+        [oidOf(2), { kind: 'upload' }],
+        [oidOf(3), { kind: 'upload' }],
+      ]),
+    );
+    expect(await world.record()).toMatchObject({ claimCount: 2 + 3, committedBytes: 100 });
+  });
+
   it('of a tenant that was closed meanwhile gets nothing', async () => {
     const input = { tenant: await world.record(), repo: 'app', objects: new Map([[oid, 10]]) };
     await world.ledger.closeTenant({ tenant, closedAtMs: world.nowMs });

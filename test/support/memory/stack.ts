@@ -19,7 +19,7 @@ export const oidOf = (index: number) => index.toString(16).padStart(64, '0');
 
 /** The production use cases over ports in memory, with a clock that the test moves. */
 export class MemoryStack {
-  readonly ledger = new MemoryLedger();
+  readonly ledger: MemoryLedger;
   readonly objects = new MemoryObjectStore();
   readonly tokens = new MemoryTokenStore();
   readonly deps: Deps;
@@ -28,8 +28,9 @@ export class MemoryStack {
   /** Called before each object is deleted. */
   beforeDelete: (key: string) => void = () => undefined;
 
-  constructor(settings: Partial<Settings> = {}) {
-    const { ledger, objects, tokens } = this;
+  constructor(settings: Partial<Settings> = {}, ledger = new MemoryLedger()) {
+    const { objects, tokens } = this;
+    this.ledger = ledger;
     const store: ObjectStore = {
       head: (key) => objects.head(key),
       delete: async (key) => {

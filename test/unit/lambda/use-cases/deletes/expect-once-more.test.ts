@@ -11,6 +11,16 @@ const deathMs = 37 * minute;
 describe('deleted objects that a second PUT may bring back', () => {
   let world: MemoryStack;
 
+  /** Uploads an object, has it counted, and deletes its repo after this time, when the reservation is dead. */
+  const uploadAndDelete = async (afterMs: number) => {
+    await world.push('app', { [oidOf(1)]: 900 });
+    world.put({ [`app/${oidOf(1)}`]: 900 });
+    await world.consume();
+    await world.pass(afterMs);
+    await deleteRepo(world.deps, { tenant, repo: 'app', dryRun: false });
+    await world.consume();
+  };
+
   beforeEach(async () => {
     world = new MemoryStack();
     await world.create(1000);
@@ -70,12 +80,7 @@ describe('deleted objects that a second PUT may bring back', () => {
   });
 
   it('are looked for once, at the end of their day, and then forgotten', async () => {
-    await world.push('app', { [oidOf(1)]: 900 });
-    world.put({ [`app/${oidOf(1)}`]: 900 });
-    await world.consume();
-    await world.pass(hour);
-    await deleteRepo(world.deps, { tenant, repo: 'app', dryRun: false });
-    await world.consume();
+    await uploadAndDelete(hour);
     expect(await world.usage()).toEqual({ committedBytes: 0, storedBytes: 0 });
     const hours = await world.pass(30 * hour);
     expect(hours.at(-1)).toBeGreaterThan(23);
@@ -84,12 +89,7 @@ describe('deleted objects that a second PUT may bring back', () => {
   });
 
   it('are counted once when they come back, whichever scan finds them', async () => {
-    await world.push('app', { [oidOf(1)]: 900 });
-    world.put({ [`app/${oidOf(1)}`]: 900 });
-    await world.consume();
-    await world.pass(hour);
-    await deleteRepo(world.deps, { tenant, repo: 'app', dryRun: false });
-    await world.consume();
+    await uploadAndDelete(hour);
     // The repo is open again, and the scan that comes before the look finds what arrived.
     await world.pass(hour);
     world.put({ [`app/${oidOf(1)}`]: 900 });
@@ -135,13 +135,7 @@ describe('deleted objects that a second PUT may bring back', () => {
   it('are found at the end of the day without a limit too', async () => {
     world = new MemoryStack();
     await world.create(null);
-    await world.push('app', { [oidOf(1)]: 900 });
-    world.put({ [`app/${oidOf(1)}`]: 900 });
-    await world.consume();
-    world.nowMs += deathMs;
-    await world.consume();
-    await deleteRepo(world.deps, { tenant, repo: 'app', dryRun: false });
-    await world.consume();
+    await uploadAndDelete(hour);
     expect(world.ledger.inspect(tenant).reservations).toMatchObject([{ objectCount: 1 }]);
     await world.pass(2 * hour);
     world.put({ [`app/${oidOf(1)}`]: 900 });

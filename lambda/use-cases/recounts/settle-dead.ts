@@ -62,7 +62,8 @@ async function settle(
 /**
  * Replaces late reservations by their sum. The sum is written first: for a moment too much is counted, rather than too
  * little. Its id is after those of reservations, so that somebody who reads them all meanwhile, and finds some of them
- * gone, finds the sum later. If another reconcile has settled some of them, the sum is left with the others.
+ * gone, finds the sum later. If another reconcile has settled some of them, the sum is left with the others. So it is with
+ * a delete whose answer was lost: then a little less is expected than may arrive, until the end of the day.
  */
 async function sumUp(
   { ledger, clock, ids }: Pick<Deps, 'ledger' | 'clock' | 'ids'>,

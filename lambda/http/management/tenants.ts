@@ -64,9 +64,11 @@ export const showTenant = operation(
 export const updateTenant = operation(
   { access: openTenantAccess, query: noQuery, body: jsonBody(updateTenantBody) },
   async (deps, { tenant, body: { limitBytes, plan } }) => {
+    // The limit that it has already would end its floor, and a recount that is running, for nothing.
+    const isNewLimit = limitBytes !== undefined && limitBytes !== tenant.limitBytes;
     const updated = await deps.ledger.updateTenant({
       tenant: tenant.tenant,
-      ...(limitBytes !== undefined && { limitBytes }),
+      ...(isNewLimit && { limitBytes }),
       ...(plan !== undefined && { plan }),
     });
     return updated ? json(200, tenantBody(updated)) : tenantNotFound();

@@ -1,6 +1,6 @@
 import { countedRepos } from '../../domain/reconciliation.ts';
 import type { RepoScan, Settlement } from '../../domain/repo-reservations.ts';
-import { type LateRemainder, sumClaims, sumOfLate } from '../../domain/reservation.ts';
+import { type LateRemainder, sumOfLate } from '../../domain/reservation.ts';
 import type { Deps } from '../deps.ts';
 import { forEachLimited } from '../map-limited.ts';
 import type { LedgerSnapshot } from './read-snapshot.ts';
@@ -62,8 +62,10 @@ async function settle(
 /**
  * Replaces late reservations by their sum. The sum is written first: for a moment too much is counted, rather than too
  * little. Its id is after those of reservations, so that somebody who reads them all meanwhile, and finds some of them
- * gone, finds the sum later. If another reconcile has settled some of them, the sum is left with the others. So it is with
- * a delete whose answer was lost: then a little less is expected than may arrive, until the end of the day.
+ * gone, finds the sum later.
+ *
+ * The queue runs one message of a tenant at a time, so two functions rarely make sums of the same reservations. If they
+ * do, those count twice until the end of their day. What a delete answers cannot tell: `absent` may be our own retry.
  */
 async function sumUp(
   { ledger, clock, ids }: Pick<Deps, 'ledger' | 'clock' | 'ids'>,
@@ -72,15 +74,7 @@ async function sumUp(
   const { tenant, repo, parts } = input;
   const sum = sumOfLate({ id: `~${ids.random(15)}`, repo, parts, nowMs: clock.nowMs() });
   await ledger.putReservation({ tenant, reservation: sum });
-  let bytes = 0;
-  for (const { reservationId, unseen } of parts) {
-    const outcome = await ledger.deleteReservation({ tenant, repo, reservationId });
-    if (outcome === 'deleted') bytes += sumClaims(unseen);
-  }
-  if (bytes === sumClaims(sum.claims)) return;
-  const claims = new Map([...sum.claims.keys()].map((name) => [name, bytes]));
-  const { id: reservationId, lookAtMs } = sum;
-  await ledger.keepLate({ tenant, repo, reservationId, claims, lookAtMs });
+  for (const { reservationId } of parts) await ledger.deleteReservation({ tenant, repo, reservationId });
 }
 
 async function settleOne(

@@ -180,6 +180,19 @@ describe('a recount', () => {
     expect(computed(reservations, { limitBytes: null }).totalBytes).toBe(5);
   });
 
+  it('tells when the last promise that it counts ends: of a late one only if it exceeds the limit', () => {
+    const until = (given: Parameters<typeof reservationsIn>[0]) =>
+      computed(reservationsIn(given)).reservedUntilMs;
+    expect(until({ app: [{}], web: [{ bytes: 1, deadAtMs: nowMs + 2 * hour }] })).toBe(nowMs + 2 * hour);
+    expect(until({ app: [{ bytes: 1, deadAtMs: nowMs + 2 * hour }], web: [{}] })).toBe(nowMs + 2 * hour);
+    expect(until({ app: [late(100)] })).toBeNull();
+    expect(until({ app: [late(101)] })).toBe(nowMs - 1 + 24 * hour);
+    expect(until({ app: [late(100)], web: [{}] })).toBe(nowMs + hour);
+    expect(until({ app: [late(101)], web: [{ bytes: 1, deadAtMs: nowMs + 30 * hour }] })).toBe(
+      nowMs + 30 * hour,
+    );
+  });
+
   it('that found too much late keeps its floor no longer than its live reservations let it', () => {
     const reservations = reservationsIn({ app: [late(130)], web: [{ bytes: 1, deadAtMs: nowMs + 90_000 }] });
     expect(computed(reservations)).toMatchObject({

@@ -264,6 +264,16 @@ describe('objects that were being deleted until a time', () => {
   });
 });
 
+it('those of a repo are known by their ids', () => {
+  const all = reservationsOf({}, {});
+  expect([all.has('r0'), all.has('r1'), all.has('r2'), reservationsOf().has('r0')]).toEqual([
+    true,
+    true,
+    false,
+    false,
+  ]);
+});
+
 it('the last PUT of a reservation with claims ends when it is no longer late', () => {
   expect(reservationsOf().putsUntilMs()).toBe(0);
   expect(reservationsOf({ ...claims({}), deadAtMs: 9 * deadAtMs }).putsUntilMs()).toBe(0);

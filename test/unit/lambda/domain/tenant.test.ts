@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { floorBytes, isGone, type TenantRecord } from '../../../../lambda/domain/tenant.ts';
+import { floorBytes, isGone, overtakenEpochOf, type TenantRecord } from '../../../../lambda/domain/tenant.ts';
 import { tenantRecord } from '../../../support/tenant-record.ts';
 
 const counted = { storedBytes: 0, objectCount: 0, countedAtMs: 11 };
@@ -20,6 +20,16 @@ describe('a floor', () => {
   it('proves nothing from the moment it expires, nor in a tenant that was never counted', () => {
     expect(floorBytes(tenant, 1000)).toBeUndefined();
     expect(floorBytes({ ...tenant, counted: null }, 0)).toBeUndefined();
+  });
+});
+
+describe('the newest epoch that may still write', () => {
+  it('is the last one, if it was not applied', () => {
+    expect(overtakenEpochOf({ ...tenant, epoch: 7, appliedEpoch: 6, overtakenEpoch: 3 })).toBe(7);
+  });
+
+  it('is the one that was overtaken before, if the last one was applied', () => {
+    expect(overtakenEpochOf({ ...tenant, epoch: 7, appliedEpoch: 7, overtakenEpoch: 3 })).toBe(3);
   });
 });
 

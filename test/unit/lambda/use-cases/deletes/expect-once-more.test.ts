@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { newDeletion } from '../../../../../lambda/domain/deletion.ts';
 import { deleteRepo } from '../../../../../lambda/use-cases/deletes/delete-objects.ts';
+import { expectedOnceMore } from '../../../../../lambda/use-cases/deletes/expect-once-more.ts';
 import { runDeletions } from '../../../../../lambda/use-cases/deletes/run-deletions.ts';
 import { MemoryStack, minute, oidOf, tenant } from '../../../../support/memory/stack.ts';
 
@@ -183,5 +184,31 @@ describe('deleted objects that a second PUT may bring back', () => {
       if (kinds.at(-1) !== kind) kinds.push(kind);
     }
     expect(kinds).toEqual(['over-limit', 'upload']);
+  });
+
+  describe('within the day of the last reservation of their repo', () => {
+    const expected = (objects: Record<string, number>, putsUntilMs: number) =>
+      expectedOnceMore(world.deps, {
+        tenant,
+        repo: 'app',
+        objects: new Map(Object.entries(objects)),
+        putsUntilMs,
+        deadlineMs: world.nowMs + minute,
+      });
+
+    it('are expected to its last moment, and not after it', async () => {
+      expect(await expected({ [oidOf(1)]: 5 }, world.nowMs)).toMatchObject({ repo: 'app' });
+      expect(await expected({ [oidOf(1)]: 5 }, world.nowMs - 1)).toBeUndefined();
+      expect(await expected({ 'note.txt': 5 }, world.nowMs)).toBeUndefined();
+    });
+
+    it('keep their names up to the bound on claims, and are a sum with a name of its own beyond it', async () => {
+      world = new MemoryStack({ lateClaimsMax: 2 });
+      await world.create(1000);
+      const two = { [oidOf(1)]: 5, [oidOf(2)]: 6 };
+      expect((await expected(two, world.nowMs))?.claims).toEqual(new Map(Object.entries(two)));
+      const sum = await expected({ ...two, [oidOf(3)]: 7 }, world.nowMs);
+      expect(sum).toMatchObject({ claims: new Map([[`*${sum?.id}`, 18]]), objectCount: 3 });
+    });
   });
 });

@@ -1,7 +1,8 @@
-import { beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { newDeletion } from '../../../../../lambda/domain/deletion.ts';
-import { runDeletions } from '../../../../../lambda/use-cases/deletes/run-deletions.ts';
-import { MemoryStack, tenant } from '../../../../support/memory/stack.ts';
+import { type ObjectStore, StoreUnavailableError } from '../../../../../lambda/ports/object-store.ts';
+import { runDeletion, runDeletions } from '../../../../../lambda/use-cases/deletes/run-deletions.ts';
+import { MemoryStack, minute, oidOf, tenant } from '../../../../support/memory/stack.ts';
 
 describe('the deletions that are due', () => {
   let world: MemoryStack;
@@ -45,5 +46,100 @@ describe('the deletions that are due', () => {
       throw new TypeError('A mistake of ours.');
     };
     await expect(run(9e15)).rejects.toThrow('A mistake of ours.');
+  });
+
+  it('may be begun at the very moment at which the time is up', async () => {
+    expect(await run(world.nowMs)).toBe(true);
+    expect(await states()).toEqual(['gone', 'gone']);
+  });
+
+  it('are tried in turn: those that were never tried come first', async () => {
+    const [first] = await world.deletions();
+    if (!first) throw new Error('It is marked.');
+    await world.ledger.claimDeletion({ tenant, before: first, deadlineMs: world.nowMs });
+    world.nowMs += minute;
+    const order: string[] = [];
+    world.beforeDelete = (key) => void order.push(key);
+    await run(9e15);
+    expect(order).toEqual([`${tenant}/app/b`, `${tenant}/app/a`]);
+  });
+
+  it('are left after one that the store did not answer, which is logged', async () => {
+    const warn = vi.spyOn(world.deps.log, 'warn');
+    world.beforeDelete = () => {
+      throw new StoreUnavailableError('No answer.');
+    };
+    expect(await run(9e15)).toBe(true);
+    expect(await states()).toEqual(['deleting', 'marked']);
+    const problem = { tenant, repo: 'app', failed: 1 };
+    expect(warn.mock.calls).toEqual([['deletes were not answered; they are tried again', problem]]);
+    warn.mockRestore();
+  });
+
+  it('log what they deleted, and nothing else', async () => {
+    const [info, warn] = [vi.spyOn(world.deps.log, 'info'), vi.spyOn(world.deps.log, 'warn')];
+    await run(9e15);
+    const deleted = { tenant, repo: 'app', objectCount: 1, bytes: 1, held: 0 };
+    expect(info.mock.calls).toEqual([
+      ['deleted', deleted],
+      ['deleted', deleted],
+    ]);
+    expect(warn).not.toHaveBeenCalled();
+    info.mockRestore();
+    warn.mockRestore();
+  });
+
+  it('remove no record but that of what is gone', async () => {
+    const remove = vi.spyOn(world.ledger, 'removeDeletion');
+    await run(9e15);
+    expect(remove).not.toHaveBeenCalled();
+    await run(9e15);
+    expect(remove).not.toHaveBeenCalled();
+  });
+
+  it('give each delete until the deadline of their claim', async () => {
+    const deadlines: number[] = [];
+    const store: ObjectStore = {
+      head: world.deps.store.head,
+      delete: async (_, { deadlineMs }) => void deadlines.push(deadlineMs),
+    };
+    await runDeletions({ ...world.deps, store }, { tenant, untilMs: 9e15 });
+    expect(deadlines).toEqual([world.nowMs + minute, world.nowMs + minute]);
+  });
+});
+
+describe('one deletion', () => {
+  const setUp = async (names: string[]) => {
+    const world = new MemoryStack();
+    world.put(Object.fromEntries(names.map((name) => [`app/${name}`, 3])));
+    await world.create();
+    const objects = new Map(names.map((name) => [name, 3]));
+    const deletion = newDeletion({ id: 'd', repo: 'app', objects, dueAtMs: world.nowMs });
+    await world.ledger.putDeletion({ tenant, deletion });
+    return { world, deletion };
+  };
+
+  it('is refused to whoever comes second, and deletes nothing', async () => {
+    const { world, deletion } = await setUp(['a']);
+    await world.ledger.claimDeletion({ tenant, before: deletion, deadlineMs: world.nowMs + minute });
+    const run = await runDeletion(world.deps, { tenant, deletion, isClosed: false });
+    expect([run, await world.keys()]).toEqual([{ kind: 'refused' }, ['app/a']]);
+  });
+
+  it('announces nothing if reservations hold all of it, and tells how much', async () => {
+    const { world, deletion } = await setUp([oidOf(1)]);
+    await world.objects.delete(`${tenant}/app/${oidOf(1)}`);
+    await world.push('app', { [oidOf(1)]: 3 });
+    const run = await runDeletion(world.deps, { tenant, deletion, isClosed: false });
+    // The push took it out of the deletion.
+    expect(run).toEqual({ kind: 'ended', heldCount: 0 });
+    expect((await world.record()).deletedBytes).toBe(0);
+    const again = newDeletion({ ...deletion, id: 'e' });
+    await world.ledger.putDeletion({ tenant, deletion: again });
+    expect(await runDeletion(world.deps, { tenant, deletion: again, isClosed: false })).toEqual({
+      kind: 'ended',
+      heldCount: 1,
+    });
+    expect(await world.record()).toMatchObject({ deletedBytes: 0, notes: new Map() });
   });
 });

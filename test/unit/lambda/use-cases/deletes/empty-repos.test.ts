@@ -1,0 +1,132 @@
+import { beforeEach, describe, expect, it, vi } from 'vitest';
+import { newDeletion } from '../../../../../lambda/domain/deletion.ts';
+import { StoreUnavailableError } from '../../../../../lambda/ports/object-store.ts';
+import { emptyClosedRepos } from '../../../../../lambda/use-cases/deletes/empty-repos.ts';
+import { MemoryStack, minute, oidOf, tenant } from '../../../../support/memory/stack.ts';
+
+describe('the closed repos of a tenant', () => {
+  let world: MemoryStack;
+  const empty = (forMs = 1000 * minute) =>
+    emptyClosedRepos(world.deps, { tenant, untilMs: world.nowMs + forMs });
+  const close = async (...repos: string[]) => {
+    for (const repo of repos) await world.ledger.closeRepo({ tenant, repo, closedAtMs: world.nowMs });
+  };
+  const isClosed = async (repo: string) =>
+    typeof (await world.ledger.readRepo({ tenant, repo }))?.closedAtMs === 'number';
+  const mark = (id: string, ...names: string[]) =>
+    world.ledger.putDeletion({
+      tenant,
+      deletion: newDeletion({
+        id,
+        repo: 'a',
+        objects: new Map(names.map((name) => [name, 1])),
+        dueAtMs: world.nowMs + minute,
+      }),
+    });
+  /** Each delete of an object takes so long. */
+  const deletesTake = (durationMs: number) => {
+    world.beforeDelete = () => {
+      world.nowMs += durationMs;
+    };
+  };
+
+  beforeEach(async () => {
+    world = new MemoryStack();
+    world.put({ 'a/1': 1, 'a/2': 2, 'b/1': 3, 'open/1': 4 });
+    await world.create();
+  });
+
+  it('are emptied, and no others; there is nothing to do without any', async () => {
+    expect(await empty()).toBe('done');
+    await close('a', 'b');
+    expect(await empty()).toBe('opening');
+    expect(await world.keys()).toEqual(['open/1']);
+    expect(await isClosed('open')).toBe(false);
+  });
+
+  it('are opened once every batch from before their closing must have ended, and that is logged', async () => {
+    const info = vi.spyOn(world.deps.log, 'info');
+    await close('a');
+    await empty();
+    world.nowMs += world.deps.settings.pendingVoidAfterMs;
+    expect([await empty(), await isClosed('a')]).toEqual(['opening', true]);
+    world.nowMs += 1;
+    expect([await empty(), await isClosed('a')]).toEqual(['done', false]);
+    expect(info).toHaveBeenCalledWith('repo emptied', { tenant, repo: 'a' });
+    info.mockRestore();
+  });
+
+  it('are continued with until the time is up: the first one in any case, and the next up to the last moment', async () => {
+    await close('a', 'b');
+    deletesTake(500);
+    expect(await empty(999)).toBe('unfinished');
+    expect(await world.keys()).toEqual(['b/1', 'open/1']);
+    world.put({ 'a/1': 1, 'a/2': 2 });
+    expect(await empty(1000)).toBe('unfinished');
+    expect(await world.keys()).toEqual(['open/1']);
+    world.put({ 'a/1': 1 });
+    expect(await empty(-1)).toBe('unfinished');
+    expect(await world.keys()).toEqual(['open/1']);
+  });
+
+  it('wait after a delete that the store did not answer: the next repo would leave another note', async () => {
+    await close('a', 'b');
+    world.beforeDelete = () => {
+      throw new StoreUnavailableError('No answer.');
+    };
+    expect(await empty()).toBe('done');
+    expect((await world.record()).notes.size).toBe(1);
+    expect(await world.deletions()).toMatchObject([{ repo: 'a', state: 'deleting' }]);
+    // So it is with an object that was marked before.
+    world = new MemoryStack();
+    world.put({ 'a/1': 1, 'a/2': 2, 'b/1': 3 });
+    await world.create();
+    await mark('d', '1');
+    await close('a', 'b');
+    world.beforeDelete = () => {
+      throw new StoreUnavailableError('No answer.');
+    };
+    expect(await empty()).toBe('done');
+    expect((await world.record()).notes.size).toBe(1);
+  });
+
+  it('lose marked objects first, without their grace time, and stop between two deletions when the time is up', async () => {
+    await mark('d1', '1');
+    await mark('d2', '2');
+    await close('a');
+    deletesTake(500);
+    expect(await empty(499)).toBe('unfinished');
+    expect(await world.keys()).toEqual(['a/2', 'b/1', 'open/1']);
+    expect(await empty(500)).toBe('opening');
+    expect(await world.keys()).toEqual(['b/1', 'open/1']);
+  });
+
+  it('stay closed while somebody else deletes some of their objects, which are left to them', async () => {
+    await mark('d1', '1');
+    const [before] = await world.deletions();
+    if (!before) throw new Error('It is marked.');
+    await world.ledger.claimDeletion({ tenant, before, deadlineMs: world.nowMs + minute });
+    await close('a', 'b');
+    expect(await empty()).toBe('opening');
+    expect(await world.keys()).toEqual(['a/1', 'open/1']);
+    world.nowMs += world.deps.settings.pendingVoidAfterMs + 1;
+    expect(await empty()).toBe('done');
+    expect([await isClosed('a'), await isClosed('b')]).toEqual([true, false]);
+    expect(await world.keys()).toEqual(['a/1', 'open/1']);
+  });
+
+  it('keep what a live reservation holds, marked or not, and try that once in a run', async () => {
+    const [held, alsoHeld] = [oidOf(1), oidOf(2)];
+    await world.push('a', { [held]: 5, [alsoHeld]: 6 });
+    world.put({ [`a/${held}`]: 5, [`a/${alsoHeld}`]: 6 });
+    await mark('d1', held, '1');
+    await close('a');
+    const claim = vi.spyOn(world.ledger, 'claimDeletion');
+    expect(await empty()).toBe('done');
+    expect(claim).toHaveBeenCalledTimes(2);
+    expect(await world.keys()).toEqual([`a/${held}`, `a/${alsoHeld}`, 'b/1', 'open/1'].sort());
+    world.nowMs += 40 * minute;
+    expect(await empty()).toBe('done');
+    expect([await world.keys(), await isClosed('a')]).toEqual([['b/1', 'open/1'], false]);
+  });
+});

@@ -69,6 +69,26 @@ describe('the closed repos of a tenant', () => {
     expect(await world.keys()).toEqual(['open/1']);
   });
 
+  it('are left for later if the time is up, though nothing had to be deleted before', async () => {
+    await world.objects.delete(`${tenant}/a/1`);
+    await world.objects.delete(`${tenant}/a/2`);
+    await close('a', 'b');
+    expect(await empty(-1)).toBe('unfinished');
+    expect(await world.keys()).toEqual(['b/1', 'open/1']);
+  });
+
+  it('stay closed if a deletion of theirs is refused, or a reservation holds what is listed', async () => {
+    await close('b');
+    const claim = vi.spyOn(world.ledger, 'claimDeletion').mockResolvedValue({ kind: 'refused' });
+    expect(await empty()).toBe('done');
+    claim.mockRestore();
+    await world.push('a', { [oidOf(1)]: 5 });
+    world.put({ [`a/${oidOf(1)}`]: 5 });
+    await world.ledger.openRepo({ tenant, repo: 'b', closedAtMs: world.nowMs });
+    await close('a');
+    expect(await empty()).toBe('done');
+  });
+
   it('wait after a delete that the store did not answer: the next repo would leave another note', async () => {
     await close('a', 'b');
     world.beforeDelete = () => {
@@ -110,7 +130,9 @@ describe('the closed repos of a tenant', () => {
     expect(await empty()).toBe('opening');
     expect(await world.keys()).toEqual(['a/1', 'open/1']);
     world.nowMs += world.deps.settings.pendingVoidAfterMs + 1;
+    const put = vi.spyOn(world.ledger, 'putDeletion');
     expect(await empty()).toBe('done');
+    expect(put).not.toHaveBeenCalled();
     expect([await isClosed('a'), await isClosed('b')]).toEqual([true, false]);
     expect(await world.keys()).toEqual(['a/1', 'open/1']);
   });
@@ -121,9 +143,12 @@ describe('the closed repos of a tenant', () => {
     world.put({ [`a/${held}`]: 5, [`a/${alsoHeld}`]: 6 });
     await mark('d1', held, '1');
     await close('a');
-    const claim = vi.spyOn(world.ledger, 'claimDeletion');
+    const [claim, put] = [vi.spyOn(world.ledger, 'claimDeletion'), vi.spyOn(world.ledger, 'putDeletion')];
     expect(await empty()).toBe('done');
     expect(claim).toHaveBeenCalledTimes(2);
+    expect(put.mock.calls.map(([{ deletion }]) => [...deletion.objects.keys()].sort())).toEqual([
+      [alsoHeld, '2'].sort(),
+    ]);
     expect(await world.keys()).toEqual([`a/${held}`, `a/${alsoHeld}`, 'b/1', 'open/1'].sort());
     world.nowMs += 40 * minute;
     expect(await empty()).toBe('done');

@@ -2,8 +2,9 @@
 interface AroundChange {
   /** The key without its tenant. */
   readonly name: string;
-  /** Negative if it was removed. */
+  /** Negative if it was removed, unless it was empty. */
   readonly bytes: number;
+  readonly isRemoval: boolean;
   readonly atMs: number;
   /** Whether the store reports it to somebody who notes it. */
   readonly isNoted: boolean;
@@ -24,7 +25,7 @@ export class AroundChanges {
   putBytes(stored: ReadonlyMap<string, number>, sinceMs: number): number {
     const names = new Set(
       this.#since(sinceMs)
-        .filter(({ bytes }) => bytes >= 0)
+        .filter(({ isRemoval }) => !isRemoval)
         .map(({ name }) => name),
     );
     let sum = 0;
@@ -38,7 +39,7 @@ export class AroundChanges {
 
   /** Whether this object was removed since. */
   isRemoved(name: string, sinceMs: number): boolean {
-    return this.#since(sinceMs).some((change) => change.name === name && change.bytes < 0);
+    return this.#since(sinceMs).some((change) => change.name === name && change.isRemoval);
   }
 
   /** Whether anything changed since that nobody noted. */
@@ -48,7 +49,7 @@ export class AroundChanges {
 
   /** Of what was ever put, how many objects are still there. */
   putCount(stored: ReadonlyMap<string, number>): number {
-    const put = this.#changes.filter(({ name, bytes }) => bytes >= 0 && stored.has(name));
+    const put = this.#changes.filter(({ name, isRemoval }) => !isRemoval && stored.has(name));
     return new Set(put.map(({ name }) => name)).size;
   }
 

@@ -95,7 +95,7 @@ export class Truth {
     const bytes = sizeBytes ?? -(before ?? 0);
     this.storedBytes += bytes;
     this.changes.push({ atMs, bytes, isAround: true });
-    this.around.add({ name, bytes, atMs, isNoted });
+    this.around.add({ name, bytes, isRemoval: sizeBytes === undefined, atMs, isNoted });
     return true;
   }
 

@@ -50,6 +50,23 @@ describe('what is late of a tenant with very many claims', () => {
     expect(await world.usage()).toEqual({ committedBytes: 0, storedBytes: 0 });
   });
 
+  it('is no sum of what was seen, nor of a sum that is looked at again', async () => {
+    await pushUnsent(26);
+    await world.push('repo0', { [oidOf(999)]: 1 });
+    world.put({ [`repo0/${oidOf(999)}`]: 1 });
+    world.nowMs += deathMs;
+    await world.consume();
+    const sums = reservations();
+    expect(sums.map(({ objectCount }) => objectCount)).toEqual([39, 39]);
+    // Enough claims for other sums.
+    await pushUnsent(26, 100);
+    world.nowMs += 11 * minute;
+    await world.consume();
+    const later = reservations().filter(({ objectCount }) => objectCount !== undefined);
+    expect(later.map(({ id }) => id)).toEqual(sums.map(({ id }) => id));
+    expect(later.every(({ lookAtMs }, index) => (lookAtMs ?? 0) > (sums[index]?.lookAtMs ?? 0))).toBe(true);
+  });
+
   it('is at most a hundred reservations in a sum', async () => {
     await pushUnsent(404);
     world.nowMs += deathMs;

@@ -35,7 +35,6 @@ const coveredBy: Readonly<Record<string, readonly string[]>> = {
     'lambda/http/management/reservations.ts',
     'lambda/http/management/responses.ts',
     'lambda/http/management/schemas.ts',
-    'lambda/http/management/tenants.ts',
     'lambda/http/management/tokens.ts',
     'lambda/http/problems.ts',
     'lambda/http/respond.ts',
@@ -80,12 +79,7 @@ const coveredBy: Readonly<Record<string, readonly string[]>> = {
     'lambda/use-cases/uploads/report-admission.ts',
   ],
   'test/unit/lambda/use-cases/deletes/delete-object.test.ts': ['lambda/use-cases/deletes/delete-objects.ts'],
-  'test/unit/lambda/use-cases/deletes/delete-repo.test.ts': [
-    'lambda/use-cases/deletes/held-until.ts',
-    'lambda/use-cases/all-pages.ts',
-    'lambda/use-cases/deletes/close-repos.ts',
-    'lambda/use-cases/deletes/empty-repos.ts',
-  ],
+  'test/unit/lambda/use-cases/deletes/delete-repo.test.ts': ['lambda/use-cases/all-pages.ts'],
 };
 
 /** Files that hold nothing but types. */

@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util';
+import { byteCost } from './byte-cost.ts';
 import { monthlyCost } from './monthly-cost.ts';
 import { type Cost, totalOf } from './operation-cost.ts';
 import { pricesAsOf } from './prices.ts';
@@ -14,6 +15,7 @@ const options = {
   tenants: { type: 'string', help: 'number of tenants' },
   pushes: { type: 'string', help: 'pushes per tenant and month' },
   'objects-per-push': { type: 'string', help: 'new objects per push' },
+  'object-mb': { type: 'string', help: 'size of an object in MiB; also prints the bytes stored and moved' },
   'push-seconds': { type: 'string', help: 'duration of a push' },
   fetches: { type: 'string', help: 'fetches per tenant and month' },
   'objects-per-fetch': { type: 'string', help: 'objects per fetch' },
@@ -63,6 +65,7 @@ function workloadOf(values: Values): Workload {
     tenants: numberOf(values, 'tenants', of.tenants),
     pushesPerTenant: numberOf(values, 'pushes', of.pushesPerTenant),
     objectsPerPush: numberOf(values, 'objects-per-push', of.objectsPerPush),
+    objectMb: numberOf(values, 'object-mb', of.objectMb),
     pushSeconds: numberOf(values, 'push-seconds', of.pushSeconds),
     fetchesPerTenant: numberOf(values, 'fetches', of.fetchesPerTenant),
     objectsPerFetch: numberOf(values, 'objects-per-fetch', of.objectsPerFetch),
@@ -94,12 +97,31 @@ function printOne(workload: Workload, store: 's3' | 'r2', print: (text: string) 
   print(formatTable(header, [...rows, ['total', '', ...cells(total)]]));
 }
 
-function printSizes(workload: Workload, store: 's3' | 'r2', print: (text: string) => void): void {
-  const rows = [10, 1000, 100_000].map((tenants) => {
-    const { total } = monthlyCost({ ...workload, tenants }, { store });
+function printSizes(workloads: readonly Workload[], store: 's3' | 'r2', print: (text: string) => void): void {
+  const rows = workloads.map((workload) => {
+    const { tenants } = workload;
+    const { total } = monthlyCost(workload, { store });
     return [`${formatNumber(tenants)} tenants`, ...cells(total), (totalOf(total) / tenants).toFixed(4)];
   });
   print(formatTable(['dollars a month', ...services, 'total', 'a tenant'], rows));
+}
+
+/** What is stored and fetched, on both stores. */
+function printBytes(workloads: readonly Workload[], print: (text: string) => void): void {
+  const rows = workloads.flatMap((of) =>
+    (['s3', 'r2'] as const).map((store) => {
+      const { storedGb, fetchedGb, stored, fetched } = byteCost(of, store);
+      const requests = totalOf(monthlyCost(of, { store }).total);
+      return [
+        `${formatNumber(of.tenants)} tenants on ${store === 's3' ? 'S3' : 'R2'}`,
+        ...[storedGb, fetchedGb].map((gb) => formatNumber(Math.round(gb))),
+        ...[stored, fetched, requests, stored + fetched + requests].map(dollars),
+      ];
+    }),
+  );
+  const header = ['dollars a month', 'GB stored', 'GB fetched', 'stored', 'fetched', 'requests', 'total'];
+  print(`\nWith the bytes of objects of ${workloads[0]?.objectMb} MiB, fetched over the internet:\n`);
+  print(formatTable(header, rows));
 }
 
 function main(args: string[], print: (text: string) => void): void {
@@ -115,8 +137,11 @@ function main(args: string[], print: (text: string) => void): void {
   print(
     `Requests on ${store === 's3' ? 'S3' : 'R2'}, prices of ${pricesAsOf}: recheck them before quoting.\n`,
   );
-  if (values.tenants === undefined) printSizes(workload, store, print);
-  else printOne(workload, store, print);
+  const isOne = values.tenants !== undefined;
+  const workloads = isOne ? [workload] : [10, 1000, 100_000].map((tenants) => ({ ...workload, tenants }));
+  if (isOne) printOne(workload, store, print);
+  else printSizes(workloads, store, print);
+  if (values['object-mb'] !== undefined) printBytes(workloads, print);
 }
 
 try {

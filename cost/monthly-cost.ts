@@ -99,7 +99,7 @@ function line(what: string, timesPerMonth: number, once: Cost): CostLine {
 }
 
 function pushLines(workload: Workload, basis: CostBasis): CostLine[] {
-  const { pushBatches } = occurrences(workload);
+  const { pushBatches, verifiesPerPush } = occurrences(workload);
   const pushes = workload.tenants * workload.pushesPerTenant;
   const sizes = sizesOf(workload);
   const uploads = pushes * workload.objectsPerPush;
@@ -113,7 +113,7 @@ function pushLines(workload: Workload, basis: CostBasis): CostLine[] {
       ),
     ),
     line('push: PUT of an object by the client', uploads, { ...noCost, store: basis.store.putOrList }),
-    line('push: verify', uploads, operationCost(verify(), sizes, basis)),
+    line('push: verify', pushes * verifiesPerPush, operationCost(verify(), sizes, basis)),
   ];
 }
 

@@ -6,16 +6,30 @@ export const pricesAsOf = '2026-11-21';
 
 const perMillion = (dollars: number) => dollars / 1e6;
 
-/** Prices of an object store, per request. Deletes are free on both. */
+/** Prices of an object store, per request and per byte. Deletes and bytes in are free on both. */
 export interface StorePrices {
   /** PUT and LIST. R2 calls them class A. */
   readonly putOrList: number;
   /** GET and HEAD. R2 calls them class B. */
   readonly getOrHead: number;
+  /** A GB (10⁹ bytes) stored for a month, in the class for frequent access. */
+  readonly storedGbMonth: number;
+  /** A GB that clients on the internet get. */
+  readonly gbToInternet: number;
 }
 
-export const s3Prices: StorePrices = { putOrList: perMillion(5), getOrHead: perMillion(0.4) };
-export const r2Prices: StorePrices = { putOrList: perMillion(4.5), getOrHead: perMillion(0.36) };
+export const s3Prices: StorePrices = {
+  putOrList: perMillion(5),
+  getOrHead: perMillion(0.4),
+  storedGbMonth: 0.023,
+  gbToInternet: 0.09,
+};
+export const r2Prices: StorePrices = {
+  putOrList: perMillion(4.5),
+  getOrHead: perMillion(0.36),
+  storedGbMonth: 0.015,
+  gbToInternet: 0,
+};
 
 /** Prices of AWS in us-east-1. */
 export interface CloudPrices {

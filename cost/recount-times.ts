@@ -14,6 +14,10 @@ export interface RecountPolicy {
 /** Triggers in the same 30 s share one message. It is delivered 35 s after it was sent. */
 const collapseSeconds = 30;
 const delaySeconds = 35;
+/** From when a tenant is due until a run of the schedule queues it, on average. */
+const untilRunSeconds = 30;
+/** Looks for uploads under way use at most one part in this many of the budget. */
+const looksShare = 4;
 /** How far background recounts may overdraw the budget of LIST requests. */
 const overdraftSeconds = 300;
 /** Due times are up to a tenth early, evenly spread. */
@@ -31,8 +35,8 @@ export interface PushRecounts {
 export function recountsOfPush(push: {
   /** From its first request to its last upload. */
   pushSeconds: number;
-  /** From its first request to its last trigger, which may be later. */
-  triggerSeconds: number;
+  /** When its triggers come: its batches, verifies, and events of the store. In seconds from its first request. */
+  triggers: readonly number[];
   /** LIST requests of one scan. */
   scanRequests: number;
   policy: RecountPolicy;
@@ -43,27 +47,32 @@ export function recountsOfPush(push: {
   return { thatScan: mean('thatScan'), thatDoNot: mean('thatDoNot'), deferred: mean('deferred') };
 }
 
-/** Simulates the queue, in seconds from the push's first request. */
+/** Simulates queue and schedule, in seconds from the push's first request. */
 function recountsFrom(push: Parameters<typeof recountsOfPush>[0] & { phaseSeconds: number }): PushRecounts {
-  const { pushSeconds, triggerSeconds, phaseSeconds, policy } = push;
+  const { pushSeconds, triggers, phaseSeconds, policy } = push;
   const chargeSeconds = (push.scanRequests * 3600) / policy.listRequestsPerHour;
   const bucketOf = (seconds: number) => Math.floor((seconds + phaseSeconds) / collapseSeconds);
-  // The first trigger of each bucket is the one that is sent.
-  const sent = Array.from({ length: bucketOf(triggerSeconds) + 1 }, (_, bucket) =>
-    Math.max(0, bucket * collapseSeconds - phaseSeconds),
-  );
-  const buckets = new Set(sent.keys());
+  const buckets = new Set<number>();
+  const waiting = [...triggers];
+  let lookAt: number | undefined;
   let [thatScan, thatDoNot, deferred] = [0, 0, 0];
   let [restedAt, listedUntil, isSeen] = [0, 0, false];
-  for (const sentAt of sent) {
+  while (waiting.length > 0 || lookAt !== undefined) {
+    waiting.sort((a, b) => a - b);
+    const isLook = lookAt !== undefined && lookAt < (waiting[0] ?? Number.POSITIVE_INFINITY);
+    const sentAt = (isLook ? lookAt : waiting.shift()) ?? 0;
+    // The first trigger of each bucket is the one that is sent.
+    if (!isLook && buckets.has(bucketOf(sentAt))) continue;
+    if (!isLook) buckets.add(bucketOf(sentAt));
     const at = sentAt + delaySeconds;
     if (at < restedAt || at < listedUntil - overdraftSeconds) {
       deferred += 1;
-      if (!buckets.has(bucketOf(at))) sent.push(at);
-      buckets.add(bucketOf(at));
+      if (isLook) lookAt = sentAt + 2 * untilRunSeconds;
+      else waiting.push(at);
       continue;
     }
     restedAt = at + policy.restSeconds;
+    lookAt = undefined;
     if (isSeen) {
       thatDoNot += 1;
       continue;
@@ -71,6 +80,9 @@ function recountsFrom(push: Parameters<typeof recountsOfPush>[0] & { phaseSecond
     thatScan += 1;
     isSeen = at >= pushSeconds;
     listedUntil = Math.max(at, listedUntil) + chargeSeconds;
+    const begunAt = Math.max(0, ...triggers.filter((trigger) => trigger <= Math.min(at, pushSeconds)));
+    const lookIn = Math.max(policy.restSeconds, (at - begunAt) / 2, looksShare * chargeSeconds);
+    if (!isSeen) lookAt = at + lookIn + untilRunSeconds;
   }
   return { thatScan, thatDoNot, deferred };
 }

@@ -1,3 +1,4 @@
+import { uploadsToVerify } from '../lambda/domain/verified-uploads.ts';
 import { splitListing } from './listing-cost.ts';
 import { fullCountsOf, type RecountPolicy, recountsOfPush } from './recount-times.ts';
 
@@ -6,6 +7,8 @@ export interface Workload {
   readonly tenants: number;
   readonly pushesPerTenant: number;
   readonly objectsPerPush: number;
+  /** Size of an object, in MiB. */
+  readonly objectMb: number;
   /** From a push's first request to its last. It decides how many recounts a push causes. */
   readonly pushSeconds: number;
   readonly fetchesPerTenant: number;
@@ -30,6 +33,7 @@ export const defaultWorkload: Workload = {
   tenants: 1000,
   pushesPerTenant: 60,
   objectsPerPush: 20,
+  objectMb: 1,
   pushSeconds: 30,
   fetchesPerTenant: 120,
   objectsPerFetch: 20,
@@ -37,8 +41,8 @@ export const defaultWorkload: Workload = {
   reposPerTenant: 4,
   readsPerTenant: 30,
   refresh: {
-    everyMinutes: 15,
-    tenantsPerRunMax: 2000,
+    everyMinutes: 1,
+    tenantsPerRunMax: 300,
     maxAgeHours: 24,
     idleMaxHours: 30 * 24,
     restSeconds: 60,
@@ -58,6 +62,8 @@ export interface Occurrences {
   /** Objects of each upload batch of a push. */
   readonly pushBatches: readonly number[];
   readonly fetchBatches: readonly number[];
+  /** Verifies in a push. */
+  readonly verifiesPerPush: number;
   readonly recountsThatScan: number;
   readonly recountsThatDoNot: number;
   /** Runs of storeEvents that look the tenant up. */
@@ -84,6 +90,20 @@ function batchesOf(objects: number): number[] {
   return [...Array.from({ length: whole }, () => clientBatchObjects), ...(rest > 0 ? [rest] : [])];
 }
 
+/** Verifies that a push is asked for: as by `uploadsToVerify`. */
+function verifiesOf({ objectMb }: Workload, pushBatches: readonly number[]): number {
+  const bytes = objectMb * 1024 ** 2;
+  return pushBatches.reduce((count, objects) => {
+    const uploads = new Map(Array.from({ length: objects }, (_, index) => [String(index), bytes]));
+    return count + uploadsToVerify(uploads).size;
+  }, 0);
+}
+
+/** The beginnings of `count` equal parts of some time. */
+function evenly(count: number, seconds: number): number[] {
+  return Array.from({ length: count }, (_, index) => (index * seconds) / count);
+}
+
 /** The scan of one repo that has changed. */
 function scanOf(workload: Workload) {
   return splitListing(objectsOfRepo(workload), { hasHint: true });
@@ -105,8 +125,18 @@ export function occurrences(workload: Workload): Occurrences {
   const { pushesPerTenant, pushSeconds, tenants, readsPerTenant, refresh, storeEvents } = workload;
   const pushes = workload.objectsPerPush > 0 ? pushesPerTenant : 0;
   const scanRequests = scanOf(workload).requests;
-  const triggerSeconds = pushSeconds + (storeEvents ? gatherSeconds : 0);
-  const each = recountsOfPush({ pushSeconds, triggerSeconds, scanRequests, policy: refresh });
+  const pushBatches = batchesOf(workload.objectsPerPush);
+  const verifiesPerPush = verifiesOf(workload, pushBatches);
+  const each = recountsOfPush({
+    pushSeconds,
+    triggers: [
+      ...evenly(pushBatches.length, pushSeconds),
+      ...evenly(verifiesPerPush, pushSeconds).map((second) => second + pushSeconds / verifiesPerPush),
+      ...(storeEvents ? evenly(Math.ceil(pushSeconds / gatherSeconds) + 1, pushSeconds + gatherSeconds) : []),
+    ],
+    scanRequests,
+    policy: refresh,
+  });
   const scansAffordable = (hoursPerMonth * refresh.listRequestsPerHour) / scanRequests;
 
   const refreshRuns = (hoursPerMonth * 60) / refresh.everyMinutes;
@@ -118,7 +148,8 @@ export function occurrences(workload: Workload): Occurrences {
   const staleReads = full.staleShare * Math.min(readsPerTenant, hoursPerMonth / refresh.maxAgeHours);
   const missedReads = Math.min(readsPerTenant, staleReads + full.perMonth * (1 - served));
   return {
-    pushBatches: batchesOf(workload.objectsPerPush),
+    pushBatches,
+    verifiesPerPush,
     fetchBatches: batchesOf(workload.objectsPerFetch),
     recountsThatScan: Math.min(pushes * each.thatScan, scansAffordable),
     recountsThatDoNot: pushes * each.thatDoNot,

@@ -55,6 +55,8 @@ export interface Recomputed {
   readonly leastUntilMs: number;
   /** When the last upload of which `totalBytes` holds bytes can no longer arrive. null: nothing is promised. */
   readonly reservedUntilMs: number | null;
+  /** When the newest reservation was created of which uploads may still be under way. null: there is none. */
+  readonly newestUploadMs: number | null;
   /** Reservations that were read, live and dead, and their claims. */
   readonly claimCount: number;
 }
@@ -89,6 +91,7 @@ export function recompute(input: {
   const live = { mostBytes: 0, leastBytes: 0, leastUntilMs: Number.MAX_SAFE_INTEGER, mostUntilMs: 0 };
   const late = { ...live };
   let claimCount = 0;
+  let newestUploadMs: number | null = null;
   for (const [repo, reservations] of input.reservations) {
     const open = reservations.openClaims({
       counted: countedRepo(repo),
@@ -97,6 +100,8 @@ export function recompute(input: {
     });
     addSums(live, open.live);
     addSums(late, open.late);
+    if (open.newestIssuedMs !== null)
+      newestUploadMs = Math.max(open.newestIssuedMs, newestUploadMs ?? open.newestIssuedMs);
     claimCount += reservations.count + reservations.claimCount;
   }
   const lateFreeBytes = input.limitBytes ?? Number.POSITIVE_INFINITY;
@@ -110,6 +115,7 @@ export function recompute(input: {
     leastBytes: storedBytes + live.leastBytes + lateLeastBytes,
     leastUntilMs: lateLeastBytes > 0 ? Math.min(live.leastUntilMs, late.leastUntilMs) : live.leastUntilMs,
     reservedUntilMs: mostUntilMs > 0 ? mostUntilMs : null,
+    newestUploadMs,
     claimCount,
   };
 }

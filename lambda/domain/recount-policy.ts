@@ -100,6 +100,27 @@ export function chargedUntilMs(
   return Math.max(nowMs, listedUntilMs) + Math.ceil((requests * hourMs) / settings.listRequestsPerHour);
 }
 
+/** Looks for uploads under way use at most one part in this many of the budget. */
+const looksShare = 4;
+
+/**
+ * When a tenant is to be counted again because uploads may be under way: nobody tells when they have arrived, unless
+ * they are the last of their batch or large. It is soon, and the longer ago they began the later, because what has not
+ * arrived for long rarely does.
+ *
+ * @param input.newestUploadMs when the newest of them began.
+ * @param input.countedAtMs when this count began.
+ * @param input.listedMs what this count uses of the budget.
+ */
+export function lookAgainAtMs(
+  settings: Pick<Settings, 'recountRestMs'>,
+  input: { newestUploadMs: number; countedAtMs: number; listedMs: number },
+): number {
+  const { newestUploadMs, countedAtMs, listedMs } = input;
+  const agedMs = Math.ceil((countedAtMs - newestUploadMs) / 2);
+  return countedAtMs + Math.max(settings.recountRestMs, agedMs, looksShare * listedMs);
+}
+
 type DueSettings = Pick<Settings, 'maxAgeMs' | 'idleRefreshMaxMs'>;
 
 /** A reconcile, and its tenant. */

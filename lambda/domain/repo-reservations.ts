@@ -14,7 +14,8 @@ const coveredIdsMax = 5000;
 const floorLastsMs = 60_000;
 
 /** A reservation whose claims are those from `from` to before `to` of the columns. */
-interface Row extends Pick<Reservation, 'id' | 'state' | 'deadAtMs' | 'lookAtMs' | 'deletedByMs'> {
+interface Row
+  extends Pick<Reservation, 'id' | 'state' | 'createdAtMs' | 'deadAtMs' | 'lookAtMs' | 'deletedByMs'> {
   readonly from: number;
   readonly to: number;
 }
@@ -25,6 +26,8 @@ export interface OpenClaims {
   readonly live: ClaimSums;
   /** Of late ones, for objects that no live one claims. */
   readonly late: ClaimSums;
+  /** When the newest live one was created whose URLs were handed out, and not all used. null: there is none. */
+  readonly newestIssuedMs: number | null;
 }
 
 /** What becomes of a dead reservation once the scan of its repo is committed. */
@@ -71,13 +74,14 @@ export class RepoReservations {
   readonly #oids: string[] = [];
   readonly #sizes: number[] = [];
 
-  add({ id, state, deadAtMs, lookAtMs, deletedByMs, claims }: Reservation): void {
+  add({ claims, ...reservation }: Reservation): void {
+    const { id, state, createdAtMs, deadAtMs, lookAtMs, deletedByMs } = reservation;
     const from = this.#oids.length;
     for (const [oid, sizeBytes] of claims) {
       this.#oids.push(oid);
       this.#sizes.push(sizeBytes);
     }
-    this.#rows.push({ id, state, deadAtMs, lookAtMs, deletedByMs, from, to: this.#oids.length });
+    this.#rows.push({ id, state, createdAtMs, deadAtMs, lookAtMs, deletedByMs, from, to: this.#oids.length });
   }
 
   has(id: string): boolean {
@@ -139,6 +143,7 @@ export class RepoReservations {
     const { scan, covered } = input.counted;
     const live = new ClaimTally();
     const late = new ClaimTally();
+    let newestIssuedMs: number | null = null;
     for (const row of this.#rows) {
       const isLate = isDead(row, nowMs);
       if (scan ? isLate && nowMs > lateUntilMs(row) : covered.has(row.id)) continue;
@@ -146,6 +151,8 @@ export class RepoReservations {
       const certainUntilMs = heldUntilMs - 2 * clockSkewMs;
       for (const [oid, sizeBytes] of this.#claimsOf(row)) {
         if (scan?.seen.has(oid)) continue;
+        if (!isLate && row.state === 'issued')
+          newestIssuedMs = Math.max(row.createdAtMs, newestIssuedMs ?? row.createdAtMs);
         (isLate ? late : live).add(oid, {
           sizeBytes,
           isIssued: row.state === 'issued',
@@ -155,7 +162,7 @@ export class RepoReservations {
         });
       }
     }
-    return { live: live.sums(), late: late.sums(live) };
+    return { live: live.sums(), late: late.sums(live), newestIssuedMs };
   }
 
   /**

@@ -86,5 +86,5 @@ export const defaultSettings: Settings = {
   objectBytesMax: 5 * 1024 ** 3,
   deleteGraceMs: hour,
   lateClaimsMax: 100_000,
-  refreshTenantsMax: 2000,
+  refreshTenantsMax: 300,
 };

@@ -58,6 +58,8 @@ export interface TenantRecord {
   readonly reservedUntilMs: number | null;
   /** When the schedule is to count the tenant in full next. */
   readonly dueAtMs: number;
+  /** When the schedule is to count what may have changed, because uploads were under way. null: none were. */
+  readonly lookAtMs: number | null;
   /** Set when the tenant is being deleted. It takes no more batches. */
   readonly closedAtMs: number | null;
 }

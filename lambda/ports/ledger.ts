@@ -287,8 +287,10 @@ export interface TenantCommit {
   readonly reservedUntilMs: number | null;
   /** Ids of notes to remove: their deleters died. */
   readonly expiredNotes: readonly string[];
-  /** When the tenant is due for the next full count; null leaves that unchanged. */
-  readonly dueAtMs: number | null;
+  /** When the tenant is due for the next full count. */
+  readonly dueAtMs: number;
+  /** When it is due for a count of what may have changed. null: at no time of its own. */
+  readonly lookAtMs: number | null;
 }
 
 /**

@@ -243,7 +243,7 @@ export const everySetting = z.strictObject({
     .int()
     .min(1)
     .max(1_440)
-    .default(15)
+    .default(1)
     .describe('How often the schedule looks for tenants that are due.'),
   storeEvents: z
     .boolean()

@@ -27,7 +27,7 @@ const timeLimitMs = 15 * 60_000;
 
 /** Calls the refresh function every `intervalMs`, one run at a time. A failed run is logged, and the next one follows. */
 export function startSchedule(refresh: ScheduledFunction, options: ScheduleOptions): Schedule {
-  const { clock, timers, log, firstDelayMs = 5_000, intervalMs = 15 * 60_000 } = options;
+  const { clock, timers, log, firstDelayMs = 5_000, intervalMs = 60_000 } = options;
   let closed = false;
   let cancel = () => {};
   let running: Promise<void> = Promise.resolve();

@@ -135,14 +135,15 @@ export function postVerify(
   });
 }
 
-/** Uploads objects as the client does: one batch, then a PUT and a verify of each. */
+/** Uploads objects as the client does: one batch, then a PUT of each, and a verify if the answer asks for it. */
 export async function push(api: Api, place: Place, objects: readonly LfsObject[]): Promise<void> {
   const answers = await batch(api, place, 'upload', objects);
   for (const object of objects) {
     const { actions, error } = answers.get(object.oid) ?? {};
-    if (!actions?.upload || !actions.verify) throw new Error(`Not admitted: ${error?.message}`);
+    if (!actions?.upload) throw new Error(`Not admitted: ${error?.message}`);
     const stored = await put(api, actions.upload, object.content);
     expect(stored.status, stored.text).toBe(200);
+    if (!actions.verify) continue;
     const verified = await postVerify(api, actions.verify, pointer(object));
     expect(verified.status, verified.text).toBe(200);
   }

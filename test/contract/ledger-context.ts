@@ -43,6 +43,7 @@ export const plainCommit = {
   overtakenEpoch: 0,
   fullCountedAtMs: null,
   reservedUntilMs: null,
+  lookAtMs: null,
   counted: counted(3),
 };
 

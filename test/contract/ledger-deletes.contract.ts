@@ -167,7 +167,7 @@ export function deleteContract(open: () => Promise<LedgerUnderTest>): void {
         epoch: 1,
         ...plainCommit,
         expiredNotes: ['n1'],
-        dueAtMs: null,
+        dueAtMs: 9e15,
       });
       expect([...((await get().ledger.readTenant(tenant))?.notes.keys() ?? [])]).toEqual(['n2']);
     });

@@ -23,6 +23,26 @@ export function dueContract(open: () => Promise<LedgerUnderTest>): void {
       expect(await get().ledger.dueTenants({ nowMs: 1000, tenantsMax: 1 })).toHaveLength(1);
     });
 
+    it('are those in which uploads are to be looked for, until a count finds them', async () => {
+      const commits = [
+        { dueAtMs: 8e14, lookAtMs: 900, due: { full: false } },
+        { dueAtMs: 900, lookAtMs: 950, due: { full: true } },
+        { dueAtMs: 900, lookAtMs: 900, due: { full: true } },
+        { dueAtMs: 950, lookAtMs: 900, due: { full: false } },
+        { dueAtMs: 8e14, lookAtMs: 1001, due: undefined },
+        { dueAtMs: 8e14, lookAtMs: null, due: undefined },
+      ];
+      const tenant = await create({ dueAtMs: 8e14 });
+      for (const [index, { due, ...times }] of commits.entries()) {
+        const nowMs = 1000 + index;
+        await get().ledger.beginReconcile({ tenant, holder: `h${index}`, nowMs, leaseUntilMs: nowMs });
+        const commit = { tenant, epoch: index + 1, ...plainCommit, expiredNotes: [], ...times };
+        expect((await get().ledger.commitTenant(commit)).kind).toBe('committed');
+        const found = await get().ledger.dueTenants({ nowMs: 1000, tenantsMax: 1000 });
+        expect(found.find((each) => each.tenant === tenant)).toEqual(due && { tenant, ...due });
+      }
+    });
+
     it('are no longer due after a full count', async () => {
       const tenant = await create({ dueAtMs: 10 });
       await get().ledger.beginReconcile({ tenant, holder: 'h', nowMs: 1000, leaseUntilMs: 2000 });

@@ -22,7 +22,8 @@ export function reconcileContract(open: () => Promise<LedgerUnderTest>): void {
       reservedUntilMs: null,
       counted: counted(3),
       expiredNotes: [],
-      dueAtMs: null,
+      dueAtMs: 9e15,
+      lookAtMs: null,
       ...more,
     });
 
@@ -79,15 +80,19 @@ export function reconcileContract(open: () => Promise<LedgerUnderTest>): void {
       expect(await get().ledger.readTenant(tenant)).toMatchObject({ listedUntilMs: 8000 });
     });
 
-    it('leaves the time of the next full count unchanged, unless it has another', async () => {
+    it('says when the next full count is due, and when to look for uploads', async () => {
       const tenant = await create({ dueAtMs: 8e14 });
-      for (const [epoch, dueAtMs, expected] of [
-        [1, null, 8e14],
-        [2, 7e14, 7e14],
+      expect(await get().ledger.readTenant(tenant)).toMatchObject({ dueAtMs: 8e14, lookAtMs: null });
+      for (const [epoch, times] of [
+        [1, { dueAtMs: 7e14, lookAtMs: 6e14 }],
+        [2, { dueAtMs: 6e14, lookAtMs: 7e14 }],
+        [3, { dueAtMs: 6e14, lookAtMs: null }],
       ] as const) {
         await begin(tenant, 1000);
-        await get().ledger.commitTenant(commit(tenant, epoch, { dueAtMs }));
-        expect((await get().ledger.readTenant(tenant))?.dueAtMs).toBe(expected);
+        expect(await get().ledger.commitTenant(commit(tenant, epoch, times))).toMatchObject({
+          tenant: times,
+        });
+        expect(await get().ledger.readTenant(tenant)).toMatchObject(times);
       }
     });
 

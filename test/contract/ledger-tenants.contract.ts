@@ -27,6 +27,7 @@ export function tenantContract(open: () => Promise<LedgerUnderTest>): void {
         overtakenEpoch: 0,
         fullCountedAtMs: 0,
         reservedUntilMs: null,
+        lookAtMs: null,
         dueAtMs: 9e15,
         closedAtMs: null,
       });
@@ -69,7 +70,7 @@ export function tenantContract(open: () => Promise<LedgerUnderTest>): void {
         floorUntilMs: 0,
         epoch: 2,
       });
-      const commit = { tenant, ...plainCommit, expiredNotes: [], dueAtMs: null };
+      const commit = { tenant, ...plainCommit, expiredNotes: [], dueAtMs: 9e15 };
       expect(await get().ledger.commitTenant({ ...commit, epoch: 1 })).toEqual({ kind: 'superseded' });
       expect((await get().ledger.beginReconcile(other)).kind).toBe('begun');
     });

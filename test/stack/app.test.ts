@@ -71,7 +71,7 @@ describe('the settings of a stage', () => {
       keepData: true,
       objectStore: { kind: 'bucket', keepDeletedDays: 0 },
       corsOrigins: [],
-      refreshEveryMinutes: 15,
+      refreshEveryMinutes: 1,
       reconcile: { timeoutMinutes: 5, concurrency: 5, delaySeconds: 35, attemptsMax: 20 },
     });
   });

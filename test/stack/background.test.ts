@@ -69,7 +69,7 @@ it('recounts leave a new account, which may run 10 functions at once, half of th
 describe('the schedule', () => {
   it('invokes refresh, and does not retry a failed run', () => {
     template.hasResourceProperties('AWS::Scheduler::Schedule', {
-      ScheduleExpression: 'rate(15 minutes)',
+      ScheduleExpression: 'rate(1 minute)',
       State: 'ENABLED',
       Target: {
         Arn: { 'Fn::GetAtt': [Match.stringLikeRegexp('^FunctionsrefreshFunction'), 'Arn'] },

@@ -22,6 +22,7 @@ export function tenantRecord(more: Partial<TenantRecord> = {}): TenantRecord {
     fullCountedAtMs: 0,
     reservedUntilMs: null,
     dueAtMs: 0,
+    lookAtMs: null,
     closedAtMs: null,
     ...more,
   };

@@ -39,6 +39,8 @@ const tenantItem = z.object({
   reservedUntilMs: nullable(z.number()),
   closedAtMs: nullable(z.number()),
   [byDueIndex.sk]: z.number(),
+  fullDueAtMs: z.number().optional(),
+  lookAtMs: nullable(z.number()),
 });
 
 const repoItem = z.object({
@@ -124,6 +126,21 @@ export function dueKey(due: {
   return { [byDueIndex.pk]: `${due.kind}#${hash % dueShards}`, [byDueIndex.sk]: due.dueAtMs };
 }
 
+/**
+ * Attributes of a tenant that is due for a full count, or for one of what may have changed. The index has the first
+ * of the two times.
+ */
+export function tenantDueKey(due: { tenant: string; dueAtMs: number; lookAtMs: number | null }) {
+  const { tenant, dueAtMs, lookAtMs } = due;
+  const isFull = lookAtMs === null || dueAtMs <= lookAtMs;
+  const index = dueKey({
+    tenant,
+    kind: isFull ? 'TENANT' : 'RESERVATION',
+    dueAtMs: isFull ? dueAtMs : lookAtMs,
+  });
+  return { ...index, fullDueAtMs: dueAtMs, lookAtMs };
+}
+
 /** Attributes that put an item into the by-kind index. */
 export function kindKey(kind: string, sortKey: string) {
   return { [byKindIndex.pk]: kind, [byKindIndex.sk]: sortKey };
@@ -141,13 +158,16 @@ export function parseTenant(item: unknown): TenantRecord {
     objectCount,
     countedAtMs,
     notes,
-    [byDueIndex.sk]: dueAtMs,
+    [byDueIndex.sk]: firstDueAtMs,
+    fullDueAtMs,
     ...rest
   } = tenantItem.parse(item);
   const counted =
     countedAtMs === null || storedBytes === null || objectCount === null
       ? null
       : { storedBytes, objectCount, countedAtMs };
+  // Without it, the full count is all that the tenant is due for.
+  const dueAtMs = fullDueAtMs ?? firstDueAtMs;
   return { ...rest, dueAtMs, counted, notes: new Map(Object.entries(notes)) };
 }
 

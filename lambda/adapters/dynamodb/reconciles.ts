@@ -1,9 +1,8 @@
 import type { Input, Output, ReconcileLedger } from '../../ports/ledger.ts';
 import { adding, all, type Clause, exists, removing, removingKeys, setting } from './expressions.ts';
 import { formatValues, inKnownFormat } from './format.ts';
-import { parseTenant, repoKey, tenantKey } from './items.ts';
+import { parseTenant, repoKey, tenantDueKey, tenantKey } from './items.ts';
 import { getItem, type Table, updateItem } from './requests.ts';
-import { byDueIndex } from './table.ts';
 import { readTenant } from './tenants.ts';
 
 /** What a reconcile writes to the items of a tenant and its repos. Its epoch decides whether it still may. */
@@ -82,7 +81,7 @@ export function tenantChange(commit: Input<'commitTenant'>): Clause[] {
       overtakenEpoch: commit.overtakenEpoch,
       fullCountedAtMs: commit.fullCountedAtMs ?? undefined,
       reservedUntilMs: commit.reservedUntilMs,
-      [byDueIndex.sk]: commit.dueAtMs ?? undefined,
+      ...tenantDueKey(commit),
     }),
     adding({ committedBytes: commit.correctionBytes, claimCount: commit.claimCorrection }),
     removingKeys('notes', commit.expiredNotes),

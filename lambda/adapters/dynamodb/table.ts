@@ -5,7 +5,7 @@ import type { CreateTableCommandInput } from '@aws-sdk/client-dynamodb';
  *
  * | item        | pk             | sk                      | by-kind (gsi1pk, gsi1sk)      | by-due (duepk, dueat)         |
  * | ----------- | -------------- | ----------------------- | ----------------------------- | ----------------------------- |
- * | tenant      | TENANT#{name}  | TENANT                  | TENANT, name                  | TENANT#{shard}, next full count |
+ * | tenant      | TENANT#{name}  | TENANT                  | TENANT, name                  | TENANT#{shard}, next full count (RESERVATION#{shard}, next look for uploads, if that is sooner) |
  * | repo        | TENANT#{name}  | REPO#{repo}             |                               | while closed: DELETION#{shard}, closing |
  * | reservation | TENANT#{name}  | RESERVATION#{repo}#{id} |                               | RESERVATION#{shard}, death (pending: end of its batch) |
  * | deletion    | TENANT#{name}  | DELETION#{repo}#{id}    |                               | DELETION#{shard}, end of grace |

@@ -5,9 +5,9 @@ import { send } from './client.ts';
 import { dueTenants } from './due-tenants.ts';
 import { absent, adding, all, exists, removing, setting } from './expressions.ts';
 import { formatValues, inKnownFormat, knownFormat } from './format.ts';
-import { dueKey, kindKey, parseTenant, tenantKey, tenantOfPartition } from './items.ts';
+import { kindKey, parseTenant, tenantDueKey, tenantKey, tenantOfPartition } from './items.ts';
 import { batchGet, getItem, putItem, type Table, updateItem } from './requests.ts';
-import { byDueIndex, byKindIndex } from './table.ts';
+import { byKindIndex } from './table.ts';
 
 /** Tenant items: the account, its limit and the atomic counter. */
 export function tenantMethods(table: Table): TenantLedger {
@@ -34,7 +34,7 @@ async function createTenant(table: Table, input: Input<'createTenant'>): Output<
     item: {
       ...tenantKey(tenant),
       ...kindKey('TENANT', tenant),
-      ...dueKey({ kind: 'TENANT', tenant, dueAtMs }),
+      ...tenantDueKey({ tenant, dueAtMs, lookAtMs: null }),
       tenant,
       format: knownFormat,
       createdAtMs,
@@ -93,7 +93,14 @@ async function closeTenant(
     key: tenantKey(tenant),
     // Due at once: if the request to empty it is lost, the schedule finds the tenant. The next epoch keeps a
     // reconcile that is running from changing that.
-    change: [setting({ closedAtMs, [byDueIndex.sk]: closedAtMs, leaseUntilMs: 0 }), adding({ epoch: 1 })],
+    change: [
+      setting({
+        closedAtMs,
+        ...tenantDueKey({ tenant, dueAtMs: closedAtMs, lookAtMs: null }),
+        leaseUntilMs: 0,
+      }),
+      adding({ epoch: 1 }),
+    ],
     condition: all(exists, 'attribute_not_exists(#closedAtMs)', inKnownFormat),
     values: formatValues,
     returns: 'ALL_NEW',

@@ -10,6 +10,7 @@ import type { Invocations } from '../../ports/invocations.ts';
 import type { RecountQueue, RecountRequest } from '../../ports/recount-queue.ts';
 import { requestHandler } from '../sdk/request-limits.ts';
 import { deduplicationId } from './deduplication-id.ts';
+import { SentIds } from './sent-ids.ts';
 
 /** Messages that SQS accepts in one request, at most. */
 const sendBatchMax = 10;
@@ -27,6 +28,8 @@ export function createSqsRecountQueue(input: {
     maxAttempts: 5,
     requestHandler: requestHandler({ connectMs: 1000, answerMs: 3000 }),
   });
+
+  const sentIds = new SentIds();
 
   const message = (request: RecountRequest) => {
     return {
@@ -54,7 +57,10 @@ export function createSqsRecountQueue(input: {
 
   return {
     async request(request) {
-      await client.send(new SendMessageCommand({ QueueUrl, ...message(request) }));
+      const sent = message(request);
+      if (sentIds.has(sent.MessageDeduplicationId)) return;
+      await client.send(new SendMessageCommand({ QueueUrl, ...sent }));
+      sentIds.add(sent.MessageDeduplicationId);
     },
     async requestAll(requests) {
       for (let begin = 0; begin < requests.length; begin += sendBatchMax)

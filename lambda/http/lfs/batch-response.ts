@@ -30,10 +30,12 @@ export function uploadAnswer(
         authenticated: true,
         actions: {
           upload: wireAction(verdict.put, verdict.expiresInMs),
-          verify: wireAction(
-            { href: context.verifyUrl, header: { [verifyTokenHeader]: verdict.verifyToken } },
-            verdict.expiresInMs,
-          ),
+          ...(verdict.verifyToken !== null && {
+            verify: wireAction(
+              { href: context.verifyUrl, header: { [verifyTokenHeader]: verdict.verifyToken } },
+              verdict.expiresInMs,
+            ),
+          }),
         },
       };
     case 'over-limit':

@@ -50,10 +50,9 @@ const batchObjectSchema = z
     oid: z.string(),
     size: z.number(),
     authenticated: z.literal(true).optional(),
-    actions: z
-      .record(z.string(), actionSchema)
-      .optional()
-      .meta({ description: 'upload and verify, or download. Without actions the object is stored already.' }),
+    actions: z.record(z.string(), actionSchema).optional().meta({
+      description: 'upload and perhaps verify, or download. Without actions the object is stored already.',
+    }),
     error: z.object({ code: z.int(), message: z.string() }).optional(),
   })
   .meta({ id: 'BatchObject' });

@@ -26,7 +26,8 @@ export const lfsOperations: Readonly<Record<RouteKey<'lfsBatch' | 'lfsVerify'>, 
     summary: 'Ask for uploads or downloads',
     description:
       'The Git LFS Batch API with the basic transfer. An object that may be uploaded gets a presigned PUT for exactly ' +
-      'its bytes and a verify action. One that is stored already gets no actions. One over the limit gets error 507. ' +
+      'its bytes; the last one, and each of 8 MiB or more, also gets a verify action. One that is stored already gets ' +
+      'no actions. One over the limit gets error 507. ' +
       'Uploading needs a token with the scope write.',
     access: 'tenant',
     body: {

@@ -1,5 +1,5 @@
 import { expiredNotes, isUnchanged, type Recomputed } from '../../domain/reconciliation.ts';
-import { dueAfterActivityMs, dueAfterFullMs } from '../../domain/recount-policy.ts';
+import { dueAfterActivityMs, dueAfterFullMs, lookAgainAtMs } from '../../domain/recount-policy.ts';
 import { overtakenEpochOf, type TenantRecord } from '../../domain/tenant.ts';
 import type { Deps } from '../deps.ts';
 import type { LedgerSnapshot } from './read-snapshot.ts';
@@ -44,21 +44,31 @@ export function commitTenant(
     reservedUntilMs,
     expiredNotes: expiredNotes(deps.settings, before, scanBeganMs),
     dueAtMs: nextDueMs(deps, input),
+    lookAtMs: nextLookMs(deps, input),
   });
 }
 
-/** When the schedule is to count the tenant in full next. null: the due time stays as it is. */
-function nextDueMs({ settings }: Pick<Deps, 'settings'>, input: CommitTenantInput): number | null {
+/** When the schedule is to look for uploads that were under way. null: none were. */
+function nextLookMs({ settings }: Pick<Deps, 'settings'>, input: CommitTenantInput): number | null {
+  const { before, snapshot, recomputed, listedUntilMs } = input;
+  const { newestUploadMs } = recomputed;
+  if (newestUploadMs === null) return null;
+  const { countedAtMs } = snapshot;
+  const listedMs = Math.max(0, listedUntilMs - Math.max(before.listedUntilMs, countedAtMs));
+  return lookAgainAtMs(settings, { newestUploadMs, countedAtMs, listedMs });
+}
+
+/** When the schedule is to count the tenant in full next. */
+function nextDueMs({ settings }: Pick<Deps, 'settings'>, input: CommitTenantInput): number {
   const { before, epoch, isFull, snapshot, recomputed, listedUntilMs } = input;
   const { countedAtMs, repos, reservations } = snapshot;
   // A closed tenant stays due from its closing until it is empty, whoever counts it in between.
-  if (before.closedAtMs !== null && recomputed.objectCount > 0) return null;
+  if (before.closedAtMs !== null && recomputed.objectCount > 0) return before.dueAtMs;
   const due = { tenant: before.tenant, epoch, countedAtMs, listedUntilMs };
   if (isFull) {
     const isIdle = isUnchanged({ before, recomputed, repos, reservations });
     const unchangedForMs = before.counted && isIdle ? countedAtMs - before.counted.countedAtMs : 0;
     return dueAfterFullMs(settings, { ...due, unchangedForMs });
   }
-  const dueAtMs = dueAfterActivityMs(settings, { ...due, dueAtMs: before.dueAtMs });
-  return dueAtMs === before.dueAtMs ? null : dueAtMs;
+  return dueAfterActivityMs(settings, { ...due, dueAtMs: before.dueAtMs });
 }

@@ -2,6 +2,7 @@ import { sha256Hex } from '../../domain/hash.ts';
 import { objectKey } from '../../domain/names.ts';
 import { sumClaims } from '../../domain/reservation.ts';
 import { type TenantRecord, tenantClaimsMax } from '../../domain/tenant.ts';
+import { uploadsToVerify } from '../../domain/verified-uploads.ts';
 import type { AddOutcome } from '../../ports/ledger.ts';
 import type { Deps } from '../deps.ts';
 import { findStored } from '../find-stored.ts';
@@ -158,6 +159,7 @@ async function issue(
   const issued = await deps.ledger.issueReservation({ ...keyOf(attempt), claims: chosen });
   // A reconcile voided the reservation and no longer counts it, so no URL may be handed out.
   if (issued === 'gone') return retryLater(deps);
+  const verified = uploadsToVerify(chosen);
   await Promise.all(
     [...chosen].map(async ([oid, sizeBytes]) => {
       const put = await deps.signer.signUpload({
@@ -168,7 +170,8 @@ async function issue(
         lifetimeMs: deps.settings.urlLifetimeMs,
       });
       const expiresInMs = reservation.createdAtMs + deps.settings.urlLifetimeMs - deps.clock.nowMs();
-      verdicts.set(oid, { kind: 'upload', put, verifyToken: attempt.verifyToken, expiresInMs });
+      const verifyToken = verified.has(oid) ? attempt.verifyToken : null;
+      verdicts.set(oid, { kind: 'upload', put, verifyToken, expiresInMs });
     }),
   );
   if (refusal) addRefusal(verdicts, refusal);

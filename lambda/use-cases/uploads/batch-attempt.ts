@@ -41,7 +41,8 @@ export type UploadVerdict =
   | {
       readonly kind: 'upload';
       readonly put: SignedRequest;
-      readonly verifyToken: string;
+      /** null: the client is not asked to verify it. */
+      readonly verifyToken: string | null;
       readonly expiresInMs: number;
     }
   /** Proven to be over the limit, as all objects of the refusal. */

@@ -31,7 +31,7 @@ describe('every alarm of the stack', () => {
   });
 
   describe('on an ordinary day', () => {
-    const day = ordinaryDay({ refreshEveryMinutes: 15 });
+    const day = ordinaryDay({ refreshEveryMinutes: 1 });
 
     it.each([...alarms.keys()])('%s has values to judge, and does not ring', (name) => {
       const alarm = alarmNamed(name);
@@ -43,7 +43,7 @@ describe('every alarm of the stack', () => {
 
   it('is judged with the numbers of a stage', () => {
     const { reconcile, refreshEveryMinutes } = parseStageSettings('prod', {});
-    expect({ attemptsMax, timeLimitMinutes, every: 15 }).toEqual({
+    expect({ attemptsMax, timeLimitMinutes, every: 1 }).toEqual({
       attemptsMax: reconcile.attemptsMax,
       timeLimitMinutes: reconcile.timeoutMinutes,
       every: refreshEveryMinutes,
@@ -67,7 +67,7 @@ describe('the schedule', () => {
 
 describe('a tenant whose recounts fail alone', () => {
   it('is not seen in the age of the queue, which leaves out what was received often', () => {
-    const streams = ordinaryDay({ refreshEveryMinutes: 15 });
+    const streams = ordinaryDay({ refreshEveryMinutes: 1 });
     streams.failingRecount(faultBegins, { runMinutes: 0 });
     const late = alarmNamed('RecountsLate');
     expect(firstRinging(late, streams.of(metricOf(late)), { from: start, until: dayEnds })).toBeUndefined();

@@ -131,12 +131,12 @@ export const faults: Readonly<Record<string, readonly Fault[]>> = {
   ],
   RefreshStopped: [
     fault('the schedule is disabled', 6 * 60, (streams) => {
-      scheduleRuns(streams, { refreshEveryMinutes: 15, until: faultBegins });
+      scheduleRuns(streams, { refreshEveryMinutes: 1, until: faultBegins });
     }),
     ...(['throws', 'times out', 'is throttled'] as const).map((outcome) =>
       fault(`each run of the schedule ${outcome}`, 6 * 60, (streams) => {
-        scheduleRuns(streams, { refreshEveryMinutes: 15, until: faultBegins });
-        scheduleRuns(streams, { refreshEveryMinutes: 15, from: faultBegins, outcome });
+        scheduleRuns(streams, { refreshEveryMinutes: 1, until: faultBegins });
+        scheduleRuns(streams, { refreshEveryMinutes: 1, from: faultBegins, outcome });
       }),
     ),
   ],

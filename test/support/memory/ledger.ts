@@ -80,6 +80,7 @@ export class MemoryLedger implements Ledger {
       overtakenEpoch: 0,
       fullCountedAtMs: 0,
       reservedUntilMs: null,
+      lookAtMs: null,
       closedAtMs: null,
     };
     this.#tenants.set(input.tenant, {
@@ -246,7 +247,8 @@ export class MemoryLedger implements Ledger {
       overtakenEpoch: commit.overtakenEpoch,
       fullCountedAtMs: commit.fullCountedAtMs ?? record.fullCountedAtMs,
       reservedUntilMs: commit.reservedUntilMs,
-      dueAtMs: commit.dueAtMs ?? record.dueAtMs,
+      dueAtMs: commit.dueAtMs,
+      lookAtMs: commit.lookAtMs,
       notes: new Map([...record.notes].filter(([id]) => !expired.has(id))),
     };
     return { kind: 'committed', tenant: items.record } as const;
@@ -285,7 +287,7 @@ export class MemoryLedger implements Ledger {
     const { closedAtMs } = input;
     return this.#update(input.tenant, (record) =>
       record.closedAtMs === null
-        ? { closedAtMs, dueAtMs: closedAtMs, epoch: record.epoch + 1, leaseUntilMs: 0 }
+        ? { closedAtMs, dueAtMs: closedAtMs, lookAtMs: null, epoch: record.epoch + 1, leaseUntilMs: 0 }
         : {},
     );
   }
@@ -390,7 +392,9 @@ export class MemoryLedger implements Ledger {
         full: false,
         dueAtMs,
       }));
-      return [{ tenant, full: true, dueAtMs: items.record.dueAtMs }, ...others];
+      const { dueAtMs, lookAtMs } = items.record;
+      const full = lookAtMs === null || dueAtMs <= lookAtMs;
+      return [{ tenant, full, dueAtMs: full ? dueAtMs : lookAtMs }, ...others];
     });
   }
 

@@ -126,13 +126,14 @@ describe('the units that the table bills are those of the model', () => {
       overtakenEpoch: 0,
       fullCountedAtMs: null,
       reservedUntilMs: nowMs,
+      lookAtMs: null,
     };
     const commit = { tenant: name, ...floor, counted, expiredNotes: [] };
     expect(await billed(() => ledger.commitTenant({ ...commit, epoch: 1, dueAtMs: nowMs + 9 }))).toBe(
       modelled('commitTenant', { isFull: true }),
     );
     await ledger.beginReconcile({ ...lease, nowMs: lease.leaseUntilMs });
-    expect(await billed(() => ledger.commitTenant({ ...commit, epoch: 2, dueAtMs: null }))).toBe(
+    expect(await billed(() => ledger.commitTenant({ ...commit, epoch: 2, dueAtMs: nowMs + 9 }))).toBe(
       modelled('commitTenant'),
     );
     expect(await billed(() => ledger.deleteReservation(own))).toBe(modelled('deleteReservation', { claims }));

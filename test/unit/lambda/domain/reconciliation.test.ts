@@ -138,7 +138,14 @@ describe('a recount', () => {
       leastUntilMs: Number.MAX_SAFE_INTEGER,
       claimCount: 0,
       reservedUntilMs: null,
+      newestUploadMs: null,
     });
+  });
+
+  it('knows when the newest upload began that may be under way, in whichever repo', () => {
+    const began = (...createdAtMs: number[]) => createdAtMs.map((ms) => ({ createdAtMs: ms }));
+    expect(computed(reservationsIn({ app: began(3, 7, 5), web: began(6) })).newestUploadMs).toBe(7);
+    expect(computed(reservationsIn({ app: began(3), web: began(9) })).newestUploadMs).toBe(9);
   });
 
   it('adds what live reservations of every repo may bring, and its floor ends when the first may be dead', () => {
@@ -211,6 +218,7 @@ describe('a tenant is idle', () => {
     leastUntilMs: 0,
     claimCount: 0,
     reservedUntilMs: null,
+    newestUploadMs: null,
   };
   const idle = { before: tenantWith(), recomputed, repos: [repo('app')], reservations: new Map() };
 

@@ -105,6 +105,7 @@ describe('what reservations may still bring', () => {
         mostUntilMs: deadAtMs + 5,
       },
       late: { mostBytes: 0, leastBytes: 0, leastUntilMs: Number.MAX_SAFE_INTEGER, mostUntilMs: 0 },
+      newestIssuedMs: 0,
     });
     expect(open(all, 0, ['a', 'b', 'c', 'd']).live).toEqual({
       mostBytes: 0,
@@ -123,6 +124,24 @@ describe('what reservations may still bring', () => {
     expect(open(all, 0, []).live.mostUntilMs).toBe(deadAtMs + 7);
     expect(open(all, 0, ['b']).live.mostUntilMs).toBe(deadAtMs);
     expect(open(all, 0, ['a', 'b']).live.mostUntilMs).toBe(0);
+  });
+
+  it('may be under way from when the newest issued one began of which the scan missed something', () => {
+    const all = reservationsOf(
+      { ...claims({ a: 1, b: 1 }), createdAtMs: 20 },
+      { ...claims({ c: 1 }), createdAtMs: 30 },
+      { ...claims({ d: 1 }), createdAtMs: 40, state: 'pending' },
+      { ...claims({ e: 1 }), createdAtMs: 50, deadAtMs: 60 },
+      { ...claims({ f: 0 }), createdAtMs: 10 },
+    );
+    const newest = (seen: string[] | undefined, ...covered: string[]) =>
+      open(all, 70, seen, ...covered).newestIssuedMs;
+    expect(newest([])).toBe(30);
+    expect(newest(['c'])).toBe(20);
+    expect(newest(['c', 'b'])).toBe(20);
+    expect(newest(['c', 'a', 'b'])).toBe(10);
+    expect(newest(['c', 'a', 'b', 'f'])).toBeNull();
+    expect(newest(undefined, 'r1')).toBe(20);
   });
 
   it('is late for a day after death, beyond what live ones claim of the same object', () => {
@@ -145,6 +164,7 @@ describe('what reservations may still bring', () => {
         leastUntilMs: deadAtMs + 24 * hour - 2000,
         mostUntilMs: deadAtMs + 24 * hour,
       },
+      newestIssuedMs: 0,
     });
     expect(at(deadAtMs + 24 * hour).late.mostBytes).toBe(26);
     expect(at(deadAtMs + 24 * hour + 1).late.mostBytes).toBe(0);

@@ -10,6 +10,7 @@ import {
   parseTenant,
   repoKey,
   reservationKey,
+  tenantDueKey,
   tenantKey,
   tenantOfPartition,
 } from '../../../../../lambda/adapters/dynamodb/items.ts';
@@ -47,6 +48,19 @@ describe('the key', () => {
     );
     for (const shard of [0, 1, 2, 3])
       expect(shards.filter((name) => name === `DELETION#${shard}`).length).toBeGreaterThan(80);
+  });
+
+  it('of a tenant in that index has its first time, and what it is due for', () => {
+    const due = { tenant: 'acme', dueAtMs: 7 };
+    expect(tenantDueKey({ ...due, lookAtMs: null })).toEqual({
+      duepk: 'TENANT#2',
+      dueat: 7,
+      fullDueAtMs: 7,
+      lookAtMs: null,
+    });
+    const look = { fullDueAtMs: 7, lookAtMs: 6 };
+    expect(tenantDueKey({ ...due, lookAtMs: 6 })).toEqual({ duepk: 'RESERVATION#2', dueat: 6, ...look });
+    expect(tenantDueKey({ ...due, lookAtMs: 7 })).toMatchObject({ duepk: 'TENANT#2', dueat: 7 });
   });
 
   it('in the index by kind is a kind and a sort key', () => {
@@ -87,6 +101,7 @@ describe('an item', () => {
     listedUntilMs: 0,
     claimCount: 0,
     reservedUntilMs: null,
+    lookAtMs: null,
     dueAtMs: 11,
     closedAtMs: null,
   };
@@ -103,8 +118,14 @@ describe('an item', () => {
       fullCountedAtMs: 16,
       reservedUntilMs: 17,
       closedAtMs: 18,
+      lookAtMs: 11,
     };
-    expect(parseTenant({ ...tenantItem, ...more, ...counted })).toEqual({ ...tenant, ...more, counted });
+    expect(parseTenant({ ...tenantItem, ...more, ...counted, fullDueAtMs: 19 })).toEqual({
+      ...tenant,
+      ...more,
+      dueAtMs: 19,
+      counted,
+    });
   });
 
   it.each(Object.keys(counted))('of a tenant without %s has no count', (name) => {

@@ -53,6 +53,27 @@ describe('a request', () => {
     expect(await idOf(60_000, 'upload', true)).not.toBe(upload);
   });
 
+  it('is not sent again by the same process while the queue would drop it', async () => {
+    sqs.on(SendMessageCommand).resolves({});
+    const { queue, slept } = open(60_000);
+    const request = { tenant: 'acme', full: false } as const;
+    for (const reason of ['upload', 'verify', 'verify', 'refusal'] as const)
+      await queue.request({ ...request, reason });
+    await queue.request({ ...request, tenant: 'other', reason: 'verify' });
+    expect(sqs.commandCalls(SendMessageCommand)).toHaveLength(3);
+    expect(slept).toEqual([]);
+  });
+
+  it('is sent again if the queue has not accepted it', async () => {
+    sqs.on(SendMessageCommand).rejectsOnce(new Error('lost')).resolves({});
+    const { queue } = open(60_000);
+    const request = { tenant: 'acme', reason: 'upload', full: false } as const;
+    await expect(queue.request(request)).rejects.toThrow('lost');
+    await queue.request(request);
+    await queue.request(request);
+    expect(sqs.commandCalls(SendMessageCommand)).toHaveLength(2);
+  });
+
   it('made when an earlier one is delivered, even as soon as possible, does not collapse into it', async () => {
     for (const skewMs of [-5_000, 0, 5_000]) {
       for (let sentMs = 100_000; sentMs < 130_000; sentMs += 500)

@@ -26,6 +26,7 @@ const found: Recomputed = {
   leastBytes: 30,
   leastUntilMs: 9e15,
   reservedUntilMs: null,
+  newestUploadMs: null,
   claimCount: 0,
 };
 
@@ -98,19 +99,17 @@ describe('a recount', () => {
 });
 
 describe('the schedule counts a tenant next', () => {
-  /** Days from this count. undefined: when it was due before. */
-  const dueIn = async (given: Parameters<typeof commit>[0]) => {
-    const { dueAtMs } = await commit(given);
-    return dueAtMs === null ? undefined : (dueAtMs - countedAtMs) / day;
-  };
+  /** Days from this count. */
+  const dueIn = async (given: Parameters<typeof commit>[0]) =>
+    ((await commit(given)).dueAtMs - countedAtMs) / day;
   /** A due time comes up to a tenth of the interval early. */
-  const expectAbout = (inDays: number | undefined, days: number) => {
+  const expectAbout = (inDays: number, days: number) => {
     expect(inDays).toBeLessThanOrEqual(days);
     expect(inDays).toBeGreaterThan(0.9 * days);
   };
 
   it('when it was due before, after a count in part, but within a day', async () => {
-    expect(await dueIn({})).toBeUndefined();
+    expect(await dueIn({})).toBe(1 / 2);
     expectAbout(await dueIn({ before: { dueAtMs: countedAtMs + 3 * day } }), 1);
   });
 
@@ -137,7 +136,44 @@ describe('the schedule counts a tenant next', () => {
 
   it('at once while it is being deleted and not empty, whoever counted it in between', async () => {
     const before = { closedAtMs: countedAtMs - 5, dueAtMs: countedAtMs - 5 };
-    for (const isFull of [true, false]) expect(await dueIn({ before, isFull })).toBeUndefined();
+    for (const isFull of [true, false])
+      expect(await commit({ before, isFull })).toMatchObject({ dueAtMs: before.dueAtMs });
     expectAbout(await dueIn({ before, isFull: true, found: { objectCount: 0, storedBytes: 0 } }), 1);
+  });
+});
+
+describe('the schedule looks for uploads that were under way', () => {
+  const minute = 60_000;
+  /** Minutes from this count. */
+  const looksIn = async (agoMinutes: number, given: Parameters<typeof commit>[0] = {}) => {
+    const found = { newestUploadMs: countedAtMs - agoMinutes * minute };
+    const { lookAtMs } = await commit({ ...given, found });
+    return ((lookAtMs ?? Number.NaN) - countedAtMs) / minute;
+  };
+
+  it('never, if none were', async () => {
+    expect(await commit({})).toMatchObject({ lookAtMs: null });
+  });
+
+  it('after a minute, and the later the longer ago the newest of them began', async () => {
+    expect(await looksIn(0)).toBe(1);
+    expect(await looksIn(2)).toBe(1);
+    expect(await looksIn(3)).toBe(1.5);
+    expect(await looksIn(20)).toBe(10);
+  });
+
+  it('later, if the count took so many LISTs that looking would use up more than a quarter of the budget', async () => {
+    expect(await looksIn(0, { listedUntilMs: countedAtMs + 30_000 })).toBe(2);
+    expect(await looksIn(20, { listedUntilMs: countedAtMs + 30_000 })).toBe(10);
+  });
+
+  it('no later because of LISTs before that count', async () => {
+    const before = { listedUntilMs: countedAtMs + 10 * minute };
+    expect(await looksIn(0, { before, listedUntilMs: countedAtMs + 10 * minute })).toBe(1);
+    expect(await looksIn(0, { before, listedUntilMs: countedAtMs + 11 * minute })).toBe(4);
+  });
+
+  it('not in the past, if a clock was ahead', async () => {
+    expect(await looksIn(-1)).toBe(1);
   });
 });

@@ -24,7 +24,8 @@ describe('a batch at the limit', () => {
       fullCountedAtMs: null,
       reservedUntilMs: null,
       expiredNotes: [],
-      dueAtMs: null,
+      dueAtMs: 9e15,
+      lookAtMs: null,
     });
 
   beforeEach(async () => {

@@ -20,7 +20,7 @@ describe('a verify', () => {
     await world.create(100);
     const verdicts = await world.push('app', { [oid]: 10 });
     const verdict = typeof verdicts === 'string' ? undefined : verdicts.get(oid);
-    if (verdict?.kind !== 'upload') throw new Error('The upload was not admitted.');
+    if (verdict?.kind !== 'upload' || !verdict.verifyToken) throw new Error('It is not to be verified.');
     ({ verifyToken } = verdict);
     world.put({ [`app/${oid}`]: 10 });
     world.requests.length = 0;

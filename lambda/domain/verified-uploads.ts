@@ -1,0 +1,20 @@
+/**
+ * An upload of this size is verified, whatever its place in the batch. It may take longer than the queue waits after the
+ * verify of a later one. And what is told of it is worth a request.
+ */
+const verifiedBytesMin = 8 * 1024 ** 2;
+
+/**
+ * The uploads that the client is asked to verify. A verify asks for a recount, so it tells something when nothing is
+ * left to upload: after the last, and after each that takes long. git-lfs begins uploads in the order of the answer, and
+ * each verify holds up another one for a round trip.
+ *
+ * Nothing depends on it: what nobody verified is looked for (`lookAgainAtMs` in `lambda/domain/recount-policy.ts`).
+ *
+ * @param uploads oid → bytes, in the order of the answer.
+ */
+export function uploadsToVerify(uploads: ReadonlyMap<string, number>): ReadonlySet<string> {
+  const oids = [...uploads.keys()];
+  const large = oids.filter((oid) => (uploads.get(oid) ?? 0) >= verifiedBytesMin);
+  return new Set([...large, ...oids.slice(-1)]);
+}

@@ -16,7 +16,7 @@ const minute = 60_000;
 const day = 24 * 60 * minute;
 
 /** A ledger with some of its methods replaced. */
-function withMethods(ledger: MemoryLedger, methods: Partial<Ledger>): Ledger {
+export function withMethods(ledger: MemoryLedger, methods: Partial<Ledger>): Ledger {
   return new Proxy(ledger, {
     get(target, property) {
       const replaced = Reflect.get(methods, property);

@@ -114,12 +114,13 @@ async function create(world: TenantWorld, limitBytes: number | null): Promise<vo
 }
 
 async function schedule(world: World, stageNow: () => Stage): Promise<void> {
-  while (stageNow() !== 'over') await scheduleOnce(world, (stageNow() === 'acting' ? 15 : 120) * minute);
+  while (stageNow() !== 'over')
+    await scheduleOnce(world, stageNow() === 'acting' ? world.scheduleMs : 120 * minute);
 }
 
 /** The index that it reads may be behind by minutes. */
 async function scheduleOnce(world: World, intervalMs: number): Promise<void> {
-  const behindMs = world.random.int(0, indexBehindMs);
+  const behindMs = world.random.int(0, Math.min(indexBehindMs, intervalMs));
   await world.wait(intervalMs - behindMs);
   world.ageIndex();
   await world.wait(behindMs);

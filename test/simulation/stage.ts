@@ -3,8 +3,39 @@ import { Random } from '../support/random.ts';
 
 /** What a run's stage and people are like. Each choice has its own random source, so that it does not change others. */
 
+export interface Stage {
+  readonly settings: Partial<Settings>;
+  /** Whether the stage has events of the store. */
+  readonly hasStoreEvents: boolean;
+  /** After how many failures a recount is a dead letter. undefined: the queue is none of SQS. */
+  readonly attemptsMax: number | undefined;
+  /** Whether clients trickle: they send so slowly that their PUTs end hours after their reservation is dead. */
+  readonly hasTricklers: boolean;
+  /** From one run of the schedule to the next. */
+  readonly scheduleMinutes: number;
+}
+
+/** A stage with the defaults. */
+export const usualStage: Stage = {
+  settings: {},
+  hasStoreEvents: false,
+  attemptsMax: 20,
+  hasTricklers: false,
+  scheduleMinutes: 1,
+};
+
+export function stageOf(seed: number): Stage {
+  return {
+    settings: { putMinBytesPerSecond: putMinBytesPerSecondOf(seed), ...policyOf(seed) },
+    hasStoreEvents: hasStoreEvents(seed),
+    attemptsMax: attemptsMaxOf(seed),
+    hasTricklers: hasTricklers(seed),
+    scheduleMinutes: scheduleMinutesOf(seed),
+  };
+}
+
 /** How tight the tenant's budget is. It has its own random source, so that it does not change other choices. */
-export function policyOf(
+function policyOf(
   seed: number,
 ): Pick<Settings, 'recountRestMs' | 'listRequestsPerHour' | 'lateClaimsMax' | 'headsPerList'> {
   const random = new Random(seed ^ 0x5eed);
@@ -23,22 +54,25 @@ export function policyOf(
  * How slowly a PUT may send. Its own random source again. At the lower rates the largest object may take half an hour,
  * and a small one seconds, so reservations differ in when they are dead.
  */
-export function putMinBytesPerSecondOf(seed: number): number {
+function putMinBytesPerSecondOf(seed: number): number {
   return new Random(seed ^ 0xb16).pick([defaultSettings.putMinBytesPerSecond, 0.5, 0.03]);
 }
 
-/** Whether the stage has events of the store. This has its own random source too. */
-export function hasStoreEvents(seed: number): boolean {
+/** This has its own random source too. */
+function hasStoreEvents(seed: number): boolean {
   return new Random(seed ^ 0x70_1d).chance(0.3);
 }
 
-/** After how many failures a recount is a dead letter. undefined: the queue is none of SQS. */
-export function attemptsMaxOf(seed: number): number | undefined {
+function attemptsMaxOf(seed: number): number | undefined {
   const random = new Random(seed ^ 0x50_5e);
   return random.chance(0.5) ? random.pick([20, 20, 3, 1]) : undefined;
 }
 
-/** Whether clients trickle: they send so slowly that their PUTs end hours after their reservation is dead. */
-export function hasTricklers(seed: number): boolean {
+function hasTricklers(seed: number): boolean {
   return new Random(seed ^ 0x51_0e).chance(0.15);
+}
+
+/** Mostly rarer than by default, so that more hangs on the queue. */
+function scheduleMinutesOf(seed: number): number {
+  return new Random(seed ^ 0x5c_ed).pick([15, 15, 15, 1]);
 }

@@ -20,7 +20,7 @@ import { depsOf } from './ports.ts';
 import { HastyQueue, type SimQueue } from './queues.ts';
 import type { Scenario } from './scenario.ts';
 import { type SqsOptions, SqsQueue } from './sqs-queue.ts';
-import { attemptsMaxOf, hasStoreEvents, hasTricklers, policyOf, putMinBytesPerSecondOf } from './stage.ts';
+import { type Stage, stageOf } from './stage.ts';
 import { Truth } from './truth.ts';
 
 /** Without the ports that no simulated function may use, because they are not simulated. */
@@ -77,6 +77,7 @@ export class World {
   #agedIndex: readonly DueEntry[] | undefined;
   /** Whether recounts wait in SQS, as they do when deployed. */
   readonly isSqs: boolean;
+  readonly scheduleMs: number;
 
   constructor(input: {
     seed: number;
@@ -85,20 +86,22 @@ export class World {
     tenants: readonly { hasLies: boolean }[];
     mutant?: Mutant;
     ledger?: Scenario['ledger'];
+    /** What the stage is like. Default: drawn by the seed. */
+    stage?: Stage;
   }) {
     this.random = new Random(input.seed);
     this.scheduler = new Scheduler(this.random);
     this.mix = input.mix;
+    const stage = input.stage ?? stageOf(input.seed);
     this.#sizes = new Map(input.sizes.map((size, index) => [oidName(index), size]));
     // The grace time is short enough to overlap with other actions, and longer than a batch can take.
     this.settings = {
       ...defaultSettings,
       deleteGraceMs: 90_000,
-      putMinBytesPerSecond: putMinBytesPerSecondOf(input.seed),
-      ...policyOf(input.seed),
+      ...stage.settings,
     };
     this.#mutant = input.mutant ?? {};
-    this.#hasStoreEvents = hasStoreEvents(input.seed);
+    this.#hasStoreEvents = stage.hasStoreEvents;
     const memory = new MemoryLedger({
       pageSize: 2,
       ...input.ledger,
@@ -108,12 +111,13 @@ export class World {
     this.accounts = input.tenants.map(({ hasLies }, index) => {
       const truth = new Truth({ tenant: tenantName(index), ledger: memory, store: this.store });
       // The others are promised everything beside them.
-      const trickles = index === 0 && hasTricklers(input.seed);
+      const trickles = index === 0 && stage.hasTricklers;
       const invariants = new Invariants(truth, { hasTricklers: trickles });
       return { tenant: truth.tenant, truth, invariants, hasLies, hasTricklers: trickles };
     });
     this.#ledger = this.#mutant.ledger?.(memory, this) ?? memory;
-    const attemptsMax = attemptsMaxOf(input.seed);
+    this.scheduleMs = stage.scheduleMinutes * 60_000;
+    const { attemptsMax } = stage;
     this.isSqs = attemptsMax !== undefined;
     this.#queue = this.#queueOf(attemptsMax);
   }

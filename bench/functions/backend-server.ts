@@ -4,6 +4,7 @@ import { createServer } from 'node:https';
 import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { listenOnLoopback } from '../../local/system/loopback-server.ts';
+import { firstObjects } from '../../test/support/list-server/key-set.ts';
 import { ListServer } from '../../test/support/list-server/server.ts';
 import { adminToken, isStored, repo, storedBytes, tenant } from './world.ts';
 
@@ -25,6 +26,8 @@ export class BackendServer {
   messages = 0;
   readonly #parts: BackendParts;
   readonly #list = new ListServer();
+  /** By the number of objects in the bucket. */
+  readonly #sizes = new Map<number, ReadonlyMap<string, number>>();
 
   constructor(parts: BackendParts) {
     this.#parts = parts;
@@ -40,7 +43,7 @@ export class BackendServer {
 
   /** Makes the objects of the bucket `n{count}`. */
   prepare(count: number): void {
-    this.#list.keySet(count);
+    this.#sizesIn(`n${count}`);
   }
 
   async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -57,13 +60,30 @@ export class BackendServer {
       json(response, { Name: 'admin', SecretString: adminToken });
     } else if (request.method === 'HEAD') {
       await sleep(latenciesMs.head);
-      head(request.url ?? '', response);
+      this.#head(request.url ?? '', response);
     } else if (request.url?.includes('delimiter=')) {
       await sleep(latenciesMs.list);
       response.writeHead(200, { 'content-type': 'application/xml' }).end(folders);
     } else {
       await this.#list.answer(request, response);
     }
+  }
+
+  #head(url: string, response: ServerResponse): void {
+    const [, bucket = '', ...key] = new URL(url, 'https://store').pathname.split('/');
+    const oid = key.at(-1) ?? '';
+    const sizeBytes = this.#sizesIn(bucket).get(oid) ?? (isStored(oid) ? storedBytes : undefined);
+    head(response, { oid, sizeBytes });
+  }
+
+  /** Name → bytes of what the bucket `n{count}` lists. */
+  #sizesIn(bucket: string): ReadonlyMap<string, number> {
+    const count = Number(bucket.slice(1));
+    const sizes =
+      this.#sizes.get(count) ??
+      new Map(firstObjects(this.#list.keySet(count), count).map(({ name, sizeBytes }) => [name, sizeBytes]));
+    this.#sizes.set(count, sizes);
+    return sizes;
   }
 
   /** SendMessage or SendMessageBatch. The SDK checks the hash of each message in the answer. */
@@ -90,15 +110,15 @@ function json(response: ServerResponse, body: object): void {
   response.writeHead(200, { 'content-type': 'application/x-amz-json-1.0' }).end(JSON.stringify(body));
 }
 
-function head(url: string, response: ServerResponse): void {
-  const oid = new URL(url, 'https://store').pathname.split('/').at(-1) ?? '';
-  if (!isStored(oid)) {
+function head(response: ServerResponse, object: { oid: string; sizeBytes: number | undefined }): void {
+  const { oid, sizeBytes } = object;
+  if (sizeBytes === undefined) {
     // Like S3. Without either header, Node's client would not use the connection again.
     response.writeHead(404, { 'content-type': 'application/xml', 'transfer-encoding': 'chunked' }).end();
     return;
   }
   response.writeHead(200, {
-    'content-length': storedBytes,
+    'content-length': sizeBytes,
     'content-type': 'binary/octet-stream',
     etag: `"${oid.slice(0, 32)}"`,
     'last-modified': 'Sun, 01 Nov 2026 10:00:00 GMT',

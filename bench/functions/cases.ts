@@ -1,5 +1,7 @@
 import * as z from 'zod';
 import type { FunctionName } from '../../lambda/routes.ts';
+import { firstObjects } from '../../test/support/list-server/key-set.ts';
+import { keySetOf } from '../../test/support/list-server/server.ts';
 import type { Seen } from './backend.ts';
 import { apiEvent, queueEvent } from './events.ts';
 import type { Standing } from './seed.ts';
@@ -44,20 +46,22 @@ const few: Standing = { objects: 100, isStale: false };
 const lfsPath = `/${tenant}/${repo}.git/info/lfs`;
 const batchBody = z.object({ objects: z.array(z.object({ actions: z.record(z.string(), z.unknown()) })) });
 
-function batch(operation: 'upload' | 'download', count: number): Case {
-  const stored = operation === 'download';
+/** A batch of new objects, or of those that a repo has. */
+function batch(operation: 'upload' | 'download', count: number, repoObjects: number): Case {
+  const wanted = (turn: number) =>
+    operation === 'download'
+      ? firstObjects(keySetOf(repoObjects), count).map(({ name, sizeBytes }) => ({
+          oid: name,
+          size: sizeBytes,
+        }))
+      : oids({ count, seed: `upload ${turn}`, stored: false }).map((oid) => ({ oid, size: storedBytes }));
   return {
-    name: `${operation} of ${count}`,
+    name: `${operation} of ${count}, repo of ${repoObjects.toLocaleString('en')}`,
     function: 'lfsBatch',
     isAwaited: true,
-    standing: few,
+    standing: { objects: repoObjects, isStale: false },
     event: (turn) => {
-      const names = oids({ count, seed: `${operation} ${turn}`, stored });
-      const body = {
-        operation,
-        transfers: ['basic'],
-        objects: names.map((oid) => ({ oid, size: storedBytes })),
-      };
+      const body = { operation, transfers: ['basic'], objects: wanted(turn) };
       return apiEvent({
         routeKey: 'POST /{tenant}/{repo}/info/lfs/objects/batch',
         path: `${lfsPath}/objects/batch`,
@@ -128,10 +132,14 @@ const storeMessages = (turn: number) =>
 const plain = (routeKey: string, path: string) => apiEvent({ routeKey, path });
 
 export const cases: readonly Case[] = [
-  batch('upload', 1),
-  batch('upload', 10),
-  batch('upload', 100),
-  batch('download', 100),
+  batch('upload', 1, 100),
+  batch('upload', 10, 100),
+  batch('upload', 20, 1000),
+  batch('upload', 100, 1000),
+  batch('upload', 100, 4000),
+  batch('upload', 100, 20_000),
+  batch('download', 100, 1000),
+  batch('download', 20, 1000),
   {
     name: 'verify',
     function: 'lfsVerify',

@@ -132,10 +132,14 @@ export async function measureWork(
       const objects = work.standing.objects;
       const process = await begin(plan, { name: work.function, objects, limit });
       quota.hold(process.pid);
-      cold.push(await callOnce(plan, work, { process, turn: 0 }));
-      for (let call = 1; call <= warmCalls; call += 1)
-        warm.push(await callOnce(plan, work, { process, turn: call }));
-      await process.end();
+      try {
+        cold.push(await callOnce(plan, work, { process, turn: 0 }));
+        for (let call = 1; call <= warmCalls; call += 1)
+          warm.push(await callOnce(plan, work, { process, turn: call }));
+      } finally {
+        // A control group cannot be removed while a process is in it.
+        await process.end();
+      }
     }
   } catch (error) {
     if (error instanceof ChildEndedError) return undefined;

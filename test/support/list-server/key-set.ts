@@ -11,6 +11,15 @@ export interface KeySet {
   readonly starts: Float64Array;
 }
 
+/** The first objects of a set, by key: name below the prefix and size in bytes. */
+export function firstObjects(set: KeySet, count: number): { name: string; sizeBytes: number }[] {
+  const entries = set.entries.toString('latin1', 0, set.starts[Math.min(count, set.count)]);
+  return [...entries.matchAll(/<Key>([^<]*)<\/Key>.*?<Size>(\d+)<\/Size>/g)].map(([, key = '', size]) => ({
+    name: key.slice(set.prefix.length),
+    sizeBytes: Number(size),
+  }));
+}
+
 const keyOpen = '<Contents><Key>';
 const entryTail = '<StorageClass>STANDARD</StorageClass></Contents>';
 

@@ -25,6 +25,11 @@ const goodBehaviour: Behaviour = {
   seed: 1,
 };
 
+/** The objects of the bucket `n{count}`: always the same. */
+export function keySetOf(count: number): KeySet {
+  return makeKeySet({ prefix: 'acme/app/', count, seed: count + 7 });
+}
+
 /**
  * A store that can only list, and does so fast: entries are rendered once, and a page is a slice of them. The name of a
  * bucket says how many objects it holds: `n4000` holds 4,000 below `acme/app/`.
@@ -62,7 +67,7 @@ export class ListServer {
 
   /** The objects of a bucket. They are made at the first request. */
   keySet(count: number): KeySet {
-    const set = this.#sets.get(count) ?? makeKeySet({ prefix: 'acme/app/', count, seed: count + 7 });
+    const set = this.#sets.get(count) ?? keySetOf(count);
     this.#sets.set(count, set);
     return set;
   }

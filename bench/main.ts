@@ -5,10 +5,11 @@ import { benchRequests } from './requests.ts';
 type Bench = (print: (text: string) => void, options: readonly string[]) => Promise<unknown>;
 
 const benches: Readonly<Record<string, () => Promise<Bench>>> = {
+  crowd: async () => (await import('./embedded/crowd.ts')).benchCrowd,
   functions: async () => (await import('./functions/bench-functions.ts')).benchFunctions,
   heads: async () => (await import('./heads/bench-heads.ts')).benchHeads,
   heavy: async () => (await import('./heavy/bench-heavy.ts')).benchHeavy,
-  neighbour: async () => (await import('./neighbour.ts')).benchNeighbour,
+  neighbour: async () => (await import('./embedded/neighbour.ts')).benchNeighbour,
   requests: async () => benchRequests,
   scan: async () => (await import('./scan/bench-scan.ts')).benchScan,
   shapes: async () => (await import('./shapes.ts')).benchShapes,

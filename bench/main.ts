@@ -10,6 +10,7 @@ const benches: Readonly<Record<string, () => Promise<Bench>>> = {
   heads: async () => (await import('./heads/bench-heads.ts')).benchHeads,
   heavy: async () => (await import('./heavy/bench-heavy.ts')).benchHeavy,
   neighbour: async () => (await import('./embedded/neighbour.ts')).benchNeighbour,
+  push: async () => (await import('./push/bench-push.ts')).benchPush,
   requests: async () => benchRequests,
   scan: async () => (await import('./scan/bench-scan.ts')).benchScan,
   shapes: async () => (await import('./shapes.ts')).benchShapes,

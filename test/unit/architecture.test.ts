@@ -152,7 +152,10 @@ const architecture: Readonly<Record<string, { imports: readonly string[]; packag
   // What `doctor` writes about a store, and the settings of a stage read.
   'cli/doctor/profile.ts': { imports: [], packages: ['zod'] },
   cost: { imports: ['lambda/domain', 'lambda/routes.ts'], packages: ['node:util'] },
-  bench: { imports: ['cost', 'lambda/**', 'lib', 'local/system', 'test/support'], packages: ['*'] },
+  bench: {
+    imports: ['cost', 'lambda/**', 'lib', 'local', 'local/store', 'local/system', 'test/support'],
+    packages: ['*'],
+  },
   // Each lane of tests stands alone. What several lanes need is in test/support.
   'test/support': { imports: ['lambda/**', 'local', 'local/store'], packages: ['*'] },
   'test/unit': {

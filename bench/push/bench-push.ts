@@ -46,7 +46,8 @@ export async function benchPush(print: Print, args: readonly string[]): Promise<
 /** Folder, client and doors of a run. */
 async function openWorkshop(cleanup: Cleanup): Promise<Workshop> {
   const folder = mkdtempSync(join(tmpdir(), 'lfs-quota-push-'));
-  const remove = () => rmSync(folder, { recursive: true, force: true });
+  // Processes that were killed just now may still write: several tries.
+  const remove = () => rmSync(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 });
   process.once('exit', remove);
   cleanup.add(() => {
     remove();

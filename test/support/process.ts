@@ -6,6 +6,12 @@ export interface Ended {
   readonly err: string;
 }
 
+/** Groups that run now. They end with this process: what a terminal sends to its own group does not reach them. */
+const runningGroups = new Set<number>();
+process.on('exit', () => {
+  for (const pid of runningGroups) signalGroup(pid, 'SIGKILL');
+});
+
 /**
  * Runs a command to its end, in a separate process group.
  *
@@ -23,6 +29,8 @@ export function run(
       detached: true,
       stdio: ['ignore', 'pipe', 'pipe'],
     });
+    const { pid } = child;
+    if (pid !== undefined) runningGroups.add(pid);
     let out = '';
     let err = '';
     child.stdout.setEncoding('utf8').on('data', (text: string) => {
@@ -40,6 +48,7 @@ export function run(
     child.once('error', reject);
     child.once('close', (code) => {
       clearTimeout(timer);
+      if (pid !== undefined) runningGroups.delete(pid);
       resolve({ code, out, err });
     });
   });

@@ -16,7 +16,7 @@ export interface Step {
  *
  * @param steps for the folder that they install into, which is moved afterwards.
  * @returns the folder.
- * @throws {Error} with the last line that a failing step said.
+ * @throws {Error} with what a failing step said.
  */
 export async function installOnce(name: string, steps: (folder: string) => readonly Step[]): Promise<string> {
   const cache = cacheFolder();
@@ -30,13 +30,19 @@ export async function installOnce(name: string, steps: (folder: string) => reado
         env: callersEnvironment(),
         timeoutMs: installMsMax,
       });
-      if (code !== 0) throw new Error(`${command} ${args[0]} failed: ${err.trim().split('\n').at(-1)}`);
+      if (code !== 0) throw new Error(`${command} ${args[0]} failed: ${reasonIn(err)}`);
     }
     renameSync(build, folder);
     return folder;
   } finally {
     rmSync(build, { recursive: true, force: true });
   }
+}
+
+/** The first line that speaks of an error, or the last line. */
+function reasonIn(err: string): string {
+  const lines = err.trim().split('\n');
+  return lines.find((line) => /error/i.test(line)) ?? lines.at(-1) ?? 'it said nothing';
 }
 
 /** Package managers need the proxies, certificates and registries that are set up on this machine. */

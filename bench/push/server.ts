@@ -1,5 +1,5 @@
 /** What a server gets for one round: an empty folder of its own, and a way to an empty store. */
-interface ServerPlace {
+export interface ServerPlace {
   /** URL of the store, through its door. */
   readonly storeUrl: string;
   /** What the store's certificate is checked with, if the URL is HTTPS. */

@@ -14,7 +14,7 @@ export function cacheFolder(env: Readonly<Record<string, string | undefined>> = 
 export function installedVersitygw(folder: string): { file: string; version: string } | undefined {
   const name = readdirSync(folder)
     .filter((each) => /^versitygw-[\d.]+$/.test(each))
-    .sort()
+    .sort((a, b) => a.localeCompare(b, 'en', { numeric: true }))
     .at(-1);
   if (name === undefined || !isExecutable(join(folder, name))) return undefined;
   return { file: join(folder, name), version: name.slice('versitygw-'.length) };

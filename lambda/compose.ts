@@ -18,6 +18,7 @@ import { createInvocationLog } from './adapters/system/invocation-log.ts';
 import { createInvocations } from './adapters/system/invocations.ts';
 import { roleCredentials } from './adapters/system/role-credentials.ts';
 import { ListingPace } from './domain/ask-by-listing.ts';
+import { KnownObjects } from './domain/known-objects.ts';
 import type { Settings } from './domain/settings.ts';
 import { settingsFromJson } from './domain/settings-json.ts';
 import { serviceName } from './ports/metrics.ts';
@@ -112,6 +113,7 @@ export function batchDeps() {
     publicUrl: publicUrl(),
     ...scanning(client),
     listingPace: new ListingPace(),
+    knownObjects: new KnownObjects(),
     ledger: createDynamoDbLedger(tables),
     tokens: createDynamoDbTokenStore(tables),
     store: objectStore(client),

@@ -7,6 +7,7 @@ import { S3UrlSigner } from '../lambda/adapters/s3/url-signer.ts';
 import { ScanListing } from '../lambda/adapters/s3-scan/listing.ts';
 import { ListingPace } from '../lambda/domain/ask-by-listing.ts';
 import { sha256Hex } from '../lambda/domain/hash.ts';
+import { KnownObjects } from '../lambda/domain/known-objects.ts';
 import type { Settings } from '../lambda/domain/settings.ts';
 import type { Clock } from '../lambda/ports/clock.ts';
 import type { Ids } from '../lambda/ports/ids.ts';
@@ -65,6 +66,7 @@ export function composeEmbedded(input: ComposeInput): { deps: Deps; close: () =>
     listing,
     scan: createPathScan({ listing, clock, settings }),
     listingPace: new ListingPace(),
+    knownObjects: new KnownObjects(),
     signer: pausingSigner(new S3UrlSigner(place), turns),
     queue,
     clock,

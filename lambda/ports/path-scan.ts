@@ -12,8 +12,11 @@ export interface PathScanInput {
   readonly isAwaited?: boolean;
   /** How to begin. By default the two fields above decide. */
   readonly strategy?: ScanStrategy;
-  /** Names directly below the prefix (oids) to look for. The result says which of them were seen. */
-  readonly lookFor?: ReadonlySet<string>;
+  /**
+   * Names directly below the prefix (oids) to look for. The result says which of them were seen. `everything`: it has
+   * the names of all keys.
+   */
+  readonly lookFor?: ReadonlySet<string> | 'everything';
   /** Absolute time at which the scan gives up. */
   readonly deadlineMs?: number;
   /** LIST requests at a time, at most. Defaults to the setting `scanConcurrency`. */

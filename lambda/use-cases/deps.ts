@@ -1,4 +1,5 @@
 import type { ListingPace } from '../domain/ask-by-listing.ts';
+import type { KnownObjects } from '../domain/known-objects.ts';
 import type { Settings } from '../domain/settings.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { AdminCredential, TokenStore } from '../ports/credentials.ts';
@@ -26,6 +27,7 @@ export interface Deps {
   readonly listing: ObjectListing;
   readonly scan: PathScan;
   readonly listingPace: ListingPace;
+  readonly knownObjects: KnownObjects;
   readonly signer: UrlSigner;
   readonly queue: RecountQueue;
   readonly clock: Clock;

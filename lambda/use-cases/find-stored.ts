@@ -11,12 +11,14 @@ export type FindStoredDeps = Pick<Deps, 'store' | 'scan' | 'listingPace' | 'cloc
 /** How long a listing may take. What it has not listed by then is asked by HEAD. */
 const listingMs = 3000;
 
-interface Question {
+export interface Question {
   readonly tenant: string;
   readonly repo: string;
   readonly oids: readonly string[];
   /** How many objects the repo had when it was last counted. undefined: it never was. */
   readonly repoObjects?: number | undefined;
+  /** Hears everything that the repo has, if it was listed whole: oid → bytes. */
+  readonly onListed?: (objects: ReadonlyMap<string, number>) => void;
 }
 
 /**
@@ -35,10 +37,13 @@ export async function findStored(deps: FindStoredDeps, question: Question): Prom
   if (requestsMax === 0 || listingPace.isSlow(clock.nowMs())) return headAll(deps, question, oids);
   const listed = await list(deps, question, requestsMax);
   if (!listed) return headAll(deps, question, oids);
-  if (listed.kind === 'done') return new Map(listed.seen);
+  if (listed.kind === 'done') {
+    question.onListed?.(listed.seen);
+    return ofThem(listed.seen, oids);
+  }
   // The repo has more objects than when it was counted.
   const { seen, ranges } = listed.rest;
-  const found = new Map(seen);
+  const found = ofThem(new Map(seen), oids);
   const left = oids.filter((oid) => {
     const isIn = ({ after, last }: (typeof ranges)[number]) =>
       (after === null || compareKeys(oid, after) > 0) && (last === null || compareKeys(oid, last) <= 0);
@@ -51,14 +56,14 @@ export async function findStored(deps: FindStoredDeps, question: Question): Prom
 /** @returns undefined if the store did not list. */
 async function list(
   { scan, clock, listingPace, log }: FindStoredDeps,
-  { tenant, repo, oids, repoObjects }: Question,
+  { tenant, repo, oids, repoObjects, onListed }: Question,
   requestsMax: number,
 ): Promise<PathScanOutcome | undefined> {
   const beganMs = clock.nowMs();
   try {
     return await scan.scan({
       prefix: repoPrefix({ tenant, repo }),
-      lookFor: new Set(oids),
+      lookFor: onListed ? 'everything' : new Set(oids),
       requestsMax,
       deadlineMs: beganMs + listingMs,
       ...(repoObjects !== undefined && { hintObjects: repoObjects }),
@@ -70,6 +75,15 @@ async function list(
   } finally {
     listingPace.note(clock.nowMs() - beganMs, clock.nowMs());
   }
+}
+
+function ofThem(seen: ReadonlyMap<string, number>, oids: readonly string[]): Map<string, number> {
+  const found = new Map<string, number>();
+  for (const oid of oids) {
+    const bytes = seen.get(oid);
+    if (bytes !== undefined) found.set(oid, bytes);
+  }
+  return found;
 }
 
 async function headAll(

@@ -1,7 +1,7 @@
 import { objectKey } from '../../domain/names.ts';
 import type { SignedRequest } from '../../ports/object-store.ts';
 import type { Deps } from '../deps.ts';
-import { type FindStoredDeps, findStored } from '../find-stored.ts';
+import { type FindOfferedDeps, findOffered } from './find-offered.ts';
 
 export type DownloadVerdict =
   | { readonly kind: 'download'; readonly get: SignedRequest; readonly expiresInMs: number }
@@ -16,7 +16,7 @@ export type DownloadVerdict =
  * @throws {StoreUnavailableError}
  */
 export async function offerDownload(
-  deps: FindStoredDeps & Pick<Deps, 'signer'>,
+  deps: FindOfferedDeps & Pick<Deps, 'signer'>,
   input: {
     tenant: string;
     repo: string;
@@ -27,7 +27,7 @@ export async function offerDownload(
   const { clock, settings } = deps;
   const { tenant, repo, repoObjects, objects } = input;
   const signedAtMs = clock.nowMs();
-  const stored = await findStored(deps, { tenant, repo, repoObjects, oids: [...objects.keys()] });
+  const stored = await findOffered(deps, { tenant, repo, repoObjects, oids: [...objects.keys()] });
   const verdicts = [...objects].map(async ([oid, sizeBytes]): Promise<[string, DownloadVerdict]> => {
     const storedBytes = stored.get(oid);
     if (storedBytes === undefined) return [oid, { kind: 'missing' }];

@@ -58,7 +58,8 @@ class PathScanRun {
       ranges: resume?.ranges ?? [wholeKeySpace],
       concurrency: input.concurrency ?? deps.settings.scanConcurrency,
     });
-    this.#lookFor = [...(input.lookFor ?? [])].sort(compareKeys);
+    const { lookFor = new Set() } = input;
+    this.#lookFor = lookFor === 'everything' ? [] : [...lookFor].sort(compareKeys);
     this.#seen = new Map(resume?.seen);
     this.#storedBytes = resume?.storedBytes ?? 0;
     this.#objectCount = resume?.objectCount ?? 0;
@@ -169,8 +170,10 @@ class PathScanRun {
       throw new RangeError(`More than 2^53 − 1 bytes are stored below "${this.#input.prefix}".`);
     }
     const { prefix } = this.#input;
-    const seen = this.#isSequential
-      ? seenInAnyOrder(this.#input.lookFor, page, { prefix })
+    const { lookFor } = this.#input;
+    const isAny = this.#isSequential || lookFor === 'everything';
+    const seen = isAny
+      ? seenInAnyOrder(lookFor, page, { prefix, keyCount })
       : seenOnPage(this.#lookFor, page, { prefix, keyCount });
     for (const [name, bytes] of seen) this.#seen.set(name, bytes);
   }

@@ -100,17 +100,22 @@ export function seenOnPage(
   return seen;
 }
 
-/** Finds which of some names a page lists, in whatever order it lists them. @returns the names with their bytes. */
+/**
+ * Finds which of some names a page lists, in whatever order it lists them.
+ *
+ * @param context.keyCount keys of the page that belong to the range.
+ * @returns the names with their bytes.
+ */
 export function seenInAnyOrder(
-  names: ReadonlySet<string> | undefined,
+  names: ReadonlySet<string> | 'everything' | undefined,
   page: ListedPage,
-  { prefix }: { prefix: string },
+  { prefix, keyCount }: { prefix: string; keyCount: number },
 ): [name: string, sizeBytes: number][] {
-  if (names === undefined || names.size === 0) return [];
-  const listed = Array.from({ length: page.keyCount }, (_, index): [string, number] => {
+  if (names === undefined || (names !== 'everything' && names.size === 0)) return [];
+  const listed = Array.from({ length: keyCount }, (_, index): [string, number] => {
     return [nameOf(page, index, prefix), page.sizeAt(index)];
   });
-  return listed.filter(([name]) => names.has(name));
+  return names === 'everything' ? listed : listed.filter(([name]) => names.has(name));
 }
 
 /** The deepest folder that contains both names, with its slash. Empty if there is none. */

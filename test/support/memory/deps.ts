@@ -1,6 +1,7 @@
 import { createInvocations } from '../../../lambda/adapters/system/invocations.ts';
 import { ListingPace } from '../../../lambda/domain/ask-by-listing.ts';
 import { sha256Hex } from '../../../lambda/domain/hash.ts';
+import { KnownObjects } from '../../../lambda/domain/known-objects.ts';
 import { defaultSettings } from '../../../lambda/domain/settings.ts';
 import type { Clock } from '../../../lambda/ports/clock.ts';
 import type { Ids } from '../../../lambda/ports/ids.ts';
@@ -37,6 +38,7 @@ export function memoryDeps(given: Partial<Deps> & { readonly objects?: MemoryObj
     listing,
     scan: createPathScan({ listing, clock, settings }),
     listingPace: new ListingPace(),
+    knownObjects: new KnownObjects(),
     signer: plainUrls,
     queue: recordingQueue().queue,
     clock,

@@ -9,6 +9,7 @@ import { create as createReconcile } from '../../../../lambda/handlers/reconcile
 import { create as createRefresh } from '../../../../lambda/handlers/refresh.ts';
 import { respondProblem } from '../../../../lambda/http/problems.ts';
 import { json } from '../../../../lambda/http/respond.ts';
+import type { Clock } from '../../../../lambda/ports/clock.ts';
 import { guard } from '../../../../lambda/runtime/guard.ts';
 import { newMessage } from '../../../../local/background/queue-message.ts';
 import { toSqsEvent } from '../../../../local/background/sqs-event.ts';
@@ -29,12 +30,12 @@ describe('the cause of a recount', () => {
   const upload = { tenant: 'acme', reason: 'upload', full: false } as const;
 
   /** A queue on SQS, and the message bodies that were sent. */
-  function onSqs() {
+  function onSqs(clock: Clock = systemClock) {
     sqs.on(SendMessageCommand).resolves({});
     sqs.on(SendMessageBatchCommand).resolves({});
     const { invocations, log } = setUp();
     const queueUrl = 'https://sqs.eu-central-1.amazonaws.com/111122223333/recounts.fifo';
-    const queue = createSqsRecountQueue({ queueUrl, clock: systemClock, invocations });
+    const queue = createSqsRecountQueue({ queueUrl, clock, invocations });
     const bodies = () => [
       ...sqs.commandCalls(SendMessageCommand).map(({ args }) => args[0].input.MessageBody ?? ''),
       ...sqs
@@ -81,7 +82,13 @@ describe('the cause of a recount', () => {
   });
 
   it('stays the same if a recount is deferred and queued again', async () => {
-    const { queue, invocations, log, bodies } = onSqs();
+    // A message is delivered 35 s after it was sent.
+    let nowMs = 0;
+    const later = () => {
+      nowMs += 35_000;
+      return nowMs;
+    };
+    const { queue, invocations, log, bodies } = onSqs({ ...systemClock, nowMs: later });
     const world = new MemoryStack({ recountRestMs: 3_600_000 });
     await world.create();
     const handler = createReconcile({

@@ -1,0 +1,45 @@
+import { describe, expect, it } from 'vitest';
+import { KnownObjects } from '../../../../lambda/domain/known-objects.ts';
+
+const objects = (count: number, bytes = 1) =>
+  new Map(Array.from({ length: count }, (_, index) => [`oid${index}`, bytes]));
+
+describe('what was listed', () => {
+  it('is known of its repo for a minute', () => {
+    const known = new KnownObjects();
+    known.keep('acme/app/', { objects: objects(3), listedAtMs: 1000 });
+    expect(known.of('acme/app/', 61_000)).toEqual(objects(3));
+    expect(known.of('acme/app2/', 1000)).toBeUndefined();
+    expect(known.of('acme/app/', 61_001)).toBeUndefined();
+    expect(known.of('acme/app/', 1000)).toBeUndefined();
+  });
+
+  it('is replaced by a later listing', () => {
+    const known = new KnownObjects();
+    known.keep('a/', { objects: objects(2), listedAtMs: 0 });
+    known.keep('a/', { objects: objects(1, 7), listedAtMs: 50_000 });
+    expect(known.of('a/', 100_000)).toEqual(objects(1, 7));
+    known.keep('a/', { objects: objects(20_001), listedAtMs: 60_000 });
+    expect(known.of('a/', 60_000)).toBeUndefined();
+  });
+
+  it('is kept of at most 20,000 objects: the oldest go first', () => {
+    const known = new KnownObjects();
+    for (const [index, path] of ['a/', 'b/', 'c/'].entries())
+      known.keep(path, { objects: objects(8000), listedAtMs: index });
+    known.keep('d/', { objects: objects(4000), listedAtMs: 3 });
+    expect(['a/', 'b/', 'c/', 'd/'].map((path) => known.of(path, 3)?.size)).toEqual([
+      undefined,
+      8000,
+      8000,
+      4000,
+    ]);
+    known.keep('e/', { objects: objects(20_000), listedAtMs: 4 });
+    expect(['b/', 'c/', 'd/', 'e/'].map((path) => known.of(path, 4)?.size)).toEqual([
+      undefined,
+      undefined,
+      undefined,
+      20_000,
+    ]);
+  });
+});

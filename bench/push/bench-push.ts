@@ -11,7 +11,7 @@ import { type Workshop, warmUpCase } from './measure-round.ts';
 import { readOptions } from './options.ts';
 import { presignOnly } from './presign-server.ts';
 import { chooseServers } from './servers.ts';
-import { chooseStore } from './store.ts';
+import { chooseStore, type StoreKindOfRun } from './store.ts';
 import { summarize } from './summary.ts';
 import { formatFailures, formatSummaries } from './table.ts';
 
@@ -25,8 +25,9 @@ export async function benchPush(print: Print, args: readonly string[]): Promise<
   const cleanup = new Cleanup();
   endOnSignals();
   try {
-    const { servers, missing } = await chooseServers(options, print);
-    const shop = await openWorkshop(cleanup);
+    const store = chooseStore();
+    const { servers, missing } = await chooseServers(options, { store, print });
+    const shop = await openWorkshop(store, cleanup);
     print(
       `${await shop.client.version()}; store: ${shop.store.name}; ${cpus().length} cores, ${cpus()[0]?.model}, ` +
         `Node ${process.version}\n`,
@@ -44,7 +45,7 @@ export async function benchPush(print: Print, args: readonly string[]): Promise<
 }
 
 /** Folder, client and doors of a run. */
-async function openWorkshop(cleanup: Cleanup): Promise<Workshop> {
+async function openWorkshop(store: StoreKindOfRun, cleanup: Cleanup): Promise<Workshop> {
   const folder = mkdtempSync(join(tmpdir(), 'lfs-quota-push-'));
   // Processes that were killed just now may still write: several tries.
   const remove = () => rmSync(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 });
@@ -63,7 +64,7 @@ async function openWorkshop(cleanup: Cleanup): Promise<Workshop> {
   const warmUpSource = join(folder, 'warm-up');
   await client.createSource(warmUpSource, warmUpCase);
   const certificate = makeCertificate(folder);
-  return { folder, client, store: chooseStore(), apiDoor, storeDoor, warmUpSource, certificate };
+  return { folder, client, store, apiDoor, storeDoor, warmUpSource, certificate };
 }
 
 /** Ends through `exit`, which stops the servers and removes the folders. */

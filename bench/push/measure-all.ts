@@ -39,7 +39,8 @@ export async function measureAll(
             print(progress({ one, latency, round, server, samples }));
           } catch (error) {
             if (!server.isPeer) throw error;
-            givenUp.set(server, `${server.name} was given up: ${error}`);
+            givenUp.set(server, givenUpBecause(server, error));
+            print(givenUpBecause(server, error));
           }
         }
       }
@@ -56,6 +57,11 @@ let roundsSoFar = 0;
 function nextId(): string {
   roundsSoFar += 1;
   return `round-${roundsSoFar}`;
+}
+
+/** A client names every URL that failed: the beginning tells enough. */
+function givenUpBecause({ name }: ServerKind, error: unknown): string {
+  return `${name} was given up: ${String(error).slice(0, 500)}`;
 }
 
 function phasesOf(taken: readonly Taken[], place: { case: string; latency: LatencyMode }): MeasuredPhase[] {

@@ -17,6 +17,8 @@ export interface RunningStore {
 
 export interface StoreKindOfRun {
   readonly name: string;
+  /** The embedded store: it does what this project needs of a store, and answers 501 to the rest. */
+  readonly isEmbedded: boolean;
   /** @param folder an empty one, for the objects. */
   start(folder: string): Promise<RunningStore>;
 }
@@ -24,8 +26,15 @@ export interface StoreKindOfRun {
 /** The store that all servers of a run get: versitygw if it is in the cache, else the embedded one. */
 export function chooseStore(): StoreKindOfRun {
   const found = installedVersitygw(cacheFolder());
-  if (found === undefined) return { name: 'the embedded store (no versitygw in the cache)', start: startOwn };
-  return { name: `versitygw ${found.version}`, start: (folder) => startVersitygw(found.file, folder) };
+  if (found === undefined) {
+    return { name: 'the embedded store (no versitygw in the cache)', isEmbedded: true, start: startOwn };
+  }
+  const { file, version } = found;
+  return {
+    name: `versitygw ${version}`,
+    isEmbedded: false,
+    start: (folder) => startVersitygw(file, folder),
+  };
 }
 
 async function startOwn(folder: string): Promise<RunningStore> {

@@ -37,6 +37,11 @@ export class AroundChanges {
     return this.#since(sinceMs).reduce((sum, { bytes }) => sum + Math.max(0, -bytes), 0);
   }
 
+  /** Whether this object was put since. */
+  isPut(name: string, sinceMs: number): boolean {
+    return this.#since(sinceMs).some((change) => change.name === name && !change.isRemoval);
+  }
+
   /** Whether this object was removed since. */
   isRemoved(name: string, sinceMs: number): boolean {
     return this.#since(sinceMs).some((change) => change.name === name && change.isRemoval);

@@ -12,6 +12,7 @@ export class Violation extends Error {
 export interface OpenRequest {
   readonly repo: string;
   readonly objects: ReadonlyMap<string, number>;
+  readonly beganMs: number;
   /** By how much need plus the request was above the limit, at the worst moment so far. */
   worstExcessBytes: number;
   /** The highest limit that was in force so far. Null if there was a moment without a limit. */
@@ -46,7 +47,12 @@ export class Invariants {
   }
 
   begin(request: { repo: string; objects: ReadonlyMap<string, number> }, nowMs: number): OpenRequest {
-    const open = { ...request, worstExcessBytes: Number.NEGATIVE_INFINITY, highestLimitBytes: 0 };
+    const open = {
+      ...request,
+      beganMs: nowMs,
+      worstExcessBytes: Number.NEGATIVE_INFINITY,
+      highestLimitBytes: 0,
+    };
     this.open.add(open);
     this.#watch(open, nowMs);
     return open;
@@ -213,7 +219,9 @@ export class Invariants {
     for (const [oid, sizeBytes] of request.objects) {
       const name = `${request.repo}/${oid}`;
       // An object that is claimed already adds nothing, or the difference if it was claimed with a smaller size.
-      if (!truth.stored.has(name)) needed += Math.max(0, sizeBytes - (claims.get(name) ?? 0));
+      // If it came around the API since the request began, the floor may have it, and nothing says whose it is.
+      if (!truth.stored.has(name) || truth.around.isPut(name, request.beganMs))
+        needed += Math.max(0, sizeBytes - (claims.get(name) ?? 0));
     }
     // Late uploads count by what they exceed the limit by.
     needed += Math.max(0, truth.lateBytes(nowMs) - limit);

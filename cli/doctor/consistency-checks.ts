@@ -49,7 +49,7 @@ async function headAfterPut(probe: Probe): Promise<Finding> {
   if (stale === 0) return pass(`A HEAD sees an object as soon as it is uploaded (${rounds} of ${rounds}).`);
   return fail(
     `In ${stale} of ${rounds} rounds a HEAD did not see an object that had just been uploaded.`,
-    'Do not use this store: git-lfs verifies each upload, and would report it as lost.',
+    'Do not use this store: git-lfs verifies the last upload of a batch, and would report it as lost.',
   );
 }
 

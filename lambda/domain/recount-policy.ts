@@ -106,19 +106,22 @@ const looksShare = 4;
 /**
  * When a tenant is to be counted again because uploads may be under way: nobody tells when they have arrived, unless
  * they are the last of their batch or large. It is soon, and the longer ago they began the later, because what has not
- * arrived for long rarely does.
+ * arrived for long rarely does. It is not before the budget lets it begin: a tenant that is due and deferred would come
+ * up in each run of the schedule.
  *
  * @param input.newestUploadMs when the newest of them began.
  * @param input.countedAtMs when this count began.
  * @param input.listedMs what this count uses of the budget.
+ * @param input.listedUntilMs until when the budget is used up, with this count.
  */
 export function lookAgainAtMs(
   settings: Pick<Settings, 'recountRestMs'>,
-  input: { newestUploadMs: number; countedAtMs: number; listedMs: number },
+  input: { newestUploadMs: number; countedAtMs: number; listedMs: number; listedUntilMs: number },
 ): number {
-  const { newestUploadMs, countedAtMs, listedMs } = input;
+  const { newestUploadMs, countedAtMs, listedMs, listedUntilMs } = input;
   const agedMs = Math.ceil((countedAtMs - newestUploadMs) / 2);
-  return countedAtMs + Math.max(settings.recountRestMs, agedMs, looksShare * listedMs);
+  const wantedMs = countedAtMs + Math.max(settings.recountRestMs, agedMs, looksShare * listedMs);
+  return Math.max(wantedMs, listedUntilMs - overdraftMs.background);
 }
 
 type DueSettings = Pick<Settings, 'maxAgeMs' | 'idleRefreshMaxMs'>;

@@ -12,8 +12,8 @@ import type { Deps } from '../use-cases/deps.ts';
 import { verifyUpload } from '../use-cases/uploads/verify-upload.ts';
 
 /**
- * POST /{tenant}/{repo}/info/lfs/verify: the client asks this after each upload, with the token of the action's
- * header. An error is never 422: the client would take that for a success.
+ * POST /{tenant}/{repo}/info/lfs/verify: the client asks this after each upload that came with a verify action, with the
+ * token of the action's header. An error is never 422: the client would take that for a success.
  */
 export function create(
   deps: Pick<Deps, 'ledger' | 'store' | 'queue' | 'clock' | 'log' | 'invocations' | 'settings'>,

@@ -5,6 +5,7 @@ import type { Answer, Sent } from './exchange.ts';
 import {
   admitted,
   ask,
+  batch,
   type LfsObject,
   newOid,
   objectOf,
@@ -51,6 +52,18 @@ export function uploadTests(api: () => Api): void {
       });
       // The client takes what expires within 5 s for expired.
       expect(answer.actions?.upload?.expires_in).toBeGreaterThan(60);
+    });
+
+    it('is to be verified if it is the last of its batch, or large', async () => {
+      const place = await newPlace();
+      const stored = objectOf(10);
+      await push(api(), place, [stored]);
+      const large = { oid: newOid(), size: 8 * 1024 ** 2 };
+      const small = [objectOf(30), objectOf(20), objectOf(10)];
+      const wanted = [large, ...small, stored].map(pointer);
+      const answers = await batch(api(), place, 'upload', wanted);
+      const actions = wanted.map(({ oid }) => Object.keys(answers.get(oid)?.actions ?? {}));
+      expect(actions).toEqual([['upload', 'verify'], ['upload'], ['upload'], ['upload', 'verify'], []]);
     });
 
     it.each([0, 1, 100_000])('of %i bytes arrives, and is asked for no more', async (size) => {

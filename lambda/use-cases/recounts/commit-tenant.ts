@@ -55,7 +55,7 @@ function nextLookMs({ settings }: Pick<Deps, 'settings'>, input: CommitTenantInp
   if (newestUploadMs === null) return null;
   const { countedAtMs } = snapshot;
   const listedMs = Math.max(0, listedUntilMs - Math.max(before.listedUntilMs, countedAtMs));
-  return lookAgainAtMs(settings, { newestUploadMs, countedAtMs, listedMs });
+  return lookAgainAtMs(settings, { newestUploadMs, countedAtMs, listedMs, listedUntilMs });
 }
 
 /** When the schedule is to count the tenant in full next. */

@@ -168,9 +168,15 @@ describe('the schedule looks for uploads that were under way', () => {
   });
 
   it('no later because of LISTs before that count', async () => {
-    const before = { listedUntilMs: countedAtMs + 10 * minute };
-    expect(await looksIn(0, { before, listedUntilMs: countedAtMs + 10 * minute })).toBe(1);
-    expect(await looksIn(0, { before, listedUntilMs: countedAtMs + 11 * minute })).toBe(4);
+    const before = { listedUntilMs: countedAtMs + 4 * minute };
+    expect(await looksIn(0, { before, listedUntilMs: countedAtMs + 4 * minute })).toBe(1);
+    expect(await looksIn(0, { before, listedUntilMs: countedAtMs + 4.5 * minute })).toBe(2);
+  });
+
+  it('not before the budget lets it begin', async () => {
+    const before = { listedUntilMs: countedAtMs + 30 * minute };
+    expect(await looksIn(0, { before, listedUntilMs: countedAtMs + 30 * minute })).toBe(25);
+    expect(await looksIn(60, { before, listedUntilMs: countedAtMs + 30 * minute })).toBe(30);
   });
 
   it('not in the past, if a clock was ahead', async () => {

@@ -1,13 +1,34 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { newDeletion } from '../../../../../lambda/domain/deletion.ts';
+import type { Ledger } from '../../../../../lambda/ports/ledger.ts';
 import { deleteRepo } from '../../../../../lambda/use-cases/deletes/delete-objects.ts';
 import { expectedOnceMore } from '../../../../../lambda/use-cases/deletes/expect-once-more.ts';
 import { runDeletions } from '../../../../../lambda/use-cases/deletes/run-deletions.ts';
+import { reconcile } from '../../../../../lambda/use-cases/recounts/reconcile.ts';
 import { MemoryStack, minute, oidOf, tenant } from '../../../../support/memory/stack.ts';
 
 const hour = 60 * minute;
 /** A reservation of small objects is dead then, by every clock. */
 const deathMs = 37 * minute;
+
+/** The ledger of a function that is held up before each of its calls. */
+function observed(ledger: Ledger, before: (name: string) => Promise<void>): Ledger {
+  async function* pages<T>(name: string, read: () => AsyncIterable<T>): AsyncIterable<T> {
+    await before(name);
+    for await (const page of read()) yield page;
+  }
+  return new Proxy(ledger, {
+    get(target, name: keyof Ledger) {
+      const method = target[name].bind(target) as (input: unknown) => unknown;
+      if (name === 'deletions' || name === 'reservationsOf')
+        return (input: unknown) => pages(name, () => method(input) as AsyncIterable<unknown>);
+      return async (input: unknown) => {
+        await before(name);
+        return method(input);
+      };
+    },
+  });
+}
 
 describe('deleted objects that a second PUT may bring back', () => {
   let world: MemoryStack;
@@ -99,25 +120,54 @@ describe('deleted objects that a second PUT may bring back', () => {
     expect(world.ledger.inspect(tenant).reservations).toEqual([]);
   });
 
+  /** Marks objects of the repo, to be deleted at once. */
+  const deleteSoon = async (sizes: Readonly<Record<string, number>>) => {
+    const objects = new Map(Object.entries(sizes));
+    const deletion = newDeletion({ id: 'd', repo: 'app', objects, dueAtMs: world.nowMs });
+    await world.ledger.putDeletion({ tenant, deletion });
+  };
+
   it('are expected for as long as a reservation of the repo says, dead or alive', async () => {
     await world.push('app', { [oidOf(1)]: 10 });
     const deadMs = Math.max(...world.ledger.inspect(tenant).reservations.map(({ deadAtMs }) => deadAtMs));
     world.put({ [`app/${oidOf(1)}`]: 10 });
     world.nowMs = deadMs + 20_000;
     // No scan has seen the reservation yet.
-    const objects = new Map([[oidOf(1), 10]]);
-    const deletion = newDeletion({ id: 'd', repo: 'app', objects, dueAtMs: world.nowMs });
-    await world.ledger.putDeletion({ tenant, deletion });
+    await deleteSoon({ [oidOf(1)]: 10 });
     await runDeletions(world.deps, { tenant, untilMs: world.nowMs + minute });
     const late = world.ledger
       .inspect(tenant)
       .reservations.find(({ deletedByMs }) => deletedByMs !== undefined);
     expect(late).toMatchObject({
-      claims: objects,
+      claims: new Map([[oidOf(1), 10]]),
       deadAtMs: deadMs,
       // The delete may take a minute, by either clock.
       deletedByMs: world.nowMs + minute + 10_000,
     });
+  });
+
+  it('are expected if a recount settles their reservation meanwhile, whatever the delete has read by then', async () => {
+    const callsOfDelete: string[] = [];
+    for (let before = 0; before === 0 || before < callsOfDelete.length; before += 1) {
+      world = new MemoryStack();
+      await world.create(1000);
+      await world.push('app', { [oidOf(1)]: 900 });
+      world.put({ [`app/${oidOf(1)}`]: 900 });
+      await deleteSoon({ [oidOf(1)]: 900 });
+      // Dead, and still the only sign of its URLs.
+      world.nowMs += deathMs;
+      callsOfDelete.length = 0;
+      const ledger = observed(world.ledger, async (name) => {
+        callsOfDelete.push(name);
+        if (callsOfDelete.length === before + 1) await reconcile(world.deps, { tenant, full: false });
+      });
+      await runDeletions({ ...world.deps, ledger }, { tenant, untilMs: world.nowMs + minute });
+      const late = world.ledger.inspect(tenant).reservations.filter(({ deletedByMs }) => deletedByMs);
+      expect(late, `settled before ${callsOfDelete[before]}`).toMatchObject([
+        { repo: 'app', claims: new Map([[oidOf(1), 900]]) },
+      ]);
+    }
+    expect(callsOfDelete).toEqual(expect.arrayContaining(['reservationsOf', 'readRepo']));
   });
 
   it('are still expected after scans that found no reservation', async () => {

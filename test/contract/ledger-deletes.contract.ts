@@ -41,6 +41,21 @@ export function deleteContract(open: () => Promise<LedgerUnderTest>): void {
       expect(await get().ledger.unmark({ ...key, deletionId: 'none', names: [oid('a')] })).toBe('refused');
     });
 
+    it('are left as they are if no object is to be unmarked', async () => {
+      const { tenant, key } = await put();
+      expect(await get().ledger.unmark({ ...key, names: [] })).toBe('unmarked');
+      expect(await allPages(get().ledger.deletions(tenant))).toEqual([deletion('d1')]);
+    });
+
+    it('are put once: a retry does not mark again what was unmarked', async () => {
+      const { tenant, key } = await put();
+      await get().ledger.unmark({ ...key, names: [oid('a')] });
+      await get().ledger.putDeletion({ tenant, deletion: deletion('d1') });
+      expect(await allPages(get().ledger.deletions(tenant))).toMatchObject([
+        { objects: new Map([[oid('b'), 20]]) },
+      ]);
+    });
+
     it('are read of one repo alone', async () => {
       const { tenant } = await put();
       for (const repo of ['app#', 'app#d', 'b', ''])
@@ -150,10 +165,19 @@ export function deleteContract(open: () => Promise<LedgerUnderTest>): void {
         deletedBytes: 30,
         notes,
         committedBytes: 50,
+        claimCount: 0,
       });
       await get().ledger.removeNote({ tenant, noteId: 'n1' });
       await get().ledger.removeNote({ tenant, noteId: 'n1' });
       expect(await get().ledger.readTenant(tenant)).toMatchObject({ deletedBytes: 30, notes: new Map() });
+    });
+
+    it('are announced once with the reservation that is made of them, and its claims', async () => {
+      const tenant = await create();
+      const announce = { tenant, noteId: 'n1', note: { repo: 'app', bytes: 30, deadlineMs: 5 } };
+      for (let time = 0; time < 2; time += 1)
+        await get().ledger.announceDelete({ ...announce, claimCount: 3 });
+      expect((await get().ledger.readTenant(tenant))?.claimCount).toBe(3);
     });
 
     it('of dead deleters: a commit removes their notes, and no others', async () => {
@@ -178,7 +202,17 @@ export function deleteContract(open: () => Promise<LedgerUnderTest>): void {
       expect(await get().ledger.readRepo(path)).toBeUndefined();
       await get().ledger.closeRepo({ ...path, closedAtMs: 77 });
       await get().ledger.closeRepo({ ...path, closedAtMs: 78 });
-      expect(await get().ledger.readRepo(path)).toMatchObject({ repo: 'app', closedAtMs: 77, epoch: 0 });
+      expect(await get().ledger.readRepo(path)).toEqual({
+        repo: 'app',
+        storedBytes: 0,
+        objectCount: 0,
+        countedAtMs: 0,
+        epoch: 0,
+        covered: new Set(),
+        putsUntilMs: 0,
+        dirtyToken: null,
+        closedAtMs: 77,
+      });
       const found = { repo: 'app', storedBytes: 3, objectCount: 1, countedAtMs: 9, epoch: 1 };
       await get().ledger.commitRepo({
         tenant,

@@ -43,6 +43,24 @@ export function dueContract(open: () => Promise<LedgerUnderTest>): void {
       }
     });
 
+    it('come in the order of what is due longest, whatever else of them is due later', async () => {
+      const [first, second, third] = [await create(), await create(), await create()];
+      const put = (tenant: string, deadAtMs: number) =>
+        get().ledger.putReservation({ tenant, reservation: reservation(`r${deadAtMs}`, { deadAtMs }) });
+      // Of the second one, what is due first is put last.
+      for (const [tenant, deadAtMs] of [
+        [third, 130],
+        [second, 300],
+        [second, 120],
+        [first, 110],
+        [first, 200],
+      ] as const)
+        await put(tenant, deadAtMs);
+      const due = await get().ledger.dueTenants({ nowMs: 1000, tenantsMax: 1000 });
+      const ours = due.map(({ tenant }) => tenant).filter((name) => [first, second, third].includes(name));
+      expect(ours).toEqual([first, second, third]);
+    });
+
     it('are no longer due after a full count', async () => {
       const tenant = await create({ dueAtMs: 10 });
       await get().ledger.beginReconcile({ tenant, holder: 'h', nowMs: 1000, leaseUntilMs: 2000 });

@@ -198,6 +198,16 @@ export function reconcileContract(open: () => Promise<LedgerUnderTest>): void {
       expect((await allPages(get().ledger.repos(tenant)))[0]?.dirtyToken).toBeNull();
     });
 
+    it('commits nothing to a repo or a tenant that is not there and should be', async () => {
+      const tenant = await create();
+      expect(await write(tenant, repoCommit(1), 'd1')).toBe('superseded');
+      expect(await allPages(get().ledger.repos(tenant))).toEqual([]);
+      const unknown = tenantName();
+      expect(await get().ledger.commitTenant(commit(unknown, 1))).toEqual({ kind: 'superseded' });
+      expect(await get().ledger.setLease({ tenant: unknown, epoch: 0, leaseUntilMs: 1 })).toBe('superseded');
+      expect(await get().ledger.readTenant(unknown)).toBeUndefined();
+    });
+
     it('commits a repo with any name, even an empty one', async () => {
       const tenant = await create();
       for (const repo of ['', 'a b', 'ä/%', '.']) await write(tenant, repoCommit(1, { repo }));

@@ -72,6 +72,16 @@ export function reservationContract(open: () => Promise<LedgerUnderTest>): void 
       );
     });
 
+    it('are put as late ones that stand for several, which are due when they are to be looked at', async () => {
+      const tenant = await create({ dueAtMs: 9e15 });
+      const isDue = async (nowMs: number) =>
+        (await get().ledger.dueTenants({ nowMs, tenantsMax: 1000 })).some((due) => due.tenant === tenant);
+      const late = { state: 'issued', lookAtMs: 5000, deletedByMs: 4000, objectCount: 7 } as const;
+      await get().ledger.putReservation({ tenant, reservation: reservation('~r1', late) });
+      expect([await isDue(4999), await isDue(5000)]).toEqual([false, true]);
+      expect(await allPages(get().ledger.reservations(tenant))).toEqual([reservation('~r1', late)]);
+    });
+
     it('make their tenant due when they were put to, and once they are issued at their death', async () => {
       const tenant = await create({ dueAtMs: 9e15 });
       const key = { tenant, repo, reservationId: 'r1' };
@@ -159,6 +169,11 @@ export function reservationContract(open: () => Promise<LedgerUnderTest>): void 
         expect(found).toHaveLength(3);
       }
       expect(await walk({ repo: 'none', pageSize: 2 })).toEqual([]);
+      // The last page says so, and what other repos have takes no room of a page.
+      const whole = await get().ledger.listReservations({ tenant, repo: 'apq', pageSize: 4 });
+      expect([whole.reservations.length, whole.next]).toEqual([3, null]);
+      const begun = await get().ledger.listReservations({ tenant, repo: 'apq', pageSize: 2 });
+      expect([begun.reservations.length, begun.next]).toEqual([2, { repo: 'apq', reservationId: 'r2' }]);
       expect(await get().ledger.listReservations({ tenant: tenantName(), pageSize: 2 })).toEqual({
         reservations: [],
         next: null,

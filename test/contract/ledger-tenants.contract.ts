@@ -58,6 +58,14 @@ export function tenantContract(open: () => Promise<LedgerUnderTest>): void {
       expect((await get().ledger.readTenant(tenant))?.plan).toBe('p');
     });
 
+    it('changes nothing if no field is given', async () => {
+      const tenant = await create({ plan: 'pro' });
+      const before = await get().ledger.readTenant(tenant);
+      expect(await get().ledger.updateTenant({ tenant })).toEqual(before);
+      expect(await get().ledger.readTenant(tenant)).toEqual(before);
+      expect(await get().ledger.updateTenant({ tenant: tenantName() })).toBeUndefined();
+    });
+
     it('a new limit ends the floor, and a reconcile that is running', async () => {
       const tenant = await create({ counted: counted(50) });
       expect((await get().ledger.readTenant(tenant))?.floorUntilMs).toBe(Number.MAX_SAFE_INTEGER);

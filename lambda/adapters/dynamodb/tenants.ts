@@ -60,7 +60,7 @@ async function updateTenant(
   table: Table,
   { tenant, ...change }: Input<'updateTenant'>,
 ): Output<'updateTenant'> {
-  const given = Object.entries(change).filter(([, value]) => value !== undefined);
+  const given = Object.entries(change);
   if (given.length === 0) return readTenant(table, tenant);
   // A new limit ends the floor, and any reconcile that is running.
   const isNewLimit = change.limitBytes !== undefined;

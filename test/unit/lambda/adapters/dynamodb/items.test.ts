@@ -42,6 +42,7 @@ describe('the key', () => {
 
   it('in the index of what is due has a shard that stays, and tenants are spread over four of them', () => {
     expect(dueKey({ kind: 'TENANT', tenant: 'acme', dueAtMs: 7 })).toEqual({ duepk: 'TENANT#2', dueat: 7 });
+    expect(dueKey({ kind: 'TENANT', tenant: 'big-corp', dueAtMs: 7 }).duepk).toBe('TENANT#3');
     const shards = Array.from(
       { length: 400 },
       (_, index) => dueKey({ kind: 'DELETION', tenant: `tenant-${index}`, dueAtMs: 0 }).duepk,

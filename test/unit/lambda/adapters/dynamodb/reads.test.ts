@@ -32,6 +32,19 @@ const reservationItem = (reservationId: string) => ({
   expiresAtMs: 1,
   deadAtMs: 1,
 });
+const tenantItem = (name: string) => ({
+  tenant: name,
+  createdAtMs: 1,
+  committedBytes: 1,
+  epoch: 1,
+  appliedEpoch: 1,
+  floorBaseBytes: 1,
+  floorUntilMs: 1,
+  deletedBytes: 0,
+  notes: {},
+  leaseUntilMs: 0,
+  dueat: 1,
+});
 const deletionItem = (deletionId: string) => ({
   deletionId,
   repo: 'app',
@@ -116,6 +129,19 @@ describe('a read of the table', () => {
     },
   );
 
+  it.each(pageItems)('by %s finds nothing in an answer without items', async (_, _item, read) => {
+    table.on(QueryCommand).resolves({});
+    expect(await allPages(read(ledger))).toEqual([]);
+  });
+
+  it('of lists finds nothing in an answer without items', async () => {
+    table.on(QueryCommand).resolves({});
+    expect(await ledger.listTenants({ pageSize: 3 })).toEqual([]);
+    expect(await ledger.listRepos({ tenant, pageSize: 3 })).toEqual([]);
+    expect(await ledger.listReservations({ tenant, pageSize: 3 })).toEqual({ reservations: [], next: null });
+    expect(await ledger.dueTenants({ nowMs: 1, tenantsMax: 3 })).toEqual([]);
+  });
+
   it('by listRepos ends with the page that it was asked for, in however many answers that comes', async () => {
     table
       .on(QueryCommand)
@@ -124,6 +150,12 @@ describe('a read of the table', () => {
     const found = await ledger.listRepos({ tenant, pageSize: 2 });
     expect(found.map(({ repo }) => repo)).toEqual(['a', 'b']);
     expect(asked()).toHaveLength(2);
+    table.resetHistory();
+    table
+      .on(QueryCommand)
+      .resolves({ Items: [repoItem('a'), repoItem('b')], LastEvaluatedKey: { pk: 'p', sk: '2' } });
+    expect(await ledger.listRepos({ tenant, pageSize: 2 })).toHaveLength(2);
+    expect(asked()).toHaveLength(1);
   });
 
   it('by listReservations is one request, however little of the page comes with it', async () => {
@@ -133,6 +165,23 @@ describe('a read of the table', () => {
     const page = await ledger.listReservations({ tenant, pageSize: 1000 });
     expect(page).toMatchObject({ reservations: [{ id: 'a' }], next: { repo: 'app', reservationId: 'a' } });
     expect(asked()).toMatchObject([{ Limit: 1000 }]);
+  });
+
+  it('by listTenants is in the order of their names, in whatever order the table gives their items', async () => {
+    const names = ['a', 'b', 'c'];
+    table.on(QueryCommand).resolves({ Items: names.map((name) => ({ pk: `TENANT#${name}` })) });
+    for (const order of [names, ['c', 'b', 'a'], ['b', 'c', 'a']]) {
+      table.on(BatchGetCommand).resolves({ Responses: { ledger: order.map(tenantItem) } });
+      const found = await ledger.listTenants({ pageSize: 3 });
+      expect(found.map((record) => record.tenant)).toEqual(names);
+    }
+  });
+
+  it('by listTenants begins before every name, and with no empty key, which DynamoDB refuses', async () => {
+    await ledger.listTenants({ pageSize: 3 });
+    const values = asked()[0]?.['ExpressionAttributeValues'] as Record<string, string>;
+    expect(values[':after']).not.toBe('');
+    for (const first of ['-', '0', 'A', 'a']) expect((values[':after'] ?? '') < first).toBe(true);
   });
 
   it('asks again for the keys of a batch that the table left unprocessed', async () => {

@@ -1,0 +1,80 @@
+import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import { DynamoDBDocumentClient, UpdateCommand } from '@aws-sdk/lib-dynamodb';
+import { mockClient } from 'aws-sdk-client-mock';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { createDynamoDbLedger } from '../../../../../lambda/adapters/dynamodb/ledger.ts';
+import type { Ledger } from '../../../../../lambda/ports/ledger.ts';
+
+const tenant = 'acme';
+const client = DynamoDBDocumentClient.from(new DynamoDBClient({}));
+const table = mockClient(client);
+const ledger = createDynamoDbLedger({ client, tableName: 'ledger' });
+const asked = () => table.calls().map((call) => call.args[0].input as unknown as Record<string, unknown>);
+
+const tenantItem = {
+  tenant,
+  createdAtMs: 1,
+  committedBytes: 2,
+  epoch: 3,
+  appliedEpoch: 3,
+  floorBaseBytes: 5,
+  floorUntilMs: 6,
+  deletedBytes: 0,
+  notes: {},
+  leaseUntilMs: 0,
+  dueat: 11,
+};
+const counted = { storedBytes: 1, objectCount: 1, countedAtMs: 1 };
+
+beforeEach(() => table.reset());
+
+describe('a write that the table accepts', () => {
+  const writes: readonly [name: keyof Ledger, write: (to: Ledger) => Promise<unknown>, answer: unknown][] = [
+    ['updateTenant', (to) => to.updateTenant({ tenant, limitBytes: 5 }), { committedBytes: 2 }],
+    ['closeTenant', (to) => to.closeTenant({ tenant, closedAtMs: 5 }), { committedBytes: 2 }],
+    ['addCommitted', (to) => to.addCommitted({ tenant, sumBytes: 1, limitBytes: 5 }), { kind: 'added' }],
+    [
+      'beginReconcile',
+      (to) => to.beginReconcile({ tenant, holder: 'h', nowMs: 1, leaseUntilMs: 2 }),
+      { kind: 'begun', epoch: 4 },
+    ],
+    [
+      'commitRepo',
+      (to) =>
+        to.commitRepo({
+          tenant,
+          repo: { ...counted, repo: 'app', epoch: 3, covered: new Set(), putsUntilMs: 0 },
+          dirtyTokenRead: null,
+        }),
+      'committed',
+    ],
+    [
+      'commitTenant',
+      (to) =>
+        to.commitTenant({
+          tenant,
+          epoch: 3,
+          correctionBytes: 0,
+          floorBaseBytes: 0,
+          floorUntilMs: 0,
+          counted,
+          listedUntilMs: 0,
+          claimCorrection: 0,
+          overtakenEpoch: 0,
+          fullCountedAtMs: null,
+          reservedUntilMs: null,
+          expiredNotes: [],
+          dueAtMs: 0,
+          lookAtMs: null,
+        }),
+      { kind: 'committed', tenant: { committedBytes: 2 } },
+    ],
+  ];
+
+  // A read after it could find the write of somebody else.
+  it.each(writes)('by %s is one request, which answers all', async (_, write, answer) => {
+    table.on(UpdateCommand).resolves({ Attributes: tenantItem });
+    expect({ answer: await write(ledger) }).toMatchObject({ answer });
+    expect(asked()).toHaveLength(1);
+  });
+});

@@ -42,6 +42,20 @@ describe('an object that is marked for deletion', () => {
     expect(await mark()).toMatchObject({ dueAtMs: deadMs, waitsFor: 'uploads' });
   });
 
+  it('waits for nothing if the reservation is dead at the very end of the grace time', async () => {
+    const lifeMs = 36 * minute + 10_001;
+    for (const [deleteGraceMs, waitsFor] of [
+      [lifeMs, null],
+      [lifeMs - 1, 'uploads'],
+    ] as const) {
+      world = new MemoryStack({ deleteGraceMs });
+      await world.create();
+      await world.push('game', { [oid]: 10 });
+      world.put({ [`game/${oid}`]: 10 });
+      expect(await mark()).toMatchObject({ dueAtMs: world.nowMs + lifeMs, waitsFor });
+    }
+  });
+
   it('is deleted when its grace time is over, and the freed bytes show at once', async () => {
     await mark();
     world.nowMs += hour - 1;

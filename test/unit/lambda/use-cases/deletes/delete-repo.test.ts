@@ -43,18 +43,38 @@ describe('a repo that is being deleted', () => {
   it('need not have been counted; then what it frees is unknown, not zero', async () => {
     await open({});
     world.put({ 'game/a': 1 });
-    expect(await del()).toEqual({ objectCount: null, bytes: null, dueAtMs: world.nowMs, waitsFor: null });
+    const plan = { objectCount: null, bytes: null, dueAtMs: world.nowMs, waitsFor: null };
+    expect(await del()).toEqual(plan);
+    // Its closing wrote an item of it, which still has no count.
+    expect(await del()).toEqual(plan);
+    await world.objects.delete(`${tenant}/game/a`);
+    expect(await del()).toEqual(plan);
     await world.consume();
     expect(await world.keys()).toEqual(['game2/x']);
+  });
+
+  it('frees nothing once it is empty and was counted, until it is opened', async () => {
+    await open({ 'game/a': 1 });
+    const first = await del();
+    await world.consume();
+    expect(await del()).toEqual({ ...first, objectCount: 0, bytes: 0 });
+  });
+
+  it('frees what was counted, although somebody removed it around the API since', async () => {
+    await open({ 'game/a': 1, 'game/b': 2 });
+    for (const name of ['a', 'b']) await world.objects.delete(`${tenant}/game/${name}`);
+    expect(await del()).toMatchObject({ objectCount: 2, bytes: 3 });
   });
 
   it('keeps the time of its closing when it is deleted again', async () => {
     await open({ 'game/a': 1 });
     const first = await del();
+    const close = vi.spyOn(world.ledger, 'closeRepo');
     world.nowMs += 1000;
     expect(await del()).toEqual(first);
     expect(world.requests).toHaveLength(2);
     expect((await readRepo())?.closedAtMs).toBe(first?.dueAtMs);
+    expect(close).not.toHaveBeenCalled();
   });
 
   it('is emptied and recounted, and opened once no batch from before its closing can be running', async () => {

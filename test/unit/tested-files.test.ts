@@ -42,7 +42,6 @@ const coveredBy: Readonly<Record<string, readonly string[]>> = {
     'lambda/use-cases/access/create-tenant.ts',
     'lambda/use-cases/access/create-token.ts',
     'lambda/use-cases/access/request-key.ts',
-    'lambda/use-cases/deletes/list-repo.ts',
     'lambda/use-cases/downloads/offer-download.ts',
     'lambda/use-cases/list-tenant.ts',
   ],

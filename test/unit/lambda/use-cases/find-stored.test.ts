@@ -2,6 +2,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { StoreUnavailableError } from '../../../../lambda/ports/object-store.ts';
 import { findStored } from '../../../../lambda/use-cases/find-stored.ts';
 import { CountingDeps } from '../../../support/memory/counting-deps.ts';
+import { recordingLog } from '../../../support/recording-log.ts';
 
 const tenant = 'acme';
 const repo = 'app';
@@ -70,8 +71,56 @@ describe('what a repo has of some objects', () => {
     fill(30);
     const scan = { scan: () => Promise.reject(new StoreUnavailableError('No LIST today.')) };
     const question = { tenant, repo, oids: indexes(20, 20).map(oidOf), repoObjects: 30 };
-    const { result } = await made.measure(() => findStored({ ...made.deps, scan }, question));
+    const { log, entries } = recordingLog();
+    const { result } = await made.measure(() => findStored({ ...made.deps, scan, log }, question));
     expect(result).toEqual(new Map(indexes(20, 10).map((index) => [oidOf(index), index])));
+    expect(entries).toEqual([
+      {
+        level: 'warn',
+        message: 'a repo was not listed for a batch; its objects are asked for one by one',
+        fields: { tenant, repo },
+      },
+    ]);
+  });
+
+  it('is asked by HEAD for what lies in the ranges that no LIST has reached, and for nothing else', async () => {
+    const open = (after: string | null, last: string | null) => ({ after, last });
+    const rest = {
+      prefix: `${tenant}/${repo}/`,
+      ranges: [open(null, 'b'), open('d', 'f'), open('x', null)],
+      seen: [['e', 5] as const, ['c', 3] as const],
+      storedBytes: 8,
+      objectCount: 2,
+      requests: 1,
+      isSequential: false,
+      objectsExpected: null,
+    };
+    const scan = { scan: async () => ({ kind: 'unfinished', requests: 1, rest }) as const };
+    const heads: string[] = [];
+    const store = {
+      ...made.deps.store,
+      head: async (key: string) => {
+        heads.push(key);
+        return key.endsWith('f') ? { sizeBytes: 6, sha256: undefined } : undefined;
+      },
+    };
+    const oids = [...'abcdefgwxyz', 'ba', 'dd'];
+    const found = await findStored({ ...made.deps, scan, store }, { tenant, repo, oids, repoObjects: 2 });
+    expect(heads.map((key) => key.slice(rest.prefix.length)).sort()).toEqual(['a', 'b', 'dd', 'f', 'y', 'z']);
+    expect(found).toEqual(
+      new Map([
+        ['e', 5],
+        ['c', 3],
+        ['f', 6],
+      ]),
+    );
+  });
+
+  it('is found by LIST each time while the store lists fast', async () => {
+    await made.advance(60 * 60_000);
+    fill(30);
+    for (let time = 0; time < 2; time += 1)
+      expect(await ask(indexes(0, 20), 30)).toMatchObject({ lists: 1, heads: 0 });
   });
 
   it('is no answer if the scan has a mistake', async () => {

@@ -137,6 +137,7 @@ describe('a read of the table', () => {
   it('of lists finds nothing in an answer without items', async () => {
     table.on(QueryCommand).resolves({});
     expect(await ledger.listTenants({ pageSize: 3 })).toEqual([]);
+    expect(asked()).toHaveLength(1);
     expect(await ledger.listRepos({ tenant, pageSize: 3 })).toEqual([]);
     expect(await ledger.listReservations({ tenant, pageSize: 3 })).toEqual({ reservations: [], next: null });
     expect(await ledger.dueTenants({ nowMs: 1, tenantsMax: 3 })).toEqual([]);

@@ -18,9 +18,6 @@ const coveredBy: Readonly<Record<string, readonly string[]>> = {
   ],
   // What the API answers (test/blackbox), on the embedded stack.
   'test/embedded/blackbox.test.ts': [
-    'lambda/domain/hash.ts',
-    'lambda/domain/json.ts',
-    'lambda/domain/token.ts',
     'lambda/http/json.ts',
     'lambda/http/lfs/batch-response.ts',
     'lambda/http/lfs/body.ts',
@@ -64,8 +61,6 @@ const coveredBy: Readonly<Record<string, readonly string[]>> = {
   ],
   'test/unit/lambda/handlers/store-events.test.ts': ['lambda/events/store-event.ts'],
   'test/unit/lambda/adapters/system/invocation-log.test.ts': ['lambda/runtime/with-invocation.ts'],
-  'test/unit/local/terminal-log.test.ts': ['lambda/domain/error-chain.ts'],
-  'test/unit/local/store/key-index.test.ts': ['lambda/domain/key-order.ts'],
   'test/unit/lambda/domain/scan/scan-plan.test.ts': ['lambda/domain/scan/estimate.ts'],
   'test/unit/lambda/use-cases/scan/path-scan.test.ts': [
     'lambda/domain/scan/lanes.ts',

@@ -146,6 +146,9 @@ describe('a recount', () => {
     const began = (...createdAtMs: number[]) => createdAtMs.map((ms) => ({ createdAtMs: ms }));
     expect(computed(reservationsIn({ app: began(3, 7, 5), web: began(6) })).newestUploadMs).toBe(7);
     expect(computed(reservationsIn({ app: began(3), web: began(9) })).newestUploadMs).toBe(9);
+    const pending = [{ state: 'pending', createdAtMs: 9 }] as const;
+    expect(computed(reservationsIn({ app: pending, web: began(3) })).newestUploadMs).toBe(3);
+    expect(computed(reservationsIn({ app: pending, web: pending })).newestUploadMs).toBeNull();
   });
 
   it('adds what live reservations of every repo may bring, and its floor ends when the first may be dead', () => {

@@ -5,6 +5,7 @@ import {
   dueAfterActivityMs,
   dueAfterFullMs,
   isRecountReason,
+  lookAgainAtMs,
   queuedUrgencyOf,
   recountWaitMs,
   type Urgency,
@@ -130,6 +131,26 @@ describe('the budget', () => {
     };
     expect(beginnings(20)).toBe(24 * 60);
     expect(beginnings(1000)).toBe(Math.ceil(day / (50 * minute)));
+  });
+});
+
+describe('uploads that may be under way are looked for', () => {
+  /** Seconds from a count, by the seconds since the newest of them began, and by what the count used of the budget. */
+  const looksIn = (began: number, listed = 0) =>
+    (lookAgainAtMs(
+      { recountRestMs: minute },
+      { newestUploadMs: nowMs - began * 1000, countedAtMs: nowMs, listedMs: listed * 1000 },
+    ) -
+      nowMs) /
+    1000;
+
+  it('after the rest between two recounts, and the later the longer ago they began', () => {
+    expect([0, 120, 121, 7200].map((began) => looksIn(began))).toEqual([60, 60, 60.5, 3600]);
+  });
+
+  it('no sooner than four times what the count used of the budget', () => {
+    expect([15, 16, 900].map((listed) => looksIn(0, listed))).toEqual([60, 64, 3600]);
+    expect(looksIn(7200, 899)).toBe(3600);
   });
 });
 

@@ -44,4 +44,8 @@ describe('settings as JSON', () => {
   ])('are rejected if they are wrong: %s', (text, message) => {
     expect(() => settingsFromJson(text)).toThrow(message);
   });
+
+  it('say where they are no JSON', () => {
+    expect(() => settingsFromJson('{')).toThrow(expect.objectContaining({ cause: expect.any(SyntaxError) }));
+  });
 });

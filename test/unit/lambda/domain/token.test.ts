@@ -1,0 +1,49 @@
+import { createHmac } from 'node:crypto';
+import { describe, expect, it } from 'vitest';
+import { sha256Hex } from '../../../../lambda/domain/hash.ts';
+import { derivedToken, sameDigest, tokenIdOf } from '../../../../lambda/domain/token.ts';
+
+it('the id of a token tells 64 bits of its hash, and no more', () => {
+  expect(tokenIdOf('secret')).toMatch(/^[0-9a-f]{16}$/);
+  expect(sha256Hex('secret').startsWith(tokenIdOf('secret'))).toBe(true);
+});
+
+describe('two digests', () => {
+  const digest = sha256Hex('a');
+
+  it('are the same if all of their bytes are', () => {
+    expect(sameDigest(digest, digest)).toBe(true);
+    expect(sameDigest(digest, digest.toUpperCase())).toBe(true);
+    expect(sameDigest(digest, sha256Hex('b'))).toBe(false);
+  });
+
+  it('of which one is cut or no hex differ', () => {
+    for (const wrong of ['', digest.slice(2), `${digest}00`, 'no hex']) {
+      expect(sameDigest(digest, wrong)).toBe(false);
+      expect(sameDigest(wrong, digest)).toBe(false);
+    }
+  });
+});
+
+describe('a token that is derived from a credential', () => {
+  const from = { credential: 'secret', seed: 'seed' };
+  const base62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
+
+  it('has all 256 bits of an HMAC of its seed', () => {
+    const token = derivedToken(from);
+    expect(token).toMatch(/^lfsq_[0-9A-Za-z]{43}$/);
+    const value = [...token.slice('lfsq_'.length)].reduce(
+      (sum, digit) => sum * 62n + BigInt(base62.indexOf(digit)),
+      0n,
+    );
+    expect(value.toString(16).padStart(64, '0')).toBe(
+      createHmac('sha256', from.credential).update(from.seed).digest('hex'),
+    );
+  });
+
+  it('is the same each time, and another with another credential or seed', () => {
+    expect(derivedToken({ ...from })).toBe(derivedToken(from));
+    expect(derivedToken({ ...from, seed: 'other' })).not.toBe(derivedToken(from));
+    expect(derivedToken({ ...from, credential: 'other' })).not.toBe(derivedToken(from));
+  });
+});

@@ -22,7 +22,8 @@ describe('the hash of the signers', () => {
     const key = Buffer.from('secret');
     const expected = createHmac('sha256', 'secret').update('onetwo').digest('hex');
     const padded = new Uint8Array([0, ...key, 0]);
-    const secrets = ['secret', new Uint8Array(key), new Uint8Array(key).buffer, padded.subarray(1, -1)];
+    const { buffer } = new Uint8Array(key);
+    const secrets = ['secret', new Uint8Array(key), buffer, new Uint16Array(buffer), padded.subarray(1, -1)];
     for (const secret of secrets) expect(await digestOf(new NodeSha256(secret))).toBe(expected);
     expect(await digestOf(new NodeSha256('other'))).not.toBe(expected);
   });

@@ -6,7 +6,19 @@ describe('the order of keys', () => {
   const byBytes = (a: string, b: string) => Math.sign(Buffer.compare(Buffer.from(a), Buffer.from(b)));
 
   it('is that of their UTF-8 bytes, also beyond U+FFFF, which JavaScript puts before U+E000', () => {
-    const keys = ['', 'a', 'aa', 'b', '\ud7ff', '\ue000', '\uffff', '\u{10000}', '\u{10ffff}'];
+    const keys = [
+      '',
+      'a',
+      'aa',
+      'b',
+      '\ud7ff',
+      '\ue000',
+      '\uffff',
+      '\u{10000}',
+      '\u{103fe}',
+      '\u{103ff}',
+      '\u{10ffff}',
+    ];
     for (const [index, key] of keys.entries())
       for (const [other, than] of keys.entries())
         expect(Math.sign(compareKeys(key, than)), `${key} and ${than}`).toBe(Math.sign(index - other));

@@ -136,10 +136,10 @@ describe('the budget', () => {
 
 describe('uploads that may be under way are looked for', () => {
   /** Seconds from a count, by the seconds since the newest of them began, and by what the count used of the budget. */
-  const looksIn = (began: number, listed = 0) =>
+  const looksIn = (began: number, listed = 0, listedUntilMs = 0) =>
     (lookAgainAtMs(
       { recountRestMs: minute },
-      { newestUploadMs: nowMs - began * 1000, countedAtMs: nowMs, listedMs: listed * 1000 },
+      { newestUploadMs: nowMs - began * 1000, countedAtMs: nowMs, listedMs: listed * 1000, listedUntilMs },
     ) -
       nowMs) /
     1000;
@@ -151,6 +151,12 @@ describe('uploads that may be under way are looked for', () => {
   it('no sooner than four times what the count used of the budget', () => {
     expect([15, 16, 900].map((listed) => looksIn(0, listed))).toEqual([60, 64, 3600]);
     expect(looksIn(7200, 899)).toBe(3600);
+  });
+
+  it('no sooner than the budget lets a recount begin that nobody waits for', () => {
+    expect(looksIn(0, 0, nowMs + 6 * minute)).toBe(60);
+    expect(looksIn(0, 0, nowMs + 7 * minute)).toBe(120);
+    expect(looksIn(300, 0, nowMs + 7 * minute)).toBe(150);
   });
 });
 

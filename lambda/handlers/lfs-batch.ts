@@ -19,7 +19,7 @@ import { admitUpload } from '../use-cases/uploads/admit-upload.ts';
 import type { AdmitUploadDeps } from '../use-cases/uploads/batch-attempt.ts';
 
 type BatchDeps = AdmitUploadDeps &
-  Pick<Deps, 'tokens' | 'invocations' | 'knownObjects'> & { readonly publicUrl?: string | undefined };
+  Pick<Deps, 'tokens' | 'invocations'> & { readonly publicUrl?: string | undefined };
 
 /** POST /{tenant}/{repo}/info/lfs/objects/batch: the LFS Batch API. */
 export function create(deps: BatchDeps): HttpHandler {

@@ -1,5 +1,6 @@
 import { listsToAsk } from '../domain/ask-by-listing.ts';
 import { compareKeys } from '../domain/key-order.ts';
+import { type KnownObjects, knownObjectsMax } from '../domain/known-objects.ts';
 import { objectKey, repoPrefix } from '../domain/names.ts';
 import { StoreUnavailableError } from '../ports/object-store.ts';
 import type { PathScanOutcome } from '../ports/path-scan.ts';
@@ -75,6 +76,16 @@ async function list(
   } finally {
     listingPace.note(clock.nowMs() - beganMs, clock.nowMs());
   }
+}
+
+/** Lets a question keep what it lists for others of the same process, unless the repo is too large. */
+export function remembering(
+  knownObjects: KnownObjects,
+  input: { path: string; repoObjects: number | undefined; listedAtMs: number },
+): Pick<Question, 'onListed'> {
+  const { path, repoObjects = 0, listedAtMs } = input;
+  if (repoObjects > knownObjectsMax) return {};
+  return { onListed: (objects) => knownObjects.keep(path, { objects, listedAtMs }) };
 }
 
 function ofThem(seen: ReadonlyMap<string, number>, oids: readonly string[]): Map<string, number> {

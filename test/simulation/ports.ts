@@ -1,3 +1,4 @@
+import type { KnownObjects } from '../../lambda/domain/known-objects.ts';
 import type { Settings } from '../../lambda/domain/settings.ts';
 import type { Ledger } from '../../lambda/ports/ledger.ts';
 import type { Metrics } from '../../lambda/ports/metrics.ts';
@@ -79,6 +80,8 @@ export interface WorldPorts {
   readonly random: Random;
   readonly settings: Settings;
   readonly pageSize: number;
+  /** What the process knows in which the function runs. */
+  readonly knownObjects: KnownObjects;
   /** Removes an object from the bucket. */
   remove(key: string): void;
   /** Runs something at a random moment within this time. */
@@ -88,7 +91,7 @@ export interface WorldPorts {
 /** All that one invocation of a function depends on. Ports that are not named here take no time and cannot fail. */
 export function depsOf(actor: Actor, world: WorldPorts): Omit<Deps, 'tokens' | 'admin'> {
   const store = storeOf(actor, world);
-  const { signer, metrics, settings, requestKeys } = world;
+  const { signer, metrics, settings, requestKeys, knownObjects } = world;
   return memoryDeps({
     ledger: ledgerOf(actor, world.ledger),
     requestKeys: {
@@ -114,5 +117,6 @@ export function depsOf(actor: Actor, world: WorldPorts): Omit<Deps, 'tokens' | '
     ids: seededIds(world.random),
     metrics,
     settings,
+    knownObjects,
   });
 }

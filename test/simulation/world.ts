@@ -1,3 +1,4 @@
+import { KnownObjects } from '../../lambda/domain/known-objects.ts';
 import { defaultSettings, type Settings } from '../../lambda/domain/settings.ts';
 import { placeOf, type StoreChange } from '../../lambda/domain/store-change.ts';
 import type { Ledger } from '../../lambda/ports/ledger.ts';
@@ -64,6 +65,9 @@ export class World {
   readonly coverage: Coverage = nothingYet();
   readonly mix: Mix;
   readonly requestKeys = new MemoryRequestKeys();
+  /** Functions run in three processes in turn. Each remembers what it listed. */
+  readonly #processes = [new KnownObjects(), new KnownObjects(), new KnownObjects()];
+  #invocations = 0;
   /** oid → true bytes. */
   readonly #sizes: ReadonlyMap<string, number>;
   readonly #ledger: Ledger;
@@ -270,8 +274,11 @@ export class World {
       measure: () => undefined,
       flush: () => undefined,
     };
+    this.#invocations += 1;
+    const knownObjects = this.#processes[this.#invocations % this.#processes.length] ?? new KnownObjects();
     const made = depsOf(actor, {
       ...this,
+      knownObjects,
       signer,
       prepare,
       metrics,

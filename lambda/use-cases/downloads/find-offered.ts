@@ -1,12 +1,12 @@
-import { knownObjectsMax } from '../../domain/known-objects.ts';
 import { repoPrefix } from '../../domain/names.ts';
 import type { Deps } from '../deps.ts';
-import { type FindStoredDeps, findStored, type Question } from '../find-stored.ts';
+import { type FindStoredDeps, findStored, type Question, remembering } from '../find-stored.ts';
 
 export type FindOfferedDeps = FindStoredDeps & Pick<Deps, 'knownObjects'>;
 
 /**
- * Finds out which objects of a repo may be downloaded. What was listed within the last minute is not asked for again.
+ * Finds out which objects of a repo may be downloaded. What was listed within the last minute is not asked for again: if
+ * it was deleted meanwhile, its URL says 404, as it does when the object is deleted just after the answer.
  *
  * @returns oid → stored bytes. Objects that are not stored are absent.
  * @throws {StoreUnavailableError}
@@ -27,9 +27,7 @@ export async function findOffered(deps: FindOfferedDeps, question: Question): Pr
   const asked = await findStored(deps, {
     ...question,
     oids: left,
-    ...(repoObjects <= knownObjectsMax && {
-      onListed: (objects) => knownObjects.keep(path, { objects, listedAtMs }),
-    }),
+    ...remembering(knownObjects, { path, repoObjects, listedAtMs }),
   });
   for (const [oid, bytes] of asked) found.set(oid, bytes);
   return found;

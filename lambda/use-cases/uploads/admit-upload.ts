@@ -1,11 +1,10 @@
 import { sha256Hex } from '../../domain/hash.ts';
-import { objectKey } from '../../domain/names.ts';
+import { objectKey, repoPrefix } from '../../domain/names.ts';
 import { sumClaims } from '../../domain/reservation.ts';
 import { type TenantRecord, tenantClaimsMax } from '../../domain/tenant.ts';
 import { uploadsToVerify } from '../../domain/verified-uploads.ts';
 import type { AddOutcome } from '../../ports/ledger.ts';
 import type { Deps } from '../deps.ts';
-import { findStored } from '../find-stored.ts';
 import { requestOrLog } from '../recounts/request-or-log.ts';
 import {
   type AdmitUploadDeps,
@@ -17,6 +16,7 @@ import {
   type UploadVerdict,
 } from './batch-attempt.ts';
 import { addWithinLimit, decideAtLimit, type LimitDecision } from './decide-at-limit.ts';
+import { findStoredForUpload } from './find-stored-for-upload.ts';
 import { keepFromDeletion } from './keep-from-deletion.ts';
 import type { Refusal } from './refusal.ts';
 import { reportAdmission } from './report-admission.ts';
@@ -52,12 +52,7 @@ async function admit(deps: AdmitUploadDeps, input: AdmitUploadInput): Promise<Ad
   const attempt = newAttempt(deps, input);
   const { tenant, reservation } = attempt;
   const [stored] = await Promise.all([
-    findStored(deps, {
-      tenant,
-      repo: input.repo,
-      oids: [...input.objects.keys()],
-      repoObjects: input.repoObjects,
-    }),
+    findStoredForUpload(deps, input),
     deps.ledger.putReservation({
       tenant,
       reservation,
@@ -159,6 +154,7 @@ async function issue(
   const issued = await deps.ledger.issueReservation({ ...keyOf(attempt), claims: chosen });
   // A reconcile voided the reservation and no longer counts it, so no URL may be handed out.
   if (issued === 'gone') return retryLater(deps);
+  deps.knownObjects.offer(repoPrefix({ tenant, repo: reservation.repo }), chosen.keys());
   const verified = uploadsToVerify(chosen);
   await Promise.all(
     [...chosen].map(async ([oid, sizeBytes]) => {

@@ -14,6 +14,7 @@ export type AdmitUploadDeps = Pick<
   | 'listing'
   | 'scan'
   | 'listingPace'
+  | 'knownObjects'
   | 'signer'
   | 'queue'
   | 'clock'

@@ -23,6 +23,30 @@ describe('what was listed', () => {
     expect(known.of('a/', 60_000)).toBeUndefined();
   });
 
+  it('lacks what it had not, as long as no URL for it was handed out', () => {
+    const known = new KnownObjects();
+    known.offer('a/', ['early']);
+    expect(known.lacks('a/', 'new', 0)).toBe(false);
+    known.keep('a/', { objects: objects(2), listedAtMs: 0 });
+    known.offer('a/', ['offered', 'x']);
+    const lacked = ['new', 'oid0', 'offered', 'early'].filter((oid) => known.lacks('a/', oid, 60_000));
+    expect(lacked).toEqual(['new', 'early']);
+    expect(known.lacks('b/', 'new', 0)).toBe(false);
+    // It may have been under way while the repo was listed again.
+    known.keep('a/', { objects: objects(1), listedAtMs: 50_000 });
+    expect(['offered', 'oid1'].map((oid) => known.lacks('a/', oid, 60_000))).toEqual([false, true]);
+    expect(known.lacks('a/', 'new', 110_001)).toBe(false);
+  });
+
+  it('counts the offered objects in its bound', () => {
+    const known = new KnownObjects();
+    known.keep('a/', { objects: objects(19_999), listedAtMs: 0 });
+    known.offer('a/', ['x']);
+    expect(known.lacks('a/', 'y', 0)).toBe(true);
+    known.offer('a/', ['x', 'z']);
+    expect(known.lacks('a/', 'y', 0)).toBe(false);
+  });
+
   it('is kept of at most 20,000 objects: the oldest go first', () => {
     const known = new KnownObjects();
     for (const [index, path] of ['a/', 'b/', 'c/'].entries())

@@ -1,6 +1,7 @@
 import type { Reservation } from '../../lambda/domain/reservation.ts';
 import { isDead } from '../../lambda/domain/reservation.ts';
 import type { Ledger, TenantCommit } from '../../lambda/ports/ledger.ts';
+import type { PathScan, PathScanOutcome } from '../../lambda/ports/path-scan.ts';
 import type { MemoryLedger } from '../support/memory/ledger.ts';
 import {
   deletedInOutage,
@@ -407,6 +408,30 @@ const allIdsCovered: Mutant = {
  * Mistakes that look right. The simulator must find the broken invariant within `seeds` seeds, beginning with `from`
  * (default 0), in random scenarios or in a story.
  */
+/** An upload is told "stored" because a batch of any process listed it within the last half hour. */
+const toldFromAnOldListing: Mutant = {
+  deps: (deps, world) => {
+    const scan: PathScan['scan'] = async (input) => {
+      // A batch's own question, not a recount.
+      if (input.requestsMax === undefined) return deps.scan.scan(input);
+      const listed = oldListings.get(world) ?? new Map<string, OldListing>();
+      oldListings.set(world, listed);
+      const kept = listed.get(input.prefix);
+      if (kept && world.scheduler.nowMs - kept.atMs < 30 * minute) return kept.outcome;
+      const outcome = await deps.scan.scan({ ...input, lookFor: 'everything' });
+      if (outcome.kind === 'done') listed.set(input.prefix, { outcome, atMs: world.scheduler.nowMs });
+      return outcome;
+    };
+    return { ...deps, scan: { scan } };
+  },
+};
+
+interface OldListing {
+  readonly outcome: PathScanOutcome;
+  readonly atMs: number;
+}
+const oldListings = new WeakMap<World, Map<string, OldListing>>();
+
 export const mutants: readonly {
   name: string;
   mutant: Mutant;
@@ -418,6 +443,12 @@ export const mutants: readonly {
   { name: 'the listing overwrites the counter', mutant: overwriteCounter, invariant: /^I1/, seeds: 20 },
   { name: 'count first, reserve after', mutant: countFirst, invariant: /^I1/, seeds: 500 },
   { name: 'ask by HEAD after the scan', mutant: headAfterScan, invariant: /^I1/, seeds: 500 },
+  {
+    name: 'told "stored" from an old listing',
+    mutant: toldFromAnOldListing,
+    invariant: /^I7/,
+    seeds: 1000,
+  },
   { name: 'refuse by the counter', mutant: refuseByCounter, invariant: /^I2/, seeds: 200 },
   { name: 'URLs that outlive the reservation', mutant: longLivedUrls, invariant: /^I1/, seeds: 20 },
   { name: 'drop an oid from its reservation once seen', mutant: dropSeen, invariant: /^I1/, seeds: 300 },

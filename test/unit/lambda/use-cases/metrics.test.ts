@@ -62,12 +62,23 @@ describe('a batch of uploads', () => {
     expect(said?.fields).toEqual({ tenant, repo: 'app', admitted: 2, admittedBytes: 900, refused: 1 });
   });
 
+  it('measures nothing that did not happen', async () => {
+    const refused = await setUp();
+    await refused.push(5000);
+    expect(refused.values).toEqual({ UploadsRefused: [1] });
+    const admitted = await setUp();
+    await admitted.push(10);
+    expect(admitted.values).toEqual({ UploadsAdmitted: [1], BytesAdmitted: [10] });
+  });
+
   it('counts the deferred ones', async () => {
     const { ledger, push, values, entries } = await setUp();
     ledger.issueReservation = async () => 'gone';
     expect((await push(10)).kind).toBe('retry');
     expect(values).toEqual({ BatchesDeferred: [1] });
-    expect(entries.map(({ fields }) => fields['tenant'])).toEqual([tenant]);
+    expect(entries.map(({ message, fields }) => [message, fields['tenant']])).toEqual([
+      ['uploads deferred', tenant],
+    ]);
   });
 });
 

@@ -78,7 +78,7 @@ describe('a batch of uploads', () => {
     expect(await push(10)).toEqual(new Map([[oid, { kind: 'stored' }]]));
     expect(await push(11)).toEqual(new Map([[oid, { kind: 'size-conflict', storedBytes: 10 }]]));
     expect(world.ledger.inspect(tenant).reservations).toEqual([]);
-    expect((await world.record()).committedBytes).toBe(0);
+    expect(await world.record()).toMatchObject({ committedBytes: 0, claimCount: 0 });
     expect(world.requests).toEqual([]);
   });
 
@@ -116,12 +116,30 @@ describe('a batch of uploads', () => {
     expect(world.requests).toEqual([{ tenant, reason: 'upload', full: false }]);
   });
 
+  it.each([
+    ['of a tenant without a limit', null],
+    ['that fits to the last byte', 10],
+  ])('%s has its recount requested before it is issued, in case its function dies then', async (_, limit) => {
+    world = new MemoryStack();
+    await world.create(limit);
+    vi.spyOn(world.ledger, 'issueReservation').mockRejectedValueOnce(new Error('The function died.'));
+    await expect(push(10)).rejects.toThrow('The function died.');
+    expect(world.requests).toEqual([{ tenant, reason: 'upload', full: false }]);
+  });
+
+  it('that was not expected to fit has its recount requested once it is admitted', async () => {
+    world.ledger.addUnconditionally(tenant, 50);
+    expect(await push(60)).toMatchObject(new Map([[oid, { kind: 'upload' }]]));
+    expect(world.requests).toEqual([{ tenant, reason: 'upload', full: false }]);
+  });
+
   it('is admitted up to a million claims of its tenant, its own included', async () => {
     const push = async (claimCount: number) => {
       const record = { ...(await world.record()), claimCount };
       return admitUpload(world.deps, { tenant: record, repo: 'app', objects: new Map([[oid, 10]]) });
     };
     expect(await push(999_999)).toMatchObject({ kind: 'retry' });
+    expect(world.requests).toEqual([{ tenant, reason: 'refusal', full: false }]);
     expect(await push(999_998)).toMatchObject({ kind: 'answered' });
   });
 
@@ -163,6 +181,11 @@ describe('a batch of uploads', () => {
     const input = { tenant: await world.record(), repo: 'app', objects: new Map([[oid, 10]]) };
     await world.ledger.closeTenant({ tenant, closedAtMs: world.nowMs });
     expect(await admitUpload(world.deps, input)).toEqual({ kind: 'absent' });
+  });
+
+  it('of a tenant that is not there gets nothing', async () => {
+    vi.spyOn(world.ledger, 'addCommitted').mockResolvedValueOnce({ kind: 'absent' });
+    expect(await push(10)).toBe('absent');
   });
 
   it('is admitted in part, in the order of the request', async () => {

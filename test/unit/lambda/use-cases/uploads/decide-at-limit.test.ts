@@ -49,6 +49,66 @@ describe('a batch at the limit', () => {
     expect(await addWithinLimit(world.deps, input)).toEqual({ kind: 'added' });
   });
 
+  it('that asks for nothing adds nothing', async () => {
+    const input = { tenant: await world.record(), chosen: none, notYetAdded: none };
+    expect(await addWithinLimit(world.deps, input)).toEqual({ kind: 'added' });
+    expect(await world.record()).toMatchObject({ claimCount: 0, committedBytes: 0 });
+  });
+
+  it('is refused if the tenant takes up more than its limit already', async () => {
+    world = new MemoryStack();
+    world.put({ 'app/imported': 150 });
+    await world.create(100);
+    expect(await world.push('app', { [oid]: 1 })).toMatchObject(new Map([[oid, { kind: 'over-limit' }]]));
+  });
+
+  it('has every byte added that the counter does not hold yet, if only one', async () => {
+    commit(50);
+    const verdicts = await world.push('app', { [oid]: 101, [oidOf(2)]: 1 });
+    expect(verdicts).toMatchObject(
+      new Map([
+        [oidOf(2), { kind: 'upload' }],
+        [oid, { kind: 'over-limit' }],
+      ]),
+    );
+    expect((await world.record()).committedBytes).toBe(51);
+  });
+
+  it('gets what arrived before its recount, which has counted it', async () => {
+    await world.push('app', { [oid]: 60 });
+    // That reservation is dead, and the recount will settle it.
+    world.nowMs += 37 * 60_000;
+    commit(50);
+    const { beginReconcile } = world.ledger;
+    vi.spyOn(world.ledger, 'beginReconcile').mockImplementationOnce(async (input) => {
+      world.put({ [`app/${oid}`]: 60 });
+      return beginReconcile.call(world.ledger, input);
+    });
+    expect(await world.push('app', { [oid]: 60 })).toMatchObject(new Map([[oid, { kind: 'upload' }]]));
+    expect((await world.record()).committedBytes).toBe(60);
+  });
+
+  it('makes one recount of its own, and is to come again if others take the room meanwhile', async () => {
+    commit(50);
+    const { commitTenant } = world.ledger;
+    const committed = vi.spyOn(world.ledger, 'commitTenant').mockImplementationOnce(async (input) => {
+      const outcome = await commitTenant.call(world.ledger, input);
+      commit(50);
+      return outcome;
+    });
+    expect(await world.push('app', { [oid]: 60 })).toBe('retry');
+    expect(committed).toHaveBeenCalledTimes(1);
+  });
+
+  it('makes its recount itself if that takes few requests', async () => {
+    world = new MemoryStack();
+    world.put({ 'web/imported': 1 });
+    await world.create(100);
+    await world.push('web', { [oidOf(2)]: 1 });
+    commit(50);
+    expect(await world.push('app', { [oid]: 60 })).toMatchObject(new Map([[oid, { kind: 'upload' }]]));
+  });
+
   it('is refused by the floor without a scan', async () => {
     const listed = vi.spyOn(world.objects, 'listPage');
     commit(50);

@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { changeNote } from '../../../../../lambda/domain/store-change.ts';
 import type { Input } from '../../../../../lambda/ports/ledger.ts';
 import { listReservations } from '../../../../../lambda/use-cases/uploads/list-reservations.ts';
@@ -112,12 +112,21 @@ describe('a reservation in the list', () => {
     expect([second.reservations.map(({ repo }) => repo), second.next]).toEqual([['web'], null]);
     expect((await list({ repo: 'web' })).map(({ bytes }) => bytes)).toEqual([2]);
     expect(await list({ repo: 'other' })).toEqual([]);
-    const ofWeb = { repo: 'web', after };
-    expect((await list(ofWeb)).map(({ repo }) => repo)).toEqual(['web']);
-    for (const repo of ['zoo', 'web-2']) {
-      const after = { repo, reservationId: '0'.repeat(32) };
-      expect(await list({ repo: 'app', after })).toEqual([]);
-    }
+    const [one, two] = first.reservations;
+    expect(await list({ repo: 'app', after: { repo: 'app', reservationId: one?.id ?? '' } })).toEqual([two]);
+  });
+
+  it('is listed from the cursor of another repo without that cursor: DynamoDB refuses one beyond the end', async () => {
+    for (const [repo, index] of [['app', 1] as const, ['web', 2] as const])
+      await world.push(repo, { [oidOf(index)]: index });
+    const asked = vi.spyOn(world.ledger, 'listReservations');
+    const after = { repo: 'app', reservationId: '0'.repeat(32) };
+    expect((await list({ repo: 'web', after })).map(({ repo }) => repo)).toEqual(['web']);
+    expect(asked.mock.calls).toEqual([[{ tenant, repo: 'web', pageSize: 100 }]]);
+    asked.mockClear();
+    for (const repo of ['zoo', 'web-2'])
+      expect(await list({ repo: 'app', after: { ...after, repo } })).toEqual([]);
+    expect(asked).not.toHaveBeenCalled();
   });
 });
 

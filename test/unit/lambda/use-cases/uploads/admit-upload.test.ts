@@ -119,13 +119,19 @@ describe('a batch of uploads', () => {
   it.each([
     ['of a tenant without a limit', null],
     ['that fits to the last byte', 10],
-  ])('%s has its recount requested before it is issued, in case its function dies then', async (_, limit) => {
-    world = new MemoryStack();
-    await world.create(limit);
-    vi.spyOn(world.ledger, 'issueReservation').mockRejectedValueOnce(new Error('The function died.'));
-    await expect(push(10)).rejects.toThrow('The function died.');
-    expect(world.requests).toEqual([{ tenant, reason: 'upload', full: false }]);
-  });
+  ])(
+    '%s has its recount requested while it is counted, in case its function dies after that',
+    async (_, limit) => {
+      world = new MemoryStack();
+      await world.create(limit);
+      vi.spyOn(world.ledger, 'deletionsOf').mockImplementationOnce(() => {
+        throw new Error('The function died.');
+      });
+      await expect(push(10)).rejects.toThrow('The function died.');
+      expect((await world.record()).committedBytes).toBe(10);
+      expect(world.requests).toEqual([{ tenant, reason: 'upload', full: false }]);
+    },
+  );
 
   it('that was not expected to fit has its recount requested once it is admitted', async () => {
     world.ledger.addUnconditionally(tenant, 50);

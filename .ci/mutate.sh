@@ -5,7 +5,8 @@
 #   .ci/mutate.sh run [FILE…]       in every file of the ledger, or in these (FILE:10-20 for some lines)
 #   .ci/mutate.sh changed [BASE]    only in lines that differ from BASE, by default from where this branch began
 #
-# `changed` takes minutes: of more than MUTATE_LINES_MAX lines (150) it takes a sample, and says so.
+# `changed` takes minutes: of more than MUTATE_LINES_MAX lines (150) it takes a sample, and says so. What it has not tried
+# after MUTATE_SECONDS_MAX seconds (default: no limit) is left out, and it says so.
 #
 # Fails if a mistake survives that .ci/mutation-survivors.json does not explain.
 set -euo pipefail
@@ -43,16 +44,31 @@ link_stryker() {
 
 # layer NAME FILES…: mutates these files, and runs the tests of their layer (vitest.mutation.config.ts).
 layer() {
-  local name="$1"
+  local name="$1" left=infinity status=0
   shift
   [ $# -gt 0 ] || return 0
+  [ -z "${deadline:-}" ] || left=$((deadline - SECONDS))
+  if [ "$left" != infinity ] && [ "$left" -lt 1 ]; then
+    say "the time is up, so these were not mutated: $*"
+    return 0
+  fi
   say "mutating the layer $name"
   rm -f "$work/report.json"
-  MUTATED_LAYER="$name" nice node "$tools/node_modules/@stryker-mutator/core/bin/stryker.js" run .ci/stryker.json \
-    --mutate "$(IFS=,; printf '%s' "$*")" >"$work/$name.log" 2>&1 || {
+  MUTATED_LAYER="$name" timeout "$left" nice node "$tools/node_modules/@stryker-mutator/core/bin/stryker.js" \
+    run .ci/stryker.json --mutate "$(IFS=,; printf '%s' "$*")" >"$work/$name.log" 2>&1 &
+  # `timeout` has a process group of its own, so whatever stops this script must stop it too.
+  # shellcheck disable=SC2064
+  trap "kill $! 2>/dev/null || true" INT TERM
+  wait $! || status=$?
+  trap - INT TERM
+  if [ "$left" != infinity ] && [ "$status" -eq 124 ]; then
+    say "the time was up before all mistakes in these were tried: $*"
+    return 0
+  fi
+  if [ "$status" -ne 0 ]; then
     tail -n 60 "$work/$name.log" >&2
     die "StrykerJS did not finish: $work/$name.log"
-  }
+  fi
   mv "$work/report.json" "$work/$name.json"
 }
 
@@ -76,7 +92,8 @@ mutate() {
   for file in "$@"; do layer_of "$file" >/dev/null || exit 1; done
   install_stryker
   link_stryker
-  rm -f "$work"/*.json
+  rm -rf "$work"/*.json "$work/sandbox"
+  [ -z "${MUTATE_SECONDS_MAX:-}" ] || deadline=$((SECONDS + MUTATE_SECONDS_MAX))
   for name in "${names[@]}"; do
     files=()
     for file in "$@"; do

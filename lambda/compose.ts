@@ -9,7 +9,9 @@ import { S3ObjectStore } from './adapters/s3/object-store.ts';
 import { S3UrlSigner } from './adapters/s3/url-signer.ts';
 import { ScanListing } from './adapters/s3-scan/listing.ts';
 import { createAdminSecret } from './adapters/secrets/admin-secret.ts';
+import { createSecretsClient } from './adapters/secrets/client.ts';
 import { storeCredentials } from './adapters/secrets/store-credentials.ts';
+import { createSqsClient } from './adapters/sqs/client.ts';
 import { createSqsRecountQueue } from './adapters/sqs/recount-queue.ts';
 import { createSqsRedelivery } from './adapters/sqs/redelivery.ts';
 import { systemClock } from './adapters/system/clock.ts';
@@ -67,9 +69,30 @@ const metrics = () =>
     invocations,
   });
 const table = () => ({ client: createDynamoDb(), tableName: required('LFS_QUOTA_TABLE') });
-const queue = () => createSqsRecountQueue({ queueUrl: required('LFS_QUOTA_QUEUE_URL'), clock, invocations });
-const admin = () =>
-  createAdminSecret({ secretArn: required('LFS_QUOTA_ADMIN_SECRET_ARN'), nowMs: clock.nowMs });
+
+/** What stands in for a service of AWS, if something does. The SDK reads the same variables. */
+const standIn = (service: 'S3' | 'SECRETS_MANAGER' | 'SQS') =>
+  optional(`AWS_ENDPOINT_URL_${service}`) ?? optional('AWS_ENDPOINT_URL');
+const role = () => roleCredentials(process.env);
+
+/** The recount queue, and the client with its connections. A function has one. */
+function queuePlace() {
+  const queueUrl = required('LFS_QUOTA_QUEUE_URL');
+  const place = { queueUrl, region: required('AWS_REGION'), endpoint: standIn('SQS'), credentials: role };
+  return { queueUrl, client: createSqsClient(place) };
+}
+const queue = (place = queuePlace()) => createSqsRecountQueue({ ...place, clock, invocations });
+
+/** How a secret is read. */
+function secret(secretArn: string) {
+  const place = {
+    region: required('AWS_REGION'),
+    endpoint: standIn('SECRETS_MANAGER'),
+    credentials: role,
+  };
+  return { client: createSecretsClient(place), secretArn, nowMs: clock.nowMs };
+}
+const admin = () => createAdminSecret(secret(required('LFS_QUOTA_ADMIN_SECRET_ARN')));
 
 /** Where the bucket is, and the credentials for it. */
 function bucketPlace(): S3Settings {
@@ -79,15 +102,13 @@ function bucketPlace(): S3Settings {
     bucket: required('LFS_QUOTA_BUCKET'),
     region: required('LFS_QUOTA_S3_REGION'),
     ...(endpoint && { endpoint, forcePathStyle: true }),
-    credentials: secretArn
-      ? storeCredentials({ secretArn, nowMs: clock.nowMs })
-      : async () => roleCredentials(process.env),
+    credentials: secretArn ? storeCredentials(secret(secretArn)) : async () => role(),
   };
 }
 
 /** The bucket's client, with its connections. A function has one. */
 function bucketClient(place = bucketPlace()): BucketClient {
-  const endpoint = optional('AWS_ENDPOINT_URL_S3') ?? optional('AWS_ENDPOINT_URL');
+  const endpoint = standIn('S3');
   return new BucketClient({ ...(endpoint && { endpoint }), ...place });
 }
 
@@ -157,15 +178,15 @@ export function managementDeps() {
 }
 
 export function reconcileDeps() {
-  const client = bucketClient();
+  const [client, recounts] = [bucketClient(), queuePlace()];
   return {
     ...common(),
     ...scanning(client),
     store: objectStore(client),
     ledger: createDynamoDbLedger(table()),
-    queue: queue(),
+    queue: queue(recounts),
     metrics: metrics(),
-    redelivery: createSqsRedelivery({ queueUrl: required('LFS_QUOTA_QUEUE_URL') }),
+    redelivery: createSqsRedelivery(recounts),
   };
 }
 

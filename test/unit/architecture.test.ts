@@ -35,8 +35,12 @@ const architecture: Readonly<Record<string, { imports: readonly string[]; packag
     imports: ['lambda/domain', 'lambda/ports', 'lambda/use-cases', 'lambda/use-cases/recounts'],
     packages: [],
   },
-  // Adapters do not know each other, but for the scan, which sends its requests through `s3`, and for what all clients
-  // of the AWS SDK share.
+  // Adapters do not know each other, but for the scan, which sends its requests through `s3`, for what the clients of
+  // our own share, and for what those of the AWS SDK share.
+  'lambda/adapters/aws-http': {
+    imports: [],
+    packages: ['node:crypto', 'node:http', 'node:https', 'node:net'],
+  },
   'lambda/adapters/sdk': { imports: [], packages: [] },
   'lambda/adapters/system': {
     imports: ['lambda/domain', 'lambda/ports'],
@@ -47,20 +51,20 @@ const architecture: Readonly<Record<string, { imports: readonly string[]; packag
     packages: ['@aws-sdk/client-dynamodb', '@aws-sdk/lib-dynamodb', 'zod'],
   },
   'lambda/adapters/s3': {
-    imports: ['lambda/ports'],
-    packages: ['node:crypto', 'node:events', 'node:http', 'node:https', 'node:net'],
+    imports: ['lambda/ports', 'lambda/adapters/aws-http'],
+    packages: ['node:crypto', 'node:events', 'node:net'],
   },
   'lambda/adapters/s3-scan': {
-    imports: ['lambda/domain', 'lambda/ports', 'lambda/adapters/s3'],
+    imports: ['lambda/domain', 'lambda/ports', 'lambda/adapters/aws-http', 'lambda/adapters/s3'],
     packages: [],
   },
   'lambda/adapters/sqs': {
-    imports: ['lambda/domain', 'lambda/ports', 'lambda/adapters/sdk'],
-    packages: ['@aws-sdk/client-sqs'],
+    imports: ['lambda/domain', 'lambda/ports', 'lambda/adapters/aws-http'],
+    packages: ['node:crypto'],
   },
   'lambda/adapters/secrets': {
-    imports: ['lambda/domain', 'lambda/ports', 'lambda/adapters/sdk'],
-    packages: ['@aws-sdk/client-secrets-manager', 'zod'],
+    imports: ['lambda/domain', 'lambda/ports', 'lambda/adapters/aws-http'],
+    packages: ['zod'],
   },
   'lambda/adapters/powertools': {
     imports: ['lambda/ports', 'lambda/adapters/system'],
@@ -138,6 +142,7 @@ const architecture: Readonly<Record<string, { imports: readonly string[]; packag
   cli: {
     imports: [
       'cli/doctor/profile.ts',
+      'lambda/adapters/aws-http',
       'lambda/adapters/s3',
       'lambda/adapters/s3-scan',
       'lambda/adapters/sdk',

@@ -1,5 +1,5 @@
 import type { DelimitedPage } from '../../ports/object-listing.ts';
-import type { AnswerReader } from '../s3/exchange.ts';
+import type { AnswerReader } from '../aws-http/exchange.ts';
 import { errorInBody, readListFrame, textToEnd } from './list-frame.ts';
 import { decodeListedKey, escapedText, MalformedPageError } from './xml.ts';
 

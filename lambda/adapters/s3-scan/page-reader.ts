@@ -1,4 +1,4 @@
-import type { AnswerReader } from '../s3/exchange.ts';
+import type { AnswerReader } from '../aws-http/exchange.ts';
 import { EntryReader } from './entries.ts';
 import { readListFrame, textToEnd } from './list-frame.ts';
 import { ScannedPage } from './page.ts';

@@ -1,5 +1,6 @@
 import { isIP } from 'node:net';
-import { escapePath } from './sigv4.ts';
+import { awsDomain } from '../aws-http/domain.ts';
+import { escapePath } from '../aws-http/sigv4.ts';
 
 /** Where a bucket is. */
 export interface BucketPlace {
@@ -26,8 +27,7 @@ export interface BucketAddress {
  * any bucket at an IP address, which cannot have a subdomain.
  */
 export function bucketAddress({ bucket, region, endpoint, forcePathStyle }: BucketPlace): BucketAddress {
-  const suffix = region.startsWith('cn-') ? 'amazonaws.com.cn' : 'amazonaws.com';
-  const url = new URL(endpoint ?? `https://s3.${region}.${suffix}`);
+  const url = new URL(endpoint ?? `https://s3.${region}.${awsDomain(region)}`);
   const path = url.pathname.replace(/\/$/, '');
   const isDottedHttps = url.protocol === 'https:' && bucket.includes('.');
   if (forcePathStyle || isDottedHttps || isIP(url.hostname.replace(/^\[|\]$/g, '')) !== 0) {

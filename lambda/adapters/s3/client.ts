@@ -1,17 +1,17 @@
 import { setMaxListeners } from 'node:events';
-import { type BucketAddress, type BucketPlace, bucketAddress } from './address.ts';
-import { refusalReader, StoreAnswerError } from './answers.ts';
 import {
   type AnswerHead,
   type AnswerReader,
   type Exchange,
   type ExchangeLimits,
   HttpExchange,
-  type StoreRequest,
-} from './exchange.ts';
-import { HeaderSigner } from './header-signer.ts';
-import { Retries, type RetrySettings } from './retry.ts';
-import { type AwsCredentials, escapePath, escapeUri } from './sigv4.ts';
+} from '../aws-http/exchange.ts';
+import { HeaderSigner } from '../aws-http/header-signer.ts';
+import { pause } from '../aws-http/pause.ts';
+import { Retries, type RetrySettings } from '../aws-http/retry.ts';
+import { type AwsCredentials, escapePath, escapeUri } from '../aws-http/sigv4.ts';
+import { type BucketAddress, type BucketPlace, bucketAddress } from './address.ts';
+import { refusalReader, StoreAnswerError } from './answers.ts';
 
 /** A bucket, and how to reach it. */
 export interface S3Settings extends BucketPlace {
@@ -31,7 +31,7 @@ export interface S3Settings extends BucketPlace {
 
 /** One request, which may take several attempts. */
 export interface StoreCall<T> {
-  readonly method: StoreRequest['method'];
+  readonly method: 'GET' | 'HEAD' | 'DELETE';
   /** Omitted: the bucket itself. */
   readonly key?: string;
   readonly query?: Readonly<Record<string, string>>;
@@ -50,6 +50,8 @@ export class DeadlineError extends Error {
   override readonly name = 'DeadlineError';
 }
 
+const wrongAddressAttemptsMax = 3;
+
 /** Statuses of answers that say where else a bucket is. */
 const redirects: ReadonlySet<number> = new Set([301, 307, 400]);
 
@@ -62,7 +64,7 @@ interface Place {
 export class BucketClient {
   readonly #settings: S3Settings;
   readonly #exchange: Exchange;
-  readonly #signer = new HeaderSigner();
+  readonly #signer = new HeaderSigner('s3');
   readonly #retries: Retries;
   #place: Place;
 
@@ -72,7 +74,7 @@ export class BucketClient {
     const { socketsMax = 128, random = Math.random } = settings;
     this.#settings = settings;
     this.#exchange = exchange ?? new HttpExchange({ socketsMax });
-    this.#retries = new Retries({ random });
+    this.#retries = new Retries({ random, wrongAddressAttemptsMax });
     this.#place = { region: settings.region, address: bucketAddress(settings) };
   }
 
@@ -190,17 +192,4 @@ function searchOf(query: Readonly<Record<string, string>>): string {
     .sort()
     .map((name) => `${escapeUri(name)}=${escapeUri(query[name] ?? '')}`)
     .join('&');
-}
-
-/** Waits. It ends early, without an error, if it is stopped. */
-function pause(ms: number, stop: AbortSignal | undefined): Promise<void> {
-  return new Promise((resolve) => {
-    const end = () => {
-      clearTimeout(timer);
-      stop?.removeEventListener('abort', end);
-      resolve();
-    };
-    const timer = setTimeout(end, ms);
-    stop?.addEventListener('abort', end, { once: true });
-  });
 }

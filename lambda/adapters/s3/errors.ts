@@ -1,6 +1,7 @@
 import { StoreUnavailableError } from '../../ports/object-store.ts';
-import { MalformedAnswerError, StoreAnswerError } from './answers.ts';
-import { isNetworkError, isRefusal } from './retry.ts';
+import { AnswerError, MalformedAnswerError } from '../aws-http/answers.ts';
+import { isNetworkError, isRefusal } from '../aws-http/retry.ts';
+import { AwsServiceError } from '../aws-http/service-error.ts';
 
 /**
  * The store refused the request: bucket, region, credentials or permissions are wrong. A retry does not help.
@@ -43,8 +44,11 @@ export function translateStoreError(cause: unknown, request: string): unknown {
   });
 }
 
-/** The status of the answer, if there was one: the store's, or that of the SDK's request for the credentials. */
+/**
+ * The status of the answer, if there was one: the store's, that of Secrets Manager to the request for the credentials,
+ * or that of the SDK's request for them.
+ */
 function statusOf(error: Error): number | undefined {
-  if (error instanceof StoreAnswerError) return error.status;
+  if (error instanceof AnswerError || error instanceof AwsServiceError) return error.status;
   return (error as { $metadata?: { httpStatusCode?: number } }).$metadata?.httpStatusCode;
 }

@@ -1,11 +1,12 @@
 import type { Clock } from '../../ports/clock.ts';
 import { type ObjectStore, type StoredObject, StoreUnavailableError } from '../../ports/object-store.ts';
-import { emptyReader, MalformedAnswerError } from './answers.ts';
+import { MalformedAnswerError } from '../aws-http/answers.ts';
+import type { AnswerHead, AnswerReader } from '../aws-http/exchange.ts';
+import type { RetrySettings } from '../aws-http/retry.ts';
+import { emptyReader } from './answers.ts';
 import { type BucketClient, DeadlineError } from './client.ts';
 import { translateStoreError } from './errors.ts';
-import type { AnswerHead, AnswerReader } from './exchange.ts';
 import { objectLimits } from './object-limits.ts';
-import type { RetrySettings } from './retry.ts';
 
 /** The objects of one bucket. */
 export class S3ObjectStore implements ObjectStore {

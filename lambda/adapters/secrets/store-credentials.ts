@@ -1,12 +1,14 @@
-import { GetSecretValueCommand, SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import * as z from 'zod';
-import { requestHandler } from '../sdk/request-limits.ts';
+import type { AwsJsonClient } from '../aws-http/json-client.ts';
+import { readSecret } from './client.ts';
 import { keptFor } from './kept-for.ts';
 
 const secret = z.object({ accessKeyId: z.string().min(1), secretAccessKey: z.string().min(1) });
 
 /** How long fetched credentials are used. */
 const keepMs = 5 * 60_000;
+
+const limits = { attemptsMax: 3, connectMs: 1000, answerMs: 3000 };
 
 /**
  * A credentials provider for an external S3-compatible store. It reads a secret `{"accessKeyId": …,
@@ -16,14 +18,10 @@ const keepMs = 5 * 60_000;
  * rotation, and what they signed is used until it expires. So they must stay valid for five minutes plus the lifetime
  * of a presigned URL.
  */
-export function storeCredentials(input: { secretArn: string; nowMs: () => number }) {
-  const client = new SecretsManagerClient({
-    maxAttempts: 3,
-    requestHandler: requestHandler({ connectMs: 1000, answerMs: 3000 }),
-  });
+export function storeCredentials(input: { client: AwsJsonClient; secretArn: string; nowMs: () => number }) {
   const fetchCredentials = async () => {
-    const output = await client.send(new GetSecretValueCommand({ SecretId: input.secretArn }));
-    const parsed = secret.safeParse(JSON.parse(output.SecretString ?? 'null'));
+    const text = await readSecret(input.client, { secretArn: input.secretArn, limits });
+    const parsed = secret.safeParse(jsonIn(text));
     if (!parsed.success) {
       throw new Error(
         'The secret with the credentials of the store must be {"accessKeyId": …, "secretAccessKey": …}.',
@@ -32,4 +30,13 @@ export function storeCredentials(input: { secretArn: string; nowMs: () => number
     return parsed.data;
   };
   return keptFor(fetchCredentials, { keepMs, nowMs: input.nowMs });
+}
+
+/** Undefined if the text is no JSON. The error of the parser would quote it. */
+function jsonIn(text: string | undefined): unknown {
+  try {
+    return JSON.parse(text ?? 'null');
+  } catch {
+    return undefined;
+  }
 }

@@ -1,26 +1,20 @@
-import { ChangeMessageVisibilityCommand, SQSClient } from '@aws-sdk/client-sqs';
 import type { Redelivery } from '../../ports/recount-queue.ts';
-import { requestHandler } from '../sdk/request-limits.ts';
+import type { AwsJsonClient } from '../aws-http/json-client.ts';
+
+/** A run that failed at its deadline has little time left. */
+const limits = { attemptsMax: 2, connectMs: 1000, answerMs: 2000 };
 
 /**
  * Redelivery by SQS. A failed message stays hidden for the queue's visibility timeout, unless this changes the timeout
  * of that delivery.
  */
-export function createSqsRedelivery(input: { queueUrl: string }): Redelivery {
-  // A run that failed at its deadline has little time left.
-  const client = new SQSClient({
-    maxAttempts: 2,
-    requestHandler: requestHandler({ connectMs: 1000, answerMs: 2000 }),
-  });
+export function createSqsRedelivery(input: { client: AwsJsonClient; queueUrl: string }): Redelivery {
+  const { client, queueUrl: QueueUrl } = input;
   return {
     async delay({ receiptHandle, delayMs }) {
-      await client.send(
-        new ChangeMessageVisibilityCommand({
-          QueueUrl: input.queueUrl,
-          ReceiptHandle: receiptHandle,
-          VisibilityTimeout: Math.ceil(delayMs / 1000),
-        }),
-      );
+      const VisibilityTimeout = Math.ceil(delayMs / 1000);
+      const change = { QueueUrl, ReceiptHandle: receiptHandle, VisibilityTimeout };
+      await client.call('ChangeMessageVisibility', change, limits);
     },
   };
 }

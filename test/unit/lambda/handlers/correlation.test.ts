@@ -1,6 +1,4 @@
-import { SendMessageBatchCommand, SendMessageCommand, SQSClient } from '@aws-sdk/client-sqs';
-import { mockClient } from 'aws-sdk-client-mock';
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { createSqsRecountQueue } from '../../../../lambda/adapters/sqs/recount-queue.ts';
 import { systemClock } from '../../../../lambda/adapters/system/clock.ts';
 import { createInvocationLog } from '../../../../lambda/adapters/system/invocation-log.ts';
@@ -17,6 +15,7 @@ import { noMetrics } from '../../../../local/no-metrics.ts';
 import { contextOf, requestOf, turns } from '../../../support/invocation.ts';
 import { MemoryStack } from '../../../support/memory/stack.ts';
 import { recordingLog } from '../../../support/recording-log.ts';
+import { fakeSqs, queueUrl } from '../adapters/sqs/fake-sqs.ts';
 
 function setUp() {
   const invocations = createInvocations();
@@ -24,25 +23,15 @@ function setUp() {
 }
 
 describe('the cause of a recount', () => {
-  const sqs = mockClient(SQSClient);
-  afterEach(() => void sqs.reset());
-
   const upload = { tenant: 'acme', reason: 'upload', full: false } as const;
 
   /** A queue on SQS, and the message bodies that were sent. */
   function onSqs(clock: Clock = systemClock) {
-    sqs.on(SendMessageCommand).resolves({});
-    sqs.on(SendMessageBatchCommand).resolves({});
+    const { client, sent } = fakeSqs();
     const { invocations, log } = setUp();
-    const queueUrl = 'https://sqs.eu-central-1.amazonaws.com/111122223333/recounts.fifo';
-    const queue = createSqsRecountQueue({ queueUrl, clock, invocations });
-    const bodies = () => [
-      ...sqs.commandCalls(SendMessageCommand).map(({ args }) => args[0].input.MessageBody ?? ''),
-      ...sqs
-        .commandCalls(SendMessageBatchCommand)
-        .flatMap(({ args }) => (args[0].input.Entries ?? []).map(({ MessageBody }) => MessageBody ?? '')),
-    ];
-    return { queue, invocations, log, bodies };
+    const queue = createSqsRecountQueue({ client, queueUrl, clock, invocations });
+    const bodies = () => sent().map(({ MessageBody }) => MessageBody);
+    return { queue, invocations, log, bodies, sent };
   }
 
   it('is the request that requested it, and its message names it', async () => {
@@ -61,11 +50,10 @@ describe('the cause of a recount', () => {
   });
 
   it('does not keep two requests from collapsing: the queue keeps the first', async () => {
-    const { queue, invocations } = onSqs();
+    const { queue, invocations, sent } = onSqs();
     for (const requestId of ['first', 'second'])
       await invocations.during({ requestId }, () => queue.request(upload));
-    const sent = sqs.commandCalls(SendMessageCommand).map(({ args }) => args[0].input);
-    expect(sent.map(({ MessageDeduplicationId }) => MessageDeduplicationId)).not.toContainEqual(
+    expect(sent().map(({ MessageDeduplicationId }) => MessageDeduplicationId)).not.toContainEqual(
       expect.stringMatching(/first|second/),
     );
   });

@@ -70,8 +70,8 @@ describe('a batch that cannot be decided yet', () => {
       );
     expect(places).toEqual([
       // Answers of the store to us.
-      'lambda/adapters/s3/retry.ts: const transientStatuses: ReadonlySet<number> = new Set([408, 425, 429]);',
-      'lambda/adapters/s3/retry.ts: const throttlingStatuses: ReadonlySet<number> = new Set([429, 503]);',
+      'lambda/adapters/aws-http/retry.ts: const transientStatuses: ReadonlySet<number> = new Set([408, 425, 429]);',
+      'lambda/adapters/aws-http/retry.ts: const throttlingStatuses: ReadonlySet<number> = new Set([429, 503]);',
       'lambda/http/lfs/respond.ts: { statusCode: 429, message, requestId },',
     ]);
   });

@@ -1,11 +1,13 @@
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { createDynamoDb } from '../../../../../lambda/adapters/dynamodb/client.ts';
 import { createDynamoDbTokenStore } from '../../../../../lambda/adapters/dynamodb/token-store.ts';
 import { BucketClient } from '../../../../../lambda/adapters/s3/client.ts';
 import { S3ObjectStore } from '../../../../../lambda/adapters/s3/object-store.ts';
 import { ScanListing } from '../../../../../lambda/adapters/s3-scan/listing.ts';
 import { createAdminSecret } from '../../../../../lambda/adapters/secrets/admin-secret.ts';
+import { createSecretsClient } from '../../../../../lambda/adapters/secrets/client.ts';
 import { storeCredentials } from '../../../../../lambda/adapters/secrets/store-credentials.ts';
+import { createSqsClient } from '../../../../../lambda/adapters/sqs/client.ts';
 import { createSqsRecountQueue } from '../../../../../lambda/adapters/sqs/recount-queue.ts';
 import { createSqsRedelivery } from '../../../../../lambda/adapters/sqs/redelivery.ts';
 import { systemClock } from '../../../../../lambda/adapters/system/clock.ts';
@@ -20,6 +22,16 @@ const pausesMs = 1_500;
 function bucketAt(endpoint: string): BucketClient {
   const place = { bucket: 'objects', region, endpoint, forcePathStyle: true };
   return new BucketClient({ ...place, credentials: async () => credentials });
+}
+
+function queueAt(endpoint: string) {
+  const queueUrl = `${endpoint}/1/q.fifo`;
+  return { queueUrl, client: createSqsClient({ queueUrl, region, credentials: () => credentials }) };
+}
+
+function secretAt(endpoint: string) {
+  const client = createSecretsClient({ endpoint, region, credentials: () => credentials });
+  return { client, secretArn: 'arn', nowMs: everLater() };
 }
 
 /** Every client, the SDK's and our own: how to call it, and how long one call may take. */
@@ -40,12 +52,13 @@ const clients = [
     answerMs: 3_000,
     open: (endpoint: string) => {
       const invocations = createInvocations();
-      const queue = createSqsRecountQueue({
-        queueUrl: `${endpoint}/1/q.fifo`,
-        clock: systemClock,
-        invocations,
-      });
-      return () => queue.request({ tenant: 'acme', reason: 'upload', full: false });
+      const queue = createSqsRecountQueue({ ...queueAt(endpoint), clock: systemClock, invocations });
+      let calls = 0;
+      return () => {
+        // Of one tenant, the process would send only the first.
+        calls += 1;
+        return queue.request({ tenant: `acme${calls}`, reason: 'upload', full: false });
+      };
     },
   },
   {
@@ -53,7 +66,7 @@ const clients = [
     attempts: 2,
     answerMs: 2_000,
     open: (endpoint: string) => {
-      const redelivery = createSqsRedelivery({ queueUrl: `${endpoint}/1/q.fifo` });
+      const redelivery = createSqsRedelivery(queueAt(endpoint));
       return () => redelivery.delay({ receiptHandle: 'handle', delayMs: 1000 });
     },
   },
@@ -61,13 +74,13 @@ const clients = [
     client: 'secrets, for the admin token',
     attempts: 3,
     answerMs: 3_000,
-    open: () => createAdminSecret({ secretArn: 'arn', nowMs: everLater() }).sha256,
+    open: (endpoint: string) => createAdminSecret(secretAt(endpoint)).sha256,
   },
   {
     client: 'secrets, for the store',
     attempts: 3,
     answerMs: 3_000,
-    open: () => storeCredentials({ secretArn: 'arn', nowMs: everLater() }),
+    open: (endpoint: string) => storeCredentials(secretAt(endpoint)),
   },
   {
     client: 's3',
@@ -104,19 +117,11 @@ async function serve(fateOf: ConstructorParameters<typeof SilentServer>[0]) {
   const server = new SilentServer(fateOf);
   opened.push(server);
   const url = await server.listen();
-  // The clients of SQS and Secrets Manager are created without an endpoint.
-  vi.stubEnv('AWS_ENDPOINT_URL', url);
   return { server, url };
 }
 
-beforeEach(() => {
-  vi.stubEnv('AWS_REGION', region);
-  vi.stubEnv('AWS_ACCESS_KEY_ID', 'key');
-  vi.stubEnv('AWS_SECRET_ACCESS_KEY', 'secret');
-});
 afterEach(async () => {
   vi.useRealTimers();
-  vi.unstubAllEnvs();
   for (const server of opened.splice(0)) await server.close();
 });
 

@@ -1,38 +1,38 @@
-import { GetSecretValueCommand, SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
-import { mockClient } from 'aws-sdk-client-mock';
-import { afterEach, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { createAdminSecret } from '../../../../../lambda/adapters/secrets/admin-secret.ts';
 import { sha256Hex } from '../../../../../lambda/domain/hash.ts';
+import { fakeSecrets, notFound } from './fake-secrets.ts';
 
 const keepMs = 5 * 60_000;
-const secrets = mockClient(SecretsManagerClient);
-afterEach(() => void secrets.reset());
 
-function open() {
+function open(text?: string) {
   const clock = { atMs: 0 };
-  return { clock, admin: createAdminSecret({ secretArn: 'arn', nowMs: () => clock.atMs }) };
+  const { client, ...fake } = fakeSecrets(text);
+  return { ...fake, clock, admin: createAdminSecret({ client, secretArn: 'arn', nowMs: () => clock.atMs }) };
 }
 
 it('the admin secret is read once in five minutes, and its hash is kept', async () => {
-  secrets.on(GetSecretValueCommand).resolvesOnce({ SecretString: 'old' }).resolves({ SecretString: 'new' });
-  const { clock, admin } = open();
+  const { clock, admin, secrets, set } = open('old');
   expect(await Promise.all([admin.sha256(), admin.sha256()])).toEqual([sha256Hex('old'), sha256Hex('old')]);
+  set('new');
   clock.atMs = keepMs;
   expect(await admin.sha256()).toBe(sha256Hex('old'));
   clock.atMs = keepMs + 1;
   expect(await admin.sha256()).toBe(sha256Hex('new'));
-  expect(secrets.commandCalls(GetSecretValueCommand)).toHaveLength(2);
+  expect(secrets.calls).toEqual(
+    new Array(2).fill({ operation: 'GetSecretValue', input: { SecretId: 'arn' } }),
+  );
 });
 
 it('a failed read of the admin secret is not kept', async () => {
-  secrets.on(GetSecretValueCommand).rejectsOnce(new Error('later')).resolves({ SecretString: 'token' });
-  const { admin } = open();
+  const { admin, secrets, set } = open();
+  secrets.answer = () => notFound;
   await expect(Promise.all([admin.sha256(), admin.sha256()])).rejects.toThrow('later');
+  set('token');
   expect(await admin.sha256()).toBe(sha256Hex('token'));
-  expect(secrets.commandCalls(GetSecretValueCommand)).toHaveLength(2);
+  expect(secrets.calls).toHaveLength(2);
 });
 
-it('an empty admin secret is an error', async () => {
-  secrets.on(GetSecretValueCommand).resolves({});
-  await expect(open().admin.sha256()).rejects.toThrow('has no value');
+it.each([undefined, ''])('an empty admin secret is an error: %j', async (text) => {
+  await expect(open(text).admin.sha256()).rejects.toThrow('has no value');
 });

@@ -1,17 +1,16 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { GetSecretValueCommand, SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
-import { mockClient } from 'aws-sdk-client-mock';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { BucketClient } from '../../../../../lambda/adapters/s3/client.ts';
 import { S3ObjectStore } from '../../../../../lambda/adapters/s3/object-store.ts';
 import { S3UrlSigner } from '../../../../../lambda/adapters/s3/url-signer.ts';
 import { storeCredentials } from '../../../../../lambda/adapters/secrets/store-credentials.ts';
+import { fakeSecrets, notFound } from './fake-secrets.ts';
 
 const minuteMs = 60_000;
-const secrets = mockClient(SecretsManagerClient);
-const reads = () => secrets.commandCalls(GetSecretValueCommand).length;
+let fake = fakeSecrets();
+const reads = () => fake.secrets.calls.length;
 const keyIdIn = (text: string) => /Credential=([^/%]+)/.exec(text)?.[1];
 
 /** The access keys by which the store's requests were signed. */
@@ -26,25 +25,20 @@ beforeEach(async () => {
   vi.useFakeTimers({ toFake: ['Date'] });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
-  setSecret({ accessKeyId: 'first', secretAccessKey: 'secret' });
+  fake = fakeSecrets('{"accessKeyId":"first","secretAccessKey":"secret"}');
 });
 afterEach(async () => {
   vi.useRealTimers();
-  secrets.reset();
   signedBy.length = 0;
   server.closeAllConnections();
   await new Promise((resolve) => server.close(resolve));
 });
 
-function setSecret(value: unknown): void {
-  secrets.on(GetSecretValueCommand).resolves({ SecretString: JSON.stringify(value) });
-}
-
 /** The store as a function uses it: several clients that share one provider. */
 function open() {
   const region = 'us-east-1';
   const endpoint = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  const credentials = storeCredentials({ secretArn: 'arn', nowMs: Date.now });
+  const credentials = storeCredentials({ client: fake.client, secretArn: 'arn', nowMs: Date.now });
   const place = { bucket: 'objects', region, endpoint, forcePathStyle: true, credentials };
   const openStore = () => new S3ObjectStore({ client: new BucketClient(place), clock: { nowMs: Date.now } });
   const signer = new S3UrlSigner(place);
@@ -75,7 +69,7 @@ describe('the credentials of an external store', () => {
   it('are read again after five minutes, so that rotated ones are used', async () => {
     const { store, secondStore, sign } = open();
     await store.head('k');
-    setSecret({ accessKeyId: 'second', secretAccessKey: 'secret' });
+    fake.set('{"accessKeyId":"second","secretAccessKey":"secret"}');
     vi.advanceTimersByTime(5 * minuteMs - 1000);
     await store.head('k');
     await secondStore.head('k');
@@ -90,15 +84,24 @@ describe('the credentials of an external store', () => {
 
   it('are not remembered as missing: after a failure, the next request reads the secret again', async () => {
     const { store } = open();
-    secrets.on(GetSecretValueCommand).rejectsOnce(new Error('later')).resolves({
-      SecretString: '{"accessKeyId":"first","secretAccessKey":"secret"}',
+    fake.secrets.answer = () => notFound;
+    await expect(store.head('k')).rejects.toMatchObject({
+      name: 'StoreRefusedError',
+      cause: { message: 'Secrets Manager answered GetSecretValue with 400 ResourceNotFoundException: later' },
     });
-    await expect(store.head('k')).rejects.toThrow('later');
+    fake.set('{"accessKeyId":"first","secretAccessKey":"secret"}');
     expect(await store.head('k')).toMatchObject({ sizeBytes: 7 });
   });
 
-  it.each([null, {}, { accessKeyId: 'key', secretAccessKey: '' }])('must be complete: %j', async (value) => {
-    setSecret(value);
-    await expect(open().store.head('k')).rejects.toThrow('{"accessKeyId": …, "secretAccessKey": …}');
-  });
+  it.each([['null'], ['{}'], ['{"accessKeyId":"key","secretAccessKey":""}'], [''], ['key:hunter2']])(
+    'must be complete: %j',
+    async (text) => {
+      fake.set(text);
+      const { message } = (await open()
+        .store.head('k')
+        .catch((error: unknown) => error)) as Error;
+      expect(message).toContain('{"accessKeyId": …, "secretAccessKey": …}');
+      expect(message).not.toContain('hunter2');
+    },
+  );
 });

@@ -1,16 +1,10 @@
-import { SendMessageBatchCommand, SendMessageCommand, SQSClient } from '@aws-sdk/client-sqs';
-import { mockClient } from 'aws-sdk-client-mock';
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { createSqsRecountQueue } from '../../../../../lambda/adapters/sqs/recount-queue.ts';
 import { createInvocations } from '../../../../../lambda/adapters/system/invocations.ts';
 import { isRecountReason, type RecountReason } from '../../../../../lambda/domain/recount-policy.ts';
 import { runRecount } from '../../../../../lambda/use-cases/recounts/run-recount.ts';
 import { MemoryStack, minute, tenant } from '../../../../support/memory/stack.ts';
-
-const sqs = mockClient(SQSClient);
-afterEach(() => void sqs.reset());
-
-const queueUrl = 'https://sqs.eu-central-1.amazonaws.com/111122223333/recounts.fifo';
+import { entriesOf, fakeSqs, queueUrl, take } from './fake-sqs.ts';
 
 function open(nowMs = 0) {
   const slept: number[] = [];
@@ -22,23 +16,25 @@ function open(nowMs = 0) {
       atMs += ms;
     },
   };
-  return { queue: createSqsRecountQueue({ queueUrl, clock, invocations: createInvocations() }), slept };
+  const { sqs, client, sent } = fakeSqs();
+  const queue = createSqsRecountQueue({ client, queueUrl, clock, invocations: createInvocations() });
+  return { queue, slept, sqs, sent };
 }
 
 const idOf = async (nowMs: number, reason: RecountReason, full = false) => {
-  sqs.reset();
-  sqs.on(SendMessageCommand).resolves({});
-  await open(nowMs).queue.request({ tenant: 'acme', reason, full });
-  return sqs.commandCalls(SendMessageCommand)[0]?.args[0].input.MessageDeduplicationId;
+  const { queue, sent } = open(nowMs);
+  await queue.request({ tenant: 'acme', reason, full });
+  return sent()[0]?.MessageDeduplicationId;
 };
 
 describe('a request', () => {
   it('is a message in the group of its tenant', async () => {
-    sqs.on(SendMessageCommand).resolves({});
-    await open().queue.request({ tenant: 'acme', reason: 'upload', full: false });
-    const [call] = sqs.commandCalls(SendMessageCommand);
-    expect(call?.args[0].input).toMatchObject({ QueueUrl: queueUrl, MessageGroupId: 'acme' });
-    expect(JSON.parse(call?.args[0].input.MessageBody ?? '')).toEqual({
+    const { queue, sqs, sent } = open();
+    await queue.request({ tenant: 'acme', reason: 'upload', full: false });
+    expect(sqs.calls).toMatchObject([
+      { operation: 'SendMessage', input: { QueueUrl: queueUrl, MessageGroupId: 'acme' } },
+    ]);
+    expect(JSON.parse(sent()[0]?.MessageBody ?? '')).toEqual({
       tenant: 'acme',
       reason: 'upload',
       full: false,
@@ -54,24 +50,29 @@ describe('a request', () => {
   });
 
   it('is not sent again by the same process while the queue would drop it', async () => {
-    sqs.on(SendMessageCommand).resolves({});
-    const { queue, slept } = open(60_000);
+    const { queue, slept, sent } = open(60_000);
     const request = { tenant: 'acme', full: false } as const;
     for (const reason of ['upload', 'verify', 'verify', 'refusal'] as const)
       await queue.request({ ...request, reason });
     await queue.request({ ...request, tenant: 'other', reason: 'verify' });
-    expect(sqs.commandCalls(SendMessageCommand)).toHaveLength(3);
+    expect(sent()).toHaveLength(3);
     expect(slept).toEqual([]);
   });
 
-  it('is sent again if the queue has not accepted it', async () => {
-    sqs.on(SendMessageCommand).rejectsOnce(new Error('lost')).resolves({});
-    const { queue } = open(60_000);
+  const notAccepted = { __type: 'com.amazonaws.sqs#QueueDoesNotExist' };
+  it.each([
+    ['refuses it', { status: 400, body: notAccepted }, 'SQS answered SendMessage with 400 QueueDoesNotExist'],
+    ['says nothing', { body: {} }, 'The queue did not confirm the message.'],
+    ['has read another body', { body: { MD5OfMessageBody: '0'.repeat(32) } }, 'did not confirm'],
+  ])('is sent again if the queue %s', async (_what, answer, message) => {
+    const { queue, sqs } = open(60_000);
+    sqs.answer = () => answer;
     const request = { tenant: 'acme', reason: 'upload', full: false } as const;
-    await expect(queue.request(request)).rejects.toThrow('lost');
+    await expect(queue.request(request)).rejects.toThrow(message);
+    sqs.answer = take;
     await queue.request(request);
     await queue.request(request);
-    expect(sqs.commandCalls(SendMessageCommand)).toHaveLength(2);
+    expect(sqs.calls).toHaveLength(2);
   });
 
   it('made when an earlier one is delivered, even as soon as possible, does not collapse into it', async () => {
@@ -145,39 +146,65 @@ describe('many requests', () => {
     reason: 'schedule',
     full: true,
   })) as { tenant: string; reason: 'schedule'; full: boolean }[];
-  const sent = () =>
-    sqs
-      .commandCalls(SendMessageBatchCommand)
-      .map(({ args }) => (args[0].input.Entries ?? []).map((entry) => entry.MessageGroupId));
+  const groupsIn = ({ sqs }: ReturnType<typeof open>) =>
+    sqs.calls.map((call) => entriesOf(call).map((entry) => entry.MessageGroupId));
 
   it('are sent ten at a time, in their order', async () => {
-    sqs.on(SendMessageBatchCommand).resolves({});
-    await open().queue.requestAll(requests);
-    expect(sent().map((groups) => groups.length)).toEqual([10, 10, 3]);
-    expect(sent().flat()).toEqual(requests.map(({ tenant }) => tenant));
+    const opened = open();
+    await opened.queue.requestAll(requests);
+    expect(groupsIn(opened).map((groups) => groups.length)).toEqual([10, 10, 3]);
+    expect(groupsIn(opened).flat()).toEqual(requests.map(({ tenant }) => tenant));
+    expect(opened.sqs.calls[0]).toMatchObject({
+      operation: 'SendMessageBatch',
+      input: { QueueUrl: queueUrl },
+    });
   });
 
   it('are sent again if they were rejected, and no others', async () => {
-    const Failed = [{ Id: '3', Code: 'InternalError', SenderFault: false }];
-    sqs.on(SendMessageBatchCommand).resolvesOnce({ Failed, Successful: [] }).resolves({});
-    const { queue, slept } = open();
-    await queue.requestAll(requests.slice(0, 10));
-    expect(sent().map((groups) => groups.length)).toEqual([10, 1]);
-    expect(sent()[1]).toEqual(['tenant3']);
-    expect(slept).toHaveLength(1);
+    const opened = open();
+    opened.sqs.answer = (call) => take(call, opened.sqs.calls.length === 1 ? '3' : undefined);
+    await opened.queue.requestAll(requests.slice(0, 10));
+    expect(groupsIn(opened).map((groups) => groups.length)).toEqual([10, 1]);
+    expect(groupsIn(opened)[1]).toEqual(['tenant3']);
+    expect(opened.slept).toHaveLength(1);
   });
 
   it('end with an error if one is always rejected, and nothing after it is sent', async () => {
-    const Failed = [{ Id: '0', Code: 'InternalError', SenderFault: false }];
-    sqs.on(SendMessageBatchCommand).resolves({ Failed });
-    await expect(open().queue.requestAll(requests)).rejects.toThrow(
+    const opened = open();
+    opened.sqs.answer = (call) => take(call, '0');
+    await expect(opened.queue.requestAll(requests)).rejects.toThrow(
       'rejected 1 of 10 messages: InternalError',
     );
-    expect(sent()).toHaveLength(3);
+    expect(groupsIn(opened).map((groups) => groups.length)).toEqual([10, 1, 1]);
+    expect(opened.slept).toEqual([400, 600]);
+  });
+
+  it.each([
+    ['nothing', {}],
+    ['something else', { Successful: 'all', Failed: [null] }],
+    ['that it has read other bodies', { Successful: [{ Id: '0', MD5OfMessageBody: 'x' }] }],
+  ])('are not sent if the answer says %s', async (_what, body) => {
+    const opened = open();
+    opened.sqs.answer = () => ({ body });
+    await expect(opened.queue.requestAll(requests.slice(0, 2))).rejects.toThrow(
+      'rejected 2 of 2 messages: without a reason',
+    );
+    expect(opened.sqs.calls).toHaveLength(3);
+  });
+
+  it('end with the error of a request that failed as a whole', async () => {
+    const opened = open();
+    opened.sqs.answer = () => ({ status: 403, body: { __type: 'AccessDeniedException', message: 'no' } });
+    await expect(opened.queue.requestAll(requests)).rejects.toMatchObject({
+      name: 'AccessDeniedException',
+      message: 'SQS answered SendMessageBatch with 403 AccessDeniedException: no',
+    });
+    expect(opened.sqs.calls).toHaveLength(1);
   });
 
   it('may be none', async () => {
-    await open().queue.requestAll([]);
-    expect(sent()).toEqual([]);
+    const opened = open();
+    await opened.queue.requestAll([]);
+    expect(opened.sqs.calls).toEqual([]);
   });
 });

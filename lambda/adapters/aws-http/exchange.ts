@@ -2,14 +2,16 @@ import { request as httpRequest, type IncomingHttpHeaders, Agent as PlainAgent }
 import { request as httpsRequest, Agent as TlsAgent } from 'node:https';
 import type { Socket } from 'node:net';
 
-/** A signed request, without a body. */
-export interface StoreRequest {
-  readonly method: 'GET' | 'HEAD' | 'DELETE';
+/** A signed request. */
+export interface SignedRequest {
+  readonly method: 'GET' | 'HEAD' | 'DELETE' | 'POST';
   /** `https://host` or `https://host:port`, no path. */
   readonly origin: string;
   /** Escaped, with the query. */
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
+  /** Omitted: there is none. */
+  readonly body?: string;
 }
 
 export interface AnswerHead {
@@ -33,7 +35,7 @@ export interface ExchangeLimits {
 }
 
 export interface ExchangeInput<T> {
-  readonly request: StoreRequest;
+  readonly request: SignedRequest;
   readonly limits: ExchangeLimits;
   /** Called with the head of the answer. */
   readonly readerOf: (head: AnswerHead) => AnswerReader<T>;
@@ -116,11 +118,11 @@ export class HttpExchange implements Exchange {
           }
         });
       });
-      outgoing.end();
+      outgoing.end(request.body);
     });
   }
 
-  #open({ method, origin, path, headers }: StoreRequest) {
+  #open({ method, origin, path, headers }: SignedRequest) {
     const { protocol, hostname, port } = new URL(origin);
     const isTls = protocol === 'https:';
     const send = isTls ? httpsRequest : httpRequest;

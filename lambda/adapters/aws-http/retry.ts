@@ -1,10 +1,10 @@
-import { MalformedAnswerError, StoreAnswerError } from './answers.ts';
+import { AnswerError, MalformedAnswerError } from './answers.ts';
 
 export interface RetrySettings {
   readonly attemptsMax: number;
   /** Longest pause before the first retry. It doubles with each further retry. */
   readonly baseDelayMs: number;
-  /** The same, when the store throttles. */
+  /** The same, after an answer that throttles. */
   readonly throttledDelayMs: number;
   readonly delayMaxMs: number;
   /** A longer Retry-After is cut to this. */
@@ -13,24 +13,27 @@ export interface RetrySettings {
 
 /** Statuses and error codes of 4xx answers for which a retry may help. */
 const transientStatuses: ReadonlySet<number> = new Set([408, 425, 429]);
-const transientNames: ReadonlySet<string> = new Set(['RequestTimeout', 'SlowDown', 'OperationAborted']);
+const transientNames: ReadonlySet<string> = new Set([
+  'InternalServiceError',
+  'OperationAborted',
+  'RequestTimeout',
+  'RequestTimeoutException',
+]);
 
-/** Statuses and codes with which a store says that it is asked too much. */
+/** Statuses and codes of answers that say: you ask too much. */
 const throttlingStatuses: ReadonlySet<number> = new Set([429, 503]);
+const throttlingName = /Throttl|^SlowDown$|^TooManyRequestsException$|^RequestLimitExceeded$/;
 
-/** What a store will not do next time either. */
+/** What the other side will not do next time either. */
 const permanentStatuses: ReadonlySet<number> = new Set([501, 505]);
 
-/**
- * Nothing listens at the address, or there is no such host. If no request has succeeded yet, the configured address is
- * probably wrong.
- */
+/** Nothing listens at the address, or there is no such host. */
 const wrongAddressCodes: ReadonlySet<unknown> = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN']);
-const wrongAddressAttemptsMax = 3;
 
-/** The store refused for good: a retry does not help, somebody has to change something. */
+/** The request was refused for good: a retry does not help, somebody has to change something. */
 export function isRefusal({ status, name }: { status: number; name: string }): boolean {
-  return status < 500 && !transientStatuses.has(status) && !transientNames.has(name);
+  const mayPass = transientStatuses.has(status) || transientNames.has(name) || throttlingName.test(name);
+  return status < 500 && !mayPass;
 }
 
 /** A connection that failed has a system code (`ECONNREFUSED`). Node's own errors of usage begin with ERR_. */
@@ -49,13 +52,25 @@ export function isNetworkError(error: Error): boolean {
  */
 export class Retries {
   readonly #random: () => number;
+  readonly #wrongAddressAttemptsMax: number;
   #hasSucceeded = false;
   /** The latest failure since the last success, to explain why a deadline passed. */
   lastFailure: Error | undefined;
 
-  /** @param input.random from 0 to 1: spreads the retries of requests that failed together. */
-  constructor({ random = Math.random }: { random?: () => number } = {}) {
+  /**
+   * @param input.random from 0 to 1: spreads the retries of requests that failed together.
+   * @param input.wrongAddressAttemptsMax attempts while nobody listens at the address and no request has succeeded
+   *   yet: an address that people configure is then probably wrong.
+   */
+  constructor({
+    random = Math.random,
+    wrongAddressAttemptsMax = Number.POSITIVE_INFINITY,
+  }: {
+    random?: (() => number) | undefined;
+    wrongAddressAttemptsMax?: number;
+  } = {}) {
     this.#random = random;
+    this.#wrongAddressAttemptsMax = wrongAddressAttemptsMax;
   }
 
   noteSuccess(): void {
@@ -75,24 +90,23 @@ export class Retries {
     const { baseDelayMs, throttledDelayMs, delayMaxMs, retryAfterMaxMs } = settings;
     const longestMs = (isThrottling(error) ? throttledDelayMs : baseDelayMs) * 2 ** (attempt - 1);
     const pauseMs = Math.round(this.#random() * Math.min(delayMaxMs, longestMs));
-    const wantedMs = error instanceof StoreAnswerError ? (error.retryAfterMs ?? 0) : 0;
+    const wantedMs = error instanceof AnswerError ? (error.retryAfterMs ?? 0) : 0;
     return Math.max(pauseMs, Math.min(retryAfterMaxMs, wantedMs));
   }
 
   #attemptsMax(error: Error, { attemptsMax }: RetrySettings): number {
     const { code } = error as { code?: unknown };
     const isWrongAddress = !this.#hasSucceeded && wrongAddressCodes.has(code);
-    return isWrongAddress ? Math.min(wrongAddressAttemptsMax, attemptsMax) : attemptsMax;
+    return isWrongAddress ? Math.min(this.#wrongAddressAttemptsMax, attemptsMax) : attemptsMax;
   }
 }
 
 function mayHelp(error: Error): boolean {
-  if (error instanceof StoreAnswerError) return !isRefusal(error) && !permanentStatuses.has(error.status);
+  if (error instanceof AnswerError) return !isRefusal(error) && !permanentStatuses.has(error.status);
   return error instanceof MalformedAnswerError || isNetworkError(error);
 }
 
 function isThrottling(error: Error): boolean {
-  return (
-    error instanceof StoreAnswerError && (throttlingStatuses.has(error.status) || error.name === 'SlowDown')
-  );
+  if (!(error instanceof AnswerError)) return false;
+  return throttlingStatuses.has(error.status) || throttlingName.test(error.name);
 }

@@ -14,29 +14,38 @@ export interface HeaderSignInput {
   readonly credentials: AwsCredentials;
   readonly region: string;
   readonly signedAtMs: number;
+  /** SHA-256 of the body, in hex. Omitted: there is no body. */
+  readonly bodySha256?: string;
 }
 
-/** SHA-256 of no bytes: no request that is signed here has a body. */
+/** SHA-256 of no bytes. */
 const emptySha256 = hash('sha256', '', 'hex');
 
 /**
- * Signs requests without a body in their headers: Signature Version 4, without the SDK.
+ * Signs requests to one service in their headers: Signature Version 4, without the SDK.
  *
  * Specification: docs.aws.amazon.com/AmazonS3/latest/API/sig-v4-header-based-auth.html.
  */
 export class HeaderSigner {
-  readonly #keys = new SigningKeys();
+  readonly #service: string;
+  readonly #keys: SigningKeys;
+
+  /** @param service as the scope of a signature names it: `s3`. */
+  constructor(service: string) {
+    this.#service = service;
+    this.#keys = new SigningKeys(service);
+  }
 
   /** @returns all headers of the request, the given ones included. */
   sign(input: HeaderSignInput): Record<string, string> {
-    const { method, path, query, credentials, region } = input;
+    const { method, path, query, credentials, region, bodySha256 = emptySha256 } = input;
     const time = amzTime(input.signedAtMs);
     const date = time.slice(0, 8);
-    const scope = `${date}/${region}/s3/aws4_request`;
+    const scope = `${date}/${region}/${this.#service}/aws4_request`;
     const headers: Record<string, string> = {
       ...input.headers,
       host: input.host,
-      'x-amz-content-sha256': emptySha256,
+      'x-amz-content-sha256': bodySha256,
       'x-amz-date': time,
     };
     if (credentials.sessionToken !== undefined) headers['x-amz-security-token'] = credentials.sessionToken;
@@ -44,7 +53,7 @@ export class HeaderSigner {
     const signedNames = names.join(';');
     let canonical = `${method}\n${path}\n${query}\n`;
     for (const name of names) canonical += `${name}:${headers[name]}\n`;
-    canonical += `\n${signedNames}\n${emptySha256}`;
+    canonical += `\n${signedNames}\n${bodySha256}`;
     const signature = createHmac('sha256', this.#keys.keyFor({ credentials, date, region }))
       .update(`AWS4-HMAC-SHA256\n${time}\n${scope}\n${hash('sha256', canonical, 'hex')}`)
       .digest('hex');

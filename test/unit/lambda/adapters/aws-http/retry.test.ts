@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { MalformedAnswerError, StoreAnswerError } from '../../../../../lambda/adapters/s3/answers.ts';
-import { Retries, type RetrySettings } from '../../../../../lambda/adapters/s3/retry.ts';
+import { AnswerError, MalformedAnswerError } from '../../../../../lambda/adapters/aws-http/answers.ts';
+import { Retries, type RetrySettings } from '../../../../../lambda/adapters/aws-http/retry.ts';
 
 const settings: RetrySettings = {
   attemptsMax: 5,
@@ -10,8 +10,8 @@ const settings: RetrySettings = {
   retryAfterMaxMs: 3_000,
 };
 
-function answered(status: number, code?: string, headers: Record<string, string> = {}): StoreAnswerError {
-  return new StoreAnswerError({ status, code, message: undefined, head: { status, headers } });
+function answered(status: number, code = 'Unknown', headers: Record<string, string> = {}): AnswerError {
+  return new AnswerError({ status, code, message: 'said', head: { status, headers } });
 }
 
 function pausesAfter(error: Error, random = () => 1): (number | undefined)[] {
@@ -30,6 +30,7 @@ describe('a request is sent again', () => {
     ['a reset', withCode('ECONNRESET')],
     ['400 RequestTimeout', answered(400, 'RequestTimeout')],
     ['409 OperationAborted', answered(409, 'OperationAborted')],
+    ['400 InternalServiceError', answered(400, 'InternalServiceError')],
   ])('after %s, with pauses that double', (_what, error) => {
     expect(pausesAfter(error)).toEqual([100, 200, 400, 800, undefined]);
   });
@@ -38,6 +39,10 @@ describe('a request is sent again', () => {
     ['503', answered(503)],
     ['503 SlowDown', answered(503, 'SlowDown')],
     ['429', answered(429)],
+    ['400 ThrottlingException', answered(400, 'ThrottlingException')],
+    ['400 RequestThrottled', answered(400, 'RequestThrottled')],
+    ['400 KmsThrottled', answered(400, 'KmsThrottled')],
+    ['400 TooManyRequestsException', answered(400, 'TooManyRequestsException')],
   ])('later after %s, and no later than the longest pause', (_what, error) => {
     expect(pausesAfter(error)).toEqual([500, 1000, 1500, 1500, undefined]);
   });
@@ -55,10 +60,15 @@ describe('a request is sent again', () => {
     expect(pausesAfter(answered(503, 'SlowDown', { 'retry-after': value }))[0]).toBe(pauseMs);
   });
 
-  it('three times if nobody listens at the address, unless somebody did', () => {
+  it('if nobody listens at the address', () => {
+    expect(pausesAfter(withCode('ECONNREFUSED'))).toEqual([100, 200, 400, 800, undefined]);
+  });
+
+  it('three times if the address may be wrong, unless somebody has listened there', () => {
     const error = withCode('ECONNREFUSED');
-    expect(pausesAfter(error)).toEqual([100, 200, undefined, undefined, undefined]);
-    const retries = new Retries({ random: () => 1 });
+    const retries = new Retries({ random: () => 1, wrongAddressAttemptsMax: 3 });
+    const pauses = [1, 2, 3].map((attempt) => retries.pauseMs({ error, attempt, settings }));
+    expect(pauses).toEqual([100, 200, undefined]);
     retries.noteSuccess();
     expect(retries.pauseMs({ error, attempt: 4, settings })).toBe(800);
   });

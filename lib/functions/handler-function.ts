@@ -37,7 +37,8 @@ const bundling: BundlingOptions = {
   esbuildArgs: {
     '--conditions': 'module',
     // A function's credentials are in its environment: the SDK's other providers are not needed.
-    '--alias': `@aws-sdk/credential-provider-node=${projectRoot}lib/functions/bundled/environment-credentials.ts`,
+    '--alias:@aws-sdk/credential-provider-node': `${projectRoot}lib/functions/bundled/environment-credentials.ts`,
+    '--alias:@aws-sdk/middleware-endpoint-discovery': `${projectRoot}lib/functions/bundled/no-endpoint-discovery.ts`,
   },
 };
 

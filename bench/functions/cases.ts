@@ -189,7 +189,9 @@ export const cases: readonly Case[] = [
     isAwaited: false,
     standing: few,
     event: (turn) => queueEvent(storeMessages(turn)),
-    check: (answer, { messages }) => expectEqual([answer, messages], [{ batchItemFailures: [] }, 1]),
+    // The process does not send again what the queue would drop.
+    check: (answer, { messages }) =>
+      expectEqual([answer, messages <= 1], [{ batchItemFailures: [] }, true]),
   },
   {
     name: 'GET /health',

@@ -100,7 +100,7 @@ export class Deployment {
       new UpdateItemCommand({
         TableName: outputs.TableName,
         Key: { pk: { S: pk }, sk: { S: sk } },
-        UpdateExpression: 'SET #due = :long_ago',
+        UpdateExpression: 'SET #due = :long_ago, fullDueAtMs = :long_ago',
         ExpressionAttributeNames: { '#due': byDueIndex.sk },
         ExpressionAttributeValues: { ':long_ago': { N: '1' } },
       }),

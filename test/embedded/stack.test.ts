@@ -1,5 +1,6 @@
+import { once } from 'node:events';
 import { readFileSync, statSync } from 'node:fs';
-import { createServer } from 'node:net';
+import { createServer, type Server } from 'node:net';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { type EmbeddedStack, startEmbeddedStack } from '../../local/start.ts';
 import { pull, push, subscription } from '../support/lfs-client.ts';
@@ -116,10 +117,7 @@ describe('the embedded stack', () => {
 describe('ports', () => {
   it('that are in use are named, the store’s too, and nothing stays open', async () => {
     const dataDir = tempFolder();
-    const holder = createServer();
-    await new Promise<void>((resolve) => holder.listen(0, '127.0.0.1', resolve));
-    const address = holder.address();
-    const port = typeof address === 'object' && address !== null ? address.port : 0;
+    const { holder, port } = await holdPortAfterFreeOne();
     await expect(start(dataDir, { port })).rejects.toThrow(`Port ${port} (the API) is in use.`);
     await expect(start(dataDir, { port: port - 1 })).rejects.toThrow(
       `Port ${port} (the object store, always one above --port) is in use. Stop what uses it, or choose another port with --port.`,
@@ -129,3 +127,20 @@ describe('ports', () => {
     expect(stack.url).toBe(`http://127.0.0.1:${port - 1}`);
   });
 });
+
+/** Listens on a port whose lower neighbour is free. */
+async function holdPortAfterFreeOne(): Promise<{ holder: Server; port: number }> {
+  for (;;) {
+    const below = createServer();
+    await once(below.listen(0, '127.0.0.1'), 'listening');
+    const address = below.address();
+    const port = typeof address === 'object' && address !== null ? address.port + 1 : 0;
+    const holder = createServer();
+    const isHeld = await once(holder.listen(port, '127.0.0.1'), 'listening').then(
+      () => true,
+      () => false,
+    );
+    await new Promise((resolve) => below.close(resolve));
+    if (isHeld) return { holder, port };
+  }
+}

@@ -70,7 +70,7 @@ export const assumedDurations: Durations = {
 export const memoryMb: Readonly<Record<FunctionName, number>> = {
   health: 128,
   openapi: 256,
-  lfsBatch: 1_769,
+  lfsBatch: 1_024,
   lfsVerify: 512,
   getSubscription: 1_024,
   management: 512,

@@ -61,7 +61,7 @@ const memoryOfFunctions = z
   .strictObject({
     health: memoryMb(128),
     openapi: memoryMb(256),
-    lfsBatch: memoryMb(1_769),
+    lfsBatch: memoryMb(1_024),
     lfsVerify: memoryMb(512),
     getSubscription: memoryMb(1_024),
     management: memoryMb(512),

@@ -35,7 +35,7 @@ const expected: Record<FunctionName, [number, number, string[]]> = {
   health: [5, 128, []],
   openapi: [10, 256, []],
   notFound: [5, 128, []],
-  lfsBatch: [25, 1_769, [...store, queue, table]],
+  lfsBatch: [25, 1_024, [...store, queue, table]],
   lfsVerify: [25, 512, [...store, queue, table]],
   getSubscription: [29, 1_024, [admin, ...store, queue, table]],
   management: [29, 512, [admin, ...store, queue, table]],

@@ -190,8 +190,7 @@ export const cases: readonly Case[] = [
     standing: few,
     event: (turn) => queueEvent(storeMessages(turn)),
     // The process does not send again what the queue would drop.
-    check: (answer, { messages }) =>
-      expectEqual([answer, messages <= 1], [{ batchItemFailures: [] }, true]),
+    check: (answer, { messages }) => expectEqual([answer, messages <= 1], [{ batchItemFailures: [] }, true]),
   },
   {
     name: 'GET /health',

@@ -1,3 +1,5 @@
+import { lookAgainAtMs } from '../lambda/domain/recount-policy.ts';
+
 /** How often the recount policy (docs/ledger.md) counts a tenant. */
 
 export interface RecountPolicy {
@@ -16,8 +18,6 @@ const collapseSeconds = 30;
 const delaySeconds = 35;
 /** From when a tenant is due until a run of the schedule queues it, on average. */
 const untilRunSeconds = 30;
-/** Looks for uploads under way use at most one part in this many of the budget. */
-const looksShare = 4;
 /** How far background recounts may overdraw the budget of LIST requests. */
 const overdraftSeconds = 300;
 /** Due times are up to a tenth early, evenly spread. */
@@ -81,8 +81,16 @@ function recountsFrom(push: Parameters<typeof recountsOfPush>[0] & { phaseSecond
     isSeen = at >= pushSeconds;
     listedUntil = Math.max(at, listedUntil) + chargeSeconds;
     const begunAt = Math.max(0, ...triggers.filter((trigger) => trigger <= Math.min(at, pushSeconds)));
-    const lookIn = Math.max(policy.restSeconds, (at - begunAt) / 2, looksShare * chargeSeconds);
-    if (!isSeen) lookAt = at + lookIn + untilRunSeconds;
+    const dueMs = lookAgainAtMs(
+      { recountRestMs: 1000 * policy.restSeconds },
+      {
+        newestUploadMs: 1000 * begunAt,
+        countedAtMs: 1000 * at,
+        listedMs: 1000 * chargeSeconds,
+        listedUntilMs: 1000 * listedUntil,
+      },
+    );
+    if (!isSeen) lookAt = dueMs / 1000 + untilRunSeconds;
   }
   return { thatScan, thatDoNot, deferred };
 }

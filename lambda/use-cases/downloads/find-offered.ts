@@ -13,7 +13,7 @@ export type FindOfferedDeps = FindStoredDeps & Pick<Deps, 'knownObjects'>;
  */
 export async function findOffered(deps: FindOfferedDeps, question: Question): Promise<Map<string, number>> {
   const { knownObjects, clock } = deps;
-  const { oids, repoObjects = 0 } = question;
+  const { oids, repoObjects } = question;
   const path = repoPrefix(question);
   const listedAtMs = clock.nowMs();
   const known = knownObjects.of(path, listedAtMs);

@@ -1,6 +1,6 @@
 import { mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { plainEnvironment, run } from '../../test/support/process.ts';
+import { gitEnvironment, run } from '../../test/support/process.ts';
 import type { PushCase } from './cases.ts';
 import { writeRandomFiles } from './random-files.ts';
 
@@ -23,13 +23,7 @@ export class GitClient {
 
   private constructor(home: string) {
     this.#home = home;
-    this.#env = {
-      ...plainEnvironment(),
-      HOME: home,
-      GIT_CONFIG_NOSYSTEM: '1',
-      GIT_TERMINAL_PROMPT: '0',
-      NO_PROXY: '127.0.0.1',
-    };
+    this.#env = gitEnvironment(home);
   }
 
   static async create(home: string): Promise<GitClient> {

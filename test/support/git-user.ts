@@ -1,7 +1,7 @@
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type Ended, plainEnvironment, run } from './process.ts';
+import { type Ended, gitEnvironment, run } from './process.ts';
 
 /** The longest that one git command may take. */
 const gitTimeoutMs = 120_000;
@@ -15,14 +15,7 @@ export class GitUser {
 
   private constructor(home: string) {
     this.home = home;
-    this.#env = {
-      ...plainEnvironment(),
-      HOME: home,
-      GIT_CONFIG_NOSYSTEM: '1',
-      GIT_TERMINAL_PROMPT: '0',
-      // A proxy of this machine must not stand between git and a server on loopback.
-      NO_PROXY: '127.0.0.1',
-    };
+    this.#env = gitEnvironment(home);
   }
 
   /** @param access the token that the credential helper returns for a URL. Without it there is no helper. */

@@ -69,3 +69,15 @@ export function plainEnvironment(): Record<string, string> {
   const kept = ['PATH', 'TMPDIR', 'LANG', 'LC_ALL', 'npm_config_cache'];
   return Object.fromEntries(kept.flatMap((name) => (process.env[name] ? [[name, process.env[name]]] : [])));
 }
+
+/** The environment of a git that is a person of its own. Nobody answers its questions. */
+export function gitEnvironment(home: string): Record<string, string> {
+  return {
+    ...plainEnvironment(),
+    HOME: home,
+    GIT_CONFIG_NOSYSTEM: '1',
+    GIT_TERMINAL_PROMPT: '0',
+    // A proxy of this machine must not stand between git and a server on loopback.
+    NO_PROXY: '127.0.0.1',
+  };
+}

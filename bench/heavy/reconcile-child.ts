@@ -73,7 +73,8 @@ async function run(shape: HeavyCase): Promise<HeavyFigures> {
     scan: async ({ lookFor = new Set() }) => {
       const names = shape.isStored ? [...lookFor] : [];
       const seen = new Map(names.map((name) => [name, 1000]));
-      return { kind: 'done', storedBytes: 1000 * seen.size, objectCount: seen.size, seen, requests: 1 };
+      const stored = { storedBytes: 1000 * seen.size, objectCount: seen.size };
+      return { kind: 'done', ...stored, seen, recent: new Set(), requests: 1 };
     },
   };
   const beganMs = performance.now();

@@ -9,6 +9,8 @@ export interface ListPageRequest {
   readonly continuationToken?: string;
   /** At most this many keys; the store caps it at 1,000. */
   readonly maxKeys?: number;
+  /** Read when each object was stored, for {@link ListedPage.lastModifiedMsAt}. */
+  readonly readsTimes?: boolean;
   /** Aborts the request. The promise rejects with the signal's reason. */
   readonly signal?: AbortSignal;
   /** Absolute time. The request ends by then, retries included, with {@link StoreUnavailableError}. */
@@ -27,6 +29,11 @@ export interface ListedPage {
   keyAt(index: number): string;
   /** Size in bytes of the i-th key. */
   sizeAt(index: number): number;
+  /**
+   * LastModified of the i-th key. S3 rounds it down to a second. undefined: it was not asked for, or the store's answer
+   * has none that can be read.
+   */
+  lastModifiedMsAt(index: number): number | undefined;
   /** True if more pages follow. */
   readonly isTruncated: boolean;
   /** Given if more pages follow. */

@@ -17,6 +17,13 @@ export interface PathScanInput {
    * the names of all keys.
    */
   readonly lookFor?: ReadonlySet<string> | 'everything';
+  /**
+   * Report the names of the keys that were stored at this time or later, by the store's clock. A key counts as recent if
+   * the store does not say when it was stored.
+   */
+  readonly recentSinceMs?: number;
+  /** Names of recent keys that are kept, at most. Defaults to 100,000, about 20 MB. */
+  readonly recentMax?: number;
   /** Absolute time at which the scan gives up. */
   readonly deadlineMs?: number;
   /** LIST requests at a time, at most. Defaults to the setting `scanConcurrency`. */
@@ -46,6 +53,8 @@ interface ScanRest {
   readonly objectCount: number;
   /** The names of `lookFor` that were seen, with their bytes. The continuation must look for the same names. */
   readonly seen: readonly (readonly [name: string, sizeBytes: number])[];
+  /** The names of recent keys, if they were asked for. The continuation must ask for the same time. */
+  readonly recent?: readonly string[] | 'too many';
   readonly requests: number;
   /** The store's order proved unreliable, so the continuation too lists one page after the other. */
   readonly isSequential: boolean;
@@ -60,6 +69,8 @@ export type PathScanOutcome =
       readonly objectCount: number;
       /** The names of `lookFor` that a page listed → bytes. */
       readonly seen: ReadonlyMap<string, number>;
+      /** The names of the keys that `recentSinceMs` asked for. Empty if it did not. */
+      readonly recent: ReadonlySet<string> | 'too many';
       readonly requests: number;
     }
   /** The deadline passed, or `requestsMax` was reached, before every key was counted. */

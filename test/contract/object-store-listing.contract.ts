@@ -162,6 +162,19 @@ export function listingTests(context: Context, skips: ObjectStoreSkips): void {
     });
   }, 60_000);
 
+  test('a page tells when its keys were stored if it is asked to', async () => {
+    const { target } = context;
+    const prefix = context.prefix();
+    const startedMs = Date.now();
+    await target.put(`${prefix}a`, Buffer.from('a'));
+    const storedAtMs = (await target.listing.listPage({ prefix, readsTimes: true })).lastModifiedMsAt(0) ?? 0;
+    // Clocks differ, and S3 rounds down to a second.
+    expect(Math.abs(storedAtMs - startedMs)).toBeLessThan(60_000);
+    const page = await target.listing.listPage({ prefix });
+    expect(page.lastModifiedMsAt(0)).toBeUndefined();
+    expect(() => page.lastModifiedMsAt(1)).toThrow(RangeError);
+  });
+
   test('an aborted listing rejects with the reason', async () => {
     const reason = new Error('enough');
     const signal = AbortSignal.abort(reason);

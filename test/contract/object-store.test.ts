@@ -12,7 +12,7 @@ objectStoreContract('in memory', {
     return {
       store: memory,
       listing: memory,
-      put: async (key, body) => memory.put(key, body.length),
+      put: async (key, body) => memory.put(key, body.length, undefined, Date.now()),
       stop: async () => {},
     };
   },

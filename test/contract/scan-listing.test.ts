@@ -29,6 +29,7 @@ afterAll(() => target.stop());
 
 test('a scan of the local store counts all objects', async () => {
   const prefix = 'acme/app/';
+  const startedMs = Date.now();
   for (const digit of '0123456789abcdef') await target.put(`${prefix}${digit.repeat(64)}`, Buffer.alloc(3));
   const scan = createPathScan({ listing: target.listing, clock: systemClock, settings: defaultSettings });
   for (const isAwaited of [true, false]) {
@@ -38,6 +39,15 @@ test('a scan of the local store counts all objects', async () => {
       objectCount: 16,
       storedBytes: 48,
       seen: new Map([['a'.repeat(64), 3]]),
+      recent: new Set(),
     });
+    const recent = async (recentSinceMs: number) => {
+      const outcome = await scan.scan({ prefix, isAwaited, recentSinceMs });
+      return outcome.kind === 'done' ? outcome.recent : undefined;
+    };
+    expect(await recent(startedMs)).toEqual(
+      new Set([...'0123456789abcdef'].map((digit) => digit.repeat(64))),
+    );
+    expect(await recent(Date.now() + 60_000)).toEqual(new Set());
   }
 });

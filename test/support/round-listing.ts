@@ -13,6 +13,7 @@ export function hashNames(count: number, seed: number): string[] {
 export interface ListedObject {
   readonly key: string;
   readonly sizeBytes: number;
+  readonly lastModifiedMs?: number;
 }
 
 /**
@@ -81,6 +82,10 @@ export class RoundListing {
       totalBytes: page.reduce((sum, object) => sum + object.sizeBytes, 0),
       keyAt: (index) => at(index).key,
       sizeAt: (index) => at(index).sizeBytes,
+      lastModifiedMsAt: (index) => {
+        const { lastModifiedMs } = at(index);
+        return request.readsTimes ? lastModifiedMs : undefined;
+      },
       isTruncated,
       nextContinuationToken: isTruncated ? `after:${at(page.length - 1).key}` : undefined,
     };

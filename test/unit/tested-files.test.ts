@@ -67,6 +67,7 @@ const coveredBy: Readonly<Record<string, readonly string[]>> = {
     'lambda/domain/scan/page-size.ts',
     'lambda/domain/scan/strategy.ts',
     'lambda/use-cases/scan/read-page.ts',
+    'lambda/use-cases/scan/recent-names.ts',
   ],
   'test/unit/lambda/use-cases/metrics.test.ts': [
     'lambda/use-cases/recounts/report-reconcile.ts',

@@ -1,4 +1,5 @@
 import { pageKeysMax } from '../../domain/scan/page-size.ts';
+import { isTimeOpen, timeAt, timeOpenLength } from './entry-time.ts';
 import { MalformedPageError } from './xml.ts';
 
 const lessThan = 0x3c;
@@ -18,6 +19,8 @@ export class EntryReader {
   count = 0;
   totalBytes = 0;
   sizes = new Float64Array(pageKeysMax);
+  /** LastModified of each entry, in ms; NaN if it cannot be read. undefined: nobody asked for it. */
+  times: Float64Array | undefined;
   /** All keys, still encoded as in the page, one after the other. */
   keyBytes: Buffer = Buffer.allocUnsafeSlow(keyBytesInitial);
   /** Where each key ends in {@link EntryReader.keyBytes}. */
@@ -27,11 +30,13 @@ export class EntryReader {
   // Where the previous entry had its parts, counted from its beginning.
   #keyOffset = 0;
   #sizeOffset = 0;
+  #timeOffset = 0;
   // Where it had its end tag, counted from the end of its size.
   #closeOffset = 0;
 
-  constructor({ isPredicting }: { isPredicting: boolean }) {
+  constructor({ isPredicting, readsTimes = false }: { isPredicting: boolean; readsTimes?: boolean }) {
     this.#isPredicting = isPredicting;
+    if (readsTimes) this.times = new Float64Array(pageKeysMax);
   }
 
   /** Reads complete entries, with only white space between them. @throws {MalformedPageError} */
@@ -57,6 +62,7 @@ export class EntryReader {
     }
     this.#closeOffset = close - digitsEnd;
     this.#noteKey(body, at + this.#keyOffset + keyOpenLength, close);
+    if (this.times) this.times[this.count] = this.#timeWithin(body, at, close);
     this.count += 1;
     return close + contentsCloseLength;
   }
@@ -94,6 +100,18 @@ export class EntryReader {
     this.keyEnds[this.count] = used;
   }
 
+  /** LastModified of an entry, in ms. NaN if there is none that can be read. */
+  #timeWithin(body: Uint8Array, at: number, close: number): number {
+    if (!isTimeOpen(body, at + this.#timeOffset)) {
+      let index = at + 1;
+      while (index < close && !(body[index] === lessThan && isTimeOpen(body, index))) index += 1;
+      this.#timeOffset = index - at;
+    }
+    const start = at + this.#timeOffset + timeOpenLength;
+    // An entry that is shorter than the previous one may end before, and the next one have its time there.
+    return start < close ? timeAt(body, start) : Number.NaN;
+  }
+
   /** Finds the parts of an entry, and sets the offsets for the next one. @returns where its end tag begins. */
   #find(body: Uint8Array, at: number, end: number): number {
     let keyAt = -1;
@@ -125,6 +143,11 @@ export class EntryReader {
     const sizes = new Float64Array(this.sizes.length * 2);
     sizes.set(this.sizes);
     this.sizes = sizes;
+    if (this.times) {
+      const times = new Float64Array(sizes.length);
+      times.set(this.times);
+      this.times = times;
+    }
     const keyEnds = new Uint32Array(this.keyEnds.length * 2);
     keyEnds.set(this.keyEnds);
     this.keyEnds = keyEnds;

@@ -51,14 +51,22 @@ export class ScanListing implements ObjectListing {
 
   /** @throws {StoreUnavailableError} @throws {StoreRefusedError} */
   async listPage(request: ListPageRequest): Promise<ListedPage> {
-    const { prefix, startAfter, continuationToken, maxKeys, signal, deadlineMs } = request;
+    const {
+      prefix,
+      startAfter,
+      continuationToken,
+      maxKeys,
+      readsTimes = false,
+      signal,
+      deadlineMs,
+    } = request;
     const query = {
       ...queryOf({ prefix, continuationToken }),
       ...(continuationToken === undefined && startAfter !== undefined && { 'start-after': startAfter }),
       ...(maxKeys !== undefined && { 'max-keys': String(maxKeys) }),
     };
     const endsWithinMs = deadlineMs === undefined ? undefined : deadlineMs - Date.now();
-    const reader = () => this.#pageReader();
+    const reader = () => this.#pageReader({ readsTimes });
     return this.#list({ query, limits: this.#limits, signal, endsWithinMs, reader });
   }
 
@@ -104,8 +112,8 @@ export class ScanListing implements ObjectListing {
     }
   }
 
-  #pageReader(): AnswerReader<ScannedPage> {
-    const reader = new ListPageReader({ isPredicting: this.#isPredicting });
+  #pageReader({ readsTimes }: { readsTimes: boolean }): AnswerReader<ScannedPage> {
+    const reader = new ListPageReader({ isPredicting: this.#isPredicting, readsTimes });
     return {
       write: (piece) => reader.write(piece),
       end: () => {

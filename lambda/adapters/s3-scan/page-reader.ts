@@ -27,8 +27,9 @@ export class ListPageReader implements AnswerReader<ScannedPage> {
   /**
    * @param options.isPredicting look for the parts of an entry where the previous one had them. If the lengths of
    *   entries differ very much, this may skip entries, which ends in a `KeyCountError`.
+   * @param options.readsTimes read LastModified too.
    */
-  constructor(options: { isPredicting: boolean }) {
+  constructor(options: { isPredicting: boolean; readsTimes?: boolean }) {
     this.#entries = new EntryReader(options);
   }
 
@@ -79,8 +80,8 @@ export class ListPageReader implements AnswerReader<ScannedPage> {
   /** The page, after the last piece. @throws {MalformedPageError} when the answer is not complete. */
   end(): ScannedPage {
     const around = (this.#head ?? '') + textToEnd(this.#pending);
-    const { count, sizes, keyBytes, keyEnds, totalBytes } = this.#entries;
+    const { count, sizes, times, keyBytes, keyEnds, totalBytes } = this.#entries;
     const frame = readListFrame(around, [count]);
-    return new ScannedPage({ count, sizes, keyBytes, keyEnds, totalBytes, ...frame });
+    return new ScannedPage({ count, sizes, times, keyBytes, keyEnds, totalBytes, ...frame });
   }
 }

@@ -5,6 +5,8 @@ import { decodeListedKey, utf8Text } from './xml.ts';
 export interface PageParts {
   readonly count: number;
   readonly sizes: Float64Array;
+  /** LastModified of each key, in ms; NaN if it cannot be read. undefined: nobody asked for it. */
+  readonly times: Float64Array | undefined;
   /** All keys, still encoded as in the page, one after the other. */
   readonly keyBytes: Buffer;
   readonly keyEnds: Uint32Array;
@@ -39,6 +41,12 @@ export class ScannedPage implements ListedPage {
   sizeAt(index: number): number {
     this.#check(index);
     return this.#parts.sizes[index] ?? 0;
+  }
+
+  lastModifiedMsAt(index: number): number | undefined {
+    this.#check(index);
+    const time = this.#parts.times?.[index];
+    return Number.isNaN(time) ? undefined : time;
   }
 
   #check(index: number): void {

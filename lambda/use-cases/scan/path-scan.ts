@@ -10,6 +10,7 @@ import { StoreUnavailableError } from '../../ports/object-store.ts';
 import type { PathScan, PathScanInput, PathScanOutcome } from '../../ports/path-scan.ts';
 import { PageTrail } from './page-trail.ts';
 import { type RangePage, readPage, readPageInAnyOrder, seenInAnyOrder, seenOnPage } from './read-page.ts';
+import { RecentNames } from './recent-names.ts';
 
 export interface PathScanDeps {
   readonly listing: Pick<ObjectListing, 'listPage'>;
@@ -30,6 +31,7 @@ class PathScanRun {
   readonly #plan: ScanPlan;
   readonly #lookFor: readonly string[];
   readonly #seen: Map<string, number>;
+  readonly #recent: RecentNames | undefined;
   readonly #abort = new AbortController();
   /** The pages of each range that continues by tokens, by where the range begins. */
   readonly #trails = new Map<string | null, PageTrail>();
@@ -61,6 +63,12 @@ class PathScanRun {
     const { lookFor = new Set() } = input;
     this.#lookFor = lookFor === 'everything' ? [] : [...lookFor].sort(compareKeys);
     this.#seen = new Map(resume?.seen);
+    const { recentSinceMs, recentMax } = input;
+    if (recentSinceMs !== undefined)
+      this.#recent = new RecentNames(
+        { prefix: input.prefix, sinceMs: recentSinceMs, max: recentMax },
+        resume?.recent,
+      );
     this.#storedBytes = resume?.storedBytes ?? 0;
     this.#objectCount = resume?.objectCount ?? 0;
   }
@@ -75,7 +83,17 @@ class PathScanRun {
     const requests = this.#requests;
     const ranges = this.#plan.rest();
     const [storedBytes, objectCount] = [this.#storedBytes, this.#objectCount];
-    if (ranges.length === 0) return { kind: 'done', storedBytes, objectCount, seen: this.#seen, requests };
+    const recent = this.#recent?.names;
+    if (ranges.length === 0) {
+      return {
+        kind: 'done',
+        storedBytes,
+        objectCount,
+        seen: this.#seen,
+        recent: recent ?? new Set(),
+        requests,
+      };
+    }
     const { prefix, resume } = this.#input;
     const rest = {
       prefix,
@@ -83,6 +101,7 @@ class PathScanRun {
       storedBytes,
       objectCount,
       seen: [...this.#seen],
+      ...(recent !== undefined && { recent: recent === 'too many' ? recent : [...recent] }),
       requests: requests + (resume?.requests ?? 0),
       isSequential: this.#isSequential,
       objectsExpected: this.#pages > 0 ? this.#plan.keysExpected : (resume?.objectsExpected ?? null),
@@ -148,6 +167,7 @@ class PathScanRun {
         prefix,
         maxKeys: task.keysMax,
         signal: this.#abort.signal,
+        ...(this.#recent && { readsTimes: true }),
         ...(deadlineMs !== undefined && { deadlineMs }),
         ...(continuationToken !== undefined
           ? { continuationToken }
@@ -176,6 +196,7 @@ class PathScanRun {
       ? seenInAnyOrder(lookFor, page, { prefix, keyCount })
       : seenOnPage(this.#lookFor, page, { prefix, keyCount });
     for (const [name, bytes] of seen) this.#seen.set(name, bytes);
+    this.#recent?.add(page, keyCount);
   }
 
   /** The first failure ends the scan and aborts its running requests. */

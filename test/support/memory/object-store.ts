@@ -12,11 +12,14 @@ import { KeyIndex } from '../../../local/store/key-index.ts';
  * takes effect at once, before its promise settles.
  */
 export class MemoryObjectStore implements ObjectStore, ObjectListing {
-  readonly #objects = new KeyIndex<StoredObject>();
+  readonly #objects = new KeyIndex<{
+    readonly object: StoredObject;
+    readonly lastModifiedMs: number | undefined;
+  }>();
 
-  /** Stores an object as an accepted upload does. @param sha256 in lower-case hex. */
-  put(key: string, sizeBytes: number, sha256?: string): void {
-    this.#objects.set(key, { sizeBytes, sha256 });
+  /** Stores an object as an accepted upload does. @param sha256 in lower-case hex. @param lastModifiedMs as listed. */
+  put(key: string, sizeBytes: number, sha256?: string, lastModifiedMs?: number): void {
+    this.#objects.set(key, { object: { sizeBytes, sha256 }, lastModifiedMs });
   }
 
   /** How many objects there are. */
@@ -25,7 +28,7 @@ export class MemoryObjectStore implements ObjectStore, ObjectListing {
   }
 
   async head(key: string): Promise<StoredObject | undefined> {
-    return this.#objects.get(key);
+    return this.#objects.get(key)?.object;
   }
 
   async delete(key: string): Promise<void> {
@@ -47,9 +50,13 @@ export class MemoryObjectStore implements ObjectStore, ObjectListing {
     };
     return {
       keyCount: entries.length,
-      totalBytes: entries.reduce((sum, entry) => sum + entry.value.sizeBytes, 0),
+      totalBytes: entries.reduce((sum, entry) => sum + entry.value.object.sizeBytes, 0),
       keyAt: (index) => at(index).key,
-      sizeAt: (index) => at(index).value.sizeBytes,
+      sizeAt: (index) => at(index).value.object.sizeBytes,
+      lastModifiedMsAt: (index) => {
+        const { lastModifiedMs } = at(index).value;
+        return request.readsTimes ? lastModifiedMs : undefined;
+      },
       isTruncated,
       nextContinuationToken,
     };
@@ -59,7 +66,7 @@ export class MemoryObjectStore implements ObjectStore, ObjectListing {
     const page = this.#objects.page({ ...request, delimiter: '/' });
     return {
       commonPrefixes: page.commonPrefixes,
-      keys: page.entries.map(({ key, value }) => ({ key, sizeBytes: value.sizeBytes })),
+      keys: page.entries.map(({ key, value }) => ({ key, sizeBytes: value.object.sizeBytes })),
       nextContinuationToken: page.nextContinuationToken,
     };
   }

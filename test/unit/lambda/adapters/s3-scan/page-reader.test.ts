@@ -99,6 +99,94 @@ describe('a page is read', () => {
   });
 });
 
+describe('when keys were stored', () => {
+  const written = (text: string) => `<LastModified>${text}</LastModified>`;
+  const timesOf = (times: readonly string[], order: XmlOrder, cuts: readonly number[] = []) => {
+    const objects = times.map((_, index) => ({ key: `p/${index}`, sizeBytes: index }));
+    const body = renderPage(objects, { order, timeOf: (index) => times[index] ?? '' });
+    const page = readListPage(body, cuts, { readsTimes: true });
+    return times.map((_, index) => page.lastModifiedMsAt(index));
+  };
+
+  it('is read to the millisecond if it is asked for, in pieces of any length', () => {
+    const anyTime = fc.date({ min: new Date(0), max: new Date('2999-12-31'), noInvalidDate: true });
+    fc.assert(
+      fc.property(
+        fc.array(anyTime, { maxLength: 20 }),
+        fc.constantFrom(...orders),
+        anyCuts,
+        (dates, order, cuts) => {
+          const times = dates.map((date) => written(date.toISOString()));
+          expect(timesOf(times, order, cuts)).toEqual(dates.map((date) => date.getTime()));
+        },
+      ),
+    );
+    const page = readListPage(renderPage(hashPage(3, 1)));
+    expect(page.lastModifiedMsAt(2)).toBeUndefined();
+    expect(() => page.lastModifiedMsAt(3)).toThrow(RangeError);
+  });
+
+  it('is read of every entry of a page that is longer than usual', () => {
+    const base = Date.UTC(2026, 10, 1);
+    const times = Array.from({ length: 2500 }, (_, index) => written(new Date(base + index).toISOString()));
+    expect(timesOf(times, 'aws')).toEqual(times.map((_, index) => base + index));
+  });
+
+  it('is not that of the next entry, wherever the previous one had it', () => {
+    for (let length = 1; length < 400; length += 1) {
+      const objects = ['k'.repeat(length), 'short', 'next'].map((key) => ({ key, sizeBytes: 1 }));
+      const timeOf = (index: number) => (index === 1 ? '' : written('2026-11-01T10:00:00.000Z'));
+      const page = readListPage(renderPage(objects, { timeOf }), [], { readsTimes: true });
+      expect([page.keyCount, page.lastModifiedMsAt(1)]).toEqual([3, undefined]);
+    }
+  });
+
+  it.each([
+    ['2026-11-01T10:00:00Z', 0],
+    ['2026-11-01T10:00:00.1Z', 100],
+    ['2026-11-01T10:00:00.129999999Z', 129],
+  ])('is read with another fraction: %s', (text, ms) => {
+    expect(timesOf([written(text)], 'aws')).toEqual([Date.UTC(2026, 10, 1, 10) + ms]);
+  });
+
+  it.each([
+    '',
+    '<LastModified/>',
+    ...[
+      '',
+      'today',
+      '2026-11-01',
+      '2026-11-01T10:00:00.000',
+      '2026-11-01T10:00:00.Z',
+      '2026-11-01T10:00:00+01:00',
+      '2026-11-01T10:00:00.000Zebra',
+      '2026-11-01 10:00:00.000Z',
+      '2026/11/01T10:00:00.000Z',
+      '2026-11-01T10.00.00.000Z',
+      '2026-13-01T10:00:00.000Z',
+      '2026-00-01T10:00:00.000Z',
+      '2026-11-00T10:00:00.000Z',
+      '2026-11-32T10:00:00.000Z',
+      '2026-11-01T24:00:00.000Z',
+      '2026-11-01T10:60:00.000Z',
+      '2026-11-01T10:00:61.000Z',
+      'Sun, 01 Nov 2026 10:00:00 GMT',
+    ].map(written),
+  ])('is not known if it is written %j, and the entries around it are read', (text) => {
+    const good = written('2026-11-01T10:00:00.000Z');
+    const ms = Date.UTC(2026, 10, 1, 10);
+    for (const order of orders)
+      expect(timesOf([good, text, good, text, text, good], order)).toEqual([
+        ms,
+        undefined,
+        ms,
+        undefined,
+        undefined,
+        ms,
+      ]);
+  });
+});
+
 describe('a page that is not complete is rejected', () => {
   const objects = hashPage(30, 1);
   const body = renderPage(objects, { token: 'next' });
@@ -180,10 +268,10 @@ describe('a page that is not complete is rejected', () => {
 });
 
 /** Reads a body in one piece, or cut at the given places. Retries without predictions like the listing. */
-function readListPage(body: Buffer, cuts: readonly number[] = []) {
+function readListPage(body: Buffer, cuts: readonly number[] = [], { readsTimes = false } = {}) {
   const places = [0, ...cuts.map((cut) => cut % (body.length + 1)).sort((a, b) => a - b), body.length];
   const read = (isPredicting: boolean) => {
-    const reader = new ListPageReader({ isPredicting });
+    const reader = new ListPageReader({ isPredicting, readsTimes });
     for (const [index, place] of places.entries()) reader.write(body.subarray(places[index - 1] ?? 0, place));
     return reader.end();
   };

@@ -2,12 +2,19 @@ import type { ListedObject } from '../../../../support/round-listing.ts';
 
 export type XmlOrder = 'aws' | 'trailing' | 'pretty';
 
+const defaultTime = '<LastModified>2026-11-01T10:00:00.000Z</LastModified>';
+
 /** A ListObjectsV2 answer as stores write it: AWS puts the token first, others put it last or indent the XML. */
 export function renderPage(
   objects: readonly ListedObject[],
-  options: { order?: XmlOrder; token?: string; isUrlEncoded?: boolean } = {},
+  options: {
+    order?: XmlOrder;
+    token?: string;
+    isUrlEncoded?: boolean;
+    timeOf?: (index: number) => string;
+  } = {},
 ): Buffer {
-  const { order = 'aws', token, isUrlEncoded = true } = options;
+  const { order = 'aws', token, isUrlEncoded = true, timeOf = () => defaultTime } = options;
   const newline = order === 'pretty' ? '\n  ' : '';
   const facts =
     (token === undefined ? '' : `<NextContinuationToken>${escapeXml(token)}</NextContinuationToken>`) +
@@ -17,7 +24,7 @@ export function renderPage(
   const entries = objects.map(({ key, sizeBytes }, index) => {
     const text = escapeXml(isUrlEncoded ? urlEncode(key) : key);
     const etag = '<ETag>&quot;0123456789abcdef0123456789abcdef&quot;</ETag>';
-    const keyAndTime = `<Key>${text}</Key><LastModified>2026-11-01T10:00:00.000Z</LastModified>`;
+    const keyAndTime = `<Key>${text}</Key>${timeOf(index)}`;
     const size = `<Size>${sizeBytes}</Size>`;
     const parts =
       order === 'aws'

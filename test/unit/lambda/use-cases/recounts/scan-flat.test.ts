@@ -259,6 +259,7 @@ describe('a flat listing', () => {
     totalBytes: keys.length,
     keyAt: (index) => `${tenant}/${keys[index]}`,
     sizeAt: () => 1,
+    lastModifiedMsAt: () => undefined,
     isTruncated,
     nextContinuationToken: undefined,
   });

@@ -268,7 +268,13 @@ describe('a scan of the repos of a tenant', () => {
       const large = records(999, 1000);
       const small = [known('a', 1), known('b', 1)];
       const scan = { scan: async (): Promise<PathScanOutcome> => ({ kind: 'done', ...empty }) };
-      const empty = { storedBytes: 0, objectCount: 0, seen: new Map(), requests: 1 };
+      const empty = {
+        storedBytes: 0,
+        objectCount: 0,
+        seen: new Map(),
+        recent: new Set<string>(),
+        requests: 1,
+      };
       const listed = async (all: RepoRecord[]) => {
         asked = [];
         await run({ isFull: true, known: all }, { ...depsOf(), scan });
@@ -374,7 +380,14 @@ describe('a scan of the repos of a tenant', () => {
           await onPage?.({ storedBytes: 0, objectCount: 0, share: undefined, requests });
           expect(charged).toBe(requests);
         }
-        return { kind: 'done', storedBytes: 5, objectCount: 1, seen: new Map(), requests: 4 };
+        return {
+          kind: 'done',
+          storedBytes: 5,
+          objectCount: 1,
+          seen: new Map(),
+          recent: new Set(),
+          requests: 4,
+        };
       },
     };
     expect(await counts({ due: new Set(['app']) }, { ...depsOf(), scan })).toEqual({ app: 1 });

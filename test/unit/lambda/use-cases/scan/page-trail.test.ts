@@ -8,6 +8,7 @@ function pageOf(keys: readonly string[], token?: string): ListedPage {
     totalBytes: keys.length,
     keyAt: (index) => keys[index] ?? '',
     sizeAt: () => 1,
+    lastModifiedMsAt: () => undefined,
     isTruncated: token !== undefined,
     nextContinuationToken: token,
   };

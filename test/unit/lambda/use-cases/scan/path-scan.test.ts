@@ -74,7 +74,8 @@ describe('a scan counts every key once', () => {
           const looked = objects.filter((object) => lookFor.has(nameOf(object)));
           const seen = new Map(looked.map((object) => [nameOf(object), object.sizeBytes]));
           const requests = listing.requests.length;
-          expect(outcome).toEqual({ kind: 'done', ...truthOf(objects, prefix), seen, requests });
+          const recent = new Set();
+          expect(outcome).toEqual({ kind: 'done', ...truthOf(objects, prefix), seen, recent, requests });
           expect(listing.underWayMax).toBeLessThanOrEqual(concurrency);
         },
       ),
@@ -151,6 +152,82 @@ describe('a scan counts every key once', () => {
   });
 });
 
+describe('a scan that is asked for recent keys', () => {
+  const recentSinceMs = 1_000_000;
+  const anyTime = fc.constantFrom(0, 999_999, 1_000_000, 1_000_001, 2_000_000, undefined);
+  const recentOf = (objects: readonly ListedObject[]) => {
+    const recent = objects.filter(({ lastModifiedMs }) => !(Number(lastModifiedMs) < recentSinceMs));
+    return new Set(recent.map(nameOf));
+  };
+  const anyTimedObjects = fc.tuple(anyObjects, fc.infiniteStream(anyTime)).map(([objects, times]) =>
+    objects.map((object): ListedObject => {
+      const lastModifiedMs: number | undefined = times.next().value;
+      return lastModifiedMs === undefined ? object : { ...object, lastModifiedMs };
+    }),
+  );
+
+  it('names those stored since then, and those of which the store does not say when', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        anyTimedObjects,
+        anyStrategy,
+        fc.integer({ min: 1, max: 12 }),
+        fc.array(fc.integer({ min: 1, max: 7 }), { maxLength: 3 }),
+        async (objects, strategy, pageKeysMax, budgets) => {
+          const besideNow = beside.map((object) => ({ ...object, lastModifiedMs: 2_000_000 }));
+          const listing = new RoundListing([...objects, ...besideNow], { pageKeysMax });
+          let input: PathScanInput = { prefix, strategy, recentSinceMs };
+          for (const requestsMax of budgets) {
+            const part = await listing.serve(scanOver(listing).scan({ ...input, requestsMax }));
+            if (part.kind === 'unfinished')
+              input = { prefix, recentSinceMs, resume: JSON.parse(JSON.stringify(part.rest)) };
+          }
+          const outcome = await listing.serve(scanOver(listing).scan(input));
+          expect(outcome).toMatchObject({ kind: 'done', ...truthOf(objects, prefix) });
+          expect(done(outcome).recent).toEqual(recentOf(objects));
+        },
+      ),
+      { numRuns: 200 },
+    );
+  });
+
+  it('leaves out what lies beyond the part of the key space that it was given', async () => {
+    const objects = hashNames(3000, 21).map((name) => ({
+      key: prefix + name,
+      sizeBytes: 1,
+      lastModifiedMs: 5,
+    }));
+    const range = { after: '4', last: '4ffffffffffff' };
+    const resume = { prefix, ranges: [range], storedBytes: 0, objectCount: 0, seen: [], requests: 0 };
+    const part = { ...resume, isSequential: false, objectsExpected: 3000 };
+    const listing = new RoundListing(objects);
+    const outcome = done(
+      await listing.serve(scanOver(listing).scan({ prefix, recentSinceMs: 5, resume: part })),
+    );
+    const names = objects.map(nameOf).filter((name) => name.startsWith('4') && name <= range.last);
+    expect([outcome.objectCount, outcome.recent]).toEqual([names.length, new Set(names)]);
+  });
+
+  it('says so if there are more than it may keep, and still counts all', async () => {
+    const objects = hashNames(50, 22).map((name) => ({ key: prefix + name, sizeBytes: 1 }));
+    const listing = new RoundListing(objects, { pageKeysMax: 8 });
+    const scan = (input: Partial<PathScanInput>) =>
+      listing.serve(scanOver(listing).scan({ prefix, recentSinceMs, ...input }));
+    expect(done(await scan({ recentMax: 50 })).recent).toEqual(new Set(objects.map(nameOf)));
+    expect(await scan({ recentMax: 49 })).toMatchObject({ objectCount: 50, recent: 'too many' });
+    const part = await scan({ recentMax: 20, requestsMax: 3 });
+    if (part.kind !== 'unfinished') throw new Error('Three requests must not be enough.');
+    expect(part.rest.recent).toBe('too many');
+    expect(await scan({ resume: part.rest })).toMatchObject({ objectCount: 50, recent: 'too many' });
+  });
+
+  it('reads no times otherwise', async () => {
+    const listing = new RoundListing([{ key: `${prefix}a`, sizeBytes: 1 }]);
+    expect(done(await listing.serve(scanOver(listing).scan({ prefix }))).recent).toEqual(new Set());
+    expect(listing.requests.map(({ readsTimes }) => readsTimes)).toEqual([undefined]);
+  });
+});
+
 describe('a scan ends', () => {
   const objects = hashNames(4000, 11).map((name) => ({ key: prefix + name, sizeBytes: 2 }));
 
@@ -224,7 +301,7 @@ describe('a scan ends', () => {
           empty += 1;
           const token = `after:${request.startAfter ?? prefix}`;
           const none = { keyCount: 0, totalBytes: 0, isTruncated: true, nextContinuationToken: token };
-          return { ...none, keyAt: () => '', sizeAt: () => 0 };
+          return { ...none, keyAt: () => '', sizeAt: () => 0, lastModifiedMsAt: () => undefined };
         }
         return listing.pageOf(request);
       },

@@ -150,10 +150,11 @@ export function verifyDeps() {
 }
 
 export function subscriptionDeps() {
-  const tables = table();
+  const [tables, client] = [table(), bucketClient()];
   return {
     ...common(),
-    ...scanning(bucketClient()),
+    ...scanning(client),
+    store: objectStore(client),
     ledger: createDynamoDbLedger(tables),
     tokens: createDynamoDbTokenStore(tables),
     admin: admin(),

@@ -1,3 +1,4 @@
+import { isOid } from './names.ts';
 import type { Settings } from './settings.ts';
 
 /**
@@ -17,6 +18,30 @@ export interface Deletion {
   readonly dueAtMs: number;
   /** deleting: its deleter deletes no bytes after this. gone: the record is kept until this. marked: 0. */
   readonly deadlineMs: number;
+  /** In a giant repo: what its last run removed, until a reconcile has taken it off the count. */
+  readonly removal?: Removal | undefined;
+}
+
+/** What one run of a deletion removed, and what is needed to tell whether it was counted. */
+export interface Removal {
+  /** The run's deadline. It identifies the run. */
+  readonly runMs: number;
+  /** Nothing was deleted before this, nor after `endedMs`. */
+  readonly beganMs: number;
+  readonly endedMs: number;
+  /** Name → what the store said of it right before its delete. `lastModifiedMs: null`: it was not there. */
+  readonly objects: ReadonlyMap<string, RemovedObject>;
+}
+
+export interface RemovedObject {
+  readonly sizeBytes: number;
+  readonly lastModifiedMs: number | null;
+}
+
+/** What the record of a deletion names once a run has removed all of it: batches ask for oids only. */
+export function oidsOf(removal: Removal): Map<string, number> {
+  const oids = [...removal.objects].filter(([name]) => isOid(name));
+  return new Map(oids.map(([oid, { sizeBytes }]) => [oid, sizeBytes]));
 }
 
 /** A marked deletion. */
@@ -36,8 +61,12 @@ export const deletionObjectsMax = 1000;
  */
 export const unmarkedObjectsMax = 100;
 
-/** True if a deletion may be claimed: its grace time is over, or its deleter must have died. */
+/**
+ * True if a deletion may be claimed: its grace time is over, or its deleter must have died. Not while what its last run
+ * removed is still counted: the next run would replace that.
+ */
 export function isClaimable(settings: Settings, deletion: Deletion, nowMs: number): boolean {
+  if (deletion.removal) return false;
   switch (deletion.state) {
     case 'marked':
       return nowMs >= deletion.dueAtMs;

@@ -1,3 +1,4 @@
+import { isOid } from './names.ts';
 import { isDead, type LateRemainder, lateUntilMs, nextLookMs, type Reservation } from './reservation.ts';
 
 /**
@@ -47,6 +48,13 @@ export interface RepoScan {
   readonly objectCount: number;
   /** The oids that the scan was to look for and saw. */
   readonly seen: Pick<ReadonlySet<string>, 'has'>;
+  /** Set of a giant repo, which is not listed as a whole. */
+  readonly giant?: {
+    /** The oids of which nobody knows whether they have arrived. They count, and their reservations are not settled. */
+    readonly unknown: Pick<ReadonlySet<string>, 'has'>;
+    /** All of it was listed since then. */
+    readonly listedAtMs: number;
+  };
 }
 
 /** What a reconcile knows of a repo. */
@@ -146,11 +154,16 @@ export class RepoReservations {
     let newestIssuedMs: number | null = null;
     for (const row of this.#rows) {
       const isLate = isDead(row, nowMs);
-      if (scan ? isLate && nowMs > lateUntilMs(row) : covered.has(row.id)) continue;
+      const isOver = isLate && nowMs > lateUntilMs(row) && !this.#isSumToBeListed(row, scan);
+      if (scan ? isOver : covered.has(row.id)) continue;
       const heldUntilMs = isLate ? lateUntilMs(row) : row.deadAtMs;
       const certainUntilMs = heldUntilMs - 2 * clockSkewMs;
       for (const [oid, sizeBytes] of this.#claimsOf(row)) {
         if (scan?.seen.has(oid)) continue;
+        if (scan?.giant?.unknown.has(oid)) {
+          live.add(oid, { sizeBytes, isIssued: false, isLasting: false, heldUntilMs, certainUntilMs });
+          continue;
+        }
         if (!isLate && row.state === 'issued')
           newestIssuedMs = Math.max(row.createdAtMs, newestIssuedMs ?? row.createdAtMs);
         (isLate ? late : live).add(oid, {
@@ -181,6 +194,7 @@ export class RepoReservations {
       // A scan before the time of its look says when that is: the same as before.
       const isEarly = lookAtMs !== null && scanBeganMs < lookAtMs;
       const nextMs = isEarly ? lookAtMs : nextLookMs(row, scanBeganMs);
+      if (this.#isUnknown(row, scan) || this.#isSumToBeListed(row, scan)) continue;
       if (nextMs === undefined || this.#isSeen(row, { scan, scanBeganMs })) {
         yield { kind: 'delete', reservationId };
         continue;
@@ -212,6 +226,51 @@ export class RepoReservations {
     return promises;
   }
 
+  /**
+   * The objects that a giant repo is asked for, one by one, because nobody knows whether they have arrived: those of dead
+   * reservations that are to be looked at, and then those of live ones, the newest first.
+   *
+   * @param input.isCounted whether it is known that an object has arrived.
+   */
+  toAsk(input: { nowMs: number; isCounted: (oid: string) => boolean }): Set<string> {
+    const { nowMs, isCounted } = input;
+    const rows = this.#rows.filter((row) => row.state === 'issued' && isToBeAsked(row, nowMs));
+    const dead = rows.filter((row) => isDead(row, nowMs));
+    const live = rows.filter((row) => !isDead(row, nowMs)).sort((a, b) => b.createdAtMs - a.createdAtMs);
+    const oids = new Set<string>();
+    for (const row of [...dead, ...live])
+      for (const [oid] of this.#claimsOf(row)) if (isOid(oid) && !isCounted(oid)) oids.add(oid);
+    return oids;
+  }
+
+  /**
+   * When something may have changed of which no name is known: of the notes of changes around the API, and of the sums
+   * of late reservations whose day is over.
+   */
+  namelessChanges(nowMs: number): { fromMs: number; untilMs: number }[] {
+    return this.#rows.flatMap((row) => {
+      if (row.from === row.to) return { fromMs: row.createdAtMs, untilMs: row.createdAtMs };
+      if (!this.#isSum(row) || nowMs <= lateUntilMs(row)) return [];
+      return { fromMs: row.deadAtMs, untilMs: lateUntilMs(row) };
+    });
+  }
+
+  #isUnknown(row: Row, { giant }: RepoScan): boolean {
+    if (!giant) return false;
+    for (const [oid] of this.#claimsOf(row)) if (giant.unknown.has(oid)) return true;
+    return false;
+  }
+
+  /** What a sum stands for is found only when all of a giant was listed after its day. */
+  #isSumToBeListed(row: Row, scan: RepoScan | undefined): boolean {
+    return scan?.giant !== undefined && this.#isSum(row) && scan.giant.listedAtMs <= lateUntilMs(row);
+  }
+
+  #isSum(row: Row): boolean {
+    for (const [oid] of this.#claimsOf(row)) if (!isOid(oid)) return true;
+    return false;
+  }
+
   #isSeen(row: Row, { scan, scanBeganMs }: { scan: RepoScan; scanBeganMs: number }): boolean {
     if (!saysWhatArrived(row, scanBeganMs)) return false;
     for (let index = row.from; index < row.to; index += 1) {
@@ -223,6 +282,12 @@ export class RepoReservations {
   *#claimsOf({ from, to }: Row): Iterable<[oid: string, sizeBytes: number]> {
     for (let index = from; index < to; index += 1) yield [this.#oids[index] ?? '', this.#sizes[index] ?? 0];
   }
+}
+
+/** Late ones wait for their look. Of what is being deleted, the store may still have the old objects. */
+function isToBeAsked(row: Row, nowMs: number): boolean {
+  if (!saysWhatArrived(row, nowMs)) return false;
+  return row.lookAtMs === null || nowMs >= row.lookAtMs || nowMs > lateUntilMs(row);
 }
 
 /** Whether what a scan saw has arrived. Of objects that were being deleted meanwhile, it may have seen the old ones. */

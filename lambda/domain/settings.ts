@@ -54,6 +54,16 @@ export interface Settings {
   readonly deleteGraceMs: number;
   /** Reservations and claims of a tenant beyond which late ones are kept as sums, without the names of their objects. */
   readonly lateClaimsMax: number;
+  /** Objects of a repo from which on it is counted by shards. Below half of it, it is listed as a whole again. */
+  readonly giantObjects: number;
+  /** Objects of a shard, above which it is split. */
+  readonly shardObjectsMax: number;
+  /** Each shard is scanned this often, because something may have changed around the API. */
+  readonly shardRoundMs: number;
+  /** LIST requests for the shards of a tenant, beside its budget. */
+  readonly shardListsPerHour: number;
+  /** LIST requests that one reconcile makes for shards, about: some seconds of listing. */
+  readonly shardListsPerRun: number;
   /** Tenants that one run of the schedule hands to the queue, at most. */
   readonly refreshTenantsMax: number;
 }
@@ -86,5 +96,10 @@ export const defaultSettings: Settings = {
   objectBytesMax: 5 * 1024 ** 3,
   deleteGraceMs: hour,
   lateClaimsMax: 100_000,
+  giantObjects: 100_000,
+  shardObjectsMax: 400_000,
+  shardRoundMs: 7 * 24 * hour,
+  shardListsPerHour: 360_000,
+  shardListsPerRun: 3000,
   refreshTenantsMax: 300,
 };

@@ -40,12 +40,16 @@ export interface TenantRecord {
   readonly notes: ReadonlyMap<string, DeleteNote>;
   /** null: never counted, which is not zero. */
   readonly counted: Counted | null;
+  /** Of the objects counted, those that a reconcile lists: without giant repos. Absent: there are none. */
+  readonly listedObjectCount?: number | undefined;
   /** When every repo was last listed. The counts of all repos include every change before this. */
   readonly fullCountedAtMs: number;
   /** Until then a running reconcile holds the lease. A time in the past: nobody holds it. */
   readonly leaseUntilMs: number;
   /** Until then the LIST requests so far use up the tenant's budget: docs/ledger.md, "How often". */
   readonly listedUntilMs: number;
+  /** The same for the shards of giant repos, whose scans have a rate of their own. */
+  readonly shardsListedUntilMs?: number | undefined;
   /**
    * Reservations and their claims: those that the last reconcile read, and those admitted since. It tells what the next
    * one has to read and hold. At most {@link tenantClaimsMax}.
@@ -58,7 +62,10 @@ export interface TenantRecord {
   readonly reservedUntilMs: number | null;
   /** When the schedule is to count the tenant in full next. */
   readonly dueAtMs: number;
-  /** When the schedule is to count what may have changed, because uploads were under way. null: none were. */
+  /**
+   * When the schedule is to count what may have changed, because uploads were under way, or shards are to be scanned.
+   * null: neither.
+   */
   readonly lookAtMs: number | null;
   /** Set when the tenant is being deleted. It takes no more batches. */
   readonly closedAtMs: number | null;
@@ -86,6 +93,29 @@ export interface RepoRecord extends Counted {
   readonly putsUntilMs: number;
   /** Set while the repo is being deleted. It takes no batches until it is empty. */
   readonly closedAtMs: number | null;
+  /** Set on a giant: it is counted by shards, and the sums above are theirs. */
+  readonly giant?: Giant | undefined;
+}
+
+/** Begins the dirty token of a delete in a giant, which leaves a record of what it removed. */
+const removalTokenStart = 'removed-';
+
+/** @param random so that each delete has its own. */
+export function dirtyTokenOf(input: { random: string; isGiant: boolean }): string {
+  return input.isGiant ? removalTokenStart + input.random : input.random;
+}
+
+/** Whether a repo changed in a way of which no record tells what it was. */
+export function isChangeUnknown({ dirtyToken }: Pick<RepoRecord, 'dirtyToken'>): boolean {
+  return dirtyToken !== null && !dirtyToken.startsWith(removalTokenStart);
+}
+
+/** What the ledger knows of a giant repo beside its shards: docs/ledger.md, "Giant repos". */
+export interface Giant {
+  /** Shards of older epochs are left over from when it was a giant before. */
+  readonly sinceEpoch: number;
+  /** Shards that were counted before this are to be scanned. */
+  readonly recountFromMs: number;
 }
 
 /**

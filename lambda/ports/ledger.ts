@@ -1,4 +1,5 @@
-import type { Deletion } from '../domain/deletion.ts';
+import type { Deletion, Removal } from '../domain/deletion.ts';
+import type { Shard } from '../domain/giant/shard.ts';
 import type { Reservation } from '../domain/reservation.ts';
 import type { Counted, DeleteNote, RepoRecord, TenantRecord } from '../domain/tenant.ts';
 
@@ -11,7 +12,12 @@ import type { Counted, DeleteNote, RepoRecord, TenantRecord } from '../domain/te
  * @throws {LedgerUnavailableError} from every method, and from every page of the paged reads.
  * @throws {NewerFormatError} from every method that reads a tenant, begins a reconcile, or adds to the counter.
  */
-export type Ledger = TenantLedger & RepoLedger & ReservationLedger & ReconcileLedger & DeletionLedger;
+export type Ledger = TenantLedger &
+  RepoLedger &
+  ReservationLedger &
+  ReconcileLedger &
+  ShardLedger &
+  DeletionLedger;
 
 /** What a method takes. */
 export type Input<M extends keyof Ledger> = Parameters<Ledger[M]>[0];
@@ -176,6 +182,20 @@ export interface ReconcileLedger {
   ): Promise<{ kind: 'committed'; tenant: TenantRecord } | { kind: 'superseded' }>;
 }
 
+/** The shards of giant repos. Only a reconcile writes them, and only over what it has read. */
+export interface ShardLedger {
+  /** All items, in the order of their prefixes, also those that are not in force. */
+  shards(path: RepoPath): AsyncIterable<readonly Shard[]>;
+  /**
+   * Writes a shard over the one of epoch `epochRead`. null: over none, or over one of an older epoch.
+   *
+   * `superseded`: it has changed since it was read.
+   */
+  putShard(input: RepoPath & { shard: Shard; epochRead: number | null }): Promise<'put' | 'superseded'>;
+  /** Removes a shard that is as it was read. `superseded`: it has changed, or is gone. */
+  removeShard(input: RepoPath & { prefix: string; epochRead: number }): Promise<'removed' | 'superseded'>;
+}
+
 /** Deletions, and the notes on the tenant that take their bytes off the floor. */
 export interface DeletionLedger {
   /** Writes a new deletion. If it exists already, this is a retry of our own, and nothing happens. */
@@ -201,7 +221,7 @@ export interface DeletionLedger {
   /**
    * Ends a run, if the deletion still belongs to the deleter with this deadline. Objects that are `left` are
    * marked again, due at `dueAtMs`. If none is left, the deletion is gone: its record is kept until `keptUntilMs`,
-   * or with null removed at once.
+   * or with null removed at once. With a `removal` it is kept in any case, and then names oids only.
    */
   endDeletion(
     input: DeletionKey & {
@@ -209,9 +229,12 @@ export interface DeletionLedger {
       left: ReadonlyMap<string, number>;
       dueAtMs: number;
       keptUntilMs: number | null;
+      removal?: Removal;
     },
   ): Promise<void>;
-  /** Removes the record of a deletion that is gone. In any other state it stays. */
+  /** Drops the removal of this run: it is taken off the count. */
+  dropRemoval(input: DeletionKey & { runMs: number }): Promise<void>;
+  /** Removes the record of a deletion that is gone and has no removal. Any other stays. */
   removeDeletion(input: DeletionKey): Promise<void>;
   /**
    * One write: takes the bytes off the floor, and notes that they are about to leave the bucket. It counts the late
@@ -279,6 +302,8 @@ export interface TenantCommit {
   readonly floorUntilMs: number;
   readonly counted: Counted;
   readonly listedUntilMs: number;
+  readonly shardsListedUntilMs?: number;
+  readonly listedObjectCount?: number;
   /** Added to the number of reservations and claims: those that were read minus the number as found. */
   readonly claimCorrection: number;
   readonly overtakenEpoch: number;

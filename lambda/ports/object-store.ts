@@ -4,6 +4,8 @@ export interface StoredObject {
   readonly sizeBytes: number;
   /** SHA-256 in lower-case hex, if the store kept the checksum that it verified on upload. */
   readonly sha256: string | undefined;
+  /** When it was put, to a second, by the store's clock. It may be when its PUT began. undefined: the store does not say. */
+  readonly lastModifiedMs?: number | undefined;
 }
 
 export interface ObjectStore {

@@ -94,6 +94,29 @@ const recounts = {
     { min: 1, max: 10_000, defaultValue: defaultSettings.refreshTenantsMax },
     'Tenants that one run of the schedule queues. The rest wait for the next.',
   ),
+  giantObjects: whole(
+    {
+      min: 10_000,
+      max: 1_000_000_000,
+      defaultValue: defaultSettings.giantObjects,
+      whyMin: 'listing a smaller repo costs less than keeping its shards',
+    },
+    'A repo of so many objects is a giant: it is counted by shards, and a push to it causes no LIST. Below half of it, it ' +
+      'is listed as a whole again.',
+  ),
+  shardObjectsMax: whole(
+    { min: 10_000, max: 10_000_000, defaultValue: defaultSettings.shardObjectsMax },
+    'A shard of a giant repo that has more objects is split into sixteen.',
+  ),
+  shardRoundDays: whole(
+    { min: 1, max: 365, defaultValue: defaultSettings.shardRoundMs / day },
+    'Each shard of a giant repo is listed this often, to find what changed around the API. It sets what giants cost: a ' +
+      'thousand objects are one LIST.',
+  ),
+  shardListsPerHour: whole(
+    { min: 60, max: 10_000_000, defaultValue: defaultSettings.shardListsPerHour },
+    'LIST requests per tenant and hour for the shards of its giant repos, beside the others.',
+  ),
   headsPerList: whole(
     { min: 1, max: 1_000_000, defaultValue: defaultSettings.headsPerList },
     'HEAD requests that cost as much as one LIST. A batch finds out what is stored by LIST if that is no dearer. With ' +
@@ -164,6 +187,10 @@ export function settingsOf(protocol: ProtocolSettings): Settings {
     maxAgeMs: protocol.maxAgeHours * hour,
     idleRefreshMaxMs: protocol.idleRefreshMaxDays * day,
     refreshTenantsMax: protocol.refreshTenantsMax,
+    giantObjects: protocol.giantObjects,
+    shardObjectsMax: protocol.shardObjectsMax,
+    shardRoundMs: protocol.shardRoundDays * day,
+    shardListsPerHour: protocol.shardListsPerHour,
     headsPerList: protocol.headsPerList,
     scanConcurrency: protocol.scanConcurrency,
     inlineReconcileBudgetMs: protocol.inlineReconcileBudgetSeconds * second,

@@ -1,4 +1,5 @@
 import type { Deletion } from '../../lambda/domain/deletion.ts';
+import type { Shard } from '../../lambda/domain/giant/shard.ts';
 import type { Ledger } from '../../lambda/ports/ledger.ts';
 import type { Random } from '../support/random.ts';
 
@@ -76,6 +77,7 @@ export function randomCall(random: Random, tenant: string, known: KnownState): L
           epoch: epoch(),
           covered: new Set(some(['r0', 'r1'])),
           putsUntilMs: random.pick([0, time()]),
+          ...(random.chance(0.3) && { giant: { sinceEpoch: epoch(), recountFromMs: time() } }),
         },
         dirtyTokenRead: random.pick([null, null, token()]),
       }),
@@ -88,6 +90,7 @@ export function randomCall(random: Random, tenant: string, known: KnownState): L
         floorUntilMs: time(),
         counted: counted(),
         listedUntilMs: time(),
+        ...(random.chance(0.3) && { shardsListedUntilMs: time() }),
         claimCorrection: random.int(-3, 9),
         overtakenEpoch: random.int(0, 3),
         fullCountedAtMs: random.pick([null, time()]),
@@ -96,6 +99,9 @@ export function randomCall(random: Random, tenant: string, known: KnownState): L
         dueAtMs: time(),
         lookAtMs: random.pick([null, time()]),
       }),
+    putShard: () => call('putShard', { ...path(), shard: shard(), epochRead: random.pick([null, epoch()]) }),
+    removeShard: () =>
+      call('removeShard', { ...path(), prefix: random.pick(['', '0', '0f']), epochRead: epoch() }),
     putDeletion: () => call('putDeletion', { tenant, deletion: deletion() }),
     unmark: () => call('unmark', { ...deletionKey(), names: some(oids) }),
     claimDeletion: () =>
@@ -111,7 +117,9 @@ export function randomCall(random: Random, tenant: string, known: KnownState): L
         left: random.chance(0.5) ? new Map() : sizes(),
         dueAtMs: time(),
         keptUntilMs: random.pick([null, time()]),
+        ...(random.chance(0.4) && { removal: removal() }),
       }),
+    dropRemoval: () => call('dropRemoval', { ...deletionKey(), runMs: time() }),
     removeDeletion: () => call('removeDeletion', deletionKey()),
     announceDelete: () =>
       call('announceDelete', {
@@ -151,6 +159,28 @@ export function randomCall(random: Random, tenant: string, known: KnownState): L
     lookAtMs: random.pick([null, null, time()]),
     ...(random.chance(0.3) && { deletedByMs: time() }),
   });
+  const removal = () => ({
+    runMs: time(),
+    beganMs: time(),
+    endedMs: time(),
+    objects: new Map([
+      ['a'.repeat(64), { sizeBytes: random.int(0, 20), lastModifiedMs: random.pick([null, time()]) }],
+      ['notes.txt', { sizeBytes: random.int(0, 20), lastModifiedMs: time() }],
+    ]),
+  });
+  const shard = (): Shard => ({
+    prefix: random.pick(['', '0', '0f']),
+    epoch: Math.max(1, epoch()),
+    storedBytes: random.int(0, 50),
+    objectCount: random.int(0, 5),
+    sinceBytes: random.int(-20, 20),
+    sinceCount: random.int(-2, 2),
+    countedAtMs: time(),
+    scanEndedMs: time(),
+    stale: random.pick([null, { fromMs: time(), untilMs: time(), doubtBytes: random.int(0, 9) }]),
+    counted: new Map(some(oids).map((oid) => [oid.repeat(64), time()])),
+    appliedRuns: new Set(some(['d0:100', 'd1:200'])),
+  });
   const deletion = (): Deletion => ({
     id: random.pick(['d0', 'd1']),
     repo: random.pick(repos),
@@ -181,7 +211,8 @@ type Reads =
   | 'reservationsOf'
   | 'listReservations'
   | 'deletions'
-  | 'deletionsOf';
+  | 'deletionsOf'
+  | 'shards';
 
 /** Every method that writes: the compiler asks for a new one here. */
 type Writes = Record<Exclude<keyof Ledger, Reads>, () => LedgerCall>;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { simulateFreshness } from './freshness.ts';
-import { withMethods } from './mutants.ts';
+import { withMethods } from './with-methods.ts';
 import type { Mutant } from './world.ts';
 
 const seeds = Array.from({ length: 60 }, (_, seed) => seed);

@@ -103,7 +103,7 @@ async function push(
       await world.wait(random.int(0, isSlow ? 25 * minute : 10 * second));
       // Somebody pressed Ctrl-C.
       if (random.chance(0.1)) return;
-      world.land({ repo, oid, sizeBytes: world.sizeOf(oid) });
+      world.land({ repo, oid, sizeBytes: world.sizeOf(oid), beganMs: world.scheduler.nowMs });
       tally.uploads += 1;
       const landedMs = scheduler.nowMs;
       const leastBytes = world.truth.storedBytes;

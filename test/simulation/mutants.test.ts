@@ -1,9 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { mutants } from './mutants.ts';
+import { giantMutants } from './mutants-giant.ts';
 import { firstViolation } from './seeds.ts';
 
 describe('the simulator catches', () => {
-  it.each(mutants)(
+  it.each([...mutants, ...giantMutants])(
     '$name, within $seeds seeds',
     { timeout: 180_000 },
     async ({ invariant, from = 0, seeds, ...how }) => {

@@ -1,8 +1,7 @@
 import type { Reservation } from '../../lambda/domain/reservation.ts';
 import { isDead } from '../../lambda/domain/reservation.ts';
-import type { Ledger, TenantCommit } from '../../lambda/ports/ledger.ts';
+import type { TenantCommit } from '../../lambda/ports/ledger.ts';
 import type { PathScan, PathScanOutcome } from '../../lambda/ports/path-scan.ts';
-import type { MemoryLedger } from '../support/memory/ledger.ts';
 import {
   deletedInOutage,
   importedAndLeft,
@@ -11,22 +10,11 @@ import {
   sentSlowly,
   wantedWhileDeleted,
 } from './stories.ts';
+import { withMethods } from './with-methods.ts';
 import type { Mutant, World } from './world.ts';
 
 const minute = 60_000;
 const day = 24 * 60 * minute;
-
-/** A ledger with some of its methods replaced. */
-export function withMethods(ledger: MemoryLedger, methods: Partial<Ledger>): Ledger {
-  return new Proxy(ledger, {
-    get(target, property) {
-      const replaced = Reflect.get(methods, property);
-      if (replaced !== undefined) return replaced;
-      const value = Reflect.get(target, property, target);
-      return typeof value === 'function' ? value.bind(target) : value;
-    },
-  });
-}
 
 async function* mapPages<T>(pages: AsyncIterable<readonly T[]>, map: (items: readonly T[]) => readonly T[]) {
   for await (const page of pages) yield map(page);

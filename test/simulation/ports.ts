@@ -19,7 +19,14 @@ const reads = new Set<keyof Ledger>([
   'listTenants',
   'dueTenants',
 ]);
-const paged = new Set<keyof Ledger>(['reservations', 'reservationsOf', 'repos', 'deletions', 'deletionsOf']);
+const paged = new Set<keyof Ledger>([
+  'reservations',
+  'reservationsOf',
+  'repos',
+  'deletions',
+  'deletionsOf',
+  'shards',
+]);
 
 /** The ledger as one function sees it: every method is an operation that takes time and can fail. */
 function ledgerOf(actor: Actor, ledger: Ledger): Ledger {

@@ -199,6 +199,7 @@ async function sendOnce(world: TenantWorld, input: Put): Promise<boolean> {
   const name = `${repo}/${oid}`;
   const uploading = { name, sizeBytes };
   truth.uploading.add(uploading);
+  const beganMs = scheduler.nowMs;
   const longestMs = settings.putGraceMs + Math.floor((sizeBytes / settings.putMinBytesPerSecond) * 1000);
   // Not to the very end: the last look begins a while after it, and a function's clock may be ahead.
   const trickledMs = settings.reservationSlackMs + longestMs + lateForMs - minute;
@@ -206,7 +207,7 @@ async function sendOnce(world: TenantWorld, input: Put): Promise<boolean> {
   else if (world.hasTricklers && plan !== 'twice' && random.chance(0.5))
     await world.wait(random.int(0, trickledMs));
   else await world.wait(random.chance(0.2) ? random.int(0, longestMs) : random.int(1, 2_000));
-  world.land({ repo, oid, sizeBytes });
+  world.land({ repo, oid, sizeBytes, beganMs });
   truth.uploading.delete(uploading);
   world.coverage.puts += 1;
   return true;

@@ -44,12 +44,32 @@ export async function simulate(scenario: Scenario, input: { mix: Mix; mutant?: M
   scenario.tenants.forEach(({ imported }, index) => {
     for (const oid of imported) {
       const object = { repo: repoName(oid % 2), oid: oidName(oid), sizeBytes: scenario.sizes[oid] ?? 0 };
-      world.account(tenantName(index)).truth.land(object, world.scheduler.nowMs);
+      land(world, tenantName(index), object);
     }
+    if (world.hasGiants)
+      for (const oid of giantOids)
+        land(world, tenantName(index), { repo: repoName(oid % 2), oid: oidName(oid), sizeBytes: 1 });
   });
   world.start(0, () => play(world, scenario));
   await world.run();
   return world.coverage;
+}
+
+/** Objects that nobody pushes. With them, both repos of a tenant are giants from the beginning. */
+const giantOids = [10, 11, 12, 13, 14, 15];
+
+/** Something is in the bucket before the tenant is created. */
+function land(world: World, tenant: string, object: { repo: string; oid: string; sizeBytes: number }): void {
+  const { nowMs } = world.scheduler;
+  world.account(tenant).truth.land({ ...object, lastModifiedMs: nowMs - 1000 }, nowMs);
+}
+
+/** Counts a new tenant twice, in good weather: then its repos are giants. */
+async function makeGiants(world: World, tenants: readonly TenantWorld[]): Promise<void> {
+  world.weather.calm = true;
+  for (let run = 0; run < 2; run += 1)
+    for (const { tenant } of tenants) await world.consume({ tenant, reason: 'manual', full: true });
+  world.weather.calm = false;
 }
 
 /** The index of the tenant that an action concerns. */
@@ -62,6 +82,7 @@ async function play(world: World, scenario: Scenario): Promise<void> {
   await Promise.all(
     tenants.map((tenant, index) => create(tenant, scenario.tenants[index]?.limitBytes ?? null)),
   );
+  if (world.hasGiants) await makeGiants(world, tenants);
   const acting: Promise<void>[] = [];
   const outages: Promise<void>[] = [];
   const begin = (task: Promise<void>) => acting.push(task.catch((error: unknown) => world.fail(error)));

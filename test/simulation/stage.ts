@@ -26,7 +26,7 @@ export const usualStage: Stage = {
 
 export function stageOf(seed: number): Stage {
   return {
-    settings: { putMinBytesPerSecond: putMinBytesPerSecondOf(seed), ...policyOf(seed) },
+    settings: { putMinBytesPerSecond: putMinBytesPerSecondOf(seed), ...policyOf(seed), ...giantsOf(seed) },
     hasStoreEvents: hasStoreEvents(seed),
     attemptsMax: attemptsMaxOf(seed),
     hasTricklers: hasTricklers(seed),
@@ -61,6 +61,19 @@ function putMinBytesPerSecondOf(seed: number): number {
 /** This has its own random source too. */
 function hasStoreEvents(seed: number): boolean {
   return new Random(seed ^ 0x70_1d).chance(0.3);
+}
+
+/** In half of the runs a repo of a few objects is a giant, and a shard of one or two is large. */
+function giantsOf(seed: number): Partial<Settings> {
+  const random = new Random(seed ^ 0x61_a7);
+  if (random.chance(0.5)) return {};
+  return {
+    giantObjects: random.pick([1, 2, 4]),
+    shardObjectsMax: random.pick([2, 4, 100]),
+    shardRoundMs: random.chance(0.8) ? defaultSettings.shardRoundMs : random.pick([3_600_000, 120_000]),
+    shardListsPerHour: random.pick([1_000_000, 1_000_000, 3_600]),
+    shardListsPerRun: random.pick([4, 20]),
+  };
 }
 
 function attemptsMaxOf(seed: number): number | undefined {

@@ -52,7 +52,7 @@ export class TenantWorld {
   }
 
   /** An upload ends. */
-  land(object: { repo: string; oid: string; sizeBytes: number }): void {
+  land(object: { repo: string; oid: string; sizeBytes: number; beganMs: number }): void {
     this.#world.land({ ...object, tenant: this.tenant });
   }
 }

@@ -53,10 +53,14 @@ export class Truth {
     this.store = input.store;
   }
 
-  land(object: { repo: string; oid: string; sizeBytes: number }, nowMs: number): void {
+  /** @param object.lastModifiedMs what the store says of when it was put. */
+  land(
+    object: { repo: string; oid: string; sizeBytes: number; lastModifiedMs: number },
+    nowMs: number,
+  ): void {
     const { tenant } = this;
     const name = `${object.repo}/${object.oid}`;
-    this.store.put(`${tenant}/${name}`, object.sizeBytes);
+    this.store.put(`${tenant}/${name}`, object.sizeBytes, undefined, object.lastModifiedMs);
     this.everStored.add(name);
     if (this.stored.has(name)) return;
     this.stored.set(name, object.sizeBytes);
@@ -89,7 +93,7 @@ export class Truth {
       void this.store.delete(key);
       this.stored.delete(name);
     } else {
-      this.store.put(key, sizeBytes);
+      this.store.put(key, sizeBytes, undefined, atMs);
       this.stored.set(name, sizeBytes);
     }
     const bytes = sizeBytes ?? -(before ?? 0);

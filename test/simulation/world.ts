@@ -66,6 +66,8 @@ export class World {
   readonly mix: Mix;
   readonly requestKeys = new MemoryRequestKeys();
   /** Functions run in three processes in turn. Each remembers what it listed. */
+  /** Its own random source, so that it does not change other choices. */
+  readonly #putTimes: Random;
   readonly #processes = [new KnownObjects(), new KnownObjects(), new KnownObjects()];
   #invocations = 0;
   /** oid → true bytes. */
@@ -82,6 +84,8 @@ export class World {
   /** Whether recounts wait in SQS, as they do when deployed. */
   readonly isSqs: boolean;
   readonly scheduleMs: number;
+  /** Whether repos of a few objects are giants. */
+  readonly hasGiants: boolean;
 
   constructor(input: {
     seed: number;
@@ -94,6 +98,7 @@ export class World {
     stage?: Stage;
   }) {
     this.random = new Random(input.seed);
+    this.#putTimes = new Random(input.seed ^ 0x9_07);
     this.scheduler = new Scheduler(this.random);
     this.mix = input.mix;
     const stage = input.stage ?? stageOf(input.seed);
@@ -120,6 +125,7 @@ export class World {
       return { tenant: truth.tenant, truth, invariants, hasLies, hasTricklers: trickles };
     });
     this.#ledger = this.#mutant.ledger?.(memory, this) ?? memory;
+    this.hasGiants = this.settings.giantObjects < 10;
     this.scheduleMs = stage.scheduleMinutes * 60_000;
     const { attemptsMax } = stage;
     this.isSqs = attemptsMax !== undefined;
@@ -179,8 +185,8 @@ export class World {
       if (this.#failure) throw this.#failure;
       for (const { invariants } of this.accounts) invariants.check(this.scheduler.nowMs);
     };
-    // A schedule of a minute goes on through outages of days.
-    const eventsMax = this.scheduleMs < 5 * 60_000 ? 500_000 : 100_000;
+    // A schedule of a minute goes on through outages of days, and giants are counted in many steps.
+    const eventsMax = this.scheduleMs < 5 * 60_000 || this.hasGiants ? 500_000 : 100_000;
     await this.scheduler.run({ eventsMax, check }).catch((error: unknown) => {
       throw error instanceof EndlessRunError ? new Violation(`I6: ${error.message}`) : error;
     });
@@ -203,10 +209,13 @@ export class World {
     if (place) this.#notify({ ...place, kind: 'removed', atMs: this.scheduler.nowMs });
   }
 
-  /** An upload ends. */
-  land(object: { tenant: string; repo: string; oid: string; sizeBytes: number }): void {
+  /** An upload ends. The store says that it was put when its PUT began, or ended, in whole seconds. */
+  land(object: { tenant: string; repo: string; oid: string; sizeBytes: number; beganMs: number }): void {
     const { tenant, repo, oid: name, sizeBytes } = object;
-    this.account(tenant).truth.land(object, this.scheduler.nowMs);
+    const { nowMs } = this.scheduler;
+    const putMs = this.#putTimes.chance(0.5) ? object.beganMs : nowMs;
+    const lastModifiedMs = putMs - (putMs % 1000);
+    this.account(tenant).truth.land({ ...object, lastModifiedMs }, nowMs);
     this.#notify({ tenant, repo, name, sizeBytes, kind: 'created', atMs: this.scheduler.nowMs });
   }
 

@@ -42,6 +42,11 @@ const coveredBy: Readonly<Record<string, readonly string[]>> = {
     'lambda/use-cases/downloads/offer-download.ts',
     'lambda/use-cases/list-tenant.ts',
   ],
+  'test/unit/lambda/use-cases/recounts/giant-repos.test.ts': [
+    'lambda/use-cases/recounts/commit-shards.ts',
+    'lambda/use-cases/recounts/count-giant.ts',
+    'lambda/use-cases/recounts/count-giants.ts',
+  ],
   'test/unit/lambda/use-cases/uploads/refusal.test.ts': ['lambda/http/lfs/over-limit-message.ts'],
   'test/unit/lambda/use-cases/uploads/failing-queue.test.ts': ['lambda/use-cases/recounts/request-or-log.ts'],
   // The page is compared with what the code describes. The API lane sends requests made from it.

@@ -1,6 +1,7 @@
+import { oidsOf } from '../../domain/deletion.ts';
 import type { DeletionLedger, Input, Output } from '../../ports/ledger.ts';
-import { absent, adding, all, type Clause, exists, removingKeys, setting } from './expressions.ts';
-import { deletionKey, dueKey, ofRepo, parseDeletion, tenantKey } from './items.ts';
+import { absent, adding, all, type Clause, exists, removing, removingKeys, setting } from './expressions.ts';
+import { deletionKey, dueKey, ofRepo, parseDeletion, removalField, tenantKey } from './items.ts';
 import { itemsBelow } from './pages.ts';
 import { deleteItem, putItem, type Table, updateItem } from './requests.ts';
 import { byDueIndex } from './table.ts';
@@ -14,6 +15,7 @@ export function deletionMethods(table: Table): DeletionLedger {
     unmark: (input) => unmark(table, input),
     claimDeletion: (input) => claimDeletion(table, input),
     endDeletion: (input) => endDeletion(table, input),
+    dropRemoval: (input) => dropRemoval(table, input),
     removeDeletion: (input) => removeDeletion(table, input),
     announceDelete: (input) => announceDelete(table, input),
     removeNote: (input) => removeNote(table, input),
@@ -74,7 +76,9 @@ async function claimDeletion(table: Table, input: Input<'claimDeletion'>): Outpu
 }
 
 async function endDeletion(table: Table, input: Input<'endDeletion'>): Output<'endDeletion'> {
-  const { left, dueAtMs, keptUntilMs } = input;
+  const { left, dueAtMs, removal } = input;
+  const keptUntilMs = removal ? (input.keptUntilMs ?? 0) : input.keptUntilMs;
+  const removed = removal && { removal: removalField(removal) };
   // If the condition fails, another deleter took over, or this is our own retry.
   const own = {
     key: deletionKey(input),
@@ -83,20 +87,30 @@ async function endDeletion(table: Table, input: Input<'endDeletion'>): Output<'e
   };
   if (left.size > 0) {
     const objects = Object.fromEntries(left);
-    const marked = { state: 'marked', deadlineMs: 0, dueAtMs, [byDueIndex.sk]: dueAtMs, objects };
+    const marked = { state: 'marked', deadlineMs: 0, dueAtMs, [byDueIndex.sk]: dueAtMs, objects, ...removed };
     await updateItem(table, { ...own, change: [setting(marked)] });
   } else if (keptUntilMs === null) {
     await deleteItem(table, own);
   } else {
     const times = { deadlineMs: keptUntilMs, dueAtMs: keptUntilMs, [byDueIndex.sk]: keptUntilMs };
-    await updateItem(table, { ...own, change: [setting({ state: 'gone', ...times })] });
+    const kept = removal && { ...removed, objects: Object.fromEntries(oidsOf(removal)) };
+    await updateItem(table, { ...own, change: [setting({ state: 'gone', ...times, ...kept })] });
   }
+}
+
+async function dropRemoval(table: Table, input: Input<'dropRemoval'>): Output<'dropRemoval'> {
+  await updateItem(table, {
+    key: deletionKey(input),
+    change: [removing('removal')],
+    condition: all(exists, '#removal.#runMs = :run'),
+    values: { ':run': input.runMs },
+  });
 }
 
 async function removeDeletion(table: Table, input: Input<'removeDeletion'>): Output<'removeDeletion'> {
   await deleteItem(table, {
     key: deletionKey(input),
-    condition: '#state = :gone',
+    condition: all('#state = :gone', 'attribute_not_exists(#removal)'),
     values: { ':gone': 'gone' },
   });
 }

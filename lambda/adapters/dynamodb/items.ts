@@ -1,5 +1,6 @@
 import * as z from 'zod';
-import type { Deletion } from '../../domain/deletion.ts';
+import type { Deletion, Removal } from '../../domain/deletion.ts';
+import type { Shard } from '../../domain/giant/shard.ts';
 import { sha256Hex } from '../../domain/hash.ts';
 import type { Reservation } from '../../domain/reservation.ts';
 import type { RepoRecord, TenantRecord } from '../../domain/tenant.ts';
@@ -33,6 +34,8 @@ const tenantItem = z.object({
   leaseUntilMs: z.number(),
   // Absent until a reconcile has listed something.
   listedUntilMs: z.number().default(0),
+  shardsListedUntilMs: z.number().optional(),
+  listedObjectCount: z.number().optional(),
   claimCount: z.number().default(0),
   overtakenEpoch: z.number().default(0),
   fullCountedAtMs: z.number().default(0),
@@ -54,6 +57,22 @@ const repoItem = z.object({
   // Absent until a scan has covered a reservation.
   putsUntilMs: z.number().default(0),
   closedAtMs: nullable(z.number()),
+  giant: z.object({ sinceEpoch: z.number(), recountFromMs: z.number() }).optional(),
+});
+
+const shardItem = z.object({
+  prefix: z.string(),
+  epoch: z.number(),
+  storedBytes: bytes,
+  objectCount: z.number(),
+  sinceBytes: bytes,
+  sinceCount: z.number(),
+  countedAtMs: z.number(),
+  scanEndedMs: z.number(),
+  stale: nullable(z.object({ fromMs: z.number(), untilMs: z.number(), doubtBytes: bytes })),
+  // Pairs of oid and time, because they are most of the item. Absent: none.
+  counted: z.string().default(''),
+  appliedRuns: z.array(z.string()),
 });
 
 const reservationItem = z.object({
@@ -76,6 +95,14 @@ const deletionItem = z.object({
   objects: z.record(z.string(), z.number()),
   dueAtMs: z.number(),
   deadlineMs: z.number(),
+  removal: z
+    .object({
+      runMs: z.number(),
+      beganMs: z.number(),
+      endedMs: z.number(),
+      objects: z.record(z.string(), z.tuple([bytes, z.number().nullable()])),
+    })
+    .optional(),
 });
 
 /** The key of a tenant's item. Its partition holds everything that the tenant owns. */
@@ -84,6 +111,12 @@ export const repoKey = (path: RepoPath) => ({
   pk: `TENANT#${path.tenant}`,
   sk: `REPO#${inKey(path.repo)}`,
 });
+/** Shards have a partition of their own: all of them are read at once, and a giant has thousands. */
+export const shardKey = (path: RepoPath & { prefix: string }) => ({
+  pk: shardPartition(path),
+  sk: `SHARD#${path.prefix}`,
+});
+export const shardPartition = (path: RepoPath) => `SHARDS#${path.tenant}#${inKey(path.repo)}`;
 export const reservationKey = (path: ReservationKey) => ({
   pk: `TENANT#${path.tenant}`,
   sk: `${ofRepo('RESERVATION', path.repo)}${path.reservationId}`,
@@ -185,6 +218,48 @@ export function parseReservation(item: unknown): Reservation {
 
 /** @throws {ZodError} when the item is not a deletion's. */
 export function parseDeletion(item: unknown): Deletion {
-  const { deletionId, objects, ...rest } = deletionItem.parse(item);
-  return { ...rest, id: deletionId, objects: new Map(Object.entries(objects)) };
+  const { deletionId, objects, removal, ...rest } = deletionItem.parse(item);
+  return {
+    ...rest,
+    id: deletionId,
+    objects: new Map(Object.entries(objects)),
+    ...(removal && { removal: { ...removal, objects: removedObjects(removal.objects) } }),
+  };
+}
+
+function removedObjects(objects: Record<string, readonly [number, number | null]>): Removal['objects'] {
+  return new Map(
+    Object.entries(objects).map(([name, [sizeBytes, lastModifiedMs]]) => [
+      name,
+      { sizeBytes, lastModifiedMs },
+    ]),
+  );
+}
+
+/** A removal as an attribute. */
+export function removalField({ objects, ...removal }: Removal) {
+  const fields = [...objects].map(([name, object]) => [name, [object.sizeBytes, object.lastModifiedMs]]);
+  return { ...removal, objects: Object.fromEntries(fields) };
+}
+
+/** @throws {ZodError} when the item is not a shard's. */
+export function parseShard(item: unknown): Shard {
+  const { counted, appliedRuns, ...rest } = shardItem.parse(item);
+  const pairs = counted === '' ? [] : counted.split(' ').map((pair) => pair.split(':'));
+  return {
+    ...rest,
+    counted: new Map(pairs.map(([oid = '', notedAtMs]) => [oid, Number.parseInt(notedAtMs ?? '', 36)])),
+    appliedRuns: new Set(appliedRuns),
+  };
+}
+
+/** A shard's attributes beside its key. */
+export function shardFields({ counted, appliedRuns, stale, ...rest }: Shard) {
+  const pairs = [...counted].map(([oid, notedAtMs]) => `${oid}:${notedAtMs.toString(36)}`);
+  return {
+    ...rest,
+    ...(stale && { stale }),
+    counted: pairs.join(' '),
+    appliedRuns: [...appliedRuns],
+  };
 }

@@ -4,6 +4,7 @@ import { reconcileMethods } from './reconciles.ts';
 import { repoMethods } from './repos.ts';
 import type { Table } from './requests.ts';
 import { reservationMethods } from './reservations.ts';
+import { shardMethods } from './shards.ts';
 import { tenantMethods } from './tenants.ts';
 
 /** The ledger on one DynamoDB table. table.ts describes its items. */
@@ -13,6 +14,7 @@ export function createDynamoDbLedger(table: Table): Ledger {
     ...repoMethods(table),
     ...reservationMethods(table),
     ...reconcileMethods(table),
+    ...shardMethods(table),
     ...deletionMethods(table),
   };
 }

@@ -49,15 +49,24 @@ async function setLease(table: Table, input: Input<'setLease'>): Output<'setLeas
 
 async function commitRepo(table: Table, input: Input<'commitRepo'>): Output<'commitRepo'> {
   const { tenant, dirtyTokenRead } = input;
-  const { repo, storedBytes, objectCount, countedAtMs, epoch, covered, putsUntilMs } = input.repo;
+  const { repo, storedBytes, objectCount, countedAtMs, epoch, covered, putsUntilMs, giant } = input.repo;
   const key = repoKey({ tenant, repo });
   const isDirtyAsRead =
     dirtyTokenRead === null ? 'attribute_not_exists(#dirtyToken)' : '#dirtyToken = :dirty';
   const result = await updateItem(table, {
     key,
     change: [
-      setting({ repo, storedBytes, objectCount, countedAtMs, epoch, covered: [...covered], putsUntilMs }),
-      removing('dirtyToken'),
+      setting({
+        repo,
+        storedBytes,
+        objectCount,
+        countedAtMs,
+        epoch,
+        covered: [...covered],
+        putsUntilMs,
+        giant,
+      }),
+      giant ? removing('dirtyToken') : removing('dirtyToken', 'giant'),
     ],
     condition: all('(attribute_not_exists(#epoch) OR #epoch < :epoch)', isDirtyAsRead),
     values: { ':dirty': dirtyTokenRead ?? undefined },
@@ -78,6 +87,8 @@ export function tenantChange(commit: Input<'commitTenant'>): Clause[] {
       ...commit.counted,
       leaseUntilMs: 0,
       listedUntilMs: commit.listedUntilMs,
+      shardsListedUntilMs: commit.shardsListedUntilMs,
+      listedObjectCount: commit.listedObjectCount,
       overtakenEpoch: commit.overtakenEpoch,
       fullCountedAtMs: commit.fullCountedAtMs ?? undefined,
       reservedUntilMs: commit.reservedUntilMs,

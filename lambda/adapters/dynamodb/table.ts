@@ -8,6 +8,7 @@ import type { CreateTableCommandInput } from '@aws-sdk/client-dynamodb';
  * | tenant      | TENANT#{name}  | TENANT                  | TENANT, name                  | TENANT#{shard}, next full count (RESERVATION#{shard}, next look for uploads, if that is sooner) |
  * | repo        | TENANT#{name}  | REPO#{repo}             |                               | while closed: DELETION#{shard}, closing |
  * | reservation | TENANT#{name}  | RESERVATION#{repo}#{id} |                               | RESERVATION#{shard}, death (pending: end of its batch) |
+ * | shard       | SHARDS#{name}#{repo} | SHARD#{prefix}    |                               |                               |
  * | deletion    | TENANT#{name}  | DELETION#{repo}#{id}    |                               | DELETION#{shard}, end of grace |
  * | token       | TOKEN#{id}     | TOKEN                   | TOKENS#{tenant}, createdAt#id |                               |
  * | request key | REQUEST#{id}   | REQUEST                 |                               |                               |

@@ -84,7 +84,12 @@ function objectOf(headers: AnswerHead['headers']): StoredObject {
   if (!/^\d+$/.test(length) || !Number.isSafeInteger(sizeBytes))
     throw new MalformedAnswerError(`HEAD returned "${length}" as Content-Length.`);
   const checksum = headers['x-amz-checksum-sha256'];
-  return { sizeBytes, sha256: typeof checksum === 'string' ? hexOfWhole(checksum) : undefined };
+  const lastModifiedMs = Date.parse(headers['last-modified'] ?? '');
+  return {
+    sizeBytes,
+    sha256: typeof checksum === 'string' ? hexOfWhole(checksum) : undefined,
+    lastModifiedMs: Number.isNaN(lastModifiedMs) ? undefined : lastModifiedMs,
+  };
 }
 
 /**

@@ -37,8 +37,10 @@ export async function expectedOnceMore(
   const nowMs = clock.nowMs();
   if (nowMs > putsUntilMs || !account) return undefined;
   const id = ids.random(16);
-  // Without a limit only the look at the end matters.
-  const isSum = account.limitBytes === null || account.claimCount + claims.size > settings.lateClaimsMax;
+  // Without a limit only the look at the end matters. Giants are asked for the objects by their names, or else all their
+  // shards would have to be scanned then.
+  const isNameless = account.limitBytes === null && record?.giant === undefined;
+  const isSum = isNameless || account.claimCount + claims.size > settings.lateClaimsMax;
   return lateAfterDelete(settings, {
     id,
     repo,

@@ -1,6 +1,14 @@
-import { type Deletion, deleteRunMs, isClaimable, keptUntilMs } from '../../domain/deletion.ts';
+import {
+  type Deletion,
+  deleteRunMs,
+  isClaimable,
+  keptUntilMs,
+  type Removal,
+  type RemovedObject,
+} from '../../domain/deletion.ts';
 import { deletionPrefix } from '../../domain/names.ts';
 import { sumClaims } from '../../domain/reservation.ts';
+import { dirtyTokenOf } from '../../domain/tenant.ts';
 import { StoreUnavailableError } from '../../ports/object-store.ts';
 import { allPages } from '../all-pages.ts';
 import type { Deps } from '../deps.ts';
@@ -44,6 +52,7 @@ export async function runDeletions(
   for (const deletion of deletions) {
     const nowMs = clock.nowMs();
     if (nowMs > untilMs) return false;
+    if (deletion.removal) await dropUnlessGiant(deps, { tenant, deletion });
     if (deletion.state === 'gone' && nowMs > deletion.deadlineMs)
       await ledger.removeDeletion({ tenant, repo: deletion.repo, deletionId: deletion.id });
     if (!isAnswered || !isClaimable(settings, deletion, nowMs)) continue;
@@ -51,6 +60,16 @@ export async function runDeletions(
     isAnswered = run.kind !== 'unanswered';
   }
   return true;
+}
+
+/** A repo that is a giant no longer is scanned as a whole, so nobody needs the record. */
+async function dropUnlessGiant(
+  { ledger }: DeletionDeps,
+  { tenant, deletion }: { tenant: string; deletion: Deletion },
+): Promise<void> {
+  const { repo, id: deletionId, removal } = deletion;
+  if (!removal || (await ledger.readRepo({ tenant, repo }))?.giant) return;
+  await ledger.dropRemoval({ tenant, repo, deletionId, runMs: removal.runMs });
 }
 
 /**
@@ -81,6 +100,8 @@ export async function runDeletion(
   // Read after the claim: a batch that reserves later finds the claim, and waits.
   const { held, untilMs, putsUntilMs } = await readHolds(deps, { tenant, repo, names: objects.keys() });
   const going = new Map([...objects].filter(([name]) => !held.has(name)));
+  const isGiant = (await ledger.readRepo({ tenant, repo }))?.giant !== undefined;
+  let removal: Removal | undefined;
   if (going.size > 0) {
     const noteId = deps.ids.random(12);
     const late = await expectedOnceMore(deps, { tenant, repo, objects: going, putsUntilMs, deadlineMs });
@@ -92,11 +113,24 @@ export async function runDeletion(
     });
     // After the announcement: a reconcile that reads this and not the announcement would count the objects twice.
     if (late) await ledger.putReservation({ tenant, reservation: late });
-    const isAnswered = await deleteBytes(deps, { tenant, repo, names: [...going.keys()], deadlineMs });
+    const beganMs = clock.nowMs();
+    const removed = await deleteBytes(deps, {
+      tenant,
+      repo,
+      objects: going,
+      deadlineMs,
+      // In a closed repo, whole shards will be empty soon. To list those is cheaper.
+      isAsked: isGiant && !input.isClosed,
+    });
     // Every run sets a new token: a scan that began before cannot clear it.
-    await ledger.markDirty({ tenant, repo, dirtyToken: deps.ids.random(12) });
+    await ledger.markDirty({
+      tenant,
+      repo,
+      dirtyToken: dirtyTokenOf({ random: deps.ids.random(12), isGiant }),
+    });
     // A delete without an answer may land at any time up to the deadline. Until then the note and the claim stay.
-    if (!isAnswered) return { kind: 'unanswered' };
+    if (!removed) return { kind: 'unanswered' };
+    if (isGiant) removal = { runMs: deadlineMs, beganMs, endedMs: clock.nowMs(), objects: removed };
     await ledger.removeNote({ tenant, noteId });
   }
   const left = new Map([...objects].filter(([name]) => held.has(name)));
@@ -109,6 +143,7 @@ export async function runDeletion(
     left,
     dueAtMs: untilMs,
     keptUntilMs: keptMs,
+    ...(removal && { removal }),
   });
   deps.log.info('deleted', {
     tenant,
@@ -120,22 +155,34 @@ export async function runDeletion(
   return { kind: 'ended', heldCount: left.size };
 }
 
-/** @returns true if the store answered every delete. */
+/**
+ * @param input.isAsked the store is asked for each object right before its delete.
+ * @returns what was deleted. undefined: the store did not answer every delete.
+ */
 async function deleteBytes(
   deps: DeletionDeps,
-  input: { tenant: string; repo: string; names: readonly string[]; deadlineMs: number },
-): Promise<boolean> {
-  const { tenant, repo, deadlineMs } = input;
-  const isAnswered = await mapLimited(input.names, deletesAtOnce, async (name) => {
+  input: {
+    tenant: string;
+    repo: string;
+    objects: ReadonlyMap<string, number>;
+    deadlineMs: number;
+    isAsked: boolean;
+  },
+): Promise<ReadonlyMap<string, RemovedObject> | undefined> {
+  const { tenant, repo, deadlineMs, isAsked } = input;
+  const removed = new Map<string, RemovedObject>();
+  await mapLimited([...input.objects], deletesAtOnce, async ([name, sizeBytes]) => {
+    const key = `${deletionPrefix({ tenant, repo })}${name}`;
     try {
-      await deps.store.delete(`${deletionPrefix({ tenant, repo })}${name}`, { deadlineMs });
-      return true;
+      const stored = isAsked ? await deps.store.head(key) : undefined;
+      await deps.store.delete(key, { deadlineMs });
+      const lastModifiedMs = stored?.lastModifiedMs ?? null;
+      removed.set(name, { sizeBytes: stored?.sizeBytes ?? sizeBytes, lastModifiedMs });
     } catch (error) {
       if (!(error instanceof StoreUnavailableError)) throw error;
-      return false;
     }
   });
-  const failed = isAnswered.filter((answered) => !answered).length;
+  const failed = input.objects.size - removed.size;
   if (failed > 0) deps.log.warn('deletes were not answered; they are tried again', { tenant, repo, failed });
-  return failed === 0;
+  return failed === 0 ? removed : undefined;
 }

@@ -1,8 +1,9 @@
 import type { RepoScan } from '../../domain/repo-reservations.ts';
-import type { RepoRecord } from '../../domain/tenant.ts';
+import type { Giant, RepoRecord } from '../../domain/tenant.ts';
 import type { RepoCommit } from '../../ports/ledger.ts';
 import type { Deps } from '../deps.ts';
 import { mapLimited } from '../map-limited.ts';
+import type { GiantOutcome } from './count-giant.ts';
 import type { Lease } from './lease.ts';
 import type { LedgerSnapshot } from './read-snapshot.ts';
 
@@ -26,12 +27,14 @@ export async function commitRepos(
     due: ReadonlySet<string>;
     /** Repo → what its scan found. */
     scans: ReadonlyMap<string, RepoScan>;
+    /** Of the repos that are giants. */
+    giants: ReadonlyMap<string, GiantOutcome>;
     /** Renewed while the repos are written. */
     lease: Pick<Lease, 'renew'>;
   },
 ): Promise<{ kind: 'committed'; repos: readonly RepoRecord[] } | { kind: 'superseded' }> {
-  const { tenant, epoch, overtakenEpoch, snapshot, due, lease } = input;
-  const { countedAtMs, scanBeganMs } = snapshot;
+  const { tenant, epoch, overtakenEpoch, snapshot, due, giants, lease } = input;
+  const { scanBeganMs } = snapshot;
   const records = new Map(snapshot.repos.map((record) => [record.repo, record]));
   const outcomes = await mapLimited([...input.scans], writesAtOnce, async ([repo, scan]) => {
     const record = records.get(repo);
@@ -41,16 +44,19 @@ export async function commitRepos(
     const covered = reservations?.coveredBy(scan, scanBeganMs) ?? new Set<string>();
     const putsUntilMs = Math.max(record?.putsUntilMs ?? 0, reservations?.putsUntilMs() ?? 0);
     const isIdle = record !== undefined && !due.has(repo);
-    const found = { scan, covered, putsUntilMs };
+    const outcome = giants.get(repo);
+    const giant = outcome?.giant;
+    const found = { scan, covered, putsUntilMs, giant };
     if (isIdle && isUpToDate(record, { ...found, overtakenEpoch })) return 'committed';
     const commit: RepoCommit = {
       repo,
       storedBytes: scan.storedBytes,
       objectCount: scan.objectCount,
-      countedAtMs,
+      countedAtMs: outcome?.countedAtMs ?? snapshot.countedAtMs,
       epoch,
       covered,
       putsUntilMs,
+      ...(giant && { giant }),
     };
     records.set(repo, { ...commit, dirtyToken: null, closedAtMs: record?.closedAtMs ?? null });
     if ((await lease.renew()) === 'superseded') return 'superseded';
@@ -70,10 +76,11 @@ function isUpToDate(
     scan: RepoScan;
     covered: ReadonlySet<string>;
     putsUntilMs: number;
+    giant: Giant | undefined;
     overtakenEpoch: number;
   },
 ): boolean {
-  const { scan, covered, putsUntilMs, overtakenEpoch } = found;
+  const { scan, covered, putsUntilMs, giant, overtakenEpoch } = found;
   return (
     record.epoch > 0 &&
     record.epoch >= overtakenEpoch &&
@@ -81,6 +88,8 @@ function isUpToDate(
     record.storedBytes === scan.storedBytes &&
     record.objectCount === scan.objectCount &&
     record.putsUntilMs === putsUntilMs &&
+    record.giant?.sinceEpoch === giant?.sinceEpoch &&
+    record.giant?.recountFromMs === giant?.recountFromMs &&
     record.covered.size === covered.size &&
     [...covered].every((id) => record.covered.has(id))
   );

@@ -2,6 +2,7 @@ import { expiredNotes, isUnchanged, type Recomputed } from '../../domain/reconci
 import { dueAfterActivityMs, dueAfterFullMs, lookAgainAtMs } from '../../domain/recount-policy.ts';
 import { overtakenEpochOf, type TenantRecord } from '../../domain/tenant.ts';
 import type { Deps } from '../deps.ts';
+import type { GiantsOutcome } from './count-giants.ts';
 import type { LedgerSnapshot } from './read-snapshot.ts';
 
 interface CommitTenantInput {
@@ -14,6 +15,7 @@ interface CommitTenantInput {
   readonly recomputed: Recomputed;
   /** The budget, with the LIST requests of this reconcile charged to it. */
   readonly listedUntilMs: number;
+  readonly giants: GiantsOutcome;
 }
 
 /**
@@ -25,7 +27,12 @@ export function commitTenant(
   input: CommitTenantInput,
 ): ReturnType<Deps['ledger']['commitTenant']> {
   const { before, epoch, snapshot, recomputed, listedUntilMs } = input;
-  const { countedAtMs, scanBeganMs } = snapshot;
+  const { scanBeganMs } = snapshot;
+  const { outcomes, shardsListedUntilMs } = input.giants;
+  const countedAtMs = Math.min(snapshot.countedAtMs, ...outcomes.map((giant) => giant.countedAtMs));
+  const listedAtMs = Math.min(snapshot.countedAtMs, ...outcomes.map((giant) => giant.listedAtMs));
+  const giantObjects = outcomes.reduce((sum, giant) => sum + giant.scan.objectCount, 0);
+  const doubtBytes = outcomes.reduce((sum, giant) => sum + giant.doubtBytes, 0);
   const { storedBytes, objectCount, totalBytes, leastBytes, leastUntilMs, reservedUntilMs, claimCount } =
     recomputed;
   // A delete under way may already have removed what the scan still saw.
@@ -34,13 +41,17 @@ export function commitTenant(
     tenant: before.tenant,
     epoch,
     correctionBytes: totalBytes - before.committedBytes,
-    floorBaseBytes: leastBytes - notesBytes + before.deletedBytes,
+    floorBaseBytes: leastBytes - notesBytes - doubtBytes + before.deletedBytes,
     floorUntilMs: leastUntilMs,
     counted: { storedBytes, objectCount, countedAtMs },
     listedUntilMs,
+    ...((outcomes.length > 0 || before.listedObjectCount !== undefined) && {
+      shardsListedUntilMs,
+      listedObjectCount: objectCount - giantObjects,
+    }),
     claimCorrection: claimCount - before.claimCount,
     overtakenEpoch: overtakenEpochOf(before),
-    fullCountedAtMs: input.isFull ? countedAtMs : null,
+    fullCountedAtMs: input.isFull ? listedAtMs : null,
     reservedUntilMs,
     expiredNotes: expiredNotes(deps.settings, before, scanBeganMs),
     dueAtMs: nextDueMs(deps, input),
@@ -48,14 +59,18 @@ export function commitTenant(
   });
 }
 
-/** When the schedule is to look for uploads that were under way. null: none were. */
+/** When the schedule is to look for uploads that were under way, or to scan shards. null: neither. */
 function nextLookMs({ settings }: Pick<Deps, 'settings'>, input: CommitTenantInput): number | null {
-  const { before, snapshot, recomputed, listedUntilMs } = input;
+  const { before, snapshot, recomputed, listedUntilMs, giants } = input;
   const { newestUploadMs } = recomputed;
-  if (newestUploadMs === null) return null;
   const { countedAtMs } = snapshot;
   const listedMs = Math.max(0, listedUntilMs - Math.max(before.listedUntilMs, countedAtMs));
-  return lookAgainAtMs(settings, { newestUploadMs, countedAtMs, listedMs, listedUntilMs });
+  const uploadsAtMs =
+    newestUploadMs === null
+      ? null
+      : lookAgainAtMs(settings, { newestUploadMs, countedAtMs, listedMs, listedUntilMs });
+  if (uploadsAtMs === null || giants.nextDueAtMs === null) return uploadsAtMs ?? giants.nextDueAtMs;
+  return Math.min(uploadsAtMs, giants.nextDueAtMs);
 }
 
 /** When the schedule is to count the tenant in full next. */

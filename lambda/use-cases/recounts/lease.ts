@@ -17,6 +17,16 @@ export interface Lease {
   chargedUntilMs(): number;
 }
 
+/** Thrown to end work that nobody needs any more: another reconcile took the lease. */
+export class SupersededError extends Error {
+  override readonly name = 'SupersededError';
+}
+
+/** @throws {SupersededError} if another reconcile took the lease. */
+export async function renewOrThrow(lease: Pick<Lease, 'renew'>): Promise<void> {
+  if ((await lease.renew()) === 'superseded') throw new SupersededError();
+}
+
 /** @param held.before the tenant right before the lease was taken. */
 export function holdLease(
   deps: Pick<Deps, 'ledger' | 'clock' | 'settings'>,

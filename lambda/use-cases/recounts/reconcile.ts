@@ -3,9 +3,11 @@ import type { Promised, RepoScan } from '../../domain/repo-reservations.ts';
 import { overtakenEpochOf, type RepoRecord, type TenantRecord } from '../../domain/tenant.ts';
 import type { Deps } from '../deps.ts';
 import { commitRepos } from './commit-repos.ts';
+import { commitShards, tidyShards } from './commit-shards.ts';
 import { commitTenant } from './commit-tenant.ts';
+import { countGiants, type GiantsOutcome, selectGiants } from './count-giants.ts';
 import { addDeletedMeanwhile } from './deleted-meanwhile.ts';
-import { holdLease, type Lease } from './lease.ts';
+import { holdLease, type Lease, SupersededError } from './lease.ts';
 import { type LedgerSnapshot, readSnapshot } from './read-snapshot.ts';
 import { reportReconcile } from './report-reconcile.ts';
 import { type ScanReposOutcome, scanRepos } from './scan-repos.ts';
@@ -13,13 +15,15 @@ import { settleDead } from './settle-dead.ts';
 
 export type ReconcileDeps = Pick<
   Deps,
-  'ledger' | 'listing' | 'scan' | 'clock' | 'ids' | 'log' | 'metrics' | 'settings'
+  'ledger' | 'listing' | 'store' | 'scan' | 'clock' | 'ids' | 'log' | 'metrics' | 'settings'
 >;
 
 export interface ReconcileInput {
   readonly tenant: string;
   /** List the whole tenant, including repos that the ledger does not know. Implied if it was never counted. */
   readonly full: boolean;
+  /** Count the shards of giant repos again, too. Otherwise each is counted once in a round. */
+  readonly isThorough?: boolean;
   /** Somebody waits for the outcome: more requests at a time. */
   readonly isAwaited?: boolean;
   /** The scan ends as `unfinished` at this time. */
@@ -44,6 +48,8 @@ export type ReconcileOutcome =
       readonly basis: ReconcileBasis;
       /** A pending reservation was found whose batch may have died. A recount a minute after it began voids it. */
       readonly hasAgedPending: boolean;
+      /** When shards are to be scanned next. null: there are none. */
+      readonly shardsDueAtMs: number | null;
     }
   /** Another reconcile holds the lease. */
   | { readonly kind: 'busy'; readonly leaseUntilMs: number }
@@ -93,7 +99,12 @@ export async function reconcile(deps: ReconcileDeps, input: ReconcileInput): Pro
   const lease = holdLease(deps, { before, epoch, untilMs: leaseUntilMs });
   const isFull = input.full || before.counted === null;
   try {
-    const outcome = await scanAndCommit(deps, { input, isFull, epoch, before, lease });
+    const outcome = await scanAndCommit(deps, { input, isFull, epoch, before, lease }).catch(
+      (error: unknown) => {
+        if (error instanceof SupersededError) return { kind: 'superseded' } as const;
+        throw error;
+      },
+    );
     if (outcome.kind !== 'committed') await lease.release();
     return outcome;
   } catch (error) {
@@ -110,12 +121,11 @@ async function scanAndCommit(deps: ReconcileDeps, run: ReconcileRun): Promise<Re
   const snapshot = await readSnapshot(deps, { tenant, excludedId: input.exclude?.reservationId, lease });
   if (snapshot === 'superseded') return { kind: 'superseded' };
 
-  const { repos, reservations, scanBeganMs } = snapshot;
-  const due = reposToScan({ repos, reservations, tenant: before, nowMs: scanBeganMs });
-  const scanned = await scanWhatMayHaveChanged(deps, { run, snapshot, due });
-  if (scanned.kind !== 'done') return scanned;
+  const found = await countRepos(deps, { run, snapshot });
+  if (found.kind !== 'done') return found;
   const scanEndedMs = deps.clock.nowMs();
-  const { scans, requests } = scanned;
+  const { due, scans, giants, requests } = found;
+  const { outcomes } = giants;
   await addDeletedMeanwhile(deps, { before, snapshot, scans });
 
   const recomputed = recompute({
@@ -125,6 +135,7 @@ async function scanAndCommit(deps: ReconcileDeps, run: ReconcileRun): Promise<Re
     settings: deps.settings,
   });
 
+  if ((await commitShards(deps, { tenant, outcomes, lease })) === 'superseded') return { kind: 'superseded' };
   const repoCommits = await commitRepos(deps, {
     tenant,
     epoch,
@@ -132,11 +143,20 @@ async function scanAndCommit(deps: ReconcileDeps, run: ReconcileRun): Promise<Re
     snapshot,
     due,
     scans,
+    giants: new Map(outcomes.map((outcome) => [outcome.repo, outcome])),
     lease,
   });
   if (repoCommits.kind === 'superseded') return repoCommits;
   const listedUntilMs = lease.chargedUntilMs();
-  const commit = await commitTenant(deps, { epoch, before, isFull, snapshot, recomputed, listedUntilMs });
+  const commit = await commitTenant(deps, {
+    epoch,
+    before,
+    isFull,
+    snapshot,
+    recomputed,
+    listedUntilMs,
+    giants,
+  });
   if (commit.kind === 'superseded') return commit;
 
   await settleDead(deps, {
@@ -146,6 +166,8 @@ async function scanAndCommit(deps: ReconcileDeps, run: ReconcileRun): Promise<Re
     areLateSummed: recomputed.claimCount > deps.settings.lateClaimsMax,
   });
 
+  await tidyShards(deps, { ...found, tenant, outcomes });
+
   reportReconcile(deps, { before, isFull, snapshot, recomputed, scans, requests, scanEndedMs });
   return {
     kind: 'committed',
@@ -153,6 +175,7 @@ async function scanAndCommit(deps: ReconcileDeps, run: ReconcileRun): Promise<Re
     repos: repoCommits.repos,
     basis: basisOf({ input, snapshot, scans }),
     hasAgedPending: snapshot.hasAgedPending,
+    shardsDueAtMs: giants.nextDueAtMs,
   };
 }
 
@@ -170,17 +193,72 @@ function basisOf(run: {
   };
 }
 
-/** Step 3: everything else has not changed since its last scan. */
+/** What step 3 found. */
+interface CountedRepos {
+  readonly kind: 'done';
+  /** Repos that may have changed. */
+  readonly due: ReadonlySet<string>;
+  /** Repo → what was found of it. */
+  readonly scans: ReadonlyMap<string, RepoScan>;
+  readonly giants: GiantsOutcome;
+  /** Repos that are giants no longer. */
+  readonly formerGiants: readonly string[];
+  /** LIST requests. */
+  readonly requests: number;
+}
+
+/** Step 3: lists the repos that may have changed, and counts the giants by their shards. */
+async function countRepos(
+  deps: ReconcileDeps,
+  { run, snapshot }: { run: ReconcileRun; snapshot: LedgerSnapshot },
+): Promise<CountedRepos | Exclude<ScanReposOutcome, { kind: 'done' }>> {
+  const { input, isFull, before } = run;
+  const { isAwaited = false, isThorough = false, deadlineMs, exclude } = input;
+  const { repos, reservations, scanBeganMs } = snapshot;
+  const due = reposToScan({ repos, reservations, tenant: before, nowMs: scanBeganMs });
+  const selected = selectGiants(deps, { repos, due, isFull, isAwaited });
+  for (const repo of selected.former) due.add(repo);
+  const scanned = await scanWhatMayHaveChanged(deps, { run, snapshot, due, giants: selected.names });
+  if (scanned.kind !== 'done') return scanned;
+  const giants = await countGiants(deps, {
+    ...run,
+    snapshot,
+    giants: selected.records,
+    isAwaited,
+    isThorough,
+    awaitedOidsOf: (repo) => (exclude?.repo === repo ? exclude.oids : new Set()),
+    ...(deadlineMs !== undefined && { deadlineMs }),
+  });
+  if (!giants) return { kind: 'unfinished' };
+  const { outcomes } = giants;
+  return {
+    kind: 'done',
+    due,
+    giants,
+    scans: new Map([...scanned.scans, ...outcomes.map(({ repo, scan }) => [repo, scan] as const)]),
+    formerGiants: selected.former,
+    requests: outcomes.reduce((sum, { shardLists }) => sum + shardLists, scanned.requests),
+  };
+}
+
+/** Everything else has not changed since its last scan. */
 function scanWhatMayHaveChanged(
   deps: ReconcileDeps,
-  { run, snapshot, due }: { run: ReconcileRun; snapshot: LedgerSnapshot; due: ReadonlySet<string> },
+  scanning: {
+    run: ReconcileRun;
+    snapshot: LedgerSnapshot;
+    due: ReadonlySet<string>;
+    giants: ReadonlySet<string>;
+  },
 ): Promise<ScanReposOutcome> {
+  const { run, snapshot, due, giants } = scanning;
   const { input } = run;
   const { repos, reservations } = snapshot;
   return scanRepos(deps, {
     tenant: input.tenant,
     known: repos,
     due,
+    giants,
     isFull: run.isFull,
     lookFor: (repo) => oidsOf(reservations, { repo, excluded: input.exclude }),
     isAwaited: input.isAwaited ?? false,

@@ -70,8 +70,10 @@ async function newsOf(
 ): Promise<{ changes: readonly StoreChange[]; isExpected: boolean }> {
   const record = await ledger.readRepo(input);
   if (record && record.closedAtMs !== null) return { changes: [], isExpected: true };
-  // A scan that began after a change has seen it, even if the store's clock is off by the clock skew.
-  const countedAtMs = Math.max(record?.countedAtMs ?? 0, input.fullCountedAtMs);
+  // A scan that began after a change has seen it, even if the store's clock is off by the clock skew. The shards of a
+  // giant are scanned at different times, and its count is as new as the tenant's.
+  const scannedAtMs = record && !record.giant ? record.countedAtMs : 0;
+  const countedAtMs = Math.max(scannedAtMs, input.fullCountedAtMs);
   const changes = input.changes.filter((change) => countedAtMs <= change.atMs + settings.clockSkewMs);
   let unexpected = changes;
   if (changes.length === 0) return { changes, isExpected: true };

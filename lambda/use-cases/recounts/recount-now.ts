@@ -43,7 +43,8 @@ export async function recountNow(deps: ReconcileDeps, input: RecountNowInput): P
   const unknown = { kind: 'unknown', waitMs } as const;
   if (waitMs > 0 && before.leaseUntilMs <= deps.clock.nowMs()) return unknown;
   if (before.claimCount > inlineClaimsMax) return unknown;
-  const expectedRequests = Math.ceil((before.counted?.objectCount ?? 0) / pageKeysMax);
+  const listedObjects = before.listedObjectCount ?? before.counted?.objectCount ?? 0;
+  const expectedRequests = Math.ceil(listedObjects / pageKeysMax);
   if (requestsMax !== undefined && expectedRequests > requestsMax) return unknown;
   try {
     const outcome =

@@ -1,5 +1,10 @@
 import { deleteRunMs } from '../../domain/deletion.ts';
-import { queuedUrgencyOf, recountWaitMs, urgencyOf } from '../../domain/recount-policy.ts';
+import {
+  queuedUrgencyOf,
+  type RecountReason,
+  recountWaitMs,
+  urgencyOf,
+} from '../../domain/recount-policy.ts';
 import type { TenantRecord } from '../../domain/tenant.ts';
 import type { RecountRequest } from '../../ports/recount-queue.ts';
 import { closeReposOfClosedTenant } from '../deletes/close-repos.ts';
@@ -16,6 +21,10 @@ type RunRecountDeps = ReconcileDeps & DeletionDeps & Pick<Deps, 'queue'>;
 const progressEveryMs = 20_000;
 /** Kept back from the deadline, for the deletion that is running then and for a reconcile. */
 const reserveMs = deleteRunMs + 10_000;
+/** A run waits this long for shards that become due: after a delete, until no clock doubts that a scan began later. */
+const shardsWaitMaxMs = 15_000;
+/** Kept back from the deadline for that. */
+const shardsReserveMs = 20_000;
 /** Another reconcile begins only if at least this much time is left. */
 const reconcileMinMs = 1000;
 
@@ -59,13 +68,13 @@ export async function runRecount(deps: RunRecountDeps, input: RunRecountInput): 
     // A listing of the whole tenant can wait until the repos are empty.
     const full = isFull && emptied !== 'unfinished';
     const outcome = await recountUnlessDeferred(deps, { ...input, record, deletedBytesBefore, full, isLast });
-    if (outcome === 'unfinished') return requeue({ reason: 'unfinished', full: isFull });
+    if (outcome === 'unfinished') return requeue(left(request, isFull));
     if (!isLast) {
       record = (await ledger.readTenant(tenant)) ?? record;
       continue;
     }
     if (emptied !== 'done' || !hasBegunAll)
-      return requeue({ reason: 'unfinished', full: isFull && !(full && outcome === 'done') });
+      return requeue(left(request, isFull && !(full && outcome === 'done')));
     switch (outcome) {
       case 'done':
         return 'done';
@@ -76,6 +85,16 @@ export async function runRecount(deps: RunRecountDeps, input: RunRecountInput): 
         return requeue({ reason: 'delete' });
     }
   }
+}
+
+/** Somebody asks for all that is stored to be counted. Others are content with the shards of giants as they are. */
+function isForShards({ reason, full }: RecountRequest): boolean {
+  return full && (reason === 'manual' || reason === 'import');
+}
+
+/** What is left of a request is asked for with the same reason while it is to be as thorough. */
+function left(request: RecountRequest, full: boolean): Pick<RecountRequest, 'reason' | 'full'> {
+  return { reason: full && isForShards(request) ? request.reason : 'unfinished', full };
 }
 
 /**
@@ -107,7 +126,25 @@ async function recountUnlessDeferred(
     if (recountDelayMs(deps, { tenant: now, urgency: raised }) > 0)
       return isFreed ? 'deferred-after-delete' : 'deferred';
   }
-  return (await reconcileUntilDone(deps, { tenant, full, deadlineMs })) ? 'done' : 'unfinished';
+  const isThorough = full && isForShards(request);
+  return (await reconcileUntilDone(deps, { tenant, full, isThorough, deadlineMs })) ? 'done' : 'unfinished';
+}
+
+/**
+ * Shards of giant repos that are due now, or soon because of a delete, are scanned by another reconcile of the same run.
+ *
+ * @returns false if there are none, or there is no time left. The schedule finds those that are due later.
+ */
+async function waitForShards(
+  { clock }: Pick<Deps, 'clock'>,
+  input: { shardsDueAtMs: number | null; deadlineMs: number },
+): Promise<boolean> {
+  const { shardsDueAtMs, deadlineMs } = input;
+  if (shardsDueAtMs === null) return false;
+  const waitMs = Math.max(0, shardsDueAtMs - clock.nowMs());
+  if (waitMs > shardsWaitMaxMs || clock.nowMs() + waitMs + shardsReserveMs > deadlineMs) return false;
+  if (waitMs > 0) await clock.sleep(waitMs);
+  return true;
 }
 
 /**
@@ -118,13 +155,19 @@ async function recountUnlessDeferred(
  */
 async function reconcileUntilDone(
   deps: ReconcileDeps & Pick<Deps, 'queue'>,
-  input: { tenant: string; full: boolean; deadlineMs: number },
+  input: { tenant: string; full: boolean; isThorough: boolean; deadlineMs: number },
 ): Promise<boolean> {
   const { tenant, deadlineMs } = input;
+  let { full, isThorough } = input;
   for (;;) {
-    const outcome = await reconcile(deps, input);
+    const outcome = await reconcile(deps, { tenant, full, isThorough, deadlineMs });
     switch (outcome.kind) {
       case 'committed':
+        if (await waitForShards(deps, { ...outcome, deadlineMs })) {
+          full = false;
+          isThorough = false;
+          continue;
+        }
         if (outcome.hasAgedPending) await deps.queue.request({ tenant, reason: 'unfinished', full: false });
         return true;
       case 'absent':

@@ -7,7 +7,7 @@ import type { PathScanOutcome } from '../../ports/path-scan.ts';
 import type { Deps } from '../deps.ts';
 import { listTenant, type TenantListing } from '../list-tenant.ts';
 import { mapLimited } from '../map-limited.ts';
-import type { Lease } from './lease.ts';
+import { type Lease, renewOrThrow, SupersededError } from './lease.ts';
 import { scanFlat } from './scan-flat.ts';
 
 /** Repos of unknown size that may each begin with 16 requests. If there are more, each begins with one page. */
@@ -23,6 +23,8 @@ export interface ScanReposInput {
   /** Repos to scan. A full scan adds those that the ledger knows and those that the bucket lists. */
   readonly due: ReadonlySet<string>;
   readonly isFull: boolean;
+  /** Repos that are counted by shards, and not here. */
+  readonly giants: ReadonlySet<string>;
   /** The oids of a repo of which the result must say whether the scan saw them. */
   readonly lookFor: (repo: string) => ReadonlySet<string>;
   /** Somebody waits for the outcome: more requests at a time. */
@@ -47,9 +49,6 @@ export type ScanReposOutcome =
 
 /** Repo → what its scan found. undefined: the deadline passed first. */
 type Scans = ReadonlyMap<string, RepoScan> | undefined;
-
-/** Thrown from a page callback, to end a scan that nobody needs any more. */
-class SupersededError extends Error {}
 
 /**
  * Scans the repos that are due: each on its own, or all together flat if that takes fewer requests. A full scan covers
@@ -106,10 +105,12 @@ async function scanSeparately(
 }
 
 /** The plan of a flat listing, if that is expected to take fewer requests than listing each repo on its own. */
-function chooseFlat({ known, due, isFull }: ScanReposInput): FlatPlan | undefined {
+function chooseFlat({ known, due, isFull, giants }: ScanReposInput): FlatPlan | undefined {
   // The first count knows nothing to plan with.
   if (isFull && known.length === 0) return undefined;
   const hints = hintsOf(known);
+  // A flat listing leaves them out, as it does all large repos.
+  for (const repo of giants) hints.set(repo, Number.MAX_SAFE_INTEGER);
   const names = new Set([...known.map(({ repo }) => repo), ...due]);
   const plan = planFlat([...names].map((repo) => ({ repo, objectCount: hints.get(repo) })));
   const isSeparate = (repo: string) => repo !== '' && !plan.large.has(repo) && (isFull || due.has(repo));
@@ -124,17 +125,19 @@ async function scanFlatly(
   input: ScanReposInput,
   plan: FlatPlan,
 ): Promise<{ scans: Scans } | undefined> {
-  const { known, due, isFull, lease } = input;
+  const { known, due, isFull, giants, lease } = input;
   const flat = await scanFlat(deps, { ...input, plan, onPage: onPageOf(lease) });
   if (flat.kind === 'unordered') return undefined;
   if (flat.kind === 'unfinished') return { scans: undefined };
-  const repos = [...flat.large].filter((repo) => isFull || due.has(repo) || !plan.large.has(repo));
+  const repos = [...flat.large].filter(
+    (repo) => !giants.has(repo) && (isFull || due.has(repo) || !plan.large.has(repo)),
+  );
   const large = await scanEach(deps, { ...input, repos });
   if (!large) return { scans: undefined };
   const scans = new Map([...flat.scans, ...large]);
   // Of what was not listed, nothing is there.
   for (const repo of [...known.map((record) => record.repo), ...due]) {
-    if (!scans.has(repo) && !flat.large.has(repo))
+    if (!scans.has(repo) && !flat.large.has(repo) && !giants.has(repo))
       scans.set(repo, { storedBytes: 0, objectCount: 0, seen: new Set() });
   }
   return { scans };
@@ -166,7 +169,7 @@ function hintsOf(known: readonly RepoRecord[]): Map<string, number> {
 function onPageOf(lease: Lease): () => Promise<void> {
   return () => {
     lease.addRequests(1);
-    return renewLease(lease);
+    return renewOrThrow(lease);
   };
 }
 
@@ -174,7 +177,7 @@ function onPageOf(lease: Lease): () => Promise<void> {
 function selectRepos(input: ScanReposInput, root: TenantListing | undefined): string[] {
   const known = input.known.map(({ repo }) => repo).filter((repo) => repo !== '');
   const all = new Set([...known, ...input.due, ...(root?.folders ?? [])]);
-  return [...all].filter((repo) => input.isFull || input.due.has(repo));
+  return [...all].filter((repo) => !input.giants.has(repo) && (input.isFull || input.due.has(repo)));
 }
 
 async function scanRepo(
@@ -195,15 +198,11 @@ async function scanRepo(
     ...(deadlineMs !== undefined && { deadlineMs }),
     onPage: (progress) => {
       charge(progress.requests);
-      return renewLease(lease);
+      return renewOrThrow(lease);
     },
   });
   charge(outcome.requests);
   return outcome;
-}
-
-async function renewLease(lease: Lease): Promise<void> {
-  if ((await lease.renew()) === 'superseded') throw new SupersededError();
 }
 
 /** The repo with the empty name: the objects beside the folders, and those in the folder without a name. */

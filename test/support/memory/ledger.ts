@@ -1,6 +1,7 @@
 import { unmarkChange } from '../../../lambda/adapters/dynamodb/deletions.ts';
 import { tenantChange } from '../../../lambda/adapters/dynamodb/reconciles.ts';
-import type { Deletion } from '../../../lambda/domain/deletion.ts';
+import { type Deletion, oidsOf } from '../../../lambda/domain/deletion.ts';
+import type { Shard } from '../../../lambda/domain/giant/shard.ts';
 import type { Reservation } from '../../../lambda/domain/reservation.ts';
 import { type RepoRecord, type TenantRecord, tenantClaimsMax } from '../../../lambda/domain/tenant.ts';
 import type {
@@ -33,6 +34,8 @@ interface TenantItems {
   /** Key of a reservation → when its tenant is due while it is pending, if it was put with that. */
   readonly pendingDueAtMs: Map<string, number>;
   readonly deletions: Map<string, Deletion>;
+  /** repo → prefix → shard. */
+  readonly shards: Map<string, Map<string, Shard>>;
 }
 
 /**
@@ -89,6 +92,7 @@ export class MemoryLedger implements Ledger {
       reservations: new Map(),
       pendingDueAtMs: new Map(),
       deletions: new Map(),
+      shards: new Map(),
     });
     return 'created';
   }
@@ -243,6 +247,8 @@ export class MemoryLedger implements Ledger {
       counted: commit.counted,
       leaseUntilMs: 0,
       listedUntilMs: commit.listedUntilMs,
+      ...(commit.shardsListedUntilMs !== undefined && { shardsListedUntilMs: commit.shardsListedUntilMs }),
+      ...(commit.listedObjectCount !== undefined && { listedObjectCount: commit.listedObjectCount }),
       claimCount: record.claimCount + commit.claimCorrection,
       overtakenEpoch: commit.overtakenEpoch,
       fullCountedAtMs: commit.fullCountedAtMs ?? record.fullCountedAtMs,
@@ -331,19 +337,60 @@ export class MemoryLedger implements Ledger {
     const { deletions } = this.#items(input.tenant);
     const found = deletions.get(keyFrom(input));
     if (found?.state !== 'deleting' || found.deadlineMs !== input.deadlineMs) return;
-    const { left, dueAtMs, keptUntilMs } = input;
-    if (left.size === 0 && keptUntilMs === null) return void deletions.delete(keyOf(found));
+    const { left, dueAtMs, keptUntilMs, removal } = input;
+    if (left.size === 0 && keptUntilMs === null && !removal) return void deletions.delete(keyOf(found));
     const keptMs = keptUntilMs ?? 0;
+    const kept = removal ? oidsOf(removal) : found.objects;
     const ended: Pick<Deletion, 'state' | 'objects' | 'dueAtMs' | 'deadlineMs'> =
       left.size > 0
         ? { state: 'marked', objects: left, dueAtMs, deadlineMs: 0 }
-        : { state: 'gone', objects: found.objects, dueAtMs: keptMs, deadlineMs: keptMs };
-    deletions.set(keyOf(found), this.#fitting({ ...found, ...ended }));
+        : { state: 'gone', objects: kept, dueAtMs: keptMs, deadlineMs: keptMs };
+    deletions.set(keyOf(found), this.#fitting({ ...found, ...ended, ...(removal && { removal }) }));
+  }
+
+  async dropRemoval(input: Input<'dropRemoval'>): Promise<void> {
+    const { deletions } = this.#items(input.tenant);
+    const found = deletions.get(keyFrom(input));
+    if (found?.removal?.runMs !== input.runMs) return;
+    const { removal: _, ...rest } = found;
+    deletions.set(keyOf(found), rest);
   }
 
   async removeDeletion(input: DeletionKey): Promise<void> {
     const { deletions } = this.#items(input.tenant);
-    if (deletions.get(keyFrom(input))?.state === 'gone') deletions.delete(keyFrom(input));
+    const found = deletions.get(keyFrom(input));
+    if (found?.state === 'gone' && !found.removal) deletions.delete(keyFrom(input));
+  }
+
+  shards(path: RepoPath): AsyncIterable<readonly Shard[]> {
+    // They are small: many fit into one answer of the table.
+    const pageSize = 50 * this.#pageSize;
+    return this.#pages(() => this.#tenants.get(path.tenant)?.shards.get(path.repo), pageSize);
+  }
+
+  async putShard(input: Input<'putShard'>): Promise<'put' | 'superseded'> {
+    const { shard, epochRead } = input;
+    const shards = this.#shardsOf(input);
+    const found = shards.get(shard.prefix);
+    if (found?.epoch === shard.epoch) return 'put';
+    const isAsRead = epochRead === null ? (found?.epoch ?? 0) < shard.epoch : found?.epoch === epochRead;
+    if (!isAsRead) return 'superseded';
+    shards.set(shard.prefix, this.#fitting(shard));
+    return 'put';
+  }
+
+  async removeShard(input: Input<'removeShard'>): Promise<'removed' | 'superseded'> {
+    const shards = this.#shardsOf(input);
+    if (shards.get(input.prefix)?.epoch !== input.epochRead) return 'superseded';
+    shards.delete(input.prefix);
+    return 'removed';
+  }
+
+  #shardsOf({ tenant, repo }: RepoPath): Map<string, Shard> {
+    const { shards } = this.#items(tenant);
+    const ofRepo = shards.get(repo) ?? new Map<string, Shard>();
+    shards.set(repo, ofRepo);
+    return ofRepo;
   }
 
   async announceDelete(input: Input<'announceDelete'>): Promise<void> {
@@ -435,13 +482,16 @@ export class MemoryLedger implements Ledger {
   }
 
   /** Pages by key as the table does: each page is read when it is requested, and begins after the last key before. */
-  async *#pages<T>(read: () => ReadonlyMap<string, T> | undefined): AsyncIterable<readonly T[]> {
+  async *#pages<T>(
+    read: () => ReadonlyMap<string, T> | undefined,
+    pageSize = this.#pageSize,
+  ): AsyncIterable<readonly T[]> {
     let after: string | undefined;
     for (;;) {
       const entries = [...(read() ?? new Map<string, T>())].sort(([a], [b]) => (a < b ? -1 : 1));
-      const page = entries.filter(([key]) => after === undefined || key > after).slice(0, this.#pageSize);
+      const page = entries.filter(([key]) => after === undefined || key > after).slice(0, pageSize);
       yield page.map(([, value]) => value);
-      if (page.length < this.#pageSize) return;
+      if (page.length < pageSize) return;
       after = page.at(-1)?.[0];
     }
   }

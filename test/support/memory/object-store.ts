@@ -28,7 +28,8 @@ export class MemoryObjectStore implements ObjectStore, ObjectListing {
   }
 
   async head(key: string): Promise<StoredObject | undefined> {
-    return this.#objects.get(key)?.object;
+    const found = this.#objects.get(key);
+    return found && { ...found.object, lastModifiedMs: found.lastModifiedMs };
   }
 
   async delete(key: string): Promise<void> {

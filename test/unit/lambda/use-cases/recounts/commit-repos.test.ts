@@ -76,6 +76,7 @@ async function commit(given: {
       },
       due: new Set(given.due),
       scans: new Map(Object.entries(given.scans)),
+      giants: new Map(),
       lease: { renew: async () => given.renewed ?? 'ours' },
     },
   );

@@ -56,6 +56,7 @@ async function commit(given: {
       },
       recomputed: { ...found, ...given.found },
       listedUntilMs: given.listedUntilMs ?? 0,
+      giants: { outcomes: [], shardsListedUntilMs: 0, nextDueAtMs: null },
     },
   );
   const [written] = write.mock.calls;

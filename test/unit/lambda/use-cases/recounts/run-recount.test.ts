@@ -123,7 +123,7 @@ describe('a recount from the queue', () => {
         world.nowMs += 11 * second;
       };
       expect(await run({ reason: 'manual', full: true }, reserveMs + 10 * second)).toBe('requeued');
-      expect([fulls, world.requests]).toEqual([[false], [{ tenant, reason: 'unfinished', full: true }]]);
+      expect([fulls, world.requests]).toEqual([[false], [{ tenant, reason: 'manual', full: true }]]);
       expect(await left()).toHaveLength(4);
     });
 
@@ -205,7 +205,7 @@ describe('a recount from the queue', () => {
       world.requests.length = 0;
       await indebt(2 * hour);
       expect(await run({ reason: 'manual', full: true })).toBe('requeued');
-      expect([fulls, world.requests]).toEqual([[], [{ tenant, reason: 'unfinished', full: true }]]);
+      expect([fulls, world.requests]).toEqual([[], [{ tenant, reason: 'manual', full: true }]]);
     });
 
     it('is not the first of its tenant, which may overdraw the budget by a day, and no more', async () => {
@@ -227,14 +227,14 @@ describe('a recount from the queue', () => {
       expect(await run({ reason: 'manual', full: true })).toBe('requeued');
       expect(await run({ reason: 'manual' })).toBe('requeued');
       expect(world.requests).toEqual([
-        { tenant, reason: 'unfinished', full: true },
+        { tenant, reason: 'manual', full: true },
         { tenant, reason: 'unfinished', full: false },
       ]);
     });
 
     it('is requested again if its scan did not end in time', async () => {
       expect(await run({ reason: 'manual', full: true }, 0)).toBe('requeued');
-      expect(world.requests).toEqual([{ tenant, reason: 'unfinished', full: true }]);
+      expect(world.requests).toEqual([{ tenant, reason: 'manual', full: true }]);
     });
 
     it('is done if the tenant is gone by then', async () => {

@@ -72,6 +72,7 @@ describe('a scan of the repos of a tenant', () => {
     known: [],
     due: none,
     isFull: false,
+    giants: none,
     lookFor: () => none,
     isAwaited: false,
     lease: {

@@ -1,0 +1,49 @@
+import type { Input, Output, ShardLedger } from '../../ports/ledger.ts';
+import { all, exists, removing, setting } from './expressions.ts';
+import { parseShard, shardFields, shardKey, shardPartition } from './items.ts';
+import { pagesOf } from './pages.ts';
+import { deleteItem, getItem, type Table, updateItem } from './requests.ts';
+import { keyNames } from './table.ts';
+
+/** Shards of giant repos. */
+export function shardMethods(table: Table): ShardLedger {
+  return {
+    shards: (path) => shards(table, path),
+    putShard: (input) => putShard(table, input),
+    removeShard: (input) => removeShard(table, input),
+  };
+}
+
+async function* shards(table: Table, path: Input<'shards'>): Output<'shards'> {
+  const pages = pagesOf(table, {
+    KeyConditionExpression: '#pk = :pk',
+    ExpressionAttributeNames: { '#pk': keyNames.pk },
+    ExpressionAttributeValues: { ':pk': shardPartition(path) },
+    ConsistentRead: true,
+  });
+  for await (const items of pages) yield items.map(parseShard);
+}
+
+async function putShard(table: Table, input: Input<'putShard'>): Output<'putShard'> {
+  const { shard, epochRead } = input;
+  const key = shardKey({ ...input, prefix: shard.prefix });
+  const { ok } = await updateItem(table, {
+    key,
+    change: [setting(shardFields(shard)), shard.stale ? removing() : removing('stale')],
+    condition: epochRead === null ? '(attribute_not_exists(#epoch) OR #epoch < :read)' : '#epoch = :read',
+    values: { ':read': epochRead ?? shard.epoch },
+  });
+  if (ok) return 'put';
+  const now = await getItem(table, key);
+  // Refused, yet the epoch is ours: this was our own retry after a lost answer.
+  return now?.['epoch'] === shard.epoch ? 'put' : 'superseded';
+}
+
+async function removeShard(table: Table, input: Input<'removeShard'>): Output<'removeShard'> {
+  const { ok } = await deleteItem(table, {
+    key: shardKey(input),
+    condition: all(exists, '#epoch = :read'),
+    values: { ':read': input.epochRead },
+  });
+  return ok ? 'removed' : 'superseded';
+}

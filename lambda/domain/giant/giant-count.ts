@@ -1,0 +1,243 @@
+import type { Removal } from '../deletion.ts';
+import type { Settings } from '../settings.ts';
+import {
+  childrenOf,
+  countedNamesMax,
+  indexOfName,
+  type Shard,
+  type ShardScan,
+  scannedShard,
+  withDoubt,
+  withoutUnclaimed,
+} from './shard.ts';
+
+/** What one reconcile changes in a shard. */
+export type ShardChange =
+  | { readonly kind: 'write'; readonly shard: Shard; readonly epochRead: number | null }
+  /** Its parts are in force from then on. */
+  | { readonly kind: 'remove'; readonly prefix: string; readonly epochRead: number };
+
+/** What is known of an object that was found by HEAD. */
+export interface FoundObject {
+  readonly oid: string;
+  readonly sizeBytes: number;
+  readonly foundAtMs: number;
+}
+
+/** A deletion run whose objects are to be taken off the count. */
+export interface EndedRun extends Removal {
+  /** It identifies the run. */
+  readonly runId: string;
+}
+
+/**
+ * The shards of a giant repo while a reconcile corrects them. An object is counted when a shard's sums hold it, and each
+ * is counted once: `Shard.counted` tells it of every object that a reservation claims.
+ *
+ * The order is binding: scans, then what was deleted, then what was found. A scan may have seen an object or not that
+ * came or went meanwhile, and `counted` has the name of each that came and was seen.
+ */
+export class GiantCount {
+  readonly #epoch: number;
+  readonly #settings: Pick<Settings, 'clockSkewMs'>;
+  readonly #read: ReadonlyMap<string, Shard>;
+  readonly #shards: Shard[];
+  readonly #prefixes: string[];
+  readonly #split = new Set<string>();
+  /** Runs whose record is still there: a shard forgets the others. */
+  readonly #runs: ReadonlySet<string>;
+
+  /**
+   * @param input.shards those in force, in the order of their prefixes.
+   * @param input.isNew they are not written yet: the repo becomes a giant.
+   */
+  constructor(input: {
+    epoch: number;
+    shards: readonly Shard[];
+    isNew: boolean;
+    runs: readonly EndedRun[];
+    settings: Pick<Settings, 'clockSkewMs'>;
+  }) {
+    this.#epoch = input.epoch;
+    this.#settings = input.settings;
+    this.#read = new Map(input.isNew ? [] : input.shards.map((shard) => [shard.prefix, shard]));
+    this.#shards = [...input.shards];
+    this.#prefixes = input.shards.map(({ prefix }) => prefix);
+    this.#runs = new Set(input.runs.map(({ runId }) => runId));
+  }
+
+  get shards(): readonly Shard[] {
+    return this.#shards;
+  }
+
+  /** Whether the sums hold an object that is claimed. */
+  isCounted(oid: string): boolean {
+    return this.#shards[this.#indexOf(oid)]?.counted.has(oid) ?? false;
+  }
+
+  /** The names of a shard of which a scan must say whether it saw them. */
+  namesToLookFor(prefix: string, claimed: Iterable<string>): Set<string> {
+    const index = this.#prefixes.indexOf(prefix);
+    const names = new Set<string>();
+    for (const oid of claimed) if (this.#indexOf(oid) === index) names.add(oid);
+    for (const oid of this.#shards[index]?.counted.keys() ?? []) names.add(oid);
+    return names;
+  }
+
+  /**
+   * Takes over the scan of a shard, or of its sixteen parts.
+   *
+   * @returns false if it saw more names than a shard can keep. The last scan stays then.
+   */
+  scanned(prefix: string, scans: readonly ShardScan[]): boolean {
+    const index = this.#prefixes.indexOf(prefix);
+    const before = this.#shards[index];
+    if (index < 0 || !before) throw new Error(`There is no shard ${prefix}.`);
+    const seen = scans.map((scan) => ({ ...scan, seen: [...scan.seen] }));
+    if (seen.some((scan) => scan.seen.length > countedNamesMax)) return false;
+    const prefixes = seen.length > 1 ? childrenOf(prefix) : [prefix];
+    const { appliedRuns, stale } = before;
+    const parts = seen.map((scan, part) => {
+      // The scan may have seen a change, or not, that happened about when it began.
+      const isOver = stale === null || this.#isAfter(scan.countedAtMs, stale.untilMs);
+      const shard = { prefix: prefixes[part] ?? '', epoch: this.#epoch, appliedRuns };
+      return { ...scannedShard(scan, shard), stale: isOver ? null : stale };
+    });
+    if (parts.length > 1) this.#split.add(prefix);
+    this.#shards.splice(index, 1, ...parts);
+    this.#prefixes.splice(index, 1, ...prefixes);
+    return true;
+  }
+
+  /**
+   * Takes off what a delete removed. Of what cannot be proven to have been counted, or not, the shard becomes stale.
+   *
+   * @param input.isClaimed whether a reservation claims the object.
+   */
+  removed(run: EndedRun, input: { isClaimed: (oid: string) => boolean }): void {
+    const byShard = new Map<number, string[]>();
+    for (const name of run.objects.keys()) {
+      const index = this.#indexOf(name);
+      byShard.set(index, [...(byShard.get(index) ?? []), name]);
+    }
+    for (const [index, names] of byShard) {
+      const shard = this.#shards[index];
+      if (!shard || shard.appliedRuns.has(run.runId)) continue;
+      // Its scan began after the delete. It has seen what was put again, and nothing else.
+      if (this.#isAfter(shard.countedAtMs, run.endedMs)) continue;
+      const counted = new Map(shard.counted);
+      let after: Shard = { ...shard, appliedRuns: new Set([...shard.appliedRuns, run.runId]) };
+      for (const name of names) {
+        const { sizeBytes = 0, lastModifiedMs = null } = run.objects.get(name) ?? {};
+        counted.delete(name);
+        if (this.#wasCounted(shard, { name, lastModifiedMs, run, isClaimed: input.isClaimed(name) }))
+          after = { ...after, sinceBytes: after.sinceBytes - sizeBytes, sinceCount: after.sinceCount - 1 };
+        else after = withDoubt(after, { fromMs: run.beganMs, untilMs: run.endedMs, doubtBytes: sizeBytes });
+      }
+      this.#shards[index] = { ...after, counted };
+    }
+  }
+
+  /** @returns false if it was not counted, or if that cannot be told. */
+  #wasCounted(
+    shard: Shard,
+    input: { name: string; lastModifiedMs: number | null; run: EndedRun; isClaimed: boolean },
+  ): boolean {
+    const { name, lastModifiedMs, run, isClaimed } = input;
+    // The scan may have seen it or not.
+    if (!this.#isAfter(run.beganMs, shard.scanEndedMs)) return false;
+    // It was not there any more. A run that died may have deleted it, or somebody around the API.
+    if (lastModifiedMs === null) return false;
+    if (shard.counted.has(name)) return true;
+    // Its PUT had ended before the scan began, and nobody who claims it would have been told to send it.
+    return !isClaimed && lastModifiedMs < shard.countedAtMs - longestPutMs;
+  }
+
+  /** Something in the whole repo changed, of which nobody knows what. */
+  doubted(change: { fromMs: number; untilMs: number }): void {
+    for (const [index, shard] of this.#shards.entries()) {
+      const { stale } = shard;
+      const isKnown = stale !== null && stale.fromMs <= change.fromMs && stale.untilMs >= change.untilMs;
+      if (isKnown || this.#isAfter(shard.countedAtMs, change.untilMs)) continue;
+      this.#shards[index] = withDoubt(shard, { ...change, doubtBytes: shard.storedBytes + shard.sinceBytes });
+    }
+  }
+
+  /**
+   * Adds an object that was found in the store and is not counted.
+   *
+   * @returns false if its shard cannot keep another name. It stays claimed then.
+   */
+  found({ oid, sizeBytes, foundAtMs }: FoundObject): boolean {
+    const index = this.#indexOf(oid);
+    const shard = this.#shards[index];
+    if (!shard || shard.counted.has(oid)) return true;
+    if (shard.counted.size >= countedNamesMax) return false;
+    this.#shards[index] = {
+      ...shard,
+      sinceBytes: shard.sinceBytes + sizeBytes,
+      sinceCount: shard.sinceCount + 1,
+      counted: new Map([...shard.counted, [oid, foundAtMs]]),
+    };
+    return true;
+  }
+
+  /** Drops what no later reconcile needs. */
+  tidy(input: { isClaimed: (oid: string) => boolean; countedAtMs: number }): void {
+    for (const [index, shard] of this.#shards.entries()) {
+      const kept = withoutUnclaimed(shard, input);
+      if (kept !== shard) this.#shards[index] = kept;
+    }
+  }
+
+  /** What has changed, in the order in which it is to be written: the parts of a split before the shard goes. */
+  changes(): ShardChange[] {
+    const changes: ShardChange[] = [];
+    for (const shard of this.#shards) {
+      const before = this.#read.get(shard.prefix);
+      if (shard === before) continue;
+      const appliedRuns = new Set([...shard.appliedRuns].filter((runId) => this.#runs.has(runId)));
+      changes.push({
+        kind: 'write',
+        shard: { ...shard, appliedRuns, epoch: this.#epoch },
+        epochRead: before?.epoch ?? null,
+      });
+    }
+    for (const prefix of this.#split) {
+      const epochRead = this.#read.get(prefix)?.epoch;
+      if (epochRead !== undefined) changes.push({ kind: 'remove', prefix, epochRead });
+    }
+    return changes;
+  }
+
+  /** The sums of all shards. */
+  totals(): { storedBytes: number; objectCount: number; doubtBytes: number; staleFromMs: number | null } {
+    let storedBytes = 0;
+    let objectCount = 0;
+    let doubtBytes = 0;
+    let staleFromMs: number | null = null;
+    for (const shard of this.#shards) {
+      storedBytes += shard.storedBytes + shard.sinceBytes;
+      objectCount += shard.objectCount + shard.sinceCount;
+      if (!shard.stale) continue;
+      doubtBytes += shard.stale.doubtBytes;
+      staleFromMs = Math.min(shard.stale.fromMs, staleFromMs ?? shard.stale.fromMs);
+    }
+    return { storedBytes, objectCount, doubtBytes, staleFromMs };
+  }
+
+  /** Whether a time is after another, although two clocks told them. */
+  #isAfter(laterMs: number, earlierMs: number): boolean {
+    return laterMs > earlierMs + 2 * this.#settings.clockSkewMs;
+  }
+
+  #indexOf(name: string): number {
+    return indexOfName(this.#prefixes, name);
+  }
+}
+
+/**
+ * A store may say of an object that it was put when its PUT began. An object counts as older than a scan only if its
+ * PUT had ended by then, however large it is: 5 GiB at 1 MB/s, and the grace time.
+ */
+const longestPutMs = 2 * 60 * 60_000;

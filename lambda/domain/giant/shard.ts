@@ -1,0 +1,167 @@
+import { compareKeys } from '../key-order.ts';
+import type { KeyRange } from '../scan/key-space.ts';
+
+/**
+ * A part of a giant repo: the names that begin with some hex digits. Names that are no hashes lie in between, so every
+ * name belongs to exactly one shard.
+ *
+ * What it holds is `storedBytes + sinceBytes`: what its last scan found, and what came and went since then.
+ */
+export interface Shard {
+  /** Hex digits. The empty prefix is all names. */
+  readonly prefix: string;
+  /** Epoch of the reconcile that wrote it last. */
+  readonly epoch: number;
+  /** What its last scan found. */
+  readonly storedBytes: number;
+  readonly objectCount: number;
+  /** What was found by HEAD since then, less what was deleted. It can be negative. */
+  readonly sinceBytes: number;
+  readonly sinceCount: number;
+  /** The scan includes every change before this, and no change after `scanEndedMs`. */
+  readonly countedAtMs: number;
+  readonly scanEndedMs: number;
+  /** Set if something changed of which nobody knows whether it is counted: a scan is needed that began after `untilMs`. */
+  readonly stale: Stale | null;
+  /** oid → when it was noted. What the sums above hold of the objects that reservations claim, or did a while ago. */
+  readonly counted: ReadonlyMap<string, number>;
+  /** Deletes whose objects were taken off already, while their record lasts. */
+  readonly appliedRuns: ReadonlySet<string>;
+}
+
+/** A change that may be counted or not. */
+export interface Stale {
+  /** It happened between these times. */
+  readonly fromMs: number;
+  readonly untilMs: number;
+  /** By how much the shard's sums may be too high, at most. */
+  readonly doubtBytes: number;
+}
+
+/** What a scan of a shard found. */
+export interface ShardScan {
+  readonly storedBytes: number;
+  readonly objectCount: number;
+  /** Before the ledger was read, and so before the scan. */
+  readonly countedAtMs: number;
+  readonly scanEndedMs: number;
+  /** The oids that are claimed, or arrived while the ledger was read and the shard listed, and were seen. */
+  readonly seen: Iterable<string>;
+}
+
+/** Hex digits of a shard's prefix, at most: 65,536 shards. Beyond 2 × 10¹⁰ objects, shards grow. */
+export const shardDigitsMax = 4;
+
+/**
+ * Names in `counted`, at most. DynamoDB takes no item above 400 KB, which 9,000 would fill. What does not fit stays
+ * claimed until others have left.
+ */
+export const countedNamesMax = 8000;
+
+/** Names that nobody claims any more are dropped if there are more than this: some tell that a deleted one was counted. */
+const unclaimedNamesMax = 2000;
+
+/**
+ * How long a name is kept that nobody claims. A batch may claim an object that is there already, if it was put within
+ * the last minute. Its PUT may have begun 5 minutes before that. Whoever reads the reservations later finds that batch.
+ */
+export const recentMs = 10 * 60_000;
+
+const hexDigits = [...'0123456789abcdef'];
+
+/** The shards that a shard is split into. Together they have exactly its names. */
+export function childrenOf(prefix: string): string[] {
+  return hexDigits.map((digit) => prefix + digit);
+}
+
+/** The prefixes that begin with all of `digits` digits. */
+export function prefixesOf(digits: number): string[] {
+  let prefixes = [''];
+  for (let digit = 0; digit < digits; digit += 1) prefixes = prefixes.flatMap(childrenOf);
+  return prefixes;
+}
+
+/**
+ * The names of a shard. Those between two prefixes belong to the one before them, and the first and the last shard
+ * reach to the ends.
+ */
+export function rangeOf(prefix: string): KeyRange {
+  return { after: /^0*$/.test(prefix) ? null : prefix, last: successorOf(prefix) };
+}
+
+/** The next prefix of the same length. null: it was the last. */
+function successorOf(prefix: string): string | null {
+  if (/^f*$/.test(prefix)) return null;
+  const next = Number.parseInt(prefix, 16) + 1;
+  return next.toString(16).padStart(prefix.length, '0');
+}
+
+/**
+ * The shards in force, in the order of their prefixes: those without a shard above them. Below one may be the parts of
+ * a split that was not ended.
+ *
+ * @param input.sinceEpoch older ones are left over from when the repo was a giant before.
+ */
+export function shardsInForce(shards: readonly Shard[], input: { sinceEpoch: number }): Shard[] {
+  const inForce: Shard[] = [];
+  const newest = shards.filter(({ epoch }) => epoch >= input.sinceEpoch);
+  for (const shard of newest.sort((a, b) => compareKeys(a.prefix, b.prefix))) {
+    const above = inForce.at(-1);
+    if (!above || !shard.prefix.startsWith(above.prefix)) inForce.push(shard);
+  }
+  return inForce;
+}
+
+/** @returns the index of the shard that has a name. @param prefixes of the shards in force, in order. */
+export function indexOfName(prefixes: readonly string[], name: string): number {
+  let low = 0;
+  let high = prefixes.length - 1;
+  while (low < high) {
+    const middle = Math.ceil((low + high) / 2);
+    const { after } = rangeOf(prefixes[middle] ?? '');
+    if (after === null || compareKeys(name, after) > 0) low = middle;
+    else high = middle - 1;
+  }
+  return low;
+}
+
+/** A shard right after a scan. @param before the shard that it replaces, if there was one. */
+export function scannedShard(
+  scan: ShardScan,
+  shard: { prefix: string; epoch: number; appliedRuns: ReadonlySet<string> },
+): Shard {
+  const { seen, ...found } = scan;
+  return {
+    ...shard,
+    ...found,
+    sinceBytes: 0,
+    sinceCount: 0,
+    stale: null,
+    counted: new Map([...seen].map((oid) => [oid, scan.countedAtMs])),
+  };
+}
+
+/** Adds a change that may be counted or not. */
+export function withDoubt(shard: Shard, change: Stale): Shard {
+  const { stale } = shard;
+  if (stale === null) return { ...shard, stale: change };
+  return {
+    ...shard,
+    stale: {
+      fromMs: Math.min(stale.fromMs, change.fromMs),
+      untilMs: Math.max(stale.untilMs, change.untilMs),
+      doubtBytes: stale.doubtBytes + change.doubtBytes,
+    },
+  };
+}
+
+/** Drops names that nobody claims, if there are many of them, and that no batch can claim unseen. */
+export function withoutUnclaimed(
+  shard: Shard,
+  input: { isClaimed: (oid: string) => boolean; countedAtMs: number },
+): Shard {
+  if (shard.counted.size <= unclaimedNamesMax) return shard;
+  const beforeMs = input.countedAtMs - recentMs;
+  const kept = [...shard.counted].filter(([oid, notedAtMs]) => notedAtMs >= beforeMs || input.isClaimed(oid));
+  return kept.length === shard.counted.size ? shard : { ...shard, counted: new Map(kept) };
+}

@@ -1,0 +1,51 @@
+import type { Deps } from '../deps.ts';
+import { mapLimited } from '../map-limited.ts';
+import type { GiantOutcome } from './count-giant.ts';
+import { type Lease, renewOrThrow } from './lease.ts';
+
+const writesAtOnce = 16;
+
+/**
+ * Writes the shards that have changed, if they are as they were read. A write that stays alone is no harm: each shard is
+ * right by itself, and whoever reads them next adds them up.
+ *
+ * @returns `superseded`: another reconcile has changed one.
+ * @throws {LedgerUnavailableError | SupersededError}
+ */
+export async function commitShards(
+  { ledger }: Pick<Deps, 'ledger'>,
+  input: { tenant: string; outcomes: readonly GiantOutcome[]; lease: Pick<Lease, 'renew'> },
+): Promise<'committed' | 'superseded'> {
+  const { tenant, outcomes, lease } = input;
+  for (const { repo, count } of outcomes) {
+    const changes = count.changes();
+    const writes = changes.filter((change) => change.kind === 'write');
+    const results = await mapLimited(writes, writesAtOnce, async (write) => {
+      await renewOrThrow(lease);
+      return ledger.putShard({ tenant, repo, shard: write.shard, epochRead: write.epochRead });
+    });
+    if (results.includes('superseded')) return 'superseded';
+    // The parts of a split are in force once the shard above them is gone.
+    for (const { prefix, epochRead } of changes.filter((change) => change.kind === 'remove')) {
+      if ((await ledger.removeShard({ tenant, repo, prefix, epochRead })) === 'superseded')
+        return 'superseded';
+    }
+  }
+  return 'committed';
+}
+
+/** Drops the records of deletes that the shards have taken off, and the shards of repos that are giants no longer. */
+export async function tidyShards(
+  { ledger }: Pick<Deps, 'ledger'>,
+  input: { tenant: string; outcomes: readonly GiantOutcome[]; formerGiants: readonly string[] },
+): Promise<void> {
+  const { tenant } = input;
+  for (const { repo, runs } of input.outcomes)
+    await mapLimited(runs, writesAtOnce, (run) => ledger.dropRemoval({ tenant, repo, ...run }));
+  for (const repo of input.formerGiants) {
+    for await (const page of ledger.shards({ tenant, repo }))
+      await mapLimited(page, writesAtOnce, ({ prefix, epoch }) =>
+        ledger.removeShard({ tenant, repo, prefix, epochRead: epoch }),
+      );
+  }
+}

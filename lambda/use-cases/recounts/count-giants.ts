@@ -1,0 +1,85 @@
+import { sizeClassOf } from '../../domain/giant/shard-plan.ts';
+import type { RepoRecord, TenantRecord } from '../../domain/tenant.ts';
+import type { Deps } from '../deps.ts';
+import { type CountGiantInput, countGiant, type GiantOutcome } from './count-giant.ts';
+
+/** How far the rate of LIST requests for shards may be overdrawn when a reconcile begins. */
+const shardsOverdraftMs = 60_000;
+
+/** Repos that a reconcile counts by shards. */
+export interface GiantRepos {
+  readonly records: readonly RepoRecord[];
+  readonly names: ReadonlySet<string>;
+  /** Those that are giants no longer. They are listed as a whole. */
+  readonly former: readonly string[];
+}
+
+/** All giant repos of a tenant. */
+export interface GiantsOutcome {
+  readonly outcomes: readonly GiantOutcome[];
+  /** Until when the LIST requests for shards are paid for. */
+  readonly shardsListedUntilMs: number;
+  /** When shards are to be scanned next. null: there are none. */
+  readonly nextDueAtMs: number | null;
+}
+
+/**
+ * The repos that are giants, and those that become one: somebody pointed to them, so they would be listed anyway. While
+ * somebody waits, none does.
+ */
+export function selectGiants(
+  { settings }: Pick<Deps, 'settings'>,
+  input: { repos: readonly RepoRecord[]; due: ReadonlySet<string>; isFull: boolean; isAwaited: boolean },
+): GiantRepos {
+  const { due, isFull, isAwaited } = input;
+  const records = input.repos.filter((record) => {
+    const isGiant = sizeClassOf(settings, record) === 'giant';
+    if (isAwaited) return record.giant !== undefined;
+    return record.giant ? isGiant : isGiant && (isFull || due.has(record.repo));
+  });
+  const names = new Set(records.map(({ repo }) => repo));
+  const former = input.repos.filter(({ repo, giant }) => giant && !names.has(repo));
+  return { records, names, former: former.map(({ repo }) => repo) };
+}
+
+/**
+ * Counts the giant repos one after the other.
+ *
+ * @returns undefined if the deadline passed before a repo that becomes a giant was listed.
+ * @throws {StoreUnavailableError | LedgerUnavailableError | SupersededError}
+ */
+export async function countGiants(
+  deps: Pick<Deps, 'ledger' | 'store' | 'scan' | 'clock' | 'settings'>,
+  input: Omit<CountGiantInput, 'tenant' | 'record' | 'listsMax' | 'awaitedOids'> & {
+    giants: readonly RepoRecord[];
+    before: TenantRecord;
+    isAwaited: boolean;
+    awaitedOidsOf: (repo: string) => ReadonlySet<string>;
+  },
+): Promise<GiantsOutcome | undefined> {
+  const { giants, before, isAwaited, snapshot } = input;
+  const paidUntilMs = before.shardsListedUntilMs ?? 0;
+  const mayList = !isAwaited && paidUntilMs <= snapshot.countedAtMs + shardsOverdraftMs;
+  const outcomes: GiantOutcome[] = [];
+  let left = mayList ? deps.settings.shardListsPerRun : 0;
+  for (const record of giants) {
+    const outcome = await countGiant(deps, {
+      ...input,
+      tenant: before.tenant,
+      record,
+      listsMax: left,
+      awaitedOids: input.awaitedOidsOf(record.repo),
+    });
+    if (!outcome) return undefined;
+    left = Math.max(0, left - outcome.shardLists);
+    outcomes.push(outcome);
+  }
+  const lists = outcomes.reduce((sum, { shardLists }) => sum + shardLists, 0);
+  const costMs = Math.ceil((lists * 3_600_000) / deps.settings.shardListsPerHour);
+  const shardsListedUntilMs =
+    lists === 0 ? paidUntilMs : Math.max(paidUntilMs, snapshot.countedAtMs) + costMs;
+  const dueAtMs = outcomes.map(({ nextDueAtMs }) =>
+    Math.max(nextDueAtMs, shardsListedUntilMs - shardsOverdraftMs),
+  );
+  return { outcomes, shardsListedUntilMs, nextDueAtMs: dueAtMs.length > 0 ? Math.min(...dueAtMs) : null };
+}

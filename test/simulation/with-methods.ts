@@ -1,0 +1,14 @@
+import type { Ledger } from '../../lambda/ports/ledger.ts';
+import type { MemoryLedger } from '../support/memory/ledger.ts';
+
+/** A ledger with some of its methods replaced. */
+export function withMethods(ledger: MemoryLedger, methods: Partial<Ledger>): Ledger {
+  return new Proxy(ledger, {
+    get(target, property) {
+      const replaced = Reflect.get(methods, property);
+      if (replaced !== undefined) return replaced;
+      const value = Reflect.get(target, property, target);
+      return typeof value === 'function' ? value.bind(target) : value;
+    },
+  });
+}

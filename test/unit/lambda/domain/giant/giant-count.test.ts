@@ -1,0 +1,206 @@
+import { describe, expect, it } from 'vitest';
+import { type EndedRun, GiantCount } from '../../../../../lambda/domain/giant/giant-count.ts';
+import { countedNamesMax, type Shard, type ShardScan } from '../../../../../lambda/domain/giant/shard.ts';
+
+const hour = 3_600_000;
+const epoch = 9;
+const clockSkewMs = 100;
+const countedAtMs = 100 * hour;
+const oid = (start: string) => start.padEnd(64, '0');
+
+const shard = (prefix: string, more: Partial<Shard> = {}): Shard => ({
+  prefix,
+  epoch: 5,
+  storedBytes: 100,
+  objectCount: 10,
+  sinceBytes: 0,
+  sinceCount: 0,
+  countedAtMs,
+  scanEndedMs: countedAtMs + 1000,
+  stale: null,
+  counted: new Map(),
+  appliedRuns: new Set(),
+  ...more,
+});
+const run = (
+  objects: Record<string, { sizeBytes: number; lastModifiedMs: number | null }>,
+  more: Partial<EndedRun> = {},
+): EndedRun => ({
+  runId: 'd1:7',
+  runMs: 7,
+  beganMs: countedAtMs + hour,
+  endedMs: countedAtMs + hour + 1000,
+  objects: new Map(Object.entries(objects)),
+  ...more,
+});
+const scan = (more: Partial<ShardScan> = {}): ShardScan => ({
+  storedBytes: 50,
+  objectCount: 5,
+  countedAtMs: countedAtMs + 2 * hour,
+  scanEndedMs: countedAtMs + 2 * hour + 1000,
+  seen: [],
+  ...more,
+});
+const giant = (shards: Shard[], runs: EndedRun[] = []) =>
+  new GiantCount({ epoch, shards, isNew: false, runs, settings: { clockSkewMs } });
+const unclaimed = { isClaimed: () => false };
+const sums = (count: GiantCount) => {
+  const { storedBytes, objectCount, doubtBytes } = count.totals();
+  return [storedBytes, objectCount, doubtBytes];
+};
+
+describe('what is found', () => {
+  it('is counted once', () => {
+    const count = giant([shard('0'), shard('1')]);
+    const object = { oid: oid('1a'), sizeBytes: 7, foundAtMs: 1 };
+    expect(count.isCounted(object.oid)).toBe(false);
+    expect(count.found(object)).toBe(true);
+    expect(count.found(object)).toBe(true);
+    expect(count.isCounted(object.oid)).toBe(true);
+    expect(sums(count)).toEqual([207, 21, 0]);
+    expect(count.changes()).toEqual([
+      {
+        kind: 'write',
+        epochRead: 5,
+        shard: shard('1', { epoch, sinceBytes: 7, sinceCount: 1, counted: new Map([[object.oid, 1]]) }),
+      },
+    ]);
+  });
+
+  it('stays claimed if its shard can keep no other name', () => {
+    const names = Array.from({ length: countedNamesMax }, (_, index) => [`${index}`, 1] as const);
+    const count = giant([shard('', { counted: new Map(names) })]);
+    expect(count.found({ oid: oid('a'), sizeBytes: 7, foundAtMs: 1 })).toBe(false);
+    expect(count.changes()).toEqual([]);
+  });
+});
+
+describe('a scan', () => {
+  it('replaces what was found before', () => {
+    const count = giant([shard('', { sinceBytes: 7, sinceCount: 1, counted: new Map([[oid('a'), 1]]) })]);
+    expect(count.scanned('', [scan({ seen: [oid('b')] })])).toBe(true);
+    expect(sums(count)).toEqual([50, 5, 0]);
+    expect([count.isCounted(oid('a')), count.isCounted(oid('b'))]).toEqual([false, true]);
+  });
+
+  it('of sixteen parts splits the shard: the parts are written before it is removed', () => {
+    const count = giant([shard('0'), shard('1')]);
+    expect(
+      count.scanned(
+        '0',
+        Array.from({ length: 16 }, () => scan()),
+      ),
+    ).toBe(true);
+    expect(sums(count)).toEqual([16 * 50 + 100, 16 * 5 + 10, 0]);
+    const changes = count.changes();
+    expect(changes).toHaveLength(17);
+    expect(changes[0]).toMatchObject({ kind: 'write', epochRead: null, shard: { prefix: '00' } });
+    expect(changes.at(-1)).toEqual({ kind: 'remove', prefix: '0', epochRead: 5 });
+  });
+
+  it('that saw more names than a shard can keep is not taken over', () => {
+    const count = giant([shard('')]);
+    const seen = Array.from({ length: countedNamesMax + 1 }, (_, index) => `${index}`);
+    expect(count.scanned('', [scan({ seen })])).toBe(false);
+    expect(count.changes()).toEqual([]);
+  });
+
+  it('ends a doubt only if it surely began after it', () => {
+    const began = countedAtMs + 2 * hour;
+    for (const [untilMs, isOver] of [
+      [began - 2 * clockSkewMs, false],
+      [began - 2 * clockSkewMs - 1, true],
+    ] as const) {
+      const count = giant([shard('', { stale: { fromMs: 1, untilMs, doubtBytes: 3 } })]);
+      count.scanned('', [scan()]);
+      expect(count.totals().staleFromMs === null).toBe(isOver);
+    }
+  });
+});
+
+describe('what a delete removed', () => {
+  it('is taken off if a claim of it was counted', () => {
+    const name = oid('a');
+    const removal = run({ [name]: { sizeBytes: 7, lastModifiedMs: countedAtMs + 5 } });
+    const count = giant([shard('', { counted: new Map([[name, 1]]) })], [removal]);
+    count.removed(removal, { isClaimed: () => true });
+    expect(sums(count)).toEqual([93, 9, 0]);
+    expect(count.isCounted(name)).toBe(false);
+  });
+
+  it('is taken off if it was there long before the scan, and nobody claims it', () => {
+    const old = { [oid('a')]: { sizeBytes: 7, lastModifiedMs: countedAtMs - 2 * hour - 1 } };
+    const count = giant([shard('')]);
+    count.removed(run(old), unclaimed);
+    expect(sums(count)).toEqual([93, 9, 0]);
+    const claimed = giant([shard('')]);
+    claimed.removed(run(old), { isClaimed: () => true });
+    expect(sums(claimed)).toEqual([100, 10, 7]);
+  });
+
+  it.each([
+    ['its PUT may have ended after the scan began', { lastModifiedMs: countedAtMs - 2 * hour }, {}],
+    ['it was not there any more', { lastModifiedMs: null }, {}],
+    ['it was removed while the shard was scanned', {}, { beganMs: countedAtMs + 1000 + 2 * clockSkewMs }],
+  ])('is in doubt if %s', (_, object, times) => {
+    const removal = run({ [oid('a')]: { sizeBytes: 7, lastModifiedMs: 0, ...object } }, times);
+    const count = giant([shard('')]);
+    count.removed(removal, unclaimed);
+    expect(sums(count)).toEqual([100, 10, 7]);
+    expect(count.shards[0]?.stale).toEqual({
+      fromMs: removal.beganMs,
+      untilMs: removal.endedMs,
+      doubtBytes: 7,
+    });
+  });
+
+  it('is none of a shard whose scan surely began later', () => {
+    const name = oid('a');
+    const endedMs = countedAtMs - 2 * clockSkewMs - 1;
+    const removal = run({ [name]: { sizeBytes: 7, lastModifiedMs: 0 } }, { beganMs: endedMs - 5, endedMs });
+    const count = giant([shard('', { counted: new Map([[name, 1]]) })]);
+    count.removed(removal, unclaimed);
+    expect(count.changes()).toEqual([]);
+    expect(count.isCounted(name)).toBe(true);
+  });
+
+  it('is taken off once, in each of its shards, while its record lasts', () => {
+    const old = { sizeBytes: 7, lastModifiedMs: 0 };
+    const removal = run({ [oid('0a')]: old, [oid('1a')]: old, [oid('1b')]: old });
+    const count = giant([shard('0', { appliedRuns: new Set([removal.runId]) }), shard('1')], [removal]);
+    count.removed(removal, unclaimed);
+    expect(sums(count)).toEqual([186, 18, 0]);
+    expect(count.changes()).toMatchObject([
+      { shard: { prefix: '1', appliedRuns: new Set([removal.runId]), sinceBytes: -14, sinceCount: -2 } },
+    ]);
+    const later = giant([shard('1', { appliedRuns: new Set([removal.runId]) })]);
+    later.found({ oid: oid('1c'), sizeBytes: 1, foundAtMs: 1 });
+    expect(later.changes()).toMatchObject([{ shard: { appliedRuns: new Set() } }]);
+  });
+});
+
+it('a change without a name puts every shard in doubt that was counted before it', () => {
+  const count = giant([shard('0'), shard('1', { countedAtMs: countedAtMs + hour })]);
+  count.doubted({ fromMs: countedAtMs, untilMs: countedAtMs + 1000 });
+  expect(sums(count)).toEqual([200, 20, 100]);
+  expect(count.changes()).toMatchObject([{ shard: { prefix: '0' } }]);
+});
+
+it('a scan looks for what is claimed and for what was counted, of its own shard', () => {
+  const count = giant([shard('0', { counted: new Map([[oid('0b'), 1]]) }), shard('1')]);
+  const claimed = [oid('0a'), oid('1a')];
+  expect(count.namesToLookFor('0', claimed)).toEqual(new Set([oid('0a'), oid('0b')]));
+  expect(count.namesToLookFor('1', claimed)).toEqual(new Set([oid('1a')]));
+});
+
+it('new shards are written as new', () => {
+  const count = new GiantCount({
+    epoch,
+    shards: [shard('0')],
+    isNew: true,
+    runs: [],
+    settings: { clockSkewMs },
+  });
+  count.found({ oid: oid('0a'), sizeBytes: 1, foundAtMs: 1 });
+  expect(count.changes()).toMatchObject([{ kind: 'write', epochRead: null }]);
+});

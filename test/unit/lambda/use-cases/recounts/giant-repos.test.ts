@@ -1,0 +1,224 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import { lateForMs } from '../../../../../lambda/domain/reservation.ts';
+import { allPages } from '../../../../../lambda/use-cases/all-pages.ts';
+import { markObject } from '../../../../../lambda/use-cases/deletes/delete-objects.ts';
+import { runRecount } from '../../../../../lambda/use-cases/recounts/run-recount.ts';
+import { MemoryStack, minute, tenant } from '../../../../support/memory/stack.ts';
+
+const hour = 60 * minute;
+const day = 24 * hour;
+const repo = 'app';
+/** Spread evenly, as hashes are. */
+const oidOf = (index: number) =>
+  ((index * 37) % 256)
+    .toString(16)
+    .padStart(2, '0')
+    .padEnd(64, `${index % 10}`);
+
+/** A stack in which a repo of 40 objects is a giant. */
+class GiantStack extends MemoryStack {
+  lists = 0;
+  heads = 0;
+
+  constructor() {
+    super({ giantObjects: 40, shardObjectsMax: 20, shardRoundMs: 7 * day });
+    const { listPage } = this.objects;
+    this.objects.listPage = (request) => {
+      this.lists += 1;
+      return listPage.call(this.objects, request);
+    };
+    const { head } = this.objects;
+    this.objects.head = (key) => {
+      this.heads += 1;
+      return head.call(this.objects, key);
+    };
+  }
+
+  override put(objects: Readonly<Record<string, number>>): void {
+    for (const [path, sizeBytes] of Object.entries(objects))
+      this.objects.put(`${tenant}/${path}`, sizeBytes, undefined, this.nowMs);
+  }
+
+  shards() {
+    return allPages(this.ledger.shards({ tenant, repo }));
+  }
+
+  /** A recount of what may have changed. @returns LIST and HEAD requests that it made. */
+  async recount(
+    reason: 'upload' | 'manual' = 'upload',
+    full = false,
+  ): Promise<[lists: number, heads: number]> {
+    const before = [this.lists, this.heads] as const;
+    await runRecount(this.deps, {
+      request: { tenant, reason, full },
+      deadlineMs: this.nowMs + 14 * minute,
+    });
+    return [this.lists - before[0], this.heads - before[1]];
+  }
+
+  async send(oids: readonly string[]): Promise<void> {
+    this.put(Object.fromEntries(oids.map((oid) => [`${repo}/${oid}`, 10])));
+  }
+
+  async delete(oid: string): Promise<void> {
+    const { deps } = this;
+    await markObject(deps, { tenant, repo, oid, dryRun: false });
+    this.nowMs += deps.settings.deleteGraceMs;
+  }
+}
+
+let stack: GiantStack;
+
+beforeEach(async () => {
+  stack = new GiantStack();
+  stack.put(Object.fromEntries(Array.from({ length: 60 }, (_, index) => [`${repo}/${oidOf(index)}`, 10])));
+  // Nothing that is recent when the shards are scanned.
+  stack.nowMs += day;
+  await stack.create(100_000);
+  await stack.recount('manual', true);
+});
+
+const push = (from: number, count: number) => {
+  const oids = Array.from({ length: count }, (_, index) => oidOf(from + index));
+  return { oids, claims: Object.fromEntries(oids.map((oid) => [oid, 10])) };
+};
+
+describe('a repo of many objects', () => {
+  it('becomes a giant when it is counted next', async () => {
+    expect(await stack.ledger.readRepo({ tenant, repo })).toMatchObject({ giant: {}, objectCount: 60 });
+    expect(await stack.shards()).toHaveLength(16);
+    expect(await stack.usage()).toEqual({ storedBytes: 600, committedBytes: 600 });
+  });
+
+  it('is counted in full without a LIST of it, until a round is over', async () => {
+    stack.nowMs += day;
+    const [lists] = await stack.recount('upload', true);
+    expect(lists).toBeLessThan(2);
+    stack.nowMs += 7 * day;
+    expect((await stack.recount())[0]).toBeGreaterThanOrEqual(16);
+  });
+
+  it('is counted again when somebody asks for that', async () => {
+    stack.put({ [`${repo}/${oidOf(100)}`]: 7 });
+    stack.nowMs += hour;
+    await stack.recount();
+    expect(await stack.usage()).toEqual({ storedBytes: 600, committedBytes: 600 });
+    await stack.recount('manual', true);
+    expect(await stack.usage()).toEqual({ storedBytes: 607, committedBytes: 607 });
+  });
+
+  it('is listed as a whole again once it has few, and its shards go', async () => {
+    for (let index = 0; index < 45; index += 1)
+      await stack.objects.delete(`${tenant}/${repo}/${oidOf(index)}`);
+    stack.nowMs += hour;
+    await stack.recount('manual', true);
+    expect(await stack.usage()).toEqual({ storedBytes: 150, committedBytes: 150 });
+    await stack.recount();
+    expect((await stack.ledger.readRepo({ tenant, repo }))?.giant).toBeUndefined();
+    expect(await stack.shards()).toEqual([]);
+    expect(await stack.usage()).toEqual({ storedBytes: 150, committedBytes: 150 });
+  });
+});
+
+describe('a push to a giant', () => {
+  it('causes no LIST, and is shown as soon as it has arrived', async () => {
+    const { oids, claims } = push(100, 20);
+    expect(await stack.push(repo, claims)).toHaveProperty('size', 20);
+    expect(await stack.recount()).toEqual([0, 20]);
+    expect(await stack.usage()).toEqual({ storedBytes: 600, committedBytes: 800 });
+    await stack.send(oids.slice(0, 15));
+    expect(await stack.recount()).toEqual([0, 20]);
+    expect(await stack.usage()).toEqual({ storedBytes: 750, committedBytes: 800 });
+    // What has arrived is known.
+    expect(await stack.recount()).toEqual([0, 5]);
+    stack.nowMs += hour;
+    await stack.recount();
+    expect(await stack.usage()).toEqual({ storedBytes: 750, committedBytes: 750 });
+  });
+
+  it('that arrives late is found at the looks for it', async () => {
+    const { oids, claims } = push(100, 2);
+    await stack.push(repo, claims);
+    stack.nowMs += hour;
+    await stack.recount();
+    expect(await stack.usage()).toEqual({ storedBytes: 600, committedBytes: 600 });
+    await stack.send(oids);
+    await stack.pass(lateForMs + 2 * hour);
+    expect(await stack.usage()).toEqual({ storedBytes: 620, committedBytes: 620 });
+    expect(await allPages(stack.ledger.reservations(tenant))).toEqual([]);
+  });
+
+  it('is counted once if its shard is scanned before and after it arrived', async () => {
+    const { oids, claims } = push(100, 20);
+    await stack.push(repo, claims);
+    await stack.recount('manual', true);
+    await stack.send(oids);
+    await stack.recount();
+    await stack.recount('manual', true);
+    await stack.recount();
+    stack.nowMs += hour;
+    await stack.recount();
+    expect(await stack.usage()).toEqual({ storedBytes: 800, committedBytes: 800 });
+  });
+
+  it('is counted once if two batches claim it', async () => {
+    const { oids, claims } = push(100, 5);
+    await stack.push(repo, claims);
+    await stack.push(repo, claims);
+    await stack.send(oids);
+    stack.nowMs += 30 * minute;
+    await stack.recount();
+    stack.nowMs += hour;
+    await stack.recount();
+    expect(await stack.usage()).toEqual({ storedBytes: 650, committedBytes: 650 });
+  });
+
+  it('splits a shard that has grown, and all stay counted', async () => {
+    const oids = Array.from({ length: 40 }, (_, index) =>
+      `7${index.toString(16).padStart(2, '0')}`.padEnd(64, 'e'),
+    );
+    await stack.push(repo, Object.fromEntries(oids.map((oid) => [oid, 10])));
+    await stack.send(oids);
+    stack.nowMs += hour;
+    await stack.recount();
+    await stack.recount('manual', true);
+    expect((await stack.shards()).map(({ prefix }) => prefix)).toEqual(
+      expect.arrayContaining(['6', '70', '7f', '8']),
+    );
+    expect(await stack.shards()).toHaveLength(31);
+    expect(await stack.usage()).toEqual({ storedBytes: 1000, committedBytes: 1000 });
+  });
+});
+
+describe('a delete in a giant', () => {
+  it('of an old object causes no LIST, and is shown at once', async () => {
+    await stack.delete(oidOf(3));
+    expect((await stack.recount())[0]).toBe(0);
+    expect(await stack.usage()).toEqual({ storedBytes: 590, committedBytes: 590 });
+    expect((await stack.deletions()).filter(({ removal }) => removal)).toEqual([]);
+    await stack.recount();
+    expect(await stack.usage()).toEqual({ storedBytes: 590, committedBytes: 590 });
+  });
+
+  it('of one that is gone already has its shard scanned, and no other', async () => {
+    const before = await stack.shards();
+    await stack.delete(oidOf(3));
+    await stack.objects.delete(`${tenant}/${repo}/${oidOf(3)}`);
+    expect((await stack.recount())[0]).toBe(1);
+    expect(await stack.usage()).toEqual({ storedBytes: 590, committedBytes: 590 });
+    const after = await stack.shards();
+    const scanned = after.filter(({ countedAtMs }, index) => countedAtMs !== before[index]?.countedAtMs);
+    expect(scanned.map(({ prefix }) => prefix)).toEqual([oidOf(3).slice(0, 1)]);
+  });
+
+  it('of all of them empties the repo, and its name is free', async () => {
+    await stack.ledger.closeRepo({ tenant, repo, closedAtMs: stack.nowMs });
+    stack.nowMs += hour;
+    await stack.consume();
+    await stack.pass(4 * hour);
+    expect(await stack.keys()).toEqual([]);
+    expect(await stack.usage()).toEqual({ storedBytes: 0, committedBytes: 0 });
+    expect(await stack.ledger.readRepo({ tenant, repo })).toMatchObject({ closedAtMs: null });
+    expect((await stack.ledger.readRepo({ tenant, repo }))?.giant).toBeUndefined();
+  });
+});

@@ -1,10 +1,5 @@
 import { deleteRunMs } from '../../domain/deletion.ts';
-import {
-  queuedUrgencyOf,
-  type RecountReason,
-  recountWaitMs,
-  urgencyOf,
-} from '../../domain/recount-policy.ts';
+import { queuedUrgencyOf, recountWaitMs, urgencyOf } from '../../domain/recount-policy.ts';
 import type { TenantRecord } from '../../domain/tenant.ts';
 import type { RecountRequest } from '../../ports/recount-queue.ts';
 import { closeReposOfClosedTenant } from '../deletes/close-repos.ts';

@@ -68,12 +68,16 @@ const metrics = () =>
     namespace: optional('POWERTOOLS_METRICS_NAMESPACE') ?? serviceName,
     invocations,
   });
-const table = () => ({ client: createDynamoDb(), tableName: required('LFS_QUOTA_TABLE') });
-
-/** What stands in for a service of AWS, if something does. The SDK reads the same variables. */
-const standIn = (service: 'S3' | 'SECRETS_MANAGER' | 'SQS') =>
+/** What stands in for a service of AWS, if something does. The SDKs of AWS read the same variables. */
+const standIn = (service: 'DYNAMODB' | 'S3' | 'SECRETS_MANAGER' | 'SQS') =>
   optional(`AWS_ENDPOINT_URL_${service}`) ?? optional('AWS_ENDPOINT_URL');
 const role = () => roleCredentials(process.env);
+
+/** The ledger's table, and the client with its connections. A function has one. */
+function table() {
+  const place = { region: required('AWS_REGION'), endpoint: standIn('DYNAMODB'), credentials: role };
+  return { client: createDynamoDb(place), tableName: required('LFS_QUOTA_TABLE') };
+}
 
 /** The recount queue, and the client with its connections. A function has one. */
 function queuePlace() {

@@ -1,5 +1,4 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { CreateTableCommand } from '@aws-sdk/client-dynamodb';
 import dynalite from 'dynalite';
 import { createDynamoDb } from '../../lambda/adapters/dynamodb/client.ts';
 import { tableDefinition } from '../../lambda/adapters/dynamodb/table.ts';
@@ -31,9 +30,9 @@ function listenerOf(server: typeof table): Listener {
 const client = createDynamoDb({
   endpoint: `http://127.0.0.1:${tablePort}`,
   region: 'local',
-  credentials: { accessKeyId: 'bench', secretAccessKey: 'bench' },
+  credentials: () => ({ accessKeyId: 'bench', secretAccessKey: 'bench' }),
 });
-await client.send(new CreateTableCommand(tableDefinition(tableName)));
+await client.send('CreateTable', tableDefinition(tableName));
 let server: BackendServer | undefined;
 
 const api = {

@@ -1,6 +1,6 @@
-import { DeleteCommand, type DynamoDBDocumentClient, PutCommand, QueryCommand } from '@aws-sdk/lib-dynamodb';
 import { dueKey, kindKey, parseTenant, repoKey, tenantKey } from '../../lambda/adapters/dynamodb/items.ts';
 import { createDynamoDbLedger } from '../../lambda/adapters/dynamodb/ledger.ts';
+import type { TableClient } from '../../lambda/adapters/dynamodb/table-client.ts';
 import { readTenant } from '../../lambda/adapters/dynamodb/tenants.ts';
 import { createDynamoDbTokenStore } from '../../lambda/adapters/dynamodb/token-store.ts';
 import { sha256Hex } from '../../lambda/domain/hash.ts';
@@ -28,7 +28,7 @@ export interface Standing {
 }
 
 /** Writes what no call changes: the token, and the tenants that are due. */
-export async function seedOnce(client: DynamoDBDocumentClient): Promise<void> {
+export async function seedOnce(client: TableClient): Promise<void> {
   const record = { tokenId: tokenIdOf(token), secretSha256: sha256Hex(token), tenant, label: null };
   await createDynamoDbTokenStore({ client, tableName }).put({
     ...record,
@@ -40,7 +40,7 @@ export async function seedOnce(client: DynamoDBDocumentClient): Promise<void> {
 }
 
 /** Resets the tenant to its state before any call. */
-export async function reset(client: DynamoDBDocumentClient, standing: Standing): Promise<void> {
+export async function reset(client: TableClient, standing: Standing): Promise<void> {
   const { objects, isStale } = standing;
   const nowMs = Date.now();
   const countedAtMs = nowMs - (isStale ? 48 : 0) * hourMs;
@@ -66,20 +66,18 @@ export async function reset(client: DynamoDBDocumentClient, standing: Standing):
 }
 
 /** The last count of the tenant in the ledger. */
-export async function countedNow(client: DynamoDBDocumentClient) {
+export async function countedNow(client: TableClient) {
   return (await readTenant({ client, tableName }, tenant))?.counted ?? null;
 }
 
-async function clear(client: DynamoDBDocumentClient): Promise<void> {
-  const found = await client.send(
-    new QueryCommand({
-      TableName: tableName,
-      KeyConditionExpression: 'pk = :pk',
-      ExpressionAttributeValues: { ':pk': tenantKey(tenant).pk },
-    }),
-  );
+async function clear(client: TableClient): Promise<void> {
+  const found = await client.send('Query', {
+    TableName: tableName,
+    KeyConditionExpression: 'pk = :pk',
+    ExpressionAttributeValues: { ':pk': tenantKey(tenant).pk },
+  });
   for (const { pk, sk } of found.Items ?? [])
-    await client.send(new DeleteCommand({ TableName: tableName, Key: { pk, sk } }));
+    await client.send('DeleteItem', { TableName: tableName, Key: { pk, sk } });
 }
 
 function tenantItem(input: { name: string; objects: number; countedAtMs: number; dueAtMs: number }) {
@@ -110,6 +108,6 @@ function tenantItem(input: { name: string; objects: number; countedAtMs: number;
   return item;
 }
 
-async function put(client: DynamoDBDocumentClient, item: Record<string, unknown>): Promise<void> {
-  await client.send(new PutCommand({ TableName: tableName, Item: item }));
+async function put(client: TableClient, item: Record<string, unknown>): Promise<void> {
+  await client.send('PutItem', { TableName: tableName, Item: item });
 }

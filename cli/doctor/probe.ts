@@ -8,7 +8,7 @@ import { BucketClient } from '../../lambda/adapters/s3/client.ts';
 import { S3ObjectStore } from '../../lambda/adapters/s3/object-store.ts';
 import { S3UrlSigner } from '../../lambda/adapters/s3/url-signer.ts';
 import { ScanListing } from '../../lambda/adapters/s3-scan/listing.ts';
-import { requestHandler } from '../../lambda/adapters/sdk/request-limits.ts';
+
 import { systemClock } from '../../lambda/adapters/system/clock.ts';
 import type { DelimitedPage, ListPageRequest } from '../../lambda/ports/object-listing.ts';
 import {
@@ -25,6 +25,7 @@ import {
   type RawRequest,
   sendRaw,
 } from './raw-request.ts';
+import { requestHandler } from './sdk-limits.ts';
 import { Traffic } from './traffic.ts';
 
 export interface ProbeTarget {

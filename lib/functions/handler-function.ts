@@ -22,9 +22,8 @@ export interface HandlerFunctionProps {
 const projectRoot = fileURLToPath(new URL('../..', import.meta.url));
 
 /**
- * The bundle contains the tree-shaken SDK, instead of loading all of it from the runtime: fewer files at start,
- * and the version that was tested. The conditions select the SDK's ES modules. Its CommonJS modules would call
- * `require` in an ES module and fail at load.
+ * The bundle contains every package that a function uses, so a start reads one file, and no SDK of the runtime. The
+ * conditions select ES modules: CommonJS ones would call `require` in an ES module and fail at load.
  */
 const bundling: BundlingOptions = {
   format: OutputFormat.ESM,
@@ -34,12 +33,7 @@ const bundling: BundlingOptions = {
   sourcesContent: false,
   mainFields: ['module', 'main'],
   externalModules: [],
-  esbuildArgs: {
-    '--conditions': 'module',
-    // A function's credentials are in its environment: the SDK's other providers are not needed.
-    '--alias:@aws-sdk/credential-provider-node': `${projectRoot}lib/functions/bundled/environment-credentials.ts`,
-    '--alias:@aws-sdk/middleware-endpoint-discovery': `${projectRoot}lib/functions/bundled/no-endpoint-discovery.ts`,
-  },
+  esbuildArgs: { '--conditions': 'module' },
 };
 
 /**

@@ -1,24 +1,19 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import {
-  CreateTableCommand,
-  DescribeTableCommand,
-  DynamoDBClient,
-  ResourceNotFoundException,
-} from '@aws-sdk/client-dynamodb';
-import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
+import { AwsServiceError } from '../../lambda/adapters/aws-http/service-error.ts';
 import { tableDefinition } from '../../lambda/adapters/dynamodb/table.ts';
+import { createTableClient, type TableClient } from '../../lambda/adapters/dynamodb/table-client.ts';
 import { diskFullAdvice, isDiskFull } from '../system/disk-full.ts';
 import { errorCode, StartupError } from '../system/startup-error.ts';
 import { Turns } from '../turns.ts';
 import { repairTable } from './database-repair.ts';
 import { type CreateStore, openTables } from './open-tables.ts';
 import { probeSpace } from './space-probe.ts';
+import { tableCalls } from './table-calls.ts';
 import { TableEngine } from './table-engine.ts';
-import { tableHandler } from './table-handler.ts';
 
 export interface Database {
   /** Its requests reach the engine in this process directly. Nobody else can send any. */
-  readonly client: DynamoDBDocumentClient;
+  readonly client: TableClient;
   readonly tableName: string;
   /** Whether the table was created, found, or repaired after a kill during its creation. */
   readonly origin: 'created' | 'found' | 'repaired';
@@ -60,7 +55,8 @@ export async function openDatabase(
   const engine = await TableEngine.start({ open, probe: () => probe(databasePath) }).catch((error) => {
     throw openError(databasePath, error);
   });
-  const client = clientOf(engine, turns);
+  // As `createDynamoDb` of lambda/adapters/dynamodb, but without a connection, signatures and retries.
+  const client = createTableClient(tableCalls(engine, turns));
   try {
     const found = await ensureTable(client);
     return {
@@ -76,22 +72,9 @@ export async function openDatabase(
   }
 }
 
-/** As `createDynamoDb` of lambda/adapters/dynamodb, but without a connection, signatures and retries. */
-function clientOf(engine: TableEngine, turns: Pick<Turns, 'pause'>): DynamoDBDocumentClient {
-  const client = new DynamoDBClient({
-    region: 'local',
-    endpoint: 'http://embedded.invalid',
-    credentials: { accessKeyId: 'embedded', secretAccessKey: 'embedded' },
-    signer: { sign: async (request) => request },
-    maxAttempts: 1,
-    requestHandler: tableHandler(engine, turns),
-  });
-  return DynamoDBDocumentClient.from(client, { marshallOptions: { removeUndefinedValues: true } });
-}
-
-async function ensureTable(client: DynamoDBDocumentClient): Promise<'created' | 'found'> {
+async function ensureTable(client: TableClient): Promise<'created' | 'found'> {
   if ((await tableStatus(client)) === 'ACTIVE') return 'found';
-  await client.send(new CreateTableCommand(tableDefinition(tableName)));
+  await client.send('CreateTable', tableDefinition(tableName));
   const giveUpAtMs = performance.now() + tableWaitMs;
   while ((await tableStatus(client)) !== 'ACTIVE') {
     if (performance.now() > giveUpAtMs) throw new Error('The table did not become active.');
@@ -100,12 +83,12 @@ async function ensureTable(client: DynamoDBDocumentClient): Promise<'created' | 
   return 'created';
 }
 
-async function tableStatus(client: DynamoDBDocumentClient): Promise<string | undefined> {
+async function tableStatus(client: TableClient): Promise<string | undefined> {
   try {
-    const described = await client.send(new DescribeTableCommand({ TableName: tableName }));
+    const described = await client.send('DescribeTable', { TableName: tableName });
     return described.Table?.TableStatus;
   } catch (error) {
-    if (error instanceof ResourceNotFoundException) return undefined;
+    if (error instanceof AwsServiceError && error.code === 'ResourceNotFoundException') return undefined;
     throw error;
   }
 }

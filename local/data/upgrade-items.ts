@@ -1,4 +1,3 @@
-import { DeleteCommand, PutCommand } from '@aws-sdk/lib-dynamodb';
 import {
   deletionKey,
   parseDeletion,
@@ -55,8 +54,8 @@ async function move(table: Table, kind: Kind, key: { pk: string; sk: string }): 
   const { client, tableName: TableName } = table;
   const item = await getItem(table, key);
   if (item === undefined) return 0;
-  await client.send(new PutCommand({ TableName, Item: { ...item, ...newKey(kind, key.pk, item) } }));
-  await client.send(new DeleteCommand({ TableName, Key: key }));
+  await client.send('PutItem', { TableName, Item: { ...item, ...newKey(kind, key.pk, item) } });
+  await client.send('DeleteItem', { TableName, Key: key });
   return 1;
 }
 

@@ -1,13 +1,13 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import { afterAll, describe, expect, it } from 'vitest';
 import { unmarkChange } from '../../lambda/adapters/dynamodb/deletions.ts';
 import { updateExpression } from '../../lambda/adapters/dynamodb/expressions.ts';
 import { createDynamoDbLedger } from '../../lambda/adapters/dynamodb/ledger.ts';
 import { tenantChange } from '../../lambda/adapters/dynamodb/reconciles.ts';
 import { createDynamoDbRequestKeys } from '../../lambda/adapters/dynamodb/request-keys.ts';
+import type { TableClient } from '../../lambda/adapters/dynamodb/table-client.ts';
 import { createDynamoDbTokenStore } from '../../lambda/adapters/dynamodb/token-store.ts';
 import { newDeletion, unmarkedObjectsMax } from '../../lambda/domain/deletion.ts';
 import { expiredNotes } from '../../lambda/domain/reconciliation.ts';
@@ -23,17 +23,15 @@ import { type LedgerUnderTest, ledgerContext, plainCommit } from './ledger-conte
 /** DynamoDB refuses a longer expression. dynalite does not. */
 const expressionBytesMax = 4096;
 
-function refuseLongExpressions(client: DynamoDBDocumentClient): void {
-  client.middlewareStack.add(
-    (next) => async (args) => {
-      const { input } = args;
-      const expression = 'UpdateExpression' in input ? String(input.UpdateExpression) : '';
+function refusingLongExpressions(client: TableClient): TableClient {
+  return {
+    async send(operation, input) {
+      const expression = 'UpdateExpression' in input ? input.UpdateExpression : '';
       if (expression.length > expressionBytesMax)
         throw new Error('Expression size has exceeded the maximum.');
-      return next(args);
+      return client.send(operation, input);
     },
-    { step: 'initialize' },
-  );
+  };
 }
 
 /** Not part of the contract: an engine may take a longer expression than AWS does. */
@@ -109,8 +107,7 @@ describe('ledger on dynalite, as the embedded stack runs it', () => {
   });
   const openTable = async () => {
     const database = await openDatabase(join(folder, 'database'));
-    refuseLongExpressions(database.client);
-    return database;
+    return { ...database, client: refusingLongExpressions(database.client) };
   };
   let opened: ReturnType<typeof openTable> | undefined;
   const table = () => {

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { CreateTableCommand, DeleteTableCommand, waitUntilTableExists } from '@aws-sdk/client-dynamodb';
+import { setTimeout as delay } from 'node:timers/promises';
 import { createDynamoDb } from '../../lambda/adapters/dynamodb/client.ts';
 import type { Table } from '../../lambda/adapters/dynamodb/requests.ts';
 import { tableDefinition } from '../../lambda/adapters/dynamodb/table.ts';
@@ -14,16 +14,15 @@ export interface EngineTable {
 
 /** Creates a new table on a DynamoDB engine, like a stage's. */
 export async function openEngineTable(url: string): Promise<EngineTable> {
-  const credentials = { accessKeyId: 'engine', secretAccessKey: 'engine' };
+  const credentials = () => ({ accessKeyId: 'engine', secretAccessKey: 'engine' });
   const client = createDynamoDb({ endpoint: url, region: 'us-east-1', credentials });
   const tableName = `lfs-quota-${randomUUID()}`;
-  await client.send(new CreateTableCommand(tableDefinition(tableName)));
-  await waitUntilTableExists({ client, maxWaitTime: 20, minDelay: 1, maxDelay: 1 }, { TableName: tableName });
+  await client.send('CreateTable', tableDefinition(tableName));
+  const statusNow = async () =>
+    (await client.send('DescribeTable', { TableName: tableName })).Table?.TableStatus;
+  while ((await statusNow()) !== 'ACTIVE') await delay(100);
   return {
     table: { client, tableName },
-    close: async () => {
-      await client.send(new DeleteTableCommand({ TableName: tableName }));
-      client.config.requestHandler.destroy?.();
-    },
+    close: async () => void (await client.send('DeleteTable', { TableName: tableName })),
   };
 }

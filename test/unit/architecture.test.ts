@@ -35,20 +35,19 @@ const architecture: Readonly<Record<string, { imports: readonly string[]; packag
     imports: ['lambda/domain', 'lambda/ports', 'lambda/use-cases', 'lambda/use-cases/recounts'],
     packages: [],
   },
-  // Adapters do not know each other, but for the scan, which sends its requests through `s3`, for what the clients of
-  // our own share, and for what those of the AWS SDK share.
+  // Adapters do not know each other, but for the scan, which sends its requests through `s3`, and for what the clients
+  // of AWS's services share.
   'lambda/adapters/aws-http': {
     imports: [],
     packages: ['node:crypto', 'node:http', 'node:https', 'node:net'],
   },
-  'lambda/adapters/sdk': { imports: [], packages: [] },
   'lambda/adapters/system': {
     imports: ['lambda/domain', 'lambda/ports'],
     packages: ['node:async_hooks', 'node:crypto', 'node:timers/promises'],
   },
   'lambda/adapters/dynamodb': {
-    imports: ['lambda/domain', 'lambda/ports', 'lambda/adapters/sdk'],
-    packages: ['@aws-sdk/client-dynamodb', '@aws-sdk/lib-dynamodb', 'zod'],
+    imports: ['lambda/domain', 'lambda/ports', 'lambda/adapters/aws-http'],
+    packages: ['zod'],
   },
   'lambda/adapters/s3': {
     imports: ['lambda/ports', 'lambda/adapters/aws-http'],
@@ -126,8 +125,6 @@ const architecture: Readonly<Record<string, { imports: readonly string[]; packag
     ],
     packages: ['aws-cdk-lib', 'cdk-nag', 'constructs', 'node:fs', 'node:url', 'zod'],
   },
-  // Bundled into the functions, so it knows nothing of the CDK.
-  'lib/functions/bundled': { imports: ['lambda/adapters/system'], packages: [] },
   bin: { imports: ['cli', 'lib', 'local'], packages: ['node:*', 'tsx'] },
   // The embedded stack runs the handlers that are deployed, over its own ports.
   local: { imports: ['lambda/**', 'local/store', 'local/system'], packages: ['*'] },
@@ -145,7 +142,6 @@ const architecture: Readonly<Record<string, { imports: readonly string[]; packag
       'lambda/adapters/aws-http',
       'lambda/adapters/s3',
       'lambda/adapters/s3-scan',
-      'lambda/adapters/sdk',
       'lambda/adapters/system',
       'lambda/domain',
       'lambda/http/management',

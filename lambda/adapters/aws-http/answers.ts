@@ -5,12 +5,15 @@ export class AnswerError extends Error {
   readonly status: number;
   /** How long the other side asks to wait. */
   readonly retryAfterMs: number | undefined;
+  /** By the clock of the other side. NaN: it does not say. */
+  readonly sentAtMs: number;
 
   constructor(input: { status: number; code: string; message: string; head?: AnswerHead | undefined }) {
     super(input.message);
     this.name = input.code;
     this.status = input.status;
     this.retryAfterMs = waitOf(headerOf(input.head, 'retry-after'));
+    this.sentAtMs = Date.parse(headerOf(input.head, 'date') ?? '');
   }
 }
 

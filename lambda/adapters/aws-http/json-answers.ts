@@ -3,9 +3,6 @@ import type { AnswerHead, AnswerReader } from './exchange.ts';
 
 export type JsonObject = Readonly<Record<string, unknown>>;
 
-/** Above the largest secret (65,536 bytes), even if each of its characters is escaped. */
-const answerBytesMax = 1_048_576;
-
 /** More of what a service says about an error is not kept. */
 const messageCharactersMax = 300;
 
@@ -14,8 +11,8 @@ const messageCharactersMax = 300;
  *
  * Specification: smithy.io/2.0/aws/protocols/aws-json-1_0-protocol.html.
  */
-export function jsonReader(head: AnswerHead): AnswerReader<JsonObject> {
-  return new TextReader(answerBytesMax, (text) => {
+export function jsonReader(head: AnswerHead, bytesMax: number): AnswerReader<JsonObject> {
+  return new TextReader(bytesMax, (text) => {
     const isSuccess = head.status >= 200 && head.status < 300;
     const body = text === '' ? {} : objectIn(text);
     if (!isSuccess) throw refusal(head, body ?? {});
@@ -34,7 +31,8 @@ function objectIn(text: string): JsonObject | undefined {
   }
 }
 
-function refusal(head: AnswerHead, body: JsonObject): AnswerError {
+/** The error that an answer without success means. Its body need not have the fields of one. */
+export function refusal(head: AnswerHead, body: JsonObject): AnswerError {
   const code = codeIn(headerOf(head, 'x-amzn-errortype') ?? body['__type']);
   const message = messageIn(body['message'] ?? body['Message']);
   return new AnswerError({ status: head.status, code, message, head });

@@ -5,6 +5,7 @@ import { type JsonObject, jsonReader } from './json-answers.ts';
 import { pause } from './pause.ts';
 import { Retries, type RetrySettings } from './retry.ts';
 import { serviceError } from './service-error.ts';
+import { SigningClock } from './signing-clock.ts';
 import { type AwsCredentials, escapePath } from './sigv4.ts';
 
 /** A service that speaks AWS's JSON protocol, and how to reach it. */
@@ -23,6 +24,9 @@ export interface JsonServiceSettings {
   readonly credentials: () => AwsCredentials;
   /** From 0 to 1: spreads retries. */
   readonly random?: () => number;
+  readonly pauses?: Omit<RetrySettings, 'attemptsMax'>;
+  /** More of an answer is not read. */
+  readonly answerBytesMax?: number;
 }
 
 /** A call ends within attempts × `answerMs` and the pauses between them, unless a peer keeps sending. */
@@ -33,8 +37,11 @@ export interface CallLimits extends ExchangeLimits {
 /** Parallel connections. */
 const socketsMax = 50;
 
-/** Pauses between attempts: those of the SDK, as far as five attempts can tell. */
-const pauses: Omit<RetrySettings, 'attemptsMax'> = {
+/** Above the largest secret (65,536 bytes), even if each of its characters is escaped. */
+const defaultBytesMax = 1_048_576;
+
+/** Pauses between attempts, unless a service has its own. */
+const defaultPauses: Omit<RetrySettings, 'attemptsMax'> = {
   baseDelayMs: 100,
   throttledDelayMs: 500,
   delayMaxMs: 5_000,
@@ -47,6 +54,7 @@ export class AwsJsonClient {
   readonly #exchange: Exchange;
   readonly #signer: HeaderSigner;
   readonly #retries: Retries;
+  readonly #clock = new SigningClock();
   readonly #place: { readonly origin: string; readonly host: string; readonly path: string };
 
   /** @param exchange replaces the network. */
@@ -69,6 +77,7 @@ export class AwsJsonClient {
   async call(operation: string, input: object, limits: CallLimits): Promise<JsonObject> {
     const body = JSON.stringify(input);
     const bodySha256 = hash('sha256', body, 'hex');
+    const { title, pauses = defaultPauses } = this.#settings;
     const settings = { ...pauses, attemptsMax: limits.attemptsMax };
     for (let attempt = 1; ; attempt += 1) {
       try {
@@ -77,15 +86,22 @@ export class AwsJsonClient {
         return answer;
       } catch (error) {
         if (!(error instanceof Error)) throw error;
+        if (this.#clock.learnsFrom(error) && attempt < limits.attemptsMax) continue;
         const pauseMs = this.#retries.pauseMs({ error, attempt, settings });
-        if (pauseMs === undefined) throw serviceError(error, { title: this.#settings.title, operation });
+        if (pauseMs === undefined) throw serviceError(error, { title, operation });
         await pause(pauseMs);
       }
     }
   }
 
   #attempt(operation: string, call: { body: string; bodySha256: string; limits: ExchangeLimits }) {
-    const { targetPrefix, jsonVersion, region, credentials } = this.#settings;
+    const {
+      targetPrefix,
+      jsonVersion,
+      region,
+      credentials,
+      answerBytesMax = defaultBytesMax,
+    } = this.#settings;
     const { origin, host, path } = this.#place;
     const { body, bodySha256, limits } = call;
     const headers = this.#signer.sign({
@@ -100,13 +116,13 @@ export class AwsJsonClient {
       },
       credentials: credentials(),
       region,
-      signedAtMs: Date.now(),
+      signedAtMs: this.#clock.nowMs(),
       bodySha256,
     });
     return this.#exchange.send({
       request: { method: 'POST', origin, path, headers, body },
       limits,
-      readerOf: jsonReader,
+      readerOf: (head) => jsonReader(head, answerBytesMax),
     });
   }
 }

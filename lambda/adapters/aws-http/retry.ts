@@ -22,7 +22,8 @@ const transientNames: ReadonlySet<string> = new Set([
 
 /** Statuses and codes of answers that say: you ask too much. */
 const throttlingStatuses: ReadonlySet<number> = new Set([429, 503]);
-const throttlingName = /Throttl|^SlowDown$|^TooManyRequestsException$|^RequestLimitExceeded$/;
+const throttlingName =
+  /Throttl|^SlowDown$|^TooManyRequestsException$|^RequestLimitExceeded$|^ProvisionedThroughputExceededException$/;
 
 /** What the other side will not do next time either. */
 const permanentStatuses: ReadonlySet<number> = new Set([501, 505]);

@@ -1,8 +1,8 @@
-import { QueryCommand, type QueryCommandInput } from '@aws-sdk/lib-dynamodb';
 import { send } from './client.ts';
 import { tenantKey } from './items.ts';
 import type { Table } from './requests.ts';
 import { keyNames } from './table.ts';
+import type { Query } from './table-client.ts';
 
 /**
  * What a query finds, a page at a time. The next page is read when the caller asks for it.
@@ -11,14 +11,12 @@ import { keyNames } from './table.ts';
  */
 export async function* pagesOf(
   table: Table,
-  query: Omit<QueryCommandInput, 'TableName' | 'ExclusiveStartKey'>,
+  query: Query,
 ): AsyncIterable<readonly Record<string, unknown>[]> {
   let startKey: Record<string, unknown> | undefined;
   do {
     const output = await send(() =>
-      table.client.send(
-        new QueryCommand({ ...query, TableName: table.tableName, ExclusiveStartKey: startKey }),
-      ),
+      table.client.send('Query', { ...query, TableName: table.tableName, ExclusiveStartKey: startKey }),
     );
     yield output.Items ?? [];
     startKey = output.LastEvaluatedKey;
@@ -68,18 +66,16 @@ export function keysAfter(input: { tenant: string; prefix: string; after?: strin
  */
 export async function onePage(
   table: Table,
-  query: Omit<QueryCommandInput, 'TableName' | 'ExclusiveStartKey' | 'Limit'> & { Limit: number },
+  query: Query & { Limit: number },
 ): Promise<{ items: readonly Record<string, unknown>[]; hasMore: boolean }> {
-  const output = await send(() =>
-    table.client.send(new QueryCommand({ ...query, TableName: table.tableName })),
-  );
+  const output = await send(() => table.client.send('Query', { ...query, TableName: table.tableName }));
   return { items: output.Items ?? [], hasMore: output.LastEvaluatedKey !== undefined };
 }
 
 /** The first items of a query, at most its `Limit`, whatever pages they come in. */
 export async function firstItems(
   table: Table,
-  query: Omit<QueryCommandInput, 'TableName' | 'ExclusiveStartKey' | 'Limit'> & { Limit: number },
+  query: Query & { Limit: number },
 ): Promise<readonly Record<string, unknown>[]> {
   const found: Record<string, unknown>[] = [];
   for await (const items of pagesOf(table, query)) {

@@ -1,19 +1,10 @@
-import {
-  BatchGetCommand,
-  DeleteCommand,
-  type DeleteCommandInput,
-  type DynamoDBDocumentClient,
-  GetCommand,
-  PutCommand,
-  UpdateCommand,
-  type UpdateCommandInput,
-} from '@aws-sdk/lib-dynamodb';
 import { send, sendIf } from './client.ts';
 import { aliasesIn, type Clause, definedOf, type Fields, updateExpression } from './expressions.ts';
+import type { TableClient } from './table-client.ts';
 
 /** A table and the client that reaches it. */
 export interface Table {
-  readonly client: DynamoDBDocumentClient;
+  readonly client: TableClient;
   readonly tableName: string;
 }
 
@@ -32,7 +23,7 @@ interface ConditionalWrite {
 /** Reads an item, strongly consistent. @throws {LedgerUnavailableError} */
 export async function getItem(table: Table, key: Key): Promise<Fields | undefined> {
   const { client, tableName: TableName } = table;
-  const output = await send(() => client.send(new GetCommand({ TableName, Key: key, ConsistentRead: true })));
+  const output = await send(() => client.send('GetItem', { TableName, Key: key, ConsistentRead: true }));
   return output.Item;
 }
 
@@ -46,13 +37,13 @@ const keysPerBatchMax = 100;
 export async function batchGet(table: Table, keys: readonly Key[]): Promise<readonly unknown[]> {
   const { client, tableName } = table;
   const found: unknown[] = [];
-  const left = [...keys];
+  const left: Fields[] = [...keys];
   for (let attempt = 0; left.length > 0; attempt += 1) {
     if (attempt > keys.length + 10)
       throw new Error('The table keeps leaving keys of a BatchGetItem unprocessed.');
     const Keys = left.splice(0, keysPerBatchMax);
     const output = await send(() =>
-      client.send(new BatchGetCommand({ RequestItems: { [tableName]: { Keys, ConsistentRead: true } } })),
+      client.send('BatchGetItem', { RequestItems: { [tableName]: { Keys, ConsistentRead: true } } }),
     );
     found.push(...(output.Responses?.[tableName] ?? []));
     left.push(...(output.UnprocessedKeys?.[tableName]?.Keys ?? []));
@@ -71,15 +62,13 @@ export async function putItem(
 ): Promise<{ ok: boolean }> {
   const { client, tableName: TableName } = table;
   const { ok } = await sendIf(() =>
-    client.send(
-      new PutCommand({
-        TableName,
-        Item: write.item,
-        ConditionExpression: write.condition,
-        ExpressionAttributeNames: aliasesIn(write.condition),
-        ExpressionAttributeValues: orNone(write.values ?? {}),
-      }),
-    ),
+    client.send('PutItem', {
+      TableName,
+      Item: write.item,
+      ConditionExpression: write.condition,
+      ExpressionAttributeNames: aliasesIn(write.condition),
+      ExpressionAttributeValues: orNone(write.values ?? {}),
+    }),
   );
   return { ok };
 }
@@ -94,24 +83,22 @@ export async function updateItem(
   table: Table,
   write: ConditionalWrite & {
     change: readonly Clause[];
-    returns?: NonNullable<UpdateCommandInput['ReturnValues']>;
+    returns?: 'ALL_OLD' | 'ALL_NEW';
   },
 ): Promise<WriteResult> {
   const change = updateExpression(write.change);
   const keys = Object.fromEntries(write.change.flatMap((clause) => Object.entries(clause.keys ?? {})));
   const values = Object.fromEntries(write.change.flatMap((clause) => Object.entries(clause.values ?? {})));
   const result = await sendIf(() =>
-    table.client.send(
-      new UpdateCommand({
-        TableName: table.tableName,
-        Key: write.key,
-        UpdateExpression: change,
-        ConditionExpression: write.condition,
-        ExpressionAttributeNames: { ...aliasesIn(`${change} ${write.condition ?? ''}`), ...keys },
-        ExpressionAttributeValues: orNone({ ...values, ...write.values }),
-        ReturnValues: write.returns,
-      }),
-    ),
+    table.client.send('UpdateItem', {
+      TableName: table.tableName,
+      Key: write.key,
+      UpdateExpression: change,
+      ConditionExpression: write.condition,
+      ExpressionAttributeNames: { ...aliasesIn(`${change} ${write.condition ?? ''}`), ...keys },
+      ExpressionAttributeValues: orNone({ ...values, ...write.values }),
+      ReturnValues: write.returns,
+    }),
   );
   return result.ok ? { ok: true, attributes: result.output.Attributes } : result;
 }
@@ -124,19 +111,17 @@ export async function updateItem(
  */
 export async function deleteItem(
   table: Table,
-  write: ConditionalWrite & { returns?: NonNullable<DeleteCommandInput['ReturnValues']> },
+  write: ConditionalWrite & { returns?: 'ALL_OLD' },
 ): Promise<WriteResult> {
   const result = await sendIf(() =>
-    table.client.send(
-      new DeleteCommand({
-        TableName: table.tableName,
-        Key: write.key,
-        ConditionExpression: write.condition,
-        ExpressionAttributeNames: write.condition === undefined ? undefined : aliasesIn(write.condition),
-        ExpressionAttributeValues: orNone(write.values ?? {}),
-        ReturnValues: write.returns,
-      }),
-    ),
+    table.client.send('DeleteItem', {
+      TableName: table.tableName,
+      Key: write.key,
+      ConditionExpression: write.condition,
+      ExpressionAttributeNames: write.condition === undefined ? undefined : aliasesIn(write.condition),
+      ExpressionAttributeValues: orNone(write.values ?? {}),
+      ReturnValues: write.returns,
+    }),
   );
   return result.ok ? { ok: true, attributes: result.output.Attributes } : result;
 }

@@ -1,5 +1,3 @@
-import type { CreateTableCommandInput } from '@aws-sdk/client-dynamodb';
-
 /**
  * The one table. What a tenant owns shares its partition:
  *
@@ -37,7 +35,7 @@ export const byDueIndex = { name: 'by-due', pk: 'duepk', sk: 'dueat' } as const;
 export const dueShards = 4;
 
 /** Input of CreateTable, for engines without CloudFormation. */
-export function tableDefinition(tableName: string): CreateTableCommandInput {
+export function tableDefinition(tableName: string) {
   return {
     TableName: tableName,
     BillingMode: 'PAY_PER_REQUEST',
@@ -63,3 +61,5 @@ export function tableDefinition(tableName: string): CreateTableCommandInput {
     })),
   };
 }
+
+export type TableDefinition = ReturnType<typeof tableDefinition>;

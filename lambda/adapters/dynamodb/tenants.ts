@@ -1,11 +1,10 @@
-import { QueryCommand } from '@aws-sdk/lib-dynamodb';
 import { tenantClaimsMax } from '../../domain/tenant.ts';
 import type { Input, Output, TenantLedger } from '../../ports/ledger.ts';
-import { send } from './client.ts';
 import { dueTenants } from './due-tenants.ts';
 import { absent, adding, all, exists, removing, setting } from './expressions.ts';
 import { formatValues, inKnownFormat, knownFormat } from './format.ts';
 import { kindKey, parseTenant, tenantDueKey, tenantKey, tenantOfPartition } from './items.ts';
+import { onePage } from './pages.ts';
 import { batchGet, getItem, putItem, type Table, updateItem } from './requests.ts';
 import { byKindIndex } from './table.ts';
 
@@ -144,20 +143,15 @@ function limitCondition(limitBytes: number | null): string {
 }
 
 async function listTenants(table: Table, input: Input<'listTenants'>): Output<'listTenants'> {
-  const output = await send(() =>
-    table.client.send(
-      new QueryCommand({
-        TableName: table.tableName,
-        IndexName: byKindIndex.name,
-        KeyConditionExpression: '#kind = :kind AND #name > :after',
-        ExpressionAttributeNames: { '#kind': byKindIndex.pk, '#name': byKindIndex.sk },
-        // A space sorts before every character of a name.
-        ExpressionAttributeValues: { ':kind': 'TENANT', ':after': input.after ?? ' ' },
-        Limit: input.pageSize,
-      }),
-    ),
-  );
-  const names = (output.Items ?? []).map((item) => tenantOfPartition(String(item['pk'])));
+  const { items } = await onePage(table, {
+    IndexName: byKindIndex.name,
+    KeyConditionExpression: '#kind = :kind AND #name > :after',
+    ExpressionAttributeNames: { '#kind': byKindIndex.pk, '#name': byKindIndex.sk },
+    // A space sorts before every character of a name.
+    ExpressionAttributeValues: { ':kind': 'TENANT', ':after': input.after ?? ' ' },
+    Limit: input.pageSize,
+  });
+  const names = items.map((item) => tenantOfPartition(String(item['pk'])));
   const records = await batchGet(table, names.map(tenantKey));
   return records.map(parseTenant).sort((a, b) => (a.tenant < b.tenant ? -1 : 1));
 }

@@ -1,6 +1,5 @@
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { CreateTableCommand, DescribeTableCommand } from '@aws-sdk/client-dynamodb';
 import dynalite from 'dynalite';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { TableCall } from '../../../cost/operations.ts';
@@ -8,6 +7,7 @@ import { type TableSizes, unitsOfCall } from '../../../cost/table-units.ts';
 import { createDynamoDb } from '../../../lambda/adapters/dynamodb/client.ts';
 import { createDynamoDbLedger } from '../../../lambda/adapters/dynamodb/ledger.ts';
 import { tableDefinition } from '../../../lambda/adapters/dynamodb/table.ts';
+import type { TableClient } from '../../../lambda/adapters/dynamodb/table-client.ts';
 import { sha256Hex } from '../../../lambda/domain/hash.ts';
 import { allPages } from '../../../lambda/use-cases/all-pages.ts';
 
@@ -16,38 +16,35 @@ const nowMs = 1_795_237_200_000;
 const tableName = 'ledger';
 
 let server: Server;
-let client: ReturnType<typeof createDynamoDb>;
+let client: TableClient;
 let unitsUsed = 0;
 
 beforeAll(async () => {
   server = dynalite({ createTableMs: 0 });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo;
-  client = createDynamoDb({
+  const plain = createDynamoDb({
     endpoint: `http://127.0.0.1:${port}`,
     region: 'us-east-1',
     timeoutFactor: 10,
-    credentials: { accessKeyId: 'local', secretAccessKey: 'local' },
+    credentials: () => ({ accessKeyId: 'local', secretAccessKey: 'local' }),
   });
-  await client.send(new CreateTableCommand(tableDefinition(tableName)));
+  await plain.send('CreateTable', tableDefinition(tableName));
   for (;;) {
-    const { Table } = await client.send(new DescribeTableCommand({ TableName: tableName }));
+    const { Table } = await plain.send('DescribeTable', { TableName: tableName });
     if (Table?.TableStatus === 'ACTIVE') break;
   }
-  client.middlewareStack.add(
-    (next) => async (args) => {
-      Object.assign(args.input, { ReturnConsumedCapacity: 'TOTAL' });
-      const result = await next(args);
-      const { ConsumedCapacity } = result.output as { ConsumedCapacity?: { CapacityUnits?: number } };
+  client = {
+    async send(operation, input) {
+      const output = await plain.send(operation, { ...input, ReturnConsumedCapacity: 'TOTAL' });
+      const { ConsumedCapacity } = output as { ConsumedCapacity?: { CapacityUnits?: number } };
       unitsUsed += ConsumedCapacity?.CapacityUnits ?? 0;
-      return result;
+      return output;
     },
-    { step: 'initialize' },
-  );
+  };
 });
 
 afterAll(async () => {
-  client.destroy();
   server.closeAllConnections();
   await new Promise<void>((resolve) => server.close(() => resolve()));
 });

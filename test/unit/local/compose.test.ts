@@ -29,7 +29,10 @@ it('waits for its own store while this process is busy', { timeout: busyMs + 10_
   const port = await listenOnLoopback(server, { port: 0, usedBy: 'the test' });
   const credentials = { accessKeyId: 'key', secretAccessKey: 'secret' };
   const { deps, close } = composeEmbedded({
-    database: { client: createDynamoDb({ region: 'local', credentials }), tableName: 'table' },
+    database: {
+      client: createDynamoDb({ region: 'local', credentials: () => credentials }),
+      tableName: 'table',
+    },
     store: { url: `http://127.0.0.1:${port}`, head: () => undefined, bucket: 'objects', credentials },
     queue: { request: async () => {}, requestAll: async () => {} },
     adminToken: 'admin',

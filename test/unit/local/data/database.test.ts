@@ -1,7 +1,6 @@
 import { existsSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { GetCommand, PutCommand } from '@aws-sdk/lib-dynamodb';
 import { create } from 'dynalite/db/index.js';
 import { expect, it } from 'vitest';
 import { openDatabase } from '../../../../local/data/database.ts';
@@ -15,11 +14,11 @@ it('keeps its items', async () => {
   const path = join(tempFolder(), 'database');
   const first = await openDatabase(path);
   expect(first.origin).toBe('created');
-  await first.client.send(new PutCommand({ TableName: first.tableName, Item: { ...key, limitBytes: 17 } }));
+  await first.client.send('PutItem', { TableName: first.tableName, Item: { ...key, limitBytes: 17 } });
   await first.close();
   const second = await openDatabase(path);
   expect(second.origin).toBe('found');
-  const { Item } = await second.client.send(new GetCommand({ TableName: second.tableName, Key: key }));
+  const { Item } = await second.client.send('GetItem', { TableName: second.tableName, Key: key });
   expect(Item).toEqual({ ...key, limitBytes: 17 });
   await second.close();
 });
@@ -28,7 +27,7 @@ it('repairs a table whose creation was interrupted by a kill, and keeps its item
   const path = join(tempFolder(), 'database');
   const first = await openDatabase(path);
   const { tableName } = first;
-  await first.client.send(new PutCommand({ TableName: tableName, Item: { ...key, limitBytes: 17 } }));
+  await first.client.send('PutItem', { TableName: tableName, Item: { ...key, limitBytes: 17 } });
   await first.close();
 
   const store = create({ path });
@@ -42,7 +41,7 @@ it('repairs a table whose creation was interrupted by a kill, and keeps its item
 
   const second = await openDatabase(path);
   expect(second.origin).toBe('repaired');
-  const { Item } = await second.client.send(new GetCommand({ TableName: tableName, Key: key }));
+  const { Item } = await second.client.send('GetItem', { TableName: tableName, Key: key });
   expect(Item).toEqual({ ...key, limitBytes: 17 });
   await second.close();
 });

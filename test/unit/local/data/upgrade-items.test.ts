@@ -1,6 +1,5 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { DeleteCommand, GetCommand, PutCommand } from '@aws-sdk/lib-dynamodb';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createDynamoDbLedger } from '../../../../lambda/adapters/dynamodb/ledger.ts';
 import { newDeletion } from '../../../../lambda/domain/deletion.ts';
@@ -34,10 +33,10 @@ const deletion = newDeletion({
 /** Gives an item the key that it had in format 1. */
 async function age({ client, tableName: TableName }: Database, from: string, to: string): Promise<void> {
   const pk = 'TENANT#acme';
-  const { Item } = await client.send(new GetCommand({ TableName, Key: { pk, sk: from } }));
+  const { Item } = await client.send('GetItem', { TableName, Key: { pk, sk: from } });
   if (!Item) throw new Error(`There is no ${from}.`);
-  await client.send(new DeleteCommand({ TableName, Key: { pk, sk: from } }));
-  await client.send(new PutCommand({ TableName, Item: { ...Item, sk: to } }));
+  await client.send('DeleteItem', { TableName, Key: { pk, sk: from } });
+  await client.send('PutItem', { TableName, Item: { ...Item, sk: to } });
 }
 
 /** A table with a reservation and a deletion of format 1, and a repo that is closed and so has no due time of theirs. */

@@ -43,6 +43,8 @@ describe('a request is sent again', () => {
     ['400 RequestThrottled', answered(400, 'RequestThrottled')],
     ['400 KmsThrottled', answered(400, 'KmsThrottled')],
     ['400 TooManyRequestsException', answered(400, 'TooManyRequestsException')],
+    ['400 RequestLimitExceeded', answered(400, 'RequestLimitExceeded')],
+    ['400 ProvisionedThroughputExceededException', answered(400, 'ProvisionedThroughputExceededException')],
   ])('later after %s, and no later than the longest pause', (_what, error) => {
     expect(pausesAfter(error)).toEqual([500, 1000, 1500, 1500, undefined]);
   });

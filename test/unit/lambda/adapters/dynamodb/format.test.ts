@@ -1,7 +1,6 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { GetCommand, UpdateCommand } from '@aws-sdk/lib-dynamodb';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { knownFormat } from '../../../../../lambda/adapters/dynamodb/format.ts';
 import { tenantKey } from '../../../../../lambda/adapters/dynamodb/items.ts';
@@ -32,20 +31,18 @@ beforeEach(async () => {
 
 async function item(): Promise<unknown> {
   const { client, tableName: TableName } = database;
-  return (await client.send(new GetCommand({ TableName, Key: tenantKey(tenant) }))).Item;
+  return (await client.send('GetItem', { TableName, Key: tenantKey(tenant) })).Item;
 }
 
 /** What another version does: it sets the format, or takes it away. */
 async function change(expression: string, format?: number): Promise<void> {
-  await database.client.send(
-    new UpdateCommand({
-      TableName: database.tableName,
-      Key: tenantKey(tenant),
-      UpdateExpression: expression,
-      ExpressionAttributeNames: { '#format': 'format' },
-      ...(format !== undefined && { ExpressionAttributeValues: { ':format': format } }),
-    }),
-  );
+  await database.client.send('UpdateItem', {
+    TableName: database.tableName,
+    Key: tenantKey(tenant),
+    UpdateExpression: expression,
+    ExpressionAttributeNames: { '#format': 'format' },
+    ...(format !== undefined && { ExpressionAttributeValues: { ':format': format } }),
+  });
 }
 
 const add = () => ledger.addCommitted({ tenant, sumBytes: 1, limitBytes: 100 });

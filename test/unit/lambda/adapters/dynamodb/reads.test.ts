@@ -1,17 +1,14 @@
-import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
-import { BatchGetCommand, DynamoDBDocumentClient, GetCommand, QueryCommand } from '@aws-sdk/lib-dynamodb';
-import { mockClient } from 'aws-sdk-client-mock';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { createDynamoDbLedger } from '../../../../../lambda/adapters/dynamodb/ledger.ts';
 import { byDueIndex, byKindIndex } from '../../../../../lambda/adapters/dynamodb/table.ts';
 import type { Ledger } from '../../../../../lambda/ports/ledger.ts';
 import { allPages } from '../../../../../lambda/use-cases/all-pages.ts';
+import { FakeTable } from './fake-table.ts';
 
 const tenant = 'acme';
 const path = { tenant, repo: 'app' };
-const client = DynamoDBDocumentClient.from(new DynamoDBClient({}));
-const table = mockClient(client);
-const ledger = createDynamoDbLedger({ client, tableName: 'ledger' });
+const table = new FakeTable();
+const ledger = createDynamoDbLedger({ client: table, tableName: 'ledger' });
 
 const repoItem = (repo: string) => ({
   pk: `TENANT#${tenant}`,
@@ -55,13 +52,13 @@ const deletionItem = (deletionId: string) => ({
 });
 
 /** What was asked of the table, in order. */
-const asked = () => table.calls().map((call) => call.args[0].input as unknown as Record<string, unknown>);
+const asked = () => table.asked();
 
 beforeEach(() => {
   table.reset();
-  table.on(GetCommand).resolves({});
-  table.on(QueryCommand).resolves({ Items: [] });
-  table.on(BatchGetCommand).resolves({ Responses: {} });
+  table.on('GetItem').resolves({});
+  table.on('Query').resolves({ Items: [] });
+  table.on('BatchGetItem').resolves({ Responses: {} });
 });
 
 type Read = (ledger: Ledger) => Promise<unknown>;
@@ -86,14 +83,14 @@ describe('a read of the table', () => {
   });
 
   it('by an index cannot be; the tenants that it names are then read strongly consistent', async () => {
-    table.on(QueryCommand).resolves({ Items: [{ pk: `TENANT#${tenant}` }] });
+    table.on('Query').resolves({ Items: [{ pk: `TENANT#${tenant}` }] });
     await ledger.listTenants({ pageSize: 3 });
     const [query, get] = asked();
     expect(query).toMatchObject({ IndexName: byKindIndex.name, Limit: 3 });
     expect(query?.['ConsistentRead']).toBeUndefined();
     expect(get).toMatchObject({ RequestItems: { ledger: { ConsistentRead: true } } });
     table.resetHistory();
-    table.on(QueryCommand).resolves({ Items: [] });
+    table.on('Query').resolves({ Items: [] });
     await ledger.dueTenants({ nowMs: 1, tenantsMax: 5 });
     expect(new Set(asked().map((input) => input['IndexName']))).toEqual(new Set([byDueIndex.name]));
   });
@@ -114,7 +111,7 @@ describe('a read of the table', () => {
     'by %s follows LastEvaluatedKey to the last page, also past empty ones',
     async (_, item, read) => {
       table
-        .on(QueryCommand)
+        .on('Query')
         .resolvesOnce({ Items: [item('a')], LastEvaluatedKey: { pk: 'p', sk: '1' } })
         .resolvesOnce({ Items: [], LastEvaluatedKey: { pk: 'p', sk: '2' } })
         .resolvesOnce({ Items: [item('b'), item('c')] });
@@ -130,12 +127,12 @@ describe('a read of the table', () => {
   );
 
   it.each(pageItems)('by %s finds nothing in an answer without items', async (_, _item, read) => {
-    table.on(QueryCommand).resolves({});
+    table.on('Query').resolves({});
     expect(await allPages(read(ledger))).toEqual([]);
   });
 
   it('of lists finds nothing in an answer without items', async () => {
-    table.on(QueryCommand).resolves({});
+    table.on('Query').resolves({});
     expect(await ledger.listTenants({ pageSize: 3 })).toEqual([]);
     expect(asked()).toHaveLength(1);
     expect(await ledger.listRepos({ tenant, pageSize: 3 })).toEqual([]);
@@ -145,7 +142,7 @@ describe('a read of the table', () => {
 
   it('by listRepos ends with the page that it was asked for, in however many answers that comes', async () => {
     table
-      .on(QueryCommand)
+      .on('Query')
       .resolvesOnce({ Items: [repoItem('a')], LastEvaluatedKey: { pk: 'p', sk: '1' } })
       .resolvesOnce({ Items: [repoItem('b'), repoItem('c')], LastEvaluatedKey: { pk: 'p', sk: '2' } });
     const found = await ledger.listRepos({ tenant, pageSize: 2 });
@@ -153,16 +150,14 @@ describe('a read of the table', () => {
     expect(asked()).toHaveLength(2);
     table.resetHistory();
     table
-      .on(QueryCommand)
+      .on('Query')
       .resolves({ Items: [repoItem('a'), repoItem('b')], LastEvaluatedKey: { pk: 'p', sk: '2' } });
     expect(await ledger.listRepos({ tenant, pageSize: 2 })).toHaveLength(2);
     expect(asked()).toHaveLength(1);
   });
 
   it('by listReservations is one request, however little of the page comes with it', async () => {
-    table
-      .on(QueryCommand)
-      .resolves({ Items: [reservationItem('a')], LastEvaluatedKey: { pk: 'p', sk: '1' } });
+    table.on('Query').resolves({ Items: [reservationItem('a')], LastEvaluatedKey: { pk: 'p', sk: '1' } });
     const page = await ledger.listReservations({ tenant, pageSize: 1000 });
     expect(page).toMatchObject({ reservations: [{ id: 'a' }], next: { repo: 'app', reservationId: 'a' } });
     expect(asked()).toMatchObject([{ Limit: 1000 }]);
@@ -170,9 +165,9 @@ describe('a read of the table', () => {
 
   it('by listTenants is in the order of their names, in whatever order the table gives their items', async () => {
     const names = ['a', 'b', 'c'];
-    table.on(QueryCommand).resolves({ Items: names.map((name) => ({ pk: `TENANT#${name}` })) });
+    table.on('Query').resolves({ Items: names.map((name) => ({ pk: `TENANT#${name}` })) });
     for (const order of [names, ['c', 'b', 'a'], ['b', 'c', 'a']]) {
-      table.on(BatchGetCommand).resolves({ Responses: { ledger: order.map(tenantItem) } });
+      table.on('BatchGetItem').resolves({ Responses: { ledger: order.map(tenantItem) } });
       const found = await ledger.listTenants({ pageSize: 3 });
       expect(found.map((record) => record.tenant)).toEqual(names);
     }
@@ -187,10 +182,10 @@ describe('a read of the table', () => {
 
   it('asks again for the keys of a batch that the table left unprocessed', async () => {
     const names = ['a', 'b'].map((name) => ({ pk: `TENANT#${name}` }));
-    table.on(QueryCommand).resolves({ Items: names });
+    table.on('Query').resolves({ Items: names });
     const Keys = [{ pk: 'TENANT#b', sk: 'TENANT' }];
     table
-      .on(BatchGetCommand)
+      .on('BatchGetItem')
       .resolvesOnce({ UnprocessedKeys: { ledger: { Keys } } })
       .resolves({});
     await ledger.listTenants({ pageSize: 2 });
@@ -202,7 +197,7 @@ describe('a read of the table', () => {
 
   it('by dueTenants reads a partition of the index no further than it must', async () => {
     const item = { pk: `TENANT#${tenant}`, dueat: 1 };
-    table.on(QueryCommand).resolves({ Items: [item], LastEvaluatedKey: { pk: 'p' } });
+    table.on('Query').resolves({ Items: [item], LastEvaluatedKey: { pk: 'p' } });
     expect(await ledger.dueTenants({ nowMs: 1, tenantsMax: 2 })).toEqual([{ tenant, full: true }]);
     const partitions = 12;
     // One tenant may fill many pages with its dead reservations: after 20 the others wait for the next run.

@@ -1,14 +1,5 @@
-import { ConditionalCheckFailedException, DynamoDBClient } from '@aws-sdk/client-dynamodb';
-import {
-  BatchGetCommand,
-  DeleteCommand,
-  DynamoDBDocumentClient,
-  GetCommand,
-  PutCommand,
-  UpdateCommand,
-} from '@aws-sdk/lib-dynamodb';
-import { mockClient } from 'aws-sdk-client-mock';
 import { beforeEach, describe, expect, it } from 'vitest';
+import { AwsServiceError } from '../../../../../lambda/adapters/aws-http/service-error.ts';
 import { adding, removingKeys, setting } from '../../../../../lambda/adapters/dynamodb/expressions.ts';
 import {
   batchGet,
@@ -18,12 +9,12 @@ import {
   updateItem,
 } from '../../../../../lambda/adapters/dynamodb/requests.ts';
 import { LedgerUnavailableError } from '../../../../../lambda/ports/ledger.ts';
+import { FakeTable } from './fake-table.ts';
 
-const client = DynamoDBDocumentClient.from(new DynamoDBClient({}));
-const mock = mockClient(client);
-const table = { client, tableName: 'ledger' };
+const mock = new FakeTable();
+const table = { client: mock, tableName: 'ledger' };
 const key = { pk: 'p', sk: 's' };
-const asked = () => mock.calls().map((call) => call.args[0].input as unknown as Record<string, unknown>);
+const asked = () => mock.asked();
 /** DynamoDB refuses a map without entries, so what is not needed must be absent. */
 const sent = () => {
   const [input] = asked();
@@ -35,7 +26,7 @@ beforeEach(() => mock.reset());
 describe('an item', () => {
   it('is read strongly consistent, and is undefined if it is absent', async () => {
     mock
-      .on(GetCommand)
+      .on('GetItem')
       .resolvesOnce({ Item: { a: 1 } })
       .resolvesOnce({});
     expect(await getItem(table, key)).toEqual({ a: 1 });
@@ -44,7 +35,7 @@ describe('an item', () => {
   });
 
   it('is put under a condition', async () => {
-    mock.on(PutCommand).resolves({});
+    mock.on('PutItem').resolves({});
     const item = { ...key, a: 1 };
     await putItem(table, { item, condition: '#a <= :now', values: { ':now': 5, ':none': undefined } });
     expect(sent()).toEqual({
@@ -60,7 +51,7 @@ describe('an item', () => {
   });
 
   it('is updated by all clauses, with the names and values of all of them', async () => {
-    mock.on(UpdateCommand).resolves({ Attributes: { a: 1 } });
+    mock.on('UpdateItem').resolves({ Attributes: { a: 1 } });
     const change = [setting({ a: 1 }), adding({ b: 2 }), removingKeys('m', ['x'])];
     const more = {
       condition: '#c = :c',
@@ -80,7 +71,7 @@ describe('an item', () => {
   });
 
   it('is updated without a condition, and without values if there are none', async () => {
-    mock.on(UpdateCommand).resolves({});
+    mock.on('UpdateItem').resolves({});
     expect(await updateItem(table, { key, change: [removingKeys('m', ['x'])] })).toEqual({
       ok: true,
       attributes: undefined,
@@ -94,7 +85,7 @@ describe('an item', () => {
   });
 
   it('is deleted, with or without a condition', async () => {
-    mock.on(DeleteCommand).resolves({ Attributes: { a: 1 } });
+    mock.on('DeleteItem').resolves({ Attributes: { a: 1 } });
     const deleted = { ok: true, attributes: { a: 1 } };
     expect(await deleteItem(table, { key })).toEqual(deleted);
     expect(sent()).toEqual({ TableName: 'ledger', Key: key });
@@ -112,7 +103,11 @@ describe('an item', () => {
   });
 
   it('is not written if the condition does not hold; any other failure is thrown', async () => {
-    const refused = new ConditionalCheckFailedException({ message: 'No.', $metadata: {} });
+    const refused = new AwsServiceError({
+      message: 'No.',
+      code: 'ConditionalCheckFailedException',
+      status: 400,
+    });
     const writes = [
       () => putItem(table, { item: key, condition: '#a = #a' }),
       () => updateItem(table, { key, change: [adding({ a: 1 })] }),
@@ -133,7 +128,7 @@ describe('items by key', () => {
     asked().map(({ RequestItems }) => (RequestItems as { ledger: { Keys: unknown[] } }).ledger.Keys.length);
 
   it('are read a hundred at a time', async () => {
-    mock.on(BatchGetCommand).resolves({ Responses: { ledger: [{ a: 1 }] } });
+    mock.on('BatchGetItem').resolves({ Responses: { ledger: [{ a: 1 }] } });
     expect(await batchGet(table, keys(201))).toEqual([{ a: 1 }, { a: 1 }, { a: 1 }]);
     expect(batches()).toEqual([100, 100, 1]);
     expect(await batchGet(table, [])).toEqual([]);
@@ -143,12 +138,12 @@ describe('items by key', () => {
   it('are asked for again while the table leaves some unprocessed, but not for ever', async () => {
     const [one, two] = keys(2);
     mock
-      .on(BatchGetCommand)
+      .on('BatchGetItem')
       .resolvesOnce({ Responses: { ledger: [{ a: 1 }] }, UnprocessedKeys: { ledger: { Keys: [two ?? {}] } } })
       .resolvesOnce({ Responses: { ledger: [{ a: 2 }] }, UnprocessedKeys: {} });
     expect(await batchGet(table, [one ?? key, two ?? key])).toEqual([{ a: 1 }, { a: 2 }]);
     mock.reset();
-    mock.on(BatchGetCommand).resolves({ UnprocessedKeys: { ledger: { Keys: [key] } } });
+    mock.on('BatchGetItem').resolves({ UnprocessedKeys: { ledger: { Keys: [key] } } });
     await expect(batchGet(table, [key])).rejects.toThrow('leaving keys of a BatchGetItem unprocessed');
     // One for each key, and ten more, and the first.
     expect(batches()).toHaveLength(1 + 10 + 1);

@@ -1,15 +1,12 @@
-import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
-import { DynamoDBDocumentClient, UpdateCommand } from '@aws-sdk/lib-dynamodb';
-import { mockClient } from 'aws-sdk-client-mock';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { createDynamoDbLedger } from '../../../../../lambda/adapters/dynamodb/ledger.ts';
 import type { Ledger } from '../../../../../lambda/ports/ledger.ts';
+import { FakeTable } from './fake-table.ts';
 
 const tenant = 'acme';
-const client = DynamoDBDocumentClient.from(new DynamoDBClient({}));
-const table = mockClient(client);
-const ledger = createDynamoDbLedger({ client, tableName: 'ledger' });
-const asked = () => table.calls().map((call) => call.args[0].input as unknown as Record<string, unknown>);
+const table = new FakeTable();
+const ledger = createDynamoDbLedger({ client: table, tableName: 'ledger' });
+const asked = () => table.asked();
 
 const tenantItem = {
   tenant,
@@ -73,7 +70,7 @@ describe('a write that the table accepts', () => {
 
   // A read after it could find the write of somebody else.
   it.each(writes)('by %s is one request, which answers all', async (_, write, answer) => {
-    table.on(UpdateCommand).resolves({ Attributes: tenantItem });
+    table.on('UpdateItem').resolves({ Attributes: tenantItem });
     expect({ answer: await write(ledger) }).toMatchObject({ answer });
     expect(asked()).toHaveLength(1);
   });

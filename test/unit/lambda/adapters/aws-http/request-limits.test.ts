@@ -34,14 +34,14 @@ function secretAt(endpoint: string) {
   return { client, secretArn: 'arn', nowMs: everLater() };
 }
 
-/** Every client, the SDK's and our own: how to call it, and how long one call may take. */
+/** Every client: how to call it, and how long one call may take. */
 const clients = [
   {
     client: 'dynamodb',
     attempts: 5,
     answerMs: 3_000,
     open: (endpoint: string) => {
-      const client = createDynamoDb({ endpoint, region, credentials });
+      const client = createDynamoDb({ endpoint, region, credentials: () => credentials });
       const tokens = createDynamoDbTokenStore({ client, tableName: 'table' });
       return () => tokens.find('id') as Promise<unknown>;
     },

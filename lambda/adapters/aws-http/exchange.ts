@@ -1,6 +1,12 @@
-import { request as httpRequest, type IncomingHttpHeaders, Agent as PlainAgent } from 'node:http';
+import type { IncomingHttpHeaders } from 'node:http';
 import { request as httpsRequest, Agent as TlsAgent } from 'node:https';
 import type { Socket } from 'node:net';
+
+/**
+ * An `import` of node:http reads everything that it exports. One of that is WebSocket, for which Node 22 and newer load
+ * all of undici: a third of the start of a function.
+ */
+const { request: httpRequest, Agent: PlainAgent } = process.getBuiltinModule('node:http');
 
 /** A signed request. */
 export interface SignedRequest {
@@ -57,7 +63,7 @@ class AttemptTimeoutError extends Error {
 
 /** The network: Node's own client, on connections that are kept alive. */
 export class HttpExchange implements Exchange {
-  readonly #agents: { readonly plain: PlainAgent; readonly tls: TlsAgent };
+  readonly #agents: { readonly plain: InstanceType<typeof PlainAgent>; readonly tls: TlsAgent };
 
   constructor({ socketsMax }: { socketsMax: number }) {
     const options = { keepAlive: true, maxSockets: socketsMax };

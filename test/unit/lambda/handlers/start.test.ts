@@ -1,0 +1,29 @@
+import { readdirSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { build } from 'esbuild';
+import { expect, it } from 'vitest';
+
+const folder = fileURLToPath(new URL('../../../../lambda/handlers', import.meta.url));
+
+/** The modules that a function imports from outside its bundle, which is made as for a deployment. */
+async function importsOf(handler: string): Promise<string[]> {
+  const { metafile } = await build({
+    entryPoints: [`${folder}/${handler}`],
+    bundle: true,
+    write: false,
+    metafile: true,
+    platform: 'node',
+    format: 'esm',
+    target: 'node24',
+    mainFields: ['module', 'main'],
+    conditions: ['module'],
+  });
+  return Object.values(metafile.outputs).flatMap(({ imports }) => imports.map(({ path }) => path));
+}
+
+it.each(readdirSync(folder))('%s starts with modules of Node alone, and without undici', async (handler) => {
+  const imported = await importsOf(handler);
+  expect(imported.filter((path) => !path.startsWith('node:'))).toEqual([]);
+  // From Node 22 on, an import of node:http loads it, as lambda/adapters/aws-http/exchange.ts says.
+  expect(imported).not.toContain('node:http');
+});

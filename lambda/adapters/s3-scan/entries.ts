@@ -1,11 +1,22 @@
 import { pageKeysMax } from '../../domain/scan/page-size.ts';
-import { isTimeOpen, timeAt, timeOpenLength } from './entry-time.ts';
+import {
+  contentsCloseLength,
+  contentsOpenLength,
+  hasLessThan,
+  isContentsClose,
+  isContentsOpen,
+  isKeyOpen,
+  isSizeClose,
+  isSizeOpen,
+  isTimeOpen,
+  keyOpenLength,
+  lessThan,
+  sizeCloseLength,
+  sizeOpenLength,
+  timeOpenLength,
+} from './entry-tags.ts';
+import { timeAt } from './entry-time.ts';
 import { MalformedPageError } from './xml.ts';
-
-const lessThan = 0x3c;
-const contentsCloseLength = '</Contents>'.length;
-const keyOpenLength = '<Key>'.length;
-const sizeOpenLength = '<Size>'.length;
 
 /** Bytes allocated for the keys of a page. The buffer grows if the keys are long. */
 const keyBytesInitial = 96 * 1024;
@@ -26,11 +37,14 @@ export class EntryReader {
   /** Where each key ends in {@link EntryReader.keyBytes}. */
   keyEnds = new Uint32Array(pageKeysMax);
   readonly #isPredicting: boolean;
+  #keys = viewOf(this.keyBytes);
   #keyBytesUsed = 0;
   // Where the previous entry had its parts, counted from its beginning.
   #keyOffset = 0;
   #sizeOffset = 0;
   #timeOffset = 0;
+  // Where its tags of key and size had ended.
+  #tagsEnd = keyOpenLength;
   // Where it had its end tag, counted from the end of its size.
   #closeOffset = 0;
 
@@ -40,44 +54,51 @@ export class EntryReader {
   }
 
   /** Reads complete entries, with only white space between them. @throws {MalformedPageError} */
-  read(body: Uint8Array, { start, end }: { start: number; end: number }): void {
-    let at = start;
+  read(body: Buffer, { start, end }: { start: number; end: number }): void {
+    const bytes = new DataView(body.buffer, body.byteOffset + start, end - start);
+    const { byteLength } = bytes;
+    let at = 0;
     for (;;) {
-      while (at < end && Number(body[at]) <= 0x20) at += 1;
-      if (at >= end) return;
-      if (!isContentsOpen(body, at))
+      while (at < byteLength && bytes.getUint8(at) <= 0x20) at += 1;
+      if (at >= byteLength) return;
+      if (at + contentsOpenLength > byteLength || !isContentsOpen(bytes, at))
         throw new MalformedPageError('The page contains something other than entries between its entries.');
-      at = this.#readEntry(body, at, end);
+      at = this.#readEntry(bytes, at);
     }
   }
 
-  #readEntry(body: Uint8Array, at: number, end: number): number {
+  #readEntry(bytes: DataView, at: number): number {
     const isWherePredicted =
-      this.#isPredicting && isKeyOpen(body, at + this.#keyOffset) && isSizeOpen(body, at + this.#sizeOffset);
-    let close = isWherePredicted ? -1 : this.#find(body, at, end);
-    const digitsEnd = this.#noteSize(body, at + this.#sizeOffset + sizeOpenLength);
+      this.#isPredicting &&
+      at + this.#tagsEnd <= bytes.byteLength &&
+      isKeyOpen(bytes, at + this.#keyOffset) &&
+      isSizeOpen(bytes, at + this.#sizeOffset);
+    let close = isWherePredicted ? -1 : this.#find(bytes, at);
+    const digitsEnd = this.#noteSize(bytes, at + this.#sizeOffset + sizeOpenLength);
     if (close < 0) {
       const predicted = digitsEnd + this.#closeOffset;
-      close = isContentsClose(body, predicted) ? predicted : this.#find(body, at, end);
+      const isWithin = predicted + contentsCloseLength <= bytes.byteLength;
+      close = isWithin && isContentsClose(bytes, predicted) ? predicted : this.#find(bytes, at);
     }
     this.#closeOffset = close - digitsEnd;
-    this.#noteKey(body, at + this.#keyOffset + keyOpenLength, close);
-    if (this.times) this.times[this.count] = this.#timeWithin(body, at, close);
+    this.#noteKey(bytes, at + this.#keyOffset + keyOpenLength, close);
+    if (this.times) this.times[this.count] = this.#timeWithin(bytes, at, close);
     this.count += 1;
     return close + contentsCloseLength;
   }
 
   /** @returns the end of the digits. */
-  #noteSize(body: Uint8Array, digitsStart: number): number {
+  #noteSize(bytes: DataView, digitsStart: number): number {
+    const { byteLength } = bytes;
     let digitsEnd = digitsStart;
     let size = 0;
-    for (;;) {
-      const digit = Number(body[digitsEnd]) - 0x30;
-      if (!(digit >= 0 && digit <= 9)) break;
+    for (; digitsEnd < byteLength; digitsEnd += 1) {
+      const digit = bytes.getUint8(digitsEnd) - 0x30;
+      if (digit < 0 || digit > 9) break;
       size = size * 10 + digit;
-      digitsEnd += 1;
     }
-    if (digitsEnd === digitsStart || !isSizeClose(body, digitsEnd) || size > Number.MAX_SAFE_INTEGER) {
+    const isClosed = digitsEnd + sizeCloseLength <= byteLength && isSizeClose(bytes, digitsEnd);
+    if (digitsEnd === digitsStart || !isClosed || size > Number.MAX_SAFE_INTEGER) {
       throw new MalformedPageError('The page contains a size that is not a number of bytes.');
     }
     if (this.count === this.sizes.length) this.#growEntries();
@@ -86,14 +107,24 @@ export class EntryReader {
     return digitsEnd;
   }
 
-  #noteKey(body: Uint8Array, start: number, close: number): void {
+  /** @param close where the entry's end tag begins, so that the key has a `<` behind it. */
+  #noteKey(bytes: DataView, start: number, close: number): void {
     let used = this.#keyBytesUsed;
     if (used + close - start > this.keyBytes.length) this.#growKeyBytes(used + close - start);
-    const { keyBytes } = this;
-    for (let at = start; at < close; at += 1) {
-      const byte = Number(body[at]);
+    const keys = this.#keys;
+    let at = start;
+    for (;;) {
+      const four = bytes.getInt32(at);
+      if (hasLessThan(four)) break;
+      keys.setInt32(used, four);
+      at += 4;
+      used += 4;
+    }
+    for (;;) {
+      const byte = bytes.getUint8(at);
       if (byte === lessThan) break;
-      keyBytes[used] = byte;
+      keys.setUint8(used, byte);
+      at += 1;
       used += 1;
     }
     this.#keyBytesUsed = used;
@@ -101,36 +132,40 @@ export class EntryReader {
   }
 
   /** LastModified of an entry, in ms. NaN if there is none that can be read. */
-  #timeWithin(body: Uint8Array, at: number, close: number): number {
-    if (!isTimeOpen(body, at + this.#timeOffset)) {
-      let index = at + 1;
-      while (index < close && !(body[index] === lessThan && isTimeOpen(body, index))) index += 1;
-      this.#timeOffset = index - at;
-    }
-    const start = at + this.#timeOffset + timeOpenLength;
+  #timeWithin(bytes: DataView, at: number, close: number): number {
     // An entry that is shorter than the previous one may end before, and the next one have its time there.
-    return start < close ? timeAt(body, start) : Number.NaN;
+    const last = close - timeOpenLength;
+    let tag = at + this.#timeOffset;
+    if (tag > last || !isTimeOpen(bytes, tag)) {
+      tag = at + 1;
+      while (tag <= last && !(bytes.getUint8(tag) === lessThan && isTimeOpen(bytes, tag))) tag += 1;
+      if (tag > last) return Number.NaN;
+      this.#timeOffset = tag - at;
+    }
+    return timeAt(bytes, tag + timeOpenLength);
   }
 
   /** Finds the parts of an entry, and sets the offsets for the next one. @returns where its end tag begins. */
-  #find(body: Uint8Array, at: number, end: number): number {
+  #find(bytes: DataView, at: number): number {
+    const last = bytes.byteLength - contentsCloseLength;
     let keyAt = -1;
     let sizeAt = -1;
     let isWhole = true;
-    for (let index = at + 1; index < end; index += 1) {
-      if (body[index] !== lessThan) continue;
-      if (isKeyOpen(body, index)) {
+    for (let index = at + 1; index <= last; index += 1) {
+      if (bytes.getUint8(index) !== lessThan) continue;
+      if (isKeyOpen(bytes, index)) {
         isWhole &&= keyAt < 0;
         keyAt = index;
-      } else if (isSizeOpen(body, index)) {
+      } else if (isSizeOpen(bytes, index)) {
         isWhole &&= sizeAt < 0;
         sizeAt = index;
-      } else if (isContentsOpen(body, index)) {
+      } else if (isContentsOpen(bytes, index)) {
         isWhole = false;
-      } else if (isContentsClose(body, index)) {
+      } else if (isContentsClose(bytes, index)) {
         if (!isWhole || keyAt < 0 || sizeAt < 0) break;
         this.#keyOffset = keyAt - at;
         this.#sizeOffset = sizeAt - at;
+        this.#tagsEnd = Math.max(this.#keyOffset + keyOpenLength, this.#sizeOffset + sizeOpenLength);
         return index;
       }
     }
@@ -157,79 +192,10 @@ export class EntryReader {
     const keyBytes = Buffer.allocUnsafeSlow(Math.max(needed, this.keyBytes.length * 2));
     this.keyBytes.copy(keyBytes, 0, 0, this.#keyBytesUsed);
     this.keyBytes = keyBytes;
+    this.#keys = viewOf(keyBytes);
   }
 }
 
-// Written out byte by byte: a loop over the bytes of a tag takes several times as long.
-
-/** `<Contents>` */
-function isContentsOpen(body: Uint8Array, at: number): boolean {
-  return (
-    body[at] === 0x3c &&
-    body[at + 1] === 0x43 &&
-    body[at + 2] === 0x6f &&
-    body[at + 3] === 0x6e &&
-    body[at + 4] === 0x74 &&
-    body[at + 5] === 0x65 &&
-    body[at + 6] === 0x6e &&
-    body[at + 7] === 0x74 &&
-    body[at + 8] === 0x73 &&
-    body[at + 9] === 0x3e
-  );
-}
-
-/** `</Contents>` */
-function isContentsClose(body: Uint8Array, at: number): boolean {
-  return (
-    body[at] === 0x3c &&
-    body[at + 1] === 0x2f &&
-    body[at + 2] === 0x43 &&
-    body[at + 3] === 0x6f &&
-    body[at + 4] === 0x6e &&
-    body[at + 5] === 0x74 &&
-    body[at + 6] === 0x65 &&
-    body[at + 7] === 0x6e &&
-    body[at + 8] === 0x74 &&
-    body[at + 9] === 0x73 &&
-    body[at + 10] === 0x3e
-  );
-}
-
-/** `<Key>` */
-function isKeyOpen(body: Uint8Array, at: number): boolean {
-  return (
-    body[at] === 0x3c &&
-    body[at + 1] === 0x4b &&
-    body[at + 2] === 0x65 &&
-    body[at + 3] === 0x79 &&
-    body[at + 4] === 0x3e
-  );
-}
-
-/** `<Size>` */
-function isSizeOpen(body: Uint8Array, at: number): boolean {
-  return (
-    body[at] === 0x3c &&
-    body[at + 1] === 0x53 &&
-    body[at + 2] === 0x69 &&
-    body[at + 3] === 0x7a &&
-    body[at + 4] === 0x65 &&
-    body[at + 5] === 0x3e
-  );
-}
-
-/** `</Size>` */
-function isSizeClose(body: Uint8Array, at: number): boolean {
-  return body[at] === 0x3c && body[at + 1] === 0x2f && isSizeTagName(body, at + 2);
-}
-
-/** `Size>` */
-function isSizeTagName(body: Uint8Array, at: number): boolean {
-  return (
-    body[at] === 0x53 &&
-    body[at + 1] === 0x69 &&
-    body[at + 2] === 0x7a &&
-    body[at + 3] === 0x65 &&
-    body[at + 4] === 0x3e
-  );
+function viewOf(bytes: Buffer): DataView {
+  return new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }

@@ -39,7 +39,7 @@ const architecture: Readonly<Record<string, { imports: readonly string[]; packag
   // of AWS's services share.
   'lambda/adapters/aws-http': {
     imports: [],
-    packages: ['node:crypto', 'node:http', 'node:https', 'node:net'],
+    packages: ['node:crypto', 'node:http', 'node:https', 'node:net', 'node:tls'],
   },
   'lambda/adapters/system': {
     imports: ['lambda/domain', 'lambda/ports'],

@@ -37,7 +37,7 @@ export class TextReader<T> implements AnswerReader<T> {
 
   /** @throws {MalformedAnswerError} to close the connection: who talks without end is not waited for. */
   write(piece: Buffer): void {
-    this.#pieces.push(piece);
+    this.#pieces.push(Buffer.from(piece));
     this.#bytes += piece.length;
     if (this.#bytes <= this.#bytesMax) return;
     this.end();

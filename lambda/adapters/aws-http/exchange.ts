@@ -27,6 +27,7 @@ export interface AnswerHead {
 
 /** Reads the body of an answer as it arrives. What it throws is what the exchange rejects with. */
 export interface AnswerReader<T> {
+  /** The piece is valid only during the call: what is kept of it must be copied. */
   write(piece: Buffer): void;
   /** Called once, and only if the body arrived whole. */
   end(): T;
@@ -57,7 +58,7 @@ export interface Exchange {
 }
 
 /** An attempt took too long. Its name is that of the SDK's. */
-class AttemptTimeoutError extends Error {
+export class AttemptTimeoutError extends Error {
   override readonly name = 'TimeoutError';
 }
 

@@ -8,7 +8,7 @@ export class FolderPageReader implements AnswerReader<DelimitedPage> {
   readonly #pieces: Buffer[] = [];
 
   write(piece: Buffer): void {
-    this.#pieces.push(piece);
+    this.#pieces.push(Buffer.from(piece));
   }
 
   /** @throws {MalformedPageError} when the answer is not complete. */

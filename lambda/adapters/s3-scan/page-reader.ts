@@ -46,7 +46,7 @@ export class ListPageReader implements AnswerReader<ScannedPage> {
     if (this.#head === undefined) {
       start = bytes.indexOf(contentsOpen);
       if (start < 0) {
-        this.#pending = bytes;
+        this.#pending = Buffer.from(bytes);
         return;
       }
       this.#head = utf8Text(bytes.subarray(0, start));
@@ -54,7 +54,7 @@ export class ListPageReader implements AnswerReader<ScannedPage> {
     const lastClose = bytes.lastIndexOf(contentsClose);
     const end = lastClose < start ? start : lastClose + contentsClose.length;
     this.#entries.read(bytes, { start, end });
-    // Copied, because a slice would keep the whole piece in memory.
+    // Copied, because the piece is valid only now.
     this.#pending = Buffer.from(bytes.subarray(end));
   }
 

@@ -272,7 +272,12 @@ function readListPage(body: Buffer, cuts: readonly number[] = [], { readsTimes =
   const places = [0, ...cuts.map((cut) => cut % (body.length + 1)).sort((a, b) => a - b), body.length];
   const read = (isPredicting: boolean) => {
     const reader = new ListPageReader({ isPredicting, readsTimes });
-    for (const [index, place] of places.entries()) reader.write(body.subarray(places[index - 1] ?? 0, place));
+    for (const [index, place] of places.entries()) {
+      const piece = Buffer.from(body.subarray(places[index - 1] ?? 0, place));
+      reader.write(piece);
+      // A connection reads the next piece into the same buffer.
+      piece.fill('</Contents>');
+    }
     return reader.end();
   };
   try {

@@ -1,0 +1,199 @@
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
+import { afterEach, expect, it } from 'vitest';
+import { TextReader } from '../../../../../lambda/adapters/aws-http/answers.ts';
+import type { AnswerHead, SignedRequest } from '../../../../../lambda/adapters/aws-http/exchange.ts';
+import { SocketExchange } from '../../../../../lambda/adapters/aws-http/socket-exchange.ts';
+import { RawStore } from '../s3/raw-store.ts';
+
+const opened: (() => Promise<void>)[] = [];
+afterEach(async () => {
+  for (const close of opened.splice(0)) await close();
+});
+
+const limits = { connectMs: 5_000, answerMs: 5_000 };
+
+/** Node's own server, with what it noted. */
+async function serve(
+  answer: (request: IncomingMessage, response: ServerResponse) => void,
+  host = '127.0.0.1',
+) {
+  const server: Server = createServer({ keepAliveTimeout: 60_000 }, answer);
+  const sockets: Socket[] = [];
+  server.on('connection', (socket) => sockets.push(socket));
+  server.listen(0, host);
+  await once(server, 'listening');
+  opened.push(async () => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return { port: (server.address() as AddressInfo).port, sockets };
+}
+
+function exchangeOf({ socketsMax = 4 } = {}) {
+  const exchange = new SocketExchange({ socketsMax });
+  opened.push(async () => exchange.destroy());
+  const get = (
+    origin: string,
+    input: Partial<SignedRequest> & { stop?: AbortSignal; answerMs?: number } = {},
+  ) => {
+    const { stop, answerMs = limits.answerMs, ...request } = input;
+    const heads: AnswerHead[] = [];
+    return exchange.send({
+      request: { method: 'GET', origin, path: '/', headers: { host: new URL(origin).host }, ...request },
+      limits: { ...limits, answerMs },
+      stop,
+      readerOf: (head) => {
+        heads.push(head);
+        return new TextReader(1_000_000, (text) => `${head.status} ${text}`);
+      },
+    });
+  };
+  return { exchange, get };
+}
+
+const local = (port: number) => `http://127.0.0.1:${port}`;
+
+it('sends what it is given: path, headers, body', async () => {
+  const { port } = await serve(async (request, response) => {
+    let body = '';
+    for await (const piece of request) body += piece;
+    response.end(JSON.stringify([request.method, request.url, request.headers['x-a'], body]));
+  });
+  const { get } = exchangeOf();
+  const headers = { host: `127.0.0.1:${port}`, 'x-a': 'b c' };
+  expect(await get(local(port), { path: '/a%20b?c=d', headers })).toBe('200 ["GET","/a%20b?c=d","b c",""]');
+  expect(await get(local(port), { method: 'POST', headers, body: 'ä{}' })).toBe(
+    '200 ["POST","/","b c","ä{}"]',
+  );
+  expect(await get(local(port), { method: 'DELETE', headers })).toBe('200 ["DELETE","/","b c",""]');
+});
+
+it.each(['a\r\nx-b: c', 'a\nb', 'ü', '\u0000'])('sends no header with %j', async (value) => {
+  let requests = 0;
+  const { port } = await serve((_request, response) => {
+    requests += 1;
+    response.end();
+  });
+  const { get } = exchangeOf();
+  await expect(get(local(port), { headers: { 'x-a': value } })).rejects.toThrow(TypeError);
+  await expect(get(local(port), { path: `/${value}` })).rejects.toThrow(TypeError);
+  expect(await get(local(port))).toBe('200 ');
+  expect(requests).toBe(1);
+});
+
+it('reads large answers, with a length and in chunks, as Node sends them', async () => {
+  const text = 'abcdefgh'.repeat(50_000);
+  const { port } = await serve((request, response) => {
+    if (request.url === '/length') response.setHeader('content-length', text.length);
+    for (let at = 0; at < text.length; at += 37_777) response.write(text.slice(at, at + 37_777));
+    response.end();
+  });
+  const { get } = exchangeOf();
+  const answers = ['/length', '/chunks', '/length', '/chunks'].map((path) => get(local(port), { path }));
+  expect(new Set(await Promise.all(answers))).toEqual(new Set([`200 ${text}`]));
+});
+
+it('reaches a name that stands for several addresses', async () => {
+  const { port } = await serve((_request, response) => response.end('here'));
+  expect(await exchangeOf().get(`http://localhost:${port}`)).toBe('200 here');
+});
+
+it('reaches an IPv6 address', async () => {
+  const { port } = await serve((_request, response) => response.end('here'), '::1');
+  expect(await exchangeOf().get(`http://[::1]:${port}`)).toBe('200 here');
+});
+
+it('opens as many connections as it may, and uses them again', async () => {
+  let [atOnce, most] = [0, 0];
+  const { port, sockets } = await serve((_request, response) => {
+    atOnce += 1;
+    most = Math.max(most, atOnce);
+    setTimeout(() => {
+      atOnce -= 1;
+      response.end('x');
+    }, 5);
+  });
+  const { get } = exchangeOf({ socketsMax: 3 });
+  const answers = await Promise.all(Array.from({ length: 20 }, () => get(local(port))));
+  expect(answers).toEqual(new Array(20).fill('200 x'));
+  expect([most, sockets.length]).toEqual([3, 3]);
+});
+
+it('goes on with those that wait after a request failed', async () => {
+  let requests = 0;
+  const { port } = await serve((request, response) => {
+    requests += 1;
+    if (requests === 1) request.socket.destroy();
+    else response.end('x');
+  });
+  const { get } = exchangeOf({ socketsMax: 1 });
+  const [first, ...others] = [1, 2, 3].map(() => get(local(port)));
+  await expect(first).rejects.toMatchObject({ code: 'ECONNRESET' });
+  expect(await Promise.all(others)).toEqual(['200 x', '200 x']);
+});
+
+it('gives up a request that waits for a connection, and sends nothing of it', async () => {
+  const paths: unknown[] = [];
+  const { port } = await serve((request, response) => {
+    paths.push(request.url);
+    setTimeout(() => response.end('x'), 100);
+  });
+  const { get } = exchangeOf({ socketsMax: 1 });
+  const stop = new AbortController();
+  const first = get(local(port), { path: '/1' });
+  const second = get(local(port), { path: '/2', stop: stop.signal });
+  const third = get(local(port), { path: '/3', answerMs: 20 });
+  stop.abort(new Error('enough'));
+  await expect(second).rejects.toThrow('enough');
+  await expect(third).rejects.toMatchObject({ name: 'TimeoutError' });
+  expect(await first).toBe('200 x');
+  expect(await get(local(port), { path: '/4' })).toBe('200 x');
+  expect(paths).toEqual(['/1', '/4']);
+});
+
+it('ends the connection of a request that is stopped', async () => {
+  const { port, sockets } = await serve(() => {});
+  const stop = new AbortController();
+  const answer = exchangeOf().get(local(port), { stop: stop.signal });
+  while (sockets.length === 0) await new Promise((resolve) => setTimeout(resolve, 5));
+  stop.abort(new Error('enough'));
+  await expect(answer).rejects.toThrow('enough');
+  await once(sockets[0] as Socket, 'close');
+});
+
+it('says that nobody listens', async () => {
+  const { port, sockets } = await serve(() => {});
+  for (const close of opened.splice(0)) await close();
+  await expect(exchangeOf().get(local(port))).rejects.toMatchObject({ code: 'ECONNREFUSED' });
+  expect(sockets).toEqual([]);
+});
+
+it('does not use a connection that the store is about to close, or that it wrote to unasked', async () => {
+  for (const extra of ['Keep-Alive: timeout=1\r\n', 'Connection: close\r\n', '']) {
+    const store = new RawStore((socket, { index }) => {
+      socket.write(`HTTP/1.1 200 OK\r\n${extra}Content-Length: 1\r\n\r\n${index}`);
+      if (extra === '') setTimeout(() => socket.write('HTTP/1.1 200 OK\r\n'), 5);
+    });
+    const origin = await store.listen();
+    opened.push(() => store.close());
+    const { get } = exchangeOf();
+    expect(await get(origin)).toBe('200 0');
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    expect(await get(origin)).toBe('200 1');
+    expect(store.connections).toBe(2);
+  }
+});
+
+it('keeps no connection after it was destroyed', async () => {
+  const { port, sockets } = await serve((_request, response) => setTimeout(() => response.end('x'), 20));
+  const { exchange, get } = exchangeOf();
+  await get(local(port));
+  const answer = get(local(port));
+  exchange.destroy();
+  expect(await answer).toBe('200 x');
+  const [socket] = sockets;
+  if (socket && !socket.destroyed) await once(socket, 'close');
+  expect(sockets).toHaveLength(1);
+});

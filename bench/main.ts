@@ -7,13 +7,16 @@ type Bench = (print: (text: string) => void, options: readonly string[]) => Prom
 const benches: Readonly<Record<string, () => Promise<Bench>>> = {
   crowd: async () => (await import('./embedded/crowd.ts')).benchCrowd,
   functions: async () => (await import('./functions/bench-functions.ts')).benchFunctions,
+  giant: async () => (await import('./giant/bench-giant.ts')).benchGiant,
   heads: async () => (await import('./heads/bench-heads.ts')).benchHeads,
   heavy: async () => (await import('./heavy/bench-heavy.ts')).benchHeavy,
   neighbour: async () => (await import('./embedded/neighbour.ts')).benchNeighbour,
+  peers: async () => (await import('./scan/bench-peers.ts')).benchPeers,
   push: async () => (await import('./push/bench-push.ts')).benchPush,
   requests: async () => benchRequests,
   scan: async () => (await import('./scan/bench-scan.ts')).benchScan,
   shapes: async () => (await import('./shapes.ts')).benchShapes,
+  shards: async () => (await import('./giant/bench-shards.ts')).benchShards,
   sign: async () => (await import('./sign.ts')).benchSign,
 };
 

@@ -40,6 +40,8 @@ const tools: readonly Tool[] = [
   },
 ];
 
+export const toolNames: readonly string[] = tools.map(({ name }) => name);
+
 /** The tools on the PATH. */
 export function installedTools(): readonly Tool[] {
   return tools.filter(({ name }) => {

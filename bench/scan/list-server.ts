@@ -8,6 +8,8 @@ const api = {
   behave: (behaviour: Partial<Behaviour>) => server.behave(behaviour),
   /** Makes the objects of the bucket `n{count}`. @returns their bytes. */
   prepare: (count: number) => server.keySet(count).totalBytes,
+  /** The same of the bucket `v{count}`, whose objects are computed. */
+  prepareVast: (count: number) => server.vastKeys(count).totalBytes,
   /** LIST requests since the last `behave`, and the CPU time of this process. */
   stats: () => {
     const { user, system } = process.cpuUsage();
@@ -15,7 +17,9 @@ const api = {
   },
 };
 
+export type ListServerApi = typeof api;
+
 /** The list server in its own process, so that its work is not measured. It is ready with its endpoint. */
-export type ListServerProcess = Child<typeof api, string>;
+export type ListServerProcess = Child<ListServerApi, string>;
 
 serve(api, `http://127.0.0.1:${await server.listen()}`);

@@ -1,27 +1,14 @@
-import { fork } from 'node:child_process';
-import { fileURLToPath } from 'node:url';
-import { build } from 'esbuild';
+import { bundleProcess, forkBundle } from '../child/bundle.ts';
 import { Child } from '../child/child.ts';
 import type { CpuQuota } from './cpu-quota.ts';
 import type { RunRequest, RunResult, SubjectApi } from './run-subject.ts';
 import type { SubjectKind } from './subject.ts';
 
-const bundle = fileURLToPath(new URL('../out/run-subject.mjs', import.meta.url));
+let bundle = '';
 
-/** Bundles the subjects as Lambda functions are bundled, so that loading and compiling take as long. */
+/** Bundles the subjects. To be called once, before any is started. */
 export async function bundleSubjects(): Promise<void> {
-  await build({
-    entryPoints: [fileURLToPath(new URL('run-subject.ts', import.meta.url))],
-    outfile: bundle,
-    bundle: true,
-    minify: true,
-    platform: 'node',
-    target: 'node20',
-    format: 'esm',
-    mainFields: ['module', 'main'],
-    conditions: ['module'],
-    banner: { js: "import{createRequire as r}from'node:module';const require=r(import.meta.url);" },
-  });
+  bundle = await bundleProcess(new URL('run-subject.ts', import.meta.url));
 }
 
 /** A way of counting in its own process: all CPU time and memory of the process are its own. */
@@ -33,7 +20,7 @@ export function startSubject(
   { isWarmedUp = false } = {},
 ): Promise<SubjectProcess> {
   const args = isWarmedUp ? [kind, endpoint, 'warmed up'] : [kind, endpoint];
-  return Child.of(fork(bundle, args, { execArgv: ['--no-warnings'] }));
+  return Child.of(forkBundle(bundle, args));
 }
 
 /** Runs with at most the CPU of the quota. Starting and loading had a full core. */

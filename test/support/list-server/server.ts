@@ -2,6 +2,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net';
 import { Random } from '../random.ts';
 import { firstAfter, type KeySet, keyAt, makeKeySet } from './key-set.ts';
+import { VastKeySet } from './vast-keys.ts';
 
 /** How a request can fail. */
 export type Fault = 'slow-down' | 'error-200' | 'drop' | 'cut' | 'cut-politely';
@@ -32,13 +33,15 @@ export function keySetOf(count: number): KeySet {
 
 /**
  * A store that can only list, and does so fast: entries are rendered once, and a page is a slice of them. The name of a
- * bucket says how many objects it holds: `n4000` holds 4,000 below `acme/app/`.
+ * bucket says how many objects it holds: `n4000` holds 4,000 below `acme/app/`. Those of `v4000` are computed for each
+ * page, so there may be 10⁹ of them.
  */
 export class ListServer {
   #behaviour: Behaviour = goodBehaviour;
   #random = new Random(1);
   #server: Server | undefined;
   readonly #sets = new Map<number, KeySet>();
+  readonly #vastSets = new Map<number, VastKeySet>();
   requests = 0;
 
   /** @returns the port on the loopback address. */
@@ -72,11 +75,19 @@ export class ListServer {
     return set;
   }
 
+  /** The objects of a bucket that are computed. */
+  vastKeys(count: number): VastKeySet {
+    const set =
+      this.#vastSets.get(count) ?? new VastKeySet({ prefix: 'acme/app/', count, seed: count % 65_521 });
+    this.#vastSets.set(count, set);
+    return set;
+  }
+
   /** Answers one request. Another server may call it too: one that speaks TLS, or that answers more. */
   async answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const url = new URL(request.url ?? '/', 'http://list');
     const [, bucket = '', key = ''] = url.pathname.split('/');
-    const count = /^n(\d+)$/.exec(bucket)?.[1];
+    const [, kind, count] = /^([nv])(\d+)$/.exec(bucket) ?? [];
     if (count === undefined || request.method === 'HEAD' || !url.searchParams.has('list-type')) {
       // Buckets exist, but single objects cannot be read.
       response.writeHead(count === undefined || key !== '' ? 404 : 200).end();
@@ -96,7 +107,11 @@ export class ListServer {
       response.end('<Error><Code>SlowDown</Code><Message>Reduce your request rate.</Message></Error>');
       return;
     }
-    const page = pageOf(this.keySet(Number(count)), url.searchParams);
+    const page =
+      kind === 'v'
+        ? vastPageOf(this.vastKeys(Number(count)), url.searchParams)
+        : pageOf(this.keySet(Number(count)), url.searchParams);
+    if (page.release) response.once('finish', page.release);
     this.#send(response, page, fault);
   }
 
@@ -126,6 +141,8 @@ export class ListServer {
 interface Page {
   readonly head: string;
   readonly entries: Buffer;
+  /** To be called when the page was sent. */
+  readonly release?: () => void;
 }
 
 /** ListObjectsV2 without a delimiter. The elements are in AWS's order. */
@@ -141,13 +158,41 @@ function pageOf(set: KeySet, query: URLSearchParams): Page {
   const keysMax = Math.min(1000, Number(query.get('max-keys') ?? 1000));
   const last = Math.max(first, Math.min(end, first + keysMax));
   const isTruncated = last < end;
-  const next = isTruncated ? Buffer.from(keyAt(set, last - 1)).toString('base64url') : undefined;
-  const head =
-    '<?xml version="1.0" encoding="UTF-8"?>\n<ListBucketResult xmlns="http://s3.amazonaws.com/doc/2006-03-01/">' +
-    `<Name>n${set.count}</Name><Prefix>${prefix}</Prefix>` +
-    (next === undefined ? '' : `<NextContinuationToken>${next}</NextContinuationToken>`) +
-    `<KeyCount>${last - first}</KeyCount><MaxKeys>${keysMax}</MaxKeys>` +
-    (query.get('encoding-type') === 'url' ? '<EncodingType>url</EncodingType>' : '') +
-    `<IsTruncated>${isTruncated}</IsTruncated>`;
+  const lastKey = isTruncated ? keyAt(set, last - 1) : undefined;
+  const head = headOf(query, { count: set.count, keyCount: last - first, keysMax, lastKey });
   return { head, entries: set.entries.subarray(set.starts[first] ?? 0, set.starts[last] ?? 0) };
+}
+
+/** The same of a set that is computed. Requests are for all of its prefix, and begin between names. */
+function vastPageOf(set: VastKeySet, query: URLSearchParams): Page {
+  const token = query.get('continuation-token');
+  const after =
+    token === null ? (query.get('start-after') ?? '') : Buffer.from(token, 'base64url').toString();
+  const keysMax = Math.min(1000, Number(query.get('max-keys') ?? 1000));
+  const page = set.page({ after: after.slice(set.prefix.length), keysMax });
+  const { entries, keyCount, isTruncated, lastKey, release } = page;
+  const head = headOf(query, {
+    count: set.count,
+    keyCount,
+    keysMax,
+    lastKey: isTruncated ? lastKey : undefined,
+  });
+  return { head, entries, release };
+}
+
+/** @param page.lastKey undefined: no page follows. */
+function headOf(
+  query: URLSearchParams,
+  page: { count: number; keyCount: number; keysMax: number; lastKey: string | undefined },
+): string {
+  const { count, keyCount, keysMax, lastKey } = page;
+  const next = lastKey === undefined ? undefined : Buffer.from(lastKey).toString('base64url');
+  return (
+    '<?xml version="1.0" encoding="UTF-8"?>\n<ListBucketResult xmlns="http://s3.amazonaws.com/doc/2006-03-01/">' +
+    `<Name>n${count}</Name><Prefix>${query.get('prefix') ?? ''}</Prefix>` +
+    (next === undefined ? '' : `<NextContinuationToken>${next}</NextContinuationToken>`) +
+    `<KeyCount>${keyCount}</KeyCount><MaxKeys>${keysMax}</MaxKeys>` +
+    (query.get('encoding-type') === 'url' ? '<EncodingType>url</EncodingType>' : '') +
+    `<IsTruncated>${next !== undefined}</IsTruncated>`
+  );
 }

@@ -60,7 +60,8 @@ function codePointOf(name: string): number {
  */
 export function decodeListedKey(text: string, { isUrlEncoded }: { isUrlEncoded: boolean }): string {
   const key = unescapeXml(text);
-  if (!isUrlEncoded) return key;
+  // Nearly all keys have nothing to decode.
+  if (!isUrlEncoded || !(key.includes('%') || key.includes('+'))) return key;
   try {
     return decodeURIComponent(key.replaceAll('+', ' '));
   } catch (cause) {

@@ -160,7 +160,7 @@ it('ends the connection of a request that is stopped', async () => {
   while (sockets.length === 0) await new Promise((resolve) => setTimeout(resolve, 5));
   stop.abort(new Error('enough'));
   await expect(answer).rejects.toThrow('enough');
-  await once(sockets[0] as Socket, 'close');
+  await new Promise((resolve) => sockets[0]?.once('close', resolve));
 });
 
 it('says that nobody listens', async () => {
@@ -170,20 +170,34 @@ it('says that nobody listens', async () => {
   expect(sockets).toEqual([]);
 });
 
-it('does not use a connection that the store is about to close, or that it wrote to unasked', async () => {
-  for (const extra of ['Keep-Alive: timeout=1\r\n', 'Connection: close\r\n', '']) {
-    const store = new RawStore((socket, { index }) => {
-      socket.write(`HTTP/1.1 200 OK\r\n${extra}Content-Length: 1\r\n\r\n${index}`);
-      if (extra === '') setTimeout(() => socket.write('HTTP/1.1 200 OK\r\n'), 5);
-    });
-    const origin = await store.listen();
-    opened.push(() => store.close());
-    const { get } = exchangeOf();
-    expect(await get(origin)).toBe('200 0');
-    await new Promise((resolve) => setTimeout(resolve, 50));
-    expect(await get(origin)).toBe('200 1');
-    expect(store.connections).toBe(2);
-  }
+it.each([
+  ['is about to close', 'Keep-Alive: timeout=1\r\n'],
+  ['closes', 'Connection: close\r\n'],
+])('does not use a connection again that the store %s', async (_what, header) => {
+  const store = new RawStore((socket, { index }) =>
+    socket.write(`HTTP/1.1 200 OK\r\n${header}Content-Length: 1\r\n\r\n${index}`),
+  );
+  const origin = await store.listen();
+  opened.push(() => store.close());
+  const { get } = exchangeOf();
+  expect([await get(origin), await get(origin)]).toEqual(['200 0', '200 1']);
+  expect(store.connections).toBe(2);
+});
+
+it('closes a connection on which the store writes unasked', async () => {
+  const closed: Promise<unknown>[] = [];
+  const store = new RawStore((socket, { index }) => {
+    closed.push(new Promise((resolve) => socket.once('close', resolve)));
+    socket.write(`HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\n${index}`);
+    setTimeout(() => socket.write('HTTP/1.1 200 OK\r\n'), 5);
+  });
+  const origin = await store.listen();
+  opened.push(() => store.close());
+  const { get } = exchangeOf();
+  expect(await get(origin)).toBe('200 0');
+  await Promise.all(closed);
+  expect(await get(origin)).toBe('200 1');
+  expect(store.connections).toBe(2);
 });
 
 it('keeps no connection after it was destroyed', async () => {
@@ -194,6 +208,6 @@ it('keeps no connection after it was destroyed', async () => {
   exchange.destroy();
   expect(await answer).toBe('200 x');
   const [socket] = sockets;
-  if (socket && !socket.destroyed) await once(socket, 'close');
+  if (socket && !socket.destroyed) await new Promise((resolve) => socket.once('close', resolve));
   expect(sockets).toHaveLength(1);
 });

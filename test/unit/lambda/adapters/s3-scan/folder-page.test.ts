@@ -15,7 +15,12 @@ const whole = list(facts(3) + last + keys + folders);
 function read(text: string, pieceBytes = 7) {
   const reader = new FolderPageReader();
   const body = Buffer.from(text);
-  for (let at = 0; at < body.length; at += pieceBytes) reader.write(body.subarray(at, at + pieceBytes));
+  for (let at = 0; at < body.length; at += pieceBytes) {
+    const piece = Buffer.from(body.subarray(at, at + pieceBytes));
+    reader.write(piece);
+    // A connection reads the next piece into the same buffer.
+    piece.fill('<');
+  }
   return reader.end();
 }
 

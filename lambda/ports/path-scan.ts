@@ -1,5 +1,6 @@
 import type { OpenRange } from '../domain/scan/page-task.ts';
 import type { ScanStrategy } from '../domain/scan/strategy.ts';
+import type { ListedPage } from './object-listing.ts';
 
 /** Counting what lies below a path. */
 
@@ -32,8 +33,31 @@ export interface PathScanInput {
   readonly requestsMax?: number;
   /** What a scan of the same prefix left unfinished. This scan continues it, and the result covers both. */
   readonly resume?: ScanRest;
+  /** Once aborted, no more pages are asked for. The scan ends as unfinished when those on their way have ended. */
+  readonly stop?: AbortSignal;
+  /**
+   * Called with each part that is counted, in step with the sums: all of a part is in {@link ScanRest}, or nothing of
+   * it. If it throws, the part is not counted, and the scan fails. Who adds up the parts can count beyond 2^53 − 1
+   * bytes: with it, only the bytes of a single page are limited.
+   */
+  readonly onPart?: (part: CountedPart) => void;
+  /**
+   * Called once, before the first page, so that a scan can be continued if its process is killed.
+   *
+   * @param rest what the scan would leave if it ended now, at any time until it ends. Pages on their way count as not
+   *   listed. undefined: a page was counted by halves, so ranges and sums do not fit together.
+   */
+  readonly onBegin?: (rest: () => ScanRest | undefined) => void;
   /** Called and awaited after each page, so that a lease can be renewed and progress shown. */
   readonly onPage?: (progress: ScanProgress) => Promise<void> | void;
+}
+
+/** What was counted of a page: its first `keyCount` keys. */
+export interface CountedPart {
+  readonly page: ListedPage;
+  readonly keyCount: number;
+  /** Bytes of those keys. */
+  readonly sizeBytes: number;
 }
 
 /** How far a scan is. */
@@ -46,7 +70,7 @@ export interface ScanProgress {
 }
 
 /** What a scan counted, and the ranges that it left. Plain JSON, so that it can be continued anywhere. */
-interface ScanRest {
+export interface ScanRest {
   readonly prefix: string;
   readonly ranges: readonly OpenRange[];
   readonly storedBytes: number;
@@ -73,7 +97,7 @@ export type PathScanOutcome =
       readonly recent: ReadonlySet<string> | 'too many';
       readonly requests: number;
     }
-  /** The deadline passed, or `requestsMax` was reached, before every key was counted. */
+  /** The deadline passed, `requestsMax` was reached, or it was stopped, before every key was counted. */
   | { readonly kind: 'unfinished'; readonly requests: number; readonly rest: ScanRest };
 
 export interface PathScan {

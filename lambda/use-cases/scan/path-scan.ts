@@ -7,7 +7,7 @@ import type { Settings } from '../../domain/settings.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { ListedPage, ObjectListing } from '../../ports/object-listing.ts';
 import { StoreUnavailableError } from '../../ports/object-store.ts';
-import type { PathScan, PathScanInput, PathScanOutcome } from '../../ports/path-scan.ts';
+import type { PathScan, PathScanInput, PathScanOutcome, ScanRest } from '../../ports/path-scan.ts';
 import { PageTrail } from './page-trail.ts';
 import { type RangePage, readPage, readPageInAnyOrder, seenInAnyOrder, seenOnPage } from './read-page.ts';
 import { RecentNames } from './recent-names.ts';
@@ -39,6 +39,8 @@ class PathScanRun {
   #onIdle: () => void = () => {};
   #failure: { readonly error: unknown } | undefined;
   #isStopped = false;
+  /** Sums and plan fit together. */
+  #isConsistent = true;
   #storedBytes: number;
   #objectCount: number;
   #requests = 0;
@@ -76,37 +78,41 @@ class PathScanRun {
   async run(): Promise<PathScanOutcome> {
     await new Promise<void>((resolve) => {
       this.#onIdle = resolve;
+      this.#input.onBegin?.(() => (this.#isConsistent ? this.#rest() : undefined));
       this.#start();
       if (this.#running === 0) resolve();
     });
     if (this.#failure) throw this.#failure.error;
     const requests = this.#requests;
-    const ranges = this.#plan.rest();
+    const rest = this.#rest();
     const [storedBytes, objectCount] = [this.#storedBytes, this.#objectCount];
-    const recent = this.#recent?.names;
-    if (ranges.length === 0) {
+    if (rest.ranges.length === 0) {
       return {
         kind: 'done',
         storedBytes,
         objectCount,
         seen: this.#seen,
-        recent: recent ?? new Set(),
+        recent: this.#recent?.names ?? new Set(),
         requests,
       };
     }
+    return { kind: 'unfinished', requests, rest };
+  }
+
+  #rest(): ScanRest {
+    const recent = this.#recent?.names;
     const { prefix, resume } = this.#input;
-    const rest = {
+    return {
       prefix,
-      ranges,
-      storedBytes,
-      objectCount,
+      ranges: this.#plan.rest(),
+      storedBytes: this.#storedBytes,
+      objectCount: this.#objectCount,
       seen: [...this.#seen],
       ...(recent !== undefined && { recent: recent === 'too many' ? recent : [...recent] }),
-      requests: requests + (resume?.requests ?? 0),
+      requests: this.#requests + (resume?.requests ?? 0),
       isSequential: this.#isSequential,
       objectsExpected: this.#pages > 0 ? this.#plan.keysExpected : (resume?.objectsExpected ?? null),
     };
-    return { kind: 'unfinished', requests, rest };
   }
 
   /** Starts as many pages as the plan and the limits allow. */
@@ -130,15 +136,21 @@ class PathScanRun {
     const { deadlineMs, requestsMax } = this.#input;
     const isLate = deadlineMs !== undefined && this.#deps.clock.nowMs() >= deadlineMs;
     const isSpent = requestsMax !== undefined && this.#requests >= requestsMax;
-    return this.#failure !== undefined || this.#isStopped || isLate || isSpent;
+    const isStopped = this.#isStopped || this.#input.stop?.aborted === true;
+    return this.#failure !== undefined || isStopped || isLate || isSpent;
   }
 
   async #runPage(task: PageTask): Promise<void> {
     const page = await this.#list(task);
     if (page === undefined) return;
     const result = this.#read(task, page);
-    this.#count(page, result);
-    this.#plan.report(task, result);
+    try {
+      this.#count(page, result);
+      this.#plan.report(task, result);
+    } catch (error) {
+      this.#isConsistent = false;
+      throw error;
+    }
     this.#start();
     await this.#input.onPage?.({
       storedBytes: this.#storedBytes,
@@ -158,7 +170,10 @@ class PathScanRun {
     return this.#isSequential ? readPageInAnyOrder(task, page) : readPage(task, page, this.#input);
   }
 
-  /** @returns undefined if the deadline passed first. A scan that has counted a page ends as unfinished then. */
+  /**
+   * @returns undefined if the scan was stopped, or the deadline passed first. A scan that has counted a page ends as
+   *   unfinished then.
+   */
   async #list(task: PageTask): Promise<ListedPage | undefined> {
     const { prefix, deadlineMs } = this.#input;
     const { after, continuationToken } = task.range;
@@ -175,7 +190,8 @@ class PathScanRun {
       });
     } catch (error) {
       const isLate = deadlineMs !== undefined && this.#deps.clock.nowMs() >= deadlineMs;
-      if (!isLate || this.#pages === 0 || !(error instanceof StoreUnavailableError)) throw error;
+      const mayEnd = isLate && this.#pages > 0 && error instanceof StoreUnavailableError;
+      if (!mayEnd && this.#input.stop?.aborted !== true) throw error;
       this.#isStopped = true;
       this.#plan.putBack(task);
       return undefined;
@@ -183,14 +199,15 @@ class PathScanRun {
   }
 
   #count(page: ListedPage, { keyCount, sizeBytes }: RangePage): void {
+    const { prefix, lookFor, onPart } = this.#input;
+    const storedBytes = this.#storedBytes + sizeBytes;
+    if (!Number.isSafeInteger(onPart === undefined ? storedBytes : sizeBytes)) {
+      throw new RangeError(`More than 2^53 − 1 bytes are stored below "${prefix}".`);
+    }
+    onPart?.({ page, keyCount, sizeBytes });
     this.#pages += 1;
     this.#objectCount += keyCount;
-    this.#storedBytes += sizeBytes;
-    if (!Number.isSafeInteger(this.#storedBytes)) {
-      throw new RangeError(`More than 2^53 − 1 bytes are stored below "${this.#input.prefix}".`);
-    }
-    const { prefix } = this.#input;
-    const { lookFor } = this.#input;
+    this.#storedBytes = storedBytes;
     const isAny = this.#isSequential || lookFor === 'everything';
     const seen = isAny
       ? seenInAnyOrder(lookFor, page, { prefix, keyCount })

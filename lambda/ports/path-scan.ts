@@ -61,7 +61,7 @@ export interface CountedPart {
 }
 
 /** How far a scan is. */
-export interface ScanProgress {
+interface ScanProgress {
   readonly storedBytes: number;
   readonly objectCount: number;
   readonly requests: number;

@@ -1,17 +1,16 @@
 import { randomUUID } from 'node:crypto';
-import { readFileSync } from 'node:fs';
 import { link, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { parseJson } from '../../lambda/domain/json.ts';
 import { readIfThere } from '../system/durable-file.ts';
+import {
+  isRunningElsewhere,
+  type NotedProcess,
+  notedProcessIn,
+  thisProcess,
+} from '../system/running-process.ts';
 import { errorCode, StartupError } from '../system/startup-error.ts';
-
-interface LockOwner {
-  readonly pid: number;
-  /** Tells apart two processes that had the same pid; absent if the system does not provide it. */
-  readonly processIdentity?: string;
-}
 
 /** Folders that this process holds. The pid in a lock file cannot show that: an earlier process may have had it. */
 const heldHere = new Set<string>();
@@ -46,18 +45,13 @@ export async function lockFolder(folder: string, waitMs = 3_000): Promise<() => 
 async function holderOf(path: string): Promise<number | undefined> {
   if (heldHere.has(path)) return process.pid;
   const owner = await readOwner(path);
-  return owner && isAlive(owner) ? owner.pid : undefined;
+  return owner && isRunningElsewhere(owner) ? owner.pid : undefined;
 }
 
 /** Creates the lock file with its content in one step: a link fails if the name exists. */
 async function claim(path: string, folder: string): Promise<void> {
-  const identity = readProcess(process.pid)?.identity;
-  const owner: LockOwner = {
-    pid: process.pid,
-    ...(identity === undefined ? {} : { processIdentity: identity }),
-  };
   const besidePath = `${path}.${randomUUID()}`;
-  await writeFile(besidePath, JSON.stringify(owner), { mode: 0o600 });
+  await writeFile(besidePath, JSON.stringify(thisProcess()), { mode: 0o600 });
   try {
     await link(besidePath, path);
   } catch (error) {
@@ -68,47 +62,8 @@ async function claim(path: string, folder: string): Promise<void> {
   }
 }
 
-async function readOwner(path: string): Promise<LockOwner | undefined> {
-  const value = parseJson((await readIfThere(path)) ?? '');
-  if (typeof value !== 'object' || value === null || !('pid' in value)) return undefined;
-  if (typeof value.pid !== 'number') return undefined;
-  const identity = 'processIdentity' in value ? value.processIdentity : undefined;
-  return { pid: value.pid, ...(typeof identity === 'string' ? { processIdentity: identity } : {}) };
-}
-
-function isAlive(owner: LockOwner): boolean {
-  const found = readProcess(owner.pid);
-  // A zombie: it was killed and holds nothing any more, but its parent has not collected its exit code yet.
-  if (found?.state === 'Z' || found?.state === 'X') return false;
-  if (owner.processIdentity !== undefined && found !== undefined) {
-    return found.identity === owner.processIdentity;
-  }
-  // In a container every start has the same pid. This process itself does not hold the lock.
-  if (owner.pid === process.pid) return false;
-  try {
-    process.kill(owner.pid, 0);
-    return true;
-  } catch (error) {
-    return errorCode(error) === 'EPERM';
-  }
-}
-
-/**
- * A process on Linux: its state, and an identity made of the boot and its start time. A pid can be reused, the
- * identity cannot.
- *
- * @returns undefined if there is no such process, or on another system.
- */
-function readProcess(pid: number): { state: string; identity: string } | undefined {
-  try {
-    const bootId = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
-    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-    // The program's name, in brackets, may hold anything. The state follows it, and 19 fields later the start time.
-    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-    return { state: fields[0] ?? '', identity: `${bootId}/${fields[19]}` };
-  } catch {
-    return undefined;
-  }
+async function readOwner(path: string): Promise<NotedProcess | undefined> {
+  return notedProcessIn(parseJson((await readIfThere(path)) ?? ''));
 }
 
 function inUse(folder: string, pid: number | undefined): StartupError {

@@ -2,15 +2,19 @@ import { rm } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 
-/** Builds `dist/lfs-quota.js`, all of the command line in one file, which the packed package runs (`npm pack`). */
+/**
+ * Builds `dist/lfs-quota.js`, all of the command line in one file, which the packed package runs (`npm pack`). Tests
+ * give another file: the bundle starts several times as fast as the source.
+ */
 
 const root = fileURLToPath(new URL('..', import.meta.url));
+const [outfile] = process.argv.slice(2);
 
-await rm(`${root}dist`, { recursive: true, force: true });
+if (outfile === undefined) await rm(`${root}dist`, { recursive: true, force: true });
 await build({
   absWorkingDir: root,
   entryPoints: ['cli/main.ts'],
-  outfile: 'dist/lfs-quota.js',
+  outfile: outfile ?? 'dist/lfs-quota.js',
   bundle: true,
   minify: true,
   // Names of classes are shown: an error's name is part of its message.

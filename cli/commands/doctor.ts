@@ -8,8 +8,8 @@ import type { CliContext } from '../context.ts';
 import type { ProbeTarget } from '../doctor/probe.ts';
 import { formatResult, formatSummary, idsWith, profileOf } from '../doctor/report.ts';
 import type { Examination } from '../doctor/run-checks.ts';
+import { parseS3Url } from '../du/s3-url.ts';
 import { CliError, UsageError } from '../errors.ts';
-import { parseS3Url } from './du.ts';
 
 interface DoctorOptions {
   readonly endpoint?: string;

@@ -1,5 +1,5 @@
 import { defaultSettings } from '../../lambda/domain/settings.ts';
-import { explainStoreError } from '../commands/du-errors.ts';
+import { explainStoreError } from '../du/store-errors.ts';
 import { CliError } from '../errors.ts';
 import { type Check, type Finding, fail, pass, warn } from './check.ts';
 import type { Probe } from './probe.ts';

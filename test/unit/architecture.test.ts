@@ -128,7 +128,7 @@ const architecture: Readonly<Record<string, { imports: readonly string[]; packag
   bin: { imports: ['cli', 'lib', 'local'], packages: ['node:*', 'tsx'] },
   // The embedded stack runs the handlers that are deployed, over its own ports.
   local: { imports: ['lambda/**', 'local/store', 'local/system'], packages: ['*'] },
-  // Loopback servers, durable files, and errors for the person who starts it.
+  // Loopback servers, durable files, processes, and errors for the person who starts it.
   'local/system': { imports: [], packages: ['node:*'] },
   // The store that it brings along is a server of its own, and speaks S3 to the rest.
   'local/store': {
@@ -147,6 +147,7 @@ const architecture: Readonly<Record<string, { imports: readonly string[]; packag
       'lambda/http/management',
       'lambda/ports',
       'lambda/use-cases/scan',
+      'local/system',
     ],
     packages: ['@aws-sdk/client-s3', 'commander', 'esbuild', 'node:*', 'zod'],
   },

@@ -107,7 +107,8 @@ function mayHelp(error: Error): boolean {
   return error instanceof MalformedAnswerError || isNetworkError(error);
 }
 
-function isThrottling(error: Error): boolean {
+/** The other side said that it was asked too much. */
+export function isThrottling(error: Error): boolean {
   if (!(error instanceof AnswerError)) return false;
   return throttlingStatuses.has(error.status) || throttlingName.test(error.name);
 }

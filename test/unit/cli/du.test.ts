@@ -2,7 +2,8 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Command } from 'commander';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { parseS3Url, registerDu } from '../../../cli/commands/du.ts';
+import { registerDu } from '../../../cli/commands/du.ts';
+import { parseS3Url } from '../../../cli/du/s3-url.ts';
 import { ListServer } from '../../support/list-server/server.ts';
 
 const server = new ListServer();

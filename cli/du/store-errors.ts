@@ -1,3 +1,4 @@
+import { MalformedAnswerError } from '../../lambda/adapters/aws-http/answers.ts';
 import { StoreAnswerError } from '../../lambda/adapters/s3/answers.ts';
 import { StoreRefusedError } from '../../lambda/adapters/s3/errors.ts';
 import { StoreUnavailableError } from '../../lambda/ports/object-store.ts';
@@ -16,6 +17,12 @@ interface Explanation {
 
 /** Turns an error of the store into one that says what to do next. Other errors are returned as they are. */
 export function explainStoreError(error: unknown, target: Target): unknown {
+  if (error instanceof MalformedAnswerError) {
+    return new CliError(`A page of ${storeOf(target)} cannot be read: ${error.message}`, {
+      hint: 'That is a fault of the store. `lfs-quota doctor` tries what else it does.',
+      cause: error,
+    });
+  }
   const isRefused = error instanceof StoreRefusedError;
   if (!isRefused && !(error instanceof StoreUnavailableError)) return error;
   const { message, hint } = isRefused ? explainRefusal(error.cause, target) : explainOutage(error, target);

@@ -1,0 +1,93 @@
+import { randomUUID } from 'node:crypto';
+import { link, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
+import { hostname } from 'node:os';
+import { parseJson } from '../../lambda/domain/json.ts';
+import { readIfThere } from '../../local/system/durable-file.ts';
+import { isRunningElsewhere, notedProcessIn, thisProcess } from '../../local/system/running-process.ts';
+import { errorCode } from '../../local/system/startup-error.ts';
+import { CliError } from '../errors.ts';
+
+/** The owner of a lock shows so often that it lives. */
+const beatMs = 10_000;
+/** A lock of another machine, whose processes cannot be seen from here, is stale after this time without a sign. */
+const silentMaxMs = 60_000;
+/** Stale locks that are taken away. */
+const triesMax = 5;
+
+/**
+ * Locks a file for this process, by another one beside it. The lock of a process that was killed is replaced at once
+ * on the same machine, and on another one after a minute.
+ *
+ * @returns what unlocks it.
+ * @throws {CliError} when another process holds it.
+ */
+export async function lockFile(path: string): Promise<() => Promise<void>> {
+  const lockPath = `${path}.lock`;
+  const own = `${JSON.stringify({ ...thisProcess(), host: hostname(), id: randomUUID() })}\n`;
+  for (let tries = 0; tries < triesMax; tries += 1) {
+    if (await create(lockPath, own)) return keep(lockPath, own);
+    const found = await readIfThere(lockPath);
+    if (found === undefined) continue;
+    const holder = await holderOf(lockPath, found);
+    if (holder !== undefined) throw inUse(path, holder);
+    await takeAway(lockPath, found);
+  }
+  throw inUse(path, 'another process');
+}
+
+/** With its content in one step: a link fails if the name exists. */
+async function create(lockPath: string, text: string): Promise<boolean> {
+  const besidePath = `${lockPath}.${randomUUID()}`;
+  await writeFile(besidePath, text, { mode: 0o600 });
+  try {
+    await link(besidePath, lockPath);
+    return true;
+  } catch (error) {
+    if (errorCode(error) === 'EEXIST') return false;
+    throw error;
+  } finally {
+    await rm(besidePath, { force: true });
+  }
+}
+
+function keep(lockPath: string, own: string): () => Promise<void> {
+  const beat = setInterval(() => {
+    const now = new Date();
+    utimes(lockPath, now, now).catch(() => {});
+  }, beatMs);
+  beat.unref();
+  return async () => {
+    clearInterval(beat);
+    if ((await readIfThere(lockPath)) === own) await rm(lockPath, { force: true });
+  };
+}
+
+/** Who holds a lock; undefined if nobody does any more. */
+async function holderOf(lockPath: string, text: string): Promise<string | undefined> {
+  const value = parseJson(text);
+  const noted = notedProcessIn(value);
+  const host = typeof value === 'object' && value !== null && 'host' in value ? value.host : undefined;
+  if (noted === undefined) return undefined;
+  if (host === hostname()) return isRunningElsewhere(noted) ? `process ${noted.pid}` : undefined;
+  const silentMs = Date.now() - ((await stat(lockPath).catch(() => undefined))?.mtimeMs ?? 0);
+  return silentMs < silentMaxMs ? `process ${noted.pid} on ${host}` : undefined;
+}
+
+/** Removes a stale lock, but not one that somebody else has put in its place meanwhile. */
+async function takeAway(lockPath: string, stale: string): Promise<void> {
+  const aside = `${lockPath}.${randomUUID()}`;
+  try {
+    await rename(lockPath, aside);
+  } catch (error) {
+    if (errorCode(error) === 'ENOENT') return;
+    throw error;
+  }
+  if ((await readFile(aside, 'utf8')) !== stale) await link(aside, lockPath).catch(() => {});
+  await rm(aside, { force: true });
+}
+
+function inUse(path: string, holder: string): CliError {
+  return new CliError(`${path} is in use by ${holder}, which counts with it.`, {
+    hint: 'Wait until that one ends, or stop it with Ctrl-C: it saves what it has.',
+  });
+}

@@ -1,0 +1,165 @@
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import type { ScanStrategy } from '../../lambda/domain/scan/strategy.ts';
+import type { CliContext } from '../context.ts';
+import { UsageError } from '../errors.ts';
+import type { ScanIdentity } from './checkpoint.ts';
+import { shellWords } from './words.ts';
+
+/** The options of `du`. */
+
+const strategies = [
+  'probe',
+  'sixteen',
+  'fixed-sixteen',
+  'sequential',
+  'hint',
+] as const satisfies readonly ScanStrategy['kind'][];
+
+/** Folders that are shown unless --top says otherwise. */
+const topDefault = 20;
+/** All of them are in each file that is saved. */
+const topMax = 10_000;
+/** A key has at most 1,024 bytes. */
+const depthMax = 1024;
+/** Seconds between two saves. What is listed in this time is listed again after a kill. */
+const defaultSaveSeconds = 10;
+/** Dollars for 1,000 LISTs of S3 in us-east-1 and most other regions, on 2026-11-21. */
+const listPriceOfAws = 0.005;
+
+export interface DuOptions {
+  readonly endpoint?: string;
+  readonly region?: string;
+  readonly json?: boolean;
+  readonly byPrefix?: boolean;
+  readonly depth?: number;
+  readonly top?: number;
+  readonly resume?: string;
+  readonly saveEvery?: number;
+  readonly maxRate?: number;
+  readonly listPrice?: number;
+  readonly strategy?: (typeof strategies)[number];
+  readonly hint?: number;
+  readonly concurrency?: number;
+}
+
+export function withDuOptions(command: Command): Command {
+  return command
+    .option(
+      '--endpoint <url>',
+      'address of an S3-compatible store (env: AWS_ENDPOINT_URL_S3, AWS_ENDPOINT_URL; default: AWS)',
+    )
+    .option('--region <name>', 'region to try first (env: AWS_REGION; default: us-east-1)')
+    .option('--json', 'print one JSON object')
+    .option('--by-prefix', 'also add up each folder; it takes no request more')
+    .option('--depth <levels>', 'with --by-prefix: levels of folders (default: 1)', parseUpTo(depthMax))
+    .option(
+      '--top <folders>',
+      `with --by-prefix: how many of the largest are shown (default: ${topDefault})`,
+      parseUpTo(topMax),
+    )
+    .option('--resume <file>', 'save in this file what is counted, and go on with what it has')
+    .option(
+      '--save-every <seconds>',
+      `with --resume: what a kill may cost (default: ${defaultSaveSeconds})`,
+      parseDecimal({ above: 0 }),
+    )
+    .option(
+      '--max-rate <requests>',
+      'most requests a second (default: as many as the store takes)',
+      parseCount,
+    )
+    .option(
+      '--list-price <dollars>',
+      `price of 1,000 LIST requests, to show what it costs (default: ${listPriceOfAws} on AWS)`,
+      parseDecimal({ above: -1 }),
+    )
+    .addOption(
+      new Option(
+        '--strategy <name>',
+        'how the scan begins; docs/scan.md compares them (default: probe)',
+      ).choices(strategies),
+    )
+    .option('--hint <objects>', 'about how many objects there are, if you know', parseCount)
+    .option('--concurrency <requests>', 'most requests at a time (default: 128)', parseCount);
+}
+
+/** @throws {UsageError} for an option that needs another one. */
+export function foldersOf({ byPrefix, depth, top, strategy }: DuOptions): ScanIdentity['folders'] {
+  if (!byPrefix) {
+    if (depth !== undefined) throw new UsageError('--depth is for folders: add --by-prefix.');
+    if (top !== undefined) throw new UsageError('--top is for folders: add --by-prefix.');
+    return null;
+  }
+  if (strategy === 'sequential') {
+    throw new UsageError(
+      '--by-prefix needs a store that lists names in order; --strategy sequential is for one that does not. Give only one of them.',
+    );
+  }
+  return { depth: depth ?? 1, top: top ?? topDefault };
+}
+
+/** @throws {UsageError} */
+export function saveEveryMs({ resume, saveEvery }: DuOptions): number {
+  if (saveEvery !== undefined && resume === undefined)
+    throw new UsageError('--save-every is for a file: add --resume FILE.');
+  return (saveEvery ?? defaultSaveSeconds) * 1000;
+}
+
+/** Dollars for a request; undefined: nobody knows what this store costs. */
+export function requestPrice({ listPrice }: DuOptions, endpoint: string | null): number | undefined {
+  const price = listPrice ?? (endpoint === null ? listPriceOfAws : undefined);
+  return price === undefined ? undefined : price / 1000;
+}
+
+/** The address of the store, always in the same form; null for AWS. @throws {UsageError} */
+export function endpointOf(options: DuOptions, { env }: CliContext): string | null {
+  const endpoint = options.endpoint ?? (env['AWS_ENDPOINT_URL_S3'] || env['AWS_ENDPOINT_URL'] || null);
+  if (endpoint === null) return null;
+  const url = URL.canParse(endpoint) ? new URL(endpoint) : undefined;
+  if (url === undefined || !/^https?:$/.test(url.protocol)) {
+    throw new UsageError(
+      `'${endpoint}' is not an address. Give one such as https://ACCOUNT.r2.cloudflarestorage.com.`,
+    );
+  }
+  return (url.origin + url.pathname).replace(/\/+$/, '');
+}
+
+/** @throws {UsageError} */
+export function strategyOf({ strategy, hint }: DuOptions): ScanStrategy {
+  if (hint !== undefined && (strategy ?? 'hint') === 'hint') return { kind: 'hint', objects: hint };
+  if (hint !== undefined)
+    throw new UsageError(`--hint and --strategy ${strategy} exclude each other. Give only one of them.`);
+  if (strategy === 'hint')
+    throw new UsageError('--strategy hint needs --hint N, about how many objects there are.');
+  return { kind: strategy ?? 'probe' };
+}
+
+/** The command that goes on with a scan. */
+export function commandOf(url: string, options: DuOptions): string {
+  const words = Object.entries(options).flatMap(([name, value]) => {
+    const flag = `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
+    return value === true ? [flag] : [flag, String(value)];
+  });
+  return `lfs-quota ${shellWords(['du', url, ...words])}`;
+}
+
+function parseCount(text: string): number {
+  return parseUpTo(Number.MAX_SAFE_INTEGER)(text);
+}
+
+function parseUpTo(max: number): (text: string) => number {
+  return (text) => {
+    const count = Number(text);
+    if (/^\d+$/.test(text) && count >= 1 && count <= max) return count;
+    const range = max === Number.MAX_SAFE_INTEGER ? 'of 1 or more' : `from 1 to ${max}`;
+    throw new InvalidArgumentError(`Give a whole number ${range}.`);
+  };
+}
+
+function parseDecimal({ above }: { above: number }): (text: string) => number {
+  return (text) => {
+    const value = Number(text);
+    if (/^\d+(\.\d+)?$/.test(text) && value > above && value <= 1e6) return value;
+    throw new InvalidArgumentError(`Give a number such as 0.5${above < 0 ? '' : ', above 0'}.`);
+  };
+}

@@ -100,7 +100,7 @@ describe('a scan that is killed again and again', { timeout: timeoutMs }, () => 
     ['hashes', []],
     ['folders', ['--by-prefix', '--depth', '2', '--top', '7']],
   ])('counts every key of %s once', async (bucket, more) => {
-    const [kills, concurrency] = [20, 6];
+    const [kills, concurrency] = [12, 6];
     server.latencyMs = 8;
     const args = ['--json', '--save-every', '0.01', '--concurrency', String(concurrency), ...more];
     const { code, out, err } = await killedOften(kills, args, bucket);

@@ -1,6 +1,6 @@
-import { realpath, stat } from 'node:fs/promises';
+import { readdir, realpath, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
-import { readIfThere, writeDurably } from '../../local/system/durable-file.ts';
+import { readIfThere, unfinishedSuffix, writeDurably } from '../../local/system/durable-file.ts';
 import { errorCode } from '../../local/system/startup-error.ts';
 import { CliError } from '../errors.ts';
 import {
@@ -46,6 +46,7 @@ export class CheckpointFile {
       const release = await lockFile(file);
       try {
         const found = readFound(name, await readIfThere(file), scan);
+        await removeUnfinished(file);
         return new CheckpointFile({ path: file, release, version: await versionOf(file), found });
       } catch (error) {
         await release();
@@ -102,6 +103,14 @@ async function checkPlace(name: string): Promise<void> {
   if (found !== undefined && !found.isFile()) {
     throw new CliError(`${name} is no file.`, { hint: 'Give --resume the name of a file.' });
   }
+}
+
+/** What a process that was killed while it saved has left. Nobody else writes, because the file is locked. */
+async function removeUnfinished(file: string): Promise<void> {
+  const folder = path.dirname(file);
+  for (const name of await readdir(folder))
+    if (name.startsWith(`${path.basename(file)}.`) && name.endsWith(unfinishedSuffix))
+      await rm(path.join(folder, name), { force: true });
 }
 
 function readFound(name: string, text: string | undefined, scan: ScanIdentity): Checkpoint | undefined {

@@ -22,7 +22,7 @@ const topMax = 10_000;
 /** A key has at most 1,024 bytes. */
 const depthMax = 1024;
 /** Seconds between two saves. What is listed in this time is listed again after a kill. */
-const defaultSaveSeconds = 10;
+const defaultSaveSeconds = 5;
 /** Dollars for 1,000 LISTs of S3 in us-east-1 and most other regions, on 2026-11-21. */
 const listPriceOfAws = 0.005;
 

@@ -111,7 +111,7 @@ describe('a scan that is killed again and again', { timeout: timeoutMs }, () => 
     // Each kill costs at most what was on its way, and what had arrived since the file was written.
     const pages = truthOf(bucket).objects / 1000;
     expect(server.served).toBeLessThan(1.3 * pages + kills * 4 * concurrency);
-    expect(await readdir(path.dirname(file))).toContain('du scan.json');
+    expect(await readdir(path.dirname(file))).toEqual(['du scan.json']);
     if (more.length === 0) return;
     const truth = foldersOf(bucket, 2);
     expect(result.folders.count).toBe(truth.length);
@@ -156,10 +156,21 @@ describe('a scan that is stopped by Ctrl-C', { timeout: timeoutMs }, () => {
       expect(result).toMatchObject({ code: 0 });
       expect(JSON.parse(result?.out ?? '')).toMatchObject({ ...truthOf(bucket), runs: 3 });
       // Two stops, each of which may cost a few requests.
-      expect(server.served - requests).toBeLessThanOrEqual(requests + 2 * 4);
+      expect(server.served - requests).toBeLessThanOrEqual(requests + 2 * 8);
       expect(JSON.parse(result?.out ?? '').requests).toBe(server.served - requests);
     },
   );
+
+  it('ends at once when it is interrupted again, and can go on', async () => {
+    server.faultOf = () => 'never';
+    const { child, ended } = start('small');
+    server.onRequest = () => void child.kill('SIGINT');
+    child.stderr?.once('data', () => child.kill('SIGINT'));
+    expect(await ended).toMatchObject({ signal: 'SIGINT', out: '' });
+    server.reset();
+    const { out } = await start('small', '--json').ended;
+    expect(JSON.parse(out)).toMatchObject(truthOf('small'));
+  });
 
   it('sends no request more because it saves', async () => {
     const args = ['s3://hashes', '--endpoint', endpoint, '--json', '--concurrency', '8'];
@@ -246,6 +257,14 @@ describe('the file', { timeout: timeoutMs }, () => {
     },
   );
 
+  it('that a kill left half written is removed, and others are not', async () => {
+    for (const name of [`${file}.1-2.unfinished`, `${file}.mine`, `${file}2.1-2.unfinished`])
+      await writeFile(name, '{');
+    expect(await runHere('small')).toMatchObject({ code: 0 });
+    const left = ['du scan.json', 'du scan.json.mine', 'du scan.json2.1-2.unfinished'];
+    expect((await readdir(path.dirname(file))).sort()).toEqual(left);
+  });
+
   it('of a newer version is refused', async () => {
     await writeFile(file, '{"format":"lfs-quota du","version":2,"other":1}\n');
     expect(await fails('small')).toContain('newer version of lfs-quota (format 2)');
@@ -257,6 +276,23 @@ describe('the file', { timeout: timeoutMs }, () => {
     expect(await fails('small')).toContain('Its folder does not exist.');
     file = folder;
     expect(await fails('small')).toContain('is no file.');
+  });
+});
+
+describe('a file that can no longer be written', { timeout: timeoutMs }, () => {
+  it('ends no scan: it warns, prints the result, and fails', async () => {
+    server.latencyMs = 20;
+    const { ended } = start('few', '--json', '--save-every', '0.02', '--concurrency', '2');
+    server.onRequest = (request) => void (request === 5 && rm(path.dirname(file), { recursive: true }));
+    const { code, out, err } = await ended;
+    expect(code).toBe(1);
+    expect(JSON.parse(out)).toMatchObject(truthOf('few'));
+    expect(err).toMatch(
+      /warning: .*du scan\.json cannot be used to save the scan \(ENOENT\)\. The scan goes on/,
+    );
+    expect(err).toMatch(
+      /error: .*cannot be used to save the scan \(ENOENT\)\.\nIts folder does not exist\.\n$/,
+    );
   });
 });
 

@@ -31,12 +31,19 @@ export function foldersOfPart(
   { prefix, depth }: { prefix: string; depth: number },
 ): ReadonlyMap<string, FolderSum> {
   const sums = new Map<string, FolderSum>();
+  // A key that ends one folder's run begins the next one.
+  const decoded = new Map<number, string>();
+  const keyAt = (index: number) => {
+    const key = decoded.get(index) ?? page.keyAt(index);
+    decoded.set(index, key);
+    return key;
+  };
   for (let index = 0; index < keyCount; ) {
-    const { folder, isDirect } = folderOf(page.keyAt(index).slice(prefix.length), depth);
+    const { folder, isDirect } = folderOf(keyAt(index).slice(prefix.length), depth);
     const start = prefix + folder;
     const end = isDirect
       ? index + 1
-      : endOfRun({ from: index, to: keyCount }, (at) => page.keyAt(at).startsWith(start));
+      : endOfRun({ from: index, to: keyCount }, (at) => keyAt(at).startsWith(start));
     let bytes = 0;
     if (end - index === keyCount) bytes = sizeBytes;
     else for (let at = index; at < end; at += 1) bytes += page.sizeAt(at);

@@ -26,6 +26,7 @@ function partOf(objects: readonly Named[]) {
       return prefix + objects[index]?.name;
     },
     sizeAt: (index: number) => objects[index]?.size ?? 0,
+    lastModifiedMsAt: () => undefined,
   };
   const sizeBytes = objects.reduce((sum, { size }) => sum + size, 0);
   return { part: { page, keyCount: objects.length, sizeBytes }, decoded };

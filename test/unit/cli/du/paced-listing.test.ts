@@ -15,6 +15,7 @@ const page: ListedPage = {
   nextContinuationToken: undefined,
   keyAt: () => '',
   sizeAt: () => 0,
+  lastModifiedMsAt: () => undefined,
 };
 
 const answers = {

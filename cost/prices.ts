@@ -31,6 +31,9 @@ export const r2Prices: StorePrices = {
   gbToInternet: 0,
 };
 
+/** An object in a report of S3 Inventory, with each report. */
+export const s3InventoryObject = perMillion(0.0025);
+
 /** Prices of AWS in us-east-1. */
 export interface CloudPrices {
   readonly lambdaGbSecondX86: number;
@@ -46,6 +49,10 @@ export interface CloudPrices {
   /** The same for a standard queue. */
   readonly queueRequest: number;
   readonly schedulerInvocation: number;
+  /** A step of a standard workflow of Step Functions. */
+  readonly stateTransition: number;
+  /** A machine of four cores for an hour: c7g.xlarge, on demand. */
+  readonly machineHour: number;
   readonly logGb: number;
   /** An alarm on one metric at standard resolution. */
   readonly alarmMonth: number;
@@ -65,6 +72,8 @@ export const cloudPrices: CloudPrices = {
   fifoQueueRequest: perMillion(0.5),
   queueRequest: perMillion(0.4),
   schedulerInvocation: perMillion(1),
+  stateTransition: 0.025 / 1000,
+  machineHour: 0.145,
   logGb: 0.5,
   alarmMonth: 0.1,
   metricMonth: 0.3,

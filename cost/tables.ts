@@ -19,6 +19,29 @@ export function formatNumber(value: number | undefined): string {
   return value.toFixed(digits).replace(/\B(?=(\d{3})+(?!\d))/g, digits === 0 ? ',' : '');
 }
 
+/** A number that may be tiny: below one, the two digits that matter. */
+export function formatSmall(value: number): string {
+  return value > 0 && value < 1 ? value.toFixed(1 - Math.floor(Math.log10(value))) : formatNumber(value);
+}
+
+/** Dollars and cents, or below a dollar the two digits that matter. */
+export function formatDollars(dollars: number): string {
+  if (dollars < 1) return formatSmall(dollars);
+  return dollars.toFixed(2).replace(/\B(?=(\d{3})+(?!\d))/g, ',');
+}
+
+const units = [
+  { unit: 'd', seconds: 86_400, from: 2 * 86_400 },
+  { unit: 'h', seconds: 3600, from: 3600 },
+  { unit: 'min', seconds: 60, from: 60 },
+] as const;
+
+/** A time in the unit that fits it. */
+export function formatDuration(seconds: number): string {
+  const { unit, seconds: size } = units.find(({ from }) => seconds >= from) ?? { unit: 's', seconds: 1 };
+  return `${formatNumber(seconds / size)} ${unit}`;
+}
+
 /** The median. NaN if there are no values. */
 export function median(values: readonly number[]): number {
   const sorted = [...values].sort((a, b) => a - b);

@@ -162,7 +162,17 @@ function countLines(workload: Workload, basis: CostBasis): CostLine[] {
     }),
     counted('schedule: full count', happens.fullCounts, recount({ repos, isFull: true, dead: 0 }), true),
     counted('console: missed, full count', happens.missedReads, missedSubscription({ repos, dead: 0 }), true),
-    line('schedule: run', happens.refreshRuns, operationCost(refresh(happens.duePerRun), sizes, basis)),
+    line(
+      'schedule: run',
+      happens.refreshRuns - happens.lookRounds,
+      operationCost(refresh(happens.duePerRun), sizes, basis),
+    ),
+    // Hardly anybody is still due when it looks.
+    line(
+      'schedule: run that looks again',
+      happens.lookRounds,
+      operationCost(refresh(happens.duePerRun, 0), sizes, basis),
+    ),
   ];
 }
 

@@ -21,6 +21,8 @@ export type TableCall =
   | 'deletions'
   | 'deletionsOf'
   | 'dueTenants'
+  | 'readRefreshState'
+  | 'putRefreshState'
   | 'addCommitted'
   | 'putReservation'
   | 'issueReservation'
@@ -196,6 +198,8 @@ export function recount(shape: RecountShape): Operation {
   };
 }
 
+/** Tenants that the schedule reads at a time. */
+const readsAtOnce = 16;
 /** Messages that the schedule sends in one request. It sends one request after the other. */
 const messagesPerSend = 10;
 
@@ -228,14 +232,25 @@ export function tenantEvents(repos: { expected: number; recorded: number }): Ope
   };
 }
 
-/** One run of the schedule that finds this many tenants due. */
-export function refresh(due: number): Operation {
+/**
+ * One run of the schedule that finds this many tenants due.
+ *
+ * @param looked with a round through what is still due: the tenants that it looks at.
+ */
+export function refresh(due: number, looked?: number): Operation {
   // If less than one tenant is due on average, most runs send nothing.
   const sends = Math.min(due, Math.ceil(due / messagesPerSend));
+  const queries = looked === undefined ? 1 : 2;
   return {
     function: 'refresh',
-    calls: { dueTenants: 1, SEND: sends },
-    tableRounds: 1 + sends,
+    calls: {
+      readRefreshState: 1,
+      dueTenants: queries,
+      ...(looked !== undefined && { readTenant: looked }),
+      SEND: sends,
+      putRefreshState: 1,
+    },
+    tableRounds: 2 + queries + Math.ceil((looked ?? 0) / readsAtOnce) + sends,
     headRounds: 0,
     listRounds: 0,
   };

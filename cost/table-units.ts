@@ -62,6 +62,7 @@ export function unitsOfCall(call: TableCall, sizes: TableSizes): TableUnits {
   switch (call) {
     case 'findToken':
     case 'readTenant':
+    case 'readRefreshState':
     case 'readRepo':
     case 'deletions':
     case 'deletionsOf':
@@ -79,6 +80,8 @@ export function unitsOfCall(call: TableCall, sizes: TableSizes): TableUnits {
       const perPartition = (sizes.due * dueEntryBytes) / duePartitions;
       return reads((duePartitions * readUnits(perPartition)) / 2);
     }
+    case 'putRefreshState':
+      return writes(1);
     case 'addCommitted':
     case 'beginReconcile':
       return writes(writeUnits(tenantItemBytes));

@@ -1,3 +1,4 @@
+import { lookAgainMs } from '../lambda/domain/refresh-state.ts';
 import { uploadsToVerify } from '../lambda/domain/verified-uploads.ts';
 import { splitListing } from './listing-cost.ts';
 import { fullCountsOf, type RecountPolicy, recountsOfPush } from './recount-times.ts';
@@ -79,6 +80,8 @@ export interface Occurrences {
   readonly missedReads: number;
   /** Runs of the schedule, for all tenants. */
   readonly refreshRuns: number;
+  /** Those that begin a round through what is still due. */
+  readonly lookRounds: number;
   /** Tenants that one run of the schedule finds and queues. */
   readonly duePerRun: number;
 }
@@ -161,6 +164,7 @@ export function occurrences(workload: Workload): Occurrences {
     cachedReads: readsPerTenant - missedReads,
     missedReads,
     refreshRuns,
+    lookRounds: Math.min(refreshRuns, (hoursPerMonth * 3_600_000) / lookAgainMs),
     duePerRun,
   };
 }

@@ -4,6 +4,7 @@ import type { TableClient } from '../../lambda/adapters/dynamodb/table-client.ts
 import { readTenant } from '../../lambda/adapters/dynamodb/tenants.ts';
 import { createDynamoDbTokenStore } from '../../lambda/adapters/dynamodb/token-store.ts';
 import { sha256Hex } from '../../lambda/domain/hash.ts';
+import { noRefreshState } from '../../lambda/domain/refresh-state.ts';
 import { reservationIdOf } from '../../lambda/domain/reservation.ts';
 import { tokenIdOf } from '../../lambda/domain/token.ts';
 import {
@@ -45,6 +46,8 @@ export async function reset(client: TableClient, standing: Standing): Promise<vo
   const nowMs = Date.now();
   const countedAtMs = nowMs - (isStale ? 48 : 0) * hourMs;
   await clear(client);
+  // The schedule finds all due tenants anew.
+  await createDynamoDbLedger({ client, tableName }).putRefreshState(noRefreshState);
   const dueAtMs = countedAtMs + 24 * hourMs;
   await put(client, tenantItem({ name: tenant, objects, countedAtMs, dueAtMs }));
   const counted = { storedBytes: objects * storedBytes, objectCount: objects, countedAtMs };

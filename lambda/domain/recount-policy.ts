@@ -72,19 +72,27 @@ export function queuedUrgencyOf(tenant: Budget, reason: RecountReason): Urgency 
 }
 
 /**
- * How long a recount must wait, in milliseconds. 0: it may begin.
+ * From when on a recount may begin, in milliseconds since 1970.
  *
  * In the background, the beginnings of two reconciles are also at least `recountRestMs` apart.
  */
+export function mayBeginAtMs(
+  settings: Pick<Settings, 'recountRestMs'>,
+  input: { tenant: Budget; urgency: Urgency | 'first' },
+): number {
+  const { tenant, urgency } = input;
+  const affordableAtMs = tenant.listedUntilMs - overdraftMs[urgency];
+  const restedAtMs =
+    urgency === 'background' && tenant.counted ? tenant.counted.countedAtMs + settings.recountRestMs : 0;
+  return Math.max(affordableAtMs, restedAtMs);
+}
+
+/** How long a recount must wait, in milliseconds. 0: it may begin. */
 export function recountWaitMs(
   settings: Pick<Settings, 'recountRestMs'>,
   input: { tenant: Budget; urgency: Urgency | 'first'; nowMs: number },
 ): number {
-  const { tenant, urgency, nowMs } = input;
-  const affordableAtMs = tenant.listedUntilMs - overdraftMs[urgency];
-  const restedAtMs =
-    urgency === 'background' && tenant.counted ? tenant.counted.countedAtMs + settings.recountRestMs : 0;
-  return Math.max(0, affordableAtMs - nowMs, restedAtMs - nowMs);
+  return Math.max(0, mayBeginAtMs(settings, input) - input.nowMs);
 }
 
 /**
@@ -106,8 +114,8 @@ const looksShare = 4;
 /**
  * When a tenant is to be counted again because uploads may be under way: nobody tells when they have arrived, unless
  * they are the last of their batch or large. It is soon, and the longer ago they began the later, because what has not
- * arrived for long rarely does. It is not before the budget lets it begin: a tenant that is due and deferred would come
- * up in each run of the schedule.
+ * arrived for long rarely does. It is not before the budget lets it begin: a tenant that is deferred is handed on in
+ * vain, and waits for a round of the schedule.
  *
  * @param input.newestUploadMs when the newest of them began.
  * @param input.countedAtMs when this count began.

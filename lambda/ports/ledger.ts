@@ -1,5 +1,6 @@
 import type { Deletion, Removal } from '../domain/deletion.ts';
 import type { Shard } from '../domain/giant/shard.ts';
+import type { DueTenant, RefreshState } from '../domain/refresh-state.ts';
 import type { Reservation } from '../domain/reservation.ts';
 import type { Counted, DeleteNote, RepoRecord, TenantRecord } from '../domain/tenant.ts';
 
@@ -17,7 +18,8 @@ export type Ledger = TenantLedger &
   ReservationLedger &
   ReconcileLedger &
   ShardLedger &
-  DeletionLedger;
+  DeletionLedger &
+  RefreshLedger;
 
 /** What a method takes. */
 export type Input<M extends keyof Ledger> = Parameters<Ledger[M]>[0];
@@ -70,11 +72,27 @@ export interface TenantLedger {
    * Tenants that are due for a full count (`full`), or that have a reservation to look at, a due deletion or a closed
    * repo. Those due longest come first. A reservation is to be looked at when it is dead, a late one at its
    * `lookAtMs`, and a pending one when its batch must be dead.
+   *
+   * @param input.afterMs only those that became due after this.
+   * @param input.untilMs … and until then.
+   * @param input.tenantsMax as many at most, besides others that became due in the same millisecond.
    */
-  dueTenants(input: {
-    nowMs: number;
-    tenantsMax: number;
-  }): Promise<readonly { tenant: string; full: boolean }[]>;
+  dueTenants(input: { afterMs?: number; untilMs: number; tenantsMax: number }): Promise<DueTenants>;
+}
+
+/** Some of the tenants that are due. */
+export interface DueTenants {
+  readonly due: readonly DueTenant[];
+  /** Nobody else was found that became due until then. */
+  readonly untilMs: number;
+}
+
+/** How far the schedule has come: the same for all tenants. */
+export interface RefreshLedger {
+  /** undefined: it never ran. */
+  readRefreshState(): Promise<RefreshState | undefined>;
+  /** Replaces it. A write that lands late takes the schedule back a little: some tenants are handed on twice. */
+  putRefreshState(state: RefreshState): Promise<void>;
 }
 
 /** Repos. One that is not known yet is created when something is set on it. */

@@ -89,6 +89,7 @@ export const functionSpecs: Readonly<Record<FunctionName, FunctionSpec>> = {
   refresh: {
     description: 'Queues recounts of the tenants that are due.',
     timeoutSeconds: 300,
+    table: ['GetItem', 'PutItem'],
     indexes: [byDueIndex.name],
     recountQueue: ['send'],
   },

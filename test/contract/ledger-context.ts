@@ -47,6 +47,16 @@ export const plainCommit = {
   counted: counted(3),
 };
 
+/** Whom `dueTenants` finds, and whether for a full count. */
+export async function dueOf(
+  ledger: Pick<Ledger, 'dueTenants'>,
+  input: { nowMs: number; tenantsMax: number },
+): Promise<{ tenant: string; full: boolean }[]> {
+  const { nowMs: untilMs, tenantsMax } = input;
+  const { due } = await ledger.dueTenants({ untilMs, tenantsMax });
+  return due.map(({ tenant, full }) => ({ tenant, full }));
+}
+
 /** The pages of a list of reservations, each read from where the one before ended. */
 export async function* reservationPages(
   ledger: Ledger,

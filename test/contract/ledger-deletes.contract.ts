@@ -3,6 +3,7 @@ import type { Deletion } from '../../lambda/domain/deletion.ts';
 import { allPages } from '../../lambda/use-cases/all-pages.ts';
 import {
   counted,
+  dueOf,
   type LedgerUnderTest,
   ledgerContext,
   oid,
@@ -137,7 +138,7 @@ export function deleteContract(open: () => Promise<LedgerUnderTest>): void {
       const gone = { ...deletion('d1'), state: 'gone', dueAtMs: 2000, deadlineMs: 2000 } as const;
       expect(await allPages(get().ledger.deletions(tenant))).toEqual([gone]);
       expect(await get().ledger.unmark({ ...key, names: [oid('a')] })).toBe('refused');
-      const due = await get().ledger.dueTenants({ nowMs: 2000, tenantsMax: 1000 });
+      const due = await dueOf(get().ledger, { nowMs: 2000, tenantsMax: 1000 });
       expect(due).toContainEqual({ tenant, full: false });
       await get().ledger.removeDeletion(key);
       expect(await allPages(get().ledger.deletions(tenant))).toEqual([]);
@@ -145,11 +146,11 @@ export function deleteContract(open: () => Promise<LedgerUnderTest>): void {
 
     it('make a tenant due after their grace time', async () => {
       const { tenant } = await put();
-      expect(await get().ledger.dueTenants({ nowMs: 699, tenantsMax: 1000 })).not.toContainEqual({
+      expect(await dueOf(get().ledger, { nowMs: 699, tenantsMax: 1000 })).not.toContainEqual({
         tenant,
         full: false,
       });
-      expect(await get().ledger.dueTenants({ nowMs: 700, tenantsMax: 1000 })).toContainEqual({
+      expect(await dueOf(get().ledger, { nowMs: 700, tenantsMax: 1000 })).toContainEqual({
         tenant,
         full: false,
       });
@@ -229,7 +230,7 @@ export function deleteContract(open: () => Promise<LedgerUnderTest>): void {
     it('of a repo make its tenant due until the repo is opened', async () => {
       const tenant = await create({ dueAtMs: 9e14 });
       const isDue = async (nowMs: number) => {
-        const due = await get().ledger.dueTenants({ nowMs, tenantsMax: 1000 });
+        const due = await dueOf(get().ledger, { nowMs, tenantsMax: 1000 });
         return due.some((found) => found.tenant === tenant && !found.full);
       };
       const path = { tenant, repo: 'app' };
@@ -258,7 +259,7 @@ export function deleteContract(open: () => Promise<LedgerUnderTest>): void {
     it('close a tenant for good: nothing is added to its counter after that', async () => {
       const tenant = await create({ dueAtMs: 9e14 });
       expect((await get().ledger.closeTenant({ tenant, closedAtMs: 5 }))?.closedAtMs).toBe(5);
-      expect(await get().ledger.dueTenants({ nowMs: 5, tenantsMax: 1000 })).toContainEqual({
+      expect(await dueOf(get().ledger, { nowMs: 5, tenantsMax: 1000 })).toContainEqual({
         tenant,
         full: true,
       });

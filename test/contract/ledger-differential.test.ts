@@ -10,7 +10,7 @@ import { allPages } from '../../lambda/use-cases/all-pages.ts';
 import { openDatabase } from '../../local/data/database.ts';
 import { MemoryLedger } from '../support/memory/ledger.ts';
 import { Random } from '../support/random.ts';
-import { reservationPages, tenantName } from './ledger-context.ts';
+import { dueOf, reservationPages, tenantName } from './ledger-context.ts';
 import { newTenant, pathsOf, randomCall } from './random-ledger-calls.ts';
 
 /**
@@ -55,7 +55,7 @@ async function readsOf(ledger: Ledger, tenant: string) {
     deletions: await allPages(ledger.deletionsOf(path)),
     shards: await allPages(ledger.shards(path)),
   }));
-  const due = await ledger.dueTenants({ nowMs: 400, tenantsMax: 1_000_000 });
+  const due = await dueOf(ledger, { nowMs: 400, tenantsMax: 1_000_000 });
   const listed = await allPages(reservationPages(ledger, { tenant, pageSize: 2 }));
   return { repos: await Promise.all(ofRepos), listed, due: due.find((one) => one.tenant === tenant) };
 }

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { allPages } from '../../lambda/use-cases/all-pages.ts';
 import {
+  dueOf,
   type LedgerUnderTest,
   ledgerContext,
   oid,
@@ -62,7 +63,7 @@ export function reservationContract(open: () => Promise<LedgerUnderTest>): void 
       expect(await get().ledger.keepLate({ ...key, claims, lookAtMs: 5000 })).toBe('gone');
       await get().ledger.putReservation({ tenant, reservation: reservation('r1', { state: 'issued' }) });
       const isDue = async (nowMs: number) =>
-        (await get().ledger.dueTenants({ nowMs, tenantsMax: 1000 })).some((due) => due.tenant === tenant);
+        (await dueOf(get().ledger, { nowMs, tenantsMax: 1000 })).some((due) => due.tenant === tenant);
       expect([await isDue(2999), await isDue(3000)]).toEqual([false, true]);
       for (let time = 0; time < 2; time += 1)
         expect(await get().ledger.keepLate({ ...key, claims, lookAtMs: 5000 })).toBe('kept');
@@ -75,7 +76,7 @@ export function reservationContract(open: () => Promise<LedgerUnderTest>): void 
     it('are put as late ones that stand for several, which are due when they are to be looked at', async () => {
       const tenant = await create({ dueAtMs: 9e15 });
       const isDue = async (nowMs: number) =>
-        (await get().ledger.dueTenants({ nowMs, tenantsMax: 1000 })).some((due) => due.tenant === tenant);
+        (await dueOf(get().ledger, { nowMs, tenantsMax: 1000 })).some((due) => due.tenant === tenant);
       const late = { state: 'issued', lookAtMs: 5000, deletedByMs: 4000, objectCount: 7 } as const;
       await get().ledger.putReservation({ tenant, reservation: reservation('~r1', late) });
       expect([await isDue(4999), await isDue(5000)]).toEqual([false, true]);
@@ -86,7 +87,7 @@ export function reservationContract(open: () => Promise<LedgerUnderTest>): void 
       const tenant = await create({ dueAtMs: 9e15 });
       const key = { tenant, repo, reservationId: 'r1' };
       const isDue = async (nowMs: number) =>
-        (await get().ledger.dueTenants({ nowMs, tenantsMax: 1000 })).some((due) => due.tenant === tenant);
+        (await dueOf(get().ledger, { nowMs, tenantsMax: 1000 })).some((due) => due.tenant === tenant);
       await get().ledger.putReservation({ tenant, reservation: reservation('r1'), dueAtMs: 1500 });
       expect([await isDue(1499), await isDue(1500)]).toEqual([false, true]);
       expect(await get().ledger.readReservation(key)).toEqual(reservation('r1'));

@@ -214,8 +214,11 @@ type Reads =
   | 'deletionsOf'
   | 'shards';
 
+/** Of no tenant. */
+type Schedule = 'readRefreshState' | 'putRefreshState';
+
 /** Every method that writes: the compiler asks for a new one here. */
-type Writes = Record<Exclude<keyof Ledger, Reads>, () => LedgerCall>;
+type Writes = Record<Exclude<keyof Ledger, Reads | Schedule>, () => LedgerCall>;
 
 export const pathsOf = (tenant: string) => repos.map((repo) => ({ tenant, repo }));
 

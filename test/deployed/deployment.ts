@@ -93,16 +93,16 @@ export class Deployment {
     return secret.SecretString ?? '';
   }
 
-  /** Makes the tenant's count due, as if a day had passed. */
+  /** Makes the tenant's count due, as if a day had passed. Not long ago: the schedule hands on what becomes due. */
   async makeCountDue(outputs: Outputs, tenant: string): Promise<void> {
     const { pk, sk } = tenantKey(tenant);
     await this.#dynamoDb.send(
       new UpdateItemCommand({
         TableName: outputs.TableName,
         Key: { pk: { S: pk }, sk: { S: sk } },
-        UpdateExpression: 'SET #due = :long_ago, fullDueAtMs = :long_ago',
+        UpdateExpression: 'SET #due = :now, fullDueAtMs = :now',
         ExpressionAttributeNames: { '#due': byDueIndex.sk },
-        ExpressionAttributeValues: { ':long_ago': { N: '1' } },
+        ExpressionAttributeValues: { ':now': { N: String(Date.now()) } },
       }),
     );
   }

@@ -293,7 +293,19 @@ const noDelay: Mutant = { sqs: { delayMs: 1_000 } };
 const onlyFullIsDue: Mutant = {
   ledger: (ledger) =>
     withMethods(ledger, {
-      dueTenants: async (input) => (await ledger.dueTenants(input)).filter(({ full }) => full),
+      dueTenants: async (input) => {
+        const { due, untilMs } = await ledger.dueTenants(input);
+        return { due: due.filter(({ full }) => full), untilMs };
+      },
+    }),
+};
+
+/** What was handed on is never handed on again. */
+const handedOnce: Mutant = {
+  ledger: (ledger) =>
+    withMethods(ledger, {
+      putRefreshState: (state) =>
+        ledger.putRefreshState({ ...state, round: { ...state.round, beganMs: Number.MAX_SAFE_INTEGER } }),
     }),
 };
 
@@ -459,6 +471,7 @@ export const mutants: readonly {
   { name: 'repos without their tenant', mutant: reposWithoutTenant, invariant: /^I1/, seeds: 1000 },
   { name: 'an id of a message without its time', mutant: idWithoutTime, invariant: /^I6/, seeds: 100 },
   { name: 'a queue without a delay', mutant: noDelay, invariant: /^I6/, seeds: 100 },
+  { name: 'nobody is handed on twice', mutant: handedOnce, invariant: /^I[38]/, seeds: 1000 },
   { name: 'only full counts are due', mutant: onlyFullIsDue, invariant: /^I3/, seeds: 300 },
   {
     name: 'an import that is not due',

@@ -22,6 +22,7 @@ const single = new Set([
   ],
   ...['beginReconcile', 'setLease', 'commitRepo', 'commitTenant', 'putDeletion', 'unmark', 'claimDeletion'],
   ...['endDeletion', 'removeDeletion', 'announceDelete', 'removeNote', 'dueTenants'],
+  ...['readRefreshState', 'putRefreshState'],
 ]);
 
 /**

@@ -18,6 +18,7 @@ const reads = new Set<keyof Ledger>([
   'readRepo',
   'listTenants',
   'dueTenants',
+  'readRefreshState',
 ]);
 const paged = new Set<keyof Ledger>([
   'reservations',

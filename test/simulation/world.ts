@@ -1,4 +1,5 @@
 import { KnownObjects } from '../../lambda/domain/known-objects.ts';
+import type { DueTenant } from '../../lambda/domain/refresh-state.ts';
 import { defaultSettings, type Settings } from '../../lambda/domain/settings.ts';
 import { placeOf, type StoreChange } from '../../lambda/domain/store-change.ts';
 import type { Ledger } from '../../lambda/ports/ledger.ts';
@@ -8,7 +9,7 @@ import type { RecountRequest } from '../../lambda/ports/recount-queue.ts';
 import type { Deps } from '../../lambda/use-cases/deps.ts';
 import { recordStoreEvents } from '../../lambda/use-cases/recounts/record-store-events.ts';
 import { runRecount } from '../../lambda/use-cases/recounts/run-recount.ts';
-import { type DueEntry, MemoryLedger } from '../support/memory/ledger.ts';
+import { MemoryLedger } from '../support/memory/ledger.ts';
 import { MemoryObjectStore } from '../support/memory/object-store.ts';
 import { MemoryRequestKeys } from '../support/memory/request-keys.ts';
 import { Random } from '../support/random.ts';
@@ -38,8 +39,8 @@ const functionLimitMs = 25_000;
 /** Kept back from the time limit of the queue's consumer. */
 const consumerReserveMs = 10_000;
 
-function isSame(some: readonly DueEntry[], others: readonly DueEntry[]): boolean {
-  const namesOf = (entries: readonly DueEntry[]) =>
+function isSame(some: readonly DueTenant[], others: readonly DueTenant[]): boolean {
+  const namesOf = (entries: readonly DueTenant[]) =>
     entries.map(({ tenant, full, dueAtMs }) => `${tenant} ${full} ${dueAtMs}`).sort();
   return namesOf(some).join() === namesOf(others).join();
 }
@@ -80,7 +81,7 @@ export class World {
   #failure: unknown;
   readonly #queue: SimQueue;
   readonly #memory: MemoryLedger;
-  #agedIndex: readonly DueEntry[] | undefined;
+  #agedIndex: readonly DueTenant[] | undefined;
   /** Whether recounts wait in SQS, as they do when deployed. */
   readonly isSqs: boolean;
   readonly scheduleMs: number;
@@ -152,7 +153,7 @@ export class World {
     this.#agedIndex = this.#memory.dueEntries();
   }
 
-  #readIndex(entries: readonly DueEntry[]): readonly DueEntry[] {
+  #readIndex(entries: readonly DueTenant[]): readonly DueTenant[] {
     const aged = this.#agedIndex;
     if (!aged) return entries;
     const stale = new Set(this.accounts.map(({ tenant }) => tenant).filter(() => this.random.chance(0.5)));

@@ -1,7 +1,9 @@
 import type { Template } from 'aws-cdk-lib/assertions';
 import { describe, expect, it } from 'vitest';
 import { standing } from '../../cost/monthly-cost.ts';
+import { unitsOfCall } from '../../cost/table-units.ts';
 import { defaultWorkload } from '../../cost/workload.ts';
+import { dueShards } from '../../lambda/adapters/dynamodb/table.ts';
 import { defaultSettings } from '../../lambda/domain/settings.ts';
 import { metricUnits } from '../../lambda/ports/metrics.ts';
 import { parseStageSettings } from '../../lib/settings/parse-stage-settings.ts';
@@ -39,4 +41,14 @@ it('the recount policy of the cost model is the default of a stage', () => {
     restSeconds: defaultSettings.recountRestMs / 1000,
     listRequestsPerHour: defaultSettings.listRequestsPerHour,
   });
+});
+
+it('a partition of the due index takes what the API lets through, twice over', () => {
+  // An upload batch writes three times to the entry of its reservation.
+  const sizes = { claims: 100, reservations: 1, repos: 1, isFull: false, due: 0 };
+  const calls = ['putReservation', 'issueReservation', 'deleteReservation'] as const;
+  const units = calls.reduce((sum, call) => sum + unitsOfCall(call, sizes).indexWrites, 0);
+  const { requestsPerSecond } = parseStageSettings('prod', {}).throttle;
+  const partitionWritesPerSecond = 1000;
+  expect((2 * requestsPerSecond * units) / dueShards).toBeLessThanOrEqual(partitionWritesPerSecond);
 });

@@ -1,3 +1,4 @@
+import type { DueTenant } from '../../domain/refresh-state.ts';
 import type { Input, Output } from '../../ports/ledger.ts';
 import { tenantOfPartition } from './items.ts';
 import { pagesOf } from './pages.ts';
@@ -7,22 +8,55 @@ import { byDueIndex, dueShards } from './table.ts';
 /** Pages read of one partition of the index: one tenant may fill many with its dead reservations. */
 const pagesMax = 20;
 
-interface DueTenant {
-  readonly tenant: string;
-  readonly dueAtMs: number;
-  readonly full: boolean;
+/** What a partition of the index has. */
+interface PartitionDue {
+  readonly due: readonly DueTenant[];
+  /** What became due later was not read, and of what became due in this millisecond perhaps not all. */
+  readonly readUntilMs: number;
 }
 
 /** The tenants that are due, from every partition of the due index. */
 export async function dueTenants(table: Table, input: Input<'dueTenants'>): Output<'dueTenants'> {
+  // DynamoDB refuses a range that ends before it begins.
+  if ((input.afterMs ?? -1) >= input.untilMs) return { due: [], untilMs: input.untilMs };
   const partitions = ['TENANT', 'RESERVATION', 'DELETION'].flatMap((kind) =>
     Array.from({ length: dueShards }, (_, shard) => `${kind}#${shard}`),
   );
   const found = await Promise.all(partitions.map((partition) => dueOfPartition(table, partition, input)));
-  const oldestFirst = found.flat().sort((a, b) => a.dueAtMs - b.dueAtMs);
-  const full = new Set(oldestFirst.filter((due) => due.full).map((due) => due.tenant));
-  const tenants = [...new Set(oldestFirst.map((due) => due.tenant))].slice(0, input.tenantsMax);
-  return tenants.map((tenant) => ({ tenant, full: full.has(tenant) }));
+  const readUntilMs = Math.min(...found.map((partition) => partition.readUntilMs));
+  return longestDue(
+    found.flatMap(({ due }) => due),
+    { ...input, readUntilMs },
+  );
+}
+
+/**
+ * The tenants that are due longest, each once.
+ *
+ * @param all what is due, in any order.
+ * @param limits.readUntilMs what became due later is left out, because some of it is not in `all`.
+ */
+export function longestDue(
+  all: readonly DueTenant[],
+  limits: { untilMs: number; readUntilMs: number; tenantsMax: number },
+): { due: DueTenant[]; untilMs: number } {
+  const oldestFirst = all.filter(({ dueAtMs }) => dueAtMs <= limits.readUntilMs);
+  oldestFirst.sort((a, b) => a.dueAtMs - b.dueAtMs);
+  const tenants = new Map<string, DueTenant>();
+  let untilMs = limits.readUntilMs;
+  for (const due of oldestFirst) {
+    const { tenant, dueAtMs } = due;
+    if (tenants.size >= limits.tenantsMax && dueAtMs > untilMs) break;
+    const known = tenants.get(tenant);
+    tenants.set(tenant, {
+      tenant,
+      dueAtMs: known?.dueAtMs ?? dueAtMs,
+      full: due.full || (known?.full ?? false),
+      deletes: due.deletes || (known?.deletes ?? false),
+    });
+    if (!known && tenants.size === limits.tenantsMax) untilMs = dueAtMs;
+  }
+  return { due: [...tenants.values()], untilMs };
 }
 
 /** Reads pages until it has found enough tenants, each with the time since when it is due. */
@@ -30,23 +64,31 @@ async function dueOfPartition(
   table: Table,
   partition: string,
   input: Input<'dueTenants'>,
-): Promise<DueTenant[]> {
-  const due = new Map<string, number>();
+): Promise<PartitionDue> {
+  const { afterMs = -1, untilMs, tenantsMax } = input;
+  const [full, deletes] = [partition.startsWith('TENANT#'), partition.startsWith('DELETION#')];
+  const found = new Map<string, number>();
   const pages = pagesOf(table, {
     IndexName: byDueIndex.name,
-    KeyConditionExpression: '#due = :due AND #at <= :now',
+    KeyConditionExpression: '#due = :due AND #at BETWEEN :after AND :until',
     ExpressionAttributeNames: { '#due': byDueIndex.pk, '#at': byDueIndex.sk },
-    ExpressionAttributeValues: { ':due': partition, ':now': input.nowMs },
+    ExpressionAttributeValues: { ':due': partition, ':after': afterMs, ':until': untilMs },
   });
+  let readUntilMs = untilMs;
   let pagesLeft = pagesMax;
   for await (const items of pages) {
+    let lastMs = afterMs;
     for (const item of items) {
       const tenant = tenantOfPartition(String(item['pk']));
-      if (!due.has(tenant)) due.set(tenant, Number(item[byDueIndex.sk]));
+      lastMs = Number(item[byDueIndex.sk]);
+      // Both ends of BETWEEN are included.
+      if (lastMs > afterMs && !found.has(tenant)) found.set(tenant, lastMs);
     }
     pagesLeft -= 1;
-    if (pagesLeft === 0 || due.size >= input.tenantsMax) break;
+    if (pagesLeft === 0 || found.size >= tenantsMax) {
+      readUntilMs = lastMs;
+      break;
+    }
   }
-  const full = partition.startsWith('TENANT#');
-  return [...due].map(([tenant, dueAtMs]) => ({ tenant, dueAtMs, full }));
+  return { due: [...found].map(([tenant, dueAtMs]) => ({ tenant, dueAtMs, full, deletes })), readUntilMs };
 }

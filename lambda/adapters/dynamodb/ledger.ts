@@ -1,6 +1,7 @@
 import type { Ledger } from '../../ports/ledger.ts';
 import { deletionMethods } from './deletions.ts';
 import { reconcileMethods } from './reconciles.ts';
+import { refreshMethods } from './refresh-state.ts';
 import { repoMethods } from './repos.ts';
 import type { Table } from './requests.ts';
 import { reservationMethods } from './reservations.ts';
@@ -16,5 +17,6 @@ export function createDynamoDbLedger(table: Table): Ledger {
     ...reconcileMethods(table),
     ...shardMethods(table),
     ...deletionMethods(table),
+    ...refreshMethods(table),
   };
 }

@@ -10,6 +10,7 @@
  * | deletion    | TENANT#{name}  | DELETION#{repo}#{id}    |                               | DELETION#{shard}, end of grace |
  * | token       | TOKEN#{id}     | TOKEN                   | TOKENS#{tenant}, createdAt#id |                               |
  * | request key | REQUEST#{id}   | REQUEST                 |                               |                               |
+ * | schedule    | SCHEDULE       | SCHEDULE                |                               |                               |
  *
  * A tenant's item tells the format of all in its partition (format.ts).
  *

@@ -74,7 +74,7 @@ export async function runRecount(deps: RunRecountDeps, input: RunRecountInput): 
       case 'done':
         return 'done';
       case 'deferred':
-        // The tenant stays due, so the next run of the schedule requests it again.
+        // The tenant stays due, so the schedule requests it again.
         return request.reason === 'schedule' ? 'done' : requeue({});
       case 'deferred-after-delete':
         return requeue({ reason: 'delete' });

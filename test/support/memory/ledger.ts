@@ -1,7 +1,9 @@
 import { unmarkChange } from '../../../lambda/adapters/dynamodb/deletions.ts';
+import { longestDue } from '../../../lambda/adapters/dynamodb/due-tenants.ts';
 import { tenantChange } from '../../../lambda/adapters/dynamodb/reconciles.ts';
 import { type Deletion, oidsOf } from '../../../lambda/domain/deletion.ts';
 import type { Shard } from '../../../lambda/domain/giant/shard.ts';
+import type { DueTenant, RefreshState } from '../../../lambda/domain/refresh-state.ts';
 import type { Reservation } from '../../../lambda/domain/reservation.ts';
 import { type RepoRecord, type TenantRecord, tenantClaimsMax } from '../../../lambda/domain/tenant.ts';
 import type {
@@ -17,14 +19,6 @@ import type {
   TenantCommit,
 } from '../../../lambda/ports/ledger.ts';
 import { checkExpression, fitting, itemBytesMax } from './item-limits.ts';
-
-/** An entry of the index of what is due. */
-export interface DueEntry {
-  readonly tenant: string;
-  /** It is the tenant's own, for its next full count. */
-  readonly full: boolean;
-  readonly dueAtMs: number;
-}
 
 interface TenantItems {
   record: TenantRecord;
@@ -44,16 +38,17 @@ interface TenantItems {
  */
 export class MemoryLedger implements Ledger {
   readonly #tenants = new Map<string, TenantItems>();
+  #refreshState: RefreshState | undefined;
   readonly #pageSize: number;
   readonly #itemBytesMax: number;
-  readonly #readIndex: (entries: readonly DueEntry[]) => readonly DueEntry[];
+  readonly #readIndex: (entries: readonly DueTenant[]) => readonly DueTenant[];
 
   /** @param options.readIndex what a read of the due index finds: it may be out of date. */
   constructor(
     options: {
       pageSize?: number;
       itemBytesMax?: number;
-      readIndex?: (entries: readonly DueEntry[]) => readonly DueEntry[];
+      readIndex?: (entries: readonly DueTenant[]) => readonly DueTenant[];
     } = {},
   ) {
     this.#pageSize = options.pageSize ?? 100;
@@ -416,17 +411,24 @@ export class MemoryLedger implements Ledger {
     return names.slice(0, input.pageSize).map((name) => this.#items(name).record);
   }
 
-  async dueTenants(input: { nowMs: number; tenantsMax: number }) {
-    const due = this.#readIndex(this.dueEntries())
-      .filter(({ dueAtMs }) => dueAtMs <= input.nowMs)
-      .sort((a, b) => a.dueAtMs - b.dueAtMs);
-    const full = new Set(due.filter((entry) => entry.full).map(({ tenant }) => tenant));
-    const tenants = [...new Set(due.map(({ tenant }) => tenant))].slice(0, input.tenantsMax);
-    return tenants.map((tenant) => ({ tenant, full: full.has(tenant) }));
+  async dueTenants(input: Input<'dueTenants'>) {
+    const { afterMs = -1, untilMs } = input;
+    const due = this.#readIndex(this.dueEntries()).filter(
+      ({ dueAtMs }) => afterMs < dueAtMs && dueAtMs <= untilMs,
+    );
+    return longestDue(due, { ...input, readUntilMs: untilMs });
+  }
+
+  async readRefreshState(): Promise<RefreshState | undefined> {
+    return this.#refreshState;
+  }
+
+  async putRefreshState(state: RefreshState): Promise<void> {
+    this.#refreshState = state;
   }
 
   /** All that the index of what is due holds. */
-  dueEntries(): DueEntry[] {
+  dueEntries(): DueTenant[] {
     return [...this.#tenants].flatMap(([tenant, items]) => {
       const looks = [...items.reservations].map(([key, { state, lookAtMs, deadAtMs }]) => {
         const pendingDueAtMs = state === 'pending' ? items.pendingDueAtMs.get(key) : undefined;
@@ -434,14 +436,11 @@ export class MemoryLedger implements Ledger {
       });
       const deletions = [...items.deletions.values()].map((deletion) => deletion.dueAtMs);
       const closings = [...items.repos.values()].flatMap(({ closedAtMs }) => closedAtMs ?? []);
-      const others = [...looks, ...deletions, ...closings].map((dueAtMs) => ({
-        tenant,
-        full: false,
-        dueAtMs,
-      }));
+      const entry = (deletes: boolean) => (dueAtMs: number) => ({ tenant, full: false, deletes, dueAtMs });
+      const others = [...looks.map(entry(false)), ...[...deletions, ...closings].map(entry(true))];
       const { dueAtMs, lookAtMs } = items.record;
       const full = lookAtMs === null || dueAtMs <= lookAtMs;
-      return [{ tenant, full, dueAtMs: full ? dueAtMs : lookAtMs }, ...others];
+      return [{ tenant, full, deletes: false, dueAtMs: full ? dueAtMs : lookAtMs }, ...others];
     });
   }
 

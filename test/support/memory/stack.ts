@@ -129,7 +129,7 @@ export class MemoryStack {
 
   /** Recounts if the tenant is due, as the schedule does. @returns whether it was. */
   async runSchedule(): Promise<boolean> {
-    const [due] = await this.ledger.dueTenants({ nowMs: this.nowMs, tenantsMax: 1 });
+    const [due] = await this.#due(1);
     if (due) await this.consume({ full: due.full });
     return due !== undefined;
   }
@@ -146,6 +146,10 @@ export class MemoryStack {
   }
 
   isDue(): Promise<boolean> {
-    return this.ledger.dueTenants({ nowMs: this.nowMs, tenantsMax: 10 }).then((due) => due.length > 0);
+    return this.#due(10).then((due) => due.length > 0);
+  }
+
+  #due(tenantsMax: number) {
+    return this.ledger.dueTenants({ untilMs: this.nowMs, tenantsMax }).then(({ due }) => due);
   }
 }

@@ -13,6 +13,7 @@ import {
 } from '../../../cost/operations.ts';
 import { defaultWorkload } from '../../../cost/workload.ts';
 import { sha256Hex } from '../../../lambda/domain/hash.ts';
+import { lookAgainMs } from '../../../lambda/domain/refresh-state.ts';
 import { defaultSettings } from '../../../lambda/domain/settings.ts';
 import { create as createSubscription } from '../../../lambda/handlers/get-subscription.ts';
 import { create as createBatch } from '../../../lambda/handlers/lfs-batch.ts';
@@ -154,7 +155,8 @@ describe('the calls of each operation are those of the model', () => {
     store(made, 100);
     await consume(made, false);
     await made.advance(3_600_000);
-    expect(await made.ledger.dueTenants({ nowMs: made.deps.clock.nowMs(), tenantsMax: 9 })).toHaveLength(1);
+    const { due } = await made.ledger.dueTenants({ untilMs: made.deps.clock.nowMs(), tenantsMax: 9 });
+    expect(due).toHaveLength(1);
     expect((await consume(made, false)).asked).toEqual(
       modelled(recount({ repos: [], isFull: false, dead: 2 })),
     );
@@ -203,8 +205,12 @@ describe('the calls of each operation are those of the model', () => {
     const made = await Counter.create();
     const account = { plan: null, limitBytes: null, createdAtMs: 0, counted: null };
     for (let index = 0; index < 20; index += 1)
-      await made.ledger.createTenant({ ...account, tenant: `due${index}`, dueAtMs: 0 });
+      await made.ledger.createTenant({ ...account, tenant: `due${index}`, dueAtMs: 1 });
+    await made.advance(3_600_000);
     expect((await made.ask(() => runRefresh(made.deps))).asked).toEqual(modelled(refresh(20)));
+    // They are still due, and in the next round it looks at them.
+    await made.advance(lookAgainMs);
+    expect((await made.ask(() => runRefresh(made.deps))).asked).toEqual(modelled(refresh(0, 20)));
   });
 });
 

@@ -66,7 +66,8 @@ describe('a table of format 1', () => {
     expect(await allPages(ledger.deletionsOf(path))).toEqual([deletion]);
     expect(await allPages(ledger.reservations('acme'))).toHaveLength(1);
     expect(await allPages(ledger.deletions('acme'))).toHaveLength(1);
-    expect(await ledger.dueTenants({ nowMs: 5, tenantsMax: 9 })).toEqual([{ tenant: 'acme', full: false }]);
+    const { due } = await ledger.dueTenants({ untilMs: 5, tenantsMax: 9 });
+    expect(due).toMatchObject([{ tenant: 'acme', full: false }]);
     expect(await upgradeItems(database)).toBe(0);
   });
 

@@ -91,7 +91,7 @@ describe('a read of the table', () => {
     expect(get).toMatchObject({ RequestItems: { ledger: { ConsistentRead: true } } });
     table.resetHistory();
     table.on('Query').resolves({ Items: [] });
-    await ledger.dueTenants({ nowMs: 1, tenantsMax: 5 });
+    await ledger.dueTenants({ untilMs: 1, tenantsMax: 5 });
     expect(new Set(asked().map((input) => input['IndexName']))).toEqual(new Set([byDueIndex.name]));
   });
 
@@ -137,7 +137,7 @@ describe('a read of the table', () => {
     expect(asked()).toHaveLength(1);
     expect(await ledger.listRepos({ tenant, pageSize: 3 })).toEqual([]);
     expect(await ledger.listReservations({ tenant, pageSize: 3 })).toEqual({ reservations: [], next: null });
-    expect(await ledger.dueTenants({ nowMs: 1, tenantsMax: 3 })).toEqual([]);
+    expect(await ledger.dueTenants({ untilMs: 1, tenantsMax: 3 })).toEqual({ due: [], untilMs: 1 });
   });
 
   it('by listRepos ends with the page that it was asked for, in however many answers that comes', async () => {
@@ -198,12 +198,15 @@ describe('a read of the table', () => {
   it('by dueTenants reads a partition of the index no further than it must', async () => {
     const item = { pk: `TENANT#${tenant}`, dueat: 1 };
     table.on('Query').resolves({ Items: [item], LastEvaluatedKey: { pk: 'p' } });
-    expect(await ledger.dueTenants({ nowMs: 1, tenantsMax: 2 })).toEqual([{ tenant, full: true }]);
+    expect(await ledger.dueTenants({ untilMs: 1, tenantsMax: 2 })).toEqual({
+      due: [{ tenant, full: true, deletes: true, dueAtMs: 1 }],
+      untilMs: 1,
+    });
     const partitions = 12;
     // One tenant may fill many pages with its dead reservations: after 20 the others wait for the next run.
     expect(asked()).toHaveLength(partitions * 20);
     table.resetHistory();
-    await ledger.dueTenants({ nowMs: 1, tenantsMax: 1 });
+    await ledger.dueTenants({ untilMs: 1, tenantsMax: 1 });
     expect(asked()).toHaveLength(partitions);
   });
 });

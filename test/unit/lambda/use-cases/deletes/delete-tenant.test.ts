@@ -32,8 +32,8 @@ describe('a tenant that is being deleted', () => {
     const first = await del();
     expect(await world.tokens.list(tenant)).toEqual([]);
     expect(world.requests).toEqual([{ tenant, reason: 'delete', full: true }]);
-    const due = await world.ledger.dueTenants({ nowMs: world.nowMs, tenantsMax: 1 });
-    expect(due).toEqual([{ tenant, full: true }]);
+    const { due } = await world.ledger.dueTenants({ untilMs: world.nowMs, tenantsMax: 1 });
+    expect(due).toMatchObject([{ tenant, full: true }]);
     world.nowMs += 5;
     expect(await del()).toEqual(first);
     expect(world.requests).toHaveLength(2);
@@ -65,8 +65,8 @@ describe('a tenant that is being deleted', () => {
     world.nowMs += 1;
     // From a consumer that read the tenant before it was closed. The request to empty the tenant is lost.
     expect(await reconcile(world.deps, { tenant, full: true })).toMatchObject({ kind: 'committed' });
-    const due = () => world.ledger.dueTenants({ nowMs: world.nowMs, tenantsMax: 1 });
-    expect(await due()).toEqual([{ tenant, full: true }]);
+    const due = async () => (await world.ledger.dueTenants({ untilMs: world.nowMs, tenantsMax: 1 })).due;
+    expect(await due()).toMatchObject([{ tenant, full: true }]);
     world.nowMs += 1;
     await world.consume({ full: true });
     expect(await world.keys()).toEqual([]);

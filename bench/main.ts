@@ -13,6 +13,7 @@ const benches: Readonly<Record<string, () => Promise<Bench>>> = {
   neighbour: async () => (await import('./embedded/neighbour.ts')).benchNeighbour,
   peers: async () => (await import('./scan/bench-peers.ts')).benchPeers,
   push: async () => (await import('./push/bench-push.ts')).benchPush,
+  refresh: async () => (await import('./refresh/bench-refresh.ts')).benchRefresh,
   requests: async () => benchRequests,
   scan: async () => (await import('./scan/bench-scan.ts')).benchScan,
   shapes: async () => (await import('./shapes.ts')).benchShapes,

@@ -59,8 +59,13 @@ export const settledMs = 10_000;
 export const noRefreshState: RefreshState = {
   handedUntilMs: 0,
   round: {
-    ...{ beganMs: 0, untilMs: 0, doneUntilMs: 0, nextUntilMs: 0 },
-    ...{ lastBeganMs: 0, lastUntilMs: 0, sinceMs: 0 },
+    beganMs: 0,
+    untilMs: 0,
+    doneUntilMs: 0,
+    lastBeganMs: 0,
+    lastUntilMs: 0,
+    sinceMs: 0,
+    nextUntilMs: 0,
   },
 };
 

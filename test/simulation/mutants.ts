@@ -300,15 +300,6 @@ const onlyFullIsDue: Mutant = {
     }),
 };
 
-/** What was handed on is never handed on again. */
-const handedOnce: Mutant = {
-  ledger: (ledger) =>
-    withMethods(ledger, {
-      putRefreshState: (state) =>
-        ledger.putRefreshState({ ...state, round: { ...state.round, beganMs: Number.MAX_SAFE_INTEGER } }),
-    }),
-};
-
 /** The queue is trusted with the first count of what is imported. */
 const importNotDue: Mutant = {
   ledger: (ledger) =>
@@ -471,7 +462,6 @@ export const mutants: readonly {
   { name: 'repos without their tenant', mutant: reposWithoutTenant, invariant: /^I1/, seeds: 1000 },
   { name: 'an id of a message without its time', mutant: idWithoutTime, invariant: /^I6/, seeds: 100 },
   { name: 'a queue without a delay', mutant: noDelay, invariant: /^I6/, seeds: 100 },
-  { name: 'nobody is handed on twice', mutant: handedOnce, invariant: /^I[38]/, seeds: 1000 },
   { name: 'only full counts are due', mutant: onlyFullIsDue, invariant: /^I3/, seeds: 300 },
   {
     name: 'an import that is not due',

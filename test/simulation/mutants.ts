@@ -438,6 +438,7 @@ export const mutants: readonly {
     name: 'told "stored" from an old listing',
     mutant: toldFromAnOldListing,
     invariant: /^I7/,
+    from: 3000,
     seeds: 1000,
   },
   { name: 'refuse by the counter', mutant: refuseByCounter, invariant: /^I2/, seeds: 200 },

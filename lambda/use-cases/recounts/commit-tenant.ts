@@ -5,6 +5,9 @@ import type { Deps } from '../deps.ts';
 import type { GiantsOutcome } from './count-giants.ts';
 import type { LedgerSnapshot } from './read-snapshot.ts';
 
+/** The schedule scans further shards after this, at the earliest. */
+const shardsRestMs = 60_000;
+
 interface CommitTenantInput {
   readonly epoch: number;
   /** The tenant as the reconcile found it. */
@@ -69,8 +72,11 @@ function nextLookMs({ settings }: Pick<Deps, 'settings'>, input: CommitTenantInp
     newestUploadMs === null
       ? null
       : lookAgainAtMs(settings, { newestUploadMs, countedAtMs, listedMs, listedUntilMs });
-  if (uploadsAtMs === null || giants.nextDueAtMs === null) return uploadsAtMs ?? giants.nextDueAtMs;
-  return Math.min(uploadsAtMs, giants.nextDueAtMs);
+  if (giants.nextDueAtMs === null) return uploadsAtMs;
+  // The schedule takes what becomes due, so it is not now or before.
+  const restMs = Math.max(settings.recountRestMs, shardsRestMs);
+  const shardsAtMs = Math.max(giants.nextDueAtMs, snapshot.scanBeganMs + restMs);
+  return Math.min(uploadsAtMs ?? shardsAtMs, shardsAtMs);
 }
 
 /** When the schedule is to count the tenant in full next. */

@@ -4,6 +4,7 @@ import { RepoReservations } from '../../../../../lambda/domain/repo-reservations
 import { defaultSettings } from '../../../../../lambda/domain/settings.ts';
 import type { TenantRecord } from '../../../../../lambda/domain/tenant.ts';
 import { commitTenant } from '../../../../../lambda/use-cases/recounts/commit-tenant.ts';
+import type { GiantsOutcome } from '../../../../../lambda/use-cases/recounts/count-giants.ts';
 import type { LedgerSnapshot } from '../../../../../lambda/use-cases/recounts/read-snapshot.ts';
 import { MemoryLedger } from '../../../../support/memory/ledger.ts';
 import { tenantRecord } from '../../../../support/tenant-record.ts';
@@ -37,6 +38,7 @@ async function commit(given: {
   snapshot?: Partial<LedgerSnapshot>;
   isFull?: boolean;
   listedUntilMs?: number;
+  giants?: Partial<GiantsOutcome>;
 }) {
   const ledger = new MemoryLedger();
   const write = vi.spyOn(ledger, 'commitTenant').mockResolvedValue({ kind: 'superseded' });
@@ -56,7 +58,7 @@ async function commit(given: {
       },
       recomputed: { ...found, ...given.found },
       listedUntilMs: given.listedUntilMs ?? 0,
-      giants: { outcomes: [], shardsListedUntilMs: 0, nextDueAtMs: null },
+      giants: { outcomes: [], shardsListedUntilMs: 0, nextDueAtMs: null, ...given.giants },
     },
   );
   const [written] = write.mock.calls;
@@ -182,5 +184,18 @@ describe('the schedule looks for uploads that were under way', () => {
 
   it('not in the past, if a clock was ahead', async () => {
     expect(await looksIn(-1)).toBe(1);
+  });
+});
+
+describe('a tenant with giant repos', () => {
+  const minute = 60_000;
+
+  it('is looked at when shards are to be scanned, but not at once: the schedule takes what becomes due', async () => {
+    const at = async (nextDueAtMs: number, newestUploadMs: number | null = null) =>
+      (await commit({ giants: { nextDueAtMs }, found: { newestUploadMs } })).lookAtMs;
+    expect(await at(scanBeganMs + 5 * minute)).toBe(scanBeganMs + 5 * minute);
+    expect(await at(0)).toBe(scanBeganMs + minute);
+    // Uploads are looked for sooner.
+    expect(await at(scanBeganMs + 5 * minute, countedAtMs)).toBe(countedAtMs + minute);
   });
 });

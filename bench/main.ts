@@ -8,6 +8,7 @@ const benches: Readonly<Record<string, () => Promise<Bench>>> = {
   crowd: async () => (await import('./embedded/crowd.ts')).benchCrowd,
   functions: async () => (await import('./functions/bench-functions.ts')).benchFunctions,
   giant: async () => (await import('./giant/bench-giant.ts')).benchGiant,
+  'giant-repo': async () => (await import('./giant/bench-giant-repo.ts')).benchGiantRepo,
   heads: async () => (await import('./heads/bench-heads.ts')).benchHeads,
   heavy: async () => (await import('./heavy/bench-heavy.ts')).benchHeavy,
   neighbour: async () => (await import('./embedded/neighbour.ts')).benchNeighbour,

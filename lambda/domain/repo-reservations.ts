@@ -109,6 +109,14 @@ export class RepoReservations {
     return new Set(this.#oids);
   }
 
+  /** Those that are claimed by another one than the late reservation of a delete which ends by `deletedByMs`. */
+  oidsBeside(deletedByMs: number): Set<string> {
+    const oids = new Set<string>();
+    for (const row of this.#rows)
+      if (row.deletedByMs !== deletedByMs) for (const [oid] of this.#claimsOf(row)) oids.add(oid);
+    return oids;
+  }
+
   /** When the last PUT has ended whose URL is of one of them: the latest is late until then. 0: there is none. */
   putsUntilMs(): number {
     return this.#rows.reduce((latestMs, row) => {

@@ -105,8 +105,13 @@ export function lateAfterDelete(
     deadAtMs,
     // One look, at the end. Those of a repo in the same hour share it: a listing of a large repo is dear.
     lookAtMs: Math.ceil((deadAtMs + lateForMs) / hour) * hour,
-    deletedByMs: input.deletedByMs + 2 * clockSkewMs,
+    deletedByMs: deletedByMs(input.deletedByMs, clockSkewMs),
   };
+}
+
+/** When a delete has ended by every clock. It tells the late reservation of a run of a deletion. */
+export function deletedByMs(deadlineMs: number, clockSkewMs: number): number {
+  return deadlineMs + 2 * clockSkewMs;
 }
 
 /** What is left of a dead reservation: the objects that were not seen, and when to look for them next. */

@@ -12,7 +12,7 @@ import {
 import { firstDigits, isToBeSplit, planShards } from '../../domain/giant/shard-plan.ts';
 import { isOid, objectKey, repoPrefix } from '../../domain/names.ts';
 import { RepoReservations, type RepoScan } from '../../domain/repo-reservations.ts';
-import { sumClaims } from '../../domain/reservation.ts';
+import { deletedByMs, sumClaims } from '../../domain/reservation.ts';
 import { type Giant, isChangeUnknown, type RepoRecord } from '../../domain/tenant.ts';
 import { allPages } from '../all-pages.ts';
 import type { Deps } from '../deps.ts';
@@ -93,7 +93,12 @@ export async function countGiant(
   const plan = planShards(deps.settings, { ...input, shards: count.shards, giant, nowMs: countedAtMs });
   const isScanned = record.giant ? await scanner.scanDue(count, plan.prefixes) : true;
 
-  for (const run of runs) count.removed(run, { isClaimed: (oid) => claimed.has(oid) });
+  for (const run of runs) {
+    // The run's own late reservation says that an object may come again, not that it was never counted.
+    const ownMs = deletedByMs(run.runMs, deps.settings.clockSkewMs);
+    const others = reservations.oidsBeside(ownMs);
+    count.removed(run, { isClaimed: (oid) => others.has(oid) || input.awaitedOids.has(oid) });
+  }
   for (const change of reservations.namelessChanges(snapshot.scanBeganMs)) count.doubted(change);
   if (record.giant && isChangeUnknown(record))
     count.doubted({ fromMs: record.countedAtMs, untilMs: countedAtMs });

@@ -200,6 +200,17 @@ describe('a delete in a giant', () => {
     expect(await stack.usage()).toEqual({ storedBytes: 590, committedBytes: 590 });
   });
 
+  it('causes none either if it may come again, because somebody pushed today', async () => {
+    const { oids, claims } = push(100, 1);
+    await stack.push(repo, claims);
+    await stack.send(oids);
+    stack.nowMs += hour;
+    await stack.recount();
+    await stack.delete(oidOf(3));
+    expect((await stack.recount())[0]).toBe(0);
+    expect(await stack.usage()).toEqual({ storedBytes: 600, committedBytes: 600 });
+  });
+
   it('of one that is gone already has its shard scanned, and no other', async () => {
     const before = await stack.shards();
     await stack.delete(oidOf(3));

@@ -52,6 +52,8 @@ export interface RepoScan {
   readonly giant?: {
     /** The oids of which nobody knows whether they have arrived. They count, and their reservations are not settled. */
     readonly unknown: Pick<ReadonlySet<string>, 'has'>;
+    /** Names that are being deleted: their reservations are not settled either, for what was seen may go. */
+    readonly going: Pick<ReadonlySet<string>, 'has'>;
     /** All of it was listed since then. */
     readonly listedAtMs: number;
   };
@@ -163,17 +165,18 @@ export class RepoReservations {
     for (const row of this.#rows) {
       const isLate = isDead(row, nowMs);
       const isOver = isLate && nowMs > lateUntilMs(row) && !this.#isSumToBeListed(row, scan);
-      if (scan ? isOver : covered.has(row.id)) continue;
+      if (!scan && covered.has(row.id)) continue;
       const heldUntilMs = isLate ? lateUntilMs(row) : row.deadAtMs;
       const certainUntilMs = heldUntilMs - 2 * clockSkewMs;
       for (const [oid, sizeBytes] of this.#claimsOf(row)) {
         if (scan?.seen.has(oid)) continue;
+        if (!isLate && row.state === 'issued')
+          newestIssuedMs = Math.max(row.createdAtMs, newestIssuedMs ?? row.createdAtMs);
         if (scan?.giant?.unknown.has(oid)) {
           live.add(oid, { sizeBytes, isIssued: false, isLasting: false, heldUntilMs, certainUntilMs });
           continue;
         }
-        if (!isLate && row.state === 'issued')
-          newestIssuedMs = Math.max(row.createdAtMs, newestIssuedMs ?? row.createdAtMs);
+        if (scan && isOver) continue;
         (isLate ? late : live).add(oid, {
           sizeBytes,
           isIssued: row.state === 'issued',
@@ -265,7 +268,7 @@ export class RepoReservations {
 
   #isUnknown(row: Row, { giant }: RepoScan): boolean {
     if (!giant) return false;
-    for (const [oid] of this.#claimsOf(row)) if (giant.unknown.has(oid)) return true;
+    for (const [oid] of this.#claimsOf(row)) if (giant.unknown.has(oid) || giant.going.has(oid)) return true;
     return false;
   }
 

@@ -68,8 +68,9 @@ async function emptyRepo(
   const left = new Set<string>();
   for (const deletion of await deletionsOf(deps, { tenant, repo })) {
     // The grace time is for pushes that keep an object. Nobody can push to a closed repo, so it is skipped.
-    const run =
-      deletion.state === 'marked' ? await runDeletion(deps, { tenant, deletion, isClosed: true }) : undefined;
+    // What its last run removed is taken off first.
+    const mayRun = deletion.state === 'marked' && !deletion.removal;
+    const run = mayRun ? await runDeletion(deps, { tenant, deletion, isClosed: true }) : undefined;
     if (run?.kind === 'unanswered') return 'unanswered';
     if (run?.kind !== 'ended' || run.heldCount > 0)
       for (const name of deletion.objects.keys()) left.add(name);

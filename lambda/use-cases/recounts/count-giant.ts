@@ -105,7 +105,6 @@ export async function countGiant(
 
   const underWay = deletions.filter(({ state }) => state === 'deleting');
   const going = new Set(underWay.flatMap(namesOf));
-  const isKnown = (oid: string) => count.isCounted(oid) && !going.has(oid);
   const unknown = await askForClaimed(deps, { ...input, count, reservations, going });
   count.tidy({ isClaimed: (oid) => claimed.has(oid), countedAtMs });
 
@@ -114,7 +113,11 @@ export async function countGiant(
   const goingBytes = underWay.reduce((sum, { objects }) => sum + sumClaims(objects), 0);
   return {
     repo,
-    scan: { ...totals, seen: { has: isKnown }, giant: { unknown, listedAtMs } },
+    scan: {
+      ...totals,
+      seen: { has: (oid) => count.isCounted(oid) },
+      giant: { unknown, going, listedAtMs },
+    },
     giant,
     count,
     countedAtMs: Math.min(
@@ -201,7 +204,7 @@ async function askForClaimed(
     await renewOrThrow(lease);
   });
   lease.addRequests(Math.ceil(oids.length / headsPerListCharge));
-  for (const oid of going) unknown.add(oid);
+  for (const oid of going) if (!count.isCounted(oid)) unknown.add(oid);
   return unknown;
 }
 

@@ -57,7 +57,7 @@ type Scans = ReadonlyMap<string, RepoScan> | undefined;
  * @throws {StoreUnavailableError | LedgerUnavailableError}
  */
 export async function scanRepos(
-  deps: Pick<Deps, 'listing' | 'scan' | 'clock'>,
+  deps: Pick<Deps, 'listing' | 'scan' | 'clock' | 'settings'>,
   input: ScanReposInput,
 ): Promise<ScanReposOutcome> {
   let requests = 0;
@@ -75,7 +75,7 @@ export async function scanRepos(
 }
 
 async function scanAll(
-  deps: Pick<Deps, 'listing' | 'scan' | 'clock'>,
+  deps: Pick<Deps, 'listing' | 'scan' | 'clock' | 'settings'>,
   input: ScanReposInput,
 ): Promise<Scans> {
   const plan = chooseFlat(input);
@@ -85,7 +85,7 @@ async function scanAll(
 
 /** Lists the folders if they must be found, and then each repo on its own. */
 async function scanSeparately(
-  deps: Pick<Deps, 'listing' | 'scan' | 'clock'>,
+  deps: Pick<Deps, 'listing' | 'scan' | 'clock' | 'settings'>,
   input: ScanReposInput,
 ): Promise<Scans> {
   // What lies beside the folders is known only from the listing that finds the folders.
@@ -121,7 +121,7 @@ function chooseFlat({ known, due, isFull, giants }: ScanReposInput): FlatPlan | 
 
 /** Lists the tenant flat, and the large repos that are due on their own. @returns undefined if that cannot be done. */
 async function scanFlatly(
-  deps: Pick<Deps, 'listing' | 'scan' | 'clock'>,
+  deps: Pick<Deps, 'listing' | 'scan' | 'clock' | 'settings'>,
   input: ScanReposInput,
   plan: FlatPlan,
 ): Promise<{ scans: Scans } | undefined> {
@@ -145,7 +145,7 @@ async function scanFlatly(
 
 /** Scans each of these repos on its own. @returns undefined if the deadline passed first. */
 async function scanEach(
-  deps: Pick<Deps, 'scan'>,
+  deps: Pick<Deps, 'scan' | 'settings'>,
   input: ScanReposInput & { repos: readonly string[] },
 ): Promise<Map<string, RepoScan> | undefined> {
   const { repos } = input;
@@ -180,15 +180,22 @@ function selectRepos(input: ScanReposInput, root: TenantListing | undefined): st
   return [...all].filter((repo) => !input.giants.has(repo) && (input.isFull || input.due.has(repo)));
 }
 
+/** LIST requests of one repo that the tenant's budget pays for, at most: twice those of the largest that is no giant. */
+function chargedListsMax({ giantObjects }: Pick<Deps['settings'], 'giantObjects'>): number {
+  return Math.ceil((2 * giantObjects) / pageKeysMax);
+}
+
 async function scanRepo(
-  deps: Pick<Deps, 'scan'>,
+  deps: Pick<Deps, 'scan' | 'settings'>,
   input: ScanReposInput & { repo: string; hintObjects: number | undefined },
 ): Promise<PathScanOutcome> {
   const { tenant, repo, hintObjects, isAwaited, deadlineMs, lease } = input;
   let charged = 0;
   const charge = (requests: number) => {
-    lease.addRequests(requests - charged);
-    charged = requests;
+    // What is larger becomes a giant, and is not listed again. Its first counts would use up the budget of days.
+    const due = Math.min(requests, chargedListsMax(deps.settings));
+    lease.addRequests(due - charged);
+    charged = due;
   };
   const outcome = await deps.scan.scan({
     prefix: repoPrefix({ tenant, repo }),

@@ -58,6 +58,7 @@ describe('a scan of the repos of a tenant', () => {
     return {
       clock,
       listing,
+      settings,
       scan: {
         scan: (input: PathScanInput) => {
           asked.push(input.prefix.slice(tenant.length + 1, -1));

@@ -1,6 +1,12 @@
 import type { Socket } from 'node:net';
 import { Connector, destinationOf } from './connection.ts';
 
+/**
+ * Longest time that a connection waits for its next request. S3 closes it after 5 to 20 seconds, and a frozen process
+ * does not hear of that. A request on a closed connection fails, and not all may be sent again.
+ */
+const idleMsMax = 4_000;
+
 /** What the user of a connection hears of it. */
 export interface ConnectionUser {
   readonly onOpen: () => void;
@@ -17,8 +23,8 @@ export class PooledConnection {
   #user: ConnectionUser | undefined;
   #isOpen = false;
   #isClosed = false;
-  /** By the process's clock. */
-  #expiresAtMs = Number.POSITIVE_INFINITY;
+  /** No request is sent from then on, by the clock of the process, and by that of the day. One may stand still. */
+  #expires = { atMs: Number.POSITIVE_INFINITY, atDateMs: Number.POSITIVE_INFINITY };
 
   constructor(pool: ConnectionPool, connector: Connector) {
     this.#pool = pool;
@@ -44,9 +50,10 @@ export class PooledConnection {
     return this.#isOpen;
   }
 
-  /** Whether a request may be sent: the other side has not announced to close it by now. */
+  /** Whether a request may be sent: the other side will not have closed it by now. */
   get isFresh(): boolean {
-    return !this.#isClosed && performance.now() < this.#expiresAtMs;
+    const { atMs, atDateMs } = this.#expires;
+    return !this.#isClosed && performance.now() < atMs && Date.now() < atDateMs;
   }
 
   begin(user: ConnectionUser): void {
@@ -67,11 +74,14 @@ export class PooledConnection {
     keepAliveSeconds?: number | undefined;
   }): void {
     this.#user = undefined;
-    if (!isReusable || this.#isClosed) {
+    const announcedMs = keepAliveSeconds === undefined ? idleMsMax : (keepAliveSeconds - 1) * 1000;
+    const idleMs = Math.min(idleMsMax, announcedMs);
+    // Closed at once, not when the pool would use it again: that would serve those that wait twice over.
+    if (!isReusable || this.#isClosed || idleMs <= 0) {
       this.close();
       return;
     }
-    if (keepAliveSeconds !== undefined) this.#expiresAtMs = performance.now() + (keepAliveSeconds - 1) * 1000;
+    this.#expires = { atMs: performance.now() + idleMs, atDateMs: Date.now() + idleMs };
     // An idle connection does not keep the process alive.
     this.#socket.unref();
     this.#pool.giveBack(this);

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
-import { afterEach, expect, it } from 'vitest';
+import { afterEach, expect, it, vi } from 'vitest';
 import { TextReader } from '../../../../../lambda/adapters/aws-http/answers.ts';
 import type { AnswerHead, SignedRequest } from '../../../../../lambda/adapters/aws-http/exchange.ts';
 import { SocketExchange } from '../../../../../lambda/adapters/aws-http/socket-exchange.ts';
@@ -9,6 +9,7 @@ import { RawStore } from '../s3/raw-store.ts';
 
 const opened: (() => Promise<void>)[] = [];
 afterEach(async () => {
+  vi.useRealTimers();
   for (const close of opened.splice(0)) await close();
 });
 
@@ -182,6 +183,39 @@ it.each([
   const { get } = exchangeOf();
   expect([await get(origin), await get(origin)]).toEqual(['200 0', '200 1']);
   expect(store.connections).toBe(2);
+});
+
+// A process that was frozen does not hear that the other side closed the connection meanwhile. By which of the clocks the
+// time went on depends on what froze it.
+it.each(['Date', 'performance'] as const)(
+  'uses no connection again that was idle for long, by %s',
+  async (clock) => {
+    const { port, sockets } = await serve((_request, response) => response.end('x'), '127.0.0.1');
+    const { get } = exchangeOf();
+    vi.useFakeTimers({ toFake: [clock] });
+    for (const idleMs of [0, 3_900, 3_900]) {
+      vi.advanceTimersByTime(idleMs);
+      expect(await get(local(port))).toBe('200 x');
+    }
+    expect(sockets).toHaveLength(1);
+    vi.advanceTimersByTime(4_100);
+    expect(await get(local(port), { method: 'DELETE' })).toBe('200 x');
+    expect(sockets).toHaveLength(2);
+  },
+);
+
+it('sends a request with a bad header on no connection, however short the store keeps them', async () => {
+  const store = new RawStore((socket, { index }) =>
+    socket.write(`HTTP/1.1 200 OK\r\nKeep-Alive: timeout=1\r\nContent-Length: 1\r\n\r\n${index}`),
+  );
+  const origin = await store.listen();
+  opened.push(() => store.close());
+  const { get } = exchangeOf({ socketsMax: 1 });
+  const first = get(origin);
+  await expect(get(origin, { headers: { 'x-a': '\n' } })).rejects.toThrow(TypeError);
+  expect(await first).toBe('200 0');
+  // The only place of the pool is free again.
+  expect(await get(origin, { answerMs: 1_000 })).toBe('200 1');
 });
 
 it('closes a connection on which the store writes unasked', async () => {

@@ -37,12 +37,12 @@ export function isRefusal({ status, name }: { status: number; name: string }): b
   return status < 500 && !mayPass;
 }
 
-/** A connection that failed has a system code (`ECONNREFUSED`). Node's own errors of usage begin with ERR_. */
+/** A failed connection has a system code (`ECONNREFUSED`) or one of TLS. Node's errors of usage begin with ERR_, too. */
 export function isNetworkError(error: Error): boolean {
   const { code } = error as { code?: unknown };
   return (
     error.name === 'TimeoutError' ||
-    (typeof code === 'string' && (!code.startsWith('ERR_') || code.startsWith('ERR_TLS_')))
+    (typeof code === 'string' && (!code.startsWith('ERR_') || /^ERR_(TLS|SSL)_/.test(code)))
   );
 }
 

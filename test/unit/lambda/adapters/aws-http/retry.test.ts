@@ -28,6 +28,7 @@ describe('a request is sent again', () => {
     ['a status of a proxy', answered(522)],
     ['a page that is none', new MalformedAnswerError('cut')],
     ['a reset', withCode('ECONNRESET')],
+    ['bytes that changed on their way', withCode('ERR_SSL_DECRYPTION_FAILED_OR_BAD_RECORD_MAC')],
     ['400 RequestTimeout', answered(400, 'RequestTimeout')],
     ['409 OperationAborted', answered(409, 'OperationAborted')],
     ['400 InternalServiceError', answered(400, 'InternalServiceError')],

@@ -78,18 +78,28 @@ export class Connector {
 
   #openTls(options: { host: string; port: number }): Socket {
     this.#context ??= createSecureContext();
+    const offered = this.#session;
     const tlsOptions: ConnectionOptions = {
       ...options,
       secureContext: this.#context,
       ALPNProtocols: ['http/1.1'],
       ...(isIP(options.host) === 0 && { servername: options.host }),
-      ...(this.#session && { session: this.#session }),
+      ...(offered && { session: offered }),
     };
     const socket = tlsConnect(tlsOptions);
     // The next connection goes on with the keys of this one: its handshake is shorter.
     socket.on('session', (session) => {
       this.#session = session;
     });
+    // Who cannot go on with them should begin anew, but some end the connection. The next one does without.
+    let isSecure = false;
+    socket.once('secureConnect', () => {
+      isSecure = true;
+    });
+    const forget = () => {
+      if (!isSecure && this.#session === offered) this.#session = undefined;
+    };
+    for (const end of ['error', 'end', 'close']) socket.once(end, forget);
     return socket;
   }
 }

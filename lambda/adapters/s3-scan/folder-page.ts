@@ -1,13 +1,17 @@
 import type { DelimitedPage } from '../../ports/object-listing.ts';
 import type { AnswerReader } from '../aws-http/exchange.ts';
-import { errorInBody, readListFrame, textToEnd } from './list-frame.ts';
+import { checkPageBytes, errorInBody, readListFrame, textToEnd } from './list-frame.ts';
 import { decodeListedKey, escapedText, MalformedPageError } from './xml.ts';
 
 /** Reads a ListObjectsV2 answer with a delimiter, all of it at its end: such pages are few. */
 export class FolderPageReader implements AnswerReader<DelimitedPage> {
   readonly #pieces: Buffer[] = [];
+  #bytes = 0;
 
+  /** @throws {MalformedPageError} when it is too long. */
   write(piece: Buffer): void {
+    this.#bytes += piece.length;
+    checkPageBytes(this.#bytes);
     this.#pieces.push(Buffer.from(piece));
   }
 

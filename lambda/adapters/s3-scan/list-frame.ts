@@ -6,6 +6,19 @@ export class KeyCountError extends MalformedPageError {}
 const resultOpen = '<ListBucketResult';
 const resultClose = '</ListBucketResult>';
 
+/** Four times as many as a thousand of the longest keys take. */
+const pageBytesMax = 16 * 1024 ** 2;
+
+/**
+ * Called for each piece of a page, because what was read of it is kept.
+ *
+ * @param bytes all so far.
+ * @throws {MalformedPageError} to close the connection: a page that does not end is not waited for.
+ */
+export function checkPageBytes(bytes: number): void {
+  if (bytes > pageBytesMax) throw new MalformedPageError(`The page has more than ${pageBytesMax} bytes.`);
+}
+
 /** What a page says besides its entries. */
 export interface ListFrame {
   readonly isUrlEncoded: boolean;

@@ -1,6 +1,6 @@
 import type { AnswerReader } from '../aws-http/exchange.ts';
 import { EntryReader } from './entries.ts';
-import { readListFrame, textToEnd } from './list-frame.ts';
+import { checkPageBytes, readListFrame, textToEnd } from './list-frame.ts';
 import { ScannedPage } from './page.ts';
 import { utf8Text } from './xml.ts';
 
@@ -23,6 +23,7 @@ export class ListPageReader implements AnswerReader<ScannedPage> {
   #head: string | undefined;
   /** Unread bytes: of the head, of an entry whose end has not arrived, or of the text after the last entry. */
   #pending: Buffer = Buffer.alloc(0);
+  #bytes = 0;
 
   /**
    * @param options.isPredicting look for the parts of an entry where the previous one had them. If the lengths of
@@ -40,6 +41,8 @@ export class ListPageReader implements AnswerReader<ScannedPage> {
 
   /** Reads the next piece. @throws {MalformedPageError} */
   write(piece: Buffer): void {
+    this.#bytes += piece.length;
+    checkPageBytes(this.#bytes);
     const joined = this.#head === undefined ? undefined : this.#readSeam(piece);
     const bytes = joined === undefined ? this.#withPending(piece) : piece;
     let start = joined ?? 0;

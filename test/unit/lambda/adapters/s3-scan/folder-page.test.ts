@@ -76,3 +76,10 @@ describe('a page of folders that is not complete is rejected', () => {
     expect(() => read('<Error><Code>InternalError</Code></Error>')).toThrow('InternalError');
   });
 });
+
+it('a page of folders without an end is not read on', () => {
+  const reader = new FolderPageReader();
+  const mebibyte = Buffer.alloc(1024 ** 2, ' ');
+  for (let count = 1; count <= 16; count += 1) reader.write(mebibyte);
+  expect(() => reader.write(mebibyte)).toThrow(MalformedPageError);
+});

@@ -260,6 +260,20 @@ describe('a page that is not complete is rejected', () => {
     expect(page.keyAt(1)).toBe(objects[1]?.key);
   });
 
+  it.each(['', '<Contents><Key>k</Key><Size>1</Size></Contents>'])(
+    'a page without an end is not read on after %j',
+    (start) => {
+      const reader = new ListPageReader({ isPredicting: true });
+      reader.write(Buffer.from(start));
+      const mebibyte = Buffer.alloc(1024 ** 2, ' ');
+      for (let count = 1; count < 16; count += 1) reader.write(mebibyte);
+      expect(() => {
+        reader.write(mebibyte);
+        reader.write(mebibyte);
+      }).toThrow(MalformedPageError);
+    },
+  );
+
   it('a key that cannot be decoded is rejected when it is read', () => {
     const page = readListPage(Buffer.from(body.toString().replace(/<Key>p\/.../, '<Key>p/%zz')));
     expect(() => page.keyAt(0)).toThrow(MalformedPageError);

@@ -205,7 +205,11 @@ export class RepoReservations {
       // A scan before the time of its look says when that is: the same as before.
       const isEarly = lookAtMs !== null && scanBeganMs < lookAtMs;
       const nextMs = isEarly ? lookAtMs : nextLookMs(row, scanBeganMs);
-      if (this.#isUnknown(row, scan) || this.#isSumToBeListed(row, scan)) continue;
+      if (this.#isSumToBeListed(row, scan)) continue;
+      if (this.#isUnknown(row, scan)) {
+        yield* this.#settleKnown(row, { scan, scanBeganMs });
+        continue;
+      }
       if (nextMs === undefined || this.#isSeen(row, { scan, scanBeganMs })) {
         yield { kind: 'delete', reservationId };
         continue;
@@ -218,6 +222,19 @@ export class RepoReservations {
       const isNew = lookAtMs === null;
       yield { kind: 'late', reservationId, isNew, unseen, deadAtMs, lookAtMs: nextMs };
     }
+  }
+
+  /**
+   * Of a dead one, the objects that are not known to have arrived. The others need no longer be claimed, or a shard that
+   * is full of their names would stay full. It is looked at again by the next reconcile.
+   */
+  *#settleKnown(row: Row, input: { scan: RepoScan; scanBeganMs: number }): Iterable<Settlement> {
+    const { scan, scanBeganMs } = input;
+    const isGoing = [...this.#claimsOf(row)].some(([oid]) => scan.giant?.going.has(oid));
+    const unseen = new Map([...this.#claimsOf(row)].filter(([oid]) => !scan.seen.has(oid)));
+    if (isGoing || unseen.size === row.to - row.from) return;
+    const { id: reservationId, deadAtMs } = row;
+    yield { kind: 'late', reservationId, isNew: false, unseen, deadAtMs, lookAtMs: scanBeganMs };
   }
 
   /** What the live ones promise of these objects: oid → promise. */

@@ -100,9 +100,9 @@ export interface RepoRecord extends Counted {
 /** Begins the dirty token of a delete in a giant, which leaves a record of what it removed. */
 const removalTokenStart = 'removed-';
 
-/** @param random so that each delete has its own. */
-export function dirtyTokenOf(input: { random: string; isGiant: boolean }): string {
-  return input.isGiant ? removalTokenStart + input.random : input.random;
+/** @param input.random so that each delete has its own. @param input.isRecorded a record tells what was removed. */
+export function dirtyTokenOf(input: { random: string; isRecorded: boolean }): string {
+  return input.isRecorded ? removalTokenStart + input.random : input.random;
 }
 
 /** Whether a repo changed in a way of which no record tells what it was. */

@@ -44,6 +44,8 @@ export class GiantCount {
   readonly #shards: Shard[];
   readonly #prefixes: string[];
   readonly #split = new Set<string>();
+  /** A shard to which something found was added → its own names, so that they are not copied for each. */
+  readonly #found = new WeakMap<Shard, Map<string, number>>();
   /** Runs whose record is still there: a shard forgets the others. */
   readonly #runs: ReadonlySet<string>;
 
@@ -76,11 +78,14 @@ export class GiantCount {
   }
 
   /** The names of a shard of which a scan must say whether it saw them. */
-  namesToLookFor(prefix: string, claimed: Iterable<string>): Set<string> {
+  namesToLookFor(prefix: string, input: { claimed: Iterable<string>; countedAtMs: number }): Set<string> {
+    const { claimed, countedAtMs } = input;
     const index = this.#prefixes.indexOf(prefix);
     const names = new Set<string>();
     for (const oid of claimed) if (this.#indexOf(oid) === index) names.add(oid);
-    for (const oid of this.#shards[index]?.counted.keys() ?? []) names.add(oid);
+    // Of those that nobody claims, the age of an object tells the same once it is old.
+    for (const [oid, notedAtMs] of this.#shards[index]?.counted ?? [])
+      if (notedAtMs >= countedAtMs - longestPutMs) names.add(oid);
     return names;
   }
 
@@ -93,11 +98,10 @@ export class GiantCount {
     const index = this.#prefixes.indexOf(prefix);
     const before = this.#shards[index];
     if (index < 0 || !before) throw new Error(`There is no shard ${prefix}.`);
-    const seen = scans.map((scan) => ({ ...scan, seen: [...scan.seen] }));
-    if (seen.some((scan) => scan.seen.length > countedNamesMax)) return false;
-    const prefixes = seen.length > 1 ? childrenOf(prefix) : [prefix];
+    if (scans.some(({ seen }) => seen.size > countedNamesMax)) return false;
+    const prefixes = scans.length > 1 ? childrenOf(prefix) : [prefix];
     const { appliedRuns, stale } = before;
-    const parts = seen.map((scan, part) => {
+    const parts = scans.map((scan, part) => {
       // The scan may have seen a change, or not, that happened about when it began.
       const isOver = stale === null || this.#isAfter(scan.countedAtMs, stale.untilMs);
       const shard = { prefix: prefixes[part] ?? '', epoch: this.#epoch, appliedRuns };
@@ -113,8 +117,12 @@ export class GiantCount {
    * Takes off what a delete removed. Of what cannot be proven to have been counted, or not, the shard becomes stale.
    *
    * @param input.isClaimed whether a reservation claims the object.
+   * @param input.isUncertain whether somebody else may have removed it too.
    */
-  removed(run: EndedRun, input: { isClaimed: (oid: string) => boolean }): void {
+  removed(
+    run: EndedRun,
+    input: { isClaimed: (oid: string) => boolean; isUncertain?: (name: string) => boolean },
+  ): void {
     const byShard = new Map<number, string[]>();
     for (const name of run.objects.keys()) {
       const index = this.#indexOf(name);
@@ -128,7 +136,8 @@ export class GiantCount {
       const counted = new Map(shard.counted);
       let after: Shard = { ...shard, appliedRuns: new Set([...shard.appliedRuns, run.runId]) };
       for (const name of names) {
-        const { sizeBytes = 0, lastModifiedMs = null } = run.objects.get(name) ?? {};
+        const { sizeBytes = 0, lastModifiedMs: storedAtMs = null } = run.objects.get(name) ?? {};
+        const lastModifiedMs = input.isUncertain?.(name) ? null : storedAtMs;
         counted.delete(name);
         if (this.#wasCounted(shard, { name, lastModifiedMs, run, isClaimed: input.isClaimed(name) }))
           after = { ...after, sinceBytes: after.sinceBytes - sizeBytes, sinceCount: after.sinceCount - 1 };
@@ -173,12 +182,16 @@ export class GiantCount {
     const shard = this.#shards[index];
     if (!shard || shard.counted.has(oid)) return true;
     if (shard.counted.size >= countedNamesMax) return false;
-    this.#shards[index] = {
+    const counted = this.#found.get(shard) ?? new Map(shard.counted);
+    counted.set(oid, foundAtMs);
+    const after = {
       ...shard,
       sinceBytes: shard.sinceBytes + sizeBytes,
       sinceCount: shard.sinceCount + 1,
-      counted: new Map([...shard.counted, [oid, foundAtMs]]),
+      counted,
     };
+    this.#found.set(after, counted);
+    this.#shards[index] = after;
     return true;
   }
 

@@ -46,20 +46,20 @@ export interface ShardScan {
   readonly countedAtMs: number;
   readonly scanEndedMs: number;
   /** The oids that are claimed, or arrived while the ledger was read and the shard listed, and were seen. */
-  readonly seen: Iterable<string>;
+  readonly seen: ReadonlySet<string>;
 }
 
 /** Hex digits of a shard's prefix, at most: 65,536 shards. Beyond 2 × 10¹⁰ objects, shards grow. */
 export const shardDigitsMax = 4;
 
 /**
- * Names in `counted`, at most. DynamoDB takes no item above 400 KB, which 9,000 would fill. What does not fit stays
+ * Names in `counted`, at most. DynamoDB takes no item above 400 KB, which 5,500 would fill. What does not fit stays
  * claimed until others have left.
  */
-export const countedNamesMax = 8000;
+export const countedNamesMax = 4000;
 
 /** Names that nobody claims any more are dropped if there are more than this: some tell that a deleted one was counted. */
-const unclaimedNamesMax = 2000;
+const unclaimedNamesMax = 200;
 
 /**
  * How long a name is kept that nobody claims. A batch may claim an object that is there already, if it was put within

@@ -8,7 +8,7 @@ import {
 } from '../../domain/deletion.ts';
 import { deletionPrefix } from '../../domain/names.ts';
 import { sumClaims } from '../../domain/reservation.ts';
-import { dirtyTokenOf } from '../../domain/tenant.ts';
+import { dirtyTokenOf, isChangeUnknown } from '../../domain/tenant.ts';
 import { StoreUnavailableError } from '../../ports/object-store.ts';
 import { allPages } from '../all-pages.ts';
 import type { Deps } from '../deps.ts';
@@ -123,11 +123,11 @@ export async function runDeletion(
       isAsked: isGiant && !input.isClosed,
     });
     // Every run sets a new token: a scan that began before cannot clear it.
-    await ledger.markDirty({
-      tenant,
-      repo,
-      dirtyToken: dirtyTokenOf({ random: deps.ids.random(12), isGiant }),
-    });
+    // One that says that something unknown changed stays one.
+    const now = isGiant ? await ledger.readRepo({ tenant, repo }) : undefined;
+    const isRecorded = now !== undefined && !isChangeUnknown(now);
+    const dirtyToken = dirtyTokenOf({ random: deps.ids.random(12), isRecorded });
+    await ledger.markDirty({ tenant, repo, dirtyToken });
     // A delete without an answer may land at any time up to the deadline. Until then the note and the claim stay.
     if (!removed) return { kind: 'unanswered' };
     if (isGiant) removal = { runMs: deadlineMs, beganMs, endedMs: clock.nowMs(), objects: removed };

@@ -37,15 +37,23 @@ export async function commitShards(
 /** Drops the records of deletes that the shards have taken off, and the shards of repos that are giants no longer. */
 export async function tidyShards(
   { ledger }: Pick<Deps, 'ledger'>,
-  input: { tenant: string; outcomes: readonly GiantOutcome[]; formerGiants: readonly string[] },
+  input: {
+    tenant: string;
+    epoch: number;
+    outcomes: readonly GiantOutcome[];
+    formerGiants: readonly string[];
+  },
 ): Promise<void> {
   const { tenant } = input;
   for (const { repo, runs } of input.outcomes)
     await mapLimited(runs, writesAtOnce, (run) => ledger.dropRemoval({ tenant, repo, ...run }));
   for (const repo of input.formerGiants) {
+    // A later reconcile may have made it a giant again.
     for await (const page of ledger.shards({ tenant, repo }))
-      await mapLimited(page, writesAtOnce, ({ prefix, epoch }) =>
-        ledger.removeShard({ tenant, repo, prefix, epochRead: epoch }),
+      await mapLimited(
+        page.filter(({ epoch }) => epoch < input.epoch),
+        writesAtOnce,
+        ({ prefix, epoch }) => ledger.removeShard({ tenant, repo, prefix, epochRead: epoch }),
       );
   }
 }

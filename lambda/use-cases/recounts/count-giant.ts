@@ -2,11 +2,14 @@ import type { Deletion } from '../../domain/deletion.ts';
 import { type EndedRun, GiantCount } from '../../domain/giant/giant-count.ts';
 import {
   childrenOf,
+  countedNamesMax,
   prefixesOf,
   rangeOf,
   recentMs,
+  type Shard,
   type ShardScan,
   scannedShard,
+  shardDigitsMax,
   shardsInForce,
 } from '../../domain/giant/shard.ts';
 import { firstDigits, isToBeSplit, planShards } from '../../domain/giant/shard-plan.ts';
@@ -60,7 +63,7 @@ export interface GiantOutcome {
   readonly doubtBytes: number;
   /** Runs that are taken off the count once the shards are written. */
   readonly runs: readonly { readonly deletionId: string; readonly runMs: number }[];
-  /** LIST requests that were made for shards. They are not charged to the tenant's budget. */
+  /** LIST requests that were made for shards, and the HEADs in LISTs. They are not charged to the tenant's budget. */
   readonly shardLists: number;
   readonly nextDueAtMs: number;
 }
@@ -83,6 +86,7 @@ export async function countGiant(
   // After the reservations: whoever pushes a deleted object again finds its deletion first.
   const deletions = await allPages(deps.ledger.deletionsOf({ tenant, repo }));
   const runs = endedRuns(deletions);
+  const severalTimes = namedSeveralTimes(deletions);
   const claimed = new Set([...reservations.oids(), ...input.awaitedOids]);
   const scanner = new ShardScanner(deps, { ...input, claimed });
   const count = record.giant
@@ -97,7 +101,10 @@ export async function countGiant(
     // The run's own late reservation says that an object may come again, not that it was never counted.
     const ownMs = deletedByMs(run.runMs, deps.settings.clockSkewMs);
     const others = reservations.oidsBeside(ownMs);
-    count.removed(run, { isClaimed: (oid) => others.has(oid) || input.awaitedOids.has(oid) });
+    count.removed(run, {
+      isClaimed: (oid) => others.has(oid) || input.awaitedOids.has(oid),
+      isUncertain: (name) => severalTimes.has(name),
+    });
   }
   for (const change of reservations.namelessChanges(snapshot.scanBeganMs)) count.doubted(change);
   if (record.giant && isChangeUnknown(record))
@@ -105,7 +112,7 @@ export async function countGiant(
 
   const underWay = deletions.filter(({ state }) => state === 'deleting');
   const going = new Set(underWay.flatMap(namesOf));
-  const unknown = await askForClaimed(deps, { ...input, count, reservations, going });
+  const { unknown, heads } = await askForClaimed(deps, { ...input, count, reservations, going });
   count.tidy({ isClaimed: (oid) => claimed.has(oid), countedAtMs });
 
   const totals = count.totals();
@@ -129,11 +136,12 @@ export async function countGiant(
     listedAtMs,
     doubtBytes: totals.doubtBytes + goingBytes,
     runs: runs.map(({ deletionId, runMs }) => ({ deletionId, runMs })),
-    shardLists: scanner.requests,
-    nextDueAtMs: isScanned
-      ? planShards(deps.settings, { shards: count.shards, giant, nowMs: countedAtMs, listsMax: 0 })
-          .nextDueAtMs
-      : countedAtMs + Math.max(scanAgainAfterMs, deps.settings.recountRestMs),
+    shardLists: scanner.requests + Math.ceil(heads / headsPerListCharge),
+    nextDueAtMs:
+      isScanned && unknown.size === 0
+        ? planShards(deps.settings, { shards: count.shards, giant, nowMs: countedAtMs, listsMax: 0 })
+            .nextDueAtMs
+        : countedAtMs + Math.max(scanAgainAfterMs, deps.settings.recountRestMs),
   };
 }
 
@@ -147,12 +155,33 @@ function endedRuns(deletions: readonly Deletion[]): (EndedRun & { deletionId: st
   );
 }
 
+/** Objects that several deletions have removed, or are about to. Each of them may have found the object. */
+function namedSeveralTimes(deletions: readonly Deletion[]): Set<string> {
+  const named = new Set<string>();
+  const several = new Set<string>();
+  for (const { state, objects, removal } of deletions) {
+    const names = new Set([
+      ...(state === 'deleting' ? objects.keys() : []),
+      ...(removal?.objects.keys() ?? []),
+    ]);
+    for (const name of names) {
+      if (named.has(name)) several.add(name);
+      named.add(name);
+    }
+  }
+  return several;
+}
+
 async function readShards(
   { ledger, settings }: CountGiantDeps,
   input: CountGiantInput & { giant: Giant; runs: readonly EndedRun[] },
 ): Promise<GiantCount> {
   const { tenant, record, epoch, giant, runs } = input;
-  const items = await allPages(ledger.shards({ tenant, repo: record.repo }));
+  const items: Shard[] = [];
+  for await (const page of ledger.shards({ tenant, repo: record.repo })) {
+    items.push(...page);
+    await renewOrThrow(input.lease);
+  }
   return new GiantCount({ epoch, shards: shardsInForce(items, giant), isNew: false, runs, settings });
 }
 
@@ -162,8 +191,15 @@ async function firstCount(
   input: { record: RepoRecord; epoch: number; runs: readonly EndedRun[]; settings: Deps['settings'] },
 ): Promise<GiantCount | undefined> {
   const { record, epoch, runs, settings } = input;
-  const prefixes = prefixesOf(firstDigits(settings, record.objectCount));
-  const scans = await scanner.scan(prefixes, { lookFor: scanner.claimed, objects: record.objectCount });
+  let prefixes: string[] = [];
+  let scans: ShardScan[] | undefined;
+  for (let digits = firstDigits(settings, record.objectCount); digits <= shardDigitsMax; digits += 1) {
+    prefixes = prefixesOf(digits);
+    scans = await scanner.scan(prefixes, { lookFor: scanner.claimed, objects: record.objectCount });
+    // While much arrives, more shards are needed to keep all of its names.
+    if (!scans || scans.every(({ seen }) => seen.size <= countedNamesMax)) break;
+    scans = undefined;
+  }
   if (!scans) return undefined;
   const shards = scans.map((scan, index) =>
     scannedShard(scan, { prefix: prefixes[index] ?? '', epoch, appliedRuns: new Set() }),
@@ -181,7 +217,7 @@ function giantAfter({ record, epoch, isThorough, snapshot }: CountGiantInput, co
 /**
  * Asks the store for each object that is claimed and not counted.
  *
- * @returns the oids of which nobody knows whether they have arrived.
+ * @returns the oids of which nobody knows whether they have arrived, and how many HEAD requests were made.
  */
 async function askForClaimed(
   { store, clock }: CountGiantDeps,
@@ -190,7 +226,7 @@ async function askForClaimed(
     reservations: RepoReservations;
     going: ReadonlySet<string>;
   },
-): Promise<ReadonlySet<string>> {
+): Promise<{ unknown: ReadonlySet<string>; heads: number }> {
   const { tenant, record, count, snapshot, going, lease } = input;
   const isAnswered = (oid: string) => count.isCounted(oid) || going.has(oid);
   const wanted = input.reservations.toAsk({ nowMs: snapshot.scanBeganMs, isCounted: isAnswered });
@@ -203,9 +239,8 @@ async function askForClaimed(
       unknown.add(oid);
     await renewOrThrow(lease);
   });
-  lease.addRequests(Math.ceil(oids.length / headsPerListCharge));
   for (const oid of going) if (!count.isCounted(oid)) unknown.add(oid);
-  return unknown;
+  return { unknown, heads: oids.length };
 }
 
 /** Scans shards, and counts the LIST requests that this takes. */
@@ -224,9 +259,10 @@ class ShardScanner {
   /** @returns false if the deadline passed before all were scanned. */
   async scanDue(count: GiantCount, prefixes: readonly string[]): Promise<boolean> {
     const objects = count.totals().objectCount;
+    const { countedAtMs } = this.#input.snapshot;
     const isDone = await mapLimited(prefixes, shardsAtOnce, async (prefix) => {
       const shard = count.shards.find((candidate) => candidate.prefix === prefix);
-      const lookFor = count.namesToLookFor(prefix, this.claimed);
+      const lookFor = count.namesToLookFor(prefix, { claimed: this.claimed, countedAtMs });
       const parts = shard && isToBeSplit(this.#deps.settings, shard) ? childrenOf(prefix) : [prefix];
       const scans = await this.scan(parts, { lookFor, objects });
       return scans ? count.scanned(prefix, scans) : false;

@@ -166,7 +166,7 @@ async function scanAndCommit(deps: ReconcileDeps, run: ReconcileRun): Promise<Re
     areLateSummed: recomputed.claimCount > deps.settings.lateClaimsMax,
   });
 
-  await tidyShards(deps, { ...found, tenant, outcomes });
+  await tidyShards(deps, { ...found, tenant, epoch, outcomes });
 
   reportReconcile(deps, { before, isFull, snapshot, recomputed, scans, requests, scanEndedMs });
   return {

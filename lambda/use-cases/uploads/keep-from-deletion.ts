@@ -12,7 +12,7 @@ import type { Deps } from '../deps.ts';
  * can say yet whether it is stored.
  */
 export async function keepFromDeletion(
-  deps: Pick<Deps, 'ledger'>,
+  deps: Pick<Deps, 'ledger' | 'clock' | 'settings'>,
   input: {
     tenant: string;
     repo: string;
@@ -22,7 +22,10 @@ export async function keepFromDeletion(
 ): Promise<'kept' | 'deleting'> {
   const { tenant, repo } = input;
   const deletions = await allPages(deps.ledger.deletionsOf({ tenant, repo }));
+  const nowMs = deps.clock.nowMs();
   for (const deletion of deletions) {
+    // In a giant repo, the record of what is gone may be kept for longer than it concerns a batch.
+    if (deletion.state === 'gone' && nowMs > deletion.deadlineMs + 2 * deps.settings.clockSkewMs) continue;
     // What is gone, and was not stored when the store was asked, is uploaded like any other object.
     const affected = deletion.state === 'gone' ? input.stored : input.names;
     const names = [...deletion.objects.keys()].filter((name) => affected.has(name));

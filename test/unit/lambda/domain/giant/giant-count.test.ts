@@ -38,7 +38,7 @@ const scan = (more: Partial<ShardScan> = {}): ShardScan => ({
   objectCount: 5,
   countedAtMs: countedAtMs + 2 * hour,
   scanEndedMs: countedAtMs + 2 * hour + 1000,
-  seen: [],
+  seen: new Set(),
   ...more,
 });
 const giant = (shards: Shard[], runs: EndedRun[] = []) =>
@@ -78,7 +78,7 @@ describe('what is found', () => {
 describe('a scan', () => {
   it('replaces what was found before', () => {
     const count = giant([shard('', { sinceBytes: 7, sinceCount: 1, counted: new Map([[oid('a'), 1]]) })]);
-    expect(count.scanned('', [scan({ seen: [oid('b')] })])).toBe(true);
+    expect(count.scanned('', [scan({ seen: new Set([oid('b')]) })])).toBe(true);
     expect(sums(count)).toEqual([50, 5, 0]);
     expect([count.isCounted(oid('a')), count.isCounted(oid('b'))]).toEqual([false, true]);
   });
@@ -100,7 +100,7 @@ describe('a scan', () => {
 
   it('that saw more names than a shard can keep is not taken over', () => {
     const count = giant([shard('')]);
-    const seen = Array.from({ length: countedNamesMax + 1 }, (_, index) => `${index}`);
+    const seen = new Set(Array.from({ length: countedNamesMax + 1 }, (_, index) => `${index}`));
     expect(count.scanned('', [scan({ seen })])).toBe(false);
     expect(count.changes()).toEqual([]);
   });
@@ -189,8 +189,8 @@ it('a change without a name puts every shard in doubt that was counted before it
 it('a scan looks for what is claimed and for what was counted, of its own shard', () => {
   const count = giant([shard('0', { counted: new Map([[oid('0b'), 1]]) }), shard('1')]);
   const claimed = [oid('0a'), oid('1a')];
-  expect(count.namesToLookFor('0', claimed)).toEqual(new Set([oid('0a'), oid('0b')]));
-  expect(count.namesToLookFor('1', claimed)).toEqual(new Set([oid('1a')]));
+  expect(count.namesToLookFor('0', { claimed, countedAtMs: 5 })).toEqual(new Set([oid('0a'), oid('0b')]));
+  expect(count.namesToLookFor('1', { claimed, countedAtMs: 5 })).toEqual(new Set([oid('1a')]));
 });
 
 it('new shards are written as new', () => {

@@ -1,7 +1,10 @@
-import { beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
+import { newDeletion } from '../../../../../lambda/domain/deletion.ts';
+import { countedNamesMax } from '../../../../../lambda/domain/giant/shard.ts';
 import { lateForMs } from '../../../../../lambda/domain/reservation.ts';
 import { allPages } from '../../../../../lambda/use-cases/all-pages.ts';
 import { markObject } from '../../../../../lambda/use-cases/deletes/delete-objects.ts';
+import { runDeletion } from '../../../../../lambda/use-cases/deletes/run-deletions.ts';
 import { runRecount } from '../../../../../lambda/use-cases/recounts/run-recount.ts';
 import { MemoryStack, minute, tenant } from '../../../../support/memory/stack.ts';
 
@@ -190,6 +193,42 @@ describe('a push to a giant', () => {
   });
 });
 
+describe('a shard that is full of names', () => {
+  const sevens = (count: number) =>
+    Array.from({ length: count }, (_, index) => `7${index.toString(16).padStart(6, '0')}`.padEnd(64, 'e'));
+  const pushAll = async (oids: readonly string[]) => {
+    for (let begin = 0; begin < oids.length; begin += 100)
+      await stack.push(repo, Object.fromEntries(oids.slice(begin, begin + 100).map((oid) => [oid, 10])));
+  };
+
+  it('fits into an item, and the others count as claimed until there is room', async () => {
+    const oids = sevens(countedNamesMax + 500);
+    await pushAll(oids);
+    await stack.send(oids);
+    await stack.recount();
+    const all = 600 + 10 * oids.length;
+    expect(await stack.usage()).toEqual({ storedBytes: 600 + 10 * countedNamesMax, committedBytes: all });
+    await stack.pass(6 * hour);
+    expect(await stack.usage()).toEqual({ storedBytes: all, committedBytes: all });
+    expect(await allPages(stack.ledger.reservations(tenant))).toEqual([]);
+  });
+
+  it('does not stay full because each push has a last object that finds no room', async () => {
+    const oids = sevens(100 * Math.ceil(countedNamesMax / 99 + 1));
+    const isLast = (_: string, index: number) => index % 100 === 99;
+    await pushAll(oids);
+    await stack.send(oids.filter((oid, index) => !isLast(oid, index)));
+    await stack.recount();
+    await stack.send(oids.filter(isLast));
+    await stack.recount();
+    const all = 600 + 10 * oids.length;
+    expect((await stack.usage()).committedBytes).toBe(all);
+    await stack.pass(2 * day);
+    expect(await stack.usage()).toEqual({ storedBytes: all, committedBytes: all });
+    expect(await allPages(stack.ledger.reservations(tenant))).toEqual([]);
+  });
+});
+
 describe('a delete in a giant', () => {
   it('of an old object causes no LIST, and is shown at once', async () => {
     await stack.delete(oidOf(3));
@@ -220,6 +259,22 @@ describe('a delete in a giant', () => {
     const after = await stack.shards();
     const scanned = after.filter(({ countedAtMs }, index) => countedAtMs !== before[index]?.countedAtMs);
     expect(scanned.map(({ prefix }) => prefix)).toEqual([oidOf(3).slice(0, 1)]);
+  });
+
+  it('that two deletions name is taken off once', async () => {
+    const objects = new Map([[oidOf(3), 10]]);
+    const deletions = ['d1', 'd2'].map((id) => newDeletion({ id, repo, objects, dueAtMs: stack.nowMs }));
+    for (const deletion of deletions) await stack.ledger.putDeletion({ tenant, deletion });
+    stack.nowMs += minute;
+    // Two functions run them at the same time: each finds the object.
+    const head = { sizeBytes: 10, sha256: undefined, lastModifiedMs: stack.nowMs - day };
+    vi.spyOn(stack.deps.store, 'head').mockResolvedValue(head);
+    await Promise.all(
+      deletions.map((deletion) => runDeletion(stack.deps, { tenant, deletion, isClosed: false })),
+    );
+    vi.restoreAllMocks();
+    await stack.recount();
+    expect(await stack.usage()).toEqual({ storedBytes: 590, committedBytes: 590 });
   });
 
   it('of all of them empties the repo, and its name is free', async () => {

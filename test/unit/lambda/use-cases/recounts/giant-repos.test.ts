@@ -2,9 +2,11 @@ import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { newDeletion } from '../../../../../lambda/domain/deletion.ts';
 import { countedNamesMax } from '../../../../../lambda/domain/giant/shard.ts';
 import { lateForMs } from '../../../../../lambda/domain/reservation.ts';
+import { LedgerUnavailableError } from '../../../../../lambda/ports/ledger.ts';
 import { allPages } from '../../../../../lambda/use-cases/all-pages.ts';
 import { markObject } from '../../../../../lambda/use-cases/deletes/delete-objects.ts';
 import { runDeletion } from '../../../../../lambda/use-cases/deletes/run-deletions.ts';
+import { reconcile } from '../../../../../lambda/use-cases/recounts/reconcile.ts';
 import { runRecount } from '../../../../../lambda/use-cases/recounts/run-recount.ts';
 import { MemoryStack, minute, tenant } from '../../../../support/memory/stack.ts';
 
@@ -191,6 +193,70 @@ describe('a push to a giant', () => {
     expect(await stack.shards()).toHaveLength(31);
     expect(await stack.usage()).toEqual({ storedBytes: 1000, committedBytes: 1000 });
   });
+});
+
+describe('a scan of a shard', () => {
+  it('that sees what a batch reserved and sent meanwhile has it counted once', async () => {
+    const oid = oidOf(100);
+    const listPage = stack.objects.listPage.bind(stack.objects);
+    let isSent = false;
+    vi.spyOn(stack.objects, 'listPage').mockImplementation(async (request) => {
+      if (!isSent) {
+        isSent = true;
+        await stack.push(repo, { [oid]: 10 });
+        await stack.send([oid]);
+      }
+      return listPage(request);
+    });
+    stack.nowMs += hour;
+    await stack.recount('manual', true);
+    expect(isSent).toBe(true);
+    expect(await stack.usage()).toEqual({ storedBytes: 610, committedBytes: 620 });
+    vi.restoreAllMocks();
+    await stack.recount();
+    expect(await stack.usage()).toEqual({ storedBytes: 610, committedBytes: 610 });
+    stack.nowMs += hour;
+    await stack.recount();
+    expect(await stack.usage()).toEqual({ storedBytes: 610, committedBytes: 610 });
+  });
+
+  it('is not written over what another reconcile made of the shard', async () => {
+    const { oids, claims } = push(100, 1);
+    await stack.push(repo, claims);
+    await stack.send(oids);
+    const putShard = stack.ledger.putShard.bind(stack.ledger);
+    let isOvertaken = false;
+    vi.spyOn(stack.ledger, 'putShard').mockImplementation(async (input) => {
+      if (!isOvertaken) {
+        isOvertaken = true;
+        const epoch = input.shard.epoch - 0.5;
+        await putShard({ ...input, shard: { ...input.shard, epoch } });
+      }
+      return putShard(input);
+    });
+    const outcome = await reconcile(stack.deps, { tenant, full: false });
+    expect([isOvertaken, outcome.kind]).toEqual([true, 'superseded']);
+    vi.restoreAllMocks();
+    await stack.recount();
+    expect(await stack.usage()).toEqual({ storedBytes: 610, committedBytes: 610 });
+  });
+});
+
+describe('a reconcile that dies', () => {
+  it.each(['commitRepo', 'commitTenant', 'dropRemoval'] as const)(
+    'before its %s has a delete taken off once all the same',
+    async (method) => {
+      await stack.delete(oidOf(3));
+      vi.spyOn(stack.ledger, method).mockRejectedValueOnce(new LedgerUnavailableError('It died.'));
+      await expect(stack.recount()).rejects.toThrow('It died.');
+      stack.nowMs += minute;
+      await stack.recount();
+      expect(await stack.usage()).toEqual({ storedBytes: 590, committedBytes: 590 });
+      stack.nowMs += minute;
+      await stack.recount();
+      expect(await stack.usage()).toEqual({ storedBytes: 590, committedBytes: 590 });
+    },
+  );
 });
 
 describe('a shard that is full of names', () => {

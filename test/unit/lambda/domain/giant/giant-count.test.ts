@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { type EndedRun, GiantCount } from '../../../../../lambda/domain/giant/giant-count.ts';
 import { countedNamesMax, type Shard, type ShardScan } from '../../../../../lambda/domain/giant/shard.ts';
+import { shardRecord } from '../../../../support/shard-record.ts';
 
 const hour = 3_600_000;
 const epoch = 9;
@@ -8,20 +9,14 @@ const clockSkewMs = 100;
 const countedAtMs = 100 * hour;
 const oid = (start: string) => start.padEnd(64, '0');
 
-const shard = (prefix: string, more: Partial<Shard> = {}): Shard => ({
-  prefix,
-  epoch: 5,
-  storedBytes: 100,
-  objectCount: 10,
-  sinceBytes: 0,
-  sinceCount: 0,
-  countedAtMs,
-  scanEndedMs: countedAtMs + 1000,
-  stale: null,
-  counted: new Map(),
-  appliedRuns: new Set(),
-  ...more,
-});
+const shard = (prefix: string, more: Partial<Shard> = {}): Shard =>
+  shardRecord(prefix, {
+    storedBytes: 100,
+    objectCount: 10,
+    countedAtMs,
+    scanEndedMs: countedAtMs + 1000,
+    ...more,
+  });
 const run = (
   objects: Record<string, { sizeBytes: number; lastModifiedMs: number | null }>,
   more: Partial<EndedRun> = {},

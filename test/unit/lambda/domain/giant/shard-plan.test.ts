@@ -9,6 +9,7 @@ import {
 } from '../../../../../lambda/domain/giant/shard-plan.ts';
 import { defaultSettings } from '../../../../../lambda/domain/settings.ts';
 import type { RepoRecord } from '../../../../../lambda/domain/tenant.ts';
+import { shardRecord } from '../../../../support/shard-record.ts';
 
 const settings = {
   ...defaultSettings,
@@ -30,20 +31,7 @@ const record = (more: Partial<RepoRecord>): RepoRecord => ({
   closedAtMs: null,
   ...more,
 });
-const shard = (prefix: string, more: Partial<Shard> = {}): Shard => ({
-  prefix,
-  epoch: 5,
-  storedBytes: 0,
-  objectCount: 0,
-  sinceBytes: 0,
-  sinceCount: 0,
-  countedAtMs: 1000,
-  scanEndedMs: 1100,
-  stale: null,
-  counted: new Map(),
-  appliedRuns: new Set(),
-  ...more,
-});
+const shard = shardRecord;
 
 describe('a repo', () => {
   it.each([

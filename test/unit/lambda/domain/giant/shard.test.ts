@@ -12,21 +12,9 @@ import {
   withoutUnclaimed,
 } from '../../../../../lambda/domain/giant/shard.ts';
 import { compareKeys } from '../../../../../lambda/domain/key-order.ts';
+import { shardRecord } from '../../../../support/shard-record.ts';
 
-const shard = (prefix: string, more: Partial<Shard> = {}): Shard => ({
-  prefix,
-  epoch: 5,
-  storedBytes: 0,
-  objectCount: 0,
-  sinceBytes: 0,
-  sinceCount: 0,
-  countedAtMs: 1000,
-  scanEndedMs: 1100,
-  stale: null,
-  counted: new Map(),
-  appliedRuns: new Set(),
-  ...more,
-});
+const shard = shardRecord;
 const prefixes = (shards: readonly Shard[]) => shards.map(({ prefix }) => prefix);
 
 describe('the ranges of shards', () => {

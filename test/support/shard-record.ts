@@ -1,0 +1,19 @@
+import type { Shard } from '../../lambda/domain/giant/shard.ts';
+
+/** An empty shard that was scanned at 1000. */
+export function shardRecord(prefix: string, more: Partial<Shard> = {}): Shard {
+  return {
+    prefix,
+    epoch: 5,
+    storedBytes: 0,
+    objectCount: 0,
+    sinceBytes: 0,
+    sinceCount: 0,
+    countedAtMs: 1000,
+    scanEndedMs: 1100,
+    stale: null,
+    counted: new Map(),
+    appliedRuns: new Set(),
+    ...more,
+  };
+}

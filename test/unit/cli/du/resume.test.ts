@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { readdir, readFile, rm, utimes, writeFile } from 'node:fs/promises';
+import { readdir, readFile, rename, rm, utimes, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { folderOf } from '../../../../cli/du/folder-parts.ts';
@@ -283,8 +283,11 @@ describe('a file that can no longer be written', { timeout: timeoutMs }, () => {
   it('ends no scan: it warns, prints the result, and fails', async () => {
     server.latencyMs = 20;
     const { ended } = start('few', '--json', '--save-every', '0.02', '--concurrency', '2');
-    server.onRequest = (request) => void (request === 5 && rm(path.dirname(file), { recursive: true }));
+    const folder = path.dirname(file);
+    // In one step: a folder that is removed file by file may get another file meanwhile.
+    server.onRequest = (request) => void (request === 5 && rename(folder, `${folder}-gone`));
     const { code, out, err } = await ended;
+    await rm(`${folder}-gone`, { recursive: true });
     expect(code).toBe(1);
     expect(JSON.parse(out)).toMatchObject(truthOf('few'));
     expect(err).toMatch(

@@ -125,7 +125,7 @@ export function indexOfName(prefixes: readonly string[], name: string): number {
   return low;
 }
 
-/** A shard right after a scan. @param before the shard that it replaces, if there was one. */
+/** A shard right after a scan. */
 export function scannedShard(
   scan: ShardScan,
   shard: { prefix: string; epoch: number; appliedRuns: ReadonlySet<string> },

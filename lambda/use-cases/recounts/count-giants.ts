@@ -1,4 +1,5 @@
 import { sizeClassOf } from '../../domain/giant/shard-plan.ts';
+import { chargedUntilMs } from '../../domain/recount-policy.ts';
 import type { RepoRecord, TenantRecord } from '../../domain/tenant.ts';
 import type { Deps } from '../deps.ts';
 import { type CountGiantInput, countGiant, type GiantOutcome } from './count-giant.ts';
@@ -74,10 +75,14 @@ export async function countGiants(
     left = Math.max(0, left - outcome.shardLists);
     outcomes.push(outcome);
   }
-  const lists = outcomes.reduce((sum, { shardLists }) => sum + shardLists, 0);
-  const costMs = Math.ceil((lists * 3_600_000) / deps.settings.shardListsPerHour);
-  const shardsListedUntilMs =
-    lists === 0 ? paidUntilMs : Math.max(paidUntilMs, snapshot.countedAtMs) + costMs;
+  const shardsListedUntilMs = chargedUntilMs(
+    { listRequestsPerHour: deps.settings.shardListsPerHour },
+    {
+      listedUntilMs: paidUntilMs,
+      requests: outcomes.reduce((sum, { shardLists }) => sum + shardLists, 0),
+      nowMs: snapshot.countedAtMs,
+    },
+  );
   const dueAtMs = outcomes.map(({ nextDueAtMs }) =>
     Math.max(nextDueAtMs, shardsListedUntilMs - shardsOverdraftMs),
   );

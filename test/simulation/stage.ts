@@ -70,7 +70,7 @@ function giantsOf(seed: number): Partial<Settings> {
   return {
     giantObjects: random.pick([1, 2, 4]),
     shardObjectsMax: random.pick([2, 4, 100]),
-    shardRoundMs: random.chance(0.8) ? defaultSettings.shardRoundMs : random.pick([3_600_000, 120_000]),
+    shardRoundMs: random.chance(0.8) ? defaultSettings.shardRoundMs : random.pick([3_600_000, 900_000]),
     shardListsPerHour: random.pick([1_000_000, 1_000_000, 3_600]),
     shardListsPerRun: random.pick([4, 20]),
   };

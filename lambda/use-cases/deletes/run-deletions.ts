@@ -113,7 +113,8 @@ export async function runDeletion(
     });
     // After the announcement: a reconcile that reads this and not the announcement would count the objects twice.
     if (late) await ledger.putReservation({ tenant, reservation: late });
-    const beganMs = clock.nowMs();
+    // A run that died may have deleted some of them.
+    const beganMs = input.deletion.state === 'deleting' ? claim.deletion.dueAtMs : clock.nowMs();
     const removed = await deleteBytes(deps, {
       tenant,
       repo,

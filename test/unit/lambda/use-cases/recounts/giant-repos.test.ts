@@ -327,6 +327,30 @@ describe('a delete in a giant', () => {
     expect(scanned.map(({ prefix }) => prefix)).toEqual([oidOf(3).slice(0, 1)]);
   });
 
+  it('may have happened since a deletion was due whose function died', async () => {
+    const deletion = newDeletion({
+      id: 'd1',
+      repo,
+      objects: new Map([[oidOf(3), 10]]),
+      dueAtMs: stack.nowMs,
+    });
+    await stack.ledger.putDeletion({ tenant, deletion });
+    const dueAtMs = stack.nowMs;
+    stack.nowMs += minute;
+    vi.spyOn(stack.ledger, 'markDirty').mockRejectedValueOnce(new LedgerUnavailableError('no answer'));
+    await expect(runDeletion(stack.deps, { tenant, deletion, isClosed: false })).rejects.toThrow('no answer');
+    stack.nowMs += 10 * minute;
+    const [left] = await stack.deletions();
+    if (!left) throw new Error('The deletion is gone.');
+    await runDeletion(stack.deps, { tenant, deletion: left, isClosed: false });
+    await reconcile(stack.deps, { tenant, full: false, isAwaited: true });
+    // No shard was scanned, so what is shown is as old as the change that nobody saw.
+    expect((await stack.ledger.readTenant(tenant))?.counted).toMatchObject({
+      storedBytes: 600,
+      countedAtMs: dueAtMs,
+    });
+  });
+
   it('that two deletions name is taken off once', async () => {
     const objects = new Map([[oidOf(3), 10]]);
     const deletions = ['d1', 'd2'].map((id) => newDeletion({ id, repo, objects, dueAtMs: stack.nowMs }));

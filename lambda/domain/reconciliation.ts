@@ -79,6 +79,8 @@ export function recompute(input: {
    * found it alive, and rely on it.
    */
   countedAtMs: number;
+  /** Repos whose first count as a giant goes on. */
+  behind?: ReadonlySet<string>;
   settings: Settings;
 }): Recomputed {
   const { scans } = input;
@@ -124,9 +126,14 @@ export function recompute(input: {
 export function countedRepos(input: {
   repos: readonly RepoRecord[];
   scans: ReadonlyMap<string, RepoScan>;
+  behind?: ReadonlySet<string>;
 }): (repo: string) => CountedRepo {
   const coveredIn = new Map(input.repos.map(({ repo, covered }) => [repo, covered]));
-  return (repo) => ({ scan: input.scans.get(repo), covered: coveredIn.get(repo) ?? new Set() });
+  return (repo) => ({
+    scan: input.scans.get(repo),
+    isBehind: input.behind?.has(repo) ?? false,
+    covered: coveredIn.get(repo) ?? new Set(),
+  });
 }
 
 function addSums(total: { -readonly [K in keyof ClaimSums]: ClaimSums[K] }, more: ClaimSums): void {

@@ -61,8 +61,10 @@ export interface RepoScan {
 
 /** What a reconcile knows of a repo. */
 export interface CountedRepo {
-  /** undefined: it was not scanned, because its last count still holds. */
+  /** undefined: it was not scanned, because its last count still holds, or because its first count as a giant goes on. */
   readonly scan: RepoScan | undefined;
+  /** Its last count no longer holds. What was claimed since then may be there. */
+  readonly isBehind?: boolean;
   /** Ids of the reservations of which its last scan saw every object. */
   readonly covered: ReadonlySet<string>;
 }
@@ -158,7 +160,7 @@ export class RepoReservations {
    */
   openClaims(input: { counted: CountedRepo; nowMs: number; clockSkewMs: number }): OpenClaims {
     const { nowMs, clockSkewMs } = input;
-    const { scan, covered } = input.counted;
+    const { scan, covered, isBehind = false } = input.counted;
     const live = new ClaimTally();
     const late = new ClaimTally();
     let newestIssuedMs: number | null = null;
@@ -166,13 +168,14 @@ export class RepoReservations {
       const isLate = isDead(row, nowMs);
       const isOver = isLate && nowMs > lateUntilMs(row) && !this.#isSumToBeListed(row, scan);
       if (!scan && covered.has(row.id)) continue;
+      const isUnseen = isBehind && isLate && !isLookedAt(row, nowMs);
       const heldUntilMs = isLate ? lateUntilMs(row) : row.deadAtMs;
       const certainUntilMs = heldUntilMs - 2 * clockSkewMs;
       for (const [oid, sizeBytes] of this.#claimsOf(row)) {
         if (scan?.seen.has(oid)) continue;
         if (!isLate && row.state === 'issued')
           newestIssuedMs = Math.max(row.createdAtMs, newestIssuedMs ?? row.createdAtMs);
-        if (scan?.giant?.unknown.has(oid)) {
+        if (isUnseen || scan?.giant?.unknown.has(oid)) {
           live.add(oid, { sizeBytes, isIssued: false, isLasting: false, heldUntilMs, certainUntilMs });
           continue;
         }
@@ -310,6 +313,11 @@ export class RepoReservations {
   *#claimsOf({ from, to }: Row): Iterable<[oid: string, sizeBytes: number]> {
     for (let index = from; index < to; index += 1) yield [this.#oids[index] ?? '', this.#sizes[index] ?? 0];
   }
+}
+
+/** Whether a late one waits for its next look: its claims are of what was not there at the last one. */
+function isLookedAt({ lookAtMs }: Row, nowMs: number): boolean {
+  return lookAtMs !== null && nowMs < lookAtMs;
 }
 
 /** Late ones wait for their look. Of what is being deleted, the store may still have the old objects. */

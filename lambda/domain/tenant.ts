@@ -97,6 +97,12 @@ export interface RepoRecord extends Counted {
   readonly giant?: Giant | undefined;
 }
 
+/** A repo that no scan has counted. */
+export function unknownRepo(repo: string): RepoRecord {
+  const nothing = { storedBytes: 0, objectCount: 0, countedAtMs: 0, epoch: 0, putsUntilMs: 0 };
+  return { repo, ...nothing, dirtyToken: null, covered: new Set(), closedAtMs: null };
+}
+
 /** Begins the dirty token of a delete in a giant, which leaves a record of what it removed. */
 const removalTokenStart = 'removed-';
 
@@ -116,6 +122,11 @@ export interface Giant {
   readonly sinceEpoch: number;
   /** Shards that were counted before this are to be scanned. */
   readonly recountFromMs: number;
+  /**
+   * Set until every shard has been scanned once, which may take many reconciles. Until then the repo's numbers are
+   * those from before it became a giant.
+   */
+  readonly isFirstCount?: true | undefined;
 }
 
 /**

@@ -202,6 +202,13 @@ export interface ReconcileLedger {
 
 /** The shards of giant repos. Only a reconcile writes them, and only over what it has read. */
 export interface ShardLedger {
+  /**
+   * Marks a repo as a giant whose first count begins: the epoch is its `sinceEpoch`. A repo that the ledger does not know
+   * gets an item. `superseded`: it was counted in this epoch or a later one, or is a giant already.
+   */
+  beginGiant(input: RepoPath & { epoch: number }): Promise<'begun' | 'superseded'>;
+  /** Removes a dirty token, if it is the one that was read: the shards know of the change. */
+  clearDirty(input: RepoPath & { dirtyToken: string }): Promise<void>;
   /** All items, in the order of their prefixes, also those that are not in force. */
   shards(path: RepoPath): AsyncIterable<readonly Shard[]>;
   /**
@@ -318,7 +325,8 @@ export interface TenantCommit {
   readonly correctionBytes: number;
   readonly floorBaseBytes: number;
   readonly floorUntilMs: number;
-  readonly counted: Counted;
+  /** null: the tenant was never counted as a whole, and was not now. */
+  readonly counted: Counted | null;
   readonly listedUntilMs: number;
   readonly shardsListedUntilMs?: number;
   readonly listedObjectCount?: number;

@@ -46,6 +46,8 @@ export function randomCall(random: Random, tenant: string, known: KnownState): L
         limitBytes: random.chance(0.8) ? known.limitBytes : random.pick([null, 100, 'any' as const]),
         ...(random.chance(0.7) && { claimCount: random.pick([2, 5, 999_995]) }),
       }),
+    beginGiant: () => call('beginGiant', { ...path(), epoch: epoch() }),
+    clearDirty: () => call('clearDirty', { ...path(), dirtyToken: token() }),
     markDirty: () => call('markDirty', { ...path(), dirtyToken: token() }),
     closeRepo: () => call('closeRepo', { ...path(), closedAtMs: time() }),
     openRepo: () => call('openRepo', { ...path(), closedAtMs: time() }),

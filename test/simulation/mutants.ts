@@ -26,7 +26,7 @@ const overwriteCounter: Mutant = {
     withMethods(ledger, {
       commitTenant: async (commit: TenantCommit) => {
         const now = (await ledger.readTenant(commit.tenant))?.committedBytes ?? 0;
-        return ledger.commitTenant({ ...commit, correctionBytes: commit.counted.storedBytes - now });
+        return ledger.commitTenant({ ...commit, correctionBytes: (commit.counted?.storedBytes ?? 0) - now });
       },
     }),
 };

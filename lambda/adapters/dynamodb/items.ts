@@ -57,7 +57,9 @@ const repoItem = z.object({
   // Absent until a scan has covered a reservation.
   putsUntilMs: z.number().default(0),
   closedAtMs: nullable(z.number()),
-  giant: z.object({ sinceEpoch: z.number(), recountFromMs: z.number() }).optional(),
+  giant: z
+    .object({ sinceEpoch: z.number(), recountFromMs: z.number(), isFirstCount: z.literal(true).optional() })
+    .optional(),
 });
 
 const shardItem = z.object({

@@ -63,13 +63,15 @@ async function openRepo(table: Table, input: Input<'openRepo'>): Output<'openRep
   return result.ok ? 'opened' : 'refused';
 }
 
+/** The attributes of a repo that no scan has counted. */
+export const neverScanned = { epoch: 0, storedBytes: 0, objectCount: 0, countedAtMs: 0, covered: [] };
+
 /** Sets attributes of a repo. If it does not exist yet, it is created as never scanned (epoch 0). */
 async function setOnRepo(
   table: Table,
   path: RepoPath,
   { fields, defaults }: { fields: Fields; defaults?: Fields },
 ): Promise<void> {
-  const neverScanned = { epoch: 0, storedBytes: 0, objectCount: 0, countedAtMs: 0, covered: [] };
   await updateItem(table, {
     key: repoKey(path),
     change: [setting({ repo: path.repo, ...fields }, { defaults: { ...neverScanned, ...defaults } })],

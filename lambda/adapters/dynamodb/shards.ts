@@ -1,17 +1,45 @@
 import type { Input, Output, ShardLedger } from '../../ports/ledger.ts';
 import { all, exists, removing, setting } from './expressions.ts';
-import { parseShard, shardFields, shardKey, shardPartition } from './items.ts';
+import { parseRepo, parseShard, repoKey, shardFields, shardKey, shardPartition } from './items.ts';
 import { pagesOf } from './pages.ts';
+import { neverScanned } from './repos.ts';
 import { deleteItem, getItem, type Table, updateItem } from './requests.ts';
 import { keyNames } from './table.ts';
 
 /** Shards of giant repos. */
 export function shardMethods(table: Table): ShardLedger {
   return {
+    beginGiant: (input) => beginGiant(table, input),
+    clearDirty: (input) => clearDirty(table, input),
     shards: (path) => shards(table, path),
     putShard: (input) => putShard(table, input),
     removeShard: (input) => removeShard(table, input),
   };
+}
+
+async function beginGiant(table: Table, input: Input<'beginGiant'>): Output<'beginGiant'> {
+  const { repo, epoch } = input;
+  const key = repoKey(input);
+  const giant = { sinceEpoch: epoch, recountFromMs: 0, isFirstCount: true };
+  const { ok } = await updateItem(table, {
+    key,
+    change: [setting({ repo, giant }, { defaults: neverScanned })],
+    condition: all('attribute_not_exists(#giant)', '(attribute_not_exists(#epoch) OR #epoch < :new)'),
+    values: { ':new': epoch },
+  });
+  if (ok) return 'begun';
+  const now = await getItem(table, key);
+  // Refused, yet the epoch is ours: this was our own retry after a lost answer.
+  return now && parseRepo(now).giant?.sinceEpoch === epoch ? 'begun' : 'superseded';
+}
+
+async function clearDirty(table: Table, input: Input<'clearDirty'>): Output<'clearDirty'> {
+  await updateItem(table, {
+    key: repoKey(input),
+    change: [removing('dirtyToken')],
+    condition: '#dirtyToken = :read',
+    values: { ':read': input.dirtyToken },
+  });
 }
 
 async function* shards(table: Table, path: Input<'shards'>): Output<'shards'> {

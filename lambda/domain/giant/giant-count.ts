@@ -4,9 +4,11 @@ import {
   childrenOf,
   countedNamesMax,
   indexOfName,
+  isScanned,
   type Shard,
   type ShardScan,
   scannedShard,
+  unscannedShard,
   withDoubt,
   withoutUnclaimed,
 } from './shard.ts';
@@ -44,6 +46,8 @@ export class GiantCount {
   readonly #shards: Shard[];
   readonly #prefixes: string[];
   readonly #split = new Set<string>();
+  /** Prefixes of the shards that this reconcile has scanned. */
+  readonly #scanned = new Set<string>();
   /** A shard to which something found was added → its own names, so that they are not copied for each. */
   readonly #found = new WeakMap<Shard, Map<string, number>>();
   /** Runs whose record is still there: a shard forgets the others. */
@@ -51,18 +55,16 @@ export class GiantCount {
 
   /**
    * @param input.shards those in force, in the order of their prefixes.
-   * @param input.isNew they are not written yet: the repo becomes a giant.
    */
   constructor(input: {
     epoch: number;
     shards: readonly Shard[];
-    isNew: boolean;
     runs: readonly EndedRun[];
     settings: Pick<Settings, 'clockSkewMs'>;
   }) {
     this.#epoch = input.epoch;
     this.#settings = input.settings;
-    this.#read = new Map(input.isNew ? [] : input.shards.map((shard) => [shard.prefix, shard]));
+    this.#read = new Map(input.shards.map((shard) => [shard.prefix, shard]));
     this.#shards = [...input.shards];
     this.#prefixes = input.shards.map(({ prefix }) => prefix);
     this.#runs = new Set(input.runs.map(({ runId }) => runId));
@@ -70,6 +72,11 @@ export class GiantCount {
 
   get shards(): readonly Shard[] {
     return this.#shards;
+  }
+
+  /** Whether every shard was scanned once. Until then the sums are not what the repo holds. */
+  get isComplete(): boolean {
+    return this.#shards.every(isScanned);
   }
 
   /** Whether the sums hold an object that is claimed. */
@@ -108,9 +115,23 @@ export class GiantCount {
       return { ...scannedShard(scan, shard), stale: isOver ? null : stale };
     });
     if (parts.length > 1) this.#split.add(prefix);
+    for (const part of prefixes) this.#scanned.add(part);
     this.#shards.splice(index, 1, ...parts);
     this.#prefixes.splice(index, 1, ...prefixes);
     return true;
+  }
+
+  /** Has a shard that was never scanned counted in sixteen parts. */
+  split(prefix: string): void {
+    const index = this.#prefixes.indexOf(prefix);
+    const shard = this.#shards[index];
+    if (!shard || isScanned(shard)) throw new Error(`There is no unscanned shard ${prefix}.`);
+    const prefixes = childrenOf(prefix);
+    const { stale, appliedRuns } = shard;
+    const parts = prefixes.map((part) => ({ ...unscannedShard(part, this.#epoch), stale, appliedRuns }));
+    this.#split.add(prefix);
+    this.#shards.splice(index, 1, ...parts);
+    this.#prefixes.splice(index, 1, ...prefixes);
   }
 
   /**
@@ -162,13 +183,20 @@ export class GiantCount {
     return !isClaimed && lastModifiedMs < shard.countedAtMs - longestPutMs;
   }
 
-  /** Something in the whole repo changed, of which nobody knows what. */
-  doubted(change: { fromMs: number; untilMs: number }): void {
+  /**
+   * Something in the whole repo changed, of which nobody knows what.
+   *
+   * @param change.isBeforeScans the scans of this reconcile have seen it.
+   */
+  doubted(change: { fromMs: number; untilMs: number; isBeforeScans?: boolean }): void {
+    const { fromMs, untilMs, isBeforeScans = false } = change;
     for (const [index, shard] of this.#shards.entries()) {
       const { stale } = shard;
-      const isKnown = stale !== null && stale.fromMs <= change.fromMs && stale.untilMs >= change.untilMs;
-      if (isKnown || this.#isAfter(shard.countedAtMs, change.untilMs)) continue;
-      this.#shards[index] = withDoubt(shard, { ...change, doubtBytes: shard.storedBytes + shard.sinceBytes });
+      if (isBeforeScans && this.#scanned.has(shard.prefix)) continue;
+      const isKnown = stale !== null && stale.fromMs <= fromMs && stale.untilMs >= untilMs;
+      if (isKnown || this.#isAfter(shard.countedAtMs, untilMs)) continue;
+      const doubtBytes = shard.storedBytes + shard.sinceBytes;
+      this.#shards[index] = withDoubt(shard, { fromMs, untilMs, doubtBytes });
     }
   }
 

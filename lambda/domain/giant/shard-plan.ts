@@ -1,7 +1,7 @@
 import { pageKeysMax } from '../scan/page-size.ts';
 import type { Settings } from '../settings.ts';
 import type { Giant, RepoRecord } from '../tenant.ts';
-import { type Shard, shardDigitsMax } from './shard.ts';
+import { isScanned, type Shard, shardDigitsMax } from './shard.ts';
 
 type PlanSettings = Pick<Settings, 'giantObjects' | 'shardObjectsMax' | 'shardRoundMs' | 'clockSkewMs'>;
 
@@ -12,24 +12,32 @@ type PlanSettings = Pick<Settings, 'giantObjects' | 'shardObjectsMax' | 'shardRo
  */
 export function sizeClassOf(settings: PlanSettings, record: RepoRecord): 'ordinary' | 'giant' {
   const { repo, objectCount, epoch, giant, closedAtMs } = record;
+  // The number is that of before it became one.
+  if (giant?.isFirstCount) return 'giant';
   if (giant) return objectCount < settings.giantObjects / 2 ? 'ordinary' : 'giant';
   return repo !== '' && epoch > 0 && closedAtMs === null && objectCount >= settings.giantObjects
     ? 'giant'
     : 'ordinary';
 }
 
-/** Hex digits of the shards of a repo that becomes a giant: at least 16 shards, and none too large. */
-export function firstDigits(settings: PlanSettings, objectCount: number): number {
-  let digits = 1;
-  while (digits < shardDigitsMax && objectCount / 16 ** digits > settings.shardObjectsMax / 2) digits += 1;
-  return digits;
-}
-
-/** Whether a shard is to be scanned in sixteen parts from now on. */
-export function isToBeSplit(settings: PlanSettings, shard: Shard): boolean {
+/**
+ * Whether a shard is to be scanned in sixteen parts from now on.
+ *
+ * @param shard.objectCount what it holds, or is expected to hold.
+ */
+export function isToBeSplit(
+  settings: PlanSettings,
+  shard: Pick<Shard, 'prefix' | 'objectCount' | 'sinceCount'>,
+): boolean {
   return (
     shard.prefix.length < shardDigitsMax && shard.objectCount + shard.sinceCount > settings.shardObjectsMax
   );
+}
+
+/** LIST requests that a scan of a shard is expected to take. */
+function listsOf(settings: PlanSettings, shard: Shard): number {
+  const objects = isScanned(shard) ? shard.objectCount + shard.sinceCount : settings.shardObjectsMax;
+  return 1 + Math.ceil(Math.max(0, objects) / pageKeysMax);
 }
 
 /**
@@ -57,7 +65,7 @@ export function planShards(
   let lists = 0;
   for (const shard of due) {
     if (lists >= listsMax) break;
-    lists += 1 + Math.ceil(Math.max(0, shard.objectCount + shard.sinceCount) / pageKeysMax);
+    lists += listsOf(settings, shard);
     chosen.add(shard);
   }
   const others = shards.filter((shard) => !chosen.has(shard)).map(dueAtMs);

@@ -18,7 +18,7 @@ export interface Shard {
   /** What was found by HEAD since then, less what was deleted. It can be negative. */
   readonly sinceBytes: number;
   readonly sinceCount: number;
-  /** The scan includes every change before this, and no change after `scanEndedMs`. */
+  /** The scan includes every change before this, and no change after `scanEndedMs`. 0: it was never scanned. */
   readonly countedAtMs: number;
   readonly scanEndedMs: number;
   /** Set if something changed of which nobody knows whether it is counted: a scan is needed that began after `untilMs`. */
@@ -49,6 +49,17 @@ export interface ShardScan {
   readonly seen: ReadonlySet<string>;
 }
 
+/** A shard of which nothing is known yet. */
+export function unscannedShard(prefix: string, epoch: number): Shard {
+  const nothing = { storedBytes: 0, objectCount: 0, sinceBytes: 0, sinceCount: 0 };
+  const never = { countedAtMs: 0, scanEndedMs: 0, stale: null };
+  return { prefix, epoch, ...nothing, ...never, counted: new Map(), appliedRuns: new Set() };
+}
+
+export function isScanned(shard: Shard): boolean {
+  return shard.countedAtMs > 0;
+}
+
 /** Hex digits of a shard's prefix, at most: 65,536 shards. Beyond 2 × 10¹⁰ objects, shards grow. */
 export const shardDigitsMax = 4;
 
@@ -72,13 +83,6 @@ const hexDigits = [...'0123456789abcdef'];
 /** The shards that a shard is split into. Together they have exactly its names. */
 export function childrenOf(prefix: string): string[] {
   return hexDigits.map((digit) => prefix + digit);
-}
-
-/** The prefixes that begin with all of `digits` digits. */
-export function prefixesOf(digits: number): string[] {
-  let prefixes = [''];
-  for (let digit = 0; digit < digits; digit += 1) prefixes = prefixes.flatMap(childrenOf);
-  return prefixes;
 }
 
 /**

@@ -90,6 +90,7 @@ function isUpToDate(
     record.putsUntilMs === putsUntilMs &&
     record.giant?.sinceEpoch === giant?.sinceEpoch &&
     record.giant?.recountFromMs === giant?.recountFromMs &&
+    record.giant?.isFirstCount === giant?.isFirstCount &&
     record.covered.size === covered.size &&
     [...covered].every((id) => record.covered.has(id))
   );

@@ -2,6 +2,7 @@ import { expiredNotes, isUnchanged, type Recomputed } from '../../domain/reconci
 import { dueAfterActivityMs, dueAfterFullMs, lookAgainAtMs } from '../../domain/recount-policy.ts';
 import { overtakenEpochOf, type TenantRecord } from '../../domain/tenant.ts';
 import type { Deps } from '../deps.ts';
+import type { GiantOutcome } from './count-giant.ts';
 import type { GiantsOutcome } from './count-giants.ts';
 import type { LedgerSnapshot } from './read-snapshot.ts';
 
@@ -34,7 +35,9 @@ export function commitTenant(
   const { outcomes, shardsListedUntilMs } = input.giants;
   const countedAtMs = Math.min(snapshot.countedAtMs, ...outcomes.map((giant) => giant.countedAtMs));
   const listedAtMs = Math.min(snapshot.countedAtMs, ...outcomes.map((giant) => giant.listedAtMs));
-  const giantObjects = outcomes.reduce((sum, giant) => sum + giant.scan.objectCount, 0);
+  const recordOf = new Map(snapshot.repos.map((record) => [record.repo, record]));
+  const objectsOf = ({ repo, scan }: GiantOutcome) => (scan ?? recordOf.get(repo))?.objectCount ?? 0;
+  const giantObjects = outcomes.reduce((sum, giant) => sum + objectsOf(giant), 0);
   const doubtBytes = outcomes.reduce((sum, giant) => sum + giant.doubtBytes, 0);
   const { storedBytes, objectCount, totalBytes, leastBytes, leastUntilMs, reservedUntilMs, claimCount } =
     recomputed;
@@ -46,7 +49,8 @@ export function commitTenant(
     correctionBytes: totalBytes - before.committedBytes,
     floorBaseBytes: leastBytes - notesBytes - doubtBytes + before.deletedBytes,
     floorUntilMs: leastUntilMs,
-    counted: { storedBytes, objectCount, countedAtMs },
+    // What was never counted as a whole is unknown, and not what a part of it is.
+    counted: before.counted || input.isFull ? { storedBytes, objectCount, countedAtMs } : null,
     listedUntilMs,
     ...((outcomes.length > 0 || before.listedObjectCount !== undefined) && {
       shardsListedUntilMs,

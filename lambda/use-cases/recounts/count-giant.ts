@@ -1,34 +1,23 @@
 import type { Deletion } from '../../domain/deletion.ts';
 import { type EndedRun, GiantCount } from '../../domain/giant/giant-count.ts';
-import {
-  childrenOf,
-  countedNamesMax,
-  prefixesOf,
-  rangeOf,
-  recentMs,
-  type Shard,
-  type ShardScan,
-  scannedShard,
-  shardDigitsMax,
-  shardsInForce,
-} from '../../domain/giant/shard.ts';
-import { firstDigits, isToBeSplit, planShards } from '../../domain/giant/shard-plan.ts';
-import { isOid, objectKey, repoPrefix } from '../../domain/names.ts';
+import { childrenOf, type Shard, shardsInForce, unscannedShard } from '../../domain/giant/shard.ts';
+import { planShards } from '../../domain/giant/shard-plan.ts';
+import { objectKey } from '../../domain/names.ts';
 import { RepoReservations, type RepoScan } from '../../domain/repo-reservations.ts';
 import { deletedByMs, sumClaims } from '../../domain/reservation.ts';
 import { type Giant, isChangeUnknown, type RepoRecord } from '../../domain/tenant.ts';
 import { allPages } from '../all-pages.ts';
 import type { Deps } from '../deps.ts';
 import { mapLimited } from '../map-limited.ts';
-import { type Lease, renewOrThrow } from './lease.ts';
+import { type Lease, renewOrThrow, SupersededError } from './lease.ts';
 import type { LedgerSnapshot } from './read-snapshot.ts';
+import { ShardScanner } from './shard-scanner.ts';
 
 type CountGiantDeps = Pick<Deps, 'ledger' | 'store' | 'scan' | 'clock' | 'settings'>;
 
 /** HEAD requests for claimed objects in one reconcile, at most. The others stay claimed until the next. */
 const headsMax = 5000;
 const headsAtOnce = 64;
-const shardsAtOnce = 4;
 /** After a shard could not be scanned. */
 const scanAgainAfterMs = 10_000;
 /** HEAD requests that are charged as one LIST: docs/cost.md. */
@@ -52,7 +41,8 @@ export interface CountGiantInput {
 /** What a reconcile found of a giant repo, before anything is written. */
 export interface GiantOutcome {
   readonly repo: string;
-  readonly scan: RepoScan;
+  /** undefined: its first count goes on. Until it ends, the numbers of its last count hold. */
+  readonly scan: RepoScan | undefined;
   readonly giant: Giant;
   readonly count: GiantCount;
   /** Every change before this is counted. */
@@ -63,6 +53,8 @@ export interface GiantOutcome {
   readonly doubtBytes: number;
   /** Runs that are taken off the count once the shards are written. */
   readonly runs: readonly { readonly deletionId: string; readonly runMs: number }[];
+  /** A change of which no record tells what it was, and of which the shards know now. null: there is none. */
+  readonly dirtyTokenTaken: string | null;
   /** LIST requests that were made for shards, and the HEADs in LISTs. They are not charged to the tenant's budget. */
   readonly shardLists: number;
   readonly nextDueAtMs: number;
@@ -72,30 +64,28 @@ export interface GiantOutcome {
  * Counts a giant repo without listing it: the sums of its shards, corrected by what was deleted, and by what the store
  * says of each object that is claimed and not counted yet. A few shards that are due are scanned.
  *
- * @returns undefined if the deadline passed before a repo that becomes a giant was listed.
- * @throws {StoreUnavailableError | LedgerUnavailableError} @throws {SupersededError}
+ * A repo that becomes a giant gets shards that are to be scanned. The next reconciles scan some each, as many as they can,
+ * and keep them. Once all have been scanned, their sums replace the numbers of its last count.
+ *
+ * @throws {StoreUnavailableError | LedgerUnavailableError | SupersededError}
  */
-export async function countGiant(
-  deps: CountGiantDeps,
-  input: CountGiantInput,
-): Promise<GiantOutcome | undefined> {
-  const { tenant, record, epoch, snapshot } = input;
-  const { repo } = record;
+export async function countGiant(deps: CountGiantDeps, input: CountGiantInput): Promise<GiantOutcome> {
+  const { tenant, record, snapshot } = input;
+  const { repo, giant: before } = record;
   const { countedAtMs } = snapshot;
+  if (!before) return beginFirstCount(deps, input);
   const reservations = snapshot.reservations.get(repo) ?? new RepoReservations();
   // After the reservations: whoever pushes a deleted object again finds its deletion first.
   const deletions = await allPages(deps.ledger.deletionsOf({ tenant, repo }));
   const runs = endedRuns(deletions);
   const severalTimes = namedSeveralTimes(deletions);
   const claimed = new Set([...reservations.oids(), ...input.awaitedOids]);
-  const scanner = new ShardScanner(deps, { ...input, claimed });
-  const count = record.giant
-    ? await readShards(deps, { ...input, giant: record.giant, runs })
-    : await firstCount(scanner, { record, epoch, runs, settings: deps.settings });
-  if (!count) return undefined;
-  const giant = giantAfter(input, count);
-  const plan = planShards(deps.settings, { ...input, shards: count.shards, giant, nowMs: countedAtMs });
-  const isScanned = record.giant ? await scanner.scanDue(count, plan.prefixes) : true;
+  const scanner = new ShardScanner(deps, { ...input, repo, claimed });
+  const count = await readShards(deps, { ...input, giant: before, runs });
+  const planned = giantAfter(input, { count, giant: before });
+  const isScanned = await scanner.scanDue(count, planned);
+  const { isFirstCount, ...giant } = planned;
+  const goesOn = isFirstCount === true && !count.isComplete;
 
   for (const run of runs) {
     // The run's own late reservation says that an object may come again, not that it was never counted.
@@ -107,12 +97,15 @@ export async function countGiant(
     });
   }
   for (const change of reservations.namelessChanges(snapshot.scanBeganMs)) count.doubted(change);
-  if (record.giant && isChangeUnknown(record))
-    count.doubted({ fromMs: record.countedAtMs, untilMs: countedAtMs });
+  // It happened before the token was read, and so before the scans of this reconcile.
+  if (isChangeUnknown(record))
+    count.doubted({ fromMs: record.countedAtMs, untilMs: countedAtMs, isBeforeScans: true });
 
   const underWay = deletions.filter(({ state }) => state === 'deleting');
   const going = new Set(underWay.flatMap(namesOf));
-  const { unknown, heads } = await askForClaimed(deps, { ...input, count, reservations, going });
+  const { unknown, heads } = goesOn
+    ? { unknown: new Set<string>(), heads: 0 }
+    : await askForClaimed(deps, { ...input, count, reservations, going });
   count.tidy({ isClaimed: (oid) => claimed.has(oid), countedAtMs });
 
   const totals = count.totals();
@@ -120,28 +113,68 @@ export async function countGiant(
   const goingBytes = underWay.reduce((sum, { objects }) => sum + sumClaims(objects), 0);
   return {
     repo,
-    scan: {
-      ...totals,
-      seen: { has: (oid) => count.isCounted(oid) },
-      giant: { unknown, going, listedAtMs },
-    },
+    ...(goesOn
+      ? numbersBefore(input)
+      : {
+          scan: {
+            ...totals,
+            seen: { has: (oid: string) => count.isCounted(oid) },
+            giant: { unknown, going, listedAtMs },
+          },
+          countedAtMs: Math.min(
+            countedAtMs,
+            totals.staleFromMs ?? countedAtMs,
+            // A run that died may have deleted some, and it cannot have begun sooner.
+            ...underWay.map(({ dueAtMs }) => dueAtMs),
+          ),
+          listedAtMs,
+          doubtBytes: totals.doubtBytes + goingBytes,
+        }),
     giant,
     count,
-    countedAtMs: Math.min(
-      countedAtMs,
-      totals.staleFromMs ?? countedAtMs,
-      // A run that died may have deleted some, and it cannot have begun sooner.
-      ...underWay.map(({ dueAtMs }) => dueAtMs),
-    ),
-    listedAtMs,
-    doubtBytes: totals.doubtBytes + goingBytes,
     runs: runs.map(({ deletionId, runMs }) => ({ deletionId, runMs })),
+    dirtyTokenTaken: goesOn && isChangeUnknown(record) ? record.dirtyToken : null,
     shardLists: scanner.requests + Math.ceil(heads / headsPerListCharge),
     nextDueAtMs:
       isScanned && unknown.size === 0
         ? planShards(deps.settings, { shards: count.shards, giant, nowMs: countedAtMs, listsMax: 0 })
             .nextDueAtMs
         : countedAtMs + Math.max(scanAgainAfterMs, deps.settings.recountRestMs),
+  };
+}
+
+/** Marks a repo as a giant, once it has shards. From then on, deletes leave records of what they remove. */
+async function beginFirstCount(deps: CountGiantDeps, input: CountGiantInput): Promise<GiantOutcome> {
+  const { tenant, record, epoch, snapshot, lease } = input;
+  const { repo, dirtyToken } = record;
+  const shards = childrenOf('').map((prefix) => unscannedShard(prefix, epoch));
+  for (const shard of shards) {
+    await renewOrThrow(lease);
+    if ((await deps.ledger.putShard({ tenant, repo, shard, epochRead: null })) === 'superseded')
+      throw new SupersededError();
+  }
+  if ((await deps.ledger.beginGiant({ tenant, repo, epoch })) === 'superseded') throw new SupersededError();
+  return {
+    repo,
+    ...numbersBefore(input),
+    giant: { sinceEpoch: epoch, recountFromMs: 0, isFirstCount: true },
+    count: new GiantCount({ epoch, shards, runs: [], settings: deps.settings }),
+    runs: [],
+    // Every scan of a shard begins later.
+    dirtyTokenTaken: dirtyToken,
+    shardLists: 0,
+    nextDueAtMs: snapshot.countedAtMs,
+  };
+}
+
+/** While a first count goes on, the repo's item says what its last count found. Deletes since then may be counted. */
+function numbersBefore({ record, snapshot }: CountGiantInput) {
+  const { epoch, storedBytes, countedAtMs } = record;
+  return {
+    scan: undefined,
+    countedAtMs: epoch > 0 ? countedAtMs : snapshot.countedAtMs,
+    listedAtMs: 0,
+    doubtBytes: storedBytes,
   };
 }
 
@@ -182,36 +215,15 @@ async function readShards(
     items.push(...page);
     await renewOrThrow(input.lease);
   }
-  return new GiantCount({ epoch, shards: shardsInForce(items, giant), isNew: false, runs, settings });
+  return new GiantCount({ epoch, shards: shardsInForce(items, giant), runs, settings });
 }
 
-/** @returns undefined if the deadline passed first. */
-async function firstCount(
-  scanner: ShardScanner,
-  input: { record: RepoRecord; epoch: number; runs: readonly EndedRun[]; settings: Deps['settings'] },
-): Promise<GiantCount | undefined> {
-  const { record, epoch, runs, settings } = input;
-  let prefixes: string[] = [];
-  let scans: ShardScan[] | undefined;
-  for (let digits = firstDigits(settings, record.objectCount); digits <= shardDigitsMax; digits += 1) {
-    prefixes = prefixesOf(digits);
-    scans = await scanner.scan(prefixes, { lookFor: scanner.claimed, objects: record.objectCount });
-    // While much arrives, more shards are needed to keep all of its names.
-    if (!scans || scans.every(({ seen }) => seen.size <= countedNamesMax)) break;
-    scans = undefined;
-  }
-  if (!scans) return undefined;
-  const shards = scans.map((scan, index) =>
-    scannedShard(scan, { prefix: prefixes[index] ?? '', epoch, appliedRuns: new Set() }),
-  );
-  return new GiantCount({ epoch, shards, isNew: true, runs, settings });
-}
-
-function giantAfter({ record, epoch, isThorough, snapshot }: CountGiantInput, count: GiantCount): Giant {
-  const { sinceEpoch, recountFromMs } = record.giant ?? { sinceEpoch: epoch, recountFromMs: 0 };
-  // A round that is under way is ended first, or it never would be.
-  const isRoundOver = count.shards.every((shard) => shard.countedAtMs >= recountFromMs);
-  return { sinceEpoch, recountFromMs: isThorough && isRoundOver ? snapshot.countedAtMs : recountFromMs };
+function giantAfter(input: CountGiantInput, { count, giant }: { count: GiantCount; giant: Giant }): Giant {
+  const { sinceEpoch, recountFromMs } = giant;
+  // Its first count is all that is asked for. A round that is under way is ended first, or it never would be.
+  const isRoundOver = count.isComplete && count.shards.every((shard) => shard.countedAtMs >= recountFromMs);
+  const fromMs = input.isThorough && isRoundOver ? input.snapshot.countedAtMs : recountFromMs;
+  return { sinceEpoch, recountFromMs: fromMs, ...(giant.isFirstCount && { isFirstCount: true }) };
 }
 
 /**
@@ -241,80 +253,4 @@ async function askForClaimed(
   });
   for (const oid of going) if (!count.isCounted(oid)) unknown.add(oid);
   return { unknown, heads: oids.length };
-}
-
-/** Scans shards, and counts the LIST requests that this takes. */
-class ShardScanner {
-  readonly #deps: CountGiantDeps;
-  readonly #input: CountGiantInput;
-  readonly claimed: ReadonlySet<string>;
-  requests = 0;
-
-  constructor(deps: CountGiantDeps, input: CountGiantInput & { claimed: ReadonlySet<string> }) {
-    this.#deps = deps;
-    this.#input = input;
-    this.claimed = input.claimed;
-  }
-
-  /** @returns false if the deadline passed before all were scanned. */
-  async scanDue(count: GiantCount, prefixes: readonly string[]): Promise<boolean> {
-    const objects = count.totals().objectCount;
-    const { countedAtMs } = this.#input.snapshot;
-    const isDone = await mapLimited(prefixes, shardsAtOnce, async (prefix) => {
-      const shard = count.shards.find((candidate) => candidate.prefix === prefix);
-      const lookFor = count.namesToLookFor(prefix, { claimed: this.claimed, countedAtMs });
-      const parts = shard && isToBeSplit(this.#deps.settings, shard) ? childrenOf(prefix) : [prefix];
-      const scans = await this.scan(parts, { lookFor, objects });
-      return scans ? count.scanned(prefix, scans) : false;
-    });
-    return !isDone.includes(false);
-  }
-
-  /** @returns what was found below each prefix. undefined: the deadline passed first. */
-  async scan(
-    prefixes: readonly string[],
-    how: { lookFor: ReadonlySet<string>; objects: number },
-  ): Promise<ShardScan[] | undefined> {
-    const scans = await mapLimited(prefixes, shardsAtOnce, (prefix) => this.#scanOne(prefix, how));
-    return scans.includes(undefined) ? undefined : scans.filter((scan) => scan !== undefined);
-  }
-
-  async #scanOne(
-    shardPrefix: string,
-    { lookFor, objects }: { lookFor: ReadonlySet<string>; objects: number },
-  ): Promise<ShardScan | undefined> {
-    const { clock } = this.#deps;
-    const { tenant, record, deadlineMs, snapshot, lease } = this.#input;
-    if (deadlineMs !== undefined && clock.nowMs() >= deadlineMs) return undefined;
-    const prefix = repoPrefix({ tenant, repo: record.repo });
-    const outcome = await this.#deps.scan.scan({
-      prefix,
-      resume: {
-        prefix,
-        ranges: [rangeOf(shardPrefix)],
-        storedBytes: 0,
-        objectCount: 0,
-        seen: [],
-        requests: 0,
-        isSequential: false,
-        objectsExpected: objects,
-      },
-      lookFor,
-      recentSinceMs: snapshot.countedAtMs - recentMs,
-      ...(deadlineMs !== undefined && { deadlineMs }),
-      onPage: () => renewOrThrow(lease),
-    });
-    this.requests += outcome.requests;
-    if (outcome.kind === 'unfinished') return undefined;
-    const { storedBytes, objectCount, seen, recent } = outcome;
-    // Then there are more names than a shard can keep, and the scan tells nothing.
-    if (recent === 'too many') return undefined;
-    return {
-      storedBytes,
-      objectCount,
-      countedAtMs: snapshot.countedAtMs,
-      scanEndedMs: clock.nowMs(),
-      seen: new Set([...seen.keys(), ...[...recent].filter(isOid)]),
-    };
-  }
 }

@@ -46,7 +46,6 @@ export function selectGiants(
 /**
  * Counts the giant repos one after the other.
  *
- * @returns undefined if the deadline passed before a repo that becomes a giant was listed.
  * @throws {StoreUnavailableError | LedgerUnavailableError | SupersededError}
  */
 export async function countGiants(
@@ -57,7 +56,7 @@ export async function countGiants(
     isAwaited: boolean;
     awaitedOidsOf: (repo: string) => ReadonlySet<string>;
   },
-): Promise<GiantsOutcome | undefined> {
+): Promise<GiantsOutcome> {
   const { giants, before, isAwaited, snapshot } = input;
   const paidUntilMs = before.shardsListedUntilMs ?? 0;
   const mayList = !isAwaited && paidUntilMs <= snapshot.countedAtMs + shardsOverdraftMs;
@@ -71,7 +70,6 @@ export async function countGiants(
       listsMax: left,
       awaitedOids: input.awaitedOidsOf(record.repo),
     });
-    if (!outcome) return undefined;
     left = Math.max(0, left - outcome.shardLists);
     outcomes.push(outcome);
   }

@@ -48,6 +48,10 @@ export type ReconcileOutcome =
       readonly basis: ReconcileBasis;
       /** A pending reservation was found whose batch may have died. A recount a minute after it began voids it. */
       readonly hasAgedPending: boolean;
+      /** The whole tenant was counted. */
+      readonly isFull: boolean;
+      /** Repos are being counted for the first time: their numbers are those of before. A full count waits for them. */
+      readonly hasFirstCounts: boolean;
       /** When shards are to be scanned next. null: there are none. */
       readonly shardsDueAtMs: number | null;
     }
@@ -68,13 +72,17 @@ export interface ReconcileBasis {
 }
 
 /** A reconcile that holds the lease. */
-interface ReconcileRun {
+interface HeldReconcile {
   readonly input: ReconcileInput;
-  readonly isFull: boolean;
   readonly epoch: number;
   /** The tenant right before the epoch was taken. */
   readonly before: TenantRecord;
   readonly lease: Lease;
+}
+
+interface ReconcileRun extends HeldReconcile {
+  /** The whole tenant is listed. */
+  readonly isFull: boolean;
 }
 
 /**
@@ -97,14 +105,11 @@ export async function reconcile(deps: ReconcileDeps, input: ReconcileInput): Pro
   if (begun.kind !== 'begun') return begun;
   const { epoch, before } = begun;
   const lease = holdLease(deps, { before, epoch, untilMs: leaseUntilMs });
-  const isFull = input.full || before.counted === null;
   try {
-    const outcome = await scanAndCommit(deps, { input, isFull, epoch, before, lease }).catch(
-      (error: unknown) => {
-        if (error instanceof SupersededError) return { kind: 'superseded' } as const;
-        throw error;
-      },
-    );
+    const outcome = await scanAndCommit(deps, { input, epoch, before, lease }).catch((error: unknown) => {
+      if (error instanceof SupersededError) return { kind: 'superseded' } as const;
+      throw error;
+    });
     if (outcome.kind !== 'committed') await lease.release();
     return outcome;
   } catch (error) {
@@ -115,12 +120,17 @@ export async function reconcile(deps: ReconcileDeps, input: ReconcileInput): Pro
 }
 
 /** Steps 2 to 6. */
-async function scanAndCommit(deps: ReconcileDeps, run: ReconcileRun): Promise<ReconcileOutcome> {
-  const { input, isFull, epoch, before, lease } = run;
+async function scanAndCommit(deps: ReconcileDeps, held: HeldReconcile): Promise<ReconcileOutcome> {
+  const { input, epoch, before, lease } = held;
   const { tenant } = input;
   const snapshot = await readSnapshot(deps, { tenant, excludedId: input.exclude?.reservationId, lease });
   if (snapshot === 'superseded') return { kind: 'superseded' };
 
+  // A full count has to wait for repos that are being counted for the first time. Meanwhile it would list the others
+  // again and again.
+  const isCounting = snapshot.repos.some(({ giant }) => giant?.isFirstCount);
+  const isWanted = (input.full || before.counted === null) && !isCounting;
+  const run = { ...held, isFull: isWanted };
   const found = await countRepos(deps, { run, snapshot });
   if (found.kind !== 'done') return found;
   const scanEndedMs = deps.clock.nowMs();
@@ -128,9 +138,12 @@ async function scanAndCommit(deps: ReconcileDeps, run: ReconcileRun): Promise<Re
   const { outcomes } = giants;
   await addDeletedMeanwhile(deps, { before, snapshot, scans });
 
+  const firstCounts = outcomes.filter(({ scan }) => scan === undefined).map(({ repo }) => repo);
+  const isFull = run.isFull && firstCounts.length === 0;
   const recomputed = recompute({
     ...snapshot,
     scans,
+    behind: new Set(firstCounts),
     limitBytes: before.limitBytes,
     settings: deps.settings,
   });
@@ -175,6 +188,8 @@ async function scanAndCommit(deps: ReconcileDeps, run: ReconcileRun): Promise<Re
     repos: repoCommits.repos,
     basis: basisOf({ input, snapshot, scans }),
     hasAgedPending: snapshot.hasAgedPending,
+    isFull,
+    hasFirstCounts: firstCounts.length > 0,
     shardsDueAtMs: giants.nextDueAtMs,
   };
 }
@@ -223,19 +238,20 @@ async function countRepos(
   const giants = await countGiants(deps, {
     ...run,
     snapshot,
-    giants: selected.records,
+    giants: [...selected.records, ...scanned.outgrown],
     isAwaited,
     isThorough,
     awaitedOidsOf: (repo) => (exclude?.repo === repo ? exclude.oids : new Set()),
     ...(deadlineMs !== undefined && { deadlineMs }),
   });
-  if (!giants) return { kind: 'unfinished' };
   const { outcomes } = giants;
+  const scans = new Map(scanned.scans);
+  for (const { repo, scan } of outcomes) if (scan) scans.set(repo, scan);
   return {
     kind: 'done',
     due,
     giants,
-    scans: new Map([...scanned.scans, ...outcomes.map(({ repo, scan }) => [repo, scan] as const)]),
+    scans,
     formerGiants: selected.former,
     requests: outcomes.reduce((sum, { shardLists }) => sum + shardLists, scanned.requests),
   };

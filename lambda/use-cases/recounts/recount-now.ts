@@ -49,10 +49,11 @@ export async function recountNow(deps: ReconcileDeps, input: RecountNowInput): P
   try {
     const outcome =
       waitMs > 0 ? ({ kind: 'busy' } as const) : await reconcile(deps, { ...how, tenant, isAwaited: true });
-    if (outcome.kind === 'committed') return outcome;
+    // A tenant with a giant that is being counted for the first time may still be unknown.
+    if (outcome.kind === 'committed') return outcome.tenant.counted ? outcome : unknown;
     if (outcome.kind !== 'busy') return unknown;
     const after = await awaitOtherReconcile(deps, { before, deadlineMs: input.deadlineMs });
-    return after ? { kind: 'committed-by-other', tenant: after } : unknown;
+    return after?.counted ? { kind: 'committed-by-other', tenant: after } : unknown;
   } catch (error) {
     if (!(error instanceof StoreUnavailableError)) throw error;
     deps.log.warn('the store did not answer; the last known usage stays', { tenant });

@@ -154,10 +154,17 @@ async function reconcileUntilDone(
 ): Promise<boolean> {
   const { tenant, deadlineMs } = input;
   let { full, isThorough } = input;
+  let owesFull = false;
   for (;;) {
     const outcome = await reconcile(deps, { tenant, full, isThorough, deadlineMs });
     switch (outcome.kind) {
       case 'committed':
+        owesFull = (owesFull || full || outcome.tenant.counted === null) && !outcome.isFull;
+        // A full count waits for the first counts of giants.
+        if (owesFull && !outcome.hasFirstCounts && deps.clock.nowMs() + shardsReserveMs < deadlineMs) {
+          full = true;
+          continue;
+        }
         if (await waitForShards(deps, { ...outcome, deadlineMs })) {
           full = false;
           isThorough = false;

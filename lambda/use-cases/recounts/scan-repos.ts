@@ -2,8 +2,8 @@ import { type FlatPlan, planFlat } from '../../domain/flat-listing.ts';
 import { repoPrefix } from '../../domain/names.ts';
 import type { RepoScan } from '../../domain/repo-reservations.ts';
 import { pageKeysMax } from '../../domain/scan/page-size.ts';
-import type { RepoRecord } from '../../domain/tenant.ts';
-import type { PathScanOutcome } from '../../ports/path-scan.ts';
+import { type RepoRecord, unknownRepo } from '../../domain/tenant.ts';
+import type { PathScanInput, PathScanOutcome } from '../../ports/path-scan.ts';
 import type { Deps } from '../deps.ts';
 import { listTenant, type TenantListing } from '../list-tenant.ts';
 import { mapLimited } from '../map-limited.ts';
@@ -39,6 +39,8 @@ export type ScanReposOutcome =
       readonly kind: 'done';
       /** Repo → what its scan found. */
       readonly scans: ReadonlyMap<string, RepoScan>;
+      /** Repos that turned out to be giants. They were not listed to their end. */
+      readonly outgrown: readonly RepoRecord[];
       /** LIST requests. */
       readonly requests: number;
     }
@@ -65,18 +67,32 @@ export async function scanRepos(
     requests += more;
     input.lease.addRequests(more);
   };
+  const outgrown = new Set<string>();
   try {
-    const scans = await scanAll(deps, { ...input, lease: { ...input.lease, addRequests } });
-    return scans ? { kind: 'done', scans, requests } : { kind: 'unfinished' };
+    const scans = await scanAll(deps, { ...input, lease: { ...input.lease, addRequests }, outgrown });
+    return scans
+      ? { kind: 'done', scans, outgrown: recordsOf(outgrown, input.known), requests }
+      : { kind: 'unfinished' };
   } catch (error) {
     if (error instanceof SupersededError) return { kind: 'superseded' };
     throw error;
   }
 }
 
+/** What the ledger knows of these repos. */
+function recordsOf(repos: Iterable<string>, known: readonly RepoRecord[]): RepoRecord[] {
+  const records = new Map(known.map((record) => [record.repo, record]));
+  return [...repos].map((repo) => records.get(repo) ?? unknownRepo(repo));
+}
+
+/** What is scanned, and the repos that turn out to be giants. */
+interface Scanning extends ScanReposInput {
+  readonly outgrown: Set<string>;
+}
+
 async function scanAll(
   deps: Pick<Deps, 'listing' | 'scan' | 'clock' | 'settings'>,
-  input: ScanReposInput,
+  input: Scanning,
 ): Promise<Scans> {
   const plan = chooseFlat(input);
   const flat = plan && (await scanFlatly(deps, input, plan));
@@ -86,7 +102,7 @@ async function scanAll(
 /** Lists the folders if they must be found, and then each repo on its own. */
 async function scanSeparately(
   deps: Pick<Deps, 'listing' | 'scan' | 'clock' | 'settings'>,
-  input: ScanReposInput,
+  input: Scanning,
 ): Promise<Scans> {
   // What lies beside the folders is known only from the listing that finds the folders.
   const isRootDue = input.isFull || input.due.has('');
@@ -122,7 +138,7 @@ function chooseFlat({ known, due, isFull, giants }: ScanReposInput): FlatPlan | 
 /** Lists the tenant flat, and the large repos that are due on their own. @returns undefined if that cannot be done. */
 async function scanFlatly(
   deps: Pick<Deps, 'listing' | 'scan' | 'clock' | 'settings'>,
-  input: ScanReposInput,
+  input: Scanning,
   plan: FlatPlan,
 ): Promise<{ scans: Scans } | undefined> {
   const { known, due, isFull, giants, lease } = input;
@@ -146,17 +162,21 @@ async function scanFlatly(
 /** Scans each of these repos on its own. @returns undefined if the deadline passed first. */
 async function scanEach(
   deps: Pick<Deps, 'scan' | 'settings'>,
-  input: ScanReposInput & { repos: readonly string[] },
+  input: Scanning & { repos: readonly string[] },
 ): Promise<Map<string, RepoScan> | undefined> {
   const { repos } = input;
   const hints = hintsOf(input.known);
   const withoutHint = repos.filter((repo) => !hints.has(repo)).length;
   const isAwaited = input.isAwaited && withoutHint <= sixteenAtOnceReposMax;
+  const closed = new Set(input.known.filter(({ closedAtMs }) => closedAtMs !== null).map(({ repo }) => repo));
   const scans = new Map<string, RepoScan>();
   const isDone = await mapLimited(repos, reposAtOnce, async (repo) => {
-    const outcome = await scanRepo(deps, { ...input, repo, hintObjects: hints.get(repo), isAwaited });
-    if (outcome.kind === 'done') scans.set(repo, outcome);
-    return outcome.kind === 'done';
+    const mayOutgrow = repo !== '' && !closed.has(repo) && !input.isAwaited;
+    const hintObjects = hints.get(repo);
+    const outcome = await scanRepo(deps, { ...input, repo, hintObjects, isAwaited, mayOutgrow });
+    if (outcome === 'outgrown') input.outgrown.add(repo);
+    else if (outcome.kind === 'done') scans.set(repo, outcome);
+    return outcome === 'outgrown' || outcome.kind === 'done';
   });
   return isDone.includes(false) ? undefined : scans;
 }
@@ -180,36 +200,44 @@ function selectRepos(input: ScanReposInput, root: TenantListing | undefined): st
   return [...all].filter((repo) => !input.giants.has(repo) && (input.isFull || input.due.has(repo)));
 }
 
-/** LIST requests of one repo that the tenant's budget pays for, at most: twice those of the largest that is no giant. */
-function chargedListsMax({ giantObjects }: Pick<Deps['settings'], 'giantObjects'>): number {
+/** LIST requests after which a repo may turn out to be a giant: twice those of the largest that is none. */
+function outgrownLists({ giantObjects }: Pick<Deps['settings'], 'giantObjects'>): number {
   return Math.ceil((2 * giantObjects) / pageKeysMax);
 }
 
+/** @returns `outgrown`: it is a giant, and was not listed to its end. */
 async function scanRepo(
   deps: Pick<Deps, 'scan' | 'settings'>,
-  input: ScanReposInput & { repo: string; hintObjects: number | undefined },
-): Promise<PathScanOutcome> {
+  input: ScanReposInput & { repo: string; hintObjects: number | undefined; mayOutgrow: boolean },
+): Promise<PathScanOutcome | 'outgrown'> {
   const { tenant, repo, hintObjects, isAwaited, deadlineMs, lease } = input;
-  let charged = 0;
-  const charge = (requests: number) => {
-    // What is larger becomes a giant, and is not listed again. Its first counts would use up the budget of days.
-    const due = Math.min(requests, chargedListsMax(deps.settings));
-    lease.addRequests(due - charged);
-    charged = due;
+  const { giantObjects } = deps.settings;
+  const listsMax = outgrownLists(deps.settings);
+  const scan = async (more: Pick<PathScanInput, 'requestsMax' | 'resume'>) => {
+    let charged = 0;
+    const charge = (requests: number) => {
+      lease.addRequests(requests - charged);
+      charged = requests;
+    };
+    const outcome = await deps.scan.scan({
+      prefix: repoPrefix({ tenant, repo }),
+      isAwaited,
+      ...(hintObjects !== undefined && { hintObjects }),
+      lookFor: input.lookFor(repo),
+      ...(deadlineMs !== undefined && { deadlineMs }),
+      ...more,
+      onPage: (progress) => {
+        charge(progress.requests);
+        return renewOrThrow(lease);
+      },
+    });
+    charge(outcome.requests);
+    return outcome;
   };
-  const outcome = await deps.scan.scan({
-    prefix: repoPrefix({ tenant, repo }),
-    isAwaited,
-    ...(hintObjects !== undefined && { hintObjects }),
-    lookFor: input.lookFor(repo),
-    ...(deadlineMs !== undefined && { deadlineMs }),
-    onPage: (progress) => {
-      charge(progress.requests);
-      return renewOrThrow(lease);
-    },
-  });
-  charge(outcome.requests);
-  return outcome;
+  if (!input.mayOutgrow) return scan({});
+  const outcome = await scan({ requestsMax: listsMax });
+  if (outcome.kind === 'done' || outcome.requests < listsMax) return outcome;
+  return outcome.rest.objectCount >= giantObjects ? 'outgrown' : scan({ resume: outcome.rest });
 }
 
 /** The repo with the empty name: the objects beside the folders, and those in the folder without a name. */

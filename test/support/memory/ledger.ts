@@ -239,7 +239,7 @@ export class MemoryLedger implements Ledger {
       appliedEpoch: commit.epoch,
       floorBaseBytes: commit.floorBaseBytes,
       floorUntilMs: commit.floorUntilMs,
-      counted: commit.counted,
+      counted: commit.counted ?? record.counted,
       leaseUntilMs: 0,
       listedUntilMs: commit.listedUntilMs,
       ...(commit.shardsListedUntilMs !== undefined && { shardsListedUntilMs: commit.shardsListedUntilMs }),
@@ -361,6 +361,20 @@ export class MemoryLedger implements Ledger {
     // They are small: many fit into one answer of the table.
     const pageSize = 50 * this.#pageSize;
     return this.#pages(() => this.#tenants.get(path.tenant)?.shards.get(path.repo), pageSize);
+  }
+
+  async beginGiant(input: Input<'beginGiant'>): Promise<'begun' | 'superseded'> {
+    const { tenant, repo, epoch } = input;
+    const found = this.#items(tenant).repos.get(repo);
+    if (found?.giant?.sinceEpoch === epoch) return 'begun';
+    if (found?.giant || (found?.epoch ?? -1) >= epoch) return 'superseded';
+    this.#setRepo(input, { giant: { sinceEpoch: epoch, recountFromMs: 0, isFirstCount: true } });
+    return 'begun';
+  }
+
+  async clearDirty({ tenant, repo, dirtyToken }: Input<'clearDirty'>): Promise<void> {
+    const found = this.#items(tenant).repos.get(repo);
+    if (found?.dirtyToken === dirtyToken) this.#setRepo({ tenant, repo }, { dirtyToken: null });
   }
 
   async putShard(input: Input<'putShard'>): Promise<'put' | 'superseded'> {

@@ -1,6 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { type EndedRun, GiantCount } from '../../../../../lambda/domain/giant/giant-count.ts';
-import { countedNamesMax, type Shard, type ShardScan } from '../../../../../lambda/domain/giant/shard.ts';
+import {
+  countedNamesMax,
+  type Shard,
+  type ShardScan,
+  unscannedShard,
+} from '../../../../../lambda/domain/giant/shard.ts';
 import { shardRecord } from '../../../../support/shard-record.ts';
 
 const hour = 3_600_000;
@@ -37,7 +42,7 @@ const scan = (more: Partial<ShardScan> = {}): ShardScan => ({
   ...more,
 });
 const giant = (shards: Shard[], runs: EndedRun[] = []) =>
-  new GiantCount({ epoch, shards, isNew: false, runs, settings: { clockSkewMs } });
+  new GiantCount({ epoch, shards, runs, settings: { clockSkewMs } });
 const unclaimed = { isClaimed: () => false };
 const sums = (count: GiantCount) => {
   const { storedBytes, objectCount, doubtBytes } = count.totals();
@@ -188,14 +193,26 @@ it('a scan looks for what is claimed and for what was counted, of its own shard'
   expect(count.namesToLookFor('1', { claimed, countedAtMs: 5 })).toEqual(new Set([oid('1a')]));
 });
 
-it('new shards are written as new', () => {
-  const count = new GiantCount({
-    epoch,
-    shards: [shard('0')],
-    isNew: true,
-    runs: [],
-    settings: { clockSkewMs },
+it('a shard that was never scanned is split, and its parts are written before it goes', () => {
+  const count = giant([unscannedShard('0', 5), shard('1')]);
+  expect(count.isComplete).toBe(false);
+  count.split('0');
+  expect(count.scanned('07', [scan()])).toBe(true);
+  const changes = count.changes();
+  expect(changes).toHaveLength(17);
+  expect(changes[7]).toMatchObject({
+    kind: 'write',
+    epochRead: null,
+    shard: { prefix: '07', objectCount: 5 },
   });
-  count.found({ oid: oid('0a'), sizeBytes: 1, foundAtMs: 1 });
-  expect(count.changes()).toMatchObject([{ kind: 'write', epochRead: null }]);
+  expect(changes[8]).toEqual({ kind: 'write', epochRead: null, shard: unscannedShard('08', epoch) });
+  expect(changes[16]).toEqual({ kind: 'remove', prefix: '0', epochRead: 5 });
+  expect(() => count.split('1')).toThrow('There is no unscanned shard 1.');
+});
+
+it('a change that this reconcile has seen puts only the other shards in doubt', () => {
+  const count = giant([shard('0'), shard('1')]);
+  count.scanned('0', [scan({ countedAtMs: countedAtMs + 1 })]);
+  count.doubted({ fromMs: 1, untilMs: countedAtMs + 1, isBeforeScans: true });
+  expect(count.shards.map(({ stale }) => stale !== null)).toEqual([false, true]);
 });

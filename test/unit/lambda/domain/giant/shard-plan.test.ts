@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Shard } from '../../../../../lambda/domain/giant/shard.ts';
 import {
-  firstDigits,
   isToBeSplit,
   planShards,
   shardDueAtMs,
@@ -46,11 +45,9 @@ describe('a repo', () => {
     expect(sizeClassOf(settings, record(given))).toBe(expected);
   });
 
-  it('begins with at least 16 shards, none above half of what is too large', () => {
-    expect(firstDigits(settings, 10)).toBe(1);
-    expect(firstDigits(settings, 800)).toBe(1);
-    expect(firstDigits(settings, 801)).toBe(2);
-    expect(firstDigits(settings, 1e12)).toBe(4);
+  it('whose first count goes on stays a giant, whatever was counted before', () => {
+    const counting = { ...giant, isFirstCount: true } as const;
+    expect(sizeClassOf(settings, record({ objectCount: 0, epoch: 0, giant: counting }))).toBe('giant');
   });
 });
 

@@ -121,6 +121,7 @@ describe('a scan of the repos of a tenant', () => {
       expect(given).toEqual({
         prefix: 'acme/app/',
         isAwaited: false,
+        requestsMax: 200,
         hintObjects: 7,
         lookFor: new Set(['000001', 'absent']),
         deadlineMs,

@@ -47,6 +47,7 @@ const coveredBy: Readonly<Record<string, readonly string[]>> = {
     'lambda/use-cases/recounts/count-giant.ts',
     'lambda/use-cases/recounts/count-giants.ts',
   ],
+  'test/unit/lambda/use-cases/recounts/first-count.test.ts': ['lambda/use-cases/recounts/shard-scanner.ts'],
   'test/unit/lambda/use-cases/uploads/refusal.test.ts': ['lambda/http/lfs/over-limit-message.ts'],
   'test/unit/lambda/use-cases/uploads/failing-queue.test.ts': ['lambda/use-cases/recounts/request-or-log.ts'],
   // The page is compared with what the code describes. The API lane sends requests made from it.

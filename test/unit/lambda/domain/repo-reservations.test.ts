@@ -190,6 +190,21 @@ describe('what reservations may still bring', () => {
     expect(open(all, deadAtMs + 1, undefined, 'r0').late.mostBytes).toBe(0);
     expect(open(reservationsOf({}), 0, undefined, 'r0').live.mostBytes).toBe(0);
   });
+
+  it('counts in full if it died and nobody has looked yet, because the repo could not be listed', () => {
+    const openBehind = (all: RepoReservations, nowMs: number) => {
+      const counted = { scan: undefined, covered: new Set<string>(), isBehind: true };
+      const { live, late } = all.openClaims({ counted, nowMs, clockSkewMs: 1000 });
+      return [live.mostBytes, live.leastBytes, late.mostBytes];
+    };
+    expect(openBehind(reservationsOf(claims({ a: 10 })), 0)).toEqual([10, 10, 0]);
+    expect(openBehind(reservationsOf(claims({ a: 10 })), deadAtMs + 1)).toEqual([10, 0, 0]);
+    // Somebody looked, and it was not there.
+    const lookAtMs = deadAtMs + 10;
+    const late = { ...claims({ a: 10 }), lookAtMs };
+    expect(openBehind(reservationsOf(late), lookAtMs - 1)).toEqual([0, 0, 10]);
+    expect(openBehind(reservationsOf(late), lookAtMs)).toEqual([10, 0, 0]);
+  });
 });
 
 describe('a dead reservation', () => {

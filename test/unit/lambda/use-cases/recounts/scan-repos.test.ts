@@ -98,6 +98,51 @@ describe('a scan of the repos of a tenant', () => {
     return Object.fromEntries([...outcome.scans].map(([repo, { objectCount }]) => [repo, objectCount]));
   };
 
+  describe('of a repo that has outgrown its last count', () => {
+    const due = new Set(['app']);
+    const deps = (giantObjects: number) => {
+      const all = depsOf();
+      return { ...all, settings: { ...all.settings, giantObjects } };
+    };
+
+    it('ends after twice the pages of the largest that is no giant', async () => {
+      fill('app/', 9000);
+      fill('web/', 2);
+      const record = known('app', 7);
+      const outcome = await run(
+        { known: [record, known('web', 2)], due: new Set(['app', 'web']) },
+        deps(1000),
+      );
+      expect(outcome).toMatchObject({ kind: 'done', outgrown: [record] });
+      expect(outcome.kind === 'done' && [...outcome.scans.keys()]).toEqual(['web']);
+      expect(charged).toBeLessThan(5);
+    });
+
+    it('tells of one that the ledger does not know', async () => {
+      fill('app/', 9000);
+      const outcome = await run({ isFull: true }, deps(1000));
+      expect(outcome).toMatchObject({ outgrown: [{ repo: 'app', epoch: 0, objectCount: 0 }] });
+    });
+
+    it('goes on if its pages had only few keys', async () => {
+      fill('app/', 60);
+      const { listPage } = objects;
+      objects.listPage = (request) => listPage.call(objects, { ...request, maxKeys: 5 });
+      expect(await counts({ known: [known('app', 7)], due }, deps(1000))).toEqual({ app: 60 });
+      expect(charged).toBeGreaterThan(10);
+    });
+
+    it('goes on while somebody waits, and while it is emptied', async () => {
+      fill('app/', 9000);
+      expect(await counts({ known: [known('app', 7)], due, isAwaited: true }, deps(1000))).toEqual({
+        app: 9000,
+      });
+      const closed = { ...known('app', 7), closedAtMs: 5 };
+      charged = 0;
+      expect(await counts({ known: [closed], due }, deps(1000))).toEqual({ app: 9000 });
+    });
+  });
+
   describe('that is not full', () => {
     it('lists nothing if no repo is due', async () => {
       fill('app/', 2);

@@ -42,6 +42,19 @@ const droppedFirst: Mutant = {
     }),
 };
 
+/** A shard that was never scanned is taken for an empty one, so a first count ends at once. */
+const unscannedIsEmpty: Mutant = {
+  ledger: (ledger, world) =>
+    withMethods(ledger, {
+      shards: async function* (path) {
+        for await (const page of ledger.shards(path))
+          yield page.map((shard) =>
+            shard.countedAtMs > 0 ? shard : { ...shard, countedAtMs: world.scheduler.nowMs },
+          );
+      },
+    }),
+};
+
 export const giantMutants: readonly {
   readonly name: string;
   readonly mutant: Mutant;
@@ -52,6 +65,7 @@ export const giantMutants: readonly {
   { name: 'shards forget what they counted', mutant: countedForgotten, invariant: /^I[136]/, seeds: 300 },
   { name: 'no shard is in doubt', mutant: noDoubt, invariant: /^I[136]/, seeds: 300 },
   { name: 'deletes in giants leave no record', mutant: removalForgotten, invariant: /^I[136]/, seeds: 300 },
+  { name: 'a shard never scanned is empty', mutant: unscannedIsEmpty, invariant: /^I[136]/, seeds: 100 },
   {
     name: 'the record of a delete is dropped first',
     mutant: droppedFirst,

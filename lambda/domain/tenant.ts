@@ -95,6 +95,10 @@ export interface RepoRecord extends Counted {
   readonly closedAtMs: number | null;
   /** Set on a giant: it is counted by shards, and the sums above are theirs. */
   readonly giant?: Giant | undefined;
+  /** Set while the operator wants no shard of it to be scanned. */
+  readonly countPausedAtMs?: number | undefined;
+  /** The operator gave up a recount that began before this. */
+  readonly countCancelledAtMs?: number | undefined;
 }
 
 /** A repo that no scan has counted. */
@@ -127,6 +131,20 @@ export interface Giant {
    * those from before it became a giant.
    */
   readonly isFirstCount?: true | undefined;
+  /** Set while all shards are being counted: for the first time, or because somebody asked for it. */
+  readonly progress?: CountProgress | undefined;
+}
+
+/** How far a count of all shards of a giant is, as the last reconcile left it. */
+export interface CountProgress {
+  readonly beganMs: number;
+  readonly atMs: number;
+  /** Share of the names that are counted, from 0 to 1. Hashes are spread evenly, so it is that of the objects too. */
+  readonly share: number;
+  /** Objects that it has counted. */
+  readonly objectCount: number;
+  /** LIST requests that it has made. */
+  readonly listRequests: number;
 }
 
 /**

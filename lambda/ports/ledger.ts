@@ -2,7 +2,7 @@ import type { Deletion, Removal } from '../domain/deletion.ts';
 import type { Shard } from '../domain/giant/shard.ts';
 import type { DueTenant, RefreshState } from '../domain/refresh-state.ts';
 import type { Reservation } from '../domain/reservation.ts';
-import type { Counted, DeleteNote, RepoRecord, TenantRecord } from '../domain/tenant.ts';
+import type { Counted, CountProgress, DeleteNote, RepoRecord, TenantRecord } from '../domain/tenant.ts';
 
 /**
  * The ledger's items. docs/ledger.md explains the protocol.
@@ -207,8 +207,14 @@ export interface ShardLedger {
    * gets an item. `superseded`: it was counted in this epoch or a later one, or is a giant already.
    */
   beginGiant(input: RepoPath & { epoch: number }): Promise<'begun' | 'superseded'>;
+  /** Says how far a first count is, unless it has ended. */
+  noteProgress(input: RepoPath & { sinceEpoch: number; progress: CountProgress }): Promise<void>;
   /** Removes a dirty token, if it is the one that was read: the shards know of the change. */
   clearDirty(input: RepoPath & { dirtyToken: string }): Promise<void>;
+  /** Pauses the scans of a giant's shards, resumes them (null), or gives up a recount. `refused`: it is no giant. */
+  steerCount(
+    input: RepoPath & ({ pausedAtMs: number | null } | { cancelledAtMs: number }),
+  ): Promise<'done' | 'refused'>;
   /** All items, in the order of their prefixes, also those that are not in force. */
   shards(path: RepoPath): AsyncIterable<readonly Shard[]>;
   /**
@@ -315,7 +321,10 @@ export type AddOutcome =
   | { readonly kind: 'absent' };
 
 /** What a scan found of a repo. Committing it clears the dirty token. */
-export type RepoCommit = Omit<RepoRecord, 'dirtyToken' | 'closedAtMs'>;
+export type RepoCommit = Omit<
+  RepoRecord,
+  'dirtyToken' | 'closedAtMs' | 'countPausedAtMs' | 'countCancelledAtMs'
+>;
 
 /** What a reconcile found for a tenant. */
 export interface TenantCommit {

@@ -96,7 +96,7 @@ const recounts = {
   ),
   giantObjects: whole(
     {
-      min: 10_000,
+      min: 1000,
       max: 1_000_000_000,
       defaultValue: defaultSettings.giantObjects,
       whyMin: 'listing a smaller repo costs less than keeping its shards',

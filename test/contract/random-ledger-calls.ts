@@ -47,6 +47,19 @@ export function randomCall(random: Random, tenant: string, known: KnownState): L
         ...(random.chance(0.7) && { claimCount: random.pick([2, 5, 999_995]) }),
       }),
     beginGiant: () => call('beginGiant', { ...path(), epoch: epoch() }),
+    noteProgress: () =>
+      call('noteProgress', {
+        ...path(),
+        sinceEpoch: epoch(),
+        progress: { beganMs: time(), atMs: time(), share: 0.5, objectCount: 3, listRequests: 2 },
+      }),
+    steerCount: () =>
+      call(
+        'steerCount',
+        random.chance(0.5)
+          ? { ...path(), pausedAtMs: random.pick([null, time()]) }
+          : { ...path(), cancelledAtMs: time() },
+      ),
     clearDirty: () => call('clearDirty', { ...path(), dirtyToken: token() }),
     markDirty: () => call('markDirty', { ...path(), dirtyToken: token() }),
     closeRepo: () => call('closeRepo', { ...path(), closedAtMs: time() }),

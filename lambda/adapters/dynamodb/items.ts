@@ -46,6 +46,14 @@ const tenantItem = z.object({
   lookAtMs: nullable(z.number()),
 });
 
+const countProgress = z.object({
+  beganMs: z.number(),
+  atMs: z.number(),
+  share: z.number(),
+  objectCount: z.number(),
+  listRequests: z.number(),
+});
+
 const repoItem = z.object({
   repo: z.string(),
   storedBytes: bytes,
@@ -58,8 +66,15 @@ const repoItem = z.object({
   putsUntilMs: z.number().default(0),
   closedAtMs: nullable(z.number()),
   giant: z
-    .object({ sinceEpoch: z.number(), recountFromMs: z.number(), isFirstCount: z.literal(true).optional() })
+    .object({
+      sinceEpoch: z.number(),
+      recountFromMs: z.number(),
+      isFirstCount: z.literal(true).optional(),
+      progress: countProgress.optional(),
+    })
     .optional(),
+  countPausedAtMs: z.number().optional(),
+  countCancelledAtMs: z.number().optional(),
 });
 
 const shardItem = z.object({

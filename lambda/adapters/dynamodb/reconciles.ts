@@ -66,7 +66,9 @@ async function commitRepo(table: Table, input: Input<'commitRepo'>): Output<'com
         putsUntilMs,
         giant,
       }),
-      giant ? removing('dirtyToken') : removing('dirtyToken', 'giant'),
+      giant
+        ? removing('dirtyToken')
+        : removing('dirtyToken', 'giant', 'countPausedAtMs', 'countCancelledAtMs'),
     ],
     condition: all('(attribute_not_exists(#epoch) OR #epoch < :epoch)', isDirtyAsRead),
     values: { ':dirty': dirtyTokenRead ?? undefined },

@@ -10,7 +10,9 @@ import { keyNames } from './table.ts';
 export function shardMethods(table: Table): ShardLedger {
   return {
     beginGiant: (input) => beginGiant(table, input),
+    noteProgress: (input) => noteProgress(table, input),
     clearDirty: (input) => clearDirty(table, input),
+    steerCount: (input) => steerCount(table, input),
     shards: (path) => shards(table, path),
     putShard: (input) => putShard(table, input),
     removeShard: (input) => removeShard(table, input),
@@ -40,6 +42,30 @@ async function clearDirty(table: Table, input: Input<'clearDirty'>): Output<'cle
     condition: '#dirtyToken = :read',
     values: { ':read': input.dirtyToken },
   });
+}
+
+async function noteProgress(table: Table, input: Input<'noteProgress'>): Output<'noteProgress'> {
+  const { sinceEpoch, progress } = input;
+  await updateItem(table, {
+    key: repoKey(input),
+    change: [setting({ giant: { sinceEpoch, recountFromMs: 0, isFirstCount: true, progress } })],
+    condition: all('#giant.#isFirstCount = :true', '#giant.#sinceEpoch = :since'),
+    values: { ':true': true, ':since': sinceEpoch },
+  });
+}
+
+async function steerCount(table: Table, input: Input<'steerCount'>): Output<'steerCount'> {
+  const { ok } = await updateItem(table, {
+    key: repoKey(input),
+    change:
+      'cancelledAtMs' in input
+        ? [setting({ countCancelledAtMs: input.cancelledAtMs })]
+        : input.pausedAtMs === null
+          ? [removing('countPausedAtMs')]
+          : [setting({ countPausedAtMs: input.pausedAtMs })],
+    condition: 'attribute_exists(#giant)',
+  });
+  return ok ? 'done' : 'refused';
 }
 
 async function* shards(table: Table, path: Input<'shards'>): Output<'shards'> {

@@ -79,6 +79,15 @@ export class GiantCount {
     return this.#shards.every(isScanned);
   }
 
+  /** How much of the names was counted since a time, and the objects in it. */
+  countedSince(fromMs: number): { share: number; objectCount: number } {
+    const counted = this.#shards.filter((shard) => isScanned(shard) && shard.countedAtMs >= fromMs);
+    return {
+      share: counted.reduce((sum, { prefix }) => sum + 16 ** -prefix.length, 0),
+      objectCount: counted.reduce((sum, shard) => sum + shard.objectCount, 0),
+    };
+  }
+
   /** Whether the sums hold an object that is claimed. */
   isCounted(oid: string): boolean {
     return this.#shards[this.#indexOf(oid)]?.counted.has(oid) ?? false;

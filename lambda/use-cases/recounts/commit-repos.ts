@@ -58,7 +58,7 @@ export async function commitRepos(
       putsUntilMs,
       ...(giant && { giant }),
     };
-    records.set(repo, { ...commit, dirtyToken: null, closedAtMs: record?.closedAtMs ?? null });
+    records.set(repo, { ...record, ...commit, dirtyToken: null, closedAtMs: record?.closedAtMs ?? null });
     if ((await lease.renew()) === 'superseded') return 'superseded';
     return deps.ledger.commitRepo({ tenant, repo: commit, dirtyTokenRead: record?.dirtyToken ?? null });
   });
@@ -91,6 +91,7 @@ function isUpToDate(
     record.giant?.sinceEpoch === giant?.sinceEpoch &&
     record.giant?.recountFromMs === giant?.recountFromMs &&
     record.giant?.isFirstCount === giant?.isFirstCount &&
+    record.giant?.progress?.atMs === giant?.progress?.atMs &&
     record.covered.size === covered.size &&
     [...covered].every((id) => record.covered.has(id))
   );

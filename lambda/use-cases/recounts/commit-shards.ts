@@ -17,7 +17,7 @@ export async function commitShards(
   input: { tenant: string; outcomes: readonly GiantOutcome[]; lease: Pick<Lease, 'renew'> },
 ): Promise<'committed' | 'superseded'> {
   const { tenant, outcomes, lease } = input;
-  for (const { repo, count, dirtyTokenTaken } of outcomes) {
+  for (const { repo, count, giant, scan, dirtyTokenTaken } of outcomes) {
     const changes = count.changes();
     const writes = changes.filter((change) => change.kind === 'write');
     const results = await mapLimited(writes, writesAtOnce, async (write) => {
@@ -30,6 +30,8 @@ export async function commitShards(
       if ((await ledger.removeShard({ tenant, repo, prefix, epochRead })) === 'superseded')
         return 'superseded';
     }
+    if (!scan && giant.progress)
+      await ledger.noteProgress({ tenant, repo, sinceEpoch: giant.sinceEpoch, progress: giant.progress });
     if (dirtyTokenTaken !== null) await ledger.clearDirty({ tenant, repo, dirtyToken: dirtyTokenTaken });
   }
   return 'committed';

@@ -5,7 +5,7 @@ import { planShards } from '../../domain/giant/shard-plan.ts';
 import { objectKey } from '../../domain/names.ts';
 import { RepoReservations, type RepoScan } from '../../domain/repo-reservations.ts';
 import { deletedByMs, sumClaims } from '../../domain/reservation.ts';
-import { type Giant, isChangeUnknown, type RepoRecord } from '../../domain/tenant.ts';
+import { type CountProgress, type Giant, isChangeUnknown, type RepoRecord } from '../../domain/tenant.ts';
 import { allPages } from '../all-pages.ts';
 import type { Deps } from '../deps.ts';
 import { mapLimited } from '../map-limited.ts';
@@ -78,28 +78,20 @@ export async function countGiant(deps: CountGiantDeps, input: CountGiantInput): 
   // After the reservations: whoever pushes a deleted object again finds its deletion first.
   const deletions = await allPages(deps.ledger.deletionsOf({ tenant, repo }));
   const runs = endedRuns(deletions);
-  const severalTimes = namedSeveralTimes(deletions);
   const claimed = new Set([...reservations.oids(), ...input.awaitedOids]);
   const scanner = new ShardScanner(deps, { ...input, repo, claimed });
   const count = await readShards(deps, { ...input, giant: before, runs });
   const planned = giantAfter(input, { count, giant: before });
-  const isScanned = await scanner.scanDue(count, planned);
-  const { isFirstCount, ...giant } = planned;
+  const isPaused = record.countPausedAtMs !== undefined;
+  const isScanned = isPaused || (await scanner.scanDue(count, planned));
+  const { isFirstCount, progress: _, ...settled } = planned;
   const goesOn = isFirstCount === true && !count.isComplete;
+  const giant = {
+    ...settled,
+    ...progressOf({ before, planned, count, countedAtMs, lists: scanner.requests }),
+  };
 
-  for (const run of runs) {
-    // The run's own late reservation says that an object may come again, not that it was never counted.
-    const ownMs = deletedByMs(run.runMs, deps.settings.clockSkewMs);
-    const others = reservations.oidsBeside(ownMs);
-    count.removed(run, {
-      isClaimed: (oid) => others.has(oid) || input.awaitedOids.has(oid),
-      isUncertain: (name) => severalTimes.has(name),
-    });
-  }
-  for (const change of reservations.namelessChanges(snapshot.scanBeganMs)) count.doubted(change);
-  // It happened before the token was read, and so before the scans of this reconcile.
-  if (isChangeUnknown(record))
-    count.doubted({ fromMs: record.countedAtMs, untilMs: countedAtMs, isBeforeScans: true });
+  applyChanges(deps, { ...input, count, deletions, runs, reservations });
 
   const underWay = deletions.filter(({ state }) => state === 'deleting');
   const going = new Set(underWay.flatMap(namesOf));
@@ -108,6 +100,11 @@ export async function countGiant(deps: CountGiantDeps, input: CountGiantInput): 
     : await askForClaimed(deps, { ...input, count, reservations, going });
   count.tidy({ isClaimed: (oid) => claimed.has(oid), countedAtMs });
 
+  const nextDueMs = () =>
+    isScanned && unknown.size === 0
+      ? planShards(deps.settings, { shards: count.shards, giant, nowMs: countedAtMs, listsMax: 0 })
+          .nextDueAtMs
+      : countedAtMs + Math.max(scanAgainAfterMs, deps.settings.recountRestMs);
   const totals = count.totals();
   const listedAtMs = count.shards.reduce((ms, shard) => Math.min(ms, shard.countedAtMs), countedAtMs);
   const goingBytes = underWay.reduce((sum, { objects }) => sum + sumClaims(objects), 0);
@@ -135,11 +132,53 @@ export async function countGiant(deps: CountGiantDeps, input: CountGiantInput): 
     runs: runs.map(({ deletionId, runMs }) => ({ deletionId, runMs })),
     dirtyTokenTaken: goesOn && isChangeUnknown(record) ? record.dirtyToken : null,
     shardLists: scanner.requests + Math.ceil(heads / headsPerListCharge),
-    nextDueAtMs:
-      isScanned && unknown.size === 0
-        ? planShards(deps.settings, { shards: count.shards, giant, nowMs: countedAtMs, listsMax: 0 })
-            .nextDueAtMs
-        : countedAtMs + Math.max(scanAgainAfterMs, deps.settings.recountRestMs),
+    nextDueAtMs: isPaused ? Number.MAX_SAFE_INTEGER : nextDueMs(),
+  };
+}
+
+/** Corrects the shards by what was deleted, and by what changed of which no record tells what it was. */
+function applyChanges(
+  { settings }: CountGiantDeps,
+  input: CountGiantInput & {
+    count: GiantCount;
+    deletions: readonly Deletion[];
+    runs: readonly EndedRun[];
+    reservations: RepoReservations;
+  },
+): void {
+  const { record, snapshot, awaitedOids, count, deletions, runs, reservations } = input;
+  const severalTimes = namedSeveralTimes(deletions);
+  for (const run of runs) {
+    // The run's own late reservation says that an object may come again, not that it was never counted.
+    const others = reservations.oidsBeside(deletedByMs(run.runMs, settings.clockSkewMs));
+    count.removed(run, {
+      isClaimed: (oid) => others.has(oid) || awaitedOids.has(oid),
+      isUncertain: (name) => severalTimes.has(name),
+    });
+  }
+  for (const change of reservations.namelessChanges(snapshot.scanBeganMs)) count.doubted(change);
+  if (!isChangeUnknown(record)) return;
+  const { countedAtMs: untilMs } = snapshot;
+  // It happened before the token was read, and so before the scans of this reconcile.
+  count.doubted({ fromMs: record.countedAtMs, untilMs, isBeforeScans: true });
+}
+
+/** How far a count of all shards is, if there is one under way. */
+function progressOf(input: {
+  before: Giant;
+  planned: Giant;
+  count: GiantCount;
+  countedAtMs: number;
+  lists: number;
+}): { progress?: CountProgress } {
+  const { before, planned, count, countedAtMs, lists } = input;
+  if (!planned.isFirstCount && planned.recountFromMs === 0) return {};
+  const { share, objectCount } = count.countedSince(planned.recountFromMs);
+  if (share >= 1) return {};
+  const isSame = before.recountFromMs === planned.recountFromMs && before.progress !== undefined;
+  const { beganMs = countedAtMs, listRequests = 0 } = isSame ? before.progress : {};
+  return {
+    progress: { beganMs, atMs: countedAtMs, share, objectCount, listRequests: listRequests + lists },
   };
 }
 
@@ -219,7 +258,9 @@ async function readShards(
 }
 
 function giantAfter(input: CountGiantInput, { count, giant }: { count: GiantCount; giant: Giant }): Giant {
-  const { sinceEpoch, recountFromMs } = giant;
+  const { sinceEpoch } = giant;
+  const { countCancelledAtMs = 0 } = input.record;
+  const recountFromMs = giant.recountFromMs > countCancelledAtMs ? giant.recountFromMs : 0;
   // Its first count is all that is asked for. A round that is under way is ended first, or it never would be.
   const isRoundOver = count.isComplete && count.shards.every((shard) => shard.countedAtMs >= recountFromMs);
   const fromMs = input.isThorough && isRoundOver ? input.snapshot.countedAtMs : recountFromMs;

@@ -81,8 +81,11 @@ export async function countGiants(
       nowMs: snapshot.countedAtMs,
     },
   );
-  const dueAtMs = outcomes.map(({ nextDueAtMs }) =>
-    Math.max(nextDueAtMs, shardsListedUntilMs - shardsOverdraftMs),
-  );
-  return { outcomes, shardsListedUntilMs, nextDueAtMs: dueAtMs.length > 0 ? Math.min(...dueAtMs) : null };
+  const dueAtMs = Math.min(...outcomes.map(({ nextDueAtMs }) => nextDueAtMs), Number.MAX_SAFE_INTEGER);
+  const isNever = dueAtMs === Number.MAX_SAFE_INTEGER;
+  return {
+    outcomes,
+    shardsListedUntilMs,
+    nextDueAtMs: isNever ? null : Math.max(dueAtMs, shardsListedUntilMs - shardsOverdraftMs),
+  };
 }

@@ -220,8 +220,13 @@ export class MemoryLedger implements Ledger {
     const overtaken =
       (found?.epoch ?? 0) > input.repo.epoch || (found?.dirtyToken ?? null) !== input.dirtyTokenRead;
     if (overtaken) return 'superseded' as const;
-    const closedAtMs = found?.closedAtMs ?? null;
-    repos.set(input.repo.repo, this.#fitting({ ...input.repo, dirtyToken: null, closedAtMs }));
+    const { countPausedAtMs, countCancelledAtMs } = found ?? {};
+    const kept = {
+      closedAtMs: found?.closedAtMs ?? null,
+      ...(input.repo.giant && countPausedAtMs !== undefined && { countPausedAtMs }),
+      ...(input.repo.giant && countCancelledAtMs !== undefined && { countCancelledAtMs }),
+    };
+    repos.set(input.repo.repo, this.#fitting({ ...input.repo, dirtyToken: null, ...kept }));
     return 'committed' as const;
   }
 
@@ -370,6 +375,19 @@ export class MemoryLedger implements Ledger {
     if (found?.giant || (found?.epoch ?? -1) >= epoch) return 'superseded';
     this.#setRepo(input, { giant: { sinceEpoch: epoch, recountFromMs: 0, isFirstCount: true } });
     return 'begun';
+  }
+
+  async noteProgress(input: Input<'noteProgress'>): Promise<void> {
+    const giant = this.#items(input.tenant).repos.get(input.repo)?.giant;
+    if (giant?.isFirstCount && giant.sinceEpoch === input.sinceEpoch)
+      this.#setRepo(input, { giant: { ...giant, recountFromMs: 0, progress: input.progress } });
+  }
+
+  async steerCount(input: Input<'steerCount'>): Promise<'done' | 'refused'> {
+    if (!this.#items(input.tenant).repos.get(input.repo)?.giant) return 'refused';
+    if ('cancelledAtMs' in input) this.#setRepo(input, { countCancelledAtMs: input.cancelledAtMs });
+    else this.#setRepo(input, { countPausedAtMs: input.pausedAtMs ?? undefined });
+    return 'done';
   }
 
   async clearDirty({ tenant, repo, dirtyToken }: Input<'clearDirty'>): Promise<void> {

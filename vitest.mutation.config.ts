@@ -6,6 +6,7 @@ import { defineConfig } from 'vitest/config';
  */
 const suites: Readonly<Record<string, readonly string[]>> = {
   domain: ['test/unit/lambda/domain/*.test.ts'],
+  giant: ['test/unit/lambda/domain/giant/*.test.ts'],
   scan: ['test/unit/lambda/{domain,use-cases}/scan/*.test.ts'],
   deletes: ['test/unit/lambda/use-cases/deletes/*.test.ts'],
   recounts: ['test/unit/lambda/use-cases/{,recounts/}*.test.ts'],

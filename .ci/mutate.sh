@@ -76,6 +76,7 @@ layer() {
 layer_of() {
   case "$1" in
     lambda/domain/scan/* | lambda/use-cases/scan/*) echo scan ;;
+    lambda/domain/giant/*) echo giant ;;
     lambda/domain/*) echo domain ;;
     lambda/use-cases/deletes/*) echo deletes ;;
     lambda/use-cases/recounts/*) echo recounts ;;
@@ -88,7 +89,7 @@ layer_of() {
 
 # mutate FILES…: all layers, and what survived.
 mutate() {
-  local file name names=(domain scan deletes recounts uploads use-cases table) files=()
+  local file name names=(domain giant scan deletes recounts uploads use-cases table) files=()
   for file in "$@"; do layer_of "$file" >/dev/null || exit 1; done
   install_stryker
   link_stryker

@@ -384,9 +384,14 @@ export class MemoryLedger implements Ledger {
   }
 
   async steerCount(input: Input<'steerCount'>): Promise<'done' | 'refused'> {
-    if (!this.#items(input.tenant).repos.get(input.repo)?.giant) return 'refused';
+    const found = this.#items(input.tenant).repos.get(input.repo);
+    if (!found?.giant) return 'refused';
     if ('cancelledAtMs' in input) this.#setRepo(input, { countCancelledAtMs: input.cancelledAtMs });
-    else this.#setRepo(input, { countPausedAtMs: input.pausedAtMs ?? undefined });
+    else if (input.pausedAtMs !== null) this.#setRepo(input, { countPausedAtMs: input.pausedAtMs });
+    else {
+      const { countPausedAtMs: _, ...rest } = found;
+      this.#items(input.tenant).repos.set(input.repo, rest);
+    }
     return 'done';
   }
 

@@ -1,9 +1,27 @@
 import { describe, expect, it } from 'vitest';
-import { type Deletion, isClaimable, keptUntilMs, newDeletion } from '../../../../lambda/domain/deletion.ts';
+import {
+  type Deletion,
+  isClaimable,
+  keptUntilMs,
+  newDeletion,
+  oidsOf,
+  type Removal,
+} from '../../../../lambda/domain/deletion.ts';
 import { defaultSettings } from '../../../../lambda/domain/settings.ts';
 
 const settings = { ...defaultSettings, clockSkewMs: 7, batchTimeLimitMs: 100 };
 const marked = newDeletion({ id: 'd', repo: 'app', objects: new Map([['a', 1]]), dueAtMs: 50 });
+
+const oid = 'a'.repeat(64);
+const removal: Removal = {
+  runMs: 1000,
+  beganMs: 900,
+  endedMs: 950,
+  objects: new Map([
+    [oid, { sizeBytes: 7, lastModifiedMs: 5 }],
+    ['notes.txt', { sizeBytes: 8, lastModifiedMs: 5 }],
+  ]),
+};
 
 describe('a deletion', () => {
   const claimable = (deletion: Partial<Deletion>, ...times: number[]) =>
@@ -26,7 +44,16 @@ describe('a deletion', () => {
     expect(claimable({ state: 'gone', deadlineMs: 1000 }, 1000, 9e15)).toEqual([false, false]);
   });
 
+  it('is not claimed again while what its last run removed is still counted', () => {
+    expect(claimable({ removal }, 9e15)).toEqual([false]);
+    expect(claimable({ state: 'deleting', deadlineMs: 1000, removal }, 9e15)).toEqual([false]);
+  });
+
   it('that is gone is remembered for as long as a batch can run, by every clock', () => {
     expect(keptUntilMs(settings, 1000)).toBe(1000 + 100 + 14);
   });
+});
+
+it('what a run has removed is remembered for batches by oid and size: they ask for no other names', () => {
+  expect(oidsOf(removal)).toEqual(new Map([[oid, 7]]));
 });

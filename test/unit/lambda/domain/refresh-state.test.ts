@@ -57,6 +57,13 @@ describe('whoever was handed on and is still due', () => {
     expect(again({ listedUntilMs: sinceMs + 6 * minute })).toBe(true);
   });
 
+  it('was counted since, even if the clocks of two functions differ', () => {
+    const skewMs = 2 * defaultSettings.clockSkewMs;
+    // The recount after it could begin a minute later.
+    expect(again({ countedAtMs: sinceMs - minute - skewMs })).toBe(true);
+    expect(again({ countedAtMs: sinceMs - minute - skewMs - 1 })).toBe(false);
+  });
+
   it('waits while his recount would be deferred, unless something is to be deleted', () => {
     const overdrawn = { listedUntilMs: nowMs + 6 * minute };
     expect(again(overdrawn)).toBe(false);
@@ -84,13 +91,20 @@ describe('rounds', () => {
       beganMs: nowMs,
     });
     expect(first).toMatchObject({ handedUntilMs: 7, round: { beganMs: nowMs, untilMs: 0, nextUntilMs: 7 } });
-    expect(beginRun(first, nowMs + lookAgainMs - 1)).toBe(first);
+    expect(beginRun(first, nowMs + 5 * minute - 1)).toBe(first);
     const second = beginRun(first, nowMs + lookAgainMs);
-    expect(second.round).toMatchObject({ untilMs: 7, doneUntilMs: 0 });
+    // Nobody was handed on before the first one.
+    expect(second.round).toMatchObject({ untilMs: 7, doneUntilMs: 0, sinceMs: nowMs });
     const half = endRun(second, { handedUntilMs: 9, lookedUntilMs: 5, beganMs: nowMs + lookAgainMs });
     expect(beginRun(half, nowMs + hour)).toBe(half);
     const done = endRun(half, { handedUntilMs: 11, lookedUntilMs: 7, beganMs: nowMs + hour });
     expect(beginRun(done, nowMs + hour).round).toMatchObject({ beganMs: nowMs + hour, untilMs: 9 });
+  });
+
+  it('know when somebody was looked at: in the round before, if it looked at what was due then', () => {
+    const round = { ...noRefreshState.round, lastBeganMs: 50, lastUntilMs: 7, sinceMs: 20 };
+    expect(lastLookMs(round, { dueAtMs: 7 })).toBe(50);
+    expect(lastLookMs(round, { dueAtMs: 8 })).toBe(20);
   });
 
   it('know since when: nobody was handed on or looked at earlier than is said of him', () => {

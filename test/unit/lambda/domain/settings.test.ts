@@ -41,4 +41,8 @@ describe('by default', () => {
     expect(settings.idleRefreshMaxMs).toBe(30 * settings.maxAgeMs);
     expect(settings.maxAgeMs).toBe(86_400_000);
   });
+
+  it('each shard of a giant is scanned once in 7 days', () => {
+    expect(settings.shardRoundMs).toBe(7 * settings.maxAgeMs);
+  });
 });

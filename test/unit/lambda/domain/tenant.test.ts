@@ -1,5 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { floorBytes, isGone, overtakenEpochOf, type TenantRecord } from '../../../../lambda/domain/tenant.ts';
+import {
+  dirtyTokenOf,
+  floorBytes,
+  isChangeUnknown,
+  isGone,
+  overtakenEpochOf,
+  type TenantRecord,
+} from '../../../../lambda/domain/tenant.ts';
 import { tenantRecord } from '../../../support/tenant-record.ts';
 
 const counted = { storedBytes: 0, objectCount: 0, countedAtMs: 11 };
@@ -46,5 +53,26 @@ describe('a closed tenant', () => {
     ['an upload is promised', { committedBytes: 1 }],
   ])('is not gone if %s', (_, change) => {
     expect(isGone({ ...tenant, ...change })).toBe(false);
+  });
+});
+
+describe('what changed in a repo', () => {
+  const random = 'removed'.repeat(2);
+
+  it('is known if it was a delete that left a record of what it removed', () => {
+    const dirtyToken = dirtyTokenOf({ random, isRecorded: true });
+    expect(dirtyToken).toBe(`removed-${random}`);
+    expect(isChangeUnknown({ dirtyToken })).toBe(false);
+  });
+
+  it('is unknown after any other delete', () => {
+    const dirtyToken = dirtyTokenOf({ random, isRecorded: false });
+    expect(dirtyToken).toBe(random);
+    expect(isChangeUnknown({ dirtyToken })).toBe(true);
+    expect(isChangeUnknown({ dirtyToken: 'is-removed-' })).toBe(true);
+  });
+
+  it('is nothing without a token', () => {
+    expect(isChangeUnknown({ dirtyToken: null })).toBe(false);
   });
 });

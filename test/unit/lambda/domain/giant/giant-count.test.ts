@@ -43,6 +43,7 @@ const scan = (more: Partial<ShardScan> = {}): ShardScan => ({
 });
 const giant = (shards: Shard[], runs: EndedRun[] = []) =>
   new GiantCount({ epoch, shards, runs, settings: { clockSkewMs } });
+const sixteen = (part: ShardScan) => Array.from({ length: 16 }, () => part);
 const unclaimed = { isClaimed: () => false };
 const sums = (count: GiantCount) => {
   const { storedBytes, objectCount, doubtBytes } = count.totals();
@@ -76,21 +77,28 @@ describe('what is found', () => {
 });
 
 describe('a scan', () => {
-  it('replaces what was found before', () => {
-    const count = giant([shard('', { sinceBytes: 7, sinceCount: 1, counted: new Map([[oid('a'), 1]]) })]);
-    expect(count.scanned('', [scan({ seen: new Set([oid('b')]) })])).toBe(true);
-    expect(sums(count)).toEqual([50, 5, 0]);
-    expect([count.isCounted(oid('a')), count.isCounted(oid('b'))]).toEqual([false, true]);
+  it('replaces what was found before, in one write', () => {
+    const count = giant([
+      shard('0', { sinceBytes: 7, sinceCount: 1, counted: new Map([[oid('0a'), 1]]) }),
+      shard('1'),
+    ]);
+    const { seen, ...found } = scan({ seen: new Set([oid('0b')]) });
+    expect(count.scanned('0', [{ ...found, seen }])).toBe(true);
+    expect(sums(count)).toEqual([150, 15, 0]);
+    expect([count.isCounted(oid('0a')), count.isCounted(oid('0b'))]).toEqual([false, true]);
+    const counted = new Map([[oid('0b'), found.countedAtMs]]);
+    expect(count.changes()).toEqual([
+      { kind: 'write', epochRead: 5, shard: shard('0', { ...found, epoch, counted }) },
+    ]);
+  });
+
+  it('is of a shard of the repo', () => {
+    expect(() => giant([shard('0')]).scanned('7', [scan()])).toThrow('There is no shard 7.');
   });
 
   it('of sixteen parts splits the shard: the parts are written before it is removed', () => {
     const count = giant([shard('0'), shard('1')]);
-    expect(
-      count.scanned(
-        '0',
-        Array.from({ length: 16 }, () => scan()),
-      ),
-    ).toBe(true);
+    expect(count.scanned('0', sixteen(scan()))).toBe(true);
     expect(sums(count)).toEqual([16 * 50 + 100, 16 * 5 + 10, 0]);
     const changes = count.changes();
     expect(changes).toHaveLength(17);
@@ -98,11 +106,25 @@ describe('a scan', () => {
     expect(changes.at(-1)).toEqual({ kind: 'remove', prefix: '0', epochRead: 5 });
   });
 
+  it('of a part of a split that is not written yet removes only what was read', () => {
+    const count = giant([unscannedShard('0', 5), shard('1')]);
+    count.split('0');
+    count.split('07');
+    const changes = count.changes();
+    expect(changes).toHaveLength(15 + 16 + 1);
+    expect(changes.filter(({ kind }) => kind === 'remove')).toEqual([
+      { kind: 'remove', prefix: '0', epochRead: 5 },
+    ]);
+  });
+
   it('that saw more names than a shard can keep is not taken over', () => {
+    const seen = (count: number) => new Set(Array.from({ length: count }, (_, index) => `${index}`));
     const count = giant([shard('')]);
-    const seen = new Set(Array.from({ length: countedNamesMax + 1 }, (_, index) => `${index}`));
-    expect(count.scanned('', [scan({ seen })])).toBe(false);
+    expect(count.scanned('', [scan({ seen: seen(countedNamesMax + 1) })])).toBe(false);
+    const parts = sixteen(scan());
+    expect(count.scanned('', [scan({ seen: seen(countedNamesMax + 1) }), ...parts.slice(1)])).toBe(false);
     expect(count.changes()).toEqual([]);
+    expect(count.scanned('', [scan({ seen: seen(countedNamesMax) })])).toBe(true);
   });
 
   it('ends a doubt only if it surely began after it', () => {
@@ -133,6 +155,7 @@ describe('what a delete removed', () => {
     const count = giant([shard('')]);
     count.removed(run(old), unclaimed);
     expect(sums(count)).toEqual([93, 9, 0]);
+    expect(count.totals().staleFromMs).toBeNull();
     const claimed = giant([shard('')]);
     claimed.removed(run(old), { isClaimed: () => true });
     expect(sums(claimed)).toEqual([100, 10, 7]);
@@ -179,18 +202,79 @@ describe('what a delete removed', () => {
   });
 });
 
-it('a change without a name puts every shard in doubt that was counted before it', () => {
-  const count = giant([shard('0'), shard('1', { countedAtMs: countedAtMs + hour })]);
-  count.doubted({ fromMs: countedAtMs, untilMs: countedAtMs + 1000 });
-  expect(sums(count)).toEqual([200, 20, 100]);
-  expect(count.changes()).toMatchObject([{ shard: { prefix: '0' } }]);
+describe('a change without a name', () => {
+  const change = { fromMs: countedAtMs, untilMs: countedAtMs + 1000 };
+
+  it('puts every shard in doubt that was counted before it, with all that it holds', () => {
+    const count = giant([
+      shard('0', { sinceBytes: 7, sinceCount: 1 }),
+      shard('1', { countedAtMs: countedAtMs + hour }),
+    ]);
+    count.doubted(change);
+    expect(sums(count)).toEqual([207, 21, 107]);
+    expect(count.changes()).toMatchObject([{ shard: { prefix: '0' } }]);
+  });
+
+  it.each([
+    ['not again if the doubt is of the same time', 0, 0, false],
+    ['not again if the doubt is of a longer time', -1, 1, false],
+    ['once more if it may have happened before the doubt', 1, 0, true],
+    ['once more if it may have happened after the doubt', 0, -1, true],
+  ])('puts a shard in doubt %s', (_, laterMs, longerMs, isNew) => {
+    const stale = { fromMs: change.fromMs + laterMs, untilMs: change.untilMs + longerMs, doubtBytes: 3 };
+    const count = giant([shard('', { stale })]);
+    count.doubted(change);
+    expect(count.totals().doubtBytes).toBe(isNew ? 103 : 3);
+    expect(count.changes()).toHaveLength(isNew ? 1 : 0);
+  });
 });
 
-it('a scan looks for what is claimed and for what was counted, of its own shard', () => {
-  const count = giant([shard('0', { counted: new Map([[oid('0b'), 1]]) }), shard('1')]);
-  const claimed = [oid('0a'), oid('1a')];
-  expect(count.namesToLookFor('0', { claimed, countedAtMs: 5 })).toEqual(new Set([oid('0a'), oid('0b')]));
-  expect(count.namesToLookFor('1', { claimed, countedAtMs: 5 })).toEqual(new Set([oid('1a')]));
+it('a giant is in doubt since the oldest change that may be counted or not, by as much as all its shards', () => {
+  const stale = (fromMs: number, doubtBytes: number) => ({ stale: { fromMs, untilMs: 99, doubtBytes } });
+  const count = giant([
+    shard('0'),
+    shard('1', stale(20, 1)),
+    shard('2', stale(10, 2)),
+    shard('3', stale(30, 4)),
+  ]);
+  expect(count.totals()).toEqual({ storedBytes: 400, objectCount: 40, doubtBytes: 7, staleFromMs: 10 });
+});
+
+describe('a scan looks for', () => {
+  it('what is claimed and for what was counted, of its own shard', () => {
+    const count = giant([shard('0', { counted: new Map([[oid('0b'), 1]]) }), shard('1')]);
+    const claimed = [oid('0a'), oid('1a')];
+    expect(count.namesToLookFor('0', { claimed, countedAtMs: 5 })).toEqual(new Set([oid('0a'), oid('0b')]));
+    expect(count.namesToLookFor('1', { claimed, countedAtMs: 5 })).toEqual(new Set([oid('1a')]));
+  });
+
+  it('what nobody claims only until its age tells that it was counted: for two hours', () => {
+    const notedAtMs = countedAtMs;
+    const count = giant([shard('', { counted: new Map([[oid('a'), notedAtMs]]) })]);
+    const names = (atMs: number) => count.namesToLookFor('', { claimed: [], countedAtMs: atMs }).size;
+    expect(names(notedAtMs + 2 * hour)).toBe(1);
+    expect(names(notedAtMs + 2 * hour + 1)).toBe(0);
+  });
+});
+
+describe('names that nobody claims any more', () => {
+  const names = (count: number) =>
+    new Map(Array.from({ length: count }, (_, index) => [`${index}`, 1] as const));
+  const tidied = (claimed: (name: string) => boolean) => {
+    const count = giant([shard('0', { counted: names(300) }), shard('9', { counted: names(100) })]);
+    count.tidy({ isClaimed: claimed, countedAtMs });
+    return count;
+  };
+
+  it('leave a shard that has many of them', () => {
+    const count = tidied((name) => name === '7');
+    expect(count.shards.map(({ counted }) => counted.size)).toEqual([1, 100]);
+    expect(count.changes()).toMatchObject([{ kind: 'write', shard: { prefix: '0' } }]);
+  });
+
+  it('cause no write if there are none', () => {
+    expect(tidied(() => true).changes()).toEqual([]);
+  });
 });
 
 it('a shard that was never scanned is split, and its parts are written before it goes', () => {
@@ -200,11 +284,7 @@ it('a shard that was never scanned is split, and its parts are written before it
   expect(count.scanned('07', [scan()])).toBe(true);
   const changes = count.changes();
   expect(changes).toHaveLength(17);
-  expect(changes[7]).toMatchObject({
-    kind: 'write',
-    epochRead: null,
-    shard: { prefix: '07', objectCount: 5 },
-  });
+  expect(changes[7]).toMatchObject({ kind: 'write', epochRead: null, shard: { prefix: '07', objectCount: 5 } });
   expect(changes[8]).toEqual({ kind: 'write', epochRead: null, shard: unscannedShard('08', epoch) });
   expect(changes[16]).toEqual({ kind: 'remove', prefix: '0', epochRead: 5 });
   expect(() => count.split('1')).toThrow('There is no unscanned shard 1.');

@@ -84,6 +84,17 @@ describe('the plan', () => {
     expect(plan(shards).prefixes).toEqual(['2', '1', '0']);
   });
 
+  it('has a shard from the moment when it is due', () => {
+    expect(plan([shard('0')], { nowMs: 10_999 })).toEqual({ prefixes: [], nextDueAtMs: 11_000 });
+    expect(plan([shard('0')], { nowMs: 11_000 })).toEqual({ prefixes: ['0'], nextDueAtMs: 21_000 });
+  });
+
+  it('reckons with a request for each thousand objects, also of those that came since the scan', () => {
+    const shards = [shard('0', { objectCount: 900, sinceCount: 200 }), shard('1')];
+    expect(plan(shards, { listsMax: 3 }).prefixes).toEqual(['0']);
+    expect(plan(shards, { listsMax: 4 }).prefixes).toEqual(['0', '1']);
+  });
+
   it('ends when it has enough requests, and says when the next is due', () => {
     const shards = [
       shard('0', { objectCount: 2500 }),

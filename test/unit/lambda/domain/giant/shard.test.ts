@@ -3,7 +3,6 @@ import {
   childrenOf,
   indexOfName,
   rangeOf,
-  recentMs,
   type Shard,
   scannedShard,
   shardsInForce,
@@ -62,6 +61,11 @@ describe('the ranges of shards', () => {
         const parts = childrenOf(parent).filter((prefix) => isIn(prefix, name));
         expect(parts.length, `${name} in ${parent}`).toBe(isIn(parent, name) ? 1 : 0);
       }
+  });
+
+  it('begin with sixteen, in order', () => {
+    expect(childrenOf('').join('')).toBe('0123456789abcdef');
+    expect(childrenOf('f').slice(14)).toEqual(['fe', 'ff']);
   });
 
   it('have the oids that begin with their digits', () => {
@@ -131,8 +135,8 @@ describe('names that nobody claims', () => {
 
   it('stay while they are few', () => expect(tidy(counted(200, 0))).toBe(200));
   it('are dropped once they are many', () => expect(tidy(counted(201, 0), ['5', '6'])).toBe(2));
-  it('stay while a batch may claim them unseen', () => {
-    expect(tidy(counted(201, countedAtMs - recentMs))).toBe(201);
-    expect(tidy(counted(201, countedAtMs - recentMs - 1))).toBe(0);
+  it('stay for ten minutes, while a batch may claim them unseen', () => {
+    expect(tidy(counted(201, countedAtMs - 10 * 60_000))).toBe(201);
+    expect(tidy(counted(201, countedAtMs - 10 * 60_000 - 1))).toBe(0);
   });
 });

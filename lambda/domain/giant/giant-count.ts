@@ -113,7 +113,7 @@ export class GiantCount {
   scanned(prefix: string, scans: readonly ShardScan[]): boolean {
     const index = this.#prefixes.indexOf(prefix);
     const before = this.#shards[index];
-    if (index < 0 || !before) throw new Error(`There is no shard ${prefix}.`);
+    if (!before) throw new Error(`There is no shard ${prefix}.`);
     if (scans.some(({ seen }) => seen.size > countedNamesMax)) return false;
     const prefixes = scans.length > 1 ? childrenOf(prefix) : [prefix];
     const { appliedRuns, stale } = before;
@@ -234,10 +234,7 @@ export class GiantCount {
 
   /** Drops what no later reconcile needs. */
   tidy(input: { isClaimed: (oid: string) => boolean; countedAtMs: number }): void {
-    for (const [index, shard] of this.#shards.entries()) {
-      const kept = withoutUnclaimed(shard, input);
-      if (kept !== shard) this.#shards[index] = kept;
-    }
+    for (const [index, shard] of this.#shards.entries()) this.#shards[index] = withoutUnclaimed(shard, input);
   }
 
   /** What has changed, in the order in which it is to be written: the parts of a split before the shard goes. */

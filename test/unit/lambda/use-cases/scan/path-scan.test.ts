@@ -108,11 +108,14 @@ describe('a scan counts every key once', () => {
           const lookFor = new Set(looked.map(nameOf));
           const seen = new Map(looked.map((object) => [nameOf(object), object.sizeBytes]));
           let input: PathScanInput = { prefix, strategy, lookFor };
+          let requests = 0;
           for (const requestsMax of budgets) {
             const listing = new RoundListing([...objects, ...beside], { pageKeysMax });
             const part = await listing.serve(scanOver(listing).scan({ ...input, requestsMax }));
             expect(part.requests).toBeLessThanOrEqual(requestsMax);
             if (part.kind === 'done') break;
+            requests += part.requests;
+            expect(part.rest.requests).toBe(requests);
             input = { prefix, lookFor, resume: JSON.parse(JSON.stringify(part.rest)) };
           }
           const listing = new RoundListing(objects, { pageKeysMax });
@@ -245,6 +248,47 @@ describe('a scan ends', () => {
     expect(whole).toMatchObject({ kind: 'done', objectCount: 4000, storedBytes: 8000 });
   });
 
+  it('as unfinished if the store gives a page up at the deadline, unless no page was counted', async () => {
+    const scan = (answered: number, error: Error) => {
+      const listing = new RoundListing(objects);
+      const failing = {
+        listPage: async (request: ListPageRequest) => {
+          const page = await listing.listPage(request);
+          if (listing.requests.length > answered) throw error;
+          return page;
+        },
+      };
+      const late = () => (listing.requests.length > answered ? 1000 : 0);
+      return listing.serve(
+        scanOver(failing, late).scan({ prefix, strategy: { kind: 'sequential' }, deadlineMs: 1000 }),
+      );
+    };
+    const givenUp = new StoreUnavailableError('given up');
+    const part = await scan(2, givenUp);
+    expect(part).toMatchObject({ kind: 'unfinished', requests: 3, rest: { objectCount: 2000 } });
+    if (part.kind !== 'unfinished') return;
+    const listing = new RoundListing(objects);
+    const whole = await listing.serve(scanOver(listing).scan({ prefix, resume: part.rest }));
+    expect(whole).toMatchObject({ kind: 'done', objectCount: 4000 });
+    await expect(scan(0, givenUp)).rejects.toThrow('given up');
+    await expect(scan(2, new TypeError('a bug'))).rejects.toThrow('a bug');
+  });
+
+  it('without further requests when another page has failed, although a page is answered after that', async () => {
+    const listing = new RoundListing(objects);
+    let sent = 0;
+    const failing = {
+      listPage: async (request: ListPageRequest) => {
+        sent += 1;
+        if (sent === 2) throw new StoreUnavailableError('broken');
+        return listing.listPage(request);
+      },
+    };
+    const scan = scanOver(failing).scan({ prefix, strategy: { kind: 'sixteen' }, concurrency: 3 });
+    await expect(listing.serve(scan)).rejects.toThrow('broken');
+    expect(sent).toBe(3);
+  });
+
   it('with the error of the store, and without further requests, if a page fails for good', async () => {
     const listing = new RoundListing(objects);
     const failing = {
@@ -282,7 +326,7 @@ describe('a scan ends', () => {
 
   it('with an error if its bytes can no longer be added up exactly', async () => {
     const large = objects.slice(0, 3).map((object) => ({ ...object, sizeBytes: 2 ** 52 }));
-    const listing = new RoundListing(large);
+    const listing = new RoundListing(large, { pageKeysMax: 1 });
     await expect(listing.serve(scanOver(listing).scan({ prefix }))).rejects.toThrow(/2\^53/);
   });
 

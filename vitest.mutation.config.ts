@@ -23,6 +23,7 @@ export default defineConfig({
       'many-reservations',
       'many-notes',
       'many-repos',
+      'full-shards',
       'busy-tenant',
       'bucket-shapes',
       'store-events-convergence',

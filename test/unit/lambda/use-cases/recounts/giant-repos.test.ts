@@ -1,86 +1,19 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { newDeletion } from '../../../../../lambda/domain/deletion.ts';
-import { countedNamesMax } from '../../../../../lambda/domain/giant/shard.ts';
 import { lateForMs } from '../../../../../lambda/domain/reservation.ts';
 import { LedgerUnavailableError } from '../../../../../lambda/ports/ledger.ts';
 import { allPages } from '../../../../../lambda/use-cases/all-pages.ts';
-import { markObject } from '../../../../../lambda/use-cases/deletes/delete-objects.ts';
 import { runDeletion } from '../../../../../lambda/use-cases/deletes/run-deletions.ts';
 import { reconcile } from '../../../../../lambda/use-cases/recounts/reconcile.ts';
-import { runRecount } from '../../../../../lambda/use-cases/recounts/run-recount.ts';
-import { MemoryStack, minute, tenant } from '../../../../support/memory/stack.ts';
+import { type GiantStack, giantStack, oidOf, repo } from '../../../../support/memory/giant-stack.ts';
+import { minute, tenant } from '../../../../support/memory/stack.ts';
 
 const hour = 60 * minute;
 const day = 24 * hour;
-const repo = 'app';
-/** Spread evenly, as hashes are. */
-const oidOf = (index: number) =>
-  ((index * 37) % 256)
-    .toString(16)
-    .padStart(2, '0')
-    .padEnd(64, `${index % 10}`);
-
-/** A stack in which a repo of 40 objects is a giant. */
-class GiantStack extends MemoryStack {
-  lists = 0;
-  heads = 0;
-
-  constructor() {
-    super({ giantObjects: 40, shardObjectsMax: 20, shardRoundMs: 7 * day });
-    const { listPage } = this.objects;
-    this.objects.listPage = (request) => {
-      this.lists += 1;
-      return listPage.call(this.objects, request);
-    };
-    const { head } = this.objects;
-    this.objects.head = (key) => {
-      this.heads += 1;
-      return head.call(this.objects, key);
-    };
-  }
-
-  override put(objects: Readonly<Record<string, number>>): void {
-    for (const [path, sizeBytes] of Object.entries(objects))
-      this.objects.put(`${tenant}/${path}`, sizeBytes, undefined, this.nowMs);
-  }
-
-  shards() {
-    return allPages(this.ledger.shards({ tenant, repo }));
-  }
-
-  /** A recount of what may have changed. @returns LIST and HEAD requests that it made. */
-  async recount(
-    reason: 'upload' | 'manual' = 'upload',
-    full = false,
-  ): Promise<[lists: number, heads: number]> {
-    const before = [this.lists, this.heads] as const;
-    await runRecount(this.deps, {
-      request: { tenant, reason, full },
-      deadlineMs: this.nowMs + 14 * minute,
-    });
-    return [this.lists - before[0], this.heads - before[1]];
-  }
-
-  async send(oids: readonly string[]): Promise<void> {
-    this.put(Object.fromEntries(oids.map((oid) => [`${repo}/${oid}`, 10])));
-  }
-
-  async delete(oid: string): Promise<void> {
-    const { deps } = this;
-    await markObject(deps, { tenant, repo, oid, dryRun: false });
-    this.nowMs += deps.settings.deleteGraceMs;
-  }
-}
-
 let stack: GiantStack;
 
 beforeEach(async () => {
-  stack = new GiantStack();
-  stack.put(Object.fromEntries(Array.from({ length: 60 }, (_, index) => [`${repo}/${oidOf(index)}`, 10])));
-  // Nothing that is recent when the shards are scanned.
-  stack.nowMs += day;
-  await stack.create(100_000);
-  await stack.recount('manual', true);
+  stack = await giantStack();
 });
 
 const push = (from: number, count: number) => {
@@ -257,42 +190,6 @@ describe('a reconcile that dies', () => {
       expect(await stack.usage()).toEqual({ storedBytes: 590, committedBytes: 590 });
     },
   );
-});
-
-describe('a shard that is full of names', () => {
-  const sevens = (count: number) =>
-    Array.from({ length: count }, (_, index) => `7${index.toString(16).padStart(6, '0')}`.padEnd(64, 'e'));
-  const pushAll = async (oids: readonly string[]) => {
-    for (let begin = 0; begin < oids.length; begin += 100)
-      await stack.push(repo, Object.fromEntries(oids.slice(begin, begin + 100).map((oid) => [oid, 10])));
-  };
-
-  it('fits into an item, and the others count as claimed until there is room', async () => {
-    const oids = sevens(countedNamesMax + 500);
-    await pushAll(oids);
-    await stack.send(oids);
-    await stack.recount();
-    const all = 600 + 10 * oids.length;
-    expect(await stack.usage()).toEqual({ storedBytes: 600 + 10 * countedNamesMax, committedBytes: all });
-    await stack.pass(6 * hour);
-    expect(await stack.usage()).toEqual({ storedBytes: all, committedBytes: all });
-    expect(await allPages(stack.ledger.reservations(tenant))).toEqual([]);
-  });
-
-  it('does not stay full because each push has a last object that finds no room', async () => {
-    const oids = sevens(100 * Math.ceil(countedNamesMax / 99 + 1));
-    const isLast = (_: string, index: number) => index % 100 === 99;
-    await pushAll(oids);
-    await stack.send(oids.filter((oid, index) => !isLast(oid, index)));
-    await stack.recount();
-    await stack.send(oids.filter(isLast));
-    await stack.recount();
-    const all = 600 + 10 * oids.length;
-    expect((await stack.usage()).committedBytes).toBe(all);
-    await stack.pass(2 * day);
-    expect(await stack.usage()).toEqual({ storedBytes: all, committedBytes: all });
-    expect(await allPages(stack.ledger.reservations(tenant))).toEqual([]);
-  });
 });
 
 describe('a delete in a giant', () => {

@@ -1,0 +1,78 @@
+import { allPages } from '../../../lambda/use-cases/all-pages.ts';
+import { markObject } from '../../../lambda/use-cases/deletes/delete-objects.ts';
+import { runRecount } from '../../../lambda/use-cases/recounts/run-recount.ts';
+import { MemoryStack, minute, tenant } from './stack.ts';
+
+const hour = 60 * minute;
+const day = 24 * hour;
+
+export const repo = 'app';
+
+/** Spread evenly, as hashes are. */
+export const oidOf = (index: number) =>
+  ((index * 37) % 256)
+    .toString(16)
+    .padStart(2, '0')
+    .padEnd(64, `${index % 10}`);
+
+/** A stack in which a repo of 40 objects is a giant. */
+export class GiantStack extends MemoryStack {
+  lists = 0;
+  heads = 0;
+
+  constructor() {
+    super({ giantObjects: 40, shardObjectsMax: 20, shardRoundMs: 7 * day });
+    const { listPage } = this.objects;
+    this.objects.listPage = (request) => {
+      this.lists += 1;
+      return listPage.call(this.objects, request);
+    };
+    const { head } = this.objects;
+    this.objects.head = (key) => {
+      this.heads += 1;
+      return head.call(this.objects, key);
+    };
+  }
+
+  override put(objects: Readonly<Record<string, number>>): void {
+    for (const [path, sizeBytes] of Object.entries(objects))
+      this.objects.put(`${tenant}/${path}`, sizeBytes, undefined, this.nowMs);
+  }
+
+  shards() {
+    return allPages(this.ledger.shards({ tenant, repo }));
+  }
+
+  /** A recount of what may have changed. @returns LIST and HEAD requests that it made. */
+  async recount(
+    reason: 'upload' | 'manual' = 'upload',
+    full = false,
+  ): Promise<[lists: number, heads: number]> {
+    const before = [this.lists, this.heads] as const;
+    await runRecount(this.deps, {
+      request: { tenant, reason, full },
+      deadlineMs: this.nowMs + 14 * minute,
+    });
+    return [this.lists - before[0], this.heads - before[1]];
+  }
+
+  async send(oids: readonly string[]): Promise<void> {
+    this.put(Object.fromEntries(oids.map((oid) => [`${repo}/${oid}`, 10])));
+  }
+
+  async delete(oid: string): Promise<void> {
+    const { deps } = this;
+    await markObject(deps, { tenant, repo, oid, dryRun: false });
+    this.nowMs += deps.settings.deleteGraceMs;
+  }
+}
+
+/** A giant of 60 objects of 10 bytes, in 16 shards that were scanned a day after the last of them had arrived. */
+export async function giantStack(): Promise<GiantStack> {
+  const stack = new GiantStack();
+  stack.put(Object.fromEntries(Array.from({ length: 60 }, (_, index) => [`${repo}/${oidOf(index)}`, 10])));
+  stack.nowMs += day;
+  await stack.create(100_000);
+  await stack.recount('manual', true);
+  return stack;
+}

@@ -1,0 +1,153 @@
+import { beforeEach, describe, expect, it, vi } from 'vitest';
+import { type Deletion, deleteRunMs, newDeletion } from '../../../../../lambda/domain/deletion.ts';
+import { isChangeUnknown } from '../../../../../lambda/domain/tenant.ts';
+import { expectedOnceMore } from '../../../../../lambda/use-cases/deletes/expect-once-more.ts';
+import { runDeletion, runDeletions } from '../../../../../lambda/use-cases/deletes/run-deletions.ts';
+import { type GiantStack, giantStack, oidOf, repo } from '../../../../support/memory/giant-stack.ts';
+import { minute, tenant } from '../../../../support/memory/stack.ts';
+
+const day = 24 * 60 * minute;
+const ordinary = 'small';
+
+let stack: GiantStack;
+let storedAtMs: number;
+
+beforeEach(async () => {
+  stack = await giantStack();
+  storedAtMs = stack.nowMs - day;
+});
+
+/** Objects that are to be deleted now: name → bytes as the deletion says. */
+async function mark(objects: Record<string, number>, where = repo, id = 'd'): Promise<Deletion> {
+  const named = new Map(Object.entries(objects));
+  const deletion = newDeletion({ id, repo: where, objects: named, dueAtMs: stack.nowMs });
+  await stack.ledger.putDeletion({ tenant, deletion });
+  return deletion;
+}
+
+async function run(deletion: Deletion, isClosed = false): Promise<Deletion | undefined> {
+  expect(await runDeletion(stack.deps, { tenant, deletion, isClosed })).toMatchObject({ kind: 'ended' });
+  return (await stack.deletions())[0];
+}
+
+describe('a delete in a giant', () => {
+  it('leaves a record of when it ran, and of what the store said of each object right before', async () => {
+    const deletion = await mark({ [oidOf(3)]: 1, [oidOf(70)]: 7 });
+    stack.beforeDelete = () => {
+      stack.nowMs += 5;
+    };
+    const beganMs = stack.nowMs;
+    expect((await run(deletion))?.removal).toEqual({
+      runMs: beganMs + deleteRunMs,
+      beganMs,
+      endedMs: beganMs + 10,
+      objects: new Map([
+        [oidOf(3), { sizeBytes: 10, lastModifiedMs: storedAtMs }],
+        // It was not there.
+        [oidOf(70), { sizeBytes: 7, lastModifiedMs: null }],
+      ]),
+    });
+  });
+
+  const isUnknown = async (where = repo) => {
+    const record = await stack.ledger.readRepo({ tenant, repo: where });
+    if (!record) throw new Error('The repo is not there.');
+    return isChangeUnknown(record);
+  };
+
+  it('marks the repo dirty by a change that is known, so that not all of it is in doubt', async () => {
+    await run(await mark({ [oidOf(3)]: 10 }));
+    expect((await stack.ledger.readRepo({ tenant, repo }))?.dirtyToken).not.toBeNull();
+    expect(await isUnknown()).toBe(false);
+  });
+
+  it('marks it dirty by a new change each time: a scan that began before cannot clear it', async () => {
+    const tokens: unknown[] = [];
+    for (const id of ['d1', 'd2']) {
+      await run(await mark({ [oidOf(3)]: 10 }, repo, id));
+      tokens.push((await stack.ledger.readRepo({ tenant, repo }))?.dirtyToken);
+    }
+    expect(tokens[0]).not.toBe(tokens[1]);
+  });
+
+  it('leaves it dirty by an unknown change if something unknown had changed before', async () => {
+    await stack.ledger.markDirty({ tenant, repo, dirtyToken: 'unknown' });
+    await run(await mark({ [oidOf(3)]: 10 }));
+    expect((await stack.ledger.readRepo({ tenant, repo }))?.dirtyToken).not.toBe('unknown');
+    expect(await isUnknown()).toBe(true);
+  });
+
+  it('asks for no object if the repo is closed: its shards are empty soon', async () => {
+    const head = vi.spyOn(stack.deps.store, 'head');
+    const after = await run(await mark({ [oidOf(3)]: 10 }), true);
+    expect(head).not.toHaveBeenCalled();
+    head.mockRestore();
+    expect(after?.removal?.objects).toEqual(new Map([[oidOf(3), { sizeBytes: 10, lastModifiedMs: null }]]));
+  });
+
+  it('is expected once more under the names of its objects, even without a limit', async () => {
+    await stack.ledger.updateTenant({ tenant, limitBytes: null });
+    const expected = (where: string) =>
+      expectedOnceMore(stack.deps, {
+        tenant,
+        repo: where,
+        objects: new Map([[oidOf(3), 10]]),
+        putsUntilMs: stack.nowMs + minute,
+        deadlineMs: stack.nowMs + minute,
+      });
+    expect((await expected(repo))?.claims).toEqual(new Map([[oidOf(3), 10]]));
+    // In another repo, only the look at the end matters.
+    for (const other of [ordinary, 'unknown'])
+      expect(await expected(other)).toMatchObject({ objectCount: 1 });
+  });
+});
+
+describe('a delete in another repo', () => {
+  beforeEach(async () => {
+    stack.put({ [`${ordinary}/${oidOf(1)}`]: 10 });
+    await stack.recount('manual', true);
+  });
+
+  it('asks the store for nothing, leaves no record, and marks the repo dirty: it is listed anyway', async () => {
+    const head = vi.spyOn(stack.deps.store, 'head');
+    const after = await run(await mark({ [oidOf(1)]: 10 }, ordinary));
+    expect(head).not.toHaveBeenCalled();
+    head.mockRestore();
+    expect(after).not.toHaveProperty('removal');
+    const record = await stack.ledger.readRepo({ tenant, repo: ordinary });
+    expect(isChangeUnknown({ dirtyToken: record?.dirtyToken ?? null })).toBe(true);
+  });
+});
+
+describe('the record of what a delete removed', () => {
+  const runAll = () => runDeletions(stack.deps, { tenant, untilMs: 9e15 });
+  const ended = async (where: string) => {
+    const deletion = await mark({ [oidOf(3)]: 10 }, where);
+    const removal = { runMs: 1, beganMs: 1, endedMs: 1, objects: new Map() };
+    await stack.ledger.claimDeletion({ tenant, before: deletion, deadlineMs: 1 });
+    await stack.ledger.endDeletion({
+      tenant,
+      repo: where,
+      deletionId: deletion.id,
+      deadlineMs: 1,
+      left: deletion.objects,
+      dueAtMs: stack.nowMs + day,
+      keptUntilMs: null,
+      removal,
+    });
+  };
+
+  it('stays until a reconcile has taken it off the count of a giant', async () => {
+    await ended(repo);
+    await runAll();
+    expect(await stack.deletions()).toMatchObject([{ removal: { runMs: 1 } }]);
+    await stack.recount();
+    expect((await stack.deletions())[0]).not.toHaveProperty('removal');
+  });
+
+  it.each([ordinary, 'unknown'])('is dropped if the repo is a giant no longer (%s)', async (where) => {
+    await ended(where);
+    await runAll();
+    expect((await stack.deletions())[0]).not.toHaveProperty('removal');
+  });
+});

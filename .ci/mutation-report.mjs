@@ -4,7 +4,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 
 const read = (/** @type {string | URL} */ path) => JSON.parse(readFileSync(path, 'utf8'));
-/** @type {{ file: string, original: string, replacement: string, why: string }[]} */
+/** @type {{ file: string, line?: string, original: string, replacement: string, why: string }[]} */
 const explained = read(new URL('mutation-survivors.json', import.meta.url));
 
 const files = process.argv
@@ -33,8 +33,13 @@ for (const [file, { source, mutants }] of files) {
   for (const { location, replacement = '', status } of valid) {
     if (status !== 'Survived' && status !== 'NoCoverage') continue;
     const original = originalOf(source, location);
+    const line = source.split('\n')[location.start.line - 1].trim();
     const known = explained.find(
-      (one) => one.file === file && one.original === original && one.replacement === oneLine(replacement),
+      (one) =>
+        one.file === file &&
+        one.original === original &&
+        one.replacement === oneLine(replacement) &&
+        (one.line ?? line) === line,
     );
     if (known) continue;
     unexplained += 1;

@@ -187,6 +187,8 @@ describe('what reservations may still bring', () => {
   it('without a scan is what late ones still hold, unless they are covered', () => {
     const all = reservationsOf({ ...claims({ a: 10 }), lookAtMs: deadAtMs + hour });
     expect(open(all, deadAtMs + 1, undefined).late.mostBytes).toBe(10);
+    // Its day is over, but nobody has looked.
+    expect(open(all, deadAtMs + 25 * hour, undefined).late.mostBytes).toBe(10);
     expect(open(all, deadAtMs + 1, undefined, 'r0').late.mostBytes).toBe(0);
     expect(open(reservationsOf({}), 0, undefined, 'r0').live.mostBytes).toBe(0);
   });

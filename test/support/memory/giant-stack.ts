@@ -1,5 +1,9 @@
+import type { Settings } from '../../../lambda/domain/settings.ts';
 import { allPages } from '../../../lambda/use-cases/all-pages.ts';
 import { markObject } from '../../../lambda/use-cases/deletes/delete-objects.ts';
+import { countGiants } from '../../../lambda/use-cases/recounts/count-giants.ts';
+import type { Lease } from '../../../lambda/use-cases/recounts/lease.ts';
+import { readSnapshot } from '../../../lambda/use-cases/recounts/read-snapshot.ts';
 import { runRecount } from '../../../lambda/use-cases/recounts/run-recount.ts';
 import { MemoryStack, minute, tenant } from './stack.ts';
 
@@ -7,6 +11,16 @@ const hour = 60 * minute;
 const day = 24 * hour;
 
 export const repo = 'app';
+
+type CountGiantsInput = Parameters<typeof countGiants>[1];
+
+/** A lease that nobody else takes. */
+export const lease: Lease = {
+  renew: async () => 'ours',
+  release: async () => {},
+  addRequests: () => {},
+  chargedUntilMs: () => 0,
+};
 
 /** Spread evenly, as hashes are. */
 export const oidOf = (index: number) =>
@@ -20,8 +34,8 @@ export class GiantStack extends MemoryStack {
   lists = 0;
   heads = 0;
 
-  constructor() {
-    super({ giantObjects: 40, shardObjectsMax: 20, shardRoundMs: 7 * day });
+  constructor(settings: Partial<Settings> = {}) {
+    super({ giantObjects: 40, shardObjectsMax: 20, shardRoundMs: 7 * day, ...settings });
     const { listPage } = this.objects;
     this.objects.listPage = (request) => {
       this.lists += 1;
@@ -56,6 +70,24 @@ export class GiantStack extends MemoryStack {
     return [this.lists - before[0], this.heads - before[1]];
   }
 
+  /** What a reconcile that begins now finds of all giants, before it writes anything. */
+  async countGiants(more: Partial<CountGiantsInput> = {}) {
+    const before = await this.record();
+    const snapshot = await readSnapshot(this.deps, { tenant, excludedId: undefined, lease });
+    if (snapshot === 'superseded') throw new Error('Nobody else takes the lease.');
+    return countGiants(this.deps, {
+      epoch: before.epoch + 1,
+      before,
+      snapshot,
+      giants: snapshot.repos.filter(({ giant }) => giant !== undefined),
+      isAwaited: false,
+      isThorough: false,
+      awaitedOidsOf: () => new Set(),
+      lease,
+      ...more,
+    });
+  }
+
   async send(oids: readonly string[]): Promise<void> {
     this.put(Object.fromEntries(oids.map((oid) => [`${repo}/${oid}`, 10])));
   }
@@ -67,10 +99,14 @@ export class GiantStack extends MemoryStack {
   }
 }
 
-/** A giant of 60 objects of 10 bytes, in 16 shards that were scanned a day after the last of them had arrived. */
-export async function giantStack(): Promise<GiantStack> {
-  const stack = new GiantStack();
-  stack.put(Object.fromEntries(Array.from({ length: 60 }, (_, index) => [`${repo}/${oidOf(index)}`, 10])));
+/** Giants of 60 objects of 10 bytes, in 16 shards each, which were scanned a day after the last object had arrived. */
+export async function giantStack({
+  repos = [repo],
+  ...settings
+}: Partial<Settings> & { repos?: string[] } = {}): Promise<GiantStack> {
+  const stack = new GiantStack(settings);
+  for (const name of repos)
+    stack.put(Object.fromEntries(Array.from({ length: 60 }, (_, index) => [`${name}/${oidOf(index)}`, 10])));
   stack.nowMs += day;
   await stack.create(100_000);
   await stack.recount('manual', true);

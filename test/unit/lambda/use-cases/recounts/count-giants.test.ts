@@ -1,0 +1,125 @@
+import { describe, expect, it } from 'vitest';
+import type { RepoRecord } from '../../../../../lambda/domain/tenant.ts';
+import { selectGiants } from '../../../../../lambda/use-cases/recounts/count-giants.ts';
+import { type GiantStack, giantStack } from '../../../../support/memory/giant-stack.ts';
+import { minute } from '../../../../support/memory/stack.ts';
+
+const week = 7 * 24 * 60 * minute;
+
+describe('the giants of a tenant', () => {
+  const record = (name: string, objectCount: number, isGiant: boolean) =>
+    ({
+      repo: name,
+      objectCount,
+      epoch: 1,
+      closedAtMs: null,
+      ...(isGiant && { giant: { sinceEpoch: 1, recountFromMs: 0 } }),
+    }) as Partial<RepoRecord> as RepoRecord;
+  const repos = [
+    record('giant', 60, true),
+    record('shrunk', 19, true),
+    record('large', 60, false),
+    record('small', 3, false),
+  ];
+  const select = (more: { due?: string[]; isFull?: boolean; isAwaited?: boolean }) => {
+    const { records, names, former } = selectGiants(
+      { settings: { giantObjects: 40 } as GiantStack['deps']['settings'] },
+      { repos, due: new Set(more.due), isFull: more.isFull ?? false, isAwaited: more.isAwaited ?? false },
+    );
+    expect([...names]).toEqual(records.map((each) => each.repo));
+    return { names: [...names], former };
+  };
+
+  it('are counted by shards by every reconcile, and those that have shrunk are listed', () => {
+    expect(select({})).toEqual({ names: ['giant'], former: ['shrunk'] });
+  });
+
+  it('grow by a large repo that would be listed anyway', () => {
+    expect(select({ due: ['large', 'small'] }).names).toEqual(['giant', 'large']);
+    expect(select({ due: ['small'] }).names).toEqual(['giant']);
+    expect(select({ isFull: true }).names).toEqual(['giant', 'large']);
+  });
+
+  it('stay what they are while somebody waits', () => {
+    const given = { due: ['large'], isFull: true, isAwaited: true };
+    expect(select(given)).toEqual({ names: ['giant', 'shrunk'], former: [] });
+  });
+});
+
+describe('the LIST requests for shards', () => {
+  const two = { repos: ['app', 'web'], shardListsPerHour: 3600 };
+  const lists = (found: Awaited<ReturnType<GiantStack['countGiants']>>) =>
+    found?.outcomes.map(({ shardLists }) => shardLists);
+
+  it('of all giants are charged to a rate of their own', async () => {
+    const stack = await giantStack(two);
+    stack.nowMs += week;
+    const found = await stack.countGiants();
+    expect(lists(found)).toEqual([16, 16]);
+    expect(found?.shardsListedUntilMs).toBe(stack.nowMs + 32_000);
+  });
+
+  it('cost nothing if there were none', async () => {
+    const stack = await giantStack(two);
+    const before = { ...(await stack.record()), shardsListedUntilMs: 7 };
+    const found = await stack.countGiants({ before });
+    expect([lists(found), found?.shardsListedUntilMs]).toEqual([[0, 0], 7]);
+  });
+
+  it('of one reconcile have a bound: what is left after one giant is for the next', async () => {
+    const stack = await giantStack({ ...two, shardListsPerRun: 20 });
+    stack.nowMs += week;
+    // Two are reckoned with for each shard. The first giant takes one for each of ten.
+    expect(lists(await stack.countGiants())).toEqual([10, 5]);
+    stack.nowMs += week;
+    const claimed = { awaitedOidsOf: () => new Set(manyOids) };
+    expect(lists(await stack.countGiants(claimed))).toEqual([10 + 24, 24]);
+  });
+
+  /** Objects that somebody waits for. To ask for them costs as much as 24 LISTs. */
+  const manyOids = Array.from({ length: 300 }, (_, index) => (1000 + index).toString(16).padStart(64, 'f'));
+
+  it('are none while somebody waits, or while the rate is overdrawn by more than a minute', async () => {
+    const stack = await giantStack(two);
+    stack.nowMs += week;
+    const before = await stack.record();
+    const overdrawn = (ms: number) => ({ before: { ...before, shardsListedUntilMs: stack.nowMs + ms } });
+    expect(lists(await stack.countGiants({ isAwaited: true }))).toEqual([0, 0]);
+    expect(lists(await stack.countGiants(overdrawn(minute + 1)))).toEqual([0, 0]);
+    expect(lists(await stack.countGiants(overdrawn(minute)))).toEqual([16, 16]);
+  });
+});
+
+describe('further shards are due', () => {
+  it('when the first shard of any giant is, after their round', async () => {
+    const stack = await giantStack({ repos: ['app', 'web'] });
+    const countedAtMs = stack.nowMs;
+    expect((await stack.countGiants())?.nextDueAtMs).toBe(countedAtMs + week);
+    stack.nowMs += week;
+    await stack.recount();
+    stack.nowMs += 5;
+    expect((await stack.countGiants())?.nextDueAtMs).toBe(countedAtMs + 2 * week);
+  });
+
+  it('not before the rate is overdrawn by less than a minute', async () => {
+    const stack = await giantStack({ shardListsPerHour: 360, shardListsPerRun: 20 });
+    stack.nowMs += week;
+    // Ten shards were scanned, at 10 s each. The others are due already.
+    expect((await stack.countGiants())?.nextDueAtMs).toBe(stack.nowMs + 100_000 - minute);
+  });
+
+  it('never, without giants', async () => {
+    const stack = await giantStack();
+    expect((await stack.countGiants({ giants: [] }))?.nextDueAtMs).toBeNull();
+  });
+});
+
+it('a repo that becomes a giant is not counted if the deadline passes first', async () => {
+  const stack = await giantStack();
+  const giants = (await stack.countGiants())?.outcomes.length;
+  const record = await stack.ledger.readRepo({ tenant: 'acme', repo: 'app' });
+  if (!record) throw new Error('It is there.');
+  const { giant: _, ...ordinary } = record;
+  const deadlineMs = stack.nowMs;
+  expect([giants, await stack.countGiants({ giants: [ordinary], deadlineMs })]).toEqual([1, undefined]);
+});

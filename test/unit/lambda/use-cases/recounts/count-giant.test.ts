@@ -1,0 +1,422 @@
+import { beforeEach, describe, expect, it, vi } from 'vitest';
+import { type Deletion, newDeletion } from '../../../../../lambda/domain/deletion.ts';
+import { countedNamesMax } from '../../../../../lambda/domain/giant/shard.ts';
+import type { PathScanInput, PathScanOutcome } from '../../../../../lambda/ports/path-scan.ts';
+import { type GiantStack, giantStack, lease, oidOf, repo } from '../../../../support/memory/giant-stack.ts';
+import { minute, tenant } from '../../../../support/memory/stack.ts';
+
+const week = 7 * 24 * 60 * minute;
+/** Not in the store. */
+const missing = oidOf(70);
+
+let stack: GiantStack;
+
+beforeEach(async () => {
+  stack = await giantStack();
+});
+
+type CountInput = Parameters<GiantStack['countGiants']>[0];
+
+/** What a reconcile that begins now finds of the giant. */
+async function count(more: CountInput = {}) {
+  const outcome = (await stack.countGiants(more))?.outcomes[0];
+  if (!outcome) throw new Error('It is counted.');
+  return outcome;
+}
+
+/** A batch waits for the outcome. Its own reservation is left out. */
+const awaiting = (...oids: string[]) => ({ awaitedOidsOf: () => new Set(oids) });
+
+const record = async () => {
+  const found = await stack.ledger.readRepo({ tenant, repo });
+  if (!found) throw new Error('It is there.');
+  return found;
+};
+
+/** The same, as if it had not been a giant until now. */
+const asNew = async () => {
+  const { giant: _, ...ordinary } = await record();
+  return { giants: [ordinary] };
+};
+
+/** Replaces the scan of a shard. @returns what was asked of it. */
+function scans(answer: (input: PathScanInput) => Partial<PathScanOutcome>): PathScanInput[] {
+  const asked: PathScanInput[] = [];
+  const none = {
+    kind: 'done',
+    storedBytes: 0,
+    objectCount: 0,
+    seen: new Map(),
+    recent: new Set(),
+    requests: 1,
+  };
+  vi.spyOn(stack.deps.scan, 'scan').mockImplementation(async (input) => {
+    asked.push(input);
+    return { ...none, ...answer(input) } as PathScanOutcome;
+  });
+  return asked;
+}
+
+describe('a giant in which nothing has changed', () => {
+  it('is the sum of its shards, without a request and without a write', async () => {
+    const scannedAtMs = stack.nowMs;
+    stack.nowMs += 5 * minute;
+    const [lists, heads] = [stack.lists, stack.heads];
+    const found = await count();
+    expect(found).toMatchObject({
+      repo,
+      scan: { storedBytes: 600, objectCount: 60, giant: { listedAtMs: scannedAtMs } },
+      giant: (await record()).giant,
+      countedAtMs: stack.nowMs,
+      listedAtMs: scannedAtMs,
+      doubtBytes: 0,
+      runs: [],
+      shardLists: 0,
+      nextDueAtMs: scannedAtMs + week,
+    });
+    expect([stack.lists - lists, stack.heads - heads, found.count.changes()]).toEqual([0, 0, []]);
+  });
+
+  it('gives up if another reconcile took the lease', async () => {
+    const lost = { ...lease, renew: async () => 'superseded' as const };
+    await expect(count({ lease: lost })).rejects.toThrow(
+      expect.objectContaining({ name: 'SupersededError' }),
+    );
+  });
+
+  it('has its lease renewed after each page of shards, each object that is asked for, and each LIST', async () => {
+    let renewals = 0;
+    const renewing = {
+      ...lease,
+      renew: async () => {
+        renewals += 1;
+        return 'ours' as const;
+      },
+    };
+    const renewalsOf = async (more: CountInput) => {
+      renewals = 0;
+      await count({ ...more, lease: renewing });
+      return renewals;
+    };
+    const pages = await renewalsOf({});
+    expect(pages).toBeGreaterThan(0);
+    expect(await renewalsOf(awaiting(missing, oidOf(71)))).toBe(pages + 2);
+    stack.nowMs += week;
+    expect(await renewalsOf({})).toBe(pages + 16);
+  });
+});
+
+describe('what a batch waits for', () => {
+  it('is asked for by HEAD, and counted if it has arrived', async () => {
+    await stack.send([missing]);
+    const { scan, shardLists, count: counted } = await count(awaiting(missing, oidOf(71)));
+    expect(scan).toMatchObject({ storedBytes: 610, objectCount: 61 });
+    expect([scan.seen.has(missing), scan.seen.has(oidOf(71))]).toEqual([true, false]);
+    expect(counted.changes()).toMatchObject([
+      { shard: { sinceBytes: 10, counted: new Map([[missing, stack.nowMs]]) } },
+    ]);
+    // As dear as two HEADs, rounded up.
+    expect(shardLists).toBe(1);
+  });
+
+  it('is not asked for if it is counted', async () => {
+    await stack.push(repo, { [missing]: 10 });
+    await stack.send([missing]);
+    await stack.recount();
+    const heads = stack.heads;
+    expect((await count(awaiting(missing))).shardLists).toBe(0);
+    expect(stack.heads).toBe(heads);
+  });
+
+  it('is asked for 5,000 times at most. Of the others nobody knows, so the next reconcile comes soon', async () => {
+    const oids = Array.from(
+      { length: 5001 },
+      (_, index) => oidOf(index + 10_000).slice(0, 60) + (10_000 + index),
+    );
+    const heads = stack.heads;
+    const { scan, shardLists, nextDueAtMs } = await count(awaiting(...oids));
+    expect(stack.heads - heads).toBe(5000);
+    expect(shardLists).toBe(400);
+    const unknown = oids.filter((oid) => scan.giant?.unknown.has(oid));
+    expect(unknown).toHaveLength(1);
+    expect(nextDueAtMs).toBe(stack.nowMs + 10_000);
+  });
+});
+
+describe('a shard that is due', () => {
+  it('is scanned alone: its names, what is claimed of them, and what arrived in the last ten minutes', async () => {
+    await stack.push(repo, { [missing]: 10 });
+    stack.nowMs += week;
+    const asked = scans(() => ({ storedBytes: 3, objectCount: 1 }));
+    const [claimed, deadlineMs] = [missing.slice(0, 1), stack.nowMs + minute];
+    const found = await count({ deadlineMs });
+    expect(found.scan).toMatchObject({ storedBytes: 48, objectCount: 16 });
+    expect(found).toMatchObject({ shardLists: 16 + 1, listedAtMs: stack.nowMs });
+    expect(asked).toHaveLength(16);
+    expect(asked.find(({ resume }) => resume?.ranges[0]?.after === claimed)).toMatchObject({
+      prefix: `${tenant}/${repo}/`,
+      resume: {
+        prefix: `${tenant}/${repo}/`,
+        ranges: [{ after: claimed, last: (Number.parseInt(claimed, 16) + 1).toString(16) }],
+        storedBytes: 0,
+        objectCount: 0,
+        seen: [],
+        requests: 0,
+        isSequential: false,
+        objectsExpected: 60,
+      },
+      lookFor: new Set([missing]),
+      recentSinceMs: stack.nowMs - 10 * minute,
+      deadlineMs,
+    });
+  });
+
+  it('notes the oids of what was seen, and no other name', async () => {
+    stack.nowMs += week;
+    stack.put({ [`${repo}/${missing}`]: 10, [`${repo}/notes.txt`]: 5 });
+    const { scan, count: counted } = await count();
+    expect(scan).toMatchObject({ storedBytes: 615, objectCount: 62 });
+    expect([counted.isCounted(missing), counted.isCounted('notes.txt')]).toEqual([true, false]);
+  });
+
+  it.each<[string, Partial<PathScanOutcome>]>([
+    ['its scan does not end in time', { kind: 'unfinished' }],
+    ['more arrived lately than can be told', { recent: 'too many' } as Partial<PathScanOutcome>],
+  ])('stays as it is if %s, and is scanned again soon', async (_, answer) => {
+    stack.nowMs += week;
+    scans(({ resume }) => (resume?.ranges[0]?.after === '7' ? answer : {}));
+    const { shardLists, nextDueAtMs, listedAtMs, count: counted } = await count();
+    const changed = counted.changes().map((change) => change.kind === 'write' && change.shard.prefix);
+    expect(changed).toHaveLength(15);
+    expect(changed).not.toContain('7');
+    expect(listedAtMs).toBe(stack.nowMs - week);
+    expect([shardLists, nextDueAtMs]).toEqual([16, stack.nowMs + 10_000]);
+  });
+
+  it('is not scanned from the deadline on', async () => {
+    stack.nowMs += week;
+    const asked = scans(() => ({}));
+    const { nextDueAtMs } = await count({ deadlineMs: stack.nowMs });
+    expect([asked.length, nextDueAtMs]).toEqual([0, stack.nowMs + 10_000]);
+    await count({ deadlineMs: stack.nowMs + 1 });
+    expect(asked).toHaveLength(16);
+  });
+
+  it('is scanned in sixteen parts if it has too many objects', async () => {
+    await stack.countGiants();
+    stack.nowMs += week;
+    scans(() => ({ objectCount: 21 }));
+    const large = await count();
+    for (const change of large.count.changes())
+      if (change.kind === 'write')
+        await stack.ledger.putShard({ tenant, repo, shard: change.shard, epochRead: change.epochRead });
+    stack.nowMs += week;
+    const asked = scans(() => ({ objectCount: 2 }));
+    const split = await count();
+    expect(asked).toHaveLength(256);
+    expect(split.scan.objectCount).toBe(512);
+    expect(split.count.shards[0]?.prefix).toBe('00');
+  });
+});
+
+describe('when somebody asks for all to be counted again', () => {
+  it('each shard is scanned from then on', async () => {
+    stack.nowMs += minute;
+    const { giant, shardLists } = await count({ isThorough: true });
+    expect([giant.recountFromMs, shardLists]).toEqual([stack.nowMs, 16]);
+    expect((await count()).giant).toEqual((await record()).giant);
+  });
+
+  it('a round that is under way is ended first', async () => {
+    const recountFromMs = stack.nowMs + 1;
+    const giant = { sinceEpoch: (await record()).giant?.sinceEpoch ?? 0, recountFromMs };
+    const giants = [{ ...(await record()), giant }];
+    stack.nowMs += minute;
+    expect((await count({ isThorough: true, giants })).giant).toEqual(giant);
+    giants[0] = { ...(await record()), giant: { ...giant, recountFromMs: recountFromMs - 1 } };
+    expect((await count({ isThorough: true, giants })).giant.recountFromMs).toBe(stack.nowMs);
+  });
+});
+
+describe('a repo that becomes a giant', () => {
+  it('is listed by shards, which are written as new, and has no older ones', async () => {
+    const epoch = 77;
+    const {
+      giant,
+      scan,
+      shardLists,
+      listedAtMs,
+      count: counted,
+    } = await count({ ...(await asNew()), epoch });
+    expect(giant).toEqual({ sinceEpoch: epoch, recountFromMs: 0 });
+    expect(scan).toMatchObject({ storedBytes: 600, objectCount: 60 });
+    expect([shardLists, listedAtMs]).toEqual([16, stack.nowMs]);
+    const changes = counted.changes();
+    expect(changes).toHaveLength(16);
+    expect(changes[7]).toMatchObject({ kind: 'write', epochRead: null, shard: { prefix: '7', epoch } });
+  });
+
+  it('has as many shards as keep all names that were seen', async () => {
+    const names = (size: number) => new Map(Array.from({ length: size }, (_, index) => [`${index}`, 1]));
+    const seven = (seen: number) => (input: PathScanInput) =>
+      input.resume?.ranges[0]?.after === '7' ? { seen: names(seen) } : {};
+    scans(seven(countedNamesMax));
+    expect((await count(await asNew())).count.shards).toHaveLength(16);
+    const asked = scans(seven(countedNamesMax + 1));
+    expect((await count({ ...(await asNew()), ...awaiting(missing) })).count.shards).toHaveLength(256);
+    expect(asked).toHaveLength(16 + 256);
+    expect(asked[0]).toMatchObject({ lookFor: new Set([missing]), resume: { objectsExpected: 60 } });
+  });
+});
+
+describe('a delete in a giant', () => {
+  /** A delete that has ended, and left a record. */
+  const removed = async (
+    objects: Record<string, { sizeBytes: number; lastModifiedMs: number | null }>,
+    id = 'd',
+  ): Promise<Deletion> => {
+    const sizes = new Map(Object.entries(objects).map(([name, { sizeBytes }]) => [name, sizeBytes]));
+    const deletion = newDeletion({ id, repo, objects: sizes, dueAtMs: stack.nowMs });
+    await stack.ledger.putDeletion({ tenant, deletion });
+    const runMs = stack.nowMs + minute;
+    await stack.ledger.claimDeletion({ tenant, before: deletion, deadlineMs: runMs });
+    await stack.ledger.endDeletion({
+      tenant,
+      repo,
+      deletionId: id,
+      deadlineMs: runMs,
+      left: new Map(),
+      dueAtMs: 0,
+      keptUntilMs: runMs,
+      removal: {
+        runMs,
+        beganMs: stack.nowMs,
+        endedMs: stack.nowMs + 5,
+        objects: new Map(Object.entries(objects)),
+      },
+    });
+    return deletion;
+  };
+  const old = { sizeBytes: 10, lastModifiedMs: 0 };
+
+  beforeEach(() => {
+    stack.nowMs += minute;
+  });
+
+  it('is taken off the count, and its record is dropped after that', async () => {
+    await removed({ [oidOf(3)]: old });
+    const { scan, doubtBytes, runs, count: counted } = await count();
+    expect(scan).toMatchObject({ storedBytes: 590, objectCount: 59 });
+    expect(doubtBytes).toBe(0);
+    expect(runs).toEqual([{ deletionId: 'd', runMs: stack.nowMs + minute }]);
+    const appliedRuns = new Set([`d:${stack.nowMs + minute}`]);
+    expect(counted.changes()).toMatchObject([{ shard: { appliedRuns } }]);
+  });
+
+  it('is in doubt if a batch waits for the object, or a reservation claims it', async () => {
+    await removed({ [oidOf(3)]: old });
+    expect(await count(awaiting(oidOf(3)))).toMatchObject({ doubtBytes: 10, countedAtMs: stack.nowMs });
+    stack.nowMs += minute;
+    const claim = {
+      id: 'r',
+      repo,
+      state: 'issued' as const,
+      claims: new Map([[oidOf(3), 10]]),
+      createdAtMs: stack.nowMs,
+      expiresAtMs: stack.nowMs + minute,
+      deadAtMs: stack.nowMs + minute,
+      lookAtMs: null,
+    };
+    await stack.ledger.putReservation({ tenant, reservation: claim });
+    // What is shown is as old as the doubt.
+    expect(await count()).toMatchObject({ doubtBytes: 10, countedAtMs: stack.nowMs - minute });
+  });
+
+  it('is not in doubt because of its own late reservation, which says that the object may come again', async () => {
+    await removed({ [oidOf(3)]: old });
+    const deletedByMs = stack.nowMs + minute + 2 * stack.deps.settings.clockSkewMs;
+    const own = {
+      id: 'r',
+      repo,
+      state: 'issued' as const,
+      claims: new Map([[oidOf(3), 10]]),
+      createdAtMs: 0,
+      expiresAtMs: 0,
+      deadAtMs: stack.nowMs - 1,
+      lookAtMs: stack.nowMs + week,
+      deletedByMs,
+    };
+    await stack.ledger.putReservation({ tenant, reservation: own });
+    expect(await count()).toMatchObject({ doubtBytes: 0, scan: { storedBytes: 590 } });
+  });
+
+  it('is in doubt if another delete names the object too: either may have removed it', async () => {
+    await removed({ [oidOf(3)]: old }, 'd1');
+    await removed({ [oidOf(3)]: old, [oidOf(4)]: old }, 'd2');
+    // In doubt twice, and the other object is taken off.
+    expect(await count()).toMatchObject({ doubtBytes: 20, scan: { storedBytes: 590 } });
+  });
+
+  const begin = async (objects: Record<string, number>, state: 'marked' | 'deleting') => {
+    const named = new Map(Object.entries(objects));
+    const deletion = newDeletion({ id: 'other', repo, objects: named, dueAtMs: stack.nowMs - 7 });
+    await stack.ledger.putDeletion({ tenant, deletion });
+    if (state === 'deleting')
+      await stack.ledger.claimDeletion({ tenant, before: deletion, deadlineMs: stack.nowMs + minute });
+  };
+
+  it('is in doubt if another delete is about to remove the object, but not if that is only marked', async () => {
+    await removed({ [oidOf(3)]: old });
+    await begin({ [oidOf(3)]: 10 }, 'marked');
+    expect(await count()).toMatchObject({ doubtBytes: 0 });
+    await stack.ledger.removeDeletion({ tenant, repo, deletionId: 'other' });
+    const [marked] = (await stack.deletions()).filter(({ id }) => id === 'other');
+    if (!marked) throw new Error('It is marked.');
+    await stack.ledger.claimDeletion({ tenant, before: marked, deadlineMs: stack.nowMs + minute });
+    expect(await count()).toMatchObject({ doubtBytes: 20 });
+  });
+
+  it('that is under way may have removed all of it, so the floor goes down, and the count is as old as it', async () => {
+    await begin({ [oidOf(3)]: 10, [missing]: 4 }, 'deleting');
+    const { scan, doubtBytes, countedAtMs } = await count();
+    expect([doubtBytes, countedAtMs]).toEqual([14, stack.nowMs - 7]);
+    expect([scan.giant?.going.has(oidOf(3)), scan.giant?.going.has(oidOf(4))]).toEqual([true, false]);
+  });
+
+  it('that is under way has its objects asked for by nobody: they may be the old ones', async () => {
+    await begin({ [missing]: 4 }, 'deleting');
+    const heads = stack.heads;
+    const { scan, nextDueAtMs } = await count(awaiting(missing));
+    expect(stack.heads).toBe(heads);
+    expect(scan.giant?.unknown.has(missing)).toBe(true);
+    expect(nextDueAtMs).toBe(stack.nowMs + 10_000);
+  });
+
+  it('that is only marked changes nothing', async () => {
+    await begin({ [oidOf(3)]: 10 }, 'marked');
+    expect(await count()).toMatchObject({ doubtBytes: 0, countedAtMs: stack.nowMs });
+  });
+});
+
+describe('a change around the API', () => {
+  it('puts all shards in doubt that were scanned before it, since the last count', async () => {
+    const countedBeforeMs = (await record()).countedAtMs;
+    stack.nowMs += minute;
+    await stack.ledger.markDirty({ tenant, repo, dirtyToken: 'somebody' });
+    const found = await count();
+    expect(found).toMatchObject({ doubtBytes: 600, countedAtMs: countedBeforeMs });
+    expect(found.count.shards[0]?.stale).toMatchObject({ fromMs: countedBeforeMs, untilMs: stack.nowMs });
+  });
+
+  it('is none if a record tells what was removed', async () => {
+    stack.nowMs += minute;
+    await stack.ledger.markDirty({ tenant, repo, dirtyToken: 'removed-it' });
+    expect(await count()).toMatchObject({ doubtBytes: 0, countedAtMs: stack.nowMs });
+  });
+
+  it('is none before a repo became a giant: its first count has seen it', async () => {
+    await stack.ledger.markDirty({ tenant, repo, dirtyToken: 'somebody' });
+    stack.nowMs += minute;
+    expect(await count(await asNew())).toMatchObject({ doubtBytes: 0 });
+  });
+});

@@ -3,6 +3,7 @@ import { RepoReservations, type RepoScan } from '../../../../../lambda/domain/re
 import type { Reservation } from '../../../../../lambda/domain/reservation.ts';
 import type { RepoRecord } from '../../../../../lambda/domain/tenant.ts';
 import { commitRepos } from '../../../../../lambda/use-cases/recounts/commit-repos.ts';
+import type { GiantOutcome } from '../../../../../lambda/use-cases/recounts/count-giant.ts';
 import { MemoryLedger } from '../../../../support/memory/ledger.ts';
 
 const tenant = 'acme';
@@ -56,6 +57,7 @@ async function commit(given: {
   reservations?: Record<string, RepoReservations>;
   due?: string[];
   overtakenEpoch?: number;
+  giants?: Record<string, Pick<GiantOutcome, 'giant' | 'countedAtMs'>>;
   renewed?: 'ours' | 'superseded';
   written?: 'committed' | 'superseded';
 }) {
@@ -76,7 +78,7 @@ async function commit(given: {
       },
       due: new Set(given.due),
       scans: new Map(Object.entries(given.scans)),
-      giants: new Map(),
+      giants: new Map(Object.entries(given.giants ?? {})) as Map<string, GiantOutcome>,
       lease: { renew: async () => given.renewed ?? 'ours' },
     },
   );
@@ -198,5 +200,32 @@ describe('a repo of which nothing was due', () => {
   it('is written if it was due after all', async () => {
     const records = [record({ covered, putsUntilMs })];
     expect((await commit({ ...seen, records, due: ['app'] })).writes).toHaveLength(1);
+  });
+});
+
+describe('a giant', () => {
+  const giant = { sinceEpoch: 2, recountFromMs: 50 };
+  const giants = { app: { giant, countedAtMs: 600 } };
+  const scans = { app: scan() };
+
+  it('is written with what its shards are counted by, and is as old as they are', async () => {
+    const { writes, repos } = await commit({ scans, giants });
+    expect(writes).toMatchObject([{ repo: { giant, countedAtMs: 600 } }]);
+    expect(repos).toMatchObject([{ giant, countedAtMs: 600 }]);
+  });
+
+  it('is an ordinary repo again once it is listed as a whole', async () => {
+    const { writes } = await commit({ scans, records: [record({ giant })] });
+    expect(writes).toHaveLength(1);
+    expect(writes[0]?.repo).not.toHaveProperty('giant');
+  });
+
+  it('of which nothing was due is written only if its item says something else', async () => {
+    const written = async (before: Partial<RepoRecord>) =>
+      (await commit({ scans, giants, records: [record(before)] })).writes.length;
+    expect(await written({ giant })).toBe(0);
+    expect(await written({})).toBe(1);
+    expect(await written({ giant: { ...giant, sinceEpoch: 1 } })).toBe(1);
+    expect(await written({ giant: { ...giant, recountFromMs: 0 } })).toBe(1);
   });
 });

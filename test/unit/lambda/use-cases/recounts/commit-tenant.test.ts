@@ -1,9 +1,10 @@
 import { describe, expect, it, vi } from 'vitest';
 import type { Recomputed } from '../../../../../lambda/domain/reconciliation.ts';
 import { RepoReservations } from '../../../../../lambda/domain/repo-reservations.ts';
-import { defaultSettings } from '../../../../../lambda/domain/settings.ts';
+import { defaultSettings, type Settings } from '../../../../../lambda/domain/settings.ts';
 import type { TenantRecord } from '../../../../../lambda/domain/tenant.ts';
 import { commitTenant } from '../../../../../lambda/use-cases/recounts/commit-tenant.ts';
+import type { GiantOutcome } from '../../../../../lambda/use-cases/recounts/count-giant.ts';
 import type { GiantsOutcome } from '../../../../../lambda/use-cases/recounts/count-giants.ts';
 import type { LedgerSnapshot } from '../../../../../lambda/use-cases/recounts/read-snapshot.ts';
 import { MemoryLedger } from '../../../../support/memory/ledger.ts';
@@ -39,11 +40,12 @@ async function commit(given: {
   isFull?: boolean;
   listedUntilMs?: number;
   giants?: Partial<GiantsOutcome>;
+  settings?: Partial<Settings>;
 }) {
   const ledger = new MemoryLedger();
   const write = vi.spyOn(ledger, 'commitTenant').mockResolvedValue({ kind: 'superseded' });
   await commitTenant(
-    { ledger, settings: defaultSettings },
+    { ledger, settings: { ...defaultSettings, ...given.settings } },
     {
       epoch: 2,
       before: { ...known, ...given.before },
@@ -197,5 +199,60 @@ describe('a tenant with giant repos', () => {
     expect(await at(0)).toBe(scanBeganMs + minute);
     // Uploads are looked for sooner.
     expect(await at(scanBeganMs + 5 * minute, countedAtMs)).toBe(countedAtMs + minute);
+  });
+
+  it('has its shards scanned no sooner than it may be recounted', async () => {
+    const at = async (recountRestMs: number) =>
+      (await commit({ giants: { nextDueAtMs: 0 }, settings: { recountRestMs } })).lookAtMs;
+    expect(await at(2 * minute)).toBe(scanBeganMs + 2 * minute);
+    expect(await at(0)).toBe(scanBeganMs + minute);
+  });
+
+  /** Of a giant in which nothing is in doubt. */
+  const giant = (more: Partial<GiantOutcome> = {}): GiantOutcome =>
+    ({
+      scan: { objectCount: 4 },
+      countedAtMs: 9e15,
+      listedAtMs: 9e15,
+      doubtBytes: 0,
+      ...more,
+    }) as Partial<GiantOutcome> as GiantOutcome;
+
+  it('is as old as the oldest doubt in one of them, and its full count as the oldest shard', async () => {
+    const older = { countedAtMs: countedAtMs - 5, listedAtMs: countedAtMs - 6 };
+    const outcomes = [
+      giant({ countedAtMs: countedAtMs - 2 }),
+      giant(older),
+      giant({ listedAtMs: countedAtMs - 3 }),
+    ];
+    expect(await commit({ giants: { outcomes }, isFull: true })).toMatchObject({
+      counted: { countedAtMs: countedAtMs - 5 },
+      fullCountedAtMs: countedAtMs - 6,
+    });
+    expect(await commit({ giants: { outcomes: [giant()] }, isFull: true })).toMatchObject({
+      counted: { countedAtMs },
+      fullCountedAtMs: countedAtMs,
+    });
+  });
+
+  it('has a floor without what may be deleted already', async () => {
+    const outcomes = [giant({ doubtBytes: 3 }), giant({ doubtBytes: 4 })];
+    expect(await commit({ giants: { outcomes } })).toMatchObject({ floorBaseBytes: 30 - 7 });
+  });
+
+  it('keeps what its shards have cost, and how many of its objects a reconcile lists', async () => {
+    const giants = { outcomes: [giant(), giant()], shardsListedUntilMs: 77 };
+    expect(await commit({ giants, found: { objectCount: 10 } })).toMatchObject({
+      shardsListedUntilMs: 77,
+      listedObjectCount: 2,
+    });
+    const none = { outcomes: [], shardsListedUntilMs: 77 };
+    expect(await commit({ giants: none, before: { listedObjectCount: 2 } })).toMatchObject({
+      shardsListedUntilMs: 77,
+      listedObjectCount: 1,
+    });
+    const written = await commit({ giants: none });
+    expect(written).not.toHaveProperty('shardsListedUntilMs');
+    expect(written).not.toHaveProperty('listedObjectCount');
   });
 });

@@ -5,6 +5,7 @@ import { allPages } from '../../../../../lambda/use-cases/all-pages.ts';
 import { reconcile } from '../../../../../lambda/use-cases/recounts/reconcile.ts';
 import { recordStoreEvents } from '../../../../../lambda/use-cases/recounts/record-store-events.ts';
 import { createPathScan } from '../../../../../lambda/use-cases/scan/path-scan.ts';
+import { giantStack } from '../../../../support/memory/giant-stack.ts';
 import { MemoryStack, minute, oidOf, tenant } from '../../../../support/memory/stack.ts';
 
 const request = { tenant, reason: 'event', full: false };
@@ -261,5 +262,22 @@ describe('a constant stream of events', () => {
     await world.consume();
     expect((await world.record()).counted).toMatchObject({ objectCount: world.objects.objectCount });
     expect(await reservations(world)).toEqual([]);
+  });
+});
+
+describe('an event of an object in a giant', () => {
+  it('is news since its shards were scanned, although the giant was counted after that', async () => {
+    const world = await giantStack();
+    world.put({ [`small/${oidOf(1)}`]: 10 });
+    await world.recount('manual', true);
+    world.nowMs += minute;
+    const change = (repo: string) => created(world, repo, oidOf(2), 10);
+    const [inGiant, inOther] = [change('app'), change('small')];
+    world.nowMs += minute;
+    for (const repo of ['app', 'small'])
+      await world.ledger.markDirty({ tenant, repo, dirtyToken: 'removed-' });
+    await world.recount();
+    expect(await tell(world, inOther)).toEqual({ kind: 'nothing-new' });
+    expect(await tell(world, inGiant)).toEqual({ kind: 'requested', noted: ['app'] });
   });
 });

@@ -442,6 +442,47 @@ describe('a scan of the repos of a tenant', () => {
     expect([charged, renewals]).toEqual([4, 3]);
   });
 
+  it('is charged for two LISTs for each thousand objects of the smallest giant, and for no more', async () => {
+    const told: number[] = [];
+    const scan = {
+      scan: async ({ onPage }: PathScanInput): Promise<PathScanOutcome> => {
+        for (const requests of [199, 200, 201]) {
+          await onPage?.({ storedBytes: 0, objectCount: 0, share: undefined, requests });
+          told.push(charged);
+        }
+        const found = { storedBytes: 5, objectCount: 1, seen: new Map<string, number>() };
+        return { kind: 'done', ...found, recent: new Set(), requests: 900 };
+      },
+    };
+    await run({ due: new Set(['app']) }, { ...depsOf(), scan });
+    expect([told, charged]).toEqual([[199, 200, 200], 200]);
+  });
+
+  describe('beside giants', () => {
+    const giants = new Set(['giant']);
+
+    it('lists none of them, on its own or with others', async () => {
+      for (const repo of ['giant/', 'other/']) fill(repo, 2);
+      const records = [known('giant', 2), known('other', 2)];
+      expect(await counts({ isFull: true, giants, due: giants })).toEqual({ other: 2 });
+      charged = 0;
+      const due = new Set(['giant', 'other']);
+      expect(await counts({ known: records, giants, due })).toEqual({ other: 2 });
+    });
+
+    it('leaves them out of a flat listing, as it does all large repos', async () => {
+      const names = ['a', 'b', 'c', 'd'];
+      for (const repo of [...names, 'giant']) fill(`${repo}/`, 1);
+      const records = [...names, 'giant'].map((repo) => known(repo, 1));
+      const listed = vi.spyOn(objects, 'listPage');
+      const found = await counts({ known: records, giants, isFull: true });
+      expect(found).toEqual({ a: 1, b: 1, c: 1, d: 1 });
+      expect(asked).toEqual(['flat', 'flat']);
+      const after = listed.mock.calls.map(([request]) => request.startAfter);
+      expect(after.some((key) => key?.startsWith(`${tenant}/giant`))).toBe(true);
+    });
+  });
+
   it.each([
     ['a repo', { due: new Set(['app']) }],
     ['folders', { isFull: true }],

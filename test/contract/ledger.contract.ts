@@ -2,6 +2,7 @@ import { addCommittedContract } from './ledger-add-committed.contract.ts';
 import type { LedgerUnderTest } from './ledger-context.ts';
 import { deleteContract } from './ledger-deletes.contract.ts';
 import { dueContract } from './ledger-due.contract.ts';
+import { giantContract } from './ledger-giants.contract.ts';
 import { reconcileContract } from './ledger-reconcile.contract.ts';
 import { repoContract } from './ledger-repos.contract.ts';
 import { reservationContract } from './ledger-reservations.contract.ts';
@@ -17,6 +18,7 @@ export function ledgerContract(open: () => Promise<LedgerUnderTest>): void {
   reservationContract(open);
   reconcileContract(open);
   deleteContract(open);
+  giantContract(open);
   dueContract(open);
   tokenContract(open);
   requestKeyContract(open);

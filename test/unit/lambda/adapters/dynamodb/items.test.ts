@@ -7,9 +7,13 @@ import {
   parseDeletion,
   parseRepo,
   parseReservation,
+  parseShard,
   parseTenant,
+  removalField,
   repoKey,
   reservationKey,
+  shardFields,
+  shardKey,
   tenantDueKey,
   tenantKey,
   tenantOfPartition,
@@ -29,6 +33,8 @@ describe('the key', () => {
     });
     expect(deletionKey({ ...path, deletionId: 'd' })).toEqual({ pk: 'TENANT#acme', sk: 'DELETION#app#d' });
     expect(ofRepo('DELETION', 'app')).toBe('DELETION#app#');
+    // Shards are in a partition of their own.
+    expect(shardKey({ ...path, prefix: '0f' })).toEqual({ pk: 'SHARDS#acme#app', sk: 'SHARD#0f' });
     expect(tenantOfPartition(tenantKey('acme').pk)).toBe('acme');
   });
 
@@ -162,5 +168,52 @@ describe('an item', () => {
     expect(() => parseTenant({ ...tenantItem, committedBytes: 0.5 })).toThrow();
     const note = { repo: 'app', bytes: 1 };
     expect(() => parseTenant({ ...tenantItem, notes: { n: note } })).toThrow();
+  });
+});
+
+describe('of a giant', () => {
+  const written = {
+    prefix: '0f',
+    epoch: 7,
+    storedBytes: 1,
+    objectCount: 2,
+    sinceBytes: -3,
+    sinceCount: -4,
+    countedAtMs: 5,
+    scanEndedMs: 6,
+    counted: 'aa:z bb:10',
+    appliedRuns: ['d:1'],
+  };
+  const counted = new Map([
+    ['aa', 35],
+    ['bb', 36],
+  ]);
+
+  it('a shard is an item with its names as one text, because they are most of it', () => {
+    const shard = { ...written, stale: null, counted, appliedRuns: new Set(['d:1']) };
+    expect(parseShard(written)).toEqual(shard);
+    expect(shardFields(shard)).toEqual(written);
+    const stale = { fromMs: 1, untilMs: 2, doubtBytes: 3 };
+    expect(parseShard({ ...written, stale })).toEqual({ ...shard, stale });
+    expect(shardFields({ ...shard, stale })).toEqual({ ...written, stale });
+  });
+
+  it('a shard without names has an empty text, or none', () => {
+    const { counted: _, ...none } = written;
+    expect(parseShard(none).counted).toEqual(new Map());
+    expect(parseShard({ ...none, counted: '' }).counted).toEqual(new Map());
+  });
+
+  it('what a delete removed is kept in pairs of size and time', () => {
+    const times = { runMs: 1, beganMs: 2, endedMs: 3 };
+    const objects = new Map([
+      ['aa', { sizeBytes: 4, lastModifiedMs: 5 }],
+      ['bb', { sizeBytes: 6, lastModifiedMs: null }],
+    ]);
+    const field = { ...times, objects: { aa: [4, 5], bb: [6, null] } };
+    expect(removalField({ ...times, objects })).toEqual(field);
+    const item = { deletionId: 'd', repo: 'app', state: 'gone', objects: {}, dueAtMs: 0, deadlineMs: 0 };
+    expect(parseDeletion({ ...item, removal: field }).removal).toEqual({ ...times, objects });
+    expect(parseDeletion(item)).not.toHaveProperty('removal');
   });
 });

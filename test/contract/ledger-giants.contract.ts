@@ -1,0 +1,223 @@
+import { describe, expect, it } from 'vitest';
+import { newDeletion, type Removal } from '../../lambda/domain/deletion.ts';
+import { countedNamesMax, type Shard } from '../../lambda/domain/giant/shard.ts';
+import { allPages } from '../../lambda/use-cases/all-pages.ts';
+import { shardRecord } from '../support/shard-record.ts';
+import { type LedgerUnderTest, ledgerContext, oid, plainCommit } from './ledger-context.ts';
+
+export function giantContract(open: () => Promise<LedgerUnderTest>): void {
+  describe('shards of giants', () => {
+    const { get, create } = ledgerContext(open);
+    const all = (tenant: string, repo = 'app') => allPages(get().ledger.shards({ tenant, repo }));
+    const put = (tenant: string, shard: Shard, epochRead: number | null = null, repo = 'app') =>
+      get().ledger.putShard({ tenant, repo, shard, epochRead });
+
+    it('are read as they were put, each repo by itself, in the order of their prefixes', async () => {
+      const tenant = await create();
+      const full = shardRecord('a0', {
+        storedBytes: 2 ** 52,
+        objectCount: 7,
+        sinceBytes: -5,
+        sinceCount: -1,
+        stale: { fromMs: 3, untilMs: 4, doubtBytes: 5 },
+        counted: new Map([
+          [oid('a'), 1_800_000_000_000],
+          [oid('b'), 0],
+        ]),
+        appliedRuns: new Set(['d1:5', 'd2:6']),
+      });
+      for (const shard of [full, shardRecord(''), shardRecord('a')])
+        expect(await put(tenant, shard)).toBe('put');
+      await put(tenant, shardRecord('0'), null, 'app#');
+      expect(await all(tenant)).toEqual([shardRecord(''), shardRecord('a'), full]);
+      expect(await all(tenant, 'app#')).toEqual([shardRecord('0')]);
+      expect(await all(tenant, 'web')).toEqual([]);
+      // They are no repos, reservations or deletions.
+      expect(await allPages(get().ledger.repos(tenant))).toEqual([]);
+    });
+
+    it('are written only over what was read', async () => {
+      const tenant = await create();
+      const of = (epoch: number, more: Partial<Shard> = {}) => shardRecord('7', { epoch, ...more });
+      expect(await put(tenant, of(5), 4)).toBe('superseded');
+      expect(await put(tenant, of(5))).toBe('put');
+      expect(await put(tenant, of(7), 5)).toBe('put');
+      expect(await put(tenant, of(8), 5)).toBe('superseded');
+      // A retry of what was written already changes nothing.
+      expect(await put(tenant, of(7, { storedBytes: 9 }), 5)).toBe('put');
+      expect(await all(tenant)).toEqual([of(7)]);
+    });
+
+    it('are written anew over those of older epochs, which are left from when the repo was a giant before', async () => {
+      const tenant = await create();
+      await put(tenant, shardRecord('7', { epoch: 5 }));
+      expect(await put(tenant, shardRecord('7', { epoch: 4 }))).toBe('superseded');
+      expect(await put(tenant, shardRecord('7', { epoch: 6 }))).toBe('put');
+      expect(await all(tenant)).toEqual([shardRecord('7', { epoch: 6 })]);
+    });
+
+    it('are in doubt no longer once that is written', async () => {
+      const tenant = await create();
+      await put(tenant, shardRecord('7', { epoch: 5, stale: { fromMs: 1, untilMs: 2, doubtBytes: 3 } }));
+      await put(tenant, shardRecord('7', { epoch: 6 }), 5);
+      expect(await all(tenant)).toEqual([shardRecord('7', { epoch: 6 })]);
+    });
+
+    it('are removed if they are as they were read', async () => {
+      const tenant = await create();
+      await put(tenant, shardRecord('7', { epoch: 5 }));
+      const remove = (epochRead: number) =>
+        get().ledger.removeShard({ tenant, repo: 'app', prefix: '7', epochRead });
+      expect(await remove(4)).toBe('superseded');
+      expect(await remove(5)).toBe('removed');
+      expect(await remove(5)).toBe('superseded');
+      expect(await all(tenant)).toEqual([]);
+    });
+
+    it('fit into an item with as many names as they keep', async () => {
+      const tenant = await create();
+      const name = (index: number) => `7${index.toString(16).padStart(63, '0')}`;
+      const counted = new Map(
+        Array.from({ length: countedNamesMax }, (_, index) => [name(index), 1_800_000_000_000] as const),
+      );
+      expect(await put(tenant, shardRecord('7', { counted }))).toBe('put');
+      expect((await all(tenant))[0]?.counted.size).toBe(countedNamesMax);
+    });
+  });
+
+  describe('giants', () => {
+    const { get, create } = ledgerContext(open);
+    const read = (tenant: string) => get().ledger.readRepo({ tenant, repo: 'app' });
+    const commit = (tenant: string, epoch: number, giant?: { sinceEpoch: number; recountFromMs: number }) =>
+      get().ledger.commitRepo({
+        tenant,
+        dirtyTokenRead: null,
+        repo: {
+          repo: 'app',
+          storedBytes: 3,
+          objectCount: 1,
+          countedAtMs: 9,
+          epoch,
+          covered: new Set(),
+          putsUntilMs: 0,
+          ...(giant && { giant }),
+        },
+      });
+
+    it('are told by their repo, until it is committed as an ordinary one', async () => {
+      const tenant = await create();
+      const giant = { sinceEpoch: 1, recountFromMs: 7 };
+      await commit(tenant, 1, giant);
+      expect((await read(tenant))?.giant).toEqual(giant);
+      await get().ledger.markDirty({ tenant, repo: 'app', dirtyToken: 'x' });
+      expect((await read(tenant))?.giant).toEqual(giant);
+      await commit(tenant, 2, { ...giant, recountFromMs: 8 });
+      expect((await read(tenant))?.dirtyToken).toBe('x');
+      const repo = { repo: 'app', dirtyTokenRead: 'x' };
+      const plain = { storedBytes: 3, objectCount: 1, countedAtMs: 9, epoch: 3, covered: new Set<string>() };
+      await get().ledger.commitRepo({
+        tenant,
+        ...repo,
+        repo: { repo: 'app', putsUntilMs: 0, ...plain, giant },
+      });
+      expect(await read(tenant)).toMatchObject({ giant, dirtyToken: null });
+      await commit(tenant, 4);
+      expect(await read(tenant)).not.toHaveProperty('giant');
+    });
+
+    it('have a rate of LISTs and a number of other objects at their tenant, which a plain commit leaves', async () => {
+      const tenant = await create();
+      const reconcile = async (epoch: number, more: object) => {
+        await get().ledger.beginReconcile({
+          tenant,
+          holder: `h${epoch}`,
+          nowMs: 10 * epoch,
+          leaseUntilMs: 1,
+        });
+        await get().ledger.commitTenant({
+          tenant,
+          epoch,
+          ...plainCommit,
+          expiredNotes: [],
+          dueAtMs: 1,
+          ...more,
+        });
+        return get().ledger.readTenant(tenant);
+      };
+      const giants = { shardsListedUntilMs: 77, listedObjectCount: 5 };
+      expect(await reconcile(1, {})).not.toHaveProperty('shardsListedUntilMs');
+      expect(await reconcile(2, giants)).toMatchObject(giants);
+      expect(await reconcile(3, {})).toMatchObject(giants);
+    });
+  });
+
+  describe('what a delete removed', () => {
+    const { get, create } = ledgerContext(open);
+    const key = { repo: 'app', deletionId: 'd1' };
+    const removal: Removal = {
+      runMs: 1000,
+      beganMs: 900,
+      endedMs: 950,
+      objects: new Map([
+        [oid('a'), { sizeBytes: 10, lastModifiedMs: 5 }],
+        ['notes.txt', { sizeBytes: 8, lastModifiedMs: null }],
+      ]),
+    };
+    /** A run that has ended. */
+    const ended = async (more: { left?: Map<string, number>; keptUntilMs?: number | null }) => {
+      const tenant = await create();
+      const objects = new Map([...removal.objects].map(([name, { sizeBytes }]) => [name, sizeBytes]));
+      const deletion = newDeletion({ id: 'd1', repo: 'app', objects, dueAtMs: 700 });
+      await get().ledger.putDeletion({ tenant, deletion });
+      await get().ledger.claimDeletion({ tenant, before: deletion, deadlineMs: 1000 });
+      const { left = new Map<string, number>(), keptUntilMs = 2000 } = more;
+      const end = { left, keptUntilMs, dueAtMs: 1500, removal };
+      await get().ledger.endDeletion({ tenant, ...key, deadlineMs: 1000, ...end });
+      const one = async () => (await allPages(get().ledger.deletions(tenant)))[0];
+      return { tenant, one };
+    };
+
+    it('is kept, and the record of what is gone names oids only', async () => {
+      const { one } = await ended({});
+      expect(await one()).toEqual({
+        id: 'd1',
+        repo: 'app',
+        state: 'gone',
+        deadlineMs: 2000,
+        dueAtMs: 2000,
+        objects: new Map([[oid('a'), 10]]),
+        removal,
+      });
+    });
+
+    it('is kept although nothing else of the record would be', async () => {
+      expect(await (await ended({ keptUntilMs: null })).one()).toMatchObject({
+        state: 'gone',
+        deadlineMs: 0,
+        removal,
+      });
+    });
+
+    it('is kept beside what is left', async () => {
+      const left = new Map([['notes.txt', 8]]);
+      expect(await (await ended({ left })).one()).toMatchObject({
+        state: 'marked',
+        dueAtMs: 1500,
+        objects: left,
+        removal,
+      });
+    });
+
+    it('is dropped by the id of its run, and keeps its record until then', async () => {
+      const { tenant, one } = await ended({});
+      await get().ledger.removeDeletion({ tenant, ...key });
+      await get().ledger.dropRemoval({ tenant, ...key, runMs: 999 });
+      expect(await one()).toMatchObject({ removal });
+      await get().ledger.dropRemoval({ tenant, ...key, runMs: 1000 });
+      expect(await one()).not.toHaveProperty('removal');
+      await get().ledger.dropRemoval({ tenant, ...key, runMs: 1000 });
+      await get().ledger.removeDeletion({ tenant, ...key });
+      expect(await one()).toBeUndefined();
+    });
+  });
+}

@@ -1,0 +1,96 @@
+import { beforeEach, describe, expect, it, vi } from 'vitest';
+import { type ReconcileInput, reconcile } from '../../../../../lambda/use-cases/recounts/reconcile.ts';
+import { GiantStack, giantStack, oidOf, repo } from '../../../../support/memory/giant-stack.ts';
+import { minute, tenant } from '../../../../support/memory/stack.ts';
+
+const week = 7 * 24 * 60 * minute;
+
+let stack: GiantStack;
+
+beforeEach(async () => {
+  stack = await giantStack();
+});
+
+const run = (more: Partial<ReconcileInput> = {}) => reconcile(stack.deps, { tenant, full: false, ...more });
+
+describe('a reconcile of a tenant with a giant', () => {
+  const oid = oidOf(70);
+  const exclude = (where: string) => ({
+    exclude: { reservationId: 'r', repo: where, oids: new Set([oid]) },
+    isAwaited: true,
+  });
+
+  it('tells a batch what has arrived in it, although its reservation is left out', async () => {
+    await stack.send([oid]);
+    const outcome = await run(exclude(repo));
+    expect(outcome.kind === 'committed' && outcome.basis.seen.has(oid)).toBe(true);
+    expect(await stack.usage()).toEqual({ storedBytes: 610, committedBytes: 610 });
+  });
+
+  it('asks the giant for nothing if the batch is of another repo', async () => {
+    const heads = stack.heads;
+    expect((await run(exclude('other'))).kind).toBe('committed');
+    expect(stack.heads).toBe(heads);
+  });
+
+  it('scans no shard while somebody waits, and otherwise says when the next are due', async () => {
+    stack.nowMs += week;
+    const lists = stack.lists;
+    expect(await run({ isAwaited: true })).toMatchObject({ shardsDueAtMs: stack.nowMs });
+    expect(stack.lists).toBe(lists);
+    expect(await run()).toMatchObject({ shardsDueAtMs: stack.nowMs + week });
+    expect(stack.lists).toBe(lists + 16);
+  });
+
+  it('logs all LISTs, those of the shards too', async () => {
+    stack.put({ [`other/${oid}`]: 10 });
+    stack.nowMs += week;
+    const info = vi.spyOn(stack.deps.log, 'info');
+    const lists = stack.lists;
+    await run({ full: true });
+    const logged = info.mock.calls.find(([message]) => message === 'reconciled');
+    info.mockRestore();
+    expect(stack.lists - lists).toBeGreaterThan(16);
+    // One more for the folders.
+    expect(logged?.[1]).toMatchObject({ requests: stack.lists - lists + 1 });
+  });
+
+  it('ends if another reconcile takes the lease while the shards are read, and commits nothing', async () => {
+    const { shards, setLease } = stack.ledger;
+    vi.spyOn(stack.ledger, 'shards').mockImplementation((path) => {
+      stack.nowMs += minute;
+      return shards.call(stack.ledger, path);
+    });
+    const released: number[] = [];
+    vi.spyOn(stack.ledger, 'setLease').mockImplementation(async (input) => {
+      if (input.leaseUntilMs > 0) return 'superseded';
+      released.push(input.epoch);
+      return setLease.call(stack.ledger, input);
+    });
+    const before = await stack.record();
+    expect(await run()).toEqual({ kind: 'superseded' });
+    expect(released).toEqual([before.epoch + 1]);
+    expect((await stack.record()).appliedEpoch).toBe(before.appliedEpoch);
+  });
+});
+
+describe('a repo that becomes a giant', () => {
+  beforeEach(async () => {
+    stack = new GiantStack();
+    stack.put(Object.fromEntries(Array.from({ length: 60 }, (_, index) => [`${repo}/${oidOf(index)}`, 10])));
+    await stack.create(100_000);
+    await stack.ledger.markDirty({ tenant, repo, dirtyToken: 'x' });
+  });
+
+  it('is left for the next reconcile if the deadline passes before it is listed', async () => {
+    expect(await run({ deadlineMs: stack.nowMs })).toEqual({ kind: 'unfinished' });
+    expect(await stack.shards()).toEqual([]);
+    expect((await run({ deadlineMs: stack.nowMs + 1 })).kind).toBe('committed');
+    expect(await stack.shards()).toHaveLength(16);
+  });
+
+  it('is listed as a whole once more while somebody waits', async () => {
+    expect((await run({ isAwaited: true })).kind).toBe('committed');
+    expect(await stack.shards()).toEqual([]);
+  });
+});

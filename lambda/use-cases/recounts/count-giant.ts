@@ -86,8 +86,9 @@ export async function countGiant(deps: CountGiantDeps, input: CountGiantInput): 
   const isScanned = isPaused || (await scanner.scanDue(count, planned));
   const { isFirstCount, progress: _, ...settled } = planned;
   const goesOn = isFirstCount === true && !count.isComplete;
-  const giant = {
+  const giant: Giant = {
     ...settled,
+    ...(goesOn && { isFirstCount: true }),
     ...progressOf({ before, planned, count, countedAtMs, lists: scanner.requests }),
   };
 

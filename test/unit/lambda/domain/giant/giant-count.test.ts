@@ -284,7 +284,11 @@ it('a shard that was never scanned is split, and its parts are written before it
   expect(count.scanned('07', [scan()])).toBe(true);
   const changes = count.changes();
   expect(changes).toHaveLength(17);
-  expect(changes[7]).toMatchObject({ kind: 'write', epochRead: null, shard: { prefix: '07', objectCount: 5 } });
+  expect(changes[7]).toMatchObject({
+    kind: 'write',
+    epochRead: null,
+    shard: { prefix: '07', objectCount: 5 },
+  });
   expect(changes[8]).toEqual({ kind: 'write', epochRead: null, shard: unscannedShard('08', epoch) });
   expect(changes[16]).toEqual({ kind: 'remove', prefix: '0', epochRead: 5 });
   expect(() => count.split('1')).toThrow('There is no unscanned shard 1.');

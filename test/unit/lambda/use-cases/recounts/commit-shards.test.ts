@@ -56,9 +56,10 @@ const prefixes = async (repo: string) => {
 /** Of a giant with two shards. */
 function outcomeOf(repo: string, change: (count: GiantCount) => void = () => {}): GiantOutcome {
   const shards = [shardRecord('0'), shardRecord('8')];
-  const count = new GiantCount({ epoch, shards, isNew: false, runs: [], settings: { clockSkewMs: 1 } });
+  const count = new GiantCount({ epoch, shards, runs: [], settings: { clockSkewMs: 1 } });
   change(count);
-  return { repo, count, runs: [] } as Partial<GiantOutcome> as GiantOutcome;
+  const giant = { sinceEpoch: 1, recountFromMs: 0 };
+  return { repo, count, giant, runs: [], dirtyTokenTaken: null } as Partial<GiantOutcome> as GiantOutcome;
 }
 const scanned = (count: GiantCount) => count.scanned('8', [scan]);
 const split = (count: GiantCount) => count.scanned('0', Array(16).fill(scan));

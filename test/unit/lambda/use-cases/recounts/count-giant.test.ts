@@ -19,8 +19,15 @@ type CountInput = Parameters<GiantStack['countGiants']>[0];
 
 /** What a reconcile that begins now finds of the giant. */
 async function count(more: CountInput = {}) {
-  const outcome = (await stack.countGiants(more))?.outcomes[0];
-  if (!outcome) throw new Error('It is counted.');
+  const { scan, ...outcome } = await begun(more);
+  if (!scan) throw new Error('Its first count goes on.');
+  return { ...outcome, scan };
+}
+
+/** The same, also while its first count goes on. */
+async function begun(more: CountInput = {}) {
+  const [outcome] = (await stack.countGiants(more)).outcomes;
+  if (!outcome) throw new Error('It is a giant.');
   return outcome;
 }
 
@@ -33,10 +40,13 @@ const record = async () => {
   return found;
 };
 
-/** The same, as if it had not been a giant until now. */
+/** The repo is ordinary again, and becomes a giant in the reconcile of this epoch. */
 const asNew = async () => {
-  const { giant: _, ...ordinary } = await record();
-  return { giants: [ordinary] };
+  const { giant: _, dirtyToken, closedAtMs: __, ...ordinary } = await record();
+  const epoch = ordinary.epoch + 1;
+  const before = { ...ordinary, epoch };
+  await stack.ledger.commitRepo({ tenant, repo: before, dirtyTokenRead: dirtyToken });
+  return { giants: [await record()], epoch: epoch + 1 };
 };
 
 /** Replaces the scan of a shard. @returns what was asked of it. */
@@ -239,33 +249,108 @@ describe('when somebody asks for all to be counted again', () => {
 });
 
 describe('a repo that becomes a giant', () => {
-  it('is listed by shards, which are written as new, and has no older ones', async () => {
-    const epoch = 77;
-    const {
-      giant,
-      scan,
-      shardLists,
-      listedAtMs,
-      count: counted,
-    } = await count({ ...(await asNew()), epoch });
-    expect(giant).toEqual({ sinceEpoch: epoch, recountFromMs: 0 });
+  it('gets sixteen shards that were never scanned, and is marked. Its last count holds meanwhile', async () => {
+    const before = await asNew();
+    const countedAtMs = stack.nowMs;
+    stack.nowMs += minute;
+    expect(await begun(before)).toMatchObject({
+      scan: undefined,
+      giant: { sinceEpoch: before.epoch, recountFromMs: 0, isFirstCount: true },
+      countedAtMs,
+      doubtBytes: 600,
+      shardLists: 0,
+      nextDueAtMs: stack.nowMs,
+    });
+    expect((await record()).giant).toEqual({
+      sinceEpoch: before.epoch,
+      recountFromMs: 0,
+      isFirstCount: true,
+    });
+    const shards = await stack.shards();
+    expect(shards.map(({ prefix }) => prefix).join('')).toBe('0123456789abcdef');
+    expect(shards.every((shard) => shard.countedAtMs === 0 && shard.epoch === before.epoch)).toBe(true);
+  });
+
+  it('is counted by the next reconcile, which says how far it is', async () => {
+    await begun(await asNew());
+    const deadlineMs = stack.nowMs;
+    const late = await begun({ deadlineMs });
+    expect(late.giant).toMatchObject({
+      isFirstCount: true,
+      progress: { share: 0, objectCount: 0, listRequests: 0 },
+    });
+    expect(late.nextDueAtMs).toBe(stack.nowMs + 10_000);
+    const { giant, scan, shardLists } = await count();
+    expect([giant.isFirstCount, giant.progress, shardLists]).toEqual([undefined, undefined, 16]);
     expect(scan).toMatchObject({ storedBytes: 600, objectCount: 60 });
-    expect([shardLists, listedAtMs]).toEqual([16, stack.nowMs]);
-    const changes = counted.changes();
-    expect(changes).toHaveLength(16);
-    expect(changes[7]).toMatchObject({ kind: 'write', epochRead: null, shard: { prefix: '7', epoch } });
+  });
+
+  it('has a shard split that is too large, after one page of it', async () => {
+    await begun(await asNew());
+    const rest = { ranges: [{ after: '7800', last: '8' }], objectCount: 30, requests: 1 };
+    const asked = scans((input) =>
+      input.resume?.ranges[0]?.after === '7' ? { kind: 'unfinished', rest: rest as never } : {},
+    );
+    const { count: counted } = await count();
+    expect(counted.shards.map(({ prefix }) => prefix)).toContain('7f');
+    expect(asked).toHaveLength(16 + 16);
+    expect(asked[0]).toMatchObject({ requestsMax: 1, resume: { objectsExpected: null } });
+  });
+
+  it('goes on with the scan of a shard after its first page, if it is not too large', async () => {
+    await begun(await asNew());
+    const rest = { ranges: [{ after: '7c', last: '8' }], objectCount: 15, requests: 1 };
+    const asked = scans((input) =>
+      input.requestsMax === 1 && input.resume?.ranges[0]?.after === '7'
+        ? { kind: 'unfinished', rest: rest as never }
+        : {},
+    );
+    const { count: counted } = await count();
+    expect(counted.shards).toHaveLength(16);
+    expect(asked.filter(({ requestsMax }) => requestsMax === undefined)).toMatchObject([{ resume: rest }]);
   });
 
   it('has as many shards as keep all names that were seen', async () => {
+    await begun(await asNew());
     const names = (size: number) => new Map(Array.from({ length: size }, (_, index) => [`${index}`, 1]));
     const seven = (seen: number) => (input: PathScanInput) =>
       input.resume?.ranges[0]?.after === '7' ? { seen: names(seen) } : {};
     scans(seven(countedNamesMax));
-    expect((await count(await asNew())).count.shards).toHaveLength(16);
+    expect((await count()).count.shards).toHaveLength(16);
     const asked = scans(seven(countedNamesMax + 1));
-    expect((await count({ ...(await asNew()), ...awaiting(missing) })).count.shards).toHaveLength(256);
-    expect(asked).toHaveLength(16 + 256);
-    expect(asked[0]).toMatchObject({ lookFor: new Set([missing]), resume: { objectsExpected: 60 } });
+    expect((await count(awaiting(missing))).count.shards).toHaveLength(31);
+    expect(asked).toHaveLength(16 + 16);
+    expect(asked[1]).toMatchObject({ lookFor: new Set([missing]) });
+  });
+
+  it('is left alone while its count is paused, and no full count waits for a time', async () => {
+    await begun(await asNew());
+    await stack.ledger.steerCount({ tenant, repo, pausedAtMs: stack.nowMs });
+    const asked = scans(() => ({}));
+    const { nextDueAtMs } = await begun({ giants: [await record()] });
+    expect([asked.length, nextDueAtMs]).toEqual([0, Number.MAX_SAFE_INTEGER]);
+  });
+});
+
+describe('a recount of all shards', () => {
+  it('says how far it is, and ends when it is given up', async () => {
+    await stack.recount();
+    stack.nowMs += minute;
+    await stack.ledger.steerCount({ tenant, repo, pausedAtMs: stack.nowMs });
+    const { giant } = await count({ isThorough: true });
+    expect(giant).toMatchObject({
+      recountFromMs: stack.nowMs,
+      progress: { beganMs: stack.nowMs, share: 0, listRequests: 0 },
+    });
+    const asked = { ...(await record()), giant, countPausedAtMs: undefined };
+    const deadlineMs = stack.nowMs;
+    const later = await count({ giants: [asked], deadlineMs });
+    expect(later.giant.progress?.beganMs).toBe(giant.progress?.beganMs);
+    const givenUp = { ...asked, countCancelledAtMs: stack.nowMs };
+    const after = await count({ giants: [givenUp], deadlineMs });
+    expect(after.giant).toEqual({ sinceEpoch: giant.sinceEpoch, recountFromMs: 0 });
+    const { giant: done } = await count({ giants: [asked] });
+    expect(done.progress).toBeUndefined();
   });
 });
 
@@ -414,9 +499,11 @@ describe('a change around the API', () => {
     expect(await count()).toMatchObject({ doubtBytes: 0, countedAtMs: stack.nowMs });
   });
 
-  it('is none before a repo became a giant: its first count has seen it', async () => {
+  it('is none before a repo became a giant: its first count will see it', async () => {
+    await asNew();
     await stack.ledger.markDirty({ tenant, repo, dirtyToken: 'somebody' });
-    stack.nowMs += minute;
-    expect(await count(await asNew())).toMatchObject({ doubtBytes: 0 });
+    const { epoch } = await record();
+    const outcome = await begun({ giants: [await record()], epoch: epoch + 1 });
+    expect(outcome.dirtyTokenTaken).toBe('somebody');
   });
 });

@@ -82,11 +82,12 @@ describe('a repo that becomes a giant', () => {
     await stack.ledger.markDirty({ tenant, repo, dirtyToken: 'x' });
   });
 
-  it('is left for the next reconcile if the deadline passes before it is listed', async () => {
-    expect(await run({ deadlineMs: stack.nowMs })).toEqual({ kind: 'unfinished' });
-    expect(await stack.shards()).toEqual([]);
-    expect((await run({ deadlineMs: stack.nowMs + 1 })).kind).toBe('committed');
+  it('is marked by one reconcile and counted by the next, and a full count waits for it', async () => {
+    expect(await run({ full: true })).toMatchObject({ hasFirstCounts: true, isFull: false });
     expect(await stack.shards()).toHaveLength(16);
+    expect(await run({ full: true })).toMatchObject({ hasFirstCounts: false, isFull: false });
+    expect(await run({ full: true })).toMatchObject({ isFull: true });
+    expect((await stack.record()).fullCountedAtMs).toBe(stack.nowMs);
   });
 
   it('is listed as a whole once more while somebody waits', async () => {

@@ -1,4 +1,5 @@
 import { Command, CommanderError } from 'commander';
+import { registerCount } from './commands/count.ts';
 import { registerDoctor } from './commands/doctor.ts';
 import { registerDu } from './commands/du.ts';
 import { registerObject } from './commands/object.ts';
@@ -44,6 +45,7 @@ function buildProgram(context: CliContext): Command {
   registerUsage(program, context);
   registerReservation(program, context);
   registerReconcile(program, context);
+  registerCount(program, context);
   registerDu(program, context);
   registerDoctor(program, context);
   return program;

@@ -20,6 +20,8 @@ export const routes = [
   { method: 'DELETE', path: '/v1/tenants/{tenant}/tokens/{tokenId}', function: 'management' },
   { method: 'GET', path: '/v1/tenants/{tenant}/reservations', function: 'management' },
   { method: 'POST', path: '/v1/tenants/{tenant}/reconcile', function: 'management' },
+  { method: 'GET', path: '/v1/tenants/{tenant}/counts', function: 'management' },
+  { method: 'PATCH', path: '/v1/tenants/{tenant}/repos/{repo}/count', function: 'management' },
   { method: 'GET', path: '/v1/tenants/{tenant}/repos', function: 'management' },
   { method: 'GET', path: '/v1/tenants/{tenant}/repos/{repo}', function: 'management' },
   { method: 'DELETE', path: '/v1/tenants/{tenant}/repos/{repo}', function: 'management' },

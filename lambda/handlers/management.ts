@@ -1,4 +1,5 @@
 import { managementDeps } from '../compose.ts';
+import { changeCount, listCounts } from '../http/management/counts.ts';
 import { deleteObject, deleteRepo, deleteTenant } from '../http/management/deletes.ts';
 import type { ManagementDeps, Operation } from '../http/management/operation.ts';
 import { listRepos, requestRecount, showRepo } from '../http/management/repos.ts';
@@ -29,6 +30,8 @@ const operations: Readonly<Record<RouteKey<'management'>, Operation>> = {
   'DELETE /v1/tenants/{tenant}/repos/{repo}': deleteRepo,
   'DELETE /v1/tenants/{tenant}/repos/{repo}/objects/{oid}': deleteObject,
   'POST /v1/tenants/{tenant}/reconcile': requestRecount,
+  'GET /v1/tenants/{tenant}/counts': listCounts,
+  'PATCH /v1/tenants/{tenant}/repos/{repo}/count': changeCount,
 };
 
 const byRouteKey: ReadonlyMap<string, Operation> = new Map(Object.entries(operations));

@@ -17,6 +17,7 @@ export const problemTypes = {
   'tenant-exists': { status: 409, title: 'The tenant exists already' },
   'tenant-name-taken': { status: 409, title: 'The name of a deleted tenant stays taken' },
   'tenant-closed': { status: 409, title: 'The tenant is being deleted' },
+  'count-not-ended': { status: 409, title: 'The first count has not ended' },
   'token-revoked': { status: 409, title: 'The token was revoked' },
   'body-too-large': { status: 413, title: 'The body is too large' },
   'unsupported-media-type': { status: 415, title: 'The media type is not supported' },

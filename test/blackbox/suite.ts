@@ -4,6 +4,7 @@ import { anythingTests } from './anything.ts';
 import { Api } from './api.ts';
 import { batchObjectTests } from './batch-objects.ts';
 import { batchRequestTests } from './batch-requests.ts';
+import { countTests } from './counts.ts';
 import { deleteTests, importedDeleteTests } from './deletes.ts';
 import { downloadTests } from './downloads.ts';
 import { idempotencyTests } from './idempotency.ts';
@@ -45,6 +46,7 @@ export function blackboxSuite(target: () => Target): void {
   describe('limits', () => limitTests(api));
   describe('deletes', () => deleteTests(api));
   describe('anything', () => anythingTests(api));
+  countTests(api);
   describe('usage', usage.onceCounted);
   describe('delete of what was imported', importedDeletes.onceDone);
 }

@@ -10,6 +10,8 @@ export interface Target {
   readonly listRequests?: (tenant: string) => number;
   /** Puts an object into the store around the API. Omitted where nobody can: what needs it is skipped then. */
   readonly putObject?: (key: string, content: Buffer) => Promise<void>;
+  /** Objects from which on a repo is counted by shards. Omitted where that takes too many: what needs it is skipped then. */
+  readonly giantObjects?: number;
   /** How long after the last verify usage may differ from what is stored; 30 s where it is omitted. */
   readonly countedWithinMs?: number;
   /** Certificate authority of the API and the store, where it is none that Node knows. */

@@ -41,7 +41,8 @@ const countedWithinMs = 120_000;
 
 describeWithEmulator('DEPLOYED_MINISTACK', 'the deployed stack', (ministack) => {
   // A new tenant is counted when it is created. It has rested by the time its first recount is delivered.
-  const protocol = { recountRestSeconds: 20 };
+  const giantObjects = 1000;
+  const protocol = { recountRestSeconds: 20, giantObjects };
   const base: StageSettingsInput = { keepData: false, refreshEveryMinutes: 1, protocol };
   let external: StageSettingsInput;
   let deployment: Deployment;
@@ -188,6 +189,7 @@ describeWithEmulator('DEPLOYED_MINISTACK', 'the deployed stack', (ministack) => 
         url: front.url,
         adminToken,
         countedWithinMs,
+        giantObjects,
         putObject,
         ca: readFileSync(deployment.emulator.certificateFile),
       }));

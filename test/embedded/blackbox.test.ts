@@ -9,7 +9,8 @@ import { ListCounter } from './list-counter.ts';
 import { StoreAccess } from './store-access.ts';
 
 /** A repo that was emptied is open again, and a push counted, within seconds instead of a minute. */
-const settings = { pendingVoidAfterMs: 15_000 };
+const giantObjects = 400;
+const settings = { pendingVoidAfterMs: 15_000, giantObjects };
 const queueTiming = { quietMs: 500, quietMaxMs: 1_000, spacingMs: 500 };
 
 describe('the embedded stack as its clients see it', () => {
@@ -37,6 +38,7 @@ describe('the embedded stack as its clients see it', () => {
   blackboxSuite(() => ({
     url: stack.url,
     adminToken,
+    giantObjects,
     listRequests: (tenant) => lists.countOf(tenant),
     putObject: (key, content) => store.put(key, content),
   }));

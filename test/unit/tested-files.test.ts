@@ -19,6 +19,7 @@ const coveredBy: Readonly<Record<string, readonly string[]>> = {
   // What the API answers (test/blackbox), on the embedded stack.
   'test/embedded/blackbox.test.ts': [
     'lambda/http/json.ts',
+    'lambda/http/management/counts.ts',
     'lambda/http/lfs/batch-response.ts',
     'lambda/http/lfs/body.ts',
     'lambda/http/lfs/respond.ts',
@@ -41,11 +42,6 @@ const coveredBy: Readonly<Record<string, readonly string[]>> = {
     'lambda/use-cases/access/request-key.ts',
     'lambda/use-cases/downloads/offer-download.ts',
     'lambda/use-cases/list-tenant.ts',
-  ],
-  'test/unit/lambda/use-cases/recounts/giant-repos.test.ts': [
-    'lambda/use-cases/recounts/commit-shards.ts',
-    'lambda/use-cases/recounts/count-giant.ts',
-    'lambda/use-cases/recounts/count-giants.ts',
   ],
   'test/unit/lambda/use-cases/recounts/first-count.test.ts': ['lambda/use-cases/recounts/shard-scanner.ts'],
   'test/unit/lambda/use-cases/uploads/refusal.test.ts': ['lambda/http/lfs/over-limit-message.ts'],

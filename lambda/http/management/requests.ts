@@ -47,6 +47,15 @@ export const createTokenBody = z
   })
   .meta({ id: 'CreateToken' });
 
+export const steerCountBody = z
+  .strictObject({
+    state: z.enum(['running', 'paused', 'cancelled']).meta({
+      description:
+        'paused: no shard is scanned until it is running again. cancelled: the recount that is under way is given up.',
+    }),
+  })
+  .meta({ id: 'SteerCount' });
+
 export const pageSizeDefault = 100;
 const pageSizeMax = 1000;
 

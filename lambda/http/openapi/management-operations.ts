@@ -5,10 +5,13 @@ import {
   deleteQuery,
   pageQuery,
   reservationQuery,
+  steerCountBody,
   subscriptionQuery,
   updateTenantBody,
 } from '../management/requests.ts';
 import {
+  countPageSchema,
+  countSchema,
   deletePlanSchema,
   newTokenSchema,
   recountQueuedSchema,
@@ -66,6 +69,20 @@ const reservation = {
   createdAt: '2026-11-21T04:59:00Z',
   expiresAt: '2026-11-21T05:30:00Z',
   reservedUntil: '2026-11-21T05:35:11Z',
+};
+const count = {
+  repo: 'footage',
+  kind: 'first',
+  state: 'running',
+  progress: {
+    share: 0.25,
+    objectCount: 125_000_000,
+    listRequests: 126_400,
+    objectsPerSecond: 694_444.4,
+    secondsLeft: 540,
+    beganAt: '2026-11-21T05:00:00Z',
+    updatedAt: '2026-11-21T05:03:00Z',
+  },
 };
 const plan = { objectCount: 6, bytes: 14_700_000, dueAt: '2026-11-21T05:00:00Z' };
 
@@ -255,6 +272,35 @@ export const managementOperations: Readonly<
       },
     },
     problems: ['tenant-not-found'],
+  },
+  'GET /v1/tenants/{tenant}/counts': {
+    id: 'listCounts',
+    summary: 'How far the counts of giant repos are',
+    description:
+      'Repos that are counted by shards, by name. A page may be shorter than asked for, or empty, without being the last.',
+    access: 'reader',
+    query: pageQuery,
+    answers: {
+      200: {
+        description: 'One page.',
+        schema: countPageSchema,
+        example: { counts: [count], nextCursor: null },
+      },
+    },
+    problems: ['tenant-not-found'],
+  },
+  'PATCH /v1/tenants/{tenant}/repos/{repo}/count': {
+    id: 'changeCount',
+    summary: 'Pause the count of a giant repo, resume it, or give up a recount',
+    description:
+      'What was counted stays. Pushes and deletes go on, and are counted. A first count can only be paused: until it has ' +
+      'ended, nobody knows what the repo holds.',
+    access: 'admin',
+    body: { schema: steerCountBody, example: { state: 'paused' } },
+    answers: {
+      200: { description: 'The count.', schema: countSchema, example: { ...count, state: 'paused' } },
+    },
+    problems: ['tenant-not-found', 'repo-not-found', 'count-not-ended'],
   },
   'GET /v1/tenants/{tenant}/repos': {
     id: 'listRepos',

@@ -1,0 +1,77 @@
+import type { Command } from 'commander';
+import { type CountBody, countPageSchema, countSchema } from '../../lambda/http/management/schemas.ts';
+import type { CliContext } from '../context.ts';
+import { type ListOptions, listPages, withListOptions } from '../list-pages.ts';
+import { type ApiOptions, openClient, parseRepo, parseTenant, withApiOptions } from '../options.ts';
+import { formatAge, formatCount, formatUntil, renderTable } from '../render.ts';
+
+/** What each command asks for, and what it prints then. */
+const changes = {
+  pause: {
+    state: 'paused',
+    description: 'scan no shard of it until it is resumed; pushes and deletes go on',
+  },
+  resume: { state: 'running', description: 'go on with its count' },
+  cancel: {
+    state: 'cancelled',
+    description: 'give up the recount that is under way; what was counted stays',
+  },
+} as const;
+
+/** `count list|pause|resume|cancel`: giant repos, which are counted by shards. */
+export function registerCount(program: Command, context: CliContext): void {
+  const group = program.command('count').description('show and steer how repos of many objects are counted');
+  withListOptions(group.command('list'))
+    .description('list the repos that are counted by shards, and how far they are; with --json one page')
+    .argument('<tenant>', 'name of the tenant', parseTenant)
+    .action(async (tenant: string, options: ListOptions) => {
+      const { pages, text } = await listPages(openClient(options, context), {
+        path: `/v1/tenants/${tenant}/counts`,
+        shape: countPageSchema,
+        options,
+      });
+      if (options.json) return context.out(`${text}\n`);
+      const counts = pages.flatMap((page) => page.counts);
+      context.out(
+        counts.length === 0
+          ? 'No repo is so large that it is counted by shards.\n'
+          : renderCounts(counts, context.nowMs()),
+      );
+    });
+  for (const [name, { state, description }] of Object.entries(changes))
+    withApiOptions(group.command(name))
+      .description(description)
+      .argument('<tenant>', 'name of the tenant', parseTenant)
+      .argument('<repo>', 'name of the repo', parseRepo)
+      .action(async (tenant: string, repo: string, options: ApiOptions) => {
+        const { body, text } = await openClient(options, context).send({
+          method: 'PATCH',
+          path: `/v1/tenants/${tenant}/repos/${repo}/count`,
+          body: { state },
+          shape: countSchema,
+        });
+        context.out(options.json ? `${text}\n` : renderCounts([body], context.nowMs()));
+      });
+}
+
+function renderCounts(counts: readonly CountBody[], nowMs: number): string {
+  const rows = counts.map(({ repo, kind, state, progress }) => [
+    repo,
+    kind,
+    state,
+    ...(progress
+      ? [
+          `${(progress.share * 100).toFixed(1)} %`,
+          formatCount(progress.objectCount),
+          progress.objectsPerSecond === null ? '-' : formatCount(Math.round(progress.objectsPerSecond)),
+          formatCount(progress.listRequests),
+          formatAge(progress.beganAt, nowMs),
+          progress.secondsLeft === null
+            ? '-'
+            : formatUntil(new Date(nowMs + progress.secondsLeft * 1000).toISOString(), nowMs),
+        ]
+      : ['-', '-', '-', '-', '-', '-']),
+  ]);
+  const heading = ['repo', 'count', 'state', 'done', 'objects', 'a second', 'LISTs', 'began', 'left'];
+  return renderTable(heading, rows, { right: [3, 4, 5, 6] });
+}

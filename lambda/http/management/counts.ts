@@ -1,0 +1,52 @@
+import { steerCount } from '../../use-cases/recounts/steer-count.ts';
+import { problem } from '../problems.ts';
+import { pathRepo } from '../request.ts';
+import { json } from '../respond.ts';
+import { adminTenantAccess, readerAccess } from './access.ts';
+import { encodeCursor } from './cursor.ts';
+import { jsonBody, noBody, operation } from './operation.ts';
+import { noQuery, pageQuery, pageSizeDefault, steerCountBody } from './requests.ts';
+import { countBody } from './responses.ts';
+
+/** The giant repos, by name, a page of repos at a time. Most repos are none, so a page is shorter than asked for. */
+export const listCounts = operation(
+  { access: readerAccess, query: pageQuery, body: noBody },
+  async (deps, { tenant, query: { limit = pageSizeDefault, cursor } }) => {
+    const repos = await deps.ledger.listRepos({
+      tenant: tenant.tenant,
+      pageSize: limit,
+      ...(cursor !== undefined && { after: cursor }),
+    });
+    const last = repos.length === limit ? repos.at(-1) : undefined;
+    return json(200, {
+      counts: repos.flatMap((repo) => countBody(repo)),
+      nextCursor: last ? encodeCursor(last.repo) : null,
+    });
+  },
+);
+
+/** Pauses the count of a giant, resumes it, or gives up a recount. */
+export const changeCount = operation(
+  { access: adminTenantAccess, query: noQuery, body: jsonBody(steerCountBody) },
+  async (deps, { tenant: { tenant }, body: { state }, event }) => {
+    const repo = pathRepo(event);
+    const outcome =
+      repo === undefined ? ({ kind: 'no-giant' } as const) : await steerCount(deps, { tenant, repo, state });
+    switch (outcome.kind) {
+      case 'changed': {
+        const [body] = countBody(outcome.record);
+        return json(200, body);
+      }
+      case 'first-count':
+        return problem(
+          'count-not-ended',
+          `The repo ${repo} is being counted for the first time, and unknown until that has ended. Pause it instead.`,
+        );
+      case 'no-giant':
+        return problem(
+          'repo-not-found',
+          `The tenant ${tenant} has no repo of that name that is counted by shards.`,
+        );
+    }
+  },
+);

@@ -1,0 +1,34 @@
+import type { RepoRecord } from '../../domain/tenant.ts';
+import type { Deps } from '../deps.ts';
+
+export type SteerCountOutcome =
+  | { readonly kind: 'changed'; readonly record: RepoRecord }
+  /** A first count cannot be given up: without it, nobody knows what the repo holds. */
+  | { readonly kind: 'first-count' }
+  | { readonly kind: 'no-giant' };
+
+/**
+ * Pauses the scans of a giant's shards, resumes them, or gives up a recount of all of them. A scan that is under way goes
+ * on for a moment. What was counted stays.
+ *
+ * @throws {LedgerUnavailableError}
+ */
+export async function steerCount(
+  { ledger, clock, queue }: Pick<Deps, 'ledger' | 'clock' | 'queue'>,
+  input: { tenant: string; repo: string; state: 'running' | 'paused' | 'cancelled' },
+): Promise<SteerCountOutcome> {
+  const { tenant, repo, state } = input;
+  const path = { tenant, repo };
+  const before = await ledger.readRepo(path);
+  if (!before?.giant) return { kind: 'no-giant' };
+  if (state === 'cancelled' && before.giant.isFirstCount) return { kind: 'first-count' };
+  const nowMs = clock.nowMs();
+  const outcome = await ledger.steerCount({
+    ...path,
+    ...(state === 'cancelled' ? { cancelledAtMs: nowMs } : { pausedAtMs: state === 'paused' ? nowMs : null }),
+  });
+  if (outcome === 'refused') return { kind: 'no-giant' };
+  if (state === 'running') await queue.request({ tenant, reason: 'manual', full: false });
+  const record = await ledger.readRepo(path);
+  return record?.giant ? { kind: 'changed', record } : { kind: 'no-giant' };
+}

@@ -42,6 +42,15 @@ describe('a reconcile of a tenant with a giant', () => {
     expect(stack.lists).toBe(lists + 16);
   });
 
+  it('counts its shards again only if it is told to', async () => {
+    stack.nowMs += minute;
+    const lists = stack.lists;
+    await run();
+    expect(stack.lists).toBe(lists);
+    await run({ isThorough: true });
+    expect(stack.lists).toBe(lists + 16);
+  });
+
   it('logs all LISTs, those of the shards too', async () => {
     stack.put({ [`other/${oid}`]: 10 });
     stack.nowMs += week;

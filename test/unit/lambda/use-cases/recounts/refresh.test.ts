@@ -1,6 +1,6 @@
 import { describe, expect, it, vi } from 'vitest';
 import { defaultSettings, type Settings } from '../../../../../lambda/domain/settings.ts';
-import { NewerFormatError } from '../../../../../lambda/ports/ledger.ts';
+import { LedgerUnavailableError, NewerFormatError } from '../../../../../lambda/ports/ledger.ts';
 import type { RecountRequest } from '../../../../../lambda/ports/recount-queue.ts';
 import { refresh } from '../../../../../lambda/use-cases/recounts/refresh.ts';
 import { runRecount } from '../../../../../lambda/use-cases/recounts/run-recount.ts';
@@ -226,6 +226,45 @@ describe('whoever stays due', () => {
     const again: number[] = [];
     for (let run = 0; run < 10; run += 1) again.push((await stage.run()).length);
     expect(again.filter((count) => count > 0)).toEqual([2, 2, 2, 2]);
+  });
+
+  it('is handed on among others who become due, no more of them together than a run may', async () => {
+    const stage = new Stage({ refreshTenantsMax: 8 });
+    const old = Array.from({ length: 4 }, (_, index) => `old${index}`);
+    for (const [index, tenant] of old.entries()) {
+      await stage.create(tenant, 10 + index);
+      await stage.overdraw(tenant, stage.clock.nowMs() + 10 * minute);
+    }
+    await stage.run();
+    for (let index = 0; index < 200; index += 1)
+      await stage.create(`fresh${index}`, stage.clock.nowMs() + index);
+    const runs: string[][] = [];
+    for (let run = 0; run < 20; run += 1) runs.push(await stage.run());
+    expect(runs.flat()).toEqual(expect.arrayContaining(old));
+    expect(new Set(runs.map((run) => run.length))).toEqual(new Set([8]));
+  });
+
+  it('is looked for only while a round is under way: otherwise a run reads the index once', async () => {
+    const stage = new Stage();
+    await stage.create('a', 5);
+    const read = vi.spyOn(stage.ledger, 'dueTenants');
+    await stage.run();
+    await stage.run();
+    expect(read).toHaveBeenCalledTimes(2);
+    for (let run = 0; run < 5; run += 1) await stage.run();
+    // Once more for the round.
+    expect(read).toHaveBeenCalledTimes(2 + 5 + 1);
+  });
+
+  it('stops the run if his items cannot be read, which is then made again', async () => {
+    const stage = new Stage();
+    await stage.create('a', 5);
+    await stage.run();
+    vi.spyOn(stage.ledger, 'readTenant').mockRejectedValueOnce(new LedgerUnavailableError('No answer.'));
+    const runs = async () => {
+      for (let run = 0; run < 10; run += 1) await stage.run();
+    };
+    await expect(runs()).rejects.toThrow('No answer.');
   });
 
   it('stops no run if a newer version wrote his items', async () => {

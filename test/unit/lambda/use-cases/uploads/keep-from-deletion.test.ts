@@ -58,6 +58,20 @@ describe('a batch that asks for objects of a deletion', () => {
     expect(await left()).toEqual([['a']]);
   });
 
+  it('waits no longer for what is gone once its record is no concern of theirs, by every clock', async () => {
+    await put('d1', ['a'], 'gone');
+    world.nowMs += minute + 2 * world.deps.settings.clockSkewMs;
+    expect(await keep(['a'], ['a'])).toBe('deleting');
+    world.nowMs += 1;
+    expect(await keep(['a'], ['a'])).toBe('kept');
+  });
+
+  it('waits for what is being deleted, however long that takes', async () => {
+    await put('d1', ['a'], 'deleting');
+    world.nowMs += 60 * minute;
+    expect(await keep(['a'])).toBe('deleting');
+  });
+
   it('takes no more out with one write than fits into it', async () => {
     await put('d1', many, 'marked');
     const unmark = vi.spyOn(world.ledger, 'unmark');

@@ -1,3 +1,4 @@
+import type { Shard } from '../../../lambda/domain/giant/shard.ts';
 import type { Settings } from '../../../lambda/domain/settings.ts';
 import { allPages } from '../../../lambda/use-cases/all-pages.ts';
 import { markObject } from '../../../lambda/use-cases/deletes/delete-objects.ts';
@@ -68,6 +69,16 @@ export class GiantStack extends MemoryStack {
       deadlineMs: this.nowMs + 14 * minute,
     });
     return [this.lists - before[0], this.heads - before[1]];
+  }
+
+  /** Changes a shard, as if by a reconcile between the last and the next. */
+  async changeShard(prefix: string, more: Partial<Shard>, of = repo): Promise<void> {
+    const shards = await allPages(this.ledger.shards({ tenant, repo: of }));
+    const shard = shards.find((each) => each.prefix === prefix);
+    if (!shard) throw new Error('There is no such shard.');
+    const { epoch } = await this.record();
+    const written = { ...shard, ...more, epoch: epoch + 0.5 };
+    await this.ledger.putShard({ tenant, repo: of, shard: written, epochRead: shard.epoch });
   }
 
   /** What a reconcile that begins now finds of all giants, before it writes anything. */

@@ -153,6 +153,17 @@ describe('what a batch waits for', () => {
   });
 });
 
+it('names that are claimed stay, although the shard has many that nobody claims', async () => {
+  const [claimed, other] = [oidOf(70), oidOf(71)];
+  const prefix = claimed.slice(0, 1);
+  const names = Array.from({ length: 200 }, (_, index) => prefix + `${index}`.padStart(63, '0'));
+  const counted = new Map([claimed, other, ...names].map((name) => [name, 1] as const));
+  await stack.changeShard(prefix, { counted });
+  const { count: found } = await count(awaiting(claimed));
+  expect(found.isCounted(claimed)).toBe(true);
+  expect(found.shards.map((shard) => shard.counted.size).filter((size) => size > 0)).toEqual([1]);
+});
+
 describe('a shard that is due', () => {
   it('is scanned alone: its names, what is claimed of them, and what arrived in the last ten minutes', async () => {
     await stack.push(repo, { [missing]: 10 });
@@ -243,6 +254,10 @@ describe('when somebody asks for all to be counted again', () => {
     const giants = [{ ...(await record()), giant }];
     stack.nowMs += minute;
     expect((await count({ isThorough: true, giants })).giant).toEqual(giant);
+    // Not even half of it is enough.
+    await stack.changeShard('3', { countedAtMs: stack.nowMs });
+    const awaited = { isThorough: true, isAwaited: true, giants };
+    expect((await count(awaited)).giant).toEqual(giant);
     giants[0] = { ...(await record()), giant: { ...giant, recountFromMs: recountFromMs - 1 } };
     expect((await count({ isThorough: true, giants })).giant.recountFromMs).toBe(stack.nowMs);
   });
@@ -466,6 +481,13 @@ describe('a delete in a giant', () => {
     const { scan, doubtBytes, countedAtMs } = await count();
     expect([doubtBytes, countedAtMs]).toEqual([14, stack.nowMs - 7]);
     expect([scan.giant?.going.has(oidOf(3)), scan.giant?.going.has(oidOf(4))]).toEqual([true, false]);
+  });
+
+  it('that is under way has its objects unknown, except those that are counted: they were there', async () => {
+    await stack.changeShard(missing.slice(0, 1), { counted: new Map([[missing, stack.nowMs]]) });
+    await begin({ [oidOf(3)]: 10, [missing]: 4 }, 'deleting');
+    const { scan } = await count();
+    expect([scan.giant?.unknown.has(oidOf(3)), scan.giant?.unknown.has(missing)]).toEqual([true, false]);
   });
 
   it('that is under way has its objects asked for by nobody: they may be the old ones', async () => {

@@ -98,6 +98,8 @@ describe('further shards are due', () => {
     await stack.recount();
     stack.nowMs += 5;
     expect((await stack.countGiants())?.nextDueAtMs).toBe(countedAtMs + 2 * week);
+    await stack.changeShard('3', { countedAtMs: countedAtMs + 7 }, 'web');
+    expect((await stack.countGiants())?.nextDueAtMs).toBe(countedAtMs + week + 7);
   });
 
   it('not before the rate is overdrawn by less than a minute', async () => {

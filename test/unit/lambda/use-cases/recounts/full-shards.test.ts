@@ -48,3 +48,13 @@ describe('a shard that is full of names', () => {
     expect(await allPages(stack.ledger.reservations(tenant))).toEqual([]);
   });
 });
+
+it('a repo that becomes a giant has up to 65,536 shards', async () => {
+  const record = await stack.ledger.readRepo({ tenant, repo });
+  if (!record) throw new Error('It is there.');
+  const { giant: _, ...ordinary } = record;
+  const found = { storedBytes: 1, objectCount: 1, seen: new Map(), recent: new Set<string>(), requests: 1 };
+  stack.deps.scan.scan = async () => ({ kind: 'done', ...found });
+  const outcome = await stack.countGiants({ giants: [{ ...ordinary, objectCount: 1e9 }] });
+  expect(outcome?.outcomes[0]?.scan.objectCount).toBe(65_536);
+});

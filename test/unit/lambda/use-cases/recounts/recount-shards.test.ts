@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import type { RecountReason } from '../../../../../lambda/domain/recount-policy.ts';
 import { runRecount } from '../../../../../lambda/use-cases/recounts/run-recount.ts';
-import { type GiantStack, giantStack, repo } from '../../../../support/memory/giant-stack.ts';
+import { type GiantStack, giantStack } from '../../../../support/memory/giant-stack.ts';
 import { minute, tenant } from '../../../../support/memory/stack.ts';
 
 const second = 1000;
@@ -73,13 +73,7 @@ describe('a shard that becomes due soon, because of a delete', () => {
   const dueIn = async (waitMs: number) => {
     const { clockSkewMs } = stack.deps.settings;
     const untilMs = stack.nowMs + waitMs - 2 * clockSkewMs - 1;
-    const [shard] = await stack.shards();
-    if (!shard) throw new Error('There are shards.');
-    const stale = { fromMs: stack.nowMs, untilMs, doubtBytes: 1 };
-    // As if by a reconcile between the last and the next.
-    const { epoch } = await stack.record();
-    const written = { ...shard, stale, epoch: epoch + 0.5 };
-    await stack.ledger.putShard({ tenant, repo, shard: written, epochRead: shard.epoch });
+    await stack.changeShard('0', { stale: { fromMs: stack.nowMs, untilMs, doubtBytes: 1 } });
   };
   /** @returns LISTs, and how long the run has waited. */
   const run = async (limitMs?: number) => {

@@ -63,6 +63,30 @@ const coveredBy: Readonly<Record<string, readonly string[]>> = {
   ],
   'test/unit/lambda/handlers/store-events.test.ts': ['lambda/events/store-event.ts'],
   'test/unit/lambda/adapters/system/invocation-log.test.ts': ['lambda/runtime/with-invocation.ts'],
+  // The archives that plans make, in memory, on a store that refuses what a real one would.
+  'test/unit/lambda/domain/export/plan-export.test.ts': [
+    'lambda/domain/export/byte-range.ts',
+    'lambda/domain/export/free-parts.ts',
+    'lambda/domain/export/grid-parts.ts',
+    'lambda/domain/export/part.ts',
+    'lambda/domain/export/plan-figures.ts',
+    'lambda/domain/export/plan-settings.ts',
+    'lambda/domain/export/plan-volume.ts',
+    'lambda/domain/export/store-limits.ts',
+    'lambda/domain/export/stream-parts.ts',
+    'lambda/domain/export/volumes.ts',
+  ],
+  'test/unit/lambda/domain/export/segments.test.ts': [
+    'lambda/domain/export/entry-sizes.ts',
+    'lambda/domain/export/layout.ts',
+    'lambda/domain/export/literal-content.ts',
+    'lambda/domain/export/manifest.ts',
+  ],
+  'test/unit/lambda/domain/export/tar-format.test.ts': ['lambda/domain/export/tar-header.ts'],
+  'test/unit/lambda/domain/export/zip-format.test.ts': ['lambda/domain/export/zip-records.ts'],
+  'test/unit/lambda/domain/export/free-order.test.ts': ['lambda/domain/export/free-bound.ts'],
+  'test/unit/lambda/domain/export/grid-order.test.ts': ['lambda/domain/export/grid-bound.ts'],
+  'test/unit/lambda/domain/export/explain.test.ts': ['lambda/domain/export/explain-text.ts'],
   'test/unit/lambda/domain/scan/scan-plan.test.ts': ['lambda/domain/scan/estimate.ts'],
   'test/unit/lambda/use-cases/scan/path-scan.test.ts': [
     'lambda/domain/scan/lanes.ts',
@@ -80,7 +104,11 @@ const coveredBy: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** Files that hold nothing but types. */
-const typesOnly: readonly string[] = ['lambda/domain/scan/page-task.ts', 'lambda/use-cases/deps.ts'];
+const typesOnly: readonly string[] = [
+  'lambda/domain/export/archive-format.ts',
+  'lambda/domain/scan/page-task.ts',
+  'lambda/use-cases/deps.ts',
+];
 
 const root = path.join(import.meta.dirname, '../..');
 const ownTestOf = (file: string) => `test/unit/${file.replace(/\.ts$/, '.test.ts')}`;

@@ -1,0 +1,33 @@
+import type { StoredObject } from './stored-object.ts';
+
+/** UTF-8 bytes of a name. The archives could hold 65,535; file systems take 4,096. */
+const nameBytesMax = 4096;
+
+/**
+ * The name of an object in an archive. Without a name of its own it is the one below `.git` where git-lfs looks, so
+ * that an archive which is extracted there makes every checkout work without a server.
+ */
+export function memberName({ name, oid }: StoredObject): string {
+  return name ?? `lfs/objects/${oid.slice(0, 2)}/${oid.slice(2, 4)}/${oid}`;
+}
+
+/**
+ * Whether a given name may be one of a file in an archive: relative, without empty segments, `.` and `..`, so that
+ * nobody who extracts it writes elsewhere.
+ */
+export function isMemberName(name: string): boolean {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: it is they that must not be in a name.
+  if (/[\u0000-\u001f\u007f\\]/.test(name) || !isWellFormed(name)) return false;
+  if (Buffer.byteLength(name) > nameBytesMax) return false;
+  return name.split('/').every((segment) => segment !== '' && segment !== '.' && segment !== '..');
+}
+
+/** False for half of a surrogate pair, which UTF-8 cannot express. */
+function isWellFormed(text: string): boolean {
+  return !/\p{Surrogate}/u.test(text);
+}
+
+/** True if every character of a text is ASCII. */
+export function isAscii(text: string): boolean {
+  return !/[^ -~]/.test(text);
+}

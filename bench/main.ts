@@ -6,6 +6,7 @@ type Bench = (print: (text: string) => void, options: readonly string[]) => Prom
 
 const benches: Readonly<Record<string, () => Promise<Bench>>> = {
   crowd: async () => (await import('./embedded/crowd.ts')).benchCrowd,
+  export: async () => (await import('./export/bench-export.ts')).benchExport,
   functions: async () => (await import('./functions/bench-functions.ts')).benchFunctions,
   giant: async () => (await import('./giant/bench-giant.ts')).benchGiant,
   'giant-repo': async () => (await import('./giant/bench-giant-repo.ts')).benchGiantRepo,

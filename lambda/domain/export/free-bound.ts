@@ -3,7 +3,7 @@
  * or uploaded, and before each copied one stands an uploaded run of at least P bytes, the smallest part, since its own
  * head lies between two copies. With the u smallest of them uploaded, U bytes, there are M − u runs, of which at most u
  * have one of those in them, so U + (M − 2u)·P bytes go through; and never fewer than U and the S bytes that cannot be
- * copied at all.
+ * copied at all. This is so within one upload: where a shard begins inside an object, that object needs no run.
  */
 export interface FreeBound {
   /** u: how many of the copyable objects are to be uploaded, the smallest. */

@@ -67,7 +67,6 @@ const coveredBy: Readonly<Record<string, readonly string[]>> = {
   'test/unit/lambda/domain/export/plan-export.test.ts': [
     'lambda/domain/export/byte-range.ts',
     'lambda/domain/export/free-parts.ts',
-    'lambda/domain/export/grid-parts.ts',
     'lambda/domain/export/part.ts',
     'lambda/domain/export/plan-figures.ts',
     'lambda/domain/export/plan-settings.ts',

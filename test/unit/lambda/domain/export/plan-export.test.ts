@@ -111,6 +111,19 @@ describe.each([tar, zip])('a plan of $name', (format) => {
   });
 });
 
+it.each([tar, zip])(
+  'volumes of $name have room for the lines and records of many small objects',
+  (format) => {
+    const objects = sizedObjects(Array.from({ length: 3000 }, () => 1));
+    const limits = { ...smallLimits, objectBytesMax: 300_000 };
+    const volumes = planned({ objects, format, subject }, smallSettings('copy-free', { limits }));
+    expect(volumes.length).toBeGreaterThan(1);
+    expect(Math.max(...volumes.map(({ layout }) => layout.sizeBytes))).toBeLessThanOrEqual(300_000);
+    // Nor is much of them left empty.
+    expect(volumes[0]?.layout.sizeBytes).toBeGreaterThan(280_000);
+  },
+);
+
 describe('a plan for S3', () => {
   const settings = quickestSettings(s3Limits);
   const plan = (sizes: readonly number[], format = tar) =>

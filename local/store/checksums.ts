@@ -8,18 +8,32 @@ const lengths = { crc32: 4, sha1: 20, sha256: 32 } as const;
 
 export type ChecksumName = keyof typeof lengths;
 
+export const checksumNames = Object.keys(lengths) as readonly ChecksumName[];
+
 /** Base64 by name. */
 export type Checksums = Readonly<Partial<Record<ChecksumName, string>>>;
 
 const headerPrefix = 'x-amz-checksum-';
 
-/** The checksums that the request's headers declare. @throws {S3Error} */
-export function readChecksumHeaders({ headers }: StoreRequest): Checksums {
+/** What the headers `x-amz-checksum-` say beside checksums. */
+const otherHeaders = ['algorithm', 'mode', 'type'].map((name) => `${headerPrefix}${name}`);
+
+/**
+ * The checksums that the request's headers declare.
+ *
+ * @param options.mayBeComposite takes the form `…-N` too.
+ * @throws {S3Error}
+ */
+export function readChecksumHeaders(
+  { headers }: StoreRequest,
+  { mayBeComposite = false }: { mayBeComposite?: boolean } = {},
+): Checksums {
   const found: Partial<Record<ChecksumName, string>> = {};
   for (const [header, value] of Object.entries(headers)) {
-    if (!header.startsWith(headerPrefix)) continue;
+    if (!header.startsWith(headerPrefix) || otherHeaders.includes(header)) continue;
     const name = checksumName(header);
-    found[name] = checkedValue(name, String(value));
+    const [, base64 = '', count = ''] = /^(.*?)(-\d{1,5})?$/s.exec(String(value)) ?? [];
+    found[name] = mayBeComposite ? checkedValue(name, base64) + count : checkedValue(name, String(value));
   }
   return found;
 }
@@ -47,14 +61,23 @@ export function checkedValue(name: ChecksumName, value: string): string {
   return value;
 }
 
+/** A CRC32 as its header has it. */
+export function crc32Text(value: number): string {
+  const bytes = Buffer.alloc(4);
+  bytes.writeUInt32BE(value);
+  return bytes.toString('base64');
+}
+
 /** Hashes of a body while it is received: MD5 for the ETag, and the given checksums. */
 export class BodyDigest {
-  readonly #md5 = createHash('md5');
+  readonly #md5: ReturnType<typeof createHash> | undefined;
   readonly #hashes: ReadonlyMap<string, ReturnType<typeof createHash>>;
   readonly #withCrc32: boolean;
   #crc32 = 0;
 
-  constructor(names: ReadonlySet<ChecksumName>) {
+  /** @param options.withMd5 false: the MD5 stays empty. It takes longer than all the rest. */
+  constructor(names: ReadonlySet<ChecksumName>, { withMd5 = true }: { withMd5?: boolean } = {}) {
+    this.#md5 = withMd5 ? createHash('md5') : undefined;
     this.#withCrc32 = names.has('crc32');
     this.#hashes = new Map(
       [...names].filter((name) => name !== 'crc32').map((name) => [name, createHash(name)] as const),
@@ -62,7 +85,7 @@ export class BodyDigest {
   }
 
   update(chunk: Buffer): void {
-    this.#md5.update(chunk);
+    this.#md5?.update(chunk);
     for (const hash of this.#hashes.values()) hash.update(chunk);
     if (this.#withCrc32) this.#crc32 = crc32(chunk, this.#crc32);
   }
@@ -71,11 +94,7 @@ export class BodyDigest {
   finish(): { md5: Buffer; checksums: Checksums } {
     const checksums: Record<string, string> = {};
     for (const [name, hash] of this.#hashes) checksums[name] = hash.digest('base64');
-    if (this.#withCrc32) {
-      const bytes = Buffer.alloc(4);
-      bytes.writeUInt32BE(this.#crc32);
-      checksums['crc32'] = bytes.toString('base64');
-    }
-    return { md5: this.#md5.digest(), checksums };
+    if (this.#withCrc32) checksums['crc32'] = crc32Text(this.#crc32);
+    return { md5: this.#md5?.digest() ?? Buffer.alloc(0), checksums };
   }
 }

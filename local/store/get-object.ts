@@ -3,8 +3,9 @@ import { checksumHeaders } from './checksums.ts';
 import { isUnmodified } from './conditions.ts';
 import type { ObjectFiles } from './object-files.ts';
 import type { ObjectRecord } from './object-record.ts';
+import { type ByteRange, readPart } from './part-range.ts';
 import type { StoreReply } from './reply.ts';
-import { S3Error } from './s3-error.ts';
+import { noSuchKey, S3Error } from './s3-error.ts';
 import type { StoreRequest } from './store-request.ts';
 
 /** @throws {S3Error} NoSuchKey, InvalidRange */
@@ -33,10 +34,6 @@ export function headObject(files: ObjectFiles, request: StoreRequest): StoreRepl
   return responseFor(request, record).reply;
 }
 
-function noSuchKey(): S3Error {
-  return new S3Error('NoSuchKey', 'The specified key does not exist.');
-}
-
 function responseFor(request: StoreRequest, record: ObjectRecord) {
   const validators = {
     etag: `"${record.etag}"`,
@@ -46,7 +43,8 @@ function responseFor(request: StoreRequest, record: ObjectRecord) {
     const reply: StoreReply = { status: 304, headers: validators };
     return { reply, range: { first: 0, lengthBytes: 0, isPartial: false } };
   }
-  const range = readRange(request.headers.range, record.sizeBytes);
+  const part = readPart(request, record);
+  const range = part?.range ?? readRange(request.headers.range, record.sizeBytes);
   const asksChecksum = [
     request.headers['x-amz-checksum-mode'],
     request.query.get('x-amz-checksum-mode'),
@@ -60,17 +58,21 @@ function responseFor(request: StoreRequest, record: ObjectRecord) {
       'content-type': record.contentType,
       ...validators,
       ...(isPartial && { 'content-range': `bytes ${first}-${first + lengthBytes - 1}/${record.sizeBytes}` }),
+      ...part?.headers,
       // They are checksums of the whole object, not of a part.
-      ...(asksChecksum && !isPartial && checksumHeaders(record.checksums)),
+      ...(asksChecksum && !isPartial && objectChecksumHeaders(record)),
     },
   };
   return { reply, range };
 }
 
-interface ByteRange {
-  readonly first: number;
-  readonly lengthBytes: number;
-  readonly isPartial: boolean;
+function objectChecksumHeaders({ checksums, compositeChecksums }: ObjectRecord): Record<string, string> {
+  const headers = checksumHeaders({ ...checksums, ...compositeChecksums });
+  if (Object.keys(headers).length === 0) return {};
+  return {
+    ...headers,
+    'x-amz-checksum-type': compositeChecksums === undefined ? 'FULL_OBJECT' : 'COMPOSITE',
+  };
 }
 
 /** A single range is served. Several ranges, or an invalid header, give the whole object, as on S3. */

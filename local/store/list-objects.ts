@@ -64,7 +64,8 @@ function readMaxKeys(text: string | undefined): number {
   return Math.min(Number(text), pageEntriesMax);
 }
 
-function readEncoding(type: string | undefined): (text: string) => string {
+/** How keys are written in the answer. @throws {S3Error} InvalidArgument */
+export function readEncoding(type: string | undefined): (text: string) => string {
   if (type === undefined) return (text) => text;
   if (type !== 'url') throw new S3Error('InvalidArgument', 'Invalid Encoding Method specified in Request');
   return encodeKey;

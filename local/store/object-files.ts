@@ -1,8 +1,9 @@
 import { createHash, randomUUID } from 'node:crypto';
-import { closeSync, mkdirSync, openSync, readdirSync, renameSync, rmSync } from 'node:fs';
-import { open } from 'node:fs/promises';
+import { closeSync, constants, mkdirSync, openSync, readdirSync, renameSync, rmSync } from 'node:fs';
+import { copyFile, open, truncate } from 'node:fs/promises';
 import path from 'node:path';
 import { syncFolder } from '../system/durable-file.ts';
+import { errorCode } from '../system/startup-error.ts';
 import { KeyIndex } from './key-index.ts';
 import { type ObjectRecord, readRecord } from './object-record.ts';
 import { ObjectUpload } from './object-upload.ts';
@@ -34,6 +35,28 @@ export class ObjectFiles {
   async beginUpload(): Promise<ObjectUpload> {
     const file = path.join(this.#folder, 'uploads', randomUUID());
     return new ObjectUpload(await open(file, 'wx'), file);
+  }
+
+  /**
+   * An upload that has an object's bytes already. The system copies them, or shares them where the file system can.
+   *
+   * @returns undefined if there is no such object. The record is that of the copied bytes.
+   */
+  async beginClone(key: string): Promise<{ upload: ObjectUpload; record: ObjectRecord } | undefined> {
+    const file = path.join(this.#folder, 'uploads', randomUUID());
+    try {
+      await copyFile(this.#fileOf(key), file, constants.COPYFILE_FICLONE);
+      const copy = await open(file, 'r');
+      const record = readRecord(copy.fd);
+      await copy.close();
+      if (record === undefined) throw new Error(`The file of an object is damaged: ${this.#fileOf(key)}`);
+      await truncate(file, record.sizeBytes);
+      return { upload: new ObjectUpload(await open(file, 'a'), file), record };
+    } catch (error) {
+      rmSync(file, { force: true });
+      if (this.index.get(key) === undefined && errorCode(error) === 'ENOENT') return undefined;
+      throw error;
+    }
   }
 
   /**

@@ -2,7 +2,7 @@ import { fstatSync, readSync } from 'node:fs';
 import { parseJson } from '../../lambda/domain/json.ts';
 import type { Checksums } from './checksums.ts';
 
-/** An object's metadata. */
+/** An object's metadata, or that of a part of an upload. */
 export interface ObjectRecord {
   readonly key: string;
   readonly sizeBytes: number;
@@ -12,7 +12,16 @@ export interface ObjectRecord {
   /** The checksums that the upload declared, all verified. */
   readonly checksums: Checksums;
   readonly lastModifiedMs: number;
+  /** Checksums of the parts' checksums, with `-N`, of an object that was uploaded in parts. */
+  readonly compositeChecksums?: Checksums;
+  /** The upload in parts that made the object. */
+  readonly uploadId?: string;
+  /** The sizes of its parts; absent if they would make the record too long. */
+  readonly partSizes?: PartSizes;
 }
+
+/** `[count, bytes]` for each run of parts of the same size. */
+export type PartSizes = readonly (readonly [count: number, sizeBytes: number])[];
 
 /** The last bytes of every file. The last digit is the version of the format. */
 const magic = Buffer.from('LFSQOBJ1', 'latin1');

@@ -1,51 +1,24 @@
-import type { IncomingMessage } from 'node:http';
-import type { Authenticated } from './authenticate.ts';
 import { getObject, headObject } from './get-object.ts';
 import { listObjects } from './list-objects.ts';
-import type { ObjectFiles } from './object-files.ts';
+import { multipartOperations } from './multipart-operations.ts';
+import type { Operation, OperationInput } from './operation.ts';
 import { putObject } from './put-object.ts';
 import type { StoreReply } from './reply.ts';
 import { notImplemented, S3Error } from './s3-error.ts';
 import type { StoreRequest } from './store-request.ts';
-import type { UploadTime } from './upload-deadline.ts';
-
-export interface OperationInput {
-  readonly files: ObjectFiles;
-  readonly bucket: string;
-  readonly request: StoreRequest;
-  readonly authenticated: Authenticated;
-  readonly body: () => IncomingMessage;
-  readonly now: () => number;
-  readonly uploadTime: UploadTime;
-}
-
-/** An operation and the parameters it supports. A request with any other parameter is refused, not ignored. */
-interface Operation {
-  readonly on: 'bucket' | 'object';
-  readonly method: string;
-  readonly query?: readonly string[];
-  /** Supported headers among those that begin with `x-amz-`. */
-  readonly headers?: readonly string[];
-  readonly refusedHeaders?: readonly string[];
-  readonly run: (input: OperationInput) => Promise<StoreReply> | StoreReply;
-}
+import { bodyHeaders } from './upload-plan.ts';
 
 const readHeaders = ['x-amz-checksum-mode'];
-const readQuery = ['x-amz-checksum-mode'];
+const readQuery = ['partNumber', 'x-amz-checksum-mode'];
 const conditions = ['if-match', 'if-unmodified-since', 'if-range'];
 
+/** The first that fits is run, so those with marks come before those without. */
 const operations: readonly Operation[] = [
+  ...multipartOperations,
   {
     on: 'object',
     method: 'PUT',
-    headers: [
-      'x-amz-checksum-crc32',
-      'x-amz-checksum-sha1',
-      'x-amz-checksum-sha256',
-      'x-amz-sdk-checksum-algorithm',
-      'x-amz-decoded-content-length',
-      'x-amz-trailer',
-    ],
+    headers: bodyHeaders,
     refusedHeaders: ['if-match'],
     run: putObject,
   },
@@ -116,25 +89,36 @@ const alwaysAllowedQuery = [
 
 /** Runs the operation of an authenticated request. @throws {S3Error} */
 export async function runOperation(input: OperationInput): Promise<StoreReply> {
-  const { request, bucket } = input;
+  const { request, bucket, authenticated } = input;
   if (request.bucket === '') throw notImplemented(`${request.method} on the service`);
   if (request.bucket !== bucket)
     throw new S3Error('NoSuchBucket', `The only bucket of this store is ${bucket}.`);
   const on = request.key === '' ? 'bucket' : 'object';
   const operation = operations.find(
-    (candidate) => candidate.on === on && candidate.method === request.method,
+    (candidate) => candidate.on === on && candidate.method === request.method && isMarked(request, candidate),
   );
   if (operation === undefined) throw notImplemented(`${request.method} on a ${on}`);
+  if (operation.refusesUrls && authenticated.urlExpiresAtMs !== undefined) {
+    const text =
+      'Copies and uploads in parts must be signed in their headers; a presigned URL is not enough.';
+    throw new S3Error('AccessDenied', text);
+  }
   refuseUnknown(request, operation);
   return await operation.run(input);
 }
 
+function isMarked({ query, headers }: StoreRequest, { marks }: Operation): boolean {
+  const hasQuery = marks?.query?.every((name) => query.has(name)) ?? true;
+  return hasQuery && (marks?.headers?.every((name) => headers[name] !== undefined) ?? true);
+}
+
 function refuseUnknown({ query, headers }: StoreRequest, operation: Operation): void {
-  const allowedQuery = [...alwaysAllowedQuery, ...(operation.query ?? [])];
+  const { marks } = operation;
+  const allowedQuery = [...alwaysAllowedQuery, ...(marks?.query ?? []), ...(operation.query ?? [])];
   for (const name of query.keys()) {
     if (!allowedQuery.includes(name)) throw notImplemented(`the query parameter ${name.slice(0, 100)}`);
   }
-  const allowedHeaders = [...alwaysAllowedHeaders, ...(operation.headers ?? [])];
+  const allowedHeaders = [...alwaysAllowedHeaders, ...(marks?.headers ?? []), ...(operation.headers ?? [])];
   for (const name of Object.keys(headers)) {
     const isUnknown = name.startsWith('x-amz-') && !allowedHeaders.includes(name);
     if (isUnknown || operation.refusedHeaders?.includes(name)) throw notImplemented(`the header ${name}`);

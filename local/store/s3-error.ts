@@ -30,21 +30,28 @@ const statusByCode = {
   AuthorizationQueryParametersError: 400,
   BadDigest: 400,
   EntityTooLarge: 400,
+  EntityTooSmall: 400,
   IncompleteBody: 400,
   InsufficientStorage: 507,
   InternalError: 500,
   InvalidAccessKeyId: 403,
   InvalidArgument: 400,
   InvalidDigest: 400,
+  InvalidPart: 400,
+  InvalidPartNumber: 416,
+  InvalidPartOrder: 400,
   InvalidRange: 416,
   InvalidRequest: 400,
   InvalidToken: 400,
   InvalidURI: 400,
   KeyTooLongError: 400,
   MalformedTrailerError: 400,
+  MalformedXML: 400,
+  MaxMessageLengthExceeded: 400,
   MissingContentLength: 411,
   NoSuchBucket: 404,
   NoSuchKey: 404,
+  NoSuchUpload: 404,
   NotImplemented: 501,
   PreconditionFailed: 412,
   RequestTimeTooSkewed: 403,
@@ -70,4 +77,13 @@ export function errorXml(error: S3Error, request: { resource: string; requestId:
 /** The error for something that the store does not support. It names it, so that nobody takes silence for support. */
 export function notImplemented(what: string): S3Error {
   return new S3Error('NotImplemented', `This store does not implement ${what}.`);
+}
+
+/** A condition of the request does not hold, such as If-None-Match. */
+export function preconditionFailed(): S3Error {
+  return new S3Error('PreconditionFailed', 'At least one of the pre-conditions you specified did not hold');
+}
+
+export function noSuchKey(): S3Error {
+  return new S3Error('NoSuchKey', 'The specified key does not exist.');
 }

@@ -4,6 +4,7 @@ import { defaultSettings } from '../../lambda/domain/settings.ts';
 import { isDiskFull } from '../system/disk-full.ts';
 import { closeServer, listenOnLoopback } from '../system/loopback-server.ts';
 import { authenticate } from './authenticate.ts';
+import { MultipartFiles } from './multipart-files.ts';
 import { ObjectFiles } from './object-files.ts';
 import { runOperation } from './operations.ts';
 import { type StoreReply, sendReply, xmlReply } from './reply.ts';
@@ -45,6 +46,8 @@ const headersMsMax = 10_000;
 const checkingIntervalMs = 1_000;
 const connectionsMax = 2_048;
 const graceMs = 2_000;
+/** How often it is looked for uploads in parts that nobody goes on with. */
+const abandonedEveryMs = 600_000;
 
 /**
  * Starts an S3-compatible store on the loopback interface: one bucket, path-style, Signature Version 4 on every request.
@@ -69,11 +72,16 @@ export async function startStore(options: StoreOptions): Promise<RunningStore> {
     (message, response) => void store.serve({ message, response, awaitsContinue: true }),
   );
   const port = await listenOnLoopback(server, { port: options.port, usedBy: 'the object store' });
+  await store.abortAbandoned();
+  const abandoned = setInterval(() => void store.abortAbandoned(), abandonedEveryMs).unref();
   return {
     url: `http://127.0.0.1:${port}`,
     port,
     head: (key) => store.head(key),
-    close: () => closeServer(server, graceMs),
+    close: () => {
+      clearInterval(abandoned);
+      return closeServer(server, graceMs);
+    },
   };
 }
 
@@ -87,10 +95,22 @@ interface Exchange {
 class Store {
   readonly #options: StoreOptions;
   readonly #files: ObjectFiles;
+  readonly #multipart: MultipartFiles;
 
   constructor(options: StoreOptions) {
     this.#options = options;
-    this.#files = new ObjectFiles(options.dataDir);
+    const files = new ObjectFiles(options.dataDir);
+    this.#files = files;
+    this.#multipart = new MultipartFiles(
+      options.dataDir,
+      ({ id, key }) => files.index.get(key)?.uploadId === id,
+    );
+  }
+
+  /** Never rejects. */
+  async abortAbandoned(): Promise<void> {
+    const { now = Date.now, onError } = this.#options;
+    await this.#multipart.abortAbandoned(now()).catch((error) => onError?.(error));
   }
 
   head(key: string): ReturnType<RunningStore['head']> {
@@ -125,15 +145,19 @@ class Store {
     { body, requestId }: { body: () => IncomingMessage; requestId: string },
   ): Promise<StoreReply> {
     const { credentials, bucket, now = Date.now, uploadTime = defaultSettings } = this.#options;
-    try {
-      const request = readStoreRequest(message);
-      const authenticated = await authenticate(request, { credentials, nowMs: now() });
-      const files = this.#files;
-      return await runOperation({ files, bucket, request, authenticated, body, now, uploadTime });
-    } catch (thrown) {
+    const errorReply = (thrown: unknown) => {
       const error = thrown instanceof S3Error ? thrown : this.#internalError(message, thrown);
       const resource = (message.url ?? '').split('?', 1)[0] ?? '';
       return xmlReply(errorXml(error, { resource, requestId }), error);
+    };
+    try {
+      const request = readStoreRequest(message);
+      const authenticated = await authenticate(request, { credentials, nowMs: now() });
+      const stored = { files: this.#files, multipart: this.#multipart, bucket };
+      const asked = { request, authenticated, body, errorReply };
+      return await runOperation({ ...stored, ...asked, now, uploadTime });
+    } catch (thrown) {
+      return errorReply(thrown);
     }
   }
 

@@ -4,6 +4,7 @@ import {
   type Checksums,
   checkedValue,
   checksumName,
+  checksumNames,
   readChecksumHeaders,
 } from './checksums.ts';
 import type { PayloadDeclaration } from './payload-declaration.ts';
@@ -18,6 +19,7 @@ export interface UploadPlan {
   readonly mayReplace: boolean;
   readonly digest: BodyDigest;
   readonly declared: Checksums;
+  readonly computed: readonly ChecksumName[];
   readonly trailerNames: readonly ChecksumName[];
   readonly contentMd5: string | undefined;
   readonly payloadSha256Hex: string | undefined;
@@ -28,16 +30,38 @@ export interface Uploaded {
   readonly trailers: ReadonlyMap<string, string>;
 }
 
-/** S3's limit for one PUT. */
-const uploadBytesMax = 5 * 1024 ** 3;
+/** S3's limit for one PUT, one part and one copy. */
+export const uploadBytesMax = 5 * 1024 ** 3;
 const contentTypeCharsMax = 1024;
 
-/** @throws {S3Error} */
-export function readUploadPlan(request: StoreRequest, payload: PayloadDeclaration): UploadPlan {
+/** The headers that declare a checksum's value. */
+export const checksumValueHeaders = checksumNames.map((name) => `x-amz-checksum-${name}`);
+
+/** The headers beginning with `x-amz-` that declare something of a body. */
+export const bodyHeaders = [
+  ...checksumValueHeaders,
+  'x-amz-sdk-checksum-algorithm',
+  'x-amz-decoded-content-length',
+  'x-amz-trailer',
+];
+
+/**
+ * @param computed checksums that are kept though the request may not declare them.
+ * @throws {S3Error}
+ */
+export function readUploadPlan(
+  request: StoreRequest,
+  payload: PayloadDeclaration,
+  computed: readonly ChecksumName[] = [],
+): UploadPlan {
   const { headers } = request;
   const declared = readChecksumHeaders(request);
   const trailerNames = payload.kind === 'chunked' ? readTrailerNames(headers['x-amz-trailer']) : [];
-  const names = new Set<ChecksumName>([...(Object.keys(declared) as ChecksumName[]), ...trailerNames]);
+  const names = new Set<ChecksumName>([
+    ...(Object.keys(declared) as ChecksumName[]),
+    ...trailerNames,
+    ...computed,
+  ]);
   if (payload.kind === 'hashed') names.add('sha256');
   const encodings = (headers['content-encoding'] ?? '').split(',').map((encoding) => encoding.trim());
   if (encodings.some((encoding) => encoding !== '' && encoding !== 'aws-chunked')) {
@@ -49,10 +73,11 @@ export function readUploadPlan(request: StoreRequest, payload: PayloadDeclaratio
   return {
     sizeBytes: readSize(request, payload),
     isChunked: payload.kind === 'chunked',
-    contentType: (headers['content-type'] ?? 'binary/octet-stream').slice(0, contentTypeCharsMax),
-    mayReplace: readMayReplace(headers['if-none-match']),
+    contentType: readContentType(request),
+    mayReplace: readMayReplace(request),
     digest: new BodyDigest(names),
     declared,
+    computed,
     trailerNames,
     contentMd5: readMd5(headers['content-md5']),
     payloadSha256Hex: payload.kind === 'hashed' ? payload.sha256Hex : undefined,
@@ -62,7 +87,7 @@ export function readUploadPlan(request: StoreRequest, payload: PayloadDeclaratio
 /**
  * Compares what was received with what was declared.
  *
- * @returns the ETag, and the checksums that the client declared.
+ * @returns the ETag, and the checksums that the client declared or that are to be kept.
  * @throws {S3Error}
  */
 export function checkUpload(plan: UploadPlan, uploaded: Uploaded): { etag: string; checksums: Checksums } {
@@ -97,7 +122,12 @@ export function checkUpload(plan: UploadPlan, uploaded: Uploaded): { etag: strin
   if (plan.contentMd5 !== undefined && plan.contentMd5 !== md5.toString('base64')) {
     throw new S3Error('BadDigest', 'The Content-MD5 you specified did not match what we received.');
   }
+  for (const name of plan.computed) declared[name] = found[name] ?? '';
   return { etag: md5.toString('hex'), checksums: declared };
+}
+
+export function readContentType({ headers }: StoreRequest): string {
+  return (headers['content-type'] ?? 'binary/octet-stream').slice(0, contentTypeCharsMax);
 }
 
 function readSize({ headers }: StoreRequest, payload: PayloadDeclaration): number {
@@ -119,7 +149,9 @@ function readTrailerNames(header: string | string[] | undefined): ChecksumName[]
   return names.filter((name) => name !== '').map(checksumName);
 }
 
-function readMayReplace(ifNoneMatch: string | undefined): boolean {
+/** False if the client wants to write only a new object. @throws {S3Error} NotImplemented */
+export function readMayReplace({ headers }: StoreRequest): boolean {
+  const ifNoneMatch = headers['if-none-match'];
   if (ifNoneMatch !== undefined && ifNoneMatch.trim() !== '*')
     throw notImplemented('If-None-Match other than *');
   return ifNoneMatch === undefined;

@@ -1,7 +1,9 @@
 import { afterAll, beforeAll, describe, test } from 'vitest';
 import type { Context, ObjectStoreSkips, ObjectStoreTarget } from './object-store-context.ts';
+import { copyTests } from './object-store-copies.contract.ts';
 import { downloadTests } from './object-store-downloads.contract.ts';
 import { listingTests } from './object-store-listing.contract.ts';
+import { multipartTests } from './object-store-multipart.contract.ts';
 import { objectTests } from './object-store-objects.contract.ts';
 import { uploadTests } from './object-store-uploads.contract.ts';
 
@@ -35,6 +37,12 @@ export function objectStoreContract(
     describe('objects', () => objectTests(context, skips));
     if (skips.listing === undefined) describe('listing', () => listingTests(context, skips));
     else test.skip(`listing: ${skips.listing}`);
+    if (skips.multipart === undefined) {
+      describe('uploads in parts', () => multipartTests(context, skips));
+      describe('copies', () => copyTests(context, skips));
+    } else {
+      test.skip(`uploads in parts, and copies: ${skips.multipart}`);
+    }
     if (skips.urls === undefined) {
       describe('upload URLs', () => uploadTests(context, skips));
       describe('download URLs', () => downloadTests(context));

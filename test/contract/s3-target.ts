@@ -23,6 +23,7 @@ export async function openS3Target(input: {
     store: new S3ObjectStore({ client, clock: { nowMs: () => Date.now() } }),
     listing: new ScanListing({ client }),
     signer: new S3UrlSigner(place),
+    sdk: { client: sdk, bucket },
     put: async (key, body) => {
       await sdk.send(new PutObjectCommand({ Bucket: bucket, Key: key, Body: body }));
     },

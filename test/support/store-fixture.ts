@@ -45,13 +45,18 @@ export class StoreFixture {
     return this.#errors;
   }
 
-  async restart(): Promise<void> {
+  async restart(options: Partial<StoreOptions> = {}): Promise<void> {
     await this.#running.close();
-    this.#running = await startStore({ port: 0, bucket, credentials, dataDir: this.dataDir });
+    this.#running = await startStore({ port: 0, bucket, credentials, ...options, dataDir: this.dataDir });
+  }
+
+  /** Stops the store, and leaves its data. */
+  async close(): Promise<void> {
+    await this.#running.close();
   }
 
   async stop(): Promise<void> {
-    await this.#running.close();
+    await this.close();
     await rm(this.dataDir, { recursive: true });
   }
 

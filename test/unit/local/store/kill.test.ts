@@ -1,23 +1,10 @@
-import { type ChildProcess, spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { once } from 'node:events';
 import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { sendRaw } from '../../../support/raw-request.ts';
-import { bucket, StoreFixture, signHeaders } from '../../../support/store-fixture.ts';
-
-const script = path.join(import.meta.dirname, 'kill-child.ts');
-
-/** Starts a store in a process of its own. @returns its URL. */
-async function spawnStore(dataDir: string): Promise<{ child: ChildProcess; url: string }> {
-  const child = spawn(process.execPath, ['--import', 'tsx', script, dataDir], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
-  const [line] = (await once(child.stdout as NodeJS.ReadableStream, 'data')) as [Buffer];
-  return { child, url: line.toString().trim() };
-}
+import { bucket, StoreFixture } from '../../../support/store-fixture.ts';
+import { spawnStore, trySend } from './spawned-store.ts';
 
 /** The bytes of upload number `index`: of many sizes, and computed from the number alone. */
 function bytesOf(index: number): Buffer {
@@ -25,13 +12,8 @@ function bytesOf(index: number): Buffer {
 }
 
 async function upload(url: string, index: number): Promise<boolean> {
-  const body = bytesOf(index);
-  const request = { method: 'PUT', path: `/${bucket}/k${index}`, body };
-  const { href, headers } = await signHeaders(url, request);
-  return await sendRaw({ href, method: 'PUT', headers, body }).then(
-    ({ status }) => status === 200,
-    () => false,
-  );
+  const answer = await trySend(url, { method: 'PUT', path: `/${bucket}/k${index}`, body: bytesOf(index) });
+  return answer?.status === 200;
 }
 
 test('an acknowledged object survives a kill, and any other is complete or absent', async () => {

@@ -1,0 +1,269 @@
+import {
+  AbortMultipartUploadCommand,
+  HeadObjectCommand,
+  ListMultipartUploadsCommand,
+  ListPartsCommand,
+  UploadPartCommand,
+} from '@aws-sdk/client-s3';
+import { expect, test } from 'vitest';
+import { crc32Base64, md5Hex, sha256Base64 } from '../support/body-digests.ts';
+import { type Context, keysBelow, type ObjectStoreSkips, testUnless } from './object-store-context.ts';
+import { bytesOf, etagOf, PartsUpload, partBytes, readObject, refused, sdkOf } from './object-store-parts.ts';
+
+/** Uploads in parts, as S3 has them. */
+export function multipartTests(context: Context, skips: ObjectStoreSkips): void {
+  const first = bytesOf(partBytes, 'first');
+  const second = bytesOf(partBytes + 17, 'second');
+  const last = bytesOf(1000, 'last');
+  const begin = (more: object = {}, name = 'whole') =>
+    PartsUpload.begin(context, `${context.prefix()}${name}`, more);
+  const head = async (Key: string, more: object = {}) => {
+    const { client, bucket: Bucket } = sdkOf(context.target);
+    return await client.send(new HeadObjectCommand({ Bucket, Key, ...more }));
+  };
+
+  test('become one object, whatever the order in which they come', async () => {
+    const upload = await begin({ ContentType: 'text/plain' }, 'a b+ä&<whole>');
+    const { Key } = upload.where;
+    const c = await upload.part(10_000, last);
+    const b = await upload.part(7, second);
+    await upload.part(1, last);
+    const a = await upload.part(1, first);
+    expect(await keysBelow(context.target.listing, Key)).toEqual([]);
+    expect(await context.target.store.head(Key)).toBeUndefined();
+    const { ETag, Bucket, Key: answered } = await upload.complete([a, b, c]);
+    const ofParts = etagOf([first, second, last]);
+    expect({ ETag, Bucket, Key: answered }).toEqual({ ETag: ofParts, Bucket: upload.where.Bucket, Key });
+    const whole = Buffer.concat([first, second, last]);
+    expect((await readObject(context, Key)).equals(whole)).toBe(true);
+    expect(await keysBelow(context.target.listing, Key)).toEqual([Key]);
+    expect(await head(Key)).toMatchObject({
+      ContentLength: whole.length,
+      ETag: ofParts,
+      ContentType: 'text/plain',
+    });
+    const range = await readObject(context, Key, { Range: `bytes=${partBytes - 5}-${partBytes + 4}` });
+    expect(range.equals(whole.subarray(partBytes - 5, partBytes + 5))).toBe(true);
+  });
+
+  test('may be left out, and one alone may have any size', async () => {
+    const upload = await begin();
+    await upload.part(1, first);
+    const only = await upload.part(2, last);
+    expect((await upload.complete([only])).ETag).toBe(etagOf([last]));
+    expect((await readObject(context, upload.where.Key)).equals(last)).toBe(true);
+    const none = await begin();
+    const empty = await none.part(1, Buffer.alloc(0));
+    await none.complete([empty]);
+    expect(await head(none.where.Key)).toMatchObject({ ContentLength: 0 });
+  });
+
+  test('replace an object, and are replaced by one', async () => {
+    const upload = await begin();
+    const { Key } = upload.where;
+    await context.target.put(Key, Buffer.from('before'));
+    const part = await upload.part(1, last);
+    expect((await readObject(context, Key)).toString()).toBe('before');
+    await upload.complete([part]);
+    expect((await readObject(context, Key)).equals(last)).toBe(true);
+    await context.target.put(Key, Buffer.from('after'));
+    expect((await readObject(context, Key)).toString()).toBe('after');
+  });
+
+  test('are refused in a wrong order, with a wrong ETag, when they are too small, or missing', async () => {
+    const upload = await begin();
+    const a = await upload.part(1, first);
+    const b = await upload.part(2, second);
+    const c = await upload.part(3, last);
+    const d = await upload.part(4, last);
+    await refused(upload.complete([b, a]), 'InvalidPartOrder');
+    await refused(upload.complete([a, a]), 'InvalidPartOrder');
+    await refused(upload.complete([{ ...a, ETag: `"${md5Hex(second)}"` }]), 'InvalidPart');
+    await refused(upload.complete([a, { ...b, PartNumber: 5 }]), 'InvalidPart');
+    await refused(upload.complete([a, c, d]), 'EntityTooSmall');
+    await refused(upload.complete([]), 'MalformedXML');
+    await refused(upload.complete([a], { MpuObjectSize: 7 }), 'InvalidRequest');
+    expect(await context.target.store.head(upload.where.Key)).toBeUndefined();
+    await upload.complete([a, d], { MpuObjectSize: partBytes + last.length });
+    expect((await readObject(context, upload.where.Key)).equals(Buffer.concat([first, last]))).toBe(true);
+  });
+
+  test('are completed again with the same answer, but not with other parts', async () => {
+    const upload = await begin();
+    const a = await upload.part(1, last);
+    const { ETag } = await upload.complete([a]);
+    expect((await upload.complete([a])).ETag).toBe(ETag);
+    await refused(upload.part(2, last), 'NoSuchUpload', 404);
+  });
+
+  test('are not completed over an object if the client does not want that', async () => {
+    const upload = await begin();
+    const { Key } = upload.where;
+    const a = await upload.part(1, last);
+    await context.target.put(Key, Buffer.from('before'));
+    await refused(upload.complete([a], { IfNoneMatch: '*' }), 'PreconditionFailed', 412);
+    expect((await readObject(context, Key)).toString()).toBe('before');
+    await upload.complete([a]);
+    expect((await readObject(context, Key)).equals(last)).toBe(true);
+  });
+
+  test('belong to an upload of this key', async () => {
+    const upload = await begin();
+    const { client, where } = upload;
+    const a = await upload.part(1, last);
+    const elsewhere = { ...where, Key: `${where.Key}-other` };
+    const send = (where: object, PartNumber: number) =>
+      client.send(new UploadPartCommand({ ...upload.where, ...where, PartNumber, Body: last }));
+    await refused(send({ UploadId: 'none' }, 1), 'NoSuchUpload', 404);
+    await refused(send({ UploadId: '../../objects' }, 1), 'NoSuchUpload', 404);
+    await refused(send(elsewhere, 1), 'NoSuchUpload', 404);
+    for (const number of [0, -1, 10_001]) await refused(send({}, number), 'InvalidArgument');
+    await refused(client.send(new ListPartsCommand(elsewhere)), 'NoSuchUpload', 404);
+    await refused(client.send(new AbortMultipartUploadCommand(elsewhere)), 'NoSuchUpload', 404);
+    await upload.complete([a]);
+  });
+
+  test('are gone after an abort', async () => {
+    const upload = await begin();
+    const { client, where } = upload;
+    const a = await upload.part(1, last);
+    await client.send(new AbortMultipartUploadCommand(where));
+    await refused(upload.complete([a]), 'NoSuchUpload', 404);
+    await refused(upload.part(1, last), 'NoSuchUpload', 404);
+    await refused(client.send(new ListPartsCommand(where)), 'NoSuchUpload', 404);
+    await refused(client.send(new AbortMultipartUploadCommand(where)), 'NoSuchUpload', 404);
+    expect(await context.target.store.head(where.Key)).toBeUndefined();
+  });
+
+  test('are listed in pages', async () => {
+    const upload = await begin();
+    const { client, where } = upload;
+    const numbers = [1, 2, 9, 10, 11, 100, 10_000];
+    for (const number of [...numbers].reverse()) await upload.part(number, bytesOf(number, 'part'));
+    const listed: [number | undefined, number | undefined, string | undefined][] = [];
+    let PartNumberMarker: string | undefined;
+    for (let pages = 1; ; pages += 1) {
+      const page = await client.send(
+        new ListPartsCommand({ ...where, MaxParts: 3, ...(PartNumberMarker && { PartNumberMarker }) }),
+      );
+      const { Parts = [], IsTruncated } = page;
+      listed.push(...Parts.map((part) => [part.PartNumber, part.Size, part.ETag] as (typeof listed)[0]));
+      expect(page).toMatchObject({ Key: where.Key, UploadId: where.UploadId, MaxParts: 3 });
+      PartNumberMarker = page.NextPartNumberMarker;
+      if (IsTruncated !== true) {
+        expect(pages).toBe(3);
+        break;
+      }
+    }
+    expect(listed).toEqual(numbers.map((number) => [number, number, `"${md5Hex(bytesOf(number, 'part'))}"`]));
+    const beyond = await client.send(new ListPartsCommand({ ...where, PartNumberMarker: '10000' }));
+    expect(beyond).toMatchObject({ IsTruncated: false });
+    expect(beyond.Parts ?? []).toEqual([]);
+  });
+
+  const beginMany = async (prefix: string) => {
+    const uploads: PartsUpload[] = [];
+    for (const name of ['b', 'a', 'c/d', 'b', 'ä']) {
+      uploads.push(await PartsUpload.begin(context, prefix + name));
+    }
+    return uploads;
+  };
+  const listUploads = async (Prefix: string, more: object = {}) => {
+    const { client, bucket: Bucket } = sdkOf(context.target);
+    const found: [string | undefined, string | undefined][] = [];
+    let marker: { KeyMarker?: string; UploadIdMarker?: string } = {};
+    for (let page = 0; page < 10; page += 1) {
+      const ask = { Bucket, Prefix, ...more, ...marker };
+      const answer = await client.send(new ListMultipartUploadsCommand(ask));
+      for (const { Key, UploadId } of answer.Uploads ?? []) found.push([Key, UploadId]);
+      if (answer.IsTruncated !== true) return found;
+      const { NextKeyMarker: KeyMarker = '', NextUploadIdMarker: UploadIdMarker = '' } = answer;
+      marker = { KeyMarker, UploadIdMarker };
+    }
+    throw new Error('The list does not end.');
+  };
+
+  test('have their uploads listed by key', async () => {
+    const prefix = context.prefix();
+    const uploads = await beginMany(prefix);
+    const all = await listUploads(prefix);
+    expect(all.map(([key]) => key)).toEqual(['a', 'b', 'b', 'c/d', 'ä'].map((name) => prefix + name));
+    expect(all.map(([, id]) => id).sort()).toEqual(uploads.map(({ where }) => where.UploadId).sort());
+    expect((await listUploads(`${prefix}c`)).map(([key]) => key)).toEqual([`${prefix}c/d`]);
+    const afterKey = await listUploads(prefix, { KeyMarker: `${prefix}b` });
+    expect(afterKey.map(([key]) => key)).toEqual([`${prefix}c/d`, `${prefix}ä`]);
+    for (const { client, where } of uploads) await client.send(new AbortMultipartUploadCommand(where));
+    expect(await listUploads(prefix)).toEqual([]);
+  });
+
+  testUnless(skips.uploadPages, 'have their uploads listed in pages', async () => {
+    const prefix = context.prefix();
+    const uploads = await beginMany(prefix);
+    const all = await listUploads(prefix);
+    for (const MaxUploads of [1, 2]) expect(await listUploads(prefix, { MaxUploads })).toEqual(all);
+    for (const { client, where } of uploads) await client.send(new AbortMultipartUploadCommand(where));
+  });
+
+  test('can be read one by one', async () => {
+    const upload = await begin();
+    const { Key } = upload.where;
+    const a = await upload.part(2, first);
+    const b = await upload.part(4, second);
+    const c = await upload.part(5, last);
+    await upload.complete([a, b, c]);
+    for (const [index, part] of [first, second, last].entries()) {
+      const PartNumber = index + 1;
+      expect((await readObject(context, Key, { PartNumber })).equals(part)).toBe(true);
+      expect(await head(Key, { PartNumber })).toMatchObject({ ContentLength: part.length, PartsCount: 3 });
+    }
+    await refused(readObject(context, Key, { PartNumber: 4 }), 'InvalidPartNumber', 416);
+  });
+
+  test('of a body that is not what was declared are refused', async () => {
+    const upload = await begin();
+    const md5 = Buffer.from(md5Hex(first), 'hex').toString('base64');
+    await refused(upload.part(1, last, { ContentMD5: md5 }), 'BadDigest');
+    await refused(upload.part(1, last, { ChecksumCRC32: crc32Base64(first) }), 'BadDigest');
+    const { Parts = [] } = await upload.client.send(new ListPartsCommand(upload.where));
+    expect(Parts).toEqual([]);
+  });
+
+  const composite = [
+    { ChecksumAlgorithm: 'CRC32', name: 'ChecksumCRC32', hash: crc32Base64 },
+    { ChecksumAlgorithm: 'SHA256', name: 'ChecksumSHA256', hash: sha256Base64 },
+  ] as const;
+  test.each(composite)('have a composite $name', async ({ ChecksumAlgorithm, name, hash }) => {
+    const upload = await begin({ ChecksumAlgorithm });
+    const { Key } = upload.where;
+    const a = await upload.part(1, first, { ChecksumAlgorithm });
+    const b = await upload.part(2, last, { ChecksumAlgorithm });
+    expect([a[name], b[name]]).toEqual([hash(first), hash(last)]);
+    const listed = await upload.client.send(new ListPartsCommand(upload.where));
+    expect(listed).toMatchObject({ ChecksumAlgorithm, ChecksumType: 'COMPOSITE' });
+    expect(listed.Parts?.map((part) => part[name])).toEqual([hash(first), hash(last)]);
+    await refused(upload.complete([{ ...a, [name]: hash(second) }, b]), 'InvalidPart');
+    await refused(upload.complete([a, b], { [name]: `${hash(second)}-2` }), 'BadDigest');
+    const whole = `${hash(Buffer.concat([first, last].map((part) => Buffer.from(hash(part), 'base64'))))}-2`;
+    const completed = await upload.complete([a, b], { [name]: whole });
+    expect(completed).toMatchObject({ [name]: whole, ChecksumType: 'COMPOSITE' });
+    const found = await head(Key, { ChecksumMode: 'ENABLED' });
+    expect(found).toMatchObject({ [name]: whole, ChecksumType: 'COMPOSITE' });
+    // It is no hash of the object.
+    expect((await context.target.store.head(Key))?.sha256).toBeUndefined();
+  });
+
+  test('have a checksum of the whole object if it is a CRC32', async () => {
+    const type = { ChecksumAlgorithm: 'CRC32', ChecksumType: 'FULL_OBJECT' };
+    const upload = await begin(type);
+    const { Key } = upload.where;
+    const a = await upload.part(1, first, { ChecksumAlgorithm: 'CRC32' });
+    const b = await upload.part(2, last, { ChecksumAlgorithm: 'CRC32' });
+    const ChecksumCRC32 = crc32Base64(Buffer.concat([first, last]));
+    const wrong = { ChecksumType: 'FULL_OBJECT', ChecksumCRC32: crc32Base64(first) };
+    await refused(upload.complete([a, b], wrong), 'BadDigest');
+    const expected = { ChecksumCRC32, ChecksumType: 'FULL_OBJECT' };
+    expect(await upload.complete([a, b], expected)).toMatchObject(expected);
+    expect(await head(Key, { ChecksumMode: 'ENABLED' })).toMatchObject(expected);
+    await refused(begin({ ...type, ChecksumAlgorithm: 'SHA256' }), 'InvalidRequest');
+  });
+}

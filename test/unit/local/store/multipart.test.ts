@@ -1,0 +1,354 @@
+import { cp, mkdir, readdir, rm, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import {
+  AbortMultipartUploadCommand,
+  CompleteMultipartUploadCommand,
+  CopyObjectCommand,
+  CreateMultipartUploadCommand,
+  ListPartsCommand,
+  PutObjectCommand,
+  UploadPartCommand,
+  UploadPartCopyCommand,
+} from '@aws-sdk/client-s3';
+import { getSignedUrl } from '@aws-sdk/s3-request-presigner';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { ObjectUpload } from '../../../../local/store/object-upload.ts';
+import { startStore } from '../../../../local/store/start-store.ts';
+import { crc32Base64, md5Hex } from '../../../support/body-digests.ts';
+import { sendRaw } from '../../../support/raw-request.ts';
+import { bucket, credentials, StoreFixture } from '../../../support/store-fixture.ts';
+
+let store: StoreFixture;
+
+beforeEach(async () => {
+  store = await StoreFixture.start();
+});
+
+afterEach(async () => {
+  vi.restoreAllMocks();
+  await store.stop();
+});
+
+const body = Buffer.from('the bytes of a part');
+const target = `/${bucket}/k`;
+
+async function begin(headers: Record<string, string> = {}): Promise<string> {
+  const answer = await store.send({ method: 'POST', path: target, query: { uploads: '' }, headers });
+  expect(answer.status).toBe(200);
+  return /<UploadId>(.+)<\/UploadId>/.exec(answer.body.toString())?.[1] ?? '';
+}
+
+const sendPart = (uploadId: string, more: object = {}, partNumber = 1) =>
+  store.send({
+    method: 'PUT',
+    path: target,
+    query: { partNumber: String(partNumber), uploadId },
+    body,
+    ...more,
+  });
+
+const listOf = (etag: unknown) =>
+  Buffer.from(
+    `<CompleteMultipartUpload><Part><PartNumber>1</PartNumber><ETag>${etag}</ETag></Part></CompleteMultipartUpload>`,
+  );
+
+const complete = (uploadId: string, etag: unknown, more: object = {}) =>
+  store.send({ method: 'POST', path: target, query: { uploadId }, body: listOf(etag), ...more });
+
+const uploadFolders = () => readdir(path.join(store.dataDir, 'multipart'));
+
+async function isThere(): Promise<boolean> {
+  return (await store.send({ method: 'HEAD', path: target })).status === 200;
+}
+
+describe('a part', () => {
+  const framed = (trailer: string) => ({
+    body: Buffer.from(`${body.length.toString(16)}\r\n${body}\r\n0\r\n${trailer}\r\n`),
+    headers: {
+      'content-encoding': 'aws-chunked',
+      'x-amz-content-sha256': 'STREAMING-UNSIGNED-PAYLOAD-TRAILER',
+      'x-amz-decoded-content-length': String(body.length),
+      'x-amz-trailer': 'x-amz-checksum-crc32',
+    },
+  });
+
+  test('is taken signed, unsigned, and in chunks with a checksum as their trailer', async () => {
+    const id = await begin();
+    for (const more of [
+      {},
+      { headers: { 'x-amz-content-sha256': 'UNSIGNED-PAYLOAD' } },
+      framed(`x-amz-checksum-crc32:${crc32Base64(body)}\r\n`),
+    ]) {
+      const answer = await sendPart(id, more);
+      expect(answer.status).toBe(200);
+      expect(answer.headers['etag']).toBe(`"${md5Hex(body)}"`);
+    }
+  });
+
+  test.each([
+    {
+      name: 'other bytes than were signed',
+      more: { sentBody: Buffer.from('THE BYTES OF A PART') },
+      code: 'XAmzContentSHA256Mismatch',
+    },
+    { name: 'a wrong trailer', more: framed('x-amz-checksum-crc32:AAAAAA==\r\n'), code: 'BadDigest' },
+    { name: 'no trailer', more: framed(''), code: 'MalformedTrailerError' },
+    {
+      name: 'more than 5 GiB',
+      more: { headers: { 'content-length': String(5 * 1024 ** 3 + 1) } },
+      code: 'EntityTooLarge',
+    },
+    {
+      name: 'an unknown checksum',
+      more: { headers: { 'x-amz-checksum-crc32c': 'AAAAAA==' } },
+      code: 'NotImplemented',
+    },
+  ])('is refused with $name', async ({ more, code }) => {
+    const id = await begin();
+    expect((await sendPart(id, more)).code).toBe(code);
+    expect(await store.uploadsLeft()).toEqual([]);
+    expect(await readdir(path.join(store.dataDir, 'multipart', id))).toEqual(['upload.json']);
+  });
+
+  test('of an upload with a composite checksum needs that checksum', async () => {
+    const id = await begin({ 'x-amz-checksum-algorithm': 'SHA256' });
+    const refused = await sendPart(id, { headers: { 'x-amz-checksum-crc32': crc32Base64(body) } });
+    expect(refused).toMatchObject({ status: 400, code: 'InvalidRequest' });
+    expect(refused.body.toString()).toContain('expected checksum Type: sha256, actual checksum Type: crc32');
+    expect((await sendPart(id)).code).toBe('InvalidRequest');
+  });
+
+  test('of an upload with a checksum of the whole object gets its checksum from the store', async () => {
+    const id = await begin({ 'x-amz-checksum-algorithm': 'CRC32', 'x-amz-checksum-type': 'FULL_OBJECT' });
+    expect((await sendPart(id)).headers['x-amz-checksum-crc32']).toBe(crc32Base64(body));
+  });
+
+  test('that arrives after the abort is refused, and leaves nothing', async () => {
+    const id = await begin();
+    const write = ObjectUpload.prototype.write;
+    vi.spyOn(ObjectUpload.prototype, 'write').mockImplementationOnce(async function (
+      this: ObjectUpload,
+      chunk,
+    ) {
+      await store.send({ method: 'DELETE', path: target, query: { uploadId: id } });
+      await write.call(this, chunk);
+    });
+    expect(await sendPart(id)).toMatchObject({ status: 404, code: 'NoSuchUpload' });
+    expect(await store.uploadsLeft()).toEqual([]);
+    expect(await uploadFolders()).toEqual([]);
+  });
+});
+
+describe('the request to complete an upload', () => {
+  test.each([
+    {
+      name: 'other bytes than were signed',
+      more: { sentBody: listOf(`"${'0'.repeat(32)}"`) },
+      code: 'XAmzContentSHA256Mismatch',
+    },
+    { name: 'no XML', more: { body: Buffer.from('none') }, code: 'MalformedXML' },
+    {
+      name: 'too many bytes',
+      more: { body: Buffer.alloc(5_000_000, ' ') },
+      code: 'MaxMessageLengthExceeded',
+    },
+    {
+      name: 'another checksum type',
+      more: { headers: { 'x-amz-checksum-type': 'COMPOSITE' } },
+      code: 'InvalidRequest',
+    },
+    { name: 'If-Match', more: { headers: { 'if-match': '*' } }, code: 'NotImplemented' },
+  ])('is refused with $name, and can be sent again', async ({ more, code }) => {
+    const id = await begin();
+    const { headers } = await sendPart(id);
+    expect((await complete(id, headers['etag'], more)).code).toBe(code);
+    expect(await isThere()).toBe(false);
+    expect((await complete(id, headers['etag'])).status).toBe(200);
+    expect(await uploadFolders()).toEqual([]);
+  });
+
+  test('is answered alike to all who send it at once', async () => {
+    const id = await begin();
+    const { headers } = await sendPart(id);
+    const answers = await Promise.all(Array.from({ length: 5 }, () => complete(id, headers['etag'])));
+    expect(new Set(answers.map(({ status, body: xml }) => `${status} ${xml}`)).size).toBe(1);
+    expect(answers[0]?.status).toBe(200);
+  });
+
+  test('is answered again after a restart, until the object is another', async () => {
+    const id = await begin();
+    const { headers } = await sendPart(id);
+    const first = await complete(id, headers['etag']);
+    await store.restart();
+    const again = await complete(id, headers['etag']);
+    expect(again.status).toBe(200);
+    expect(/<ETag>.*<\/ETag>/.exec(again.body.toString())?.[0]).toBe(
+      /<ETag>.*<\/ETag>/.exec(first.body.toString())?.[0],
+    );
+    expect(await complete(id, '"00000000000000000000000000000000"')).toMatchObject({ code: 'NoSuchUpload' });
+    await store.send({ method: 'PUT', path: target, body });
+    expect(await complete(id, headers['etag'])).toMatchObject({ status: 404, code: 'NoSuchUpload' });
+  });
+});
+
+describe('at a restart', () => {
+  test('uploads go on, and rests of ended ones are removed', async () => {
+    const id = await begin({ 'content-type': 'text/x' });
+    const { headers } = await sendPart(id);
+    const folder = path.join(store.dataDir, 'multipart');
+    await writeFile(path.join(folder, id, 'upload.json.1.unfinished'), '{');
+    await mkdir(path.join(folder, 'ended'));
+    await writeFile(path.join(folder, 'ended', '00001'), 'rest');
+    await store.restart();
+    expect(await uploadFolders()).toEqual([id]);
+    expect((await complete(id, headers['etag'])).status).toBe(200);
+    const got = await store.send({ method: 'GET', path: target });
+    expect(got.body.equals(body)).toBe(true);
+    expect(got.headers['content-type']).toBe('text/x');
+  });
+
+  test('an upload that was killed after its object was made has ended', async () => {
+    const id = await begin();
+    const { headers } = await sendPart(id);
+    const folder = path.join(store.dataDir, 'multipart', id);
+    const kept = path.join(store.dataDir, 'kept');
+    await cp(folder, kept, { recursive: true });
+    await complete(id, headers['etag']);
+    await cp(kept, folder, { recursive: true });
+    await rm(kept, { recursive: true });
+    await store.restart();
+    expect(await uploadFolders()).toEqual([]);
+    expect((await complete(id, headers['etag'])).status).toBe(200);
+  });
+
+  test('a damaged part is named', async () => {
+    const id = await begin();
+    const file = path.join(store.dataDir, 'multipart', id, '00007');
+    await writeFile(file, 'this is no part');
+    const again = startStore({ port: 0, bucket, credentials, dataDir: store.dataDir });
+    await expect(again).rejects.toThrow(`The store's file ${file} is damaged.`);
+  });
+});
+
+test('an upload is aborted after two days', async () => {
+  let nowMs = Date.parse('2026-11-21T00:00:00Z');
+  await store.stop();
+  store = await StoreFixture.start({ now: () => nowMs });
+  const at = () => ({ method: 'POST', path: target, query: { uploads: '' }, signedAtMs: nowMs });
+  await store.send(at());
+  nowMs += 1;
+  await store.send(at());
+  expect(await uploadFolders()).toHaveLength(2);
+  const kept = (await uploadFolders()).sort().at(-1);
+  await store.restart({ now: () => nowMs + 48 * 3_600_000 - 1 });
+  expect(await uploadFolders()).toEqual([kept]);
+});
+
+test('more than a thousand unfinished uploads are refused', async () => {
+  for (let count = 0; count < 1000; count += 1) {
+    const folder = path.join(store.dataDir, 'multipart', `u${count}`);
+    await mkdir(folder);
+    const record = { id: `u${count}`, key: 'k', contentType: '', initiatedAtMs: Date.now() };
+    await writeFile(path.join(folder, 'upload.json'), JSON.stringify(record));
+  }
+  await store.restart();
+  const answer = await store.send({ method: 'POST', path: target, query: { uploads: '' } });
+  expect(answer).toMatchObject({ status: 400, code: 'InvalidRequest' });
+  expect(answer.body.toString()).toContain('Complete or abort some of them first.');
+  await store.send({ method: 'DELETE', path: target, query: { uploadId: 'u7' } });
+  await begin();
+});
+
+describe('a full disk', () => {
+  const failure = () =>
+    Object.assign(new Error('ENOSPC: no space left on device, write'), { code: 'ENOSPC' });
+  const fail = () => vi.spyOn(ObjectUpload.prototype, 'write').mockRejectedValueOnce(failure());
+
+  test('refuses a part, and keeps the one that was there', async () => {
+    const id = await begin();
+    const { headers } = await sendPart(id);
+    fail();
+    expect(await sendPart(id)).toMatchObject({ status: 507, code: 'InsufficientStorage' });
+    expect(await store.uploadsLeft()).toEqual([]);
+    expect((await complete(id, headers['etag'])).status).toBe(200);
+  });
+
+  test('refuses to complete, and leaves the upload as it was', async () => {
+    const id = await begin();
+    const { headers } = await sendPart(id);
+    fail();
+    expect(await complete(id, headers['etag'])).toMatchObject({ status: 507, code: 'InsufficientStorage' });
+    expect(await isThere()).toBe(false);
+    expect(await store.uploadsLeft()).toEqual([]);
+    expect((await complete(id, headers['etag'])).status).toBe(200);
+  });
+
+  test('refuses a copy, and leaves what was there', async () => {
+    await store.send({ method: 'PUT', path: target, body });
+    await store.send({ method: 'PUT', path: `/${bucket}/old`, body: Buffer.from('old') });
+    fail();
+    const headers = { 'x-amz-copy-source': `${bucket}/k` };
+    const copy = { method: 'PUT', path: `/${bucket}/old`, headers };
+    expect(await store.send(copy)).toMatchObject({ status: 507, code: 'InsufficientStorage' });
+    expect((await store.send({ method: 'GET', path: `/${bucket}/old` })).body.toString()).toBe('old');
+    expect(await store.uploadsLeft()).toEqual([]);
+    expect((await store.send(copy)).status).toBe(200);
+  });
+});
+
+describe('a presigned URL', () => {
+  test('to put an object is good for no part, and for no copy', async () => {
+    const id = await begin();
+    await store.send({ method: 'PUT', path: `/${bucket}/source`, body });
+    const client = store.client({ requestChecksumCalculation: 'WHEN_REQUIRED' });
+    const href = await getSignedUrl(client, new PutObjectCommand({ Bucket: bucket, Key: 'k' }));
+    const headers = { 'content-length': String(body.length) };
+    for (const added of [`&partNumber=1&uploadId=${id}`, `&uploadId=${id}`, '&partNumber=1', '&uploads=']) {
+      const answer = await sendRaw({ method: 'PUT', href: href + added, headers, body });
+      expect(answer.status).toBe(403);
+      expect((await sendRaw({ method: 'POST', href: href + added, headers, body })).status).toBe(403);
+      expect((await sendRaw({ method: 'DELETE', href: href + added })).status).toBe(403);
+    }
+    const copy = await sendRaw({ method: 'PUT', href, headers: { 'x-amz-copy-source': `${bucket}/source` } });
+    expect(copy.status).toBe(403);
+    expect(await readdir(path.join(store.dataDir, 'multipart', id))).toEqual(['upload.json']);
+    expect(await isThere()).toBe(false);
+    expect((await sendRaw({ method: 'PUT', href, headers, body })).status).toBe(200);
+    client.destroy();
+  });
+
+  test('is not enough for uploads in parts and copies, though they are what it signs', async () => {
+    const id = await begin();
+    const { headers } = await sendPart(id);
+    await store.send({ method: 'PUT', path: `/${bucket}/source`, body });
+    const client = store.client({ requestChecksumCalculation: 'WHEN_REQUIRED' });
+    const where = { Bucket: bucket, Key: 'k', UploadId: id };
+    const CopySource = `${bucket}/source`;
+    const commands = [
+      ['POST', new CreateMultipartUploadCommand({ Bucket: bucket, Key: 'k' })],
+      ['PUT', new UploadPartCommand({ ...where, PartNumber: 2 })],
+      ['PUT', new UploadPartCopyCommand({ ...where, PartNumber: 2, CopySource })],
+      ['GET', new ListPartsCommand(where)],
+      ['POST', new CompleteMultipartUploadCommand(where)],
+      ['DELETE', new AbortMultipartUploadCommand(where)],
+      ['PUT', new CopyObjectCommand({ Bucket: bucket, Key: 'k', CopySource })],
+    ] as const;
+    for (const [method, command] of commands) {
+      const signed = await getSignedUrl(client, command as PutObjectCommand, {
+        unhoistableHeaders: new Set(['x-amz-copy-source']),
+      });
+      const isCopy = signed.includes('x-amz-copy-source');
+      const answer = await sendRaw({
+        method,
+        href: signed,
+        headers: isCopy ? { 'x-amz-copy-source': CopySource } : {},
+        ...((method === 'POST' || method === 'PUT') && { body: listOf(headers['etag']) }),
+      });
+      expect({ method, status: answer.status }).toEqual({ method, status: 403 });
+      expect(answer.body.toString()).toContain('a presigned URL is not enough');
+    }
+    expect(await isThere()).toBe(false);
+    expect(await uploadFolders()).toEqual([id]);
+    client.destroy();
+  });
+});

@@ -44,6 +44,7 @@ export async function assembleParts(
     }
     const { checksums } = digest.finish();
     if (compositeChecksums === undefined) checkObjectChecksums(request, checksums);
+    const { metadata } = upload.record;
     const partSizes = runsOf(parts.map(({ part }) => part.sizeBytes));
     const record = {
       key: upload.record.key,
@@ -54,6 +55,7 @@ export async function assembleParts(
       // S3 has the time of CreateMultipartUpload here.
       lastModifiedMs: upload.record.initiatedAtMs,
       uploadId: upload.record.id,
+      ...(metadata && { metadata }),
       ...(compositeChecksums && { compositeChecksums }),
       ...(partSizes && { partSizes }),
     };

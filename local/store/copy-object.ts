@@ -10,6 +10,7 @@ import { replyInTime } from './slow-reply.ts';
 import type { StoreRequest } from './store-request.ts';
 import { readChecksumAlgorithm } from './upload-checksum.ts';
 import { readContentType, readMayReplace } from './upload-plan.ts';
+import { readUserMetadata } from './user-metadata.ts';
 import { element } from './xml.ts';
 
 /** A copy that is not stored yet. */
@@ -31,8 +32,15 @@ async function copy({ files, request, now }: OperationInput) {
   const { upload, source, digest } = await copyBytes({ files, request, sourceKey });
   try {
     const lastModifiedMs = now();
-    const { sizeBytes, contentType } = source;
-    const record = { key: request.key, sizeBytes, contentType, lastModifiedMs, ...digest, ...replaced };
+    const { contentType, metadata } = replaced ?? source;
+    const record = {
+      key: request.key,
+      sizeBytes: source.sizeBytes,
+      contentType,
+      lastModifiedMs,
+      ...digest,
+      ...(metadata && { metadata }),
+    };
     const outcome = await files.commit(upload, { record, mayReplace, isLate: () => false });
     if (outcome === 'exists') throw preconditionFailed();
     return xmlReply(
@@ -51,9 +59,12 @@ async function copy({ files, request, now }: OperationInput) {
 function readReplaced(
   request: StoreRequest,
   sourceKey: string,
-): Pick<ObjectRecord, 'contentType'> | undefined {
+): Pick<ObjectRecord, 'contentType' | 'metadata'> | undefined {
   const directive = request.headers['x-amz-metadata-directive'] ?? 'COPY';
-  if (directive === 'REPLACE') return { contentType: readContentType(request) };
+  if (directive === 'REPLACE') {
+    const metadata = readUserMetadata(request);
+    return { contentType: readContentType(request), ...(metadata && { metadata }) };
+  }
   if (directive !== 'COPY') throw new S3Error('InvalidArgument', 'Unknown metadata directive.');
   if (sourceKey !== request.key) return undefined;
   throw new S3Error(

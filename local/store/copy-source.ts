@@ -1,4 +1,5 @@
 import { closeSync, createReadStream } from 'node:fs';
+import { modifiedMs, namesTag } from './conditions.ts';
 import type { ObjectFiles } from './object-files.ts';
 import type { ObjectRecord } from './object-record.ts';
 import { noSuchKey, notImplemented, preconditionFailed, S3Error } from './s3-error.ts';
@@ -71,18 +72,18 @@ export function checkSource({ headers }: StoreRequest, record: ObjectRecord): vo
     const value = headers[`x-amz-copy-source-${name}`];
     return value === undefined ? undefined : String(value);
   };
-  const isTag = (tags: string) =>
-    tags.split(',').some((tag) => ['*', record.etag].includes(tag.trim().replaceAll('"', '')));
-  // The headers have whole seconds, as Last-Modified. An invalid date says nothing.
-  const modifiedMs = Math.floor(record.lastModifiedMs / 1000) * 1000;
+  const atMs = modifiedMs(record);
   const ifMatch = header('if-match');
   const ifNoneMatch = header('if-none-match');
+  // An invalid date says nothing.
   const isRight =
-    ifMatch === undefined ? !(modifiedMs > Date.parse(header('if-unmodified-since') ?? '')) : isTag(ifMatch);
+    ifMatch === undefined
+      ? !(atMs > Date.parse(header('if-unmodified-since') ?? ''))
+      : namesTag(ifMatch, record);
   const isNew =
     ifNoneMatch === undefined
-      ? !(modifiedMs <= Date.parse(header('if-modified-since') ?? ''))
-      : !isTag(ifNoneMatch);
+      ? !(atMs <= Date.parse(header('if-modified-since') ?? ''))
+      : !namesTag(ifNoneMatch, record);
   if (!isRight || !isNew) throw preconditionFailed();
 }
 

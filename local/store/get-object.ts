@@ -1,14 +1,15 @@
 import { closeSync, createReadStream } from 'node:fs';
 import { checksumHeaders } from './checksums.ts';
-import { isUnmodified } from './conditions.ts';
+import { checkUnchanged, isUnmodified } from './conditions.ts';
 import type { ObjectFiles } from './object-files.ts';
 import type { ObjectRecord } from './object-record.ts';
 import { type ByteRange, readPart } from './part-range.ts';
 import type { StoreReply } from './reply.ts';
 import { noSuchKey, S3Error } from './s3-error.ts';
 import type { StoreRequest } from './store-request.ts';
+import { metadataHeaders } from './user-metadata.ts';
 
-/** @throws {S3Error} NoSuchKey, InvalidRange */
+/** @throws {S3Error} NoSuchKey, PreconditionFailed, InvalidRange */
 export function getObject(files: ObjectFiles, request: StoreRequest): StoreReply {
   const opened = files.open(request.key);
   if (opened === undefined) throw noSuchKey();
@@ -27,7 +28,7 @@ export function getObject(files: ObjectFiles, request: StoreRequest): StoreReply
   }
 }
 
-/** @throws {S3Error} NoSuchKey, InvalidRange */
+/** @throws {S3Error} NoSuchKey, PreconditionFailed, InvalidRange */
 export function headObject(files: ObjectFiles, request: StoreRequest): StoreReply {
   const record = files.index.get(request.key);
   if (record === undefined) throw noSuchKey();
@@ -35,6 +36,7 @@ export function headObject(files: ObjectFiles, request: StoreRequest): StoreRepl
 }
 
 function responseFor(request: StoreRequest, record: ObjectRecord) {
+  checkUnchanged(request, record);
   const validators = {
     etag: `"${record.etag}"`,
     'last-modified': new Date(record.lastModifiedMs).toUTCString(),
@@ -57,6 +59,7 @@ function responseFor(request: StoreRequest, record: ObjectRecord) {
       'content-length': String(lengthBytes),
       'content-type': record.contentType,
       ...validators,
+      ...metadataHeaders(record.metadata),
       ...(isPartial && { 'content-range': `bytes ${first}-${first + lengthBytes - 1}/${record.sizeBytes}` }),
       ...part?.headers,
       // They are checksums of the whole object, not of a part.

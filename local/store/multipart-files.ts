@@ -8,6 +8,7 @@ import { type ObjectRecord, readRecord } from './object-record.ts';
 import type { ObjectUpload } from './object-upload.ts';
 import { S3Error } from './s3-error.ts';
 import type { UploadChecksum } from './upload-checksum.ts';
+import type { UserMetadata } from './user-metadata.ts';
 
 /** What CreateMultipartUpload declares of the object. */
 export interface MultipartRecord {
@@ -15,6 +16,7 @@ export interface MultipartRecord {
   readonly id: string;
   readonly key: string;
   readonly contentType: string;
+  readonly metadata?: UserMetadata;
   readonly checksum?: UploadChecksum;
   readonly initiatedAtMs: number;
 }

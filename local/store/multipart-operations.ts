@@ -20,6 +20,7 @@ export const multipartOperations: readonly Operation[] = [
     marks: { query: ['uploads'] },
     refusesUrls: true,
     headers: ['x-amz-checksum-algorithm', 'x-amz-checksum-type'],
+    takesMetadata: true,
     run: createMultipart,
   },
   {
@@ -80,6 +81,7 @@ export const multipartOperations: readonly Operation[] = [
     marks: { headers: ['x-amz-copy-source'] },
     refusesUrls: true,
     headers: [...copySourceHeaders, 'x-amz-checksum-algorithm', 'x-amz-metadata-directive'],
+    takesMetadata: true,
     refusedHeaders: ['if-match'],
     run: copyObject,
   },

@@ -1,6 +1,7 @@
 import { fstatSync, readSync } from 'node:fs';
 import { parseJson } from '../../lambda/domain/json.ts';
 import type { Checksums } from './checksums.ts';
+import type { UserMetadata } from './user-metadata.ts';
 
 /** An object's metadata, or that of a part of an upload. */
 export interface ObjectRecord {
@@ -12,6 +13,8 @@ export interface ObjectRecord {
   /** The checksums that the upload declared, all verified. */
   readonly checksums: Checksums;
   readonly lastModifiedMs: number;
+  /** What the client noted on it; absent if that is nothing. */
+  readonly metadata?: UserMetadata;
   /** Checksums of the parts' checksums, with `-N`, of an object that was uploaded in parts. */
   readonly compositeChecksums?: Checksums;
   /** The upload in parts that made the object. */

@@ -32,6 +32,8 @@ export interface Operation {
   readonly query?: readonly string[];
   /** Supported headers among those that begin with `x-amz-`, beside the marks. */
   readonly headers?: readonly string[];
+  /** True if it keeps the headers `x-amz-meta-…`. */
+  readonly takesMetadata?: boolean;
   readonly refusedHeaders?: readonly string[];
   readonly run: (input: OperationInput) => Promise<StoreReply> | StoreReply;
 }

@@ -7,10 +7,11 @@ import type { StoreReply } from './reply.ts';
 import { notImplemented, S3Error } from './s3-error.ts';
 import type { StoreRequest } from './store-request.ts';
 import { bodyHeaders } from './upload-plan.ts';
+import { metadataPrefix } from './user-metadata.ts';
 
 const readHeaders = ['x-amz-checksum-mode'];
 const readQuery = ['partNumber', 'x-amz-checksum-mode'];
-const conditions = ['if-match', 'if-unmodified-since', 'if-range'];
+const refusedConditions = ['if-range'];
 
 /** The first that fits is run, so those with marks come before those without. */
 const operations: readonly Operation[] = [
@@ -19,6 +20,7 @@ const operations: readonly Operation[] = [
     on: 'object',
     method: 'PUT',
     headers: bodyHeaders,
+    takesMetadata: true,
     refusedHeaders: ['if-match'],
     run: putObject,
   },
@@ -27,7 +29,7 @@ const operations: readonly Operation[] = [
     method: 'GET',
     headers: readHeaders,
     query: readQuery,
-    refusedHeaders: conditions,
+    refusedHeaders: refusedConditions,
     run: ({ files, request }) => getObject(files, request),
   },
   {
@@ -35,7 +37,7 @@ const operations: readonly Operation[] = [
     method: 'HEAD',
     headers: readHeaders,
     query: readQuery,
-    refusedHeaders: conditions,
+    refusedHeaders: refusedConditions,
     run: ({ files, request }) => headObject(files, request),
   },
   {
@@ -120,7 +122,8 @@ function refuseUnknown({ query, headers }: StoreRequest, operation: Operation): 
   }
   const allowedHeaders = [...alwaysAllowedHeaders, ...(marks?.headers ?? []), ...(operation.headers ?? [])];
   for (const name of Object.keys(headers)) {
-    const isUnknown = name.startsWith('x-amz-') && !allowedHeaders.includes(name);
+    const isMetadata = operation.takesMetadata === true && name.startsWith(metadataPrefix);
+    const isUnknown = name.startsWith('x-amz-') && !isMetadata && !allowedHeaders.includes(name);
     if (isUnknown || operation.refusedHeaders?.includes(name)) throw notImplemented(`the header ${name}`);
   }
 }

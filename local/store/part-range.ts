@@ -8,8 +8,8 @@ export interface ByteRange {
   readonly isPartial: boolean;
 }
 
-/** Part sizes that take more room are not kept: a record is short (object-record.ts), and its key may be long. */
-const partSizesCharsMax = 8_000;
+/** Part sizes that take more room are not kept: a record is short (object-record.ts), and has a key and metadata too. */
+const partSizesCharsMax = 3_000;
 
 /** The sizes of parts, in their order, as a record keeps them; undefined if they are too many different ones. */
 export function runsOf(sizes: readonly number[]): PartSizes | undefined {

@@ -6,12 +6,14 @@ import type { StoreReply } from './reply.ts';
 import { preconditionFailed } from './s3-error.ts';
 import { tooLateError, type UploadTime, uploadDeadlineMs } from './upload-deadline.ts';
 import { checkUpload, readUploadPlan, type UploadPlan } from './upload-plan.ts';
+import { readUserMetadata } from './user-metadata.ts';
 
 /** Stores the body if it matches all that the request declares, else nothing. */
 export async function putObject(input: OperationInput): Promise<StoreReply> {
   const { files, request, authenticated, now } = input;
   const begunAtMs = now();
   const plan = readUploadPlan(request, authenticated.payload);
+  const metadata = readUserMetadata(request);
   const deadlineMs = deadlineOf(authenticated, { plan, uploadTime: input.uploadTime });
   if (!plan.mayReplace && files.index.get(request.key) !== undefined) throw preconditionFailed();
   const upload = await files.beginUpload();
@@ -31,6 +33,7 @@ export async function putObject(input: OperationInput): Promise<StoreReply> {
       contentType: plan.contentType,
       checksums,
       lastModifiedMs: begunAtMs,
+      ...(metadata && { metadata }),
     };
     const isLate = () => now() > deadlineMs;
     const outcome = await files.commit(upload, { record, mayReplace: plan.mayReplace, isLate });

@@ -48,6 +48,7 @@ const statusByCode = {
   MalformedTrailerError: 400,
   MalformedXML: 400,
   MaxMessageLengthExceeded: 400,
+  MetadataTooLarge: 400,
   MissingContentLength: 411,
   NoSuchBucket: 404,
   NoSuchKey: 404,

@@ -23,7 +23,7 @@ export function multipartTests(context: Context, skips: ObjectStoreSkips): void 
   };
 
   test('become one object, whatever the order in which they come', async () => {
-    const upload = await begin({ ContentType: 'text/plain' }, 'a b+ä&<whole>');
+    const upload = await begin({ ContentType: 'text/plain', Metadata: { note: 'mine' } }, 'a b+ä&<whole>');
     const { Key } = upload.where;
     const c = await upload.part(10_000, last);
     const b = await upload.part(7, second);
@@ -41,6 +41,7 @@ export function multipartTests(context: Context, skips: ObjectStoreSkips): void 
       ContentLength: whole.length,
       ETag: ofParts,
       ContentType: 'text/plain',
+      Metadata: { note: 'mine' },
     });
     const range = await readObject(context, Key, { Range: `bytes=${partBytes - 5}-${partBytes + 4}` });
     expect(range.equals(whole.subarray(partBytes - 5, partBytes + 5))).toBe(true);

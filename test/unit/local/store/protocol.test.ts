@@ -141,6 +141,54 @@ describe('a client that has the object already', () => {
   });
 });
 
+describe('a client that means an object that was replaced', () => {
+  test.each(['GET', 'HEAD'])('is told so by a 412 to %s', async (method) => {
+    await store.send({ method: 'PUT', path: '/objects/meant', body });
+    const read = (headers: Record<string, string>) =>
+      store.send({ method, path: '/objects/meant', headers: { range: 'bytes=0-1', ...headers } });
+    const { headers } = await read({});
+    const etag = String(headers['etag']);
+    const modified = String(headers['last-modified']);
+    const before = new Date(Date.parse(modified) - 1000).toUTCString();
+    for (const tag of [etag, `"other", ${etag}`, '*'])
+      expect((await read({ 'if-match': tag })).status).toBe(206);
+    expect((await read({ 'if-match': '"other"' })).status).toBe(412);
+    expect((await read({ 'if-unmodified-since': modified })).status).toBe(206);
+    expect((await read({ 'if-unmodified-since': before })).status).toBe(412);
+    expect((await read({ 'if-match': etag, 'if-unmodified-since': before })).status).toBe(206);
+  });
+});
+
+describe('metadata', () => {
+  const put = (path: string, headers: Record<string, string>, more: object = {}) =>
+    store.send({ method: 'PUT', path, headers, ...more });
+
+  test('is kept, copied and replaced', async () => {
+    await put('/objects/noted', { 'x-amz-meta-mtime': '17.5', 'x-amz-meta-b': 'x y' }, { body });
+    const source = { 'x-amz-copy-source': 'objects/noted' };
+    await put('/objects/copied', source);
+    const replaced = { 'x-amz-metadata-directive': 'REPLACE', 'x-amz-meta-c': 'z' };
+    await put('/objects/changed', { ...source, ...replaced });
+    const read = async (key: string) => {
+      const { headers } = await store.send({ method: 'HEAD', path: `/objects/${key}` });
+      return Object.fromEntries(Object.entries(headers).filter(([name]) => name.startsWith('x-amz-meta-')));
+    };
+    const noted = { 'x-amz-meta-mtime': '17.5', 'x-amz-meta-b': 'x y' };
+    expect([await read('noted'), await read('copied'), await read('changed')]).toEqual([
+      noted,
+      noted,
+      { 'x-amz-meta-c': 'z' },
+    ]);
+  });
+
+  test('has at most 2,048 bytes', async () => {
+    const headers = (bytes: number) => ({ 'x-amz-meta-n': 'v'.repeat(bytes - 1) });
+    expect((await put('/objects/much', headers(2049), { body })).code).toBe('MetadataTooLarge');
+    expect(await exists('much')).toBe(false);
+    expect((await put('/objects/much', headers(2048), { body })).status).toBe(200);
+  });
+});
+
 describe('the local store refuses what it does not support', () => {
   test.each([
     { method: 'GET', path: '/' },
@@ -150,7 +198,7 @@ describe('the local store refuses what it does not support', () => {
     { method: 'GET', path: '/objects', query: { 'list-type': '2', 'fetch-owner': 'true' } },
     { method: 'GET', path: '/objects', query: { acl: '' } },
     { method: 'GET', path: '/objects/key', query: { acl: '' } },
-    { method: 'GET', path: '/objects/key', headers: { 'if-match': '"x"' } },
+    { method: 'GET', path: '/objects/key', headers: { 'if-range': '"x"' } },
     { method: 'GET', path: '/objects/key', query: { 'response-content-type': 'text/html' } },
     { method: 'POST', path: '/objects/key', query: { uploads: '', acl: '' } },
     { method: 'POST', path: '/objects/key' },
@@ -164,7 +212,7 @@ describe('the local store refuses what it does not support', () => {
       path: '/objects/key',
       headers: { 'x-amz-copy-source': '/objects/k', 'x-amz-acl': 'private' },
     },
-    { method: 'PUT', path: '/objects/key', headers: { 'x-amz-meta-note': 'x' } },
+    { method: 'PUT', path: '/objects/key', headers: { 'x-amz-tagging': 'x=y' } },
     { method: 'PUT', path: '/objects', query: { versioning: '' } },
     { method: 'DELETE', path: '/objects' },
     { method: 'DELETE', path: '/objects/key', query: { versionId: '1' } },

@@ -123,7 +123,10 @@ function refuseUnknown({ query, headers }: StoreRequest, operation: Operation): 
   const allowedHeaders = [...alwaysAllowedHeaders, ...(marks?.headers ?? []), ...(operation.headers ?? [])];
   for (const name of Object.keys(headers)) {
     const isMetadata = operation.takesMetadata === true && name.startsWith(metadataPrefix);
-    const isUnknown = name.startsWith('x-amz-') && !isMetadata && !allowedHeaders.includes(name);
+    // All there is here is private.
+    const isPrivate = name === 'x-amz-acl' && headers[name] === 'private';
+    const isKnown = isMetadata || isPrivate || allowedHeaders.includes(name);
+    const isUnknown = name.startsWith('x-amz-') && !isKnown;
     if (isUnknown || operation.refusedHeaders?.includes(name)) throw notImplemented(`the header ${name}`);
   }
 }

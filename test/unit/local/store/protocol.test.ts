@@ -164,7 +164,11 @@ describe('metadata', () => {
     store.send({ method: 'PUT', path, headers, ...more });
 
   test('is kept, copied and replaced', async () => {
-    await put('/objects/noted', { 'x-amz-meta-mtime': '17.5', 'x-amz-meta-b': 'x y' }, { body });
+    await put(
+      '/objects/noted',
+      { 'x-amz-acl': 'private', 'x-amz-meta-mtime': '17.5', 'x-amz-meta-b': 'x y' },
+      { body },
+    );
     const source = { 'x-amz-copy-source': 'objects/noted' };
     await put('/objects/copied', source);
     const replaced = { 'x-amz-metadata-directive': 'REPLACE', 'x-amz-meta-c': 'z' };
@@ -210,7 +214,7 @@ describe('the local store refuses what it does not support', () => {
     {
       method: 'PUT',
       path: '/objects/key',
-      headers: { 'x-amz-copy-source': '/objects/k', 'x-amz-acl': 'private' },
+      headers: { 'x-amz-copy-source': '/objects/k', 'x-amz-acl': 'public-read' },
     },
     { method: 'PUT', path: '/objects/key', headers: { 'x-amz-tagging': 'x=y' } },
     { method: 'PUT', path: '/objects', query: { versioning: '' } },

@@ -1,11 +1,11 @@
 import { checksumElements } from './checksum-elements.ts';
 import { BodyDigest, type ChecksumName } from './checksums.ts';
-import { checkCopySize, checkSource, openCopySource, readSourceKey } from './copy-source.ts';
+import { cloneSource, type SourceClone } from './clone-source.ts';
+import { openCopySource, readSourceKey } from './copy-source.ts';
 import type { ObjectRecord } from './object-record.ts';
-import type { ObjectUpload } from './object-upload.ts';
 import type { OperationInput } from './operation.ts';
 import { type StoreReply, xmlReply } from './reply.ts';
-import { noSuchKey, preconditionFailed, S3Error } from './s3-error.ts';
+import { preconditionFailed, S3Error } from './s3-error.ts';
 import { replyInTime } from './slow-reply.ts';
 import type { StoreRequest } from './store-request.ts';
 import { readChecksumAlgorithm } from './upload-checksum.ts';
@@ -14,9 +14,7 @@ import { readUserMetadata } from './user-metadata.ts';
 import { element } from './xml.ts';
 
 /** A copy that is not stored yet. */
-interface Copy {
-  readonly upload: ObjectUpload;
-  readonly source: ObjectRecord;
+interface Copy extends SourceClone {
   readonly digest: Pick<ObjectRecord, 'etag' | 'checksums'>;
 }
 
@@ -29,7 +27,7 @@ async function copy({ files, request, now }: OperationInput) {
   const sourceKey = readSourceKey(request);
   const mayReplace = readMayReplace(request);
   const replaced = readReplaced(request, sourceKey);
-  const { upload, source, digest } = await copyBytes({ files, request, sourceKey });
+  const { upload, source, digest } = await copyBytes({ files, request });
   try {
     const lastModifiedMs = now();
     const { contentType, metadata } = replaced ?? source;
@@ -73,39 +71,17 @@ function readReplaced(
   );
 }
 
-async function copyBytes(input: {
-  files: OperationInput['files'];
-  request: StoreRequest;
-  sourceKey: string;
-}): Promise<Copy> {
-  const { files, request, sourceKey } = input;
-  const known = files.index.get(sourceKey);
-  if (known === undefined) throw noSuchKey();
-  checkSource(request, known);
-  checkCopySize(known.sizeBytes);
+async function copyBytes(input: Pick<OperationInput, 'files' | 'request'>): Promise<Copy> {
+  const { files, request } = input;
   const asked = readChecksumAlgorithm(request.headers['x-amz-checksum-algorithm']);
-  if (hasDigest(known, asked)) {
-    const clone = await files.beginClone(sourceKey);
-    if (clone === undefined) throw noSuchKey();
-    const { upload, record } = clone;
-    // The object may have been replaced meanwhile.
-    if (record.etag === known.etag && hasDigest(record, asked)) {
-      const { etag, checksums } = record;
-      return { upload, source: record, digest: { etag, checksums } };
-    }
-    await upload.discard();
-  }
-  return await readAndCopy(input, asked);
-}
-
-/** Whether an object's ETag and checksums are those of a copy. Those of an upload in parts tell of its parts. */
-function hasDigest(record: ObjectRecord, asked: ChecksumName | undefined): boolean {
-  if (record.uploadId !== undefined) return false;
-  return asked === undefined || record.checksums[asked] !== undefined;
+  const clone = await cloneSource(files, request, asked);
+  if (clone === undefined) return await readAndCopy(input, asked);
+  const { etag, checksums } = clone.source;
+  return { ...clone, digest: { etag, checksums } };
 }
 
 async function readAndCopy(
-  { files, request }: { files: OperationInput['files']; request: StoreRequest },
+  { files, request }: Pick<OperationInput, 'files' | 'request'>,
   asked: ChecksumName | undefined,
 ): Promise<Copy> {
   const upload = await files.beginUpload();

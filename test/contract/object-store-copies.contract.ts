@@ -77,6 +77,14 @@ export function copyTests(context: Context, skips: ObjectStoreSkips): void {
     const put = { Bucket, Key: source, Body: bytes, ChecksumAlgorithm: 'SHA256' } as const;
     await client.send(new PutObjectCommand(put));
     await rangeWithCrc32(source);
+    const whole = await stored(bytes);
+    const upload = await PartsUpload.begin(context, `${context.prefix()}whole`, {
+      ChecksumAlgorithm: 'CRC32',
+    });
+    for (const [index, key] of [source, whole].entries()) {
+      const part = { ETag: `"${md5Hex(bytes)}"`, ChecksumCRC32: crc32Base64(bytes) };
+      expect(await copyPart(upload, index + 1, key)).toMatchObject(part);
+    }
   });
 
   testUnless(skips.rangeChecksum, 'have it also if their source has another', async () => {

@@ -30,13 +30,14 @@ export async function benchPush(print: Print, args: readonly string[]): Promise<
     const shop = await openWorkshop(store, cleanup);
     print(
       `${await shop.client.version()}; store: ${shop.store.name}; ${cpus().length} cores, ${cpus()[0]?.model}, ` +
-        `Node ${process.version}\n`,
+        `Node ${process.version}\n` +
+        `Each round begins with the next server; the first with ${servers[0]?.name}.\n`,
     );
-    const { measured, givenUp } = await measureAll(shop, { options, servers, print });
+    const { measured, notes } = await measureAll(shop, { options, servers, print });
     const summaries = summarize(measured, presignOnly.name);
     print(`\n${formatSummaries(summaries)}\n`);
     for (const line of formatFailures(summaries)) print(line);
-    const leftOut = [...missing, ...givenUp];
+    const leftOut = [...missing, ...notes];
     for (const line of leftOut) print(line);
     return { store: shop.store.name, latenciesOf, leftOut, summaries };
   } finally {

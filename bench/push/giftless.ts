@@ -41,6 +41,7 @@ export async function giftless(): Promise<ServerKind> {
     name: `giftless ${version}`,
     lfsPath: (repo) => `/bench/${repo}.git/info/lfs`,
     isPeer: true,
+    knowsStored: true,
     settles: false,
     start: async (place) => {
       const started = await startProcess({

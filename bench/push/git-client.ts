@@ -73,6 +73,11 @@ export class GitClient {
     await this.git(source, 'config', 'lfs.url', remote.lfsUrl);
   }
 
+  /** Forgets a server whose round is over, so that the configuration does not grow from round to round. */
+  async removeRemote(source: string, { name }: Pick<Remote, 'name'>): Promise<void> {
+    await this.git(source, 'remote', 'remove', name);
+  }
+
   async push(source: string, remote: Remote): Promise<void> {
     await this.git(source, 'push', '--quiet', remote.name, 'main');
   }
@@ -100,6 +105,11 @@ export class GitClient {
     if (code !== 0) throw new Error(`git ${args.join(' ')} exited ${code}:\n${err.slice(-2000)}`);
     return out;
   }
+}
+
+/** Where a clone keeps the bytes that it pushes. */
+export function lfsObjectsOf(source: string): string {
+  return join(source, '.git', 'lfs', 'objects');
 }
 
 /** @throws {Error} unless a work tree has all files of a case, whole. git-lfs itself compares their hashes. */

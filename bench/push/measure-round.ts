@@ -1,10 +1,11 @@
 import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { Cleanup } from '../../local/cleanup.ts';
+import { makeAlike } from './alike.ts';
 import type { PushCase } from './cases.ts';
 import type { Certificate } from './certificate.ts';
 import type { DoorProcess } from './door-process.ts';
-import { checkPulled, type GitClient, type Remote } from './git-client.ts';
+import { checkPulled, type GitClient, lfsObjectsOf, type Remote } from './git-client.ts';
 import type { Latencies } from './latency.ts';
 import { cpuMsOfTree } from './process-cpu.ts';
 import { type Phase, type Sample, sampleOf } from './sample.ts';
@@ -26,6 +27,9 @@ export interface Workshop {
 
 /** What warms a server up: the code has run, connections to the store exist. */
 export const warmUpCase: PushCase = { name: 'warm-up', files: 20, fileBytes: 4_000 };
+
+/** The folder of a round's store, in that of the round. */
+const storeFolderName = 'store';
 
 interface Round {
   readonly server: ServerKind;
@@ -65,6 +69,7 @@ async function measureIn(
 
   const warm = remoteFor('warm-up');
   await client.addRemote(shop.warmUpSource, warm);
+  cleanup.add(() => client.removeRemote(shop.warmUpSource, warm));
   await client.push(shop.warmUpSource, warm);
   await client.clone(warm, join(folder, 'warm-clone'));
   await client.pull(join(folder, 'warm-clone'));
@@ -72,15 +77,20 @@ async function measureIn(
 
   const [remote, clone] = [remoteFor('repo'), join(folder, 'clone')];
   await client.addRemote(round.source, remote);
+  cleanup.add(() => client.removeRemote(round.source, remote));
   const samples = new Map<Phase, Sample>();
-  const during = async (phase: Phase, work: () => Promise<void>) =>
+  const during = async (phase: Phase, reads: string, work: () => Promise<void>) => {
+    await makeAlike({ flushed: folder, warmed: [reads] });
     samples.set(phase, await measure({ shop, round, store, server }, work));
-  await during('push', () => client.push(round.source, remote));
+  };
+  const [pushed, stored] = [lfsObjectsOf(round.source), join(folder, storeFolderName)];
+  await during('push', pushed, () => client.push(round.source, remote));
   // The recount that a push asks for, before anything else: its requests must not count as another phase's.
-  if (round.server.settles) await during('recount', () => server.settle());
-  await during('push again', () => client.pushAgain(round.source, remote));
+  if (round.server.settles) await during('recount', stored, () => server.settle());
+  if (round.server.knowsStored)
+    await during('push again', pushed, () => client.pushAgain(round.source, remote));
   await client.clone(remote, clone);
-  await during('pull', () => client.pull(clone));
+  await during('pull', stored, () => client.pull(clone));
   checkPulled(clone, round.case);
   return samples;
 }
@@ -90,7 +100,7 @@ async function start(
   { shop, round, cleanup }: { shop: Workshop; round: Round; cleanup: Cleanup },
 ): Promise<{ store: RunningStore; server: RunningServer; apiUrl: string }> {
   const { latencies } = round;
-  const [storeFolder, serverFolder] = [join(folder, 'store'), join(folder, 'server')];
+  const [storeFolder, serverFolder] = [join(folder, storeFolderName), join(folder, 'server')];
   for (const path of [storeFolder, serverFolder]) mkdirSync(path);
   const store = await shop.store.start(storeFolder);
   cleanup.add(() => store.stop());

@@ -25,6 +25,7 @@ function ourServer({ name, start }: { name: string; start: () => Promise<OurServ
     name,
     lfsPath: (repo) => `/${tenant}/${repo}/info/lfs`,
     isPeer: false,
+    knowsStored: true,
     settles: true,
     start: async (place) => running(await start(), place),
   };

@@ -7,6 +7,7 @@ export const presignOnly: ServerKind = {
   name: 'presign-only',
   lfsPath: (repo) => `/${repo}`,
   isPeer: false,
+  knowsStored: false,
   settles: false,
   start: async ({ storeUrl }) => {
     const child: PresignServerProcess = await Child.fork(

@@ -21,6 +21,7 @@ export async function rudolfs(): Promise<ServerKind> {
     name: `rudolfs ${version}`,
     lfsPath: (repo) => `/api/bench/${repo}`,
     isPeer: true,
+    knowsStored: true,
     settles: false,
     needsHttps: true,
     start: async ({ storeUrl, certificateFile, folder: own }) => {

@@ -28,6 +28,8 @@ export interface ServerKind {
   readonly isPeer: boolean;
   /** It reaches a store over HTTPS alone. */
   readonly needsHttps?: boolean;
+  /** It tells a client what is stored already. For one that does not, a second push is the first once more. */
+  readonly knowsStored: boolean;
   /** It has something to do after a push. */
   readonly settles: boolean;
   start(place: ServerPlace): Promise<RunningServer>;

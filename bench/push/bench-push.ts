@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { Cleanup } from '../../local/cleanup.ts';
 import { Child } from '../child/child.ts';
 import { makeCertificate } from './certificate.ts';
+import { addToEarlier, readEarlier } from './earlier-run.ts';
 import { GitClient } from './git-client.ts';
 import { latenciesOf } from './latency.ts';
 import { measureAll } from './measure-all.ts';
@@ -20,6 +21,8 @@ type Print = (text: string) => void;
 /** The real git-lfs against this project's API, a bound, and servers of others, on the same kind of store. */
 export async function benchPush(print: Print, args: readonly string[]): Promise<unknown> {
   const options = readOptions(args);
+  // Before the run, which would be in vain if the file were none.
+  const earlier = options.add === undefined ? [] : readEarlier(options.add);
   // The SDK would warn about Node 20 in every process.
   process.env['AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED'] = 'true';
   const cleanup = new Cleanup();
@@ -34,7 +37,7 @@ export async function benchPush(print: Print, args: readonly string[]): Promise<
         `Each round begins with the next server; the first with ${servers[0]?.name}.\n`,
     );
     const { measured, notes } = await measureAll(shop, { options, servers, print });
-    const summaries = summarize(measured, presignOnly.name);
+    const summaries = addToEarlier(earlier, summarize(measured, presignOnly.name));
     print(`\n${formatSummaries(summaries)}\n`);
     for (const line of formatFailures(summaries)) print(line);
     const leftOut = [...missing, ...notes];

@@ -12,6 +12,8 @@ export interface PushOptions {
   readonly peers: boolean;
   /** Measure an older commit of this project, too. */
   readonly before: boolean;
+  /** The JSON of an earlier run, whose cases are printed beside those of this one. */
+  readonly add: string | undefined;
 }
 
 const roundsMax = 50;
@@ -31,6 +33,7 @@ export function readOptions(args: readonly string[]): PushOptions {
       peers: { type: 'string', default: 'on' },
       before: { type: 'boolean', default: false },
       scale: { type: 'string', default: '1' },
+      add: { type: 'string' },
     },
   });
   const rounds = Number(values.rounds);
@@ -47,6 +50,7 @@ export function readOptions(args: readonly string[]): PushOptions {
     latencies: latency === 'both' ? ['on', 'off'] : [latency === 'on' ? 'on' : 'off'],
     peers: chosen('--peers', values.peers, ['on', 'off']) === 'on',
     before: values.before,
+    add: values.add,
   };
 }
 

@@ -9,7 +9,7 @@ describe('the options of the push benchmark', () => {
       ['200 × 1 MB', 200, 1_000_000],
       ['4 × 500 MB', 4, 500_000_000],
     ]);
-    expect(rest).toEqual({ rounds: 3, latencies: ['on', 'off'], peers: true, before: false });
+    expect(rest).toEqual({ rounds: 3, latencies: ['on', 'off'], peers: true, before: false, add: undefined });
   });
 
   it('choose cases, latency, rounds and servers', () => {

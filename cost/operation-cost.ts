@@ -48,12 +48,15 @@ export function totalOf(cost: Cost): number {
   return Object.values(cost).reduce((sum: number, dollars: number) => sum + dollars, 0);
 }
 
-/** Assumed, not measured on AWS. The billed time of a function follows from its round trips. */
+/** Not measured on AWS. The billed time of a function follows from its round trips. */
 export interface Durations {
   readonly tableRoundMs: number;
   readonly headMs: number;
   readonly listPageMs: number;
-  /** Per object of a batch: HEAD or its part of a LIST, URL, JSON. */
+  /**
+   * Per object of a batch: HEAD or its part of a LIST, URL, JSON. All of it is computing, of which a batch of 100 by HEAD
+   * took 0.49 to 0.55 ms of CPU for a download and 0.74 to 0.77 for an upload, on a busy x86 core. lfsBatch has 0.58 of one.
+   */
   readonly perObjectMs: number;
   readonly baseMs: number;
 }
@@ -62,7 +65,7 @@ export const assumedDurations: Durations = {
   tableRoundMs: 10,
   headMs: 30,
   listPageMs: 500,
-  perObjectMs: 3,
+  perObjectMs: 1.5,
   baseMs: 10,
 };
 

@@ -29,8 +29,8 @@ describe('by hand', () => {
     expect(cost.queue).toBeCloseTo(0.5, 6);
     expect(cost.store).toBeCloseTo(0.4, 6);
     expect(cost.table).toBeCloseTo(0.125, 6);
-    // 10 + 10 + 30 + 3 ms of half a GB, and the request.
-    expect(cost.functions).toBeCloseTo(0.2 + 0.053 * 0.5 * 13.3334, 6);
+    // 10 + 10 + 30 + 1.5 ms of half a GB, and the request.
+    expect(cost.functions).toBeCloseTo(0.2 + 0.0515 * 0.5 * 13.3334, 6);
   });
 
   it('a verify for each batch of a push, and for each object of 8 MiB or more', () => {

@@ -29,6 +29,10 @@ const api = {
     return door.port;
   },
   take: (): readonly SeenRequest[] => door?.take() ?? [],
+  close: async (): Promise<void> => {
+    await door?.close();
+    door = undefined;
+  },
 };
 
 serve(api);

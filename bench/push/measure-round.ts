@@ -112,10 +112,13 @@ async function start(
     latencies,
     tls: isHttps ? pem : undefined,
   });
+  // A server that ends in peace waits for idle connections: versitygw until it is killed, ten seconds.
+  cleanup.add(() => shop.storeDoor.call('close'));
   const storeUrl = isHttps ? `https://localhost:${storePort}` : `http://127.0.0.1:${storePort}`;
   const server = await round.server.start({ storeUrl, certificateFile, folder: serverFolder });
   cleanup.add(() => server.stop());
   const apiPort = await shop.apiDoor.call('open', { to: 'api', targetPort: server.port, latencies });
+  cleanup.add(() => shop.apiDoor.call('close'));
   return { store, server, apiUrl: `http://127.0.0.1:${apiPort}` };
 }
 

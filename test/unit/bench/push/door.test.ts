@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, request } from 'node:http';
 import { text } from 'node:stream/consumers';
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { type Door, openDoor } from '../../../../bench/push/door.ts';
 import { closeServer, listenOnLoopback } from '../../../../local/system/loopback-server.ts';
 
@@ -10,7 +10,7 @@ afterEach(async () => {
 });
 
 /** A server that says what it got, behind a door. */
-async function setUp(options: { latencyMs?: number } = {}): Promise<{ door: Door; waits: number[] }> {
+async function setUp(options: { latencyMs?: number } = {}) {
   const server = createServer(async (incoming, outgoing) => {
     if (incoming.url === '/broken') return incoming.socket.destroy();
     const body = await text(incoming);
@@ -24,7 +24,8 @@ async function setUp(options: { latencyMs?: number } = {}): Promise<{ door: Door
   const wait = async (ms: number) => waits.push(ms);
   const door = await openDoor({ targetPort, latencyMs: () => options.latencyMs ?? 0, wait });
   closing.push(() => door.close());
-  return { door, waits };
+  const connections = () => new Promise((resolve) => server.getConnections((_, count) => resolve(count)));
+  return { door, waits, connections };
 }
 
 async function send(door: Door, input: { method: string; path: string; body?: string }) {
@@ -71,5 +72,13 @@ describe('a door', () => {
     const { door } = await setUp();
     await expect(send(door, { method: 'GET', path: '/broken' })).rejects.toThrow();
     expect(door.take()).toEqual([{ method: 'GET', target: '/broken', status: 599 }]);
+  });
+
+  it('leaves the server no idle connection when it closes, so that it can end at once', async () => {
+    const { door, connections } = await setUp();
+    await send(door, { method: 'GET', path: '/' });
+    expect(await connections()).toBe(1);
+    await door.close();
+    await vi.waitFor(async () => expect(await connections()).toBe(0));
   });
 });

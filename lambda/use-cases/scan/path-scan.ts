@@ -171,11 +171,11 @@ class PathScanRun {
   }
 
   /**
-   * @returns undefined if the scan was stopped, or the deadline passed first. A scan that has counted a page ends as
-   *   unfinished then.
+   * @returns undefined if the scan was stopped, or the deadline passed first. A scan that has counted a page, or that goes
+   *   on with what another one counted, ends as unfinished then: the store has answered.
    */
   async #list(task: PageTask): Promise<ListedPage | undefined> {
-    const { prefix, deadlineMs } = this.#input;
+    const { prefix, deadlineMs, resume } = this.#input;
     const { after, continuationToken } = task.range;
     try {
       return await this.#deps.listing.listPage({
@@ -190,7 +190,8 @@ class PathScanRun {
       });
     } catch (error) {
       const isLate = deadlineMs !== undefined && this.#deps.clock.nowMs() >= deadlineMs;
-      const mayEnd = isLate && this.#pages > 0 && error instanceof StoreUnavailableError;
+      const hasAnswered = this.#pages > 0 || resume !== undefined;
+      const mayEnd = isLate && hasAnswered && error instanceof StoreUnavailableError;
       if (!mayEnd && this.#input.stop?.aborted !== true) throw error;
       this.#isStopped = true;
       this.#plan.putBack(task);

@@ -289,6 +289,28 @@ describe('a scan ends', () => {
     expect(sent).toBe(3);
   });
 
+  it('as unfinished at its deadline if it goes on with another, although no page of its own has come', async () => {
+    let nowMs = 0;
+    const late = {
+      listPage: async () => {
+        nowMs = 1000;
+        throw new StoreUnavailableError('within the deadline (no answer yet)');
+      },
+    };
+    const range = { after: '4', last: '5' };
+    const rest = { prefix, ranges: [range], storedBytes: 7, objectCount: 1, seen: [], requests: 1 };
+    const resume = { ...rest, isSequential: false, objectsExpected: 4000 };
+    const scan = (input: Partial<PathScanInput>) =>
+      scanOver(late, () => nowMs).scan({ prefix, deadlineMs: 1000, ...input });
+    expect(await scan({ resume })).toEqual({
+      kind: 'unfinished',
+      requests: 1,
+      rest: { ...resume, requests: 2 },
+    });
+    nowMs = 0;
+    await expect(scan({})).rejects.toThrow('no answer yet');
+  });
+
   it('with the error of the store, and without further requests, if a page fails for good', async () => {
     const listing = new RoundListing(objects);
     const failing = {

@@ -48,7 +48,10 @@ export interface PathScanInput {
    *   listed. undefined: a page was counted by halves, so ranges and sums do not fit together.
    */
   readonly onBegin?: (rest: () => ScanRest | undefined) => void;
-  /** Called and awaited after each page, so that a lease can be renewed and progress shown. */
+  /**
+   * Called and awaited after each page, so that a lease can be renewed and progress shown. Every few seconds, with sums
+   * of 0, while another process scans. If it throws, the scan fails.
+   */
   readonly onPage?: (progress: ScanProgress) => Promise<void> | void;
 }
 
@@ -101,6 +104,8 @@ export type PathScanOutcome =
   | { readonly kind: 'unfinished'; readonly requests: number; readonly rest: ScanRest };
 
 export interface PathScan {
+  /** Scans of shards that are worth while at a time. Omitted: as many as their caller likes in one process. */
+  readonly parallelScans?: number;
   /**
    * Counts every key that exists during the whole scan once. A key that is created or deleted meanwhile is counted
    * at most once.

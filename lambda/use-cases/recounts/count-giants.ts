@@ -3,6 +3,7 @@ import { chargedUntilMs } from '../../domain/recount-policy.ts';
 import type { RepoRecord, TenantRecord } from '../../domain/tenant.ts';
 import type { Deps } from '../deps.ts';
 import { type CountGiantInput, countGiant, type GiantOutcome } from './count-giant.ts';
+import { shardsAtOnce } from './shard-scanner.ts';
 
 /** How far the rate of LIST requests for shards may be overdrawn when a reconcile begins. */
 const shardsOverdraftMs = 60_000;
@@ -61,7 +62,9 @@ export async function countGiants(
   const paidUntilMs = before.shardsListedUntilMs ?? 0;
   const mayList = !isAwaited && paidUntilMs <= snapshot.countedAtMs + shardsOverdraftMs;
   const outcomes: GiantOutcome[] = [];
-  let left = mayList ? deps.settings.shardListsPerRun : 0;
+  // As much longer as several at a time are faster.
+  const speedup = Math.max(1, (deps.scan.parallelScans ?? shardsAtOnce) / shardsAtOnce);
+  let left = mayList ? Math.ceil(deps.settings.shardListsPerRun * speedup) : 0;
   for (const record of giants) {
     const outcome = await countGiant(deps, {
       ...input,

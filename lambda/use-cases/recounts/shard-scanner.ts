@@ -18,7 +18,8 @@ import { mapLimited } from '../map-limited.ts';
 import { type Lease, renewOrThrow } from './lease.ts';
 import type { LedgerSnapshot } from './read-snapshot.ts';
 
-const shardsAtOnce = 4;
+/** Unless the scan says otherwise. */
+export const shardsAtOnce = 4;
 
 export interface ShardScannerInput {
   readonly tenant: string;
@@ -42,11 +43,13 @@ type Scanned = ShardScan | 'too large' | 'too many' | 'late';
 export class ShardScanner {
   readonly #deps: Pick<Deps, 'scan' | 'clock' | 'settings'>;
   readonly #input: ShardScannerInput;
+  readonly #atOnce: number;
   requests = 0;
 
   constructor(deps: Pick<Deps, 'scan' | 'clock' | 'settings'>, input: ShardScannerInput) {
     this.#deps = deps;
     this.#input = input;
+    this.#atOnce = deps.scan.parallelScans ?? shardsAtOnce;
   }
 
   /**
@@ -63,7 +66,7 @@ export class ShardScanner {
       const { prefixes } = planShards(this.#deps.settings, { shards, giant, nowMs, listsMax });
       if (prefixes.length === 0) return true;
       const objectsExpected = count.totals().objectCount;
-      const isDone = await mapLimited(prefixes, shardsAtOnce, (prefix) =>
+      const isDone = await mapLimited(prefixes, this.#atOnce, (prefix) =>
         this.#scanShard(count, { prefix, objectsExpected }),
       );
       if (isDone.includes(false)) return false;
@@ -81,7 +84,7 @@ export class ShardScanner {
     const lookFor = count.namesToLookFor(prefix, { claimed, countedAtMs: snapshot.countedAtMs });
     if (!isScanned(shard)) return this.#scanFirst(count, { prefix, lookFor });
     const parts = isToBeSplit(settings, shard) ? childrenOf(prefix) : [prefix];
-    const scans = await mapLimited(parts, shardsAtOnce, (part) =>
+    const scans = await mapLimited(parts, this.#atOnce, (part) =>
       this.#scanNames({ range: rangeOf(part), lookFor, objectsExpected }),
     );
     const found = scans.filter((scan) => typeof scan !== 'string');

@@ -18,6 +18,8 @@ import { mapLimited } from '../map-limited.ts';
 import { type Lease, renewOrThrow } from './lease.ts';
 import type { LedgerSnapshot } from './read-snapshot.ts';
 
+/** LIST requests at a time for one shard. With more, a shard is cut into more parts, and takes more requests in all. */
+const pagesAtOnce = 32;
 /** Unless the scan says otherwise. */
 export const shardsAtOnce = 4;
 
@@ -149,11 +151,13 @@ export class ShardScanner {
     resume: ScanRest,
     options: { lookFor: ReadonlySet<string>; requestsMax?: number },
   ): Promise<PathScanOutcome> {
+    const { settings } = this.#deps;
     const { snapshot, deadlineMs, lease } = this.#input;
     const outcome = await this.#deps.scan.scan({
       ...options,
       prefix: resume.prefix,
       resume,
+      concurrency: Math.min(pagesAtOnce, settings.scanConcurrency),
       recentSinceMs: snapshot.countedAtMs - recentMs,
       ...(deadlineMs !== undefined && { deadlineMs }),
       onPage: () => renewOrThrow(lease),

@@ -79,6 +79,7 @@ export const memoryMb: Readonly<Record<FunctionName, number>> = {
   management: 512,
   notFound: 128,
   reconcile: 512,
+  scanShard: 1_024,
   refresh: 256,
   storeEvents: 256,
 };
@@ -129,7 +130,7 @@ export function operationCost(operation: Operation, sizes: TableSizes, basis: Co
   const units = tableUnits(operation, sizes);
   const second = secondPrice({ memoryMb: memoryMb[name], gbSecond: cloud.lambdaGbSecondArm64 });
   const isOfQueue = name === 'reconcile';
-  const isOfApi = !isOfQueue && name !== 'refresh' && name !== 'storeEvents';
+  const isOfApi = !isOfQueue && name !== 'scanShard' && name !== 'refresh' && name !== 'storeEvents';
   return {
     store: (calls.HEAD ?? 0) * store.getOrHead + (calls.LIST ?? 0) * store.putOrList,
     table: units.reads * cloud.tableReadUnit + units.writes * cloud.tableWriteUnit,

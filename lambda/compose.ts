@@ -2,6 +2,8 @@ import { createDynamoDb } from './adapters/dynamodb/client.ts';
 import { createDynamoDbLedger } from './adapters/dynamodb/ledger.ts';
 import { createDynamoDbRequestKeys } from './adapters/dynamodb/request-keys.ts';
 import { createDynamoDbTokenStore } from './adapters/dynamodb/token-store.ts';
+import { FunctionInvoker } from './adapters/lambda-scan/invoker.ts';
+import { createLambdaScan } from './adapters/lambda-scan/lambda-scan.ts';
 import { createPowertoolsLog } from './adapters/powertools/log.ts';
 import { createPowertoolsMetrics } from './adapters/powertools/metrics.ts';
 import { BucketClient, type S3Settings } from './adapters/s3/client.ts';
@@ -24,6 +26,7 @@ import { KnownObjects } from './domain/known-objects.ts';
 import type { Settings } from './domain/settings.ts';
 import { settingsFromJson } from './domain/settings-json.ts';
 import { serviceName } from './ports/metrics.ts';
+import type { PathScan } from './ports/path-scan.ts';
 import { createPathScan } from './use-cases/scan/path-scan.ts';
 
 /**
@@ -69,7 +72,7 @@ const metrics = () =>
     invocations,
   });
 /** What stands in for a service of AWS, if something does. The SDKs of AWS read the same variables. */
-const standIn = (service: 'DYNAMODB' | 'S3' | 'SECRETS_MANAGER' | 'SQS') =>
+const standIn = (service: 'DYNAMODB' | 'LAMBDA' | 'S3' | 'SECRETS_MANAGER' | 'SQS') =>
   optional(`AWS_ENDPOINT_URL_${service}`) ?? optional('AWS_ENDPOINT_URL');
 const role = () => roleCredentials(process.env);
 
@@ -121,6 +124,21 @@ const objectStore = (client: BucketClient) => new S3ObjectStore({ client, clock 
 function scanning(client: BucketClient) {
   const listing = new ScanListing({ client });
   return { listing, scan: createPathScan({ listing, clock, settings }) };
+}
+
+/** Has functions scan the shards of giants, if the stage has some for that. */
+function withWorkers(local: PathScan, from: Pick<ReturnType<typeof common>, 'log'>): PathScan {
+  const functionName = optional('LFS_QUOTA_SCAN_FUNCTION');
+  if (functionName === undefined) return local;
+  const workers = Number(required('LFS_QUOTA_SHARD_WORKERS'));
+  const place = {
+    functionName,
+    region: required('AWS_REGION'),
+    endpoint: standIn('LAMBDA'),
+    credentials: role,
+  };
+  const invoker = new FunctionInvoker({ ...place, atOnce: workers });
+  return createLambdaScan({ local, invoker, clock, invocations, settings, ...from }, { workers });
 }
 
 /** Where clients reach the API, if something stands before it. */
@@ -184,15 +202,21 @@ export function managementDeps() {
 
 export function reconcileDeps() {
   const [client, recounts] = [bucketClient(), queuePlace()];
+  const [shared, { listing, scan }] = [common(), scanning(client)];
   return {
-    ...common(),
-    ...scanning(client),
+    ...shared,
+    listing,
+    scan: withWorkers(scan, shared),
     store: objectStore(client),
     ledger: createDynamoDbLedger(table()),
     queue: queue(recounts),
     metrics: metrics(),
     redelivery: createSqsRedelivery(recounts),
   };
+}
+
+export function scanShardDeps() {
+  return { ...common(), ...scanning(bucketClient()) };
 }
 
 export function refreshDeps() {

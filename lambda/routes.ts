@@ -49,8 +49,11 @@ export const defaultRouteFunction = 'notFound';
 
 export type HttpFunction = AnyRoute['function'] | typeof defaultRouteFunction;
 
-/** Functions without a route: the queue's consumer, the schedule's target and, if the stage has it, the store's. */
-type BackgroundFunction = 'reconcile' | 'refresh' | 'storeEvents';
+/**
+ * Functions without a route: the queue's consumer, what it invokes to scan shards, the schedule's target and, if the
+ * stage has it, the store's consumer.
+ */
+type BackgroundFunction = 'reconcile' | 'scanShard' | 'refresh' | 'storeEvents';
 
 export type FunctionName = HttpFunction | BackgroundFunction;
 
@@ -64,6 +67,7 @@ export const handlerFiles: Readonly<Record<FunctionName, string>> = {
   management: 'management.ts',
   notFound: 'not-found.ts',
   reconcile: 'reconcile.ts',
+  scanShard: 'scan-shard.ts',
   refresh: 'refresh.ts',
   storeEvents: 'store-events.ts',
 };

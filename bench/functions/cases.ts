@@ -113,6 +113,30 @@ function recount(objects: number): Case {
   };
 }
 
+function shard(objects: number): Case {
+  return {
+    name: `shard of ${objects.toLocaleString('en')}`,
+    function: 'scanShard',
+    isAwaited: false,
+    standing: { objects, isStale: false },
+    event: () => ({
+      prefix: `${tenant}/${repo}/`,
+      after: null,
+      last: null,
+      objectsExpected: objects,
+      lookFor: [],
+      recentSinceMs: Date.now(),
+      recentMax: 50_000,
+      concurrency: 128,
+      timeLimitMs: 60_000,
+    }),
+    check: (answer) => {
+      const { kind, objectCount } = z.object({ kind: z.string(), objectCount: z.number() }).parse(answer);
+      expectEqual([kind, objectCount], ['done', objects]);
+    },
+  };
+}
+
 function managing(input: Pick<Case, 'name' | 'event'> & { check: (answer: unknown) => void }): Case {
   return { function: 'management', isAwaited: true, standing: few, ...input };
 }
@@ -174,6 +198,7 @@ export const cases: readonly Case[] = [
   }),
   recount(4000),
   recount(100_000),
+  shard(300_000),
   {
     name: `${dueTenants.length} due`,
     function: 'refresh',

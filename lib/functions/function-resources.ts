@@ -1,5 +1,6 @@
 import type { ITableV2 } from 'aws-cdk-lib/aws-dynamodb';
 import { PolicyStatement } from 'aws-cdk-lib/aws-iam';
+import type { IFunction } from 'aws-cdk-lib/aws-lambda';
 import type { IQueue } from 'aws-cdk-lib/aws-sqs';
 import type { ObjectStorage } from '../object-storage.ts';
 import type { FunctionSpec, ObjectAction, QueueUse } from './function-specs.ts';
@@ -12,6 +13,10 @@ export interface FunctionResources {
   /** Undefined if the stage receives no events of its store. */
   readonly storeEventsQueue: IQueue | undefined;
   readonly adminSecretArn: string;
+  /** What scans shards for reconciles. Undefined if the stage has no functions for that. */
+  readonly scanShard:
+    | { readonly function: Pick<IFunction, 'functionArn' | 'functionName'>; readonly workers: number }
+    | undefined;
   /** The settings of the protocol that differ from the defaults, as JSON. Undefined if none differ. */
   readonly protocolJson: string | undefined;
   /** Where clients reach the API, if something stands before it. */
@@ -36,13 +41,18 @@ export function environmentFor(spec: FunctionSpec, resources: FunctionResources)
     ...(spec.answersLinks && resources.publicUrl && { LFS_QUOTA_PUBLIC_URL: resources.publicUrl }),
     ...(reachesStore(spec) && resources.storage.environment),
     ...(spec.recountQueue?.includes('send') && { LFS_QUOTA_QUEUE_URL: resources.recountQueue.queueUrl }),
+    ...(spec.invokes && resources.scanShard && workersOf(resources.scanShard)),
     ...(spec.secrets?.includes('admin token') && { LFS_QUOTA_ADMIN_SECRET_ARN: resources.adminSecretArn }),
   };
 }
 
+function workersOf({ function: { functionName }, workers }: NonNullable<FunctionResources['scanShard']>) {
+  return { LFS_QUOTA_SCAN_FUNCTION: functionName, LFS_QUOTA_SHARD_WORKERS: String(workers) };
+}
+
 /** The policy statements of a function: exact actions on exact resources. */
 export function statementsFor(spec: FunctionSpec, resources: FunctionResources): PolicyStatement[] {
-  const { table, storage, recountQueue, storeEventsQueue, adminSecretArn } = resources;
+  const { table, storage, recountQueue, storeEventsQueue, adminSecretArn, scanShard } = resources;
   const secretArns = [
     ...(spec.secrets?.includes('admin token') ? [adminSecretArn] : []),
     ...(reachesStore(spec) && storage.credentialsSecretArn ? [storage.credentialsSecretArn] : []),
@@ -56,6 +66,7 @@ export function statementsFor(spec: FunctionSpec, resources: FunctionResources):
     ...queueStatements(spec.recountQueue, recountQueue),
     ...queueStatements(spec.storeEventsQueue, storeEventsQueue),
     ...allow(['secretsmanager:GetSecretValue'], secretArns),
+    ...allow(['lambda:InvokeFunction'], spec.invokes && scanShard ? [scanShard.function.functionArn] : []),
   ];
 }
 

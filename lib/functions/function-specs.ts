@@ -20,6 +20,8 @@ export interface FunctionSpec {
   readonly recountQueue?: readonly QueueUse[];
   readonly storeEventsQueue?: readonly QueueUse[];
   readonly secrets?: readonly 'admin token'[];
+  /** Functions that it invokes, if the stage has them, and waits for. */
+  readonly invokes?: readonly 'scanShard'[];
   /** Answers links to the API itself. */
   readonly answersLinks?: true;
 }
@@ -85,6 +87,12 @@ export const functionSpecs: Readonly<Record<FunctionName, FunctionSpec>> = {
     objects: ['GetObject', 'DeleteObject'],
     bucket: ['ListBucket'],
     recountQueue: ['send', 'receive', 'delay'],
+    invokes: ['scanShard'],
+  },
+  scanShard: {
+    description: 'Scans a shard of a giant repo for a reconcile. It only lists.',
+    timeoutSeconds: 300,
+    bucket: ['ListBucket'],
   },
   refresh: {
     description: 'Queues recounts of the tenants that are due.',

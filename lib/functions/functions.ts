@@ -9,13 +9,20 @@ import { HandlerFunction } from './handler-function.ts';
 
 export interface FunctionsProps {
   readonly settings: StageSettings;
-  readonly resources: FunctionResources;
+  readonly resources: Omit<FunctionResources, 'scanShard'>;
 }
 
+type SwitchedSettings = Pick<StageSettings, 'storeEvents'> & {
+  readonly reconcile: Pick<StageSettings['reconcile'], 'shardWorkers'>;
+};
+
 /** The functions that a stage has: all of the route table, except those that its settings switch off. */
-export function functionNamesOf(settings: Pick<StageSettings, 'storeEvents'>): FunctionName[] {
+export function functionNamesOf({ storeEvents, reconcile }: SwitchedSettings): FunctionName[] {
   const names = Object.keys(handlerFiles) as FunctionName[];
-  return names.filter((name) => name !== 'storeEvents' || settings.storeEvents);
+  const off = new Set<FunctionName>();
+  if (!storeEvents) off.add('storeEvents');
+  if (reconcile.shardWorkers === 0) off.add('scanShard');
+  return names.filter((name) => !off.has(name));
 }
 
 /** The functions of a stage, by name. */
@@ -24,7 +31,17 @@ export class Functions extends Construct {
 
   constructor(scope: Construct, id: string, props: FunctionsProps) {
     super(scope, id);
-    this.#byName = new Map(functionNamesOf(props.settings).map((name) => [name, this.#build(name, props)]));
+    const names = functionNamesOf(props.settings);
+    const workers = props.settings.reconcile.shardWorkers;
+    // First, because another one's grant names it.
+    const scanner = names.includes('scanShard') ? this.#build('scanShard', props, undefined) : undefined;
+    const scanShard = scanner && { function: scanner.function, workers };
+    this.#byName = new Map(
+      names.map((name) => [
+        name,
+        name === 'scanShard' && scanner ? scanner : this.#build(name, props, scanShard),
+      ]),
+    );
   }
 
   get(name: FunctionName): HandlerFunction {
@@ -37,8 +54,13 @@ export class Functions extends Construct {
     return this.#byName;
   }
 
-  #build(name: FunctionName, { settings, resources }: FunctionsProps): HandlerFunction {
+  #build(
+    name: FunctionName,
+    { settings, resources: given }: FunctionsProps,
+    scanShard: FunctionResources['scanShard'],
+  ): HandlerFunction {
     const spec = functionSpecs[name];
+    const resources = { ...given, scanShard };
     return new HandlerFunction(this, name, {
       file: handlerFiles[name],
       description: spec.description,

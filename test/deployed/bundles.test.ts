@@ -40,6 +40,21 @@ const cases: [FunctionName, unknown, object][] = [
   ['getSubscription', request('GET', '/v1/tenants/{tenant}/subscription', repo), { statusCode: 401 }],
   ['management', request('GET', '/v1/tenants'), { statusCode: 401 }],
   ['reconcile', { Records: [] }, { batchItemFailures: [] }],
+  [
+    'scanShard',
+    {
+      prefix: 'acme/game/',
+      after: null,
+      last: '8',
+      objectsExpected: 1_000_000,
+      lookFor: [],
+      recentSinceMs: null,
+      recentMax: 10,
+      concurrency: 4,
+      timeLimitMs: 10_000,
+    },
+    { kind: 'store unavailable' },
+  ],
   ['storeEvents', { Records: [] }, { batchItemFailures: [] }],
 ];
 
@@ -80,6 +95,8 @@ describeWithEmulator('DEPLOYED_RIE', 'the bundle of a function', (rie) => {
         LFS_QUOTA_TABLE: 'none',
         LFS_QUOTA_BUCKET: 'none',
         LFS_QUOTA_S3_REGION: 'eu-central-1',
+        LFS_QUOTA_SCAN_FUNCTION: 'none',
+        LFS_QUOTA_SHARD_WORKERS: '4',
         LFS_QUOTA_QUEUE_URL: 'http://127.0.0.1:9/none',
         LFS_QUOTA_ADMIN_SECRET_ARN: 'none',
       },

@@ -2,9 +2,11 @@ import { Match, type Template } from 'aws-cdk-lib/assertions';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { metricUnits } from '../../lambda/ports/metrics.ts';
 import { functionNamesOf } from '../../lib/functions/functions.ts';
+import { parseStageSettings } from '../../lib/settings/parse-stage-settings.ts';
 import { templateOf } from './stack-template.ts';
 
-const names = functionNamesOf({ storeEvents: false });
+const background = ['reconcile', 'scanShard', 'refresh', 'storeEvents'];
+const names = functionNamesOf(parseStageSettings('dev', {}));
 
 let template: Template;
 
@@ -93,8 +95,8 @@ describe('the alarms', () => {
     ['Drift', 100 * 1024 ** 3],
     ['RecountAge', 36 * 3_600_000],
     ...names.flatMap((name) => [
-      [`${name}Errors`, ['reconcile', 'refresh', 'storeEvents'].includes(name) ? 1 : 3] as const,
-      [`${name}Throttles`, ['reconcile', 'refresh', 'storeEvents'].includes(name) ? 3 : 10] as const,
+      [`${name}Errors`, background.includes(name) ? 1 : 3] as const,
+      [`${name}Throttles`, background.includes(name) ? 3 : 10] as const,
     ]),
   ] as const;
 

@@ -3,6 +3,7 @@ import type { Template } from 'aws-cdk-lib/assertions';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { type FunctionName, handlerFiles } from '../../lambda/routes.ts';
 import { functionNamesOf } from '../../lib/functions/functions.ts';
+import { parseStageSettings } from '../../lib/settings/parse-stage-settings.ts';
 import { templateOf } from './stack-template.ts';
 
 interface FunctionProperties {
@@ -13,7 +14,7 @@ interface FunctionProperties {
 }
 
 const names = Object.keys(handlerFiles) as FunctionName[];
-const usual = functionNamesOf({ storeEvents: false });
+const usual = functionNamesOf(parseStageSettings('dev', {}));
 
 function functionsOf(template: Template): Map<string, FunctionProperties> {
   const found = Object.entries(template.findResources('AWS::Lambda::Function'));
@@ -28,6 +29,7 @@ function functionsOf(template: Template): Map<string, FunctionProperties> {
 const store = ['LFS_QUOTA_BUCKET', 'LFS_QUOTA_S3_REGION'];
 const table = 'LFS_QUOTA_TABLE';
 const queue = 'LFS_QUOTA_QUEUE_URL';
+const workers = ['LFS_QUOTA_SCAN_FUNCTION', 'LFS_QUOTA_SHARD_WORKERS'];
 const admin = 'LFS_QUOTA_ADMIN_SECRET_ARN';
 
 /** Timeout in seconds, memory in MB and LFS_QUOTA_ variables, by function. */
@@ -39,7 +41,8 @@ const expected: Record<FunctionName, [number, number, string[]]> = {
   lfsVerify: [25, 512, [...store, queue, table]],
   getSubscription: [29, 1_024, [admin, ...store, queue, table]],
   management: [29, 512, [admin, ...store, queue, table]],
-  reconcile: [300, 512, [...store, queue, table]],
+  reconcile: [300, 512, [...store, queue, table, ...workers]],
+  scanShard: [300, 1_024, store],
   refresh: [300, 256, [queue, table]],
   storeEvents: [60, 256, [queue, table]],
 };
@@ -60,6 +63,21 @@ describe('the functions', () => {
   it('include storeEvents only if the stage switches it on', () => {
     expect([...functionsOf(templateOf()).keys()].sort()).toEqual([...usual].sort());
     expect(names.filter((name) => !usual.includes(name))).toEqual(['storeEvents']);
+  });
+
+  it('include scanShard unless the stage has no workers', () => {
+    const without = functionsOf(templateOf({ reconcile: { shardWorkers: 0 } }));
+    expect([...without.keys()].sort()).toEqual(usual.filter((name) => name !== 'scanShard').sort());
+    const variables = Object.keys(without.get('reconcile')?.Environment.Variables ?? {});
+    expect(variables.filter((name) => workers.includes(name))).toEqual([]);
+  });
+
+  it('scan as many shards at a time as the stage says', () => {
+    const built = functionsOf(templateOf({ reconcile: { shardWorkers: 40 } })).get('reconcile');
+    expect(built?.Environment.Variables).toMatchObject({
+      LFS_QUOTA_SHARD_WORKERS: '40',
+      LFS_QUOTA_SCAN_FUNCTION: { Ref: expect.stringMatching(/^FunctionsscanShardFunction/) },
+    });
   });
 
   it.each(names)('%s has a handler file', (name) => {
@@ -84,7 +102,7 @@ describe('the functions', () => {
   });
 
   it('behind the API time out before API Gateway does', () => {
-    const background = ['reconcile', 'refresh', 'storeEvents'];
+    const background = ['reconcile', 'scanShard', 'refresh', 'storeEvents'];
     for (const [name, built] of functions)
       if (!background.includes(name)) expect(built.Timeout).toBeLessThan(30);
   });

@@ -12,6 +12,7 @@ const kinds: Readonly<Record<string, (cell: string) => string>> = {
   bucket: (action) => `s3:${action} on ObjectStorageBucket`,
   queue: (action) => `sqs:${action} on ReconcileQueue`,
   events: (action) => `sqs:${action} on StoreEventsQueue`,
+  invokes: (name) => `lambda:InvokeFunction on Functions${name}Function`,
   secrets: (name) => `secretsmanager:GetSecretValue on ${name === 'admin token' ? 'AdminTokenSecret' : name}`,
 };
 
@@ -51,6 +52,19 @@ describe('grants', () => {
   it('are the same without store events, except for the function storeEvents', () => {
     const { storeEvents: _, ...usual } = Object.fromEntries(grants);
     expect(Object.fromEntries(grantsOf(templateOf()))).toEqual(usual);
+  });
+
+  it('without workers leave out scanShard, and who may invoke it', () => {
+    const without = grantsOf(templateOf({ reconcile: { shardWorkers: 0 } }));
+    expect(without.has('scanShard')).toBe(false);
+    expect([...without.values()].flat().filter((line) => line.includes('scanShard'))).toEqual([]);
+  });
+
+  it('let only reconcile invoke another function', () => {
+    const holders = [...grants].filter(([, lines]) => lines.some((line) => line.startsWith('lambda:')));
+    expect(holders.map(([name]) => name).filter((name) => !name.startsWith('Background'))).toEqual([
+      'reconcile',
+    ]);
   });
 
   it('exist only for the functions and the schedule', () => {

@@ -63,6 +63,10 @@ const architecture: Readonly<Record<string, { imports: readonly string[]; packag
     imports: ['lambda/domain', 'lambda/ports', 'lambda/adapters/aws-http'],
     packages: ['node:crypto'],
   },
+  'lambda/adapters/lambda-scan': {
+    imports: ['lambda/domain', 'lambda/ports', 'lambda/adapters/aws-http'],
+    packages: ['node:crypto', 'zod'],
+  },
   'lambda/adapters/secrets': {
     imports: ['lambda/domain', 'lambda/ports', 'lambda/adapters/aws-http'],
     packages: ['zod'],

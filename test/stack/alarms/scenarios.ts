@@ -3,7 +3,7 @@ import { attemptsMax, faultBegins, MetricStreams, start, timeLimitMinutes } from
 
 const gib = 1024 ** 3;
 const names = Object.keys(handlerFiles) as FunctionName[];
-const background: readonly FunctionName[] = ['reconcile', 'refresh', 'storeEvents'];
+const background: readonly FunctionName[] = ['reconcile', 'scanShard', 'refresh', 'storeEvents'];
 const ofApi = names.filter((name) => !background.includes(name));
 
 /** When the observed day ends. */
@@ -25,6 +25,7 @@ export function ordinaryDay({ refreshEveryMinutes }: { refreshEveryMinutes: numb
     if (minute % 4 === 0) for (let request = 0; request < 4; request++) streams.throttleRequest(minute);
     if (minute % 7 === 0) streams.answer(minute, 503);
     streams.invoke('storeEvents', minute);
+    streams.invoke('scanShard', minute);
     streams.recount(minute, { shortfallBytes: 60 * gib, ageHours: 24.2 });
     const oldestSeconds = minute % 180 < 45 ? 60 * (minute % 180) : 40;
     streams.queueState('ReconcileQueue', minute, { oldestSeconds });
@@ -164,7 +165,7 @@ export const faults: Readonly<Record<string, readonly Fault[]>> = {
     }),
   ],
   ...Object.fromEntries(
-    (['reconcile', 'storeEvents'] as const).flatMap((name) => [
+    (['reconcile', 'scanShard', 'storeEvents'] as const).flatMap((name) => [
       [
         `${name}Errors`,
         [fault(`one run of ${name} dies`, 10, (streams) => streams.invoke(name, faultBegins, 'fails'))],

@@ -9,6 +9,7 @@ const benches: Readonly<Record<string, () => Promise<Bench>>> = {
   export: async () => (await import('./export/bench-export.ts')).benchExport,
   functions: async () => (await import('./functions/bench-functions.ts')).benchFunctions,
   giant: async () => (await import('./giant/bench-giant.ts')).benchGiant,
+  'giant-workers': async () => (await import('./giant/bench-giant-workers.ts')).benchGiantWorkers,
   'giant-repo': async () => (await import('./giant/bench-giant-repo.ts')).benchGiantRepo,
   heads: async () => (await import('./heads/bench-heads.ts')).benchHeads,
   heavy: async () => (await import('./heavy/bench-heavy.ts')).benchHeavy,

@@ -19,7 +19,8 @@ const sections: readonly { readonly title: string; readonly isOf: (path: string)
   { title: 'Git LFS', isOf: (path) => path.includes('/info/lfs') },
   {
     title: 'Tenants and usage',
-    isOf: (path) => /^\/v1\/tenants(\/\{tenant\}(\/(subscription|reservations|counts|reconcile))?)?$/.test(path),
+    isOf: (path) =>
+      /^\/v1\/tenants(\/\{tenant\}(\/(subscription|reservations|counts|reconcile))?)?$/.test(path),
   },
   { title: 'Tokens', isOf: (path) => path.includes('/tokens') },
   { title: 'Repos and objects', isOf: (path) => path.includes('/repos') },

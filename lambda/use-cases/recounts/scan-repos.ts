@@ -216,8 +216,10 @@ async function scanRepo(
   const scan = async (more: Pick<PathScanInput, 'requestsMax' | 'resume'>) => {
     let charged = 0;
     const charge = (requests: number) => {
-      lease.addRequests(requests - charged);
-      charged = requests;
+      // A count that somebody waits for may make more. It would use up the budget of hours.
+      const due = Math.min(requests, listsMax);
+      lease.addRequests(due - charged);
+      charged = due;
     };
     const outcome = await deps.scan.scan({
       prefix: repoPrefix({ tenant, repo }),

@@ -10,7 +10,7 @@ import {
 } from '../../domain/giant/shard.ts';
 import { isToBeSplit, planShards } from '../../domain/giant/shard-plan.ts';
 import { isOid, repoPrefix } from '../../domain/names.ts';
-import { type KeyRange, widthOf } from '../../domain/scan/key-space.ts';
+import { type KeyRange, keySpaceSize, widthOf } from '../../domain/scan/key-space.ts';
 import type { Giant } from '../../domain/tenant.ts';
 import type { PathScanOutcome, ScanRest } from '../../ports/path-scan.ts';
 import type { Deps } from '../deps.ts';
@@ -133,7 +133,7 @@ export class ShardScanner {
     let outcome = await this.#list(begin, { lookFor, ...(isTooLarge && { requestsMax: 1 }) });
     if (outcome.kind === 'unfinished' && isTooLarge && clock.nowMs() < deadlineMs) {
       if (isTooLarge(outcome.rest)) return 'too large';
-      outcome = await this.#list(outcome.rest, { lookFor });
+      outcome = await this.#list(this.#restOf(outcome.rest, { range, begin }), { lookFor });
     }
     if (outcome.kind === 'unfinished') return 'late';
     const { storedBytes, objectCount, seen, recent } = outcome;
@@ -145,6 +145,12 @@ export class ShardScanner {
       scanEndedMs: clock.nowMs(),
       seen: new Set([...seen.keys(), ...[...recent].filter(isOid)]),
     };
+  }
+
+  /** What is left after the first page. Other functions can only begin a scan, and one more page does not matter. */
+  #restOf(rest: ScanRest, { range, begin }: { range: KeyRange; begin: ScanRest }): ScanRest {
+    if (this.#deps.scan.parallelScans === undefined) return rest;
+    return { ...begin, objectsExpected: Math.ceil(objectsIn(range, rest) * (keySpaceSize / widthOf(range))) };
   }
 
   async #list(

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { AwsServiceError } from '../../../../../lambda/adapters/aws-http/service-error.ts';
 import type { InvocationOutcome } from '../../../../../lambda/adapters/lambda-scan/invoker.ts';
 import { createLambdaScan } from '../../../../../lambda/adapters/lambda-scan/lambda-scan.ts';
-import { prefixesOf, rangeOf } from '../../../../../lambda/domain/giant/shard.ts';
+import { childrenOf, rangeOf } from '../../../../../lambda/domain/giant/shard.ts';
 import { decodeShardRequest } from '../../../../../lambda/events/shard-request.ts';
 import { StoreUnavailableError } from '../../../../../lambda/ports/object-store.ts';
 import type { PathScan, PathScanInput, PathScanOutcome } from '../../../../../lambda/ports/path-scan.ts';
@@ -104,7 +104,7 @@ function worldOf(options: { workers?: number; replies?: readonly Reply[]; clock?
   return { scan, scanAll, events, limits, locals, tally, entries, clock };
 }
 
-const sixteen = prefixesOf(1);
+const sixteen = childrenOf('');
 const local = (shards: readonly string[], more: Partial<PathScanInput> = {}) =>
   shards.map((shard) => scanOf(inputOf(shard, more)));
 const died: InvocationOutcome = { kind: 'failed', error: new Error('The function failed (Unhandled)') };
@@ -146,7 +146,7 @@ describe('shards that are wanted at once', () => {
     'are scanned by %i functions if so many are wanted as are worth while',
     async (workers) => {
       const { scan, tally, locals } = worldOf({ workers });
-      const shards = prefixesOf(1);
+      const shards = childrenOf('');
       const scanOne = (shard: string) => scan.scan(inputOf(shard));
       expect(await mapLimited(shards, scan.parallelScans ?? 0, scanOne)).toEqual(local(shards));
       expect(tally.most).toBe(workers);

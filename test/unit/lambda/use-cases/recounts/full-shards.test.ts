@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { countedNamesMax } from '../../../../../lambda/domain/giant/shard.ts';
+import type { ScanRest } from '../../../../../lambda/ports/path-scan.ts';
 import { allPages } from '../../../../../lambda/use-cases/all-pages.ts';
 import { type GiantStack, giantStack, repo } from '../../../../support/memory/giant-stack.ts';
 import { minute, tenant } from '../../../../support/memory/stack.ts';
@@ -49,12 +50,20 @@ describe('a shard that is full of names', () => {
   });
 });
 
-it('a repo that becomes a giant has up to 65,536 shards', async () => {
-  const record = await stack.ledger.readRepo({ tenant, repo });
-  if (!record) throw new Error('It is there.');
-  const { giant: _, ...ordinary } = record;
+it('a shard is split up to four digits, of which there are 65,536', async () => {
   const found = { storedBytes: 1, objectCount: 1, seen: new Map(), recent: new Set<string>(), requests: 1 };
-  stack.deps.scan.scan = async () => ({ kind: 'done', ...found });
-  const outcome = await stack.countGiants({ giants: [{ ...ordinary, objectCount: 1e9 }] });
-  expect(outcome?.outcomes[0]?.scan.objectCount).toBe(65_536);
+  const tooMany = { ranges: [{ after: 'fffff', last: null }], objectCount: 1000 } as unknown as ScanRest;
+  // All names are in the last shard, however often that is split.
+  stack.deps.scan.scan = async ({ requestsMax, resume }) =>
+    requestsMax === 1 && resume?.ranges[0]?.last === null
+      ? { kind: 'unfinished', requests: 1, rest: tooMany }
+      : { kind: 'done', ...found };
+  const { giant: _, ...ordinary } = (await stack.ledger.readRepo({ tenant, repo })) ?? expect.fail();
+  const { dirtyToken: dirtyTokenRead, closedAtMs: __, ...before } = ordinary;
+  const epoch = before.epoch + 1;
+  await stack.ledger.commitRepo({ tenant, repo: { ...before, epoch }, dirtyTokenRead });
+  await stack.recount('manual', true);
+  const shards = await stack.shards();
+  expect(shards).toHaveLength(4 * 15 + 1);
+  expect(shards.at(-1)).toMatchObject({ prefix: 'ffff', objectCount: 1 });
 });

@@ -35,7 +35,7 @@ describe('the shards of giants are counted again', () => {
   });
 
   it('each once, by as many reconciles of one run as it takes', async () => {
-    stack = await giantStack({ shardListsPerRun: 20 });
+    stack = await giantStack({ shardListsPerRun: 10 });
     stack.nowMs += minute;
     const fulls: boolean[] = [];
     const { commitTenant } = stack.ledger;

@@ -127,9 +127,13 @@ describe('a scan of the repos of a tenant', () => {
     it('goes on if its pages had only few keys', async () => {
       fill('app/', 60);
       const { listPage } = objects;
-      objects.listPage = (request) => listPage.call(objects, { ...request, maxKeys: 5 });
+      let pages = 0;
+      objects.listPage = (request) => {
+        pages += 1;
+        return listPage.call(objects, { ...request, maxKeys: 5 });
+      };
       expect(await counts({ known: [known('app', 7)], due }, deps(1000))).toEqual({ app: 60 });
-      expect(charged).toBeGreaterThan(10);
+      expect(pages).toBeGreaterThan(10);
     });
 
     it('goes on while somebody waits, and while it is emptied', async () => {

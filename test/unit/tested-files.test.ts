@@ -20,6 +20,7 @@ const coveredBy: Readonly<Record<string, readonly string[]>> = {
   'test/embedded/blackbox.test.ts': [
     'lambda/http/json.ts',
     'lambda/http/management/counts.ts',
+    'lambda/http/management/repo-page.ts',
     'lambda/http/lfs/batch-response.ts',
     'lambda/http/lfs/body.ts',
     'lambda/http/lfs/respond.ts',

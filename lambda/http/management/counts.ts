@@ -3,25 +3,17 @@ import { problem } from '../problems.ts';
 import { pathRepo } from '../request.ts';
 import { json } from '../respond.ts';
 import { adminTenantAccess, readerAccess } from './access.ts';
-import { encodeCursor } from './cursor.ts';
 import { jsonBody, noBody, operation } from './operation.ts';
-import { noQuery, pageQuery, pageSizeDefault, steerCountBody } from './requests.ts';
+import { readRepoPage } from './repo-page.ts';
+import { noQuery, pageQuery, steerCountBody } from './requests.ts';
 import { countBody } from './responses.ts';
 
 /** The giant repos, by name, a page of repos at a time. Most repos are none, so a page is shorter than asked for. */
 export const listCounts = operation(
   { access: readerAccess, query: pageQuery, body: noBody },
-  async (deps, { tenant, query: { limit = pageSizeDefault, cursor } }) => {
-    const repos = await deps.ledger.listRepos({
-      tenant: tenant.tenant,
-      pageSize: limit,
-      ...(cursor !== undefined && { after: cursor }),
-    });
-    const last = repos.length === limit ? repos.at(-1) : undefined;
-    return json(200, {
-      counts: repos.flatMap((repo) => countBody(repo)),
-      nextCursor: last ? encodeCursor(last.repo) : null,
-    });
+  async (deps, { tenant: { tenant }, query }) => {
+    const { repos, nextCursor } = await readRepoPage(deps, { tenant, ...query });
+    return json(200, { counts: repos.flatMap((repo) => countBody(repo)), nextCursor });
   },
 );
 

@@ -2,9 +2,9 @@ import { problem } from '../problems.ts';
 import { pathRepo } from '../request.ts';
 import { json } from '../respond.ts';
 import { adminTenantAccess, readerAccess } from './access.ts';
-import { encodeCursor } from './cursor.ts';
 import { noBody, operation } from './operation.ts';
-import { noQuery, pageQuery, pageSizeDefault } from './requests.ts';
+import { readRepoPage } from './repo-page.ts';
+import { noQuery, pageQuery } from './requests.ts';
 import { reposBody } from './responses.ts';
 
 /**
@@ -13,14 +13,8 @@ import { reposBody } from './responses.ts';
  */
 export const listRepos = operation(
   { access: readerAccess, query: pageQuery, body: noBody },
-  async (deps, { tenant, query: { limit = pageSizeDefault, cursor } }) => {
-    const repos = await deps.ledger.listRepos({
-      tenant: tenant.tenant,
-      pageSize: limit,
-      ...(cursor !== undefined && { after: cursor }),
-    });
-    const last = repos.length === limit ? repos.at(-1) : undefined;
-    const nextCursor = last ? encodeCursor(last.repo) : null;
+  async (deps, { tenant, query }) => {
+    const { repos, nextCursor } = await readRepoPage(deps, { tenant: tenant.tenant, ...query });
     return json(200, { repos: reposBody(repos, tenant), nextCursor });
   },
 );

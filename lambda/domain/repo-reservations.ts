@@ -262,15 +262,18 @@ export class RepoReservations {
    * reservations that are to be looked at, and then those of live ones, the newest first.
    *
    * @param input.isCounted whether it is known that an object has arrived.
+   * @returns oid → when the oldest of them was created that claims it.
    */
-  toAsk(input: { nowMs: number; isCounted: (oid: string) => boolean }): Set<string> {
+  toAsk(input: { nowMs: number; isCounted: (oid: string) => boolean }): Map<string, number> {
     const { nowMs, isCounted } = input;
     const rows = this.#rows.filter((row) => row.state === 'issued' && isToBeAsked(row, nowMs));
     const dead = rows.filter((row) => isDead(row, nowMs));
     const live = rows.filter((row) => !isDead(row, nowMs)).sort((a, b) => b.createdAtMs - a.createdAtMs);
-    const oids = new Set<string>();
+    const oids = new Map<string, number>();
     for (const row of [...dead, ...live])
-      for (const [oid] of this.#claimsOf(row)) if (isOid(oid) && !isCounted(oid)) oids.add(oid);
+      for (const [oid] of this.#claimsOf(row))
+        if (isOid(oid) && !isCounted(oid))
+          oids.set(oid, Math.min(row.createdAtMs, oids.get(oid) ?? row.createdAtMs));
     return oids;
   }
 

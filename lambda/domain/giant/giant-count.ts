@@ -5,6 +5,7 @@ import {
   countedNamesMax,
   indexOfName,
   isScanned,
+  recentMs,
   type Shard,
   type ShardScan,
   scannedShard,
@@ -23,6 +24,10 @@ export type ShardChange =
 export interface FoundObject {
   readonly oid: string;
   readonly sizeBytes: number;
+  /** By the store's clock: when its PUT began, or ended. null: the store does not say. */
+  readonly lastModifiedMs: number | null;
+  /** When the oldest reservation was created that claims it. */
+  readonly claimedSinceMs: number;
   readonly foundAtMs: number;
 }
 
@@ -210,26 +215,46 @@ export class GiantCount {
   }
 
   /**
-   * Adds an object that was found in the store and is not counted.
+   * Notes an object that was found in the store and is not known to be counted, and adds it unless the last scan of its
+   * shard has counted it already. If that cannot be told, the shard becomes stale, and its next scan tells.
    *
-   * @returns false if its shard cannot keep another name. It stays claimed then.
+   * @returns false if that cannot be told, or the shard cannot keep another name. It stays claimed then.
    */
-  found({ oid, sizeBytes, foundAtMs }: FoundObject): boolean {
+  found(object: FoundObject): boolean {
+    const { oid, sizeBytes, foundAtMs } = object;
     const index = this.#indexOf(oid);
     const shard = this.#shards[index];
     if (!shard || shard.counted.has(oid)) return true;
     if (shard.counted.size >= countedNamesMax) return false;
+    const wasCounted = this.#wasFoundByScan(shard, object);
+    if (wasCounted === undefined) {
+      const { countedAtMs, stale } = shard;
+      const doubt = { fromMs: countedAtMs, untilMs: countedAtMs, doubtBytes: 0 };
+      if (stale === null) this.#shards[index] = withDoubt(shard, doubt);
+      return false;
+    }
     const counted = this.#found.get(shard) ?? new Map(shard.counted);
     counted.set(oid, foundAtMs);
+    const added = wasCounted ? 0 : 1;
     const after = {
       ...shard,
-      sinceBytes: shard.sinceBytes + sizeBytes,
-      sinceCount: shard.sinceCount + 1,
+      sinceBytes: shard.sinceBytes + added * sizeBytes,
+      sinceCount: shard.sinceCount + added,
       counted,
     };
     this.#found.set(after, counted);
     this.#shards[index] = after;
     return true;
+  }
+
+  /** @returns undefined if that cannot be told. */
+  #wasFoundByScan(shard: Shard, object: FoundObject): boolean | undefined {
+    const { lastModifiedMs, claimedSinceMs } = object;
+    // The scan looked for what was claimed, and for what was young, and would have noted it.
+    if (claimedSinceMs < shard.countedAtMs - claimWrittenMs) return false;
+    if (lastModifiedMs === null) return undefined;
+    if (lastModifiedMs >= shard.countedAtMs - recentMs) return false;
+    return lastModifiedMs < shard.countedAtMs - longestPutMs ? true : undefined;
   }
 
   /** Drops what no later reconcile needs. */
@@ -288,3 +313,6 @@ export class GiantCount {
  * PUT had ended by then, however large it is: 5 GiB at 1 MB/s, and the grace time.
  */
 const longestPutMs = 2 * 60 * 60_000;
+
+/** From the creation of a reservation until it is surely written, or its function has ended; clocks differ, too. */
+const claimWrittenMs = 60_000;

@@ -284,13 +284,15 @@ async function askForClaimed(
   const { tenant, record, count, snapshot, going, lease } = input;
   const isAnswered = (oid: string) => count.isCounted(oid) || going.has(oid);
   const wanted = input.reservations.toAsk({ nowMs: snapshot.scanBeganMs, isCounted: isAnswered });
-  for (const oid of input.awaitedOids) if (!isAnswered(oid)) wanted.add(oid);
+  for (const oid of input.awaitedOids)
+    if (!isAnswered(oid) && !wanted.has(oid)) wanted.set(oid, snapshot.scanBeganMs);
   const oids = [...wanted].slice(0, headsMax);
-  const unknown = new Set([...wanted].slice(headsMax));
-  await mapLimited(oids, headsAtOnce, async (oid) => {
+  const unknown = new Set([...wanted.keys()].slice(headsMax));
+  await mapLimited(oids, headsAtOnce, async ([oid, claimedSinceMs]) => {
     const stored = await store.head(objectKey({ tenant, repo: record.repo, oid }));
-    if (stored && !count.found({ oid, sizeBytes: stored.sizeBytes, foundAtMs: clock.nowMs() }))
-      unknown.add(oid);
+    const { sizeBytes = 0, lastModifiedMs = null } = stored ?? {};
+    const found = { oid, sizeBytes, lastModifiedMs, claimedSinceMs, foundAtMs: clock.nowMs() };
+    if (stored && !count.found(found)) unknown.add(oid);
     await renewOrThrow(lease);
   });
   for (const oid of going) if (!count.isCounted(oid)) unknown.add(oid);

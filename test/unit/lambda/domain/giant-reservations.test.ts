@@ -51,7 +51,7 @@ const scanOf = (given: {
 
 describe('the store is asked for', () => {
   const asked = (all: RepoReservations, nowMs: number, ...counted: string[]) => [
-    ...all.toAsk({ nowMs, isCounted: (each) => counted.includes(each) }),
+    ...all.toAsk({ nowMs, isCounted: (each) => counted.includes(each) }).keys(),
   ];
 
   it('what is claimed and is not counted yet, each object once', () => {

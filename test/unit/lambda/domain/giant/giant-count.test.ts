@@ -1,5 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { type EndedRun, GiantCount } from '../../../../../lambda/domain/giant/giant-count.ts';
+import {
+  type EndedRun,
+  type FoundObject,
+  GiantCount,
+} from '../../../../../lambda/domain/giant/giant-count.ts';
 import {
   countedNamesMax,
   type Shard,
@@ -44,6 +48,15 @@ const scan = (more: Partial<ShardScan> = {}): ShardScan => ({
 const giant = (shards: Shard[], runs: EndedRun[] = []) =>
   new GiantCount({ epoch, shards, runs, settings: { clockSkewMs } });
 const sixteen = (part: ShardScan) => Array.from({ length: 16 }, () => part);
+/** An object that was put after the last scan, and claimed before that. */
+const arrived = (more: Partial<FoundObject> = {}): FoundObject => ({
+  oid: oid('1a'),
+  sizeBytes: 7,
+  lastModifiedMs: countedAtMs + hour,
+  claimedSinceMs: countedAtMs + hour,
+  foundAtMs: 1,
+  ...more,
+});
 const unclaimed = { isClaimed: () => false };
 const sums = (count: GiantCount) => {
   const { storedBytes, objectCount, doubtBytes } = count.totals();
@@ -53,7 +66,7 @@ const sums = (count: GiantCount) => {
 describe('what is found', () => {
   it('is counted once', () => {
     const count = giant([shard('0'), shard('1')]);
-    const object = { oid: oid('1a'), sizeBytes: 7, foundAtMs: 1 };
+    const object = arrived({ oid: oid('1a'), sizeBytes: 7, foundAtMs: 1 });
     expect(count.isCounted(object.oid)).toBe(false);
     expect(count.found(object)).toBe(true);
     expect(count.found(object)).toBe(true);
@@ -71,7 +84,7 @@ describe('what is found', () => {
   it('stays claimed if its shard can keep no other name', () => {
     const names = Array.from({ length: countedNamesMax }, (_, index) => [`${index}`, 1] as const);
     const count = giant([shard('', { counted: new Map(names) })]);
-    expect(count.found({ oid: oid('a'), sizeBytes: 7, foundAtMs: 1 })).toBe(false);
+    expect(count.found(arrived({ oid: oid('a') }))).toBe(false);
     expect(count.changes()).toEqual([]);
   });
 });
@@ -197,7 +210,7 @@ describe('what a delete removed', () => {
       { shard: { prefix: '1', appliedRuns: new Set([removal.runId]), sinceBytes: -14, sinceCount: -2 } },
     ]);
     const later = giant([shard('1', { appliedRuns: new Set([removal.runId]) })]);
-    later.found({ oid: oid('1c'), sizeBytes: 1, foundAtMs: 1 });
+    later.found(arrived({ oid: oid('1c'), sizeBytes: 1 }));
     expect(later.changes()).toMatchObject([{ shard: { appliedRuns: new Set() } }]);
   });
 });
@@ -274,6 +287,46 @@ describe('names that nobody claims any more', () => {
 
   it('cause no write if there are none', () => {
     expect(tidied(() => true).changes()).toEqual([]);
+  });
+});
+
+describe('what is found although it is not noted, and was claimed after the scan,', () => {
+  const minutes = 60_000;
+  const found = (more: Partial<FoundObject>) => {
+    const count = giant([shard('')]);
+    const isKnown = count.found(arrived({ claimedSinceMs: countedAtMs + hour, ...more }));
+    return [isKnown, count.totals().objectCount - 10, count.shards[0]?.stale?.doubtBytes];
+  };
+
+  it('was counted by the scan if its PUT had ended hours before that', () => {
+    expect(found({ lastModifiedMs: countedAtMs - 2 * hour - 1 })).toEqual([true, 0, undefined]);
+  });
+
+  it('was not if it was young then: the scan noted what was young', () => {
+    expect(found({ lastModifiedMs: countedAtMs - 10 * minutes })).toEqual([true, 1, undefined]);
+  });
+
+  it('stays claimed in between, and its shard is scanned again', () => {
+    expect(found({ lastModifiedMs: countedAtMs - 10 * minutes - 1 })).toEqual([false, 0, 0]);
+    expect(found({ lastModifiedMs: countedAtMs - 2 * hour })).toEqual([false, 0, 0]);
+    expect(found({ lastModifiedMs: null })).toEqual([false, 0, 0]);
+  });
+
+  it('was not if the scan looked for it', () => {
+    const lastModifiedMs = countedAtMs - 3 * hour;
+    expect(found({ lastModifiedMs, claimedSinceMs: countedAtMs - minutes - 1 })).toEqual([
+      true,
+      1,
+      undefined,
+    ]);
+    expect(found({ lastModifiedMs, claimedSinceMs: countedAtMs - minutes })).toEqual([true, 0, undefined]);
+  });
+
+  it('leaves a doubt that there is as it is', () => {
+    const stale = { fromMs: 1, untilMs: 2, doubtBytes: 3 };
+    const count = giant([shard('', { stale })]);
+    expect(count.found(arrived({ lastModifiedMs: null }))).toBe(false);
+    expect(count.shards[0]?.stale).toEqual(stale);
   });
 });
 

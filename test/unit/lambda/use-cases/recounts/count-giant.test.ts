@@ -129,6 +129,15 @@ describe('what a batch waits for', () => {
     expect(shardLists).toBe(1);
   });
 
+  it('counts once if it has been there since long before the scan, and is claimed with another size', async () => {
+    const { scan, count: counted } = await count(awaiting(oidOf(3)));
+    expect(scan).toMatchObject({ storedBytes: 600, objectCount: 60 });
+    expect(scan.seen.has(oidOf(3))).toBe(true);
+    expect(counted.changes()).toMatchObject([{ shard: { sinceBytes: 0, sinceCount: 0 } }]);
+    await stack.push(repo, { [oidOf(4)]: 11 });
+    expect((await count()).scan).toMatchObject({ storedBytes: 600, objectCount: 60 });
+  });
+
   it('is not asked for if it is counted', async () => {
     await stack.push(repo, { [missing]: 10 });
     await stack.send([missing]);

@@ -262,9 +262,9 @@ function giantAfter(input: CountGiantInput, { count, giant }: { count: GiantCoun
   const { sinceEpoch } = giant;
   const { countCancelledAtMs = 0 } = input.record;
   const recountFromMs = giant.recountFromMs > countCancelledAtMs ? giant.recountFromMs : 0;
-  // Its first count is all that is asked for. A round that is under way is ended first, or it never would be.
-  const isRoundOver = count.isComplete && count.shards.every((shard) => shard.countedAtMs >= recountFromMs);
-  const fromMs = input.isThorough && isRoundOver ? input.snapshot.countedAtMs : recountFromMs;
+  // A round that is under way is overtaken. The shards that were counted longest ago are scanned first, so each has its
+  // turn, however often somebody asks. A first count is all that is asked for.
+  const fromMs = input.isThorough && count.isComplete ? input.snapshot.countedAtMs : recountFromMs;
   return { sinceEpoch, recountFromMs: fromMs, ...(giant.isFirstCount && { isFirstCount: true }) };
 }
 

@@ -257,20 +257,29 @@ describe('when somebody asks for all to be counted again', () => {
     expect((await count()).giant).toEqual((await record()).giant);
   });
 
-  it('a round that is under way is ended first', async () => {
+  it('a round that is under way is overtaken, and those that were counted longest ago are scanned first', async () => {
     const recountFromMs = stack.nowMs + 1;
     const giant = { sinceEpoch: (await record()).giant?.sinceEpoch ?? 0, recountFromMs };
     const giants = [{ ...(await record()), giant }];
     stack.nowMs += minute;
-    expect((await count({ isThorough: true, giants })).giant).toMatchObject(giant);
-    // Not even half of it is enough.
     await stack.changeShard('3', { countedAtMs: stack.nowMs });
-    const awaited = { isThorough: true, isAwaited: true, giants };
-    expect((await count(awaited)).giant).toMatchObject(giant);
-    giants[0] = { ...(await record()), giant: { ...giant, recountFromMs: recountFromMs - 1 } };
-    expect((await count({ isThorough: true, giants })).giant.recountFromMs).toBe(stack.nowMs);
+    const { prefixes } = await scannedPrefixes(() => count({ isThorough: true, giants }));
+    expect(prefixes).toHaveLength(15);
+    expect(prefixes).not.toContain('3');
+    stack.nowMs += 1;
+    const again = await scannedPrefixes(() => count({ isThorough: true, giants }));
+    expect(again.giant.recountFromMs).toBe(stack.nowMs);
+    expect(again.prefixes).toHaveLength(16);
+    expect(again.prefixes.at(-1)).toBe('3');
   });
 });
+
+/** What was found, and the prefixes of the shards that were scanned for it. */
+async function scannedPrefixes(run: () => ReturnType<typeof count>) {
+  const asked = scans(() => ({}));
+  const outcome = await run();
+  return { ...outcome, prefixes: asked.map(({ resume }) => resume?.ranges[0]?.after?.slice(0, 1) ?? '0') };
+}
 
 describe('a repo that becomes a giant', () => {
   it('gets sixteen shards that were never scanned, and is marked. Its last count holds meanwhile', async () => {

@@ -257,6 +257,15 @@ export class RepoReservations {
     return promises;
   }
 
+  /** When the oldest one was created that claims one of these objects. undefined: none does. */
+  oldestClaimMs(oids: ReadonlySet<string>): number | undefined {
+    let oldestMs: number | undefined;
+    for (const row of this.#rows)
+      for (const [oid] of this.#claimsOf(row))
+        if (oids.has(oid)) oldestMs = Math.min(row.createdAtMs, oldestMs ?? row.createdAtMs);
+    return oldestMs;
+  }
+
   /**
    * The objects that a giant repo is asked for, one by one, because nobody knows whether they have arrived: those of dead
    * reservations that are to be looked at, and then those of live ones, the newest first.

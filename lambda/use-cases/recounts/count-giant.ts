@@ -122,6 +122,8 @@ export async function countGiant(deps: CountGiantDeps, input: CountGiantInput): 
           countedAtMs: Math.min(
             countedAtMs,
             totals.staleFromMs ?? countedAtMs,
+            // They may have arrived as soon as they were claimed.
+            reservations.oldestClaimMs(unknown) ?? countedAtMs,
             // A run that died may have deleted some, and it cannot have begun sooner.
             ...underWay.map(({ dueAtMs }) => dueAtMs),
           ),

@@ -49,6 +49,17 @@ const scanOf = (given: {
   },
 });
 
+it('the oldest claim of some objects is that of any reservation', () => {
+  const all = reservationsOf(
+    { ...claims(a, b), createdAtMs: 3 },
+    { ...claims(b), createdAtMs: 2 },
+    { ...claims(c), createdAtMs: 1 },
+  );
+  expect(all.oldestClaimMs(new Set([a, b]))).toBe(2);
+  expect(all.oldestClaimMs(new Set([a]))).toBe(3);
+  expect(all.oldestClaimMs(new Set())).toBeUndefined();
+});
+
 describe('the store is asked for', () => {
   const asked = (all: RepoReservations, nowMs: number, ...counted: string[]) => [
     ...all.toAsk({ nowMs, isCounted: (each) => counted.includes(each) }).keys(),

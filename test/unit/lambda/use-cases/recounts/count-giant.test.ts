@@ -537,6 +537,14 @@ describe('a delete in a giant', () => {
     expect([scan.giant?.unknown.has(oidOf(3)), scan.giant?.unknown.has(missing)]).toEqual([true, false]);
   });
 
+  it('that is under way makes the count as old as the claim of what it names: it may have arrived by then', async () => {
+    await stack.push(repo, { [missing]: 4 });
+    const claimedMs = stack.nowMs;
+    stack.nowMs += minute;
+    await begin({ [missing]: 4 }, 'deleting');
+    expect((await count()).countedAtMs).toBe(claimedMs);
+  });
+
   it('that is under way has its objects asked for by nobody: they may be the old ones', async () => {
     await begin({ [missing]: 4 }, 'deleting');
     const heads = stack.heads;

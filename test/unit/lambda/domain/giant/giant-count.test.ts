@@ -347,6 +347,21 @@ it('a shard that was never scanned is split, and its parts are written before it
   expect(() => count.split('1')).toThrow('There is no unscanned shard 1.');
 });
 
+it('what was counted since a time is told by share of the names, and by objects', () => {
+  const later = shard('20', { countedAtMs: countedAtMs + 1, objectCount: 3 });
+  const count = giant([unscannedShard('0', 5), shard('1'), later]);
+  expect(count.countedSince(0)).toEqual({ share: 1 / 16 + 1 / 256, objectCount: 13 });
+  expect(count.countedSince(countedAtMs + 1)).toEqual({ share: 1 / 256, objectCount: 3 });
+  expect(count.countedSince(countedAtMs)).toEqual({ share: 1 / 16 + 1 / 256, objectCount: 13 });
+});
+
+it('a change puts all shards in doubt, also those that were scanned just now', () => {
+  const count = giant([shard('0'), shard('1')]);
+  count.scanned('0', [scan({ countedAtMs: countedAtMs + 1 })]);
+  count.doubted({ fromMs: 1, untilMs: countedAtMs + 1 });
+  expect(count.shards.map(({ stale }) => stale !== null)).toEqual([true, true]);
+});
+
 it('a change that this reconcile has seen puts only the other shards in doubt', () => {
   const count = giant([shard('0'), shard('1')]);
   count.scanned('0', [scan({ countedAtMs: countedAtMs + 1 })]);

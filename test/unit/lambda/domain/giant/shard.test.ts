@@ -6,6 +6,7 @@ import {
   type Shard,
   scannedShard,
   shardsInForce,
+  unscannedShard,
   withDoubt,
   withoutUnclaimed,
 } from '../../../../../lambda/domain/giant/shard.ts';
@@ -138,5 +139,21 @@ describe('names that nobody claims', () => {
   it('stay for ten minutes, while a batch may claim them unseen', () => {
     expect(tidy(counted(201, countedAtMs - 10 * 60_000))).toBe(201);
     expect(tidy(counted(201, countedAtMs - 10 * 60_000 - 1))).toBe(0);
+  });
+});
+
+it('a shard that was never scanned holds nothing', () => {
+  expect(unscannedShard('3', 5)).toEqual({
+    prefix: '3',
+    epoch: 5,
+    storedBytes: 0,
+    objectCount: 0,
+    sinceBytes: 0,
+    sinceCount: 0,
+    countedAtMs: 0,
+    scanEndedMs: 0,
+    stale: null,
+    counted: new Map(),
+    appliedRuns: new Set(),
   });
 });

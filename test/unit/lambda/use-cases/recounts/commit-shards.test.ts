@@ -71,6 +71,23 @@ describe('the shards of a reconcile', () => {
     for (const repo of ['app', 'web']) await store(repo, shardRecord('0'), shardRecord('8'));
   });
 
+  it('tell how far a first count is, and take the token of a change that they know of', async () => {
+    const progress = { beganMs: 1, atMs: 2, share: 0.5, objectCount: 3, listRequests: 4 };
+    const giant = { sinceEpoch: 7, recountFromMs: 0 };
+    const noted = vi.spyOn(ledger, 'noteProgress').mockResolvedValue();
+    const cleared = vi.spyOn(ledger, 'clearDirty').mockResolvedValue();
+    const outcome = outcomeOf('app');
+    const scan = { storedBytes: 0, objectCount: 0, seen: new Set<string>() };
+    await commit([
+      { ...outcome, giant: { ...giant, progress }, scan },
+      { ...outcome, giant, scan: undefined },
+    ]);
+    expect([noted.mock.calls, cleared.mock.calls]).toEqual([[], []]);
+    await commit([{ ...outcome, giant: { ...giant, progress }, scan: undefined, dirtyTokenTaken: 'x' }]);
+    expect(noted.mock.calls).toEqual([[{ tenant, repo: 'app', sinceEpoch: 7, progress }]]);
+    expect(cleared.mock.calls).toEqual([[{ tenant, repo: 'app', dirtyToken: 'x' }]]);
+  });
+
   it('are written if they have changed', async () => {
     expect(await commit([outcomeOf('app', scanned), outcomeOf('web')])).toBe('committed');
     expect(writes).toEqual(['put app 8']);

@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { type Deletion, newDeletion } from '../../../../../lambda/domain/deletion.ts';
-import { countedNamesMax } from '../../../../../lambda/domain/giant/shard.ts';
+import { countedNamesMax, unscannedShard } from '../../../../../lambda/domain/giant/shard.ts';
+import { unknownRepo } from '../../../../../lambda/domain/tenant.ts';
 import type { PathScanInput, PathScanOutcome } from '../../../../../lambda/ports/path-scan.ts';
 import { type GiantStack, giantStack, lease, oidOf, repo } from '../../../../support/memory/giant-stack.ts';
 import { minute, tenant } from '../../../../support/memory/stack.ts';
@@ -394,7 +395,103 @@ describe('a repo that becomes a giant', () => {
   });
 });
 
+describe('a first count', () => {
+  beforeEach(async () => {
+    await begun(await asNew());
+  });
+  /** The shard of the names that begin with 7 has more than a page. */
+  const sevenIs = (rest: object, then: () => void = () => {}) =>
+    scans((input) => {
+      if (input.requestsMax !== 1 || input.resume?.ranges[0]?.after !== '7') return {};
+      then();
+      return { kind: 'unfinished', rest: rest as never };
+    });
+
+  it('splits a shard in which more is young than can be told', async () => {
+    scans(({ resume }) => (resume?.ranges[0]?.after === '7' ? { recent: 'too many' } : {}));
+    expect((await count()).count.shards).toHaveLength(31);
+  });
+
+  it('leaves such a shard for later if its prefix is as long as any', async () => {
+    const { epoch } = (await stack.shards())[7] ?? expect.fail();
+    await stack.ledger.removeShard({ tenant, repo, prefix: '7', epochRead: epoch });
+    const shard = unscannedShard('7777', epoch);
+    await stack.ledger.putShard({ tenant, repo, shard, epochRead: null });
+    scans(({ resume }) => (resume?.ranges[0]?.after === '7777' ? { recent: 'too many' } : {}));
+    const { count: counted, nextDueAtMs } = await begun();
+    expect(counted.shards).toHaveLength(16);
+    expect(nextDueAtMs).toBe(stack.nowMs + 10_000);
+  });
+
+  it('asks for no second page of a shard after the deadline', async () => {
+    const deadlineMs = stack.nowMs + 5;
+    const asked = sevenIs({ ranges: [{ after: '7c', last: '8' }], objectCount: 15, requests: 1 }, () => {
+      stack.nowMs = deadlineMs;
+    });
+    const { scan } = await begun({ deadlineMs });
+    expect(scan).toBeUndefined();
+    expect(asked.filter(({ requestsMax }) => requestsMax === undefined)).toEqual([]);
+  });
+
+  it('does not split a shard of whose names the first page tells nothing', async () => {
+    sevenIs({ ranges: [{ after: '7', last: '8' }], objectCount: 5, requests: 1 });
+    expect((await count()).count.shards).toHaveLength(16);
+  });
+
+  it('asks for no more pages of a shard at a time than are allowed, and 32 at most', async () => {
+    const asked = scans(() => ({}));
+    await count();
+    expect(asked[0]?.concurrency).toBe(32);
+    Object.assign(stack.deps.settings, { scanConcurrency: 8 });
+    await count();
+    expect(asked.at(-1)?.concurrency).toBe(8);
+  });
+
+  it('takes the token of a change of which no record tells what it was', async () => {
+    const deadlineMs = stack.nowMs;
+    expect((await begun({ deadlineMs })).dirtyTokenTaken).toBeNull();
+    await stack.ledger.markDirty({ tenant, repo, dirtyToken: 'somebody' });
+    expect((await begun({ deadlineMs })).dirtyTokenTaken).toBe('somebody');
+    // The commit of the repo removes it.
+    expect((await begun()).dirtyTokenTaken).toBeNull();
+  });
+
+  it('gives up if another reconcile has overtaken it', async () => {
+    const before = await asNew();
+    const name = 'SupersededError';
+    vi.spyOn(stack.ledger, 'beginGiant').mockResolvedValueOnce('superseded');
+    await expect(begun(before)).rejects.toMatchObject({ name });
+    const put = vi.spyOn(stack.ledger, 'putShard').mockResolvedValueOnce('superseded');
+    await expect(begun(before)).rejects.toMatchObject({ name });
+    expect(put).toHaveBeenCalledTimes(1);
+  });
+
+  it('of a repo that was never counted makes no count older', async () => {
+    stack.nowMs += minute;
+    const { countedAtMs, runs } = await begun({ giants: [unknownRepo('new')] });
+    expect([countedAtMs, runs]).toEqual([stack.nowMs, []]);
+  });
+});
+
+it('a change of which no record tells is seen by the scans of the same reconcile', async () => {
+  stack.nowMs += week;
+  await stack.ledger.markDirty({ tenant, repo, dirtyToken: 'somebody' });
+  expect(await count()).toMatchObject({ doubtBytes: 0, countedAtMs: stack.nowMs });
+});
+
 describe('a recount of all shards', () => {
+  it('adds up its LIST requests, and begins anew if it is overtaken', async () => {
+    const deadlineMs = stack.nowMs;
+    const progress = { beganMs: 5, atMs: 6, share: 0, objectCount: 0, listRequests: 7 };
+    const giant = { sinceEpoch: (await record()).giant?.sinceEpoch ?? 0, recountFromMs: stack.nowMs + 1 };
+    const giants = [{ ...(await record()), giant: { ...giant, progress } }];
+    stack.nowMs += minute;
+    const same = await count({ giants, deadlineMs });
+    expect(same.giant.progress).toMatchObject({ beganMs: 5, listRequests: 7 });
+    const overtaken = await count({ giants, deadlineMs, isThorough: true });
+    expect(overtaken.giant.progress).toMatchObject({ beganMs: stack.nowMs, listRequests: 0 });
+  });
+
   it('says how far it is, and ends when it is given up', async () => {
     await stack.recount();
     stack.nowMs += minute;

@@ -75,6 +75,18 @@ describe('the LIST requests for shards', () => {
     expect(lists(await stack.countGiants(claimed))).toEqual([16 + 24, 24]);
   });
 
+  it('are as many more as scans at a time are worth while, and never fewer', async () => {
+    const stack = await giantStack({ shardListsPerRun: 4 });
+    stack.nowMs += week;
+    for (const [parallelScans, expected] of [
+      [8, 8],
+      [1, 4],
+    ] as const) {
+      Object.assign(stack.deps.scan, { parallelScans });
+      expect(lists(await stack.countGiants())).toEqual([expected]);
+    }
+  });
+
   /** Objects that somebody waits for. To ask for them costs as much as 24 LISTs. */
   const manyOids = Array.from({ length: 300 }, (_, index) => (1000 + index).toString(16).padStart(64, 'f'));
 

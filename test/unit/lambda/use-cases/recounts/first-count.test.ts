@@ -68,6 +68,9 @@ describe('a repo that has grown to a giant', () => {
     const scanned = (await shards()).filter(({ countedAtMs }) => countedAtMs > 0);
     expect(scanned.length).toBeGreaterThan(0);
     expect(scanned.length).toBeLessThan(5);
+    const listRequests = async () =>
+      (await stack.ledger.readRepo({ tenant, repo }))?.giant?.progress?.listRequests;
+    expect(await listRequests()).toBe(4);
     expect(await stack.usage()).toEqual({ storedBytes: 600, committedBytes: 600 });
     expect(await finish()).toBe(3);
     expect(await stack.usage()).toEqual({ storedBytes: 607, committedBytes: 607 });

@@ -55,11 +55,14 @@ it('a first count cannot be given up, but paused', async () => {
 });
 
 it('what is no giant, or is none any more, has no count', async () => {
-  expect(await steer('paused', 'other')).toEqual({ kind: 'no-giant' });
+  for (const state of ['paused', 'cancelled'] as const)
+    expect(await steer(state, 'other')).toEqual({ kind: 'no-giant' });
   vi.spyOn(stack.ledger, 'steerCount').mockResolvedValueOnce('refused');
   expect(await steer('paused')).toEqual({ kind: 'no-giant' });
   const record = await stack.ledger.readRepo({ tenant, repo });
   const { giant: _, ...ordinary } = record ?? expect.fail('It is there.');
-  vi.spyOn(stack.ledger, 'readRepo').mockResolvedValueOnce(record).mockResolvedValueOnce(ordinary);
-  expect(await steer('paused')).toEqual({ kind: 'no-giant' });
+  for (const after of [ordinary, undefined]) {
+    vi.spyOn(stack.ledger, 'readRepo').mockResolvedValueOnce(record).mockResolvedValueOnce(after);
+    expect(await steer('paused')).toEqual({ kind: 'no-giant' });
+  }
 });

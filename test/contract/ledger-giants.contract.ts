@@ -125,6 +125,71 @@ export function giantContract(open: () => Promise<LedgerUnderTest>): void {
       expect(await read(tenant)).not.toHaveProperty('giant');
     });
 
+    it('begin with a first count, of a repo that is known or not, unless a later reconcile has counted it', async () => {
+      const tenant = await create();
+      const begin = (epoch: number) => get().ledger.beginGiant({ tenant, repo: 'app', epoch });
+      const giant = { sinceEpoch: 2, recountFromMs: 0, isFirstCount: true };
+      expect(await begin(2)).toBe('begun');
+      expect(await read(tenant)).toMatchObject({ epoch: 0, objectCount: 0, covered: new Set(), giant });
+      // A retry, and another reconcile.
+      expect([await begin(2), await begin(3)]).toEqual(['begun', 'superseded']);
+      await commit(tenant, 4);
+      expect([await begin(3), await begin(4)]).toEqual(['superseded', 'superseded']);
+      expect(await begin(5)).toBe('begun');
+      expect(await read(tenant)).toMatchObject({ epoch: 4, objectCount: 1, giant: { sinceEpoch: 5 } });
+    });
+
+    it('tell how far their first count is, until it has ended', async () => {
+      const tenant = await create();
+      const progress = { beganMs: 1, atMs: 2, share: 0.0625, objectCount: 3, listRequests: 4 };
+      const note = (sinceEpoch: number) =>
+        get().ledger.noteProgress({ tenant, repo: 'app', sinceEpoch, progress });
+      await note(2);
+      expect(await read(tenant)).toBeUndefined();
+      await get().ledger.beginGiant({ tenant, repo: 'app', epoch: 2 });
+      await note(1);
+      expect((await read(tenant))?.giant).not.toHaveProperty('progress');
+      await note(2);
+      const first = { sinceEpoch: 2, recountFromMs: 0, isFirstCount: true, progress };
+      expect((await read(tenant))?.giant).toEqual(first);
+      await commit(tenant, 3, { sinceEpoch: 2, recountFromMs: 0 });
+      await note(2);
+      expect((await read(tenant))?.giant).toEqual({ sinceEpoch: 2, recountFromMs: 0 });
+    });
+
+    it('lose a dirty token if it is the one that was read', async () => {
+      const tenant = await create();
+      const clear = (dirtyToken: string) => get().ledger.clearDirty({ tenant, repo: 'app', dirtyToken });
+      await clear('x');
+      expect(await read(tenant)).toBeUndefined();
+      await get().ledger.markDirty({ tenant, repo: 'app', dirtyToken: 'y' });
+      await clear('x');
+      expect((await read(tenant))?.dirtyToken).toBe('y');
+      await clear('y');
+      expect((await read(tenant))?.dirtyToken).toBeNull();
+    });
+
+    it('are paused, resumed and given up, which commits leave until they are giants no longer', async () => {
+      const tenant = await create();
+      const steer = (how: { pausedAtMs: number | null } | { cancelledAtMs: number }) =>
+        get().ledger.steerCount({ tenant, repo: 'app', ...how });
+      const giant = { sinceEpoch: 1, recountFromMs: 7 };
+      expect(await steer({ pausedAtMs: 5 })).toBe('refused');
+      await commit(tenant, 1);
+      expect(await steer({ cancelledAtMs: 5 })).toBe('refused');
+      await commit(tenant, 2, giant);
+      expect([await steer({ pausedAtMs: 5 }), await steer({ cancelledAtMs: 6 })]).toEqual(['done', 'done']);
+      await commit(tenant, 3, giant);
+      expect(await read(tenant)).toMatchObject({ countPausedAtMs: 5, countCancelledAtMs: 6, giant });
+      expect(await steer({ pausedAtMs: null })).toBe('done');
+      expect(await read(tenant)).not.toHaveProperty('countPausedAtMs');
+      await steer({ pausedAtMs: 8 });
+      await commit(tenant, 4);
+      const left = await read(tenant);
+      for (const field of ['giant', 'countPausedAtMs', 'countCancelledAtMs'])
+        expect(left).not.toHaveProperty(field);
+    });
+
     it('have a rate of LISTs and a number of other objects at their tenant, which a plain commit leaves', async () => {
       const tenant = await create();
       const reconcile = async (epoch: number, more: object) => {

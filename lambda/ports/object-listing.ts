@@ -11,6 +11,8 @@ export interface ListPageRequest {
   readonly maxKeys?: number;
   /** Read when each object was stored, for {@link ListedPage.lastModifiedMsAt}. */
   readonly readsTimes?: boolean;
+  /** Read the version of each object, for {@link ListedPage.etagAt}. */
+  readonly readsEtags?: boolean;
   /** Aborts the request. The promise rejects with the signal's reason. */
   readonly signal?: AbortSignal;
   /** Absolute time. The request ends by then, retries included, with {@link StoreUnavailableError}. */
@@ -34,6 +36,8 @@ export interface ListedPage {
    * has none that can be read.
    */
   lastModifiedMsAt(index: number): number | undefined;
+  /** ETag of the i-th key, with its quotes. Empty: it was not asked for, or the store's answer has none. */
+  etagAt(index: number): string;
   /** True if more pages follow. */
   readonly isTruncated: boolean;
   /** Given if more pages follow. */

@@ -1,8 +1,12 @@
 import type { ListingPace } from '../domain/ask-by-listing.ts';
+import type { ExportSettings } from '../domain/export/export-settings.ts';
 import type { KnownObjects } from '../domain/known-objects.ts';
 import type { Settings } from '../domain/settings.ts';
+import type { ArchiveStore } from '../ports/archive-store.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { AdminCredential, TokenStore } from '../ports/credentials.ts';
+import type { ExportJobs } from '../ports/export-jobs.ts';
+import type { ExportQueue } from '../ports/export-queue.ts';
 import type { Ids } from '../ports/ids.ts';
 import type { Invocations } from '../ports/invocations.ts';
 import type { Ledger } from '../ports/ledger.ts';
@@ -28,6 +32,10 @@ export interface Deps {
   readonly scan: PathScan;
   readonly listingPace: ListingPace;
   readonly knownObjects: KnownObjects;
+  readonly archives: ArchiveStore;
+  readonly exportJobs: ExportJobs;
+  readonly exportQueue: ExportQueue;
+  readonly exportSettings: ExportSettings;
   readonly signer: UrlSigner;
   readonly queue: RecountQueue;
   readonly clock: Clock;

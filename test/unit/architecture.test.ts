@@ -15,9 +15,9 @@ const architecture: Readonly<Record<string, { imports: readonly string[]; packag
   // The plan of an archive. zlib hashes what the archive has of its own.
   'lambda/domain/export': { imports: ['lambda/domain'], packages: ['node:zlib'] },
   // What a use case needs from outside, as types.
-  'lambda/ports': { imports: ['lambda/domain'], packages: [] },
+  'lambda/ports': { imports: ['lambda/domain', 'lambda/domain/export'], packages: [] },
   // Helpers that every use case may call, and the one list of dependencies.
-  'lambda/use-cases': { imports: ['lambda/domain', 'lambda/ports'], packages: [] },
+  'lambda/use-cases': { imports: ['lambda/domain', 'lambda/domain/export', 'lambda/ports'], packages: [] },
   'lambda/use-cases/scan': { imports: ['lambda/domain', 'lambda/ports'], packages: [] },
   'lambda/use-cases/access': { imports: ['lambda/domain', 'lambda/ports', 'lambda/use-cases'], packages: [] },
   'lambda/use-cases/downloads': {
@@ -35,6 +35,10 @@ const architecture: Readonly<Record<string, { imports: readonly string[]; packag
   },
   'lambda/use-cases/uploads': {
     imports: ['lambda/domain', 'lambda/ports', 'lambda/use-cases', 'lambda/use-cases/recounts'],
+    packages: [],
+  },
+  'lambda/use-cases/exports': {
+    imports: ['lambda/domain', 'lambda/domain/export', 'lambda/ports', 'lambda/use-cases'],
     packages: [],
   },
   // Adapters do not know each other, but for the scan, which sends its requests through `s3`, and for what the clients

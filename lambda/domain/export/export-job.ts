@@ -1,0 +1,172 @@
+import type { Explained } from './explain.ts';
+import type { PlanFigures } from './plan-figures.ts';
+import type { Way } from './plan-settings.ts';
+
+/** What somebody asked to have as an archive. */
+export interface ExportRequest {
+  /** null: every repo of the tenant. */
+  readonly repo: string | null;
+  /** How many objects were asked for by their oids; their list lies beside the archive. null: all. */
+  readonly listedObjects: number | null;
+  readonly format: 'tar' | 'zip';
+  /** What matters more, where the two differ. */
+  readonly prefer: 'time' | 'cost';
+  /** Only tell what each way would take. */
+  readonly isDryRun: boolean;
+}
+
+/**
+ * `planning`: the objects are listed, and the plan is made. `hashing`: the CRC-32 of each object is found (zip alone).
+ * `copying`: parts are copied and uploaded. The others are ends: `explained` is that of a dry run.
+ */
+export type ExportState =
+  | 'planning'
+  | 'hashing'
+  | 'copying'
+  | 'done'
+  | 'explained'
+  | 'failed'
+  | 'cancelled'
+  | 'expired';
+
+/** Why a job failed. The text is for people. */
+export interface ExportFailure {
+  readonly reason: 'object-too-large' | 'too-many-objects' | 'objects-vanish' | 'store' | 'timeout';
+  readonly message: string;
+}
+
+/** One archive of an export: an object in the store, once it is complete. */
+export interface ExportVolume {
+  readonly key: string;
+  /** Its multipart upload. */
+  readonly uploadId: string;
+  readonly sizeBytes: number;
+  readonly parts: number;
+}
+
+/** What was planned in the latest round. */
+export interface ExportPlanned {
+  readonly way: Way;
+  readonly objectCount: number;
+  readonly objectBytes: number;
+  /** Objects that were asked for, or planned before, and are not in the store. */
+  readonly missing: number;
+  /** Objects that were left out, because another has their oid and another size. */
+  readonly conflicts: number;
+  readonly figures: PlanFigures;
+  readonly requests: number;
+  readonly dollars: number;
+  /** With all workers. */
+  readonly seconds: number;
+  /** Pieces of work of the current state. */
+  readonly units: number;
+  /** Empty while hashing. */
+  readonly volumes: readonly ExportVolume[];
+}
+
+/** What workers have done in the latest round. After a worker was killed, it is less or more than what it was. */
+export interface ExportProgress {
+  readonly uploadedBytes: number;
+  readonly copiedBytes: number;
+  readonly hashedBytes: number;
+  readonly requests: number;
+}
+
+/** An export, from the request to its end. */
+export interface ExportJob {
+  readonly tenant: string;
+  readonly exportId: string;
+  readonly request: ExportRequest;
+  readonly createdAtMs: number;
+  /** A job that is still open then fails. */
+  readonly endsByMs: number;
+  /** When the archive, and this record, are removed. */
+  readonly expiresAtMs: number;
+  readonly state: ExportState;
+  readonly endedAtMs: number | null;
+  /** Counts the writes of this record. */
+  readonly version: number;
+  /** From 1. Each time that objects vanish or change, all is planned anew. */
+  readonly round: number;
+  /** Until then one function plans, or finishes, and no other begins to. */
+  readonly leaseUntilMs: number;
+  /** Attempts that failed since something last succeeded. */
+  readonly failures: number;
+  readonly failure: ExportFailure | null;
+  readonly planned: ExportPlanned | null;
+  /** Which units are done: a digit for each four, the first unit in the lowest bit of the first digit. */
+  readonly doneUnits: string;
+  readonly progress: ExportProgress;
+  /** What each way would take. null until it is planned. */
+  readonly explained: readonly Explained[] | null;
+  /** When something was last done for it. */
+  readonly movedAtMs: number;
+  /** Whether everything is removed that only the work needed. */
+  readonly isTidy: boolean;
+}
+
+export const noProgress: ExportProgress = {
+  uploadedBytes: 0,
+  copiedBytes: 0,
+  hashedBytes: 0,
+  requests: 0,
+};
+
+export function newExportJob(input: {
+  tenant: string;
+  exportId: string;
+  request: ExportRequest;
+  nowMs: number;
+  /** How long it may take. */
+  limitMs: number;
+}): ExportJob {
+  const { tenant, exportId, request, nowMs, limitMs } = input;
+  return {
+    tenant,
+    exportId,
+    request,
+    createdAtMs: nowMs,
+    endsByMs: nowMs + limitMs,
+    expiresAtMs: nowMs + limitMs,
+    state: 'planning',
+    endedAtMs: null,
+    version: 1,
+    round: 1,
+    leaseUntilMs: 0,
+    failures: 0,
+    failure: null,
+    planned: null,
+    doneUnits: '',
+    progress: noProgress,
+    explained: null,
+    movedAtMs: nowMs,
+    isTidy: false,
+  };
+}
+
+/** Whether there is still work to do for its archive. */
+export function isOpen({ state }: Pick<ExportJob, 'state'>): boolean {
+  return state === 'planning' || state === 'hashing' || state === 'copying';
+}
+
+export function isUnitDone({ doneUnits }: Pick<ExportJob, 'doneUnits'>, unit: number): boolean {
+  return (digitAt(doneUnits, unit) & bitOf(unit)) !== 0;
+}
+
+/** {@link ExportJob.doneUnits} with one more. */
+export function withUnitDone(doneUnits: string, unit: number): string {
+  const place = Math.floor(unit / 4);
+  const padded = doneUnits.padEnd(place + 1, '0');
+  const digit = (digitAt(padded, unit) | bitOf(unit)).toString(16);
+  return `${padded.slice(0, place)}${digit}${padded.slice(place + 1)}`;
+}
+
+/** The units of the current state that are not done. */
+export function openUnits(job: Pick<ExportJob, 'planned' | 'doneUnits'>): number[] {
+  const units = Array.from({ length: job.planned?.units ?? 0 }, (_, unit) => unit);
+  return units.filter((unit) => !isUnitDone(job, unit));
+}
+
+const bitOf = (unit: number) => 1 << (unit % 4);
+const digitAt = (doneUnits: string, unit: number) =>
+  Number.parseInt(doneUnits[Math.floor(unit / 4)] ?? '0', 16);

@@ -1,0 +1,95 @@
+/** The part of the object store (S3 or compatible) that makes archives: files of its own, and uploads in parts. */
+
+/** Bytes from `startByte` up to, and without, `endByte`. */
+interface Range {
+  readonly startByte: number;
+  readonly endByte: number;
+}
+
+/** An object in the version that was listed. */
+export interface SourceObject {
+  readonly key: string;
+  readonly etag: string;
+}
+
+export interface MultipartUpload {
+  readonly key: string;
+  readonly uploadId: string;
+}
+
+export interface UploadedPart {
+  /** From 1. */
+  readonly number: number;
+  readonly sizeBytes: number;
+  readonly etag: string;
+}
+
+/**
+ * Every call ends within a bounded time, retries included. Beside the errors that are named, each throws
+ * {@link StoreUnavailableError} when the store did not answer, and another error when it refused, such as for want of a
+ * right.
+ */
+export interface ArchiveStore {
+  /** Puts an object of at most 5 GiB. It replaces what lies at the key. */
+  put(key: string, bytes: Uint8Array): Promise<void>;
+  /** All bytes of an object; undefined if there is none. */
+  get(key: string): Promise<Uint8Array | undefined>;
+  /**
+   * Reads a range of an object into `into`, from its first byte on, which must have its length.
+   *
+   * @throws {SourceGoneError} if it is not there any more, or in another version.
+   */
+  readInto(source: SourceObject, range: Range, into: Uint8Array): Promise<void>;
+  /** The size and ETag of an object; undefined if there is none. */
+  head(key: string): Promise<{ readonly sizeBytes: number; readonly etag: string } | undefined>;
+  /** Deletes objects. One that does not exist is no error. */
+  delete(keys: readonly string[]): Promise<void>;
+  /** The keys of all objects below a prefix, a page at a time. */
+  list(prefix: string): AsyncIterable<readonly string[]>;
+
+  /** @param options.withCrc32 the answers to its parts tell their CRC-32, if the store does that. */
+  createUpload(key: string, options?: { withCrc32?: boolean }): Promise<MultipartUpload>;
+  /** All unfinished uploads whose keys begin with a prefix. */
+  uploads(prefix: string): AsyncIterable<readonly MultipartUpload[]>;
+  /**
+   * The parts that an upload has, in the order of their numbers.
+   *
+   * @throws {UploadGoneError} if it was completed or aborted.
+   */
+  parts(upload: MultipartUpload): AsyncIterable<readonly UploadedPart[]>;
+  /** Replaces a part of the same number. @throws {UploadGoneError} */
+  uploadPart(upload: MultipartUpload, part: { number: number; bytes: Uint8Array }): Promise<UploadedPart>;
+  /**
+   * Lets the store copy an object, or a range of it, as a part.
+   *
+   * @returns `crc32` of what was copied, if the upload was created for it and the store tells.
+   * @throws {SourceGoneError} @throws {UploadGoneError}
+   */
+  copyPart(
+    upload: MultipartUpload,
+    part: { number: number; source: SourceObject; range?: Range | undefined; sizeBytes: number },
+  ): Promise<UploadedPart & { readonly crc32?: number }>;
+  /** Makes the object from parts, in their order. @throws {UploadGoneError} */
+  complete(
+    upload: MultipartUpload,
+    parts: readonly Pick<UploadedPart, 'number' | 'etag'>[],
+  ): Promise<{ readonly etag: string }>;
+  /** One that does not exist is no error. */
+  abort(upload: MultipartUpload): Promise<void>;
+}
+
+/** An object is not there any more, or not in the version that was listed. */
+export class SourceGoneError extends Error {
+  override readonly name = 'SourceGoneError';
+  readonly key: string;
+
+  constructor(key: string, options?: ErrorOptions) {
+    super('An object is gone, or has changed since it was listed.', options);
+    this.key = key;
+  }
+}
+
+/** An upload was completed or aborted meanwhile. */
+export class UploadGoneError extends Error {
+  override readonly name = 'UploadGoneError';
+}

@@ -54,9 +54,13 @@ export interface ArchiveStore {
   /**
    * The parts that an upload has, in the order of their numbers.
    *
+   * @param options.after only parts with higher numbers.
    * @throws {UploadGoneError} if it was completed or aborted.
    */
-  parts(upload: MultipartUpload): AsyncIterable<readonly UploadedPart[]>;
+  parts(
+    upload: MultipartUpload,
+    options?: { after?: number },
+  ): AsyncIterable<readonly UploadedPart[]>;
   /** Replaces a part of the same number. @throws {UploadGoneError} */
   uploadPart(upload: MultipartUpload, part: { number: number; bytes: Uint8Array }): Promise<UploadedPart>;
   /**

@@ -46,10 +46,10 @@ export interface ExportJobs {
   list(input: { tenant: string; pageSize: number; cursor?: string }): Promise<ExportJobPage>;
 
   /**
-   * Jobs of all tenants that are open, or not tidy. Eventually consistent: a job that has just ended may be among them,
-   * and one that has just begun may be missing.
+   * Jobs of all tenants that somebody has to look at by this time (`dueAtMs` of the job). Eventually consistent: one that
+   * has just changed may be among them, or missing.
    *
    * @throws {LedgerUnavailableError}
    */
-  listUnfinished(): AsyncIterable<readonly ExportPath[]>;
+  listDue(input: { nowMs: number }): AsyncIterable<readonly ExportPath[]>;
 }

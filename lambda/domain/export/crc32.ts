@@ -1,3 +1,5 @@
+import { crc32 } from 'node:zlib';
+
 /**
  * CRC-32 as zip has it, of data whose parts were hashed apart. A CRC is linear over GF(2): that of A followed by B is
  * that of A, moved on by the length of B, exclusive-or that of B. To move on by a length is a multiplication with
@@ -9,6 +11,11 @@ const polynomial = 0xedb88320;
 const one = 0x80000000;
 /** x^8: a step by one byte. */
 const byteStep = 0x00800000;
+
+/** The CRC-32 of bytes that follow others with this CRC-32. */
+export function crc32After(before: number, bytes: Uint8Array): number {
+  return crc32(bytes, before);
+}
 
 /** The product of two polynomials, modulo the CRC's. */
 function multiply(a: number, b: number): number {

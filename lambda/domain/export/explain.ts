@@ -53,11 +53,12 @@ export function explainExport(
     if (way === 'copy-free' && settings.limits.wantsEqualParts) return { kind: 'not-in-this-store', way };
     const plan = planExport(input, { ...settings, way });
     if (plan.kind !== 'planned') return { ...plan, way };
-    return { kind: 'possible', way, ...priced(figuresOf(plan.volumes), rates) };
+    return { kind: 'possible', way, ...pricedFigures(figuresOf(plan.volumes), rates) };
   });
 }
 
-function priced(figures: PlanFigures, { prices, pace }: { prices: ExportPrices; pace: WorkerPace }) {
+/** What a plan takes: the figures with requests, dollars, and seconds of all workers. */
+export function pricedFigures(figures: PlanFigures, { prices, pace }: { prices: ExportPrices; pace: WorkerPace }) {
   // Every upload is created and completed. Deletes of shards are free.
   const writes = figures.uploads + figures.copies + 2 * (figures.volumes + figures.shards);
   const requests = figures.gets + writes;

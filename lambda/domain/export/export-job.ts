@@ -144,6 +144,89 @@ export function newExportJob(input: {
   };
 }
 
+/** A job in which nothing has moved for so long may have lost its messages. */
+const stuckAfterMs = 15 * 60_000;
+/** What was left behind is looked for again after this. */
+const tidyAgainAfterMs = 5 * 60_000;
+
+/** When somebody has to look at a job, though no message says so. null: never again. */
+export function dueAtMs(job: ExportJob): number | null {
+  if (isOpen(job)) return Math.min(job.endsByMs, job.movedAtMs + stuckAfterMs);
+  if (!job.isTidy) return job.movedAtMs + tidyAgainAfterMs;
+  return job.state === 'done' ? job.expiresAtMs : null;
+}
+
+/** Attempts that fail, one after the other, before a job does. The queue waits between two. */
+const failuresMax = 12;
+
+/** A job of which a step has failed. */
+export function withFailure(job: ExportJob, { why, nowMs }: { why: string; nowMs: number }): ExportJob {
+  const failures = job.failures + 1;
+  if (failures < failuresMax) return { ...job, failures };
+  const message = `The store or the table failed ${failures} times, at last with: ${why}. Try again later.`;
+  return failedJob({ ...job, failures }, { failure: { reason: 'store', message }, nowMs });
+}
+
+/** Rounds of one job, at most: objects that vanish each time are a sign of something else. */
+const roundsMax = 3;
+
+/** A job that is to be planned anew, because an object or an upload is gone. */
+export function plannedAnew(job: ExportJob, { nowMs }: { nowMs: number }): ExportJob {
+  if (job.round >= roundsMax)
+    return failedJob(job, {
+      nowMs,
+      failure: {
+        reason: 'objects-vanish',
+        message: 'Objects were deleted or replaced each time that they were to be copied. Try again later.',
+      },
+    });
+  return {
+    ...job,
+    state: 'planning',
+    round: job.round + 1,
+    leaseUntilMs: 0,
+    planned: null,
+    doneUnits: '',
+    progress: noProgress,
+    movedAtMs: nowMs,
+  };
+}
+
+/** A job that has failed. What it made is to be removed. */
+export function failedJob(
+  job: ExportJob,
+  { failure, nowMs }: { failure: ExportFailure; nowMs: number },
+): ExportJob {
+  return endedJob({ ...job, failure }, { state: 'failed', nowMs });
+}
+
+/** A job that has ended without an archive, or whose archive is to go. */
+export function endedJob(
+  job: ExportJob,
+  { state, nowMs }: { state: 'explained' | 'failed' | 'cancelled' | 'expired'; nowMs: number },
+): ExportJob {
+  return {
+    ...job,
+    state,
+    // Whoever is planning or finishing has no right to it any more.
+    leaseUntilMs: 0,
+    endedAtMs: job.endedAtMs ?? nowMs,
+    expiresAtMs: nowMs,
+    movedAtMs: nowMs,
+    isTidy: false,
+  };
+}
+
+/** Adds up what workers did. */
+export function addProgress(a: ExportProgress, b: ExportProgress): ExportProgress {
+  return {
+    uploadedBytes: a.uploadedBytes + b.uploadedBytes,
+    copiedBytes: a.copiedBytes + b.copiedBytes,
+    hashedBytes: a.hashedBytes + b.hashedBytes,
+    requests: a.requests + b.requests,
+  };
+}
+
 /** Whether there is still work to do for its archive. */
 export function isOpen({ state }: Pick<ExportJob, 'state'>): boolean {
   return state === 'planning' || state === 'hashing' || state === 'copying';

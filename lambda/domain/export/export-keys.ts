@@ -49,12 +49,22 @@ export function unitKey(
   return `${workPrefix(path)}${round}/${state}/${unit}.json`;
 }
 
+/** The bytes of an archive that only its planner could make. */
+export function madeKey(path: ExportPath, { round, volume }: { round: number; volume: number }): string {
+  return `${workPrefix(path)}${round}/made/${volume}`;
+}
+
+/** The prefix of a round's shards. */
+export function shardsPrefix(path: ExportPath, round: number): string {
+  return `${workPrefix(path)}${round}/shards/`;
+}
+
 /** A shard of an archive, until it is copied into it. */
 export function shardKey(
   path: ExportPath,
   { round, volume, part }: { round: number; volume: number; part: number },
 ): string {
-  return `${workPrefix(path)}${round}/shards/${volume}-${part}`;
+  return `${shardsPrefix(path, round)}${volume}-${part}`;
 }
 
 /** An upload that never ends: a copy into it tells the CRC-32 of an object. */

@@ -6,8 +6,11 @@ export interface ExportSubject {
   /** What was exported, such as `acme` or `acme/app`. */
   readonly path: string;
   readonly startedAtMs: number;
-  /** Objects that are not in the archive, because they were gone when they were to be read. */
-  readonly missing: readonly Pick<StoredObject, 'oid' | 'sizeBytes'>[];
+  /**
+   * Objects that are not in the archive, because they were not stored, or gone when they were to be read. `sizeBytes` is
+   * null if nobody knows it.
+   */
+  readonly missing: readonly { readonly oid: string; readonly sizeBytes: number | null }[];
 }
 
 /** Which archive of several. */

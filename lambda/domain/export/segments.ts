@@ -1,3 +1,4 @@
+import type { Member } from './archive-format.ts';
 import { type ByteRange, overlapOf, sizeOf } from './byte-range.ts';
 import type { Layout } from './layout.ts';
 import { contentPieces } from './literal-content.ts';
@@ -9,8 +10,15 @@ interface LiteralSegment {
   readonly sizeBytes: number;
   /** The object whose CRC-32 {@link bytes} wants. undefined: it wants none. */
   readonly crc32Of: StoredObject | undefined;
+  /** With what it can be made again without a layout. undefined: only with one. */
+  readonly recipe: LiteralRecipe | undefined;
   bytes(crc32: number): Uint8Array;
 }
+
+export type LiteralRecipe =
+  | { readonly kind: 'zeros' }
+  /** A range of the head of an object. */
+  | { readonly kind: 'head'; readonly member: Member; readonly range: ByteRange };
 
 /** Bytes of an object of the store. */
 interface ObjectSegment {
@@ -44,10 +52,11 @@ function* filesIn(layout: Layout, range: ByteRange): Generator<Segment> {
     const head = { startByte: headStart, endByte: dataStart };
     const data = { startByte: dataStart, endByte: dataEnd };
     if (entry.kind === 'object') {
-      const { object, ...member } = entry;
+      const { object, name, sizeBytes } = entry;
+      const member = { name, sizeBytes };
       const bytes = (crc32: number) => layout.format.head({ ...member, crc32 });
       const crc32Of = layout.format.hasDirectory ? object : undefined;
-      yield* literal({ range, bounds: head, crc32Of, bytes });
+      yield* literal({ range, bounds: head, crc32Of, bytes, head: member });
       const shared = overlapOf(range, data);
       if (sizeOf(shared) > 0)
         yield { kind: 'object', sizeBytes: sizeOf(shared), object, range: movedBy(shared, -dataStart) };
@@ -60,12 +69,7 @@ function* filesIn(layout: Layout, range: ByteRange): Generator<Segment> {
         yield madeSegment(sizeOf(piece), () => content.bytes(piece));
     }
     const padding = { startByte: dataEnd, endByte: nextStart };
-    yield* literal({
-      range,
-      bounds: padding,
-      crc32Of: undefined,
-      bytes: () => new Uint8Array(sizeOf(padding)),
-    });
+    yield* zeros(overlapOf(range, padding));
   }
 }
 
@@ -90,8 +94,10 @@ function* literal(input: {
   bounds: ByteRange;
   crc32Of: StoredObject | undefined;
   bytes: (crc32: number) => Uint8Array;
+  /** The member whose head it is. */
+  head?: Member;
 }): Generator<LiteralSegment> {
-  const { range, bounds, crc32Of, bytes } = input;
+  const { range, bounds, crc32Of, bytes, head } = input;
   const shared = overlapOf(range, bounds);
   if (sizeOf(shared) <= 0) return;
   const { startByte, endByte } = movedBy(shared, -bounds.startByte);
@@ -99,12 +105,20 @@ function* literal(input: {
     kind: 'literal',
     sizeBytes: endByte - startByte,
     crc32Of,
+    recipe: head && { kind: 'head', member: head, range: { startByte, endByte } },
     bytes: (crc32) => bytes(crc32).subarray(startByte, endByte),
   };
 }
 
+function* zeros(range: ByteRange): Generator<LiteralSegment> {
+  const sizeBytes = sizeOf(range);
+  if (sizeBytes <= 0) return;
+  const bytes = () => new Uint8Array(sizeBytes);
+  yield { kind: 'literal', sizeBytes, crc32Of: undefined, recipe: { kind: 'zeros' }, bytes };
+}
+
 function madeSegment(sizeBytes: number, bytes: () => Uint8Array): LiteralSegment {
-  return { kind: 'literal', sizeBytes, crc32Of: undefined, bytes };
+  return { kind: 'literal', sizeBytes, crc32Of: undefined, recipe: undefined, bytes };
 }
 
 function movedBy(range: ByteRange, bytes: number): ByteRange {

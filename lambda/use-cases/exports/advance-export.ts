@@ -1,0 +1,85 @@
+import { type ExportJob, failedJob, isOpen, openUnits, plannedAnew } from '../../domain/export/export-job.ts';
+import { SourceGoneError, UploadGoneError } from '../../ports/archive-store.ts';
+import type { ExportPath } from '../../ports/export-jobs.ts';
+import type { ExportMessage } from '../../ports/export-queue.ts';
+import type { Deps } from '../deps.ts';
+import { finishArchives, readHashes } from './finish-archives.ts';
+import { ExportLease, LeaseLostError } from './lease.ts';
+import { type PlanDeps, planArchives, planHashedArchives } from './plan-archives.ts';
+import { tidyUp } from './tidy-up.ts';
+
+export type AdvanceDeps = PlanDeps & Pick<Deps, 'exportJobs'>;
+
+/**
+ * Does what comes next for an export: plans it, hands out what is still to be done, completes the archives, or removes
+ * what is left of it. It may be asked at any time and any number of times.
+ *
+ * @returns the state in which the export is then. undefined: there is no such export.
+ * @throws {ExportBusyError} @throws {StoreUnavailableError} @throws {LedgerUnavailableError} It is to be asked again.
+ */
+export async function advanceExport(
+  deps: AdvanceDeps,
+  path: ExportPath,
+): Promise<ExportJob['state'] | undefined> {
+  const job = await deps.exportJobs.read(path);
+  if (!job) return undefined;
+  if (isOpen(job)) await goOn(deps, path);
+  else if (job.state === 'done') await expire(deps, path);
+  // Also after an end that somebody else brought about meanwhile: this function may have made something since.
+  await tidyUp(deps, path);
+  return (await deps.exportJobs.read(path))?.state;
+}
+
+async function goOn(deps: AdvanceDeps, path: ExportPath): Promise<void> {
+  const { lease, job } = await ExportLease.take(deps, path);
+  try {
+    const next = await nextOf(deps, { job, lease });
+    await lease.release();
+    if (isOpen(next)) await deps.exportQueue.send(messagesFor(next));
+  } catch (error) {
+    if (error instanceof LeaseLostError) return;
+    await lease.release();
+    throw error;
+  }
+}
+
+async function nextOf(
+  deps: AdvanceDeps,
+  { job, lease }: { job: ExportJob; lease: ExportLease },
+): Promise<ExportJob> {
+  const nowMs = deps.clock.nowMs();
+  if (nowMs >= job.endsByMs) {
+    const message = 'The export took longer than it may. Export its repos one by one.';
+    return lease.change((now) => failedJob(now, { nowMs, failure: { reason: 'timeout', message } }));
+  }
+  if (job.state === 'planning') return planArchives(deps, { job, lease });
+  if (openUnits(job).length > 0) return job;
+  if (job.state === 'copying') return finishArchives(deps, { job, lease });
+  const hashes = await readHashes(deps, job);
+  if (!hashes) return lease.change((now) => ({ ...now, doneUnits: '' }));
+  try {
+    return await planHashedArchives(deps, { job, lease, hashes });
+  } catch (error) {
+    if (!(error instanceof SourceGoneError || error instanceof UploadGoneError)) throw error;
+    return lease.change((now) => plannedAnew(now, { nowMs }));
+  }
+}
+
+/** The messages by which an open export goes on. */
+function messagesFor(job: ExportJob): ExportMessage[] {
+  const { tenant, exportId, round, state } = job;
+  const units = openUnits(job);
+  if (units.length === 0 || (state !== 'hashing' && state !== 'copying'))
+    return [{ tenant, exportId, step: { kind: 'advance' } }];
+  return units.map((unit) => ({ tenant, exportId, step: { kind: 'unit', round, state, unit } }));
+}
+
+/** Ends an export whose archive has been kept for long enough. */
+async function expire({ exportJobs, clock }: AdvanceDeps, path: ExportPath): Promise<void> {
+  const nowMs = clock.nowMs();
+  await exportJobs.change(path, (job) =>
+    job.state === 'done' && nowMs >= job.expiresAtMs
+      ? { ...job, state: 'expired', isTidy: false, movedAtMs: nowMs }
+      : undefined,
+  );
+}

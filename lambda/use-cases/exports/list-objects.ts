@@ -1,0 +1,130 @@
+import type { StoredObject } from '../../domain/export/stored-object.ts';
+import { isOid, isRepoName, objectKey, repoPrefix } from '../../domain/names.ts';
+import type { ListPageRequest } from '../../ports/object-listing.ts';
+import type { Deps } from '../deps.ts';
+import { listTenant } from '../list-tenant.ts';
+import { mapLimited } from '../map-limited.ts';
+
+const reposAtOnce = 4;
+const headsAtOnce = 32;
+const firstDigits = [...'0123456789abcdef'];
+
+export interface ListObjectsInput {
+  readonly tenant: string;
+  /** null: all repos. */
+  readonly repo: string | null;
+  /** The objects that are wanted, with the names that they are to have. undefined: all. */
+  readonly wanted: ReadonlyMap<string, string | undefined> | undefined;
+  /** More are not listed. */
+  readonly objectsMax: number;
+  /** Called after each request, and awaited. */
+  readonly onRequest: () => Promise<void>;
+}
+
+/**
+ * Finds the objects that an export is to have, with their versions. An oid that lies in several repos is found several
+ * times. Keys that are no objects of git-lfs are left out.
+ *
+ * @throws {StoreUnavailableError}
+ */
+export async function listObjects(
+  deps: Pick<Deps, 'listing' | 'archives'>,
+  input: ListObjectsInput,
+): Promise<
+  | { readonly kind: 'listed'; readonly objects: readonly StoredObject[] }
+  | { readonly kind: 'too-many' }
+> {
+  const { tenant, repo, wanted } = input;
+  // A repo may have many more objects than are wanted.
+  if (repo !== null && wanted !== undefined)
+    return { kind: 'listed', objects: await findObjects(deps, { ...input, repo, wanted }) };
+  const found = new Found(input);
+  const repos = repo === null ? await reposOf(deps, input) : [repo];
+  await mapLimited(repos, reposAtOnce, async (each) => {
+    if (!found.isFull) await listRepo(deps, repoPrefix({ tenant, repo: each }), found, input.onRequest);
+  });
+  return found.isFull ? { kind: 'too-many' } : { kind: 'listed', objects: found.objects };
+}
+
+async function reposOf(
+  deps: Pick<Deps, 'listing'>,
+  { tenant, onRequest }: ListObjectsInput,
+): Promise<string[]> {
+  const { folders } = await listTenant(deps, { tenant, onPage: onRequest });
+  return [...folders].filter(isRepoName);
+}
+
+async function findObjects(
+  { archives }: Pick<Deps, 'archives'>,
+  input: ListObjectsInput & { repo: string; wanted: ReadonlyMap<string, string | undefined> },
+): Promise<StoredObject[]> {
+  const { tenant, repo, wanted, onRequest } = input;
+  const heads = await mapLimited([...wanted], headsAtOnce, async ([oid, name]) => {
+    const key = objectKey({ tenant, repo, oid });
+    const head = await archives.head(key);
+    await onRequest();
+    return head && { oid, key, ...head, ...(name !== undefined && { name }) };
+  });
+  return heads.filter((each) => each !== undefined);
+}
+
+/** Lists a repo: the first page alone, and what follows by the first digits of the oids, at the same time. */
+async function listRepo(
+  deps: Pick<Deps, 'listing'>,
+  prefix: string,
+  found: Found,
+  onRequest: () => Promise<void>,
+): Promise<void> {
+  const first = await listOne(deps, { prefix }, found, onRequest);
+  if (!first.isTruncated) return;
+  const reached = first.lastKey.slice(prefix.length);
+  const open = firstDigits.filter((digit) => digit >= reached.slice(0, 1));
+  await mapLimited(open, firstDigits.length, async (digit) => {
+    let request: ListPageRequest = { prefix: `${prefix}${digit}`, startAfter: first.lastKey };
+    for (;;) {
+      const page = await listOne(deps, request, found, onRequest);
+      if (!page.isTruncated || found.isFull) return;
+      request = { prefix: request.prefix, startAfter: page.lastKey };
+    }
+  });
+}
+
+async function listOne(
+  { listing }: Pick<Deps, 'listing'>,
+  request: ListPageRequest,
+  found: Found,
+  onRequest: () => Promise<void>,
+): Promise<{ isTruncated: boolean; lastKey: string }> {
+  const page = await listing.listPage({ ...request, readsEtags: true });
+  for (let index = 0; index < page.keyCount; index += 1)
+    found.note(page.keyAt(index), page.sizeAt(index), page.etagAt(index));
+  await onRequest();
+  const lastKey = page.keyCount === 0 ? '' : page.keyAt(page.keyCount - 1);
+  return { isTruncated: page.isTruncated && page.keyCount > 0, lastKey };
+}
+
+/** The objects that were found, up to a maximum. */
+class Found {
+  readonly objects: StoredObject[] = [];
+  isFull = false;
+  readonly #wanted: ListObjectsInput['wanted'];
+  readonly #objectsMax: number;
+
+  constructor({ wanted, objectsMax }: Pick<ListObjectsInput, 'wanted' | 'objectsMax'>) {
+    this.#wanted = wanted;
+    this.#objectsMax = objectsMax;
+  }
+
+  note(key: string, sizeBytes: number, etag: string): void {
+    const oid = key.slice(key.lastIndexOf('/') + 1);
+    // Deeper keys, such as tenant/repo/folder/oid, are no objects of git-lfs.
+    if (!isOid(oid) || key.split('/').length !== 3) return;
+    if (this.#wanted && !this.#wanted.has(oid)) return;
+    if (this.objects.length >= this.#objectsMax) {
+      this.isFull = true;
+      return;
+    }
+    const name = this.#wanted?.get(oid);
+    this.objects.push({ oid, sizeBytes, etag, key, ...(name !== undefined && { name }) });
+  }
+}

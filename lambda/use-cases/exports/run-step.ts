@@ -1,0 +1,41 @@
+import { isOpen, withFailure } from '../../domain/export/export-job.ts';
+import type { ExportMessage } from '../../ports/export-queue.ts';
+import type { Deps } from '../deps.ts';
+import { type AdvanceDeps, advanceExport } from './advance-export.ts';
+import { ExportBusyError } from './lease.ts';
+import { runUnit, type UnitDeps } from './run-unit.ts';
+
+export type StepDeps = AdvanceDeps & UnitDeps & Pick<Deps, 'log'>;
+
+/**
+ * Does one step of an export. An export whose steps fail again and again fails itself.
+ *
+ * @param input.deadlineMs no new part begins afterwards.
+ * @throws when the step is to be delivered again.
+ */
+export async function runExportStep(
+  deps: StepDeps,
+  { message, deadlineMs }: { message: ExportMessage; deadlineMs: number },
+): Promise<void> {
+  const { tenant, exportId, step } = message;
+  const path = { tenant, exportId };
+  const beganAtMs = deps.clock.nowMs();
+  try {
+    const outcome =
+      step.kind === 'advance'
+        ? await advanceExport(deps, path)
+        : await runUnit(deps, { path, step, deadlineMs });
+    const durationMs = deps.clock.nowMs() - beganAtMs;
+    deps.log.info('export step', { ...path, step, outcome, durationMs });
+  } catch (error) {
+    // Somebody else is at it: no failure.
+    if (error instanceof ExportBusyError) throw error;
+    const why = error instanceof Error ? error.name : 'an unknown error';
+    const job = await deps.exportJobs.change(path, (now) =>
+      isOpen(now) ? withFailure(now, { why, nowMs: deps.clock.nowMs() }) : undefined,
+    );
+    if (job?.state !== 'failed') throw error;
+    deps.log.error('export failed', { ...path, step, error });
+    await deps.exportQueue.send([{ ...path, step: { kind: 'advance' } }]);
+  }
+}

@@ -122,6 +122,7 @@ export class VastStore implements ObjectStore, ObjectListing {
       keyAt: (index) => this.#prefix + this.nameOf(first + index),
       sizeAt: (index) => 1000 + ((first + index) % 1000),
       lastModifiedMsAt: () => this.#storedAtMs,
+      etagAt: () => '',
       isTruncated: last < this.#count,
       nextContinuationToken: undefined,
     };
@@ -154,6 +155,7 @@ export class VastStore implements ObjectStore, ObjectListing {
       keyAt: (position) => this.#prefix + at(position).name,
       sizeAt: (position) => at(position).sizeBytes,
       lastModifiedMsAt: (position) => at(position).lastModifiedMs,
+      etagAt: () => '',
       isTruncated: index < this.#count || added.length > 0,
       nextContinuationToken: undefined,
     };

@@ -86,6 +86,7 @@ export class RoundListing {
         const { lastModifiedMs } = at(index);
         return request.readsTimes ? lastModifiedMs : undefined;
       },
+      etagAt: () => '',
       isTruncated,
       nextContinuationToken: isTruncated ? `after:${at(page.length - 1).key}` : undefined,
     };

@@ -15,11 +15,28 @@ export class MemoryObjectStore implements ObjectStore, ObjectListing {
   readonly #objects = new KeyIndex<{
     readonly object: StoredObject;
     readonly lastModifiedMs: number | undefined;
+    /** A text, or a number for each time that something was put. */
+    readonly etag: string | number;
   }>();
+  #puts = 0;
 
   /** Stores an object as an accepted upload does. @param sha256 in lower-case hex. @param lastModifiedMs as listed. */
   put(key: string, sizeBytes: number, sha256?: string, lastModifiedMs?: number): void {
-    this.#objects.set(key, { object: { sizeBytes, sha256 }, lastModifiedMs });
+    this.#puts += 1;
+    this.#objects.set(key, { object: { sizeBytes, sha256 }, lastModifiedMs, etag: this.#puts });
+  }
+
+  /** Stores an object in a version that is named: two of the same ETag have the same bytes. */
+  putVersion(key: string, version: { sizeBytes: number; etag: string }): void {
+    const { sizeBytes, etag } = version;
+    const object = { sizeBytes, sha256: undefined };
+    this.#objects.set(key, { object, lastModifiedMs: undefined, etag });
+  }
+
+  /** The size and ETag of an object; undefined if there is none. */
+  versionOf(key: string): { sizeBytes: number; etag: string } | undefined {
+    const found = this.#objects.get(key);
+    return found && { sizeBytes: found.object.sizeBytes, etag: etagText(found.etag) };
   }
 
   /** How many objects there are. */
@@ -58,6 +75,10 @@ export class MemoryObjectStore implements ObjectStore, ObjectListing {
         const { lastModifiedMs } = at(index).value;
         return request.readsTimes ? lastModifiedMs : undefined;
       },
+      etagAt: (index) => {
+        const { etag } = at(index).value;
+        return request.readsEtags ? etagText(etag) : '';
+      },
       isTruncated,
       nextContinuationToken,
     };
@@ -72,3 +93,6 @@ export class MemoryObjectStore implements ObjectStore, ObjectListing {
     };
   }
 }
+
+const etagText = (etag: string | number) =>
+  typeof etag === 'string' ? etag : `"${etag.toString(16).padStart(32, '0')}"`;

@@ -16,6 +16,7 @@ const page: ListedPage = {
   keyAt: () => '',
   sizeAt: () => 0,
   lastModifiedMsAt: () => undefined,
+  etagAt: () => '',
 };
 
 const answers = {

@@ -260,6 +260,7 @@ describe('a flat listing', () => {
     keyAt: (index) => `${tenant}/${keys[index]}`,
     sizeAt: () => 1,
     lastModifiedMsAt: () => undefined,
+    etagAt: () => '',
     isTruncated,
     nextContinuationToken: undefined,
   });

@@ -9,6 +9,7 @@ function pageOf(keys: readonly string[], token?: string): ListedPage {
     keyAt: (index) => keys[index] ?? '',
     sizeAt: () => 1,
     lastModifiedMsAt: () => undefined,
+    etagAt: () => '',
     isTruncated: token !== undefined,
     nextContinuationToken: token,
   };

@@ -367,7 +367,13 @@ describe('a scan ends', () => {
           empty += 1;
           const token = `after:${request.startAfter ?? prefix}`;
           const none = { keyCount: 0, totalBytes: 0, isTruncated: true, nextContinuationToken: token };
-          return { ...none, keyAt: () => '', sizeAt: () => 0, lastModifiedMsAt: () => undefined };
+          return {
+            ...none,
+            keyAt: () => '',
+            sizeAt: () => 0,
+            lastModifiedMsAt: () => undefined,
+            etagAt: () => '',
+          };
         }
         return listing.pageOf(request);
       },

@@ -34,10 +34,7 @@ export interface ExportJobs {
    * @returns the record as it is now. undefined: there is none.
    * @throws {LedgerUnavailableError}
    */
-  change(
-    path: ExportPath,
-    change: (job: ExportJob) => ExportJob | undefined,
-  ): Promise<ExportJob | undefined>;
+  change(path: ExportPath, change: (job: ExportJob) => ExportJob | undefined): Promise<ExportJob | undefined>;
 
   /** Gives a job's place to others, and moves the end of its record. @throws {LedgerUnavailableError} */
   leavePlace(path: ExportPath): Promise<void>;

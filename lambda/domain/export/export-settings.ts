@@ -45,10 +45,7 @@ const pace = { bytesPerSecond: 75e6, requestSeconds: 0.1, requestsAtOnce: 32 };
 const hourMs = 60 * 60 * 1000;
 
 /** @param options.workers how many there are at a time. */
-export function exportSettingsFor(
-  kind: ExportStoreKind,
-  { workers }: { workers: number },
-): ExportSettings {
+export function exportSettingsFor(kind: ExportStoreKind, { workers }: { workers: number }): ExportSettings {
   const isFree = kind === 's3' || kind === 'local';
   return {
     limits: isFree ? s3Limits : r2Limits,

@@ -1,9 +1,11 @@
 import { createInvocations } from '../../../lambda/adapters/system/invocations.ts';
 import { ListingPace } from '../../../lambda/domain/ask-by-listing.ts';
+import { exportSettingsFor } from '../../../lambda/domain/export/export-settings.ts';
 import { sha256Hex } from '../../../lambda/domain/hash.ts';
 import { KnownObjects } from '../../../lambda/domain/known-objects.ts';
 import { defaultSettings } from '../../../lambda/domain/settings.ts';
 import type { Clock } from '../../../lambda/ports/clock.ts';
+import type { ExportMessage, ExportQueue } from '../../../lambda/ports/export-queue.ts';
 import type { Ids } from '../../../lambda/ports/ids.ts';
 import type { Log } from '../../../lambda/ports/log.ts';
 import type { UrlSigner } from '../../../lambda/ports/object-store.ts';
@@ -12,6 +14,8 @@ import type { Deps } from '../../../lambda/use-cases/deps.ts';
 import { createPathScan } from '../../../lambda/use-cases/scan/path-scan.ts';
 import { noMetrics } from '../../../local/no-metrics.ts';
 import { Random } from '../random.ts';
+import { MemoryArchiveStore } from './archive-store.ts';
+import { MemoryExportJobs } from './export-jobs.ts';
 import { MemoryLedger } from './ledger.ts';
 import { MemoryObjectStore } from './object-store.ts';
 import { MemoryRequestKeys } from './request-keys.ts';
@@ -24,7 +28,7 @@ export const adminToken = 'the-admin-token';
  * All that use cases depend on, in memory. A test passes the parts that it looks at, or that must behave in a special
  * way.
  *
- * @param given.objects stands behind both `store` and `listing`, unless these are given too.
+ * @param given.objects stands behind `store`, `listing` and `archives`, unless these are given too.
  */
 export function memoryDeps(given: Partial<Deps> & { readonly objects?: MemoryObjectStore } = {}): Deps {
   const { objects = new MemoryObjectStore(), ...ports } = given;
@@ -39,6 +43,10 @@ export function memoryDeps(given: Partial<Deps> & { readonly objects?: MemoryObj
     scan: createPathScan({ listing, clock, settings }),
     listingPace: new ListingPace(),
     knownObjects: new KnownObjects(),
+    archives: new MemoryArchiveStore({ objects }),
+    exportJobs: new MemoryExportJobs(),
+    exportQueue: recordingExportQueue().queue,
+    exportSettings: exportSettingsFor('local', { workers: 1 }),
     signer: plainUrls,
     queue: recordingQueue().queue,
     clock,
@@ -83,6 +91,12 @@ export function recordingQueue(): { queue: RecountQueue; requests: RecountReques
     requestAll: async (many) => void requests.push(...many),
   };
   return { queue, requests };
+}
+
+/** A queue of steps that delivers nothing, and the steps that it got. */
+export function recordingExportQueue(): { queue: ExportQueue; messages: ExportMessage[] } {
+  const messages: ExportMessage[] = [];
+  return { queue: { send: async (sent) => void messages.push(...sent) }, messages };
 }
 
 const silentLog: Log = { info: () => undefined, warn: () => undefined, error: () => undefined };

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { md5Hex } from '../support/body-digests.ts';
 import {
   type Context,
   keysBelow,
@@ -173,6 +174,20 @@ export function listingTests(context: Context, skips: ObjectStoreSkips): void {
     const page = await target.listing.listPage({ prefix });
     expect(page.lastModifiedMsAt(0)).toBeUndefined();
     expect(() => page.lastModifiedMsAt(1)).toThrow(RangeError);
+  });
+
+  test('a page tells the ETags of its keys if it is asked to', async () => {
+    const { target } = context;
+    const prefix = context.prefix();
+    const bodies = ['one', 'two', 'one'];
+    for (const [index, body] of bodies.entries()) await target.put(`${prefix}${index}`, Buffer.from(body));
+    const page = await target.listing.listPage({ prefix, readsEtags: true });
+    const etags = bodies.map((_, index) => page.etagAt(index));
+    for (const etag of etags) expect(etag).toMatch(/^"[^"]+"$/);
+    expect(etags[1]).not.toBe(etags[0]);
+    if (target.sdk) expect(etags).toEqual(bodies.map((body) => `"${md5Hex(Buffer.from(body))}"`));
+    expect((await target.listing.listPage({ prefix })).etagAt(0)).toBe('');
+    expect(() => page.etagAt(3)).toThrow(RangeError);
   });
 
   test('an aborted listing rejects with the reason', async () => {

@@ -1,4 +1,5 @@
 import { pageKeysMax } from '../../domain/scan/page-size.ts';
+import { EtagReader } from './entry-etags.ts';
 import { timeAt } from './entry-time.ts';
 import { MalformedPageError } from './xml.ts';
 
@@ -14,6 +15,18 @@ const lessThan = 0x3c;
 /** Bytes allocated for the keys of a page. The buffer grows if the keys are long. */
 const keyBytesInitial = 96 * 1024;
 
+export interface EntryReaderOptions {
+  /**
+   * Look for the parts of an entry where the previous one had them. If the lengths of entries differ very much, this
+   * may skip entries, which ends in a `KeyCountError`.
+   */
+  readonly isPredicting: boolean;
+  /** Read LastModified too. */
+  readonly readsTimes?: boolean;
+  /** Read ETag too. */
+  readonly readsEtags?: boolean;
+}
+
 /**
  * Reads the entries of a page, as its bytes arrive, into sizes and the bytes of keys. If keys are hashes, nearly all
  * entries have the same length. So it looks for each part where the previous entry had it, and searches only if it is
@@ -25,6 +38,8 @@ export class EntryReader {
   sizes = new Float64Array(pageKeysMax);
   /** LastModified of each entry, in ms; NaN if it cannot be read. undefined: nobody asked for it. */
   times: Float64Array | undefined;
+  /** undefined: nobody asked for ETags. */
+  readonly etags: EtagReader | undefined;
   /** All keys, still encoded as in the page, one after the other. */
   keyBytes: Buffer = Buffer.allocUnsafeSlow(keyBytesInitial);
   /** Where each key ends in {@link EntryReader.keyBytes}. */
@@ -41,9 +56,10 @@ export class EntryReader {
   // Where it had its end tag, counted from the end of its size.
   #closeOffset = 0;
 
-  constructor({ isPredicting, readsTimes = false }: { isPredicting: boolean; readsTimes?: boolean }) {
+  constructor({ isPredicting, readsTimes = false, readsEtags = false }: EntryReaderOptions) {
     this.#isPredicting = isPredicting;
     if (readsTimes) this.times = new Float64Array(pageKeysMax);
+    if (readsEtags) this.etags = new EtagReader();
   }
 
   /** Reads complete entries, with only white space between them. @throws {MalformedPageError} */
@@ -76,6 +92,7 @@ export class EntryReader {
     this.#closeOffset = close - digitsEnd;
     this.#noteKey(bytes, at + this.#keyOffset + keyOpenLength, close);
     if (this.times) this.times[this.count] = this.#timeWithin(bytes, at, close);
+    this.etags?.read(bytes, at, close);
     this.count += 1;
     return close + contentsCloseLength;
   }

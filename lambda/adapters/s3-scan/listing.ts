@@ -10,6 +10,7 @@ import type { RetrySettings } from '../aws-http/retry.ts';
 import { BucketClient, DeadlineError, type StoreCall } from '../s3/client.ts';
 import { translateStoreError } from '../s3/errors.ts';
 import { objectLimits } from '../s3/object-limits.ts';
+import type { EntryReaderOptions } from './entries.ts';
 import { FolderPageReader } from './folder-page.ts';
 import { errorInBody, KeyCountError } from './list-frame.ts';
 import type { ScannedPage } from './page.ts';
@@ -51,22 +52,15 @@ export class ScanListing implements ObjectListing {
 
   /** @throws {StoreUnavailableError} @throws {StoreRefusedError} */
   async listPage(request: ListPageRequest): Promise<ListedPage> {
-    const {
-      prefix,
-      startAfter,
-      continuationToken,
-      maxKeys,
-      readsTimes = false,
-      signal,
-      deadlineMs,
-    } = request;
+    const { prefix, startAfter, continuationToken, maxKeys, signal, deadlineMs } = request;
+    const { readsTimes = false, readsEtags = false } = request;
     const query = {
       ...queryOf({ prefix, continuationToken }),
       ...(continuationToken === undefined && startAfter !== undefined && { 'start-after': startAfter }),
       ...(maxKeys !== undefined && { 'max-keys': String(maxKeys) }),
     };
     const endsWithinMs = deadlineMs === undefined ? undefined : deadlineMs - Date.now();
-    const reader = () => this.#pageReader({ readsTimes });
+    const reader = () => this.#pageReader({ readsTimes, readsEtags });
     return this.#list({ query, limits: this.#limits, signal, endsWithinMs, reader });
   }
 
@@ -112,8 +106,8 @@ export class ScanListing implements ObjectListing {
     }
   }
 
-  #pageReader({ readsTimes }: { readsTimes: boolean }): AnswerReader<ScannedPage> {
-    const reader = new ListPageReader({ isPredicting: this.#isPredicting, readsTimes });
+  #pageReader(options: Omit<EntryReaderOptions, 'isPredicting'>): AnswerReader<ScannedPage> {
+    const reader = new ListPageReader({ ...options, isPredicting: this.#isPredicting });
     return {
       write: (piece) => reader.write(piece),
       end: () => {

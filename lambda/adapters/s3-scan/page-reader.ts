@@ -1,5 +1,5 @@
 import type { AnswerReader } from '../aws-http/exchange.ts';
-import { EntryReader } from './entries.ts';
+import { EntryReader, type EntryReaderOptions } from './entries.ts';
 import { checkPageBytes, readListFrame, textToEnd } from './list-frame.ts';
 import { ScannedPage } from './page.ts';
 import { utf8Text } from './xml.ts';
@@ -25,12 +25,7 @@ export class ListPageReader implements AnswerReader<ScannedPage> {
   #pending: Buffer = Buffer.alloc(0);
   #bytes = 0;
 
-  /**
-   * @param options.isPredicting look for the parts of an entry where the previous one had them. If the lengths of
-   *   entries differ very much, this may skip entries, which ends in a `KeyCountError`.
-   * @param options.readsTimes read LastModified too.
-   */
-  constructor(options: { isPredicting: boolean; readsTimes?: boolean }) {
+  constructor(options: EntryReaderOptions) {
     this.#entries = new EntryReader(options);
   }
 
@@ -83,8 +78,9 @@ export class ListPageReader implements AnswerReader<ScannedPage> {
   /** The page, after the last piece. @throws {MalformedPageError} when the answer is not complete. */
   end(): ScannedPage {
     const around = (this.#head ?? '') + textToEnd(this.#pending);
-    const { count, sizes, times, keyBytes, keyEnds, totalBytes } = this.#entries;
+    const { count, sizes, times, etags, keyBytes, keyEnds, totalBytes } = this.#entries;
     const frame = readListFrame(around, [count]);
-    return new ScannedPage({ count, sizes, times, keyBytes, keyEnds, totalBytes, ...frame });
+    const entries = { count, sizes, times, etags: etags?.texts, keyBytes, keyEnds, totalBytes };
+    return new ScannedPage({ ...entries, ...frame });
   }
 }

@@ -1,5 +1,5 @@
 import type { ListedPage } from '../../ports/object-listing.ts';
-import { decodeListedKey, utf8Text } from './xml.ts';
+import { decodeListedKey, unescapeXml, utf8Text } from './xml.ts';
 
 /** What the reader found in a page. The arrays may be longer than the number of keys. */
 export interface PageParts {
@@ -7,6 +7,8 @@ export interface PageParts {
   readonly sizes: Float64Array;
   /** LastModified of each key, in ms; NaN if it cannot be read. undefined: nobody asked for it. */
   readonly times: Float64Array | undefined;
+  /** ETag of each key, still escaped as in the page. undefined: nobody asked for it. */
+  readonly etags: readonly string[] | undefined;
   /** All keys, still encoded as in the page, one after the other. */
   readonly keyBytes: Buffer;
   readonly keyEnds: Uint32Array;
@@ -47,6 +49,11 @@ export class ScannedPage implements ListedPage {
     this.#check(index);
     const time = this.#parts.times?.[index];
     return Number.isNaN(time) ? undefined : time;
+  }
+
+  etagAt(index: number): string {
+    this.#check(index);
+    return unescapeXml(this.#parts.etags?.[index] ?? '');
   }
 
   #check(index: number): void {

@@ -29,7 +29,7 @@ export function utf8Text(bytes: Buffer): string {
 const entities: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" };
 
 /** @throws {MalformedPageError} when the text contains an entity that stands for no character. */
-function unescapeXml(text: string): string {
+export function unescapeXml(text: string): string {
   if (!text.includes('&')) return text;
   const unescaped = text.replace(/&([^;&]*);?/g, (whole, name: string) => {
     if (!whole.endsWith(';'))

@@ -187,6 +187,64 @@ describe('when keys were stored', () => {
   });
 });
 
+describe('the ETags of keys', () => {
+  const written = (text: string) => `<ETag>${text}</ETag>`;
+  const etagsOf = (etags: readonly string[], order: XmlOrder, cuts: readonly number[] = []) => {
+    const objects = etags.map((_, index) => ({ key: `p/${index}`, sizeBytes: index }));
+    const body = renderPage(objects, { order, etagOf: (index) => etags[index] ?? '' });
+    const page = readListPage(body, cuts, { readsEtags: true });
+    return etags.map((_, index) => page.etagAt(index));
+  };
+  const anyEtag = fc.string({ unit: fc.constantFrom(...'0123456789abcdef-+/=') }).map((text) => `"${text}"`);
+
+  it('are read if they are asked for, in pieces of any length', () => {
+    fc.assert(
+      fc.property(
+        fc.array(anyEtag, { maxLength: 20 }),
+        fc.constantFrom('"', '&quot;', '&#34;', '&#x22;'),
+        fc.constantFrom(...orders),
+        anyCuts,
+        (etags, quote, order, cuts) => {
+          const texts = etags.map((etag) => written(etag.replaceAll('"', quote)));
+          expect(etagsOf(texts, order, cuts)).toEqual(etags);
+        },
+      ),
+    );
+    const page = readListPage(renderPage(hashPage(3, 1)));
+    expect(page.etagAt(2)).toBe('');
+    expect(() => page.etagAt(3)).toThrow(RangeError);
+  });
+
+  it('are read of every entry of a page that is longer than usual', () => {
+    const etags = Array.from({ length: 2500 }, (_, index) => `"${index}"`);
+    expect(etagsOf(etags.map(written), 'aws')).toEqual(etags);
+  });
+
+  it('are empty if there are none, and the entries around are read', () => {
+    const good = written('"a"');
+    for (const order of orders) {
+      for (const none of ['', '<ETag/>', '<ETag></ETag>'])
+        expect(etagsOf([good, none, good, none, none, good], order)).toEqual([
+          '"a"',
+          '',
+          '"a"',
+          '',
+          '',
+          '"a"',
+        ]);
+    }
+  });
+
+  it('are not those of the next entry, wherever the previous one had it', () => {
+    for (let length = 1; length < 400; length += 1) {
+      const objects = ['k'.repeat(length), 'short', 'next'].map((key) => ({ key, sizeBytes: 1 }));
+      const etagOf = (index: number) => (index === 1 ? '' : written('&quot;a&quot;'));
+      const page = readListPage(renderPage(objects, { etagOf }), [], { readsEtags: true });
+      expect([page.keyCount, page.etagAt(0), page.etagAt(1), page.etagAt(2)]).toEqual([3, '"a"', '', '"a"']);
+    }
+  });
+});
+
 describe('a page that is not complete is rejected', () => {
   const objects = hashPage(30, 1);
   const body = renderPage(objects, { token: 'next' });
@@ -282,10 +340,14 @@ describe('a page that is not complete is rejected', () => {
 });
 
 /** Reads a body in one piece, or cut at the given places. Retries without predictions like the listing. */
-function readListPage(body: Buffer, cuts: readonly number[] = [], { readsTimes = false } = {}) {
+function readListPage(
+  body: Buffer,
+  cuts: readonly number[] = [],
+  options: { readsTimes?: boolean; readsEtags?: boolean } = {},
+) {
   const places = [0, ...cuts.map((cut) => cut % (body.length + 1)).sort((a, b) => a - b), body.length];
   const read = (isPredicting: boolean) => {
-    const reader = new ListPageReader({ isPredicting, readsTimes });
+    const reader = new ListPageReader({ ...options, isPredicting });
     for (const [index, place] of places.entries()) {
       const piece = Buffer.from(body.subarray(places[index - 1] ?? 0, place));
       reader.write(piece);

@@ -2,6 +2,7 @@ import type { ListedObject } from '../../../../support/round-listing.ts';
 
 export type XmlOrder = 'aws' | 'trailing' | 'pretty';
 
+const defaultEtag = '<ETag>&quot;0123456789abcdef0123456789abcdef&quot;</ETag>';
 const defaultTime = '<LastModified>2026-11-01T10:00:00.000Z</LastModified>';
 
 /** A ListObjectsV2 answer as stores write it: AWS puts the token first, others put it last or indent the XML. */
@@ -12,9 +13,11 @@ export function renderPage(
     token?: string;
     isUrlEncoded?: boolean;
     timeOf?: (index: number) => string;
+    etagOf?: (index: number) => string;
   } = {},
 ): Buffer {
   const { order = 'aws', token, isUrlEncoded = true, timeOf = () => defaultTime } = options;
+  const { etagOf = () => defaultEtag } = options;
   const newline = order === 'pretty' ? '\n  ' : '';
   const facts =
     (token === undefined ? '' : `<NextContinuationToken>${escapeXml(token)}</NextContinuationToken>`) +
@@ -23,7 +26,7 @@ export function renderPage(
     `<IsTruncated>${token !== undefined}</IsTruncated>`;
   const entries = objects.map(({ key, sizeBytes }, index) => {
     const text = escapeXml(isUrlEncoded ? urlEncode(key) : key);
-    const etag = '<ETag>&quot;0123456789abcdef0123456789abcdef&quot;</ETag>';
+    const etag = etagOf(index);
     const keyAndTime = `<Key>${text}</Key>${timeOf(index)}`;
     const size = `<Size>${sizeBytes}</Size>`;
     const parts =

@@ -57,10 +57,7 @@ export interface ArchiveStore {
    * @param options.after only parts with higher numbers.
    * @throws {UploadGoneError} if it was completed or aborted.
    */
-  parts(
-    upload: MultipartUpload,
-    options?: { after?: number },
-  ): AsyncIterable<readonly UploadedPart[]>;
+  parts(upload: MultipartUpload, options?: { after?: number }): AsyncIterable<readonly UploadedPart[]>;
   /** Replaces a part of the same number. @throws {UploadGoneError} */
   uploadPart(upload: MultipartUpload, part: { number: number; bytes: Uint8Array }): Promise<UploadedPart>;
   /**

@@ -58,7 +58,10 @@ export function explainExport(
 }
 
 /** What a plan takes: the figures with requests, dollars, and seconds of all workers. */
-export function pricedFigures(figures: PlanFigures, { prices, pace }: { prices: ExportPrices; pace: WorkerPace }) {
+export function pricedFigures(
+  figures: PlanFigures,
+  { prices, pace }: { prices: ExportPrices; pace: WorkerPace },
+) {
   // Every upload is created and completed. Deletes of shards are free.
   const writes = figures.uploads + figures.copies + 2 * (figures.volumes + figures.shards);
   const requests = figures.gets + writes;

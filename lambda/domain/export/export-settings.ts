@@ -23,6 +23,8 @@ export interface ExportSettings {
   readonly pace: WorkerPace;
   /** An export that takes longer fails. Lifecycle rules remove what it made after two days. */
   readonly limitMs: number;
+  /** What is planned in another way than is quickest. */
+  readonly plan: Partial<PlanSettings>;
   /** How long an archive is kept. */
   readonly keepMs: number;
   /** Archives of a tenant that are made or kept at the same time. */
@@ -53,6 +55,7 @@ export function exportSettingsFor(kind: ExportStoreKind, { workers }: { workers:
     tellsCrc32: isFree,
     prices: prices[isFree ? kind : 'r2'],
     pace: { ...pace, workers },
+    plan: {},
     limitMs: 24 * hourMs,
     keepMs: 7 * 24 * hourMs,
     perTenantMax: 3,
@@ -62,11 +65,11 @@ export function exportSettingsFor(kind: ExportStoreKind, { workers }: { workers:
 
 /** How an export is to be planned. */
 export function planSettingsFor(
-  { limits, copiesParts, prices, pace }: ExportSettings,
+  { limits, copiesParts, prices, pace, plan }: ExportSettings,
   { prefer }: Pick<ExportRequest, 'prefer'>,
 ): PlanSettings {
   const quickest = quickestSettings(limits);
-  const settings: PlanSettings = copiesParts ? quickest : { ...quickest, way: 'stream' };
+  const settings: PlanSettings = { ...quickest, ...(!copiesParts && { way: 'stream' }), ...plan };
   if (prefer === 'time' || settings.way !== 'copy-free') return settings;
   const copyFromBytes = Math.max(limits.partBytesMin, breakEvenCopyBytes(settings, { prices, pace }));
   return { ...settings, copyFromBytes };

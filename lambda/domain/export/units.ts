@@ -1,8 +1,8 @@
+import { sizeOf } from './byte-range.ts';
 import type { WorkerPace } from './explain.ts';
 import type { VolumePlan } from './plan-volume.ts';
 import type { StoredObject } from './stored-object.ts';
 import { type OrderContext, type OrderedPart, orderedLeaf } from './work-order.ts';
-import { sizeOf } from './byte-range.ts';
 
 /** As many units as an export is meant to have. Two that follow each other are fuller than one, so there are twice as many at most. */
 const unitsAim = 400;
@@ -74,10 +74,7 @@ function uploadWork(part: { sizeBytes: number; pieces: readonly { kind: string }
 /** Seconds that a worker needs for a part. */
 export function secondsOf(part: OrderedPart, pace: WorkerPace): number {
   const { throughBytes, requests } = workOf(part);
-  return Math.max(
-    throughBytes / pace.bytesPerSecond,
-    (requests * pace.requestSeconds) / pace.requestsAtOnce,
-  );
+  return Math.max(throughBytes / pace.bytesPerSecond, (requests * pace.requestSeconds) / pace.requestsAtOnce);
 }
 
 /** Objects whose CRC-32 one worker finds at a time, and seconds of reading them: at least as many, if there are more. */

@@ -1,6 +1,6 @@
 import { type ExportJob, type ExportVolume, plannedAnew } from '../../domain/export/export-job.ts';
 import { hashesKey } from '../../domain/export/export-keys.ts';
-import { UploadGoneError, type UploadedPart } from '../../ports/archive-store.ts';
+import { type UploadedPart, UploadGoneError } from '../../ports/archive-store.ts';
 import type { Deps } from '../deps.ts';
 import { decodeJson } from './json-file.ts';
 import type { ExportLease } from './lease.ts';

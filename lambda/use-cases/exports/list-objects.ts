@@ -31,8 +31,7 @@ export async function listObjects(
   deps: Pick<Deps, 'listing' | 'archives'>,
   input: ListObjectsInput,
 ): Promise<
-  | { readonly kind: 'listed'; readonly objects: readonly StoredObject[] }
-  | { readonly kind: 'too-many' }
+  { readonly kind: 'listed'; readonly objects: readonly StoredObject[] } | { readonly kind: 'too-many' }
 > {
   const { tenant, repo, wanted } = input;
   // A repo may have many more objects than are wanted.

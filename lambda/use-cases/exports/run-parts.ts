@@ -1,5 +1,5 @@
-import { sizeOf } from '../../domain/export/byte-range.ts';
 import type { ArchiveFormat } from '../../domain/export/archive-format.ts';
+import { sizeOf } from '../../domain/export/byte-range.ts';
 import type { LeafPart, Piece } from '../../domain/export/work-order.ts';
 import type { MultipartUpload, SourceObject, UploadedPart } from '../../ports/archive-store.ts';
 import type { Deps } from '../deps.ts';

@@ -7,8 +7,7 @@ export type TidyDeps = Pick<Deps, 'archives' | 'exportJobs' | 'clock'>;
 
 /** Aborts all uploads whose keys begin with a prefix. */
 export async function abortUploads({ archives }: Pick<Deps, 'archives'>, prefix: string): Promise<void> {
-  for await (const page of archives.uploads(prefix))
-    for (const upload of page) await archives.abort(upload);
+  for await (const page of archives.uploads(prefix)) for (const upload of page) await archives.abort(upload);
 }
 
 /** Deletes all objects below a prefix. */

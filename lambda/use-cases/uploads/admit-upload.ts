@@ -155,7 +155,7 @@ async function issue(
   // A reconcile voided the reservation and no longer counts it, so no URL may be handed out.
   if (issued === 'gone') return retryLater(deps);
   deps.knownObjects.offer(repoPrefix({ tenant, repo: reservation.repo }), chosen.keys());
-  const verified = uploadsToVerify(chosen);
+  const verified = uploadsToVerify(chosen, { objects: reservation.claims.size });
   await Promise.all(
     [...chosen].map(async ([oid, sizeBytes]) => {
       const put = await deps.signer.signUpload({

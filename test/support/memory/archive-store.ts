@@ -121,9 +121,9 @@ export class MemoryArchiveStore implements ArchiveStore {
     }
   }
 
-  async *parts(upload: MultipartUpload): AsyncGenerator<readonly UploadedPart[]> {
+  async *parts(upload: MultipartUpload, { after = 0 } = {}): AsyncGenerator<readonly UploadedPart[]> {
     const held = await this.#call('parts', () => [...this.#uploads.of(upload).parts.values()]);
-    const parts = held.sort((a, b) => a.number - b.number);
+    const parts = held.filter(({ number }) => number > after).sort((a, b) => a.number - b.number);
     for (const [index, page] of [...pagesOf(parts, this.#pageSize)].entries()) {
       const found = page.map(({ number, sizeBytes, etag }) => ({ number, sizeBytes, etag }));
       yield index === 0 ? found : await this.#call('parts', () => found);

@@ -1,4 +1,4 @@
-import { type ExportJob, isOpen } from '../../../lambda/domain/export/export-job.ts';
+import { dueAtMs, type ExportJob } from '../../../lambda/domain/export/export-job.ts';
 import type { ExportJobPage, ExportJobs, ExportPath } from '../../../lambda/ports/export-jobs.ts';
 
 interface Held {
@@ -11,7 +11,7 @@ export class MemoryExportJobs implements ExportJobs {
   readonly #held = new Map<string, Held>();
   readonly #pageSize: number;
 
-  /** @param options.pageSize paths on a page of `listUnfinished`. */
+  /** @param options.pageSize paths on a page of `listDue`. */
   constructor({ pageSize = 100 } = {}) {
     this.#pageSize = pageSize;
   }
@@ -52,10 +52,10 @@ export class MemoryExportJobs implements ExportJobs {
     return { jobs, nextCursor: after.length > pageSize ? (jobs.at(-1)?.exportId ?? null) : null };
   }
 
-  async *listUnfinished(): AsyncGenerator<readonly ExportPath[]> {
+  async *listDue({ nowMs }: { nowMs: number }): AsyncGenerator<readonly ExportPath[]> {
     const all = [...this.#held.values()].map(({ job }) => job);
     const paths = all
-      .filter((job) => isOpen(job) || !job.isTidy)
+      .filter((job) => (dueAtMs(job) ?? Number.POSITIVE_INFINITY) <= nowMs)
       .map(({ tenant, exportId }) => ({ tenant, exportId }));
     for (let start = 0; start < paths.length; start += this.#pageSize) {
       yield paths.slice(start, start + this.#pageSize);

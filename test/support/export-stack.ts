@@ -1,0 +1,191 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { createHash } from 'node:crypto';
+import type { ExportJob, ExportRequest } from '../../lambda/domain/export/export-job.ts';
+import { newExportJob } from '../../lambda/domain/export/export-job.ts';
+import { type ExportSettings, exportSettingsFor } from '../../lambda/domain/export/export-settings.ts';
+import type { ExportMessage } from '../../lambda/ports/export-queue.ts';
+import type { Deps } from '../../lambda/use-cases/deps.ts';
+import { ExportBusyError } from '../../lambda/use-cases/exports/lease.ts';
+import { runExportStep } from '../../lambda/use-cases/exports/run-step.ts';
+import { MemoryArchiveStore } from './memory/archive-store.ts';
+import { ManualClock, memoryDeps } from './memory/deps.ts';
+import { MemoryExportJobs } from './memory/export-jobs.ts';
+import { MemoryObjectStore } from './memory/object-store.ts';
+import { Random } from './random.ts';
+
+/** A function died: no call of it has an effect any more. */
+class KilledError extends Error {
+  override readonly name = 'KilledError';
+}
+
+export interface ExportStackOptions {
+  readonly kind?: 's3' | 'r2' | 'stream';
+  readonly seed?: number;
+  /** The store answers to copies of whole objects with their CRC-32. */
+  readonly tellsCrc32?: boolean;
+  readonly settings?: Partial<ExportSettings>;
+  /** Parts that an upload may have. */
+  readonly partsMax?: number;
+}
+
+export const exportPath = { tenant: 'acme', exportId: 'first' };
+
+/**
+ * Exports in memory, with a store whose parts have 200 bytes at least, so that small objects are copied in parts. Steps run
+ * one at a time and in any order, and can be killed at any call of a port.
+ */
+export class ExportStack {
+  readonly archives: MemoryArchiveStore;
+  readonly jobs = new MemoryExportJobs();
+  readonly clock = new ManualClock();
+  readonly random: Random;
+  readonly deps: Deps;
+  messages: ExportMessage[] = [];
+  /** Calls of ports until the next function that runs dies. */
+  callsToLive = Number.POSITIVE_INFINITY;
+  readonly #functions = new AsyncLocalStorage<{ callsToLive: number }>();
+  calls = 0;
+  kills = 0;
+
+  constructor(options: ExportStackOptions = {}) {
+    const { kind = 's3', seed = 1, tellsCrc32 = true, partsMax = 10_000 } = options;
+    this.random = new Random(seed);
+    const given = exportSettingsFor(kind, { workers: 2 });
+    const limits = { ...given.limits, partBytesMin: 200, partBytesMax: 100_000, partsMax };
+    this.archives = new MemoryArchiveStore({
+      objects: new MemoryObjectStore(),
+      limits,
+      tellsCrc32,
+      pageSize: 7,
+    });
+    const exportSettings: ExportSettings = {
+      ...given,
+      limits,
+      // So slow that an export has many units.
+      pace: { workers: 2, bytesPerSecond: 500, requestSeconds: 1, requestsAtOnce: 2 },
+      plan: {
+        copyFromBytes: 200,
+        cellBytes: 200,
+        uploadBytesMax: 1024,
+        copyBytesMax: 700,
+        shardBytesMax: 2000,
+      },
+      ...options.settings,
+    };
+    this.archives.before = () => this.#live();
+    this.deps = memoryDeps({
+      objects: this.archives.objects,
+      archives: this.archives,
+      exportJobs: mortal(this.jobs, () => this.#live()),
+      exportQueue: {
+        send: async (messages) => {
+          this.#live();
+          this.messages.push(...messages);
+          this.#live();
+        },
+      },
+      exportSettings,
+      clock: this.clock,
+    });
+    this.archives.after = () => this.#live();
+  }
+
+  /** Stores an object under its true oid. @returns the oid. */
+  async store(repo: string, bytes: Uint8Array): Promise<string> {
+    const oid = createHash('sha256').update(bytes).digest('hex');
+    await this.archives.put(`acme/${repo}/${oid}`, bytes);
+    return oid;
+  }
+
+  /** Stores objects of random sizes. @returns their bytes by oid. */
+  async storeMany(count: number, sizeMax: number, repos = ['app']): Promise<Map<string, Uint8Array>> {
+    const stored = new Map<string, Uint8Array>();
+    for (let index = 0; index < count; index += 1) {
+      const bytes = Buffer.alloc(this.random.int(0, sizeMax), `object ${index} `);
+      const repo = repos[index % repos.length] ?? '';
+      stored.set(await this.store(repo, bytes), bytes);
+    }
+    return stored;
+  }
+
+  /** Creates a job, as the API does, and its first message. */
+  async start(request: Partial<ExportRequest> = {}): Promise<void> {
+    const all = { repo: null, listedObjects: null, format: 'tar', prefer: 'time', isDryRun: false } as const;
+    const job = newExportJob({
+      ...exportPath,
+      request: { ...all, ...request },
+      nowMs: this.clock.nowMs(),
+      limitMs: this.deps.exportSettings.limitMs,
+    });
+    await this.jobs.create(job, { placesMax: 1, nowMs: this.clock.nowMs() });
+    this.messages.push({ ...exportPath, step: { kind: 'advance' } });
+  }
+
+  /** Delivers the oldest message, or a random one. One whose step throws is put back. */
+  async deliver({ isRandom = false } = {}): Promise<void> {
+    const index = isRandom ? this.random.int(0, this.messages.length - 1) : 0;
+    const [message] = this.messages.splice(index, 1);
+    if (!message) return;
+    const input = { message, deadlineMs: this.clock.nowMs() + 300_000 };
+    const { callsToLive } = this;
+    this.callsToLive = Number.POSITIVE_INFINITY;
+    try {
+      await this.#functions.run({ callsToLive }, () => runExportStep(this.deps, input));
+    } catch (error) {
+      this.messages.push(message);
+      if (!(error instanceof KilledError || error instanceof ExportBusyError)) throw error;
+      if (error instanceof KilledError) this.kills += 1;
+      // The queue waits, and leases end.
+      this.clock.advance(61_000);
+    }
+  }
+
+  /** Delivers until no message is left. @returns the job. */
+  async run(options: { isRandom?: boolean } = {}): Promise<ExportJob> {
+    for (let steps = 0; this.messages.length > 0; steps += 1) {
+      if (steps > 5000) throw new Error('The export does not end.');
+      await this.deliver(options);
+    }
+    return this.job();
+  }
+
+  async job(): Promise<ExportJob> {
+    const job = await this.jobs.read(exportPath);
+    if (!job) throw new Error('There is no job.');
+    return job;
+  }
+
+  /** The keys that lie below the folder of exports. */
+  async left(): Promise<string[]> {
+    const keys: string[] = [];
+    for await (const page of this.archives.list('_exports/')) keys.push(...page);
+    return keys;
+  }
+
+  /** What a function that has died still has under way has no effect either. */
+  #live(): void {
+    this.calls += 1;
+    const running = this.#functions.getStore();
+    if (!running) return;
+    running.callsToLive -= 1;
+    if (running.callsToLive < 0) throw new KilledError('The function died.');
+  }
+}
+
+/** The same records, for a function that may die before and after each call. */
+function mortal(jobs: MemoryExportJobs, live: () => void): Deps['exportJobs'] {
+  const dying = async <T>(call: () => Promise<T>): Promise<T> => {
+    live();
+    const answer = await call();
+    live();
+    return answer;
+  };
+  return {
+    create: (job, options) => dying(() => jobs.create(job, options)),
+    read: (path) => dying(() => jobs.read(path)),
+    change: (path, change) => dying(() => jobs.change(path, change)),
+    leavePlace: (path) => dying(() => jobs.leavePlace(path)),
+    list: (input) => dying(() => jobs.list(input)),
+    listDue: (input) => jobs.listDue(input),
+  };
+}

@@ -4,11 +4,11 @@ import { Agent as HttpAgent } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
 import type { Readable } from 'node:stream';
 import { S3Client } from '@aws-sdk/client-s3';
+import { requestHandler } from '../../lambda/adapters/aws-http/sdk-limits.ts';
 import { BucketClient } from '../../lambda/adapters/s3/client.ts';
 import { S3ObjectStore } from '../../lambda/adapters/s3/object-store.ts';
 import { S3UrlSigner } from '../../lambda/adapters/s3/url-signer.ts';
 import { ScanListing } from '../../lambda/adapters/s3-scan/listing.ts';
-
 import { systemClock } from '../../lambda/adapters/system/clock.ts';
 import type { DelimitedPage, ListPageRequest } from '../../lambda/ports/object-listing.ts';
 import {
@@ -25,7 +25,6 @@ import {
   type RawRequest,
   sendRaw,
 } from './raw-request.ts';
-import { requestHandler } from './sdk-limits.ts';
 import { Traffic } from './traffic.ts';
 
 export interface ProbeTarget {

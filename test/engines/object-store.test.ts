@@ -1,5 +1,7 @@
 import { randomBytes } from 'node:crypto';
+import { archiveStoreContract } from '../contract/archive-store.contract.ts';
 import { objectStoreContract } from '../contract/object-store.contract.ts';
+import { openS3Archives } from '../contract/s3-archives.ts';
 import { openS3Target } from '../contract/s3-target.ts';
 import { describeOn } from './engine.ts';
 import { engineCredentials, versitygw } from './s3.ts';
@@ -21,4 +23,13 @@ describeOn(versitygw, (endpoint) => {
       copyIfChanged: 'it answers 304, where S3 answers 412',
     },
   });
+
+  archiveStoreContract('versitygw', () =>
+    openS3Archives({
+      endpoint,
+      bucket: `archives-${randomBytes(6).toString('hex')}`,
+      credentials: engineCredentials(),
+      stop: async () => {},
+    }),
+  );
 });

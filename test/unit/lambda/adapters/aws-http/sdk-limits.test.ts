@@ -1,7 +1,7 @@
 import { HeadObjectCommand, S3Client } from '@aws-sdk/client-s3';
 import { afterEach, expect, it } from 'vitest';
-import { requestHandler } from '../../../../cli/doctor/sdk-limits.ts';
-import { type Fate, SilentServer } from '../../lambda/adapters/aws-http/silent-server.ts';
+import { requestHandler } from '../../../../../lambda/adapters/aws-http/sdk-limits.ts';
+import { type Fate, SilentServer } from './silent-server.ts';
 
 const opened: SilentServer[] = [];
 afterEach(async () => {

@@ -1,0 +1,122 @@
+import { S3Client } from '@aws-sdk/client-s3';
+import { StoreUnavailableError } from '../../ports/object-store.ts';
+import { pause } from '../aws-http/pause.ts';
+import { Retries } from '../aws-http/retry.ts';
+import { requestHandler } from '../aws-http/sdk-limits.ts';
+import type { S3Settings } from '../s3/client.ts';
+import { translateStoreError } from '../s3/errors.ts';
+import { storeErrorOf } from './sdk-errors.ts';
+
+/** A bucket, and how to reach it. */
+export type ArchiveSettings = Pick<
+  S3Settings,
+  'bucket' | 'region' | 'endpoint' | 'forcePathStyle' | 'credentials' | 'timeoutFactor' | 'random'
+>;
+
+/** Long, because a store may take minutes to copy a GiB, or to join 10,000 parts. */
+const defaultLimits = {
+  connectMs: 5_000,
+  /** Longest wait for the head of an answer, uploading included, or for its next byte. */
+  answerMs: 120_000,
+  /** A call ends within this time, with all attempts. */
+  callMs: 300_000,
+  attemptsMax: 5,
+  baseDelayMs: 100,
+  throttledDelayMs: 1_000,
+  delayMaxMs: 10_000,
+  retryAfterMaxMs: 10_000,
+};
+
+export type ArchiveLimits = typeof defaultLimits;
+
+/** What an attempt needs. The signal ends the call. */
+export interface Attempt {
+  readonly client: S3Client;
+  readonly abortSignal: AbortSignal;
+}
+
+/** Calls of the SDK that are limited in time, and retried. */
+export class ArchiveClient {
+  readonly bucket: string;
+  readonly #client: S3Client;
+  readonly #retries: Retries;
+  readonly #limits: ArchiveLimits;
+
+  /** @param limits replaces some of them. */
+  constructor(settings: ArchiveSettings, limits: Partial<ArchiveLimits> = {}) {
+    const { bucket, region, endpoint, forcePathStyle = false, credentials, random } = settings;
+    const { timeoutFactor = 1 } = settings;
+    const all = { ...defaultLimits, ...limits };
+    const { connectMs, answerMs, callMs } = all;
+    this.bucket = bucket;
+    this.#limits = { ...all, callMs: callMs * timeoutFactor };
+    this.#retries = new Retries({ random });
+    this.#client = new S3Client({
+      region,
+      ...(endpoint !== undefined && { endpoint }),
+      forcePathStyle,
+      // Without an end, the SDK would keep the first ones for ever.
+      credentials: async () => {
+        const { sessionToken, ...keys } = await credentials();
+        return { ...keys, ...(sessionToken !== undefined && { sessionToken }), expiration: new Date() };
+      },
+      requestHandler: requestHandler({
+        connectMs: connectMs * timeoutFactor,
+        answerMs: answerMs * timeoutFactor,
+      }),
+      // The SDK's own retries share one quota, which a short disturbance of many requests uses up.
+      maxAttempts: 1,
+      // A body is hashed for the signature, so the store notices a broken one. With a checksum beside it, a store would
+      // refuse the parts of an upload that was created without.
+      requestChecksumCalculation: 'WHEN_REQUIRED',
+      responseChecksumValidation: 'WHEN_REQUIRED',
+      // With it, the SDK opens a connection for each upload, and closes it.
+      expectContinueHeader: false,
+    });
+  }
+
+  /** Closes the connections that are kept alive. */
+  destroy(): void {
+    this.#client.destroy();
+  }
+
+  /**
+   * @param request the operation's name, for messages.
+   * @param attempt sends it, and reads the answer to its end. What it throws is thrown on, unless it is the SDK's.
+   * @throws {StoreUnavailableError} @throws {StoreRefusedError}
+   */
+  async send<T>(request: string, attempt: (by: Attempt) => Promise<T>): Promise<T> {
+    const { callMs } = this.#limits;
+    const abortSignal = AbortSignal.timeout(callMs);
+    for (let number = 1; ; number += 1) {
+      try {
+        const result = await attempt({ client: this.#client, abortSignal });
+        this.#retries.noteSuccess();
+        return result;
+      } catch (thrown) {
+        const error = storeErrorOf(thrown);
+        const isLast = !(await this.#waited(error, { attempt: number, abortSignal }));
+        if (abortSignal.aborted) throw lateError(request, callMs, this.#retries.lastFailure);
+        if (isLast) throw translateStoreError(error, request);
+      }
+    }
+  }
+
+  /** Waits until the next attempt. False: it may not help, or none is left. */
+  async #waited(
+    error: unknown,
+    { attempt, abortSignal }: { attempt: number; abortSignal: AbortSignal },
+  ): Promise<boolean> {
+    if (!(error instanceof Error)) return false;
+    const pauseMs = this.#retries.pauseMs({ error, attempt, settings: this.#limits });
+    if (pauseMs === undefined) return false;
+    await pause(pauseMs, abortSignal);
+    return true;
+  }
+}
+
+function lateError(request: string, callMs: number, cause: Error | undefined): StoreUnavailableError {
+  return new StoreUnavailableError(`The store did not serve ${request} within ${callMs / 1000} s.`, {
+    cause,
+  });
+}

@@ -41,8 +41,8 @@ const architecture: Readonly<Record<string, { imports: readonly string[]; packag
     imports: ['lambda/domain', 'lambda/domain/export', 'lambda/ports', 'lambda/use-cases'],
     packages: [],
   },
-  // Adapters do not know each other, but for the scan, which sends its requests through `s3`, and for what the clients
-  // of AWS's services share.
+  // Adapters do not know each other, but for the scan, which sends its requests through `s3`, for archives, which say
+  // as it does what an error means, and for what the clients of AWS's services share.
   'lambda/adapters/aws-http': {
     imports: [],
     packages: ['node:crypto', 'node:http', 'node:https', 'node:net', 'node:tls'],
@@ -62,6 +62,10 @@ const architecture: Readonly<Record<string, { imports: readonly string[]; packag
   'lambda/adapters/s3-scan': {
     imports: ['lambda/domain', 'lambda/ports', 'lambda/adapters/aws-http', 'lambda/adapters/s3'],
     packages: [],
+  },
+  'lambda/adapters/s3-archive': {
+    imports: ['lambda/ports', 'lambda/adapters/aws-http', 'lambda/adapters/s3'],
+    packages: ['@aws-sdk/client-s3'],
   },
   'lambda/adapters/sqs': {
     imports: ['lambda/domain', 'lambda/ports', 'lambda/adapters/aws-http'],

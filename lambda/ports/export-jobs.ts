@@ -36,7 +36,7 @@ export interface ExportJobs {
    */
   change(path: ExportPath, change: (job: ExportJob) => ExportJob | undefined): Promise<ExportJob | undefined>;
 
-  /** Gives a job's place to others, and moves the end of its record. @throws {LedgerUnavailableError} */
+  /** Gives a job's place to others. One that has none is no error. @throws {LedgerUnavailableError} */
   leavePlace(path: ExportPath): Promise<void>;
 
   /** The jobs of a tenant. @throws {LedgerUnavailableError} */

@@ -1,8 +1,10 @@
 import { afterAll } from 'vitest';
+import { createDynamoDbExportJobs } from '../../lambda/adapters/dynamodb/export-jobs.ts';
 import { createDynamoDbLedger } from '../../lambda/adapters/dynamodb/ledger.ts';
 import { createDynamoDbRequestKeys } from '../../lambda/adapters/dynamodb/request-keys.ts';
 import { createDynamoDbTokenStore } from '../../lambda/adapters/dynamodb/token-store.ts';
 import { admissionContract } from '../contract/admission.contract.ts';
+import { exportJobsContract } from '../contract/export-jobs.contract.ts';
 import { ledgerContract } from '../contract/ledger.contract.ts';
 import { dynamoDbLocal, type EngineTable, openEngineTable } from './dynamodb.ts';
 import { describeOn } from './engine.ts';
@@ -19,5 +21,6 @@ describeOn(dynamoDbLocal, (url) => {
     tokens: createDynamoDbTokenStore(await table()),
     requestKeys: createDynamoDbRequestKeys(await table()),
   }));
+  exportJobsContract(async () => createDynamoDbExportJobs(await table()));
   admissionContract(async () => createDynamoDbLedger(await table()), 120_000);
 });

@@ -52,7 +52,7 @@ const architecture: Readonly<Record<string, { imports: readonly string[]; packag
     packages: ['node:async_hooks', 'node:crypto', 'node:timers/promises'],
   },
   'lambda/adapters/dynamodb': {
-    imports: ['lambda/domain', 'lambda/ports', 'lambda/adapters/aws-http'],
+    imports: ['lambda/domain', 'lambda/domain/export', 'lambda/ports', 'lambda/adapters/aws-http'],
     packages: ['zod'],
   },
   'lambda/adapters/s3': {

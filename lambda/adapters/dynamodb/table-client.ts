@@ -16,6 +16,8 @@ export interface Query extends Placeholders {
   readonly KeyConditionExpression: string;
   readonly ConsistentRead?: boolean;
   readonly Limit?: number;
+  /** False: the last sort key comes first. */
+  readonly ScanIndexForward?: boolean;
 }
 
 interface Named {

@@ -10,6 +10,8 @@
  * | deletion    | TENANT#{name}  | DELETION#{repo}#{id}    |                               | DELETION#{shard}, end of grace |
  * | token       | TOKEN#{id}     | TOKEN                   | TOKENS#{tenant}, createdAt#id |                               |
  * | request key | REQUEST#{id}   | REQUEST                 |                               |                               |
+ * | export      | EXPORTS#{name} | EXPORT#{id}             | while unfinished: EXPORTS, name#id |                          |
+ * | … places    | EXPORTS#{name} | PLACES                  |                               |                               |
  * | schedule    | SCHEDULE       | SCHEDULE                |                               |                               |
  *
  * A tenant's item tells the format of all in its partition (format.ts).

@@ -1,0 +1,111 @@
+import type { ExportJob } from '../../domain/export/export-job.ts';
+import type { ExportJobPage, ExportJobs, ExportPath } from '../../ports/export-jobs.ts';
+import {
+  dueKind,
+  dueText,
+  exportFields,
+  exportKey,
+  exportOfKey,
+  exportPartition,
+  exportStart,
+  parseExport,
+} from './export-items.ts';
+import { leavePlace, takePlace } from './export-places.ts';
+import { absent } from './expressions.ts';
+import { firstItems, pagesOf } from './pages.ts';
+import { getItem, putItem, type Table } from './requests.ts';
+import { byKindIndex, keyNames } from './table.ts';
+import { newWriteId, untilWritten } from './until-written.ts';
+
+/**
+ * Records of exports on the ledger's table, in a partition of their own for each tenant. The table's TTL removes a
+ * record some days after its archive.
+ */
+export function createDynamoDbExportJobs(table: Table): ExportJobs {
+  return {
+    create: (job, options) => create(table, job, options),
+    read: (path) => read(table, path),
+    change: (path, change) => changeJob(table, path, change),
+    leavePlace: (path) => leavePlace(table, path),
+    list: (input) => list(table, input),
+    listDue: (input) => listDue(table, input),
+  };
+}
+
+async function create(
+  table: Table,
+  job: ExportJob,
+  options: { placesMax: number; nowMs: number },
+): Promise<'created' | 'full'> {
+  // A repetition finds the record, or the place that it took.
+  if (await read(table, job)) return 'created';
+  if ((await takePlace(table, job, options)) === 'full') return 'full';
+  await putItem(table, { item: { ...exportFields(job), writeId: newWriteId() }, condition: absent });
+  return 'created';
+}
+
+async function read(table: Table, path: ExportPath): Promise<ExportJob | undefined> {
+  const item = await getItem(table, exportKey(path));
+  return item && parseExport(item);
+}
+
+async function changeJob(
+  table: Table,
+  path: ExportPath,
+  change: (job: ExportJob) => ExportJob | undefined,
+): Promise<ExportJob | undefined> {
+  const writeId = newWriteId();
+  return await untilWritten(async () => {
+    const item = await getItem(table, exportKey(path));
+    if (item === undefined) return { result: undefined };
+    const job = parseExport(item);
+    // The answer to an earlier attempt was lost. Its change must not be made twice.
+    if (item['writeId'] === writeId) return { result: job };
+    const changed = change(job);
+    if (changed === undefined) return { result: job };
+    const next = { ...changed, version: job.version + 1 };
+    const { ok } = await putItem(table, {
+      item: { ...exportFields(next), writeId },
+      condition: '#version = :before',
+      values: { ':before': job.version },
+    });
+    return ok ? { result: next } : undefined;
+  });
+}
+
+async function list(
+  table: Table,
+  input: { tenant: string; pageSize: number; cursor?: string },
+): Promise<ExportJobPage> {
+  const { tenant, pageSize, cursor } = input;
+  const items = await firstItems(table, {
+    KeyConditionExpression: '#pk = :pk AND #sk BETWEEN :from AND :to',
+    ExpressionAttributeNames: { '#pk': keyNames.pk, '#sk': keyNames.sk },
+    ExpressionAttributeValues: {
+      ':pk': exportPartition(tenant),
+      ':from': exportStart,
+      // `~` is after every character of an id.
+      ':to': `${exportStart}${cursor ?? '~'}`,
+    },
+    ConsistentRead: true,
+    ScanIndexForward: false,
+    // The cursor's own, which BETWEEN includes, and one more to know whether another follows.
+    Limit: pageSize + 2,
+  });
+  const after = items.map(parseExport).filter(({ exportId }) => exportId !== cursor);
+  const jobs = after.slice(0, pageSize);
+  return { jobs, nextCursor: after.length > pageSize ? (jobs.at(-1)?.exportId ?? null) : null };
+}
+
+async function* listDue(
+  table: Table,
+  { nowMs }: { nowMs: number },
+): AsyncGenerator<readonly ExportPath[]> {
+  const pages = pagesOf(table, {
+    IndexName: byKindIndex.name,
+    KeyConditionExpression: '#kind = :kind AND #name < :after',
+    ExpressionAttributeNames: { '#kind': byKindIndex.pk, '#name': byKindIndex.sk },
+    ExpressionAttributeValues: { ':kind': dueKind, ':after': dueText(nowMs + 1) },
+  });
+  for await (const keys of pages) yield keys.map(exportOfKey);
+}

@@ -1,0 +1,30 @@
+import { LedgerUnavailableError } from '../../ports/ledger.ts';
+import { pause } from '../aws-http/pause.ts';
+
+/** Of some that change an item at the same time, one succeeds in each round. */
+const attemptsMax = 30;
+/** Longest pause before the second attempt. It doubles with each further one. */
+const baseDelayMs = 10;
+const delayMaxMs = 500;
+
+/**
+ * Reads an item and writes what becomes of it, again until nobody else has written it in between.
+ *
+ * @param attempt undefined: somebody else has.
+ * @throws {LedgerUnavailableError} if somebody else always has.
+ */
+export async function untilWritten<T>(
+  attempt: () => Promise<{ readonly result: T } | undefined>,
+): Promise<T> {
+  for (let number = 1; number <= attemptsMax; number += 1) {
+    const done = await attempt();
+    if (done !== undefined) return done.result;
+    await pause(Math.random() * Math.min(delayMaxMs, baseDelayMs * 2 ** (number - 1)));
+  }
+  throw new LedgerUnavailableError(`An item was changed by others in each of ${attemptsMax} attempts.`);
+}
+
+/** Tells one write from another, so that a client finds its own after a lost answer. */
+export function newWriteId(): string {
+  return crypto.randomUUID();
+}

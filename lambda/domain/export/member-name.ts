@@ -7,7 +7,10 @@ const nameBytesMax = 4096;
  * The name of an object in an archive. Without a name of its own it is the one below `.git` where git-lfs looks, so
  * that an archive which is extracted there makes every checkout work without a server.
  */
-export function memberName({ name, oid }: StoredObject): string {
+export function memberName({
+  name,
+  oid,
+}: Pick<StoredObject, 'oid'> & { readonly name?: string | undefined }): string {
   return name ?? `lfs/objects/${oid.slice(0, 2)}/${oid.slice(2, 4)}/${oid}`;
 }
 

@@ -38,7 +38,13 @@ const architecture: Readonly<Record<string, { imports: readonly string[]; packag
     packages: [],
   },
   'lambda/use-cases/exports': {
-    imports: ['lambda/domain', 'lambda/domain/export', 'lambda/ports', 'lambda/use-cases'],
+    imports: [
+      'lambda/domain',
+      'lambda/domain/export',
+      'lambda/ports',
+      'lambda/use-cases',
+      'lambda/use-cases/access',
+    ],
     packages: [],
   },
   // Adapters do not know each other, but for the scan, which sends its requests through `s3`, for archives, which say
@@ -90,12 +96,13 @@ const architecture: Readonly<Record<string, { imports: readonly string[]; packag
     packages: ['aws-lambda', 'zod'],
   },
   'lambda/http/management': {
-    imports: ['lambda/domain', 'lambda/http', 'lambda/ports', 'lambda/use-cases/**'],
+    imports: ['lambda/domain', 'lambda/domain/export', 'lambda/http', 'lambda/ports', 'lambda/use-cases/**'],
     packages: ['aws-lambda', 'zod'],
   },
   'lambda/http/openapi': {
     imports: [
       'lambda/domain',
+      'lambda/domain/export',
       'lambda/http',
       'lambda/http/lfs',
       'lambda/http/management',

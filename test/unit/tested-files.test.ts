@@ -47,6 +47,11 @@ const coveredBy: Readonly<Record<string, readonly string[]>> = {
   'test/unit/lambda/use-cases/recounts/first-count.test.ts': ['lambda/use-cases/recounts/shard-scanner.ts'],
   'test/unit/lambda/use-cases/uploads/refusal.test.ts': ['lambda/http/lfs/over-limit-message.ts'],
   'test/unit/lambda/use-cases/uploads/failing-queue.test.ts': ['lambda/use-cases/recounts/request-or-log.ts'],
+  'test/unit/lambda/use-cases/exports/start-export.test.ts': ['lambda/use-cases/exports/advance-or-log.ts'],
+  'test/unit/lambda/http/management/exports.test.ts': [
+    'lambda/http/management/export-access.ts',
+    'lambda/http/management/export-body.ts',
+  ],
   // The page is compared with what the code describes. The API lane sends requests made from it.
   'test/unit/docs/api-page.test.ts': [
     'lambda/http/openapi/document.ts',

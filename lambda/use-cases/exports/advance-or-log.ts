@@ -1,0 +1,17 @@
+import type { ExportPath } from '../../ports/export-jobs.ts';
+import type { Deps } from '../deps.ts';
+
+/**
+ * Asks for the next step of exports. If the queue does not take that, it is logged: the schedule looks for exports that
+ * nothing moves, so the step is only later.
+ */
+export async function advanceOrLog(
+  { exportQueue, log }: Pick<Deps, 'exportQueue' | 'log'>,
+  { tenant, exportId }: ExportPath,
+): Promise<void> {
+  try {
+    await exportQueue.send([{ tenant, exportId, step: { kind: 'advance' } }]);
+  } catch (error) {
+    log.error('export not advanced', { tenant, exportId, error });
+  }
+}

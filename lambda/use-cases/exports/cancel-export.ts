@@ -1,0 +1,47 @@
+import { type ExportJob, isOpen } from '../../domain/export/export-job.ts';
+import type { ExportPath } from '../../ports/export-jobs.ts';
+import type { Deps } from '../deps.ts';
+import { advanceOrLog } from './advance-or-log.ts';
+import { allExports } from './list-exports.ts';
+
+type CancelDeps = Pick<Deps, 'exportJobs' | 'exportQueue' | 'clock' | 'log'>;
+
+/**
+ * Ends an export that is open, or removes the archive of one that is done. What lies in the store is removed by a step
+ * of its own; the place is free at once. One that has ended otherwise is left as it is.
+ *
+ * @returns the job as it is now. undefined: there is none.
+ * @throws {LedgerUnavailableError}
+ */
+export async function cancelExport(deps: CancelDeps, path: ExportPath): Promise<ExportJob | undefined> {
+  const nowMs = deps.clock.nowMs();
+  const job = await deps.exportJobs.change(path, (before) => ended(before, nowMs));
+  if (!job || isOpen(job) || job.isTidy) return job;
+  // A request that is repeated does this again: it may have been lost.
+  await deps.exportJobs.leavePlace(path);
+  await advanceOrLog(deps, path);
+  return job;
+}
+
+function ended(job: ExportJob, nowMs: number): ExportJob | undefined {
+  const end = { endedAtMs: job.endedAtMs ?? nowMs, expiresAtMs: nowMs, isTidy: false };
+  if (isOpen(job)) return { ...job, ...end, state: 'cancelled' };
+  return job.state === 'done' ? { ...job, ...end, state: 'expired' } : undefined;
+}
+
+/**
+ * Cancels what contains a repo, or anything of a tenant, that was deleted. Of a tenant also the archives that are done
+ * go.
+ *
+ * @throws {LedgerUnavailableError}
+ */
+export async function cancelExportsOf(
+  deps: CancelDeps,
+  { tenant, repo }: { tenant: string; repo?: string },
+): Promise<void> {
+  for await (const { exportId, request, ...job } of allExports(deps, tenant)) {
+    const isOfRepo = repo === undefined || request.repo === null || request.repo === repo;
+    const isToGo = isOpen(job) || (repo === undefined && job.state === 'done');
+    if (isOfRepo && isToGo) await cancelExport(deps, { tenant, exportId });
+  }
+}

@@ -1,0 +1,130 @@
+import { newExportId } from '../../domain/export/export-id.ts';
+import { type ExportJob, type ExportRequest, newExportJob } from '../../domain/export/export-job.ts';
+import { requestKey as requestObjectKey } from '../../domain/export/export-keys.ts';
+import { encodeRequested, type RequestedObject } from '../../domain/export/requested-objects.ts';
+import { repoPrefix } from '../../domain/names.ts';
+import { claimRequest } from '../access/request-key.ts';
+import type { Deps } from '../deps.ts';
+import { advanceOrLog } from './advance-or-log.ts';
+import { cancelExport } from './cancel-export.ts';
+import { placeHolders } from './list-exports.ts';
+
+type StartDeps = Pick<
+  Deps,
+  | 'archives'
+  | 'clock'
+  | 'exportJobs'
+  | 'exportQueue'
+  | 'exportSettings'
+  | 'ids'
+  | 'ledger'
+  | 'listing'
+  | 'log'
+>;
+
+/** What is asked for. */
+export interface ExportWish extends Omit<ExportRequest, 'listedObjects'> {
+  readonly tenant: string;
+  /** undefined: all objects. */
+  readonly objects?: readonly RequestedObject[] | undefined;
+}
+
+export type StartExportOutcome =
+  | { readonly kind: 'started'; readonly job: ExportJob }
+  /** All places are taken by these. */
+  | { readonly kind: 'full'; readonly holders: readonly ExportJob[] }
+  | { readonly kind: 'no-repo' }
+  /** It is being deleted. */
+  | { readonly kind: 'tenant-closed' };
+
+/**
+ * Begins an export: its list of objects, if it has one, is put into the store, then its record, and then its first
+ * step is asked for.
+ *
+ * @throws {StoreUnavailableError | LedgerUnavailableError}
+ */
+export async function startExport(deps: StartDeps, wish: ExportWish): Promise<StartExportOutcome> {
+  const nowMs = deps.clock.nowMs();
+  return begin(deps, { wish, nowMs, exportId: newExportId({ nowMs, random: deps.ids.random(16) }) });
+}
+
+/**
+ * Begins an export, at most once for a request key: a request that is repeated gets the same export.
+ *
+ * @throws {StoreUnavailableError | LedgerUnavailableError}
+ */
+export async function startExportOnce(
+  deps: StartDeps & Pick<Deps, 'requestKeys'>,
+  input: { wish: ExportWish; requestKey: string },
+): Promise<StartExportOutcome | { readonly kind: 'key-reused' | 'removed' }> {
+  const { wish, requestKey } = input;
+  const { tenant } = wish;
+  const claim = await claimRequest(deps, { purpose: `start export\n${tenant}`, requestKey, body: wish });
+  if (claim.kind === 'key-reused') return claim;
+  const { beganAtMs: nowMs, seed, isDone } = claim.record;
+  const exportId = newExportId({ nowMs, random: seed });
+  const job = await deps.exportJobs.read({ tenant, exportId });
+  if (job === undefined && isDone) return { kind: 'removed' };
+  const outcome: StartExportOutcome = job
+    ? { kind: 'started', job }
+    : await begin(deps, { wish, nowMs, exportId });
+  if (outcome.kind === 'started') {
+    // An earlier attempt may have died before it asked for the first step.
+    if (job && !isDone) await advanceOrLog(deps, job);
+    await claim.finish();
+  }
+  return outcome;
+}
+
+async function begin(
+  deps: StartDeps,
+  input: { wish: ExportWish; nowMs: number; exportId: string },
+): Promise<StartExportOutcome> {
+  const { archives, exportJobs, exportSettings } = deps;
+  const { wish, nowMs, exportId } = input;
+  const { tenant, objects, ...wished } = wish;
+  const path = { tenant, exportId };
+  if (!(await hasRepo(deps, wish))) return { kind: 'no-repo' };
+  if (objects) {
+    const holders = await placeHolders(deps, tenant);
+    if (holders.length >= exportSettings.perTenantMax) return { kind: 'full', holders };
+    await archives.put(requestObjectKey(path), encodeRequested(objects));
+  }
+  const request: ExportRequest = { ...wished, listedObjects: objects?.length ?? null };
+  const job = newExportJob({ ...path, request, nowMs, limitMs: exportSettings.limitMs });
+  const options = { placesMax: exportSettings.perTenantMax, nowMs: deps.clock.nowMs() };
+  if ((await exportJobs.create(job, options)) === 'full')
+    return { kind: 'full', holders: await placeHolders(deps, tenant) };
+  const closed = await closedMeanwhile(deps, wish);
+  if (closed !== undefined) {
+    await cancelExport(deps, path);
+    return { kind: closed };
+  }
+  await advanceOrLog(deps, path);
+  return { kind: 'started', job };
+}
+
+/** Whether there is anything in the repo, and it is not being deleted. */
+async function hasRepo(
+  { ledger, listing }: Pick<Deps, 'ledger' | 'listing'>,
+  { tenant, repo }: ExportWish,
+): Promise<boolean> {
+  if (repo === null) return true;
+  const record = await ledger.readRepo({ tenant, repo });
+  if (record && record.closedAtMs !== null) return false;
+  const page = await listing.listPage({ prefix: repoPrefix({ tenant, repo }), maxKeys: 1 });
+  return page.keyCount > 0;
+}
+
+/** A delete cancels the exports that it finds. One whose record came just after that is found here. */
+async function closedMeanwhile(
+  { ledger }: Pick<Deps, 'ledger'>,
+  { tenant, repo }: ExportWish,
+): Promise<'tenant-closed' | 'no-repo' | undefined> {
+  const [owner, record] = await Promise.all([
+    ledger.readTenant(tenant),
+    repo === null ? undefined : ledger.readRepo({ tenant, repo }),
+  ]);
+  if (owner?.closedAtMs !== null) return 'tenant-closed';
+  return record && record.closedAtMs !== null ? 'no-repo' : undefined;
+}

@@ -1,0 +1,45 @@
+import { type ExportJob, newExportJob } from '../../../../../lambda/domain/export/export-job.ts';
+import type { Deps } from '../../../../../lambda/use-cases/deps.ts';
+import { ManualClock, memoryDeps, recordingExportQueue } from '../../../../support/memory/deps.ts';
+import { MemoryObjectStore } from '../../../../support/memory/object-store.ts';
+
+/** A tenant with the repo `game`, in memory, and what its exports ask of the queue. */
+export async function exportWorld(given: Partial<Deps> = {}) {
+  const [clock, objects] = [new ManualClock(), new MemoryObjectStore()];
+  const { queue, messages } = recordingExportQueue();
+  const deps = memoryDeps({ clock, objects, exportQueue: queue, ...given });
+  const owner = { tenant: 'acme', createdAtMs: clock.nowMs() };
+  await deps.ledger.createTenant({
+    ...owner,
+    plan: null,
+    limitBytes: null,
+    counted: null,
+    dueAtMs: owner.createdAtMs,
+  });
+  objects.put(`acme/game/${'a'.repeat(64)}`, 7);
+  return { deps, clock, objects, messages, owner };
+}
+
+/** A new job, with changes. */
+export function jobOf(deps: Pick<Deps, 'clock'>, changes: Partial<ExportJob> = {}): ExportJob {
+  const request = {
+    repo: null,
+    listedObjects: null,
+    format: 'tar',
+    prefer: 'time',
+    isDryRun: false,
+  } as const;
+  const base = { tenant: 'acme', exportId: exportIdOf(0), request, nowMs: deps.clock.nowMs(), limitMs: 1000 };
+  return { ...newExportJob(base), ...changes };
+}
+
+export const exportIdOf = (index: number) => index.toString(16).padStart(24, '0');
+
+const placesMax = 1000;
+
+/** Puts a job as it is, without anything that is asked of the queue. */
+export async function putJob(deps: Pick<Deps, 'clock' | 'exportJobs'>, changes: Partial<ExportJob> = {}) {
+  const job = jobOf(deps, changes);
+  await deps.exportJobs.create(job, { placesMax, nowMs: deps.clock.nowMs() });
+  return job;
+}

@@ -1,0 +1,57 @@
+import { expect, it } from 'vitest';
+import {
+  allExports,
+  listExports,
+  placeHolders,
+  readExport,
+} from '../../../../../lambda/use-cases/exports/list-exports.ts';
+import { exportIdOf, exportWorld, putJob } from './export-world.ts';
+
+it('exports are listed page by page, the newest first', async () => {
+  const { deps, owner } = await exportWorld();
+  for (let index = 1; index <= 5; index += 1) await putJob(deps, { exportId: exportIdOf(index) });
+  const pages: string[][] = [];
+  let cursor: string | null = null;
+  do {
+    const page = await listExports(deps, { owner, pageSize: 2, ...(cursor !== null && { cursor }) });
+    pages.push(page.jobs.map(({ exportId }) => exportId));
+    cursor = page.nextCursor;
+  } while (cursor !== null);
+  expect(pages).toEqual([[exportIdOf(5), exportIdOf(4)], [exportIdOf(3), exportIdOf(2)], [exportIdOf(1)]]);
+});
+
+it('an export that is older than its tenant is not shown', async () => {
+  const { deps, owner } = await exportWorld();
+  const { createdAtMs } = owner;
+  for (let index = 1; index <= 3; index += 1)
+    await putJob(deps, { exportId: exportIdOf(index), createdAtMs: createdAtMs - 1 });
+  await putJob(deps, { exportId: exportIdOf(4), createdAtMs });
+  const { jobs, nextCursor } = await listExports(deps, { owner, pageSize: 2 });
+  expect([jobs.map(({ exportId }) => exportId), nextCursor]).toEqual([[exportIdOf(4)], null]);
+  expect(await readExport(deps, { owner, exportId: exportIdOf(3) })).toBeUndefined();
+  expect(await readExport(deps, { owner, exportId: exportIdOf(4) })).toMatchObject({
+    exportId: exportIdOf(4),
+  });
+  expect(await readExport(deps, { owner, exportId: exportIdOf(5) })).toBeUndefined();
+});
+
+it('all exports are read, however many pages they have', async () => {
+  const { deps } = await exportWorld();
+  for (let index = 0; index < 250; index += 1) await putJob(deps, { exportId: exportIdOf(index) });
+  const ids = new Set<string>();
+  for await (const { exportId } of allExports(deps, 'acme')) ids.add(exportId);
+  expect(ids.size).toBe(250);
+});
+
+it('places are held by exports that are made or kept, until they expire', async () => {
+  const { deps, clock } = await exportWorld();
+  const expiresAtMs = clock.nowMs() + 10;
+  await putJob(deps, { exportId: exportIdOf(1), expiresAtMs });
+  await putJob(deps, { exportId: exportIdOf(2), expiresAtMs, state: 'done' });
+  await putJob(deps, { exportId: exportIdOf(3), expiresAtMs, state: 'failed' });
+  await putJob(deps, { exportId: exportIdOf(4), expiresAtMs, state: 'explained' });
+  const holders = async () => (await placeHolders(deps, 'acme')).map(({ exportId }) => exportId);
+  expect(await holders()).toEqual([exportIdOf(2), exportIdOf(1)]);
+  clock.advance(10);
+  expect(await holders()).toEqual([]);
+});

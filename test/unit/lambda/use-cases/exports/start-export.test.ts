@@ -1,0 +1,138 @@
+import { describe, expect, it } from 'vitest';
+import { exportIdPattern } from '../../../../../lambda/domain/export/export-id.ts';
+import { requestKey } from '../../../../../lambda/domain/export/export-keys.ts';
+import { decodeRequested } from '../../../../../lambda/domain/export/requested-objects.ts';
+import type { ExportJobs } from '../../../../../lambda/ports/export-jobs.ts';
+import { startExport, startExportOnce } from '../../../../../lambda/use-cases/exports/start-export.ts';
+import { recordingLog } from '../../../../support/recording-log.ts';
+import { exportWorld } from './export-world.ts';
+
+const wish = { tenant: 'acme', repo: 'game', format: 'tar', prefer: 'time', isDryRun: false } as const;
+
+function started(outcome: Awaited<ReturnType<typeof startExportOnce>>) {
+  if (outcome.kind !== 'started') throw new Error(`The export is ${outcome.kind}.`);
+  return outcome.job;
+}
+
+/** The same records, of which one method is another. */
+const withMethod = (jobs: ExportJobs, methods: Partial<ExportJobs>): ExportJobs =>
+  new Proxy(jobs, {
+    get: (target, name: keyof ExportJobs) => methods[name] ?? target[name].bind(target),
+  });
+
+describe('an export that is asked for', () => {
+  it('has a record, and its first step is asked for', async () => {
+    const { deps, messages } = await exportWorld();
+    const { exportId } = started(await startExport(deps, wish));
+    expect(exportId).toMatch(exportIdPattern);
+    expect(await deps.exportJobs.read({ tenant: 'acme', exportId })).toMatchObject({
+      state: 'planning',
+      request: { repo: 'game', listedObjects: null, format: 'tar', prefer: 'time', isDryRun: false },
+    });
+    expect(messages).toEqual([{ tenant: 'acme', exportId, step: { kind: 'advance' } }]);
+  });
+
+  it('of some objects has their list in the store before it has a record', async () => {
+    const { deps } = await exportWorld();
+    const objects = [{ oid: 'b'.repeat(64), name: 'b.psd' }];
+    let listed: unknown;
+    const exportJobs = withMethod(deps.exportJobs, {
+      create: async (job) => {
+        listed = decodeRequested((await deps.archives.get(requestKey(job))) ?? new Uint8Array());
+        return 'created';
+      },
+    });
+    const job = started(await startExport({ ...deps, exportJobs }, { ...wish, objects }));
+    expect([job.request.listedObjects, listed]).toEqual([1, objects]);
+  });
+
+  it('begins later if the queue does not take its first step', async () => {
+    const { log, entries } = recordingLog();
+    const exportQueue = { send: () => Promise.reject(new Error('No.')) };
+    const { deps } = await exportWorld({ exportQueue, log });
+    const { exportId } = started(await startExport(deps, wish));
+    expect(await deps.exportJobs.read({ tenant: 'acme', exportId })).toBeDefined();
+    expect(entries).toMatchObject([{ level: 'error', message: 'export not advanced' }]);
+  });
+
+  it('needs a place, and learns who has them', async () => {
+    const { deps, objects, messages } = await exportWorld();
+    const three = await Promise.all([1, 2, 3].map(() => startExport(deps, wish)));
+    const ids = three.map((outcome) => started(outcome).exportId).sort();
+    const before = objects.objectCount;
+    for (const list of [undefined, [{ oid: 'b'.repeat(64) }]]) {
+      const outcome = await startExport(deps, { ...wish, objects: list });
+      const holders = outcome.kind === 'full' ? outcome.holders.map(({ exportId }) => exportId) : [];
+      expect(holders.sort()).toEqual(ids);
+    }
+    expect([messages.length, objects.objectCount]).toEqual([3, before]);
+  });
+
+  it('is not made of a repo that has nothing, or is being deleted', async () => {
+    const { deps, messages } = await exportWorld();
+    expect(await startExport(deps, { ...wish, repo: 'other' })).toEqual({ kind: 'no-repo' });
+    await deps.ledger.closeRepo({ tenant: 'acme', repo: 'game', closedAtMs: 5 });
+    expect(await startExport(deps, wish)).toEqual({ kind: 'no-repo' });
+    expect(messages).toEqual([]);
+  });
+
+  it.each([
+    { what: 'tenant', kind: 'tenant-closed' },
+    { what: 'repo', kind: 'no-repo' },
+  ])('is cancelled if its $what was deleted meanwhile', async ({ what, kind }) => {
+    const { deps } = await exportWorld();
+    const exportJobs = withMethod(deps.exportJobs, {
+      create: async (job, options) => {
+        if (what === 'tenant') await deps.ledger.closeTenant({ tenant: 'acme', closedAtMs: 5 });
+        else await deps.ledger.closeRepo({ tenant: 'acme', repo: 'game', closedAtMs: 5 });
+        return deps.exportJobs.create(job, options);
+      },
+    });
+    expect(await startExport({ ...deps, exportJobs }, wish)).toEqual({ kind });
+    const { jobs } = await deps.exportJobs.list({ tenant: 'acme', pageSize: 10 });
+    expect(jobs).toMatchObject([{ state: 'cancelled' }]);
+  });
+});
+
+describe('an export that is asked for with a key', () => {
+  const once = { wish, requestKey: 'key-1' };
+
+  it('is begun once, however often it is asked for', async () => {
+    const { deps, clock, messages } = await exportWorld();
+    const first = started(await startExportOnce(deps, once));
+    clock.advance(60_000);
+    expect(started(await startExportOnce(deps, once)).exportId).toBe(first.exportId);
+    expect(messages).toHaveLength(1);
+    const otherWish = { ...wish, format: 'zip' as const };
+    expect(await startExportOnce(deps, { ...once, wish: otherWish })).toEqual({ kind: 'key-reused' });
+    const other = started(await startExportOnce(deps, { ...once, requestKey: 'key-2' }));
+    expect(other.exportId).not.toBe(first.exportId);
+  });
+
+  it('goes on where an attempt died before it asked for the first step', async () => {
+    const { deps, messages } = await exportWorld();
+    const ledger = Object.create(deps.ledger);
+    ledger.readTenant = () => Promise.reject(new Error('Killed.'));
+    ledger.readRepo = async () => undefined;
+    await expect(startExportOnce({ ...deps, ledger }, once)).rejects.toThrow('Killed.');
+    expect(messages).toEqual([]);
+    const { exportId } = started(await startExportOnce(deps, once));
+    expect(messages).toEqual([{ tenant: 'acme', exportId, step: { kind: 'advance' } }]);
+    expect((await deps.exportJobs.list({ tenant: 'acme', pageSize: 10 })).jobs).toHaveLength(1);
+  });
+
+  it('can be tried again once there is a place', async () => {
+    const { deps } = await exportWorld();
+    const three = await Promise.all([1, 2, 3].map(() => startExport(deps, wish)));
+    expect(await startExportOnce(deps, once)).toMatchObject({ kind: 'full' });
+    for (const outcome of three.slice(0, 1)) await deps.exportJobs.leavePlace(started(outcome));
+    expect(await startExportOnce(deps, once)).toMatchObject({ kind: 'started' });
+  });
+
+  it('does not come back once its record is removed', async () => {
+    const { deps } = await exportWorld();
+    started(await startExportOnce(deps, once));
+    const exportJobs = withMethod(deps.exportJobs, { read: async () => undefined });
+    expect(await startExportOnce({ ...deps, exportJobs }, once)).toEqual({ kind: 'removed' });
+  });
+});

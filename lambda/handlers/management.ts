@@ -1,6 +1,7 @@
 import { managementDeps } from '../compose.ts';
 import { changeCount, listCounts } from '../http/management/counts.ts';
 import { deleteObject, deleteRepo, deleteTenant } from '../http/management/deletes.ts';
+import { deleteExport, listExports, showExport, startExport } from '../http/management/exports.ts';
 import type { ManagementDeps, Operation } from '../http/management/operation.ts';
 import { listRepos, requestRecount, showRepo } from '../http/management/repos.ts';
 import { listReservations } from '../http/management/reservations.ts';
@@ -30,6 +31,10 @@ const operations: Readonly<Record<RouteKey<'management'>, Operation>> = {
   'DELETE /v1/tenants/{tenant}/repos/{repo}': deleteRepo,
   'DELETE /v1/tenants/{tenant}/repos/{repo}/objects/{oid}': deleteObject,
   'POST /v1/tenants/{tenant}/reconcile': requestRecount,
+  'GET /v1/tenants/{tenant}/exports': listExports,
+  'POST /v1/tenants/{tenant}/exports': startExport,
+  'GET /v1/tenants/{tenant}/exports/{exportId}': showExport,
+  'DELETE /v1/tenants/{tenant}/exports/{exportId}': deleteExport,
   'GET /v1/tenants/{tenant}/counts': listCounts,
   'PATCH /v1/tenants/{tenant}/repos/{repo}/count': changeCount,
 };

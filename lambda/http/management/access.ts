@@ -35,9 +35,11 @@ export async function openTenantAccess(
   event: APIGatewayProxyEventV2,
 ): Promise<Access<{ tenant: TenantRecord }>> {
   const access = await adminTenantAccess(deps, event);
-  if (!access.ok || access.tenant.closedAtMs === null) return access;
-  const detail = `The tenant ${access.tenant.tenant} is being deleted.`;
-  return { ok: false, response: problem('tenant-closed', detail) };
+  return access.ok && access.tenant.closedAtMs !== null ? tenantClosed(access.tenant) : access;
+}
+
+function tenantClosed({ tenant }: TenantRecord): { ok: false; response: Response } {
+  return { ok: false, response: problem('tenant-closed', `The tenant ${tenant} is being deleted.`) };
 }
 
 /** Lets the operator, and any token of this tenant, pass. Nothing of the tenant is read before that is decided. */
@@ -48,6 +50,15 @@ export async function readerAccess(
   const reader = await authenticateReader(deps, event);
   if (!reader.ok) return reader;
   return readableTenant(await deps.ledger.readTenant(reader.name), reader);
+}
+
+/** The same for a tenant that can be changed. Only the operator sees one that is being deleted. */
+export async function openReaderAccess(
+  deps: Pick<Deps, 'admin' | 'ledger' | 'tokens'>,
+  event: APIGatewayProxyEventV2,
+): Promise<Access<{ tenant: TenantRecord; isAdmin: boolean }>> {
+  const access = await readerAccess(deps, event);
+  return access.ok && access.tenant.closedAtMs !== null ? tenantClosed(access.tenant) : access;
 }
 
 /** Who may read a tenant, by their credentials alone. */

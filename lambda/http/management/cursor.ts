@@ -19,6 +19,9 @@ export function decodeCursor(cursor: string): string {
   return Buffer.from(cursor.slice(1), 'hex').toString('utf8');
 }
 
+/** What the cursor of a list of exports looks like: in hex the id of an export, which has 24 hex digits. */
+export const exportCursorPattern = /^c(?:3[0-9]|6[1-6]){24}$/;
+
 type ReservationPlace = NonNullable<ReservationPage['next']>;
 
 /** Letters and digits in hex. */

@@ -3,11 +3,13 @@ import {
   deleteTenant as deleteTenantUseCase,
   markObject,
 } from '../../use-cases/deletes/delete-objects.ts';
+import { cancelExportsOf } from '../../use-cases/exports/cancel-export.ts';
 import { problem } from '../problems.ts';
 import { pathOid, pathRepo } from '../request.ts';
 import { json } from '../respond.ts';
 import { adminTenantAccess } from './access.ts';
-import { noBody, operation } from './operation.ts';
+import { makesExports } from './export-access.ts';
+import { type ManagementDeps, noBody, operation } from './operation.ts';
 import { deleteQuery } from './requests.ts';
 import { deletePlanBody } from './responses.ts';
 
@@ -33,11 +35,19 @@ export const deleteRepo = operation(
     const plan = path && (await deleteRepoUseCase(deps, { ...path, dryRun }));
     if (!plan)
       return problem('repo-not-found', `The tenant ${tenant} has no repo of that name with anything in it.`);
+    if (!dryRun) await cancelExports(deps, path);
     return json(dryRun ? 200 : 202, deletePlanBody(path, plan));
   },
 );
 
 export const deleteTenant = operation(needs, async (deps, { tenant, query: { dryRun = false } }) => {
   const plan = await deleteTenantUseCase(deps, { tenant, dryRun });
+  if (!dryRun) await cancelExports(deps, tenant);
   return json(dryRun ? 200 : 202, deletePlanBody({ tenant: tenant.tenant }, plan));
 });
+
+/** After the delete was accepted. If this fails, the delete is asked for again, and this with it. */
+async function cancelExports(deps: ManagementDeps, path: { tenant: string; repo?: string }): Promise<void> {
+  const { tenant, repo } = path;
+  if (makesExports(deps)) await cancelExportsOf(deps, { tenant, ...(repo !== undefined && { repo }) });
+}

@@ -1,6 +1,13 @@
 import * as z from 'zod';
-import { repoPattern, tenantNameRule, tenantPattern } from '../../domain/names.ts';
-import { cursorPattern, decodeCursor, decodeReservationCursor, reservationCursorPattern } from './cursor.ts';
+import { wrongRequested } from '../../domain/export/requested-objects.ts';
+import { oidPattern, repoPattern, tenantNameRule, tenantPattern } from '../../domain/names.ts';
+import {
+  cursorPattern,
+  decodeCursor,
+  decodeReservationCursor,
+  exportCursorPattern,
+  reservationCursorPattern,
+} from './cursor.ts';
 
 /** What the management API is asked: bodies and queries. A field that none of them names is refused. */
 
@@ -56,6 +63,43 @@ export const steerCountBody = z
   })
   .meta({ id: 'SteerCount' });
 
+const requestedObject = z.strictObject({
+  oid: z.string().regex(oidPattern, 'must be 64 lower-case hex digits'),
+  name: z.string().optional().meta({
+    description:
+      'Its path in the archive. Without it: `lfs/objects/ab/cd/OID`, where git-lfs looks for it below `.git`.',
+  }),
+});
+
+export const startExportBody = z
+  .strictObject({
+    repo: z
+      .string()
+      .regex(repoPattern, 'must be the name of a repo')
+      .optional()
+      .meta({ description: 'Only objects of this repo. A trailing `.git` is not part of the name.' }),
+    format: z.enum(['tar', 'zip']).optional().meta({ default: 'tar' }),
+    prefer: z.enum(['time', 'cost']).optional().meta({
+      default: 'time',
+      description: 'What matters more, where the two differ.',
+    }),
+    dryRun: z
+      .boolean()
+      .optional()
+      .meta({ default: false, description: 'Only tell what each way of making it would take.' }),
+    objects: z
+      .array(requestedObject)
+      .min(1, 'must name an object, or be left out for all of them')
+      .superRefine((objects, context) => {
+        const wrong = wrongRequested(objects);
+        if (wrong)
+          context.addIssue({ code: 'custom', path: [wrong.index, wrong.field], message: wrong.message });
+      })
+      .optional()
+      .meta({ description: 'Only these. As many as the body has room for, no oid and no name twice.' }),
+  })
+  .meta({ id: 'StartExport' });
+
 export const pageSizeDefault = 100;
 const pageSizeMax = 1000;
 
@@ -83,6 +127,8 @@ const pageOf = <T>(pattern: RegExp, decode: (cursor: string) => T) =>
   });
 
 export const pageQuery = pageOf(cursorPattern, decodeCursor);
+
+export const exportQuery = pageOf(exportCursorPattern, decodeCursor);
 
 export const reservationQuery = pageOf(reservationCursorPattern, decodeReservationCursor).extend({
   repo: z

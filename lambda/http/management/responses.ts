@@ -15,7 +15,7 @@ import type {
 
 /** Records of the ledger as the bodies of schemas.ts. */
 
-const iso = (timeMs: number) => new Date(timeMs).toISOString().replace(/\.\d{3}Z$/, 'Z');
+export const iso = (timeMs: number) => new Date(timeMs).toISOString().replace(/\.\d{3}Z$/, 'Z');
 
 const deletingMark = (closedAtMs: number | null) => (closedAtMs === null ? {} : { deleting: true as const });
 

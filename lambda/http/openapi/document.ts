@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { exportIdPattern } from '../../domain/export/export-id.ts';
 import { oidPattern, repoPattern, tenantPattern } from '../../domain/names.ts';
 import { type RouteKey, routes } from '../../routes.ts';
 import { lfsErrorSchema } from '../lfs/schemas.ts';
@@ -41,7 +42,7 @@ export function openApiDocument(serverUrl: string): Json {
     tags: [
       { name: 'service', description: 'What the service says of itself.' },
       { name: 'lfs', description: 'The Git LFS API: what git-lfs calls.' },
-      { name: 'management', description: 'Tenants, tokens, usage and deletes.' },
+      { name: 'management', description: 'Tenants, tokens, usage, exports and deletes.' },
     ],
     paths,
     components: { schemas: namedSchemas(), securitySchemes },
@@ -176,6 +177,7 @@ const pathParameterSchemas: Readonly<Record<string, Json>> = {
     description: 'A trailing `.git` is not part of the name.',
   },
   oid: { type: 'string', pattern: oidPattern.source },
+  exportId: { type: 'string', pattern: exportIdPattern.source },
   tokenId: { type: 'string', pattern: '^[0-9a-f]{16}$' },
 };
 

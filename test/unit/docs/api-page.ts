@@ -23,6 +23,7 @@ const sections: readonly { readonly title: string; readonly isOf: (path: string)
       /^\/v1\/tenants(\/\{tenant\}(\/(subscription|reservations|counts|reconcile))?)?$/.test(path),
   },
   { title: 'Tokens', isOf: (path) => path.includes('/tokens') },
+  { title: 'Exports', isOf: (path) => path.includes('/exports') },
   { title: 'Repos and objects', isOf: (path) => path.includes('/repos') },
 ];
 

@@ -1,0 +1,290 @@
+import { describe, expect, it } from 'vitest';
+import * as z from 'zod';
+import { exportSettingsFor } from '../../../../../lambda/domain/export/export-settings.ts';
+import { create } from '../../../../../lambda/handlers/management.ts';
+import { exportPageSchema, exportSchema } from '../../../../../lambda/http/management/schemas.ts';
+import type { Deps } from '../../../../../lambda/use-cases/deps.ts';
+import { httpEvent, noContext } from '../../../../support/http-event.ts';
+import { adminToken } from '../../../../support/memory/deps.ts';
+import { exportIdOf, exportWorld, jobOf, putJob } from '../../use-cases/exports/export-world.ts';
+
+const route = '/v1/tenants/{tenant}/exports';
+const oid = 'a'.repeat(64);
+
+/** Sends a request of the operator. @returns status and body. */
+async function ask(
+  deps: Deps,
+  routeKey: string,
+  sent: { path?: Record<string, string>; body?: unknown; query?: Record<string, string> } = {},
+) {
+  const [method = ''] = routeKey.split(' ');
+  const event = {
+    ...httpEvent({
+      method,
+      routeKey,
+      headers: { authorization: `Bearer ${adminToken}`, 'content-type': 'application/json' },
+      pathParameters: { tenant: 'acme', ...sent.path },
+      body: JSON.stringify(sent.body ?? {}),
+    }),
+    ...(sent.query && { queryStringParameters: sent.query }),
+  };
+  const { statusCode, body } = z
+    .object({ statusCode: z.int(), body: z.string() })
+    .parse(await create(deps)(event, noContext));
+  return { status: statusCode, body: JSON.parse(body) };
+}
+
+const start = (deps: Deps, body: unknown) => ask(deps, `POST ${route}`, { body });
+const show = (deps: Deps, exportId: string) => ask(deps, `GET ${route}/{exportId}`, { path: { exportId } });
+
+describe('to begin an export', () => {
+  it('answers it at once', async () => {
+    const { deps } = await exportWorld();
+    const { status, body } = await start(deps, { repo: 'game.git', format: 'zip', prefer: 'cost' });
+    expect(status).toBe(202);
+    expect(exportSchema.parse(body)).toMatchObject({
+      tenant: 'acme',
+      repo: 'game',
+      format: 'zip',
+      prefer: 'cost',
+      dryRun: false,
+      state: 'planning',
+      progress: { share: null, unitsDone: 0, units: 0 },
+      plan: null,
+      explained: null,
+      failure: null,
+      endedAt: null,
+      archives: [],
+      countsAgainstQuota: false,
+    });
+    expect(await show(deps, body.exportId)).toEqual({ status: 200, body });
+  });
+
+  it('needs nothing but the tenant', async () => {
+    const { deps } = await exportWorld();
+    const { body } = await start(deps, {});
+    expect(body).toMatchObject({ repo: null, format: 'tar', prefer: 'time', listedObjects: null });
+    const some = await start(deps, { objects: [{ oid }], dryRun: true });
+    expect(some.body).toMatchObject({ listedObjects: 1, dryRun: true });
+  });
+
+  it.each([
+    { body: { repo: '../x' }, detail: /^repo: must be the name of a repo/ },
+    { body: { format: 'rar' }, detail: /^format/ },
+    { body: { prefer: 'beauty' }, detail: /^prefer/ },
+    { body: { dryrun: true }, detail: /dryrun/ },
+    { body: { objects: [] }, detail: /^objects: must name an object/ },
+    { body: { objects: [{ oid: 'A'.repeat(64) }] }, detail: /^objects.0.oid: must be 64/ },
+    { body: { objects: [{ oid }, { oid }] }, detail: /^objects.1.oid: is in the list twice/ },
+    { body: { objects: [{ oid, name: '/etc' }] }, detail: /^objects.0.name: must be a relative path/ },
+    { body: { objects: [{ oid, size: 5 }] }, detail: /size/ },
+  ])('refuses $body', async ({ body, detail }) => {
+    const { deps, messages } = await exportWorld();
+    const answer = await start(deps, body);
+    expect([answer.status, answer.body.code]).toEqual([422, 'invalid-body']);
+    expect(answer.body.detail).toMatch(detail);
+    expect(messages).toEqual([]);
+  });
+
+  it('says which exports hold the places, until when, and what to do', async () => {
+    const { deps } = await exportWorld();
+    const ids = [];
+    for (let index = 0; index < 3; index += 1) ids.push((await start(deps, {})).body.exportId);
+    const { status, body } = await start(deps, {});
+    expect([status, body.code]).toEqual([409, 'exports-full']);
+    for (const id of ids) expect(body.detail).toContain(`${id} until 2027-01-16T08:00:00Z`);
+    expect(body.detail).toMatch(/Delete one, or wait/);
+  });
+
+  it('tells that there is no such repo, or no place in a tenant that is being deleted', async () => {
+    const { deps } = await exportWorld();
+    expect((await start(deps, { repo: 'other' })).body.code).toBe('repo-not-found');
+    await deps.ledger.closeTenant({ tenant: 'acme', closedAtMs: 5 });
+    expect(await start(deps, {})).toMatchObject({ status: 409, body: { code: 'tenant-closed' } });
+  });
+});
+
+describe('an export that is done', () => {
+  const figures = {
+    archiveBytes: 20_000,
+    throughBytes: 5000,
+    copiedBytes: 15_000,
+    volumes: 1,
+    shards: 0,
+    gets: 3,
+    uploads: 2,
+    copies: 1,
+  };
+  const planned = {
+    ...({
+      way: 'copy-free',
+      objectCount: 3,
+      objectBytes: 18_000,
+      missing: 1,
+      conflicts: 0,
+      figures,
+    } as const),
+    requests: 8,
+    dollars: 0.01,
+    seconds: 2,
+    units: 2,
+    volumes: [
+      { key: `_exports/acme/${exportIdOf(0)}/1/acme.tar`, uploadId: 'u', sizeBytes: 20_000, parts: 3 },
+    ],
+  };
+  const progress = { uploadedBytes: 4000, copiedBytes: 6000, hashedBytes: 0, requests: 5 };
+
+  it('has URLs when it is asked for alone, of which it says how long they are valid', async () => {
+    const signed: unknown[] = [];
+    const { deps, clock } = await exportWorld({
+      signer: {
+        signUpload: () => Promise.reject(new Error('Nothing is uploaded.')),
+        signDownload: async (input) => {
+          signed.push(input);
+          return { href: 'https://store.example/acme.tar', header: {} };
+        },
+      },
+    });
+    const { exportId } = await putJob(deps, { state: 'done', planned, progress });
+    const { body } = await show(deps, exportId);
+    const archive = { name: 'acme.tar', sizeBytes: 20_000 };
+    const url = { url: 'https://store.example/acme.tar', urlExpiresAt: '2027-01-15T08:30:00Z' };
+    expect(exportSchema.parse(body).archives).toEqual([{ ...archive, ...url }]);
+    const { urlLifetimeMs: lifetimeMs } = deps.settings;
+    const [{ key }] = planned.volumes as [{ key: string }];
+    expect(signed).toEqual([{ key, signedAtMs: clock.nowMs(), lifetimeMs }]);
+    const list = exportPageSchema.parse((await ask(deps, `GET ${route}`)).body);
+    expect(list.exports[0]?.archives).toEqual([{ ...archive, url: null, urlExpiresAt: null }]);
+    expect(list.nextCursor).toBeNull();
+    expect(signed).toHaveLength(1);
+  });
+
+  it('shows its plan, and how far it is', async () => {
+    const { deps } = await exportWorld();
+    const { exportId } = await putJob(deps, { state: 'copying', planned, progress, doneUnits: '1' });
+    const { body } = await show(deps, exportId);
+    expect(exportSchema.parse(body)).toMatchObject({
+      progress: { ...progress, share: 0.5, unitsDone: 1, units: 2 },
+      plan: {
+        way: 'copy-free',
+        objectCount: 3,
+        objectBytes: 18_000,
+        missing: 1,
+        conflicts: 0,
+        archiveBytes: 20_000,
+        uploadedBytes: 5000,
+        copiedBytes: 15_000,
+        archives: 1,
+        shards: 0,
+        requests: 8,
+        dollars: 0.01,
+        seconds: 2,
+      },
+      archives: [],
+    });
+    expect(body.plan).not.toHaveProperty('volumes');
+  });
+
+  it('is half done when a zip is hashed, and never more than done', async () => {
+    const { deps } = await exportWorld();
+    const { request } = jobOf(deps);
+    const zip = { planned, request: { ...request, format: 'zip' as const }, state: 'hashing' as const };
+    const { exportId } = await putJob(deps, { ...zip, progress: { ...progress, hashedBytes: 9000 } });
+    expect((await show(deps, exportId)).body.progress.share).toBe(0.5);
+    await deps.exportJobs.change({ tenant: 'acme', exportId }, (job) => ({
+      ...job,
+      progress: { ...progress, hashedBytes: 9e9 },
+    }));
+    expect((await show(deps, exportId)).body.progress.share).toBe(1);
+  });
+
+  it('explains each way as data and in words', async () => {
+    const { deps } = await exportWorld();
+    const object = { oid, sizeBytes: 2 ** 50, etag: 'e', key: 'acme/game/secret-key' };
+    const { exportId } = await putJob(deps, {
+      state: 'explained',
+      explained: [
+        { kind: 'possible', way: 'stream', ...figures, requests: 8, dollars: 0.01, seconds: 2 },
+        { kind: 'not-in-this-store', way: 'copy-free' },
+        { kind: 'object-too-large', way: 'copy-grid', object },
+      ],
+    });
+    const { body } = await show(deps, exportId);
+    const { explained, progress: shown } = exportSchema.parse(body);
+    expect(shown.share).toBe(1);
+    expect(explained?.ways).toMatchObject([
+      { kind: 'possible', way: 'stream', uploadedBytes: 5000, archives: 1, dollars: 0.01 },
+      { kind: 'not-in-this-store', way: 'copy-free' },
+      { kind: 'object-too-large', way: 'copy-grid', oid, sizeBytes: 2 ** 50 },
+    ]);
+    expect(explained?.text.split('\n')).toHaveLength(4);
+    expect(JSON.stringify(body)).not.toContain('secret-key');
+  });
+
+  it('loses its archive when it is deleted', async () => {
+    const { deps, messages } = await exportWorld();
+    const { exportId } = await putJob(deps, { state: 'done', planned, progress, isTidy: true });
+    const remove = () => ask(deps, `DELETE ${route}/{exportId}`, { path: { exportId } });
+    const first = await remove();
+    expect(first).toMatchObject({ status: 200, body: { state: 'expired', archives: [] } });
+    expect(await remove()).toEqual(first);
+    expect(messages.map(({ step }) => step.kind)).toEqual(['advance', 'advance']);
+  });
+});
+
+describe('exports', () => {
+  it('are a list in pages', async () => {
+    const { deps } = await exportWorld();
+    for (let index = 0; index < 3; index += 1) await putJob(deps, { exportId: exportIdOf(index) });
+    const first = exportPageSchema.parse((await ask(deps, `GET ${route}`, { query: { limit: '2' } })).body);
+    expect(first.exports.map(({ exportId }) => exportId)).toEqual([exportIdOf(2), exportIdOf(1)]);
+    const query = { cursor: first.nextCursor ?? '' };
+    const second = exportPageSchema.parse((await ask(deps, `GET ${route}`, { query })).body);
+    expect(second.exports.map(({ exportId }) => exportId)).toEqual([exportIdOf(0)]);
+    expect(await ask(deps, `GET ${route}`, { query: { cursor: 'c00' } })).toMatchObject({ status: 422 });
+  });
+
+  it.each(['GET', 'DELETE'])('%s of an id that there is not is 404', async (method) => {
+    const { deps } = await exportWorld();
+    for (const exportId of [
+      exportIdOf(7),
+      'x',
+      '',
+      '../acme',
+      exportIdOf(7).toUpperCase().replace('7', 'A'),
+    ]) {
+      const answer = await ask(deps, `${method} ${route}/{exportId}`, { path: { exportId } });
+      expect(answer).toMatchObject({ status: 404, body: { code: 'export-not-found' } });
+    }
+  });
+
+  it.each([`GET ${route}`, `POST ${route}`, `GET ${route}/{exportId}`, `DELETE ${route}/{exportId}`])(
+    '%s says that the stage makes none, once it knows who asks',
+    async (routeKey) => {
+      const { deps } = await exportWorld({ exportSettings: exportSettingsFor('s3', { workers: 0 }) });
+      const path = { exportId: exportIdOf(0) };
+      const off = await ask(deps, routeKey, { path });
+      expect(off).toMatchObject({ status: 409, body: { code: 'exports-off' } });
+      const stranger = { ...deps, admin: { sha256: async () => 'another' } };
+      expect(await ask(stranger, routeKey, { path })).toMatchObject({ status: 401 });
+    },
+  );
+
+  it('end with what they contain', async () => {
+    const { deps } = await exportWorld();
+    const { request } = jobOf(deps);
+    const [repo, tenant] = [exportIdOf(1), exportIdOf(2)];
+    await putJob(deps, { exportId: repo, request: { ...request, repo: 'game' } });
+    await putJob(deps, { exportId: tenant, state: 'done' });
+    const states = async () =>
+      Promise.all([repo, tenant].map(async (exportId) => (await show(deps, exportId)).body.state));
+    const [ofRepo, ofTenant] = ['DELETE /v1/tenants/{tenant}/repos/{repo}', 'DELETE /v1/tenants/{tenant}'];
+    const path = { repo: 'game' };
+    for (const routeKey of [ofRepo, ofTenant]) await ask(deps, routeKey, { path, query: { dryRun: 'true' } });
+    expect(await states()).toEqual(['planning', 'done']);
+    await ask(deps, ofRepo, { path });
+    expect(await states()).toEqual(['cancelled', 'done']);
+    await ask(deps, ofTenant);
+    expect(await states()).toEqual(['cancelled', 'expired']);
+  });
+});

@@ -51,7 +51,7 @@ export function accessTests(api: () => Api): void {
   /** Of a tenant, and what its own tokens may read of it. */
   const read = (tenant: string, what: string, headers: Record<string, string>) =>
     api().send({ method: 'GET', path: `/v1/tenants/${tenant}/${what}`, headers });
-  const readable = ['subscription', 'repos', 'reservations'];
+  const readable = ['subscription', 'repos', 'reservations', 'exports'];
 
   describe('access to the LFS routes', () => {
     it.each(cases)('is refused with a 401 that makes a client ask: %s', async (_name, headers) => {

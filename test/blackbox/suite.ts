@@ -7,6 +7,7 @@ import { batchRequestTests } from './batch-requests.ts';
 import { countTests } from './counts.ts';
 import { deleteTests, importedDeleteTests } from './deletes.ts';
 import { downloadTests } from './downloads.ts';
+import { exportTests } from './exports.ts';
 import { idempotencyTests } from './idempotency.ts';
 import { limitTests } from './limits.ts';
 import { otherRouteTests } from './other-routes.ts';
@@ -44,6 +45,7 @@ export function blackboxSuite(target: () => Target): void {
   describe('downloads', () => downloadTests(api));
   describe('reservations', () => reservationTests(api));
   describe('limits', () => limitTests(api));
+  describe('exports', () => exportTests(api));
   describe('deletes', () => deleteTests(api));
   describe('anything', () => anythingTests(api));
   countTests(api);

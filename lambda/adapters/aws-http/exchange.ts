@@ -10,7 +10,7 @@ const { request: httpRequest, Agent: PlainAgent } = process.getBuiltinModule('no
 
 /** A signed request. */
 export interface SignedRequest {
-  readonly method: 'GET' | 'HEAD' | 'DELETE' | 'POST';
+  readonly method: 'GET' | 'HEAD' | 'DELETE' | 'POST' | 'PUT';
   /** `https://host` or `https://host:port`, no path. */
   readonly origin: string;
   /** Escaped, with the query. */

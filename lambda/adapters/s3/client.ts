@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import { setMaxListeners } from 'node:events';
 import type { AnswerHead, AnswerReader, Exchange, ExchangeLimits } from '../aws-http/exchange.ts';
 import { HeaderSigner } from '../aws-http/header-signer.ts';
@@ -26,11 +27,13 @@ export interface S3Settings extends BucketPlace {
 
 /** One request, which may take several attempts. */
 export interface StoreCall<T> {
-  readonly method: 'GET' | 'HEAD' | 'DELETE';
+  readonly method: 'GET' | 'HEAD' | 'DELETE' | 'PUT';
   /** Omitted: the bucket itself. */
   readonly key?: string;
   readonly query?: Readonly<Record<string, string>>;
   readonly headers?: Readonly<Record<string, string>>;
+  /** Omitted: there is none. The store refuses it if it does not arrive as it was sent. */
+  readonly body?: string;
   readonly limits: ExchangeLimits & RetrySettings;
   /** Ends the call with the signal's reason. */
   readonly signal?: AbortSignal | undefined;
@@ -137,20 +140,22 @@ export class BucketClient {
     call: StoreCall<T>,
     by: { credentials: AwsCredentials; place: Place; stop: AbortSignal | undefined },
   ): Promise<T> {
-    const { method, key, query = {}, headers = {}, limits, readerOf } = call;
+    const { method, key, query = {}, headers = {}, body, limits, readerOf } = call;
     const { credentials, stop } = by;
     const { region, address } = by.place;
     const path = `${address.path}/${key === undefined ? '' : escapePath(key)}`;
     const search = searchOf(query);
     const { host, origin } = address;
     const signedAtMs = Date.now();
-    const toSign = { method, host, path, query: search, headers, credentials, region, signedAtMs };
+    const own = { method, host, path, query: search, headers, credentials, region, signedAtMs };
+    const toSign = body === undefined ? own : { ...own, bodySha256: hash('sha256', body, 'hex') };
     return this.#exchange.send({
       request: {
         method,
         origin,
         path: search === '' ? path : `${path}?${search}`,
         headers: this.#signer.sign(toSign),
+        ...(body !== undefined && { body }),
       },
       limits,
       readerOf: (head) => {

@@ -5,6 +5,7 @@ import { afterEach, describe, expect, test } from 'vitest';
 import { BucketClient, type S3Settings } from '../../../../../lambda/adapters/s3/client.ts';
 import { StoreRefusedError } from '../../../../../lambda/adapters/s3/errors.ts';
 import { S3ObjectStore } from '../../../../../lambda/adapters/s3/object-store.ts';
+import { S3TextFiles } from '../../../../../lambda/adapters/s3/text-files.ts';
 import { ScanListing } from '../../../../../lambda/adapters/s3-scan/listing.ts';
 import { StoreUnavailableError } from '../../../../../lambda/ports/object-store.ts';
 import { StoreFixture } from '../../../../support/store-fixture.ts';
@@ -36,6 +37,7 @@ function adapters(endpoint: string, overrides: Partial<S3Settings> = {}) {
   return {
     store: new S3ObjectStore({ client, clock: { nowMs: () => Date.now() } }),
     listing: new ScanListing({ client }),
+    files: new S3TextFiles({ client }),
   };
 }
 
@@ -70,6 +72,11 @@ const ways = [
     way: 'listFolders',
     attempts: 4,
     ask: (to: ReturnType<typeof adapters>) => to.listing.listFolders({ prefix: '' }),
+  },
+  {
+    way: 'put',
+    attempts: 4,
+    ask: (to: ReturnType<typeof adapters>) => to.files.put('k', Buffer.from('{}')),
   },
 ];
 

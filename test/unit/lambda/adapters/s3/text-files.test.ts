@@ -1,0 +1,27 @@
+import { afterEach, expect, it } from 'vitest';
+import { BucketClient } from '../../../../../lambda/adapters/s3/client.ts';
+import { S3TextFiles } from '../../../../../lambda/adapters/s3/text-files.ts';
+import { bucket, credentials, StoreFixture } from '../../../../support/store-fixture.ts';
+
+let fixture: StoreFixture | undefined;
+let client: BucketClient | undefined;
+
+afterEach(async () => {
+  client?.destroy();
+  await fixture?.stop();
+});
+
+it.each(['', '{}', '[{"name":"bücher/ä 📦.psd"}]', 'x'.repeat(1024 * 1024)])(
+  'puts a text as it is, and in the place of another: %.30s',
+  async (text) => {
+    fixture = await StoreFixture.start();
+    const place = { bucket, region: 'us-east-1', endpoint: fixture.url, forcePathStyle: true };
+    client = new BucketClient({ ...place, credentials: async () => credentials });
+    const files = new S3TextFiles({ client });
+    const key = '_exports/acme/019a/work/request.json';
+    for (const each of ['another', text]) await files.put(key, Buffer.from(each));
+    const stored = await fixture.send({ method: 'GET', path: `/${bucket}/${key}` });
+    expect([stored.status, stored.body.toString()]).toEqual([200, text]);
+    expect(fixture.errors).toEqual([]);
+  },
+);

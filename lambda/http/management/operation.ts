@@ -18,7 +18,6 @@ export type ManagementDeps = Pick<
   | 'store'
   | 'listing'
   | 'queue'
-  | 'archives'
   | 'exportJobs'
   | 'exportQueue'
   | 'exportSettings'
@@ -27,7 +26,10 @@ export type ManagementDeps = Pick<
   | 'ids'
   | 'log'
   | 'settings'
->;
+> & {
+  /** It only asks for exports: others make them. */
+  readonly archives: Pick<Deps['archives'], 'put'>;
+};
 
 /** One operation of the management API: checks access, decodes, calls a use case, answers. */
 export type Operation = (deps: ManagementDeps, event: APIGatewayProxyEventV2) => Promise<Response>;

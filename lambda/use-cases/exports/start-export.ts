@@ -11,16 +11,10 @@ import { placeHolders } from './list-exports.ts';
 
 type StartDeps = Pick<
   Deps,
-  | 'archives'
-  | 'clock'
-  | 'exportJobs'
-  | 'exportQueue'
-  | 'exportSettings'
-  | 'ids'
-  | 'ledger'
-  | 'listing'
-  | 'log'
->;
+  'clock' | 'exportJobs' | 'exportQueue' | 'exportSettings' | 'ids' | 'ledger' | 'listing' | 'log'
+> & {
+  readonly archives: Pick<Deps['archives'], 'put'>;
+};
 
 /** What is asked for. */
 export interface ExportWish extends Omit<ExportRequest, 'listedObjects'> {

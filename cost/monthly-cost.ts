@@ -37,7 +37,7 @@ export interface MonthlyCost {
 
 /** Resources that are billed whether they are used or not. `test/stack/cost.test.ts` counts them in the template. */
 export const standing = {
-  alarms: 28,
+  alarms: 31,
   alarmsOfStoreEvents: 3,
   metrics: 15,
   dashboards: 1,
@@ -48,7 +48,8 @@ const emptyReceivesPerMonth = 5 * 3 * 60 * 24 * 30;
 
 function standingCost(cloud: CloudPrices, { storeEvents }: Workload): Cost {
   const alarms = standing.alarms + (storeEvents ? standing.alarmsOfStoreEvents : 0);
-  const queuePrices = cloud.fifoQueueRequest + (storeEvents ? cloud.queueRequest : 0);
+  // Recounts, exports and, if the stage has them, events.
+  const queuePrices = cloud.fifoQueueRequest + (storeEvents ? 2 : 1) * cloud.queueRequest;
   return {
     ...noCost,
     queue: emptyReceivesPerMonth * queuePrices,

@@ -81,8 +81,17 @@ export const memoryMb: Readonly<Record<FunctionName, number>> = {
   reconcile: 512,
   scanShard: 1_024,
   refresh: 256,
+  exportArchive: 2_048,
   storeEvents: 256,
 };
+
+const background: ReadonlySet<FunctionName> = new Set([
+  'reconcile',
+  'scanShard',
+  'refresh',
+  'exportArchive',
+  'storeEvents',
+]);
 
 /** Assumed: what Lambda, the function and the API log for one run. */
 const logBytesPerRun = 1200;
@@ -130,7 +139,7 @@ export function operationCost(operation: Operation, sizes: TableSizes, basis: Co
   const units = tableUnits(operation, sizes);
   const second = secondPrice({ memoryMb: memoryMb[name], gbSecond: cloud.lambdaGbSecondArm64 });
   const isOfQueue = name === 'reconcile';
-  const isOfApi = !isOfQueue && name !== 'scanShard' && name !== 'refresh' && name !== 'storeEvents';
+  const isOfApi = !background.has(name);
   return {
     store: (calls.HEAD ?? 0) * store.getOrHead + (calls.LIST ?? 0) * store.putOrList,
     table: units.reads * cloud.tableReadUnit + units.writes * cloud.tableWriteUnit,

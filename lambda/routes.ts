@@ -55,9 +55,9 @@ export type HttpFunction = AnyRoute['function'] | typeof defaultRouteFunction;
 
 /**
  * Functions without a route: the queue's consumer, what it invokes to scan shards, the schedule's target and, if the
- * stage has it, the store's consumer.
+ * stage has them, the workers of exports and the store's consumer.
  */
-type BackgroundFunction = 'reconcile' | 'scanShard' | 'refresh' | 'storeEvents';
+type BackgroundFunction = 'reconcile' | 'scanShard' | 'refresh' | 'exportArchive' | 'storeEvents';
 
 export type FunctionName = HttpFunction | BackgroundFunction;
 
@@ -73,5 +73,6 @@ export const handlerFiles: Readonly<Record<FunctionName, string>> = {
   reconcile: 'reconcile.ts',
   scanShard: 'scan-shard.ts',
   refresh: 'refresh.ts',
+  exportArchive: 'export-archive.ts',
   storeEvents: 'store-events.ts',
 };

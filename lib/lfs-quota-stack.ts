@@ -5,11 +5,13 @@ import { AdminToken } from './admin-token.ts';
 import { Api } from './api.ts';
 import { Background } from './background.ts';
 import { Data } from './data.ts';
+import { ExportWork } from './export-work.ts';
 import { Functions } from './functions/functions.ts';
 import { Alarms } from './monitoring/alarms.ts';
 import { Dashboard } from './monitoring/dashboard.ts';
 import { ObjectStorage } from './object-storage.ts';
 import { RecountQueue } from './queues.ts';
+import { exportStoreOf } from './settings/export-store.ts';
 import { settingsOf } from './settings/protocol-settings.ts';
 import type { StageSettings } from './settings/stage-settings.ts';
 import { StoreEvents } from './store-events.ts';
@@ -27,11 +29,16 @@ export class LfsQuotaStack extends Stack {
 
   constructor(scope: Construct, id: string, { settings, ...props }: LfsQuotaStackProps) {
     super(scope, id, props);
-    const { keepData, objectStore, restoredTableName } = settings;
+    const { keepData, objectStore, restoredTableName, exports } = settings;
     const data = new Data(this, 'Data', { keepData, restoredTableName });
-    this.storage = new ObjectStorage(this, 'ObjectStorage', { keepData, objectStore });
+    this.storage = new ObjectStorage(this, 'ObjectStorage', {
+      keepData,
+      objectStore,
+      archiveDays: exports.keepDays,
+    });
     this.adminToken = new AdminToken(this, 'AdminToken', { keepData });
     const recounts = new RecountQueue(this, 'ReconcileQueue', { reconcile: settings.reconcile });
+    const exportWork = exports.workers > 0 ? new ExportWork(this, 'ExportWork') : undefined;
     const storeEvents =
       settings.storeEvents && this.storage.bucket
         ? new StoreEvents(this, 'StoreEvents', { bucket: this.storage.bucket })
@@ -43,6 +50,11 @@ export class LfsQuotaStack extends Stack {
         table: data.table,
         storage: this.storage,
         recountQueue: recounts.queue,
+        exports: exportWork && {
+          queue: exportWork.queue,
+          store: exportStoreOf(objectStore),
+          settings: exports,
+        },
         storeEventsQueue: storeEvents?.queue,
         adminSecretArn: this.adminToken.secretArn,
         protocolJson: settingsToJson(settingsOf(settings.protocol)),
@@ -52,9 +64,12 @@ export class LfsQuotaStack extends Stack {
     const { functions } = this;
     this.api = new Api(this, 'Api', { settings, functions });
     new Background(this, 'Background', { settings, functions, queue: recounts.queue });
+    exportWork?.deliverTo(functions, { workers: exports.workers });
     storeEvents?.deliverTo(functions.get('storeEvents').function);
 
-    const alarms = new Alarms(this, 'Alarms', { settings, functions, recounts, storeEvents, api: this.api });
-    new Dashboard(this, 'Dashboard', { functions, data, recounts, storeEvents, alarms, api: this.api });
+    const { api } = this;
+    const queues = { recounts, exportWork, storeEvents };
+    const alarms = new Alarms(this, 'Alarms', { settings, functions, ...queues, api });
+    new Dashboard(this, 'Dashboard', { functions, data, ...queues, alarms, api });
   }
 }

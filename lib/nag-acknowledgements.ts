@@ -1,6 +1,6 @@
 import { CfnElement, Validations } from 'aws-cdk-lib';
 import type { IConstruct } from 'constructs';
-import { objectsBelow } from './functions/function-resources.ts';
+import { exportScopes, objectsBelow } from './functions/function-resources.ts';
 import { functionSpecs } from './functions/function-specs.ts';
 import type { LfsQuotaStack } from './lfs-quota-stack.ts';
 
@@ -23,10 +23,19 @@ export function acknowledgeFindings(stack: LfsQuotaStack): void {
   if (!CfnElement.isCfnElement(defaultChild)) throw new Error('A bucket is no longer one resource.');
   const bucketId = stack.getLogicalId(defaultChild);
   for (const [name, handler] of stack.functions.entries()) {
-    const { objects = [] } = functionSpecs[name];
+    const { objects = [], archives = [], putsExportRequests } = functionSpecs[name];
     for (const below of new Set(objects.map(objectsBelow))) {
       acknowledge(handler, `IAM5[Resource::<${bucketId}.Arn>${below}]`, [
         'Keys are {tenant}/{repo}/{oid}, and tenants come and go: no narrower wildcard covers them.',
+      ]);
+    }
+    const scopes = [
+      ...(archives.length > 0 ? [exportScopes.archives] : []),
+      ...(putsExportRequests ? [exportScopes.requests] : []),
+    ];
+    for (const below of scopes) {
+      acknowledge(handler, `IAM5[Resource::<${bucketId}.Arn>${below}]`, [
+        'Exports have keys of their own, by tenant and export, and both come and go.',
       ]);
     }
   }

@@ -1,11 +1,14 @@
 import { CfnOutput, Duration, RemovalPolicy, Stack } from 'aws-cdk-lib';
 import { BlockPublicAccess, Bucket, BucketEncryption, ObjectOwnership } from 'aws-cdk-lib/aws-s3';
 import { Construct } from 'constructs';
+import { exportsFolder } from '../lambda/domain/export/export-keys.ts';
 import type { StageSettings } from './settings/stage-settings.ts';
 
 export interface ObjectStorageProps {
   readonly objectStore: StageSettings['objectStore'];
   readonly keepData: boolean;
+  /** Days for which archives of exports are kept. */
+  readonly archiveDays: number;
 }
 
 /** Where objects are stored: the stack's own bucket, or an external S3-compatible store. */
@@ -45,7 +48,8 @@ export class ObjectStorage extends Construct {
    * Usage is what listings show, so current versions alone. Versions that are kept longer are billed, and counted
    * nowhere: by default there are none.
    */
-  #ownBucket({ keepData, keepDeletedDays }: { keepData: boolean; keepDeletedDays: number }): Bucket {
+  #ownBucket(options: { keepData: boolean; keepDeletedDays: number; archiveDays: number }): Bucket {
+    const { keepData, keepDeletedDays, archiveDays } = options;
     return new Bucket(this, 'Bucket', {
       blockPublicAccess: BlockPublicAccess.BLOCK_ALL,
       objectOwnership: ObjectOwnership.BUCKET_OWNER_ENFORCED,
@@ -55,11 +59,18 @@ export class ObjectStorage extends Construct {
       versioned: keepDeletedDays > 0,
       lifecycleRules: [
         {
-          // Parts of an incomplete multipart upload are billed, and no listing counts them.
-          abortIncompleteMultipartUploadAfter: Duration.days(1),
+          // Parts of an incomplete multipart upload are billed, and no listing counts them. An export may take a day.
+          abortIncompleteMultipartUploadAfter: Duration.days(2),
           // Also without versions: a bucket that once kept them may still hold some.
           noncurrentVersionExpiration: Duration.days(Math.max(1, keepDeletedDays)),
           expiredObjectDeleteMarker: true,
+        },
+        {
+          // Exports remove what they made. This is for what they could not: a day to make an archive, and one more.
+          prefix: `${exportsFolder}/`,
+          expiration: Duration.days(archiveDays + 2),
+          // Whoever keeps what tenants delete need not keep archives of it.
+          noncurrentVersionExpiration: Duration.days(1),
         },
       ],
       // What a failed first deployment made is empty, and goes with it.

@@ -2,7 +2,10 @@ import type { ITableV2 } from 'aws-cdk-lib/aws-dynamodb';
 import { PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import type { IFunction } from 'aws-cdk-lib/aws-lambda';
 import type { IQueue } from 'aws-cdk-lib/aws-sqs';
+import { exportsFolder } from '../../lambda/domain/export/export-keys.ts';
+import type { ExportStoreKind } from '../../lambda/domain/export/export-settings.ts';
 import type { ObjectStorage } from '../object-storage.ts';
+import type { StageSettings } from '../settings/stage-settings.ts';
 import type { FunctionSpec, ObjectAction, QueueUse } from './function-specs.ts';
 
 /** The resources that functions are granted parts of. */
@@ -10,6 +13,8 @@ export interface FunctionResources {
   readonly table: Pick<ITableV2, 'tableArn' | 'tableName'>;
   readonly storage: ObjectStorage;
   readonly recountQueue: IQueue;
+  /** Undefined if the stage makes no exports. */
+  readonly exports: ExportResources | undefined;
   /** Undefined if the stage receives no events of its store. */
   readonly storeEventsQueue: IQueue | undefined;
   readonly adminSecretArn: string;
@@ -21,6 +26,13 @@ export interface FunctionResources {
   readonly protocolJson: string | undefined;
   /** Where clients reach the API, if something stands before it. */
   readonly publicUrl: string | undefined;
+}
+
+/** How a stage makes exports. */
+export interface ExportResources {
+  readonly queue: IQueue;
+  readonly store: ExportStoreKind;
+  readonly settings: StageSettings['exports'];
 }
 
 const queueActions: Readonly<Record<QueueUse, readonly string[]>> = {
@@ -41,6 +53,7 @@ export function environmentFor(spec: FunctionSpec, resources: FunctionResources)
     ...(spec.answersLinks && resources.publicUrl && { LFS_QUOTA_PUBLIC_URL: resources.publicUrl }),
     ...(reachesStore(spec) && resources.storage.environment),
     ...(spec.recountQueue?.includes('send') && { LFS_QUOTA_QUEUE_URL: resources.recountQueue.queueUrl }),
+    ...(spec.knowsExports && resources.exports && exportVariables(resources.exports)),
     ...(spec.invokes && resources.scanShard && workersOf(resources.scanShard)),
     ...(spec.secrets?.includes('admin token') && { LFS_QUOTA_ADMIN_SECRET_ARN: resources.adminSecretArn }),
   };
@@ -48,6 +61,16 @@ export function environmentFor(spec: FunctionSpec, resources: FunctionResources)
 
 function workersOf({ function: { functionName }, workers }: NonNullable<FunctionResources['scanShard']>) {
   return { LFS_QUOTA_SCAN_FUNCTION: functionName, LFS_QUOTA_SHARD_WORKERS: String(workers) };
+}
+
+function exportVariables({ queue, store, settings }: ExportResources) {
+  return {
+    LFS_QUOTA_EXPORT_QUEUE_URL: queue.queueUrl,
+    LFS_QUOTA_EXPORT_STORE: store,
+    LFS_QUOTA_EXPORT_WORKERS: String(settings.workers),
+    LFS_QUOTA_EXPORT_PER_TENANT: String(settings.perTenant),
+    LFS_QUOTA_EXPORT_KEEP_DAYS: String(settings.keepDays),
+  };
 }
 
 /** The policy statements of a function: exact actions on exact resources. */
@@ -63,6 +86,8 @@ export function statementsFor(spec: FunctionSpec, resources: FunctionResources):
     ...allow(tableActions, [table.tableArn]),
     ...allow(['dynamodb:Query'], indexArns),
     ...(storage.bucket === undefined ? [] : storeStatements(spec, storage.bucket.bucketArn)),
+    ...(storage.bucket && resources.exports ? exportStatements(spec, storage.bucket.bucketArn) : []),
+    ...queueStatements(spec.exportQueue, resources.exports?.queue),
     ...queueStatements(spec.recountQueue, recountQueue),
     ...queueStatements(spec.storeEventsQueue, storeEventsQueue),
     ...allow(['secretsmanager:GetSecretValue'], secretArns),
@@ -88,6 +113,25 @@ function storeStatements({ objects = [], bucket = [] }: FunctionSpec, bucketArn:
       bucket.map((action) => `s3:${action}`),
       [bucketArn],
     ),
+  ];
+}
+
+/** Below these lies what exports store. No tenant's name begins as they do. */
+export const exportScopes = {
+  archives: `/${exportsFolder}/*`,
+  requests: `/${exportsFolder}/*/*/work/request.json`,
+} as const;
+
+function exportStatements(
+  { archives = [], putsExportRequests }: FunctionSpec,
+  bucketArn: string,
+): PolicyStatement[] {
+  return [
+    ...allow(
+      archives.map((action) => `s3:${action}`),
+      [`${bucketArn}${exportScopes.archives}`],
+    ),
+    ...allow(putsExportRequests ? ['s3:PutObject'] : [], [`${bucketArn}${exportScopes.requests}`]),
   ];
 }
 

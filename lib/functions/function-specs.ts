@@ -16,7 +16,14 @@ export interface FunctionSpec {
   /** Actions on objects of tenants, never on the bucket itself. */
   readonly objects?: readonly ObjectAction[];
   /** ListBucket also lets a HEAD of an absent key answer 404. Without it S3 answers 403. */
-  readonly bucket?: readonly 'ListBucket'[];
+  readonly bucket?: readonly BucketAction[];
+  /** Actions on what exports store, beside what {@link FunctionSpec.objects} allows. */
+  readonly archives?: readonly ArchiveAction[];
+  /** Puts the list of objects that an export is asked for. */
+  readonly putsExportRequests?: true;
+  /** Knows how the stage makes exports, if it does. */
+  readonly knowsExports?: true;
+  readonly exportQueue?: readonly QueueUse[];
   readonly recountQueue?: readonly QueueUse[];
   readonly storeEventsQueue?: readonly QueueUse[];
   readonly secrets?: readonly 'admin token'[];
@@ -29,6 +36,8 @@ export interface FunctionSpec {
 type TableAction = 'GetItem' | 'BatchGetItem' | 'PutItem' | 'UpdateItem' | 'DeleteItem' | 'Query';
 type IndexName = typeof byKindIndex.name | typeof byDueIndex.name;
 export type ObjectAction = 'GetObject' | 'PutObject' | 'DeleteObject';
+type BucketAction = 'ListBucket' | 'ListBucketMultipartUploads';
+type ArchiveAction = 'PutObject' | 'DeleteObject' | 'AbortMultipartUpload' | 'ListMultipartUploadParts';
 /** `receive` is what Lambda's pollers do in the function's name. `delay` chooses when a failed message is redelivered. */
 export type QueueUse = 'send' | 'receive' | 'delay';
 
@@ -71,12 +80,15 @@ export const functionSpecs: Readonly<Record<FunctionName, FunctionSpec>> = {
     secrets: ['admin token'],
   },
   management: {
-    description: 'Manages tenants, limits, tokens and deletions.',
+    description: 'Manages tenants, limits, tokens, exports and deletions.',
     timeoutSeconds: 29,
     table: ['GetItem', 'BatchGetItem', 'Query', 'PutItem', 'UpdateItem', 'DeleteItem'],
     indexes: [byKindIndex.name],
     objects: ['GetObject'],
     bucket: ['ListBucket'],
+    putsExportRequests: true,
+    knowsExports: true,
+    exportQueue: ['send'],
     recountQueue: ['send'],
     secrets: ['admin token'],
   },
@@ -95,11 +107,23 @@ export const functionSpecs: Readonly<Record<FunctionName, FunctionSpec>> = {
     bucket: ['ListBucket'],
   },
   refresh: {
-    description: 'Queues recounts of the tenants that are due.',
+    description: 'Queues recounts of the tenants that are due, and steps of exports that nothing moves.',
     timeoutSeconds: 300,
     table: ['GetItem', 'PutItem'],
-    indexes: [byDueIndex.name],
+    indexes: [byDueIndex.name, byKindIndex.name],
+    knowsExports: true,
+    exportQueue: ['send'],
     recountQueue: ['send'],
+  },
+  exportArchive: {
+    description: 'Makes the archives of exports, and removes what is left of them.',
+    timeoutSeconds: 300,
+    table: ['GetItem', 'Query', 'PutItem', 'UpdateItem', 'DeleteItem'],
+    objects: ['GetObject'],
+    bucket: ['ListBucket', 'ListBucketMultipartUploads'],
+    archives: ['PutObject', 'DeleteObject', 'AbortMultipartUpload', 'ListMultipartUploadParts'],
+    knowsExports: true,
+    exportQueue: ['send', 'receive'],
   },
   storeEvents: {
     description: 'Records what changed in the bucket, and queues recounts.',

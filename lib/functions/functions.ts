@@ -13,15 +13,17 @@ export interface FunctionsProps {
 }
 
 type SwitchedSettings = Pick<StageSettings, 'storeEvents'> & {
+  readonly exports: Pick<StageSettings['exports'], 'workers'>;
   readonly reconcile: Pick<StageSettings['reconcile'], 'shardWorkers'>;
 };
 
 /** The functions that a stage has: all of the route table, except those that its settings switch off. */
-export function functionNamesOf({ storeEvents, reconcile }: SwitchedSettings): FunctionName[] {
+export function functionNamesOf({ storeEvents, reconcile, exports }: SwitchedSettings): FunctionName[] {
   const names = Object.keys(handlerFiles) as FunctionName[];
   const off = new Set<FunctionName>();
   if (!storeEvents) off.add('storeEvents');
   if (reconcile.shardWorkers === 0) off.add('scanShard');
+  if (exports.workers === 0) off.add('exportArchive');
   return names.filter((name) => !off.has(name));
 }
 
@@ -77,8 +79,9 @@ export class Functions extends Construct {
       statements: statementsFor(spec, resources),
       logRetentionDays: settings.logRetentionDays,
       // A long recount continues with a new message in the queue that it came from. Lambda would stop that as a
-      // runaway loop after 16 rounds. The queue bounds it: one message per tenant and delay.
-      ...(name === 'reconcile' && { sendsToOwnQueue: true }),
+      // runaway loop after 16 rounds. The queue bounds it: one message per tenant and delay. An export hands out its
+      // work in the same way, and ends within a day.
+      ...((name === 'reconcile' || name === 'exportArchive') && { sendsToOwnQueue: true }),
     });
   }
 }

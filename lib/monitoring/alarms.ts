@@ -14,6 +14,7 @@ import type { IQueue } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
 import { defaultRouteFunction, type FunctionName, routes } from '../../lambda/routes.ts';
 import type { Api } from '../api.ts';
+import type { ExportWork } from '../export-work.ts';
 import type { Functions } from '../functions/functions.ts';
 import type { HandlerFunction } from '../functions/handler-function.ts';
 import type { RecountQueue } from '../queues.ts';
@@ -26,6 +27,8 @@ export interface AlarmsProps {
   readonly api: Api;
   readonly functions: Functions;
   readonly recounts: RecountQueue;
+  /** Undefined if the stage makes no exports. */
+  readonly exportWork: ExportWork | undefined;
   /** Undefined if the stage receives no events of its store. */
   readonly storeEvents: StoreEvents | undefined;
 }
@@ -44,7 +47,7 @@ export class Alarms extends Construct {
 
   constructor(scope: Construct, id: string, props: AlarmsProps) {
     super(scope, id);
-    const { settings, api, recounts, storeEvents } = props;
+    const { settings, api, recounts, exportWork, storeEvents } = props;
     this.topic = this.#topic(settings.alarms.email);
     this.all = [
       this.#deadLetters(
@@ -52,6 +55,15 @@ export class Alarms extends Construct {
         'A recount failed too often and is now a dead letter: the usage of its tenant is out of date.',
         recounts,
       ),
+      ...(exportWork
+        ? [
+            this.#deadLetters(
+              'ExportDeadLetters',
+              'A step of an export failed too often. The export goes on by the schedule, or fails within a day.',
+              exportWork,
+            ),
+          ]
+        : []),
       ...(storeEvents
         ? [
             this.#deadLetters(

@@ -8,6 +8,7 @@ import {
 import { Construct } from 'constructs';
 import type { Api } from '../api.ts';
 import type { Data } from '../data.ts';
+import type { ExportWork } from '../export-work.ts';
 import type { Functions } from '../functions/functions.ts';
 import type { HandlerFunction } from '../functions/handler-function.ts';
 import type { RecountQueue } from '../queues.ts';
@@ -20,6 +21,8 @@ export interface DashboardProps {
   readonly data: Data;
   readonly functions: Functions;
   readonly recounts: RecountQueue;
+  /** Undefined if the stage makes no exports. */
+  readonly exportWork: ExportWork | undefined;
   /** Undefined if the stage receives no events of its store. */
   readonly storeEvents: StoreEvents | undefined;
   readonly alarms: Alarms;
@@ -41,6 +44,7 @@ export class Dashboard extends Construct {
         ...usageWidgets(this, period),
         functionWidgets(props.functions),
         backgroundWidgets(props),
+        ...(props.exportWork ? [exportWidgets(props.exportWork)] : []),
         ...(props.storeEvents ? [storeEventsWidgets(props.storeEvents)] : []),
       ],
     });
@@ -100,6 +104,17 @@ function backgroundWidgets({ recounts, data }: DashboardProps): IWidget[] {
       data.table.metricConsumedReadCapacityUnits(sum),
       data.table.metricConsumedWriteCapacityUnits(sum),
     ]),
+  ];
+}
+
+function exportWidgets({ queue, deadLetterQueue }: ExportWork): IWidget[] {
+  return [
+    graph('Exports: steps', [queue.metricNumberOfMessagesDeleted({ ...sum, label: 'steps' })]),
+    graph('Exports: queued and dead letters', [
+      queue.metricApproximateNumberOfMessagesVisible({ ...maximum, label: 'queued' }),
+      deadLetterQueue.metricApproximateNumberOfMessagesVisible({ ...maximum, label: 'dead letters' }),
+    ]),
+    graph('Oldest queued step of an export (s)', [queue.metricApproximateAgeOfOldestMessage(maximum)]),
   ];
 }
 

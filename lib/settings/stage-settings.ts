@@ -69,6 +69,7 @@ const memoryOfFunctions = z
     reconcile: memoryMb(512),
     scanShard: memoryMb(1_024),
     refresh: memoryMb(256),
+    exportArchive: memoryMb(2_048),
     storeEvents: memoryMb(256),
   } satisfies Record<FunctionName, z.ZodType>)
   .prefault({})
@@ -142,6 +143,36 @@ const reconcile = z
   })
   .prefault({})
   .describe('Recounts and their queue.');
+
+const exportsOfStage = z
+  .strictObject({
+    workers: z
+      .int()
+      .min(0)
+      .max(1_000)
+      .refine((workers) => workers !== 1, 'must be 0, or 2 or more: Lambda runs a queue by two or more')
+      .default(8)
+      .describe(
+        'Functions that make archives at a time, for all tenants together. They count to what the account may run at ' +
+          'once: 2 for a new account. 0: no exports.',
+      ),
+    perTenant: z
+      .int()
+      .min(1)
+      .max(100)
+      .default(3)
+      .describe('Archives of a tenant that are made or kept at the same time.'),
+    keepDays: z
+      .int()
+      .min(1)
+      .max(30)
+      .default(7)
+      .describe(
+        'Days for which an archive is kept. It is billed meanwhile, and does not count against the limit.',
+      ),
+  })
+  .prefault({})
+  .describe('Archives of all objects of a tenant or repo: docs/export.md.');
 
 const alarms = z
   .strictObject({
@@ -248,6 +279,7 @@ export const everySetting = z.strictObject({
   throttle,
   memoryMb: memoryOfFunctions,
   reconcile,
+  exports: exportsOfStage,
   protocol: protocolSettings,
   refreshEveryMinutes: z
     .int()

@@ -44,6 +44,11 @@ export function conflictsWithProfile(settings: StageSettings, profile: StoreProf
   const conflicts = unusable(profile).map((message) => ({ path, message }));
   const behind = clockConflict(settings, profile);
   if (behind !== undefined) conflicts.push({ path, message: behind });
+  if (profile.holds.partRules.multipart === false && settings.exports.workers > 0) {
+    const message =
+      'must be 0: by its profile the store takes no uploads in parts, and archives are made of them';
+    conflicts.push({ path: ['exports', 'workers'], message });
+  }
   const maxMiB = objectMaxMiBOf(profile);
   if (maxMiB !== undefined && settings.protocol.objectMaxMiB > maxMiB) {
     const message = `must be ${maxMiB} or less: by its profile the store refuses larger uploads`;

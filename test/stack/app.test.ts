@@ -83,6 +83,8 @@ describe('the settings of a stage', () => {
     [{ refreshEveryMinutes: 0 }, 'refreshEveryMinutes: Too small'],
     [{ reconcile: { timeoutMinutes: 16 } }, 'reconcile.timeoutMinutes: Too big'],
     [{ reconcile: { delaySeconds: 30 } }, 'reconcile.delaySeconds: Too small'],
+    [{ exports: { workers: 1 } }, 'exports.workers: must be 0, or 2 or more'],
+    [{ exports: { keepDays: 0 } }, 'exports.keepDays: Too small'],
     [{ throttle: { burst: 0 } }, 'throttle.burst: must be 0 if throttle.requestsPerSecond is 0'],
     [{ throttle: { otherRequestsPerSecond: 0 } }, 'throttle.otherBurst: must be 0 if'],
     [{ memoryMb: { lfsBatch: 64 } }, 'memoryMb.lfsBatch: Too small'],

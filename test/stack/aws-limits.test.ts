@@ -15,6 +15,7 @@ const largest: StageSettingsInput = {
   ),
   alarms: { email: 'ops@example.com' },
   reconcile: { timeoutMinutes: 15, delaySeconds: 900, attemptsMax: 100, concurrency: 1_000 },
+  exports: { workers: 1_000, perTenant: 100, keepDays: 30 },
   refreshEveryMinutes: 1,
 };
 const stages: [string, StageSettingsInput][] = [

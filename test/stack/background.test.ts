@@ -5,7 +5,7 @@ import { functionNamesOf } from '../../lib/functions/functions.ts';
 import { parseStageSettings } from '../../lib/settings/parse-stage-settings.ts';
 import { templateOf } from './stack-template.ts';
 
-const background = ['reconcile', 'scanShard', 'refresh', 'storeEvents'];
+const background = ['reconcile', 'scanShard', 'refresh', 'exportArchive', 'storeEvents'];
 const names = functionNamesOf(parseStageSettings('dev', {}));
 
 let template: Template;
@@ -30,7 +30,6 @@ describe('the recount queue', () => {
       },
     });
     template.allResourcesProperties('AWS::SQS::Queue', {
-      FifoQueue: true,
       SqsManagedSseEnabled: true,
       MessageRetentionPeriod: 14 * 24 * 3600,
     });
@@ -61,8 +60,43 @@ describe('the recount queue', () => {
   });
 });
 
+describe('the queue of exports', () => {
+  it('brings a step that was killed back a minute after the longest run, for more than two hours', () => {
+    const [consumer] = Object.entries(template.findResources('AWS::Lambda::Function')).filter(([id]) =>
+      id.startsWith('FunctionsexportArchiveFunction'),
+    );
+    expect(consumer?.[1]['Properties'].Timeout).toBe(300);
+    template.hasResourceProperties('AWS::SQS::Queue', {
+      FifoQueue: Match.absent(),
+      VisibilityTimeout: 360,
+      RedrivePolicy: {
+        maxReceiveCount: 20,
+        deadLetterTargetArn: {
+          'Fn::GetAtt': [Match.stringLikeRegexp('^ExportWorkDeadLetterQueue'), 'Arn'],
+        },
+      },
+    });
+  });
+
+  it.each([2, 8, 1_000])('delivers one step to a run, to %i at a time', (workers) => {
+    templateOf({ exports: { workers } }).hasResourceProperties('AWS::Lambda::EventSourceMapping', {
+      BatchSize: 1,
+      FunctionResponseTypes: ['ReportBatchItemFailures'],
+      ScalingConfig: { MaximumConcurrency: workers },
+      EventSourceArn: { 'Fn::GetAtt': [Match.stringLikeRegexp('^ExportWorkQueue'), 'Arn'] },
+    });
+  });
+
+  it('is there only if the stage makes exports', () => {
+    const without = templateOf({ exports: { workers: 0 } });
+    expect(Object.keys(without.toJSON()['Resources']).filter((id) => /^(?!ApiHttpApi).*export/i.test(id))).toEqual([]);
+  });
+});
+
 it('recounts leave a new account, which may run 10 functions at once, half of them', () => {
-  const sources = Object.values(template.findResources('AWS::Lambda::EventSourceMapping'));
+  const sources = Object.values(
+    templateOf({ exports: { workers: 0 } }).findResources('AWS::Lambda::EventSourceMapping'),
+  );
   expect(sources.map((source) => source['Properties'].ScalingConfig.MaximumConcurrency)).toEqual([5]);
   // AWS refuses a reservation that leaves the account less than 100, so such an account could not deploy.
   template.allResourcesProperties('AWS::Lambda::Function', { ReservedConcurrentExecutions: Match.absent() });
@@ -87,6 +121,7 @@ describe('the schedule', () => {
 describe('the alarms', () => {
   const metrics = [
     ['DeadLetters', 1],
+    ['ExportDeadLetters', 1],
     ['RecountsLate', 3600],
     ['RecountsFailed', 1],
     ['ApiErrors', 5],

@@ -1,6 +1,7 @@
 import { Match, type Template } from 'aws-cdk-lib/assertions';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { tableDefinition } from '../../lambda/adapters/dynamodb/table.ts';
+import { isTenantName } from '../../lambda/domain/names.ts';
 import { grantsOf } from './grants-of.ts';
 import { templateOf } from './stack-template.ts';
 
@@ -87,11 +88,12 @@ describe('the bucket', () => {
         Rules: [
           {
             Status: 'Enabled',
-            AbortIncompleteMultipartUpload: { DaysAfterInitiation: 1 },
+            AbortIncompleteMultipartUpload: { DaysAfterInitiation: 2 },
             // What an earlier setting kept goes too.
             NoncurrentVersionExpiration: { NoncurrentDays: 1 },
             ExpiredObjectDeleteMarker: true,
           },
+          Match.objectLike({ Prefix: '_exports/' }),
         ],
       },
       VersioningConfiguration: Match.absent(),
@@ -112,12 +114,28 @@ describe('the bucket', () => {
             ExpirationInDays: Match.absent(),
             ExpirationDate: Match.absent(),
           },
+          Match.objectLike({ Prefix: '_exports/', NoncurrentVersionExpiration: { NoncurrentDays: 1 } }),
         ],
       },
     });
     // A DELETE that names no version needs the same right as in a bucket without versions.
     expect(Object.fromEntries(grantsOf(keeping))).toEqual(Object.fromEntries(grantsOf(template)));
   });
+
+  it.each([1, 7, 30])(
+    'expires what exports store two days after archives of %i days, and nothing else',
+    (keepDays) => {
+      templateOf({ exports: { keepDays } }).hasResourceProperties('AWS::S3::Bucket', {
+        LifecycleConfiguration: {
+          Rules: [
+            { ExpirationInDays: Match.absent() },
+            { Status: 'Enabled', Prefix: '_exports/', ExpirationInDays: keepDays + 2 },
+          ],
+        },
+      });
+      expect(isTenantName('_exports')).toBe(false);
+    },
+  );
 
   it('accepts only TLS 1.2 and newer', () => {
     const denied = (condition: object) =>

@@ -30,6 +30,9 @@ const store = ['LFS_QUOTA_BUCKET', 'LFS_QUOTA_S3_REGION'];
 const table = 'LFS_QUOTA_TABLE';
 const queue = 'LFS_QUOTA_QUEUE_URL';
 const workers = ['LFS_QUOTA_SCAN_FUNCTION', 'LFS_QUOTA_SHARD_WORKERS'];
+const exports = ['KEEP_DAYS', 'PER_TENANT', 'QUEUE_URL', 'STORE', 'WORKERS'].map(
+  (name) => `LFS_QUOTA_EXPORT_${name}`,
+);
 const admin = 'LFS_QUOTA_ADMIN_SECRET_ARN';
 
 /** Timeout in seconds, memory in MB and LFS_QUOTA_ variables, by function. */
@@ -40,10 +43,11 @@ const expected: Record<FunctionName, [number, number, string[]]> = {
   lfsBatch: [25, 1_024, [...store, queue, table]],
   lfsVerify: [25, 512, [...store, queue, table]],
   getSubscription: [29, 1_024, [admin, ...store, queue, table]],
-  management: [29, 512, [admin, ...store, queue, table]],
+  management: [29, 512, [admin, ...store, queue, table, ...exports]],
   reconcile: [300, 512, [...store, queue, table, ...workers]],
   scanShard: [300, 1_024, store],
-  refresh: [300, 256, [queue, table]],
+  refresh: [300, 256, [queue, table, ...exports]],
+  exportArchive: [300, 2_048, [...store, table, ...exports]],
   storeEvents: [60, 256, [queue, table]],
 };
 
@@ -70,6 +74,25 @@ describe('the functions', () => {
     expect([...without.keys()].sort()).toEqual(usual.filter((name) => name !== 'scanShard').sort());
     const variables = Object.keys(without.get('reconcile')?.Environment.Variables ?? {});
     expect(variables.filter((name) => workers.includes(name))).toEqual([]);
+  });
+
+  it('include exportArchive unless the stage makes no exports', () => {
+    const without = functionsOf(templateOf({ exports: { workers: 0 } }));
+    expect([...without.keys()].sort()).toEqual(usual.filter((name) => name !== 'exportArchive').sort());
+    const variables = [...without.values()].flatMap((built) => Object.keys(built.Environment.Variables));
+    expect(variables.filter((name) => exports.includes(name))).toEqual([]);
+  });
+
+  it('make exports as the stage says', () => {
+    const built = functionsOf(templateOf({ exports: { workers: 20, perTenant: 9, keepDays: 2 } }));
+    for (const name of ['management', 'refresh', 'exportArchive'])
+      expect(built.get(name)?.Environment.Variables).toMatchObject({
+        LFS_QUOTA_EXPORT_QUEUE_URL: { Ref: expect.stringMatching(/^ExportWorkQueue/) },
+        LFS_QUOTA_EXPORT_STORE: 's3',
+        LFS_QUOTA_EXPORT_WORKERS: '20',
+        LFS_QUOTA_EXPORT_PER_TENANT: '9',
+        LFS_QUOTA_EXPORT_KEEP_DAYS: '2',
+      });
   });
 
   it('scan as many shards at a time as the stage says', () => {
@@ -102,14 +125,14 @@ describe('the functions', () => {
   });
 
   it('behind the API time out before API Gateway does', () => {
-    const background = ['reconcile', 'scanShard', 'refresh', 'storeEvents'];
+    const background = ['reconcile', 'scanShard', 'refresh', 'exportArchive', 'storeEvents'];
     for (const [name, built] of functions)
       if (!background.includes(name)) expect(built.Timeout).toBeLessThan(30);
   });
 
   it('may send to their own queue only if they continue their own work', () => {
     const looping = [...functions].filter(([, built]) => built.RecursiveLoop === 'Allow');
-    expect(looping.map(([name]) => name)).toEqual(['reconcile']);
+    expect(looping.map(([name]) => name)).toEqual(['reconcile', 'exportArchive']);
   });
 
   it('have the memory, timeout and log level that the stage sets', () => {

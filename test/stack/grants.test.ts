@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { Template } from 'aws-cdk-lib/assertions';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { requestKey } from '../../lambda/domain/export/export-keys.ts';
 import { handlerFiles } from '../../lambda/routes.ts';
 import { grantsOf } from './grants-of.ts';
 import { templateOf } from './stack-template.ts';
@@ -10,6 +11,9 @@ const kinds: Readonly<Record<string, (cell: string) => string>> = {
   index: (name) => `dynamodb:Query on DataTable/index/${name}`,
   objects: (action) => `s3:${action} on ObjectStorageBucket/*/*${action === 'DeleteObject' ? '' : '/*'}`,
   bucket: (action) => `s3:${action} on ObjectStorageBucket`,
+  archives: (action) => `s3:${action} on ObjectStorageBucket/_exports/*`,
+  requests: (action) => `s3:${action} on ObjectStorageBucket/_exports/*/*/work/request.json`,
+  exports: (action) => `sqs:${action} on ExportWorkQueue`,
   queue: (action) => `sqs:${action} on ReconcileQueue`,
   events: (action) => `sqs:${action} on StoreEventsQueue`,
   invokes: (name) => `lambda:InvokeFunction on Functions${name}Function`,
@@ -60,6 +64,12 @@ describe('grants', () => {
     expect([...without.values()].flat().filter((line) => line.includes('scanShard'))).toEqual([]);
   });
 
+  it('without exports leave out exportArchive, and all that is about archives but the index of unfinished ones', () => {
+    const without = grantsOf(templateOf({ exports: { workers: 0 } }));
+    expect(without.has('exportArchive')).toBe(false);
+    expect([...without.values()].flat().filter((line) => /_exports|ExportWork/.test(line))).toEqual([]);
+  });
+
   it('let only reconcile invoke another function', () => {
     const holders = [...grants].filter(([, lines]) => lines.some((line) => line.startsWith('lambda:')));
     expect(holders.map(([name]) => name).filter((name) => !name.startsWith('Background'))).toEqual([
@@ -83,17 +93,27 @@ describe('grants', () => {
     expect(JSON.stringify(policies)).not.toContain('"Allow"');
   });
 
+  const isOfExports = (line: string) => line.includes('/_exports/');
+  const holdersOf = (isHeld: (line: string) => boolean) =>
+    [...grants].filter(([, lines]) => lines.some(isHeld)).map(([name]) => name);
+
   it('let only the batch function write objects, only reconcile delete them, and only below a tenant', () => {
-    const writes = [...grants].filter(([, lines]) => lines.some((line) => line.startsWith('s3:PutObject')));
-    expect(writes.map(([name]) => name)).toEqual(['lfsBatch']);
-    const deletes = [...grants].filter(([, lines]) =>
-      lines.some((line) => line.startsWith('s3:DeleteObject')),
-    );
-    expect(deletes.map(([name]) => name)).toEqual(['reconcile']);
+    const writers = holdersOf((line) => line.startsWith('s3:PutObject') && !isOfExports(line));
+    expect(writers).toEqual(['lfsBatch']);
+    const deleters = holdersOf((line) => line.startsWith('s3:DeleteObject') && !isOfExports(line));
+    expect(deleters).toEqual(['reconcile']);
     const onObjects = [...grants.values()].flat().filter((line) => /^s3:\w+Object /.test(line));
-    expect(onObjects.filter((line) => !line.endsWith('/*/*/*'))).toEqual([
+    expect(onObjects.filter((line) => !line.endsWith('/*/*/*') && !isOfExports(line))).toEqual([
       's3:DeleteObject on ObjectStorageBucket/*/*',
     ]);
+  });
+
+  it('let only exportArchive make and remove archives, and management put no more than lists of objects', () => {
+    expect(holdersOf((line) => line.endsWith('/_exports/*'))).toEqual(['exportArchive']);
+    const [lines = []] = ['management'].map((name) => (grants.get(name) ?? []).filter(isOfExports));
+    expect(lines).toEqual(['s3:PutObject on ObjectStorageBucket/_exports/*/*/work/request.json']);
+    const { tenant, exportId } = { tenant: 'acme', exportId: '019a9d3c2f805f0c1e2d3b4a' };
+    expect(requestKey({ tenant, exportId })).toMatch(/^_exports\/[^/]+\/[^/]+\/work\/request\.json$/);
   });
 
   it('let only reconcile receive recounts from the queue, and delay their redelivery', () => {
@@ -104,7 +124,7 @@ describe('grants', () => {
   });
 
   it('have no wildcard except for objects in the bucket', () => {
-    const wild = [...grants.values()].flat().filter((line) => line.includes('*'));
+    const wild = [...grants.values()].flat().filter((line) => line.includes('*') && !isOfExports(line));
     expect(wild.every((line) => / on ObjectStorageBucket(\/\*){2,3}$/.test(line))).toBe(true);
   });
 

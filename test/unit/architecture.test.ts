@@ -141,6 +141,7 @@ const architecture: Readonly<Record<string, { imports: readonly string[]; packag
       'cli/doctor/profile.ts',
       'lambda/adapters/dynamodb',
       'lambda/domain',
+      'lambda/domain/export',
       'lambda/ports',
       'lambda/routes.ts',
     ],

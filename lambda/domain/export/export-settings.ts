@@ -46,8 +46,17 @@ const pace = { bytesPerSecond: 75e6, requestSeconds: 0.1, requestsAtOnce: 32 };
 
 const hourMs = 60 * 60 * 1000;
 
-/** @param options.workers how many there are at a time. */
-export function exportSettingsFor(kind: ExportStoreKind, { workers }: { workers: number }): ExportSettings {
+export interface StageExports {
+  /** How many there are at a time. 0: the stage makes no exports. */
+  readonly workers: number;
+  readonly perTenantMax?: number;
+  readonly keepDays?: number;
+}
+
+export function exportSettingsFor(
+  kind: ExportStoreKind,
+  { workers, perTenantMax = 3, keepDays = 7 }: StageExports,
+): ExportSettings {
   const isFree = kind === 's3' || kind === 'local';
   return {
     limits: isFree ? s3Limits : r2Limits,
@@ -57,8 +66,8 @@ export function exportSettingsFor(kind: ExportStoreKind, { workers }: { workers:
     pace: { ...pace, workers },
     plan: {},
     limitMs: 24 * hourMs,
-    keepMs: 7 * 24 * hourMs,
-    perTenantMax: 3,
+    keepMs: keepDays * 24 * hourMs,
+    perTenantMax,
     objectsMax: 2_000_000,
   };
 }

@@ -3,7 +3,13 @@ import { attemptsMax, faultBegins, MetricStreams, start, timeLimitMinutes } from
 
 const gib = 1024 ** 3;
 const names = Object.keys(handlerFiles) as FunctionName[];
-const background: readonly FunctionName[] = ['reconcile', 'scanShard', 'refresh', 'storeEvents'];
+const background: readonly FunctionName[] = [
+  'reconcile',
+  'scanShard',
+  'refresh',
+  'exportArchive',
+  'storeEvents',
+];
 const ofApi = names.filter((name) => !background.includes(name));
 
 /** When the observed day ends. */
@@ -26,10 +32,12 @@ export function ordinaryDay({ refreshEveryMinutes }: { refreshEveryMinutes: numb
     if (minute % 7 === 0) streams.answer(minute, 503);
     streams.invoke('storeEvents', minute);
     streams.invoke('scanShard', minute);
+    streams.invoke('exportArchive', minute);
     streams.recount(minute, { shortfallBytes: 60 * gib, ageHours: 24.2 });
     const oldestSeconds = minute % 180 < 45 ? 60 * (minute % 180) : 40;
     streams.queueState('ReconcileQueue', minute, { oldestSeconds });
     streams.queueState('StoreEventsQueue', minute, { oldestSeconds: 20 });
+    streams.queueState('ExportWorkQueue', minute, { oldestSeconds: 300 });
   }
   outage(streams, { from: start + 400, minutes: 10 });
   return streams;
@@ -87,6 +95,15 @@ export const faults: Readonly<Record<string, readonly Fault[]>> = {
         streams.queueState('ReconcileQueue', minute, {
           oldestSeconds: 0,
           deadLetters: minute >= givenUp ? 1 : 0,
+        });
+    }),
+  ],
+  ExportDeadLetters: [
+    fault('a step of an export fails 20 times, each after six minutes', 130, (streams) => {
+      for (let minute = faultBegins; minute < faultBegins + 300; minute++)
+        streams.queueState('ExportWorkQueue', minute, {
+          oldestSeconds: 0,
+          deadLetters: minute >= faultBegins + 20 * 6 ? 1 : 0,
         });
     }),
   ],
@@ -165,7 +182,7 @@ export const faults: Readonly<Record<string, readonly Fault[]>> = {
     }),
   ],
   ...Object.fromEntries(
-    (['reconcile', 'scanShard', 'storeEvents'] as const).flatMap((name) => [
+    (['reconcile', 'scanShard', 'exportArchive', 'storeEvents'] as const).flatMap((name) => [
       [
         `${name}Errors`,
         [fault(`one run of ${name} dies`, 10, (streams) => streams.invoke(name, faultBegins, 'fails'))],

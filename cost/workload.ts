@@ -98,7 +98,7 @@ function verifiesOf({ objectMb }: Workload, pushBatches: readonly number[]): num
   const bytes = objectMb * 1024 ** 2;
   return pushBatches.reduce((count, objects) => {
     const uploads = new Map(Array.from({ length: objects }, (_, index) => [String(index), bytes]));
-    return count + uploadsToVerify(uploads).size;
+    return count + uploadsToVerify(uploads, { objects }).size;
   }, 0);
 }
 

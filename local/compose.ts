@@ -1,15 +1,20 @@
+import { createDynamoDbExportJobs } from '../lambda/adapters/dynamodb/export-jobs.ts';
 import { createDynamoDbLedger } from '../lambda/adapters/dynamodb/ledger.ts';
 import { createDynamoDbRequestKeys } from '../lambda/adapters/dynamodb/request-keys.ts';
 import { createDynamoDbTokenStore } from '../lambda/adapters/dynamodb/token-store.ts';
 import { BucketClient } from '../lambda/adapters/s3/client.ts';
 import { S3ObjectStore } from '../lambda/adapters/s3/object-store.ts';
 import { S3UrlSigner } from '../lambda/adapters/s3/url-signer.ts';
+import { ArchiveClient } from '../lambda/adapters/s3-archive/archive-client.ts';
+import { S3ArchiveStore } from '../lambda/adapters/s3-archive/archive-store.ts';
 import { ScanListing } from '../lambda/adapters/s3-scan/listing.ts';
 import { ListingPace } from '../lambda/domain/ask-by-listing.ts';
+import { exportSettingsFor } from '../lambda/domain/export/export-settings.ts';
 import { sha256Hex } from '../lambda/domain/hash.ts';
 import { KnownObjects } from '../lambda/domain/known-objects.ts';
 import type { Settings } from '../lambda/domain/settings.ts';
 import type { Clock } from '../lambda/ports/clock.ts';
+import type { ExportQueue } from '../lambda/ports/export-queue.ts';
 import type { Ids } from '../lambda/ports/ids.ts';
 import type { Invocations } from '../lambda/ports/invocations.ts';
 import type { Log } from '../lambda/ports/log.ts';
@@ -17,6 +22,7 @@ import type { RecountQueue } from '../lambda/ports/recount-queue.ts';
 import type { Deps } from '../lambda/use-cases/deps.ts';
 import { createPathScan } from '../lambda/use-cases/scan/path-scan.ts';
 import type { Database } from './data/database.ts';
+import { exportWorkers } from './background/export-pump.ts';
 import { noMetrics } from './no-metrics.ts';
 import { pausingSigner } from './pausing-signer.ts';
 import type { StoreCredentials } from './store/signature-check.ts';
@@ -30,6 +36,7 @@ export interface ComposeInput {
     readonly credentials: StoreCredentials;
   };
   readonly queue: RecountQueue;
+  readonly exportQueue: ExportQueue;
   readonly adminToken: string;
   readonly clock: Clock;
   readonly ids: Ids;
@@ -47,13 +54,14 @@ const timeoutFactor = 3;
 
 /** The dependencies of the deployed functions: the AWS adapters, but for HEAD, connected to the embedded engines. */
 export function composeEmbedded(input: ComposeInput): { deps: Deps; close: () => void } {
-  const { database, queue, adminToken, clock, ids, log, invocations, settings, turns } = input;
+  const { database, queue, exportQueue, adminToken, clock, ids, log, invocations, settings, turns } = input;
   const { bucket, credentials, url: endpoint, head } = input.store;
   const region = storeRegion;
   const place = { bucket, region, endpoint, forcePathStyle: true, credentials: async () => credentials };
   const client = new BucketClient({ ...place, timeoutFactor });
   const listing = new ScanListing({ client });
   const deletes = new S3ObjectStore({ client, clock });
+  const archiveClient = new ArchiveClient({ ...place, timeoutFactor });
   const adminSha256 = sha256Hex(adminToken);
   const table = { client: database.client, tableName: database.tableName };
   const deps: Deps = {
@@ -67,6 +75,10 @@ export function composeEmbedded(input: ComposeInput): { deps: Deps; close: () =>
     scan: createPathScan({ listing, clock, settings }),
     listingPace: new ListingPace(),
     knownObjects: new KnownObjects(),
+    archives: new S3ArchiveStore({ client: archiveClient }),
+    exportJobs: createDynamoDbExportJobs(table),
+    exportQueue,
+    exportSettings: exportSettingsFor('local', { workers: exportWorkers }),
     signer: pausingSigner(new S3UrlSigner(place), turns),
     queue,
     clock,
@@ -76,5 +88,9 @@ export function composeEmbedded(input: ComposeInput): { deps: Deps; close: () =>
     settings,
     metrics: noMetrics,
   };
-  return { deps, close: () => client.destroy() };
+  const close = () => {
+    client.destroy();
+    archiveClient.destroy();
+  };
+  return { deps, close };
 }

@@ -1,3 +1,4 @@
+import { create as createExportArchive } from '../lambda/handlers/export-archive.ts';
 import { create as createGetSubscription } from '../lambda/handlers/get-subscription.ts';
 import { create as createHealth } from '../lambda/handlers/health.ts';
 import { create as createLfsBatch } from '../lambda/handlers/lfs-batch.ts';
@@ -9,6 +10,7 @@ import { create as createReconcile } from '../lambda/handlers/reconcile.ts';
 import { create as createRefresh } from '../lambda/handlers/refresh.ts';
 import type { Redelivery } from '../lambda/ports/recount-queue.ts';
 import type { Deps } from '../lambda/use-cases/deps.ts';
+import type { ExportConsumer } from './background/export-pump.ts';
 import type { QueueConsumer } from './background/file-queue.ts';
 import type { ScheduledFunction } from './background/schedule.ts';
 import type { HttpFunctions } from './http/front.ts';
@@ -18,6 +20,7 @@ export interface Functions {
   readonly http: HttpFunctions;
   readonly reconcile: QueueConsumer;
   readonly refresh: ScheduledFunction;
+  readonly exportArchive: ExportConsumer;
 }
 
 /** The queue below the data folder waits by itself before it delivers again. */
@@ -36,5 +39,6 @@ export function createFunctions(deps: Deps): Functions {
     },
     reconcile: createReconcile({ ...deps, redelivery }),
     refresh: createRefresh(deps),
+    exportArchive: createExportArchive(deps),
   };
 }

@@ -6,6 +6,7 @@ import { createInvocations } from '../lambda/adapters/system/invocations.ts';
 import { defaultSettings, type Settings } from '../lambda/domain/settings.ts';
 import type { Invocations } from '../lambda/ports/invocations.ts';
 import type { Log } from '../lambda/ports/log.ts';
+import { ExportPump } from './background/export-pump.ts';
 import { FileQueue } from './background/file-queue.ts';
 import { openQueueFolder } from './background/queue-folder.ts';
 import { defaultQueueTiming, type QueueTiming } from './background/queue-message.ts';
@@ -115,6 +116,7 @@ async function start(options: EmbeddedStackOptions, cleanup: Cleanup): Promise<E
   await upgrade(folder, database, onProgress);
 
   const queue = await openQueue({ options, folder, log, invocations, isFull: database.isDiskFull });
+  const exportPump = new ExportPump({ timers: systemTimers, log });
   const shared = {
     adminToken: admin.token,
     clock: systemClock,
@@ -128,6 +130,7 @@ async function start(options: EmbeddedStackOptions, cleanup: Cleanup): Promise<E
     database,
     store: { url: store.url, head: store.head, bucket, credentials },
     queue,
+    exportQueue: exportPump,
     ...shared,
   });
   cleanup.add(composed.close);
@@ -135,6 +138,8 @@ async function start(options: EmbeddedStackOptions, cleanup: Cleanup): Promise<E
   const created = createFunctions(composed.deps);
   cleanup.add(() => queue.close(graceMs));
   await queue.deliverTo(created.reconcile);
+  cleanup.add(() => exportPump.close(graceMs));
+  await exportPump.deliverTo(created.exportArchive, composed.deps.exportJobs);
   const schedule = startSchedule(created.refresh, { clock: systemClock, timers: systemTimers, log });
   cleanup.add(() => schedule.close(graceMs));
   const place = { folder: folder.path, apiUrl: url };

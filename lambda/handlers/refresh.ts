@@ -3,15 +3,28 @@ import { deployed } from '../runtime/deployed.ts';
 import { withInvocation } from '../runtime/with-invocation.ts';
 import { withMetrics } from '../runtime/with-metrics.ts';
 import type { Deps } from '../use-cases/deps.ts';
+import { wakeExports } from '../use-cases/exports/wake-exports.ts';
 import { refresh } from '../use-cases/recounts/refresh.ts';
 
 /** The schedule's target. */
 export function create(
-  deps: Pick<Deps, 'ledger' | 'queue' | 'clock' | 'log' | 'invocations' | 'metrics' | 'settings'>,
+  deps: Pick<
+    Deps,
+    | 'ledger'
+    | 'queue'
+    | 'exportJobs'
+    | 'exportQueue'
+    | 'clock'
+    | 'log'
+    | 'invocations'
+    | 'metrics'
+    | 'settings'
+  >,
 ) {
   const run = async (_event: unknown): Promise<{ queued: number }> => {
     const queued = await refresh(deps);
-    deps.log.info('refresh', { queued });
+    const exports = await wakeExports(deps);
+    deps.log.info('refresh', { queued, exports });
     return { queued };
   };
   return withInvocation(deps.invocations, withMetrics(deps.metrics, run));

@@ -1,4 +1,4 @@
-import { type ExportJob, failedJob, isOpen, openUnits, plannedAnew } from '../../domain/export/export-job.ts';
+import { endedJob, type ExportJob, failedJob, isOpen, openUnits, plannedAnew } from '../../domain/export/export-job.ts';
 import { SourceGoneError, UploadGoneError } from '../../ports/archive-store.ts';
 import type { ExportPath } from '../../ports/export-jobs.ts';
 import type { ExportMessage } from '../../ports/export-queue.ts';
@@ -24,7 +24,10 @@ export async function advanceExport(
   const job = await deps.exportJobs.read(path);
   if (!job) return undefined;
   if (isOpen(job)) await goOn(deps, path);
-  else if (job.state === 'done') await expire(deps, path);
+  else if (job.state === 'done') {
+    if (job.isTidy && deps.clock.nowMs() < job.expiresAtMs) return job.state;
+    await expire(deps, path);
+  }
   // Also after an end that somebody else brought about meanwhile: this function may have made something since.
   await tidyUp(deps, path);
   return (await deps.exportJobs.read(path))?.state;
@@ -79,7 +82,7 @@ async function expire({ exportJobs, clock }: AdvanceDeps, path: ExportPath): Pro
   const nowMs = clock.nowMs();
   await exportJobs.change(path, (job) =>
     job.state === 'done' && nowMs >= job.expiresAtMs
-      ? { ...job, state: 'expired', isTidy: false, movedAtMs: nowMs }
+      ? endedJob(job, { state: 'expired', nowMs })
       : undefined,
   );
 }

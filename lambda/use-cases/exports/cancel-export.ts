@@ -1,4 +1,4 @@
-import { type ExportJob, isOpen } from '../../domain/export/export-job.ts';
+import { type ExportJob, endedJob, isOpen } from '../../domain/export/export-job.ts';
 import type { ExportPath } from '../../ports/export-jobs.ts';
 import type { Deps } from '../deps.ts';
 import { advanceOrLog } from './advance-or-log.ts';
@@ -24,9 +24,8 @@ export async function cancelExport(deps: CancelDeps, path: ExportPath): Promise<
 }
 
 function ended(job: ExportJob, nowMs: number): ExportJob | undefined {
-  const end = { endedAtMs: job.endedAtMs ?? nowMs, expiresAtMs: nowMs, isTidy: false };
-  if (isOpen(job)) return { ...job, ...end, state: 'cancelled' };
-  return job.state === 'done' ? { ...job, ...end, state: 'expired' } : undefined;
+  if (isOpen(job)) return endedJob(job, { state: 'cancelled', nowMs });
+  return job.state === 'done' ? endedJob(job, { state: 'expired', nowMs }) : undefined;
 }
 
 /**

@@ -1,6 +1,7 @@
 import type { ExportFailure, ExportJob } from '../../domain/export/export-job.ts';
 import { listKey, requestKey } from '../../domain/export/export-keys.ts';
 import { decodeObjectList, encodeObjectList } from '../../domain/export/object-list.ts';
+import { decodeRequested } from '../../domain/export/requested-objects.ts';
 import { distinctObjects, type StoredObject } from '../../domain/export/stored-object.ts';
 import type { Deps } from '../deps.ts';
 import { decodeJson, encodeJson } from './json-file.ts';
@@ -8,9 +9,6 @@ import type { ExportLease } from './lease.ts';
 import { listObjects } from './list-objects.ts';
 
 type GatherDeps = Pick<Deps, 'archives' | 'listing' | 'exportSettings'>;
-
-/** What a job's request lists, as it lies in the store. */
-export type RequestedObjects = readonly { readonly oid: string; readonly name?: string }[];
 
 /** What an export is to have. */
 export interface Gathered {
@@ -67,7 +65,7 @@ async function wantedObjects(
   if (job.request.listedObjects === null) return undefined;
   const bytes = await archives.get(requestKey(job));
   if (!bytes) throw new Error('The list of the objects that were asked for is gone.');
-  return new Map(decodeJson<RequestedObjects>(bytes).map(({ oid, name }) => [oid, name]));
+  return new Map(decodeRequested(bytes).map(({ oid, name }) => [oid, name]));
 }
 
 /** What was put down in a round. undefined: nothing. */

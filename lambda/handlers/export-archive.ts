@@ -1,0 +1,48 @@
+import type { Context, SQSBatchResponse, SQSEvent, SQSRecord } from 'aws-lambda';
+import { exportDeps } from '../compose.ts';
+import { decodeExportMessage } from '../events/export-message.ts';
+import { deployed } from '../runtime/deployed.ts';
+import type { Deps } from '../use-cases/deps.ts';
+import { ExportBusyError } from '../use-cases/exports/lease.ts';
+import { runExportStep, type StepDeps } from '../use-cases/exports/run-step.ts';
+
+/** Time kept back from the function's limit, for the parts that are under way then. */
+const reserveMs = 60_000;
+
+type ConsumerDeps = StepDeps & Pick<Deps, 'invocations'>;
+
+/** The consumer of the steps of exports. A step that fails is delivered again. */
+export function create(deps: ConsumerDeps) {
+  return async (event: SQSEvent, context: Context): Promise<SQSBatchResponse> => {
+    const batchItemFailures: { itemIdentifier: string }[] = [];
+    for (const record of event.Records) {
+      const { messageId } = record;
+      const ids = { messageId, functionRequestId: context.awsRequestId };
+      const isDone = await deps.invocations.during(ids, () => consumeRecord(deps, record, context));
+      if (!isDone) batchItemFailures.push({ itemIdentifier: messageId });
+    }
+    return { batchItemFailures };
+  };
+}
+
+async function consumeRecord(deps: ConsumerDeps, record: SQSRecord, context: Context): Promise<boolean> {
+  const receiveCount = Number(record.attributes.ApproximateReceiveCount);
+  const message = decodeExportMessage(record.body);
+  if (!message) {
+    // Not what it says: anybody who may send could have written anything.
+    deps.log.error('unreadable message', { receiveCount });
+    return false;
+  }
+  const { tenant, exportId, step } = message;
+  try {
+    const deadlineMs = deps.clock.nowMs() + context.getRemainingTimeInMillis() - reserveMs;
+    await runExportStep(deps, { message, deadlineMs });
+    return true;
+  } catch (error) {
+    if (error instanceof ExportBusyError) deps.log.info('export busy', { tenant, exportId, receiveCount });
+    else deps.log.warn('export step failed', { tenant, exportId, step, receiveCount, error });
+    return false;
+  }
+}
+
+export const handler = await deployed(create, exportDeps);

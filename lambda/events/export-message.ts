@@ -1,0 +1,29 @@
+import * as z from 'zod';
+import { isCorrelationId } from '../domain/invocation.ts';
+import { parseJson } from '../domain/json.ts';
+import { isTenantName } from '../domain/names.ts';
+
+/** A message of the queue of exports. */
+const exportMessage = z.object({
+  tenant: z.string().refine(isTenantName),
+  // It becomes part of a key in the store.
+  exportId: z.string().regex(/^[0-9A-Za-z_-]{1,64}$/),
+  step: z.discriminatedUnion('kind', [
+    z.object({ kind: z.literal('advance') }),
+    z.object({
+      kind: z.literal('unit'),
+      round: z.int().min(1),
+      state: z.enum(['hashing', 'copying']),
+      unit: z.int().min(0),
+    }),
+  ]),
+  // For the log alone.
+  correlationId: z.string().refine(isCorrelationId).optional().catch(undefined),
+});
+
+export type DecodedExportMessage = z.output<typeof exportMessage>;
+
+/** @returns undefined if the body is not a step of an export. Retrying never helps then. */
+export function decodeExportMessage(body: string): DecodedExportMessage | undefined {
+  return exportMessage.safeParse(parseJson(body)).data;
+}

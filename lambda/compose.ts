@@ -1,4 +1,5 @@
 import { createDynamoDb } from './adapters/dynamodb/client.ts';
+import { createDynamoDbExportJobs } from './adapters/dynamodb/export-jobs.ts';
 import { createDynamoDbLedger } from './adapters/dynamodb/ledger.ts';
 import { createDynamoDbRequestKeys } from './adapters/dynamodb/request-keys.ts';
 import { createDynamoDbTokenStore } from './adapters/dynamodb/token-store.ts';
@@ -8,12 +9,16 @@ import { createPowertoolsLog } from './adapters/powertools/log.ts';
 import { createPowertoolsMetrics } from './adapters/powertools/metrics.ts';
 import { BucketClient, type S3Settings } from './adapters/s3/client.ts';
 import { S3ObjectStore } from './adapters/s3/object-store.ts';
+import { S3TextFiles } from './adapters/s3/text-files.ts';
 import { S3UrlSigner } from './adapters/s3/url-signer.ts';
+import { ArchiveClient } from './adapters/s3-archive/archive-client.ts';
+import { S3ArchiveStore } from './adapters/s3-archive/archive-store.ts';
 import { ScanListing } from './adapters/s3-scan/listing.ts';
 import { createAdminSecret } from './adapters/secrets/admin-secret.ts';
 import { createSecretsClient } from './adapters/secrets/client.ts';
 import { storeCredentials } from './adapters/secrets/store-credentials.ts';
 import { createSqsClient } from './adapters/sqs/client.ts';
+import { createSqsExportQueue } from './adapters/sqs/export-queue.ts';
 import { createSqsRecountQueue } from './adapters/sqs/recount-queue.ts';
 import { createSqsRedelivery } from './adapters/sqs/redelivery.ts';
 import { systemClock } from './adapters/system/clock.ts';
@@ -22,9 +27,15 @@ import { createInvocationLog } from './adapters/system/invocation-log.ts';
 import { createInvocations } from './adapters/system/invocations.ts';
 import { roleCredentials } from './adapters/system/role-credentials.ts';
 import { ListingPace } from './domain/ask-by-listing.ts';
+import {
+  type ExportStoreKind,
+  exportSettingsFor,
+  exportStoreKinds,
+} from './domain/export/export-settings.ts';
 import { KnownObjects } from './domain/known-objects.ts';
 import type { Settings } from './domain/settings.ts';
 import { settingsFromJson } from './domain/settings-json.ts';
+import type { ExportQueue } from './ports/export-queue.ts';
 import { serviceName } from './ports/metrics.ts';
 import type { PathScan } from './ports/path-scan.ts';
 import { createPathScan } from './use-cases/scan/path-scan.ts';
@@ -89,6 +100,27 @@ function queuePlace() {
   return { queueUrl, client: createSqsClient(place) };
 }
 const queue = (place = queuePlace()) => createSqsRecountQueue({ ...place, clock, invocations });
+
+/** The queue of the steps of exports. A stage without workers has none, and sends nothing to it. */
+function exportQueue(): ExportQueue {
+  const queueUrl = optional('LFS_QUOTA_EXPORT_QUEUE_URL');
+  if (queueUrl === undefined) return { send: async () => {} };
+  const place = { queueUrl, region: required('AWS_REGION'), endpoint: standIn('SQS'), credentials: role };
+  return createSqsExportQueue({ queueUrl, client: createSqsClient(place), clock, invocations });
+}
+
+function exportSettings() {
+  const workers = Number(optional('LFS_QUOTA_EXPORT_WORKERS') ?? 0);
+  if (workers === 0) return exportSettingsFor('grid', { workers });
+  const kind = required('LFS_QUOTA_EXPORT_STORE');
+  const isKnown = (name: string): name is ExportStoreKind => exportStoreKinds.some((each) => each === name);
+  if (!isKnown(kind)) throw new Error(`The environment variable LFS_QUOTA_EXPORT_STORE is ${kind}.`);
+  return exportSettingsFor(kind, {
+    workers,
+    perTenantMax: Number(required('LFS_QUOTA_EXPORT_PER_TENANT')),
+    keepDays: Number(required('LFS_QUOTA_EXPORT_KEEP_DAYS')),
+  });
+}
 
 /** How a secret is read. */
 function secret(secretArn: string) {
@@ -186,9 +218,15 @@ export function subscriptionDeps() {
 }
 
 export function managementDeps() {
-  const [tables, client] = [table(), bucketClient()];
+  const [tables, place] = [table(), bucketPlace()];
+  const client = bucketClient(place);
   return {
     ...common(),
+    archives: new S3TextFiles({ client }),
+    exportJobs: createDynamoDbExportJobs(tables),
+    exportQueue: exportQueue(),
+    exportSettings: exportSettings(),
+    signer: new S3UrlSigner(place),
     // Somebody waits, and no scan is under way that would have to begin again.
     listing: new ScanListing({ client, retry: { attemptsMax: 4 } }),
     store: objectStore(client),
@@ -220,7 +258,29 @@ export function scanShardDeps() {
 }
 
 export function refreshDeps() {
-  return { ...common(), ledger: createDynamoDbLedger(table()), queue: queue(), metrics: metrics() };
+  const tables = table();
+  return {
+    ...common(),
+    ledger: createDynamoDbLedger(tables),
+    exportJobs: createDynamoDbExportJobs(tables),
+    exportQueue: exportQueue(),
+    queue: queue(),
+    metrics: metrics(),
+  };
+}
+
+export function exportDeps() {
+  const place = bucketPlace();
+  const endpoint = standIn('S3');
+  const archives = new ArchiveClient({ ...(endpoint && { endpoint }), ...place });
+  return {
+    ...common(),
+    listing: new ScanListing({ client: bucketClient(place) }),
+    archives: new S3ArchiveStore({ client: archives }),
+    exportJobs: createDynamoDbExportJobs(table()),
+    exportQueue: exportQueue(),
+    exportSettings: exportSettings(),
+  };
 }
 
 export function storeEventsDeps() {

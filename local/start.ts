@@ -6,6 +6,7 @@ import { createInvocations } from '../lambda/adapters/system/invocations.ts';
 import { defaultSettings, type Settings } from '../lambda/domain/settings.ts';
 import type { Invocations } from '../lambda/ports/invocations.ts';
 import type { Log } from '../lambda/ports/log.ts';
+import type { Deps } from '../lambda/use-cases/deps.ts';
 import { ExportPump } from './background/export-pump.ts';
 import { FileQueue } from './background/file-queue.ts';
 import { openQueueFolder } from './background/queue-folder.ts';
@@ -135,16 +136,10 @@ async function start(options: EmbeddedStackOptions, cleanup: Cleanup): Promise<E
   });
   cleanup.add(composed.close);
 
-  const created = createFunctions(composed.deps);
-  cleanup.add(() => queue.close(graceMs));
-  await queue.deliverTo(created.reconcile);
-  cleanup.add(() => exportPump.close(graceMs));
-  await exportPump.deliverTo(created.exportArchive, composed.deps.exportJobs);
-  const schedule = startSchedule(created.refresh, { clock: systemClock, timers: systemTimers, log });
-  cleanup.add(() => schedule.close(graceMs));
+  const http = await startBackground({ deps: composed.deps, queue, exportPump, cleanup });
   const place = { folder: folder.path, apiUrl: url };
   const demo = options.createDemo === false ? undefined : await ensureDemo(composed.deps, place);
-  functions.resolve(created.http);
+  functions.resolve(http);
 
   let closed: Promise<void> | undefined;
   return {
@@ -160,6 +155,28 @@ async function start(options: EmbeddedStackOptions, cleanup: Cleanup): Promise<E
       return closed;
     },
   };
+}
+
+/** Starts what runs without a request. @returns the functions of the API. */
+async function startBackground(input: {
+  deps: Deps;
+  queue: FileQueue;
+  exportPump: ExportPump;
+  cleanup: Cleanup;
+}): Promise<HttpFunctions> {
+  const { deps, queue, exportPump, cleanup } = input;
+  const created = createFunctions(deps);
+  cleanup.add(() => queue.close(graceMs));
+  await queue.deliverTo(created.reconcile);
+  cleanup.add(() => exportPump.close(graceMs));
+  await exportPump.deliverTo(created.exportArchive, deps.exportJobs);
+  const schedule = startSchedule(created.refresh, {
+    clock: systemClock,
+    timers: systemTimers,
+    log: deps.log,
+  });
+  cleanup.add(() => schedule.close(graceMs));
+  return created.http;
 }
 
 /** Brings a folder that an older release wrote to the current format. */

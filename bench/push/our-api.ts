@@ -78,6 +78,7 @@ async function compose(
     database: await parts.openDatabase(join(input.folder, 'table'), { turns }),
     store: { url: storeUrl, bucket, credentials, head: () => undefined },
     queue,
+    exportQueue: { send: async () => {} },
     adminToken: 'bench-admin-token-0123456789abcdef',
     invocations: parts.createInvocations(),
     // Recounts run when they are asked for, and only then.

@@ -97,10 +97,7 @@ async function list(
   return { jobs, nextCursor: after.length > pageSize ? (jobs.at(-1)?.exportId ?? null) : null };
 }
 
-async function* listDue(
-  table: Table,
-  { nowMs }: { nowMs: number },
-): AsyncGenerator<readonly ExportPath[]> {
+async function* listDue(table: Table, { nowMs }: { nowMs: number }): AsyncGenerator<readonly ExportPath[]> {
   const pages = pagesOf(table, {
     IndexName: byKindIndex.name,
     KeyConditionExpression: '#kind = :kind AND #name < :after',

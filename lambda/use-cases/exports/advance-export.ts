@@ -1,4 +1,11 @@
-import { endedJob, type ExportJob, failedJob, isOpen, openUnits, plannedAnew } from '../../domain/export/export-job.ts';
+import {
+  type ExportJob,
+  endedJob,
+  failedJob,
+  isOpen,
+  openUnits,
+  plannedAnew,
+} from '../../domain/export/export-job.ts';
 import { SourceGoneError, UploadGoneError } from '../../ports/archive-store.ts';
 import type { ExportPath } from '../../ports/export-jobs.ts';
 import type { ExportMessage } from '../../ports/export-queue.ts';
@@ -81,8 +88,6 @@ function messagesFor(job: ExportJob): ExportMessage[] {
 async function expire({ exportJobs, clock }: AdvanceDeps, path: ExportPath): Promise<void> {
   const nowMs = clock.nowMs();
   await exportJobs.change(path, (job) =>
-    job.state === 'done' && nowMs >= job.expiresAtMs
-      ? endedJob(job, { state: 'expired', nowMs })
-      : undefined,
+    job.state === 'done' && nowMs >= job.expiresAtMs ? endedJob(job, { state: 'expired', nowMs }) : undefined,
   );
 }

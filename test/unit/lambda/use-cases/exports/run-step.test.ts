@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
-import { exportPath, ExportStack, type ExportStackOptions } from '../../../../support/export-stack.ts';
+import { ExportStack, type ExportStackOptions, exportPath } from '../../../../support/export-stack.ts';
 
 const sha256 = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex');
 
@@ -137,7 +137,10 @@ describe('an export', () => {
     const absent = 'f'.repeat(64);
     for (const repo of ['app', null]) {
       const work = '_exports/acme/first/work/request.json';
-      await stack.archives.put(work, Buffer.from(JSON.stringify([{ oid, name: 'folder/a.bin' }, { oid: absent }])));
+      await stack.archives.put(
+        work,
+        Buffer.from(JSON.stringify([{ oid, name: 'folder/a.bin' }, { oid: absent }])),
+      );
       await stack.start({ repo, listedObjects: 2 });
       await stack.run();
       const { files, job } = await archivesOf(stack);
@@ -155,7 +158,11 @@ describe('an export', () => {
     const stack = new ExportStack({ settings: { objectsMax: 10 } });
     for (let index = 0; index < 11; index += 1) await stack.store('app', Buffer.from(`object ${index}`));
     await stack.start();
-    expect(await stack.run()).toMatchObject({ state: 'failed', failure: { reason: 'too-many-objects' }, isTidy: true });
+    expect(await stack.run()).toMatchObject({
+      state: 'failed',
+      failure: { reason: 'too-many-objects' },
+      isTidy: true,
+    });
     expect(await stack.left()).toEqual([]);
   });
 
@@ -175,27 +182,31 @@ describe('an export', () => {
 });
 
 describe('an export with kills', () => {
-  it.each(['tar', 'zip'] as const)('%s: a kill at each call of a step', { timeout: 60_000 }, async (format) => {
-    const make = async () => {
-      const stack = new ExportStack({ partsMax: 20 });
-      const stored = await stack.storeMany(3, 900, ['app', 'web']);
-      await stack.start({ format });
-      return { stack, stored };
-    };
-    const whole = await make();
-    const before = whole.stack.calls;
-    await whole.stack.run();
-    const archives = await expectObjects(whole.stack, whole.stored);
-    const calls = whole.stack.calls - before;
-    expect(calls).toBeGreaterThan(100);
-    for (let kill = 0; kill < calls; kill += 1) {
-      const { stack, stored } = await make();
-      stack.callsToLive = kill;
-      await killedRun(stack);
-      expect(stack.kills, `at call ${kill}`).toBeLessThanOrEqual(1);
-      expect(await expectObjects(stack, stored)).toEqual(archives);
-    }
-  });
+  it.each(['tar', 'zip'] as const)(
+    '%s: a kill at each call of a step',
+    { timeout: 60_000 },
+    async (format) => {
+      const make = async () => {
+        const stack = new ExportStack({ partsMax: 20 });
+        const stored = await stack.storeMany(3, 900, ['app', 'web']);
+        await stack.start({ format });
+        return { stack, stored };
+      };
+      const whole = await make();
+      const before = whole.stack.calls;
+      await whole.stack.run();
+      const archives = await expectObjects(whole.stack, whole.stored);
+      const calls = whole.stack.calls - before;
+      expect(calls).toBeGreaterThan(100);
+      for (let kill = 0; kill < calls; kill += 1) {
+        const { stack, stored } = await make();
+        stack.callsToLive = kill;
+        await killedRun(stack);
+        expect(stack.kills, `at call ${kill}`).toBeLessThanOrEqual(1);
+        expect(await expectObjects(stack, stored)).toEqual(archives);
+      }
+    },
+  );
 
   it('200 exports, each step of which may be killed', { timeout: 120_000 }, async () => {
     let kills = 0;

@@ -29,7 +29,7 @@ export interface FunctionResources {
 }
 
 /** How a stage makes exports. */
-export interface ExportResources {
+interface ExportResources {
   readonly queue: IQueue;
   readonly store: ExportStoreKind;
   readonly settings: StageSettings['exports'];

@@ -89,7 +89,9 @@ describe('the queue of exports', () => {
 
   it('is there only if the stage makes exports', () => {
     const without = templateOf({ exports: { workers: 0 } });
-    expect(Object.keys(without.toJSON()['Resources']).filter((id) => /^(?!ApiHttpApi).*export/i.test(id))).toEqual([]);
+    expect(
+      Object.keys(without.toJSON()['Resources']).filter((id) => /^(?!ApiHttpApi).*export/i.test(id)),
+    ).toEqual([]);
   });
 });
 

@@ -69,6 +69,25 @@ const coveredBy: Readonly<Record<string, readonly string[]>> = {
   ],
   'test/unit/lambda/handlers/store-events.test.ts': ['lambda/events/store-event.ts'],
   'test/unit/lambda/adapters/system/invocation-log.test.ts': ['lambda/runtime/with-invocation.ts'],
+  // Exports from their record to their archive, in memory, with kills at every call.
+  'test/unit/lambda/use-cases/exports/run-step.test.ts': [
+    'lambda/domain/export/export-keys.ts',
+    'lambda/domain/export/formats.ts',
+    'lambda/domain/export/work-order.ts',
+    'lambda/use-cases/exports/advance-export.ts',
+    'lambda/use-cases/exports/copy-parts.ts',
+    'lambda/use-cases/exports/finish-archives.ts',
+    'lambda/use-cases/exports/gather-objects.ts',
+    'lambda/use-cases/exports/hash-objects.ts',
+    'lambda/use-cases/exports/json-file.ts',
+    'lambda/use-cases/exports/lease.ts',
+    'lambda/use-cases/exports/plan-archives.ts',
+    'lambda/use-cases/exports/run-parts.ts',
+    'lambda/use-cases/exports/run-unit.ts',
+    'lambda/use-cases/exports/tidy-up.ts',
+    'lambda/use-cases/exports/unit-report.ts',
+    'lambda/use-cases/exports/write-orders.ts',
+  ],
   // The archives that plans make, in memory, on a store that refuses what a real one would.
   'test/unit/lambda/domain/export/plan-export.test.ts': [
     'lambda/domain/export/byte-range.ts',

@@ -11,14 +11,9 @@ interface ExportPath {
   readonly exportId: string;
 }
 
-/** The prefix of all keys of the exports of a tenant, with its closing slash. */
-export function tenantExportsPrefix(tenant: string): string {
-  return `${exportsFolder}/${tenant}/`;
-}
-
 /** The prefix of all keys of an export, with its closing slash. */
 export function exportPrefix({ tenant, exportId }: ExportPath): string {
-  return `${tenantExportsPrefix(tenant)}${exportId}/`;
+  return `${exportsFolder}/${tenant}/${exportId}/`;
 }
 
 /** The prefix of what only the work on an export needs. */

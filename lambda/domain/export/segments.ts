@@ -15,7 +15,7 @@ interface LiteralSegment {
   bytes(crc32: number): Uint8Array;
 }
 
-export type LiteralRecipe =
+type LiteralRecipe =
   | { readonly kind: 'zeros' }
   /** A range of the head of an object. */
   | { readonly kind: 'head'; readonly member: Member; readonly range: ByteRange };

@@ -42,7 +42,7 @@ export type LeafPart =
   | { readonly kind: 'copy'; readonly source: OrderedObject; readonly range?: ByteRange }
   | { readonly kind: 'upload'; readonly pieces: readonly Piece[] };
 
-export interface OrderedObject {
+interface OrderedObject {
   readonly key: string;
   readonly etag: string;
 }

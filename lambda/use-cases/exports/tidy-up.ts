@@ -11,7 +11,7 @@ export async function abortUploads({ archives }: Pick<Deps, 'archives'>, prefix:
 }
 
 /** Deletes all objects below a prefix. */
-export async function deleteBelow({ archives }: Pick<Deps, 'archives'>, prefix: string): Promise<void> {
+async function deleteBelow({ archives }: Pick<Deps, 'archives'>, prefix: string): Promise<void> {
   for await (const keys of archives.list(prefix)) await archives.delete(keys);
 }
 

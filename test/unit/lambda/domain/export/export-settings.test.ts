@@ -1,0 +1,55 @@
+import { expect, it } from 'vitest';
+import { cloudPrices, r2Prices, s3Prices } from '../../../../../cost/prices.ts';
+import {
+  exportSettingsFor,
+  exportStoreKinds,
+  planSettingsFor,
+} from '../../../../../lambda/domain/export/export-settings.ts';
+import { checkSettings } from '../../../../../lambda/domain/export/plan-settings.ts';
+import { functionSpecs } from '../../../../../lib/functions/function-specs.ts';
+import { parseStageSettings } from '../../../../../lib/settings/parse-stage-settings.ts';
+
+const settings = (kind: (typeof exportStoreKinds)[number]) => exportSettingsFor(kind, { workers: 4 });
+
+it('has the prices of the cost model', () => {
+  const { exportArchive: memoryMb } = parseStageSettings('test', {}).memoryMb;
+  const workerSecond = (memoryMb / 1024) * cloudPrices.lambdaGbSecondArm64;
+  expect(settings('s3').prices).toMatchObject({
+    write: s3Prices.putOrList,
+    read: s3Prices.getOrHead,
+    gbToStore: 0,
+  });
+  expect(settings('r2').prices).toMatchObject({
+    write: r2Prices.putOrList,
+    read: r2Prices.getOrHead,
+    gbToStore: s3Prices.gbToInternet,
+  });
+  expect(settings('s3').prices.workerSecond).toBeCloseTo(workerSecond, 9);
+  expect(functionSpecs.exportArchive.timeoutSeconds).toBeGreaterThan(0);
+});
+
+it.each(exportStoreKinds)('%s: settings that its store takes, for time and for cost', (kind) => {
+  for (const prefer of ['time', 'cost'] as const)
+    expect(() => checkSettings(planSettingsFor(settings(kind), { prefer }))).not.toThrow();
+});
+
+it('plans as the store wants it', () => {
+  const ways = exportStoreKinds.map((kind) => [
+    kind,
+    planSettingsFor(settings(kind), { prefer: 'time' }).way,
+  ]);
+  expect(Object.fromEntries(ways)).toEqual({
+    s3: 'copy-free',
+    r2: 'copy-grid',
+    grid: 'copy-grid',
+    stream: 'stream',
+    local: 'copy-free',
+  });
+});
+
+it('copies for cost only from the size at which that pays', () => {
+  const { copyFromBytes } = planSettingsFor(settings('s3'), { prefer: 'cost' });
+  expect(copyFromBytes).toBeGreaterThan(10 * 1024 ** 2);
+  expect(planSettingsFor(settings('s3'), { prefer: 'time' }).copyFromBytes).toBe(5 * 1024 ** 2);
+  expect(planSettingsFor(settings('r2'), { prefer: 'cost' }).copyFromBytes).toBe(5 * 1024 ** 2);
+});

@@ -1,0 +1,87 @@
+import { hash } from 'node:crypto';
+import { describe, expect, it } from 'vitest';
+import { listObjects } from '../../../../../lambda/use-cases/exports/list-objects.ts';
+import { MemoryArchiveStore } from '../../../../support/memory/archive-store.ts';
+import { MemoryObjectStore } from '../../../../support/memory/object-store.ts';
+
+const oidOf = (index: number) => hash('sha256', String(index), 'hex');
+
+function store(keys: readonly string[]) {
+  const objects = new MemoryObjectStore();
+  for (const [index, key] of keys.entries())
+    objects.putVersion(key, { sizeBytes: index, etag: `"${index}"` });
+  return { listing: objects, archives: new MemoryArchiveStore({ objects }) };
+}
+
+const all = { tenant: 'acme', repo: null, wanted: undefined, objectsMax: 100_000, onRequest: async () => {} };
+
+describe('the objects of an export', () => {
+  it('are those of all repos, with their versions', async () => {
+    const deps = store([`acme/app/${oidOf(0)}`, `acme/web/${oidOf(1)}`, `acme2/app/${oidOf(2)}`]);
+    expect(await listObjects(deps, all)).toEqual({
+      kind: 'listed',
+      objects: [
+        { oid: oidOf(0), sizeBytes: 0, etag: '"0"', key: `acme/app/${oidOf(0)}` },
+        { oid: oidOf(1), sizeBytes: 1, etag: '"1"', key: `acme/web/${oidOf(1)}` },
+      ],
+    });
+  });
+
+  it('are all, also in a repo of many pages', async () => {
+    const keys = Array.from({ length: 5500 }, (_, index) => `acme/app/${oidOf(index)}`);
+    let requests = 0;
+    const onRequest = async () => {
+      requests += 1;
+    };
+    const listed = await listObjects(store(keys), { ...all, repo: 'app', onRequest });
+    const found = listed.kind === 'listed' ? listed.objects.map(({ key }) => key) : [];
+    expect(found.sort()).toEqual(keys.sort());
+    // The first page, and the rest by first digits.
+    expect(requests).toBeLessThanOrEqual(17);
+  });
+
+  it('are no keys of another form', async () => {
+    const keys = [
+      'acme/readme',
+      'acme/app/readme',
+      `acme/app/folder/${oidOf(1)}`,
+      `acme/.hidden/${oidOf(2)}`,
+      `acme/app/${oidOf(3).toUpperCase()}`,
+      `acme/app/${oidOf(4)}`,
+      `acme/${oidOf(5)}`,
+    ];
+    const listed = await listObjects(store(keys), all);
+    expect(listed.kind === 'listed' && listed.objects.map(({ key }) => key)).toEqual([keys[5]]);
+  });
+
+  it('that are wanted are found among all repos, with their names', async () => {
+    const deps = store([`acme/app/${oidOf(0)}`, `acme/web/${oidOf(1)}`]);
+    const wanted = new Map([
+      [oidOf(1), 'a.bin'],
+      [oidOf(9), undefined],
+    ]);
+    expect(await listObjects(deps, { ...all, wanted })).toMatchObject({
+      objects: [{ oid: oidOf(1), name: 'a.bin' }],
+    });
+    expect(deps.archives.count('head')).toBe(0);
+  });
+
+  it('that are wanted of one repo are asked for one by one, because it may have many others', async () => {
+    const deps = store([`acme/app/${oidOf(0)}`, `acme/web/${oidOf(1)}`]);
+    const wanted = new Map([
+      [oidOf(0), 'a.bin'],
+      [oidOf(1), undefined],
+    ]);
+    expect(await listObjects(deps, { ...all, repo: 'app', wanted })).toEqual({
+      kind: 'listed',
+      objects: [{ oid: oidOf(0), name: 'a.bin', sizeBytes: 0, etag: '"0"', key: `acme/app/${oidOf(0)}` }],
+    });
+    expect(deps.archives.count('head')).toBe(2);
+  });
+
+  it('are not listed if they are too many', async () => {
+    const keys = Array.from({ length: 11 }, (_, index) => `acme/app/${oidOf(index)}`);
+    expect(await listObjects(store(keys), { ...all, objectsMax: 10 })).toEqual({ kind: 'too-many' });
+    expect(await listObjects(store(keys), { ...all, objectsMax: 11 })).toMatchObject({ kind: 'listed' });
+  });
+});

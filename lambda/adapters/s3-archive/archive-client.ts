@@ -87,36 +87,42 @@ export class ArchiveClient {
    */
   async send<T>(request: string, attempt: (by: Attempt) => Promise<T>): Promise<T> {
     const { callMs } = this.#limits;
-    const abortSignal = AbortSignal.timeout(callMs);
+    const stop = new AbortController();
+    const stopped = new Promise<never>((_resolve, reject) => {
+      stop.signal.addEventListener('abort', () => reject(stop.signal.reason), { once: true });
+    });
+    const timer = setTimeout(() => stop.abort(this.#lateError(request)), callMs);
+    try {
+      // What the SDK waits for beside the store, such as credentials, does not keep the call.
+      return await Promise.race([this.#attempts(request, attempt, stop.signal), stopped]);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  async #attempts<T>(
+    request: string,
+    attempt: (by: Attempt) => Promise<T>,
+    abortSignal: AbortSignal,
+  ): Promise<T> {
     for (let number = 1; ; number += 1) {
       try {
         const result = await attempt({ client: this.#client, abortSignal });
         this.#retries.noteSuccess();
         return result;
       } catch (thrown) {
+        abortSignal.throwIfAborted();
         const error = storeErrorOf(thrown);
-        const isLast = !(await this.#waited(error, { attempt: number, abortSignal }));
-        if (abortSignal.aborted) throw lateError(request, callMs, this.#retries.lastFailure);
-        if (isLast) throw translateStoreError(error, request);
+        if (!(error instanceof Error)) throw error;
+        const pauseMs = this.#retries.pauseMs({ error, attempt: number, settings: this.#limits });
+        if (pauseMs === undefined) throw translateStoreError(error, request);
+        await pause(pauseMs, abortSignal);
       }
     }
   }
 
-  /** Waits until the next attempt. False: it may not help, or none is left. */
-  async #waited(
-    error: unknown,
-    { attempt, abortSignal }: { attempt: number; abortSignal: AbortSignal },
-  ): Promise<boolean> {
-    if (!(error instanceof Error)) return false;
-    const pauseMs = this.#retries.pauseMs({ error, attempt, settings: this.#limits });
-    if (pauseMs === undefined) return false;
-    await pause(pauseMs, abortSignal);
-    return true;
+  #lateError(request: string): StoreUnavailableError {
+    const message = `The store did not serve ${request} within ${this.#limits.callMs / 1000} s.`;
+    return new StoreUnavailableError(message, { cause: this.#retries.lastFailure });
   }
-}
-
-function lateError(request: string, callMs: number, cause: Error | undefined): StoreUnavailableError {
-  return new StoreUnavailableError(`The store did not serve ${request} within ${callMs / 1000} s.`, {
-    cause,
-  });
 }

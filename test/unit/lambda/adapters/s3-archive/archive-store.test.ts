@@ -113,6 +113,26 @@ describe('a store that does not serve', () => {
     },
   );
 
+  it('keeps no call that waits for credentials', async () => {
+    const { server, store } = await storeOf([answer(200)], {
+      limits: { callMs: 50 },
+      credentials: () => new Promise(() => {}),
+    });
+    await expect(store.put('k', bytes)).rejects.toThrow('The store did not serve PutObject within 0.05 s.');
+    expect(server.requests).toEqual([]);
+  });
+
+  it('is not asked again once the time of a call is over, and the cause is what it said', async () => {
+    const { server, store } = await storeOf([errorXml(503, 'SlowDown'), silence], {
+      limits: { callMs: 300 },
+    });
+    const error = await failure(store.put('k', bytes));
+    expect(error).toBeInstanceOf(StoreUnavailableError);
+    expect(error.cause).toMatchObject({ name: 'SlowDown' });
+    expect(server.requests).toHaveLength(2);
+    await expect.poll(() => server.openConnections).toBe(0);
+  });
+
   it('is not asked again if it refuses', async () => {
     for (const name of names) {
       const { server, store } = await storeOf([errorXml(403, 'AccessDenied')]);

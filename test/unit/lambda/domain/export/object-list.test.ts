@@ -9,7 +9,7 @@ it('keeps every object as it is, whatever its version and name', () => {
     {
       oid: fc.constant(oid),
       sizeBytes: fc.nat(),
-      etag: fc.string({ unit: 'binary' }).filter((text) => text.isWellFormed()),
+      etag: fc.string({ unit: 'binary' }).filter((text) => !/\p{Surrogate}/u.test(text)),
       key: fc.constantFrom('acme/app/x', 'acme/My-App.1/y'),
       name: fc.string({ unit: 'grapheme', minLength: 1 }).filter((text) => !/[\n\r]/.test(text)),
     },

@@ -4,14 +4,14 @@ import type { OrderedPart } from '../../../../../lambda/domain/export/work-order
 
 const pace = { workers: 4, bytesPerSecond: 100, requestSeconds: 1, requestsAtOnce: 10 };
 const source = { key: 'k', etag: 'e' };
-const upload = (number: number, sizeBytes: number): OrderedPart => ({
-  kind: 'upload',
+const upload = (number: number, sizeBytes: number) => ({
+  kind: 'upload' as const,
   volume: 0,
   number,
   sizeBytes,
-  pieces: [{ kind: 'object', source, range: { startByte: 0, endByte: sizeBytes } }],
+  pieces: [{ kind: 'object' as const, source, range: { startByte: 0, endByte: sizeBytes } }],
 });
-const copy = (number: number): OrderedPart => ({ kind: 'copy', volume: 0, number, sizeBytes: 1e6, source });
+const copy = (number: number) => ({ kind: 'copy' as const, volume: 0, number, sizeBytes: 1e6, source });
 
 describe('a part takes a worker', () => {
   it('as long as its bytes, or its requests', () => {

@@ -3,7 +3,11 @@ import { CliError } from './errors.ts';
 import { printable } from './render.ts';
 
 /** The fields of an RFC 9457 problem that a person needs. */
-const problem = z.object({ title: z.string().optional(), detail: z.string().optional() });
+const problem = z.object({
+  code: z.string().optional(),
+  title: z.string().optional(),
+  detail: z.string().optional(),
+});
 
 /** The error for a response without a success status: what it means and what to do next. */
 export function refusalError(refusal: {
@@ -19,11 +23,21 @@ export function refusalError(refusal: {
     reason === undefined
       ? `The answer to ${request.method} ${request.path} was ${status}.`
       : `${printable(reason)} (${status})`;
-  const hint = hintFor(status, { isProblem: reason !== undefined, baseUrl: refusal.baseUrl });
+  const code = parsed.success ? parsed.data.code : undefined;
+  const hint = hintOf(code) ?? hintFor(status, { isProblem: reason !== undefined, baseUrl: refusal.baseUrl });
   return new CliError(message, hint === undefined ? {} : { hint });
 }
 
 const mayHaveHappened = 'The change may have been made: check before you repeat it.';
+
+/** What to do about problems of which the status says too little. */
+function hintOf(code: string | undefined): string | undefined {
+  if (code === 'exports-full')
+    return 'See them with `lfs-quota export list TENANT`, and end one with `lfs-quota export delete TENANT EXPORT`.';
+  if (code === 'exports-off') return 'Whoever runs the stage can deploy it with another `exports.workers`.';
+  if (code === 'export-not-found') return 'See what there is with `lfs-quota export list TENANT`.';
+  return undefined;
+}
 
 function hintFor(status: number, answer: { isProblem: boolean; baseUrl: string }): string | undefined {
   if (status === 401) {

@@ -2,6 +2,7 @@ import { Command, CommanderError } from 'commander';
 import { registerCount } from './commands/count.ts';
 import { registerDoctor } from './commands/doctor.ts';
 import { registerDu } from './commands/du.ts';
+import { registerExport } from './commands/export.ts';
 import { registerObject } from './commands/object.ts';
 import { registerReconcile } from './commands/reconcile.ts';
 import { registerRepo } from './commands/repo.ts';
@@ -46,6 +47,7 @@ function buildProgram(context: CliContext): Command {
   registerReservation(program, context);
   registerReconcile(program, context);
   registerCount(program, context);
+  registerExport(program, context);
   registerDu(program, context);
   registerDoctor(program, context);
   return program;

@@ -172,6 +172,7 @@ const architecture: Readonly<Record<string, { imports: readonly string[]; packag
       'lambda/adapters/s3-scan',
       'lambda/adapters/system',
       'lambda/domain',
+      'lambda/domain/export',
       'lambda/http/management',
       'lambda/ports',
       'lambda/use-cases/scan',

@@ -1,0 +1,207 @@
+import { type FileHandle, open, rename } from 'node:fs/promises';
+import { formatBytes } from '../../lambda/domain/bytes.ts';
+import { type ExportBody, exportSchema } from '../../lambda/http/management/schemas.ts';
+import type { ApiClient } from '../api-client.ts';
+import type { CliContext } from '../context.ts';
+import { formatDuration } from '../du/words.ts';
+import { CliError } from '../errors.ts';
+import { WaitLine } from '../wait-line.ts';
+import { ByteRate } from './byte-rate.ts';
+import { type Interrupt, listenForInterrupt } from './interrupt.ts';
+import { exportPath } from './wait-for-export.ts';
+
+/** Attempts in a row that bring nothing. */
+const attemptsMax = 5;
+/** Pause before the second of them; doubled each time. */
+const pauseMs = 1000;
+/** An attempt that gets nothing for so long is given up. */
+const idleMs = 60_000;
+/** The line is drawn anew. */
+const redrawMs = 500;
+
+type Archive = ExportBody['archives'][number];
+
+/** What a download is asked for. */
+export interface Download {
+  readonly job: ExportBody;
+  /** Its place in the list of archives. */
+  readonly index: number;
+  readonly file: string;
+  readonly isQuiet: boolean;
+}
+
+/**
+ * Downloads an archive. What has arrived lies in a file beside it until it is complete, and a later download of the same
+ * export goes on there.
+ *
+ * @throws {CliError} that says how to go on.
+ */
+export async function downloadArchive(
+  { client, context }: { client: ApiClient; context: CliContext },
+  download: Download,
+): Promise<void> {
+  const { job, index, file, isQuiet } = download;
+  const interrupt = listenForInterrupt(context);
+  const partFile = `${file}.${job.exportId}.part`;
+  const line = new WaitLine(context, { isQuiet });
+  try {
+    const part = await open(partFile, 'a');
+    try {
+      const fetched = new PartFile({ part, line, context, name: job.archives[index]?.name ?? file });
+      await fetchAll({ client, interrupt, fetched }, { job, index });
+      await part.sync();
+    } finally {
+      await part.close();
+    }
+    await rename(partFile, file);
+    line.end(`${file}: ${formatBytes(job.archives[index]?.sizeBytes ?? 0)}`);
+  } catch (error) {
+    if (line.inPlace && !isQuiet) context.out('\n');
+    throw explain(error, { download, isInterrupted: interrupt.signal.aborted });
+  } finally {
+    interrupt.release();
+  }
+}
+
+async function fetchAll(
+  { client, interrupt, fetched }: { client: ApiClient; interrupt: Interrupt; fetched: PartFile },
+  { job, index }: Pick<Download, 'job' | 'index'>,
+): Promise<void> {
+  let archive = archiveOf(job, index);
+  await fetched.begin(archive.sizeBytes);
+  for (let failures = 0; fetched.bytes < archive.sizeBytes; ) {
+    interrupt.signal.throwIfAborted();
+    const before = fetched.bytes;
+    const outcome = await attempt(archive, fetched, interrupt.signal);
+    if (outcome === 'arrived') continue;
+    failures = fetched.bytes > before ? 1 : failures + 1;
+    if (failures >= attemptsMax) throw outcome;
+    // The URL may have expired; the first failure is most often that.
+    if (failures > 1) await interrupt.sleep(pauseMs * 2 ** (failures - 2));
+    interrupt.signal.throwIfAborted();
+    const { body } = await client.send({ method: 'GET', path: exportPath(job), shape: exportSchema });
+    archive = archiveOf(body, index);
+  }
+}
+
+function archiveOf({ tenant, archives, state }: ExportBody, index: number): Archive & { url: string } {
+  const archive = archives[index];
+  if (archive?.url === null || archive === undefined)
+    throw new NoArchiveError(`There is no archive to download: the export is ${state}.`, {
+      hint: `See what there is with \`lfs-quota export list ${tenant}\`.`,
+    });
+  return { ...archive, url: archive.url };
+}
+
+/** Asks for what is missing once. @returns what it failed with, if more has to be asked for. */
+async function attempt(
+  { url, sizeBytes }: Archive & { url: string },
+  fetched: PartFile,
+  stop: AbortSignal,
+): Promise<'arrived' | Error> {
+  const idle = new AbortController();
+  const timer = setTimeout(() => idle.abort(new Error(`Nothing arrived for ${idleMs / 1000} s.`)), idleMs);
+  const signal = AbortSignal.any([stop, idle.signal]);
+  const from = fetched.bytes;
+  try {
+    const response = await fetch(url, { headers: from > 0 ? { range: `bytes=${from}-` } : {}, signal });
+    const isWhole = response.status === 200;
+    const range = response.headers.get('content-range');
+    if (!isWhole && !(response.status === 206 && range === `bytes ${from}-${sizeBytes - 1}/${sizeBytes}`)) {
+      await response.body?.cancel();
+      return new CliError(`The store answered ${response.status} to the download of the archive.`);
+    }
+    // A store that knows no ranges sends all of it.
+    if (isWhole) await fetched.begin(sizeBytes, { anew: true });
+    for await (const piece of response.body ?? []) {
+      timer.refresh();
+      await fetched.append(piece);
+    }
+    return fetched.bytes === sizeBytes ? 'arrived' : new CliError('The download broke off.');
+  } catch (error) {
+    stop.throwIfAborted();
+    if (error instanceof FileError) throw error;
+    return error instanceof Error ? error : new Error(String(error));
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** There is nothing to go on with. */
+class NoArchiveError extends CliError {}
+
+/** The disk did not take what arrived. */
+class FileError extends Error {
+  override readonly name = 'FileError';
+}
+
+/** The file with what has arrived, and the line that shows it. */
+class PartFile {
+  readonly #part: FileHandle;
+  readonly #show: { line: WaitLine; context: Pick<CliContext, 'nowMs'>; name: string };
+  readonly #rate = new ByteRate();
+  #sizeBytes = 0;
+  #shownMs = 0;
+  bytes = 0;
+
+  constructor(input: { part: FileHandle; line: WaitLine; context: Pick<CliContext, 'nowMs'>; name: string }) {
+    this.#part = input.part;
+    this.#show = input;
+  }
+
+  /** @param options.anew what has arrived is of no use. So is what is longer than the archive. */
+  async begin(sizeBytes: number, options: { anew?: boolean } = {}): Promise<void> {
+    const { size } = await this.#part.stat();
+    const isUseless = options.anew === true || size > sizeBytes;
+    if (isUseless && size > 0) await this.#part.truncate(0);
+    this.#sizeBytes = sizeBytes;
+    this.bytes = isUseless ? 0 : size;
+  }
+
+  async append(piece: Uint8Array): Promise<void> {
+    if (this.bytes + piece.length > this.#sizeBytes)
+      throw new Error('The store sent more than the archive has.');
+    try {
+      await this.#part.appendFile(piece);
+    } catch (cause) {
+      throw new FileError('What arrived could not be written.', { cause });
+    }
+    this.bytes += piece.length;
+    const nowMs = this.#show.context.nowMs();
+    if (nowMs - this.#shownMs < redrawMs) return;
+    this.#shownMs = nowMs;
+    this.#rate.note({ ms: nowMs, bytes: this.bytes });
+    this.#show.line.show(this.#text());
+  }
+
+  #text(): string {
+    const { name, line } = this.#show;
+    const share = this.bytes / this.#sizeBytes;
+    if (!line.inPlace) return `${name}: ${Math.floor(share * 10) * 10} %`;
+    const { perSecond } = this.#rate;
+    const size = `${formatBytes(this.bytes)} of ${formatBytes(this.#sizeBytes)}`;
+    const leftMs = perSecond === undefined ? undefined : ((this.#sizeBytes - this.bytes) * 1000) / perSecond;
+    return [
+      `${name}: ${(share * 100).toFixed(1)} %`,
+      size,
+      ...(perSecond === undefined ? [] : [`${formatBytes(Math.round(perSecond))}/s`]),
+      ...(leftMs === undefined ? [] : [`${formatDuration(leftMs)} left`]),
+    ].join(', ');
+  }
+}
+
+function explain(
+  error: unknown,
+  { download, isInterrupted }: { download: Download; isInterrupted: boolean },
+): CliError {
+  const { tenant, exportId } = download.job;
+  const again = `What has arrived is kept. Go on with \`lfs-quota export show ${tenant} ${exportId} --output ${download.file}\`.`;
+  if (isInterrupted) return new CliError('Stopped the download.', { hint: again, cause: error });
+  if (error instanceof NoArchiveError) return error;
+  if (error instanceof CliError && error.hint !== undefined)
+    return new CliError(error.message, { hint: `${error.hint}\n${again}`, cause: error });
+  const cause = error instanceof Error && error.cause instanceof Error ? ` ${error.cause.message}.` : '';
+  const what = error instanceof Error ? error.message : String(error);
+  const message = `The archive is not complete. ${what.replace(/\.?$/, '.')}${cause}`;
+  return new CliError(message, { hint: again, cause: error });
+}

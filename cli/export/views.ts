@@ -1,0 +1,100 @@
+import { formatBytes } from '../../lambda/domain/bytes.ts';
+import type { ExportBody } from '../../lambda/http/management/schemas.ts';
+import { formatDollars, formatDuration, formatRequests, shellWords } from '../du/words.ts';
+import { formatAge, formatCount, formatObjects, printable, renderTable } from '../render.ts';
+
+/** A table of exports, the newest first. */
+export function renderExports(exports: readonly ExportBody[], nowMs: number): string {
+  const rows = exports.map((job) => [
+    job.exportId,
+    job.repo ?? '(all)',
+    job.dryRun ? 'dry run' : job.format,
+    job.state,
+    formatShare(job),
+    job.plan === null ? '-' : formatBytes(job.plan.archiveBytes),
+    formatAge(job.createdAt, nowMs),
+    job.state === 'done' ? formatLeft(job.expiresAt, nowMs) : '-',
+  ]);
+  const heading = ['export', 'repo', 'format', 'state', 'done', 'size', 'began', 'kept for'];
+  return renderTable(heading, rows, { right: [4, 5] });
+}
+
+/** All that is known of an export. */
+export function renderExport(job: ExportBody, nowMs: number): string {
+  const { plan, progress, failure } = job;
+  const objects = job.listedObjects === null ? '' : `, ${formatObjects(job.listedObjects)} of a list`;
+  const lines = [
+    `export    ${job.exportId}: ${job.repo === null ? job.tenant : `${job.tenant}/${job.repo}`} as ${job.format}${objects}`,
+    `state     ${job.state}${progress.share === null ? '' : `, ${formatShare(job)}`}`,
+    `began     ${formatAge(job.createdAt, nowMs)}`,
+    ...(failure === null ? [] : [`failed    ${printable(failure.message)} (${failure.reason})`]),
+    ...(plan === null ? [] : planLines(plan)),
+  ];
+  const made = progress.copiedBytes + progress.uploadedBytes + progress.hashedBytes;
+  if (made > 0)
+    lines.push(
+      `done      ${formatBytes(progress.copiedBytes)} copied, ${formatBytes(progress.uploadedBytes)} uploaded, ` +
+        formatRequests(progress.requests),
+    );
+  const text = `${lines.join('\n')}\n`;
+  if (job.dryRun) return job.explained === null ? text : `${text}\n${printableLines(job.explained.text)}`;
+  return job.state === 'done' ? `${text}\n${renderArchives(job, nowMs)}` : text;
+}
+
+function planLines(plan: NonNullable<ExportBody['plan']>): string[] {
+  const takes = `${formatRequests(plan.requests)}, ${formatDollars(plan.dollars)}, about ${formatDuration(plan.seconds * 1000)}`;
+  const lines = [
+    `objects   ${formatCount(plan.objectCount)} with ${formatBytes(plan.objectBytes)}`,
+    `plan      ${plan.way}: ${takes}`,
+  ];
+  if (plan.missing > 0) lines.push(`missing   ${formatObjects(plan.missing)}: the archive names them`);
+  if (plan.conflicts > 0)
+    lines.push(`left out  ${formatObjects(plan.conflicts)}: others have their oid and another size`);
+  return lines;
+}
+
+/** The archives of an export that is done, and what to do with them. */
+export function renderArchives(job: ExportBody, nowMs: number): string {
+  const { tenant, exportId, archives, expiresAt } = job;
+  const rows = archives.map(({ name, sizeBytes }) => [name, formatBytes(sizeBytes)]);
+  const urls = archives.flatMap(({ name, url }) =>
+    url === null ? [] : [`  curl -f -C - -o ${shellWords([name])} ${shellWords([url])}\n`],
+  );
+  const target = archives.length === 1 ? (archives[0]?.name ?? '') : '.';
+  return [
+    renderTable(['archive', 'size'], rows, { right: [1] }),
+    `Kept until ${expiresAt}, for ${formatLeft(expiresAt, nowMs)}. It does not count against the limit.\n`,
+    `\nDownload it, now or later, and go on after a break:\n  lfs-quota export show ${tenant} ${exportId} --output ${shellWords([target])}\n`,
+    ...(urls.length === 0 ? [] : [`Or, until ${archives[0]?.urlExpiresAt}, without a token:\n`, ...urls]),
+    `\n${restoreText(job)}`,
+  ].join('');
+}
+
+/** How to use the archives in the end. */
+export function restoreText({ archives, format, listedObjects }: ExportBody): string {
+  const extract = (options: string, path: string) =>
+    archives
+      .map(({ name }) =>
+        format === 'tar'
+          ? `  tar -x ${options}-f ${shellWords([`${path}${name}`])}\n`
+          : `  unzip ${options.replace('-C', '-d')}${shellWords([`${path}${name}`])}\n`,
+      )
+      .join('');
+  // They may have names of their own.
+  if (listedObjects !== null) return `Extract it:\n${extract('', '')}`;
+  return (
+    'With it git-lfs needs no server:\n' +
+    `  GIT_LFS_SKIP_SMUDGE=1 git clone REPOSITORY work && cd work\n${extract('-C .git ', '../')}` +
+    '  git lfs checkout\n'
+  );
+}
+
+function formatShare({ progress: { share } }: ExportBody): string {
+  return share === null ? '-' : `${(share * 100).toFixed(1)} %`;
+}
+
+function formatLeft(isoDate: string, nowMs: number): string {
+  return formatDuration(Math.max(0, Date.parse(isoDate) - nowMs));
+}
+
+const printableLines = (text: string) => text.split('\n').map(printable).join('\n');

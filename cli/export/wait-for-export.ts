@@ -1,0 +1,82 @@
+import { formatBytes } from '../../lambda/domain/bytes.ts';
+import { type ExportBody, exportSchema } from '../../lambda/http/management/schemas.ts';
+import type { ApiAnswer, ApiClient } from '../api-client.ts';
+import type { CliContext } from '../context.ts';
+import { formatDuration } from '../du/words.ts';
+import { CliError } from '../errors.ts';
+import { WaitLine } from '../wait-line.ts';
+import { ByteRate } from './byte-rate.ts';
+import { listenForInterrupt } from './interrupt.ts';
+
+const pollMs = 2000;
+
+export const exportPath = ({ tenant, exportId }: Pick<ExportBody, 'tenant' | 'exportId'>) =>
+  `/v1/tenants/${tenant}/exports/${exportId}`;
+
+export const isOpen = ({ state }: Pick<ExportBody, 'state'>) =>
+  state === 'planning' || state === 'hashing' || state === 'copying';
+
+/**
+ * Waits until an export has ended, and shows how far it is.
+ *
+ * @param wait.isQuiet show nothing.
+ * @returns the export at its end. @throws {CliError} on Ctrl-C.
+ */
+export async function waitForExport(
+  { client, context }: { client: ApiClient; context: CliContext },
+  wait: { job: ExportBody; isQuiet: boolean },
+): Promise<ApiAnswer<ExportBody>> {
+  const line = new WaitLine(context, wait);
+  const rate = new ByteRate();
+  const interrupt = listenForInterrupt(context);
+  try {
+    for (;;) {
+      const answer = await client.send({ method: 'GET', path: exportPath(wait.job), shape: exportSchema });
+      if (!isOpen(answer.body)) {
+        if (line.inPlace && !wait.isQuiet) context.out('\r\u001b[K');
+        return answer;
+      }
+      rate.note({ ms: context.nowMs(), bytes: doneBytes(answer.body) });
+      line.show(line.inPlace ? progressText(answer.body, rate) : plainText(answer.body));
+      if (interrupt.signal.aborted) throw goesOn(answer.body);
+      await interrupt.sleep(pollMs);
+      if (interrupt.signal.aborted) throw goesOn(answer.body);
+    }
+  } finally {
+    interrupt.release();
+  }
+}
+
+function goesOn({ tenant, exportId }: ExportBody): CliError {
+  return new CliError('Stopped waiting. The export goes on without this command.', {
+    hint: `See how far it is with \`lfs-quota export show ${tenant} ${exportId}\`, or end it with \`lfs-quota export delete ${tenant} ${exportId}\`.`,
+  });
+}
+
+const doneBytes = ({ progress }: ExportBody) =>
+  progress.uploadedBytes + progress.copiedBytes + progress.hashedBytes;
+
+/** `copying: 42.0 %, 6.3 GiB copied, 2.1 GiB uploaded of 20 GiB, 500 MiB/s, 12 s left`. */
+export function progressText(job: ExportBody, rate: ByteRate): string {
+  const { state, progress, plan } = job;
+  if (progress.share === null || plan === null) return `${state}: the objects are listed and planned`;
+  const { perSecond } = rate;
+  const hashed = progress.hashedBytes > 0 ? `${formatBytes(progress.hashedBytes)} hashed, ` : '';
+  const done = doneBytes(job);
+  const left =
+    perSecond === undefined || progress.share === 0
+      ? undefined
+      : (done * (1 - progress.share)) / progress.share / perSecond;
+  return [
+    `${state}: ${(progress.share * 100).toFixed(1)} %`,
+    `${hashed}${formatBytes(progress.copiedBytes)} copied, ${formatBytes(progress.uploadedBytes)} uploaded of ` +
+      formatBytes(plan.archiveBytes),
+    ...(perSecond === undefined ? [] : [`${formatBytes(Math.round(perSecond))}/s`]),
+    ...(left === undefined ? [] : [`${formatDuration(left * 1000)} left`]),
+  ].join(', ');
+}
+
+/** For a file or a pipe, where each text is a line: a new one for each tenth. */
+function plainText({ state, progress }: ExportBody): string {
+  return progress.share === null ? state : `${state}: ${Math.floor(progress.share * 10) * 10} %`;
+}

@@ -1,0 +1,207 @@
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { cli } from '../harness.ts';
+import { done, exportBody } from './export-bodies.ts';
+
+const content = randomBytes(300_000);
+const { exportId } = exportBody();
+const opened: { close: () => void }[] = [];
+let folder: string;
+let file: string;
+let partFile: string;
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'lfs-quota-download-'));
+  file = join(folder, 'acme.tar');
+  partFile = `${file}.${exportId}.part`;
+});
+afterEach(() => {
+  for (const { close } of opened.splice(0)) close();
+  rmSync(folder, { recursive: true });
+});
+
+/** What a store does with one download, of which `from` is the first byte that is asked for. */
+type Conduct = (response: ServerResponse, from: number) => void;
+
+/** Sends what is asked for. */
+const sends: Conduct = (response, from) => {
+  const range = { 'content-range': `bytes ${from}-${content.length - 1}/${content.length}` };
+  response.writeHead(from > 0 ? 206 : 200, from > 0 ? range : {}).end(content.subarray(from));
+};
+/** Sends so much of it, and breaks the connection. */
+const breaksAfter =
+  (bytes: number): Conduct =>
+  (response, from) => {
+    response.writeHead(from > 0 ? 206 : 200, {
+      'content-length': content.length - from,
+      ...(from > 0 && { 'content-range': `bytes ${from}-${content.length - 1}/${content.length}` }),
+    });
+    response.write(content.subarray(from, from + bytes), () => setTimeout(() => response.destroy(), 20));
+  };
+const refuses =
+  (status: number): Conduct =>
+  (response) =>
+    response.writeHead(status).end('<Error><Code>AccessDenied</Code></Error>');
+
+/** An API with one export, and a store that does each of these in turn. The last one stays. */
+async function serve(conducts: readonly Conduct[], archives = 1) {
+  const asked: string[] = [];
+  let downloads = 0;
+  let urls = 0;
+  const onRequest = (request: IncomingMessage, response: ServerResponse) => {
+    const url = request.url ?? '';
+    if (url.startsWith('/store')) {
+      const from = Number(/^bytes=(\d+)-$/.exec(request.headers.range ?? '')?.[1] ?? 0);
+      asked.push(`${url} from ${from}`);
+      expect(request.headers).not.toHaveProperty('authorization');
+      conducts[Math.min(downloads, conducts.length - 1)]?.(response, from);
+      downloads += 1;
+      return;
+    }
+    urls += 1;
+    const { port } = server.address() as AddressInfo;
+    const list = Array.from({ length: archives }, (_, index) => ({
+      name: archives === 1 ? 'acme.tar' : `acme-${index + 1}-of-${archives}.tar`,
+      sizeBytes: content.length,
+      url: `http://127.0.0.1:${port}/store/${index}?${urls}`,
+      urlExpiresAt: '2026-11-21T05:30:00Z',
+    }));
+    response.end(JSON.stringify(done('', { archives: list })));
+  };
+  const server = createServer(onRequest).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  opened.push({
+    close: () => {
+      server.closeAllConnections();
+      server.close();
+    },
+  });
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const env = { LFS_QUOTA_URL: url, LFS_QUOTA_TOKEN: 't' };
+  const run = (output = file, options: Omit<Parameters<typeof cli>[1], 'env'> = {}) =>
+    cli(['export', 'show', 'acme', exportId, '--output', output], { env, ...options });
+  return { asked, run };
+}
+
+describe('a download of an archive', () => {
+  it('writes it, and says how to use it', async () => {
+    const { asked, run } = await serve([sends]);
+    const { code, out, err } = await run();
+    expect({ code, err }).toEqual({ code: 0, err: '' });
+    expect(out).toContain(`${file}: 292.97 KiB\n`);
+    expect(out).toContain('tar -x -C .git -f ../acme.tar');
+    expect(readFileSync(file).equals(content)).toBe(true);
+    expect(readdirSync(folder)).toEqual(['acme.tar']);
+    expect(asked).toEqual(['/store/0?1 from 0']);
+  });
+
+  it('goes on after a break, with a new URL', async () => {
+    const { asked, run } = await serve([breaksAfter(100_000), breaksAfter(50_000), sends]);
+    expect(await run()).toMatchObject({ code: 0 });
+    expect(readFileSync(file).equals(content)).toBe(true);
+    expect(asked).toEqual(['/store/0?1 from 0', '/store/0?2 from 100000', '/store/0?3 from 150000']);
+  });
+
+  it('goes on with what an earlier one has left', async () => {
+    writeFileSync(partFile, content.subarray(0, 123_456));
+    const { asked, run } = await serve([sends]);
+    expect(await run()).toMatchObject({ code: 0 });
+    expect(readFileSync(file).equals(content)).toBe(true);
+    expect(asked).toEqual(['/store/0?1 from 123456']);
+  });
+
+  it('asks for nothing of one that had arrived whole', async () => {
+    writeFileSync(partFile, content);
+    const { asked, run } = await serve([sends]);
+    expect(await run()).toMatchObject({ code: 0 });
+    expect([asked, readdirSync(folder)]).toEqual([[], ['acme.tar']]);
+  });
+
+  it.each([
+    {
+      what: 'a store that knows no ranges',
+      left: 1000,
+      conduct: (response: ServerResponse) => response.end(content),
+    },
+    { what: 'what is longer than the archive', left: 400_000, conduct: sends },
+  ])('begins anew with $what', async ({ left, conduct }) => {
+    writeFileSync(partFile, randomBytes(left));
+    const { run } = await serve([conduct]);
+    expect(await run()).toMatchObject({ code: 0 });
+    expect(readFileSync(file).equals(content)).toBe(true);
+  });
+
+  it('asks for a new URL when its own has expired', async () => {
+    const { asked, run } = await serve([refuses(403), sends]);
+    expect(await run()).toMatchObject({ code: 0 });
+    expect(asked).toEqual(['/store/0?1 from 0', '/store/0?2 from 0']);
+  });
+
+  it('gives up after five attempts that bring nothing, keeps what it has, and says how to go on', async () => {
+    const pauses: number[] = [];
+    const { asked, run } = await serve([breaksAfter(100_000), refuses(503)]);
+    const sleep = (durationMs?: number) => {
+      pauses.push(durationMs ?? 0);
+      return Promise.resolve();
+    };
+    const { code, err } = await run(file, { sleep });
+    expect(code).toBe(1);
+    expect(err).toContain('The archive is not complete. The store answered 503');
+    expect(err).toContain(`\`lfs-quota export show acme ${exportId} --output ${file}\``);
+    expect(asked).toHaveLength(5);
+    expect(pauses).toEqual([1000, 2000, 4000]);
+    expect(readFileSync(partFile).equals(content.subarray(0, 100_000))).toBe(true);
+    expect(existsSync(file)).toBe(false);
+  });
+
+  it('refuses a range that is not the one it asked for', async () => {
+    writeFileSync(partFile, content.subarray(0, 1000));
+    const wrong: Conduct = (response) =>
+      response.writeHead(206, { 'content-range': 'bytes 0-99/100' }).end(content.subarray(0, 100));
+    const { run } = await serve([wrong]);
+    expect((await run()).err).toContain('The store answered 206');
+    expect(readFileSync(partFile).equals(content.subarray(0, 1000))).toBe(true);
+  });
+
+  it('stops at Ctrl-C, keeps what it has, and says how to go on', async () => {
+    let interrupt = () => {};
+    const hangs: Conduct = (response) => {
+      response.writeHead(200, { 'content-length': content.length });
+      response.write(content.subarray(0, 70_000), () => setTimeout(() => interrupt(), 50));
+    };
+    const { run } = await serve([hangs]);
+    const onInterrupt = (listener: () => void) => {
+      interrupt = listener;
+      return () => undefined;
+    };
+    const { code, err } = await run(file, { onInterrupt });
+    expect(code).toBe(1);
+    expect(err).toContain('Stopped the download.');
+    expect(err).toContain('What has arrived is kept.');
+    expect(readFileSync(partFile).equals(content.subarray(0, 70_000))).toBe(true);
+  });
+
+  it('puts several archives into a folder, and goes on with the ones that are missing', async () => {
+    const { asked, run } = await serve([sends], 3);
+    expect((await run(file)).err).toContain('There are 3 archives');
+    writeFileSync(join(folder, 'acme-1-of-3.tar'), content);
+    expect(await run(folder)).toMatchObject({ code: 0 });
+    expect(readdirSync(folder).sort()).toEqual([1, 2, 3].map((number) => `acme-${number}-of-3.tar`));
+    expect(asked).toHaveLength(2);
+    writeFileSync(join(folder, 'acme-1-of-3.tar'), 'other');
+    expect((await run(folder)).err).toContain('acme-1-of-3.tar exists already');
+  });
+
+  it('shows how far it is on a terminal', async () => {
+    const { run } = await serve([sends]);
+    const { out } = await run(file, { isTerminal: true });
+    expect(out).toContain('\r\u001b[Kacme.tar: ');
+    expect(out).toMatch(/\d+\.\d %, [\d.]+ KiB of 292\.97 KiB/);
+  });
+});

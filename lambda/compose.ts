@@ -28,6 +28,7 @@ import { createInvocations } from './adapters/system/invocations.ts';
 import { roleCredentials } from './adapters/system/role-credentials.ts';
 import { ListingPace } from './domain/ask-by-listing.ts';
 import {
+  type ExportSettings,
   type ExportStoreKind,
   exportSettingsFor,
   exportStoreKinds,
@@ -101,25 +102,38 @@ function queuePlace() {
 }
 const queue = (place = queuePlace()) => createSqsRecountQueue({ ...place, clock, invocations });
 
-/** The queue of the steps of exports. A stage without workers has none, and sends nothing to it. */
-function exportQueue(): ExportQueue {
+/** How the stage makes exports. Without a queue it makes none. */
+function exportsOfStage(): { exportQueue: ExportQueue; exportSettings: ExportSettings } {
   const queueUrl = optional('LFS_QUOTA_EXPORT_QUEUE_URL');
-  if (queueUrl === undefined) return { send: async () => {} };
+  if (queueUrl === undefined)
+    return { exportQueue: noExports, exportSettings: exportSettingsFor('s3', { workers: 0 }) };
   const place = { queueUrl, region: required('AWS_REGION'), endpoint: standIn('SQS'), credentials: role };
-  return createSqsExportQueue({ queueUrl, client: createSqsClient(place), clock, invocations });
+  const exportSettings = exportSettingsFor(exportStore(), {
+    workers: count('LFS_QUOTA_EXPORT_WORKERS'),
+    perTenantMax: count('LFS_QUOTA_EXPORT_PER_TENANT'),
+    keepDays: count('LFS_QUOTA_EXPORT_KEEP_DAYS'),
+  });
+  const exportQueue = createSqsExportQueue({ queueUrl, client: createSqsClient(place), clock, invocations });
+  return { exportQueue, exportSettings };
 }
 
-function exportSettings() {
-  const workers = Number(optional('LFS_QUOTA_EXPORT_WORKERS') ?? 0);
-  if (workers === 0) return exportSettingsFor('grid', { workers });
-  const kind = required('LFS_QUOTA_EXPORT_STORE');
-  const isKnown = (name: string): name is ExportStoreKind => exportStoreKinds.some((each) => each === name);
-  if (!isKnown(kind)) throw new Error(`The environment variable LFS_QUOTA_EXPORT_STORE is ${kind}.`);
-  return exportSettingsFor(kind, {
-    workers,
-    perTenantMax: Number(required('LFS_QUOTA_EXPORT_PER_TENANT')),
-    keepDays: Number(required('LFS_QUOTA_EXPORT_KEEP_DAYS')),
-  });
+const noExports: ExportQueue = {
+  send: () => Promise.reject(new Error('This stage makes no exports.')),
+};
+
+function exportStore(): ExportStoreKind {
+  const name = required('LFS_QUOTA_EXPORT_STORE');
+  const kind = exportStoreKinds.find((each) => each === name);
+  if (kind === undefined) throw new Error(`The environment variable LFS_QUOTA_EXPORT_STORE is ${name}.`);
+  return kind;
+}
+
+/** A whole number above 0. */
+function count(name: string): number {
+  const value = Number(required(name));
+  if (!Number.isSafeInteger(value) || value < 1)
+    throw new Error(`The environment variable ${name} must be a whole number above 0.`);
+  return value;
 }
 
 /** How a secret is read. */
@@ -147,9 +161,14 @@ function bucketPlace(): S3Settings {
 
 /** The bucket's client, with its connections. A function has one. */
 function bucketClient(place = bucketPlace()): BucketClient {
-  const endpoint = standIn('S3');
-  return new BucketClient({ ...(endpoint && { endpoint }), ...place });
+  return new BucketClient(reachable(place));
 }
+
+/** What stands in for S3 is reached in its place. URLs are signed for the bucket as clients reach it. */
+const reachable = (place: S3Settings): S3Settings => {
+  const endpoint = standIn('S3');
+  return { ...(endpoint && { endpoint }), ...place };
+};
 
 const objectStore = (client: BucketClient) => new S3ObjectStore({ client, clock });
 
@@ -222,11 +241,6 @@ export function managementDeps() {
   const client = bucketClient(place);
   return {
     ...common(),
-    archives: new S3TextFiles({ client }),
-    exportJobs: createDynamoDbExportJobs(tables),
-    exportQueue: exportQueue(),
-    exportSettings: exportSettings(),
-    signer: new S3UrlSigner(place),
     // Somebody waits, and no scan is under way that would have to begin again.
     listing: new ScanListing({ client, retry: { attemptsMax: 4 } }),
     store: objectStore(client),
@@ -235,6 +249,10 @@ export function managementDeps() {
     requestKeys: createDynamoDbRequestKeys(tables),
     admin: admin(),
     queue: queue(),
+    ...exportsOfStage(),
+    exportJobs: createDynamoDbExportJobs(tables),
+    archives: new S3TextFiles({ client }),
+    signer: new S3UrlSigner(place),
   };
 }
 
@@ -262,24 +280,23 @@ export function refreshDeps() {
   return {
     ...common(),
     ledger: createDynamoDbLedger(tables),
-    exportJobs: createDynamoDbExportJobs(tables),
-    exportQueue: exportQueue(),
     queue: queue(),
     metrics: metrics(),
+    ...exportsOfStage(),
+    exportJobs: createDynamoDbExportJobs(tables),
   };
 }
 
 export function exportDeps() {
-  const place = bucketPlace();
-  const endpoint = standIn('S3');
-  const archives = new ArchiveClient({ ...(endpoint && { endpoint }), ...place });
+  const [tables, place] = [table(), bucketPlace()];
   return {
     ...common(),
     listing: new ScanListing({ client: bucketClient(place) }),
-    archives: new S3ArchiveStore({ client: archives }),
-    exportJobs: createDynamoDbExportJobs(table()),
-    exportQueue: exportQueue(),
-    exportSettings: exportSettings(),
+    archives: new S3ArchiveStore({ client: new ArchiveClient(reachable(place)) }),
+    ledger: createDynamoDbLedger(tables),
+    exportJobs: createDynamoDbExportJobs(tables),
+    ...exportsOfStage(),
+    metrics: metrics(),
   };
 }
 

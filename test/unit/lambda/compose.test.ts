@@ -26,6 +26,21 @@ async function composeWith(settings: string | undefined) {
   return refreshDeps();
 }
 
+const exportVariables = {
+  LFS_QUOTA_EXPORT_QUEUE_URL: 'https://sqs.eu-central-1.amazonaws.com/111122223333/exports',
+  LFS_QUOTA_EXPORT_STORE: 'r2',
+  LFS_QUOTA_EXPORT_WORKERS: '20',
+  LFS_QUOTA_EXPORT_PER_TENANT: '9',
+  LFS_QUOTA_EXPORT_KEEP_DAYS: '2',
+};
+
+/** Composes each function that knows of exports, as a container with these variables would. */
+async function composeExports(variables: Readonly<Record<string, string | undefined>>) {
+  deployedWith({ ...exportVariables, ...variables });
+  const { exportDeps, managementDeps, refreshDeps } = await import('../../../lambda/compose.ts');
+  return [managementDeps(), refreshDeps(), exportDeps()];
+}
+
 /** What a function asks of each service. */
 const services = [
   {
@@ -77,6 +92,38 @@ describe('a deployed function', () => {
     expect(seen).toEqual([expect.stringMatching(new RegExp(`ASIAROLE/\\d{8}/eu-central-1/${scope}/`))]);
     server.closeAllConnections();
     server.close();
+  });
+
+  it('makes exports as the stage says', async () => {
+    for (const { exportSettings } of await composeExports({})) {
+      expect(exportSettings).toMatchObject({
+        limits: { wantsEqualParts: true },
+        tellsCrc32: false,
+        perTenantMax: 9,
+        keepMs: 2 * 24 * 3_600_000,
+      });
+      expect(exportSettings.pace.workers).toBe(20);
+    }
+  });
+
+  it('makes no exports without a queue for them', async () => {
+    for (const { exportSettings, exportQueue } of await composeExports({
+      LFS_QUOTA_EXPORT_QUEUE_URL: undefined,
+    })) {
+      expect(exportSettings.pace.workers).toBe(0);
+      await expect(exportQueue.send([])).rejects.toThrow('This stage makes no exports.');
+    }
+  });
+
+  it.each([
+    ['LFS_QUOTA_EXPORT_STORE', 'minio'],
+    ['LFS_QUOTA_EXPORT_STORE', undefined],
+    ['LFS_QUOTA_EXPORT_WORKERS', '0'],
+    ['LFS_QUOTA_EXPORT_WORKERS', '2.5'],
+    ['LFS_QUOTA_EXPORT_PER_TENANT', 'x'],
+    ['LFS_QUOTA_EXPORT_KEEP_DAYS', undefined],
+  ])('does not start with %s %s', async (name, value) => {
+    await expect(composeExports({ [name]: value })).rejects.toThrow(name);
   });
 
   it('runs with the defaults if the stage changes nothing', async () => {

@@ -12,7 +12,7 @@ import { exportPath } from './wait-for-export.ts';
 
 /** Attempts in a row that bring nothing. */
 const attemptsMax = 5;
-/** Pause before the second of them; doubled each time. */
+/** Pause before the third of them, doubled each time. The second comes at once: a URL may only have expired. */
 const pauseMs = 1000;
 /** An attempt that gets nothing for so long is given up. */
 const idleMs = 60_000;
@@ -76,7 +76,6 @@ async function fetchAll(
     if (outcome === 'arrived') continue;
     failures = fetched.bytes > before ? 1 : failures + 1;
     if (failures >= attemptsMax) throw outcome;
-    // The URL may have expired; the first failure is most often that.
     if (failures > 1) await interrupt.sleep(pauseMs * 2 ** (failures - 2));
     interrupt.signal.throwIfAborted();
     const { body } = await client.send({ method: 'GET', path: exportPath(job), shape: exportSchema });

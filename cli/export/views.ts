@@ -54,7 +54,7 @@ function planLines(plan: NonNullable<ExportBody['plan']>): string[] {
 }
 
 /** The archives of an export that is done, and what to do with them. */
-export function renderArchives(job: ExportBody, nowMs: number): string {
+function renderArchives(job: ExportBody, nowMs: number): string {
   const { tenant, exportId, archives, expiresAt } = job;
   const rows = archives.map(({ name, sizeBytes }) => [name, formatBytes(sizeBytes)]);
   const urls = archives.flatMap(({ name, url }) =>

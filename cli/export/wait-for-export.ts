@@ -13,7 +13,7 @@ const pollMs = 2000;
 export const exportPath = ({ tenant, exportId }: Pick<ExportBody, 'tenant' | 'exportId'>) =>
   `/v1/tenants/${tenant}/exports/${exportId}`;
 
-export const isOpen = ({ state }: Pick<ExportBody, 'state'>) =>
+const isOpen = ({ state }: Pick<ExportBody, 'state'>) =>
   state === 'planning' || state === 'hashing' || state === 'copying';
 
 /**
@@ -57,7 +57,7 @@ const doneBytes = ({ progress }: ExportBody) =>
   progress.uploadedBytes + progress.copiedBytes + progress.hashedBytes;
 
 /** `copying: 42.0 %, 6.3 GiB copied, 2.1 GiB uploaded of 20 GiB, 500 MiB/s, 12 s left`. */
-export function progressText(job: ExportBody, rate: ByteRate): string {
+function progressText(job: ExportBody, rate: ByteRate): string {
   const { state, progress, plan } = job;
   if (progress.share === null || plan === null) return `${state}: the objects are listed and planned`;
   const { perSecond } = rate;

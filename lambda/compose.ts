@@ -288,15 +288,13 @@ export function refreshDeps() {
 }
 
 export function exportDeps() {
-  const [tables, place] = [table(), bucketPlace()];
+  const place = bucketPlace();
   return {
     ...common(),
     listing: new ScanListing({ client: bucketClient(place) }),
     archives: new S3ArchiveStore({ client: new ArchiveClient(reachable(place)) }),
-    ledger: createDynamoDbLedger(tables),
-    exportJobs: createDynamoDbExportJobs(tables),
+    exportJobs: createDynamoDbExportJobs(table()),
     ...exportsOfStage(),
-    metrics: metrics(),
   };
 }
 

@@ -14,6 +14,7 @@ export function create(
     | 'queue'
     | 'exportJobs'
     | 'exportQueue'
+    | 'exportSettings'
     | 'clock'
     | 'log'
     | 'invocations'

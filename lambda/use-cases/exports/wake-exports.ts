@@ -12,9 +12,11 @@ const wokenMax = 100;
  * @throws {LedgerUnavailableError}
  */
 export async function wakeExports(
-  deps: Pick<Deps, 'exportJobs' | 'exportQueue' | 'clock' | 'log'>,
+  deps: Pick<Deps, 'exportJobs' | 'exportQueue' | 'exportSettings' | 'clock' | 'log'>,
 ): Promise<number> {
   let woken = 0;
+  // Nobody would do the steps of a stage that makes no exports.
+  if (deps.exportSettings.pace.workers === 0) return woken;
   for await (const page of deps.exportJobs.listDue({ nowMs: deps.clock.nowMs() })) {
     for (const path of page) {
       if (woken >= wokenMax) return woken;

@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
 import { newExportJob } from '../../../../../lambda/domain/export/export-job.ts';
+import { exportSettingsFor } from '../../../../../lambda/domain/export/export-settings.ts';
 import { wakeExports } from '../../../../../lambda/use-cases/exports/wake-exports.ts';
 import { ManualClock, memoryDeps, recordingExportQueue } from '../../../../support/memory/deps.ts';
 
@@ -29,6 +30,14 @@ it('asks for the next step of exports in which nothing has moved', async () => {
   clock.advance(1);
   expect(await wakeExports(deps)).toBe(1);
   expect(messages).toEqual([{ tenant: 'acme', exportId: 'e0', step: { kind: 'advance' } }]);
+});
+
+it('asks for nothing in a stage that makes no exports', async () => {
+  const { clock, messages, deps } = await stack(1);
+  clock.advance(15 * 60_000);
+  const exportSettings = exportSettingsFor('s3', { workers: 0 });
+  expect(await wakeExports({ ...deps, exportSettings })).toBe(0);
+  expect(messages).toEqual([]);
 });
 
 it('asks for a hundred at a time', async () => {

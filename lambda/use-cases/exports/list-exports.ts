@@ -11,26 +11,28 @@ type Owner = Pick<TenantRecord, 'tenant' | 'createdAtMs'>;
  * @throws {LedgerUnavailableError}
  */
 export async function listExports(
-  { exportJobs }: Pick<Deps, 'exportJobs'>,
+  deps: Pick<Deps, 'exportJobs' | 'settings'>,
   input: { owner: Owner; pageSize: number; cursor?: string },
 ): Promise<{ jobs: readonly ExportJob[]; nextCursor: string | null }> {
   const { owner, ...page } = input;
-  const { jobs, nextCursor } = await exportJobs.list({ tenant: owner.tenant, ...page });
-  const own = jobs.filter((job) => isOf(job, owner));
+  const { jobs, nextCursor } = await deps.exportJobs.list({ tenant: owner.tenant, ...page });
+  const own = jobs.filter((job) => isOf(deps, job, owner));
   return { jobs: own, nextCursor: own.length < jobs.length ? null : nextCursor };
 }
 
 /** One export of a tenant. @returns undefined if there is none. @throws {LedgerUnavailableError} */
 export async function readExport(
-  { exportJobs }: Pick<Deps, 'exportJobs'>,
+  deps: Pick<Deps, 'exportJobs' | 'settings'>,
   input: { owner: Owner; exportId: string },
 ): Promise<ExportJob | undefined> {
   const { owner, exportId } = input;
-  const job = await exportJobs.read({ tenant: owner.tenant, exportId });
-  return job && isOf(job, owner) ? job : undefined;
+  const job = await deps.exportJobs.read({ tenant: owner.tenant, exportId });
+  return job && isOf(deps, job, owner) ? job : undefined;
 }
 
-const isOf = ({ createdAtMs }: ExportJob, owner: Owner) => createdAtMs >= owner.createdAtMs;
+/** The two times are by the clocks of two functions. */
+const isOf = ({ settings }: Pick<Deps, 'settings'>, { createdAtMs }: ExportJob, owner: Owner) =>
+  createdAtMs >= owner.createdAtMs - settings.clockSkewMs;
 
 /** The exports that keep a tenant from beginning another: those that are made, and those whose archives are kept. */
 export async function placeHolders(

@@ -9,6 +9,8 @@ import { ByteRate } from './byte-rate.ts';
 import { listenForInterrupt } from './interrupt.ts';
 
 const pollMs = 2000;
+/** Polls in a row that fail: an export may take hours, and a connection breaks now and then. */
+const failedPollsMax = 5;
 
 export const exportPath = ({ tenant, exportId }: Pick<ExportBody, 'tenant' | 'exportId'>) =>
   `/v1/tenants/${tenant}/exports/${exportId}`;
@@ -20,7 +22,7 @@ const isOpen = ({ state }: Pick<ExportBody, 'state'>) =>
  * Waits until an export has ended, and shows how far it is.
  *
  * @param wait.isQuiet show nothing.
- * @returns the export at its end. @throws {CliError} on Ctrl-C.
+ * @returns the export at its end. @throws {CliError} on Ctrl-C, or when the API does not answer.
  */
 export async function waitForExport(
   { client, context }: { client: ApiClient; context: CliContext },
@@ -30,25 +32,51 @@ export async function waitForExport(
   const rate = new ByteRate();
   const interrupt = listenForInterrupt(context);
   try {
-    for (;;) {
-      const answer = await client.send({ method: 'GET', path: exportPath(wait.job), shape: exportSchema });
+    for (let failures = 0; ; ) {
+      const answer = await poll(client, wait.job);
+      if (answer instanceof CliError) {
+        failures += 1;
+        if (failures >= failedPollsMax) throw goesOn(wait.job, answer);
+        await interrupt.sleep(pollMs);
+        if (interrupt.signal.aborted) throw goesOn(wait.job);
+        continue;
+      }
+      failures = 0;
       if (!isOpen(answer.body)) {
         if (line.inPlace && !wait.isQuiet) context.out('\r\u001b[K');
         return answer;
       }
       rate.note({ ms: context.nowMs(), bytes: doneBytes(answer.body) });
       line.show(line.inPlace ? progressText(answer.body, rate) : plainText(answer.body));
-      if (interrupt.signal.aborted) throw goesOn(answer.body);
       await interrupt.sleep(pollMs);
       if (interrupt.signal.aborted) throw goesOn(answer.body);
     }
+  } catch (error) {
+    // The line stays, and the error begins below it.
+    if (line.inPlace && !wait.isQuiet) context.out('\n');
+    throw error;
   } finally {
     interrupt.release();
   }
 }
 
-function goesOn({ tenant, exportId }: ExportBody): CliError {
-  return new CliError('Stopped waiting. The export goes on without this command.', {
+async function poll(client: ApiClient, job: ExportBody): Promise<ApiAnswer<ExportBody> | CliError> {
+  try {
+    return await client.send({ method: 'GET', path: exportPath(job), shape: exportSchema });
+  } catch (error) {
+    if (error instanceof CliError) return error;
+    throw error;
+  }
+}
+
+/** @param cause why nobody waits any more, if it was not the person. */
+function goesOn({ tenant, exportId }: ExportBody, cause?: CliError): CliError {
+  const message =
+    cause === undefined
+      ? 'Stopped waiting. The export goes on without this command.'
+      : `${cause.message.replace(/\.?$/, '.')} The export may go on without this command.`;
+  return new CliError(message, {
+    cause,
     hint: `See how far it is with \`lfs-quota export show ${tenant} ${exportId}\`, or end it with \`lfs-quota export delete ${tenant} ${exportId}\`.`,
   });
 }

@@ -155,6 +155,22 @@ describe('export start', () => {
     expect(released).toEqual([true]);
   });
 
+  it('waits on though some looks fail, until five in a row do', async () => {
+    const [half, down] = [copying(0.5), { status: 503, body: { title: 'The storage does not answer' } }];
+    let looks = 0;
+    const answers: Answer[] = [down, down, down, down, { status: 200, body: half }, down];
+    const { run, asked } = await serve(({ method }) => {
+      if (method === 'POST') return { status: 202, body: exportBody() };
+      looks += 1;
+      return answers[Math.min(looks, answers.length) - 1] ?? down;
+    });
+    const { code, out, err } = await run('start', 'acme');
+    expect([code, out]).toEqual([1, 'copying: 50 %\n']);
+    expect(err).toContain('The storage does not answer (503). The export may go on without this command.');
+    expect(err).toContain(`\`lfs-quota export show acme ${exportId}\``);
+    expect(asked()).toHaveLength(1 + 5 + 5);
+  });
+
   it('says how to get a place if all are taken', async () => {
     const detail = 'The tenant acme has no place for another export.';
     const { run } = await serve(() => ({

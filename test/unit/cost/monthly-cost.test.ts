@@ -33,11 +33,13 @@ describe('by hand', () => {
     expect(cost.functions).toBeCloseTo(0.2 + 0.0515 * 0.5 * 13.3334, 6);
   });
 
-  it('a verify for each batch of a push, and for each object of 8 MiB or more', () => {
+  it('a verify for each batch of a push that is not full, and for each object of 8 MiB or more', () => {
     const verifies = (more: Partial<Workload>) =>
       occurrences({ ...defaultWorkload, ...more }).verifiesPerPush;
     expect(verifies({ objectsPerPush: 20 })).toBe(1);
-    expect(verifies({ objectsPerPush: 250 })).toBe(3);
+    // Two full batches, after which another follows.
+    expect(verifies({ objectsPerPush: 250 })).toBe(1);
+    expect(verifies({ objectsPerPush: 200 })).toBe(0);
     expect(verifies({ objectsPerPush: 250, objectMb: 8 })).toBe(250);
     expect(verifies({ objectsPerPush: 0 })).toBe(0);
   });

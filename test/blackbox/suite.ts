@@ -2,6 +2,7 @@ import { describe } from 'vitest';
 import { accessTests } from './access.ts';
 import { anythingTests } from './anything.ts';
 import { Api } from './api.ts';
+import { archiveTests } from './archives.ts';
 import { batchObjectTests } from './batch-objects.ts';
 import { batchRequestTests } from './batch-requests.ts';
 import { countTests } from './counts.ts';
@@ -46,6 +47,7 @@ export function blackboxSuite(target: () => Target): void {
   describe('reservations', () => reservationTests(api));
   describe('limits', () => limitTests(api));
   describe('exports', () => exportTests(api));
+  archiveTests(api);
   describe('deletes', () => deleteTests(api));
   describe('anything', () => anythingTests(api));
   countTests(api);

@@ -55,6 +55,7 @@ const cases: [FunctionName, unknown, object][] = [
     },
     { kind: 'store unavailable' },
   ],
+  ['exportArchive', { Records: [] }, { batchItemFailures: [] }],
   ['storeEvents', { Records: [] }, { batchItemFailures: [] }],
 ];
 

@@ -1,7 +1,12 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { PutObjectCommand, paginateListObjectsV2, S3Client } from '@aws-sdk/client-s3';
+import {
+  ListMultipartUploadsCommand,
+  PutObjectCommand,
+  paginateListObjectsV2,
+  S3Client,
+} from '@aws-sdk/client-s3';
 import { z } from 'zod';
 import type { Stack } from './stack.ts';
 
@@ -56,6 +61,22 @@ export async function listStore(stack: Stack, path: string): Promise<Map<string,
     client.destroy();
   }
   return found;
+}
+
+/** What exports have in the store: the keys of their objects, and of uploads that are not complete. */
+export async function listExports(stack: Stack): Promise<{ keys: string[]; uploads: string[] }> {
+  const client = await storeClient(stack);
+  const place = { Bucket: 'lfs-quota', Prefix: '_exports/' };
+  try {
+    const keys: string[] = [];
+    for await (const page of paginateListObjectsV2({ client }, place))
+      keys.push(...(page.Contents ?? []).map(({ Key = '' }) => Key));
+    // One page: there are fewer than 1,000.
+    const { Uploads = [] } = await client.send(new ListMultipartUploadsCommand(place));
+    return { keys, uploads: Uploads.map(({ Key = '' }) => Key) };
+  } finally {
+    client.destroy();
+  }
 }
 
 /** oid → bytes. */

@@ -43,11 +43,18 @@ export class ExportPump implements ExportQueue {
     for (const message of messages) this.#add({ message, messageId: randomUUID(), failures: 0 });
   }
 
-  /** Begins to deliver, and asks for a step of each export that an earlier process has not finished. */
-  async deliverTo(consumer: ExportConsumer, jobs: Pick<ExportJobs, 'listDue'>): Promise<void> {
-    this.#consumer = consumer;
-    for await (const page of jobs.listDue({ nowMs: Number.MAX_SAFE_INTEGER / 2 }))
+  /**
+   * Begins to deliver, and asks for a step of each export that an earlier process has not finished. No other process has
+   * this data folder, so whoever held a lease has died, and nobody need wait for its end.
+   */
+  async deliverTo(consumer: ExportConsumer, jobs: Pick<ExportJobs, 'listDue' | 'change'>): Promise<void> {
+    for await (const page of jobs.listDue({ nowMs: Number.MAX_SAFE_INTEGER / 2 })) {
+      for (const path of page)
+        await jobs.change(path, (job) => (job.leaseUntilMs > 0 ? { ...job, leaseUntilMs: 0 } : undefined));
       await this.send(page.map((path) => ({ ...path, step: { kind: 'advance' } })));
+    }
+    // Not before: a step that ran already would lose its lease.
+    this.#consumer = consumer;
     this.#start();
   }
 

@@ -24,3 +24,16 @@ export async function runTool(folder: string, command: string, ...args: readonly
   if (code !== 0) throw new Error(`${command} ${args.join(' ')} ended with ${code}:\n${out}\n${err}`);
   return out;
 }
+
+/** A program of Python: reads an archive and prints each file's name with the SHA-256 of its bytes, as JSON. */
+export const pythonHashes = `
+import hashlib, json, sys, tarfile, zipfile
+if sys.argv[1].endswith('.zip'):
+    archive = zipfile.ZipFile(sys.argv[1])
+    assert archive.testzip() is None
+    files = {name: archive.read(name) for name in archive.namelist()}
+else:
+    archive = tarfile.open(sys.argv[1], 'r:')
+    files = {member.name: archive.extractfile(member).read() for member in archive}
+print(json.dumps({name: hashlib.sha256(data).hexdigest() for name, data in files.items()}))
+`;

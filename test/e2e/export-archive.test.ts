@@ -19,7 +19,7 @@ import { describeWith } from '../support/describe-with.ts';
 import { type ContentStore, contentStore, executePlan, subject } from '../support/export-archive.ts';
 import { gitEnvironment, run } from '../support/process.ts';
 import { useTempFolders } from '../support/temp-folder.ts';
-import { archiveTools, runTool } from './archive-tools.ts';
+import { archiveTools, pythonHashes, runTool } from './archive-tools.ts';
 import { describeWithGitLfs } from './with-git-lfs.ts';
 
 const modifiedAtMs = Date.UTC(2026, 10, 22, 12);
@@ -63,18 +63,6 @@ function variedStore(): ContentStore {
   const filled = large.map((length, index) => Buffer.alloc(length, `large ${index} `));
   return contentStore([...contents, ...filled], names);
 }
-
-const pythonHashes = `
-import hashlib, json, sys, tarfile, zipfile
-if sys.argv[1].endswith('.zip'):
-    archive = zipfile.ZipFile(sys.argv[1])
-    assert archive.testzip() is None
-    files = {name: archive.read(name) for name in archive.namelist()}
-else:
-    archive = tarfile.open(sys.argv[1], 'r:')
-    files = {member.name: archive.extractfile(member).read() for member in archive}
-print(json.dumps({name: hashlib.sha256(data).hexdigest() for name, data in files.items()}))
-`;
 
 /** Runs of zeros are what a sparse file has where nothing is written. */
 function crc32OfZeros(sizeBytes: number): number {

@@ -242,6 +242,11 @@ export function archiveStoreContract(name: string, open: () => Promise<ArchiveSt
         };
         await Promise.all(Array.from({ length: 16 }, worker));
         expect((await partsOf(upload)).map(({ number }) => number)).toEqual(numbers);
+        // A worker looks for the few of its own.
+        for (const after of [1, 1000, 1999, 2005]) {
+          const higher = await all(store.parts(upload, { after }));
+          expect(higher.map(({ number }) => number)).toEqual(numbers.filter((number) => number > after));
+        }
         await store.abort(upload);
       }, 60_000);
     });

@@ -97,8 +97,8 @@ export class S3ArchiveStore implements ArchiveStore {
     return uploadPages(this.#client, prefix);
   }
 
-  parts(upload: MultipartUpload): AsyncIterable<readonly UploadedPart[]> {
-    return partPages(this.#client, upload);
+  parts(upload: MultipartUpload, options: { after?: number } = {}): AsyncIterable<readonly UploadedPart[]> {
+    return partPages(this.#client, upload, options);
   }
 
   uploadPart(upload: MultipartUpload, part: Input<'uploadPart', 1>): Promise<UploadedPart> {

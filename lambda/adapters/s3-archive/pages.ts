@@ -61,8 +61,9 @@ export async function* uploadPages(
 export async function* partPages(
   client: ArchiveClient,
   { key, uploadId }: MultipartUpload,
+  { after: number = 0 }: { after?: number },
 ): AsyncGenerator<readonly UploadedPart[]> {
-  let after: string | undefined;
+  let after = number === 0 ? undefined : String(number);
   do {
     const input = { Bucket: client.bucket, Key: key, UploadId: uploadId, PartNumberMarker: after };
     const page = await client.send('ListParts', async ({ client, abortSignal }) => {

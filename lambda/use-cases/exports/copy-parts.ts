@@ -2,7 +2,12 @@ import type { ArchiveFormat } from '../../domain/export/archive-format.ts';
 import { shardKey, shardsPrefix } from '../../domain/export/export-keys.ts';
 import { formatFor } from '../../domain/export/formats.ts';
 import type { CopyOrder, OrderedPart, OrderedVolume } from '../../domain/export/work-order.ts';
-import type { MultipartUpload, UploadedPart } from '../../ports/archive-store.ts';
+import {
+  type MultipartUpload,
+  SourceGoneError,
+  type UploadedPart,
+  UploadGoneError,
+} from '../../ports/archive-store.ts';
 import type { ExportPath } from '../../ports/export-jobs.ts';
 import type { Deps } from '../deps.ts';
 import { type PartWork, runParts, type WantedPart } from './run-parts.ts';
@@ -67,6 +72,9 @@ async function existingParts(
   return found;
 }
 
+/** Each attempt at a shard but the first begins because another worker has made it. */
+const shardAttemptsMax = 3;
+
 interface ShardContext {
   readonly volume: OrderedVolume;
   readonly format: ArchiveFormat;
@@ -87,8 +95,21 @@ class Shards {
 
   /** @returns false if the time was over before. */
   async make(part: ShardPart, context: ShardContext): Promise<boolean> {
+    const key = shardKey(this.#place.path, { ...this.#place, volume: part.volume, part: part.number });
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        return await this.#makeOnce(key, part, context);
+      } catch (error) {
+        if (!(error instanceof SourceGoneError || error instanceof UploadGoneError)) throw error;
+        // Another worker may have completed or replaced it meanwhile, or this did, and the answer was lost.
+        const isThere = (await this.#archives.head(key))?.sizeBytes === part.sizeBytes;
+        if (!isThere || attempt === shardAttemptsMax) throw error;
+      }
+    }
+  }
+
+  async #makeOnce(key: string, part: ShardPart, context: ShardContext): Promise<boolean> {
     const { number, sizeBytes } = part;
-    const key = shardKey(this.#place.path, { ...this.#place, volume: part.volume, part: number });
     const etag = await this.#etagOf(key, part, context);
     if (etag === undefined) return false;
     await this.#archives.copyPart(context.volume, { number, source: { key, etag }, sizeBytes });

@@ -49,8 +49,9 @@ async function completeVolume(
   { archives }: FinishDeps,
   volume: ExportVolume,
 ): Promise<'complete' | 'parts missing' | 'upload gone'> {
-  // Its completion may have succeeded unseen.
-  if ((await archives.head(volume.key))?.sizeBytes === volume.sizeBytes) return 'complete';
+  const isThere = async () => (await archives.head(volume.key))?.sizeBytes === volume.sizeBytes;
+  // An earlier attempt may have completed it.
+  if (await isThere()) return 'complete';
   try {
     const parts: UploadedPart[] = [];
     for await (const page of archives.parts(volume)) parts.push(...page);
@@ -58,7 +59,8 @@ async function completeVolume(
     await archives.complete(volume, parts);
   } catch (error) {
     if (!(error instanceof UploadGoneError)) throw error;
-    return 'upload gone';
+    // Somebody else completed it meanwhile, or this did, and its answer was lost.
+    return (await isThere()) ? 'complete' : 'upload gone';
   }
   const made = await archives.head(volume.key);
   if (made?.sizeBytes !== volume.sizeBytes)

@@ -7,6 +7,7 @@ import type { Deps } from '../deps.ts';
 import { copyParts } from './copy-parts.ts';
 import { hashObjects } from './hash-objects.ts';
 import { decodeJson, encodeJson } from './json-file.ts';
+import { tidyUp } from './tidy-up.ts';
 import { isWanted, UnitReport, type UnitStep } from './unit-report.ts';
 
 export type UnitDeps = Pick<
@@ -40,6 +41,16 @@ export async function runUnit(
     if (job && isToAdvance(job)) await deps.exportQueue.send([{ ...path, step: { kind: 'advance' } }]);
     return 'obsolete';
   }
+  const outcome = await workOn(deps, { path, step, deadlineMs });
+  // An export that has ended was tidied up, perhaps before this made its last part.
+  if (outcome === 'obsolete') await tidyUp(deps, path);
+  return outcome;
+}
+
+async function workOn(
+  deps: UnitDeps,
+  { path, step, deadlineMs }: { path: ExportPath; step: UnitStep; deadlineMs: number },
+): Promise<UnitOutcome> {
   const report = new UnitReport(deps, path, step);
   const isOver = () => report.isObsolete || deps.clock.nowMs() >= deadlineMs;
   try {

@@ -1,0 +1,109 @@
+import type { SQSEvent } from 'aws-lambda';
+import { expect, it } from 'vitest';
+import { newExportJob } from '../../../../lambda/domain/export/export-job.ts';
+import type { ExportMessage } from '../../../../lambda/ports/export-queue.ts';
+import { type ExportConsumer, ExportPump } from '../../../../local/background/export-pump.ts';
+import { MemoryExportJobs } from '../../../support/memory/export-jobs.ts';
+import { recordingLog } from '../../../support/recording-log.ts';
+import { FakeTime } from './fake-time.ts';
+
+const step = (unit: number): ExportMessage => ({
+  tenant: 'acme',
+  exportId: 'first',
+  step: { kind: 'unit', round: 1, state: 'copying', unit },
+});
+const done = { batchItemFailures: [] };
+
+/** A consumer whose deliveries end when the test says so. */
+function consumer() {
+  const delivered: { event: SQSEvent; end: (failed?: 'failed' | 'thrown') => void }[] = [];
+  const consume: ExportConsumer = (event) =>
+    new Promise((resolve, reject) => {
+      const end = (failed?: 'failed' | 'thrown') => {
+        if (failed === 'thrown') reject(new Error('A bug.'));
+        else resolve(failed ? { batchItemFailures: [{ itemIdentifier: 'm' }] } : done);
+      };
+      delivered.push({ event, end });
+    });
+  const units = () =>
+    delivered.map(({ event }) => JSON.parse(event.Records[0]?.body ?? '').step?.unit ?? 'advance');
+  return { consume, delivered, units };
+}
+
+async function started(jobs = new MemoryExportJobs()) {
+  const time = new FakeTime();
+  const { log, entries } = recordingLog();
+  const pump = new ExportPump({ timers: time, log });
+  const { consume, delivered, units } = consumer();
+  await pump.deliverTo(consume, jobs);
+  return { time, pump, delivered, units, entries };
+}
+
+it('delivers two steps at a time, each of them once', async () => {
+  const { time, pump, delivered, units } = await started();
+  await pump.send([step(0), step(1), step(2), step(2)]);
+  await time.advance(0);
+  expect(units()).toEqual([0, 1]);
+  delivered[0]?.end();
+  await time.advance(0);
+  expect(units()).toEqual([0, 1, 2]);
+  delivered[1]?.end();
+  delivered[2]?.end();
+  await time.advance(60_000);
+  expect(units()).toEqual([0, 1, 2]);
+});
+
+it('delivers a step that failed again, and says how often', async () => {
+  const { time, pump, delivered, units, entries } = await started();
+  await pump.send([step(0)]);
+  await time.advance(0);
+  delivered[0]?.end('failed');
+  await time.advance(2_999);
+  expect(units()).toEqual([0]);
+  await time.advance(1);
+  delivered[1]?.end('thrown');
+  await time.advance(3_000);
+  expect(units()).toEqual([0, 0, 0]);
+  const counts = delivered.map(({ event }) => event.Records[0]?.attributes.ApproximateReceiveCount);
+  expect(counts).toEqual(['1', '2', '3']);
+  expect(entries.map(({ message }) => message)).toEqual(['export step failed']);
+});
+
+it('asks for a step of every export that an earlier process has not finished, whoever held a lease', async () => {
+  const jobs = new MemoryExportJobs();
+  const request = { repo: null, listedObjects: null, format: 'tar', prefer: 'time', isDryRun: false } as const;
+  const path = { tenant: 'acme', exportId: 'first' };
+  const job = newExportJob({ ...path, request, nowMs: 1, limitMs: 10 });
+  await jobs.create({ ...job, leaseUntilMs: 99 }, { placesMax: 1, nowMs: 1 });
+  const { time, units } = await started(jobs);
+  await time.advance(0);
+  expect(units()).toEqual(['advance']);
+  expect((await jobs.read(path))?.leaseUntilMs).toBe(0);
+});
+
+it('delivers nothing after its end, and waits for what runs', async () => {
+  const { time, pump, delivered, units } = await started();
+  await pump.send([step(0), step(1), step(2)]);
+  await time.advance(0);
+  delivered[1]?.end('failed');
+  let isClosed = false;
+  const closing = pump.close(5_000).then(() => {
+    isClosed = true;
+  });
+  await time.advance(4_000);
+  expect(isClosed).toBe(false);
+  delivered[0]?.end();
+  await closing;
+  await pump.send([step(3)]);
+  await time.advance(60_000);
+  expect(units()).toEqual([0, 1]);
+});
+
+it('does not wait for ever for what runs', async () => {
+  const { time, pump } = await started();
+  await pump.send([step(0)]);
+  await time.advance(0);
+  const closing = pump.close(5_000);
+  await time.advance(5_000);
+  await closing;
+});

@@ -14,7 +14,7 @@ export interface Deletion {
   readonly state: 'marked' | 'deleting' | 'gone';
   /** Name below the repo → bytes. The name is an oid, or whatever else was stored there. */
   readonly objects: ReadonlyMap<string, number>;
-  /** A marked deletion may be claimed from this time on. */
+  /** A marked deletion may be claimed from this time on. deleting: none of its runs began sooner. */
   readonly dueAtMs: number;
   /** deleting: its deleter deletes no bytes after this. gone: the record is kept until this. marked: 0. */
   readonly deadlineMs: number;

@@ -243,11 +243,14 @@ export interface DeletionLedger {
   /**
    * marked → deleting, or takes it over from a deleter that died. The deadline identifies the deleter.
    * `before` is the deletion as the caller read it. `refused`: it has changed since.
+   *
+   * @param input.dueAtMs given if it is claimed before it is due: it is due since then.
    */
   claimDeletion(input: {
     tenant: string;
     before: Deletion;
     deadlineMs: number;
+    dueAtMs?: number;
   }): Promise<{ kind: 'claimed'; deletion: Deletion } | { kind: 'refused' }>;
   /**
    * Ends a run, if the deletion still belongs to the deleter with this deadline. Objects that are `left` are

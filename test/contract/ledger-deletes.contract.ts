@@ -112,6 +112,19 @@ export function deleteContract(open: () => Promise<LedgerUnderTest>): void {
       expect(await allPages(get().ledger.deletions(tenant))).toEqual([]);
     });
 
+    it('are due since they were claimed, if somebody claims them before their time', async () => {
+      const { tenant } = await put();
+      const before = deletion('d1');
+      const claim = await get().ledger.claimDeletion({ tenant, before, deadlineMs: 1000, dueAtMs: 400 });
+      const claimed = { ...before, state: 'deleting', deadlineMs: 1000, dueAtMs: 400 } as const;
+      expect(claim).toEqual({ kind: 'claimed', deletion: claimed });
+      expect(await allPages(get().ledger.deletions(tenant))).toEqual([claimed]);
+      expect(await dueOf(get().ledger, { nowMs: 400, tenantsMax: 1000 })).toContainEqual({
+        tenant,
+        full: false,
+      });
+    });
+
     it('are taken over from a dead deleter by one alone', async () => {
       const { tenant } = await put();
       await get().ledger.claimDeletion({ tenant, before: deletion('d1'), deadlineMs: 1000 });

@@ -124,6 +124,7 @@ export function randomCall(random: Random, tenant: string, known: KnownState): L
         tenant,
         before: random.pick([...known.deletions, deletion()]),
         deadlineMs: time(),
+        ...(random.chance(0.3) && { dueAtMs: time() }),
       }),
     endDeletion: () =>
       call('endDeletion', {

@@ -64,10 +64,11 @@ async function unmark(table: Table, input: Input<'unmark'>): Output<'unmark'> {
 }
 
 async function claimDeletion(table: Table, input: Input<'claimDeletion'>): Output<'claimDeletion'> {
-  const { tenant, before, deadlineMs } = input;
+  const { tenant, before, deadlineMs, dueAtMs } = input;
+  const due = dueAtMs !== undefined && { dueAtMs, [byDueIndex.sk]: dueAtMs };
   const result = await updateItem(table, {
     key: deletionKey({ tenant, repo: before.repo, deletionId: before.id }),
-    change: [setting({ state: 'deleting', deadlineMs })],
+    change: [setting({ state: 'deleting', deadlineMs, ...due })],
     condition: all(exists, '#state = :stateBefore', '#deadlineMs = :deadlineBefore'),
     values: { ':stateBefore': before.state, ':deadlineBefore': before.deadlineMs },
     returns: 'ALL_NEW',

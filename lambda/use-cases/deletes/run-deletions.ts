@@ -92,8 +92,15 @@ export async function runDeletion(
 ): Promise<DeletionRun> {
   const { ledger, clock } = deps;
   const { tenant } = input;
-  const deadlineMs = clock.nowMs() + deleteRunMs;
-  const claim = await ledger.claimDeletion({ tenant, before: input.deletion, deadlineMs });
+  const nowMs = clock.nowMs();
+  const deadlineMs = nowMs + deleteRunMs;
+  const claim = await ledger.claimDeletion({
+    tenant,
+    before: input.deletion,
+    deadlineMs,
+    // In a closed repo. If this run dies, its objects may have been gone since now.
+    ...(nowMs < input.deletion.dueAtMs && { dueAtMs: nowMs }),
+  });
   if (claim.kind === 'refused') return claim;
   const { id, repo, objects } = claim.deletion;
 

@@ -323,12 +323,13 @@ export class MemoryLedger implements Ledger {
     return 'unmarked';
   }
 
-  async claimDeletion(input: { tenant: string; before: Deletion; deadlineMs: number }) {
+  async claimDeletion(input: Input<'claimDeletion'>) {
     const { deletions } = this.#items(input.tenant);
     const found = deletions.get(keyOf(input.before));
     const isSame = found?.state === input.before.state && found.deadlineMs === input.before.deadlineMs;
     if (!found || !isSame) return { kind: 'refused' } as const;
-    const deletion: Deletion = { ...found, state: 'deleting', deadlineMs: input.deadlineMs };
+    const { deadlineMs, dueAtMs = found.dueAtMs } = input;
+    const deletion: Deletion = { ...found, state: 'deleting', deadlineMs, dueAtMs };
     deletions.set(keyOf(found), deletion);
     return { kind: 'claimed', deletion } as const;
   }

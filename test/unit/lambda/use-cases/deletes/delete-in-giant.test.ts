@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { type Deletion, deleteRunMs, newDeletion } from '../../../../../lambda/domain/deletion.ts';
 import { isChangeUnknown } from '../../../../../lambda/domain/tenant.ts';
+import { StoreUnavailableError } from '../../../../../lambda/ports/object-store.ts';
 import { expectedOnceMore } from '../../../../../lambda/use-cases/deletes/expect-once-more.ts';
 import { runDeletion, runDeletions } from '../../../../../lambda/use-cases/deletes/run-deletions.ts';
 import { type GiantStack, giantStack, oidOf, repo } from '../../../../support/memory/giant-stack.ts';
@@ -99,6 +100,42 @@ describe('a delete in a giant', () => {
     // In another repo, only the look at the end matters.
     for (const other of [ordinary, 'unknown'])
       expect(await expected(other)).toMatchObject({ objectCount: 1 });
+  });
+});
+
+describe('a delete in a closed giant', () => {
+  /** It waits for a reservation, and what it names is free sooner. The repo is closed, so nobody waits. */
+  const beginEarly = async (): Promise<void> => {
+    const named = new Map([[oidOf(3), 10]]);
+    const deletion = newDeletion({ id: 'd', repo, objects: named, dueAtMs: stack.nowMs + day });
+    await stack.ledger.putDeletion({ tenant, deletion });
+    stack.beforeDelete = (key) => {
+      void stack.objects.delete(key);
+      throw new StoreUnavailableError('No answer.');
+    };
+    expect(await runDeletion(stack.deps, { tenant, deletion, isClosed: true })).toMatchObject({
+      kind: 'unanswered',
+    });
+    stack.beforeDelete = () => undefined;
+  };
+
+  it('that was begun before it was due, and died, makes usage as old as its beginning', async () => {
+    const beganMs = stack.nowMs;
+    await beginEarly();
+    // Nobody may take it over yet.
+    stack.nowMs += minute / 2;
+    await stack.recount();
+    // The object is gone, and nobody has said so.
+    expect((await stack.record()).counted).toMatchObject({ storedBytes: 600, countedAtMs: beganMs });
+  });
+
+  it('that was begun before it was due is taken over with the time at which it was begun', async () => {
+    const beganMs = stack.nowMs;
+    await beginEarly();
+    stack.nowMs += 10 * minute;
+    const [dead] = await stack.deletions();
+    if (!dead) throw new Error('It is under way.');
+    expect((await run(dead))?.removal).toMatchObject({ beganMs, endedMs: stack.nowMs });
   });
 });
 

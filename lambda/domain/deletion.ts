@@ -16,7 +16,10 @@ export interface Deletion {
   readonly objects: ReadonlyMap<string, number>;
   /** A marked deletion may be claimed from this time on. deleting: none of its runs began sooner. */
   readonly dueAtMs: number;
-  /** deleting: its deleter deletes no bytes after this. gone: the record is kept until this. marked: 0. */
+  /**
+   * deleting: its deleter deletes no bytes after this. gone: the record is kept until this. marked: that of its last
+   * run, by which a claim knows that there was none since it was read. 0: it was never run.
+   */
   readonly deadlineMs: number;
   /** In a giant repo: what its last run removed, until a reconcile has taken it off the count. */
   readonly removal?: Removal | undefined;

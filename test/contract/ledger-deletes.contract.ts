@@ -99,9 +99,10 @@ export function deleteContract(open: () => Promise<LedgerUnderTest>): void {
       const left = new Map([[oid('b'), 20]]);
       await get().ledger.endDeletion({ ...key, deadlineMs: 2000, left, dueAtMs: 900, keptUntilMs: null });
       expect(await allPages(get().ledger.deletions(tenant))).toEqual([
-        { ...deletion('d1'), objects: left, dueAtMs: 900 },
+        { ...deletion('d1'), objects: left, dueAtMs: 900, deadlineMs: 2000 },
       ]);
-      await get().ledger.claimDeletion({ tenant, before: deletion('d1'), deadlineMs: 3000 });
+      const before = { ...deletion('d1'), deadlineMs: 2000 };
+      await get().ledger.claimDeletion({ tenant, before, deadlineMs: 3000 });
       await get().ledger.endDeletion({
         ...key,
         deadlineMs: 3000,
@@ -123,6 +124,20 @@ export function deleteContract(open: () => Promise<LedgerUnderTest>): void {
         tenant,
         full: false,
       });
+    });
+
+    it('are claimed by nobody who read them before a run that has left some of them', async () => {
+      const { tenant, key } = await put();
+      const before = deletion('d1');
+      await get().ledger.claimDeletion({ tenant, before, deadlineMs: 1000 });
+      const left = new Map([[oid('b'), 20]]);
+      await get().ledger.endDeletion({ ...key, deadlineMs: 1000, left, dueAtMs: 900, keptUntilMs: null });
+      const claim = async (of: Deletion | undefined) =>
+        of && (await get().ledger.claimDeletion({ tenant, before: of, deadlineMs: 2000 })).kind;
+      expect(await claim(before)).toBe('refused');
+      const [marked] = await allPages(get().ledger.deletions(tenant));
+      expect(marked).toEqual({ ...before, objects: left, dueAtMs: 900, deadlineMs: 1000 });
+      expect(await claim(marked)).toBe('claimed');
     });
 
     it('are taken over from a dead deleter by one alone', async () => {

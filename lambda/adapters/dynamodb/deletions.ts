@@ -88,7 +88,7 @@ async function endDeletion(table: Table, input: Input<'endDeletion'>): Output<'e
   };
   if (left.size > 0) {
     const objects = Object.fromEntries(left);
-    const marked = { state: 'marked', deadlineMs: 0, dueAtMs, [byDueIndex.sk]: dueAtMs, objects, ...removed };
+    const marked = { state: 'marked', dueAtMs, [byDueIndex.sk]: dueAtMs, objects, ...removed };
     await updateItem(table, { ...own, change: [setting(marked)] });
   } else if (keptUntilMs === null) {
     await deleteItem(table, own);

@@ -344,7 +344,7 @@ export class MemoryLedger implements Ledger {
     const kept = removal ? oidsOf(removal) : found.objects;
     const ended: Pick<Deletion, 'state' | 'objects' | 'dueAtMs' | 'deadlineMs'> =
       left.size > 0
-        ? { state: 'marked', objects: left, dueAtMs, deadlineMs: 0 }
+        ? { state: 'marked', objects: left, dueAtMs, deadlineMs: found.deadlineMs }
         : { state: 'gone', objects: kept, dueAtMs: keptMs, deadlineMs: keptMs };
     deletions.set(keyOf(found), this.#fitting({ ...found, ...ended, ...(removal && { removal }) }));
   }

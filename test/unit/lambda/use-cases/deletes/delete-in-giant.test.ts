@@ -139,6 +139,29 @@ describe('a delete in a closed giant', () => {
   });
 });
 
+describe('a delete in a giant of which a live reservation holds a part', () => {
+  it('is refused to whoever read it before its last run, so that the record of that run is not replaced', async () => {
+    const deletion = await mark({ [oidOf(3)]: 10, [oidOf(4)]: 10 });
+    const reservation = {
+      id: 'r',
+      repo,
+      state: 'issued' as const,
+      claims: new Map([[oidOf(4), 10]]),
+      createdAtMs: stack.nowMs,
+      expiresAtMs: stack.nowMs + minute,
+      deadAtMs: stack.nowMs + minute,
+      lookAtMs: null,
+    };
+    await stack.ledger.putReservation({ tenant, reservation });
+    const after = await run(deletion);
+    expect(after).toMatchObject({ state: 'marked', objects: new Map([[oidOf(4), 10]]) });
+    expect([...(after?.removal?.objects.keys() ?? [])]).toEqual([oidOf(3)]);
+    stack.nowMs += 2 * minute;
+    expect(await runDeletion(stack.deps, { tenant, deletion, isClosed: true })).toEqual({ kind: 'refused' });
+    expect(await stack.deletions()).toEqual([after]);
+  });
+});
+
 describe('a delete in another repo', () => {
   beforeEach(async () => {
     stack.put({ [`${ordinary}/${oidOf(1)}`]: 10 });

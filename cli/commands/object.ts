@@ -1,17 +1,60 @@
 import type { Command } from 'commander';
+import { formatBytes } from '../../lambda/domain/bytes.ts';
+import { type ObjectBody, objectPageSchema } from '../../lambda/http/management/schemas.ts';
 import { type DeleteOptions, formatFreed, runDelete, saysYes, withDeleteOptions } from '../confirm-delete.ts';
 import type { CliContext } from '../context.ts';
+import { eachPage, type ListOptions, pageSizeMax, withListOptions } from '../list-pages.ts';
 import { openClient, parseOid, parseRepo, parseTenant } from '../options.ts';
-import { formatUntil } from '../render.ts';
+import { formatObjects, formatUntil, printable } from '../render.ts';
 import { waitUntilGone } from '../wait-until-gone.ts';
 
 interface ObjectDeleteOptions extends DeleteOptions {
   readonly wait?: boolean;
 }
 
-/** `object delete TENANT REPO OID…`. */
+/** `1023.99 GiB`. */
+const sizeCharacters = 11;
+
+/** `object list|delete`. */
 export function registerObject(program: Command, context: CliContext): void {
-  const group = program.command('object').description('delete single objects');
+  const group = program.command('object').description('list what is stored, and delete single objects');
+  registerList(group, context);
+  registerDelete(group, context);
+}
+
+function registerList(group: Command, context: CliContext): void {
+  withListOptions(group.command('list'))
+    .description('list what a tenant stores, by repo and oid; with --json one page of it')
+    .argument('<tenant>', 'name of the tenant', parseTenant)
+    .option('--repo <repo>', 'only those of this repo', parseRepo)
+    .action(async (tenant: string, options: ListOptions & { repo?: string }) => {
+      const pages = eachPage(openClient(options, context), {
+        path: `/v1/tenants/${tenant}/objects`,
+        ...(options.repo !== undefined && { filter: { repo: options.repo } }),
+        shape: objectPageSchema,
+        options: { ...options, pageSize: options.pageSize ?? pageSizeMax },
+      });
+      let [objectCount, bytes] = [0, 0];
+      for await (const { body, text } of pages) {
+        if (options.json) return context.out(`${text}\n`);
+        context.out(body.objects.map(objectLine).join(''));
+        objectCount += body.objects.length;
+        for (const { sizeBytes } of body.objects) bytes += sizeBytes;
+      }
+      context.out(
+        objectCount === 0
+          ? 'No objects: nothing is stored.\n'
+          : `Total: ${formatObjects(objectCount)}, ${formatBytes(bytes)}.\n`,
+      );
+    });
+}
+
+/** There may be millions, so no table is made of them. */
+function objectLine({ repo, oid, sizeBytes }: ObjectBody): string {
+  return `${oid}  ${formatBytes(sizeBytes).padStart(sizeCharacters)}  ${printable(repo)}\n`;
+}
+
+function registerDelete(group: Command, context: CliContext): void {
   withDeleteOptions(group.command('delete'))
     .description('delete objects of a repo after a grace time; a push before then keeps them')
     .argument('<tenant>', 'name of the tenant', parseTenant)

@@ -2,6 +2,7 @@ import { managementDeps } from '../compose.ts';
 import { changeCount, listCounts } from '../http/management/counts.ts';
 import { deleteObject, deleteRepo, deleteTenant } from '../http/management/deletes.ts';
 import { deleteExport, listExports, showExport, startExport } from '../http/management/exports.ts';
+import { listObjects } from '../http/management/objects.ts';
 import type { ManagementDeps, Operation } from '../http/management/operation.ts';
 import { listRepos, requestRecount, showRepo } from '../http/management/repos.ts';
 import { listReservations } from '../http/management/reservations.ts';
@@ -26,6 +27,7 @@ const operations: Readonly<Record<RouteKey<'management'>, Operation>> = {
   'GET /v1/tenants/{tenant}/tokens/{tokenId}': showToken,
   'DELETE /v1/tenants/{tenant}/tokens/{tokenId}': revokeToken,
   'GET /v1/tenants/{tenant}/reservations': listReservations,
+  'GET /v1/tenants/{tenant}/objects': listObjects,
   'GET /v1/tenants/{tenant}/repos': listRepos,
   'GET /v1/tenants/{tenant}/repos/{repo}': showRepo,
   'DELETE /v1/tenants/{tenant}/repos/{repo}': deleteRepo,

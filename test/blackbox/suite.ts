@@ -11,6 +11,7 @@ import { downloadTests } from './downloads.ts';
 import { exportTests } from './exports.ts';
 import { idempotencyTests } from './idempotency.ts';
 import { limitTests } from './limits.ts';
+import { objectTests } from './objects.ts';
 import { otherRouteTests } from './other-routes.ts';
 import { pathTests } from './paths.ts';
 import { reservationTests } from './reservations.ts';
@@ -43,6 +44,7 @@ export function blackboxSuite(target: () => Target): void {
   describe('batch objects', () => batchObjectTests(api));
   describe('uploads', () => uploadTests(api));
   describe('verify', () => verifyTests(api));
+  describe('objects', () => objectTests(api));
   describe('downloads', () => downloadTests(api));
   describe('reservations', () => reservationTests(api));
   describe('limits', () => limitTests(api));

@@ -29,6 +29,7 @@ const coveredBy: Readonly<Record<string, readonly string[]>> = {
     'lambda/http/management/cursor.ts',
     'lambda/http/management/deletes.ts',
     'lambda/http/management/idempotency.ts',
+    'lambda/http/management/objects.ts',
     'lambda/http/management/repos.ts',
     'lambda/http/management/requests.ts',
     'lambda/http/management/reservations.ts',

@@ -22,6 +22,12 @@ export function decodeCursor(cursor: string): string {
 /** What the cursor of a list of exports looks like: in hex the id of an export, which has 24 hex digits. */
 export const exportCursorPattern = /^c(?:3[0-9]|6[1-6]){24}$/;
 
+/** Of a list of objects: a key below a tenant's path, which leaves room for a tenant of one letter and a slash. */
+const objectKeyBytesMax = 1022;
+
+/** What the cursor of a list of objects looks like. */
+export const objectCursorPattern = new RegExp(`^c(?:[0-9a-f]{2}){1,${objectKeyBytesMax}}$`);
+
 type ReservationPlace = NonNullable<ReservationPage['next']>;
 
 /** Letters and digits in hex. */

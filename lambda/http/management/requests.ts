@@ -6,6 +6,7 @@ import {
   decodeCursor,
   decodeReservationCursor,
   exportCursorPattern,
+  objectCursorPattern,
   reservationCursorPattern,
 } from './cursor.ts';
 
@@ -130,14 +131,18 @@ export const pageQuery = pageOf(cursorPattern, decodeCursor);
 
 export const exportQuery = pageOf(exportCursorPattern, decodeCursor);
 
-export const reservationQuery = pageOf(reservationCursorPattern, decodeReservationCursor).extend({
+const ofRepo = {
   repo: z
     .string()
     .transform((text) => text.replace(/\.git$/, ''))
     .pipe(z.string().regex(repoPattern, 'must be the name of a repo'))
     .optional()
     .meta({ description: 'Only those of this repo. A trailing `.git` is not part of the name.' }),
-});
+};
+
+export const reservationQuery = pageOf(reservationCursorPattern, decodeReservationCursor).extend(ofRepo);
+
+export const objectQuery = pageOf(objectCursorPattern, decodeCursor).extend(ofRepo);
 
 const flag = (rule = 'must be true or false') =>
   z

@@ -82,6 +82,19 @@ export const repoSchema = z
 
 export const repoPageSchema = z.object({ repos: z.array(repoSchema), nextCursor }).meta({ id: 'RepoPage' });
 
+export const objectPageSchema = z
+  .object({
+    objects: z.array(
+      z.object({
+        repo: z.string(),
+        oid: z.string().meta({ description: 'SHA-256 of its bytes, 64 lower-case hex digits.' }),
+        sizeBytes: bytes,
+      }),
+    ),
+    nextCursor,
+  })
+  .meta({ id: 'ObjectPage' });
+
 export const countSchema = z
   .object({
     repo: z.string(),
@@ -305,6 +318,7 @@ export const healthSchema = z.object({ status: z.literal('ok') }).meta({ id: 'He
 export type TenantBody = z.output<typeof tenantSchema>;
 export type TokenBody = z.output<typeof tokenSchema>;
 export type RepoBody = z.output<typeof repoSchema>;
+export type ObjectBody = z.output<typeof objectPageSchema>['objects'][number];
 export type CountBody = z.infer<typeof countSchema>;
 export type ReservationBody = z.output<typeof reservationSchema>;
 export type DeletePlanBody = z.output<typeof deletePlanSchema>;

@@ -4,6 +4,7 @@ import {
   createTokenBody,
   deleteQuery,
   exportQuery,
+  objectQuery,
   pageQuery,
   reservationQuery,
   startExportBody,
@@ -18,6 +19,7 @@ import {
   exportPageSchema,
   exportSchema,
   newTokenSchema,
+  objectPageSchema,
   recountQueuedSchema,
   repoPageSchema,
   repoSchema,
@@ -445,6 +447,24 @@ export const managementOperations: Readonly<
       200: { description: 'The count.', schema: countSchema, example: { ...count, state: 'paused' } },
     },
     problems: ['tenant-not-found', 'repo-not-found', 'count-not-ended'],
+  },
+  'GET /v1/tenants/{tenant}/objects': {
+    id: 'listObjects',
+    summary: 'What a tenant stores, object by object',
+    description:
+      'As the store lists it now, by repo and oid: also what was not counted yet, and what is being deleted. An object ' +
+      'that several repos have is there for each of them. A page may be shorter than asked for, or empty, without being ' +
+      'the last: keys that git-lfs does not make are left out, though they count.',
+    access: 'reader',
+    query: objectQuery,
+    answers: {
+      200: {
+        description: 'One page.',
+        schema: objectPageSchema,
+        example: { objects: [{ repo: 'game', oid, sizeBytes: 2_450_000 }], nextCursor: null },
+      },
+    },
+    problems: ['tenant-not-found'],
   },
   'GET /v1/tenants/{tenant}/repos': {
     id: 'listRepos',

@@ -24,7 +24,7 @@ const sections: readonly { readonly title: string; readonly isOf: (path: string)
   },
   { title: 'Tokens', isOf: (path) => path.includes('/tokens') },
   { title: 'Exports', isOf: (path) => path.includes('/exports') },
-  { title: 'Repos and objects', isOf: (path) => path.includes('/repos') },
+  { title: 'Repos and objects', isOf: (path) => /^\/v1\/.*\/(repos|objects)/.test(path) },
 ];
 
 /** The page with its generated part as the code has it now. */

@@ -1,0 +1,69 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import { type Answer, type Asked, cli, startServer, type TestServer } from './harness.ts';
+
+const object = (digit: string, sizeBytes: number, repo = 'game') => ({
+  repo,
+  oid: digit.repeat(64),
+  sizeBytes,
+});
+
+let server: TestServer | undefined;
+afterEach(async () => {
+  await server?.close();
+  server = undefined;
+});
+
+async function serve(answer: Answer | ((asked: Asked) => Answer)) {
+  server = await startServer(typeof answer === 'function' ? answer : () => answer);
+  const env = { LFS_QUOTA_URL: server.url, LFS_QUOTA_TOKEN: 't' };
+  const { asked } = server;
+  return {
+    paths: () => asked.map(({ method, path }) => `${method} ${path}`),
+    run: (...args: string[]) => cli(['object', 'list', ...args], { env }),
+  };
+}
+
+const page = (objects: readonly object[], nextCursor: string | null = null): Answer => ({
+  status: 200,
+  body: { objects, nextCursor },
+});
+
+describe('object list', () => {
+  it('shows every page, and the total on the last line', async () => {
+    const { paths, run } = await serve(({ path }) =>
+      path.includes('cursor=') ? page([object('b', 1023 * 1024 ** 3)]) : page([object('a', 5, 'art')], 'c00'),
+    );
+    expect(await run('acme')).toEqual({
+      code: 0,
+      err: '',
+      out: [
+        `${'a'.repeat(64)}          5 B  art`,
+        `${'b'.repeat(64)}     1023 GiB  game`,
+        'Total: 2 objects, 1023 GiB.',
+        '',
+      ].join('\n'),
+    });
+    expect(paths()).toEqual([
+      'GET /v1/tenants/acme/objects?limit=1000',
+      'GET /v1/tenants/acme/objects?cursor=c00&limit=1000',
+    ]);
+  });
+
+  it('of one repo asks for that on every page', async () => {
+    const { paths, run } = await serve(({ path }) => page([], path.includes('cursor=') ? null : 'c00'));
+    expect((await run('acme', '--repo', 'game.git', '--page-size', '1')).out).toBe(
+      'No objects: nothing is stored.\n',
+    );
+    expect(paths()).toEqual([
+      'GET /v1/tenants/acme/objects?repo=game&limit=1',
+      'GET /v1/tenants/acme/objects?repo=game&cursor=c00&limit=1',
+    ]);
+  });
+
+  it('--json prints one page as it is', async () => {
+    const text = '{"objects":[ ], "nextCursor":"c00", "new":1}';
+    const { paths, run } = await serve({ status: 200, body: text });
+    expect(await run('acme', '--json')).toEqual({ code: 0, out: `${text}\n`, err: '' });
+    expect(paths()).toHaveLength(1);
+  });
+});

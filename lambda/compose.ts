@@ -257,14 +257,16 @@ export function managementDeps() {
 }
 
 export function reconcileDeps() {
-  const [client, recounts] = [bucketClient(), queuePlace()];
+  const [client, recounts, tables] = [bucketClient(), queuePlace(), table()];
   const [shared, { listing, scan }] = [common(), scanning(client)];
   return {
     ...shared,
     listing,
     scan: withWorkers(scan, shared),
     store: objectStore(client),
-    ledger: createDynamoDbLedger(table()),
+    ledger: createDynamoDbLedger(tables),
+    exportJobs: createDynamoDbExportJobs(tables),
+    exportSettings: exportsOfStage().exportSettings,
     queue: queue(recounts),
     metrics: metrics(),
     redelivery: createSqsRedelivery(recounts),

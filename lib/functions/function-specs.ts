@@ -99,6 +99,7 @@ export const functionSpecs: Readonly<Record<FunctionName, FunctionSpec>> = {
     objects: ['GetObject', 'DeleteObject'],
     bucket: ['ListBucket'],
     recountQueue: ['send', 'receive', 'delay'],
+    knowsExports: true,
     invokes: ['scanShard'],
   },
   scanShard: {

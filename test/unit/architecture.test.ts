@@ -26,7 +26,13 @@ const architecture: Readonly<Record<string, { imports: readonly string[]; packag
   },
   // The subjects build on each other in this order: deletes, recounts, uploads.
   'lambda/use-cases/deletes': {
-    imports: ['lambda/domain', 'lambda/ports', 'lambda/use-cases'],
+    imports: [
+      'lambda/domain',
+      'lambda/domain/export',
+      'lambda/ports',
+      'lambda/use-cases',
+      'lambda/use-cases/exports',
+    ],
     packages: [],
   },
   'lambda/use-cases/recounts': {

@@ -15,6 +15,7 @@ import type { Deps } from '../deps.ts';
 import { mapLimited } from '../map-limited.ts';
 import { expectedOnceMore } from './expect-once-more.ts';
 import { readHolds } from './held-until.ts';
+import { sparedForExports } from './spared-for-exports.ts';
 
 export type DeletionDeps = Pick<Deps, 'ledger' | 'store' | 'clock' | 'ids' | 'log' | 'settings'>;
 
@@ -35,12 +36,14 @@ export type DeletionRun =
  * After a delete that the store did not answer, no other deletion is begun: the store is struggling, and every further
  * one would leave another note on the tenant's item. Those that are left stay due for the schedule.
  *
+ * Objects that an export under way is to have are spared until it has ended.
+ *
  * @param input.untilMs no other deletion is begun after this.
  * @returns false if the time was up before all of them were begun.
  * @throws {LedgerUnavailableError}
  */
 export async function runDeletions(
-  deps: DeletionDeps,
+  deps: DeletionDeps & Pick<Deps, 'exportJobs' | 'exportSettings'>,
   input: { tenant: string; untilMs: number },
 ): Promise<boolean> {
   const { tenant, untilMs } = input;
@@ -49,6 +52,7 @@ export async function runDeletions(
   // Those that were never tried have no deadline. So a delete that is never answered keeps no other from its turn.
   deletions.sort((a, b) => a.deadlineMs - b.deadlineMs);
   let isAnswered = true;
+  let isSpared: ((repo: string) => boolean) | undefined;
   for (const deletion of deletions) {
     const nowMs = clock.nowMs();
     if (nowMs > untilMs) return false;
@@ -56,6 +60,11 @@ export async function runDeletions(
     if (deletion.state === 'gone' && nowMs > deletion.deadlineMs)
       await ledger.removeDeletion({ tenant, repo: deletion.repo, deletionId: deletion.id });
     if (!isAnswered || !isClaimable(settings, deletion, nowMs)) continue;
+    // What a run has begun is ended: some of the objects are gone already.
+    if (deletion.state === 'marked') {
+      isSpared ??= await sparedForExports(deps, tenant);
+      if (isSpared(deletion.repo)) continue;
+    }
     const run = await runDeletion(deps, { tenant, deletion, isClosed: false });
     isAnswered = run.kind !== 'unanswered';
   }

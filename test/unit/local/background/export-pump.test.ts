@@ -71,7 +71,13 @@ it('delivers a step that failed again, and says how often', async () => {
 
 it('asks for a step of every export that an earlier process has not finished, whoever held a lease', async () => {
   const jobs = new MemoryExportJobs();
-  const request = { repo: null, listedObjects: null, format: 'tar', prefer: 'time', isDryRun: false } as const;
+  const request = {
+    repo: null,
+    listedObjects: null,
+    format: 'tar',
+    prefer: 'time',
+    isDryRun: false,
+  } as const;
   const path = { tenant: 'acme', exportId: 'first' };
   const job = newExportJob({ ...path, request, nowMs: 1, limitMs: 10 });
   await jobs.create({ ...job, leaseUntilMs: 99 }, { placesMax: 1, nowMs: 1 });

@@ -1,0 +1,78 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import { newDeletion } from '../../../../../lambda/domain/deletion.ts';
+import { type ExportJob, newExportJob } from '../../../../../lambda/domain/export/export-job.ts';
+import { runDeletions } from '../../../../../lambda/use-cases/deletes/run-deletions.ts';
+import { MemoryStack, minute, tenant } from '../../../../support/memory/stack.ts';
+
+const day = 24 * 60 * minute;
+const request = { repo: null, listedObjects: null, format: 'tar', prefer: 'time', isDryRun: false } as const;
+
+describe('while an export is under way', () => {
+  let world: MemoryStack;
+  const run = () => runDeletions(world.deps, { tenant, untilMs: 9e15 });
+  const states = async () => (await world.deletions()).map(({ state }) => state);
+  const begin = async (more: Partial<ExportJob> = {}, exportId = 'first') => {
+    const job = newExportJob({ tenant, exportId, request, nowMs: world.nowMs, limitMs: day });
+    await world.deps.exportJobs.create({ ...job, ...more }, { placesMax: 9, nowMs: world.nowMs });
+  };
+  const end = (exportId = 'first') =>
+    world.deps.exportJobs.change({ tenant, exportId }, (job) => ({ ...job, state: 'done' }));
+
+  beforeEach(async () => {
+    world = new MemoryStack();
+    world.put({ 'app/a': 1 });
+    await world.create();
+    const objects = new Map([['a', 1]]);
+    const deletion = newDeletion({ id: 'a', repo: 'app', objects, dueAtMs: world.nowMs });
+    await world.ledger.putDeletion({ tenant, deletion });
+  });
+
+  it('what it is to have is not deleted until it has ended', async () => {
+    await begin();
+    expect(await run()).toBe(true);
+    expect(await states()).toEqual(['marked']);
+    await end();
+    await run();
+    expect(await states()).toEqual(['gone']);
+  });
+
+  it('of one repo, those of others are', async () => {
+    await begin({ request: { ...request, repo: 'web' } });
+    await run();
+    expect(await states()).toEqual(['gone']);
+  });
+
+  it('of this repo, an ended one beside it changes nothing', async () => {
+    await begin({ request: { ...request, repo: 'app' } }, 'a-first');
+    await begin({ request: { ...request, repo: 'app' } }, 'b-second');
+    await end('b-second');
+    await run();
+    expect(await states()).toEqual(['marked']);
+  });
+
+  it.each([
+    ['a dry run', { request: { ...request, isDryRun: true } }],
+    ['an export of another tenant', { tenant: 'other' }],
+  ])('%s spares nothing', async (_title, more) => {
+    await begin(more);
+    await run();
+    expect(await states()).toEqual(['gone']);
+  });
+
+  it('nothing is spared for longer than a day', async () => {
+    await begin();
+    world.nowMs += day;
+    await run();
+    expect(await states()).toEqual(['gone']);
+  });
+
+  it('what has begun is ended', async () => {
+    await begin();
+    const [marked] = await world.deletions();
+    if (!marked) throw new Error('It is marked.');
+    await world.ledger.claimDeletion({ tenant, before: marked, deadlineMs: world.nowMs });
+    world.nowMs += minute;
+    await run();
+    expect(await states()).toEqual(['gone']);
+  });
+});

@@ -266,7 +266,6 @@ export function reconcileDeps() {
     store: objectStore(client),
     ledger: createDynamoDbLedger(tables),
     exportJobs: createDynamoDbExportJobs(tables),
-    exportSettings: exportsOfStage().exportSettings,
     queue: queue(recounts),
     metrics: metrics(),
     redelivery: createSqsRedelivery(recounts),

@@ -99,7 +99,6 @@ export const functionSpecs: Readonly<Record<FunctionName, FunctionSpec>> = {
     objects: ['GetObject', 'DeleteObject'],
     bucket: ['ListBucket'],
     recountQueue: ['send', 'receive', 'delay'],
-    knowsExports: true,
     invokes: ['scanShard'],
   },
   scanShard: {

@@ -46,6 +46,9 @@ const pace = { bytesPerSecond: 75e6, requestSeconds: 0.1, requestsAtOnce: 32 };
 
 const hourMs = 60 * 60 * 1000;
 
+/** An export that takes longer fails, in every stage. */
+export const exportLimitMs = 24 * hourMs;
+
 export interface StageExports {
   /** How many there are at a time. 0: the stage makes no exports. */
   readonly workers: number;
@@ -65,7 +68,7 @@ export function exportSettingsFor(
     prices: prices[isFree ? kind : 'r2'],
     pace: { ...pace, workers },
     plan: {},
-    limitMs: 24 * hourMs,
+    limitMs: exportLimitMs,
     keepMs: keepDays * 24 * hourMs,
     perTenantMax,
     objectsMax: 2_000_000,

@@ -43,7 +43,7 @@ export type DeletionRun =
  * @throws {LedgerUnavailableError}
  */
 export async function runDeletions(
-  deps: DeletionDeps & Pick<Deps, 'exportJobs' | 'exportSettings'>,
+  deps: DeletionDeps & Pick<Deps, 'exportJobs'>,
   input: { tenant: string; untilMs: number },
 ): Promise<boolean> {
   const { tenant, untilMs } = input;

@@ -10,7 +10,7 @@ import { awaitOtherReconcile } from './await-reconcile.ts';
 import { type ReconcileDeps, reconcile } from './reconcile.ts';
 import { recountDelayMs } from './recount-delay.ts';
 
-type RunRecountDeps = ReconcileDeps & DeletionDeps & Pick<Deps, 'queue' | 'exportJobs' | 'exportSettings'>;
+type RunRecountDeps = ReconcileDeps & DeletionDeps & Pick<Deps, 'queue' | 'exportJobs'>;
 
 /** While a large repo is emptied, the tenant is counted at most this often, so that people see the progress. */
 const progressEveryMs = 20_000;

@@ -103,18 +103,27 @@ function queuePlace() {
 const queue = (place = queuePlace()) => createSqsRecountQueue({ ...place, clock, invocations });
 
 /** How the stage makes exports. Without a queue it makes none. */
-function exportsOfStage(): { exportQueue: ExportQueue; exportSettings: ExportSettings } {
-  const queueUrl = optional('LFS_QUOTA_EXPORT_QUEUE_URL');
-  if (queueUrl === undefined)
+function exportsOfStage(place = exportQueuePlace()): {
+  exportQueue: ExportQueue;
+  exportSettings: ExportSettings;
+} {
+  if (place === undefined)
     return { exportQueue: noExports, exportSettings: exportSettingsFor('s3', { workers: 0 }) };
-  const place = { queueUrl, region: required('AWS_REGION'), endpoint: standIn('SQS'), credentials: role };
   const exportSettings = exportSettingsFor(exportStore(), {
     workers: count('LFS_QUOTA_EXPORT_WORKERS'),
     perTenantMax: count('LFS_QUOTA_EXPORT_PER_TENANT'),
     keepDays: count('LFS_QUOTA_EXPORT_KEEP_DAYS'),
   });
-  const exportQueue = createSqsExportQueue({ queueUrl, client: createSqsClient(place), clock, invocations });
+  const exportQueue = createSqsExportQueue({ ...place, clock, invocations });
   return { exportQueue, exportSettings };
+}
+
+/** The queue of the steps of exports, and the client with its connections. undefined: the stage makes none. */
+function exportQueuePlace() {
+  const queueUrl = optional('LFS_QUOTA_EXPORT_QUEUE_URL');
+  if (queueUrl === undefined) return undefined;
+  const place = { queueUrl, region: required('AWS_REGION'), endpoint: standIn('SQS'), credentials: role };
+  return { queueUrl, client: createSqsClient(place) };
 }
 
 const noExports: ExportQueue = {
@@ -289,13 +298,15 @@ export function refreshDeps() {
 }
 
 export function exportDeps() {
-  const place = bucketPlace();
+  const [place, steps] = [bucketPlace(), exportQueuePlace()];
+  if (steps === undefined) throw new Error('This function is for stages that make exports.');
   return {
     ...common(),
+    redelivery: createSqsRedelivery(steps),
     listing: new ScanListing({ client: bucketClient(place) }),
     archives: new S3ArchiveStore({ client: new ArchiveClient(reachable(place)) }),
     exportJobs: createDynamoDbExportJobs(table()),
-    ...exportsOfStage(),
+    ...exportsOfStage(steps),
   };
 }
 

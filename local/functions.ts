@@ -39,6 +39,6 @@ export function createFunctions(deps: Deps): Functions {
     },
     reconcile: createReconcile({ ...deps, redelivery }),
     refresh: createRefresh(deps),
-    exportArchive: createExportArchive(deps),
+    exportArchive: createExportArchive({ ...deps, redelivery }),
   };
 }

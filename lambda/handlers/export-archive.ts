@@ -1,6 +1,8 @@
 import type { Context, SQSBatchResponse, SQSEvent, SQSRecord } from 'aws-lambda';
 import { exportDeps } from '../compose.ts';
 import { decodeExportMessage } from '../events/export-message.ts';
+import type { Redelivery } from '../ports/recount-queue.ts';
+import { delayRedelivery } from '../runtime/delay-redelivery.ts';
 import { deployed } from '../runtime/deployed.ts';
 import type { Deps } from '../use-cases/deps.ts';
 import { ExportBusyError } from '../use-cases/exports/lease.ts';
@@ -9,7 +11,11 @@ import { runExportStep, type StepDeps } from '../use-cases/exports/run-step.ts';
 /** Time kept back from the function's limit, for the parts that are under way then. */
 const reserveMs = 60_000;
 
-type ConsumerDeps = StepDeps & Pick<Deps, 'invocations'>;
+/** A step that failed comes again after this, later each time, at most after a minute. */
+const retryMs = 5_000;
+const retryMaxMs = 60_000;
+
+type ConsumerDeps = StepDeps & Pick<Deps, 'invocations'> & { readonly redelivery: Redelivery };
 
 /** The consumer of the steps of exports. A step that fails is delivered again. */
 export function create(deps: ConsumerDeps) {
@@ -41,6 +47,9 @@ async function consumeRecord(deps: ConsumerDeps, record: SQSRecord, context: Con
   } catch (error) {
     if (error instanceof ExportBusyError) deps.log.info('export busy', { tenant, exportId, receiveCount });
     else deps.log.warn('export step failed', { tenant, exportId, step, receiveCount, error });
+    // The queue's own time is for runs that died.
+    const delayMs = Math.min(retryMs * Math.max(1, receiveCount || 1), retryMaxMs);
+    await delayRedelivery(deps, { receiptHandle: record.receiptHandle, delayMs });
     return false;
   }
 }

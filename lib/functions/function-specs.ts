@@ -123,7 +123,7 @@ export const functionSpecs: Readonly<Record<FunctionName, FunctionSpec>> = {
     bucket: ['ListBucket', 'ListBucketMultipartUploads'],
     archives: ['PutObject', 'DeleteObject', 'AbortMultipartUpload', 'ListMultipartUploadParts'],
     knowsExports: true,
-    exportQueue: ['send', 'receive'],
+    exportQueue: ['send', 'receive', 'delay'],
   },
   storeEvents: {
     description: 'Records what changed in the bucket, and queues recounts.',

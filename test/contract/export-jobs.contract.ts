@@ -52,7 +52,7 @@ export function exportJobsContract(open: () => Promise<ExportJobs>): void {
           state: 'failed',
           endedAtMs: nowMs + 5,
           leaseUntilMs: nowMs + 7,
-          failures: 2,
+          failingSinceMs: 2,
           failure: { reason: 'object-too-large', message: 'Too large.' },
           planned: {
             ...priced,
@@ -201,7 +201,7 @@ export function exportJobsContract(open: () => Promise<ExportJobs>): void {
           const add = (found: ExportJob) => ({
             ...found,
             doneUnits: withUnitDone(found.doneUnits, unit),
-            failures: found.failures + 1,
+            round: found.round + 1,
           });
           return await jobs.change(path, add);
         };
@@ -210,7 +210,7 @@ export function exportJobsContract(open: () => Promise<ExportJobs>): void {
           units.map((unit) => unit + 2),
         );
         const last = await jobs.read(path);
-        expect(last).toMatchObject({ version: 33, failures: 32 });
+        expect(last).toMatchObject({ version: 33, round: 33 });
         expect(openUnits({ planned, doneUnits: last?.doneUnits ?? '' })).toEqual([]);
       }, 60_000);
     });

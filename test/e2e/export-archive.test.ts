@@ -14,12 +14,12 @@ import { s3Limits } from '../../lambda/domain/export/store-limits.ts';
 import type { StoredObject } from '../../lambda/domain/export/stored-object.ts';
 import { tarFormat } from '../../lambda/domain/export/tar-format.ts';
 import { zipFormat } from '../../lambda/domain/export/zip-format.ts';
+import { archiveTools, pythonHashes, runTool } from '../support/archive-tools.ts';
 import { combineCrc32 } from '../support/combine-crc32.ts';
 import { describeWith } from '../support/describe-with.ts';
 import { type ContentStore, contentStore, executePlan, subject } from '../support/export-archive.ts';
 import { gitEnvironment, run } from '../support/process.ts';
 import { useTempFolders } from '../support/temp-folder.ts';
-import { archiveTools, pythonHashes, runTool } from './archive-tools.ts';
 import { describeWithGitLfs } from './with-git-lfs.ts';
 
 const modifiedAtMs = Date.UTC(2026, 10, 22, 12);

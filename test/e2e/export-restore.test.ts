@@ -1,10 +1,10 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { runTool } from '../support/archive-tools.ts';
 import type { GitUser } from '../support/git-user.ts';
 import { bytesOf, digests, type Files, objectsOf, readFiles, writeFiles } from '../support/payload.ts';
 import { createAcme } from './acme.ts';
-import { runTool } from './archive-tools.ts';
 import { downloadArchive, endOfExport, startExport } from './exports.ts';
 import { Stack } from './stack.ts';
 import { listExports } from './store-truth.ts';

@@ -8,7 +8,7 @@ import { exportSettingsFor } from '../../lambda/domain/export/export-settings.ts
 import type { ArchiveStore } from '../../lambda/ports/archive-store.ts';
 import type { ArchiveStoreTarget } from '../contract/archive-store.contract.ts';
 import { openS3Archives } from '../contract/s3-archives.ts';
-import { archiveTools, pythonHashes, runTool } from '../e2e/archive-tools.ts';
+import { archiveTools, pythonHashes, runTool } from '../support/archive-tools.ts';
 import { describeWith } from '../support/describe-with.ts';
 import { bytesOf } from '../support/payload.ts';
 import { Random } from '../support/random.ts';

@@ -68,7 +68,7 @@ const exportItem = z.object({
   version: z.number(),
   round: z.number(),
   leaseUntilMs: z.number(),
-  failures: z.number(),
+  failingSinceMs: z.number().nullable(),
   failure: z
     .object({
       reason: z.enum(['object-too-large', 'too-many-objects', 'objects-vanish', 'store', 'timeout']),

@@ -90,8 +90,8 @@ export interface ExportJob {
   readonly round: number;
   /** Until then one function plans, or finishes, and no other begins to. */
   readonly leaseUntilMs: number;
-  /** Attempts that failed since something last succeeded. */
-  readonly failures: number;
+  /** Since when steps fail and none succeeds. */
+  readonly failingSinceMs: number | null;
   readonly failure: ExportFailure | null;
   readonly planned: ExportPlanned | null;
   /** Which units are done: a digit for each four, the first unit in the lowest bit of the first digit. */
@@ -133,7 +133,7 @@ export function newExportJob(input: {
     version: 1,
     round: 1,
     leaseUntilMs: 0,
-    failures: 0,
+    failingSinceMs: null,
     failure: null,
     planned: null,
     doneUnits: '',
@@ -156,15 +156,15 @@ export function dueAtMs(job: ExportJob): number | null {
   return job.state === 'done' ? job.expiresAtMs : null;
 }
 
-/** Attempts that fail, one after the other, before a job does. The queue waits between two. */
-const failuresMax = 12;
+/** Steps fail, and are tried again, for so long before a job does: an outage of the store ends sooner. */
+const failingMaxMs = 60 * 60_000;
 
 /** A job of which a step has failed. */
 export function withFailure(job: ExportJob, { why, nowMs }: { why: string; nowMs: number }): ExportJob {
-  const failures = job.failures + 1;
-  if (failures < failuresMax) return { ...job, failures };
-  const message = `The store or the table failed ${failures} times, at last with: ${why}. Try again later.`;
-  return failedJob({ ...job, failures }, { failure: { reason: 'store', message }, nowMs });
+  const failingSinceMs = job.failingSinceMs ?? nowMs;
+  if (nowMs - failingSinceMs < failingMaxMs) return { ...job, failingSinceMs };
+  const message = `Nothing has succeeded for an hour. The last failure was: ${why}. Try again later.`;
+  return failedJob(job, { failure: { reason: 'store', message }, nowMs });
 }
 
 /** Rounds of one job, at most: objects that vanish each time are a sign of something else. */

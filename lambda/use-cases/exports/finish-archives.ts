@@ -38,7 +38,7 @@ export async function finishArchives(
       endedAtMs: nowMs,
       expiresAtMs: nowMs + exportSettings.keepMs,
       movedAtMs: nowMs,
-      failures: 0,
+      failingSinceMs: null,
     };
   });
 }

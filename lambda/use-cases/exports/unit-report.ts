@@ -60,7 +60,7 @@ export class UnitReport {
     const { unit } = this.#step;
     let finished: ExportJob | undefined;
     await this.#say((job) => {
-      finished = { ...job, failures: 0, doneUnits: withUnitDone(job.doneUnits, unit) };
+      finished = { ...job, failingSinceMs: null, doneUnits: withUnitDone(job.doneUnits, unit) };
       return finished;
     });
     return this.isObsolete ? undefined : finished;

@@ -35,10 +35,18 @@ const exportVariables = {
 };
 
 /** Composes each function that knows of exports, as a container with these variables would. */
-async function composeExports(variables: Readonly<Record<string, string | undefined>>) {
+async function composeExports(
+  variables: Readonly<Record<string, string | undefined>>,
+  functions: readonly ('management' | 'refresh' | 'exportArchive')[] = [
+    'management',
+    'refresh',
+    'exportArchive',
+  ],
+) {
   deployedWith({ ...exportVariables, ...variables });
   const { exportDeps, managementDeps, refreshDeps } = await import('../../../lambda/compose.ts');
-  return [managementDeps(), refreshDeps(), exportDeps()];
+  const byName = { management: managementDeps, refresh: refreshDeps, exportArchive: exportDeps };
+  return functions.map((name) => byName[name]());
 }
 
 /** What a function asks of each service. */
@@ -107,9 +115,12 @@ describe('a deployed function', () => {
   });
 
   it('makes no exports without a queue for them', async () => {
-    for (const { exportSettings, exportQueue } of await composeExports({
-      LFS_QUOTA_EXPORT_QUEUE_URL: undefined,
-    })) {
+    const variables = { LFS_QUOTA_EXPORT_QUEUE_URL: undefined };
+    await expect(composeExports(variables)).rejects.toThrow('for stages that make exports');
+    for (const { exportSettings, exportQueue } of await composeExports(variables, [
+      'management',
+      'refresh',
+    ])) {
       expect(exportSettings.pace.workers).toBe(0);
       await expect(exportQueue.send([])).rejects.toThrow('This stage makes no exports.');
     }

@@ -16,7 +16,9 @@ async function stack() {
   const deps = memoryDeps({ archives, objects: archives.objects, log });
   const job = newExportJob({ ...path, request, nowMs: deps.clock.nowMs(), limitMs: 86_400_000 });
   await deps.exportJobs.create(job, { placesMax: 1, nowMs: deps.clock.nowMs() });
-  const handler = create(deps);
+  const delays: number[] = [];
+  const delay = async ({ delayMs }: { delayMs: number }) => void delays.push(delayMs);
+  const handler = create({ ...deps, redelivery: { delay } });
   const deliver = (...bodies: unknown[]) =>
     handler(
       {
@@ -39,7 +41,7 @@ async function stack() {
       },
       lambdaContext({ functionName: 'exportArchive', timeLimitMs: 300_000 }),
     );
-  return { deps, archives, entries, deliver };
+  return { deps, archives, entries, delays, deliver };
 }
 
 it('does a step', async () => {
@@ -50,7 +52,7 @@ it('does a step', async () => {
 });
 
 it('hands back what it cannot read, or has failed, and does the others', async () => {
-  const { deps, archives, deliver, entries } = await stack();
+  const { deps, archives, deliver, entries, delays } = await stack();
   let isDown = true;
   archives.before = () => {
     if (isDown) throw new Error('The store is down.');
@@ -59,7 +61,8 @@ it('hands back what it cannot read, or has failed, and does the others', async (
     batchItemFailures: [{ itemIdentifier: 'm0' }, { itemIdentifier: 'm1' }],
   });
   expect(entries.map(({ message }) => message)).toEqual(['unreadable message', 'export step failed']);
-  expect((await deps.exportJobs.read(path))?.failures).toBe(1);
+  expect((await deps.exportJobs.read(path))?.failingSinceMs).toBe(deps.clock.nowMs());
+  expect(delays).toEqual([10_000]);
   isDown = false;
   expect(await deliver(advance)).toEqual({ batchItemFailures: [] });
 });
@@ -69,5 +72,5 @@ it('comes again if somebody else is at it, which is no failure', async () => {
   await deps.exportJobs.change(path, (job) => ({ ...job, leaseUntilMs: deps.clock.nowMs() + 1 }));
   expect(await deliver(advance)).toEqual({ batchItemFailures: [{ itemIdentifier: 'm0' }] });
   expect(entries.map(({ message }) => message)).toEqual(['export busy']);
-  expect((await deps.exportJobs.read(path))?.failures).toBe(0);
+  expect((await deps.exportJobs.read(path))?.failingSinceMs).toBeNull();
 });

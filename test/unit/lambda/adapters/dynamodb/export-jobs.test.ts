@@ -21,7 +21,7 @@ const failed = () =>
     code: 'ConditionalCheckFailedException',
     message: 'No.',
   });
-const more = (found: ExportJob) => ({ ...found, failures: found.failures + 1 });
+const more = (found: ExportJob) => ({ ...found, round: found.round + 1 });
 const putItems = () =>
   client
     .asked()
@@ -37,7 +37,7 @@ describe('the record of an export', () => {
     await jobs.change(job, (found) => ({ ...found, state: 'done', isTidy: true }));
     const index = { gsi1pk: 'EXPORTS', gsi1sk: 'acme#id' };
     const [open, ended, tidy] = putItems();
-    expect(open).toMatchObject({ ...key, ...index, version: 2, failures: 1, expiresAt: 2 + 7 * day });
+    expect(open).toMatchObject({ ...key, ...index, version: 2, round: 2, expiresAt: 2 + 7 * day });
     expect(ended).toMatchObject({ ...key, ...index, expiresAt: 5 + 7 * day });
     expect(tidy).toMatchObject(key);
     expect(tidy).not.toHaveProperty('gsi1pk');
@@ -68,7 +68,7 @@ describe('a change', () => {
         },
       },
     });
-    expect(await lossy.change(job, more)).toEqual({ ...job, failures: 1, version: 2 });
+    expect(await lossy.change(job, more)).toEqual({ ...job, round: 2, version: 2 });
     expect(puts).toBe(1);
   });
 

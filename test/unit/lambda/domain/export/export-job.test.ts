@@ -131,17 +131,16 @@ describe('a job', () => {
     });
   });
 
-  it('fails after twelve failures in a row', () => {
-    let failing: ExportJob = { ...job };
-    for (let failures = 1; failures < 12; failures += 1) {
-      failing = withFailure(failing, { why: 'SlowDown', nowMs: 7 });
-      expect(failing).toMatchObject({ state: 'planning', failures });
-    }
-    expect(withFailure(failing, { why: 'SlowDown', nowMs: 7 })).toMatchObject({
+  it('fails if nothing has succeeded for an hour', () => {
+    const failing = withFailure(job, { why: 'SlowDown', nowMs: 7 });
+    expect(failing).toEqual({ ...job, failingSinceMs: 7 });
+    const later = withFailure(failing, { why: 'SlowDown', nowMs: 7 + 60 * minute - 1 });
+    expect(later).toEqual(failing);
+    expect(withFailure(failing, { why: 'SlowDown', nowMs: 7 + 60 * minute })).toMatchObject({
       state: 'failed',
       failure: {
         reason: 'store',
-        message: 'The store or the table failed 12 times, at last with: SlowDown. Try again later.',
+        message: 'Nothing has succeeded for an hour. The last failure was: SlowDown. Try again later.',
       },
     });
     const failure = { reason: 'timeout', message: 'Too long.' } as const;

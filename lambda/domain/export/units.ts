@@ -4,10 +4,12 @@ import type { VolumePlan } from './plan-volume.ts';
 import type { StoredObject } from './stored-object.ts';
 import { type OrderContext, type OrderedPart, orderedLeaf } from './work-order.ts';
 
-/** As many units as an export is meant to have. Two that follow each other are fuller than one, so there are twice as many at most. */
-const unitsAim = 400;
+/** An export has no more units: each is an order in the store, and a message. */
+const unitsMax = 400;
+/** What a unit is meant to take: messages and orders are to be little beside it, and a worker that fails loses little. */
+const unitSecondsAim = 2;
 /** A unit takes at least as long, or messages and orders would take most of the time. */
-const unitSecondsMin = 2;
+const unitSecondsMin = 0.5;
 
 /** The parts of an archive as orders say them, one by one. */
 export function* orderedParts(
@@ -26,8 +28,8 @@ export function* orderedParts(
 }
 
 /**
- * Shares parts out to units, in their order: at most 801. A unit is what one worker does at a time: of nearly the same
- * duration, and never empty.
+ * Shares parts out to units, in their order: at most 400. A unit is what one worker does at a time: of nearly the same
+ * duration, and never empty. Each worker gets equally many, or the last ones would be done by a few while the others wait.
  *
  * @param total.seconds the sum of what `secondsOf` says of each.
  */
@@ -36,20 +38,32 @@ export function* unitsOf(
   total: { seconds: number; pace: WorkerPace },
 ): Generator<OrderedPart[]> {
   const { seconds, pace } = total;
-  const target = Math.max(unitSecondsMin, seconds / unitsAim);
+  const target = seconds / unitCountOf(total);
   let unit: OrderedPart[] = [];
-  let unitSeconds = 0;
+  let sharedSeconds = 0;
+  // By the sum of all, so that what one unit has too much, the next does not get.
+  let endsAtSeconds = target;
   for (const part of parts) {
     const partSeconds = secondsOf(part, pace);
-    if (unit.length > 0 && unitSeconds + partSeconds > target) {
+    if (unit.length > 0 && sharedSeconds + partSeconds / 2 > endsAtSeconds) {
       yield unit;
       unit = [];
-      unitSeconds = 0;
+      while (sharedSeconds + partSeconds / 2 > endsAtSeconds) endsAtSeconds += target;
     }
     unit.push(part);
-    unitSeconds += partSeconds;
+    sharedSeconds += partSeconds;
   }
   if (unit.length > 0) yield unit;
+}
+
+/** How many units there are to be: as many for each worker, unless they would be too short or too many. */
+function unitCountOf({ seconds, pace }: { seconds: number; pace: WorkerPace }): number {
+  const { workers } = pace;
+  const forEach = Math.min(Math.ceil(seconds / workers / unitSecondsAim), Math.floor(unitsMax / workers));
+  return Math.max(
+    1,
+    Math.min(Math.max(1, forEach) * workers, Math.floor(seconds / unitSecondsMin), unitsMax),
+  );
 }
 
 /** Bytes that a worker uploads, and requests that it makes, for a part. */
@@ -87,8 +101,8 @@ export function* hashUnits(
   { pace }: { pace: WorkerPace },
 ): Generator<readonly StoredObject[]> {
   const allBytes = objects.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
-  const bytesMax = Math.max(hashSecondsMin * pace.bytesPerSecond, allBytes / unitsAim);
-  const objectsMax = Math.max(hashedObjectsMin, Math.ceil(objects.length / unitsAim));
+  const bytesMax = Math.max(hashSecondsMin * pace.bytesPerSecond, allBytes / unitsMax);
+  const objectsMax = Math.max(hashedObjectsMin, Math.ceil(objects.length / unitsMax));
   let first = 0;
   let bytes = 0;
   for (const [index, { sizeBytes }] of objects.entries()) {

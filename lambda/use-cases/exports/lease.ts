@@ -21,6 +21,7 @@ export class ExportLease {
   readonly #deps: Pick<Deps, 'exportJobs' | 'clock'>;
   readonly #path: ExportPath;
   #untilMs: number;
+  #renewing: Promise<void> | undefined;
 
   private constructor(deps: Pick<Deps, 'exportJobs' | 'clock'>, path: ExportPath, untilMs: number) {
     this.#deps = deps;
@@ -45,10 +46,18 @@ export class ExportLease {
     return { lease: new ExportLease(deps, path, untilMs), job: taken };
   }
 
-  /** Keeps the lease, if it is old enough to need it. @throws {LeaseLostError} */
+  /** Keeps the lease, if it is old enough to need it. May be called many times at once. @throws {LeaseLostError} */
   async renew(): Promise<void> {
     const nowMs = this.#deps.clock.nowMs();
     if (this.#untilMs - leaseMs + renewAfterMs > nowMs) return;
+    // Of two renewals at a time, one would find the other's lease, and take its own for lost.
+    this.#renewing ??= this.#renewAt(nowMs).finally(() => {
+      this.#renewing = undefined;
+    });
+    await this.#renewing;
+  }
+
+  async #renewAt(nowMs: number): Promise<void> {
     const untilMs = nowMs + leaseMs;
     await this.change((job) => ({ ...job, leaseUntilMs: untilMs, movedAtMs: nowMs }));
     this.#untilMs = untilMs;

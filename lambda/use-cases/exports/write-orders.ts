@@ -12,8 +12,12 @@ import {
 } from '../../domain/export/work-order.ts';
 import { SourceGoneError } from '../../ports/archive-store.ts';
 import type { Deps } from '../deps.ts';
+import { forEachLimited } from '../map-limited.ts';
 import { encodeJson } from './json-file.ts';
 import type { ExportLease } from './lease.ts';
+
+/** Orders that are in memory, and written, at a time: all workers wait for them. */
+const putsAtOnce = 16;
 
 type OrderDeps = Pick<Deps, 'archives' | 'exportSettings'>;
 
@@ -24,14 +28,15 @@ export async function writeHashOrders(
 ): Promise<number> {
   const { job, lease, objects } = input;
   let units = 0;
-  for (const unit of hashUnits(objects, exportSettings)) {
-    const order: HashOrder = {
-      objects: unit.map(({ oid, key, etag, sizeBytes }) => ({ oid, key, etag, sizeBytes })),
-    };
-    await archives.put(unitKey(job, { ...job, state: 'hashing', unit: units }), encodeJson(order));
-    await lease.renew();
+  await forEachLimited(hashUnits(objects, exportSettings), putsAtOnce, async (own) => {
+    const unit = units;
     units += 1;
-  }
+    const order: HashOrder = {
+      objects: own.map(({ oid, key, etag, sizeBytes }) => ({ oid, key, etag, sizeBytes })),
+    };
+    await archives.put(unitKey(job, { ...job, state: 'hashing', unit }), encodeJson(order));
+    await lease.renew();
+  });
   return units;
 }
 
@@ -51,17 +56,19 @@ export async function writeCopyOrders(
   const prepared = await prepareVolumes(deps, input);
   const { pace } = deps.exportSettings;
   let units = 0;
-  for (const parts of unitsOf(prepared.parts(), { seconds: prepared.seconds, pace })) {
+  const shares = unitsOf(prepared.parts(), { seconds: prepared.seconds, pace });
+  await forEachLimited(shares, putsAtOnce, async (parts) => {
+    const unit = units;
+    units += 1;
     const order: CopyOrder = {
       format: job.request.format,
       modifiedAtMs: job.createdAtMs,
       volumes: prepared.volumes,
       parts,
     };
-    await deps.archives.put(unitKey(job, { ...job, state: 'copying', unit: units }), encodeJson(order));
+    await deps.archives.put(unitKey(job, { ...job, state: 'copying', unit }), encodeJson(order));
     await lease.renew();
-    units += 1;
-  }
+  });
   const volumes = prepared.volumes.map(({ key, uploadId }, index) => ({
     key,
     uploadId,

@@ -4,14 +4,15 @@ import type { LeafPart, Piece } from '../../domain/export/work-order.ts';
 import type { MultipartUpload, SourceObject, UploadedPart } from '../../ports/archive-store.ts';
 import type { Deps } from '../deps.ts';
 import { forEachLimited } from '../map-limited.ts';
+import { ReadTurns } from './read-turns.ts';
 
 /** Copies at a time: the store does the work. */
 const copiesAtOnce = 32;
 /** Uploaded parts that a worker holds in its memory at a time, together at most. */
 const partBytesAtOnceMax = 160 * 1024 ** 2;
 const uploadsAtOnceMax = 16;
-/** Reads at a time for one part. */
-const readsAtOnce = 8;
+/** Reads of one part that wait for their turn, or are under way. */
+const partReadsAtOnce = 64;
 
 /** A part of an upload that is to be made. */
 export type WantedPart = LeafPart & { readonly number: number; readonly sizeBytes: number };
@@ -60,6 +61,7 @@ export async function runParts(
   const uploads = missing.filter((part) => part.kind === 'upload');
   const largest = uploads.reduce((most, { sizeBytes }) => Math.max(most, sizeBytes), 1);
   const uploadsAtOnce = Math.min(uploadsAtOnceMax, Math.max(1, Math.floor(partBytesAtOnceMax / largest)));
+  const turns = new ReadTurns();
   let isFailed = false;
   const each = async (part: WantedPart) => {
     if (isOver() || isFailed) return;
@@ -91,7 +93,7 @@ export async function runParts(
       return [copied, { uploadedBytes: 0, copiedBytes: sizeBytes, requests: 1 }];
     }
     const bytes = new Uint8Array(sizeBytes);
-    const reads = await fill(store, bytes, { pieces: part.pieces, format, made });
+    const reads = await fill(store, bytes, { pieces: part.pieces, format, made, turns });
     const uploaded = await store.uploadPart(upload, { number, bytes });
     return [uploaded, { uploadedBytes: sizeBytes, copiedBytes: 0, requests: 1 + reads }];
   }
@@ -101,9 +103,9 @@ export async function runParts(
 async function fill(
   store: Deps['archives'],
   bytes: Uint8Array,
-  from: { pieces: readonly Piece[]; format: ArchiveFormat; made: SourceObject },
+  from: { pieces: readonly Piece[]; format: ArchiveFormat; made: SourceObject; turns: ReadTurns },
 ): Promise<number> {
-  const { pieces, format, made } = from;
+  const { pieces, format, made, turns } = from;
   const reads: { source: SourceObject; range: { startByte: number; endByte: number }; into: Uint8Array }[] =
     [];
   let at = 0;
@@ -129,6 +131,8 @@ async function fill(
     }
   }
   if (at !== bytes.length) throw new Error(`A part has ${at} bytes instead of ${bytes.length}.`);
-  await forEachLimited(reads, readsAtOnce, ({ source, range, into }) => store.readInto(source, range, into));
+  await forEachLimited(reads, partReadsAtOnce, ({ source, range, into }) =>
+    turns.during(into.length, () => store.readInto(source, range, into)),
+  );
   return reads.length;
 }

@@ -7,6 +7,7 @@ type Bench = (print: (text: string) => void, options: readonly string[]) => Prom
 const benches: Readonly<Record<string, () => Promise<Bench>>> = {
   crowd: async () => (await import('./embedded/crowd.ts')).benchCrowd,
   export: async () => (await import('./export/bench-export.ts')).benchExport,
+  'export-workers': async () => (await import('./export/bench-export-workers.ts')).benchExportWorkers,
   functions: async () => (await import('./functions/bench-functions.ts')).benchFunctions,
   giant: async () => (await import('./giant/bench-giant.ts')).benchGiant,
   'giant-workers': async () => (await import('./giant/bench-giant-workers.ts')).benchGiantWorkers,

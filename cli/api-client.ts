@@ -29,12 +29,13 @@ export const emptyShape = z.undefined();
 
 /** The management API over HTTP. */
 export class ApiClient {
-  readonly #baseUrl: string;
+  /** Absolute, without a slash at its end. */
+  readonly baseUrl: string;
   readonly #token: string;
 
   /** @param options.baseUrl absolute, without a slash at its end. */
   constructor(options: { baseUrl: string; token: string }) {
-    this.#baseUrl = options.baseUrl;
+    this.baseUrl = options.baseUrl;
     this.#token = options.token;
   }
 
@@ -67,11 +68,11 @@ export class ApiClient {
   ): ApiAnswer<Body> {
     const body = parseJson(text);
     if (status < 200 || status > 299) {
-      throw refusalError({ status, body, request, baseUrl: this.#baseUrl });
+      throw refusalError({ status, body, request, baseUrl: this.baseUrl });
     }
     const parsed = request.shape.safeParse(body);
     if (!parsed.success) {
-      throw new CliError(`${this.#baseUrl} answered ${status} with a body that is not lfs-quota's.`, {
+      throw new CliError(`${this.baseUrl} answered ${status} with a body that is not lfs-quota's.`, {
         hint: 'Check that --url or LFS_QUOTA_URL names the lfs-quota API, and that both are of one version.',
         cause: parsed.error,
       });
@@ -79,14 +80,31 @@ export class ApiClient {
     return { status, body: parsed.data, text };
   }
 
-  async #exchange(request: { method: Method; path: string; body?: unknown }) {
+  /**
+   * An answer whatever its status, for what is no part of the management API.
+   *
+   * @param request.mediaType of the body and of the answer. @returns the body, if it is JSON.
+   * @throws {CliError} when the server did not answer.
+   */
+  async exchange(request: {
+    method: Method;
+    path: string;
+    body: unknown;
+    mediaType: string;
+  }): Promise<{ status: number; body: unknown }> {
+    const { status, text } = await this.#exchange(request);
+    return { status, body: parseJson(text) };
+  }
+
+  async #exchange(request: { method: Method; path: string; body?: unknown; mediaType?: string }) {
+    const { mediaType } = request;
     try {
-      const response = await fetch(this.#baseUrl + request.path, {
+      const response = await fetch(this.baseUrl + request.path, {
         method: request.method,
         headers: {
-          accept: 'application/json, application/problem+json',
+          accept: mediaType ?? 'application/json, application/problem+json',
           authorization: `Bearer ${this.#token}`,
-          ...(request.body === undefined ? {} : { 'content-type': 'application/json' }),
+          ...(request.body === undefined ? {} : { 'content-type': mediaType ?? 'application/json' }),
         },
         ...(request.body === undefined ? {} : { body: JSON.stringify(request.body) }),
         // A redirect would carry the token to another place.
@@ -95,7 +113,7 @@ export class ApiClient {
       });
       return { status: response.status, text: await response.text() };
     } catch (error) {
-      throw unreachableError(error, this.#baseUrl);
+      throw unreachableError(error, this.baseUrl);
     }
   }
 }

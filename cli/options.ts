@@ -16,6 +16,11 @@ export interface ApiOptions {
 
 /** Adds `--url`, `--token` and `--json` to a command. */
 export function withApiOptions(command: Command): Command {
+  return withServiceOptions(command).option('--json', "print the API's response as JSON");
+}
+
+/** Adds `--url` and `--token` to a command. */
+export function withServiceOptions(command: Command): Command {
   return command
     .addOption(new Option('--url <url>', `address of the API (env: LFS_QUOTA_URL, default: ${defaultUrl})`))
     .addOption(
@@ -23,18 +28,23 @@ export function withApiOptions(command: Command): Command {
         '--token <token>',
         'access token, for most commands the admin token (env: LFS_QUOTA_TOKEN, which no process list shows)',
       ),
-    )
-    .option('--json', "print the API's response as JSON");
+    );
 }
 
-/** A client for the address and token of the options or, without those, of the environment. @throws {UsageError} */
-export function openClient(options: ApiOptions, context: CliContext): ApiClient {
+/**
+ * A client for the address and token of the options or, without those, of the environment.
+ *
+ * @param wanted the token that the command needs, for a person. @throws {UsageError}
+ */
+export function openClient(
+  options: Pick<ApiOptions, 'url' | 'token'>,
+  context: CliContext,
+  wanted = 'the admin token; `npm start` prints it',
+): ApiClient {
   const url = options.url ?? (context.env['LFS_QUOTA_URL'] || defaultUrl);
   const token = options.token ?? context.env['LFS_QUOTA_TOKEN'];
   if (!token) {
-    throw new UsageError(
-      'No token. Set LFS_QUOTA_TOKEN (or --token) to the admin token; `npm start` prints it.',
-    );
+    throw new UsageError(`No token. Set LFS_QUOTA_TOKEN (or --token) to ${wanted}.`);
   }
   // `fetch` would reject such a header, with an error message that holds the token.
   if (!/^[\x21-\x7e]+$/.test(token)) {

@@ -11,6 +11,7 @@ import { renderExport, renderExports, restoreText } from '../export/views.ts';
 import { exportPath, waitForExport } from '../export/wait-for-export.ts';
 import { type ListOptions, listPages, withListOptions } from '../list-pages.ts';
 import { type ApiOptions, openClient, parseRepo, parseTenant, withApiOptions } from '../options.ts';
+import { registerExportLocal } from './export-local.ts';
 
 interface StartOptions extends ApiOptions {
   readonly repo?: string;
@@ -28,6 +29,7 @@ export function registerExport(program: Command, context: CliContext): void {
     .command('export')
     .description('make an archive of all objects of a tenant or repo, in the store');
   registerStart(group, context);
+  registerExportLocal(group, context);
   withListOptions(group.command('list'))
     .description('list the exports of a tenant, the newest first; with --json one page')
     .argument('<tenant>', 'name of the tenant', parseTenant)

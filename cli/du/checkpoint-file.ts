@@ -106,7 +106,7 @@ async function checkPlace(name: string): Promise<void> {
 }
 
 /** What a process that was killed while it saved has left. Nobody else writes, because the file is locked. */
-async function removeUnfinished(file: string): Promise<void> {
+export async function removeUnfinished(file: string): Promise<void> {
   const folder = path.dirname(file);
   for (const name of await readdir(folder))
     if (name.startsWith(`${path.basename(file)}.`) && name.endsWith(unfinishedSuffix))

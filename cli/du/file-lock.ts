@@ -18,10 +18,12 @@ const triesMax = 5;
  * Locks a file for this process, by another one beside it. The lock of a process that was killed is replaced at once
  * on the same machine, and on another one after a minute.
  *
+ * @param options.doing what its holder does with it, for whoever finds it locked.
  * @returns what unlocks it.
  * @throws {CliError} when another process holds it.
  */
-export async function lockFile(path: string): Promise<() => Promise<void>> {
+export async function lockFile(path: string, options: { doing?: string } = {}): Promise<() => Promise<void>> {
+  const { doing = 'counts with it' } = options;
   const lockPath = `${path}.lock`;
   const own = `${JSON.stringify({ ...thisProcess(), host: hostname(), id: randomUUID() })}\n`;
   for (let tries = 0; tries < triesMax; tries += 1) {
@@ -29,10 +31,10 @@ export async function lockFile(path: string): Promise<() => Promise<void>> {
     const found = await readIfThere(lockPath);
     if (found === undefined) continue;
     const holder = await holderOf(lockPath, found);
-    if (holder !== undefined) throw inUse(path, holder);
+    if (holder !== undefined) throw inUse(path, { holder, doing });
     await takeAway(lockPath, found);
   }
-  throw inUse(path, 'another process');
+  throw inUse(path, { holder: 'another process', doing });
 }
 
 /** With its content in one step: a link fails if the name exists. */
@@ -86,8 +88,8 @@ async function takeAway(lockPath: string, stale: string): Promise<void> {
   await rm(aside, { force: true });
 }
 
-function inUse(path: string, holder: string): CliError {
-  return new CliError(`${path} is in use by ${holder}, which counts with it.`, {
+function inUse(path: string, { holder, doing }: { holder: string; doing: string }): CliError {
+  return new CliError(`${path} is in use by ${holder}, which ${doing}.`, {
     hint: 'Wait until that one ends, or stop it with Ctrl-C: it saves what it has.',
   });
 }

@@ -1,0 +1,73 @@
+import { formatBytes } from '../../lambda/domain/bytes.ts';
+import type { CliContext } from '../context.ts';
+import { formatDuration } from '../du/words.ts';
+import { ByteRate } from '../export/byte-rate.ts';
+import { formatCount } from '../render.ts';
+import { WaitLine } from '../wait-line.ts';
+
+/** The line is drawn anew. */
+const redrawMs = 500;
+
+/** How far an export is, on standard error. */
+export class ExportProgress {
+  readonly #context: Pick<CliContext, 'nowMs' | 'err'>;
+  readonly #line: WaitLine;
+  readonly #rate = new ByteRate();
+  #total = { bytes: 0, objects: 0 };
+  #bytes = 0;
+  #objects = 0;
+  #shownMs = 0;
+
+  /** @param options.isTerminal standard error is one: the line is redrawn in place. */
+  constructor(context: Pick<CliContext, 'nowMs' | 'err'>, { isTerminal }: { isTerminal: boolean }) {
+    this.#context = context;
+    this.#line = new WaitLine({ out: context.err, isTerminal }, { isQuiet: false });
+  }
+
+  listed(objectCount: number): void {
+    if (this.#line.inPlace) this.#line.show(`listing: ${formatCount(objectCount)} objects`);
+  }
+
+  /** @param done what an earlier call has fetched. */
+  begin(total: { bytes: number; objects: number }, done: { bytes: number; objects: number }): void {
+    this.#total = total;
+    this.#bytes = done.bytes;
+    this.#objects = done.objects;
+  }
+
+  addBytes(bytes: number): void {
+    this.#bytes += bytes;
+    const nowMs = this.#context.nowMs();
+    if (nowMs - this.#shownMs < redrawMs) return;
+    this.#shownMs = nowMs;
+    this.#rate.note({ ms: nowMs, bytes: this.#bytes });
+    this.#line.show(this.#text());
+  }
+
+  addObject(): void {
+    this.#objects += 1;
+  }
+
+  /** Before anything else is printed. */
+  clear(): void {
+    if (this.#line.inPlace) this.#context.err('\r\u001b[K');
+  }
+
+  #text(): string {
+    const { bytes, objects } = this.#total;
+    const share = bytes === 0 ? 1 : this.#bytes / bytes;
+    if (!this.#line.inPlace) return `${Math.floor(share * 10) * 10} %`;
+    const { perSecond } = this.#rate;
+    return [
+      `${(share * 100).toFixed(1)} %`,
+      `${formatBytes(this.#bytes)} of ${formatBytes(bytes)}`,
+      ...(perSecond === undefined
+        ? []
+        : [
+            `${formatBytes(Math.round(perSecond))}/s`,
+            `${formatDuration(((bytes - this.#bytes) * 1000) / perSecond)} left`,
+          ]),
+      `${formatCount(this.#objects)} of ${formatCount(objects)} objects`,
+    ].join(', ');
+  }
+}

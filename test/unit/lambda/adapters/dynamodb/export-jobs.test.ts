@@ -34,11 +34,21 @@ describe('the record of an export', () => {
     client.on('PutItem').resolves({});
     await jobs.change(job, more);
     await jobs.change(job, (found) => ({ ...found, state: 'done', expiresAtMs: 4001 }));
-    await jobs.change(job, (found) => ({ ...found, state: 'done', isTidy: true }));
-    const index = { gsi1pk: 'EXPORTS', gsi1sk: 'acme#id' };
+    await jobs.change(job, (found) => ({ ...found, state: 'failed', isTidy: true }));
+    const index = (dueAtMs: number) => ({
+      gsi1pk: 'EXPORTS',
+      gsi1sk: `${String(dueAtMs).padStart(16, '0')}#acme#id`,
+    });
     const [open, ended, tidy] = putItems();
-    expect(open).toMatchObject({ ...key, ...index, version: 2, round: 2, expiresAt: 2 + 7 * day });
-    expect(ended).toMatchObject({ ...key, ...index, expiresAt: 5 + 7 * day });
+    const openUntilMs = Math.min(job.endsByMs, job.movedAtMs + 15 * 60_000);
+    expect(open).toMatchObject({
+      ...key,
+      ...index(openUntilMs),
+      version: 2,
+      round: 2,
+      expiresAt: 2 + 7 * day,
+    });
+    expect(ended).toMatchObject({ ...key, ...index(job.movedAtMs + 5 * 60_000), expiresAt: 5 + 7 * day });
     expect(tidy).toMatchObject(key);
     expect(tidy).not.toHaveProperty('gsi1pk');
   });

@@ -38,7 +38,6 @@ export class ExportLease {
     const untilMs = nowMs + leaseMs;
     let taken: ExportJob | undefined;
     await deps.exportJobs.change(path, (job) => {
-      // Two that come in the same millisecond would otherwise both believe that the lease is theirs.
       taken = job.leaseUntilMs > nowMs ? undefined : { ...job, leaseUntilMs: untilMs, movedAtMs: nowMs };
       return taken;
     });

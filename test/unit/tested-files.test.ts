@@ -81,7 +81,6 @@ const coveredBy: Readonly<Record<string, readonly string[]>> = {
     'lambda/use-cases/exports/gather-objects.ts',
     'lambda/use-cases/exports/hash-objects.ts',
     'lambda/use-cases/exports/json-file.ts',
-    'lambda/use-cases/exports/lease.ts',
     'lambda/use-cases/exports/plan-archives.ts',
     'lambda/use-cases/exports/run-parts.ts',
     'lambda/use-cases/exports/run-unit.ts',

@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { oidPattern, repoPattern } from '../../domain/names.ts';
 
 /**
  * What the management API answers. Handlers answer by these schemas, the command line reads by them, and
@@ -86,8 +87,11 @@ export const objectPageSchema = z
   .object({
     objects: z.array(
       z.object({
-        repo: z.string(),
-        oid: z.string().meta({ description: 'SHA-256 of its bytes, 64 lower-case hex digits.' }),
+        repo: z.string().regex(repoPattern),
+        oid: z
+          .string()
+          .regex(oidPattern)
+          .meta({ description: 'SHA-256 of its bytes, 64 lower-case hex digits.' }),
         sizeBytes: bytes,
       }),
     ),

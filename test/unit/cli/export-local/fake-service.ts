@@ -16,8 +16,8 @@ export function fakeObject(repo: string, bytes: Buffer): FakeObject {
 /** How the store answers a GET, if not as it should. */
 export type Oddity =
   | { readonly status: number; readonly body?: string }
-  /** Only so many bytes, and then the connection is closed. */
-  | { readonly cutAt: number }
+  /** Only so many bytes; the connection is closed once they have arrived. */
+  | { readonly cutAt: number; readonly hasArrived: () => boolean }
   | { readonly bytes: Buffer }
   | 'hang';
 
@@ -40,6 +40,7 @@ export class FakeService {
   onBatch: () => void = () => undefined;
   /** What the list says of a size, if it is not the truth. */
   sizeOf: (object: FakeObject) => number = ({ bytes }) => bytes.length;
+  knowsRanges = true;
   batches = 0;
   lists = 0;
   #url = '';
@@ -124,7 +125,8 @@ export class FakeService {
   }
 
   #get(oid: string, request: IncomingMessage, response: ServerResponse): void {
-    const from = Number(/^bytes=(\d+)-$/.exec(request.headers.range ?? '')?.[1] ?? 0);
+    const range = this.knowsRanges ? request.headers.range : undefined;
+    const from = Number(/^bytes=(\d+)-$/.exec(range ?? '')?.[1] ?? 0);
     const times = this.gets.filter((get) => get.oid === oid).length;
     this.gets.push({ oid, from });
     const oddity = this.onGet(oid, times);
@@ -140,14 +142,19 @@ export class FakeService {
     }
     const bytes = oddity && 'bytes' in oddity ? oddity.bytes : object.bytes;
     const last = bytes.length - 1;
-    response.writeHead(request.headers.range === undefined ? 200 : 206, {
+    response.writeHead(range === undefined ? 200 : 206, {
       'content-length': bytes.length - from,
-      ...(request.headers.range !== undefined && {
+      ...(range !== undefined && {
         'content-range': `bytes ${from}-${last}/${bytes.length}`,
       }),
     });
-    if (oddity && 'cutAt' in oddity)
-      response.write(bytes.subarray(from, oddity.cutAt), () => setTimeout(() => response.destroy(), 20));
-    else response.end(bytes.subarray(from));
+    if (oddity && 'cutAt' in oddity) {
+      response.write(bytes.subarray(from, oddity.cutAt));
+      const timer = setInterval(() => {
+        if (!oddity.hasArrived()) return;
+        clearInterval(timer);
+        response.destroy();
+      }, 10);
+    } else response.end(bytes.subarray(from));
   }
 }

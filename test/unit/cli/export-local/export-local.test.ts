@@ -334,6 +334,16 @@ describe('an object that is gone meanwhile', () => {
     expect(readFileSync(file, 'latin1')).toContain(objects[1]?.oid);
   });
 
+  it('is none if the tenant goes while objects are fetched', async () => {
+    store(10, 20, 30, 40);
+    service.onBatch = () => {
+      if (service.batches === 2) service.tenant = 'other';
+    };
+    const { code, err } = await run();
+    expect({ code, err }).toEqual({ code: 1, err: expect.stringContaining('There is no tenant acme') });
+    expect(existsSync(file)).toBe(false);
+  });
+
   it('is none if the tenant is not there for the token any more', async () => {
     store(10, 20, 30, 40);
     service.onGet = () => ({ status: 500 });

@@ -73,6 +73,11 @@ function configOf({ adminToken, writeToken, tenant, repo, repoToDelete, oid }: A
     operation(id('deleteObject'), adminToken, { tenant, repo, oid }),
     operation(id('getRepo'), adminToken, { tenant, repo }),
     operation(id('deleteTenant'), adminToken, { tenant: 'to-be-deleted' }),
+    // That names do not clash is not said by the schema.
+    `${operation(id('startExport'), adminToken, { tenant })}checks.positive_data_acceptance.expected-statuses = ["2xx", 401, 403, 404, 409, 422, 429]\n`,
+    // An export that is deleted is shown as cancelled.
+    `${operation(id('getExport'), adminToken, { tenant })}checks.use_after_free.enabled = false\n`,
+    `${operation(id('deleteExport'), adminToken, { tenant })}checks.use_after_free.enabled = false\n`,
     operation(path('^/v1/tenants/.tenant./'), adminToken, { tenant }),
     operation(path('^/v1'), adminToken, {}),
   ].join('\n');

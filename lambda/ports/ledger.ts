@@ -218,7 +218,8 @@ export interface ShardLedger {
   /** All items, in the order of their prefixes, also those that are not in force. */
   shards(path: RepoPath): AsyncIterable<readonly Shard[]>;
   /**
-   * Writes a shard over the one of epoch `epochRead`. null: over none, or over one of an older epoch.
+   * Writes a shard over the one of epoch `epochRead`. null: over none, or over one of an older epoch. Such a write can
+   * bring back a shard that was removed since, if it lands once more: its parts tell (`shardsInForce`).
    *
    * `superseded`: it has changed since it was read.
    */

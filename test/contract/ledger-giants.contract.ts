@@ -15,6 +15,7 @@ export function giantContract(open: () => Promise<LedgerUnderTest>): void {
     it('are read as they were put, each repo by itself, in the order of their prefixes', async () => {
       const tenant = await create();
       const full = shardRecord('a0', {
+        partOfEpoch: 4,
         storedBytes: 2 ** 52,
         objectCount: 7,
         sinceBytes: -5,
@@ -50,7 +51,7 @@ export function giantContract(open: () => Promise<LedgerUnderTest>): void {
 
     it('are written anew over those of older epochs, which are left from when the repo was a giant before', async () => {
       const tenant = await create();
-      await put(tenant, shardRecord('7', { epoch: 5 }));
+      await put(tenant, shardRecord('7', { epoch: 5, partOfEpoch: 3 }));
       expect(await put(tenant, shardRecord('7', { epoch: 4 }))).toBe('superseded');
       expect(await put(tenant, shardRecord('7', { epoch: 6 }))).toBe('put');
       expect(await all(tenant)).toEqual([shardRecord('7', { epoch: 6 })]);
@@ -72,6 +73,8 @@ export function giantContract(open: () => Promise<LedgerUnderTest>): void {
       expect(await remove(5)).toBe('removed');
       expect(await remove(5)).toBe('superseded');
       expect(await all(tenant)).toEqual([]);
+      // A write over none that lands once more.
+      expect(await put(tenant, shardRecord('7', { epoch: 5 }))).toBe('put');
     });
 
     it('fit into an item with as many names as they keep', async () => {

@@ -12,6 +12,11 @@ export interface Shard {
   readonly prefix: string;
   /** Epoch of the reconcile that wrote it last. */
   readonly epoch: number;
+  /**
+   * Of the part of a split: the epoch of the shard above it as it was split. null: it is no part, or an earlier version
+   * wrote it.
+   */
+  readonly partOfEpoch: number | null;
   /** What its last scan found. */
   readonly storedBytes: number;
   readonly objectCount: number;
@@ -53,7 +58,8 @@ export interface ShardScan {
 export function unscannedShard(prefix: string, epoch: number): Shard {
   const nothing = { storedBytes: 0, objectCount: 0, sinceBytes: 0, sinceCount: 0 };
   const never = { countedAtMs: 0, scanEndedMs: 0, stale: null };
-  return { prefix, epoch, ...nothing, ...never, counted: new Map(), appliedRuns: new Set() };
+  const nobody = { counted: new Map<string, number>(), appliedRuns: new Set<string>() };
+  return { prefix, epoch, partOfEpoch: null, ...nothing, ...never, ...nobody };
 }
 
 export function isScanned(shard: Shard): boolean {
@@ -101,19 +107,39 @@ function successorOf(prefix: string): string | null {
 }
 
 /**
- * The shards in force, in the order of their prefixes: those without a shard above them. Below one may be the parts of
- * a split that was not ended.
+ * The shards in force, in the order of their prefixes: those without a shard above them. Below one may be parts of a
+ * split that was not ended.
+ *
+ * A shard whose parts are all there is *replaced*: the split was ended but for its removal, or the write that created the
+ * shard has landed once more, after the removal. It is to be removed before one of its parts is written.
  *
  * @param input.sinceEpoch older ones are left over from when the repo was a giant before.
  */
-export function shardsInForce(shards: readonly Shard[], input: { sinceEpoch: number }): Shard[] {
+export function shardsInForce(
+  shards: readonly Shard[],
+  input: { sinceEpoch: number },
+): { inForce: Shard[]; replaced: Shard[] } {
   const inForce: Shard[] = [];
+  const replaced: Shard[] = [];
   const newest = shards.filter(({ epoch }) => epoch >= input.sinceEpoch);
+  const byPrefix = new Map(newest.map((shard) => [shard.prefix, shard]));
   for (const shard of newest.sort((a, b) => compareKeys(a.prefix, b.prefix))) {
     const above = inForce.at(-1);
-    if (!above || !shard.prefix.startsWith(above.prefix)) inForce.push(shard);
+    if (above && shard.prefix.startsWith(above.prefix)) continue;
+    (hasAllParts(byPrefix, shard) ? replaced : inForce).push(shard);
   }
-  return inForce;
+  return { inForce, replaced };
+}
+
+/** Whether all parts of a shard are there, or theirs. Parts of what it was before an epoch do not know what it knows. */
+function hasAllParts(byPrefix: ReadonlyMap<string, Shard>, shard: Pick<Shard, 'prefix' | 'epoch'>): boolean {
+  const { prefix, epoch } = shard;
+  if (prefix.length >= shardDigitsMax) return false;
+  return childrenOf(prefix).every((child) => {
+    const partOfEpoch = byPrefix.get(child)?.partOfEpoch ?? null;
+    const isPart = partOfEpoch !== null && partOfEpoch >= epoch;
+    return isPart || hasAllParts(byPrefix, { prefix: child, epoch });
+  });
 }
 
 /** @returns the index of the shard that has a name. @param prefixes of the shards in force, in order. */
@@ -132,7 +158,7 @@ export function indexOfName(prefixes: readonly string[], name: string): number {
 /** A shard right after a scan. */
 export function scannedShard(
   scan: ShardScan,
-  shard: { prefix: string; epoch: number; appliedRuns: ReadonlySet<string> },
+  shard: Pick<Shard, 'prefix' | 'epoch' | 'partOfEpoch' | 'appliedRuns'>,
 ): Shard {
   const { seen, ...found } = scan;
   return {

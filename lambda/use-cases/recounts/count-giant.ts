@@ -247,6 +247,7 @@ function namedSeveralTimes(deletions: readonly Deletion[]): Set<string> {
   return several;
 }
 
+/** @throws {LedgerUnavailableError | SupersededError} */
 async function readShards(
   { ledger, settings }: CountGiantDeps,
   input: CountGiantInput & { giant: Giant; runs: readonly EndedRun[] },
@@ -257,7 +258,12 @@ async function readShards(
     items.push(...page);
     await renewOrThrow(input.lease);
   }
-  return new GiantCount({ epoch, shards: shardsInForce(items, giant), runs, settings });
+  const { inForce: shards, replaced } = shardsInForce(items, giant);
+  for (const { prefix, epoch: epochRead } of replaced) {
+    const path = { tenant, repo: record.repo, prefix };
+    if ((await ledger.removeShard({ ...path, epochRead })) === 'superseded') throw new SupersededError();
+  }
+  return new GiantCount({ epoch, shards, runs, settings });
 }
 
 function giantAfter(input: CountGiantInput, { count, giant }: { count: GiantCount; giant: Giant }): Giant {

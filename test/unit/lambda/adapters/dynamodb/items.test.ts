@@ -175,6 +175,7 @@ describe('of a giant', () => {
   const written = {
     prefix: '0f',
     epoch: 7,
+    partOfEpoch: 6,
     storedBytes: 1,
     objectCount: 2,
     sinceBytes: -3,
@@ -196,6 +197,11 @@ describe('of a giant', () => {
     const stale = { fromMs: 1, untilMs: 2, doubtBytes: 3 };
     expect(parseShard({ ...written, stale })).toEqual({ ...shard, stale });
     expect(shardFields({ ...shard, stale })).toEqual({ ...written, stale });
+  });
+
+  it('a shard of an earlier version does not say of what it is a part', () => {
+    const { partOfEpoch: _, ...earlier } = written;
+    expect(parseShard(earlier).partOfEpoch).toBeNull();
   });
 
   it('a shard without names has an empty text, or none', () => {

@@ -115,7 +115,8 @@ describe('a scan', () => {
     expect(sums(count)).toEqual([16 * 50 + 100, 16 * 5 + 10, 0]);
     const changes = count.changes();
     expect(changes).toHaveLength(17);
-    expect(changes[0]).toMatchObject({ kind: 'write', epochRead: null, shard: { prefix: '00' } });
+    const part = { prefix: '00', epoch, partOfEpoch: 5 };
+    expect(changes[0]).toMatchObject({ kind: 'write', epochRead: null, shard: part });
     expect(changes.at(-1)).toEqual({ kind: 'remove', prefix: '0', epochRead: 5 });
   });
 
@@ -125,6 +126,8 @@ describe('a scan', () => {
     count.split('07');
     const changes = count.changes();
     expect(changes).toHaveLength(15 + 16 + 1);
+    const written = changes.filter((change) => change.kind === 'write');
+    expect(new Set(written.map(({ shard: { partOfEpoch } }) => partOfEpoch))).toEqual(new Set([5]));
     expect(changes.filter(({ kind }) => kind === 'remove')).toEqual([
       { kind: 'remove', prefix: '0', epochRead: 5 },
     ]);
@@ -342,7 +345,8 @@ it('a shard that was never scanned is split, and its parts are written before it
     epochRead: null,
     shard: { prefix: '07', objectCount: 5 },
   });
-  expect(changes[8]).toEqual({ kind: 'write', epochRead: null, shard: unscannedShard('08', epoch) });
+  const part = { ...unscannedShard('08', epoch), partOfEpoch: 5 };
+  expect(changes[8]).toEqual({ kind: 'write', epochRead: null, shard: part });
   expect(changes[16]).toEqual({ kind: 'remove', prefix: '0', epochRead: 5 });
   expect(() => count.split('1')).toThrow('There is no unscanned shard 1.');
 });

@@ -77,16 +77,68 @@ describe('the ranges of shards', () => {
 });
 
 describe('shards in force', () => {
+  const inForce = (items: readonly Shard[], sinceEpoch = 0) =>
+    prefixes(shardsInForce(items, { sinceEpoch }).inForce);
+
   it('are those without a shard above them, in order', () => {
     const items = [shard('1'), shard('00'), shard('0'), shard('01')];
-    expect(prefixes(shardsInForce(items, { sinceEpoch: 0 }))).toEqual(['0', '1']);
+    expect(inForce(items)).toEqual(['0', '1']);
     const split = items.filter(({ prefix }) => prefix !== '0');
-    expect(prefixes(shardsInForce(split, { sinceEpoch: 0 }))).toEqual(['00', '01', '1']);
+    expect(inForce(split)).toEqual(['00', '01', '1']);
   });
 
   it('are not those that are left from when the repo was a giant before', () => {
     const items = [shard('0', { epoch: 4 }), shard('00'), shard('1')];
-    expect(prefixes(shardsInForce(items, { sinceEpoch: 5 }))).toEqual(['00', '1']);
+    expect(inForce(items, 5)).toEqual(['00', '1']);
+  });
+
+  describe('below which there are parts', () => {
+    const partsOf = (prefix: string, partOfEpoch: number | null) =>
+      childrenOf(prefix).map((part) => shard(part, { epoch: 9, partOfEpoch }));
+    const above = (epoch: number) => shard('3', { epoch });
+    const found = (items: readonly Shard[]) => {
+      const { replaced } = shardsInForce(items, { sinceEpoch: 0 });
+      return { inForce: inForce(items), replaced: prefixes(replaced) };
+    };
+
+    it('are replaced once all are there, of what they are now or were later', () => {
+      for (const epoch of [4, 5])
+        expect(found([above(epoch), ...partsOf('3', 5)])).toEqual({
+          inForce: childrenOf('3'),
+          replaced: ['3'],
+        });
+    });
+
+    it('are replaced by the parts of their parts, too', () => {
+      const items = [above(5), ...partsOf('3', 5).slice(1), ...partsOf('30', 9)];
+      const parts = [...childrenOf('30'), ...childrenOf('3').slice(1)];
+      expect(found(items)).toEqual({ inForce: parts, replaced: ['3'] });
+      // The write that created a part landed once more, too.
+      const again = shard('30', { epoch: 9, partOfEpoch: 5 });
+      expect(found([...items, again])).toEqual({ inForce: parts, replaced: ['3', '30'] });
+    });
+
+    it('are in force while one is missing', () => {
+      for (const missing of [0, 7, 15])
+        expect(found([above(5), ...partsOf('3', 5).toSpliced(missing, 1)])).toEqual({
+          inForce: ['3'],
+          replaced: [],
+        });
+      const deeper = [...partsOf('3', 5).slice(1), ...partsOf('30', 9).slice(1)];
+      expect(found([above(5), ...deeper])).toEqual({ inForce: ['3'], replaced: [] });
+    });
+
+    it('are in force if they have changed since the split, or the parts do not say of what they are', () => {
+      expect(found([above(6), ...partsOf('3', 5)])).toEqual({ inForce: ['3'], replaced: [] });
+      expect(found([above(5), ...partsOf('3', null)])).toEqual({ inForce: ['3'], replaced: [] });
+      const mixed = [...partsOf('3', 6).slice(1), shard('30', { epoch: 9, partOfEpoch: 5 })];
+      expect(found([above(6), ...mixed])).toEqual({ inForce: ['3'], replaced: [] });
+    });
+
+    it('have four digits at most', () => {
+      const items = [shard('3333'), ...partsOf('3333', 5)];
+      expect(found(items)).toEqual({ inForce: ['3333'], replaced: [] });
+    });
   });
 });
 
@@ -98,9 +150,11 @@ it('a scanned shard has nothing of before its scan', () => {
     scanEndedMs: 2100,
     seen: new Set(['a', 'b']),
   };
-  expect(scannedShard(scan, { prefix: '7', epoch: 6, appliedRuns: new Set(['r']) })).toEqual(
+  const before = { prefix: '7', epoch: 6, partOfEpoch: 4, appliedRuns: new Set(['r']) };
+  expect(scannedShard(scan, before)).toEqual(
     shard('7', {
       epoch: 6,
+      partOfEpoch: 4,
       storedBytes: 9,
       objectCount: 2,
       countedAtMs: 2000,
@@ -146,6 +200,7 @@ it('a shard that was never scanned holds nothing', () => {
   expect(unscannedShard('3', 5)).toEqual({
     prefix: '3',
     epoch: 5,
+    partOfEpoch: null,
     storedBytes: 0,
     objectCount: 0,
     sinceBytes: 0,

@@ -5,7 +5,7 @@ import { LedgerUnavailableError } from '../../../../../lambda/ports/ledger.ts';
 import { allPages } from '../../../../../lambda/use-cases/all-pages.ts';
 import { runDeletion } from '../../../../../lambda/use-cases/deletes/run-deletions.ts';
 import { reconcile } from '../../../../../lambda/use-cases/recounts/reconcile.ts';
-import { type GiantStack, giantStack, oidOf, repo } from '../../../../support/memory/giant-stack.ts';
+import { GiantStack, giantStack, oidOf, repo } from '../../../../support/memory/giant-stack.ts';
 import { minute, tenant } from '../../../../support/memory/stack.ts';
 
 const hour = 60 * minute;
@@ -125,6 +125,30 @@ describe('a push to a giant', () => {
     );
     expect(await stack.shards()).toHaveLength(31);
     expect(await stack.usage()).toEqual({ storedBytes: 1000, committedBytes: 1000 });
+  });
+
+  it('keeps its parts if the write that created it lands once more', async () => {
+    stack = new GiantStack();
+    const written = vi.spyOn(stack.ledger, 'putShard');
+    const nameOf = (index: number) => `70${index.toString(16).padStart(2, '0')}`.padEnd(64, 'e');
+    const objects = Array.from({ length: 60 }, (_, index) => [`${repo}/${nameOf(index)}`, 10]);
+    stack.put(Object.fromEntries(objects));
+    stack.nowMs += day;
+    await stack.create(100_000);
+    for (let round = 0; round < 3; round += 1) {
+      await stack.recount('manual', true);
+      stack.nowMs += hour;
+    }
+    const before = await stack.shards();
+    expect(before.map(({ prefix }) => prefix)).toEqual(expect.arrayContaining(['6', '700', '71', '8']));
+    for (const [input] of [...written.mock.calls])
+      if (input.epochRead === null) await stack.ledger.putShard(input);
+    // 7 and 70.
+    expect(await stack.shards()).toHaveLength(before.length + 2);
+    // While somebody waits, no shard is scanned.
+    await reconcile(stack.deps, { tenant, full: false, isAwaited: true });
+    expect(await stack.usage()).toEqual({ storedBytes: 600, committedBytes: 600 });
+    expect(await stack.shards()).toEqual(before);
   });
 });
 

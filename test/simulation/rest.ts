@@ -1,3 +1,4 @@
+import { shardsInForce } from '../../lambda/domain/giant/shard.ts';
 import { allPages } from '../../lambda/use-cases/all-pages.ts';
 import { Violation } from './invariants.ts';
 import type { TenantWorld } from './tenant-world.ts';
@@ -10,9 +11,9 @@ export async function checkRest(world: TenantWorld): Promise<void> {
   const isFirstFull = truth.around.hasUnnoted(truth.aroundSinceMs);
   for (const full of [isFirstFull, false, true]) {
     await recount(world, full);
-    // The first count of a giant takes as many recounts as the rate of its LISTs makes necessary.
-    for (let runs = 1; await hasFirstCounts(world); runs += 1) {
-      if (runs > firstCountRunsMax) throw new Violation('I6: the first count of a giant does not end');
+    // What is to be scanned of a giant takes as many recounts as the rate of its LISTs makes necessary.
+    for (let runs = 1; (await hasFirstCounts(world)) || (await hasUnpaidScans(world)); runs += 1) {
+      if (runs > giantRunsMax) throw new Violation('I6: the scans of a giant do not end');
       await recount(world, full);
     }
     world.invariants.checkRest();
@@ -20,8 +21,8 @@ export async function checkRest(world: TenantWorld): Promise<void> {
   await checkDeletes(world, 'ended');
 }
 
-/** Of a first count, at most. The largest giants of a run have some twenty shards, and a recount scans a few. */
-const firstCountRunsMax = 30;
+/** Of a count of giants, at most. The largest of a run have some twenty shards, and a recount scans a few. */
+const giantRunsMax = 30;
 
 /** Recounts once the LISTs so far are paid for. */
 async function recount(world: TenantWorld, full: boolean): Promise<void> {
@@ -32,6 +33,19 @@ async function recount(world: TenantWorld, full: boolean): Promise<void> {
 
 async function hasFirstCounts({ tenant, truth }: TenantWorld): Promise<boolean> {
   return (await allPages(truth.ledger.repos(tenant))).some(({ giant }) => giant?.isFirstCount);
+}
+
+/** Whether the last recount has left shards in doubt because it had used up the rate of their LISTs. */
+async function hasUnpaidScans({ tenant, truth, scheduler }: TenantWorld): Promise<boolean> {
+  const { ledger } = truth;
+  const { shardsListedUntilMs = 0 } = (await ledger.readTenant(tenant)) ?? {};
+  if (shardsListedUntilMs <= scheduler.nowMs) return false;
+  for (const { repo, giant } of await allPages(ledger.repos(tenant))) {
+    if (!giant) continue;
+    const { inForce } = shardsInForce(await allPages(ledger.shards({ tenant, repo })), giant);
+    if (inForce.some(({ stale }) => stale !== null)) return true;
+  }
+  return false;
 }
 
 /** Whatever died or got lost, the schedule must know of every tenant, repo and object that is still to be deleted. */

@@ -15,7 +15,7 @@ export function giantContract(open: () => Promise<LedgerUnderTest>): void {
     it('are read as they were put, each repo by itself, in the order of their prefixes', async () => {
       const tenant = await create();
       const full = shardRecord('a0', {
-        partOfEpoch: 4,
+        partOf: { prefix: 'a', epoch: 4 },
         storedBytes: 2 ** 52,
         objectCount: 7,
         sinceBytes: -5,
@@ -51,7 +51,7 @@ export function giantContract(open: () => Promise<LedgerUnderTest>): void {
 
     it('are written anew over those of older epochs, which are left from when the repo was a giant before', async () => {
       const tenant = await create();
-      await put(tenant, shardRecord('7', { epoch: 5, partOfEpoch: 3 }));
+      await put(tenant, shardRecord('7', { epoch: 5, partOf: { prefix: '', epoch: 3 } }));
       expect(await put(tenant, shardRecord('7', { epoch: 4 }))).toBe('superseded');
       expect(await put(tenant, shardRecord('7', { epoch: 6 }))).toBe('put');
       expect(await all(tenant)).toEqual([shardRecord('7', { epoch: 6 })]);

@@ -187,7 +187,7 @@ export function randomCall(random: Random, tenant: string, known: KnownState): L
   const shard = (): Shard => ({
     prefix: random.pick(['', '0', '0f']),
     epoch: Math.max(1, epoch()),
-    partOfEpoch: random.pick([null, epoch()]),
+    partOf: random.pick([null, { prefix: '0', epoch: epoch() }]),
     storedBytes: random.int(0, 50),
     objectCount: random.int(0, 5),
     sinceBytes: random.int(-20, 20),

@@ -5,7 +5,7 @@ export function shardRecord(prefix: string, more: Partial<Shard> = {}): Shard {
   return {
     prefix,
     epoch: 5,
-    partOfEpoch: null,
+    partOf: null,
     storedBytes: 0,
     objectCount: 0,
     sinceBytes: 0,

@@ -80,7 +80,7 @@ const repoItem = z.object({
 const shardItem = z.object({
   prefix: z.string(),
   epoch: z.number(),
-  partOfEpoch: nullable(z.number()),
+  partOf: nullable(z.object({ prefix: z.string(), epoch: z.number() })),
   storedBytes: bytes,
   objectCount: z.number(),
   sinceBytes: bytes,

@@ -121,12 +121,12 @@ export class GiantCount {
     if (!before) throw new Error(`There is no shard ${prefix}.`);
     if (scans.some(({ seen }) => seen.size > countedNamesMax)) return false;
     const prefixes = scans.length > 1 ? childrenOf(prefix) : [prefix];
-    const partOfEpoch = scans.length > 1 ? this.#partOfEpoch(before) : before.partOfEpoch;
+    const partOf = scans.length > 1 ? this.#partOf(before) : before.partOf;
     const { appliedRuns, stale } = before;
     const parts = scans.map((scan, part) => {
       // The scan may have seen a change, or not, that happened about when it began.
       const isOver = stale === null || this.#isAfter(scan.countedAtMs, stale.untilMs);
-      const shard = { prefix: prefixes[part] ?? '', epoch: this.#epoch, partOfEpoch, appliedRuns };
+      const shard = { prefix: prefixes[part] ?? '', epoch: this.#epoch, partOf, appliedRuns };
       return { ...scannedShard(scan, shard), stale: isOver ? null : stale };
     });
     if (parts.length > 1) this.#split.add(prefix);
@@ -143,7 +143,7 @@ export class GiantCount {
     if (!shard || isScanned(shard)) throw new Error(`There is no unscanned shard ${prefix}.`);
     const prefixes = childrenOf(prefix);
     const { stale, appliedRuns } = shard;
-    const known = { partOfEpoch: this.#partOfEpoch(shard), stale, appliedRuns };
+    const known = { partOf: this.#partOf(shard), stale, appliedRuns };
     const parts = prefixes.map((part) => ({ ...unscannedShard(part, this.#epoch), ...known }));
     this.#split.add(prefix);
     this.#shards.splice(index, 1, ...parts);
@@ -151,8 +151,9 @@ export class GiantCount {
   }
 
   /** Of the parts of a shard. One that was never written is a part itself, of a shard that was split just before. */
-  #partOfEpoch({ prefix, partOfEpoch }: Shard): number | null {
-    return this.#read.get(prefix)?.epoch ?? partOfEpoch;
+  #partOf({ prefix, partOf }: Shard): Shard['partOf'] {
+    const epoch = this.#read.get(prefix)?.epoch;
+    return epoch === undefined ? partOf : { prefix, epoch };
   }
 
   /**

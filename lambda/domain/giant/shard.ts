@@ -12,11 +12,8 @@ export interface Shard {
   readonly prefix: string;
   /** Epoch of the reconcile that wrote it last. */
   readonly epoch: number;
-  /**
-   * Of the part of a split: the epoch of the shard above it as it was split. null: it is no part, or an earlier version
-   * wrote it.
-   */
-  readonly partOfEpoch: number | null;
+  /** Of the part of a split: the shard that was split, as it was read. null: it is no part, or an earlier version wrote it. */
+  readonly partOf: Pick<Shard, 'prefix' | 'epoch'> | null;
   /** What its last scan found. */
   readonly storedBytes: number;
   readonly objectCount: number;
@@ -59,7 +56,7 @@ export function unscannedShard(prefix: string, epoch: number): Shard {
   const nothing = { storedBytes: 0, objectCount: 0, sinceBytes: 0, sinceCount: 0 };
   const never = { countedAtMs: 0, scanEndedMs: 0, stale: null };
   const nobody = { counted: new Map<string, number>(), appliedRuns: new Set<string>() };
-  return { prefix, epoch, partOfEpoch: null, ...nothing, ...never, ...nobody };
+  return { prefix, epoch, partOf: null, ...nothing, ...never, ...nobody };
 }
 
 export function isScanned(shard: Shard): boolean {
@@ -131,15 +128,20 @@ export function shardsInForce(
   return { inForce, replaced };
 }
 
-/** Whether all parts of a shard are there, or theirs. Parts of what it was before an epoch do not know what it knows. */
-function hasAllParts(byPrefix: ReadonlyMap<string, Shard>, shard: Pick<Shard, 'prefix' | 'epoch'>): boolean {
-  const { prefix, epoch } = shard;
+/** Whether all parts of a shard are there, or theirs. */
+function hasAllParts(byPrefix: ReadonlyMap<string, Shard>, shard: Shard, prefix = shard.prefix): boolean {
   if (prefix.length >= shardDigitsMax) return false;
-  return childrenOf(prefix).every((child) => {
-    const partOfEpoch = byPrefix.get(child)?.partOfEpoch ?? null;
-    const isPart = partOfEpoch !== null && partOfEpoch >= epoch;
-    return isPart || hasAllParts(byPrefix, { prefix: child, epoch });
-  });
+  return childrenOf(prefix).every(
+    (child) => replaces(byPrefix.get(child), shard) || hasAllParts(byPrefix, shard, child),
+  );
+}
+
+function replaces(part: Shard | undefined, shard: Shard): boolean {
+  if (!part?.partOf) return false;
+  // Whoever wrote it split the shard above this one, which was not in force, into smaller parts at once.
+  if (part.partOf.prefix.length < shard.prefix.length) return part.epoch > shard.epoch;
+  // Parts of what a shard was before do not know what it knows.
+  return part.partOf.epoch >= shard.epoch;
 }
 
 /** @returns the index of the shard that has a name. @param prefixes of the shards in force, in order. */
@@ -158,7 +160,7 @@ export function indexOfName(prefixes: readonly string[], name: string): number {
 /** A shard right after a scan. */
 export function scannedShard(
   scan: ShardScan,
-  shard: Pick<Shard, 'prefix' | 'epoch' | 'partOfEpoch' | 'appliedRuns'>,
+  shard: Pick<Shard, 'prefix' | 'epoch' | 'partOf' | 'appliedRuns'>,
 ): Shard {
   const { seen, ...found } = scan;
   return {

@@ -175,7 +175,7 @@ describe('of a giant', () => {
   const written = {
     prefix: '0f',
     epoch: 7,
-    partOfEpoch: 6,
+    partOf: { prefix: '0', epoch: 6 },
     storedBytes: 1,
     objectCount: 2,
     sinceBytes: -3,
@@ -200,8 +200,8 @@ describe('of a giant', () => {
   });
 
   it('a shard of an earlier version does not say of what it is a part', () => {
-    const { partOfEpoch: _, ...earlier } = written;
-    expect(parseShard(earlier).partOfEpoch).toBeNull();
+    const { partOf: _, ...earlier } = written;
+    expect(parseShard(earlier).partOf).toBeNull();
   });
 
   it('a shard without names has an empty text, or none', () => {

@@ -115,7 +115,7 @@ describe('a scan', () => {
     expect(sums(count)).toEqual([16 * 50 + 100, 16 * 5 + 10, 0]);
     const changes = count.changes();
     expect(changes).toHaveLength(17);
-    const part = { prefix: '00', epoch, partOfEpoch: 5 };
+    const part = { prefix: '00', epoch, partOf: { prefix: '0', epoch: 5 } };
     expect(changes[0]).toMatchObject({ kind: 'write', epochRead: null, shard: part });
     expect(changes.at(-1)).toEqual({ kind: 'remove', prefix: '0', epochRead: 5 });
   });
@@ -127,7 +127,7 @@ describe('a scan', () => {
     const changes = count.changes();
     expect(changes).toHaveLength(15 + 16 + 1);
     const written = changes.filter((change) => change.kind === 'write');
-    expect(new Set(written.map(({ shard: { partOfEpoch } }) => partOfEpoch))).toEqual(new Set([5]));
+    for (const { shard } of written) expect(shard.partOf).toEqual({ prefix: '0', epoch: 5 });
     expect(changes.filter(({ kind }) => kind === 'remove')).toEqual([
       { kind: 'remove', prefix: '0', epochRead: 5 },
     ]);
@@ -345,7 +345,7 @@ it('a shard that was never scanned is split, and its parts are written before it
     epochRead: null,
     shard: { prefix: '07', objectCount: 5 },
   });
-  const part = { ...unscannedShard('08', epoch), partOfEpoch: 5 };
+  const part = { ...unscannedShard('08', epoch), partOf: { prefix: '0', epoch: 5 } };
   expect(changes[8]).toEqual({ kind: 'write', epochRead: null, shard: part });
   expect(changes[16]).toEqual({ kind: 'remove', prefix: '0', epochRead: 5 });
   expect(() => count.split('1')).toThrow('There is no unscanned shard 1.');

@@ -93,8 +93,10 @@ describe('shards in force', () => {
   });
 
   describe('below which there are parts', () => {
-    const partsOf = (prefix: string, partOfEpoch: number | null) =>
-      childrenOf(prefix).map((part) => shard(part, { epoch: 9, partOfEpoch }));
+    const partsOf = (prefix: string, epoch: number | null) =>
+      childrenOf(prefix).map((part) =>
+        shard(part, { epoch: 9, partOf: epoch === null ? null : { prefix, epoch } }),
+      );
     const above = (epoch: number) => shard('3', { epoch });
     const found = (items: readonly Shard[]) => {
       const { replaced } = shardsInForce(items, { sinceEpoch: 0 });
@@ -114,7 +116,7 @@ describe('shards in force', () => {
       const parts = [...childrenOf('30'), ...childrenOf('3').slice(1)];
       expect(found(items)).toEqual({ inForce: parts, replaced: ['3'] });
       // The write that created a part landed once more, too.
-      const again = shard('30', { epoch: 9, partOfEpoch: 5 });
+      const again = shard('30', { epoch: 9, partOf: { prefix: '3', epoch: 5 } });
       expect(found([...items, again])).toEqual({ inForce: parts, replaced: ['3', '30'] });
     });
 
@@ -131,8 +133,22 @@ describe('shards in force', () => {
     it('are in force if they have changed since the split, or the parts do not say of what they are', () => {
       expect(found([above(6), ...partsOf('3', 5)])).toEqual({ inForce: ['3'], replaced: [] });
       expect(found([above(5), ...partsOf('3', null)])).toEqual({ inForce: ['3'], replaced: [] });
-      const mixed = [...partsOf('3', 6).slice(1), shard('30', { epoch: 9, partOfEpoch: 5 })];
+      const mixed = [
+        ...partsOf('3', 6).slice(1),
+        shard('30', { epoch: 9, partOf: { prefix: '3', epoch: 5 } }),
+      ];
       expect(found([above(6), ...mixed])).toEqual({ inForce: ['3'], replaced: [] });
+    });
+
+    it('are replaced by smaller parts of the shard above them, unless these are older', () => {
+      const partOf = { prefix: '3', epoch: 5 };
+      const smaller = childrenOf('30').map((part) => shard(part, { epoch: 9, partOf }));
+      const parts = [...smaller, ...partsOf('3', 5).slice(1)];
+      const left = (epoch: number) => shard('30', { epoch, partOf });
+      expect(found([...parts, left(8)])).toEqual({ inForce: prefixes(parts), replaced: ['30'] });
+      expect(found([above(5), ...parts]).replaced).toEqual(['3']);
+      for (const epoch of [9, 10])
+        expect(found([...parts, left(epoch)])).toEqual({ inForce: childrenOf('3'), replaced: [] });
     });
 
     it('have four digits at most', () => {
@@ -150,11 +166,11 @@ it('a scanned shard has nothing of before its scan', () => {
     scanEndedMs: 2100,
     seen: new Set(['a', 'b']),
   };
-  const before = { prefix: '7', epoch: 6, partOfEpoch: 4, appliedRuns: new Set(['r']) };
+  const before = { prefix: '7', epoch: 6, partOf: { prefix: '', epoch: 4 }, appliedRuns: new Set(['r']) };
   expect(scannedShard(scan, before)).toEqual(
     shard('7', {
       epoch: 6,
-      partOfEpoch: 4,
+      partOf: { prefix: '', epoch: 4 },
       storedBytes: 9,
       objectCount: 2,
       countedAtMs: 2000,
@@ -200,7 +216,7 @@ it('a shard that was never scanned holds nothing', () => {
   expect(unscannedShard('3', 5)).toEqual({
     prefix: '3',
     epoch: 5,
-    partOfEpoch: null,
+    partOf: null,
     storedBytes: 0,
     objectCount: 0,
     sinceBytes: 0,

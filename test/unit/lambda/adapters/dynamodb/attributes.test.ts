@@ -35,6 +35,9 @@ async function ours(operation: 'GetItem', input: object, output: object = {}) {
   return { sent: JSON.parse(JSON.stringify(sent[0])), read };
 }
 
+/** `{"__proto__": …}` in a literal sets the prototype, so the SDK loses such an attribute. */
+const name = (constraints: fc.StringConstraints = {}) =>
+  fc.string(constraints).filter((text) => text !== '__proto__');
 const value = fc.letrec((tie) => ({
   any: fc.oneof(
     { maxDepth: 3 },
@@ -45,10 +48,10 @@ const value = fc.letrec((tie) => ({
     fc.constant(null),
     fc.constant(undefined),
     fc.array(tie('any'), { maxLength: 4 }),
-    fc.dictionary(fc.string(), tie('any'), { maxKeys: 4, noNullPrototype: true }),
+    fc.dictionary(name(), tie('any'), { maxKeys: 4, noNullPrototype: true }),
   ),
 })).any;
-const item = fc.dictionary(fc.string({ minLength: 1 }), value, { noNullPrototype: true, maxKeys: 5 });
+const item = fc.dictionary(name({ minLength: 1 }), value, { noNullPrototype: true, maxKeys: 5 });
 
 describe('items', () => {
   let client: DynamoDBDocumentClient;

@@ -9,6 +9,7 @@ import { S3ArchiveStore } from '../../lambda/adapters/s3-archive/archive-store.t
 import { newExportJob } from '../../lambda/domain/export/export-job.ts';
 import { type ExportStoreKind, exportSettingsFor } from '../../lambda/domain/export/export-settings.ts';
 import { mapLimited } from '../../lambda/use-cases/map-limited.ts';
+import { wholeTenant as request } from '../../test/support/export-request.ts';
 import { Random } from '../../test/support/random.ts';
 import { bundleProcess, forkBundle } from '../child/bundle.ts';
 import { Child } from '../child/child.ts';
@@ -109,13 +110,6 @@ async function measure(
   const settings = exportSettingsFor(kind, { workers });
   const work = new SharedWork();
   const workUrl = await work.listen();
-  const request = {
-    repo: null,
-    listedObjects: null,
-    format: 'tar',
-    prefer: 'time',
-    isDryRun: false,
-  } as const;
   const exportId = randomBytes(6).toString('hex');
   const job = newExportJob({ tenant, exportId, request, nowMs: Date.now(), limitMs: settings.limitMs });
   const children = await Promise.all(

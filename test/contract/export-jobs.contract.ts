@@ -6,9 +6,9 @@ import {
   withUnitDone,
 } from '../../lambda/domain/export/export-job.ts';
 import type { ExportJobs } from '../../lambda/ports/export-jobs.ts';
+import { wholeTenant as request } from '../support/export-request.ts';
 import { tenantName } from './ledger-context.ts';
 
-const request = { repo: null, listedObjects: null, format: 'tar', prefer: 'time', isDryRun: false } as const;
 const nowMs = 1_800_000_000_000;
 const limitMs = 1000;
 

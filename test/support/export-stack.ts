@@ -7,6 +7,7 @@ import type { ExportMessage } from '../../lambda/ports/export-queue.ts';
 import type { Deps } from '../../lambda/use-cases/deps.ts';
 import { ExportBusyError } from '../../lambda/use-cases/exports/lease.ts';
 import { runExportStep } from '../../lambda/use-cases/exports/run-step.ts';
+import { wholeTenant as all } from './export-request.ts';
 import { MemoryArchiveStore } from './memory/archive-store.ts';
 import { ManualClock, memoryDeps } from './memory/deps.ts';
 import { MemoryExportJobs } from './memory/export-jobs.ts';
@@ -110,7 +111,6 @@ export class ExportStack {
 
   /** Creates a job, as the API does, and its first message. */
   async start(request: Partial<ExportRequest> = {}): Promise<void> {
-    const all = { repo: null, listedObjects: null, format: 'tar', prefer: 'time', isDryRun: false } as const;
     const job = newExportJob({
       ...exportPath,
       request: { ...all, ...request },

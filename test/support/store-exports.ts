@@ -7,6 +7,7 @@ import type { ObjectListing } from '../../lambda/ports/object-listing.ts';
 import type { Deps } from '../../lambda/use-cases/deps.ts';
 import { ExportBusyError } from '../../lambda/use-cases/exports/lease.ts';
 import { runExportStep } from '../../lambda/use-cases/exports/run-step.ts';
+import { wholeTenant as all } from './export-request.ts';
 import { memoryDeps } from './memory/deps.ts';
 import { MemoryExportJobs } from './memory/export-jobs.ts';
 
@@ -50,7 +51,6 @@ export class StoreExports {
   }): Promise<ExportJob> {
     const { tenant, exportId, request, callsToLive = () => undefined } = input;
     const { clock, exportSettings } = this.#deps;
-    const all = { repo: null, listedObjects: null, format: 'tar', prefer: 'time', isDryRun: false } as const;
     const { limitMs } = exportSettings;
     const job = newExportJob({
       tenant,

@@ -3,6 +3,7 @@ import { expect, it } from 'vitest';
 import { newExportJob } from '../../../../lambda/domain/export/export-job.ts';
 import type { ExportMessage } from '../../../../lambda/ports/export-queue.ts';
 import { type ExportConsumer, ExportPump } from '../../../../local/background/export-pump.ts';
+import { wholeTenant as request } from '../../../support/export-request.ts';
 import { MemoryExportJobs } from '../../../support/memory/export-jobs.ts';
 import { recordingLog } from '../../../support/recording-log.ts';
 import { FakeTime } from './fake-time.ts';
@@ -71,13 +72,6 @@ it('delivers a step that failed again, and says how often', async () => {
 
 it('asks for a step of every export that an earlier process has not finished, whoever held a lease', async () => {
   const jobs = new MemoryExportJobs();
-  const request = {
-    repo: null,
-    listedObjects: null,
-    format: 'tar',
-    prefer: 'time',
-    isDryRun: false,
-  } as const;
   const path = { tenant: 'acme', exportId: 'first' };
   const job = newExportJob({ ...path, request, nowMs: 1, limitMs: 10 });
   await jobs.create({ ...job, leaseUntilMs: 99 }, { placesMax: 1, nowMs: 1 });

@@ -3,6 +3,7 @@ import { AwsServiceError } from '../../../../../lambda/adapters/aws-http/service
 import { createDynamoDbExportJobs } from '../../../../../lambda/adapters/dynamodb/export-jobs.ts';
 import { type ExportJob, newExportJob } from '../../../../../lambda/domain/export/export-job.ts';
 import { LedgerUnavailableError } from '../../../../../lambda/ports/ledger.ts';
+import { wholeTenant as request } from '../../../../support/export-request.ts';
 import { FakeTable } from './fake-table.ts';
 
 const client = new FakeTable();
@@ -10,7 +11,6 @@ const jobs = createDynamoDbExportJobs({ client, tableName: 'table' });
 beforeEach(() => client.reset());
 afterEach(() => void vi.useRealTimers());
 
-const request = { repo: null, listedObjects: null, format: 'tar', prefer: 'time', isDryRun: false } as const;
 const job = newExportJob({ tenant: 'acme', exportId: 'id', request, nowMs: 1000, limitMs: 500 });
 const key = { pk: 'EXPORTS#acme', sk: 'EXPORT#id' };
 const day = 24 * 60 * 60;

@@ -2,10 +2,10 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { newDeletion } from '../../../../../lambda/domain/deletion.ts';
 import { type ExportJob, newExportJob } from '../../../../../lambda/domain/export/export-job.ts';
 import { runDeletions } from '../../../../../lambda/use-cases/deletes/run-deletions.ts';
+import { wholeTenant as request } from '../../../../support/export-request.ts';
 import { MemoryStack, minute, tenant } from '../../../../support/memory/stack.ts';
 
 const day = 24 * 60 * minute;
-const request = { repo: null, listedObjects: null, format: 'tar', prefer: 'time', isDryRun: false } as const;
 
 describe('while an export is under way', () => {
   let world: MemoryStack;

@@ -1,5 +1,6 @@
 import { type ExportJob, newExportJob } from '../../../../../lambda/domain/export/export-job.ts';
 import type { Deps } from '../../../../../lambda/use-cases/deps.ts';
+import { wholeTenant as request } from '../../../../support/export-request.ts';
 import { ManualClock, memoryDeps, recordingExportQueue } from '../../../../support/memory/deps.ts';
 import { MemoryObjectStore } from '../../../../support/memory/object-store.ts';
 
@@ -22,13 +23,6 @@ export async function exportWorld(given: Partial<Deps> = {}) {
 
 /** A new job, with changes. */
 export function jobOf(deps: Pick<Deps, 'clock'>, changes: Partial<ExportJob> = {}): ExportJob {
-  const request = {
-    repo: null,
-    listedObjects: null,
-    format: 'tar',
-    prefer: 'time',
-    isDryRun: false,
-  } as const;
   const base = { tenant: 'acme', exportId: exportIdOf(0), request, nowMs: deps.clock.nowMs(), limitMs: 1000 };
   return { ...newExportJob(base), ...changes };
 }

@@ -2,11 +2,11 @@ import { expect, it } from 'vitest';
 import { newExportJob } from '../../../../../lambda/domain/export/export-job.ts';
 import type { ExportJobs } from '../../../../../lambda/ports/export-jobs.ts';
 import { ExportBusyError, ExportLease } from '../../../../../lambda/use-cases/exports/lease.ts';
+import { wholeTenant as request } from '../../../../support/export-request.ts';
 import { ManualClock } from '../../../../support/memory/deps.ts';
 import { MemoryExportJobs } from '../../../../support/memory/export-jobs.ts';
 
 const path = { tenant: 'acme', exportId: 'first' };
-const request = { repo: null, listedObjects: null, format: 'tar', prefer: 'time', isDryRun: false } as const;
 
 async function world() {
   const clock = new ManualClock();

@@ -2,9 +2,8 @@ import { expect, it } from 'vitest';
 import { newExportJob } from '../../../../../lambda/domain/export/export-job.ts';
 import { exportSettingsFor } from '../../../../../lambda/domain/export/export-settings.ts';
 import { wakeExports } from '../../../../../lambda/use-cases/exports/wake-exports.ts';
+import { wholeTenant as request } from '../../../../support/export-request.ts';
 import { ManualClock, memoryDeps, recordingExportQueue } from '../../../../support/memory/deps.ts';
-
-const request = { repo: null, listedObjects: null, format: 'tar', prefer: 'time', isDryRun: false } as const;
 
 async function stack(count: number) {
   const clock = new ManualClock();

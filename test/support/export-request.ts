@@ -1,0 +1,8 @@
+/** An export of everything that a tenant stores, as a tar. */
+export const wholeTenant = {
+  repo: null,
+  listedObjects: null,
+  format: 'tar',
+  prefer: 'time',
+  isDryRun: false,
+} as const;

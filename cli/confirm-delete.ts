@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { formatBytes } from '../lambda/domain/bytes.ts';
-import { type DeletePlanBody, deletePlanSchema } from '../lambda/http/management/schemas.ts';
+import { type DeletePlanBody, deletePlanSchema } from '../lambda/http/management/deletes/schemas.ts';
 import type { ApiClient } from './api-client.ts';
 import type { CliContext } from './context.ts';
 import { CliError, UsageError } from './errors.ts';

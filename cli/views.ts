@@ -1,5 +1,6 @@
 import { formatBytes } from '../lambda/domain/bytes.ts';
-import type { RepoBody, SubscriptionBody } from '../lambda/http/management/schemas.ts';
+import type { RepoBody } from '../lambda/http/management/repos/schemas.ts';
+import type { SubscriptionBody } from '../lambda/http/management/tenants/schemas.ts';
 import {
   formatAge,
   formatCount,

@@ -3,10 +3,9 @@ import { createDynamoDbLedger } from '../../lambda/adapters/dynamodb/ledger.ts';
 import type { TableClient } from '../../lambda/adapters/dynamodb/table-client.ts';
 import { readTenant } from '../../lambda/adapters/dynamodb/tenants.ts';
 import { createDynamoDbTokenStore } from '../../lambda/adapters/dynamodb/token-store.ts';
-import { sha256Hex } from '../../lambda/domain/hash.ts';
 import { noRefreshState } from '../../lambda/domain/refresh-state.ts';
 import { reservationIdOf } from '../../lambda/domain/reservation.ts';
-import { tokenIdOf } from '../../lambda/domain/token.ts';
+import { tokenRecord } from '../../test/support/token-record.ts';
 import {
   dueTenants,
   repo,
@@ -30,12 +29,10 @@ export interface Standing {
 
 /** Writes what no call changes: the token, and the tenants that are due. */
 export async function seedOnce(client: TableClient): Promise<void> {
-  const record = { tokenId: tokenIdOf(token), secretSha256: sha256Hex(token), tenant, label: null };
-  await createDynamoDbTokenStore({ client, tableName }).put({
-    ...record,
-    scope: 'write',
-    createdAtMs: Date.now(),
-  });
+  const nowMs = Date.now();
+  // Used within the hour, as nearly every token that is used: its use is not written again.
+  const record = tokenRecord(token, { tenant, createdAtMs: nowMs, lastUsedAtMs: nowMs });
+  await createDynamoDbTokenStore({ client, tableName }).put(record);
   for (const name of dueTenants)
     await put(client, tenantItem({ name, objects: 0, countedAtMs: Date.now() - 48 * hourMs, dueAtMs: 1 }));
 }

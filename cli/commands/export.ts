@@ -1,6 +1,10 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { exportIdPattern } from '../../lambda/domain/export/export-id.ts';
-import { type ExportBody, exportPageSchema, exportSchema } from '../../lambda/http/management/schemas.ts';
+import {
+  type ExportBody,
+  exportPageSchema,
+  exportSchema,
+} from '../../lambda/http/management/exports/schemas.ts';
 import type { ApiClient } from '../api-client.ts';
 import type { CliContext } from '../context.ts';
 import { CliError, UsageError } from '../errors.ts';

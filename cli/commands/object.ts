@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { formatBytes } from '../../lambda/domain/bytes.ts';
-import { type ObjectBody, objectPageSchema } from '../../lambda/http/management/schemas.ts';
+import { type ObjectBody, objectPageSchema } from '../../lambda/http/management/objects/schemas.ts';
 import { type DeleteOptions, formatFreed, runDelete, saysYes, withDeleteOptions } from '../confirm-delete.ts';
 import type { CliContext } from '../context.ts';
 import { eachPage, type ListOptions, pageSizeMax, withListOptions } from '../list-pages.ts';

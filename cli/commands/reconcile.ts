@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { recountQueuedSchema } from '../../lambda/http/management/schemas.ts';
+import { recountQueuedSchema } from '../../lambda/http/management/repos/schemas.ts';
 import type { CliContext } from '../context.ts';
 import { type ApiOptions, openClient, parseTenant, withApiOptions } from '../options.ts';
 

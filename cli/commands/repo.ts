@@ -1,11 +1,7 @@
 import type { Command } from 'commander';
 import { formatBytes } from '../../lambda/domain/bytes.ts';
-import {
-  type DeletePlanBody,
-  type RepoBody,
-  repoPageSchema,
-  repoSchema,
-} from '../../lambda/http/management/schemas.ts';
+import type { DeletePlanBody } from '../../lambda/http/management/deletes/schemas.ts';
+import { type RepoBody, repoPageSchema, repoSchema } from '../../lambda/http/management/repos/schemas.ts';
 import type { ApiClient } from '../api-client.ts';
 import { type DeleteOptions, formatFreed, runDelete, saysYes, withDeleteOptions } from '../confirm-delete.ts';
 import type { CliContext } from '../context.ts';

@@ -1,6 +1,9 @@
 import type { Command } from 'commander';
 import { formatBytes } from '../../lambda/domain/bytes.ts';
-import { type ReservationBody, reservationPageSchema } from '../../lambda/http/management/schemas.ts';
+import {
+  type ReservationBody,
+  reservationPageSchema,
+} from '../../lambda/http/management/reservations/schemas.ts';
 import type { CliContext } from '../context.ts';
 import { type ListOptions, listPages, withListOptions } from '../list-pages.ts';
 import { openClient, parseRepo, parseTenant } from '../options.ts';

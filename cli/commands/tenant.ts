@@ -1,6 +1,10 @@
 import type { Command } from 'commander';
 import { formatBytes } from '../../lambda/domain/bytes.ts';
-import { type TenantBody, tenantPageSchema, tenantSchema } from '../../lambda/http/management/schemas.ts';
+import {
+  type TenantBody,
+  tenantPageSchema,
+  tenantSchema,
+} from '../../lambda/http/management/tenants/schemas.ts';
 import { type DeleteOptions, formatFreed, runDelete, withDeleteOptions } from '../confirm-delete.ts';
 import type { CliContext } from '../context.ts';
 import { type ListOptions, listPages, withListOptions } from '../list-pages.ts';

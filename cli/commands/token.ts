@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander';
-import { newTokenSchema, tokenPageSchema } from '../../lambda/http/management/schemas.ts';
+import { newTokenSchema, tokenPageSchema } from '../../lambda/http/management/tokens/schemas.ts';
 import { emptyShape } from '../api-client.ts';
 import type { CliContext } from '../context.ts';
 import { type ListOptions, listPages, withListOptions } from '../list-pages.ts';

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { subscriptionSchema } from '../../lambda/http/management/schemas.ts';
+import { subscriptionSchema } from '../../lambda/http/management/tenants/schemas.ts';
 import { type CliContext, canDrawBlocks } from '../context.ts';
 import { type ApiOptions, openClient, parseTenant, withApiOptions } from '../options.ts';
 import { renderUsage } from '../views.ts';

@@ -1,6 +1,6 @@
 import { distinctObjects, type StoredObject } from '../../lambda/domain/export/stored-object.ts';
 import { objectKey } from '../../lambda/domain/names.ts';
-import { objectPageSchema } from '../../lambda/http/management/schemas.ts';
+import { objectPageSchema } from '../../lambda/http/management/objects/schemas.ts';
 import type { ApiClient } from '../api-client.ts';
 import { CliError } from '../errors.ts';
 import type { NamedObject } from '../export/objects-file.ts';

@@ -1,6 +1,6 @@
 import { type FileHandle, open, rename } from 'node:fs/promises';
 import { formatBytes } from '../../lambda/domain/bytes.ts';
-import { type ExportBody, exportSchema } from '../../lambda/http/management/schemas.ts';
+import { type ExportBody, exportSchema } from '../../lambda/http/management/exports/schemas.ts';
 import type { ApiClient } from '../api-client.ts';
 import type { CliContext } from '../context.ts';
 import { formatDuration } from '../du/words.ts';

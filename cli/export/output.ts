@@ -1,6 +1,6 @@
 import { existsSync, statSync } from 'node:fs';
 import path from 'node:path';
-import type { ExportBody } from '../../lambda/http/management/schemas.ts';
+import type { ExportBody } from '../../lambda/http/management/exports/schemas.ts';
 import { UsageError } from '../errors.ts';
 
 /** Looks, before anything is asked for, whether a download can be put there. @throws {UsageError} */

@@ -1,5 +1,5 @@
 import { formatBytes } from '../../lambda/domain/bytes.ts';
-import type { ExportBody } from '../../lambda/http/management/schemas.ts';
+import type { ExportBody } from '../../lambda/http/management/exports/schemas.ts';
 import { formatDollars, formatDuration, formatRequests, shellWords } from '../du/words.ts';
 import { formatAge, formatCount, formatObjects, printable, renderTable } from '../render.ts';
 

@@ -1,5 +1,5 @@
 import { formatBytes } from '../../lambda/domain/bytes.ts';
-import { type ExportBody, exportSchema } from '../../lambda/http/management/schemas.ts';
+import { type ExportBody, exportSchema } from '../../lambda/http/management/exports/schemas.ts';
 import type { ApiAnswer, ApiClient } from '../api-client.ts';
 import type { CliContext } from '../context.ts';
 import { formatDuration } from '../du/words.ts';

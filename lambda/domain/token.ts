@@ -6,6 +6,11 @@ export function tokenIdOf(token: string): string {
   return sha256Hex(token).slice(0, 16);
 }
 
+/** Whether a token may be used for a repo. @param token.repos null: it is for all of its tenant. */
+export function isForRepo({ repos }: { readonly repos: readonly string[] | null }, repo: string): boolean {
+  return repos === null || repos.includes(repo);
+}
+
 /** Compares two hex digests in constant time. */
 export function sameDigest(a: string, b: string): boolean {
   const [left, right] = [Buffer.from(a, 'hex'), Buffer.from(b, 'hex')];

@@ -1,8 +1,8 @@
 import { subscriptionDeps } from '../compose.ts';
 import { firstIssue } from '../http/json.ts';
-import { authenticateReader, readableTenant } from '../http/management/access.ts';
-import { subscriptionQuery } from '../http/management/requests.ts';
-import { subscriptionBody } from '../http/management/responses.ts';
+import { authenticateReader, noteUse, readableTenant, seesRepo } from '../http/management/access.ts';
+import { subscriptionBody } from '../http/management/tenants/bodies.ts';
+import { subscriptionQuery } from '../http/management/tenants/requests.ts';
 import { problem, respondProblem } from '../http/problems.ts';
 import { json } from '../http/respond.ts';
 import { deployed } from '../runtime/deployed.ts';
@@ -22,13 +22,14 @@ export function create(deps: SubscriptionDeps & Pick<Deps, 'admin' | 'tokens' | 
     const [record, repos] = await Promise.all([
       deps.ledger.readTenant(reader.name),
       allPages(deps.ledger.repos(reader.name)),
+      noteUse(deps, reader),
     ]);
     const access = readableTenant(record, reader);
     if (!access.ok) return access.response;
     const cacheReadMs = deps.clock.nowMs() - beganMs;
     const query = subscriptionQuery.safeParse(event.queryStringParameters ?? {});
     if (!query.success) return problem('invalid-query', `${firstIssue(query.error)}.`);
-    const refresh = access.isAdmin && query.data.refresh === true;
+    const refresh = (access.isAdmin || access.token?.scope === 'manage') && query.data.refresh === true;
     const subscription = await getSubscription(deps, { cached: { tenant: access.tenant, repos }, refresh });
     const totalMs = deps.clock.nowMs() - beganMs;
     deps.log.info('subscription', {
@@ -40,7 +41,8 @@ export function create(deps: SubscriptionDeps & Pick<Deps, 'admin' | 'tokens' | 
       scanMs: totalMs - cacheReadMs,
       totalMs,
     });
-    return json(subscription.refreshing ? 202 : 200, subscriptionBody(subscription));
+    const seen = subscription.repos.filter(({ repo }) => seesRepo(reader, repo));
+    return json(subscription.refreshing ? 202 : 200, subscriptionBody({ ...subscription, repos: seen }));
   };
   return guard(deps, respondProblem, withMetrics(deps.metrics, handle));
 }

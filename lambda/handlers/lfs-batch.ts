@@ -35,7 +35,7 @@ export function create(deps: BatchDeps): HttpHandler {
     const { tenant, repo, repoObjects } = access;
     const request = { tenant, repo, repoObjects, batch: decoded.batch };
     if (decoded.batch.operation === 'download') return download(deps, request);
-    if (access.scope !== 'write') {
+    if (access.token.scope === 'read') {
       const message = 'This token may only read: push with a write token.';
       return lfsError({ statusCode: 403, message, requestId });
     }

@@ -8,6 +8,8 @@ export const problemTypes = {
   'invalid-json': { status: 400, title: 'The body is not valid JSON' },
   'invalid-idempotency-key': { status: 400, title: 'The Idempotency-Key header is not valid' },
   unauthorized: { status: 401, title: 'A valid token is needed' },
+  'scope-too-small': { status: 403, title: 'The token may not do this' },
+  'repo-required': { status: 403, title: 'The token is for some repos: name one' },
   'not-found': { status: 404, title: 'There is no such resource' },
   'tenant-not-found': { status: 404, title: 'There is no such tenant' },
   'repo-not-found': { status: 404, title: 'There is no such repo' },

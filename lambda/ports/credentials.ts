@@ -1,6 +1,7 @@
 /** Stored access tokens: never the secret, only its SHA-256. */
 
-export type TokenScope = 'read' | 'write';
+/** What a token may do: `read` pulls, `write` pushes too, `manage` administers its own tenant too. */
+export type TokenScope = 'read' | 'write' | 'manage';
 
 export interface TokenRecord {
   /** Public: identifies the token in lists, and to revoke it. */
@@ -10,8 +11,19 @@ export interface TokenRecord {
   readonly tenant: string;
   readonly scope: TokenScope;
   readonly label: string | null;
+  /** Whom or what it stands for, by name. Who created it vouches for that. null: nobody said. */
+  readonly user: string | null;
+  /** The repos that it is for. null: all of the tenant. */
+  readonly repos: readonly string[] | null;
   readonly createdAtMs: number;
+  /** It is worth nothing from then on. null: never. */
+  readonly expiresAtMs: number | null;
+  /** About when it was last used: within {@link tokenUseStepMs}. null: not yet. */
+  readonly lastUsedAtMs: number | null;
 }
+
+/** How exactly the last use of a token is known. A use within this time of the last known one is not written. */
+export const tokenUseStepMs = 60 * 60_000;
 
 export interface TokenPage {
   readonly tokens: readonly TokenRecord[];
@@ -23,6 +35,8 @@ export interface TokenStore {
   /** Strongly consistent, so that a revoked token is rejected immediately. */
   find(tokenId: string): Promise<TokenRecord | undefined>;
   put(record: TokenRecord): Promise<'created' | 'exists'>;
+  /** Writes when the token was used, unless a later use is known or the token is gone. */
+  noteUse(use: { tokenId: string; atMs: number }): Promise<void>;
   /** Deletes the token if it is this tenant's. */
   delete(token: { tenant: string; tokenId: string }): Promise<'deleted' | 'absent'>;
   /** All tokens of a tenant, oldest first. */

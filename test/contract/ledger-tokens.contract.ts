@@ -1,19 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import type { TokenPage, TokenRecord } from '../../lambda/ports/credentials.ts';
+import { tokenRecord } from '../support/token-record.ts';
 import { type LedgerUnderTest, ledgerContext, tenantName } from './ledger-context.ts';
 
 export function tokenContract(open: () => Promise<LedgerUnderTest>): void {
   describe('tokens', () => {
     const { get } = ledgerContext(open);
-    const token = (tenant: string, tokenId: string, more: Partial<TokenRecord> = {}): TokenRecord => ({
-      tokenId,
-      secretSha256: 'ab',
-      tenant,
-      scope: 'read',
-      label: null,
-      createdAtMs: 1,
-      ...more,
-    });
+    const token = (tenant: string, tokenId: string, more: Partial<TokenRecord> = {}): TokenRecord =>
+      tokenRecord('', { tokenId, secretSha256: 'ab', tenant, scope: 'read', ...more });
 
     it('are found, listed by age, and deleted only by their own tenant', async () => {
       const tenant = tenantName();
@@ -29,6 +23,33 @@ export function tokenContract(open: () => Promise<LedgerUnderTest>): void {
       expect(await get().tokens.delete({ tenant, tokenId: first })).toBe('deleted');
       expect(await get().tokens.find(first)).toBeUndefined();
       expect(await get().tokens.delete({ tenant, tokenId: first })).toBe('absent');
+    });
+
+    it('keep whom they are for, their repos, their end and their last use', async () => {
+      const tenant = tenantName();
+      const record = token(tenant, `a${tenant}`, {
+        scope: 'manage',
+        label: 'x',
+        user: 'ada',
+        repos: ['game', 'film'],
+        expiresAtMs: 5_000,
+      });
+      await get().tokens.put(record);
+      expect(await get().tokens.find(record.tokenId)).toEqual(record);
+      expect(await get().tokens.list(tenant)).toEqual([record]);
+      await get().tokens.noteUse({ tokenId: record.tokenId, atMs: 300 });
+      expect(await get().tokens.find(record.tokenId)).toEqual({ ...record, lastUsedAtMs: 300 });
+    });
+
+    it('note their last use, never an earlier one, and none of a token that is gone', async () => {
+      const tenant = tenantName();
+      const [used, gone] = [token(tenant, `a${tenant}`), token(tenant, `b${tenant}`)];
+      for (const record of [used, gone]) await get().tokens.put(record);
+      await get().tokens.delete(gone);
+      for (const atMs of [200, 100, 200])
+        for (const { tokenId } of [used, gone]) await get().tokens.noteUse({ tokenId, atMs });
+      expect(await get().tokens.list(tenant)).toEqual([{ ...used, lastUsedAtMs: 200 }]);
+      expect(await get().tokens.find(gone.tokenId)).toBeUndefined();
     });
 
     it('are listed by age, a page at a time', async () => {

@@ -1,22 +1,29 @@
 import * as z from 'zod';
 import type { TokenPage, TokenRecord, TokenStore } from '../../ports/credentials.ts';
-import { absent } from './expressions.ts';
+import { absent, all, exists, setting } from './expressions.ts';
 import { kindKey } from './items.ts';
 import { firstItems, pagesOf } from './pages.ts';
-import { batchGet, deleteItem, getItem, putItem, type Table } from './requests.ts';
-import { byKindIndex } from './table.ts';
+import { batchGet, deleteItem, getItem, putItem, type Table, updateItem } from './requests.ts';
+import { byKindIndex, expiryAttribute } from './table.ts';
+
+/** Absent in the item: null. */
+const nullable = <T>(type: z.ZodType<T>) => type.nullish().transform((value) => value ?? null);
 
 const tokenItem = z.object({
   tokenId: z.string(),
   secretSha256: z.string(),
   tenant: z.string(),
-  scope: z.enum(['read', 'write']),
-  label: z
-    .string()
-    .nullish()
-    .transform((label) => label ?? null),
+  scope: z.enum(['read', 'write', 'manage']),
+  label: nullable(z.string()),
+  user: nullable(z.string()),
+  repos: nullable(z.array(z.string())),
   createdAtMs: z.number(),
+  expiresAtMs: nullable(z.number()),
+  lastUsedAtMs: nullable(z.number()),
 });
+
+/** A token that has expired is shown for so long. */
+const shownAfterExpiryMs = 7 * 24 * 60 * 60_000;
 
 const tokenKey = (tokenId: string) => ({ pk: `TOKEN#${tokenId}`, sk: 'TOKEN' });
 
@@ -25,6 +32,7 @@ export function createDynamoDbTokenStore(table: Table): TokenStore {
   return {
     find: (tokenId) => find(table, tokenId),
     put: (record) => put(table, record),
+    noteUse: (use) => noteUse(table, use),
     delete: (token) => revoke(table, token),
     list: (tenant) => list(table, tenant),
     listPage: (input) => listPage(table, input),
@@ -41,12 +49,26 @@ async function put(table: Table, record: TokenRecord): Promise<'created' | 'exis
     item: {
       ...tokenKey(record.tokenId),
       ...kindKey(`TOKENS#${record.tenant}`, `${record.createdAtMs}#${record.tokenId}`),
-      ...record,
-      label: record.label ?? undefined,
+      ...withoutNulls(record),
+      ...(record.expiresAtMs !== null && {
+        [expiryAttribute]: Math.ceil((record.expiresAtMs + shownAfterExpiryMs) / 1000),
+      }),
     },
     condition: absent,
   });
   return ok ? 'created' : 'exists';
+}
+
+/** What is null is not in the item. */
+const withoutNulls = (record: TokenRecord) =>
+  Object.fromEntries(Object.entries(record).filter(([, value]) => value !== null));
+
+async function noteUse(table: Table, { tokenId, atMs }: { tokenId: string; atMs: number }): Promise<void> {
+  await updateItem(table, {
+    key: tokenKey(tokenId),
+    change: [setting({ lastUsedAtMs: atMs })],
+    condition: all(exists, '(attribute_not_exists(#lastUsedAtMs) OR #lastUsedAtMs < :lastUsedAtMs)'),
+  });
 }
 
 async function revoke(

@@ -1,6 +1,9 @@
 import type { APIGatewayProxyEventV2 } from 'aws-lambda';
 import { isGone, type TenantRecord } from '../../domain/tenant.ts';
+import { isForRepo } from '../../domain/token.ts';
+import type { TokenRecord } from '../../ports/credentials.ts';
 import { authenticateToken, isAdmin } from '../../use-cases/access/authenticate.ts';
+import { noteTokenUse } from '../../use-cases/access/note-token-use.ts';
 import type { Deps } from '../../use-cases/deps.ts';
 import { problem, tenantNotFound, unauthorized } from '../problems.ts';
 import { credential, pathTenant } from '../request.ts';
@@ -34,47 +37,103 @@ export async function openTenantAccess(
   deps: Pick<Deps, 'admin' | 'ledger'>,
   event: APIGatewayProxyEventV2,
 ): Promise<Access<{ tenant: TenantRecord }>> {
-  const access = await adminTenantAccess(deps, event);
-  return access.ok && access.tenant.closedAtMs !== null ? tenantClosed(access.tenant) : access;
+  return ifOpen(await adminTenantAccess(deps, event));
 }
 
 function tenantClosed({ tenant }: TenantRecord): { ok: false; response: Response } {
   return { ok: false, response: problem('tenant-closed', `The tenant ${tenant} is being deleted.`) };
 }
 
+/** Who asks: the operator, or somebody with a token of the tenant. */
+export interface Reader {
+  readonly isAdmin: boolean;
+  /** undefined: the operator. */
+  readonly token: TokenRecord | undefined;
+}
+
+type ReaderDeps = Pick<Deps, 'admin' | 'ledger' | 'tokens' | 'clock' | 'log'>;
+
 /** Lets the operator, and any token of this tenant, pass. Nothing of the tenant is read before that is decided. */
 export async function readerAccess(
-  deps: Pick<Deps, 'admin' | 'ledger' | 'tokens'>,
+  deps: ReaderDeps,
   event: APIGatewayProxyEventV2,
-): Promise<Access<{ tenant: TenantRecord; isAdmin: boolean }>> {
+): Promise<Access<{ tenant: TenantRecord } & Reader>> {
   const reader = await authenticateReader(deps, event);
   if (!reader.ok) return reader;
-  return readableTenant(await deps.ledger.readTenant(reader.name), reader);
+  const [tenant] = await Promise.all([deps.ledger.readTenant(reader.name), noteUse(deps, reader)]);
+  return readableTenant(tenant, reader);
 }
 
 /** The same for a tenant that can be changed. Only the operator sees one that is being deleted. */
 export async function openReaderAccess(
-  deps: Pick<Deps, 'admin' | 'ledger' | 'tokens'>,
+  deps: ReaderDeps,
   event: APIGatewayProxyEventV2,
-): Promise<Access<{ tenant: TenantRecord; isAdmin: boolean }>> {
+): Promise<Access<{ tenant: TenantRecord } & Reader>> {
+  return ifOpen(await readerAccess(deps, event));
+}
+
+/** Lets the operator, and the tokens that manage this tenant, pass. */
+export async function managerAccess(
+  deps: ReaderDeps,
+  event: APIGatewayProxyEventV2,
+): Promise<Access<{ tenant: TenantRecord } & Reader>> {
   const access = await readerAccess(deps, event);
+  if (!access.ok || access.isAdmin || access.token?.scope === 'manage') return access;
+  const detail = `This takes the admin token, or a token of ${access.tenant.tenant} with the scope manage.`;
+  return { ok: false, response: problem('scope-too-small', detail) };
+}
+
+/** The same for a tenant that can be changed. */
+export async function openManagerAccess(
+  deps: ReaderDeps,
+  event: APIGatewayProxyEventV2,
+): Promise<Access<{ tenant: TenantRecord } & Reader>> {
+  return ifOpen(await managerAccess(deps, event));
+}
+
+function ifOpen<T extends { tenant: TenantRecord }>(access: Access<T>): Access<T> {
   return access.ok && access.tenant.closedAtMs !== null ? tenantClosed(access.tenant) : access;
+}
+
+/** Whether this reader may know of a repo. A token for some repos sees nothing of the others. */
+export function seesRepo({ token }: Pick<Reader, 'token'>, repo: string): boolean {
+  return token === undefined || isForRepo(token, repo);
+}
+
+/**
+ * The answer to a reader who asks for something of all repos, or of one that is not theirs. undefined: they may.
+ *
+ * @param repo undefined: all of the tenant.
+ */
+export function refuseBeyondRepos(
+  reader: Pick<Reader, 'token'>,
+  repo: string | undefined,
+): Response | undefined {
+  if (!reader.token?.repos) return undefined;
+  if (repo === undefined)
+    return problem('repo-required', `This token is for ${reader.token.repos.join(', ')}: name one of them.`);
+  return seesRepo(reader, repo)
+    ? undefined
+    : problem(
+        'repo-not-found',
+        `The tenant ${reader.token.tenant} has no repo of that name with anything in it.`,
+      );
 }
 
 /** Who may read a tenant, by their credentials alone. */
 export async function authenticateReader(
-  deps: Pick<Deps, 'admin' | 'tokens'>,
+  deps: Pick<Deps, 'admin' | 'tokens' | 'clock'>,
   event: APIGatewayProxyEventV2,
-): Promise<Access<{ name: string; isAdmin: boolean }>> {
+): Promise<Access<{ name: string } & Reader>> {
   const presented = credential(event);
   const name = pathTenant(event);
   const notFound = { ok: false, response: tenantNotFound() } as const;
   if (await isAdmin(deps, presented))
-    return name === undefined ? notFound : { ok: true, name, isAdmin: true };
+    return name === undefined ? notFound : { ok: true, name, isAdmin: true, token: undefined };
   const access = await authenticateToken(deps, { tenant: name ?? '', credential: presented });
   switch (access.kind) {
     case 'granted':
-      return name === undefined ? notFound : { ok: true, name, isAdmin: false };
+      return name === undefined ? notFound : { ok: true, name, isAdmin: false, token: access.token };
     case 'unauthenticated':
       return { ok: false, response: unauthorized() };
     case 'not-found':
@@ -82,11 +141,19 @@ export async function authenticateReader(
   }
 }
 
+/** Notes that a reader's token was used. The operator has none. */
+export async function noteUse(
+  deps: Pick<Deps, 'tokens' | 'clock' | 'log'>,
+  { token }: Pick<Reader, 'token'>,
+): Promise<void> {
+  if (token) await noteTokenUse(deps, token);
+}
+
 /** The tenant, if it is there for this reader: the operator sees one that is being deleted until nothing is left. */
 export function readableTenant(
   tenant: TenantRecord | undefined,
-  { isAdmin }: { isAdmin: boolean },
-): Access<{ tenant: TenantRecord; isAdmin: boolean }> {
+  { isAdmin, token }: Reader,
+): Access<{ tenant: TenantRecord } & Reader> {
   const isThere = tenant && (isAdmin ? !isGone(tenant) : tenant.closedAtMs === null);
-  return isThere ? { ok: true, tenant, isAdmin } : { ok: false, response: tenantNotFound() };
+  return isThere ? { ok: true, tenant, isAdmin, token } : { ok: false, response: tenantNotFound() };
 }

@@ -2,6 +2,7 @@ import type { APIGatewayProxyEventV2 } from 'aws-lambda';
 import type * as z from 'zod';
 import { formatBytes } from '../../domain/bytes.ts';
 import { parseJson } from '../../domain/json.ts';
+import type { RouteKey } from '../../routes.ts';
 import type { Deps } from '../../use-cases/deps.ts';
 import { firstIssue } from '../json.ts';
 import { problem } from '../problems.ts';
@@ -33,6 +34,9 @@ export type ManagementDeps = Pick<
 
 /** One operation of the management API: checks access, decodes, calls a use case, answers. */
 export type Operation = (deps: ManagementDeps, event: APIGatewayProxyEventV2) => Promise<Response>;
+
+/** The operations of one subject, by their routes. */
+export type Operations = Partial<Readonly<Record<RouteKey<'management'>, Operation>>>;
 
 type Decoded<B> =
   | { readonly ok: true; readonly body: B }

@@ -4,12 +4,19 @@ import { oidPattern, repoPattern, tenantPattern } from '../../domain/names.ts';
 import { type RouteKey, routes } from '../../routes.ts';
 import { lfsErrorSchema } from '../lfs/schemas.ts';
 import { verifyTokenHeader } from '../lfs/verify-token.ts';
-import { noQuery } from '../management/requests.ts';
+import { countDocs } from '../management/counts/docs.ts';
+import { deleteDocs } from '../management/deletes/docs.ts';
+import { exportDocs } from '../management/exports/docs.ts';
+import { objectDocs } from '../management/objects/docs.ts';
+import { noQuery } from '../management/queries.ts';
+import { repoDocs } from '../management/repos/docs.ts';
+import { reservationDocs } from '../management/reservations/docs.ts';
+import { tenantDocs } from '../management/tenants/docs.ts';
+import { tokenDocs } from '../management/tokens/docs.ts';
 import { problemSchema } from '../problem-schema.ts';
 import { type ProblemCode, problemTypes } from '../problems.ts';
 import { lfsMediaType } from '../request.ts';
 import { lfsOperations } from './lfs-operations.ts';
-import { managementOperations } from './management-operations.ts';
 import type { AccessKind, AnswerDoc, OperationDoc } from './operation-docs.ts';
 import { serviceOperations } from './service-operations.ts';
 
@@ -17,7 +24,14 @@ import { serviceOperations } from './service-operations.ts';
 export const operationDocs: Readonly<Record<RouteKey, OperationDoc>> = {
   ...serviceOperations,
   ...lfsOperations,
-  ...managementOperations,
+  ...tenantDocs,
+  ...tokenDocs,
+  ...repoDocs,
+  ...countDocs,
+  ...reservationDocs,
+  ...objectDocs,
+  ...deleteDocs,
+  ...exportDocs,
 };
 
 type Json = Readonly<Record<string, unknown>>;
@@ -69,6 +83,7 @@ const anyToken = [{ bearer: [] }, { basic: [] }];
 const securityOf: Readonly<Record<AccessKind, readonly Json[]>> = {
   anyone: [],
   admin: anyToken,
+  manager: anyToken,
   reader: anyToken,
   tenant: anyToken,
   verify: [{ verifyToken: [] }],
@@ -141,6 +156,7 @@ export function problemCodesOf(doc: OperationDoc): ProblemCode[] {
   if (doc.lfsErrors || doc.access === 'anyone') return [];
   return [
     'unauthorized',
+    ...(doc.access === 'manager' ? (['scope-too-small'] as const) : []),
     'invalid-query',
     ...(doc.takesRequestKey ? (['invalid-idempotency-key', 'idempotency-key-reused'] as const) : []),
     ...(doc.body

@@ -1,4 +1,5 @@
 import type * as z from 'zod';
+import type { RouteKey } from '../../routes.ts';
 import type { ProblemCode } from '../problems.ts';
 
 /** Who may call an operation. */
@@ -6,6 +7,8 @@ export type AccessKind =
   | 'anyone'
   /** The operator's token. */
   | 'admin'
+  /** The operator's token, or one of the tenant that manages it. */
+  | 'manager'
   /** The operator's token, or any token of the tenant. */
   | 'reader'
   /** A token of the tenant. */
@@ -39,3 +42,6 @@ export interface OperationDoc {
   /** Of the LFS API: status → when. */
   readonly lfsErrors?: Readonly<Record<number, string>>;
 }
+
+/** The descriptions of one subject, by their routes. */
+export type OperationDocs = Partial<Readonly<Record<RouteKey, OperationDoc>>>;

@@ -1,7 +1,8 @@
 import * as z from 'zod';
 import type { RouteKey } from '../../routes.ts';
-import { healthSchema } from '../management/schemas.ts';
 import type { OperationDoc } from './operation-docs.ts';
+
+const healthSchema = z.object({ status: z.literal('ok') }).meta({ id: 'Health' });
 
 /** What the service says of itself. */
 export const serviceOperations: Readonly<Record<RouteKey<'health' | 'openapi'>, OperationDoc>> = {

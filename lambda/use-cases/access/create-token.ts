@@ -7,10 +7,17 @@ import { claimRequest } from './request-key.ts';
 /** Random base62 characters of a token: 238 bits. */
 const secretLength = 40;
 
-interface Grant {
+/** What a token is to be. */
+export interface TokenGrant {
   readonly tenant: string;
   readonly scope: TokenScope;
   readonly label: string | null;
+  /** Whom it stands for. */
+  readonly user?: string | null;
+  /** The repos that it is for. Without it: all of the tenant. */
+  readonly repos?: readonly string[] | null;
+  /** How long it is valid. Without it: until it is revoked. */
+  readonly lifetimeMs?: number | null;
 }
 
 interface CreatedToken {
@@ -22,7 +29,7 @@ interface CreatedToken {
 /** Creates a token for a tenant that exists. @throws {LedgerUnavailableError} */
 export async function createToken(
   deps: Pick<Deps, 'tokens' | 'ids' | 'clock'>,
-  grant: Grant,
+  grant: TokenGrant,
 ): Promise<CreatedToken> {
   const token = `lfsq_${deps.ids.random(secretLength)}`;
   return { token, record: await putToken(deps, { grant, token, createdAtMs: deps.clock.nowMs() }) };
@@ -43,7 +50,7 @@ export type CreateTokenOnceOutcome =
  */
 export async function createTokenOnce(
   deps: Pick<Deps, 'tokens' | 'requestKeys' | 'ids' | 'clock'>,
-  input: { grant: Grant; credential: string; requestKey: string },
+  input: { grant: TokenGrant; credential: string; requestKey: string },
 ): Promise<CreateTokenOnceOutcome> {
   const { grant, credential, requestKey } = input;
   const purpose = `create token\n${grant.tenant}\n${sha256Hex(credential)}`;
@@ -64,14 +71,21 @@ export async function createTokenOnce(
 
 async function putToken(
   deps: Pick<Deps, 'tokens'>,
-  input: { grant: Grant; token: string; createdAtMs: number },
+  input: { grant: TokenGrant; token: string; createdAtMs: number },
 ): Promise<TokenRecord> {
   const { grant, token, createdAtMs } = input;
+  const { tenant, scope, label, user = null, repos = null, lifetimeMs = null } = grant;
   const record: TokenRecord = {
-    ...grant,
     tokenId: tokenIdOf(token),
     secretSha256: sha256Hex(token),
+    tenant,
+    scope,
+    label,
+    user,
+    repos,
     createdAtMs,
+    expiresAtMs: lifetimeMs === null ? null : createdAtMs + lifetimeMs,
+    lastUsedAtMs: null,
   };
   if ((await deps.tokens.put(record)) === 'created') return record;
   // A repetition after a lost answer finds its own record. Another token's id differs in its hash.

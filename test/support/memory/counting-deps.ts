@@ -52,6 +52,7 @@ export class CountingDeps {
       tokens: {
         find: (tokenId) => onTable('findToken', () => tokens.find(tokenId)),
         put: (record) => onTable('putToken', () => tokens.put(record)),
+        noteUse: (use) => onTable('noteTokenUse', () => tokens.noteUse(use)),
         delete: (token) => onTable('deleteToken', () => tokens.delete(token)),
         list: (tenant) => onTable('listTokens', () => tokens.list(tenant)),
         listPage: (input) => onTable('listTokens', () => tokens.listPage(input)),

@@ -14,6 +14,12 @@ export class MemoryTokenStore implements TokenStore {
     return 'created' as const;
   }
 
+  async noteUse({ tokenId, atMs }: { tokenId: string; atMs: number }) {
+    const record = this.#tokens.get(tokenId);
+    if (record && (record.lastUsedAtMs ?? -1) < atMs)
+      this.#tokens.set(tokenId, { ...record, lastUsedAtMs: atMs });
+  }
+
   async delete(token: { tenant: string; tokenId: string }) {
     if (this.#tokens.get(token.tokenId)?.tenant !== token.tenant) return 'absent' as const;
     this.#tokens.delete(token.tokenId);

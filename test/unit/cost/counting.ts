@@ -1,7 +1,6 @@
 import type { Operation } from '../../../cost/operations.ts';
-import { sha256Hex } from '../../../lambda/domain/hash.ts';
-import { tokenIdOf } from '../../../lambda/domain/token.ts';
 import { CountingDeps } from '../../support/memory/counting-deps.ts';
+import { tokenRecord } from '../../support/token-record.ts';
 
 export const tenant = 'acme';
 export const token = `lfsq_${'a'.repeat(40)}`;
@@ -24,8 +23,8 @@ export class Counter extends CountingDeps {
     const counted = { storedBytes: 0, objectCount: 0, countedAtMs: nowMs };
     const dueAtMs = nowMs + deps.settings.maxAgeMs;
     await ledger.createTenant({ tenant, plan: null, limitBytes: 1e15, createdAtMs: nowMs, counted, dueAtMs });
-    const ids = { tokenId: tokenIdOf(token), secretSha256: sha256Hex(token) };
-    await tokens.put({ ...ids, tenant, scope: 'write', label: null, createdAtMs: nowMs });
+    // Used within the hour, as nearly every token that is used: its use is not written again.
+    await tokens.put(tokenRecord(token, { tenant, createdAtMs: nowMs, lastUsedAtMs: nowMs }));
     return counter;
   }
 

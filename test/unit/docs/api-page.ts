@@ -9,6 +9,7 @@ const [begin, end] = ['<!-- operations -->', '<!-- /operations -->'];
 const who: Readonly<Record<AccessKind, string>> = {
   anyone: 'Anyone, without credentials.',
   admin: 'The admin token.',
+  manager: 'The admin token, or a token of the tenant with the scope manage.',
   reader: 'The admin token, or any token of the tenant.',
   tenant: 'A token of the tenant.',
   verify: 'The token in the header of the verify action.',

@@ -1,12 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { sha256Hex } from '../../../../lambda/domain/hash.ts';
-import { tokenIdOf } from '../../../../lambda/domain/token.ts';
 import { create } from '../../../../lambda/handlers/lfs-batch.ts';
 import { lfsMediaType } from '../../../../lambda/http/request.ts';
 import { httpEvent, noContext } from '../../../support/http-event.ts';
 import { ManualClock, memoryDeps } from '../../../support/memory/deps.ts';
 import { MemoryLedger } from '../../../support/memory/ledger.ts';
 import { MemoryTokenStore } from '../../../support/memory/token-store.ts';
+import { tokenRecord } from '../../../support/token-record.ts';
 import { filesBelow, readText } from '../../docs/pages.ts';
 
 const [tenant, repo] = ['acme', 'game'];
@@ -19,8 +18,7 @@ async function upload(prepare: (ledger: MemoryLedger, clock: ManualClock) => Pro
   const counted = { storedBytes: 0, objectCount: 0, countedAtMs: clock.nowMs() };
   const account = { tenant, plan: null, limitBytes: 100, createdAtMs: 1, counted, dueAtMs: 1 };
   await ledger.createTenant(account);
-  const ids = { tokenId: tokenIdOf(token), secretSha256: sha256Hex(token) };
-  await tokens.put({ ...ids, tenant, scope: 'write', label: null, createdAtMs: 1 });
+  await tokens.put(tokenRecord(token, { tenant }));
   await prepare(ledger, clock);
   const event = httpEvent({
     headers: { authorization: `Bearer ${token}`, 'content-type': lfsMediaType, accept: lfsMediaType },

@@ -1,5 +1,4 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { sha256Hex } from '../../../../lambda/domain/hash.ts';
 import { tokenIdOf } from '../../../../lambda/domain/token.ts';
 import { create as getSubscription } from '../../../../lambda/handlers/get-subscription.ts';
 import { create as management } from '../../../../lambda/handlers/management.ts';
@@ -10,6 +9,7 @@ import { httpEvent, noContext } from '../../../support/http-event.ts';
 import { adminToken, ManualClock, memoryDeps } from '../../../support/memory/deps.ts';
 import { MemoryLedger } from '../../../support/memory/ledger.ts';
 import { MemoryTokenStore } from '../../../support/memory/token-store.ts';
+import { tokenRecord } from '../../../support/token-record.ts';
 
 const tokenFor = (tenant: string) => `lfsq_${tenant.padEnd(40, '0')}`;
 
@@ -31,16 +31,19 @@ describe('access to a tenant', () => {
     for (const tenant of ['open', 'closed', 'absent']) {
       const account = { tenant, plan: null, limitBytes: null, createdAtMs: 1, counted: null, dueAtMs: 1 };
       if (tenant !== 'absent') await ledger.createTenant(account);
-      const token = tokenFor(tenant);
-      const ids = { tokenId: tokenIdOf(token), secretSha256: sha256Hex(token) };
-      await tokens.put({ ...ids, tenant, scope: 'write', label: null, createdAtMs: 1 });
+      await tokens.put(tokenRecord(tokenFor(tenant), { tenant }));
     }
     await ledger.closeTenant({ tenant: 'closed', closedAtMs: 5 });
   });
 
   it('is granted to its own token', async () => {
     const access = await lfsAccess(deps(), event('open', tokenFor('open')));
-    expect(access).toMatchObject({ ok: true, tenant: { tenant: 'open' }, repo: 'game', scope: 'write' });
+    expect(access).toMatchObject({
+      ok: true,
+      tenant: { tenant: 'open' },
+      repo: 'game',
+      token: { scope: 'write' },
+    });
   });
 
   it.each([

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { defaultSettings } from '../../../../../lambda/domain/settings.ts';
 import { jsonBody } from '../../../../../lambda/http/management/operation.ts';
-import { createTokenBody } from '../../../../../lambda/http/management/requests.ts';
+import { createTokenBody } from '../../../../../lambda/http/management/tokens/requests.ts';
 import { httpEvent } from '../../../../support/http-event.ts';
 
 const read = (body: unknown) =>

@@ -1,7 +1,7 @@
-import type { RepoRecord } from '../../domain/tenant.ts';
-import type { Deps } from '../../use-cases/deps.ts';
-import { encodeCursor } from './cursor.ts';
-import { pageSizeDefault } from './requests.ts';
+import type { RepoRecord } from '../../../domain/tenant.ts';
+import type { Deps } from '../../../use-cases/deps.ts';
+import { encodeCursor } from '../cursor.ts';
+import { pageSizeDefault } from '../queries.ts';
 
 /** A page of a tenant's repos by name, as the ledger has them, and where the next begins. null: it was the last. */
 export async function readRepoPage(

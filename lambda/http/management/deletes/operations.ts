@@ -2,20 +2,20 @@ import {
   deleteRepo as deleteRepoUseCase,
   deleteTenant as deleteTenantUseCase,
   markObject,
-} from '../../use-cases/deletes/delete-objects.ts';
-import { cancelExportsOf } from '../../use-cases/exports/cancel-export.ts';
-import { problem } from '../problems.ts';
-import { pathOid, pathRepo } from '../request.ts';
-import { json } from '../respond.ts';
-import { adminTenantAccess } from './access.ts';
-import { makesExports } from './export-access.ts';
-import { type ManagementDeps, noBody, operation } from './operation.ts';
+} from '../../../use-cases/deletes/delete-objects.ts';
+import { cancelExportsOf } from '../../../use-cases/exports/cancel-export.ts';
+import { problem } from '../../problems.ts';
+import { pathOid, pathRepo } from '../../request.ts';
+import { json } from '../../respond.ts';
+import { adminTenantAccess, managerAccess } from '../access.ts';
+import { makesExports } from '../exports/access.ts';
+import { type ManagementDeps, noBody, type Operations, operation } from '../operation.ts';
+import { deletePlanBody } from './bodies.ts';
 import { deleteQuery } from './requests.ts';
-import { deletePlanBody } from './responses.ts';
 
-const needs = { access: adminTenantAccess, query: deleteQuery, body: noBody } as const;
+const needs = { access: managerAccess, query: deleteQuery, body: noBody } as const;
 
-export const deleteObject = operation(
+const deleteObject = operation(
   needs,
   async (deps, { tenant: { tenant }, query: { dryRun = false }, event }) => {
     const [repo, oid] = [pathRepo(event), pathOid(event)];
@@ -27,7 +27,7 @@ export const deleteObject = operation(
   },
 );
 
-export const deleteRepo = operation(
+const deleteRepo = operation(
   needs,
   async (deps, { tenant: { tenant }, query: { dryRun = false }, event }) => {
     const repo = pathRepo(event);
@@ -40,14 +40,23 @@ export const deleteRepo = operation(
   },
 );
 
-export const deleteTenant = operation(needs, async (deps, { tenant, query: { dryRun = false } }) => {
-  const plan = await deleteTenantUseCase(deps, { tenant, dryRun });
-  if (!dryRun) await cancelExports(deps, tenant);
-  return json(dryRun ? 200 : 202, deletePlanBody({ tenant: tenant.tenant }, plan));
-});
+const deleteTenant = operation(
+  { ...needs, access: adminTenantAccess },
+  async (deps, { tenant, query: { dryRun = false } }) => {
+    const plan = await deleteTenantUseCase(deps, { tenant, dryRun });
+    if (!dryRun) await cancelExports(deps, tenant);
+    return json(dryRun ? 200 : 202, deletePlanBody({ tenant: tenant.tenant }, plan));
+  },
+);
 
 /** After the delete was accepted. If this fails, the delete is asked for again, and this with it. */
 async function cancelExports(deps: ManagementDeps, path: { tenant: string; repo?: string }): Promise<void> {
   const { tenant, repo } = path;
   if (makesExports(deps)) await cancelExportsOf(deps, { tenant, ...(repo !== undefined && { repo }) });
 }
+
+export const deleteOperations = {
+  'DELETE /v1/tenants/{tenant}': deleteTenant,
+  'DELETE /v1/tenants/{tenant}/repos/{repo}': deleteRepo,
+  'DELETE /v1/tenants/{tenant}/repos/{repo}/objects/{oid}': deleteObject,
+} satisfies Operations;

@@ -1,25 +1,27 @@
-import { steerCount } from '../../use-cases/recounts/steer-count.ts';
-import { problem } from '../problems.ts';
-import { pathRepo } from '../request.ts';
-import { json } from '../respond.ts';
-import { adminTenantAccess, readerAccess } from './access.ts';
-import { jsonBody, noBody, operation } from './operation.ts';
-import { readRepoPage } from './repo-page.ts';
-import { noQuery, pageQuery, steerCountBody } from './requests.ts';
-import { countBody } from './responses.ts';
+import { steerCount } from '../../../use-cases/recounts/steer-count.ts';
+import { problem } from '../../problems.ts';
+import { pathRepo } from '../../request.ts';
+import { json } from '../../respond.ts';
+import { managerAccess, readerAccess, seesRepo } from '../access.ts';
+import { jsonBody, noBody, type Operations, operation } from '../operation.ts';
+import { noQuery, pageQuery } from '../queries.ts';
+import { readRepoPage } from '../repos/page.ts';
+import { countBody } from './bodies.ts';
+import { steerCountBody } from './requests.ts';
 
 /** The giant repos, by name, a page of repos at a time. Most repos are none, so a page is shorter than asked for. */
-export const listCounts = operation(
+const listCounts = operation(
   { access: readerAccess, query: pageQuery, body: noBody },
-  async (deps, { tenant: { tenant }, query }) => {
+  async (deps, { tenant: { tenant }, token, query }) => {
     const { repos, nextCursor } = await readRepoPage(deps, { tenant, ...query });
-    return json(200, { counts: repos.flatMap((repo) => countBody(repo)), nextCursor });
+    const seen = repos.filter(({ repo }) => seesRepo({ token }, repo));
+    return json(200, { counts: seen.flatMap((repo) => countBody(repo)), nextCursor });
   },
 );
 
 /** Pauses the count of a giant, resumes it, or gives up a recount. */
-export const changeCount = operation(
-  { access: adminTenantAccess, query: noQuery, body: jsonBody(steerCountBody) },
+const changeCount = operation(
+  { access: managerAccess, query: noQuery, body: jsonBody(steerCountBody) },
   async (deps, { tenant: { tenant }, body: { state }, event }) => {
     const repo = pathRepo(event);
     const outcome =
@@ -42,3 +44,8 @@ export const changeCount = operation(
     }
   },
 );
+
+export const countOperations = {
+  'GET /v1/tenants/{tenant}/counts': listCounts,
+  'PATCH /v1/tenants/{tenant}/repos/{repo}/count': changeCount,
+} satisfies Operations;

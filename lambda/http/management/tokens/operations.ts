@@ -1,19 +1,23 @@
 import type { APIGatewayProxyEventV2 } from 'aws-lambda';
-import type { TokenRecord } from '../../ports/credentials.ts';
-import { createTokenOnce, createToken as createTokenUseCase } from '../../use-cases/access/create-token.ts';
-import { problem } from '../problems.ts';
-import { credential } from '../request.ts';
-import { json, noContent, type Response } from '../respond.ts';
-import { adminTenantAccess, openTenantAccess } from './access.ts';
-import { encodeCursor } from './cursor.ts';
-import { requestKey } from './idempotency.ts';
-import { jsonBody, type ManagementDeps, noBody, operation } from './operation.ts';
-import { createTokenBody, noQuery, pageQuery, pageSizeDefault } from './requests.ts';
-import { tokenBody } from './responses.ts';
+import type { TokenRecord } from '../../../ports/credentials.ts';
+import {
+  createTokenOnce,
+  createToken as createTokenUseCase,
+} from '../../../use-cases/access/create-token.ts';
+import { problem } from '../../problems.ts';
+import { credential } from '../../request.ts';
+import { json, noContent, type Response } from '../../respond.ts';
+import { managerAccess, openManagerAccess } from '../access.ts';
+import { encodeCursor } from '../cursor.ts';
+import { requestKey } from '../idempotency.ts';
+import { jsonBody, type ManagementDeps, noBody, type Operations, operation } from '../operation.ts';
+import { noQuery, pageQuery, pageSizeDefault } from '../queries.ts';
+import { tokenBody } from './bodies.ts';
+import { createTokenBody } from './requests.ts';
 
 /** By the time of their creation, a page at a time. */
-export const listTokens = operation(
-  { access: adminTenantAccess, query: pageQuery, body: noBody },
+const listTokens = operation(
+  { access: managerAccess, query: pageQuery, body: noBody },
   async (deps, { tenant, query: { limit = pageSizeDefault, cursor } }) => {
     const page = await deps.tokens.listPage({
       tenant: tenant.tenant,
@@ -28,12 +32,14 @@ export const listTokens = operation(
 );
 
 /** The one answer that holds a token. */
-export const createToken = operation(
-  { access: openTenantAccess, query: noQuery, body: jsonBody(createTokenBody) },
-  async (deps, { tenant: { tenant }, body: { scope, label = null }, event }) => {
+const createToken = operation(
+  { access: openManagerAccess, query: noQuery, body: jsonBody(createTokenBody) },
+  async (deps, { tenant: { tenant }, body, event }) => {
     const key = requestKey(event);
     if (!key.ok) return key.response;
-    const grant = { tenant, scope, label };
+    const { scope, label = null, user = null, repos = null, expiresInSeconds = null } = body;
+    const lifetimeMs = expiresInSeconds === null ? null : expiresInSeconds * 1000;
+    const grant = { tenant, scope, label, user, repos, lifetimeMs };
     const { requestKey: requestKeySent } = key;
     const outcome =
       requestKeySent === undefined
@@ -57,16 +63,16 @@ export const createToken = operation(
   },
 );
 
-export const showToken = operation(
-  { access: adminTenantAccess, query: noQuery, body: noBody },
+const showToken = operation(
+  { access: managerAccess, query: noQuery, body: noBody },
   async (deps, { tenant: { tenant }, event }) => {
     const record = await findToken(deps, { tenant, event });
     return record ? json(200, tokenBody(record)) : tokenNotFound(tenant);
   },
 );
 
-export const revokeToken = operation(
-  { access: adminTenantAccess, query: noQuery, body: noBody },
+const revokeToken = operation(
+  { access: managerAccess, query: noQuery, body: noBody },
   async (deps, { tenant: { tenant }, event }) => {
     const record = await findToken(deps, { tenant, event });
     const outcome = record && (await deps.tokens.delete({ tenant, tokenId: record.tokenId }));
@@ -87,3 +93,10 @@ async function findToken(
 function tokenNotFound(tenant: string): Response {
   return problem('token-not-found', `The tenant ${tenant} has no token of that id.`);
 }
+
+export const tokenOperations = {
+  'GET /v1/tenants/{tenant}/tokens': listTokens,
+  'POST /v1/tenants/{tenant}/tokens': createToken,
+  'GET /v1/tenants/{tenant}/tokens/{tokenId}': showToken,
+  'DELETE /v1/tenants/{tenant}/tokens/{tokenId}': revokeToken,
+} satisfies Operations;

@@ -1,22 +1,23 @@
-import { isGone } from '../../domain/tenant.ts';
+import { isGone } from '../../../domain/tenant.ts';
 import {
   createTenantOnce,
   createTenant as createTenantUseCase,
-} from '../../use-cases/access/create-tenant.ts';
-import { problem, tenantNotFound } from '../problems.ts';
-import { json } from '../respond.ts';
-import { adminAccess, adminTenantAccess, openTenantAccess } from './access.ts';
-import { encodeCursor } from './cursor.ts';
-import { requestKey } from './idempotency.ts';
-import { jsonBody, noBody, operation } from './operation.ts';
-import { createTenantBody, noQuery, pageQuery, pageSizeDefault, updateTenantBody } from './requests.ts';
-import { tenantBody } from './responses.ts';
+} from '../../../use-cases/access/create-tenant.ts';
+import { problem, tenantNotFound } from '../../problems.ts';
+import { json } from '../../respond.ts';
+import { adminAccess, adminTenantAccess, openTenantAccess } from '../access.ts';
+import { encodeCursor } from '../cursor.ts';
+import { requestKey } from '../idempotency.ts';
+import { jsonBody, noBody, type Operations, operation } from '../operation.ts';
+import { noQuery, pageQuery, pageSizeDefault } from '../queries.ts';
+import { tenantBody } from './bodies.ts';
+import { createTenantBody, updateTenantBody } from './requests.ts';
 
 /**
  * By name, a page at a time. Only the names of deleted tenants are kept, and they are not shown: a page may be
  * shorter than asked for without being the last.
  */
-export const listTenants = operation(
+const listTenants = operation(
   { access: adminAccess, query: pageQuery, body: noBody },
   async (deps, { query: { limit = pageSizeDefault, cursor } }) => {
     const tenants = await deps.ledger.listTenants({
@@ -29,7 +30,7 @@ export const listTenants = operation(
   },
 );
 
-export const createTenant = operation(
+const createTenant = operation(
   { access: adminAccess, query: noQuery, body: jsonBody(createTenantBody) },
   async (deps, { body, event }) => {
     const key = requestKey(event);
@@ -56,12 +57,12 @@ export const createTenant = operation(
   },
 );
 
-export const showTenant = operation(
+const showTenant = operation(
   { access: adminTenantAccess, query: noQuery, body: noBody },
   async (_deps, { tenant }) => json(200, tenantBody(tenant)),
 );
 
-export const updateTenant = operation(
+const updateTenant = operation(
   { access: openTenantAccess, query: noQuery, body: jsonBody(updateTenantBody) },
   async (deps, { tenant, body: { limitBytes, plan } }) => {
     // The limit that it has already would end its floor, and a recount that is running, for nothing.
@@ -74,3 +75,10 @@ export const updateTenant = operation(
     return updated ? json(200, tenantBody(updated)) : tenantNotFound();
   },
 );
+
+export const tenantOperations = {
+  'GET /v1/tenants': listTenants,
+  'POST /v1/tenants': createTenant,
+  'GET /v1/tenants/{tenant}': showTenant,
+  'PATCH /v1/tenants/{tenant}': updateTenant,
+} satisfies Operations;

@@ -1,0 +1,12 @@
+import type { DeletePlan } from '../../../use-cases/deletes/delete-objects.ts';
+import { iso } from '../fields.ts';
+import type { DeletePlanBody } from './schemas.ts';
+
+/** What the delete of a whole tenant, one of its repos, or one object frees. */
+export function deletePlanBody(
+  path: { tenant: string; repo?: string; oid?: string },
+  plan: DeletePlan,
+): DeletePlanBody {
+  const { objectCount, bytes, dueAtMs, waitsFor } = plan;
+  return { ...path, objectCount, bytes, dueAt: iso(dueAtMs), ...(waitsFor && { waitsFor }) };
+}

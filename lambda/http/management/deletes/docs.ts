@@ -1,0 +1,50 @@
+import type { OperationDocs } from '../../openapi/operation-docs.ts';
+import { oid } from '../objects/docs.ts';
+import { deleteQuery } from './requests.ts';
+import { deletePlanSchema } from './schemas.ts';
+
+const plan = { objectCount: 6, bytes: 14_700_000, dueAt: '2026-11-21T05:00:00Z' };
+
+const deleteAnswers = (path: object) => ({
+  200: {
+    description: 'With dryRun: what the delete would free. Nothing was deleted.',
+    schema: deletePlanSchema,
+    example: { ...path, ...plan },
+  },
+  202: {
+    description: 'The delete has begun.',
+    schema: deletePlanSchema,
+    example: { ...path, ...plan },
+  },
+});
+
+/** Deletes. */
+export const deleteDocs = {
+  'DELETE /v1/tenants/{tenant}': {
+    id: 'deleteTenant',
+    summary: 'Delete a tenant with all that it stores',
+    description: 'Revokes its tokens and empties its repos. The name stays taken.',
+    access: 'admin',
+    query: deleteQuery,
+    answers: deleteAnswers({ tenant: 'acme' }),
+    problems: ['tenant-not-found'],
+  },
+  'DELETE /v1/tenants/{tenant}/repos/{repo}': {
+    id: 'deleteRepo',
+    summary: 'Delete a repo with all that it stores',
+    description: 'Pushes and pulls answer 404 until it is empty. Then its name can be used anew.',
+    access: 'manager',
+    query: deleteQuery,
+    answers: deleteAnswers({ tenant: 'acme', repo: 'game' }),
+    problems: ['tenant-not-found', 'repo-not-found'],
+  },
+  'DELETE /v1/tenants/{tenant}/repos/{repo}/objects/{oid}': {
+    id: 'deleteObject',
+    summary: 'Delete one object after a grace time',
+    description: 'Pushing it again before then keeps it.',
+    access: 'manager',
+    query: deleteQuery,
+    answers: deleteAnswers({ tenant: 'acme', repo: 'game', oid }),
+    problems: ['tenant-not-found', 'object-not-found'],
+  },
+} satisfies OperationDocs;

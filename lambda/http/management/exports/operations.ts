@@ -1,0 +1,129 @@
+import type { APIGatewayProxyEventV2 } from 'aws-lambda';
+import { exportIdPattern } from '../../../domain/export/export-id.ts';
+import type { ExportJob } from '../../../domain/export/export-job.ts';
+import type { TenantRecord } from '../../../domain/tenant.ts';
+import { cancelExport } from '../../../use-cases/exports/cancel-export.ts';
+import { listExports as listExportsUseCase, readExport } from '../../../use-cases/exports/list-exports.ts';
+import {
+  startExportOnce,
+  startExport as startExportUseCase,
+} from '../../../use-cases/exports/start-export.ts';
+import { problem } from '../../problems.ts';
+import { json, type Response } from '../../respond.ts';
+import { type Reader, refuseBeyondRepos, seesRepo } from '../access.ts';
+import { encodeCursor } from '../cursor.ts';
+import { iso } from '../fields.ts';
+import { requestKey } from '../idempotency.ts';
+import { jsonBody, type ManagementDeps, noBody, type Operations, operation } from '../operation.ts';
+import { noQuery, pageSizeDefault } from '../queries.ts';
+import { exportsAccess, openExportsAccess } from './access.ts';
+import { exportBody, signedArchives } from './bodies.ts';
+import { exportQuery, startExportBody } from './requests.ts';
+
+/** The newest first, a page at a time. */
+const listExports = operation(
+  { access: exportsAccess, query: exportQuery, body: noBody },
+  async (deps, { tenant: owner, token, query: { limit = pageSizeDefault, cursor } }) => {
+    const page = { owner, pageSize: limit, ...(cursor && { cursor }) };
+    const { jobs, nextCursor } = await listExportsUseCase(deps, page);
+    return json(200, {
+      exports: jobs.filter((job) => seesExport({ token }, job)).map((job) => exportBody(job)),
+      nextCursor: nextCursor === null ? null : encodeCursor(nextCursor),
+    });
+  },
+);
+
+const startExport = operation(
+  { access: openExportsAccess, query: noQuery, body: jsonBody(startExportBody) },
+  async (deps, { tenant: { tenant }, token, body, event }) => {
+    const key = requestKey(event);
+    if (!key.ok) return key.response;
+    const { format = 'tar', prefer = 'time', dryRun: isDryRun = false, objects } = body;
+    const repo = body.repo?.replace(/\.git$/, '') ?? null;
+    const refusal = refuseBeyondRepos({ token }, repo ?? undefined);
+    if (refusal) return refusal;
+    const wish = { tenant, repo, format, prefer, isDryRun, objects };
+    const outcome =
+      key.requestKey === undefined
+        ? await startExportUseCase(deps, wish)
+        : await startExportOnce(deps, { wish, requestKey: key.requestKey });
+    switch (outcome.kind) {
+      case 'started':
+        return json(202, exportBody(outcome.job));
+      case 'full':
+        return allPlacesTaken(tenant, outcome.holders);
+      case 'no-repo':
+        return problem(
+          'repo-not-found',
+          `The tenant ${tenant} has no repo of that name with anything in it.`,
+        );
+      case 'tenant-closed':
+        return problem('tenant-closed', `The tenant ${tenant} is being deleted.`);
+      case 'removed':
+        return problem(
+          'export-not-found',
+          'The export that this key began is over and removed. Use a new key.',
+        );
+      case 'key-reused':
+        return key.reused();
+    }
+  },
+);
+
+const showExport = operation(
+  { access: exportsAccess, query: noQuery, body: noBody },
+  async (deps, { tenant: owner, token, event }) => {
+    const job = await findExport(deps, { owner, token, event });
+    return job ? shown(deps, job) : exportNotFound(owner.tenant);
+  },
+);
+
+const deleteExport = operation(
+  { access: exportsAccess, query: noQuery, body: noBody },
+  async (deps, { tenant: owner, token, event }) => {
+    const found = await findExport(deps, { owner, token, event });
+    const job = found && (await cancelExport(deps, found));
+    return job ? json(200, exportBody(job)) : exportNotFound(owner.tenant);
+  },
+);
+
+async function shown(deps: ManagementDeps, job: ExportJob): Promise<Response> {
+  return json(200, exportBody(job, await signedArchives(deps, job)));
+}
+
+/** The export of the path, if it is there for this reader. */
+async function findExport(
+  deps: ManagementDeps,
+  input: { owner: TenantRecord; event: APIGatewayProxyEventV2 } & Pick<Reader, 'token'>,
+): Promise<ExportJob | undefined> {
+  const { owner, token, event } = input;
+  const exportId = event.pathParameters?.['exportId'];
+  if (exportId === undefined || !exportIdPattern.test(exportId)) return undefined;
+  const job = await readExport(deps, { owner, exportId });
+  return job && seesExport({ token }, job) ? job : undefined;
+}
+
+/** A token for some repos sees the exports of those, and none of the whole tenant. */
+function seesExport(reader: Pick<Reader, 'token'>, { request: { repo } }: ExportJob): boolean {
+  return repo === null ? !reader.token?.repos : seesRepo(reader, repo);
+}
+
+function exportNotFound(tenant: string): Response {
+  return problem('export-not-found', `The tenant ${tenant} has no export of that id.`);
+}
+
+function allPlacesTaken(tenant: string, holders: readonly ExportJob[]): Response {
+  const whose = holders.map(({ exportId, expiresAtMs }) => `${exportId} until ${iso(expiresAtMs)}`);
+  const taken = whose.length > 0 ? `: ${whose.join(', ')}` : ' just now';
+  return problem(
+    'exports-full',
+    `The tenant ${tenant} has no place for another export. They are taken${taken}. Delete one, or wait until then.`,
+  );
+}
+
+export const exportOperations = {
+  'GET /v1/tenants/{tenant}/exports': listExports,
+  'POST /v1/tenants/{tenant}/exports': startExport,
+  'GET /v1/tenants/{tenant}/exports/{exportId}': showExport,
+  'DELETE /v1/tenants/{tenant}/exports/{exportId}': deleteExport,
+} satisfies Operations;

@@ -1,0 +1,39 @@
+import * as z from 'zod';
+
+/**
+ * Fields that several requests and answers of the management API have. Handlers answer by the schemas of their
+ * subject, the command line reads by them, and `/openapi.json` shows them. Bytes are whole numbers up to 2^53 − 1.
+ */
+
+export const time = z.iso.datetime().meta({ examples: ['2026-11-21T05:00:00Z'] });
+
+export const bytes = z.int().min(0);
+
+export const deleting = z
+  .literal(true)
+  .optional()
+  .meta({ description: 'Only while it is being deleted: it takes no more pushes.' });
+
+export const nextCursor = z
+  .string()
+  .nullable()
+  .meta({ description: '`cursor` of the next page. null: this is the last page.' });
+
+const textCharactersMax = 100;
+
+/** Text for people, 1 to 100 characters (code points, as JSON Schema counts them). */
+export const text = (description: string) =>
+  z
+    .string()
+    .refine(
+      (value) => value !== '' && [...value].length <= textCharactersMax,
+      `must have 1 to ${textCharactersMax} characters`,
+    )
+    .meta({ minLength: 1, maxLength: textCharactersMax })
+    .nullable()
+    .meta({ description });
+
+export const iso = (timeMs: number) => new Date(timeMs).toISOString().replace(/\.\d{3}Z$/, 'Z');
+
+export const deletingMark = (closedAtMs: number | null) =>
+  closedAtMs === null ? {} : { deleting: true as const };

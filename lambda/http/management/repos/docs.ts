@@ -1,0 +1,47 @@
+import type { OperationDocs } from '../../openapi/operation-docs.ts';
+import { pageQuery } from '../queries.ts';
+import { recountQueuedSchema, repoPageSchema, repoSchema } from './schemas.ts';
+
+export const repo = {
+  repo: 'game',
+  storedBytes: 14_700_000,
+  objectCount: 6,
+  countedAt: '2026-11-21T05:00:00Z',
+};
+
+/** Repos, as counted. */
+export const repoDocs = {
+  'POST /v1/tenants/{tenant}/reconcile': {
+    id: 'requestRecount',
+    summary: 'Count a tenant anew',
+    description: 'Queues a full recount. The subscription shows its result.',
+    access: 'manager',
+    answers: {
+      202: {
+        description: 'The recount is queued.',
+        schema: recountQueuedSchema,
+        example: { tenant: 'acme', queued: true },
+        headers: { Location: 'Path of the subscription.' },
+      },
+    },
+    problems: ['tenant-not-found'],
+  },
+  'GET /v1/tenants/{tenant}/repos': {
+    id: 'listRepos',
+    summary: 'The repos of a tenant, by name',
+    description: 'A page may be shorter than asked for without being the last: empty repos are not shown.',
+    access: 'reader',
+    query: pageQuery,
+    answers: {
+      200: { description: 'One page.', schema: repoPageSchema, example: { repos: [repo], nextCursor: null } },
+    },
+    problems: ['tenant-not-found'],
+  },
+  'GET /v1/tenants/{tenant}/repos/{repo}': {
+    id: 'getRepo',
+    summary: 'A repo',
+    access: 'reader',
+    answers: { 200: { description: 'The repo, as last counted.', schema: repoSchema, example: repo } },
+    problems: ['tenant-not-found', 'repo-not-found'],
+  },
+} satisfies OperationDocs;

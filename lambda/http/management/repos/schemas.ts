@@ -1,0 +1,20 @@
+import * as z from 'zod';
+import { bytes, deleting, nextCursor, time } from '../fields.ts';
+
+export const repoSchema = z
+  .object({
+    repo: z.string(),
+    storedBytes: bytes.nullable().meta({ description: 'null: deleted before it was ever counted.' }),
+    objectCount: z.int().min(0).nullable(),
+    countedAt: time.nullable(),
+    deleting,
+  })
+  .meta({ id: 'Repo' });
+
+export const repoPageSchema = z.object({ repos: z.array(repoSchema), nextCursor }).meta({ id: 'RepoPage' });
+
+export type RepoBody = z.output<typeof repoSchema>;
+
+export const recountQueuedSchema = z
+  .object({ tenant: z.string(), queued: z.literal(true) })
+  .meta({ id: 'RecountQueued' });

@@ -1,0 +1,29 @@
+import { listReservations as listReservationsUseCase } from '../../../use-cases/uploads/list-reservations.ts';
+import { json } from '../../respond.ts';
+import { readerAccess, seesRepo } from '../access.ts';
+import { encodeReservationCursor } from '../cursor.ts';
+import { noBody, type Operations, operation } from '../operation.ts';
+import { pageSizeDefault } from '../queries.ts';
+import { reservationBody } from './bodies.ts';
+import { reservationQuery } from './requests.ts';
+
+/** Repo by repo, a page at a time. What holds nothing is not shown, so a page may be shorter than asked for. */
+const listReservations = operation(
+  { access: readerAccess, query: reservationQuery, body: noBody },
+  async (deps, { tenant, token, query: { limit = pageSizeDefault, cursor, repo } }) => {
+    const { reservations, next } = await listReservationsUseCase(deps, {
+      tenant: tenant.tenant,
+      pageSize: limit,
+      ...(repo !== undefined && { repo }),
+      ...(cursor && { after: cursor }),
+    });
+    return json(200, {
+      reservations: reservations.filter((each) => seesRepo({ token }, each.repo)).map(reservationBody),
+      nextCursor: next && encodeReservationCursor(next),
+    });
+  },
+);
+
+export const reservationOperations = {
+  'GET /v1/tenants/{tenant}/reservations': listReservations,
+} satisfies Operations;

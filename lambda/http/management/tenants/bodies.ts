@@ -1,0 +1,46 @@
+import type { TenantRecord } from '../../../domain/tenant.ts';
+import type { Subscription } from '../../../use-cases/recounts/get-subscription.ts';
+import { deletingMark, iso } from '../fields.ts';
+import { reposBody } from '../repos/bodies.ts';
+import type { SubscriptionBody, TenantBody } from './schemas.ts';
+
+/** null: never counted, which is not zero. */
+function usageBody(tenant: TenantRecord, source: 'cache' | 'scan'): TenantBody['usage'] {
+  if (tenant.counted === null) return null;
+  const { storedBytes, objectCount, countedAtMs } = tenant.counted;
+  const reservedBytes = Math.max(0, tenant.committedBytes - storedBytes);
+  return {
+    storedBytes,
+    objectCount,
+    // What may still arrive, as an upper bound.
+    reservedBytes,
+    reservedUntil: reservedBytes > 0 && tenant.reservedUntilMs !== null ? iso(tenant.reservedUntilMs) : null,
+    committedBytes: tenant.committedBytes,
+    countedAt: iso(countedAtMs),
+    source,
+  };
+}
+
+export function tenantBody(tenant: TenantRecord): TenantBody {
+  return {
+    tenant: tenant.tenant,
+    plan: tenant.plan,
+    limitBytes: tenant.limitBytes,
+    createdAt: iso(tenant.createdAtMs),
+    usage: usageBody(tenant, 'cache'),
+    ...deletingMark(tenant.closedAtMs),
+  };
+}
+
+export function subscriptionBody(subscription: Subscription): SubscriptionBody {
+  const { tenant, repos, source, refreshing } = subscription;
+  return {
+    tenant: tenant.tenant,
+    plan: tenant.plan,
+    limitBytes: tenant.limitBytes,
+    usage: usageBody(tenant, source),
+    repos: reposBody(repos, tenant),
+    refreshing,
+    ...deletingMark(tenant.closedAtMs),
+  };
+}

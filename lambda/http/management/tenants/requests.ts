@@ -1,0 +1,37 @@
+import * as z from 'zod';
+import { tenantNameRule, tenantPattern } from '../../../domain/names.ts';
+import { text } from '../fields.ts';
+import { flag } from '../queries.ts';
+
+/** What the management API is asked: bodies and queries. A field that none of them names is refused. */
+
+const limitRule = 'must be a whole number of bytes from 0 to 2^53 − 1';
+
+const limitBytes = z
+  .int(limitRule)
+  .min(0, limitRule)
+  .nullable()
+  .meta({ description: 'Bytes that the tenant may store. null: unlimited.' });
+
+const plan = text('The plan that the tenant is billed by. lfs-quota only stores it.');
+
+export const createTenantBody = z
+  .strictObject({
+    tenant: z.string().regex(tenantPattern, `must be ${tenantNameRule}`),
+    limitBytes: limitBytes.optional(),
+    plan: plan.optional(),
+  })
+  .meta({ id: 'CreateTenant' });
+
+export const updateTenantBody = z
+  .strictObject({ limitBytes: limitBytes.optional(), plan: plan.optional() })
+  .refine((body) => Object.keys(body).length > 0, 'name limitBytes or plan')
+  .meta({ id: 'UpdateTenant', minProperties: 1 });
+
+export const subscriptionQuery = z.strictObject({
+  refresh: flag().meta({
+    default: false,
+    description:
+      'Count anew instead of reading the cache. Only the operator and tokens with the scope manage can ask for it.',
+  }),
+});

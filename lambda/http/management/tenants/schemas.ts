@@ -1,0 +1,52 @@
+import * as z from 'zod';
+import { bytes, deleting, nextCursor, time } from '../fields.ts';
+import { repoSchema } from '../repos/schemas.ts';
+
+const usageSchema = z
+  .object({
+    storedBytes: bytes.meta({ description: 'Stored, as last counted.' }),
+    objectCount: z.int().min(0),
+    reservedBytes: bytes.meta({ description: 'What admitted uploads may still bring: an upper bound.' }),
+    reservedUntil: time.nullable().meta({
+      description:
+        'When the last of the uploads that were reserved at `countedAt` can no longer arrive. Those admitted since ' +
+        'end later. null: none was reserved.',
+    }),
+    committedBytes: bytes.meta({ description: 'The counter: what is stored or may still arrive.' }),
+    countedAt: time.meta({ description: 'When the numbers were counted.' }),
+    source: z
+      .enum(['cache', 'scan'])
+      .meta({ description: 'scan: counted for this answer. cache: counted before.' }),
+  })
+  .meta({ id: 'Usage' });
+
+export const tenantSchema = z
+  .object({
+    tenant: z.string(),
+    plan: z.string().nullable(),
+    limitBytes: bytes.nullable().meta({ description: 'null: unlimited.' }),
+    createdAt: time,
+    usage: usageSchema.nullable().meta({ description: 'null: never counted, which is not zero.' }),
+    deleting,
+  })
+  .meta({ id: 'Tenant' });
+
+export const tenantPageSchema = z
+  .object({ tenants: z.array(tenantSchema), nextCursor })
+  .meta({ id: 'TenantPage' });
+
+export const subscriptionSchema = z
+  .object({
+    tenant: z.string(),
+    plan: z.string().nullable(),
+    limitBytes: bytes.nullable().meta({ description: 'null: unlimited.' }),
+    usage: usageSchema.nullable().meta({ description: 'null: never counted, which is not zero.' }),
+    repos: z.array(repoSchema),
+    refreshing: z.boolean().meta({ description: 'A recount is under way. Ask again in a moment.' }),
+    deleting,
+  })
+  .meta({ id: 'Subscription' });
+
+export type TenantBody = z.output<typeof tenantSchema>;
+
+export type SubscriptionBody = z.output<typeof subscriptionSchema>;

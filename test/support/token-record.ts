@@ -1,0 +1,22 @@
+import { sha256Hex } from '../../lambda/domain/hash.ts';
+import { tokenIdOf } from '../../lambda/domain/token.ts';
+import type { TokenRecord } from '../../lambda/ports/credentials.ts';
+
+/** The record of a token that may push, for all repos of its tenant and for ever, unless `more` says otherwise. */
+export function tokenRecord(
+  token: string,
+  more: Partial<TokenRecord> & Pick<TokenRecord, 'tenant'>,
+): TokenRecord {
+  return {
+    tokenId: tokenIdOf(token),
+    secretSha256: sha256Hex(token),
+    scope: 'write',
+    label: null,
+    user: null,
+    repos: null,
+    createdAtMs: 1,
+    expiresAtMs: null,
+    lastUsedAtMs: null,
+    ...more,
+  };
+}

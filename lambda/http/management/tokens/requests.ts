@@ -7,12 +7,12 @@ const lifetimeSecondsMax = 365 * 24 * 60 * 60;
 const lifetimeRule = `must be a whole number of seconds from ${lifetimeSecondsMin} (5 minutes) to ${lifetimeSecondsMax} (365 days)`;
 
 /** The repos of a token are read with it on each request. */
-export const tokenReposMax = 50;
+const tokenReposMax = 50;
 
 const reposRule = `must name 1 to ${tokenReposMax} repos, none of them twice`;
 
 /** Repos that a token is for, as they are named in paths. */
-export const tokenRepos = z
+const tokenRepos = z
   .array(z.string().regex(repoPattern, 'must be the name of a repo, without .git'))
   .min(1, reposRule)
   .max(tokenReposMax, reposRule)

@@ -94,6 +94,16 @@ export function parseLimit(text: string): number | null {
   return bytes;
 }
 
+const secondsOf = { m: 60, h: 3600, d: 86_400 } as const;
+
+/** How long something is valid, such as `90d`. @returns seconds. */
+export function parseLifetime(text: string): number {
+  const [, count, unit] = /^(\d{1,9})([mhd])$/.exec(text) ?? [];
+  if (count === undefined)
+    throw new InvalidArgumentError('Give minutes, hours or days, such as 30m, 12h or 90d; at most 365d.');
+  return Number(count) * secondsOf[unit as keyof typeof secondsOf];
+}
+
 /** A token's id as `token list` shows it. */
 export function parseTokenId(text: string): string {
   if (!/^[A-Za-z0-9_-]{1,128}$/.test(text)) {

@@ -49,7 +49,8 @@ export function formatUntil(isoDate: string, nowMs: number): string {
   if (seconds <= 0) return 'now';
   if (seconds < 120) return `in ${seconds} s`;
   if (seconds < 2 * 3600) return `in ${Math.round(seconds / 60)} min`;
-  return `in ${Math.round(seconds / 3600)} h`;
+  if (seconds < 2 * 86_400) return `in ${Math.round(seconds / 3600)} h`;
+  return `in ${Math.round(seconds / 86_400)} days`;
 }
 
 /** A limit in bytes; null is unlimited. */

@@ -3,8 +3,16 @@ import { newTokenSchema, tokenPageSchema } from '../../lambda/http/management/to
 import { emptyShape } from '../api-client.ts';
 import type { CliContext } from '../context.ts';
 import { type ListOptions, listPages, withListOptions } from '../list-pages.ts';
-import { type ApiOptions, openClient, parseTenant, parseTokenId, withApiOptions } from '../options.ts';
-import { formatAge, renderTable } from '../render.ts';
+import {
+  type ApiOptions,
+  openClient,
+  parseLifetime,
+  parseRepo,
+  parseTenant,
+  parseTokenId,
+  withApiOptions,
+} from '../options.ts';
+import { formatAge, formatUntil, renderTable } from '../render.ts';
 
 /** `token create|list|revoke`. */
 export function registerToken(program: Command, context: CliContext): void {
@@ -14,26 +22,52 @@ export function registerToken(program: Command, context: CliContext): void {
   registerRevoke(group, context);
 }
 
+const managerToken = 'the admin token, or one of the tenant with the scope manage';
+
+interface CreateOptions extends ApiOptions {
+  readonly scope: string;
+  readonly label?: string;
+  readonly user?: string;
+  readonly repo?: readonly string[];
+  /** Seconds. */
+  readonly expires?: number;
+}
+
+const eachRepo = (text: string, before: readonly string[] = []) => [...before, parseRepo(text)];
+
 function registerCreate(group: Command, context: CliContext): void {
   withApiOptions(group.command('create'))
     .description('create a token; it is shown only once')
     .argument('<tenant>', 'name of the tenant', parseTenant)
     .addOption(
-      new Option('--scope <scope>', 'read: clone and pull; write: also push')
-        .choices(['read', 'write'])
+      new Option(
+        '--scope <scope>',
+        'read: clone and pull; write: also push; manage: also tokens, deletes and recounts',
+      )
+        .choices(['read', 'write', 'manage'])
         .makeOptionMandatory(),
     )
     .option('--label <text>', 'note that says what the token is for')
-    .action(async (tenant: string, options: ApiOptions & { scope: string; label?: string }) => {
-      const answer = await openClient(options, context).send({
+    .option('--user <name>', 'whom it stands for: the owner of its locks')
+    .option('--repo <repo...>', 'only for these repos (default: all of the tenant)', eachRepo)
+    .option(
+      '--expires <time>',
+      'how long it is valid, such as 90d, 12h or 30m (default: for ever)',
+      parseLifetime,
+    )
+    .action(async (tenant: string, options: CreateOptions) => {
+      const { scope, label, user, repo: repos, expires: expiresInSeconds } = options;
+      const answer = await openClient(options, context, managerToken).send({
         method: 'POST',
         path: `/v1/tenants/${tenant}/tokens`,
-        body: { scope: options.scope, ...(options.label === undefined ? {} : { label: options.label }) },
+        body: { scope, label, user, repos, expiresInSeconds },
         shape: newTokenSchema,
       });
       if (options.json) return context.out(`${answer.text}\n`);
-      const { token, tokenId, scope } = answer.body;
-      context.out(`token  ${token}\nid     ${tokenId}\nscope  ${scope}\n`);
+      const { token, tokenId, expiresAt } = answer.body;
+      context.out(`token  ${token}\nid     ${tokenId}\nscope  ${answer.body.scope}\n`);
+      if (expiresAt !== null)
+        context.out(`ends   ${formatUntil(expiresAt, context.nowMs())}, at ${expiresAt}\n`);
       context.err('Keep the token: it is not shown again. In git it is the password, with any user name.\n');
     });
 }
@@ -44,7 +78,7 @@ function registerList(group: Command, context: CliContext): void {
     .argument('<tenant>', 'name of the tenant', parseTenant)
     .action(async (tenant: string, options: ListOptions) => {
       const path = `/v1/tenants/${tenant}/tokens`;
-      const client = openClient(options, context);
+      const client = openClient(options, context, managerToken);
       const { pages, text } = await listPages(client, { path, shape: tokenPageSchema, options });
       if (options.json) return context.out(`${text}\n`);
       const tokens = pages.flatMap((page) => page.tokens);
@@ -53,15 +87,22 @@ function registerList(group: Command, context: CliContext): void {
           `No tokens. Create one: ${context.program} token create ${tenant} --scope write\n`,
         );
       }
+      const nowMs = context.nowMs();
       const rows = tokens.map((token) => [
         token.tokenId,
         token.scope,
-        formatAge(token.createdAt, context.nowMs()),
+        token.user ?? '-',
+        token.repos?.join(', ') ?? 'all',
+        token.lastUsedAt === null ? 'never' : formatAge(token.lastUsedAt, nowMs),
+        token.expiresAt === null ? 'never' : expiry(token.expiresAt, nowMs),
         token.label ?? '-',
       ]);
-      context.out(renderTable(['id', 'scope', 'created', 'label'], rows));
+      context.out(renderTable(['id', 'scope', 'user', 'repos', 'used', 'expires', 'label'], rows));
     });
 }
+
+const expiry = (expiresAt: string, nowMs: number) =>
+  Date.parse(expiresAt) <= nowMs ? 'expired' : formatUntil(expiresAt, nowMs);
 
 function registerRevoke(group: Command, context: CliContext): void {
   withApiOptions(group.command('revoke'))
@@ -69,7 +110,7 @@ function registerRevoke(group: Command, context: CliContext): void {
     .argument('<tenant>', 'name of the tenant', parseTenant)
     .argument('<token-id>', 'id of the token, as `token list` shows it', parseTokenId)
     .action(async (tenant: string, tokenId: string, options: ApiOptions) => {
-      const answer = await openClient(options, context).send({
+      const answer = await openClient(options, context, managerToken).send({
         method: 'DELETE',
         path: `/v1/tenants/${tenant}/tokens/${tokenId}`,
         shape: emptyShape,

@@ -112,18 +112,20 @@ export function accessTests(api: () => Api): void {
       ['POST', '/v1/tenants'],
       ['GET', `/v1/tenants/${tenant}`],
       ['PATCH', `/v1/tenants/${tenant}`],
+      ['DELETE', `/v1/tenants/${tenant}`],
+    ];
+    const managersOnly = (tenant: string): [string, string][] => [
       ['GET', `/v1/tenants/${tenant}/tokens`],
       ['POST', `/v1/tenants/${tenant}/tokens`],
       ['DELETE', `/v1/tenants/${tenant}/tokens/${'0'.repeat(16)}`],
       ['POST', `/v1/tenants/${tenant}/reconcile`],
-      ['DELETE', `/v1/tenants/${tenant}`],
       ['DELETE', `/v1/tenants/${tenant}/repos/game`],
       ['DELETE', `/v1/tenants/${tenant}/repos/game/objects/${newOid()}`],
     ];
 
     it.each(cases)('is refused with a 401: %s', async (_name, headers) => {
       const { tenant } = own;
-      for (const [method, path] of operatorsOnly(tenant)) {
+      for (const [method, path] of [...operatorsOnly(tenant), ...managersOnly(tenant)]) {
         expectProblem(await api().send({ method, path, headers }), 401, /token/);
       }
       for (const what of readable) expectProblem(await read(tenant, what, headers), 401, /token/);
@@ -133,6 +135,10 @@ export function accessTests(api: () => Api): void {
       const { tenant, writeToken } = own;
       for (const [method, path] of operatorsOnly(tenant)) {
         expectProblem(await api().send({ method, path, headers: bearer(writeToken) }), 401, /admin token/);
+      }
+      for (const [method, path] of managersOnly(tenant)) {
+        const answer = await api().send({ method, path, headers: bearer(writeToken) });
+        expectProblem(answer, 403, /admin token, or a token of .* with the scope manage/);
       }
       const headers = basic(api().target.adminToken, 'operator');
       expect((await api().send({ method: 'GET', path: '/v1/tenants', headers })).status).toBe(200);

@@ -61,12 +61,15 @@ export class Api {
     const tenant = newName();
     const created = await this.manage('POST', '/v1/tenants', { tenant, ...account });
     expect(created.status, created.text).toBe(201);
-    const [write, read] = [await this.newToken(tenant, 'write'), await this.newToken(tenant, 'read')];
+    const [write, read] = [
+      await this.newToken(tenant, { scope: 'write' }),
+      await this.newToken(tenant, { scope: 'read' }),
+    ];
     return { tenant, writeToken: write.token, readToken: read.token };
   }
 
-  async newToken(tenant: string, scope: 'read' | 'write'): Promise<{ tokenId: string; token: string }> {
-    const created = await this.manage('POST', `/v1/tenants/${tenant}/tokens`, { scope });
+  async newToken(tenant: string, body: object): Promise<{ tokenId: string; token: string }> {
+    const created = await this.manage('POST', `/v1/tenants/${tenant}/tokens`, body);
     expect(created.status, created.text).toBe(201);
     return z.object({ tokenId: z.string(), token: z.string() }).parse(jsonOf(created));
   }

@@ -175,7 +175,10 @@ export function importedDeleteTests(api: () => Api): { asked: () => void; onceDo
   const create = async (name: string, limitBytes: number): Promise<TestTenant> => {
     const created = await api().manage('POST', '/v1/tenants', { tenant: name, limitBytes });
     expect(created.status, created.text).toBe(201);
-    const [write, read] = [await api().newToken(name, 'write'), await api().newToken(name, 'read')];
+    const [write, read] = [
+      await api().newToken(name, { scope: 'write' }),
+      await api().newToken(name, { scope: 'read' }),
+    ];
     return { tenant: name, writeToken: write.token, readToken: read.token };
   };
   const put = async (path: string, { oid, content }: LfsObject) =>

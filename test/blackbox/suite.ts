@@ -15,6 +15,7 @@ import { objectTests } from './objects.ts';
 import { otherRouteTests } from './other-routes.ts';
 import { pathTests } from './paths.ts';
 import { reservationTests } from './reservations.ts';
+import { scopeTests } from './scopes.ts';
 import type { Target } from './target.ts';
 import { tenantListTests } from './tenant-list.ts';
 import { tenantTests } from './tenants.ts';
@@ -38,6 +39,7 @@ export function blackboxSuite(target: () => Target): void {
   describe('tokens', () => tokenTests(api));
   describe('idempotency', () => idempotencyTests(api));
   describe('access', () => accessTests(api));
+  scopeTests(api);
   describe('paths', () => pathTests(api));
   describe('other routes', () => otherRouteTests(api));
   describe('batch requests', () => batchRequestTests(api));

@@ -180,7 +180,10 @@ describe('a tenant that is deleted on the embedded stack', slowly, () => {
     for (const path of beside) await store.put(`${tenant}/${path}`, Buffer.from(path));
     await store.put(`${tenant}2/game/x`, Buffer.from('of another'));
     await api.manage('POST', '/v1/tenants', { tenant });
-    const [write, read] = [await api.newToken(tenant, 'write'), await api.newToken(tenant, 'read')];
+    const [write, read] = [
+      await api.newToken(tenant, { scope: 'write' }),
+      await api.newToken(tenant, { scope: 'read' }),
+    ];
     const own = { tenant, writeToken: write.token, readToken: read.token };
     await push(api, { ...own, repo: 'game' }, [objectOf(70)]);
     const late = objectOf(80);

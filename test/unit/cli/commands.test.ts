@@ -112,7 +112,16 @@ describe('tenant', () => {
 });
 
 describe('token', () => {
-  const token = { tokenId: 'k1', scope: 'write', label: 'ci', createdAt: '2026-11-21T04:00:00Z' };
+  const token = {
+    tokenId: 'k1',
+    scope: 'write',
+    label: 'ci',
+    user: null,
+    repos: null,
+    createdAt: '2026-11-21T04:00:00Z',
+    expiresAt: null,
+    lastUsedAt: null,
+  };
 
   it('creates a token and prints its secret only to standard output', async () => {
     const { asked, run } = await serve({ status: 201, body: { ...token, token: 'lfsq_s', tenant: 'acme' } });
@@ -129,8 +138,41 @@ describe('token', () => {
   it('lists tokens', async () => {
     const { run } = await serve({ status: 200, body: { tokens: [token], nextCursor: null } });
     expect((await run('token', 'list', 'acme')).out).toBe(
-      'id  scope  created     label\nk1  write  60 min ago  ci\n',
+      'id  scope  user  repos  used   expires  label\nk1  write  -     all    never  never    ci\n',
     );
+  });
+
+  it('creates one with a user, repos and an end', async () => {
+    const body = { ...token, expiresAt: '2027-02-19T05:00:00Z', token: 'lfsq_s', tenant: 'acme' };
+    const { asked, run } = await serve({ status: 201, body });
+    const options = ['--user', 'ada', '--repo', 'game', '--repo', 'film.git', '--expires', '90d'];
+    const result = await run('token', 'create', 'acme', '--scope', 'write', ...options);
+    expect(result.out).toContain('ends   in 90 days, at 2027-02-19T05:00:00Z\n');
+    expect(asked[0]?.body).toEqual({
+      scope: 'write',
+      user: 'ada',
+      repos: ['game', 'film'],
+      expiresInSeconds: 7_776_000,
+    });
+  });
+
+  it.each(['90', '1w', '-1d', 'd', '1.5h', ''])('is not created for %j', async (expires) => {
+    const { asked, run } = await serve({ status: 500 });
+    const result = await run('token', 'create', 'acme', '--scope', 'read', '--expires', expires);
+    expect([result.code, asked]).toEqual([2, []]);
+    expect(result.err).toMatch(/30m, 12h or 90d/);
+  });
+
+  it('lists whom tokens are for, when they were used, and which have expired', async () => {
+    const tokens = [
+      { ...token, user: 'ada', repos: ['game', 'film'], lastUsedAt: '2026-11-21T04:00:00Z' },
+      { ...token, tokenId: 'k2', expiresAt: '2026-11-21T04:59:00Z' },
+    ];
+    const { run } = await serve({ status: 200, body: { tokens, nextCursor: null } });
+    expect((await run('token', 'list', 'acme')).out.split('\n').slice(1, 3)).toEqual([
+      'k1  write  ada   game, film  60 min ago  never    ci',
+      'k2  write  -     all         never       expired  ci',
+    ]);
   });
 
   it('lets no label control the terminal', async () => {
@@ -163,7 +205,7 @@ describe('--json', () => {
   const subscription =
     '{"tenant":"acme","plan":null,"limitBytes":1e3,"usage":null,"repos":[],"refreshing":false}';
   const newToken =
-    '{"tokenId":"a","token":"lfsq_","tenant":"acme","scope":"read","label":null,"createdAt":"2026-11-20T05:00:00Z"}';
+    '{"tokenId":"a","token":"lfsq_","tenant":"acme","scope":"read","label":null,"user":null,"repos":null,"createdAt":"2026-11-20T05:00:00Z","expiresAt":null,"lastUsedAt":null}';
 
   it.each([
     [['tenant', 'create', 'acme'], text],

@@ -4,7 +4,13 @@ import { create as getSubscription } from '../../../../lambda/handlers/get-subsc
 import { create as management } from '../../../../lambda/handlers/management.ts';
 import { lfsAccess } from '../../../../lambda/http/lfs/access.ts';
 import { RejectedLogins } from '../../../../lambda/http/lfs/rejected-logins.ts';
-import { adminTenantAccess, readerAccess } from '../../../../lambda/http/management/access.ts';
+import {
+  adminTenantAccess,
+  managerAccess,
+  readerAccess,
+  refuseBeyondRepos,
+  seesRepo,
+} from '../../../../lambda/http/management/access.ts';
 import { httpEvent, noContext } from '../../../support/http-event.ts';
 import { adminToken, ManualClock, memoryDeps } from '../../../support/memory/deps.ts';
 import { MemoryLedger } from '../../../support/memory/ledger.ts';
@@ -75,6 +81,73 @@ describe('access to a tenant', () => {
     const sameId = { ...deps(), tokens: Object.assign(new MemoryTokenStore(), { find: async () => record }) };
     const access = await lfsAccess(sameId, event('open', `${tokenFor('open')}x`));
     expect(access).toMatchObject({ ok: false, response: { statusCode: 401 } });
+  });
+
+  it('ends when the token expires, as if there were none', async () => {
+    const clock = new ManualClock();
+    const token = tokenFor('brief');
+    await tokens.put(tokenRecord(token, { tenant: 'open', expiresAtMs: clock.nowMs() + 1000 }));
+    const asked = { ...deps(), clock };
+    expect(await lfsAccess(asked, event('open', token))).toMatchObject({ ok: true });
+    expect(await readerAccess(asked, event('open', token))).toMatchObject({ ok: true });
+    clock.advance(1000);
+    for (const check of [lfsAccess, readerAccess])
+      expect(await check(asked, event('open', token))).toMatchObject({ response: { statusCode: 401 } });
+  });
+
+  it('is for the repos of a token alone: another looks like one of a tenant that is absent', async () => {
+    const token = tokenFor('some');
+    await tokens.put(tokenRecord(token, { tenant: 'open', repos: ['game', 'film'] }));
+    for (const repo of ['game', 'film.git'])
+      expect(await lfsAccess(deps(), event('open', token, repo))).toMatchObject({ ok: true });
+    const absent = await lfsAccess(deps(), event('absent', token));
+    expect(await lfsAccess(deps(), event('open', token, 'other'))).toEqual(absent);
+    const reader = await readerAccess(deps(), event('open', token));
+    if (!reader.ok) throw new Error('refused');
+    expect(['game', 'other'].map((repo) => seesRepo(reader, repo))).toEqual([true, false]);
+    expect(refuseBeyondRepos(reader, 'game')).toBeUndefined();
+    expect(refuseBeyondRepos(reader, undefined)).toMatchObject({ statusCode: 403 });
+    expect(refuseBeyondRepos(reader, 'other')).toMatchObject({ statusCode: 404 });
+  });
+
+  it.each([
+    ['read', 403],
+    ['write', 403],
+    ['manage', 200],
+  ] as const)('to manage it takes the scope manage: %s', async (scope, statusCode) => {
+    const token = tokenFor('scoped');
+    await tokens.put(tokenRecord(token, { tenant: 'open', scope }));
+    const access = await managerAccess(deps(), event('open', token));
+    expect(access.ok ? 200 : access.response.statusCode).toBe(statusCode);
+    expect(await managerAccess(deps(), event('closed', token))).toMatchObject({
+      response: { statusCode: 404 },
+    });
+    expect(await adminTenantAccess(deps(), event('open', token))).toMatchObject({
+      response: { statusCode: 401 },
+    });
+  });
+
+  it('notes the use of a token once an hour, and goes on if that fails', async () => {
+    const clock = new ManualClock();
+    const asked = { ...deps(), clock };
+    const noted = async () => (await tokens.find(tokenIdOf(tokenFor('open'))))?.lastUsedAtMs;
+    const firstMs = clock.nowMs();
+    for (const check of [lfsAccess, readerAccess, lfsAccess]) {
+      await check(asked, event('open', tokenFor('open')));
+      expect(await noted()).toBe(firstMs);
+      clock.advance(60_000);
+    }
+    clock.advance(60 * 60_000);
+    await readerAccess(asked, event('open', tokenFor('open')));
+    expect(await noted()).toBe(clock.nowMs());
+    clock.advance(60 * 60_000);
+    const failing = Object.assign(new MemoryTokenStore(), {
+      find: (tokenId: string) => tokens.find(tokenId),
+      noteUse: () => Promise.reject(new Error('no')),
+    });
+    expect(await lfsAccess({ ...asked, tokens: failing }, event('open', tokenFor('open')))).toMatchObject({
+      ok: true,
+    });
   });
 
   it('is the operator’s too, to manage it even where it is closed, but not to push', async () => {

@@ -1,0 +1,212 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import { type RouteKey, routes } from '../../lambda/routes.ts';
+import { type Api, basic, bearer, jsonOf, newName } from './api.ts';
+import { comparable } from './errors.ts';
+import type { Answer } from './exchange.ts';
+import { lfsHeaders, newOid, objectOf, push } from './lfs.ts';
+
+/**
+ * Who may call each route. `all`: without credentials. `git`: any token of the tenant. `verify`: the token of a verify
+ * action. `reader`: any token of the tenant, and the operator. `manager`: one with the scope manage, and the operator.
+ */
+const callers: Readonly<Record<RouteKey, 'all' | 'git' | 'verify' | 'reader' | 'manager' | 'operator'>> = {
+  'GET /health': 'all',
+  'GET /openapi.json': 'all',
+  'POST /{tenant}/{repo}/info/lfs/objects/batch': 'git',
+  'POST /{tenant}/{repo}/info/lfs/verify': 'verify',
+  'GET /v1/tenants/{tenant}/subscription': 'reader',
+  'GET /v1/tenants': 'operator',
+  'POST /v1/tenants': 'operator',
+  'GET /v1/tenants/{tenant}': 'operator',
+  'PATCH /v1/tenants/{tenant}': 'operator',
+  'DELETE /v1/tenants/{tenant}': 'operator',
+  'GET /v1/tenants/{tenant}/tokens': 'manager',
+  'POST /v1/tenants/{tenant}/tokens': 'manager',
+  'GET /v1/tenants/{tenant}/tokens/{tokenId}': 'manager',
+  'DELETE /v1/tenants/{tenant}/tokens/{tokenId}': 'manager',
+  'GET /v1/tenants/{tenant}/reservations': 'reader',
+  'POST /v1/tenants/{tenant}/reconcile': 'manager',
+  'GET /v1/tenants/{tenant}/counts': 'reader',
+  'PATCH /v1/tenants/{tenant}/repos/{repo}/count': 'manager',
+  'GET /v1/tenants/{tenant}/exports': 'reader',
+  'POST /v1/tenants/{tenant}/exports': 'reader',
+  'GET /v1/tenants/{tenant}/exports/{exportId}': 'reader',
+  'DELETE /v1/tenants/{tenant}/exports/{exportId}': 'reader',
+  'GET /v1/tenants/{tenant}/objects': 'reader',
+  'GET /v1/tenants/{tenant}/repos': 'reader',
+  'GET /v1/tenants/{tenant}/repos/{repo}': 'reader',
+  'DELETE /v1/tenants/{tenant}/repos/{repo}': 'manager',
+  'DELETE /v1/tenants/{tenant}/repos/{repo}/objects/{oid}': 'manager',
+};
+
+const credentials = [
+  'none',
+  'unknown',
+  'operator',
+  'read',
+  'write',
+  'manage',
+  'one repo',
+  'foreign',
+] as const;
+type Credential = (typeof credentials)[number];
+
+/** What each caller is told. `in`: let in, whatever comes of the request. */
+const table: Readonly<Record<(typeof callers)[RouteKey], Readonly<Record<Credential, 'in' | number>>>> = {
+  all: table8('in', 'in', 'in', 'in', 'in', 'in', 'in', 'in'),
+  git: table8(401, 401, 401, 'in', 'in', 'in', 'in', 404),
+  verify: table8(401, 401, 401, 401, 401, 401, 401, 401),
+  reader: table8(401, 401, 'in', 'in', 'in', 'in', 'in', 404),
+  manager: table8(401, 401, 'in', 403, 403, 'in', 403, 404),
+  operator: table8(401, 401, 'in', 401, 401, 401, 401, 401),
+};
+
+function table8(...cells: ('in' | number)[]): Record<Credential, 'in' | number> {
+  return Object.fromEntries(credentials.map((name, index) => [name, cells[index] ?? 'in'])) as Record<
+    Credential,
+    'in' | number
+  >;
+}
+
+/** Each route with each kind of credentials, cell by cell; and what a token for one repo can learn of another. */
+export function scopeTests(api: () => Api): void {
+  describe('the scopes', () => {
+    const held = {} as Record<Credential, Record<string, string>>;
+    let tenant: string;
+    const stored = { game: objectOf(10), film: objectOf(20) };
+
+    beforeAll(async () => {
+      const own = await api().newTenant();
+      const foreign = await api().newTenant();
+      ({ tenant } = own);
+      for (const [repo, object] of Object.entries(stored)) await push(api(), { ...own, repo }, [object]);
+      const made = async (of: string, body: object) => basic((await api().newToken(of, body)).token);
+      held.none = {};
+      held.unknown = bearer(`lfsq_${newOid()}`);
+      held.operator = bearer(api().target.adminToken);
+      held.read = await made(tenant, { scope: 'read' });
+      held.write = await made(tenant, { scope: 'write' });
+      held.manage = await made(tenant, { scope: 'manage' });
+      held['one repo'] = await made(tenant, { scope: 'write', repos: ['game'] });
+      held.foreign = await made(foreign.tenant, { scope: 'manage' });
+    });
+
+    /** A request that changes nothing, whoever may make it. */
+    function ask(
+      route: { method: string; path: string },
+      of: { tenant: string; repo?: string },
+      who: Credential,
+    ) {
+      const { repo = 'game' } = of;
+      const names: Record<string, string> = { tenant: of.tenant, repo, oid: newOid() };
+      const path = route.path.replaceAll(
+        /\{(\w+)\}/g,
+        (_, name) => names[name] ?? '0'.repeat(name === 'exportId' ? 24 : 16),
+      );
+      const isLfs = path.includes('/info/lfs/');
+      const query =
+        route.method === 'DELETE' && /\/v1\/tenants\/[^/]+(\/repos.*)?$/.test(path) ? '?dryRun=true' : '';
+      // No operation takes this body, or it changes nothing.
+      const object = { oid: newOid(), size: 1 };
+      const isVerify = path.endsWith('/verify');
+      const body = isVerify ? object : isLfs ? { operation: 'download', objects: [object] } : { nothing: 1 };
+      const type = isLfs ? lfsHeaders : { 'content-type': 'application/json' };
+      return api().send({
+        method: route.method,
+        path: path + query,
+        headers: { ...type, ...held[who] },
+        ...(['POST', 'PATCH'].includes(route.method) && { body: JSON.stringify(body) }),
+      });
+    }
+
+    it.each(routes)('of $method $path let in whom they should, and nobody else', async (route) => {
+      const expected = table[callers[`${route.method} ${route.path}` as RouteKey]];
+      for (const who of credentials) {
+        // A recount costs requests: that it is let in is shown once.
+        if (route.path.endsWith('/reconcile') && who === 'operator') continue;
+        const answer = await ask(route, { tenant }, who);
+        const told = isRefused(answer) ? answer.status : 'in';
+        expect([who, told], answer.text.slice(0, 500)).toEqual([who, expected[who]]);
+      }
+    });
+
+    it.each(routes.filter(({ path }) => path.includes('{tenant}')))(
+      'of $method $path tell a foreign token nothing: a tenant looks like one that is absent',
+      async (route) => {
+        const answer = await ask(route, { tenant }, 'foreign');
+        for (const absent of route.path.endsWith('/verify') ? [newName()] : [newName(), 'UPPER', '%2e%2e'])
+          expect(comparable(await ask(route, { tenant: absent }, 'foreign'))).toEqual(comparable(answer));
+      },
+    );
+
+    it.each(routes.filter(({ path }) => path.includes('{repo}')))(
+      'of $method $path tell a token for one repo nothing of another: it looks like one that is absent',
+      async (route) => {
+        const answer = await ask(route, { tenant, repo: 'film' }, 'one repo');
+        const absent = await ask(route, { tenant, repo: 'absent' }, 'one repo');
+        expect(comparable(absent)).toEqual(comparable(answer));
+      },
+    );
+
+    const get = async (what: string, who: Credential) => {
+      const answer = await api().send({
+        method: 'GET',
+        path: `/v1/tenants/${tenant}/${what}`,
+        headers: held[who],
+      });
+      return { status: answer.status, text: answer.text };
+    };
+
+    it.each([
+      'subscription',
+      'repos',
+      'reservations',
+      'exports',
+      'counts',
+      'objects?repo=game',
+      'reservations?repo=film',
+      'objects?repo=film',
+      'objects',
+    ])('let a token for one repo see nothing of another in %s', async (what) => {
+      const { status, text } = await get(what, 'one repo');
+      expect(status).toBe(what === 'objects' ? 403 : what === 'objects?repo=film' ? 404 : 200);
+      expect(text.replace('repo=film', '')).not.toMatch(/film/);
+      expect(text).not.toContain(stored.film.oid);
+      if (what === 'objects?repo=game') expect(text).toContain(stored.game.oid);
+      if (what === 'reservations') expect(text).toContain('"game"');
+      if (what.startsWith('reservations')) expect((await get(what, 'read')).text).toContain('"film"');
+    });
+
+    it('let a token for one repo export that one alone', async () => {
+      const start = (body: object, who: Credential = 'one repo') =>
+        api().send({
+          method: 'POST',
+          path: `/v1/tenants/${tenant}/exports`,
+          headers: { ...held[who], 'content-type': 'application/json' },
+          body: JSON.stringify({ ...body, dryRun: true }),
+        });
+      expect((await start({})).status).toBe(403);
+      expect((await start({ repo: 'film' })).status).toBe(404);
+      const own = await start({ repo: 'game' });
+      expect(own.status, own.text).toBe(202);
+      const ids = [];
+      for (const body of [{ repo: 'film' }, {}]) {
+        const answer = await start(body, 'read');
+        expect(answer.status, answer.text).toBe(202);
+        ids.push((jsonOf(answer) as { exportId: string }).exportId);
+      }
+      const { text } = await get('exports', 'one repo');
+      expect(text).toContain((jsonOf(own) as { exportId: string }).exportId);
+      for (const id of ids) {
+        expect(text).not.toContain(id);
+        expect((await get(`exports/${id}`, 'one repo')).status).toBe(404);
+        expect((await get(`exports/${id}`, 'read')).status).toBe(200);
+      }
+    });
+  });
+}
+
+/** By who asks, not by what is asked. */
+const isRefused = ({ status, text }: Answer) =>
+  status === 401 ||
+  (status < 405 && status > 400 && /scope-too-small|tenant-not-found|Repository not found/.test(text));

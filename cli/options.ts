@@ -7,6 +7,9 @@ import { UsageError } from './errors.ts';
 
 const defaultUrl = 'http://127.0.0.1:8787';
 
+/** The token that commands need which a tenant's own administrator may use too, for a person. */
+export const managerToken = 'the admin token, or one of the tenant with the scope manage';
+
 /** Options of every command that calls the API. */
 export interface ApiOptions {
   readonly url?: string;
@@ -77,6 +80,9 @@ export function parseRepo(text: string): string {
   }
   return name;
 }
+
+/** The repos of an option that is repeated. */
+export const eachRepo = (text: string, before: readonly string[] = []) => [...before, parseRepo(text)];
 
 /** The id of an LFS object. */
 export function parseOid(text: string): string {

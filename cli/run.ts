@@ -7,6 +7,7 @@ import { registerObject } from './commands/object.ts';
 import { registerReconcile } from './commands/reconcile.ts';
 import { registerRepo } from './commands/repo.ts';
 import { registerReservation } from './commands/reservation.ts';
+import { registerRule } from './commands/rule.ts';
 import { registerTenant } from './commands/tenant.ts';
 import { registerToken } from './commands/token.ts';
 import { registerUsage } from './commands/usage.ts';
@@ -41,6 +42,7 @@ function buildProgram(context: CliContext): Command {
     .exitOverride();
   registerTenant(program, context);
   registerToken(program, context);
+  registerRule(program, context);
   registerRepo(program, context);
   registerObject(program, context);
   registerUsage(program, context);

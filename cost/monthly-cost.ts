@@ -37,12 +37,14 @@ export interface MonthlyCost {
 
 /** Resources that are billed whether they are used or not. `test/stack/cost.test.ts` counts them in the template. */
 export const standing = {
-  alarms: 31,
+  alarms: 33,
   alarmsOfStoreEvents: 3,
   metrics: 15,
   dashboards: 1,
   secrets: 1,
 } as const;
+const hoursPerMonth = 720;
+
 /** Lambda polls a queue with five pollers, each of which waits for at most 20 s. */
 const emptyReceivesPerMonth = 5 * 3 * 60 * 24 * 30;
 
@@ -122,6 +124,7 @@ function readLines(workload: Workload, basis: CostBasis): CostLine[] {
   const { fetchBatches, cachedReads } = occurrences(workload);
   const { tenants } = workload;
   const fetches = tenants * workload.fetchesPerTenant;
+  const uses = workload.pushesPerTenant + workload.fetchesPerTenant + workload.readsPerTenant;
   const repoObjects = workload.objectsPerTenant / workload.reposPerTenant;
   const sizes = sizesOf(workload);
   return [
@@ -137,6 +140,11 @@ function readLines(workload: Workload, basis: CostBasis): CostLine[] {
       store: basis.store.getOrHead,
     }),
     line('console: cached', tenants * cachedReads, operationCost(cachedSubscription(), sizes, basis)),
+    // Each in an hour of its own, which is the most that it can cost.
+    line('last use of a token', tenants * Math.min(hoursPerMonth, uses), {
+      ...noCost,
+      table: basis.cloud.tableWriteUnit,
+    }),
   ];
 }
 

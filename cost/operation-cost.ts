@@ -76,6 +76,7 @@ export const memoryMb: Readonly<Record<FunctionName, number>> = {
   lfsBatch: 1_024,
   lfsVerify: 512,
   getSubscription: 1_024,
+  exchangeToken: 512,
   management: 512,
   notFound: 128,
   reconcile: 512,

@@ -1,10 +1,12 @@
 import { createDynamoDb } from './adapters/dynamodb/client.ts';
+import { createDynamoDbExchangeRules } from './adapters/dynamodb/exchange-rules.ts';
 import { createDynamoDbExportJobs } from './adapters/dynamodb/export-jobs.ts';
 import { createDynamoDbLedger } from './adapters/dynamodb/ledger.ts';
 import { createDynamoDbRequestKeys } from './adapters/dynamodb/request-keys.ts';
 import { createDynamoDbTokenStore } from './adapters/dynamodb/token-store.ts';
 import { FunctionInvoker } from './adapters/lambda-scan/invoker.ts';
 import { createLambdaScan } from './adapters/lambda-scan/lambda-scan.ts';
+import { createIdentityVerifier } from './adapters/oidc/identity-verifier.ts';
 import { createPowertoolsLog } from './adapters/powertools/log.ts';
 import { createPowertoolsMetrics } from './adapters/powertools/metrics.ts';
 import { BucketClient, type S3Settings } from './adapters/s3/client.ts';
@@ -33,6 +35,7 @@ import {
   exportSettingsFor,
   exportStoreKinds,
 } from './domain/export/export-settings.ts';
+import { issuersFromJson } from './domain/issuers-json.ts';
 import { KnownObjects } from './domain/known-objects.ts';
 import type { Settings } from './domain/settings.ts';
 import { settingsFromJson } from './domain/settings-json.ts';
@@ -201,6 +204,9 @@ function withWorkers(local: PathScan, from: Pick<ReturnType<typeof common>, 'log
   return createLambdaScan({ local, invoker, clock, invocations, settings, ...from }, { workers });
 }
 
+/** Whose identity tokens the stage takes. */
+const issuers = () => issuersFromJson(optional('LFS_QUOTA_ISSUERS'));
+
 /** Where clients reach the API, if something stands before it. */
 const publicUrl = () => optional('LFS_QUOTA_PUBLIC_URL');
 
@@ -245,6 +251,18 @@ export function subscriptionDeps() {
   };
 }
 
+export function exchangeDeps() {
+  const tables = table();
+  return {
+    ...common(),
+    publicUrl: publicUrl(),
+    identities: createIdentityVerifier(issuers()),
+    exchangeRules: createDynamoDbExchangeRules(tables),
+    ledger: createDynamoDbLedger(tables),
+    tokens: createDynamoDbTokenStore(tables),
+  };
+}
+
 export function managementDeps() {
   const [tables, place] = [table(), bucketPlace()];
   const client = bucketClient(place);
@@ -256,6 +274,8 @@ export function managementDeps() {
     ledger: createDynamoDbLedger(tables),
     tokens: createDynamoDbTokenStore(tables),
     requestKeys: createDynamoDbRequestKeys(tables),
+    exchangeRules: createDynamoDbExchangeRules(tables),
+    issuers: issuers(),
     admin: admin(),
     queue: queue(),
     ...exportsOfStage(),

@@ -1,5 +1,6 @@
 import { Stack, type StackProps } from 'aws-cdk-lib';
 import type { Construct } from 'constructs';
+import { issuersToJson } from '../lambda/domain/issuers-json.ts';
 import { settingsToJson } from '../lambda/domain/settings-json.ts';
 import { AdminToken } from './admin-token.ts';
 import { Api } from './api.ts';
@@ -58,6 +59,7 @@ export class LfsQuotaStack extends Stack {
         storeEventsQueue: storeEvents?.queue,
         adminSecretArn: this.adminToken.secretArn,
         protocolJson: settingsToJson(settingsOf(settings.protocol)),
+        issuersJson: issuersToJson(settings.identityIssuers),
         publicUrl: settings.publicUrl,
       },
     });

@@ -1,7 +1,9 @@
+import { createDynamoDbExchangeRules } from '../lambda/adapters/dynamodb/exchange-rules.ts';
 import { createDynamoDbExportJobs } from '../lambda/adapters/dynamodb/export-jobs.ts';
 import { createDynamoDbLedger } from '../lambda/adapters/dynamodb/ledger.ts';
 import { createDynamoDbRequestKeys } from '../lambda/adapters/dynamodb/request-keys.ts';
 import { createDynamoDbTokenStore } from '../lambda/adapters/dynamodb/token-store.ts';
+import { createIdentityVerifier } from '../lambda/adapters/oidc/identity-verifier.ts';
 import { BucketClient } from '../lambda/adapters/s3/client.ts';
 import { S3ObjectStore } from '../lambda/adapters/s3/object-store.ts';
 import { S3UrlSigner } from '../lambda/adapters/s3/url-signer.ts';
@@ -11,6 +13,7 @@ import { ScanListing } from '../lambda/adapters/s3-scan/listing.ts';
 import { ListingPace } from '../lambda/domain/ask-by-listing.ts';
 import { exportSettingsFor } from '../lambda/domain/export/export-settings.ts';
 import { sha256Hex } from '../lambda/domain/hash.ts';
+import type { IdentityIssuer } from '../lambda/domain/identity-issuer.ts';
 import { KnownObjects } from '../lambda/domain/known-objects.ts';
 import type { Settings } from '../lambda/domain/settings.ts';
 import type { Clock } from '../lambda/ports/clock.ts';
@@ -43,6 +46,7 @@ export interface ComposeInput {
   readonly log: Log;
   readonly invocations: Invocations;
   readonly settings: Settings;
+  readonly issuers: readonly IdentityIssuer[];
   readonly turns: Pick<Turns, 'pauseAfter'>;
 }
 
@@ -54,7 +58,8 @@ const timeoutFactor = 3;
 
 /** The dependencies of the deployed functions: the AWS adapters, but for HEAD, connected to the embedded engines. */
 export function composeEmbedded(input: ComposeInput): { deps: Deps; close: () => void } {
-  const { database, queue, exportQueue, adminToken, clock, ids, log, invocations, settings, turns } = input;
+  const { database, queue, exportQueue, adminToken, clock, ids, log, invocations, settings, turns, issuers } =
+    input;
   const { bucket, credentials, url: endpoint, head } = input.store;
   const region = storeRegion;
   const place = { bucket, region, endpoint, forcePathStyle: true, credentials: async () => credentials };
@@ -68,6 +73,9 @@ export function composeEmbedded(input: ComposeInput): { deps: Deps; close: () =>
     ledger: createDynamoDbLedger(table),
     tokens: createDynamoDbTokenStore(table),
     requestKeys: createDynamoDbRequestKeys(table),
+    exchangeRules: createDynamoDbExchangeRules(table),
+    identities: createIdentityVerifier(issuers),
+    issuers,
     admin: { sha256: async () => adminSha256 },
     // A batch asks for up to 1,000 objects. As requests to this same process, they would keep everybody else waiting.
     store: { head: async (key) => head(key), delete: (key, options) => deletes.delete(key, options) },

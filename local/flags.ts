@@ -1,9 +1,13 @@
 import { parseArgs } from 'node:util';
+import { type IdentityIssuer, issuerKinds, publicIssuers } from '../lambda/domain/identity-issuer.ts';
 
-export const usage = `Usage: npm start -- [--port PORT] [--data DIR]
+export const usage = `Usage: npm start -- [--port PORT] [--data DIR] [--issuer KIND,ISSUER,JWKS]
 
   --port PORT  port of the API on 127.0.0.1; the object store gets PORT + 1 (default 8787; 0: any two free ports)
   --data DIR   folder for all data; created if it is missing (default ./.lfs-quota)
+  --issuer KIND,ISSUER,JWKS
+               whose identity tokens CI jobs may exchange: github or gitlab, the claim 'iss', and the address of its
+               keys; may be repeated (default: GitHub Actions and gitlab.com; docs/tokens.md)
 
 Environment:
   LFS_QUOTA_ADMIN_TOKEN  the admin token; without it, one is created, kept in DIR/admin-token and shown on a terminal
@@ -11,7 +15,12 @@ Environment:
 `;
 
 export type Flags =
-  | { readonly kind: 'start'; readonly port: number; readonly dataDir: string }
+  | {
+      readonly kind: 'start';
+      readonly port: number;
+      readonly dataDir: string;
+      readonly issuers: readonly IdentityIssuer[];
+    }
   | { readonly kind: 'help' }
   | { readonly kind: 'wrong'; readonly message: string };
 
@@ -29,7 +38,22 @@ export function readFlags(args: readonly string[]): Flags {
     return { kind: 'wrong', message: `--port takes a number from 0 to ${portMax}, not '${portText}'.` };
   }
   if (dataDir.trim() === '') return { kind: 'wrong', message: '--data takes a folder, not an empty name.' };
-  return { kind: 'start', port, dataDir };
+  const issuers = (parsed.issuer ?? []).map(readIssuer);
+  if (issuers.includes(undefined)) {
+    const example = 'gitlab,https://git.example.com,https://git.example.com/oauth/discovery/keys';
+    return { kind: 'wrong', message: `--issuer takes KIND,ISSUER,JWKS such as ${example}.` };
+  }
+  const given = issuers.filter((issuer) => issuer !== undefined);
+  return { kind: 'start', port, dataDir, issuers: given.length > 0 ? given : publicIssuers };
+}
+
+function readIssuer(text: string): IdentityIssuer | undefined {
+  const [name, issuer = '', jwksUri = '', ...rest] = text.split(',');
+  const kind = issuerKinds.find((each) => each === name);
+  const areAddresses = [issuer, jwksUri].every(
+    (address) => /^https?:/.test(address) && URL.canParse(address),
+  );
+  return kind && areAddresses && rest.length === 0 ? { kind, issuer, jwksUri } : undefined;
 }
 
 function parse(args: readonly string[]) {
@@ -37,6 +61,7 @@ function parse(args: readonly string[]) {
     const options = {
       port: { type: 'string' },
       data: { type: 'string' },
+      issuer: { type: 'string', multiple: true },
       help: { type: 'boolean', short: 'h' },
     } as const;
     return parseArgs({ args: [...args], options, strict: true, allowPositionals: false }).values;

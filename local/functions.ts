@@ -1,3 +1,4 @@
+import { create as createExchangeToken } from '../lambda/handlers/exchange-token.ts';
 import { create as createExportArchive } from '../lambda/handlers/export-archive.ts';
 import { create as createGetSubscription } from '../lambda/handlers/get-subscription.ts';
 import { create as createHealth } from '../lambda/handlers/health.ts';
@@ -34,6 +35,7 @@ export function createFunctions(deps: Deps): Functions {
       lfsBatch: createLfsBatch(deps),
       lfsVerify: createLfsVerify(deps),
       getSubscription: createGetSubscription(deps),
+      exchangeToken: createExchangeToken(deps),
       management: createManagement(deps),
       notFound: createNotFound(),
     },

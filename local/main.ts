@@ -1,4 +1,4 @@
-import { readFlags, usage } from './flags.ts';
+import { type Flags, readFlags, usage } from './flags.ts';
 import { onNpmGone } from './parent-watch.ts';
 import type { EmbeddedStack } from './start.ts';
 import { StartupError } from './system/startup-error.ts';
@@ -67,7 +67,7 @@ switch (flags.kind) {
     await serve(flags);
 }
 
-async function serve({ port, dataDir }: { port: number; dataDir: string }): Promise<void> {
+async function serve({ port, dataDir, issuers }: Extract<Flags, { kind: 'start' }>): Promise<void> {
   process.on('uncaughtException', (error) => {
     log.error('stopped by an unexpected error; stored data is safe, start again to go on', {
       error,
@@ -80,7 +80,7 @@ async function serve({ port, dataDir }: { port: number; dataDir: string }): Prom
     import('./welcome.ts'),
   ]);
   const adminToken = process.env['LFS_QUOTA_ADMIN_TOKEN'];
-  const starting = startEmbeddedStack({ port, dataDir, adminToken, log, onProgress: say });
+  const starting = startEmbeddedStack({ port, dataDir, adminToken, issuers, log, onProgress: say });
   stopOnSignals(starting);
   try {
     const stack = await starting;

@@ -3,6 +3,7 @@ import { systemClock } from '../lambda/adapters/system/clock.ts';
 import { systemIds } from '../lambda/adapters/system/ids.ts';
 import { createInvocationLog } from '../lambda/adapters/system/invocation-log.ts';
 import { createInvocations } from '../lambda/adapters/system/invocations.ts';
+import { type IdentityIssuer, publicIssuers } from '../lambda/domain/identity-issuer.ts';
 import { defaultSettings, type Settings } from '../lambda/domain/settings.ts';
 import type { Invocations } from '../lambda/ports/invocations.ts';
 import type { Log } from '../lambda/ports/log.ts';
@@ -38,6 +39,8 @@ export interface EmbeddedStackOptions {
   readonly log?: Log;
   readonly settings?: Partial<Settings>;
   readonly queueTiming?: Partial<QueueTiming>;
+  /** Whose identity tokens are taken. Default: GitHub Actions and gitlab.com. */
+  readonly issuers?: readonly IdentityIssuer[];
   /** On the first start: the tenant `demo` with a token (default true). */
   readonly createDemo?: boolean;
   /** Called with lines for people about the progress of the start. */
@@ -132,6 +135,7 @@ async function start(options: EmbeddedStackOptions, cleanup: Cleanup): Promise<E
     store: { url: store.url, head: store.head, bucket, credentials },
     queue,
     exportQueue: exportPump,
+    issuers: options.issuers ?? publicIssuers,
     ...shared,
   });
   cleanup.add(composed.close);

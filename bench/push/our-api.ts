@@ -79,6 +79,7 @@ async function compose(
     store: { url: storeUrl, bucket, credentials, head: () => undefined },
     queue,
     exportQueue: { send: async () => {} },
+    issuers: [],
     adminToken: 'bench-admin-token-0123456789abcdef',
     invocations: parts.createInvocations(),
     // Recounts run when they are asked for, and only then.

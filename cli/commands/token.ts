@@ -5,9 +5,10 @@ import type { CliContext } from '../context.ts';
 import { type ListOptions, listPages, withListOptions } from '../list-pages.ts';
 import {
   type ApiOptions,
+  eachRepo,
+  managerToken,
   openClient,
   parseLifetime,
-  parseRepo,
   parseTenant,
   parseTokenId,
   withApiOptions,
@@ -22,8 +23,6 @@ export function registerToken(program: Command, context: CliContext): void {
   registerRevoke(group, context);
 }
 
-const managerToken = 'the admin token, or one of the tenant with the scope manage';
-
 interface CreateOptions extends ApiOptions {
   readonly scope: string;
   readonly label?: string;
@@ -32,8 +31,6 @@ interface CreateOptions extends ApiOptions {
   /** Seconds. */
   readonly expires?: number;
 }
-
-const eachRepo = (text: string, before: readonly string[] = []) => [...before, parseRepo(text)];
 
 function registerCreate(group: Command, context: CliContext): void {
   withApiOptions(group.command('create'))
@@ -49,7 +46,7 @@ function registerCreate(group: Command, context: CliContext): void {
     )
     .option('--label <text>', 'note that says what the token is for')
     .option('--user <name>', 'whom it stands for: the owner of its locks')
-    .option('--repo <repo...>', 'only for these repos (default: all of the tenant)', eachRepo)
+    .option('--repo <repo>', 'only for this repo; may be repeated (default: all of the tenant)', eachRepo)
     .option(
       '--expires <time>',
       'how long it is valid, such as 90d, 12h or 30m (default: for ever)',

@@ -11,6 +11,14 @@ export function isForRepo({ repos }: { readonly repos: readonly string[] | null 
   return repos === null || repos.includes(repo);
 }
 
+/** A token that has expired is listed for so long. */
+export const shownAfterExpiryMs = 24 * 60 * 60_000;
+
+/** Whether a token is listed: until some time after it has expired. */
+export function isListed({ expiresAtMs }: { readonly expiresAtMs: number | null }, nowMs: number): boolean {
+  return expiresAtMs === null || nowMs < expiresAtMs + shownAfterExpiryMs;
+}
+
 /** Compares two hex digests in constant time. */
 export function sameDigest(a: string, b: string): boolean {
   const [left, right] = [Buffer.from(a, 'hex'), Buffer.from(b, 'hex')];

@@ -1,6 +1,7 @@
 import { managementDeps } from '../compose.ts';
 import { countOperations } from '../http/management/counts/operations.ts';
 import { deleteOperations } from '../http/management/deletes/operations.ts';
+import { exchangeOperations } from '../http/management/exchange/operations.ts';
 import { exportOperations } from '../http/management/exports/operations.ts';
 import { objectOperations } from '../http/management/objects/operations.ts';
 import type { ManagementDeps, Operation } from '../http/management/operation.ts';
@@ -19,6 +20,7 @@ import type { Deps } from '../use-cases/deps.ts';
 const operations: Readonly<Record<RouteKey<'management'>, Operation>> = {
   ...tenantOperations,
   ...tokenOperations,
+  ...exchangeOperations,
   ...reservationOperations,
   ...objectOperations,
   ...repoOperations,

@@ -15,6 +15,7 @@ export const problemTypes = {
   'repo-not-found': { status: 404, title: 'There is no such repo' },
   'object-not-found': { status: 404, title: 'There is no such object' },
   'token-not-found': { status: 404, title: 'There is no such token' },
+  'rule-not-found': { status: 404, title: 'There is no such rule' },
   'export-not-found': { status: 404, title: 'There is no such export' },
   'method-not-allowed': { status: 405, title: 'The method is not allowed here' },
   'tenant-exists': { status: 409, title: 'The tenant exists already' },
@@ -23,6 +24,7 @@ export const problemTypes = {
   'count-not-ended': { status: 409, title: 'The first count has not ended' },
   'exports-off': { status: 409, title: 'This stage makes no exports' },
   'exports-full': { status: 409, title: 'All places for exports are taken' },
+  'rules-full': { status: 409, title: 'There are as many rules as a tenant may have' },
   'token-revoked': { status: 409, title: 'The token was revoked' },
   'body-too-large': { status: 413, title: 'The body is too large' },
   'unsupported-media-type': { status: 415, title: 'The media type is not supported' },
@@ -30,6 +32,7 @@ export const problemTypes = {
   'invalid-query': { status: 422, title: 'The query is not valid' },
   'idempotency-key-reused': { status: 422, title: 'The idempotency key belongs to another request' },
   'internal-error': { status: 500, title: 'Internal error' },
+  'issuer-unavailable': { status: 503, title: 'The issuer of the identity does not answer' },
   'storage-unavailable': { status: 503, title: 'The storage does not answer' },
 } as const satisfies Record<string, { status: number; title: string }>;
 

@@ -1,5 +1,6 @@
 import type { ListingPace } from '../domain/ask-by-listing.ts';
 import type { ExportSettings } from '../domain/export/export-settings.ts';
+import type { IdentityIssuer } from '../domain/identity-issuer.ts';
 import type { KnownObjects } from '../domain/known-objects.ts';
 import type { Settings } from '../domain/settings.ts';
 import type { ArchiveStore } from '../ports/archive-store.ts';
@@ -7,6 +8,7 @@ import type { Clock } from '../ports/clock.ts';
 import type { AdminCredential, TokenStore } from '../ports/credentials.ts';
 import type { ExportJobs } from '../ports/export-jobs.ts';
 import type { ExportQueue } from '../ports/export-queue.ts';
+import type { ExchangeRules, IdentityVerifier } from '../ports/identities.ts';
 import type { Ids } from '../ports/ids.ts';
 import type { Invocations } from '../ports/invocations.ts';
 import type { Ledger } from '../ports/ledger.ts';
@@ -26,6 +28,9 @@ export interface Deps {
   readonly ledger: Ledger;
   readonly tokens: TokenStore;
   readonly requestKeys: RequestKeys;
+  readonly identities: IdentityVerifier;
+  readonly issuers: readonly IdentityIssuer[];
+  readonly exchangeRules: ExchangeRules;
   readonly admin: AdminCredential;
   readonly store: ObjectStore;
   readonly listing: ObjectListing;

@@ -24,6 +24,8 @@ export interface FunctionResources {
     | undefined;
   /** The settings of the protocol that differ from the defaults, as JSON. Undefined if none differ. */
   readonly protocolJson: string | undefined;
+  /** Whose identity tokens the stage takes, as JSON. Undefined: the default. */
+  readonly issuersJson: string | undefined;
   /** Where clients reach the API, if something stands before it. */
   readonly publicUrl: string | undefined;
 }
@@ -51,6 +53,7 @@ export function environmentFor(spec: FunctionSpec, resources: FunctionResources)
     // Every function that reads or writes the ledger must follow the same protocol.
     ...(reachesTable(spec) && resources.protocolJson && { LFS_QUOTA_SETTINGS: resources.protocolJson }),
     ...(spec.answersLinks && resources.publicUrl && { LFS_QUOTA_PUBLIC_URL: resources.publicUrl }),
+    ...(spec.knowsIssuers && resources.issuersJson && { LFS_QUOTA_ISSUERS: resources.issuersJson }),
     ...(reachesStore(spec) && resources.storage.environment),
     ...(spec.recountQueue?.includes('send') && { LFS_QUOTA_QUEUE_URL: resources.recountQueue.queueUrl }),
     ...(spec.knowsExports && resources.exports && exportVariables(resources.exports)),

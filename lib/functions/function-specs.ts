@@ -23,6 +23,8 @@ export interface FunctionSpec {
   readonly putsExportRequests?: true;
   /** Knows how the stage makes exports, if it does. */
   readonly knowsExports?: true;
+  /** Knows whose identity tokens the stage takes. */
+  readonly knowsIssuers?: true;
   readonly exportQueue?: readonly QueueUse[];
   readonly recountQueue?: readonly QueueUse[];
   readonly storeEventsQueue?: readonly QueueUse[];
@@ -79,6 +81,13 @@ export const functionSpecs: Readonly<Record<FunctionName, FunctionSpec>> = {
     recountQueue: ['send'],
     secrets: ['admin token'],
   },
+  exchangeToken: {
+    description: 'Gives CI jobs short-lived tokens for the identity that their host vouches for.',
+    timeoutSeconds: 15,
+    table: ['GetItem', 'Query', 'PutItem'],
+    knowsIssuers: true,
+    answersLinks: true,
+  },
   management: {
     description: 'Manages tenants, limits, tokens, exports and deletions.',
     timeoutSeconds: 29,
@@ -88,6 +97,7 @@ export const functionSpecs: Readonly<Record<FunctionName, FunctionSpec>> = {
     bucket: ['ListBucket'],
     putsExportRequests: true,
     knowsExports: true,
+    knowsIssuers: true,
     exportQueue: ['send'],
     recountQueue: ['send'],
     secrets: ['admin token'],

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { issuerKinds, publicIssuers } from '../../lambda/domain/identity-issuer.ts';
 import type { FunctionName } from '../../lambda/routes.ts';
 import { protocolSettings } from './protocol-settings.ts';
 
@@ -64,6 +65,7 @@ const memoryOfFunctions = z
     lfsBatch: memoryMb(1_024),
     lfsVerify: memoryMb(512),
     getSubscription: memoryMb(1_024),
+    exchangeToken: memoryMb(512),
     management: memoryMb(512),
     notFound: memoryMb(128),
     reconcile: memoryMb(512),
@@ -174,6 +176,21 @@ const exportsOfStage = z
   .prefault({})
   .describe('Archives of all objects of a tenant or repo: docs/export.md.');
 
+const identityIssuer = z.strictObject({
+  issuer: z
+    .string()
+    .regex(
+      /^https:\/\/[^\s?#]+[^\s?#/]$/,
+      'must be an address that begins with https, without a closing slash',
+    )
+    .describe('The claim `iss` of its tokens, such as https://gitlab.example.com.'),
+  jwksUri: z
+    .string()
+    .regex(/^https:\/\/\S+$/, 'must begin with https')
+    .describe('Where its public keys are, such as https://gitlab.example.com/oauth/discovery/keys.'),
+  kind: z.enum(issuerKinds).describe('How it names repositories.'),
+});
+
 const alarms = z
   .strictObject({
     email: z
@@ -280,6 +297,18 @@ export const everySetting = z.strictObject({
   memoryMb: memoryOfFunctions,
   reconcile,
   exports: exportsOfStage,
+  identityIssuers: z
+    .array(identityIssuer)
+    .max(20)
+    .refine(
+      (issuers) => new Set(issuers.map(({ issuer }) => issuer)).size === issuers.length,
+      'names an issuer twice',
+    )
+    .default(publicIssuers.map((issuer) => ({ ...issuer })))
+    .describe(
+      "Whose identity tokens a tenant's rules can exchange for tokens: docs/tokens.md. By default GitHub Actions and " +
+        "gitlab.com. []: nobody's.",
+    ),
   protocol: protocolSettings,
   refreshEveryMinutes: z
     .int()

@@ -7,9 +7,12 @@ import { lfsHeaders, newOid, objectOf, push } from './lfs.ts';
 
 /**
  * Who may call each route. `all`: without credentials. `git`: any token of the tenant. `verify`: the token of a verify
- * action. `reader`: any token of the tenant, and the operator. `manager`: one with the scope manage, and the operator.
+ * action. `identity`: who has an identity
+ * token. `reader`: any token of the tenant, and the operator. `manager`: one with the scope manage, and the operator.
  */
-const callers: Readonly<Record<RouteKey, 'all' | 'git' | 'verify' | 'reader' | 'manager' | 'operator'>> = {
+const callers: Readonly<
+  Record<RouteKey, 'all' | 'git' | 'verify' | 'identity' | 'reader' | 'manager' | 'operator'>
+> = {
   'GET /health': 'all',
   'GET /openapi.json': 'all',
   'POST /{tenant}/{repo}/info/lfs/objects/batch': 'git',
@@ -24,6 +27,10 @@ const callers: Readonly<Record<RouteKey, 'all' | 'git' | 'verify' | 'reader' | '
   'POST /v1/tenants/{tenant}/tokens': 'manager',
   'GET /v1/tenants/{tenant}/tokens/{tokenId}': 'manager',
   'DELETE /v1/tenants/{tenant}/tokens/{tokenId}': 'manager',
+  'POST /v1/tenants/{tenant}/tokens/exchange': 'identity',
+  'GET /v1/tenants/{tenant}/exchange-rules': 'manager',
+  'POST /v1/tenants/{tenant}/exchange-rules': 'manager',
+  'DELETE /v1/tenants/{tenant}/exchange-rules/{ruleId}': 'manager',
   'GET /v1/tenants/{tenant}/reservations': 'reader',
   'POST /v1/tenants/{tenant}/reconcile': 'manager',
   'GET /v1/tenants/{tenant}/counts': 'reader',
@@ -56,6 +63,8 @@ const table: Readonly<Record<(typeof callers)[RouteKey], Readonly<Record<Credent
   all: table8('in', 'in', 'in', 'in', 'in', 'in', 'in', 'in'),
   git: table8(401, 401, 401, 'in', 'in', 'in', 'in', 404),
   verify: table8(401, 401, 401, 401, 401, 401, 401, 401),
+  // A token is no identity. A body without one is refused before anything is looked at.
+  identity: table8('in', 'in', 'in', 'in', 'in', 'in', 'in', 'in'),
   reader: table8(401, 401, 'in', 'in', 'in', 'in', 'in', 404),
   manager: table8(401, 401, 'in', 403, 403, 'in', 403, 404),
   operator: table8(401, 401, 'in', 401, 401, 401, 401, 401),

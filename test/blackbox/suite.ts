@@ -19,6 +19,7 @@ import { scopeTests } from './scopes.ts';
 import type { Target } from './target.ts';
 import { tenantListTests } from './tenant-list.ts';
 import { tenantTests } from './tenants.ts';
+import { tokenExchangeTests } from './token-exchange.ts';
 import { tokenTests } from './tokens.ts';
 import { uploadTests } from './uploads.ts';
 import { usageTests } from './usage.ts';
@@ -37,6 +38,7 @@ export function blackboxSuite(target: () => Target): void {
   describe('tenants', () => tenantTests(api));
   describe('list of tenants', () => tenantListTests(api));
   describe('tokens', () => tokenTests(api));
+  tokenExchangeTests(api);
   describe('idempotency', () => idempotencyTests(api));
   describe('access', () => accessTests(api));
   scopeTests(api);

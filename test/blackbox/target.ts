@@ -1,3 +1,5 @@
+import type { TestIssuer } from '../support/identity-issuer.ts';
+
 /** A stack that the black-box suite is run against, as its clients see it. */
 export interface Target {
   /** Of the API, without a closing slash. */
@@ -14,6 +16,8 @@ export interface Target {
   readonly giantObjects?: number;
   /** How long after the last verify usage may differ from what is stored; 30 s where it is omitted. */
   readonly countedWithinMs?: number;
+  /** Signs identity tokens that the stack takes. Omitted where it takes nobody's that we can sign. */
+  readonly issuer?: TestIssuer;
   /** Certificate authority of the API and the store, where it is none that Node knows. */
   readonly ca?: Buffer;
 }

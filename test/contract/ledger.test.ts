@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { unmarkChange } from '../../lambda/adapters/dynamodb/deletions.ts';
+import { createDynamoDbExchangeRules } from '../../lambda/adapters/dynamodb/exchange-rules.ts';
 import { createDynamoDbExportJobs } from '../../lambda/adapters/dynamodb/export-jobs.ts';
 import { updateExpression } from '../../lambda/adapters/dynamodb/expressions.ts';
 import { createDynamoDbLedger } from '../../lambda/adapters/dynamodb/ledger.ts';
@@ -15,10 +16,12 @@ import { expiredNotes } from '../../lambda/domain/reconciliation.ts';
 import { defaultSettings } from '../../lambda/domain/settings.ts';
 import { LedgerUnavailableError } from '../../lambda/ports/ledger.ts';
 import { openDatabase } from '../../local/data/database.ts';
+import { MemoryExchangeRules } from '../support/memory/exchange-rules.ts';
 import { MemoryExportJobs } from '../support/memory/export-jobs.ts';
 import { MemoryLedger } from '../support/memory/ledger.ts';
 import { MemoryRequestKeys } from '../support/memory/request-keys.ts';
 import { MemoryTokenStore } from '../support/memory/token-store.ts';
+import { exchangeRulesContract } from './exchange-rules.contract.ts';
 import { exportJobsContract } from './export-jobs.contract.ts';
 import { ledgerContract } from './ledger.contract.ts';
 import { type LedgerUnderTest, ledgerContext, plainCommit } from './ledger-context.ts';
@@ -101,6 +104,7 @@ describe('ledger in memory', () => {
     requestKeys: new MemoryRequestKeys(),
   }));
   exportJobsContract(async () => new MemoryExportJobs({ pageSize: 3 }));
+  exchangeRulesContract(async () => new MemoryExchangeRules());
 });
 
 describe('ledger on dynalite, as the embedded stack runs it', () => {
@@ -126,4 +130,5 @@ describe('ledger on dynalite, as the embedded stack runs it', () => {
   expressionLimit(open);
   ledgerContract(open);
   exportJobsContract(async () => createDynamoDbExportJobs(await table()));
+  exchangeRulesContract(async () => createDynamoDbExchangeRules(await table()));
 });

@@ -21,32 +21,34 @@ export class Stack {
   readonly dataDir: string;
   readonly port: number;
   readonly #folder: string;
+  /** More flags of `npm start`. */
+  readonly #flags: readonly string[];
   /** Empty: the stack creates its own. */
   readonly adminToken: string;
   #running: { pid: number | undefined; closed: Promise<void> } | undefined;
   #log = '';
 
-  private constructor(place: { folder: string; port: number; adminToken: string }) {
+  private constructor(place: { folder: string; port: number; adminToken: string; flags: readonly string[] }) {
     this.#folder = place.folder;
     this.dataDir = join(place.folder, 'data');
     this.port = place.port;
     this.adminToken = place.adminToken;
+    this.#flags = place.flags;
     this.url = `http://127.0.0.1:${place.port}`;
   }
 
-  static async start(
-    options: { adminToken: string } = { adminToken: 'admin-token-of-the-e2e-tests-0123456789' },
-  ): Promise<Stack> {
+  static async start(options: { adminToken?: string; flags?: readonly string[] } = {}): Promise<Stack> {
+    const { adminToken = 'admin-token-of-the-e2e-tests-0123456789', flags = [] } = options;
     // Real folders have such names.
     const folder = await mkdtemp(join(tmpdir(), "lfs-quota e2e's stack-"));
-    const stack = new Stack({ folder, port: await freePortPair(), ...options });
+    const stack = new Stack({ folder, port: await freePortPair(), adminToken, flags });
     await stack.start();
     return stack;
   }
 
   /** Starts it on the same folder and ports. Resolves when it prints `ready`. */
   async start(): Promise<void> {
-    const args = ['start', '--', '--port', String(this.port), '--data', this.dataDir];
+    const args = ['start', '--', '--port', String(this.port), '--data', this.dataDir, ...this.#flags];
     const child = spawn('npm', args, {
       cwd: projectRoot,
       env: { ...plainEnvironment(), HOME: this.#folder, LFS_QUOTA_ADMIN_TOKEN: this.adminToken },

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type EmbeddedStack, startEmbeddedStack } from '../../local/start.ts';
 import { blackboxSuite } from '../blackbox/suite.ts';
+import { startTestIssuer } from '../support/identity-issuer.ts';
 import { recordingLog } from '../support/recording-log.ts';
 import { ListCounter } from './list-counter.ts';
 import { StoreAccess } from './store-access.ts';
@@ -20,10 +21,13 @@ describe('the embedded stack as its clients see it', () => {
   let stack: EmbeddedStack;
   let lists: ListCounter;
   let store: StoreAccess;
+  let issuer: Awaited<ReturnType<typeof startTestIssuer>>;
 
   beforeAll(async () => {
     dataDir = mkdtempSync(join(tmpdir(), 'lfs-quota-test-'));
-    stack = await startEmbeddedStack({ port: 0, dataDir, adminToken, log, settings, queueTiming });
+    issuer = await startTestIssuer();
+    const issuers = [issuer.setting];
+    stack = await startEmbeddedStack({ port: 0, dataDir, adminToken, log, settings, queueTiming, issuers });
     lists = new ListCounter(stack.storeUrl);
     store = new StoreAccess(stack);
   });
@@ -32,6 +36,7 @@ describe('the embedded stack as its clients see it', () => {
     lists?.close();
     store?.close();
     await stack?.close();
+    await issuer?.close();
     rmSync(dataDir, { recursive: true, force: true });
   });
 
@@ -39,6 +44,7 @@ describe('the embedded stack as its clients see it', () => {
     url: stack.url,
     adminToken,
     giantObjects,
+    issuer: issuer.issuer,
     listRequests: (tenant) => lists.countOf(tenant),
     putObject: (key, content) => store.put(key, content),
   }));

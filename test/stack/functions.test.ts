@@ -43,6 +43,7 @@ const expected: Record<FunctionName, [number, number, string[]]> = {
   lfsBatch: [25, 1_024, [...store, queue, table]],
   lfsVerify: [25, 512, [...store, queue, table]],
   getSubscription: [29, 1_024, [admin, ...store, queue, table]],
+  exchangeToken: [15, 512, [table]],
   management: [29, 512, [admin, ...store, queue, table, ...exports]],
   reconcile: [300, 512, [...store, queue, table, ...workers]],
   scanShard: [300, 1_024, store],

@@ -37,6 +37,7 @@ describe('the settings of the protocol', () => {
     expect([health, notFound, openapi, scanShard]).toEqual(Array(4).fill(undefined));
     expect(Object.keys(others).sort()).toEqual(
       [
+        'exchangeToken',
         'exportArchive',
         'getSubscription',
         'lfsBatch',

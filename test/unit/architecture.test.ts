@@ -87,6 +87,7 @@ const architecture: Readonly<Record<string, { imports: readonly string[]; packag
     imports: ['lambda/domain', 'lambda/ports', 'lambda/adapters/aws-http'],
     packages: ['node:crypto', 'zod'],
   },
+  'lambda/adapters/oidc': { imports: ['lambda/domain', 'lambda/ports'], packages: ['aws-jwt-verify'] },
   'lambda/adapters/secrets': {
     imports: ['lambda/domain', 'lambda/ports', 'lambda/adapters/aws-http'],
     packages: ['zod'],
@@ -102,7 +103,14 @@ const architecture: Readonly<Record<string, { imports: readonly string[]; packag
     packages: ['aws-lambda', 'zod'],
   },
   'lambda/http/management': {
-    imports: ['lambda/domain', 'lambda/domain/export', 'lambda/http', 'lambda/ports', 'lambda/use-cases/**'],
+    imports: [
+      'lambda/domain',
+      'lambda/domain/export',
+      'lambda/http',
+      'lambda/ports',
+      'lambda/routes.ts',
+      'lambda/use-cases/**',
+    ],
     packages: ['aws-lambda', 'zod'],
   },
   'lambda/http/openapi': {
@@ -203,7 +211,7 @@ const architecture: Readonly<Record<string, { imports: readonly string[]; packag
   'test/contract': { imports: ['lambda/**', 'local', 'local/store', 'test/support'], packages: ['*'] },
   // What the API answers. It sees URLs alone, so the embedded and the deployed stack both run it.
   'test/blackbox': {
-    imports: ['lambda/routes.ts'],
+    imports: ['lambda/routes.ts', 'test/support'],
     packages: ['fast-check', 'node:*', 'vitest', 'zod'],
   },
   'test/simulation': { imports: ['lambda/**', 'test/support'], packages: ['fast-check', 'node:*', 'vitest'] },

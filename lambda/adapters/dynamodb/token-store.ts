@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { shownAfterExpiryMs } from '../../domain/token.ts';
 import type { TokenPage, TokenRecord, TokenStore } from '../../ports/credentials.ts';
 import { absent, all, exists, setting } from './expressions.ts';
 import { kindKey } from './items.ts';
@@ -21,9 +22,6 @@ const tokenItem = z.object({
   expiresAtMs: nullable(z.number()),
   lastUsedAtMs: nullable(z.number()),
 });
-
-/** A token that has expired is shown for so long. */
-const shownAfterExpiryMs = 7 * 24 * 60 * 60_000;
 
 const tokenKey = (tokenId: string) => ({ pk: `TOKEN#${tokenId}`, sk: 'TOKEN' });
 

@@ -16,6 +16,8 @@ export type ManagementDeps = Pick<
   | 'tokens'
   | 'requestKeys'
   | 'admin'
+  | 'issuers'
+  | 'exchangeRules'
   | 'store'
   | 'listing'
   | 'queue'
@@ -76,18 +78,19 @@ export function operation<A extends object, Q, B>(
 /** For operations without a body. One that is sent all the same is not read. */
 export const noBody: BodyReader<undefined> = () => ({ ok: true, body: undefined });
 
-/** Reads a JSON body by a schema. */
-export function jsonBody<T>(schema: z.ZodType<T>): BodyReader<T> {
+/** Reads a JSON body by a schema. @param bytesMax default: what the stage takes. */
+export function jsonBody<T>(schema: z.ZodType<T>, bytesMax?: number): BodyReader<T> {
   return ({ settings }, event) => {
+    const largest = Math.min(settings.bodyBytesMax, bytesMax ?? settings.bodyBytesMax);
     const refuse = (...why: Parameters<typeof problem>) => ({
       ok: false as const,
       response: problem(...why),
     });
     if (!hasContentType(event, 'application/json'))
       return refuse('unsupported-media-type', 'The Content-Type must be application/json.');
-    const text = bodyText(event, settings.bodyBytesMax);
+    const text = bodyText(event, largest);
     if (text === undefined)
-      return refuse('body-too-large', `The body is larger than ${formatBytes(settings.bodyBytesMax)}.`);
+      return refuse('body-too-large', `The body is larger than ${formatBytes(largest)}.`);
     const value = parseJson(text);
     if (value === undefined) return refuse('invalid-json', 'The body is not valid JSON.');
     const parsed = schema.safeParse(value);

@@ -6,6 +6,7 @@ import { lfsErrorSchema } from '../lfs/schemas.ts';
 import { verifyTokenHeader } from '../lfs/verify-token.ts';
 import { countDocs } from '../management/counts/docs.ts';
 import { deleteDocs } from '../management/deletes/docs.ts';
+import { exchangeDocs } from '../management/exchange/docs.ts';
 import { exportDocs } from '../management/exports/docs.ts';
 import { objectDocs } from '../management/objects/docs.ts';
 import { noQuery } from '../management/queries.ts';
@@ -13,11 +14,11 @@ import { repoDocs } from '../management/repos/docs.ts';
 import { reservationDocs } from '../management/reservations/docs.ts';
 import { tenantDocs } from '../management/tenants/docs.ts';
 import { tokenDocs } from '../management/tokens/docs.ts';
+import type { AccessKind, AnswerDoc, OperationDoc } from '../operation-docs.ts';
 import { problemSchema } from '../problem-schema.ts';
 import { type ProblemCode, problemTypes } from '../problems.ts';
 import { lfsMediaType } from '../request.ts';
 import { lfsOperations } from './lfs-operations.ts';
-import type { AccessKind, AnswerDoc, OperationDoc } from './operation-docs.ts';
 import { serviceOperations } from './service-operations.ts';
 
 /** A description for each route: the type makes the compiler check that none is missing. */
@@ -26,6 +27,7 @@ export const operationDocs: Readonly<Record<RouteKey, OperationDoc>> = {
   ...lfsOperations,
   ...tenantDocs,
   ...tokenDocs,
+  ...exchangeDocs,
   ...repoDocs,
   ...countDocs,
   ...reservationDocs,
@@ -85,6 +87,7 @@ const securityOf: Readonly<Record<AccessKind, readonly Json[]>> = {
   admin: anyToken,
   manager: anyToken,
   reader: anyToken,
+  identity: [],
   tenant: anyToken,
   verify: [{ verifyToken: [] }],
 };
@@ -156,8 +159,9 @@ export function problemCodesOf(doc: OperationDoc): ProblemCode[] {
   if (doc.lfsErrors || doc.access === 'anyone') return [];
   return [
     'unauthorized',
+    ...(doc.access === 'identity' ? (['issuer-unavailable'] as const) : []),
     ...(doc.access === 'manager' ? (['scope-too-small'] as const) : []),
-    'invalid-query',
+    ...(doc.access === 'identity' ? [] : (['invalid-query'] as const)),
     ...(doc.takesRequestKey ? (['invalid-idempotency-key', 'idempotency-key-reused'] as const) : []),
     ...(doc.body
       ? (['invalid-json', 'unsupported-media-type', 'body-too-large', 'invalid-body'] as const)
@@ -195,6 +199,7 @@ const pathParameterSchemas: Readonly<Record<string, Json>> = {
   oid: { type: 'string', pattern: oidPattern.source },
   exportId: { type: 'string', pattern: exportIdPattern.source },
   tokenId: { type: 'string', pattern: '^[0-9a-f]{16}$' },
+  ruleId: { type: 'string', pattern: '^[0-9a-f]{16}$' },
 };
 
 function pathParameters(path: string): Json[] {

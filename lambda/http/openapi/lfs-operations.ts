@@ -5,7 +5,7 @@ import {
   verifyRequestSchema,
   verifyResponseSchema,
 } from '../lfs/schemas.ts';
-import type { OperationDoc } from './operation-docs.ts';
+import type { OperationDoc } from '../operation-docs.ts';
 
 const oid = '4665a5ea423c2713d436b5ee50593a9640e0018c1550b5a0002f74190d6caea8';
 

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import type { RouteKey } from '../../routes.ts';
-import type { OperationDoc } from './operation-docs.ts';
+import type { OperationDoc } from '../operation-docs.ts';
 
 const healthSchema = z.object({ status: z.literal('ok') }).meta({ id: 'Health' });
 

@@ -89,14 +89,15 @@ export async function deleteRepo(
  * @throws {LedgerUnavailableError}
  */
 export async function deleteTenant(
-  deps: Pick<Deps, 'ledger' | 'queue' | 'clock' | 'tokens'>,
+  deps: Pick<Deps, 'ledger' | 'queue' | 'clock' | 'tokens' | 'exchangeRules'>,
   input: { tenant: TenantRecord; dryRun: boolean },
 ): Promise<DeletePlan> {
-  const { ledger, queue, clock, tokens } = deps;
+  const { ledger, queue, clock, tokens, exchangeRules } = deps;
   const { tenant, closedAtMs, counted } = input.tenant;
   const dueAtMs = closedAtMs ?? clock.nowMs();
   if (!input.dryRun) {
     await ledger.closeTenant({ tenant, closedAtMs: dueAtMs });
+    for (const rule of await exchangeRules.list(tenant)) await exchangeRules.delete(rule);
     for (const { tokenId } of await tokens.list(tenant)) await tokens.delete({ tenant, tokenId });
     await queue.request({ tenant, reason: 'delete', full: true });
   }

@@ -2,6 +2,7 @@ import { createInvocations } from '../../../lambda/adapters/system/invocations.t
 import { ListingPace } from '../../../lambda/domain/ask-by-listing.ts';
 import { exportSettingsFor } from '../../../lambda/domain/export/export-settings.ts';
 import { sha256Hex } from '../../../lambda/domain/hash.ts';
+import { publicIssuers } from '../../../lambda/domain/identity-issuer.ts';
 import { KnownObjects } from '../../../lambda/domain/known-objects.ts';
 import { defaultSettings } from '../../../lambda/domain/settings.ts';
 import type { Clock } from '../../../lambda/ports/clock.ts';
@@ -15,6 +16,7 @@ import { createPathScan } from '../../../lambda/use-cases/scan/path-scan.ts';
 import { noMetrics } from '../../../local/no-metrics.ts';
 import { Random } from '../random.ts';
 import { MemoryArchiveStore } from './archive-store.ts';
+import { MemoryExchangeRules } from './exchange-rules.ts';
 import { MemoryExportJobs } from './export-jobs.ts';
 import { MemoryLedger } from './ledger.ts';
 import { MemoryObjectStore } from './object-store.ts';
@@ -37,6 +39,9 @@ export function memoryDeps(given: Partial<Deps> & { readonly objects?: MemoryObj
     ledger: new MemoryLedger(),
     tokens: new MemoryTokenStore(),
     requestKeys: new MemoryRequestKeys(),
+    identities: { verify: async () => ({ kind: 'rejected', reason: 'there are none' }) },
+    issuers: publicIssuers,
+    exchangeRules: new MemoryExchangeRules(),
     admin: { sha256: async () => sha256Hex(adminToken) },
     store: objects,
     listing,

@@ -190,6 +190,62 @@ describe('token', () => {
   });
 });
 
+describe('rule', () => {
+  const rule = {
+    ruleId: '5f0c1e2d3b4a5968',
+    issuer: 'https://token.actions.githubusercontent.com',
+    match: { repository_id: ['7'], ref: ['refs/heads/main', 'refs/tags/*'] },
+    scope: 'write',
+    repos: ['game'],
+    ttlSeconds: 1800,
+    createdAt: '2026-11-21T04:00:00Z',
+  };
+  const shown =
+    'id                scope  repos  valid   issuer                               jobs with\n' +
+    '5f0c1e2d3b4a5968  write  game   30 min  token.actions.githubusercontent.com  repository_id=7 ref=refs/heads/main|refs/tags/*\n';
+
+  it('is made of claims that may have several values', async () => {
+    const { asked, run } = await serve({ status: 201, body: rule });
+    const matches = ['repository_id=7', 'ref=refs/heads/main', 'ref=refs/tags/*'].flatMap((each) => [
+      '--match',
+      each,
+    ]);
+    const options = [
+      '--issuer',
+      rule.issuer,
+      ...matches,
+      '--scope',
+      'write',
+      '--repo',
+      'game',
+      '--expires',
+      '30m',
+    ];
+    expect((await run('rule', 'create', 'acme', ...options)).out).toBe(shown);
+    expect(asked[0]).toMatchObject({
+      method: 'POST',
+      path: '/v1/tenants/acme/exchange-rules',
+      body: { issuer: rule.issuer, match: rule.match, scope: 'write', repos: ['game'], ttlSeconds: 1800 },
+    });
+  });
+
+  it('is listed; without any, who could have one is told', async () => {
+    const some = await serve({ status: 200, body: { rules: [rule], issuers: [rule.issuer] } });
+    expect((await some.run('rule', 'list', 'acme')).out).toBe(shown);
+    const none = await serve({ status: 200, body: { rules: [], issuers: [rule.issuer] } });
+    expect((await none.run('rule', 'list', 'acme')).out).toMatch(/^No rules: .*githubusercontent/);
+  });
+
+  it('is deleted', async () => {
+    const { asked, run } = await serve({ status: 204 });
+    expect((await run('rule', 'delete', 'acme', rule.ruleId)).out).toBe(`Deleted ${rule.ruleId}.\n`);
+    expect(asked[0]).toMatchObject({
+      method: 'DELETE',
+      path: `/v1/tenants/acme/exchange-rules/${rule.ruleId}`,
+    });
+  });
+});
+
 describe('reconcile', () => {
   it('asks for a recount', async () => {
     const { asked, run } = await serve({ status: 202, body: { tenant: 'acme', queued: true } });

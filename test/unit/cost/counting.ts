@@ -23,8 +23,8 @@ export class Counter extends CountingDeps {
     const counted = { storedBytes: 0, objectCount: 0, countedAtMs: nowMs };
     const dueAtMs = nowMs + deps.settings.maxAgeMs;
     await ledger.createTenant({ tenant, plan: null, limitBytes: 1e15, createdAtMs: nowMs, counted, dueAtMs });
-    // Used within the hour, as nearly every token that is used: its use is not written again.
-    await tokens.put(tokenRecord(token, { tenant, createdAtMs: nowMs, lastUsedAtMs: nowMs }));
+    // Its uses are a line of their own.
+    await tokens.put(tokenRecord(token, { tenant, createdAtMs: nowMs, lastUsedAtMs: 9e15 }));
     return counter;
   }
 

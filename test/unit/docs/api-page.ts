@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { operationDocs, problemCodesOf } from '../../../lambda/http/openapi/document.ts';
-import type { AccessKind, OperationDoc } from '../../../lambda/http/openapi/operation-docs.ts';
+import type { AccessKind, OperationDoc } from '../../../lambda/http/operation-docs.ts';
 import { problemTypes } from '../../../lambda/http/problems.ts';
 import { type RouteKey, routes } from '../../../lambda/routes.ts';
 
@@ -11,6 +11,7 @@ const who: Readonly<Record<AccessKind, string>> = {
   admin: 'The admin token.',
   manager: 'The admin token, or a token of the tenant with the scope manage.',
   reader: 'The admin token, or any token of the tenant.',
+  identity: 'Anyone with an identity token that a rule lets in.',
   tenant: 'A token of the tenant.',
   verify: 'The token in the header of the verify action.',
 };
@@ -23,7 +24,7 @@ const sections: readonly { readonly title: string; readonly isOf: (path: string)
     isOf: (path) =>
       /^\/v1\/tenants(\/\{tenant\}(\/(subscription|reservations|counts|reconcile))?)?$/.test(path),
   },
-  { title: 'Tokens', isOf: (path) => path.includes('/tokens') },
+  { title: 'Tokens', isOf: (path) => /\/(tokens|exchange-rules)/.test(path) },
   { title: 'Exports', isOf: (path) => path.includes('/exports') },
   { title: 'Repos and objects', isOf: (path) => /^\/v1\/.*\/(repos|objects)/.test(path) },
 ];

@@ -1,10 +1,19 @@
 import { expect, it } from 'vitest';
+import { publicIssuers } from '../../../lambda/domain/identity-issuer.ts';
 import { readFlags } from '../../../local/flags.ts';
 
 it('reads flags', () => {
-  expect(readFlags([])).toEqual({ kind: 'start', port: 8787, dataDir: '.lfs-quota' });
-  expect(readFlags(['--port', '0', '--data', '/x'])).toEqual({ kind: 'start', port: 0, dataDir: '/x' });
+  expect(readFlags([])).toEqual({
+    kind: 'start',
+    port: 8787,
+    dataDir: '.lfs-quota',
+    issuers: publicIssuers,
+  });
+  expect(readFlags(['--port', '0', '--data', '/x'])).toMatchObject({ port: 0, dataDir: '/x' });
   expect(readFlags(['--port=65534'])).toMatchObject({ port: 65534 });
+  const issuer = { kind: 'gitlab', issuer: 'https://git.example.com', jwksUri: 'http://127.0.0.1:1/keys' };
+  const text = 'gitlab,https://git.example.com,http://127.0.0.1:1/keys';
+  expect(readFlags(['--issuer', text, '--issuer', text])).toMatchObject({ issuers: [issuer, issuer] });
   expect(readFlags(['-h'])).toEqual({ kind: 'help' });
 });
 
@@ -16,6 +25,17 @@ it.each([
   [['--port'], "Option '--port <value>' argument missing."],
   [['--data', ' '], '--data takes a folder, not an empty name.'],
   [['--prot', '1'], "Unknown option '--prot'."],
+  ...[
+    'x',
+    'gitea,https://a,https://a/keys',
+    'gitlab,https://a',
+    'gitlab,a,https://b',
+    'github,https://a,ftp://b',
+    'github,https://a,https://b,c',
+  ].map((text): [string[], string] => [
+    ['--issuer', text],
+    '--issuer takes KIND,ISSUER,JWKS such as gitlab,https://git.example.com,https://git.example.com/oauth/discovery/keys.',
+  ]),
   [['start'], "Unexpected argument 'start'."],
 ])('refuses the flags %j', (args, message) => {
   expect(readFlags(args)).toEqual({ kind: 'wrong', message });

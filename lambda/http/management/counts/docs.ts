@@ -1,4 +1,4 @@
-import type { OperationDocs } from '../../openapi/operation-docs.ts';
+import type { OperationDocs } from '../../operation-docs.ts';
 import { pageQuery } from '../queries.ts';
 import { steerCountBody } from './requests.ts';
 import { countPageSchema, countSchema } from './schemas.ts';

@@ -1,4 +1,4 @@
-import type { OperationDocs } from '../../openapi/operation-docs.ts';
+import type { OperationDocs } from '../../operation-docs.ts';
 import { oid } from '../objects/docs.ts';
 import { exportQuery, startExportBody } from './requests.ts';
 import { exportPageSchema, exportSchema } from './schemas.ts';

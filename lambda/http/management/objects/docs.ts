@@ -1,4 +1,4 @@
-import type { OperationDocs } from '../../openapi/operation-docs.ts';
+import type { OperationDocs } from '../../operation-docs.ts';
 import { objectQuery } from './requests.ts';
 import { objectPageSchema } from './schemas.ts';
 

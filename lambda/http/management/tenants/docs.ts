@@ -1,4 +1,4 @@
-import type { OperationDocs } from '../../openapi/operation-docs.ts';
+import type { OperationDocs } from '../../operation-docs.ts';
 import { pageQuery } from '../queries.ts';
 import { repo } from '../repos/docs.ts';
 import { createTenantBody, subscriptionQuery, updateTenantBody } from './requests.ts';

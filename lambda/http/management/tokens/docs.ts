@@ -1,4 +1,4 @@
-import type { OperationDocs } from '../../openapi/operation-docs.ts';
+import type { OperationDocs } from '../../operation-docs.ts';
 import { pageQuery } from '../queries.ts';
 import { createTokenBody } from './requests.ts';
 import { newTokenSchema, tokenPageSchema, tokenSchema } from './schemas.ts';
@@ -19,6 +19,8 @@ export const tokenDocs = {
   'GET /v1/tenants/{tenant}/tokens': {
     id: 'listTokens',
     summary: 'The tokens of a tenant, by the time of their creation',
+    description:
+      'A page may be shorter than asked for without being the last: what expired long ago is not shown.',
     access: 'manager',
     query: pageQuery,
     answers: {

@@ -1,4 +1,5 @@
 import type { APIGatewayProxyEventV2 } from 'aws-lambda';
+import { isListed } from '../../../domain/token.ts';
 import type { TokenRecord } from '../../../ports/credentials.ts';
 import {
   createTokenOnce,
@@ -25,7 +26,8 @@ const listTokens = operation(
       ...(cursor && { cursor }),
     });
     return json(200, {
-      tokens: page.tokens.map(tokenBody),
+      // The table removes them some time later, if it does.
+      tokens: page.tokens.filter((token) => isListed(token, deps.clock.nowMs())).map(tokenBody),
       nextCursor: page.nextCursor === null ? null : encodeCursor(page.nextCursor),
     });
   },

@@ -12,7 +12,7 @@ const tokenReposMax = 50;
 const reposRule = `must name 1 to ${tokenReposMax} repos, none of them twice`;
 
 /** Repos that a token is for, as they are named in paths. */
-const tokenRepos = z
+export const tokenRepos = z
   .array(z.string().regex(repoPattern, 'must be the name of a repo, without .git'))
   .min(1, reposRule)
   .max(tokenReposMax, reposRule)

@@ -10,7 +10,7 @@ export const tokenSchema = z
     repos: z.array(z.string()).nullable().meta({ description: 'The repos that it is for. null: all.' }),
     createdAt: time,
     expiresAt: time.nullable().meta({
-      description: 'It is worth nothing from then on, and no longer listed a week later. null: never.',
+      description: 'It is worth nothing from then on, and listed for a day more. null: never.',
     }),
     lastUsedAt: time.nullable().meta({ description: 'When it was last used, to the hour. null: not yet.' }),
   })

@@ -1,11 +1,25 @@
 import { createHmac } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { sha256Hex } from '../../../../lambda/domain/hash.ts';
-import { derivedToken, sameDigest, tokenIdOf } from '../../../../lambda/domain/token.ts';
+import { derivedToken, isForRepo, isListed, sameDigest, tokenIdOf } from '../../../../lambda/domain/token.ts';
 
 it('the id of a token tells 64 bits of its hash, and no more', () => {
   expect(tokenIdOf('secret')).toMatch(/^[0-9a-f]{16}$/);
   expect(sha256Hex('secret').startsWith(tokenIdOf('secret'))).toBe(true);
+});
+
+it('a token is listed until a day after it has expired', () => {
+  const dayMs = 86_400_000;
+  expect(isListed({ expiresAtMs: null }, 9e15)).toBe(true);
+  expect(isListed({ expiresAtMs: 1000 }, 999 + dayMs)).toBe(true);
+  expect(isListed({ expiresAtMs: 1000 }, 1000 + dayMs)).toBe(false);
+});
+
+it('a token is for all repos, or for those that it names', () => {
+  expect(isForRepo({ repos: null }, 'game')).toBe(true);
+  expect(isForRepo({ repos: ['game'] }, 'game')).toBe(true);
+  expect(isForRepo({ repos: ['game'] }, 'gam')).toBe(false);
+  expect(isForRepo({ repos: [] }, 'game')).toBe(false);
 });
 
 describe('two digests', () => {

@@ -36,6 +36,7 @@ async function setUp(
     lfsBatch: named('lfsBatch'),
     lfsVerify: named('lfsVerify'),
     getSubscription: named('getSubscription'),
+    exchangeToken: named('exchangeToken'),
     management: named('management'),
     notFound: named('notFound'),
   };

@@ -1,6 +1,6 @@
 import type * as z from 'zod';
-import type { RouteKey } from '../../routes.ts';
-import type { ProblemCode } from '../problems.ts';
+import type { RouteKey } from '../routes.ts';
+import type { ProblemCode } from './problems.ts';
 
 /** Who may call an operation. */
 export type AccessKind =
@@ -11,6 +11,8 @@ export type AccessKind =
   | 'manager'
   /** The operator's token, or any token of the tenant. */
   | 'reader'
+  /** An identity token in the body. */
+  | 'identity'
   /** A token of the tenant. */
   | 'tenant'
   /** The token that the batch's verify action carries. */

@@ -1,0 +1,60 @@
+import * as z from 'zod';
+import type { ExchangeRule } from '../../domain/exchange-rule.ts';
+import { type ExchangeRules, exchangeRulesMax } from '../../ports/identities.ts';
+import { absent, exists } from './expressions.ts';
+import { firstItems } from './pages.ts';
+import { deleteItem, putItem, type Table } from './requests.ts';
+import { keyNames } from './table.ts';
+
+const ruleItem = z.object({
+  id: z.string(),
+  tenant: z.string(),
+  issuer: z.string(),
+  match: z.record(z.string(), z.array(z.string())),
+  scope: z.enum(['read', 'write']),
+  repos: z
+    .array(z.string())
+    .nullish()
+    .transform((repos) => repos ?? null),
+  lifetimeMs: z.number(),
+  createdAtMs: z.number(),
+});
+
+const partitionOf = (tenant: string) => `EXCHANGE#${tenant}`;
+
+const ruleKey = ({ tenant, id }: { tenant: string; id: string }) => ({
+  pk: partitionOf(tenant),
+  sk: `RULE#${id}`,
+});
+
+/** Exchange rules on the ledger's table, in a partition of their own: the counter's is for what is counted. */
+export function createDynamoDbExchangeRules(table: Table): ExchangeRules {
+  return {
+    list: (tenant) => list(table, tenant),
+    put: (rule) => put(table, rule),
+    delete: (rule) => remove(table, rule),
+  };
+}
+
+async function list(table: Table, tenant: string): Promise<readonly ExchangeRule[]> {
+  const items = await firstItems(table, {
+    KeyConditionExpression: '#pk = :pk',
+    ExpressionAttributeNames: { '#pk': keyNames.pk },
+    ExpressionAttributeValues: { ':pk': partitionOf(tenant) },
+    ConsistentRead: true,
+    Limit: 2 * exchangeRulesMax,
+  });
+  const rules = items.map((item) => ruleItem.parse(item));
+  return rules.sort((a, b) => a.createdAtMs - b.createdAtMs || (a.id < b.id ? -1 : 1));
+}
+
+async function put(table: Table, rule: ExchangeRule): Promise<void> {
+  const { repos, ...rest } = rule;
+  // An attempt that is repeated finds its own rule: ids are random.
+  await putItem(table, { item: { ...ruleKey(rule), ...rest, ...(repos && { repos }) }, condition: absent });
+}
+
+async function remove(table: Table, rule: { tenant: string; id: string }): Promise<'deleted' | 'absent'> {
+  const { ok } = await deleteItem(table, { key: ruleKey(rule), condition: exists });
+  return ok ? 'deleted' : 'absent';
+}

@@ -1,0 +1,67 @@
+import { JwtVerifier } from 'aws-jwt-verify';
+import {
+  JwtBaseError,
+  JwtExpiredError,
+  JwtInvalidAudienceError,
+  JwtInvalidIssuerError,
+  JwtInvalidSignatureError,
+  JwtNotBeforeError,
+  KidNotFoundInJwksError,
+  ParameterValidationError,
+  WaitPeriodNotYetEndedJwkError,
+} from 'aws-jwt-verify/error';
+import { SimpleJwksCache } from 'aws-jwt-verify/jwk';
+import type { IdentityIssuer } from '../../domain/identity-issuer.ts';
+import type { IdentityVerifier } from '../../ports/identities.ts';
+import { fetchKeys } from './fetch-keys.ts';
+
+/** Clocks of issuers and ours may differ by so much. */
+const clockSkewSeconds = 60;
+
+/**
+ * Verifies identity tokens by the public keys of their issuers, which are fetched when they are first needed and when a
+ * token names one that is not known, at most once in ten seconds.
+ */
+export function createIdentityVerifier(
+  issuers: readonly IdentityIssuer[],
+  { fetchKeysOf = fetchKeys }: { fetchKeysOf?: (uri: string) => Promise<ArrayBuffer> } = {},
+): IdentityVerifier {
+  if (issuers.length === 0)
+    return { verify: async () => ({ kind: 'rejected', reason: 'the stage takes no identities' }) };
+  const jwksCache = new SimpleJwksCache({ fetcher: { fetch: (uri) => fetchKeysOf(uri) } });
+  const verifier = JwtVerifier.create(
+    issuers.map(({ issuer, jwksUri }) => ({
+      issuer,
+      jwksUri,
+      audience: null,
+      graceSeconds: clockSkewSeconds,
+    })),
+    { jwksCache },
+  );
+  return {
+    async verify({ idToken, audience }) {
+      try {
+        const claims = await verifier.verify(idToken, { audience });
+        // The library takes a token without an end for one that never ends.
+        if (typeof claims.exp !== 'number') return { kind: 'rejected', reason: 'it has no end' };
+        return { kind: 'verified', issuer: String(claims.iss), claims };
+      } catch (error) {
+        if (error instanceof JwtBaseError) return { kind: 'rejected', reason: reasonOf(error) };
+        throw error;
+      }
+    },
+  };
+}
+
+/** In our words: the library's message may quote what somebody sent. */
+function reasonOf(error: JwtBaseError): string {
+  if (error instanceof JwtExpiredError) return 'it has expired';
+  if (error instanceof JwtNotBeforeError) return 'it is not valid yet';
+  if (error instanceof JwtInvalidIssuerError || error instanceof ParameterValidationError)
+    return 'its issuer is none of the stage';
+  if (error instanceof JwtInvalidAudienceError) return 'it is meant for another audience';
+  if (error instanceof JwtInvalidSignatureError) return 'its signature is wrong';
+  if (error instanceof KidNotFoundInJwksError || error instanceof WaitPeriodNotYetEndedJwkError)
+    return 'its issuer has no such key';
+  return 'it is no identity token';
+}

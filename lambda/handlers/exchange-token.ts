@@ -1,0 +1,58 @@
+import { exchangeDeps } from '../compose.ts';
+import { exchangedTokenBody } from '../http/management/exchange/bodies.ts';
+import { exchangeBody, exchangeBodyBytesMax } from '../http/management/exchange/requests.ts';
+import { jsonBody } from '../http/management/operation.ts';
+import { problem, respondProblem } from '../http/problems.ts';
+import { baseUrl, pathTenant } from '../http/request.ts';
+import { json } from '../http/respond.ts';
+import { IssuerUnavailableError } from '../ports/identities.ts';
+import { deployed } from '../runtime/deployed.ts';
+import { guard, type HttpHandler } from '../runtime/guard.ts';
+import { warmUpTable } from '../runtime/warm-up.ts';
+import { type ExchangeOutcome, exchangeToken } from '../use-cases/access/exchange-token.ts';
+import type { Deps } from '../use-cases/deps.ts';
+
+type ExchangeDeps = Pick<
+  Deps,
+  'identities' | 'exchangeRules' | 'ledger' | 'tokens' | 'ids' | 'clock' | 'log' | 'settings' | 'invocations'
+> & { readonly publicUrl?: string | undefined };
+
+const readBody = jsonBody(exchangeBody, exchangeBodyBytesMax);
+const tryAgainSeconds = '10';
+
+/** POST /v1/tenants/{tenant}/tokens/exchange: a short-lived token for a CI job. Anybody may ask. */
+export function create(deps: ExchangeDeps): HttpHandler {
+  return guard(deps, respondProblem, async (event) => {
+    const decoded = readBody(deps, event);
+    if (!decoded.ok) return decoded.response;
+    const tenant = pathTenant(event);
+    const audience = `${baseUrl(event, deps.publicUrl)}/${tenant}`;
+    let outcome: ExchangeOutcome = { kind: 'rejected', reason: 'there is no such tenant' };
+    try {
+      const { idToken } = decoded.body;
+      if (tenant !== undefined) outcome = await exchangeToken(deps, { tenant, idToken, audience });
+    } catch (error) {
+      if (!(error instanceof IssuerUnavailableError)) throw error;
+      deps.log.warn('issuer unavailable', { error });
+      const detail = 'Who vouches for this job does not answer. Try again in some seconds.';
+      return problem('issuer-unavailable', detail, { 'retry-after': tryAgainSeconds });
+    }
+    if (outcome.kind === 'rejected') {
+      // Of a stranger's request nothing but the tenant's name is logged, and that only if it is one.
+      deps.log.info('identity rejected', { tenant: tenant ?? null, reason: outcome.reason });
+      return problem(
+        'unauthorized',
+        `This identity gets no token here. It must be for the audience ${audience}.`,
+      );
+    }
+    const { token, record } = outcome;
+    deps.log.info('identity exchanged', {
+      tenant: record.tenant,
+      tokenId: record.tokenId,
+      user: record.user,
+    });
+    return json(201, exchangedTokenBody(token, record));
+  });
+}
+
+export const handler = await deployed(create, exchangeDeps, warmUpTable);

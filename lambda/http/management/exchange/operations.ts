@@ -1,0 +1,71 @@
+import { type ExchangeRule, wrongRule } from '../../../domain/exchange-rule.ts';
+import { sha256Hex } from '../../../domain/hash.ts';
+import { exchangeRulesMax } from '../../../ports/identities.ts';
+import { problem } from '../../problems.ts';
+import { json, noContent } from '../../respond.ts';
+import { managerAccess, openManagerAccess } from '../access.ts';
+import { jsonBody, noBody, type Operations, operation } from '../operation.ts';
+import { noQuery } from '../queries.ts';
+import { exchangeRuleBody } from './bodies.ts';
+import { createRuleBody, ttlSecondsDefault } from './requests.ts';
+
+const listRules = operation(
+  { access: managerAccess, query: noQuery, body: noBody },
+  async (deps, { tenant: { tenant } }) => {
+    const rules = await deps.exchangeRules.list(tenant);
+    const issuers = deps.issuers.map(({ issuer }) => issuer);
+    return json(200, { rules: rules.map(exchangeRuleBody), issuers });
+  },
+);
+
+const createRule = operation(
+  { access: openManagerAccess, query: noQuery, body: jsonBody(createRuleBody) },
+  async (deps, { tenant: { tenant }, body }) => {
+    const { scope, repos = null, ttlSeconds = ttlSecondsDefault } = body;
+    const issuer = deps.issuers.find((each) => each.issuer === body.issuer);
+    if (!issuer) {
+      const known = deps.issuers.map((each) => each.issuer).join(', ') || 'none';
+      return problem('invalid-body', `issuer: must be one of this stage: ${known}.`);
+    }
+    const match = Object.fromEntries(
+      Object.entries(body.match).map(([claim, values]) => [
+        claim,
+        typeof values === 'string' ? [values] : values,
+      ]),
+    );
+    const wrong = wrongRule({ match, scope }, issuer);
+    if (wrong) return problem('invalid-body', `match: ${wrong}.`);
+    if ((await deps.exchangeRules.list(tenant)).length >= exchangeRulesMax)
+      return problem('rules-full', `The tenant ${tenant} has ${exchangeRulesMax} rules. Delete one first.`);
+    const rule: ExchangeRule = {
+      id: sha256Hex(deps.ids.random(40)).slice(0, 16),
+      tenant,
+      issuer: issuer.issuer,
+      match,
+      scope,
+      repos,
+      lifetimeMs: ttlSeconds * 1000,
+      createdAtMs: deps.clock.nowMs(),
+    };
+    await deps.exchangeRules.put(rule);
+    return json(201, exchangeRuleBody(rule));
+  },
+);
+
+/** Tokens that the rule gave stay valid until they expire. */
+const deleteRule = operation(
+  { access: managerAccess, query: noQuery, body: noBody },
+  async (deps, { tenant: { tenant }, event }) => {
+    const id = event.pathParameters?.['ruleId'] ?? '';
+    const outcome = /^[0-9a-f]{16}$/.test(id) ? await deps.exchangeRules.delete({ tenant, id }) : 'absent';
+    return outcome === 'deleted'
+      ? noContent()
+      : problem('rule-not-found', `The tenant ${tenant} has no rule of that id.`);
+  },
+);
+
+export const exchangeOperations = {
+  'GET /v1/tenants/{tenant}/exchange-rules': listRules,
+  'POST /v1/tenants/{tenant}/exchange-rules': createRule,
+  'DELETE /v1/tenants/{tenant}/exchange-rules/{ruleId}': deleteRule,
+} satisfies Operations;

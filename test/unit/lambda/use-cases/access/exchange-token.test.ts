@@ -1,0 +1,131 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import type { Claims, ExchangeRule } from '../../../../../lambda/domain/exchange-rule.ts';
+import { tokenIdOf } from '../../../../../lambda/domain/token.ts';
+import { authenticateToken } from '../../../../../lambda/use-cases/access/authenticate.ts';
+import { exchangeToken } from '../../../../../lambda/use-cases/access/exchange-token.ts';
+import { deleteTenant } from '../../../../../lambda/use-cases/deletes/delete-objects.ts';
+import { ManualClock, memoryDeps } from '../../../../support/memory/deps.ts';
+import { MemoryExchangeRules } from '../../../../support/memory/exchange-rules.ts';
+import { MemoryLedger } from '../../../../support/memory/ledger.ts';
+import { MemoryTokenStore } from '../../../../support/memory/token-store.ts';
+
+const issuer = 'https://issuer.example';
+const [tenant, audience] = ['acme', 'https://lfs.example.com/acme'];
+
+describe('an identity', () => {
+  let claims: Claims;
+  const stores = {
+    ledger: new MemoryLedger(),
+    exchangeRules: new MemoryExchangeRules(),
+    tokens: new MemoryTokenStore(),
+    clock: new ManualClock(),
+  };
+  const deps = () =>
+    memoryDeps({ ...stores, identities: { verify: async () => ({ kind: 'verified', issuer, claims }) } });
+  const exchange = (of = tenant) => exchangeToken(deps(), { tenant: of, idToken: 'jwt', audience });
+  const rule = (more: Partial<ExchangeRule> = {}): ExchangeRule => ({
+    id: '00',
+    tenant,
+    issuer,
+    match: { repository_id: ['7'], ref: ['refs/heads/main'] },
+    scope: 'write',
+    repos: ['game'],
+    lifetimeMs: 3_600_000,
+    createdAtMs: 1,
+    ...more,
+  });
+
+  beforeEach(async () => {
+    Object.assign(stores, {
+      ledger: new MemoryLedger(),
+      exchangeRules: new MemoryExchangeRules(),
+      tokens: new MemoryTokenStore(),
+      clock: new ManualClock(),
+    });
+    claims = { sub: 'repo:acme/game', repository_id: '7', ref: 'refs/heads/main' };
+    for (const name of [tenant, 'other'])
+      await stores.ledger.createTenant({
+        tenant: name,
+        plan: null,
+        limitBytes: null,
+        createdAtMs: 1,
+        counted: null,
+        dueAtMs: 1,
+      });
+    await stores.exchangeRules.put(rule());
+  });
+
+  it('that a rule lets in gets a token of its scope and repos, for as long as the rule says', async () => {
+    const { clock, tokens } = stores;
+    const outcome = await exchange();
+    if (outcome.kind !== 'created') throw new Error('refused');
+    expect(outcome.record).toEqual({
+      tokenId: tokenIdOf(outcome.token),
+      secretSha256: expect.any(String),
+      tenant,
+      scope: 'write',
+      repos: ['game'],
+      user: 'repo:acme/game',
+      label: 'rule 00',
+      createdAtMs: clock.nowMs(),
+      expiresAtMs: clock.nowMs() + 3_600_000,
+      lastUsedAtMs: null,
+    });
+    const use = { tenant, repo: 'game', credential: outcome.token };
+    expect(await authenticateToken({ tokens, clock }, use)).toMatchObject({ kind: 'granted' });
+    expect(await authenticateToken({ tokens, clock }, { ...use, repo: 'film' })).toEqual({
+      kind: 'not-found',
+    });
+    clock.advance(3_600_000);
+    expect(await authenticateToken({ tokens, clock }, use)).toEqual({ kind: 'unauthenticated' });
+  });
+
+  it.each<[string, () => unknown, string?]>([
+    ['that no rule lets in', () => Object.assign(claims, { ref: 'refs/heads/other' })],
+    ['for a tenant without rules', () => undefined, 'other'],
+    ['for a tenant that is none', () => undefined, 'absent'],
+    ['for a tenant that is being deleted', () => stores.ledger.closeTenant({ tenant, closedAtMs: 5 })],
+    ['whose rule is gone', () => stores.exchangeRules.delete({ tenant, id: '00' })],
+  ])('%s gets none', async (_what, prepare, of = tenant) => {
+    await prepare();
+    expect(await exchange(of)).toMatchObject({ kind: 'rejected' });
+    expect(await stores.tokens.list(of)).toEqual([]);
+  });
+
+  it('that is not verified makes nothing of the tenant be read', async () => {
+    const untouched: never = new Proxy({} as never, {
+      get: (_, name) => expect.fail(`${String(name)} was read`),
+    });
+    const rejected = { verify: async () => ({ kind: 'rejected', reason: 'it has expired' }) as const };
+    const asked = { ...deps(), ledger: untouched, exchangeRules: untouched, tokens: untouched };
+    const outcome = await exchangeToken(
+      { ...asked, identities: rejected },
+      {
+        tenant,
+        idToken: 'jwt',
+        audience,
+      },
+    );
+    expect(outcome).toEqual({ kind: 'rejected', reason: 'it has expired' });
+  });
+
+  it.each([
+    [undefined, null],
+    ['', null],
+    [7, null],
+    ['ü'.repeat(300), 'ü'.repeat(100)],
+  ])('whose subject is %j is called %j', async (sub, user) => {
+    claims = { ...claims, sub };
+    expect(await exchange()).toMatchObject({ record: { user } });
+  });
+
+  it('gets none after its tenant was deleted, whose rules go', async () => {
+    const record = await stores.ledger.readTenant(tenant);
+    if (!record) throw new Error('no tenant');
+    await deleteTenant(deps(), { tenant: record, dryRun: true });
+    expect(await stores.exchangeRules.list(tenant)).toHaveLength(1);
+    await deleteTenant(deps(), { tenant: record, dryRun: false });
+    expect(await stores.exchangeRules.list(tenant)).toEqual([]);
+    expect(await exchange()).toMatchObject({ kind: 'rejected' });
+  });
+});

@@ -1,6 +1,6 @@
 import type { Claims, ExchangeRule } from '../domain/exchange-rule.ts';
 
-export type VerifiedIdentity =
+type VerifiedIdentity =
   | { readonly kind: 'verified'; readonly issuer: string; readonly claims: Claims }
   /** The reason is for the log. Who asks must not learn it. */
   | { readonly kind: 'rejected'; readonly reason: string };

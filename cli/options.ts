@@ -1,5 +1,6 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { parseSize } from '../lambda/domain/bytes.ts';
+import { isDay } from '../lambda/domain/calendar.ts';
 import { isOid, isRepoName, isTenantName, tenantNameRule } from '../lambda/domain/names.ts';
 import { ApiClient } from './api-client.ts';
 import type { CliContext } from './context.ts';
@@ -98,6 +99,13 @@ export function parseLimit(text: string): number | null {
     throw new InvalidArgumentError('Give a size below 8 PiB, such as 500MB, 1GiB or 1.5TiB, or `unlimited`.');
   }
   return bytes;
+}
+
+/** A day in UTC, such as `2026-11-21`. */
+export function parseDay(text: string): string {
+  if (!/^\d{4}-\d{2}-\d{2}$/.test(text) || !isDay(text))
+    throw new InvalidArgumentError('Give a day such as 2026-11-21.');
+  return text;
 }
 
 const secondsOf = { m: 60, h: 3600, d: 86_400 } as const;

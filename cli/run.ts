@@ -1,6 +1,7 @@
 import { Command, CommanderError } from 'commander';
 import { registerCount } from './commands/count.ts';
 import { registerDoctor } from './commands/doctor.ts';
+import { registerDownloads } from './commands/downloads.ts';
 import { registerDu } from './commands/du.ts';
 import { registerExport } from './commands/export.ts';
 import { registerObject } from './commands/object.ts';
@@ -43,6 +44,7 @@ function buildProgram(context: CliContext): Command {
   registerTenant(program, context);
   registerToken(program, context);
   registerRule(program, context);
+  registerDownloads(program, context);
   registerRepo(program, context);
   registerObject(program, context);
   registerUsage(program, context);

@@ -24,6 +24,7 @@ export type TableCall =
   | 'readRefreshState'
   | 'putRefreshState'
   | 'addCommitted'
+  | 'meterDownloads'
   | 'putReservation'
   | 'issueReservation'
   | 'deleteReservation'
@@ -87,7 +88,8 @@ export function downloadBatch(objects: number, repoObjects?: number): Operation 
   return {
     function: 'lfsBatch',
     objects,
-    calls: { ...authenticated, ...calls },
+    // Beside the question to the store.
+    calls: { ...authenticated, ...calls, meterDownloads: 1 },
     tableRounds: 2,
     ...rounds,
   };

@@ -82,6 +82,9 @@ export function unitsOfCall(call: TableCall, sizes: TableSizes): TableUnits {
     }
     case 'putRefreshState':
       return writes(1);
+    case 'meterDownloads':
+      // The item of the month, and that of the day.
+      return writes(2);
     case 'addCommitted':
     case 'beginReconcile':
       return writes(writeUnits(tenantItemBytes));

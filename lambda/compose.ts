@@ -1,4 +1,5 @@
 import { createDynamoDb } from './adapters/dynamodb/client.ts';
+import { createDynamoDbDownloads } from './adapters/dynamodb/downloads.ts';
 import { createDynamoDbExchangeRules } from './adapters/dynamodb/exchange-rules.ts';
 import { createDynamoDbExportJobs } from './adapters/dynamodb/export-jobs.ts';
 import { createDynamoDbLedger } from './adapters/dynamodb/ledger.ts';
@@ -224,6 +225,7 @@ export function batchDeps() {
     listingPace: new ListingPace(),
     knownObjects: new KnownObjects(),
     ledger: createDynamoDbLedger(tables),
+    downloads: createDynamoDbDownloads(tables),
     tokens: createDynamoDbTokenStore(tables),
     store: objectStore(client),
     signer: new S3UrlSigner(place),
@@ -272,6 +274,7 @@ export function managementDeps() {
     listing: new ScanListing({ client, retry: { attemptsMax: 4 } }),
     store: objectStore(client),
     ledger: createDynamoDbLedger(tables),
+    downloads: createDynamoDbDownloads(tables),
     tokens: createDynamoDbTokenStore(tables),
     requestKeys: createDynamoDbRequestKeys(tables),
     exchangeRules: createDynamoDbExchangeRules(tables),

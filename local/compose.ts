@@ -1,3 +1,4 @@
+import { createDynamoDbDownloads } from '../lambda/adapters/dynamodb/downloads.ts';
 import { createDynamoDbExchangeRules } from '../lambda/adapters/dynamodb/exchange-rules.ts';
 import { createDynamoDbExportJobs } from '../lambda/adapters/dynamodb/export-jobs.ts';
 import { createDynamoDbLedger } from '../lambda/adapters/dynamodb/ledger.ts';
@@ -74,6 +75,7 @@ export function composeEmbedded(input: ComposeInput): { deps: Deps; close: () =>
     tokens: createDynamoDbTokenStore(table),
     requestKeys: createDynamoDbRequestKeys(table),
     exchangeRules: createDynamoDbExchangeRules(table),
+    downloads: createDynamoDbDownloads(table),
     identities: createIdentityVerifier(issuers),
     issuers,
     admin: { sha256: async () => adminSha256 },

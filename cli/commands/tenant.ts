@@ -18,6 +18,7 @@ export function registerTenant(program: Command, context: CliContext): void {
   registerList(group, context);
   registerShow(group, context);
   registerLimit(group, context);
+  registerDownloadLimit(group, context);
   registerDelete(group, context);
 }
 
@@ -90,6 +91,22 @@ function registerLimit(group: Command, context: CliContext): void {
     });
 }
 
+function registerDownloadLimit(group: Command, context: CliContext): void {
+  withApiOptions(group.command('download-limit'))
+    .description('change how much a tenant may be offered for download in a month')
+    .argument('<name>', 'name of the tenant', parseTenant)
+    .argument('<size>', 'the new limit, such as 1TiB, or unlimited', parseLimit)
+    .action(async (tenant: string, downloadLimitBytes: number | null, options: ApiOptions) => {
+      const answer = await openClient(options, context).send({
+        method: 'PATCH',
+        path: `/v1/tenants/${tenant}`,
+        body: { downloadLimitBytes },
+        shape: tenantSchema,
+      });
+      context.out(options.json ? `${answer.text}\n` : renderTenant(answer.body, context.nowMs()));
+    });
+}
+
 function registerDelete(group: Command, context: CliContext): void {
   withDeleteOptions(group.command('delete'))
     .description('delete a tenant and all of its repos permanently')
@@ -119,6 +136,7 @@ function renderTenant(body: TenantBody, nowMs: number): string {
     `plan     ${printable(body.plan ?? '-')}`,
     `limit    ${formatLimit(body.limitBytes)}`,
     `stored   ${body.usage === null ? 'not counted yet' : formatBytes(body.usage.storedBytes)}`,
+    ...(body.downloadLimitBytes === null ? [] : [`pulls    ${formatLimit(body.downloadLimitBytes)} a month`]),
     `created  ${formatAge(body.createdAt, nowMs)}`,
   ];
   return `${lines.join('\n')}\n`;

@@ -22,6 +22,8 @@ export interface TenantRecord {
   readonly plan: string | null;
   /** null: unlimited. */
   readonly limitBytes: number | null;
+  /** Bytes that may be offered for download in a month (UTC). null: unlimited. */
+  readonly downloadLimitBytes: number | null;
   readonly createdAtMs: number;
   /** The atomic counter. Never below what the tenant really takes up. */
   readonly committedBytes: number;

@@ -4,6 +4,7 @@ import { lfsAccess } from '../http/lfs/access.ts';
 import { type BatchRequest, decodeBatch } from '../http/lfs/batch-request.ts';
 import { downloadAnswer, uploadAnswer } from '../http/lfs/batch-response.ts';
 import { lfsBody } from '../http/lfs/body.ts';
+import { downloadLimitMessage } from '../http/lfs/download-limit-message.ts';
 import { RejectedLogins } from '../http/lfs/rejected-logins.ts';
 import { lfs, lfsError, lfsNotFound, lfsRetryLater, respondLfsError } from '../http/lfs/respond.ts';
 import type { WireObject } from '../http/lfs/schemas.ts';
@@ -19,7 +20,7 @@ import { admitUpload } from '../use-cases/uploads/admit-upload.ts';
 import type { AdmitUploadDeps } from '../use-cases/uploads/batch-attempt.ts';
 
 type BatchDeps = AdmitUploadDeps &
-  Pick<Deps, 'tokens' | 'invocations'> & { readonly publicUrl?: string | undefined };
+  Pick<Deps, 'tokens' | 'downloads' | 'invocations'> & { readonly publicUrl?: string | undefined };
 
 /** POST /{tenant}/{repo}/info/lfs/objects/batch: the LFS Batch API. */
 export function create(deps: BatchDeps): HttpHandler {
@@ -34,7 +35,8 @@ export function create(deps: BatchDeps): HttpHandler {
     if (decoded.kind === 'bad') return lfsError({ ...decoded, requestId });
     const { tenant, repo, repoObjects } = access;
     const request = { tenant, repo, repoObjects, batch: decoded.batch };
-    if (decoded.batch.operation === 'download') return download(deps, request);
+    if (decoded.batch.operation === 'download')
+      return download(deps, { ...request, tokenId: access.token.tokenId, requestId });
     if (access.token.scope === 'read') {
       const message = 'This token may only read: push with a write token.';
       return lfsError({ statusCode: 403, message, requestId });
@@ -85,14 +87,24 @@ async function upload(
   }
 }
 
-async function download(deps: BatchDeps, request: Request): Promise<Response> {
-  const { tenant, repo, repoObjects, batch } = request;
-  const verdicts = await offerDownload(deps, {
-    tenant: tenant.tenant,
-    repo,
-    repoObjects,
-    objects: batch.objects,
-  });
+async function download(
+  deps: BatchDeps,
+  request: Request & { tokenId: string; requestId: string },
+): Promise<Response> {
+  const { tenant, tokenId, repo, repoObjects, batch, requestId } = request;
+  const { objects } = batch;
+  const outcome = await offerDownload(deps, { tenant, tokenId, repo, repoObjects, objects });
+  if (outcome.kind === 'over-limit') {
+    const message = downloadLimitMessage({ ...outcome, tenant: tenant.tenant });
+    deps.log.info('downloads refused', {
+      tenant: tenant.tenant,
+      repo,
+      tokenId,
+      askedBytes: outcome.askedBytes,
+    });
+    return lfsError({ statusCode: 509, message, requestId });
+  }
+  const { verdicts } = outcome;
   return answer([
     ...[...verdicts].map(([oid, verdict]) =>
       downloadAnswer({ oid, size: batch.objects.get(oid) ?? 0 }, verdict),

@@ -1,6 +1,7 @@
 import { managementDeps } from '../compose.ts';
 import { countOperations } from '../http/management/counts/operations.ts';
 import { deleteOperations } from '../http/management/deletes/operations.ts';
+import { downloadOperations } from '../http/management/downloads/operations.ts';
 import { exchangeOperations } from '../http/management/exchange/operations.ts';
 import { exportOperations } from '../http/management/exports/operations.ts';
 import { objectOperations } from '../http/management/objects/operations.ts';
@@ -23,6 +24,7 @@ const operations: Readonly<Record<RouteKey<'management'>, Operation>> = {
   ...exchangeOperations,
   ...reservationOperations,
   ...objectOperations,
+  ...downloadOperations,
   ...repoOperations,
   ...countOperations,
   ...deleteOperations,

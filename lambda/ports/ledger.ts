@@ -40,6 +40,7 @@ export interface TenantLedger {
   updateTenant(input: {
     tenant: string;
     limitBytes?: number | null;
+    downloadLimitBytes?: number | null;
     plan?: string | null;
   }): Promise<TenantRecord | undefined>;
   /**

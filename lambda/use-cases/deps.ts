@@ -6,6 +6,7 @@ import type { Settings } from '../domain/settings.ts';
 import type { ArchiveStore } from '../ports/archive-store.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { AdminCredential, TokenStore } from '../ports/credentials.ts';
+import type { Downloads } from '../ports/downloads.ts';
 import type { ExportJobs } from '../ports/export-jobs.ts';
 import type { ExportQueue } from '../ports/export-queue.ts';
 import type { ExchangeRules, IdentityVerifier } from '../ports/identities.ts';
@@ -31,6 +32,7 @@ export interface Deps {
   readonly identities: IdentityVerifier;
   readonly issuers: readonly IdentityIssuer[];
   readonly exchangeRules: ExchangeRules;
+  readonly downloads: Downloads;
   readonly admin: AdminCredential;
   readonly store: ObjectStore;
   readonly listing: ObjectListing;

@@ -39,6 +39,7 @@ const callers: Readonly<
   'POST /v1/tenants/{tenant}/exports': 'reader',
   'GET /v1/tenants/{tenant}/exports/{exportId}': 'reader',
   'DELETE /v1/tenants/{tenant}/exports/{exportId}': 'reader',
+  'GET /v1/tenants/{tenant}/downloads': 'reader',
   'GET /v1/tenants/{tenant}/objects': 'reader',
   'GET /v1/tenants/{tenant}/repos': 'reader',
   'GET /v1/tenants/{tenant}/repos/{repo}': 'reader',

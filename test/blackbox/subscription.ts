@@ -18,6 +18,7 @@ const subscription = z.strictObject({
   tenant: z.string(),
   plan: z.string().nullable(),
   limitBytes: z.number().nullable(),
+  downloadLimitBytes: z.number().nullable(),
   usage: z
     .strictObject({
       storedBytes: z.number(),

@@ -7,6 +7,7 @@ import { batchObjectTests } from './batch-objects.ts';
 import { batchRequestTests } from './batch-requests.ts';
 import { countTests } from './counts.ts';
 import { deleteTests, importedDeleteTests } from './deletes.ts';
+import { downloadMeterTests } from './download-meter.ts';
 import { downloadTests } from './downloads.ts';
 import { exportTests } from './exports.ts';
 import { idempotencyTests } from './idempotency.ts';
@@ -50,6 +51,7 @@ export function blackboxSuite(target: () => Target): void {
   describe('verify', () => verifyTests(api));
   describe('objects', () => objectTests(api));
   describe('downloads', () => downloadTests(api));
+  downloadMeterTests(api);
   describe('reservations', () => reservationTests(api));
   describe('limits', () => limitTests(api));
   describe('exports', () => exportTests(api));

@@ -16,6 +16,7 @@ export function tenantTests(api: () => Api): void {
         tenant,
         plan: 'small',
         limitBytes: 1000,
+        downloadLimitBytes: null,
         createdAt: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/),
         usage: expect.objectContaining({ storedBytes: 0, objectCount: 0, source: 'cache' }),
       });
@@ -79,7 +80,7 @@ export function tenantTests(api: () => Api): void {
     });
 
     it.each([
-      [{}, /limitBytes or plan/],
+      [{}, /limitBytes, downloadLimitBytes or plan/],
       [{ limit: 5 }, /limit/],
       [{ tenant: 'renamed' }, /tenant/],
       [{ plan: '' }, /^plan: /],

@@ -34,6 +34,7 @@ export function usageTests(api: () => Api): { beforeCount: () => void; onceCount
         tenant: place.tenant,
         plan: 'small',
         limitBytes,
+        downloadLimitBytes: null,
         repos: [],
         refreshing: false,
       });

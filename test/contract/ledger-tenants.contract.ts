@@ -12,6 +12,7 @@ export function tenantContract(open: () => Promise<LedgerUnderTest>): void {
         tenant,
         plan: 'pro',
         limitBytes: 100,
+        downloadLimitBytes: null,
         createdAtMs: 1,
         committedBytes: 7,
         epoch: 0,
@@ -47,6 +48,15 @@ export function tenantContract(open: () => Promise<LedgerUnderTest>): void {
         kind: 'added',
       });
       expect((await get().ledger.readTenant(tenant))?.committedBytes).toBe(Number.MAX_SAFE_INTEGER);
+    });
+
+    it('changes and removes the limit of downloads, and leaves the counter’s alone', async () => {
+      const tenant = await create();
+      const before = await get().ledger.readTenant(tenant);
+      const changed = await get().ledger.updateTenant({ tenant, downloadLimitBytes: 7 });
+      expect(changed).toEqual({ ...before, downloadLimitBytes: 7 });
+      expect(await get().ledger.readTenant(tenant)).toEqual(changed);
+      expect(await get().ledger.updateTenant({ tenant, downloadLimitBytes: null })).toEqual(before);
     });
 
     it('changes and removes the limit', async () => {

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { unmarkChange } from '../../lambda/adapters/dynamodb/deletions.ts';
+import { createDynamoDbDownloads } from '../../lambda/adapters/dynamodb/downloads.ts';
 import { createDynamoDbExchangeRules } from '../../lambda/adapters/dynamodb/exchange-rules.ts';
 import { createDynamoDbExportJobs } from '../../lambda/adapters/dynamodb/export-jobs.ts';
 import { updateExpression } from '../../lambda/adapters/dynamodb/expressions.ts';
@@ -16,11 +17,13 @@ import { expiredNotes } from '../../lambda/domain/reconciliation.ts';
 import { defaultSettings } from '../../lambda/domain/settings.ts';
 import { LedgerUnavailableError } from '../../lambda/ports/ledger.ts';
 import { openDatabase } from '../../local/data/database.ts';
+import { MemoryDownloads } from '../support/memory/downloads.ts';
 import { MemoryExchangeRules } from '../support/memory/exchange-rules.ts';
 import { MemoryExportJobs } from '../support/memory/export-jobs.ts';
 import { MemoryLedger } from '../support/memory/ledger.ts';
 import { MemoryRequestKeys } from '../support/memory/request-keys.ts';
 import { MemoryTokenStore } from '../support/memory/token-store.ts';
+import { downloadsContract } from './downloads.contract.ts';
 import { exchangeRulesContract } from './exchange-rules.contract.ts';
 import { exportJobsContract } from './export-jobs.contract.ts';
 import { ledgerContract } from './ledger.contract.ts';
@@ -105,6 +108,7 @@ describe('ledger in memory', () => {
   }));
   exportJobsContract(async () => new MemoryExportJobs({ pageSize: 3 }));
   exchangeRulesContract(async () => new MemoryExchangeRules());
+  downloadsContract(async () => new MemoryDownloads());
 });
 
 describe('ledger on dynalite, as the embedded stack runs it', () => {
@@ -131,4 +135,5 @@ describe('ledger on dynalite, as the embedded stack runs it', () => {
   ledgerContract(open);
   exportJobsContract(async () => createDynamoDbExportJobs(await table()));
   exchangeRulesContract(async () => createDynamoDbExchangeRules(await table()));
+  downloadsContract(async () => createDynamoDbDownloads(await table()));
 });

@@ -37,6 +37,7 @@ export function randomCall(random: Random, tenant: string, known: KnownState): L
         tenant,
         ...(random.chance(0.5) && { limitBytes: random.pick([null, 50, 100, 1000]) }),
         ...(random.chance(0.5) && { plan: random.pick([null, 'team']) }),
+        ...(random.chance(0.2) && { downloadLimitBytes: random.pick([null, 70]) }),
       }),
     closeTenant: () => call('closeTenant', { tenant, closedAtMs: time() }),
     addCommitted: () =>

@@ -1,9 +1,13 @@
 import { afterAll } from 'vitest';
+import { createDynamoDbDownloads } from '../../lambda/adapters/dynamodb/downloads.ts';
+import { createDynamoDbExchangeRules } from '../../lambda/adapters/dynamodb/exchange-rules.ts';
 import { createDynamoDbExportJobs } from '../../lambda/adapters/dynamodb/export-jobs.ts';
 import { createDynamoDbLedger } from '../../lambda/adapters/dynamodb/ledger.ts';
 import { createDynamoDbRequestKeys } from '../../lambda/adapters/dynamodb/request-keys.ts';
 import { createDynamoDbTokenStore } from '../../lambda/adapters/dynamodb/token-store.ts';
 import { admissionContract } from '../contract/admission.contract.ts';
+import { downloadsContract } from '../contract/downloads.contract.ts';
+import { exchangeRulesContract } from '../contract/exchange-rules.contract.ts';
 import { exportJobsContract } from '../contract/export-jobs.contract.ts';
 import { ledgerContract } from '../contract/ledger.contract.ts';
 import { dynamoDbLocal, type EngineTable, openEngineTable } from './dynamodb.ts';
@@ -22,5 +26,7 @@ describeOn(dynamoDbLocal, (url) => {
     requestKeys: createDynamoDbRequestKeys(await table()),
   }));
   exportJobsContract(async () => createDynamoDbExportJobs(await table()));
+  exchangeRulesContract(async () => createDynamoDbExchangeRules(await table()));
+  downloadsContract(async () => createDynamoDbDownloads(await table()));
   admissionContract(async () => createDynamoDbLedger(await table()), 120_000);
 });

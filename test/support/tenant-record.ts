@@ -6,6 +6,7 @@ export function tenantRecord(more: Partial<TenantRecord> = {}): TenantRecord {
     tenant: 'acme',
     plan: null,
     limitBytes: 100,
+    downloadLimitBytes: null,
     createdAtMs: 0,
     committedBytes: 0,
     epoch: 1,

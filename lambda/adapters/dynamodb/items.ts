@@ -20,6 +20,7 @@ const tenantItem = z.object({
   tenant: z.string(),
   plan: nullable(z.string()),
   limitBytes: nullable(bytes),
+  downloadLimitBytes: nullable(bytes),
   createdAtMs: z.number(),
   committedBytes: bytes,
   epoch: z.number(),

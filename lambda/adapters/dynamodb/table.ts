@@ -12,6 +12,8 @@
  * | request key | REQUEST#{id}   | REQUEST                 |                               |                               |
  * | export      | EXPORTS#{name} | EXPORT#{id}             | while unfinished: EXPORTS, name#id |                          |
  * | … places    | EXPORTS#{name} | PLACES                  |                               |                               |
+ * | rule        | EXCHANGE#{name} | RULE#{id}             |                               |                               |
+ * | downloads   | DOWNLOADS#{name} | MONTH#{month}, DAY#{day}#{repo}#{token} |               |                               |
  * | schedule    | SCHEDULE       | SCHEDULE                |                               |                               |
  *
  * A tenant's item tells the format of all in its partition (format.ts).

@@ -18,6 +18,7 @@ export type ManagementDeps = Pick<
   | 'admin'
   | 'issuers'
   | 'exchangeRules'
+  | 'downloads'
   | 'store'
   | 'listing'
   | 'queue'

@@ -6,6 +6,7 @@ import { lfsErrorSchema } from '../lfs/schemas.ts';
 import { verifyTokenHeader } from '../lfs/verify-token.ts';
 import { countDocs } from '../management/counts/docs.ts';
 import { deleteDocs } from '../management/deletes/docs.ts';
+import { downloadDocs } from '../management/downloads/docs.ts';
 import { exchangeDocs } from '../management/exchange/docs.ts';
 import { exportDocs } from '../management/exports/docs.ts';
 import { objectDocs } from '../management/objects/docs.ts';
@@ -32,6 +33,7 @@ export const operationDocs: Readonly<Record<RouteKey, OperationDoc>> = {
   ...countDocs,
   ...reservationDocs,
   ...objectDocs,
+  ...downloadDocs,
   ...deleteDocs,
   ...exportDocs,
 };

@@ -6,6 +6,7 @@ import type { Deps } from '../../../lambda/use-cases/deps.ts';
 import { Random } from '../random.ts';
 import { Scheduler } from '../scheduler.ts';
 import { memoryDeps } from './deps.ts';
+import { MemoryDownloads } from './downloads.ts';
 import { MemoryLedger } from './ledger.ts';
 import { MemoryObjectStore } from './object-store.ts';
 import { MemoryTokenStore } from './token-store.ts';
@@ -41,6 +42,7 @@ export class CountingDeps {
 
   constructor(times: CallTimes, settings: Partial<Settings> = {}) {
     const { ledger, store, tokens } = this;
+    const downloads = new MemoryDownloads();
     const onTable = <T>(name: string, run: () => Promise<T>) => this.#call(name, times.tableMs, run);
     const listing: ObjectListing = {
       listPage: (request) => this.#call('LIST', times.listMs, () => store.listPage(request)),
@@ -56,6 +58,12 @@ export class CountingDeps {
         delete: (token) => onTable('deleteToken', () => tokens.delete(token)),
         list: (tenant) => onTable('listTokens', () => tokens.list(tenant)),
         listPage: (input) => onTable('listTokens', () => tokens.listPage(input)),
+      },
+      downloads: {
+        meter: (offer) => onTable('meterDownloads', () => downloads.meter(offer)),
+        correct: (difference) => onTable('correctDownloads', () => downloads.correct(difference)),
+        month: (input) => onTable('monthOfDownloads', () => downloads.month(input)),
+        days: (input) => onTable('daysOfDownloads', () => downloads.days(input)),
       },
       store: {
         head: (key) => this.#call('HEAD', times.headMs, () => store.head(key)),

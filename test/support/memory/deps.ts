@@ -16,6 +16,7 @@ import { createPathScan } from '../../../lambda/use-cases/scan/path-scan.ts';
 import { noMetrics } from '../../../local/no-metrics.ts';
 import { Random } from '../random.ts';
 import { MemoryArchiveStore } from './archive-store.ts';
+import { MemoryDownloads } from './downloads.ts';
 import { MemoryExchangeRules } from './exchange-rules.ts';
 import { MemoryExportJobs } from './export-jobs.ts';
 import { MemoryLedger } from './ledger.ts';
@@ -42,6 +43,7 @@ export function memoryDeps(given: Partial<Deps> & { readonly objects?: MemoryObj
     identities: { verify: async () => ({ kind: 'rejected', reason: 'there are none' }) },
     issuers: publicIssuers,
     exchangeRules: new MemoryExchangeRules(),
+    downloads: new MemoryDownloads(),
     admin: { sha256: async () => sha256Hex(adminToken) },
     store: objects,
     listing,

@@ -65,6 +65,7 @@ export class MemoryLedger implements Ledger {
     const storedBytes = input.counted?.storedBytes ?? 0;
     const record: TenantRecord = {
       ...input,
+      downloadLimitBytes: null,
       committedBytes: storedBytes,
       epoch: 0,
       appliedEpoch: 0,

@@ -14,6 +14,7 @@ const acme = {
   tenant: 'acme',
   plan: 'pro',
   limitBytes: 1024 ** 3,
+  downloadLimitBytes: null,
   createdAt: '2026-11-20T05:00:00Z',
   usage,
 };
@@ -108,6 +109,63 @@ describe('tenant', () => {
     const { asked, run } = await serve({ status: 200, body: { ...acme, limitBytes } });
     expect((await run('tenant', 'limit', 'acme', size)).code).toBe(0);
     expect(asked[0]).toMatchObject({ method: 'PATCH', path: '/v1/tenants/acme', body: { limitBytes } });
+  });
+});
+
+describe('downloads', () => {
+  const row = (day: string, repo: string, tokenId: string, bytes: number) => ({
+    day,
+    repo,
+    tokenId,
+    bytes,
+    objects: 1,
+  });
+  const page = {
+    month: {
+      month: '2026-11',
+      bytes: 3 * 1024 ** 2,
+      objects: 3,
+      limitBytes: 1024 ** 3,
+      resetsAt: '2026-12-01T00:00:00Z',
+    },
+    downloads: [
+      row('2026-11-20', 'game', 'k1', 1024 ** 2),
+      row('2026-11-21', 'film', 'k2', 1024 ** 2),
+      row('2026-11-21', 'game', 'k1', 1024 ** 2),
+    ],
+    nextCursor: null,
+  };
+
+  it.each([
+    [[], ['2026-11-20    1 MiB        1', '2026-11-21    2 MiB        2']],
+    [
+      ['--by', 'repo'],
+      ['game    2 MiB        2', 'film    1 MiB        1'],
+    ],
+    [
+      ['--by', 'token'],
+      ['k1       2 MiB        2', 'k2       1 MiB        1'],
+    ],
+  ])('are summed with %j', async (options, lines) => {
+    const { asked, run } = await serve({ status: 200, body: page });
+    const { out } = await run('downloads', 'acme', '--from', '2026-11-20', ...options);
+    expect(out).toContain('2026-11: 3 MiB offered, of 1 GiB, until 2026-12-01\n');
+    expect(out.trimEnd().split('\n').slice(3)).toEqual(lines);
+    expect(asked[0]?.path).toBe('/v1/tenants/acme/downloads?from=2026-11-20');
+  });
+
+  it('of which there are none are no table', async () => {
+    const none = { ...page, month: { ...page.month, bytes: 0, limitBytes: null }, downloads: [] };
+    const { run } = await serve({ status: 200, body: none });
+    expect((await run('downloads', 'acme')).out).toBe(
+      '2026-11: 0 B offered, no limit\n\nNothing was offered on these days.\n',
+    );
+  });
+
+  it('have a limit', async () => {
+    const { asked, run } = await serve({ status: 200, body: { ...acme, downloadLimitBytes: 1024 ** 4 } });
+    expect((await run('tenant', 'download-limit', 'acme', '1TiB')).out).toContain('pulls    1 TiB a month\n');
+    expect(asked[0]).toMatchObject({ method: 'PATCH', body: { downloadLimitBytes: 1024 ** 4 } });
   });
 });
 
@@ -256,10 +314,10 @@ describe('reconcile', () => {
 
 describe('--json', () => {
   const text =
-    '{ "tenant":"acme",\n "plan":null, "limitBytes":null, "createdAt":"2026-11-20T05:00:00Z", "usage":null, "new":1 }';
+    '{ "tenant":"acme",\n "plan":null, "limitBytes":null, "downloadLimitBytes":null, "createdAt":"2026-11-20T05:00:00Z", "usage":null, "new":1 }';
   const page = '{"tenants":[], "nextCursor":"b", "extra": [1.50]}';
   const subscription =
-    '{"tenant":"acme","plan":null,"limitBytes":1e3,"usage":null,"repos":[],"refreshing":false}';
+    '{"tenant":"acme","plan":null,"limitBytes":1e3,"downloadLimitBytes":null,"usage":null,"repos":[],"refreshing":false}';
   const newToken =
     '{"tokenId":"a","token":"lfsq_","tenant":"acme","scope":"read","label":null,"user":null,"repos":null,"createdAt":"2026-11-20T05:00:00Z","expiresAt":null,"lastUsedAt":null}';
 

@@ -348,6 +348,7 @@ describe('a tenant that is being deleted', () => {
     tenant: 'acme',
     plan: null,
     limitBytes: null,
+    downloadLimitBytes: null,
     createdAt: '2026-11-20T05:00:00Z',
     usage: null,
     deleting: true,

@@ -85,6 +85,8 @@ describe('a wrong command line sends nothing and exits with 2', () => {
     [['rule', 'create', 'acme', '--issuer', 'https://a', '--match', 'ref', '--scope', 'read'], 'CLAIM=VALUE'],
     [['rule', 'create', 'acme', '--issuer', 'https://a', '--scope', 'read'], '--match'],
     [['rule', 'delete', 'acme', '../x'], 'rule list'],
+    [['downloads', 'acme', '--from', '2026-02-30'], '2026-11-21'],
+    [['downloads', 'acme', '--by', 'hour'], 'day, repo, token'],
     [['token', 'create', 'acme', '--scope', 'admin'], 'read, write'],
     [['tenant', 'list', '--page-size', '0'], 'whole number'],
     [['tenant', 'create', 'acme', 'extra'], 'too many arguments'],

@@ -7,6 +7,7 @@ const body = {
   tenant: 'acme',
   plan: 'pro',
   limitBytes: 100 * mib,
+  downloadLimitBytes: null,
   usage: {
     storedBytes: 50 * mib,
     objectCount: 1,

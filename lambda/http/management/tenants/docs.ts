@@ -27,6 +27,7 @@ const tenant = {
   tenant: 'acme',
   plan: 'team',
   limitBytes: 10_737_418_240,
+  downloadLimitBytes: null,
   createdAt: '2026-11-20T08:00:00Z',
   usage,
 };
@@ -50,6 +51,7 @@ export const tenantDocs = {
           tenant: 'acme',
           plan: 'team',
           limitBytes: 10_737_418_240,
+          downloadLimitBytes: null,
           usage,
           repos: [repo],
           refreshing: false,
@@ -58,7 +60,15 @@ export const tenantDocs = {
       202: {
         description: 'The last known usage, or null. A recount is under way: ask again in a moment.',
         schema: subscriptionSchema,
-        example: { tenant: 'acme', plan: null, limitBytes: null, usage: null, repos: [], refreshing: true },
+        example: {
+          tenant: 'acme',
+          plan: null,
+          limitBytes: null,
+          downloadLimitBytes: null,
+          usage: null,
+          repos: [],
+          refreshing: true,
+        },
       },
     },
     problems: ['tenant-not-found'],

@@ -64,12 +64,13 @@ const showTenant = operation(
 
 const updateTenant = operation(
   { access: openTenantAccess, query: noQuery, body: jsonBody(updateTenantBody) },
-  async (deps, { tenant, body: { limitBytes, plan } }) => {
+  async (deps, { tenant, body: { limitBytes, downloadLimitBytes, plan } }) => {
     // The limit that it has already would end its floor, and a recount that is running, for nothing.
     const isNewLimit = limitBytes !== undefined && limitBytes !== tenant.limitBytes;
     const updated = await deps.ledger.updateTenant({
       tenant: tenant.tenant,
       ...(isNewLimit && { limitBytes }),
+      ...(downloadLimitBytes !== undefined && { downloadLimitBytes }),
       ...(plan !== undefined && { plan }),
     });
     return updated ? json(200, tenantBody(updated)) : tenantNotFound();

@@ -13,6 +13,12 @@ const limitBytes = z
   .nullable()
   .meta({ description: 'Bytes that the tenant may store. null: unlimited.' });
 
+const downloadLimitBytes = z
+  .int(limitRule)
+  .min(0, limitRule)
+  .nullable()
+  .meta({ description: 'Bytes that may be offered for download in a month (UTC). null: unlimited.' });
+
 const plan = text('The plan that the tenant is billed by. lfs-quota only stores it.');
 
 export const createTenantBody = z
@@ -24,8 +30,12 @@ export const createTenantBody = z
   .meta({ id: 'CreateTenant' });
 
 export const updateTenantBody = z
-  .strictObject({ limitBytes: limitBytes.optional(), plan: plan.optional() })
-  .refine((body) => Object.keys(body).length > 0, 'name limitBytes or plan')
+  .strictObject({
+    limitBytes: limitBytes.optional(),
+    downloadLimitBytes: downloadLimitBytes.optional(),
+    plan: plan.optional(),
+  })
+  .refine((body) => Object.keys(body).length > 0, 'name limitBytes, downloadLimitBytes or plan')
   .meta({ id: 'UpdateTenant', minProperties: 1 });
 
 export const subscriptionQuery = z.strictObject({

@@ -25,6 +25,9 @@ export const tenantSchema = z
     tenant: z.string(),
     plan: z.string().nullable(),
     limitBytes: bytes.nullable().meta({ description: 'null: unlimited.' }),
+    downloadLimitBytes: bytes
+      .nullable()
+      .meta({ description: 'Of what is offered for download in a month. null: unlimited.' }),
     createdAt: time,
     usage: usageSchema.nullable().meta({ description: 'null: never counted, which is not zero.' }),
     deleting,
@@ -40,6 +43,9 @@ export const subscriptionSchema = z
     tenant: z.string(),
     plan: z.string().nullable(),
     limitBytes: bytes.nullable().meta({ description: 'null: unlimited.' }),
+    downloadLimitBytes: bytes
+      .nullable()
+      .meta({ description: 'Of what is offered for download in a month. null: unlimited.' }),
     usage: usageSchema.nullable().meta({ description: 'null: never counted, which is not zero.' }),
     repos: z.array(repoSchema),
     refreshing: z.boolean().meta({ description: 'A recount is under way. Ask again in a moment.' }),

@@ -1,0 +1,78 @@
+import { type Command, Option } from 'commander';
+import { formatBytes } from '../../lambda/domain/bytes.ts';
+import { type DownloadPageBody, downloadPageSchema } from '../../lambda/http/management/downloads/schemas.ts';
+import type { CliContext } from '../context.ts';
+import { type ListOptions, listPages, withListOptions } from '../list-pages.ts';
+import { openClient, parseDay, parseTenant } from '../options.ts';
+import { formatCount, formatLimit, renderTable } from '../render.ts';
+
+type Row = DownloadPageBody['downloads'][number];
+const groups = { day: 'day', repo: 'repo', token: 'tokenId' } as const;
+type Group = keyof typeof groups;
+
+interface DownloadsOptions extends ListOptions {
+  readonly from?: string;
+  readonly to?: string;
+  readonly by: Group;
+}
+
+/** `downloads`. */
+export function registerDownloads(program: Command, context: CliContext): void {
+  withListOptions(program.command('downloads'))
+    .description('show what was offered for download; with --json one page of it, by day, repo and token')
+    .argument('<tenant>', 'name of the tenant', parseTenant)
+    .option(
+      '--from <day>',
+      'the first day in UTC, such as 2026-11-21 (default: the first of this month)',
+      parseDay,
+    )
+    .option('--to <day>', 'the last day in UTC (default: today)', parseDay)
+    .addOption(new Option('--by <what>', 'a line for each').choices(Object.keys(groups)).default('day'))
+    .action(async (tenant: string, options: DownloadsOptions) => {
+      const { from, to } = options;
+      const { pages, text } = await listPages(
+        openClient(options, context, 'a token of the tenant, or the admin token'),
+        {
+          path: `/v1/tenants/${tenant}/downloads`,
+          filter: { ...(from !== undefined && { from }), ...(to !== undefined && { to }) },
+          shape: downloadPageSchema,
+          options,
+        },
+      );
+      if (options.json) return context.out(`${text}\n`);
+      const month = pages[0]?.month;
+      if (month) context.out(monthLine(month));
+      const rows = summed(
+        pages.flatMap(({ downloads }) => downloads),
+        options.by,
+      );
+      context.out(
+        rows.length === 0
+          ? 'Nothing was offered on these days.\n'
+          : renderTable([options.by, 'offered', 'objects'], rows, { right: [1, 2] }),
+      );
+    });
+}
+
+function monthLine({ month, bytes, limitBytes, resetsAt }: DownloadPageBody['month']): string {
+  const limit =
+    limitBytes === null ? 'no limit' : `of ${formatLimit(limitBytes)}, until ${resetsAt.slice(0, 10)}`;
+  return `${month}: ${formatBytes(Math.max(0, bytes))} offered, ${limit}\n\n`;
+}
+
+/** A line for each day, repo or token: days in their order, the others by bytes. */
+function summed(rows: readonly Row[], by: Group): string[][] {
+  const sums = new Map<string, { bytes: number; objects: number }>();
+  for (const row of rows) {
+    const key = row[groups[by]];
+    const { bytes = 0, objects = 0 } = sums.get(key) ?? {};
+    sums.set(key, { bytes: bytes + row.bytes, objects: objects + row.objects });
+  }
+  const lines = [...sums];
+  if (by !== 'day') lines.sort(([, a], [, b]) => b.bytes - a.bytes);
+  return lines.map(([key, { bytes, objects }]) => [
+    key,
+    formatBytes(Math.max(0, bytes)),
+    formatCount(objects),
+  ]);
+}

@@ -1,0 +1,113 @@
+import * as z from 'zod';
+import { dayOf, monthOf } from '../../domain/calendar.ts';
+import type { DownloadDay, DownloadOffer, DownloadSum, Downloads } from '../../ports/downloads.ts';
+import { adding, setting } from './expressions.ts';
+import { firstItems } from './pages.ts';
+import { getItem, type Table, updateItem } from './requests.ts';
+import { expiryAttribute, keyNames } from './table.ts';
+
+/** So long days and months are kept. */
+const keptMs = 400 * 24 * 60 * 60_000;
+
+const sumItem = z.object({ bytes: z.number(), objects: z.number() });
+const dayItem = sumItem.extend({ day: z.string(), repo: z.string(), tokenId: z.string() });
+
+/**
+ * Away from the counter's partition: a busy day of downloads takes nothing from the uploads. One item takes a thousand
+ * batches a second.
+ */
+const partitionOf = (tenant: string) => `DOWNLOADS#${tenant}`;
+const monthKey = (tenant: string, month: string) => ({ pk: partitionOf(tenant), sk: `MONTH#${month}` });
+const dayPrefix = 'DAY#';
+const placeOf = ({ day, repo, tokenId }: Pick<DownloadDay, 'day' | 'repo' | 'tokenId'>) =>
+  `${day}#${repo}#${tokenId}`;
+
+/** Downloads on the ledger's table: an item for each month, and one for each day, repo and token. */
+export function createDynamoDbDownloads(table: Table): Downloads {
+  return {
+    meter: (offer) => meter(table, offer),
+    correct: async (offer) => {
+      await Promise.all([addToMonth(table, offer, {}), addToDay(table, offer)]);
+    },
+    month: (input) => readMonth(table, input),
+    days: (input) => listDays(table, input),
+  };
+}
+
+async function meter(table: Table, offer: Parameters<Downloads['meter']>[0]): ReturnType<Downloads['meter']> {
+  const { bytes, objects, limitBytes } = offer;
+  // A condition has no arithmetic.
+  const mostBefore = limitBytes === null ? undefined : limitBytes - bytes;
+  if (mostBefore !== undefined && mostBefore < 0) return 'over-limit';
+  const [month] = await Promise.all([
+    addToMonth(
+      table,
+      offer,
+      mostBefore === undefined
+        ? {}
+        : {
+            condition: 'attribute_not_exists(#bytes) OR #bytes <= :mostBefore',
+            values: { ':mostBefore': mostBefore },
+          },
+    ),
+    addToDay(table, offer),
+  ]);
+  if (month.ok) return 'metered';
+  await addToDay(table, { ...offer, bytes: -bytes, objects: -objects });
+  return 'over-limit';
+}
+
+function addToMonth(
+  table: Table,
+  { tenant, bytes, objects, atMs }: DownloadOffer,
+  guard: { condition?: string; values?: Readonly<Record<string, unknown>> },
+) {
+  return updateItem(table, {
+    key: monthKey(tenant, monthOf(atMs)),
+    change: [setting({ [expiryAttribute]: expiryOf(atMs) }), adding({ bytes, objects })],
+    ...guard,
+  });
+}
+
+function addToDay(table: Table, { tenant, repo, tokenId, bytes, objects, atMs }: DownloadOffer) {
+  const day = dayOf(atMs);
+  return updateItem(table, {
+    key: { pk: partitionOf(tenant), sk: dayPrefix + placeOf({ day, repo, tokenId }) },
+    change: [setting({ day, repo, tokenId, [expiryAttribute]: expiryOf(atMs) }), adding({ bytes, objects })],
+  });
+}
+
+const expiryOf = (atMs: number) => Math.ceil((atMs + keptMs) / 1000);
+
+async function readMonth(
+  table: Table,
+  { tenant, month }: { tenant: string; month: string },
+): Promise<DownloadSum> {
+  const item = await getItem(table, monthKey(tenant, month));
+  return item ? sumItem.parse(item) : { bytes: 0, objects: 0 };
+}
+
+async function listDays(
+  table: Table,
+  input: Parameters<Downloads['days']>[0],
+): ReturnType<Downloads['days']> {
+  const { tenant, from, to, pageSize, after } = input;
+  // A space sorts before, and a tilde after, whatever follows a day.
+  const first = after !== undefined && after > from ? `${after} ` : from;
+  if (first > `${to}~`) return { days: [], next: null };
+  const items = await firstItems(table, {
+    KeyConditionExpression: '#pk = :pk AND #sk BETWEEN :first AND :last',
+    ExpressionAttributeNames: { '#pk': keyNames.pk, '#sk': keyNames.sk },
+    ExpressionAttributeValues: {
+      ':pk': partitionOf(tenant),
+      ':first': dayPrefix + first,
+      ':last': `${dayPrefix}${to}~`,
+    },
+    ConsistentRead: true,
+    // One more than the page, to know whether another follows.
+    Limit: pageSize + 1,
+  });
+  const days = items.slice(0, pageSize).map((item) => dayItem.parse(item));
+  const last = items.length > pageSize ? days.at(-1) : undefined;
+  return { days, next: last ? placeOf(last) : null };
+}

@@ -1,0 +1,52 @@
+/** How much was offered for download. */
+export interface DownloadSum {
+  readonly bytes: number;
+  readonly objects: number;
+}
+
+/** What one token was offered from one repo on one day. */
+export interface DownloadDay extends DownloadSum {
+  /** In UTC, such as `2026-11-21`. */
+  readonly day: string;
+  readonly repo: string;
+  readonly tokenId: string;
+}
+
+/** What a batch offers. A correction of it may be negative. */
+export interface DownloadOffer extends DownloadSum {
+  readonly tenant: string;
+  readonly repo: string;
+  readonly tokenId: string;
+  readonly atMs: number;
+}
+
+/**
+ * What was offered for download: by tenant and month, and by day, repo and token. Offered is not transferred: what is asked
+ * for again counts again, and a URL that is used twice counts once.
+ */
+export interface Downloads {
+  /**
+   * Adds what a batch is about to offer.
+   *
+   * @param offer.limitBytes of the month. null: unlimited. What would exceed it is not added.
+   * @throws {LedgerUnavailableError} Some of it may have been added.
+   */
+  meter(offer: DownloadOffer & { readonly limitBytes: number | null }): Promise<'metered' | 'over-limit'>;
+  /** Takes off, or adds, what a batch offered less or more than it had metered. @throws {LedgerUnavailableError} */
+  correct(difference: DownloadOffer): Promise<void>;
+  /** What was offered in a month, such as `2026-11`. Strongly consistent. @throws {LedgerUnavailableError} */
+  month(input: { tenant: string; month: string }): Promise<DownloadSum>;
+  /**
+   * A page of what was offered from one day to another, both included, by day, repo and token.
+   *
+   * @param input.after `next` of the page before.
+   * @throws {LedgerUnavailableError}
+   */
+  days(input: {
+    tenant: string;
+    from: string;
+    to: string;
+    pageSize: number;
+    after?: string;
+  }): Promise<{ readonly days: readonly DownloadDay[]; readonly next: string | null }>;
+}

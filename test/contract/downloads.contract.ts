@@ -1,0 +1,134 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import type { DownloadDay, Downloads } from '../../lambda/ports/downloads.ts';
+import { tenantName } from './ledger-context.ts';
+
+const novemberMs = Date.UTC(2026, 10, 21, 12);
+const dayMs = 86_400_000;
+
+export function downloadsContract(open: () => Promise<Downloads>): void {
+  describe('downloads', () => {
+    let downloads: Downloads;
+    beforeAll(async () => {
+      downloads = await open();
+    });
+    const offer = (
+      tenant: string,
+      bytes: number,
+      more: { repo?: string; tokenId?: string; atMs?: number } = {},
+    ) => ({
+      tenant,
+      bytes,
+      objects: 1,
+      repo: 'game',
+      tokenId: 't1',
+      atMs: novemberMs,
+      ...more,
+    });
+    const meter = (
+      tenant: string,
+      bytes: number,
+      more: Parameters<typeof offer>[2] & { limitBytes?: number } = {},
+    ) => {
+      const { limitBytes = null, ...rest } = more;
+      return downloads.meter({ ...offer(tenant, bytes, rest), limitBytes });
+    };
+    const month = (tenant: string, name = '2026-11') => downloads.month({ tenant, month: name });
+    const all = async (tenant: string, range: { from?: string; to?: string; pageSize?: number } = {}) => {
+      const { from = '2026-01-01', to = '2026-12-31', pageSize = 2 } = range;
+      const found: DownloadDay[] = [];
+      let after: string | null = null;
+      do {
+        const page: Awaited<ReturnType<Downloads['days']>> = await downloads.days({
+          tenant,
+          from,
+          to,
+          pageSize,
+          ...(after !== null && { after }),
+        });
+        expect(page.days.length).toBeLessThanOrEqual(pageSize);
+        found.push(...page.days);
+        after = page.next;
+      } while (after !== null);
+      return found;
+    };
+
+    it('are summed by month, and by day, repo and token', async () => {
+      const tenant = tenantName();
+      expect(await month(tenant)).toEqual({ bytes: 0, objects: 0 });
+      expect(await all(tenant)).toEqual([]);
+      for (const more of [{}, {}, { repo: 'film' }, { tokenId: 't2' }, { atMs: novemberMs + dayMs }])
+        expect(await meter(tenant, 10, more)).toBe('metered');
+      await meter(tenant, 5, { atMs: novemberMs + 30 * dayMs });
+      await meter(tenantName(), 7);
+      expect(await month(tenant)).toEqual({ bytes: 50, objects: 5 });
+      expect(await month(tenant, '2026-12')).toEqual({ bytes: 5, objects: 1 });
+      const row = (day: string, repo: string, tokenId: string, bytes: number, objects: number) => ({
+        day,
+        repo,
+        tokenId,
+        bytes,
+        objects,
+      });
+      const rows = [
+        row('2026-11-21', 'film', 't1', 10, 1),
+        row('2026-11-21', 'game', 't1', 20, 2),
+        row('2026-11-21', 'game', 't2', 10, 1),
+        row('2026-11-22', 'game', 't1', 10, 1),
+        row('2026-12-21', 'game', 't1', 5, 1),
+      ];
+      for (const pageSize of [1, 2, 5, 100]) expect(await all(tenant, { pageSize })).toEqual(rows);
+      expect(await all(tenant, { from: '2026-11-22', to: '2026-11-22' })).toEqual(rows.slice(3, 4));
+      expect(await all(tenant, { from: '2026-11-22', to: '2026-11-21' })).toEqual([]);
+    });
+
+    it('go on after a place that is gone, and never before the first day asked for', async () => {
+      const tenant = tenantName();
+      for (const atMs of [novemberMs, novemberMs + dayMs]) await meter(tenant, 1, { atMs });
+      const range = { tenant, from: '2026-11-22', to: '2026-11-30', pageSize: 10 };
+      const dayAfter = async (after: string) =>
+        (await downloads.days({ ...range, after })).days.map(({ day }) => day);
+      expect(await dayAfter('2026-11-01#game#t1')).toEqual(['2026-11-22']);
+      expect(await dayAfter('2026-11-22#art#t1')).toEqual(['2026-11-22']);
+      expect(await dayAfter('2026-11-22#game#t1')).toEqual([]);
+      expect(await dayAfter('2027')).toEqual([]);
+    });
+
+    it('end at the limit of the month, exactly', async () => {
+      const tenant = tenantName();
+      expect(await meter(tenant, 101, { limitBytes: 100 })).toBe('over-limit');
+      expect(await meter(tenant, 60, { limitBytes: 100 })).toBe('metered');
+      expect(await meter(tenant, 41, { limitBytes: 100 })).toBe('over-limit');
+      expect(await month(tenant)).toEqual({ bytes: 60, objects: 1 });
+      expect(await all(tenant)).toMatchObject([{ bytes: 60, objects: 1 }]);
+      expect(await meter(tenant, 40, { limitBytes: 100 })).toBe('metered');
+      expect(await meter(tenant, 1, { limitBytes: 100 })).toBe('over-limit');
+      expect(await meter(tenant, 0, { limitBytes: 100 })).toBe('metered');
+      expect(await meter(tenant, 1, { limitBytes: 50 })).toBe('over-limit');
+      expect(await meter(tenant, 100, { limitBytes: 100, atMs: novemberMs + 30 * dayMs })).toBe('metered');
+      expect(await meter(tenant, 1000)).toBe('metered');
+      expect(await month(tenant)).toEqual({ bytes: 1100, objects: 4 });
+    });
+
+    it('of many at once never exceed the limit together', async () => {
+      const tenant = tenantName();
+      const outcomes = await Promise.all(
+        Array.from({ length: 30 }, (_, index) =>
+          meter(tenant, 10, { limitBytes: 100, tokenId: `t${index}` }),
+        ),
+      );
+      expect(outcomes.filter((outcome) => outcome === 'metered')).toHaveLength(10);
+      expect(await month(tenant)).toEqual({ bytes: 100, objects: 10 });
+      const sums = (await all(tenant, { pageSize: 100 })).reduce((sum, { bytes }) => sum + bytes, 0);
+      expect(sums).toBe(100);
+    });
+
+    it('are corrected by what was not offered', async () => {
+      const tenant = tenantName();
+      await meter(tenant, 60, { limitBytes: 100 });
+      await downloads.correct({ ...offer(tenant, -20), objects: -1 });
+      expect(await month(tenant)).toEqual({ bytes: 40, objects: 0 });
+      expect(await all(tenant)).toMatchObject([{ bytes: 40, objects: 0 }]);
+      expect(await meter(tenant, 60, { limitBytes: 100 })).toBe('metered');
+    });
+  });
+}

@@ -1,0 +1,51 @@
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { GitUser } from '../support/git-user.ts';
+import { bytesOf, writeFiles } from '../support/payload.ts';
+import { Stack } from './stack.ts';
+import { describeWithGitLfs } from './with-git-lfs.ts';
+
+describeWithGitLfs('downloads that have a limit', () => {
+  let stack: Stack;
+  let user: GitUser;
+
+  beforeAll(async () => {
+    stack = await Stack.start();
+    await stack.cliJson('tenant', 'create', 'acme');
+    const token = String((await stack.cliJson('token', 'create', 'acme', '--scope', 'write'))['token']);
+    user = await GitUser.create({ url: stack.url, token });
+  });
+  afterAll(async () => {
+    await user?.close();
+    await stack?.close();
+  });
+
+  it('are counted, and end with one message that says when they begin anew', async () => {
+    const remote = await user.createRemote('game');
+    const lfsUrl = `${stack.url}/acme/game.git/info/lfs`;
+    const path = await user.createWorkTree('game', { remote, lfsUrl });
+    await writeFiles(path, new Map(['a', 'b'].map((name) => [`${name}.bin`, bytesOf(name, 600_000)])));
+    await user.commitAll(path, 'Two files');
+    await user.git(path, 'push', '--quiet', 'origin', 'main');
+    await user.git(user.home, 'clone', '--quiet', remote, join(user.home, 'first'));
+    const page = (await stack.cliJson('downloads', 'acme')) as { month: { bytes: number; resetsAt: string } };
+    expect(page.month.bytes).toBe(1_200_000);
+
+    await stack.cliJson('tenant', 'download-limit', 'acme', '2MB');
+    const second = await user.tryGit(user.home, ['clone', '--quiet', remote, join(user.home, 'second')]);
+    expect(second.code).not.toBe(0);
+    const said = second.err.match(/The downloads of acme for this month are used up/g) ?? [];
+    expect(said, second.err).toHaveLength(1);
+    expect(second.err).toContain(
+      // A checkout asks for one object after the other, so the first of the two still came.
+      '1.72 MiB of 1.91 MiB were offered, and this asks for 585.94 KiB. They begin anew on ' +
+        `${page.month.resetsAt.slice(0, 10)} (UTC).`,
+    );
+
+    await writeFiles(path, new Map([['c.bin', bytesOf('c', 1000)]]));
+    await user.commitAll(path, 'Another file');
+    await user.git(path, 'push', '--quiet', 'origin', 'main');
+    await stack.cliJson('tenant', 'download-limit', 'acme', 'unlimited');
+    await user.git(user.home, 'clone', '--quiet', remote, join(user.home, 'third'));
+  });
+});

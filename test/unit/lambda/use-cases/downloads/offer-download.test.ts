@@ -1,0 +1,83 @@
+import { describe, expect, it } from 'vitest';
+import type { Downloads } from '../../../../../lambda/ports/downloads.ts';
+import { LedgerUnavailableError } from '../../../../../lambda/ports/ledger.ts';
+import { offerDownload } from '../../../../../lambda/use-cases/downloads/offer-download.ts';
+import { ManualClock, memoryDeps } from '../../../../support/memory/deps.ts';
+import { MemoryDownloads } from '../../../../support/memory/downloads.ts';
+import { MemoryObjectStore } from '../../../../support/memory/object-store.ts';
+import { recordingLog } from '../../../../support/recording-log.ts';
+import { tenantRecord } from '../../../../support/tenant-record.ts';
+
+const [stored, other, absent] = ['a', 'b', 'c'].map((digit) => digit.repeat(64)) as [string, string, string];
+
+function setUp(given: { downloads?: Downloads; downloadLimitBytes?: number } = {}) {
+  const { downloads = new MemoryDownloads(), downloadLimitBytes = null } = given;
+  const objects = new MemoryObjectStore();
+  for (const [oid, size] of [
+    [stored, 60],
+    [other, 30],
+  ] as const)
+    objects.put(`acme/game/${oid}`, size);
+  const { log, entries } = recordingLog();
+  const clock = new ManualClock();
+  const deps = memoryDeps({ objects, downloads, clock, log });
+  const tenant = tenantRecord({ downloadLimitBytes });
+  const offer = (asked: Readonly<Record<string, number>>) =>
+    offerDownload(deps, { tenant, tokenId: 't', repo: 'game', objects: new Map(Object.entries(asked)) });
+  const month = new Date(clock.nowMs()).toISOString().slice(0, 7);
+  return { offer, entries, clock, offered: () => downloads.month({ tenant: 'acme', month }) };
+}
+
+const down: Downloads = {
+  meter: () => Promise.reject(new LedgerUnavailableError('down')),
+  correct: () => Promise.reject(new LedgerUnavailableError('down')),
+  month: () => Promise.reject(new LedgerUnavailableError('down')),
+  days: () => Promise.reject(new LedgerUnavailableError('down')),
+};
+
+describe('an offer of downloads', () => {
+  it('is metered by what it offers, not by what it was asked for', async () => {
+    const { offer, offered } = setUp();
+    const outcome = await offer({ [stored]: 60, [other]: 31, [absent]: 1000 });
+    if (outcome.kind !== 'answered') throw new Error('refused');
+    expect([...outcome.verdicts].map(([oid, { kind }]) => [oid[0], kind])).toEqual([
+      ['a', 'download'],
+      ['b', 'size-conflict'],
+      ['c', 'missing'],
+    ]);
+    expect(await offered()).toEqual({ bytes: 60, objects: 1 });
+  });
+
+  it('above the limit of the month is refused as a whole, and not metered', async () => {
+    const { offer, offered, clock } = setUp({ downloadLimitBytes: 100 });
+    expect(await offer({ [stored]: 60 })).toMatchObject({ kind: 'answered' });
+    const outcome = await offer({ [stored]: 60, [other]: 30 });
+    expect(outcome).toMatchObject({ kind: 'over-limit', limitBytes: 100, offeredBytes: 60, askedBytes: 90 });
+    if (outcome.kind !== 'over-limit') throw new Error('offered');
+    const resets = new Date(outcome.resetsAtMs);
+    expect([resets.getUTCDate(), resets.getUTCHours(), outcome.resetsAtMs > clock.nowMs()]).toEqual([
+      1,
+      0,
+      true,
+    ]);
+    expect(await offer({ [other]: 30 })).toMatchObject({ kind: 'answered' });
+    expect(await offered()).toEqual({ bytes: 90, objects: 2 });
+  });
+
+  it('goes on without a meter that does not answer, unless there is a limit', async () => {
+    const free = setUp({ downloads: down });
+    expect(await free.offer({ [stored]: 60 })).toMatchObject({ kind: 'answered' });
+    expect(free.entries).toMatchObject([{ level: 'warn', message: 'downloads not metered' }]);
+    await expect(setUp({ downloads: down, downloadLimitBytes: 100 }).offer({ [stored]: 60 })).rejects.toThrow(
+      LedgerUnavailableError,
+    );
+  });
+
+  it('is answered when only its correction fails', async () => {
+    const { offer, entries } = setUp({ downloads: { ...down, meter: async () => 'metered' } });
+    expect(await offer({ [stored]: 60 })).toMatchObject({ kind: 'answered' });
+    expect(entries).toEqual([]);
+    expect(await offer({ [absent]: 60 })).toMatchObject({ kind: 'answered' });
+    expect(entries).toMatchObject([{ level: 'warn', message: 'downloads not corrected' }]);
+  });
+});

@@ -8,6 +8,7 @@ import { createDynamoDbExchangeRules } from '../../lambda/adapters/dynamodb/exch
 import { createDynamoDbExportJobs } from '../../lambda/adapters/dynamodb/export-jobs.ts';
 import { updateExpression } from '../../lambda/adapters/dynamodb/expressions.ts';
 import { createDynamoDbLedger } from '../../lambda/adapters/dynamodb/ledger.ts';
+import { createDynamoDbLocks } from '../../lambda/adapters/dynamodb/locks.ts';
 import { tenantChange } from '../../lambda/adapters/dynamodb/reconciles.ts';
 import { createDynamoDbRequestKeys } from '../../lambda/adapters/dynamodb/request-keys.ts';
 import type { TableClient } from '../../lambda/adapters/dynamodb/table-client.ts';
@@ -21,6 +22,7 @@ import { MemoryDownloads } from '../support/memory/downloads.ts';
 import { MemoryExchangeRules } from '../support/memory/exchange-rules.ts';
 import { MemoryExportJobs } from '../support/memory/export-jobs.ts';
 import { MemoryLedger } from '../support/memory/ledger.ts';
+import { MemoryLocks } from '../support/memory/locks.ts';
 import { MemoryRequestKeys } from '../support/memory/request-keys.ts';
 import { MemoryTokenStore } from '../support/memory/token-store.ts';
 import { downloadsContract } from './downloads.contract.ts';
@@ -28,6 +30,7 @@ import { exchangeRulesContract } from './exchange-rules.contract.ts';
 import { exportJobsContract } from './export-jobs.contract.ts';
 import { ledgerContract } from './ledger.contract.ts';
 import { type LedgerUnderTest, ledgerContext, plainCommit } from './ledger-context.ts';
+import { locksContract } from './locks.contract.ts';
 
 /** DynamoDB refuses a longer expression. dynalite does not. */
 const expressionBytesMax = 4096;
@@ -109,6 +112,7 @@ describe('ledger in memory', () => {
   exportJobsContract(async () => new MemoryExportJobs({ pageSize: 3 }));
   exchangeRulesContract(async () => new MemoryExchangeRules());
   downloadsContract(async () => new MemoryDownloads());
+  locksContract(async () => new MemoryLocks());
 });
 
 describe('ledger on dynalite, as the embedded stack runs it', () => {
@@ -136,4 +140,5 @@ describe('ledger on dynalite, as the embedded stack runs it', () => {
   exportJobsContract(async () => createDynamoDbExportJobs(await table()));
   exchangeRulesContract(async () => createDynamoDbExchangeRules(await table()));
   downloadsContract(async () => createDynamoDbDownloads(await table()));
+  locksContract(async () => createDynamoDbLocks(await table()));
 });

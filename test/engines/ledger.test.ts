@@ -3,6 +3,7 @@ import { createDynamoDbDownloads } from '../../lambda/adapters/dynamodb/download
 import { createDynamoDbExchangeRules } from '../../lambda/adapters/dynamodb/exchange-rules.ts';
 import { createDynamoDbExportJobs } from '../../lambda/adapters/dynamodb/export-jobs.ts';
 import { createDynamoDbLedger } from '../../lambda/adapters/dynamodb/ledger.ts';
+import { createDynamoDbLocks } from '../../lambda/adapters/dynamodb/locks.ts';
 import { createDynamoDbRequestKeys } from '../../lambda/adapters/dynamodb/request-keys.ts';
 import { createDynamoDbTokenStore } from '../../lambda/adapters/dynamodb/token-store.ts';
 import { admissionContract } from '../contract/admission.contract.ts';
@@ -10,6 +11,7 @@ import { downloadsContract } from '../contract/downloads.contract.ts';
 import { exchangeRulesContract } from '../contract/exchange-rules.contract.ts';
 import { exportJobsContract } from '../contract/export-jobs.contract.ts';
 import { ledgerContract } from '../contract/ledger.contract.ts';
+import { locksContract } from '../contract/locks.contract.ts';
 import { dynamoDbLocal, type EngineTable, openEngineTable } from './dynamodb.ts';
 import { describeOn } from './engine.ts';
 
@@ -28,5 +30,6 @@ describeOn(dynamoDbLocal, (url) => {
   exportJobsContract(async () => createDynamoDbExportJobs(await table()));
   exchangeRulesContract(async () => createDynamoDbExchangeRules(await table()));
   downloadsContract(async () => createDynamoDbDownloads(await table()));
+  locksContract(async () => createDynamoDbLocks(await table()));
   admissionContract(async () => createDynamoDbLedger(await table()), 120_000);
 });

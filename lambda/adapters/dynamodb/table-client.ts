@@ -14,6 +14,8 @@ interface Placeholders {
 export interface Query extends Placeholders {
   readonly IndexName?: string;
   readonly KeyConditionExpression: string;
+  /** Leaves items out that were read, and counted to the limit. */
+  readonly FilterExpression?: string;
   readonly ConsistentRead?: boolean;
   readonly Limit?: number;
   /** False: the last sort key comes first. */

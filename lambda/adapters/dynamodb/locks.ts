@@ -1,0 +1,179 @@
+import * as z from 'zod';
+import { type FileLock, hashOfLockId, lockHashOf, lockSliceOf, locksPerSliceMax } from '../../domain/lock.ts';
+import type { RepoPath } from '../../ports/ledger.ts';
+import type { LockPage, Locks, ReleaseOutcome, TakeOutcome } from '../../ports/locks.ts';
+import { absent, all } from './expressions.ts';
+import { pagesOf } from './pages.ts';
+import { deleteItem, getItem, putItem, type Table } from './requests.ts';
+import { keyNames } from './table.ts';
+import type { Query } from './table-client.ts';
+import { untilWritten } from './until-written.ts';
+
+const lockItem = z.object({
+  id: z.string(),
+  path: z.string(),
+  ownerId: z.string(),
+  ownerName: z.string(),
+  lockedAtMs: z.number(),
+});
+
+/** Locks of one request that are released at a time. */
+const releasesAtOnce = 16;
+
+const partition = (tenant: string) => `LOCKS#${tenant}`;
+const lockKey = ({ tenant, repo }: RepoPath, hash: string) => ({
+  pk: partition(tenant),
+  sk: `${repo}#${hash}`,
+});
+
+/**
+ * File locks on the ledger's table, in a partition of their own for each tenant. The path is in the key, so that one
+ * conditional write takes a lock, and the id in the item, so that one releases it and no later one.
+ */
+export function createDynamoDbLocks(table: Table): Locks {
+  return {
+    take: (input) => take(table, input),
+    find: (input) => find(table, input),
+    release: (input) => release(table, input),
+    listPage: (input) => listPage(table, input),
+    releaseSome: (input) => releaseSome(table, input),
+  };
+}
+
+async function take(table: Table, input: RepoPath & { lock: FileLock }): Promise<TakeOutcome> {
+  const { lock } = input;
+  const hash = lockHashOf(lock.path);
+  const slice = await firstLocks(table, sliceOf(input, hash), locksPerSliceMax);
+  const known = slice.find(({ id }) => hashOfLockId(id) === hash);
+  if (known) return { kind: 'held', lock: known };
+  if (slice.length >= locksPerSliceMax) return await heldOrFull(table, input, hash);
+  return await untilWritten<TakeOutcome>(async () => {
+    const item = { ...lockKey(input, hash), ...lock };
+    if ((await putItem(table, { item, condition: absent })).ok) return { result: { kind: 'taken' } };
+    const found = await find(table, { ...input, hash });
+    // Released in between: again.
+    if (!found) return undefined;
+    // A retry of our own, after a lost answer, finds our own lock.
+    return { result: found.id === lock.id ? { kind: 'taken' } : { kind: 'held', lock: found } };
+  });
+}
+
+/** More may be in the slice than were read of it, if many locked at the same time. */
+async function heldOrFull(table: Table, path: RepoPath, hash: string): Promise<TakeOutcome> {
+  const lock = await find(table, { ...path, hash });
+  return lock ? { kind: 'held', lock } : { kind: 'full' };
+}
+
+async function find(table: Table, input: RepoPath & { hash: string }): Promise<FileLock | undefined> {
+  const item = await getItem(table, lockKey(input, input.hash));
+  return item && lockItem.parse(item);
+}
+
+async function release(
+  table: Table,
+  input: RepoPath & { lockId: string; ownerId?: string },
+): Promise<ReleaseOutcome> {
+  const { lockId, ownerId } = input;
+  const hash = hashOfLockId(lockId);
+  const result = await deleteItem(table, {
+    key: lockKey(input, hash),
+    condition: ownerId === undefined ? '#id = :id' : all('#id = :id', '#ownerId = :ownerId'),
+    values: { ':id': lockId, ':ownerId': ownerId },
+    returns: 'ALL_OLD',
+  });
+  if (result.ok) return { kind: 'released', lock: lockItem.parse(result.attributes) };
+  const lock = await find(table, { ...input, hash });
+  return lock?.id === lockId ? { kind: 'of-another', lock } : { kind: 'absent' };
+}
+
+async function listPage(
+  table: Table,
+  input: RepoPath & { pageSize: number; after?: string; ownerIds?: readonly string[] },
+): Promise<LockPage> {
+  // One more than the page, to know whether another follows.
+  const locks = await firstLocks(table, ofOwners(locksAfter(input), input.ownerIds), input.pageSize + 1);
+  const page = locks.slice(0, input.pageSize);
+  const last = locks.length > input.pageSize ? page.at(-1) : undefined;
+  return { locks: page, next: last ? hashOfLockId(last.id) : null };
+}
+
+async function releaseSome(
+  table: Table,
+  input: { tenant: string; repo?: string; ownerIds?: readonly string[]; locksMax: number },
+): Promise<{ count: number; hasMore: boolean }> {
+  const { tenant, repo, ownerIds, locksMax } = input;
+  const range = repo === undefined ? locksOfTenant(tenant) : locksAfter({ tenant, repo });
+  const items = await firstItems(table, ofOwners(range, ownerIds), locksMax + 1);
+  let count = 0;
+  for (let first = 0; first < Math.min(items.length, locksMax); first += releasesAtOnce) {
+    const some = items.slice(first, Math.min(first + releasesAtOnce, locksMax));
+    const released = await Promise.all(
+      some.map(async (item) => {
+        const key = { pk: String(item[keyNames.pk]), sk: String(item[keyNames.sk]) };
+        const values = { ':id': item['id'] };
+        return (await deleteItem(table, { key, condition: '#id = :id', values })).ok;
+      }),
+    );
+    count += released.filter((isReleased) => isReleased).length;
+  }
+  return { count, hasMore: items.length > locksMax };
+}
+
+/** The first items that a query finds. */
+async function firstItems(table: Table, query: Query, countMax: number) {
+  // What the filter leaves out counts to DynamoDB's limit: a page of a few would be nearly empty.
+  const limited = query.FilterExpression === undefined ? { ...query, Limit: countMax } : query;
+  const found: Record<string, unknown>[] = [];
+  for await (const items of pagesOf(table, limited)) {
+    found.push(...items);
+    if (found.length >= countMax) break;
+  }
+  return found.slice(0, countMax);
+}
+
+async function firstLocks(table: Table, query: Query, countMax: number): Promise<FileLock[]> {
+  return (await firstItems(table, query, countMax)).map((item) => lockItem.parse(item));
+}
+
+/** The locks of a repo by their hashes, after one of them. */
+function locksAfter({ tenant, repo, after }: RepoPath & { after?: string }) {
+  // `$` is the character after `#`. A lock that is at `after` is before the first one that is found.
+  return between(tenant, [after === undefined ? `${repo}#` : `${repo}#${after}\u0000`, `${repo}$`]);
+}
+
+/** The locks that are counted together with this one. `g` is after every hex digit. */
+function sliceOf({ tenant, repo }: RepoPath, hash: string) {
+  const begin = `${repo}#${lockSliceOf(hash)}`;
+  return between(tenant, [begin, `${begin}g`]);
+}
+
+function locksOfTenant(tenant: string) {
+  return {
+    KeyConditionExpression: '#pk = :pk',
+    ExpressionAttributeNames: { '#pk': keyNames.pk },
+    ExpressionAttributeValues: { ':pk': partition(tenant) },
+    ConsistentRead: true,
+  } as const;
+}
+
+function between(tenant: string, [from, to]: readonly [from: string, to: string]) {
+  const query = locksOfTenant(tenant);
+  return {
+    ...query,
+    KeyConditionExpression: '#pk = :pk AND #sk BETWEEN :from AND :to',
+    ExpressionAttributeNames: { ...query.ExpressionAttributeNames, '#sk': keyNames.sk },
+    ExpressionAttributeValues: { ...query.ExpressionAttributeValues, ':from': from, ':to': to },
+  };
+}
+
+/** What a query finds of these owners. undefined: of all. */
+function ofOwners(query: Query, ownerIds: readonly string[] | undefined): Query {
+  if (ownerIds === undefined) return query;
+  const values = Object.fromEntries(ownerIds.map((ownerId, index) => [`:owner${index}`, ownerId]));
+  return {
+    ...query,
+    FilterExpression: `#ownerId IN (${Object.keys(values).join(', ')})`,
+    ExpressionAttributeNames: { ...query.ExpressionAttributeNames, '#ownerId': 'ownerId' },
+    ExpressionAttributeValues: { ...query.ExpressionAttributeValues, ...values },
+  };
+}

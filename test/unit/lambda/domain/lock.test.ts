@@ -1,0 +1,89 @@
+import { describe, expect, it } from 'vitest';
+import {
+  hashOfLockId,
+  isLockPath,
+  lockHashOf,
+  lockHashPattern,
+  lockIdPattern,
+  lockOwnerIdsOf,
+  lockOwnerOf,
+  lockPathCharactersMax,
+  lockSliceOf,
+  ownerOfLock,
+} from '../../../../lambda/domain/lock.ts';
+
+const token = { tokenId: '5f0c1e2d3b4a5968', user: null, label: null };
+
+describe('the path of a lock', () => {
+  it.each(['a', 'art/hero.psd', 'ä b/😀.bin', '../odd', 'x'.repeat(lockPathCharactersMax)])(
+    'may be %j',
+    (path) => {
+      expect(isLockPath(path)).toBe(true);
+    },
+  );
+
+  it('has as many characters, however they are written', () => {
+    expect(isLockPath('😀'.repeat(lockPathCharactersMax))).toBe(true);
+    expect(isLockPath('😀'.repeat(lockPathCharactersMax + 1))).toBe(false);
+  });
+
+  it.each([
+    '',
+    'a\nb',
+    'a\u001b[31m',
+    'a\u0000',
+    'a\u007f',
+    'a\u009b',
+    '\ud800',
+    'x'.repeat(lockPathCharactersMax + 1),
+  ])('may not be %j', (path) => {
+    expect(isLockPath(path)).toBe(false);
+  });
+
+  it('is in its id, and tells its lock from others', () => {
+    const hash = lockHashOf('art/hero.psd');
+    expect(hash).toMatch(lockHashPattern);
+    expect(hash).not.toBe(lockHashOf('art/Hero.psd'));
+    const id = `${hash}Kq3vT0xYb9Za`;
+    expect(id).toMatch(lockIdPattern);
+    expect(hashOfLockId(id)).toBe(hash);
+    expect(hash.startsWith(lockSliceOf(hash))).toBe(true);
+  });
+
+  it('is in one of 256 slices of its repo, about as often in each', () => {
+    const counts = new Map<string, number>();
+    for (let index = 0; index < 25_600; index += 1) {
+      const slice = lockSliceOf(lockHashOf(`art/${index}.psd`));
+      counts.set(slice, (counts.get(slice) ?? 0) + 1);
+    }
+    expect(counts.size).toBe(256);
+    expect(Math.max(...counts.values())).toBeLessThan(150);
+  });
+});
+
+describe('the owner of a lock', () => {
+  it('is the user, whatever token is used', () => {
+    const ada = { ownerId: 'user:ada', ownerName: 'ada' };
+    expect(lockOwnerOf({ ...token, user: 'ada' })).toEqual(ada);
+    expect(lockOwnerOf({ tokenId: '0'.repeat(16), user: 'ada', label: 'laptop' })).toEqual(ada);
+  });
+
+  it('is the token if it has no user, and is shown by its label', () => {
+    expect(lockOwnerOf({ ...token, label: 'build' })).toEqual({
+      ownerId: 'token:5f0c1e2d3b4a5968',
+      ownerName: 'build',
+    });
+    expect(lockOwnerOf(token).ownerName).toBe('token 5f0c…');
+  });
+
+  it('is never another’s, though a user is called as the id of a token', () => {
+    const { ownerId } = lockOwnerOf({ ...token, user: token.tokenId, tokenId: '0'.repeat(16) });
+    expect(ownerId).not.toBe(lockOwnerOf(token).ownerId);
+  });
+
+  it('is found by the user or the id of the token', () => {
+    for (const owner of [token, { ...token, user: 'ada:b' }].map(lockOwnerOf))
+      expect(lockOwnerIdsOf(ownerOfLock(owner))).toContain(owner.ownerId);
+    expect(ownerOfLock({ ownerId: 'user:ada:b' })).toBe('ada:b');
+  });
+});

@@ -75,6 +75,7 @@ export const memoryMb: Readonly<Record<FunctionName, number>> = {
   openapi: 256,
   lfsBatch: 1_024,
   lfsVerify: 512,
+  lfsLocks: 512,
   getSubscription: 1_024,
   exchangeToken: 512,
   management: 512,

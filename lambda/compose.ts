@@ -3,6 +3,7 @@ import { createDynamoDbDownloads } from './adapters/dynamodb/downloads.ts';
 import { createDynamoDbExchangeRules } from './adapters/dynamodb/exchange-rules.ts';
 import { createDynamoDbExportJobs } from './adapters/dynamodb/export-jobs.ts';
 import { createDynamoDbLedger } from './adapters/dynamodb/ledger.ts';
+import { createDynamoDbLocks } from './adapters/dynamodb/locks.ts';
 import { createDynamoDbRequestKeys } from './adapters/dynamodb/request-keys.ts';
 import { createDynamoDbTokenStore } from './adapters/dynamodb/token-store.ts';
 import { FunctionInvoker } from './adapters/lambda-scan/invoker.ts';
@@ -239,6 +240,16 @@ export function verifyDeps() {
   return { ...common(), ledger: createDynamoDbLedger(table()), store, queue: queue() };
 }
 
+export function locksDeps() {
+  const tables = table();
+  return {
+    ...common(),
+    ledger: createDynamoDbLedger(tables),
+    tokens: createDynamoDbTokenStore(tables),
+    locks: createDynamoDbLocks(tables),
+  };
+}
+
 export function subscriptionDeps() {
   const [tables, client] = [table(), bucketClient()];
   return {
@@ -279,6 +290,7 @@ export function managementDeps() {
     requestKeys: createDynamoDbRequestKeys(tables),
     exchangeRules: createDynamoDbExchangeRules(tables),
     issuers: issuers(),
+    locks: createDynamoDbLocks(tables),
     admin: admin(),
     queue: queue(),
     ...exportsOfStage(),
@@ -298,6 +310,7 @@ export function reconcileDeps() {
     store: objectStore(client),
     ledger: createDynamoDbLedger(tables),
     exportJobs: createDynamoDbExportJobs(tables),
+    locks: createDynamoDbLocks(tables),
     queue: queue(recounts),
     metrics: metrics(),
     redelivery: createSqsRedelivery(recounts),

@@ -8,6 +8,10 @@ export const routes = [
   { method: 'GET', path: '/openapi.json', function: 'openapi' },
   { method: 'POST', path: '/{tenant}/{repo}/info/lfs/objects/batch', function: 'lfsBatch' },
   { method: 'POST', path: '/{tenant}/{repo}/info/lfs/verify', function: 'lfsVerify' },
+  { method: 'POST', path: '/{tenant}/{repo}/info/lfs/locks', function: 'lfsLocks' },
+  { method: 'GET', path: '/{tenant}/{repo}/info/lfs/locks', function: 'lfsLocks' },
+  { method: 'POST', path: '/{tenant}/{repo}/info/lfs/locks/verify', function: 'lfsLocks' },
+  { method: 'POST', path: '/{tenant}/{repo}/info/lfs/locks/{lockId}/unlock', function: 'lfsLocks' },
   { method: 'GET', path: '/v1/tenants/{tenant}/subscription', function: 'getSubscription' },
   { method: 'GET', path: '/v1/tenants', function: 'management' },
   { method: 'POST', path: '/v1/tenants', function: 'management' },
@@ -36,6 +40,8 @@ export const routes = [
   { method: 'GET', path: '/v1/tenants/{tenant}/repos/{repo}', function: 'management' },
   { method: 'DELETE', path: '/v1/tenants/{tenant}/repos/{repo}', function: 'management' },
   { method: 'DELETE', path: '/v1/tenants/{tenant}/repos/{repo}/objects/{oid}', function: 'management' },
+  { method: 'GET', path: '/v1/tenants/{tenant}/repos/{repo}/locks', function: 'management' },
+  { method: 'DELETE', path: '/v1/tenants/{tenant}/repos/{repo}/locks', function: 'management' },
 ] as const;
 
 type AnyRoute = (typeof routes)[number];
@@ -73,6 +79,7 @@ export const handlerFiles: Readonly<Record<FunctionName, string>> = {
   openapi: 'openapi.ts',
   lfsBatch: 'lfs-batch.ts',
   lfsVerify: 'lfs-verify.ts',
+  lfsLocks: 'lfs-locks.ts',
   getSubscription: 'get-subscription.ts',
   exchangeToken: 'exchange-token.ts',
   management: 'management.ts',

@@ -153,7 +153,7 @@ export class Api extends Construct {
 }
 
 /** Take part in every push and fetch. */
-const lfsFunctions: ReadonlySet<HttpFunction> = new Set(['lfsBatch', 'lfsVerify']);
+const lfsFunctions: ReadonlySet<HttpFunction> = new Set(['lfsBatch', 'lfsVerify', 'lfsLocks']);
 /** Answer without a token. */
 const openFunctions: ReadonlySet<HttpFunction> = new Set(['health', 'openapi']);
 

@@ -2,6 +2,7 @@ import { createDynamoDbDownloads } from '../lambda/adapters/dynamodb/downloads.t
 import { createDynamoDbExchangeRules } from '../lambda/adapters/dynamodb/exchange-rules.ts';
 import { createDynamoDbExportJobs } from '../lambda/adapters/dynamodb/export-jobs.ts';
 import { createDynamoDbLedger } from '../lambda/adapters/dynamodb/ledger.ts';
+import { createDynamoDbLocks } from '../lambda/adapters/dynamodb/locks.ts';
 import { createDynamoDbRequestKeys } from '../lambda/adapters/dynamodb/request-keys.ts';
 import { createDynamoDbTokenStore } from '../lambda/adapters/dynamodb/token-store.ts';
 import { createIdentityVerifier } from '../lambda/adapters/oidc/identity-verifier.ts';
@@ -78,6 +79,7 @@ export function composeEmbedded(input: ComposeInput): { deps: Deps; close: () =>
     downloads: createDynamoDbDownloads(table),
     identities: createIdentityVerifier(issuers),
     issuers,
+    locks: createDynamoDbLocks(table),
     admin: { sha256: async () => adminSha256 },
     // A batch asks for up to 1,000 objects. As requests to this same process, they would keep everybody else waiting.
     store: { head: async (key) => head(key), delete: (key, options) => deletes.delete(key, options) },

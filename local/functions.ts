@@ -3,6 +3,7 @@ import { create as createExportArchive } from '../lambda/handlers/export-archive
 import { create as createGetSubscription } from '../lambda/handlers/get-subscription.ts';
 import { create as createHealth } from '../lambda/handlers/health.ts';
 import { create as createLfsBatch } from '../lambda/handlers/lfs-batch.ts';
+import { create as createLfsLocks } from '../lambda/handlers/lfs-locks.ts';
 import { create as createLfsVerify } from '../lambda/handlers/lfs-verify.ts';
 import { create as createManagement } from '../lambda/handlers/management.ts';
 import { create as createNotFound } from '../lambda/handlers/not-found.ts';
@@ -34,6 +35,7 @@ export function createFunctions(deps: Deps): Functions {
       openapi: createOpenApi(),
       lfsBatch: createLfsBatch(deps),
       lfsVerify: createLfsVerify(deps),
+      lfsLocks: createLfsLocks(deps),
       getSubscription: createGetSubscription(deps),
       exchangeToken: createExchangeToken(deps),
       management: createManagement(deps),

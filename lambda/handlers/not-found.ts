@@ -4,19 +4,11 @@ import { methodsOf } from '../http/route-match.ts';
 import { routes } from '../routes.ts';
 import type { HttpHandler } from '../runtime/guard.ts';
 
-/**
- * git-lfs prints it for its lock commands. The status stays 404, by which a push takes it that there are no locks to
- * look at, and says nothing (git-lfs docs/api/locking.md).
- */
-const noLocks =
-  'This server keeps no file locks. Pushes and pulls work without them; agree with each other who changes a file.';
-
 /** The `$default` route: a path that is no route, or a method that its route does not have. */
 export function create(): HttpHandler {
   return async (event) => {
     const { requestId } = event.requestContext;
     const isLfs = event.rawPath.includes('/info/lfs');
-    const isOfLocks = /\/info\/lfs\/locks(\/|$)/.test(event.rawPath);
     // API Gateway hands over the path decoded, so one with an encoded slash may look like a route.
     const methods = methodsOf(routes, event.rawPath.split('/'));
     const isOfRoute = methods.some((method) => method === event.requestContext.http.method);
@@ -30,7 +22,7 @@ export function create(): HttpHandler {
     return isLfs
       ? lfsError({
           statusCode: 404,
-          message: isOfLocks ? noLocks : 'There is no such LFS endpoint here.',
+          message: 'There is no such LFS endpoint here.',
           requestId,
         })
       : problem('not-found', 'There is no such route.');

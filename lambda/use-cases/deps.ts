@@ -13,6 +13,7 @@ import type { ExchangeRules, IdentityVerifier } from '../ports/identities.ts';
 import type { Ids } from '../ports/ids.ts';
 import type { Invocations } from '../ports/invocations.ts';
 import type { Ledger } from '../ports/ledger.ts';
+import type { Locks } from '../ports/locks.ts';
 import type { Log } from '../ports/log.ts';
 import type { Metrics } from '../ports/metrics.ts';
 import type { ObjectListing } from '../ports/object-listing.ts';
@@ -33,6 +34,7 @@ export interface Deps {
   readonly issuers: readonly IdentityIssuer[];
   readonly exchangeRules: ExchangeRules;
   readonly downloads: Downloads;
+  readonly locks: Locks;
   readonly admin: AdminCredential;
   readonly store: ObjectStore;
   readonly listing: ObjectListing;

@@ -72,6 +72,11 @@ export const functionSpecs: Readonly<Record<FunctionName, FunctionSpec>> = {
     bucket: ['ListBucket'],
     recountQueue: ['send'],
   },
+  lfsLocks: {
+    description: 'Git LFS file locking: takes, lists and releases locks.',
+    timeoutSeconds: 25,
+    table: ['GetItem', 'Query', 'PutItem', 'UpdateItem', 'DeleteItem'],
+  },
   getSubscription: {
     description: "Answers a tenant's limit and usage.",
     timeoutSeconds: 29,

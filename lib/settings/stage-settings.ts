@@ -64,6 +64,7 @@ const memoryOfFunctions = z
     openapi: memoryMb(256),
     lfsBatch: memoryMb(1_024),
     lfsVerify: memoryMb(512),
+    lfsLocks: memoryMb(512),
     getSubscription: memoryMb(1_024),
     exchangeToken: memoryMb(512),
     management: memoryMb(512),
@@ -84,7 +85,7 @@ const throttle = z
       .min(0)
       .max(10_000)
       .default(500)
-      .describe('Sustained rate of each LFS route: batches, verifies. With burst 0 too: closed.'),
+      .describe('Sustained rate of each LFS route: batches, verifies, locks. With burst 0 too: closed.'),
     burst: z.int().min(0).max(5_000).default(1_000).describe('Requests at once to each LFS route.'),
     otherRequestsPerSecond: z
       .int()

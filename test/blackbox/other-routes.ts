@@ -15,29 +15,8 @@ export function otherRouteTests(api: () => Api): void {
       }
     });
 
-    it('to locks is none yet, which the client understands', async () => {
-      const { tenant, writeToken } = await api().newTenant();
-      for (const headers of [lfsHeaders, { ...lfsHeaders, ...basic(writeToken) }]) {
-        for (const [method, path] of [
-          ['POST', 'locks'],
-          ['GET', 'locks'],
-          ['GET', 'locks?path=a&limit=1'],
-          ['POST', 'locks/verify'],
-          ['POST', 'locks/1/unlock'],
-        ] as const) {
-          const body = method === 'POST' ? { body: '{"path":"a"}' } : {};
-          const full = `/${tenant}/game.git/info/lfs/${path}`;
-          expectLfsError(
-            await api().send({ method, path: full, headers, ...body }),
-            404,
-            /keeps no file locks/,
-          );
-        }
-      }
-    });
-
-    it('of LFS that is none is a 404 that does not speak of locks', async () => {
-      for (const rest of ['lockers', 'objects', 'locksmith/verify']) {
+    it('of LFS that is none is a 404', async () => {
+      for (const rest of ['lockers', 'objects', 'locksmith/verify', 'locks/verify/unlock/x']) {
         const path = `/acme/game.git/info/lfs/${rest}`;
         expectLfsError(
           await api().send({ method: 'GET', path, headers: lfsHeaders }),
@@ -89,6 +68,8 @@ export function otherRouteTests(api: () => Api): void {
           expectLfsError(answer, 405);
           expect(answer.headers['allow']).toBe('POST');
         }
+        const locks = await api().send({ method, path: `/${tenant}/game/info/lfs/locks/verify`, headers });
+        expectLfsError(locks, 405);
         const path = `/${tenant}/game/info/lfs/nothing`;
         expectLfsError(await api().send({ method, path, headers }), 404);
       }

@@ -12,6 +12,7 @@ import { downloadTests } from './downloads.ts';
 import { exportTests } from './exports.ts';
 import { idempotencyTests } from './idempotency.ts';
 import { limitTests } from './limits.ts';
+import { lockTests } from './locks.ts';
 import { objectTests } from './objects.ts';
 import { otherRouteTests } from './other-routes.ts';
 import { pathTests } from './paths.ts';
@@ -54,6 +55,7 @@ export function blackboxSuite(target: () => Target): void {
   downloadMeterTests(api);
   describe('reservations', () => reservationTests(api));
   describe('limits', () => limitTests(api));
+  describe('locks', () => lockTests(api));
   describe('exports', () => exportTests(api));
   archiveTests(api);
   describe('deletes', () => deleteTests(api));

@@ -84,7 +84,8 @@ describeWithEmulator('DEPLOYED_MINISTACK', 'the deployed stack', (ministack) => 
       expect(await statusOf('/v1/tenants', 'Bearer wrong')).toBe(401);
       expect(await statusOf('/v1/tenants', `Bearer ${adminToken}`)).toBe(200);
       expect(await statusOf('/nowhere', `Bearer ${adminToken}`)).toBe(404);
-      expect(await statusOf('/acme/game.git/info/lfs/locks')).toBe(404);
+      expect(await statusOf('/acme/game.git/info/lfs/locks')).toBe(401);
+      expect(await statusOf('/acme/game.git/info/lfs/nothing')).toBe(404);
     });
 
     it('signs upload URLs of its bucket on AWS', async () => {

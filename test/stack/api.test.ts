@@ -62,6 +62,10 @@ describe('the API', () => {
     expect(RouteSettings).toEqual({
       'POST /{tenant}/{repo}/info/lfs/objects/batch': lfs,
       'POST /{tenant}/{repo}/info/lfs/verify': lfs,
+      'POST /{tenant}/{repo}/info/lfs/locks': lfs,
+      'GET /{tenant}/{repo}/info/lfs/locks': lfs,
+      'POST /{tenant}/{repo}/info/lfs/locks/verify': lfs,
+      'POST /{tenant}/{repo}/info/lfs/locks/{lockId}/unlock': lfs,
       'GET /health': other,
       'GET /openapi.json': other,
       $default: other,

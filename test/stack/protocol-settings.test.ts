@@ -41,6 +41,7 @@ describe('the settings of the protocol', () => {
         'exportArchive',
         'getSubscription',
         'lfsBatch',
+        'lfsLocks',
         'lfsVerify',
         'management',
         'reconcile',

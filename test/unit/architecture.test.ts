@@ -24,6 +24,7 @@ const architecture: Readonly<Record<string, { imports: readonly string[]; packag
     imports: ['lambda/domain', 'lambda/ports', 'lambda/use-cases'],
     packages: [],
   },
+  'lambda/use-cases/locks': { imports: ['lambda/domain', 'lambda/ports', 'lambda/use-cases'], packages: [] },
   // The subjects build on each other in this order: deletes, recounts, uploads.
   'lambda/use-cases/deletes': {
     imports: [
@@ -99,7 +100,7 @@ const architecture: Readonly<Record<string, { imports: readonly string[]; packag
   // Wire formats: HTTP for clients, and the messages that AWS delivers. The two APIs do not know each other.
   'lambda/http': { imports: ['lambda/domain', 'lambda/routes.ts'], packages: ['aws-lambda', 'zod'] },
   'lambda/http/lfs': {
-    imports: ['lambda/domain', 'lambda/http', 'lambda/ports', 'lambda/use-cases/**'],
+    imports: ['lambda/domain', 'lambda/http', 'lambda/ports', 'lambda/routes.ts', 'lambda/use-cases/**'],
     packages: ['aws-lambda', 'zod'],
   },
   'lambda/http/management': {

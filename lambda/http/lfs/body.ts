@@ -5,6 +5,14 @@ import { accepts, bodyText, hasContentType, lfsMediaType } from '../request.ts';
 import type { Response } from '../respond.ts';
 import { lfsError } from './respond.ts';
 
+/** The answer to a client that does not take the media type of the LFS API. undefined: it does. */
+export function lfsNotAccepted(event: APIGatewayProxyEventV2): Response | undefined {
+  if (accepts(event, lfsMediaType)) return undefined;
+  const { requestId } = event.requestContext;
+  const message = `Answers are ${lfsMediaType}: accept that media type.`;
+  return lfsError({ statusCode: 406, message, requestId });
+}
+
 /** The body of an LFS request, once its media types and size are as they must be. */
 export function lfsBody(
   settings: Settings,
@@ -15,8 +23,8 @@ export function lfsBody(
     ok: false as const,
     response: lfsError({ statusCode, message, requestId }),
   });
-  if (!accepts(event, lfsMediaType))
-    return refuse(406, `Answers are ${lfsMediaType}: accept that media type.`);
+  const notAccepted = lfsNotAccepted(event);
+  if (notAccepted) return { ok: false, response: notAccepted };
   if (!hasContentType(event, lfsMediaType)) {
     return refuse(415, `The Content-Type must be ${lfsMediaType}.`);
   }

@@ -22,6 +22,9 @@ export function decodeCursor(cursor: string): string {
 /** What the cursor of a list of exports looks like: in hex the id of an export, which has 24 hex digits. */
 export const exportCursorPattern = /^c(?:3[0-9]|6[1-6]){24}$/;
 
+/** What the cursor of a list of file locks looks like: in hex the hash of a path, which has 40 hex digits. */
+export const lockCursorPattern = /^c(?:3[0-9]|6[1-6]){40}$/;
+
 /** Of a list of objects: a key below a tenant's path, which leaves room for a tenant of one letter and a slash. */
 const objectKeyBytesMax = 1022;
 

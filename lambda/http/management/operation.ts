@@ -15,6 +15,7 @@ export type ManagementDeps = Pick<
   | 'ledger'
   | 'tokens'
   | 'requestKeys'
+  | 'locks'
   | 'admin'
   | 'issuers'
   | 'exchangeRules'

@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { exportIdPattern } from '../../domain/export/export-id.ts';
+import { lockIdPattern } from '../../domain/lock.ts';
 import { oidPattern, repoPattern, tenantPattern } from '../../domain/names.ts';
 import { type RouteKey, routes } from '../../routes.ts';
 import { lfsErrorSchema } from '../lfs/schemas.ts';
@@ -9,6 +10,7 @@ import { deleteDocs } from '../management/deletes/docs.ts';
 import { downloadDocs } from '../management/downloads/docs.ts';
 import { exchangeDocs } from '../management/exchange/docs.ts';
 import { exportDocs } from '../management/exports/docs.ts';
+import { lockDocs } from '../management/locks/docs.ts';
 import { objectDocs } from '../management/objects/docs.ts';
 import { noQuery } from '../management/queries.ts';
 import { repoDocs } from '../management/repos/docs.ts';
@@ -20,12 +22,14 @@ import { problemSchema } from '../problem-schema.ts';
 import { type ProblemCode, problemTypes } from '../problems.ts';
 import { lfsMediaType } from '../request.ts';
 import { lfsOperations } from './lfs-operations.ts';
+import { lockOperationDocs } from './lock-operations.ts';
 import { serviceOperations } from './service-operations.ts';
 
 /** A description for each route: the type makes the compiler check that none is missing. */
 export const operationDocs: Readonly<Record<RouteKey, OperationDoc>> = {
   ...serviceOperations,
   ...lfsOperations,
+  ...lockOperationDocs,
   ...tenantDocs,
   ...tokenDocs,
   ...exchangeDocs,
@@ -36,6 +40,7 @@ export const operationDocs: Readonly<Record<RouteKey, OperationDoc>> = {
   ...downloadDocs,
   ...deleteDocs,
   ...exportDocs,
+  ...lockDocs,
 };
 
 type Json = Readonly<Record<string, unknown>>;
@@ -200,6 +205,7 @@ const pathParameterSchemas: Readonly<Record<string, Json>> = {
   },
   oid: { type: 'string', pattern: oidPattern.source },
   exportId: { type: 'string', pattern: exportIdPattern.source },
+  lockId: { type: 'string', pattern: lockIdPattern.source },
   tokenId: { type: 'string', pattern: '^[0-9a-f]{16}$' },
   ruleId: { type: 'string', pattern: '^[0-9a-f]{16}$' },
 };

@@ -9,7 +9,8 @@ import type { OperationDoc } from '../operation-docs.ts';
 
 const oid = '4665a5ea423c2713d436b5ee50593a9640e0018c1550b5a0002f74190d6caea8';
 
-const lfsErrors = {
+/** What any operation with a token and a body can answer. */
+export const lfsErrors = {
   401: 'No valid token. git-lfs then asks its credential helper.',
   404: 'There is no such tenant or repo, or this token is of another tenant.',
   406: 'The Accept header excludes application/vnd.git-lfs+json.',

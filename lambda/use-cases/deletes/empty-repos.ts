@@ -3,9 +3,10 @@ import { allPages } from '../all-pages.ts';
 import type { Deps } from '../deps.ts';
 import { heldUntilMs } from './held-until.ts';
 import { listInDeletions } from './list-repo.ts';
+import { removeLocks } from './remove-locks.ts';
 import { type DeletionDeps, runDeletion } from './run-deletions.ts';
 
-type EmptyReposDeps = DeletionDeps & Pick<Deps, 'listing'>;
+type EmptyReposDeps = DeletionDeps & Pick<Deps, 'listing' | 'locks'>;
 
 /**
  * - `done`: nothing more can be done now. If objects are left, they wait for reservations to die or for deletes that
@@ -17,7 +18,7 @@ export type EmptyReposOutcome = 'done' | 'opening' | 'unfinished';
 
 /**
  * Continues to empty the repos that are closed. A repo that is empty and has no reservation left is opened again, so
- * that its name can be used.
+ * that its name can be used. Whoever uses it finds none of its locks.
  *
  * @param input.untilMs nothing more is begun after this, except that one deletion is always run.
  * @throws {StoreUnavailableError | LedgerUnavailableError}
@@ -41,20 +42,24 @@ export async function emptyClosedRepos(
     if (outcome === 'not-empty') continue;
     // By then a batch that read the repo before its closing has ended, or will never issue a URL.
     if (deps.clock.nowMs() <= closedAtMs + deps.settings.pendingVoidAfterMs) isOpening = true;
-    else await openUnlessHeld(deps, { tenant, repo, closedAtMs });
+    else if ((await openUnlessHeld(deps, { ...input, repo, closedAtMs })) === 'unfinished')
+      return 'unfinished';
   }
   return isOpening ? 'opening' : 'done';
 }
 
 async function openUnlessHeld(
   deps: EmptyReposDeps,
-  input: { tenant: string; repo: string; closedAtMs: number },
-): Promise<void> {
-  const { tenant, repo } = input;
-  if ((await heldUntilMs(deps, { tenant, repo })) > 0) return;
-  if ((await deletionsOf(deps, { tenant, repo })).length > 0) return;
-  await deps.ledger.openRepo(input);
+  input: { tenant: string; repo: string; closedAtMs: number; untilMs: number },
+): Promise<'done' | 'unfinished'> {
+  const { tenant, repo, closedAtMs, untilMs } = input;
+  if ((await heldUntilMs(deps, { tenant, repo })) > 0) return 'done';
+  if ((await deletionsOf(deps, { tenant, repo })).length > 0) return 'done';
+  // A request that saw the repo open has ended, as a batch has. So none of its locks comes after this.
+  if (!(await removeLocks(deps, { tenant, repo, untilMs }))) return 'unfinished';
+  await deps.ledger.openRepo({ tenant, repo, closedAtMs });
   deps.log.info('repo emptied', { tenant, repo });
+  return 'done';
 }
 
 /**

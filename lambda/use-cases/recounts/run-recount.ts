@@ -4,13 +4,14 @@ import type { TenantRecord } from '../../domain/tenant.ts';
 import type { RecountRequest } from '../../ports/recount-queue.ts';
 import { closeReposOfClosedTenant } from '../deletes/close-repos.ts';
 import { emptyClosedRepos } from '../deletes/empty-repos.ts';
+import { removeLocks } from '../deletes/remove-locks.ts';
 import { type DeletionDeps, runDeletions } from '../deletes/run-deletions.ts';
 import type { Deps } from '../deps.ts';
 import { awaitOtherReconcile } from './await-reconcile.ts';
 import { type ReconcileDeps, reconcile } from './reconcile.ts';
 import { recountDelayMs } from './recount-delay.ts';
 
-type RunRecountDeps = ReconcileDeps & DeletionDeps & Pick<Deps, 'queue' | 'exportJobs'>;
+type RunRecountDeps = ReconcileDeps & DeletionDeps & Pick<Deps, 'queue' | 'exportJobs' | 'locks'>;
 
 /** While a large repo is emptied, the tenant is counted at most this often, so that people see the progress. */
 const progressEveryMs = 20_000;
@@ -55,7 +56,9 @@ export async function runRecount(deps: RunRecountDeps, input: RunRecountInput): 
     return 'requeued' as const;
   };
   await closeReposOfClosedTenant(deps, record);
-  const hasBegunAll = await runDeletions(deps, { tenant, untilMs: lastBeginMs });
+  const isUnlocked =
+    record.closedAtMs === null || (await removeLocks(deps, { tenant, untilMs: lastBeginMs }));
+  const hasBegunAll = (await runDeletions(deps, { tenant, untilMs: lastBeginMs })) && isUnlocked;
   for (;;) {
     const untilMs = Math.min(clock.nowMs() + progressEveryMs, lastBeginMs);
     const emptied = await emptyClosedRepos(deps, { tenant, untilMs });

@@ -20,6 +20,7 @@ import { MemoryDownloads } from './downloads.ts';
 import { MemoryExchangeRules } from './exchange-rules.ts';
 import { MemoryExportJobs } from './export-jobs.ts';
 import { MemoryLedger } from './ledger.ts';
+import { MemoryLocks } from './locks.ts';
 import { MemoryObjectStore } from './object-store.ts';
 import { MemoryRequestKeys } from './request-keys.ts';
 import { MemoryTokenStore } from './token-store.ts';
@@ -44,6 +45,7 @@ export function memoryDeps(given: Partial<Deps> & { readonly objects?: MemoryObj
     issuers: publicIssuers,
     exchangeRules: new MemoryExchangeRules(),
     downloads: new MemoryDownloads(),
+    locks: new MemoryLocks(),
     admin: { sha256: async () => sha256Hex(adminToken) },
     store: objects,
     listing,

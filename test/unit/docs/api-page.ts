@@ -26,7 +26,7 @@ const sections: readonly { readonly title: string; readonly isOf: (path: string)
   },
   { title: 'Tokens', isOf: (path) => /\/(tokens|exchange-rules)/.test(path) },
   { title: 'Exports', isOf: (path) => path.includes('/exports') },
-  { title: 'Repos and objects', isOf: (path) => /^\/v1\/.*\/(repos|objects)/.test(path) },
+  { title: 'Repos, objects and file locks', isOf: (path) => /^\/v1\/.*\/(repos|objects)/.test(path) },
 ];
 
 /** The page with its generated part as the code has it now. */

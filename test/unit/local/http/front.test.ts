@@ -35,6 +35,7 @@ async function setUp(
     openapi: named('openapi'),
     lfsBatch: named('lfsBatch'),
     lfsVerify: named('lfsVerify'),
+    lfsLocks: named('lfsLocks'),
     getSubscription: named('getSubscription'),
     exchangeToken: named('exchangeToken'),
     management: named('management'),

@@ -1,0 +1,28 @@
+import { locksDeps } from '../compose.ts';
+import { lfsAccess } from '../http/lfs/access.ts';
+import { type LockDeps, lockOperations } from '../http/lfs/locks/operations.ts';
+import { RejectedLogins } from '../http/lfs/rejected-logins.ts';
+import { lfsError, respondLfsError } from '../http/lfs/respond.ts';
+import { deployed } from '../runtime/deployed.ts';
+import { guard, type HttpHandler } from '../runtime/guard.ts';
+import { warmUpTable } from '../runtime/warm-up.ts';
+
+const byRouteKey: ReadonlyMap<string, (typeof lockOperations)[keyof typeof lockOperations]> = new Map(
+  Object.entries(lockOperations),
+);
+
+/** …/info/lfs/locks: the LFS File Locking API. A client asks it before each push which files others have locked. */
+export function create(deps: LockDeps): HttpHandler {
+  const rejectedLogins = new RejectedLogins(deps.clock);
+  return guard(deps, respondLfsError, async (event) => {
+    const access = await lfsAccess({ ...deps, rejectedLogins }, event);
+    if (!access.ok) return access.response;
+    const operation = byRouteKey.get(event.routeKey);
+    const { requestId } = event.requestContext;
+    return operation
+      ? operation(deps, { access, event })
+      : lfsError({ statusCode: 404, message: 'There is no such LFS endpoint here.', requestId });
+  });
+}
+
+export const handler = await deployed(create, locksDeps, warmUpTable);

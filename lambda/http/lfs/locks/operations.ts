@@ -1,0 +1,166 @@
+import type { APIGatewayProxyEventV2 } from 'aws-lambda';
+import type * as z from 'zod';
+import { parseJson } from '../../../domain/json.ts';
+import { type FileLock, hashOfLockId, lockHashOf, lockIdPattern, lockOwnerOf } from '../../../domain/lock.ts';
+import type { RouteKey } from '../../../routes.ts';
+import type { Deps } from '../../../use-cases/deps.ts';
+import { releaseLock } from '../../../use-cases/locks/release-lock.ts';
+import { takeLock } from '../../../use-cases/locks/take-lock.ts';
+import { firstIssue } from '../../json.ts';
+import type { Response } from '../../respond.ts';
+import type { LfsAccess } from '../access.ts';
+import { lfsBody, lfsNotAccepted } from '../body.ts';
+import { lfs, lfsError } from '../respond.ts';
+import { lockBody, nextCursorOf, pageSizeOf, whoHas } from './bodies.ts';
+import {
+  listLocksQuery,
+  lockRequestSchema,
+  unlockRequestSchema,
+  verifyLocksRequestSchema,
+} from './schemas.ts';
+
+export type LockDeps = Pick<
+  Deps,
+  'ledger' | 'tokens' | 'locks' | 'clock' | 'ids' | 'log' | 'settings' | 'invocations'
+>;
+
+/** What is known of a request once access is granted. */
+interface LockRequest {
+  readonly access: Extract<LfsAccess, { ok: true }>;
+  readonly event: APIGatewayProxyEventV2;
+}
+
+type LockOperation = (deps: LockDeps, request: LockRequest) => Promise<Response>;
+
+const takeOne: LockOperation = async (deps, { access, event }) => {
+  const readOnly = ifReadOnly({ access, event }, 'lock');
+  if (readOnly) return readOnly;
+  const body = decodeBody(deps, event, lockRequestSchema);
+  if (!body.ok) return body.response;
+  const { requestId } = event.requestContext;
+  const place = placeOf(access);
+  const outcome = await takeLock(deps, { ...place, path: body.value.path, token: access.token });
+  switch (outcome.kind) {
+    case 'taken':
+      return lfs(201, { lock: lockBody(outcome.lock) });
+    case 'held':
+      return lfs(409, {
+        lock: lockBody(outcome.lock),
+        message: `${whoHas(outcome.lock)}.`,
+        request_id: requestId,
+      });
+    case 'full': {
+      const message = 'This repo has as many locks as it can have: unlock files that nobody changes.';
+      return lfsError({ statusCode: 403, message, requestId });
+    }
+  }
+};
+
+const list: LockOperation = async ({ locks }, { access, event }) => {
+  const notAccepted = lfsNotAccepted(event);
+  if (notAccepted) return notAccepted;
+  const query = listLocksQuery.safeParse(event.queryStringParameters ?? {});
+  if (!query.success) return malformed(event, query.error);
+  const { path, id, cursor, limit } = query.data;
+  const place = placeOf(access);
+  if (path === undefined && id === undefined) {
+    const page = { pageSize: pageSizeOf(limit), ...(cursor !== undefined && { after: cursor }) };
+    const { locks: found, next } = await locks.listPage({ ...place, ...page });
+    return lfs(200, { locks: found.map(lockBody), ...nextCursorOf(next) });
+  }
+  const lock = await findOne(locks, place, { path, id });
+  return lfs(200, { locks: lock ? [lockBody(lock)] : [] });
+};
+
+/** The lock of a path, or with an id, or both. */
+async function findOne(
+  locks: Deps['locks'],
+  place: { tenant: string; repo: string },
+  { path, id }: { path: string | undefined; id: string | undefined },
+): Promise<FileLock | undefined> {
+  if (id !== undefined && !lockIdPattern.test(id)) return undefined;
+  const hash = id === undefined ? lockHashOf(path ?? '') : hashOfLockId(id);
+  const lock = await locks.find({ ...place, hash });
+  return lock && lock.id === (id ?? lock.id) && lock.path === (path ?? lock.path) ? lock : undefined;
+}
+
+const verify: LockOperation = async (deps, { access, event }) => {
+  const body = decodeBody(deps, event, verifyLocksRequestSchema);
+  if (!body.ok) return body.response;
+  const { cursor, limit } = body.value;
+  const page = { pageSize: pageSizeOf(limit), ...(cursor !== undefined && { after: cursor }) };
+  const { locks, next } = await deps.locks.listPage({ ...placeOf(access), ...page });
+  const { ownerId } = lockOwnerOf(access.token);
+  return lfs(200, {
+    ours: locks.filter((lock) => lock.ownerId === ownerId).map(lockBody),
+    theirs: locks.filter((lock) => lock.ownerId !== ownerId).map(lockBody),
+    ...nextCursorOf(next),
+  });
+};
+
+const release: LockOperation = async (deps, { access, event }) => {
+  const readOnly = ifReadOnly({ access, event }, 'unlock');
+  if (readOnly) return readOnly;
+  const body = decodeBody(deps, event, unlockRequestSchema);
+  if (!body.ok) return body.response;
+  const { requestId } = event.requestContext;
+  const outcome = await releaseLock(deps, {
+    ...placeOf(access),
+    lockId: event.pathParameters?.['lockId'] ?? '',
+    isForced: body.value.force ?? false,
+    token: access.token,
+  });
+  switch (outcome.kind) {
+    case 'released':
+      return lfs(200, { lock: lockBody(outcome.lock) });
+    case 'of-another': {
+      const message = `${whoHas(outcome.lock)}. Ask them to unlock it, or take the lock away with --force.`;
+      return lfsError({ statusCode: 403, message, requestId });
+    }
+    case 'absent': {
+      const message = 'There is no such lock: it was released, or another one was taken since.';
+      return lfsError({ statusCode: 404, message, requestId });
+    }
+  }
+};
+
+const placeOf = ({ tenant: { tenant }, repo }: LockRequest['access']) => ({ tenant, repo });
+
+/** The answer to a token that may change nothing. undefined: it may. */
+function ifReadOnly({ access, event }: LockRequest, verb: string): Response | undefined {
+  if (access.token.scope !== 'read') return undefined;
+  const message = `This token may only read: ${verb} with a write token.`;
+  return lfsError({ statusCode: 403, message, requestId: event.requestContext.requestId });
+}
+
+function decodeBody<T>(
+  { settings }: Pick<Deps, 'settings'>,
+  event: APIGatewayProxyEventV2,
+  schema: z.ZodType<T>,
+): { ok: true; value: T } | { ok: false; response: Response } {
+  const body = lfsBody(settings, event);
+  if (!body.ok) return body;
+  const value = parseJson(body.body);
+  if (value === undefined) {
+    const { requestId } = event.requestContext;
+    const message = 'The body is not valid JSON.';
+    return { ok: false, response: lfsError({ statusCode: 400, message, requestId }) };
+  }
+  const parsed = schema.safeParse(value);
+  return parsed.success
+    ? { ok: true, value: parsed.data }
+    : { ok: false, response: malformed(event, parsed.error) };
+}
+
+function malformed(event: APIGatewayProxyEventV2, error: z.ZodError): Response {
+  const message = `The lock request is malformed: ${firstIssue(error)}.`;
+  return lfsError({ statusCode: 422, message, requestId: event.requestContext.requestId });
+}
+
+/** The File Locking API, by its routes. */
+export const lockOperations: Readonly<Record<RouteKey<'lfsLocks'>, LockOperation>> = {
+  'POST /{tenant}/{repo}/info/lfs/locks': takeOne,
+  'GET /{tenant}/{repo}/info/lfs/locks': list,
+  'POST /{tenant}/{repo}/info/lfs/locks/verify': verify,
+  'POST /{tenant}/{repo}/info/lfs/locks/{lockId}/unlock': release,
+};

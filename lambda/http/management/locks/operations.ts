@@ -1,0 +1,89 @@
+import type { APIGatewayProxyEventV2 } from 'aws-lambda';
+import { lockHashOf, lockOwnerIdsOf, lockPageMax } from '../../../domain/lock.ts';
+import type { RepoPath } from '../../../ports/ledger.ts';
+import type { Deps } from '../../../use-cases/deps.ts';
+import { problem } from '../../problems.ts';
+import { pathRepo } from '../../request.ts';
+import { json, type Response } from '../../respond.ts';
+import { managerAccess, type Reader, readerAccess, seesRepo } from '../access.ts';
+import { encodeCursor } from '../cursor.ts';
+import { noBody, type Operations, operation } from '../operation.ts';
+import { pageSizeDefault } from '../queries.ts';
+import { fileLockBody } from './bodies.ts';
+import { listLocksQuery, releaseLocksQuery } from './requests.ts';
+
+/** By the hashes of their paths, a page at a time. A repo has locks before its first push, so any name has a list. */
+const listLocks = operation(
+  { access: readerAccess, query: listLocksQuery, body: noBody },
+  async ({ locks }, { tenant: { tenant }, token, query, event }) => {
+    const repo = seenRepo({ token }, event);
+    if (repo === undefined) return repoNotFound(tenant);
+    const { owner, path, cursor, limit = pageSizeDefault } = query;
+    if (path !== undefined) {
+      const lock = await findLock(locks, { tenant, repo, path, owner });
+      return json(200, { locks: lock ? [fileLockBody(lock)] : [], nextCursor: null });
+    }
+    const page = await locks.listPage({
+      tenant,
+      repo,
+      pageSize: limit,
+      ...(cursor !== undefined && { after: cursor }),
+      ...(owner !== undefined && { ownerIds: lockOwnerIdsOf(owner) }),
+    });
+    const nextCursor = page.next === null ? null : encodeCursor(page.next);
+    return json(200, { locks: page.locks.map(fileLockBody), nextCursor });
+  },
+);
+
+/** As many as one request can release in time, whoever owns them. */
+const releaseLocks = operation(
+  { access: managerAccess, query: releaseLocksQuery, body: noBody },
+  async (deps, { tenant: { tenant }, token, query: { owner, path }, event }) => {
+    const repo = seenRepo({ token }, event);
+    if (repo === undefined) return repoNotFound(tenant);
+    const place = { tenant, repo };
+    const { count, hasMore } =
+      path === undefined
+        ? await deps.locks.releaseSome({
+            ...place,
+            ...(owner !== undefined && { ownerIds: lockOwnerIdsOf(owner) }),
+            locksMax: lockPageMax,
+          })
+        : { count: await releasePath(deps.locks, { ...place, path, owner }), hasMore: false };
+    if (count > 0) deps.log.info('locks released', { ...place, count, tokenId: token?.tokenId ?? 'admin' });
+    return json(200, { ...place, releasedCount: count, hasMore });
+  },
+);
+
+/** @returns how many were released: none, or one. */
+async function releasePath(
+  locks: Deps['locks'],
+  input: RepoPath & { path: string; owner: string | undefined },
+): Promise<number> {
+  const lock = await findLock(locks, input);
+  const outcome = lock && (await locks.release({ ...input, lockId: lock.id }));
+  return outcome?.kind === 'released' ? 1 : 0;
+}
+
+async function findLock(
+  locks: Deps['locks'],
+  { tenant, repo, path, owner }: RepoPath & { path: string; owner: string | undefined },
+) {
+  const lock = await locks.find({ tenant, repo, hash: lockHashOf(path) });
+  return lock && (owner === undefined || lockOwnerIdsOf(owner).includes(lock.ownerId)) ? lock : undefined;
+}
+
+/** The repo of the path, if it can be one and this reader may know of it. */
+function seenRepo(reader: Pick<Reader, 'token'>, event: APIGatewayProxyEventV2): string | undefined {
+  const repo = pathRepo(event);
+  return repo !== undefined && seesRepo(reader, repo) ? repo : undefined;
+}
+
+function repoNotFound(tenant: string): Response {
+  return problem('repo-not-found', `The tenant ${tenant} has no repo of that name.`);
+}
+
+export const lockOperations = {
+  'GET /v1/tenants/{tenant}/repos/{repo}/locks': listLocks,
+  'DELETE /v1/tenants/{tenant}/repos/{repo}/locks': releaseLocks,
+} satisfies Operations;

@@ -1,0 +1,423 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { type Api, basic, bearer, jsonOf, newName } from './api.ts';
+import { comparable, expectLfsError, expectProblem } from './errors.ts';
+import type { Answer } from './exchange.ts';
+import { lfsHeaders, lfsType, type Place } from './lfs.ts';
+
+const wireLock = z.strictObject({
+  id: z.string().regex(/^[0-9a-f]{40}[0-9A-Za-z]{12}$/),
+  path: z.string(),
+  locked_at: z.string().regex(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/),
+  owner: z.strictObject({ name: z.string() }),
+});
+const oneLock = z.strictObject({ lock: wireLock });
+const conflict = z.strictObject({ lock: wireLock, message: z.string().min(10), request_id: z.string() });
+const lockList = z.strictObject({ locks: z.array(wireLock), next_cursor: z.string().optional() });
+const verified = z.strictObject({
+  ours: z.array(wireLock),
+  theirs: z.array(wireLock),
+  next_cursor: z.string().optional(),
+});
+const managed = z.strictObject({
+  locks: z.array(
+    z.strictObject({
+      id: z.string(),
+      path: z.string(),
+      owner: z.string(),
+      ownerName: z.string(),
+      lockedAt: z.iso.datetime(),
+    }),
+  ),
+  nextCursor: z.string().nullable(),
+});
+
+interface Member {
+  readonly tokenId: string;
+  readonly token: string;
+}
+
+/** File locks, as git-lfs and as who administers them sees them. */
+export function lockTests(api: () => Api): void {
+  const newMember = async (tenant: string, grant: object): Promise<Member> => {
+    const made = await api().manage('POST', `/v1/tenants/${tenant}/tokens`, { scope: 'write', ...grant });
+    expect(made.status, made.text).toBe(201);
+    return z.object({ tokenId: z.string(), token: z.string() }).parse(jsonOf(made));
+  };
+  const newPlace = async (): Promise<Place> => ({ ...(await api().newTenant()), repo: 'game' });
+  const lfsPath = ({ tenant, repo }: Place, rest: string) => `/${tenant}/${repo}.git/info/lfs/locks${rest}`;
+  const ask = async (place: Place, method: 'GET' | 'POST', rest: string, token: string, body?: unknown) => {
+    const answer = await api().send({
+      method,
+      path: lfsPath(place, rest),
+      headers: { ...lfsHeaders, ...basic(token, 'somebody') },
+      ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+    });
+    expect(answer.headers['content-type']).toBe(lfsType);
+    return answer;
+  };
+  const read = <T>(answer: Answer, status: number, shape: z.ZodType<T>): T => {
+    expect(answer.status, answer.text).toBe(status);
+    return shape.parse(jsonOf(answer));
+  };
+  const lock = (place: Place, token: string, path: string) =>
+    ask(place, 'POST', '', token, { path, ref: { name: 'refs/heads/main' } });
+  const take = async (place: Place, token: string, path: string) =>
+    read(await lock(place, token, path), 201, oneLock).lock;
+  const unlock = (place: Place, token: string, id: string, body: object = {}) =>
+    ask(place, 'POST', `/${id}/unlock`, token, { ref: { name: 'refs/heads/main' }, ...body });
+  const list = async (place: Place, token: string, query = '') =>
+    read(await ask(place, 'GET', query, token), 200, lockList);
+  const pathsOf = (locks: readonly { path: string }[]) => locks.map(({ path }) => path).sort();
+
+  describe('a file lock', () => {
+    it('is taken in the name of the token’s user, and never of the name that a client sends', async () => {
+      const place = await newPlace();
+      for (const [grant, name] of [
+        [{ user: 'ada' }, 'ada'],
+        [{ user: 'bob', label: 'laptop' }, 'bob'],
+        [{ label: 'build machine' }, 'build machine'],
+      ] as const) {
+        const { token } = await newMember(place.tenant, grant);
+        expect(await take(place, token, `art/${name}.psd`)).toMatchObject({
+          path: `art/${name}.psd`,
+          owner: { name },
+        });
+      }
+      const { tokenId, token } = await newMember(place.tenant, {});
+      expect((await take(place, token, 'a.bin')).owner.name).toBe(`token ${tokenId.slice(0, 4)}…`);
+    });
+
+    it('is taken once, and whoever comes later is told who has it since when', async () => {
+      const place = await newPlace();
+      const [ada, bob] = [
+        await newMember(place.tenant, { user: 'ada' }),
+        await newMember(place.tenant, { user: 'bob' }),
+      ];
+      const taken = await take(place, ada.token, 'a b/ä.bin');
+      expect(Math.abs(Date.parse(taken.locked_at) - Date.now())).toBeLessThan(120_000);
+      for (const { token } of [bob, ada]) {
+        const answer = read(await lock(place, token, 'a b/ä.bin'), 409, conflict);
+        expect(answer.lock).toEqual(taken);
+        expect(answer.message).toMatch(/^ada has locked a b\/ä\.bin since \d{4}-\d\d-\d\d \d\d:\d\d UTC\.$/);
+      }
+    });
+
+    it('is won by exactly one of 50 who try at the same time', { timeout: 60_000 }, async () => {
+      const place = await newPlace();
+      const members = [
+        await newMember(place.tenant, { user: 'ada' }),
+        await newMember(place.tenant, { user: 'bob' }),
+      ];
+      const answers = await Promise.all(
+        Array.from({ length: 50 }, (_, index) =>
+          lock(place, members[index % 2]?.token ?? '', 'contested.bin'),
+        ),
+      );
+      const [won] = answers.filter(({ status }) => status === 201);
+      expect(answers.filter(({ status }) => status === 201)).toHaveLength(1);
+      const winner = oneLock.parse(jsonOf(won ?? (answers[0] as Answer))).lock;
+      for (const answer of answers)
+        if (answer !== won) expect(read(answer, 409, conflict).lock).toEqual(winner);
+      const unlocks = await Promise.all(
+        Array.from({ length: 50 }, (_, index) =>
+          unlock(place, members[index % 2]?.token ?? '', winner.id, { force: true }),
+        ),
+      );
+      expect(unlocks.filter(({ status }) => status === 200)).toHaveLength(1);
+      expect(unlocks.filter(({ status }) => status === 404)).toHaveLength(49);
+      expect(await list(place, place.readToken)).toEqual({ locks: [] });
+    });
+
+    it('is of one repo, whatever branch it is asked for', async () => {
+      const place = await newPlace();
+      const other = { ...place, repo: 'other' };
+      await take(place, place.writeToken, 'a.bin');
+      await take(other, place.writeToken, 'a.bin');
+      const branch = { path: 'a.bin', ref: { name: 'refs/heads/topic' } };
+      expect((await ask(place, 'POST', '', place.writeToken, branch)).status).toBe(409);
+      const found = await list(place, place.writeToken, '?refspec=refs%2Fheads%2Ftopic');
+      expect(pathsOf(found.locks)).toEqual(['a.bin']);
+    });
+
+    it('is released by its owner alone, with any token of that user, and is free then', async () => {
+      const place = await newPlace();
+      const [ada, alsoAda, bob] = [
+        await newMember(place.tenant, { user: 'ada' }),
+        await newMember(place.tenant, { user: 'ada', scope: 'manage' }),
+        await newMember(place.tenant, { user: 'bob' }),
+      ];
+      const taken = await take(place, ada.token, 'a.bin');
+      expectLfsError(
+        await unlock(place, bob.token, taken.id),
+        403,
+        /^ada has locked a\.bin since .* --force/,
+      );
+      expect(read(await unlock(place, alsoAda.token, taken.id, { force: false }), 200, oneLock)).toEqual({
+        lock: taken,
+      });
+      expectLfsError(await unlock(place, ada.token, taken.id), 404, /no such lock/);
+      const next = await take(place, bob.token, 'a.bin');
+      expectLfsError(await unlock(place, ada.token, taken.id, { force: true }), 404, /another one was taken/);
+      expect((await list(place, place.readToken)).locks).toEqual([next]);
+    });
+
+    it('is taken away by force by whoever may push', async () => {
+      const place = await newPlace();
+      const ada = await newMember(place.tenant, { user: 'ada' });
+      const taken = await take(place, ada.token, 'a.bin');
+      expectLfsError(await unlock(place, place.readToken, taken.id, { force: true }), 403, /write token/);
+      expect(read(await unlock(place, place.writeToken, taken.id, { force: true }), 200, oneLock)).toEqual({
+        lock: taken,
+      });
+      expect(await list(place, place.readToken)).toEqual({ locks: [] });
+    });
+
+    it('is taken and released with a token that may push, and seen with any', async () => {
+      const place = await newPlace();
+      expectLfsError(await lock(place, place.readToken, 'a.bin'), 403, /write token/);
+      const taken = await take(place, place.writeToken, 'a.bin');
+      expectLfsError(await unlock(place, place.readToken, taken.id), 403, /write token/);
+      expect((await list(place, place.readToken)).locks).toEqual([taken]);
+    });
+
+    it('is found by its path, by its id, or by both', async () => {
+      const place = await newPlace();
+      const [one, other] = [
+        await take(place, place.writeToken, 'a,b&c d.bin'),
+        await take(place, place.writeToken, 'other.bin'),
+      ];
+      const encoded = encodeURIComponent(one.path);
+      for (const query of [`?path=${encoded}`, `?id=${one.id}`, `?path=${encoded}&id=${one.id}&limit=1`])
+        expect(await list(place, place.readToken, query)).toEqual({ locks: [one] });
+      const staleId = `${one.id.slice(0, 40)}${'0'.repeat(12)}`;
+      for (const query of [
+        '?path=nothing.bin',
+        '?path=',
+        '?id=1',
+        `?id=${staleId}`,
+        `?path=${encoded}&id=${other.id}`,
+      ])
+        expect(await list(place, place.readToken, query)).toEqual({ locks: [] });
+    });
+
+    it('is listed and verified in pages, each once, own ones apart', async () => {
+      const place = await newPlace();
+      const [ada, alsoAda, bob] = [
+        await newMember(place.tenant, { user: 'ada' }),
+        await newMember(place.tenant, { user: 'ada' }),
+        await newMember(place.tenant, { user: 'bob' }),
+      ];
+      for (const path of ['1', '2', '3']) await take(place, ada.token, path);
+      for (const path of ['4', '5']) await take(place, bob.token, path);
+      const read1 = async (cursor: string | undefined) =>
+        list(place, ada.token, `?limit=2${cursor === undefined ? '' : `&cursor=${cursor}`}`);
+      const read2 = async (cursor: string | undefined) => {
+        const body = { ref: { name: 'refs/heads/main' }, limit: 2, ...(cursor !== undefined && { cursor }) };
+        return read(await ask(place, 'POST', '/verify', alsoAda.token, body), 200, verified);
+      };
+      const [listed, ours, theirs]: [string[], string[], string[]] = [[], [], []];
+      let cursor: string | undefined;
+      do {
+        const page = await read1(cursor);
+        expect(page.locks.length).toBeLessThanOrEqual(2);
+        listed.push(...pathsOf(page.locks));
+        cursor = page.next_cursor;
+        expect(listed.length, 'pages that do not end').toBeLessThan(10);
+      } while (cursor !== undefined);
+      do {
+        const page = await read2(cursor);
+        expect(page.ours.length + page.theirs.length).toBeLessThanOrEqual(2);
+        ours.push(...pathsOf(page.ours));
+        theirs.push(...pathsOf(page.theirs));
+        cursor = page.next_cursor;
+        expect(ours.length, 'pages that do not end').toBeLessThan(10);
+      } while (cursor !== undefined);
+      expect(listed.sort()).toEqual(['1', '2', '3', '4', '5']);
+      expect([ours.sort(), theirs.sort()]).toEqual([
+        ['1', '2', '3'],
+        ['4', '5'],
+      ]);
+    });
+
+    it('is verified without a ref, without a page size, and for those who may only read', async () => {
+      const place = await newPlace();
+      await take(place, place.writeToken, 'a.bin');
+      for (const body of [{}, { ref: null }, { ref: { name: '' }, limit: 0 }, { limit: 100_000 }]) {
+        const answer = read(await ask(place, 'POST', '/verify', place.readToken, body), 200, verified);
+        expect([answer.ours, pathsOf(answer.theirs)]).toEqual([[], ['a.bin']]);
+      }
+    });
+
+    it.each([
+      ['', '{"path":', 400, /not valid JSON/],
+      ['', {}, 422, /^The lock request is malformed: path: /],
+      ['', { path: '' }, 422, /path: must have 1 to 1024 characters/],
+      ['', { path: 'a\nb' }, 422, /no control characters/],
+      ['', { path: 7 }, 422, /path: /],
+      ['/verify', { cursor: 'x' }, 422, /cursor: must be the next_cursor/],
+      ['/verify', { limit: -1 }, 422, /limit: must be a whole number/],
+      ['/verify', '[]', 422, /malformed/],
+      [`/${'0'.repeat(52)}/unlock`, { force: 'yes' }, 422, /force: /],
+      [`/${'0'.repeat(52)}/unlock`, {}, 404, /no such lock/],
+      ['/1/unlock', { force: true }, 404, /no such lock/],
+    ] as const)('is not asked for at %s with %j', async (rest, body, status, says) => {
+      expectLfsError(await ask(shared, 'POST', rest, shared.writeToken, body), status, says);
+    });
+
+    it('has a path of 1,024 characters at most, of any kind', async () => {
+      const path = 'ä😀'.repeat(512);
+      expect((await take(shared, shared.writeToken, path)).path).toBe(path);
+      expectLfsError(await lock(shared, shared.writeToken, `${path}x`), 422, /path: must have 1 to 1024/);
+    });
+
+    it.each(['?cursor=x', '?limit=-1', '?limit=x', '?limit=1.5'])('is not listed with %s', async (query) => {
+      expectLfsError(await ask(shared, 'GET', query, shared.readToken), 422, /malformed: (cursor|limit): /);
+    });
+
+    it('is asked for in the media type of the LFS API', async () => {
+      const headers = { ...lfsHeaders, ...basic(shared.writeToken) };
+      const request = { method: 'POST', path: lfsPath(shared, ''), body: '{"path":"a"}' };
+      const wrong = { ...headers, 'content-type': 'application/json' };
+      expectLfsError(await api().send({ ...request, headers: wrong }), 415);
+      expectLfsError(await api().send({ ...request, headers: { ...headers, accept: 'text/html' } }), 406);
+      const large = `{"path":"a","ref":"${'x'.repeat(1_048_576)}"}`;
+      expectLfsError(await api().send({ ...request, body: large, headers }), 413);
+      const { 'content-type': _, ...bare } = headers;
+      const get = { method: 'GET', path: lfsPath(shared, '') };
+      expect((await api().send({ ...get, headers: bare })).status).toBe(200);
+      expectLfsError(await api().send({ ...get, headers: { ...bare, accept: 'text/html' } }), 406);
+    });
+
+    it('is nothing for strangers, nor for a token of other repos', async () => {
+      const place = await newPlace();
+      const taken = await take(place, place.writeToken, 'a.bin');
+      const stranger = await api().newTenant();
+      const elsewhere = await newMember(place.tenant, { repos: ['art'] });
+      for (const [method, rest, body] of [
+        ['POST', '', { path: 'b.bin' }],
+        ['GET', '', undefined],
+        ['POST', '/verify', {}],
+        ['POST', `/${taken.id}/unlock`, { force: true }],
+      ] as const) {
+        expectLfsError(await ask(place, method, rest, `lfsq_${newName()}`, body), 401);
+        const absent = { ...place, tenant: 'no-such-tenant' };
+        const wanted = comparable(await ask(absent, method, rest, stranger.writeToken, body));
+        expect(wanted).toMatchObject({ status: 404 });
+        for (const token of [stranger.writeToken, elsewhere.token])
+          expect(comparable(await ask(place, method, rest, token, body))).toEqual(wanted);
+      }
+      expect((await list(place, place.readToken)).locks).toEqual([taken]);
+    });
+  });
+
+  let shared: Place;
+  beforeAll(async () => {
+    shared = await newPlace();
+  });
+
+  describe('the locks of a repo', () => {
+    const locksOf = ({ tenant, repo }: Place, query = '') =>
+      `/v1/tenants/${tenant}/repos/${repo}/locks${query}`;
+    const listed = async (place: Place, query = '', headers = bearer(api().target.adminToken)) =>
+      read(await api().send({ method: 'GET', path: locksOf(place, query), headers }), 200, managed);
+    const release = async (place: Place, query = '') =>
+      jsonOf(await api().manage('DELETE', locksOf(place, query)));
+    const prepared = async () => {
+      const place = await newPlace();
+      const [ada, build] = [
+        await newMember(place.tenant, { user: 'ada', label: 'laptop' }),
+        await newMember(place.tenant, { label: 'build' }),
+      ];
+      for (const path of ['1', '2', '3']) await take(place, ada.token, path);
+      for (const path of ['4', '5']) await take(place, build.token, path);
+      return { place, ada, build };
+    };
+
+    it('are listed with their owners, in pages, all or those of an owner or a path', async () => {
+      const { place, build } = await prepared();
+      const all = await listed(place);
+      expect(all.nextCursor).toBeNull();
+      expect(all.locks.map(({ path, owner, ownerName }) => [path, owner, ownerName]).sort()).toEqual([
+        ...['1', '2', '3'].map((path) => [path, 'ada', 'ada']),
+        ...['4', '5'].map((path) => [path, build.tokenId, 'build']),
+      ]);
+      expect(await listed({ ...place, repo: 'game.git' }, '', basic(place.readToken))).toEqual(all);
+      for (const [filter, wanted] of [
+        ['', ['1', '2', '3', '4', '5']],
+        ['&owner=ada', ['1', '2', '3']],
+        [`&owner=${build.tokenId}`, ['4', '5']],
+        ['&owner=build', []],
+        ['&path=2', ['2']],
+        ['&path=2&owner=ada', ['2']],
+        ['&path=4&owner=ada', []],
+      ] as const) {
+        const found: string[] = [];
+        let cursor = '';
+        do {
+          const page = await listed(place, `?limit=2${filter}${cursor && `&cursor=${cursor}`}`);
+          expect(page.locks.length).toBeLessThanOrEqual(2);
+          found.push(...pathsOf(page.locks));
+          cursor = page.nextCursor ?? '';
+          expect(found.length, 'pages that do not end').toBeLessThan(10);
+        } while (cursor !== '');
+        expect(found.sort()).toEqual(wanted);
+      }
+    });
+
+    it('are released in bulk, those of an owner, of a path, or all', async () => {
+      const { place, build } = await prepared();
+      const { tenant, repo } = place;
+      const pathsLeft = async () => pathsOf((await listed(place)).locks);
+      expect(await release(place, '?owner=nobody')).toEqual({
+        tenant,
+        repo,
+        releasedCount: 0,
+        hasMore: false,
+      });
+      expect(await release(place, '?path=1')).toEqual({ tenant, repo, releasedCount: 1, hasMore: false });
+      expect(await release(place, '?path=2&owner=nobody')).toMatchObject({ releasedCount: 0 });
+      expect(await pathsLeft()).toEqual(['2', '3', '4', '5']);
+      expect(await release(place, '?owner=ada')).toMatchObject({ releasedCount: 2 });
+      expect(await pathsLeft()).toEqual(['4', '5']);
+      expect(await release({ ...place, repo: 'other' })).toMatchObject({ repo: 'other', releasedCount: 0 });
+      expect(await release(place)).toEqual({ tenant, repo, releasedCount: 2, hasMore: false });
+      expect(await pathsLeft()).toEqual([]);
+      await take(place, build.token, '1');
+    });
+
+    it('are released in bulk by those who manage the tenant', async () => {
+      const { place } = await prepared();
+      const manager = await newMember(place.tenant, { scope: 'manage' });
+      const request = { method: 'DELETE', path: locksOf(place) };
+      for (const token of [place.writeToken, place.readToken])
+        expectProblem(await api().send({ ...request, headers: bearer(token) }), 403);
+      const released = await api().send({ ...request, headers: bearer(manager.token) });
+      expect(jsonOf(released)).toMatchObject({ releasedCount: 5 });
+    });
+
+    it.each(['?dryRun=true', '?onwer=ada', '?owner=', '?path='])(
+      'are not released with %s',
+      async (query) => {
+        expectProblem(await api().manage('DELETE', locksOf(shared, query)), 422);
+      },
+    );
+
+    it.each(['?limit=0', '?limit=1001', '?cursor=c00', '?owner='])(
+      'are not listed with %s',
+      async (query) => {
+        expectProblem(await api().manage('GET', locksOf(shared, query)), 422);
+      },
+    );
+
+    it('are not shown to a token of other repos, nor of what cannot be a repo', async () => {
+      const { token } = await newMember(shared.tenant, { repos: ['art'] });
+      const get = (place: Place) =>
+        api().send({ method: 'GET', path: locksOf(place), headers: bearer(token) });
+      expectProblem(await get(shared), 404);
+      expect((await get({ ...shared, repo: 'art' })).status).toBe(200);
+      for (const method of ['GET', 'DELETE'])
+        expectProblem(await api().manage(method, locksOf({ ...shared, repo: '%2e%2e' })), 404);
+    });
+  });
+}

@@ -1,0 +1,33 @@
+import { expect, it } from 'vitest';
+import { lockHashOf, lockIdPattern } from '../../../../../lambda/domain/lock.ts';
+import { takeLock } from '../../../../../lambda/use-cases/locks/take-lock.ts';
+import { memoryDeps } from '../../../../support/memory/deps.ts';
+import { tokenRecord } from '../../../../support/token-record.ts';
+
+const place = { tenant: 'acme', repo: 'game', path: 'a.bin' };
+
+it('a lock has an id of its path, the owner of its token and the time', async () => {
+  const deps = memoryDeps();
+  const token = tokenRecord('secret', { tenant: 'acme', user: 'ada', label: 'laptop' });
+  const outcome = await takeLock(deps, { ...place, token });
+  const lock = {
+    id: expect.stringMatching(lockIdPattern),
+    path: 'a.bin',
+    ownerId: 'user:ada',
+    ownerName: 'ada',
+    lockedAtMs: deps.clock.nowMs(),
+  };
+  expect(outcome).toEqual({ kind: 'taken', lock });
+  expect(await deps.locks.find({ ...place, hash: lockHashOf('a.bin') })).toEqual(lock);
+});
+
+it('a lock that is held is shown, to its own owner as well, and another one has another id', async () => {
+  const deps = memoryDeps();
+  const token = tokenRecord('secret', { tenant: 'acme' });
+  const first = await takeLock(deps, { ...place, token });
+  if (first.kind !== 'taken') throw new Error(first.kind);
+  expect(await takeLock(deps, { ...place, token })).toEqual({ kind: 'held', lock: first.lock });
+  await deps.locks.release({ ...place, lockId: first.lock.id });
+  const second = await takeLock(deps, { ...place, token });
+  expect(second.kind === 'taken' && second.lock.id).not.toBe(first.lock.id);
+});

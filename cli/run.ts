@@ -4,6 +4,7 @@ import { registerDoctor } from './commands/doctor.ts';
 import { registerDownloads } from './commands/downloads.ts';
 import { registerDu } from './commands/du.ts';
 import { registerExport } from './commands/export.ts';
+import { registerLock } from './commands/lock.ts';
 import { registerObject } from './commands/object.ts';
 import { registerReconcile } from './commands/reconcile.ts';
 import { registerRepo } from './commands/repo.ts';
@@ -49,6 +50,7 @@ function buildProgram(context: CliContext): Command {
   registerObject(program, context);
   registerUsage(program, context);
   registerReservation(program, context);
+  registerLock(program, context);
   registerReconcile(program, context);
   registerCount(program, context);
   registerExport(program, context);

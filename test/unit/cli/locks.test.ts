@@ -1,0 +1,158 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import { type Answer, type Asked, cli, startServer, type TestServer } from './harness.ts';
+
+const ofAda = {
+  id: '0'.repeat(52),
+  path: 'art/hero.psd',
+  owner: 'ada',
+  ownerName: 'ada',
+  lockedAt: '2026-11-21T04:58:00Z',
+};
+const ofBuild = {
+  ...ofAda,
+  path: 'a.psd',
+  owner: '5f0c1e2d3b4a5968',
+  ownerName: 'build',
+  lockedAt: '2026-11-18T05:00:00Z',
+};
+const locksPath = '/v1/tenants/acme/repos/game/locks';
+
+let server: TestServer | undefined;
+afterEach(async () => {
+  await server?.close();
+  server = undefined;
+});
+
+async function serve(answer: (asked: Asked) => Answer, options: Omit<Parameters<typeof cli>[1], 'env'> = {}) {
+  server = await startServer(answer);
+  const env = { LFS_QUOTA_URL: server.url, LFS_QUOTA_TOKEN: 't' };
+  const { asked } = server;
+  return {
+    asked: () => asked.map(({ method, path }) => `${method} ${path}`),
+    run: (...args: string[]) => cli(['lock', ...args], { env, ...options }),
+  };
+}
+
+const page = (locks: readonly object[], nextCursor: string | null = null): Answer => ({
+  status: 200,
+  body: { locks, nextCursor },
+});
+const released = (releasedCount: number, hasMore = false): Answer => ({
+  status: 200,
+  body: { tenant: 'acme', repo: 'game', releasedCount, hasMore },
+});
+
+describe('lock list', () => {
+  it('shows every page by path, with owner and age', async () => {
+    const { asked, run } = await serve(({ path }) =>
+      path.includes('cursor=') ? page([ofBuild]) : page([ofAda], 'c00'),
+    );
+    const result = await run('list', 'acme', 'game.git');
+    expect(result).toMatchObject({ code: 0, err: '' });
+    expect(result.out).toBe(
+      [
+        'path          owner                     locked',
+        'a.psd         5f0c1e2d3b4a5968 (build)  3 days ago',
+        'art/hero.psd  ada                       2 min ago',
+        'Total: 2 locks.',
+        '',
+      ].join('\n'),
+    );
+    expect(asked()).toEqual([`GET ${locksPath}?limit=1000`, `GET ${locksPath}?cursor=c00&limit=1000`]);
+  });
+
+  it('of one owner asks for those, and says when there are none', async () => {
+    const { asked, run } = await serve(() => page([]));
+    expect((await run('list', 'acme', 'game', '--owner', 'a&b c')).out).toBe('No locks.\n');
+    expect(asked()).toEqual([`GET ${locksPath}?owner=a%26b+c&limit=1000`]);
+  });
+
+  it('shows no control characters', async () => {
+    const { run } = await serve(() => page([{ ...ofAda, ownerName: 'a\u001b[31m', path: 'x\ny' }]));
+    const { out } = await run('list', 'acme', 'game');
+    for (const text of ['\u001b', 'x\ny']) expect(out).not.toContain(text);
+  });
+
+  it('--json prints one page as it is', async () => {
+    const text = '{"locks":[ ], "nextCursor":"c00", "new":1}';
+    const { asked, run } = await serve(() => ({ status: 200, body: text }));
+    expect(await run('list', 'acme', 'game', '--json')).toEqual({ code: 0, out: `${text}\n`, err: '' });
+    expect(asked()).toHaveLength(1);
+  });
+});
+
+describe('lock delete', () => {
+  const answer = ({ method }: Asked) => (method === 'GET' ? page([ofAda, ofBuild]) : released(2));
+
+  it('shows the locks, asks, and releases them', async () => {
+    const questions: string[] = [];
+    const ask = async (question: string) => {
+      questions.push(question);
+      return ' y';
+    };
+    const { asked, run } = await serve(answer, { ask });
+    const result = await run('delete', 'acme', 'game', '--owner', 'ada');
+    expect(result).toMatchObject({ code: 0, out: 'Released 2 locks.\n' });
+    expect(result.err).toContain('art/hero.psd  ada');
+    expect(questions).toEqual(['Release all 2? [y/N] ']);
+    expect(asked()).toEqual([`GET ${locksPath}?owner=ada&limit=1000`, `DELETE ${locksPath}?owner=ada`]);
+  });
+
+  it.each(['', 'n', 'ada'])('releases nothing when the answer is %j', async (text) => {
+    const { asked, run } = await serve(answer, { ask: async () => text });
+    const result = await run('delete', 'acme', 'game', '--all');
+    expect(result).toMatchObject({ code: 1, out: '' });
+    expect(result.err).toContain('No lock was released.');
+    expect(asked()).toEqual([`GET ${locksPath}?limit=1000`]);
+  });
+
+  it('does not ask about locks that there are not', async () => {
+    const ask = () => Promise.reject(new Error('asked'));
+    const { run } = await serve(() => page([]), { ask });
+    const result = await run('delete', 'acme', 'game', '--path', 'a.psd');
+    expect(result).toMatchObject({ code: 1, out: '' });
+    expect(result.err).toContain('There is no such lock.');
+  });
+
+  it('--yes releases without asking, and repeats the request until none is left', async () => {
+    const answers = [released(1000, true), released(204)];
+    const { asked, run } = await serve(() => answers.shift() ?? released(0));
+    expect(await run('delete', 'acme', 'game', '--all', '--yes')).toEqual({
+      code: 0,
+      out: 'Released 1,204 locks.\n',
+      err: '',
+    });
+    expect(asked()).toEqual([`DELETE ${locksPath}`, `DELETE ${locksPath}`]);
+  });
+
+  it('of one file says so', async () => {
+    const { asked, run } = await serve(() => released(1));
+    const result = await run('delete', 'acme', 'game', '--path', 'a b.psd', '--yes');
+    expect(result.out).toBe('Released 1 lock.\n');
+    expect(asked()).toEqual([`DELETE ${locksPath}?path=a+b.psd`]);
+  });
+
+  it('--json prints each answer as it is', async () => {
+    const texts = ['true', 'false'].map(
+      (hasMore) => `{ "tenant":"acme","repo":"game","releasedCount":1,"hasMore":${hasMore} }`,
+    );
+    const left = [...texts];
+    const { run } = await serve(() => ({ status: 200, body: left.shift() }));
+    const result = await run('delete', 'acme', 'game', '--all', '--yes', '--json');
+    expect(result).toEqual({ code: 0, out: `${texts.join('\n')}\n`, err: '' });
+  });
+
+  it.each([
+    [['delete', 'acme', 'game', '--yes'], /--owner, --path or both, or else --all/],
+    [['delete', 'acme', 'game', '--all', '--owner', 'ada', '--yes'], /--owner, --path or both/],
+    [['delete', 'acme', 'game', '--all'], /no terminal to ask .* --yes/],
+    [['delete', '..', 'game', '--all', '--yes'], /tenant/],
+    [['delete', 'acme', 'a/b', '--all', '--yes'], /repo/],
+  ])('%j sends nothing and exits with 2', async (args, says) => {
+    const { asked, run } = await serve(answer);
+    const result = await run(...args);
+    expect(result).toMatchObject({ code: 2, out: '' });
+    expect(result.err).toMatch(says);
+    expect(asked()).toEqual([]);
+  });
+});

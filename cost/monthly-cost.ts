@@ -18,6 +18,7 @@ import {
   tenantEvents,
   uploadBatch,
   verify,
+  verifyLocks,
 } from './operations.ts';
 import { type CloudPrices, cloudPrices, r2Prices, s3Prices } from './prices.ts';
 import { type TableSizes, unitsOfCall } from './table-units.ts';
@@ -108,6 +109,7 @@ function pushLines(workload: Workload, basis: CostBasis): CostLine[] {
   const uploads = pushes * workload.objectsPerPush;
   const repoObjects = workload.objectsPerTenant / workload.reposPerTenant;
   return [
+    line('push: look for file locks', pushes, operationCost(verifyLocks(), sizes, basis)),
     ...sameSized(pushBatches).map(({ objects, count }) =>
       line(
         `push: batch of ${objects}`,

@@ -12,6 +12,7 @@ export type PortCall = TableCall | 'HEAD' | 'LIST' | 'SEND';
 
 export type TableCall =
   | 'findToken'
+  | 'listLocks'
   | 'readTenant'
   | 'readRepo'
   | 'readReservation'
@@ -103,6 +104,17 @@ export function verify(): Operation {
     calls: { readReservation: 1, HEAD: 1, SEND: 1 },
     tableRounds: 1,
     headRounds: 1,
+    listRounds: 0,
+  };
+}
+
+/** The client's question before a push which files of the repo others have locked. */
+export function verifyLocks(): Operation {
+  return {
+    function: 'lfsLocks',
+    calls: { ...authenticated, listLocks: 1 },
+    tableRounds: 3,
+    headRounds: 0,
     listRounds: 0,
   };
 }

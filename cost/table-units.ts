@@ -66,6 +66,8 @@ export function unitsOfCall(call: TableCall, sizes: TableSizes): TableUnits {
     case 'readRepo':
     case 'deletions':
     case 'deletionsOf':
+    // Few repos have more file locks than fit into one unit: about ten.
+    case 'listLocks':
       return reads(1);
     case 'readReservation':
       return reads(readUnits(reservationBytes));

@@ -8,6 +8,7 @@ import { Scheduler } from '../scheduler.ts';
 import { memoryDeps } from './deps.ts';
 import { MemoryDownloads } from './downloads.ts';
 import { MemoryLedger } from './ledger.ts';
+import { MemoryLocks } from './locks.ts';
 import { MemoryObjectStore } from './object-store.ts';
 import { MemoryTokenStore } from './token-store.ts';
 
@@ -43,6 +44,7 @@ export class CountingDeps {
   constructor(times: CallTimes, settings: Partial<Settings> = {}) {
     const { ledger, store, tokens } = this;
     const downloads = new MemoryDownloads();
+    const locks = new MemoryLocks();
     const onTable = <T>(name: string, run: () => Promise<T>) => this.#call(name, times.tableMs, run);
     const listing: ObjectListing = {
       listPage: (request) => this.#call('LIST', times.listMs, () => store.listPage(request)),
@@ -65,6 +67,10 @@ export class CountingDeps {
         month: (input) => onTable('monthOfDownloads', () => downloads.month(input)),
         days: (input) => onTable('daysOfDownloads', () => downloads.days(input)),
       },
+      locks: Object.assign(new MemoryLocks(), {
+        listPage: (input: Parameters<MemoryLocks['listPage']>[0]) =>
+          onTable('listLocks', () => locks.listPage(input)),
+      }),
       store: {
         head: (key) => this.#call('HEAD', times.headMs, () => store.head(key)),
         delete: (key) => this.#call('DELETE', times.headMs, () => store.delete(key)),

@@ -33,6 +33,16 @@ describe('by hand', () => {
     expect(cost.functions).toBeCloseTo(0.2 + 0.0515 * 0.5 * 13.3334, 6);
   });
 
+  it('a million looks for file locks, one for each push', () => {
+    const workload = { ...defaultWorkload, tenants: 10_000, pushesPerTenant: 100 };
+    const cost = lineOf(workload, 'push: look for file locks');
+    expect(cost.api).toBeCloseTo(1, 6);
+    // Token, tenant, repo, locks.
+    expect(cost.table).toBeCloseTo(4 * 0.125, 6);
+    expect(cost.functions).toBeCloseTo(0.2 + 0.04 * 0.5 * 13.3334, 6);
+    expect([cost.store, cost.queue]).toEqual([0, 0]);
+  });
+
   it('a verify for each batch of a push that is not full, and for each object of 8 MiB or more', () => {
     const verifies = (more: Partial<Workload>) =>
       occurrences({ ...defaultWorkload, ...more }).verifiesPerPush;

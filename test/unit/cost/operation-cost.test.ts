@@ -10,6 +10,7 @@ import {
   refresh,
   uploadBatch,
   verify,
+  verifyLocks,
 } from '../../../cost/operations.ts';
 import { defaultWorkload } from '../../../cost/workload.ts';
 import { sha256Hex } from '../../../lambda/domain/hash.ts';
@@ -17,6 +18,7 @@ import { lookAgainMs } from '../../../lambda/domain/refresh-state.ts';
 import { defaultSettings } from '../../../lambda/domain/settings.ts';
 import { create as createSubscription } from '../../../lambda/handlers/get-subscription.ts';
 import { create as createBatch } from '../../../lambda/handlers/lfs-batch.ts';
+import { create as createLocks } from '../../../lambda/handlers/lfs-locks.ts';
 import { create as createVerify } from '../../../lambda/handlers/lfs-verify.ts';
 import { refresh as runRefresh } from '../../../lambda/use-cases/recounts/refresh.ts';
 import { runRecount } from '../../../lambda/use-cases/recounts/run-recount.ts';
@@ -113,6 +115,15 @@ describe('the calls of each operation are those of the model', () => {
     const { result, asked } = await made.ask(async () => createVerify(made.deps)(event, noContext));
     expect(result).toMatchObject({ statusCode: 200 });
     expect(asked).toEqual(modelled(verify()));
+  });
+
+  it('a look for file locks', async () => {
+    const made = await Counter.create();
+    const routeKey = 'POST /{tenant}/{repo}/info/lfs/locks/verify';
+    const event = { ...lfsEvent('/locks/verify', token, { ref: { name: 'refs/heads/main' } }), routeKey };
+    const { result, asked } = await made.ask(async () => createLocks(made.deps)(event, noContext));
+    expect(result).toMatchObject({ statusCode: 200 });
+    expect(asked).toEqual(modelled(verifyLocks()));
   });
 
   it('a recount after a push scans the repo that was pushed to, and no other', async () => {

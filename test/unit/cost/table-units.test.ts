@@ -6,9 +6,11 @@ import type { TableCall } from '../../../cost/operations.ts';
 import { type TableSizes, unitsOfCall } from '../../../cost/table-units.ts';
 import { createDynamoDb } from '../../../lambda/adapters/dynamodb/client.ts';
 import { createDynamoDbLedger } from '../../../lambda/adapters/dynamodb/ledger.ts';
+import { createDynamoDbLocks } from '../../../lambda/adapters/dynamodb/locks.ts';
 import { tableDefinition } from '../../../lambda/adapters/dynamodb/table.ts';
 import type { TableClient } from '../../../lambda/adapters/dynamodb/table-client.ts';
 import { sha256Hex } from '../../../lambda/domain/hash.ts';
+import { lockHashOf } from '../../../lambda/domain/lock.ts';
 import { allPages } from '../../../lambda/use-cases/all-pages.ts';
 
 const tenant = 'northwind-games';
@@ -134,6 +136,20 @@ describe('the units that the table bills are those of the model', () => {
       modelled('commitTenant'),
     );
     expect(await billed(() => ledger.deleteReservation(own))).toBe(modelled('deleteReservation', { claims }));
+  });
+});
+
+describe('the locks of a repo', () => {
+  it('are read for one unit as long as there are ten', async () => {
+    const locks = createDynamoDbLocks({ client, tableName });
+    const at = { tenant, repo: 'app' };
+    for (let index = 0; index < 10; index += 1) {
+      const path = `Content/Characters/Hero/Textures/T_Hero_${index}.uasset`;
+      const id = `${lockHashOf(path)}Kq3vT0xYb9Za`;
+      const owner = { ownerId: 'user:ada@example.com', ownerName: 'ada@example.com' };
+      await locks.take({ ...at, lock: { id, path, ...owner, lockedAtMs: nowMs } });
+    }
+    expect(await billed(() => locks.listPage({ ...at, pageSize: 1000 }))).toBe(modelled('listLocks'));
   });
 });
 

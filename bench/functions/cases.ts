@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import type { FunctionName } from '../../lambda/routes.ts';
+import type { FunctionName, RouteKey } from '../../lambda/routes.ts';
 import { firstObjects } from '../../test/support/list-server/key-set.ts';
 import { keySetOf } from '../../test/support/list-server/server.ts';
 import type { Seen } from './backend.ts';
@@ -72,6 +72,26 @@ function batch(operation: 'upload' | 'download', count: number, repoObjects: num
       const { objects } = batchBody.parse(bodyOf(answer, 200));
       expectEqual(objects.filter(({ actions }) => operation in actions).length, count);
     },
+  };
+}
+
+const ref = { name: 'refs/heads/main' };
+
+function locking(input: {
+  name: string;
+  route: RouteKey<'lfsLocks'>;
+  path: string;
+  body: (turn: number) => object;
+  check: (answer: unknown) => void;
+}): Case {
+  const { name, route, path, body, check } = input;
+  return {
+    name,
+    function: 'lfsLocks',
+    isAwaited: true,
+    standing: few,
+    event: (turn) => apiEvent({ routeKey: route, path: `${lfsPath}/${path}`, body: body(turn) }),
+    check,
   };
 }
 
@@ -178,6 +198,20 @@ export const cases: readonly Case[] = [
       }),
     check: (answer) => void bodyOf(answer, 200),
   },
+  locking({
+    name: 'lock',
+    route: 'POST /{tenant}/{repo}/info/lfs/locks',
+    path: 'locks',
+    body: (turn) => ({ path: `art/${turn}.psd`, ref }),
+    check: (answer) => void z.object({ lock: z.object({ id: z.string() }) }).parse(bodyOf(answer, 201)),
+  }),
+  locking({
+    name: 'look before a push',
+    route: 'POST /{tenant}/{repo}/info/lfs/locks/verify',
+    path: 'locks/verify',
+    body: () => ({ ref }),
+    check: (answer) => expectEqual(bodyOf(answer, 200), { ours: [], theirs: [] }),
+  }),
   read({ name: 'cached', objects: 100, source: 'cache' }),
   read({ name: 'miss, 4,000', objects: 4000, source: 'scan' }),
   read({ name: 'miss, 17,000', objects: 17_000, source: 'scan' }),

@@ -1,8 +1,10 @@
 import { dueKey, kindKey, parseTenant, repoKey, tenantKey } from '../../lambda/adapters/dynamodb/items.ts';
 import { createDynamoDbLedger } from '../../lambda/adapters/dynamodb/ledger.ts';
+import { createDynamoDbLocks } from '../../lambda/adapters/dynamodb/locks.ts';
 import type { TableClient } from '../../lambda/adapters/dynamodb/table-client.ts';
 import { readTenant } from '../../lambda/adapters/dynamodb/tenants.ts';
 import { createDynamoDbTokenStore } from '../../lambda/adapters/dynamodb/token-store.ts';
+import { lockPageMax } from '../../lambda/domain/lock.ts';
 import { noRefreshState } from '../../lambda/domain/refresh-state.ts';
 import { reservationIdOf } from '../../lambda/domain/reservation.ts';
 import { tokenRecord } from '../../test/support/token-record.ts';
@@ -43,6 +45,7 @@ export async function reset(client: TableClient, standing: Standing): Promise<vo
   const nowMs = Date.now();
   const countedAtMs = nowMs - (isStale ? 48 : 0) * hourMs;
   await clear(client);
+  await createDynamoDbLocks({ client, tableName }).releaseSome({ tenant, locksMax: lockPageMax });
   // The schedule finds all due tenants anew.
   await createDynamoDbLedger({ client, tableName }).putRefreshState(noRefreshState);
   const dueAtMs = countedAtMs + 24 * hourMs;

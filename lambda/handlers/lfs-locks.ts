@@ -3,6 +3,7 @@ import { lfsAccess } from '../http/lfs/access.ts';
 import { type LockDeps, lockOperations } from '../http/lfs/locks/operations.ts';
 import { RejectedLogins } from '../http/lfs/rejected-logins.ts';
 import { lfsError, respondLfsError } from '../http/lfs/respond.ts';
+import type { Response } from '../http/respond.ts';
 import { deployed } from '../runtime/deployed.ts';
 import { guard, type HttpHandler } from '../runtime/guard.ts';
 import { warmUpTable } from '../runtime/warm-up.ts';
@@ -16,13 +17,22 @@ export function create(deps: LockDeps): HttpHandler {
   const rejectedLogins = new RejectedLogins(deps.clock);
   return guard(deps, respondLfsError, async (event) => {
     const access = await lfsAccess({ ...deps, rejectedLogins }, event);
-    if (!access.ok) return access.response;
+    if (!access.ok) return forRoute(event.routeKey, access.response);
     const operation = byRouteKey.get(event.routeKey);
     const { requestId } = event.requestContext;
     return operation
       ? operation(deps, { access, event })
       : lfsError({ statusCode: 404, message: 'There is no such LFS endpoint here.', requestId });
   });
+}
+
+/**
+ * A 404 would make git-lfs note in the clone, for good, that this server has no locks: whoever once pushed with a wrong
+ * token would never look for locks again. A 403 it only prints.
+ */
+function forRoute(routeKey: string, refusal: Response): Response {
+  const isVerify = routeKey === 'POST /{tenant}/{repo}/info/lfs/locks/verify';
+  return isVerify && refusal.statusCode === 404 ? { ...refusal, statusCode: 403 } : refusal;
 }
 
 export const handler = await deployed(create, locksDeps, warmUpTable);

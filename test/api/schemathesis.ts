@@ -69,6 +69,9 @@ function configOf({ adminToken, writeToken, tenant, repo, repoToDelete, oid }: A
     // A wrong object is answered beside the others, with 200.
     `${operation(id('batch'), writeToken, { tenant, repo })}checks.negative_data_rejection.enabled = false\n`,
     operation(id('verify'), writeToken, { tenant, repo }),
+    ...['lock', 'listLocks', 'verifyLocks', 'unlock'].map((name) =>
+      operation(id(name), writeToken, { tenant, repo }),
+    ),
     operation(id('deleteRepo'), adminToken, { tenant, repo: repoToDelete }),
     operation(id('deleteObject'), adminToken, { tenant, repo, oid }),
     operation(id('getRepo'), adminToken, { tenant, repo }),

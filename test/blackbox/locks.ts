@@ -303,7 +303,8 @@ export function lockTests(api: () => Api): void {
         expectLfsError(await ask(place, method, rest, `lfsq_${newName()}`, body), 401);
         const absent = { ...place, tenant: 'no-such-tenant' };
         const wanted = comparable(await ask(absent, method, rest, stranger.writeToken, body));
-        expect(wanted).toMatchObject({ status: 404 });
+        // By a 404 to this one question git-lfs would take it, for good, that there are no locks.
+        expect(wanted).toMatchObject({ status: rest === '/verify' ? 403 : 404 });
         for (const token of [stranger.writeToken, elsewhere.token])
           expect(comparable(await ask(place, method, rest, token, body))).toEqual(wanted);
       }

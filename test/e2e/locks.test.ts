@@ -35,16 +35,16 @@ describeWithGitLfs('file locks', () => {
   const push = (person: Person) => git(person, 'push', '--quiet', 'origin', 'main');
   const learntKey = () => `lfs.${lfsUrl}.locksverify`;
 
-  const newUser = async (name: string): Promise<GitUser> => {
+  const newToken = async (grant: object): Promise<string> => {
     const made = await fetch(`${stack.url}/v1/tenants/acme/tokens`, {
       method: 'POST',
       headers: { authorization: `Bearer ${stack.adminToken}`, 'content-type': 'application/json' },
-      body: JSON.stringify({ scope: 'write', user: name }),
+      body: JSON.stringify({ scope: 'write', ...grant }),
     });
     expect(made.status).toBe(201);
-    const { token } = (await made.json()) as { token: string };
-    return GitUser.create({ url: stack.url, token });
+    return ((await made.json()) as { token: string }).token;
   };
+  const newUser = async (user: string) => GitUser.create({ url: stack.url, token: await newToken({ user }) });
 
   beforeAll(async () => {
     stack = await Stack.start();
@@ -128,6 +128,16 @@ describeWithGitLfs('file locks', () => {
     const stopped = await push(bob);
     expect(stopped.code).not.toBe(0);
     expect(saidBy(stopped)).toContain('Cannot update locked files');
+  });
+
+  it('are still verified by a clone that once had a wrong token', async () => {
+    const key = learntKey();
+    await bob.user.setToken({ url: stack.url, token: await newToken({ user: 'bob', repos: ['other'] }) });
+    const refused = await push(bob);
+    expect(refused.code).not.toBe(0);
+    expect((await git(bob, 'config', key)).out).toBe('');
+    await bob.user.setToken({ url: stack.url, token: await newToken({ user: 'bob' }) });
+    expect(saidBy(await push(bob))).toContain('Cannot update locked files');
   });
 
   it('are released by their owner, or by force', async () => {

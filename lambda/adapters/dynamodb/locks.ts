@@ -40,28 +40,39 @@ export function createDynamoDbLocks(table: Table): Locks {
   };
 }
 
+/**
+ * Writes the lock, and at the same time reads those that it is counted with. To read them first would make everybody
+ * wait for the sake of a bound that hardly any repo reaches: who finds it reached takes the lock back.
+ */
 async function take(table: Table, input: RepoPath & { lock: FileLock }): Promise<TakeOutcome> {
   const { lock } = input;
   const hash = lockHashOf(lock.path);
-  const slice = await firstLocks(table, sliceOf(input, hash), locksPerSliceMax);
-  const known = slice.find(({ id }) => hashOfLockId(id) === hash);
-  if (known) return { kind: 'held', lock: known };
-  if (slice.length >= locksPerSliceMax) return await heldOrFull(table, input, hash);
-  return await untilWritten<TakeOutcome>(async () => {
-    const item = { ...lockKey(input, hash), ...lock };
-    if ((await putItem(table, { item, condition: absent })).ok) return { result: { kind: 'taken' } };
-    const found = await find(table, { ...input, hash });
-    // Released in between: again.
-    if (!found) return undefined;
-    // A retry of our own, after a lost answer, finds our own lock.
-    return { result: found.id === lock.id ? { kind: 'taken' } : { kind: 'held', lock: found } };
-  });
+  const item = { ...lockKey(input, hash), ...lock };
+  const put = async () => (await putItem(table, { item, condition: absent })).ok;
+  const [isWritten, slice] = await Promise.all([
+    put(),
+    firstLocks(table, sliceOf(input, hash), locksPerSliceMax + 1),
+  ]);
+  const held = isWritten ? undefined : await holder(table, { ...input, hash, put });
+  if (held) return { kind: 'held', lock: held };
+  const others = slice.filter(({ id }) => hashOfLockId(id) !== hash);
+  if (others.length < locksPerSliceMax) return { kind: 'taken' };
+  await release(table, { ...input, lockId: lock.id });
+  return { kind: 'full' };
 }
 
-/** More may be in the slice than were read of it, if many locked at the same time. */
-async function heldOrFull(table: Table, path: RepoPath, hash: string): Promise<TakeOutcome> {
-  const lock = await find(table, { ...path, hash });
-  return lock ? { kind: 'held', lock } : { kind: 'full' };
+/** Who has the lock that could not be written. undefined: it is written after all. */
+async function holder(
+  table: Table,
+  input: RepoPath & { lock: FileLock; hash: string; put: () => Promise<boolean> },
+): Promise<FileLock | undefined> {
+  return await untilWritten<FileLock | undefined>(async () => {
+    const found = await find(table, input);
+    // A retry of our own, after a lost answer, finds our own lock.
+    if (found) return { result: found.id === input.lock.id ? undefined : found };
+    // Released in between: again.
+    return (await input.put()) ? { result: undefined } : undefined;
+  });
 }
 
 async function find(table: Table, input: RepoPath & { hash: string }): Promise<FileLock | undefined> {

@@ -21,6 +21,7 @@ const lock = {
 const ref = { name: 'refs/heads/main' };
 
 const { 413: _, 415: __, ...errorsWithoutBody } = lfsErrors;
+const { 404: notFound, ...otherErrors } = lfsErrors;
 const bodyErrors = {
   400: 'The body is not valid JSON.',
   422: 'The body does not have the expected shape.',
@@ -81,7 +82,11 @@ export const lockOperationDocs: Readonly<Record<RouteKey<'lfsLocks'>, OperationD
         example: { ours: [lock], theirs: [] },
       },
     },
-    lfsErrors: { 403: repeatedLogin, ...bodyErrors, ...lfsErrors },
+    lfsErrors: {
+      403: `${notFound} Not 404, by which git-lfs would take it that there are no locks. ${repeatedLogin}`,
+      ...bodyErrors,
+      ...otherErrors,
+    },
   },
   'POST /{tenant}/{repo}/info/lfs/locks/{lockId}/unlock': {
     id: 'unlock',

@@ -21,7 +21,7 @@ export const lockRequestSchema = z
     path: z.string().refine(isLockPath, pathRule).meta({
       minLength: 1,
       maxLength: lockPathCharactersMax,
-      pattern: '^[^\\u0000-\\u001f\\u007f-\\u009f\\ud800-\\udfff]+$',
+      pattern: '^[^\\u0000-\\u001f\\u007f-\\u009f]+$',
       description: 'The file, from the root of the repo.',
     }),
     ref,
@@ -52,9 +52,9 @@ export const listLocksQuery = z.object({
   cursor,
   limit: z
     .string()
-    .regex(/^\d{1,15}$/, limitRule)
+    .regex(/^\d{1,16}$/, limitRule)
     .transform(Number)
-    .pipe(z.int().min(0))
+    .pipe(z.int(limitRule).min(0))
     .optional()
     .meta({ description: aboutLimit }),
   refspec: z.string().optional().meta({ description: 'Accepted and not used.' }),

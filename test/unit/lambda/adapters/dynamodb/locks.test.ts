@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { AwsServiceError } from '../../../../../lambda/adapters/aws-http/service-error.ts';
 import { createDynamoDbLocks } from '../../../../../lambda/adapters/dynamodb/locks.ts';
-import { type FileLock, lockHashOf } from '../../../../../lambda/domain/lock.ts';
+import { type FileLock, lockHashOf, locksPerSliceMax } from '../../../../../lambda/domain/lock.ts';
 import { FakeTable } from './fake-table.ts';
 
 const client = new FakeTable();
@@ -43,7 +43,7 @@ describe('a lock on the table', () => {
     client.on('Query').resolves({ Items: [] });
     client.on('PutItem').resolves({});
     expect(await locks.take({ ...at, lock })).toEqual({ kind: 'taken' });
-    const [slice, put] = client.asked();
+    const [put, slice] = client.asked();
     expect(slice).toMatchObject({
       ConsistentRead: true,
       ExpressionAttributeValues: {
@@ -71,6 +71,26 @@ describe('a lock on the table', () => {
   it('that was released right after it was refused is tried again', async () => {
     expect(await refuseWrite(undefined, undefined)).toEqual({ kind: 'taken' });
     expect(client.asked().filter((input) => 'Item' in input)).toHaveLength(3);
+  });
+
+  it('is written and counted in one round, and taken back if there are too many', async () => {
+    const others = Array.from({ length: locksPerSliceMax }, (_, index) => ({
+      ...lock,
+      id: `${String(index).padStart(40, '0')}000000000001`,
+    }));
+    client.on('PutItem').resolves({});
+    client.on('DeleteItem').resolves({ Attributes: { ...key, ...lock } });
+    client.on('Query').resolvesOnce({ Items: others.slice(1) });
+    expect(await locks.take({ ...at, lock })).toEqual({ kind: 'taken' });
+    // The query may find what is written at the same time.
+    client.on('Query').resolvesOnce({ Items: [...others.slice(1), lock] });
+    expect(await locks.take({ ...at, lock })).toEqual({ kind: 'taken' });
+    expect(client.asked()).toHaveLength(4);
+    for (const Items of [others, [...others, lock]]) {
+      client.on('Query').resolvesOnce({ Items });
+      expect(await locks.take({ ...at, lock })).toEqual({ kind: 'full' });
+      expect(client.asked().at(-1)).toMatchObject({ Key: key, ConditionExpression: '#id = :id' });
+    }
   });
 
   it('is released by one write, on the condition of its id and, without force, of its owner', async () => {

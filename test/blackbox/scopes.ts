@@ -17,6 +17,12 @@ const callers: Readonly<
   'GET /openapi.json': 'all',
   'POST /{tenant}/{repo}/info/lfs/objects/batch': 'git',
   'POST /{tenant}/{repo}/info/lfs/verify': 'verify',
+  'GET /{tenant}/{repo}/info/lfs/locks': 'git',
+  'POST /{tenant}/{repo}/info/lfs/locks': 'git',
+  'POST /{tenant}/{repo}/info/lfs/locks/verify': 'git',
+  'POST /{tenant}/{repo}/info/lfs/locks/{lockId}/unlock': 'git',
+  'GET /v1/tenants/{tenant}/repos/{repo}/locks': 'reader',
+  'DELETE /v1/tenants/{tenant}/repos/{repo}/locks': 'manager',
   'GET /v1/tenants/{tenant}/subscription': 'reader',
   'GET /v1/tenants': 'operator',
   'POST /v1/tenants': 'operator',
@@ -118,7 +124,7 @@ export function scopeTests(api: () => Api): void {
         route.method === 'DELETE' && /\/v1\/tenants\/[^/]+(\/repos.*)?$/.test(path) ? '?dryRun=true' : '';
       // No operation takes this body, or it changes nothing.
       const object = { oid: newOid(), size: 1 };
-      const isVerify = path.endsWith('/verify');
+      const isVerify = path.endsWith('/lfs/verify');
       const body = isVerify ? object : isLfs ? { operation: 'download', objects: [object] } : { nothing: 1 };
       const type = isLfs ? lfsHeaders : { 'content-type': 'application/json' };
       return api().send({
@@ -144,7 +150,9 @@ export function scopeTests(api: () => Api): void {
       'of $method $path tell a foreign token nothing: a tenant looks like one that is absent',
       async (route) => {
         const answer = await ask(route, { tenant }, 'foreign');
-        for (const absent of route.path.endsWith('/verify') ? [newName()] : [newName(), 'UPPER', '%2e%2e'])
+        for (const absent of route.path.endsWith('/lfs/verify')
+          ? [newName()]
+          : [newName(), 'UPPER', '%2e%2e'])
           expect(comparable(await ask(route, { tenant: absent }, 'foreign'))).toEqual(comparable(answer));
       },
     );

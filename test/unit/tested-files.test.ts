@@ -81,7 +81,9 @@ const coveredBy: Readonly<Record<string, readonly string[]>> = {
     'lambda/use-cases/access/request-key.ts',
     'lambda/use-cases/list-tenant.ts',
   ],
-  'test/unit/lambda/use-cases/downloads/offer-download.test.ts': ['lambda/use-cases/downloads/meter-offer.ts'],
+  'test/unit/lambda/use-cases/downloads/offer-download.test.ts': [
+    'lambda/use-cases/downloads/meter-offer.ts',
+  ],
   'test/unit/lambda/domain/issuers-json.test.ts': ['lambda/domain/identity-issuer.ts'],
   'test/unit/lambda/use-cases/recounts/first-count.test.ts': ['lambda/use-cases/recounts/shard-scanner.ts'],
   'test/unit/lambda/use-cases/uploads/refusal.test.ts': ['lambda/http/lfs/over-limit-message.ts'],

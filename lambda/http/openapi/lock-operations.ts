@@ -9,8 +9,8 @@ import {
   verifiedLocksSchema,
   verifyLocksRequestSchema,
 } from '../lfs/locks/schemas.ts';
-import { lfsErrors } from './lfs-operations.ts';
 import type { OperationDoc } from '../operation-docs.ts';
+import { lfsErrors } from './lfs-operations.ts';
 
 const lock = {
   id: '78b7c57560b3ee3abcbb78fa4ffdd8f1b5b6aef1Kq3vT0xYb9Za',

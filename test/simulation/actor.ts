@@ -84,25 +84,27 @@ export class Actor {
     const { random, tally, scheduler } = this.#world;
     tally.operations += 1;
     await this.#travel();
-    const unavailable = (text: string) => {
-      tally.faults += 1;
-      return kind === 'store' ? new StoreUnavailableError(text) : new LedgerUnavailableError(text);
-    };
     const dependency = kind === 'store' ? 'store' : 'table';
-    if (this.#world.weather.outages[dependency] > 0) throw unavailable('It does not answer.');
-    if (this.isUnlucky('fail')) throw unavailable('Throttled.');
+    if (this.#world.weather.outages[dependency] > 0) throw this.#unavailable(kind, 'It does not answer.');
+    if (this.isUnlucky('fail')) throw this.#unavailable(kind, 'Throttled.');
     if (kind === 'write' && this.isUnlucky('late')) {
       tally.lateWrites += 1;
       scheduler.after(random.int(1, 20_000), () => void apply().catch(() => undefined));
     }
     let result = await apply();
     if (kind === 'write' && this.isUnlucky('twice')) result = await apply();
-    if (kind === 'write' && this.isUnlucky('lostAnswer')) throw unavailable('The answer was lost.');
+    if (kind === 'write' && this.isUnlucky('lostAnswer'))
+      throw this.#unavailable(kind, 'The answer was lost.');
     await this.#travel();
     return result;
   }
 
-  async #travel(): Promise<void> {
+  #unavailable(kind: 'read' | 'write' | 'store', text: string): Error {
+    this.#world.tally.faults += 1;
+    return kind === 'store' ? new StoreUnavailableError(text) : new LedgerUnavailableError(text);
+  }
+
+  #travel(): Promise<void> {
     const { random, tally, weather } = this.#world;
     this.#stepsToLive -= 1;
     if (this.#stepsToLive <= 0) this.kill();
@@ -112,6 +114,6 @@ export class Actor {
       tally.freezes += 1;
       delayMs = random.chance(0.7) ? random.int(1_000, 90_000) : random.int(90_000, 3 * 3_600_000);
     }
-    await this.sleep(delayMs);
+    return this.sleep(delayMs);
   }
 }

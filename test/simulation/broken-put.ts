@@ -23,10 +23,10 @@ export async function breakOff(
   if (url && scheduler.nowMs <= expiresAtMs) {
     const { sizeBytes } = url;
     const uploading = { name: `${repo}/${oid}`, sizeBytes };
-    truth.uploading.add(uploading);
+    truth.beginUpload(uploading);
     const longestMs = settings.putGraceMs + Math.floor((sizeBytes / settings.putMinBytesPerSecond) * 1000);
     await world.wait(random.int(1, random.chance(0.2) ? longestMs : 10_000));
-    truth.uploading.delete(uploading);
+    truth.endUpload(uploading);
     world.coverage.broken += 1;
   }
   return random.pick(['same-url', 'same-url', 'new-batch', 'give-up']);

@@ -36,6 +36,10 @@ export class Invariants {
   #importedBytes = 0;
   #isTenantClosed = false;
   #everCounted = false;
+  /** Of the truth that was checked last. */
+  #checkedVersion = -1;
+  /** Until then the claims that were checked last are as live or as late. */
+  #sameUntilMs = 0;
 
   /**
    * @param input.hasTricklers some PUTs end when their reservation has been dead for hours. Then less is promised:
@@ -66,6 +70,11 @@ export class Invariants {
   check(nowMs: number): void {
     const truth = this.#truth;
     truth.look();
+    // Time alone only lets URLs expire, and reservations die.
+    const isSame = truth.version === this.#checkedVersion;
+    if (isSame && (this.open.size === 0 || nowMs <= this.#sameUntilMs)) return;
+    this.#checkedVersion = truth.version;
+    this.#sameUntilMs = this.open.size === 0 ? 0 : truth.nextDeathMs(nowMs);
     const record = truth.record;
     if (!record) return;
     // How much was put around the API has no bound. It is counted by the next full listing.

@@ -1,5 +1,8 @@
+import { createInvocations } from '../../lambda/adapters/system/invocations.ts';
+import { ListingPace } from '../../lambda/domain/ask-by-listing.ts';
 import type { KnownObjects } from '../../lambda/domain/known-objects.ts';
 import type { Settings } from '../../lambda/domain/settings.ts';
+import type { Clock } from '../../lambda/ports/clock.ts';
 import type { Ledger } from '../../lambda/ports/ledger.ts';
 import type { Metrics } from '../../lambda/ports/metrics.ts';
 import type { ObjectListing } from '../../lambda/ports/object-listing.ts';
@@ -7,6 +10,7 @@ import { type ObjectStore, StoreUnavailableError, type UrlSigner } from '../../l
 import type { RecountRequest } from '../../lambda/ports/recount-queue.ts';
 import type { RequestKeys } from '../../lambda/ports/request-keys.ts';
 import type { Deps } from '../../lambda/use-cases/deps.ts';
+import { createPathScan } from '../../lambda/use-cases/scan/path-scan.ts';
 import { memoryDeps, seededIds } from '../support/memory/deps.ts';
 import type { MemoryObjectStore } from '../support/memory/object-store.ts';
 import type { Random } from '../support/random.ts';
@@ -96,11 +100,19 @@ export interface WorldPorts {
   later(withinMs: number, run: () => void): void;
 }
 
+/** What no simulated function changes. */
+const unused = memoryDeps();
+
 /** All that one invocation of a function depends on. Ports that are not named here take no time and cannot fail. */
 export function depsOf(actor: Actor, world: WorldPorts): Omit<Deps, 'tokens' | 'admin'> {
   const store = storeOf(actor, world);
   const { signer, metrics, settings, requestKeys, knownObjects } = world;
-  return memoryDeps({
+  const clock: Clock = { nowMs: () => actor.nowMs(), sleep: (durationMs) => actor.sleep(durationMs) };
+  return {
+    ...unused,
+    listingPace: new ListingPace(),
+    invocations: createInvocations(),
+    scan: createPathScan({ listing: store, clock, settings }),
     ledger: ledgerOf(actor, world.ledger),
     requestKeys: {
       begin: (record) => actor.operation('write', () => requestKeys.begin(record)),
@@ -121,10 +133,10 @@ export function depsOf(actor: Actor, world: WorldPorts): Omit<Deps, 'tokens' | '
         });
       },
     },
-    clock: { nowMs: () => actor.nowMs(), sleep: (durationMs) => actor.sleep(durationMs) },
+    clock,
     ids: seededIds(world.random),
     metrics,
     settings,
     knownObjects,
-  });
+  };
 }

@@ -91,7 +91,7 @@ async function askOnce(
       const sizeBytes = request.objects.get(oid) ?? 0;
       // Nobody can use a URL for a false size, because the store checks size and hash together.
       if (sizeBytes === world.sizeOf(oid))
-        world.truth.urls.push({ repo: request.repo, oid, sizeBytes, expiresAtMs });
+        world.truth.hold({ repo: request.repo, oid, sizeBytes, expiresAtMs });
     }
     if (kinds.has('upload')) {
       coverage.admissions += 1;
@@ -198,7 +198,7 @@ async function sendOnce(world: TenantWorld, input: Put): Promise<boolean> {
   const sizeBytes = world.sizeOf(oid);
   const name = `${repo}/${oid}`;
   const uploading = { name, sizeBytes };
-  truth.uploading.add(uploading);
+  truth.beginUpload(uploading);
   const beganMs = scheduler.nowMs;
   const longestMs = settings.putGraceMs + Math.floor((sizeBytes / settings.putMinBytesPerSecond) * 1000);
   // Not to the very end: the last look begins a while after it, and a function's clock may be ahead.
@@ -208,7 +208,7 @@ async function sendOnce(world: TenantWorld, input: Put): Promise<boolean> {
     await world.wait(random.int(0, trickledMs));
   else await world.wait(random.chance(0.2) ? random.int(0, longestMs) : random.int(1, 2_000));
   world.land({ repo, oid, sizeBytes, beganMs });
-  truth.uploading.delete(uploading);
+  truth.endUpload(uploading);
   world.coverage.puts += 1;
   return true;
 }

@@ -18,6 +18,12 @@ export interface HeldUrl {
   readonly expiresAtMs: number;
 }
 
+/** A PUT that has begun and not ended. */
+export interface Upload {
+  readonly name: string;
+  readonly sizeBytes: number;
+}
+
 interface Change {
   readonly atMs: number;
   readonly bytes: number;
@@ -41,9 +47,10 @@ export class Truth {
   storedBytes = 0;
   readonly changes: Change[] = [];
   readonly around = new AroundChanges();
-  readonly urls: HeldUrl[] = [];
-  /** PUTs that have begun and not ended. */
-  readonly uploading = new Set<{ readonly name: string; readonly sizeBytes: number }>();
+  /** Grows with every change, also of what is known of the ledger. */
+  version = 0;
+  #urls: HeldUrl[] = [];
+  readonly #uploading = new Set<Upload>();
   record: TenantRecord | undefined;
   reservations: readonly Reservation[] = [];
 
@@ -60,6 +67,7 @@ export class Truth {
   ): void {
     const { tenant } = this;
     const name = `${object.repo}/${object.oid}`;
+    this.version += 1;
     this.store.put(`${tenant}/${name}`, object.sizeBytes, undefined, object.lastModifiedMs);
     this.everStored.add(name);
     if (this.stored.has(name)) return;
@@ -73,6 +81,7 @@ export class Truth {
     const name = key.slice(this.tenant.length + 1);
     const bytes = this.stored.get(name);
     if (bytes === undefined) return;
+    this.version += 1;
     this.stored.delete(name);
     this.storedBytes -= bytes;
     this.changes.push({ atMs: nowMs, bytes: -bytes });
@@ -89,6 +98,7 @@ export class Truth {
     const before = this.stored.get(name);
     if ((before === undefined) === (sizeBytes === undefined)) return false;
     const key = `${this.tenant}/${name}`;
+    this.version += 1;
     if (sizeBytes === undefined) {
       void this.store.delete(key);
       this.stored.delete(name);
@@ -111,18 +121,44 @@ export class Truth {
   /** Reads the ledger's present state. */
   look(): void {
     const { record, reservations } = this.ledger.inspect(this.tenant);
+    if (record === this.record && reservations === this.reservations) return;
+    this.version += 1;
     this.record = record;
     this.reservations = reservations;
+  }
+
+  /** A client has got a URL. */
+  hold(url: HeldUrl): void {
+    this.version += 1;
+    this.#urls.push(url);
+  }
+
+  /** URLs that clients hold. Some that expired are left out. */
+  get urls(): readonly HeldUrl[] {
+    return this.#urls;
+  }
+
+  beginUpload(upload: Upload): void {
+    this.version += 1;
+    this.#uploading.add(upload);
+  }
+
+  endUpload(upload: Upload): void {
+    this.version += 1;
+    this.#uploading.delete(upload);
   }
 
   /** Bytes that clients may still store with the URLs that they hold. Each object counts once. */
   outstandingBytes(nowMs: number): number {
     const open = new Map<string, number>();
-    for (const url of this.urls) {
+    // Time never goes back.
+    if (this.#urls.some(({ expiresAtMs }) => expiresAtMs < nowMs))
+      this.#urls = this.#urls.filter(({ expiresAtMs }) => expiresAtMs >= nowMs);
+    for (const url of this.#urls) {
       const name = `${url.repo}/${url.oid}`;
-      if (url.expiresAtMs >= nowMs && !this.stored.has(name)) open.set(name, url.sizeBytes);
+      if (!this.stored.has(name)) open.set(name, url.sizeBytes);
     }
-    for (const { name, sizeBytes } of this.uploading) if (!this.stored.has(name)) open.set(name, sizeBytes);
+    for (const { name, sizeBytes } of this.#uploading) if (!this.stored.has(name)) open.set(name, sizeBytes);
     let sum = 0;
     for (const bytes of open.values()) sum += bytes;
     return sum;
@@ -144,6 +180,14 @@ export class Truth {
       }
     }
     return claims;
+  }
+
+  /** Until when no reservation that is issued now dies. */
+  nextDeathMs(nowMs: number): number {
+    let nextMs = Number.POSITIVE_INFINITY;
+    for (const { state, deadAtMs } of this.reservations)
+      if (state === 'issued' && deadAtMs >= nowMs) nextMs = Math.min(nextMs, deadAtMs);
+    return nextMs;
   }
 
   /**

@@ -1,4 +1,3 @@
-import { setImmediate as afterMicrotasks } from 'node:timers/promises';
 import type { Random } from './random.ts';
 
 /** A run that did not end within the events that it was given. */
@@ -13,6 +12,9 @@ interface Event {
   readonly run: () => void;
 }
 
+/** Events for which the event loop is asked at a time. */
+const stepsAtOnce = 256;
+
 /**
  * A discrete-event scheduler with its own clock. It runs one event at a time, and lets everything that the event
  * set free run up to its next wait before the next event begins.
@@ -22,6 +24,8 @@ export class Scheduler {
   events = 0;
   readonly #heap: Event[] = [];
   readonly #random: Random;
+  /** An event runs, or what it has set free. */
+  #hasBegun = false;
 
   constructor(random: Random) {
     this.#random = random;
@@ -44,15 +48,38 @@ export class Scheduler {
    * @throws {EndlessRunError} after `eventsMax` events, and whatever `check` throws.
    */
   async run(options: { eventsMax: number; check?: () => void }): Promise<void> {
-    for (let event = this.#pop(); event; event = this.#pop()) {
-      this.nowMs = Math.max(this.nowMs, event.atMs);
-      this.events += 1;
-      if (this.events > options.eventsMax)
-        throw new EndlessRunError(`no end after ${options.eventsMax} events`);
-      event.run();
-      await afterMicrotasks();
-      options.check?.();
-    }
+    await new Promise<void>((resolve, reject) => {
+      let isOver = false;
+      const step = () => {
+        if (isOver) return;
+        try {
+          isOver = this.#isLastStep(options);
+          if (isOver) resolve();
+        } catch (error) {
+          isOver = true;
+          reject(error);
+        }
+      };
+      // Between two callbacks of one turn Node runs all that is ready, and a turn for each event takes longer.
+      const turn = () => {
+        for (let count = 0; count < stepsAtOnce; count += 1) setImmediate(step);
+        if (!isOver) setImmediate(turn);
+      };
+      turn();
+    });
+  }
+
+  /** Checks what the last event did, and begins the next one. @returns whether there is none. */
+  #isLastStep({ eventsMax, check }: { eventsMax: number; check?: () => void }): boolean {
+    if (this.#hasBegun) check?.();
+    const event = this.#pop();
+    this.#hasBegun = event !== undefined;
+    if (event === undefined) return true;
+    this.nowMs = Math.max(this.nowMs, event.atMs);
+    this.events += 1;
+    if (this.events > eventsMax) throw new EndlessRunError(`no end after ${eventsMax} events`);
+    event.run();
+    return false;
   }
 
   #pop(): Event | undefined {

@@ -58,7 +58,7 @@ export function planShards(
 ): { prefixes: string[]; nextDueAtMs: number } {
   const { shards, giant, nowMs, listsMax } = input;
   const dueAtMs = (shard: Shard) => shardDueAtMs(settings, shard, giant);
-  const due = shards.filter((shard) => dueAtMs(shard) <= nowMs);
+  const due = listsMax > 0 ? shards.filter((shard) => dueAtMs(shard) <= nowMs) : [];
   const rank = (shard: Shard) => (shard.stale ? 0 : 1);
   due.sort((a, b) => rank(a) - rank(b) || a.countedAtMs - b.countedAtMs);
   const chosen = new Set<Shard>();

@@ -93,7 +93,12 @@ export function childrenOf(prefix: string): string[] {
  * reach to the ends.
  */
 export function rangeOf(prefix: string): KeyRange {
-  return { after: /^0*$/.test(prefix) ? null : prefix, last: successorOf(prefix) };
+  return { after: startOf(prefix), last: successorOf(prefix) };
+}
+
+/** null: it is the first. */
+function startOf(prefix: string): string | null {
+  return /^0*$/.test(prefix) ? null : prefix;
 }
 
 /** The next prefix of the same length. null: it was the last. */
@@ -120,10 +125,12 @@ export function shardsInForce(
   const replaced: Shard[] = [];
   const newest = shards.filter(({ epoch }) => epoch >= input.sinceEpoch);
   const byPrefix = new Map(newest.map((shard) => [shard.prefix, shard]));
-  for (const shard of newest.sort((a, b) => compareKeys(a.prefix, b.prefix))) {
+  newest.sort((a, b) => compareKeys(a.prefix, b.prefix));
+  for (const [index, shard] of newest.entries()) {
     const above = inForce.at(-1);
     if (above && shard.prefix.startsWith(above.prefix)) continue;
-    (hasAllParts(byPrefix, shard) ? replaced : inForce).push(shard);
+    const hasParts = newest[index + 1]?.prefix.startsWith(shard.prefix) ?? false;
+    (hasParts && hasAllParts(byPrefix, shard) ? replaced : inForce).push(shard);
   }
   return { inForce, replaced };
 }
@@ -131,9 +138,10 @@ export function shardsInForce(
 /** Whether all parts of a shard are there, or theirs. */
 function hasAllParts(byPrefix: ReadonlyMap<string, Shard>, shard: Shard, prefix = shard.prefix): boolean {
   if (prefix.length >= shardDigitsMax) return false;
-  return childrenOf(prefix).every(
-    (child) => replaces(byPrefix.get(child), shard) || hasAllParts(byPrefix, shard, child),
-  );
+  return hexDigits.every((digit) => {
+    const child = prefix + digit;
+    return replaces(byPrefix.get(child), shard) || hasAllParts(byPrefix, shard, child);
+  });
 }
 
 function replaces(part: Shard | undefined, shard: Shard): boolean {
@@ -150,7 +158,7 @@ export function indexOfName(prefixes: readonly string[], name: string): number {
   let high = prefixes.length - 1;
   while (low < high) {
     const middle = Math.ceil((low + high) / 2);
-    const { after } = rangeOf(prefixes[middle] ?? '');
+    const after = startOf(prefixes[middle] ?? '');
     if (after === null || compareKeys(name, after) > 0) low = middle;
     else high = middle - 1;
   }
@@ -162,15 +170,11 @@ export function scannedShard(
   scan: ShardScan,
   shard: Pick<Shard, 'prefix' | 'epoch' | 'partOf' | 'appliedRuns'>,
 ): Shard {
-  const { seen, ...found } = scan;
-  return {
-    ...shard,
-    ...found,
-    sinceBytes: 0,
-    sinceCount: 0,
-    stale: null,
-    counted: new Map([...seen].map((oid) => [oid, scan.countedAtMs])),
-  };
+  const { storedBytes, objectCount, countedAtMs, scanEndedMs } = scan;
+  const counted = new Map<string, number>();
+  for (const oid of scan.seen) counted.set(oid, countedAtMs);
+  const found = { storedBytes, objectCount, countedAtMs, scanEndedMs };
+  return { ...shard, ...found, sinceBytes: 0, sinceCount: 0, stale: null, counted };
 }
 
 /** Adds a change that may be counted or not. */

@@ -13,7 +13,7 @@ const keyBytes = 200;
 
 /** @throws {LedgerUnavailableError} if a record does not fit into one item, as the adapter does then. */
 export function fitting<T extends object>(record: T, bytesMax: number): T {
-  const bytes = keyBytes + fieldsBytes(Object.entries(record));
+  const bytes = keyBytes + recordBytes(record);
   if (bytes > bytesMax) throw refused(`An item of ${bytes} bytes is too large.`);
   return record;
 }
@@ -25,10 +25,13 @@ export function checkExpression(change: readonly Clause[]): void {
 }
 
 /** A field that is null is an attribute that the item does not have. */
-function fieldsBytes(fields: Iterable<readonly [string, unknown]>): number {
+function fieldBytes(name: string, value: unknown): number {
+  return value === null || value === undefined ? 0 : Buffer.byteLength(name) + valueBytes(value);
+}
+
+function recordBytes(record: object): number {
   let bytes = 0;
-  for (const [name, value] of fields)
-    if (value !== null && value !== undefined) bytes += Buffer.byteLength(name) + valueBytes(value);
+  for (const name of Object.keys(record)) bytes += fieldBytes(name, record[name as keyof typeof record]);
   return bytes;
 }
 
@@ -36,14 +39,24 @@ function fieldsBytes(fields: Iterable<readonly [string, unknown]>): number {
 function valueBytes(value: unknown): number {
   if (typeof value === 'string') return Buffer.byteLength(value);
   // One byte for two digits, and one more. Trailing zeros are not counted there, but they are here.
-  if (typeof value === 'number') return Math.ceil(String(Math.abs(value)).length / 2) + 1;
-  if (value instanceof Map) return 3 + value.size + fieldsBytes(value);
-  if (value instanceof Set) return [...value].reduce<number>((sum, item) => sum + 1 + valueBytes(item), 3);
-  if (typeof value === 'object' && value !== null) {
-    const fields = Object.entries(value);
-    return 3 + fields.length + fieldsBytes(fields);
+  if (typeof value === 'number') return Math.ceil(digitsOf(Math.abs(value)) / 2) + 1;
+  if (value instanceof Map) {
+    let bytes = 3 + value.size;
+    for (const [name, item] of value) bytes += fieldBytes(name, item);
+    return bytes;
   }
+  if (value instanceof Set) {
+    let bytes = 3;
+    for (const item of value) bytes += 1 + valueBytes(item);
+    return bytes;
+  }
+  if (typeof value === 'object' && value !== null) return 3 + Object.keys(value).length + recordBytes(value);
   return 1;
+}
+
+/** Characters of a number. */
+function digitsOf(value: number): number {
+  return Number.isInteger(value) && value < 10 ? 1 : String(value).length;
 }
 
 function refused(reason: string): LedgerUnavailableError {

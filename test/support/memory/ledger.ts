@@ -24,7 +24,7 @@ interface TenantItems {
   record: TenantRecord;
   leaseHolder?: string;
   readonly repos: Map<string, RepoRecord>;
-  readonly reservations: Map<string, Reservation>;
+  readonly reservations: ReservationItems;
   /** Key of a reservation → when its tenant is due while it is pending, if it was put with that. */
   readonly pendingDueAtMs: Map<string, number>;
   readonly deletions: Map<string, Deletion>;
@@ -85,7 +85,7 @@ export class MemoryLedger implements Ledger {
     this.#tenants.set(input.tenant, {
       record,
       repos: new Map(),
-      reservations: new Map(),
+      reservations: new ReservationItems(),
       pendingDueAtMs: new Map(),
       deletions: new Map(),
       shards: new Map(),
@@ -236,7 +236,8 @@ export class MemoryLedger implements Ledger {
     if (items?.record.appliedEpoch === commit.epoch)
       return { kind: 'committed', tenant: items.record } as const;
     if (!items || items.record.epoch !== commit.epoch) return { kind: 'superseded' } as const;
-    checkExpression(tenantChange(commit));
+    // Nothing else makes it longer.
+    if (commit.expiredNotes.length > 0) checkExpression(tenantChange(commit));
     const expired = new Set(commit.expiredNotes);
     const { record } = items;
     items.record = {
@@ -483,10 +484,13 @@ export class MemoryLedger implements Ledger {
     });
   }
 
-  /** A tenant's item and all its reservations at one moment, for a simulator's checks. */
+  /**
+   * A tenant's item and all its reservations at one moment, for a simulator's checks. As long as nothing changes, it is the
+   * same object, and the same array.
+   */
   inspect(tenant: string): { record: TenantRecord | undefined; reservations: readonly Reservation[] } {
     const items = this.#tenants.get(tenant);
-    return { record: items?.record, reservations: [...(items?.reservations.values() ?? [])] };
+    return { record: items?.record, reservations: items?.reservations.all ?? none };
   }
 
   /** Adds to the counter without a condition. This is a mistake that the simulator must find. */
@@ -532,6 +536,29 @@ export class MemoryLedger implements Ledger {
       if (page.length < pageSize) return;
       after = page.at(-1)?.[0];
     }
+  }
+}
+
+const none: readonly Reservation[] = [];
+
+/** Key → reservation. */
+class ReservationItems extends Map<string, Reservation> {
+  #all: readonly Reservation[] | undefined;
+
+  override set(key: string, reservation: Reservation): this {
+    this.#all = undefined;
+    return super.set(key, reservation);
+  }
+
+  override delete(key: string): boolean {
+    this.#all = undefined;
+    return super.delete(key);
+  }
+
+  /** All of them. The array is the same until one changes. */
+  get all(): readonly Reservation[] {
+    this.#all ??= [...this.values()];
+    return this.#all;
   }
 }
 

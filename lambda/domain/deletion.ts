@@ -21,6 +21,11 @@ export interface Deletion {
    * run, by which a claim knows that there was none since it was read. 0: it was never run.
    */
   readonly deadlineMs: number;
+  /**
+   * Set if it was made to empty a closed repo: which closing that was. Once that has ended, the deletion is void. The write
+   * that made it may land once more after the repo was opened, and would delete what was pushed since.
+   */
+  readonly closedAtMs?: number | undefined;
   /** In a giant repo: what its last run removed, until a reconcile has taken it off the count. */
   readonly removal?: Removal | undefined;
 }
@@ -48,7 +53,9 @@ export function oidsOf(removal: Removal): Map<string, number> {
 }
 
 /** A marked deletion. */
-export function newDeletion(input: Pick<Deletion, 'id' | 'repo' | 'objects' | 'dueAtMs'>): Deletion {
+export function newDeletion(
+  input: Pick<Deletion, 'id' | 'repo' | 'objects' | 'dueAtMs' | 'closedAtMs'>,
+): Deletion {
   return { ...input, state: 'marked', deadlineMs: 0 };
 }
 
@@ -78,6 +85,11 @@ export function isClaimable(settings: Settings, deletion: Deletion, nowMs: numbe
     case 'gone':
       return false;
   }
+}
+
+/** Whether it was made to empty a repo that has been opened since. @param repo read after the deletion was claimed. */
+export function isVoid(deletion: Deletion, repo: { closedAtMs: number | null } | undefined): boolean {
+  return deletion.closedAtMs !== undefined && deletion.closedAtMs !== repo?.closedAtMs;
 }
 
 /** Until when the record of objects that were gone by `nowMs` is kept. */

@@ -57,6 +57,23 @@ export function deleteContract(open: () => Promise<LedgerUnderTest>): void {
       ]);
     });
 
+    it('that empty a repo keep the time of its closing', async () => {
+      const tenant = await create({ counted: counted(50) });
+      const emptying = { ...deletion('d1'), closedAtMs: 600 };
+      const key = { tenant, repo: 'app', deletionId: 'd1' };
+      await get().ledger.putDeletion({ tenant, deletion: emptying });
+      const read = () => allPages(get().ledger.deletions(tenant));
+      expect(await read()).toEqual([emptying]);
+      const claim = await get().ledger.claimDeletion({ tenant, before: emptying, deadlineMs: 1000 });
+      expect(claim).toEqual({
+        kind: 'claimed',
+        deletion: { ...emptying, state: 'deleting', deadlineMs: 1000 },
+      });
+      const left = new Map([[oid('b'), 20]]);
+      await get().ledger.endDeletion({ ...key, deadlineMs: 1000, left, dueAtMs: 800, keptUntilMs: null });
+      expect(await read()).toMatchObject([{ state: 'marked', closedAtMs: 600 }]);
+    });
+
     it('are read of one repo alone', async () => {
       const { tenant } = await put();
       for (const repo of ['app#', 'app#d', 'b', ''])

@@ -206,6 +206,7 @@ export function randomCall(random: Random, tenant: string, known: KnownState): L
     objects: sizes(),
     dueAtMs: time(),
     deadlineMs: 0,
+    ...(random.chance(0.3) && { closedAtMs: time() }),
   });
 
   const often = ['putReservation', 'putDeletion', 'claimDeletion', 'endDeletion', 'beginReconcile'] as const;

@@ -114,6 +114,7 @@ const deletionItem = z.object({
   objects: z.record(z.string(), z.number()),
   dueAtMs: z.number(),
   deadlineMs: z.number(),
+  closedAtMs: z.number().optional(),
   removal: z
     .object({
       runMs: z.number(),

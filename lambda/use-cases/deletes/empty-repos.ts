@@ -35,7 +35,7 @@ export async function emptyClosedRepos(
     if (closedAtMs === null) continue;
     if (!isFirst && deps.clock.nowMs() > input.untilMs) return 'unfinished';
     isFirst = false;
-    const outcome = await emptyRepo(deps, { ...input, repo });
+    const outcome = await emptyRepo(deps, { ...input, repo, closedAtMs });
     if (outcome === 'unfinished') return outcome;
     // The next repo would leave another note. The closed repos keep the tenant due.
     if (outcome === 'unanswered') return 'done';
@@ -67,9 +67,9 @@ async function openUnlessHeld(
  */
 async function emptyRepo(
   deps: EmptyReposDeps,
-  input: { tenant: string; repo: string; untilMs: number },
+  input: { tenant: string; repo: string; closedAtMs: number; untilMs: number },
 ): Promise<'empty' | 'not-empty' | 'unanswered' | 'unfinished'> {
-  const { tenant, repo, untilMs } = input;
+  const { tenant, repo, closedAtMs, untilMs } = input;
   const left = new Set<string>();
   for (const deletion of await deletionsOf(deps, { tenant, repo })) {
     // The grace time is for pushes that keep an object. Nobody can push to a closed repo, so it is skipped.
@@ -84,7 +84,8 @@ async function emptyRepo(
   for await (const listed of listInDeletions(deps, { tenant, repo })) {
     const objects = new Map([...listed].filter(([name]) => !left.has(name)));
     if (objects.size === 0) continue;
-    const deletion = newDeletion({ id: deps.ids.random(16), repo, objects, dueAtMs: deps.clock.nowMs() });
+    const id = deps.ids.random(16);
+    const deletion = newDeletion({ id, repo, objects, dueAtMs: deps.clock.nowMs(), closedAtMs });
     await deps.ledger.putDeletion({ tenant, deletion });
     const run = await runDeletion(deps, { tenant, deletion, isClosed: true });
     // The store is struggling. Every further deletion would leave another note on the tenant's item.

@@ -2,6 +2,7 @@ import {
   type Deletion,
   deleteRunMs,
   isClaimable,
+  isVoid,
   keptUntilMs,
   type Removal,
   type RemovedObject,
@@ -116,7 +117,13 @@ export async function runDeletion(
   // Read after the claim: a batch that reserves later finds the claim, and waits.
   const { held, untilMs, putsUntilMs } = await readHolds(deps, { tenant, repo, names: objects.keys() });
   const going = new Map([...objects].filter(([name]) => !held.has(name)));
-  const isGiant = (await ledger.readRepo({ tenant, repo }))?.giant !== undefined;
+  // After the claim, too. A batch that finds the repo open finds the claim, and waits.
+  const record = await ledger.readRepo({ tenant, repo });
+  if (isVoid(claim.deletion, record)) {
+    await dropVoid(deps, { tenant, deletion: claim.deletion, hasBegun: input.deletion.state === 'deleting' });
+    return { kind: 'ended', heldCount: 0 };
+  }
+  const isGiant = record?.giant !== undefined;
   let removal: Removal | undefined;
   if (going.size > 0) {
     const noteId = deps.ids.random(12);
@@ -170,6 +177,20 @@ export async function runDeletion(
     held: left.size,
   });
   return { kind: 'ended', heldCount: left.size };
+}
+
+/** @param input.deletion as claimed. @param input.hasBegun another run had claimed it: it may have deleted something. */
+async function dropVoid(
+  { ledger, ids, log }: DeletionDeps,
+  input: { tenant: string; deletion: Deletion; hasBegun: boolean },
+): Promise<void> {
+  const { tenant, deletion, hasBegun } = input;
+  const { id: deletionId, repo, deadlineMs, dueAtMs } = deletion;
+  const dirtyToken = dirtyTokenOf({ random: ids.random(12), isRecorded: false });
+  if (hasBegun) await ledger.markDirty({ tenant, repo, dirtyToken });
+  const ended = { left: new Map<string, number>(), dueAtMs, keptUntilMs: null };
+  await ledger.endDeletion({ tenant, repo, deletionId, deadlineMs, ...ended });
+  log.info('deletion of a repo that was opened since is dropped', { tenant, repo });
 }
 
 /**

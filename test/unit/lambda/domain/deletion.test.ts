@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import {
   type Deletion,
   isClaimable,
+  isVoid,
   keptUntilMs,
   newDeletion,
   oidsOf,
@@ -30,6 +31,14 @@ describe('a deletion', () => {
   it('that is marked may be claimed as soon as its grace time is over', () => {
     expect(marked).toMatchObject({ state: 'marked', deadlineMs: 0 });
     expect(claimable({}, 49, 50)).toEqual([false, true]);
+  });
+
+  it('that was made to empty a repo is void once the closing of the repo has ended', () => {
+    const repoOf = (closedAtMs: number | null) => ({ closedAtMs });
+    const emptying = { ...marked, closedAtMs: 7 };
+    const repos = [repoOf(7), repoOf(null), repoOf(8), undefined];
+    expect(repos.map((repo) => isVoid(emptying, repo))).toEqual([false, true, true, true]);
+    expect(repos.map((repo) => isVoid(marked, repo))).toEqual([false, false, false, false]);
   });
 
   it('is taken over only when its deleter has stopped by every clock: twice the skew after the deadline', () => {

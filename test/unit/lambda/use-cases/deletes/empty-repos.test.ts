@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { newDeletion } from '../../../../../lambda/domain/deletion.ts';
 import { StoreUnavailableError } from '../../../../../lambda/ports/object-store.ts';
+import { allPages } from '../../../../../lambda/use-cases/all-pages.ts';
 import { emptyClosedRepos } from '../../../../../lambda/use-cases/deletes/empty-repos.ts';
 import { MemoryStack, minute, oidOf, tenant } from '../../../../support/memory/stack.ts';
 
@@ -54,6 +55,52 @@ describe('the closed repos of a tenant', () => {
     expect([await empty(), await isClosed('a')]).toEqual(['done', false]);
     expect(info).toHaveBeenCalledWith('repo emptied', { tenant, repo: 'a' });
     info.mockRestore();
+  });
+
+  describe('of which a deletion is written once more after the repo was opened', () => {
+    const late = async () => {
+      const writes = vi.spyOn(world.ledger, 'putDeletion');
+      await close('a');
+      world.nowMs += world.deps.settings.pendingVoidAfterMs + 1;
+      await empty();
+      const [first] = writes.mock.calls;
+      writes.mockRestore();
+      if (!first) throw new Error('Nothing was deleted.');
+      world.put({ 'a/1': 1, 'a/2': 2 });
+      return first[0];
+    };
+    const deletionsOf = () => allPages(world.ledger.deletionsOf({ tenant, repo: 'a' }));
+
+    it('keep what was pushed since', async () => {
+      const again = await late();
+      await world.ledger.putDeletion(again);
+      expect(await isClosed('a')).toBe(false);
+      await world.consume();
+      expect(await world.keys()).toEqual(['a/1', 'a/2', 'b/1', 'open/1']);
+      expect(await deletionsOf()).toEqual([]);
+    });
+
+    it('keep it if the repo is closed again, until that closing is at work', async () => {
+      const again = await late();
+      await world.ledger.putDeletion(again);
+      world.nowMs += 1;
+      await close('a');
+      await empty();
+      expect(await world.keys()).toEqual(['b/1', 'open/1']);
+      expect(await deletionsOf()).toEqual([]);
+    });
+
+    it('keep it if somebody had begun the deletion that came back', async () => {
+      const again = await late();
+      await world.ledger.putDeletion(again);
+      const { deletion: before } = again;
+      await world.ledger.claimDeletion({ tenant, before, deadlineMs: world.nowMs });
+      world.nowMs += minute;
+      await world.consume();
+      expect(await world.keys()).toEqual(['a/1', 'a/2', 'b/1', 'open/1']);
+      expect(await deletionsOf()).toEqual([]);
+      expect(await world.usage()).toMatchObject({ storedBytes: 10 });
+    });
   });
 
   it('are continued with until the time is up: the first one in any case, and the next up to the last moment', async () => {

@@ -151,6 +151,12 @@ async function issue(
 ): Promise<AdmitUploadOutcome> {
   const { attempt, verdicts, chosen, refusal } = input;
   const { tenant, reservation } = attempt;
+  // Nobody gets the answer any more. A scan of a shard relies on that: it knows of every claim that was made a while
+  // before it, although the function that made the claim may have been frozen before it wrote the reservation.
+  if (deps.clock.nowMs() > attempt.beganMs + deps.settings.batchTimeLimitMs) {
+    await deps.ledger.deleteReservation(keyOf(attempt));
+    return retryLater(deps);
+  }
   const issued = await deps.ledger.issueReservation({ ...keyOf(attempt), claims: chosen });
   // A reconcile voided the reservation and no longer counts it, so no URL may be handed out.
   if (issued === 'gone') return retryLater(deps);

@@ -111,6 +111,20 @@ describe('a push to a giant', () => {
     expect(await stack.usage()).toEqual({ storedBytes: 650, committedBytes: 650 });
   });
 
+  it('is counted once if its function was frozen while all was counted', async () => {
+    const put = stack.ledger.putReservation;
+    vi.spyOn(stack.ledger, 'putReservation').mockImplementationOnce(async (input) => {
+      await stack.send(push(100, 1).oids);
+      stack.nowMs += 3 * hour;
+      await stack.recount('manual', true);
+      return put.call(stack.ledger, input);
+    });
+    await stack.push(repo, push(100, 1).claims);
+    stack.nowMs += minute;
+    await stack.recount();
+    expect(await stack.usage()).toEqual({ storedBytes: 610, committedBytes: 610 });
+  });
+
   it('splits a shard that has grown, and all stay counted', async () => {
     const oids = Array.from({ length: 40 }, (_, index) =>
       `7${index.toString(16).padStart(2, '0')}`.padEnd(64, 'e'),

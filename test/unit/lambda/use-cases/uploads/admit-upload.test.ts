@@ -73,6 +73,21 @@ describe('a batch of uploads', () => {
     expect(reservation?.expiresAtMs).toBe(beganMs + lifetimeMs + minute);
   });
 
+  it('that was paused until nobody gets its answer hands out no URL, and leaves no reservation', async () => {
+    const put = world.ledger.putReservation;
+    const pausedFor = async (durationMs: number) => {
+      vi.spyOn(world.ledger, 'putReservation').mockImplementationOnce(async (input) => {
+        world.nowMs += durationMs;
+        return put.call(world.ledger, input);
+      });
+      return push(10);
+    };
+    const { batchTimeLimitMs } = world.deps.settings;
+    expect(await pausedFor(batchTimeLimitMs + 1)).toBe('retry');
+    expect(world.ledger.inspect(tenant).reservations).toEqual([]);
+    expect(await pausedFor(batchTimeLimitMs)).toHaveProperty('size', 1);
+  });
+
   it('whose every object is stored leaves nothing behind', async () => {
     world.put({ [`app/${oid}`]: 10 });
     expect(await push(10)).toEqual(new Map([[oid, { kind: 'stored' }]]));

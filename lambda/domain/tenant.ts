@@ -99,6 +99,11 @@ export interface RepoRecord extends Counted {
   readonly giant?: Giant | undefined;
   /** Set while the operator wants no shard of it to be scanned. */
   readonly countPausedAtMs?: number | undefined;
+  /**
+   * When the repo was closed before it was opened again. That closing may be written once more, and would empty the repo
+   * anew.
+   */
+  readonly endedClosingMs?: number | undefined;
   /** The operator gave up a recount that began before this. */
   readonly countCancelledAtMs?: number | undefined;
 }
@@ -110,7 +115,7 @@ export function unknownRepo(repo: string): RepoRecord {
 }
 
 /** Begins the dirty token of a delete in a giant, which leaves a record of what it removed. */
-const removalTokenStart = 'removed-';
+export const removalTokenStart = 'removed-';
 
 /** @param input.random so that each delete has its own. @param input.isRecorded a record tells what was removed. */
 export function dirtyTokenOf(input: { random: string; isRecorded: boolean }): string {

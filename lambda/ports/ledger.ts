@@ -102,13 +102,18 @@ export interface RepoLedger {
   readRepo(input: RepoPath): Promise<RepoRecord | undefined>;
   /** Repos by name, a page at a time: the first `pageSize` after the name. */
   listRepos(input: { tenant: string; after?: string; pageSize: number }): Promise<readonly RepoRecord[]>;
-  /** Sets a new dirty token: what was scanned of the repo before is no longer relied on. */
-  markDirty(input: RepoPath & { dirtyToken: string }): Promise<void>;
+  /**
+   * Sets a new dirty token: what was scanned of the repo before is no longer relied on. `refused`: the token says that
+   * records tell what changed, and the one that is there says that something unknown did. It stays, whenever this lands.
+   */
+  markDirty(input: RepoPath & { dirtyToken: string }): Promise<'marked' | 'refused'>;
   /**
    * Closes a repo: it takes no more batches, and will be emptied. Its tenant is due until the repo is opened
-   * again. A repo that is closed already keeps its time.
+   * again. A repo that is closed already keeps its time. A closing that has ended changes nothing if it lands once more.
+   *
+   * @param input.isForGood its tenant is closed: the same closing may follow its end, because an upload arrived late.
    */
-  closeRepo(input: RepoPath & { closedAtMs: number }): Promise<void>;
+  closeRepo(input: RepoPath & { closedAtMs: number; isForGood?: boolean }): Promise<void>;
   /** Opens a repo that was closed at `closedAtMs`. `refused`: it is open, or was closed again since. */
   openRepo(input: RepoPath & { closedAtMs: number }): Promise<'opened' | 'refused'>;
 }

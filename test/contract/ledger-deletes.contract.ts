@@ -272,6 +272,29 @@ export function deleteContract(open: () => Promise<LedgerUnderTest>): void {
       expect(await get().ledger.readRepo(path)).toMatchObject({ closedAtMs: null, storedBytes: 3 });
     });
 
+    it('do not close a repo again if the write that closed it lands once more after it was opened', async () => {
+      const tenant = await create({ dueAtMs: 9e14 });
+      const path = { tenant, repo: 'app' };
+      const closedAtMs = async () => (await get().ledger.readRepo(path))?.closedAtMs;
+      await get().ledger.closeRepo({ ...path, closedAtMs: 77 });
+      await get().ledger.openRepo({ ...path, closedAtMs: 77 });
+      for (const late of [77, 76]) await get().ledger.closeRepo({ ...path, closedAtMs: late });
+      expect(await closedAtMs()).toBeNull();
+      expect(await dueOf(get().ledger, { nowMs: 9e13, tenantsMax: 1000 })).not.toContainEqual(
+        expect.objectContaining({ tenant }),
+      );
+      const repo = { repo: 'app', storedBytes: 3, objectCount: 1, countedAtMs: 9, epoch: 1 };
+      const commit = { ...repo, covered: new Set<string>(), putsUntilMs: 0 };
+      await get().ledger.commitRepo({ tenant, repo: commit, dirtyTokenRead: null });
+      await get().ledger.closeRepo({ ...path, closedAtMs: 77 });
+      expect(await closedAtMs()).toBeNull();
+      await get().ledger.closeRepo({ ...path, closedAtMs: 78 });
+      expect(await closedAtMs()).toBe(78);
+      await get().ledger.openRepo({ ...path, closedAtMs: 78 });
+      await get().ledger.closeRepo({ ...path, closedAtMs: 78, isForGood: true });
+      expect(await closedAtMs()).toBe(78);
+    });
+
     it('of a repo make its tenant due until the repo is opened', async () => {
       const tenant = await create({ dueAtMs: 9e14 });
       const isDue = async (nowMs: number) => {

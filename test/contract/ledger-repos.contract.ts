@@ -22,6 +22,20 @@ export function repoContract(open: () => Promise<LedgerUnderTest>): void {
       expect(listed).toEqual([...repos].sort());
     });
 
+    it('stay dirty by an unknown change when one is noted of which a record tells what it was', async () => {
+      const tenant = await create();
+      const path = { tenant, repo: 'app' };
+      const mark = (dirtyToken: string) => get().ledger.markDirty({ ...path, dirtyToken });
+      const token = async () => (await get().ledger.readRepo(path))?.dirtyToken;
+      expect([await mark('removed-1'), await mark('removed-2'), await token()]).toEqual([
+        'marked',
+        'marked',
+        'removed-2',
+      ]);
+      expect([await mark('x'), await mark('removed-2'), await token()]).toEqual(['marked', 'refused', 'x']);
+      expect([await mark('y'), await token()]).toEqual(['marked', 'y']);
+    });
+
     it('are listed after a name that does not exist, too', async () => {
       const tenant = await create();
       for (const repo of ['a', 'c']) await get().ledger.markDirty({ tenant, repo, dirtyToken: 'd' });

@@ -63,7 +63,7 @@ export function randomCall(random: Random, tenant: string, known: KnownState): L
       ),
     clearDirty: () => call('clearDirty', { ...path(), dirtyToken: token() }),
     markDirty: () => call('markDirty', { ...path(), dirtyToken: token() }),
-    closeRepo: () => call('closeRepo', { ...path(), closedAtMs: time() }),
+    closeRepo: () => call('closeRepo', { ...path(), closedAtMs: time(), isForGood: random.chance(0.2) }),
     openRepo: () => call('openRepo', { ...path(), closedAtMs: time() }),
     putReservation: () => call('putReservation', { tenant, reservation: reservation() }),
     issueReservation: () => call('issueReservation', { ...reservationKey(), claims: sizes() }),
@@ -149,7 +149,7 @@ export function randomCall(random: Random, tenant: string, known: KnownState): L
   };
 
   const time = () => random.int(1, 8) * 100;
-  const token = () => random.pick(['x', 'y']);
+  const token = () => random.pick(['x', 'y', 'removed-x']);
   const epoch = () => Math.max(0, known.epoch + random.pick([0, 0, 0, -1, 1]));
   const some = (names: readonly string[]) => names.filter(() => random.chance(0.5));
   const path = () => ({ tenant, repo: random.pick(repos) });

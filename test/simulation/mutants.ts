@@ -202,7 +202,7 @@ const noAppliedEpoch: Mutant = {
 
 /** A delete does not mark the repo's last count as out of date. */
 const noDirtyMark: Mutant = {
-  ledger: (ledger) => withMethods(ledger, { markDirty: async () => undefined }),
+  ledger: (ledger) => withMethods(ledger, { markDirty: async () => 'marked' }),
 };
 
 /** One oid in two repos is two objects in the bucket. Here it counts once, in the first of them. */

@@ -74,6 +74,7 @@ const repoItem = z.object({
       progress: countProgress.optional(),
     })
     .optional(),
+  endedClosingMs: z.number().optional(),
   countPausedAtMs: z.number().optional(),
   countCancelledAtMs: z.number().optional(),
 });

@@ -1,3 +1,4 @@
+import { isChangeUnknown, removalTokenStart } from '../../domain/tenant.ts';
 import type { Input, Output, RepoLedger, RepoPath } from '../../ports/ledger.ts';
 import { type Fields, removing, setting } from './expressions.ts';
 import { dueKey, parseRepo, repoKey } from './items.ts';
@@ -27,7 +28,16 @@ async function readRepo(table: Table, input: Input<'readRepo'>): Output<'readRep
 }
 
 async function markDirty(table: Table, input: Input<'markDirty'>): Output<'markDirty'> {
-  await setOnRepo(table, input, { fields: { dirtyToken: input.dirtyToken } });
+  const { dirtyToken } = input;
+  const isKnown = !isChangeUnknown(input);
+  const ok = await setOnRepo(table, input, {
+    fields: { dirtyToken },
+    ...(isKnown && {
+      condition: '(attribute_not_exists(#dirtyToken) OR begins_with(#dirtyToken, :known))',
+      values: { ':known': removalTokenStart },
+    }),
+  });
+  return ok ? 'marked' : 'refused';
 }
 
 async function listRepos(table: Table, input: Input<'listRepos'>): Output<'listRepos'> {
@@ -44,19 +54,25 @@ async function listRepos(table: Table, input: Input<'listRepos'>): Output<'listR
 }
 
 async function closeRepo(table: Table, input: Input<'closeRepo'>): Output<'closeRepo'> {
-  const { tenant, closedAtMs } = input;
+  const { tenant, closedAtMs, isForGood = false } = input;
   const due = dueKey({ kind: 'DELETION', tenant, dueAtMs: closedAtMs });
   await setOnRepo(table, input, {
     fields: { [byDueIndex.pk]: due[byDueIndex.pk] },
     // A repo that is closed already keeps its time.
     defaults: { closedAtMs, [byDueIndex.sk]: closedAtMs },
+    ...(!isForGood && {
+      condition: '(attribute_not_exists(#endedClosingMs) OR #endedClosingMs < :closedAtMs)',
+    }),
   });
 }
 
 async function openRepo(table: Table, input: Input<'openRepo'>): Output<'openRepo'> {
   const result = await updateItem(table, {
     key: repoKey(input),
-    change: [removing('closedAtMs', byDueIndex.pk, byDueIndex.sk)],
+    change: [
+      setting({ endedClosingMs: input.closedAtMs }),
+      removing('closedAtMs', byDueIndex.pk, byDueIndex.sk),
+    ],
     condition: '#closedAtMs = :closed',
     values: { ':closed': input.closedAtMs },
   });
@@ -66,14 +82,22 @@ async function openRepo(table: Table, input: Input<'openRepo'>): Output<'openRep
 /** The attributes of a repo that no scan has counted. */
 export const neverScanned = { epoch: 0, storedBytes: 0, objectCount: 0, countedAtMs: 0, covered: [] };
 
-/** Sets attributes of a repo. If it does not exist yet, it is created as never scanned (epoch 0). */
+/**
+ * Sets attributes of a repo. If it does not exist yet, it is created as never scanned (epoch 0).
+ *
+ * @returns false if the condition did not hold.
+ */
 async function setOnRepo(
   table: Table,
   path: RepoPath,
-  { fields, defaults }: { fields: Fields; defaults?: Fields },
-): Promise<void> {
-  await updateItem(table, {
+  write: { fields: Fields; defaults?: Fields; condition?: string; values?: Fields },
+): Promise<boolean> {
+  const { fields, defaults, condition, values } = write;
+  const { ok } = await updateItem(table, {
     key: repoKey(path),
     change: [setting({ repo: path.repo, ...fields }, { defaults: { ...neverScanned, ...defaults } })],
+    ...(condition !== undefined && { condition }),
+    ...(values && { values }),
   });
+  return ok;
 }

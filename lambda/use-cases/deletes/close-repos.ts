@@ -20,6 +20,6 @@ export async function closeReposOfClosedTenant(
   for (const { repo, objectCount } of records) if (objectCount > 0) names.add(repo);
   const closed = new Set(records.filter((record) => record.closedAtMs !== null).map(({ repo }) => repo));
   for (const repo of names) {
-    if (!closed.has(repo)) await deps.ledger.closeRepo({ tenant, repo, closedAtMs });
+    if (!closed.has(repo)) await deps.ledger.closeRepo({ tenant, repo, closedAtMs, isForGood: true });
   }
 }

@@ -9,7 +9,7 @@ import {
 } from '../../domain/deletion.ts';
 import { deletionPrefix } from '../../domain/names.ts';
 import { sumClaims } from '../../domain/reservation.ts';
-import { dirtyTokenOf, isChangeUnknown } from '../../domain/tenant.ts';
+import { dirtyTokenOf } from '../../domain/tenant.ts';
 import { StoreUnavailableError } from '../../ports/object-store.ts';
 import { allPages } from '../all-pages.ts';
 import type { Deps } from '../deps.ts';
@@ -146,12 +146,7 @@ export async function runDeletion(
       // In a closed repo, whole shards will be empty soon. To list those is cheaper.
       isAsked: isGiant && !input.isClosed,
     });
-    // Every run sets a new token: a scan that began before cannot clear it.
-    // One that says that something unknown changed stays one.
-    const now = isGiant ? await ledger.readRepo({ tenant, repo }) : undefined;
-    const isRecorded = now !== undefined && !isChangeUnknown(now);
-    const dirtyToken = dirtyTokenOf({ random: deps.ids.random(12), isRecorded });
-    await ledger.markDirty({ tenant, repo, dirtyToken });
+    await markDirty(deps, { tenant, repo, isRecorded: isGiant });
     // A delete without an answer may land at any time up to the deadline. Until then the note and the claim stay.
     if (!removed) return { kind: 'unanswered' };
     if (isGiant) removal = { runMs: deadlineMs, beganMs, endedMs: clock.nowMs(), objects: removed };
@@ -179,18 +174,28 @@ export async function runDeletion(
   return { kind: 'ended', heldCount: left.size };
 }
 
+/** Every run sets a new token: a scan that began before cannot clear it. */
+async function markDirty(
+  { ledger, ids }: Pick<Deps, 'ledger' | 'ids'>,
+  { isRecorded, ...path }: { tenant: string; repo: string; isRecorded: boolean },
+): Promise<void> {
+  const mark = (known: boolean) =>
+    ledger.markDirty({ ...path, dirtyToken: dirtyTokenOf({ random: ids.random(12), isRecorded: known }) });
+  // A token that says that something unknown changed is replaced by another one that does.
+  if ((await mark(isRecorded)) === 'refused') await mark(false);
+}
+
 /** @param input.deletion as claimed. @param input.hasBegun another run had claimed it: it may have deleted something. */
 async function dropVoid(
-  { ledger, ids, log }: DeletionDeps,
+  deps: DeletionDeps,
   input: { tenant: string; deletion: Deletion; hasBegun: boolean },
 ): Promise<void> {
   const { tenant, deletion, hasBegun } = input;
   const { id: deletionId, repo, deadlineMs, dueAtMs } = deletion;
-  const dirtyToken = dirtyTokenOf({ random: ids.random(12), isRecorded: false });
-  if (hasBegun) await ledger.markDirty({ tenant, repo, dirtyToken });
+  if (hasBegun) await markDirty(deps, { tenant, repo, isRecorded: false });
   const ended = { left: new Map<string, number>(), dueAtMs, keptUntilMs: null };
-  await ledger.endDeletion({ tenant, repo, deletionId, deadlineMs, ...ended });
-  log.info('deletion of a repo that was opened since is dropped', { tenant, repo });
+  await deps.ledger.endDeletion({ tenant, repo, deletionId, deadlineMs, ...ended });
+  deps.log.info('deletion of a repo that was opened since is dropped', { tenant, repo });
 }
 
 /**

@@ -5,7 +5,12 @@ import { type Deletion, oidsOf } from '../../../lambda/domain/deletion.ts';
 import type { Shard } from '../../../lambda/domain/giant/shard.ts';
 import type { DueTenant, RefreshState } from '../../../lambda/domain/refresh-state.ts';
 import type { Reservation } from '../../../lambda/domain/reservation.ts';
-import { type RepoRecord, type TenantRecord, tenantClaimsMax } from '../../../lambda/domain/tenant.ts';
+import {
+  isChangeUnknown,
+  type RepoRecord,
+  type TenantRecord,
+  tenantClaimsMax,
+} from '../../../lambda/domain/tenant.ts';
 import type {
   AddOutcome,
   DeletionKey,
@@ -221,9 +226,10 @@ export class MemoryLedger implements Ledger {
     const overtaken =
       (found?.epoch ?? 0) > input.repo.epoch || (found?.dirtyToken ?? null) !== input.dirtyTokenRead;
     if (overtaken) return 'superseded' as const;
-    const { countPausedAtMs, countCancelledAtMs } = found ?? {};
+    const { countPausedAtMs, countCancelledAtMs, endedClosingMs } = found ?? {};
     const kept = {
       closedAtMs: found?.closedAtMs ?? null,
+      ...(endedClosingMs !== undefined && { endedClosingMs }),
       ...(input.repo.giant && countPausedAtMs !== undefined && { countPausedAtMs }),
       ...(input.repo.giant && countCancelledAtMs !== undefined && { countCancelledAtMs }),
     };
@@ -262,8 +268,11 @@ export class MemoryLedger implements Ledger {
     return { kind: 'committed', tenant: items.record } as const;
   }
 
-  async markDirty(input: { tenant: string; repo: string; dirtyToken: string }): Promise<void> {
+  async markDirty(input: Input<'markDirty'>): Promise<'marked' | 'refused'> {
+    const found = this.#items(input.tenant).repos.get(input.repo);
+    if (found && isChangeUnknown(found) && !isChangeUnknown(input)) return 'refused';
     this.#setRepo(input, { dirtyToken: input.dirtyToken });
+    return 'marked';
   }
 
   async listRepos(input: { tenant: string; after?: string; pageSize: number }) {
@@ -279,15 +288,17 @@ export class MemoryLedger implements Ledger {
     return this.#tenants.get(path.tenant)?.repos.get(path.repo);
   }
 
-  async closeRepo(input: { tenant: string; repo: string; closedAtMs: number }): Promise<void> {
+  async closeRepo(input: Input<'closeRepo'>): Promise<void> {
     const found = this.#items(input.tenant).repos.get(input.repo);
+    if (!input.isForGood && found?.endedClosingMs !== undefined && found.endedClosingMs >= input.closedAtMs)
+      return;
     this.#setRepo(input, { closedAtMs: found?.closedAtMs ?? input.closedAtMs });
   }
 
   async openRepo(input: { tenant: string; repo: string; closedAtMs: number }): Promise<'opened' | 'refused'> {
     const found = this.#items(input.tenant).repos.get(input.repo);
     if (found?.closedAtMs !== input.closedAtMs) return 'refused';
-    this.#setRepo(input, { closedAtMs: null });
+    this.#setRepo(input, { closedAtMs: null, endedClosingMs: input.closedAtMs });
     return 'opened';
   }
 

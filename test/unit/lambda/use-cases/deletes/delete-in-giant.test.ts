@@ -71,6 +71,17 @@ describe('a delete in a giant', () => {
     expect(tokens[0]).not.toBe(tokens[1]);
   });
 
+  it('does not hide an unknown change if its write lands once more after it', async () => {
+    const writes = vi.spyOn(stack.ledger, 'markDirty');
+    await run(await mark({ [oidOf(3)]: 10 }));
+    const [[again] = []] = writes.mock.calls;
+    writes.mockRestore();
+    if (!again) throw new Error('The repo was not marked.');
+    await stack.ledger.markDirty({ tenant, repo, dirtyToken: 'unknown' });
+    await stack.ledger.markDirty(again);
+    expect(await isUnknown()).toBe(true);
+  });
+
   it('leaves it dirty by an unknown change if something unknown had changed before', async () => {
     await stack.ledger.markDirty({ tenant, repo, dirtyToken: 'unknown' });
     await run(await mark({ [oidOf(3)]: 10 }));

@@ -77,6 +77,22 @@ describe('a repo that is being deleted', () => {
     expect(close).not.toHaveBeenCalled();
   });
 
+  it('is not deleted once more if the write that closed it lands again after it was opened', async () => {
+    await open({ 'game/a': 1 });
+    const close = vi.spyOn(world.ledger, 'closeRepo');
+    await del();
+    const [[again] = []] = close.mock.calls;
+    close.mockRestore();
+    if (!again) throw new Error('The repo was not closed.');
+    world.nowMs += 2 * minute;
+    await world.consume();
+    expect((await readRepo())?.closedAtMs).toBeNull();
+    world.put({ 'game/a': 1 });
+    await world.ledger.closeRepo(again);
+    await world.consume();
+    expect(await world.keys()).toEqual(['game/a', 'game2/x']);
+  });
+
   it('is emptied and recounted, and opened once no batch from before its closing can be running', async () => {
     await open({ 'game/a': 1, 'game/b': 2 });
     await del();

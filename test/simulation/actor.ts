@@ -3,6 +3,8 @@ import { StoreUnavailableError } from '../../lambda/ports/object-store.ts';
 import type { Random } from '../support/random.ts';
 import type { Scheduler } from '../support/scheduler.ts';
 
+const usualLateMaxMs = 20_000;
+
 /** How often things go wrong. Each number is a probability per operation, unless it says otherwise. */
 export interface Mix {
   readonly name: string;
@@ -12,8 +14,12 @@ export interface Mix {
   readonly lostAnswer: number;
   /** The SDK retries after a lost answer, so the write happens twice in a row. */
   readonly twice: number;
-  /** An earlier attempt of the same write happens a second time, up to 20 s later. */
+  /** An earlier attempt of the same write happens a second time, later. */
   readonly late: number;
+  /** By how much at most. Default: 20 s. */
+  readonly lateMaxMs?: number;
+  /** Nobody answers, and the write happens as much later. Default: never. */
+  readonly givenUp?: number;
   /** The function is frozen between two operations. */
   readonly freeze: number;
   /** The function dies between two operations. Probability per invocation. */
@@ -74,9 +80,9 @@ export class Actor {
   }
 
   /** Decides by chance whether this fault happens now. */
-  isUnlucky(fault: 'fail' | 'lostAnswer' | 'twice' | 'late' | 'freeze'): boolean {
+  isUnlucky(fault: 'fail' | 'lostAnswer' | 'twice' | 'late' | 'givenUp' | 'freeze'): boolean {
     const { random, mix, weather } = this.#world;
-    return !weather.calm && random.chance(mix[fault]);
+    return !weather.calm && random.chance(mix[fault] ?? 0);
   }
 
   /** One operation on a port: the request travels, takes effect, and the answer travels back. Each step can fail. */
@@ -87,9 +93,12 @@ export class Actor {
     const dependency = kind === 'store' ? 'store' : 'table';
     if (this.#world.weather.outages[dependency] > 0) throw this.#unavailable(kind, 'It does not answer.');
     if (this.isUnlucky('fail')) throw this.#unavailable(kind, 'Throttled.');
-    if (kind === 'write' && this.isUnlucky('late')) {
+    const { lateMaxMs = usualLateMaxMs, givenUp = 0 } = this.#world.mix;
+    const isGivenUp = kind === 'write' && givenUp > 0 && this.isUnlucky('givenUp');
+    if (isGivenUp || (kind === 'write' && this.isUnlucky('late'))) {
       tally.lateWrites += 1;
-      scheduler.after(random.int(1, 20_000), () => void apply().catch(() => undefined));
+      scheduler.after(random.int(1, lateMaxMs), () => void apply().catch(() => undefined));
+      if (isGivenUp) throw this.#unavailable(kind, 'It did not answer in time.');
     }
     let result = await apply();
     if (kind === 'write' && this.isUnlucky('twice')) result = await apply();

@@ -2,18 +2,19 @@ import { fork } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { cpus } from 'node:os';
 import { parseArgs } from 'node:util';
-import { faultMixes } from './mixes.ts';
-import { runSeed, shrink } from './seeds.ts';
+import type { Mix } from './actor.ts';
+import { type Focus, mixesOf, runSeed, shrink } from './seeds.ts';
 
 /**
- * `npm run simulate -- --seeds N [--seed S] [--jobs J] [--json FILE]`: runs N scenarios, beginning with seed S, in J
- * processes. Each runs with one of the mixes of faults. The first one that fails is shrunk and printed. Its seed
- * replays it.
+ * `npm run simulate -- --seeds N [--seed S] [--jobs J] [--json FILE] [--focus late-giants]`: runs N scenarios, beginning
+ * with seed S, in J processes. Each runs with one of the mixes of faults. The first one that fails is shrunk and printed.
+ * Its seed replays it.
  */
 interface Chunk {
   readonly from: number;
   readonly count: number;
   readonly step: number;
+  readonly focus: Focus;
 }
 
 interface Report {
@@ -31,7 +32,7 @@ async function work(chunk: Chunk, report: (report: Report) => void): Promise<voi
   for (let run = 0; run < chunk.count; run += 1) {
     const seed = chunk.from + run * chunk.step;
     try {
-      for (const [name, count] of Object.entries(await runSeed(seed)))
+      for (const [name, count] of Object.entries(await runSeed(seed, { focus: chunk.focus })))
         totals[name] = (totals[name] ?? 0) + count;
     } catch (error) {
       failures.push({ seed, error: String(error) });
@@ -52,9 +53,15 @@ async function main(): Promise<void> {
       seed: { type: 'string', default: '0' },
       jobs: { type: 'string', default: String(cpus().length) },
       json: { type: 'string' },
+      focus: { type: 'string', default: 'everything' },
     },
   });
   const [seeds, first] = [Number(values.seeds), Number(values.seed)];
+  const { focus } = values;
+  if (focus !== 'everything' && focus !== 'late-giants') {
+    process.stderr.write('simulate: --focus takes everything or late-giants\n');
+    process.exit(2);
+  }
   if (!Number.isInteger(seeds) || seeds < 1 || !Number.isInteger(first) || first < 0) {
     process.stderr.write('simulate: --seeds takes a whole number from 1, --seed one from 0\n');
     process.exit(2);
@@ -77,7 +84,7 @@ async function main(): Promise<void> {
   await Promise.all(
     Array.from({ length: jobs }, (_, job) => {
       const count = Math.ceil((seeds - job) / jobs);
-      return inProcess({ from: first + job, count, step: jobs }, take);
+      return inProcess({ from: first + job, count, step: jobs, focus }, take);
     }),
   );
   const summary = {
@@ -89,13 +96,14 @@ async function main(): Promise<void> {
     failures,
   };
   if (values.json) writeFileSync(values.json, `${JSON.stringify(summary, null, 2)}\n`);
-  print(summary);
+  print(summary, mixesOf(focus));
   const worst = failures[0];
   if (worst) {
     for (const { seed, error } of failures.slice(0, 20)) process.stdout.write(`  seed ${seed}: ${error}\n`);
     process.stdout.write(`\nShrinking seed ${worst.seed} …\n`);
-    process.stdout.write(`${JSON.stringify(await shrink(worst.seed), null, 2)}\n`);
-    process.stdout.write(`Replay: npm run simulate -- --seed ${worst.seed} --seeds 1\n`);
+    process.stdout.write(`${JSON.stringify(await shrink(worst.seed, focus), null, 2)}\n`);
+    const replay = `npm run simulate -- --seed ${worst.seed} --seeds 1`;
+    process.stdout.write(`Replay: ${replay}${focus === 'everything' ? '' : ` --focus ${focus}`}\n`);
     process.exit(1);
   }
 }
@@ -110,15 +118,18 @@ function inProcess(chunk: Chunk, take: (report: Report) => void): Promise<void> 
   });
 }
 
-function print(summary: {
-  seeds: number;
-  seconds: number;
-  totals: Record<string, number>;
-  failures: readonly unknown[];
-}): void {
+function print(
+  summary: {
+    seeds: number;
+    seconds: number;
+    totals: Record<string, number>;
+    failures: readonly unknown[];
+  },
+  mixes: readonly Mix[],
+): void {
   const { seeds, seconds, totals, failures } = summary;
   process.stdout.write(
-    `\n${seeds} seeds in ${seconds.toFixed(0)} s, in ${faultMixes.length} mixes: ${faultMixes.map(({ name }) => name).join('; ')}\n`,
+    `\n${seeds} seeds in ${seconds.toFixed(0)} s, in ${mixes.length} mixes: ${mixes.map(({ name }) => name).join('; ')}\n`,
   );
   for (const [name, count] of Object.entries(totals)) process.stdout.write(`  ${name.padEnd(12)} ${count}\n`);
   process.stdout.write(`  ${'violations'.padEnd(12)} ${failures.length}\n`);

@@ -22,7 +22,7 @@ export async function checkRest(world: TenantWorld): Promise<void> {
 }
 
 /** Of a count of giants, at most. The largest of a run have some twenty shards, and a recount scans a few. */
-const giantRunsMax = 30;
+export const giantRunsMax = 30;
 
 /** Recounts once the LISTs so far are paid for. */
 async function recount(world: TenantWorld, full: boolean): Promise<void> {
@@ -39,7 +39,23 @@ async function hasFirstCounts({ tenant, truth }: TenantWorld): Promise<boolean> 
 async function hasUnpaidScans({ tenant, truth, scheduler }: TenantWorld): Promise<boolean> {
   const { ledger } = truth;
   const { shardsListedUntilMs = 0 } = (await ledger.readTenant(tenant)) ?? {};
-  if (shardsListedUntilMs <= scheduler.nowMs) return false;
+  return shardsListedUntilMs > scheduler.nowMs && (await hasStaleShards({ tenant, truth }));
+}
+
+/**
+ * Whether the schedule alone may still have to scan shards in doubt. Where the rate of their LISTs is low, the last recount
+ * may have had none left, although they would be paid for by now.
+ */
+export async function mayHaveScansLeft(world: TenantWorld): Promise<boolean> {
+  if (world.settings.shardListsPerHour >= usualListsPerHour) return false;
+  return (await hasFirstCounts(world)) || (await hasStaleShards(world));
+}
+
+/** A run of the schedule scans all shards of a scenario with that. */
+const usualListsPerHour = 10_000;
+
+async function hasStaleShards({ tenant, truth }: Pick<TenantWorld, 'tenant' | 'truth'>): Promise<boolean> {
+  const { ledger } = truth;
   for (const { repo, giant } of await allPages(ledger.repos(tenant))) {
     if (!giant) continue;
     const { inForce } = shardsInForce(await allPages(ledger.shards({ tenant, repo })), giant);

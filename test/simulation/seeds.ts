@@ -2,25 +2,41 @@ import fc from 'fast-check';
 import type { Mix } from './actor.ts';
 import type { Coverage } from './coverage.ts';
 import { Violation } from './invariants.ts';
-import { faultMixes } from './mixes.ts';
+import { faultMixes, lateMixes } from './mixes.ts';
 import { type Scenario, scenario } from './scenario.ts';
 import { simulate } from './simulate.ts';
+import { giantStageOf, type Stage, stageOf } from './stage.ts';
 import type { Story } from './stories.ts';
 import type { Mutant } from './world.ts';
 
-/** The scenario of a seed, and the mix of faults that it runs with. */
-function seeded(seed: number, story?: Story): { scenario: Scenario; mix: Mix } {
+/** What runs are about. `late-giants`: giant repos in every run, and writes that happen late. */
+export type Focus = 'everything' | 'late-giants';
+
+/** Each run has one of these. */
+export function mixesOf(focus: Focus): readonly Mix[] {
+  return focus === 'late-giants' ? lateMixes : faultMixes;
+}
+
+/** The scenario of a seed, the mix of faults that it runs with, and what the stage is like. */
+function seeded(
+  seed: number,
+  { story, focus = 'everything' }: { story?: Story; focus?: Focus } = {},
+): { scenario: Scenario; mix: Mix; stage: (seed: number) => Stage } {
   const [random] = story ? [{ ...story, seed }] : fc.sample(scenario, { seed, numRuns: 1 });
-  const mix = faultMixes[seed % faultMixes.length];
+  const mixes = mixesOf(focus);
+  const mix = mixes[seed % mixes.length];
   if (!random || !mix) throw new Error('No scenario for that seed.');
-  return { scenario: random, mix };
+  return { scenario: random, mix, stage: focus === 'late-giants' ? giantStageOf : stageOf };
 }
 
 /** @param input.story instead of a random scenario. */
-export function runSeed(seed: number, input: { mutant?: Mutant; story?: Story } = {}): Promise<Coverage> {
-  const { mutant, story } = input;
-  const { scenario, mix } = seeded(seed, story);
-  return simulate(scenario, { mix, ...(mutant && { mutant }) });
+export function runSeed(
+  seed: number,
+  input: { mutant?: Mutant; story?: Story; focus?: Focus } = {},
+): Promise<Coverage> {
+  const { mutant } = input;
+  const { scenario, mix, stage } = seeded(seed, input);
+  return simulate(scenario, { mix, stage: stage(scenario.seed), ...(mutant && { mutant }) });
 }
 
 /** The first of `count` seeds, beginning with `from`, that breaks an invariant of this name. */
@@ -30,6 +46,7 @@ export async function firstViolation(input: {
   invariant: RegExp;
   mutant: Mutant;
   story?: Story;
+  focus?: Focus;
 }): Promise<{ seed: number; message: string } | undefined> {
   for (let seed = input.from; seed < input.from + input.count; seed += 1) {
     try {
@@ -43,10 +60,13 @@ export async function firstViolation(input: {
 }
 
 /** The scenario of a seed that fails, shrunk to the actions that matter, and the invariant that it breaks. */
-export async function shrink(seed: number): Promise<{ scenario: Scenario; error: string } | undefined> {
-  const { scenario: found, mix } = seeded(seed);
+export async function shrink(
+  seed: number,
+  focus: Focus,
+): Promise<{ scenario: Scenario; error: string } | undefined> {
+  const { scenario: found, mix, stage } = seeded(seed, { focus });
   const property = fc.asyncProperty(scenario, async (candidate) => {
-    await simulate(candidate, { mix });
+    await simulate(candidate, { mix, stage: stage(candidate.seed) });
   });
   const result = await fc.check(property, { seed, numRuns: 1, examples: [[found]] });
   const least = result.counterexample?.[0];

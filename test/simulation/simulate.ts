@@ -4,9 +4,11 @@ import { refresh } from '../../lambda/use-cases/recounts/refresh.ts';
 import { act } from './act.ts';
 import type { Mix } from './actor.ts';
 import type { Coverage } from './coverage.ts';
+import { Violation } from './invariants.ts';
 import { oidName, repoName, tenantName } from './names.ts';
-import { checkRest } from './rest.ts';
+import { checkRest, giantRunsMax, mayHaveScansLeft } from './rest.ts';
 import type { Action, OutageAction, Scenario } from './scenario.ts';
+import type { Stage } from './stage.ts';
 import { TenantWorld } from './tenant-world.ts';
 import { trickle, withTrickled } from './trickle.ts';
 import { type Mutant, World } from './world.ts';
@@ -19,7 +21,7 @@ const restAfterMs = 90 * minute;
 /** Runs of the schedule after the last look for objects of dead reservations. */
 const healingRuns = 3;
 /** At rest the schedule runs less often, to save time. */
-type Stage = 'acting' | 'resting' | 'over';
+type Phase = 'acting' | 'resting' | 'over';
 /** DynamoDB promises no bound. Usually it is less than a second. */
 const indexBehindMs = 5 * minute;
 
@@ -28,7 +30,10 @@ const indexBehindMs = 5 * minute;
  *
  * @throws {Violation} when one is broken.
  */
-export async function simulate(scenario: Scenario, input: { mix: Mix; mutant?: Mutant }): Promise<Coverage> {
+export async function simulate(
+  scenario: Scenario,
+  input: { mix: Mix; stage?: Stage; mutant?: Mutant },
+): Promise<Coverage> {
   const tenants = scenario.tenants.map((_, index) => ({
     hasLies: scenario.actions.some(
       (action) =>
@@ -93,8 +98,8 @@ async function play(world: World, scenario: Scenario): Promise<void> {
     if (action.kind === 'outage') outages.push(outage(world, action));
     else if (tenant) begin(act(tenant, scenario, action));
   }
-  let stage: Stage = 'acting';
-  world.start(0, () => schedule(world, () => stage));
+  let phase: Phase = 'acting';
+  world.start(0, () => schedule(world, () => phase));
   await Promise.all(outages);
   world.start(calmAfterMs, async () => {
     world.weather.calm = true;
@@ -102,7 +107,7 @@ async function play(world: World, scenario: Scenario): Promise<void> {
   await Promise.all(acting);
   // In the others, a recount of what may have changed must be exact without the schedule's full counts.
   const heals = world.random.chance(0.5);
-  stage = heals ? 'resting' : 'over';
+  phase = heals ? 'resting' : 'over';
   // Dead letters are sent back, or forgotten: the schedule makes up for them.
   if (world.random.chance(0.5)) world.redrive();
   // A frozen function may go on hours later and reserve then. So wait until nothing runs and everything has died.
@@ -110,10 +115,11 @@ async function play(world: World, scenario: Scenario): Promise<void> {
   while (world.running > 0);
   // Until then the repos of dead reservations are looked at again.
   await world.wait(lateForMs + restAfterMs);
-  stage = 'over';
+  phase = 'over';
   if (heals) {
     for (let run = 0; run < healingRuns; run += 1) await scheduleOnce(world, 15 * minute);
     await world.wait(15 * minute);
+    await scanWhatIsLeft(world, tenants);
     // By now the schedule has made up for every recount that was lost.
     for (const { truth, invariants } of tenants) {
       truth.look();
@@ -121,6 +127,15 @@ async function play(world: World, scenario: Scenario): Promise<void> {
     }
   }
   await Promise.all(tenants.map(checkRest));
+}
+
+/** Where the rate of a giant's LISTs is low, its shards take as many runs of the schedule as that makes necessary. */
+async function scanWhatIsLeft(world: World, tenants: readonly TenantWorld[]): Promise<void> {
+  for (let runs = 0; (await Promise.all(tenants.map(mayHaveScansLeft))).includes(true); runs += 1) {
+    if (runs > giantRunsMax) throw new Violation('I6: the schedule does not end the scans of a giant');
+    await scheduleOnce(world, 15 * minute);
+    await world.wait(15 * minute);
+  }
 }
 
 /** The operator tries to create the tenant until it exists. */
@@ -134,9 +149,9 @@ async function create(world: TenantWorld, limitBytes: number | null): Promise<vo
   }
 }
 
-async function schedule(world: World, stageNow: () => Stage): Promise<void> {
-  while (stageNow() !== 'over')
-    await scheduleOnce(world, stageNow() === 'acting' ? world.scheduleMs : 120 * minute);
+async function schedule(world: World, phaseNow: () => Phase): Promise<void> {
+  while (phaseNow() !== 'over')
+    await scheduleOnce(world, phaseNow() === 'acting' ? world.scheduleMs : 120 * minute);
 }
 
 /** The index that it reads may be behind by minutes. */

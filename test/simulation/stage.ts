@@ -34,6 +34,14 @@ export function stageOf(seed: number): Stage {
   };
 }
 
+/** Every repo is a giant, or becomes one. */
+export function giantStageOf(seed: number): Stage {
+  const stage = stageOf(seed);
+  const giants = anyGiants(new Random(seed ^ 0x61_a8));
+  // A mark that lands after its grace time does not protect.
+  return { ...stage, settings: { ...stage.settings, ...giants, deleteGraceMs: 20 * 60_000 } };
+}
+
 /** How tight the tenant's budget is. It has its own random source, so that it does not change other choices. */
 function policyOf(
   seed: number,
@@ -66,7 +74,10 @@ function hasStoreEvents(seed: number): boolean {
 /** In half of the runs a repo of a few objects is a giant, and a shard of one or two is large. */
 function giantsOf(seed: number): Partial<Settings> {
   const random = new Random(seed ^ 0x61_a7);
-  if (random.chance(0.5)) return {};
+  return random.chance(0.5) ? {} : anyGiants(random);
+}
+
+function anyGiants(random: Random): Partial<Settings> {
   return {
     giantObjects: random.pick([1, 2, 4]),
     shardObjectsMax: random.pick([2, 4, 100]),

@@ -13,6 +13,8 @@ export interface OpenRequest {
   readonly repo: string;
   readonly objects: ReadonlyMap<string, number>;
   readonly beganMs: number;
+  /** Of what was put around the API since then, nobody knew when the request began. */
+  readonly aroundSinceMs: number;
   /** By how much need plus the request was above the limit, at the worst moment so far. */
   worstExcessBytes: number;
   /** The highest limit that was in force so far. Null if there was a moment without a limit. */
@@ -51,9 +53,11 @@ export class Invariants {
   }
 
   begin(request: { repo: string; objects: ReadonlyMap<string, number> }, nowMs: number): OpenRequest {
+    this.#truth.look();
     const open = {
       ...request,
       beganMs: nowMs,
+      aroundSinceMs: this.#truth.aroundSinceMs,
       worstExcessBytes: Number.NEGATIVE_INFINITY,
       highestLimitBytes: 0,
     };
@@ -96,7 +100,8 @@ export class Invariants {
     if (request.highestLimitBytes === null || this.#hasTricklers) return;
     const truth = this.#truth;
     // A full count may have counted what came around the API after the batch was admitted, and before its answer.
-    const around = truth.around.putBytes(truth.stored, Math.min(truth.aroundSinceMs, request.beganMs));
+    const sinceMs = Math.min(request.aroundSinceMs, request.beganMs);
+    const around = truth.around.putBytes(truth.stored, sinceMs);
     const total = truth.storedBytes + truth.outstandingBytes(nowMs) - around;
     if (total > request.highestLimitBytes) {
       throw new Violation(`I1: admitted ${total} bytes above a limit of ${request.highestLimitBytes}`);

@@ -1,4 +1,5 @@
 import type { Shard } from '../../lambda/domain/giant/shard.ts';
+import type { Focus } from './seeds.ts';
 import { withMethods } from './with-methods.ts';
 import type { Mutant } from './world.ts';
 
@@ -55,12 +56,18 @@ const unscannedIsEmpty: Mutant = {
     }),
 };
 
+/** A batch issues its reservation, for however long its function was frozen. */
+const issuedLate: Mutant = {
+  deps: (deps) => ({ ...deps, settings: { ...deps.settings, batchTimeLimitMs: 24 * 60 * 60_000 } }),
+};
+
 export const giantMutants: readonly {
   readonly name: string;
   readonly mutant: Mutant;
   readonly invariant: RegExp;
   readonly seeds: number;
   readonly from?: number;
+  readonly focus?: Focus;
 }[] = [
   { name: 'shards forget what they counted', mutant: countedForgotten, invariant: /^I[136]/, seeds: 300 },
   { name: 'no shard is in doubt', mutant: noDoubt, invariant: /^I[136]/, seeds: 300 },
@@ -71,5 +78,13 @@ export const giantMutants: readonly {
     mutant: droppedFirst,
     invariant: /^I[136]/,
     seeds: 3000,
+  },
+  {
+    name: 'a frozen batch issues its reservation',
+    mutant: issuedLate,
+    invariant: /^I1/,
+    focus: 'late-giants',
+    from: 2137,
+    seeds: 1,
   },
 ];

@@ -10,6 +10,7 @@ const exportMessage = z.object({
   exportId: z.string().regex(/^[0-9A-Za-z_-]{1,64}$/),
   step: z.discriminatedUnion('kind', [
     z.object({ kind: z.literal('advance') }),
+    z.object({ kind: z.literal('forget') }),
     z.object({
       kind: z.literal('unit'),
       round: z.int().min(1),

@@ -2,6 +2,8 @@
 export type ExportStep =
   /** Whatever comes next: plan, hand out work again, finish, or remove what is left. */
   | { readonly kind: 'advance' }
+  /** Remove what is kept for a tenant beside its exports. */
+  | { readonly kind: 'forget' }
   /** One unit of a round's work. */
   | {
       readonly kind: 'unit';

@@ -63,7 +63,7 @@ export async function listStore(stack: Stack, path: string): Promise<Map<string,
   return found;
 }
 
-/** What exports have in the store: the keys of their objects, and of uploads that are not complete. */
+/** What exports have in the store, beside the CRC-32 for later ones: keys of objects, and of uploads that are not complete. */
 export async function listExports(stack: Stack): Promise<{ keys: string[]; uploads: string[] }> {
   const client = await storeClient(stack);
   const place = { Bucket: 'lfs-quota', Prefix: '_exports/' };
@@ -73,7 +73,8 @@ export async function listExports(stack: Stack): Promise<{ keys: string[]; uploa
       keys.push(...(page.Contents ?? []).map(({ Key = '' }) => Key));
     // One page: there are fewer than 1,000.
     const { Uploads = [] } = await client.send(new ListMultipartUploadsCommand(place));
-    return { keys, uploads: Uploads.map(({ Key = '' }) => Key) };
+    const isKept = (key: string) => key.split('/')[2] === 'crc32';
+    return { keys: keys.filter((key) => !isKept(key)), uploads: Uploads.map(({ Key = '' }) => Key) };
   } finally {
     client.destroy();
   }

@@ -30,6 +30,7 @@ export interface ExportStackOptions {
 }
 
 export const exportPath = { tenant: 'acme', exportId: 'first' };
+const keptPrefix = '_exports/acme/crc32/';
 
 /**
  * Exports in memory, with a store whose parts have 200 bytes at least, so that small objects are copied in parts. Steps run
@@ -47,6 +48,7 @@ export class ExportStack {
   readonly #functions = new AsyncLocalStorage<{ callsToLive: number }>();
   calls = 0;
   kills = 0;
+  #exportId = exportPath.exportId;
 
   constructor(options: ExportStackOptions = {}) {
     const { kind = 's3', seed = 1, tellsCrc32 = true, partsMax = 10_000 } = options;
@@ -109,16 +111,18 @@ export class ExportStack {
     return stored;
   }
 
-  /** Creates a job, as the API does, and its first message. */
-  async start(request: Partial<ExportRequest> = {}): Promise<void> {
+  /** Creates a job, as the API does, and its first message. Of a later one the last is looked at. */
+  async start(request: Partial<ExportRequest> = {}, exportId = exportPath.exportId): Promise<void> {
+    this.#exportId = exportId;
+    const path = { ...exportPath, exportId };
     const job = newExportJob({
-      ...exportPath,
+      ...path,
       request: { ...all, ...request },
       nowMs: this.clock.nowMs(),
       limitMs: this.deps.exportSettings.limitMs,
     });
-    await this.jobs.create(job, { placesMax: 1, nowMs: this.clock.nowMs() });
-    this.messages.push({ ...exportPath, step: { kind: 'advance' } });
+    await this.jobs.create(job, { placesMax: 3, nowMs: this.clock.nowMs() });
+    this.messages.push({ ...path, step: { kind: 'advance' } });
   }
 
   /** Delivers the oldest message, or a random one. One whose step throws is put back. */
@@ -140,6 +144,11 @@ export class ExportStack {
     }
   }
 
+  /** Runs what is no part of the function that runs, and does not die with it. */
+  beside<T>(run: () => Promise<T>): Promise<T> {
+    return this.#functions.exit(run);
+  }
+
   /** Delivers until no message is left. @returns the job. */
   async run(options: { isRandom?: boolean } = {}): Promise<ExportJob> {
     for (let steps = 0; this.messages.length > 0; steps += 1) {
@@ -150,15 +159,25 @@ export class ExportStack {
   }
 
   async job(): Promise<ExportJob> {
-    const job = await this.jobs.read(exportPath);
+    const job = await this.jobs.read({ ...exportPath, exportId: this.#exportId });
     if (!job) throw new Error('There is no job.');
     return job;
   }
 
-  /** The keys that lie below the folder of exports. */
+  /** The keys that lie below the folder of exports, without what is kept for later ones. */
   async left(): Promise<string[]> {
+    const keys = await this.#below('_exports/');
+    return keys.filter((key) => !key.startsWith(keptPrefix));
+  }
+
+  /** The keys of what is kept for later exports. */
+  kept(): Promise<string[]> {
+    return this.#below(keptPrefix);
+  }
+
+  async #below(prefix: string): Promise<string[]> {
     const keys: string[] = [];
-    for await (const page of this.archives.list('_exports/')) keys.push(...page);
+    for await (const page of this.archives.list(prefix)) keys.push(...page);
     return keys;
   }
 

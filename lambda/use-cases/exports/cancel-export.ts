@@ -1,4 +1,5 @@
 import { type ExportJob, endedJob, isOpen } from '../../domain/export/export-job.ts';
+import { keptCrc32Path } from '../../domain/export/export-keys.ts';
 import type { ExportPath } from '../../ports/export-jobs.ts';
 import type { Deps } from '../deps.ts';
 import { advanceOrLog } from './advance-or-log.ts';
@@ -30,9 +31,9 @@ function ended(job: ExportJob, nowMs: number): ExportJob | undefined {
 
 /**
  * Cancels what contains a repo, or anything of a tenant, that was deleted. Of a tenant also the archives that are done
- * go.
+ * go, and what is kept for its next zip.
  *
- * @throws {LedgerUnavailableError}
+ * @throws {LedgerUnavailableError} @throws when the queue did not accept a step.
  */
 export async function cancelExportsOf(
   deps: CancelDeps,
@@ -43,4 +44,6 @@ export async function cancelExportsOf(
     const isToGo = isOpen(job) || (repo === undefined && job.state === 'done');
     if (isOfRepo && isToGo) await cancelExport(deps, { tenant, exportId });
   }
+  if (repo === undefined)
+    await deps.exportQueue.send([{ ...keptCrc32Path({ tenant }), step: { kind: 'forget' } }]);
 }

@@ -82,7 +82,7 @@ function isComplete(volume: ExportVolume, parts: readonly UploadedPart[]): boole
 export async function readHashes(
   { archives }: Pick<Deps, 'archives'>,
   job: ExportJob,
-): Promise<ReadonlyMap<string, number> | undefined> {
+): Promise<Map<string, number> | undefined> {
   const hashes = new Map<string, number>();
   for (let unit = 0; unit < (job.planned?.units ?? 0); unit += 1) {
     const bytes = await archives.get(hashesKey(job, { ...job, unit }));

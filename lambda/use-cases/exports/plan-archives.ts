@@ -1,3 +1,4 @@
+import { encodeCrc32s, findCrc32s } from '../../domain/export/crc32-file.ts';
 import { explainExport, pricedFigures } from '../../domain/export/explain.ts';
 import {
   type ExportFailure,
@@ -7,7 +8,7 @@ import {
   failedJob,
   noProgress,
 } from '../../domain/export/export-job.ts';
-import { exportPrefix, listKey } from '../../domain/export/export-keys.ts';
+import { exportPrefix, knownHashesKey, listKey } from '../../domain/export/export-keys.ts';
 import { planSettingsFor } from '../../domain/export/export-settings.ts';
 import { formatFor } from '../../domain/export/formats.ts';
 import { type ExportInput, planExport } from '../../domain/export/plan-export.ts';
@@ -16,9 +17,10 @@ import type { VolumePlan } from '../../domain/export/plan-volume.ts';
 import type { StoredObject } from '../../domain/export/stored-object.ts';
 import { SourceGoneError } from '../../ports/archive-store.ts';
 import type { Deps } from '../deps.ts';
+import { abortUploads } from './below.ts';
 import { type Gathered, gatherObjects, readGathered } from './gather-objects.ts';
+import { keepCrc32s, readKeptCrc32s } from './kept-crc32s.ts';
 import type { ExportLease } from './lease.ts';
-import { abortUploads } from './tidy-up.ts';
 import { writeCopyOrders, writeHashOrders } from './write-orders.ts';
 
 export type PlanDeps = Pick<
@@ -27,7 +29,8 @@ export type PlanDeps = Pick<
 >;
 
 /**
- * Lists the objects of an export, puts their list down, plans, and writes down what workers have to do.
+ * Lists the objects of an export, puts their list down, plans, and writes down what workers have to do. A zip of which
+ * every CRC-32 is known from an earlier one needs no hashing.
  *
  * @returns the job as it is then: `hashing`, `copying`, `explained` or `failed`.
  * @throws {LeaseLostError} @throws {StoreUnavailableError} @throws {LedgerUnavailableError}
@@ -39,8 +42,11 @@ export async function planArchives(
   const gathered = await gatherObjects(deps, { job, lease });
   if ('failure' in gathered) return fail(deps, lease, gathered.failure);
   const { format, isDryRun } = job.request;
-  if (format === 'zip' && !isDryRun) return planHashing(deps, { job, lease, gathered });
-  return planCopies(deps, { job, lease, gathered, crc32Of: () => 0 });
+  if (format !== 'zip' || isDryRun) return planCopies(deps, { job, lease, gathered });
+  const { objects } = gathered;
+  const known = await readKeptCrc32s(deps, { tenant: job.tenant, objects });
+  if (known.size === objects.length) return planCopies(deps, { job, lease, gathered, crc32s: known });
+  return planHashing(deps, { job, lease, gathered, known });
 }
 
 /**
@@ -50,17 +56,17 @@ export async function planArchives(
  */
 export async function planHashedArchives(
   deps: PlanDeps,
-  input: { job: ExportJob; lease: ExportLease; hashes: ReadonlyMap<string, number> },
+  input: { job: ExportJob; lease: ExportLease; hashes: Map<string, number> },
 ): Promise<ExportJob> {
   const { job, lease, hashes } = input;
   const gathered = await readGathered(deps, job, job.round);
   if (!gathered) throw new SourceGoneError(listKey(job, job.round));
-  const crc32Of = ({ oid }: StoredObject) => {
-    const crc32 = hashes.get(oid);
-    if (crc32 === undefined) throw new Error(`The CRC-32 of ${oid} is missing.`);
-    return crc32;
-  };
-  return planCopies(deps, { job, lease, gathered, crc32Of });
+  const { objects } = gathered;
+  const known = await deps.archives.get(knownHashesKey(job, job.round));
+  if (known) findCrc32s(known, objects, hashes);
+  // Some are in neither: what was known is gone.
+  if (hashes.size !== objects.length) throw new SourceGoneError(knownHashesKey(job, job.round));
+  return planCopies(deps, { job, lease, gathered, crc32s: hashes });
 }
 
 async function fail(deps: PlanDeps, lease: ExportLease, failure: ExportFailure): Promise<ExportJob> {
@@ -69,21 +75,40 @@ async function fail(deps: PlanDeps, lease: ExportLease, failure: ExportFailure):
 
 async function planHashing(
   deps: PlanDeps,
-  { job, lease, gathered }: { job: ExportJob; lease: ExportLease; gathered: Gathered },
+  input: { job: ExportJob; lease: ExportLease; gathered: Gathered; known: ReadonlyMap<string, number> },
 ): Promise<ExportJob> {
+  const { job, lease, gathered, known } = input;
   const plan = planExport(inputOf(job, gathered), planSettingsFor(deps.exportSettings, job.request));
   if (plan.kind !== 'planned') return fail(deps, lease, tooLarge(plan.object));
   const summary = summaryOf(deps, { job, gathered, volumes: plan.volumes });
-  const units = await writeHashOrders(deps, { job, lease, objects: gathered.objects });
+  // Not what is kept for the tenant: another export may change that meanwhile.
+  const isKnown = ({ oid }: StoredObject) => known.has(oid);
+  const crc32Of = crc32From(known);
+  const file = encodeCrc32s(gathered.objects.filter(isKnown), { crc32Of, others: undefined });
+  await deps.archives.put(knownHashesKey(job, job.round), file);
+  const objects = gathered.objects.filter((object) => !isKnown(object));
+  const units = await writeHashOrders(deps, { job, lease, objects });
   return lease.change((now) => ({
     ...now,
     state: 'hashing',
     planned: { ...summary, units, volumes: [] },
     doneUnits: '',
-    progress: noProgress,
+    progress: { ...noProgress, hashedBytes: summary.objectBytes - bytesOf(objects) },
     movedAtMs: deps.clock.nowMs(),
   }));
 }
+
+/** By oid. Every object that is asked for must be in it. */
+function crc32From(crc32s: ReadonlyMap<string, number>): (object: StoredObject) => number {
+  return ({ oid }) => {
+    const crc32 = crc32s.get(oid);
+    if (crc32 === undefined) throw new Error(`The CRC-32 of ${oid} is missing.`);
+    return crc32;
+  };
+}
+
+const bytesOf = (objects: readonly StoredObject[]) =>
+  objects.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
 
 async function planCopies(
   deps: PlanDeps,
@@ -91,10 +116,11 @@ async function planCopies(
     job: ExportJob;
     lease: ExportLease;
     gathered: Gathered;
-    crc32Of: (object: StoredObject) => number;
+    /** Of all objects, for a zip alone. */
+    crc32s?: ReadonlyMap<string, number>;
   },
 ): Promise<ExportJob> {
-  const { job, lease, gathered, crc32Of } = input;
+  const { job, lease, gathered, crc32s } = input;
   const settings = planSettingsFor(deps.exportSettings, job.request);
   const plan = planExport(inputOf(job, gathered), settings);
   if (plan.kind !== 'planned') return fail(deps, lease, tooLarge(plan.object));
@@ -111,13 +137,16 @@ async function planCopies(
   }
   // What an earlier attempt, or an earlier round, has begun.
   await abortUploads(deps, exportPrefix(job));
+  const crc32Of = crc32s ? crc32From(crc32s) : () => 0;
+  if (crc32s) await keepCrc32s(deps, { job, objects: gathered.objects, crc32Of });
   const orders = await writeCopyOrders(deps, { job, lease, volumes: plan.volumes, crc32Of });
   return lease.change((now) => ({
     ...now,
     state: 'copying',
     planned: { ...summary, ...orders },
     doneUnits: '',
-    progress: noProgress,
+    // What was known, or found before, is done.
+    progress: { ...noProgress, hashedBytes: crc32s ? summary.objectBytes : 0 },
     movedAtMs: deps.clock.nowMs(),
   }));
 }
@@ -149,7 +178,7 @@ function summaryOf(
   return {
     way: planSettingsFor(exportSettings, job.request).way,
     objectCount: gathered.objects.length,
-    objectBytes: gathered.objects.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0),
+    objectBytes: bytesOf(gathered.objects),
     missing: gathered.missing.length,
     conflicts: gathered.conflicts,
     figures,

@@ -2,6 +2,7 @@ import { isOpen, withFailure } from '../../domain/export/export-job.ts';
 import type { ExportMessage } from '../../ports/export-queue.ts';
 import type { Deps } from '../deps.ts';
 import { type AdvanceDeps, advanceExport } from './advance-export.ts';
+import { forgetCrc32s } from './kept-crc32s.ts';
 import { ExportBusyError } from './lease.ts';
 import { runUnit, type UnitDeps } from './run-unit.ts';
 
@@ -21,10 +22,7 @@ export async function runExportStep(
   const path = { tenant, exportId };
   const beganAtMs = deps.clock.nowMs();
   try {
-    const outcome =
-      step.kind === 'advance'
-        ? await advanceExport(deps, path)
-        : await runUnit(deps, { path, step, deadlineMs });
+    const outcome = await doStep(deps, { message, deadlineMs });
     const durationMs = deps.clock.nowMs() - beganAtMs;
     deps.log.info('export step', { ...path, step, outcome, durationMs });
   } catch (error) {
@@ -37,5 +35,21 @@ export async function runExportStep(
     if (job?.state !== 'failed') throw error;
     deps.log.error('export failed', { ...path, step, error });
     await deps.exportQueue.send([{ ...path, step: { kind: 'advance' } }]);
+  }
+}
+
+function doStep(
+  deps: StepDeps,
+  { message, deadlineMs }: { message: ExportMessage; deadlineMs: number },
+): Promise<unknown> {
+  const { tenant, exportId, step } = message;
+  const path = { tenant, exportId };
+  switch (step.kind) {
+    case 'advance':
+      return advanceExport(deps, path);
+    case 'forget':
+      return forgetCrc32s(deps, tenant);
+    case 'unit':
+      return runUnit(deps, { path, step, deadlineMs });
   }
 }

@@ -6,6 +6,7 @@ const message = { tenant: 'acme', exportId: '01Abc-_', step: unit };
 
 it.each([
   { ...message, step: { kind: 'advance' } },
+  { ...message, exportId: 'crc32', step: { kind: 'forget' } },
   message,
   { ...message, step: { ...unit, state: 'copying', unit: 999 }, correlationId: 'Root=1-a' },
 ])('a step of an export is read: %j', (sent) => {

@@ -43,6 +43,10 @@ export function slowStore(
       await up.pass(bytes.length);
       await after(store.put(key, bytes));
     },
+    putSource: async (key, bytes) => {
+      await up.pass(bytes.length);
+      return after(store.putSource(key, bytes));
+    },
     get: async (key) => {
       const bytes = await after(store.get(key));
       await down.pass(bytes?.length ?? 0);

@@ -32,6 +32,8 @@ export interface UploadedPart {
 export interface ArchiveStore {
   /** Puts an object of at most 5 GiB. It replaces what lies at the key. */
   put(key: string, bytes: Uint8Array): Promise<void>;
+  /** The same for one that is read in this version alone. */
+  putSource(key: string, bytes: Uint8Array): Promise<SourceObject>;
   /** All bytes of an object; undefined if there is none. */
   get(key: string): Promise<Uint8Array | undefined>;
   /**

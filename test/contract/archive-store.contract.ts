@@ -49,6 +49,18 @@ export function archiveStoreContract(name: string, open: () => Promise<ArchiveSt
         }
       });
 
+      test('is put to be read in that version', async () => {
+        const key = `${prefix()}source`;
+        const source = await target.store.putSource(key, Buffer.from('before'));
+        expect(source).toEqual({ key, etag: (await target.store.head(key))?.etag });
+        const into = new Uint8Array(3);
+        await target.store.readInto(source, { startByte: 0, endByte: 3 }, into);
+        expect(Buffer.from(into).toString()).toBe('bef');
+        expect((await target.store.putSource(key, Buffer.from('later'))).etag).not.toBe(source.etag);
+        const reading = target.store.readInto(source, { startByte: 0, endByte: 3 }, into);
+        await expect(reading).rejects.toThrow(SourceGoneError);
+      });
+
       test('that does not exist is undefined', async () => {
         const key = `${prefix()}none`;
         expect(await target.store.get(key)).toBeUndefined();

@@ -27,6 +27,8 @@ export interface ExportStackOptions {
   readonly settings?: Partial<ExportSettings>;
   /** Parts that an upload may have. */
   readonly partsMax?: number;
+  /** Uploads and parts of a page. */
+  readonly pageSize?: number;
 }
 
 export const exportPath = { tenant: 'acme', exportId: 'first' };
@@ -51,7 +53,7 @@ export class ExportStack {
   #exportId = exportPath.exportId;
 
   constructor(options: ExportStackOptions = {}) {
-    const { kind = 's3', seed = 1, tellsCrc32 = true, partsMax = 10_000 } = options;
+    const { kind = 's3', seed = 1, tellsCrc32 = true, partsMax = 10_000, pageSize = 7 } = options;
     this.random = new Random(seed);
     const given = exportSettingsFor(kind, { workers: 2 });
     const limits = { ...given.limits, partBytesMin: 200, partBytesMax: 100_000, partsMax };
@@ -59,7 +61,7 @@ export class ExportStack {
       objects: new MemoryObjectStore(),
       limits,
       tellsCrc32,
-      pageSize: 7,
+      pageSize,
     });
     const exportSettings: ExportSettings = {
       ...given,

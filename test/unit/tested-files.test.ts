@@ -137,6 +137,8 @@ const coveredBy: Readonly<Record<string, readonly string[]>> = {
     'lambda/use-cases/exports/hash-objects.ts',
     'lambda/use-cases/exports/json-file.ts',
     'lambda/use-cases/exports/plan-archives.ts',
+    'lambda/use-cases/exports/plan-copies.ts',
+    'lambda/use-cases/exports/plan-hashing.ts',
     'lambda/use-cases/exports/run-parts.ts',
     'lambda/use-cases/exports/run-unit.ts',
     'lambda/use-cases/exports/tidy-up.ts',

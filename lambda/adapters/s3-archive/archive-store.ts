@@ -43,6 +43,14 @@ export class S3ArchiveStore implements ArchiveStore {
     await this.#client.send('PutObject', ({ client, abortSignal }) => client.send(command, { abortSignal }));
   }
 
+  putSource(key: string, bytes: Uint8Array): Promise<SourceObject> {
+    const command = new PutObjectCommand({ ...this.#at(key), Body: bytes });
+    return this.#client.send('PutObject', async ({ client, abortSignal }) => {
+      const { ETag } = await client.send(command, { abortSignal });
+      return { key, etag: required(ETag, 'ETag') };
+    });
+  }
+
   get(key: string): Promise<Uint8Array | undefined> {
     const command = new GetObjectCommand(this.#at(key));
     return this.#client.send('GetObject', async ({ client, abortSignal }) => {

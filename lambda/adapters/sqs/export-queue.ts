@@ -11,8 +11,11 @@ export function createSqsExportQueue(input: Queue & { invocations: Invocations }
   });
   return {
     async send(messages) {
+      const sent: Promise<void>[] = [];
+      // All at once: an export has 400 units at most, so these are 40 requests.
       for (let begin = 0; begin < messages.length; begin += sendBatchMax)
-        await sendBatch(queue, messages.slice(begin, begin + sendBatchMax).map(messageOf));
+        sent.push(sendBatch(queue, messages.slice(begin, begin + sendBatchMax).map(messageOf)));
+      await Promise.all(sent);
     },
   };
 }

@@ -9,13 +9,14 @@ import {
 import { SourceGoneError, UploadGoneError } from '../../ports/archive-store.ts';
 import type { ExportPath } from '../../ports/export-jobs.ts';
 import type { ExportMessage } from '../../ports/export-queue.ts';
-import type { Deps } from '../deps.ts';
-import { finishArchives, readHashes } from './finish-archives.ts';
+import { finishArchives } from './finish-archives.ts';
 import { ExportLease, LeaseLostError } from './lease.ts';
-import { type PlanDeps, planArchives, planHashedArchives } from './plan-archives.ts';
+import { planArchives } from './plan-archives.ts';
+import type { PlanDeps } from './plan-copies.ts';
+import { planHashedArchives } from './plan-hashing.ts';
 import { tidyUp } from './tidy-up.ts';
 
-export type AdvanceDeps = PlanDeps & Pick<Deps, 'exportJobs'>;
+export type AdvanceDeps = PlanDeps;
 
 /**
  * Does what comes next for an export: plans it, hands out what is still to be done, completes the archives, or removes
@@ -28,29 +29,41 @@ export async function advanceExport(
   deps: AdvanceDeps,
   path: ExportPath,
 ): Promise<ExportJob['state'] | undefined> {
-  const job = await deps.exportJobs.read(path);
+  const { job, lease } = await ExportLease.take(deps, path);
   if (!job) return undefined;
-  if (isOpen(job)) await goOn(deps, path);
-  else if (job.state === 'done') {
+  if (lease) return goOn(deps, { job, lease });
+  if (job.state === 'done') {
     if (job.isTidy && deps.clock.nowMs() < job.expiresAtMs) return job.state;
     await expire(deps, path);
   }
-  // Also after an end that somebody else brought about meanwhile: this function may have made something since.
-  await tidyUp(deps, path);
-  return (await deps.exportJobs.read(path))?.state;
+  return tidyUp(deps, path);
 }
 
-async function goOn(deps: AdvanceDeps, path: ExportPath): Promise<void> {
-  const { lease, job } = await ExportLease.take(deps, path);
+/**
+ * Does what comes next for an open export whose lease the caller has.
+ *
+ * @returns the state in which it is then. undefined: there is no such export any more.
+ * @throws {StoreUnavailableError} @throws {LedgerUnavailableError} It is to be asked again.
+ */
+export async function goOn(
+  deps: AdvanceDeps,
+  { job, lease }: { job: ExportJob; lease: ExportLease },
+): Promise<ExportJob['state'] | undefined> {
   try {
     const next = await nextOf(deps, { job, lease });
     await lease.release();
-    if (isOpen(next)) await deps.exportQueue.send(messagesFor(next));
+    if (isOpen(next)) {
+      await deps.exportQueue.send(messagesFor(next));
+      return next.state;
+    }
   } catch (error) {
-    if (error instanceof LeaseLostError) return;
-    await lease.release();
-    throw error;
+    if (!(error instanceof LeaseLostError)) {
+      await lease.release();
+      throw error;
+    }
   }
+  // Also after an end that somebody else brought about meanwhile: this function may have made something since.
+  return tidyUp(deps, job);
 }
 
 async function nextOf(
@@ -60,18 +73,17 @@ async function nextOf(
   const nowMs = deps.clock.nowMs();
   if (nowMs >= job.endsByMs) {
     const message = 'The export took longer than it may. Export its repos one by one.';
-    return lease.change((now) => failedJob(now, { nowMs, failure: { reason: 'timeout', message } }));
+    return lease.end((now) => failedJob(now, { nowMs, failure: { reason: 'timeout', message } }));
   }
   if (job.state === 'planning') return planArchives(deps, { job, lease });
   if (openUnits(job).length > 0) return job;
   if (job.state === 'copying') return finishArchives(deps, { job, lease });
-  const hashes = await readHashes(deps, job);
-  if (!hashes) return lease.change((now) => ({ ...now, doneUnits: '' }));
   try {
-    return await planHashedArchives(deps, { job, lease, hashes });
+    const planned = await planHashedArchives(deps, { job, lease });
+    return planned ?? (await lease.end((now) => ({ ...now, doneUnits: '' })));
   } catch (error) {
     if (!(error instanceof SourceGoneError || error instanceof UploadGoneError)) throw error;
-    return lease.change((now) => plannedAnew(now, { nowMs }));
+    return lease.end((now) => plannedAnew(now, { nowMs }));
   }
 }
 

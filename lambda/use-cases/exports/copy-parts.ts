@@ -18,6 +18,8 @@ interface CopyPartsInput {
   readonly path: ExportPath;
   readonly round: number;
   readonly order: CopyOrder;
+  /** Whether no parts are looked for, because nothing was made yet. */
+  readonly isFirst: boolean;
   readonly onPart: (work: PartWork) => Promise<void>;
   readonly isOver: () => boolean;
 }
@@ -31,13 +33,13 @@ interface CopyPartsInput {
  */
 export async function copyParts(
   deps: Pick<Deps, 'archives'>,
-  { path, round, order, onPart, isOver }: CopyPartsInput,
+  { path, round, order, isFirst, onPart, isOver }: CopyPartsInput,
 ): Promise<boolean> {
   const format = formatFor(order.format, order);
   const shards = new Shards(deps, { path, round });
   for (const [index, volume] of order.volumes.entries()) {
     const own = order.parts.filter((part) => part.volume === index);
-    const existing = await existingParts(deps, volume, own);
+    const existing = isFirst ? new Map() : await existingParts(deps, volume, own);
     const context = { volume, existing, format, onPart, isOver };
     const leaves = own.filter((part) => part.kind !== 'shard');
     const done = await runParts(deps, {

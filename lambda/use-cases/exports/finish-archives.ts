@@ -1,9 +1,13 @@
 import { type ExportJob, type ExportVolume, plannedAnew } from '../../domain/export/export-job.ts';
-import { hashesKey } from '../../domain/export/export-keys.ts';
 import { type UploadedPart, UploadGoneError } from '../../ports/archive-store.ts';
 import type { Deps } from '../deps.ts';
-import { decodeJson } from './json-file.ts';
+import { mapLimited } from '../map-limited.ts';
 import type { ExportLease } from './lease.ts';
+
+/** Parts that a store tells in one answer. */
+const partsOfPage = 1000;
+/** As many as an upload can have. */
+const pagesAtOnce = 10;
 
 export type FinishDeps = Pick<Deps, 'archives' | 'exportJobs' | 'exportSettings' | 'clock' | 'log'>;
 
@@ -24,13 +28,13 @@ export async function finishArchives(
     await lease.renew();
     if (outcome === 'complete') continue;
     deps.log.warn('export not complete', { ...pathOf(job), round: job.round, reason: outcome });
-    return lease.change((now) =>
+    return lease.end((now) =>
       outcome === 'upload gone'
         ? plannedAnew(now, { nowMs: clock.nowMs() })
         : { ...now, doneUnits: '', movedAtMs: clock.nowMs() },
     );
   }
-  return lease.change((now) => {
+  return lease.end((now) => {
     const nowMs = clock.nowMs();
     return {
       ...now,
@@ -50,16 +54,14 @@ async function completeVolume(
   volume: ExportVolume,
 ): Promise<'complete' | 'parts missing' | 'upload gone'> {
   const isThere = async () => (await archives.head(volume.key))?.sizeBytes === volume.sizeBytes;
-  // An earlier attempt may have completed it.
-  if (await isThere()) return 'complete';
   try {
-    const parts: UploadedPart[] = [];
-    for await (const page of archives.parts(volume)) parts.push(...page);
-    if (!isComplete(volume, parts)) return 'parts missing';
+    const parts = await partsOf(archives, volume);
+    // A store may still answer for an upload that an earlier attempt has completed.
+    if (!isComplete(volume, parts)) return (await isThere()) ? 'complete' : 'parts missing';
     await archives.complete(volume, parts);
   } catch (error) {
     if (!(error instanceof UploadGoneError)) throw error;
-    // Somebody else completed it meanwhile, or this did, and its answer was lost.
+    // Somebody else completed it, or this did, and its answer was lost.
     return (await isThere()) ? 'complete' : 'upload gone';
   }
   const made = await archives.head(volume.key);
@@ -68,26 +70,25 @@ async function completeVolume(
   return 'complete';
 }
 
+/** All parts of an upload. Its pages are asked for at the same time, as its parts have the numbers from 1 on. */
+async function partsOf(archives: Deps['archives'], volume: ExportVolume): Promise<UploadedPart[]> {
+  const stretches = Math.max(1, Math.ceil(volume.parts / partsOfPage));
+  const starts = Array.from({ length: stretches }, (_, stretch) => stretch * partsOfPage);
+  const found = await mapLimited(starts, pagesAtOnce, async (after) => {
+    const isLast = after === starts.at(-1);
+    const end = isLast ? Number.POSITIVE_INFINITY : after + partsOfPage;
+    const parts: UploadedPart[] = [];
+    for await (const page of archives.parts(volume, { after })) {
+      parts.push(...page.filter(({ number }) => number <= end));
+      if ((page.at(-1)?.number ?? 0) >= end) break;
+    }
+    return parts;
+  });
+  return found.flat();
+}
+
 function isComplete(volume: ExportVolume, parts: readonly UploadedPart[]): boolean {
   const sizeBytes = parts.reduce((sum, part) => sum + part.sizeBytes, 0);
   const areInOrder = parts.every(({ number }, index) => number === index + 1);
   return areInOrder && parts.length === volume.parts && sizeBytes === volume.sizeBytes;
-}
-
-/**
- * What all units of hashing have found, by oid.
- *
- * @returns undefined if a result is not there: then the units are to be done again.
- */
-export async function readHashes(
-  { archives }: Pick<Deps, 'archives'>,
-  job: ExportJob,
-): Promise<Map<string, number> | undefined> {
-  const hashes = new Map<string, number>();
-  for (let unit = 0; unit < (job.planned?.units ?? 0); unit += 1) {
-    const bytes = await archives.get(hashesKey(job, { ...job, unit }));
-    if (!bytes) return undefined;
-    for (const [oid, crc32] of decodeJson<[string, number][]>(bytes)) hashes.set(oid, crc32);
-  }
-  return hashes;
 }

@@ -18,10 +18,7 @@ export interface Gathered {
   readonly missing: readonly { readonly oid: string; readonly sizeBytes: number | null }[];
 }
 
-/**
- * Lists the objects of an export, and puts their list down before anything that depends on it: a plan is a function of
- * this list.
- */
+/** Lists the objects of an export. */
 export async function gatherObjects(
   deps: GatherDeps,
   { job, lease }: { job: ExportJob; lease: ExportLease },
@@ -49,13 +46,19 @@ export async function gatherObjects(
   const missing = [...known]
     .filter(([oid]) => !found.has(oid))
     .map(([oid, sizeBytes]) => ({ oid, sizeBytes }));
-  const gathered = { objects, conflicts: conflicts.length, missing };
-  await deps.archives.put(listKey(job, job.round), encodeObjectList(objects));
-  await deps.archives.put(
-    `${listKey(job, job.round)}.json`,
-    encodeJson({ conflicts: gathered.conflicts, missing }),
-  );
-  return gathered;
+  return { objects, conflicts: conflicts.length, missing };
+}
+
+/** Puts down what was listed in a round. A plan is a function of it, so it is there before the job says that it is planned. */
+export async function putGathered(
+  { archives }: Pick<Deps, 'archives'>,
+  job: ExportJob,
+  { objects, ...rest }: Gathered,
+): Promise<void> {
+  await Promise.all([
+    archives.put(listKey(job, job.round), encodeObjectList(objects)),
+    archives.put(`${listKey(job, job.round)}.json`, encodeJson(rest)),
+  ]);
 }
 
 async function wantedObjects(
@@ -74,10 +77,10 @@ export async function readGathered(
   job: ExportJob,
   round: number,
 ): Promise<Gathered | undefined> {
-  const [list, rest] = [
-    await archives.get(listKey(job, round)),
-    await archives.get(`${listKey(job, round)}.json`),
-  ];
+  const [list, rest] = await Promise.all([
+    archives.get(listKey(job, round)),
+    archives.get(`${listKey(job, round)}.json`),
+  ]);
   if (!list || !rest) return undefined;
   return { objects: decodeObjectList(list), ...decodeJson<Omit<Gathered, 'objects'>>(rest) };
 }

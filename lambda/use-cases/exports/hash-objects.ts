@@ -42,8 +42,7 @@ export async function hashObjects(
     exportSettings.tellsCrc32 && sizeBytes >= copyFromBytes && sizeBytes <= copyBytesMax;
   const copied = objects.filter(isCopied).slice(0, partsMax);
   const key = scratchKey(path, input);
-  // One that a killed worker left behind.
-  for await (const page of archives.uploads(key)) for (const left of page) await archives.abort(left);
+  // One that a killed worker left behind is aborted with all others: another may be at the same unit now.
   const scratch = copied.length === 0 ? undefined : await archives.createUpload(key, { withCrc32: true });
   try {
     const numbers = new Map(copied.map(({ oid }, index) => [oid, index + 1]));

@@ -1,4 +1,4 @@
-import type { ExportJob } from '../../domain/export/export-job.ts';
+import { type ExportJob, isOpen } from '../../domain/export/export-job.ts';
 import type { ExportPath } from '../../ports/export-jobs.ts';
 import type { Deps } from '../deps.ts';
 
@@ -16,12 +16,19 @@ export class LeaseLostError extends Error {
   override readonly name = 'LeaseLostError';
 }
 
+/** A job with a new lease. undefined if somebody else has one. */
+export function withLease(job: ExportJob, nowMs: number): ExportJob | undefined {
+  if (job.leaseUntilMs > nowMs) return undefined;
+  return { ...job, leaseUntilMs: nowMs + leaseMs, movedAtMs: nowMs };
+}
+
 /** The right to plan or finish an export: one function has it at a time. */
 export class ExportLease {
   readonly #deps: Pick<Deps, 'exportJobs' | 'clock'>;
   readonly #path: ExportPath;
   #untilMs: number;
   #renewing: Promise<void> | undefined;
+  #isEnded = false;
 
   private constructor(deps: Pick<Deps, 'exportJobs' | 'clock'>, path: ExportPath, untilMs: number) {
     this.#deps = deps;
@@ -29,20 +36,31 @@ export class ExportLease {
     this.#untilMs = untilMs;
   }
 
-  /** @throws {ExportBusyError} */
+  /**
+   * Takes the lease of an export, if it is open.
+   *
+   * @returns the job as it is then. undefined: there is none.
+   * @throws {ExportBusyError}
+   */
   static async take(
     deps: Pick<Deps, 'exportJobs' | 'clock'>,
     path: ExportPath,
-  ): Promise<{ lease: ExportLease; job: ExportJob }> {
+  ): Promise<{ job: ExportJob | undefined; lease: ExportLease | undefined }> {
     const nowMs = deps.clock.nowMs();
-    const untilMs = nowMs + leaseMs;
-    let taken: ExportJob | undefined;
-    await deps.exportJobs.change(path, (job) => {
-      taken = job.leaseUntilMs > nowMs ? undefined : { ...job, leaseUntilMs: untilMs, movedAtMs: nowMs };
-      return taken;
+    let leased: ExportJob | undefined;
+    const job = await deps.exportJobs.change(path, (now) => {
+      leased = isOpen(now) ? withLease(now, nowMs) : undefined;
+      return leased;
     });
-    if (!taken) throw new ExportBusyError('Somebody else plans or finishes this export.');
-    return { lease: new ExportLease(deps, path, untilMs), job: taken };
+    if (leased) return { job: leased, lease: ExportLease.of(deps, leased) };
+    if (job && isOpen(job)) throw new ExportBusyError('Somebody else plans or finishes this export.');
+    return { job, lease: undefined };
+  }
+
+  /** The lease that was written into a job: {@link withLease}. */
+  static of(deps: Pick<Deps, 'exportJobs' | 'clock'>, job: ExportJob): ExportLease {
+    const { tenant, exportId, leaseUntilMs } = job;
+    return new ExportLease(deps, { tenant, exportId }, leaseUntilMs);
   }
 
   /** Keeps the lease, if it is old enough to need it. May be called many times at once. @throws {LeaseLostError} */
@@ -73,8 +91,16 @@ export class ExportLease {
     return changed;
   }
 
-  /** Lets others go on. */
+  /** Changes the job, if the lease still holds, and lets others go on. @throws {LeaseLostError} */
+  async end(change: (job: ExportJob) => ExportJob): Promise<ExportJob> {
+    const job = await this.change((now) => ({ ...change(now), leaseUntilMs: 0 }));
+    this.#isEnded = true;
+    return job;
+  }
+
+  /** Lets others go on, unless the lease has ended. */
   async release(): Promise<void> {
+    if (this.#isEnded) return;
     await this.#deps.exportJobs.change(this.#path, (job) =>
       job.leaseUntilMs === this.#untilMs ? { ...job, leaseUntilMs: 0 } : undefined,
     );

@@ -1,6 +1,6 @@
 import type { StoredObject } from '../../domain/export/stored-object.ts';
-import { isOid, isRepoName, objectKey, repoPrefix } from '../../domain/names.ts';
-import type { ListPageRequest } from '../../ports/object-listing.ts';
+import { isOid, isRepoName, objectKey, repoPrefix, tenantPrefix } from '../../domain/names.ts';
+import type { ListedPage, ListPageRequest } from '../../ports/object-listing.ts';
 import type { Deps } from '../deps.ts';
 import { listTenant } from '../list-tenant.ts';
 import { mapLimited } from '../map-limited.ts';
@@ -38,19 +38,27 @@ export async function listObjects(
   if (repo !== null && wanted !== undefined)
     return { kind: 'listed', objects: await findObjects(deps, { ...input, repo, wanted }) };
   const found = new Found(input);
-  const repos = repo === null ? await reposOf(deps, input) : [repo];
+  const repos = repo === null ? await openRepos(deps, input, found) : [repo];
   await mapLimited(repos, reposAtOnce, async (each) => {
     if (!found.isFull) await listRepo(deps, repoPrefix({ tenant, repo: each }), found, input.onRequest);
   });
   return found.isFull ? { kind: 'too-many' } : { kind: 'listed', objects: found.objects };
 }
 
-async function reposOf(
+/** The repos that are still to be listed: none, if all objects of the tenant are on one page. */
+async function openRepos(
   deps: Pick<Deps, 'listing'>,
   { tenant, onRequest }: ListObjectsInput,
+  found: Found,
 ): Promise<string[]> {
-  const { folders } = await listTenant(deps, { tenant, onPage: onRequest });
-  return [...folders].filter(isRepoName);
+  // Asked for at the same time: most tenants need no other.
+  const [{ folders }, page] = await Promise.all([
+    listTenant(deps, { tenant, onPage: onRequest }),
+    deps.listing.listPage({ prefix: tenantPrefix(tenant), readsEtags: true }),
+  ]);
+  if (page.isTruncated) return [...folders].filter(isRepoName);
+  found.notePage(page);
+  return [];
 }
 
 async function findObjects(
@@ -95,8 +103,7 @@ async function listOne(
   onRequest: () => Promise<void>,
 ): Promise<{ isTruncated: boolean; lastKey: string }> {
   const page = await listing.listPage({ ...request, readsEtags: true });
-  for (let index = 0; index < page.keyCount; index += 1)
-    found.note(page.keyAt(index), page.sizeAt(index), page.etagAt(index));
+  found.notePage(page);
   await onRequest();
   const lastKey = page.keyCount === 0 ? '' : page.keyAt(page.keyCount - 1);
   return { isTruncated: page.isTruncated && page.keyCount > 0, lastKey };
@@ -114,10 +121,15 @@ class Found {
     this.#objectsMax = objectsMax;
   }
 
-  note(key: string, sizeBytes: number, etag: string): void {
-    const oid = key.slice(key.lastIndexOf('/') + 1);
+  notePage(page: ListedPage): void {
+    for (let index = 0; index < page.keyCount; index += 1)
+      this.#note(page.keyAt(index), page.sizeAt(index), page.etagAt(index));
+  }
+
+  #note(key: string, sizeBytes: number, etag: string): void {
+    const [, repo = '', oid = '', ...deeper] = key.split('/');
     // Deeper keys, such as tenant/repo/folder/oid, are no objects of git-lfs.
-    if (!isOid(oid) || key.split('/').length !== 3) return;
+    if (!isOid(oid) || !isRepoName(repo) || deeper.length > 0) return;
     if (this.#wanted && !this.#wanted.has(oid)) return;
     if (this.objects.length >= this.#objectsMax) {
       this.isFull = true;

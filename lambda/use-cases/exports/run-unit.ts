@@ -3,17 +3,18 @@ import { hashesKey, unitKey } from '../../domain/export/export-keys.ts';
 import type { CopyOrder, HashOrder } from '../../domain/export/work-order.ts';
 import { SourceGoneError, UploadGoneError } from '../../ports/archive-store.ts';
 import type { ExportPath } from '../../ports/export-jobs.ts';
-import type { Deps } from '../deps.ts';
+import { type AdvanceDeps, goOn } from './advance-export.ts';
 import { copyParts } from './copy-parts.ts';
 import { hashObjects } from './hash-objects.ts';
 import { decodeJson, encodeJson } from './json-file.ts';
+import { ExportLease, withLease } from './lease.ts';
 import { tidyUp } from './tidy-up.ts';
 import { isWanted, UnitReport, type UnitStep } from './unit-report.ts';
 
-export type UnitDeps = Pick<
-  Deps,
-  'archives' | 'exportJobs' | 'exportQueue' | 'exportSettings' | 'clock' | 'log'
->;
+export type UnitDeps = AdvanceDeps;
+
+/** A worker that has less left of its time lets another complete the archive. */
+const finishWithinMs = 120_000;
 
 export type UnitOutcome =
   | 'done'
@@ -34,14 +35,17 @@ export async function runUnit(
   deps: UnitDeps,
   input: { path: ExportPath; step: UnitStep; deadlineMs: number },
 ): Promise<UnitOutcome> {
-  const { path, step, deadlineMs } = input;
-  const job = await deps.exportJobs.read(path);
+  const { path, step } = input;
+  const [job, order] = await Promise.all([
+    deps.exportJobs.read(path),
+    deps.archives.get(unitKey(path, step)),
+  ]);
   if (!isWanted(job, step)) {
     // Whoever did it may have died before it said so.
     if (job && isToAdvance(job)) await deps.exportQueue.send([{ ...path, step: { kind: 'advance' } }]);
     return 'obsolete';
   }
-  const outcome = await workOn(deps, { path, step, deadlineMs });
+  const outcome = await workOn(deps, { ...input, order, isFirst: isNothingMade(job) });
   // An export that has ended was tidied up, perhaps before this made its last part.
   if (outcome === 'obsolete') await tidyUp(deps, path);
   return outcome;
@@ -49,12 +53,18 @@ export async function runUnit(
 
 async function workOn(
   deps: UnitDeps,
-  { path, step, deadlineMs }: { path: ExportPath; step: UnitStep; deadlineMs: number },
+  input: {
+    path: ExportPath;
+    step: UnitStep;
+    deadlineMs: number;
+    order: Uint8Array | undefined;
+    isFirst: boolean;
+  },
 ): Promise<UnitOutcome> {
+  const { path, step, deadlineMs, order: bytes, isFirst } = input;
   const report = new UnitReport(deps, path, step);
   const isOver = () => report.isObsolete || deps.clock.nowMs() >= deadlineMs;
   try {
-    const bytes = await deps.archives.get(unitKey(path, step));
     if (!bytes) throw new UploadGoneError('The order of a unit is gone.');
     const isDone =
       step.state === 'copying'
@@ -62,6 +72,7 @@ async function workOn(
             path,
             round: step.round,
             order: decodeJson<CopyOrder>(bytes),
+            isFirst,
             onPart: (work) => report.note(work),
             isOver,
           })
@@ -71,10 +82,27 @@ async function workOn(
     if (!(error instanceof SourceGoneError || error instanceof UploadGoneError)) throw error;
     return replan(deps, { path, step, why: error });
   }
-  const finished = await report.finish();
+  const nowMs = deps.clock.nowMs();
+  const finishes = step.state === 'copying' && deadlineMs - nowMs >= finishWithinMs;
+  let leased: ExportJob | undefined;
+  const finished = await report.finish((job) => {
+    // Whoever makes the last parts completes the archive, too: it need not wait for another worker.
+    leased = finishes && isToAdvance(job) ? withLease(job, nowMs) : undefined;
+    return leased ?? job;
+  });
   if (!finished) return 'obsolete';
-  if (isToAdvance(finished)) await deps.exportQueue.send([{ ...path, step: { kind: 'advance' } }]);
+  if (!isToAdvance(finished)) return 'done';
+  await Promise.all([
+    // Also if it is completed here: whoever gets this message goes on if this function dies.
+    deps.exportQueue.send([{ ...path, step: { kind: 'advance' } }]),
+    leased && goOn(deps, { job: leased, lease: ExportLease.of(deps, leased) }),
+  ]);
   return 'done';
+}
+
+/** Whether no worker has told yet that it made a part. One that has died may have made some: they are made again. */
+function isNothingMade({ progress }: ExportJob): boolean {
+  return progress.uploadedBytes === 0 && progress.copiedBytes === 0;
 }
 
 /** Whether an export waits for nothing but its next step. */

@@ -1,4 +1,4 @@
-import { isOpen } from '../../domain/export/export-job.ts';
+import { type ExportJob, isOpen } from '../../domain/export/export-job.ts';
 import { exportPrefix, workPrefix } from '../../domain/export/export-keys.ts';
 import type { ExportPath } from '../../ports/export-jobs.ts';
 import type { Deps } from '../deps.ts';
@@ -10,19 +10,26 @@ export type TidyDeps = Pick<Deps, 'archives' | 'exportJobs' | 'clock'>;
 /**
  * Removes what an export that has ended does not need any more: of one that is done, everything but its archives. May be
  * repeated.
+ *
+ * @returns the state in which it is. undefined: there is no such export.
  */
-export async function tidyUp(deps: TidyDeps, path: ExportPath): Promise<void> {
+export async function tidyUp(
+  deps: TidyDeps,
+  { tenant, exportId }: ExportPath,
+): Promise<ExportJob['state'] | undefined> {
+  const path = { tenant, exportId };
   const job = await deps.exportJobs.read(path);
-  if (!job || isOpen(job)) return;
+  if (!job || isOpen(job)) return job?.state;
   // First: a part that comes afterwards has no upload to go to.
   await abortUploads(deps, exportPrefix(path));
   await deleteBelow(deps, job.state === 'done' ? workPrefix(path) : exportPrefix(path));
   // Its tenant may have been deleted, and it may have kept something since.
   if (job.state === 'cancelled' && job.request.format === 'zip') await forgetCrc32s(deps, path.tenant);
   if (job.state !== 'done') await deps.exportJobs.leavePlace(path);
-  await deps.exportJobs.change(path, (now) =>
+  const tidy = await deps.exportJobs.change(path, (now) =>
     now.state === job.state && !now.isTidy
       ? { ...now, isTidy: true, movedAtMs: deps.clock.nowMs() }
       : undefined,
   );
+  return tidy?.state;
 }

@@ -55,12 +55,17 @@ export class UnitReport {
     await this.#say((job) => job);
   }
 
-  /** Writes the rest, and that the unit is done. @returns the record. undefined: the unit is not wanted any more. */
-  async finish(): Promise<ExportJob | undefined> {
+  /**
+   * Writes the rest, and that the unit is done.
+   *
+   * @param change what is written with it.
+   * @returns the record. undefined: the unit is not wanted any more.
+   */
+  async finish(change: (job: ExportJob) => ExportJob): Promise<ExportJob | undefined> {
     const { unit } = this.#step;
     let finished: ExportJob | undefined;
     await this.#say((job) => {
-      finished = { ...job, failingSinceMs: null, doneUnits: withUnitDone(job.doneUnits, unit) };
+      finished = change({ ...job, failingSinceMs: null, doneUnits: withUnitDone(job.doneUnits, unit) });
       return finished;
     });
     return this.isObsolete ? undefined : finished;

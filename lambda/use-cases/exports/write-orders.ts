@@ -10,14 +10,13 @@ import {
   type OrderedPart,
   type OrderedVolume,
 } from '../../domain/export/work-order.ts';
-import { SourceGoneError } from '../../ports/archive-store.ts';
 import type { Deps } from '../deps.ts';
 import { forEachLimited } from '../map-limited.ts';
 import { encodeJson } from './json-file.ts';
 import type { ExportLease } from './lease.ts';
 
 /** Orders that are in memory, and written, at a time: all workers wait for them. */
-const putsAtOnce = 16;
+const putsAtOnce = 64;
 
 type OrderDeps = Pick<Deps, 'archives' | 'exportSettings'>;
 
@@ -45,6 +44,8 @@ interface PlannedVolumes {
   readonly volumes: readonly VolumePlan[];
   /** Asked for zips alone. */
   readonly crc32Of: (object: StoredObject) => number;
+  /** What is to be done, too, before the orders are written. */
+  readonly meanwhile?: readonly unknown[];
 }
 
 /** Begins the uploads of all archives, and writes down which parts are to be made. */
@@ -52,8 +53,8 @@ export async function writeCopyOrders(
   deps: OrderDeps,
   input: PlannedVolumes & { lease: ExportLease },
 ): Promise<{ units: number; volumes: ExportVolume[] }> {
-  const { job, lease } = input;
-  const prepared = await prepareVolumes(deps, input);
+  const { job, lease, meanwhile = [] } = input;
+  const [prepared] = await Promise.all([prepareVolumes(deps, input), ...meanwhile]);
   const { pace } = deps.exportSettings;
   let units = 0;
   const shares = unitsOf(prepared.parts(), { seconds: prepared.seconds, pace });
@@ -108,13 +109,13 @@ async function prepareVolumes(
     }
     partCounts.push(parts);
     const key = madeKey(job, { round: job.round, volume: index });
-    await archives.put(key, made.bytes());
-    const etag = (await archives.head(key))?.etag;
-    if (etag === undefined) throw new SourceGoneError(key);
     const number = { number: index + 1, of: input.volumes.length };
     const path = { tenant: job.tenant, exportId: job.exportId, repo };
-    const upload = await archives.createUpload(archiveKey(path, { format, round: job.round, ...number }));
-    volumes.push({ ...upload, made: { key, etag } });
+    const [source, upload] = await Promise.all([
+      archives.putSource(key, made.bytes()),
+      archives.createUpload(archiveKey(path, { format, round: job.round, ...number })),
+    ]);
+    volumes.push({ ...upload, made: source });
   }
   return {
     volumes,

@@ -67,6 +67,14 @@ export class MemoryArchiveStore implements ArchiveStore {
     await this.#call('put', () => this.#store(key, bytes, etagOf([bytes])));
   }
 
+  async putSource(key: string, bytes: Uint8Array): Promise<SourceObject> {
+    return await this.#call('putSource', () => {
+      const etag = etagOf([bytes]);
+      this.#store(key, bytes, etag);
+      return { key, etag };
+    });
+  }
+
   async get(key: string): Promise<Uint8Array | undefined> {
     return await this.#call('get', () => {
       const found = this.objects.versionOf(key);

@@ -157,7 +157,7 @@ describe('the CRC-32 of a tenant', () => {
     await expectObjects(stack, stored);
   });
 
-  it('stay right, whichever call of a zip is the last of its function', { timeout: 60_000 }, async () => {
+  it('stay right, whichever call of a zip is the last of its function', { timeout: 120_000 }, async () => {
     const make = async () => {
       const stack = new ExportStack();
       const stored = await stack.storeMany(2, 600);

@@ -28,6 +28,7 @@ it('is renewed by many requests at once, as pages are listed', async () => {
     },
   };
   const { lease } = await ExportLease.take({ clock, exportJobs: { ...jobs, ...late } as ExportJobs }, path);
+  if (!lease) throw new Error('The export is open.');
   for (let page = 0; page < 3; page += 1) {
     clock.advance(30_000);
     const first = lease.renew();

@@ -1,0 +1,155 @@
+import { explainExport, pricedFigures } from '../../domain/export/explain.ts';
+import {
+  type ExportFailure,
+  type ExportJob,
+  type ExportPlanned,
+  endedJob,
+  failedJob,
+  noProgress,
+} from '../../domain/export/export-job.ts';
+import { planSettingsFor } from '../../domain/export/export-settings.ts';
+import { formatFor } from '../../domain/export/formats.ts';
+import { type ExportInput, planExport } from '../../domain/export/plan-export.ts';
+import { figuresOf } from '../../domain/export/plan-figures.ts';
+import type { VolumePlan } from '../../domain/export/plan-volume.ts';
+import type { StoredObject } from '../../domain/export/stored-object.ts';
+import type { Deps } from '../deps.ts';
+import type { Gathered } from './gather-objects.ts';
+import { keepCrc32s } from './kept-crc32s.ts';
+import type { ExportLease } from './lease.ts';
+import { writeCopyOrders } from './write-orders.ts';
+
+export type PlanDeps = Pick<
+  Deps,
+  'archives' | 'listing' | 'exportJobs' | 'exportQueue' | 'exportSettings' | 'clock' | 'log'
+>;
+
+export interface PlanInput {
+  readonly job: ExportJob;
+  readonly lease: ExportLease;
+  readonly gathered: Gathered;
+}
+
+/**
+ * Plans the archives of an export, begins their uploads, and writes down what workers have to do.
+ *
+ * @param input.crc32s of all objects, by oid, for a zip alone.
+ * @param input.meanwhile what is to be done before the job says that it is planned.
+ * @throws {LeaseLostError} @throws {StoreUnavailableError} @throws {LedgerUnavailableError}
+ */
+export async function planCopies(
+  deps: PlanDeps,
+  input: PlanInput & { crc32s?: ReadonlyMap<string, number>; meanwhile?: Promise<unknown> },
+): Promise<ExportJob> {
+  const { job, lease, gathered, crc32s, meanwhile } = input;
+  const planned = planVolumes(deps, input);
+  if ('failure' in planned) {
+    await meanwhile;
+    return failAs(deps, lease, planned.failure);
+  }
+  const { volumes, summary } = planned;
+  const crc32Of = crc32s ? crc32From(crc32s) : () => 0;
+  const { objects } = gathered;
+  const orders = await writeCopyOrders(deps, {
+    job,
+    lease,
+    volumes,
+    crc32Of,
+    meanwhile: [meanwhile, crc32s && keepCrc32s(deps, { job, objects, crc32Of })],
+  });
+  return lease.end((now) => ({
+    ...now,
+    state: 'copying',
+    planned: { ...summary, ...orders },
+    doneUnits: '',
+    // What was known, or found before, is done.
+    progress: { ...noProgress, hashedBytes: crc32s ? summary.objectBytes : 0 },
+    movedAtMs: deps.clock.nowMs(),
+  }));
+}
+
+/** Says what each way would take. */
+export async function explainPlan(deps: PlanDeps, input: PlanInput): Promise<ExportJob> {
+  const { job, lease, gathered } = input;
+  const planned = planVolumes(deps, input);
+  if ('failure' in planned) return failAs(deps, lease, planned.failure);
+  const settings = planSettingsFor(deps.exportSettings, job.request);
+  const explained = explainExport(inputOf(job, gathered), settings, deps.exportSettings);
+  const nowMs = deps.clock.nowMs();
+  return lease.end((now) => ({
+    ...endedJob(now, { state: 'explained', nowMs }),
+    planned: { ...planned.summary, units: 0, volumes: [] },
+    explained,
+    expiresAtMs: nowMs + deps.exportSettings.keepMs,
+  }));
+}
+
+/** Ends an export that cannot be made. */
+export function failAs(deps: PlanDeps, lease: ExportLease, failure: ExportFailure): Promise<ExportJob> {
+  return lease.end((job) => failedJob(job, { failure, nowMs: deps.clock.nowMs() }));
+}
+
+interface PlannedVolumes {
+  readonly volumes: readonly VolumePlan[];
+  readonly summary: Omit<ExportPlanned, 'units' | 'volumes'>;
+}
+
+/** The archives of an export, and what they take. */
+export function planVolumes(
+  deps: PlanDeps,
+  { job, gathered }: Pick<PlanInput, 'job' | 'gathered'>,
+): PlannedVolumes | { readonly failure: ExportFailure } {
+  const plan = planExport(inputOf(job, gathered), planSettingsFor(deps.exportSettings, job.request));
+  if (plan.kind !== 'planned') {
+    const message = `The object ${plan.object.oid} is larger than an archive may be.`;
+    return { failure: { reason: 'object-too-large', message } };
+  }
+  const { volumes } = plan;
+  return { volumes, summary: summaryOf(deps, { job, gathered, volumes }) };
+}
+
+/** By oid. Every object that is asked for must be in it. */
+export function crc32From(crc32s: ReadonlyMap<string, number>): (object: StoredObject) => number {
+  return ({ oid }) => {
+    const crc32 = crc32s.get(oid);
+    if (crc32 === undefined) throw new Error(`The CRC-32 of ${oid} is missing.`);
+    return crc32;
+  };
+}
+
+function inputOf(job: ExportJob, { objects, missing }: Gathered): ExportInput {
+  const { tenant, request, createdAtMs } = job;
+  return {
+    objects,
+    format: formatFor(request.format, { modifiedAtMs: createdAtMs }),
+    subject: {
+      path: request.repo === null ? tenant : `${tenant}/${request.repo}`,
+      startedAtMs: createdAtMs,
+      missing,
+    },
+  };
+}
+
+/** What objects have together. */
+export const bytesOf = (objects: readonly StoredObject[]) =>
+  objects.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
+
+function summaryOf(
+  { exportSettings }: PlanDeps,
+  input: { job: ExportJob; gathered: Gathered; volumes: readonly VolumePlan[] },
+): Omit<ExportPlanned, 'units' | 'volumes'> {
+  const { job, gathered, volumes } = input;
+  const figures = figuresOf(volumes);
+  const { requests, dollars, seconds } = pricedFigures(figures, exportSettings);
+  return {
+    way: planSettingsFor(exportSettings, job.request).way,
+    objectCount: gathered.objects.length,
+    objectBytes: bytesOf(gathered.objects),
+    missing: gathered.missing.length,
+    conflicts: gathered.conflicts,
+    figures,
+    requests,
+    dollars,
+    seconds,
+  };
+}

@@ -14,6 +14,13 @@ export function memberName({
   return name ?? `lfs/objects/${oid.slice(0, 2)}/${oid.slice(2, 4)}/${oid}`;
 }
 
+const anyName = memberName({ oid: '0'.repeat(64) });
+
+/** A name as long as that of an object. Whoever wants sizes alone need not make the name of each. */
+export function nameLike({ name }: Pick<StoredObject, 'name'>): string {
+  return name ?? anyName;
+}
+
 /**
  * Whether a given name may be one of a file in an archive: relative, without empty segments, `.` and `..`, so that
  * nobody who extracts it writes elsewhere.

@@ -33,7 +33,9 @@ type CutParts = (range: ByteRange) => Generator<Part>;
 export function planVolume(input: LayoutInput, settings: PlanSettings): VolumePlan {
   const { layout, cut } = arrange(input, settings);
   const whole = { startByte: 0, endByte: layout.sizeBytes };
-  const hasShards = settings.shards === 'always' || hasMoreThan(cut(whole), settings.limits.partsMax);
+  const { partsMax } = settings.limits;
+  const mayHaveMore = partsAtMost(layout, settings) > partsMax;
+  const hasShards = settings.shards === 'always' || (mayHaveMore && hasMoreThan(cut(whole), partsMax));
   return {
     layout,
     hasShards,
@@ -71,6 +73,15 @@ function* shardsOf(layout: Layout, settings: PlanSettings, cut: CutParts): Gener
     if (part.kind === 'copy' && settings.way !== 'stream') yield part;
     else yield { kind: 'shard', ...range, parts: () => cut(range) };
   }
+}
+
+/** More parts an archive never has. To count them would be to cut all of it. */
+function partsAtMost({ sizeBytes, objects }: Layout, settings: PlanSettings): number {
+  const { way, uploadBytesMax, copyBytesMax, cellBytes } = settings;
+  if (way === 'stream') return Math.ceil(sizeBytes / uploadBytesMax);
+  if (way === 'copy-grid') return Math.ceil(sizeBytes / cellBytes);
+  // A run before each copy and one behind the last, and each cut where it is too large.
+  return 2 * objects.length + 1 + sizeBytes / uploadBytesMax + sizeBytes / copyBytesMax;
 }
 
 function hasMoreThan(parts: Generator<Part>, max: number): boolean {

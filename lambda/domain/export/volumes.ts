@@ -1,7 +1,7 @@
 import type { ArchiveFormat } from './archive-format.ts';
 import type { EntrySizes } from './entry-sizes.ts';
 import { type ExportSubject, indexLineBytes, manifestOf } from './manifest.ts';
-import { memberName } from './member-name.ts';
+import { nameLike } from './member-name.ts';
 import type { StoredObject } from './stored-object.ts';
 
 /** An offset at which every record of a directory has its longest form. */
@@ -63,5 +63,5 @@ function volumeOf({ objects, sizes }: VolumeObjects, first: number, end: number)
 function recordBytesOf(object: StoredObject, format: ArchiveFormat): number {
   if (!format.hasDirectory) return 0;
   const { sizeBytes } = object;
-  return format.recordBytes({ name: memberName(object), sizeBytes, startByte: farByte });
+  return format.recordBytes({ name: nameLike(object), sizeBytes, startByte: farByte });
 }

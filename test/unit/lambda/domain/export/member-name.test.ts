@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { isMemberName, memberName } from '../../../../../lambda/domain/export/member-name.ts';
+import { isMemberName, memberName, nameLike } from '../../../../../lambda/domain/export/member-name.ts';
 
 describe('the name of an object in an archive', () => {
   it('is where git-lfs looks below .git', () => {
@@ -7,6 +7,8 @@ describe('the name of an object in an archive', () => {
     const object = { oid, sizeBytes: 1, etag: '""', key: 'k' };
     expect(memberName(object)).toBe(`lfs/objects/ab/cd/${oid}`);
     expect(memberName({ ...object, name: 'images/ü.png' })).toBe('images/ü.png');
+    expect(nameLike({ name: 'images/ü.png' })).toBe('images/ü.png');
+    expect(nameLike({})).toHaveLength(memberName(object).length);
   });
 
   it.each(['a', 'a/b.c', 'Fotos/Übersicht 日本.png', '..a/b..', '😀', 'x'.repeat(4096)])(

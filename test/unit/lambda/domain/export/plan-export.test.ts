@@ -138,6 +138,27 @@ describe('a plan for S3', () => {
     expect(copies.every(({ object }) => object.sizeBytes >= min)).toBe(true);
   });
 
+  it.each<Way>(['stream', 'copy-free', 'copy-grid'])('uses shards for one part too many: %s', (way) => {
+    // So large that all fits one archive.
+    const wantsEqualParts = way === 'copy-grid';
+    const limits = { ...smallLimits, partsMax: 10_000, objectBytesMax: 1e9, wantsEqualParts };
+    const most = { limits, shardBytesMax: 20_000 };
+    const lists = fc.array(size, { minLength: 10, maxLength: 25 }).map(sizedObjects);
+    fc.assert(
+      fc.property(lists, (objects) => {
+        const input = { objects, format: tar, subject };
+        const [whole] = planned(input, smallSettings(way, most));
+        const parts = [...(whole?.parts() ?? [])].length;
+        fc.pre(parts > 10);
+        for (const partsMax of [parts - 1, parts, parts + 1]) {
+          const volumes = planned(input, smallSettings(way, { ...most, limits: { ...limits, partsMax } }));
+          expect(volumes.map(({ hasShards }) => hasShards)).toEqual([partsMax < parts]);
+        }
+      }),
+      { numRuns: 50 },
+    );
+  });
+
   it('divides large copies, and uses shards beyond 10,000 parts', () => {
     const [one] = plan([1024 * gibibyte]);
     expect(one?.hasShards).toBe(false);

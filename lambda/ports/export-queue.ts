@@ -2,7 +2,7 @@
 export type ExportStep =
   /** Whatever comes next: plan, hand out work again, finish, or remove what is left. */
   | { readonly kind: 'advance' }
-  /** Remove what is kept for a tenant beside its exports. */
+  /** Remove what lies in the folder of an export that has no record. */
   | { readonly kind: 'forget' }
   /** One unit of a round's work. */
   | {

@@ -55,10 +55,14 @@ export async function hashObjects(
       if (isOver() || !scratch) return;
       const number = numbers.get(object.oid) ?? 1;
       const told = await crc32OfCopy(archives, scratch, { number, object });
-      await note(object, told ?? (await crc32OfBytes(archives, object)), 1);
+      if (told !== undefined) return note(object, told, 1);
+      const { crc32, requests } = await crc32OfBytes(archives, object);
+      await note(object, crc32, 1 + requests);
     });
     await forEachLimited(small, readsAtOnce, async (object) => {
-      if (!isOver()) await note(object, await crc32OfBytes(archives, object), 1);
+      if (isOver()) return;
+      const { crc32, requests } = await crc32OfBytes(archives, object);
+      await note(object, crc32, requests);
     });
   } finally {
     if (scratch) await archives.abort(scratch);
@@ -76,14 +80,20 @@ async function crc32OfCopy(
   return crc32;
 }
 
-async function crc32OfBytes(archives: Deps['archives'], object: HashedObject): Promise<number> {
+/** Reads an object, piece by piece. @returns also how many requests that took. */
+async function crc32OfBytes(
+  archives: Deps['archives'],
+  object: HashedObject,
+): Promise<{ crc32: number; requests: number }> {
   let crc32 = 0;
+  let requests = 0;
   const piece = new Uint8Array(Math.min(pieceBytes, object.sizeBytes));
   for (let startByte = 0; startByte < object.sizeBytes; startByte += pieceBytes) {
     const endByte = Math.min(object.sizeBytes, startByte + pieceBytes);
     const into = piece.subarray(0, endByte - startByte);
     await archives.readInto(object, { startByte, endByte }, into);
     crc32 = crc32After(crc32, into);
+    requests += 1;
   }
-  return crc32;
+  return { crc32, requests };
 }

@@ -1,8 +1,10 @@
 import { isOpen, withFailure } from '../../domain/export/export-job.ts';
+import { exportPrefix } from '../../domain/export/export-keys.ts';
+import type { ExportPath } from '../../ports/export-jobs.ts';
 import type { ExportMessage } from '../../ports/export-queue.ts';
 import type { Deps } from '../deps.ts';
 import { type AdvanceDeps, advanceExport } from './advance-export.ts';
-import { forgetCrc32s } from './kept-crc32s.ts';
+import { deleteBelow } from './below.ts';
 import { ExportBusyError } from './lease.ts';
 import { runUnit, type UnitDeps } from './run-unit.ts';
 
@@ -48,8 +50,13 @@ function doStep(
     case 'advance':
       return advanceExport(deps, path);
     case 'forget':
-      return forgetCrc32s(deps, tenant);
+      return forgetFolder(deps, path);
     case 'unit':
       return runUnit(deps, { path, step, deadlineMs });
   }
+}
+
+/** That of an export that was not begun, or of what is kept for a tenant beside its exports. */
+async function forgetFolder(deps: StepDeps, path: ExportPath): Promise<void> {
+  if ((await deps.exportJobs.read(path)) === undefined) await deleteBelow(deps, exportPrefix(path));
 }

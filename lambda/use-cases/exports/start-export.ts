@@ -5,7 +5,7 @@ import { encodeRequested, type RequestedObject } from '../../domain/export/reque
 import { repoPrefix } from '../../domain/names.ts';
 import { claimRequest } from '../access/request-key.ts';
 import type { Deps } from '../deps.ts';
-import { advanceOrLog } from './advance-or-log.ts';
+import { advanceOrLog, forgetOrLog } from './advance-or-log.ts';
 import { cancelExport } from './cancel-export.ts';
 import { placeHolders } from './list-exports.ts';
 
@@ -26,7 +26,7 @@ export interface ExportWish extends Omit<ExportRequest, 'listedObjects'> {
 export type StartExportOutcome =
   | { readonly kind: 'started'; readonly job: ExportJob }
   /** All places are taken by these. */
-  | { readonly kind: 'full'; readonly holders: readonly ExportJob[] }
+  | { readonly kind: 'full'; readonly holders: readonly ExportJob[]; readonly isListPut: boolean }
   | { readonly kind: 'no-repo' }
   /** It is being deleted. */
   | { readonly kind: 'tenant-closed' };
@@ -39,7 +39,12 @@ export type StartExportOutcome =
  */
 export async function startExport(deps: StartDeps, wish: ExportWish): Promise<StartExportOutcome> {
   const nowMs = deps.clock.nowMs();
-  return begin(deps, { wish, nowMs, exportId: newExportId({ nowMs, random: deps.ids.random(16) }) });
+  const exportId = newExportId({ nowMs, random: deps.ids.random(16) });
+  const outcome = await begin(deps, { wish, nowMs, exportId });
+  // The last place went after its list was put. With a key this is not done: its export gets the same id again.
+  if (outcome.kind === 'full' && outcome.isListPut)
+    await forgetOrLog(deps, { tenant: wish.tenant, exportId });
+  return outcome;
 }
 
 /**
@@ -81,14 +86,14 @@ async function begin(
   if (!(await hasRepo(deps, wish))) return { kind: 'no-repo' };
   if (objects) {
     const holders = await placeHolders(deps, tenant);
-    if (holders.length >= exportSettings.perTenantMax) return { kind: 'full', holders };
+    if (holders.length >= exportSettings.perTenantMax) return { kind: 'full', holders, isListPut: false };
     await archives.put(requestObjectKey(path), encodeRequested(objects));
   }
   const request: ExportRequest = { ...wished, listedObjects: objects?.length ?? null };
   const job = newExportJob({ ...path, request, nowMs, limitMs: exportSettings.limitMs });
   const options = { placesMax: exportSettings.perTenantMax, nowMs: deps.clock.nowMs() };
   if ((await exportJobs.create(job, options)) === 'full')
-    return { kind: 'full', holders: await placeHolders(deps, tenant) };
+    return { kind: 'full', holders: await placeHolders(deps, tenant), isListPut: objects !== undefined };
   const closed = await closedMeanwhile(deps, wish);
   if (closed !== undefined) {
     await cancelExport(deps, path);

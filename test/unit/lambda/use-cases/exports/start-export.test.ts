@@ -3,6 +3,7 @@ import { exportIdPattern } from '../../../../../lambda/domain/export/export-id.t
 import { requestKey } from '../../../../../lambda/domain/export/export-keys.ts';
 import { decodeRequested } from '../../../../../lambda/domain/export/requested-objects.ts';
 import type { ExportJobs } from '../../../../../lambda/ports/export-jobs.ts';
+import { runExportStep } from '../../../../../lambda/use-cases/exports/run-step.ts';
 import { startExport, startExportOnce } from '../../../../../lambda/use-cases/exports/start-export.ts';
 import { recordingLog } from '../../../../support/recording-log.ts';
 import { exportWorld } from './export-world.ts';
@@ -66,6 +67,43 @@ describe('an export that is asked for', () => {
       expect(holders.sort()).toEqual(ids);
     }
     expect([messages.length, objects.objectCount]).toEqual([3, before]);
+  });
+
+  it('leaves no list behind if the last place goes meanwhile', async () => {
+    const { deps, objects, messages } = await exportWorld();
+    const before = objects.objectCount;
+    const wished = { ...wish, objects: [{ oid: 'b'.repeat(64) }] };
+    const exportJobs = withMethod(deps.exportJobs, { create: async () => 'full' });
+    const full = { ...deps, exportJobs };
+    expect(await startExport(full, wished)).toMatchObject({ kind: 'full' });
+    expect(messages).toMatchObject([{ tenant: 'acme', step: { kind: 'forget' } }]);
+    expect(objects.objectCount).toBe(before + 1);
+    const deadlineMs = Number.MAX_SAFE_INTEGER;
+    for (const message of messages) await runExportStep(deps, { message, deadlineMs });
+    expect(objects.objectCount).toBe(before);
+    // Without a list there is nothing to remove, and with a key the next attempt has the same list.
+    await startExport(full, wish);
+    await startExportOnce(full, { wish: wished, requestKey: 'key-1' });
+    expect(messages).toHaveLength(1);
+  });
+
+  it('that has a record keeps its list', async () => {
+    const { deps, objects, messages } = await exportWorld();
+    const job = started(await startExport(deps, { ...wish, objects: [{ oid: 'b'.repeat(64) }] }));
+    const before = objects.objectCount;
+    const message = { tenant: 'acme', exportId: job.exportId, step: { kind: 'forget' } } as const;
+    await runExportStep(deps, { message, deadlineMs: Number.MAX_SAFE_INTEGER });
+    expect([objects.objectCount, messages.length]).toEqual([before, 1]);
+  });
+
+  it('is refused all the same if the queue does not take that', async () => {
+    const { log, entries } = recordingLog();
+    const exportQueue = { send: () => Promise.reject(new Error('No.')) };
+    const { deps } = await exportWorld({ exportQueue, log });
+    const exportJobs = withMethod(deps.exportJobs, { create: async () => 'full' });
+    const wished = { ...wish, objects: [{ oid: 'b'.repeat(64) }] };
+    expect(await startExport({ ...deps, exportJobs }, wished)).toMatchObject({ kind: 'full' });
+    expect(entries).toMatchObject([{ level: 'error', message: 'export not advanced' }]);
   });
 
   it('is not made of a repo that has nothing, or is being deleted', async () => {

@@ -8,6 +8,7 @@ const suites: Readonly<Record<string, readonly string[]>> = {
   domain: ['test/unit/lambda/domain/*.test.ts'],
   giant: ['test/unit/lambda/domain/giant/*.test.ts'],
   scan: ['test/unit/lambda/{domain,use-cases}/scan/*.test.ts'],
+  exports: ['test/unit/lambda/use-cases/exports/*.test.ts'],
   deletes: ['test/unit/lambda/use-cases/deletes/*.test.ts'],
   recounts: ['test/unit/lambda/use-cases/{,recounts/}*.test.ts'],
   uploads: ['test/unit/lambda/use-cases/{,uploads/}*.test.ts'],
@@ -27,6 +28,9 @@ export default defineConfig({
       'busy-tenant',
       'bucket-shapes',
       'store-events-convergence',
+      // Exports, each with a kill or with steps at the same time.
+      'kills',
+      'steps-at-once',
     ].map((name) => `**/${name}.test.ts`),
     // For the first run of all tests, on a busy machine. A mistake has a limit of its own: .ci/stryker.json.
     isolate: false,

@@ -78,6 +78,7 @@ layer_of() {
     lambda/domain/scan/* | lambda/use-cases/scan/*) echo scan ;;
     lambda/domain/giant/*) echo giant ;;
     lambda/domain/*) echo domain ;;
+    lambda/use-cases/exports/*) echo exports ;;
     lambda/use-cases/deletes/*) echo deletes ;;
     lambda/use-cases/recounts/*) echo recounts ;;
     lambda/use-cases/uploads/*) echo uploads ;;
@@ -89,7 +90,7 @@ layer_of() {
 
 # mutate FILES…: all layers, and what survived.
 mutate() {
-  local file name names=(domain giant scan deletes recounts uploads use-cases table) files=()
+  local file name names=(domain giant scan exports deletes recounts uploads use-cases table) files=()
   for file in "$@"; do layer_of "$file" >/dev/null || exit 1; done
   install_stryker
   link_stryker

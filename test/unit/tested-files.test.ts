@@ -134,7 +134,6 @@ const coveredBy: Readonly<Record<string, readonly string[]>> = {
     'lambda/use-cases/exports/copy-parts.ts',
     'lambda/use-cases/exports/finish-archives.ts',
     'lambda/use-cases/exports/gather-objects.ts',
-    'lambda/use-cases/exports/hash-objects.ts',
     'lambda/use-cases/exports/json-file.ts',
     'lambda/use-cases/exports/plan-archives.ts',
     'lambda/use-cases/exports/plan-copies.ts',
@@ -158,7 +157,6 @@ const coveredBy: Readonly<Record<string, readonly string[]>> = {
     'lambda/domain/export/volumes.ts',
   ],
   'test/unit/lambda/domain/export/segments.test.ts': [
-    'lambda/domain/export/entry-sizes.ts',
     'lambda/domain/export/layout.ts',
     'lambda/domain/export/literal-content.ts',
     'lambda/domain/export/manifest.ts',

@@ -17,6 +17,11 @@ export function overlapOf(a: ByteRange, b: ByteRange): ByteRange {
   };
 }
 
+/** The same range, so many bytes further on. */
+export function movedBy(range: ByteRange, bytes: number): ByteRange {
+  return { startByte: range.startByte + bytes, endByte: range.endByte + bytes };
+}
+
 /** A range in pieces of nearly the same size, none larger than `pieceBytesMax`, as few as can be. */
 export function* equalPieces(range: ByteRange, pieceBytesMax: number): Generator<ByteRange> {
   const sizeBytes = sizeOf(range);

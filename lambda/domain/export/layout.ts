@@ -77,6 +77,11 @@ export class Layout {
     this.sizeBytes = this.directoryEndByte + format.endBytes(this.#end());
   }
 
+  /** Where manifest and index end, and the first object's head begins. */
+  get objectsStartByte(): number {
+    return this.#starts[2] ?? Number.NaN;
+  }
+
   /** The file at a place: 0 is the manifest, 1 the index, then come the objects. */
   entryAt(place: number): Entry {
     const content = this.#contents[place];

@@ -1,7 +1,7 @@
 import { type ByteRange, sizeOf } from './byte-range.ts';
 import type { Layout } from './layout.ts';
 import type { Part } from './part.ts';
-import type { VolumePlan } from './plan-volume.ts';
+import type { ShardPart, VolumePlan } from './plan-volume.ts';
 
 /** What a plan asks of workers and store. */
 export interface PlanFigures {
@@ -19,42 +19,53 @@ export interface PlanFigures {
   copies: number;
 }
 
-/** Adds up what the volumes of an export ask for. It walks through all parts once. */
-export function figuresOf(volumes: readonly VolumePlan[]): PlanFigures {
-  const figures: PlanFigures = {
-    archiveBytes: 0,
-    throughBytes: 0,
-    copiedBytes: 0,
-    volumes: volumes.length,
-    shards: 0,
-    gets: 0,
-    uploads: 0,
-    copies: 0,
-  };
-  for (const { layout, parts } of volumes) {
-    figures.archiveBytes += layout.sizeBytes;
+/** What one part asks of workers and store. */
+export type PartFigures = Pick<
+  PlanFigures,
+  'throughBytes' | 'copiedBytes' | 'shards' | 'gets' | 'uploads' | 'copies'
+>;
+
+/**
+ * Adds up what the volumes of an export ask for. It walks through all parts once.
+ *
+ * @param onPart is told each part's own, and the index of its volume.
+ */
+export function figuresOf(
+  volumes: readonly VolumePlan[],
+  onPart?: (figures: PartFigures, volume: number) => void,
+): PlanFigures {
+  const all: PlanFigures = { ...none, archiveBytes: 0, volumes: volumes.length };
+  for (const [volume, { layout, parts }] of volumes.entries()) {
+    all.archiveBytes += layout.sizeBytes;
     for (const part of parts()) {
-      if (part.kind !== 'shard') addPart(figures, layout, part);
-      else {
-        figures.shards += 1;
-        figures.copies += 1;
-        for (const own of part.parts()) addPart(figures, layout, own);
-      }
+      const own = partFigures(part, layout);
+      add(all, own);
+      onPart?.(own, volume);
     }
   }
-  return figures;
+  return all;
 }
 
-function addPart(figures: PlanFigures, layout: Layout, part: Part): void {
+const none: PartFigures = { throughBytes: 0, copiedBytes: 0, shards: 0, gets: 0, uploads: 0, copies: 0 };
+
+/** What a part asks for. */
+export function partFigures(part: Part | ShardPart, layout: Layout): PartFigures {
   const bytes = sizeOf(part);
-  if (part.kind === 'copy') {
-    figures.copies += 1;
-    figures.copiedBytes += bytes;
-  } else {
-    figures.uploads += 1;
-    figures.throughBytes += bytes;
-    figures.gets += objectsIn(layout, part);
-  }
+  if (part.kind === 'copy') return { ...none, copies: 1, copiedBytes: bytes };
+  if (part.kind === 'upload')
+    return { ...none, uploads: 1, throughBytes: bytes, gets: objectsIn(layout, part) };
+  const shard = { ...none, shards: 1, copies: 1 };
+  for (const own of part.parts()) add(shard, partFigures(own, layout));
+  return shard;
+}
+
+function add(to: { -readonly [K in keyof PartFigures]: number }, from: PartFigures): void {
+  to.throughBytes += from.throughBytes;
+  to.copiedBytes += from.copiedBytes;
+  to.shards += from.shards;
+  to.gets += from.gets;
+  to.uploads += from.uploads;
+  to.copies += from.copies;
 }
 
 function objectsIn(layout: Layout, range: ByteRange): number {

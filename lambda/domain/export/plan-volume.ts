@@ -12,7 +12,7 @@ import { streamParts } from './stream-parts.ts';
  * A range of the archive that becomes a temporary object by an upload of its own. That object is then copied, whole, as
  * one part of the archive.
  */
-interface ShardPart extends ByteRange {
+export interface ShardPart extends ByteRange {
   readonly kind: 'shard';
   /** The parts of the shard's own upload, in order. Made anew at each call. */
   parts(): Generator<Part>;

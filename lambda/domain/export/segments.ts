@@ -1,5 +1,5 @@
 import type { Member } from './archive-format.ts';
-import { type ByteRange, overlapOf, sizeOf } from './byte-range.ts';
+import { type ByteRange, movedBy, overlapOf, sizeOf } from './byte-range.ts';
 import type { Layout } from './layout.ts';
 import { contentPieces } from './literal-content.ts';
 import type { StoredObject } from './stored-object.ts';
@@ -119,8 +119,4 @@ function* zeros(range: ByteRange): Generator<LiteralSegment> {
 
 function madeSegment(sizeBytes: number, bytes: () => Uint8Array): LiteralSegment {
   return { kind: 'literal', sizeBytes, crc32Of: undefined, recipe: undefined, bytes };
-}
-
-function movedBy(range: ByteRange, bytes: number): ByteRange {
-  return { startByte: range.startByte + bytes, endByte: range.endByte + bytes };
 }

@@ -1,8 +1,8 @@
-import { sizeOf } from './byte-range.ts';
 import type { WorkerPace } from './explain.ts';
-import type { VolumePlan } from './plan-volume.ts';
+import type { Part } from './part.ts';
+import { type PartFigures, partFigures } from './plan-figures.ts';
+import type { ShardPart, VolumePlan } from './plan-volume.ts';
 import type { StoredObject } from './stored-object.ts';
-import { type OrderContext, type OrderedPart, orderedLeaf } from './work-order.ts';
 
 /** An export has no more units: each is an order in the store, and a message. */
 const unitsMax = 400;
@@ -11,19 +11,24 @@ const unitSecondsAim = 2;
 /** A unit takes at least as long, or messages and orders would take most of the time. */
 const unitSecondsMin = 0.5;
 
-/** The parts of an archive as orders say them, one by one. */
-export function* orderedParts(
-  { parts }: VolumePlan,
-  context: OrderContext & { volume: number },
-): Generator<OrderedPart> {
-  let number = 0;
-  for (const part of parts()) {
-    number += 1;
-    const numbered = { volume: context.volume, number, sizeBytes: sizeOf(part) };
-    if (part.kind === 'shard') {
-      const own = Array.from(part.parts(), (each) => orderedLeaf(each, context));
-      yield { ...numbered, kind: 'shard', parts: own };
-    } else yield { ...orderedLeaf(part, context), ...numbered };
+/** A part of an archive, and what a worker needs for it. */
+export interface PlannedPart {
+  /** The index of its volume. */
+  readonly volume: number;
+  /** Of its upload, from 1. */
+  readonly number: number;
+  readonly part: Part | ShardPart;
+  readonly seconds: number;
+}
+
+/** The parts of all archives of an export, one by one. */
+export function* plannedParts(volumes: readonly VolumePlan[], pace: WorkerPace): Generator<PlannedPart> {
+  for (const [volume, { layout, parts }] of volumes.entries()) {
+    let number = 0;
+    for (const part of parts()) {
+      number += 1;
+      yield { volume, number, part, seconds: secondsOf(partFigures(part, layout), pace) };
+    }
   }
 }
 
@@ -31,20 +36,19 @@ export function* orderedParts(
  * Shares parts out to units, in their order: at most 400. A unit is what one worker does at a time: of nearly the same
  * duration, and never empty. Each worker gets equally many, or the last ones would be done by a few while the others wait.
  *
- * @param total.seconds the sum of what `secondsOf` says of each.
+ * @param total.seconds the sum of those of all parts.
  */
-export function* unitsOf(
-  parts: Iterable<OrderedPart>,
+export function* unitsOf<T extends { readonly seconds: number }>(
+  parts: Iterable<T>,
   total: { seconds: number; pace: WorkerPace },
-): Generator<OrderedPart[]> {
-  const { seconds, pace } = total;
-  const target = seconds / unitCountOf(total);
-  let unit: OrderedPart[] = [];
+): Generator<T[]> {
+  const target = total.seconds / unitCountOf(total);
+  let unit: T[] = [];
   let sharedSeconds = 0;
   // By the sum of all, so that what one unit has too much, the next does not get.
   let endsAtSeconds = target;
   for (const part of parts) {
-    const partSeconds = secondsOf(part, pace);
+    const partSeconds = part.seconds;
     if (unit.length > 0 && sharedSeconds + partSeconds / 2 > endsAtSeconds) {
       yield unit;
       unit = [];
@@ -66,28 +70,11 @@ function unitCountOf({ seconds, pace }: { seconds: number; pace: WorkerPace }): 
   );
 }
 
-/** Bytes that a worker uploads, and requests that it makes, for a part. */
-function workOf(part: OrderedPart): { throughBytes: number; requests: number } {
-  if (part.kind === 'copy') return { throughBytes: 0, requests: 1 };
-  if (part.kind === 'upload') return uploadWork(part);
-  const work = { throughBytes: 0, requests: 3 };
-  for (const own of part.parts) {
-    const { throughBytes, requests } =
-      own.kind === 'copy' ? { throughBytes: 0, requests: 1 } : uploadWork(own);
-    work.throughBytes += throughBytes;
-    work.requests += requests;
-  }
-  return work;
-}
-
-function uploadWork(part: { sizeBytes: number; pieces: readonly { kind: string }[] }) {
-  const reads = part.pieces.filter(({ kind }) => kind === 'object' || kind === 'made').length;
-  return { throughBytes: part.sizeBytes, requests: 1 + reads };
-}
-
 /** Seconds that a worker needs for a part. */
-export function secondsOf(part: OrderedPart, pace: WorkerPace): number {
-  const { throughBytes, requests } = workOf(part);
+export function secondsOf(part: PartFigures, pace: WorkerPace): number {
+  const { throughBytes, gets, uploads, copies, shards } = part;
+  // A shard has an upload of its own, which is begun and completed.
+  const requests = gets + uploads + copies + 2 * shards;
   return Math.max(throughBytes / pace.bytesPerSecond, (requests * pace.requestSeconds) / pace.requestsAtOnce);
 }
 

@@ -10,9 +10,10 @@ import {
 import { planSettingsFor } from '../../domain/export/export-settings.ts';
 import { formatFor } from '../../domain/export/formats.ts';
 import { type ExportInput, planExport } from '../../domain/export/plan-export.ts';
-import { figuresOf } from '../../domain/export/plan-figures.ts';
+import { figuresOf, type PlanFigures } from '../../domain/export/plan-figures.ts';
 import type { VolumePlan } from '../../domain/export/plan-volume.ts';
 import type { StoredObject } from '../../domain/export/stored-object.ts';
+import { secondsOf } from '../../domain/export/units.ts';
 import type { Deps } from '../deps.ts';
 import type { Gathered } from './gather-objects.ts';
 import { keepCrc32s } from './kept-crc32s.ts';
@@ -47,20 +48,30 @@ export async function planCopies(
     await meanwhile;
     return failAs(deps, lease, planned.failure);
   }
-  const { volumes, summary } = planned;
+  const { volumes, summary, seconds, partCounts } = planned;
   const crc32Of = crc32s ? crc32From(crc32s) : () => 0;
   const { objects } = gathered;
-  const orders = await writeCopyOrders(deps, {
+  const { units, uploads } = await writeCopyOrders(deps, {
     job,
     lease,
     volumes,
+    seconds,
     crc32Of,
     meanwhile: [meanwhile, crc32s && keepCrc32s(deps, { job, objects, crc32Of })],
   });
   return lease.end((now) => ({
     ...now,
     state: 'copying',
-    planned: { ...summary, ...orders },
+    planned: {
+      ...summary,
+      units,
+      volumes: uploads.map(({ key, uploadId }, index) => ({
+        key,
+        uploadId,
+        sizeBytes: volumes[index]?.layout.sizeBytes ?? 0,
+        parts: partCounts[index] ?? 0,
+      })),
+    },
     doneUnits: '',
     // What was known, or found before, is done.
     progress: { ...noProgress, hashedBytes: crc32s ? summary.objectBytes : 0 },
@@ -92,6 +103,10 @@ export function failAs(deps: PlanDeps, lease: ExportLease, failure: ExportFailur
 interface PlannedVolumes {
   readonly volumes: readonly VolumePlan[];
   readonly summary: Omit<ExportPlanned, 'units' | 'volumes'>;
+  /** That one worker needs for all parts. */
+  readonly seconds: number;
+  /** Parts of each archive. */
+  readonly partCounts: readonly number[];
 }
 
 /** The archives of an export, and what they take. */
@@ -105,7 +120,13 @@ export function planVolumes(
     return { failure: { reason: 'object-too-large', message } };
   }
   const { volumes } = plan;
-  return { volumes, summary: summaryOf(deps, { job, gathered, volumes }) };
+  const partCounts = volumes.map(() => 0);
+  let seconds = 0;
+  const figures = figuresOf(volumes, (part, volume) => {
+    seconds += secondsOf(part, deps.exportSettings.pace);
+    partCounts[volume] = (partCounts[volume] ?? 0) + 1;
+  });
+  return { volumes, summary: summaryOf(deps, { job, gathered, figures }), seconds, partCounts };
 }
 
 /** By oid. Every object that is asked for must be in it. */
@@ -136,10 +157,9 @@ export const bytesOf = (objects: readonly StoredObject[]) =>
 
 function summaryOf(
   { exportSettings }: PlanDeps,
-  input: { job: ExportJob; gathered: Gathered; volumes: readonly VolumePlan[] },
+  input: { job: ExportJob; gathered: Gathered; figures: PlanFigures },
 ): Omit<ExportPlanned, 'units' | 'volumes'> {
-  const { job, gathered, volumes } = input;
-  const figures = figuresOf(volumes);
+  const { job, gathered, figures } = input;
   const { requests, dollars, seconds } = pricedFigures(figures, exportSettings);
   return {
     way: planSettingsFor(exportSettings, job.request).way,

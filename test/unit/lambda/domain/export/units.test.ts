@@ -1,27 +1,35 @@
 import { describe, expect, it } from 'vitest';
-import { hashUnits, secondsOf, unitsOf } from '../../../../../lambda/domain/export/units.ts';
-import type { OrderedPart } from '../../../../../lambda/domain/export/work-order.ts';
+import { planExport } from '../../../../../lambda/domain/export/plan-export.ts';
+import { figuresOf } from '../../../../../lambda/domain/export/plan-figures.ts';
+import { quickestSettings } from '../../../../../lambda/domain/export/plan-settings.ts';
+import { s3Limits } from '../../../../../lambda/domain/export/store-limits.ts';
+import { tarFormat } from '../../../../../lambda/domain/export/tar-format.ts';
+import { hashUnits, plannedParts, secondsOf, unitsOf } from '../../../../../lambda/domain/export/units.ts';
+import { subject } from '../../../../support/export-archive.ts';
 import { Random } from '../../../../support/random.ts';
 
 const mib = 1024 ** 2;
 const pace = { bytesPerSecond: 75e6, requestSeconds: 0.1, requestsAtOnce: 32 };
 
-function parts(sizes: readonly number[]): OrderedPart[] {
-  return sizes.map((sizeBytes, index) => ({
-    volume: 0,
+const none = { throughBytes: 0, copiedBytes: 0, shards: 0, gets: 0, uploads: 0, copies: 0 };
+
+interface SomePart {
+  readonly number: number;
+  readonly seconds: number;
+}
+
+/** Uploaded parts of these sizes. */
+function parts(sizes: readonly number[]): SomePart[] {
+  return sizes.map((throughBytes, index) => ({
     number: index + 1,
-    sizeBytes,
-    kind: 'upload',
-    pieces: [],
+    seconds: secondsOf({ ...none, uploads: 1, throughBytes }, { ...pace, workers: 1 }),
   }));
 }
 
 /** The parts of each unit, and the seconds that each takes. */
-function share(all: readonly OrderedPart[], workers: number) {
-  const paceOfAll = { ...pace, workers };
-  const secondsOfAll = (some: readonly OrderedPart[]) =>
-    some.reduce((sum, part) => sum + secondsOf(part, paceOfAll), 0);
-  const units = [...unitsOf(all, { seconds: secondsOfAll(all), pace: paceOfAll })];
+function share(all: readonly SomePart[], workers: number) {
+  const secondsOfAll = (some: readonly SomePart[]) => some.reduce((sum, { seconds }) => sum + seconds, 0);
+  const units = [...unitsOf(all, { seconds: secondsOfAll(all), pace: { ...pace, workers } })];
   return { units, seconds: units.map(secondsOfAll), total: secondsOfAll(all) };
 }
 
@@ -71,28 +79,42 @@ describe('units', () => {
 });
 
 const slow = { workers: 4, bytesPerSecond: 100, requestSeconds: 1, requestsAtOnce: 10 };
-const source = { key: 'k', etag: 'e' };
-const upload = (number: number, sizeBytes: number) => ({
-  kind: 'upload' as const,
-  volume: 0,
-  number,
-  sizeBytes,
-  pieces: [{ kind: 'object' as const, source, range: { startByte: 0, endByte: sizeBytes } }],
-});
-const copy = (number: number) => ({ kind: 'copy' as const, volume: 0, number, sizeBytes: 1e6, source });
 
 describe('a part takes a worker', () => {
   it('as long as its bytes, or its requests', () => {
-    expect(secondsOf(upload(1, 500), slow)).toBe(5);
-    expect(secondsOf(upload(1, 1), slow)).toBeCloseTo(0.2);
-    expect(secondsOf(copy(1), slow)).toBeCloseTo(0.1);
+    expect(secondsOf({ ...none, uploads: 1, gets: 1, throughBytes: 500 }, slow)).toBe(5);
+    expect(secondsOf({ ...none, uploads: 1, gets: 1, throughBytes: 1 }, slow)).toBeCloseTo(0.2);
+    expect(secondsOf({ ...none, copies: 1, copiedBytes: 1e6 }, slow)).toBeCloseTo(0.1);
   });
 
   it('that is a shard, what its own parts take, and three requests', () => {
-    const parts = [upload(1, 500), copy(2)];
-    const shard: OrderedPart = { kind: 'shard', volume: 0, number: 1, sizeBytes: 5, parts };
-    expect(secondsOf(shard, slow)).toBe(5);
-    expect(secondsOf({ ...shard, parts: [copy(1)] }, slow)).toBeCloseTo(0.4);
+    const shard = { ...none, shards: 1, copies: 1 };
+    expect(secondsOf({ ...shard, uploads: 1, gets: 1, throughBytes: 500 }, slow)).toBe(5);
+    expect(secondsOf({ ...shard, copies: 2 }, slow)).toBeCloseTo(0.4);
+  });
+});
+
+describe('the parts of a plan', () => {
+  it.each(['if-needed', 'always'] as const)('are those of its figures, with shards %s', (shards) => {
+    const objects = Array.from({ length: 40 }, (_, index) => {
+      const oid = index.toString(16).padStart(64, '0');
+      return { oid, sizeBytes: index * 7 * mib, etag: '"e"', key: `acme/app/${oid}` };
+    });
+    const format = tarFormat({ modifiedAtMs: 0 });
+    const plan = planExport({ objects, format, subject }, { ...quickestSettings(s3Limits), shards });
+    if (plan.kind !== 'planned') throw new Error(plan.kind);
+    const seconds: number[] = [];
+    const told = { ...none };
+    const figures = figuresOf(plan.volumes, (part, volume) => {
+      expect(volume).toBe(0);
+      seconds.push(secondsOf(part, slow));
+      for (const [name, value] of Object.entries(part)) told[name as keyof typeof told] += value;
+    });
+    expect(figures).toMatchObject(told);
+    const planned = [...plannedParts(plan.volumes, slow)];
+    expect(planned.map((part) => part.seconds)).toEqual(seconds);
+    expect(planned.map(({ number }) => number)).toEqual(seconds.map((_, index) => index + 1));
+    expect(figures.shards > 0).toBe(shards === 'always');
   });
 });
 

@@ -1,0 +1,112 @@
+import { describe, expect, it } from 'vitest';
+import type { ExportJob, ExportVolume } from '../../../../../lambda/domain/export/export-job.ts';
+import type { UploadedPart } from '../../../../../lambda/ports/archive-store.ts';
+import { finishArchives } from '../../../../../lambda/use-cases/exports/finish-archives.ts';
+import { ExportLease } from '../../../../../lambda/use-cases/exports/lease.ts';
+import { MemoryArchiveStore } from '../../../../support/memory/archive-store.ts';
+import { recordingLog } from '../../../../support/recording-log.ts';
+import { exportWorld, putJob } from './export-world.ts';
+
+const key = '_exports/acme/first/1/acme.tar';
+
+/** A job whose archive has so many parts of a byte, of which the first are there. */
+async function world({ parts = 3, made = parts, pageSize = 1000 } = {}) {
+  const archives = new MemoryArchiveStore({ pageSize, limits: { partBytesMin: 1 } });
+  const { log, entries } = recordingLog();
+  const { deps } = await exportWorld({ archives, log });
+  const upload = await archives.createUpload(key);
+  for (let number = 1; number <= made; number += 1)
+    await archives.uploadPart(upload, { number, bytes: Uint8Array.of(number % 251) });
+  const volume: ExportVolume = { ...upload, sizeBytes: parts, parts };
+  const planned = { units: 1, volumes: [volume] } as unknown as ExportJob['planned'];
+  const path = await putJob(deps, { state: 'copying', planned, doneUnits: '1', failingSinceMs: 5 });
+  const finish = async () => {
+    const { job, lease } = await ExportLease.take(deps, path);
+    if (!job || !lease) throw new Error('The export is open.');
+    return finishArchives(deps, { job, lease });
+  };
+  return { archives, deps, entries, upload, volume, finish };
+}
+
+describe('an export whose units are done', () => {
+  it('is done with its archive, and kept', async () => {
+    const { archives, deps, finish } = await world();
+    const nowMs = deps.clock.nowMs();
+    const expiresAtMs = nowMs + deps.exportSettings.keepMs;
+    expect(await finish()).toMatchObject({
+      state: 'done',
+      endedAtMs: nowMs,
+      movedAtMs: nowMs,
+      expiresAtMs,
+      failingSinceMs: null,
+      leaseUntilMs: 0,
+    });
+    expect(await archives.get(key)).toEqual(Uint8Array.of(1, 2, 3));
+  });
+
+  it.each([999, 1000, 1001, 2500])('has all of %i parts, whatever the pages are', async (parts) => {
+    for (const pageSize of [1000, 300]) {
+      const { archives, finish } = await world({ parts, pageSize });
+      expect(await finish()).toMatchObject({ state: 'done' });
+      expect((await archives.get(key))?.length).toBe(parts);
+    }
+  });
+
+  it('begins its units again if a part is missing', async () => {
+    for (const parts of [3, 1001]) {
+      const { deps, entries, finish } = await world({ parts, made: parts - 1 });
+      const again = { state: 'copying', doneUnits: '', round: 1, leaseUntilMs: 0 };
+      expect(await finish()).toMatchObject({ ...again, movedAtMs: deps.clock.nowMs() });
+      expect(entries).toMatchObject([
+        { level: 'warn', message: 'export not complete', fields: { reason: 'parts missing' } },
+      ]);
+    }
+  });
+
+  it('begins its units again if a part is too many, or has another size', async () => {
+    const more = await world();
+    await more.archives.uploadPart(more.upload, { number: 4, bytes: Uint8Array.of(4) });
+    expect(await more.finish()).toMatchObject({ state: 'copying', doneUnits: '' });
+    const larger = await world();
+    await larger.archives.uploadPart(larger.upload, { number: 2, bytes: Uint8Array.of(2, 2) });
+    expect(await larger.finish()).toMatchObject({ state: 'copying', doneUnits: '' });
+    const other = await world({ made: 2 });
+    await other.archives.uploadPart(other.upload, { number: 5, bytes: Uint8Array.of(5) });
+    expect(await other.finish()).toMatchObject({ state: 'copying', doneUnits: '' });
+  });
+
+  it('is planned anew if its upload is gone', async () => {
+    const { archives, upload, finish } = await world();
+    await archives.abort(upload);
+    expect(await finish()).toMatchObject({ state: 'planning', round: 2 });
+  });
+
+  it('is done if an earlier attempt has completed it', async () => {
+    const { archives, upload, finish } = await world();
+    const parts: UploadedPart[] = [];
+    for await (const page of archives.parts(upload)) parts.push(...page);
+    await archives.complete(upload, parts);
+    expect(await finish()).toMatchObject({ state: 'done' });
+  });
+
+  it('is done if it was completed, and the store still answers for its upload', async () => {
+    const { archives, upload, finish } = await world();
+    const parts: UploadedPart[] = [];
+    for await (const page of archives.parts(upload)) parts.push(...page);
+    await archives.complete(upload, parts);
+    archives.parts = async function* () {
+      yield [];
+    };
+    expect(await finish()).toMatchObject({ state: 'done' });
+  });
+
+  it('is not done with an archive of another size', async () => {
+    const { archives, finish } = await world();
+    const { head } = archives;
+    archives.head = async (each) => {
+      const found = await head.call(archives, each);
+      return found && { ...found, sizeBytes: found.sizeBytes - 1 };
+    };
+    await expect(finish()).rejects.toThrow('An archive has 2 bytes instead of 3.');
+  });
+});

@@ -8,7 +8,13 @@ export const token = `lfsq_${'a'.repeat(40)}`;
 /** Of different orders: the digits of the elapsed time show how many calls of each kind waited for each other. */
 const times = { tableMs: 1, headMs: 1000, listMs: 1_000_000 };
 /** With such times no lease and no age may expire, and nothing may be deferred. */
-const unhurried = { reconcileLeaseMs: 1e12, scanWaitMs: 1e12, recountRestMs: 0, listRequestsPerHour: 1e12 };
+const unhurried = {
+  reconcileLeaseMs: 1e12,
+  scanWaitMs: 1e12,
+  recountRestMs: 0,
+  listRequestsPerHour: 1e12,
+  batchTimeLimitMs: 1e12,
+};
 
 /** The calls of one operation, in the form of the model. */
 export type Asked = Pick<Operation, 'calls' | 'tableRounds' | 'headRounds' | 'listRounds'>;

@@ -10,7 +10,9 @@ import { exportWorld, putJob } from './export-world.ts';
 const key = '_exports/acme/first/1/acme.tar';
 
 /** A job whose archive has so many parts of a byte, of which the first are there. */
-async function world({ parts = 3, made = parts, pageSize = 1000 } = {}) {
+async function world(given: { parts?: number; made?: number; pageSize?: number } = {}) {
+  const { parts = 3, pageSize = 1000 } = given;
+  const { made = parts } = given;
   const archives = new MemoryArchiveStore({ pageSize, limits: { partBytesMin: 1 } });
   const { log, entries } = recordingLog();
   const { deps } = await exportWorld({ archives, log });

@@ -6,12 +6,12 @@ import type { Answer } from './exchange.ts';
 import { lfsHeaders, newOid, objectOf, push } from './lfs.ts';
 
 /**
- * Who may call each route. `all`: without credentials. `git`: any token of the tenant. `verify`: the token of a verify
+ * Who may call each route. `all`: without credentials. `git`: any token of the tenant. `locks`: the same. `verify`: the token of a verify
  * action. `identity`: who has an identity
  * token. `reader`: any token of the tenant, and the operator. `manager`: one with the scope manage, and the operator.
  */
 const callers: Readonly<
-  Record<RouteKey, 'all' | 'git' | 'verify' | 'identity' | 'reader' | 'manager' | 'operator'>
+  Record<RouteKey, 'all' | 'git' | 'locks' | 'verify' | 'identity' | 'reader' | 'manager' | 'operator'>
 > = {
   'GET /health': 'all',
   'GET /openapi.json': 'all',
@@ -19,7 +19,7 @@ const callers: Readonly<
   'POST /{tenant}/{repo}/info/lfs/verify': 'verify',
   'GET /{tenant}/{repo}/info/lfs/locks': 'git',
   'POST /{tenant}/{repo}/info/lfs/locks': 'git',
-  'POST /{tenant}/{repo}/info/lfs/locks/verify': 'git',
+  'POST /{tenant}/{repo}/info/lfs/locks/verify': 'locks',
   'POST /{tenant}/{repo}/info/lfs/locks/{lockId}/unlock': 'git',
   'GET /v1/tenants/{tenant}/repos/{repo}/locks': 'reader',
   'DELETE /v1/tenants/{tenant}/repos/{repo}/locks': 'manager',
@@ -69,6 +69,8 @@ type Credential = (typeof credentials)[number];
 const table: Readonly<Record<(typeof callers)[RouteKey], Readonly<Record<Credential, 'in' | number>>>> = {
   all: table8('in', 'in', 'in', 'in', 'in', 'in', 'in', 'in'),
   git: table8(401, 401, 401, 'in', 'in', 'in', 'in', 404),
+  // A 404 would make a clone never look for locks again.
+  locks: table8(401, 401, 401, 'in', 'in', 'in', 'in', 403),
   verify: table8(401, 401, 401, 401, 401, 401, 401, 401),
   // A token is no identity. A body without one is refused before anything is looked at.
   identity: table8('in', 'in', 'in', 'in', 'in', 'in', 'in', 'in'),

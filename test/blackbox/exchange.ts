@@ -21,7 +21,7 @@ export interface Answer {
 /** Longer than any gateway waits: who has not been answered by then never will be. */
 const hangMs = 35_000;
 
-const agent = new Agent({ keepAlive: true, maxSockets: 64 });
+const agent = new Agent({ keepAlive: true, maxSockets: 16 });
 
 /**
  * One request as it is written: no library in between tidies up the path or adds a header.

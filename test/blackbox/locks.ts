@@ -103,7 +103,9 @@ export function lockTests(api: () => Api): void {
       }
     });
 
-    it('is won by exactly one of 50 who try at the same time', { timeout: 60_000 }, async () => {
+    it('is won by exactly one of 50 requests, many of them at the same time', {
+      timeout: 60_000,
+    }, async () => {
       const place = await newPlace();
       const members = [
         await newMember(place.tenant, { user: 'ada' }),

@@ -1,17 +1,10 @@
 import * as z from 'zod';
-import { isDay } from '../../../domain/calendar.ts';
 import { cursorPattern, decodeCursor } from '../cursor.ts';
 import { ofRepo, pageOf } from '../queries.ts';
 
 const dayRule = 'must be a day such as 2026-11-21';
 
-const day = (description: string) =>
-  z
-    .string()
-    .regex(/^\d{4}-\d{2}-\d{2}$/, dayRule)
-    .refine(isDay, dayRule)
-    .optional()
-    .meta({ description, format: 'date' });
+const day = (description: string) => z.iso.date(dayRule).optional().meta({ description });
 
 export const downloadQuery = pageOf(cursorPattern, decodeCursor)
   .extend(ofRepo)

@@ -44,4 +44,10 @@ export const createTokenBody = z
     path: ['repos'],
     message: 'cannot be set with the scope manage, which is for the whole tenant',
   })
-  .meta({ id: 'CreateToken' });
+  .meta({
+    id: 'CreateToken',
+    not: {
+      properties: { scope: { const: 'manage' }, repos: { type: 'array' } },
+      required: ['scope', 'repos'],
+    },
+  });

@@ -40,7 +40,7 @@ export interface MonthlyCost {
 export const standing = {
   alarms: 35,
   alarmsOfStoreEvents: 3,
-  metrics: 15,
+  metrics: 16,
   dashboards: 1,
   secrets: 1,
 } as const;

@@ -49,6 +49,8 @@ export class Api extends Construct {
   readonly stage: HttpStage;
   /** Counts what the gateway itself answered with 429. Its metrics do not tell those from other 4xx. */
   readonly throttled: MetricFilter;
+  /** Counts what failed: 5xx, but for a 509, which says that a tenant's downloads are used up. */
+  readonly failed: MetricFilter;
 
   constructor(scope: Construct, id: string, { settings, functions }: ApiProps) {
     super(scope, id);
@@ -77,6 +79,7 @@ export class Api extends Construct {
     this.stage = this.#defaultStage(settings, accessLog);
     this.#limitRoutes(settings, [...added, this.httpApi.node.findChild('DefaultRoute')]);
     this.throttled = this.#countThrottled(accessLog);
+    this.failed = this.#countFailed(accessLog);
     new CfnOutput(this, 'ApiUrl', { value: this.#url(settings) }).overrideLogicalId('ApiUrl');
   }
 
@@ -119,6 +122,19 @@ export class Api extends Construct {
       ['$default', open],
     ]);
     resource.node.addDependency(...added);
+  }
+
+  /** The gateway's own metric of 5xx has 509 in it. */
+  #countFailed(accessLog: LogGroup): MetricFilter {
+    return new MetricFilter(this, 'Failed', {
+      logGroup: accessLog,
+      filterPattern: FilterPattern.all(
+        FilterPattern.stringValue('$.status', '=', '5*'),
+        FilterPattern.stringValue('$.status', '!=', '509'),
+      ),
+      metricNamespace: metricsNamespace(this),
+      metricName: 'RequestsFailed',
+    });
   }
 
   /** A request that reached a function has a latency of its integration. What has none is logged as a hyphen. */

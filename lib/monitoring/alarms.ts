@@ -86,7 +86,7 @@ export class Alarms extends Construct {
       ),
       this.#recountsFailed(settings),
       this.#alarm('ApiErrors', 'The API answered requests with 5xx.', {
-        metric: api.stage.metricServerError(fiveMinutes),
+        metric: api.failed.metric(fiveMinutes),
         threshold: settings.alarms.apiErrors,
       }),
       this.#alarm(

@@ -221,7 +221,11 @@ const alarms = z
       .min(2)
       .default(36)
       .describe('Age of a count when a new one replaces it: above this the schedule falls behind.'),
-    apiErrors: z.int().min(1).default(5).describe('5xx answers in 5 minutes.'),
+    apiErrors: z
+      .int()
+      .min(1)
+      .default(5)
+      .describe('5xx answers in 5 minutes, but for 509: downloads that are used up.'),
     requestsThrottled: z
       .int()
       .min(1)

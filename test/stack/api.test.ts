@@ -103,6 +103,19 @@ describe('the API', () => {
     });
   });
 
+  it('counts the 5xx that are failures, and alarms', () => {
+    template.hasResourceProperties('AWS::Logs::MetricFilter', {
+      FilterPattern: '{ ($.status = "5*") && ($.status != "509") }',
+      MetricTransformations: [
+        { MetricName: 'RequestsFailed', MetricNamespace: 'lfs-quota-test', MetricValue: '1' },
+      ],
+    });
+    template.hasResourceProperties('AWS::CloudWatch::Alarm', {
+      MetricName: 'RequestsFailed',
+      Namespace: 'lfs-quota-test',
+    });
+  });
+
   it('logs neither query strings nor headers', () => {
     const format = JSON.parse(stageOf(template)['Properties'].AccessLogSettings.Format);
     expect(Object.values(format).sort()).toEqual([

@@ -47,9 +47,9 @@ export class MetricStreams {
     this.publish(`Errors of ${name}`, minute, outcome === 'fails' ? 1 : 0);
   }
 
-  /** API Gateway reports each answer. */
+  /** The filter of the access log finds an answer that failed. Without one it reports nothing. */
   answer(minute: number, status: number): void {
-    this.publish('5xx of ApiHttpApi', minute, status >= 500 ? 1 : 0);
+    if (status >= 500 && status !== 509) this.publish('RequestsFailed', minute, 1);
   }
 
   /** The filter of the access log finds an answer of the gateway itself. Without one it reports nothing. */

@@ -30,6 +30,8 @@ export function ordinaryDay({ refreshEveryMinutes }: { refreshEveryMinutes: numb
     for (let request = 0; request < 20; request++) streams.answer(minute, 200);
     if (minute % 4 === 0) for (let request = 0; request < 4; request++) streams.throttleRequest(minute);
     if (minute % 7 === 0) streams.answer(minute, 503);
+    // A tenant's downloads are used up, and it goes on trying.
+    for (let request = 0; request < 20; request++) streams.answer(minute, 509);
     streams.invoke('storeEvents', minute);
     streams.invoke('scanShard', minute);
     streams.invoke('exportArchive', minute);

@@ -94,6 +94,8 @@ export class StoreExports {
   }
 }
 
+const paged: ReadonlySet<string | symbol> = new Set(['list', 'uploads', 'parts', 'listDue']);
+
 /** The same, for a function that dies at one of its calls of the store: before it, or without its answer. */
 function mortal(deps: Deps, callsToLive: number): Deps {
   let calls = 0;
@@ -102,9 +104,15 @@ function mortal(deps: Deps, callsToLive: number): Deps {
     if (calls > callsToLive) throw new KilledError('The function died.');
   };
   const wrapped =
-    (call: (...args: unknown[]) => unknown) =>
+    (call: (...args: unknown[]) => unknown, name: string | symbol) =>
     (...args: unknown[]) => {
-      live();
+      try {
+        live();
+      } catch (error) {
+        // Only what pages answers at once.
+        if (paged.has(name)) throw error;
+        return Promise.reject(error);
+      }
       const answer = call(...args);
       return answer instanceof Promise
         ? answer.then((value) => {
@@ -114,10 +122,10 @@ function mortal(deps: Deps, callsToLive: number): Deps {
         : answer;
     };
   const archives = new Proxy(deps.archives, {
-    get: (store, name) => wrapped(Reflect.get(store, name).bind(store)),
+    get: (store, name) => wrapped(Reflect.get(store, name).bind(store), name),
   });
   const exportJobs = new Proxy(deps.exportJobs, {
-    get: (jobs, name) => wrapped(Reflect.get(jobs, name).bind(jobs)),
+    get: (jobs, name) => wrapped(Reflect.get(jobs, name).bind(jobs), name),
   });
   return { ...deps, archives, exportJobs };
 }

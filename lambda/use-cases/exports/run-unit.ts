@@ -40,9 +40,11 @@ export async function runUnit(
     deps.exportJobs.read(path),
     deps.archives.get(unitKey(path, step)),
   ]);
+  if (!job) return 'obsolete';
   if (!isWanted(job, step)) {
-    // Whoever did it may have died before it said so.
-    if (job && isToAdvance(job)) await deps.exportQueue.send([{ ...path, step: { kind: 'advance' } }]);
+    // Whoever did it may have died before it said so, or before it removed what is left.
+    if (isToAdvance(job)) await deps.exportQueue.send([{ ...path, step: { kind: 'advance' } }]);
+    else if (!job.isTidy) await tidyUp(deps, path);
     return 'obsolete';
   }
   const outcome = await workOn(deps, { ...input, order, isFirst: isNothingMade(job) });
@@ -91,12 +93,9 @@ async function workOn(
     return leased ?? job;
   });
   if (!finished) return 'obsolete';
-  if (!isToAdvance(finished)) return 'done';
-  await Promise.all([
-    // Also if it is completed here: whoever gets this message goes on if this function dies.
-    deps.exportQueue.send([{ ...path, step: { kind: 'advance' } }]),
-    leased && goOn(deps, { job: leased, lease: ExportLease.of(deps, leased) }),
-  ]);
+  // If this function dies meanwhile, the message of its unit comes again.
+  if (leased) await goOn(deps, { job: leased, lease: ExportLease.of(deps, leased) });
+  else if (isToAdvance(finished)) await deps.exportQueue.send([{ ...path, step: { kind: 'advance' } }]);
   return 'done';
 }
 

@@ -16,8 +16,8 @@ export type UnitStep = Extract<ExportStep, { kind: 'unit' }>;
 const reportEveryMs = 3_000;
 
 /** Whether a unit is still to be done. */
-export function isWanted(job: ExportJob | undefined, step: UnitStep): job is ExportJob {
-  return job?.state === step.state && job.round === step.round && !isUnitDone(job, step.unit);
+export function isWanted(job: ExportJob, step: UnitStep): boolean {
+  return job.state === step.state && job.round === step.round && !isUnitDone(job, step.unit);
 }
 
 /** Tells the job's record what a worker does for one unit. */

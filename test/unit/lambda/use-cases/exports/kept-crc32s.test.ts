@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { ExportRequest } from '../../../../../lambda/domain/export/export-job.ts';
-import { keptCrc32Key, knownHashesKey } from '../../../../../lambda/domain/export/export-keys.ts';
+import { keptCrc32Key, knownHashesKey, requestKey } from '../../../../../lambda/domain/export/export-keys.ts';
+import { encodeRequested } from '../../../../../lambda/domain/export/requested-objects.ts';
 import { cancelExport, cancelExportsOf } from '../../../../../lambda/use-cases/exports/cancel-export.ts';
 import { ExportStack, exportPath } from '../../../../support/export-stack.ts';
 import { expectObjects } from './expect-archives.ts';
@@ -76,6 +77,36 @@ describe('the CRC-32 of a tenant', () => {
     await stack.start({ format: 'zip' }, 'third');
     await stack.deliver();
     expect(await stack.job()).toMatchObject({ state: 'copying' });
+  });
+
+  it('that are not of the objects of a list are kept, too', async () => {
+    const { stack, stored } = await afterOneZip();
+    const before = await Promise.all(keptKeys.map((key) => stack.archives.get(key)));
+    const [oid = ''] = stored.keys();
+    const request = { format: 'zip', listedObjects: 1 } as const;
+    for (const repo of [null, 'app']) {
+      await stack.start({ ...request, repo }, `of-${repo}`);
+      await stack.archives.put(requestKey(await stack.job()), encodeRequested([{ oid }]));
+      await stack.run();
+      expect(await Promise.all(keptKeys.map((key) => stack.archives.get(key)))).toEqual(before);
+    }
+  });
+
+  it('are read from the files alone in which objects are', async () => {
+    const stack = new ExportStack();
+    const oid = await stack.store('app', Buffer.from('alone'));
+    await stack.start({ format: 'zip', repo: 'app' });
+    const read: string[] = [];
+    const { get } = stack.archives;
+    stack.archives.get = async (key) => {
+      read.push(key);
+      return get.call(stack.archives, key);
+    };
+    await stack.deliver();
+    const own = keptCrc32Key(exportPath, Number.parseInt(oid.slice(0, 1), 16));
+    expect(read.filter((key) => key.includes('/crc32/'))).toEqual([own]);
+    await stack.run();
+    expect(await stack.kept()).toEqual([own]);
   });
 
   it('of objects that are gone are not kept by a zip of the whole tenant', async () => {
@@ -154,6 +185,16 @@ describe('the CRC-32 of a tenant', () => {
 });
 
 describe('the CRC-32 of a tenant that is deleted', () => {
+  it('are removed with a zip that is cancelled, but not with a tar', async () => {
+    const { stack } = await afterOneZip();
+    for (const format of ['tar', 'zip'] as const) {
+      await stack.start({ format }, format);
+      await cancelExport(stack.deps, await stack.job());
+      await stack.run();
+      expect(await stack.kept()).toEqual(format === 'tar' ? keptKeys : []);
+    }
+  });
+
   it('are removed, though it has no export any more', async () => {
     const { stack } = await afterOneZip();
     await cancelExportsOf(stack.deps, { tenant: 'acme', repo: 'app' });

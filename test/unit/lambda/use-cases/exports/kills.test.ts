@@ -36,7 +36,7 @@ describe('an export with kills', () => {
     },
   );
 
-  it('200 exports, each step of which may be killed', { timeout: 120_000 }, async () => {
+  it('200 exports, each step of which may be killed', { timeout: 240_000 }, async () => {
     let kills = 0;
     for (let seed = 0; seed < 200; seed += 1) {
       const kind = seed % 2 === 0 ? 's3' : 'r2';

@@ -89,6 +89,8 @@ export function tokenExchangeTests(api: () => Api): void {
       [{ match: { repository_id: 7, ref: 'main' } }, /^match/],
       [{ match: { repository_id: '7', ref: [] } }, /^match/],
       [{ match: 'repository_id' }, /^match/],
+      [{ match: JSON.parse('{"__proto__":"x","repository_id":"7","ref":"main"}') }, /__proto__/],
+      [{ match: { '': 'x', repository_id: '7', ref: 'main' } }, /^match/],
       [{ scope: 'manage' }, /^scope/],
       [{ scope: undefined }, /^scope/],
       [{ ttlSeconds: 43_201 }, /^ttlSeconds: .*12 hours/],

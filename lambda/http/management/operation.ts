@@ -1,7 +1,7 @@
 import type { APIGatewayProxyEventV2 } from 'aws-lambda';
 import type * as z from 'zod';
 import { formatBytes } from '../../domain/bytes.ts';
-import { parseJson } from '../../domain/json.ts';
+import { hasPrototypeField, parseJson } from '../../domain/json.ts';
 import type { RouteKey } from '../../routes.ts';
 import type { Deps } from '../../use-cases/deps.ts';
 import { firstIssue } from '../json.ts';
@@ -95,6 +95,7 @@ export function jsonBody<T>(schema: z.ZodType<T>, bytesMax?: number): BodyReader
       return refuse('body-too-large', `The body is larger than ${formatBytes(largest)}.`);
     const value = parseJson(text);
     if (value === undefined) return refuse('invalid-json', 'The body is not valid JSON.');
+    if (hasPrototypeField(value)) return refuse('invalid-body', 'A field cannot be called __proto__.');
     const parsed = schema.safeParse(value);
     if (!parsed.success) return refuse('invalid-body', `${firstIssue(parsed.error)}.`);
     return { ok: true, body: parsed.data };

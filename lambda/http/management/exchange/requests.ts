@@ -33,7 +33,7 @@ export const createRuleBody = z
     issuer: z.string().meta({ description: 'Whose identity tokens: one of the issuers of the stage.' }),
     match: z
       .record(
-        z.string().regex(/^[A-Za-z0-9_.:/-]{1,100}$/, 'is no name of a claim'),
+        z.string().regex(/^[A-Za-z0-9][A-Za-z0-9_.:/-]{0,99}$/, 'is no name of a claim'),
         z.union([claimValue, z.array(claimValue).min(1, valueRule).max(valuesMax, valueRule)], valueRule),
       )
       .refine(

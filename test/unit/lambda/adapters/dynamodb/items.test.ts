@@ -93,6 +93,7 @@ describe('an item', () => {
     tenant: 'acme',
     plan: null,
     limitBytes: null,
+    downloadLimitBytes: null,
     createdAtMs: 1,
     committedBytes: 2,
     epoch: 3,
@@ -119,6 +120,7 @@ describe('an item', () => {
     const more = {
       plan: 'pro',
       limitBytes: 12,
+      downloadLimitBytes: 20,
       listedUntilMs: 13,
       claimCount: 14,
       overtakenEpoch: 15,

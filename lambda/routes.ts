@@ -22,7 +22,7 @@ export const routes = [
   { method: 'POST', path: '/v1/tenants/{tenant}/tokens', function: 'management' },
   { method: 'GET', path: '/v1/tenants/{tenant}/tokens/{tokenId}', function: 'management' },
   { method: 'DELETE', path: '/v1/tenants/{tenant}/tokens/{tokenId}', function: 'management' },
-  { method: 'POST', path: '/v1/tenants/{tenant}/tokens/exchange', function: 'exchangeToken' },
+  { method: 'POST', path: '/v1/tenants/{tenant}/exchange', function: 'exchangeToken' },
   { method: 'GET', path: '/v1/tenants/{tenant}/exchange-rules', function: 'management' },
   { method: 'POST', path: '/v1/tenants/{tenant}/exchange-rules', function: 'management' },
   { method: 'DELETE', path: '/v1/tenants/{tenant}/exchange-rules/{ruleId}', function: 'management' },

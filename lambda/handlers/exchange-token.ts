@@ -20,7 +20,7 @@ type ExchangeDeps = Pick<
 const readBody = jsonBody(exchangeBody, exchangeBodyBytesMax);
 const tryAgainSeconds = '10';
 
-/** POST /v1/tenants/{tenant}/tokens/exchange: a short-lived token for a CI job. Anybody may ask. */
+/** POST /v1/tenants/{tenant}/exchange: a short-lived token for a CI job. Anybody may ask. */
 export function create(deps: ExchangeDeps): HttpHandler {
   return guard(deps, respondProblem, async (event) => {
     const decoded = readBody(deps, event);

@@ -33,7 +33,7 @@ const callers: Readonly<
   'POST /v1/tenants/{tenant}/tokens': 'manager',
   'GET /v1/tenants/{tenant}/tokens/{tokenId}': 'manager',
   'DELETE /v1/tenants/{tenant}/tokens/{tokenId}': 'manager',
-  'POST /v1/tenants/{tenant}/tokens/exchange': 'identity',
+  'POST /v1/tenants/{tenant}/exchange': 'identity',
   'GET /v1/tenants/{tenant}/exchange-rules': 'manager',
   'POST /v1/tenants/{tenant}/exchange-rules': 'manager',
   'DELETE /v1/tenants/{tenant}/exchange-rules/{ruleId}': 'manager',

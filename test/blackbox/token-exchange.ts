@@ -31,7 +31,7 @@ export function tokenExchangeTests(api: () => Api): void {
   const exchange = (tenant: string, body: unknown, headers: Record<string, string> = {}) =>
     api().send({
       method: 'POST',
-      path: `/v1/tenants/${tenant}/tokens/exchange`,
+      path: `/v1/tenants/${tenant}/exchange`,
       headers: { 'content-type': 'application/json', ...headers },
       body: typeof body === 'string' ? body : JSON.stringify(body),
     });

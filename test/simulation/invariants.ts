@@ -29,8 +29,8 @@ export class Invariants {
   readonly #reported = new Map<string, number>();
   /** (repo/oid) → when its deletion was last requested. */
   readonly #deletedAtMs = new Map<string, number>();
-  /** Repos that are being deleted: their objects may go at any time. */
-  readonly #closed = new Set<string>();
+  /** Repo → how often its deletion was requested, how often it was opened after one, and when for the last time. */
+  readonly #deletes = new Map<string, { requests: number; openings: number; openedAtMs: number }>();
   readonly #hasTricklers: boolean;
   /** The highest limit that was ever in force, or what was there before it. Null after a moment without a limit. */
   #highestBytes: number | null = 0;
@@ -125,7 +125,7 @@ export class Invariants {
   reportStored(object: { repo: string; oid: string }, beganMs: number): void {
     const name = `${object.repo}/${object.oid}`;
     const { stored, around } = this.#truth;
-    if (!stored.has(name) && !this.#mayGo(object.repo) && !around.isRemoved(name, beganMs)) {
+    if (!stored.has(name) && !this.#mayGo(object.repo, beganMs) && !around.isRemoved(name, beganMs)) {
       throw new Violation(`I7: a client was told that ${name.slice(0, 12)} is stored, and it is gone`);
     }
     this.#reported.set(name, beganMs);
@@ -134,18 +134,36 @@ export class Invariants {
   /** Somebody has requested the deletion of an object, of a repo (without `oid`), or of the tenant (without both). */
   requestDeletion(path: { repo?: string; oid?: string }, nowMs: number): void {
     if (path.repo === undefined) this.#isTenantClosed = true;
-    else if (path.oid === undefined) this.#closed.add(path.repo);
+    else if (path.oid === undefined) this.#deletesOf(path.repo).requests += 1;
     else this.#deletedAtMs.set(`${path.repo}/${path.oid}`, nowMs);
+  }
+
+  /** A repo that was being deleted is empty, and takes pushes again. */
+  noteOpening(repo: string, nowMs: number): void {
+    const deletes = this.#deletesOf(repo);
+    deletes.openings += 1;
+    deletes.openedAtMs = nowMs;
+  }
+
+  #deletesOf(repo: string) {
+    const deletes = this.#deletes.get(repo) ?? { requests: 0, openings: 0, openedAtMs: 0 };
+    this.#deletes.set(repo, deletes);
+    return deletes;
   }
 
   /** Whether the deletion of this repo, or of the tenant, was ever requested. */
   mayBeClosed(repo: string): boolean {
-    return this.#mayGo(repo);
+    return this.#isTenantClosed || this.#deletes.has(repo);
   }
 
-  /** Whether the whole repo or tenant is being deleted. */
-  #mayGo(repo: string): boolean {
-    return this.#isTenantClosed || this.#closed.has(repo);
+  /**
+   * Whether what a request that began then saw may go with the whole repo or tenant. Once the repo was opened as often as
+   * its deletion was requested, all of that is over, and what is pushed from then on must stay.
+   */
+  #mayGo(repo: string, beganMs: number): boolean {
+    const deletes = this.#deletes.get(repo);
+    if (this.#isTenantClosed) return true;
+    return deletes !== undefined && (deletes.openings < deletes.requests || beganMs < deletes.openedAtMs);
   }
 
   /**
@@ -155,7 +173,7 @@ export class Invariants {
   checkRemoval(key: string): void {
     const [, repo = '', oid = ''] = key.split('/');
     const reportedMs = this.#reported.get(`${repo}/${oid}`);
-    if (reportedMs === undefined || this.#mayGo(repo)) return;
+    if (reportedMs === undefined || this.#mayGo(repo, reportedMs)) return;
     if ((this.#deletedAtMs.get(`${repo}/${oid}`) ?? 0) < reportedMs) {
       throw new Violation(
         `I7: ${repo}/${oid.slice(0, 4)} was deleted after a client was told that it is stored`,

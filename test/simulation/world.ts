@@ -9,7 +9,7 @@ import type { RecountRequest } from '../../lambda/ports/recount-queue.ts';
 import type { Deps } from '../../lambda/use-cases/deps.ts';
 import { recordStoreEvents } from '../../lambda/use-cases/recounts/record-store-events.ts';
 import { runRecount } from '../../lambda/use-cases/recounts/run-recount.ts';
-import { MemoryLedger } from '../support/memory/ledger.ts';
+import type { MemoryLedger } from '../support/memory/ledger.ts';
 import { MemoryObjectStore } from '../support/memory/object-store.ts';
 import { MemoryRequestKeys } from '../support/memory/request-keys.ts';
 import { Random } from '../support/random.ts';
@@ -24,6 +24,7 @@ import type { Scenario } from './scenario.ts';
 import { type SqsOptions, SqsQueue } from './sqs-queue.ts';
 import { type Stage, stageOf } from './stage.ts';
 import { Truth } from './truth.ts';
+import { WatchedLedger } from './watched-ledger.ts';
 
 /** Without the ports that no simulated function may use, because they are not simulated. */
 export type SimDeps = Omit<Deps, 'tokens' | 'admin'>;
@@ -112,7 +113,11 @@ export class World {
     };
     this.#mutant = input.mutant ?? {};
     this.#hasStoreEvents = stage.hasStoreEvents;
-    const memory = new MemoryLedger({
+    const memory = new WatchedLedger({
+      onOpening: ({ tenant, repo }) =>
+        this.accounts
+          .find((account) => account.tenant === tenant)
+          ?.invariants.noteOpening(repo, this.scheduler.nowMs),
       pageSize: 2,
       ...input.ledger,
       readIndex: (entries) => this.#readIndex(entries),

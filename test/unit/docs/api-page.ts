@@ -24,7 +24,7 @@ const sections: readonly { readonly title: string; readonly isOf: (path: string)
     isOf: (path) =>
       /^\/v1\/tenants(\/\{tenant\}(\/(subscription|reservations|downloads|counts|reconcile))?)?$/.test(path),
   },
-  { title: 'Tokens', isOf: (path) => /\/(tokens|exchange-rules)/.test(path) },
+  { title: 'Tokens', isOf: (path) => /\/(tokens|exchange)/.test(path) },
   { title: 'Exports', isOf: (path) => path.includes('/exports') },
   { title: 'Repos, objects and file locks', isOf: (path) => /^\/v1\/.*\/(repos|objects)/.test(path) },
 ];

@@ -50,7 +50,7 @@ export const exchangeDocs = {
     answers: { 204: { description: 'The rule is gone.' } },
     problems: ['tenant-not-found', 'rule-not-found'],
   },
-  'POST /v1/tenants/{tenant}/tokens/exchange': {
+  'POST /v1/tenants/{tenant}/exchange': {
     id: 'exchangeToken',
     summary: 'Get a token for a CI job',
     description:

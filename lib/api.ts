@@ -171,7 +171,7 @@ export class Api extends Construct {
 /** Take part in every push and fetch. */
 const lfsFunctions: ReadonlySet<HttpFunction> = new Set(['lfsBatch', 'lfsVerify', 'lfsLocks']);
 /** Answer without a token. */
-const openFunctions: ReadonlySet<HttpFunction> = new Set(['health', 'openapi']);
+const openFunctions: ReadonlySet<HttpFunction> = new Set(['health', 'openapi', 'exchangeToken']);
 
 /** One integration per function, however many routes lead to it. */
 function integrationsOf(functions: Functions): (name: HttpFunction) => HttpLambdaIntegration {

@@ -68,6 +68,7 @@ describe('the API', () => {
       'POST /{tenant}/{repo}/info/lfs/locks/{lockId}/unlock': lfs,
       'GET /health': other,
       'GET /openapi.json': other,
+      'POST /v1/tenants/{tenant}/exchange': other,
       $default: other,
     });
     expect(DefaultRouteSettings).toEqual(other);

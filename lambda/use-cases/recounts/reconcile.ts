@@ -252,7 +252,8 @@ async function countRepos(
     due,
     giants,
     scans,
-    formerGiants: selected.former,
+    // One that was listed as an ordinary repo may have turned out to be a giant again: its shards count it.
+    formerGiants: selected.former.filter((repo) => !outcomes.some((outcome) => outcome.repo === repo)),
     requests: outcomes.reduce((sum, { shardLists }) => sum + shardLists, scanned.requests),
   };
 }

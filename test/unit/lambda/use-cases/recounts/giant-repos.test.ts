@@ -58,6 +58,29 @@ describe('a repo of many objects', () => {
   });
 });
 
+describe('a giant that had few objects, and has many again when it is listed', () => {
+  it('stays one, keeps its shards, and is counted', async () => {
+    for (let index = 0; index < 45; index += 1)
+      await stack.objects.delete(`${tenant}/${repo}/${oidOf(index)}`);
+    stack.nowMs += hour;
+    await stack.recount('manual', true);
+    expect(await stack.usage()).toEqual({ storedBytes: 150, committedBytes: 150 });
+    // Around the API, before the next recount lists it as an ordinary repo.
+    for (let index = 0; index < 45; index += 1) stack.put({ [`${repo}/${oidOf(index)}`]: 10 });
+    // A page is less than the repo, and as many objects as a giant has.
+    const { listPage } = stack.objects;
+    stack.objects.listPage = ({ maxKeys = 1000, ...request }) =>
+      listPage.call(stack.objects, { ...request, maxKeys: Math.min(maxKeys, 45) });
+    stack.nowMs += hour;
+    await stack.recount();
+    expect(await stack.ledger.readRepo({ tenant, repo })).toMatchObject({ giant: {} });
+    expect(await stack.shards()).toHaveLength(16);
+    stack.nowMs += hour;
+    await stack.recount('manual', true);
+    expect(await stack.usage()).toEqual({ storedBytes: 600, committedBytes: 600 });
+  });
+});
+
 describe('a push to a giant', () => {
   it('causes no LIST, and is shown as soon as it has arrived', async () => {
     const { oids, claims } = push(100, 20);

@@ -1,10 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { mutants } from './mutants.ts';
+import { deleteMutants } from './mutants-deletes.ts';
 import { giantMutants } from './mutants-giant.ts';
 import { firstViolation } from './seeds.ts';
 
 describe('the simulator catches', () => {
-  it.each([...mutants, ...giantMutants])(
+  it.each([...mutants, ...giantMutants, ...deleteMutants])(
     '$name, within $seeds seeds',
     { timeout: 180_000 },
     async ({ invariant, from = 0, seeds, ...how }) => {

@@ -37,6 +37,19 @@ const pushed = (object: number, plan: UploadPlan, afterMs: number): PushAction =
   verify: false,
 });
 
+/** A repo is deleted, and soon the same objects are pushed to it again, twice. */
+export const usedAgain: Story = {
+  tenants: [{ limitBytes: 200, imported: [0, 2, 4] }],
+  sizes: oids.map(() => 10),
+  actions: [
+    { kind: 'delete-repo', tenant: 0, afterMs: 1_000, repo: 0 },
+    ...[0, 2, 4, 0, 2, 4].map((object, index) => ({
+      ...pushed(object, 'at-once', (index === 0 ? 4 : 1) * minute),
+      verify: true,
+    })),
+  ],
+};
+
 /** Large objects are sent at the last moment, beside small ones. Most of their time is over when others push again. */
 export const sentSlowly: Story = {
   tenants: [{ limitBytes: 200, imported: [] }],

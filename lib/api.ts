@@ -11,7 +11,7 @@ import {
 } from 'aws-cdk-lib/aws-apigatewayv2';
 import { HttpLambdaIntegration } from 'aws-cdk-lib/aws-apigatewayv2-integrations';
 import { Certificate } from 'aws-cdk-lib/aws-certificatemanager';
-import { FilterPattern, LogGroup, MetricFilter } from 'aws-cdk-lib/aws-logs';
+import { FilterPattern, type IFilterPattern, LogGroup, MetricFilter } from 'aws-cdk-lib/aws-logs';
 import { Construct, type IDependable } from 'constructs';
 import { defaultRouteFunction, type HttpFunction, type Route, routes } from '../lambda/routes.ts';
 import type { Functions } from './functions/functions.ts';
@@ -78,8 +78,8 @@ export class Api extends Construct {
     });
     this.stage = this.#defaultStage(settings, accessLog);
     this.#limitRoutes(settings, [...added, this.httpApi.node.findChild('DefaultRoute')]);
-    this.throttled = this.#countThrottled(accessLog);
-    this.failed = this.#countFailed(accessLog);
+    this.throttled = this.#count('Throttled', accessLog, throttledPattern);
+    this.failed = this.#count('Failed', accessLog, failedPattern);
     new CfnOutput(this, 'ApiUrl', { value: this.#url(settings) }).overrideLogicalId('ApiUrl');
   }
 
@@ -124,29 +124,13 @@ export class Api extends Construct {
     resource.node.addDependency(...added);
   }
 
-  /** The gateway's own metric of 5xx has 509 in it. */
-  #countFailed(accessLog: LogGroup): MetricFilter {
-    return new MetricFilter(this, 'Failed', {
+  /** Counts the answers in the access log that fit a pattern. */
+  #count(id: 'Failed' | 'Throttled', accessLog: LogGroup, filterPattern: IFilterPattern): MetricFilter {
+    return new MetricFilter(this, id, {
       logGroup: accessLog,
-      filterPattern: FilterPattern.all(
-        FilterPattern.stringValue('$.status', '=', '5*'),
-        FilterPattern.stringValue('$.status', '!=', '509'),
-      ),
+      filterPattern,
       metricNamespace: metricsNamespace(this),
-      metricName: 'RequestsFailed',
-    });
-  }
-
-  /** A request that reached a function has a latency of its integration. What has none is logged as a hyphen. */
-  #countThrottled(accessLog: LogGroup): MetricFilter {
-    return new MetricFilter(this, 'Throttled', {
-      logGroup: accessLog,
-      filterPattern: FilterPattern.all(
-        FilterPattern.stringValue('$.status', '=', '429'),
-        FilterPattern.stringValue('$.integrationLatencyMs', '=', '-'),
-      ),
-      metricNamespace: metricsNamespace(this),
-      metricName: 'RequestsThrottled',
+      metricName: `Requests${id}`,
     });
   }
 
@@ -167,6 +151,17 @@ export class Api extends Construct {
     return settings.domain === undefined ? this.httpApi.apiEndpoint : `https://${settings.domain.name}`;
   }
 }
+
+/** The gateway's own metric of 5xx has 509 in it. */
+const failedPattern = FilterPattern.all(
+  FilterPattern.stringValue('$.status', '=', '5*'),
+  FilterPattern.stringValue('$.status', '!=', '509'),
+);
+/** A request that reached a function has a latency of its integration. What has none is logged as a hyphen. */
+const throttledPattern = FilterPattern.all(
+  FilterPattern.stringValue('$.status', '=', '429'),
+  FilterPattern.stringValue('$.integrationLatencyMs', '=', '-'),
+);
 
 /** Take part in every push and fetch. */
 const lfsFunctions: ReadonlySet<HttpFunction> = new Set(['lfsBatch', 'lfsVerify', 'lfsLocks']);

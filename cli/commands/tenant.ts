@@ -17,8 +17,7 @@ export function registerTenant(program: Command, context: CliContext): void {
   registerCreate(group, context);
   registerList(group, context);
   registerShow(group, context);
-  registerLimit(group, context);
-  registerDownloadLimit(group, context);
+  for (const limit of limitCommands) registerLimit(group, context, limit);
   registerDelete(group, context);
 }
 
@@ -75,32 +74,33 @@ function registerShow(group: Command, context: CliContext): void {
     });
 }
 
-function registerLimit(group: Command, context: CliContext): void {
-  withApiOptions(group.command('limit'))
-    .description("change a tenant's storage limit")
-    .argument('<name>', 'name of the tenant', parseTenant)
-    .argument('<size>', 'the new limit, such as 10GiB, or unlimited', parseLimit)
-    .action(async (tenant: string, limitBytes: number | null, options: ApiOptions) => {
-      const answer = await openClient(options, context).send({
-        method: 'PATCH',
-        path: `/v1/tenants/${tenant}`,
-        body: { limitBytes },
-        shape: tenantSchema,
-      });
-      context.out(options.json ? `${answer.text}\n` : renderTenant(answer.body, context.nowMs()));
-    });
+interface LimitCommand {
+  readonly name: string;
+  readonly description: string;
+  readonly example: string;
+  readonly field: 'limitBytes' | 'downloadLimitBytes';
 }
 
-function registerDownloadLimit(group: Command, context: CliContext): void {
-  withApiOptions(group.command('download-limit'))
-    .description('change how much a tenant may be offered for download in a month')
+const limitCommands: readonly LimitCommand[] = [
+  { name: 'limit', description: "change a tenant's storage limit", example: '10GiB', field: 'limitBytes' },
+  {
+    name: 'download-limit',
+    description: 'change how much a tenant may be offered for download in a month',
+    example: '1TiB',
+    field: 'downloadLimitBytes',
+  },
+];
+
+function registerLimit(group: Command, context: CliContext, limit: LimitCommand): void {
+  withApiOptions(group.command(limit.name))
+    .description(limit.description)
     .argument('<name>', 'name of the tenant', parseTenant)
-    .argument('<size>', 'the new limit, such as 1TiB, or unlimited', parseLimit)
-    .action(async (tenant: string, downloadLimitBytes: number | null, options: ApiOptions) => {
+    .argument('<size>', `the new limit, such as ${limit.example}, or unlimited`, parseLimit)
+    .action(async (tenant: string, bytes: number | null, options: ApiOptions) => {
       const answer = await openClient(options, context).send({
         method: 'PATCH',
         path: `/v1/tenants/${tenant}`,
-        body: { downloadLimitBytes },
+        body: { [limit.field]: bytes },
         shape: tenantSchema,
       });
       context.out(options.json ? `${answer.text}\n` : renderTenant(answer.body, context.nowMs()));

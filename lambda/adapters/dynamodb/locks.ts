@@ -3,7 +3,7 @@ import { type FileLock, hashOfLockId, lockHashOf, lockSliceOf, locksPerSliceMax 
 import type { RepoPath } from '../../ports/ledger.ts';
 import type { LockPage, Locks, ReleaseOutcome, TakeOutcome } from '../../ports/locks.ts';
 import { absent, all } from './expressions.ts';
-import { pagesOf } from './pages.ts';
+import { firstItems } from './pages.ts';
 import { deleteItem, getItem, putItem, type Table } from './requests.ts';
 import { keyNames } from './table.ts';
 import type { Query } from './table-client.ts';
@@ -114,7 +114,7 @@ async function releaseSome(
 ): Promise<{ count: number; hasMore: boolean }> {
   const { tenant, repo, ownerIds, locksMax } = input;
   const range = repo === undefined ? locksOfTenant(tenant) : locksAfter({ tenant, repo });
-  const items = await firstItems(table, ofOwners(range, ownerIds), locksMax + 1);
+  const items = await firstItems(table, { ...ofOwners(range, ownerIds), Limit: locksMax + 1 });
   let count = 0;
   for (let first = 0; first < Math.min(items.length, locksMax); first += releasesAtOnce) {
     const some = items.slice(first, Math.min(first + releasesAtOnce, locksMax));
@@ -130,20 +130,8 @@ async function releaseSome(
   return { count, hasMore: items.length > locksMax };
 }
 
-/** The first items that a query finds. */
-async function firstItems(table: Table, query: Query, countMax: number) {
-  // What the filter leaves out counts to DynamoDB's limit: a page of a few would be nearly empty.
-  const limited = query.FilterExpression === undefined ? { ...query, Limit: countMax } : query;
-  const found: Record<string, unknown>[] = [];
-  for await (const items of pagesOf(table, limited)) {
-    found.push(...items);
-    if (found.length >= countMax) break;
-  }
-  return found.slice(0, countMax);
-}
-
 async function firstLocks(table: Table, query: Query, countMax: number): Promise<FileLock[]> {
-  return (await firstItems(table, query, countMax)).map((item) => lockItem.parse(item));
+  return (await firstItems(table, { ...query, Limit: countMax })).map((item) => lockItem.parse(item));
 }
 
 /** The locks of a repo by their hashes, after one of them. */

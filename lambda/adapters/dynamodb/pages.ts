@@ -77,10 +77,12 @@ export async function firstItems(
   table: Table,
   query: Query & { Limit: number },
 ): Promise<readonly Record<string, unknown>[]> {
+  const { Limit: countMax, ...unlimited } = query;
   const found: Record<string, unknown>[] = [];
-  for await (const items of pagesOf(table, query)) {
+  // What a filter leaves out counts to DynamoDB's limit: a page of a few would be nearly empty.
+  for await (const items of pagesOf(table, query.FilterExpression === undefined ? query : unlimited)) {
     found.push(...items);
-    if (found.length >= query.Limit) break;
+    if (found.length >= countMax) break;
   }
-  return found.slice(0, query.Limit);
+  return found.slice(0, countMax);
 }

@@ -20,14 +20,19 @@ const usageSchema = z
   })
   .meta({ id: 'Usage' });
 
+/** What the operator decides about a tenant. */
+const account = {
+  tenant: z.string(),
+  plan: z.string().nullable(),
+  limitBytes: bytes.nullable().meta({ description: 'null: unlimited.' }),
+  downloadLimitBytes: bytes
+    .nullable()
+    .meta({ description: 'Of what is offered for download in a month. null: unlimited.' }),
+};
+
 export const tenantSchema = z
   .object({
-    tenant: z.string(),
-    plan: z.string().nullable(),
-    limitBytes: bytes.nullable().meta({ description: 'null: unlimited.' }),
-    downloadLimitBytes: bytes
-      .nullable()
-      .meta({ description: 'Of what is offered for download in a month. null: unlimited.' }),
+    ...account,
     createdAt: time,
     usage: usageSchema.nullable().meta({ description: 'null: never counted, which is not zero.' }),
     deleting,
@@ -40,12 +45,7 @@ export const tenantPageSchema = z
 
 export const subscriptionSchema = z
   .object({
-    tenant: z.string(),
-    plan: z.string().nullable(),
-    limitBytes: bytes.nullable().meta({ description: 'null: unlimited.' }),
-    downloadLimitBytes: bytes
-      .nullable()
-      .meta({ description: 'Of what is offered for download in a month. null: unlimited.' }),
+    ...account,
     usage: usageSchema.nullable().meta({ description: 'null: never counted, which is not zero.' }),
     repos: z.array(repoSchema),
     refreshing: z.boolean().meta({ description: 'A recount is under way. Ask again in a moment.' }),

@@ -100,15 +100,19 @@ function cellsFor(bytes: number, scale: { limitBytes: number; cellsMax: number }
 
 /** A table of repos, the largest first. */
 export function renderRepos(repos: readonly RepoBody[], nowMs: number): string {
+  // Most tenants limit none.
+  const hasLimits = repos.some(({ limitBytes }) => limitBytes !== null);
   const rows = [...repos]
     .sort((a, b) => (b.storedBytes ?? 0) - (a.storedBytes ?? 0))
     .map((body) => [
       nameOf(body),
       body.storedBytes === null ? '-' : formatBytes(body.storedBytes),
+      ...(hasLimits ? [body.limitBytes === null ? '-' : formatBytes(body.limitBytes)] : []),
       body.objectCount === null ? '-' : formatCount(body.objectCount),
       body.countedAt === null ? 'never' : formatAge(body.countedAt, nowMs),
     ]);
-  return renderTable(['repo', 'stored', 'objects', 'counted'], rows, { right: [1, 2] });
+  const header = ['repo', 'stored', ...(hasLimits ? ['limit'] : []), 'objects', 'counted'];
+  return renderTable(header, rows, { right: hasLimits ? [1, 2, 3] : [1, 2] });
 }
 
 function nameOf({ repo, deleting }: RepoBody): string {

@@ -24,8 +24,6 @@ type Print = (text: string) => void;
 /** A worker of 1 GB in Lambda, S3, DynamoDB and SQS: what the plan assumes, and what requests take. */
 const real = { bytesPerSecond: 75e6, requestMs: 100, recordMs: 10, queueMs: 20 };
 
-const workerCounts = [8, 4, 2, 1];
-
 interface Run {
   readonly title: string;
   readonly tenant: string;
@@ -45,6 +43,7 @@ export async function benchExportWorkers(print: Print, options: readonly string[
       objects: { type: 'string', default: '600' },
       small: { type: 'string', default: '100000' },
       slowdown: { type: 'string', default: '10' },
+      workers: { type: 'string', default: '8,4,2,1' },
       // `speed` or `memory`: that part alone.
       part: { type: 'string' },
     },
@@ -75,7 +74,8 @@ export async function benchExportWorkers(print: Print, options: readonly string[
           `${run.title}, ${run.workers} workers: ${last.seconds.toFixed(1)} s, ${last.peakMb.toFixed(0)} MB`,
         );
     };
-    if (values.part !== 'memory') for (const workers of workerCounts) await add({ ...large, workers });
+    const workerCounts = values.part === 'memory' ? [] : values.workers.split(',').map(Number);
+    for (const workers of workerCounts) await add({ ...large, workers });
     if (values.part !== 'speed') {
       // The memory of a worker is that of full speed.
       await add({ ...large, title: 'streamed in parts of 64 MiB', kind: 'stream', workers: 1, slowdown: 0 });

@@ -6,17 +6,26 @@ import type { ApiClient } from '../api-client.ts';
 import { type DeleteOptions, formatFreed, runDelete, saysYes, withDeleteOptions } from '../confirm-delete.ts';
 import type { CliContext } from '../context.ts';
 import { type ListOptions, listPages, withListOptions } from '../list-pages.ts';
-import { type ApiOptions, openClient, parseRepo, parseTenant } from '../options.ts';
+import {
+  type ApiOptions,
+  openClient,
+  parseLimit,
+  parseRepo,
+  parseTenant,
+  withApiOptions,
+} from '../options.ts';
 import { formatObjects, formatUntil } from '../render.ts';
 import { renderRepos } from '../views.ts';
 import { WaitLine } from '../wait-line.ts';
 
 const pollMs = 2000;
 
-/** `repo list|delete`. */
+/** `repo create|list|limit|delete`. */
 export function registerRepo(program: Command, context: CliContext): void {
-  const group = program.command('repo').description("list and delete a tenant's repos");
+  const group = program.command('repo').description("create, list, limit and delete a tenant's repos");
+  registerCreate(group, context);
   registerList(group, context);
+  registerLimit(group, context);
   registerDelete(group, context);
 }
 
@@ -33,6 +42,40 @@ function registerList(group: Command, context: CliContext): void {
       context.out(
         repos.length === 0 ? 'No repos: nothing is stored.\n' : renderRepos(repos, context.nowMs()),
       );
+    });
+}
+
+function registerCreate(group: Command, context: CliContext): void {
+  withApiOptions(group.command('create'))
+    .description('create a repo: needed only if a push may not do it, or to limit it before its first push')
+    .argument('<tenant>', 'name of the tenant', parseTenant)
+    .argument('<repo>', 'name of the repo', parseRepo)
+    .option('--limit <size>', 'its own limit, such as 10GiB', parseLimit)
+    .action(async (tenant: string, repo: string, options: ApiOptions & { limit?: number | null }) => {
+      const answer = await openClient(options, context).send({
+        method: 'POST',
+        path: `/v1/tenants/${tenant}/repos`,
+        body: { repo, ...(options.limit !== undefined && { limitBytes: options.limit }) },
+        shape: repoSchema,
+      });
+      context.out(options.json ? `${answer.text}\n` : renderRepos([answer.body], context.nowMs()));
+    });
+}
+
+function registerLimit(group: Command, context: CliContext): void {
+  withApiOptions(group.command('limit'))
+    .description("change a repo's own storage limit, beside that of its tenant")
+    .argument('<tenant>', 'name of the tenant', parseTenant)
+    .argument('<repo>', 'name of the repo', parseRepo)
+    .argument('<size>', 'the new limit, such as 10GiB, or unlimited', parseLimit)
+    .action(async (tenant: string, repo: string, limitBytes: number | null, options: ApiOptions) => {
+      const answer = await openClient(options, context).send({
+        method: 'PATCH',
+        path: `/v1/tenants/${tenant}/repos/${repo}`,
+        body: { limitBytes },
+        shape: repoSchema,
+      });
+      context.out(options.json ? `${answer.text}\n` : renderRepos([answer.body], context.nowMs()));
     });
 }
 

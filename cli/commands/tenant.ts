@@ -1,4 +1,4 @@
-import type { Command } from 'commander';
+import { Argument, type Command } from 'commander';
 import { formatBytes } from '../../lambda/domain/bytes.ts';
 import {
   type TenantBody,
@@ -11,13 +11,14 @@ import { type ListOptions, listPages, withListOptions } from '../list-pages.ts';
 import { type ApiOptions, openClient, parseLimit, parseTenant, withApiOptions } from '../options.ts';
 import { formatAge, formatCount, formatLimit, printable, renderTable } from '../render.ts';
 
-/** `tenant create|list|show|limit|delete`. */
+/** `tenant create|list|show|limit|download-limit|new-repos|delete`. */
 export function registerTenant(program: Command, context: CliContext): void {
   const group = program.command('tenant').description('create, list, change and delete tenants');
   registerCreate(group, context);
   registerList(group, context);
   registerShow(group, context);
   for (const limit of limitCommands) registerLimit(group, context, limit);
+  registerNewRepos(group, context);
   registerDelete(group, context);
 }
 
@@ -70,6 +71,27 @@ function registerShow(group: Command, context: CliContext): void {
     .action(async (tenant: string, options: ApiOptions) => {
       const request = { method: 'GET', path: `/v1/tenants/${tenant}`, shape: tenantSchema } as const;
       const answer = await openClient(options, context).send(request);
+      context.out(options.json ? `${answer.text}\n` : renderTenant(answer.body, context.nowMs()));
+    });
+}
+
+function registerNewRepos(group: Command, context: CliContext): void {
+  withApiOptions(group.command('new-repos'))
+    .description('say how a tenant gets a new repo')
+    .argument('<name>', 'name of the tenant', parseTenant)
+    .addArgument(
+      new Argument(
+        '<how>',
+        'pushed: the first push makes it; created: it takes a push once it was created',
+      ).choices(['pushed', 'created']),
+    )
+    .action(async (tenant: string, how: string, options: ApiOptions) => {
+      const answer = await openClient(options, context).send({
+        method: 'PATCH',
+        path: `/v1/tenants/${tenant}`,
+        body: { reposMustExist: how === 'created' },
+        shape: tenantSchema,
+      });
       context.out(options.json ? `${answer.text}\n` : renderTenant(answer.body, context.nowMs()));
     });
 }
@@ -137,6 +159,7 @@ function renderTenant(body: TenantBody, nowMs: number): string {
     `limit    ${formatLimit(body.limitBytes)}`,
     `stored   ${body.usage === null ? 'not counted yet' : formatBytes(body.usage.storedBytes)}`,
     ...(body.downloadLimitBytes === null ? [] : [`pulls    ${formatLimit(body.downloadLimitBytes)} a month`]),
+    ...(body.reposMustExist ? ['repos    have to be created before a push'] : []),
     `created  ${formatAge(body.createdAt, nowMs)}`,
   ];
   return `${lines.join('\n')}\n`;

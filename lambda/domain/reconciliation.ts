@@ -122,6 +122,29 @@ export function recompute(input: {
   };
 }
 
+/** The same for each repo that has a limit: as if it were a tenant of its own. */
+export function recomputeLimited(
+  input: Omit<Parameters<typeof recompute>[0], 'limitBytes'> & { repoLimits: TenantRecord['repoLimits'] },
+): Map<string, Recomputed> {
+  const { repos, scans, reservations } = input;
+  const only = <T>(map: ReadonlyMap<string, T>, repo: string) => {
+    const value = map.get(repo);
+    return new Map(value === undefined ? [] : [[repo, value]]);
+  };
+  return new Map(
+    [...input.repoLimits].map(([repo, { limitBytes }]) => [
+      repo,
+      recompute({
+        ...input,
+        repos: repos.filter((record) => record.repo === repo),
+        scans: only(scans, repo),
+        reservations: only(reservations, repo),
+        limitBytes,
+      }),
+    ]),
+  );
+}
+
 /** What a reconcile knows of each repo, by its name. */
 export function countedRepos(input: {
   repos: readonly RepoRecord[];

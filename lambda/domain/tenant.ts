@@ -16,6 +16,30 @@ export interface DeleteNote {
   readonly deadlineMs: number;
 }
 
+/**
+ * The limit of one repo. Such a repo is accounted for like a tenant of its own: it has a counter and a floor, which
+ * change in the same writes as those of the tenant.
+ */
+export interface RepoLimit {
+  readonly limitBytes: number;
+  /** null: not counted since the limit was set. Until then nothing is admitted by it. */
+  readonly counted: CountedLimit | null;
+}
+
+/** What the ledger knows of a repo that has a limit. */
+export interface CountedLimit {
+  /** The repo's own atomic counter. Never below what the repo really takes up. */
+  readonly committedBytes: number;
+  /** Found by the last reconcile. */
+  readonly storedBytes: number;
+  /** The floor in force is this minus the tenant's `deletedBytes`, until `floorUntilMs`. */
+  readonly floorBaseBytes: number;
+  readonly floorUntilMs: number;
+}
+
+/** Repos of a tenant that have a limit, at most: they are in its item, which each batch writes. */
+export const repoLimitsMax = 50;
+
 /** The tenant's item. It holds the counter that every admission adds to. */
 export interface TenantRecord {
   readonly tenant: string;
@@ -24,6 +48,8 @@ export interface TenantRecord {
   readonly limitBytes: number | null;
   /** Bytes that may be offered for download in a month (UTC). null: unlimited. */
   readonly downloadLimitBytes: number | null;
+  /** Whether a repo has to be created before it takes a push. Otherwise the first push makes it. */
+  readonly reposMustExist: boolean;
   readonly createdAtMs: number;
   /** The atomic counter. Never below what the tenant really takes up. */
   readonly committedBytes: number;
@@ -40,6 +66,8 @@ export interface TenantRecord {
   readonly deletedBytes: number;
   /** Note id → a delete under way. */
   readonly notes: ReadonlyMap<string, DeleteNote>;
+  /** Repo → its limit. Most repos have none of their own. */
+  readonly repoLimits: ReadonlyMap<string, RepoLimit>;
   /** null: never counted, which is not zero. */
   readonly counted: Counted | null;
   /** Of the objects counted, those that a reconcile lists: without giant repos. Absent: there are none. */
@@ -95,6 +123,8 @@ export interface RepoRecord extends Counted {
   readonly putsUntilMs: number;
   /** Set while the repo is being deleted. It takes no batches until it is empty. */
   readonly closedAtMs: number | null;
+  /** When somebody created it. Without that it is there only while something is stored in it. */
+  readonly createdAtMs?: number | undefined;
   /** Set on a giant: it is counted by shards, and the sums above are theirs. */
   readonly giant?: Giant | undefined;
   /** Set while the operator wants no shard of it to be scanned. */
@@ -112,6 +142,11 @@ export interface RepoRecord extends Counted {
 export function unknownRepo(repo: string): RepoRecord {
   const nothing = { storedBytes: 0, objectCount: 0, countedAtMs: 0, epoch: 0, putsUntilMs: 0 };
   return { repo, ...nothing, dirtyToken: null, covered: new Set(), closedAtMs: null };
+}
+
+/** Whether a repo is there: somebody created it, or it has an object. */
+export function isThere(repo: RepoRecord): boolean {
+  return repo.createdAtMs !== undefined || (repo.epoch > 0 && repo.objectCount > 0);
 }
 
 /** Begins the dirty token of a delete in a giant, which leaves a record of what it removed. */
@@ -180,6 +215,21 @@ export function isGone(tenant: TenantRecord): boolean {
  * @returns undefined if the tenant was never counted or its floor has expired.
  */
 export function floorBytes(tenant: TenantRecord, nowMs: number): number | undefined {
-  if (tenant.counted === null || nowMs >= tenant.floorUntilMs) return undefined;
-  return Math.max(0, tenant.floorBaseBytes - tenant.deletedBytes);
+  return tenant.counted === null ? undefined : floorOf(tenant, { tenant, nowMs });
+}
+
+/** The same for a repo that has a limit. What was deleted from other repos may lower it, until the next reconcile. */
+export function repoFloorBytes(
+  tenant: TenantRecord,
+  { limit, nowMs }: { limit: RepoLimit; nowMs: number },
+): number | undefined {
+  return limit.counted === null ? undefined : floorOf(limit.counted, { tenant, nowMs });
+}
+
+function floorOf(
+  floor: Pick<CountedLimit, 'floorBaseBytes' | 'floorUntilMs'>,
+  { tenant, nowMs }: { tenant: TenantRecord; nowMs: number },
+): number | undefined {
+  if (nowMs >= floor.floorUntilMs) return undefined;
+  return Math.max(0, floor.floorBaseBytes - tenant.deletedBytes);
 }

@@ -41,6 +41,13 @@ export function create(deps: BatchDeps): HttpHandler {
       const message = 'This token may only read: push with a write token.';
       return lfsError({ statusCode: 403, message, requestId });
     }
+    if (!access.takesPushes) {
+      const path = `${tenant.tenant}/${repo}`;
+      const message =
+        `There is no repo ${path}, and a push does not create one here. Is its name right? ` +
+        `If so, create it first: lfs-quota repo create ${tenant.tenant} ${repo}`;
+      return lfsError({ statusCode: 404, message, requestId });
+    }
     return upload(deps, { ...request, baseUrl: baseUrl(event, deps.publicUrl), requestId });
   };
   return guard(deps, respondLfsError, withMetrics(deps.metrics, handle));

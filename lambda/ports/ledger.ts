@@ -2,7 +2,14 @@ import type { Deletion, Removal } from '../domain/deletion.ts';
 import type { Shard } from '../domain/giant/shard.ts';
 import type { DueTenant, RefreshState } from '../domain/refresh-state.ts';
 import type { Reservation } from '../domain/reservation.ts';
-import type { Counted, CountProgress, DeleteNote, RepoRecord, TenantRecord } from '../domain/tenant.ts';
+import type {
+  Counted,
+  CountedLimit,
+  CountProgress,
+  DeleteNote,
+  RepoRecord,
+  TenantRecord,
+} from '../domain/tenant.ts';
 
 /**
  * The ledger's items. docs/ledger.md explains the protocol.
@@ -42,7 +49,13 @@ export interface TenantLedger {
     limitBytes?: number | null;
     downloadLimitBytes?: number | null;
     plan?: string | null;
+    reposMustExist?: boolean;
   }): Promise<TenantRecord | undefined>;
+  /**
+   * Limits one repo, or with null lifts its limit. The repo counts as not counted from then on, and a running reconcile
+   * cannot commit: a batch may have added bytes that no counter of the repo has.
+   */
+  setRepoLimit(input: RepoPath & { limitBytes: number | null }): Promise<TenantRecord | undefined>;
   /**
    * Closes a tenant for good: it takes no more batches, is due at once, and will be emptied. A tenant that is
    * closed already keeps its time. Takes the next epoch, so that a running reconcile cannot commit: its commit
@@ -52,7 +65,8 @@ export interface TenantLedger {
   /**
    * Adds to the atomic counter if the sum stays within `limitBytes`, this still is the tenant's limit, and the
    * tenant is open and was counted before. With `limitBytes: null` the only bound is 2^53 − 1. It counts the reservation
-   * and its claims too, up to `tenantClaimsMax`.
+   * and its claims too, up to `tenantClaimsMax`. If the repo has a limit, all of that holds for the repo too, in the same
+   * write.
    *
    * `refused` carries the tenant as it was read right after the refusal.
    *
@@ -62,8 +76,10 @@ export interface TenantLedger {
   addCommitted(input: {
     tenant: string;
     sumBytes: number;
-    /** As it was read. `any`: what is added takes up nothing, so no limit matters. */
+    /** As it was read. `any`: what is added takes up nothing, so no limit matters, that of a repo neither. */
     limitBytes: number | null | 'any';
+    /** The repo, and its limit as it was read. null: it has none. */
+    repo: { readonly name: string; readonly limitBytes: number | null };
     /** The reservation and its claims. Default: 0. */
     claimCount?: number;
   }): Promise<AddOutcome>;
@@ -107,6 +123,8 @@ export interface RepoLedger {
    * records tell what changed, and the one that is there says that something unknown did. It stays, whenever this lands.
    */
   markDirty(input: RepoPath & { dirtyToken: string }): Promise<'marked' | 'refused'>;
+  /** Notes that somebody created a repo. One that was created already keeps its time. `closed`: it is being deleted. */
+  createRepo(input: RepoPath & { createdAtMs: number }): Promise<'done' | 'closed'>;
   /**
    * Closes a repo: it takes no more batches, and will be emptied. Its tenant is due until the repo is opened
    * again. A repo that is closed already keeps its time. A closing that has ended changes nothing if it lands once more.
@@ -114,7 +132,10 @@ export interface RepoLedger {
    * @param input.isForGood its tenant is closed: the same closing may follow its end, because an upload arrived late.
    */
   closeRepo(input: RepoPath & { closedAtMs: number; isForGood?: boolean }): Promise<void>;
-  /** Opens a repo that was closed at `closedAtMs`. `refused`: it is open, or was closed again since. */
+  /**
+   * Opens a repo that was closed at `closedAtMs`. Nobody has created it then. `refused`: it is open, or was closed again
+   * since.
+   */
   openRepo(input: RepoPath & { closedAtMs: number }): Promise<'opened' | 'refused'>;
 }
 
@@ -334,8 +355,16 @@ export type AddOutcome =
 /** What a scan found of a repo. Committing it clears the dirty token. */
 export type RepoCommit = Omit<
   RepoRecord,
-  'dirtyToken' | 'closedAtMs' | 'countPausedAtMs' | 'countCancelledAtMs'
+  'dirtyToken' | 'closedAtMs' | 'createdAtMs' | 'countPausedAtMs' | 'countCancelledAtMs'
 >;
+
+/** What a reconcile found for a repo that has a limit. */
+export interface LimitCommit extends Omit<CountedLimit, 'committedBytes'> {
+  /** As the reconcile found it. */
+  readonly limitBytes: number;
+  /** Added to the repo's counter: the recomputed value minus the counter as the reconcile found it, or 0. */
+  readonly correctionBytes: number;
+}
 
 /** What a reconcile found for a tenant. */
 export interface TenantCommit {
@@ -345,6 +374,8 @@ export interface TenantCommit {
   readonly correctionBytes: number;
   readonly floorBaseBytes: number;
   readonly floorUntilMs: number;
+  /** Repo → what was found, of those that have a limit. */
+  readonly repoLimits: ReadonlyMap<string, LimitCommit>;
   /** null: the tenant was never counted as a whole, and was not now. */
   readonly counted: Counted | null;
   readonly listedUntilMs: number;

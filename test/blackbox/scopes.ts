@@ -48,7 +48,9 @@ const callers: Readonly<
   'GET /v1/tenants/{tenant}/downloads': 'reader',
   'GET /v1/tenants/{tenant}/objects': 'reader',
   'GET /v1/tenants/{tenant}/repos': 'reader',
+  'POST /v1/tenants/{tenant}/repos': 'manager',
   'GET /v1/tenants/{tenant}/repos/{repo}': 'reader',
+  'PATCH /v1/tenants/{tenant}/repos/{repo}': 'manager',
   'DELETE /v1/tenants/{tenant}/repos/{repo}': 'manager',
   'DELETE /v1/tenants/{tenant}/repos/{repo}/objects/{oid}': 'manager',
 };

@@ -5,9 +5,10 @@ import type { Answer } from './exchange.ts';
 
 const instant = z.iso.datetime();
 
-/** Null: deleted before it was ever counted. */
+/** Null: not counted yet. */
 export const repoShape = z.strictObject({
   repo: z.string(),
+  limitBytes: z.number().nullable(),
   storedBytes: z.number().nullable(),
   objectCount: z.number().nullable(),
   countedAt: instant.nullable(),
@@ -19,6 +20,7 @@ const subscription = z.strictObject({
   plan: z.string().nullable(),
   limitBytes: z.number().nullable(),
   downloadLimitBytes: z.number().nullable(),
+  reposMustExist: z.boolean(),
   usage: z
     .strictObject({
       storedBytes: z.number(),

@@ -16,6 +16,7 @@ import { lockTests } from './locks.ts';
 import { objectTests } from './objects.ts';
 import { otherRouteTests } from './other-routes.ts';
 import { pathTests } from './paths.ts';
+import { repoTests } from './repos.ts';
 import { reservationTests } from './reservations.ts';
 import { scopeTests } from './scopes.ts';
 import type { Target } from './target.ts';
@@ -55,6 +56,7 @@ export function blackboxSuite(target: () => Target): void {
   downloadMeterTests(api);
   describe('reservations', () => reservationTests(api));
   describe('limits', () => limitTests(api));
+  repoTests(api);
   describe('locks', () => lockTests(api));
   describe('exports', () => exportTests(api));
   archiveTests(api);

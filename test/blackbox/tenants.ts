@@ -17,6 +17,7 @@ export function tenantTests(api: () => Api): void {
         plan: 'small',
         limitBytes: 1000,
         downloadLimitBytes: null,
+        reposMustExist: false,
         createdAt: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/),
         usage: expect.objectContaining({ storedBytes: 0, objectCount: 0, source: 'cache' }),
       });
@@ -80,7 +81,7 @@ export function tenantTests(api: () => Api): void {
     });
 
     it.each([
-      [{}, /limitBytes, downloadLimitBytes or plan/],
+      [{}, /limitBytes, downloadLimitBytes, plan or reposMustExist/],
       [{ limit: 5 }, /limit/],
       [{ tenant: 'renamed' }, /tenant/],
       [{ plan: '' }, /^plan: /],

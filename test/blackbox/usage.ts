@@ -35,6 +35,7 @@ export function usageTests(api: () => Api): { beforeCount: () => void; onceCount
         plan: 'small',
         limitBytes,
         downloadLimitBytes: null,
+        reposMustExist: false,
         repos: [],
         refreshing: false,
       });

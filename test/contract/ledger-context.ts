@@ -43,6 +43,7 @@ export const plainCommit = {
   overtakenEpoch: 0,
   fullCountedAtMs: null,
   reservedUntilMs: null,
+  repoLimits: new Map(),
   lookAtMs: null,
   counted: counted(3),
 };

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Deletion } from '../../lambda/domain/deletion.ts';
 import { allPages } from '../../lambda/use-cases/all-pages.ts';
+import { unlimitedRepo } from '../support/tenant-record.ts';
 import {
   counted,
   dueOf,
@@ -332,9 +333,9 @@ export function deleteContract(open: () => Promise<LedgerUnderTest>): void {
         full: true,
       });
       expect((await get().ledger.closeTenant({ tenant, closedAtMs: 6 }))?.closedAtMs).toBe(5);
-      expect((await get().ledger.addCommitted({ tenant, sumBytes: 1, limitBytes: 100 })).kind).toBe(
-        'refused',
-      );
+      expect(
+        (await get().ledger.addCommitted({ tenant, repo: unlimitedRepo, sumBytes: 1, limitBytes: 100 })).kind,
+      ).toBe('refused');
       expect(await get().ledger.closeTenant({ tenant: tenantName(), closedAtMs: 5 })).toBeUndefined();
     });
   });

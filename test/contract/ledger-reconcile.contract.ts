@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { LedgerUnavailableError, type RepoCommit, type TenantCommit } from '../../lambda/ports/ledger.ts';
 import { allPages } from '../../lambda/use-cases/all-pages.ts';
+import { unlimitedRepo } from '../support/tenant-record.ts';
 import { counted, type LedgerUnderTest, ledgerContext, tenantName } from './ledger-context.ts';
 
 export function reconcileContract(open: () => Promise<LedgerUnderTest>): void {
@@ -20,6 +21,7 @@ export function reconcileContract(open: () => Promise<LedgerUnderTest>): void {
       overtakenEpoch: 0,
       fullCountedAtMs: null,
       reservedUntilMs: null,
+      repoLimits: new Map(),
       counted: counted(3),
       expiredNotes: [],
       dueAtMs: 9e15,
@@ -43,7 +45,7 @@ export function reconcileContract(open: () => Promise<LedgerUnderTest>): void {
       const tenant = await create({ counted: counted(4) });
       const input = { tenant, holder: 'mine', nowMs: 1000, leaseUntilMs: 16_000 };
       await get().ledger.beginReconcile(input);
-      await get().ledger.addCommitted({ tenant, sumBytes: 6, limitBytes: 100 });
+      await get().ledger.addCommitted({ tenant, repo: unlimitedRepo, sumBytes: 6, limitBytes: 100 });
       expect(await get().ledger.beginReconcile(input)).toMatchObject({
         kind: 'begun',
         epoch: 1,
@@ -113,7 +115,7 @@ export function reconcileContract(open: () => Promise<LedgerUnderTest>): void {
     it('corrects the counter by a difference, and keeps what was added meanwhile', async () => {
       const tenant = await create({ counted: counted(50) });
       await begin(tenant, 1000);
-      await get().ledger.addCommitted({ tenant, sumBytes: 7, limitBytes: 100 });
+      await get().ledger.addCommitted({ tenant, repo: unlimitedRepo, sumBytes: 7, limitBytes: 100 });
       const outcome = await get().ledger.commitTenant(
         commit(tenant, 1, { correctionBytes: 30 - 50, floorBaseBytes: 30, floorUntilMs: 77 }),
       );

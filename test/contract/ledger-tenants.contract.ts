@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { unlimitedRepo } from '../support/tenant-record.ts';
 import { counted, type LedgerUnderTest, ledgerContext, plainCommit, tenantName } from './ledger-context.ts';
 
 export function tenantContract(open: () => Promise<LedgerUnderTest>): void {
@@ -28,6 +29,8 @@ export function tenantContract(open: () => Promise<LedgerUnderTest>): void {
         overtakenEpoch: 0,
         fullCountedAtMs: 0,
         reservedUntilMs: null,
+        repoLimits: new Map(),
+        reposMustExist: false,
         lookAtMs: null,
         dueAtMs: 9e15,
         closedAtMs: null,
@@ -43,7 +46,12 @@ export function tenantContract(open: () => Promise<LedgerUnderTest>): void {
       const tenant = await create({ limitBytes: Number.MAX_SAFE_INTEGER });
       const sumBytes = Number.MAX_SAFE_INTEGER;
       expect(
-        await get().ledger.addCommitted({ tenant, sumBytes, limitBytes: Number.MAX_SAFE_INTEGER }),
+        await get().ledger.addCommitted({
+          tenant,
+          repo: unlimitedRepo,
+          sumBytes,
+          limitBytes: Number.MAX_SAFE_INTEGER,
+        }),
       ).toEqual({
         kind: 'added',
       });

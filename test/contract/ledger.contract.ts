@@ -3,6 +3,7 @@ import type { LedgerUnderTest } from './ledger-context.ts';
 import { deleteContract } from './ledger-deletes.contract.ts';
 import { dueContract } from './ledger-due.contract.ts';
 import { giantContract } from './ledger-giants.contract.ts';
+import { limitContract } from './ledger-limits.contract.ts';
 import { reconcileContract } from './ledger-reconcile.contract.ts';
 import { repoContract } from './ledger-repos.contract.ts';
 import { reservationContract } from './ledger-reservations.contract.ts';
@@ -14,6 +15,7 @@ import { requestKeyContract } from './request-keys.contract.ts';
 export function ledgerContract(open: () => Promise<LedgerUnderTest>): void {
   tenantContract(open);
   addCommittedContract(open);
+  limitContract(open);
   repoContract(open);
   reservationContract(open);
   reconcileContract(open);

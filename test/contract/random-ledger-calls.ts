@@ -1,5 +1,6 @@
 import type { Deletion } from '../../lambda/domain/deletion.ts';
 import type { Shard } from '../../lambda/domain/giant/shard.ts';
+import type { TenantRecord } from '../../lambda/domain/tenant.ts';
 import type { Ledger } from '../../lambda/ports/ledger.ts';
 import type { Random } from '../support/random.ts';
 
@@ -14,6 +15,7 @@ export interface LedgerCall {
 export interface KnownState {
   readonly epoch: number;
   readonly limitBytes: number | null;
+  readonly repoLimits: TenantRecord['repoLimits'];
   readonly deletions: readonly Deletion[];
 }
 
@@ -37,14 +39,18 @@ export function randomCall(random: Random, tenant: string, known: KnownState): L
         tenant,
         ...(random.chance(0.5) && { limitBytes: random.pick([null, 50, 100, 1000]) }),
         ...(random.chance(0.5) && { plan: random.pick([null, 'team']) }),
+        ...(random.chance(0.2) && { reposMustExist: random.chance(0.5) }),
         ...(random.chance(0.2) && { downloadLimitBytes: random.pick([null, 70]) }),
       }),
+    setRepoLimit: () => call('setRepoLimit', { ...path(), limitBytes: random.pick([null, 50, 80]) }),
+    createRepo: () => call('createRepo', { ...path(), createdAtMs: time() }),
     closeTenant: () => call('closeTenant', { tenant, closedAtMs: time() }),
     addCommitted: () =>
       call('addCommitted', {
         tenant,
         sumBytes: random.int(0, 40),
         limitBytes: random.chance(0.8) ? known.limitBytes : random.pick([null, 100, 'any' as const]),
+        repo: repoAsRead(),
         ...(random.chance(0.7) && { claimCount: random.pick([2, 5, 999_995]) }),
       }),
     beginGiant: () => call('beginGiant', { ...path(), epoch: epoch() }),
@@ -111,6 +117,7 @@ export function randomCall(random: Random, tenant: string, known: KnownState): L
         overtakenEpoch: random.int(0, 3),
         fullCountedAtMs: random.pick([null, time()]),
         reservedUntilMs: random.pick([null, time()]),
+        repoLimits: new Map(some(repos).map((name) => [name, limitFound()])),
         expiredNotes: some(['n0', 'n1', 'n2']),
         dueAtMs: time(),
         lookAtMs: random.pick([null, time()]),
@@ -153,6 +160,18 @@ export function randomCall(random: Random, tenant: string, known: KnownState): L
   const epoch = () => Math.max(0, known.epoch + random.pick([0, 0, 0, -1, 1]));
   const some = (names: readonly string[]) => names.filter(() => random.chance(0.5));
   const path = () => ({ tenant, repo: random.pick(repos) });
+  const repoAsRead = () => {
+    const name = random.pick([...known.repoLimits.keys(), ...repos]);
+    const limitBytes = known.repoLimits.get(name)?.limitBytes ?? null;
+    return { name, limitBytes: random.chance(0.8) ? limitBytes : random.pick([null, 50]) };
+  };
+  const limitFound = () => ({
+    limitBytes: 50,
+    correctionBytes: random.int(-10, 10),
+    storedBytes: random.int(0, 40),
+    floorBaseBytes: random.int(0, 40),
+    floorUntilMs: time(),
+  });
   const sizes = () => new Map(some(oids).map((oid) => [oid, random.int(0, 20)]));
   const counted = () => ({
     storedBytes: random.int(0, 50),

@@ -21,11 +21,15 @@ export class AroundChanges {
     this.#changes.push(change);
   }
 
-  /** Bytes of what was put since, and is still there. Each object counts once. */
-  putBytes(stored: ReadonlyMap<string, number>, sinceMs: number): number {
+  /**
+   * Bytes of what was put since, and is still there. Each object counts once.
+   *
+   * @param start what the names begin with.
+   */
+  putBytes(stored: ReadonlyMap<string, number>, sinceMs: number, start: string): number {
     const names = new Set(
       this.#since(sinceMs)
-        .filter(({ isRemoval }) => !isRemoval)
+        .filter(({ isRemoval, name }) => !isRemoval && name.startsWith(start))
         .map(({ name }) => name),
     );
     let sum = 0;
@@ -33,8 +37,10 @@ export class AroundChanges {
     return sum;
   }
 
-  removedBytes(sinceMs: number): number {
-    return this.#since(sinceMs).reduce((sum, { bytes }) => sum + Math.max(0, -bytes), 0);
+  removedBytes(sinceMs: number, start: string): number {
+    return this.#since(sinceMs)
+      .filter(({ name }) => name.startsWith(start))
+      .reduce((sum, { bytes }) => sum + Math.max(0, -bytes), 0);
   }
 
   /** Whether this object was put since. */

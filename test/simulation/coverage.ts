@@ -30,6 +30,8 @@ export interface Coverage extends Tally {
   /** Messages of SQS that failed too often. */
   deadLetters: number;
   reads: number;
+  /** How often the limit of a repo was set or lifted. */
+  repoLimits: number;
   /** Events of the store that were delivered. */
   told: number;
 }
@@ -62,6 +64,7 @@ export function nothingYet(): Coverage {
     redelivered: 0,
     deadLetters: 0,
     reads: 0,
+    repoLimits: 0,
     told: 0,
   };
 }

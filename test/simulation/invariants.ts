@@ -1,7 +1,7 @@
 import type { Reservation } from '../../lambda/domain/reservation.ts';
 import { defaultSettings } from '../../lambda/domain/settings.ts';
 import type { TenantRecord } from '../../lambda/domain/tenant.ts';
-import type { Truth } from './truth.ts';
+import { sumBelow, type Truth } from './truth.ts';
 
 /** An invariant was broken. The message begins with its number in docs/ledger.md, and says by how much. */
 export class Violation extends Error {
@@ -15,10 +15,52 @@ export interface OpenRequest {
   readonly beganMs: number;
   /** Of what was put around the API since then, nobody knew when the request began. */
   readonly aroundSinceMs: number;
+  /** The tenant's limit, and that of the repo. */
+  readonly limits: readonly [WatchedLimit, WatchedLimit];
+}
+
+/** What a limit was while a request was open. */
+interface WatchedLimit {
+  /** What the names begin with of whatever takes up room below it. */
+  readonly start: string;
   /** By how much need plus the request was above the limit, at the worst moment so far. */
   worstExcessBytes: number;
   /** The highest limit that was in force so far. Null if there was a moment without a limit. */
   highestLimitBytes: number | null;
+}
+
+function watchedLimit(start: string): WatchedLimit {
+  return { start, worstExcessBytes: Number.NEGATIVE_INFINITY, highestLimitBytes: 0 };
+}
+
+/** What the ledger has of a limit, whether a tenant's or a repo's. */
+interface LimitRecord {
+  readonly start: string;
+  readonly limitBytes: number | null;
+  /** undefined: not counted. */
+  readonly committedBytes: number | undefined;
+  readonly storedBytes: number | undefined;
+}
+
+function limitsIn(record: TenantRecord): LimitRecord[] {
+  const { limitBytes, counted } = record;
+  const committedBytes = counted === null ? undefined : record.committedBytes;
+  const ofTenant = { start: '', limitBytes, committedBytes, storedBytes: counted?.storedBytes };
+  const ofRepos = [...record.repoLimits].map(([repo, limit]) => ({
+    start: `${repo}/`,
+    limitBytes: limit.limitBytes,
+    committedBytes: limit.counted?.committedBytes,
+    storedBytes: limit.counted?.storedBytes,
+  }));
+  return [ofTenant, ...ofRepos];
+}
+
+/** What bounds what is stored if PUTs end hours late. */
+interface LateBound {
+  /** The highest limit that was ever in force, or what was there before it. Null after a moment without a limit. */
+  highestBytes: number | null;
+  /** What was in the bucket before it was counted. */
+  importedBytes: number;
 }
 
 /** What must hold for one tenant, whatever others do. */
@@ -32,10 +74,8 @@ export class Invariants {
   /** Repo → how often its deletion was requested, how often it was opened after one, and when for the last time. */
   readonly #deletes = new Map<string, { requests: number; openings: number; openedAtMs: number }>();
   readonly #hasTricklers: boolean;
-  /** The highest limit that was ever in force, or what was there before it. Null after a moment without a limit. */
-  #highestBytes: number | null = 0;
-  /** What was in the bucket before it was counted. */
-  #importedBytes = 0;
+  /** Start of the names → what bounds what is stored below them. */
+  readonly #lateBounds = new Map<string, LateBound>();
   #isTenantClosed = false;
   #everCounted = false;
   /** Of the truth that was checked last. */
@@ -58,9 +98,8 @@ export class Invariants {
       ...request,
       beganMs: nowMs,
       aroundSinceMs: this.#truth.aroundSinceMs,
-      worstExcessBytes: Number.NEGATIVE_INFINITY,
-      highestLimitBytes: 0,
-    };
+      limits: [watchedLimit(''), watchedLimit(`${request.repo}/`)],
+    } satisfies OpenRequest;
     this.open.add(open);
     this.#watch(open, nowMs);
     return open;
@@ -81,15 +120,8 @@ export class Invariants {
     this.#sameUntilMs = this.open.size === 0 ? 0 : truth.nextDeathMs(nowMs);
     const record = truth.record;
     if (!record) return;
-    // How much was put around the API has no bound. It is counted by the next full listing.
-    const around = truth.around.putBytes(truth.stored, this.#hasTricklers ? 0 : truth.aroundSinceMs);
-    const outstanding = truth.outstandingBytes(nowMs) - around;
-    if (this.#hasTricklers) this.#checkTricklers(record, outstanding);
-    else if (truth.storedBytes + outstanding > record.committedBytes && record.counted !== null) {
-      throw new Violation(
-        `I1: ${truth.storedBytes} stored + ${outstanding} that may still arrive > ${record.committedBytes} committed`,
-      );
-    }
+    for (const limit of limitsIn(record)) this.#checkLimit(limit, nowMs);
+    if (this.#hasTricklers) this.#forgetLifted(record);
     if (record.counted !== null) this.#everCounted = true;
     else if (this.#everCounted) throw new Violation('I6: usage was known, and is unknown again');
     for (const request of this.open) this.#watch(request, nowMs);
@@ -97,29 +129,62 @@ export class Invariants {
 
   /** Checked when URLs reach a client: all that is stored or may still arrive is within the limit. */
   checkAdmission(request: OpenRequest, nowMs: number): void {
-    if (request.highestLimitBytes === null || this.#hasTricklers) return;
+    if (this.#hasTricklers) return;
     const truth = this.#truth;
     // A full count may have counted what came around the API after the batch was admitted, and before its answer.
     const sinceMs = Math.min(request.aroundSinceMs, request.beganMs);
-    const around = truth.around.putBytes(truth.stored, sinceMs);
-    const total = truth.storedBytes + truth.outstandingBytes(nowMs) - around;
-    if (total > request.highestLimitBytes) {
-      throw new Violation(`I1: admitted ${total} bytes above a limit of ${request.highestLimitBytes}`);
+    for (const { start, highestLimitBytes } of request.limits) {
+      if (highestLimitBytes === null) continue;
+      const around = truth.around.putBytes(truth.stored, sinceMs, start);
+      const total = truth.storedBelow(start) + truth.outstandingBytes(nowMs, start) - around;
+      if (total > highestLimitBytes)
+        throw new Violation(
+          `I1: admitted ${total} bytes above a limit of ${highestLimitBytes}${below(start)}`,
+        );
     }
+  }
+
+  #checkLimit(limit: LimitRecord, nowMs: number): void {
+    const truth = this.#truth;
+    const { start, committedBytes } = limit;
+    // How much was put around the API has no bound. It is counted by the next full listing.
+    const aroundSinceMs = this.#hasTricklers ? 0 : truth.aroundSinceMs;
+    const outstanding =
+      truth.outstandingBytes(nowMs, start) - truth.around.putBytes(truth.stored, aroundSinceMs, start);
+    const stored = truth.storedBelow(start);
+    if (this.#hasTricklers) this.#checkTricklers(limit, outstanding);
+    else if (committedBytes !== undefined && stored + outstanding > committedBytes)
+      throw new Violation(
+        `I1: ${stored} stored + ${outstanding} that may still arrive > ${committedBytes} committed${below(start)}`,
+      );
   }
 
   /**
    * However late PUTs end within a day, all that is stored or may still arrive is within twice the limit.
    */
-  #checkTricklers({ limitBytes, counted }: TenantRecord, outstandingBytes: number): void {
-    const total = this.#truth.storedBytes + outstandingBytes;
-    if (counted === null) this.#importedBytes = Math.max(this.#importedBytes, this.#truth.storedBytes);
-    if (limitBytes === null || this.#highestBytes === null) this.#highestBytes = null;
+  #checkTricklers({ start, limitBytes, committedBytes }: LimitRecord, outstandingBytes: number): void {
+    const stored = this.#truth.storedBelow(start);
+    const total = stored + outstandingBytes;
+    const bound = this.#lateBounds.get(start) ?? {
+      // What was promised before a repo had a limit has no bound.
+      highestBytes: start === '' || this.#truth.isEmptyBelow(start) ? 0 : null,
+      importedBytes: 0,
+    };
+    this.#lateBounds.set(start, bound);
+    if (committedBytes === undefined) bound.importedBytes = Math.max(bound.importedBytes, stored);
+    if (limitBytes === null || bound.highestBytes === null) bound.highestBytes = null;
     else {
-      this.#highestBytes = Math.max(this.#highestBytes, limitBytes);
-      const bound = Math.max(this.#highestBytes, this.#importedBytes) + this.#highestBytes;
-      if (total > bound) throw new Violation(`I1: ${total} bytes are stored or may arrive, above ${bound}`);
+      bound.highestBytes = Math.max(bound.highestBytes, limitBytes);
+      const most = Math.max(bound.highestBytes, bound.importedBytes) + bound.highestBytes;
+      if (total > most)
+        throw new Violation(`I1: ${total} bytes are stored or may arrive, above ${most}${below(start)}`);
     }
+  }
+
+  /** A limit that was lifted bounds nothing any more, even if there is one again. */
+  #forgetLifted(record: TenantRecord): void {
+    const limited = new Set(limitsIn(record).map(({ start }) => start));
+    for (const [start, bound] of this.#lateBounds) if (!limited.has(start)) bound.highestBytes = null;
   }
 
   reportStored(object: { repo: string; oid: string }, beganMs: number): void {
@@ -183,10 +248,9 @@ export class Invariants {
 
   /** Checked when a client is refused: the limit must have been exceeded at some moment of its request. */
   checkRefusal(request: OpenRequest): void {
-    if (request.worstExcessBytes > 0) return;
-    throw new Violation(
-      `I2: refused, though the limit was never exceeded (by ${request.worstExcessBytes} bytes)`,
-    );
+    const excesses = request.limits.map(({ worstExcessBytes }) => worstExcessBytes);
+    if (Math.max(...excesses) > 0) return;
+    throw new Violation(`I2: refused, though the limit was never exceeded (by ${excesses.join(', ')} bytes)`);
   }
 
   /** Whether usage was ever known. From then on nobody may be told that it is unknown. */
@@ -227,6 +291,13 @@ export class Invariants {
         `I3: ${truth.stored.size} objects, ${record?.counted?.objectCount} counted at rest`,
       );
     }
+    for (const { start, ...found } of limitsIn(record)) {
+      const stored = truth.storedBelow(start);
+      if (found.committedBytes !== stored || found.storedBytes !== stored)
+        throw new Violation(
+          `I3: ${stored} stored, ${found.storedBytes} counted, ${found.committedBytes} committed at rest${below(start)}`,
+        );
+    }
     // Events of the deletes that this recount made may arrive while it runs. The next recount handles them.
     const { countedAtMs } = record.counted;
     const isNew = ({ claims, createdAtMs }: Reservation) =>
@@ -238,17 +309,24 @@ export class Invariants {
   #watch(request: OpenRequest, nowMs: number): void {
     const truth = this.#truth;
     truth.look();
-    const limit = truth.record?.limitBytes;
-    if (limit === null || limit === undefined) {
-      request.highestLimitBytes = null;
-      return;
+    const limits = truth.record ? limitsIn(truth.record) : [];
+    for (const watched of request.limits) {
+      const limitBytes = limits.find(({ start }) => start === watched.start)?.limitBytes ?? null;
+      if (limitBytes === null) watched.highestLimitBytes = null;
+      else this.#watchLimit(watched, { limitBytes, request, nowMs });
     }
-    if (request.highestLimitBytes !== null) {
-      request.highestLimitBytes = Math.max(request.highestLimitBytes, limit);
-    }
+  }
+
+  #watchLimit(
+    watched: WatchedLimit,
+    { limitBytes, request, nowMs }: { limitBytes: number; request: OpenRequest; nowMs: number },
+  ): void {
+    const truth = this.#truth;
+    const { start } = watched;
+    if (watched.highestLimitBytes !== null)
+      watched.highestLimitBytes = Math.max(watched.highestLimitBytes, limitBytes);
     const claims = truth.liveClaims(nowMs);
-    let needed = truth.storedBytes;
-    for (const bytes of claims.values()) needed += bytes;
+    let needed = truth.storedBelow(start) + sumBelow(start, claims);
     for (const [oid, sizeBytes] of request.objects) {
       const name = `${request.repo}/${oid}`;
       // An object that is claimed already adds nothing, or the difference if it was claimed with a smaller size.
@@ -257,9 +335,14 @@ export class Invariants {
         needed += Math.max(0, sizeBytes - (claims.get(name) ?? 0));
     }
     // Late uploads count by what they exceed the limit by.
-    needed += Math.max(0, truth.lateBytes(nowMs) - limit);
+    needed += Math.max(0, truth.lateBytes(nowMs, start) - limitBytes);
     // What was removed around the API is in the floor until it is noticed.
-    needed += truth.around.removedBytes(truth.aroundSinceMs);
-    request.worstExcessBytes = Math.max(request.worstExcessBytes, needed - limit);
+    needed += truth.around.removedBytes(truth.aroundSinceMs, start);
+    watched.worstExcessBytes = Math.max(watched.worstExcessBytes, needed - limitBytes);
   }
+}
+
+/** Which limit a message is about. */
+function below(start: string): string {
+  return start === '' ? '' : ` below ${start}`;
 }

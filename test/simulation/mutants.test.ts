@@ -2,10 +2,11 @@ import { describe, expect, it } from 'vitest';
 import { mutants } from './mutants.ts';
 import { deleteMutants } from './mutants-deletes.ts';
 import { giantMutants } from './mutants-giant.ts';
+import { limitMutants } from './mutants-limits.ts';
 import { firstViolation } from './seeds.ts';
 
 describe('the simulator catches', () => {
-  it.each([...mutants, ...giantMutants, ...deleteMutants])(
+  it.each([...mutants, ...giantMutants, ...deleteMutants, ...limitMutants])(
     '$name, within $seeds seeds',
     { timeout: 180_000 },
     async ({ invariant, from = 0, seeds, ...how }) => {

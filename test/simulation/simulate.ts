@@ -1,6 +1,7 @@
 import { lateForMs } from '../../lambda/domain/reservation.ts';
 import { createTenant } from '../../lambda/use-cases/access/create-tenant.ts';
 import { refresh } from '../../lambda/use-cases/recounts/refresh.ts';
+import { limitRepo } from '../../lambda/use-cases/repos/limit-repo.ts';
 import { act } from './act.ts';
 import type { Mix } from './actor.ts';
 import type { Coverage } from './coverage.ts';
@@ -91,7 +92,10 @@ async function play(world: World, scenario: Scenario): Promise<void> {
   const acting: Promise<void>[] = [];
   const outages: Promise<void>[] = [];
   const begin = (task: Promise<void>) => acting.push(task.catch((error: unknown) => world.fail(error)));
-  for (const tenant of tenants) if (tenant.hasTricklers) begin(trickle(tenant));
+  for (const tenant of tenants) {
+    if (tenant.hasTricklers) begin(trickle(tenant));
+    if (world.repoLimits.length > 0) begin(limitRepos(tenant, world.repoLimits));
+  }
   for (const action of scenario.actions) {
     await world.wait(action.afterMs);
     const tenant = tenants[tenantOf(scenario, action)];
@@ -135,6 +139,17 @@ async function scanWhatIsLeft(world: World, tenants: readonly TenantWorld[]): Pr
     if (runs > giantRunsMax) throw new Violation('I6: the schedule does not end the scans of a giant');
     await scheduleOnce(world, 15 * minute);
     await world.wait(15 * minute);
+  }
+}
+
+async function limitRepos(world: TenantWorld, steps: Stage['repoLimits']): Promise<void> {
+  for (const { afterMs, repo, limitBytes } of steps) {
+    await world.wait(afterMs);
+    await world.invoke(async (deps) => {
+      const tenant = await deps.ledger.readTenant(world.tenant);
+      if (tenant?.closedAtMs === null) await limitRepo(deps, { tenant, repo: repoName(repo), limitBytes });
+    });
+    world.coverage.repoLimits += 1;
   }
 }
 

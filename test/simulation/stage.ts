@@ -13,6 +13,14 @@ export interface Stage {
   readonly hasTricklers: boolean;
   /** From one run of the schedule to the next. */
   readonly scheduleMinutes: number;
+  /** What somebody does with the limits of repos, in each tenant, one after the other. */
+  readonly repoLimits: readonly LimitRepoStep[];
+}
+
+export interface LimitRepoStep {
+  readonly afterMs: number;
+  readonly repo: number;
+  readonly limitBytes: number | null;
 }
 
 /** A stage with the defaults. */
@@ -22,6 +30,7 @@ export const usualStage: Stage = {
   attemptsMax: 20,
   hasTricklers: false,
   scheduleMinutes: 1,
+  repoLimits: [],
 };
 
 export function stageOf(seed: number): Stage {
@@ -31,6 +40,7 @@ export function stageOf(seed: number): Stage {
     attemptsMax: attemptsMaxOf(seed),
     hasTricklers: hasTricklers(seed),
     scheduleMinutes: scheduleMinutesOf(seed),
+    repoLimits: repoLimitsOf(seed),
   };
 }
 
@@ -99,4 +109,21 @@ function hasTricklers(seed: number): boolean {
 /** Mostly rarer than by default, so that more hangs on the queue. */
 function scheduleMinutesOf(seed: number): number {
   return new Random(seed ^ 0x5c_ed).pick([15, 15, 15, 1]);
+}
+
+/** In a third of the runs repos have limits, from the beginning or later. */
+function repoLimitsOf(seed: number): LimitRepoStep[] {
+  const random = new Random(seed ^ 0x11_317);
+  if (!random.chance(0.35)) return [];
+  return Array.from({ length: random.int(1, 5) }, () => ({
+    afterMs: random.pick([
+      0,
+      0,
+      random.int(0, 3_000),
+      random.int(3_000, 120_000),
+      random.int(0, 50 * 60_000),
+    ]),
+    repo: random.int(0, 1),
+    limitBytes: random.chance(0.15) ? null : random.int(10, 120),
+  }));
 }

@@ -148,8 +148,23 @@ export class Truth {
     this.#uploading.delete(upload);
   }
 
+  /** What is stored below names that begin so. */
+  storedBelow(start: string): number {
+    if (start === '') return this.storedBytes;
+    let sum = 0;
+    for (const [name, bytes] of this.stored) if (name.startsWith(start)) sum += bytes;
+    return sum;
+  }
+
+  /** Whether anything below names that begin so is stored, or may arrive. */
+  isEmptyBelow(start: string): boolean {
+    const names = [...this.stored.keys(), ...this.#urls.map(({ repo }) => `${repo}/`)];
+    for (const { repo } of this.reservations) names.push(`${repo}/`);
+    return !names.some((name) => name.startsWith(start));
+  }
+
   /** Bytes that clients may still store with the URLs that they hold. Each object counts once. */
-  outstandingBytes(nowMs: number): number {
+  outstandingBytes(nowMs: number, start: string): number {
     const open = new Map<string, number>();
     // Time never goes back.
     if (this.#urls.some(({ expiresAtMs }) => expiresAtMs < nowMs))
@@ -159,9 +174,7 @@ export class Truth {
       if (!this.stored.has(name)) open.set(name, url.sizeBytes);
     }
     for (const { name, sizeBytes } of this.#uploading) if (!this.stored.has(name)) open.set(name, sizeBytes);
-    let sum = 0;
-    for (const bytes of open.values()) sum += bytes;
-    return sum;
+    return sumBelow(start, open);
   }
 
   /**
@@ -194,7 +207,7 @@ export class Truth {
    * What issued claims of late reservations may bring, beyond what is stored or claimed by live ones. Of several sizes
    * the largest counts.
    */
-  lateBytes(nowMs: number): number {
+  lateBytes(nowMs: number, start: string): number {
     const live = this.liveClaims(nowMs);
     const late = new Map<string, number>();
     for (const reservation of this.reservations) {
@@ -205,9 +218,7 @@ export class Truth {
         late.set(name, Math.max(addedBytes, late.get(name) ?? 0));
       }
     }
-    let sum = 0;
-    for (const bytes of late.values()) sum += Math.max(0, bytes);
-    return sum;
+    return sumBelow(start, late);
   }
 
   /**
@@ -225,4 +236,11 @@ export class Truth {
     }
     return { least, most };
   }
+}
+
+/** Of names that begin so. What is below zero adds nothing. */
+export function sumBelow(start: string, bytesOf: ReadonlyMap<string, number>): number {
+  let sum = 0;
+  for (const [name, bytes] of bytesOf) if (name.startsWith(start)) sum += Math.max(0, bytes);
+  return sum;
 }

@@ -86,6 +86,7 @@ export class World {
   /** Whether recounts wait in SQS, as they do when deployed. */
   readonly isSqs: boolean;
   readonly scheduleMs: number;
+  readonly repoLimits: Stage['repoLimits'];
   /** Whether repos of a few objects are giants. */
   readonly hasGiants: boolean;
 
@@ -133,6 +134,7 @@ export class World {
     this.#ledger = this.#mutant.ledger?.(memory, this) ?? memory;
     this.hasGiants = this.settings.giantObjects < 10;
     this.scheduleMs = stage.scheduleMinutes * 60_000;
+    this.repoLimits = stage.repoLimits;
     const { attemptsMax } = stage;
     this.isSqs = attemptsMax !== undefined;
     this.#queue = this.#queueOf(attemptsMax);

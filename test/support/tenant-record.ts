@@ -7,6 +7,7 @@ export function tenantRecord(more: Partial<TenantRecord> = {}): TenantRecord {
     plan: null,
     limitBytes: 100,
     downloadLimitBytes: null,
+    reposMustExist: false,
     createdAtMs: 0,
     committedBytes: 0,
     epoch: 1,
@@ -15,6 +16,7 @@ export function tenantRecord(more: Partial<TenantRecord> = {}): TenantRecord {
     floorUntilMs: 0,
     deletedBytes: 0,
     notes: new Map(),
+    repoLimits: new Map(),
     counted: null,
     leaseUntilMs: 0,
     listedUntilMs: 0,
@@ -28,3 +30,6 @@ export function tenantRecord(more: Partial<TenantRecord> = {}): TenantRecord {
     ...more,
   };
 }
+
+/** A repo without a limit of its own, as a batch names it that adds to the counter. */
+export const unlimitedRepo = { name: 'app', limitBytes: null } as const;

@@ -40,6 +40,10 @@ const architecture: Readonly<Record<string, { imports: readonly string[]; packag
     imports: ['lambda/domain', 'lambda/ports', 'lambda/use-cases', 'lambda/use-cases/deletes'],
     packages: [],
   },
+  'lambda/use-cases/repos': {
+    imports: ['lambda/domain', 'lambda/use-cases', 'lambda/use-cases/recounts'],
+    packages: [],
+  },
   'lambda/use-cases/uploads': {
     imports: ['lambda/domain', 'lambda/ports', 'lambda/use-cases', 'lambda/use-cases/recounts'],
     packages: [],

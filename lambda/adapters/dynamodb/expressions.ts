@@ -44,6 +44,31 @@ export function removing(...names: readonly string[]): Clause {
   return { text: clauseText('REMOVE', aliases) };
 }
 
+/**
+ * Attributes whose names may hold any characters, by short aliases: there can be many, and an expression has a limit.
+ *
+ * @param alias of letters. Each attribute gets a number behind it.
+ * @param fields name → its value, or what is added to it.
+ */
+export function anyNamed(alias: string, fields: Iterable<readonly [name: string, value: unknown]>) {
+  const attributes = [...fields].map(([name, value], index) => ({ name, value, id: `${alias}${index}` }));
+  const keys = Object.fromEntries(attributes.map(({ id, name }) => [`#${id}`, name]));
+  const values = Object.fromEntries(attributes.map(({ id, value }) => [`:${id}`, value]));
+  const clause = (keyword: string, between: string): Clause => ({
+    text: clauseText(
+      keyword,
+      attributes.map(({ id }) => `#${id}${between}:${id}`),
+    ),
+    values,
+    keys,
+  });
+  return {
+    setting: () => clause('SET', '='),
+    adding: () => clause('ADD', ' '),
+    removing: (): Clause => ({ text: clauseText('REMOVE', Object.keys(keys)), keys }),
+  };
+}
+
 /** REMOVE keys of an attribute that is a map. They may hold any characters. */
 export function removingKeys(map: string, keys: readonly string[]): Clause {
   const paths = keys.map((_, index) => `#${map}.#key${index}`);
@@ -53,12 +78,15 @@ export function removingKeys(map: string, keys: readonly string[]): Clause {
   };
 }
 
-/** The clauses as one update expression. */
+/** The clauses as one update expression, which has each keyword once. */
 export function updateExpression(change: readonly Clause[]): string {
-  return change
-    .map(({ text }) => text)
-    .filter((text) => text !== '')
-    .join(' ');
+  const parts = new Map<string, string[]>();
+  for (const { text } of change) {
+    if (text === '') continue;
+    const keyword = text.slice(0, text.indexOf(' '));
+    parts.set(keyword, [...(parts.get(keyword) ?? []), text.slice(keyword.length + 1)]);
+  }
+  return [...parts].map(([keyword, texts]) => clauseText(keyword, texts)).join(' ');
 }
 
 /** Conditions that must all hold. */

@@ -3,7 +3,7 @@ import type { Deletion, Removal } from '../../domain/deletion.ts';
 import type { Shard } from '../../domain/giant/shard.ts';
 import { sha256Hex } from '../../domain/hash.ts';
 import type { Reservation } from '../../domain/reservation.ts';
-import type { RepoRecord, TenantRecord } from '../../domain/tenant.ts';
+import type { RepoLimit, RepoRecord, TenantRecord } from '../../domain/tenant.ts';
 import type { DeletionKey, RepoPath, ReservationKey } from '../../ports/ledger.ts';
 import { refuseNewerFormat } from './format.ts';
 import { byDueIndex, byKindIndex, dueShards } from './table.ts';
@@ -21,6 +21,7 @@ const tenantItem = z.object({
   plan: nullable(z.string()),
   limitBytes: nullable(bytes),
   downloadLimitBytes: nullable(bytes),
+  reposMustExist: z.boolean().default(false),
   createdAtMs: z.number(),
   committedBytes: bytes,
   epoch: z.number(),
@@ -45,6 +46,15 @@ const tenantItem = z.object({
   [byDueIndex.sk]: z.number(),
   fullDueAtMs: z.number().optional(),
   lookAtMs: nullable(z.number()),
+});
+
+/** The limit of a repo, an attribute of its tenant's item. */
+const repoLimit = z.looseObject({ limitBytes: bytes });
+const countedLimit = z.object({
+  committedBytes: bytes,
+  storedBytes: bytes,
+  floorBaseBytes: bytes,
+  floorUntilMs: z.number(),
 });
 
 const countProgress = z.object({
@@ -74,6 +84,7 @@ const repoItem = z.object({
       progress: countProgress.optional(),
     })
     .optional(),
+  createdAtMs: z.number().optional(),
   endedClosingMs: z.number().optional(),
   countPausedAtMs: z.number().optional(),
   countCancelledAtMs: z.number().optional(),
@@ -195,6 +206,18 @@ export function tenantDueKey(due: { tenant: string; dueAtMs: number; lookAtMs: n
   return { ...index, fullDueAtMs: dueAtMs, lookAtMs };
 }
 
+const limitFieldStart = 'limit ';
+
+/** The attribute of a tenant's item that has the limit of a repo. No other begins like it, as none has a space. */
+export function limitField(repo: string): string {
+  return limitFieldStart + repo;
+}
+
+/** The one that has the counter of a repo with a limit: DynamoDB adds only to attributes, not to what is within one. */
+export function counterField(repo: string): string {
+  return `committed ${repo}`;
+}
+
 /** Attributes that put an item into the by-kind index. */
 export function kindKey(kind: string, sortKey: string) {
   return { [byKindIndex.pk]: kind, [byKindIndex.sk]: sortKey };
@@ -222,7 +245,20 @@ export function parseTenant(item: unknown): TenantRecord {
       : { storedBytes, objectCount, countedAtMs };
   // Without it, the full count is all that the tenant is due for.
   const dueAtMs = fullDueAtMs ?? firstDueAtMs;
-  return { ...rest, dueAtMs, counted, notes: new Map(Object.entries(notes)) };
+  const repoLimits = repoLimitsIn(item as Record<string, unknown>);
+  return { ...rest, dueAtMs, counted, notes: new Map(Object.entries(notes)), repoLimits };
+}
+
+function repoLimitsIn(item: Record<string, unknown>): Map<string, RepoLimit> {
+  const fields = Object.keys(item).filter((name) => name.startsWith(limitFieldStart));
+  const limits = fields.map((name): [string, RepoLimit] => {
+    const repo = name.slice(limitFieldStart.length);
+    const { limitBytes, ...found } = repoLimit.parse(item[name]);
+    const committedBytes = item[counterField(repo)];
+    const counted = committedBytes === undefined ? null : countedLimit.parse({ ...found, committedBytes });
+    return [repo, { limitBytes, counted }];
+  });
+  return new Map(limits);
 }
 
 /** @throws {ZodError} when the item is not a repo's. */

@@ -1,7 +1,16 @@
 import type { Input, Output, ReconcileLedger } from '../../ports/ledger.ts';
-import { adding, all, type Clause, exists, removing, removingKeys, setting } from './expressions.ts';
+import {
+  adding,
+  all,
+  anyNamed,
+  type Clause,
+  exists,
+  removing,
+  removingKeys,
+  setting,
+} from './expressions.ts';
 import { formatValues, inKnownFormat } from './format.ts';
-import { parseTenant, repoKey, tenantDueKey, tenantKey } from './items.ts';
+import { counterField, limitField, parseTenant, repoKey, tenantDueKey, tenantKey } from './items.ts';
 import { getItem, type Table, updateItem } from './requests.ts';
 import { readTenant } from './tenants.ts';
 
@@ -97,7 +106,26 @@ export function tenantChange(commit: Input<'commitTenant'>): Clause[] {
       ...tenantDueKey(commit),
     }),
     adding({ committedBytes: commit.correctionBytes, claimCount: commit.claimCorrection }),
+    ...limitsChange(commit.repoLimits),
     removingKeys('notes', commit.expiredNotes),
+  ];
+}
+
+function limitsChange(limits: Input<'commitTenant'>['repoLimits']): Clause[] {
+  const commits = [...limits].map(([repo, { correctionBytes, ...found }]) => ({
+    repo,
+    correctionBytes,
+    found,
+  }));
+  return [
+    anyNamed(
+      'l',
+      commits.map(({ repo, found }) => [limitField(repo), found]),
+    ).setting(),
+    anyNamed(
+      'c',
+      commits.map(({ repo, correctionBytes }) => [counterField(repo), correctionBytes]),
+    ).adding(),
   ];
 }
 

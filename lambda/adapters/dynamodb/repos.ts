@@ -13,6 +13,7 @@ export function repoMethods(table: Table): RepoLedger {
     readRepo: (input) => readRepo(table, input),
     markDirty: (input) => markDirty(table, input),
     listRepos: (input) => listRepos(table, input),
+    createRepo: (input) => createRepo(table, input),
     closeRepo: (input) => closeRepo(table, input),
     openRepo: (input) => openRepo(table, input),
   };
@@ -53,6 +54,16 @@ async function listRepos(table: Table, input: Input<'listRepos'>): Output<'listR
   return items.map(parseRepo);
 }
 
+async function createRepo(table: Table, input: Input<'createRepo'>): Output<'createRepo'> {
+  const { createdAtMs } = input;
+  const ok = await setOnRepo(table, input, {
+    fields: {},
+    defaults: { createdAtMs },
+    condition: 'attribute_not_exists(#closedAtMs)',
+  });
+  return ok ? 'done' : 'closed';
+}
+
 async function closeRepo(table: Table, input: Input<'closeRepo'>): Output<'closeRepo'> {
   const { tenant, closedAtMs, isForGood = false } = input;
   const due = dueKey({ kind: 'DELETION', tenant, dueAtMs: closedAtMs });
@@ -71,7 +82,7 @@ async function openRepo(table: Table, input: Input<'openRepo'>): Output<'openRep
     key: repoKey(input),
     change: [
       setting({ endedClosingMs: input.closedAtMs }),
-      removing('closedAtMs', byDueIndex.pk, byDueIndex.sk),
+      removing('closedAtMs', 'createdAtMs', byDueIndex.pk, byDueIndex.sk),
     ],
     condition: '#closedAtMs = :closed',
     values: { ':closed': input.closedAtMs },

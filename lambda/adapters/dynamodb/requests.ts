@@ -18,6 +18,8 @@ interface ConditionalWrite {
   readonly condition?: string;
   /** `:name` → value for the condition. Undefined ones are left out. */
   readonly values?: Fields;
+  /** `#alias` → name, for aliases in the condition that are no attribute's name. */
+  readonly keys?: Readonly<Record<string, string>>;
 }
 
 /** Reads an item, strongly consistent. @throws {LedgerUnavailableError} */
@@ -95,7 +97,11 @@ export async function updateItem(
       Key: write.key,
       UpdateExpression: change,
       ConditionExpression: write.condition,
-      ExpressionAttributeNames: { ...aliasesIn(`${change} ${write.condition ?? ''}`), ...keys },
+      ExpressionAttributeNames: {
+        ...aliasesIn(`${change} ${write.condition ?? ''}`),
+        ...keys,
+        ...write.keys,
+      },
       ExpressionAttributeValues: orNone({ ...values, ...write.values }),
       ReturnValues: write.returns,
     }),

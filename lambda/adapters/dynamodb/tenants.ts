@@ -1,9 +1,17 @@
 import { tenantClaimsMax } from '../../domain/tenant.ts';
 import type { Input, Output, TenantLedger } from '../../ports/ledger.ts';
 import { dueTenants } from './due-tenants.ts';
-import { absent, adding, all, exists, removing, setting } from './expressions.ts';
+import { absent, adding, all, anyNamed, exists, removing, setting } from './expressions.ts';
 import { formatValues, inKnownFormat, knownFormat } from './format.ts';
-import { kindKey, parseTenant, tenantDueKey, tenantKey, tenantOfPartition } from './items.ts';
+import {
+  counterField,
+  kindKey,
+  limitField,
+  parseTenant,
+  tenantDueKey,
+  tenantKey,
+  tenantOfPartition,
+} from './items.ts';
 import { onePage } from './pages.ts';
 import { batchGet, getItem, putItem, type Table, updateItem } from './requests.ts';
 import { byKindIndex } from './table.ts';
@@ -14,6 +22,7 @@ export function tenantMethods(table: Table): TenantLedger {
     readTenant: (tenant) => readTenant(table, tenant),
     createTenant: (input) => createTenant(table, input),
     updateTenant: (input) => updateTenant(table, input),
+    setRepoLimit: (input) => setRepoLimit(table, input),
     closeTenant: (input) => closeTenant(table, input),
     addCommitted: (input) => addCommitted(table, input),
     listTenants: (input) => listTenants(table, input),
@@ -84,6 +93,27 @@ async function updateTenant(
   return undefined;
 }
 
+async function setRepoLimit(table: Table, input: Input<'setRepoLimit'>): Output<'setRepoLimit'> {
+  const { tenant, repo, limitBytes } = input;
+  const limit = anyNamed('limit', [[limitField(repo), { limitBytes }]]);
+  const result = await updateItem(table, {
+    key: tenantKey(tenant),
+    change: [
+      setting({ leaseUntilMs: 0 }),
+      adding({ epoch: 1 }),
+      limitBytes === null ? limit.removing() : limit.setting(),
+      anyNamed('counter', [[counterField(repo), undefined]]).removing(),
+    ],
+    condition: all(exists, inKnownFormat),
+    values: formatValues,
+    returns: 'ALL_NEW',
+  });
+  if (result.ok) return parseTenant(result.attributes);
+  // Throws if it was refused for its format.
+  await readTenant(table, tenant);
+  return undefined;
+}
+
 async function closeTenant(
   table: Table,
   { tenant, closedAtMs }: Input<'closeTenant'>,
@@ -112,15 +142,23 @@ async function closeTenant(
  * from the limit that the caller read, and the condition requires that this is still the limit.
  */
 async function addCommitted(table: Table, input: Input<'addCommitted'>): Output<'addCommitted'> {
-  const { tenant, sumBytes, limitBytes, claimCount = 0 } = input;
+  const { tenant, sumBytes, limitBytes, repo, claimCount = 0 } = input;
+  const repoLimitBytes = limitBytes === 'any' ? null : repo.limitBytes;
   const result = await updateItem(table, {
     key: tenantKey(tenant),
-    change: [adding({ committedBytes: sumBytes, claimCount })],
+    change: [
+      adding({ committedBytes: sumBytes, claimCount }),
+      ...(repoLimitBytes === null
+        ? []
+        : [anyNamed('counter', [[counterField(repo.name), sumBytes]]).adding()]),
+    ],
     condition: all(
       exists,
       'attribute_not_exists(#closedAtMs)',
       '(attribute_not_exists(#claimCount) OR #claimCount <= :claimsCeiling)',
-      ...(limitBytes === 'any' ? [] : ['#committedBytes <= :ceiling', limitCondition(limitBytes)]),
+      ...(limitBytes === 'any'
+        ? []
+        : ['#committedBytes <= :ceiling', limitCondition(limitBytes), repoLimitCondition(repoLimitBytes)]),
       inKnownFormat,
     ),
     values: {
@@ -128,7 +166,12 @@ async function addCommitted(table: Table, input: Input<'addCommitted'>): Output<
       ...(limitBytes !== 'any' && { ':ceiling': (limitBytes ?? Number.MAX_SAFE_INTEGER) - sumBytes }),
       ':claimsCeiling': tenantClaimsMax - claimCount,
       ':limit': typeof limitBytes === 'number' ? limitBytes : undefined,
+      ...(repoLimitBytes !== null && {
+        ':repoCeiling': repoLimitBytes - sumBytes,
+        ':repoLimit': repoLimitBytes,
+      }),
     },
+    ...(limitBytes !== 'any' && { keys: { '#repoLimit': limitField(repo.name) } }),
   });
   if (result.ok) return { kind: 'added' };
   const now = await readTenant(table, tenant);
@@ -140,6 +183,13 @@ function limitCondition(limitBytes: number | null): string {
   return limitBytes === null
     ? 'attribute_not_exists(#limitBytes)'
     : all('#limitBytes = :limit', 'attribute_exists(#countedAtMs)');
+}
+
+/** The same for the limit of the repo. Its counter is there once the repo was counted. */
+function repoLimitCondition(limitBytes: number | null): string {
+  return limitBytes === null
+    ? 'attribute_not_exists(#repoLimit)'
+    : all('#repoLimit.#limitBytes = :repoLimit', '#counter0 <= :repoCeiling');
 }
 
 async function listTenants(table: Table, input: Input<'listTenants'>): Output<'listTenants'> {

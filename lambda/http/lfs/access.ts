@@ -1,5 +1,5 @@
 import type { APIGatewayProxyEventV2 } from 'aws-lambda';
-import type { TenantRecord } from '../../domain/tenant.ts';
+import { isThere, type TenantRecord } from '../../domain/tenant.ts';
 import type { TokenRecord } from '../../ports/credentials.ts';
 import { authenticateToken } from '../../use-cases/access/authenticate.ts';
 import { noteTokenUse } from '../../use-cases/access/note-token-use.ts';
@@ -16,6 +16,8 @@ export type LfsAccess =
       readonly repo: string;
       /** How many objects the repo had when it was last counted. undefined: it never was. */
       readonly repoObjects: number | undefined;
+      /** Whether a push may bring it into being, or it is there. */
+      readonly takesPushes: boolean;
       readonly token: TokenRecord;
     }
   | { readonly ok: false; readonly response: Response };
@@ -42,7 +44,8 @@ export async function lfsAccess(
       const isClosed = record?.closedAtMs !== null || typeof repoRecord?.closedAtMs === 'number';
       if (isClosed) return notFound;
       const repoObjects = repoRecord && repoRecord.epoch > 0 ? repoRecord.objectCount : undefined;
-      return { ok: true, tenant: record, repo, repoObjects, token: access.token };
+      const takesPushes = !record.reposMustExist || (repoRecord !== undefined && isThere(repoRecord));
+      return { ok: true, tenant: record, repo, repoObjects, takesPushes, token: access.token };
     }
     case 'unauthenticated': {
       const isRepeated = presented !== undefined && deps.rejectedLogins.isRepeated(presented);

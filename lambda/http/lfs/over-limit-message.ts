@@ -16,10 +16,11 @@ export function overLimitMessage(input: {
 }): string {
   const { tenant, oid, refusal } = input;
   const [first = oid] = refusal.oids;
-  if (oid !== first) return `over the storage limit of ${tenant}, as told for ${prefixOf(first)}`;
+  const whose = refusal.repo === null ? tenant : `the repo ${tenant}/${refusal.repo}`;
+  if (oid !== first) return `over the storage limit of ${whose}, as told for ${prefixOf(first)}`;
   const { askedCount, limitBytes, missingBytes, oids } = refusal;
   return [
-    `over the storage limit of ${tenant}: ${takenUp(refusal)}, and the limit is ${exact(limitBytes)}.`,
+    `over the storage limit of ${whose}: ${takenUp(refusal)}, and the limit is ${exact(limitBytes)}.`,
     `${oids.length} of the ${askedCount} objects in this request ${oids.length === 1 ? 'is' : 'are'} refused:`,
     `${oids.length === 1 ? 'it needs' : 'together they need'} ${exact(missingBytes)} more than there is.`,
     ...waysOut(input),

@@ -9,6 +9,12 @@ export const time = z.iso.datetime().meta({ examples: ['2026-11-21T05:00:00Z'] }
 
 export const bytes = z.int().min(0);
 
+const limitRule = 'must be a whole number of bytes from 0 to 2^53 − 1';
+
+/** A limit in bytes. null: unlimited. */
+export const limit = (description: string) =>
+  z.int(limitRule).min(0, limitRule).nullable().meta({ description });
+
 export const deleting = z
   .literal(true)
   .optional()

@@ -68,7 +68,7 @@ export async function deleteRepo(
   const closedAtMs = record?.closedAtMs ?? null;
   const isCounted =
     record !== undefined && record.epoch > 0 && (record.objectCount > 0 || closedAtMs !== null);
-  if (!isCounted && closedAtMs === null) {
+  if (!isCounted && closedAtMs === null && record?.createdAtMs === undefined) {
     const page = await listing.listPage({ prefix: repoPrefix({ tenant, repo }), maxKeys: 1 });
     if (page.keyCount === 0) return undefined;
   }

@@ -1,6 +1,7 @@
 import { expiredNotes, isUnchanged, type Recomputed } from '../../domain/reconciliation.ts';
 import { dueAfterActivityMs, dueAfterFullMs, lookAgainAtMs } from '../../domain/recount-policy.ts';
 import { overtakenEpochOf, type TenantRecord } from '../../domain/tenant.ts';
+import type { LimitCommit } from '../../ports/ledger.ts';
 import type { Deps } from '../deps.ts';
 import type { GiantOutcome } from './count-giant.ts';
 import type { GiantsOutcome } from './count-giants.ts';
@@ -17,6 +18,8 @@ interface CommitTenantInput {
   readonly isFull: boolean;
   readonly snapshot: LedgerSnapshot;
   readonly recomputed: Recomputed;
+  /** Repo → the same for it alone, of those that have a limit. */
+  readonly recomputedLimited: ReadonlyMap<string, Recomputed>;
   /** The budget, with the LIST requests of this reconcile charged to it. */
   readonly listedUntilMs: number;
   readonly giants: GiantsOutcome;
@@ -49,6 +52,7 @@ export function commitTenant(
     correctionBytes: totalBytes - before.committedBytes,
     floorBaseBytes: leastBytes - notesBytes - doubtBytes + before.deletedBytes,
     floorUntilMs: leastUntilMs,
+    repoLimits: input.isFull || before.counted ? limitCommits(input) : new Map(),
     // What was never counted as a whole is unknown, and not what a part of it is.
     counted: before.counted || input.isFull ? { storedBytes, objectCount, countedAtMs } : null,
     listedUntilMs,
@@ -64,6 +68,26 @@ export function commitTenant(
     dueAtMs: nextDueMs(deps, input),
     lookAtMs: nextLookMs(deps, input),
   });
+}
+
+function limitCommits({ before, recomputedLimited, giants }: CommitTenantInput): Map<string, LimitCommit> {
+  return new Map(
+    [...before.repoLimits].flatMap(([repo, { limitBytes, counted }]): [string, LimitCommit][] => {
+      const found = recomputedLimited.get(repo);
+      if (!found) return [];
+      const notes = [...before.notes.values()].filter((note) => note.repo === repo);
+      const notesBytes = notes.reduce((sum, { bytes }) => sum + bytes, 0);
+      const doubtBytes = giants.outcomes.find((giant) => giant.repo === repo)?.doubtBytes ?? 0;
+      const commit = {
+        limitBytes,
+        correctionBytes: found.totalBytes - (counted?.committedBytes ?? 0),
+        storedBytes: found.storedBytes,
+        floorBaseBytes: found.leastBytes - notesBytes - doubtBytes + before.deletedBytes,
+        floorUntilMs: found.leastUntilMs,
+      };
+      return [[repo, commit]];
+    }),
+  );
 }
 
 /** When the schedule is to look for uploads that were under way, or to scan shards. null: neither. */

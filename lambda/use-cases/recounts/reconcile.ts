@@ -1,4 +1,9 @@
-import { type ReservationsByRepo, recompute, reposToScan } from '../../domain/reconciliation.ts';
+import {
+  type ReservationsByRepo,
+  recompute,
+  recomputeLimited,
+  reposToScan,
+} from '../../domain/reconciliation.ts';
 import type { Promised, RepoScan } from '../../domain/repo-reservations.ts';
 import { overtakenEpochOf, type RepoRecord, type TenantRecord } from '../../domain/tenant.ts';
 import type { Deps } from '../deps.ts';
@@ -140,13 +145,9 @@ async function scanAndCommit(deps: ReconcileDeps, held: HeldReconcile): Promise<
 
   const firstCounts = outcomes.filter(({ scan }) => scan === undefined).map(({ repo }) => repo);
   const isFull = run.isFull && firstCounts.length === 0;
-  const recomputed = recompute({
-    ...snapshot,
-    scans,
-    behind: new Set(firstCounts),
-    limitBytes: before.limitBytes,
-    settings: deps.settings,
-  });
+  const counting = { ...snapshot, scans, behind: new Set(firstCounts), settings: deps.settings };
+  const recomputed = recompute({ ...counting, limitBytes: before.limitBytes });
+  const recomputedLimited = recomputeLimited({ ...counting, repoLimits: before.repoLimits });
 
   if ((await commitShards(deps, { tenant, outcomes, lease })) === 'superseded') return { kind: 'superseded' };
   const repoCommits = await commitRepos(deps, {
@@ -167,6 +168,7 @@ async function scanAndCommit(deps: ReconcileDeps, held: HeldReconcile): Promise<
     isFull,
     snapshot,
     recomputed,
+    recomputedLimited,
     listedUntilMs,
     giants,
   });

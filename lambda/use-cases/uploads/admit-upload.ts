@@ -18,6 +18,7 @@ import {
 import { addWithinLimit, decideAtLimit, type LimitDecision } from './decide-at-limit.ts';
 import { findStoredForUpload } from './find-stored-for-upload.ts';
 import { keepFromDeletion } from './keep-from-deletion.ts';
+import { fitsBeside, limitsOf } from './limit-state.ts';
 import type { Refusal } from './refusal.ts';
 import { reportAdmission } from './report-admission.ts';
 
@@ -71,10 +72,12 @@ async function admit(deps: AdmitUploadDeps, input: AdmitUploadInput): Promise<Ad
       );
   }
   // Deletions are read after the reservation is put: one that is claimed later sees the reservation, and spares it.
-  const isExpectedToFit = fitsBeside(input.tenant, missing);
+  // A batch that is not expected to fit is usually refused, and a refusal is no reason to recount.
+  const limits = limitsOf(input.tenant, { repo: input.repo, nowMs: attempt.beganMs });
+  const isExpectedToFit = missing.size > 0 && fitsBeside(limits, sumClaims(missing));
   const requestUploadRecount = () => requestOrLog(deps, { tenant, reason: 'upload', full: false });
   const [added, keepOutcome] = await Promise.all([
-    addWithinLimit(deps, { tenant: input.tenant, chosen: missing, notYetAdded: missing }),
+    addWithinLimit(deps, { tenant: input.tenant, repo: input.repo, chosen: missing, notYetAdded: missing }),
     keepFromDeletion(deps, { tenant, repo: input.repo, names: input.objects, stored }),
     isExpectedToFit ? requestUploadRecount() : undefined,
   ]);
@@ -95,17 +98,6 @@ async function admit(deps: AdmitUploadDeps, input: AdmitUploadInput): Promise<Ad
     case 'absent':
       return decision;
   }
-}
-
-/**
- * Whether a batch looks as if it will be admitted, by the tenant as it was read. A batch that does not is usually
- * refused, and a refusal is no reason to recount.
- */
-function fitsBeside(
-  { committedBytes, limitBytes }: AdmitUploadInput['tenant'],
-  missing: ReadonlyMap<string, number>,
-): boolean {
-  return missing.size > 0 && (limitBytes === null || committedBytes + sumClaims(missing) <= limitBytes);
 }
 
 async function decide(

@@ -1,8 +1,9 @@
-import { chooseWithinLimit } from '../../domain/admission.ts';
+import { chooseWithinLimits } from '../../domain/admission.ts';
 import { isDead } from '../../domain/reservation.ts';
-import { floorBytes, type TenantRecord } from '../../domain/tenant.ts';
+import type { TenantRecord } from '../../domain/tenant.ts';
 import type { ReconcileBasis } from '../recounts/reconcile.ts';
 import type { AdmitUploadDeps, BatchAttempt } from './batch-attempt.ts';
+import { limitsOf } from './limit-state.ts';
 import { type Refusal, refusalOf } from './refusal.ts';
 
 /** A batch that the counter refused, and what is known about its tenant. */
@@ -25,8 +26,8 @@ export type FloorChoice =
   | { kind: 'full'; refusal: Refusal };
 
 /**
- * Chooses what fits above the floor, which is what the tenant takes up at least. What does not fit there is proven
- * to be over the limit.
+ * Chooses what fits above the floor, which is what the tenant takes up at least, and above that of the repo if it has a
+ * limit. What does not fit there is proven to be over the limit.
  *
  * @param input.basis of our own reconcile, if one was made. Otherwise the repo's live reservations are read here.
  */
@@ -36,27 +37,19 @@ export async function chooseByFloor(
 ): Promise<FloorChoice> {
   const { attempt, missing, tenant, basis } = input;
   const nowMs = deps.clock.nowMs();
+  const { reservation } = attempt;
+  const limits = limitsOf(tenant, { repo: reservation.repo, nowMs });
   // Without a floor, nothing is proven to be taken up. Then only what exceeds the limit by itself is refused.
-  const provenBytes = floorBytes(tenant, nowMs);
-  const baseBytes = provenBytes ?? 0;
-  const limitBytes = tenant.limitBytes ?? Number.MAX_SAFE_INTEGER;
-  const refuse = (refused: ReadonlyMap<string, number>, usedBytes: number) => {
-    const grantedBytes = usedBytes - baseBytes;
-    const isProven = provenBytes !== undefined;
-    const { reservation } = attempt;
-    return refusalOf({ reservation, tenant, limitBytes, refused, usedBytes, grantedBytes, isProven });
-  };
-  if (baseBytes > limitBytes) return { kind: 'full', refusal: refuse(missing, baseBytes) };
+  const bounds = limits.map(({ limitBytes, provenBytes = 0 }) => ({ limitBytes, baseBytes: provenBytes }));
+  const refuse = (refused: ReadonlyMap<string, number>, grantedBytes: number) =>
+    refusalOf({ reservation, tenant, limits, refused, grantedBytes });
+  if (bounds.some(({ baseBytes, limitBytes }) => baseBytes > limitBytes))
+    return { kind: 'full', refusal: refuse(missing, 0) };
 
   const held = basis ? heldBy(basis) : await heldByOthers(deps, { attempt, missing, nowMs });
-  const choice = chooseWithinLimit({
-    claims: missing,
-    baseBytes,
-    limitBytes,
-    isFree: held.isInFloor,
-  });
-  if (choice.chosen.size === 0) return { kind: 'full', refusal: refuse(choice.refused, choice.usedBytes) };
-  const refusal = choice.refused.size > 0 ? refuse(choice.refused, choice.usedBytes) : undefined;
+  const choice = chooseWithinLimits({ claims: missing, bounds, isFree: held.isInFloor });
+  if (choice.chosen.size === 0) return { kind: 'full', refusal: refuse(choice.refused, choice.addedBytes) };
+  const refusal = choice.refused.size > 0 ? refuse(choice.refused, choice.addedBytes) : undefined;
   const notYetAdded = new Map([...choice.chosen].filter(([oid, sizeBytes]) => !held.isAdded(oid, sizeBytes)));
   return { kind: 'fits', chosen: choice.chosen, notYetAdded, refusal };
 }

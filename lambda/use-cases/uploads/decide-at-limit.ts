@@ -4,6 +4,7 @@ import type { AddOutcome } from '../../ports/ledger.ts';
 import { type RecountNowOutcome, recountNow } from '../recounts/recount-now.ts';
 import type { AdmitUploadDeps } from './batch-attempt.ts';
 import { chooseByFloor, type LimitQuestion } from './choose-by-floor.ts';
+import { fitsBeside, limitsOf } from './limit-state.ts';
 import type { Refusal } from './refusal.ts';
 
 /** A batch reconciles inline only when this many rounds of full concurrency can list the tenant. */
@@ -37,15 +38,20 @@ export async function addWithinLimit(
   deps: Pick<AdmitUploadDeps, 'ledger'>,
   input: {
     tenant: TenantRecord;
+    repo: string;
     chosen: ReadonlyMap<string, number>;
     notYetAdded: ReadonlyMap<string, number>;
   },
 ): Promise<AddOutcome> {
-  if (input.chosen.size === 0) return { kind: 'added' };
-  const { tenant } = input.tenant;
-  const limitBytes = sumClaims(input.chosen) === 0 ? 'any' : input.tenant.limitBytes;
-  const claimCount = 1 + input.chosen.size;
-  return deps.ledger.addCommitted({ tenant, sumBytes: sumClaims(input.notYetAdded), limitBytes, claimCount });
+  const { tenant, repo, chosen, notYetAdded } = input;
+  if (chosen.size === 0) return { kind: 'added' };
+  return deps.ledger.addCommitted({
+    tenant: tenant.tenant,
+    sumBytes: sumClaims(notYetAdded),
+    limitBytes: sumClaims(chosen) === 0 ? 'any' : tenant.limitBytes,
+    repo: { name: repo, limitBytes: tenant.repoLimits.get(repo)?.limitBytes ?? null },
+    claimCount: 1 + chosen.size,
+  });
 }
 
 /**
@@ -61,11 +67,14 @@ export async function decideAtLimit(deps: AdmitUploadDeps, question: LimitQuesti
   const byFloor = await chooseByFloor(deps, { ...question, basis: undefined });
   if (byFloor.kind !== 'fits') return byFloor;
   const { chosen, notYetAdded, refusal } = byFloor;
-  if (await addIfItFits(deps, { tenant, chosen, notYetAdded })) return { kind: 'admit', chosen, refusal };
+  const { repo } = question.attempt.reservation;
+  if (await addIfItFits(deps, { tenant, repo, chosen, notYetAdded }))
+    return { kind: 'admit', chosen, refusal };
   return decideByReconcile(deps, question);
 }
 
 async function decideByReconcile(deps: AdmitUploadDeps, question: LimitQuestion): Promise<LimitDecision> {
+  const { repo } = question.attempt.reservation;
   let { tenant } = question;
   for (let round = 0; round < reconcilesMax; round += 1) {
     const outcome = await recountInline(deps, { ...question, tenant });
@@ -75,7 +84,8 @@ async function decideByReconcile(deps: AdmitUploadDeps, question: LimitQuestion)
     const byFloor = await chooseByFloor(deps, { ...question, tenant, basis });
     if (byFloor.kind !== 'fits') return byFloor;
     const { chosen, notYetAdded, refusal } = byFloor;
-    if (await addIfItFits(deps, { tenant, chosen, notYetAdded })) return { kind: 'admit', chosen, refusal };
+    if (await addIfItFits(deps, { tenant, repo, chosen, notYetAdded }))
+      return { kind: 'admit', chosen, refusal };
     // After another's reconcile, only its floor is known: we try once more.
     if (basis) break;
   }
@@ -87,11 +97,8 @@ async function addIfItFits(
   deps: AdmitUploadDeps,
   input: Parameters<typeof addWithinLimit>[1],
 ): Promise<boolean> {
-  const { tenant } = input;
-  const wouldBeBytes = tenant.committedBytes + sumClaims(input.notYetAdded);
-  const isHopeless =
-    tenant.limitBytes !== null && (tenant.counted === null || wouldBeBytes > tenant.limitBytes);
-  if (isHopeless && sumClaims(input.chosen) > 0) return false;
+  const limits = limitsOf(input.tenant, { repo: input.repo, nowMs: deps.clock.nowMs() });
+  if (!fitsBeside(limits, sumClaims(input.notYetAdded)) && sumClaims(input.chosen) > 0) return false;
   return (await addWithinLimit(deps, input)).kind === 'added';
 }
 

@@ -1,5 +1,6 @@
 import { type Reservation, sumClaims } from '../../domain/reservation.ts';
 import type { TenantRecord } from '../../domain/tenant.ts';
+import type { LimitState } from './limit-state.ts';
 
 /**
  * The objects of one batch that are refused, and what its person is told: what is taken up, by what, until when, and
@@ -10,6 +11,8 @@ export interface Refusal {
   readonly oids: readonly string[];
   /** Objects that the batch asks for. */
   readonly askedCount: number;
+  /** The repo whose own limit it is. null: the tenant's. */
+  readonly repo: string | null;
   readonly limitBytes: number;
   /** Stored, as last counted. */
   readonly storedBytes: number;
@@ -23,25 +26,26 @@ export interface Refusal {
   readonly isWaitingEnough: boolean;
 }
 
-/**
- * @param input.usedBytes the least that is taken up, including what this batch was granted.
- * @param input.grantedBytes what this batch adds to that.
- * @param input.isProven whether the tenant had a floor. Without it nothing is proven to be taken up, and what was last
- * counted is told.
- */
-export function refusalOf(input: {
+interface RefusalInput {
   /** The batch's own. */
-  reservation: Reservation;
-  tenant: TenantRecord;
-  limitBytes: number;
-  refused: ReadonlyMap<string, number>;
-  usedBytes: number;
-  grantedBytes: number;
-  isProven: boolean;
-}): Refusal {
-  const { reservation, tenant, limitBytes, refused, grantedBytes } = input;
-  const countedBytes = tenant.counted?.storedBytes ?? 0;
-  const usedBytes = input.isProven ? input.usedBytes : countedBytes + grantedBytes;
+  readonly reservation: Reservation;
+  readonly tenant: TenantRecord;
+  readonly refused: ReadonlyMap<string, number>;
+  /** What this batch was granted, beyond what is taken up already. */
+  readonly grantedBytes: number;
+}
+
+/** @param limits at least one. The refusal tells of the one by which the most is missing. */
+export function refusalOf(input: RefusalInput & { limits: readonly LimitState[] }): Refusal {
+  const refusals = input.limits.map((limit) => refusalBy(limit, input));
+  return refusals.reduce((worst, refusal) => (refusal.missingBytes > worst.missingBytes ? refusal : worst));
+}
+
+/** Without a floor nothing is proven to be taken up, and what was last counted is told. */
+function refusalBy(limit: LimitState, input: RefusalInput): Refusal {
+  const { reservation, tenant, refused, grantedBytes } = input;
+  const { countedBytes, provenBytes, limitBytes } = limit;
+  const usedBytes = (provenBytes ?? countedBytes) + grantedBytes;
   const storedBytes = Math.min(countedBytes, usedBytes - grantedBytes);
   const reservedBytes = usedBytes - storedBytes;
   const othersBytes = reservedBytes - grantedBytes;
@@ -53,6 +57,7 @@ export function refusalOf(input: {
   return {
     oids: [...refused.keys()],
     askedCount: reservation.claims.size,
+    repo: limit.repo,
     limitBytes,
     storedBytes,
     reservedBytes,

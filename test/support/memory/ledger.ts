@@ -7,6 +7,7 @@ import type { DueTenant, RefreshState } from '../../../lambda/domain/refresh-sta
 import type { Reservation } from '../../../lambda/domain/reservation.ts';
 import {
   isChangeUnknown,
+  type RepoLimit,
   type RepoRecord,
   type TenantRecord,
   tenantClaimsMax,
@@ -16,6 +17,7 @@ import type {
   DeletionKey,
   Input,
   Ledger,
+  LimitCommit,
   NewTenant,
   RepoCommit,
   RepoPath,
@@ -71,6 +73,7 @@ export class MemoryLedger implements Ledger {
     const record: TenantRecord = {
       ...input,
       downloadLimitBytes: null,
+      reposMustExist: false,
       committedBytes: storedBytes,
       epoch: 0,
       appliedEpoch: 0,
@@ -78,6 +81,7 @@ export class MemoryLedger implements Ledger {
       floorUntilMs: input.counted ? Number.MAX_SAFE_INTEGER : 0,
       deletedBytes: 0,
       notes: new Map(),
+      repoLimits: new Map(),
       leaseUntilMs: 0,
       listedUntilMs: 0,
       claimCount: 0,
@@ -105,29 +109,47 @@ export class MemoryLedger implements Ledger {
     }));
   }
 
-  async addCommitted(input: {
-    tenant: string;
-    sumBytes: number;
-    limitBytes: number | null | 'any';
-    claimCount?: number;
-  }): Promise<AddOutcome> {
+  async setRepoLimit({ tenant, repo, limitBytes }: Input<'setRepoLimit'>) {
+    return this.#update(tenant, ({ epoch, repoLimits }) => {
+      const others = [...repoLimits].filter(([name]) => name !== repo);
+      const limits =
+        limitBytes === null ? others : [...others, [repo, { limitBytes, counted: null }] as const];
+      return { repoLimits: new Map(limits), leaseUntilMs: 0, epoch: epoch + 1 };
+    });
+  }
+
+  async addCommitted(input: Input<'addCommitted'>): Promise<AddOutcome> {
     const items = this.#tenants.get(input.tenant);
     if (!items) return { kind: 'absent' };
     const { record } = items;
-    const { claimCount = 0 } = input;
-    const { limitBytes } = input;
+    const { claimCount = 0, sumBytes, limitBytes, repo } = input;
+    const repoLimit = limitBytes === 'any' ? undefined : record.repoLimits.get(repo.name);
+    const isWithinRepo =
+      (repoLimit?.limitBytes ?? null) === repo.limitBytes &&
+      (!repoLimit ||
+        (repoLimit.counted !== null && repoLimit.counted.committedBytes <= repoLimit.limitBytes - sumBytes));
     const isWithinLimit =
       limitBytes === 'any' ||
       (record.limitBytes === limitBytes &&
-        record.committedBytes <= (limitBytes ?? Number.MAX_SAFE_INTEGER) - input.sumBytes &&
-        (limitBytes === null || record.counted !== null));
+        record.committedBytes <= (limitBytes ?? Number.MAX_SAFE_INTEGER) - sumBytes &&
+        (limitBytes === null || record.counted !== null) &&
+        isWithinRepo);
     const admitted =
       record.closedAtMs === null && isWithinLimit && record.claimCount <= tenantClaimsMax - claimCount;
     if (!admitted) return { kind: 'refused', tenant: record };
     items.record = {
       ...record,
-      committedBytes: record.committedBytes + input.sumBytes,
+      committedBytes: record.committedBytes + sumBytes,
       claimCount: record.claimCount + claimCount,
+      ...(repoLimit?.counted && {
+        repoLimits: new Map(record.repoLimits).set(repo.name, {
+          ...repoLimit,
+          counted: {
+            ...repoLimit.counted,
+            committedBytes: repoLimit.counted.committedBytes + sumBytes,
+          },
+        }),
+      }),
     };
     return { kind: 'added' };
   }
@@ -226,9 +248,10 @@ export class MemoryLedger implements Ledger {
     const overtaken =
       (found?.epoch ?? 0) > input.repo.epoch || (found?.dirtyToken ?? null) !== input.dirtyTokenRead;
     if (overtaken) return 'superseded' as const;
-    const { countPausedAtMs, countCancelledAtMs, endedClosingMs } = found ?? {};
+    const { countPausedAtMs, countCancelledAtMs, createdAtMs, endedClosingMs } = found ?? {};
     const kept = {
       closedAtMs: found?.closedAtMs ?? null,
+      ...(createdAtMs !== undefined && { createdAtMs }),
       ...(endedClosingMs !== undefined && { endedClosingMs }),
       ...(input.repo.giant && countPausedAtMs !== undefined && { countPausedAtMs }),
       ...(input.repo.giant && countCancelledAtMs !== undefined && { countCancelledAtMs }),
@@ -243,7 +266,7 @@ export class MemoryLedger implements Ledger {
       return { kind: 'committed', tenant: items.record } as const;
     if (!items || items.record.epoch !== commit.epoch) return { kind: 'superseded' } as const;
     // Nothing else makes it longer.
-    if (commit.expiredNotes.length > 0) checkExpression(tenantChange(commit));
+    if (commit.expiredNotes.length + commit.repoLimits.size > 0) checkExpression(tenantChange(commit));
     const expired = new Set(commit.expiredNotes);
     const { record } = items;
     items.record = {
@@ -252,6 +275,12 @@ export class MemoryLedger implements Ledger {
       appliedEpoch: commit.epoch,
       floorBaseBytes: commit.floorBaseBytes,
       floorUntilMs: commit.floorUntilMs,
+      repoLimits: new Map([
+        ...record.repoLimits,
+        ...[...commit.repoLimits].map(
+          ([repo, found]) => [repo, committedLimit(record, repo, found)] as const,
+        ),
+      ]),
       counted: commit.counted ?? record.counted,
       leaseUntilMs: 0,
       listedUntilMs: commit.listedUntilMs,
@@ -288,6 +317,13 @@ export class MemoryLedger implements Ledger {
     return this.#tenants.get(path.tenant)?.repos.get(path.repo);
   }
 
+  async createRepo({ createdAtMs, ...path }: Input<'createRepo'>): Promise<'done' | 'closed'> {
+    const found = this.#items(path.tenant).repos.get(path.repo);
+    if (found && found.closedAtMs !== null) return 'closed';
+    this.#setRepo(path, { createdAtMs: found?.createdAtMs ?? createdAtMs });
+    return 'done';
+  }
+
   async closeRepo(input: Input<'closeRepo'>): Promise<void> {
     const found = this.#items(input.tenant).repos.get(input.repo);
     if (!input.isForGood && found?.endedClosingMs !== undefined && found.endedClosingMs >= input.closedAtMs)
@@ -298,7 +334,12 @@ export class MemoryLedger implements Ledger {
   async openRepo(input: { tenant: string; repo: string; closedAtMs: number }): Promise<'opened' | 'refused'> {
     const found = this.#items(input.tenant).repos.get(input.repo);
     if (found?.closedAtMs !== input.closedAtMs) return 'refused';
-    this.#setRepo(input, { closedAtMs: null, endedClosingMs: input.closedAtMs });
+    const { createdAtMs: _, ...rest } = found;
+    this.#items(input.tenant).repos.set(input.repo, {
+      ...rest,
+      closedAtMs: null,
+      endedClosingMs: input.closedAtMs,
+    });
     return 'opened';
   }
 
@@ -587,4 +628,13 @@ function ofRepo<T extends { repo: string }>(
   repo: string,
 ): ReadonlyMap<string, T> {
   return new Map([...(items ?? [])].filter(([, item]) => item.repo === repo));
+}
+
+function committedLimit(
+  { repoLimits }: TenantRecord,
+  repo: string,
+  { limitBytes, correctionBytes, ...found }: LimitCommit,
+): RepoLimit {
+  const committedBytes = (repoLimits.get(repo)?.counted?.committedBytes ?? 0) + correctionBytes;
+  return { limitBytes, counted: { ...found, committedBytes } };
 }

@@ -15,6 +15,7 @@ const acme = {
   plan: 'pro',
   limitBytes: 1024 ** 3,
   downloadLimitBytes: null,
+  reposMustExist: false,
   createdAt: '2026-11-20T05:00:00Z',
   usage,
 };
@@ -109,6 +110,50 @@ describe('tenant', () => {
     const { asked, run } = await serve({ status: 200, body: { ...acme, limitBytes } });
     expect((await run('tenant', 'limit', 'acme', size)).code).toBe(0);
     expect(asked[0]).toMatchObject({ method: 'PATCH', path: '/v1/tenants/acme', body: { limitBytes } });
+  });
+});
+
+describe('new repos', () => {
+  it.each([
+    ['created', true],
+    ['pushed', false],
+  ])('are %s', async (how, reposMustExist) => {
+    const { asked, run } = await serve({ status: 200, body: { ...acme, reposMustExist } });
+    const { out } = await run('tenant', 'new-repos', 'acme', how);
+    expect(asked[0]).toMatchObject({ method: 'PATCH', path: '/v1/tenants/acme', body: { reposMustExist } });
+    expect(out.includes('have to be created before a push')).toBe(reposMustExist);
+  });
+
+  it('come in no other way', async () => {
+    const { asked, run } = await serve({ status: 200, body: acme });
+    expect((await run('tenant', 'new-repos', 'acme', 'never')).code).toBe(2);
+    expect(asked).toEqual([]);
+  });
+});
+
+describe('a repo', () => {
+  const repo = { repo: 'game', limitBytes: null, storedBytes: 0, objectCount: 0, countedAt: null };
+
+  it('is created, with a limit or without', async () => {
+    const { asked, run } = await serve({ status: 201, body: { ...repo, limitBytes: 4096 } });
+    const { out } = await run('repo', 'create', 'acme', 'game', '--limit', '4KiB');
+    expect(asked[0]).toMatchObject({
+      method: 'POST',
+      path: '/v1/tenants/acme/repos',
+      body: { repo: 'game', limitBytes: 4096 },
+    });
+    expect(out).toContain('4 KiB');
+    await run('repo', 'create', 'acme', 'game');
+    expect(asked[1]?.body).toEqual({ repo: 'game' });
+  });
+
+  it('is limited, and its limit is lifted', async () => {
+    const { asked, run } = await serve({ status: 200, body: repo });
+    expect((await run('repo', 'limit', 'acme', 'game', '1GB')).code).toBe(0);
+    const path = '/v1/tenants/acme/repos/game';
+    expect(asked[0]).toMatchObject({ method: 'PATCH', path, body: { limitBytes: 1e9 } });
+    await run('repo', 'limit', 'acme', 'game', 'unlimited');
+    expect(asked[1]?.body).toEqual({ limitBytes: null });
   });
 });
 
@@ -314,10 +359,10 @@ describe('reconcile', () => {
 
 describe('--json', () => {
   const text =
-    '{ "tenant":"acme",\n "plan":null, "limitBytes":null, "downloadLimitBytes":null, "createdAt":"2026-11-20T05:00:00Z", "usage":null, "new":1 }';
+    '{ "tenant":"acme",\n "plan":null, "limitBytes":null, "downloadLimitBytes":null,"reposMustExist":false, "createdAt":"2026-11-20T05:00:00Z", "usage":null, "new":1 }';
   const page = '{"tenants":[], "nextCursor":"b", "extra": [1.50]}';
   const subscription =
-    '{"tenant":"acme","plan":null,"limitBytes":1e3,"downloadLimitBytes":null,"usage":null,"repos":[],"refreshing":false}';
+    '{"tenant":"acme","plan":null,"limitBytes":1e3,"downloadLimitBytes":null,"reposMustExist":false,"usage":null,"repos":[],"refreshing":false}';
   const newToken =
     '{"tokenId":"a","token":"lfsq_","tenant":"acme","scope":"read","label":null,"user":null,"repos":null,"createdAt":"2026-11-20T05:00:00Z","expiresAt":null,"lastUsedAt":null}';
 

@@ -221,7 +221,13 @@ describe('object delete --wait', () => {
 });
 
 describe('repo delete --wait', () => {
-  const repo = { repo: 'game', storedBytes: 3072, objectCount: 3, countedAt: '2026-11-21T05:00:01Z' };
+  const repo = {
+    repo: 'game',
+    limitBytes: null,
+    storedBytes: 3072,
+    objectCount: 3,
+    countedAt: '2026-11-21T05:00:01Z',
+  };
   /** The repo as it is from one look to the next. */
   const looks = (...counts: readonly (object | undefined)[]) => {
     const left = [...counts];
@@ -303,8 +309,15 @@ describe('repo delete --wait', () => {
 });
 
 describe('repo list', () => {
-  const counted = { storedBytes: 1024, objectCount: 2, countedAt: '2026-11-21T04:59:48Z' };
-  const deleting = { repo: 'old', storedBytes: null, objectCount: null, countedAt: null, deleting: true };
+  const counted = { limitBytes: null, storedBytes: 1024, objectCount: 2, countedAt: '2026-11-21T04:59:48Z' };
+  const deleting = {
+    repo: 'old',
+    limitBytes: null,
+    storedBytes: null,
+    objectCount: null,
+    countedAt: null,
+    deleting: true,
+  };
 
   it('shows the largest first, and which are being deleted', async () => {
     const repos = [deleting, { repo: 'art', ...counted }, { repo: 'game', ...counted, storedBytes: 2048 }];
@@ -315,6 +328,22 @@ describe('repo list', () => {
         'game                  2 KiB        2  12 s ago',
         'art                   1 KiB        2  12 s ago',
         'old (being deleted)       -        -  never',
+        '',
+      ].join('\n'),
+    );
+  });
+
+  it('shows limits of repos if there are any', async () => {
+    const repos = [
+      { repo: 'art', ...counted, limitBytes: 4096 },
+      { repo: 'game', ...counted, storedBytes: 2048 },
+    ];
+    const { run } = await serve(() => ({ status: 200, body: { repos, nextCursor: null } }));
+    expect((await run('repo', 'list', 'acme')).out).toBe(
+      [
+        'repo  stored  limit  objects  counted',
+        'game   2 KiB      -        2  12 s ago',
+        'art    1 KiB  4 KiB        2  12 s ago',
         '',
       ].join('\n'),
     );
@@ -349,6 +378,7 @@ describe('a tenant that is being deleted', () => {
     plan: null,
     limitBytes: null,
     downloadLimitBytes: null,
+    reposMustExist: false,
     createdAt: '2026-11-20T05:00:00Z',
     usage: null,
     deleting: true,

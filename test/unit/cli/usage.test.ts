@@ -8,6 +8,7 @@ const body = {
   plan: 'pro',
   limitBytes: 100 * mib,
   downloadLimitBytes: null,
+  reposMustExist: false,
   usage: {
     storedBytes: 50 * mib,
     objectCount: 1,
@@ -18,8 +19,14 @@ const body = {
     source: 'cache',
   },
   repos: [
-    { repo: 'site', storedBytes: 0, objectCount: 0, countedAt: '2026-11-21T04:57:00Z' },
-    { repo: 'game', storedBytes: 50 * mib, objectCount: 1, countedAt: '2026-11-21T04:59:48Z' },
+    { repo: 'site', limitBytes: null, storedBytes: 0, objectCount: 0, countedAt: '2026-11-21T04:57:00Z' },
+    {
+      repo: 'game',
+      limitBytes: null,
+      storedBytes: 50 * mib,
+      objectCount: 1,
+      countedAt: '2026-11-21T04:59:48Z',
+    },
   ],
   refreshing: false,
 };

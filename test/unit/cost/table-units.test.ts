@@ -12,6 +12,7 @@ import type { TableClient } from '../../../lambda/adapters/dynamodb/table-client
 import { sha256Hex } from '../../../lambda/domain/hash.ts';
 import { lockHashOf } from '../../../lambda/domain/lock.ts';
 import { allPages } from '../../../lambda/use-cases/all-pages.ts';
+import { unlimitedRepo } from '../../support/tenant-record.ts';
 
 const tenant = 'northwind-games';
 const nowMs = 1_795_237_200_000;
@@ -91,9 +92,11 @@ describe('the units that the table bills are those of the model', () => {
     expect(await billed(() => ledger.putReservation({ tenant: name, reservation }))).toBe(
       modelled('putReservation', { claims }),
     );
-    expect(await billed(() => ledger.addCommitted({ tenant: name, sumBytes: 1e9, limitBytes: 5e12 }))).toBe(
-      modelled('addCommitted'),
-    );
+    expect(
+      await billed(() =>
+        ledger.addCommitted({ tenant: name, repo: unlimitedRepo, sumBytes: 1e9, limitBytes: 5e12 }),
+      ),
+    ).toBe(modelled('addCommitted'));
     expect(await billed(() => ledger.issueReservation({ ...own, claims: objects }))).toBe(
       modelled('issueReservation', { claims }),
     );
@@ -125,6 +128,7 @@ describe('the units that the table bills are those of the model', () => {
       overtakenEpoch: 0,
       fullCountedAtMs: null,
       reservedUntilMs: nowMs,
+      repoLimits: new Map(),
       lookAtMs: null,
     };
     const commit = { tenant: name, ...floor, counted, expiredNotes: [] };

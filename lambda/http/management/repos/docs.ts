@@ -1,9 +1,11 @@
 import type { OperationDocs } from '../../operation-docs.ts';
 import { pageQuery } from '../queries.ts';
+import { createRepoBody, updateRepoBody } from './requests.ts';
 import { recountQueuedSchema, repoPageSchema, repoSchema } from './schemas.ts';
 
 export const repo = {
   repo: 'game',
+  limitBytes: null,
   storedBytes: 14_700_000,
   objectCount: 6,
   countedAt: '2026-11-21T05:00:00Z',
@@ -36,6 +38,41 @@ export const repoDocs = {
       200: { description: 'One page.', schema: repoPageSchema, example: { repos: [repo], nextCursor: null } },
     },
     problems: ['tenant-not-found'],
+  },
+  'POST /v1/tenants/{tenant}/repos': {
+    id: 'createRepo',
+    summary: 'Create a repo',
+    description:
+      'Needed only in a tenant with `reposMustExist`, or to limit a repo before its first push: otherwise the first ' +
+      'push makes it.',
+    access: 'manager',
+    body: { schema: createRepoBody, example: { repo: 'game', limitBytes: 1_073_741_824 } },
+    answers: {
+      201: {
+        description: 'The repo. Nothing is in it.',
+        schema: repoSchema,
+        example: { ...repo, limitBytes: 1_073_741_824, storedBytes: 0, objectCount: 0 },
+        headers: { Location: 'Path of the repo.' },
+      },
+    },
+    problems: ['tenant-not-found', 'tenant-closed', 'repo-exists', 'repo-closed', 'limits-full'],
+  },
+  'PATCH /v1/tenants/{tenant}/repos/{repo}': {
+    id: 'updateRepo',
+    summary: 'Limit a repo',
+    description:
+      'Beside the limit of the tenant, which holds for all of its repos together. Uploads above the limit are refused ' +
+      'at once; what is stored or under way stays, and downloads go on. At most 50 repos of a tenant have a limit.',
+    access: 'manager',
+    body: { schema: updateRepoBody, example: { limitBytes: 1_073_741_824 } },
+    answers: {
+      200: {
+        description: 'The repo after the change.',
+        schema: repoSchema,
+        example: { ...repo, limitBytes: 1_073_741_824 },
+      },
+    },
+    problems: ['tenant-not-found', 'tenant-closed', 'repo-not-found', 'limits-full'],
   },
   'GET /v1/tenants/{tenant}/repos/{repo}': {
     id: 'getRepo',

@@ -4,7 +4,8 @@ import { bytes, deleting, nextCursor, time } from '../fields.ts';
 export const repoSchema = z
   .object({
     repo: z.string(),
-    storedBytes: bytes.nullable().meta({ description: 'null: deleted before it was ever counted.' }),
+    limitBytes: bytes.nullable().meta({ description: 'Its own limit. null: only that of the tenant.' }),
+    storedBytes: bytes.nullable().meta({ description: 'null: not counted yet.' }),
     objectCount: z.int().min(0).nullable(),
     countedAt: time.nullable(),
     deleting,

@@ -28,6 +28,7 @@ const tenant = {
   plan: 'team',
   limitBytes: 10_737_418_240,
   downloadLimitBytes: null,
+  reposMustExist: false,
   createdAt: '2026-11-20T08:00:00Z',
   usage,
 };
@@ -52,6 +53,7 @@ export const tenantDocs = {
           plan: 'team',
           limitBytes: 10_737_418_240,
           downloadLimitBytes: null,
+          reposMustExist: false,
           usage,
           repos: [repo],
           refreshing: false,
@@ -65,6 +67,7 @@ export const tenantDocs = {
           plan: null,
           limitBytes: null,
           downloadLimitBytes: null,
+          reposMustExist: false,
           usage: null,
           repos: [],
           refreshing: true,

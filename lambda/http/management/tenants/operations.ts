@@ -64,7 +64,7 @@ const showTenant = operation(
 
 const updateTenant = operation(
   { access: openTenantAccess, query: noQuery, body: jsonBody(updateTenantBody) },
-  async (deps, { tenant, body: { limitBytes, downloadLimitBytes, plan } }) => {
+  async (deps, { tenant, body: { limitBytes, downloadLimitBytes, plan, reposMustExist } }) => {
     // The limit that it has already would end its floor, and a recount that is running, for nothing.
     const isNewLimit = limitBytes !== undefined && limitBytes !== tenant.limitBytes;
     const updated = await deps.ledger.updateTenant({
@@ -72,6 +72,7 @@ const updateTenant = operation(
       ...(isNewLimit && { limitBytes }),
       ...(downloadLimitBytes !== undefined && { downloadLimitBytes }),
       ...(plan !== undefined && { plan }),
+      ...(reposMustExist !== undefined && { reposMustExist }),
     });
     return updated ? json(200, tenantBody(updated)) : tenantNotFound();
   },

@@ -1,23 +1,17 @@
 import * as z from 'zod';
 import { tenantNameRule, tenantPattern } from '../../../domain/names.ts';
-import { text } from '../fields.ts';
+import { limit, text } from '../fields.ts';
 import { flag } from '../queries.ts';
 
 /** What the management API is asked: bodies and queries. A field that none of them names is refused. */
 
-const limitRule = 'must be a whole number of bytes from 0 to 2^53 − 1';
+const limitBytes = limit('Bytes that the tenant may store. null: unlimited.');
 
-const limitBytes = z
-  .int(limitRule)
-  .min(0, limitRule)
-  .nullable()
-  .meta({ description: 'Bytes that the tenant may store. null: unlimited.' });
+const downloadLimitBytes = limit('Bytes that may be offered for download in a month (UTC). null: unlimited.');
 
-const downloadLimitBytes = z
-  .int(limitRule)
-  .min(0, limitRule)
-  .nullable()
-  .meta({ description: 'Bytes that may be offered for download in a month (UTC). null: unlimited.' });
+const reposMustExist = z.boolean().meta({
+  description: 'true: a repo has to be created before it takes a push. false: its first push makes it.',
+});
 
 const plan = text('The plan that the tenant is billed by. lfs-quota only stores it.');
 
@@ -34,8 +28,12 @@ export const updateTenantBody = z
     limitBytes: limitBytes.optional(),
     downloadLimitBytes: downloadLimitBytes.optional(),
     plan: plan.optional(),
+    reposMustExist: reposMustExist.optional(),
   })
-  .refine((body) => Object.keys(body).length > 0, 'name limitBytes, downloadLimitBytes or plan')
+  .refine(
+    (body) => Object.keys(body).length > 0,
+    'name limitBytes, downloadLimitBytes, plan or reposMustExist',
+  )
   .meta({ id: 'UpdateTenant', minProperties: 1 });
 
 export const subscriptionQuery = z.strictObject({

@@ -28,6 +28,9 @@ const account = {
   downloadLimitBytes: bytes
     .nullable()
     .meta({ description: 'Of what is offered for download in a month. null: unlimited.' }),
+  reposMustExist: z
+    .boolean()
+    .meta({ description: 'Whether a repo has to be created before it takes a push.' }),
 };
 
 export const tenantSchema = z

@@ -5,6 +5,7 @@ import { httpEvent, noContext } from '../../../support/http-event.ts';
 import { ManualClock, memoryDeps } from '../../../support/memory/deps.ts';
 import { MemoryLedger } from '../../../support/memory/ledger.ts';
 import { MemoryTokenStore } from '../../../support/memory/token-store.ts';
+import { unlimitedRepo } from '../../../support/tenant-record.ts';
 import { tokenRecord } from '../../../support/token-record.ts';
 import { filesBelow, readText } from '../../docs/pages.ts';
 
@@ -34,7 +35,7 @@ describe('a batch that cannot be decided yet', () => {
     [
       'near the limit, while another reconcile goes on',
       async (ledger: MemoryLedger, clock: ManualClock) => {
-        await ledger.addCommitted({ tenant, sumBytes: 90, limitBytes: 100 });
+        await ledger.addCommitted({ tenant, repo: unlimitedRepo, sumBytes: 90, limitBytes: 100 });
         const nowMs = clock.nowMs();
         await ledger.beginReconcile({ tenant, holder: 'h', nowMs, leaseUntilMs: nowMs + 3_600_000 });
       },

@@ -10,6 +10,7 @@ import { ManualClock, memoryDeps } from '../../../support/memory/deps.ts';
 import { MemoryLedger } from '../../../support/memory/ledger.ts';
 import { MemoryObjectStore } from '../../../support/memory/object-store.ts';
 import { recordingLog } from '../../../support/recording-log.ts';
+import { unlimitedRepo } from '../../../support/tenant-record.ts';
 
 const tenant = 'acme';
 const oid = (index: number) => index.toString(16).padStart(64, '0');
@@ -96,7 +97,7 @@ describe('a recount', () => {
 
   it('measures no shortfall if the counter was too high', async () => {
     const { deps, values } = await setUp();
-    await deps.ledger.addCommitted({ tenant, sumBytes: 400, limitBytes: 1000 });
+    await deps.ledger.addCommitted({ tenant, repo: unlimitedRepo, sumBytes: 400, limitBytes: 1000 });
     await reconcile(deps, { tenant, full: true });
     expect(values).toMatchObject({ DriftBytes: [400], CounterShortfallBytes: [0] });
   });

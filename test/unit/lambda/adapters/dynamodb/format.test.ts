@@ -7,6 +7,7 @@ import { tenantKey } from '../../../../../lambda/adapters/dynamodb/items.ts';
 import { createDynamoDbLedger } from '../../../../../lambda/adapters/dynamodb/ledger.ts';
 import { type Ledger, NewerFormatError } from '../../../../../lambda/ports/ledger.ts';
 import { type Database, openDatabase } from '../../../../../local/data/database.ts';
+import { unlimitedRepo } from '../../../../support/tenant-record.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'lfs-quota-format-'));
 let serial = 0;
@@ -45,7 +46,7 @@ async function change(expression: string, format?: number): Promise<void> {
   });
 }
 
-const add = () => ledger.addCommitted({ tenant, sumBytes: 1, limitBytes: 100 });
+const add = () => ledger.addCommitted({ tenant, repo: unlimitedRepo, sumBytes: 1, limitBytes: 100 });
 const begin = () => ledger.beginReconcile({ tenant, holder: 'h', nowMs: 10, leaseUntilMs: 20 });
 
 describe("a tenant's item", () => {

@@ -112,6 +112,8 @@ describe('an item', () => {
     lookAtMs: null,
     dueAtMs: 11,
     closedAtMs: null,
+    reposMustExist: false,
+    repoLimits: new Map(),
   };
   const counted = { storedBytes: 0, objectCount: 0, countedAtMs: 0 };
 
@@ -128,6 +130,7 @@ describe('an item', () => {
       reservedUntilMs: 17,
       closedAtMs: 18,
       lookAtMs: 11,
+      reposMustExist: true,
     };
     expect(parseTenant({ ...tenantItem, ...more, ...counted, fullDueAtMs: 19 })).toEqual({
       ...tenant,

@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { createDynamoDbLedger } from '../../../../../lambda/adapters/dynamodb/ledger.ts';
 import type { Ledger } from '../../../../../lambda/ports/ledger.ts';
+import { unlimitedRepo } from '../../../../support/tenant-record.ts';
 import { FakeTable } from './fake-table.ts';
 
 const tenant = 'acme';
@@ -29,7 +30,11 @@ describe('a write that the table accepts', () => {
   const writes: readonly [name: keyof Ledger, write: (to: Ledger) => Promise<unknown>, answer: unknown][] = [
     ['updateTenant', (to) => to.updateTenant({ tenant, limitBytes: 5 }), { committedBytes: 2 }],
     ['closeTenant', (to) => to.closeTenant({ tenant, closedAtMs: 5 }), { committedBytes: 2 }],
-    ['addCommitted', (to) => to.addCommitted({ tenant, sumBytes: 1, limitBytes: 5 }), { kind: 'added' }],
+    [
+      'addCommitted',
+      (to) => to.addCommitted({ tenant, repo: unlimitedRepo, sumBytes: 1, limitBytes: 5 }),
+      { kind: 'added' },
+    ],
     [
       'beginReconcile',
       (to) => to.beginReconcile({ tenant, holder: 'h', nowMs: 1, leaseUntilMs: 2 }),
@@ -60,6 +65,7 @@ describe('a write that the table accepts', () => {
           overtakenEpoch: 0,
           fullCountedAtMs: null,
           reservedUntilMs: null,
+          repoLimits: new Map(),
           expiredNotes: [],
           dueAtMs: 0,
           lookAtMs: null,

@@ -5,6 +5,7 @@ import { createToken } from '../../../../../lambda/use-cases/access/create-token
 import { deleteTenant } from '../../../../../lambda/use-cases/deletes/delete-objects.ts';
 import { reconcile } from '../../../../../lambda/use-cases/recounts/reconcile.ts';
 import { MemoryStack, minute, oidOf, tenant } from '../../../../support/memory/stack.ts';
+import { unlimitedRepo } from '../../../../support/tenant-record.ts';
 
 describe('a tenant that is being deleted', () => {
   let world: MemoryStack;
@@ -105,7 +106,12 @@ describe('a tenant that is being deleted', () => {
     const before = await world.record();
     await del();
     const objects = new Map([[oidOf(1), 9]]);
-    const counted = await world.ledger.addCommitted({ tenant, sumBytes: 9, limitBytes: before.limitBytes });
+    const counted = await world.ledger.addCommitted({
+      tenant,
+      repo: unlimitedRepo,
+      sumBytes: 9,
+      limitBytes: before.limitBytes,
+    });
     expect(counted.kind).toBe('refused');
     expect(await world.push('game', Object.fromEntries(objects))).toBe('absent');
   });

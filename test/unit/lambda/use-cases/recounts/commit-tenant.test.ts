@@ -36,6 +36,7 @@ const found: Recomputed = {
 async function commit(given: {
   before?: Partial<TenantRecord>;
   found?: Partial<Recomputed>;
+  foundLimited?: ReadonlyMap<string, Partial<Recomputed>>;
   snapshot?: Partial<LedgerSnapshot>;
   isFull?: boolean;
   listedUntilMs?: number;
@@ -59,6 +60,9 @@ async function commit(given: {
         ...given.snapshot,
       },
       recomputed: { ...found, ...given.found },
+      recomputedLimited: new Map(
+        [...(given.foundLimited ?? [])].map(([repo, part]) => [repo, { ...found, ...part }]),
+      ),
       listedUntilMs: given.listedUntilMs ?? 0,
       giants: { outcomes: [], shardsListedUntilMs: 0, nextDueAtMs: null, ...given.giants },
     },
@@ -68,10 +72,64 @@ async function commit(given: {
   return written[0];
 }
 
+/** Of a giant in which nothing is in doubt. */
+const giant = (more: Partial<GiantOutcome> = {}): GiantOutcome =>
+  ({
+    scan: { objectCount: 4 },
+    countedAtMs: 9e15,
+    listedAtMs: 9e15,
+    doubtBytes: 0,
+    ...more,
+  }) as Partial<GiantOutcome> as GiantOutcome;
+
 describe('a recount', () => {
   it('corrects the counter by the difference to what it recomputed', async () => {
     expect(await commit({ found: { totalBytes: 35 } })).toMatchObject({ correctionBytes: 5 });
     expect(await commit({ found: { totalBytes: 21 } })).toMatchObject({ correctionBytes: -9 });
+  });
+
+  it('writes the same for each repo that has a limit, by its own numbers', async () => {
+    const counted = { committedBytes: 12, storedBytes: 10, floorBaseBytes: 9, floorUntilMs: 1 };
+    const written = await commit({
+      before: {
+        deletedBytes: 1000,
+        repoLimits: new Map([
+          ['app', { limitBytes: 50, counted }],
+          ['web', { limitBytes: 60, counted: null }],
+        ]),
+        notes: new Map([
+          ['n', { repo: 'app', bytes: 3, deadlineMs: scanBeganMs }],
+          ['o', { repo: 'other', bytes: 90, deadlineMs: scanBeganMs }],
+        ]),
+      },
+      foundLimited: new Map([
+        ['app', { totalBytes: 17, leastBytes: 15, storedBytes: 14, leastUntilMs: 8 }],
+        ['web', { totalBytes: 4, leastBytes: 4, storedBytes: 4, leastUntilMs: 9 }],
+      ]),
+      giants: { outcomes: [giant({ repo: 'web', doubtBytes: 2 }), giant({ repo: 'other', doubtBytes: 7 })] },
+    });
+    const app = {
+      limitBytes: 50,
+      correctionBytes: 5,
+      storedBytes: 14,
+      floorBaseBytes: 1012,
+      floorUntilMs: 8,
+    };
+    const web = { limitBytes: 60, correctionBytes: 4, storedBytes: 4, floorBaseBytes: 1002, floorUntilMs: 9 };
+    expect(written.repoLimits).toEqual(
+      new Map([
+        ['app', app],
+        ['web', web],
+      ]),
+    );
+  });
+
+  it('leaves limits of repos uncounted in a tenant that was never counted as a whole', async () => {
+    const repoLimits = new Map([['app', { limitBytes: 50, counted: null }]]);
+    const foundLimited = new Map([['app', {}]]);
+    const of = async (isFull: boolean) =>
+      (await commit({ before: { repoLimits, counted: null }, foundLimited, isFull })).repoLimits.size;
+    expect([await of(false), await of(true)]).toEqual([0, 1]);
   });
 
   it('has a floor without the bytes of every delete that is noted, and with what was deleted before', async () => {
@@ -207,16 +265,6 @@ describe('a tenant with giant repos', () => {
     expect(await at(2 * minute)).toBe(scanBeganMs + 2 * minute);
     expect(await at(0)).toBe(scanBeganMs + minute);
   });
-
-  /** Of a giant in which nothing is in doubt. */
-  const giant = (more: Partial<GiantOutcome> = {}): GiantOutcome =>
-    ({
-      scan: { objectCount: 4 },
-      countedAtMs: 9e15,
-      listedAtMs: 9e15,
-      doubtBytes: 0,
-      ...more,
-    }) as Partial<GiantOutcome> as GiantOutcome;
 
   it('is as old as the oldest doubt in one of them, and its full count as the oldest shard', async () => {
     const older = { countedAtMs: countedAtMs - 5, listedAtMs: countedAtMs - 6 };

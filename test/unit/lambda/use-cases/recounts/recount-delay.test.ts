@@ -8,6 +8,7 @@ import { reconcile } from '../../../../../lambda/use-cases/recounts/reconcile.ts
 import { runRecount } from '../../../../../lambda/use-cases/recounts/run-recount.ts';
 import { admitUpload } from '../../../../../lambda/use-cases/uploads/admit-upload.ts';
 import { MemoryStack, minute, oidOf, tenant } from '../../../../support/memory/stack.ts';
+import { unlimitedRepo } from '../../../../support/tenant-record.ts';
 
 const hour = 60 * minute;
 const day = 24 * hour;
@@ -170,7 +171,7 @@ describe('beyond the overdraft', () => {
       [9 * hour, 4 * minute],
     ] as const) {
       await open(tight, 100);
-      await world.ledger.addCommitted({ tenant, sumBytes: 60, limitBytes: 100 });
+      await world.ledger.addCommitted({ tenant, repo: unlimitedRepo, sumBytes: 60, limitBytes: 100 });
       await indebt(debtMs);
       const objects = new Map([[oidOf(3), 50]]);
       const outcome = await admitUpload(world.deps, { tenant: await world.record(), repo: 'game', objects });
@@ -185,7 +186,7 @@ describe('beyond the overdraft', () => {
 
   it('within it, the same batch is answered after a recount', async () => {
     await open(tight, 100);
-    await world.ledger.addCommitted({ tenant, sumBytes: 60, limitBytes: 100 });
+    await world.ledger.addCommitted({ tenant, repo: unlimitedRepo, sumBytes: 60, limitBytes: 100 });
     await indebt(hour);
     const objects = new Map([[oidOf(3), 50]]);
     const outcome = await admitUpload(world.deps, { tenant: await world.record(), repo: 'game', objects });
@@ -245,7 +246,10 @@ describe('the next full count by the schedule', () => {
 
   it.each([
     ['an object did not come through the API', () => world.put({ [`game/${oidOf(9)}`]: 1 })],
-    ['the counter was too high', () => world.ledger.addCommitted({ tenant, sumBytes: 5, limitBytes: null })],
+    [
+      'the counter was too high',
+      () => world.ledger.addCommitted({ tenant, repo: unlimitedRepo, sumBytes: 5, limitBytes: null }),
+    ],
     ['a repo is dirty', () => world.ledger.markDirty({ tenant, repo: 'game', dirtyToken: 'x' })],
     ['an upload is under way', () => world.push('game', { [oidOf(8)]: 3 })],
   ])('is due after a day if %s', async (_what, happen) => {

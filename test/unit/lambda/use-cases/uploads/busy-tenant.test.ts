@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { MemoryStack, minute, oidOf, tenant } from '../../../../support/memory/stack.ts';
+import { unlimitedRepo } from '../../../../support/tenant-record.ts';
 
 const others = 3000;
 const claimsOfEach = 100;
@@ -57,7 +58,7 @@ describe(`a batch near the limit, beside ${others} reservations of ${claimsOfEac
   });
 
   it('is told to come again if only a recount can tell, and is admitted after it', async () => {
-    await world.ledger.addCommitted({ tenant, sumBytes: 600_000_000, limitBytes: 1e9 });
+    await world.ledger.addCommitted({ tenant, repo: unlimitedRepo, sumBytes: 600_000_000, limitBytes: 1e9 });
     expect(await world.push('mine', { [oidOf(1)]: 200_000_000 })).toBe('retry');
     expect([readAll, readOwn]).toEqual([0, 1]);
     expect(world.requests).toMatchObject([{ tenant, reason: 'refusal' }]);
@@ -109,6 +110,7 @@ it('a tenant with a million claims takes no more until some of them have ended',
     overtakenEpoch: 0,
     fullCountedAtMs: null,
     reservedUntilMs: null,
+    repoLimits: new Map(),
     expiredNotes: [],
     dueAtMs: 9e15,
     lookAtMs: null,

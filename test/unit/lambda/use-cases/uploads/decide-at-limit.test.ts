@@ -23,6 +23,7 @@ describe('a batch at the limit', () => {
       overtakenEpoch: 0,
       fullCountedAtMs: null,
       reservedUntilMs: null,
+      repoLimits: new Map(),
       expiredNotes: [],
       dueAtMs: 9e15,
       lookAtMs: null,
@@ -36,7 +37,14 @@ describe('a batch at the limit', () => {
   it('whose bytes the counter holds already is still refused if the counter is above the limit', async () => {
     const chosen = new Map([[oid, 10]]);
     const add = async () =>
-      (await addWithinLimit(world.deps, { tenant: await world.record(), chosen, notYetAdded: none })).kind;
+      (
+        await addWithinLimit(world.deps, {
+          tenant: await world.record(),
+          repo: 'app',
+          chosen,
+          notYetAdded: none,
+        })
+      ).kind;
     commit(100);
     expect(await add()).toBe('added');
     commit(1);
@@ -45,12 +53,17 @@ describe('a batch at the limit', () => {
 
   it('is admitted above the limit if it brings no bytes at all', async () => {
     commit(101);
-    const input = { tenant: await world.record(), chosen: new Map([[oid, 0]]), notYetAdded: none };
+    const input = {
+      tenant: await world.record(),
+      repo: 'app',
+      chosen: new Map([[oid, 0]]),
+      notYetAdded: none,
+    };
     expect(await addWithinLimit(world.deps, input)).toEqual({ kind: 'added' });
   });
 
   it('that asks for nothing adds nothing', async () => {
-    const input = { tenant: await world.record(), chosen: none, notYetAdded: none };
+    const input = { tenant: await world.record(), repo: 'app', chosen: none, notYetAdded: none };
     expect(await addWithinLimit(world.deps, input)).toEqual({ kind: 'added' });
     expect(await world.record()).toMatchObject({ claimCount: 0, committedBytes: 0 });
   });

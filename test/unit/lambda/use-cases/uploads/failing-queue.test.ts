@@ -8,6 +8,7 @@ import { ManualClock, memoryDeps } from '../../../../support/memory/deps.ts';
 import { MemoryLedger } from '../../../../support/memory/ledger.ts';
 import { MemoryObjectStore } from '../../../../support/memory/object-store.ts';
 import { recordingLog } from '../../../../support/recording-log.ts';
+import { unlimitedRepo } from '../../../../support/tenant-record.ts';
 
 const [tenant, repo] = ['acme', 'app'];
 const oid = 'a'.repeat(64);
@@ -64,7 +65,7 @@ describe('while the queue takes nothing', () => {
   });
 
   it('a batch that must wait for a recount fails, because nobody would make it', async () => {
-    await ledger.addCommitted({ tenant, sumBytes: 90, limitBytes: 100 });
+    await ledger.addCommitted({ tenant, repo: unlimitedRepo, sumBytes: 90, limitBytes: 100 });
     const nowMs = clock.nowMs();
     await ledger.beginReconcile({ tenant, holder: 'h', nowMs, leaseUntilMs: nowMs + 3_600_000 });
     await expect(upload(60)).rejects.toThrow('Throttled.');

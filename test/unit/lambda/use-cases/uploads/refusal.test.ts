@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { overLimitMessage } from '../../../../../lambda/http/lfs/over-limit-message.ts';
+import type { LimitState } from '../../../../../lambda/use-cases/uploads/limit-state.ts';
 import { type Refusal, refusalOf } from '../../../../../lambda/use-cases/uploads/refusal.ts';
 import { MemoryStack, minute, oidOf, tenant } from '../../../../support/memory/stack.ts';
 import { tenantRecord } from '../../../../support/tenant-record.ts';
@@ -36,6 +37,7 @@ describe('a refusal', () => {
     expect(refusal).toEqual({
       oids: [oidOf(2)],
       askedCount: 1,
+      repo: null,
       limitBytes: 1000,
       storedBytes: 0,
       reservedBytes: 900,
@@ -121,37 +123,33 @@ describe('a refusal', () => {
 describe('the numbers of a refusal', () => {
   /** The own reservation is dead at 70, and those of others at 90. The limit is 100 bytes. */
   const told = (more: {
-    countedBytes: number | null;
-    usedBytes: number;
+    countedBytes: number;
+    provenBytes?: number;
     grantedBytes?: number;
     refusedBytes?: number;
-    isProven?: boolean;
+    ofRepo?: LimitState;
   }) => {
-    const { countedBytes, grantedBytes = 0, refusedBytes = 100, isProven = true } = more;
-    const counted =
-      countedBytes === null ? null : { storedBytes: countedBytes, objectCount: 1, countedAtMs: 1 };
+    const { countedBytes, provenBytes, grantedBytes = 0, refusedBytes = 100, ofRepo } = more;
+    const ofTenant = { repo: null, limitBytes: 100, provenBytes, countedBytes, committedBytes: 0 };
     const times = { createdAtMs: 0, expiresAtMs: 0, deadAtMs: 70, lookAtMs: null };
     const claims = new Map([['a', 1]]);
     return refusalOf({
       reservation: { id: 'r', repo: 'app', state: 'pending', claims, ...times },
-      tenant: tenantRecord({ counted, reservedUntilMs: 90 }),
-      limitBytes: 100,
+      tenant: tenantRecord({ reservedUntilMs: 90 }),
+      limits: ofRepo ? [ofTenant, ofRepo] : [ofTenant],
       refused: new Map([['b', refusedBytes]]),
-      usedBytes: more.usedBytes,
       grantedBytes,
-      isProven,
     });
   };
 
   it('are those of the last count, and what was granted, if nothing is proven', () => {
     const parts = { storedBytes: 40, reservedBytes: 10, reservedUntilMs: 70 };
-    const unproven = { usedBytes: 10, grantedBytes: 10, isProven: false };
-    expect(told({ countedBytes: 40, ...unproven })).toMatchObject(parts);
-    expect(told({ countedBytes: null, ...unproven })).toMatchObject({ ...parts, storedBytes: 0 });
+    expect(told({ countedBytes: 40, grantedBytes: 10 })).toMatchObject(parts);
+    expect(told({ countedBytes: 0, grantedBytes: 10 })).toMatchObject({ ...parts, storedBytes: 0 });
   });
 
   it('show no more stored than is proven, beside what was granted', () => {
-    expect(told({ countedBytes: 50, usedBytes: 45, grantedBytes: 10 })).toMatchObject({
+    expect(told({ countedBytes: 50, provenBytes: 35, grantedBytes: 10 })).toMatchObject({
       storedBytes: 35,
       reservedBytes: 10,
       reservedUntilMs: 70,
@@ -159,16 +157,16 @@ describe('the numbers of a refusal', () => {
   });
 
   it('say until when others may take room only if they do', () => {
-    expect(told({ countedBytes: 50, usedBytes: 50 }).reservedUntilMs).toBeNull();
-    expect(told({ countedBytes: 50, usedBytes: 51 }).reservedUntilMs).toBe(90);
-    expect(told({ countedBytes: 50, usedBytes: 61, grantedBytes: 10 }).reservedUntilMs).toBe(90);
+    expect(told({ countedBytes: 50, provenBytes: 50 }).reservedUntilMs).toBeNull();
+    expect(told({ countedBytes: 50, provenBytes: 51 }).reservedUntilMs).toBe(90);
+    expect(told({ countedBytes: 50, provenBytes: 51, grantedBytes: 10 }).reservedUntilMs).toBe(90);
   });
 
   it('say that waiting is enough if others hold all that is missing', () => {
     const enough = (refusedBytes: number) => {
       const { missingBytes, isWaitingEnough } = told({
         countedBytes: 50,
-        usedBytes: 80,
+        provenBytes: 70,
         grantedBytes: 10,
         refusedBytes,
       });
@@ -176,5 +174,16 @@ describe('the numbers of a refusal', () => {
     };
     expect(enough(40)).toEqual([20, true]);
     expect(enough(41)).toEqual([21, false]);
+  });
+
+  it('are those of the limit by which the most is missing, and say whose it is', () => {
+    const ofRepo = { repo: 'app', limitBytes: 60, provenBytes: 30, countedBytes: 30, committedBytes: 30 };
+    const parts = { repo: 'app', limitBytes: 60, storedBytes: 30, missingBytes: 20 };
+    expect(told({ countedBytes: 50, provenBytes: 50, refusedBytes: 50, ofRepo })).toMatchObject(parts);
+    expect(told({ countedBytes: 90, provenBytes: 90, refusedBytes: 50, ofRepo })).toMatchObject({
+      repo: null,
+      limitBytes: 100,
+      missingBytes: 40,
+    });
   });
 });

@@ -1,0 +1,20 @@
+import * as z from 'zod';
+import { repoPattern } from '../../../domain/names.ts';
+import { limit } from '../fields.ts';
+
+const limitBytes = limit('Bytes that may be stored in the repo. null: only the limit of the tenant holds.');
+
+const repoRule = 'must be the name of a repo, without .git';
+
+export const createRepoBody = z
+  .strictObject({
+    repo: z
+      .string()
+      .regex(repoPattern, repoRule)
+      // The address of a repo may end with it, which means the same repo.
+      .refine((name) => !name.endsWith('.git'), repoRule),
+    limitBytes: limitBytes.optional(),
+  })
+  .meta({ id: 'CreateRepo' });
+
+export const updateRepoBody = z.strictObject({ limitBytes }).meta({ id: 'UpdateRepo' });

@@ -1,0 +1,42 @@
+import { isThere, type RepoRecord, type TenantRecord } from '../../domain/tenant.ts';
+import type { Deps } from '../deps.ts';
+import { limitRepo } from './limit-repo.ts';
+
+export type CreateRepoOutcome =
+  | { readonly kind: 'created'; readonly tenant: TenantRecord; readonly record: RepoRecord }
+  | { readonly kind: 'exists' }
+  /** A repo of that name is being deleted. */
+  | { readonly kind: 'closed' }
+  /** As many repos as there may be have a limit. */
+  | { readonly kind: 'too-many' }
+  | { readonly kind: 'absent' };
+
+/**
+ * Creates a repo with nothing in it, so that it takes pushes though its tenant does not let a push create one. If
+ * somebody pushes to it first, that is as good.
+ *
+ * @param input.limitBytes undefined: its limit stays as it is, usually none.
+ * @throws {LedgerUnavailableError}
+ */
+export async function createRepo(
+  deps: Pick<Deps, 'ledger' | 'queue' | 'clock' | 'log'>,
+  input: { tenant: TenantRecord; repo: string; limitBytes?: number | null | undefined },
+): Promise<CreateRepoOutcome> {
+  const { repo, limitBytes } = input;
+  const path = { tenant: input.tenant.tenant, repo };
+  const found = await deps.ledger.readRepo(path);
+  if (found && found.closedAtMs !== null) return { kind: 'closed' };
+  if (found && isThere(found)) return { kind: 'exists' };
+  let { tenant } = input;
+  if (limitBytes !== undefined) {
+    // Before it takes pushes.
+    const limited = await limitRepo(deps, { tenant, repo, limitBytes });
+    if (limited.kind !== 'limited') return limited;
+    tenant = limited.tenant;
+  }
+  if ((await deps.ledger.createRepo({ ...path, createdAtMs: deps.clock.nowMs() })) === 'closed')
+    return { kind: 'closed' };
+  const record = await deps.ledger.readRepo(path);
+  if (!record) throw new Error(`The repo ${path.tenant}/${repo} vanished; items of repos are never removed.`);
+  return { kind: 'created', tenant, record };
+}

@@ -1,0 +1,138 @@
+import { describe, expect, it } from 'vitest';
+import { type Api, bearer, jsonOf } from './api.ts';
+import { expectLfsError, expectProblem } from './errors.ts';
+import { batch, objectOf, objectsIn, type Place, pointer, postBatch, push } from './lfs.ts';
+import { repoShape, subscriptionOf } from './subscription.ts';
+
+/** Repos that are created, and limits of their own. */
+export function repoTests(api: () => Api): void {
+  const newPlace = async (): Promise<Place> => ({
+    ...(await api().newTenant({ limitBytes: 10_000 })),
+    repo: 'game',
+  });
+  const repos = ({ tenant }: Place) => `/v1/tenants/${tenant}/repos`;
+  const create = (place: Place, body: object) => api().manage('POST', repos(place), body);
+  const limit = (place: Place, limitBytes: number | null) =>
+    api().manage('PATCH', `${repos(place)}/${place.repo}`, { limitBytes });
+  const kindOf = (
+    answer: { actions?: object | undefined; error?: { code: number } | undefined } | undefined,
+  ) => answer?.error?.code ?? (answer?.actions ? 'upload' : 'stored');
+  const upload = async (place: Place, ...sizes: number[]) => {
+    const objects = sizes.map(objectOf);
+    const answers = await batch(api(), place, 'upload', objects.map(pointer));
+    return objects.map(({ oid }) => kindOf(answers.get(oid)));
+  };
+
+  describe('a limit of a repo', () => {
+    it('holds to the byte beside that of the tenant, and for no other repo', async () => {
+      const place = await newPlace();
+      const first = objectOf(600);
+      await push(api(), place, [first]);
+      const changed = await limit(place, 1000);
+      expect(repoShape.parse(jsonOf(changed))).toMatchObject({ repo: 'game', limitBytes: 1000 });
+      expect(await upload(place, 401)).toEqual([507]);
+      expect(await upload(place, 300, 101, 100)).toEqual(['upload', 507, 'upload']);
+      expect(await upload({ ...place, repo: 'site' }, 9001)).toEqual([507]);
+      expect(await upload({ ...place, repo: 'site' }, 9000)).toEqual(['upload']);
+      // What is stored already takes up nothing more.
+      const again = await batch(api(), place, 'upload', [pointer(first)]);
+      expect(kindOf(again.get(first.oid))).toBe('stored');
+    });
+
+    it('is named by the refusal', async () => {
+      const place = await newPlace();
+      await create(place, { repo: 'game', limitBytes: 100 });
+      const answer = await postBatch(api(), place, {
+        operation: 'upload',
+        objects: [pointer(objectOf(101))],
+      });
+      const message = objectsIn(answer)[0]?.error?.message;
+      expect(message).toContain(`over the storage limit of the repo ${place.tenant}/game: 0 bytes stored`);
+      expect(message).toContain('the limit is 100 bytes');
+    });
+
+    it('is shown with its repo, and lifted by null', async () => {
+      const place = await newPlace();
+      await create(place, { repo: 'game', limitBytes: 100 });
+      expect((await subscriptionOf(api(), place.tenant)).repos).toMatchObject([
+        { repo: 'game', limitBytes: 100, storedBytes: 0 },
+      ]);
+      expect(jsonOf(await limit(place, null))).toMatchObject({ limitBytes: null });
+      expect(await upload(place, 101)).toEqual(['upload']);
+    });
+
+    it('is a whole number of bytes', async () => {
+      const place = await newPlace();
+      await create(place, { repo: 'game' });
+      for (const limitBytes of [-1, 1.5, '5', true, 2 ** 53, undefined])
+        expectProblem(await api().manage('PATCH', `${repos(place)}/game`, { limitBytes }), 422);
+      expectProblem(await api().manage('PATCH', `${repos(place)}/nothing`, { limitBytes: 5 }), 404);
+      expectProblem(await api().manage('PATCH', `${repos(place)}/..`, { limitBytes: 5 }), 404);
+    });
+
+    it('can be set by who manages the tenant', async () => {
+      const place = await newPlace();
+      const body = { scope: 'manage', label: 'boss' };
+      const made = await api().manage('POST', `/v1/tenants/${place.tenant}/tokens`, body);
+      const { token } = jsonOf(made) as { token: string };
+      const answer = await api().send({
+        method: 'POST',
+        path: repos(place),
+        headers: { ...bearer(token), 'content-type': 'application/json' },
+        body: JSON.stringify({ repo: 'game', limitBytes: 5 }),
+      });
+      expect(answer.status, answer.text).toBe(201);
+    });
+  });
+
+  describe('a repo', () => {
+    it('is created once, and shown though nothing is in it', async () => {
+      const place = await newPlace();
+      const created = await create(place, { repo: 'game' });
+      expect(created.status, created.text).toBe(201);
+      expect(created.headers['location']).toBe(`${repos(place)}/game`);
+      expect(repoShape.parse(jsonOf(created))).toMatchObject({
+        repo: 'game',
+        limitBytes: null,
+        storedBytes: 0,
+        objectCount: 0,
+      });
+      const shown = await api().manage('GET', `${repos(place)}/game`);
+      expect(jsonOf(shown)).toEqual(jsonOf(created));
+      expectProblem(await create(place, { repo: 'game' }), 409);
+    });
+
+    it('of a wrong name is refused', async () => {
+      const place = await newPlace();
+      for (const repo of ['', '..', 'a b', 'x'.repeat(101), 'game.git', 5, null, undefined])
+        expectProblem(await create(place, { repo }), 422);
+    });
+
+    it('is made by its first push, unless its tenant wants it to be created', async () => {
+      const place = await newPlace();
+      const old = { ...place, repo: 'old' };
+      await push(api(), old, [objectOf(10)]);
+      await expect
+        .poll(async () => (await subscriptionOf(api(), place.tenant)).repos, {
+          timeout: 120_000,
+          interval: 500,
+        })
+        .toMatchObject([{ repo: 'old' }]);
+      const { tenant } = place;
+      const set = await api().manage('PATCH', `/v1/tenants/${tenant}`, { reposMustExist: true });
+      expect(jsonOf(set)).toMatchObject({ reposMustExist: true });
+      const mistyped = { operation: 'upload', objects: [pointer(objectOf(10))] };
+      const refused = await postBatch(api(), place, mistyped);
+      expectLfsError(
+        refused,
+        404,
+        new RegExp(`no repo ${tenant}/game.*lfs-quota repo create ${tenant} game`),
+      );
+      expect(await upload(old, 10)).toEqual(['upload']);
+      await create(place, { repo: 'game' });
+      await push(api(), place, [objectOf(10)]);
+      await api().manage('PATCH', `/v1/tenants/${tenant}`, { reposMustExist: false });
+      expect(await upload({ ...place, repo: 'other' }, 10)).toEqual(['upload']);
+    });
+  });
+}

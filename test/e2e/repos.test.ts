@@ -1,0 +1,55 @@
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { bytesOf, objectsOf, writeFiles } from '../support/payload.ts';
+import { type Acme, createAcme } from './acme.ts';
+import { Stack } from './stack.ts';
+import { listStore } from './store-truth.ts';
+import { describeWithGitLfs } from './with-git-lfs.ts';
+
+const mib = 1024 ** 2;
+
+describeWithGitLfs('repos that are looked after', () => {
+  let stack: Stack;
+  let acme: Acme;
+
+  beforeAll(async () => {
+    stack = await Stack.start();
+    acme = await createAcme(stack, '100MiB');
+  });
+  afterAll(async () => {
+    await stack?.close();
+    await acme?.user.close();
+  });
+
+  const commit = async (name: string, size: number) => {
+    const files = new Map([[name, bytesOf(name, size)]]);
+    await writeFiles(acme.workTree, files);
+    await acme.user.commitAll(acme.workTree, name);
+    return [...objectsOf(files).keys()];
+  };
+  const push = () => acme.user.tryGit(acme.workTree, ['push', 'origin', 'main']);
+
+  it('take no push before they are created, if their tenant wants that, and the client says what to do', async () => {
+    await stack.cliJson('tenant', 'new-repos', 'acme', 'created');
+    await commit('first.bin', mib);
+    const refused = await push();
+    expect(refused.code).not.toBe(0);
+    expect(refused.err).toContain('There is no repo acme/game, and a push does not create one here.');
+    expect(refused.err).toContain('lfs-quota repo create acme game');
+    expect(await listStore(stack, 'acme')).toEqual(new Map());
+    await stack.cliJson('repo', 'create', 'acme', 'game', '--limit', '2MiB');
+    expect((await push()).code).toBe(0);
+  });
+
+  it('refuse what is beyond their own limit, which the client names', async () => {
+    const [oid = ''] = await commit('second.bin', 1.5 * mib);
+    const refused = await push();
+    expect(refused.code).not.toBe(0);
+    expect(refused.err).toContain('over the storage limit of the repo acme/game: 1 MiB (1048576 bytes)');
+    expect(refused.err).toContain('and the limit is 2 MiB (2097152 bytes)');
+    expect([...(await listStore(stack, 'acme')).keys()].join()).not.toContain(oid);
+    await stack.cliJson('repo', 'limit', 'acme', 'game', '3MiB');
+    const pushed = await push();
+    expect(pushed.code, pushed.err).toBe(0);
+    expect([...(await listStore(stack, 'acme')).keys()].join()).toContain(oid);
+  });
+});

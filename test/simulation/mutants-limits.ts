@@ -1,0 +1,97 @@
+import type { CountedLimit } from '../../lambda/domain/tenant.ts';
+import type { Input, LimitCommit } from '../../lambda/ports/ledger.ts';
+import type { MemoryLedger } from '../support/memory/ledger.ts';
+import { withMethods } from './with-methods.ts';
+import type { Mutant } from './world.ts';
+
+/** Mistakes about the limits of single repos. */
+
+const ofNoRepo = { name: ' none', limitBytes: null } as const;
+
+/** What a batch adds is not added to the counter of a repo, if so. */
+function addedBesideLimit(isBeside: (ledger: MemoryLedger, input: Input<'addCommitted'>) => boolean): Mutant {
+  return {
+    ledger: (ledger) =>
+      withMethods(ledger, {
+        addCommitted: (input) =>
+          ledger.addCommitted(isBeside(ledger, input) ? { ...input, repo: ofNoRepo } : input),
+      }),
+  };
+}
+
+/** A batch that read the tenant before the repo had a limit is admitted after that. */
+const limitNotAsRead = addedBesideLimit((_, { repo }) => repo.limitBytes === null);
+
+/** A repo that was not counted since it has a limit is taken for empty. */
+const uncountedIsEmpty = addedBesideLimit((ledger, { tenant, repo, sumBytes }) => {
+  const limit = ledger.inspect(tenant).record?.repoLimits.get(repo.name);
+  return limit?.counted === null && limit.limitBytes === repo.limitBytes && sumBytes <= limit.limitBytes;
+});
+
+/** Each limit of a commit is changed. */
+function committedWith(
+  change: (commit: LimitCommit, path: { ledger: MemoryLedger; tenant: string; repo: string }) => LimitCommit,
+): Mutant {
+  return {
+    ledger: (ledger) =>
+      withMethods(ledger, {
+        commitTenant: (commit) => {
+          const { tenant } = commit;
+          const changed = [...commit.repoLimits].map(
+            ([repo, limit]) => [repo, change(limit, { ledger, tenant, repo })] as const,
+          );
+          return ledger.commitTenant({ ...commit, repoLimits: new Map(changed) });
+        },
+      }),
+  };
+}
+
+/** The listing overwrites the counter of the repo. */
+const overwriteLimited = committedWith((commit, { ledger, tenant, repo }) => {
+  const now = ledger.inspect(tenant).record?.repoLimits.get(repo)?.counted?.committedBytes ?? 0;
+  return { ...commit, correctionBytes: commit.storedBytes - now };
+});
+
+/** The counter of a repo is used as its floor. */
+const refuseByLimitCounter: Mutant = {
+  ledger: (ledger) =>
+    withMethods(ledger, {
+      addCommitted: async (input) => {
+        const outcome = await ledger.addCommitted(input);
+        if (outcome.kind !== 'refused') return outcome;
+        const { tenant } = outcome;
+        const asFloor = (counted: CountedLimit) => ({
+          ...counted,
+          floorBaseBytes: counted.committedBytes + tenant.deletedBytes,
+          floorUntilMs: Number.MAX_SAFE_INTEGER,
+        });
+        const repoLimits = [...tenant.repoLimits].map(
+          ([repo, limit]) => [repo, { ...limit, counted: limit.counted && asFloor(limit.counted) }] as const,
+        );
+        return { kind: 'refused', tenant: { ...tenant, repoLimits: new Map(repoLimits) } };
+      },
+    }),
+};
+
+export const limitMutants: readonly {
+  name: string;
+  mutant: Mutant;
+  invariant: RegExp;
+  from?: number;
+  seeds: number;
+}[] = [
+  {
+    name: 'a limit that need not be as it was read',
+    mutant: limitNotAsRead,
+    invariant: /^I[13]/,
+    seeds: 300,
+  },
+  { name: 'a repo never counted is empty', mutant: uncountedIsEmpty, invariant: /^I[13]/, seeds: 300 },
+  {
+    name: 'the listing overwrites the counter of a repo',
+    mutant: overwriteLimited,
+    invariant: /^I1/,
+    seeds: 300,
+  },
+  { name: 'refuse by the counter of a repo', mutant: refuseByLimitCounter, invariant: /^I2/, seeds: 1000 },
+];

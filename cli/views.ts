@@ -100,6 +100,7 @@ function cellsFor(bytes: number, scale: { limitBytes: number; cellsMax: number }
 
 /** A table of repos, the largest first. */
 export function renderRepos(repos: readonly RepoBody[], nowMs: number): string {
+  const isAnyPublic = repos.some(({ publicRead }) => publicRead !== undefined);
   const rows = [...repos]
     .sort((a, b) => (b.storedBytes ?? 0) - (a.storedBytes ?? 0))
     .map((body) => [
@@ -107,8 +108,16 @@ export function renderRepos(repos: readonly RepoBody[], nowMs: number): string {
       body.storedBytes === null ? '-' : formatBytes(body.storedBytes),
       body.objectCount === null ? '-' : formatCount(body.objectCount),
       body.countedAt === null ? 'never' : formatAge(body.countedAt, nowMs),
+      ...(isAnyPublic ? [publicCell(body)] : []),
     ]);
-  return renderTable(['repo', 'stored', 'objects', 'counted'], rows, { right: [1, 2] });
+  const heading = ['repo', 'stored', 'objects', 'counted', ...(isAnyPublic ? ['public'] : [])];
+  return renderTable(heading, rows, { right: [1, 2] });
+}
+
+function publicCell({ publicRead }: RepoBody): string {
+  if (!publicRead) return '-';
+  const { monthlyLimitBytes } = publicRead;
+  return monthlyLimitBytes === null ? 'unlimited' : `${formatBytes(monthlyLimitBytes)} a month`;
 }
 
 function nameOf({ repo, deleting }: RepoBody): string {

@@ -4,6 +4,7 @@ import { createDynamoDbExchangeRules } from './adapters/dynamodb/exchange-rules.
 import { createDynamoDbExportJobs } from './adapters/dynamodb/export-jobs.ts';
 import { createDynamoDbLedger } from './adapters/dynamodb/ledger.ts';
 import { createDynamoDbLocks } from './adapters/dynamodb/locks.ts';
+import { createDynamoDbPublicReads } from './adapters/dynamodb/public-reads.ts';
 import { createDynamoDbRequestKeys } from './adapters/dynamodb/request-keys.ts';
 import { createDynamoDbTokenStore } from './adapters/dynamodb/token-store.ts';
 import { FunctionInvoker } from './adapters/lambda-scan/invoker.ts';
@@ -227,6 +228,7 @@ export function batchDeps() {
     knownObjects: new KnownObjects(),
     ledger: createDynamoDbLedger(tables),
     downloads: createDynamoDbDownloads(tables),
+    publicReads: createDynamoDbPublicReads(tables),
     tokens: createDynamoDbTokenStore(tables),
     store: objectStore(client),
     signer: new S3UrlSigner(place),
@@ -257,6 +259,7 @@ export function subscriptionDeps() {
     ...scanning(client),
     store: objectStore(client),
     ledger: createDynamoDbLedger(tables),
+    publicReads: createDynamoDbPublicReads(tables),
     tokens: createDynamoDbTokenStore(tables),
     admin: admin(),
     queue: queue(),
@@ -286,6 +289,7 @@ export function managementDeps() {
     store: objectStore(client),
     ledger: createDynamoDbLedger(tables),
     downloads: createDynamoDbDownloads(tables),
+    publicReads: createDynamoDbPublicReads(tables),
     tokens: createDynamoDbTokenStore(tables),
     requestKeys: createDynamoDbRequestKeys(tables),
     exchangeRules: createDynamoDbExchangeRules(tables),
@@ -311,6 +315,7 @@ export function reconcileDeps() {
     ledger: createDynamoDbLedger(tables),
     exportJobs: createDynamoDbExportJobs(tables),
     locks: createDynamoDbLocks(tables),
+    publicReads: createDynamoDbPublicReads(tables),
     queue: queue(recounts),
     metrics: metrics(),
     redelivery: createSqsRedelivery(recounts),

@@ -38,6 +38,7 @@ export const routes = [
   { method: 'GET', path: '/v1/tenants/{tenant}/objects', function: 'management' },
   { method: 'GET', path: '/v1/tenants/{tenant}/repos', function: 'management' },
   { method: 'GET', path: '/v1/tenants/{tenant}/repos/{repo}', function: 'management' },
+  { method: 'PATCH', path: '/v1/tenants/{tenant}/repos/{repo}', function: 'management' },
   { method: 'DELETE', path: '/v1/tenants/{tenant}/repos/{repo}', function: 'management' },
   { method: 'DELETE', path: '/v1/tenants/{tenant}/repos/{repo}/objects/{oid}', function: 'management' },
   { method: 'GET', path: '/v1/tenants/{tenant}/repos/{repo}/locks', function: 'management' },

@@ -3,6 +3,7 @@ import { createDynamoDbExchangeRules } from '../lambda/adapters/dynamodb/exchang
 import { createDynamoDbExportJobs } from '../lambda/adapters/dynamodb/export-jobs.ts';
 import { createDynamoDbLedger } from '../lambda/adapters/dynamodb/ledger.ts';
 import { createDynamoDbLocks } from '../lambda/adapters/dynamodb/locks.ts';
+import { createDynamoDbPublicReads } from '../lambda/adapters/dynamodb/public-reads.ts';
 import { createDynamoDbRequestKeys } from '../lambda/adapters/dynamodb/request-keys.ts';
 import { createDynamoDbTokenStore } from '../lambda/adapters/dynamodb/token-store.ts';
 import { createIdentityVerifier } from '../lambda/adapters/oidc/identity-verifier.ts';
@@ -77,6 +78,7 @@ export function composeEmbedded(input: ComposeInput): { deps: Deps; close: () =>
     requestKeys: createDynamoDbRequestKeys(table),
     exchangeRules: createDynamoDbExchangeRules(table),
     downloads: createDynamoDbDownloads(table),
+    publicReads: createDynamoDbPublicReads(table),
     identities: createIdentityVerifier(issuers),
     issuers,
     locks: createDynamoDbLocks(table),

@@ -10,13 +10,15 @@ import { type ApiOptions, openClient, parseRepo, parseTenant } from '../options.
 import { formatObjects, formatUntil } from '../render.ts';
 import { renderRepos } from '../views.ts';
 import { WaitLine } from '../wait-line.ts';
+import { registerRepoPublic } from './repo-public.ts';
 
 const pollMs = 2000;
 
-/** `repo list|delete`. */
+/** `repo list|public|private|delete`. */
 export function registerRepo(program: Command, context: CliContext): void {
-  const group = program.command('repo').description("list and delete a tenant's repos");
+  const group = program.command('repo').description("list and delete a tenant's repos, and make them public");
   registerList(group, context);
+  registerRepoPublic(group, context);
   registerDelete(group, context);
 }
 

@@ -21,6 +21,8 @@ export const problemTypes = {
   'tenant-exists': { status: 409, title: 'The tenant exists already' },
   'tenant-name-taken': { status: 409, title: 'The name of a deleted tenant stays taken' },
   'tenant-closed': { status: 409, title: 'The tenant is being deleted' },
+  'repo-closed': { status: 409, title: 'The repo is being deleted' },
+  'public-repos-full': { status: 409, title: 'There are as many public repos as a tenant may have' },
   'count-not-ended': { status: 409, title: 'The first count has not ended' },
   'exports-off': { status: 409, title: 'This stage makes no exports' },
   'exports-full': { status: 409, title: 'All places for exports are taken' },

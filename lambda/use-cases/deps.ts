@@ -19,6 +19,7 @@ import type { Metrics } from '../ports/metrics.ts';
 import type { ObjectListing } from '../ports/object-listing.ts';
 import type { ObjectStore, UrlSigner } from '../ports/object-store.ts';
 import type { PathScan } from '../ports/path-scan.ts';
+import type { PublicReads } from '../ports/public-reads.ts';
 import type { RecountQueue } from '../ports/recount-queue.ts';
 import type { RequestKeys } from '../ports/request-keys.ts';
 
@@ -34,6 +35,7 @@ export interface Deps {
   readonly issuers: readonly IdentityIssuer[];
   readonly exchangeRules: ExchangeRules;
   readonly downloads: Downloads;
+  readonly publicReads: PublicReads;
   readonly locks: Locks;
   readonly admin: AdminCredential;
   readonly store: ObjectStore;

@@ -16,6 +16,7 @@ import { lockTests } from './locks.ts';
 import { objectTests } from './objects.ts';
 import { otherRouteTests } from './other-routes.ts';
 import { pathTests } from './paths.ts';
+import { publicRepoTests } from './public-repos.ts';
 import { reservationTests } from './reservations.ts';
 import { scopeTests } from './scopes.ts';
 import type { Target } from './target.ts';
@@ -53,6 +54,7 @@ export function blackboxSuite(target: () => Target): void {
   describe('objects', () => objectTests(api));
   describe('downloads', () => downloadTests(api));
   downloadMeterTests(api);
+  publicRepoTests(api);
   describe('reservations', () => reservationTests(api));
   describe('limits', () => limitTests(api));
   describe('locks', () => lockTests(api));

@@ -9,6 +9,7 @@ import { createDynamoDbExportJobs } from '../../lambda/adapters/dynamodb/export-
 import { updateExpression } from '../../lambda/adapters/dynamodb/expressions.ts';
 import { createDynamoDbLedger } from '../../lambda/adapters/dynamodb/ledger.ts';
 import { createDynamoDbLocks } from '../../lambda/adapters/dynamodb/locks.ts';
+import { createDynamoDbPublicReads } from '../../lambda/adapters/dynamodb/public-reads.ts';
 import { tenantChange } from '../../lambda/adapters/dynamodb/reconciles.ts';
 import { createDynamoDbRequestKeys } from '../../lambda/adapters/dynamodb/request-keys.ts';
 import type { TableClient } from '../../lambda/adapters/dynamodb/table-client.ts';
@@ -23,6 +24,7 @@ import { MemoryExchangeRules } from '../support/memory/exchange-rules.ts';
 import { MemoryExportJobs } from '../support/memory/export-jobs.ts';
 import { MemoryLedger } from '../support/memory/ledger.ts';
 import { MemoryLocks } from '../support/memory/locks.ts';
+import { MemoryPublicReads } from '../support/memory/public-reads.ts';
 import { MemoryRequestKeys } from '../support/memory/request-keys.ts';
 import { MemoryTokenStore } from '../support/memory/token-store.ts';
 import { downloadsContract } from './downloads.contract.ts';
@@ -31,6 +33,7 @@ import { exportJobsContract } from './export-jobs.contract.ts';
 import { ledgerContract } from './ledger.contract.ts';
 import { type LedgerUnderTest, ledgerContext, plainCommit } from './ledger-context.ts';
 import { locksContract } from './locks.contract.ts';
+import { publicReadsContract } from './public-reads.contract.ts';
 
 /** DynamoDB refuses a longer expression. dynalite does not. */
 const expressionBytesMax = 4096;
@@ -113,6 +116,7 @@ describe('ledger in memory', () => {
   exchangeRulesContract(async () => new MemoryExchangeRules());
   downloadsContract(async () => new MemoryDownloads());
   locksContract(async () => new MemoryLocks());
+  publicReadsContract(async () => new MemoryPublicReads());
 });
 
 describe('ledger on dynalite, as the embedded stack runs it', () => {
@@ -141,4 +145,5 @@ describe('ledger on dynalite, as the embedded stack runs it', () => {
   exchangeRulesContract(async () => createDynamoDbExchangeRules(await table()));
   downloadsContract(async () => createDynamoDbDownloads(await table()));
   locksContract(async () => createDynamoDbLocks(await table()));
+  publicReadsContract(async () => createDynamoDbPublicReads(await table()));
 });

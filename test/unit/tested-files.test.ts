@@ -57,6 +57,7 @@ const coveredBy: Readonly<Record<string, readonly string[]>> = {
     'lambda/http/management/repos/bodies.ts',
     'lambda/http/management/repos/operations.ts',
     'lambda/http/management/repos/page.ts',
+    'lambda/http/management/repos/requests.ts',
     'lambda/http/management/repos/schemas.ts',
     'lambda/http/management/reservations/bodies.ts',
     'lambda/http/management/reservations/operations.ts',

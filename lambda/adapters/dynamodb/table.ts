@@ -14,6 +14,8 @@
  * | … places    | EXPORTS#{name} | PLACES                  |                               |                               |
  * | rule        | EXCHANGE#{name} | RULE#{id}             |                               |                               |
  * | downloads   | DOWNLOADS#{name} | MONTH#{month}, DAY#{day}#{repo}#{token} |               |                               |
+ * | public repo | PUBLIC#{name}  | REPO#{repo}             |                               |                               |
+ * | … downloads | PUBLIC#{name}  | MONTH#{month}#{repo}    |                               |                               |
  * | file lock   | LOCKS#{name}   | {repo}#{path's hash}    |                               |                               |
  * | schedule    | SCHEDULE       | SCHEDULE                |                               |                               |
  *

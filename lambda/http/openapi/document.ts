@@ -96,6 +96,7 @@ const securityOf: Readonly<Record<AccessKind, readonly Json[]>> = {
   reader: anyToken,
   identity: [],
   tenant: anyToken,
+  download: [...anyToken, {}],
   verify: [{ verifyToken: [] }],
 };
 

@@ -22,6 +22,7 @@ import { MemoryExportJobs } from './export-jobs.ts';
 import { MemoryLedger } from './ledger.ts';
 import { MemoryLocks } from './locks.ts';
 import { MemoryObjectStore } from './object-store.ts';
+import { MemoryPublicReads } from './public-reads.ts';
 import { MemoryRequestKeys } from './request-keys.ts';
 import { MemoryTokenStore } from './token-store.ts';
 
@@ -45,6 +46,7 @@ export function memoryDeps(given: Partial<Deps> & { readonly objects?: MemoryObj
     issuers: publicIssuers,
     exchangeRules: new MemoryExchangeRules(),
     downloads: new MemoryDownloads(),
+    publicReads: new MemoryPublicReads(),
     locks: new MemoryLocks(),
     admin: { sha256: async () => sha256Hex(adminToken) },
     store: objects,

@@ -13,6 +13,7 @@ const who: Readonly<Record<AccessKind, string>> = {
   reader: 'The admin token, or any token of the tenant.',
   identity: 'Anyone with an identity token that a rule lets in.',
   tenant: 'A token of the tenant.',
+  download: 'A token of the tenant. Downloads from a public repo need none.',
   verify: 'The token in the header of the verify action.',
 };
 

@@ -1,5 +1,6 @@
 import type { OperationDocs } from '../../operation-docs.ts';
 import { pageQuery } from '../queries.ts';
+import { updateRepoBody } from './requests.ts';
 import { recountQueuedSchema, repoPageSchema, repoSchema } from './schemas.ts';
 
 export const repo = {
@@ -9,7 +10,16 @@ export const repo = {
   countedAt: '2026-11-21T05:00:00Z',
 };
 
-/** Repos, as counted. */
+const publicRepo = {
+  ...repo,
+  publicRead: {
+    monthlyLimitBytes: 107_374_182_400,
+    since: '2026-11-20T08:00:00Z',
+    month: { month: '2026-11', bytes: 1_470_000_000, objects: 600, resetsAt: '2026-12-01T00:00:00Z' },
+  },
+};
+
+/** Repos, as counted, and whether anybody may download from them. */
 export const repoDocs = {
   'POST /v1/tenants/{tenant}/reconcile': {
     id: 'requestRecount',
@@ -29,7 +39,8 @@ export const repoDocs = {
   'GET /v1/tenants/{tenant}/repos': {
     id: 'listRepos',
     summary: 'The repos of a tenant, by name',
-    description: 'A page may be shorter than asked for without being the last: empty repos are not shown.',
+    description:
+      'A page may be shorter than asked for without being the last: empty repos are not shown, unless they are public.',
     access: 'reader',
     query: pageQuery,
     answers: {
@@ -43,5 +54,18 @@ export const repoDocs = {
     access: 'reader',
     answers: { 200: { description: 'The repo, as last counted.', schema: repoSchema, example: repo } },
     problems: ['tenant-not-found', 'repo-not-found'],
+  },
+  'PATCH /v1/tenants/{tenant}/repos/{repo}': {
+    id: 'updateRepo',
+    summary: 'Make a repo public, or private again',
+    description:
+      'From a public repo anybody can download, without a token, up to its ceiling. A delete of the repo ends that, also ' +
+      'if its name is used anew.',
+    access: 'manager',
+    body: { schema: updateRepoBody, example: { publicRead: { monthlyLimitBytes: 107_374_182_400 } } },
+    answers: {
+      200: { description: 'The repo as it is now.', schema: repoSchema, example: publicRepo },
+    },
+    problems: ['tenant-not-found', 'tenant-closed', 'repo-not-found', 'repo-closed', 'public-repos-full'],
   },
 } satisfies OperationDocs;

@@ -1,3 +1,4 @@
+import { createDynamoDbAuditLog } from './adapters/dynamodb/audit-log.ts';
 import { createDynamoDb } from './adapters/dynamodb/client.ts';
 import { createDynamoDbDownloads } from './adapters/dynamodb/downloads.ts';
 import { createDynamoDbExchangeRules } from './adapters/dynamodb/exchange-rules.ts';
@@ -249,6 +250,7 @@ export function locksDeps() {
     ledger: createDynamoDbLedger(tables),
     tokens: createDynamoDbTokenStore(tables),
     locks: createDynamoDbLocks(tables),
+    audit: createDynamoDbAuditLog(tables),
   };
 }
 
@@ -276,6 +278,7 @@ export function exchangeDeps() {
     exchangeRules: createDynamoDbExchangeRules(tables),
     ledger: createDynamoDbLedger(tables),
     tokens: createDynamoDbTokenStore(tables),
+    audit: createDynamoDbAuditLog(tables),
   };
 }
 
@@ -288,6 +291,7 @@ export function managementDeps() {
     listing: new ScanListing({ client, retry: { attemptsMax: 4 } }),
     store: objectStore(client),
     ledger: createDynamoDbLedger(tables),
+    audit: createDynamoDbAuditLog(tables),
     downloads: createDynamoDbDownloads(tables),
     publicReads: createDynamoDbPublicReads(tables),
     tokens: createDynamoDbTokenStore(tables),

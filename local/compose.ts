@@ -1,3 +1,4 @@
+import { createDynamoDbAuditLog } from '../lambda/adapters/dynamodb/audit-log.ts';
 import { createDynamoDbDownloads } from '../lambda/adapters/dynamodb/downloads.ts';
 import { createDynamoDbExchangeRules } from '../lambda/adapters/dynamodb/exchange-rules.ts';
 import { createDynamoDbExportJobs } from '../lambda/adapters/dynamodb/export-jobs.ts';
@@ -77,6 +78,7 @@ export function composeEmbedded(input: ComposeInput): { deps: Deps; close: () =>
     tokens: createDynamoDbTokenStore(table),
     requestKeys: createDynamoDbRequestKeys(table),
     exchangeRules: createDynamoDbExchangeRules(table),
+    audit: createDynamoDbAuditLog(table),
     downloads: createDynamoDbDownloads(table),
     publicReads: createDynamoDbPublicReads(table),
     identities: createIdentityVerifier(issuers),

@@ -4,6 +4,7 @@ import type { IdentityIssuer } from '../domain/identity-issuer.ts';
 import type { KnownObjects } from '../domain/known-objects.ts';
 import type { Settings } from '../domain/settings.ts';
 import type { ArchiveStore } from '../ports/archive-store.ts';
+import type { AuditLog } from '../ports/audit-log.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { AdminCredential, TokenStore } from '../ports/credentials.ts';
 import type { Downloads } from '../ports/downloads.ts';
@@ -34,6 +35,7 @@ export interface Deps {
   readonly identities: IdentityVerifier;
   readonly issuers: readonly IdentityIssuer[];
   readonly exchangeRules: ExchangeRules;
+  readonly audit: AuditLog;
   readonly downloads: Downloads;
   readonly publicReads: PublicReads;
   readonly locks: Locks;

@@ -3,6 +3,7 @@ import { accessTests } from './access.ts';
 import { anythingTests } from './anything.ts';
 import { Api } from './api.ts';
 import { archiveTests } from './archives.ts';
+import { auditTests } from './audit.ts';
 import { batchObjectTests } from './batch-objects.ts';
 import { batchRequestTests } from './batch-requests.ts';
 import { countTests } from './counts.ts';
@@ -55,6 +56,7 @@ export function blackboxSuite(target: () => Target): void {
   describe('downloads', () => downloadTests(api));
   downloadMeterTests(api);
   publicRepoTests(api);
+  auditTests(api);
   describe('reservations', () => reservationTests(api));
   describe('limits', () => limitTests(api));
   describe('locks', () => lockTests(api));

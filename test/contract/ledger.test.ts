@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
+import { createDynamoDbAuditLog } from '../../lambda/adapters/dynamodb/audit-log.ts';
 import { unmarkChange } from '../../lambda/adapters/dynamodb/deletions.ts';
 import { createDynamoDbDownloads } from '../../lambda/adapters/dynamodb/downloads.ts';
 import { createDynamoDbExchangeRules } from '../../lambda/adapters/dynamodb/exchange-rules.ts';
@@ -19,6 +20,7 @@ import { expiredNotes } from '../../lambda/domain/reconciliation.ts';
 import { defaultSettings } from '../../lambda/domain/settings.ts';
 import { LedgerUnavailableError } from '../../lambda/ports/ledger.ts';
 import { openDatabase } from '../../local/data/database.ts';
+import { MemoryAuditLog } from '../support/memory/audit-log.ts';
 import { MemoryDownloads } from '../support/memory/downloads.ts';
 import { MemoryExchangeRules } from '../support/memory/exchange-rules.ts';
 import { MemoryExportJobs } from '../support/memory/export-jobs.ts';
@@ -27,6 +29,7 @@ import { MemoryLocks } from '../support/memory/locks.ts';
 import { MemoryPublicReads } from '../support/memory/public-reads.ts';
 import { MemoryRequestKeys } from '../support/memory/request-keys.ts';
 import { MemoryTokenStore } from '../support/memory/token-store.ts';
+import { auditLogContract } from './audit-log.contract.ts';
 import { downloadsContract } from './downloads.contract.ts';
 import { exchangeRulesContract } from './exchange-rules.contract.ts';
 import { exportJobsContract } from './export-jobs.contract.ts';
@@ -117,6 +120,7 @@ describe('ledger in memory', () => {
   downloadsContract(async () => new MemoryDownloads());
   locksContract(async () => new MemoryLocks());
   publicReadsContract(async () => new MemoryPublicReads());
+  auditLogContract(async () => new MemoryAuditLog());
 });
 
 describe('ledger on dynalite, as the embedded stack runs it', () => {
@@ -146,4 +150,5 @@ describe('ledger on dynalite, as the embedded stack runs it', () => {
   downloadsContract(async () => createDynamoDbDownloads(await table()));
   locksContract(async () => createDynamoDbLocks(await table()));
   publicReadsContract(async () => createDynamoDbPublicReads(await table()));
+  auditLogContract(async () => createDynamoDbAuditLog(await table()));
 });

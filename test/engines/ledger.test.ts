@@ -1,4 +1,5 @@
 import { afterAll } from 'vitest';
+import { createDynamoDbAuditLog } from '../../lambda/adapters/dynamodb/audit-log.ts';
 import { createDynamoDbDownloads } from '../../lambda/adapters/dynamodb/downloads.ts';
 import { createDynamoDbExchangeRules } from '../../lambda/adapters/dynamodb/exchange-rules.ts';
 import { createDynamoDbExportJobs } from '../../lambda/adapters/dynamodb/export-jobs.ts';
@@ -8,6 +9,7 @@ import { createDynamoDbPublicReads } from '../../lambda/adapters/dynamodb/public
 import { createDynamoDbRequestKeys } from '../../lambda/adapters/dynamodb/request-keys.ts';
 import { createDynamoDbTokenStore } from '../../lambda/adapters/dynamodb/token-store.ts';
 import { admissionContract } from '../contract/admission.contract.ts';
+import { auditLogContract } from '../contract/audit-log.contract.ts';
 import { downloadsContract } from '../contract/downloads.contract.ts';
 import { exchangeRulesContract } from '../contract/exchange-rules.contract.ts';
 import { exportJobsContract } from '../contract/export-jobs.contract.ts';
@@ -34,5 +36,6 @@ describeOn(dynamoDbLocal, (url) => {
   downloadsContract(async () => createDynamoDbDownloads(await table()));
   locksContract(async () => createDynamoDbLocks(await table()));
   publicReadsContract(async () => createDynamoDbPublicReads(await table()));
+  auditLogContract(async () => createDynamoDbAuditLog(await table()));
   admissionContract(async () => createDynamoDbLedger(await table()), 120_000);
 });

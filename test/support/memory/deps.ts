@@ -16,6 +16,7 @@ import { createPathScan } from '../../../lambda/use-cases/scan/path-scan.ts';
 import { noMetrics } from '../../../local/no-metrics.ts';
 import { Random } from '../random.ts';
 import { MemoryArchiveStore } from './archive-store.ts';
+import { MemoryAuditLog } from './audit-log.ts';
 import { MemoryDownloads } from './downloads.ts';
 import { MemoryExchangeRules } from './exchange-rules.ts';
 import { MemoryExportJobs } from './export-jobs.ts';
@@ -45,6 +46,7 @@ export function memoryDeps(given: Partial<Deps> & { readonly objects?: MemoryObj
     identities: { verify: async () => ({ kind: 'rejected', reason: 'there are none' }) },
     issuers: publicIssuers,
     exchangeRules: new MemoryExchangeRules(),
+    audit: new MemoryAuditLog(),
     downloads: new MemoryDownloads(),
     publicReads: new MemoryPublicReads(),
     locks: new MemoryLocks(),

@@ -33,6 +33,9 @@ export function reposBody(
   });
 }
 
-function publicReadBody({ monthlyLimitBytes, sinceMs }: PublicRead): NonNullable<RepoBody['publicRead']> {
+export function publicReadBody({
+  monthlyLimitBytes,
+  sinceMs,
+}: PublicRead): NonNullable<RepoBody['publicRead']> {
   return { monthlyLimitBytes, since: iso(sinceMs) };
 }

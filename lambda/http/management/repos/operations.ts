@@ -7,9 +7,9 @@ import { pathRepo } from '../../request.ts';
 import { json, type Response } from '../../respond.ts';
 import { managerAccess, openManagerAccess, readerAccess, seesRepo } from '../access.ts';
 import { iso } from '../fields.ts';
-import { jsonBody, type ManagementDeps, noBody, type Operations, operation } from '../operation.ts';
+import { change, jsonBody, type ManagementDeps, noBody, type Operations, operation } from '../operation.ts';
 import { noQuery, pageQuery } from '../queries.ts';
-import { reposBody } from './bodies.ts';
+import { publicReadBody, reposBody } from './bodies.ts';
 import { readRepoPage } from './page.ts';
 import { updateRepoBody } from './requests.ts';
 import type { RepoBody } from './schemas.ts';
@@ -44,9 +44,9 @@ const showRepo = operation(
 );
 
 /** Makes a repo public, or private again. */
-const updateRepo = operation(
-  { access: openManagerAccess, query: noQuery, body: jsonBody(updateRepoBody) },
-  async (deps, { tenant, isAdmin, body: { publicRead }, event }) => {
+const updateRepo = change(
+  { action: 'repo.update', access: openManagerAccess, query: noQuery, body: jsonBody(updateRepoBody) },
+  async (deps, { tenant, isAdmin, body: { publicRead }, event, trail }) => {
     const repo = pathRepo(event);
     if (repo === undefined) return repoNotFound(tenant);
     if (publicRead?.monthlyLimitBytes === null && !isAdmin)
@@ -57,7 +57,9 @@ const updateRepo = operation(
     const outcome = await changePublicRead(deps, { tenant: tenant.tenant, repo, publicRead });
     switch (outcome.kind) {
       case 'changed': {
-        const { repo: record = unknownRepo(repo), after } = outcome;
+        const { repo: record = unknownRepo(repo), before, after } = outcome;
+        trail.was({ publicRead: before ? publicReadBody(before) : null });
+        trail.became({ publicRead: after ? publicReadBody(after) : null });
         const shown = await repoBody(deps, { tenant, record, publicRead: after });
         const empty = { repo, storedBytes: null, objectCount: null, countedAt: null };
         return json(200, shown ?? empty);
@@ -96,8 +98,8 @@ function repoNotFound({ tenant }: TenantRecord): Response {
 }
 
 /** Queues a full recount. */
-const requestRecount = operation(
-  { access: managerAccess, query: noQuery, body: noBody },
+const requestRecount = change(
+  { action: 'recount.request', access: managerAccess, query: noQuery, body: noBody },
   async (deps, { tenant: { tenant } }) => {
     await deps.queue.request({ tenant, reason: 'manual', full: true });
     return json(202, { tenant, queued: true }, { location: `/v1/tenants/${tenant}/subscription` });

@@ -33,10 +33,12 @@ export async function changePublicRead(
   const { publicReads, ledger, clock } = deps;
   const { tenant, repo, publicRead } = input;
   const path = { tenant, repo };
+  // Before it is read whether the repo is open: a delete that closes it from now on ends this too, if it lands after it.
+  const sinceMs = clock.nowMs();
   const [record, found] = await Promise.all([ledger.readRepo(path), publicReads.find(path)]);
   const before = found && isPublic(found, record) ? found : undefined;
   if (publicRead === null) {
-    if (found) await publicReads.end({ ...path, atMs: clock.nowMs() });
+    if (found) await publicReads.end({ ...path, atMs: sinceMs });
     return record || found
       ? { kind: 'changed', repo: record, before, after: undefined }
       : { kind: 'no-repo' };
@@ -45,7 +47,7 @@ export async function changePublicRead(
   if (!before && !(await hasObjects(deps, path, record))) return { kind: 'no-repo' };
   if (!before && (await publicReads.list(tenant)).length >= publicReposMax) return { kind: 'full' };
   const { monthlyLimitBytes } = publicRead;
-  const after: PublicRead = { repo, monthlyLimitBytes, sinceMs: clock.nowMs() };
+  const after: PublicRead = { repo, monthlyLimitBytes, sinceMs };
   await publicReads.put({ tenant, publicRead: after });
   return { kind: 'changed', repo: record, before, after };
 }

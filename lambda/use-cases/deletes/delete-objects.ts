@@ -3,7 +3,11 @@ import { objectKey, repoPrefix } from '../../domain/names.ts';
 import type { Counted, TenantRecord } from '../../domain/tenant.ts';
 import { allPages } from '../all-pages.ts';
 import type { Deps } from '../deps.ts';
+import { mapLimited } from '../map-limited.ts';
 import { heldUntilMs } from './held-until.ts';
+
+/** Public repos of a tenant that are ended at a time. */
+const endsAtOnce = 16;
 
 /** What a delete frees, and when. */
 export interface DeletePlan {
@@ -100,8 +104,9 @@ export async function deleteTenant(
     await ledger.closeTenant({ tenant, closedAtMs: dueAtMs });
     for (const rule of await exchangeRules.list(tenant)) await exchangeRules.delete(rule);
     for (const { tokenId } of await tokens.list(tenant)) await tokens.delete({ tenant, tokenId });
-    for (const { repo } of await publicReads.list(tenant))
-      await publicReads.end({ tenant, repo, atMs: clock.nowMs() });
+    await mapLimited(await publicReads.list(tenant), endsAtOnce, ({ repo }) =>
+      publicReads.end({ tenant, repo, atMs: clock.nowMs() }),
+    );
     await queue.request({ tenant, reason: 'delete', full: true });
   }
   return { ...totalsOf(counted), dueAtMs, waitsFor: null };

@@ -1,6 +1,7 @@
 import { describe, expect, it, vi } from 'vitest';
 import { publicReposMax } from '../../../../../lambda/domain/public-read.ts';
 import { changePublicRead } from '../../../../../lambda/use-cases/access/change-public-read.ts';
+import { findPublicRepo } from '../../../../../lambda/use-cases/access/find-public-repo.ts';
 import { ManualClock, memoryDeps } from '../../../../support/memory/deps.ts';
 import { MemoryObjectStore } from '../../../../support/memory/object-store.ts';
 
@@ -76,6 +77,23 @@ describe('a repo', () => {
     expect(await change(50)).toEqual({ kind: 'repo-closed' });
     expect(await change('private')).toMatchObject({ kind: 'changed', before: undefined, after: undefined });
     expect(await deps.publicReads.find(path)).toBeUndefined();
+  });
+
+  it('that is deleted while it becomes public is not public once it is opened again', async () => {
+    const { deps, clock, change, found } = setUp();
+    const account = { plan: null, limitBytes: null, createdAtMs: 1, counted: null, dueAtMs: 1 };
+    await deps.ledger.createTenant({ ...account, tenant: 'acme' });
+    const put = deps.publicReads.put.bind(deps.publicReads);
+    deps.publicReads.put = async (input) => {
+      clock.advance(1000);
+      await deps.ledger.closeRepo({ ...path, closedAtMs: clock.nowMs() });
+      await deps.ledger.openRepo({ ...path, closedAtMs: clock.nowMs() });
+      clock.advance(1000);
+      await put(input);
+    };
+    expect(await change(100)).toMatchObject({ kind: 'changed' });
+    expect(await found()).toBeDefined();
+    expect(await findPublicRepo(deps, path)).toBeUndefined();
   });
 
   it('does not become public beyond as many as a tenant may have; one that is can be changed', async () => {

@@ -37,9 +37,7 @@ describeWithGitLfs('a public repo', () => {
   it('asks for credentials until it is public', async () => {
     const cloned = await clone('too-soon');
     expect(cloned.code).not.toBe(0);
-    expect(cloned.err).toMatch(
-      /could not read Username|Git credentials .* not found|Authentication required/,
-    );
+    expect(cloned.err).toMatch(/could not read Username/);
   });
 
   it('is cloned by anybody, without a question', async () => {
@@ -61,9 +59,7 @@ describeWithGitLfs('a public repo', () => {
     await stranger.commitAll(path, 'From a stranger');
     const pushed = await stranger.tryGit(path, ['push', 'origin', 'main']);
     expect(pushed.code).not.toBe(0);
-    expect(pushed.err).toMatch(
-      /could not read Username|Git credentials .* not found|Authentication required/,
-    );
+    expect(pushed.err).toMatch(/could not read Username/);
   });
 
   it('ends for strangers at its ceiling, with one message, and not for those who have a token', async () => {

@@ -34,6 +34,8 @@ export async function answerAnybody(
   if (!found) return undefined;
   const { tenant, publicRead, repo: record } = found;
   const { objects, invalid } = decoded.batch;
+  // What counts nothing to the ceiling makes no work.
+  if (objects.size === 0) return batchAnswer(invalid);
   const repoObjects = record && record.epoch > 0 ? record.objectCount : undefined;
   const outcome = await offerPublicly(deps, { tenant, publicRead, repoObjects, objects });
   if (outcome.kind === 'answered')

@@ -126,6 +126,15 @@ describe('a batch without a token for the repo', () => {
     expect(answer).toEqual((await send({ tenant: 'nobody', authorization })).answer);
   });
 
+  it('that names nothing valid is answered without a write, as it would count nothing', async () => {
+    const body = { operation: 'download', objects: [{ oid: 'no hash', size: 60 }] };
+    const { answer, calls } = await send({ repo: 'open', body });
+    expect(JSON.parse(answer.body ?? '')).toMatchObject({
+      objects: [{ oid: 'no hash', error: { code: 422 } }],
+    });
+    expect(calls.filter((name) => /meter|correct|HEAD|LIST/i.test(name))).toEqual([]);
+  });
+
   it('is never looked for if there is a token for the repo', async () => {
     const { answer } = await send({ repo: 'open', authorization: `Bearer ${own}` });
     expect(answer.statusCode).toBe(200);

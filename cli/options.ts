@@ -101,6 +101,11 @@ export function parseLimit(text: string): number | null {
   return bytes;
 }
 
+/** The same for an option, which cannot be null: commander makes that an empty text. */
+export function parseLimitOption(text: string): { readonly bytes: number | null } {
+  return { bytes: parseLimit(text) };
+}
+
 /** A day in UTC, such as `2026-11-21`. */
 export function parseDay(text: string): string {
   if (!/^\d{4}-\d{2}-\d{2}$/.test(text) || !isDay(text))

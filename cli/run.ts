@@ -1,4 +1,5 @@
 import { Command, CommanderError } from 'commander';
+import { registerAudit } from './commands/audit.ts';
 import { registerCount } from './commands/count.ts';
 import { registerDoctor } from './commands/doctor.ts';
 import { registerDownloads } from './commands/downloads.ts';
@@ -45,6 +46,7 @@ function buildProgram(context: CliContext): Command {
   registerTenant(program, context);
   registerToken(program, context);
   registerRule(program, context);
+  registerAudit(program, context);
   registerDownloads(program, context);
   registerRepo(program, context);
   registerObject(program, context);

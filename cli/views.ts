@@ -102,6 +102,7 @@ function cellsFor(bytes: number, scale: { limitBytes: number; cellsMax: number }
 export function renderRepos(repos: readonly RepoBody[], nowMs: number): string {
   // Most tenants limit none.
   const hasLimits = repos.some(({ limitBytes }) => limitBytes !== null);
+  const isAnyPublic = repos.some(({ publicRead }) => publicRead !== undefined);
   const rows = [...repos]
     .sort((a, b) => (b.storedBytes ?? 0) - (a.storedBytes ?? 0))
     .map((body) => [
@@ -110,9 +111,23 @@ export function renderRepos(repos: readonly RepoBody[], nowMs: number): string {
       ...(hasLimits ? [body.limitBytes === null ? '-' : formatBytes(body.limitBytes)] : []),
       body.objectCount === null ? '-' : formatCount(body.objectCount),
       body.countedAt === null ? 'never' : formatAge(body.countedAt, nowMs),
+      ...(isAnyPublic ? [publicCell(body)] : []),
     ]);
-  const header = ['repo', 'stored', ...(hasLimits ? ['limit'] : []), 'objects', 'counted'];
+  const header = [
+    'repo',
+    'stored',
+    ...(hasLimits ? ['limit'] : []),
+    'objects',
+    'counted',
+    ...(isAnyPublic ? ['public'] : []),
+  ];
   return renderTable(header, rows, { right: hasLimits ? [1, 2, 3] : [1, 2] });
+}
+
+function publicCell({ publicRead }: RepoBody): string {
+  if (!publicRead) return '-';
+  const { monthlyLimitBytes } = publicRead;
+  return monthlyLimitBytes === null ? 'unlimited' : `${formatBytes(monthlyLimitBytes)} a month`;
 }
 
 function nameOf({ repo, deleting }: RepoBody): string {

@@ -13,6 +13,7 @@ export type PortCall = TableCall | 'HEAD' | 'LIST' | 'SEND';
 export type TableCall =
   | 'findToken'
   | 'listLocks'
+  | 'listPublicRepos'
   | 'readTenant'
   | 'readRepo'
   | 'readReservation'
@@ -123,7 +124,7 @@ export function verifyLocks(): Operation {
 export function cachedSubscription(): Operation {
   return {
     function: 'getSubscription',
-    calls: { findToken: 1, readTenant: 1, repos: 1 },
+    calls: { findToken: 1, readTenant: 1, repos: 1, listPublicRepos: 1 },
     tableRounds: 2,
     headRounds: 0,
     listRounds: 0,
@@ -193,7 +194,13 @@ export function missedSubscription(shape: Omit<RecountShape, 'isFull'>): Operati
   const inner = reconcile({ ...shape, isFull: true });
   return {
     function: 'getSubscription',
-    calls: { ...inner.calls, findToken: 1, readTenant: 1 + inner.calls.readTenant, repos: 2 },
+    calls: {
+      ...inner.calls,
+      findToken: 1,
+      readTenant: 1 + inner.calls.readTenant,
+      repos: 2,
+      listPublicRepos: 1,
+    },
     tableRounds: inner.tableRounds + 2,
     headRounds: 0,
     listRounds: inner.listRounds,

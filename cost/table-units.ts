@@ -68,6 +68,8 @@ export function unitsOfCall(call: TableCall, sizes: TableSizes): TableUnits {
     case 'deletionsOf':
     // Few repos have more file locks than fit into one unit: about ten.
     case 'listLocks':
+    // Few tenants have more public repos than that: about thirty.
+    case 'listPublicRepos':
       return reads(1);
     case 'readReservation':
       return reads(readUnits(reservationBytes));

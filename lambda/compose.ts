@@ -1,9 +1,11 @@
+import { createDynamoDbAuditLog } from './adapters/dynamodb/audit-log.ts';
 import { createDynamoDb } from './adapters/dynamodb/client.ts';
 import { createDynamoDbDownloads } from './adapters/dynamodb/downloads.ts';
 import { createDynamoDbExchangeRules } from './adapters/dynamodb/exchange-rules.ts';
 import { createDynamoDbExportJobs } from './adapters/dynamodb/export-jobs.ts';
 import { createDynamoDbLedger } from './adapters/dynamodb/ledger.ts';
 import { createDynamoDbLocks } from './adapters/dynamodb/locks.ts';
+import { createDynamoDbPublicReads } from './adapters/dynamodb/public-reads.ts';
 import { createDynamoDbRequestKeys } from './adapters/dynamodb/request-keys.ts';
 import { createDynamoDbTokenStore } from './adapters/dynamodb/token-store.ts';
 import { FunctionInvoker } from './adapters/lambda-scan/invoker.ts';
@@ -227,6 +229,7 @@ export function batchDeps() {
     knownObjects: new KnownObjects(),
     ledger: createDynamoDbLedger(tables),
     downloads: createDynamoDbDownloads(tables),
+    publicReads: createDynamoDbPublicReads(tables),
     tokens: createDynamoDbTokenStore(tables),
     store: objectStore(client),
     signer: new S3UrlSigner(place),
@@ -247,6 +250,7 @@ export function locksDeps() {
     ledger: createDynamoDbLedger(tables),
     tokens: createDynamoDbTokenStore(tables),
     locks: createDynamoDbLocks(tables),
+    audit: createDynamoDbAuditLog(tables),
   };
 }
 
@@ -257,6 +261,7 @@ export function subscriptionDeps() {
     ...scanning(client),
     store: objectStore(client),
     ledger: createDynamoDbLedger(tables),
+    publicReads: createDynamoDbPublicReads(tables),
     tokens: createDynamoDbTokenStore(tables),
     admin: admin(),
     queue: queue(),
@@ -273,6 +278,7 @@ export function exchangeDeps() {
     exchangeRules: createDynamoDbExchangeRules(tables),
     ledger: createDynamoDbLedger(tables),
     tokens: createDynamoDbTokenStore(tables),
+    audit: createDynamoDbAuditLog(tables),
   };
 }
 
@@ -285,7 +291,9 @@ export function managementDeps() {
     listing: new ScanListing({ client, retry: { attemptsMax: 4 } }),
     store: objectStore(client),
     ledger: createDynamoDbLedger(tables),
+    audit: createDynamoDbAuditLog(tables),
     downloads: createDynamoDbDownloads(tables),
+    publicReads: createDynamoDbPublicReads(tables),
     tokens: createDynamoDbTokenStore(tables),
     requestKeys: createDynamoDbRequestKeys(tables),
     exchangeRules: createDynamoDbExchangeRules(tables),
@@ -311,6 +319,7 @@ export function reconcileDeps() {
     ledger: createDynamoDbLedger(tables),
     exportJobs: createDynamoDbExportJobs(tables),
     locks: createDynamoDbLocks(tables),
+    publicReads: createDynamoDbPublicReads(tables),
     queue: queue(recounts),
     metrics: metrics(),
     redelivery: createSqsRedelivery(recounts),

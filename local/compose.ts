@@ -1,8 +1,10 @@
+import { createDynamoDbAuditLog } from '../lambda/adapters/dynamodb/audit-log.ts';
 import { createDynamoDbDownloads } from '../lambda/adapters/dynamodb/downloads.ts';
 import { createDynamoDbExchangeRules } from '../lambda/adapters/dynamodb/exchange-rules.ts';
 import { createDynamoDbExportJobs } from '../lambda/adapters/dynamodb/export-jobs.ts';
 import { createDynamoDbLedger } from '../lambda/adapters/dynamodb/ledger.ts';
 import { createDynamoDbLocks } from '../lambda/adapters/dynamodb/locks.ts';
+import { createDynamoDbPublicReads } from '../lambda/adapters/dynamodb/public-reads.ts';
 import { createDynamoDbRequestKeys } from '../lambda/adapters/dynamodb/request-keys.ts';
 import { createDynamoDbTokenStore } from '../lambda/adapters/dynamodb/token-store.ts';
 import { createIdentityVerifier } from '../lambda/adapters/oidc/identity-verifier.ts';
@@ -76,7 +78,9 @@ export function composeEmbedded(input: ComposeInput): { deps: Deps; close: () =>
     tokens: createDynamoDbTokenStore(table),
     requestKeys: createDynamoDbRequestKeys(table),
     exchangeRules: createDynamoDbExchangeRules(table),
+    audit: createDynamoDbAuditLog(table),
     downloads: createDynamoDbDownloads(table),
+    publicReads: createDynamoDbPublicReads(table),
     identities: createIdentityVerifier(issuers),
     issuers,
     locks: createDynamoDbLocks(table),

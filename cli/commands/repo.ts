@@ -17,15 +17,19 @@ import {
 import { formatObjects, formatUntil } from '../render.ts';
 import { renderRepos } from '../views.ts';
 import { WaitLine } from '../wait-line.ts';
+import { registerRepoPublic } from './repo-public.ts';
 
 const pollMs = 2000;
 
-/** `repo create|list|limit|delete`. */
+/** `repo create|list|limit|public|private|delete`. */
 export function registerRepo(program: Command, context: CliContext): void {
-  const group = program.command('repo').description("create, list, limit and delete a tenant's repos");
+  const group = program
+    .command('repo')
+    .description("create, list, limit and delete a tenant's repos, and make them public");
   registerCreate(group, context);
   registerList(group, context);
   registerLimit(group, context);
+  registerRepoPublic(group, context);
   registerDelete(group, context);
 }
 

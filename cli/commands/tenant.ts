@@ -8,7 +8,14 @@ import {
 import { type DeleteOptions, formatFreed, runDelete, withDeleteOptions } from '../confirm-delete.ts';
 import type { CliContext } from '../context.ts';
 import { type ListOptions, listPages, withListOptions } from '../list-pages.ts';
-import { type ApiOptions, openClient, parseLimit, parseTenant, withApiOptions } from '../options.ts';
+import {
+  type ApiOptions,
+  openClient,
+  parseLimit,
+  parseLimitOption,
+  parseTenant,
+  withApiOptions,
+} from '../options.ts';
 import { formatAge, formatCount, formatLimit, printable, renderTable } from '../render.ts';
 
 /** `tenant create|list|show|limit|download-limit|new-repos|delete`. */
@@ -26,25 +33,27 @@ function registerCreate(group: Command, context: CliContext): void {
   withApiOptions(group.command('create'))
     .description('create a tenant')
     .argument('<name>', 'name of the tenant', parseTenant)
-    .option('--limit <size>', 'storage limit, such as 1GiB (default: unlimited)', parseLimit)
+    .option('--limit <size>', 'storage limit, such as 1GiB (default: unlimited)', parseLimitOption)
     .option('--plan <plan>', 'name of its plan')
-    .action(async (tenant: string, options: ApiOptions & { limit?: number | null; plan?: string }) => {
-      const answer = await openClient(options, context).send({
-        method: 'POST',
-        path: '/v1/tenants',
-        body: {
-          tenant,
-          ...(options.limit === undefined ? {} : { limitBytes: options.limit }),
-          ...(options.plan === undefined ? {} : { plan: options.plan }),
-        },
-        shape: tenantSchema,
-      });
-      context.out(options.json ? `${answer.text}\n` : renderTenant(answer.body, context.nowMs()));
-      if (!options.json)
-        context.out(
-          `\nNext, create a token for git: ${context.program} token create ${tenant} --scope write\n`,
-        );
-    });
+    .action(
+      async (tenant: string, options: ApiOptions & { limit?: { bytes: number | null }; plan?: string }) => {
+        const answer = await openClient(options, context).send({
+          method: 'POST',
+          path: '/v1/tenants',
+          body: {
+            tenant,
+            ...(options.limit === undefined ? {} : { limitBytes: options.limit.bytes }),
+            ...(options.plan === undefined ? {} : { plan: options.plan }),
+          },
+          shape: tenantSchema,
+        });
+        context.out(options.json ? `${answer.text}\n` : renderTenant(answer.body, context.nowMs()));
+        if (!options.json)
+          context.out(
+            `\nNext, create a token for git: ${context.program} token create ${tenant} --scope write\n`,
+          );
+      },
+    );
 }
 
 function registerList(group: Command, context: CliContext): void {

@@ -12,6 +12,12 @@ export function nextMonthMs(timeMs: number): number {
   return Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + 1, 1);
 }
 
+/** The first moment of the day after. */
+export function dayAfterMs(timeMs: number): number {
+  const date = new Date(timeMs);
+  return Date.UTC(date.getUTCFullYear(), date.getUTCMonth(), date.getUTCDate() + 1);
+}
+
 /** Whether a text of the form `2026-11-21` is a day that there is. */
 export function isDay(text: string): boolean {
   const timeMs = Date.parse(`${text}T00:00:00Z`);

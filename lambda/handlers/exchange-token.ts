@@ -14,7 +14,16 @@ import type { Deps } from '../use-cases/deps.ts';
 
 type ExchangeDeps = Pick<
   Deps,
-  'identities' | 'exchangeRules' | 'ledger' | 'tokens' | 'ids' | 'clock' | 'log' | 'settings' | 'invocations'
+  | 'identities'
+  | 'exchangeRules'
+  | 'ledger'
+  | 'tokens'
+  | 'audit'
+  | 'ids'
+  | 'clock'
+  | 'log'
+  | 'settings'
+  | 'invocations'
 > & { readonly publicUrl?: string | undefined };
 
 const readBody = jsonBody(exchangeBody, exchangeBodyBytesMax);
@@ -30,7 +39,8 @@ export function create(deps: ExchangeDeps): HttpHandler {
     let outcome: ExchangeOutcome = { kind: 'rejected', reason: 'there is no such tenant' };
     try {
       const { idToken } = decoded.body;
-      if (tenant !== undefined) outcome = await exchangeToken(deps, { tenant, idToken, audience });
+      const { requestId } = event.requestContext;
+      if (tenant !== undefined) outcome = await exchangeToken(deps, { tenant, idToken, audience, requestId });
     } catch (error) {
       if (!(error instanceof IssuerUnavailableError)) throw error;
       deps.log.warn('issuer unavailable', { error });

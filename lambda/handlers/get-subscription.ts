@@ -14,14 +14,17 @@ import type { Deps } from '../use-cases/deps.ts';
 import { getSubscription, type SubscriptionDeps } from '../use-cases/recounts/get-subscription.ts';
 
 /** GET /v1/tenants/{tenant}/subscription: a tenant's limit and usage. 202 while a recount still runs. */
-export function create(deps: SubscriptionDeps & Pick<Deps, 'admin' | 'tokens' | 'invocations'>): HttpHandler {
+export function create(
+  deps: SubscriptionDeps & Pick<Deps, 'admin' | 'tokens' | 'publicReads' | 'invocations'>,
+): HttpHandler {
   const handle: HttpHandler = async (event) => {
     const beganMs = deps.clock.nowMs();
     const reader = await authenticateReader(deps, event);
     if (!reader.ok) return reader.response;
-    const [record, repos] = await Promise.all([
+    const [record, repos, publicReads] = await Promise.all([
       deps.ledger.readTenant(reader.name),
       allPages(deps.ledger.repos(reader.name)),
+      deps.publicReads.list(reader.name),
       noteUse(deps, reader),
     ]);
     const access = readableTenant(record, reader);
@@ -42,7 +45,10 @@ export function create(deps: SubscriptionDeps & Pick<Deps, 'admin' | 'tokens' | 
       totalMs,
     });
     const seen = subscription.repos.filter(({ repo }) => seesRepo(reader, repo));
-    return json(subscription.refreshing ? 202 : 200, subscriptionBody({ ...subscription, repos: seen }));
+    return json(
+      subscription.refreshing ? 202 : 200,
+      subscriptionBody({ ...subscription, repos: seen, publicReads }),
+    );
   };
   return guard(deps, respondProblem, withMetrics(deps.metrics, handle));
 }

@@ -2,12 +2,12 @@ import { batchDeps } from '../compose.ts';
 import type { TenantRecord } from '../domain/tenant.ts';
 import { lfsAccess } from '../http/lfs/access.ts';
 import { type BatchRequest, decodeBatch } from '../http/lfs/batch-request.ts';
-import { downloadAnswer, uploadAnswer } from '../http/lfs/batch-response.ts';
+import { batchAnswer, downloadAnswers, uploadAnswer } from '../http/lfs/batch-response.ts';
 import { lfsBody } from '../http/lfs/body.ts';
 import { downloadLimitMessage } from '../http/lfs/download-limit-message.ts';
+import { answerAnybody } from '../http/lfs/public-download.ts';
 import { RejectedLogins } from '../http/lfs/rejected-logins.ts';
-import { lfs, lfsError, lfsNotFound, lfsRetryLater, respondLfsError } from '../http/lfs/respond.ts';
-import type { WireObject } from '../http/lfs/schemas.ts';
+import { lfsError, lfsNotFound, lfsRetryLater, respondLfsError } from '../http/lfs/respond.ts';
 import { baseUrl } from '../http/request.ts';
 import type { Response } from '../http/respond.ts';
 import { deployed } from '../runtime/deployed.ts';
@@ -20,7 +20,9 @@ import { admitUpload } from '../use-cases/uploads/admit-upload.ts';
 import type { AdmitUploadDeps } from '../use-cases/uploads/batch-attempt.ts';
 
 type BatchDeps = AdmitUploadDeps &
-  Pick<Deps, 'tokens' | 'downloads' | 'invocations'> & { readonly publicUrl?: string | undefined };
+  Pick<Deps, 'tokens' | 'downloads' | 'publicReads' | 'invocations'> & {
+    readonly publicUrl?: string | undefined;
+  };
 
 /** POST /{tenant}/{repo}/info/lfs/objects/batch: the LFS Batch API. */
 export function create(deps: BatchDeps): HttpHandler {
@@ -28,7 +30,7 @@ export function create(deps: BatchDeps): HttpHandler {
   const handle: HttpHandler = async (event) => {
     const { requestId } = event.requestContext;
     const access = await lfsAccess({ ...deps, rejectedLogins }, event);
-    if (!access.ok) return access.response;
+    if (!access.ok) return (access.isAnybody && (await answerAnybody(deps, event))) || access.response;
     const body = lfsBody(deps.settings, event);
     if (!body.ok) return body.response;
     const decoded = decodeBatch(deps.settings, body.body);
@@ -66,13 +68,13 @@ async function upload(
   request: Request & { baseUrl: string; requestId: string },
 ): Promise<Response> {
   const { tenant, repo, repoObjects, batch, requestId } = request;
-  if (batch.objects.size === 0) return answer(batch.invalid);
+  if (batch.objects.size === 0) return batchAnswer(batch.invalid);
   const outcome = await admitUpload(deps, { tenant, repo, repoObjects, objects: batch.objects });
   switch (outcome.kind) {
     case 'answered': {
       const verifyUrl = `${request.baseUrl}/${tenant.tenant}/${repo}.git/info/lfs/verify`;
       const context = { tenant: tenant.tenant, repo, verifyUrl, nowMs: deps.clock.nowMs() };
-      return answer([
+      return batchAnswer([
         ...[...batch.objects].map(([oid, size]) => {
           const verdict = outcome.verdicts.get(oid);
           // A client waits for ever for an oid that is not echoed, so a gap must not pass.
@@ -111,17 +113,7 @@ async function download(
     });
     return lfsError({ statusCode: 509, message, requestId });
   }
-  const { verdicts } = outcome;
-  return answer([
-    ...[...verdicts].map(([oid, verdict]) =>
-      downloadAnswer({ oid, size: batch.objects.get(oid) ?? 0 }, verdict),
-    ),
-    ...batch.invalid,
-  ]);
-}
-
-function answer(objects: readonly WireObject[]): Response {
-  return lfs(200, { transfer: 'basic', objects, hash_algo: 'sha256' });
+  return batchAnswer([...downloadAnswers(objects, outcome.verdicts), ...batch.invalid]);
 }
 
 export const handler = await deployed(create, batchDeps, warmUpTableAndScan);

@@ -1,4 +1,5 @@
 import { managementDeps } from '../compose.ts';
+import { auditOperations } from '../http/management/audit/operations.ts';
 import { countOperations } from '../http/management/counts/operations.ts';
 import { deleteOperations } from '../http/management/deletes/operations.ts';
 import { downloadOperations } from '../http/management/downloads/operations.ts';
@@ -6,20 +7,19 @@ import { exchangeOperations } from '../http/management/exchange/operations.ts';
 import { exportOperations } from '../http/management/exports/operations.ts';
 import { lockOperations } from '../http/management/locks/operations.ts';
 import { objectOperations } from '../http/management/objects/operations.ts';
-import type { ManagementDeps, Operation } from '../http/management/operation.ts';
+import type { AllOperations, ManagementDeps, Operation } from '../http/management/operation.ts';
 import { repoOperations } from '../http/management/repos/operations.ts';
 import { reservationOperations } from '../http/management/reservations/operations.ts';
 import { tenantOperations } from '../http/management/tenants/operations.ts';
 import { tokenOperations } from '../http/management/tokens/operations.ts';
 import { problem, respondProblem } from '../http/problems.ts';
-import type { RouteKey } from '../routes.ts';
 import { deployed } from '../runtime/deployed.ts';
 import { guard, type HttpHandler } from '../runtime/guard.ts';
 import { warmUpTable } from '../runtime/warm-up.ts';
 import type { Deps } from '../use-cases/deps.ts';
 
-/** The type makes the compiler check that each route has its operation. */
-const operations: Readonly<Record<RouteKey<'management'>, Operation>> = {
+/** The type makes the compiler check that each route has its operation, and that what changes something is audited. */
+export const operations: AllOperations = {
   ...tenantOperations,
   ...tokenOperations,
   ...exchangeOperations,
@@ -31,6 +31,7 @@ const operations: Readonly<Record<RouteKey<'management'>, Operation>> = {
   ...deleteOperations,
   ...exportOperations,
   ...lockOperations,
+  ...auditOperations,
 };
 
 const byRouteKey: ReadonlyMap<string, Operation> = new Map(Object.entries(operations));

@@ -15,6 +15,8 @@ export type AccessKind =
   | 'identity'
   /** A token of the tenant. */
   | 'tenant'
+  /** A token of the tenant; or none, to download from a public repo. */
+  | 'download'
   /** The token that the batch's verify action carries. */
   | 'verify';
 

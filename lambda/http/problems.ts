@@ -24,6 +24,7 @@ export const problemTypes = {
   'repo-exists': { status: 409, title: 'The repo exists already' },
   'repo-closed': { status: 409, title: 'The repo is being deleted' },
   'limits-full': { status: 409, title: 'There are as many limits of repos as a tenant may have' },
+  'public-repos-full': { status: 409, title: 'There are as many public repos as a tenant may have' },
   'count-not-ended': { status: 409, title: 'The first count has not ended' },
   'exports-off': { status: 409, title: 'This stage makes no exports' },
   'exports-full': { status: 409, title: 'All places for exports are taken' },

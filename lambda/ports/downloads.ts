@@ -20,6 +20,9 @@ export interface DownloadOffer extends DownloadSum {
   readonly atMs: number;
 }
 
+/** What anybody is offered of a public repo. A correction of it may be negative. */
+export type PublicOffer = Omit<DownloadOffer, 'tokenId'>;
+
 /**
  * What was offered for download: by tenant and month, and by day, repo and token. Offered is not transferred: what is asked
  * for again counts again, and a URL that is used twice counts once.
@@ -34,6 +37,18 @@ export interface Downloads {
   meter(offer: DownloadOffer & { readonly limitBytes: number | null }): Promise<'metered' | 'over-limit'>;
   /** Takes off, or adds, what a batch offered less or more than it had metered. @throws {LedgerUnavailableError} */
   correct(difference: DownloadOffer): Promise<void>;
+  /**
+   * Adds what anybody, without a token, is about to be offered of a repo: to the sum that the repo's ceiling is compared
+   * with, and to nothing else.
+   *
+   * @param offer.limitBytes the ceiling. null: unlimited. What would exceed it is not added.
+   * @throws {LedgerUnavailableError} It may have been added.
+   */
+  meterPublic(offer: PublicOffer & { readonly limitBytes: number | null }): Promise<'metered' | 'over-limit'>;
+  /** Takes off what was not offered after all. @throws {LedgerUnavailableError} */
+  correctPublic(difference: PublicOffer): Promise<void>;
+  /** What anybody was offered of a repo in a month. Strongly consistent. @throws {LedgerUnavailableError} */
+  publicMonth(input: { tenant: string; repo: string; month: string }): Promise<DownloadSum>;
   /** What was offered in a month, such as `2026-11`. Strongly consistent. @throws {LedgerUnavailableError} */
   month(input: { tenant: string; month: string }): Promise<DownloadSum>;
   /**

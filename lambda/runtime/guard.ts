@@ -1,5 +1,6 @@
 import type { APIGatewayProxyEventV2, Context } from 'aws-lambda';
 import type { Response } from '../http/respond.ts';
+import { AuditUnavailableError } from '../ports/audit-log.ts';
 import type { Invocations } from '../ports/invocations.ts';
 import { LedgerUnavailableError, NewerFormatError } from '../ports/ledger.ts';
 import type { Log } from '../ports/log.ts';
@@ -54,6 +55,9 @@ function unavailableMessage(error: unknown): string | undefined {
   if (full) return full.message;
   if (error instanceof NewerFormatError) {
     return 'This tenant was written by a newer version of the service. Its operator must deploy that version again.';
+  }
+  if (error instanceof AuditUnavailableError) {
+    return 'Nothing was changed, because the audit cannot be written now. Try again in a moment.';
   }
   if (error instanceof StoreUnavailableError || error instanceof LedgerUnavailableError) {
     return 'The storage behind this service does not answer. Try again in a moment.';

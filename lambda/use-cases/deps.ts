@@ -4,6 +4,7 @@ import type { IdentityIssuer } from '../domain/identity-issuer.ts';
 import type { KnownObjects } from '../domain/known-objects.ts';
 import type { Settings } from '../domain/settings.ts';
 import type { ArchiveStore } from '../ports/archive-store.ts';
+import type { AuditLog } from '../ports/audit-log.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { AdminCredential, TokenStore } from '../ports/credentials.ts';
 import type { Downloads } from '../ports/downloads.ts';
@@ -19,6 +20,7 @@ import type { Metrics } from '../ports/metrics.ts';
 import type { ObjectListing } from '../ports/object-listing.ts';
 import type { ObjectStore, UrlSigner } from '../ports/object-store.ts';
 import type { PathScan } from '../ports/path-scan.ts';
+import type { PublicReads } from '../ports/public-reads.ts';
 import type { RecountQueue } from '../ports/recount-queue.ts';
 import type { RequestKeys } from '../ports/request-keys.ts';
 
@@ -33,7 +35,9 @@ export interface Deps {
   readonly identities: IdentityVerifier;
   readonly issuers: readonly IdentityIssuer[];
   readonly exchangeRules: ExchangeRules;
+  readonly audit: AuditLog;
   readonly downloads: Downloads;
+  readonly publicReads: PublicReads;
   readonly locks: Locks;
   readonly admin: AdminCredential;
   readonly store: ObjectStore;

@@ -75,6 +75,7 @@ function configOf({ adminToken, writeToken, tenant, repo, repoToDelete, oid }: A
     operation(id('deleteRepo'), adminToken, { tenant, repo: repoToDelete }),
     operation(id('deleteObject'), adminToken, { tenant, repo, oid }),
     operation(id('getRepo'), adminToken, { tenant, repo }),
+    operation(id('updateRepo'), adminToken, { tenant, repo }),
     operation(id('deleteTenant'), adminToken, { tenant: 'to-be-deleted' }),
     // That names do not clash is not said by the schema.
     `${operation(id('startExport'), adminToken, { tenant })}checks.positive_data_acceptance.expected-statuses = ["2xx", 401, 403, 404, 409, 422, 429]\n`,

@@ -46,6 +46,7 @@ const callers: Readonly<
   'GET /v1/tenants/{tenant}/exports/{exportId}': 'reader',
   'DELETE /v1/tenants/{tenant}/exports/{exportId}': 'reader',
   'GET /v1/tenants/{tenant}/downloads': 'reader',
+  'GET /v1/tenants/{tenant}/audit': 'manager',
   'GET /v1/tenants/{tenant}/objects': 'reader',
   'GET /v1/tenants/{tenant}/repos': 'reader',
   'POST /v1/tenants/{tenant}/repos': 'manager',
@@ -100,6 +101,11 @@ export function scopeTests(api: () => Api): void {
       const foreign = await api().newTenant();
       ({ tenant } = own);
       for (const [repo, object] of Object.entries(stored)) await push(api(), { ...own, repo }, [object]);
+      await push(api(), { ...own, repo: 'open' }, [objectOf(30)]);
+      const open = await api().manage('PATCH', `/v1/tenants/${tenant}/repos/open`, {
+        publicRead: { monthlyLimitBytes: 1_000_000 },
+      });
+      expect(open.status, open.text).toBe(200);
       const made = async (of: string, body: object) => basic((await api().newToken(of, body)).token);
       held.none = {};
       held.operator = bearer(api().target.adminToken);
@@ -150,6 +156,24 @@ export function scopeTests(api: () => Api): void {
         expect([who, told], answer.text.slice(0, 500)).toEqual([who, expected[who]]);
       }
     });
+
+    it.each(routes.filter(({ path }) => path.includes('/info/lfs/') && !path.endsWith('/lfs/verify')))(
+      'of $method $path let anybody download from a public repo, and do nothing else',
+      async (route) => {
+        const isBatch = route.path.endsWith('/batch');
+        const isLook = route.path.endsWith('/locks/verify');
+        const refused = isLook ? 403 : 404;
+        const expected = isBatch
+          ? table8('in', 401, 401, 'in', 'in', 'in', 'in', 'in')
+          : table8(401, 401, 401, 'in', 'in', 'in', refused, refused);
+        for (const who of credentials) {
+          const answer = await ask(route, { tenant, repo: 'open' }, who);
+          const isRepeated = /revoked, expired or mistyped/.test(answer.text);
+          const told = isRepeated ? 401 : isRefused(answer) ? answer.status : 'in';
+          expect([who, told], answer.text.slice(0, 500)).toEqual([who, expected[who]]);
+        }
+      },
+    );
 
     it.each(routes.filter(({ path }) => path.includes('{tenant}')))(
       'of $method $path tell a foreign token nothing: a tenant looks like one that is absent',

@@ -122,6 +122,36 @@ export function downloadsContract(open: () => Promise<Downloads>): void {
       expect(sums).toBe(100);
     });
 
+    it('without a token are summed by repo and month, apart from the others, and end at the ceiling', async () => {
+      const tenant = tenantName();
+      const { tokenId: _, ...anybody } = offer(tenant, 60);
+      const meterPublic = (
+        bytes: number,
+        more: { repo?: string; atMs?: number; limitBytes?: number | null } = {},
+      ) => downloads.meterPublic({ ...anybody, bytes, limitBytes: 100, ...more });
+      const sum = (repo = 'game', name = '2026-11') => downloads.publicMonth({ tenant, repo, month: name });
+      expect(await sum()).toEqual({ bytes: 0, objects: 0 });
+      expect(await meterPublic(101)).toBe('over-limit');
+      expect(await meterPublic(60)).toBe('metered');
+      expect(await meterPublic(41)).toBe('over-limit');
+      expect(await meterPublic(41, { repo: 'film' })).toBe('metered');
+      expect(await meterPublic(100, { atMs: novemberMs + 30 * dayMs })).toBe('metered');
+      await downloads.correctPublic({ ...anybody, bytes: -20, objects: -1 });
+      expect(await meterPublic(60)).toBe('metered');
+      expect(await meterPublic(1)).toBe('over-limit');
+      expect(await meterPublic(0)).toBe('metered');
+      expect(await sum()).toEqual({ bytes: 100, objects: 2 });
+      expect(await meterPublic(1000, { limitBytes: null })).toBe('metered');
+      expect(await sum()).toEqual({ bytes: 1100, objects: 3 });
+      expect(await sum('film')).toEqual({ bytes: 41, objects: 1 });
+      expect(await sum('game', '2026-12')).toEqual({ bytes: 100, objects: 1 });
+      expect(await month(tenant)).toEqual({ bytes: 0, objects: 0 });
+      expect(await all(tenant)).toEqual([]);
+      const atOnce = await Promise.all(Array.from({ length: 20 }, () => meterPublic(10, { repo: 'art' })));
+      expect(atOnce.filter((outcome) => outcome === 'metered')).toHaveLength(10);
+      expect(await sum('art')).toEqual({ bytes: 100, objects: 10 });
+    });
+
     it('are corrected by what was not offered', async () => {
       const tenant = tenantName();
       await meter(tenant, 60, { limitBytes: 100 });

@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
+import { createDynamoDbAuditLog } from '../../lambda/adapters/dynamodb/audit-log.ts';
 import { unmarkChange } from '../../lambda/adapters/dynamodb/deletions.ts';
 import { createDynamoDbDownloads } from '../../lambda/adapters/dynamodb/downloads.ts';
 import { createDynamoDbExchangeRules } from '../../lambda/adapters/dynamodb/exchange-rules.ts';
@@ -9,6 +10,7 @@ import { createDynamoDbExportJobs } from '../../lambda/adapters/dynamodb/export-
 import { updateExpression } from '../../lambda/adapters/dynamodb/expressions.ts';
 import { createDynamoDbLedger } from '../../lambda/adapters/dynamodb/ledger.ts';
 import { createDynamoDbLocks } from '../../lambda/adapters/dynamodb/locks.ts';
+import { createDynamoDbPublicReads } from '../../lambda/adapters/dynamodb/public-reads.ts';
 import { tenantChange } from '../../lambda/adapters/dynamodb/reconciles.ts';
 import { createDynamoDbRequestKeys } from '../../lambda/adapters/dynamodb/request-keys.ts';
 import type { TableClient } from '../../lambda/adapters/dynamodb/table-client.ts';
@@ -18,19 +20,23 @@ import { expiredNotes } from '../../lambda/domain/reconciliation.ts';
 import { defaultSettings } from '../../lambda/domain/settings.ts';
 import { LedgerUnavailableError } from '../../lambda/ports/ledger.ts';
 import { openDatabase } from '../../local/data/database.ts';
+import { MemoryAuditLog } from '../support/memory/audit-log.ts';
 import { MemoryDownloads } from '../support/memory/downloads.ts';
 import { MemoryExchangeRules } from '../support/memory/exchange-rules.ts';
 import { MemoryExportJobs } from '../support/memory/export-jobs.ts';
 import { MemoryLedger } from '../support/memory/ledger.ts';
 import { MemoryLocks } from '../support/memory/locks.ts';
+import { MemoryPublicReads } from '../support/memory/public-reads.ts';
 import { MemoryRequestKeys } from '../support/memory/request-keys.ts';
 import { MemoryTokenStore } from '../support/memory/token-store.ts';
+import { auditLogContract } from './audit-log.contract.ts';
 import { downloadsContract } from './downloads.contract.ts';
 import { exchangeRulesContract } from './exchange-rules.contract.ts';
 import { exportJobsContract } from './export-jobs.contract.ts';
 import { ledgerContract } from './ledger.contract.ts';
 import { type LedgerUnderTest, ledgerContext, plainCommit } from './ledger-context.ts';
 import { locksContract } from './locks.contract.ts';
+import { publicReadsContract } from './public-reads.contract.ts';
 
 /** DynamoDB refuses a longer expression. dynalite does not. */
 const expressionBytesMax = 4096;
@@ -113,6 +119,8 @@ describe('ledger in memory', () => {
   exchangeRulesContract(async () => new MemoryExchangeRules());
   downloadsContract(async () => new MemoryDownloads());
   locksContract(async () => new MemoryLocks());
+  publicReadsContract(async () => new MemoryPublicReads());
+  auditLogContract(async () => new MemoryAuditLog());
 });
 
 describe('ledger on dynalite, as the embedded stack runs it', () => {
@@ -141,4 +149,6 @@ describe('ledger on dynalite, as the embedded stack runs it', () => {
   exchangeRulesContract(async () => createDynamoDbExchangeRules(await table()));
   downloadsContract(async () => createDynamoDbDownloads(await table()));
   locksContract(async () => createDynamoDbLocks(await table()));
+  publicReadsContract(async () => createDynamoDbPublicReads(await table()));
+  auditLogContract(async () => createDynamoDbAuditLog(await table()));
 });

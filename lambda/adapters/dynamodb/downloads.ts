@@ -1,8 +1,15 @@
 import * as z from 'zod';
 import { dayOf, monthOf } from '../../domain/calendar.ts';
-import type { DownloadDay, DownloadOffer, DownloadSum, Downloads } from '../../ports/downloads.ts';
+import type {
+  DownloadDay,
+  DownloadOffer,
+  DownloadSum,
+  Downloads,
+  PublicOffer,
+} from '../../ports/downloads.ts';
 import { adding, setting } from './expressions.ts';
 import { firstItems } from './pages.ts';
+import { publicPartition } from './public-reads.ts';
 import { getItem, type Table, updateItem } from './requests.ts';
 import { expiryAttribute, keyNames } from './table.ts';
 
@@ -18,6 +25,11 @@ const dayItem = sumItem.extend({ day: z.string(), repo: z.string(), tokenId: z.s
  */
 const partitionOf = (tenant: string) => `DOWNLOADS#${tenant}`;
 const monthKey = (tenant: string, month: string) => ({ pk: partitionOf(tenant), sk: `MONTH#${month}` });
+/** Not beside the others: strangers who are over a ceiling must not slow down those who have a token. */
+const publicMonthKey = (of: { tenant: string; repo: string; month: string }) => ({
+  pk: publicPartition(of.tenant),
+  sk: `MONTH#${of.month}#${of.repo}`,
+});
 const dayPrefix = 'DAY#';
 const placeOf = ({ day, repo, tokenId }: Pick<DownloadDay, 'day' | 'repo' | 'tokenId'>) =>
   `${day}#${repo}#${tokenId}`;
@@ -29,44 +41,62 @@ export function createDynamoDbDownloads(table: Table): Downloads {
     correct: async (offer) => {
       await Promise.all([addToMonth(table, offer, {}), addToDay(table, offer)]);
     },
-    month: (input) => readMonth(table, input),
+    meterPublic: async (offer) => {
+      const guard = belowLimit(offer);
+      if (guard === 'never') return 'over-limit';
+      const { ok } = await addTo(table, { key: publicMonthOf(offer), offer, guard });
+      return ok ? 'metered' : 'over-limit';
+    },
+    correctPublic: async (difference) => {
+      await addTo(table, { key: publicMonthOf(difference), offer: difference });
+    },
+    publicMonth: (input) => readSum(table, publicMonthKey(input)),
+    month: ({ tenant, month }) => readSum(table, monthKey(tenant, month)),
     days: (input) => listDays(table, input),
   };
 }
 
 async function meter(table: Table, offer: Parameters<Downloads['meter']>[0]): ReturnType<Downloads['meter']> {
-  const { bytes, objects, limitBytes } = offer;
-  // A condition has no arithmetic.
-  const mostBefore = limitBytes === null ? undefined : limitBytes - bytes;
-  if (mostBefore !== undefined && mostBefore < 0) return 'over-limit';
-  const [month] = await Promise.all([
-    addToMonth(
-      table,
-      offer,
-      mostBefore === undefined
-        ? {}
-        : {
-            condition: 'attribute_not_exists(#bytes) OR #bytes <= :mostBefore',
-            values: { ':mostBefore': mostBefore },
-          },
-    ),
-    addToDay(table, offer),
-  ]);
+  const { bytes, objects } = offer;
+  const guard = belowLimit(offer);
+  if (guard === 'never') return 'over-limit';
+  const [month] = await Promise.all([addToMonth(table, offer, guard), addToDay(table, offer)]);
   if (month.ok) return 'metered';
   await addToDay(table, { ...offer, bytes: -bytes, objects: -objects });
   return 'over-limit';
 }
 
-function addToMonth(
+/** A condition of a write. */
+interface Guard {
+  readonly condition?: string;
+  readonly values?: Readonly<Record<string, unknown>>;
+}
+
+/** That a sum stays within a limit. `never`: it cannot, whatever it is. A condition has no arithmetic. */
+function belowLimit({ bytes, limitBytes }: { bytes: number; limitBytes: number | null }): Guard | 'never' {
+  if (limitBytes === null) return {};
+  const mostBefore = limitBytes - bytes;
+  if (mostBefore < 0) return 'never';
+  return {
+    condition: 'attribute_not_exists(#bytes) OR #bytes <= :mostBefore',
+    values: { ':mostBefore': mostBefore },
+  };
+}
+
+function addToMonth(table: Table, offer: DownloadOffer, guard: Guard) {
+  return addTo(table, { key: monthKey(offer.tenant, monthOf(offer.atMs)), offer, guard });
+}
+
+const publicMonthOf = ({ tenant, repo, atMs }: PublicOffer) =>
+  publicMonthKey({ tenant, repo, month: monthOf(atMs) });
+
+function addTo(
   table: Table,
-  { tenant, bytes, objects, atMs }: DownloadOffer,
-  guard: { condition?: string; values?: Readonly<Record<string, unknown>> },
+  { key, offer, guard = {} }: { key: ReturnType<typeof monthKey>; offer: PublicOffer; guard?: Guard },
 ) {
-  return updateItem(table, {
-    key: monthKey(tenant, monthOf(atMs)),
-    change: [setting({ [expiryAttribute]: expiryOf(atMs) }), adding({ bytes, objects })],
-    ...guard,
-  });
+  const { bytes, objects, atMs } = offer;
+  const change = [setting({ [expiryAttribute]: expiryOf(atMs) }), adding({ bytes, objects })];
+  return updateItem(table, { key, change, ...guard });
 }
 
 function addToDay(table: Table, { tenant, repo, tokenId, bytes, objects, atMs }: DownloadOffer) {
@@ -79,11 +109,8 @@ function addToDay(table: Table, { tenant, repo, tokenId, bytes, objects, atMs }:
 
 const expiryOf = (atMs: number) => Math.ceil((atMs + keptMs) / 1000);
 
-async function readMonth(
-  table: Table,
-  { tenant, month }: { tenant: string; month: string },
-): Promise<DownloadSum> {
-  const item = await getItem(table, monthKey(tenant, month));
+async function readSum(table: Table, key: ReturnType<typeof monthKey>): Promise<DownloadSum> {
+  const item = await getItem(table, key);
   return item ? sumItem.parse(item) : { bytes: 0, objects: 0 };
 }
 

@@ -14,6 +14,9 @@
  * | … places    | EXPORTS#{name} | PLACES                  |                               |                               |
  * | rule        | EXCHANGE#{name} | RULE#{id}             |                               |                               |
  * | downloads   | DOWNLOADS#{name} | MONTH#{month}, DAY#{day}#{repo}#{token} |               |                               |
+ * | public repo | PUBLIC#{name}  | REPO#{repo}             |                               |                               |
+ * | … downloads | PUBLIC#{name}  | MONTH#{month}#{repo}    |                               |                               |
+ * | audit       | AUDIT#{name}   | {time}#{request's id}   |                               |                               |
  * | file lock   | LOCKS#{name}   | {repo}#{path's hash}    |                               |                               |
  * | schedule    | SCHEDULE       | SCHEDULE                |                               |                               |
  *

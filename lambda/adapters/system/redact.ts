@@ -1,4 +1,5 @@
 import { errorChain, thrownAt } from '../../domain/error-chain.ts';
+import { redactText } from '../../domain/redact-text.ts';
 
 /**
  * The fields of a log line, without tokens, credentials and the signatures of URLs. No caller may log these, but an
@@ -32,12 +33,4 @@ function redactField(key: string, value: unknown, depth: number): unknown {
 function describeError(error: Error): unknown {
   const at = thrownAt(error);
   return { message: redactText(errorChain(error)), ...(at !== undefined && { thrownAt: redactText(at) }) };
-}
-
-/** Removes tokens and the queries of signed URLs from a text. */
-function redactText(text: string): string {
-  return text
-    .replace(/\b(lfs[qv]_)[A-Za-z0-9]{8,}/g, '$1…')
-    .replace(/\?[^\s"']*X-Amz-Signature=[^\s"']*/gi, '?…')
-    .replace(/\b(Basic|Bearer) [A-Za-z0-9+/=._~-]{8,}/gi, '$1 …');
 }

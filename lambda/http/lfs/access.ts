@@ -4,7 +4,7 @@ import type { TokenRecord } from '../../ports/credentials.ts';
 import { authenticateToken } from '../../use-cases/access/authenticate.ts';
 import { noteTokenUse } from '../../use-cases/access/note-token-use.ts';
 import type { Deps } from '../../use-cases/deps.ts';
-import { credential, pathRepo, pathTenant } from '../request.ts';
+import { credential, header, pathRepo, pathTenant } from '../request.ts';
 import type { Response } from '../respond.ts';
 import type { RejectedLogins } from './rejected-logins.ts';
 import { lfsForbidden, lfsNotFound, lfsUnauthorized } from './respond.ts';
@@ -20,7 +20,12 @@ export type LfsAccess =
       readonly takesPushes: boolean;
       readonly token: TokenRecord;
     }
-  | { readonly ok: false; readonly response: Response };
+  | {
+      readonly ok: false;
+      readonly response: Response;
+      /** Nobody tried to log in, or did as somebody else: what is public is for them too. */
+      readonly isAnybody: boolean;
+    };
 
 /** Who asks for which repo, or the answer that ends the request. */
 export async function lfsAccess(
@@ -29,7 +34,7 @@ export async function lfsAccess(
 ): Promise<LfsAccess> {
   const { requestId } = event.requestContext;
   const [tenant, repo] = [pathTenant(event), pathRepo(event)];
-  const notFound = { ok: false, response: lfsNotFound(requestId) } as const;
+  const notFound = { ok: false, response: lfsNotFound(requestId), isAnybody: true } as const;
   const presented = credential(event);
   const access = await authenticateToken(deps, { tenant: tenant ?? '', repo, credential: presented });
   switch (access.kind) {
@@ -49,7 +54,9 @@ export async function lfsAccess(
     }
     case 'unauthenticated': {
       const isRepeated = presented !== undefined && deps.rejectedLogins.isRepeated(presented);
-      return { ok: false, response: isRepeated ? lfsForbidden(requestId) : lfsUnauthorized(requestId) };
+      const response = isRepeated ? lfsForbidden(requestId) : lfsUnauthorized(requestId);
+      // Whoever sends a wrong token has to learn that it is wrong.
+      return { ok: false, response, isAnybody: header(event, 'authorization') === undefined };
     }
     case 'not-found':
       return notFound;

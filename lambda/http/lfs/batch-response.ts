@@ -1,9 +1,16 @@
 import type { SignedRequest } from '../../ports/object-store.ts';
 import type { DownloadVerdict } from '../../use-cases/downloads/offer-download.ts';
 import type { UploadVerdict } from '../../use-cases/uploads/batch-attempt.ts';
+import type { Response } from '../respond.ts';
 import { overLimitMessage } from './over-limit-message.ts';
+import { lfs } from './respond.ts';
 import type { WireAction, WireObject } from './schemas.ts';
 import { verifyTokenHeader } from './verify-token.ts';
+
+/** The answer to a batch, with what is said of each of its objects. */
+export function batchAnswer(objects: readonly WireObject[]): Response {
+  return lfs(200, { transfer: 'basic', objects, hash_algo: 'sha256' });
+}
 
 /** Where an upload is verified, and for whom. `nowMs` decides whether a time needs its date. */
 export interface UploadAnswerContext {
@@ -49,8 +56,16 @@ export function uploadAnswer(
   }
 }
 
+/** What is answered of each object of a download. @param objects oid → bytes, as they were asked for. */
+export function downloadAnswers(
+  objects: ReadonlyMap<string, number>,
+  verdicts: ReadonlyMap<string, DownloadVerdict>,
+): WireObject[] {
+  return [...verdicts].map(([oid, verdict]) => downloadAnswer({ oid, size: objects.get(oid) ?? 0 }, verdict));
+}
+
 /** One object's answer to a download request. */
-export function downloadAnswer(object: { oid: string; size: number }, verdict: DownloadVerdict): WireObject {
+function downloadAnswer(object: { oid: string; size: number }, verdict: DownloadVerdict): WireObject {
   switch (verdict.kind) {
     case 'download':
       return {

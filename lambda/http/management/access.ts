@@ -77,10 +77,27 @@ export async function managerAccess(
   deps: ReaderDeps,
   event: APIGatewayProxyEventV2,
 ): Promise<Access<{ tenant: TenantRecord } & Reader>> {
-  const access = await readerAccess(deps, event);
+  return ifManager(await readerAccess(deps, event));
+}
+
+function ifManager<T extends { tenant: TenantRecord } & Reader>(access: Access<T>): Access<T> {
   if (!access.ok || access.isAdmin || access.token?.scope === 'manage') return access;
   const detail = `This takes the admin token, or a token of ${access.tenant.tenant} with the scope manage.`;
   return { ok: false, response: problem('scope-too-small', detail) };
+}
+
+/** The same for a tenant of which the operator may still read when nothing is left of it. */
+export async function auditAccess(
+  deps: ReaderDeps,
+  event: APIGatewayProxyEventV2,
+): Promise<Access<{ name: string; isKnown: boolean }>> {
+  const reader = await authenticateReader(deps, event);
+  if (!reader.ok) return reader;
+  const { name } = reader;
+  const [tenant] = await Promise.all([deps.ledger.readTenant(name), noteUse(deps, reader)]);
+  if (reader.isAdmin) return { ok: true, name, isKnown: tenant !== undefined };
+  const access = ifManager(readableTenant(tenant, reader));
+  return access.ok ? { ok: true, name, isKnown: true } : access;
 }
 
 /** The same for a tenant that can be changed. */

@@ -1,14 +1,17 @@
 import type { APIGatewayProxyEventV2 } from 'aws-lambda';
 import type * as z from 'zod';
+import type { AuditAction } from '../../domain/audit.ts';
 import { formatBytes } from '../../domain/bytes.ts';
 import { hasPrototypeField, parseJson } from '../../domain/json.ts';
+import type { TokenRecord } from '../../ports/credentials.ts';
 import type { RouteKey } from '../../routes.ts';
+import { AuditTrail, type AuditVerdict, actorOf, audited } from '../../use-cases/audited.ts';
 import type { Deps } from '../../use-cases/deps.ts';
 import { firstIssue } from '../json.ts';
-import { problem } from '../problems.ts';
-import { bodyText, hasContentType } from '../request.ts';
+import { type Problem, problem } from '../problems.ts';
+import { bodyText, hasContentType, pathRepo, pathTenant } from '../request.ts';
 import type { Response } from '../respond.ts';
-import type { Access } from './access.ts';
+import type { Access, Reader } from './access.ts';
 
 export type ManagementDeps = Pick<
   Deps,
@@ -19,7 +22,9 @@ export type ManagementDeps = Pick<
   | 'admin'
   | 'issuers'
   | 'exchangeRules'
+  | 'audit'
   | 'downloads'
+  | 'publicReads'
   | 'store'
   | 'listing'
   | 'queue'
@@ -39,8 +44,16 @@ export type ManagementDeps = Pick<
 /** One operation of the management API: checks access, decodes, calls a use case, answers. */
 export type Operation = (deps: ManagementDeps, event: APIGatewayProxyEventV2) => Promise<Response>;
 
-/** The operations of one subject, by their routes. */
-export type Operations = Partial<Readonly<Record<RouteKey<'management'>, Operation>>>;
+/** An operation that may change something: it says under which name that is audited. {@link change} makes it. */
+export type AuditedOperation = Operation & { readonly action: AuditAction };
+
+/** All operations, by their routes. What is no GET can change something: the compiler lets none pass that is not audited. */
+export type AllOperations = {
+  readonly [K in RouteKey<'management'>]: K extends `GET ${string}` ? Operation : AuditedOperation;
+};
+
+/** The operations of one subject. */
+export type Operations = Partial<AllOperations>;
 
 type Decoded<B> =
   | { readonly ok: true; readonly body: B }
@@ -75,6 +88,71 @@ export function operation<A extends object, Q, B>(
     if (!decoded.ok) return decoded.response;
     return run(deps, { ...access, query: query.data, body: decoded.body, event });
   };
+}
+
+/** What an operation that changes something needs beside that. */
+interface ChangeNeeds<A extends object, Q, B> extends OperationNeeds<A, Q, B> {
+  readonly action: AuditAction;
+  /** The tenant that it is about. Default: that of the path. */
+  readonly tenantOf?: (input: { body: B }) => string;
+  /** Whether this request is only to tell what would be done. Then it is not audited. */
+  readonly isTrial?: (input: { query: Q }) => boolean;
+}
+
+/**
+ * The same for an operation that may change something. It is audited once access, query and body are as they must be:
+ * nobody fills the audit of a tenant who may not change anything of it.
+ */
+export function change<A extends object, Q extends object, B extends object | undefined>(
+  needs: ChangeNeeds<A, Q, B>,
+  run: (
+    deps: ManagementDeps,
+    input: A & { query: Q; body: B; event: APIGatewayProxyEventV2; trail: AuditTrail },
+  ) => Promise<Response>,
+): AuditedOperation {
+  const { action, tenantOf, isTrial } = needs;
+  const perform = operation<A, Q, B>(needs, (deps, input) => {
+    const { query, body, event } = input;
+    if (isTrial?.(input)) return run(deps, { ...input, trail: new AuditTrail() });
+    return audited(deps, {
+      action: {
+        tenant: tenantOf?.(input) ?? pathTenant(event) ?? '',
+        requestId: event.requestContext.requestId,
+        by: actorOf(tokenOf(input)),
+        action,
+        target: targetOf(event),
+        asked: Object.fromEntries([...Object.entries(query), ...Object.entries(body ?? {})]),
+      },
+      run: (trail) => run(deps, { ...input, trail }),
+      verdictOf,
+    });
+  });
+  return Object.assign(perform, { action });
+}
+
+/** The token of a reader. The operator has none. */
+function tokenOf(access: object): TokenRecord | undefined {
+  return (access as Partial<Reader>).token;
+}
+
+/** Ids have their form, or somebody wrote something else into the path: it is left out. */
+const isId = (text: string) => /^[0-9a-f]{16}([0-9a-f]{8}|[0-9a-f]{48})?$/.test(text);
+
+/** What the path names besides the tenant. */
+function targetOf(event: APIGatewayProxyEventV2): Record<string, string> {
+  const { tenant: _tenant, repo: _repo, ...ids } = event.pathParameters ?? {};
+  const repo = pathRepo(event);
+  const known = Object.entries(ids).flatMap(([name, id]) =>
+    id !== undefined && isId(id) ? [[name, id]] : [],
+  );
+  return { ...(repo !== undefined && { repo }), ...Object.fromEntries(known) };
+}
+
+/** What came of an operation, by its answer. */
+function verdictOf({ statusCode = 200, body = '' }: Response): AuditVerdict {
+  if (statusCode < 400) return { outcome: 'done' };
+  const { code } = parseJson(body) as Partial<Problem>;
+  return { outcome: 'refused', reason: code };
 }
 
 /** For operations without a body. One that is sent all the same is not read. */

@@ -5,6 +5,7 @@ import { oidPattern, repoPattern, tenantPattern } from '../../domain/names.ts';
 import { type RouteKey, routes } from '../../routes.ts';
 import { lfsErrorSchema } from '../lfs/schemas.ts';
 import { verifyTokenHeader } from '../lfs/verify-token.ts';
+import { auditDocs } from '../management/audit/docs.ts';
 import { countDocs } from '../management/counts/docs.ts';
 import { deleteDocs } from '../management/deletes/docs.ts';
 import { downloadDocs } from '../management/downloads/docs.ts';
@@ -41,6 +42,7 @@ export const operationDocs: Readonly<Record<RouteKey, OperationDoc>> = {
   ...deleteDocs,
   ...exportDocs,
   ...lockDocs,
+  ...auditDocs,
 };
 
 type Json = Readonly<Record<string, unknown>>;
@@ -96,6 +98,7 @@ const securityOf: Readonly<Record<AccessKind, readonly Json[]>> = {
   reader: anyToken,
   identity: [],
   tenant: anyToken,
+  download: [...anyToken, {}],
   verify: [{ verifyToken: [] }],
 };
 

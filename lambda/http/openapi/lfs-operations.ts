@@ -29,8 +29,8 @@ export const lfsOperations: Readonly<Record<RouteKey<'lfsBatch' | 'lfsVerify'>, 
       'The Git LFS Batch API with the basic transfer. An object that may be uploaded gets a presigned PUT for exactly ' +
       'its bytes; the last one, and each of 8 MiB or more, also gets a verify action. One that is stored already gets ' +
       'no actions. One over the limit gets error 507. ' +
-      'Uploading needs a token with the scope write.',
-    access: 'tenant',
+      'Uploading needs a token with the scope write. From a public repo anybody can download.',
+    access: 'download',
     body: {
       schema: batchRequestSchema,
       example: { operation: 'upload', transfers: ['basic'], objects: [{ oid, size: 12_345 }] },
@@ -69,7 +69,7 @@ export const lfsOperations: Readonly<Record<RouteKey<'lfsBatch' | 'lfsVerify'>, 
       403: 'A read token asks for uploads, or a token was rejected several times within a minute.',
       409: 'hash_algo is not sha256.',
       422: 'The body does not have the expected shape, or names no objects.',
-      509: 'The downloads of this month are used up. The message says when they begin anew.',
+      509: 'The downloads of this month, or those without a token, are used up. The message says when they begin anew.',
       429: 'Usage is being recounted and the upload is near the limit. Retry-After says when to try again.',
       ...lfsErrors,
     },

@@ -1,5 +1,6 @@
 import { bestRule } from '../../domain/exchange-rule.ts';
 import type { TokenRecord } from '../../ports/credentials.ts';
+import { audited } from '../audited.ts';
 import type { Deps } from '../deps.ts';
 import { createToken } from './create-token.ts';
 
@@ -14,14 +15,17 @@ export type ExchangeOutcome =
  * Gives whoever presents an identity token a short-lived token of a tenant, if one of its rules lets them in. Nothing
  * of the tenant is read before the identity token was verified.
  *
+ * What is refused is not in the tenant's audit: anybody could fill it, and the time of a write would tell which tenants
+ * there are.
+ *
  * @param input.audience what the identity token must be meant for.
  * @throws {LedgerUnavailableError | IssuerUnavailableError}
  */
 export async function exchangeToken(
-  deps: Pick<Deps, 'identities' | 'exchangeRules' | 'ledger' | 'tokens' | 'ids' | 'clock'>,
-  input: { tenant: string; idToken: string; audience: string },
+  deps: Pick<Deps, 'identities' | 'exchangeRules' | 'ledger' | 'tokens' | 'audit' | 'ids' | 'clock' | 'log'>,
+  input: { tenant: string; idToken: string; audience: string; requestId: string },
 ): Promise<ExchangeOutcome> {
-  const { tenant, idToken, audience } = input;
+  const { tenant, idToken, audience, requestId } = input;
   const identity = await deps.identities.verify({ idToken, audience });
   if (identity.kind === 'rejected') return identity;
   const [record, rules] = await Promise.all([
@@ -40,7 +44,25 @@ export async function exchangeToken(
     user: nameOf(identity.claims['sub']),
     label: `rule ${rule.id}`,
   };
-  return { kind: 'created', ...(await createToken(deps, grant)) };
+  const by = { kind: 'identity', tokenId: null, name: grant.user } as const;
+  const { issuer } = identity;
+  return audited(deps, {
+    action: {
+      tenant,
+      requestId,
+      by,
+      action: 'identity.exchange',
+      target: { ruleId: rule.id },
+      asked: { issuer },
+    },
+    run: async (trail) => {
+      const created = await createToken(deps, grant);
+      const { tokenId, expiresAtMs } = created.record;
+      trail.became({ tokenId, scope, repos, user: grant.user, expiresAtMs });
+      return { kind: 'created', ...created };
+    },
+    verdictOf: () => ({ outcome: 'done' }),
+  });
 }
 
 /** As the issuer names it, such as `repo:acme/game:ref:refs/heads/main`. */

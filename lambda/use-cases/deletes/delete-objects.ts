@@ -3,7 +3,11 @@ import { objectKey, repoPrefix } from '../../domain/names.ts';
 import type { Counted, TenantRecord } from '../../domain/tenant.ts';
 import { allPages } from '../all-pages.ts';
 import type { Deps } from '../deps.ts';
+import { mapLimited } from '../map-limited.ts';
 import { heldUntilMs } from './held-until.ts';
+
+/** Public repos of a tenant that are ended at a time. */
+const endsAtOnce = 16;
 
 /** What a delete frees, and when. */
 export interface DeletePlan {
@@ -59,10 +63,10 @@ export async function markObject(
  * @throws {StoreUnavailableError | LedgerUnavailableError}
  */
 export async function deleteRepo(
-  deps: Pick<Deps, 'ledger' | 'listing' | 'queue' | 'clock'>,
+  deps: Pick<Deps, 'ledger' | 'listing' | 'queue' | 'clock' | 'publicReads'>,
   input: { tenant: string; repo: string; dryRun: boolean },
 ): Promise<DeletePlan | undefined> {
-  const { ledger, listing, queue, clock } = deps;
+  const { ledger, listing, queue, clock, publicReads } = deps;
   const { tenant, repo, dryRun } = input;
   const record = await ledger.readRepo({ tenant, repo });
   const closedAtMs = record?.closedAtMs ?? null;
@@ -75,6 +79,7 @@ export async function deleteRepo(
   const closingMs = closedAtMs ?? clock.nowMs();
   if (!dryRun) {
     if (closedAtMs === null) await ledger.closeRepo({ tenant, repo, closedAtMs: closingMs });
+    await publicReads.end({ tenant, repo, atMs: clock.nowMs() });
     await queue.request({ tenant, reason: 'delete', full: false });
   }
   const heldMs = await heldUntilMs(deps, { tenant, repo });
@@ -82,23 +87,26 @@ export async function deleteRepo(
 }
 
 /**
- * Closes a tenant for good, revokes its tokens and requests that all of its repos are emptied. Its name stays taken,
+ * Closes a tenant for good, revokes its tokens, ends what was public and requests that all of its repos are emptied. Its name stays taken,
  * so that no late write and no old URL can touch a later tenant.
  *
  * @returns what the delete frees by the tenant's last count.
  * @throws {LedgerUnavailableError}
  */
 export async function deleteTenant(
-  deps: Pick<Deps, 'ledger' | 'queue' | 'clock' | 'tokens' | 'exchangeRules'>,
+  deps: Pick<Deps, 'ledger' | 'queue' | 'clock' | 'tokens' | 'exchangeRules' | 'publicReads'>,
   input: { tenant: TenantRecord; dryRun: boolean },
 ): Promise<DeletePlan> {
-  const { ledger, queue, clock, tokens, exchangeRules } = deps;
+  const { ledger, queue, clock, tokens, exchangeRules, publicReads } = deps;
   const { tenant, closedAtMs, counted } = input.tenant;
   const dueAtMs = closedAtMs ?? clock.nowMs();
   if (!input.dryRun) {
     await ledger.closeTenant({ tenant, closedAtMs: dueAtMs });
     for (const rule of await exchangeRules.list(tenant)) await exchangeRules.delete(rule);
     for (const { tokenId } of await tokens.list(tenant)) await tokens.delete({ tenant, tokenId });
+    await mapLimited(await publicReads.list(tenant), endsAtOnce, ({ repo }) =>
+      publicReads.end({ tenant, repo, atMs: clock.nowMs() }),
+    );
     await queue.request({ tenant, reason: 'delete', full: true });
   }
   return { ...totalsOf(counted), dueAtMs, waitsFor: null };

@@ -1,24 +1,44 @@
-import { lockIdPattern, lockOwnerOf } from '../../domain/lock.ts';
+import { lockIdPattern, lockOwnerOf, ownerOfLock } from '../../domain/lock.ts';
 import type { TokenRecord } from '../../ports/credentials.ts';
 import type { ReleaseOutcome } from '../../ports/locks.ts';
+import { actorOf, audited } from '../audited.ts';
 import type { Deps } from '../deps.ts';
 
-/**
- * Releases a lock in a token's name.
- *
- * @param input.lockId as the client sent it.
- * @param input.isForced also releases what somebody else has locked. The log says who did.
- * @throws {LedgerUnavailableError}
- */
-export async function releaseLock(
-  { locks, log }: Pick<Deps, 'locks' | 'log'>,
-  input: { tenant: string; repo: string; lockId: string; isForced: boolean; token: TokenRecord },
-): Promise<ReleaseOutcome> {
+type ReleaseDeps = Pick<Deps, 'locks' | 'audit' | 'clock' | 'log'>;
+
+interface ReleaseInput {
+  readonly tenant: string;
+  readonly repo: string;
+  /** As the client sent it. */
+  readonly lockId: string;
+  /** Also what somebody else has locked. That is audited. */
+  readonly isForced: boolean;
+  readonly token: TokenRecord;
+  readonly requestId: string;
+}
+
+/** Releases a lock in a token's name. @throws {LedgerUnavailableError} */
+export async function releaseLock(deps: ReleaseDeps, input: ReleaseInput): Promise<ReleaseOutcome> {
   const { tenant, repo, lockId, isForced, token } = input;
   if (!lockIdPattern.test(lockId)) return { kind: 'absent' };
-  const { ownerId } = lockOwnerOf(token);
-  const outcome = await locks.release({ tenant, repo, lockId, ...(!isForced && { ownerId }) });
-  if (outcome.kind === 'released' && outcome.lock.ownerId !== ownerId)
-    log.info('lock taken away', { tenant, repo, lockId, tokenId: token.tokenId });
-  return outcome;
+  if (isForced) return releaseByForce(deps, input);
+  return deps.locks.release({ tenant, repo, lockId, ownerId: lockOwnerOf(token).ownerId });
+}
+
+function releaseByForce(deps: ReleaseDeps, input: ReleaseInput): Promise<ReleaseOutcome> {
+  const { tenant, repo, lockId, token, requestId } = input;
+  return audited(deps, {
+    action: { tenant, requestId, by: actorOf(token), action: 'lock.force', target: { repo, lockId } },
+    run: async (trail) => {
+      const outcome = await deps.locks.release({ tenant, repo, lockId });
+      if (outcome.kind !== 'released') return outcome;
+      const { lock } = outcome;
+      trail.was({ path: lock.path, owner: ownerOfLock(lock), ownerName: lock.ownerName });
+      if (lock.ownerId !== lockOwnerOf(token).ownerId)
+        deps.log.info('lock taken away', { tenant, repo, lockId, tokenId: token.tokenId });
+      return outcome;
+    },
+    verdictOf: ({ kind }) =>
+      kind === 'released' ? { outcome: 'done' } : { outcome: 'refused', reason: 'lock-not-found' },
+  });
 }

@@ -11,7 +11,9 @@ import { awaitOtherReconcile } from './await-reconcile.ts';
 import { type ReconcileDeps, reconcile } from './reconcile.ts';
 import { recountDelayMs } from './recount-delay.ts';
 
-type RunRecountDeps = ReconcileDeps & DeletionDeps & Pick<Deps, 'queue' | 'exportJobs' | 'locks'>;
+type RunRecountDeps = ReconcileDeps &
+  DeletionDeps &
+  Pick<Deps, 'queue' | 'exportJobs' | 'locks' | 'publicReads'>;
 
 /** While a large repo is emptied, the tenant is counted at most this often, so that people see the progress. */
 const progressEveryMs = 20_000;

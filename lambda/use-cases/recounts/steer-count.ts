@@ -2,7 +2,7 @@ import type { RepoRecord } from '../../domain/tenant.ts';
 import type { Deps } from '../deps.ts';
 
 export type SteerCountOutcome =
-  | { readonly kind: 'changed'; readonly record: RepoRecord }
+  | { readonly kind: 'changed'; readonly before: RepoRecord; readonly record: RepoRecord }
   /** A first count cannot be given up: without it, nobody knows what the repo holds. */
   | { readonly kind: 'first-count' }
   | { readonly kind: 'no-giant' };
@@ -30,5 +30,5 @@ export async function steerCount(
   if (outcome === 'refused') return { kind: 'no-giant' };
   if (state === 'running') await queue.request({ tenant, reason: 'manual', full: false });
   const record = await ledger.readRepo(path);
-  return record?.giant ? { kind: 'changed', record } : { kind: 'no-giant' };
+  return record?.giant ? { kind: 'changed', before, record } : { kind: 'no-giant' };
 }

@@ -10,6 +10,7 @@ import { MemoryDownloads } from './downloads.ts';
 import { MemoryLedger } from './ledger.ts';
 import { MemoryLocks } from './locks.ts';
 import { MemoryObjectStore } from './object-store.ts';
+import { MemoryPublicReads } from './public-reads.ts';
 import { MemoryTokenStore } from './token-store.ts';
 
 /** SQS takes at most so many messages in one request. */
@@ -45,6 +46,7 @@ export class CountingDeps {
     const { ledger, store, tokens } = this;
     const downloads = new MemoryDownloads();
     const locks = new MemoryLocks();
+    const publicReads = new MemoryPublicReads();
     const onTable = <T>(name: string, run: () => Promise<T>) => this.#call(name, times.tableMs, run);
     const listing: ObjectListing = {
       listPage: (request) => this.#call('LIST', times.listMs, () => store.listPage(request)),
@@ -64,6 +66,10 @@ export class CountingDeps {
       downloads: {
         meter: (offer) => onTable('meterDownloads', () => downloads.meter(offer)),
         correct: (difference) => onTable('correctDownloads', () => downloads.correct(difference)),
+        meterPublic: (offer) => onTable('meterPublicDownloads', () => downloads.meterPublic(offer)),
+        correctPublic: (difference) =>
+          onTable('correctPublicDownloads', () => downloads.correctPublic(difference)),
+        publicMonth: (input) => onTable('monthOfPublicDownloads', () => downloads.publicMonth(input)),
         month: (input) => onTable('monthOfDownloads', () => downloads.month(input)),
         days: (input) => onTable('daysOfDownloads', () => downloads.days(input)),
       },
@@ -71,6 +77,12 @@ export class CountingDeps {
         listPage: (input: Parameters<MemoryLocks['listPage']>[0]) =>
           onTable('listLocks', () => locks.listPage(input)),
       }),
+      publicReads: {
+        find: (path) => onTable('findPublicRepo', () => publicReads.find(path)),
+        list: (tenant) => onTable('listPublicRepos', () => publicReads.list(tenant)),
+        put: (input) => onTable('putPublicRepo', () => publicReads.put(input)),
+        end: (input) => onTable('endPublicRepo', () => publicReads.end(input)),
+      },
       store: {
         head: (key) => this.#call('HEAD', times.headMs, () => store.head(key)),
         delete: (key) => this.#call('DELETE', times.headMs, () => store.delete(key)),

@@ -16,12 +16,14 @@ import { createPathScan } from '../../../lambda/use-cases/scan/path-scan.ts';
 import { noMetrics } from '../../../local/no-metrics.ts';
 import { Random } from '../random.ts';
 import { MemoryArchiveStore } from './archive-store.ts';
+import { MemoryAuditLog } from './audit-log.ts';
 import { MemoryDownloads } from './downloads.ts';
 import { MemoryExchangeRules } from './exchange-rules.ts';
 import { MemoryExportJobs } from './export-jobs.ts';
 import { MemoryLedger } from './ledger.ts';
 import { MemoryLocks } from './locks.ts';
 import { MemoryObjectStore } from './object-store.ts';
+import { MemoryPublicReads } from './public-reads.ts';
 import { MemoryRequestKeys } from './request-keys.ts';
 import { MemoryTokenStore } from './token-store.ts';
 
@@ -44,7 +46,9 @@ export function memoryDeps(given: Partial<Deps> & { readonly objects?: MemoryObj
     identities: { verify: async () => ({ kind: 'rejected', reason: 'there are none' }) },
     issuers: publicIssuers,
     exchangeRules: new MemoryExchangeRules(),
+    audit: new MemoryAuditLog(),
     downloads: new MemoryDownloads(),
+    publicReads: new MemoryPublicReads(),
     locks: new MemoryLocks(),
     admin: { sha256: async () => sha256Hex(adminToken) },
     store: objects,

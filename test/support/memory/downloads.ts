@@ -1,5 +1,11 @@
 import { dayOf, monthOf } from '../../../lambda/domain/calendar.ts';
-import type { DownloadDay, DownloadOffer, DownloadSum, Downloads } from '../../../lambda/ports/downloads.ts';
+import type {
+  DownloadDay,
+  DownloadOffer,
+  DownloadSum,
+  Downloads,
+  PublicOffer,
+} from '../../../lambda/ports/downloads.ts';
 
 const none: DownloadSum = { bytes: 0, objects: 0 };
 const plus = (a: DownloadSum, b: DownloadSum) => ({
@@ -11,6 +17,7 @@ const placeOf = ({ day, repo, tokenId }: DownloadDay) => `${day}#${repo}#${token
 /** Downloads in memory, for tests. */
 export class MemoryDownloads implements Downloads {
   readonly #months = new Map<string, DownloadSum>();
+  readonly #publicMonths = new Map<string, DownloadSum>();
   readonly #days = new Map<string, { tenant: string; day: DownloadDay }>();
 
   async meter({ limitBytes, ...offer }: Parameters<Downloads['meter']>[0]) {
@@ -22,6 +29,23 @@ export class MemoryDownloads implements Downloads {
 
   async correct(difference: DownloadOffer) {
     this.#add(difference);
+  }
+
+  async meterPublic({ limitBytes, ...offer }: Parameters<Downloads['meterPublic']>[0]) {
+    const { tenant, repo, atMs } = offer;
+    const { bytes } = this.#publicMonths.get(`${tenant}/${repo}#${monthOf(atMs)}`) ?? none;
+    if (limitBytes !== null && bytes + offer.bytes > limitBytes) return 'over-limit' as const;
+    void this.correctPublic(offer);
+    return 'metered' as const;
+  }
+
+  async correctPublic({ tenant, repo, atMs, bytes, objects }: PublicOffer) {
+    const key = `${tenant}/${repo}#${monthOf(atMs)}`;
+    this.#publicMonths.set(key, plus(this.#publicMonths.get(key) ?? none, { bytes, objects }));
+  }
+
+  async publicMonth({ tenant, repo, month }: { tenant: string; repo: string; month: string }) {
+    return this.#publicMonths.get(`${tenant}/${repo}#${month}`) ?? none;
   }
 
   async month({ tenant, month }: { tenant: string; month: string }) {

@@ -34,6 +34,13 @@ afterEach(async () => {
 });
 
 describe('tenant', () => {
+  it('creates a tenant without a limit, said or not', async () => {
+    const { asked, run } = await serve({ status: 201, body: { ...acme, limitBytes: null } });
+    expect(await run('tenant', 'create', 'acme', '--limit', 'unlimited')).toMatchObject({ code: 0 });
+    expect(await run('tenant', 'create', 'acme')).toMatchObject({ code: 0 });
+    expect(asked.map(({ body }) => body)).toEqual([{ tenant: 'acme', limitBytes: null }, { tenant: 'acme' }]);
+  });
+
   it('creates a tenant with limit and plan, and sends the token as Bearer', async () => {
     const { asked, run } = await serve({ status: 201, body: acme });
     const result = await run('tenant', 'create', 'acme', '--limit', '1GiB', '--plan', 'pro');

@@ -13,6 +13,7 @@ const who: Readonly<Record<AccessKind, string>> = {
   reader: 'The admin token, or any token of the tenant.',
   identity: 'Anyone with an identity token that a rule lets in.',
   tenant: 'A token of the tenant.',
+  download: 'A token of the tenant. Downloads from a public repo need none.',
   verify: 'The token in the header of the verify action.',
 };
 
@@ -22,7 +23,9 @@ const sections: readonly { readonly title: string; readonly isOf: (path: string)
   {
     title: 'Tenants and usage',
     isOf: (path) =>
-      /^\/v1\/tenants(\/\{tenant\}(\/(subscription|reservations|downloads|counts|reconcile))?)?$/.test(path),
+      /^\/v1\/tenants(\/\{tenant\}(\/(subscription|reservations|downloads|counts|reconcile|audit))?)?$/.test(
+        path,
+      ),
   },
   { title: 'Tokens', isOf: (path) => /\/(tokens|exchange)/.test(path) },
   { title: 'Exports', isOf: (path) => path.includes('/exports') },

@@ -21,7 +21,7 @@ import {
 
 export type LockDeps = Pick<
   Deps,
-  'ledger' | 'tokens' | 'locks' | 'clock' | 'ids' | 'log' | 'settings' | 'invocations'
+  'ledger' | 'tokens' | 'locks' | 'audit' | 'clock' | 'ids' | 'log' | 'settings' | 'invocations'
 >;
 
 /** What is known of a request once access is granted. */
@@ -109,6 +109,7 @@ const release: LockOperation = async (deps, { access, event }) => {
     lockId: event.pathParameters?.['lockId'] ?? '',
     isForced: body.value.force ?? false,
     token: access.token,
+    requestId,
   });
   switch (outcome.kind) {
     case 'released':

@@ -3,7 +3,7 @@ import { problem } from '../../problems.ts';
 import { pathRepo } from '../../request.ts';
 import { json } from '../../respond.ts';
 import { managerAccess, readerAccess, seesRepo } from '../access.ts';
-import { jsonBody, noBody, type Operations, operation } from '../operation.ts';
+import { change, jsonBody, noBody, type Operations, operation } from '../operation.ts';
 import { noQuery, pageQuery } from '../queries.ts';
 import { readRepoPage } from '../repos/page.ts';
 import { countBody } from './bodies.ts';
@@ -20,15 +20,18 @@ const listCounts = operation(
 );
 
 /** Pauses the count of a giant, resumes it, or gives up a recount. */
-const changeCount = operation(
-  { access: managerAccess, query: noQuery, body: jsonBody(steerCountBody) },
-  async (deps, { tenant: { tenant }, body: { state }, event }) => {
+const changeCount = change(
+  { action: 'count.steer', access: managerAccess, query: noQuery, body: jsonBody(steerCountBody) },
+  async (deps, { tenant: { tenant }, body: { state }, event, trail }) => {
     const repo = pathRepo(event);
     const outcome =
       repo === undefined ? ({ kind: 'no-giant' } as const) : await steerCount(deps, { tenant, repo, state });
     switch (outcome.kind) {
       case 'changed': {
+        const [before] = countBody(outcome.before);
         const [body] = countBody(outcome.record);
+        trail.was({ kind: before?.kind, state: before?.state });
+        trail.became({ kind: body?.kind, state: body?.state });
         return json(200, body);
       }
       case 'first-count':

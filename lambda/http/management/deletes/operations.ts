@@ -1,4 +1,6 @@
+import type * as z from 'zod';
 import {
+  type DeletePlan,
   deleteRepo as deleteRepoUseCase,
   deleteTenant as deleteTenantUseCase,
   markObject,
@@ -9,45 +11,61 @@ import { pathOid, pathRepo } from '../../request.ts';
 import { json } from '../../respond.ts';
 import { adminTenantAccess, managerAccess } from '../access.ts';
 import { makesExports } from '../exports/access.ts';
-import { type ManagementDeps, noBody, type Operations, operation } from '../operation.ts';
+import { iso } from '../fields.ts';
+import { change, type ManagementDeps, noBody, type Operations } from '../operation.ts';
 import { deletePlanBody } from './bodies.ts';
 import { deleteQuery } from './requests.ts';
 
-const needs = { access: managerAccess, query: deleteQuery, body: noBody } as const;
+const needs = {
+  access: managerAccess,
+  query: deleteQuery,
+  body: noBody,
+  isTrial: ({ query: { dryRun = false } }: { query: z.output<typeof deleteQuery> }) => dryRun,
+} as const;
 
-const deleteObject = operation(
-  needs,
-  async (deps, { tenant: { tenant }, query: { dryRun = false }, event }) => {
+const deleteObject = change(
+  { ...needs, action: 'object.delete' },
+  async (deps, { tenant: { tenant }, query: { dryRun = false }, event, trail }) => {
     const [repo, oid] = [pathRepo(event), pathOid(event)];
     const path = repo === undefined || oid === undefined ? undefined : { tenant, repo, oid };
     const plan = path && (await markObject(deps, { ...path, dryRun }));
     if (!plan)
       return problem('object-not-found', `The tenant ${tenant} stores no such object in such a repo.`);
+    trail.became(numbersOf(plan));
     return json(dryRun ? 200 : 202, deletePlanBody(path, plan));
   },
 );
 
-const deleteRepo = operation(
-  needs,
-  async (deps, { tenant: { tenant }, query: { dryRun = false }, event }) => {
+const deleteRepo = change(
+  { ...needs, action: 'repo.delete' },
+  async (deps, { tenant: { tenant }, query: { dryRun = false }, event, trail }) => {
     const repo = pathRepo(event);
     const path = repo === undefined ? undefined : { tenant, repo };
     const plan = path && (await deleteRepoUseCase(deps, { ...path, dryRun }));
     if (!plan)
       return problem('repo-not-found', `The tenant ${tenant} has no repo of that name with anything in it.`);
+    trail.became(numbersOf(plan));
     if (!dryRun) await cancelExports(deps, path);
     return json(dryRun ? 200 : 202, deletePlanBody(path, plan));
   },
 );
 
-const deleteTenant = operation(
-  { ...needs, access: adminTenantAccess },
-  async (deps, { tenant, query: { dryRun = false } }) => {
+const deleteTenant = change(
+  { ...needs, action: 'tenant.delete', access: adminTenantAccess },
+  async (deps, { tenant, query: { dryRun = false }, trail }) => {
+    const { plan: tariff, limitBytes, downloadLimitBytes } = tenant;
+    trail.was({ plan: tariff, limitBytes, downloadLimitBytes });
     const plan = await deleteTenantUseCase(deps, { tenant, dryRun });
+    trail.became(numbersOf(plan));
     if (!dryRun) await cancelExports(deps, tenant);
     return json(dryRun ? 200 : 202, deletePlanBody({ tenant: tenant.tenant }, plan));
   },
 );
+
+/** What the delete takes away, and when. */
+function numbersOf({ objectCount, bytes, dueAtMs }: DeletePlan) {
+  return { objectCount, bytes, dueAt: iso(dueAtMs) };
+}
 
 /** After the delete was accepted. If this fails, the delete is asked for again, and this with it. */
 async function cancelExports(deps: ManagementDeps, path: { tenant: string; repo?: string }): Promise<void> {

@@ -4,7 +4,7 @@ import { exchangeRulesMax } from '../../../ports/identities.ts';
 import { problem } from '../../problems.ts';
 import { json, noContent } from '../../respond.ts';
 import { managerAccess, openManagerAccess } from '../access.ts';
-import { jsonBody, noBody, type Operations, operation } from '../operation.ts';
+import { change, jsonBody, noBody, type Operations, operation } from '../operation.ts';
 import { noQuery } from '../queries.ts';
 import { exchangeRuleBody } from './bodies.ts';
 import { createRuleBody, ttlSecondsDefault } from './requests.ts';
@@ -18,9 +18,9 @@ const listRules = operation(
   },
 );
 
-const createRule = operation(
-  { access: openManagerAccess, query: noQuery, body: jsonBody(createRuleBody) },
-  async (deps, { tenant: { tenant }, body }) => {
+const createRule = change(
+  { action: 'rule.create', access: openManagerAccess, query: noQuery, body: jsonBody(createRuleBody) },
+  async (deps, { tenant: { tenant }, body, trail }) => {
     const { scope, repos = null, ttlSeconds = ttlSecondsDefault } = body;
     const issuer = deps.issuers.find((each) => each.issuer === body.issuer);
     if (!issuer) {
@@ -48,16 +48,19 @@ const createRule = operation(
       createdAtMs: deps.clock.nowMs(),
     };
     await deps.exchangeRules.put(rule);
+    trail.became(exchangeRuleBody(rule));
     return json(201, exchangeRuleBody(rule));
   },
 );
 
 /** Tokens that the rule gave stay valid until they expire. */
-const deleteRule = operation(
-  { access: managerAccess, query: noQuery, body: noBody },
-  async (deps, { tenant: { tenant }, event }) => {
-    const id = event.pathParameters?.['ruleId'] ?? '';
-    const outcome = /^[0-9a-f]{16}$/.test(id) ? await deps.exchangeRules.delete({ tenant, id }) : 'absent';
+const deleteRule = change(
+  { action: 'rule.delete', access: managerAccess, query: noQuery, body: noBody },
+  async (deps, { tenant: { tenant }, event, trail }) => {
+    const rules = await deps.exchangeRules.list(tenant);
+    const rule = rules.find(({ id }) => id === event.pathParameters?.['ruleId']);
+    if (rule) trail.was(exchangeRuleBody(rule));
+    const outcome = rule && (await deps.exchangeRules.delete(rule));
     return outcome === 'deleted'
       ? noContent()
       : problem('rule-not-found', `The tenant ${tenant} has no rule of that id.`);

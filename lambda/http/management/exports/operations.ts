@@ -14,7 +14,7 @@ import { type Reader, refuseBeyondRepos, seesRepo } from '../access.ts';
 import { encodeCursor } from '../cursor.ts';
 import { iso } from '../fields.ts';
 import { requestKey } from '../idempotency.ts';
-import { jsonBody, type ManagementDeps, noBody, type Operations, operation } from '../operation.ts';
+import { change, jsonBody, type ManagementDeps, noBody, type Operations, operation } from '../operation.ts';
 import { noQuery, pageSizeDefault } from '../queries.ts';
 import { exportsAccess, openExportsAccess } from './access.ts';
 import { exportBody, signedArchives } from './bodies.ts';
@@ -33,9 +33,9 @@ const listExports = operation(
   },
 );
 
-const startExport = operation(
-  { access: openExportsAccess, query: noQuery, body: jsonBody(startExportBody) },
-  async (deps, { tenant: { tenant }, token, body, event }) => {
+const startExport = change(
+  { action: 'export.start', access: openExportsAccess, query: noQuery, body: jsonBody(startExportBody) },
+  async (deps, { tenant: { tenant }, token, body, event, trail }) => {
     const key = requestKey(event);
     if (!key.ok) return key.response;
     const { format = 'tar', prefer = 'time', dryRun: isDryRun = false, objects } = body;
@@ -49,6 +49,7 @@ const startExport = operation(
         : await startExportOnce(deps, { wish, requestKey: key.requestKey });
     switch (outcome.kind) {
       case 'started':
+        trail.became(exportSummary(outcome.job));
         return json(202, exportBody(outcome.job));
       case 'full':
         return allPlacesTaken(tenant, outcome.holders);
@@ -78,14 +79,22 @@ const showExport = operation(
   },
 );
 
-const deleteExport = operation(
-  { access: exportsAccess, query: noQuery, body: noBody },
-  async (deps, { tenant: owner, token, event }) => {
+const deleteExport = change(
+  { action: 'export.delete', access: exportsAccess, query: noQuery, body: noBody },
+  async (deps, { tenant: owner, token, event, trail }) => {
     const found = await findExport(deps, { owner, token, event });
     const job = found && (await cancelExport(deps, found));
+    if (found) trail.was(exportSummary(found));
+    if (job) trail.became(exportSummary(job));
     return job ? json(200, exportBody(job)) : exportNotFound(owner.tenant);
   },
 );
+
+/** What the audit has of an export. */
+function exportSummary({ exportId, state, request }: ExportJob) {
+  const { repo, format, isDryRun, listedObjects } = request;
+  return { exportId, state, repo, format, dryRun: isDryRun, listedObjects };
+}
 
 async function shown(deps: ManagementDeps, job: ExportJob): Promise<Response> {
   return json(200, exportBody(job, await signedArchives(deps, job)));

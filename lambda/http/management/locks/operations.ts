@@ -7,7 +7,7 @@ import { pathRepo } from '../../request.ts';
 import { json, type Response } from '../../respond.ts';
 import { managerAccess, type Reader, readerAccess, seesRepo } from '../access.ts';
 import { encodeCursor } from '../cursor.ts';
-import { noBody, type Operations, operation } from '../operation.ts';
+import { change, noBody, type Operations, operation } from '../operation.ts';
 import { pageSizeDefault } from '../queries.ts';
 import { fileLockBody } from './bodies.ts';
 import { listLocksQuery, releaseLocksQuery } from './requests.ts';
@@ -36,9 +36,9 @@ const listLocks = operation(
 );
 
 /** As many as one request can release in time, whoever owns them. */
-const releaseLocks = operation(
-  { access: managerAccess, query: releaseLocksQuery, body: noBody },
-  async (deps, { tenant: { tenant }, token, query: { owner, path }, event }) => {
+const releaseLocks = change(
+  { action: 'locks.release', access: managerAccess, query: releaseLocksQuery, body: noBody },
+  async (deps, { tenant: { tenant }, token, query: { owner, path }, event, trail }) => {
     const repo = seenRepo({ token }, event);
     if (repo === undefined) return repoNotFound(tenant);
     const place = { tenant, repo };
@@ -50,6 +50,7 @@ const releaseLocks = operation(
             locksMax: lockPageMax,
           })
         : { count: await releasePath(deps.locks, { ...place, path, owner }), hasMore: false };
+    trail.became({ releasedCount: count, hasMore });
     if (count > 0) deps.log.info('locks released', { ...place, count, tokenId: token?.tokenId ?? 'admin' });
     return json(200, { ...place, releasedCount: count, hasMore });
   },

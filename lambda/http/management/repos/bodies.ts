@@ -1,21 +1,31 @@
+import { isPublic, type PublicRead } from '../../../domain/public-read.ts';
 import { isThere, type RepoRecord, type TenantRecord } from '../../../domain/tenant.ts';
 import { deletingMark, iso } from '../fields.ts';
 import type { RepoBody } from './schemas.ts';
 
 type TenantOfRepos = Pick<TenantRecord, 'counted' | 'fullCountedAtMs' | 'repoLimits'>;
+type RepoContext = TenantOfRepos & { readonly publicReads: readonly PublicRead[] };
 
 /**
- * The repos that are shown: those that are there or have a limit, and those that are being deleted until they are open
- * again.
+ * The repos that are shown: those that are there, have a limit or are public, and those that are being deleted until
+ * they are open again.
  */
-export function reposBody(repos: readonly RepoRecord[], tenant: TenantOfRepos): RepoBody[] {
-  return repos
-    .filter((repo) => repo.closedAtMs !== null || isThere(repo) || tenant.repoLimits.has(repo.repo))
-    .map((repo) => repoBody(repo, tenant));
+export function reposBody(repos: readonly RepoRecord[], { publicReads, ...tenant }: RepoContext): RepoBody[] {
+  const publicByName = new Map(publicReads.map((publicRead) => [publicRead.repo, publicRead]));
+  return repos.flatMap((record) => {
+    const found = publicByName.get(record.repo);
+    const publicRead = found && isPublic(found, record) ? found : undefined;
+    const isShown =
+      record.closedAtMs !== null || publicRead || isThere(record) || tenant.repoLimits.has(record.repo);
+    return isShown ? repoBody(record, { tenant, publicRead }) : [];
+  });
 }
 
-/** One of them. */
-export function repoBody(record: RepoRecord, tenant: TenantOfRepos): RepoBody {
+/** One of them. @param context.publicRead undefined: it is not public. */
+export function repoBody(
+  record: RepoRecord,
+  { tenant, publicRead }: { tenant: TenantOfRepos; publicRead?: PublicRead | undefined },
+): RepoBody {
   const { repo, storedBytes, objectCount, closedAtMs } = record;
   const countedAtMs = countedAtOf(record, tenant);
   const isCounted = countedAtMs !== null;
@@ -26,6 +36,7 @@ export function repoBody(record: RepoRecord, tenant: TenantOfRepos): RepoBody {
     objectCount: isCounted ? objectCount : null,
     countedAt: isCounted ? iso(countedAtMs) : null,
     ...deletingMark(closedAtMs),
+    ...(publicRead && { publicRead: publicReadBody(publicRead) }),
   };
 }
 
@@ -36,4 +47,11 @@ function countedAtOf(record: RepoRecord, { counted, fullCountedAtMs }: TenantOfR
   return record.createdAtMs === undefined || record.dirtyToken !== null
     ? null
     : (counted?.countedAtMs ?? null);
+}
+
+export function publicReadBody({
+  monthlyLimitBytes,
+  sinceMs,
+}: PublicRead): NonNullable<RepoBody['publicRead']> {
+  return { monthlyLimitBytes, since: iso(sinceMs) };
 }

@@ -11,7 +11,16 @@ export const repo = {
   countedAt: '2026-11-21T05:00:00Z',
 };
 
-/** Repos, as counted. */
+const publicRepo = {
+  ...repo,
+  publicRead: {
+    monthlyLimitBytes: 107_374_182_400,
+    since: '2026-11-20T08:00:00Z',
+    month: { month: '2026-11', bytes: 1_470_000_000, objects: 600, resetsAt: '2026-12-01T00:00:00Z' },
+  },
+};
+
+/** Repos, as counted, and whether anybody may download from them. */
 export const repoDocs = {
   'POST /v1/tenants/{tenant}/reconcile': {
     id: 'requestRecount',
@@ -31,7 +40,8 @@ export const repoDocs = {
   'GET /v1/tenants/{tenant}/repos': {
     id: 'listRepos',
     summary: 'The repos of a tenant, by name',
-    description: 'A page may be shorter than asked for without being the last: empty repos are not shown.',
+    description:
+      'A page may be shorter than asked for without being the last: empty repos are not shown, unless they are public.',
     access: 'reader',
     query: pageQuery,
     answers: {
@@ -57,28 +67,33 @@ export const repoDocs = {
     },
     problems: ['tenant-not-found', 'tenant-closed', 'repo-exists', 'repo-closed', 'limits-full'],
   },
-  'PATCH /v1/tenants/{tenant}/repos/{repo}': {
-    id: 'updateRepo',
-    summary: 'Limit a repo',
-    description:
-      'Beside the limit of the tenant, which holds for all of its repos together. Uploads above the limit are refused ' +
-      'at once; what is stored or under way stays, and downloads go on. At most 50 repos of a tenant have a limit.',
-    access: 'manager',
-    body: { schema: updateRepoBody, example: { limitBytes: 1_073_741_824 } },
-    answers: {
-      200: {
-        description: 'The repo after the change.',
-        schema: repoSchema,
-        example: { ...repo, limitBytes: 1_073_741_824 },
-      },
-    },
-    problems: ['tenant-not-found', 'tenant-closed', 'repo-not-found', 'limits-full'],
-  },
   'GET /v1/tenants/{tenant}/repos/{repo}': {
     id: 'getRepo',
     summary: 'A repo',
     access: 'reader',
     answers: { 200: { description: 'The repo, as last counted.', schema: repoSchema, example: repo } },
     problems: ['tenant-not-found', 'repo-not-found'],
+  },
+  'PATCH /v1/tenants/{tenant}/repos/{repo}': {
+    id: 'updateRepo',
+    summary: 'Limit a repo, make it public, or private again',
+    description:
+      'Its own limit holds beside that of the tenant, which holds for all repos together. Uploads above it are refused at ' +
+      'once; what is stored or under way stays, and downloads go on. At most 50 repos of a tenant have a limit. ' +
+      'From a public repo anybody can download, without a token, up to its ceiling. A delete of the repo ends that, also ' +
+      'if its name is used anew.',
+    access: 'manager',
+    body: { schema: updateRepoBody, example: { publicRead: { monthlyLimitBytes: 107_374_182_400 } } },
+    answers: {
+      200: { description: 'The repo as it is now.', schema: repoSchema, example: publicRepo },
+    },
+    problems: [
+      'tenant-not-found',
+      'tenant-closed',
+      'repo-not-found',
+      'repo-closed',
+      'limits-full',
+      'public-repos-full',
+    ],
   },
 } satisfies OperationDocs;

@@ -1,4 +1,8 @@
-import { repoLimitsMax, type TenantRecord } from '../../../domain/tenant.ts';
+import { monthOf, nextMonthMs } from '../../../domain/calendar.ts';
+import { type PublicRead, publicReposMax } from '../../../domain/public-read.ts';
+import { type RepoRecord, repoLimitsMax, type TenantRecord, unknownRepo } from '../../../domain/tenant.ts';
+import { changePublicRead } from '../../../use-cases/access/change-public-read.ts';
+import type { AuditTrail } from '../../../use-cases/audited.ts';
 import { createRepo as createRepoUseCase } from '../../../use-cases/repos/create-repo.ts';
 import { findRepo } from '../../../use-cases/repos/find-repo.ts';
 import { limitRepo } from '../../../use-cases/repos/limit-repo.ts';
@@ -6,11 +10,13 @@ import { problem, tenantNotFound } from '../../problems.ts';
 import { pathRepo } from '../../request.ts';
 import { json, type Response } from '../../respond.ts';
 import { managerAccess, openManagerAccess, readerAccess, seesRepo } from '../access.ts';
-import { jsonBody, noBody, type Operations, operation } from '../operation.ts';
+import { iso } from '../fields.ts';
+import { change, jsonBody, type ManagementDeps, noBody, type Operations, operation } from '../operation.ts';
 import { noQuery, pageQuery } from '../queries.ts';
-import { repoBody, reposBody } from './bodies.ts';
+import { publicReadBody, repoBody, reposBody } from './bodies.ts';
 import { readRepoPage } from './page.ts';
 import { createRepoBody, updateRepoBody } from './requests.ts';
+import type { RepoBody } from './schemas.ts';
 
 /**
  * By name, a page at a time. An empty repo is not shown: a page may be shorter than asked for without being the
@@ -19,9 +25,12 @@ import { createRepoBody, updateRepoBody } from './requests.ts';
 const listRepos = operation(
   { access: readerAccess, query: pageQuery, body: noBody },
   async (deps, { tenant, token, query }) => {
-    const { repos, nextCursor } = await readRepoPage(deps, { tenant: tenant.tenant, ...query });
+    const [{ repos, nextCursor }, publicReads] = await Promise.all([
+      readRepoPage(deps, { tenant: tenant.tenant, ...query }),
+      deps.publicReads.list(tenant.tenant),
+    ]);
     const seen = repos.filter(({ repo }) => seesRepo({ token }, repo));
-    return json(200, { repos: reposBody(seen, tenant), nextCursor });
+    return json(200, { repos: reposBody(seen, { ...tenant, publicReads }), nextCursor });
   },
 );
 
@@ -31,30 +40,29 @@ const showRepo = operation(
     const repo = pathRepo(event);
     const path =
       repo !== undefined && seesRepo({ token }, repo) ? { tenant: tenant.tenant, repo } : undefined;
-    const record = path && (await deps.ledger.readRepo(path));
-    const [body] = reposBody(record ? [record] : [], tenant);
+    if (!path) return repoNotFound(tenant);
+    const [record, publicRead] = await Promise.all([deps.ledger.readRepo(path), deps.publicReads.find(path)]);
+    const body = await shownRepo(deps, { tenant, record, publicRead });
     return body ? json(200, body) : repoNotFound(tenant);
   },
 );
 
 /** A repo that a push made is there, too. */
-const createRepo = operation(
-  { access: openManagerAccess, query: noQuery, body: jsonBody(createRepoBody) },
-  async (deps, { tenant, body }) => {
+const createRepo = change(
+  { action: 'repo.create', access: openManagerAccess, query: noQuery, body: jsonBody(createRepoBody) },
+  async (deps, { tenant, body, trail }) => {
     const name = `${tenant.tenant}/${body.repo}`;
     const outcome = await createRepoUseCase(deps, { tenant, ...body });
     switch (outcome.kind) {
       case 'created': {
+        trail.became(body);
         const location = `/v1/tenants/${tenant.tenant}/repos/${body.repo}`;
-        return json(201, repoBody(outcome.record, outcome.tenant), { location });
+        return json(201, repoBody(outcome.record, outcome), { location });
       }
       case 'exists':
         return problem('repo-exists', `The repo ${name} exists already.`);
       case 'closed':
-        return problem(
-          'repo-closed',
-          `The repo ${name} is being deleted. Its name is free once it is empty.`,
-        );
+        return repoClosed(name);
       case 'too-many':
         return limitsFull(tenant);
       case 'absent':
@@ -63,37 +71,115 @@ const createRepo = operation(
   },
 );
 
-/** Sets or lifts the limit of a repo. */
-const updateRepo = operation(
-  { access: openManagerAccess, query: noQuery, body: jsonBody(updateRepoBody) },
-  async (deps, { tenant, body: { limitBytes }, event }) => {
+/** Sets or lifts the limit of a repo; makes it public, or private again. */
+const updateRepo = change(
+  { action: 'repo.update', access: openManagerAccess, query: noQuery, body: jsonBody(updateRepoBody) },
+  async (deps, { tenant, isAdmin, body: { limitBytes, publicRead }, event, trail }) => {
     const repo = pathRepo(event);
-    const record = repo === undefined ? undefined : await findRepo(deps, { tenant, repo });
-    if (!record) return repoNotFound(tenant);
-    const outcome = await limitRepo(deps, { tenant, repo: record.repo, limitBytes });
-    switch (outcome.kind) {
-      case 'limited':
-        return json(200, repoBody(record, outcome.tenant));
-      case 'too-many':
-        return limitsFull(tenant);
-      case 'absent':
-        return tenantNotFound();
+    if (repo === undefined) return repoNotFound(tenant);
+    if (publicRead?.monthlyLimitBytes === null && !isAdmin)
+      return problem(
+        'scope-too-small',
+        'Public downloads without a limit take the admin token. Give monthlyLimitBytes as a number.',
+      );
+    if (publicRead !== undefined) {
+      const refusal = await updatePublicRead(deps, { tenant, repo, publicRead, trail });
+      if (refusal) return refusal;
     }
+    const limited =
+      limitBytes === undefined ? { tenant } : await updateLimit(deps, { tenant, repo, limitBytes, trail });
+    if ('refusal' in limited) return limited.refusal;
+    const path = { tenant: tenant.tenant, repo };
+    const [record = unknownRepo(repo), found] = await Promise.all([
+      deps.ledger.readRepo(path),
+      deps.publicReads.find(path),
+    ]);
+    const shown = await shownRepo(deps, { tenant: limited.tenant, record, publicRead: found });
+    return json(200, shown ?? repoBody(record, limited));
   },
 );
 
-function limitsFull({ tenant }: TenantRecord): Response {
-  const detail = `${repoLimitsMax} repos of ${tenant} have a limit of their own, and no more may.`;
-  return problem('limits-full', detail);
+async function updatePublicRead(
+  deps: ManagementDeps,
+  input: {
+    tenant: TenantRecord;
+    repo: string;
+    publicRead: Pick<PublicRead, 'monthlyLimitBytes'> | null;
+    trail: AuditTrail;
+  },
+): Promise<Response | undefined> {
+  const { tenant, repo, publicRead, trail } = input;
+  const outcome = await changePublicRead(deps, { tenant: tenant.tenant, repo, publicRead });
+  switch (outcome.kind) {
+    case 'changed': {
+      const { before, after } = outcome;
+      trail.was({ publicRead: before ? publicReadBody(before) : null });
+      trail.became({ publicRead: after ? publicReadBody(after) : null });
+      return undefined;
+    }
+    case 'no-repo':
+      return repoNotFound(tenant);
+    case 'repo-closed':
+      return repoClosed(`${tenant.tenant}/${repo}`);
+    case 'full':
+      return problem(
+        'public-repos-full',
+        `The tenant ${tenant.tenant} has ${publicReposMax} public repos. Make one of them private first.`,
+      );
+  }
+}
+
+async function updateLimit(
+  deps: ManagementDeps,
+  input: { tenant: TenantRecord; repo: string; limitBytes: number | null; trail: AuditTrail },
+): Promise<{ tenant: TenantRecord } | { refusal: Response }> {
+  const { tenant, repo, limitBytes, trail } = input;
+  if (!(await findRepo(deps, { tenant, repo }))) return { refusal: repoNotFound(tenant) };
+  const outcome = await limitRepo(deps, { tenant, repo, limitBytes });
+  switch (outcome.kind) {
+    case 'limited':
+      trail.was({ limitBytes: tenant.repoLimits.get(repo)?.limitBytes ?? null });
+      trail.became({ limitBytes });
+      return outcome;
+    case 'too-many':
+      return { refusal: limitsFull(tenant) };
+    case 'absent':
+      return { refusal: tenantNotFound() };
+  }
+}
+
+/** A repo with what anybody was offered of it, if it is public. undefined: it is not shown. */
+async function shownRepo(
+  deps: Pick<ManagementDeps, 'downloads' | 'clock'>,
+  input: { tenant: TenantRecord; record: RepoRecord | undefined; publicRead: PublicRead | undefined },
+): Promise<RepoBody | undefined> {
+  const { tenant, record, publicRead } = input;
+  const records = record ? [record] : publicRead ? [unknownRepo(publicRead.repo)] : [];
+  const [body] = reposBody(records, { ...tenant, publicReads: publicRead ? [publicRead] : [] });
+  if (!body?.publicRead) return body;
+  const nowMs = deps.clock.nowMs();
+  const month = monthOf(nowMs);
+  const sum = await deps.downloads.publicMonth({ tenant: tenant.tenant, repo: body.repo, month });
+  const offered = { month, ...sum, resetsAt: iso(nextMonthMs(nowMs)) };
+  return { ...body, publicRead: { ...body.publicRead, month: offered } };
 }
 
 function repoNotFound({ tenant }: TenantRecord): Response {
   return problem('repo-not-found', `The tenant ${tenant} has no repo of that name with anything in it.`);
 }
 
+function repoClosed(name: string): Response {
+  return problem('repo-closed', `The repo ${name} is being deleted. Its name is free once it is empty.`);
+}
+
+function limitsFull({ tenant }: TenantRecord): Response {
+  const detail = `${repoLimitsMax} repos of ${tenant} have a limit of their own, and no more may.`;
+  return problem('limits-full', detail);
+}
+
 /** Queues a full recount. */
-const requestRecount = operation(
-  { access: managerAccess, query: noQuery, body: noBody },
+const requestRecount = change(
+  { action: 'recount.request', access: managerAccess, query: noQuery, body: noBody },
   async (deps, { tenant: { tenant } }) => {
     await deps.queue.request({ tenant, reason: 'manual', full: true });
     return json(202, { tenant, queued: true }, { location: `/v1/tenants/${tenant}/subscription` });

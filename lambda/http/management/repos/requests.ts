@@ -4,6 +4,18 @@ import { limit } from '../fields.ts';
 
 const limitBytes = limit('Bytes that may be stored in the repo. null: only the limit of the tenant holds.');
 
+const publicRead = z
+  .strictObject({
+    monthlyLimitBytes: limit(
+      'The ceiling: bytes that anybody may be offered in a month (UTC), all together. null: unlimited, which only the ' +
+        'operator can say.',
+    ),
+  })
+  .nullable()
+  .meta({
+    description: 'Lets anybody download from the repo, without a token. null: only those who have one.',
+  });
+
 const repoRule = 'must be the name of a repo, without .git';
 
 export const createRepoBody = z
@@ -17,4 +29,7 @@ export const createRepoBody = z
   })
   .meta({ id: 'CreateRepo' });
 
-export const updateRepoBody = z.strictObject({ limitBytes }).meta({ id: 'UpdateRepo' });
+export const updateRepoBody = z
+  .strictObject({ limitBytes: limitBytes.optional(), publicRead: publicRead.optional() })
+  .refine((body) => Object.keys(body).length > 0, 'name limitBytes or publicRead')
+  .meta({ id: 'UpdateRepo', minProperties: 1 });

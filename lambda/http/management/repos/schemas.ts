@@ -1,6 +1,24 @@
 import * as z from 'zod';
 import { bytes, deleting, nextCursor, time } from '../fields.ts';
 
+const publicReadSchema = z
+  .object({
+    monthlyLimitBytes: bytes
+      .nullable()
+      .meta({ description: 'The ceiling: what anybody may be offered in a month (UTC). null: unlimited.' }),
+    since: time.meta({ description: 'When this was decided last.' }),
+    month: z
+      .object({
+        month: z.string().meta({ examples: ['2026-11'] }),
+        bytes: z.int().meta({ description: 'Counted to the ceiling in this month so far.' }),
+        objects: z.int(),
+        resetsAt: time.meta({ description: 'When the next month begins.' }),
+      })
+      .optional()
+      .meta({ description: 'Only in an answer about one repo.' }),
+  })
+  .meta({ id: 'PublicRead' });
+
 export const repoSchema = z
   .object({
     repo: z.string(),
@@ -9,6 +27,9 @@ export const repoSchema = z
     objectCount: z.int().min(0).nullable(),
     countedAt: time.nullable(),
     deleting,
+    publicRead: publicReadSchema
+      .optional()
+      .meta({ description: 'Only if anybody may download from it, without a token.' }),
   })
   .meta({ id: 'Repo' });
 

@@ -1,3 +1,4 @@
+import type { PublicRead } from '../../../domain/public-read.ts';
 import type { TenantRecord } from '../../../domain/tenant.ts';
 import type { Subscription } from '../../../use-cases/recounts/get-subscription.ts';
 import { deletingMark, iso } from '../fields.ts';
@@ -34,8 +35,10 @@ export function tenantBody(tenant: TenantRecord): TenantBody {
   };
 }
 
-export function subscriptionBody(subscription: Subscription): SubscriptionBody {
-  const { tenant, repos, source, refreshing } = subscription;
+export function subscriptionBody(
+  subscription: Subscription & { readonly publicReads: readonly PublicRead[] },
+): SubscriptionBody {
+  const { tenant, repos, publicReads, source, refreshing } = subscription;
   return {
     tenant: tenant.tenant,
     plan: tenant.plan,
@@ -43,7 +46,7 @@ export function subscriptionBody(subscription: Subscription): SubscriptionBody {
     downloadLimitBytes: tenant.downloadLimitBytes,
     reposMustExist: tenant.reposMustExist,
     usage: usageBody(tenant, source),
-    repos: reposBody(repos, tenant),
+    repos: reposBody(repos, { ...tenant, publicReads }),
     refreshing,
     ...deletingMark(tenant.closedAtMs),
   };

@@ -1,4 +1,4 @@
-import { isGone } from '../../../domain/tenant.ts';
+import { isGone, type TenantRecord } from '../../../domain/tenant.ts';
 import {
   createTenantOnce,
   createTenant as createTenantUseCase,
@@ -8,7 +8,7 @@ import { json } from '../../respond.ts';
 import { adminAccess, adminTenantAccess, openTenantAccess } from '../access.ts';
 import { encodeCursor } from '../cursor.ts';
 import { requestKey } from '../idempotency.ts';
-import { jsonBody, noBody, type Operations, operation } from '../operation.ts';
+import { change, jsonBody, noBody, type Operations, operation } from '../operation.ts';
 import { noQuery, pageQuery, pageSizeDefault } from '../queries.ts';
 import { tenantBody } from './bodies.ts';
 import { createTenantBody, updateTenantBody } from './requests.ts';
@@ -30,9 +30,15 @@ const listTenants = operation(
   },
 );
 
-const createTenant = operation(
-  { access: adminAccess, query: noQuery, body: jsonBody(createTenantBody) },
-  async (deps, { body, event }) => {
+const createTenant = change(
+  {
+    action: 'tenant.create',
+    access: adminAccess,
+    query: noQuery,
+    body: jsonBody(createTenantBody),
+    tenantOf: ({ body }: { body: { tenant: string } }) => body.tenant,
+  },
+  async (deps, { body, event, trail }) => {
     const key = requestKey(event);
     if (!key.ok) return key.response;
     const { tenant, limitBytes = null, plan = null } = body;
@@ -43,6 +49,7 @@ const createTenant = operation(
         : await createTenantOnce(deps, { account, requestKey: key.requestKey });
     switch (outcome.kind) {
       case 'created':
+        trail.became({ plan, limitBytes });
         return json(201, tenantBody(outcome.tenant), { location: `/v1/tenants/${tenant}` });
       case 'exists':
         return problem('tenant-exists', `The tenant ${tenant} exists already.`);
@@ -62,9 +69,10 @@ const showTenant = operation(
   async (_deps, { tenant }) => json(200, tenantBody(tenant)),
 );
 
-const updateTenant = operation(
-  { access: openTenantAccess, query: noQuery, body: jsonBody(updateTenantBody) },
-  async (deps, { tenant, body: { limitBytes, downloadLimitBytes, plan, reposMustExist } }) => {
+const updateTenant = change(
+  { action: 'tenant.update', access: openTenantAccess, query: noQuery, body: jsonBody(updateTenantBody) },
+  async (deps, { tenant, body, trail }) => {
+    const { limitBytes, downloadLimitBytes, plan, reposMustExist } = body;
     // The limit that it has already would end its floor, and a recount that is running, for nothing.
     const isNewLimit = limitBytes !== undefined && limitBytes !== tenant.limitBytes;
     const updated = await deps.ledger.updateTenant({
@@ -74,7 +82,12 @@ const updateTenant = operation(
       ...(plan !== undefined && { plan }),
       ...(reposMustExist !== undefined && { reposMustExist }),
     });
-    return updated ? json(200, tenantBody(updated)) : tenantNotFound();
+    if (!updated) return tenantNotFound();
+    const changed = Object.keys(body) as (keyof typeof body)[];
+    const of = (record: TenantRecord) => Object.fromEntries(changed.map((name) => [name, record[name]]));
+    trail.was(of(tenant));
+    trail.became(of(updated));
+    return json(200, tenantBody(updated));
   },
 );
 

@@ -11,7 +11,7 @@ import { json, noContent, type Response } from '../../respond.ts';
 import { managerAccess, openManagerAccess } from '../access.ts';
 import { encodeCursor } from '../cursor.ts';
 import { requestKey } from '../idempotency.ts';
-import { jsonBody, type ManagementDeps, noBody, type Operations, operation } from '../operation.ts';
+import { change, jsonBody, type ManagementDeps, noBody, type Operations, operation } from '../operation.ts';
 import { noQuery, pageQuery, pageSizeDefault } from '../queries.ts';
 import { tokenBody } from './bodies.ts';
 import { createTokenBody } from './requests.ts';
@@ -34,9 +34,9 @@ const listTokens = operation(
 );
 
 /** The one answer that holds a token. */
-const createToken = operation(
-  { access: openManagerAccess, query: noQuery, body: jsonBody(createTokenBody) },
-  async (deps, { tenant: { tenant }, body, event }) => {
+const createToken = change(
+  { action: 'token.create', access: openManagerAccess, query: noQuery, body: jsonBody(createTokenBody) },
+  async (deps, { tenant: { tenant }, body, event, trail }) => {
     const key = requestKey(event);
     if (!key.ok) return key.response;
     const { scope, label = null, user = null, repos = null, expiresInSeconds = null } = body;
@@ -54,6 +54,7 @@ const createToken = operation(
     switch (outcome.kind) {
       case 'created': {
         const { record, token } = outcome;
+        trail.became(tokenBody(record));
         const location = `/v1/tenants/${tenant}/tokens/${record.tokenId}`;
         return json(201, { ...tokenBody(record), tenant, token }, { location });
       }
@@ -73,10 +74,11 @@ const showToken = operation(
   },
 );
 
-const revokeToken = operation(
-  { access: managerAccess, query: noQuery, body: noBody },
-  async (deps, { tenant: { tenant }, event }) => {
+const revokeToken = change(
+  { action: 'token.revoke', access: managerAccess, query: noQuery, body: noBody },
+  async (deps, { tenant: { tenant }, event, trail }) => {
     const record = await findToken(deps, { tenant, event });
+    if (record) trail.was(tokenBody(record));
     const outcome = record && (await deps.tokens.delete({ tenant, tokenId: record.tokenId }));
     return outcome === 'deleted' ? noContent() : tokenNotFound(tenant);
   },

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { dayOf, isDay, monthOf, nextMonthMs } from '../../../../lambda/domain/calendar.ts';
+import { dayAfterMs, dayOf, isDay, monthOf, nextMonthMs } from '../../../../lambda/domain/calendar.ts';
 
 it.each([
   [Date.UTC(2026, 10, 21, 23, 59, 59, 999), '2026-11-21', '2026-11', '2026-12-01T00:00:00.000Z'],
@@ -12,6 +12,14 @@ it.each([
     month,
     next,
   ]);
+});
+
+it.each([
+  [Date.UTC(2026, 10, 21), '2026-11-22T00:00:00.000Z'],
+  [Date.UTC(2026, 10, 21, 23, 59, 59, 999), '2026-11-22T00:00:00.000Z'],
+  [Date.UTC(2026, 11, 31, 1), '2027-01-01T00:00:00.000Z'],
+])('the day after %d begins on %s', (timeMs, next) => {
+  expect(new Date(dayAfterMs(timeMs)).toISOString()).toBe(next);
 });
 
 it.each([

@@ -1,9 +1,12 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { Claims, ExchangeRule } from '../../../../../lambda/domain/exchange-rule.ts';
 import { tokenIdOf } from '../../../../../lambda/domain/token.ts';
+import { AuditUnavailableError } from '../../../../../lambda/ports/audit-log.ts';
+import { LedgerUnavailableError } from '../../../../../lambda/ports/ledger.ts';
 import { authenticateToken } from '../../../../../lambda/use-cases/access/authenticate.ts';
 import { exchangeToken } from '../../../../../lambda/use-cases/access/exchange-token.ts';
 import { deleteTenant } from '../../../../../lambda/use-cases/deletes/delete-objects.ts';
+import { MemoryAuditLog } from '../../../../support/memory/audit-log.ts';
 import { ManualClock, memoryDeps } from '../../../../support/memory/deps.ts';
 import { MemoryExchangeRules } from '../../../../support/memory/exchange-rules.ts';
 import { MemoryLedger } from '../../../../support/memory/ledger.ts';
@@ -18,11 +21,13 @@ describe('an identity', () => {
     ledger: new MemoryLedger(),
     exchangeRules: new MemoryExchangeRules(),
     tokens: new MemoryTokenStore(),
+    audit: new MemoryAuditLog(),
     clock: new ManualClock(),
   };
   const deps = () =>
     memoryDeps({ ...stores, identities: { verify: async () => ({ kind: 'verified', issuer, claims }) } });
-  const exchange = (of = tenant) => exchangeToken(deps(), { tenant: of, idToken: 'jwt', audience });
+  const exchange = (of = tenant) =>
+    exchangeToken(deps(), { tenant: of, idToken: 'jwt', audience, requestId: 'r1' });
   const rule = (more: Partial<ExchangeRule> = {}): ExchangeRule => ({
     id: '00',
     tenant,
@@ -40,6 +45,7 @@ describe('an identity', () => {
       ledger: new MemoryLedger(),
       exchangeRules: new MemoryExchangeRules(),
       tokens: new MemoryTokenStore(),
+      audit: new MemoryAuditLog(),
       clock: new ManualClock(),
     });
     claims = { sub: 'repo:acme/game', repository_id: '7', ref: 'refs/heads/main' };
@@ -104,6 +110,7 @@ describe('an identity', () => {
         tenant,
         idToken: 'jwt',
         audience,
+        requestId: 'r1',
       },
     );
     expect(outcome).toEqual({ kind: 'rejected', reason: 'it has expired' });
@@ -117,6 +124,38 @@ describe('an identity', () => {
   ])('whose subject is %j is called %j', async (sub, user) => {
     claims = { ...claims, sub };
     expect(await exchange()).toMatchObject({ record: { user } });
+  });
+
+  it('that gets a token is audited, with the rule and without the token', async () => {
+    const outcome = await exchange();
+    if (outcome.kind !== 'created') throw new Error(outcome.reason);
+    expect(stores.audit.entries).toMatchObject([
+      {
+        tenant,
+        requestId: 'r1',
+        by: { kind: 'identity', tokenId: null, name: 'repo:acme/game' },
+        action: 'identity.exchange',
+        target: { ruleId: '00' },
+        asked: { issuer },
+        outcome: 'done',
+        after: { tokenId: outcome.record.tokenId, scope: 'write', repos: ['game'] },
+      },
+    ]);
+    expect(JSON.stringify(stores.audit.entries)).not.toContain(outcome.token.slice(5));
+  });
+
+  it('that gets none writes nothing, whatever the tenant', async () => {
+    claims = { ...claims, ref: 'refs/heads/other' };
+    for (const of of [tenant, 'other', 'absent']) expect((await exchange(of)).kind).toBe('rejected');
+    expect(stores.audit.entries).toEqual([]);
+  });
+
+  it('gets none while that cannot be audited', async () => {
+    stores.audit.begin = async () => {
+      throw new LedgerUnavailableError('down');
+    };
+    await expect(exchange()).rejects.toThrow(AuditUnavailableError);
+    expect(await stores.tokens.list(tenant)).toEqual([]);
   });
 
   it('gets none after its tenant was deleted, whose rules go', async () => {

@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest';
+import type { PublicRead } from '../../../../../lambda/domain/public-read.ts';
 import { StoreUnavailableError } from '../../../../../lambda/ports/object-store.ts';
 import { deleteRepo, markObject } from '../../../../../lambda/use-cases/deletes/delete-objects.ts';
 import { MemoryStack, minute, oidOf, tenant } from '../../../../support/memory/stack.ts';
@@ -38,6 +39,20 @@ describe('a repo that is being deleted', () => {
     expect(await del()).toEqual(plan);
     expect((await readRepo())?.closedAtMs).toBe(world.nowMs);
     expect(world.requests).toEqual([{ tenant, reason: 'delete', full: false }]);
+  });
+
+  it('is not public any more', async () => {
+    await open({ 'game/a': 1 });
+    const [game, game2] = ['game', 'game2'].map((name) => ({
+      repo: name,
+      monthlyLimitBytes: 1,
+      sinceMs: world.nowMs,
+    })) as [PublicRead, PublicRead];
+    for (const publicRead of [game, game2]) await world.deps.publicReads.put({ tenant, publicRead });
+    await del({ dryRun: true });
+    expect(await world.deps.publicReads.list(tenant)).toEqual([game, game2]);
+    await del();
+    expect(await world.deps.publicReads.list(tenant)).toEqual([game2]);
   });
 
   it('need not have been counted; then what it frees is unknown, not zero', async () => {

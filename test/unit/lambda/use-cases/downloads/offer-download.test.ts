@@ -31,6 +31,9 @@ function setUp(given: { downloads?: Downloads; downloadLimitBytes?: number } = {
 const down: Downloads = {
   meter: () => Promise.reject(new LedgerUnavailableError('down')),
   correct: () => Promise.reject(new LedgerUnavailableError('down')),
+  meterPublic: () => Promise.reject(new LedgerUnavailableError('down')),
+  correctPublic: () => Promise.reject(new LedgerUnavailableError('down')),
+  publicMonth: () => Promise.reject(new LedgerUnavailableError('down')),
   month: () => Promise.reject(new LedgerUnavailableError('down')),
   days: () => Promise.reject(new LedgerUnavailableError('down')),
 };

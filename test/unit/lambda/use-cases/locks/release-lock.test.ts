@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { releaseLock } from '../../../../../lambda/use-cases/locks/release-lock.ts';
 import { takeLock } from '../../../../../lambda/use-cases/locks/take-lock.ts';
+import type { MemoryAuditLog } from '../../../../support/memory/audit-log.ts';
 import { memoryDeps } from '../../../../support/memory/deps.ts';
 import { recordingLog } from '../../../../support/recording-log.ts';
 import { tokenRecord } from '../../../../support/token-record.ts';
@@ -13,8 +14,12 @@ describe('a lock', () => {
   const { log, entries } = recordingLog();
   const deps = memoryDeps({ log });
   let lockId: string;
-  const release = (token: typeof ada, isForced = false) =>
-    releaseLock(deps, { ...place, lockId, isForced, token });
+  let requests = 0;
+  const audit = deps.audit as MemoryAuditLog;
+  const release = (token: typeof ada, isForced = false) => {
+    requests += 1;
+    return releaseLock(deps, { ...place, lockId, isForced, token, requestId: `r${requests}` });
+  };
 
   beforeEach(async () => {
     entries.length = 0;
@@ -25,9 +30,11 @@ describe('a lock', () => {
   });
 
   it('is released by any token of its user, and nothing is logged', async () => {
+    const before = audit.entries.length;
     expect(await release(alsoAda)).toMatchObject({ kind: 'released', lock: { id: lockId } });
-    expect(await release(alsoAda, true)).toEqual({ kind: 'absent' });
+    expect(await release(alsoAda)).toEqual({ kind: 'absent' });
     expect(entries).toEqual([]);
+    expect(audit.entries).toHaveLength(before);
   });
 
   it('of another is released by force alone, and the log says by which token', async () => {
@@ -35,13 +42,35 @@ describe('a lock', () => {
     expect(entries).toEqual([]);
     expect(await release(bob, true)).toMatchObject({ kind: 'released', lock: { ownerName: 'ada' } });
     const fields = { ...place, lockId, tokenId: bob.tokenId };
-    expect(entries).toEqual([{ level: 'info', message: 'lock taken away', fields }]);
+    expect(entries).toMatchObject([
+      { level: 'info', message: 'lock taken away', fields },
+      { level: 'info', message: 'audit', fields: { action: 'lock.force', outcome: 'done' } },
+    ]);
     expect(JSON.stringify(entries)).not.toContain('a.bin');
+    expect(audit.entries.at(-1)).toMatchObject({
+      tenant: 'acme',
+      by: { kind: 'token', tokenId: bob.tokenId, name: 'bob' },
+      action: 'lock.force',
+      target: { repo: 'game', lockId },
+      outcome: 'done',
+      before: { path: 'a.bin', owner: 'ada', ownerName: 'ada' },
+      after: null,
+    });
   });
 
   it('of one’s own is not taken away by force', async () => {
     expect(await release(ada, true)).toMatchObject({ kind: 'released' });
-    expect(entries).toEqual([]);
+    expect(entries.map(({ message }) => message)).toEqual(['audit']);
+  });
+
+  it('that is gone is not taken away by force, and that is audited', async () => {
+    await release(ada);
+    expect(await release(bob, true)).toEqual({ kind: 'absent' });
+    expect(audit.entries.at(-1)).toMatchObject({
+      outcome: 'refused',
+      reason: 'lock-not-found',
+      before: null,
+    });
   });
 
   it.each(['', '1', 'x'.repeat(52), `${'0'.repeat(40)}#`])('is none with the id %j', async (id) => {

@@ -1,0 +1,91 @@
+import { type Command, Option } from 'commander';
+import { auditActions } from '../../lambda/domain/audit.ts';
+import { type AuditEntryBody, auditPageSchema } from '../../lambda/http/management/audit/schemas.ts';
+import type { CliContext } from '../context.ts';
+import { type ListOptions, listPages, withListOptions } from '../list-pages.ts';
+import { managerToken, openClient, parseDay, parseTenant } from '../options.ts';
+import { renderTable } from '../render.ts';
+
+/** Characters of what changed, on a line. */
+const changeCharactersMax = 100;
+
+interface AuditOptions extends ListOptions {
+  readonly from?: string;
+  readonly to?: string;
+  readonly action?: string;
+}
+
+/** `audit`. */
+export function registerAudit(program: Command, context: CliContext): void {
+  withListOptions(program.command('audit'))
+    .description(
+      'show who did what to a tenant, the newest first; with --json one page of it, with all fields',
+    )
+    .argument('<tenant>', 'name of the tenant', parseTenant)
+    .option('--from <day>', 'the first day in UTC, such as 2026-11-21 (default: 400 days ago)', parseDay)
+    .option('--to <day>', 'the last day in UTC (default: today)', parseDay)
+    .addOption(new Option('--action <action>', 'only this action').choices([...auditActions]))
+    .action(async (tenant: string, options: AuditOptions) => {
+      const { from, to, action } = options;
+      const { pages, text } = await listPages(openClient(options, context, managerToken), {
+        path: `/v1/tenants/${tenant}/audit`,
+        filter: {
+          ...(from !== undefined && { from }),
+          ...(to !== undefined && { to }),
+          ...(action !== undefined && { action }),
+        },
+        shape: auditPageSchema,
+        options,
+      });
+      if (options.json) return context.out(`${text}\n`);
+      const entries = pages.flatMap((page) => page.entries);
+      context.out(entries.length === 0 ? 'Nothing was done in this time.\n' : renderAudit(entries));
+    });
+}
+
+function renderAudit(entries: readonly AuditEntryBody[]): string {
+  const rows = entries.map((entry) => [
+    entry.time.replace(/\.\d+Z$/, 'Z'),
+    whoOf(entry.by),
+    entry.action,
+    valuesOf(entry.target) || '-',
+    entry.reason === null ? entry.outcome : `${entry.outcome}: ${entry.reason}`,
+    changeOf(entry) || '-',
+  ]);
+  return renderTable(['time', 'who', 'action', 'target', 'outcome', 'change'], rows);
+}
+
+function whoOf({ kind, tokenId, name }: AuditEntryBody['by']): string {
+  if (kind === 'operator') return 'operator';
+  return [name ?? kind, ...(tokenId === null ? [] : [`(${tokenId})`])].join(' ');
+}
+
+type Fields = NonNullable<AuditEntryBody['before']>;
+
+const textOf = (value: unknown) => (typeof value === 'string' ? value : JSON.stringify(value));
+
+const valuesOf = (fields: Fields) => Object.values(fields).map(textOf).join(' ');
+
+/** `limitBytes: 10 → 20`, or what was asked if nothing tells what changed. */
+function changeOf({ before, after, asked }: AuditEntryBody): string {
+  const names = [...new Set([...Object.keys(before ?? {}), ...Object.keys(after ?? {})])];
+  const changes = names.flatMap((name) => {
+    const [was, is] = [before?.[name], after?.[name]].map((value) =>
+      value === undefined || value === null ? undefined : textOf(value),
+    );
+    if (was === is) return [];
+    if (before === null) return [`${name}: ${is}`];
+    if (after === null) return [`${name}: ${was} → -`];
+    return [`${name}: ${was ?? '-'} → ${is ?? '-'}`];
+  });
+  const text =
+    before === null && after === null
+      ? Object.entries(asked ?? {})
+          .map(([name, value]) => `${name}: ${textOf(value)}`)
+          .join(', ')
+      : changes.join(', ');
+  const characters = [...text];
+  return characters.length <= changeCharactersMax
+    ? text
+    : `${characters.slice(0, changeCharactersMax).join('')}…`;
+}

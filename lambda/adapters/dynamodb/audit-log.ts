@@ -1,0 +1,70 @@
+import * as z from 'zod';
+import { type AuditEntry, auditActions, auditIdOf, auditKeptMs } from '../../domain/audit.ts';
+import type { AuditLog } from '../../ports/audit-log.ts';
+import { absent, exists } from './expressions.ts';
+import { firstItems } from './pages.ts';
+import { putItem, type Table } from './requests.ts';
+import { expiryAttribute, keyNames } from './table.ts';
+
+const fields = z.record(z.string(), z.json());
+
+const entryItem = z.object({
+  tenant: z.string(),
+  atMs: z.number(),
+  requestId: z.string(),
+  by: z.object({
+    kind: z.enum(['operator', 'token', 'identity']),
+    tokenId: z.string().nullable(),
+    name: z.string().nullable(),
+  }),
+  action: z.enum(auditActions),
+  target: fields,
+  asked: fields.nullable(),
+  outcome: z.enum(['begun', 'done', 'refused', 'failed']),
+  reason: z.string().nullable(),
+  before: fields.nullable(),
+  after: fields.nullable(),
+});
+
+const partitionOf = (tenant: string) => `AUDIT#${tenant}`;
+
+/** The audit on the ledger's table, an item for each entry, by time. */
+export function createDynamoDbAuditLog(table: Table): AuditLog {
+  const put = async (entry: AuditEntry, condition: string) => {
+    await putItem(table, {
+      item: {
+        pk: partitionOf(entry.tenant),
+        sk: auditIdOf(entry),
+        ...entry,
+        [expiryAttribute]: Math.ceil((entry.atMs + auditKeptMs) / 1000),
+      },
+      condition,
+    });
+  };
+  return {
+    // A write of the beginning that lands late must not replace the end.
+    begin: (entry) => put(entry, absent),
+    finish: (entry) => put(entry, exists),
+    list: (input) => list(table, input),
+  };
+}
+
+async function list(table: Table, input: Parameters<AuditLog['list']>[0]): ReturnType<AuditLog['list']> {
+  const { tenant, fromMs, untilMs, pageSize, before } = input;
+  const [from, until] = [fromMs, untilMs].map((timeMs) => new Date(timeMs).toISOString()) as [string, string];
+  const last = before !== undefined && before < until ? before : until;
+  if (from > last) return { entries: [], next: null };
+  const items = await firstItems(table, {
+    KeyConditionExpression: '#pk = :pk AND #sk BETWEEN :from AND :last',
+    ExpressionAttributeNames: { '#pk': keyNames.pk, '#sk': keyNames.sk },
+    ExpressionAttributeValues: { ':pk': partitionOf(tenant), ':from': from, ':last': last },
+    ConsistentRead: true,
+    ScanIndexForward: false,
+    // The one that the page begins after, and one more, to know whether another page follows.
+    Limit: pageSize + 2,
+  });
+  const entries = items.map((item) => entryItem.parse(item)).filter((entry) => auditIdOf(entry) !== before);
+  const page = entries.slice(0, pageSize);
+  const end = entries.length > pageSize ? page.at(-1) : undefined;
+  return { entries: page, next: end ? auditIdOf(end) : null };
+}

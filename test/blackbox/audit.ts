@@ -1,0 +1,176 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { type Api, basic, bearer, jsonOf, newName, type TestTenant } from './api.ts';
+import { comparable, expectProblem } from './errors.ts';
+import { lfsHeaders, objectOf, push } from './lfs.ts';
+
+const fields = z.record(z.string(), z.json());
+const entryShape = z.strictObject({
+  time: z.string().regex(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
+  requestId: z.string().min(1),
+  by: z.strictObject({
+    kind: z.enum(['operator', 'token', 'identity']),
+    tokenId: z.string().nullable(),
+    name: z.string().nullable(),
+  }),
+  action: z.string(),
+  target: fields,
+  asked: fields.nullable(),
+  outcome: z.enum(['begun', 'done', 'refused', 'failed']),
+  reason: z.string().nullable(),
+  before: fields.nullable(),
+  after: fields.nullable(),
+});
+const pageShape = z.strictObject({ entries: z.array(entryShape), nextCursor: z.string().nullable() });
+
+/** Who did what to a tenant. */
+export function auditTests(api: () => Api): void {
+  describe('the audit', () => {
+    let own: TestTenant;
+    let other: TestTenant;
+    let manage: { tokenId: string; token: string };
+    const at = () => `/v1/tenants/${own.tenant}`;
+    const read = async (query = '', headers: Record<string, string> = bearer(manage.token)) => {
+      const answer = await api().send({ method: 'GET', path: `${at()}/audit${query}`, headers });
+      expect(answer.status, answer.text).toBe(200);
+      return pageShape.parse(jsonOf(answer));
+    };
+    const newest = async () => {
+      const [entry] = (await read('?limit=1')).entries;
+      if (!entry) throw new Error('nothing was audited');
+      return entry;
+    };
+
+    beforeAll(async () => {
+      own = await api().newTenant({ limitBytes: 1_000_000 });
+      other = await api().newTenant();
+      manage = await api().newToken(own.tenant, { scope: 'manage', user: 'ada' });
+      await push(api(), { ...own, repo: 'game' }, [objectOf(50)]);
+    });
+
+    it('begins with the tenant, and has no secrets', async () => {
+      const { entries, nextCursor } = await read();
+      expect(nextCursor).toBeNull();
+      expect(entries.map(({ action }) => action)).toEqual([
+        'token.create',
+        'token.create',
+        'token.create',
+        'tenant.create',
+      ]);
+      expect(entries.at(-1)).toMatchObject({
+        by: { kind: 'operator', tokenId: null },
+        outcome: 'done',
+        asked: { tenant: own.tenant, limitBytes: 1_000_000 },
+        after: { limitBytes: 1_000_000 },
+      });
+      expect(entries[0]).toMatchObject({ after: { tokenId: manage.tokenId, scope: 'manage', user: 'ada' } });
+      const text = JSON.stringify(entries);
+      for (const { token } of [manage, { token: own.writeToken }, { token: own.readToken }])
+        expect(text).not.toContain(token.slice(5));
+    });
+
+    it('tells who changed what, from what to what', async () => {
+      const change = await api().manage('PATCH', at(), { limitBytes: 2_000_000, plan: 'team' });
+      expect(change.status, change.text).toBe(200);
+      expect(await newest()).toMatchObject({
+        by: { kind: 'operator' },
+        action: 'tenant.update',
+        outcome: 'done',
+        before: { limitBytes: 1_000_000, plan: null },
+        after: { limitBytes: 2_000_000, plan: 'team' },
+      });
+      const revoked = await api().send({
+        method: 'DELETE',
+        path: `${at()}/tokens/${'0'.repeat(16)}`,
+        headers: bearer(manage.token),
+      });
+      expectProblem(revoked, 404);
+      expect(await newest()).toMatchObject({
+        by: { kind: 'token', tokenId: manage.tokenId, name: 'ada' },
+        action: 'token.revoke',
+        target: { tokenId: '0'.repeat(16) },
+        outcome: 'refused',
+        reason: 'token-not-found',
+      });
+    });
+
+    it('has a lock that was taken by force', async () => {
+      const lfs = (path: string, token: string, body: object) =>
+        api().send({
+          method: 'POST',
+          path: `/${own.tenant}/game/info/lfs/locks${path}`,
+          headers: { ...lfsHeaders, ...basic(token) },
+          body: JSON.stringify(body),
+        });
+      const locked = await lfs('', own.writeToken, { path: 'a.psd' });
+      expect(locked.status, locked.text).toBe(201);
+      const { lock } = z.object({ lock: z.object({ id: z.string() }) }).parse(jsonOf(locked));
+      expect((await lfs(`/${lock.id}/unlock`, manage.token, {})).status).toBe(403);
+      expect((await lfs(`/${lock.id}/unlock`, manage.token, { force: true })).status).toBe(200);
+      const { entries } = await read('?action=lock.force');
+      expect(entries).toMatchObject([
+        {
+          by: { tokenId: manage.tokenId },
+          target: { repo: 'game', lockId: lock.id },
+          outcome: 'done',
+          before: { path: 'a.psd' },
+        },
+      ]);
+    });
+
+    it('has nothing of reads, dry runs and what nobody was allowed to do', async () => {
+      const before = await read();
+      await api().manage('GET', at());
+      await api().manage('DELETE', `${at()}?dryRun=true`);
+      await api().manage('PATCH', at(), { limit: 5 });
+      for (const token of [own.writeToken, other.writeToken])
+        await api().send({ method: 'DELETE', path: `${at()}/repos/game`, headers: bearer(token) });
+      expect(await read()).toEqual(before);
+    });
+
+    it('is read a page at a time, by day and by action', async () => {
+      const { entries } = await read('', bearer(api().target.adminToken));
+      const paged = [];
+      let cursor: string | null = '';
+      while (cursor !== null) {
+        const page: z.output<typeof pageShape> = await read(`?limit=2${cursor && `&cursor=${cursor}`}`);
+        paged.push(...page.entries);
+        cursor = page.nextCursor;
+      }
+      expect(paged).toEqual(entries);
+      expect((await read('?action=tenant.create')).entries).toEqual(entries.slice(-1));
+      expect((await read('?to=2020-01-01')).entries).toEqual([]);
+      const day = entries[0]?.time.slice(0, 10);
+      expect((await read(`?from=${day}`)).entries.length).toBeGreaterThan(0);
+      for (const query of ['?from=yesterday', '?action=token.steal', '?cursor=x', '?limit=0', '?who=ada'])
+        expectProblem(
+          await api().send({ method: 'GET', path: `${at()}/audit${query}`, headers: bearer(manage.token) }),
+          422,
+        );
+    });
+
+    it('is for the operator and who manages the tenant; to others there is no such tenant', async () => {
+      const ask = (tenant: string, headers: Record<string, string>) =>
+        api().send({ method: 'GET', path: `/v1/tenants/${tenant}/audit`, headers });
+      for (const token of [own.writeToken, own.readToken])
+        expectProblem(await ask(own.tenant, bearer(token)), 403);
+      expectProblem(await ask(own.tenant, {}), 401);
+      const foreign = (await api().newToken(other.tenant, { scope: 'manage' })).token;
+      const refused = await ask(own.tenant, bearer(foreign));
+      expectProblem(refused, 404);
+      expect(comparable(await ask(newName(), bearer(foreign)))).toEqual(comparable(refused));
+      expectProblem(await api().manage('GET', `/v1/tenants/${newName()}/audit`), 404);
+    });
+
+    it('outlives the tenant, for the operator', async () => {
+      const gone = await api().newTenant();
+      const deleted = await api().manage('DELETE', `/v1/tenants/${gone.tenant}`);
+      expect(deleted.status, deleted.text).toBe(202);
+      const answer = await api().manage('GET', `/v1/tenants/${gone.tenant}/audit?limit=1`);
+      expect(answer.status, answer.text).toBe(200);
+      expect(pageShape.parse(jsonOf(answer)).entries).toMatchObject([
+        { action: 'tenant.delete', outcome: 'done' },
+      ]);
+    });
+  });
+}

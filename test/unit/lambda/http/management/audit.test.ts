@@ -1,0 +1,277 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import { auditActions } from '../../../../../lambda/domain/audit.ts';
+import { create, operations } from '../../../../../lambda/handlers/management.ts';
+import { LedgerUnavailableError } from '../../../../../lambda/ports/ledger.ts';
+import { httpEvent, noContext } from '../../../../support/http-event.ts';
+import { MemoryAuditLog } from '../../../../support/memory/audit-log.ts';
+import { adminToken, ManualClock, memoryDeps } from '../../../../support/memory/deps.ts';
+import { MemoryObjectStore } from '../../../../support/memory/object-store.ts';
+import { tokenRecord } from '../../../../support/token-record.ts';
+
+const oid = 'a'.repeat(64);
+const write = `lfsq_${'w'.repeat(40)}`;
+const manage = `lfsq_${'m'.repeat(40)}`;
+const days = (count: number) => count * 24 * 60 * 60_000;
+
+describe('the management API', () => {
+  let audit: MemoryAuditLog;
+  let deps: ReturnType<typeof memoryDeps>;
+  let requests: number;
+  const clock = new ManualClock();
+
+  beforeEach(async () => {
+    requests = 0;
+    audit = new MemoryAuditLog();
+    const objects = new MemoryObjectStore();
+    objects.put(`acme/game/${oid}`, 10);
+    deps = memoryDeps({ audit, objects, clock });
+    const account = { plan: null, limitBytes: 100, createdAtMs: 1, counted: null, dueAtMs: 1 };
+    await deps.ledger.createTenant({ ...account, tenant: 'acme' });
+    await deps.tokens.put(tokenRecord(write, { tenant: 'acme', scope: 'write' }));
+    await deps.tokens.put(tokenRecord(manage, { tenant: 'acme', scope: 'manage', user: 'ada' }));
+  });
+
+  async function ask(
+    routeKey: string,
+    sent: {
+      path?: Record<string, string>;
+      body?: unknown;
+      query?: Record<string, string>;
+      token?: string;
+    } = {},
+  ) {
+    requests += 1;
+    const event = httpEvent({
+      method: routeKey.split(' ')[0] ?? '',
+      routeKey,
+      headers: {
+        authorization: `Bearer ${sent.token ?? adminToken}`,
+        'content-type': 'application/json',
+      },
+      pathParameters: { tenant: 'acme', ...sent.path },
+      body: JSON.stringify(sent.body ?? {}),
+    });
+    event.requestContext.requestId = `r${requests}`;
+    if (sent.query) event.queryStringParameters = sent.query;
+    const { statusCode = 0, body, headers } = await create(deps)(event, noContext);
+    return { status: statusCode, body: body ? JSON.parse(body) : undefined, headers };
+  }
+  const last = () => audit.entries.at(-1);
+
+  it('audits whatever is no GET, each under a name of its own', () => {
+    const audited = Object.entries(operations).filter(([route]) => !route.startsWith('GET '));
+    const actions = audited.map(([, operation]) => ('action' in operation ? operation.action : undefined));
+    expect(new Set(actions).size).toBe(actions.length);
+    expect(new Set([...actions, 'identity.exchange', 'lock.force'])).toEqual(new Set(auditActions));
+  });
+
+  it('tells who changed what, from what to what', async () => {
+    await ask('PATCH /v1/tenants/{tenant}', { body: { limitBytes: null, plan: 'team' } });
+    expect(last()).toEqual({
+      tenant: 'acme',
+      atMs: clock.nowMs(),
+      requestId: 'r1',
+      by: { kind: 'operator', tokenId: null, name: null },
+      action: 'tenant.update',
+      target: {},
+      asked: { limitBytes: null, plan: 'team' },
+      outcome: 'done',
+      reason: null,
+      before: { limitBytes: 100, plan: null },
+      after: { limitBytes: null, plan: 'team' },
+    });
+  });
+
+  it.each([
+    [
+      'POST /v1/tenants',
+      { body: { tenant: 'new', limitBytes: 7 } },
+      { tenant: 'new', action: 'tenant.create', before: null, after: { limitBytes: 7, plan: null } },
+    ],
+    [
+      'POST /v1/tenants/{tenant}/tokens',
+      { body: { scope: 'read', user: 'bob' }, token: manage },
+      {
+        action: 'token.create',
+        by: { kind: 'token', name: 'ada' },
+        before: null,
+        after: { tokenId: expect.stringMatching(/^[0-9a-f]{16}$/), scope: 'read', user: 'bob' },
+      },
+    ],
+    [
+      'POST /v1/tenants/{tenant}/exchange-rules',
+      {
+        body: {
+          issuer: 'https://token.actions.githubusercontent.com',
+          match: { repository_id: '7' },
+          scope: 'read',
+        },
+      },
+      { action: 'rule.create', before: null, after: { match: { repository_id: ['7'] }, scope: 'read' } },
+    ],
+    ['POST /v1/tenants/{tenant}/reconcile', {}, { action: 'recount.request', asked: {}, after: null }],
+    [
+      'PATCH /v1/tenants/{tenant}/repos/{repo}',
+      { path: { repo: 'game.git' }, body: { publicRead: { monthlyLimitBytes: 5 } } },
+      {
+        action: 'repo.update',
+        target: { repo: 'game' },
+        before: { publicRead: null },
+        after: { publicRead: { monthlyLimitBytes: 5 } },
+      },
+    ],
+    [
+      'POST /v1/tenants/{tenant}/exports',
+      { body: { repo: 'game' }, token: write },
+      { action: 'export.start', after: { repo: 'game', format: 'tar', dryRun: false } },
+    ],
+    [
+      'DELETE /v1/tenants/{tenant}/repos/{repo}/objects/{oid}',
+      { path: { repo: 'game', oid } },
+      { action: 'object.delete', target: { repo: 'game', oid }, after: { objectCount: 1, bytes: 10 } },
+    ],
+    [
+      'DELETE /v1/tenants/{tenant}/repos/{repo}/locks',
+      { path: { repo: 'game' }, query: { owner: 'ada' } },
+      { action: 'locks.release', asked: { owner: 'ada' }, after: { releasedCount: 0, hasMore: false } },
+    ],
+    [
+      'DELETE /v1/tenants/{tenant}/repos/{repo}',
+      { path: { repo: 'game' } },
+      { action: 'repo.delete', target: { repo: 'game' }, after: { objectCount: null, bytes: null } },
+    ],
+    ['DELETE /v1/tenants/{tenant}', {}, { action: 'tenant.delete', before: { limitBytes: 100 } }],
+  ])('audits %s', async (routeKey, sent, expected) => {
+    const { status, body } = await ask(routeKey, sent);
+    expect([status < 300, body]).toEqual([true, body]);
+    expect(audit.entries).toHaveLength(1);
+    expect(last()).toMatchObject({ tenant: 'acme', outcome: 'done', reason: null, ...expected });
+    expect(JSON.stringify(audit.entries)).not.toMatch(/lfsq_[0-9A-Za-z]/);
+  });
+
+  it('tells what was revoked and deleted', async () => {
+    const { body: made } = await ask('POST /v1/tenants/{tenant}/tokens', {
+      body: { scope: 'read', label: 'x' },
+    });
+    await ask('DELETE /v1/tenants/{tenant}/tokens/{tokenId}', { path: { tokenId: made.tokenId } });
+    expect(last()).toMatchObject({
+      action: 'token.revoke',
+      target: { tokenId: made.tokenId },
+      before: { scope: 'read', label: 'x' },
+      after: null,
+    });
+    const { body: rule } = await ask('POST /v1/tenants/{tenant}/exchange-rules', {
+      body: { issuer: 'https://gitlab.com', match: { project_id: '7' }, scope: 'read' },
+    });
+    expect((await ask('DELETE /v1/tenants/{tenant}/exchange-rules/{ruleId}', { path: rule })).status).toBe(
+      204,
+    );
+    expect(last()).toMatchObject({ action: 'rule.delete', before: { match: { project_id: ['7'] } } });
+    const { body: job } = await ask('POST /v1/tenants/{tenant}/exports', { body: {} });
+    await ask('DELETE /v1/tenants/{tenant}/exports/{exportId}', { path: job });
+    expect(last()).toMatchObject({
+      action: 'export.delete',
+      target: { exportId: job.exportId },
+      before: { state: job.state },
+      after: { state: 'cancelled' },
+    });
+  });
+
+  it('audits what was refused to somebody who may ask, with the reason', async () => {
+    await ask('DELETE /v1/tenants/{tenant}/tokens/{tokenId}', { path: { tokenId: '0'.repeat(16) } });
+    expect(last()).toMatchObject({ outcome: 'refused', reason: 'token-not-found', before: null });
+    await ask('PATCH /v1/tenants/{tenant}/repos/{repo}/count', {
+      path: { repo: 'game' },
+      body: { state: 'paused' },
+    });
+    expect(last()).toMatchObject({ action: 'count.steer', outcome: 'refused', reason: 'repo-not-found' });
+    await ask('DELETE /v1/tenants/{tenant}/exchange-rules/{ruleId}', { path: { ruleId: write } });
+    expect(last()).toMatchObject({ outcome: 'refused', target: {} });
+    expect(audit.entries).toHaveLength(3);
+  });
+
+  it('writes nothing for what changes nothing, nor for who may not ask', async () => {
+    for (const path of [{ repo: 'game' }, {}]) {
+      const route = 'repo' in path ? '/repos/{repo}' : '';
+      const sent = { path, query: { dryRun: 'true' } };
+      expect((await ask(`DELETE /v1/tenants/{tenant}${route}`, sent)).status).toBe(200);
+    }
+    expect((await ask('PATCH /v1/tenants/{tenant}', { body: { limit: 1 } })).status).toBe(422);
+    expect((await ask('PATCH /v1/tenants/{tenant}', { body: { limitBytes: 1 }, token: manage })).status).toBe(
+      401,
+    );
+    expect(
+      (await ask('DELETE /v1/tenants/{tenant}/repos/{repo}', { path: { repo: 'game' }, token: write }))
+        .status,
+    ).toBe(403);
+    for (const route of Object.keys(operations).filter((each) => each.startsWith('GET '))) await ask(route);
+    expect(audit.entries).toEqual([]);
+  });
+
+  it('changes nothing that it cannot audit, and says so', async () => {
+    audit.begin = () => Promise.reject(new LedgerUnavailableError('down'));
+    const { status, body, headers } = await ask('PATCH /v1/tenants/{tenant}', { body: { limitBytes: 5 } });
+    expect([status, body.code, headers?.['retry-after']]).toEqual([503, 'storage-unavailable', '5']);
+    expect(body.detail).toMatch(/^Nothing was changed, because the audit cannot be written/);
+    expect(await deps.ledger.readTenant('acme')).toMatchObject({ limitBytes: 100 });
+  });
+
+  describe('shows the audit', () => {
+    const route = 'GET /v1/tenants/{tenant}/audit';
+    const update = (plan: string) => ask('PATCH /v1/tenants/{tenant}', { body: { plan } });
+
+    it('the newest first, by pages, of one action, of some days', async () => {
+      const today = new Date(clock.nowMs()).toISOString().slice(0, 10);
+      await update('one');
+      clock.advance(1);
+      await ask('POST /v1/tenants/{tenant}/reconcile');
+      clock.advance(1);
+      await update('two');
+      const { body } = await ask(route, { token: manage });
+      expect(body.entries.map((entry: { action: string }) => entry.action)).toEqual([
+        'tenant.update',
+        'recount.request',
+        'tenant.update',
+      ]);
+      expect(body.entries[0]).toMatchObject({
+        time: new Date(clock.nowMs()).toISOString(),
+        before: { plan: 'one' },
+        after: { plan: 'two' },
+      });
+      expect(body.nextCursor).toBeNull();
+      const first = await ask(route, { query: { limit: '1' } });
+      const second = await ask(route, { query: { limit: '2', cursor: first.body.nextCursor } });
+      expect([...first.body.entries, ...second.body.entries]).toEqual(body.entries);
+      const of = async (query: Record<string, string>) => (await ask(route, { query })).body.entries.length;
+      expect(await of({ action: 'recount.request' })).toBe(1);
+      expect(await of({ from: today, to: today })).toBe(3);
+      expect(await of({ to: '2020-01-01' })).toBe(0);
+      expect((await ask(route, { query: { action: 'token.steal' } })).status).toBe(422);
+      expect((await ask(route, { query: { from: '2026-13-01' } })).status).toBe(422);
+    });
+
+    it('for 400 days, also where nothing removes what is older', async () => {
+      await update('one');
+      clock.advance(days(400) - 1000);
+      expect((await ask(route)).body.entries).toHaveLength(1);
+      clock.advance(2000);
+      expect((await ask(route)).body.entries).toEqual([]);
+      expect((await ask(route, { query: { from: '2020-01-01' } })).body.entries).toEqual([]);
+    });
+
+    it('of a deleted tenant to the operator, who gets 404 for what was never there', async () => {
+      await ask('DELETE /v1/tenants/{tenant}');
+      const record = await deps.ledger.readTenant('acme');
+      if (!record) throw new Error('no tenant');
+      deps.ledger.readTenant = async () => ({
+        ...record,
+        counted: { storedBytes: 0, objectCount: 0, countedAtMs: Number.MAX_SAFE_INTEGER },
+      });
+      expect((await ask('GET /v1/tenants/{tenant}')).status).toBe(404);
+      expect((await ask(route)).body.entries).toMatchObject([{ action: 'tenant.delete' }]);
+      deps.ledger.readTenant = async () => undefined;
+      expect((await ask(route)).status).toBe(200);
+      expect((await ask(route, { path: { tenant: 'absent' } })).status).toBe(404);
+    });
+  });
+});

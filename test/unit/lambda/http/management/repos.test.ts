@@ -1,0 +1,82 @@
+import { describe, expect, it } from 'vitest';
+import { type RepoRecord, unknownRepo } from '../../../../../lambda/domain/tenant.ts';
+import { create as createSubscription } from '../../../../../lambda/handlers/get-subscription.ts';
+import { reposBody } from '../../../../../lambda/http/management/repos/bodies.ts';
+import { httpEvent, noContext } from '../../../../support/http-event.ts';
+import { adminToken, memoryDeps } from '../../../../support/memory/deps.ts';
+
+const publicRead = (repo: string, monthlyLimitBytes: number | null = 5) => ({
+  repo,
+  monthlyLimitBytes,
+  sinceMs: 1000,
+});
+const counted = (repo: string, more: Partial<RepoRecord> = {}): RepoRecord => ({
+  ...unknownRepo(repo),
+  epoch: 1,
+  storedBytes: 10,
+  objectCount: 1,
+  countedAtMs: 2000,
+  ...more,
+});
+const shown = (records: readonly RepoRecord[], ...names: string[]) =>
+  reposBody(records, {
+    counted: null,
+    repoLimits: new Map(),
+    fullCountedAtMs: 0,
+    publicReads: names.map((name) => publicRead(name)),
+  });
+
+describe('the repos that are shown', () => {
+  it('say which of them are public', () => {
+    expect(shown([counted('a'), counted('b')], 'b', 'c')).toEqual([
+      { repo: 'a', limitBytes: null, storedBytes: 10, objectCount: 1, countedAt: '1970-01-01T00:00:02Z' },
+      {
+        repo: 'b',
+        limitBytes: null,
+        storedBytes: 10,
+        objectCount: 1,
+        countedAt: '1970-01-01T00:00:02Z',
+        publicRead: { monthlyLimitBytes: 5, since: '1970-01-01T00:00:01Z' },
+      },
+    ]);
+  });
+
+  it('are also empty ones that are public, and without numbers if they were never counted', () => {
+    const empty = counted('a', { objectCount: 0, storedBytes: 0 });
+    expect(shown([empty, unknownRepo('b')])).toEqual([]);
+    expect(shown([empty, unknownRepo('b')], 'a', 'b')).toMatchObject([
+      { repo: 'a', limitBytes: null, storedBytes: 0, objectCount: 0 },
+      { repo: 'b', limitBytes: null, storedBytes: null, objectCount: null, countedAt: null, publicRead: {} },
+    ]);
+  });
+
+  it('are not public while they are deleted, nor after that', () => {
+    const [closed] = shown([counted('a', { closedAtMs: 3000 })], 'a');
+    expect(closed).toMatchObject({ repo: 'a', deleting: true });
+    expect(closed).not.toHaveProperty('publicRead');
+    expect(shown([counted('a', { endedClosingMs: 3000, objectCount: 0 })], 'a')).toEqual([]);
+  });
+
+  it('stand in the subscription, with what is public', async () => {
+    const deps = memoryDeps();
+    const account = { plan: null, limitBytes: null, createdAtMs: 1, dueAtMs: 1 };
+    const nowMs = deps.clock.nowMs();
+    await deps.ledger.createTenant({
+      ...account,
+      tenant: 'acme',
+      counted: { storedBytes: 0, objectCount: 0, countedAtMs: nowMs },
+    });
+    await deps.ledger.markDirty({ tenant: 'acme', repo: 'game', dirtyToken: 't' });
+    await deps.publicReads.put({ tenant: 'acme', publicRead: publicRead('game', null) });
+    const event = httpEvent({
+      method: 'GET',
+      headers: { authorization: `Bearer ${adminToken}` },
+      pathParameters: { tenant: 'acme' },
+    });
+    const { statusCode, body } = await createSubscription(deps)(event, noContext);
+    expect([statusCode, JSON.parse(body ?? '').repos]).toMatchObject([
+      200,
+      [{ repo: 'game', limitBytes: null, storedBytes: null, publicRead: { monthlyLimitBytes: null } }],
+    ]);
+  });
+});

@@ -1,0 +1,54 @@
+import { describe, expect, it, vi } from 'vitest';
+import { findPublicRepo } from '../../../../../lambda/use-cases/access/find-public-repo.ts';
+import { MemoryLedger } from '../../../../support/memory/ledger.ts';
+import { MemoryPublicReads } from '../../../../support/memory/public-reads.ts';
+
+const path = { tenant: 'acme', repo: 'game' };
+const publicRead = { repo: 'game', monthlyLimitBytes: 100, sinceMs: 10 };
+
+async function setUp() {
+  const [ledger, publicReads] = [new MemoryLedger(), new MemoryPublicReads()];
+  const account = { plan: null, limitBytes: null, createdAtMs: 1, counted: null, dueAtMs: 1 };
+  await ledger.createTenant({ ...account, tenant: 'acme' });
+  await ledger.markDirty({ ...path, dirtyToken: 't' });
+  const reads = [
+    vi.spyOn(publicReads, 'find'),
+    vi.spyOn(ledger, 'readTenant'),
+    vi.spyOn(ledger, 'readRepo'),
+  ] as const;
+  const find = (more: Partial<typeof path> = {}) =>
+    findPublicRepo({ ledger, publicReads }, { ...path, ...more });
+  return { ledger, publicReads, find, readCounts: () => reads.map((spy) => spy.mock.calls.length) };
+}
+
+describe('a repo that anybody asks for', () => {
+  it('is found if it is public, with its tenant', async () => {
+    const { publicReads, find } = await setUp();
+    await publicReads.put({ tenant: 'acme', publicRead });
+    expect(await find()).toMatchObject({ tenant: { tenant: 'acme' }, repo: { repo: 'game' }, publicRead });
+  });
+
+  it.each([
+    ['a private one', {}],
+    ['one that is absent', { repo: 'absent' }],
+    ['one of an absent tenant', { tenant: 'absent' }],
+  ])('costs one read of one item if it is %s', async (_what, more) => {
+    const { publicReads, find, readCounts } = await setUp();
+    await publicReads.put({ tenant: 'acme', publicRead: { ...publicRead, repo: 'film' } });
+    expect(await find(more)).toBeUndefined();
+    expect(readCounts()).toEqual([1, 0, 0]);
+  });
+
+  it('is not found while it is deleted, nor after it was opened again, nor of a deleted tenant', async () => {
+    const { ledger, publicReads, find } = await setUp();
+    await publicReads.put({ tenant: 'acme', publicRead });
+    await ledger.closeRepo({ ...path, closedAtMs: 20 });
+    expect(await find()).toBeUndefined();
+    await ledger.openRepo({ ...path, closedAtMs: 20 });
+    expect(await find()).toBeUndefined();
+    await publicReads.put({ tenant: 'acme', publicRead: { ...publicRead, sinceMs: 30 } });
+    expect(await find()).toBeDefined();
+    await ledger.closeTenant({ tenant: 'acme', closedAtMs: 40 });
+    expect(await find()).toBeUndefined();
+  });
+});

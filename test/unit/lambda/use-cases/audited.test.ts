@@ -1,0 +1,121 @@
+import { beforeEach, describe, expect, it, vi } from 'vitest';
+import { AuditUnavailableError } from '../../../../lambda/ports/audit-log.ts';
+import { LedgerUnavailableError } from '../../../../lambda/ports/ledger.ts';
+import { type AuditTrail, actorOf, audited } from '../../../../lambda/use-cases/audited.ts';
+import { MemoryAuditLog } from '../../../support/memory/audit-log.ts';
+import { ManualClock } from '../../../support/memory/deps.ts';
+import { recordingLog } from '../../../support/recording-log.ts';
+import { tokenRecord } from '../../../support/token-record.ts';
+
+const down = () => Promise.reject(new LedgerUnavailableError('down'));
+
+describe('an action that is audited', () => {
+  let audit: MemoryAuditLog;
+  let entries: ReturnType<typeof recordingLog>['entries'];
+  const clock = new ManualClock();
+  let log: ReturnType<typeof recordingLog>['log'];
+
+  beforeEach(() => {
+    audit = new MemoryAuditLog();
+    ({ log, entries } = recordingLog());
+  });
+
+  const act = (
+    run: (trail: AuditTrail) => Promise<string>,
+    verdict: { outcome: 'done' | 'refused'; reason?: string } = { outcome: 'done' },
+  ) =>
+    audited(
+      { audit, clock, log },
+      {
+        action: {
+          tenant: 'acme',
+          requestId: 'r1',
+          by: actorOf(undefined),
+          action: 'tenant.update',
+          target: { repo: 'game' },
+          asked: { limitBytes: 5 },
+        },
+        run,
+        verdictOf: () => verdict,
+      },
+    );
+
+  it('is written down as begun before, and with what it changed after', async () => {
+    const atMs = clock.nowMs();
+    const begun = {
+      tenant: 'acme',
+      atMs,
+      requestId: 'r1',
+      by: { kind: 'operator', tokenId: null, name: null },
+      action: 'tenant.update',
+      target: { repo: 'game' },
+      asked: { limitBytes: 5 },
+      outcome: 'begun',
+      reason: null,
+      before: null,
+      after: null,
+    };
+    const result = await act(async (trail) => {
+      expect(audit.entries).toEqual([begun]);
+      expect(entries).toEqual([]);
+      trail.was({ limitBytes: null });
+      trail.became({ limitBytes: 5, label: `lfsq_${'a'.repeat(40)}` });
+      clock.advance(1000);
+      return 'result';
+    });
+    expect(result).toBe('result');
+    expect(audit.entries).toEqual([
+      { ...begun, outcome: 'done', before: { limitBytes: null }, after: { limitBytes: 5, label: 'lfsq_…' } },
+    ]);
+    const { tenant, by, action, target } = begun;
+    const fields = { tenant, by, action, target, outcome: 'done' };
+    expect(entries).toEqual([{ level: 'info', message: 'audit', fields }]);
+  });
+
+  it('that is refused has the reason, in the log too', async () => {
+    await act(async () => 'no', { outcome: 'refused', reason: 'repo-not-found' });
+    expect(audit.entries).toMatchObject([{ outcome: 'refused', reason: 'repo-not-found' }]);
+    expect(entries).toMatchObject([{ fields: { outcome: 'refused', reason: 'repo-not-found' } }]);
+  });
+
+  it('that breaks has failed, with what is known of it, and throws what it threw', async () => {
+    const act1 = act(async (trail) => {
+      trail.was({ limitBytes: 1 });
+      throw new Error('broken');
+    });
+    await expect(act1).rejects.toThrow('broken');
+    expect(audit.entries).toMatchObject([
+      { outcome: 'failed', reason: null, before: { limitBytes: 1 }, after: null },
+    ]);
+  });
+
+  it('is not done if nobody can write down that it was begun', async () => {
+    const run = vi.fn(async () => 'done');
+    audit.begin = down;
+    await expect(act(run)).rejects.toThrow(AuditUnavailableError);
+    expect(run).not.toHaveBeenCalled();
+    audit.begin = () => Promise.reject(new TypeError('a bug'));
+    await expect(act(run)).rejects.toThrow(TypeError);
+    expect(run).not.toHaveBeenCalled();
+  });
+
+  it('counts if its end cannot be written: then it stays as begun', async () => {
+    audit.finish = down;
+    expect(await act(async () => 'done')).toBe('done');
+    await expect(act(() => Promise.reject(new Error('broken')))).rejects.toThrow('broken');
+    expect(audit.entries).toMatchObject([{ outcome: 'begun' }]);
+    expect(entries.map(({ level, message }) => [level, message])).toEqual([
+      ['info', 'audit'],
+      ['warn', 'audit not finished'],
+      ['info', 'audit'],
+      ['warn', 'audit not finished'],
+    ]);
+  });
+
+  it('is by a token, by the name of its user or else its label', () => {
+    const token = tokenRecord('one', { tenant: 'acme', user: 'ada', label: 'laptop' });
+    expect(actorOf(token)).toEqual({ kind: 'token', tokenId: token.tokenId, name: 'ada' });
+    expect(actorOf({ ...token, user: null })).toMatchObject({ name: 'laptop' });
+    expect(actorOf({ ...token, user: null, label: null })).toMatchObject({ name: null });
+  });
+});

@@ -4,6 +4,7 @@ import { registerDoctor } from './commands/doctor.ts';
 import { registerDownloads } from './commands/downloads.ts';
 import { registerDu } from './commands/du.ts';
 import { registerExport } from './commands/export.ts';
+import { registerHistory } from './commands/history.ts';
 import { registerLock } from './commands/lock.ts';
 import { registerObject } from './commands/object.ts';
 import { registerReconcile } from './commands/reconcile.ts';
@@ -49,6 +50,7 @@ function buildProgram(context: CliContext): Command {
   registerRepo(program, context);
   registerObject(program, context);
   registerUsage(program, context);
+  registerHistory(program, context);
   registerReservation(program, context);
   registerLock(program, context);
   registerReconcile(program, context);

@@ -40,7 +40,7 @@ export interface MonthlyCost {
 export const standing = {
   alarms: 35,
   alarmsOfStoreEvents: 3,
-  metrics: 16,
+  metrics: 17,
   dashboards: 1,
   secrets: 1,
 } as const;

@@ -31,7 +31,9 @@ export type TableCall =
   | 'deleteReservation'
   | 'beginReconcile'
   | 'commitRepo'
-  | 'commitTenant';
+  | 'commitTenant'
+  | 'noteCount'
+  | 'daysOfHistory';
 
 export interface Operation {
   readonly function: FunctionName;
@@ -123,7 +125,7 @@ export function verifyLocks(): Operation {
 export function cachedSubscription(): Operation {
   return {
     function: 'getSubscription',
-    calls: { findToken: 1, readTenant: 1, repos: 1 },
+    calls: { findToken: 1, readTenant: 1, repos: 1, daysOfHistory: 1 },
     tableRounds: 2,
     headRounds: 0,
     listRounds: 0,
@@ -158,8 +160,10 @@ function reconcile({ repos, isFull, dead }: RecountShape) {
       commitRepo: written,
       commitTenant: 1,
       deleteReservation: dead,
+      noteCount: 1,
     },
-    tableRounds: 4 + rereads + Math.ceil(written / atOnce) + Math.ceil(dead / atOnce),
+    // The history is written while dead reservations are deleted.
+    tableRounds: 4 + rereads + Math.ceil(written / atOnce) + Math.max(1, Math.ceil(dead / atOnce)),
     listRounds: lists.rounds,
   };
 }
@@ -193,7 +197,7 @@ export function missedSubscription(shape: Omit<RecountShape, 'isFull'>): Operati
   const inner = reconcile({ ...shape, isFull: true });
   return {
     function: 'getSubscription',
-    calls: { ...inner.calls, findToken: 1, readTenant: 1 + inner.calls.readTenant, repos: 2 },
+    calls: { ...inner.calls, findToken: 1, readTenant: 1 + inner.calls.readTenant, repos: 2, daysOfHistory: 1 },
     tableRounds: inner.tableRounds + 2,
     headRounds: 0,
     listRounds: inner.listRounds,

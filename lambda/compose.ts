@@ -2,6 +2,7 @@ import { createDynamoDb } from './adapters/dynamodb/client.ts';
 import { createDynamoDbDownloads } from './adapters/dynamodb/downloads.ts';
 import { createDynamoDbExchangeRules } from './adapters/dynamodb/exchange-rules.ts';
 import { createDynamoDbExportJobs } from './adapters/dynamodb/export-jobs.ts';
+import { createDynamoDbHistory } from './adapters/dynamodb/history.ts';
 import { createDynamoDbLedger } from './adapters/dynamodb/ledger.ts';
 import { createDynamoDbLocks } from './adapters/dynamodb/locks.ts';
 import { createDynamoDbRequestKeys } from './adapters/dynamodb/request-keys.ts';
@@ -39,6 +40,7 @@ import {
 } from './domain/export/export-settings.ts';
 import { issuersFromJson } from './domain/issuers-json.ts';
 import { KnownObjects } from './domain/known-objects.ts';
+import { RefusalTally } from './domain/refusal-tally.ts';
 import type { Settings } from './domain/settings.ts';
 import { settingsFromJson } from './domain/settings-json.ts';
 import type { ExportQueue } from './ports/export-queue.ts';
@@ -226,6 +228,8 @@ export function batchDeps() {
     listingPace: new ListingPace(),
     knownObjects: new KnownObjects(),
     ledger: createDynamoDbLedger(tables),
+    history: createDynamoDbHistory(tables),
+    refusalTally: new RefusalTally(),
     downloads: createDynamoDbDownloads(tables),
     tokens: createDynamoDbTokenStore(tables),
     store: objectStore(client),
@@ -257,6 +261,7 @@ export function subscriptionDeps() {
     ...scanning(client),
     store: objectStore(client),
     ledger: createDynamoDbLedger(tables),
+    history: createDynamoDbHistory(tables),
     tokens: createDynamoDbTokenStore(tables),
     admin: admin(),
     queue: queue(),
@@ -285,6 +290,7 @@ export function managementDeps() {
     listing: new ScanListing({ client, retry: { attemptsMax: 4 } }),
     store: objectStore(client),
     ledger: createDynamoDbLedger(tables),
+    history: createDynamoDbHistory(tables),
     downloads: createDynamoDbDownloads(tables),
     tokens: createDynamoDbTokenStore(tables),
     requestKeys: createDynamoDbRequestKeys(tables),
@@ -309,6 +315,7 @@ export function reconcileDeps() {
     scan: withWorkers(scan, shared),
     store: objectStore(client),
     ledger: createDynamoDbLedger(tables),
+    history: createDynamoDbHistory(tables),
     exportJobs: createDynamoDbExportJobs(tables),
     locks: createDynamoDbLocks(tables),
     queue: queue(recounts),

@@ -35,6 +35,7 @@ export const routes = [
   { method: 'GET', path: '/v1/tenants/{tenant}/exports/{exportId}', function: 'management' },
   { method: 'DELETE', path: '/v1/tenants/{tenant}/exports/{exportId}', function: 'management' },
   { method: 'GET', path: '/v1/tenants/{tenant}/downloads', function: 'management' },
+  { method: 'GET', path: '/v1/tenants/{tenant}/history', function: 'management' },
   { method: 'GET', path: '/v1/tenants/{tenant}/objects', function: 'management' },
   { method: 'GET', path: '/v1/tenants/{tenant}/repos', function: 'management' },
   { method: 'GET', path: '/v1/tenants/{tenant}/repos/{repo}', function: 'management' },

@@ -1,6 +1,7 @@
 import { createDynamoDbDownloads } from '../lambda/adapters/dynamodb/downloads.ts';
 import { createDynamoDbExchangeRules } from '../lambda/adapters/dynamodb/exchange-rules.ts';
 import { createDynamoDbExportJobs } from '../lambda/adapters/dynamodb/export-jobs.ts';
+import { createDynamoDbHistory } from '../lambda/adapters/dynamodb/history.ts';
 import { createDynamoDbLedger } from '../lambda/adapters/dynamodb/ledger.ts';
 import { createDynamoDbLocks } from '../lambda/adapters/dynamodb/locks.ts';
 import { createDynamoDbRequestKeys } from '../lambda/adapters/dynamodb/request-keys.ts';
@@ -17,6 +18,7 @@ import { exportSettingsFor } from '../lambda/domain/export/export-settings.ts';
 import { sha256Hex } from '../lambda/domain/hash.ts';
 import type { IdentityIssuer } from '../lambda/domain/identity-issuer.ts';
 import { KnownObjects } from '../lambda/domain/known-objects.ts';
+import { RefusalTally } from '../lambda/domain/refusal-tally.ts';
 import type { Settings } from '../lambda/domain/settings.ts';
 import type { Clock } from '../lambda/ports/clock.ts';
 import type { ExportQueue } from '../lambda/ports/export-queue.ts';
@@ -79,6 +81,8 @@ export function composeEmbedded(input: ComposeInput): { deps: Deps; close: () =>
     downloads: createDynamoDbDownloads(table),
     identities: createIdentityVerifier(issuers),
     issuers,
+    history: createDynamoDbHistory(table),
+    refusalTally: new RefusalTally(),
     locks: createDynamoDbLocks(table),
     admin: { sha256: async () => adminSha256 },
     // A batch asks for up to 1,000 objects. As requests to this same process, they would keep everybody else waiting.

@@ -4,6 +4,7 @@ import { deleteOperations } from '../http/management/deletes/operations.ts';
 import { downloadOperations } from '../http/management/downloads/operations.ts';
 import { exchangeOperations } from '../http/management/exchange/operations.ts';
 import { exportOperations } from '../http/management/exports/operations.ts';
+import { historyOperations } from '../http/management/history/operations.ts';
 import { lockOperations } from '../http/management/locks/operations.ts';
 import { objectOperations } from '../http/management/objects/operations.ts';
 import type { ManagementDeps, Operation } from '../http/management/operation.ts';
@@ -26,6 +27,7 @@ const operations: Readonly<Record<RouteKey<'management'>, Operation>> = {
   ...reservationOperations,
   ...objectOperations,
   ...downloadOperations,
+  ...historyOperations,
   ...repoOperations,
   ...countOperations,
   ...deleteOperations,

@@ -46,6 +46,7 @@ const callers: Readonly<
   'GET /v1/tenants/{tenant}/exports/{exportId}': 'reader',
   'DELETE /v1/tenants/{tenant}/exports/{exportId}': 'reader',
   'GET /v1/tenants/{tenant}/downloads': 'reader',
+  'GET /v1/tenants/{tenant}/history': 'reader',
   'GET /v1/tenants/{tenant}/objects': 'reader',
   'GET /v1/tenants/{tenant}/repos': 'reader',
   'GET /v1/tenants/{tenant}/repos/{repo}': 'reader',

@@ -10,6 +10,7 @@ import { deleteTests, importedDeleteTests } from './deletes.ts';
 import { downloadMeterTests } from './download-meter.ts';
 import { downloadTests } from './downloads.ts';
 import { exportTests } from './exports.ts';
+import { historyTests } from './history.ts';
 import { idempotencyTests } from './idempotency.ts';
 import { limitTests } from './limits.ts';
 import { lockTests } from './locks.ts';
@@ -53,6 +54,7 @@ export function blackboxSuite(target: () => Target): void {
   describe('objects', () => objectTests(api));
   describe('downloads', () => downloadTests(api));
   downloadMeterTests(api);
+  historyTests(api);
   describe('reservations', () => reservationTests(api));
   describe('limits', () => limitTests(api));
   describe('locks', () => lockTests(api));

@@ -35,6 +35,7 @@ export function usageTests(api: () => Api): { beforeCount: () => void; onceCount
         plan: 'small',
         limitBytes,
         downloadLimitBytes: null,
+        forecast: { fullOn: null, reason: 'too-few-days', bytesPerDay: null },
         repos: [],
         refreshing: false,
       });

@@ -7,6 +7,7 @@ import { createDynamoDbDownloads } from '../../lambda/adapters/dynamodb/download
 import { createDynamoDbExchangeRules } from '../../lambda/adapters/dynamodb/exchange-rules.ts';
 import { createDynamoDbExportJobs } from '../../lambda/adapters/dynamodb/export-jobs.ts';
 import { updateExpression } from '../../lambda/adapters/dynamodb/expressions.ts';
+import { createDynamoDbHistory } from '../../lambda/adapters/dynamodb/history.ts';
 import { createDynamoDbLedger } from '../../lambda/adapters/dynamodb/ledger.ts';
 import { createDynamoDbLocks } from '../../lambda/adapters/dynamodb/locks.ts';
 import { tenantChange } from '../../lambda/adapters/dynamodb/reconciles.ts';
@@ -21,6 +22,7 @@ import { openDatabase } from '../../local/data/database.ts';
 import { MemoryDownloads } from '../support/memory/downloads.ts';
 import { MemoryExchangeRules } from '../support/memory/exchange-rules.ts';
 import { MemoryExportJobs } from '../support/memory/export-jobs.ts';
+import { MemoryHistory } from '../support/memory/history.ts';
 import { MemoryLedger } from '../support/memory/ledger.ts';
 import { MemoryLocks } from '../support/memory/locks.ts';
 import { MemoryRequestKeys } from '../support/memory/request-keys.ts';
@@ -28,6 +30,7 @@ import { MemoryTokenStore } from '../support/memory/token-store.ts';
 import { downloadsContract } from './downloads.contract.ts';
 import { exchangeRulesContract } from './exchange-rules.contract.ts';
 import { exportJobsContract } from './export-jobs.contract.ts';
+import { historyContract } from './history.contract.ts';
 import { ledgerContract } from './ledger.contract.ts';
 import { type LedgerUnderTest, ledgerContext, plainCommit } from './ledger-context.ts';
 import { locksContract } from './locks.contract.ts';
@@ -113,6 +116,7 @@ describe('ledger in memory', () => {
   exchangeRulesContract(async () => new MemoryExchangeRules());
   downloadsContract(async () => new MemoryDownloads());
   locksContract(async () => new MemoryLocks());
+  historyContract(async () => new MemoryHistory());
 });
 
 describe('ledger on dynalite, as the embedded stack runs it', () => {
@@ -141,4 +145,5 @@ describe('ledger on dynalite, as the embedded stack runs it', () => {
   exchangeRulesContract(async () => createDynamoDbExchangeRules(await table()));
   downloadsContract(async () => createDynamoDbDownloads(await table()));
   locksContract(async () => createDynamoDbLocks(await table()));
+  historyContract(async () => createDynamoDbHistory(await table()));
 });

@@ -24,6 +24,7 @@ const architecture: Readonly<Record<string, { imports: readonly string[]; packag
     imports: ['lambda/domain', 'lambda/ports', 'lambda/use-cases'],
     packages: [],
   },
+  'lambda/use-cases/history': { imports: ['lambda/domain', 'lambda/ports', 'lambda/use-cases'], packages: [] },
   'lambda/use-cases/locks': { imports: ['lambda/domain', 'lambda/ports', 'lambda/use-cases'], packages: [] },
   // The subjects build on each other in this order: deletes, recounts, uploads.
   'lambda/use-cases/deletes': {
@@ -37,11 +38,23 @@ const architecture: Readonly<Record<string, { imports: readonly string[]; packag
     packages: [],
   },
   'lambda/use-cases/recounts': {
-    imports: ['lambda/domain', 'lambda/ports', 'lambda/use-cases', 'lambda/use-cases/deletes'],
+    imports: [
+      'lambda/domain',
+      'lambda/ports',
+      'lambda/use-cases',
+      'lambda/use-cases/deletes',
+      'lambda/use-cases/history',
+    ],
     packages: [],
   },
   'lambda/use-cases/uploads': {
-    imports: ['lambda/domain', 'lambda/ports', 'lambda/use-cases', 'lambda/use-cases/recounts'],
+    imports: [
+      'lambda/domain',
+      'lambda/ports',
+      'lambda/use-cases',
+      'lambda/use-cases/history',
+      'lambda/use-cases/recounts',
+    ],
     packages: [],
   },
   'lambda/use-cases/exports': {

@@ -1,15 +1,16 @@
 import * as z from 'zod';
 import { dayOf, monthOf } from '../../domain/calendar.ts';
-import type { DownloadDay, DownloadOffer, DownloadSum, Downloads } from '../../ports/downloads.ts';
+import type { DownloadDay, DownloadMonth, DownloadOffer, DownloadSum, Downloads } from '../../ports/downloads.ts';
 import { adding, setting } from './expressions.ts';
 import { firstItems } from './pages.ts';
-import { getItem, type Table, updateItem } from './requests.ts';
+import { batchGet, getItem, type Table, updateItem } from './requests.ts';
 import { expiryAttribute, keyNames } from './table.ts';
 
 /** So long days and months are kept. */
 const keptMs = 400 * 24 * 60 * 60_000;
 
 const sumItem = z.object({ bytes: z.number(), objects: z.number() });
+const monthItem = sumItem.extend({ sk: z.string() }).catchall(z.unknown());
 const dayItem = sumItem.extend({ day: z.string(), repo: z.string(), tokenId: z.string() });
 
 /**
@@ -17,7 +18,10 @@ const dayItem = sumItem.extend({ day: z.string(), repo: z.string(), tokenId: z.s
  * batches a second.
  */
 const partitionOf = (tenant: string) => `DOWNLOADS#${tenant}`;
-const monthKey = (tenant: string, month: string) => ({ pk: partitionOf(tenant), sk: `MONTH#${month}` });
+const monthPrefix = 'MONTH#';
+const monthKey = (tenant: string, month: string) => ({ pk: partitionOf(tenant), sk: monthPrefix + month });
+/** The attributes of the month's item for a day. With all of them it stays below 1 KB: one write unit. */
+const dayAttributes = (day: string) => ({ bytes: `b${day.slice(-2)}`, objects: `o${day.slice(-2)}` });
 const dayPrefix = 'DAY#';
 const placeOf = ({ day, repo, tokenId }: Pick<DownloadDay, 'day' | 'repo' | 'tokenId'>) =>
   `${day}#${repo}#${tokenId}`;
@@ -30,6 +34,7 @@ export function createDynamoDbDownloads(table: Table): Downloads {
       await Promise.all([addToMonth(table, offer, {}), addToDay(table, offer)]);
     },
     month: (input) => readMonth(table, input),
+    months: (input) => readMonths(table, input),
     days: (input) => listDays(table, input),
   };
 }
@@ -62,9 +67,13 @@ function addToMonth(
   { tenant, bytes, objects, atMs }: DownloadOffer,
   guard: { condition?: string; values?: Readonly<Record<string, unknown>> },
 ) {
+  const ofDay = dayAttributes(dayOf(atMs));
   return updateItem(table, {
     key: monthKey(tenant, monthOf(atMs)),
-    change: [setting({ [expiryAttribute]: expiryOf(atMs) }), adding({ bytes, objects })],
+    change: [
+      setting({ [expiryAttribute]: expiryOf(atMs) }),
+      adding({ bytes, objects, [ofDay.bytes]: bytes, [ofDay.objects]: objects }),
+    ],
     ...guard,
   });
 }
@@ -85,6 +94,34 @@ async function readMonth(
 ): Promise<DownloadSum> {
   const item = await getItem(table, monthKey(tenant, month));
   return item ? sumItem.parse(item) : { bytes: 0, objects: 0 };
+}
+
+async function readMonths(
+  table: Table,
+  { tenant, months }: { tenant: string; months: readonly string[] },
+): Promise<readonly DownloadMonth[]> {
+  const items = await batchGet(
+    table,
+    months.map((month) => monthKey(tenant, month)),
+  );
+  return items
+    .map((item) => {
+      const { sk, bytes, objects, ...others } = monthItem.parse(item);
+      const month = sk.slice(monthPrefix.length);
+      return { month, bytes, objects, days: daysIn(month, others) };
+    })
+    .sort((a, b) => (a.month < b.month ? -1 : 1));
+}
+
+function daysIn(month: string, attributes: Readonly<Record<string, unknown>>): DownloadMonth['days'] {
+  const sums = new Map<string, DownloadSum>();
+  for (let number = 1; number <= 31; number += 1) {
+    const day = `${month}-${String(number).padStart(2, '0')}`;
+    const names = dayAttributes(day);
+    const [bytes, objects] = [attributes[names.bytes], attributes[names.objects]];
+    if (typeof bytes === 'number' && typeof objects === 'number') sums.set(day, { bytes, objects });
+  }
+  return sums;
 }
 
 async function listDays(

@@ -14,6 +14,7 @@
  * | … places    | EXPORTS#{name} | PLACES                  |                               |                               |
  * | rule        | EXCHANGE#{name} | RULE#{id}             |                               |                               |
  * | downloads   | DOWNLOADS#{name} | MONTH#{month}, DAY#{day}#{repo}#{token} |               |                               |
+ * | history     | HISTORY#{name} | DAY#{day}               |                               |                               |
  * | file lock   | LOCKS#{name}   | {repo}#{path's hash}    |                               |                               |
  * | schedule    | SCHEDULE       | SCHEDULE                |                               |                               |
  *

@@ -20,6 +20,7 @@ export type ManagementDeps = Pick<
   | 'issuers'
   | 'exchangeRules'
   | 'downloads'
+  | 'history'
   | 'store'
   | 'listing'
   | 'queue'

@@ -11,6 +11,7 @@ import { downloadDocs } from '../management/downloads/docs.ts';
 import { exchangeDocs } from '../management/exchange/docs.ts';
 import { exportDocs } from '../management/exports/docs.ts';
 import { lockDocs } from '../management/locks/docs.ts';
+import { historyDocs } from '../management/history/docs.ts';
 import { objectDocs } from '../management/objects/docs.ts';
 import { noQuery } from '../management/queries.ts';
 import { repoDocs } from '../management/repos/docs.ts';
@@ -38,6 +39,7 @@ export const operationDocs: Readonly<Record<RouteKey, OperationDoc>> = {
   ...reservationDocs,
   ...objectDocs,
   ...downloadDocs,
+  ...historyDocs,
   ...deleteDocs,
   ...exportDocs,
   ...lockDocs,

@@ -2,6 +2,7 @@ import { type ReservationsByRepo, recompute, reposToScan } from '../../domain/re
 import type { Promised, RepoScan } from '../../domain/repo-reservations.ts';
 import { overtakenEpochOf, type RepoRecord, type TenantRecord } from '../../domain/tenant.ts';
 import type { Deps } from '../deps.ts';
+import { noteCount } from '../history/note-count.ts';
 import { commitRepos } from './commit-repos.ts';
 import { commitShards, tidyShards } from './commit-shards.ts';
 import { commitTenant } from './commit-tenant.ts';
@@ -15,7 +16,7 @@ import { settleDead } from './settle-dead.ts';
 
 export type ReconcileDeps = Pick<
   Deps,
-  'ledger' | 'listing' | 'store' | 'scan' | 'clock' | 'ids' | 'log' | 'metrics' | 'settings'
+  'ledger' | 'history' | 'listing' | 'store' | 'scan' | 'clock' | 'ids' | 'log' | 'metrics' | 'settings'
 >;
 
 export interface ReconcileInput {
@@ -172,12 +173,15 @@ async function scanAndCommit(deps: ReconcileDeps, held: HeldReconcile): Promise<
   });
   if (commit.kind === 'superseded') return commit;
 
-  await settleDead(deps, {
-    ...input,
-    snapshot,
-    scans,
-    areLateSummed: recomputed.claimCount > deps.settings.lateClaimsMax,
-  });
+  await Promise.all([
+    settleDead(deps, {
+      ...input,
+      snapshot,
+      scans,
+      areLateSummed: recomputed.claimCount > deps.settings.lateClaimsMax,
+    }),
+    noteCount(deps, { before, after: commit.tenant, epoch }),
+  ]);
 
   await tidyShards(deps, { ...found, tenant, epoch, outcomes });
 

@@ -7,6 +7,7 @@ import { emptyClosedRepos } from '../deletes/empty-repos.ts';
 import { removeLocks } from '../deletes/remove-locks.ts';
 import { type DeletionDeps, runDeletions } from '../deletes/run-deletions.ts';
 import type { Deps } from '../deps.ts';
+import { forgetHistory } from '../history/forget-history.ts';
 import { awaitOtherReconcile } from './await-reconcile.ts';
 import { type ReconcileDeps, reconcile } from './reconcile.ts';
 import { recountDelayMs } from './recount-delay.ts';
@@ -56,9 +57,8 @@ export async function runRecount(deps: RunRecountDeps, input: RunRecountInput): 
     return 'requeued' as const;
   };
   await closeReposOfClosedTenant(deps, record);
-  const isUnlocked =
-    record.closedAtMs === null || (await removeLocks(deps, { tenant, untilMs: lastBeginMs }));
-  const hasBegunAll = (await runDeletions(deps, { tenant, untilMs: lastBeginMs })) && isUnlocked;
+  const isCleared = record.closedAtMs === null || (await clearClosed(deps, { tenant, untilMs: lastBeginMs }));
+  const hasBegunAll = (await runDeletions(deps, { tenant, untilMs: lastBeginMs })) && isCleared;
   for (;;) {
     const untilMs = Math.min(clock.nowMs() + progressEveryMs, lastBeginMs);
     const emptied = await emptyClosedRepos(deps, { tenant, untilMs });
@@ -83,6 +83,14 @@ export async function runRecount(deps: RunRecountDeps, input: RunRecountInput): 
         return requeue({ reason: 'delete' });
     }
   }
+}
+
+/** Removes what a tenant that is being deleted has beside its objects. @returns false if the time was up first. */
+async function clearClosed(
+  deps: Pick<Deps, 'locks' | 'history' | 'clock'>,
+  input: { tenant: string; untilMs: number },
+): Promise<boolean> {
+  return (await removeLocks(deps, input)) && (await forgetHistory(deps, input));
 }
 
 /** Somebody asks for all that is stored to be counted. Others are content with the shards of giants as they are. */

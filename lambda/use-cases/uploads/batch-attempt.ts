@@ -15,6 +15,8 @@ export type AdmitUploadDeps = Pick<
   | 'scan'
   | 'listingPace'
   | 'knownObjects'
+  | 'history'
+  | 'refusalTally'
   | 'signer'
   | 'queue'
   | 'clock'

@@ -7,6 +7,7 @@ import { Random } from '../random.ts';
 import { Scheduler } from '../scheduler.ts';
 import { memoryDeps } from './deps.ts';
 import { MemoryDownloads } from './downloads.ts';
+import { MemoryHistory } from './history.ts';
 import { MemoryLedger } from './ledger.ts';
 import { MemoryLocks } from './locks.ts';
 import { MemoryObjectStore } from './object-store.ts';
@@ -45,6 +46,7 @@ export class CountingDeps {
     const { ledger, store, tokens } = this;
     const downloads = new MemoryDownloads();
     const locks = new MemoryLocks();
+    const history = new MemoryHistory();
     const onTable = <T>(name: string, run: () => Promise<T>) => this.#call(name, times.tableMs, run);
     const listing: ObjectListing = {
       listPage: (request) => this.#call('LIST', times.listMs, () => store.listPage(request)),
@@ -65,7 +67,14 @@ export class CountingDeps {
         meter: (offer) => onTable('meterDownloads', () => downloads.meter(offer)),
         correct: (difference) => onTable('correctDownloads', () => downloads.correct(difference)),
         month: (input) => onTable('monthOfDownloads', () => downloads.month(input)),
+        months: (input) => onTable('monthsOfDownloads', () => downloads.months(input)),
         days: (input) => onTable('daysOfDownloads', () => downloads.days(input)),
+      },
+      history: {
+        note: (count) => onTable('noteCount', () => history.note(count)),
+        addRefusals: (refused) => onTable('addRefusals', () => history.addRefusals(refused)),
+        days: (input) => onTable('daysOfHistory', () => history.days(input)),
+        forgetSome: (input) => onTable('forgetHistory', () => history.forgetSome(input)),
       },
       locks: Object.assign(new MemoryLocks(), {
         listPage: (input: Parameters<MemoryLocks['listPage']>[0]) =>

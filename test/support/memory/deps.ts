@@ -4,6 +4,7 @@ import { exportSettingsFor } from '../../../lambda/domain/export/export-settings
 import { sha256Hex } from '../../../lambda/domain/hash.ts';
 import { publicIssuers } from '../../../lambda/domain/identity-issuer.ts';
 import { KnownObjects } from '../../../lambda/domain/known-objects.ts';
+import { RefusalTally } from '../../../lambda/domain/refusal-tally.ts';
 import { defaultSettings } from '../../../lambda/domain/settings.ts';
 import type { Clock } from '../../../lambda/ports/clock.ts';
 import type { ExportMessage, ExportQueue } from '../../../lambda/ports/export-queue.ts';
@@ -19,6 +20,7 @@ import { MemoryArchiveStore } from './archive-store.ts';
 import { MemoryDownloads } from './downloads.ts';
 import { MemoryExchangeRules } from './exchange-rules.ts';
 import { MemoryExportJobs } from './export-jobs.ts';
+import { MemoryHistory } from './history.ts';
 import { MemoryLedger } from './ledger.ts';
 import { MemoryLocks } from './locks.ts';
 import { MemoryObjectStore } from './object-store.ts';
@@ -45,6 +47,8 @@ export function memoryDeps(given: Partial<Deps> & { readonly objects?: MemoryObj
     issuers: publicIssuers,
     exchangeRules: new MemoryExchangeRules(),
     downloads: new MemoryDownloads(),
+    history: new MemoryHistory(),
+    refusalTally: new RefusalTally(),
     locks: new MemoryLocks(),
     admin: { sha256: async () => sha256Hex(adminToken) },
     store: objects,

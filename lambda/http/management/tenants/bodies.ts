@@ -1,6 +1,8 @@
+import type { Forecast } from '../../../domain/forecast.ts';
 import type { TenantRecord } from '../../../domain/tenant.ts';
 import type { Subscription } from '../../../use-cases/recounts/get-subscription.ts';
 import { deletingMark, iso } from '../fields.ts';
+import { forecastBody } from '../history/bodies.ts';
 import { reposBody } from '../repos/bodies.ts';
 import type { SubscriptionBody, TenantBody } from './schemas.ts';
 
@@ -33,7 +35,7 @@ export function tenantBody(tenant: TenantRecord): TenantBody {
   };
 }
 
-export function subscriptionBody(subscription: Subscription): SubscriptionBody {
+export function subscriptionBody(subscription: Subscription, forecast: Forecast): SubscriptionBody {
   const { tenant, repos, source, refreshing } = subscription;
   return {
     tenant: tenant.tenant,
@@ -41,6 +43,7 @@ export function subscriptionBody(subscription: Subscription): SubscriptionBody {
     limitBytes: tenant.limitBytes,
     downloadLimitBytes: tenant.downloadLimitBytes,
     usage: usageBody(tenant, source),
+    forecast: forecastBody(forecast),
     repos: reposBody(repos, tenant),
     refreshing,
     ...deletingMark(tenant.closedAtMs),

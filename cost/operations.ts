@@ -33,7 +33,8 @@ export type TableCall =
   | 'commitRepo'
   | 'commitTenant'
   | 'noteCount'
-  | 'daysOfHistory';
+  | 'daysOfHistory'
+  | 'readWarnings';
 
 export interface Operation {
   readonly function: FunctionName;
@@ -161,6 +162,7 @@ function reconcile({ repos, isFull, dead }: RecountShape) {
       commitTenant: 1,
       deleteReservation: dead,
       noteCount: 1,
+      readWarnings: 1,
     },
     // The history is written while dead reservations are deleted.
     tableRounds: 4 + rereads + Math.ceil(written / atOnce) + Math.max(1, Math.ceil(dead / atOnce)),

@@ -67,6 +67,7 @@ export function unitsOfCall(call: TableCall, sizes: TableSizes): TableUnits {
     case 'findToken':
     case 'readTenant':
     case 'readRefreshState':
+    case 'readWarnings':
     case 'readRepo':
     case 'deletions':
     case 'deletionsOf':

@@ -7,6 +7,8 @@ import { createDynamoDbLedger } from './adapters/dynamodb/ledger.ts';
 import { createDynamoDbLocks } from './adapters/dynamodb/locks.ts';
 import { createDynamoDbRequestKeys } from './adapters/dynamodb/request-keys.ts';
 import { createDynamoDbTokenStore } from './adapters/dynamodb/token-store.ts';
+import { createDynamoDbWarnings } from './adapters/dynamodb/warnings.ts';
+import { createEventBridge } from './adapters/eventbridge/event-bus.ts';
 import { FunctionInvoker } from './adapters/lambda-scan/invoker.ts';
 import { createLambdaScan } from './adapters/lambda-scan/lambda-scan.ts';
 import { createIdentityVerifier } from './adapters/oidc/identity-verifier.ts';
@@ -43,6 +45,7 @@ import { KnownObjects } from './domain/known-objects.ts';
 import { RefusalTally } from './domain/refusal-tally.ts';
 import type { Settings } from './domain/settings.ts';
 import { settingsFromJson } from './domain/settings-json.ts';
+import type { EventBus } from './ports/event-bus.ts';
 import type { ExportQueue } from './ports/export-queue.ts';
 import { serviceName } from './ports/metrics.ts';
 import type { PathScan } from './ports/path-scan.ts';
@@ -91,7 +94,7 @@ const metrics = () =>
     invocations,
   });
 /** What stands in for a service of AWS, if something does. The SDKs of AWS read the same variables. */
-const standIn = (service: 'DYNAMODB' | 'LAMBDA' | 'S3' | 'SECRETS_MANAGER' | 'SQS') =>
+const standIn = (service: 'DYNAMODB' | 'EVENTBRIDGE' | 'LAMBDA' | 'S3' | 'SECRETS_MANAGER' | 'SQS') =>
   optional(`AWS_ENDPOINT_URL_${service}`) ?? optional('AWS_ENDPOINT_URL');
 const role = () => roleCredentials(process.env);
 
@@ -150,6 +153,16 @@ function count(name: string): number {
   if (!Number.isSafeInteger(value) || value < 1)
     throw new Error(`The environment variable ${name} must be a whole number above 0.`);
   return value;
+}
+
+/** The account's event bus, if the stage publishes to it. */
+function eventBus(): EventBus {
+  if (optional('LFS_QUOTA_EVENT_BUS') === undefined) return { publish: async () => undefined };
+  return createEventBridge({
+    region: required('AWS_REGION'),
+    endpoint: standIn('EVENTBRIDGE'),
+    credentials: role,
+  });
 }
 
 /** How a secret is read. */
@@ -229,6 +242,7 @@ export function batchDeps() {
     knownObjects: new KnownObjects(),
     ledger: createDynamoDbLedger(tables),
     history: createDynamoDbHistory(tables),
+    warnings: createDynamoDbWarnings(tables),
     refusalTally: new RefusalTally(),
     downloads: createDynamoDbDownloads(tables),
     tokens: createDynamoDbTokenStore(tables),
@@ -262,6 +276,7 @@ export function subscriptionDeps() {
     store: objectStore(client),
     ledger: createDynamoDbLedger(tables),
     history: createDynamoDbHistory(tables),
+    warnings: createDynamoDbWarnings(tables),
     tokens: createDynamoDbTokenStore(tables),
     admin: admin(),
     queue: queue(),
@@ -291,6 +306,7 @@ export function managementDeps() {
     store: objectStore(client),
     ledger: createDynamoDbLedger(tables),
     history: createDynamoDbHistory(tables),
+    warnings: createDynamoDbWarnings(tables),
     downloads: createDynamoDbDownloads(tables),
     tokens: createDynamoDbTokenStore(tables),
     requestKeys: createDynamoDbRequestKeys(tables),
@@ -316,6 +332,7 @@ export function reconcileDeps() {
     store: objectStore(client),
     ledger: createDynamoDbLedger(tables),
     history: createDynamoDbHistory(tables),
+    warnings: createDynamoDbWarnings(tables),
     exportJobs: createDynamoDbExportJobs(tables),
     locks: createDynamoDbLocks(tables),
     queue: queue(recounts),
@@ -333,6 +350,8 @@ export function refreshDeps() {
   return {
     ...common(),
     ledger: createDynamoDbLedger(tables),
+    warnings: createDynamoDbWarnings(tables),
+    eventBus: eventBus(),
     queue: queue(),
     metrics: metrics(),
     ...exportsOfStage(),

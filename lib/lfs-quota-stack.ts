@@ -60,6 +60,9 @@ export class LfsQuotaStack extends Stack {
         adminSecretArn: this.adminToken.secretArn,
         protocolJson: settingsToJson(settingsOf(settings.protocol)),
         issuersJson: issuersToJson(settings.identityIssuers),
+        eventBusArn: settings.warnings.eventBus
+          ? this.formatArn({ service: 'events', resource: 'event-bus', resourceName: 'default' })
+          : undefined,
         publicUrl: settings.publicUrl,
       },
     });

@@ -6,6 +6,7 @@ import { createDynamoDbLedger } from '../lambda/adapters/dynamodb/ledger.ts';
 import { createDynamoDbLocks } from '../lambda/adapters/dynamodb/locks.ts';
 import { createDynamoDbRequestKeys } from '../lambda/adapters/dynamodb/request-keys.ts';
 import { createDynamoDbTokenStore } from '../lambda/adapters/dynamodb/token-store.ts';
+import { createDynamoDbWarnings } from '../lambda/adapters/dynamodb/warnings.ts';
 import { createIdentityVerifier } from '../lambda/adapters/oidc/identity-verifier.ts';
 import { BucketClient } from '../lambda/adapters/s3/client.ts';
 import { S3ObjectStore } from '../lambda/adapters/s3/object-store.ts';
@@ -83,6 +84,8 @@ export function composeEmbedded(input: ComposeInput): { deps: Deps; close: () =>
     issuers,
     history: createDynamoDbHistory(table),
     refusalTally: new RefusalTally(),
+    warnings: createDynamoDbWarnings(table),
+    eventBus: { publish: async () => undefined },
     locks: createDynamoDbLocks(table),
     admin: { sha256: async () => adminSha256 },
     // A batch asks for up to 1,000 objects. As requests to this same process, they would keep everybody else waiting.

@@ -4,6 +4,7 @@ import { withInvocation } from '../runtime/with-invocation.ts';
 import { withMetrics } from '../runtime/with-metrics.ts';
 import type { Deps } from '../use-cases/deps.ts';
 import { wakeExports } from '../use-cases/exports/wake-exports.ts';
+import { handOverWarnings } from '../use-cases/warnings/hand-over-warnings.ts';
 import { refresh } from '../use-cases/recounts/refresh.ts';
 
 /** The schedule's target. */
@@ -11,6 +12,8 @@ export function create(
   deps: Pick<
     Deps,
     | 'ledger'
+    | 'warnings'
+    | 'eventBus'
     | 'queue'
     | 'exportJobs'
     | 'exportQueue'
@@ -25,7 +28,8 @@ export function create(
   const run = async (_event: unknown): Promise<{ queued: number }> => {
     const queued = await refresh(deps);
     const exports = await wakeExports(deps);
-    deps.log.info('refresh', { queued, exports });
+    const warnings = await handOverWarnings(deps);
+    deps.log.info('refresh', { queued, exports, warnings });
     return { queued };
   };
   return withInvocation(deps.invocations, withMetrics(deps.metrics, run));

@@ -21,8 +21,10 @@ import type { Metrics } from '../ports/metrics.ts';
 import type { ObjectListing } from '../ports/object-listing.ts';
 import type { ObjectStore, UrlSigner } from '../ports/object-store.ts';
 import type { PathScan } from '../ports/path-scan.ts';
+import type { EventBus } from '../ports/event-bus.ts';
 import type { RecountQueue } from '../ports/recount-queue.ts';
 import type { RequestKeys } from '../ports/request-keys.ts';
+import type { Warnings } from '../ports/warnings.ts';
 
 /**
  * Everything that use cases can depend on. Each takes a `Pick` of it as its first parameter, so its type says what it
@@ -38,6 +40,8 @@ export interface Deps {
   readonly downloads: Downloads;
   readonly history: History;
   readonly refusalTally: RefusalTally;
+  readonly warnings: Warnings;
+  readonly eventBus: EventBus;
   readonly locks: Locks;
   readonly admin: AdminCredential;
   readonly store: ObjectStore;

@@ -26,6 +26,8 @@ export interface FunctionResources {
   readonly protocolJson: string | undefined;
   /** Whose identity tokens the stage takes, as JSON. Undefined: the default. */
   readonly issuersJson: string | undefined;
+  /** The account's event bus. Undefined if the stage publishes nothing. */
+  readonly eventBusArn: string | undefined;
   /** Where clients reach the API, if something stands before it. */
   readonly publicUrl: string | undefined;
 }
@@ -58,6 +60,7 @@ export function environmentFor(spec: FunctionSpec, resources: FunctionResources)
     ...(spec.recountQueue?.includes('send') && { LFS_QUOTA_QUEUE_URL: resources.recountQueue.queueUrl }),
     ...(spec.knowsExports && resources.exports && exportVariables(resources.exports)),
     ...(spec.invokes && resources.scanShard && workersOf(resources.scanShard)),
+    ...(spec.publishesEvents && resources.eventBusArn && { LFS_QUOTA_EVENT_BUS: 'default' }),
     ...(spec.secrets?.includes('admin token') && { LFS_QUOTA_ADMIN_SECRET_ARN: resources.adminSecretArn }),
   };
 }
@@ -94,6 +97,7 @@ export function statementsFor(spec: FunctionSpec, resources: FunctionResources):
     ...queueStatements(spec.recountQueue, recountQueue),
     ...queueStatements(spec.storeEventsQueue, storeEventsQueue),
     ...allow(['secretsmanager:GetSecretValue'], secretArns),
+    ...allow(['events:PutEvents'], spec.publishesEvents && resources.eventBusArn ? [resources.eventBusArn] : []),
     ...allow(['lambda:InvokeFunction'], spec.invokes && scanShard ? [scanShard.function.functionArn] : []),
   ];
 }

@@ -31,6 +31,8 @@ export interface FunctionSpec {
   readonly secrets?: readonly 'admin token'[];
   /** Functions that it invokes, if the stage has them, and waits for. */
   readonly invokes?: readonly 'scanShard'[];
+  /** Publishes warnings to the account's event bus, if the stage does. */
+  readonly publishesEvents?: true;
   /** Answers links to the API itself. */
   readonly answersLinks?: true;
 }
@@ -122,13 +124,14 @@ export const functionSpecs: Readonly<Record<FunctionName, FunctionSpec>> = {
     bucket: ['ListBucket'],
   },
   refresh: {
-    description: 'Queues recounts of the tenants that are due, and steps of exports that nothing moves.',
+    description: 'Queues recounts of the tenants that are due, and steps of exports that nothing moves. Sends warnings.',
     timeoutSeconds: 300,
-    table: ['GetItem', 'PutItem'],
+    table: ['GetItem', 'PutItem', 'UpdateItem'],
     indexes: [byDueIndex.name, byKindIndex.name],
     knowsExports: true,
     exportQueue: ['send'],
     recountQueue: ['send'],
+    publishesEvents: true,
   },
   exportArchive: {
     description: 'Makes the archives of exports, and removes what is left of them.',

@@ -18,6 +18,7 @@ import { newDeletion, unmarkedObjectsMax } from '../../lambda/domain/deletion.ts
 import { expiredNotes } from '../../lambda/domain/reconciliation.ts';
 import { defaultSettings } from '../../lambda/domain/settings.ts';
 import { LedgerUnavailableError } from '../../lambda/ports/ledger.ts';
+import { createDynamoDbWarnings } from '../../lambda/adapters/dynamodb/warnings.ts';
 import { openDatabase } from '../../local/data/database.ts';
 import { MemoryDownloads } from '../support/memory/downloads.ts';
 import { MemoryExchangeRules } from '../support/memory/exchange-rules.ts';
@@ -27,6 +28,7 @@ import { MemoryLedger } from '../support/memory/ledger.ts';
 import { MemoryLocks } from '../support/memory/locks.ts';
 import { MemoryRequestKeys } from '../support/memory/request-keys.ts';
 import { MemoryTokenStore } from '../support/memory/token-store.ts';
+import { MemoryWarnings } from '../support/memory/warnings.ts';
 import { downloadsContract } from './downloads.contract.ts';
 import { exchangeRulesContract } from './exchange-rules.contract.ts';
 import { exportJobsContract } from './export-jobs.contract.ts';
@@ -34,6 +36,7 @@ import { historyContract } from './history.contract.ts';
 import { ledgerContract } from './ledger.contract.ts';
 import { type LedgerUnderTest, ledgerContext, plainCommit } from './ledger-context.ts';
 import { locksContract } from './locks.contract.ts';
+import { warningsContract } from './warnings.contract.ts';
 
 /** DynamoDB refuses a longer expression. dynalite does not. */
 const expressionBytesMax = 4096;
@@ -117,6 +120,7 @@ describe('ledger in memory', () => {
   downloadsContract(async () => new MemoryDownloads());
   locksContract(async () => new MemoryLocks());
   historyContract(async () => new MemoryHistory());
+  warningsContract(async () => new MemoryWarnings());
 });
 
 describe('ledger on dynalite, as the embedded stack runs it', () => {
@@ -146,4 +150,5 @@ describe('ledger on dynalite, as the embedded stack runs it', () => {
   downloadsContract(async () => createDynamoDbDownloads(await table()));
   locksContract(async () => createDynamoDbLocks(await table()));
   historyContract(async () => createDynamoDbHistory(await table()));
+  warningsContract(async () => createDynamoDbWarnings(await table()));
 });

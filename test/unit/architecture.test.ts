@@ -25,6 +25,7 @@ const architecture: Readonly<Record<string, { imports: readonly string[]; packag
     packages: [],
   },
   'lambda/use-cases/history': { imports: ['lambda/domain', 'lambda/ports', 'lambda/use-cases'], packages: [] },
+  'lambda/use-cases/warnings': { imports: ['lambda/domain', 'lambda/ports', 'lambda/use-cases'], packages: [] },
   'lambda/use-cases/locks': { imports: ['lambda/domain', 'lambda/ports', 'lambda/use-cases'], packages: [] },
   // The subjects build on each other in this order: deletes, recounts, uploads.
   'lambda/use-cases/deletes': {
@@ -44,6 +45,7 @@ const architecture: Readonly<Record<string, { imports: readonly string[]; packag
       'lambda/use-cases',
       'lambda/use-cases/deletes',
       'lambda/use-cases/history',
+      'lambda/use-cases/warnings',
     ],
     packages: [],
   },
@@ -96,6 +98,10 @@ const architecture: Readonly<Record<string, { imports: readonly string[]; packag
   'lambda/adapters/sqs': {
     imports: ['lambda/domain', 'lambda/ports', 'lambda/adapters/aws-http'],
     packages: ['node:crypto'],
+  },
+  'lambda/adapters/eventbridge': {
+    imports: ['lambda/domain', 'lambda/ports', 'lambda/adapters/aws-http'],
+    packages: [],
   },
   'lambda/adapters/lambda-scan': {
     imports: ['lambda/domain', 'lambda/ports', 'lambda/adapters/aws-http'],

@@ -15,6 +15,7 @@
  * | rule        | EXCHANGE#{name} | RULE#{id}             |                               |                               |
  * | downloads   | DOWNLOADS#{name} | MONTH#{month}, DAY#{day}#{repo}#{token} |               |                               |
  * | history     | HISTORY#{name} | DAY#{day}               |                               |                               |
+ * | warnings    | ALERT#{name}   | ALERT                   | while pending: ALERTS, name   |                               |
  * | file lock   | LOCKS#{name}   | {repo}#{path's hash}    |                               |                               |
  * | schedule    | SCHEDULE       | SCHEDULE                |                               |                               |
  *

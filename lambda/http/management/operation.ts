@@ -21,6 +21,7 @@ export type ManagementDeps = Pick<
   | 'exchangeRules'
   | 'downloads'
   | 'history'
+  | 'warnings'
   | 'store'
   | 'listing'
   | 'queue'

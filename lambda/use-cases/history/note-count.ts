@@ -11,16 +11,17 @@ import type { Deps } from '../deps.ts';
 export async function noteCount(
   { history, clock, log, metrics }: Pick<Deps, 'history' | 'clock' | 'log' | 'metrics'>,
   { before, after, epoch }: { before: TenantRecord; after: TenantRecord; epoch: number },
-): Promise<void> {
+): Promise<'noted' | 'older' | 'unknown'> {
   const { tenant, counted, closedAtMs } = after;
   // The history of a tenant that is being deleted goes with it.
-  if (counted === null || closedAtMs !== null) return;
+  if (counted === null || closedAtMs !== null) return 'unknown';
   const { storedBytes, objectCount } = counted;
   const highestBytes = Math.max(storedBytes, before.counted?.storedBytes ?? 0);
   try {
-    await history.note({ tenant, atMs: clock.nowMs(), epoch, storedBytes, objectCount, highestBytes });
+    return await history.note({ tenant, atMs: clock.nowMs(), epoch, storedBytes, objectCount, highestBytes });
   } catch (error) {
     log.warn('history not noted', { tenant, error });
     metrics.increment('HistoryNotNoted');
+    return 'unknown';
   }
 }

@@ -3,6 +3,7 @@ import type { Promised, RepoScan } from '../../domain/repo-reservations.ts';
 import { overtakenEpochOf, type RepoRecord, type TenantRecord } from '../../domain/tenant.ts';
 import type { Deps } from '../deps.ts';
 import { noteCount } from '../history/note-count.ts';
+import { noteLevel } from '../warnings/note-level.ts';
 import { commitRepos } from './commit-repos.ts';
 import { commitShards, tidyShards } from './commit-shards.ts';
 import { commitTenant } from './commit-tenant.ts';
@@ -16,7 +17,7 @@ import { settleDead } from './settle-dead.ts';
 
 export type ReconcileDeps = Pick<
   Deps,
-  'ledger' | 'history' | 'listing' | 'store' | 'scan' | 'clock' | 'ids' | 'log' | 'metrics' | 'settings'
+  'ledger' | 'history' | 'warnings' | 'listing' | 'store' | 'scan' | 'clock' | 'ids' | 'log' | 'metrics' | 'settings'
 >;
 
 export interface ReconcileInput {
@@ -173,6 +174,8 @@ async function scanAndCommit(deps: ReconcileDeps, held: HeldReconcile): Promise<
   });
   if (commit.kind === 'superseded') return commit;
 
+  // Outside of the protocol: neither fails, and the next recount makes up for what is lost.
+  const noted = noteCount(deps, { before, after: commit.tenant, epoch });
   await Promise.all([
     settleDead(deps, {
       ...input,
@@ -180,7 +183,8 @@ async function scanAndCommit(deps: ReconcileDeps, held: HeldReconcile): Promise<
       scans,
       areLateSummed: recomputed.claimCount > deps.settings.lateClaimsMax,
     }),
-    noteCount(deps, { before, after: commit.tenant, epoch }),
+    noteLevel(deps, { after: commit.tenant, epoch, noted }),
+    noted,
   ]);
 
   await tidyShards(deps, { ...found, tenant, epoch, outcomes });

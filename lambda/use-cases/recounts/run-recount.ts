@@ -87,9 +87,10 @@ export async function runRecount(deps: RunRecountDeps, input: RunRecountInput): 
 
 /** Removes what a tenant that is being deleted has beside its objects. @returns false if the time was up first. */
 async function clearClosed(
-  deps: Pick<Deps, 'locks' | 'history' | 'clock'>,
+  deps: Pick<Deps, 'locks' | 'history' | 'warnings' | 'clock'>,
   input: { tenant: string; untilMs: number },
 ): Promise<boolean> {
+  await deps.warnings.forget(input.tenant);
   return (await removeLocks(deps, input)) && (await forgetHistory(deps, input));
 }
 

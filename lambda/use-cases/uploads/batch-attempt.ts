@@ -17,6 +17,7 @@ export type AdmitUploadDeps = Pick<
   | 'knownObjects'
   | 'history'
   | 'refusalTally'
+  | 'warnings'
   | 'signer'
   | 'queue'
   | 'clock'

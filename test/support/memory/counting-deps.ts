@@ -12,6 +12,7 @@ import { MemoryLedger } from './ledger.ts';
 import { MemoryLocks } from './locks.ts';
 import { MemoryObjectStore } from './object-store.ts';
 import { MemoryTokenStore } from './token-store.ts';
+import { MemoryWarnings } from './warnings.ts';
 
 /** SQS takes at most so many messages in one request. */
 const messagesPerSend = 10;
@@ -47,6 +48,7 @@ export class CountingDeps {
     const downloads = new MemoryDownloads();
     const locks = new MemoryLocks();
     const history = new MemoryHistory();
+    const warnings = new MemoryWarnings();
     const onTable = <T>(name: string, run: () => Promise<T>) => this.#call(name, times.tableMs, run);
     const listing: ObjectListing = {
       listPage: (request) => this.#call('LIST', times.listMs, () => store.listPage(request)),
@@ -76,6 +78,9 @@ export class CountingDeps {
         days: (input) => onTable('daysOfHistory', () => history.days(input)),
         forgetSome: (input) => onTable('forgetHistory', () => history.forgetSome(input)),
       },
+      warnings: Object.assign(new MemoryWarnings(), {
+        read: (of: string) => onTable('readWarnings', () => warnings.read(of)),
+      }),
       locks: Object.assign(new MemoryLocks(), {
         listPage: (input: Parameters<MemoryLocks['listPage']>[0]) =>
           onTable('listLocks', () => locks.listPage(input)),

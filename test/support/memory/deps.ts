@@ -26,6 +26,7 @@ import { MemoryLocks } from './locks.ts';
 import { MemoryObjectStore } from './object-store.ts';
 import { MemoryRequestKeys } from './request-keys.ts';
 import { MemoryTokenStore } from './token-store.ts';
+import { MemoryWarnings } from './warnings.ts';
 
 /** The operator's token, unless a test sets another one. */
 export const adminToken = 'the-admin-token';
@@ -49,6 +50,8 @@ export function memoryDeps(given: Partial<Deps> & { readonly objects?: MemoryObj
     downloads: new MemoryDownloads(),
     history: new MemoryHistory(),
     refusalTally: new RefusalTally(),
+    warnings: new MemoryWarnings(),
+    eventBus: { publish: async () => undefined },
     locks: new MemoryLocks(),
     admin: { sha256: async () => sha256Hex(adminToken) },
     store: objects,

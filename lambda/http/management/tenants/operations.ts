@@ -3,6 +3,7 @@ import {
   createTenantOnce,
   createTenant as createTenantUseCase,
 } from '../../../use-cases/access/create-tenant.ts';
+import { noteLimit } from '../../../use-cases/warnings/note-level.ts';
 import { problem, tenantNotFound } from '../../problems.ts';
 import { json } from '../../respond.ts';
 import { adminAccess, adminTenantAccess, openTenantAccess } from '../access.ts';
@@ -73,7 +74,9 @@ const updateTenant = operation(
       ...(downloadLimitBytes !== undefined && { downloadLimitBytes }),
       ...(plan !== undefined && { plan }),
     });
-    return updated ? json(200, tenantBody(updated)) : tenantNotFound();
+    if (!updated) return tenantNotFound();
+    if (isNewLimit) await noteLimit(deps, updated);
+    return json(200, tenantBody(updated));
   },
 );
 

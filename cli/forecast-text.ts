@@ -13,6 +13,7 @@ const reasons: Readonly<Record<NonNullable<ForecastBody['reason']>, string>> = {
 export function forecastText({ fullOn, reason, bytesPerDay }: ForecastBody): string {
   const growth =
     bytesPerDay === null || bytesPerDay <= 0 ? '' : `, growing by ${formatBytes(bytesPerDay)} a day`;
-  if (fullOn === null) return reason === null ? 'not known' : reasons[reason] + (reason === 'beyond-two-years' ? growth : '');
+  if (fullOn === null)
+    return reason === null ? 'not known' : reasons[reason] + (reason === 'beyond-two-years' ? growth : '');
   return `on ${fullOn}${growth}`;
 }

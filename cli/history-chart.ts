@@ -55,6 +55,7 @@ function daysBelow(input: { days: readonly Day[]; columns: number; width: number
   const { days, columns, width } = input;
   const [first = '', last = ''] = [days[0]?.day, days.at(-1)?.day];
   const between = columns - first.length - last.length;
-  const text = between > 0 ? first + ' '.repeat(between) + last : last === first ? first : `${first} to ${last}`;
+  const text =
+    between > 0 ? first + ' '.repeat(between) + last : last === first ? first : `${first} to ${last}`;
   return `${' '.repeat(width + 2)}${text}`;
 }

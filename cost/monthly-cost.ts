@@ -51,8 +51,8 @@ const emptyReceivesPerMonth = 5 * 3 * 60 * 24 * 30;
 
 function standingCost(cloud: CloudPrices, { storeEvents }: Workload): Cost {
   const alarms = standing.alarms + (storeEvents ? standing.alarmsOfStoreEvents : 0);
-  // Recounts, exports and, if the stage has them, events.
-  const queuePrices = cloud.fifoQueueRequest + (storeEvents ? 2 : 1) * cloud.queueRequest;
+  // Recounts, exports, webhooks and, if the stage has them, events.
+  const queuePrices = cloud.fifoQueueRequest + (storeEvents ? 3 : 2) * cloud.queueRequest;
   return {
     ...noCost,
     queue: emptyReceivesPerMonth * queuePrices,

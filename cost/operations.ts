@@ -199,7 +199,13 @@ export function missedSubscription(shape: Omit<RecountShape, 'isFull'>): Operati
   const inner = reconcile({ ...shape, isFull: true });
   return {
     function: 'getSubscription',
-    calls: { ...inner.calls, findToken: 1, readTenant: 1 + inner.calls.readTenant, repos: 2, daysOfHistory: 1 },
+    calls: {
+      ...inner.calls,
+      findToken: 1,
+      readTenant: 1 + inner.calls.readTenant,
+      repos: 2,
+      daysOfHistory: 1,
+    },
     tableRounds: inner.tableRounds + 2,
     headRounds: 0,
     listRounds: inner.listRounds,

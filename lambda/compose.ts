@@ -8,6 +8,7 @@ import { createDynamoDbLocks } from './adapters/dynamodb/locks.ts';
 import { createDynamoDbRequestKeys } from './adapters/dynamodb/request-keys.ts';
 import { createDynamoDbTokenStore } from './adapters/dynamodb/token-store.ts';
 import { createDynamoDbWarnings } from './adapters/dynamodb/warnings.ts';
+import { createDynamoDbWebhooks } from './adapters/dynamodb/webhooks.ts';
 import { createEventBridge } from './adapters/eventbridge/event-bus.ts';
 import { FunctionInvoker } from './adapters/lambda-scan/invoker.ts';
 import { createLambdaScan } from './adapters/lambda-scan/lambda-scan.ts';
@@ -28,11 +29,13 @@ import { createSqsClient } from './adapters/sqs/client.ts';
 import { createSqsExportQueue } from './adapters/sqs/export-queue.ts';
 import { createSqsRecountQueue } from './adapters/sqs/recount-queue.ts';
 import { createSqsRedelivery } from './adapters/sqs/redelivery.ts';
+import { createSqsWebhookQueue } from './adapters/sqs/webhook-queue.ts';
 import { systemClock } from './adapters/system/clock.ts';
 import { systemIds } from './adapters/system/ids.ts';
 import { createInvocationLog } from './adapters/system/invocation-log.ts';
 import { createInvocations } from './adapters/system/invocations.ts';
 import { roleCredentials } from './adapters/system/role-credentials.ts';
+import { createWebhookSender } from './adapters/webhook/webhook-sender.ts';
 import { ListingPace } from './domain/ask-by-listing.ts';
 import {
   type ExportSettings,
@@ -45,6 +48,7 @@ import { KnownObjects } from './domain/known-objects.ts';
 import { RefusalTally } from './domain/refusal-tally.ts';
 import type { Settings } from './domain/settings.ts';
 import { settingsFromJson } from './domain/settings-json.ts';
+import { isWebhookUrl } from './domain/webhook.ts';
 import type { EventBus } from './ports/event-bus.ts';
 import type { ExportQueue } from './ports/export-queue.ts';
 import { serviceName } from './ports/metrics.ts';
@@ -154,6 +158,14 @@ function count(name: string): number {
     throw new Error(`The environment variable ${name} must be a whole number above 0.`);
   return value;
 }
+
+/** The queue of what is to be sent to webhooks, and the client with its connections. */
+function webhookQueuePlace() {
+  const queueUrl = required('LFS_QUOTA_WEBHOOK_QUEUE_URL');
+  const place = { queueUrl, region: required('AWS_REGION'), endpoint: standIn('SQS'), credentials: role };
+  return { queueUrl, client: createSqsClient(place) };
+}
+const webhookQueue = () => createSqsWebhookQueue({ ...webhookQueuePlace(), clock, invocations });
 
 /** The account's event bus, if the stage publishes to it. */
 function eventBus(): EventBus {
@@ -310,6 +322,9 @@ export function managementDeps() {
     downloads: createDynamoDbDownloads(tables),
     tokens: createDynamoDbTokenStore(tables),
     requestKeys: createDynamoDbRequestKeys(tables),
+    webhooks: createDynamoDbWebhooks(tables),
+    webhookQueue: webhookQueue(),
+    webhookUrls: (url: string) => isWebhookUrl(url),
     exchangeRules: createDynamoDbExchangeRules(tables),
     issuers: issuers(),
     locks: createDynamoDbLocks(tables),
@@ -333,6 +348,7 @@ export function reconcileDeps() {
     ledger: createDynamoDbLedger(tables),
     history: createDynamoDbHistory(tables),
     warnings: createDynamoDbWarnings(tables),
+    webhooks: createDynamoDbWebhooks(tables),
     exportJobs: createDynamoDbExportJobs(tables),
     locks: createDynamoDbLocks(tables),
     queue: queue(recounts),
@@ -352,10 +368,20 @@ export function refreshDeps() {
     ledger: createDynamoDbLedger(tables),
     warnings: createDynamoDbWarnings(tables),
     eventBus: eventBus(),
+    webhookQueue: webhookQueue(),
     queue: queue(),
     metrics: metrics(),
     ...exportsOfStage(),
     exportJobs: createDynamoDbExportJobs(tables),
+  };
+}
+
+export function webhookDeps() {
+  return {
+    ...common(),
+    webhooks: createDynamoDbWebhooks(table()),
+    webhookSender: createWebhookSender(),
+    redelivery: createSqsRedelivery(webhookQueuePlace()),
   };
 }
 

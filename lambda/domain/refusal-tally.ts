@@ -55,7 +55,8 @@ export class RefusalTally {
   #filled(tenant: string, nowMs: number): Tally {
     const day = dayOf(nowMs);
     const known = this.#tallies.get(tenant);
-    if (known?.day !== day) return { day, writesLeft: writesAtFirst, filledAtMs: nowMs, unwritten: 0, isWarned: false };
+    if (known?.day !== day)
+      return { day, writesLeft: writesAtFirst, filledAtMs: nowMs, unwritten: 0, isWarned: false };
     // A clock may go back.
     const gained = Math.max(0, nowMs - known.filledAtMs) / writeEveryMs;
     return { ...known, writesLeft: Math.min(writesAtFirst, known.writesLeft + gained), filledAtMs: nowMs };

@@ -12,6 +12,7 @@ import { repoOperations } from '../http/management/repos/operations.ts';
 import { reservationOperations } from '../http/management/reservations/operations.ts';
 import { tenantOperations } from '../http/management/tenants/operations.ts';
 import { tokenOperations } from '../http/management/tokens/operations.ts';
+import { webhookOperations } from '../http/management/webhooks/operations.ts';
 import { problem, respondProblem } from '../http/problems.ts';
 import type { RouteKey } from '../routes.ts';
 import { deployed } from '../runtime/deployed.ts';
@@ -33,6 +34,7 @@ const operations: Readonly<Record<RouteKey<'management'>, Operation>> = {
   ...deleteOperations,
   ...exportOperations,
   ...lockOperations,
+  ...webhookOperations,
 };
 
 const byRouteKey: ReadonlyMap<string, Operation> = new Map(Object.entries(operations));

@@ -16,7 +16,9 @@ const reserveMs = 10_000;
 
 type ConsumerDeps = ReconcileDeps &
   DeletionDeps &
-  Pick<Deps, 'queue' | 'invocations' | 'exportJobs' | 'locks'> & { readonly redelivery: Redelivery };
+  Pick<Deps, 'queue' | 'invocations' | 'exportJobs' | 'locks' | 'webhooks'> & {
+    readonly redelivery: Redelivery;
+  };
 
 /** The queue's consumer. What fails comes again, and after a few times ends in the dead-letter queue. */
 export function create(deps: ConsumerDeps) {

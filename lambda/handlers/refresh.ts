@@ -4,8 +4,8 @@ import { withInvocation } from '../runtime/with-invocation.ts';
 import { withMetrics } from '../runtime/with-metrics.ts';
 import type { Deps } from '../use-cases/deps.ts';
 import { wakeExports } from '../use-cases/exports/wake-exports.ts';
-import { handOverWarnings } from '../use-cases/warnings/hand-over-warnings.ts';
 import { refresh } from '../use-cases/recounts/refresh.ts';
+import { handOverWarnings } from '../use-cases/warnings/hand-over-warnings.ts';
 
 /** The schedule's target. */
 export function create(
@@ -14,6 +14,7 @@ export function create(
     | 'ledger'
     | 'warnings'
     | 'eventBus'
+    | 'webhookQueue'
     | 'queue'
     | 'exportJobs'
     | 'exportQueue'

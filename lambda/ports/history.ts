@@ -1,5 +1,5 @@
-import type { Counted } from '../domain/tenant.ts';
 import type { HistoryDay } from '../domain/history.ts';
+import type { Counted } from '../domain/tenant.ts';
 
 type Stored = Pick<Counted, 'storedBytes' | 'objectCount'>;
 

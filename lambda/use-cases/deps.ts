@@ -8,6 +8,7 @@ import type { ArchiveStore } from '../ports/archive-store.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { AdminCredential, TokenStore } from '../ports/credentials.ts';
 import type { Downloads } from '../ports/downloads.ts';
+import type { EventBus } from '../ports/event-bus.ts';
 import type { ExportJobs } from '../ports/export-jobs.ts';
 import type { ExportQueue } from '../ports/export-queue.ts';
 import type { History } from '../ports/history.ts';
@@ -21,10 +22,10 @@ import type { Metrics } from '../ports/metrics.ts';
 import type { ObjectListing } from '../ports/object-listing.ts';
 import type { ObjectStore, UrlSigner } from '../ports/object-store.ts';
 import type { PathScan } from '../ports/path-scan.ts';
-import type { EventBus } from '../ports/event-bus.ts';
 import type { RecountQueue } from '../ports/recount-queue.ts';
 import type { RequestKeys } from '../ports/request-keys.ts';
 import type { Warnings } from '../ports/warnings.ts';
+import type { WebhookQueue, WebhookSender, Webhooks, WebhookUrls } from '../ports/webhooks.ts';
 
 /**
  * Everything that use cases can depend on. Each takes a `Pick` of it as its first parameter, so its type says what it
@@ -42,6 +43,10 @@ export interface Deps {
   readonly refusalTally: RefusalTally;
   readonly warnings: Warnings;
   readonly eventBus: EventBus;
+  readonly webhooks: Webhooks;
+  readonly webhookQueue: WebhookQueue;
+  readonly webhookSender: WebhookSender;
+  readonly webhookUrls: WebhookUrls;
   readonly locks: Locks;
   readonly admin: AdminCredential;
   readonly store: ObjectStore;

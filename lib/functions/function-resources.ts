@@ -13,6 +13,7 @@ export interface FunctionResources {
   readonly table: Pick<ITableV2, 'tableArn' | 'tableName'>;
   readonly storage: ObjectStorage;
   readonly recountQueue: IQueue;
+  readonly webhookQueue: IQueue;
   /** Undefined if the stage makes no exports. */
   readonly exports: ExportResources | undefined;
   /** Undefined if the stage receives no events of its store. */
@@ -58,6 +59,7 @@ export function environmentFor(spec: FunctionSpec, resources: FunctionResources)
     ...(spec.knowsIssuers && resources.issuersJson && { LFS_QUOTA_ISSUERS: resources.issuersJson }),
     ...(reachesStore(spec) && resources.storage.environment),
     ...(spec.recountQueue?.includes('send') && { LFS_QUOTA_QUEUE_URL: resources.recountQueue.queueUrl }),
+    ...(spec.webhookQueue && { LFS_QUOTA_WEBHOOK_QUEUE_URL: resources.webhookQueue.queueUrl }),
     ...(spec.knowsExports && resources.exports && exportVariables(resources.exports)),
     ...(spec.invokes && resources.scanShard && workersOf(resources.scanShard)),
     ...(spec.publishesEvents && resources.eventBusArn && { LFS_QUOTA_EVENT_BUS: 'default' }),
@@ -95,9 +97,13 @@ export function statementsFor(spec: FunctionSpec, resources: FunctionResources):
     ...(storage.bucket && resources.exports ? exportStatements(spec, storage.bucket.bucketArn) : []),
     ...queueStatements(spec.exportQueue, resources.exports?.queue),
     ...queueStatements(spec.recountQueue, recountQueue),
+    ...queueStatements(spec.webhookQueue, resources.webhookQueue),
     ...queueStatements(spec.storeEventsQueue, storeEventsQueue),
     ...allow(['secretsmanager:GetSecretValue'], secretArns),
-    ...allow(['events:PutEvents'], spec.publishesEvents && resources.eventBusArn ? [resources.eventBusArn] : []),
+    ...allow(
+      ['events:PutEvents'],
+      spec.publishesEvents && resources.eventBusArn ? [resources.eventBusArn] : [],
+    ),
     ...allow(['lambda:InvokeFunction'], spec.invokes && scanShard ? [scanShard.function.functionArn] : []),
   ];
 }

@@ -72,6 +72,7 @@ const memoryOfFunctions = z
     reconcile: memoryMb(512),
     scanShard: memoryMb(1_024),
     refresh: memoryMb(256),
+    sendWebhook: memoryMb(256),
     exportArchive: memoryMb(2_048),
     storeEvents: memoryMb(256),
   } satisfies Record<FunctionName, z.ZodType>)

@@ -46,7 +46,9 @@ export function historyTests(api: () => Api): void {
 
     it('of a new tenant is one day with nothing', async () => {
       const { days, forecast, limitBytes, from, to } = await read();
-      expect(days).toMatchObject([{ day: to, storedBytes: 0, maxStoredBytes: 0, refusals: 0, carried: true }]);
+      expect(days).toMatchObject([
+        { day: to, storedBytes: 0, maxStoredBytes: 0, refusals: 0, carried: true },
+      ]);
       expect(from < to).toBe(true);
       expect([forecast.reason, limitBytes]).toEqual(['too-few-days', 1000]);
     });

@@ -16,9 +16,7 @@ export const repoShape = z.strictObject({
 
 export const forecastShape = z.strictObject({
   fullOn: z.iso.date().nullable(),
-  reason: z
-    .enum(['unlimited', 'not-counted', 'too-few-days', 'not-growing', 'beyond-two-years'])
-    .nullable(),
+  reason: z.enum(['unlimited', 'not-counted', 'too-few-days', 'not-growing', 'beyond-two-years']).nullable(),
   bytesPerDay: z.int().nullable(),
 });
 

@@ -14,11 +14,12 @@ import { tenantChange } from '../../lambda/adapters/dynamodb/reconciles.ts';
 import { createDynamoDbRequestKeys } from '../../lambda/adapters/dynamodb/request-keys.ts';
 import type { TableClient } from '../../lambda/adapters/dynamodb/table-client.ts';
 import { createDynamoDbTokenStore } from '../../lambda/adapters/dynamodb/token-store.ts';
+import { createDynamoDbWarnings } from '../../lambda/adapters/dynamodb/warnings.ts';
+import { createDynamoDbWebhooks } from '../../lambda/adapters/dynamodb/webhooks.ts';
 import { newDeletion, unmarkedObjectsMax } from '../../lambda/domain/deletion.ts';
 import { expiredNotes } from '../../lambda/domain/reconciliation.ts';
 import { defaultSettings } from '../../lambda/domain/settings.ts';
 import { LedgerUnavailableError } from '../../lambda/ports/ledger.ts';
-import { createDynamoDbWarnings } from '../../lambda/adapters/dynamodb/warnings.ts';
 import { openDatabase } from '../../local/data/database.ts';
 import { MemoryDownloads } from '../support/memory/downloads.ts';
 import { MemoryExchangeRules } from '../support/memory/exchange-rules.ts';
@@ -29,6 +30,7 @@ import { MemoryLocks } from '../support/memory/locks.ts';
 import { MemoryRequestKeys } from '../support/memory/request-keys.ts';
 import { MemoryTokenStore } from '../support/memory/token-store.ts';
 import { MemoryWarnings } from '../support/memory/warnings.ts';
+import { MemoryWebhooks } from '../support/memory/webhooks.ts';
 import { downloadsContract } from './downloads.contract.ts';
 import { exchangeRulesContract } from './exchange-rules.contract.ts';
 import { exportJobsContract } from './export-jobs.contract.ts';
@@ -37,6 +39,7 @@ import { ledgerContract } from './ledger.contract.ts';
 import { type LedgerUnderTest, ledgerContext, plainCommit } from './ledger-context.ts';
 import { locksContract } from './locks.contract.ts';
 import { warningsContract } from './warnings.contract.ts';
+import { webhooksContract } from './webhooks.contract.ts';
 
 /** DynamoDB refuses a longer expression. dynalite does not. */
 const expressionBytesMax = 4096;
@@ -121,6 +124,7 @@ describe('ledger in memory', () => {
   locksContract(async () => new MemoryLocks());
   historyContract(async () => new MemoryHistory());
   warningsContract(async () => new MemoryWarnings());
+  webhooksContract(async () => new MemoryWebhooks());
 });
 
 describe('ledger on dynalite, as the embedded stack runs it', () => {
@@ -151,4 +155,5 @@ describe('ledger on dynalite, as the embedded stack runs it', () => {
   locksContract(async () => createDynamoDbLocks(await table()));
   historyContract(async () => createDynamoDbHistory(await table()));
   warningsContract(async () => createDynamoDbWarnings(await table()));
+  webhooksContract(async () => createDynamoDbWebhooks(await table()));
 });

@@ -8,6 +8,7 @@ import { createDynamoDbLocks } from '../../lambda/adapters/dynamodb/locks.ts';
 import { createDynamoDbRequestKeys } from '../../lambda/adapters/dynamodb/request-keys.ts';
 import { createDynamoDbTokenStore } from '../../lambda/adapters/dynamodb/token-store.ts';
 import { createDynamoDbWarnings } from '../../lambda/adapters/dynamodb/warnings.ts';
+import { createDynamoDbWebhooks } from '../../lambda/adapters/dynamodb/webhooks.ts';
 import { admissionContract } from '../contract/admission.contract.ts';
 import { downloadsContract } from '../contract/downloads.contract.ts';
 import { exchangeRulesContract } from '../contract/exchange-rules.contract.ts';
@@ -16,6 +17,7 @@ import { historyContract } from '../contract/history.contract.ts';
 import { ledgerContract } from '../contract/ledger.contract.ts';
 import { locksContract } from '../contract/locks.contract.ts';
 import { warningsContract } from '../contract/warnings.contract.ts';
+import { webhooksContract } from '../contract/webhooks.contract.ts';
 import { dynamoDbLocal, type EngineTable, openEngineTable } from './dynamodb.ts';
 import { describeOn } from './engine.ts';
 
@@ -37,5 +39,6 @@ describeOn(dynamoDbLocal, (url) => {
   locksContract(async () => createDynamoDbLocks(await table()));
   historyContract(async () => createDynamoDbHistory(await table()));
   warningsContract(async () => createDynamoDbWarnings(await table()));
+  webhooksContract(async () => createDynamoDbWebhooks(await table()));
   admissionContract(async () => createDynamoDbLedger(await table()), 120_000);
 });

@@ -14,8 +14,8 @@ import type { Deps } from '../../lambda/use-cases/deps.ts';
 import { createPathScan } from '../../lambda/use-cases/scan/path-scan.ts';
 import { memoryDeps, seededIds } from '../support/memory/deps.ts';
 import { MemoryHistory } from '../support/memory/history.ts';
-import { MemoryWarnings } from '../support/memory/warnings.ts';
 import type { MemoryObjectStore } from '../support/memory/object-store.ts';
+import { MemoryWarnings } from '../support/memory/warnings.ts';
 import type { Random } from '../support/random.ts';
 import type { Actor } from './actor.ts';
 

@@ -24,8 +24,14 @@ const architecture: Readonly<Record<string, { imports: readonly string[]; packag
     imports: ['lambda/domain', 'lambda/ports', 'lambda/use-cases'],
     packages: [],
   },
-  'lambda/use-cases/history': { imports: ['lambda/domain', 'lambda/ports', 'lambda/use-cases'], packages: [] },
-  'lambda/use-cases/warnings': { imports: ['lambda/domain', 'lambda/ports', 'lambda/use-cases'], packages: [] },
+  'lambda/use-cases/history': {
+    imports: ['lambda/domain', 'lambda/ports', 'lambda/use-cases'],
+    packages: [],
+  },
+  'lambda/use-cases/warnings': {
+    imports: ['lambda/domain', 'lambda/ports', 'lambda/use-cases'],
+    packages: [],
+  },
   'lambda/use-cases/locks': { imports: ['lambda/domain', 'lambda/ports', 'lambda/use-cases'], packages: [] },
   // The subjects build on each other in this order: deletes, recounts, uploads.
   'lambda/use-cases/deletes': {

@@ -1,6 +1,12 @@
 import * as z from 'zod';
 import { dayOf, monthOf } from '../../domain/calendar.ts';
-import type { DownloadDay, DownloadMonth, DownloadOffer, DownloadSum, Downloads } from '../../ports/downloads.ts';
+import type {
+  DownloadDay,
+  DownloadMonth,
+  DownloadOffer,
+  DownloadSum,
+  Downloads,
+} from '../../ports/downloads.ts';
 import { adding, setting } from './expressions.ts';
 import { firstItems } from './pages.ts';
 import { batchGet, getItem, type Table, updateItem } from './requests.ts';

@@ -36,9 +36,7 @@ export function setting(
     ...Object.keys(given).map((name) => `#${name} = :${name}`),
     ...Object.keys(defaults).map((name) => `#${name} = if_not_exists(#${name}, :${name})`),
     ...Object.entries(copies).map(([name, from]) => `#${name} = #${from}`),
-    ...Object.keys(appends).map(
-      (name) => `#${name} = list_append(if_not_exists(#${name}, :none), :${name})`,
-    ),
+    ...Object.keys(appends).map((name) => `#${name} = list_append(if_not_exists(#${name}, :none), :${name})`),
   ];
   const none = Object.keys(appends).length > 0 && { none: [] };
   return {

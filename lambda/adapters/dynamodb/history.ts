@@ -56,10 +56,7 @@ async function addRefusals(table: Table, refused: NotedRefusals): Promise<void> 
   const defaults = { storedBytes, objectCount, maxStoredBytes: storedBytes };
   await updateItem(table, {
     key: dayKey(tenant, dayOf(atMs)),
-    change: [
-      setting({ [expiryAttribute]: expiryOf(atMs) }, { defaults }),
-      adding({ refusals: count }),
-    ],
+    change: [setting({ [expiryAttribute]: expiryOf(atMs) }, { defaults }), adding({ refusals: count })],
   });
 }
 
@@ -102,7 +99,9 @@ async function forgetSome(
   for (let first = 0; first < removed.length; first += removedAtOnce) {
     const some = removed.slice(first, first + removedAtOnce);
     await Promise.all(
-      some.map((item) => deleteItem(table, { key: { pk: partitionOf(tenant), sk: String(item[keyNames.sk]) } })),
+      some.map((item) =>
+        deleteItem(table, { key: { pk: partitionOf(tenant), sk: String(item[keyNames.sk]) } }),
+      ),
     );
   }
   return { hasMore: items.length > daysMax };

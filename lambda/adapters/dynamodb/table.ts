@@ -16,6 +16,7 @@
  * | downloads   | DOWNLOADS#{name} | MONTH#{month}, DAY#{day}#{repo}#{token} |               |                               |
  * | history     | HISTORY#{name} | DAY#{day}               |                               |                               |
  * | warnings    | ALERT#{name}   | ALERT                   | while pending: ALERTS, name   |                               |
+ * | webhook     | WEBHOOK#{name} | WEBHOOK                 |                               |                               |
  * | file lock   | LOCKS#{name}   | {repo}#{path's hash}    |                               |                               |
  * | schedule    | SCHEDULE       | SCHEDULE                |                               |                               |
  *

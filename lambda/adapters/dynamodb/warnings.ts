@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { type NumberedWarning, type Warning, warningLevels } from '../../domain/warning.ts';
-import { pendingWarningsMax, type Warnings, type WarningState } from '../../ports/warnings.ts';
+import { pendingWarningsMax, type WarningState, type Warnings } from '../../ports/warnings.ts';
 import { adding, all, removing, setting } from './expressions.ts';
 import { onePage } from './pages.ts';
 import { deleteItem, getItem, type Table, updateItem } from './requests.ts';
@@ -82,7 +82,9 @@ async function read(table: Table, tenant: string): Promise<AlertItem> {
 }
 
 function stateOf({ level, handedSeq, pending }: AlertItem): WarningState {
-  const numbered = pending.map((warning, index): NumberedWarning => ({ seq: handedSeq + 1 + index, warning }));
+  const numbered = pending.map(
+    (warning, index): NumberedWarning => ({ seq: handedSeq + 1 + index, warning }),
+  );
   return { level, pending: numbered };
 }
 

@@ -59,5 +59,7 @@ async function putEvents(client: AwsJsonClient, events: readonly WarningEvent[])
   }));
   const answer = await client.call('PutEvents', { Entries }, limits);
   if (answer['FailedEntryCount'] !== 0)
-    throw new Error(`EventBridge did not take ${String(answer['FailedEntryCount'])} of ${events.length} events.`);
+    throw new Error(
+      `EventBridge did not take ${String(answer['FailedEntryCount'])} of ${events.length} events.`,
+    );
 }

@@ -2,14 +2,13 @@ import { type ReservationsByRepo, recompute, reposToScan } from '../../domain/re
 import type { Promised, RepoScan } from '../../domain/repo-reservations.ts';
 import { overtakenEpochOf, type RepoRecord, type TenantRecord } from '../../domain/tenant.ts';
 import type { Deps } from '../deps.ts';
-import { noteCount } from '../history/note-count.ts';
-import { noteLevel } from '../warnings/note-level.ts';
 import { commitRepos } from './commit-repos.ts';
 import { commitShards, tidyShards } from './commit-shards.ts';
 import { commitTenant } from './commit-tenant.ts';
 import { countGiants, type GiantsOutcome, selectGiants } from './count-giants.ts';
 import { addDeletedMeanwhile } from './deleted-meanwhile.ts';
 import { holdLease, type Lease, SupersededError } from './lease.ts';
+import { noteOutcome } from './note-outcome.ts';
 import { type LedgerSnapshot, readSnapshot } from './read-snapshot.ts';
 import { reportReconcile } from './report-reconcile.ts';
 import { type ScanReposOutcome, scanRepos } from './scan-repos.ts';
@@ -17,7 +16,17 @@ import { settleDead } from './settle-dead.ts';
 
 export type ReconcileDeps = Pick<
   Deps,
-  'ledger' | 'history' | 'warnings' | 'listing' | 'store' | 'scan' | 'clock' | 'ids' | 'log' | 'metrics' | 'settings'
+  | 'ledger'
+  | 'history'
+  | 'warnings'
+  | 'listing'
+  | 'store'
+  | 'scan'
+  | 'clock'
+  | 'ids'
+  | 'log'
+  | 'metrics'
+  | 'settings'
 >;
 
 export interface ReconcileInput {
@@ -174,17 +183,10 @@ async function scanAndCommit(deps: ReconcileDeps, held: HeldReconcile): Promise<
   });
   if (commit.kind === 'superseded') return commit;
 
-  // Outside of the protocol: neither fails, and the next recount makes up for what is lost.
-  const noted = noteCount(deps, { before, after: commit.tenant, epoch });
+  const areLateSummed = recomputed.claimCount > deps.settings.lateClaimsMax;
   await Promise.all([
-    settleDead(deps, {
-      ...input,
-      snapshot,
-      scans,
-      areLateSummed: recomputed.claimCount > deps.settings.lateClaimsMax,
-    }),
-    noteLevel(deps, { after: commit.tenant, epoch, noted }),
-    noted,
+    settleDead(deps, { ...input, snapshot, scans, areLateSummed }),
+    noteOutcome(deps, { before, after: commit.tenant, epoch }),
   ]);
 
   await tidyShards(deps, { ...found, tenant, epoch, outcomes });

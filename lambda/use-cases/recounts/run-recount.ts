@@ -12,7 +12,9 @@ import { awaitOtherReconcile } from './await-reconcile.ts';
 import { type ReconcileDeps, reconcile } from './reconcile.ts';
 import { recountDelayMs } from './recount-delay.ts';
 
-type RunRecountDeps = ReconcileDeps & DeletionDeps & Pick<Deps, 'queue' | 'exportJobs' | 'locks'>;
+type RunRecountDeps = ReconcileDeps &
+  DeletionDeps &
+  Pick<Deps, 'queue' | 'exportJobs' | 'locks' | 'webhooks'>;
 
 /** While a large repo is emptied, the tenant is counted at most this often, so that people see the progress. */
 const progressEveryMs = 20_000;
@@ -87,10 +89,11 @@ export async function runRecount(deps: RunRecountDeps, input: RunRecountInput): 
 
 /** Removes what a tenant that is being deleted has beside its objects. @returns false if the time was up first. */
 async function clearClosed(
-  deps: Pick<Deps, 'locks' | 'history' | 'warnings' | 'clock'>,
+  deps: Pick<Deps, 'locks' | 'history' | 'warnings' | 'webhooks' | 'clock'>,
   input: { tenant: string; untilMs: number },
 ): Promise<boolean> {
   await deps.warnings.forget(input.tenant);
+  await deps.webhooks.remove(input.tenant);
   return (await removeLocks(deps, input)) && (await forgetHistory(deps, input));
 }
 

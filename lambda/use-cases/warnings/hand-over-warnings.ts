@@ -6,7 +6,7 @@ import { mapLimited } from '../map-limited.ts';
 const tenantsMax = 100;
 const tenantsAtOnce = 8;
 
-type HandOverDeps = Pick<Deps, 'warnings' | 'eventBus' | 'log'>;
+type HandOverDeps = Pick<Deps, 'warnings' | 'eventBus' | 'webhookQueue' | 'log'>;
 
 /**
  * Hands over the warnings that were raised. One that dies in between leaves them, and the next run hands them over once
@@ -36,13 +36,16 @@ async function handOverOrLog(deps: HandOverDeps, tenant: string): Promise<number
   }
 }
 
-async function handOver({ warnings, eventBus, log }: HandOverDeps, tenant: string): Promise<number> {
+async function handOver(deps: HandOverDeps, tenant: string): Promise<number> {
+  const { warnings, eventBus, webhookQueue, log } = deps;
   const { pending } = await warnings.read(tenant);
   const last = pending.at(-1);
   // The index is behind: somebody else has handed them over.
   if (!last) return 0;
   const events = pending.map((each) => warningEvent(tenant, each));
   await eventBus.publish(events);
+  // Whether the tenant has a webhook is looked at when it is sent.
+  await webhookQueue.send(events.map((event) => ({ tenant, event })));
   await warnings.settle({ tenant, seq: last.seq });
   for (const { id, type, data } of events) log.info('warning', { ...data, id, type });
   return events.length;

@@ -1,5 +1,5 @@
-import { levelAfter, type WarningLevel } from '../../domain/warning.ts';
 import type { TenantRecord } from '../../domain/tenant.ts';
+import { levelAfter, type WarningLevel } from '../../domain/warning.ts';
 import type { Deps } from '../deps.ts';
 
 type LevelDeps = Pick<Deps, 'warnings' | 'clock' | 'log'>;

@@ -27,6 +27,7 @@ import { MemoryObjectStore } from './object-store.ts';
 import { MemoryRequestKeys } from './request-keys.ts';
 import { MemoryTokenStore } from './token-store.ts';
 import { MemoryWarnings } from './warnings.ts';
+import { MemoryWebhooks, recordingWebhookQueue } from './webhooks.ts';
 
 /** The operator's token, unless a test sets another one. */
 export const adminToken = 'the-admin-token';
@@ -52,6 +53,10 @@ export function memoryDeps(given: Partial<Deps> & { readonly objects?: MemoryObj
     refusalTally: new RefusalTally(),
     warnings: new MemoryWarnings(),
     eventBus: { publish: async () => undefined },
+    webhooks: new MemoryWebhooks(),
+    webhookQueue: recordingWebhookQueue().queue,
+    webhookSender: { post: async () => ({ kind: 'failed', failure: 'not-reachable' }) },
+    webhookUrls: () => true,
     locks: new MemoryLocks(),
     admin: { sha256: async () => sha256Hex(adminToken) },
     store: objects,

@@ -117,21 +117,31 @@ describe('the chart', () => {
 
   it('shows the smallest amount, and nothing of nothing', () => {
     expect(chart([0, 1, 8000], null)[7]).toBe('     0 B | ▁█');
-    expect(chart([0, 0], null)[7]).toBe(' 0 B |');
+    expect(chart([0, 0], null)[7]).toBe('0 B |');
     expect(chart([0, 1, 8000], null, false)[7]).toBe('     0 B | ##');
   });
 
   it('draws with ASCII', () => {
     const lines = chart([50, 100], null, false);
     expect(lines.slice(0, 8).map((line) => line.slice(-2).trim())).toEqual([
-      '#', '#', '#', '#', '##', '##', '##', '##',
+      '#',
+      '#',
+      '#',
+      '#',
+      '##',
+      '##',
+      '##',
+      '##',
     ]);
   });
 
   it('names the first and the last day below their columns, if there is room', () => {
-    const lines = chart(Array.from({ length: 30 }, () => 5), null);
-    expect(lines[8]).toBe('      2026-10-23          2026-11-21');
-    expect(chart([5], null)[8]).toBe('      2026-11-21');
+    const lines = chart(
+      Array.from({ length: 30 }, () => 5),
+      null,
+    );
+    expect(lines[8]).toBe('     2026-10-23          2026-11-21');
+    expect(chart([5], null)[8]).toBe('     2026-11-21');
   });
 
   it('has at most 60 columns, each with the highest of its days', () => {

@@ -22,7 +22,9 @@ const sections: readonly { readonly title: string; readonly isOf: (path: string)
   {
     title: 'Tenants and usage',
     isOf: (path) =>
-      /^\/v1\/tenants(\/\{tenant\}(\/(subscription|reservations|downloads|history|counts|reconcile))?)?$/.test(path),
+      /^\/v1\/tenants(\/\{tenant\}(\/(subscription|reservations|downloads|history|counts|reconcile))?)?$/.test(
+        path,
+      ),
   },
   { title: 'Tokens', isOf: (path) => /\/(tokens|exchange)/.test(path) },
   { title: 'Exports', isOf: (path) => path.includes('/exports') },

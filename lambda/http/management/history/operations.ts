@@ -7,7 +7,8 @@ import { historyQuery } from './requests.ts';
 
 const showHistory = operation(
   { access: readerAccess, query: historyQuery, body: noBody },
-  async (deps, { tenant, query }) => json(200, historyBody(tenant, await readHistory(deps, { tenant, ...query }))),
+  async (deps, { tenant, query }) =>
+    json(200, historyBody(tenant, await readHistory(deps, { tenant, ...query }))),
 );
 
 export const historyOperations = {

@@ -39,7 +39,8 @@ export const historySchema = z
           .nullable()
           .meta({ description: 'What was offered for download. null: not known.' }),
         carried: z.boolean().meta({
-          description: 'Nothing was counted on this day, because nothing changed: the figures are those of the day before.',
+          description:
+            'Nothing was counted on this day, because nothing changed: the figures are those of the day before.',
         }),
       }),
     ),

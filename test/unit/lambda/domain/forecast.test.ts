@@ -109,7 +109,9 @@ describe('a forecast', () => {
         fc.integer({ min: 1, max: 1000 }),
         fc.nat(100_000),
         (count, slope, off) => {
-          const values = line(count, 1_000_000, slope).map((bytes, index) => (index % 10 === 5 ? off : bytes));
+          const values = line(count, 1_000_000, slope).map((bytes, index) =>
+            index % 10 === 5 ? off : bytes,
+          );
           expect(forecast(values, 10_000_000).bytesPerDay).toBe(slope);
         },
       ),

@@ -21,7 +21,10 @@ describe('the days of a tenant', () => {
   });
 
   it('carry the last figures over days of which nothing was noted, but neither refusals nor a peak', () => {
-    const days = show([noted('2026-11-18', 10, { maxStoredBytes: 90, refusals: 3 }), noted('2026-11-20', 20)]);
+    const days = show([
+      noted('2026-11-18', 10, { maxStoredBytes: 90, refusals: 3 }),
+      noted('2026-11-20', 20),
+    ]);
     expect(days).toEqual([
       { ...noted('2026-11-18', 10, { maxStoredBytes: 90, refusals: 3 }), isCarried: false },
       { ...noted('2026-11-19', 10), isCarried: true },
@@ -46,9 +49,7 @@ describe('the days of a tenant', () => {
 
   it('end with what is stored now, whether or not that was noted', () => {
     const now = { storedBytes: 50, objectCount: 5 };
-    expect(show([], { now })).toEqual([
-      { ...noted(today, 50, { objectCount: 5 }), isCarried: true },
-    ]);
+    expect(show([], { now })).toEqual([{ ...noted(today, 50, { objectCount: 5 }), isCarried: true }]);
     expect(show([noted('2026-11-20', 80)], { now }).at(-1)).toEqual({
       ...noted(today, 50, { objectCount: 5, maxStoredBytes: 80 }),
       isCarried: true,
@@ -58,7 +59,9 @@ describe('the days of a tenant', () => {
       isCarried: false,
     });
     // Of an earlier day it says nothing.
-    expect(show([noted('2026-11-19', 80)], { now, to: '2026-11-20' }).at(-1)).toMatchObject({ storedBytes: 80 });
+    expect(show([noted('2026-11-19', 80)], { now, to: '2026-11-20' }).at(-1)).toMatchObject({
+      storedBytes: 80,
+    });
   });
 
   it('have no gaps, and each has the figures of the last one noted', () => {

@@ -2,38 +2,51 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { levelAfter, type WarningLevel, warningEvent } from '../../../../lambda/domain/warning.ts';
 
-const after = (before: WarningLevel, storedBytes: number, limitBytes: number | null = 100) =>
+const levelOf = (before: WarningLevel, storedBytes: number, limitBytes: number | null = 100) =>
   levelAfter({ before, storedBytes, limitBytes });
 
 describe('the level of a tenant', () => {
   it.each([
-    [0, 79, 0], [0, 80, 80], [0, 89, 80], [0, 90, 90], [0, 150, 90],
-    [80, 80, 80], [80, 75, 80], [80, 74, 0], [80, 90, 90], [80, 0, 0],
-    [90, 90, 90], [90, 85, 90], [90, 84, 80], [90, 75, 80], [90, 74, 0], [90, 0, 0],
+    [0, 79, 0],
+    [0, 80, 80],
+    [0, 89, 80],
+    [0, 90, 90],
+    [0, 150, 90],
+    [80, 80, 80],
+    [80, 75, 80],
+    [80, 74, 0],
+    [80, 90, 90],
+    [80, 0, 0],
+    [90, 90, 90],
+    [90, 85, 90],
+    [90, 84, 80],
+    [90, 75, 80],
+    [90, 74, 0],
+    [90, 0, 0],
   ] as const)('from %i with %i %% is %i', (before, percent, expected) => {
-    expect(after(before, percent)).toBe(expected);
+    expect(levelOf(before, percent)).toBe(expected);
   });
 
   it('is 0 without a limit, and the highest with a limit of 0 as soon as something is stored', () => {
-    expect(after(90, 1e15, null)).toBe(0);
-    expect(after(0, 0, 0)).toBe(0);
-    expect(after(0, 1, 0)).toBe(90);
-    expect(after(90, 0, 0)).toBe(0);
+    expect(levelOf(90, 1e15, null)).toBe(0);
+    expect(levelOf(0, 0, 0)).toBe(0);
+    expect(levelOf(0, 1, 0)).toBe(90);
+    expect(levelOf(90, 0, 0)).toBe(0);
   });
 
   it('is exact for the largest numbers', () => {
     const limit = 2 ** 53 - 1;
-    expect(after(0, Math.floor(limit * 0.79), limit)).toBe(0);
-    expect(after(0, Math.ceil(limit * 0.81), limit)).toBe(80);
-    expect(after(0, limit, limit)).toBe(90);
+    expect(levelOf(0, Math.floor(limit * 0.79), limit)).toBe(0);
+    expect(levelOf(0, Math.ceil(limit * 0.81), limit)).toBe(80);
+    expect(levelOf(0, limit, limit)).toBe(90);
   });
 
   it('settles at once: the same count changes it no further', () => {
     const levels = fc.constantFrom<WarningLevel>(0, 80, 90);
     fc.assert(
       fc.property(levels, fc.nat(200), fc.nat(200), (before, stored, limit) => {
-        const once = after(before, stored, limit);
-        expect(after(once, stored, limit)).toBe(once);
+        const once = levelOf(before, stored, limit);
+        expect(levelOf(once, stored, limit)).toBe(once);
       }),
     );
   });
@@ -44,7 +57,7 @@ describe('the level of a tenant', () => {
         let level: WarningLevel = 0;
         let changes = 0;
         for (const percent of percents) {
-          const next = after(level, percent);
+          const next = levelOf(level, percent);
           changes += next === level ? 0 : 1;
           level = next;
         }

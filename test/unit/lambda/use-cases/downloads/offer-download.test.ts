@@ -32,6 +32,7 @@ const down: Downloads = {
   meter: () => Promise.reject(new LedgerUnavailableError('down')),
   correct: () => Promise.reject(new LedgerUnavailableError('down')),
   month: () => Promise.reject(new LedgerUnavailableError('down')),
+  months: () => Promise.reject(new LedgerUnavailableError('down')),
   days: () => Promise.reject(new LedgerUnavailableError('down')),
 };
 

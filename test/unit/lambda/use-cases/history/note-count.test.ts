@@ -22,7 +22,13 @@ async function world() {
 describe('a recount', () => {
   it('is noted as the value of its day, with the highest of the day', async () => {
     const { made, days } = await world();
-    const first = { day: dayOf(made.nowMs), storedBytes: 120, objectCount: 2, maxStoredBytes: 120, refusals: 0 };
+    const first = {
+      day: dayOf(made.nowMs),
+      storedBytes: 120,
+      objectCount: 2,
+      maxStoredBytes: 120,
+      refusals: 0,
+    };
     expect(await days()).toEqual([first]);
     await made.objects.delete(`${tenant}/a/${oidOf(1)}`);
     await made.consume({ full: true });

@@ -67,9 +67,9 @@ describe('a refused batch', () => {
     });
     const deps = { ...made.deps, history, refusalTally: new RefusalTally() };
     const counted = { storedBytes: 100, objectCount: 1, countedAtMs: 1 };
-    await noteRefusal(deps, { tenant, counted });
+    await noteRefusal(deps, { tenant, limitBytes: 150, counted });
     isBroken = false;
-    for (let index = 0; index < 50; index += 1) await noteRefusal(deps, { tenant, counted });
+    for (let index = 0; index < 50; index += 1) await noteRefusal(deps, { tenant, limitBytes: 150, counted });
     expect(writes).toEqual([2, ...Array(8).fill(1)]);
     expect(await kept.days(range)).toMatchObject([{ refusals: 10, storedBytes: 100, maxStoredBytes: 100 }]);
   });
@@ -77,7 +77,7 @@ describe('a refused batch', () => {
   it('of a tenant that was never counted is not noted', async () => {
     const { made } = await world();
     const history = new MemoryHistory();
-    await noteRefusal({ ...made.deps, history }, { tenant, counted: null });
+    await noteRefusal({ ...made.deps, history }, { tenant, limitBytes: 150, counted: null });
     expect(await history.days(range)).toEqual([]);
   });
 });

@@ -46,7 +46,10 @@ describe('the history', () => {
     expect(days[0]).toMatchObject({ day: '2026-12-17', storedBytes: 5, isCarried: true });
     expect(days.at(-1)).toMatchObject({ day: today, storedBytes: 7 });
     expect(await read({ to: '2026-10-02' })).toMatchObject({ from: '2026-09-03', to: '2026-10-02' });
-    expect((await read({ to: '2026-10-02' })).days.map(({ day }) => day)).toEqual(['2026-10-01', '2026-10-02']);
+    expect((await read({ to: '2026-10-02' })).days.map(({ day }) => day)).toEqual([
+      '2026-10-01',
+      '2026-10-02',
+    ]);
     expect((await read({ from: '2027-01-10', to: '2027-01-10' })).days).toHaveLength(1);
   });
 

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { noteLevel, noteLimit } from '../../../../../lambda/use-cases/warnings/note-level.ts';
 import { runRecount } from '../../../../../lambda/use-cases/recounts/run-recount.ts';
-import { MemoryWarnings } from '../../../../support/memory/warnings.ts';
+import { noteLevel, noteLimit } from '../../../../../lambda/use-cases/warnings/note-level.ts';
 import { MemoryStack, minute, oidOf, tenant } from '../../../../support/memory/stack.ts';
+import { MemoryWarnings } from '../../../../support/memory/warnings.ts';
 import { recordingLog } from '../../../../support/recording-log.ts';
 import { tenantRecord } from '../../../../support/tenant-record.ts';
 
@@ -115,7 +115,10 @@ describe('a change of the limit', () => {
     await noteLevel(made.deps, { after: stale, epoch: stale.epoch, noted: Promise.resolve('noted') });
     expect(await pending()).toHaveLength(1);
     await limit(null);
-    expect(await pending()).toEqual([[0, 90, 500], [90, 0, 500]]);
+    expect(await pending()).toEqual([
+      [0, 90, 500],
+      [90, 0, 500],
+    ]);
     // It changed nothing here, and yet the recount with the old limit is over.
     await limit(10_000);
     await noteLevel(made.deps, {

@@ -14,6 +14,7 @@ import { registerRule } from './commands/rule.ts';
 import { registerTenant } from './commands/tenant.ts';
 import { registerToken } from './commands/token.ts';
 import { registerUsage } from './commands/usage.ts';
+import { registerWebhook } from './commands/webhook.ts';
 import type { CliContext } from './context.ts';
 import { CliError, UsageError } from './errors.ts';
 
@@ -51,6 +52,7 @@ function buildProgram(context: CliContext): Command {
   registerObject(program, context);
   registerUsage(program, context);
   registerHistory(program, context);
+  registerWebhook(program, context);
   registerReservation(program, context);
   registerLock(program, context);
   registerReconcile(program, context);

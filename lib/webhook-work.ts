@@ -6,8 +6,8 @@ import { functionSpecs } from './functions/function-specs.ts';
 import type { Functions } from './functions/functions.ts';
 import { queueDefaults } from './queues.ts';
 
-/** Receivers that are waited for at a time: each takes five seconds at most. */
-const sendersAtOnce = 5;
+/** Receivers that are waited for at a time, each for five seconds at most. Lambda runs a queue by two or more. */
+const sendersAtOnce = 2;
 
 /** The queue of what is to be sent to webhooks, in any order, and what brings it to the function sendWebhook. */
 export class WebhookWork extends Construct {

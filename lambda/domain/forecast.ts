@@ -25,7 +25,7 @@ export const noForecastReasons = [
   'not-growing',
   'beyond-two-years',
 ] as const;
-export type NoForecast = (typeof noForecastReasons)[number];
+type NoForecast = (typeof noForecastReasons)[number];
 
 /**
  * Growth is the median of the slopes between each two days (Theil and Sen). So one large push, or a delete, does not

@@ -51,7 +51,7 @@ export function webhookSecret(random: string): string {
 export const secretCharacters = 42;
 
 /** So long the secret before the last one signs too. */
-export const previousSecretMs = 24 * 60 * 60_000;
+const previousSecretMs = 24 * 60 * 60_000;
 
 /** The secrets that sign now, the newest first. */
 export function secretsOf({ secret, previousSecret, secretChangedAtMs }: Webhook, nowMs: number): string[] {
@@ -84,7 +84,7 @@ const minute = 60_000;
 const hour = 3_600_000;
 
 /** From an attempt that failed to the next: 8 attempts within 24 hours. */
-export const webhookDelaysMs: readonly number[] = [
+const webhookDelaysMs: readonly number[] = [
   5 * second,
   5 * minute,
   30 * minute,

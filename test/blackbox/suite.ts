@@ -27,6 +27,7 @@ import { tokenTests } from './tokens.ts';
 import { uploadTests } from './uploads.ts';
 import { usageTests } from './usage.ts';
 import { verifyTests } from './verify.ts';
+import { webhookTests } from './webhooks.ts';
 
 /**
  * What a client can see of a stack, whatever it runs on. Registers its tests where it is called; the target
@@ -55,6 +56,7 @@ export function blackboxSuite(target: () => Target): void {
   describe('downloads', () => downloadTests(api));
   downloadMeterTests(api);
   historyTests(api);
+  webhookTests(api);
   describe('reservations', () => reservationTests(api));
   describe('limits', () => limitTests(api));
   describe('locks', () => lockTests(api));

@@ -36,7 +36,12 @@ export function webhooksContract(open: () => Promise<Webhooks>): void {
       await webhooks.put({ tenant, webhook });
       expect(await webhooks.read(tenant)).toEqual(webhook);
       expect(await webhooks.read(tenantName())).toBeUndefined();
-      const changed = { ...webhook, url: 'https://b.example.com/', previousSecret: 'whsec_a', secret: 'whsec_b' };
+      const changed = {
+        ...webhook,
+        url: 'https://b.example.com/',
+        previousSecret: 'whsec_a',
+        secret: 'whsec_b',
+      };
       await webhooks.put({ tenant, webhook: changed });
       expect(await webhooks.read(tenant)).toEqual(changed);
       expect(await webhooks.remove(tenant)).toBe('removed');

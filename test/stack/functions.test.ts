@@ -129,7 +129,7 @@ describe('the functions', () => {
   });
 
   it('behind the API time out before API Gateway does', () => {
-    const background = ['reconcile', 'scanShard', 'refresh', 'exportArchive', 'storeEvents'];
+    const background = ['reconcile', 'scanShard', 'refresh', 'sendWebhook', 'exportArchive', 'storeEvents'];
     for (const [name, built] of functions)
       if (!background.includes(name)) expect(built.Timeout).toBeLessThan(30);
   });

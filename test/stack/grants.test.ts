@@ -13,6 +13,9 @@ const kinds: Readonly<Record<string, (cell: string) => string>> = {
   bucket: (action) => `s3:${action} on ObjectStorageBucket`,
   archives: (action) => `s3:${action} on ObjectStorageBucket/_exports/*`,
   requests: (action) => `s3:${action} on ObjectStorageBucket/_exports/*/*/work/request.json`,
+  webhooks: (action) => `sqs:${action} on WebhookWorkQueue`,
+  bus: (action) =>
+    `events:${action} on arn:AWS::Partition:events:AWS::Region:AWS::AccountId:event-bus/default`,
   exports: (action) => `sqs:${action} on ExportWorkQueue`,
   queue: (action) => `sqs:${action} on ReconcileQueue`,
   events: (action) => `sqs:${action} on StoreEventsQueue`,

@@ -109,6 +109,10 @@ const architecture: Readonly<Record<string, { imports: readonly string[]; packag
     imports: ['lambda/domain', 'lambda/ports', 'lambda/adapters/aws-http'],
     packages: [],
   },
+  'lambda/adapters/webhook': {
+    imports: ['lambda/domain', 'lambda/ports'],
+    packages: ['node:dns/promises', 'node:http', 'node:https', 'node:net'],
+  },
   'lambda/adapters/lambda-scan': {
     imports: ['lambda/domain', 'lambda/ports', 'lambda/adapters/aws-http'],
     packages: ['node:crypto', 'zod'],

@@ -6,7 +6,7 @@ import { AwsJsonClient } from '../aws-http/json-client.ts';
 import type { AwsCredentials } from '../aws-http/sigv4.ts';
 
 /** What rules match on. */
-export const eventSource = 'lfs-quota';
+const eventSource = 'lfs-quota';
 
 /** Entries that EventBridge takes in one request, at most. */
 const entriesMax = 10;

@@ -3,25 +3,28 @@ import type { TenantRecord } from '../../domain/tenant.ts';
 import type { Deps } from '../deps.ts';
 
 type RefusalDeps = Pick<Deps, 'history' | 'warnings' | 'refusalTally' | 'clock' | 'log'>;
-type Refused = Pick<TenantRecord, 'tenant' | 'limitBytes'> & {
+interface Refused {
+  readonly tenant: string;
+  readonly limitBytes: number;
   readonly atMs: number;
   readonly storedBytes: number;
   readonly objectCount: number;
-};
+}
 
 /**
  * Notes that something of a batch was refused, and warns if it is the first of the day. Nobody waits for it, and it never
  * fails: the requests are on their way together with what the batch writes anyway.
  *
- * @param tenant as the batch knows it.
+ * @param tenant as the batch began with it. @param refusal what it is told: it may have recounted since.
  */
 export async function noteRefusal(
   deps: RefusalDeps,
-  { tenant, limitBytes, counted }: Pick<TenantRecord, 'tenant' | 'limitBytes' | 'counted'>,
+  { tenant, counted }: Pick<TenantRecord, 'tenant' | 'counted'>,
+  { storedBytes, limitBytes }: { readonly storedBytes: number; readonly limitBytes: number },
 ): Promise<void> {
   // Of a tenant that was never counted there is nothing to note.
   if (counted === null) return;
-  const { storedBytes, objectCount } = counted;
+  const { objectCount } = counted;
   const atMs = deps.clock.nowMs();
   const refused = { tenant, limitBytes, storedBytes, objectCount, atMs };
   const count = deps.refusalTally.add(tenant, atMs);

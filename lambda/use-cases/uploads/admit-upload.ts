@@ -86,7 +86,7 @@ async function admit(deps: AdmitUploadDeps, input: AdmitUploadInput): Promise<Ad
   }
   const decision = await decide(deps, { attempt, missing, added });
   // Beside what follows. The answer does not wait for it.
-  if ('refusal' in decision && decision.refusal) void noteRefusal(deps, input.tenant);
+  if ('refusal' in decision && decision.refusal) void noteRefusal(deps, input.tenant, decision.refusal);
   switch (decision.kind) {
     case 'admit':
       if (!isExpectedToFit) await requestUploadRecount();

@@ -27,6 +27,7 @@ const sections: readonly { readonly title: string; readonly isOf: (path: string)
       ),
   },
   { title: 'Tokens', isOf: (path) => /\/(tokens|exchange)/.test(path) },
+  { title: 'Warnings', isOf: (path) => path.includes('/webhook') },
   { title: 'Exports', isOf: (path) => path.includes('/exports') },
   { title: 'Repos, objects and file locks', isOf: (path) => /^\/v1\/.*\/(repos|objects)/.test(path) },
 ];

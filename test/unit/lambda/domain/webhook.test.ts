@@ -34,8 +34,7 @@ describe('the headers of a webhook', () => {
       body: '{}',
     });
     const expected = ['a', 'b'].map(
-      (letter) =>
-        `v1,${createHmac('sha256', letter.repeat(42)).update('acme:1.5.{}').digest('base64')}`,
+      (letter) => `v1,${createHmac('sha256', letter.repeat(42)).update('acme:1.5.{}').digest('base64')}`,
     );
     expect(signature).toBe(expected.join(' '));
     expect(secrets[0]).toMatch(/^whsec_[A-Za-z0-9+/=]{56}$/);
@@ -130,7 +129,12 @@ describe('the URL of a webhook', () => {
     expect(allowed('http://127.0.0.1:9000/hook')).toBe(true);
     expect(allowed('http://[::1]:9000/')).toBe(true);
     expect(allowed('https://hooks.example.com/')).toBe(true);
-    for (const url of ['http://10.0.0.1/', 'http://localhost:9000/', 'https://127.0.0.1/', 'http://u@127.0.0.1/'])
+    for (const url of [
+      'http://10.0.0.1/',
+      'http://localhost:9000/',
+      'https://127.0.0.1/',
+      'http://u@127.0.0.1/',
+    ])
       expect(allowed(url), url).toBe(false);
   });
 });

@@ -36,13 +36,20 @@ async function world(post: WebhookSender['post']) {
   const { log, entries } = recordingLog();
   const webhooks = new MemoryWebhooks();
   const delays: unknown[] = [];
-  const deps = { ...memoryDeps({ webhooks, log, webhookSender: { post } }), invocations: createInvocations() };
+  const deps = {
+    ...memoryDeps({ webhooks, log, webhookSender: { post } }),
+    invocations: createInvocations(),
+  };
   const redelivery = { delay: async (input: unknown) => void delays.push(input) };
   await setWebhook(deps, { tenant: 'acme', url: 'https://a.example.com/', isNewSecret: false });
   const consume = create({ ...deps, redelivery });
   const run = async (body: unknown, receiveCount = '1') =>
-    (await consume(eventOf(body, receiveCount), lambdaContext({ functionName: 'sendWebhook', timeLimitMs: 30_000 })))
-      .batchItemFailures;
+    (
+      await consume(
+        eventOf(body, receiveCount),
+        lambdaContext({ functionName: 'sendWebhook', timeLimitMs: 30_000 }),
+      )
+    ).batchItemFailures;
   return { run, delays, entries, webhooks };
 }
 
@@ -72,18 +79,23 @@ describe('the sender', () => {
     expect(entries.at(-1)?.message).toBe('webhook not sent');
   });
 
-  it.each(['', 'no JSON', '{}', { ...message, tenant: 'A' }, { ...message, event: { ...message.event, id: '' } }])(
-    'leaves %j to the dead-letter queue',
-    async (body) => {
-      const { run, entries, delays } = await world(async () => ({ kind: 'answered', status: 200 }));
-      expect(await run(body)).toHaveLength(1);
-      expect(entries.at(-1)?.message).toBe('unreadable message');
-      expect(delays).toEqual([]);
-    },
-  );
+  it.each([
+    '',
+    'no JSON',
+    '{}',
+    { ...message, tenant: 'A' },
+    { ...message, event: { ...message.event, id: '' } },
+  ])('leaves %j to the dead-letter queue', async (body) => {
+    const { run, entries, delays } = await world(async () => ({ kind: 'answered', status: 200 }));
+    expect(await run(body)).toHaveLength(1);
+    expect(entries.at(-1)?.message).toBe('unreadable message');
+    expect(delays).toEqual([]);
+  });
 });
 
 it('a message is read as it was written', () => {
   expect(decodeWebhookMessage(JSON.stringify(message))).toEqual(message);
-  expect(decodeWebhookMessage(JSON.stringify({ ...message, correlationId: 'bad id\n' }))).toMatchObject(message);
+  expect(decodeWebhookMessage(JSON.stringify({ ...message, correlationId: 'bad id\n' }))).toMatchObject(
+    message,
+  );
 });

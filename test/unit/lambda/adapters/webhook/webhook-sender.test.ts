@@ -17,7 +17,17 @@ let pair: { key: Buffer; cert: Buffer };
 beforeAll(() => {
   const [key, cert] = [join(folder, 'key.pem'), join(folder, 'cert.pem')];
   const subject = ['-subj', `/CN=${name}`, '-addext', `subjectAltName=DNS:${name}`];
-  const openssl = ['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '2'];
+  const openssl = [
+    'req',
+    '-x509',
+    '-newkey',
+    'ec',
+    '-pkeyopt',
+    'ec_paramgen_curve:prime256v1',
+    '-nodes',
+    '-days',
+    '2',
+  ];
   execFileSync('openssl', [...openssl, '-keyout', key, '-out', cert, ...subject], { stdio: 'ignore' });
   pair = { key: readFileSync(key), cert: readFileSync(cert) };
 });
@@ -124,11 +134,17 @@ describe('a webhook', () => {
 
   it('ends in time, whatever does not answer: the receiver, the connection, the resolver', async () => {
     const silent = await receiver(() => undefined);
-    expect(await sender(silent.port, { timeoutMs: 100 }).post()).toEqual({ kind: 'failed', failure: 'timeout' });
+    expect(await sender(silent.port, { timeoutMs: 100 }).post()).toEqual({
+      kind: 'failed',
+      failure: 'timeout',
+    });
     const mute = await listen(createTcpServer(() => undefined));
     expect(await sender(mute, { timeoutMs: 100 }).post()).toEqual({ kind: 'failed', failure: 'timeout' });
     const resolve = () => new Promise<never>(() => undefined);
-    expect(await sender(1, { timeoutMs: 100, resolve }).post()).toEqual({ kind: 'failed', failure: 'timeout' });
+    expect(await sender(1, { timeoutMs: 100, resolve }).post()).toEqual({
+      kind: 'failed',
+      failure: 'timeout',
+    });
   });
 
   it('that nobody takes is not reachable', async () => {

@@ -7,6 +7,7 @@ import { MemoryHistory } from '../../../../support/memory/history.ts';
 import { MemoryStack, oidOf, tenant } from '../../../../support/memory/stack.ts';
 import { recordingLog } from '../../../../support/recording-log.ts';
 
+const refusal = { storedBytes: 100, limitBytes: 150 };
 const range = { tenant, from: '2020-01-01', to: '2099-01-01' };
 
 async function world() {
@@ -67,9 +68,9 @@ describe('a refused batch', () => {
     });
     const deps = { ...made.deps, history, refusalTally: new RefusalTally() };
     const counted = { storedBytes: 100, objectCount: 1, countedAtMs: 1 };
-    await noteRefusal(deps, { tenant, limitBytes: 150, counted });
+    await noteRefusal(deps, { tenant, counted }, refusal);
     isBroken = false;
-    for (let index = 0; index < 50; index += 1) await noteRefusal(deps, { tenant, limitBytes: 150, counted });
+    for (let index = 0; index < 50; index += 1) await noteRefusal(deps, { tenant, counted }, refusal);
     expect(writes).toEqual([2, ...Array(8).fill(1)]);
     expect(await kept.days(range)).toMatchObject([{ refusals: 10, storedBytes: 100, maxStoredBytes: 100 }]);
   });
@@ -77,7 +78,7 @@ describe('a refused batch', () => {
   it('of a tenant that was never counted is not noted', async () => {
     const { made } = await world();
     const history = new MemoryHistory();
-    await noteRefusal({ ...made.deps, history }, { tenant, limitBytes: 150, counted: null });
+    await noteRefusal({ ...made.deps, history }, { tenant, counted: null }, refusal);
     expect(await history.days(range)).toEqual([]);
   });
 });

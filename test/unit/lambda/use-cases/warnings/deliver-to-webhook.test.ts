@@ -20,7 +20,11 @@ type Answer = Awaited<ReturnType<WebhookSender['post']>>;
 
 /** As the specification of Standard Webhooks has it, without the code that signs. */
 function isSignedBy(secret: string, posted: Parameters<WebhookSender['post']>[0]): boolean {
-  const { 'webhook-id': id, 'webhook-timestamp': time, 'webhook-signature': signatures = '' } = posted.headers;
+  const {
+    'webhook-id': id,
+    'webhook-timestamp': time,
+    'webhook-signature': signatures = '',
+  } = posted.headers;
   const key = Buffer.from(secret.replace(/^whsec_/, ''), 'base64');
   const expected = createHmac('sha256', key).update([id, time, posted.body].join('.')).digest('base64');
   return signatures.split(' ').includes(`v1,${expected}`);
@@ -82,9 +86,18 @@ describe('an event', () => {
   });
 
   it.each([
-    [{ kind: 'answered', status: 500 }, { status: 500, failure: 'status' }],
-    [{ kind: 'answered', status: 302 }, { status: 302, failure: 'status' }],
-    [{ kind: 'failed', failure: 'timeout' }, { status: null, failure: 'timeout' }],
+    [
+      { kind: 'answered', status: 500 },
+      { status: 500, failure: 'status' },
+    ],
+    [
+      { kind: 'answered', status: 302 },
+      { status: 302, failure: 'status' },
+    ],
+    [
+      { kind: 'failed', failure: 'timeout' },
+      { status: null, failure: 'timeout' },
+    ],
   ] as const)('that is answered by %j is sent again, later', async (answer, noted) => {
     const { set, deliver, answers, last, clock } = world();
     await set();

@@ -156,6 +156,18 @@ describe('a refusal', () => {
     expect(await pending()).toEqual([['full'], ['full']]);
   });
 
+  it('says what is stored as its batch has counted it, and not as it began', async () => {
+    const { made } = await world();
+    await made.push('a', { [oidOf(1)]: 700 });
+    made.put({ [`a/${oidOf(1)}`]: 700 });
+    await made.push('a', { [oidOf(9)]: 400 });
+    expect((await made.deps.warnings.read(tenant)).pending.at(-1)?.warning).toMatchObject({
+      kind: 'full',
+      storedBytes: 700,
+      limitBytes: 1000,
+    });
+  });
+
   it('is tried again by the next one if it failed', async () => {
     const { made } = await world();
     let isBroken = true;

@@ -73,6 +73,19 @@ describe('grants', () => {
     expect([...without.values()].flat().filter((line) => /_exports|ExportWork/.test(line))).toEqual([]);
   });
 
+  it('let what connects to addresses of tenants reach neither store nor secret, and no other queue', () => {
+    const lines = grants.get('sendWebhook') ?? [];
+    expect(lines.filter((line) => /^(s3|secretsmanager|lambda|events):/.test(line))).toEqual([]);
+    expect(lines.filter((line) => line.startsWith('sqs:') && !line.endsWith('WebhookWorkQueue'))).toEqual([]);
+    const receivers = [...grants].filter(([, all]) => all.includes('sqs:ReceiveMessage on WebhookWorkQueue'));
+    expect(receivers.map(([name]) => name)).toEqual(['sendWebhook']);
+  });
+
+  it('are none on the event bus if the stage publishes nothing', () => {
+    const without = grantsOf(templateOf({ warnings: { eventBus: false } }));
+    expect([...without.values()].flat().filter((line) => line.startsWith('events:'))).toEqual([]);
+  });
+
   it('let only reconcile invoke another function', () => {
     const holders = [...grants].filter(([, lines]) => lines.some((line) => line.startsWith('lambda:')));
     expect(holders.map(([name]) => name).filter((name) => !name.startsWith('Background'))).toEqual([

@@ -40,16 +40,9 @@ export async function deliverToWebhook(
   const failure = answer.kind === 'failed' ? answer.failure : isDelivered ? null : 'status';
   const nextAtMs = delayMs === undefined ? null : clock.nowMs() + delayMs;
   const made: WebhookAttempt = { eventId: id, type, atMs, attempt, status, failure, nextAtMs };
-  const level = isDelivered ? 'info' : 'warn';
-  log[level]('webhook', {
-    tenant,
-    eventId: id,
-    type,
-    attempt,
-    status,
-    failure,
-    givenUp: !isDelivered && !delayMs,
-  });
+  const fields = { tenant, eventId: id, type, attempt, status };
+  if (isDelivered) log.info('webhook delivered', fields);
+  else log.warn('webhook not delivered', { ...fields, failure, givenUp: delayMs === undefined });
   try {
     await webhooks.noteAttempt({ tenant, url, attempt: made });
   } catch (error) {

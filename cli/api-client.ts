@@ -6,7 +6,7 @@ import { CliError } from './errors.ts';
 /** The gateway ends a request after 30 s; what takes longer never answers. */
 const requestTimeoutMs = 35_000;
 
-export type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE';
+export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
 export interface ApiRequest<Body> {
   readonly method: Method;

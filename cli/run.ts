@@ -5,6 +5,7 @@ import { registerDoctor } from './commands/doctor.ts';
 import { registerDownloads } from './commands/downloads.ts';
 import { registerDu } from './commands/du.ts';
 import { registerExport } from './commands/export.ts';
+import { registerHistory } from './commands/history.ts';
 import { registerLock } from './commands/lock.ts';
 import { registerObject } from './commands/object.ts';
 import { registerReconcile } from './commands/reconcile.ts';
@@ -14,6 +15,7 @@ import { registerRule } from './commands/rule.ts';
 import { registerTenant } from './commands/tenant.ts';
 import { registerToken } from './commands/token.ts';
 import { registerUsage } from './commands/usage.ts';
+import { registerWebhook } from './commands/webhook.ts';
 import type { CliContext } from './context.ts';
 import { CliError, UsageError } from './errors.ts';
 
@@ -51,6 +53,8 @@ function buildProgram(context: CliContext): Command {
   registerRepo(program, context);
   registerObject(program, context);
   registerUsage(program, context);
+  registerHistory(program, context);
+  registerWebhook(program, context);
   registerReservation(program, context);
   registerLock(program, context);
   registerReconcile(program, context);

@@ -1,6 +1,7 @@
 import { formatBytes } from '../lambda/domain/bytes.ts';
 import type { RepoBody } from '../lambda/http/management/repos/schemas.ts';
 import type { SubscriptionBody } from '../lambda/http/management/tenants/schemas.ts';
+import { forecastText } from './forecast-text.ts';
 import {
   formatAge,
   formatCount,
@@ -55,6 +56,7 @@ function renderFigures(body: SubscriptionBody, options: { nowMs: number; drawBlo
     );
   }
   lines.push(`limit     ${formatLimit(limitBytes)}`);
+  if (body.forecast.fullOn) lines.push(`full      ${forecastText(body.forecast)}`);
   lines.push(`counted   ${formatAge(usage.countedAt, options.nowMs)}${whyOld(body, options.nowMs)}`);
   return `${lines.join('\n')}\n`;
 }

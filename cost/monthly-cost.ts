@@ -38,9 +38,9 @@ export interface MonthlyCost {
 
 /** Resources that are billed whether they are used or not. `test/stack/cost.test.ts` counts them in the template. */
 export const standing = {
-  alarms: 35,
+  alarms: 37,
   alarmsOfStoreEvents: 3,
-  metrics: 16,
+  metrics: 17,
   dashboards: 1,
   secrets: 1,
 } as const;
@@ -51,8 +51,8 @@ const emptyReceivesPerMonth = 5 * 3 * 60 * 24 * 30;
 
 function standingCost(cloud: CloudPrices, { storeEvents }: Workload): Cost {
   const alarms = standing.alarms + (storeEvents ? standing.alarmsOfStoreEvents : 0);
-  // Recounts, exports and, if the stage has them, events.
-  const queuePrices = cloud.fifoQueueRequest + (storeEvents ? 2 : 1) * cloud.queueRequest;
+  // Recounts, exports, webhooks and, if the stage has them, events.
+  const queuePrices = cloud.fifoQueueRequest + (storeEvents ? 3 : 2) * cloud.queueRequest;
   return {
     ...noCost,
     queue: emptyReceivesPerMonth * queuePrices,

@@ -83,6 +83,7 @@ export const memoryMb: Readonly<Record<FunctionName, number>> = {
   reconcile: 512,
   scanShard: 1_024,
   refresh: 256,
+  sendWebhook: 256,
   exportArchive: 2_048,
   storeEvents: 256,
 };
@@ -91,6 +92,7 @@ const background: ReadonlySet<FunctionName> = new Set([
   'reconcile',
   'scanShard',
   'refresh',
+  'sendWebhook',
   'exportArchive',
   'storeEvents',
 ]);

@@ -32,7 +32,10 @@ export type TableCall =
   | 'deleteReservation'
   | 'beginReconcile'
   | 'commitRepo'
-  | 'commitTenant';
+  | 'commitTenant'
+  | 'noteCount'
+  | 'daysOfHistory'
+  | 'readWarnings';
 
 export interface Operation {
   readonly function: FunctionName;
@@ -124,7 +127,7 @@ export function verifyLocks(): Operation {
 export function cachedSubscription(): Operation {
   return {
     function: 'getSubscription',
-    calls: { findToken: 1, readTenant: 1, repos: 1, listPublicRepos: 1 },
+    calls: { findToken: 1, readTenant: 1, repos: 1, listPublicRepos: 1, daysOfHistory: 1 },
     tableRounds: 2,
     headRounds: 0,
     listRounds: 0,
@@ -159,8 +162,11 @@ function reconcile({ repos, isFull, dead }: RecountShape) {
       commitRepo: written,
       commitTenant: 1,
       deleteReservation: dead,
+      noteCount: 1,
+      readWarnings: 1,
     },
-    tableRounds: 4 + rereads + Math.ceil(written / atOnce) + Math.ceil(dead / atOnce),
+    // The history is written while dead reservations are deleted.
+    tableRounds: 4 + rereads + Math.ceil(written / atOnce) + Math.max(1, Math.ceil(dead / atOnce)),
     listRounds: lists.rounds,
   };
 }
@@ -200,6 +206,7 @@ export function missedSubscription(shape: Omit<RecountShape, 'isFull'>): Operati
       readTenant: 1 + inner.calls.readTenant,
       repos: 2,
       listPublicRepos: 1,
+      daysOfHistory: 1,
     },
     tableRounds: inner.tableRounds + 2,
     headRounds: 0,

@@ -27,6 +27,10 @@ function reservationItemBytes(claims: number): number {
   return 280 + 71 * claims;
 }
 
+/** Days that a forecast reads, and the item of each. */
+const historyDays = 100;
+const historyItemBytes = 150;
+
 /** Bytes of a reservation's keys in an index. */
 const dueEntryBytes = 130;
 
@@ -63,6 +67,7 @@ export function unitsOfCall(call: TableCall, sizes: TableSizes): TableUnits {
     case 'findToken':
     case 'readTenant':
     case 'readRefreshState':
+    case 'readWarnings':
     case 'readRepo':
     case 'deletions':
     case 'deletionsOf':
@@ -86,6 +91,12 @@ export function unitsOfCall(call: TableCall, sizes: TableSizes): TableUnits {
     }
     case 'putRefreshState':
       return writes(1);
+    case 'noteCount':
+      // A second one if the day had a higher count. Most tenants only grow.
+      return writes(1);
+    case 'daysOfHistory':
+      // Eventually consistent.
+      return reads(readUnits(historyDays * historyItemBytes) / 2);
     case 'meterDownloads':
       // The item of the month, and that of the day.
       return writes(2);

@@ -3,11 +3,15 @@ import { createDynamoDb } from './adapters/dynamodb/client.ts';
 import { createDynamoDbDownloads } from './adapters/dynamodb/downloads.ts';
 import { createDynamoDbExchangeRules } from './adapters/dynamodb/exchange-rules.ts';
 import { createDynamoDbExportJobs } from './adapters/dynamodb/export-jobs.ts';
+import { createDynamoDbHistory } from './adapters/dynamodb/history.ts';
 import { createDynamoDbLedger } from './adapters/dynamodb/ledger.ts';
 import { createDynamoDbLocks } from './adapters/dynamodb/locks.ts';
 import { createDynamoDbPublicReads } from './adapters/dynamodb/public-reads.ts';
 import { createDynamoDbRequestKeys } from './adapters/dynamodb/request-keys.ts';
 import { createDynamoDbTokenStore } from './adapters/dynamodb/token-store.ts';
+import { createDynamoDbWarnings } from './adapters/dynamodb/warnings.ts';
+import { createDynamoDbWebhooks } from './adapters/dynamodb/webhooks.ts';
+import { createEventBridge } from './adapters/eventbridge/event-bus.ts';
 import { FunctionInvoker } from './adapters/lambda-scan/invoker.ts';
 import { createLambdaScan } from './adapters/lambda-scan/lambda-scan.ts';
 import { createIdentityVerifier } from './adapters/oidc/identity-verifier.ts';
@@ -27,11 +31,13 @@ import { createSqsClient } from './adapters/sqs/client.ts';
 import { createSqsExportQueue } from './adapters/sqs/export-queue.ts';
 import { createSqsRecountQueue } from './adapters/sqs/recount-queue.ts';
 import { createSqsRedelivery } from './adapters/sqs/redelivery.ts';
+import { createSqsWebhookQueue } from './adapters/sqs/webhook-queue.ts';
 import { systemClock } from './adapters/system/clock.ts';
 import { systemIds } from './adapters/system/ids.ts';
 import { createInvocationLog } from './adapters/system/invocation-log.ts';
 import { createInvocations } from './adapters/system/invocations.ts';
 import { roleCredentials } from './adapters/system/role-credentials.ts';
+import { createWebhookSender } from './adapters/webhook/webhook-sender.ts';
 import { ListingPace } from './domain/ask-by-listing.ts';
 import {
   type ExportSettings,
@@ -41,8 +47,11 @@ import {
 } from './domain/export/export-settings.ts';
 import { issuersFromJson } from './domain/issuers-json.ts';
 import { KnownObjects } from './domain/known-objects.ts';
+import { RefusalTally } from './domain/refusal-tally.ts';
 import type { Settings } from './domain/settings.ts';
 import { settingsFromJson } from './domain/settings-json.ts';
+import { isWebhookUrl } from './domain/webhook.ts';
+import type { EventBus } from './ports/event-bus.ts';
 import type { ExportQueue } from './ports/export-queue.ts';
 import { serviceName } from './ports/metrics.ts';
 import type { PathScan } from './ports/path-scan.ts';
@@ -91,7 +100,7 @@ const metrics = () =>
     invocations,
   });
 /** What stands in for a service of AWS, if something does. The SDKs of AWS read the same variables. */
-const standIn = (service: 'DYNAMODB' | 'LAMBDA' | 'S3' | 'SECRETS_MANAGER' | 'SQS') =>
+const standIn = (service: 'DYNAMODB' | 'EVENTBRIDGE' | 'LAMBDA' | 'S3' | 'SECRETS_MANAGER' | 'SQS') =>
   optional(`AWS_ENDPOINT_URL_${service}`) ?? optional('AWS_ENDPOINT_URL');
 const role = () => roleCredentials(process.env);
 
@@ -150,6 +159,24 @@ function count(name: string): number {
   if (!Number.isSafeInteger(value) || value < 1)
     throw new Error(`The environment variable ${name} must be a whole number above 0.`);
   return value;
+}
+
+/** The queue of what is to be sent to webhooks, and the client with its connections. */
+function webhookQueuePlace() {
+  const queueUrl = required('LFS_QUOTA_WEBHOOK_QUEUE_URL');
+  const place = { queueUrl, region: required('AWS_REGION'), endpoint: standIn('SQS'), credentials: role };
+  return { queueUrl, client: createSqsClient(place) };
+}
+const webhookQueue = () => createSqsWebhookQueue({ ...webhookQueuePlace(), clock, invocations });
+
+/** The account's event bus, if the stage publishes to it. */
+function eventBus(): EventBus {
+  if (optional('LFS_QUOTA_EVENT_BUS') === undefined) return { publish: async () => undefined };
+  return createEventBridge({
+    region: required('AWS_REGION'),
+    endpoint: standIn('EVENTBRIDGE'),
+    credentials: role,
+  });
 }
 
 /** How a secret is read. */
@@ -228,6 +255,9 @@ export function batchDeps() {
     listingPace: new ListingPace(),
     knownObjects: new KnownObjects(),
     ledger: createDynamoDbLedger(tables),
+    history: createDynamoDbHistory(tables),
+    warnings: createDynamoDbWarnings(tables),
+    refusalTally: new RefusalTally(),
     downloads: createDynamoDbDownloads(tables),
     publicReads: createDynamoDbPublicReads(tables),
     tokens: createDynamoDbTokenStore(tables),
@@ -262,6 +292,8 @@ export function subscriptionDeps() {
     store: objectStore(client),
     ledger: createDynamoDbLedger(tables),
     publicReads: createDynamoDbPublicReads(tables),
+    history: createDynamoDbHistory(tables),
+    warnings: createDynamoDbWarnings(tables),
     tokens: createDynamoDbTokenStore(tables),
     admin: admin(),
     queue: queue(),
@@ -292,10 +324,15 @@ export function managementDeps() {
     store: objectStore(client),
     ledger: createDynamoDbLedger(tables),
     audit: createDynamoDbAuditLog(tables),
+    history: createDynamoDbHistory(tables),
+    warnings: createDynamoDbWarnings(tables),
     downloads: createDynamoDbDownloads(tables),
     publicReads: createDynamoDbPublicReads(tables),
     tokens: createDynamoDbTokenStore(tables),
     requestKeys: createDynamoDbRequestKeys(tables),
+    webhooks: createDynamoDbWebhooks(tables),
+    webhookQueue: webhookQueue(),
+    webhookUrls: (url: string) => isWebhookUrl(url),
     exchangeRules: createDynamoDbExchangeRules(tables),
     issuers: issuers(),
     locks: createDynamoDbLocks(tables),
@@ -317,6 +354,9 @@ export function reconcileDeps() {
     scan: withWorkers(scan, shared),
     store: objectStore(client),
     ledger: createDynamoDbLedger(tables),
+    history: createDynamoDbHistory(tables),
+    warnings: createDynamoDbWarnings(tables),
+    webhooks: createDynamoDbWebhooks(tables),
     exportJobs: createDynamoDbExportJobs(tables),
     locks: createDynamoDbLocks(tables),
     publicReads: createDynamoDbPublicReads(tables),
@@ -335,10 +375,22 @@ export function refreshDeps() {
   return {
     ...common(),
     ledger: createDynamoDbLedger(tables),
+    warnings: createDynamoDbWarnings(tables),
+    eventBus: eventBus(),
+    webhookQueue: webhookQueue(),
     queue: queue(),
     metrics: metrics(),
     ...exportsOfStage(),
     exportJobs: createDynamoDbExportJobs(tables),
+  };
+}
+
+export function webhookDeps() {
+  return {
+    ...common(),
+    webhooks: createDynamoDbWebhooks(table()),
+    webhookSender: createWebhookSender(),
+    redelivery: createSqsRedelivery(webhookQueuePlace()),
   };
 }
 

@@ -36,6 +36,11 @@ export const routes = [
   { method: 'DELETE', path: '/v1/tenants/{tenant}/exports/{exportId}', function: 'management' },
   { method: 'GET', path: '/v1/tenants/{tenant}/downloads', function: 'management' },
   { method: 'GET', path: '/v1/tenants/{tenant}/audit', function: 'management' },
+  { method: 'GET', path: '/v1/tenants/{tenant}/history', function: 'management' },
+  { method: 'GET', path: '/v1/tenants/{tenant}/webhook', function: 'management' },
+  { method: 'PUT', path: '/v1/tenants/{tenant}/webhook', function: 'management' },
+  { method: 'DELETE', path: '/v1/tenants/{tenant}/webhook', function: 'management' },
+  { method: 'POST', path: '/v1/tenants/{tenant}/webhook/test', function: 'management' },
   { method: 'GET', path: '/v1/tenants/{tenant}/objects', function: 'management' },
   { method: 'GET', path: '/v1/tenants/{tenant}/repos', function: 'management' },
   { method: 'POST', path: '/v1/tenants/{tenant}/repos', function: 'management' },
@@ -69,10 +74,17 @@ export const defaultRouteFunction = 'notFound';
 export type HttpFunction = AnyRoute['function'] | typeof defaultRouteFunction;
 
 /**
- * Functions without a route: the queue's consumer, what it invokes to scan shards, the schedule's target and, if the
+ * Functions without a route: the queue's consumer, what it invokes to scan shards, the schedule's target, what sends to
+ * webhooks and, if the
  * stage has them, the workers of exports and the store's consumer.
  */
-type BackgroundFunction = 'reconcile' | 'scanShard' | 'refresh' | 'exportArchive' | 'storeEvents';
+type BackgroundFunction =
+  | 'reconcile'
+  | 'scanShard'
+  | 'refresh'
+  | 'sendWebhook'
+  | 'exportArchive'
+  | 'storeEvents';
 
 export type FunctionName = HttpFunction | BackgroundFunction;
 
@@ -90,6 +102,7 @@ export const handlerFiles: Readonly<Record<FunctionName, string>> = {
   reconcile: 'reconcile.ts',
   scanShard: 'scan-shard.ts',
   refresh: 'refresh.ts',
+  sendWebhook: 'send-webhook.ts',
   exportArchive: 'export-archive.ts',
   storeEvents: 'store-events.ts',
 };

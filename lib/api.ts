@@ -197,7 +197,13 @@ function corsFor(origins: readonly string[]) {
       allowOrigins: [...origins],
       allowHeaders: ['authorization', 'content-type', 'idempotency-key'],
       exposeHeaders: ['apigw-requestid', 'location', 'retry-after'],
-      allowMethods: [CorsHttpMethod.GET, CorsHttpMethod.POST, CorsHttpMethod.PATCH, CorsHttpMethod.DELETE],
+      allowMethods: [
+        CorsHttpMethod.GET,
+        CorsHttpMethod.POST,
+        CorsHttpMethod.PUT,
+        CorsHttpMethod.PATCH,
+        CorsHttpMethod.DELETE,
+      ],
       maxAge: Duration.hours(1),
     },
   };

@@ -16,6 +16,7 @@ import { exportStoreOf } from './settings/export-store.ts';
 import { settingsOf } from './settings/protocol-settings.ts';
 import type { StageSettings } from './settings/stage-settings.ts';
 import { StoreEvents } from './store-events.ts';
+import { WebhookWork } from './webhook-work.ts';
 
 export interface LfsQuotaStackProps extends StackProps {
   readonly settings: StageSettings;
@@ -39,6 +40,7 @@ export class LfsQuotaStack extends Stack {
     });
     this.adminToken = new AdminToken(this, 'AdminToken', { keepData });
     const recounts = new RecountQueue(this, 'ReconcileQueue', { reconcile: settings.reconcile });
+    const webhookWork = new WebhookWork(this, 'WebhookWork');
     const exportWork = exports.workers > 0 ? new ExportWork(this, 'ExportWork') : undefined;
     const storeEvents =
       settings.storeEvents && this.storage.bucket
@@ -51,6 +53,7 @@ export class LfsQuotaStack extends Stack {
         table: data.table,
         storage: this.storage,
         recountQueue: recounts.queue,
+        webhookQueue: webhookWork.queue,
         exports: exportWork && {
           queue: exportWork.queue,
           store: exportStoreOf(objectStore),
@@ -60,12 +63,16 @@ export class LfsQuotaStack extends Stack {
         adminSecretArn: this.adminToken.secretArn,
         protocolJson: settingsToJson(settingsOf(settings.protocol)),
         issuersJson: issuersToJson(settings.identityIssuers),
+        eventBusArn: settings.warnings.eventBus
+          ? this.formatArn({ service: 'events', resource: 'event-bus', resourceName: 'default' })
+          : undefined,
         publicUrl: settings.publicUrl,
       },
     });
     const { functions } = this;
     this.api = new Api(this, 'Api', { settings, functions });
     new Background(this, 'Background', { settings, functions, queue: recounts.queue });
+    webhookWork.deliverTo(functions);
     exportWork?.deliverTo(functions, { workers: exports.workers });
     storeEvents?.deliverTo(functions.get('storeEvents').function);
 

@@ -2,11 +2,14 @@ import { createDynamoDbAuditLog } from '../lambda/adapters/dynamodb/audit-log.ts
 import { createDynamoDbDownloads } from '../lambda/adapters/dynamodb/downloads.ts';
 import { createDynamoDbExchangeRules } from '../lambda/adapters/dynamodb/exchange-rules.ts';
 import { createDynamoDbExportJobs } from '../lambda/adapters/dynamodb/export-jobs.ts';
+import { createDynamoDbHistory } from '../lambda/adapters/dynamodb/history.ts';
 import { createDynamoDbLedger } from '../lambda/adapters/dynamodb/ledger.ts';
 import { createDynamoDbLocks } from '../lambda/adapters/dynamodb/locks.ts';
 import { createDynamoDbPublicReads } from '../lambda/adapters/dynamodb/public-reads.ts';
 import { createDynamoDbRequestKeys } from '../lambda/adapters/dynamodb/request-keys.ts';
 import { createDynamoDbTokenStore } from '../lambda/adapters/dynamodb/token-store.ts';
+import { createDynamoDbWarnings } from '../lambda/adapters/dynamodb/warnings.ts';
+import { createDynamoDbWebhooks } from '../lambda/adapters/dynamodb/webhooks.ts';
 import { createIdentityVerifier } from '../lambda/adapters/oidc/identity-verifier.ts';
 import { BucketClient } from '../lambda/adapters/s3/client.ts';
 import { S3ObjectStore } from '../lambda/adapters/s3/object-store.ts';
@@ -14,22 +17,27 @@ import { S3UrlSigner } from '../lambda/adapters/s3/url-signer.ts';
 import { ArchiveClient } from '../lambda/adapters/s3-archive/archive-client.ts';
 import { S3ArchiveStore } from '../lambda/adapters/s3-archive/archive-store.ts';
 import { ScanListing } from '../lambda/adapters/s3-scan/listing.ts';
+import { createWebhookSender } from '../lambda/adapters/webhook/webhook-sender.ts';
 import { ListingPace } from '../lambda/domain/ask-by-listing.ts';
 import { exportSettingsFor } from '../lambda/domain/export/export-settings.ts';
 import { sha256Hex } from '../lambda/domain/hash.ts';
 import type { IdentityIssuer } from '../lambda/domain/identity-issuer.ts';
 import { KnownObjects } from '../lambda/domain/known-objects.ts';
+import { RefusalTally } from '../lambda/domain/refusal-tally.ts';
 import type { Settings } from '../lambda/domain/settings.ts';
+import { isWebhookUrl } from '../lambda/domain/webhook.ts';
 import type { Clock } from '../lambda/ports/clock.ts';
 import type { ExportQueue } from '../lambda/ports/export-queue.ts';
 import type { Ids } from '../lambda/ports/ids.ts';
 import type { Invocations } from '../lambda/ports/invocations.ts';
 import type { Log } from '../lambda/ports/log.ts';
 import type { RecountQueue } from '../lambda/ports/recount-queue.ts';
+import type { WebhookQueue } from '../lambda/ports/webhooks.ts';
 import type { Deps } from '../lambda/use-cases/deps.ts';
 import { createPathScan } from '../lambda/use-cases/scan/path-scan.ts';
 import { exportWorkers } from './background/export-pump.ts';
 import type { Database } from './data/database.ts';
+import { withLoopback } from './loopback-webhooks.ts';
 import { noMetrics } from './no-metrics.ts';
 import { pausingSigner } from './pausing-signer.ts';
 import type { StoreCredentials } from './store/signature-check.ts';
@@ -44,6 +52,9 @@ export interface ComposeInput {
   };
   readonly queue: RecountQueue;
   readonly exportQueue: ExportQueue;
+  readonly webhookQueue: WebhookQueue;
+  /** Webhooks may be on this machine, by plain HTTP. */
+  readonly allowsLoopbackWebhooks: boolean;
   readonly adminToken: string;
   readonly clock: Clock;
   readonly ids: Ids;
@@ -65,6 +76,7 @@ export function composeEmbedded(input: ComposeInput): { deps: Deps; close: () =>
   const { database, queue, exportQueue, adminToken, clock, ids, log, invocations, settings, turns, issuers } =
     input;
   const { bucket, credentials, url: endpoint, head } = input.store;
+  const { allowsLoopbackWebhooks: allowsLoopback } = input;
   const region = storeRegion;
   const place = { bucket, region, endpoint, forcePathStyle: true, credentials: async () => credentials };
   const client = new BucketClient({ ...place, timeoutFactor });
@@ -83,6 +95,14 @@ export function composeEmbedded(input: ComposeInput): { deps: Deps; close: () =>
     publicReads: createDynamoDbPublicReads(table),
     identities: createIdentityVerifier(issuers),
     issuers,
+    history: createDynamoDbHistory(table),
+    refusalTally: new RefusalTally(),
+    warnings: createDynamoDbWarnings(table),
+    eventBus: { publish: async () => undefined },
+    webhooks: createDynamoDbWebhooks(table),
+    webhookQueue: input.webhookQueue,
+    webhookSender: allowsLoopback ? withLoopback(createWebhookSender()) : createWebhookSender(),
+    webhookUrls: (text) => isWebhookUrl(text, { allowsLoopback }),
     locks: createDynamoDbLocks(table),
     admin: { sha256: async () => adminSha256 },
     // A batch asks for up to 1,000 objects. As requests to this same process, they would keep everybody else waiting.

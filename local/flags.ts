@@ -2,12 +2,15 @@ import { parseArgs } from 'node:util';
 import { type IdentityIssuer, issuerKinds, publicIssuers } from '../lambda/domain/identity-issuer.ts';
 
 export const usage = `Usage: npm start -- [--port PORT] [--data DIR] [--issuer KIND,ISSUER,JWKS]
+                    [--loopback-webhooks]
 
   --port PORT  port of the API on 127.0.0.1; the object store gets PORT + 1 (default 8787; 0: any two free ports)
   --data DIR   folder for all data; created if it is missing (default ./.lfs-quota)
   --issuer KIND,ISSUER,JWKS
                whose identity tokens CI jobs may exchange: github or gitlab, the claim 'iss', and the address of its
                keys; may be repeated (default: GitHub Actions and gitlab.com; docs/tokens.md)
+  --loopback-webhooks
+               webhooks may be on this machine, such as http://127.0.0.1:9000/: for tests and development
 
 Environment:
   LFS_QUOTA_ADMIN_TOKEN  the admin token; without it, one is created, kept in DIR/admin-token and shown on a terminal
@@ -20,6 +23,7 @@ export type Flags =
       readonly port: number;
       readonly dataDir: string;
       readonly issuers: readonly IdentityIssuer[];
+      readonly allowsLoopbackWebhooks: boolean;
     }
   | { readonly kind: 'help' }
   | { readonly kind: 'wrong'; readonly message: string };
@@ -44,7 +48,14 @@ export function readFlags(args: readonly string[]): Flags {
     return { kind: 'wrong', message: `--issuer takes KIND,ISSUER,JWKS such as ${example}.` };
   }
   const given = issuers.filter((issuer) => issuer !== undefined);
-  return { kind: 'start', port, dataDir, issuers: given.length > 0 ? given : publicIssuers };
+  const allowsLoopbackWebhooks = parsed['loopback-webhooks'] === true;
+  return {
+    kind: 'start',
+    port,
+    dataDir,
+    issuers: given.length > 0 ? given : publicIssuers,
+    allowsLoopbackWebhooks,
+  };
 }
 
 function readIssuer(text: string): IdentityIssuer | undefined {
@@ -62,6 +73,7 @@ function parse(args: readonly string[]) {
       port: { type: 'string' },
       data: { type: 'string' },
       issuer: { type: 'string', multiple: true },
+      'loopback-webhooks': { type: 'boolean' },
       help: { type: 'boolean', short: 'h' },
     } as const;
     return parseArgs({ args: [...args], options, strict: true, allowPositionals: false }).values;

@@ -10,11 +10,13 @@ import { create as createNotFound } from '../lambda/handlers/not-found.ts';
 import { create as createOpenApi } from '../lambda/handlers/openapi.ts';
 import { create as createReconcile } from '../lambda/handlers/reconcile.ts';
 import { create as createRefresh } from '../lambda/handlers/refresh.ts';
+import { create as createSendWebhook } from '../lambda/handlers/send-webhook.ts';
 import type { Redelivery } from '../lambda/ports/recount-queue.ts';
 import type { Deps } from '../lambda/use-cases/deps.ts';
 import type { ExportConsumer } from './background/export-pump.ts';
 import type { QueueConsumer } from './background/file-queue.ts';
 import type { ScheduledFunction } from './background/schedule.ts';
+import type { WebhookConsumer } from './background/webhook-pump.ts';
 import type { HttpFunctions } from './http/front.ts';
 
 /** The functions that are deployed, over the embedded stack's dependencies. */
@@ -23,12 +25,14 @@ export interface Functions {
   readonly reconcile: QueueConsumer;
   readonly refresh: ScheduledFunction;
   readonly exportArchive: ExportConsumer;
+  readonly sendWebhook: WebhookConsumer;
 }
 
 /** The queue below the data folder waits by itself before it delivers again. */
 const redelivery: Redelivery = { delay: async () => undefined };
 
-export function createFunctions(deps: Deps): Functions {
+/** @param webhookRedelivery when what was not taken is sent again. */
+export function createFunctions(deps: Deps, webhookRedelivery: Redelivery = redelivery): Functions {
   return {
     http: {
       health: createHealth(),
@@ -44,5 +48,6 @@ export function createFunctions(deps: Deps): Functions {
     reconcile: createReconcile({ ...deps, redelivery }),
     refresh: createRefresh(deps),
     exportArchive: createExportArchive({ ...deps, redelivery }),
+    sendWebhook: createSendWebhook({ ...deps, redelivery: webhookRedelivery }),
   };
 }

@@ -67,7 +67,8 @@ switch (flags.kind) {
     await serve(flags);
 }
 
-async function serve({ port, dataDir, issuers }: Extract<Flags, { kind: 'start' }>): Promise<void> {
+async function serve(started: Extract<Flags, { kind: 'start' }>): Promise<void> {
+  const { port, dataDir, issuers, allowsLoopbackWebhooks } = started;
   process.on('uncaughtException', (error) => {
     log.error('stopped by an unexpected error; stored data is safe, start again to go on', {
       error,
@@ -80,7 +81,15 @@ async function serve({ port, dataDir, issuers }: Extract<Flags, { kind: 'start' 
     import('./welcome.ts'),
   ]);
   const adminToken = process.env['LFS_QUOTA_ADMIN_TOKEN'];
-  const starting = startEmbeddedStack({ port, dataDir, adminToken, issuers, log, onProgress: say });
+  const starting = startEmbeddedStack({
+    port,
+    dataDir,
+    adminToken,
+    issuers,
+    allowsLoopbackWebhooks,
+    log,
+    onProgress: say,
+  });
   stopOnSignals(starting);
   try {
     const stack = await starting;

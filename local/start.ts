@@ -14,6 +14,7 @@ import { openQueueFolder } from './background/queue-folder.ts';
 import { defaultQueueTiming, type QueueTiming } from './background/queue-message.ts';
 import { startSchedule } from './background/schedule.ts';
 import { systemTimers } from './background/timers.ts';
+import { WebhookPump } from './background/webhook-pump.ts';
 import { Cleanup } from './cleanup.ts';
 import { composeEmbedded } from './compose.ts';
 import { type DataFolder, folderFormat, openDataFolder } from './data/data-folder.ts';
@@ -41,6 +42,8 @@ export interface EmbeddedStackOptions {
   readonly queueTiming?: Partial<QueueTiming>;
   /** Whose identity tokens are taken. Default: GitHub Actions and gitlab.com. */
   readonly issuers?: readonly IdentityIssuer[];
+  /** Webhooks may be on this machine, by plain HTTP: for tests and development. Default: they may not. */
+  readonly allowsLoopbackWebhooks?: boolean;
   /** On the first start: the tenant `demo` with a token (default true). */
   readonly createDemo?: boolean;
   /** Called with lines for people about the progress of the start. */
@@ -120,7 +123,7 @@ async function start(options: EmbeddedStackOptions, cleanup: Cleanup): Promise<E
   await upgrade(folder, database, onProgress);
 
   const queue = await openQueue({ options, folder, log, invocations, isFull: database.isDiskFull });
-  const exportPump = new ExportPump({ timers: systemTimers, log });
+  const pumps = createPumps(log);
   const shared = {
     adminToken: admin.token,
     clock: systemClock,
@@ -134,13 +137,15 @@ async function start(options: EmbeddedStackOptions, cleanup: Cleanup): Promise<E
     database,
     store: { url: store.url, head: store.head, bucket, credentials },
     queue,
-    exportQueue: exportPump,
+    exportQueue: pumps.exportPump,
+    webhookQueue: pumps.webhookPump,
+    allowsLoopbackWebhooks: options.allowsLoopbackWebhooks ?? false,
     issuers: options.issuers ?? publicIssuers,
     ...shared,
   });
   cleanup.add(composed.close);
 
-  const http = await startBackground({ deps: composed.deps, queue, exportPump, cleanup });
+  const http = await startBackground({ deps: composed.deps, queue, ...pumps, cleanup });
   const place = { folder: folder.path, apiUrl: url };
   const demo = options.createDemo === false ? undefined : await ensureDemo(composed.deps, place);
   functions.resolve(http);
@@ -161,19 +166,27 @@ async function start(options: EmbeddedStackOptions, cleanup: Cleanup): Promise<E
   };
 }
 
+function createPumps(log: Log) {
+  const shared = { timers: systemTimers, log };
+  return { exportPump: new ExportPump(shared), webhookPump: new WebhookPump(shared) };
+}
+
 /** Starts what runs without a request. @returns the functions of the API. */
 async function startBackground(input: {
   deps: Deps;
   queue: FileQueue;
   exportPump: ExportPump;
+  webhookPump: WebhookPump;
   cleanup: Cleanup;
 }): Promise<HttpFunctions> {
-  const { deps, queue, exportPump, cleanup } = input;
-  const created = createFunctions(deps);
+  const { deps, queue, exportPump, webhookPump, cleanup } = input;
+  const created = createFunctions(deps, webhookPump);
   cleanup.add(() => queue.close(graceMs));
   await queue.deliverTo(created.reconcile);
   cleanup.add(() => exportPump.close(graceMs));
   await exportPump.deliverTo(created.exportArchive, deps.exportJobs);
+  cleanup.add(() => webhookPump.close(graceMs));
+  webhookPump.deliverTo(created.sendWebhook);
   const schedule = startSchedule(created.refresh, {
     clock: systemClock,
     timers: systemTimers,

@@ -79,6 +79,8 @@ async function compose(
     store: { url: storeUrl, bucket, credentials, head: () => undefined },
     queue,
     exportQueue: { send: async () => {} },
+    webhookQueue: { send: async () => {} },
+    allowsLoopbackWebhooks: false,
     issuers: [],
     adminToken: 'bench-admin-token-0123456789abcdef',
     invocations: parts.createInvocations(),

@@ -22,6 +22,9 @@ export const auditActions = [
   'export.delete',
   'locks.release',
   'lock.force',
+  'webhook.set',
+  'webhook.delete',
+  'webhook.test',
 ] as const;
 
 export type AuditAction = (typeof auditActions)[number];

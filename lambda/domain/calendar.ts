@@ -1,5 +1,7 @@
 /** Days and months in UTC, as text that sorts by time. */
 
+export const dayMs = 86_400_000;
+
 /** `2026-11-21`. */
 export const dayOf = (timeMs: number): string => new Date(timeMs).toISOString().slice(0, 10);
 
@@ -23,3 +25,13 @@ export function isDay(text: string): boolean {
   const timeMs = Date.parse(`${text}T00:00:00Z`);
   return !Number.isNaN(timeMs) && dayOf(timeMs) === text;
 }
+
+/** The first moment of a day such as `2026-11-21`. */
+export const startOfDayMs = (day: string): number => Date.parse(`${day}T00:00:00Z`);
+
+/** The day so many days later. @param count negative: earlier. */
+export const dayAfter = (day: string, count = 1): string => dayOf(startOfDayMs(day) + count * dayMs);
+
+/** How many days `to` is after `from`. */
+export const daysBetween = (from: string, to: string): number =>
+  Math.round((startOfDayMs(to) - startOfDayMs(from)) / dayMs);

@@ -1,4 +1,5 @@
 import { subscriptionDeps } from '../compose.ts';
+import { dayOf } from '../domain/calendar.ts';
 import { firstIssue } from '../http/json.ts';
 import { authenticateReader, noteUse, readableTenant, seesRepo } from '../http/management/access.ts';
 import { subscriptionBody } from '../http/management/tenants/bodies.ts';
@@ -11,6 +12,7 @@ import { warmUpTableAndScan } from '../runtime/warm-up.ts';
 import { withMetrics } from '../runtime/with-metrics.ts';
 import { allPages } from '../use-cases/all-pages.ts';
 import type { Deps } from '../use-cases/deps.ts';
+import { forecastFrom, forecastNow } from '../use-cases/history/read-history.ts';
 import { getSubscription, type SubscriptionDeps } from '../use-cases/recounts/get-subscription.ts';
 
 /** GET /v1/tenants/{tenant}/subscription: a tenant's limit and usage. 202 while a recount still runs. */
@@ -21,10 +23,12 @@ export function create(
     const beganMs = deps.clock.nowMs();
     const reader = await authenticateReader(deps, event);
     if (!reader.ok) return reader.response;
-    const [record, repos, publicReads] = await Promise.all([
+    const today = dayOf(beganMs);
+    const [record, repos, publicReads, noted] = await Promise.all([
       deps.ledger.readTenant(reader.name),
       allPages(deps.ledger.repos(reader.name)),
       deps.publicReads.list(reader.name),
+      deps.history.days({ tenant: reader.name, from: forecastFrom(today), to: today }),
       noteUse(deps, reader),
     ]);
     const access = readableTenant(record, reader);
@@ -45,9 +49,10 @@ export function create(
       totalMs,
     });
     const seen = subscription.repos.filter(({ repo }) => seesRepo(reader, repo));
+    const forecast = forecastNow({ tenant: subscription.tenant, noted, today });
     return json(
       subscription.refreshing ? 202 : 200,
-      subscriptionBody({ ...subscription, repos: seen, publicReads }),
+      subscriptionBody({ ...subscription, repos: seen, publicReads }, forecast),
     );
   };
   return guard(deps, respondProblem, withMetrics(deps.metrics, handle));

@@ -5,6 +5,7 @@ import { deleteOperations } from '../http/management/deletes/operations.ts';
 import { downloadOperations } from '../http/management/downloads/operations.ts';
 import { exchangeOperations } from '../http/management/exchange/operations.ts';
 import { exportOperations } from '../http/management/exports/operations.ts';
+import { historyOperations } from '../http/management/history/operations.ts';
 import { lockOperations } from '../http/management/locks/operations.ts';
 import { objectOperations } from '../http/management/objects/operations.ts';
 import type { AllOperations, ManagementDeps, Operation } from '../http/management/operation.ts';
@@ -12,6 +13,7 @@ import { repoOperations } from '../http/management/repos/operations.ts';
 import { reservationOperations } from '../http/management/reservations/operations.ts';
 import { tenantOperations } from '../http/management/tenants/operations.ts';
 import { tokenOperations } from '../http/management/tokens/operations.ts';
+import { webhookOperations } from '../http/management/webhooks/operations.ts';
 import { problem, respondProblem } from '../http/problems.ts';
 import { deployed } from '../runtime/deployed.ts';
 import { guard, type HttpHandler } from '../runtime/guard.ts';
@@ -26,12 +28,14 @@ export const operations: AllOperations = {
   ...reservationOperations,
   ...objectOperations,
   ...downloadOperations,
+  ...historyOperations,
   ...repoOperations,
   ...countOperations,
   ...deleteOperations,
   ...exportOperations,
   ...lockOperations,
   ...auditOperations,
+  ...webhookOperations,
 };
 
 const byRouteKey: ReadonlyMap<string, Operation> = new Map(Object.entries(operations));

@@ -16,7 +16,7 @@ const reserveMs = 10_000;
 
 type ConsumerDeps = ReconcileDeps &
   DeletionDeps &
-  Pick<Deps, 'queue' | 'invocations' | 'exportJobs' | 'locks' | 'publicReads'> & {
+  Pick<Deps, 'queue' | 'invocations' | 'exportJobs' | 'locks' | 'publicReads' | 'webhooks'> & {
     readonly redelivery: Redelivery;
   };
 

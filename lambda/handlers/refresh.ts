@@ -5,12 +5,16 @@ import { withMetrics } from '../runtime/with-metrics.ts';
 import type { Deps } from '../use-cases/deps.ts';
 import { wakeExports } from '../use-cases/exports/wake-exports.ts';
 import { refresh } from '../use-cases/recounts/refresh.ts';
+import { handOverWarnings } from '../use-cases/warnings/hand-over-warnings.ts';
 
 /** The schedule's target. */
 export function create(
   deps: Pick<
     Deps,
     | 'ledger'
+    | 'warnings'
+    | 'eventBus'
+    | 'webhookQueue'
     | 'queue'
     | 'exportJobs'
     | 'exportQueue'
@@ -25,7 +29,8 @@ export function create(
   const run = async (_event: unknown): Promise<{ queued: number }> => {
     const queued = await refresh(deps);
     const exports = await wakeExports(deps);
-    deps.log.info('refresh', { queued, exports });
+    const warnings = await handOverWarnings(deps);
+    deps.log.info('refresh', { queued, exports, warnings });
     return { queued };
   };
   return withInvocation(deps.invocations, withMetrics(deps.metrics, run));

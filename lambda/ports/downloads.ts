@@ -12,6 +12,14 @@ export interface DownloadDay extends DownloadSum {
   readonly tokenId: string;
 }
 
+/** What was offered in a month, and on each of its days. */
+export interface DownloadMonth extends DownloadSum {
+  /** In UTC, such as `2026-11`. */
+  readonly month: string;
+  /** By day, such as `2026-11-21`. One that is missing had none, if the others sum up to the month. */
+  readonly days: ReadonlyMap<string, DownloadSum>;
+}
+
 /** What a batch offers. A correction of it may be negative. */
 export interface DownloadOffer extends DownloadSum {
   readonly tenant: string;
@@ -51,6 +59,8 @@ export interface Downloads {
   publicMonth(input: { tenant: string; repo: string; month: string }): Promise<DownloadSum>;
   /** What was offered in a month, such as `2026-11`. Strongly consistent. @throws {LedgerUnavailableError} */
   month(input: { tenant: string; month: string }): Promise<DownloadSum>;
+  /** The same of several months, with their days. Months without any are left out. @throws {LedgerUnavailableError} */
+  months(input: { tenant: string; months: readonly string[] }): Promise<readonly DownloadMonth[]>;
   /**
    * A page of what was offered from one day to another, both included, by day, repo and token.
    *

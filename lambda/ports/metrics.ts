@@ -14,6 +14,8 @@ export const metricUnits = {
   RecountsDeferred: 'Count',
   /** Recounts of the queue that failed, each try. The message is redelivered, or becomes a dead letter. */
   RecountsFailed: 'Count',
+  /** Recounts whose numbers could not be written to the history. The next recount makes up for it. */
+  HistoryNotNoted: 'Count',
   /** By how much a reconcile corrected the counter, up or down. */
   DriftBytes: 'Bytes',
   /** How far the counter was below the true value; 0 if it was too high. */

@@ -2,14 +2,17 @@ import type { ListingPace } from '../domain/ask-by-listing.ts';
 import type { ExportSettings } from '../domain/export/export-settings.ts';
 import type { IdentityIssuer } from '../domain/identity-issuer.ts';
 import type { KnownObjects } from '../domain/known-objects.ts';
+import type { RefusalTally } from '../domain/refusal-tally.ts';
 import type { Settings } from '../domain/settings.ts';
 import type { ArchiveStore } from '../ports/archive-store.ts';
 import type { AuditLog } from '../ports/audit-log.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { AdminCredential, TokenStore } from '../ports/credentials.ts';
 import type { Downloads } from '../ports/downloads.ts';
+import type { EventBus } from '../ports/event-bus.ts';
 import type { ExportJobs } from '../ports/export-jobs.ts';
 import type { ExportQueue } from '../ports/export-queue.ts';
+import type { History } from '../ports/history.ts';
 import type { ExchangeRules, IdentityVerifier } from '../ports/identities.ts';
 import type { Ids } from '../ports/ids.ts';
 import type { Invocations } from '../ports/invocations.ts';
@@ -23,6 +26,8 @@ import type { PathScan } from '../ports/path-scan.ts';
 import type { PublicReads } from '../ports/public-reads.ts';
 import type { RecountQueue } from '../ports/recount-queue.ts';
 import type { RequestKeys } from '../ports/request-keys.ts';
+import type { Warnings } from '../ports/warnings.ts';
+import type { WebhookQueue, WebhookSender, Webhooks, WebhookUrls } from '../ports/webhooks.ts';
 
 /**
  * Everything that use cases can depend on. Each takes a `Pick` of it as its first parameter, so its type says what it
@@ -38,6 +43,14 @@ export interface Deps {
   readonly audit: AuditLog;
   readonly downloads: Downloads;
   readonly publicReads: PublicReads;
+  readonly history: History;
+  readonly refusalTally: RefusalTally;
+  readonly warnings: Warnings;
+  readonly eventBus: EventBus;
+  readonly webhooks: Webhooks;
+  readonly webhookQueue: WebhookQueue;
+  readonly webhookSender: WebhookSender;
+  readonly webhookUrls: WebhookUrls;
   readonly locks: Locks;
   readonly admin: AdminCredential;
   readonly store: ObjectStore;

@@ -13,6 +13,7 @@ export interface FunctionResources {
   readonly table: Pick<ITableV2, 'tableArn' | 'tableName'>;
   readonly storage: ObjectStorage;
   readonly recountQueue: IQueue;
+  readonly webhookQueue: IQueue;
   /** Undefined if the stage makes no exports. */
   readonly exports: ExportResources | undefined;
   /** Undefined if the stage receives no events of its store. */
@@ -26,6 +27,8 @@ export interface FunctionResources {
   readonly protocolJson: string | undefined;
   /** Whose identity tokens the stage takes, as JSON. Undefined: the default. */
   readonly issuersJson: string | undefined;
+  /** The account's event bus. Undefined if the stage publishes nothing. */
+  readonly eventBusArn: string | undefined;
   /** Where clients reach the API, if something stands before it. */
   readonly publicUrl: string | undefined;
 }
@@ -56,8 +59,10 @@ export function environmentFor(spec: FunctionSpec, resources: FunctionResources)
     ...(spec.knowsIssuers && resources.issuersJson && { LFS_QUOTA_ISSUERS: resources.issuersJson }),
     ...(reachesStore(spec) && resources.storage.environment),
     ...(spec.recountQueue?.includes('send') && { LFS_QUOTA_QUEUE_URL: resources.recountQueue.queueUrl }),
+    ...(spec.webhookQueue && { LFS_QUOTA_WEBHOOK_QUEUE_URL: resources.webhookQueue.queueUrl }),
     ...(spec.knowsExports && resources.exports && exportVariables(resources.exports)),
     ...(spec.invokes && resources.scanShard && workersOf(resources.scanShard)),
+    ...(spec.publishesEvents && resources.eventBusArn && { LFS_QUOTA_EVENT_BUS: 'default' }),
     ...(spec.secrets?.includes('admin token') && { LFS_QUOTA_ADMIN_SECRET_ARN: resources.adminSecretArn }),
   };
 }
@@ -92,8 +97,13 @@ export function statementsFor(spec: FunctionSpec, resources: FunctionResources):
     ...(storage.bucket && resources.exports ? exportStatements(spec, storage.bucket.bucketArn) : []),
     ...queueStatements(spec.exportQueue, resources.exports?.queue),
     ...queueStatements(spec.recountQueue, recountQueue),
+    ...queueStatements(spec.webhookQueue, resources.webhookQueue),
     ...queueStatements(spec.storeEventsQueue, storeEventsQueue),
     ...allow(['secretsmanager:GetSecretValue'], secretArns),
+    ...allow(
+      ['events:PutEvents'],
+      spec.publishesEvents && resources.eventBusArn ? [resources.eventBusArn] : [],
+    ),
     ...allow(['lambda:InvokeFunction'], spec.invokes && scanShard ? [scanShard.function.functionArn] : []),
   ];
 }

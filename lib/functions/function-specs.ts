@@ -27,10 +27,13 @@ export interface FunctionSpec {
   readonly knowsIssuers?: true;
   readonly exportQueue?: readonly QueueUse[];
   readonly recountQueue?: readonly QueueUse[];
+  readonly webhookQueue?: readonly QueueUse[];
   readonly storeEventsQueue?: readonly QueueUse[];
   readonly secrets?: readonly 'admin token'[];
   /** Functions that it invokes, if the stage has them, and waits for. */
   readonly invokes?: readonly 'scanShard'[];
+  /** Publishes warnings to the account's event bus, if the stage does. */
+  readonly publishesEvents?: true;
   /** Answers links to the API itself. */
   readonly answersLinks?: true;
 }
@@ -105,6 +108,7 @@ export const functionSpecs: Readonly<Record<FunctionName, FunctionSpec>> = {
     knowsIssuers: true,
     exportQueue: ['send'],
     recountQueue: ['send'],
+    webhookQueue: ['send'],
     secrets: ['admin token'],
   },
   reconcile: {
@@ -122,13 +126,23 @@ export const functionSpecs: Readonly<Record<FunctionName, FunctionSpec>> = {
     bucket: ['ListBucket'],
   },
   refresh: {
-    description: 'Queues recounts of the tenants that are due, and steps of exports that nothing moves.',
+    description:
+      'Queues recounts of the tenants that are due, and steps of exports that nothing moves. Sends warnings.',
     timeoutSeconds: 300,
-    table: ['GetItem', 'PutItem'],
+    table: ['GetItem', 'PutItem', 'UpdateItem'],
     indexes: [byDueIndex.name, byKindIndex.name],
     knowsExports: true,
     exportQueue: ['send'],
     recountQueue: ['send'],
+    webhookQueue: ['send'],
+    publishesEvents: true,
+  },
+  sendWebhook: {
+    description:
+      'Sends warnings to the addresses that tenants gave. It reaches the internet, and of the table its own items.',
+    timeoutSeconds: 30,
+    table: ['GetItem', 'UpdateItem'],
+    webhookQueue: ['receive', 'delay'],
   },
   exportArchive: {
     description: 'Makes the archives of exports, and removes what is left of them.',

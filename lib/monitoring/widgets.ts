@@ -39,6 +39,7 @@ export function usageWidgets(scope: Construct, period: Duration): IWidget[][] {
         sum('TenantsQueued', 'tenants due'),
         sum('RecountsDeferred', 'recounts deferred'),
         sum('RecountsFailed', 'recounts failed'),
+        sum('HistoryNotNoted', 'not in the history'),
       ]),
     ],
     [

@@ -72,6 +72,7 @@ const memoryOfFunctions = z
     reconcile: memoryMb(512),
     scanShard: memoryMb(1_024),
     refresh: memoryMb(256),
+    sendWebhook: memoryMb(256),
     exportArchive: memoryMb(2_048),
     storeEvents: memoryMb(256),
   } satisfies Record<FunctionName, z.ZodType>)
@@ -176,6 +177,16 @@ const exportsOfStage = z
   })
   .prefault({})
   .describe('Archives of all objects of a tenant or repo: docs/export.md.');
+
+const warningsOfStage = z
+  .strictObject({
+    eventBus: z
+      .boolean()
+      .default(true)
+      .describe("Publish warnings of all tenants to the account's default event bus: a dollar a million."),
+  })
+  .prefault({})
+  .describe('Who hears that a tenant is nearly full: docs/warnings.md.');
 
 const identityIssuer = z.strictObject({
   issuer: z
@@ -302,6 +313,7 @@ export const everySetting = z.strictObject({
   memoryMb: memoryOfFunctions,
   reconcile,
   exports: exportsOfStage,
+  warnings: warningsOfStage,
   identityIssuers: z
     .array(identityIssuer)
     .max(20)
@@ -320,7 +332,7 @@ export const everySetting = z.strictObject({
     .min(1)
     .max(1_440)
     .default(1)
-    .describe('How often the schedule looks for tenants that are due.'),
+    .describe('How often the schedule looks for tenants that are due, and hands over warnings.'),
   storeEvents: z
     .boolean()
     .default(false)

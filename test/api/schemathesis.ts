@@ -81,6 +81,8 @@ function configOf({ adminToken, writeToken, tenant, repo, repoToDelete, oid }: A
     `${operation(id('startExport'), adminToken, { tenant })}checks.positive_data_acceptance.expected-statuses = ["2xx", 401, 403, 404, 409, 422, 429]\n`,
     // Which claims a rule must demand, and of which issuer, is said in words.
     `${operation(id('createExchangeRule'), adminToken, { tenant })}checks.positive_data_acceptance.expected-statuses = ["2xx", 401, 403, 404, 409, 422, 429]\n`,
+    // What an address may be is said in words.
+    `${operation(id('setWebhook'), adminToken, { tenant })}checks.positive_data_acceptance.expected-statuses = ["2xx", 401, 403, 404, 409, 422, 429]\n`,
     // An export that is deleted is shown as cancelled.
     `${operation(id('getExport'), adminToken, { tenant })}checks.use_after_free.enabled = false\n`,
     `${operation(id('deleteExport'), adminToken, { tenant })}checks.use_after_free.enabled = false\n`,

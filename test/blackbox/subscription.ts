@@ -15,6 +15,12 @@ export const repoShape = z.strictObject({
   deleting: z.literal(true).optional(),
 });
 
+export const forecastShape = z.strictObject({
+  fullOn: z.iso.date().nullable(),
+  reason: z.enum(['unlimited', 'not-counted', 'too-few-days', 'not-growing', 'beyond-two-years']).nullable(),
+  bytesPerDay: z.int().nullable(),
+});
+
 const subscription = z.strictObject({
   tenant: z.string(),
   plan: z.string().nullable(),
@@ -32,6 +38,7 @@ const subscription = z.strictObject({
       source: z.enum(['cache', 'scan']),
     })
     .nullable(),
+  forecast: forecastShape,
   repos: z.array(repoShape),
   refreshing: z.boolean(),
   deleting: z.literal(true).optional(),

@@ -11,6 +11,7 @@ import { deleteTests, importedDeleteTests } from './deletes.ts';
 import { downloadMeterTests } from './download-meter.ts';
 import { downloadTests } from './downloads.ts';
 import { exportTests } from './exports.ts';
+import { historyTests } from './history.ts';
 import { idempotencyTests } from './idempotency.ts';
 import { limitTests } from './limits.ts';
 import { lockTests } from './locks.ts';
@@ -29,6 +30,7 @@ import { tokenTests } from './tokens.ts';
 import { uploadTests } from './uploads.ts';
 import { usageTests } from './usage.ts';
 import { verifyTests } from './verify.ts';
+import { webhookTests } from './webhooks.ts';
 
 /**
  * What a client can see of a stack, whatever it runs on. Registers its tests where it is called; the target
@@ -58,6 +60,8 @@ export function blackboxSuite(target: () => Target): void {
   downloadMeterTests(api);
   publicRepoTests(api);
   auditTests(api);
+  historyTests(api);
+  webhookTests(api);
   describe('reservations', () => reservationTests(api));
   describe('limits', () => limitTests(api));
   repoTests(api);

@@ -36,6 +36,7 @@ export function usageTests(api: () => Api): { beforeCount: () => void; onceCount
         limitBytes,
         downloadLimitBytes: null,
         reposMustExist: false,
+        forecast: { fullOn: null, reason: 'too-few-days', bytesPerDay: null },
         repos: [],
         refreshing: false,
       });

@@ -81,6 +81,36 @@ export function downloadsContract(open: () => Promise<Downloads>): void {
       expect(await all(tenant, { from: '2026-11-22', to: '2026-11-21' })).toEqual([]);
     });
 
+    it('are summed by day within months', async () => {
+      const tenant = tenantName();
+      const months = ['2026-12', '2026-10', '2026-11'];
+      expect(await downloads.months({ tenant, months })).toEqual([]);
+      await meter(tenant, 10);
+      await meter(tenant, 5, { repo: 'film', tokenId: 't2' });
+      await meter(tenant, 7, { atMs: novemberMs + dayMs });
+      await downloads.correct({ ...offer(tenant, -7, { atMs: novemberMs + dayMs }), objects: -1 });
+      await meter(tenant, 3, { atMs: novemberMs + 30 * dayMs });
+      await meter(tenantName(), 1);
+      expect(await downloads.months({ tenant, months })).toEqual([
+        {
+          month: '2026-11',
+          bytes: 15,
+          objects: 2,
+          days: new Map([
+            ['2026-11-21', { bytes: 15, objects: 2 }],
+            ['2026-11-22', { bytes: 0, objects: 0 }],
+          ]),
+        },
+        { month: '2026-12', bytes: 3, objects: 1, days: new Map([['2026-12-21', { bytes: 3, objects: 1 }]]) },
+      ]);
+      expect(await downloads.months({ tenant, months: ['2026-12'] })).toHaveLength(1);
+      expect(await meter(tenant, 86, { limitBytes: 100 })).toBe('over-limit');
+      expect((await downloads.months({ tenant, months: ['2026-11'] }))[0]?.days.get('2026-11-21')).toEqual({
+        bytes: 15,
+        objects: 2,
+      });
+    });
+
     it('go on after a place that is gone, and never before the first day asked for', async () => {
       const tenant = tenantName();
       for (const atMs of [novemberMs, novemberMs + dayMs]) await meter(tenant, 1, { atMs });

@@ -8,6 +8,7 @@ import { createDynamoDbDownloads } from '../../lambda/adapters/dynamodb/download
 import { createDynamoDbExchangeRules } from '../../lambda/adapters/dynamodb/exchange-rules.ts';
 import { createDynamoDbExportJobs } from '../../lambda/adapters/dynamodb/export-jobs.ts';
 import { updateExpression } from '../../lambda/adapters/dynamodb/expressions.ts';
+import { createDynamoDbHistory } from '../../lambda/adapters/dynamodb/history.ts';
 import { createDynamoDbLedger } from '../../lambda/adapters/dynamodb/ledger.ts';
 import { createDynamoDbLocks } from '../../lambda/adapters/dynamodb/locks.ts';
 import { createDynamoDbPublicReads } from '../../lambda/adapters/dynamodb/public-reads.ts';
@@ -15,6 +16,8 @@ import { tenantChange } from '../../lambda/adapters/dynamodb/reconciles.ts';
 import { createDynamoDbRequestKeys } from '../../lambda/adapters/dynamodb/request-keys.ts';
 import type { TableClient } from '../../lambda/adapters/dynamodb/table-client.ts';
 import { createDynamoDbTokenStore } from '../../lambda/adapters/dynamodb/token-store.ts';
+import { createDynamoDbWarnings } from '../../lambda/adapters/dynamodb/warnings.ts';
+import { createDynamoDbWebhooks } from '../../lambda/adapters/dynamodb/webhooks.ts';
 import { newDeletion, unmarkedObjectsMax } from '../../lambda/domain/deletion.ts';
 import { expiredNotes } from '../../lambda/domain/reconciliation.ts';
 import { defaultSettings } from '../../lambda/domain/settings.ts';
@@ -24,19 +27,25 @@ import { MemoryAuditLog } from '../support/memory/audit-log.ts';
 import { MemoryDownloads } from '../support/memory/downloads.ts';
 import { MemoryExchangeRules } from '../support/memory/exchange-rules.ts';
 import { MemoryExportJobs } from '../support/memory/export-jobs.ts';
+import { MemoryHistory } from '../support/memory/history.ts';
 import { MemoryLedger } from '../support/memory/ledger.ts';
 import { MemoryLocks } from '../support/memory/locks.ts';
 import { MemoryPublicReads } from '../support/memory/public-reads.ts';
 import { MemoryRequestKeys } from '../support/memory/request-keys.ts';
 import { MemoryTokenStore } from '../support/memory/token-store.ts';
+import { MemoryWarnings } from '../support/memory/warnings.ts';
+import { MemoryWebhooks } from '../support/memory/webhooks.ts';
 import { auditLogContract } from './audit-log.contract.ts';
 import { downloadsContract } from './downloads.contract.ts';
 import { exchangeRulesContract } from './exchange-rules.contract.ts';
 import { exportJobsContract } from './export-jobs.contract.ts';
+import { historyContract } from './history.contract.ts';
 import { ledgerContract } from './ledger.contract.ts';
 import { type LedgerUnderTest, ledgerContext, plainCommit } from './ledger-context.ts';
 import { locksContract } from './locks.contract.ts';
 import { publicReadsContract } from './public-reads.contract.ts';
+import { warningsContract } from './warnings.contract.ts';
+import { webhooksContract } from './webhooks.contract.ts';
 
 /** DynamoDB refuses a longer expression. dynalite does not. */
 const expressionBytesMax = 4096;
@@ -121,6 +130,9 @@ describe('ledger in memory', () => {
   locksContract(async () => new MemoryLocks());
   publicReadsContract(async () => new MemoryPublicReads());
   auditLogContract(async () => new MemoryAuditLog());
+  historyContract(async () => new MemoryHistory());
+  warningsContract(async () => new MemoryWarnings());
+  webhooksContract(async () => new MemoryWebhooks());
 });
 
 describe('ledger on dynalite, as the embedded stack runs it', () => {
@@ -151,4 +163,7 @@ describe('ledger on dynalite, as the embedded stack runs it', () => {
   locksContract(async () => createDynamoDbLocks(await table()));
   publicReadsContract(async () => createDynamoDbPublicReads(await table()));
   auditLogContract(async () => createDynamoDbAuditLog(await table()));
+  historyContract(async () => createDynamoDbHistory(await table()));
+  warningsContract(async () => createDynamoDbWarnings(await table()));
+  webhooksContract(async () => createDynamoDbWebhooks(await table()));
 });

@@ -56,6 +56,7 @@ const cases: [FunctionName, unknown, object][] = [
     },
     { kind: 'store unavailable' },
   ],
+  ['sendWebhook', { Records: [] }, { batchItemFailures: [] }],
   ['exportArchive', { Records: [] }, { batchItemFailures: [] }],
   ['storeEvents', { Records: [] }, { batchItemFailures: [] }],
 ];

@@ -3,19 +3,25 @@ import { createDynamoDbAuditLog } from '../../lambda/adapters/dynamodb/audit-log
 import { createDynamoDbDownloads } from '../../lambda/adapters/dynamodb/downloads.ts';
 import { createDynamoDbExchangeRules } from '../../lambda/adapters/dynamodb/exchange-rules.ts';
 import { createDynamoDbExportJobs } from '../../lambda/adapters/dynamodb/export-jobs.ts';
+import { createDynamoDbHistory } from '../../lambda/adapters/dynamodb/history.ts';
 import { createDynamoDbLedger } from '../../lambda/adapters/dynamodb/ledger.ts';
 import { createDynamoDbLocks } from '../../lambda/adapters/dynamodb/locks.ts';
 import { createDynamoDbPublicReads } from '../../lambda/adapters/dynamodb/public-reads.ts';
 import { createDynamoDbRequestKeys } from '../../lambda/adapters/dynamodb/request-keys.ts';
 import { createDynamoDbTokenStore } from '../../lambda/adapters/dynamodb/token-store.ts';
+import { createDynamoDbWarnings } from '../../lambda/adapters/dynamodb/warnings.ts';
+import { createDynamoDbWebhooks } from '../../lambda/adapters/dynamodb/webhooks.ts';
 import { admissionContract } from '../contract/admission.contract.ts';
 import { auditLogContract } from '../contract/audit-log.contract.ts';
 import { downloadsContract } from '../contract/downloads.contract.ts';
 import { exchangeRulesContract } from '../contract/exchange-rules.contract.ts';
 import { exportJobsContract } from '../contract/export-jobs.contract.ts';
+import { historyContract } from '../contract/history.contract.ts';
 import { ledgerContract } from '../contract/ledger.contract.ts';
 import { locksContract } from '../contract/locks.contract.ts';
 import { publicReadsContract } from '../contract/public-reads.contract.ts';
+import { warningsContract } from '../contract/warnings.contract.ts';
+import { webhooksContract } from '../contract/webhooks.contract.ts';
 import { dynamoDbLocal, type EngineTable, openEngineTable } from './dynamodb.ts';
 import { describeOn } from './engine.ts';
 
@@ -37,5 +43,8 @@ describeOn(dynamoDbLocal, (url) => {
   locksContract(async () => createDynamoDbLocks(await table()));
   publicReadsContract(async () => createDynamoDbPublicReads(await table()));
   auditLogContract(async () => createDynamoDbAuditLog(await table()));
+  historyContract(async () => createDynamoDbHistory(await table()));
+  warningsContract(async () => createDynamoDbWarnings(await table()));
+  webhooksContract(async () => createDynamoDbWebhooks(await table()));
   admissionContract(async () => createDynamoDbLedger(await table()), 120_000);
 });

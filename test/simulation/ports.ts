@@ -1,6 +1,7 @@
 import { createInvocations } from '../../lambda/adapters/system/invocations.ts';
 import { ListingPace } from '../../lambda/domain/ask-by-listing.ts';
 import type { KnownObjects } from '../../lambda/domain/known-objects.ts';
+import { RefusalTally } from '../../lambda/domain/refusal-tally.ts';
 import type { Settings } from '../../lambda/domain/settings.ts';
 import type { Clock } from '../../lambda/ports/clock.ts';
 import type { Ledger } from '../../lambda/ports/ledger.ts';
@@ -12,7 +13,9 @@ import type { RequestKeys } from '../../lambda/ports/request-keys.ts';
 import type { Deps } from '../../lambda/use-cases/deps.ts';
 import { createPathScan } from '../../lambda/use-cases/scan/path-scan.ts';
 import { memoryDeps, seededIds } from '../support/memory/deps.ts';
+import { MemoryHistory } from '../support/memory/history.ts';
 import type { MemoryObjectStore } from '../support/memory/object-store.ts';
+import { MemoryWarnings } from '../support/memory/warnings.ts';
 import type { Random } from '../support/random.ts';
 import type { Actor } from './actor.ts';
 
@@ -110,6 +113,10 @@ export function depsOf(actor: Actor, world: WorldPorts): Omit<Deps, 'tokens' | '
   const clock: Clock = { nowMs: () => actor.nowMs(), sleep: (durationMs) => actor.sleep(durationMs) };
   return {
     ...unused,
+    // Nothing is decided by these, and no run is to differ because another was before it.
+    history: new MemoryHistory(),
+    warnings: new MemoryWarnings(),
+    refusalTally: new RefusalTally(),
     listingPace: new ListingPace(),
     invocations: createInvocations(),
     scan: createPathScan({ listing: store, clock, settings }),

@@ -150,7 +150,7 @@ describe('the API', () => {
           AllowOrigins: ['https://console.example.com'],
           AllowHeaders: ['authorization', 'content-type', 'idempotency-key'],
           ExposeHeaders: ['apigw-requestid', 'location', 'retry-after'],
-          AllowMethods: ['GET', 'POST', 'PATCH', 'DELETE'],
+          AllowMethods: ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'],
         },
       },
     );

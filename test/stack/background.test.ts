@@ -5,7 +5,7 @@ import { functionNamesOf } from '../../lib/functions/functions.ts';
 import { parseStageSettings } from '../../lib/settings/parse-stage-settings.ts';
 import { templateOf } from './stack-template.ts';
 
-const background = ['reconcile', 'scanShard', 'refresh', 'exportArchive', 'storeEvents'];
+const background = ['reconcile', 'scanShard', 'refresh', 'sendWebhook', 'exportArchive', 'storeEvents'];
 const names = functionNamesOf(parseStageSettings('dev', {}));
 
 let template: Template;
@@ -99,7 +99,7 @@ it('recounts leave a new account, which may run 10 functions at once, half of th
   const sources = Object.values(
     templateOf({ exports: { workers: 0 } }).findResources('AWS::Lambda::EventSourceMapping'),
   );
-  expect(sources.map((source) => source['Properties'].ScalingConfig.MaximumConcurrency)).toEqual([5]);
+  expect(sources.map((source) => source['Properties'].ScalingConfig.MaximumConcurrency)).toEqual([2, 5]);
   // AWS refuses a reservation that leaves the account less than 100, so such an account could not deploy.
   template.allResourcesProperties('AWS::Lambda::Function', { ReservedConcurrentExecutions: Match.absent() });
 });

@@ -33,6 +33,7 @@ const workers = ['LFS_QUOTA_SCAN_FUNCTION', 'LFS_QUOTA_SHARD_WORKERS'];
 const exports = ['KEEP_DAYS', 'PER_TENANT', 'QUEUE_URL', 'STORE', 'WORKERS'].map(
   (name) => `LFS_QUOTA_EXPORT_${name}`,
 );
+const webhooks = 'LFS_QUOTA_WEBHOOK_QUEUE_URL';
 const admin = 'LFS_QUOTA_ADMIN_SECRET_ARN';
 
 /** Timeout in seconds, memory in MB and LFS_QUOTA_ variables, by function. */
@@ -45,10 +46,11 @@ const expected: Record<FunctionName, [number, number, string[]]> = {
   lfsLocks: [25, 512, [table]],
   getSubscription: [29, 1_024, [admin, ...store, queue, table]],
   exchangeToken: [15, 512, [table]],
-  management: [29, 512, [admin, ...store, queue, table, ...exports]],
+  management: [29, 512, [admin, ...store, queue, table, ...exports, webhooks]],
   reconcile: [300, 512, [...store, queue, table, ...workers]],
   scanShard: [300, 1_024, store],
-  refresh: [300, 256, [queue, table, ...exports]],
+  refresh: [300, 256, [queue, table, ...exports, 'LFS_QUOTA_EVENT_BUS', webhooks]],
+  sendWebhook: [30, 256, [table, webhooks]],
   exportArchive: [300, 2_048, [...store, table, ...exports]],
   storeEvents: [60, 256, [queue, table]],
 };
@@ -127,7 +129,7 @@ describe('the functions', () => {
   });
 
   it('behind the API time out before API Gateway does', () => {
-    const background = ['reconcile', 'scanShard', 'refresh', 'exportArchive', 'storeEvents'];
+    const background = ['reconcile', 'scanShard', 'refresh', 'sendWebhook', 'exportArchive', 'storeEvents'];
     for (const [name, built] of functions)
       if (!background.includes(name)) expect(built.Timeout).toBeLessThan(30);
   });

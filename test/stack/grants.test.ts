@@ -13,6 +13,9 @@ const kinds: Readonly<Record<string, (cell: string) => string>> = {
   bucket: (action) => `s3:${action} on ObjectStorageBucket`,
   archives: (action) => `s3:${action} on ObjectStorageBucket/_exports/*`,
   requests: (action) => `s3:${action} on ObjectStorageBucket/_exports/*/*/work/request.json`,
+  webhooks: (action) => `sqs:${action} on WebhookWorkQueue`,
+  bus: (action) =>
+    `events:${action} on arn:AWS::Partition:events:AWS::Region:AWS::AccountId:event-bus/default`,
   exports: (action) => `sqs:${action} on ExportWorkQueue`,
   queue: (action) => `sqs:${action} on ReconcileQueue`,
   events: (action) => `sqs:${action} on StoreEventsQueue`,
@@ -68,6 +71,19 @@ describe('grants', () => {
     const without = grantsOf(templateOf({ exports: { workers: 0 } }));
     expect(without.has('exportArchive')).toBe(false);
     expect([...without.values()].flat().filter((line) => /_exports|ExportWork/.test(line))).toEqual([]);
+  });
+
+  it('let what connects to addresses of tenants reach neither store nor secret, and no other queue', () => {
+    const lines = grants.get('sendWebhook') ?? [];
+    expect(lines.filter((line) => /^(s3|secretsmanager|lambda|events):/.test(line))).toEqual([]);
+    expect(lines.filter((line) => line.startsWith('sqs:') && !line.endsWith('WebhookWorkQueue'))).toEqual([]);
+    const receivers = [...grants].filter(([, all]) => all.includes('sqs:ReceiveMessage on WebhookWorkQueue'));
+    expect(receivers.map(([name]) => name)).toEqual(['sendWebhook']);
+  });
+
+  it('are none on the event bus if the stage publishes nothing', () => {
+    const without = grantsOf(templateOf({ warnings: { eventBus: false } }));
+    expect([...without.values()].flat().filter((line) => line.startsWith('events:'))).toEqual([]);
   });
 
   it('let only reconcile invoke another function', () => {

@@ -46,6 +46,7 @@ describe('the settings of the protocol', () => {
         'management',
         'reconcile',
         'refresh',
+        'sendWebhook',
         'storeEvents',
       ].sort(),
     );

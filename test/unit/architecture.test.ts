@@ -24,6 +24,14 @@ const architecture: Readonly<Record<string, { imports: readonly string[]; packag
     imports: ['lambda/domain', 'lambda/ports', 'lambda/use-cases'],
     packages: [],
   },
+  'lambda/use-cases/history': {
+    imports: ['lambda/domain', 'lambda/ports', 'lambda/use-cases'],
+    packages: [],
+  },
+  'lambda/use-cases/warnings': {
+    imports: ['lambda/domain', 'lambda/ports', 'lambda/use-cases'],
+    packages: [],
+  },
   'lambda/use-cases/locks': { imports: ['lambda/domain', 'lambda/ports', 'lambda/use-cases'], packages: [] },
   // The subjects build on each other in this order: deletes, recounts, uploads.
   'lambda/use-cases/deletes': {
@@ -37,7 +45,14 @@ const architecture: Readonly<Record<string, { imports: readonly string[]; packag
     packages: [],
   },
   'lambda/use-cases/recounts': {
-    imports: ['lambda/domain', 'lambda/ports', 'lambda/use-cases', 'lambda/use-cases/deletes'],
+    imports: [
+      'lambda/domain',
+      'lambda/ports',
+      'lambda/use-cases',
+      'lambda/use-cases/deletes',
+      'lambda/use-cases/history',
+      'lambda/use-cases/warnings',
+    ],
     packages: [],
   },
   'lambda/use-cases/repos': {
@@ -45,7 +60,13 @@ const architecture: Readonly<Record<string, { imports: readonly string[]; packag
     packages: [],
   },
   'lambda/use-cases/uploads': {
-    imports: ['lambda/domain', 'lambda/ports', 'lambda/use-cases', 'lambda/use-cases/recounts'],
+    imports: [
+      'lambda/domain',
+      'lambda/ports',
+      'lambda/use-cases',
+      'lambda/use-cases/history',
+      'lambda/use-cases/recounts',
+    ],
     packages: [],
   },
   'lambda/use-cases/exports': {
@@ -87,6 +108,14 @@ const architecture: Readonly<Record<string, { imports: readonly string[]; packag
   'lambda/adapters/sqs': {
     imports: ['lambda/domain', 'lambda/ports', 'lambda/adapters/aws-http'],
     packages: ['node:crypto'],
+  },
+  'lambda/adapters/eventbridge': {
+    imports: ['lambda/domain', 'lambda/ports', 'lambda/adapters/aws-http'],
+    packages: [],
+  },
+  'lambda/adapters/webhook': {
+    imports: ['lambda/domain', 'lambda/ports'],
+    packages: ['node:dns/promises', 'node:http', 'node:https', 'node:net'],
   },
   'lambda/adapters/lambda-scan': {
     imports: ['lambda/domain', 'lambda/ports', 'lambda/adapters/aws-http'],

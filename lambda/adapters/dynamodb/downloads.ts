@@ -2,6 +2,7 @@ import * as z from 'zod';
 import { dayOf, monthOf } from '../../domain/calendar.ts';
 import type {
   DownloadDay,
+  DownloadMonth,
   DownloadOffer,
   DownloadSum,
   Downloads,
@@ -10,13 +11,14 @@ import type {
 import { adding, setting } from './expressions.ts';
 import { firstItems } from './pages.ts';
 import { publicPartition } from './public-reads.ts';
-import { getItem, type Table, updateItem } from './requests.ts';
+import { batchGet, getItem, type Table, updateItem } from './requests.ts';
 import { expiryAttribute, keyNames } from './table.ts';
 
 /** So long days and months are kept. */
 const keptMs = 400 * 24 * 60 * 60_000;
 
 const sumItem = z.object({ bytes: z.number(), objects: z.number() });
+const monthItem = sumItem.extend({ sk: z.string() }).catchall(z.unknown());
 const dayItem = sumItem.extend({ day: z.string(), repo: z.string(), tokenId: z.string() });
 
 /**
@@ -24,7 +26,10 @@ const dayItem = sumItem.extend({ day: z.string(), repo: z.string(), tokenId: z.s
  * batches a second.
  */
 const partitionOf = (tenant: string) => `DOWNLOADS#${tenant}`;
-const monthKey = (tenant: string, month: string) => ({ pk: partitionOf(tenant), sk: `MONTH#${month}` });
+const monthPrefix = 'MONTH#';
+const monthKey = (tenant: string, month: string) => ({ pk: partitionOf(tenant), sk: monthPrefix + month });
+/** The attributes of the month's item for a day. With all of them it stays below 1 KB: one write unit. */
+const dayAttributes = (day: string) => ({ bytes: `b${day.slice(-2)}`, objects: `o${day.slice(-2)}` });
 /** Not beside the others: strangers who are over a ceiling must not slow down those who have a token. */
 const publicMonthKey = (of: { tenant: string; repo: string; month: string }) => ({
   pk: publicPartition(of.tenant),
@@ -52,6 +57,7 @@ export function createDynamoDbDownloads(table: Table): Downloads {
     },
     publicMonth: (input) => readSum(table, publicMonthKey(input)),
     month: ({ tenant, month }) => readSum(table, monthKey(tenant, month)),
+    months: (input) => readMonths(table, input),
     days: (input) => listDays(table, input),
   };
 }
@@ -84,7 +90,10 @@ function belowLimit({ bytes, limitBytes }: { bytes: number; limitBytes: number |
 }
 
 function addToMonth(table: Table, offer: DownloadOffer, guard: Guard) {
-  return addTo(table, { key: monthKey(offer.tenant, monthOf(offer.atMs)), offer, guard });
+  const { bytes, objects, atMs } = offer;
+  const ofDay = dayAttributes(dayOf(atMs));
+  const more = { [ofDay.bytes]: bytes, [ofDay.objects]: objects };
+  return addTo(table, { key: monthKey(offer.tenant, monthOf(atMs)), offer, more, guard });
 }
 
 const publicMonthOf = ({ tenant, repo, atMs }: PublicOffer) =>
@@ -92,10 +101,16 @@ const publicMonthOf = ({ tenant, repo, atMs }: PublicOffer) =>
 
 function addTo(
   table: Table,
-  { key, offer, guard = {} }: { key: ReturnType<typeof monthKey>; offer: PublicOffer; guard?: Guard },
+  input: {
+    key: ReturnType<typeof monthKey>;
+    offer: PublicOffer;
+    more?: Readonly<Record<string, number>>;
+    guard?: Guard;
+  },
 ) {
+  const { key, offer, more = {}, guard = {} } = input;
   const { bytes, objects, atMs } = offer;
-  const change = [setting({ [expiryAttribute]: expiryOf(atMs) }), adding({ bytes, objects })];
+  const change = [setting({ [expiryAttribute]: expiryOf(atMs) }), adding({ bytes, objects, ...more })];
   return updateItem(table, { key, change, ...guard });
 }
 
@@ -112,6 +127,34 @@ const expiryOf = (atMs: number) => Math.ceil((atMs + keptMs) / 1000);
 async function readSum(table: Table, key: ReturnType<typeof monthKey>): Promise<DownloadSum> {
   const item = await getItem(table, key);
   return item ? sumItem.parse(item) : { bytes: 0, objects: 0 };
+}
+
+async function readMonths(
+  table: Table,
+  { tenant, months }: { tenant: string; months: readonly string[] },
+): Promise<readonly DownloadMonth[]> {
+  const items = await batchGet(
+    table,
+    months.map((month) => monthKey(tenant, month)),
+  );
+  return items
+    .map((item) => {
+      const { sk, bytes, objects, ...others } = monthItem.parse(item);
+      const month = sk.slice(monthPrefix.length);
+      return { month, bytes, objects, days: daysIn(month, others) };
+    })
+    .sort((a, b) => (a.month < b.month ? -1 : 1));
+}
+
+function daysIn(month: string, attributes: Readonly<Record<string, unknown>>): DownloadMonth['days'] {
+  const sums = new Map<string, DownloadSum>();
+  for (let number = 1; number <= 31; number += 1) {
+    const day = `${month}-${String(number).padStart(2, '0')}`;
+    const names = dayAttributes(day);
+    const [bytes, objects] = [attributes[names.bytes], attributes[names.objects]];
+    if (typeof bytes === 'number' && typeof objects === 'number') sums.set(day, { bytes, objects });
+  }
+  return sums;
 }
 
 async function listDays(

@@ -17,19 +17,32 @@ export interface Clause {
 
 /**
  * SET all of `fields`, those of `defaults` that the item does not have yet, and `copies`: to the value of another of
- * the item's attributes. A field that is undefined stays as it is. The value of `#name` is `:name`.
+ * the item's attributes. `appends` go to the end of lists, which begin if there are none. A field that is undefined stays as it is. The value of `#name` is `:name`.
  */
 export function setting(
   fields: Fields,
-  { defaults = {}, copies = {} }: { defaults?: Fields; copies?: Readonly<Record<string, string>> } = {},
+  {
+    defaults = {},
+    copies = {},
+    appends = {},
+  }: {
+    defaults?: Fields;
+    copies?: Readonly<Record<string, string>>;
+    appends?: Readonly<Record<string, readonly unknown[]>>;
+  } = {},
 ): Clause {
   const given = definedOf(fields);
   const assignments = [
     ...Object.keys(given).map((name) => `#${name} = :${name}`),
     ...Object.keys(defaults).map((name) => `#${name} = if_not_exists(#${name}, :${name})`),
     ...Object.entries(copies).map(([name, from]) => `#${name} = #${from}`),
+    ...Object.keys(appends).map((name) => `#${name} = list_append(if_not_exists(#${name}, :none), :${name})`),
   ];
-  return { text: clauseText('SET', assignments), values: valuesOf({ ...given, ...defaults }) };
+  const none = Object.keys(appends).length > 0 && { none: [] };
+  return {
+    text: clauseText('SET', assignments),
+    values: valuesOf({ ...given, ...defaults, ...appends, ...none }),
+  };
 }
 
 /** ADD to numbers. The amount for `#name` is `:name`. */

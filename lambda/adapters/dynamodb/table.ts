@@ -17,6 +17,9 @@
  * | public repo | PUBLIC#{name}  | REPO#{repo}             |                               |                               |
  * | … downloads | PUBLIC#{name}  | MONTH#{month}#{repo}    |                               |                               |
  * | audit       | AUDIT#{name}   | {time}#{request's id}   |                               |                               |
+ * | history     | HISTORY#{name} | DAY#{day}               |                               |                               |
+ * | warnings    | ALERT#{name}   | ALERT                   | while pending: ALERTS, name   |                               |
+ * | webhook     | WEBHOOK#{name} | WEBHOOK                 |                               |                               |
  * | file lock   | LOCKS#{name}   | {repo}#{path's hash}    |                               |                               |
  * | schedule    | SCHEDULE       | SCHEDULE                |                               |                               |
  *

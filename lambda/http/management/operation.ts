@@ -25,6 +25,11 @@ export type ManagementDeps = Pick<
   | 'audit'
   | 'downloads'
   | 'publicReads'
+  | 'history'
+  | 'warnings'
+  | 'webhooks'
+  | 'webhookQueue'
+  | 'webhookUrls'
   | 'store'
   | 'listing'
   | 'queue'
@@ -97,6 +102,8 @@ interface ChangeNeeds<A extends object, Q, B> extends OperationNeeds<A, Q, B> {
   readonly tenantOf?: (input: { body: B }) => string;
   /** Whether this request is only to tell what would be done. Then it is not audited. */
   readonly isTrial?: (input: { query: Q }) => boolean;
+  /** What is written down of the body. Default: all of it. */
+  readonly askedOf?: (body: B) => Readonly<Record<string, unknown>>;
 }
 
 /**
@@ -110,7 +117,7 @@ export function change<A extends object, Q extends object, B extends object | un
     input: A & { query: Q; body: B; event: APIGatewayProxyEventV2; trail: AuditTrail },
   ) => Promise<Response>,
 ): AuditedOperation {
-  const { action, tenantOf, isTrial } = needs;
+  const { action, tenantOf, isTrial, askedOf } = needs;
   const perform = operation<A, Q, B>(needs, (deps, input) => {
     const { query, body, event } = input;
     if (isTrial?.(input)) return run(deps, { ...input, trail: new AuditTrail() });
@@ -121,7 +128,7 @@ export function change<A extends object, Q extends object, B extends object | un
         by: actorOf(tokenOf(input)),
         action,
         target: targetOf(event),
-        asked: Object.fromEntries([...Object.entries(query), ...Object.entries(body ?? {})]),
+        asked: { ...query, ...(askedOf?.(body) ?? body) },
       },
       run: (trail) => run(deps, { ...input, trail }),
       verdictOf,

@@ -48,4 +48,7 @@ export const flag = (rule = 'must be true or false') =>
     .pipe(z.boolean())
     .optional();
 
+export const day = (description: string) =>
+  z.iso.date('must be a day such as 2026-11-21').optional().meta({ description });
+
 export const noQuery = z.strictObject({});

@@ -11,6 +11,7 @@ import { deleteDocs } from '../management/deletes/docs.ts';
 import { downloadDocs } from '../management/downloads/docs.ts';
 import { exchangeDocs } from '../management/exchange/docs.ts';
 import { exportDocs } from '../management/exports/docs.ts';
+import { historyDocs } from '../management/history/docs.ts';
 import { lockDocs } from '../management/locks/docs.ts';
 import { objectDocs } from '../management/objects/docs.ts';
 import { noQuery } from '../management/queries.ts';
@@ -18,6 +19,7 @@ import { repoDocs } from '../management/repos/docs.ts';
 import { reservationDocs } from '../management/reservations/docs.ts';
 import { tenantDocs } from '../management/tenants/docs.ts';
 import { tokenDocs } from '../management/tokens/docs.ts';
+import { webhookDocs } from '../management/webhooks/docs.ts';
 import type { AccessKind, AnswerDoc, OperationDoc } from '../operation-docs.ts';
 import { problemSchema } from '../problem-schema.ts';
 import { type ProblemCode, problemTypes } from '../problems.ts';
@@ -39,6 +41,8 @@ export const operationDocs: Readonly<Record<RouteKey, OperationDoc>> = {
   ...reservationDocs,
   ...objectDocs,
   ...downloadDocs,
+  ...historyDocs,
+  ...webhookDocs,
   ...deleteDocs,
   ...exportDocs,
   ...lockDocs,

@@ -13,6 +13,7 @@ import { commitTenant } from './commit-tenant.ts';
 import { countGiants, type GiantsOutcome, selectGiants } from './count-giants.ts';
 import { addDeletedMeanwhile } from './deleted-meanwhile.ts';
 import { holdLease, type Lease, SupersededError } from './lease.ts';
+import { noteOutcome } from './note-outcome.ts';
 import { type LedgerSnapshot, readSnapshot } from './read-snapshot.ts';
 import { reportReconcile } from './report-reconcile.ts';
 import { type ScanReposOutcome, scanRepos } from './scan-repos.ts';
@@ -20,7 +21,17 @@ import { settleDead } from './settle-dead.ts';
 
 export type ReconcileDeps = Pick<
   Deps,
-  'ledger' | 'listing' | 'store' | 'scan' | 'clock' | 'ids' | 'log' | 'metrics' | 'settings'
+  | 'ledger'
+  | 'history'
+  | 'warnings'
+  | 'listing'
+  | 'store'
+  | 'scan'
+  | 'clock'
+  | 'ids'
+  | 'log'
+  | 'metrics'
+  | 'settings'
 >;
 
 export interface ReconcileInput {
@@ -174,12 +185,11 @@ async function scanAndCommit(deps: ReconcileDeps, held: HeldReconcile): Promise<
   });
   if (commit.kind === 'superseded') return commit;
 
-  await settleDead(deps, {
-    ...input,
-    snapshot,
-    scans,
-    areLateSummed: recomputed.claimCount > deps.settings.lateClaimsMax,
-  });
+  const areLateSummed = recomputed.claimCount > deps.settings.lateClaimsMax;
+  await Promise.all([
+    settleDead(deps, { ...input, snapshot, scans, areLateSummed }),
+    noteOutcome(deps, { before, after: commit.tenant, epoch }),
+  ]);
 
   await tidyShards(deps, { ...found, tenant, epoch, outcomes });
 

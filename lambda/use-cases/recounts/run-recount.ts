@@ -7,13 +7,14 @@ import { emptyClosedRepos } from '../deletes/empty-repos.ts';
 import { removeLocks } from '../deletes/remove-locks.ts';
 import { type DeletionDeps, runDeletions } from '../deletes/run-deletions.ts';
 import type { Deps } from '../deps.ts';
+import { forgetHistory } from '../history/forget-history.ts';
 import { awaitOtherReconcile } from './await-reconcile.ts';
 import { type ReconcileDeps, reconcile } from './reconcile.ts';
 import { recountDelayMs } from './recount-delay.ts';
 
 type RunRecountDeps = ReconcileDeps &
   DeletionDeps &
-  Pick<Deps, 'queue' | 'exportJobs' | 'locks' | 'publicReads'>;
+  Pick<Deps, 'queue' | 'exportJobs' | 'locks' | 'publicReads' | 'webhooks'>;
 
 /** While a large repo is emptied, the tenant is counted at most this often, so that people see the progress. */
 const progressEveryMs = 20_000;
@@ -58,9 +59,8 @@ export async function runRecount(deps: RunRecountDeps, input: RunRecountInput): 
     return 'requeued' as const;
   };
   await closeReposOfClosedTenant(deps, record);
-  const isUnlocked =
-    record.closedAtMs === null || (await removeLocks(deps, { tenant, untilMs: lastBeginMs }));
-  const hasBegunAll = (await runDeletions(deps, { tenant, untilMs: lastBeginMs })) && isUnlocked;
+  const isCleared = record.closedAtMs === null || (await clearClosed(deps, { tenant, untilMs: lastBeginMs }));
+  const hasBegunAll = (await runDeletions(deps, { tenant, untilMs: lastBeginMs })) && isCleared;
   for (;;) {
     const untilMs = Math.min(clock.nowMs() + progressEveryMs, lastBeginMs);
     const emptied = await emptyClosedRepos(deps, { tenant, untilMs });
@@ -85,6 +85,16 @@ export async function runRecount(deps: RunRecountDeps, input: RunRecountInput): 
         return requeue({ reason: 'delete' });
     }
   }
+}
+
+/** Removes what a tenant that is being deleted has beside its objects. @returns false if the time was up first. */
+async function clearClosed(
+  deps: Pick<Deps, 'locks' | 'history' | 'warnings' | 'webhooks' | 'clock'>,
+  input: { tenant: string; untilMs: number },
+): Promise<boolean> {
+  await deps.warnings.forget(input.tenant);
+  await deps.webhooks.remove(input.tenant);
+  return (await removeLocks(deps, input)) && (await forgetHistory(deps, input));
 }
 
 /** Somebody asks for all that is stored to be counted. Others are content with the shards of giants as they are. */

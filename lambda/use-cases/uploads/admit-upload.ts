@@ -5,6 +5,7 @@ import { type TenantRecord, tenantClaimsMax } from '../../domain/tenant.ts';
 import { uploadsToVerify } from '../../domain/verified-uploads.ts';
 import type { AddOutcome } from '../../ports/ledger.ts';
 import type { Deps } from '../deps.ts';
+import { noteRefusal } from '../history/note-refusal.ts';
 import { requestOrLog } from '../recounts/request-or-log.ts';
 import {
   type AdmitUploadDeps,
@@ -87,6 +88,8 @@ async function admit(deps: AdmitUploadDeps, input: AdmitUploadInput): Promise<Ad
     return { kind: 'answered', verdicts };
   }
   const decision = await decide(deps, { attempt, missing, added });
+  // Beside what follows. The answer does not wait for it.
+  if ('refusal' in decision && decision.refusal) void noteRefusal(deps, input.tenant, decision.refusal);
   switch (decision.kind) {
     case 'admit':
       if (!isExpectedToFit) await requestUploadRecount();

@@ -7,6 +7,7 @@ const background: readonly FunctionName[] = [
   'reconcile',
   'scanShard',
   'refresh',
+  'sendWebhook',
   'exportArchive',
   'storeEvents',
 ];
@@ -35,6 +36,7 @@ export function ordinaryDay({ refreshEveryMinutes }: { refreshEveryMinutes: numb
     streams.invoke('storeEvents', minute);
     streams.invoke('scanShard', minute);
     streams.invoke('exportArchive', minute);
+    streams.invoke('sendWebhook', minute);
     streams.recount(minute, { shortfallBytes: 60 * gib, ageHours: 24.2 });
     const oldestSeconds = minute % 180 < 45 ? 60 * (minute % 180) : 40;
     streams.queueState('ReconcileQueue', minute, { oldestSeconds });
@@ -184,7 +186,7 @@ export const faults: Readonly<Record<string, readonly Fault[]>> = {
     }),
   ],
   ...Object.fromEntries(
-    (['reconcile', 'scanShard', 'exportArchive', 'storeEvents'] as const).flatMap((name) => [
+    (['reconcile', 'scanShard', 'sendWebhook', 'exportArchive', 'storeEvents'] as const).flatMap((name) => [
       [
         `${name}Errors`,
         [fault(`one run of ${name} dies`, 10, (streams) => streams.invoke(name, faultBegins, 'fails'))],

@@ -7,11 +7,13 @@ import { Random } from '../random.ts';
 import { Scheduler } from '../scheduler.ts';
 import { memoryDeps } from './deps.ts';
 import { MemoryDownloads } from './downloads.ts';
+import { MemoryHistory } from './history.ts';
 import { MemoryLedger } from './ledger.ts';
 import { MemoryLocks } from './locks.ts';
 import { MemoryObjectStore } from './object-store.ts';
 import { MemoryPublicReads } from './public-reads.ts';
 import { MemoryTokenStore } from './token-store.ts';
+import { MemoryWarnings } from './warnings.ts';
 
 /** SQS takes at most so many messages in one request. */
 const messagesPerSend = 10;
@@ -47,6 +49,8 @@ export class CountingDeps {
     const downloads = new MemoryDownloads();
     const locks = new MemoryLocks();
     const publicReads = new MemoryPublicReads();
+    const history = new MemoryHistory();
+    const warnings = new MemoryWarnings();
     const onTable = <T>(name: string, run: () => Promise<T>) => this.#call(name, times.tableMs, run);
     const listing: ObjectListing = {
       listPage: (request) => this.#call('LIST', times.listMs, () => store.listPage(request)),
@@ -71,8 +75,18 @@ export class CountingDeps {
           onTable('correctPublicDownloads', () => downloads.correctPublic(difference)),
         publicMonth: (input) => onTable('monthOfPublicDownloads', () => downloads.publicMonth(input)),
         month: (input) => onTable('monthOfDownloads', () => downloads.month(input)),
+        months: (input) => onTable('monthsOfDownloads', () => downloads.months(input)),
         days: (input) => onTable('daysOfDownloads', () => downloads.days(input)),
       },
+      history: {
+        note: (count) => onTable('noteCount', () => history.note(count)),
+        addRefusals: (refused) => onTable('addRefusals', () => history.addRefusals(refused)),
+        days: (input) => onTable('daysOfHistory', () => history.days(input)),
+        forgetSome: (input) => onTable('forgetHistory', () => history.forgetSome(input)),
+      },
+      warnings: Object.assign(new MemoryWarnings(), {
+        read: (of: string) => onTable('readWarnings', () => warnings.read(of)),
+      }),
       locks: Object.assign(new MemoryLocks(), {
         listPage: (input: Parameters<MemoryLocks['listPage']>[0]) =>
           onTable('listLocks', () => locks.listPage(input)),

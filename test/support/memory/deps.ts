@@ -4,6 +4,7 @@ import { exportSettingsFor } from '../../../lambda/domain/export/export-settings
 import { sha256Hex } from '../../../lambda/domain/hash.ts';
 import { publicIssuers } from '../../../lambda/domain/identity-issuer.ts';
 import { KnownObjects } from '../../../lambda/domain/known-objects.ts';
+import { RefusalTally } from '../../../lambda/domain/refusal-tally.ts';
 import { defaultSettings } from '../../../lambda/domain/settings.ts';
 import type { Clock } from '../../../lambda/ports/clock.ts';
 import type { ExportMessage, ExportQueue } from '../../../lambda/ports/export-queue.ts';
@@ -20,12 +21,15 @@ import { MemoryAuditLog } from './audit-log.ts';
 import { MemoryDownloads } from './downloads.ts';
 import { MemoryExchangeRules } from './exchange-rules.ts';
 import { MemoryExportJobs } from './export-jobs.ts';
+import { MemoryHistory } from './history.ts';
 import { MemoryLedger } from './ledger.ts';
 import { MemoryLocks } from './locks.ts';
 import { MemoryObjectStore } from './object-store.ts';
 import { MemoryPublicReads } from './public-reads.ts';
 import { MemoryRequestKeys } from './request-keys.ts';
 import { MemoryTokenStore } from './token-store.ts';
+import { MemoryWarnings } from './warnings.ts';
+import { MemoryWebhooks, recordingWebhookQueue } from './webhooks.ts';
 
 /** The operator's token, unless a test sets another one. */
 export const adminToken = 'the-admin-token';
@@ -49,6 +53,14 @@ export function memoryDeps(given: Partial<Deps> & { readonly objects?: MemoryObj
     audit: new MemoryAuditLog(),
     downloads: new MemoryDownloads(),
     publicReads: new MemoryPublicReads(),
+    history: new MemoryHistory(),
+    refusalTally: new RefusalTally(),
+    warnings: new MemoryWarnings(),
+    eventBus: { publish: async () => undefined },
+    webhooks: new MemoryWebhooks(),
+    webhookQueue: recordingWebhookQueue().queue,
+    webhookSender: { post: async () => ({ kind: 'failed', failure: 'not-reachable' }) },
+    webhookUrls: () => true,
     locks: new MemoryLocks(),
     admin: { sha256: async () => sha256Hex(adminToken) },
     store: objects,

@@ -52,6 +52,21 @@ export class MemoryDownloads implements Downloads {
     return this.#months.get(`${tenant}#${month}`) ?? none;
   }
 
+  async months({ tenant, months }: { tenant: string; months: readonly string[] }) {
+    return [...months].sort().flatMap((month) => {
+      const sum = this.#months.get(`${tenant}#${month}`);
+      return sum ? [{ month, ...sum, days: this.#daysOf(tenant, month) }] : [];
+    });
+  }
+
+  #daysOf(tenant: string, month: string): Map<string, DownloadSum> {
+    const sums = new Map<string, DownloadSum>();
+    for (const { tenant: owner, day } of this.#days.values())
+      if (owner === tenant && day.day.startsWith(month))
+        sums.set(day.day, plus(sums.get(day.day) ?? none, { bytes: day.bytes, objects: day.objects }));
+    return sums;
+  }
+
   async days(input: Parameters<Downloads['days']>[0]) {
     const { tenant, from, to, pageSize, after = '' } = input;
     const all = [...this.#days.values()]

@@ -18,6 +18,7 @@ const body = {
     countedAt: '2026-11-21T04:59:48Z',
     source: 'cache',
   },
+  forecast: { fullOn: null, reason: 'too-few-days', bytesPerDay: null },
   repos: [
     { repo: 'site', limitBytes: null, storedBytes: 0, objectCount: 0, countedAt: '2026-11-21T04:57:00Z' },
     {

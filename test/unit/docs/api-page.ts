@@ -23,11 +23,12 @@ const sections: readonly { readonly title: string; readonly isOf: (path: string)
   {
     title: 'Tenants and usage',
     isOf: (path) =>
-      /^\/v1\/tenants(\/\{tenant\}(\/(subscription|reservations|downloads|counts|reconcile|audit))?)?$/.test(
+      /^\/v1\/tenants(\/\{tenant\}(\/(subscription|reservations|downloads|history|counts|reconcile|audit))?)?$/.test(
         path,
       ),
   },
   { title: 'Tokens', isOf: (path) => /\/(tokens|exchange)/.test(path) },
+  { title: 'Warnings', isOf: (path) => path.includes('/webhook') },
   { title: 'Exports', isOf: (path) => path.includes('/exports') },
   { title: 'Repos, objects and file locks', isOf: (path) => /^\/v1\/.*\/(repos|objects)/.test(path) },
 ];

@@ -113,7 +113,7 @@ function defaultOf(setting: string): number {
 const computed: ReadonlySet<string> = new Set(['visibilityTimeout']);
 
 /** Constants that bound nothing which runs: units, and numbers that only name something. */
-const noLimits: ReadonlySet<string> = new Set(['minuteMs', 'hourMs', 'portMax']);
+const noLimits: ReadonlySet<string> = new Set(['minuteMs', 'hourMs', 'dayMs', 'portMax']);
 
 describe('the limits in docs/architecture.md', () => {
   it('are a table with readable values', () => {

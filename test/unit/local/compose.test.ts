@@ -36,6 +36,8 @@ it('waits for its own store while this process is busy', { timeout: busyMs + 10_
     store: { url: `http://127.0.0.1:${port}`, head: () => undefined, bucket: 'objects', credentials },
     queue: { request: async () => {}, requestAll: async () => {} },
     exportQueue: { send: async () => {} },
+    webhookQueue: { send: async () => {} },
+    allowsLoopbackWebhooks: false,
     issuers: [],
     adminToken: 'admin',
     clock: systemClock,

@@ -8,7 +8,9 @@ it('reads flags', () => {
     port: 8787,
     dataDir: '.lfs-quota',
     issuers: publicIssuers,
+    allowsLoopbackWebhooks: false,
   });
+  expect(readFlags(['--loopback-webhooks'])).toMatchObject({ allowsLoopbackWebhooks: true });
   expect(readFlags(['--port', '0', '--data', '/x'])).toMatchObject({ port: 0, dataDir: '/x' });
   expect(readFlags(['--port=65534'])).toMatchObject({ port: 65534 });
   const issuer = { kind: 'gitlab', issuer: 'https://git.example.com', jwksUri: 'http://127.0.0.1:1/keys' };

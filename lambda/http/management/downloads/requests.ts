@@ -1,10 +1,5 @@
-import * as z from 'zod';
 import { cursorPattern, decodeCursor } from '../cursor.ts';
-import { ofRepo, pageOf } from '../queries.ts';
-
-const dayRule = 'must be a day such as 2026-11-21';
-
-const day = (description: string) => z.iso.date(dayRule).optional().meta({ description });
+import { day, ofRepo, pageOf } from '../queries.ts';
 
 export const downloadQuery = pageOf(cursorPattern, decodeCursor)
   .extend(ofRepo)

@@ -1,7 +1,9 @@
+import type { Forecast } from '../../../domain/forecast.ts';
 import type { PublicRead } from '../../../domain/public-read.ts';
 import type { TenantRecord } from '../../../domain/tenant.ts';
 import type { Subscription } from '../../../use-cases/recounts/get-subscription.ts';
 import { deletingMark, iso } from '../fields.ts';
+import { forecastBody } from '../history/bodies.ts';
 import { reposBody } from '../repos/bodies.ts';
 import type { SubscriptionBody, TenantBody } from './schemas.ts';
 
@@ -37,6 +39,7 @@ export function tenantBody(tenant: TenantRecord): TenantBody {
 
 export function subscriptionBody(
   subscription: Subscription & { readonly publicReads: readonly PublicRead[] },
+  forecast: Forecast,
 ): SubscriptionBody {
   const { tenant, repos, publicReads, source, refreshing } = subscription;
   return {
@@ -46,6 +49,7 @@ export function subscriptionBody(
     downloadLimitBytes: tenant.downloadLimitBytes,
     reposMustExist: tenant.reposMustExist,
     usage: usageBody(tenant, source),
+    forecast: forecastBody(forecast),
     repos: reposBody(repos, { ...tenant, publicReads }),
     refreshing,
     ...deletingMark(tenant.closedAtMs),

@@ -3,6 +3,7 @@ import {
   createTenantOnce,
   createTenant as createTenantUseCase,
 } from '../../../use-cases/access/create-tenant.ts';
+import { noteLimit } from '../../../use-cases/warnings/note-level.ts';
 import { problem, tenantNotFound } from '../../problems.ts';
 import { json } from '../../respond.ts';
 import { adminAccess, adminTenantAccess, openTenantAccess } from '../access.ts';
@@ -87,6 +88,7 @@ const updateTenant = change(
     const of = (record: TenantRecord) => Object.fromEntries(changed.map((name) => [name, record[name]]));
     trail.was(of(tenant));
     trail.became(of(updated));
+    if (isNewLimit) await noteLimit(deps, updated);
     return json(200, tenantBody(updated));
   },
 );

@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { bytes, deleting, nextCursor, time } from '../fields.ts';
+import { forecastSchema } from '../history/schemas.ts';
 import { repoSchema } from '../repos/schemas.ts';
 
 const usageSchema = z
@@ -50,6 +51,7 @@ export const subscriptionSchema = z
   .object({
     ...account,
     usage: usageSchema.nullable().meta({ description: 'null: never counted, which is not zero.' }),
+    forecast: forecastSchema,
     repos: z.array(repoSchema),
     refreshing: z.boolean().meta({ description: 'A recount is under way. Ask again in a moment.' }),
     deleting,

@@ -68,6 +68,8 @@ describe('a batch that cannot be decided yet', () => {
           .map((line) => `${file}: ${line.trim()}`),
       );
     expect(places).toEqual([
+      // Of the management API, which no client of git-lfs asks.
+      "lambda/http/problems.ts: 'test-too-soon': { status: 429, title: 'A test was sent just now' },",
       // Answers of the store to us.
       'lambda/adapters/aws-http/retry.ts: const transientStatuses: ReadonlySet<number> = new Set([408, 425, 429]);',
       'lambda/adapters/aws-http/retry.ts: const throttlingStatuses: ReadonlySet<number> = new Set([429, 503]);',

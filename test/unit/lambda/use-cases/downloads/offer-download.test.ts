@@ -35,6 +35,7 @@ const down: Downloads = {
   correctPublic: () => Promise.reject(new LedgerUnavailableError('down')),
   publicMonth: () => Promise.reject(new LedgerUnavailableError('down')),
   month: () => Promise.reject(new LedgerUnavailableError('down')),
+  months: () => Promise.reject(new LedgerUnavailableError('down')),
   days: () => Promise.reject(new LedgerUnavailableError('down')),
 };
 

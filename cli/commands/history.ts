@@ -1,0 +1,83 @@
+import { type Command, InvalidArgumentError } from 'commander';
+import { formatBytes } from '../../lambda/domain/bytes.ts';
+import { dayAfter, dayOf } from '../../lambda/domain/calendar.ts';
+import { historyDaysMax } from '../../lambda/domain/history.ts';
+import { type HistoryBody, historySchema } from '../../lambda/http/management/history/schemas.ts';
+import { type CliContext, canDrawBlocks } from '../context.ts';
+import { forecastText } from '../forecast-text.ts';
+import { historyChart } from '../history-chart.ts';
+import { type ApiOptions, openClient, parseDay, parseTenant, withApiOptions } from '../options.ts';
+import { formatCount, formatLimit, renderTable } from '../render.ts';
+
+interface HistoryOptions extends ApiOptions {
+  readonly from?: string;
+  readonly to?: string;
+  readonly days?: number;
+  readonly table?: boolean;
+}
+
+/** `history TENANT`: what was stored on each day, and when the tenant is full. */
+export function registerHistory(program: Command, context: CliContext): void {
+  withApiOptions(program.command('history'))
+    .description('show what a tenant stored on each day, and when it will be full')
+    .argument('<tenant>', 'name of the tenant', parseTenant)
+    .option('--days <count>', `so many days (default: 30, at most ${historyDaysMax})`, parseDays)
+    .option('--from <day>', 'the first day in UTC, such as 2026-11-21', parseDay)
+    .option('--to <day>', 'the last day in UTC (default: today)', parseDay)
+    .option('--table', 'a line for each day instead of the chart')
+    .action(async (tenant: string, options: HistoryOptions) => {
+      const client = openClient(options, context, 'a token of the tenant, or the admin token');
+      const path = `/v1/tenants/${tenant}/history${queryOf(options, context.nowMs())}`;
+      const answer = await client.send({ method: 'GET', path, shape: historySchema });
+      if (options.json) return context.out(`${answer.text}\n`);
+      const { body } = answer;
+      if (body.days.length === 0) return context.out('Nothing is known of these days.\n');
+      context.out(
+        options.table
+          ? renderDays(body)
+          : `${historyChart(body, canDrawBlocks(context.env))}\n${renderFigures(body)}`,
+      );
+    });
+}
+
+function queryOf({ from, to, days }: HistoryOptions, nowMs: number): string {
+  const first = from ?? (days === undefined ? undefined : dayAfter(to ?? dayOf(nowMs), 1 - days));
+  const query = new URLSearchParams({ ...(first && { from: first }), ...(to && { to }) }).toString();
+  return query === '' ? '' : `?${query}`;
+}
+
+function parseDays(text: string): number {
+  const days = /^\d{1,3}$/.test(text) ? Number(text) : 0;
+  if (days < 1 || days > historyDaysMax)
+    throw new InvalidArgumentError(`Give a number of days from 1 to ${historyDaysMax}.`);
+  return days;
+}
+
+function renderFigures({ days, limitBytes, forecast }: HistoryBody): string {
+  const highest = days.reduce((most, day) => (day.maxStoredBytes > most.maxStoredBytes ? day : most));
+  const last = days.at(-1) ?? highest;
+  const refusals = days.reduce((sum, day) => sum + day.refusals, 0);
+  const offeredBytes = days.reduce((sum, day) => sum + (day.downloads?.bytes ?? 0), 0);
+  const lines = [
+    `stored    ${formatBytes(last.storedBytes)} on ${last.day}`,
+    `highest   ${formatBytes(highest.maxStoredBytes)} on ${highest.day}`,
+    `limit     ${formatLimit(limitBytes)}`,
+    `full      ${forecastText(forecast)}`,
+    `refused   ${formatCount(refusals)} ${refusals === 1 ? 'batch' : 'batches'}`,
+    `offered   ${formatBytes(offeredBytes)} for download`,
+  ];
+  return `${lines.join('\n')}\n`;
+}
+
+function renderDays({ days }: HistoryBody): string {
+  const rows = days.map(({ day, storedBytes, objectCount, maxStoredBytes, refusals, downloads }) => [
+    day,
+    formatBytes(storedBytes),
+    formatBytes(maxStoredBytes),
+    formatCount(objectCount),
+    formatCount(refusals),
+    downloads === null ? '-' : formatBytes(downloads.bytes),
+  ]);
+  const heading = ['day', 'stored', 'highest', 'objects', 'refused', 'offered'];
+  return renderTable(heading, rows, { right: [1, 2, 3, 4, 5] });
+}

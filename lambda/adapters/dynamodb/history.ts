@@ -1,0 +1,108 @@
+import * as z from 'zod';
+import { dayMs, dayOf } from '../../domain/calendar.ts';
+import { type HistoryDay, historyDaysMax } from '../../domain/history.ts';
+import type { History, NotedCount, NotedRefusals } from '../../ports/history.ts';
+import { adding, all, setting } from './expressions.ts';
+import { firstItems } from './pages.ts';
+import { deleteItem, type Table, updateItem } from './requests.ts';
+import { expiryAttribute, keyNames } from './table.ts';
+
+const dayItem = z.object({
+  sk: z.string(),
+  storedBytes: z.number(),
+  objectCount: z.number(),
+  maxStoredBytes: z.number(),
+  refusals: z.number().default(0),
+});
+
+/** Days of one request that are removed at a time. */
+const removedAtOnce = 16;
+
+const partitionOf = (tenant: string) => `HISTORY#${tenant}`;
+const dayPrefix = 'DAY#';
+const dayKey = (tenant: string, day: string) => ({ pk: partitionOf(tenant), sk: dayPrefix + day });
+
+/** The history on the ledger's table: an item for each day, in a partition of its own for each tenant. */
+export function createDynamoDbHistory(table: Table): History {
+  return {
+    note: (count) => note(table, count),
+    addRefusals: (refused) => addRefusals(table, refused),
+    days: (input) => days(table, input),
+    forgetSome: (input) => forgetSome(table, input),
+  };
+}
+
+/**
+ * An update cannot take the larger of two numbers. So the first write is for a count that is the day's highest, which most
+ * are, and the second one for a count that is not: two write units at most.
+ */
+async function note(table: Table, count: NotedCount): ReturnType<History['note']> {
+  const { tenant, atMs, epoch, storedBytes, objectCount, highestBytes } = count;
+  const key = dayKey(tenant, dayOf(atMs));
+  const found = { storedBytes, objectCount, epoch, [expiryAttribute]: expiryOf(atMs) };
+  const isNewest = '(attribute_not_exists(#epoch) OR #epoch <= :epoch)';
+  const asHighest = await updateItem(table, {
+    key,
+    change: [setting({ ...found, maxStoredBytes: highestBytes })],
+    condition: all(isNewest, '(attribute_not_exists(#maxStoredBytes) OR #maxStoredBytes <= :maxStoredBytes)'),
+  });
+  if (asHighest.ok) return 'noted';
+  const below = await updateItem(table, { key, change: [setting(found)], condition: isNewest });
+  return below.ok ? 'noted' : 'older';
+}
+
+async function addRefusals(table: Table, refused: NotedRefusals): Promise<void> {
+  const { tenant, atMs, count, storedBytes, objectCount } = refused;
+  const defaults = { storedBytes, objectCount, maxStoredBytes: storedBytes };
+  await updateItem(table, {
+    key: dayKey(tenant, dayOf(atMs)),
+    change: [setting({ [expiryAttribute]: expiryOf(atMs) }, { defaults }), adding({ refusals: count })],
+  });
+}
+
+const expiryOf = (atMs: number) => Math.ceil((atMs + historyDaysMax * dayMs) / 1000);
+
+async function days(
+  table: Table,
+  { tenant, from, to }: Parameters<History['days']>[0],
+): Promise<readonly HistoryDay[]> {
+  if (from > to) return [];
+  const items = await firstItems(table, {
+    KeyConditionExpression: '#pk = :pk AND #sk BETWEEN :first AND :last',
+    ExpressionAttributeNames: { '#pk': keyNames.pk, '#sk': keyNames.sk },
+    ExpressionAttributeValues: {
+      ':pk': partitionOf(tenant),
+      ':first': dayPrefix + from,
+      ':last': dayPrefix + to,
+    },
+    // The table removes old days some time later, if it does.
+    Limit: 2 * historyDaysMax,
+  });
+  return items.map((item) => {
+    const { sk, ...day } = dayItem.parse(item);
+    return { day: sk.slice(dayPrefix.length), ...day };
+  });
+}
+
+async function forgetSome(
+  table: Table,
+  { tenant, daysMax }: Parameters<History['forgetSome']>[0],
+): ReturnType<History['forgetSome']> {
+  const items = await firstItems(table, {
+    KeyConditionExpression: '#pk = :pk',
+    ExpressionAttributeNames: { '#pk': keyNames.pk },
+    ExpressionAttributeValues: { ':pk': partitionOf(tenant) },
+    ConsistentRead: true,
+    Limit: daysMax + 1,
+  });
+  const removed = items.slice(0, daysMax);
+  for (let first = 0; first < removed.length; first += removedAtOnce) {
+    const some = removed.slice(first, first + removedAtOnce);
+    await Promise.all(
+      some.map((item) =>
+        deleteItem(table, { key: { pk: partitionOf(tenant), sk: String(item[keyNames.sk]) } }),
+      ),
+    );
+  }
+  return { hasMore: items.length > daysMax };
+}

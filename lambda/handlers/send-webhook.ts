@@ -1,0 +1,51 @@
+import type { Context, SQSBatchResponse, SQSEvent, SQSRecord } from 'aws-lambda';
+import { webhookDeps } from '../compose.ts';
+import { decodeWebhookMessage } from '../events/webhook-message.ts';
+import type { Redelivery } from '../ports/recount-queue.ts';
+import { delayRedelivery } from '../runtime/delay-redelivery.ts';
+import { deployed } from '../runtime/deployed.ts';
+import type { Deps } from '../use-cases/deps.ts';
+import { deliverToWebhook } from '../use-cases/warnings/deliver-to-webhook.ts';
+
+/** When the table does not answer. */
+const retryMs = 60_000;
+
+type SenderDeps = Pick<Deps, 'webhooks' | 'webhookSender' | 'clock' | 'log' | 'invocations'> & {
+  readonly redelivery: Redelivery;
+};
+
+/** The consumer of what is to be sent to webhooks. What fails is delivered again, later each time. */
+export function create(deps: SenderDeps) {
+  return async (event: SQSEvent, context: Context): Promise<SQSBatchResponse> => {
+    const batchItemFailures: { itemIdentifier: string }[] = [];
+    for (const record of event.Records) {
+      const { messageId } = record;
+      const ids = { messageId, functionRequestId: context.awsRequestId };
+      const isDone = await deps.invocations.during(ids, () => consumeRecord(deps, record));
+      if (!isDone) batchItemFailures.push({ itemIdentifier: messageId });
+    }
+    return { batchItemFailures };
+  };
+}
+
+async function consumeRecord(deps: SenderDeps, record: SQSRecord): Promise<boolean> {
+  const { receiptHandle } = record;
+  const attempt = Math.max(1, Number(record.attributes.ApproximateReceiveCount) || 1);
+  const message = decodeWebhookMessage(record.body);
+  if (!message) {
+    // Not what it says: anybody who may send could have written anything.
+    deps.log.error('unreadable message', { receiveCount: attempt });
+    return false;
+  }
+  try {
+    const outcome = await deliverToWebhook(deps, { message, attempt });
+    if (outcome.kind === 'done') return true;
+    await delayRedelivery(deps, { receiptHandle, delayMs: outcome.delayMs });
+  } catch (error) {
+    deps.log.warn('webhook not sent', { tenant: message.tenant, receiveCount: attempt, error });
+    await delayRedelivery(deps, { receiptHandle, delayMs: retryMs });
+  }
+  return false;
+}
+
+export const handler = await deployed(create, webhookDeps);

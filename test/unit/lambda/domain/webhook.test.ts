@@ -1,0 +1,140 @@
+import { createHmac } from 'node:crypto';
+import { describe, expect, it } from 'vitest';
+import {
+  isWebhookUrl,
+  nextDelayMs,
+  secretsOf,
+  type Webhook,
+  webhookHeaders,
+  webhookSecret,
+} from '../../../../lambda/domain/webhook.ts';
+
+describe('the headers of a webhook', () => {
+  it('are those of the example of Standard Webhooks', () => {
+    // From the reference implementations' tests, as their libraries sign it.
+    const headers = webhookHeaders({
+      secrets: ['whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw'],
+      id: 'msg_p5jXN8AQM9LWM0D4loKWxJek',
+      timestampSeconds: 1614265330,
+      body: '{"test": 2432232314}',
+    });
+    expect(headers).toEqual({
+      'webhook-id': 'msg_p5jXN8AQM9LWM0D4loKWxJek',
+      'webhook-timestamp': '1614265330',
+      'webhook-signature': 'v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=',
+    });
+  });
+
+  it('have a signature for each secret, by the bytes that the secret stands for', () => {
+    const secrets = [webhookSecret('a'.repeat(42)), webhookSecret('b'.repeat(42))];
+    const { 'webhook-signature': signature = '' } = webhookHeaders({
+      secrets,
+      id: 'acme:1',
+      timestampSeconds: 5,
+      body: '{}',
+    });
+    const expected = ['a', 'b'].map(
+      (letter) => `v1,${createHmac('sha256', letter.repeat(42)).update('acme:1.5.{}').digest('base64')}`,
+    );
+    expect(signature).toBe(expected.join(' '));
+    expect(secrets[0]).toMatch(/^whsec_[A-Za-z0-9+/=]{56}$/);
+  });
+});
+
+describe('the secret before the last change', () => {
+  const webhook: Webhook = {
+    url: 'https://a.example.com/',
+    secret: 'whsec_new',
+    previousSecret: 'whsec_old',
+    createdAtMs: 0,
+    secretChangedAtMs: 1000,
+    last: null,
+  };
+  const day = 86_400_000;
+
+  it('signs too for a day', () => {
+    expect(secretsOf(webhook, 1000)).toEqual(['whsec_new', 'whsec_old']);
+    expect(secretsOf(webhook, 999 + day)).toEqual(['whsec_new', 'whsec_old']);
+    expect(secretsOf(webhook, 1000 + day)).toEqual(['whsec_new']);
+    expect(secretsOf({ ...webhook, previousSecret: null }, 1000)).toEqual(['whsec_new']);
+  });
+});
+
+describe('an attempt that failed', () => {
+  const delays = (more: { status?: number | null; isTest?: boolean } = {}) =>
+    Array.from({ length: 9 }, (_, index) =>
+      nextDelayMs({ attempt: index + 1, status: 500, isTest: false, ...more }),
+    );
+
+  it('is followed by others, eight in all within 24 hours', () => {
+    const all = delays();
+    const given = all.filter((delayMs) => delayMs !== undefined);
+    expect(given).toHaveLength(7);
+    expect(all.slice(7)).toEqual([undefined, undefined]);
+    expect(given[0]).toBe(5000);
+    expect(given).toEqual([...given].sort((a, b) => a - b));
+    const hours = given.reduce((sum, ms) => sum + ms, 0) / 3_600_000;
+    expect(hours).toBeGreaterThan(23);
+    expect(hours).toBeLessThanOrEqual(24);
+    // SQS hides a message for 12 hours at most.
+    expect(Math.max(...given)).toBeLessThan(12 * 3_600_000);
+  });
+
+  it('is the last of a test, and to a receiver that is gone', () => {
+    expect(delays({ isTest: true })).toEqual(Array(9).fill(undefined));
+    expect(delays({ status: 410 })).toEqual(Array(9).fill(undefined));
+    expect(delays({ status: null })[0]).toBe(5000);
+  });
+});
+
+describe('the URL of a webhook', () => {
+  it.each([
+    'https://hooks.example.com/',
+    'https://hooks.example.com:443/a?b=c',
+    'https://example.com',
+    'https://bücher.example/a',
+    'https://a.example.com./x',
+  ])('may be %s', (url) => {
+    expect(isWebhookUrl(url)).toBe(true);
+  });
+
+  it.each([
+    '',
+    'example.com',
+    'http://hooks.example.com/',
+    'ftp://hooks.example.com/',
+    'https://hooks.example.com:8443/',
+    'https://user@hooks.example.com/',
+    'https://:secret@hooks.example.com/',
+    'https://hooks.example.com/#part',
+    'https://localhost/',
+    'https://intranet/',
+    'https://127.0.0.1/',
+    'https://2130706433/',
+    'https://0x7f.1/',
+    'https://0177.0.0.1/',
+    'https://93.184.216.34/',
+    'https://[::1]/',
+    'https://[2606:2800:220:1::1]/',
+    'http://127.0.0.1:9000/',
+    'http://localhost:9000/',
+    'javascript:alert(1)',
+    `https://hooks.example.com/${'a'.repeat(2048)}`,
+  ])('cannot be %s', (url) => {
+    expect(isWebhookUrl(url)).toBe(false);
+  });
+
+  it('may be this machine only if that is allowed', () => {
+    const allowed = (url: string) => isWebhookUrl(url, { allowsLoopback: true });
+    expect(allowed('http://127.0.0.1:9000/hook')).toBe(true);
+    expect(allowed('http://[::1]:9000/')).toBe(true);
+    expect(allowed('https://hooks.example.com/')).toBe(true);
+    for (const url of [
+      'http://10.0.0.1/',
+      'http://localhost:9000/',
+      'https://127.0.0.1/',
+      'http://u@127.0.0.1/',
+    ])
+      expect(allowed(url), url).toBe(false);
+  });
+});

@@ -1,0 +1,84 @@
+import { describe, expect, it } from 'vitest';
+import { RefusalTally } from '../../../../../lambda/domain/refusal-tally.ts';
+import type { History } from '../../../../../lambda/ports/history.ts';
+import { noteRefusal } from '../../../../../lambda/use-cases/history/note-refusal.ts';
+import { admitUpload } from '../../../../../lambda/use-cases/uploads/admit-upload.ts';
+import { MemoryHistory } from '../../../../support/memory/history.ts';
+import { MemoryStack, oidOf, tenant } from '../../../../support/memory/stack.ts';
+import { recordingLog } from '../../../../support/recording-log.ts';
+
+const refusal = { storedBytes: 100, limitBytes: 150 };
+const range = { tenant, from: '2020-01-01', to: '2099-01-01' };
+
+async function world() {
+  const made = new MemoryStack();
+  made.put({ [`a/${oidOf(1)}`]: 100 });
+  await made.create(150);
+  const refusals = async () => (await made.deps.history.days(range)).map((day) => day.refusals);
+  const push = (index: number, sizeBytes: number) => made.push('a', { [oidOf(index)]: sizeBytes });
+  return { made, refusals, push };
+}
+
+describe('a refused batch', () => {
+  it('is counted on its day, also if only some of it is refused; an admitted one is not', async () => {
+    const { made, refusals, push } = await world();
+    await push(2, 10);
+    expect(await refusals()).toEqual([0]);
+    await push(3, 500);
+    expect(await refusals()).toEqual([1]);
+    await made.push('a', { [oidOf(4)]: 10, [oidOf(5)]: 500 });
+    expect(await refusals()).toEqual([2]);
+    made.nowMs += 86_400_000;
+    await push(3, 500);
+    const days = await made.deps.history.days(range);
+    expect(days.map((day) => day.refusals)).toEqual([2, 1]);
+  });
+
+  it.each([
+    ['fails', async () => Promise.reject(new Error('The table is down.'))],
+    ['never ends', () => new Promise<never>(() => undefined)],
+  ])('is answered though the write of the history %s', async (_, addRefusals) => {
+    const { made } = await world();
+    const history: History = Object.assign(new MemoryHistory(), { addRefusals });
+    const record = await made.ledger.readTenant(tenant);
+    if (!record) throw new Error('No tenant.');
+    const { log, entries } = recordingLog();
+    const outcome = await admitUpload(
+      { ...made.deps, history, log },
+      { tenant: record, repo: 'a', objects: new Map([[oidOf(9), 500]]) },
+    );
+    expect(outcome).toMatchObject({ kind: 'answered' });
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(entries.filter(({ message }) => message === 'refusal not noted').length).toBe(
+      _ === 'fails' ? 1 : 0,
+    );
+  });
+
+  it('that could not be written is written with the next, and one in a loop costs no write each time', async () => {
+    const { made } = await world();
+    const kept = new MemoryHistory();
+    const writes: number[] = [];
+    let isBroken = true;
+    const history: History = Object.assign(new MemoryHistory(), {
+      addRefusals: async (refused: Parameters<History['addRefusals']>[0]) => {
+        if (isBroken) throw new Error('The table is down.');
+        writes.push(refused.count);
+        await kept.addRefusals(refused);
+      },
+    });
+    const deps = { ...made.deps, history, refusalTally: new RefusalTally() };
+    const counted = { storedBytes: 100, objectCount: 1, countedAtMs: 1 };
+    await noteRefusal(deps, { tenant, counted }, refusal);
+    isBroken = false;
+    for (let index = 0; index < 50; index += 1) await noteRefusal(deps, { tenant, counted }, refusal);
+    expect(writes).toEqual([2, ...Array(8).fill(1)]);
+    expect(await kept.days(range)).toMatchObject([{ refusals: 10, storedBytes: 100, maxStoredBytes: 100 }]);
+  });
+
+  it('of a tenant that was never counted is not noted', async () => {
+    const { made } = await world();
+    const history = new MemoryHistory();
+    await noteRefusal({ ...made.deps, history }, { tenant, counted: null }, refusal);
+    expect(await history.days(range)).toEqual([]);
+  });
+});

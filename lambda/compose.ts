@@ -311,6 +311,7 @@ export function reconcileDeps() {
     ledger: createDynamoDbLedger(tables),
     exportJobs: createDynamoDbExportJobs(tables),
     locks: createDynamoDbLocks(tables),
+    archives: new S3TextFiles({ client }),
     queue: queue(recounts),
     metrics: metrics(),
     redelivery: createSqsRedelivery(recounts),

@@ -1,4 +1,5 @@
 import type { APIGatewayProxyEventV2 } from 'aws-lambda';
+import type { Watch } from '../../domain/cleanup/watch.ts';
 import type { TenantRecord } from '../../domain/tenant.ts';
 import type { TokenRecord } from '../../ports/credentials.ts';
 import { authenticateToken } from '../../use-cases/access/authenticate.ts';
@@ -16,6 +17,8 @@ export type LfsAccess =
       readonly repo: string;
       /** How many objects the repo had when it was last counted. undefined: it never was. */
       readonly repoObjects: number | undefined;
+      /** Whether a clean-up is under way in the repo. */
+      readonly watch: Watch | undefined;
       readonly token: TokenRecord;
     }
   | { readonly ok: false; readonly response: Response };
@@ -42,7 +45,7 @@ export async function lfsAccess(
       const isClosed = record?.closedAtMs !== null || typeof repoRecord?.closedAtMs === 'number';
       if (isClosed) return notFound;
       const repoObjects = repoRecord && repoRecord.epoch > 0 ? repoRecord.objectCount : undefined;
-      return { ok: true, tenant: record, repo, repoObjects, token: access.token };
+      return { ok: true, tenant: record, repo, repoObjects, watch: repoRecord?.watch, token: access.token };
     }
     case 'unauthenticated': {
       const isRepeated = presented !== undefined && deps.rejectedLogins.isRepeated(presented);

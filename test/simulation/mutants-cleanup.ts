@@ -1,0 +1,73 @@
+import type { SeenNote } from '../../lambda/domain/cleanup/watch.ts';
+import type { CleanupMutant } from './cleanup.ts';
+import { withMethods } from './with-methods.ts';
+
+/** Mistakes in a clean-up. With each of them something that a ref needs is deleted. */
+
+/** Batches do not note what they name. */
+const noWatch: CleanupMutant = {
+  ledger: (ledger) => withMethods(ledger, { noteSeen: async () => undefined }),
+};
+
+/** A deletion relies on what was read before it was marked. */
+const seenBeforeMark: CleanupMutant = {
+  ledger: (ledger) => {
+    const read = new Map<string, readonly SeenNote[]>();
+    return withMethods(ledger, {
+      seen: async function* (input) {
+        if (input.fromMs === 0) {
+          const notes: SeenNote[] = [];
+          for await (const page of ledger.seen(input)) notes.push(...page);
+          read.set(input.watchId, notes);
+        }
+        yield read.get(input.watchId) ?? [];
+      },
+    });
+  },
+};
+
+/** A batch notes what it names after it has read deletions. */
+const notedAfterDeletions: CleanupMutant = {
+  ledger: (ledger, world) =>
+    withMethods(ledger, {
+      noteSeen: async (input) => world.scheduler.after(4_000, () => void ledger.noteSeen(input)),
+    }),
+};
+
+const landsAgainAfterMs = 12 * 60_000;
+
+/** A deletion does not ask whether its watch is still open, and is written once more after the clean-up. */
+const outlivesWatch: CleanupMutant = {
+  ledger: (ledger, world) => {
+    const sweeps = new Map<string, string>();
+    return withMethods(ledger, {
+      putDeletion: async (input) => {
+        const { tenant, deletion } = input;
+        await ledger.putDeletion(input);
+        if (!deletion.sweep) return;
+        sweeps.set(`${tenant}/${deletion.repo}`, deletion.sweep.watchId);
+        world.scheduler.after(landsAgainAfterMs, () => void ledger.putDeletion(input));
+      },
+      readRepo: async (path) => {
+        const record = await ledger.readRepo(path);
+        const id = sweeps.get(`${path.tenant}/${path.repo}`);
+        // Batches see no watch: it would make them note what they name.
+        if (!record || record.watch || id === undefined) return record;
+        const { nowMs } = world.scheduler;
+        return { ...record, watch: { id, openedAtMs: nowMs, untilMs: nowMs + 60_000 } };
+      },
+      noteSeen: async (input) => {
+        const record = await ledger.readRepo({ tenant: input.tenant, repo: 'repo-0' });
+        if (record?.watch) await ledger.noteSeen(input);
+      },
+    });
+  },
+};
+
+export const cleanupMutants: readonly { name: string; mutant: CleanupMutant; seeds: number }[] = [
+  { name: 'a clean-up without a watch', mutant: noWatch, seeds: 10 },
+  { name: 'a snapshot before the watch', mutant: { isSnapshotFirst: true }, seeds: 10 },
+  { name: 'what was seen, read before the mark', mutant: seenBeforeMark, seeds: 60 },
+  { name: 'what is named, noted after deletions were read', mutant: notedAfterDeletions, seeds: 60 },
+  { name: 'a deletion that outlives its watch', mutant: outlivesWatch, seeds: 30 },
+];

@@ -1,13 +1,16 @@
 import { parseArgs } from 'node:util';
 import { type IdentityIssuer, issuerKinds, publicIssuers } from '../lambda/domain/identity-issuer.ts';
+import type { Settings } from '../lambda/domain/settings.ts';
 
-export const usage = `Usage: npm start -- [--port PORT] [--data DIR] [--issuer KIND,ISSUER,JWKS]
+export const usage = `Usage: npm start -- [--port PORT] [--data DIR] [--issuer KIND,ISSUER,JWKS] [--gc-watch MINUTES]
 
   --port PORT  port of the API on 127.0.0.1; the object store gets PORT + 1 (default 8787; 0: any two free ports)
   --data DIR   folder for all data; created if it is missing (default ./.lfs-quota)
   --issuer KIND,ISSUER,JWKS
                whose identity tokens CI jobs may exchange: github or gitlab, the claim 'iss', and the address of its
                keys; may be repeated (default: GitHub Actions and gitlab.com; docs/tokens.md)
+  --gc-watch MINUTES
+               shortest time from `lfs-quota gc open` to `gc run`, for trying it out (default 1440; docs/gc.md)
 
 Environment:
   LFS_QUOTA_ADMIN_TOKEN  the admin token; without it, one is created, kept in DIR/admin-token and shown on a terminal
@@ -20,6 +23,8 @@ export type Flags =
       readonly port: number;
       readonly dataDir: string;
       readonly issuers: readonly IdentityIssuer[];
+      /** Settings that differ from those of the embedded stack. */
+      readonly settings: Partial<Settings>;
     }
   | { readonly kind: 'help' }
   | { readonly kind: 'wrong'; readonly message: string };
@@ -43,8 +48,12 @@ export function readFlags(args: readonly string[]): Flags {
     const example = 'gitlab,https://git.example.com,https://git.example.com/oauth/discovery/keys';
     return { kind: 'wrong', message: `--issuer takes KIND,ISSUER,JWKS such as ${example}.` };
   }
+  const { 'gc-watch': watch } = parsed;
+  if (watch !== undefined && !/^\d{1,5}$/.test(watch))
+    return { kind: 'wrong', message: `--gc-watch takes a number of minutes, not '${watch}'.` };
+  const settings = watch === undefined ? {} : { cleanupWatchMs: Number(watch) * 60_000 };
   const given = issuers.filter((issuer) => issuer !== undefined);
-  return { kind: 'start', port, dataDir, issuers: given.length > 0 ? given : publicIssuers };
+  return { kind: 'start', port, dataDir, issuers: given.length > 0 ? given : publicIssuers, settings };
 }
 
 function readIssuer(text: string): IdentityIssuer | undefined {
@@ -62,6 +71,7 @@ function parse(args: readonly string[]) {
       port: { type: 'string' },
       data: { type: 'string' },
       issuer: { type: 'string', multiple: true },
+      'gc-watch': { type: 'string' },
       help: { type: 'boolean', short: 'h' },
     } as const;
     return parseArgs({ args: [...args], options, strict: true, allowPositionals: false }).values;

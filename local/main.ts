@@ -67,7 +67,7 @@ switch (flags.kind) {
     await serve(flags);
 }
 
-async function serve({ port, dataDir, issuers }: Extract<Flags, { kind: 'start' }>): Promise<void> {
+async function serve({ port, dataDir, issuers, settings }: Extract<Flags, { kind: 'start' }>): Promise<void> {
   process.on('uncaughtException', (error) => {
     log.error('stopped by an unexpected error; stored data is safe, start again to go on', {
       error,
@@ -80,7 +80,10 @@ async function serve({ port, dataDir, issuers }: Extract<Flags, { kind: 'start' 
     import('./welcome.ts'),
   ]);
   const adminToken = process.env['LFS_QUOTA_ADMIN_TOKEN'];
-  const starting = startEmbeddedStack({ port, dataDir, adminToken, issuers, log, onProgress: say });
+  const starting = startEmbeddedStack({
+    ...{ port, dataDir, adminToken, issuers, settings, log },
+    onProgress: say,
+  });
   stopOnSignals(starting);
   try {
     const stack = await starting;

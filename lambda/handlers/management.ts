@@ -1,4 +1,5 @@
 import { managementDeps } from '../compose.ts';
+import { cleanupOperations } from '../http/management/cleanups/operations.ts';
 import { countOperations } from '../http/management/counts/operations.ts';
 import { deleteOperations } from '../http/management/deletes/operations.ts';
 import { downloadOperations } from '../http/management/downloads/operations.ts';
@@ -29,6 +30,7 @@ const operations: Readonly<Record<RouteKey<'management'>, Operation>> = {
   ...repoOperations,
   ...countOperations,
   ...deleteOperations,
+  ...cleanupOperations,
   ...exportOperations,
   ...lockOperations,
 };

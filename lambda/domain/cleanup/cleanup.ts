@@ -137,8 +137,13 @@ export function withSelection(
 }
 
 /** Half of what a repo has is rarely what nobody needs: more likely the clone is not the whole of it. */
-function tooMuch({ candidates, listed }: Selection): CleanupFailure | undefined {
-  if (2 * candidates.bytes <= listed.bytes) return undefined;
+export function isTooMuch({ candidates, listed }: Selection): boolean {
+  return 2 * candidates.bytes > listed.bytes;
+}
+
+function tooMuch(selection: Selection): CleanupFailure | undefined {
+  if (!isTooMuch(selection)) return undefined;
+  const { candidates, listed } = selection;
   const message =
     `${candidates.bytes} of ${listed.bytes} bytes would be deleted, more than half. Does the clone have all refs of ` +
     'all repos that use these objects? If so, run it again with --force.';

@@ -5,6 +5,7 @@ import { oidPattern, repoPattern, tenantPattern } from '../../domain/names.ts';
 import { type RouteKey, routes } from '../../routes.ts';
 import { lfsErrorSchema } from '../lfs/schemas.ts';
 import { verifyTokenHeader } from '../lfs/verify-token.ts';
+import { cleanupDocs } from '../management/cleanups/docs.ts';
 import { countDocs } from '../management/counts/docs.ts';
 import { deleteDocs } from '../management/deletes/docs.ts';
 import { downloadDocs } from '../management/downloads/docs.ts';
@@ -39,6 +40,7 @@ export const operationDocs: Readonly<Record<RouteKey, OperationDoc>> = {
   ...objectDocs,
   ...downloadDocs,
   ...deleteDocs,
+  ...cleanupDocs,
   ...exportDocs,
   ...lockDocs,
 };

@@ -1,7 +1,6 @@
 import { type Cleanup, endedCleanup, isUnderWay } from '../../domain/cleanup/cleanup.ts';
 import type { RepoPath } from '../../ports/ledger.ts';
 import type { Deps } from '../deps.ts';
-import { requestOrLog } from '../recounts/request-or-log.ts';
 
 /** Others write the record at most once for each few hundred objects. */
 const attemptsMax = 20;
@@ -11,7 +10,7 @@ const attemptsMax = 20;
  * has ended is left as it is.
  *
  * @returns the clean-up as it is now. undefined: there is none. `busy`: others write it all the time.
- * @throws {LedgerUnavailableError}
+ * @throws {LedgerUnavailableError} @throws when the queue did not accept what is left to do. The schedule makes up for that.
  */
 export async function cancelCleanup(
   deps: Pick<Deps, 'ledger' | 'queue' | 'clock' | 'log'>,
@@ -29,7 +28,7 @@ export async function cancelCleanup(
     if (!ended) continue;
     deps.log.info('clean-up cancelled', { ...path, watchId: ended.watch.id });
     // Its files are still to be removed, and its watch is to be closed.
-    await requestOrLog(deps, { tenant: path.tenant, reason: 'delete', full: false });
+    await deps.queue.request({ tenant: path.tenant, reason: 'delete', full: false });
     return ended;
   }
   return 'busy';

@@ -10,7 +10,6 @@ import { prefixBytes } from '../../domain/cleanup/prefixes.ts';
 import type { RepoPath } from '../../ports/ledger.ts';
 import type { SignedRequest } from '../../ports/object-store.ts';
 import type { Deps } from '../deps.ts';
-import { requestOrLog } from '../recounts/request-or-log.ts';
 import { readCleanup } from './read-cleanup.ts';
 
 export type NotReady =
@@ -54,10 +53,10 @@ export async function signKeepSet(
  * Begins a run with a keep-set that was sent. It is a dry run unless somebody asks for more. It goes on in the queue of
  * recounts. A request that is repeated finds the run that it began.
  *
- * @throws {LedgerUnavailableError}
+ * @throws {LedgerUnavailableError} @throws when the queue did not accept it. The schedule makes up for that.
  */
 export async function startRun(
-  deps: Pick<Deps, 'ledger' | 'clock' | 'ids' | 'queue' | 'log' | 'settings'>,
+  deps: Pick<Deps, 'ledger' | 'clock' | 'ids' | 'queue' | 'settings'>,
   { tenant, repo, ...wish }: RepoPath & Omit<CleanupRun, 'id' | 'requestedAtMs'>,
 ): Promise<NotReady | { readonly kind: 'started'; readonly cleanup: Cleanup }> {
   const ready = await readyCleanup(deps, { tenant, repo });
@@ -73,7 +72,8 @@ export async function startRun(
     const now = await readCleanup(deps, { tenant, repo });
     return now && isUnderWay(now) ? { kind: 'running', cleanup: now } : { kind: 'not-open' };
   }
-  await requestOrLog(deps, { tenant, reason: 'delete', full: false });
+  // Without it, the schedule finds that the run is due.
+  await deps.queue.request({ tenant, reason: 'delete', full: false });
   return { kind: 'started', cleanup: begun };
 }
 

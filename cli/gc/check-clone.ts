@@ -53,7 +53,7 @@ async function refuseHalves(clone: string, folder: string): Promise<void> {
 }
 
 async function remoteRefs(clone: string, remote: string): Promise<RemoteRef[]> {
-  const text = await gitText(clone, ['ls-remote', '--quiet', remote]);
+  const text = await gitText(clone, ['ls-remote', '--quiet', '--', remote]);
   return text.split('\n').flatMap((line) => {
     const [commit = '', name = ''] = line.split('\t');
     return /^[0-9a-f]{40,64}$/.test(commit) ? [{ commit, name }] : [];

@@ -11,6 +11,8 @@ export interface GitProcess {
   readonly stdout: Readable;
   /** Settles when it has ended. @throws {CliError} if it failed. */
   readonly ended: Promise<void>;
+  /** Ends it, if it has not. */
+  readonly stop: () => void;
 }
 
 /**
@@ -39,7 +41,7 @@ export function startGit(clone: string, args: readonly string[]): GitProcess {
   });
   // Whoever reads its output hears of it there first.
   ended.catch(() => undefined);
-  return { stdin: child.stdin, stdout: child.stdout, ended };
+  return { stdin: child.stdin, stdout: child.stdout, ended, stop: () => void child.kill() };
 }
 
 /** What a git command prints, without the end of its last line. @throws {CliError} */

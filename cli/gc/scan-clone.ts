@@ -49,12 +49,17 @@ export async function scanClone(
       for (const [, oid = ''] of content.toString('latin1').matchAll(/^oid sha256:([0-9a-f]{64})\r?$/gm))
         oids.add(oid);
   };
-  await Promise.all([
-    writeLines(list, new Set(commits)),
-    writeLines(check, gitLines(list)),
-    writeLines(read, small()),
-    collect(),
-  ]);
+  try {
+    await Promise.all([
+      writeLines(list, new Set(commits)),
+      writeLines(check, gitLines(list)),
+      writeLines(read, small()),
+      collect(),
+    ]);
+  } finally {
+    // After a failure the others would wait for ever.
+    for (const git of [list, check, read]) git.stop();
+  }
   return { oids, objectCount };
 }
 

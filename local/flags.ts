@@ -10,7 +10,7 @@ export const usage = `Usage: npm start -- [--port PORT] [--data DIR] [--issuer K
                whose identity tokens CI jobs may exchange: github or gitlab, the claim 'iss', and the address of its
                keys; may be repeated (default: GitHub Actions and gitlab.com; docs/tokens.md)
   --gc-watch MINUTES
-               shortest time from `lfs-quota gc open` to `gc run`, for trying it out (default 1440; docs/gc.md)
+               shortest time from "gc open" to "gc run" of the command line, for trying it out (default 1440; docs/gc.md)
 
 Environment:
   LFS_QUOTA_ADMIN_TOKEN  the admin token; without it, one is created, kept in DIR/admin-token and shown on a terminal

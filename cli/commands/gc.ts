@@ -40,7 +40,9 @@ const transferMs = 10 * 60_000;
 
 /** `gc open|run|status|cancel`: deletes what no commit of a repo needs any more. */
 export function registerGc(program: Command, context: CliContext): void {
-  const group = program.command('gc').description('delete the objects of a repo that no commit needs any more');
+  const group = program
+    .command('gc')
+    .description('delete the objects of a repo that no commit needs any more');
   const pathOf = (tenant: string, repo: string) => `/v1/tenants/${tenant}/repos/${repo}/cleanup`;
   const add = (name: string) =>
     withApiOptions(group.command(name))
@@ -64,7 +66,11 @@ export function registerGc(program: Command, context: CliContext): void {
   add('run')
     .description('scan a full clone, and show what no commit needs; with --delete, delete it')
     .option('--clone <dir>', 'a full clone of the repo, best of all made by `git clone --mirror`', '.')
-    .option('--remote <name>', 'a remote whose refs the clone must have; may be repeated (default: origin)', collect)
+    .option(
+      '--remote <name>',
+      'a remote whose refs the clone must have; may be repeated (default: origin)',
+      collect,
+    )
     .option('--delete', 'delete it; without this, it is only shown')
     .option('--force', 'delete it, though it is more than half of the bytes')
     .option('--older-than <days>', 'keep what was stored in as many days (default: 7)', parseDays)
@@ -103,7 +109,7 @@ async function run(context: CliContext, options: RunOptions, { path }: { path: s
     shape: cleanupSchema,
   });
   const { body, text } = options.wait ? await waitForRun({ client, context }, { path, isQuiet }) : started;
-  if (options.list !== undefined) await writeList(client, { path, body, file: options.list });
+  if (options.list !== undefined) await writeList({ body, file: options.list });
   context.out(options.json ? `${text}\n` : renderCleanup(body, context.nowMs()));
   if (body.failure) throw new CliError('Nothing was deleted.');
 }
@@ -112,9 +118,11 @@ async function run(context: CliContext, options: RunOptions, { path }: { path: s
 async function checkReady(client: ApiClient, context: CliContext, path: string): Promise<void> {
   const cleanup = await client.find({ path, shape: cleanupSchema });
   const isOpen = cleanup && ['watching', 'selecting', 'deleting'].includes(cleanup.state);
-  if (!isOpen) throw new CliError('No clean-up is open.', { hint: 'Open one with `lfs-quota gc open` first.' });
+  if (!isOpen)
+    throw new CliError('No clean-up is open.', { hint: 'Open one with `lfs-quota gc open` first.' });
   if (cleanup.mayRun) return;
-  if (cleanup.state !== 'watching') throw new CliError('A run is under way.', { hint: 'See `lfs-quota gc status`.' });
+  if (cleanup.state !== 'watching')
+    throw new CliError('A run is under way.', { hint: 'See `lfs-quota gc status`.' });
   throw new CliError(`It may be run ${formatUntil(cleanup.snapshotFrom, context.nowMs())}.`, {
     hint: 'Until then a push that began before it was opened may still move its branch.',
   });
@@ -137,11 +145,16 @@ async function readKeepSet(context: CliContext, options: RunOptions, isQuiet: bo
   });
   const bytes = prefixesOf(oids);
   if (!isQuiet)
-    line.end(`The clone needs ${formatObjects(oids.size)} (${formatCount(objectCount)} objects of git scanned).`);
+    line.end(
+      `The clone needs ${formatObjects(oids.size)} (${formatCount(objectCount)} objects of git scanned).`,
+    );
   return { bytes, named: { objects: bytes.length / prefixBytes, sha256: sha256Hex(bytes) } };
 }
 
-async function sendKeepSet(client: ApiClient, { path, bytes, named }: KeepSet & { path: string }): Promise<void> {
+async function sendKeepSet(
+  client: ApiClient,
+  { path, bytes, named }: KeepSet & { path: string },
+): Promise<void> {
   const { body } = await client.send({
     method: 'POST',
     path: `${path}/keep-set`,
@@ -152,16 +165,13 @@ async function sendKeepSet(client: ApiClient, { path, bytes, named }: KeepSet & 
   await answer.arrayBuffer();
 }
 
-async function writeList(
-  client: ApiClient,
-  { path, body, file }: { path: string; body: CleanupBody; file: string },
-): Promise<void> {
+async function writeList({ body, file }: { body: CleanupBody; file: string }): Promise<void> {
   // What is done has no lists any more.
   const lists = body.found?.lists ?? [];
   const texts: string[] = [];
   for (const { url } of lists) texts.push(await (await fetchOrFail(url, { method: 'GET' })).text());
   if (lists.length === 0 && (body.found?.candidates.objectCount ?? 0) > 0)
-    throw new CliError(`There is no list any more: ${path.split('/').at(-2)} is cleaned up.`, {
+    throw new CliError(`There is no list any more: ${body.tenant}/${body.repo} is cleaned up.`, {
       hint: 'Run it without --delete first.',
     });
   writeFileSync(file, texts.join(''));
@@ -170,7 +180,11 @@ async function writeList(
 async function fetchOrFail(url: string, request: RequestInit): Promise<Response> {
   const where = new URL(url).origin;
   try {
-    const answer = await fetch(url, { ...request, redirect: 'error', signal: AbortSignal.timeout(transferMs) });
+    const answer = await fetch(url, {
+      ...request,
+      redirect: 'error',
+      signal: AbortSignal.timeout(transferMs),
+    });
     if (answer.ok) return answer;
     throw new CliError(`The store at ${where} answered ${answer.status}.`);
   } catch (error) {

@@ -28,9 +28,14 @@ export async function checkClone(clone: string, remotes: readonly string[]): Pro
   if (missing.length > 0) {
     const names = missing.slice(0, namedMax).map(({ name }) => name);
     const others = missing.length > namedMax ? ` and ${missing.length - namedMax} others` : '';
-    throw new CliError(`The clone ${clone} does not have what these refs point to: ${names.join(', ')}${others}.`, {
-      hint: remotes.map((remote) => `Fetch them: git -C ${clone} fetch ${remote} '+refs/*:refs/gc/*'`).join('\n'),
-    });
+    throw new CliError(
+      `The clone ${clone} does not have what these refs point to: ${names.join(', ')}${others}.`,
+      {
+        hint: remotes
+          .map((remote) => `Fetch them: git -C ${clone} fetch ${remote} '+refs/*:refs/gc/*'`)
+          .join('\n'),
+      },
+    );
   }
   return refs.map(({ commit }) => commit);
 }

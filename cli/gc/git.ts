@@ -32,11 +32,14 @@ export function startGit(clone: string, args: readonly string[]): GitProcess {
   // It may end before it has read everything, and then says why.
   child.stdin.on('error', () => undefined);
   const ended = new Promise<void>((resolve, reject) => {
-    child.once('error', (error) => reject(new CliError(`git cannot be run: ${error.message}.`, { cause: error })));
+    child.once('error', (error) =>
+      reject(new CliError(`git cannot be run: ${error.message}.`, { cause: error })),
+    );
     child.once('close', (code) => {
       const why = said.trim().split('\n').at(-1) ?? '';
       if (code === 0) resolve();
-      else reject(new CliError(`\`git ${args.join(' ')}\` in ${clone} failed: ${why || `exit code ${code}`}`));
+      else
+        reject(new CliError(`\`git ${args.join(' ')}\` in ${clone} failed: ${why || `exit code ${code}`}`));
     });
   });
   // Whoever reads its output hears of it there first.

@@ -1,5 +1,5 @@
 import { CliError } from '../errors.ts';
-import { gitLines, type GitProcess, startGit, writeLines } from './git.ts';
+import { type GitProcess, gitLines, startGit, writeLines } from './git.ts';
 
 /** git-lfs takes no larger file for a pointer. */
 const pointerBytesMax = 1024;
@@ -67,7 +67,7 @@ const progressEvery = 10_000;
 
 /** What `cat-file --batch` prints: for each object a line with its size, its bytes, and the end of a line. */
 async function* contentsOf(git: GitProcess, clone: string): AsyncGenerator<Buffer> {
-  let rest = Buffer.alloc(0);
+  let rest: Buffer = Buffer.alloc(0);
   for await (const piece of git.stdout as AsyncIterable<Buffer>) {
     rest = rest.length === 0 ? piece : Buffer.concat([rest, piece]);
     let at = 0;

@@ -12,7 +12,8 @@ export function renderCleanup(body: CleanupBody, nowMs: number): string {
 }
 
 function stateLine({ tenant, repo, state, openedAt, endedAt }: CleanupBody, nowMs: number): string {
-  const since = endedAt === null ? `opened ${formatAge(openedAt, nowMs)}` : `ended ${formatAge(endedAt, nowMs)}`;
+  const since =
+    endedAt === null ? `opened ${formatAge(openedAt, nowMs)}` : `ended ${formatAge(endedAt, nowMs)}`;
   return `${tenant}/${repo}: ${state}, ${since}\n`;
 }
 
@@ -33,14 +34,20 @@ function foundLines({ found, run, state, deleted }: CleanupBody): string[] {
   ];
 }
 
-function nextLines({ failure, state, mayRun, snapshotFrom, run, found, ...path }: CleanupBody, nowMs: number) {
+function nextLines(
+  { failure, state, mayRun, snapshotFrom, run, found, ...path }: CleanupBody,
+  nowMs: number,
+) {
   if (failure) return [`Nothing was deleted: ${failure.message}\n`];
   const command = `gc run ${path.tenant} ${path.repo} --clone DIR`;
   switch (state) {
     case 'watching':
-      if (!mayRun) return [`Pushes note what they name. Run it ${formatUntil(snapshotFrom, nowMs)}: ${command}\n`];
+      if (!mayRun)
+        return [`Pushes note what they name. Run it ${formatUntil(snapshotFrom, nowMs)}: ${command}\n`];
       if (!run || !found) return [`It may be run: ${command}\n`];
-      return [`Nothing was deleted. To delete: ${command} --delete${found.isMoreThanHalf ? ' --force' : ''}\n`];
+      return [
+        `Nothing was deleted. To delete: ${command} --delete${found.isMoreThanHalf ? ' --force' : ''}\n`,
+      ];
     case 'selecting':
     case 'deleting':
       return [`It goes on by itself: gc status ${path.tenant} ${path.repo}\n`];

@@ -308,12 +308,7 @@ export interface CleanupLedger {
   /** Ends this watch, for good. If it is not the one that is open, nothing happens. */
   closeWatch(input: RepoPath & { watch: Watch }): Promise<void>;
   /** Notes what a batch names. @param input.noteId the batch's own. */
-  noteSeen(input: {
-    tenant: string;
-    watch: Watch;
-    noteId: string;
-    note: SeenNote;
-  }): Promise<void>;
+  noteSeen(input: { tenant: string; watch: Watch; noteId: string; note: SeenNote }): Promise<void>;
   /** What batches have noted in a watch, of those that began at `fromMs` or later, by their clocks. */
   seen(input: { tenant: string; watchId: string; fromMs: number }): AsyncIterable<readonly SeenNote[]>;
   readCleanup(path: RepoPath): Promise<Cleanup | undefined>;

@@ -116,7 +116,10 @@ export function cleanupContract(open: () => Promise<LedgerUnderTest>): void {
       const { ledger } = get();
       const cleanup = newCleanup({ repo: 'app', watch: watchOf('w1', 100) });
       expect(await ledger.readCleanup({ tenant, repo: 'app' })).toBeUndefined();
-      expect(await ledger.putCleanup({ tenant, cleanup, versionRead: null })).toEqual({ ...cleanup, version: 1 });
+      expect(await ledger.putCleanup({ tenant, cleanup, versionRead: null })).toEqual({
+        ...cleanup,
+        version: 1,
+      });
       expect(await ledger.putCleanup({ tenant, cleanup, versionRead: null })).toBeUndefined();
       expect(await ledger.readCleanup({ tenant, repo: 'app' })).toEqual({ ...cleanup, version: 1 });
       const run = {
@@ -130,8 +133,19 @@ export function cleanupContract(open: () => Promise<LedgerUnderTest>): void {
       };
       const failure = { reason: 'too-much', message: 'Half.' } as const;
       const progress = { file: 1, line: 250, deleted: sum };
-      const full = { ...cleanup, state: 'deleting', run, selection, failure, progress, endedAtMs: 9 } as const;
-      expect(await ledger.putCleanup({ tenant, cleanup: full, versionRead: 1 })).toEqual({ ...full, version: 2 });
+      const full = {
+        ...cleanup,
+        state: 'deleting',
+        run,
+        selection,
+        failure,
+        progress,
+        endedAtMs: 9,
+      } as const;
+      expect(await ledger.putCleanup({ tenant, cleanup: full, versionRead: 1 })).toEqual({
+        ...full,
+        version: 2,
+      });
       expect(await ledger.putCleanup({ tenant, cleanup, versionRead: 1 })).toBeUndefined();
       expect(await ledger.readCleanup({ tenant, repo: 'app' })).toEqual({ ...full, version: 2 });
     });

@@ -54,6 +54,8 @@ async function readsOf(ledger: Ledger, tenant: string) {
     listed: await allPages(reservationPages(ledger, { ...path, pageSize: 1 })),
     deletions: await allPages(ledger.deletionsOf(path)),
     shards: await allPages(ledger.shards(path)),
+    cleanup: await ledger.readCleanup(path),
+    gone: await ledger.goneOf({ ...path, oids: ['a', 'b', 'c', 'd'] }),
   }));
   const due = await dueOf(ledger, { nowMs: 400, tenantsMax: 1_000_000 });
   const listed = await allPages(reservationPages(ledger, { tenant, pageSize: 2 }));

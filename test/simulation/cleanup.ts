@@ -18,16 +18,23 @@ import { TenantWorld } from './tenant-world.ts';
 import { type Mutant, World } from './world.ts';
 
 const minute = 60_000;
-const objectCount = 16;
+const objectCount = 48;
+/** Of the objects, those that are named most of the time. The others are old content. */
+const hotCount = 10;
+/** What is there from the beginning. */
+const oldCount = 40;
 const repo = repoName(0);
 /** Shorter than a day, so that more happens while it is open. Longer than a push. */
 const watchMs = 15 * minute;
 /** A push that takes longer gives up, and moves no ref. */
 const pushMaxMs = 12 * minute;
 const rounds = 2;
-const pushersCount = 3;
-/** Time for a run, with all that goes wrong. */
-const runMaxMs = 6 * 60 * minute;
+const pushersCount = 2;
+/** Pushes of old content while a run is under way, and in how much time. */
+const burstCount = 16;
+const burstMs = 2 * minute;
+/** Time for a run, with all that goes wrong: in SQS each function that dies keeps its tenant back for half an hour. */
+const runMaxMs = 30 * 60 * minute;
 
 /** A mistake of those who clean up, or of the functions. */
 export interface CleanupMutant extends Mutant {
@@ -56,13 +63,15 @@ export async function runCleanup(seed: number, mutant: CleanupMutant = {}): Prom
   const mix = faultMixes[seed % faultMixes.length];
   if (!mix) throw new Error('There is no mix.');
   const stage = stageOf(seed);
-  const settings = { ...stage.settings, cleanupWatchMs: watchMs, cleanupLimitMs: 12 * 60 * minute };
+  const settings = { ...stage.settings, cleanupWatchMs: watchMs, cleanupLimitMs: 72 * 60 * minute };
   const world = new World({
     seed,
     mix,
     sizes: Array.from({ length: objectCount }, (_, index) => 1 + (index % 7)),
     tenants: [{ hasLies: false }],
     mutant,
+    // With fewer, a read of all that batches noted hardly ever succeeds when every twentieth page fails.
+    ledger: { pageSize: 20 },
     stage: { ...stage, settings, hasTricklers: false, hasStoreEvents: false, scheduleMinutes: 1 },
   });
   const history = new History(world, mutant);
@@ -108,7 +117,7 @@ class History {
     world.weather.calm = true;
     do await world.wait(90 * minute);
     while (world.running > 0);
-    await world.wait(lateForMs + 90 * minute);
+    await world.wait(Math.max(lateForMs, 72 * 60 * minute) + 90 * minute);
     this.#isScheduled = false;
     await world.wait(2 * minute);
     for (const ref of this.#refs.keys()) this.#checkRef(ref);
@@ -120,8 +129,14 @@ class History {
   async #create(): Promise<void> {
     const world = this.#world;
     const { tenant } = this.#tenant;
-    for (let object = 0; object < 10; object += 1)
-      world.land({ tenant, repo, oid: oidName(object), ...this.#sizeOf(object), beganMs: world.scheduler.nowMs });
+    for (let object = 0; object < oldCount; object += 1)
+      world.land({
+        tenant,
+        repo,
+        oid: oidName(object),
+        ...this.#sizeOf(object),
+        beganMs: world.scheduler.nowMs,
+      });
     this.#refs.set('main', new Set([0, 1, 2]));
     for (;;) {
       const made = await world.invoke((deps) => createTenant(deps, { tenant, plan: null, limitBytes: null }));
@@ -145,7 +160,7 @@ class History {
   async #pushAll(branch: string): Promise<void> {
     const { wait } = this.#tenant;
     while (this.#isPushing) {
-      await wait(this.#random.int(500, 40_000));
+      await wait(this.#random.int(5_000, 90_000));
       const now = this.#refs.get(branch) ?? new Set<number>();
       const isRewrite = this.#random.chance(0.5);
       if (isRewrite && this.#random.chance(0.3)) {
@@ -153,7 +168,7 @@ class History {
         continue;
       }
       const named = Array.from({ length: this.#random.int(1, 2) }, () =>
-        this.#random.int(0, objectCount - 1),
+        this.#random.chance(0.6) ? this.#random.int(0, hotCount - 1) : this.#oldContent(),
       );
       const kept = [...now].filter(() => !isRewrite || this.#random.chance(0.3));
       await this.#push(branch, { named, needed: new Set([...kept, ...named]) });
@@ -226,6 +241,11 @@ class History {
       return typeof begun === 'object' && begun.answer.kind !== 'too-early' ? true : undefined;
     });
     this.coverage.runs += 1;
+    for (let index = 0; index < burstCount; index += 1)
+      this.#world.start(this.#random.int(0, burstMs), () => {
+        const named = [this.#oldContent()];
+        return this.#push(`burst-${index}`, { named, needed: new Set(named) });
+      });
     const { ledger } = world.truth;
     const endMs = world.scheduler.nowMs + runMaxMs;
     for (;;) {
@@ -256,6 +276,10 @@ class History {
       await this.#tenant.wait(this.#random.int(1_000, 20_000));
     }
     throw new Violation('I6: a clean-up is not answered');
+  }
+
+  #oldContent(): number {
+    return this.#random.int(hotCount, objectCount - 1);
   }
 
   #sizeOf(object: number): { sizeBytes: number } {

@@ -30,38 +30,24 @@ const seenBeforeMark: CleanupMutant = {
 const notedAfterDeletions: CleanupMutant = {
   ledger: (ledger, world) =>
     withMethods(ledger, {
-      noteSeen: async (input) => world.scheduler.after(4_000, () => void ledger.noteSeen(input)),
+      noteSeen: async (input) => world.scheduler.after(20_000, () => void ledger.noteSeen(input)),
     }),
 };
 
 const landsAgainAfterMs = 12 * 60_000;
 
-/** A deletion does not ask whether its watch is still open, and is written once more after the clean-up. */
+/** A deletion does not know its watch. It is written once more after the clean-up has ended, and what it names was pushed. */
 const outlivesWatch: CleanupMutant = {
-  ledger: (ledger, world) => {
-    const sweeps = new Map<string, string>();
-    return withMethods(ledger, {
+  ledger: (ledger, world) =>
+    withMethods(ledger, {
       putDeletion: async (input) => {
-        const { tenant, deletion } = input;
         await ledger.putDeletion(input);
-        if (!deletion.sweep) return;
-        sweeps.set(`${tenant}/${deletion.repo}`, deletion.sweep.watchId);
-        world.scheduler.after(landsAgainAfterMs, () => void ledger.putDeletion(input));
+        const { sweep, ...deletion } = input.deletion;
+        if (!sweep) return;
+        const again = { tenant: input.tenant, deletion };
+        world.scheduler.after(landsAgainAfterMs, () => void ledger.putDeletion(again));
       },
-      readRepo: async (path) => {
-        const record = await ledger.readRepo(path);
-        const id = sweeps.get(`${path.tenant}/${path.repo}`);
-        // Batches see no watch: it would make them note what they name.
-        if (!record || record.watch || id === undefined) return record;
-        const { nowMs } = world.scheduler;
-        return { ...record, watch: { id, openedAtMs: nowMs, untilMs: nowMs + 60_000 } };
-      },
-      noteSeen: async (input) => {
-        const record = await ledger.readRepo({ tenant: input.tenant, repo: 'repo-0' });
-        if (record?.watch) await ledger.noteSeen(input);
-      },
-    });
-  },
+    }),
 };
 
 export const cleanupMutants: readonly { name: string; mutant: CleanupMutant; seeds: number }[] = [

@@ -209,6 +209,8 @@ export class World {
   }
 
   remove(key: string): void {
+    // A file of the service's own.
+    if (key.startsWith('_')) return void this.archives.delete([key]);
     const { truth, invariants } = this.account(key.slice(0, key.indexOf('/')));
     this.coverage.deletes += 1;
     invariants.checkRemoval(key);

@@ -38,7 +38,10 @@ const cleanupItem = z.object({
     })
     .nullable(),
   failure: z
-    .object({ reason: z.enum(['no-keep-set', 'too-much', 'too-many-names']), message: z.string() })
+    .object({
+      reason: z.enum(['no-keep-set', 'too-much', 'too-many-names', 'no-candidates']),
+      message: z.string(),
+    })
     .nullable(),
   progress: z.object({ file: z.number(), line: z.number(), deleted: sum }),
   dueAtMs: z.number().nullable(),

@@ -53,9 +53,9 @@ export interface CleanupProgress {
   readonly deleted: Sum;
 }
 
-/** Why a run ended without deleting anything. The watch stays open, and another run may begin. */
+/** Why a run ended without deleting anything, or anything more. The watch stays open, and another run may begin. */
 export interface CleanupFailure {
-  readonly reason: 'no-keep-set' | 'too-much' | 'too-many-names';
+  readonly reason: 'no-keep-set' | 'too-much' | 'too-many-names' | 'no-candidates';
   readonly message: string;
 }
 
@@ -150,7 +150,7 @@ function tooMuch(selection: Selection): CleanupFailure | undefined {
   return { reason: 'too-much', message };
 }
 
-/** A run that ended without deleting anything. */
+/** A run that ended without deleting anything, or anything more. */
 export function withFailure(cleanup: Cleanup, failure: CleanupFailure): Cleanup {
   return { ...cleanup, state: 'watching', failure, dueAtMs: cleanup.watch.untilMs };
 }

@@ -35,7 +35,8 @@ export class PrefixSet {
   /** @param bytes as {@link prefixesOf} makes them, in any order. @throws {TooManyPrefixesError} */
   add(bytes: Uint8Array): void {
     this.#count += Math.floor(bytes.length / prefixBytes);
-    if (this.#count > prefixesMax) throw new TooManyPrefixesError(`There are more than ${prefixesMax} names.`);
+    if (this.#count > prefixesMax)
+      throw new TooManyPrefixesError(`There are more than ${prefixesMax} names.`);
     this.#added.push(bytes);
   }
 
@@ -51,7 +52,7 @@ export class PrefixSet {
 
   has(oid: string): boolean {
     this.#sort();
-    const head = headOf(Buffer.from(oid.slice(0, 2 * prefixBytes), 'hex'), 0);
+    const head = headOf(oid);
     let low = 0;
     let high = this.#heads.length;
     while (low < high) {
@@ -79,6 +80,8 @@ export class PrefixSet {
 }
 
 /** Of the machine's byte order, as a BigUint64Array reads it. */
-function headOf(bytes: Uint8Array, at: number): bigint {
-  return new BigUint64Array(bytes.slice(at, at + prefixBytes).buffer)[0] ?? 0n;
+function headOf(oid: string): bigint {
+  const head = new BigUint64Array(1);
+  new Uint8Array(head.buffer).set(Buffer.from(oid.slice(0, 2 * prefixBytes), 'hex'));
+  return head[0] ?? 0n;
 }

@@ -15,11 +15,16 @@ import { PrefixSet, prefixBytes, TooManyPrefixesError } from '../../domain/clean
 import { sha256Hex } from '../../domain/hash.ts';
 import { isOid, repoPrefix } from '../../domain/names.ts';
 import { isDead } from '../../domain/reservation.ts';
-import type { ListedPage } from '../../ports/object-listing.ts';
+import type { ListedPage, ListPageRequest } from '../../ports/object-listing.ts';
+import { StoreUnavailableError } from '../../ports/object-store.ts';
 import { mapLimited } from '../map-limited.ts';
 import type { CleanupDeps } from './advance-cleanups.ts';
 import { readSeen } from './read-seen.ts';
 
+/** Attempts at a page, beside those of its requests. */
+const pageAttemptsMax = 4;
+/** Pause before the second of them, and as much longer before each further one. */
+const pagePauseMs = 1_000;
 const firstDigits = [...'0123456789abcdef'];
 /** Candidates of one file. */
 const fileLinesMax = 10_000;
@@ -88,7 +93,7 @@ async function findCandidates(
   await mapLimited(firstDigits, firstDigits.length, async (digit) => {
     let startAfter: string | undefined;
     do {
-      const page = await deps.listing.listPage({
+      const page = await listPatiently(deps, {
         prefix: prefix + digit,
         readsTimes: true,
         ...(startAfter !== undefined && { startAfter }),
@@ -98,6 +103,18 @@ async function findCandidates(
     } while (startAfter !== undefined);
   });
   return { folder, seenAtMs, ...(await found.end()) };
+}
+
+/** A failure of one page would have all of them listed again. */
+async function listPatiently({ listing, clock }: CleanupDeps, request: ListPageRequest): Promise<ListedPage> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await listing.listPage(request);
+    } catch (error) {
+      if (!(error instanceof StoreUnavailableError) || attempt >= pageAttemptsMax) throw error;
+      await clock.sleep(pagePauseMs * attempt);
+    }
+  }
 }
 
 async function readKeepSet(
@@ -123,8 +140,7 @@ async function readReserved(
   const reserved = new Set<string>();
   for await (const page of ledger.reservationsOf(path))
     for (const reservation of page)
-      if (!isDead(reservation, clock.nowMs()))
-        for (const oid of reservation.claims.keys()) reserved.add(oid);
+      if (!isDead(reservation, clock.nowMs())) for (const oid of reservation.claims.keys()) reserved.add(oid);
   return reserved;
 }
 

@@ -6,6 +6,7 @@ import {
   lookedAt,
   plus,
   type Selection,
+  withFailure,
 } from '../../domain/cleanup/cleanup.ts';
 import { candidatesKey } from '../../domain/cleanup/cleanup-keys.ts';
 import type { PrefixSet } from '../../domain/cleanup/prefixes.ts';
@@ -67,7 +68,7 @@ export async function sweepCandidates(
   while (cleanup.progress.file < selection.files) {
     const { file } = cleanup.progress;
     const next = await sweepFile(deps, { ...sweeping, cleanup, file });
-    if (typeof next === 'string') return next;
+    if (typeof next === 'string' || next.failure) return next;
     cleanup = next;
   }
   const done = endedCleanup(cleanup, { state: 'done', nowMs: clock.nowMs() });
@@ -84,7 +85,7 @@ async function sweepFile(
   const { tenant, watchId, selection, file, untilMs } = input;
   let { cleanup } = input;
   const bytes = await archives.get(candidatesKey({ tenant, watchId }, { folder: selection.folder, file }));
-  if (!bytes) throw new Error('A file of candidates is gone.');
+  if (!bytes) return withoutCandidates(deps, input);
   const candidates = decodeCandidates(bytes);
   while (cleanup.progress.file === file) {
     const { line, deleted } = cleanup.progress;
@@ -105,6 +106,16 @@ async function sweepFile(
     if (clock.nowMs() > untilMs) return 'unfinished';
   }
   return cleanup;
+}
+
+/** The files go with the clean-up's end. If it has not ended, nobody knows any more what else was to be deleted. */
+async function withoutCandidates(
+  { ledger }: CleanupDeps,
+  { tenant, cleanup }: { tenant: string; cleanup: Cleanup },
+): Promise<Cleanup | 'waiting'> {
+  const message = 'The list of what is to be deleted is gone from the store. Run it again.';
+  const failed = withFailure(cleanup, { reason: 'no-candidates', message });
+  return (await ledger.putCleanup({ tenant, cleanup: failed, versionRead: cleanup.version })) ?? 'waiting';
 }
 
 /** @returns name → bytes of what is gone. Of what an earlier attempt deleted, nothing is known. */

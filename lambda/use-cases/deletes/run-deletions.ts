@@ -210,7 +210,10 @@ async function dropVoid(
   if (hasBegun) await markDirty(deps, { tenant, repo, isRecorded: false });
   const ended = { left: new Map<string, number>(), dueAtMs, keptUntilMs: null };
   await deps.ledger.endDeletion({ tenant, repo, deletionId, deadlineMs, ...ended });
-  deps.log.info('deletion is dropped: its repo was opened since, or its clean-up has ended', { tenant, repo });
+  deps.log.info('deletion is dropped: its repo was opened since, or its clean-up has ended', {
+    tenant,
+    repo,
+  });
 }
 
 /**

@@ -563,7 +563,10 @@ export class MemoryLedger implements Ledger {
       const cleanups = [...items.cleanups.values()].flatMap(({ cleanup }) => cleanup.dueAtMs ?? []);
       const closings = [...items.repos.values()].flatMap(({ closedAtMs }) => closedAtMs ?? []);
       const entry = (deletes: boolean) => (dueAtMs: number) => ({ tenant, full: false, deletes, dueAtMs });
-      const others = [...looks.map(entry(false)), ...[...deletions, ...cleanups, ...closings].map(entry(true))];
+      const others = [
+        ...looks.map(entry(false)),
+        ...[...deletions, ...cleanups, ...closings].map(entry(true)),
+      ];
       const { dueAtMs, lookAtMs } = items.record;
       const full = lookAtMs === null || dueAtMs <= lookAtMs;
       return [{ tenant, full, deletes: false, dueAtMs: full ? dueAtMs : lookAtMs }, ...others];

@@ -44,7 +44,8 @@ export const cleanupDocs = {
   'GET /v1/tenants/{tenant}/repos/{repo}/cleanup': {
     id: 'getCleanup',
     summary: 'The clean-up of a repo, or the last one that it had',
-    description: 'Each answer has new URLs for the lists of what was found: up to 100 of 10,000 objects each.',
+    description:
+      'Each answer has new URLs for the lists of what was found: up to 100 of 10,000 objects each.',
     access: 'manager',
     answers: {
       200: {
@@ -69,7 +70,8 @@ export const cleanupDocs = {
   'DELETE /v1/tenants/{tenant}/repos/{repo}/cleanup': {
     id: 'cancelCleanup',
     summary: 'Cancel a clean-up',
-    description: 'What it has not deleted stays, but for a few hundred objects that are being deleted right now.',
+    description:
+      'What it has not deleted stays, but for a few hundred objects that are being deleted right now.',
     access: 'manager',
     answers: {
       200: {
@@ -95,7 +97,13 @@ export const cleanupDocs = {
         example: { url: 'https://…', headers: { 'x-amz-checksum-sha256': '47DEQpj8HBSa…' } },
       },
     },
-    problems: ['tenant-not-found', 'tenant-closed', 'cleanup-not-found', 'cleanup-too-early', 'cleanup-running'],
+    problems: [
+      'tenant-not-found',
+      'tenant-closed',
+      'cleanup-not-found',
+      'cleanup-too-early',
+      'cleanup-running',
+    ],
   },
   'POST /v1/tenants/{tenant}/repos/{repo}/cleanup/run': {
     id: 'runCleanup',
@@ -113,6 +121,12 @@ export const cleanupDocs = {
         example: { ...opened, state: 'selecting', run },
       },
     },
-    problems: ['tenant-not-found', 'tenant-closed', 'cleanup-not-found', 'cleanup-too-early', 'cleanup-running'],
+    problems: [
+      'tenant-not-found',
+      'tenant-closed',
+      'cleanup-not-found',
+      'cleanup-too-early',
+      'cleanup-running',
+    ],
   },
 } satisfies OperationDocs;

@@ -1,7 +1,11 @@
 import { cancelCleanup } from '../../../use-cases/cleanup/cancel-cleanup.ts';
 import { openCleanup } from '../../../use-cases/cleanup/open-cleanup.ts';
 import { readCleanup } from '../../../use-cases/cleanup/read-cleanup.ts';
-import { type NotReady, signKeepSet, startRun as startRunUseCase } from '../../../use-cases/cleanup/start-run.ts';
+import {
+  type NotReady,
+  signKeepSet,
+  startRun as startRunUseCase,
+} from '../../../use-cases/cleanup/start-run.ts';
 import { problem } from '../../problems.ts';
 import { pathRepo } from '../../request.ts';
 import { json, type Response } from '../../respond.ts';

@@ -45,9 +45,12 @@ export const cleanupSchema = z
       .nullable()
       .meta({ description: 'What the last run found. null: nothing yet.' }),
     failure: z
-      .object({ reason: z.enum(['no-keep-set', 'too-much', 'too-many-names']), message: z.string() })
+      .object({
+        reason: z.enum(['no-keep-set', 'too-much', 'too-many-names', 'no-candidates']),
+        message: z.string(),
+      })
       .nullable()
-      .meta({ description: 'Why the last run deleted nothing. Another may begin.' }),
+      .meta({ description: 'Why the last run deleted nothing, or nothing more. Another may begin.' }),
     deleted: sum.meta({ description: 'So far, at least.' }),
   })
   .meta({ id: 'Cleanup' });

@@ -99,7 +99,10 @@ describe('a clone', () => {
     git(work, 'push', '-q', 'origin', 'main');
     const counts: number[] = [];
     const commits = await checkClone(work, ['origin']);
-    const { oids, objectCount } = await scanClone(work, { commits, onProgress: (count) => counts.push(count) });
+    const { oids, objectCount } = await scanClone(work, {
+      commits,
+      onProgress: (count) => counts.push(count),
+    });
     expect(oids.size).toBe(1_502);
     expect(objectCount).toBeGreaterThan(1_502);
   });

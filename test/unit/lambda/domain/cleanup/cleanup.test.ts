@@ -35,10 +35,13 @@ describe('a clean-up', () => {
   });
 
   it('begins a run without what the last one found', () => {
-    const before = withFailure(withSelection(withRun(opened, run), { selection: selectionOf(10), nowMs: 5 }), {
-      reason: 'too-much',
-      message: 'Half.',
-    });
+    const before = withFailure(
+      withSelection(withRun(opened, run), { selection: selectionOf(10), nowMs: 5 }),
+      {
+        reason: 'too-much',
+        message: 'Half.',
+      },
+    );
     const begun = withRun({ ...before, progress: { file: 1, line: 2, deleted: sum(3) } }, run);
     expect(begun).toMatchObject({
       ...{ state: 'selecting', run, selection: null, failure: null, dueAtMs: 2000 },

@@ -51,7 +51,14 @@ export class CleanupWorld extends MemoryStack {
     const keepSha256 = sha256Hex(bytes);
     const cleanup = await this.cleanup();
     await this.deps.archives.put(keepSetKey({ tenant, watchId: cleanup.watch.id }, keepSha256), bytes);
-    const wish = { keepCount: keep.length, keepSha256, isDryRun: false, isForced: true, minAgeMs: 0, ...more };
+    const wish = {
+      keepCount: keep.length,
+      keepSha256,
+      isDryRun: false,
+      isForced: true,
+      minAgeMs: 0,
+      ...more,
+    };
     return startRun(this.deps, { ...path, ...wish });
   }
 

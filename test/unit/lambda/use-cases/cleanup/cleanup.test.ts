@@ -75,7 +75,10 @@ describe('a run', () => {
     expect(await startRun(world.deps, wish)).toEqual({ kind: 'too-early', fromMs });
     world.nowMs += 1;
     expect(await signKeepSet(world.deps, keepSet)).toMatchObject({ kind: 'signed' });
-    expect(await startRun(world.deps, wish)).toMatchObject({ kind: 'started', cleanup: { state: 'selecting' } });
+    expect(await startRun(world.deps, wish)).toMatchObject({
+      kind: 'started',
+      cleanup: { state: 'selecting' },
+    });
     expect(world.requests).toEqual([{ tenant, reason: 'delete', full: false }]);
     expect(await startRun(world.deps, wish)).toMatchObject({ kind: 'running' });
     expect(await signKeepSet(world.deps, keepSet)).toMatchObject({ kind: 'running' });
@@ -242,7 +245,12 @@ describe('a run', () => {
     const { watch } = await world.open();
     world.nowMs = watch.untilMs + 1;
     expect(await readCleanup(world.deps, path)).toMatchObject({ state: 'expired' });
-    expect(await startRun(world.deps, { ...path, ...{ keepCount: 0, keepSha256: '', isDryRun: true, isForced: true, minAgeMs: 0 } })).toEqual({ kind: 'not-open' });
+    expect(
+      await startRun(world.deps, {
+        ...path,
+        ...{ keepCount: 0, keepSha256: '', isDryRun: true, isForced: true, minAgeMs: 0 },
+      }),
+    ).toEqual({ kind: 'not-open' });
     expect(await world.isDue()).toBe(true);
     await world.consume();
     expect(await world.cleanup()).toMatchObject({ state: 'expired', dueAtMs: null });

@@ -11,8 +11,7 @@ const [a, b] = [sha256Hex('a'), sha256Hex('b')];
 describe('a deletion of a clean-up', () => {
   let world: MemoryStack;
   const watchOf = (id: string) => ({ id, openedAtMs: world.nowMs, untilMs: world.nowMs + 60 * minute });
-  const open = (id = 'w') =>
-    world.ledger.openWatch({ tenant, repo, watch: watchOf(id), nowMs: world.nowMs });
+  const open = (id = 'w') => world.ledger.openWatch({ tenant, repo, watch: watchOf(id), nowMs: world.nowMs });
   const named = (oid: string, beganMs: number, watchId = 'w') =>
     world.ledger.noteSeen({
       tenant,

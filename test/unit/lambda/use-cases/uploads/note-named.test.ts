@@ -13,7 +13,14 @@ async function push(watched: 'open' | 'over' | 'none') {
   const made = new CountingDeps({ tableMs: roundTripMs, headMs: roundTripMs, listMs: roundTripMs });
   const nowMs = made.deps.clock.nowMs();
   const counted = { storedBytes: 0, objectCount: 0, countedAtMs: nowMs };
-  await made.ledger.createTenant({ tenant, plan: null, limitBytes: null, counted, createdAtMs: 0, dueAtMs: 9e15 });
+  await made.ledger.createTenant({
+    tenant,
+    plan: null,
+    limitBytes: null,
+    counted,
+    createdAtMs: 0,
+    dueAtMs: 9e15,
+  });
   const record = await made.ledger.readTenant(tenant);
   if (!record) throw new Error('No tenant.');
   const watch = { id: 'w', openedAtMs: 0, untilMs: watched === 'over' ? nowMs - 1 : nowMs };

@@ -81,7 +81,12 @@ async function serve({ port, dataDir, issuers, settings }: Extract<Flags, { kind
   ]);
   const adminToken = process.env['LFS_QUOTA_ADMIN_TOKEN'];
   const starting = startEmbeddedStack({
-    ...{ port, dataDir, adminToken, issuers, settings, log },
+    port,
+    dataDir,
+    adminToken,
+    issuers,
+    settings,
+    log,
     onProgress: say,
   });
   stopOnSignals(starting);

@@ -6,7 +6,7 @@ import { delayRedelivery, redeliveryDelayMs, unreadableDelayMs } from '../runtim
 import { deployed } from '../runtime/deployed.ts';
 import { warmUpScan } from '../runtime/warm-up.ts';
 import { withMetrics } from '../runtime/with-metrics.ts';
-import type { CleanupDeps } from '../use-cases/cleanup/advance-cleanups.ts';
+import type { CleanupDeps } from '../use-cases/cleanup/cleanup-deps.ts';
 import type { Deps } from '../use-cases/deps.ts';
 import type { ReconcileDeps } from '../use-cases/recounts/reconcile.ts';
 import { runRecount } from '../use-cases/recounts/run-recount.ts';

@@ -322,6 +322,8 @@ export interface CleanupLedger {
     tenant: string;
     cleanup: Cleanup;
     versionRead: number | null;
+    /** Random: the same one again is our own retry, and answers the same. */
+    writeId: string;
   }): Promise<Cleanup | undefined>;
   /** Notes that a clean-up has deleted objects. */
   noteGone(input: RepoPath & { oids: readonly string[]; atMs: number }): Promise<void>;

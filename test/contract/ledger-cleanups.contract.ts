@@ -116,20 +116,32 @@ export function cleanupContract(open: () => Promise<LedgerUnderTest>): void {
       const { ledger } = get();
       const cleanup = newCleanup({ repo: 'app', watch: watchOf('w1', 100) });
       expect(await ledger.readCleanup({ tenant, repo: 'app' })).toBeUndefined();
-      expect(await ledger.putCleanup({ tenant, cleanup, versionRead: null })).toEqual({
+      expect(await ledger.putCleanup({ tenant, cleanup, versionRead: null, writeId: 'id1' })).toEqual({
         ...cleanup,
         version: 1,
       });
-      expect(await ledger.putCleanup({ tenant, cleanup, versionRead: null })).toBeUndefined();
+      expect(await ledger.putCleanup({ tenant, cleanup, versionRead: null, writeId: 'id2' })).toBeUndefined();
       expect(await ledger.readCleanup({ tenant, repo: 'app' })).toEqual({ ...cleanup, version: 1 });
       const run = {
-        ...{ id: 'r', requestedAtMs: 1, keepCount: 2, keepSha256: 'ab' },
-        ...{ isDryRun: false, isForced: true, minAgeMs: 3 },
+        id: 'r',
+        requestedAtMs: 1,
+        keepCount: 2,
+        keepSha256: 'ab',
+        isDryRun: false,
+        isForced: true,
+        minAgeMs: 3,
       };
       const sum = { objectCount: 1, bytes: 2 };
       const selection = {
-        ...{ folder: 'f', files: 3, seenAtMs: 4, listed: sum, kept: sum, young: sum, inUse: sum },
-        ...{ candidates: sum, largest: [{ oid: oid('a'), sizeBytes: 2 }] },
+        folder: 'f',
+        files: 3,
+        seenAtMs: 4,
+        listed: sum,
+        kept: sum,
+        young: sum,
+        inUse: sum,
+        candidates: sum,
+        largest: [{ oid: oid('a'), sizeBytes: 2 }],
       };
       const failure = { reason: 'too-much', message: 'Half.' } as const;
       const progress = { file: 1, line: 250, deleted: sum };
@@ -142,12 +154,21 @@ export function cleanupContract(open: () => Promise<LedgerUnderTest>): void {
         progress,
         endedAtMs: 9,
       } as const;
-      expect(await ledger.putCleanup({ tenant, cleanup: full, versionRead: 1 })).toEqual({
+      expect(await ledger.putCleanup({ tenant, cleanup: full, versionRead: 1, writeId: 'id3' })).toEqual({
         ...full,
         version: 2,
       });
-      expect(await ledger.putCleanup({ tenant, cleanup, versionRead: 1 })).toBeUndefined();
+      expect(await ledger.putCleanup({ tenant, cleanup, versionRead: 1, writeId: 'id4' })).toBeUndefined();
       expect(await ledger.readCleanup({ tenant, repo: 'app' })).toEqual({ ...full, version: 2 });
+    });
+
+    it('answers our own retry as it did before', async () => {
+      const tenant = await create();
+      const cleanup = newCleanup({ repo: 'app', watch: watchOf('w1', 100) });
+      const input = { tenant, cleanup, versionRead: null, writeId: 'again' };
+      const put = await get().ledger.putCleanup(input);
+      expect(put).toBeDefined();
+      expect(await get().ledger.putCleanup(input)).toEqual(put);
     });
 
     it('makes its tenant due until nothing is left to be done', async () => {
@@ -156,9 +177,9 @@ export function cleanupContract(open: () => Promise<LedgerUnderTest>): void {
       const cleanup = { ...newCleanup({ repo: 'app', watch: watchOf('w1', 100) }), dueAtMs: 40 };
       const isDue = async () =>
         (await dueOf(ledger, { nowMs: 50, tenantsMax: 1000 })).some((due) => due.tenant === tenant);
-      await ledger.putCleanup({ tenant, cleanup, versionRead: null });
+      await ledger.putCleanup({ tenant, cleanup, versionRead: null, writeId: 'id5' });
       expect(await isDue()).toBe(true);
-      await ledger.putCleanup({ tenant, cleanup: tidiedCleanup(cleanup), versionRead: 1 });
+      await ledger.putCleanup({ tenant, cleanup: tidiedCleanup(cleanup), versionRead: 1, writeId: 'id6' });
       expect(await isDue()).toBe(false);
     });
   });

@@ -124,7 +124,9 @@ export function randomCall(random: Random, tenant: string, known: KnownState): L
     closeWatch: () => call('closeWatch', { ...path(), watch: watch() }),
     noteSeen: () =>
       call('noteSeen', {
-        ...{ tenant, watch: watch(), noteId: random.pick(['n0', 'n1']) },
+        tenant,
+        watch: watch(),
+        noteId: random.pick(['n0', 'n1']),
         note: { beganMs: time(), prefixes: 'AAAAAAAAAAA=' },
       }),
     putCleanup: () =>
@@ -135,6 +137,7 @@ export function randomCall(random: Random, tenant: string, known: KnownState): L
           dueAtMs: random.pick([null, time()]),
         },
         versionRead: random.pick([null, 1, 2]),
+        writeId: random.pick(['i0', 'i1', 'i2', 'i3']),
       }),
     noteGone: () => call('noteGone', { ...path(), oids: some(oids), atMs: time() }),
     putDeletion: () => call('putDeletion', { tenant, deletion: deletion() }),

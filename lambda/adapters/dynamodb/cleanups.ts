@@ -15,7 +15,6 @@ import { pagesOf } from './pages.ts';
 import { neverScanned } from './repos.ts';
 import { batchGet, getItem, putItem, type Table, updateItem } from './requests.ts';
 import { expiryAttribute, keyNames } from './table.ts';
-import { newWriteId } from './until-written.ts';
 
 const day = 24 * 60 * 60 * 1000;
 /** What batches noted is kept for so long after the watch's time: the table may remove it then. */
@@ -96,9 +95,8 @@ async function readCleanup(table: Table, path: Input<'readCleanup'>): Output<'re
 }
 
 async function putCleanup(table: Table, input: Input<'putCleanup'>): Output<'putCleanup'> {
-  const { tenant, versionRead } = input;
+  const { tenant, versionRead, writeId } = input;
   const cleanup = { ...input.cleanup, version: (versionRead ?? 0) + 1 };
-  const writeId = newWriteId();
   const { ok } = await putItem(table, {
     item: { ...cleanupFields(tenant, cleanup), writeId },
     condition: versionRead === null ? absent : '#version = :versionRead',
@@ -107,7 +105,7 @@ async function putCleanup(table: Table, input: Input<'putCleanup'>): Output<'put
   if (ok) return cleanup;
   // Refused, yet it is there: this was our own retry after a lost answer.
   const now = await getItem(table, cleanupKey({ tenant, repo: cleanup.repo }));
-  return now?.['writeId'] === writeId ? cleanup : undefined;
+  return now?.['writeId'] === writeId ? parseCleanup(now) : undefined;
 }
 
 async function noteGone(table: Table, input: Input<'noteGone'>): Output<'noteGone'> {

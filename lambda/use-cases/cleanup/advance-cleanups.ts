@@ -1,16 +1,11 @@
 import { type Cleanup, endedCleanup, isUnderWay } from '../../domain/cleanup/cleanup.ts';
 import { isRelied } from '../../domain/cleanup/watch.ts';
 import type { RepoRecord } from '../../domain/tenant.ts';
-import type { DeletionDeps } from '../deletes/run-deletions.ts';
-import type { Deps } from '../deps.ts';
+import type { CleanupDeps } from './cleanup-deps.ts';
+import { putCleanup } from './put-cleanup.ts';
 import { selectCandidates } from './select-candidates.ts';
 import { sweepCandidates } from './sweep-candidates.ts';
 import { tidyCleanup } from './tidy-cleanup.ts';
-
-export type CleanupDeps = DeletionDeps &
-  Pick<Deps, 'listing' | 'exportJobs'> & {
-    readonly archives: Pick<Deps['archives'], 'put' | 'get'>;
-  };
 
 /**
  * - `done`: nothing more can be done now. What is left waits, and the schedule requests the next run.
@@ -48,7 +43,7 @@ async function advance(
   deps: CleanupDeps,
   input: { tenant: string; cleanup: Cleanup; isClosed: boolean; untilMs: number },
 ): Promise<CleanupOutcome> {
-  const { ledger, clock, settings } = deps;
+  const { clock, settings } = deps;
   const { tenant, isClosed, untilMs } = input;
   let { cleanup } = input;
   for (;;) {
@@ -58,7 +53,7 @@ async function advance(
     if (isClosed || isOver) {
       const state = isClosed ? 'cancelled' : 'expired';
       const ended = endedCleanup(cleanup, { state, nowMs });
-      const put = await ledger.putCleanup({ tenant, cleanup: ended, versionRead: cleanup.version });
+      const put = await putCleanup(deps, { tenant, cleanup: ended, read: cleanup });
       if (!put) return 'done';
       cleanup = put;
       continue;

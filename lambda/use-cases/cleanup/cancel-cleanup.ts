@@ -1,6 +1,7 @@
 import { type Cleanup, endedCleanup, isUnderWay } from '../../domain/cleanup/cleanup.ts';
 import type { RepoPath } from '../../ports/ledger.ts';
 import type { Deps } from '../deps.ts';
+import { putCleanup } from './put-cleanup.ts';
 
 /** Others write the record at most once for each few hundred objects. */
 const attemptsMax = 20;
@@ -13,17 +14,17 @@ const attemptsMax = 20;
  * @throws {LedgerUnavailableError} @throws when the queue did not accept what is left to do. The schedule makes up for that.
  */
 export async function cancelCleanup(
-  deps: Pick<Deps, 'ledger' | 'queue' | 'clock' | 'log'>,
+  deps: Pick<Deps, 'ledger' | 'queue' | 'clock' | 'ids' | 'log'>,
   path: RepoPath,
 ): Promise<Cleanup | 'busy' | undefined> {
   const { ledger, clock } = deps;
   for (let attempt = 0; attempt < attemptsMax; attempt += 1) {
     const cleanup = await ledger.readCleanup(path);
     if (!cleanup || !isUnderWay(cleanup)) return cleanup;
-    const ended = await ledger.putCleanup({
+    const ended = await putCleanup(deps, {
       tenant: path.tenant,
       cleanup: endedCleanup(cleanup, { state: 'cancelled', nowMs: clock.nowMs() }),
-      versionRead: cleanup.version,
+      read: cleanup,
     });
     if (!ended) continue;
     deps.log.info('clean-up cancelled', { ...path, watchId: ended.watch.id });

@@ -2,6 +2,7 @@ import { type Cleanup, isUnderWay, newCleanup } from '../../domain/cleanup/clean
 import { repoPrefix } from '../../domain/names.ts';
 import type { RepoPath } from '../../ports/ledger.ts';
 import type { Deps } from '../deps.ts';
+import { putCleanup } from './put-cleanup.ts';
 
 export type OpenCleanupOutcome =
   /** It is under way: this one, or one that was opened before. */
@@ -35,11 +36,7 @@ export async function openCleanup(
     // It has ended, and its watch is still to be closed.
     return isUnderWay(before) ? { kind: 'open', cleanup: before } : { kind: 'busy' };
   const cleanup = newCleanup({ repo: path.repo, watch });
-  const put = await ledger.putCleanup({
-    tenant: path.tenant,
-    cleanup,
-    versionRead: before === undefined ? null : before.version,
-  });
+  const put = await putCleanup(deps, { tenant: path.tenant, cleanup, read: before ?? null });
   if (!put) return { kind: 'busy' };
   deps.log.info('clean-up opened', { ...path, watchId: watch.id });
   return { kind: 'open', cleanup: put };

@@ -18,7 +18,8 @@ import { isDead } from '../../domain/reservation.ts';
 import type { ListedPage, ListPageRequest } from '../../ports/object-listing.ts';
 import { StoreUnavailableError } from '../../ports/object-store.ts';
 import { mapLimited } from '../map-limited.ts';
-import type { CleanupDeps } from './advance-cleanups.ts';
+import type { CleanupDeps } from './cleanup-deps.ts';
+import { putCleanup } from './put-cleanup.ts';
 import { readSeen } from './read-seen.ts';
 
 /** Attempts at a page, beside those of its requests. */
@@ -42,21 +43,23 @@ export async function selectCandidates(
   deps: CleanupDeps,
   { tenant, cleanup: before }: { tenant: string; cleanup: Cleanup },
 ): Promise<Cleanup | 'waiting'> {
-  const { ledger, clock, log } = deps;
+  const { clock, log } = deps;
   const { repo, watch, run } = before;
   if (!run) throw new Error('A clean-up without a run selects no candidates.');
   const looking = lookedAt(before, { nowMs: clock.nowMs() });
-  const cleanup = await ledger.putCleanup({ tenant, cleanup: looking, versionRead: before.version });
+  const cleanup = await putCleanup(deps, { tenant, cleanup: looking, read: before });
   if (!cleanup) return 'waiting';
   const found = await findCandidates(deps, { tenant, repo, watchId: watch.id, run });
   const nowMs = clock.nowMs();
   const next =
     'reason' in found ? withFailure(cleanup, found) : withSelection(cleanup, { selection: found, nowMs });
-  const put = await ledger.putCleanup({ tenant, cleanup: next, versionRead: cleanup.version });
+  const put = await putCleanup(deps, { tenant, cleanup: next, read: cleanup });
   if (!put) return 'waiting';
   const { failure, selection } = put;
   log.info('clean-up selected', {
-    ...{ tenant, repo, isDryRun: run.isDryRun },
+    tenant,
+    repo,
+    isDryRun: run.isDryRun,
     ...(failure && { failure: failure.reason }),
     ...(selection && { listed: selection.listed, candidates: selection.candidates }),
   });

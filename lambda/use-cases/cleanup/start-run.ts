@@ -10,6 +10,7 @@ import { prefixBytes } from '../../domain/cleanup/prefixes.ts';
 import type { RepoPath } from '../../ports/ledger.ts';
 import type { SignedRequest } from '../../ports/object-store.ts';
 import type { Deps } from '../deps.ts';
+import { putCleanup } from './put-cleanup.ts';
 import { readCleanup } from './read-cleanup.ts';
 
 export type NotReady =
@@ -63,11 +64,7 @@ export async function startRun(
   if (ready.kind !== 'ready') return ready;
   const { cleanup } = ready;
   const run = { ...wish, id: deps.ids.random(16), requestedAtMs: deps.clock.nowMs() };
-  const begun = await deps.ledger.putCleanup({
-    tenant,
-    cleanup: withRun(cleanup, run),
-    versionRead: cleanup.version,
-  });
+  const begun = await putCleanup(deps, { tenant, cleanup: withRun(cleanup, run), read: cleanup });
   if (!begun) {
     const now = await readCleanup(deps, { tenant, repo });
     return now && isUnderWay(now) ? { kind: 'running', cleanup: now } : { kind: 'not-open' };

@@ -16,7 +16,8 @@ import { sumClaims } from '../../domain/reservation.ts';
 import { allPages } from '../all-pages.ts';
 import { runDeletion } from '../deletes/run-deletions.ts';
 import { sparedForExports } from '../deletes/spared-for-exports.ts';
-import type { CleanupDeps } from './advance-cleanups.ts';
+import type { CleanupDeps } from './cleanup-deps.ts';
+import { putCleanup } from './put-cleanup.ts';
 import { readSeen } from './read-seen.ts';
 
 /** Candidates of one deletion. */
@@ -50,13 +51,13 @@ export async function sweepCandidates(
   deps: CleanupDeps,
   { tenant, cleanup: before, untilMs }: { tenant: string; cleanup: Cleanup; untilMs: number },
 ): Promise<Cleanup | 'unfinished' | 'waiting'> {
-  const { ledger, clock, settings } = deps;
+  const { clock, settings } = deps;
   const { repo, watch, selection } = before;
   if (!selection) throw new Error('A clean-up that has selected nothing deletes nothing.');
-  let cleanup = await ledger.putCleanup({
+  let cleanup = await putCleanup(deps, {
     tenant,
     cleanup: lookedAt(before, { nowMs: clock.nowMs() }),
-    versionRead: before.version,
+    read: before,
   });
   if (!cleanup || (await sparedForExports(deps, tenant))(repo)) return 'waiting';
   const readAtMs = clock.nowMs();
@@ -74,14 +75,14 @@ export async function sweepCandidates(
   const done = endedCleanup(cleanup, { state: 'done', nowMs: clock.nowMs() });
   const { objectCount, bytes } = done.progress.deleted;
   deps.log.info('clean-up done', { tenant, repo, objectCount, bytes });
-  return (await ledger.putCleanup({ tenant, cleanup: done, versionRead: cleanup.version })) ?? 'waiting';
+  return (await putCleanup(deps, { tenant, cleanup: done, read: cleanup })) ?? 'waiting';
 }
 
 async function sweepFile(
   deps: CleanupDeps,
   input: Sweeping & { cleanup: Cleanup; file: number },
 ): Promise<Cleanup | 'unfinished' | 'waiting'> {
-  const { archives, ledger, clock } = deps;
+  const { archives, clock } = deps;
   const { tenant, watchId, selection, file, untilMs } = input;
   let { cleanup } = input;
   const bytes = await archives.get(candidatesKey({ tenant, watchId }, { folder: selection.folder, file }));
@@ -99,7 +100,7 @@ async function sweepFile(
       deleted: plus(deleted, { objectCount: swept.size, bytes: sumClaims(swept) }),
     };
     const moved = lookedAt({ ...cleanup, progress }, { nowMs: clock.nowMs() });
-    const put = await ledger.putCleanup({ tenant, cleanup: moved, versionRead: cleanup.version });
+    const put = await putCleanup(deps, { tenant, cleanup: moved, read: cleanup });
     // It was cancelled, or somebody else goes on with it.
     if (!put) return 'waiting';
     cleanup = put;
@@ -110,12 +111,12 @@ async function sweepFile(
 
 /** The files go with the clean-up's end. If it has not ended, nobody knows any more what else was to be deleted. */
 async function withoutCandidates(
-  { ledger }: CleanupDeps,
+  deps: CleanupDeps,
   { tenant, cleanup }: { tenant: string; cleanup: Cleanup },
 ): Promise<Cleanup | 'waiting'> {
   const message = 'The list of what is to be deleted is gone from the store. Run it again.';
   const failed = withFailure(cleanup, { reason: 'no-candidates', message });
-  return (await ledger.putCleanup({ tenant, cleanup: failed, versionRead: cleanup.version })) ?? 'waiting';
+  return (await putCleanup(deps, { tenant, cleanup: failed, read: cleanup })) ?? 'waiting';
 }
 
 /** @returns name → bytes of what is gone. Of what an earlier attempt deleted, nothing is known. */

@@ -3,6 +3,7 @@ import { candidatesKey, keepSetKey } from '../../domain/cleanup/cleanup-keys.ts'
 import { deleteRunMs } from '../../domain/deletion.ts';
 import type { Deps } from '../deps.ts';
 import { mapLimited } from '../map-limited.ts';
+import { putCleanup } from './put-cleanup.ts';
 
 const deletesAtOnce = 16;
 
@@ -13,10 +14,11 @@ const deletesAtOnce = 16;
  * @throws {StoreUnavailableError | LedgerUnavailableError}
  */
 export async function tidyCleanup(
-  { ledger, store, clock }: Pick<Deps, 'ledger' | 'store' | 'clock'>,
+  deps: Pick<Deps, 'ledger' | 'store' | 'clock' | 'ids'>,
   { tenant, cleanup }: { tenant: string; cleanup: Cleanup },
 ): Promise<'done'> {
-  const { repo, watch, run, selection, dueAtMs, version } = cleanup;
+  const { ledger, store, clock } = deps;
+  const { repo, watch, run, selection, dueAtMs } = cleanup;
   const path = { tenant, watchId: watch.id };
   if (dueAtMs !== null) {
     const files = Array.from({ length: selection?.files ?? 0 }, (_, file) => file);
@@ -24,7 +26,7 @@ export async function tidyCleanup(
     if (run) keys.push(keepSetKey(path, run.keepSha256));
     const deadlineMs = clock.nowMs() + deleteRunMs;
     await mapLimited(keys, deletesAtOnce, (key) => store.delete(key, { deadlineMs }));
-    await ledger.putCleanup({ tenant, cleanup: tidiedCleanup(cleanup), versionRead: version });
+    await putCleanup(deps, { tenant, cleanup: tidiedCleanup(cleanup), read: cleanup });
   }
   // Last: by it others find what is left to be done.
   await ledger.closeWatch({ tenant, repo, watch });

@@ -161,13 +161,10 @@ export async function runDeletion(
     if (!removed) return { kind: 'unanswered' };
     if (isGiant) removal = { runMs: deadlineMs, beganMs, endedMs: clock.nowMs(), objects: removed };
     await ledger.removeNote({ tenant, noteId });
-    if (claim.deletion.sweep)
-      await ledger.noteGone({ tenant, repo, oids: [...going.keys()].filter(isOid), atMs: clock.nowMs() });
   }
-  // A run that died may have deleted some of what is spared now.
-  if (hasBegun && named.size > 0) await markDirty(deps, { tenant, repo, isRecorded: false });
+  if (claim.deletion.sweep)
+    await noteSwept(deps, { tenant, repo, going, hasSparedLate: hasBegun && named.size > 0 });
   const left = new Map([...objects].filter(([name]) => held.has(name) && !named.has(name)));
-  const keptMs = input.isClosed ? null : keptUntilMs(deps.settings, clock.nowMs());
   await ledger.endDeletion({
     tenant,
     repo,
@@ -175,7 +172,7 @@ export async function runDeletion(
     deadlineMs,
     left,
     dueAtMs: untilMs,
-    keptUntilMs: keptMs,
+    keptUntilMs: input.isClosed ? null : keptUntilMs(deps.settings, clock.nowMs()),
     ...(removal && { removal }),
   });
   deps.log.info('deleted', {
@@ -184,9 +181,20 @@ export async function runDeletion(
     objectCount: going.size,
     bytes: sumClaims(going),
     held: left.size,
-    ...(named.size > 0 && { named: named.size }),
+    named: named.size,
   });
   return { kind: 'ended', heldCount: left.size, gone: going };
+}
+
+/** @param input.hasSparedLate a run that died may have deleted some of what is spared now. */
+async function noteSwept(
+  deps: DeletionDeps,
+  input: { tenant: string; repo: string; going: ReadonlyMap<string, number>; hasSparedLate: boolean },
+): Promise<void> {
+  const { tenant, repo, going, hasSparedLate } = input;
+  const oids = [...going.keys()].filter(isOid);
+  if (oids.length > 0) await deps.ledger.noteGone({ tenant, repo, oids, atMs: deps.clock.nowMs() });
+  if (hasSparedLate) await markDirty(deps, { tenant, repo, isRecorded: false });
 }
 
 /** Every run sets a new token: a scan that began before cannot clear it. */

@@ -3,7 +3,8 @@ import { queuedUrgencyOf, recountWaitMs, urgencyOf } from '../../domain/recount-
 import type { TenantRecord } from '../../domain/tenant.ts';
 import type { RecountRequest } from '../../ports/recount-queue.ts';
 import { allPages } from '../all-pages.ts';
-import { advanceCleanups, type CleanupDeps } from '../cleanup/advance-cleanups.ts';
+import { advanceCleanups } from '../cleanup/advance-cleanups.ts';
+import type { CleanupDeps } from '../cleanup/cleanup-deps.ts';
 import { closeReposOfClosedTenant } from '../deletes/close-repos.ts';
 import { emptyClosedRepos } from '../deletes/empty-repos.ts';
 import { removeLocks } from '../deletes/remove-locks.ts';

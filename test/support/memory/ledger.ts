@@ -38,8 +38,8 @@ interface TenantItems {
   readonly deletions: Map<string, Deletion>;
   /** repo → prefix → shard. */
   readonly shards: Map<string, Map<string, Shard>>;
-  /** repo → clean-up, and the call that wrote it last. */
-  readonly cleanups: Map<string, { cleanup: Cleanup; by: object }>;
+  /** repo → clean-up, and which call wrote it last. */
+  readonly cleanups: Map<string, { cleanup: Cleanup; writeId: string }>;
   /** Watch → key → note. */
   readonly seen: Map<string, Map<string, SeenNote>>;
   /** `repo/oid` → when a clean-up deleted it. */
@@ -488,13 +488,13 @@ export class MemoryLedger implements Ledger {
   }
 
   async putCleanup(input: Input<'putCleanup'>): Output<'putCleanup'> {
-    const { tenant, cleanup, versionRead } = input;
+    const { tenant, cleanup, versionRead, writeId } = input;
     const { cleanups } = this.#items(tenant);
     const found = cleanups.get(cleanup.repo);
-    if (found?.by === input) return found.cleanup;
-    if ((found?.cleanup.version ?? null) !== versionRead) return undefined;
+    if ((found?.cleanup.version ?? null) !== versionRead)
+      return found?.writeId === writeId ? found.cleanup : undefined;
     const put = this.#fitting({ ...cleanup, version: (versionRead ?? 0) + 1 });
-    cleanups.set(cleanup.repo, { cleanup: put, by: input });
+    cleanups.set(cleanup.repo, { cleanup: put, writeId });
     return put;
   }
 

@@ -2,11 +2,11 @@ import { type Cleanup, isTooMuch, isUnderWay, snapshotFromMs } from '../../../do
 import { candidatesKey } from '../../../domain/cleanup/cleanup-keys.ts';
 import type { Deps } from '../../../use-cases/deps.ts';
 import { iso } from '../fields.ts';
+import { day } from './requests.ts';
 import type { CleanupBody } from './schemas.ts';
 
 /** Files of candidates that are shown: those of a million objects. */
 const listsMax = 100;
-const dayMs = 24 * 60 * 60 * 1000;
 
 type BodyDeps = Pick<Deps, 'signer' | 'clock' | 'settings'>;
 
@@ -30,7 +30,7 @@ export async function cleanupBody(
       requestedAt: iso(run.requestedAtMs),
       dryRun: run.isDryRun,
       force: run.isForced,
-      minAgeDays: run.minAgeMs / dayMs,
+      minAgeDays: run.minAgeMs / day,
       keepSetObjects: run.keepCount,
     },
     found: selection && {

@@ -14,9 +14,7 @@ import { iso } from '../fields.ts';
 import { jsonBody, noBody, type Operations, operation } from '../operation.ts';
 import { noQuery } from '../queries.ts';
 import { cleanupBody } from './bodies.ts';
-import { cleanupRunBody, keepSetBody, minAgeDaysDefault, openCleanupBody } from './requests.ts';
-
-const dayMs = 24 * 60 * 60 * 1000;
+import { cleanupRunBody, day, keepSetBody, minAgeDaysDefault, openCleanupBody } from './requests.ts';
 
 /** From now on each push notes what it names. */
 const open = operation(
@@ -52,7 +50,8 @@ const sign = operation(
     const repo = pathRepo(event);
     if (repo === undefined) return noCleanup(tenant);
     const outcome = await signKeepSet(deps, {
-      ...{ tenant, repo },
+      tenant,
+      repo,
       keepCount: body.objects,
       keepSha256: body.sha256,
     });
@@ -68,12 +67,13 @@ const startRun = operation(
     if (repo === undefined) return noCleanup(tenant);
     const { keepSet, dryRun = true, force = false, minAgeDays = minAgeDaysDefault } = body;
     const outcome = await startRunUseCase(deps, {
-      ...{ tenant, repo },
+      tenant,
+      repo,
       keepCount: keepSet.objects,
       keepSha256: keepSet.sha256,
       isDryRun: dryRun,
       isForced: force,
-      minAgeMs: minAgeDays * dayMs,
+      minAgeMs: minAgeDays * day,
     });
     if (outcome.kind !== 'started') return notReady(tenant, outcome);
     return json(202, await cleanupBody(deps, { tenant, cleanup: outcome.cleanup }));

@@ -1,6 +1,9 @@
 import * as z from 'zod';
 import { prefixBytes, prefixesMax } from '../../../domain/cleanup/prefixes.ts';
 
+/** In milliseconds. */
+export const day = 24 * 60 * 60 * 1000;
+
 /** Ten years. */
 const minAgeDaysMax = 3650;
 export const minAgeDaysDefault = 7;

@@ -18,13 +18,25 @@ import {
 const watch = { id: 'w', openedAtMs: 1000, untilMs: 9000 };
 const opened = newCleanup({ repo: 'app', watch });
 const run: CleanupRun = {
-  ...{ id: 'r', requestedAtMs: 2000, keepCount: 1, keepSha256: 'ab' },
-  ...{ isDryRun: false, isForced: false, minAgeMs: 0 },
+  id: 'r',
+  requestedAtMs: 2000,
+  keepCount: 1,
+  keepSha256: 'ab',
+  isDryRun: false,
+  isForced: false,
+  minAgeMs: 0,
 };
 const sum = (bytes: number) => ({ objectCount: 1, bytes });
 const selectionOf = (candidates: number): Selection => ({
-  ...{ folder: 'f', files: 1, seenAtMs: 2500, listed: sum(100), kept: sum(1), young: sum(1), inUse: sum(1) },
-  ...{ candidates: sum(candidates), largest: [] },
+  folder: 'f',
+  files: 1,
+  seenAtMs: 2500,
+  listed: sum(100),
+  kept: sum(1),
+  young: sum(1),
+  inUse: sum(1),
+  candidates: sum(candidates),
+  largest: [],
 });
 
 describe('a clean-up', () => {
@@ -44,7 +56,11 @@ describe('a clean-up', () => {
     );
     const begun = withRun({ ...before, progress: { file: 1, line: 2, deleted: sum(3) } }, run);
     expect(begun).toMatchObject({
-      ...{ state: 'selecting', run, selection: null, failure: null, dueAtMs: 2000 },
+      state: 'selecting',
+      run,
+      selection: null,
+      failure: null,
+      dueAtMs: 2000,
       progress: { file: 0, line: 0, deleted: { objectCount: 0, bytes: 0 } },
     });
     expect(isUnderWay(begun)).toBe(true);

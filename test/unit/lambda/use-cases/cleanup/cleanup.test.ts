@@ -93,7 +93,10 @@ describe('a run', () => {
     await signKeepSet({ ...world.deps, signer }, { ...path, keepCount: 3, keepSha256 });
     expect(signUpload).toHaveBeenCalledWith({
       key: `_gc/${tenant}/${watch.id}/keep-${keepSha256}`,
-      ...{ oid: keepSha256, sizeBytes: 24, signedAtMs: world.nowMs, lifetimeMs: 30 * minute },
+      oid: keepSha256,
+      sizeBytes: 24,
+      signedAtMs: world.nowMs,
+      lifetimeMs: 30 * minute,
     });
   });
 
@@ -107,16 +110,25 @@ describe('a run', () => {
     await world.ledger.putReservation({
       tenant,
       reservation: {
-        ...{ id: 'r', repo, state: 'issued', claims: new Map([[oidAt(2), 3]]), createdAtMs: world.nowMs },
-        ...{ expiresAtMs: world.nowMs + hour, deadAtMs: world.nowMs + hour, lookAtMs: null },
+        id: 'r',
+        repo,
+        state: 'issued',
+        claims: new Map([[oidAt(2), 3]]),
+        createdAtMs: world.nowMs,
+        expiresAtMs: world.nowMs + hour,
+        deadAtMs: world.nowMs + hour,
+        lookAtMs: null,
       },
     });
     await world.run([0], { minAgeMs: day });
     await world.consume();
     const { state, selection, progress } = await world.cleanup();
     expect(selection).toMatchObject({
-      ...{ files: 1, listed: { objectCount: 7, bytes: 28 }, kept: { objectCount: 1, bytes: 1 } },
-      ...{ young: { objectCount: 1, bytes: 7 }, inUse: { objectCount: 2, bytes: 5 } },
+      files: 1,
+      listed: { objectCount: 7, bytes: 28 },
+      kept: { objectCount: 1, bytes: 1 },
+      young: { objectCount: 1, bytes: 7 },
+      inUse: { objectCount: 2, bytes: 5 },
       candidates: { objectCount: 3, bytes: 15 },
       largest: [5, 4, 3].map((index) => ({ oid: oidAt(index), sizeBytes: index + 1 })),
     });
@@ -150,7 +162,9 @@ describe('a run', () => {
     await world.run([0], { isDryRun: true, isForced: false });
     await world.consume();
     expect(await world.cleanup()).toMatchObject({
-      ...{ state: 'watching', failure: null, run: { isDryRun: true } },
+      state: 'watching',
+      failure: null,
+      run: { isDryRun: true },
       selection: { candidates: { objectCount: 3, bytes: 9 } },
     });
     expect(await world.stored()).toEqual([0, 1, 2, 3]);
@@ -248,7 +262,11 @@ describe('a run', () => {
     expect(
       await startRun(world.deps, {
         ...path,
-        ...{ keepCount: 0, keepSha256: '', isDryRun: true, isForced: true, minAgeMs: 0 },
+        keepCount: 0,
+        keepSha256: '',
+        isDryRun: true,
+        isForced: true,
+        minAgeMs: 0,
       }),
     ).toEqual({ kind: 'not-open' });
     expect(await world.isDue()).toBe(true);

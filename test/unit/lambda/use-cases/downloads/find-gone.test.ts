@@ -14,7 +14,10 @@ describe('what is missing', () => {
     await world.ledger.noteGone({ ...path, oids: [oidOf(1), oidOf(2)], atMs: 77 });
     const objects = new Map([1, 2, 3].map((index) => [oidOf(index), 5]));
     const outcome = await offerDownload(world.deps, {
-      ...{ tenant: await world.record(), tokenId: 't', repo: 'app', objects },
+      tenant: await world.record(),
+      tokenId: 't',
+      repo: 'app',
+      objects,
     });
     if (outcome.kind !== 'answered') throw new Error(outcome.kind);
     expect([...outcome.verdicts.values()]).toMatchObject([

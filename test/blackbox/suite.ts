@@ -5,6 +5,7 @@ import { Api } from './api.ts';
 import { archiveTests } from './archives.ts';
 import { batchObjectTests } from './batch-objects.ts';
 import { batchRequestTests } from './batch-requests.ts';
+import { cleanupTests } from './cleanups.ts';
 import { countTests } from './counts.ts';
 import { deleteTests, importedDeleteTests } from './deletes.ts';
 import { downloadMeterTests } from './download-meter.ts';
@@ -58,6 +59,7 @@ export function blackboxSuite(target: () => Target): void {
   describe('locks', () => lockTests(api));
   describe('exports', () => exportTests(api));
   archiveTests(api);
+  describe('clean-ups', () => cleanupTests(api));
   describe('deletes', () => deleteTests(api));
   describe('anything', () => anythingTests(api));
   countTests(api);

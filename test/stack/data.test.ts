@@ -116,6 +116,7 @@ describe('the bucket', () => {
             ExpirationDate: Match.absent(),
           },
           Match.objectLike({ Prefix: '_exports/', NoncurrentVersionExpiration: { NoncurrentDays: 1 } }),
+          Match.objectLike({ Prefix: '_gc/', NoncurrentVersionExpiration: { NoncurrentDays: 1 } }),
         ],
       },
     });

@@ -21,6 +21,7 @@ const coveredBy: Readonly<Record<string, readonly string[]>> = {
     'lambda/domain/cleanup/cleanup-keys.ts',
     'lambda/use-cases/cleanup/advance-cleanups.ts',
     'lambda/use-cases/cleanup/cancel-cleanup.ts',
+    'lambda/use-cases/cleanup/cleanup-deps.ts',
     'lambda/use-cases/cleanup/open-cleanup.ts',
     'lambda/use-cases/cleanup/put-cleanup.ts',
     'lambda/use-cases/cleanup/read-cleanup.ts',

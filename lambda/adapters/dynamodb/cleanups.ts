@@ -16,11 +16,11 @@ import { neverScanned } from './repos.ts';
 import { batchGet, getItem, putItem, type Table, updateItem } from './requests.ts';
 import { expiryAttribute, keyNames } from './table.ts';
 
-const day = 24 * 60 * 60 * 1000;
+const hour = 60 * 60 * 1000;
 /** What batches noted is kept for so long after the watch's time: the table may remove it then. */
-const seenKeptMs = day;
+const seenKeptMs = 24 * hour;
 /** Somebody who checks out an old commit within this time is told what became of its objects. */
-const goneKeptMs = 90 * day;
+const goneKeptMs = 90 * 24 * hour;
 const writesAtOnce = 16;
 
 /** Clean-ups: the watch on a repo's item, the clean-up's own item, what batches note, and what is gone. */

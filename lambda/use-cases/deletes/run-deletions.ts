@@ -181,7 +181,6 @@ export async function runDeletion(
     objectCount: going.size,
     bytes: sumClaims(going),
     held: left.size,
-    named: named.size,
   });
   return { kind: 'ended', heldCount: left.size, gone: going };
 }

@@ -2,6 +2,7 @@ import { beforeAll, expect, it } from 'vitest';
 import { z } from 'zod';
 import { type Api, basic, jsonOf } from './api.ts';
 import { expectProblem } from './errors.ts';
+import type { Answer } from './exchange.ts';
 import { objectOf, push } from './lfs.ts';
 
 const sum = z.strictObject({ objectCount: z.int(), bytes: z.int() });
@@ -23,6 +24,11 @@ const cleanupShape = z.strictObject({
 const dayMs = 24 * 60 * 60 * 1000;
 const sha256 = 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855';
 const keepSet = { objects: 0, sha256 };
+
+function expectCode(answer: Answer, [status, code]: readonly [number, string]): void {
+  expectProblem(answer, status);
+  expect(jsonOf(answer)).toMatchObject({ code });
+}
 
 /** A clean-up up to the day that it has to wait. What follows takes a shorter one: test/e2e/gc.test.ts. */
 export function cleanupTests(api: () => Api): void {
@@ -50,11 +56,11 @@ export function cleanupTests(api: () => Api): void {
       ['POST', `${pathOf()}/keep-set`, keepSet],
       ['POST', `${pathOf()}/run`, { keepSet }],
     ] as const)
-      expectProblem(await manage(method, path, body), { status: 404, code: 'cleanup-not-found' });
+      expectCode(await manage(method, path, body), [404, 'cleanup-not-found']);
   });
 
   it('cannot be opened where there is nothing', async () => {
-    expectProblem(await manage('POST', pathOf('nothing'), {}), { status: 404, code: 'repo-not-found' });
+    expectCode(await manage('POST', pathOf('nothing'), {}), [404, 'repo-not-found']);
   });
 
   it('is open for a day before it may run, and for a month at most', async () => {
@@ -68,9 +74,9 @@ export function cleanupTests(api: () => Api): void {
   });
 
   it('takes no snapshot before that', async () => {
-    const early = { status: 409, code: 'cleanup-too-early' };
-    expectProblem(await manage('POST', `${pathOf()}/keep-set`, keepSet), early);
-    expectProblem(await manage('POST', `${pathOf()}/run`, { keepSet }), early);
+    const early = [409, 'cleanup-too-early'] as const;
+    expectCode(await manage('POST', `${pathOf()}/keep-set`, keepSet), early);
+    expectCode(await manage('POST', `${pathOf()}/run`, { keepSet }), early);
   });
 
   it.each([
@@ -84,13 +90,13 @@ export function cleanupTests(api: () => Api): void {
     ['run', { keepSet, minAgeDays: 0.5 }],
     ['run', { keepSet, minAgeDays: 3651 }],
   ])('refuses a %s of %j', async (route, body) => {
-    expectProblem(await manage('POST', `${pathOf()}/${route}`, body), { status: 422, code: 'invalid-body' });
+    expectCode(await manage('POST', `${pathOf()}/${route}`, body), [422, 'invalid-body']);
   });
 
   it('is no affair of whoever may only push', async () => {
     const { token } = await api().newToken(tenant, { scope: 'write' });
     const answer = await api().send({ method: 'GET', path: pathOf(), headers: basic(token) });
-    expectProblem(answer, { status: 403, code: 'scope-too-small' });
+    expectCode(answer, [403, 'scope-too-small']);
   });
 
   it('lets pushes go on meanwhile', async () => {
@@ -105,6 +111,6 @@ export function cleanupTests(api: () => Api): void {
     expect(read(await manage('DELETE'), 200)).toEqual(cancelled);
     const again = await manage('POST', pathOf(), {});
     // Unless it has ended by now.
-    if (again.status !== 201) expectProblem(again, { status: 409, code: 'cleanup-ending' });
+    if (again.status !== 201) expectCode(again, [409, 'cleanup-ending']);
   });
 }

@@ -101,7 +101,7 @@ export function cleanupTests(api: () => Api): void {
 
   it('lets pushes go on meanwhile', async () => {
     const more = objectOf(20);
-    await push(api(), { ...own, repo: 'game' }, [object, more]);
+    await push(api(), { ...own, repo: 'game' }, [more]);
   });
 
   it('is cancelled, and the next one waits until it has ended', async () => {

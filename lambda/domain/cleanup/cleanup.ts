@@ -10,7 +10,7 @@ export interface Sum {
  * `watching`: batches note what they name, and somebody may ask for a run. `selecting`: a run looks for candidates.
  * `deleting`: they are deleted. The others are ends.
  */
-export type CleanupState = 'watching' | 'selecting' | 'deleting' | 'done' | 'cancelled' | 'expired';
+type CleanupState = 'watching' | 'selecting' | 'deleting' | 'done' | 'cancelled' | 'expired';
 
 /** What somebody asked for, who has scanned a clone. */
 export interface CleanupRun {

@@ -12,7 +12,7 @@ import { MemoryStack, minute, tenant } from '../../../../support/memory/stack.ts
 export const repo = 'app';
 export const path = { tenant, repo };
 export const hour = 60 * minute;
-export const oids = Array.from({ length: 12 }, (_, index) => sha256Hex(`object ${index}`));
+const oids = Array.from({ length: 12 }, (_, index) => sha256Hex(`object ${index}`));
 export const oidAt = (index: number) => oids[index] ?? '';
 
 /** A tenant with a repo of some objects, each of index + 1 bytes, that were stored two days ago. */

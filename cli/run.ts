@@ -5,6 +5,7 @@ import { registerDoctor } from './commands/doctor.ts';
 import { registerDownloads } from './commands/downloads.ts';
 import { registerDu } from './commands/du.ts';
 import { registerExport } from './commands/export.ts';
+import { registerGc } from './commands/gc.ts';
 import { registerHistory } from './commands/history.ts';
 import { registerLock } from './commands/lock.ts';
 import { registerObject } from './commands/object.ts';
@@ -60,6 +61,7 @@ function buildProgram(context: CliContext): Command {
   registerReconcile(program, context);
   registerCount(program, context);
   registerExport(program, context);
+  registerGc(program, context);
   registerDu(program, context);
   registerDoctor(program, context);
   return program;

@@ -360,6 +360,7 @@ export function reconcileDeps() {
     exportJobs: createDynamoDbExportJobs(tables),
     locks: createDynamoDbLocks(tables),
     publicReads: createDynamoDbPublicReads(tables),
+    archives: new S3TextFiles({ client }),
     queue: queue(recounts),
     metrics: metrics(),
     redelivery: createSqsRedelivery(recounts),

@@ -48,6 +48,11 @@ export const routes = [
   { method: 'PATCH', path: '/v1/tenants/{tenant}/repos/{repo}', function: 'management' },
   { method: 'DELETE', path: '/v1/tenants/{tenant}/repos/{repo}', function: 'management' },
   { method: 'DELETE', path: '/v1/tenants/{tenant}/repos/{repo}/objects/{oid}', function: 'management' },
+  { method: 'GET', path: '/v1/tenants/{tenant}/repos/{repo}/cleanup', function: 'management' },
+  { method: 'POST', path: '/v1/tenants/{tenant}/repos/{repo}/cleanup', function: 'management' },
+  { method: 'DELETE', path: '/v1/tenants/{tenant}/repos/{repo}/cleanup', function: 'management' },
+  { method: 'POST', path: '/v1/tenants/{tenant}/repos/{repo}/cleanup/keep-set', function: 'management' },
+  { method: 'POST', path: '/v1/tenants/{tenant}/repos/{repo}/cleanup/run', function: 'management' },
   { method: 'GET', path: '/v1/tenants/{tenant}/repos/{repo}/locks', function: 'management' },
   { method: 'DELETE', path: '/v1/tenants/{tenant}/repos/{repo}/locks', function: 'management' },
 ] as const;

@@ -1,6 +1,6 @@
 import { CfnElement, Validations } from 'aws-cdk-lib';
 import type { IConstruct } from 'constructs';
-import { exportScopes, objectsBelow } from './functions/function-resources.ts';
+import { cleanupScopes, exportScopes, objectsBelow } from './functions/function-resources.ts';
 import { functionSpecs } from './functions/function-specs.ts';
 import type { LfsQuotaStack } from './lfs-quota-stack.ts';
 
@@ -23,7 +23,7 @@ export function acknowledgeFindings(stack: LfsQuotaStack): void {
   if (!CfnElement.isCfnElement(defaultChild)) throw new Error('A bucket is no longer one resource.');
   const bucketId = stack.getLogicalId(defaultChild);
   for (const [name, handler] of stack.functions.entries()) {
-    const { objects = [], archives = [], putsExportRequests } = functionSpecs[name];
+    const { objects = [], archives = [], putsExportRequests, putsCleanup } = functionSpecs[name];
     for (const below of new Set(objects.map(objectsBelow))) {
       acknowledge(handler, `IAM5[Resource::<${bucketId}.Arn>${below}]`, [
         'Keys are {tenant}/{repo}/{oid}, and tenants come and go: no narrower wildcard covers them.',
@@ -38,6 +38,10 @@ export function acknowledgeFindings(stack: LfsQuotaStack): void {
         'Exports have keys of their own, by tenant and export, and both come and go.',
       ]);
     }
+    if (putsCleanup !== undefined)
+      acknowledge(handler, `IAM5[Resource::<${bucketId}.Arn>${cleanupScopes[putsCleanup]}]`, [
+        'Clean-ups have keys of their own, by tenant and watch, and both come and go.',
+      ]);
   }
 }
 

@@ -1,8 +1,12 @@
 import { CfnOutput, Duration, RemovalPolicy, Stack } from 'aws-cdk-lib';
 import { BlockPublicAccess, Bucket, BucketEncryption, ObjectOwnership } from 'aws-cdk-lib/aws-s3';
 import { Construct } from 'constructs';
+import { cleanupFolder } from '../lambda/domain/cleanup/cleanup-keys.ts';
 import { exportsFolder } from '../lambda/domain/export/export-keys.ts';
 import type { StageSettings } from './settings/stage-settings.ts';
+
+/** Longer than a clean-up can be under way. */
+const cleanupDays = 32;
 
 export interface ObjectStorageProps {
   readonly objectStore: StageSettings['objectStore'];
@@ -70,6 +74,12 @@ export class ObjectStorage extends Construct {
           prefix: `${exportsFolder}/`,
           expiration: Duration.days(archiveDays + 2),
           // Whoever keeps what tenants delete need not keep archives of it.
+          noncurrentVersionExpiration: Duration.days(1),
+        },
+        {
+          // Of clean-ups that were not ended, and of their dry runs. A watch is open for 30 days at most.
+          prefix: `${cleanupFolder}/`,
+          expiration: Duration.days(cleanupDays),
           noncurrentVersionExpiration: Duration.days(1),
         },
       ],

@@ -1,7 +1,8 @@
 import { parseArgs } from 'node:util';
 import { type IdentityIssuer, issuerKinds, publicIssuers } from '../lambda/domain/identity-issuer.ts';
+import type { Settings } from '../lambda/domain/settings.ts';
 
-export const usage = `Usage: npm start -- [--port PORT] [--data DIR] [--issuer KIND,ISSUER,JWKS]
+export const usage = `Usage: npm start -- [--port PORT] [--data DIR] [--issuer KIND,ISSUER,JWKS] [--gc-watch MINUTES]
                     [--loopback-webhooks]
 
   --port PORT  port of the API on 127.0.0.1; the object store gets PORT + 1 (default 8787; 0: any two free ports)
@@ -11,6 +12,8 @@ export const usage = `Usage: npm start -- [--port PORT] [--data DIR] [--issuer K
                keys; may be repeated (default: GitHub Actions and gitlab.com; docs/tokens.md)
   --loopback-webhooks
                webhooks may be on this machine, such as http://127.0.0.1:9000/: for tests and development
+  --gc-watch MINUTES
+               shortest time from "gc open" to "gc run" of the command line, for trying it out (default 1440; docs/gc.md)
 
 Environment:
   LFS_QUOTA_ADMIN_TOKEN  the admin token; without it, one is created, kept in DIR/admin-token and shown on a terminal
@@ -24,6 +27,8 @@ export type Flags =
       readonly dataDir: string;
       readonly issuers: readonly IdentityIssuer[];
       readonly allowsLoopbackWebhooks: boolean;
+      /** Settings that differ from those of the embedded stack. */
+      readonly settings: Partial<Settings>;
     }
   | { readonly kind: 'help' }
   | { readonly kind: 'wrong'; readonly message: string };
@@ -47,6 +52,10 @@ export function readFlags(args: readonly string[]): Flags {
     const example = 'gitlab,https://git.example.com,https://git.example.com/oauth/discovery/keys';
     return { kind: 'wrong', message: `--issuer takes KIND,ISSUER,JWKS such as ${example}.` };
   }
+  const { 'gc-watch': watch } = parsed;
+  if (watch !== undefined && !/^\d{1,5}$/.test(watch))
+    return { kind: 'wrong', message: `--gc-watch takes a number of minutes, not '${watch}'.` };
+  const settings = watch === undefined ? {} : { cleanupWatchMs: Number(watch) * 60_000 };
   const given = issuers.filter((issuer) => issuer !== undefined);
   const allowsLoopbackWebhooks = parsed['loopback-webhooks'] === true;
   return {
@@ -54,6 +63,7 @@ export function readFlags(args: readonly string[]): Flags {
     port,
     dataDir,
     issuers: given.length > 0 ? given : publicIssuers,
+    settings,
     allowsLoopbackWebhooks,
   };
 }
@@ -74,6 +84,7 @@ function parse(args: readonly string[]) {
       data: { type: 'string' },
       issuer: { type: 'string', multiple: true },
       'loopback-webhooks': { type: 'boolean' },
+      'gc-watch': { type: 'string' },
       help: { type: 'boolean', short: 'h' },
     } as const;
     return parseArgs({ args: [...args], options, strict: true, allowPositionals: false }).values;

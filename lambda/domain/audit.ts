@@ -25,6 +25,10 @@ export const auditActions = [
   'webhook.set',
   'webhook.delete',
   'webhook.test',
+  'cleanup.open',
+  'cleanup.keep-set',
+  'cleanup.run',
+  'cleanup.cancel',
 ] as const;
 
 export type AuditAction = (typeof auditActions)[number];

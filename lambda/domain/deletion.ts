@@ -1,5 +1,7 @@
+import { isRelied, type Sweep } from './cleanup/watch.ts';
 import { isOid } from './names.ts';
 import type { Settings } from './settings.ts';
+import type { RepoRecord } from './tenant.ts';
 
 /**
  * Objects of one repo that are to be deleted. They are *marked* first, and after a grace time they are claimed as
@@ -26,6 +28,8 @@ export interface Deletion {
    * that made it may land once more after the repo was opened, and would delete what was pushed since.
    */
   readonly closedAtMs?: number | undefined;
+  /** Set if it is one of a clean-up. It deletes only what nobody has named since, and nothing once the watch has ended. */
+  readonly sweep?: Sweep | undefined;
   /** In a giant repo: what its last run removed, until a reconcile has taken it off the count. */
   readonly removal?: Removal | undefined;
 }
@@ -54,7 +58,7 @@ export function oidsOf(removal: Removal): Map<string, number> {
 
 /** A marked deletion. */
 export function newDeletion(
-  input: Pick<Deletion, 'id' | 'repo' | 'objects' | 'dueAtMs' | 'closedAtMs'>,
+  input: Pick<Deletion, 'id' | 'repo' | 'objects' | 'dueAtMs' | 'closedAtMs' | 'sweep'>,
 ): Deletion {
   return { ...input, state: 'marked', deadlineMs: 0 };
 }
@@ -87,9 +91,20 @@ export function isClaimable(settings: Settings, deletion: Deletion, nowMs: numbe
   }
 }
 
-/** Whether it was made to empty a repo that has been opened since. @param repo read after the deletion was claimed. */
-export function isVoid(deletion: Deletion, repo: { closedAtMs: number | null } | undefined): boolean {
-  return deletion.closedAtMs !== undefined && deletion.closedAtMs !== repo?.closedAtMs;
+/**
+ * Whether nothing may be deleted by it: it was made to empty a repo that has been opened since, or by a clean-up whose watch
+ * is not to be relied on any more.
+ *
+ * @param input.repo read after the deletion was claimed.
+ */
+export function isVoid(
+  settings: Pick<Settings, 'clockSkewMs'>,
+  deletion: Deletion,
+  { repo, nowMs }: { repo: Pick<RepoRecord, 'closedAtMs' | 'watch'> | undefined; nowMs: number },
+): boolean {
+  const { closedAtMs, sweep } = deletion;
+  if (closedAtMs !== undefined && closedAtMs !== repo?.closedAtMs) return true;
+  return sweep !== undefined && !isRelied(settings, repo?.watch, { ...sweep, nowMs });
 }
 
 /** Until when the record of objects that were gone by `nowMs` is kept. */

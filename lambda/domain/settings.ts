@@ -64,6 +64,13 @@ export interface Settings {
   readonly shardListsPerHour: number;
   /** LIST requests that one reconcile makes for shards, about: some seconds of listing. */
   readonly shardListsPerRun: number;
+  /**
+   * Shortest time from the opening of a repo's watch to the snapshot of a clone. A push whose batch began before the
+   * watch must have moved its ref by then.
+   */
+  readonly cleanupWatchMs: number;
+  /** A watch ends by itself after this. */
+  readonly cleanupLimitMs: number;
   /** Tenants that one run of the schedule hands to the queue, at most. */
   readonly refreshTenantsMax: number;
 }
@@ -101,5 +108,7 @@ export const defaultSettings: Settings = {
   shardRoundMs: 7 * 24 * hour,
   shardListsPerHour: 360_000,
   shardListsPerRun: 3000,
+  cleanupWatchMs: 24 * hour,
+  cleanupLimitMs: 30 * 24 * hour,
   refreshTenantsMax: 300,
 };

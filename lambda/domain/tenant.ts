@@ -1,3 +1,5 @@
+import type { Watch } from './cleanup/watch.ts';
+
 /** What the ledger knows about a tenant and its repos. */
 
 /** What a scan found. */
@@ -136,6 +138,10 @@ export interface RepoRecord extends Counted {
   readonly endedClosingMs?: number | undefined;
   /** The operator gave up a recount that began before this. */
   readonly countCancelledAtMs?: number | undefined;
+  /** Set while batches note which objects they name, because a clean-up is under way. */
+  readonly watch?: Watch | undefined;
+  /** When the last watch was opened that has ended. No watch opens that is not newer. */
+  readonly endedWatchMs?: number | undefined;
 }
 
 /** A repo that no scan has counted. */

@@ -1,4 +1,5 @@
 import { batchDeps } from '../compose.ts';
+import type { Watch } from '../domain/cleanup/watch.ts';
 import type { TenantRecord } from '../domain/tenant.ts';
 import { lfsAccess } from '../http/lfs/access.ts';
 import { type BatchRequest, decodeBatch } from '../http/lfs/batch-request.ts';
@@ -35,7 +36,7 @@ export function create(deps: BatchDeps): HttpHandler {
     if (!body.ok) return body.response;
     const decoded = decodeBatch(deps.settings, body.body);
     if (decoded.kind === 'bad') return lfsError({ ...decoded, requestId });
-    const { tenant, repo, repoObjects } = access;
+    const { tenant, repo, repoObjects, watch } = access;
     const request = { tenant, repo, repoObjects, batch: decoded.batch };
     if (decoded.batch.operation === 'download')
       return download(deps, { ...request, tokenId: access.token.tokenId, requestId });
@@ -50,7 +51,7 @@ export function create(deps: BatchDeps): HttpHandler {
         `If so, create it first: lfs-quota repo create ${tenant.tenant} ${repo}`;
       return lfsError({ statusCode: 404, message, requestId });
     }
-    return upload(deps, { ...request, baseUrl: baseUrl(event, deps.publicUrl), requestId });
+    return upload(deps, { ...request, watch, baseUrl: baseUrl(event, deps.publicUrl), requestId });
   };
   return guard(deps, respondLfsError, withMetrics(deps.metrics, handle));
 }
@@ -65,11 +66,11 @@ interface Request {
 
 async function upload(
   deps: BatchDeps,
-  request: Request & { baseUrl: string; requestId: string },
+  request: Request & { watch: Watch | undefined; baseUrl: string; requestId: string },
 ): Promise<Response> {
-  const { tenant, repo, repoObjects, batch, requestId } = request;
+  const { tenant, repo, repoObjects, watch, batch, requestId } = request;
   if (batch.objects.size === 0) return batchAnswer(batch.invalid);
-  const outcome = await admitUpload(deps, { tenant, repo, repoObjects, objects: batch.objects });
+  const outcome = await admitUpload(deps, { tenant, repo, repoObjects, watch, objects: batch.objects });
   switch (outcome.kind) {
     case 'answered': {
       const verifyUrl = `${request.baseUrl}/${tenant.tenant}/${repo}.git/info/lfs/verify`;

@@ -1,5 +1,6 @@
 import { managementDeps } from '../compose.ts';
 import { auditOperations } from '../http/management/audit/operations.ts';
+import { cleanupOperations } from '../http/management/cleanups/operations.ts';
 import { countOperations } from '../http/management/counts/operations.ts';
 import { deleteOperations } from '../http/management/deletes/operations.ts';
 import { downloadOperations } from '../http/management/downloads/operations.ts';
@@ -32,6 +33,7 @@ export const operations: AllOperations = {
   ...repoOperations,
   ...countOperations,
   ...deleteOperations,
+  ...cleanupOperations,
   ...exportOperations,
   ...lockOperations,
   ...auditOperations,

@@ -6,7 +6,7 @@ import { delayRedelivery, redeliveryDelayMs, unreadableDelayMs } from '../runtim
 import { deployed } from '../runtime/deployed.ts';
 import { warmUpScan } from '../runtime/warm-up.ts';
 import { withMetrics } from '../runtime/with-metrics.ts';
-import type { DeletionDeps } from '../use-cases/deletes/run-deletions.ts';
+import type { CleanupDeps } from '../use-cases/cleanup/cleanup-deps.ts';
 import type { Deps } from '../use-cases/deps.ts';
 import type { ReconcileDeps } from '../use-cases/recounts/reconcile.ts';
 import { runRecount } from '../use-cases/recounts/run-recount.ts';
@@ -15,8 +15,8 @@ import { runRecount } from '../use-cases/recounts/run-recount.ts';
 const reserveMs = 10_000;
 
 type ConsumerDeps = ReconcileDeps &
-  DeletionDeps &
-  Pick<Deps, 'queue' | 'invocations' | 'exportJobs' | 'locks' | 'publicReads' | 'webhooks'> & {
+  CleanupDeps &
+  Pick<Deps, 'queue' | 'invocations' | 'locks' | 'publicReads' | 'webhooks'> & {
     readonly redelivery: Redelivery;
   };
 

@@ -1,3 +1,5 @@
+import type { Cleanup } from '../domain/cleanup/cleanup.ts';
+import type { SeenNote, Watch } from '../domain/cleanup/watch.ts';
 import type { Deletion, Removal } from '../domain/deletion.ts';
 import type { Shard } from '../domain/giant/shard.ts';
 import type { DueTenant, RefreshState } from '../domain/refresh-state.ts';
@@ -26,6 +28,7 @@ export type Ledger = TenantLedger &
   ReconcileLedger &
   ShardLedger &
   DeletionLedger &
+  CleanupLedger &
   RefreshLedger;
 
 /** What a method takes. */
@@ -313,6 +316,42 @@ export interface DeletionLedger {
   removeNote(input: { tenant: string; noteId: string }): Promise<void>;
 }
 
+/** Clean-ups of what no ref needs: docs/gc.md. */
+export interface CleanupLedger {
+  /**
+   * Opens a repo's watch, unless one is open. One whose time is over by `nowMs` is replaced.
+   *
+   * @returns the watch that is open then, this one or another. `refused`: one that ended was opened at that time or later.
+   */
+  openWatch(
+    input: RepoPath & { watch: Watch; nowMs: number },
+  ): Promise<{ kind: 'open'; watch: Watch } | { kind: 'refused' }>;
+  /** Ends this watch, for good. If it is not the one that is open, nothing happens. */
+  closeWatch(input: RepoPath & { watch: Watch }): Promise<void>;
+  /** Notes what a batch names. @param input.noteId the batch's own. */
+  noteSeen(input: { tenant: string; watch: Watch; noteId: string; note: SeenNote }): Promise<void>;
+  /** What batches have noted in a watch, of those that began at `fromMs` or later, by their clocks. */
+  seen(input: { tenant: string; watchId: string; fromMs: number }): AsyncIterable<readonly SeenNote[]>;
+  readCleanup(path: RepoPath): Promise<Cleanup | undefined>;
+  /**
+   * Writes a clean-up over the version that was read, and counts its version. Its tenant is due at its `dueAtMs`.
+   *
+   * @param input.versionRead null: there is none yet. The repo's last one is replaced by the next.
+   * @returns undefined if it has changed since.
+   */
+  putCleanup(input: {
+    tenant: string;
+    cleanup: Cleanup;
+    versionRead: number | null;
+    /** Random: the same one again is our own retry, and answers the same. */
+    writeId: string;
+  }): Promise<Cleanup | undefined>;
+  /** Notes that a clean-up has deleted objects. */
+  noteGone(input: RepoPath & { oids: readonly string[]; atMs: number }): Promise<void>;
+  /** Which of these objects clean-ups have deleted, and when for the last time. Some weeks later that is forgotten. */
+  goneOf(input: RepoPath & { oids: readonly string[] }): Promise<ReadonlyMap<string, number>>;
+}
+
 export interface RepoPath {
   readonly tenant: string;
   readonly repo: string;
@@ -355,7 +394,13 @@ export type AddOutcome =
 /** What a scan found of a repo. Committing it clears the dirty token. */
 export type RepoCommit = Omit<
   RepoRecord,
-  'dirtyToken' | 'closedAtMs' | 'createdAtMs' | 'countPausedAtMs' | 'countCancelledAtMs'
+  | 'dirtyToken'
+  | 'closedAtMs'
+  | 'createdAtMs'
+  | 'countPausedAtMs'
+  | 'countCancelledAtMs'
+  | 'watch'
+  | 'endedWatchMs'
 >;
 
 /** What a reconcile found for a repo that has a limit. */

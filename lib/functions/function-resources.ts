@@ -2,6 +2,7 @@ import type { ITableV2 } from 'aws-cdk-lib/aws-dynamodb';
 import { PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import type { IFunction } from 'aws-cdk-lib/aws-lambda';
 import type { IQueue } from 'aws-cdk-lib/aws-sqs';
+import { cleanupFolder } from '../../lambda/domain/cleanup/cleanup-keys.ts';
 import { exportsFolder } from '../../lambda/domain/export/export-keys.ts';
 import type { ExportStoreKind } from '../../lambda/domain/export/export-settings.ts';
 import type { ObjectStorage } from '../object-storage.ts';
@@ -95,6 +96,7 @@ export function statementsFor(spec: FunctionSpec, resources: FunctionResources):
     ...allow(['dynamodb:Query'], indexArns),
     ...(storage.bucket === undefined ? [] : storeStatements(spec, storage.bucket.bucketArn)),
     ...(storage.bucket && resources.exports ? exportStatements(spec, storage.bucket.bucketArn) : []),
+    ...(storage.bucket ? cleanupStatements(spec, storage.bucket.bucketArn) : []),
     ...queueStatements(spec.exportQueue, resources.exports?.queue),
     ...queueStatements(spec.recountQueue, recountQueue),
     ...queueStatements(spec.webhookQueue, resources.webhookQueue),
@@ -146,6 +148,16 @@ function exportStatements(
     ),
     ...allow(putsExportRequests ? ['s3:PutObject'] : [], [`${bucketArn}${exportScopes.requests}`]),
   ];
+}
+
+/** Below these lies what clean-ups store. No tenant's name begins as they do. */
+export const cleanupScopes = {
+  'keep-sets': `/${cleanupFolder}/*/*/keep-*`,
+  candidates: `/${cleanupFolder}/*/*/*/candidates-*`,
+} as const;
+
+function cleanupStatements({ putsCleanup }: FunctionSpec, bucketArn: string): PolicyStatement[] {
+  return putsCleanup ? allow(['s3:PutObject'], [`${bucketArn}${cleanupScopes[putsCleanup]}`]) : [];
 }
 
 function queueStatements(uses: readonly QueueUse[] = [], queue?: IQueue): PolicyStatement[] {

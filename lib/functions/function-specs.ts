@@ -21,6 +21,8 @@ export interface FunctionSpec {
   readonly archives?: readonly ArchiveAction[];
   /** Puts the list of objects that an export is asked for. */
   readonly putsExportRequests?: true;
+  /** Puts these files of clean-ups, or signs URLs that do. */
+  readonly putsCleanup?: 'keep-sets' | 'candidates';
   /** Knows how the stage makes exports, if it does. */
   readonly knowsExports?: true;
   /** Knows whose identity tokens the stage takes. */
@@ -61,7 +63,7 @@ export const functionSpecs: Readonly<Record<FunctionName, FunctionSpec>> = {
   lfsBatch: {
     description: 'Git LFS batch API: admits uploads within the limit and presigns URLs.',
     timeoutSeconds: 25,
-    table: [...recount, 'PutItem'],
+    table: [...recount, 'BatchGetItem', 'PutItem'],
     objects: ['GetObject', 'PutObject'],
     bucket: ['ListBucket'],
     recountQueue: ['send'],
@@ -104,6 +106,7 @@ export const functionSpecs: Readonly<Record<FunctionName, FunctionSpec>> = {
     objects: ['GetObject'],
     bucket: ['ListBucket'],
     putsExportRequests: true,
+    putsCleanup: 'keep-sets',
     knowsExports: true,
     knowsIssuers: true,
     exportQueue: ['send'],
@@ -112,11 +115,12 @@ export const functionSpecs: Readonly<Record<FunctionName, FunctionSpec>> = {
     secrets: ['admin token'],
   },
   reconcile: {
-    description: 'Recounts a tenant by listing the store, and deletes what is due.',
+    description: 'Recounts a tenant by listing the store, deletes what is due, and cleans up.',
     timeoutSeconds: undefined,
     table: [...recount, 'PutItem'],
     objects: ['GetObject', 'DeleteObject'],
     bucket: ['ListBucket'],
+    putsCleanup: 'candidates',
     recountQueue: ['send', 'receive', 'delay'],
     invokes: ['scanShard'],
   },

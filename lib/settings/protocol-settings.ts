@@ -163,6 +163,15 @@ const deletes = {
     },
     'How long an object marked for deletion can be kept by pushing it again.',
   ),
+  cleanupWatchHours: whole(
+    {
+      min: 1,
+      max: 168,
+      defaultValue: defaultSettings.cleanupWatchMs / hour,
+      whyMin: 'a push that began before a clean-up was opened must have moved its branch by then',
+    },
+    'Shortest time from the opening of a clean-up to the look at its clone. No push may take longer.',
+  ),
 };
 
 /** The constants of the protocol that a stage may change. lambda/domain/settings.ts has all of them. */
@@ -197,5 +206,6 @@ export function settingsOf(protocol: ProtocolSettings): Settings {
     scanWaitMs: protocol.scanWaitSeconds * second,
     retryAfterMs: protocol.retryAfterSeconds * second,
     deleteGraceMs: protocol.deleteGraceMinutes * minute,
+    cleanupWatchMs: protocol.cleanupWatchHours * hour,
   };
 }

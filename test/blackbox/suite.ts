@@ -6,6 +6,7 @@ import { archiveTests } from './archives.ts';
 import { auditTests } from './audit.ts';
 import { batchObjectTests } from './batch-objects.ts';
 import { batchRequestTests } from './batch-requests.ts';
+import { cleanupTests } from './cleanups.ts';
 import { countTests } from './counts.ts';
 import { deleteTests, importedDeleteTests } from './deletes.ts';
 import { downloadMeterTests } from './download-meter.ts';
@@ -68,6 +69,7 @@ export function blackboxSuite(target: () => Target): void {
   describe('locks', () => lockTests(api));
   describe('exports', () => exportTests(api));
   archiveTests(api);
+  describe('clean-ups', () => cleanupTests(api));
   describe('deletes', () => deleteTests(api));
   describe('anything', () => anythingTests(api));
   countTests(api);

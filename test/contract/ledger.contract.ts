@@ -1,4 +1,5 @@
 import { addCommittedContract } from './ledger-add-committed.contract.ts';
+import { cleanupContract } from './ledger-cleanups.contract.ts';
 import type { LedgerUnderTest } from './ledger-context.ts';
 import { deleteContract } from './ledger-deletes.contract.ts';
 import { dueContract } from './ledger-due.contract.ts';
@@ -20,6 +21,7 @@ export function ledgerContract(open: () => Promise<LedgerUnderTest>): void {
   reservationContract(open);
   reconcileContract(open);
   deleteContract(open);
+  cleanupContract(open);
   giantContract(open);
   dueContract(open);
   tokenContract(open);

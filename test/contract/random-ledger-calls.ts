@@ -1,3 +1,5 @@
+import { newCleanup } from '../../lambda/domain/cleanup/cleanup.ts';
+import type { Watch } from '../../lambda/domain/cleanup/watch.ts';
 import type { Deletion } from '../../lambda/domain/deletion.ts';
 import type { Shard } from '../../lambda/domain/giant/shard.ts';
 import type { TenantRecord } from '../../lambda/domain/tenant.ts';
@@ -125,6 +127,26 @@ export function randomCall(random: Random, tenant: string, known: KnownState): L
     putShard: () => call('putShard', { ...path(), shard: shard(), epochRead: random.pick([null, epoch()]) }),
     removeShard: () =>
       call('removeShard', { ...path(), prefix: random.pick(['', '0', '0f']), epochRead: epoch() }),
+    openWatch: () => call('openWatch', { ...path(), watch: watch(), nowMs: time() }),
+    closeWatch: () => call('closeWatch', { ...path(), watch: watch() }),
+    noteSeen: () =>
+      call('noteSeen', {
+        tenant,
+        watch: watch(),
+        noteId: random.pick(['n0', 'n1']),
+        note: { beganMs: time(), prefixes: 'AAAAAAAAAAA=' },
+      }),
+    putCleanup: () =>
+      call('putCleanup', {
+        tenant,
+        cleanup: {
+          ...newCleanup({ repo: random.pick(repos), watch: watch() }),
+          dueAtMs: random.pick([null, time()]),
+        },
+        versionRead: random.pick([null, 1, 2]),
+        writeId: random.pick(['i0', 'i1', 'i2', 'i3']),
+      }),
+    noteGone: () => call('noteGone', { ...path(), oids: some(oids), atMs: time() }),
     putDeletion: () => call('putDeletion', { tenant, deletion: deletion() }),
     unmark: () => call('unmark', { ...deletionKey(), names: some(oids) }),
     claimDeletion: () =>
@@ -226,7 +248,12 @@ export function randomCall(random: Random, tenant: string, known: KnownState): L
     dueAtMs: time(),
     deadlineMs: 0,
     ...(random.chance(0.3) && { closedAtMs: time() }),
+    ...(random.chance(0.3) && { sweep: { watchId: 'w100', seenFromMs: time() } }),
   });
+  const watch = (): Watch => {
+    const openedAtMs = time();
+    return { id: `w${openedAtMs}`, openedAtMs, untilMs: openedAtMs + 100 };
+  };
 
   const often = ['putReservation', 'putDeletion', 'claimDeletion', 'endDeletion', 'beginReconcile'] as const;
   const names = [
@@ -250,7 +277,10 @@ type Reads =
   | 'listReservations'
   | 'deletions'
   | 'deletionsOf'
-  | 'shards';
+  | 'shards'
+  | 'seen'
+  | 'readCleanup'
+  | 'goneOf';
 
 /** Of no tenant. */
 type Schedule = 'readRefreshState' | 'putRefreshState';

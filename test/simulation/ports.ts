@@ -3,6 +3,7 @@ import { ListingPace } from '../../lambda/domain/ask-by-listing.ts';
 import type { KnownObjects } from '../../lambda/domain/known-objects.ts';
 import { RefusalTally } from '../../lambda/domain/refusal-tally.ts';
 import type { Settings } from '../../lambda/domain/settings.ts';
+import type { ArchiveStore } from '../../lambda/ports/archive-store.ts';
 import type { Clock } from '../../lambda/ports/clock.ts';
 import type { Ledger } from '../../lambda/ports/ledger.ts';
 import type { Metrics } from '../../lambda/ports/metrics.ts';
@@ -12,12 +13,14 @@ import type { RecountRequest } from '../../lambda/ports/recount-queue.ts';
 import type { RequestKeys } from '../../lambda/ports/request-keys.ts';
 import type { Deps } from '../../lambda/use-cases/deps.ts';
 import { createPathScan } from '../../lambda/use-cases/scan/path-scan.ts';
+import type { MemoryArchiveStore } from '../support/memory/archive-store.ts';
 import { memoryDeps, seededIds } from '../support/memory/deps.ts';
 import { MemoryHistory } from '../support/memory/history.ts';
 import type { MemoryObjectStore } from '../support/memory/object-store.ts';
 import { MemoryWarnings } from '../support/memory/warnings.ts';
 import type { Random } from '../support/random.ts';
 import type { Actor } from './actor.ts';
+import { replacing } from './with-methods.ts';
 
 const reads = new Set<keyof Ledger>([
   'readTenant',
@@ -26,6 +29,8 @@ const reads = new Set<keyof Ledger>([
   'listTenants',
   'dueTenants',
   'readRefreshState',
+  'readCleanup',
+  'goneOf',
 ]);
 const paged = new Set<keyof Ledger>([
   'reservations',
@@ -34,6 +39,7 @@ const paged = new Set<keyof Ledger>([
   'deletions',
   'deletionsOf',
   'shards',
+  'seen',
 ]);
 
 /** The ledger as one function sees it: every method is an operation that takes time and can fail. */
@@ -88,6 +94,8 @@ export interface WorldPorts {
   readonly ledger: Ledger;
   readonly requestKeys: RequestKeys;
   readonly store: MemoryObjectStore;
+  /** Files beside what tenants store. */
+  readonly archives: MemoryArchiveStore;
   readonly signer: UrlSigner;
   /** Fixes what is known of a request now. @returns sends it. */
   prepare(request: RecountRequest): () => void;
@@ -109,7 +117,7 @@ const unused = memoryDeps();
 /** All that one invocation of a function depends on. Ports that are not named here take no time and cannot fail. */
 export function depsOf(actor: Actor, world: WorldPorts): Omit<Deps, 'tokens' | 'admin'> {
   const store = storeOf(actor, world);
-  const { signer, metrics, settings, requestKeys, knownObjects } = world;
+  const { signer, metrics, settings, requestKeys, knownObjects, archives } = world;
   const clock: Clock = { nowMs: () => actor.nowMs(), sleep: (durationMs) => actor.sleep(durationMs) };
   return {
     ...unused,
@@ -127,6 +135,10 @@ export function depsOf(actor: Actor, world: WorldPorts): Omit<Deps, 'tokens' | '
     },
     store,
     listing: store,
+    archives: replacing<ArchiveStore>(archives, {
+      put: (key, bytes) => actor.operation('store', () => archives.put(key, bytes)),
+      get: (key) => actor.operation('store', () => archives.get(key)),
+    }),
     signer,
     queue: {
       request: (request) => {

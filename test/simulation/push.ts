@@ -59,7 +59,12 @@ function falseSize(sizeBytes: number): number {
   return sizeBytes > 1 ? 1 : sizeBytes + 3;
 }
 
-async function askOnce(
+/**
+ * One batch request.
+ *
+ * @returns what it was told of each object, or after how many milliseconds to ask again.
+ */
+export async function askOnce(
   world: TenantWorld,
   request: { repo: string; objects: ReadonlyMap<string, number> },
 ): Promise<ReadonlyMap<string, UploadVerdict> | number | 'error' | 'absent'> {
@@ -73,7 +78,8 @@ async function askOnce(
       const repo = await deps.ledger.readRepo({ tenant, repo: request.repo });
       const isOpen = record && typeof repo?.closedAtMs !== 'number';
       if (!isOpen) return { kind: 'absent' } as const;
-      return admitUpload(deps, { tenant: record, repoObjects: repo?.objectCount, ...request });
+      const { watch, objectCount: repoObjects } = repo ?? {};
+      return admitUpload(deps, { tenant: record, repoObjects, watch, ...request });
     };
     const result = await world.invoke(ask, { waitsOn: true });
     if (result === 'error' || result === 'dead') return 'error';
@@ -144,7 +150,7 @@ async function sendAll(
 }
 
 /** The PUTs of one URL: usually one, but nothing keeps a client from more. @returns whether the first was accepted. */
-function send(world: TenantWorld, put: Put): Promise<boolean> {
+export function send(world: TenantWorld, put: Put): Promise<boolean> {
   const { random, hasTricklers } = world;
   if (put.plan === 'twice' || (put.plan !== 'never' && random.chance(0.1))) {
     const again = hasTricklers ? 'trickled' : random.pick(['soon', 'last-moment'] as const);

@@ -3,7 +3,12 @@ import type { MemoryLedger } from '../support/memory/ledger.ts';
 
 /** A ledger with some of its methods replaced. */
 export function withMethods(ledger: MemoryLedger, methods: Partial<Ledger>): Ledger {
-  return new Proxy(ledger, {
+  return replacing<Ledger>(ledger, methods);
+}
+
+/** A port with some of its methods replaced. */
+export function replacing<P extends object>(port: P, methods: Partial<P>): P {
+  return new Proxy(port, {
     get(target, property) {
       const replaced = Reflect.get(methods, property);
       if (replaced !== undefined) return replaced;

@@ -9,6 +9,7 @@ import type { RecountRequest } from '../../lambda/ports/recount-queue.ts';
 import type { Deps } from '../../lambda/use-cases/deps.ts';
 import { recordStoreEvents } from '../../lambda/use-cases/recounts/record-store-events.ts';
 import { runRecount } from '../../lambda/use-cases/recounts/run-recount.ts';
+import { MemoryArchiveStore } from '../support/memory/archive-store.ts';
 import type { MemoryLedger } from '../support/memory/ledger.ts';
 import { MemoryObjectStore } from '../support/memory/object-store.ts';
 import { MemoryRequestKeys } from '../support/memory/request-keys.ts';
@@ -67,6 +68,8 @@ export class World {
   readonly coverage: Coverage = nothingYet();
   readonly mix: Mix;
   readonly requestKeys = new MemoryRequestKeys();
+  /** Files beside what tenants store. */
+  readonly archives = new MemoryArchiveStore();
   /** Functions run in three processes in turn. Each remembers what it listed. */
   /** Its own random source, so that it does not change other choices. */
   readonly #putTimes: Random;
@@ -208,6 +211,8 @@ export class World {
   }
 
   remove(key: string): void {
+    // A file of the service's own.
+    if (key.startsWith('_')) return void this.archives.delete([key]);
     const { truth, invariants } = this.account(key.slice(0, key.indexOf('/')));
     this.coverage.deletes += 1;
     invariants.checkRemoval(key);

@@ -94,6 +94,7 @@ describe('the bucket', () => {
             ExpiredObjectDeleteMarker: true,
           },
           Match.objectLike({ Prefix: '_exports/' }),
+          Match.objectLike({ Prefix: '_gc/' }),
         ],
       },
       VersioningConfiguration: Match.absent(),
@@ -115,6 +116,7 @@ describe('the bucket', () => {
             ExpirationDate: Match.absent(),
           },
           Match.objectLike({ Prefix: '_exports/', NoncurrentVersionExpiration: { NoncurrentDays: 1 } }),
+          Match.objectLike({ Prefix: '_gc/', NoncurrentVersionExpiration: { NoncurrentDays: 1 } }),
         ],
       },
     });
@@ -123,17 +125,18 @@ describe('the bucket', () => {
   });
 
   it.each([1, 7, 30])(
-    'expires what exports store two days after archives of %i days, and nothing else',
+    'expires what exports store two days after archives of %i days, and what clean-ups do',
     (keepDays) => {
       templateOf({ exports: { keepDays } }).hasResourceProperties('AWS::S3::Bucket', {
         LifecycleConfiguration: {
           Rules: [
             { ExpirationInDays: Match.absent() },
             { Status: 'Enabled', Prefix: '_exports/', ExpirationInDays: keepDays + 2 },
+            { Status: 'Enabled', Prefix: '_gc/', ExpirationInDays: 32 },
           ],
         },
       });
-      expect(isTenantName('_exports')).toBe(false);
+      expect([isTenantName('_exports'), isTenantName('_gc')]).toEqual([false, false]);
     },
   );
 

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { Template } from 'aws-cdk-lib/assertions';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { candidatesKey, keepSetKey } from '../../lambda/domain/cleanup/cleanup-keys.ts';
 import { requestKey } from '../../lambda/domain/export/export-keys.ts';
 import { handlerFiles } from '../../lambda/routes.ts';
 import { grantsOf } from './grants-of.ts';
@@ -16,6 +17,8 @@ const kinds: Readonly<Record<string, (cell: string) => string>> = {
   webhooks: (action) => `sqs:${action} on WebhookWorkQueue`,
   bus: (action) =>
     `events:${action} on arn:AWS::Partition:events:AWS::Region:AWS::AccountId:event-bus/default`,
+  'keep-sets': (action) => `s3:${action} on ObjectStorageBucket/_gc/*/*/keep-*`,
+  candidates: (action) => `s3:${action} on ObjectStorageBucket/_gc/*/*/*/candidates-*`,
   exports: (action) => `sqs:${action} on ExportWorkQueue`,
   queue: (action) => `sqs:${action} on ReconcileQueue`,
   events: (action) => `sqs:${action} on StoreEventsQueue`,
@@ -110,16 +113,18 @@ describe('grants', () => {
   });
 
   const isOfExports = (line: string) => line.includes('/_exports/');
+  const isOfCleanups = (line: string) => line.includes('/_gc/');
+  const isOwn = (line: string) => isOfExports(line) || isOfCleanups(line);
   const holdersOf = (isHeld: (line: string) => boolean) =>
     [...grants].filter(([, lines]) => lines.some(isHeld)).map(([name]) => name);
 
   it('let only the batch function write objects, only reconcile delete them, and only below a tenant', () => {
-    const writers = holdersOf((line) => line.startsWith('s3:PutObject') && !isOfExports(line));
+    const writers = holdersOf((line) => line.startsWith('s3:PutObject') && !isOwn(line));
     expect(writers).toEqual(['lfsBatch']);
-    const deleters = holdersOf((line) => line.startsWith('s3:DeleteObject') && !isOfExports(line));
+    const deleters = holdersOf((line) => line.startsWith('s3:DeleteObject') && !isOwn(line));
     expect(deleters).toEqual(['reconcile']);
     const onObjects = [...grants.values()].flat().filter((line) => /^s3:\w+Object /.test(line));
-    expect(onObjects.filter((line) => !line.endsWith('/*/*/*') && !isOfExports(line))).toEqual([
+    expect(onObjects.filter((line) => !line.endsWith('/*/*/*') && !isOwn(line))).toEqual([
       's3:DeleteObject on ObjectStorageBucket/*/*',
     ]);
   });
@@ -132,6 +137,19 @@ describe('grants', () => {
     expect(requestKey({ tenant, exportId })).toMatch(/^_exports\/[^/]+\/[^/]+\/work\/request\.json$/);
   });
 
+  it('let management put keep-sets of clean-ups, and reconcile their candidates, and nobody anything else of them', () => {
+    const lines = [...grants].flatMap(([name, held]) =>
+      held.filter(isOfCleanups).map((line) => [name, line]),
+    );
+    expect(lines).toEqual([
+      ['management', 's3:PutObject on ObjectStorageBucket/_gc/*/*/keep-*'],
+      ['reconcile', 's3:PutObject on ObjectStorageBucket/_gc/*/*/*/candidates-*'],
+    ]);
+    const path = { tenant: 'acme', watchId: 'w' };
+    expect(keepSetKey(path, 'ab')).toMatch(/^_gc\/[^/]+\/[^/]+\/keep-/);
+    expect(candidatesKey(path, { folder: 'f', file: 0 })).toMatch(/^_gc\/[^/]+\/[^/]+\/[^/]+\/candidates-/);
+  });
+
   it('let only reconcile receive recounts from the queue, and delay their redelivery', () => {
     for (const action of ['ReceiveMessage', 'DeleteMessage', 'ChangeMessageVisibility']) {
       const holders = [...grants].filter(([, lines]) => lines.includes(`sqs:${action} on ReconcileQueue`));
@@ -140,7 +158,7 @@ describe('grants', () => {
   });
 
   it('have no wildcard except for objects in the bucket', () => {
-    const wild = [...grants.values()].flat().filter((line) => line.includes('*') && !isOfExports(line));
+    const wild = [...grants.values()].flat().filter((line) => line.includes('*') && !isOwn(line));
     expect(wild.every((line) => / on ObjectStorageBucket(\/\*){2,3}$/.test(line))).toBe(true);
   });
 

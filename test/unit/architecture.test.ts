@@ -33,7 +33,7 @@ const architecture: Readonly<Record<string, { imports: readonly string[]; packag
     packages: [],
   },
   'lambda/use-cases/locks': { imports: ['lambda/domain', 'lambda/ports', 'lambda/use-cases'], packages: [] },
-  // The subjects build on each other in this order: deletes, recounts, uploads.
+  // The subjects build on each other in this order: deletes, clean-ups, recounts, uploads.
   'lambda/use-cases/deletes': {
     imports: [
       'lambda/domain',
@@ -44,19 +44,24 @@ const architecture: Readonly<Record<string, { imports: readonly string[]; packag
     ],
     packages: [],
   },
+  'lambda/use-cases/repos': {
+    imports: ['lambda/domain', 'lambda/use-cases', 'lambda/use-cases/recounts'],
+    packages: [],
+  },
+  'lambda/use-cases/cleanup': {
+    imports: ['lambda/domain', 'lambda/ports', 'lambda/use-cases', 'lambda/use-cases/deletes'],
+    packages: [],
+  },
   'lambda/use-cases/recounts': {
     imports: [
       'lambda/domain',
       'lambda/ports',
       'lambda/use-cases',
+      'lambda/use-cases/cleanup',
       'lambda/use-cases/deletes',
       'lambda/use-cases/history',
       'lambda/use-cases/warnings',
     ],
-    packages: [],
-  },
-  'lambda/use-cases/repos': {
-    imports: ['lambda/domain', 'lambda/use-cases', 'lambda/use-cases/recounts'],
     packages: [],
   },
   'lambda/use-cases/uploads': {

@@ -88,6 +88,8 @@ const repoItem = z.object({
   endedClosingMs: z.number().optional(),
   countPausedAtMs: z.number().optional(),
   countCancelledAtMs: z.number().optional(),
+  watch: z.object({ id: z.string(), openedAtMs: z.number(), untilMs: z.number() }).optional(),
+  endedWatchMs: z.number().optional(),
 });
 
 const shardItem = z.object({
@@ -127,6 +129,7 @@ const deletionItem = z.object({
   dueAtMs: z.number(),
   deadlineMs: z.number(),
   closedAtMs: z.number().optional(),
+  sweep: z.object({ watchId: z.string(), seenFromMs: z.number() }).optional(),
   removal: z
     .object({
       runMs: z.number(),
@@ -170,7 +173,7 @@ export function ofRepo(kind: 'RESERVATION' | 'DELETION', repo: string): string {
 const nameInKeyBytesMax = 800;
 
 /** The name of a repo as a part of a key. A long one, which only a foreign folder can have, ends with its hash. */
-function inKey(repo: string): string {
+export function inKey(repo: string): string {
   if (Buffer.byteLength(repo) <= nameInKeyBytesMax) return repo;
   return `${repo.slice(0, nameInKeyBytesMax / 4)}#${sha256Hex(repo)}`;
 }

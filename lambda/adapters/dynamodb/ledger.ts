@@ -1,4 +1,5 @@
 import type { Ledger } from '../../ports/ledger.ts';
+import { cleanupMethods } from './cleanups.ts';
 import { deletionMethods } from './deletions.ts';
 import { reconcileMethods } from './reconciles.ts';
 import { refreshMethods } from './refresh-state.ts';
@@ -17,6 +18,7 @@ export function createDynamoDbLedger(table: Table): Ledger {
     ...reconcileMethods(table),
     ...shardMethods(table),
     ...deletionMethods(table),
+    ...cleanupMethods(table),
     ...refreshMethods(table),
   };
 }

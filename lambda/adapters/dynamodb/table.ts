@@ -8,6 +8,9 @@
  * | reservation | TENANT#{name}  | RESERVATION#{repo}#{id} |                               | RESERVATION#{shard}, death (pending: end of its batch) |
  * | shard       | SHARDS#{name}#{repo} | SHARD#{prefix}    |                               |                               |
  * | deletion    | TENANT#{name}  | DELETION#{repo}#{id}    |                               | DELETION#{shard}, end of grace |
+ * | clean-up    | TENANT#{name}  | CLEANUP#{repo}          |                               | while unfinished: DELETION#{shard}, next look |
+ * | … seen      | SEEN#{name}#{watch} | {batch's begin}#{id} |                            |                               |
+ * | … gone      | GONE#{name}#{repo} | {oid}               |                               |                               |
  * | token       | TOKEN#{id}     | TOKEN                   | TOKENS#{tenant}, createdAt#id |                               |
  * | request key | REQUEST#{id}   | REQUEST                 |                               |                               |
  * | export      | EXPORTS#{name} | EXPORT#{id}             | while unfinished: EXPORTS, name#id |                          |

@@ -1,4 +1,5 @@
 import type { APIGatewayProxyEventV2 } from 'aws-lambda';
+import type { Watch } from '../../domain/cleanup/watch.ts';
 import { isThere, type TenantRecord } from '../../domain/tenant.ts';
 import type { TokenRecord } from '../../ports/credentials.ts';
 import { authenticateToken } from '../../use-cases/access/authenticate.ts';
@@ -18,6 +19,8 @@ export type LfsAccess =
       readonly repoObjects: number | undefined;
       /** Whether a push may bring it into being, or it is there. */
       readonly takesPushes: boolean;
+      /** Whether a clean-up is under way in the repo. */
+      readonly watch: Watch | undefined;
       readonly token: TokenRecord;
     }
   | {
@@ -50,7 +53,8 @@ export async function lfsAccess(
       if (isClosed) return notFound;
       const repoObjects = repoRecord && repoRecord.epoch > 0 ? repoRecord.objectCount : undefined;
       const takesPushes = !record.reposMustExist || (repoRecord !== undefined && isThere(repoRecord));
-      return { ok: true, tenant: record, repo, repoObjects, takesPushes, token: access.token };
+      const { token } = access;
+      return { ok: true, tenant: record, repo, repoObjects, takesPushes, watch: repoRecord?.watch, token };
     }
     case 'unauthenticated': {
       const isRepeated = presented !== undefined && deps.rejectedLogins.isRepeated(presented);

@@ -75,9 +75,19 @@ function downloadAnswer(object: { oid: string; size: number }, verdict: Download
       };
     case 'missing':
       return { ...object, error: { code: 404, message: 'The object is not stored here.' } };
+    case 'gone':
+      return { ...object, error: { code: 410, message: goneMessage(verdict.atMs) } };
     case 'size-conflict':
       return sizeConflict(object, verdict.storedBytes);
   }
+}
+
+function goneMessage(atMs: number): string {
+  const day = new Date(atMs).toISOString().slice(0, 10);
+  return (
+    `The object was deleted by a clean-up on ${day}: no branch or tag needed it. ` +
+    'From a clone that still has it, it can be pushed again: git lfs push --all.'
+  );
 }
 
 function sizeConflict(object: { oid: string; size: number }, storedBytes: number): WireObject {

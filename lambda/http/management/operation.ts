@@ -103,7 +103,7 @@ interface ChangeNeeds<A extends object, Q, B> extends OperationNeeds<A, Q, B> {
   /** Whether this request is only to tell what would be done. Then it is not audited. */
   readonly isTrial?: (input: { query: Q }) => boolean;
   /** What is written down of the body. Default: all of it. */
-  readonly askedOf?: (body: B) => Readonly<Record<string, unknown>>;
+  readonly askedOf?: (input: { body: B }) => object;
 }
 
 /**
@@ -128,7 +128,7 @@ export function change<A extends object, Q extends object, B extends object | un
         by: actorOf(tokenOf(input)),
         action,
         target: targetOf(event),
-        asked: { ...query, ...(askedOf?.(body) ?? body) },
+        asked: Object.fromEntries(Object.entries({ ...query, ...(askedOf?.(input) ?? body) })),
       },
       run: (trail) => run(deps, { ...input, trail }),
       verdictOf,

@@ -6,6 +6,7 @@ import { type RouteKey, routes } from '../../routes.ts';
 import { lfsErrorSchema } from '../lfs/schemas.ts';
 import { verifyTokenHeader } from '../lfs/verify-token.ts';
 import { auditDocs } from '../management/audit/docs.ts';
+import { cleanupDocs } from '../management/cleanups/docs.ts';
 import { countDocs } from '../management/counts/docs.ts';
 import { deleteDocs } from '../management/deletes/docs.ts';
 import { downloadDocs } from '../management/downloads/docs.ts';
@@ -44,6 +45,7 @@ export const operationDocs: Readonly<Record<RouteKey, OperationDoc>> = {
   ...historyDocs,
   ...webhookDocs,
   ...deleteDocs,
+  ...cleanupDocs,
   ...exportDocs,
   ...lockDocs,
   ...auditDocs,

@@ -40,7 +40,10 @@ export async function markObject(
   ]);
   if (!stored) return undefined;
   const nowMs = clock.nowMs();
-  const marked = deletions.find((deletion) => deletion.state !== 'gone' && deletion.objects.has(oid));
+  // That of a clean-up may end without deleting it.
+  const marked = deletions.find(
+    ({ state, sweep, objects }) => state !== 'gone' && sweep === undefined && objects.has(oid),
+  );
   const dueAtMs = marked?.dueAtMs ?? nowMs + settings.deleteGraceMs;
   if (!dryRun && !marked) {
     const objects = new Map([[oid, stored.sizeBytes]]);

@@ -1,4 +1,5 @@
 import { type Deletion, newDeletion } from '../../domain/deletion.ts';
+import type { RepoRecord } from '../../domain/tenant.ts';
 import { allPages } from '../all-pages.ts';
 import type { Deps } from '../deps.ts';
 import { heldUntilMs } from './held-until.ts';
@@ -20,15 +21,16 @@ export type EmptyReposOutcome = 'done' | 'opening' | 'unfinished';
  * Continues to empty the repos that are closed. A repo that is empty and has no reservation left is opened again, so
  * that its name can be used. Whoever uses it finds none of its locks, and it is not public.
  *
+ * @param input.repos of the tenant. Default: they are read.
  * @param input.untilMs nothing more is begun after this, except that one deletion is always run.
  * @throws {StoreUnavailableError | LedgerUnavailableError}
  */
 export async function emptyClosedRepos(
   deps: EmptyReposDeps,
-  input: { tenant: string; untilMs: number },
+  input: { tenant: string; untilMs: number; repos?: readonly RepoRecord[] },
 ): Promise<EmptyReposOutcome> {
   const { tenant } = input;
-  const repos = await allPages(deps.ledger.repos(tenant));
+  const repos = input.repos ?? (await allPages(deps.ledger.repos(tenant)));
   let isOpening = false;
   let isFirst = true;
   for (const { repo, closedAtMs } of repos) {

@@ -7,7 +7,7 @@ import {
   type Removal,
   type RemovedObject,
 } from '../../domain/deletion.ts';
-import { deletionPrefix } from '../../domain/names.ts';
+import { deletionPrefix, isOid } from '../../domain/names.ts';
 import { sumClaims } from '../../domain/reservation.ts';
 import { dirtyTokenOf } from '../../domain/tenant.ts';
 import { StoreUnavailableError } from '../../ports/object-store.ts';
@@ -16,6 +16,7 @@ import type { Deps } from '../deps.ts';
 import { mapLimited } from '../map-limited.ts';
 import { expectedOnceMore } from './expect-once-more.ts';
 import { readHolds } from './held-until.ts';
+import { namedSince, noNames } from './named-since.ts';
 import { sparedForExports } from './spared-for-exports.ts';
 
 export type DeletionDeps = Pick<Deps, 'ledger' | 'store' | 'clock' | 'ids' | 'log' | 'settings'>;
@@ -24,7 +25,12 @@ const deletesAtOnce = 16;
 
 export type DeletionRun =
   /** Everything is gone, except objects that live reservations hold. Those are marked again. */
-  | { readonly kind: 'ended'; readonly heldCount: number }
+  | {
+      readonly kind: 'ended';
+      readonly heldCount: number;
+      /** Name → bytes of what is gone. */
+      readonly gone: ReadonlyMap<string, number>;
+    }
   /** The store did not answer some deletes. They are repeated once none of these can still land. */
   | { readonly kind: 'unanswered' }
   /** Somebody else runs this deletion, or it was changed meanwhile. */
@@ -84,7 +90,8 @@ async function dropUnlessGiant(
 
 /**
  * Deletes the objects that a deletion names, except those that a live reservation holds: its URL could bring an
- * object back uncounted. Those wait until the reservation is dead.
+ * object back uncounted. Those wait until the reservation is dead. What a clean-up is to delete stays if a batch has named
+ * it since.
  *
  *     claim ─ announce ─ expect once more ─ delete the bytes ─ mark the repo dirty ─ remove the note ─ end
  *             floor goes down first                            scans before it are void
@@ -116,13 +123,16 @@ export async function runDeletion(
 
   // Read after the claim: a batch that reserves later finds the claim, and waits.
   const { held, untilMs, putsUntilMs } = await readHolds(deps, { tenant, repo, names: objects.keys() });
-  const going = new Map([...objects].filter(([name]) => !held.has(name)));
   // After the claim, too. A batch that finds the repo open finds the claim, and waits.
   const record = await ledger.readRepo({ tenant, repo });
-  if (isVoid(claim.deletion, record)) {
-    await dropVoid(deps, { tenant, deletion: claim.deletion, hasBegun: input.deletion.state === 'deleting' });
-    return { kind: 'ended', heldCount: 0 };
+  const hasBegun = input.deletion.state === 'deleting';
+  if (isVoid(deps.settings, claim.deletion, { repo: record, nowMs: clock.nowMs() })) {
+    await dropVoid(deps, { tenant, deletion: claim.deletion, hasBegun });
+    return { kind: 'ended', heldCount: 0, gone: new Map() };
   }
+  // After the claim, too. Of a closed repo all goes.
+  const named = input.isClosed ? noNames : await namedSince(deps, { tenant, deletion: claim.deletion });
+  const going = new Map([...objects].filter(([name]) => !held.has(name) && !named.has(name)));
   const isGiant = record?.giant !== undefined;
   let removal: Removal | undefined;
   if (going.size > 0) {
@@ -137,7 +147,7 @@ export async function runDeletion(
     // After the announcement: a reconcile that reads this and not the announcement would count the objects twice.
     if (late) await ledger.putReservation({ tenant, reservation: late });
     // A run that died may have deleted some of them.
-    const beganMs = input.deletion.state === 'deleting' ? claim.deletion.dueAtMs : clock.nowMs();
+    const beganMs = hasBegun ? claim.deletion.dueAtMs : clock.nowMs();
     const removed = await deleteBytes(deps, {
       tenant,
       repo,
@@ -152,8 +162,9 @@ export async function runDeletion(
     if (isGiant) removal = { runMs: deadlineMs, beganMs, endedMs: clock.nowMs(), objects: removed };
     await ledger.removeNote({ tenant, noteId });
   }
-  const left = new Map([...objects].filter(([name]) => held.has(name)));
-  const keptMs = input.isClosed ? null : keptUntilMs(deps.settings, clock.nowMs());
+  if (claim.deletion.sweep)
+    await noteSwept(deps, { tenant, repo, going, hasSparedLate: hasBegun && named.size > 0 });
+  const left = new Map([...objects].filter(([name]) => held.has(name) && !named.has(name)));
   await ledger.endDeletion({
     tenant,
     repo,
@@ -161,7 +172,7 @@ export async function runDeletion(
     deadlineMs,
     left,
     dueAtMs: untilMs,
-    keptUntilMs: keptMs,
+    keptUntilMs: input.isClosed ? null : keptUntilMs(deps.settings, clock.nowMs()),
     ...(removal && { removal }),
   });
   deps.log.info('deleted', {
@@ -171,7 +182,18 @@ export async function runDeletion(
     bytes: sumClaims(going),
     held: left.size,
   });
-  return { kind: 'ended', heldCount: left.size };
+  return { kind: 'ended', heldCount: left.size, gone: going };
+}
+
+/** @param input.hasSparedLate a run that died may have deleted some of what is spared now. */
+async function noteSwept(
+  deps: DeletionDeps,
+  input: { tenant: string; repo: string; going: ReadonlyMap<string, number>; hasSparedLate: boolean },
+): Promise<void> {
+  const { tenant, repo, going, hasSparedLate } = input;
+  const oids = [...going.keys()].filter(isOid);
+  if (oids.length > 0) await deps.ledger.noteGone({ tenant, repo, oids, atMs: deps.clock.nowMs() });
+  if (hasSparedLate) await markDirty(deps, { tenant, repo, isRecorded: false });
 }
 
 /** Every run sets a new token: a scan that began before cannot clear it. */
@@ -195,7 +217,10 @@ async function dropVoid(
   if (hasBegun) await markDirty(deps, { tenant, repo, isRecorded: false });
   const ended = { left: new Map<string, number>(), dueAtMs, keptUntilMs: null };
   await deps.ledger.endDeletion({ tenant, repo, deletionId, deadlineMs, ...ended });
-  deps.log.info('deletion of a repo that was opened since is dropped', { tenant, repo });
+  deps.log.info('deletion is dropped: its repo was opened since, or its clean-up has ended', {
+    tenant,
+    repo,
+  });
 }
 
 /**

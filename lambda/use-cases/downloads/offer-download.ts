@@ -4,12 +4,15 @@ import { sumClaims } from '../../domain/reservation.ts';
 import type { TenantRecord } from '../../domain/tenant.ts';
 import type { SignedRequest } from '../../ports/object-store.ts';
 import type { Deps } from '../deps.ts';
+import { findGone } from './find-gone.ts';
 import { type FindOfferedDeps, findOffered } from './find-offered.ts';
 import { correctMeter, meterOffer, monthlyOffer } from './meter-offer.ts';
 
 export type DownloadVerdict =
   | { readonly kind: 'download'; readonly get: SignedRequest; readonly expiresInMs: number }
   | { readonly kind: 'missing' }
+  /** A clean-up has deleted it, because nothing needed it. */
+  | { readonly kind: 'gone'; readonly atMs: number }
   | { readonly kind: 'size-conflict'; readonly storedBytes: number };
 
 export type OfferDownloadOutcome =
@@ -36,7 +39,7 @@ export type OfferDownloadOutcome =
  * @throws {LedgerUnavailableError} only if the tenant has a limit: otherwise nothing waits for the meter.
  */
 export async function offerDownload(
-  deps: FindOfferedDeps & Pick<Deps, 'signer' | 'downloads' | 'log'>,
+  deps: FindOfferedDeps & Pick<Deps, 'signer' | 'downloads' | 'ledger' | 'log'>,
   input: {
     tenant: TenantRecord;
     tokenId: string;
@@ -68,6 +71,8 @@ export async function offerDownload(
   }
   const offered = new Map([...objects].filter(([oid, sizeBytes]) => stored.get(oid) === sizeBytes));
   const difference = { bytes: sumClaims(offered) - asked.bytes, objects: offered.size - asked.objects };
+  const missing = [...objects.keys()].filter((oid) => !stored.has(oid));
+  const gone = await findGone(deps, { ...place, oids: missing });
   const [verdicts] = await Promise.all([
     Promise.all(
       [...objects].map(async ([oid, sizeBytes]) => [oid, await verdictOf(oid, sizeBytes)] as const),
@@ -78,7 +83,10 @@ export async function offerDownload(
 
   async function verdictOf(oid: string, sizeBytes: number): Promise<DownloadVerdict> {
     const storedBytes = stored.get(oid);
-    if (storedBytes === undefined) return { kind: 'missing' };
+    if (storedBytes === undefined) {
+      const atMs = gone.get(oid);
+      return atMs === undefined ? { kind: 'missing' } : { kind: 'gone', atMs };
+    }
     if (storedBytes !== sizeBytes) return { kind: 'size-conflict', storedBytes };
     const lifetimeMs = deps.settings.urlLifetimeMs;
     const get = await deps.signer.signDownload({

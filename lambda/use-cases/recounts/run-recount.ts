@@ -2,10 +2,13 @@ import { deleteRunMs } from '../../domain/deletion.ts';
 import { queuedUrgencyOf, recountWaitMs, urgencyOf } from '../../domain/recount-policy.ts';
 import type { TenantRecord } from '../../domain/tenant.ts';
 import type { RecountRequest } from '../../ports/recount-queue.ts';
+import { allPages } from '../all-pages.ts';
+import { advanceCleanups } from '../cleanup/advance-cleanups.ts';
+import type { CleanupDeps } from '../cleanup/cleanup-deps.ts';
 import { closeReposOfClosedTenant } from '../deletes/close-repos.ts';
 import { emptyClosedRepos } from '../deletes/empty-repos.ts';
 import { removeLocks } from '../deletes/remove-locks.ts';
-import { type DeletionDeps, runDeletions } from '../deletes/run-deletions.ts';
+import { runDeletions } from '../deletes/run-deletions.ts';
 import type { Deps } from '../deps.ts';
 import { forgetHistory } from '../history/forget-history.ts';
 import { awaitOtherReconcile } from './await-reconcile.ts';
@@ -13,10 +16,10 @@ import { type ReconcileDeps, reconcile } from './reconcile.ts';
 import { recountDelayMs } from './recount-delay.ts';
 
 type RunRecountDeps = ReconcileDeps &
-  DeletionDeps &
-  Pick<Deps, 'queue' | 'exportJobs' | 'locks' | 'publicReads' | 'webhooks'>;
+  CleanupDeps &
+  Pick<Deps, 'queue' | 'locks' | 'publicReads' | 'webhooks'>;
 
-/** While a large repo is emptied, the tenant is counted at most this often, so that people see the progress. */
+/** While a large repo is emptied or cleaned up, the tenant is counted at most this often, so that people see the progress. */
 const progressEveryMs = 20_000;
 /** Kept back from the deadline, for the deletion that is running then and for a reconcile. */
 const reserveMs = deleteRunMs + 10_000;
@@ -35,8 +38,8 @@ export interface RunRecountInput {
 }
 
 /**
- * Handles one request of the queue: runs the deletions that are due and then recounts, so that freed space shows at
- * once. If the policy defers the recount, it is requested again. A recount that the schedule requested is not: the
+ * Handles one request of the queue: runs the deletions that are due, goes on with clean-ups, and then recounts, so that
+ * freed space shows at once. If the policy defers the recount, it is requested again. A recount that the schedule requested is not: the
  * tenant stays due.
  *
  * @throws {StoreUnavailableError | LedgerUnavailableError} The message is to be redelivered.
@@ -63,17 +66,20 @@ export async function runRecount(deps: RunRecountDeps, input: RunRecountInput): 
   const hasBegunAll = (await runDeletions(deps, { tenant, untilMs: lastBeginMs })) && isCleared;
   for (;;) {
     const untilMs = Math.min(clock.nowMs() + progressEveryMs, lastBeginMs);
-    const emptied = await emptyClosedRepos(deps, { tenant, untilMs });
-    const isLast = emptied !== 'unfinished' || clock.nowMs() >= lastBeginMs;
+    const repos = await allPages(ledger.repos(tenant));
+    const emptied = await emptyClosedRepos(deps, { tenant, untilMs, repos });
+    const cleaned = await advanceCleanups(deps, { tenant, untilMs, repos });
+    const isUnfinished = emptied === 'unfinished' || cleaned === 'unfinished';
+    const isLast = !isUnfinished || clock.nowMs() >= lastBeginMs;
     // A listing of the whole tenant can wait until the repos are empty.
-    const full = isFull && emptied !== 'unfinished';
+    const full = isFull && !isUnfinished;
     const outcome = await recountUnlessDeferred(deps, { ...input, record, deletedBytesBefore, full, isLast });
     if (outcome === 'unfinished') return requeue(left(request, isFull));
     if (!isLast) {
       record = (await ledger.readTenant(tenant)) ?? record;
       continue;
     }
-    if (emptied !== 'done' || !hasBegunAll)
+    if (emptied !== 'done' || isUnfinished || !hasBegunAll)
       return requeue(left(request, isFull && !(full && outcome === 'done')));
     switch (outcome) {
       case 'done':

@@ -20,13 +20,14 @@ import { addWithinLimit, decideAtLimit, type LimitDecision } from './decide-at-l
 import { findStoredForUpload } from './find-stored-for-upload.ts';
 import { keepFromDeletion } from './keep-from-deletion.ts';
 import { fitsBeside, limitsOf } from './limit-state.ts';
+import { noteNamed } from './note-named.ts';
 import type { Refusal } from './refusal.ts';
 import { reportAdmission } from './report-admission.ts';
 
 /**
  * Admits what fits below the tenant's limit, and signs its uploads. Three round trips:
  *
- *     1  ask what is stored, and put the reservation (pending)
+ *     1  ask what is stored, and put the reservation (pending); while the repo has a watch, note what is named
  *     2  add to the counter: one conditional ADD on the tenant item; take the objects out of marked deletions; queue a
  *        recount, which voids the reservation if this function dies before step 3
  *     3  issue the reservation
@@ -60,6 +61,7 @@ async function admit(deps: AdmitUploadDeps, input: AdmitUploadInput): Promise<Ad
       reservation,
       dueAtMs: reservation.createdAtMs + deps.settings.pendingVoidAfterMs,
     }),
+    noteNamed(deps, { ...input, attempt }),
   ]);
   const verdicts = new Map<string, UploadVerdict>();
   const missing = new Map<string, number>();
@@ -72,7 +74,8 @@ async function admit(deps: AdmitUploadDeps, input: AdmitUploadInput): Promise<Ad
         storedBytes === sizeBytes ? { kind: 'stored' } : { kind: 'size-conflict', storedBytes },
       );
   }
-  // Deletions are read after the reservation is put: one that is claimed later sees the reservation, and spares it.
+  // Deletions are read after the reservation is put, and after what is named is noted: one that is claimed later sees
+  // both, and spares the objects.
   // A batch that is not expected to fit is usually refused, and a refusal is no reason to recount.
   const limits = limitsOf(input.tenant, { repo: input.repo, nowMs: attempt.beganMs });
   const isExpectedToFit = missing.size > 0 && fitsBeside(limits, sumClaims(missing));

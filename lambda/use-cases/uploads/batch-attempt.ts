@@ -1,3 +1,4 @@
+import type { Watch } from '../../domain/cleanup/watch.ts';
 import { deadAtMs, type Reservation, reservationIdOf } from '../../domain/reservation.ts';
 import type { TenantRecord } from '../../domain/tenant.ts';
 import type { ReservationKey } from '../../ports/ledger.ts';
@@ -33,6 +34,8 @@ export interface AdmitUploadInput {
   readonly repo: string;
   /** How many objects the repo had when it was last counted. undefined: it never was. */
   readonly repoObjects?: number | undefined;
+  /** The repo's watch, as read when the request was authenticated. */
+  readonly watch?: Watch | undefined;
   /** oid → bytes, valid and distinct, in the order of the request. */
   readonly objects: ReadonlyMap<string, number>;
 }

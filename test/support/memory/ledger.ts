@@ -1,6 +1,8 @@
 import { unmarkChange } from '../../../lambda/adapters/dynamodb/deletions.ts';
 import { longestDue } from '../../../lambda/adapters/dynamodb/due-tenants.ts';
 import { tenantChange } from '../../../lambda/adapters/dynamodb/reconciles.ts';
+import type { Cleanup } from '../../../lambda/domain/cleanup/cleanup.ts';
+import type { SeenNote } from '../../../lambda/domain/cleanup/watch.ts';
 import { type Deletion, oidsOf } from '../../../lambda/domain/deletion.ts';
 import type { Shard } from '../../../lambda/domain/giant/shard.ts';
 import type { DueTenant, RefreshState } from '../../../lambda/domain/refresh-state.ts';
@@ -19,6 +21,7 @@ import type {
   Ledger,
   LimitCommit,
   NewTenant,
+  Output,
   RepoCommit,
   RepoPath,
   ReservationKey,
@@ -37,6 +40,12 @@ interface TenantItems {
   readonly deletions: Map<string, Deletion>;
   /** repo → prefix → shard. */
   readonly shards: Map<string, Map<string, Shard>>;
+  /** repo → clean-up, and which call wrote it last. */
+  readonly cleanups: Map<string, { cleanup: Cleanup; writeId: string }>;
+  /** Watch → key → note. */
+  readonly seen: Map<string, Map<string, SeenNote>>;
+  /** `repo/oid` → when a clean-up deleted it. */
+  readonly gone: Map<string, number>;
 }
 
 /**
@@ -98,6 +107,9 @@ export class MemoryLedger implements Ledger {
       pendingDueAtMs: new Map(),
       deletions: new Map(),
       shards: new Map(),
+      cleanups: new Map(),
+      seen: new Map(),
+      gone: new Map(),
     });
     return 'created';
   }
@@ -248,11 +260,14 @@ export class MemoryLedger implements Ledger {
     const overtaken =
       (found?.epoch ?? 0) > input.repo.epoch || (found?.dirtyToken ?? null) !== input.dirtyTokenRead;
     if (overtaken) return 'superseded' as const;
-    const { countPausedAtMs, countCancelledAtMs, createdAtMs, endedClosingMs } = found ?? {};
+    const { countPausedAtMs, countCancelledAtMs, createdAtMs, endedClosingMs, watch, endedWatchMs } =
+      found ?? {};
     const kept = {
       closedAtMs: found?.closedAtMs ?? null,
       ...(createdAtMs !== undefined && { createdAtMs }),
       ...(endedClosingMs !== undefined && { endedClosingMs }),
+      ...(watch && { watch }),
+      ...(endedWatchMs !== undefined && { endedWatchMs }),
       ...(input.repo.giant && countPausedAtMs !== undefined && { countPausedAtMs }),
       ...(input.repo.giant && countCancelledAtMs !== undefined && { countCancelledAtMs }),
     };
@@ -480,6 +495,66 @@ export class MemoryLedger implements Ledger {
     return ofRepo;
   }
 
+  async openWatch({ watch, nowMs, ...path }: Input<'openWatch'>): Output<'openWatch'> {
+    const found = this.#items(path.tenant).repos.get(path.repo);
+    if (found?.watch?.id === watch.id) return { kind: 'open', watch };
+    if (found?.watch && found.watch.untilMs >= nowMs) return { kind: 'open', watch: found.watch };
+    const lastMs = Math.max(found?.endedWatchMs ?? 0, found?.watch?.openedAtMs ?? 0);
+    if (lastMs >= watch.openedAtMs) return { kind: 'refused' };
+    this.#setRepo(path, { watch });
+    return { kind: 'open', watch };
+  }
+
+  async closeWatch({ watch, ...path }: Input<'closeWatch'>): Promise<void> {
+    const { repos } = this.#items(path.tenant);
+    const found = repos.get(path.repo);
+    if (found?.watch?.id !== watch.id) return;
+    const { watch: _, ...rest } = found;
+    repos.set(path.repo, { ...rest, endedWatchMs: watch.openedAtMs });
+  }
+
+  async noteSeen({ tenant, watch, noteId, note }: Input<'noteSeen'>): Promise<void> {
+    const { seen } = this.#items(tenant);
+    const notes = seen.get(watch.id) ?? new Map<string, SeenNote>();
+    seen.set(watch.id, notes);
+    notes.set(`${String(note.beganMs).padStart(16, '0')}#${noteId}`, this.#fitting(note));
+  }
+
+  async *seen({ tenant, watchId, fromMs }: Input<'seen'>): AsyncIterable<readonly SeenNote[]> {
+    const pages = this.#pages(() => this.#tenants.get(tenant)?.seen.get(watchId));
+    for await (const page of pages) yield page.filter(({ beganMs }) => beganMs >= fromMs);
+  }
+
+  async readCleanup({ tenant, repo }: RepoPath): Promise<Cleanup | undefined> {
+    return this.#tenants.get(tenant)?.cleanups.get(repo)?.cleanup;
+  }
+
+  async putCleanup(input: Input<'putCleanup'>): Output<'putCleanup'> {
+    const { tenant, cleanup, versionRead, writeId } = input;
+    const { cleanups } = this.#items(tenant);
+    const found = cleanups.get(cleanup.repo);
+    if ((found?.cleanup.version ?? null) !== versionRead)
+      return found?.writeId === writeId ? found.cleanup : undefined;
+    const put = this.#fitting({ ...cleanup, version: (versionRead ?? 0) + 1 });
+    cleanups.set(cleanup.repo, { cleanup: put, writeId });
+    return put;
+  }
+
+  async noteGone({ tenant, repo, oids, atMs }: Input<'noteGone'>): Promise<void> {
+    const { gone } = this.#items(tenant);
+    for (const oid of oids) gone.set(`${repo}/${oid}`, atMs);
+  }
+
+  async goneOf({ tenant, repo, oids }: Input<'goneOf'>): Output<'goneOf'> {
+    const gone = this.#tenants.get(tenant)?.gone;
+    return new Map(
+      oids.flatMap((oid) => {
+        const atMs = gone?.get(`${repo}/${oid}`);
+        return atMs === undefined ? [] : [[oid, atMs] as const];
+      }),
+    );
+  }
+
   async announceDelete(input: Input<'announceDelete'>): Promise<void> {
     this.#update(input.tenant, ({ deletedBytes, notes, claimCount }) =>
       notes.has(input.noteId)
@@ -527,9 +602,13 @@ export class MemoryLedger implements Ledger {
         return pendingDueAtMs ?? lookAtMs ?? deadAtMs;
       });
       const deletions = [...items.deletions.values()].map((deletion) => deletion.dueAtMs);
+      const cleanups = [...items.cleanups.values()].flatMap(({ cleanup }) => cleanup.dueAtMs ?? []);
       const closings = [...items.repos.values()].flatMap(({ closedAtMs }) => closedAtMs ?? []);
       const entry = (deletes: boolean) => (dueAtMs: number) => ({ tenant, full: false, deletes, dueAtMs });
-      const others = [...looks.map(entry(false)), ...[...deletions, ...closings].map(entry(true))];
+      const others = [
+        ...looks.map(entry(false)),
+        ...[...deletions, ...cleanups, ...closings].map(entry(true)),
+      ];
       const { dueAtMs, lookAtMs } = items.record;
       const full = lookAtMs === null || dueAtMs <= lookAtMs;
       return [{ tenant, full, deletes: false, dueAtMs: full ? dueAtMs : lookAtMs }, ...others];

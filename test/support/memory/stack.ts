@@ -87,9 +87,11 @@ export class MemoryStack {
   ): Promise<ReadonlyMap<string, UploadVerdict> | 'retry' | 'absent'> {
     const record = await this.ledger.readTenant(tenant);
     if (!record) return 'absent';
+    const watch = (await this.ledger.readRepo({ tenant, repo }))?.watch;
     const outcome = await admitUpload(this.deps, {
       tenant: record,
       repo,
+      watch,
       objects: new Map(Object.entries(objects)),
     });
     return outcome.kind === 'answered' ? outcome.verdicts : outcome.kind;

@@ -9,8 +9,10 @@ it('reads flags', () => {
     dataDir: '.lfs-quota',
     issuers: publicIssuers,
     allowsLoopbackWebhooks: false,
+    settings: {},
   });
   expect(readFlags(['--loopback-webhooks'])).toMatchObject({ allowsLoopbackWebhooks: true });
+  expect(readFlags(['--gc-watch', '2'])).toMatchObject({ settings: { cleanupWatchMs: 120_000 } });
   expect(readFlags(['--port', '0', '--data', '/x'])).toMatchObject({ port: 0, dataDir: '/x' });
   expect(readFlags(['--port=65534'])).toMatchObject({ port: 65534 });
   const issuer = { kind: 'gitlab', issuer: 'https://git.example.com', jwksUri: 'http://127.0.0.1:1/keys' };
@@ -25,6 +27,7 @@ it.each([
   [['--port', '-1'], "Option '--port' argument is ambiguous."],
   [['--port', ''], "--port takes a number from 0 to 65534, not ''."],
   [['--port'], "Option '--port <value>' argument missing."],
+  [['--gc-watch', '1h'], "--gc-watch takes a number of minutes, not '1h'."],
   [['--data', ' '], '--data takes a folder, not an empty name.'],
   [['--prot', '1'], "Unknown option '--prot'."],
   ...[

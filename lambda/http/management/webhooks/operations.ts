@@ -1,3 +1,4 @@
+import type * as z from 'zod';
 import { webhookUrlRule } from '../../../domain/webhook.ts';
 import {
   setWebhook as setWebhookUseCase,
@@ -20,7 +21,10 @@ const setWebhook = change(
     query: noQuery,
     body: jsonBody(setWebhookBody),
     // The rest of an address often is a secret of its receiver.
-    askedOf: ({ url, newSecret = false }) => ({ host: hostOf(url), newSecret }),
+    askedOf: ({ body }: { body: z.output<typeof setWebhookBody> }) => ({
+      host: hostOf(body.url),
+      newSecret: body.newSecret ?? false,
+    }),
   },
   async (deps, { tenant: { tenant }, body: { url, newSecret = false }, trail }) => {
     if (!deps.webhookUrls(url)) return problem('invalid-body', `url: ${webhookUrlRule}.`);

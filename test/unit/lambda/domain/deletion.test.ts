@@ -35,10 +35,21 @@ describe('a deletion', () => {
 
   it('that was made to empty a repo is void once the closing of the repo has ended', () => {
     const repoOf = (closedAtMs: number | null) => ({ closedAtMs });
+    const nowMs = 5;
     const emptying = { ...marked, closedAtMs: 7 };
     const repos = [repoOf(7), repoOf(null), repoOf(8), undefined];
-    expect(repos.map((repo) => isVoid(emptying, repo))).toEqual([false, true, true, true]);
-    expect(repos.map((repo) => isVoid(marked, repo))).toEqual([false, false, false, false]);
+    expect(repos.map((repo) => isVoid(settings, emptying, { repo, nowMs }))).toEqual([
+      false,
+      true,
+      true,
+      true,
+    ]);
+    expect(repos.map((repo) => isVoid(settings, marked, { repo, nowMs }))).toEqual([
+      false,
+      false,
+      false,
+      false,
+    ]);
   });
 
   it('is taken over only when its deleter has stopped by every clock: twice the skew after the deadline', () => {

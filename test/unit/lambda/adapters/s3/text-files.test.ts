@@ -25,3 +25,15 @@ it.each(['', '{}', '[{"name":"bücher/ä 📦.psd"}]', 'x'.repeat(1024 * 1024)])
     expect(fixture.errors).toEqual([]);
   },
 );
+
+it('reads all bytes of what was put, and nothing where nothing is', async () => {
+  fixture = await StoreFixture.start();
+  const place = { bucket, region: 'us-east-1', endpoint: fixture.url, forcePathStyle: true };
+  client = new BucketClient({ ...place, credentials: async () => credentials });
+  const files = new S3TextFiles({ client });
+  const text = 'candidate 1\n'.repeat(100_000);
+  await files.put('_gc/acme/w/f/candidates-0.txt', Buffer.from(text));
+  const read = await files.get('_gc/acme/w/f/candidates-0.txt');
+  expect(Buffer.from(read ?? []).toString()).toBe(text);
+  expect(await files.get('_gc/acme/w/f/candidates-1.txt')).toBeUndefined();
+});

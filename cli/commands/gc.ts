@@ -1,0 +1,202 @@
+import { writeFileSync } from 'node:fs';
+import { type Command, InvalidArgumentError } from 'commander';
+import { prefixBytes, prefixesOf } from '../../lambda/domain/cleanup/prefixes.ts';
+import { sha256Hex } from '../../lambda/domain/hash.ts';
+import {
+  type CleanupBody,
+  cleanupSchema,
+  signedKeepSetSchema,
+} from '../../lambda/http/management/cleanups/schemas.ts';
+import type { ApiClient } from '../api-client.ts';
+import type { CliContext } from '../context.ts';
+import { CliError } from '../errors.ts';
+import { checkClone } from '../gc/check-clone.ts';
+import { scanClone } from '../gc/scan-clone.ts';
+import { renderCleanup } from '../gc/views.ts';
+import { waitForRun } from '../gc/wait-for-run.ts';
+import {
+  type ApiOptions,
+  managerToken,
+  openClient,
+  parseRepo,
+  parseTenant,
+  withApiOptions,
+} from '../options.ts';
+import { formatCount, formatObjects, formatUntil } from '../render.ts';
+import { WaitLine } from '../wait-line.ts';
+
+interface RunOptions extends ApiOptions {
+  readonly clone: string;
+  readonly remote?: readonly string[];
+  readonly delete?: boolean;
+  readonly force?: boolean;
+  readonly olderThan?: number;
+  readonly list?: string;
+  readonly wait: boolean;
+}
+
+/** Of a keep-set, or a list of candidates. */
+const transferMs = 10 * 60_000;
+
+/** `gc open|run|status|cancel`: deletes what no commit of a repo needs any more. */
+export function registerGc(program: Command, context: CliContext): void {
+  const group = program
+    .command('gc')
+    .description('delete the objects of a repo that no commit needs any more');
+  const pathOf = (tenant: string, repo: string) => `/v1/tenants/${tenant}/repos/${repo}/cleanup`;
+  const add = (name: string) =>
+    withApiOptions(group.command(name))
+      .argument('<tenant>', 'name of the tenant', parseTenant)
+      .argument('<repo>', 'name of the repo', parseRepo);
+  add('open')
+    .description('begin: from now on pushes note what they name; `gc run` may follow a day later')
+    .action((tenant: string, repo: string, options: ApiOptions) =>
+      show(context, options, { method: 'POST', path: pathOf(tenant, repo), body: {} }),
+    );
+  add('status')
+    .description('show where it stands, and what was found')
+    .action((tenant: string, repo: string, options: ApiOptions) =>
+      show(context, options, { method: 'GET', path: pathOf(tenant, repo) }),
+    );
+  add('cancel')
+    .description('end it; what is not deleted yet stays')
+    .action((tenant: string, repo: string, options: ApiOptions) =>
+      show(context, options, { method: 'DELETE', path: pathOf(tenant, repo) }),
+    );
+  add('run')
+    .description('scan a full clone, and show what no commit needs; with --delete, delete it')
+    .option('--clone <dir>', 'a full clone of the repo, best of all made by `git clone --mirror`', '.')
+    .option(
+      '--remote <name>',
+      'a remote whose refs the clone must have; may be repeated (default: origin)',
+      collect,
+    )
+    .option('--delete', 'delete it; without this, it is only shown')
+    .option('--force', 'delete it, though it is more than half of the bytes')
+    .option('--older-than <days>', 'keep what was stored in as many days (default: 7)', parseDays)
+    .option('--list <file>', 'write what was found into this file: a line each, oid and bytes')
+    .option('--no-wait', 'do not wait for its end')
+    .action((tenant: string, repo: string, options: RunOptions) =>
+      run(context, options, { path: pathOf(tenant, repo) }),
+    );
+}
+
+async function show(
+  context: CliContext,
+  options: ApiOptions,
+  request: { method: 'GET' | 'POST' | 'DELETE'; path: string; body?: unknown },
+): Promise<void> {
+  const client = openClient(options, context, managerToken);
+  const { body, text } = await client.send({ ...request, shape: cleanupSchema });
+  context.out(options.json ? `${text}\n` : renderCleanup(body, context.nowMs()));
+}
+
+async function run(context: CliContext, options: RunOptions, { path }: { path: string }): Promise<void> {
+  const client = openClient(options, context, managerToken);
+  const isQuiet = options.json === true;
+  await checkReady(client, context, path);
+  const keepSet = await readKeepSet(context, options, isQuiet);
+  await sendKeepSet(client, { path, ...keepSet });
+  const started = await client.send({
+    method: 'POST',
+    path: `${path}/run`,
+    body: {
+      keepSet: keepSet.named,
+      dryRun: options.delete !== true,
+      force: options.force === true,
+      ...(options.olderThan !== undefined && { minAgeDays: options.olderThan }),
+    },
+    shape: cleanupSchema,
+  });
+  const { body, text } = options.wait ? await waitForRun({ client, context }, { path, isQuiet }) : started;
+  if (options.list !== undefined) await writeList({ body, file: options.list });
+  context.out(options.json ? `${text}\n` : renderCleanup(body, context.nowMs()));
+  if (body.failure) throw new CliError('Nothing was deleted.');
+}
+
+/** Asked before the refs of the remote: those must not be older than the service allows. */
+async function checkReady(client: ApiClient, context: CliContext, path: string): Promise<void> {
+  const cleanup = await client.find({ path, shape: cleanupSchema });
+  const isOpen = cleanup && ['watching', 'selecting', 'deleting'].includes(cleanup.state);
+  if (!isOpen)
+    throw new CliError('No clean-up is open.', { hint: 'Open one with `lfs-quota gc open` first.' });
+  if (cleanup.mayRun) return;
+  if (cleanup.state !== 'watching')
+    throw new CliError('A run is under way.', { hint: 'See `lfs-quota gc status`.' });
+  throw new CliError(`It may be run ${formatUntil(cleanup.snapshotFrom, context.nowMs())}.`, {
+    hint: 'Until then a push that began before it was opened may still move its branch.',
+  });
+}
+
+interface KeepSet {
+  readonly bytes: Buffer;
+  readonly named: { readonly objects: number; readonly sha256: string };
+}
+
+async function readKeepSet(context: CliContext, options: RunOptions, isQuiet: boolean): Promise<KeepSet> {
+  const { clone, remote = ['origin'] } = options;
+  const line = new WaitLine(context, { isQuiet });
+  const commits = await checkClone(clone, remote);
+  const { oids, objectCount } = await scanClone(clone, {
+    commits,
+    onProgress: (count) => {
+      if (line.inPlace) line.show(`scanning: ${formatCount(count)} objects of git`);
+    },
+  });
+  const bytes = prefixesOf(oids);
+  if (!isQuiet)
+    line.end(
+      `The clone needs ${formatObjects(oids.size)} (${formatCount(objectCount)} objects of git scanned).`,
+    );
+  return { bytes, named: { objects: bytes.length / prefixBytes, sha256: sha256Hex(bytes) } };
+}
+
+async function sendKeepSet(
+  client: ApiClient,
+  { path, bytes, named }: KeepSet & { path: string },
+): Promise<void> {
+  const { body } = await client.send({
+    method: 'POST',
+    path: `${path}/keep-set`,
+    body: named,
+    shape: signedKeepSetSchema,
+  });
+  const answer = await fetchOrFail(body.url, { method: 'PUT', headers: body.headers, body: bytes });
+  await answer.arrayBuffer();
+}
+
+async function writeList({ body, file }: { body: CleanupBody; file: string }): Promise<void> {
+  // What is done has no lists any more.
+  const lists = body.found?.lists ?? [];
+  const texts: string[] = [];
+  for (const { url } of lists) texts.push(await (await fetchOrFail(url, { method: 'GET' })).text());
+  if (lists.length === 0 && (body.found?.candidates.objectCount ?? 0) > 0)
+    throw new CliError(`There is no list any more: ${body.tenant}/${body.repo} is cleaned up.`, {
+      hint: 'Run it without --delete first.',
+    });
+  writeFileSync(file, texts.join(''));
+}
+
+async function fetchOrFail(url: string, request: RequestInit): Promise<Response> {
+  const where = new URL(url).origin;
+  try {
+    const answer = await fetch(url, {
+      ...request,
+      redirect: 'error',
+      signal: AbortSignal.timeout(transferMs),
+    });
+    if (answer.ok) return answer;
+    throw new CliError(`The store at ${where} answered ${answer.status}.`);
+  } catch (error) {
+    if (error instanceof CliError) throw error;
+    throw new CliError(`The store at ${where} does not answer.`, { cause: error });
+  }
+}
+
+const collect = (text: string, before: readonly string[] = []) => [...before, text];
+
+function parseDays(text: string): number {
+  const [, days] = /^(\d{1,4})d?$/.exec(text) ?? [];
+  if (days === undefined) throw new InvalidArgumentError('Give a number of days, such as 30.');
+  return Number(days);
+}

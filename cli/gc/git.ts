@@ -1,0 +1,93 @@
+import { spawn } from 'node:child_process';
+import type { Readable, Writable } from 'node:stream';
+import { CliError } from '../errors.ts';
+
+/** More of what git says on standard error is not kept. */
+const errorCharactersMax = 4_096;
+
+/** A git command that runs in a clone. */
+export interface GitProcess {
+  readonly stdin: Writable;
+  readonly stdout: Readable;
+  /** Settles when it has ended. @throws {CliError} if it failed. */
+  readonly ended: Promise<void>;
+  /** Ends it, if it has not. */
+  readonly stop: () => void;
+}
+
+/**
+ * Starts git in a clone. Objects that replace others are not looked through: what the server has counts.
+ *
+ * @param clone its folder.
+ */
+export function startGit(clone: string, args: readonly string[]): GitProcess {
+  const child = spawn('git', ['-C', clone, '-c', 'core.quotePath=false', ...args], {
+    env: { ...process.env, GIT_NO_REPLACE_OBJECTS: '1', GIT_TERMINAL_PROMPT: '0', LC_ALL: 'C' },
+    stdio: ['pipe', 'pipe', 'pipe'],
+  });
+  let said = '';
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    said = (said + text).slice(-errorCharactersMax);
+  });
+  // It may end before it has read everything, and then says why.
+  child.stdin.on('error', () => undefined);
+  const ended = new Promise<void>((resolve, reject) => {
+    child.once('error', (error) =>
+      reject(new CliError(`git cannot be run: ${error.message}.`, { cause: error })),
+    );
+    child.once('close', (code) => {
+      const why = said.trim().split('\n').at(-1) ?? '';
+      if (code === 0) resolve();
+      else
+        reject(new CliError(`\`git ${args.join(' ')}\` in ${clone} failed: ${why || `exit code ${code}`}`));
+    });
+  });
+  // Whoever reads its output hears of it there first.
+  ended.catch(() => undefined);
+  return { stdin: child.stdin, stdout: child.stdout, ended, stop: () => void child.kill() };
+}
+
+/** What a git command prints, without the end of its last line. @throws {CliError} */
+export async function gitText(clone: string, args: readonly string[]): Promise<string> {
+  const git = startGit(clone, args);
+  git.stdin.end();
+  let text = '';
+  for await (const piece of git.stdout.setEncoding('utf8')) text += piece;
+  await git.ended;
+  return text.replace(/\n$/, '');
+}
+
+/** The lines that a git command prints, as they come. @throws {CliError} */
+export async function* gitLines(git: GitProcess): AsyncGenerator<string> {
+  let rest = '';
+  for await (const piece of git.stdout.setEncoding('utf8')) {
+    const lines = (rest + piece).split('\n');
+    rest = lines.pop() ?? '';
+    yield* lines;
+  }
+  if (rest !== '') yield rest;
+  await git.ended;
+}
+
+/** Writes lines to a git command, and ends its input. */
+export async function writeLines(
+  { stdin }: Pick<GitProcess, 'stdin'>,
+  lines: AsyncIterable<string> | Iterable<string>,
+): Promise<void> {
+  let waiting: string[] = [];
+  for await (const line of lines) {
+    waiting.push(line);
+    if (waiting.length < linesAtOnce) continue;
+    await write(stdin, waiting);
+    waiting = [];
+  }
+  await write(stdin, waiting);
+  stdin.end();
+}
+
+const linesAtOnce = 1_000;
+
+function write(stdin: Writable, lines: readonly string[]): Promise<void> {
+  if (lines.length === 0 || stdin.destroyed) return Promise.resolve();
+  return new Promise((resolve) => stdin.write(`${lines.join('\n')}\n`, () => resolve()));
+}

@@ -1,0 +1,63 @@
+import { formatBytes } from '../../lambda/domain/bytes.ts';
+import type { CleanupBody } from '../../lambda/http/management/cleanups/schemas.ts';
+import { formatAge, formatObjects, formatUntil, renderTable } from '../render.ts';
+
+type Sum = CleanupBody['deleted'];
+
+const sumText = ({ objectCount, bytes }: Sum) => `${formatObjects(objectCount)}, ${formatBytes(bytes)}`;
+
+/** A clean-up for a person: where it stands, what was found, and what to do next. */
+export function renderCleanup(body: CleanupBody, nowMs: number): string {
+  return [stateLine(body, nowMs), ...foundLines(body), ...nextLines(body, nowMs)].join('');
+}
+
+function stateLine({ tenant, repo, state, openedAt, endedAt }: CleanupBody, nowMs: number): string {
+  const since =
+    endedAt === null ? `opened ${formatAge(openedAt, nowMs)}` : `ended ${formatAge(endedAt, nowMs)}`;
+  return `${tenant}/${repo}: ${state}, ${since}\n`;
+}
+
+function foundLines({ found, run, state, deleted }: CleanupBody): string[] {
+  if (!found) return [];
+  const rows = [
+    ['stored', sumText(found.stored)],
+    ['needed by a commit', sumText(found.kept)],
+    ['named by a push since', sumText(found.inUse)],
+    [`younger than ${run?.minAgeDays ?? 0} days`, sumText(found.young)],
+    [run?.dryRun ? 'would be deleted' : 'to be deleted', sumText(found.candidates)],
+    ...(run?.dryRun === false && state !== 'watching' ? [['deleted', sumText(deleted)]] : []),
+  ];
+  const largest = found.largest.map(({ oid, sizeBytes }) => [oid, formatBytes(sizeBytes)]);
+  return [
+    renderTable(['found', ''], rows),
+    ...(largest.length > 0 ? ['\n', renderTable(['largest', 'size'], largest, { right: [1] })] : []),
+  ];
+}
+
+function nextLines(
+  { failure, state, mayRun, snapshotFrom, run, found, ...path }: CleanupBody,
+  nowMs: number,
+) {
+  if (failure) return [`Nothing was deleted: ${failure.message}\n`];
+  const command = `gc run ${path.tenant} ${path.repo} --clone DIR`;
+  switch (state) {
+    case 'watching':
+      if (!mayRun)
+        return [`Pushes note what they name. Run it ${formatUntil(snapshotFrom, nowMs)}: ${command}\n`];
+      if (!run || !found) return [`It may be run: ${command}\n`];
+      return [
+        `Nothing was deleted. To delete: ${command} --delete${found.isMoreThanHalf ? ' --force' : ''}\n`,
+      ];
+    case 'selecting':
+    case 'deleting':
+      return [`It goes on by itself: gc status ${path.tenant} ${path.repo}\n`];
+    default:
+      return [];
+  }
+}
+
+/** One line, while somebody waits. */
+export function progressText({ state, found, deleted }: CleanupBody): string {
+  if (state !== 'deleting' || !found) return 'the repo is listed';
+  return `deleting: ${sumText(deleted)} of ${sumText(found.candidates)}`;
+}

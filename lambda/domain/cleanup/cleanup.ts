@@ -1,0 +1,178 @@
+import type { Watch } from './watch.ts';
+
+/** How many objects, and their bytes. */
+export interface Sum {
+  readonly objectCount: number;
+  readonly bytes: number;
+}
+
+/**
+ * `watching`: batches note what they name, and somebody may ask for a run. `selecting`: a run looks for candidates.
+ * `deleting`: they are deleted. The others are ends.
+ */
+type CleanupState = 'watching' | 'selecting' | 'deleting' | 'done' | 'cancelled' | 'expired';
+
+/** What somebody asked for, who has scanned a clone. */
+export interface CleanupRun {
+  readonly id: string;
+  readonly requestedAtMs: number;
+  /** Objects to which some commit points. */
+  readonly keepCount: number;
+  /** Of the keep-set's file. */
+  readonly keepSha256: string;
+  readonly isDryRun: boolean;
+  /** Delete, though it is more than half of the bytes. */
+  readonly isForced: boolean;
+  /** What was stored within this time is kept. */
+  readonly minAgeMs: number;
+}
+
+/** What a run found. */
+export interface Selection {
+  /** Its candidates lie in as many files of this folder. */
+  readonly folder: string;
+  readonly files: number;
+  /** What was read of the batches since the watch was opened, was read after this. */
+  readonly seenAtMs: number;
+  readonly listed: Sum;
+  /** In the keep-set. */
+  readonly kept: Sum;
+  /** Not in the keep-set, but younger than was asked for. */
+  readonly young: Sum;
+  /** Neither, but named by a batch since, or reserved. */
+  readonly inUse: Sum;
+  readonly candidates: Sum;
+  /** The largest candidates. */
+  readonly largest: readonly { readonly oid: string; readonly sizeBytes: number }[];
+}
+
+/** How far the deleting is: the next candidate is this line of this file. */
+export interface CleanupProgress {
+  readonly file: number;
+  readonly line: number;
+  readonly deleted: Sum;
+}
+
+/** Why a run ended without deleting anything, or anything more. The watch stays open, and another run may begin. */
+export interface CleanupFailure {
+  readonly reason: 'no-keep-set' | 'too-much' | 'too-many-names' | 'no-candidates';
+  readonly message: string;
+}
+
+/** A clean-up of one repo, from its watch to its end. A repo has one at a time. */
+export interface Cleanup {
+  readonly repo: string;
+  readonly watch: Watch;
+  readonly state: CleanupState;
+  /** Counts the writes of this record. */
+  readonly version: number;
+  readonly run: CleanupRun | null;
+  readonly selection: Selection | null;
+  readonly failure: CleanupFailure | null;
+  readonly progress: CleanupProgress;
+  /** When somebody has to look at it, though no message says so. null: never again. */
+  readonly dueAtMs: number | null;
+  readonly endedAtMs: number | null;
+}
+
+const nothing: Sum = { objectCount: 0, bytes: 0 };
+
+const noProgress: CleanupProgress = { file: 0, line: 0, deleted: nothing };
+
+/** Longest time from one look at a run to the next, if messages get lost. */
+const lookAgainMs = 60_000;
+
+export function newCleanup({ repo, watch }: { repo: string; watch: Watch }): Cleanup {
+  return {
+    repo,
+    watch,
+    state: 'watching',
+    version: 1,
+    run: null,
+    selection: null,
+    failure: null,
+    progress: noProgress,
+    dueAtMs: watch.untilMs,
+    endedAtMs: null,
+  };
+}
+
+/** Whether it has not ended. */
+export function isUnderWay({ state }: Pick<Cleanup, 'state'>): boolean {
+  return state === 'watching' || state === 'selecting' || state === 'deleting';
+}
+
+/** From when on a snapshot of the clone may be taken. */
+export function snapshotFromMs({ watch }: Pick<Cleanup, 'watch'>, { cleanupWatchMs }: WatchTimes): number {
+  return watch.openedAtMs + cleanupWatchMs;
+}
+
+interface WatchTimes {
+  readonly cleanupWatchMs: number;
+}
+
+/** With a run that is to look for candidates. */
+export function withRun(cleanup: Cleanup, run: CleanupRun): Cleanup {
+  return {
+    ...cleanup,
+    state: 'selecting',
+    run,
+    selection: null,
+    failure: null,
+    progress: noProgress,
+    dueAtMs: run.requestedAtMs,
+  };
+}
+
+/** With what its run found. A dry run ends here. */
+export function withSelection(
+  cleanup: Cleanup,
+  { selection, nowMs }: { selection: Selection; nowMs: number },
+): Cleanup {
+  const { run, watch } = cleanup;
+  if (run?.isDryRun !== false) return { ...cleanup, state: 'watching', selection, dueAtMs: watch.untilMs };
+  const failure = run.isForced ? undefined : tooMuch(selection);
+  if (failure) return { ...withFailure(cleanup, failure), selection };
+  return { ...cleanup, state: 'deleting', selection, dueAtMs: nowMs };
+}
+
+/** Half of what a repo has is rarely what nobody needs: more likely the clone is not the whole of it. */
+export function isTooMuch({ candidates, listed }: Selection): boolean {
+  return 2 * candidates.bytes > listed.bytes;
+}
+
+function tooMuch(selection: Selection): CleanupFailure | undefined {
+  if (!isTooMuch(selection)) return undefined;
+  const { candidates, listed } = selection;
+  const message =
+    `${candidates.bytes} of ${listed.bytes} bytes would be deleted, more than half. Does the clone have all refs of ` +
+    'all repos that use these objects? If so, run it again with --force.';
+  return { reason: 'too-much', message };
+}
+
+/** A run that ended without deleting anything, or anything more. */
+export function withFailure(cleanup: Cleanup, failure: CleanupFailure): Cleanup {
+  return { ...cleanup, state: 'watching', failure, dueAtMs: cleanup.watch.untilMs };
+}
+
+/** Somebody works on it now, and looks again if nothing moves. */
+export function lookedAt(cleanup: Cleanup, { nowMs }: { nowMs: number }): Cleanup {
+  return { ...cleanup, dueAtMs: nowMs + lookAgainMs };
+}
+
+/** After it has ended, its files are still to be removed, and its watch to be closed. */
+export function endedCleanup(
+  cleanup: Cleanup,
+  { state, nowMs }: { state: 'done' | 'cancelled' | 'expired'; nowMs: number },
+): Cleanup {
+  return { ...cleanup, state, endedAtMs: nowMs, dueAtMs: nowMs };
+}
+
+/** Nothing is left to be done for it. */
+export function tidiedCleanup(cleanup: Cleanup): Cleanup {
+  return { ...cleanup, dueAtMs: null };
+}
+
+export function plus(sum: Sum, more: Sum): Sum {
+  return { objectCount: sum.objectCount + more.objectCount, bytes: sum.bytes + more.bytes };
+}

@@ -1,0 +1,71 @@
+import { type Cleanup, endedCleanup, isUnderWay } from '../../domain/cleanup/cleanup.ts';
+import { isRelied } from '../../domain/cleanup/watch.ts';
+import type { RepoRecord } from '../../domain/tenant.ts';
+import type { CleanupDeps } from './cleanup-deps.ts';
+import { putCleanup } from './put-cleanup.ts';
+import { selectCandidates } from './select-candidates.ts';
+import { sweepCandidates } from './sweep-candidates.ts';
+import { tidyCleanup } from './tidy-cleanup.ts';
+
+/**
+ * - `done`: nothing more can be done now. What is left waits, and the schedule requests the next run.
+ * - `unfinished`: the time was up first.
+ */
+export type CleanupOutcome = 'done' | 'unfinished';
+
+/**
+ * Goes on with the clean-ups of a tenant: looks for candidates, deletes them, or removes what an ended one has left.
+ *
+ * @param input.repos of the tenant, as read just now. Those with a watch have a clean-up.
+ * @param input.untilMs nothing more is begun after this.
+ * @throws {StoreUnavailableError | LedgerUnavailableError} It is to be asked again.
+ */
+export async function advanceCleanups(
+  deps: CleanupDeps,
+  input: { tenant: string; repos: readonly RepoRecord[]; untilMs: number },
+): Promise<CleanupOutcome> {
+  const { tenant, untilMs } = input;
+  for (const { repo, watch, closedAtMs } of input.repos) {
+    if (!watch) continue;
+    if (deps.clock.nowMs() > untilMs) return 'unfinished';
+    const cleanup = await deps.ledger.readCleanup({ tenant, repo });
+    if (cleanup?.watch.id !== watch.id) {
+      // Whoever opened it died before the record was put, or is about to put it. Opening it again is the way to it.
+      continue;
+    }
+    const outcome = await advance(deps, { tenant, cleanup, isClosed: closedAtMs !== null, untilMs });
+    if (outcome === 'unfinished') return outcome;
+  }
+  return 'done';
+}
+
+async function advance(
+  deps: CleanupDeps,
+  input: { tenant: string; cleanup: Cleanup; isClosed: boolean; untilMs: number },
+): Promise<CleanupOutcome> {
+  const { clock, settings } = deps;
+  const { tenant, isClosed, untilMs } = input;
+  let { cleanup } = input;
+  for (;;) {
+    if (!isUnderWay(cleanup)) return tidyCleanup(deps, { tenant, cleanup });
+    const nowMs = clock.nowMs();
+    const isOver = !isRelied(settings, cleanup.watch, { watchId: cleanup.watch.id, nowMs });
+    if (isClosed || isOver) {
+      const state = isClosed ? 'cancelled' : 'expired';
+      const ended = endedCleanup(cleanup, { state, nowMs });
+      const put = await putCleanup(deps, { tenant, cleanup: ended, read: cleanup });
+      if (!put) return 'done';
+      cleanup = put;
+      continue;
+    }
+    if (cleanup.state === 'watching') return 'done';
+    const next =
+      cleanup.state === 'selecting'
+        ? await selectCandidates(deps, { tenant, cleanup })
+        : await sweepCandidates(deps, { tenant, cleanup, untilMs });
+    if (next === 'waiting') return 'done';
+    if (next === 'unfinished') return 'unfinished';
+    if (next.state !== 'watching' && isUnderWay(next) && clock.nowMs() > untilMs) return 'unfinished';
+    cleanup = next;
+  }
+}

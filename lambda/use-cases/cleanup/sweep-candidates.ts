@@ -1,0 +1,170 @@
+import { type Candidate, decodeCandidates } from '../../domain/cleanup/candidates.ts';
+import {
+  type Cleanup,
+  type CleanupProgress,
+  endedCleanup,
+  lookedAt,
+  plus,
+  type Selection,
+  withFailure,
+} from '../../domain/cleanup/cleanup.ts';
+import { candidatesKey } from '../../domain/cleanup/cleanup-keys.ts';
+import type { PrefixSet } from '../../domain/cleanup/prefixes.ts';
+import { seenAgainFromMs } from '../../domain/cleanup/watch.ts';
+import { type Deletion, isClaimable, newDeletion } from '../../domain/deletion.ts';
+import { sumClaims } from '../../domain/reservation.ts';
+import { allPages } from '../all-pages.ts';
+import { runDeletion } from '../deletes/run-deletions.ts';
+import { sparedForExports } from '../deletes/spared-for-exports.ts';
+import type { CleanupDeps } from './cleanup-deps.ts';
+import { putCleanup } from './put-cleanup.ts';
+import { readSeen } from './read-seen.ts';
+
+/** Candidates of one deletion. */
+const pieceObjectsMax = 250;
+/** Each upload batch of the repo reads its deletions, also of what has been gone for a while. They name no more. */
+const namedObjectsMax = 2_000;
+/** Until fewer are named, this is how long it waits. */
+const waitMs = 2_000;
+
+/** What goes on in one call. */
+interface Sweeping {
+  readonly tenant: string;
+  readonly selection: Selection;
+  readonly watchId: string;
+  /** What batches named up to now, since the candidates were chosen. */
+  readonly seen: PrefixSet;
+  /** What they name from then on is read by each deletion. */
+  readonly seenFromMs: number;
+  readonly untilMs: number;
+}
+
+/**
+ * Deletes candidates, a few at a time, in deletions that each see for themselves what nobody has named since.
+ *
+ * @param input.untilMs no other deletion is begun after this, except that one always is.
+ * @returns the clean-up, once nothing is left to be deleted. `unfinished`: the time was up first. `waiting`: nothing more can
+ * be done now, or somebody else goes on with it.
+ * @throws {StoreUnavailableError | LedgerUnavailableError} It is to be asked again.
+ */
+export async function sweepCandidates(
+  deps: CleanupDeps,
+  { tenant, cleanup: before, untilMs }: { tenant: string; cleanup: Cleanup; untilMs: number },
+): Promise<Cleanup | 'unfinished' | 'waiting'> {
+  const { clock, settings } = deps;
+  const { repo, watch, selection } = before;
+  if (!selection) throw new Error('A clean-up that has selected nothing deletes nothing.');
+  let cleanup = await putCleanup(deps, {
+    tenant,
+    cleanup: lookedAt(before, { nowMs: clock.nowMs() }),
+    read: before,
+  });
+  if (!cleanup || (await sparedForExports(deps, tenant))(repo)) return 'waiting';
+  const readAtMs = clock.nowMs();
+  const watchId = watch.id;
+  const fromMs = seenAgainFromMs(settings, selection.seenAtMs);
+  const seen = await readSeen(deps, { tenant, watchId, fromMs });
+  const seenFromMs = seenAgainFromMs(settings, readAtMs);
+  const sweeping: Sweeping = { tenant, selection, watchId, seen, seenFromMs, untilMs };
+  while (cleanup.progress.file < selection.files) {
+    const { file } = cleanup.progress;
+    const next = await sweepFile(deps, { ...sweeping, cleanup, file });
+    if (typeof next === 'string' || next.failure) return next;
+    cleanup = next;
+  }
+  const done = endedCleanup(cleanup, { state: 'done', nowMs: clock.nowMs() });
+  const { objectCount, bytes } = done.progress.deleted;
+  deps.log.info('clean-up done', { tenant, repo, objectCount, bytes });
+  return (await putCleanup(deps, { tenant, cleanup: done, read: cleanup })) ?? 'waiting';
+}
+
+async function sweepFile(
+  deps: CleanupDeps,
+  input: Sweeping & { cleanup: Cleanup; file: number },
+): Promise<Cleanup | 'unfinished' | 'waiting'> {
+  const { archives, clock } = deps;
+  const { tenant, watchId, selection, file, untilMs } = input;
+  let { cleanup } = input;
+  const bytes = await archives.get(candidatesKey({ tenant, watchId }, { folder: selection.folder, file }));
+  if (!bytes) return withoutCandidates(deps, input);
+  const candidates = decodeCandidates(bytes);
+  while (cleanup.progress.file === file) {
+    const { line, deleted } = cleanup.progress;
+    const piece = candidates.slice(line, line + pieceObjectsMax);
+    const swept = await sweepPiece(deps, { ...input, repo: cleanup.repo, line, piece });
+    if (swept === 'unfinished' || swept === 'waiting') return swept;
+    const isLast = line + piece.length >= candidates.length;
+    const progress: CleanupProgress = {
+      file: isLast ? file + 1 : file,
+      line: isLast ? 0 : line + piece.length,
+      deleted: plus(deleted, { objectCount: swept.size, bytes: sumClaims(swept) }),
+    };
+    const moved = lookedAt({ ...cleanup, progress }, { nowMs: clock.nowMs() });
+    const put = await putCleanup(deps, { tenant, cleanup: moved, read: cleanup });
+    // It was cancelled, or somebody else goes on with it.
+    if (!put) return 'waiting';
+    cleanup = put;
+    if (clock.nowMs() > untilMs) return 'unfinished';
+  }
+  return cleanup;
+}
+
+/** The files go with the clean-up's end. If it has not ended, nobody knows any more what else was to be deleted. */
+async function withoutCandidates(
+  deps: CleanupDeps,
+  { tenant, cleanup }: { tenant: string; cleanup: Cleanup },
+): Promise<Cleanup | 'waiting'> {
+  const message = 'The list of what is to be deleted is gone from the store. Run it again.';
+  const failed = withFailure(cleanup, { reason: 'no-candidates', message });
+  return (await putCleanup(deps, { tenant, cleanup: failed, read: cleanup })) ?? 'waiting';
+}
+
+/** @returns name → bytes of what is gone. Of what an earlier attempt deleted, nothing is known. */
+async function sweepPiece(
+  deps: CleanupDeps,
+  input: Sweeping & { repo: string; file: number; line: number; piece: readonly Candidate[] },
+): Promise<ReadonlyMap<string, number> | 'unfinished' | 'waiting'> {
+  const { ledger, clock, settings } = deps;
+  const { tenant, repo, selection, watchId, file, line } = input;
+  const left = input.piece.filter(({ oid }) => !input.seen.has(oid));
+  if (left.length === 0) return new Map();
+  const id = `gc-${selection.folder}-${file}-${line}`;
+  const others = await roomForMore(deps, input);
+  if (typeof others === 'string') return others;
+  const before = others.find((deletion) => deletion.id === id);
+  const objects = new Map(left.map(({ oid, sizeBytes }) => [oid, sizeBytes]));
+  const sweep = { watchId, seenFromMs: input.seenFromMs };
+  const deletion = before ?? newDeletion({ id, repo, objects, dueAtMs: clock.nowMs(), sweep });
+  if (!before) await ledger.putDeletion({ tenant, deletion });
+  // It was run before, and has ended, or what is left waits for reservations to die.
+  else if (!isClaimable(settings, before, clock.nowMs()))
+    return before.state === 'deleting' ? 'waiting' : new Map();
+  const run = await runDeletion(deps, { tenant, deletion, isClosed: false });
+  return run.kind === 'ended' ? run.gone : 'waiting';
+}
+
+/**
+ * Waits until the repo's deletions name few enough objects. Removes the records that nobody needs any more.
+ *
+ * @returns the repo's deletions. `waiting`: none of them will be gone soon.
+ */
+async function roomForMore(
+  deps: CleanupDeps,
+  { tenant, repo, untilMs }: { tenant: string; repo: string; untilMs: number },
+): Promise<readonly Deletion[] | 'unfinished' | 'waiting'> {
+  const { ledger, clock } = deps;
+  for (;;) {
+    const kept: Deletion[] = [];
+    for (const deletion of await allPages(ledger.deletionsOf({ tenant, repo }))) {
+      const isOver =
+        deletion.state === 'gone' && clock.nowMs() > deletion.deadlineMs && deletion.removal === undefined;
+      if (isOver) await ledger.removeDeletion({ tenant, repo, deletionId: deletion.id });
+      else kept.push(deletion);
+    }
+    const named = kept.reduce((sum, { objects }) => sum + objects.size, 0);
+    if (named + pieceObjectsMax <= namedObjectsMax) return kept;
+    if (!kept.some(({ state }) => state === 'gone')) return 'waiting';
+    if (clock.nowMs() + waitMs > untilMs) return 'unfinished';
+    await clock.sleep(waitMs);
+  }
+}

@@ -1,0 +1,34 @@
+import { type Cleanup, tidiedCleanup } from '../../domain/cleanup/cleanup.ts';
+import { candidatesKey, keepSetKey } from '../../domain/cleanup/cleanup-keys.ts';
+import { deleteRunMs } from '../../domain/deletion.ts';
+import type { Deps } from '../deps.ts';
+import { mapLimited } from '../map-limited.ts';
+import { putCleanup } from './put-cleanup.ts';
+
+const deletesAtOnce = 16;
+
+/**
+ * Removes what a clean-up that has ended has left: its files, and then its watch. May be repeated. The files of runs before
+ * the last are left to the store's lifecycle.
+ *
+ * @throws {StoreUnavailableError | LedgerUnavailableError}
+ */
+export async function tidyCleanup(
+  deps: Pick<Deps, 'ledger' | 'store' | 'clock' | 'ids'>,
+  { tenant, cleanup }: { tenant: string; cleanup: Cleanup },
+): Promise<'done'> {
+  const { ledger, store, clock } = deps;
+  const { repo, watch, run, selection, dueAtMs } = cleanup;
+  const path = { tenant, watchId: watch.id };
+  if (dueAtMs !== null) {
+    const files = Array.from({ length: selection?.files ?? 0 }, (_, file) => file);
+    const keys = files.map((file) => candidatesKey(path, { folder: selection?.folder ?? '', file }));
+    if (run) keys.push(keepSetKey(path, run.keepSha256));
+    const deadlineMs = clock.nowMs() + deleteRunMs;
+    await mapLimited(keys, deletesAtOnce, (key) => store.delete(key, { deadlineMs }));
+    await putCleanup(deps, { tenant, cleanup: tidiedCleanup(cleanup), read: cleanup });
+  }
+  // Last: by it others find what is left to be done.
+  await ledger.closeWatch({ tenant, repo, watch });
+  return 'done';
+}

@@ -1,0 +1,30 @@
+import { PrefixSet } from '../../domain/cleanup/prefixes.ts';
+import type { Deletion } from '../../domain/deletion.ts';
+import { isOid } from '../../domain/names.ts';
+import type { Deps } from '../deps.ts';
+
+/** No object of a deletion. */
+export const noNames: ReadonlySet<string> = new Set();
+
+/**
+ * The objects of a deletion that batches have named since a clean-up chose them. The deletion must have been claimed
+ * before: a batch that names one later finds the claim.
+ *
+ * @returns none for a deletion that is not one of a clean-up.
+ * @throws {LedgerUnavailableError}
+ */
+export async function namedSince(
+  { ledger }: Pick<Deps, 'ledger'>,
+  { tenant, deletion }: { tenant: string; deletion: Deletion },
+): Promise<ReadonlySet<string>> {
+  const { sweep, objects } = deletion;
+  if (!sweep) return noNames;
+  const oids = [...objects.keys()].filter(isOid);
+  const named = new Set<string>();
+  for await (const page of ledger.seen({ tenant, watchId: sweep.watchId, fromMs: sweep.seenFromMs })) {
+    const seen = new PrefixSet();
+    for (const { prefixes } of page) seen.addText(prefixes);
+    for (const oid of oids) if (seen.has(oid)) named.add(oid);
+  }
+  return named;
+}

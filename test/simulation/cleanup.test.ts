@@ -1,0 +1,32 @@
+import { describe, expect, it } from 'vitest';
+import { runCleanup } from './cleanup.ts';
+import { Violation } from './invariants.ts';
+import { cleanupMutants } from './mutants-cleanup.ts';
+
+/** How often each of these must happen at least, in all histories. A simulation in which nothing happens proves nothing. */
+const least = { pushes: 5_000, renamed: 1_000, runs: 150, deleted: 300, lateWrites: 100, kills: 100 };
+
+describe('a clean-up, while people push', () => {
+  it('never deletes what a ref needs, in 100 random histories', { timeout: 300_000 }, async () => {
+    const total = new Map<string, number>();
+    for (let seed = 0; seed < 100; seed += 1) {
+      const coverage = await runCleanup(seed).catch((cause: unknown) => {
+        throw new Error(`Seed ${seed} of the clean-ups`, { cause });
+      });
+      for (const [name, count] of Object.entries(coverage)) total.set(name, (total.get(name) ?? 0) + count);
+    }
+    for (const [name, count] of Object.entries(least))
+      expect(total.get(name), name).toBeGreaterThanOrEqual(count);
+  });
+
+  it.each(cleanupMutants)('$name is caught within $seeds seeds', { timeout: 180_000 }, async (each) => {
+    const messages: string[] = [];
+    for (let seed = 0; seed < each.seeds && messages.length === 0; seed += 1) {
+      await runCleanup(seed, each.mutant).catch((error: unknown) => {
+        if (!(error instanceof Violation)) throw error;
+        if (/^I[79]/.test(error.message)) messages.push(error.message);
+      });
+    }
+    expect(messages[0]).toMatch(/^I[79]/);
+  });
+});

@@ -1,0 +1,59 @@
+import type { SeenNote } from '../../lambda/domain/cleanup/watch.ts';
+import type { CleanupMutant } from './cleanup.ts';
+import { withMethods } from './with-methods.ts';
+
+/** Mistakes in a clean-up. With each of them something that a ref needs is deleted. */
+
+/** Batches do not note what they name. */
+const noWatch: CleanupMutant = {
+  ledger: (ledger) => withMethods(ledger, { noteSeen: async () => undefined }),
+};
+
+/** A deletion relies on what was read before it was marked. */
+const seenBeforeMark: CleanupMutant = {
+  ledger: (ledger) => {
+    const read = new Map<string, readonly SeenNote[]>();
+    return withMethods(ledger, {
+      seen: async function* (input) {
+        if (input.fromMs === 0) {
+          const notes: SeenNote[] = [];
+          for await (const page of ledger.seen(input)) notes.push(...page);
+          read.set(input.watchId, notes);
+        }
+        yield read.get(input.watchId) ?? [];
+      },
+    });
+  },
+};
+
+/** A batch notes what it names after it has read deletions. */
+const notedAfterDeletions: CleanupMutant = {
+  ledger: (ledger, world) =>
+    withMethods(ledger, {
+      noteSeen: async (input) => world.scheduler.after(20_000, () => void ledger.noteSeen(input)),
+    }),
+};
+
+const landsAgainAfterMs = 12 * 60_000;
+
+/** A deletion does not know its watch. It is written once more after the clean-up has ended, and what it names was pushed. */
+const outlivesWatch: CleanupMutant = {
+  ledger: (ledger, world) =>
+    withMethods(ledger, {
+      putDeletion: async (input) => {
+        await ledger.putDeletion(input);
+        const { sweep, ...deletion } = input.deletion;
+        if (!sweep) return;
+        const again = { tenant: input.tenant, deletion };
+        world.scheduler.after(landsAgainAfterMs, () => void ledger.putDeletion(again));
+      },
+    }),
+};
+
+export const cleanupMutants: readonly { name: string; mutant: CleanupMutant; seeds: number }[] = [
+  { name: 'a clean-up without a watch', mutant: noWatch, seeds: 10 },
+  { name: 'a snapshot before the watch', mutant: { isSnapshotFirst: true }, seeds: 10 },
+  { name: 'what was seen, read before the mark', mutant: seenBeforeMark, seeds: 60 },
+  { name: 'what is named, noted after deletions were read', mutant: notedAfterDeletions, seeds: 60 },
+  { name: 'a deletion that outlives its watch', mutant: outlivesWatch, seeds: 30 },
+];

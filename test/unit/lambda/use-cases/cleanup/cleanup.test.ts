@@ -1,0 +1,321 @@
+import { describe, expect, it, vi } from 'vitest';
+import { sha256Hex } from '../../../../../lambda/domain/hash.ts';
+import { StoreUnavailableError } from '../../../../../lambda/ports/object-store.ts';
+import { cancelCleanup } from '../../../../../lambda/use-cases/cleanup/cancel-cleanup.ts';
+import { openCleanup } from '../../../../../lambda/use-cases/cleanup/open-cleanup.ts';
+import { readCleanup } from '../../../../../lambda/use-cases/cleanup/read-cleanup.ts';
+import { signKeepSet, startRun } from '../../../../../lambda/use-cases/cleanup/start-run.ts';
+import { deleteRepo } from '../../../../../lambda/use-cases/deletes/delete-objects.ts';
+import { minute, tenant } from '../../../../support/memory/stack.ts';
+import { CleanupWorld, hour, oidAt, path, repo } from './cleanup-world.ts';
+
+const day = 24 * hour;
+
+describe('opening a clean-up', () => {
+  it('has pushes note what they name from then on', async () => {
+    const world = await CleanupWorld.with([0, 1]);
+    const cleanup = await world.open();
+    expect(cleanup).toMatchObject({ repo, state: 'watching', watch: { openedAtMs: world.nowMs } });
+    expect(await world.watch()).toEqual(cleanup.watch);
+    expect(cleanup.watch.untilMs).toBe(world.nowMs + 30 * day);
+  });
+
+  it('finds the one that is open', async () => {
+    const world = await CleanupWorld.with([0]);
+    const first = await world.open();
+    world.nowMs += hour;
+    expect(await world.open()).toEqual(first);
+  });
+
+  it('finds one of which only the watch was opened', async () => {
+    const world = await CleanupWorld.with([0]);
+    const watch = { id: 'w', openedAtMs: world.nowMs, untilMs: world.nowMs + day };
+    await world.ledger.openWatch({ ...path, watch, nowMs: world.nowMs });
+    world.nowMs += hour;
+    expect(await world.open()).toMatchObject({ watch, state: 'watching' });
+  });
+
+  it('is refused where there is nothing, or what there is is being deleted', async () => {
+    const world = await CleanupWorld.with([0]);
+    expect(await openCleanup(world.deps, { tenant, repo: 'none' })).toEqual({ kind: 'no-repo' });
+    await deleteRepo(world.deps, { ...path, dryRun: false });
+    expect(await openCleanup(world.deps, path)).toEqual({ kind: 'no-repo' });
+  });
+
+  it('takes a repo that was never counted, if something is stored', async () => {
+    const world = await CleanupWorld.with([0]);
+    world.objects.put(`${tenant}/new/${oidAt(3)}`, 4);
+    expect(await openCleanup(world.deps, { tenant, repo: 'new' })).toMatchObject({ kind: 'open' });
+  });
+
+  it('waits until the last one has ended', async () => {
+    const world = await CleanupWorld.with([0]);
+    await world.open();
+    await cancelCleanup(world.deps, path);
+    expect(await openCleanup(world.deps, path)).toEqual({ kind: 'busy' });
+    await world.consume();
+    expect(await world.watch()).toBeUndefined();
+    world.nowMs += 1;
+    const again = await world.open();
+    expect(again).toMatchObject({ state: 'watching', run: null, version: 4 });
+  });
+});
+
+describe('a run', () => {
+  it('begins when the watch is old enough, and not without one', async () => {
+    const world = await CleanupWorld.with([0]);
+    const keepSet = { ...path, keepCount: 0, keepSha256: sha256Hex('') };
+    const wish = { ...keepSet, isDryRun: true, isForced: false, minAgeMs: 0 };
+    expect(await signKeepSet(world.deps, keepSet)).toEqual({ kind: 'not-open' });
+    expect(await startRun(world.deps, wish)).toEqual({ kind: 'not-open' });
+    const { watch } = await world.open();
+    const fromMs = watch.openedAtMs + day;
+    world.nowMs = fromMs - 1;
+    expect(await signKeepSet(world.deps, keepSet)).toEqual({ kind: 'too-early', fromMs });
+    expect(await startRun(world.deps, wish)).toEqual({ kind: 'too-early', fromMs });
+    world.nowMs += 1;
+    expect(await signKeepSet(world.deps, keepSet)).toMatchObject({ kind: 'signed' });
+    expect(await startRun(world.deps, wish)).toMatchObject({
+      kind: 'started',
+      cleanup: { state: 'selecting' },
+    });
+    expect(world.requests).toEqual([{ tenant, reason: 'delete', full: false }]);
+    expect(await startRun(world.deps, wish)).toMatchObject({ kind: 'running' });
+    expect(await signKeepSet(world.deps, keepSet)).toMatchObject({ kind: 'running' });
+  });
+
+  it('has the keep-set signed: its length, its hash, and a key of its own', async () => {
+    const world = await CleanupWorld.with([0]);
+    const { watch } = await world.opened();
+    const signUpload = vi.fn(async () => ({ href: 'https://store.example/', header: {} }));
+    const signer = { ...world.deps.signer, signUpload };
+    const keepSha256 = sha256Hex('keep');
+    await signKeepSet({ ...world.deps, signer }, { ...path, keepCount: 3, keepSha256 });
+    expect(signUpload).toHaveBeenCalledWith({
+      key: `_gc/${tenant}/${watch.id}/keep-${keepSha256}`,
+      oid: keepSha256,
+      sizeBytes: 24,
+      signedAtMs: world.nowMs,
+      lifetimeMs: 30 * minute,
+    });
+  });
+
+  it('deletes what is neither needed, nor named since, nor reserved, nor young', async () => {
+    const world = await CleanupWorld.with([0, 1, 2, 3, 4, 5]);
+    await world.open();
+    await world.push(repo, { [oidAt(1)]: 2 });
+    world.nowMs += day;
+    world.putOld(6, hour);
+    world.objects.put(`${tenant}/${repo}/notes.txt`, 7, undefined, 0);
+    await world.ledger.putReservation({
+      tenant,
+      reservation: {
+        id: 'r',
+        repo,
+        state: 'issued',
+        claims: new Map([[oidAt(2), 3]]),
+        createdAtMs: world.nowMs,
+        expiresAtMs: world.nowMs + hour,
+        deadAtMs: world.nowMs + hour,
+        lookAtMs: null,
+      },
+    });
+    await world.run([0], { minAgeMs: day });
+    await world.consume();
+    const { state, selection, progress } = await world.cleanup();
+    expect(selection).toMatchObject({
+      files: 1,
+      listed: { objectCount: 7, bytes: 28 },
+      kept: { objectCount: 1, bytes: 1 },
+      young: { objectCount: 1, bytes: 7 },
+      inUse: { objectCount: 2, bytes: 5 },
+      candidates: { objectCount: 3, bytes: 15 },
+      largest: [5, 4, 3].map((index) => ({ oid: oidAt(index), sizeBytes: index + 1 })),
+    });
+    expect(state).toBe('done');
+    expect(progress.deleted).toEqual({ objectCount: 3, bytes: 15 });
+    expect(await world.stored()).toEqual([-1, 0, 1, 2, 6]);
+  });
+
+  it('leaves nothing behind: no files, no watch, nothing due, exact numbers', async () => {
+    const world = await CleanupWorld.with([0, 1, 2, 3]);
+    await world.opened();
+    await world.run([0, 1]);
+    expect(await world.files()).toHaveLength(1);
+    await world.consume();
+    expect(await world.files()).toEqual([]);
+    expect(await world.watch()).toBeUndefined();
+    expect(await world.cleanup()).toMatchObject({ state: 'done', dueAtMs: null, endedAtMs: world.nowMs });
+    await world.expectExact();
+    expect(await world.stored()).toEqual([0, 1]);
+    expect(await world.ledger.goneOf({ ...path, oids: [oidAt(0), oidAt(2), oidAt(3)] })).toEqual(
+      new Map([
+        [oidAt(2), world.nowMs],
+        [oidAt(3), world.nowMs],
+      ]),
+    );
+  });
+
+  it('that is dry only tells, and keeps the watch for the next', async () => {
+    const world = await CleanupWorld.with([0, 1, 2, 3]);
+    await world.opened();
+    await world.run([0], { isDryRun: true, isForced: false });
+    await world.consume();
+    expect(await world.cleanup()).toMatchObject({
+      state: 'watching',
+      failure: null,
+      run: { isDryRun: true },
+      selection: { candidates: { objectCount: 3, bytes: 9 } },
+    });
+    expect(await world.stored()).toEqual([0, 1, 2, 3]);
+    expect(await world.watch()).toBeDefined();
+    expect(await world.run([0])).toMatchObject({ kind: 'started' });
+    await world.consume();
+    expect(await world.stored()).toEqual([0]);
+  });
+
+  it('deletes more than half only if it is forced', async () => {
+    const world = await CleanupWorld.with([0, 1, 2, 3]);
+    await world.opened();
+    await world.run([3], { isForced: false });
+    await world.consume();
+    expect(await world.cleanup()).toMatchObject({ state: 'watching', failure: { reason: 'too-much' } });
+    expect(await world.stored()).toEqual([0, 1, 2, 3]);
+  });
+
+  it.each([
+    ['another number of objects', { keepCount: 2 }],
+    ['another hash', { keepSha256: sha256Hex('other') }],
+  ])('deletes nothing by a keep-set of %s', async (_, more) => {
+    const world = await CleanupWorld.with([0, 1]);
+    await world.opened();
+    await world.run([0], more);
+    await world.consume();
+    expect(await world.cleanup()).toMatchObject({ state: 'watching', failure: { reason: 'no-keep-set' } });
+    expect(await world.stored()).toEqual([0, 1]);
+  });
+
+  it('keeps what the store does not say the time of', async () => {
+    const world = await CleanupWorld.with([0]);
+    world.objects.put(`${tenant}/${repo}/${oidAt(5)}`, 6);
+    await world.opened();
+    await world.run([]);
+    await world.consume();
+    expect(await world.stored()).toEqual([5]);
+  });
+
+  it('goes on after the store was down', async () => {
+    const world = await CleanupWorld.with([0, 1, 2]);
+    await world.opened();
+    await world.run([0]);
+    let isDown = true;
+    world.beforeDelete = () => {
+      if (isDown) throw new StoreUnavailableError('It does not answer.');
+    };
+    await world.consume();
+    expect(await world.cleanup()).toMatchObject({ state: 'deleting', progress: { line: 0 } });
+    isDown = false;
+    world.nowMs += 5 * minute;
+    expect(await world.isDue()).toBe(true);
+    await world.consume();
+    await world.consume();
+    expect(await world.cleanup()).toMatchObject({ state: 'done' });
+    expect(await world.stored()).toEqual([0]);
+    await world.expectExact();
+  });
+
+  it('spares what is named between the choice of candidates and its delete', async () => {
+    const world = await CleanupWorld.with([0, 1, 2]);
+    await world.opened();
+    await world.run([0]);
+    const putDeletion = world.ledger.putDeletion.bind(world.ledger);
+    world.ledger.putDeletion = async (input) => {
+      // Before the mark: no deletion tells this batch that the object is about to go.
+      const verdicts = await world.push(repo, { [oidAt(1)]: 2 });
+      expect(verdicts).toEqual(new Map([[oidAt(1), { kind: 'stored' }]]));
+      await putDeletion(input);
+    };
+    await world.consume();
+    expect(await world.stored()).toEqual([0, 1]);
+    expect((await world.cleanup()).progress.deleted).toEqual({ objectCount: 1, bytes: 3 });
+    await world.expectExact();
+  });
+
+  it('deletes nothing after it was cancelled, though it was to be deleted', async () => {
+    const world = await CleanupWorld.with([0, 1, 2]);
+    await world.opened();
+    await world.run([0]);
+    expect(await cancelCleanup(world.deps, path)).toMatchObject({ state: 'cancelled' });
+    expect(await cancelCleanup(world.deps, path)).toMatchObject({ state: 'cancelled' });
+    await world.consume();
+    expect(await world.stored()).toEqual([0, 1, 2]);
+    expect(await world.watch()).toBeUndefined();
+    expect(await world.cleanup()).toMatchObject({ state: 'cancelled', dueAtMs: null });
+    expect(await world.files()).toEqual([]);
+  });
+
+  it('that was never asked for ends with its watch', async () => {
+    const world = await CleanupWorld.with([0, 1]);
+    const { watch } = await world.open();
+    world.nowMs = watch.untilMs + 1;
+    expect(await readCleanup(world.deps, path)).toMatchObject({ state: 'expired' });
+    expect(
+      await startRun(world.deps, {
+        ...path,
+        keepCount: 0,
+        keepSha256: '',
+        isDryRun: true,
+        isForced: true,
+        minAgeMs: 0,
+      }),
+    ).toEqual({ kind: 'not-open' });
+    expect(await world.isDue()).toBe(true);
+    await world.consume();
+    expect(await world.cleanup()).toMatchObject({ state: 'expired', dueAtMs: null });
+    expect(await world.watch()).toBeUndefined();
+  });
+
+  it('ends when its repo is deleted', async () => {
+    const world = await CleanupWorld.with([0, 1]);
+    await world.opened();
+    await world.run([0]);
+    await deleteRepo(world.deps, { ...path, dryRun: false });
+    await world.consume();
+    expect(await world.stored()).toEqual([]);
+    expect(await world.cleanup()).toMatchObject({ state: 'cancelled', dueAtMs: null });
+    expect(await world.watch()).toBeUndefined();
+  });
+
+  it('is not there before it was opened', async () => {
+    const world = await CleanupWorld.with([0]);
+    expect(await readCleanup(world.deps, path)).toBeUndefined();
+    expect(await cancelCleanup(world.deps, path)).toBeUndefined();
+  });
+});
+
+describe('a large clean-up', () => {
+  it('deletes a few at a time, and waits for the records of what is gone', async () => {
+    const world = new CleanupWorld();
+    const many = Array.from({ length: 3_000 }, (_, index) => sha256Hex(`many ${index}`));
+    for (const oid of many) world.objects.put(`${tenant}/${repo}/${oid}`, 1, undefined, world.nowMs - day);
+    await world.create();
+    await world.opened();
+    await world.run([]);
+    let mostNamed = 0;
+    const claimDeletion = world.ledger.claimDeletion.bind(world.ledger);
+    world.ledger.claimDeletion = async (input) => {
+      const named = (await world.deletions()).reduce((sum, { objects }) => sum + objects.size, 0);
+      mostNamed = Math.max(mostNamed, named);
+      return claimDeletion(input);
+    };
+    const beganMs = world.nowMs;
+    await world.consume();
+    expect(await world.cleanup()).toMatchObject({
+      state: 'done',
+      progress: { deleted: { objectCount: 3_000, bytes: 3_000 } },
+    });
+    expect(mostNamed).toBeLessThanOrEqual(2_000);
+    expect(world.nowMs - beganMs).toBeGreaterThan(30_000);
+    await world.expectExact();
+  });
+});

@@ -1,0 +1,46 @@
+import { describe, expect, it } from 'vitest';
+import { LedgerUnavailableError } from '../../../../../lambda/ports/ledger.ts';
+import { findGone } from '../../../../../lambda/use-cases/downloads/find-gone.ts';
+import { offerDownload } from '../../../../../lambda/use-cases/downloads/offer-download.ts';
+import { MemoryStack, oidOf, tenant } from '../../../../support/memory/stack.ts';
+
+const path = { tenant, repo: 'app' };
+
+describe('what is missing', () => {
+  it('is said to be gone if a clean-up has deleted it', async () => {
+    const world = new MemoryStack();
+    world.put({ [`app/${oidOf(1)}`]: 5 });
+    await world.create();
+    await world.ledger.noteGone({ ...path, oids: [oidOf(1), oidOf(2)], atMs: 77 });
+    const objects = new Map([1, 2, 3].map((index) => [oidOf(index), 5]));
+    const outcome = await offerDownload(world.deps, {
+      tenant: await world.record(),
+      tokenId: 't',
+      repo: 'app',
+      objects,
+    });
+    if (outcome.kind !== 'answered') throw new Error(outcome.kind);
+    expect([...outcome.verdicts.values()]).toMatchObject([
+      { kind: 'download' },
+      { kind: 'gone', atMs: 77 },
+      { kind: 'missing' },
+    ]);
+  });
+
+  it('is only missing if the ledger does not say why', async () => {
+    const { deps } = new MemoryStack();
+    const warnings: string[] = [];
+    const log = { ...deps.log, warn: (message: string) => void warnings.push(message) };
+    const failing = (error: Error) => ({ ...deps.ledger, goneOf: () => Promise.reject(error) });
+    const ask = (error: Error) => findGone({ ledger: failing(error), log }, { ...path, oids: [oidOf(1)] });
+    expect(await ask(new LedgerUnavailableError('Down.'))).toEqual(new Map());
+    expect(warnings).toHaveLength(1);
+    await expect(ask(new TypeError('A mistake.'))).rejects.toThrow('A mistake.');
+  });
+
+  it('is not asked for if nothing is missing', async () => {
+    const { deps } = new MemoryStack();
+    const ledger = { ...deps.ledger, goneOf: () => Promise.reject(new Error('Asked.')) };
+    expect(await findGone({ ...deps, ledger }, { ...path, oids: [] })).toEqual(new Map());
+  });
+});

@@ -17,7 +17,7 @@ export interface Stage {
   readonly repoLimits: readonly LimitRepoStep[];
 }
 
-export interface LimitRepoStep {
+interface LimitRepoStep {
   readonly afterMs: number;
   readonly repo: number;
   readonly limitBytes: number | null;

@@ -1,7 +1,13 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { cli, startServer, type TestServer } from './harness.ts';
 
-const repo = { repo: 'game', storedBytes: 10, objectCount: 1, countedAt: '2026-11-21T04:58:00Z' };
+const repo = {
+  repo: 'game',
+  limitBytes: null,
+  storedBytes: 10,
+  objectCount: 1,
+  countedAt: '2026-11-21T04:58:00Z',
+};
 const month = { month: '2026-11', bytes: 0, objects: 0, resetsAt: '2026-12-01T00:00:00Z' };
 const publicRead = { monthlyLimitBytes: 100 * 1024 ** 3, since: '2026-11-21T04:00:00Z', month };
 

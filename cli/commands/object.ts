@@ -1,12 +1,22 @@
-import type { Command } from 'commander';
+import { type Command, InvalidArgumentError, Option } from 'commander';
 import { formatBytes } from '../../lambda/domain/bytes.ts';
 import { type ObjectBody, objectPageSchema } from '../../lambda/http/management/objects/schemas.ts';
 import { type DeleteOptions, formatFreed, runDelete, saysYes, withDeleteOptions } from '../confirm-delete.ts';
 import type { CliContext } from '../context.ts';
+import { FirstItems } from '../extreme-items.ts';
 import { eachPage, type ListOptions, pageSizeMax, withListOptions } from '../list-pages.ts';
 import { openClient, parseOid, parseRepo, parseTenant } from '../options.ts';
-import { formatObjects, formatUntil, printable } from '../render.ts';
+import { formatAge, formatObjects, formatUntil, printable, renderTable } from '../render.ts';
 import { waitUntilGone } from '../wait-until-gone.ts';
+
+interface ObjectListOptions extends ListOptions {
+  readonly repo?: string;
+  readonly largest?: number;
+  readonly oldest?: number;
+}
+
+/** Of `--largest` and `--oldest`. */
+const extremesMax = 10_000;
 
 interface ObjectDeleteOptions extends DeleteOptions {
   readonly wait?: boolean;
@@ -27,7 +37,18 @@ function registerList(group: Command, context: CliContext): void {
     .description('list what a tenant stores, by repo and oid; with --json one page of it')
     .argument('<tenant>', 'name of the tenant', parseTenant)
     .option('--repo <repo>', 'only those of this repo', parseRepo)
-    .action(async (tenant: string, options: ListOptions & { repo?: string }) => {
+    .addOption(
+      new Option('--largest <n>', `only the n largest, at most ${extremesMax}`)
+        .argParser(parseExtremes)
+        .conflicts(['json', 'cursor']),
+    )
+    .addOption(
+      new Option('--oldest <n>', `only the n that were stored first, at most ${extremesMax}`)
+        .argParser(parseExtremes)
+        .conflicts(['largest', 'json', 'cursor']),
+    )
+    .action(async (tenant: string, options: ObjectListOptions) => {
+      const first = extremesOf(options);
       const pages = eachPage(openClient(options, context), {
         path: `/v1/tenants/${tenant}/objects`,
         ...(options.repo !== undefined && { filter: { repo: options.repo } }),
@@ -37,16 +58,42 @@ function registerList(group: Command, context: CliContext): void {
       let [objectCount, bytes] = [0, 0];
       for await (const { body, text } of pages) {
         if (options.json) return context.out(`${text}\n`);
-        context.out(body.objects.map(objectLine).join(''));
+        if (first) for (const object of body.objects) first.add(object);
+        else context.out(body.objects.map(objectLine).join(''));
         objectCount += body.objects.length;
         for (const { sizeBytes } of body.objects) bytes += sizeBytes;
       }
+      if (first && objectCount > 0) context.out(renderExtremes(first.sorted(), context.nowMs()));
       context.out(
         objectCount === 0
           ? 'No objects: nothing is stored.\n'
           : `Total: ${formatObjects(objectCount)}, ${formatBytes(bytes)}.\n`,
       );
     });
+}
+
+/** Those that come first. undefined: all are listed. */
+function extremesOf({ largest, oldest }: ObjectListOptions): FirstItems<ObjectBody> | undefined {
+  if (largest !== undefined) return new FirstItems(largest, (a, b) => b.sizeBytes - a.sizeBytes);
+  // ISO dates of one form compare as text. What has none comes last.
+  const compare = (a: ObjectBody, b: ObjectBody) => ((a.storedAt ?? '~') < (b.storedAt ?? '~') ? -1 : 1);
+  return oldest === undefined ? undefined : new FirstItems(oldest, compare);
+}
+
+function renderExtremes(objects: readonly ObjectBody[], nowMs: number): string {
+  const rows = objects.map(({ repo, oid, sizeBytes, storedAt }) => [
+    oid,
+    formatBytes(sizeBytes),
+    storedAt === null ? '-' : formatAge(storedAt, nowMs),
+    repo,
+  ]);
+  return renderTable(['oid', 'size', 'stored', 'repo'], rows, { right: [1] });
+}
+
+function parseExtremes(text: string): number {
+  if (!/^[1-9]\d{0,4}$/.test(text) || Number(text) > extremesMax)
+    throw new InvalidArgumentError(`Give a whole number from 1 to ${extremesMax}.`);
+  return Number(text);
 }
 
 /** There may be millions, so no table is made of them. */

@@ -2,10 +2,20 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { type Api, bearer, jsonOf, newName, type TestTenant } from './api.ts';
 import { comparable, expectProblem } from './errors.ts';
+import type { Answer } from './exchange.ts';
 import { objectOf, push } from './lfs.ts';
 
 const objectPage = z.strictObject({
-  objects: z.array(z.strictObject({ repo: z.string(), oid: z.string(), sizeBytes: z.number() })),
+  objects: z.array(
+    z.strictObject({
+      repo: z.string(),
+      oid: z.string(),
+      sizeBytes: z.number(),
+      // Every store that there is says when.
+      storedAt: z.iso.datetime(),
+    }),
+  ),
+  others: z.array(z.strictObject({ repo: z.string(), objectCount: z.number(), sizeBytes: z.number() })),
   nextCursor: z.string().nullable(),
 });
 
@@ -26,7 +36,14 @@ export function objectTests(api: () => Api): void {
     const list = async (query = '', token = own.readToken) => {
       const answer = await get(query, token);
       expect(answer.status, answer.text).toBe(200);
-      return objectPage.parse(jsonOf(answer));
+      return pageIn(answer);
+    };
+    /** Without the times, once they were looked at. */
+    const pageIn = (answer: Answer) => {
+      const { objects, others, nextCursor } = objectPage.parse(jsonOf(answer));
+      for (const { storedAt } of objects)
+        expect(Math.abs(Date.now() - Date.parse(storedAt))).toBeLessThan(30 * 60_000);
+      return { objects: objects.map(({ storedAt: _, ...object }) => object), others, nextCursor };
     };
 
     beforeAll(async () => {
@@ -41,16 +58,16 @@ export function objectTests(api: () => Api): void {
 
     it('has what was just pushed, for the operator and any token of the tenant', async () => {
       for (const token of [own.readToken, own.writeToken, api().target.adminToken])
-        expect(await list('', token)).toEqual({ objects: shown, nextCursor: null });
-      const ofOther = objectPage.parse(jsonOf(await get('', other.readToken, other.tenant)));
-      expect(ofOther).toEqual({ objects: [], nextCursor: null });
+        expect(await list('', token)).toEqual({ objects: shown, others: [], nextCursor: null });
+      const ofOther = pageIn(await get('', other.readToken, other.tenant));
+      expect(ofOther).toEqual({ objects: [], others: [], nextCursor: null });
     });
 
     it('of a repo has no others', async () => {
       const inGame = shown.filter(({ repo }) => repo === 'game');
       for (const name of ['game', 'game.git'])
-        expect(await list(`?repo=${name}`)).toEqual({ objects: inGame, nextCursor: null });
-      expect(await list('?repo=gam')).toEqual({ objects: [], nextCursor: null });
+        expect(await list(`?repo=${name}`)).toEqual({ objects: inGame, others: [], nextCursor: null });
+      expect(await list('?repo=gam')).toEqual({ objects: [], others: [], nextCursor: null });
     });
 
     it.each(['', '&repo=game'])('is read in pages, each object once (%j)', async (filter) => {

@@ -1,15 +1,25 @@
 import { isOid, isRepoName, repoPrefix, tenantPrefix } from '../../domain/names.ts';
 import type { Deps } from '../deps.ts';
 
+interface StoredObject {
+  readonly repo: string;
+  readonly oid: string;
+  readonly sizeBytes: number;
+  /** undefined: the store does not say. */
+  readonly lastModifiedMs: number | undefined;
+}
+
 export interface StoredObjectPage {
-  readonly objects: readonly { readonly repo: string; readonly oid: string; readonly sizeBytes: number }[];
+  readonly objects: readonly StoredObject[];
+  /** Repo → the sums of other keys below it, which count too. Those that are in no repo have an empty name. */
+  readonly others: ReadonlyMap<string, { readonly objectCount: number; readonly sizeBytes: number }>;
   /** The last key of the page, relative to the tenant's path. null: no page follows. */
   readonly next: string | null;
 }
 
 /**
  * What lies in the store below a tenant's path, or one of its repos: one page, of one LIST. Keys that are no objects of
- * git-lfs are left out, so a page may be shorter than asked for, or empty, without being the last.
+ * git-lfs are only summed up, so a page may be shorter than asked for, or empty, without being the last.
  *
  * @param input.after `next` of the page before.
  * @throws {StoreUnavailableError}
@@ -23,14 +33,23 @@ export async function listStoredObjects(
   const page = await listing.listPage({
     prefix: repo === undefined ? base : repoPrefix({ tenant, repo }),
     maxKeys: pageSize,
+    readsTimes: true,
     ...(after !== undefined && { startAfter: base + after }),
   });
-  const objects: StoredObjectPage['objects'][number][] = [];
+  const objects: StoredObject[] = [];
+  const others = new Map<string, { objectCount: number; sizeBytes: number }>();
   for (let index = 0; index < page.keyCount; index += 1) {
-    const [name = '', oid = '', ...deeper] = page.keyAt(index).slice(base.length).split('/');
-    if (deeper.length === 0 && isRepoName(name) && isOid(oid))
-      objects.push({ repo: name, oid, sizeBytes: page.sizeAt(index) });
+    const path = page.keyAt(index).slice(base.length);
+    const [name = '', oid = '', ...deeper] = path.split('/');
+    const sizeBytes = page.sizeAt(index);
+    if (deeper.length === 0 && isRepoName(name) && isOid(oid)) {
+      objects.push({ repo: name, oid, sizeBytes, lastModifiedMs: page.lastModifiedMsAt(index) });
+    } else {
+      const folder = path.includes('/') ? name : '';
+      const sums = others.get(folder) ?? { objectCount: 0, sizeBytes: 0 };
+      others.set(folder, { objectCount: sums.objectCount + 1, sizeBytes: sums.sizeBytes + sizeBytes });
+    }
   }
   const hasNext = page.isTruncated && page.keyCount > 0;
-  return { objects, next: hasNext ? page.keyAt(page.keyCount - 1).slice(base.length) : null };
+  return { objects, others, next: hasNext ? page.keyAt(page.keyCount - 1).slice(base.length) : null };
 }

@@ -1,10 +1,11 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { type Answer, type Asked, cli, startServer, type TestServer } from './harness.ts';
 
-const object = (digit: string, sizeBytes: number, repo = 'game') => ({
+const object = (digit: string, sizeBytes: number, repo = 'game', storedAt: string | null = null) => ({
   repo,
   oid: digit.repeat(64),
   sizeBytes,
+  storedAt,
 });
 
 let server: TestServer | undefined;
@@ -25,7 +26,7 @@ async function serve(answer: Answer | ((asked: Asked) => Answer)) {
 
 const page = (objects: readonly object[], nextCursor: string | null = null): Answer => ({
   status: 200,
-  body: { objects, nextCursor },
+  body: { objects, others: [], nextCursor },
 });
 
 describe('object list', () => {
@@ -61,9 +62,41 @@ describe('object list', () => {
   });
 
   it('--json prints one page as it is', async () => {
-    const text = '{"objects":[ ], "nextCursor":"c00", "new":1}';
+    const text = '{"objects":[ ], "others":[], "nextCursor":"c00", "new":1}';
     const { paths, run } = await serve({ status: 200, body: text });
     expect(await run('acme', '--json')).toEqual({ code: 0, out: `${text}\n`, err: '' });
     expect(paths()).toHaveLength(1);
+  });
+
+  it('shows the largest of all pages alone, or those that were stored first', async () => {
+    const { run } = await serve(({ path }) =>
+      path.includes('cursor=')
+        ? page([object('c', 7, 'art', '2026-11-21T04:58:00Z'), object('d', 9, 'art', '2026-11-19T05:00:00Z')])
+        : page([object('a', 8, 'game', '2026-11-20T05:00:00Z'), object('b', 6)], 'c00'),
+    );
+    expect((await run('acme', '--largest', '2')).out).toBe(
+      [
+        `${'oid'.padEnd(64)}  size  stored      repo`,
+        `${'d'.repeat(64)}   9 B  2 days ago  art`,
+        `${'a'.repeat(64)}   8 B  24 h ago    game`,
+        'Total: 4 objects, 30 B.',
+        '',
+      ].join('\n'),
+    );
+    const oldest = (await run('acme', '--oldest', '9')).out.split('\n').slice(1, 5);
+    expect(oldest.map((line) => line.slice(0, 1))).toEqual(['d', 'a', 'c', 'b']);
+  });
+
+  it.each([
+    ['--largest', '0'],
+    ['--largest', '10001'],
+    ['--oldest', 'x'],
+    ['--oldest', '1', '--largest', '1'],
+    ['--oldest', '1', '--json'],
+    ['--largest', '1', '--cursor', 'c00'],
+  ])('does not take %s %s %s', async (...args) => {
+    const { paths, run } = await serve(page([]));
+    expect((await run('acme', ...args)).code).toBe(2);
+    expect(paths()).toEqual([]);
   });
 });

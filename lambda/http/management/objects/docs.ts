@@ -12,14 +12,18 @@ export const objectDocs = {
     description:
       'As the store lists it now, by repo and oid: also what was not counted yet, and what is being deleted. An object ' +
       'that several repos have is there for each of them. A page may be shorter than asked for, or empty, without being ' +
-      'the last: keys that git-lfs does not make are left out, though they count.',
+      'the last: of keys that git-lfs does not make there are only sums.',
     access: 'reader',
     query: objectQuery,
     answers: {
       200: {
         description: 'One page.',
         schema: objectPageSchema,
-        example: { objects: [{ repo: 'game', oid, sizeBytes: 2_450_000 }], nextCursor: null },
+        example: {
+          objects: [{ repo: 'game', oid, sizeBytes: 2_450_000, storedAt: '2026-11-20T08:00:00Z' }],
+          others: [],
+          nextCursor: null,
+        },
       },
     },
     problems: ['tenant-not-found', 'repo-required', 'repo-not-found'],

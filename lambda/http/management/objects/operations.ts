@@ -4,6 +4,7 @@ import { problem } from '../../problems.ts';
 import { json } from '../../respond.ts';
 import { readerAccess, refuseBeyondRepos } from '../access.ts';
 import { encodeCursor } from '../cursor.ts';
+import { iso } from '../fields.ts';
 import { noBody, type Operations, operation } from '../operation.ts';
 import { pageSizeDefault } from '../queries.ts';
 import { objectQuery } from './requests.ts';
@@ -19,13 +20,20 @@ const listObjects = operation(
       return problem('invalid-query', 'cursor: must be the nextCursor of the page before.');
     const refusal = refuseBeyondRepos({ token }, repo);
     if (refusal) return refusal;
-    const { objects, next } = await listStoredObjects(deps, {
+    const { objects, others, next } = await listStoredObjects(deps, {
       tenant,
       pageSize: limit,
       ...(repo !== undefined && { repo }),
       ...(cursor !== undefined && { after: cursor }),
     });
-    return json(200, { objects, nextCursor: next === null ? null : encodeCursor(next) });
+    return json(200, {
+      objects: objects.map(({ lastModifiedMs, ...object }) => ({
+        ...object,
+        storedAt: lastModifiedMs === undefined ? null : iso(lastModifiedMs),
+      })),
+      others: [...others].map(([name, sums]) => ({ repo: name, ...sums })),
+      nextCursor: next === null ? null : encodeCursor(next),
+    });
   },
 );
 

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { oidPattern, repoPattern } from '../../../domain/names.ts';
-import { bytes, nextCursor } from '../fields.ts';
+import { bytes, nextCursor, time } from '../fields.ts';
 
 export const objectPageSchema = z
   .object({
@@ -12,8 +12,16 @@ export const objectPageSchema = z
           .regex(oidPattern)
           .meta({ description: 'SHA-256 of its bytes, 64 lower-case hex digits.' }),
         sizeBytes: bytes,
+        storedAt: time
+          .nullable()
+          .meta({ description: 'When it was put last, as the store says. null: it does not.' }),
       }),
     ),
+    others: z.array(z.object({ repo: z.string(), objectCount: z.int().min(1), sizeBytes: bytes })).meta({
+      description:
+        'Keys of the page that git-lfs does not make, summed up by repo, as they count. Those that are in no repo have ' +
+        'an empty name.',
+    }),
     nextCursor,
   })
   .meta({ id: 'ObjectPage' });

@@ -98,11 +98,17 @@ export class FakeService {
     const all = this.objects
       .filter((object) => repo === null || object.repo === repo)
       .sort((a, b) => (`${a.repo}/${a.oid}` < `${b.repo}/${b.oid}` ? -1 : 1))
-      .map((object) => ({ repo: object.repo, oid: object.oid, sizeBytes: this.sizeOf(object) }));
+      .map((object) => ({
+        repo: object.repo,
+        oid: object.oid,
+        sizeBytes: this.sizeOf(object),
+        storedAt: null,
+      }));
     // Small pages, so that there are several.
     const from = Number(query.get('cursor')?.slice(1) ?? 0);
     return {
       objects: all.slice(from, from + 7),
+      others: [],
       nextCursor: all.length > from + 7 ? `c${from + 7}` : null,
     };
   }

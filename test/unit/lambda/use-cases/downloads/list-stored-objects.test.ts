@@ -14,6 +14,7 @@ function storeWith(...keys: string[]): MemoryObjectStore {
 /** The objects of all pages, and how many pages there were. */
 async function all(listing: MemoryObjectStore, input: { repo?: string; pageSize: number }) {
   const found: string[] = [];
+  const others = new Map<string, string>();
   let next: string | null = null;
   let pages = 0;
   do {
@@ -21,10 +22,14 @@ async function all(listing: MemoryObjectStore, input: { repo?: string; pageSize:
     const after: { after?: string } = next === null ? {} : { after: next };
     const page = await listStoredObjects({ listing }, { tenant, ...input, ...after });
     found.push(...page.objects.map(({ repo, oid, sizeBytes }) => `${repo} ${oid.slice(0, 1)} ${sizeBytes}`));
+    for (const [repo, sums] of page.others) {
+      const before = others.get(repo)?.split(' ').map(Number) ?? [0, 0];
+      others.set(repo, `${(before[0] ?? 0) + sums.objectCount} ${(before[1] ?? 0) + sums.sizeBytes}`);
+    }
     next = page.next;
     pages += 1;
   } while (next !== null);
-  return { found, pages };
+  return { found, others: Object.fromEntries(others), pages };
 }
 
 describe('the objects of a tenant', () => {
@@ -54,9 +59,19 @@ describe('the objects of a tenant', () => {
     ];
     const store = storeWith(...strange, `acme/app/${oidOf('5')}`, `acme/zoo/${oidOf('0')}`);
     for (const pageSize of [1, 2, 3, 1000]) {
-      const { found, pages } = await all(store, { pageSize });
+      const { found, others, pages } = await all(store, { pageSize });
       expect(found).toEqual(['app 5 10', 'zoo 0 11']);
+      // How many, and their bytes: those of no repo, and of each folder.
+      expect(others).toEqual({ '': '2 1', '-app': '1 2', app: '7 42' });
       expect(pages).toBe(Math.ceil(12 / pageSize));
     }
+  });
+
+  it('say when they were stored, if the store says so', async () => {
+    const store = new MemoryObjectStore();
+    store.put(`acme/app/${oidOf('a')}`, 1, undefined, 5000);
+    store.put(`acme/app/${oidOf('b')}`, 1);
+    const { objects } = await listStoredObjects({ listing: store }, { tenant, pageSize: 10 });
+    expect(objects.map(({ lastModifiedMs }) => lastModifiedMs)).toEqual([5000, undefined]);
   });
 });

@@ -23,6 +23,7 @@ const publicReadShape = z.strictObject({
 });
 const repoShape = z.strictObject({
   repo: z.string(),
+  limitBytes: z.number().nullable(),
   storedBytes: z.number().nullable(),
   objectCount: z.number().nullable(),
   countedAt: z.string().nullable(),

@@ -73,8 +73,8 @@ export function usageTests(api: () => Api): { beforeCount: () => void; onceCount
       // However late it was asked for.
       expect(Date.parse(found.usage?.countedAt ?? '')).toBeLessThan(verifiedAtMs + countedWithinMs);
       expect(found.repos.map(({ countedAt: _, ...repo }) => repo).sort(byRepo)).toEqual([
-        { repo: 'art', storedBytes: 777, objectCount: 1 },
-        { repo: 'game', storedBytes: 1 + 100_000 + 12_345, objectCount: 4 },
+        { repo: 'art', limitBytes: null, storedBytes: 777, objectCount: 1 },
+        { repo: 'game', limitBytes: null, storedBytes: 1 + 100_000 + 12_345, objectCount: 4 },
       ]);
       const repos = await api().manage('GET', `/v1/tenants/${place.tenant}/repos`);
       expect(jsonOf(repos)).toEqual({ repos: found.repos, nextCursor: null });

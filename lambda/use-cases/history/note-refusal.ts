@@ -12,18 +12,20 @@ interface Refused {
 }
 
 /**
- * Notes that something of a batch was refused, and warns if it is the first of the day. Nobody waits for it, and it never
- * fails: the requests are on their way together with what the batch writes anyway.
+ * Notes that something of a batch was refused for the tenant's limit, and warns if it is the first of the day. Nobody
+ * waits for it, and it never fails: the requests are on their way together with what the batch writes anyway. A refusal
+ * for the limit of one repo says nothing of the tenant.
  *
  * @param tenant as the batch began with it. @param refusal what it is told: it may have recounted since.
  */
 export async function noteRefusal(
   deps: RefusalDeps,
   { tenant, counted }: Pick<TenantRecord, 'tenant' | 'counted'>,
-  { storedBytes, limitBytes }: { readonly storedBytes: number; readonly limitBytes: number },
+  refusal: { readonly repo: string | null; readonly storedBytes: number; readonly limitBytes: number },
 ): Promise<void> {
   // Of a tenant that was never counted there is nothing to note.
-  if (counted === null) return;
+  if (counted === null || refusal.repo !== null) return;
+  const { storedBytes, limitBytes } = refusal;
   const { objectCount } = counted;
   const atMs = deps.clock.nowMs();
   const refused = { tenant, limitBytes, storedBytes, objectCount, atMs };

@@ -74,12 +74,12 @@ async function admit(deps: AdmitUploadDeps, input: AdmitUploadInput): Promise<Ad
         storedBytes === sizeBytes ? { kind: 'stored' } : { kind: 'size-conflict', storedBytes },
       );
   }
-  // Deletions are read after the reservation is put, and after what is named is noted: one that is claimed later sees
-  // both, and spares the objects.
   // A batch that is not expected to fit is usually refused, and a refusal is no reason to recount.
   const limits = limitsOf(input.tenant, { repo: input.repo, nowMs: attempt.beganMs });
   const isExpectedToFit = missing.size > 0 && fitsBeside(limits, sumClaims(missing));
   const requestUploadRecount = () => requestOrLog(deps, { tenant, reason: 'upload', full: false });
+  // Deletions are read after the reservation is put, and after what is named is noted: one that is claimed later sees
+  // both, and spares the objects.
   const [added, keepOutcome] = await Promise.all([
     addWithinLimit(deps, { tenant: input.tenant, repo: input.repo, chosen: missing, notYetAdded: missing }),
     keepFromDeletion(deps, { tenant, repo: input.repo, names: input.objects, stored }),

@@ -7,7 +7,7 @@ import { MemoryHistory } from '../../../../support/memory/history.ts';
 import { MemoryStack, oidOf, tenant } from '../../../../support/memory/stack.ts';
 import { recordingLog } from '../../../../support/recording-log.ts';
 
-const refusal = { storedBytes: 100, limitBytes: 150 };
+const refusal = { repo: null, storedBytes: 100, limitBytes: 150 };
 const range = { tenant, from: '2020-01-01', to: '2099-01-01' };
 
 async function world() {
@@ -32,6 +32,18 @@ describe('a refused batch', () => {
     await push(3, 500);
     const days = await made.deps.history.days(range);
     expect(days.map((day) => day.refusals)).toEqual([2, 1]);
+  });
+
+  it('for the limit of its repo alone is not the tenant’s', async () => {
+    const { made, refusals } = await world();
+    await made.ledger.setRepoLimit({ tenant, repo: 'b', limitBytes: 5 });
+    const verdicts = await made.push('b', { [oidOf(2)]: 6 });
+    expect([...(verdicts as ReadonlyMap<string, { kind: string }>).values()]).toMatchObject([
+      { kind: 'over-limit' },
+    ]);
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(await refusals()).toEqual([0]);
+    expect((await made.deps.warnings.read(tenant)).pending).toEqual([]);
   });
 
   it.each([

@@ -4,7 +4,8 @@ import type { ExportJobs } from '../../lambda/ports/export-jobs.ts';
 import type { ExportMessage, ExportQueue } from '../../lambda/ports/export-queue.ts';
 import type { Log } from '../../lambda/ports/log.ts';
 import { lambdaContext } from '../lambda-context.ts';
-import type { Timers } from './timers.ts';
+import { messageEvent } from './sqs-event.ts';
+import { settledWithin, type Timers } from './timers.ts';
 
 export type ExportConsumer = (event: SQSEvent, context: Context) => Promise<SQSBatchResponse>;
 
@@ -62,12 +63,7 @@ export class ExportPump implements ExportQueue {
   async close(graceMs: number): Promise<void> {
     this.#isClosed = true;
     for (const cancel of this.#cancels) cancel();
-    let cancelGrace = () => {};
-    const grace = new Promise<void>((resolve) => {
-      cancelGrace = this.#timers.after(graceMs, resolve);
-    });
-    await Promise.race([Promise.all(this.#running), grace]);
-    cancelGrace();
+    await settledWithin(this.#timers, { work: Promise.all(this.#running), graceMs });
   }
 
   #add(pending: Pending): void {
@@ -94,7 +90,10 @@ export class ExportPump implements ExportQueue {
     const { messageId, message } = pending;
     try {
       const context = lambdaContext({ functionName: 'exportArchive', timeLimitMs });
-      const { batchItemFailures } = await consumer(eventOf(pending), context);
+      const { batchItemFailures } = await consumer(
+        messageEvent({ ...pending, queue: 'export', body: message }),
+        context,
+      );
       if (batchItemFailures.length === 0) return;
     } catch (error) {
       this.#log.error('export step failed', { ...message, messageId, error });
@@ -106,28 +105,4 @@ export class ExportPump implements ExportQueue {
     });
     this.#cancels.add(cancel);
   }
-}
-
-function eventOf({ message, messageId, failures }: Pending): SQSEvent {
-  const now = String(Date.now());
-  return {
-    Records: [
-      {
-        messageId,
-        receiptHandle: `${messageId}#${failures + 1}`,
-        body: JSON.stringify(message),
-        attributes: {
-          ApproximateReceiveCount: String(failures + 1),
-          SentTimestamp: now,
-          ApproximateFirstReceiveTimestamp: now,
-          SenderId: 'embedded',
-        },
-        messageAttributes: {},
-        md5OfBody: '',
-        eventSource: 'aws:sqs',
-        eventSourceARN: 'arn:aws:sqs:local:000000000000:export',
-        awsRegion: 'local',
-      },
-    ],
-  };
 }

@@ -18,7 +18,7 @@ import {
   type QueueTiming,
 } from './queue-message.ts';
 import { reportsFailure, toSqsEvent } from './sqs-event.ts';
-import type { Timers } from './timers.ts';
+import { settledWithin, type Timers } from './timers.ts';
 
 export type QueueConsumer = (event: SQSEvent, context: Context) => Promise<unknown>;
 
@@ -103,12 +103,7 @@ export class FileQueue implements RecountQueue {
     this.#closed = true;
     this.#due.clear();
     for (const lane of this.#lanes.values()) lane.cancelTimer();
-    let cancelGrace = () => {};
-    const grace = new Promise<void>((resolve) => {
-      cancelGrace = this.#options.timers.after(graceMs, resolve);
-    });
-    await Promise.race([Promise.all(this.#running), grace]);
-    cancelGrace();
+    await settledWithin(this.#options.timers, { work: Promise.all(this.#running), graceMs });
     this.#abandoned = true;
     await Promise.all([...this.#lanes.values()].map((lane) => lane.disk));
   }

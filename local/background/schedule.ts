@@ -3,7 +3,7 @@ import type { Context, EventBridgeEvent } from 'aws-lambda';
 import type { Clock } from '../../lambda/ports/clock.ts';
 import type { Log } from '../../lambda/ports/log.ts';
 import { lambdaContext } from '../lambda-context.ts';
-import type { Timers } from './timers.ts';
+import { settledWithin, type Timers } from './timers.ts';
 
 export type ScheduledEvent = EventBridgeEvent<'Scheduled Event', string>;
 export type ScheduledFunction = (event: ScheduledEvent, context: Context) => Promise<unknown>;
@@ -53,12 +53,7 @@ export function startSchedule(refresh: ScheduledFunction, options: ScheduleOptio
     async close(graceMs) {
       closed = true;
       cancel();
-      let cancelGrace = () => {};
-      const grace = new Promise<void>((resolve) => {
-        cancelGrace = timers.after(graceMs, resolve);
-      });
-      await Promise.race([running, grace]);
-      cancelGrace();
+      await settledWithin(timers, { work: running, graceMs });
     },
   };
 }

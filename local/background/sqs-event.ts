@@ -10,7 +10,7 @@ export function toSqsEvent(message: QueueMessage): SQSEvent {
     Records: [
       {
         messageId: message.messageId,
-        receiptHandle: `${message.messageId}#${message.failures + 1}`,
+        receiptHandle: receiptHandleOf(message),
         body,
         attributes: {
           ApproximateReceiveCount: String(message.failures + 1),
@@ -29,6 +29,42 @@ export function toSqsEvent(message: QueueMessage): SQSEvent {
       },
     ],
   };
+}
+
+/** The event that SQS sends for one message of a queue without order. */
+export function messageEvent(message: {
+  queue: 'export' | 'webhook';
+  messageId: string;
+  body: unknown;
+  /** Deliveries before this one. */
+  failures: number;
+}): SQSEvent {
+  const now = String(Date.now());
+  return {
+    Records: [
+      {
+        messageId: message.messageId,
+        receiptHandle: receiptHandleOf(message),
+        body: JSON.stringify(message.body),
+        attributes: {
+          ApproximateReceiveCount: String(message.failures + 1),
+          SentTimestamp: now,
+          ApproximateFirstReceiveTimestamp: now,
+          SenderId: 'embedded',
+        },
+        messageAttributes: {},
+        md5OfBody: '',
+        eventSource: 'aws:sqs',
+        eventSourceARN: `arn:aws:sqs:local:000000000000:${message.queue}`,
+        awsRegion: 'local',
+      },
+    ],
+  };
+}
+
+/** Each delivery of a message has its own. */
+export function receiptHandleOf({ messageId, failures }: { messageId: string; failures: number }): string {
+  return `${messageId}#${failures + 1}`;
 }
 
 /**

@@ -10,3 +10,16 @@ export const systemTimers: Timers = {
     return () => clearTimeout(timer);
   },
 };
+
+/** Waits for work that never rejects, at most `graceMs`. */
+export async function settledWithin(
+  timers: Timers,
+  { work, graceMs }: { work: Promise<unknown>; graceMs: number },
+): Promise<void> {
+  let cancelGrace = () => {};
+  const grace = new Promise<void>((resolve) => {
+    cancelGrace = timers.after(graceMs, resolve);
+  });
+  await Promise.race([work, grace]);
+  cancelGrace();
+}

@@ -4,7 +4,8 @@ import type { Log } from '../../lambda/ports/log.ts';
 import type { Redelivery } from '../../lambda/ports/recount-queue.ts';
 import type { WebhookMessage, WebhookQueue } from '../../lambda/ports/webhooks.ts';
 import { lambdaContext } from '../lambda-context.ts';
-import type { Timers } from './timers.ts';
+import { messageEvent, receiptHandleOf } from './sqs-event.ts';
+import { settledWithin, type Timers } from './timers.ts';
 
 export type WebhookConsumer = (event: SQSEvent, context: Context) => Promise<SQSBatchResponse>;
 
@@ -58,12 +59,7 @@ export class WebhookPump implements WebhookQueue, Redelivery {
   async close(graceMs: number): Promise<void> {
     this.#isClosed = true;
     for (const cancel of this.#cancels) cancel();
-    let cancelGrace = () => {};
-    const grace = new Promise<void>((resolve) => {
-      cancelGrace = this.#timers.after(graceMs, resolve);
-    });
-    await Promise.race([Promise.all(this.#running), grace]);
-    cancelGrace();
+    await settledWithin(this.#timers, { work: Promise.all(this.#running), graceMs });
   }
 
   #add(waiting: Waiting): void {
@@ -90,13 +86,16 @@ export class WebhookPump implements WebhookQueue, Redelivery {
     const { messageId, message, failures } = waiting;
     const context = lambdaContext({ functionName: 'sendWebhook', timeLimitMs });
     try {
-      const { batchItemFailures } = await consumer(eventOf(waiting), context);
+      const { batchItemFailures } = await consumer(
+        messageEvent({ ...waiting, queue: 'webhook', body: message }),
+        context,
+      );
       if (batchItemFailures.length === 0) return;
     } catch (error) {
       this.#log.error('webhook not sent', { tenant: message.tenant, messageId, error });
     }
-    const delayMs = this.#delays.get(receiptOf(waiting)) ?? retryMs;
-    this.#delays.delete(receiptOf(waiting));
+    const delayMs = this.#delays.get(receiptHandleOf(waiting)) ?? retryMs;
+    this.#delays.delete(receiptHandleOf(waiting));
     if (failures + 1 >= deliveriesMax || this.#isClosed || this.#cancels.size >= waitingMax) return;
     const cancel = this.#timers.after(delayMs, () => {
       this.#cancels.delete(cancel);
@@ -104,30 +103,4 @@ export class WebhookPump implements WebhookQueue, Redelivery {
     });
     this.#cancels.add(cancel);
   }
-}
-
-const receiptOf = ({ messageId, failures }: Waiting) => `${messageId}#${failures + 1}`;
-
-function eventOf(waiting: Waiting): SQSEvent {
-  const now = String(Date.now());
-  return {
-    Records: [
-      {
-        messageId: waiting.messageId,
-        receiptHandle: receiptOf(waiting),
-        body: JSON.stringify(waiting.message),
-        attributes: {
-          ApproximateReceiveCount: String(waiting.failures + 1),
-          SentTimestamp: now,
-          ApproximateFirstReceiveTimestamp: now,
-          SenderId: 'embedded',
-        },
-        messageAttributes: {},
-        md5OfBody: '',
-        eventSource: 'aws:sqs',
-        eventSourceARN: 'arn:aws:sqs:local:000000000000:webhook',
-        awsRegion: 'local',
-      },
-    ],
-  };
 }

@@ -1,7 +1,7 @@
-import { tenantClaimsMax } from '../../domain/tenant.ts';
+import { type TenantRecord, tenantClaimsMax } from '../../domain/tenant.ts';
 import type { Input, Output, TenantLedger } from '../../ports/ledger.ts';
 import { dueTenants } from './due-tenants.ts';
-import { absent, adding, all, anyNamed, exists, removing, setting } from './expressions.ts';
+import { absent, adding, all, anyNamed, type Clause, exists, removing, setting } from './expressions.ts';
 import { formatValues, inKnownFormat, knownFormat } from './format.ts';
 import {
   counterField,
@@ -73,37 +73,36 @@ async function updateTenant(
   // A new limit ends the floor, and any reconcile that is running.
   const isNewLimit = change.limitBytes !== undefined;
   const isNull = ([, value]: [string, unknown]) => value === null;
-  const result = await updateItem(table, {
-    key: tenantKey(tenant),
-    change: [
-      setting({
-        ...Object.fromEntries(given.filter((field) => !isNull(field))),
-        ...(isNewLimit && { floorUntilMs: 0, leaseUntilMs: 0 }),
-      }),
-      adding(isNewLimit ? { epoch: 1 } : {}),
-      removing(...given.filter(isNull).map(([name]) => name)),
-    ],
-    condition: all(exists, inKnownFormat),
-    values: formatValues,
-    returns: 'ALL_NEW',
-  });
-  if (result.ok) return parseTenant(result.attributes);
-  // Throws if it was refused for its format.
-  await readTenant(table, tenant);
-  return undefined;
+  return changeTenant(table, tenant, [
+    setting({
+      ...Object.fromEntries(given.filter((field) => !isNull(field))),
+      ...(isNewLimit && { floorUntilMs: 0, leaseUntilMs: 0 }),
+    }),
+    adding(isNewLimit ? { epoch: 1 } : {}),
+    removing(...given.filter(isNull).map(([name]) => name)),
+  ]);
 }
 
 async function setRepoLimit(table: Table, input: Input<'setRepoLimit'>): Output<'setRepoLimit'> {
   const { tenant, repo, limitBytes } = input;
   const limit = anyNamed('limit', [[limitField(repo), { limitBytes }]]);
+  return changeTenant(table, tenant, [
+    setting({ leaseUntilMs: 0 }),
+    adding({ epoch: 1 }),
+    limitBytes === null ? limit.removing() : limit.setting(),
+    anyNamed('counter', [[counterField(repo), undefined]]).removing(),
+  ]);
+}
+
+/** Changes a tenant that is there. undefined: there is none. @throws {NewerFormatError} */
+async function changeTenant(
+  table: Table,
+  tenant: string,
+  change: readonly Clause[],
+): Promise<TenantRecord | undefined> {
   const result = await updateItem(table, {
     key: tenantKey(tenant),
-    change: [
-      setting({ leaseUntilMs: 0 }),
-      adding({ epoch: 1 }),
-      limitBytes === null ? limit.removing() : limit.setting(),
-      anyNamed('counter', [[counterField(repo), undefined]]).removing(),
-    ],
+    change,
     condition: all(exists, inKnownFormat),
     values: formatValues,
     returns: 'ALL_NEW',

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { nextCursor, time } from '../fields.ts';
 
-const fields = (description: string) => z.record(z.string(), z.json()).nullable().meta({ description });
+const fields = (description: string) => z.record(z.string(), z.unknown()).nullable().meta({ description });
 
 const auditEntrySchema = z
   .object({
@@ -20,7 +20,7 @@ const auditEntrySchema = z
       .meta({ description: 'Who did it.' }),
     action: z.string().meta({ examples: ['token.create'] }),
     target: z
-      .record(z.string(), z.json())
+      .record(z.string(), z.unknown())
       .meta({ description: 'What it was done to, besides the tenant, such as a repo.' }),
     asked: fields('Query and body of the request. Long values are cut.'),
     outcome: z.enum(['begun', 'done', 'refused', 'failed']).meta({

@@ -133,38 +133,24 @@ export async function runDeletion(
   // After the claim, too. Of a closed repo all goes.
   const named = input.isClosed ? noNames : await namedSince(deps, { tenant, deletion: claim.deletion });
   const going = new Map([...objects].filter(([name]) => !held.has(name) && !named.has(name)));
+  const left = new Map([...objects].filter(([name]) => held.has(name) && !named.has(name)));
   const isGiant = record?.giant !== undefined;
+  // A run that died may have deleted what is spared now. In a giant only a record tells.
+  const lost = isGiant && hasBegun ? await findMissing(deps, { tenant, repo, objects: left }) : noObjects;
+  if (!lost) return { kind: 'unanswered' };
   let removal: Removal | undefined;
-  if (going.size > 0) {
-    const noteId = deps.ids.random(12);
-    const late = await expectedOnceMore(deps, { tenant, repo, objects: going, putsUntilMs, deadlineMs });
-    await ledger.announceDelete({
-      tenant,
-      noteId,
-      note: { repo, bytes: sumClaims(going), deadlineMs },
-      ...(late && { claimCount: 1 + late.claims.size }),
-    });
-    // After the announcement: a reconcile that reads this and not the announcement would count the objects twice.
-    if (late) await ledger.putReservation({ tenant, reservation: late });
+  if (going.size + lost.size > 0) {
     // A run that died may have deleted some of them.
     const beganMs = hasBegun ? claim.deletion.dueAtMs : clock.nowMs();
-    const removed = await deleteBytes(deps, {
-      tenant,
-      repo,
-      objects: going,
-      deadlineMs,
-      // In a closed repo, whole shards will be empty soon. To list those is cheaper.
-      isAsked: isGiant && !input.isClosed,
-    });
-    await markDirty(deps, { tenant, repo, isRecorded: isGiant });
-    // A delete without an answer may land at any time up to the deadline. Until then the note and the claim stay.
+    // In a closed repo, whole shards will be empty soon. To list those is cheaper.
+    const how = { isGiant, isAsked: isGiant && !input.isClosed, putsUntilMs, deadlineMs };
+    const removed = await deleteAnnounced(deps, { tenant, repo, going, ...how });
     if (!removed) return { kind: 'unanswered' };
-    if (isGiant) removal = { runMs: deadlineMs, beganMs, endedMs: clock.nowMs(), objects: removed };
-    await ledger.removeNote({ tenant, noteId });
+    const objects = new Map([...removed, ...lost]);
+    if (isGiant) removal = { runMs: deadlineMs, beganMs, endedMs: clock.nowMs(), objects };
   }
   if (claim.deletion.sweep)
     await noteSwept(deps, { tenant, repo, going, hasSparedLate: hasBegun && named.size > 0 });
-  const left = new Map([...objects].filter(([name]) => held.has(name) && !named.has(name)));
   await ledger.endDeletion({
     tenant,
     repo,
@@ -183,6 +169,38 @@ export async function runDeletion(
     held: left.size,
   });
   return { kind: 'ended', heldCount: left.size, gone: going };
+}
+
+/** From the announcement to the removal of its note. undefined: the store did not answer every delete. */
+async function deleteAnnounced(
+  deps: DeletionDeps,
+  input: {
+    tenant: string;
+    repo: string;
+    going: ReadonlyMap<string, number>;
+    isGiant: boolean;
+    isAsked: boolean;
+    putsUntilMs: number;
+    deadlineMs: number;
+  },
+): Promise<ReadonlyMap<string, RemovedObject> | undefined> {
+  const { ledger, ids } = deps;
+  const { tenant, repo, going: objects, isGiant, isAsked, putsUntilMs, deadlineMs } = input;
+  const noteId = ids.random(12);
+  const late = await expectedOnceMore(deps, { tenant, repo, objects, putsUntilMs, deadlineMs });
+  await ledger.announceDelete({
+    tenant,
+    noteId,
+    note: { repo, bytes: sumClaims(objects), deadlineMs },
+    ...(late && { claimCount: 1 + late.claims.size }),
+  });
+  // After the announcement: a reconcile that reads this and not the announcement would count the objects twice.
+  if (late) await ledger.putReservation({ tenant, reservation: late });
+  const removed = await deleteBytes(deps, { tenant, repo, objects, deadlineMs, isAsked });
+  await markDirty(deps, { tenant, repo, isRecorded: isGiant });
+  // A delete without an answer may land at any time up to the deadline. Until then the note and the claim stay.
+  if (removed) await ledger.removeNote({ tenant, noteId });
+  return removed;
 }
 
 /** @param input.hasSparedLate a run that died may have deleted some of what is spared now. */
@@ -221,6 +239,27 @@ async function dropVoid(
     tenant,
     repo,
   });
+}
+
+const noObjects: ReadonlyMap<string, RemovedObject> = new Map();
+
+/** Which objects are not in the store. undefined: it did not answer for each. */
+async function findMissing(
+  { store }: Pick<Deps, 'store'>,
+  input: { tenant: string; repo: string; objects: ReadonlyMap<string, number> },
+): Promise<ReadonlyMap<string, RemovedObject> | undefined> {
+  const { tenant, repo } = input;
+  const missing = new Map<string, RemovedObject>();
+  try {
+    await mapLimited([...input.objects], deletesAtOnce, async ([name, sizeBytes]) => {
+      const stored = await store.head(`${deletionPrefix({ tenant, repo })}${name}`);
+      if (!stored) missing.set(name, { sizeBytes, lastModifiedMs: null });
+    });
+  } catch (error) {
+    if (!(error instanceof StoreUnavailableError)) throw error;
+    return undefined;
+  }
+  return missing;
 }
 
 /**

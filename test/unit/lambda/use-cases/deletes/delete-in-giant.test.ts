@@ -114,6 +114,63 @@ describe('a delete in a giant', () => {
   });
 });
 
+describe('a delete in a giant whose run has died', () => {
+  const names = [oidOf(3), oidOf(4)];
+
+  /** A run that deletes the first object, and dies. Then a batch claims both, and holds them. */
+  const beginAndDie = async (): Promise<Deletion> => {
+    const deletion = await mark({ [oidOf(3)]: 10, [oidOf(4)]: 10 });
+    stack.beforeDelete = (key) => {
+      if (key.endsWith(oidOf(3))) void stack.objects.delete(key);
+      throw new StoreUnavailableError('No answer.');
+    };
+    const died = await runDeletion(stack.deps, { tenant, deletion, isClosed: false });
+    expect(died.kind).toBe('unanswered');
+    stack.beforeDelete = () => undefined;
+    const times = { createdAtMs: stack.nowMs, expiresAtMs: stack.nowMs + day, deadAtMs: stack.nowMs + day };
+    const claims = new Map(names.map((name) => [name, 10]));
+    const state = 'issued' as const;
+    await stack.ledger.putReservation({
+      tenant,
+      reservation: { id: 'r', repo, state, claims, ...times, lookAtMs: null },
+    });
+    stack.nowMs += deleteRunMs + minute;
+    const [left] = await stack.deletions();
+    if (!left) throw new Error('The deletion is gone.');
+    return left;
+  };
+
+  it('spares what is held since, and leaves a record of what the dead run had removed', async () => {
+    const deletion = await beginAndDie();
+    const after = await run(deletion);
+    expect(after).toMatchObject({ state: 'marked' });
+    expect(after?.removal).toMatchObject({
+      beganMs: deletion.dueAtMs,
+      objects: new Map([[oidOf(3), { sizeBytes: 10, lastModifiedMs: null }]]),
+    });
+    expect([...(after?.objects.keys() ?? [])].sort()).toEqual([...names].sort());
+    expect((await stack.ledger.readRepo({ tenant, repo }))?.dirtyToken).not.toBeNull();
+  });
+
+  it('is left to the next run if the store does not say what is there', async () => {
+    const deletion = await beginAndDie();
+    vi.spyOn(stack.deps.store, 'head').mockRejectedValue(new StoreUnavailableError('No answer.'));
+    expect(await runDeletion(stack.deps, { tenant, deletion, isClosed: false })).toEqual({
+      kind: 'unanswered',
+    });
+    expect((await stack.deletions())[0]).toMatchObject({ state: 'deleting' });
+    vi.restoreAllMocks();
+  });
+
+  it('is counted right once another recount has run', async () => {
+    const deletion = await beginAndDie();
+    const before = (await stack.record()).counted?.storedBytes ?? 0;
+    await run(deletion);
+    await stack.consume();
+    expect((await stack.record()).counted?.storedBytes).toBe(before - 10);
+  });
+});
+
 describe('a delete in a closed giant', () => {
   /** It waits for a reservation, and what it names is free sooner. The repo is closed, so nobody waits. */
   const beginEarly = async (): Promise<void> => {

@@ -82,6 +82,11 @@ export function tenantNotFound(): Response {
   return problem('tenant-not-found', 'There is no such tenant, or these credentials may not see it.');
 }
 
+/** The one answer for a repo that is not there, and for one that these credentials may not see. */
+export function repoNotFound(tenant: string): Response {
+  return problem('repo-not-found', `The tenant ${tenant} has no repo of that name with anything in it.`);
+}
+
 /** @param who whose token is needed, with its article. */
 export function unauthorized(who: 'a valid' | 'the admin' = 'a valid'): Response {
   const how = 'as a Bearer token or as the password of HTTP Basic';

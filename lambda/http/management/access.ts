@@ -5,7 +5,7 @@ import type { TokenRecord } from '../../ports/credentials.ts';
 import { authenticateToken, isAdmin } from '../../use-cases/access/authenticate.ts';
 import { noteTokenUse } from '../../use-cases/access/note-token-use.ts';
 import type { Deps } from '../../use-cases/deps.ts';
-import { problem, tenantNotFound, unauthorized } from '../problems.ts';
+import { problem, repoNotFound, tenantNotFound, unauthorized } from '../problems.ts';
 import { credential, pathTenant } from '../request.ts';
 import type { Response } from '../respond.ts';
 
@@ -129,12 +129,7 @@ export function refuseBeyondRepos(
   if (!reader.token?.repos) return undefined;
   if (repo === undefined)
     return problem('repo-required', `This token is for ${reader.token.repos.join(', ')}: name one of them.`);
-  return seesRepo(reader, repo)
-    ? undefined
-    : problem(
-        'repo-not-found',
-        `The tenant ${reader.token.tenant} has no repo of that name with anything in it.`,
-      );
+  return seesRepo(reader, repo) ? undefined : repoNotFound(reader.token.tenant);
 }
 
 /** Who may read a tenant, by their credentials alone. */

@@ -41,16 +41,13 @@ export function commitTenant(
   const recordOf = new Map(snapshot.repos.map((record) => [record.repo, record]));
   const objectsOf = ({ repo, scan }: GiantOutcome) => (scan ?? recordOf.get(repo))?.objectCount ?? 0;
   const giantObjects = outcomes.reduce((sum, giant) => sum + objectsOf(giant), 0);
-  const doubtBytes = outcomes.reduce((sum, giant) => sum + giant.doubtBytes, 0);
   const { storedBytes, objectCount, totalBytes, leastBytes, leastUntilMs, reservedUntilMs, claimCount } =
     recomputed;
-  // A delete under way may already have removed what the scan still saw.
-  const notesBytes = [...before.notes.values()].reduce((sum, note) => sum + note.bytes, 0);
   return deps.ledger.commitTenant({
     tenant: before.tenant,
     epoch,
     correctionBytes: totalBytes - before.committedBytes,
-    floorBaseBytes: leastBytes - notesBytes - doubtBytes + before.deletedBytes,
+    floorBaseBytes: leastBytes - unsureBytes(input, () => true) + before.deletedBytes,
     floorUntilMs: leastUntilMs,
     repoLimits: input.isFull || before.counted ? limitCommits(input) : new Map(),
     // What was never counted as a whole is unknown, and not what a part of it is.
@@ -70,19 +67,28 @@ export function commitTenant(
   });
 }
 
-function limitCommits({ before, recomputedLimited, giants }: CommitTenantInput): Map<string, LimitCommit> {
+/** What was counted in these repos and may be gone: a delete under way may already have removed what the scan still saw. */
+function unsureBytes(
+  { before, giants }: Pick<CommitTenantInput, 'before' | 'giants'>,
+  isOf: (repo: string) => boolean,
+): number {
+  const noted = [...before.notes.values()].map(({ repo, bytes }) => ({ repo, bytes }));
+  const doubted = giants.outcomes.map(({ repo, doubtBytes: bytes }) => ({ repo, bytes }));
+  return [...noted, ...doubted].reduce((sum, { repo, bytes }) => (isOf(repo) ? sum + bytes : sum), 0);
+}
+
+function limitCommits(input: CommitTenantInput): Map<string, LimitCommit> {
+  const { before, recomputedLimited } = input;
   return new Map(
     [...before.repoLimits].flatMap(([repo, { limitBytes, counted }]): [string, LimitCommit][] => {
       const found = recomputedLimited.get(repo);
       if (!found) return [];
-      const notes = [...before.notes.values()].filter((note) => note.repo === repo);
-      const notesBytes = notes.reduce((sum, { bytes }) => sum + bytes, 0);
-      const doubtBytes = giants.outcomes.find((giant) => giant.repo === repo)?.doubtBytes ?? 0;
+      const unsure = unsureBytes(input, (name) => name === repo);
       const commit = {
         limitBytes,
         correctionBytes: found.totalBytes - (counted?.committedBytes ?? 0),
         storedBytes: found.storedBytes,
-        floorBaseBytes: found.leastBytes - notesBytes - doubtBytes + before.deletedBytes,
+        floorBaseBytes: found.leastBytes - unsure + before.deletedBytes,
         floorUntilMs: found.leastUntilMs,
       };
       return [[repo, commit]];

@@ -6,7 +6,7 @@ import {
   signKeepSet,
   startRun as startRunUseCase,
 } from '../../../use-cases/cleanup/start-run.ts';
-import { problem } from '../../problems.ts';
+import { problem, repoNotFound } from '../../problems.ts';
 import { pathRepo } from '../../request.ts';
 import { json, type Response } from '../../respond.ts';
 import { managerAccess, openManagerAccess } from '../access.ts';
@@ -21,13 +21,13 @@ const open = change(
   { action: 'cleanup.open', access: openManagerAccess, query: noQuery, body: jsonBody(openCleanupBody) },
   async (deps, { tenant: { tenant }, event }) => {
     const repo = pathRepo(event);
-    if (repo === undefined) return noRepo(tenant);
+    if (repo === undefined) return repoNotFound(tenant);
     const outcome = await openCleanup(deps, { tenant, repo });
     switch (outcome.kind) {
       case 'open':
         return json(201, await cleanupBody(deps, { tenant, cleanup: outcome.cleanup }));
       case 'no-repo':
-        return noRepo(tenant);
+        return repoNotFound(tenant);
       case 'busy':
         return problem('cleanup-ending', `A clean-up of ${repo} is being ended. Try again in a minute.`);
     }
@@ -105,10 +105,6 @@ function notReady(tenant: string, outcome: NotReady): Response {
     case 'running':
       return problem('cleanup-running', 'A run is under way. Wait for its end, or cancel the clean-up.');
   }
-}
-
-function noRepo(tenant: string): Response {
-  return problem('repo-not-found', `The tenant ${tenant} has no repo of that name with anything in it.`);
 }
 
 function noCleanup(tenant: string): Response {

@@ -6,7 +6,7 @@ import {
   markObject,
 } from '../../../use-cases/deletes/delete-objects.ts';
 import { cancelExportsOf } from '../../../use-cases/exports/cancel-export.ts';
-import { problem } from '../../problems.ts';
+import { problem, repoNotFound } from '../../problems.ts';
 import { pathOid, pathRepo } from '../../request.ts';
 import { json } from '../../respond.ts';
 import { adminTenantAccess, managerAccess } from '../access.ts';
@@ -42,8 +42,7 @@ const deleteRepo = change(
     const repo = pathRepo(event);
     const path = repo === undefined ? undefined : { tenant, repo };
     const plan = path && (await deleteRepoUseCase(deps, { ...path, dryRun }));
-    if (!plan)
-      return problem('repo-not-found', `The tenant ${tenant} has no repo of that name with anything in it.`);
+    if (!plan) return repoNotFound(tenant);
     trail.became(numbersOf(plan));
     if (!dryRun) await cancelExports(deps, path);
     return json(dryRun ? 200 : 202, deletePlanBody(path, plan));

@@ -8,7 +8,7 @@ import {
   startExportOnce,
   startExport as startExportUseCase,
 } from '../../../use-cases/exports/start-export.ts';
-import { problem } from '../../problems.ts';
+import { problem, repoNotFound } from '../../problems.ts';
 import { json, type Response } from '../../respond.ts';
 import { type Reader, refuseBeyondRepos, seesRepo } from '../access.ts';
 import { encodeCursor } from '../cursor.ts';
@@ -54,10 +54,7 @@ const startExport = change(
       case 'full':
         return allPlacesTaken(tenant, outcome.holders);
       case 'no-repo':
-        return problem(
-          'repo-not-found',
-          `The tenant ${tenant} has no repo of that name with anything in it.`,
-        );
+        return repoNotFound(tenant);
       case 'tenant-closed':
         return problem('tenant-closed', `The tenant ${tenant} is being deleted.`);
       case 'removed':

@@ -6,7 +6,7 @@ import type { AuditTrail } from '../../../use-cases/audited.ts';
 import { createRepo as createRepoUseCase } from '../../../use-cases/repos/create-repo.ts';
 import { findRepo } from '../../../use-cases/repos/find-repo.ts';
 import { limitRepo } from '../../../use-cases/repos/limit-repo.ts';
-import { problem, tenantNotFound } from '../../problems.ts';
+import { problem, repoNotFound, tenantNotFound } from '../../problems.ts';
 import { pathRepo } from '../../request.ts';
 import { json, type Response } from '../../respond.ts';
 import { managerAccess, openManagerAccess, readerAccess, seesRepo } from '../access.ts';
@@ -40,10 +40,10 @@ const showRepo = operation(
     const repo = pathRepo(event);
     const path =
       repo !== undefined && seesRepo({ token }, repo) ? { tenant: tenant.tenant, repo } : undefined;
-    if (!path) return repoNotFound(tenant);
+    if (!path) return repoNotFound(tenant.tenant);
     const [record, publicRead] = await Promise.all([deps.ledger.readRepo(path), deps.publicReads.find(path)]);
     const body = await shownRepo(deps, { tenant, record, publicRead });
-    return body ? json(200, body) : repoNotFound(tenant);
+    return body ? json(200, body) : repoNotFound(tenant.tenant);
   },
 );
 
@@ -76,7 +76,7 @@ const updateRepo = change(
   { action: 'repo.update', access: openManagerAccess, query: noQuery, body: jsonBody(updateRepoBody) },
   async (deps, { tenant, isAdmin, body: { limitBytes, publicRead }, event, trail }) => {
     const repo = pathRepo(event);
-    if (repo === undefined) return repoNotFound(tenant);
+    if (repo === undefined) return repoNotFound(tenant.tenant);
     if (publicRead?.monthlyLimitBytes === null && !isAdmin)
       return problem(
         'scope-too-small',
@@ -118,7 +118,7 @@ async function updatePublicRead(
       return undefined;
     }
     case 'no-repo':
-      return repoNotFound(tenant);
+      return repoNotFound(tenant.tenant);
     case 'repo-closed':
       return repoClosed(`${tenant.tenant}/${repo}`);
     case 'full':
@@ -134,7 +134,7 @@ async function updateLimit(
   input: { tenant: TenantRecord; repo: string; limitBytes: number | null; trail: AuditTrail },
 ): Promise<{ tenant: TenantRecord } | { refusal: Response }> {
   const { tenant, repo, limitBytes, trail } = input;
-  if (!(await findRepo(deps, { tenant, repo }))) return { refusal: repoNotFound(tenant) };
+  if (!(await findRepo(deps, { tenant, repo }))) return { refusal: repoNotFound(tenant.tenant) };
   const outcome = await limitRepo(deps, { tenant, repo, limitBytes });
   switch (outcome.kind) {
     case 'limited':
@@ -162,10 +162,6 @@ async function shownRepo(
   const sum = await deps.downloads.publicMonth({ tenant: tenant.tenant, repo: body.repo, month });
   const offered = { month, ...sum, resetsAt: iso(nextMonthMs(nowMs)) };
   return { ...body, publicRead: { ...body.publicRead, month: offered } };
-}
-
-function repoNotFound({ tenant }: TenantRecord): Response {
-  return problem('repo-not-found', `The tenant ${tenant} has no repo of that name with anything in it.`);
 }
 
 function repoClosed(name: string): Response {

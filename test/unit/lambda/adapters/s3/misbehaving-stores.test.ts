@@ -65,7 +65,9 @@ const accidents: [string, Conduct][] = [
   ['SlowDown', (socket) => socket.write(answerOf(503, '<Error><Code>SlowDown</Code></Error>'))],
   [
     'an error of 400 that passes',
-    (socket) => socket.end(answerOf(408, '<Error><Code>RequestTimeout</Code></Error>')),
+    // It says that it closes: else the second request may still be sent on this connection, and be lost.
+    (socket) =>
+      socket.end(answerOf(408, '<Error><Code>RequestTimeout</Code></Error>', { Connection: 'close' })),
   ],
 ];
 

@@ -69,6 +69,7 @@ function environmentOf(plan: Plan, input: { name: FunctionName; objects: number 
     LFS_QUOTA_S3_REGION: 'us-east-1',
     LFS_QUOTA_S3_ENDPOINT: endpoint,
     LFS_QUOTA_QUEUE_URL: `${endpoint}/reconcile.fifo`,
+    LFS_QUOTA_WEBHOOK_QUEUE_URL: `${endpoint}/webhooks`,
     LFS_QUOTA_ADMIN_SECRET_ARN: 'admin',
   };
 }

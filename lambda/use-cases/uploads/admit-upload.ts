@@ -90,7 +90,7 @@ async function admit(deps: AdmitUploadDeps, input: AdmitUploadInput): Promise<Ad
     await deps.ledger.deleteReservation(keyOf(attempt));
     return { kind: 'answered', verdicts };
   }
-  const decision = await decide(deps, { attempt, missing, added });
+  const decision = await decide(deps, { attempt, missing, added, input });
   // Beside what follows. The answer does not wait for it.
   if ('refusal' in decision && decision.refusal) void noteRefusal(deps, input.tenant, decision.refusal);
   switch (decision.kind) {
@@ -108,15 +108,25 @@ async function admit(deps: AdmitUploadDeps, input: AdmitUploadInput): Promise<Ad
 
 async function decide(
   deps: AdmitUploadDeps,
-  input: { attempt: BatchAttempt; missing: ReadonlyMap<string, number>; added: AddOutcome },
+  {
+    attempt,
+    missing,
+    added,
+    input,
+  }: {
+    attempt: BatchAttempt;
+    missing: ReadonlyMap<string, number>;
+    added: AddOutcome;
+    input: AdmitUploadInput;
+  },
 ): Promise<LimitDecision> {
-  const { attempt, missing, added } = input;
+  const { tenant: before, repoObjects } = input;
   switch (added.kind) {
     case 'added':
       return { kind: 'admit', chosen: missing, refusal: undefined };
     case 'refused':
       if (hasTooManyClaims(added.tenant, missing)) return { kind: 'unknown', waitMs: retryAfterMaxMs };
-      return decideAtLimit(deps, { attempt, missing, tenant: added.tenant });
+      return decideAtLimit(deps, { attempt, missing, tenant: added.tenant, before, repoObjects });
     case 'absent':
       return added;
   }

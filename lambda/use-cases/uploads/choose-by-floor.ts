@@ -13,6 +13,10 @@ export interface LimitQuestion {
   readonly missing: ReadonlyMap<string, number>;
   /** As read last. */
   readonly tenant: TenantRecord;
+  /** As read before the store was asked what it has. */
+  readonly before: TenantRecord;
+  /** How many objects the repo had when it was last counted. undefined: it never was. */
+  readonly repoObjects: number | undefined;
 }
 
 export type FloorChoice =
@@ -33,7 +37,7 @@ export type FloorChoice =
  */
 export async function chooseByFloor(
   deps: AdmitUploadDeps,
-  input: LimitQuestion & { basis: ReconcileBasis | undefined },
+  input: Pick<LimitQuestion, 'attempt' | 'missing' | 'tenant'> & { basis: ReconcileBasis | undefined },
 ): Promise<FloorChoice> {
   const { attempt, missing, tenant, basis } = input;
   const nowMs = deps.clock.nowMs();

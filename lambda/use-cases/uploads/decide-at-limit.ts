@@ -1,9 +1,11 @@
 import { sumClaims } from '../../domain/reservation.ts';
 import type { TenantRecord } from '../../domain/tenant.ts';
 import type { AddOutcome } from '../../ports/ledger.ts';
+import { findStored } from '../find-stored.ts';
+import type { ReconcileBasis } from '../recounts/reconcile.ts';
 import { type RecountNowOutcome, recountNow } from '../recounts/recount-now.ts';
 import type { AdmitUploadDeps } from './batch-attempt.ts';
-import { chooseByFloor, type LimitQuestion } from './choose-by-floor.ts';
+import { chooseByFloor, type FloorChoice, type LimitQuestion } from './choose-by-floor.ts';
 import { fitsBeside, limitsOf } from './limit-state.ts';
 import type { Refusal } from './refusal.ts';
 
@@ -64,7 +66,7 @@ export async function addWithinLimit(
 export async function decideAtLimit(deps: AdmitUploadDeps, question: LimitQuestion): Promise<LimitDecision> {
   const { tenant } = question;
   if (tenant.closedAtMs !== null) return { kind: 'absent' };
-  const byFloor = await chooseByFloor(deps, { ...question, basis: undefined });
+  const byFloor = await choose(deps, question, undefined);
   if (byFloor.kind !== 'fits') return byFloor;
   const { chosen, notYetAdded, refusal } = byFloor;
   const { repo } = question.attempt.reservation;
@@ -81,7 +83,7 @@ async function decideByReconcile(deps: AdmitUploadDeps, question: LimitQuestion)
     if (outcome.kind === 'unknown') return outcome;
     const basis = outcome.kind === 'committed' ? outcome.basis : undefined;
     tenant = outcome.tenant;
-    const byFloor = await chooseByFloor(deps, { ...question, tenant, basis });
+    const byFloor = await choose(deps, { ...question, tenant }, basis);
     if (byFloor.kind !== 'fits') return byFloor;
     const { chosen, notYetAdded, refusal } = byFloor;
     if (await addIfItFits(deps, { tenant, repo, chosen, notYetAdded }))
@@ -90,6 +92,25 @@ async function decideByReconcile(deps: AdmitUploadDeps, question: LimitQuestion)
     if (basis) break;
   }
   return { kind: 'unknown', waitMs: 0 };
+}
+
+/**
+ * Chooses by the floor. An object may have come after this batch asked for it, around the API for example. A floor that was
+ * committed since then may hold it already, and a refusal would count its bytes twice. So what is about to be refused is
+ * asked for once more, and if some of it is there, the client is to ask again. What was taken for new without asking needs
+ * no more care: then everything fitted beside the counter, and a floor of before is not above the counter.
+ */
+async function choose(
+  deps: AdmitUploadDeps,
+  question: LimitQuestion,
+  basis: ReconcileBasis | undefined,
+): Promise<FloorChoice | { kind: 'unknown'; waitMs: number }> {
+  const byFloor = await chooseByFloor(deps, { ...question, basis });
+  const { attempt, before, tenant, repoObjects } = question;
+  if (basis || !byFloor.refusal || tenant.appliedEpoch === before.appliedEpoch) return byFloor;
+  const place = { tenant: attempt.tenant, repo: attempt.reservation.repo };
+  const arrived = await findStored(deps, { ...place, repoObjects, oids: byFloor.refusal.oids });
+  return arrived.size > 0 ? { kind: 'unknown', waitMs: 0 } : byFloor;
 }
 
 /** Sends nothing if the tenant as read rules it out: a refused condition is billed as a write. */

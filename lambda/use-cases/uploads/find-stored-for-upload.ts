@@ -3,6 +3,7 @@ import { sumClaims } from '../../domain/reservation.ts';
 import type { Deps } from '../deps.ts';
 import { type FindStoredDeps, findStored, remembering } from '../find-stored.ts';
 import type { AdmitUploadInput } from './batch-attempt.ts';
+import { fitsBeside, limitsOf } from './limit-state.ts';
 
 /** An object of this size is always asked for: to send it again would take longer than to ask. */
 const askedBytesMin = 1024 ** 2;
@@ -23,11 +24,10 @@ export async function findStoredForUpload(
   { tenant, repo, repoObjects, objects }: AdmitUploadInput,
 ): Promise<Map<string, number>> {
   const { knownObjects, clock } = deps;
-  const { committedBytes, limitBytes } = tenant;
   const place = { tenant: tenant.tenant, repo };
   const path = repoPrefix(place);
   const listedAtMs = clock.nowMs();
-  const isFarFromLimit = limitBytes === null || committedBytes + sumClaims(objects) <= limitBytes;
+  const isFarFromLimit = fitsBeside(limitsOf(tenant, { repo, nowMs: listedAtMs }), sumClaims(objects));
   const isNew = ([oid, sizeBytes]: [string, number]) =>
     isFarFromLimit && sizeBytes < askedBytesMin && knownObjects.lacks(path, oid, listedAtMs);
   const asked = [...objects].filter((object) => !isNew(object)).map(([oid]) => oid);

@@ -129,6 +129,40 @@ describe('a batch at the limit', () => {
     expect(listed).not.toHaveBeenCalled();
   });
 
+  describe('whose object came around the API after it was asked for', () => {
+    /** Between the question and the counter: somebody stores this, and another recount counts it. */
+    const meanwhile = (objects: Record<string, number>) => {
+      const { addCommitted } = world.ledger;
+      vi.spyOn(world.ledger, 'addCommitted').mockImplementationOnce(async (input) => {
+        world.put(objects);
+        await world.consume({ full: true });
+        return addCommitted.call(world.ledger, input);
+      });
+    };
+
+    it('is to come again instead of being refused, and then it is stored', async () => {
+      meanwhile({ [`app/${oid}`]: 60 });
+      expect(await world.push('app', { [oid]: 60 })).toBe('retry');
+      expect(await world.push('app', { [oid]: 60 })).toEqual(new Map([[oid, { kind: 'stored' }]]));
+    });
+
+    it('is to come again also if another object of it would be admitted', async () => {
+      meanwhile({ [`app/${oid}`]: 60 });
+      expect(await world.push('app', { [oidOf(2)]: 30, [oid]: 60 })).toBe('retry');
+      expect(await world.push('app', { [oidOf(2)]: 30, [oid]: 60 })).toMatchObject(
+        new Map([
+          [oidOf(2), { kind: 'upload' }],
+          [oid, { kind: 'stored' }],
+        ]),
+      );
+    });
+
+    it('is refused if it was something else that came', async () => {
+      meanwhile({ 'app/another': 60 });
+      expect(await world.push('app', { [oid]: 60 })).toMatchObject(new Map([[oid, { kind: 'over-limit' }]]));
+    });
+  });
+
   it('that fits above the floor is admitted by a recount, if the counter was too high', async () => {
     commit(50);
     expect(await world.push('app', { [oid]: 60 })).toMatchObject(new Map([[oid, { kind: 'upload' }]]));

@@ -77,7 +77,7 @@ export class LfsQuotaStack extends Stack {
     storeEvents?.deliverTo(functions.get('storeEvents').function);
 
     const { api } = this;
-    const queues = { recounts, exportWork, storeEvents };
+    const queues = { recounts, webhookWork, exportWork, storeEvents };
     const alarms = new Alarms(this, 'Alarms', { settings, functions, ...queues, api });
     new Dashboard(this, 'Dashboard', { functions, data, ...queues, alarms, api });
   }

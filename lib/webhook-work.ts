@@ -1,4 +1,4 @@
-import { Duration } from 'aws-cdk-lib';
+import { CfnOutput, Duration } from 'aws-cdk-lib';
 import { EventSourceMapping } from 'aws-cdk-lib/aws-lambda';
 import { Queue } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
@@ -12,16 +12,20 @@ const sendersAtOnce = 2;
 /** The queue of what is to be sent to webhooks, in any order, and what brings it to the function sendWebhook. */
 export class WebhookWork extends Construct {
   readonly queue: Queue;
+  readonly deadLetterQueue: Queue;
 
   constructor(scope: Construct, id: string) {
     super(scope, id);
     // What cannot be read, and what nobody could try. What a receiver does not take is given up before.
-    const deadLetterQueue = new Queue(this, 'DeadLetterQueue', queueDefaults);
+    this.deadLetterQueue = new Queue(this, 'DeadLetterQueue', queueDefaults);
     this.queue = new Queue(this, 'Queue', {
       ...queueDefaults,
       visibilityTimeout: Duration.seconds(6 * (functionSpecs.sendWebhook.timeoutSeconds ?? 0)),
-      deadLetterQueue: { queue: deadLetterQueue, maxReceiveCount: 20 },
+      deadLetterQueue: { queue: this.deadLetterQueue, maxReceiveCount: 20 },
     });
+    new CfnOutput(this, 'WebhookDlqUrl', { value: this.deadLetterQueue.queueUrl }).overrideLogicalId(
+      'WebhookDlqUrl',
+    );
   }
 
   deliverTo(functions: Functions): void {

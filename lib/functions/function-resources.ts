@@ -92,7 +92,7 @@ export function statementsFor(spec: FunctionSpec, resources: FunctionResources):
   const tableActions = (spec.table ?? []).map((action) => `dynamodb:${action}`);
   const indexArns = (spec.indexes ?? []).map((index) => `${table.tableArn}/index/${index}`);
   return [
-    ...allow(tableActions, [table.tableArn]),
+    ...allow(tableActions, [table.tableArn], spec.partitions && withinPartitions(spec.partitions)),
     ...allow(['dynamodb:Query'], indexArns),
     ...(storage.bucket === undefined ? [] : storeStatements(spec, storage.bucket.bucketArn)),
     ...(storage.bucket && resources.exports ? exportStatements(spec, storage.bucket.bucketArn) : []),
@@ -165,7 +165,22 @@ function queueStatements(uses: readonly QueueUse[] = [], queue?: IQueue): Policy
 }
 
 /** One statement, or none if there is nothing to allow. */
-function allow(actions: readonly string[], resources: readonly string[]): PolicyStatement[] {
+function allow(
+  actions: readonly string[],
+  resources: readonly string[],
+  conditions?: Record<string, unknown>,
+): PolicyStatement[] {
   if (actions.length === 0 || resources.length === 0) return [];
-  return [new PolicyStatement({ actions: [...actions], resources: [...resources] })];
+  return [
+    new PolicyStatement({
+      actions: [...actions],
+      resources: [...resources],
+      ...(conditions && { conditions }),
+    }),
+  ];
+}
+
+/** Only items whose partition key is like this. */
+function withinPartitions(pattern: string): Record<string, unknown> {
+  return { 'ForAllValues:StringLike': { 'dynamodb:LeadingKeys': [pattern] } };
 }

@@ -17,6 +17,8 @@ export interface FunctionSpec {
   readonly objects?: readonly ObjectAction[];
   /** ListBucket also lets a HEAD of an absent key answer 404. Without it S3 answers 403. */
   readonly bucket?: readonly BucketAction[];
+  /** The only partitions of the table that {@link FunctionSpec.table} is for. Omitted: all. */
+  readonly partitions?: 'WEBHOOK#*';
   /** Actions on what exports store, beside what {@link FunctionSpec.objects} allows. */
   readonly archives?: readonly ArchiveAction[];
   /** Puts the list of objects that an export is asked for. */
@@ -146,6 +148,7 @@ export const functionSpecs: Readonly<Record<FunctionName, FunctionSpec>> = {
       'Sends warnings to the addresses that tenants gave. It reaches the internet, and of the table its own items.',
     timeoutSeconds: 30,
     table: ['GetItem', 'UpdateItem'],
+    partitions: 'WEBHOOK#*',
     webhookQueue: ['receive', 'delay'],
   },
   exportArchive: {

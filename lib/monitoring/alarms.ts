@@ -20,6 +20,7 @@ import type { HandlerFunction } from '../functions/handler-function.ts';
 import type { RecountQueue } from '../queues.ts';
 import type { StageSettings } from '../settings/stage-settings.ts';
 import type { StoreEvents } from '../store-events.ts';
+import type { WebhookWork } from '../webhook-work.ts';
 import { customMetric } from './custom-metrics.ts';
 
 export interface AlarmsProps {
@@ -27,6 +28,7 @@ export interface AlarmsProps {
   readonly api: Api;
   readonly functions: Functions;
   readonly recounts: RecountQueue;
+  readonly webhookWork: WebhookWork;
   /** Undefined if the stage makes no exports. */
   readonly exportWork: ExportWork | undefined;
   /** Undefined if the stage receives no events of its store. */
@@ -47,13 +49,18 @@ export class Alarms extends Construct {
 
   constructor(scope: Construct, id: string, props: AlarmsProps) {
     super(scope, id);
-    const { settings, api, recounts, exportWork, storeEvents } = props;
+    const { settings, api, recounts, webhookWork, exportWork, storeEvents } = props;
     this.topic = this.#topic(settings.alarms.email);
     this.all = [
       this.#deadLetters(
         'DeadLetters',
         'A recount failed too often and is now a dead letter: the usage of its tenant is out of date.',
         recounts,
+      ),
+      this.#deadLetters(
+        'WebhookDeadLetters',
+        'A warning was not sent to a webhook, and nobody was told: the function sendWebhook failed again and again.',
+        webhookWork,
       ),
       ...(exportWork
         ? [

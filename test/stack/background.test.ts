@@ -123,6 +123,7 @@ describe('the schedule', () => {
 describe('the alarms', () => {
   const metrics = [
     ['DeadLetters', 1],
+    ['WebhookDeadLetters', 1],
     ['ExportDeadLetters', 1],
     ['RecountsLate', 3600],
     ['RecountsFailed', 1],

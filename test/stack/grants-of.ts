@@ -6,6 +6,9 @@ interface Statement {
   readonly Effect: string;
   readonly Action: string | readonly string[];
   readonly Resource: Intrinsic | readonly Intrinsic[];
+  readonly Condition?: {
+    readonly 'ForAllValues:StringLike'?: { readonly 'dynamodb:LeadingKeys'?: readonly string[] };
+  };
 }
 
 interface Role {
@@ -32,10 +35,16 @@ export function grantsOf(template: Template): Map<string, string[]> {
   return grants;
 }
 
-function linesOf({ Effect, Action, Resource }: Statement): string[] {
+function linesOf({ Effect, Action, Resource, Condition }: Statement): string[] {
   if (Effect !== 'Allow')
     throw new Error(`A statement with effect ${Effect}: the table of grants can't show it.`);
-  return [Action].flat().flatMap((action) => [Resource].flat().map((each) => `${action} on ${shown(each)}`));
+  const keys = Condition?.['ForAllValues:StringLike']?.['dynamodb:LeadingKeys'] ?? [];
+  if (Condition && keys.length === 0)
+    throw new Error("A statement with another condition: the table of grants can't show it.");
+  const where = keys.length === 0 ? '' : `, partitions ${keys.join(' and ')}`;
+  return [Action]
+    .flat()
+    .flatMap((action) => [Resource].flat().map((each) => `${action} on ${shown(each)}${where}`));
 }
 
 /** `{"Fn::GetAtt": ["DataTable1234ABCD", "Arn"]}` → `DataTable`. The parts of a join are concatenated. */

@@ -7,9 +7,10 @@ export const start = 5 * 24 * 60;
 /** A moment in the first minutes, which fits no period. */
 export const faultBegins = start + 17;
 
-type Queue = 'ReconcileQueue' | 'ExportWorkQueue' | 'StoreEventsQueue';
+type Queue = 'ReconcileQueue' | 'WebhookWorkQueue' | 'ExportWorkQueue' | 'StoreEventsQueue';
 const deadLettersOf = {
   ReconcileQueue: 'ReconcileQueueDeadLetterQueue',
+  WebhookWorkQueue: 'WebhookWorkDeadLetterQueue',
   ExportWorkQueue: 'ExportWorkDeadLetterQueue',
   StoreEventsQueue: 'StoreEventsDeadLetterQueue',
 } as const satisfies Record<Queue, string>;

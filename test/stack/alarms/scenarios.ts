@@ -41,6 +41,7 @@ export function ordinaryDay({ refreshEveryMinutes }: { refreshEveryMinutes: numb
     const oldestSeconds = minute % 180 < 45 ? 60 * (minute % 180) : 40;
     streams.queueState('ReconcileQueue', minute, { oldestSeconds });
     streams.queueState('StoreEventsQueue', minute, { oldestSeconds: 20 });
+    streams.queueState('WebhookWorkQueue', minute, { oldestSeconds: 30 });
     streams.queueState('ExportWorkQueue', minute, { oldestSeconds: 300 });
   }
   outage(streams, { from: start + 400, minutes: 10 });
@@ -99,6 +100,15 @@ export const faults: Readonly<Record<string, readonly Fault[]>> = {
         streams.queueState('ReconcileQueue', minute, {
           oldestSeconds: 0,
           deadLetters: minute >= givenUp ? 1 : 0,
+        });
+    }),
+  ],
+  WebhookDeadLetters: [
+    fault('a message to a webhook fails 20 times, each after three minutes', 70, (streams) => {
+      for (let minute = faultBegins; minute < faultBegins + 300; minute++)
+        streams.queueState('WebhookWorkQueue', minute, {
+          oldestSeconds: 0,
+          deadLetters: minute >= faultBegins + 20 * 3 ? 1 : 0,
         });
     }),
   ],

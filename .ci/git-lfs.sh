@@ -1,0 +1,43 @@
+#!/usr/bin/env bash
+# A current git-lfs, beside the one that Debian has.
+#
+#   .ci/git-lfs.sh install           build it into the cache (once on each machine)
+#   .ci/git-lfs.sh run -- COMMAND…   run COMMAND with it first on the PATH
+#
+# Needs Go 1.25 or newer.
+set -euo pipefail
+
+here="$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)"
+# shellcheck source=.ci/lib.sh
+. "$here/lib.sh"
+
+git_lfs_version=3.7.1
+git_lfs_home="$cache/git-lfs-$git_lfs_version"
+
+install_git_lfs() {
+  [ -x "$git_lfs_home/git-lfs" ] && return
+  have go || die 'git-lfs is built with Go 1.25 or newer, which is not on this machine'
+  local build
+  build="$(mktemp -d "$cache/build.XXXXXX")"
+  say "building git-lfs $git_lfs_version (a minute)"
+  retry env "GOBIN=$build" go install "github.com/git-lfs/git-lfs/v3@v$git_lfs_version" ||
+    die 'go install could not build git-lfs'
+  mv -T "$build" "$git_lfs_home"
+}
+
+case "${1:-}" in
+  install)
+    install_git_lfs
+    ;;
+  run)
+    if [ "${2:-}" != -- ] || [ $# -le 2 ]; then die "usage: git-lfs.sh run -- COMMAND…"; fi
+    shift 2
+    install_git_lfs
+    export PATH="$git_lfs_home:$PATH"
+    say "$(git lfs version)"
+    exec "$@"
+    ;;
+  *)
+    die 'usage: git-lfs.sh install | git-lfs.sh run -- COMMAND…'
+    ;;
+esac

@@ -11,6 +11,8 @@ export interface CliContext {
   readonly sleep: (durationMs: number) => Promise<void>;
   /** Standard output is a terminal: text may be redrawn in place. */
   readonly isTerminal: boolean;
+  /** Width of the terminal; undefined if it has none. */
+  readonly columns?: () => number | undefined;
   /** Asks the person at the terminal; undefined without a terminal. Resolves to '' when there is no answer. */
   readonly ask?: ((question: string) => Promise<string>) | undefined;
   /**

@@ -27,6 +27,7 @@ try {
     nowMs: () => Date.now(),
     sleep: (durationMs) => sleep(durationMs),
     isTerminal: process.stdout.isTTY === true,
+    columns: () => process.stdout.columns,
     ask: process.stdin.isTTY && process.stderr.isTTY ? askAtTerminal : undefined,
     onInterrupt,
   });

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { CliError } from '../errors.ts';
-import { gitLines, gitText, startGit, writeLines } from './git.ts';
+import { gitLines, gitText, startGit, writeLines } from '../git/git.ts';
 
 /** Refs that an error names. */
 const namedMax = 3;

@@ -1,9 +1,5 @@
-import { CliError } from '../errors.ts';
-import { type GitProcess, gitLines, startGit, writeLines } from './git.ts';
-
-/** git-lfs takes no larger file for a pointer. */
-const pointerBytesMax = 1024;
-const newline = 0x0a;
+import { gitLines, startGit, writeLines } from '../git/git.ts';
+import { blobsOf, incompleteClone, isPointerSize, oidsIn } from '../git/pointers.ts';
 
 export interface ScannedClone {
   /** The oids to which some commit, index, stash or reflog points. */
@@ -37,17 +33,15 @@ export async function scanClone(
   async function* small() {
     for await (const line of gitLines(check)) {
       const [object = '', type, size] = line.split(' ');
-      if (type === 'missing') throw incomplete(clone, object);
+      if (type === 'missing') throw incompleteClone(clone, object);
       objectCount += 1;
       if (objectCount % progressEvery === 0) onProgress?.(objectCount);
-      if (type === 'blob' && Number(size) < pointerBytesMax) yield object;
+      if (type === 'blob' && isPointerSize(Number(size))) yield object;
     }
   }
   const oids = new Set<string>();
   const collect = async () => {
-    for await (const content of contentsOf(read, clone))
-      for (const [, oid = ''] of content.toString('latin1').matchAll(/^oid sha256:([0-9a-f]{64})\r?$/gm))
-        oids.add(oid);
+    for await (const { content } of blobsOf(read, clone)) for (const oid of oidsIn(content)) oids.add(oid);
   };
   try {
     await Promise.all([
@@ -64,31 +58,3 @@ export async function scanClone(
 }
 
 const progressEvery = 10_000;
-
-/** What `cat-file --batch` prints: for each object a line with its size, its bytes, and the end of a line. */
-async function* contentsOf(git: GitProcess, clone: string): AsyncGenerator<Buffer> {
-  let rest: Buffer = Buffer.alloc(0);
-  for await (const piece of git.stdout as AsyncIterable<Buffer>) {
-    rest = rest.length === 0 ? piece : Buffer.concat([rest, piece]);
-    let at = 0;
-    for (;;) {
-      const end = rest.indexOf(newline, at);
-      if (end < 0) break;
-      const [object = '', type, size] = rest.subarray(at, end).toString('latin1').split(' ');
-      if (type === 'missing') throw incomplete(clone, object);
-      const last = end + 1 + Number(size);
-      if (last >= rest.length) break;
-      yield rest.subarray(end + 1, last);
-      at = last + 1;
-    }
-    rest = rest.subarray(at);
-  }
-  await git.ended;
-  if (rest.length > 0) throw new CliError(`git did not print the objects of ${clone} to their end.`);
-}
-
-function incomplete(clone: string, object: string): CliError {
-  return new CliError(`The clone ${clone} lacks the object ${object}.`, {
-    hint: 'Make another: git clone --mirror URL',
-  });
-}

@@ -1,0 +1,89 @@
+import { gitLines, gitText, startGit, writeLines } from '../git/git.ts';
+import { blobsOf, incompleteClone, isPointerSize, oidsIn } from '../git/pointers.ts';
+
+/** Where an object is in the history of a clone. */
+export interface PathOfObject {
+  readonly path: string;
+  /** Whether the file at HEAD is this object. Otherwise it is an older version, or of another branch. */
+  readonly isCurrent: boolean;
+}
+
+/**
+ * Finds the files of a clone that are LFS objects: those of HEAD, and every version in the history of all refs. An object
+ * that has several paths gets one that it has at HEAD, or else the first that git finds.
+ *
+ * @param input.onProgress called now and then, with the number of objects of git so far.
+ * @returns oid → path.
+ * @throws {CliError} if something is missing in the clone.
+ */
+export async function pathsOfObjects(
+  clone: string,
+  { onProgress }: { onProgress?: (objectCount: number) => void } = {},
+): Promise<Map<string, PathOfObject>> {
+  const current = await filesOfHead(clone);
+  const list = startGit(clone, ['rev-list', '--objects', '--all']);
+  const check = startGit(clone, [
+    ...['cat-file', '--buffer'],
+    '--batch-check=%(objectname) %(objecttype) %(objectsize) %(rest)',
+  ]);
+  const read = startGit(clone, [
+    ...['cat-file', '--buffer'],
+    '--batch=%(objectname) %(objecttype) %(objectsize) %(rest)',
+  ]);
+  let objectCount = 0;
+  async function* small() {
+    for await (const line of gitLines(check)) {
+      const [object = '', type, size] = line.split(' ', 3);
+      if (type === 'missing') throw incompleteClone(clone, object);
+      objectCount += 1;
+      if (objectCount % progressEvery === 0) onProgress?.(objectCount);
+      if (type === 'blob' && isPointerSize(Number(size))) yield `${object} ${afterFields(line, 3)}`;
+    }
+  }
+  const paths = new Map<string, PathOfObject>();
+  const collect = async () => {
+    for await (const { line, content } of blobsOf(read, clone)) {
+      const [object = ''] = line.split(' ', 1);
+      const atHead = current.get(object);
+      for (const oid of oidsIn(content)) {
+        if (atHead !== undefined) paths.set(oid, { path: atHead, isCurrent: true });
+        else if (!paths.has(oid)) paths.set(oid, { path: afterFields(line, 3), isCurrent: false });
+      }
+    }
+  };
+  list.stdin.end();
+  try {
+    await Promise.all([writeLines(check, gitLines(list)), writeLines(read, small()), collect()]);
+  } finally {
+    // After a failure the others would wait for ever.
+    for (const git of [list, check, read]) git.stop();
+  }
+  return paths;
+}
+
+const progressEvery = 10_000;
+
+/** What follows a number of fields, each with a space behind it. A path may have spaces itself. */
+function afterFields(line: string, count: number): string {
+  let at = 0;
+  for (let field = 0; field < count; field += 1) {
+    const space = line.indexOf(' ', at);
+    if (space < 0) return '';
+    at = space + 1;
+  }
+  return line.slice(at);
+}
+
+/** Object of git → path of a file of HEAD. Empty if there is no commit yet. */
+async function filesOfHead(clone: string): Promise<Map<string, string>> {
+  const files = new Map<string, string>();
+  if ((await gitText(clone, ['rev-list', '--all', '--max-count=1'])) === '') return files;
+  const hasHead = await gitText(clone, ['rev-parse', '--verify', '--quiet', 'HEAD']).catch(() => '');
+  if (hasHead === '') return files;
+  for (const entry of (await gitText(clone, ['ls-tree', '-r', '-z', '--full-tree', 'HEAD'])).split('\0')) {
+    const [head = '', path] = entry.split('\t', 2);
+    const [, type, object = ''] = head.split(' ');
+    if (type === 'blob' && path !== undefined) files.set(object, path);
+  }
+  return files;
+}

@@ -31,12 +31,13 @@ export const emptyShape = z.undefined();
 export class ApiClient {
   /** Absolute, without a slash at its end. */
   readonly baseUrl: string;
-  readonly #token: string;
+  /** The token that it sends. */
+  readonly token: string;
 
   /** @param options.baseUrl absolute, without a slash at its end. */
   constructor(options: { baseUrl: string; token: string }) {
     this.baseUrl = options.baseUrl;
-    this.#token = options.token;
+    this.token = options.token;
   }
 
   /**
@@ -103,7 +104,7 @@ export class ApiClient {
         method: request.method,
         headers: {
           accept: mediaType ?? 'application/json, application/problem+json',
-          authorization: `Bearer ${this.#token}`,
+          authorization: `Bearer ${this.token}`,
           ...(request.body === undefined ? {} : { 'content-type': mediaType ?? 'application/json' }),
         },
         ...(request.body === undefined ? {} : { body: JSON.stringify(request.body) }),

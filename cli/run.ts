@@ -1,5 +1,6 @@
 import { Command, CommanderError } from 'commander';
 import { registerAudit } from './commands/audit.ts';
+import { registerConnect } from './commands/connect.ts';
 import { registerCount } from './commands/count.ts';
 import { registerDoctor } from './commands/doctor.ts';
 import { registerDownloads } from './commands/downloads.ts';
@@ -49,6 +50,7 @@ function buildProgram(context: CliContext): Command {
   registerTenant(program, context);
   registerToken(program, context);
   registerRule(program, context);
+  registerConnect(program, context);
   registerAudit(program, context);
   registerDownloads(program, context);
   registerRepo(program, context);

@@ -1,0 +1,57 @@
+import { spawn } from 'node:child_process';
+import { CliError } from '../errors.ts';
+import { gitText } from './git.ts';
+
+/** What git keeps for an address. */
+export interface GitCredential {
+  readonly url: string;
+  readonly username: string;
+  readonly password: string;
+}
+
+/** Whether some credential helper of git is set for an address: without one nothing can be kept. */
+export async function hasCredentialHelper(clone: string, url: string): Promise<boolean> {
+  const helper = await gitText(clone, ['config', '--get-urlmatch', 'credential.helper', url]).catch(() => '');
+  return helper !== '';
+}
+
+/**
+ * Gives a credential to git's helpers, on standard input, so that no list of processes shows it.
+ *
+ * @throws {CliError} if git fails.
+ */
+export async function keepCredential(
+  clone: string,
+  { url, username, password }: GitCredential,
+): Promise<void> {
+  await credential(clone, 'approve', [`url=${url}`, `username=${username}`, `password=${password}`]);
+}
+
+/** The password that git's helpers have for an address, without asking anybody. undefined: they have none. */
+export async function keptPassword(
+  clone: string,
+  { url, username }: Pick<GitCredential, 'url' | 'username'>,
+): Promise<string | undefined> {
+  const text = await credential(clone, 'fill', [`url=${url}`, `username=${username}`]).catch(() => '');
+  return /^password=(.*)$/m.exec(text)?.[1];
+}
+
+async function credential(clone: string, action: string, lines: readonly string[]): Promise<string> {
+  const child = spawn('git', ['-C', clone, '-c', 'core.askPass=', 'credential', action], {
+    env: { ...process.env, GIT_TERMINAL_PROMPT: '0', GIT_ASKPASS: '', SSH_ASKPASS: '', LC_ALL: 'C' },
+    stdio: ['pipe', 'pipe', 'ignore'],
+  });
+  child.stdin.on('error', () => undefined);
+  child.stdin.end(`${lines.join('\n')}\n\n`);
+  const ended = new Promise<number | null>((resolve, reject) => {
+    child.once('error', reject);
+    child.once('close', resolve);
+  });
+  let text = '';
+  for await (const piece of child.stdout.setEncoding('utf8')) text += piece;
+  const code = await ended.catch((error: Error) => {
+    throw new CliError(`git cannot be run: ${error.message}.`, { cause: error });
+  });
+  if (code !== 0) throw new CliError(`\`git credential ${action}\` failed with exit code ${code}.`);
+  return text;
+}

@@ -1,0 +1,52 @@
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { GitUser } from '../support/git-user.ts';
+import { bytesOf, writeFiles } from '../support/payload.ts';
+import { Stack } from './stack.ts';
+import { describeWithGitLfs } from './with-git-lfs.ts';
+
+describeWithGitLfs('a repository that is connected by the command line', () => {
+  let stack: Stack;
+  let ada: GitUser;
+  let workTree: string;
+
+  beforeAll(async () => {
+    stack = await Stack.start();
+    await stack.cliJson('tenant', 'create', 'acme');
+    ada = await GitUser.create();
+    const remote = await ada.createRemote('game');
+    workTree = await ada.createWorkTree('work', { remote });
+    await ada.git(workTree, 'config', 'credential.helper', `store --file=${join(ada.home, 'kept')}`);
+  });
+  afterAll(async () => {
+    await ada?.close();
+    await stack?.close();
+  });
+
+  it('pushes without a question, and shows what it stores by path', async () => {
+    expect(await stack.cliJson('connect', 'acme', 'game', '--clone', workTree)).toMatchObject({
+      lfsUrl: `${stack.url}/acme/game/info/lfs`,
+    });
+    await writeFiles(workTree, new Map([['art/wall.bin', bytesOf('wall 1', 30_000)]]));
+    await ada.commitAll(workTree, 'A wall');
+    await writeFiles(
+      workTree,
+      new Map([
+        ['art/wall.bin', bytesOf('wall 2', 50_000)],
+        ['intro.bin', bytesOf('intro', 20_000)],
+      ]),
+    );
+    await ada.commitAll(workTree, 'Another wall');
+    await ada.git(workTree, 'push', '--quiet', 'origin', 'main');
+    expect(await stack.cliJson('du', '--git', '--clone', workTree)).toMatchObject({
+      tenant: 'acme',
+      repo: 'game',
+      files: [
+        { path: 'art/wall.bin', bytes: 80_000, currentBytes: 50_000, objectCount: 2 },
+        { path: 'intro.bin', bytes: 20_000, currentBytes: 20_000, objectCount: 1 },
+      ],
+      stored: { bytes: 100_000, objectCount: 3 },
+      notStoredCount: 0,
+    });
+  });
+});

@@ -1,4 +1,4 @@
-import { formatBytes } from '../lambda/domain/bytes.ts';
+import { formatBytes, formatPercent } from '../lambda/domain/bytes.ts';
 import type { RepoBody } from '../lambda/http/management/repos/schemas.ts';
 import type { SubscriptionBody } from '../lambda/http/management/tenants/schemas.ts';
 import { forecastText } from './forecast-text.ts';
@@ -86,8 +86,7 @@ export function renderBar(
   const storedCells = cellsFor(storedBytes, { limitBytes, cellsMax: cellsForStored });
   const { stored, reserved, free } = barMarks(drawBlocks);
   const bar = stored.repeat(storedCells) + reserved.repeat(takenCells - storedCells);
-  const share = limitBytes === 0 ? 100 : (takenBytes / limitBytes) * 100;
-  return `[${bar.padEnd(barCells, free)}]  ${share.toFixed(1)}% of ${formatBytes(limitBytes)}`;
+  return `[${bar.padEnd(barCells, free)}]  ${formatPercent(takenBytes, limitBytes)} of ${formatBytes(limitBytes)}`;
 }
 
 function barMarks(drawBlocks: boolean): { stored: string; reserved: string; free: string } {

@@ -1,5 +1,5 @@
 import { Argument, type Command } from 'commander';
-import { formatBytes } from '../../lambda/domain/bytes.ts';
+import { formatBytes, formatPercent } from '../../lambda/domain/bytes.ts';
 import {
   type TenantBody,
   tenantPageSchema,
@@ -192,8 +192,7 @@ function renderTenants(tenants: readonly TenantBody[], nowMs: number): string {
 /** How much of the limit is stored or reserved, as the bar of `usage` shows it. */
 function shareTaken({ usage, limitBytes }: TenantBody): string {
   if (usage === null || limitBytes === null) return '-';
-  const share = limitBytes === 0 ? 1 : (usage.storedBytes + usage.reservedBytes) / limitBytes;
-  return `${(share * 100).toFixed(1)}%`;
+  return formatPercent(usage.storedBytes + usage.reservedBytes, limitBytes);
 }
 
 function nameOf({ tenant, deleting }: TenantBody): string {

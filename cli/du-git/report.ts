@@ -1,4 +1,4 @@
-import { formatBytes } from '../../lambda/domain/bytes.ts';
+import { formatBytes, formatPercent } from '../../lambda/domain/bytes.ts';
 import type { LfsAddress } from '../git/lfs-address.ts';
 import { formatCount, formatObjects, printable, renderTable } from '../render.ts';
 import { type PathNode, pathsAt, pathTree, tellingPaths } from './path-tree.ts';
@@ -60,7 +60,7 @@ function mapItems(paths: readonly PathNode[], bytesInNoCommit: number) {
 function pathTable(paths: readonly PathNode[], storedBytes: number): string {
   const rows = paths.map(({ path, bytes, currentBytes, objectCount }) => [
     formatBytes(bytes),
-    percent(bytes, storedBytes),
+    formatPercent(bytes, storedBytes),
     formatBytes(currentBytes),
     formatBytes(bytes - currentBytes),
     formatCount(objectCount),
@@ -68,11 +68,6 @@ function pathTable(paths: readonly PathNode[], storedBytes: number): string {
   ]);
   const heading = ['stored', 'share', 'now', 'older', 'objects', 'path'];
   return renderTable(heading, rows, { right: [0, 1, 2, 3, 4] });
-}
-
-/** Rounded down, so that nothing is all that is not. */
-function percent(part: number, whole: number): string {
-  return whole === 0 ? '' : `${(Math.floor((1000 * part) / whole) / 10).toFixed(1)}%`;
 }
 
 function notesOf(

@@ -40,6 +40,19 @@ export function formatBytes(bytes: number): string {
   return `${Number(value.toFixed(2))} ${names[index]}`;
 }
 
+/**
+ * A share with one decimal: `46.5%`. `100%` is only what is exactly full, a limit of nothing too, and `0%` only
+ * nothing: what is rounded stays between, or above.
+ */
+export function formatPercent(part: number, whole: number): string {
+  if (part === whole) return '100%';
+  if (part === 0) return '0%';
+  const percent = whole === 0 ? Number.POSITIVE_INFINITY : (part / whole) * 100;
+  if (percent === Number.POSITIVE_INFINITY) return 'over 100%';
+  const bounded = part < whole ? Math.min(99.9, Math.max(0.1, percent)) : Math.max(100.1, percent);
+  return `${bounded.toFixed(1)}%`;
+}
+
 /** True for a size in bytes: a whole number from 0 to 2^53 − 1, up to which numbers are exact. */
 export function isByteCount(value: unknown): value is number {
   return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0;

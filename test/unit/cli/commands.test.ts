@@ -78,7 +78,7 @@ describe('tenant', () => {
     expect(result.out).toBe(
       [
         'tenant  plan      limit  taken   stored  objects  counted',
-        'acme    pro       1 GiB   0.0%  1.5 KiB    1,204  12 s ago',
+        'acme    pro       1 GiB   0.1%  1.5 KiB    1,204  12 s ago',
         'zeta    -     unlimited      -        -        -  never',
         '',
       ].join('\n'),
@@ -88,7 +88,7 @@ describe('tenant', () => {
   it.each([
     [1000, 500, 300, '80.0%'],
     [1000, 1200, 0, '120.0%'],
-    [0, 0, 0, '100.0%'],
+    [0, 0, 0, '100%'],
   ])(
     'of limit %i shows %i stored and %i reserved as %s',
     async (limitBytes, storedBytes, reservedBytes, share) => {

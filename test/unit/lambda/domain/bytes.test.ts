@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { formatBytes, isByteCount, parseSize } from '../../../../lambda/domain/bytes.ts';
+import { formatBytes, formatPercent, isByteCount, parseSize } from '../../../../lambda/domain/bytes.ts';
 
 const most = Number.MAX_SAFE_INTEGER;
 
@@ -65,5 +65,21 @@ describe('a size', () => {
     for (const value of [0, 1, most]) expect(isByteCount(value)).toBe(true);
     for (const value of [-1, 0.5, most + 1, Number.NaN, '1', null, undefined, 1n])
       expect(isByteCount(value)).toBe(false);
+  });
+});
+
+describe('a share', () => {
+  it.each([
+    [0, 10, '0%'],
+    [0, 0, '100%'],
+    [1, 10_000, '0.1%'],
+    [1, 2, '50.0%'],
+    [9_999_999, 10_000_000, '99.9%'],
+    [10, 10, '100%'],
+    [10_000_001, 10_000_000, '100.1%'],
+    [3, 2, '150.0%'],
+    [1, 0, 'over 100%'],
+  ])('of %i in %i is %s', (part, whole, text) => {
+    expect(formatPercent(part, whole)).toBe(text);
   });
 });

@@ -1,3 +1,4 @@
+import { type Adopting, createAdopting } from './adapters/adopted/adopting.ts';
 import { createDynamoDbAuditLog } from './adapters/dynamodb/audit-log.ts';
 import { createDynamoDb } from './adapters/dynamodb/client.ts';
 import { createDynamoDbDownloads } from './adapters/dynamodb/downloads.ts';
@@ -38,6 +39,7 @@ import { createInvocationLog } from './adapters/system/invocation-log.ts';
 import { createInvocations } from './adapters/system/invocations.ts';
 import { roleCredentials } from './adapters/system/role-credentials.ts';
 import { createWebhookSender } from './adapters/webhook/webhook-sender.ts';
+import { adoptedReposFromJson } from './domain/adopted-json.ts';
 import { ListingPace } from './domain/ask-by-listing.ts';
 import {
   type ExportSettings,
@@ -66,6 +68,7 @@ const clock = systemClock;
 const ids = systemIds;
 const invocations = createInvocations({ firstIsCold: true });
 const settings = settingsOfStage();
+const adopting = adoptingOfStage();
 
 function required(name: string): string {
   const value = process.env[name];
@@ -88,6 +91,19 @@ function settingsOfStage(): Settings {
       {
         cause,
       },
+    );
+  }
+}
+
+/** @throws {Error} while the container starts: a function without it would count, and reach, other bytes. */
+function adoptingOfStage(): Adopting {
+  try {
+    return createAdopting(adoptedReposFromJson(optional('LFS_QUOTA_ADOPTED_REPOS')));
+  } catch (cause) {
+    const what = cause instanceof Error ? cause.message : String(cause);
+    throw new Error(
+      `The environment variable LFS_QUOTA_ADOPTED_REPOS is invalid: ${what} Deploy the stage again.`,
+      { cause },
     );
   }
 }
@@ -213,10 +229,11 @@ const reachable = (place: S3Settings): S3Settings => {
   return { ...(endpoint && { endpoint }), ...place };
 };
 
-const objectStore = (client: BucketClient) => new S3ObjectStore({ client, clock });
+const objectStore = (client: BucketClient) => adopting.store(new S3ObjectStore({ client, clock }));
+const urlSigner = (place: S3Settings) => adopting.signer(new S3UrlSigner(place));
 
 function scanning(client: BucketClient) {
-  const listing = new ScanListing({ client });
+  const listing = adopting.listing(new ScanListing({ client }));
   return { listing, scan: createPathScan({ listing, clock, settings }) };
 }
 
@@ -262,7 +279,7 @@ export function batchDeps() {
     publicReads: createDynamoDbPublicReads(tables),
     tokens: createDynamoDbTokenStore(tables),
     store: objectStore(client),
-    signer: new S3UrlSigner(place),
+    signer: urlSigner(place),
     queue: queue(),
     metrics: metrics(),
   };
@@ -320,7 +337,8 @@ export function managementDeps() {
   return {
     ...common(),
     // Somebody waits, and no scan is under way that would have to begin again.
-    listing: new ScanListing({ client, retry: { attemptsMax: 4 } }),
+    listing: adopting.listing(new ScanListing({ client, retry: { attemptsMax: 4 } })),
+    adoptedRepos: adopting.repos,
     store: objectStore(client),
     ledger: createDynamoDbLedger(tables),
     audit: createDynamoDbAuditLog(tables),
@@ -341,7 +359,7 @@ export function managementDeps() {
     ...exportsOfStage(),
     exportJobs: createDynamoDbExportJobs(tables),
     archives: new S3TextFiles({ client }),
-    signer: new S3UrlSigner(place),
+    signer: urlSigner(place),
   };
 }
 
@@ -401,13 +419,14 @@ export function exportDeps() {
   return {
     ...common(),
     redelivery: createSqsRedelivery(steps),
-    listing: new ScanListing({ client: bucketClient(place) }),
-    archives: new S3ArchiveStore({ client: new ArchiveClient(reachable(place)) }),
+    listing: adopting.listing(new ScanListing({ client: bucketClient(place) })),
+    archives: adopting.archives(new S3ArchiveStore({ client: new ArchiveClient(reachable(place)) })),
     exportJobs: createDynamoDbExportJobs(table()),
     ...exportsOfStage(steps),
   };
 }
 
 export function storeEventsDeps() {
-  return { ...common(), ledger: createDynamoDbLedger(table()), queue: queue() };
+  const adoptedRepos = adopting.repos;
+  return { ...common(), adoptedRepos, ledger: createDynamoDbLedger(table()), queue: queue() };
 }

@@ -63,6 +63,7 @@ export class LfsQuotaStack extends Stack {
         adminSecretArn: this.adminToken.secretArn,
         protocolJson: settingsToJson(settingsOf(settings.protocol)),
         issuersJson: issuersToJson(settings.identityIssuers),
+        adoptedRepos: settings.adoptedRepos,
         eventBusArn: settings.warnings.eventBus
           ? this.formatArn({ service: 'events', resource: 'event-bus', resourceName: 'default' })
           : undefined,

@@ -1,3 +1,4 @@
+import { createAdopting } from '../lambda/adapters/adopted/adopting.ts';
 import { createDynamoDbAuditLog } from '../lambda/adapters/dynamodb/audit-log.ts';
 import { createDynamoDbDownloads } from '../lambda/adapters/dynamodb/downloads.ts';
 import { createDynamoDbExchangeRules } from '../lambda/adapters/dynamodb/exchange-rules.ts';
@@ -18,6 +19,7 @@ import { ArchiveClient } from '../lambda/adapters/s3-archive/archive-client.ts';
 import { S3ArchiveStore } from '../lambda/adapters/s3-archive/archive-store.ts';
 import { ScanListing } from '../lambda/adapters/s3-scan/listing.ts';
 import { createWebhookSender } from '../lambda/adapters/webhook/webhook-sender.ts';
+import type { AdoptedRepo } from '../lambda/domain/adopted-repo.ts';
 import { ListingPace } from '../lambda/domain/ask-by-listing.ts';
 import { exportSettingsFor } from '../lambda/domain/export/export-settings.ts';
 import { sha256Hex } from '../lambda/domain/hash.ts';
@@ -62,6 +64,7 @@ export interface ComposeInput {
   readonly invocations: Invocations;
   readonly settings: Settings;
   readonly issuers: readonly IdentityIssuer[];
+  readonly adoptedRepos: readonly AdoptedRepo[];
   readonly turns: Pick<Turns, 'pauseAfter'>;
 }
 
@@ -80,7 +83,8 @@ export function composeEmbedded(input: ComposeInput): { deps: Deps; close: () =>
   const region = storeRegion;
   const place = { bucket, region, endpoint, forcePathStyle: true, credentials: async () => credentials };
   const client = new BucketClient({ ...place, timeoutFactor });
-  const listing = new ScanListing({ client });
+  const adopting = createAdopting(input.adoptedRepos);
+  const listing = adopting.listing(new ScanListing({ client }));
   const deletes = new S3ObjectStore({ client, clock });
   const archiveClient = new ArchiveClient({ ...place, timeoutFactor });
   const adminSha256 = sha256Hex(adminToken);
@@ -106,16 +110,20 @@ export function composeEmbedded(input: ComposeInput): { deps: Deps; close: () =>
     locks: createDynamoDbLocks(table),
     admin: { sha256: async () => adminSha256 },
     // A batch asks for up to 1,000 objects. As requests to this same process, they would keep everybody else waiting.
-    store: { head: async (key) => head(key), delete: (key, options) => deletes.delete(key, options) },
+    store: adopting.store({
+      head: async (key) => head(key),
+      delete: (key, options) => deletes.delete(key, options),
+    }),
     listing,
+    adoptedRepos: adopting.repos,
     scan: createPathScan({ listing, clock, settings }),
     listingPace: new ListingPace(),
     knownObjects: new KnownObjects(),
-    archives: new S3ArchiveStore({ client: archiveClient }),
+    archives: adopting.archives(new S3ArchiveStore({ client: archiveClient })),
     exportJobs: createDynamoDbExportJobs(table),
     exportQueue,
     exportSettings: exportSettingsFor('local', { workers: exportWorkers }),
-    signer: pausingSigner(new S3UrlSigner(place), turns),
+    signer: pausingSigner(adopting.signer(new S3UrlSigner(place)), turns),
     queue,
     clock,
     ids,

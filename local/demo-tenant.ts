@@ -18,7 +18,7 @@ export type Demo =
  * demo was created: a person who deletes the tenant does not get it back.
  */
 export async function ensureDemo(
-  deps: Pick<Deps, 'ledger' | 'listing' | 'queue' | 'clock' | 'settings' | 'tokens' | 'ids'>,
+  deps: Pick<Deps, 'ledger' | 'listing' | 'adoptedRepos' | 'queue' | 'clock' | 'settings' | 'tokens' | 'ids'>,
   place: { folder: string; apiUrl: string },
 ): Promise<Demo> {
   const credentialFile = join(place.folder, 'demo.git-credentials');

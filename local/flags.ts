@@ -3,13 +3,14 @@ import { type IdentityIssuer, issuerKinds, publicIssuers } from '../lambda/domai
 import type { Settings } from '../lambda/domain/settings.ts';
 
 export const usage = `Usage: npm start -- [--port PORT] [--data DIR] [--issuer KIND,ISSUER,JWKS] [--gc-watch MINUTES]
-                    [--loopback-webhooks]
+                    [--adopt FILE] [--loopback-webhooks]
 
   --port PORT  port of the API on 127.0.0.1; the object store gets PORT + 1 (default 8787; 0: any two free ports)
   --data DIR   folder for all data; created if it is missing (default ./.lfs-quota)
   --issuer KIND,ISSUER,JWKS
                whose identity tokens CI jobs may exchange: github or gitlab, the claim 'iss', and the address of its
                keys; may be repeated (default: GitHub Actions and gitlab.com; docs/tokens.md)
+  --adopt FILE repos whose objects lie in the store where another server put them, as JSON: docs/moving-in.md
   --loopback-webhooks
                webhooks may be on this machine, such as http://127.0.0.1:9000/: for tests and development
   --gc-watch MINUTES
@@ -26,6 +27,8 @@ export type Flags =
       readonly port: number;
       readonly dataDir: string;
       readonly issuers: readonly IdentityIssuer[];
+      /** A JSON file with the adopted repos. */
+      readonly adoptFile: string | undefined;
       readonly allowsLoopbackWebhooks: boolean;
       /** Settings that differ from those of the embedded stack. */
       readonly settings: Partial<Settings>;
@@ -63,6 +66,7 @@ export function readFlags(args: readonly string[]): Flags {
     port,
     dataDir,
     issuers: given.length > 0 ? given : publicIssuers,
+    adoptFile: parsed.adopt,
     settings,
     allowsLoopbackWebhooks,
   };
@@ -84,6 +88,7 @@ function parse(args: readonly string[]) {
       data: { type: 'string' },
       issuer: { type: 'string', multiple: true },
       'loopback-webhooks': { type: 'boolean' },
+      adopt: { type: 'string' },
       'gc-watch': { type: 'string' },
       help: { type: 'boolean', short: 'h' },
     } as const;

@@ -1,3 +1,4 @@
+import { readAdoptedRepos } from './adopted-file.ts';
 import { type Flags, readFlags, usage } from './flags.ts';
 import { onNpmGone } from './parent-watch.ts';
 import type { EmbeddedStack } from './start.ts';
@@ -67,8 +68,18 @@ switch (flags.kind) {
     await serve(flags);
 }
 
+function adoptedReposOf(file: string) {
+  try {
+    return readAdoptedRepos(file);
+  } catch (error) {
+    if (error instanceof StartupError) fail(error.message, 1);
+    throw error;
+  }
+}
+
 async function serve(started: Extract<Flags, { kind: 'start' }>): Promise<void> {
-  const { port, dataDir, issuers, settings, allowsLoopbackWebhooks } = started;
+  const { port, dataDir, issuers, adoptFile, settings, allowsLoopbackWebhooks } = started;
+  const adoptedRepos = adoptFile === undefined ? [] : adoptedReposOf(adoptFile);
   process.on('uncaughtException', (error) => {
     log.error('stopped by an unexpected error; stored data is safe, start again to go on', {
       error,
@@ -86,6 +97,7 @@ async function serve(started: Extract<Flags, { kind: 'start' }>): Promise<void> 
     dataDir,
     adminToken,
     issuers,
+    adoptedRepos,
     settings,
     allowsLoopbackWebhooks,
     log,

@@ -3,6 +3,7 @@ import { systemClock } from '../lambda/adapters/system/clock.ts';
 import { systemIds } from '../lambda/adapters/system/ids.ts';
 import { createInvocationLog } from '../lambda/adapters/system/invocation-log.ts';
 import { createInvocations } from '../lambda/adapters/system/invocations.ts';
+import type { AdoptedRepo } from '../lambda/domain/adopted-repo.ts';
 import { type IdentityIssuer, publicIssuers } from '../lambda/domain/identity-issuer.ts';
 import { defaultSettings, type Settings } from '../lambda/domain/settings.ts';
 import type { Invocations } from '../lambda/ports/invocations.ts';
@@ -22,6 +23,7 @@ import { type Database, openDatabase } from './data/database.ts';
 import { adminTokenOf, storeCredentialsOf } from './data/secrets.ts';
 import { upgradeItems } from './data/upgrade-items.ts';
 import { type Demo, ensureDemo } from './demo-tenant.ts';
+import { requireFreeNames } from './free-names.ts';
 import { createFunctions } from './functions.ts';
 import { openAdjacent } from './http/adjacent-ports.ts';
 import type { HttpFunctions } from './http/front.ts';
@@ -42,6 +44,8 @@ export interface EmbeddedStackOptions {
   readonly queueTiming?: Partial<QueueTiming>;
   /** Whose identity tokens are taken. Default: GitHub Actions and gitlab.com. */
   readonly issuers?: readonly IdentityIssuer[];
+  /** Repos whose objects lie in the store where another server put them. Default: none. */
+  readonly adoptedRepos?: readonly AdoptedRepo[];
   /** Webhooks may be on this machine, by plain HTTP: for tests and development. Default: they may not. */
   readonly allowsLoopbackWebhooks?: boolean;
   /** On the first start: the tenant `demo` with a token (default true). */
@@ -93,7 +97,7 @@ export async function startEmbeddedStack(options: EmbeddedStackOptions): Promise
 }
 
 async function start(options: EmbeddedStackOptions, cleanup: Cleanup): Promise<EmbeddedStack> {
-  const { onProgress = () => {} } = options;
+  const { onProgress = () => {}, createDemo: createsDemo = true } = options;
   const invocations = createInvocations();
   const log = createInvocationLog(options.log ?? silentLog, invocations);
   const folder = await openDataFolder(options.dataDir);
@@ -124,15 +128,6 @@ async function start(options: EmbeddedStackOptions, cleanup: Cleanup): Promise<E
 
   const queue = await openQueue({ options, folder, log, invocations, isFull: database.isDiskFull });
   const pumps = createPumps(log);
-  const shared = {
-    adminToken: admin.token,
-    clock: systemClock,
-    ids: systemIds,
-    log,
-    invocations,
-    settings,
-    turns,
-  };
   const composed = composeEmbedded({
     database,
     store: { url: store.url, head: store.head, bucket, credentials },
@@ -141,13 +136,21 @@ async function start(options: EmbeddedStackOptions, cleanup: Cleanup): Promise<E
     webhookQueue: pumps.webhookPump,
     allowsLoopbackWebhooks: options.allowsLoopbackWebhooks ?? false,
     issuers: options.issuers ?? publicIssuers,
-    ...shared,
+    adoptedRepos: options.adoptedRepos ?? [],
+    adminToken: admin.token,
+    clock: systemClock,
+    ids: systemIds,
+    log,
+    invocations,
+    settings,
+    turns,
   });
   cleanup.add(composed.close);
 
+  await requireFreeNames(composed.deps, { createsDemo });
   const http = await startBackground({ deps: composed.deps, queue, ...pumps, cleanup });
   const place = { folder: folder.path, apiUrl: url };
-  const demo = options.createDemo === false ? undefined : await ensureDemo(composed.deps, place);
+  const demo = createsDemo ? await ensureDemo(composed.deps, place) : undefined;
   functions.resolve(http);
 
   let closed: Promise<void> | undefined;

@@ -16,13 +16,19 @@ const storeEventMessage = z.union([
 
 /**
  * The changes in tenants' repos that a message reports. Keys outside of any repo are left out.
+ *
+ * @param keyOf the key of what is stored under one. undefined: nobody is to know of it.
  * @throws {SyntaxError | ZodError | URIError} if the message is not from S3.
  */
-export function decodeStoreEvents(body: string): StoreChange[] {
+export function decodeStoreEvents(
+  body: string,
+  keyOf: (storedKey: string) => string | undefined,
+): StoreChange[] {
   const message = storeEventMessage.parse(JSON.parse(body));
   if (!('Records' in message)) return [];
   return message.Records.flatMap(({ eventName, eventTime, s3 }): StoreChange[] => {
-    const place = placeOf(decodeKey(s3.object.key));
+    const key = keyOf(decodeKey(s3.object.key));
+    const place = key === undefined ? undefined : placeOf(key);
     if (!place) return [];
     const where = { ...place, atMs: Date.parse(eventTime) };
     if (!eventName.startsWith('ObjectCreated:')) return [{ ...where, kind: 'removed' }];

@@ -22,8 +22,12 @@ const tenantsAtOnce = 8;
  * one that cannot be read, until it ends in the dead-letter queue.
  */
 export function create(
-  deps: Pick<Deps, 'ledger' | 'queue' | 'clock' | 'ids' | 'log' | 'invocations' | 'settings'>,
+  deps: Pick<
+    Deps,
+    'ledger' | 'adoptedRepos' | 'queue' | 'clock' | 'ids' | 'log' | 'invocations' | 'settings'
+  >,
 ) {
+  const keyOf = (storedKey: string) => deps.adoptedRepos.keyOf(storedKey);
   return withInvocation(deps.invocations, async (event: SQSEvent): Promise<SQSBatchResponse> => {
     const failed = new Set<string>();
     const fail = (messageIds: Iterable<string>, error: unknown) => {
@@ -38,7 +42,7 @@ export function create(
     const byTenant = new Map<string, TenantChanges>();
     for (const { messageId, body } of event.Records) {
       try {
-        for (const change of decodeStoreEvents(body)) {
+        for (const change of decodeStoreEvents(body, keyOf)) {
           const reported = byTenant.get(change.tenant) ?? { changes: [], messageIds: new Set() };
           reported.changes.push(change);
           reported.messageIds.add(messageId);

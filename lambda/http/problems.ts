@@ -22,6 +22,8 @@ export const problemTypes = {
   'method-not-allowed': { status: 405, title: 'The method is not allowed here' },
   'tenant-exists': { status: 409, title: 'The tenant exists already' },
   'tenant-name-taken': { status: 409, title: 'The name of a deleted tenant stays taken' },
+  'tenant-name-reserved': { status: 409, title: 'The name would lead into an adopted repo' },
+  'tenant-has-adopted': { status: 409, title: 'The tenant has an adopted repo' },
   'tenant-closed': { status: 409, title: 'The tenant is being deleted' },
   'repo-exists': { status: 409, title: 'The repo exists already' },
   'repo-closed': { status: 409, title: 'The repo is being deleted' },

@@ -1,3 +1,4 @@
+import type { AdoptedRepos } from '../domain/adopted-repos.ts';
 import type { ListingPace } from '../domain/ask-by-listing.ts';
 import type { ExportSettings } from '../domain/export/export-settings.ts';
 import type { IdentityIssuer } from '../domain/identity-issuer.ts';
@@ -55,6 +56,8 @@ export interface Deps {
   readonly admin: AdminCredential;
   readonly store: ObjectStore;
   readonly listing: ObjectListing;
+  /** Which repos lie elsewhere in the bucket. What sends keys to the store knows of it by itself. */
+  readonly adoptedRepos: AdoptedRepos;
   readonly scan: PathScan;
   readonly listingPace: ListingPace;
   readonly knownObjects: KnownObjects;

@@ -2,6 +2,8 @@ import type { ITableV2 } from 'aws-cdk-lib/aws-dynamodb';
 import { PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import type { IFunction } from 'aws-cdk-lib/aws-lambda';
 import type { IQueue } from 'aws-cdk-lib/aws-sqs';
+import { adoptedReposToJson } from '../../lambda/domain/adopted-json.ts';
+import type { AdoptedRepo } from '../../lambda/domain/adopted-repo.ts';
 import { cleanupFolder } from '../../lambda/domain/cleanup/cleanup-keys.ts';
 import { exportsFolder } from '../../lambda/domain/export/export-keys.ts';
 import type { ExportStoreKind } from '../../lambda/domain/export/export-settings.ts';
@@ -28,6 +30,8 @@ export interface FunctionResources {
   readonly protocolJson: string | undefined;
   /** Whose identity tokens the stage takes, as JSON. Undefined: the default. */
   readonly issuersJson: string | undefined;
+  /** Repos whose objects lie where another server put them. */
+  readonly adoptedRepos: readonly AdoptedRepo[];
   /** The account's event bus. Undefined if the stage publishes nothing. */
   readonly eventBusArn: string | undefined;
   /** Where clients reach the API, if something stands before it. */
@@ -50,6 +54,14 @@ const queueActions: Readonly<Record<QueueUse, readonly string[]>> = {
 const reachesTable = ({ table = [], indexes = [] }: FunctionSpec) => table.length > 0 || indexes.length > 0;
 const reachesStore = ({ objects = [], bucket = [] }: FunctionSpec) => objects.length > 0 || bucket.length > 0;
 
+/** The store tells some functions of keys that they never ask for. */
+const seesKeys = (spec: FunctionSpec) => reachesStore(spec) || spec.storeEventsQueue !== undefined;
+
+function adoptedVariables(repos: readonly AdoptedRepo[]) {
+  const json = adoptedReposToJson(repos);
+  return json === undefined ? {} : { LFS_QUOTA_ADOPTED_REPOS: json };
+}
+
 /** The environment variables that a function needs, and no others. */
 export function environmentFor(spec: FunctionSpec, resources: FunctionResources): Record<string, string> {
   return {
@@ -59,6 +71,7 @@ export function environmentFor(spec: FunctionSpec, resources: FunctionResources)
     ...(spec.answersLinks && resources.publicUrl && { LFS_QUOTA_PUBLIC_URL: resources.publicUrl }),
     ...(spec.knowsIssuers && resources.issuersJson && { LFS_QUOTA_ISSUERS: resources.issuersJson }),
     ...(reachesStore(spec) && resources.storage.environment),
+    ...(seesKeys(spec) && adoptedVariables(resources.adoptedRepos)),
     ...(spec.recountQueue?.includes('send') && { LFS_QUOTA_QUEUE_URL: resources.recountQueue.queueUrl }),
     ...(spec.webhookQueue && { LFS_QUOTA_WEBHOOK_QUEUE_URL: resources.webhookQueue.queueUrl }),
     ...(spec.knowsExports && resources.exports && exportVariables(resources.exports)),
@@ -95,6 +108,9 @@ export function statementsFor(spec: FunctionSpec, resources: FunctionResources):
     ...allow(tableActions, [table.tableArn], spec.partitions && withinPartitions(spec.partitions)),
     ...allow(['dynamodb:Query'], indexArns),
     ...(storage.bucket === undefined ? [] : storeStatements(spec, storage.bucket.bucketArn)),
+    ...(storage.bucket === undefined
+      ? []
+      : adoptedStatements(spec, storage.bucket.bucketArn, resources.adoptedRepos)),
     ...(storage.bucket && resources.exports ? exportStatements(spec, storage.bucket.bucketArn) : []),
     ...(storage.bucket ? cleanupStatements(spec, storage.bucket.bucketArn) : []),
     ...queueStatements(spec.exportQueue, resources.exports?.queue),
@@ -117,6 +133,33 @@ export function statementsFor(spec: FunctionSpec, resources: FunctionResources):
 export function objectsBelow(action: ObjectAction): string {
   return action === 'DeleteObject' ? '/*/*' : '/*/*/*';
 }
+
+/** Folders that a key has at least, to be matched by {@link objectsBelow}. */
+const foldersBelow = (action: ObjectAction) => objectsBelow(action).split('/').length - 2;
+
+/**
+ * Objects of adopted repos that have fewer folders than tenants' keys: those whose names are oids, below a path of one
+ * folder or none. All others are matched already.
+ */
+function adoptedStatements(
+  { objects = [] }: FunctionSpec,
+  bucketArn: string,
+  repos: readonly AdoptedRepo[],
+): PolicyStatement[] {
+  const shallow = repos
+    .filter(({ names }) => names === 'oid')
+    .map(({ path }) => ({ folders: path.split('/').length - 1, arn: `${bucketArn}/${path}${anyOid}` }));
+  return objects.flatMap((action) => {
+    const unmatched = shallow.filter(({ folders }) => folders < foldersBelow(action));
+    return allow(
+      [`s3:${action}`],
+      unmatched.map(({ arn }) => arn),
+    );
+  });
+}
+
+/** Each ? stands for one character. */
+const anyOid = '?'.repeat(64);
 
 function storeStatements({ objects = [], bucket = [] }: FunctionSpec, bucketArn: string): PolicyStatement[] {
   const scopes = [...new Set(objects.map(objectsBelow))];

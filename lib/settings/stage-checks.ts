@@ -1,3 +1,4 @@
+import { conflictsOfAdopted } from '../../lambda/domain/adopted-repo.ts';
 import { recountCollapseMs } from '../../lambda/domain/recount-policy.ts';
 import type { StageSettings } from './stage-settings.ts';
 
@@ -70,5 +71,7 @@ export function conflictsOf(settings: StageSettings): Conflict[] {
       'storeEvents',
       "must be false with an external store: events come only from the stack's own bucket",
     );
+  for (const { index, message } of conflictsOfAdopted(settings.adoptedRepos))
+    conflict(`adoptedRepos.${index}`, message);
   return conflicts;
 }

@@ -1,5 +1,13 @@
 import { z } from 'zod';
+import {
+  adoptedJsonBytesMax,
+  adoptedPathRule,
+  adoptedReposMax,
+  isAdoptedPath,
+} from '../../lambda/domain/adopted-repo.ts';
 import { issuerKinds, publicIssuers } from '../../lambda/domain/identity-issuer.ts';
+import { isRepoName, isTenantName, tenantNameRule } from '../../lambda/domain/names.ts';
+import { nameLayouts } from '../../lambda/domain/stored-names.ts';
 import type { FunctionName } from '../../lambda/routes.ts';
 import { protocolSettings } from './protocol-settings.ts';
 
@@ -203,6 +211,13 @@ const identityIssuer = z.strictObject({
   kind: z.enum(issuerKinds).describe('How it names repositories.'),
 });
 
+const adoptedRepo = z.strictObject({
+  tenant: z.string().refine(isTenantName, `is not a tenant's name: ${tenantNameRule}`),
+  repo: z.string().refine(isRepoName, "is not a repo's name"),
+  path: z.string().refine(isAdoptedPath, adoptedPathRule),
+  names: z.enum(nameLayouts),
+});
+
 const alarms = z
   .strictObject({
     email: z
@@ -282,6 +297,18 @@ export const everySetting = z.strictObject({
     .discriminatedUnion('kind', [ownBucket, externalStore])
     .prefault({ kind: 'bucket' })
     .describe('Where objects are stored. Choose before the first push: moving means copying them.'),
+  adoptedRepos: z
+    .array(adoptedRepo)
+    .max(adoptedReposMax)
+    .refine(
+      (repos) => Buffer.byteLength(JSON.stringify(repos)) <= adoptedJsonBytesMax,
+      `must have at most ${adoptedJsonBytesMax} bytes as JSON: functions get it in their environment`,
+    )
+    .default([])
+    .describe(
+      'Repos whose objects lie in the bucket where another server of Git LFS put them, as {tenant, repo, path, names}: ' +
+        'docs/moving-in.md. They are counted, served and deleted there.',
+    ),
   restoredTableName: z
     .string()
     .regex(/^[A-Za-z0-9._-]{3,255}$/, 'is not a table name')

@@ -3,10 +3,10 @@ import { writeFileSync } from 'node:fs';
 import { cpus } from 'node:os';
 import { parseArgs } from 'node:util';
 import type { Mix } from './actor.ts';
-import { type Focus, mixesOf, runSeed, shrink } from './seeds.ts';
+import { type Focus, focuses, mixesOf, runSeed, shrink } from './seeds.ts';
 
 /**
- * `npm run simulate -- --seeds N [--seed S] [--jobs J] [--json FILE] [--focus late-giants]`: runs N scenarios, beginning
+ * `npm run simulate -- --seeds N [--seed S] [--jobs J] [--json FILE] [--focus FOCUS]`: runs N scenarios, beginning
  * with seed S, in J processes. Each runs with one of the mixes of faults. The first one that fails is shrunk and printed.
  * Its seed replays it.
  */
@@ -57,9 +57,9 @@ async function main(): Promise<void> {
     },
   });
   const [seeds, first] = [Number(values.seeds), Number(values.seed)];
-  const { focus } = values;
-  if (focus !== 'everything' && focus !== 'late-giants') {
-    process.stderr.write('simulate: --focus takes everything or late-giants\n');
+  const focus = focuses.find((each) => each === values.focus);
+  if (focus === undefined) {
+    process.stderr.write(`simulate: --focus takes one of ${focuses.join(', ')}\n`);
     process.exit(2);
   }
   if (!Number.isInteger(seeds) || seeds < 1 || !Number.isInteger(first) || first < 0) {

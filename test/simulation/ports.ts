@@ -1,3 +1,4 @@
+import type { Adopting } from '../../lambda/adapters/adopted/adopting.ts';
 import { createInvocations } from '../../lambda/adapters/system/invocations.ts';
 import { ListingPace } from '../../lambda/domain/ask-by-listing.ts';
 import type { KnownObjects } from '../../lambda/domain/known-objects.ts';
@@ -20,6 +21,7 @@ import type { MemoryObjectStore } from '../support/memory/object-store.ts';
 import { MemoryWarnings } from '../support/memory/warnings.ts';
 import type { Random } from '../support/random.ts';
 import type { Actor } from './actor.ts';
+import { Violation } from './invariants.ts';
 import { replacing } from './with-methods.ts';
 
 const reads = new Set<keyof Ledger>([
@@ -72,14 +74,19 @@ async function* pagesOf<T>(actor: Actor, open: () => AsyncIterable<T>): AsyncIte
  * delete is tried once. If its answer is lost, it may still take effect at any time up to its deadline.
  */
 function storeOf(actor: Actor, world: WorldPorts): ObjectStore & ObjectListing {
-  const { store, pageSize } = world;
-  return {
+  const { store, pageSize, adopting } = world;
+  const remove = (storedKey: string) => {
+    const key = adopting.repos.keyOf(storedKey);
+    if (key === undefined) throw new Violation(`${storedKey} is deleted, which is nobody's.`);
+    world.remove(key);
+  };
+  const bucket: ObjectStore & ObjectListing = {
     head: (key) => actor.operation('store', () => store.head(key)),
     delete: (key, { deadlineMs }) =>
       actor.operation('store', async () => {
         if (actor.nowMs() > deadlineMs) throw new StoreUnavailableError('The deadline has passed.');
-        if (!actor.isUnlucky('lostAnswer')) return world.remove(key);
-        world.later(deadlineMs - actor.nowMs(), () => world.remove(key));
+        if (!actor.isUnlucky('lostAnswer')) return remove(key);
+        world.later(deadlineMs - actor.nowMs(), () => remove(key));
         throw new StoreUnavailableError('The answer was lost.');
       }),
     listPage: (request) =>
@@ -88,12 +95,21 @@ function storeOf(actor: Actor, world: WorldPorts): ObjectStore & ObjectListing {
       ),
     listFolders: (request) => actor.operation('store', () => store.listFolders(request)),
   };
+  const objects = adopting.store(bucket);
+  const listing = adopting.listing({ ...bucket, warmUp: async () => {} });
+  return {
+    head: (key) => objects.head(key),
+    delete: (key, options) => objects.delete(key, options),
+    listPage: (request) => listing.listPage(request),
+    listFolders: (request) => listing.listFolders(request),
+  };
 }
 
 export interface WorldPorts {
   readonly ledger: Ledger;
   readonly requestKeys: RequestKeys;
   readonly store: MemoryObjectStore;
+  readonly adopting: Adopting;
   /** Files beside what tenants store. */
   readonly archives: MemoryArchiveStore;
   readonly signer: UrlSigner;
@@ -135,6 +151,7 @@ export function depsOf(actor: Actor, world: WorldPorts): Omit<Deps, 'tokens' | '
     },
     store,
     listing: store,
+    adoptedRepos: world.adopting.repos,
     archives: replacing<ArchiveStore>(archives, {
       put: (key, bytes) => actor.operation('store', () => archives.put(key, bytes)),
       get: (key) => actor.operation('store', () => archives.get(key)),

@@ -5,12 +5,22 @@ import { Violation } from './invariants.ts';
 import { faultMixes, lateMixes } from './mixes.ts';
 import { type Scenario, scenario } from './scenario.ts';
 import { simulate } from './simulate.ts';
-import { giantStageOf, type Stage, stageOf } from './stage.ts';
+import { adoptedStageOf, giantStageOf, type Stage, stageOf } from './stage.ts';
 import type { Story } from './stories.ts';
 import type { Mutant } from './world.ts';
 
-/** What runs are about. `late-giants`: giant repos in every run, and writes that happen late. */
-export type Focus = 'everything' | 'late-giants';
+/**
+ * What runs are about. `late-giants`: giant repos in every run, and writes that happen late. `adopted`: repos that lie where
+ * another server put them.
+ */
+export const focuses = ['everything', 'late-giants', 'adopted'] as const;
+export type Focus = (typeof focuses)[number];
+
+const stages: Readonly<Record<Focus, (seed: number) => Stage>> = {
+  everything: stageOf,
+  'late-giants': giantStageOf,
+  adopted: adoptedStageOf,
+};
 
 /** Each run has one of these. */
 export function mixesOf(focus: Focus): readonly Mix[] {
@@ -26,7 +36,7 @@ function seeded(
   const mixes = mixesOf(focus);
   const mix = mixes[seed % mixes.length];
   if (!random || !mix) throw new Error('No scenario for that seed.');
-  return { scenario: random, mix, stage: focus === 'late-giants' ? giantStageOf : stageOf };
+  return { scenario: random, mix, stage: stages[focus] };
 }
 
 /** @param input.story instead of a random scenario. */

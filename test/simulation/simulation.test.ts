@@ -4,6 +4,7 @@ import { runSeed } from './seeds.ts';
 import * as stories from './stories.ts';
 
 const seedsPerMix = 350;
+const adoptedSeeds = 150;
 /** How often each of these must happen at least, in the scenarios of one mix. */
 const leastPerMix = {
   admissions: 30,
@@ -42,6 +43,18 @@ describe('the ledger under a seeded scheduler', () => {
         expect(total.get(name), name).toBeGreaterThanOrEqual(least);
     },
   );
+
+  it('keeps its invariants over adopted repos', { timeout: 180_000 }, async () => {
+    const total = { admissions: 0, deletes: 0, around: 0 };
+    for (let seed = 0; seed < adoptedSeeds; seed += 1) {
+      const coverage = await runSeed(seed, { focus: 'adopted' }).catch((error: unknown) => {
+        const replay = `npm run simulate -- --focus adopted --seed ${seed} --seeds 1`;
+        throw new Error(`Seed ${seed}: replay it with ${replay}`, { cause: error });
+      });
+      for (const name of ['admissions', 'deletes', 'around'] as const) total[name] += coverage[name];
+    }
+    for (const [name, count] of Object.entries(total)) expect(count, name).toBeGreaterThan(10);
+  });
 
   it.each(Object.entries(stories))(
     'keeps its invariants in a scenario written by hand: %s',

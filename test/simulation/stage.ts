@@ -1,5 +1,8 @@
+import type { AdoptedRepo } from '../../lambda/domain/adopted-repo.ts';
 import { defaultSettings, type Settings } from '../../lambda/domain/settings.ts';
+import { nameLayouts } from '../../lambda/domain/stored-names.ts';
 import { Random } from '../support/random.ts';
+import { repoName, tenantName } from './names.ts';
 
 /** What a run's stage and people are like. Each choice has its own random source, so that it does not change others. */
 
@@ -15,6 +18,8 @@ export interface Stage {
   readonly scheduleMinutes: number;
   /** What somebody does with the limits of repos, in each tenant, one after the other. */
   readonly repoLimits: readonly LimitRepoStep[];
+  /** Repos whose objects lie where another server put them. */
+  readonly adoptedRepos: readonly AdoptedRepo[];
 }
 
 interface LimitRepoStep {
@@ -31,6 +36,7 @@ export const usualStage: Stage = {
   hasTricklers: false,
   scheduleMinutes: 1,
   repoLimits: [],
+  adoptedRepos: [],
 };
 
 export function stageOf(seed: number): Stage {
@@ -41,6 +47,7 @@ export function stageOf(seed: number): Stage {
     hasTricklers: hasTricklers(seed),
     scheduleMinutes: scheduleMinutesOf(seed),
     repoLimits: repoLimitsOf(seed),
+    adoptedRepos: [],
   };
 }
 
@@ -50,6 +57,23 @@ export function giantStageOf(seed: number): Stage {
   const giants = anyGiants(new Random(seed ^ 0x61_a8));
   // A mark that lands after its grace time does not protect.
   return { ...stage, settings: { ...stage.settings, ...giants, deleteGraceMs: 20 * 60_000 } };
+}
+
+/** A repo or two of the first tenant are adopted, in any layout: in a bucket of its own, or below a path. */
+export function adoptedStageOf(seed: number): Stage {
+  const random = new Random(seed ^ 0xad_07);
+  const adopted = (index: number, path: string): AdoptedRepo => ({
+    tenant: tenantName(0),
+    repo: repoName(index),
+    path,
+    names: random.pick(nameLayouts),
+  });
+  const adoptedRepos = random.pick([
+    () => [adopted(0, '')],
+    () => [adopted(1, 'lfs/')],
+    () => [adopted(0, 'a/lfs/'), adopted(1, 'b/')],
+  ])();
+  return { ...stageOf(seed), adoptedRepos };
 }
 
 /** How tight the tenant's budget is. It has its own random source, so that it does not change other choices. */

@@ -37,8 +37,8 @@ interface Change {
  */
 export class Truth {
   readonly tenant: string;
-  /** The bucket of all tenants. */
-  readonly store: MemoryObjectStore;
+  /** The bucket of all tenants, by keys. */
+  readonly store: Pick<MemoryObjectStore, 'put' | 'delete'>;
   readonly ledger: MemoryLedger;
   /** (repo/oid) → bytes of what is stored. */
   readonly stored = new Map<string, number>();
@@ -54,7 +54,7 @@ export class Truth {
   record: TenantRecord | undefined;
   reservations: readonly Reservation[] = [];
 
-  constructor(input: { tenant: string; ledger: MemoryLedger; store: MemoryObjectStore }) {
+  constructor(input: { tenant: string; ledger: MemoryLedger; store: Truth['store'] }) {
     this.tenant = input.tenant;
     this.ledger = input.ledger;
     this.store = input.store;

@@ -1,4 +1,6 @@
+import { type Adopting, createAdopting } from '../../lambda/adapters/adopted/adopting.ts';
 import { KnownObjects } from '../../lambda/domain/known-objects.ts';
+import { repoPrefix } from '../../lambda/domain/names.ts';
 import type { DueTenant } from '../../lambda/domain/refresh-state.ts';
 import { defaultSettings, type Settings } from '../../lambda/domain/settings.ts';
 import { placeOf, type StoreChange } from '../../lambda/domain/store-change.ts';
@@ -62,7 +64,9 @@ export class World {
   readonly random: Random;
   readonly scheduler: Scheduler;
   readonly weather: Weather = { calm: false, outages: { store: 0, table: 0 } };
+  /** By stored keys. */
   readonly store = new MemoryObjectStore();
+  readonly adopting: Adopting;
   readonly accounts: readonly Account[];
   readonly settings: Settings;
   readonly coverage: Coverage = nothingYet();
@@ -115,6 +119,12 @@ export class World {
       deleteGraceMs: 90_000,
       ...stage.settings,
     };
+    this.adopting = createAdopting(stage.adoptedRepos);
+    this.#hideOthers(stage.adoptedRepos);
+    const store: Truth['store'] = {
+      put: (key, ...object) => this.store.put(this.#storedKey(key), ...object),
+      delete: (key) => this.store.delete(this.#storedKey(key)),
+    };
     this.#mutant = input.mutant ?? {};
     this.#hasStoreEvents = stage.hasStoreEvents;
     const memory = new WatchedLedger({
@@ -128,7 +138,7 @@ export class World {
     });
     this.#memory = memory;
     this.accounts = input.tenants.map(({ hasLies }, index) => {
-      const truth = new Truth({ tenant: tenantName(index), ledger: memory, store: this.store });
+      const truth = new Truth({ tenant: tenantName(index), ledger: memory, store });
       // The others are promised everything beside them.
       const trickles = index === 0 && stage.hasTricklers;
       const invariants = new Invariants(truth, { hasTricklers: trickles });
@@ -141,6 +151,20 @@ export class World {
     const { attemptsMax } = stage;
     this.isSqs = attemptsMax !== undefined;
     this.#queue = this.#queueOf(attemptsMax);
+  }
+
+  #storedKey(key: string): string {
+    const storedKey = this.adopting.repos.storedKey(key);
+    if (storedKey === undefined) throw new Error(`Nothing can be stored at ${key}.`);
+    return storedKey;
+  }
+
+  /** What nobody may count or delete: it is of the other server, or lies at the own path of an adopted repo. */
+  #hideOthers(repos: Stage['adoptedRepos']): void {
+    for (const repo of repos)
+      for (const key of ['.tmp', '00/tmp', '01/01/x/y', 'f.gz', 'zz'].map((name) => repo.path + name))
+        this.store.put(key, 1_000);
+    for (const repo of repos) this.store.put(repoPrefix(repo) + oidName(1), 1_000);
   }
 
   #queueOf(attemptsMax: number | undefined): SimQueue {
@@ -216,7 +240,7 @@ export class World {
     const { truth, invariants } = this.account(key.slice(0, key.indexOf('/')));
     this.coverage.deletes += 1;
     invariants.checkRemoval(key);
-    void this.store.delete(key);
+    void this.store.delete(this.#storedKey(key));
     truth.remove(key, this.scheduler.nowMs);
     const place = placeOf(key);
     if (place) this.#notify({ ...place, kind: 'removed', atMs: this.scheduler.nowMs });

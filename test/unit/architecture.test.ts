@@ -98,6 +98,8 @@ const architecture: Readonly<Record<string, { imports: readonly string[]; packag
     imports: ['lambda/domain', 'lambda/domain/export', 'lambda/ports', 'lambda/adapters/aws-http'],
     packages: ['zod'],
   },
+  // Stands before the store wherever keys are sent to it.
+  'lambda/adapters/adopted': { imports: ['lambda/domain', 'lambda/ports'], packages: [] },
   'lambda/adapters/s3': {
     imports: ['lambda/ports', 'lambda/adapters/aws-http'],
     packages: ['node:crypto', 'node:events', 'node:net'],

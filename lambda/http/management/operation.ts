@@ -21,6 +21,7 @@ export type ManagementDeps = Pick<
   | 'locks'
   | 'admin'
   | 'issuers'
+  | 'adoptedRepos'
   | 'exchangeRules'
   | 'audit'
   | 'downloads'

@@ -4,7 +4,7 @@ import type { TenantRecord } from '../../domain/tenant.ts';
 import type { Deps } from '../deps.ts';
 import { claimRequest } from './request-key.ts';
 
-type CreateTenantDeps = Pick<Deps, 'ledger' | 'listing' | 'queue' | 'clock' | 'settings'>;
+type CreateTenantDeps = Pick<Deps, 'ledger' | 'listing' | 'adoptedRepos' | 'queue' | 'clock' | 'settings'>;
 
 interface Account {
   readonly tenant: string;
@@ -16,7 +16,9 @@ export type CreateTenantOutcome =
   | { readonly kind: 'created'; readonly tenant: TenantRecord }
   | { readonly kind: 'exists' }
   /** It was a deleted tenant's: its name stays taken. */
-  | { readonly kind: 'deleted' };
+  | { readonly kind: 'deleted' }
+  /** Its keys would lie among those of an adopted repo. */
+  | { readonly kind: 'reserved' };
 
 /**
  * Creates a tenant. Its path is listed once. If it is empty, the tenant is counted from the start: zero, and that is
@@ -25,6 +27,7 @@ export type CreateTenantOutcome =
  * @throws {StoreUnavailableError | LedgerUnavailableError}
  */
 export async function createTenant(deps: CreateTenantDeps, account: Account): Promise<CreateTenantOutcome> {
+  if (deps.adoptedRepos.isReserved(account.tenant)) return { kind: 'reserved' };
   const outcome = await putTenant(deps, { ...account, createdAtMs: deps.clock.nowMs() });
   const tenant = await readTenant(deps, account.tenant);
   if (outcome === 'created') return { kind: 'created', tenant };
@@ -41,6 +44,7 @@ export async function createTenantOnce(
   input: { account: Account; requestKey: string },
 ): Promise<CreateTenantOutcome | { readonly kind: 'key-reused' }> {
   const { account, requestKey } = input;
+  if (deps.adoptedRepos.isReserved(account.tenant)) return { kind: 'reserved' };
   const claim = await claimRequest(deps, { purpose: 'create tenant', requestKey, body: account });
   if (claim.kind === 'key-reused') return claim;
   const { isDone, beganAtMs: createdAtMs } = claim.record;

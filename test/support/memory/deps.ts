@@ -1,4 +1,5 @@
 import { createInvocations } from '../../../lambda/adapters/system/invocations.ts';
+import { AdoptedRepos } from '../../../lambda/domain/adopted-repos.ts';
 import { ListingPace } from '../../../lambda/domain/ask-by-listing.ts';
 import { exportSettingsFor } from '../../../lambda/domain/export/export-settings.ts';
 import { sha256Hex } from '../../../lambda/domain/hash.ts';
@@ -49,6 +50,7 @@ export function memoryDeps(given: Partial<Deps> & { readonly objects?: MemoryObj
     requestKeys: new MemoryRequestKeys(),
     identities: { verify: async () => ({ kind: 'rejected', reason: 'there are none' }) },
     issuers: publicIssuers,
+    adoptedRepos: new AdoptedRepos([]),
     exchangeRules: new MemoryExchangeRules(),
     audit: new MemoryAuditLog(),
     downloads: new MemoryDownloads(),

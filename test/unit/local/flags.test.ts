@@ -8,10 +8,12 @@ it('reads flags', () => {
     port: 8787,
     dataDir: '.lfs-quota',
     issuers: publicIssuers,
+    adoptFile: undefined,
     allowsLoopbackWebhooks: false,
     settings: {},
   });
   expect(readFlags(['--loopback-webhooks'])).toMatchObject({ allowsLoopbackWebhooks: true });
+  expect(readFlags(['--adopt', 'repos.json'])).toMatchObject({ adoptFile: 'repos.json' });
   expect(readFlags(['--gc-watch', '2'])).toMatchObject({ settings: { cleanupWatchMs: 120_000 } });
   expect(readFlags(['--port', '0', '--data', '/x'])).toMatchObject({ port: 0, dataDir: '/x' });
   expect(readFlags(['--port=65534'])).toMatchObject({ port: 65534 });

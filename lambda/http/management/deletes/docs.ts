@@ -23,11 +23,13 @@ export const deleteDocs = {
   'DELETE /v1/tenants/{tenant}': {
     id: 'deleteTenant',
     summary: 'Delete a tenant with all that it stores',
-    description: 'Revokes its tokens and empties its repos. The name stays taken.',
+    description:
+      'Revokes its tokens and empties its repos. The name stays taken. While the stage adopts a repo of it, this is ' +
+      'refused: the objects lie where another server put them.',
     access: 'admin',
     query: deleteQuery,
     answers: deleteAnswers({ tenant: 'acme' }),
-    problems: ['tenant-not-found'],
+    problems: ['tenant-not-found', 'tenant-has-adopted'],
   },
   'DELETE /v1/tenants/{tenant}/repos/{repo}': {
     id: 'deleteRepo',

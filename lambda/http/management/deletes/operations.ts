@@ -52,6 +52,13 @@ const deleteRepo = change(
 const deleteTenant = change(
   { ...needs, action: 'tenant.delete', access: adminTenantAccess },
   async (deps, { tenant, query: { dryRun = false }, trail }) => {
+    const [adopted] = deps.adoptedRepos.of(tenant.tenant);
+    if (adopted)
+      return problem(
+        'tenant-has-adopted',
+        `The objects of ${tenant.tenant}/${adopted.repo} lie where another server put them. Take it out of the ` +
+          'setting adoptedRepos first: then they stay. If they are to go too, delete that repo by its name before.',
+      );
     const { plan: tariff, limitBytes, downloadLimitBytes } = tenant;
     trail.was({ plan: tariff, limitBytes, downloadLimitBytes });
     const plan = await deleteTenantUseCase(deps, { tenant, dryRun });

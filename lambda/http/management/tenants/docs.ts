@@ -111,7 +111,7 @@ export const tenantDocs = {
         headers: { Location: 'Path of the tenant.' },
       },
     },
-    problems: ['tenant-exists', 'tenant-name-taken'],
+    problems: ['tenant-exists', 'tenant-name-taken', 'tenant-name-reserved'],
   },
   'GET /v1/tenants/{tenant}': {
     id: 'getTenant',

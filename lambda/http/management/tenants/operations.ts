@@ -59,6 +59,11 @@ const createTenant = change(
           'tenant-name-taken',
           `The name of the deleted tenant ${tenant} stays taken, so that nothing of it can reach another.`,
         );
+      case 'reserved':
+        return problem(
+          'tenant-name-reserved',
+          `No tenant can be called ${tenant}: the bucket has objects of an adopted repo below ${tenant}/.`,
+        );
       case 'key-reused':
         return key.reused();
     }

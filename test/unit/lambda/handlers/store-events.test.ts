@@ -1,5 +1,6 @@
 import type { SQSEvent } from 'aws-lambda';
 import { describe, expect, it } from 'vitest';
+import { AdoptedRepos } from '../../../../lambda/domain/adopted-repos.ts';
 import { create } from '../../../../lambda/handlers/store-events.ts';
 import { LedgerUnavailableError } from '../../../../lambda/ports/ledger.ts';
 import { allPages } from '../../../../lambda/use-cases/all-pages.ts';
@@ -53,6 +54,28 @@ describe('events of the store', () => {
     expect(await deliver(world, ...records)).toMatchObject({ failed: [] });
     expect(await notedRepos(world)).toEqual(['app']);
     expect(world.requests).toEqual([{ tenant, reason: 'event', full: false }]);
+  });
+
+  it('of an adopted repo are about its keys, and what is hidden is left out', async () => {
+    const world = new MemoryStack();
+    await world.create();
+    const repo = { tenant, repo: 'game', path: 'lfs/', names: 'ab/cd/rest' } as const;
+    const { log } = recordingLog();
+    const oid = oidOf(1);
+    const keys = [
+      `lfs/${oid.slice(0, 2)}/${oid.slice(2, 4)}/${oid.slice(4)}`,
+      'lfs/tmp/upload',
+      `${tenant}/game/${oid}`,
+      `${tenant}/app/${oid}`,
+    ];
+    const noted: string[][] = [];
+    for (const key of keys) {
+      const events = batchOf([{ Records: [s3Event('ObjectCreated:Put', key, 5)] }]);
+      const adoptedRepos = new AdoptedRepos([repo]);
+      await create({ ...world.deps, log, adoptedRepos })(events, { awsRequestId: 'run-1' });
+      noted.push(await notedRepos(world));
+    }
+    expect(noted).toEqual([['game'], ['game'], ['game'], ['app', 'game']]);
   });
 
   it('may have encoded keys', async () => {

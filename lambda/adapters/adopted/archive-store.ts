@@ -1,0 +1,101 @@
+import type { AdoptedRepos } from '../../domain/adopted-repos.ts';
+import {
+  type ArchiveStore,
+  type MultipartUpload,
+  SourceGoneError,
+  type SourceObject,
+} from '../../ports/archive-store.ts';
+
+type Input<M extends keyof ArchiveStore, N extends number> = Parameters<ArchiveStore[M]>[N];
+
+/**
+ * Archives of a bucket in which some repos are adopted. What is read may be an object of such a repo. What is written lies
+ * in the service's own folder.
+ */
+export class AdoptedArchiveStore implements ArchiveStore {
+  readonly #inner: ArchiveStore;
+  readonly #repos: AdoptedRepos;
+
+  constructor(inner: ArchiveStore, repos: AdoptedRepos) {
+    this.#inner = inner;
+    this.#repos = repos;
+  }
+
+  async head(key: string) {
+    const storedKey = this.#repos.storedKey(key);
+    return storedKey === undefined ? undefined : this.#inner.head(storedKey);
+  }
+
+  async get(key: string) {
+    const storedKey = this.#repos.storedKey(key);
+    return storedKey === undefined ? undefined : this.#inner.get(storedKey);
+  }
+
+  readInto(source: SourceObject, range: Input<'readInto', 1>, into: Uint8Array) {
+    return this.#withSource(source, (stored) => this.#inner.readInto(stored, range, into));
+  }
+
+  copyPart(upload: MultipartUpload, part: Input<'copyPart', 1>) {
+    this.#repos.requireOwn(upload.key);
+    return this.#withSource(part.source, (source) => this.#inner.copyPart(upload, { ...part, source }));
+  }
+
+  async put(key: string, bytes: Uint8Array) {
+    this.#repos.requireOwn(key);
+    await this.#inner.put(key, bytes);
+  }
+
+  async putSource(key: string, bytes: Uint8Array) {
+    this.#repos.requireOwn(key);
+    return this.#inner.putSource(key, bytes);
+  }
+
+  async delete(keys: readonly string[]) {
+    for (const key of keys) this.#repos.requireOwn(key);
+    await this.#inner.delete(keys);
+  }
+
+  list(prefix: string) {
+    this.#repos.requireOwn(prefix);
+    return this.#inner.list(prefix);
+  }
+
+  async createUpload(key: string, options?: Input<'createUpload', 1>) {
+    this.#repos.requireOwn(key);
+    return this.#inner.createUpload(key, options);
+  }
+
+  uploads(prefix: string) {
+    this.#repos.requireOwn(prefix);
+    return this.#inner.uploads(prefix);
+  }
+
+  parts(upload: MultipartUpload, options?: Input<'parts', 1>) {
+    return this.#inner.parts(upload, options);
+  }
+
+  uploadPart(upload: MultipartUpload, part: Input<'uploadPart', 1>) {
+    return this.#inner.uploadPart(upload, part);
+  }
+
+  complete(upload: MultipartUpload, parts: Input<'complete', 1>) {
+    return this.#inner.complete(upload, parts);
+  }
+
+  abort(upload: MultipartUpload) {
+    return this.#inner.abort(upload);
+  }
+
+  /** Calls with the source as it is stored. */
+  async #withSource<T>(source: SourceObject, call: (stored: SourceObject) => Promise<T>): Promise<T> {
+    const storedKey = this.#repos.storedKey(source.key);
+    if (storedKey === undefined) throw new SourceGoneError(source.key);
+    try {
+      return await call({ ...source, key: storedKey });
+    } catch (error) {
+      // Who asked for the object knows it by its key.
+      if (error instanceof SourceGoneError) throw new SourceGoneError(source.key, { cause: error });
+      throw error;
+    }
+  }
+}

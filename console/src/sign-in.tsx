@@ -1,4 +1,4 @@
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import type { SessionBody } from '../../lambda/http/management/sessions/schemas.ts';
 import { ask } from './api.ts';
 import { Mark, Problem } from './parts.tsx';
@@ -16,7 +16,7 @@ export function SignIn({ onSignedIn }: { onSignedIn: (session: SessionBody) => v
   const [problem, setProblem] = useState<string>();
   const [isAsking, setIsAsking] = useState(false);
   const input = useRef<HTMLInputElement>(null);
-  useEffect(() => input.current?.focus(), []);
+  useLayoutEffect(() => input.current?.focus(), []);
   const submit = async (event: Event) => {
     event.preventDefault();
     setIsAsking(true);

@@ -1,4 +1,4 @@
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { formatAge } from '../../cli/render.ts';
 import { parseSize } from '../../lambda/domain/bytes.ts';
 import type { TenantBody } from '../../lambda/http/management/tenants/schemas.ts';
@@ -142,7 +142,7 @@ function NewTenant({ onMade }: { onMade: () => void }) {
   const [limit, setLimit] = useState('');
   const [problem, setProblem] = useState<string>();
   const first = useRef<HTMLInputElement>(null);
-  useEffect(() => first.current?.focus(), []);
+  useLayoutEffect(() => first.current?.focus(), []);
   const make = async (event: Event) => {
     event.preventDefault();
     const limitBytes = limit.trim() === '' ? null : parseSize(limit);

@@ -1,4 +1,4 @@
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { formatAge } from '../../cli/render.ts';
 import type { SessionBody } from '../../lambda/http/management/sessions/schemas.ts';
 import type { TokenBody } from '../../lambda/http/management/tokens/schemas.ts';
@@ -19,6 +19,8 @@ export function Tokens({ tenant, session, nowMs }: { tenant: string; session: Se
   const [secret, setSecret] = useState<string>();
   const [problem, setProblem] = useState<string>();
   const open = useRef<HTMLButtonElement>(null);
+  const fresh = useRef<HTMLParagraphElement>(null);
+  useLayoutEffect(() => fresh.current?.focus(), [secret]);
   const read = async () => {
     const found = await askPages<TokenBody, 'tokens'>(path, 'tokens', { pagesMax });
     if (found) setTokens(found);
@@ -31,6 +33,7 @@ export function Tokens({ tenant, session, nowMs }: { tenant: string; session: Se
       outcome.kind === 'ok' || outcome.kind === 'refused' ? undefined : 'It could not be revoked now.',
     );
     await read();
+    open.current?.focus();
   };
   const close = () => {
     setIsMaking(false);
@@ -53,7 +56,9 @@ export function Tokens({ tenant, session, nowMs }: { tenant: string; session: Se
     >
       {secret !== undefined && (
         <div class="fresh">
-          <p role="status">This is its secret. It is shown this once: copy it now.</p>
+          <p role="status" tabIndex={-1} ref={fresh}>
+            This is its secret. It is shown this once: copy it now.
+          </p>
           <Code text={secret} name="the new token" />
           <button type="button" onClick={close}>
             Done
@@ -90,6 +95,9 @@ function TokenRow(props: { token: TokenBody; isOwn: boolean; nowMs: number; onRe
   const { token, isOwn, nowMs, onRevoke } = props;
   const { scope, repos, lastUsedAt, expiresAt } = token;
   const [isAsking, setIsAsking] = useState(false);
+  const sure = useRef<HTMLButtonElement>(null);
+  // What was pressed is replaced: the keyboard goes on from here.
+  useLayoutEffect(() => sure.current?.focus(), [isAsking]);
   const isExpired = expiresAt !== null && Date.parse(expiresAt) <= nowMs;
   const used = lastUsedAt === null ? 'never used' : `used ${formatAge(lastUsedAt, nowMs)}`;
   return (
@@ -106,7 +114,7 @@ function TokenRow(props: { token: TokenBody; isOwn: boolean; nowMs: number; onRe
       </div>
       {isAsking ? (
         <span class="sure">
-          <button type="button" class="bad" onClick={onRevoke}>
+          <button type="button" class="bad" ref={sure} onClick={onRevoke}>
             Revoke{isOwn ? ', and sign out' : ' now'}
           </button>
           <button type="button" class="quiet" onClick={() => setIsAsking(false)}>
@@ -140,7 +148,7 @@ function NewToken({ path, onMade }: { path: string; onMade: (secret: string) => 
   const [seconds, setSeconds] = useState('');
   const [problem, setProblem] = useState<string>();
   const first = useRef<HTMLInputElement>(null);
-  useEffect(() => first.current?.focus(), []);
+  useLayoutEffect(() => first.current?.focus(), []);
   const make = async (event: Event) => {
     event.preventDefault();
     const body = {

@@ -16,15 +16,22 @@ export function describeInBrowser(title: string, body: (launch: () => Promise<Br
     const found = executable.includes('/')
       ? executable
       : spawnSync('sh', ['-c', `command -v ${executable}`], { encoding: 'utf8' }).stdout.trim();
-    body(() => chromium.launch({ executablePath: found, args: ['--disable-gpu', '--hide-scrollbars'] }));
+    // Its sandbox does not start for root. The pages are our own.
+    body(() =>
+      chromium.launch({
+        executablePath: found,
+        chromiumSandbox: false,
+        args: ['--disable-gpu', '--hide-scrollbars'],
+      }),
+    );
   });
 }
 
 export interface Watched {
   /** What the console of the browser said: errors, warnings, what the policy refused. */
   readonly messages: string[];
-  /** How much of the page moved without anybody having done anything. */
-  shifts(): Promise<number>;
+  /** How much of the page moved without anybody having done anything, and what. */
+  shifts(): Promise<{ amount: number; moved: string }>;
 }
 
 /** Watches a page from before its first script. */
@@ -37,9 +44,18 @@ export async function watch(page: Page): Promise<Watched> {
   page.on('pageerror', (error) => messages.push(String(error)));
   await page.addInitScript(`
     window.shifts = 0;
+    window.moved = [];
     new PerformanceObserver((list) => {
-      for (const entry of list.getEntries()) if (!entry.hadRecentInput) window.shifts += entry.value;
+      for (const entry of list.getEntries()) {
+        if (entry.hadRecentInput) continue;
+        window.shifts += entry.value;
+        for (const { node } of entry.sources) window.moved.push(node?.outerHTML?.slice(0, 200) ?? String(node?.textContent));
+      }
     }).observe({ type: 'layout-shift', buffered: true });
   `);
-  return { messages, shifts: async () => Number(await page.evaluate('window.shifts')) };
+  const shifts = async () => ({
+    amount: Number(await page.evaluate('window.shifts')),
+    moved: String(await page.evaluate("window.moved.join('\\n')")),
+  });
+  return { messages, shifts };
 }

@@ -52,7 +52,8 @@ describeInBrowser('each state of the console', (launch) => {
       expect(await brokenRules(page)).toEqual([]);
       expect(await page.evaluate('document.scrollingElement.scrollWidth')).toBeLessThanOrEqual(width);
       // An age that grows by a digit moves its own text by some pixels.
-      expect(await watched.shifts(), 'layout shifts').toBeLessThan(0.001);
+      const { amount, moved } = await watched.shifts();
+      expect(amount, moved).toBeLessThan(0.001);
       expect(watched.messages).toEqual([]);
       await context.close();
     },

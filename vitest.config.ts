@@ -41,6 +41,16 @@ export default defineConfig({
         },
       },
       {
+        // The console in a browser, against the embedded stack.
+        test: {
+          name: 'console',
+          include: ['test/console/**/*.test.ts'],
+          testTimeout: 60_000,
+          hookTimeout: 60_000,
+          maxWorkers,
+        },
+      },
+      {
         // The real git-lfs client against the embedded stack.
         test: {
           name: 'e2e',

@@ -71,6 +71,7 @@ export const assumedDurations: Durations = {
 
 /** The defaults of `lib/settings/stage-settings.ts`. */
 export const memoryMb: Readonly<Record<FunctionName, number>> = {
+  console: 256,
   health: 128,
   openapi: 256,
   lfsBatch: 1_024,

@@ -34,6 +34,7 @@ import { createSqsRecountQueue } from './adapters/sqs/recount-queue.ts';
 import { createSqsRedelivery } from './adapters/sqs/redelivery.ts';
 import { createSqsWebhookQueue } from './adapters/sqs/webhook-queue.ts';
 import { systemClock } from './adapters/system/clock.ts';
+import { createConsoleFiles } from './adapters/system/console-files.ts';
 import { systemIds } from './adapters/system/ids.ts';
 import { createInvocationLog } from './adapters/system/invocation-log.ts';
 import { createInvocations } from './adapters/system/invocations.ts';
@@ -257,6 +258,10 @@ const issuers = () => issuersFromJson(optional('LFS_QUOTA_ISSUERS'));
 
 /** Where clients reach the API, if something stands before it. */
 const publicUrl = () => optional('LFS_QUOTA_PUBLIC_URL');
+
+export function consoleDeps() {
+  return { files: createConsoleFiles() };
+}
 
 export function openapiDeps() {
   return { publicUrl: publicUrl() };

@@ -4,6 +4,8 @@
  * A segment is a literal or one whole variable: API Gateway refuses `{repo}.git` (an emulator takes it).
  */
 export const routes = [
+  { method: 'GET', path: '/', function: 'console' },
+  { method: 'GET', path: '/assets/{file}', function: 'console' },
   { method: 'GET', path: '/health', function: 'health' },
   { method: 'GET', path: '/openapi.json', function: 'openapi' },
   { method: 'POST', path: '/{tenant}/{repo}/info/lfs/objects/batch', function: 'lfsBatch' },
@@ -13,6 +15,9 @@ export const routes = [
   { method: 'POST', path: '/{tenant}/{repo}/info/lfs/locks/verify', function: 'lfsLocks' },
   { method: 'POST', path: '/{tenant}/{repo}/info/lfs/locks/{lockId}/unlock', function: 'lfsLocks' },
   { method: 'GET', path: '/v1/tenants/{tenant}/subscription', function: 'getSubscription' },
+  { method: 'GET', path: '/v1/session', function: 'management' },
+  { method: 'POST', path: '/v1/session', function: 'management' },
+  { method: 'DELETE', path: '/v1/session', function: 'management' },
   { method: 'GET', path: '/v1/tenants', function: 'management' },
   { method: 'POST', path: '/v1/tenants', function: 'management' },
   { method: 'GET', path: '/v1/tenants/{tenant}', function: 'management' },
@@ -95,6 +100,7 @@ export type FunctionName = HttpFunction | BackgroundFunction;
 
 /** File of each function below `lambda/handlers/`. It exports `handler` (deployed) and `create` (tests, `local/`). */
 export const handlerFiles: Readonly<Record<FunctionName, string>> = {
+  console: 'console.ts',
   health: 'health.ts',
   openapi: 'openapi.ts',
   lfsBatch: 'lfs-batch.ts',

@@ -166,7 +166,7 @@ const throttledPattern = FilterPattern.all(
 /** Take part in every push and fetch. */
 const lfsFunctions: ReadonlySet<HttpFunction> = new Set(['lfsBatch', 'lfsVerify', 'lfsLocks']);
 /** Answer without a token. */
-const openFunctions: ReadonlySet<HttpFunction> = new Set(['health', 'openapi', 'exchangeToken']);
+const openFunctions: ReadonlySet<HttpFunction> = new Set(['console', 'health', 'openapi', 'exchangeToken']);
 
 /** One integration per function, however many routes lead to it. */
 function integrationsOf(functions: Functions): (name: HttpFunction) => HttpLambdaIntegration {
@@ -184,7 +184,7 @@ function integrationsOf(functions: Functions): (name: HttpFunction) => HttpLambd
  * @throws {Error} when a segment is neither a literal nor one whole variable.
  */
 export function checkedPath({ method, path }: Pick<Route, 'method' | 'path'>): string {
-  if (!/^(?:\/(?:[A-Za-z0-9._~-]+|\{[A-Za-z0-9_]+\}))+$/.test(path)) {
+  if (path !== '/' && !/^(?:\/(?:[A-Za-z0-9._~-]+|\{[A-Za-z0-9_]+\}))+$/.test(path)) {
     throw new Error(`Route ${method} ${path}: every segment must be a literal or one whole variable.`);
   }
   return path;

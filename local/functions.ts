@@ -1,3 +1,4 @@
+import { create as createConsole } from '../lambda/handlers/console.ts';
 import { create as createExchangeToken } from '../lambda/handlers/exchange-token.ts';
 import { create as createExportArchive } from '../lambda/handlers/export-archive.ts';
 import { create as createGetSubscription } from '../lambda/handlers/get-subscription.ts';
@@ -17,6 +18,7 @@ import type { ExportConsumer } from './background/export-pump.ts';
 import type { QueueConsumer } from './background/file-queue.ts';
 import type { ScheduledFunction } from './background/schedule.ts';
 import type { WebhookConsumer } from './background/webhook-pump.ts';
+import { builtConsoleFiles } from './console-files.ts';
 import type { HttpFunctions } from './http/front.ts';
 
 /** The functions that are deployed, over the embedded stack's dependencies. */
@@ -35,6 +37,7 @@ const redelivery: Redelivery = { delay: async () => undefined };
 export function createFunctions(deps: Deps, webhookRedelivery: Redelivery = redelivery): Functions {
   return {
     http: {
+      console: createConsole({ files: builtConsoleFiles() }),
       health: createHealth(),
       openapi: createOpenApi(),
       lfsBatch: createLfsBatch(deps),

@@ -1,5 +1,6 @@
 import { subscriptionDeps } from '../compose.ts';
 import { dayOf } from '../domain/calendar.ts';
+import { ifChanged } from '../http/if-changed.ts';
 import { firstIssue } from '../http/json.ts';
 import { authenticateReader, noteUse, readableTenant, seesRepo } from '../http/management/access.ts';
 import { subscriptionBody } from '../http/management/tenants/bodies.ts';
@@ -50,10 +51,8 @@ export function create(
     });
     const seen = subscription.repos.filter(({ repo }) => seesRepo(reader, repo));
     const forecast = forecastNow({ tenant: subscription.tenant, noted, today });
-    return json(
-      subscription.refreshing ? 202 : 200,
-      subscriptionBody({ ...subscription, repos: seen, publicReads }, forecast),
-    );
+    const body = subscriptionBody({ ...subscription, repos: seen, publicReads }, forecast);
+    return subscription.refreshing ? json(202, body) : ifChanged(event, json(200, body));
   };
   return guard(deps, respondProblem, withMetrics(deps.metrics, handle));
 }

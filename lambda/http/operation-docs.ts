@@ -11,6 +11,12 @@ export type AccessKind =
   | 'manager'
   /** The operator's token, or any token of the tenant. */
   | 'reader'
+  /** Any valid token: the operator's, or of any tenant. */
+  | 'holder'
+  /** The same, or a session of the console. */
+  | 'anybody'
+  /** A session of the console. */
+  | 'session'
   /** An identity token in the body. */
   | 'identity'
   /** A token of the tenant. */
@@ -25,6 +31,8 @@ export interface AnswerDoc {
   /** Without it the answer has no body. */
   readonly schema?: z.ZodType;
   readonly example?: unknown;
+  /** The types of a body that is no JSON. */
+  readonly types?: readonly string[];
   /** Header → what it says. */
   readonly headers?: Readonly<Record<string, string>>;
 }

@@ -25,6 +25,22 @@ export interface TokenRecord {
 /** How exactly the last use of a token is known. A use within this time of the last known one is not written. */
 export const tokenUseStepMs = 60 * 60_000;
 
+/** A session of the console: below the token that it stands for, and worth nothing without it. */
+export interface SessionRecord {
+  /** Names it below its parent. */
+  readonly sessionId: string;
+  /** The id of the token that it stands for, or what stands for the operator. */
+  readonly parentId: string;
+  /** SHA-256 of its secret, in hex. */
+  readonly secretSha256: string;
+  /** Ties it to its parent's credential of now, in hex: a rotated admin token ends the operator's sessions. */
+  readonly boundTo: string;
+  readonly createdAtMs: number;
+  readonly expiresAtMs: number;
+}
+
+export type SessionKey = Pick<SessionRecord, 'parentId' | 'sessionId'>;
+
 export interface TokenPage {
   readonly tokens: readonly TokenRecord[];
   /** null: this is the last page. */
@@ -43,6 +59,12 @@ export interface TokenStore {
   list(tenant: string): Promise<readonly TokenRecord[]>;
   /** The same, one page at a time. @param input.cursor `nextCursor` of the previous page. */
   listPage(input: { tenant: string; pageSize: number; cursor?: string }): Promise<TokenPage>;
+  /** Does nothing if it is there. */
+  putSession(record: SessionRecord): Promise<void>;
+  /** Strongly consistent, so that a session that was ended is rejected immediately. */
+  findSession(key: SessionKey): Promise<SessionRecord | undefined>;
+  /** Does nothing if it is gone. */
+  deleteSession(key: SessionKey): Promise<void>;
 }
 
 /** The operator's credential. */

@@ -38,6 +38,8 @@ export interface FunctionSpec {
   readonly invokes?: readonly 'scanShard'[];
   /** Publishes warnings to the account's event bus, if the stage does. */
   readonly publishesEvents?: true;
+  /** Has the packed files of the console beside its bundle. */
+  readonly servesConsole?: true;
   /** Answers links to the API itself. */
   readonly answersLinks?: true;
 }
@@ -55,6 +57,7 @@ const recount = ['GetItem', 'Query', 'UpdateItem', 'DeleteItem'] as const;
 
 /** The one place of grants. docs/security.md shows them, and a test compares it with the templates. */
 export const functionSpecs: Readonly<Record<FunctionName, FunctionSpec>> = {
+  console: { description: 'Answers the files of the console.', timeoutSeconds: 5, servesConsole: true },
   health: { description: 'Answers health checks.', timeoutSeconds: 5 },
   openapi: {
     description: 'Answers the description of the API, /openapi.json.',

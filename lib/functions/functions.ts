@@ -78,6 +78,7 @@ export class Functions extends Construct {
       },
       statements: statementsFor(spec, resources),
       logRetentionDays: settings.logRetentionDays,
+      ...(spec.servesConsole && { servesConsole: true }),
       // A long recount continues with a new message in the queue that it came from. Lambda would stop that as a
       // runaway loop after 16 rounds. The queue bounds it: one message per tenant and delay. An export hands out its
       // work in the same way, and ends within a day.

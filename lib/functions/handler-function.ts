@@ -2,7 +2,12 @@ import { fileURLToPath } from 'node:url';
 import { type Duration, RemovalPolicy } from 'aws-cdk-lib';
 import { PolicyDocument, PolicyStatement, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import { Architecture, RecursiveLoop, Runtime } from 'aws-cdk-lib/aws-lambda';
-import { type BundlingOptions, NodejsFunction, OutputFormat } from 'aws-cdk-lib/aws-lambda-nodejs';
+import {
+  type BundlingOptions,
+  type ICommandHooks,
+  NodejsFunction,
+  OutputFormat,
+} from 'aws-cdk-lib/aws-lambda-nodejs';
 import { LogGroup, type RetentionDays } from 'aws-cdk-lib/aws-logs';
 import { Construct } from 'constructs';
 
@@ -15,6 +20,8 @@ export interface HandlerFunctionProps {
   readonly environment: Record<string, string>;
   readonly statements: readonly PolicyStatement[];
   readonly logRetentionDays: RetentionDays;
+  /** The files of the console are packed beside its bundle. */
+  readonly servesConsole?: boolean;
   /** It sends, on purpose, to the queue that invokes it. */
   readonly sendsToOwnQueue?: boolean;
 }
@@ -34,6 +41,15 @@ const bundling: BundlingOptions = {
   mainFields: ['module', 'main'],
   externalModules: [],
   esbuildArgs: { '--conditions': 'module' },
+};
+
+/** Packs the console at synth, from its source. */
+const packsConsole: ICommandHooks = {
+  beforeInstall: () => [],
+  beforeBundling: () => [],
+  afterBundling: (_from, to) => [
+    `node --import tsx "${projectRoot}console/build/main.ts" "${to}/console.json"`,
+  ],
 };
 
 /**
@@ -64,7 +80,7 @@ export class HandlerFunction extends Construct {
       awsSdkConnectionReuse: false,
       role: this.#role(props.statements).withoutPolicyUpdates(),
       logGroup: this.logGroup,
-      bundling,
+      bundling: props.servesConsole ? { ...bundling, commandHooks: packsConsole } : bundling,
       ...(props.sendsToOwnQueue && { recursiveLoop: RecursiveLoop.ALLOW }),
     });
   }

@@ -68,6 +68,7 @@ const memoryMb = (defaultMb: number) => z.int().min(128).max(10_240).default(def
 
 const memoryOfFunctions = z
   .strictObject({
+    console: memoryMb(256),
     health: memoryMb(128),
     openapi: memoryMb(256),
     lfsBatch: memoryMb(1_024),

@@ -29,8 +29,9 @@ export function otherRouteTests(api: () => Api): void {
     it('that is none is a 404 with a problem in words', async () => {
       const headers = bearer(api().target.adminToken);
       for (const [method, path] of [
-        ['GET', '/'],
         ['GET', '/nowhere'],
+        ['GET', '/assets'],
+        ['GET', '//'],
         ['GET', '/health/'],
         ['GET', '/v1'],
         ['GET', '/v1/tenants/'],
@@ -45,6 +46,8 @@ export function otherRouteTests(api: () => Api): void {
       const headers = bearer(api().target.adminToken);
       for (const [method, path, allow] of [
         ['POST', '/openapi.json', 'GET'],
+        ['POST', '/', 'GET'],
+        ['PUT', '/v1/session', 'GET, POST, DELETE'],
         ['PUT', '/v1/tenants', 'GET, POST'],
         ['DELETE', '/v1/tenants', 'GET, POST'],
         ['PUT', '/v1/tenants/acme', 'GET, PATCH, DELETE'],

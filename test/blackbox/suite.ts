@@ -23,6 +23,7 @@ import { publicRepoTests } from './public-repos.ts';
 import { repoTests } from './repos.ts';
 import { reservationTests } from './reservations.ts';
 import { scopeTests } from './scopes.ts';
+import { sessionTests } from './sessions.ts';
 import type { Target } from './target.ts';
 import { tenantListTests } from './tenant-list.ts';
 import { tenantTests } from './tenants.ts';
@@ -50,6 +51,7 @@ export function blackboxSuite(target: () => Target): void {
   describe('idempotency', () => idempotencyTests(api));
   describe('access', () => accessTests(api));
   scopeTests(api);
+  sessionTests(api);
   describe('paths', () => pathTests(api));
   describe('other routes', () => otherRouteTests(api));
   describe('batch requests', () => batchRequestTests(api));

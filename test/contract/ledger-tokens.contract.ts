@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { TokenPage, TokenRecord } from '../../lambda/ports/credentials.ts';
+import type { SessionRecord, TokenPage, TokenRecord } from '../../lambda/ports/credentials.ts';
 import { tokenRecord } from '../support/token-record.ts';
 import { type LedgerUnderTest, ledgerContext, tenantName } from './ledger-context.ts';
 
@@ -50,6 +50,33 @@ export function tokenContract(open: () => Promise<LedgerUnderTest>): void {
         for (const { tokenId } of [used, gone]) await get().tokens.noteUse({ tokenId, atMs });
       expect(await get().tokens.list(tenant)).toEqual([{ ...used, lastUsedAtMs: 200 }]);
       expect(await get().tokens.find(gone.tokenId)).toBeUndefined();
+    });
+
+    it('have sessions below them, which are neither listed nor lost with them', async () => {
+      const tenant = tenantName();
+      const parent = token(tenant, `a${tenant}`);
+      await get().tokens.put(parent);
+      const session = (sessionId: string, parentId = parent.tokenId): SessionRecord => ({
+        sessionId,
+        parentId,
+        secretSha256: 'cd',
+        boundTo: 'ef',
+        createdAtMs: 1,
+        expiresAtMs: 4_000_000_000_000,
+      });
+      const [first, second] = [session('one'), session('two')];
+      for (const each of [first, second, { ...first, boundTo: 'other' }]) await get().tokens.putSession(each);
+      expect(await get().tokens.findSession(first)).toEqual(first);
+      expect(await get().tokens.find(parent.tokenId)).toEqual(parent);
+      expect(await get().tokens.list(tenant)).toEqual([parent]);
+      for (const absent of [session('three'), session('one', 'operator'), session('one', `b${tenant}`)])
+        expect(await get().tokens.findSession(absent)).toBeUndefined();
+      for (let times = 0; times < 2; times += 1) await get().tokens.deleteSession(first);
+      expect(await get().tokens.findSession(first)).toBeUndefined();
+      expect(await get().tokens.findSession(second)).toEqual(second);
+      // Whoever asks for a session asks for its token, too.
+      await get().tokens.delete(parent);
+      expect(await get().tokens.findSession(second)).toEqual(second);
     });
 
     it('are listed by age, a page at a time', async () => {

@@ -32,6 +32,7 @@ const request = (method: string, path: string, pathParameters: Record<string, st
 
 const repo = { tenant: 'acme', repo: 'game' };
 const cases: [FunctionName, unknown, object][] = [
+  ['console', request('GET', '/'), { statusCode: 200 }],
   ['health', request('GET', '/health'), { statusCode: 200 }],
   ['openapi', request('GET', '/openapi.json'), { statusCode: 200 }],
   ['notFound', request('GET', '/nowhere'), { statusCode: 404 }],

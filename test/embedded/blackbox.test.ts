@@ -60,7 +60,7 @@ describe('the embedded stack as its clients see it', () => {
       for (const entry of entries) {
         const line = JSON.stringify(entry);
         expect(line).not.toContain(adminToken);
-        expect(line).not.toMatch(/lfsq_|lfsv_|X-Amz-Signature|\b(Basic|Bearer) /i);
+        expect(line).not.toMatch(/lfs[qsv]_|X-Amz-Signature|\b(Basic|Bearer) /i);
       }
     });
 

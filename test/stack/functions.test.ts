@@ -38,6 +38,7 @@ const admin = 'LFS_QUOTA_ADMIN_SECRET_ARN';
 
 /** Timeout in seconds, memory in MB and LFS_QUOTA_ variables, by function. */
 const expected: Record<FunctionName, [number, number, string[]]> = {
+  console: [5, 256, []],
   health: [5, 128, []],
   openapi: [10, 256, []],
   notFound: [5, 128, []],

@@ -30,11 +30,18 @@ describe('the settings of the protocol', () => {
 
   it('are passed to every function that uses the ledger, and to no other', () => {
     const protocol = { urlLifetimeMinutes: 15, objectMaxMiB: 100 };
-    const { health, notFound, openapi, scanShard, ...others } = settingsVariables({
+    const {
+      console: page,
+      health,
+      notFound,
+      openapi,
+      scanShard,
+      ...others
+    } = settingsVariables({
       storeEvents: true,
       protocol,
     });
-    expect([health, notFound, openapi, scanShard]).toEqual(Array(4).fill(undefined));
+    expect([page, health, notFound, openapi, scanShard]).toEqual(Array(5).fill(undefined));
     expect(Object.keys(others).sort()).toEqual(
       [
         'exchangeToken',

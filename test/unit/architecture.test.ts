@@ -92,7 +92,7 @@ const architecture: Readonly<Record<string, { imports: readonly string[]; packag
   },
   'lambda/adapters/system': {
     imports: ['lambda/domain', 'lambda/ports'],
-    packages: ['node:async_hooks', 'node:crypto', 'node:timers/promises'],
+    packages: ['node:async_hooks', 'node:crypto', 'node:fs/promises', 'node:timers/promises'],
   },
   'lambda/adapters/dynamodb': {
     imports: ['lambda/domain', 'lambda/domain/export', 'lambda/ports', 'lambda/adapters/aws-http'],
@@ -139,6 +139,7 @@ const architecture: Readonly<Record<string, { imports: readonly string[]; packag
   },
   // Wire formats: HTTP for clients, and the messages that AWS delivers. The two APIs do not know each other.
   'lambda/http': { imports: ['lambda/domain', 'lambda/routes.ts'], packages: ['aws-lambda', 'zod'] },
+  'lambda/http/console': { imports: ['lambda/http', 'lambda/ports'], packages: ['aws-lambda'] },
   'lambda/http/lfs': {
     imports: ['lambda/domain', 'lambda/http', 'lambda/ports', 'lambda/routes.ts', 'lambda/use-cases/**'],
     packages: ['aws-lambda', 'zod'],
@@ -196,6 +197,16 @@ const architecture: Readonly<Record<string, { imports: readonly string[]; packag
     ],
     packages: ['aws-lambda'],
   },
+  // The page. It runs in a browser, so it takes from the rest what is text alone, and the shapes of answers.
+  'console/src': {
+    imports: ['cli', 'lambda/domain', 'lambda/http/management'],
+    packages: ['preact'],
+  },
+  // What packs it.
+  'console/build': {
+    imports: ['lambda/ports'],
+    packages: ['esbuild', 'node:crypto', 'node:fs', 'node:url', 'node:zlib'],
+  },
   // lib names handlers by path, so that a deployment bundles them; it imports none.
   lib: {
     imports: [
@@ -210,7 +221,7 @@ const architecture: Readonly<Record<string, { imports: readonly string[]; packag
   },
   bin: { imports: ['cli', 'lib', 'local'], packages: ['node:*', 'tsx'] },
   // The embedded stack runs the handlers that are deployed, over its own ports.
-  local: { imports: ['lambda/**', 'local/store', 'local/system'], packages: ['*'] },
+  local: { imports: ['console/build', 'lambda/**', 'local/store', 'local/system'], packages: ['*'] },
   // Loopback servers, durable files, processes, and errors for the person who starts it.
   'local/system': { imports: [], packages: ['node:*'] },
   // The store that it brings along is a server of its own, and speaks S3 to the rest.
@@ -245,7 +256,7 @@ const architecture: Readonly<Record<string, { imports: readonly string[]; packag
   // Each lane of tests stands alone. What several lanes need is in test/support.
   'test/support': { imports: ['lambda/**', 'local', 'local/store'], packages: ['*'] },
   'test/unit': {
-    imports: ['bench', 'cli/**', 'cost', 'lambda/**', 'lib/**', 'local/**', 'test/support'],
+    imports: ['bench', 'cli/**', 'console/**', 'cost', 'lambda/**', 'lib/**', 'local/**', 'test/support'],
     packages: ['*'],
   },
   // What every implementation of a port must do. Run here on what needs nothing but Node.
@@ -255,6 +266,8 @@ const architecture: Readonly<Record<string, { imports: readonly string[]; packag
     imports: ['lambda/routes.ts', 'test/support'],
     packages: ['fast-check', 'node:*', 'vitest', 'zod'],
   },
+  // The page in a browser.
+  'test/console': { imports: ['local', 'test/blackbox', 'test/support'], packages: ['*'] },
   'test/simulation': { imports: ['lambda/**', 'test/support'], packages: ['fast-check', 'node:*', 'vitest'] },
   'test/embedded': {
     imports: ['lambda/domain', 'local', 'test/blackbox', 'test/support'],

@@ -4,9 +4,9 @@ import path from 'node:path';
 /** Who imports whom, read from the text of every source file. Type imports count as imports. */
 
 const root = path.join(import.meta.dirname, '../..');
-const folders = ['bench', 'bin', 'cli', 'cost', 'lambda', 'lib', 'local', 'test'];
+const folders = ['bench', 'bin', 'cli', 'console', 'cost', 'lambda', 'lib', 'local', 'test'];
 
-const isSource = (file: string) => /\.(ts|mjs|js)$/.test(file) && !file.includes('/out/');
+const isSource = (file: string) => /\.(ts|tsx|mjs|js)$/.test(file) && !file.includes('/out/');
 
 function filesBelow(folder: string): string[] {
   const files = readdirSync(path.join(root, folder), { recursive: true, encoding: 'utf8' });

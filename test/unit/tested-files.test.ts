@@ -32,6 +32,7 @@ const coveredBy: Readonly<Record<string, readonly string[]>> = {
     'lambda/use-cases/cleanup/tidy-cleanup.ts',
   ],
   // What the API answers (test/blackbox), on the embedded stack.
+  'test/unit/lambda/http/management/presented.test.ts': ['lambda/http/management/session-cookie.ts'],
   'test/embedded/blackbox.test.ts': [
     'lambda/http/json.ts',
     'lambda/http/lfs/batch-response.ts',
@@ -67,6 +68,9 @@ const coveredBy: Readonly<Record<string, readonly string[]>> = {
     'lambda/http/management/exchange/operations.ts',
     'lambda/http/management/exchange/requests.ts',
     'lambda/http/management/exchange/schemas.ts',
+    'lambda/http/management/sessions/bodies.ts',
+    'lambda/http/management/sessions/operations.ts',
+    'lambda/http/management/sessions/schemas.ts',
     'lambda/http/management/exports/operations.ts',
     'lambda/http/management/exports/requests.ts',
     'lambda/http/management/exports/schemas.ts',
@@ -143,6 +147,7 @@ const coveredBy: Readonly<Record<string, readonly string[]>> = {
     'lambda/http/management/repos/docs.ts',
     'lambda/http/management/reservations/docs.ts',
     'lambda/http/management/tenants/docs.ts',
+    'lambda/http/management/sessions/docs.ts',
     'lambda/http/management/tokens/docs.ts',
     'lambda/http/management/webhooks/docs.ts',
     'lambda/http/operation-docs.ts',

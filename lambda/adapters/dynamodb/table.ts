@@ -12,6 +12,7 @@
  * | … seen      | SEEN#{name}#{watch} | {batch's begin}#{id} |                            |                               |
  * | … gone      | GONE#{name}#{repo} | {oid}               |                               |                               |
  * | token       | TOKEN#{id}     | TOKEN                   | TOKENS#{tenant}, createdAt#id |                               |
+ * | … session   | TOKEN#{id}     | SESSION#{id} (of the operator: below TOKEN#operator) |  |                               |
  * | request key | REQUEST#{id}   | REQUEST                 |                               |                               |
  * | export      | EXPORTS#{name} | EXPORT#{id}             | while unfinished: EXPORTS, name#id |                          |
  * | … places    | EXPORTS#{name} | PLACES                  |                               |                               |

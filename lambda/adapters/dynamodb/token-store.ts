@@ -1,6 +1,12 @@
 import * as z from 'zod';
 import { shownAfterExpiryMs } from '../../domain/token.ts';
-import type { TokenPage, TokenRecord, TokenStore } from '../../ports/credentials.ts';
+import type {
+  SessionKey,
+  SessionRecord,
+  TokenPage,
+  TokenRecord,
+  TokenStore,
+} from '../../ports/credentials.ts';
 import { absent, all, exists, setting } from './expressions.ts';
 import { kindKey } from './items.ts';
 import { firstItems, pagesOf } from './pages.ts';
@@ -23,6 +29,21 @@ const tokenItem = z.object({
   lastUsedAtMs: nullable(z.number()),
 });
 
+const sessionItem = z.object({
+  sessionId: z.string(),
+  parentId: z.string(),
+  secretSha256: z.string(),
+  boundTo: z.string(),
+  createdAtMs: z.number(),
+  expiresAtMs: z.number(),
+});
+
+/** Below the token that it stands for. */
+const sessionKey = ({ parentId, sessionId }: SessionKey) => ({
+  pk: `TOKEN#${parentId}`,
+  sk: `SESSION#${sessionId}`,
+});
+
 const tokenKey = (tokenId: string) => ({ pk: `TOKEN#${tokenId}`, sk: 'TOKEN' });
 
 /** The token store on the ledger's table: one item for each token, found by its public id. */
@@ -34,6 +55,11 @@ export function createDynamoDbTokenStore(table: Table): TokenStore {
     delete: (token) => revoke(table, token),
     list: (tenant) => list(table, tenant),
     listPage: (input) => listPage(table, input),
+    putSession: (record) => putSession(table, record),
+    findSession: (key) => findSession(table, key),
+    deleteSession: async (key) => {
+      await deleteItem(table, { key: sessionKey(key) });
+    },
   };
 }
 
@@ -55,6 +81,16 @@ async function put(table: Table, record: TokenRecord): Promise<'created' | 'exis
     condition: absent,
   });
   return ok ? 'created' : 'exists';
+}
+
+async function putSession(table: Table, record: SessionRecord): Promise<void> {
+  const expires = { [expiryAttribute]: Math.ceil(record.expiresAtMs / 1000) };
+  await putItem(table, { item: { ...sessionKey(record), ...record, ...expires }, condition: absent });
+}
+
+async function findSession(table: Table, key: SessionKey): Promise<SessionRecord | undefined> {
+  const item = await getItem(table, sessionKey(key));
+  return item && sessionItem.parse(item);
 }
 
 /** What is null is not in the item. */

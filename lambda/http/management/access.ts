@@ -2,31 +2,30 @@ import type { APIGatewayProxyEventV2 } from 'aws-lambda';
 import { isGone, type TenantRecord } from '../../domain/tenant.ts';
 import { isForRepo } from '../../domain/token.ts';
 import type { TokenRecord } from '../../ports/credentials.ts';
-import { authenticateToken, isAdmin } from '../../use-cases/access/authenticate.ts';
+import { authenticateToken, findToken, grantFor, isAdmin } from '../../use-cases/access/authenticate.ts';
 import { noteTokenUse } from '../../use-cases/access/note-token-use.ts';
+import { findSession, type HeldSession, type Holder } from '../../use-cases/access/session.ts';
 import type { Deps } from '../../use-cases/deps.ts';
 import { problem, repoNotFound, tenantNotFound, unauthorized } from '../problems.ts';
-import { credential, pathTenant } from '../request.ts';
+import { pathTenant } from '../request.ts';
 import type { Response } from '../respond.ts';
+import { presentedBy } from './presented.ts';
 
 export type Access<T> = ({ readonly ok: true } & T) | { readonly ok: false; readonly response: Response };
 
+type AdminDeps = Pick<Deps, 'admin' | 'tokens' | 'clock'>;
+
 /** Lets the operator pass. A tenant's token is not looked up here. */
-export async function adminAccess(
-  deps: Pick<Deps, 'admin'>,
-  event: APIGatewayProxyEventV2,
-): Promise<Access<object>> {
-  return (await isAdmin(deps, credential(event)))
-    ? { ok: true }
-    : { ok: false, response: unauthorized('the admin') };
+export async function adminAccess(deps: AdminDeps, event: APIGatewayProxyEventV2): Promise<Access<object>> {
+  return (await isOperator(deps, event)) ? { ok: true } : { ok: false, response: unauthorized('the admin') };
 }
 
 /** Lets the operator pass for a tenant that exists. One that is being deleted exists until nothing of it is left. */
 export async function adminTenantAccess(
-  deps: Pick<Deps, 'admin' | 'ledger'>,
+  deps: AdminDeps & Pick<Deps, 'ledger'>,
   event: APIGatewayProxyEventV2,
 ): Promise<Access<{ tenant: TenantRecord }>> {
-  if (!(await isAdmin(deps, credential(event)))) return { ok: false, response: unauthorized('the admin') };
+  if (!(await isOperator(deps, event))) return { ok: false, response: unauthorized('the admin') };
   const name = pathTenant(event);
   const tenant = name === undefined ? undefined : await deps.ledger.readTenant(name);
   return tenant && !isGone(tenant) ? { ok: true, tenant } : { ok: false, response: tenantNotFound() };
@@ -34,10 +33,44 @@ export async function adminTenantAccess(
 
 /** Lets the operator pass for a tenant that can be changed. */
 export async function openTenantAccess(
-  deps: Pick<Deps, 'admin' | 'ledger'>,
+  deps: AdminDeps & Pick<Deps, 'ledger'>,
   event: APIGatewayProxyEventV2,
 ): Promise<Access<{ tenant: TenantRecord }>> {
   return ifOpen(await adminTenantAccess(deps, event));
+}
+
+async function isOperator(deps: AdminDeps, event: APIGatewayProxyEventV2): Promise<boolean> {
+  const presented = presentedBy(event);
+  if (presented?.kind !== 'session') return isAdmin(deps, presented?.secret);
+  const session = await findSession(deps, presented.secret);
+  return session !== undefined && session.token === undefined;
+}
+
+/** Lets whoever holds a valid token pass, whatever it is for. A session is none: it cannot make another one. */
+export async function holderAccess(deps: AdminDeps, event: APIGatewayProxyEventV2): Promise<Access<Holder>> {
+  const presented = presentedBy(event);
+  if (presented?.kind !== 'token') return { ok: false, response: unauthorized() };
+  if (await isAdmin(deps, presented.secret)) return { ok: true, token: undefined };
+  const token = await findToken(deps, presented.secret);
+  return token ? { ok: true, token } : { ok: false, response: unauthorized() };
+}
+
+/** Lets a session pass, and nothing else. */
+export async function sessionAccess(
+  deps: AdminDeps,
+  event: APIGatewayProxyEventV2,
+): Promise<Access<HeldSession>> {
+  const presented = presentedBy(event);
+  const held = presented?.kind === 'session' ? await findSession(deps, presented.secret) : undefined;
+  return held ? { ok: true, ...held } : { ok: false, response: unauthorized() };
+}
+
+/** Lets whoever holds a valid token or a session pass, whatever it is for. */
+export async function anyAccess(
+  deps: AdminDeps,
+  event: APIGatewayProxyEventV2,
+): Promise<Access<Holder & Partial<HeldSession>>> {
+  return presentedBy(event)?.kind === 'session' ? sessionAccess(deps, event) : holderAccess(deps, event);
 }
 
 function tenantClosed({ tenant }: TenantRecord): { ok: false; response: Response } {
@@ -137,12 +170,17 @@ export async function authenticateReader(
   deps: Pick<Deps, 'admin' | 'tokens' | 'clock'>,
   event: APIGatewayProxyEventV2,
 ): Promise<Access<{ name: string } & Reader>> {
-  const presented = credential(event);
+  const presented = presentedBy(event);
   const name = pathTenant(event);
   const notFound = { ok: false, response: tenantNotFound() } as const;
-  if (await isAdmin(deps, presented))
-    return name === undefined ? notFound : { ok: true, name, isAdmin: true, token: undefined };
-  const access = await authenticateToken(deps, { tenant: name ?? '', credential: presented });
+  const asOperator = () =>
+    name === undefined ? notFound : ({ ok: true, name, isAdmin: true, token: undefined } as const);
+  const held = presented?.kind === 'session' ? await findSession(deps, presented.secret) : undefined;
+  if (presented?.kind === 'session' && !held) return { ok: false, response: unauthorized() };
+  if (held ? held.token === undefined : await isAdmin(deps, presented?.secret)) return asOperator();
+  const access = held?.token
+    ? grantFor(held.token, { tenant: name ?? '' })
+    : await authenticateToken(deps, { tenant: name ?? '', credential: presented?.secret });
   switch (access.kind) {
     case 'granted':
       return name === undefined ? notFound : { ok: true, name, isAdmin: false, token: access.token };

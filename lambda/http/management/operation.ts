@@ -53,9 +53,14 @@ export type Operation = (deps: ManagementDeps, event: APIGatewayProxyEventV2) =>
 /** An operation that may change something: it says under which name that is audited. {@link change} makes it. */
 export type AuditedOperation = Operation & { readonly action: AuditAction };
 
-/** All operations, by their routes. What is no GET can change something: the compiler lets none pass that is not audited. */
+/**
+ * All operations, by their routes. What is no GET can change something: the compiler lets none pass that is not audited.
+ * A session changes nothing of a tenant.
+ */
 export type AllOperations = {
-  readonly [K in RouteKey<'management'>]: K extends `GET ${string}` ? Operation : AuditedOperation;
+  readonly [K in RouteKey<'management'>]: K extends `GET ${string}` | `${string} /v1/session`
+    ? Operation
+    : AuditedOperation;
 };
 
 /** The operations of one subject. */

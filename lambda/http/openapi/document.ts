@@ -18,6 +18,7 @@ import { objectDocs } from '../management/objects/docs.ts';
 import { noQuery } from '../management/queries.ts';
 import { repoDocs } from '../management/repos/docs.ts';
 import { reservationDocs } from '../management/reservations/docs.ts';
+import { sessionDocs } from '../management/sessions/docs.ts';
 import { tenantDocs } from '../management/tenants/docs.ts';
 import { tokenDocs } from '../management/tokens/docs.ts';
 import { webhookDocs } from '../management/webhooks/docs.ts';
@@ -34,6 +35,7 @@ export const operationDocs: Readonly<Record<RouteKey, OperationDoc>> = {
   ...serviceOperations,
   ...lfsOperations,
   ...lockOperationDocs,
+  ...sessionDocs,
   ...tenantDocs,
   ...tokenDocs,
   ...exchangeDocs,
@@ -88,6 +90,19 @@ const securitySchemes = {
     name: verifyTokenHeader,
     description: 'The token in the header of a verify action.',
   },
+  session: {
+    type: 'apiKey',
+    in: 'cookie',
+    name: '__Host-lfsq',
+    description:
+      'A session of the console. All of the management API takes it like the token that it stands for.',
+  },
+  console: {
+    type: 'apiKey',
+    in: 'header',
+    name: 'lfs-quota-console',
+    description: '`1`. Without it a session does not count.',
+  },
   basic: {
     type: 'http',
     scheme: 'basic',
@@ -95,6 +110,7 @@ const securitySchemes = {
   },
 };
 
+const session = [{ session: [], console: [] }];
 const anyToken = [{ bearer: [] }, { basic: [] }];
 
 const securityOf: Readonly<Record<AccessKind, readonly Json[]>> = {
@@ -102,6 +118,9 @@ const securityOf: Readonly<Record<AccessKind, readonly Json[]>> = {
   admin: anyToken,
   manager: anyToken,
   reader: anyToken,
+  holder: anyToken,
+  anybody: [...anyToken, ...session],
+  session,
   identity: [],
   tenant: anyToken,
   download: [...anyToken, {}],
@@ -142,13 +161,15 @@ function describeOperation(path: string, doc: OperationDoc): Json {
   };
 }
 
-function describeAnswer({ description, schema, example, headers }: AnswerDoc, isLfs: boolean): Json {
-  const content = schema && {
-    [isLfs ? lfsMediaType : 'application/json']: {
-      schema: schemaOf(schema),
-      ...(example !== undefined && { example }),
-    },
-  };
+function describeAnswer({ description, schema, example, types, headers }: AnswerDoc, isLfs: boolean): Json {
+  const content = types
+    ? Object.fromEntries(types.map((type) => [type, { schema: { type: 'string' } }]))
+    : schema && {
+        [isLfs ? lfsMediaType : 'application/json']: {
+          schema: schemaOf(schema),
+          ...(example !== undefined && { example }),
+        },
+      };
   return {
     description,
     ...(headers && {
@@ -172,7 +193,8 @@ function lfsErrorsOf(doc: OperationDoc): Json {
 
 /** All problems that an operation can answer: its own, and those of its access, query and body. */
 export function problemCodesOf(doc: OperationDoc): ProblemCode[] {
-  if (doc.lfsErrors || doc.access === 'anyone') return [];
+  if (doc.lfsErrors) return [];
+  if (doc.access === 'anyone') return [...(doc.problems ?? [])];
   return [
     'unauthorized',
     ...(doc.access === 'identity' ? (['issuer-unavailable'] as const) : []),
@@ -216,6 +238,7 @@ const pathParameterSchemas: Readonly<Record<string, Json>> = {
   exportId: { type: 'string', pattern: exportIdPattern.source },
   lockId: { type: 'string', pattern: lockIdPattern.source },
   tokenId: { type: 'string', pattern: '^[0-9a-f]{16}$' },
+  file: { type: 'string', pattern: '^[a-z-]+-[0-9a-f]{16}\\.[a-z0-9]+$' },
   ruleId: { type: 'string', pattern: '^[0-9a-f]{16}$' },
 };
 

@@ -5,7 +5,29 @@ import type { OperationDoc } from '../operation-docs.ts';
 const healthSchema = z.object({ status: z.literal('ok') }).meta({ id: 'Health' });
 
 /** What the service says of itself. */
-export const serviceOperations: Readonly<Record<RouteKey<'health' | 'openapi'>, OperationDoc>> = {
+export const serviceOperations: Readonly<Record<RouteKey<'console' | 'health' | 'openapi'>, OperationDoc>> = {
+  'GET /': {
+    id: 'console',
+    summary: 'The console: a page for people',
+    access: 'anyone',
+    answers: {
+      200: { description: 'The page. It shows nothing before somebody signs in.', types: ['text/html'] },
+      304: { description: 'It is the one that `If-None-Match` names.' },
+    },
+  },
+  'GET /assets/{file}': {
+    id: 'consoleAsset',
+    summary: 'A file of the console',
+    access: 'anyone',
+    answers: {
+      200: {
+        description: 'The file, which never changes.',
+        types: ['text/javascript', 'text/css', 'font/woff2'],
+      },
+      304: { description: 'It is the one that `If-None-Match` names.' },
+    },
+    problems: ['not-found'],
+  },
   'GET /health': {
     id: 'health',
     summary: 'Whether the API answers',

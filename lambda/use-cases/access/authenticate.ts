@@ -24,13 +24,37 @@ export async function authenticateToken(
   input: { tenant: string; repo?: string | undefined; credential: string | undefined },
 ): Promise<TokenAccess> {
   const { tenant, repo, credential } = input;
-  if (!credential) return { kind: 'unauthenticated' };
-  const token = await deps.tokens.find(tokenIdOf(credential));
-  if (!token || !sameDigest(token.secretSha256, sha256Hex(credential))) return { kind: 'unauthenticated' };
-  if (token.expiresAtMs !== null && token.expiresAtMs <= deps.clock.nowMs())
-    return { kind: 'unauthenticated' };
+  const token = await findToken(deps, credential);
+  if (!token) return { kind: 'unauthenticated' };
+  return grantFor(token, { tenant, repo });
+}
+
+/** Whether a token that is valid is for this tenant, and this repo. */
+export function grantFor(
+  token: TokenRecord,
+  { tenant, repo }: { tenant: string; repo?: string | undefined },
+): Exclude<TokenAccess, { kind: 'unauthenticated' }> {
   const isFor = token.tenant === tenant && (repo === undefined || isForRepo(token, repo));
   return isFor ? { kind: 'granted', token } : { kind: 'not-found' };
+}
+
+/**
+ * The token that is presented, if it is valid.
+ *
+ * @throws {LedgerUnavailableError}
+ */
+export async function findToken(
+  deps: Pick<Deps, 'tokens' | 'clock'>,
+  credential: string | undefined,
+): Promise<TokenRecord | undefined> {
+  if (!credential) return undefined;
+  const token = await deps.tokens.find(tokenIdOf(credential));
+  if (!token || !sameDigest(token.secretSha256, sha256Hex(credential))) return undefined;
+  return isExpired(token, deps.clock.nowMs()) ? undefined : token;
+}
+
+export function isExpired({ expiresAtMs }: { readonly expiresAtMs: number | null }, nowMs: number): boolean {
+  return expiresAtMs !== null && expiresAtMs <= nowMs;
 }
 
 /** True if the credential is the operator's token. */

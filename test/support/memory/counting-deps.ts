@@ -66,6 +66,9 @@ export class CountingDeps {
         delete: (token) => onTable('deleteToken', () => tokens.delete(token)),
         list: (tenant) => onTable('listTokens', () => tokens.list(tenant)),
         listPage: (input) => onTable('listTokens', () => tokens.listPage(input)),
+        putSession: (record) => onTable('putSession', () => tokens.putSession(record)),
+        findSession: (key) => onTable('findSession', () => tokens.findSession(key)),
+        deleteSession: (key) => onTable('deleteSession', () => tokens.deleteSession(key)),
       },
       downloads: {
         meter: (offer) => onTable('meterDownloads', () => downloads.meter(offer)),

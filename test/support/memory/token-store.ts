@@ -1,8 +1,27 @@
-import type { TokenRecord, TokenStore } from '../../../lambda/ports/credentials.ts';
+import type {
+  SessionKey,
+  SessionRecord,
+  TokenRecord,
+  TokenStore,
+} from '../../../lambda/ports/credentials.ts';
 
 /** Tokens in memory, for tests. */
 export class MemoryTokenStore implements TokenStore {
   readonly #tokens = new Map<string, TokenRecord>();
+
+  readonly #sessions = new Map<string, SessionRecord>();
+
+  async putSession(record: SessionRecord) {
+    if (!this.#sessions.has(nameOf(record))) this.#sessions.set(nameOf(record), record);
+  }
+
+  async findSession(key: SessionKey) {
+    return this.#sessions.get(nameOf(key));
+  }
+
+  async deleteSession(key: SessionKey) {
+    this.#sessions.delete(nameOf(key));
+  }
 
   async find(tokenId: string) {
     return this.#tokens.get(tokenId);
@@ -40,3 +59,5 @@ export class MemoryTokenStore implements TokenStore {
     return { tokens, nextCursor: last && left.length > pageSize ? cursorOf(last) : null };
   }
 }
+
+const nameOf = ({ parentId, sessionId }: SessionKey) => `${parentId}/${sessionId}`;

@@ -40,7 +40,7 @@ describe('the description of the API', () => {
     const described = JSON.stringify(openApiDocument('http://127.0.0.1'));
     const unnamed = Object.keys(problemTypes).filter((code) => !new RegExp(`[" ]${code}: `).test(described));
     // They answer what is no operation of the document.
-    expect(unnamed).toEqual(['not-found', 'method-not-allowed']);
+    expect(unnamed).toEqual(['method-not-allowed']);
   });
 
   it('refers to no schema that it does not have', () => {

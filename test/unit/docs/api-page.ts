@@ -11,6 +11,9 @@ const who: Readonly<Record<AccessKind, string>> = {
   admin: 'The admin token.',
   manager: 'The admin token, or a token of the tenant with the scope manage.',
   reader: 'The admin token, or any token of the tenant.',
+  holder: 'Any valid token.',
+  anybody: 'Any valid token, or a session.',
+  session: 'A session.',
   identity: 'Anyone with an identity token that a rule lets in.',
   tenant: 'A token of the tenant.',
   download: 'A token of the tenant. Downloads from a public repo need none.',
@@ -18,7 +21,7 @@ const who: Readonly<Record<AccessKind, string>> = {
 };
 
 const sections: readonly { readonly title: string; readonly isOf: (path: string) => boolean }[] = [
-  { title: 'Service', isOf: (path) => !path.includes('{') && !path.startsWith('/v1') },
+  { title: 'Service', isOf: (path) => /^\/(assets\/\{file\}|[a-z.]*)$/.test(path) },
   { title: 'Git LFS', isOf: (path) => path.includes('/info/lfs') },
   {
     title: 'Tenants and usage',
@@ -28,6 +31,7 @@ const sections: readonly { readonly title: string; readonly isOf: (path: string)
       ),
   },
   { title: 'Tokens', isOf: (path) => /\/(tokens|exchange)/.test(path) },
+  { title: 'Sessions of the console', isOf: (path) => path === '/v1/session' },
   { title: 'Warnings', isOf: (path) => path.includes('/webhook') },
   { title: 'Exports', isOf: (path) => path.includes('/exports') },
   { title: 'Repos, objects and file locks', isOf: (path) => /^\/v1\/.*\/(repos|objects)/.test(path) },

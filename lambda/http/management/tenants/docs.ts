@@ -47,6 +47,7 @@ export const tenantDocs = {
     answers: {
       200: {
         description: 'The usage with its age.',
+        headers: { ETag: 'Names the content.' },
         schema: subscriptionSchema,
         example: {
           tenant: 'acme',
@@ -60,6 +61,7 @@ export const tenantDocs = {
           refreshing: false,
         },
       },
+      304: { description: 'It is as `If-None-Match` names it: the `ETag` of an answer before.' },
       202: {
         description: 'The last known usage, or null. A recount is under way: ask again in a moment.',
         schema: subscriptionSchema,

@@ -6,12 +6,12 @@ import {
   createToken as createTokenUseCase,
 } from '../../../use-cases/access/create-token.ts';
 import { problem } from '../../problems.ts';
-import { credential } from '../../request.ts';
 import { json, noContent, type Response } from '../../respond.ts';
 import { managerAccess, openManagerAccess } from '../access.ts';
 import { encodeCursor } from '../cursor.ts';
 import { requestKey } from '../idempotency.ts';
 import { change, jsonBody, type ManagementDeps, noBody, type Operations, operation } from '../operation.ts';
+import { presentedBy } from '../presented.ts';
 import { noQuery, pageQuery, pageSizeDefault } from '../queries.ts';
 import { tokenBody } from './bodies.ts';
 import { createTokenBody } from './requests.ts';
@@ -48,7 +48,7 @@ const createToken = change(
         ? { kind: 'created' as const, ...(await createTokenUseCase(deps, grant)) }
         : await createTokenOnce(deps, {
             grant,
-            credential: credential(event) ?? '',
+            credential: presentedBy(event)?.secret ?? '',
             requestKey: requestKeySent,
           });
     switch (outcome.kind) {

@@ -31,6 +31,7 @@ async function setUp(
     };
   };
   const functions: HttpFunctions = {
+    console: named('console'),
     health: named('health'),
     openapi: named('openapi'),
     lfsBatch: named('lfsBatch'),

@@ -1,0 +1,84 @@
+/** Requests to the API of the same origin, in the name of whoever has signed in. */
+
+/** Longer than the gateway waits for a function. */
+const requestTimeoutMs = 35_000;
+
+export type Outcome<T> =
+  | { readonly kind: 'ok'; readonly status: number; readonly body: T; readonly etag: string | null }
+  /** Nothing has changed since the answer of that `etag`. */
+  | { readonly kind: 'same' }
+  | { readonly kind: 'signed-out' }
+  | { readonly kind: 'refused'; readonly status: number; readonly detail: string }
+  | { readonly kind: 'unreachable' };
+
+export interface Asked {
+  readonly method?: 'GET' | 'POST' | 'PATCH' | 'DELETE';
+  readonly body?: unknown;
+  readonly etag?: string | null;
+  /** Signs in. No other request has it. */
+  readonly token?: string;
+}
+
+let tellSignedOut: () => void = () => {};
+
+/** @param listener called when a request is answered as if nobody had signed in. */
+export function onSignedOut(listener: () => void): void {
+  tellSignedOut = listener;
+}
+
+export async function ask<T>(path: string, asked: Asked = {}): Promise<Outcome<T>> {
+  const { method = 'GET', body, etag, token } = asked;
+  try {
+    const response = await fetch(path, {
+      method,
+      cache: 'no-store',
+      signal: AbortSignal.timeout(requestTimeoutMs),
+      headers: {
+        'lfs-quota-console': '1',
+        ...(body !== undefined && { 'content-type': 'application/json' }),
+        ...(etag && { 'if-none-match': etag }),
+        ...(token !== undefined && { authorization: `Bearer ${token}` }),
+      },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    });
+    return await outcomeOf<T>(response, token === undefined);
+  } catch {
+    return { kind: 'unreachable' };
+  }
+}
+
+async function outcomeOf<T>(response: Response, isSession: boolean): Promise<Outcome<T>> {
+  const { status, headers } = response;
+  // To its end: what is left unread keeps the connection.
+  const text = await response.text();
+  if (status === 304) return { kind: 'same' };
+  if (status === 401) {
+    if (isSession) tellSignedOut();
+    return { kind: 'signed-out' };
+  }
+  // Too many requests, or something behind the API does not answer: it will again.
+  if (status === 429 || status >= 500) return { kind: 'unreachable' };
+  const body = text === '' ? undefined : JSON.parse(text);
+  if (status >= 400) return { kind: 'refused', status, detail: body?.detail ?? 'That was refused.' };
+  return { kind: 'ok', status, body, etag: headers.get('etag') };
+}
+
+/** All items of a list, page after page. undefined: not all could be read. */
+export async function askPages<Item, Key extends string>(
+  path: string,
+  key: Key,
+  options: { pagesMax: number; onPage?: (items: readonly Item[]) => void },
+): Promise<readonly Item[] | undefined> {
+  const items: Item[] = [];
+  let cursor: string | null = null;
+  for (let page = 0; page < options.pagesMax; page += 1) {
+    const query: string = `${path.includes('?') ? '&' : '?'}limit=1000${cursor === null ? '' : `&cursor=${encodeURIComponent(cursor)}`}`;
+    const outcome: Outcome<Record<Key, Item[]> & { nextCursor: string | null }> = await ask(path + query);
+    if (outcome.kind !== 'ok') return undefined;
+    items.push(...outcome.body[key]);
+    options.onPage?.(items);
+    cursor = outcome.body.nextCursor;
+    if (cursor === null) break;
+  }
+  return items;
+}

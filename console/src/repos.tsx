@@ -1,0 +1,123 @@
+import { useMemo, useState } from 'preact/hooks';
+import { formatAge } from '../../cli/render.ts';
+import type { RepoBody } from '../../lambda/http/management/repos/schemas.ts';
+import { Card } from './parts.tsx';
+import { type Column, type Order, sortRepos } from './repo-order.ts';
+import { bytesText, percentText } from './text.ts';
+import { countText } from './usage.tsx';
+
+/** Keys directly below the tenant belong to no repo. */
+const nameOf = (repo: string) => (repo === '' ? '(no repo)' : repo);
+
+/** All repos, to be sorted and searched. */
+export function Repos(props: { repos: readonly RepoBody[]; totalBytes: number | null; nowMs: number }) {
+  const { repos, totalBytes, nowMs } = props;
+  const [order, setOrder] = useState<Order>({ column: 'storedBytes', isDown: true });
+  const [wanted, setWanted] = useState('');
+  const sorted = useMemo(() => sortRepos(repos, order), [repos, order]);
+  const shown = sorted.filter(({ repo }) => nameOf(repo).toLowerCase().includes(wanted.trim().toLowerCase()));
+  const most = Math.max(1, ...repos.map(({ storedBytes }) => storedBytes ?? 0));
+  const note =
+    wanted.trim() === ''
+      ? `all ${countText(repos.length)}${totalBytes === null ? '' : `, together ${bytesText(totalBytes)}`}`
+      : `${countText(shown.length)} of ${countText(repos.length)}`;
+  return (
+    <Card
+      title="Repos"
+      note={<span role="status">{note}</span>}
+      action={
+        <input
+          type="search"
+          aria-label="Find a repo"
+          placeholder="Find a repo"
+          value={wanted}
+          onInput={({ currentTarget }) => setWanted(currentTarget.value)}
+        />
+      }
+    >
+      <table class="repos">
+        <thead>
+          <tr>
+            <Heading column="repo" name="Repo" order={order} onOrder={setOrder} />
+            <Heading column="storedBytes" name="Stored" order={order} onOrder={setOrder} isRight />
+            <td class="wide" />
+            <th scope="col" class="right">
+              Share
+            </th>
+            <Heading
+              column="objectCount"
+              name="Objects"
+              order={order}
+              onOrder={setOrder}
+              isRight
+              isSecondary
+            />
+            <Heading column="countedAt" name="Counted" order={order} onOrder={setOrder} isRight isSecondary />
+          </tr>
+        </thead>
+        <tbody>
+          {shown.map((repo) => (
+            <Row key={repo.repo} body={repo} most={most} totalBytes={totalBytes} nowMs={nowMs} />
+          ))}
+        </tbody>
+      </table>
+      {shown.length === 0 && <p class="soft">No repo has “{wanted.trim()}” in its name.</p>}
+    </Card>
+  );
+}
+
+function Heading(props: {
+  column: Column;
+  name: string;
+  order: Order;
+  onOrder: (order: Order) => void;
+  isRight?: boolean;
+  isSecondary?: boolean;
+}) {
+  const { column, name, order, onOrder, isRight = false, isSecondary = false } = props;
+  const isOwn = order.column === column;
+  const isDown = isOwn ? !order.isDown : column !== 'repo';
+  return (
+    <th
+      scope="col"
+      class={`${isRight ? 'right ' : ''}${isSecondary ? 'wide' : ''}`}
+      aria-sort={isOwn ? (order.isDown ? 'descending' : 'ascending') : 'none'}
+    >
+      <button type="button" onClick={() => onOrder({ column, isDown })}>
+        {name}
+        <span aria-hidden="true">{isOwn ? (order.isDown ? ' ↓' : ' ↑') : ''}</span>
+      </button>
+    </th>
+  );
+}
+
+function Row(props: { body: RepoBody; most: number; totalBytes: number | null; nowMs: number }) {
+  const { body, most, totalBytes, nowMs } = props;
+  const { repo, storedBytes, objectCount, countedAt, limitBytes, deleting, publicRead } = body;
+  return (
+    <tr>
+      <th scope="row">
+        <span class="name">{nameOf(repo)}</span>
+        {deleting && <span class="pill">being deleted</span>}
+        {publicRead && <span class="pill">public</span>}
+        {limitBytes !== null && <span class="pill">limit {bytesText(limitBytes)}</span>}
+      </th>
+      <td class="right strong">{storedBytes === null ? '–' : bytesText(storedBytes)}</td>
+      <td class="wide">
+        <svg class="share" aria-hidden="true">
+          <rect
+            class="fill"
+            width={`${Math.max(0.5, ((storedBytes ?? 0) / most) * 100)}%`}
+            height="100%"
+            rx="2"
+          />
+        </svg>
+      </td>
+      <td class="right soft">
+        {storedBytes === null || totalBytes === null ? '–' : percentText(storedBytes, totalBytes)}
+      </td>
+      <td class="right wide">{countText(objectCount)}</td>
+      <td class="right wide soft">{countedAt === null ? 'not yet' : formatAge(countedAt, nowMs)}</td>
+    </tr>
+  );
+}

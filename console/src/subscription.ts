@@ -1,0 +1,136 @@
+import { useRef, useState } from 'preact/hooks';
+import type { CountBody } from '../../lambda/http/management/counts/schemas.ts';
+import type { HistoryBody } from '../../lambda/http/management/history/schemas.ts';
+import type { SubscriptionBody } from '../../lambda/http/management/tenants/schemas.ts';
+import { ask } from './api.ts';
+import { usePoll } from './poll.ts';
+
+const usualMs = 15_000;
+/** While somebody waits for the first push, or for figures. */
+const waitingMs = 5_000;
+const countingMs = 2_000;
+/** A count that is not seen after this is left to go on by itself. */
+const countMsMax = 15 * 60_000;
+const lostMsMax = 60_000;
+const daysMax = 400;
+const dayMs = 86_400_000;
+
+export interface TenantView {
+  /** undefined: not known yet. */
+  readonly body: SubscriptionBody | undefined;
+  readonly history: HistoryBody | undefined;
+  /** When somebody asked for the count that is under way. */
+  readonly countingSinceMs: number | undefined;
+  /** Of a repo that is counted by shards. */
+  readonly count: CountBody | undefined;
+  /** When it is asked again, if the last time there was no answer. */
+  readonly againAtMs: number | undefined;
+  /** Why there is nothing to be shown. */
+  readonly refusal: string | undefined;
+}
+
+const unknown: TenantView = {
+  body: undefined,
+  history: undefined,
+  countingSinceMs: undefined,
+  count: undefined,
+  againAtMs: undefined,
+  refusal: undefined,
+};
+
+/** All that is shown of a tenant's usage, kept up to date while the page is seen. */
+export function useTenant(tenant: string): TenantView & { askNow: () => void; countAgain: () => void } {
+  const [held, setHeld] = useState<{ tenant: string; view: TenantView }>({ tenant, view: unknown });
+  const view = held.tenant === tenant ? held.view : unknown;
+  const latest = useRef(view);
+  latest.current = view;
+  const etag = useRef<string | null>(null);
+  const failures = useRef(0);
+  const change = (part: Partial<TenantView>) => {
+    latest.current = { ...latest.current, ...part };
+    setHeld({ tenant, view: latest.current });
+  };
+  const path = `/v1/tenants/${tenant}`;
+
+  const poll = async (): Promise<number | null> => {
+    const isNew = latest.current.body === undefined;
+    if (isNew) etag.current = null;
+    const [outcome, part] = await Promise.all([
+      ask<SubscriptionBody>(`${path}/subscription`, { etag: etag.current }),
+      isNew || latest.current.countingSinceMs !== undefined ? firstCount(path) : undefined,
+    ]);
+    switch (outcome.kind) {
+      case 'ok': {
+        failures.current = 0;
+        etag.current = outcome.etag;
+        const history = await historyFor(path, latest.current, outcome.body);
+        change({ ...part, body: outcome.body, history, againAtMs: undefined, refusal: undefined });
+        break;
+      }
+      case 'same':
+        failures.current = 0;
+        change({ ...part, againAtMs: undefined });
+        break;
+      case 'unreachable': {
+        const waitMs = Math.min(lostMsMax, waitingMs * 2 ** failures.current);
+        failures.current += 1;
+        change({ againAtMs: Date.now() + waitMs });
+        return waitMs;
+      }
+      case 'refused':
+        change({ refusal: outcome.detail, body: undefined });
+        return lostMsMax;
+      case 'signed-out':
+        return null;
+    }
+    return waitOf(latest.current, change);
+  };
+  const askNow = usePoll(poll, tenant);
+  const countAgain = async () => {
+    change({ countingSinceMs: Date.now() });
+    askNow();
+    const outcome = await ask<SubscriptionBody>(`${path}/subscription?refresh=true`);
+    if (outcome.kind === 'ok' && outcome.status === 200) {
+      const history = await historyFor(path, latest.current, outcome.body);
+      etag.current = null;
+      change({ body: outcome.body, history, countingSinceMs: undefined, count: undefined });
+    } else if (outcome.kind !== 'ok') change({ countingSinceMs: undefined });
+    askNow();
+  };
+  return { ...view, askNow, countAgain: () => void countAgain() };
+}
+
+/** How long until it is asked again; and whether a count that somebody asked for has ended. */
+function waitOf(view: TenantView, change: (part: Partial<TenantView>) => void): number {
+  const { body, countingSinceMs } = view;
+  if (countingSinceMs !== undefined) {
+    const countedMs = Date.parse(body?.usage?.countedAt ?? '1970-01-01T00:00:00Z');
+    // Its time is in whole seconds.
+    const isDone = countedMs >= countingSinceMs - 1000 || Date.now() - countingSinceMs > countMsMax;
+    if (!isDone) return countingMs;
+    change({ countingSinceMs: undefined, count: undefined });
+  }
+  const isWaiting = !body?.usage || body.usage.objectCount === 0 || body.refreshing;
+  return isWaiting ? waitingMs : usualMs;
+}
+
+/** A count of shards, if one is under way: its progress is known. */
+async function firstCount(path: string): Promise<Pick<TenantView, 'count'>> {
+  const outcome = await ask<{ counts: CountBody[] }>(`${path}/counts`);
+  const counts = outcome.kind === 'ok' ? outcome.body.counts : [];
+  return { count: counts.find(({ progress }) => progress !== null) };
+}
+
+/** The history changes with a count, and with the limit. */
+async function historyFor(
+  path: string,
+  { body: before, history }: TenantView,
+  now: SubscriptionBody,
+): Promise<HistoryBody | undefined> {
+  const isKnown =
+    history && before?.usage?.countedAt === now.usage?.countedAt && before?.limitBytes === now.limitBytes;
+  if (isKnown) return history;
+  const from = new Date(Date.now() - (daysMax - 1) * dayMs).toISOString().slice(0, 10);
+  const outcome = await ask<HistoryBody>(`${path}/history?from=${from}`);
+  return outcome.kind === 'ok' ? outcome.body : history;
+}

@@ -1,0 +1,124 @@
+import { formatAge, formatObjects } from '../../cli/render.ts';
+import type { SessionBody } from '../../lambda/http/management/sessions/schemas.ts';
+import type { SubscriptionBody } from '../../lambda/http/management/tenants/schemas.ts';
+import { History } from './chart.tsx';
+import { Connect } from './connect.tsx';
+import { LimitNotice, LostNotice } from './notices.tsx';
+import { Objects } from './objects.tsx';
+import { useNow } from './poll.ts';
+import { Repos } from './repos.tsx';
+import { type TenantView, useTenant } from './subscription.ts';
+import { Tokens } from './tokens.tsx';
+import { UsageFigures } from './usage.tsx';
+
+/** How much, of how much, how old is that, when is it full, what is to be done, which repo is it. */
+export function TenantPage({ tenant, session }: { tenant: string; session: SessionBody }) {
+  const view = useTenant(tenant);
+  const nowMs = useNow(10_000);
+  const { body, refusal } = view;
+  const mayManage = session.kind === 'operator' || session.scope === 'manage';
+  return (
+    <main>
+      {session.kind === 'operator' && (
+        <p class="back">
+          <a href="#/">All tenants</a>
+        </p>
+      )}
+      <div class="title">
+        <h1>{tenant}</h1>
+        {body?.plan && <span class="pill">{body.plan}</span>}
+        <div class="end">
+          {body && <Age view={view} body={body} nowMs={nowMs} />}
+          {mayManage && (
+            <button
+              type="button"
+              onClick={view.countAgain}
+              disabled={!body || view.countingSinceMs !== undefined}
+            >
+              Count again
+            </button>
+          )}
+        </div>
+      </div>
+      <LostNotice view={view} onAsk={view.askNow} />
+      {refusal !== undefined && <p class="notice bad">{refusal}</p>}
+      {body ? (
+        <Figures key={tenant} view={view} body={body} nowMs={nowMs} session={session} mayManage={mayManage} />
+      ) : (
+        refusal === undefined && <Loading />
+      )}
+    </main>
+  );
+}
+
+function Figures(props: {
+  view: TenantView;
+  body: SubscriptionBody;
+  nowMs: number;
+  session: SessionBody;
+  mayManage: boolean;
+}) {
+  const { view, body, nowMs, session, mayManage } = props;
+  const { tenant, usage, repos } = body;
+  const isEmpty = usage !== null && usage.objectCount === 0 && repos.length === 0;
+  const objectCount = usage?.objectCount ?? 0;
+  return (
+    <>
+      <LimitNotice body={body} />
+      <UsageFigures body={body} nowMs={nowMs} />
+      {isEmpty && <Connect tenant={tenant} isFirst />}
+      {!isEmpty && view.history && <History history={view.history} />}
+      {repos.length > 0 && <Repos repos={repos} totalBytes={usage?.storedBytes ?? null} nowMs={nowMs} />}
+      <div class={mayManage && objectCount > 0 ? 'pair' : ''}>
+        {objectCount > 0 && <Objects tenant={tenant} objectCount={objectCount} repos={session.repos} />}
+        {mayManage && <Tokens tenant={tenant} session={session} nowMs={nowMs} />}
+      </div>
+      {!isEmpty && <Connect tenant={tenant} isFirst={false} />}
+    </>
+  );
+}
+
+/** How old the figures are and where they come from; or how far a count is. */
+function Age({ view, body, nowMs }: { view: TenantView; body: SubscriptionBody; nowMs: number }) {
+  const { usage, refreshing } = body;
+  const { countingSinceMs, count } = view;
+  const progress = count?.progress;
+  const isCounting = countingSinceMs !== undefined || refreshing;
+  if (!isCounting) {
+    if (usage === null) return null;
+    return <p class="note">Counted {formatAge(usage.countedAt, nowMs)}, from the bucket's own listing</p>;
+  }
+  return (
+    <p class="note counting">
+      <span role="status">Counting</span>
+      {progress
+        ? ` ${count.repo}: ${(progress.share * 100).toFixed(1)}\u00a0%, ${formatObjects(progress.objectCount)} so far`
+        : '…'}
+      <progress aria-label="Count" {...(progress && { value: progress.share, max: 1 })} />
+    </p>
+  );
+}
+
+/** The page's shape, of the same heights. */
+function Loading() {
+  return (
+    <div class="loading" aria-busy="true">
+      <p class="hidden" role="status">
+        Loading
+      </p>
+      <div class="usage">
+        <p class="figure">
+          <span class="number">–</span>
+        </p>
+        <div class="bar">
+          <svg aria-hidden="true">
+            <rect class="track" width="100%" height="100%" />
+          </svg>
+        </div>
+        <div class="legend" />
+      </div>
+      <div class="card tall" />
+      <div class="card tall" />
+    </div>
+  );
+}

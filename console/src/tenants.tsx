@@ -1,0 +1,181 @@
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { formatAge } from '../../cli/render.ts';
+import { parseSize } from '../../lambda/domain/bytes.ts';
+import type { TenantBody } from '../../lambda/http/management/tenants/schemas.ts';
+import { ask, askPages } from './api.ts';
+import { sortTenants } from './fill.ts';
+import { Card, Problem } from './parts.tsx';
+import { useNow } from './poll.ts';
+import { bytesText, percentText } from './text.ts';
+import { Bar, countText } from './usage.tsx';
+
+const pagesMax = 10;
+
+/** The operator's page: all tenants, the fullest first. */
+export function Tenants() {
+  const [tenants, setTenants] = useState<readonly TenantBody[]>();
+  const [wanted, setWanted] = useState('');
+  const [isMaking, setIsMaking] = useState(false);
+  const [hasFailed, setHasFailed] = useState(false);
+  const nowMs = useNow(10_000);
+  const read = async () => {
+    const found = await askPages<TenantBody, 'tenants'>('/v1/tenants', 'tenants', { pagesMax });
+    setHasFailed(!found);
+    if (found) setTenants(sortTenants(found));
+  };
+  useEffect(() => void read(), []);
+  const shown = tenants?.filter(({ tenant }) => tenant.includes(wanted.trim().toLowerCase())) ?? [];
+  return (
+    <main>
+      <div class="title">
+        <h1>Tenants</h1>
+      </div>
+      <Card
+        title={
+          tenants ? `${countText(tenants.length)} ${tenants.length === 1 ? 'tenant' : 'tenants'}` : 'Loading…'
+        }
+        note="fullest first"
+        action={
+          <>
+            <input
+              type="search"
+              aria-label="Find a tenant"
+              placeholder="Find a tenant"
+              value={wanted}
+              onInput={({ currentTarget }) => setWanted(currentTarget.value)}
+            />
+            <button type="button" aria-expanded={isMaking} onClick={() => setIsMaking(!isMaking)}>
+              New tenant
+            </button>
+          </>
+        }
+      >
+        {isMaking && (
+          <NewTenant
+            onMade={() => {
+              setIsMaking(false);
+              void read();
+            }}
+          />
+        )}
+        <Problem text={hasFailed ? 'The tenants could not be read now.' : undefined} />
+        {shown.length > 0 && <TenantTable tenants={shown} nowMs={nowMs} />}
+        {tenants?.length === 0 && <p class="soft">There are none yet.</p>}
+      </Card>
+    </main>
+  );
+}
+
+function TenantTable({ tenants, nowMs }: { tenants: readonly TenantBody[]; nowMs: number }) {
+  return (
+    <table class="tenants">
+      <thead>
+        <tr>
+          <th scope="col">Tenant</th>
+          <th scope="col" class="wide">
+            Plan
+          </th>
+          <th scope="col" class="middle">
+            Used of the limit
+          </th>
+          <th scope="col" class="right middle">
+            <span class="hidden">Percent</span>
+          </th>
+          <th scope="col" class="right">
+            Stored
+          </th>
+          <th scope="col" class="right">
+            Limit
+          </th>
+          <th scope="col" class="right wide">
+            Objects
+          </th>
+          <th scope="col" class="right wide">
+            Counted
+          </th>
+        </tr>
+      </thead>
+      <tbody>
+        {tenants.map((body) => (
+          <TenantRow key={body.tenant} body={body} nowMs={nowMs} />
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+function TenantRow({ body, nowMs }: { body: TenantBody; nowMs: number }) {
+  const { tenant, plan, usage, limitBytes, deleting } = body;
+  const usedBytes = usage === null ? 0 : usage.storedBytes + usage.reservedBytes;
+  const share = usage && limitBytes !== null ? percentText(usedBytes, limitBytes) : '';
+  return (
+    <tr>
+      <th scope="row">
+        <a href={`#${tenant}`}>{tenant}</a>
+        {deleting && <span class="pill">being deleted</span>}
+      </th>
+      <td class="wide soft">{plan ?? '–'}</td>
+      <td class="middle soft">
+        {usage && limitBytes !== null ? (
+          <Bar
+            isSmall
+            parts={{ stored: usage.storedBytes, reserved: usage.reservedBytes, limit: limitBytes }}
+            label={share}
+          />
+        ) : usage ? (
+          'no limit'
+        ) : (
+          'not counted yet'
+        )}
+      </td>
+      <td class="right middle">{share}</td>
+      <td class="right strong">{usage ? bytesText(usage.storedBytes) : '–'}</td>
+      <td class="right soft">{limitBytes === null ? '–' : bytesText(limitBytes)}</td>
+      <td class="right wide soft">{countText(usage?.objectCount ?? null)}</td>
+      <td class="right wide soft">{usage ? formatAge(usage.countedAt, nowMs) : '–'}</td>
+    </tr>
+  );
+}
+
+function NewTenant({ onMade }: { onMade: () => void }) {
+  const [tenant, setTenant] = useState('');
+  const [limit, setLimit] = useState('');
+  const [problem, setProblem] = useState<string>();
+  const first = useRef<HTMLInputElement>(null);
+  useLayoutEffect(() => first.current?.focus(), []);
+  const make = async (event: Event) => {
+    event.preventDefault();
+    const limitBytes = limit.trim() === '' ? null : parseSize(limit);
+    if (limitBytes === undefined) return setProblem('Give the limit as a size, such as 50 GiB.');
+    const outcome = await ask('/v1/tenants', { method: 'POST', body: { tenant: tenant.trim(), limitBytes } });
+    if (outcome.kind === 'ok') return onMade();
+    setProblem(outcome.kind === 'refused' ? outcome.detail : 'It could not be made now.');
+  };
+  return (
+    <form class="fields" onSubmit={(event) => void make(event)}>
+      <label for="tenant-name">Name</label>
+      <input
+        id="tenant-name"
+        ref={first}
+        type="text"
+        required
+        spellcheck={false}
+        autocomplete="off"
+        value={tenant}
+        onInput={({ currentTarget }) => setTenant(currentTarget.value)}
+      />
+      <label for="tenant-limit">Limit, such as 50 GiB; empty: none</label>
+      <input
+        id="tenant-limit"
+        type="text"
+        autocomplete="off"
+        value={limit}
+        onInput={({ currentTarget }) => setLimit(currentTarget.value)}
+      />
+      <button type="submit" class="primary">
+        Make the tenant
+      </button>
+      <Problem text={problem} />
+    </form>
+  );
+}

@@ -1,0 +1,61 @@
+import { formatBytes } from '../../lambda/domain/bytes.ts';
+import type { ForecastBody } from '../../lambda/http/management/history/schemas.ts';
+import type { SessionBody } from '../../lambda/http/management/sessions/schemas.ts';
+
+/** Text of the console. Sizes and ages are those of the command line. */
+
+/** A number and its unit. The space between them does not break. */
+export const bytesText = (bytes: number) => formatBytes(bytes).replace(' ', '\u00a0');
+
+/** One decimal, and never 100 of what is not exactly full. */
+export function percentText(part: number, whole: number): string {
+  if (whole === 0) return part === 0 ? '0\u00a0%' : 'over';
+  const percent = (part / whole) * 100;
+  if (part === 0) return '0\u00a0%';
+  if (part < whole) return `${Math.min(99.9, Math.max(0.1, percent)).toFixed(1)}\u00a0%`;
+  if (part === whole) return '100\u00a0%';
+  return `${Math.max(100.1, percent).toFixed(1)}\u00a0%`;
+}
+
+const dayFormat = new Intl.DateTimeFormat('en-GB', {
+  day: 'numeric',
+  month: 'short',
+  year: 'numeric',
+  timeZone: 'UTC',
+});
+
+/** `2026-11-21` → `21 Nov 2026`. */
+export const dayText = (day: string) => dayFormat.format(new Date(`${day}T00:00:00Z`));
+
+/** A time of today by the clock, another one with its day, as the reader's clock has it. */
+export function timeText(iso: string, nowMs: number): string {
+  const time = new Date(iso);
+  const isToday = time.toDateString() === new Date(nowMs).toDateString();
+  return new Intl.DateTimeFormat('en-GB', {
+    ...(!isToday && { day: 'numeric', month: 'short' }),
+    hour: '2-digit',
+    minute: '2-digit',
+  }).format(time);
+}
+
+const noForecast: Readonly<Record<NonNullable<ForecastBody['reason']>, string>> = {
+  unlimited: 'no limit',
+  'not-counted': 'not counted yet',
+  'too-few-days': 'too few days known for a forecast',
+  'not-growing': 'not filling up',
+  'beyond-two-years': 'not full within two years',
+};
+
+export function forecastNote({ fullOn, reason }: ForecastBody): string {
+  if (fullOn !== null) return `full on ${dayText(fullOn)} at this pace`;
+  return reason === null ? '' : noForecast[reason];
+}
+
+export const scopeText = { read: 'read', write: 'read and write', manage: 'manage' } as const;
+
+/** Who has signed in, in a few words. */
+export function whoText({ kind, label, user, tokenId, scope }: SessionBody): string {
+  if (kind === 'operator') return 'operator';
+  const name = label ?? user ?? `token ${tokenId?.slice(0, 4)}…`;
+  return `${name} · ${scopeText[scope ?? 'read']}`;
+}

@@ -1,0 +1,203 @@
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { formatAge } from '../../cli/render.ts';
+import type { SessionBody } from '../../lambda/http/management/sessions/schemas.ts';
+import type { TokenBody } from '../../lambda/http/management/tokens/schemas.ts';
+import { ask, askPages } from './api.ts';
+import { Card, Code, Problem } from './parts.tsx';
+import { scopeText } from './text.ts';
+
+const pagesMax = 10;
+type Scope = TokenBody['scope'];
+
+const nameOf = ({ label, user, tokenId }: TokenBody) => label ?? user ?? `token ${tokenId.slice(0, 4)}…`;
+
+/** Who gets in, and who not any more. */
+export function Tokens({ tenant, session, nowMs }: { tenant: string; session: SessionBody; nowMs: number }) {
+  const path = `/v1/tenants/${tenant}/tokens`;
+  const [tokens, setTokens] = useState<readonly TokenBody[]>();
+  const [isMaking, setIsMaking] = useState(false);
+  const [secret, setSecret] = useState<string>();
+  const [problem, setProblem] = useState<string>();
+  const open = useRef<HTMLButtonElement>(null);
+  const fresh = useRef<HTMLParagraphElement>(null);
+  useLayoutEffect(() => fresh.current?.focus(), [secret]);
+  const read = async () => {
+    const found = await askPages<TokenBody, 'tokens'>(path, 'tokens', { pagesMax });
+    if (found) setTokens(found);
+    else setProblem('The tokens could not be read now.');
+  };
+  useEffect(() => void read(), [tenant]);
+  const revoke = async ({ tokenId }: TokenBody) => {
+    const outcome = await ask(`${path}/${tokenId}`, { method: 'DELETE' });
+    setProblem(
+      outcome.kind === 'ok' || outcome.kind === 'refused' ? undefined : 'It could not be revoked now.',
+    );
+    await read();
+    open.current?.focus();
+  };
+  const close = () => {
+    setIsMaking(false);
+    setSecret(undefined);
+    requestAnimationFrame(() => open.current?.focus());
+  };
+  return (
+    <Card
+      title="Tokens"
+      action={
+        <button
+          ref={open}
+          type="button"
+          aria-expanded={isMaking}
+          onClick={() => (isMaking ? close() : setIsMaking(true))}
+        >
+          New token
+        </button>
+      }
+    >
+      {secret !== undefined && (
+        <div class="fresh">
+          <p role="status" tabIndex={-1} ref={fresh}>
+            This is its secret. It is shown this once: copy it now.
+          </p>
+          <Code text={secret} name="the new token" />
+          <button type="button" onClick={close}>
+            Done
+          </button>
+        </div>
+      )}
+      {isMaking && secret === undefined && (
+        <NewToken
+          path={path}
+          onMade={(made) => {
+            setSecret(made);
+            void read();
+          }}
+        />
+      )}
+      <Problem text={problem} />
+      <ul class="tokens">
+        {tokens?.map((token) => (
+          <TokenRow
+            key={token.tokenId}
+            token={token}
+            isOwn={token.tokenId === session.tokenId}
+            nowMs={nowMs}
+            onRevoke={() => void revoke(token)}
+          />
+        ))}
+      </ul>
+      {tokens?.length === 0 && <p class="soft">There are none. Nobody but the operator gets in.</p>}
+    </Card>
+  );
+}
+
+function TokenRow(props: { token: TokenBody; isOwn: boolean; nowMs: number; onRevoke: () => void }) {
+  const { token, isOwn, nowMs, onRevoke } = props;
+  const { scope, repos, lastUsedAt, expiresAt } = token;
+  const [isAsking, setIsAsking] = useState(false);
+  const sure = useRef<HTMLButtonElement>(null);
+  // What was pressed is replaced: the keyboard goes on from here.
+  useLayoutEffect(() => sure.current?.focus(), [isAsking]);
+  const isExpired = expiresAt !== null && Date.parse(expiresAt) <= nowMs;
+  const used = lastUsedAt === null ? 'never used' : `used ${formatAge(lastUsedAt, nowMs)}`;
+  return (
+    <li>
+      <div>
+        <p>
+          <span class="name">{nameOf(token)}</span> <span class="pill">{scopeText[scope]}</span>
+          {isOwn && <span class="pill">you</span>}
+        </p>
+        <p class="note">
+          {isExpired ? 'expired' : used}
+          {repos && `, for ${repos.join(', ')}`}
+        </p>
+      </div>
+      {isAsking ? (
+        <span class="sure">
+          <button type="button" class="bad" ref={sure} onClick={onRevoke}>
+            Revoke{isOwn ? ', and sign out' : ' now'}
+          </button>
+          <button type="button" class="quiet" onClick={() => setIsAsking(false)}>
+            Keep
+          </button>
+        </span>
+      ) : (
+        <button
+          type="button"
+          class="quiet"
+          aria-label={`Revoke ${nameOf(token)}`}
+          onClick={() => setIsAsking(true)}
+        >
+          Revoke
+        </button>
+      )}
+    </li>
+  );
+}
+
+const lifetimes = [
+  ['', 'until it is revoked'],
+  ['604800', '7 days'],
+  ['7776000', '90 days'],
+  ['31536000', '365 days'],
+] as const;
+
+function NewToken({ path, onMade }: { path: string; onMade: (secret: string) => void }) {
+  const [label, setLabel] = useState('');
+  const [scope, setScope] = useState<Scope>('read');
+  const [seconds, setSeconds] = useState('');
+  const [problem, setProblem] = useState<string>();
+  const first = useRef<HTMLInputElement>(null);
+  useLayoutEffect(() => first.current?.focus(), []);
+  const make = async (event: Event) => {
+    event.preventDefault();
+    const body = {
+      scope,
+      label: label.trim() || null,
+      expiresInSeconds: seconds === '' ? null : Number(seconds),
+    };
+    const outcome = await ask<{ token: string }>(path, { method: 'POST', body });
+    if (outcome.kind === 'ok') return onMade(outcome.body.token);
+    setProblem(outcome.kind === 'refused' ? outcome.detail : 'It could not be made now.');
+  };
+  return (
+    <form class="fields" onSubmit={(event) => void make(event)}>
+      <label for="token-label">What it is for</label>
+      <input
+        id="token-label"
+        ref={first}
+        type="text"
+        maxLength={100}
+        autocomplete="off"
+        value={label}
+        onInput={({ currentTarget }) => setLabel(currentTarget.value)}
+      />
+      <label for="token-scope">It may</label>
+      <select
+        id="token-scope"
+        value={scope}
+        onChange={({ currentTarget }) => setScope(currentTarget.value as Scope)}
+      >
+        <option value="read">read</option>
+        <option value="write">read and write</option>
+        <option value="manage">manage</option>
+      </select>
+      <label for="token-time">It is valid</label>
+      <select
+        id="token-time"
+        value={seconds}
+        onChange={({ currentTarget }) => setSeconds(currentTarget.value)}
+      >
+        {lifetimes.map(([value, text]) => (
+          <option key={value} value={value}>
+            {text}
+          </option>
+        ))}
+      </select>
+      <button type="submit" class="primary">
+        Make the token
+      </button>
+      <Problem text={problem} />
+    </form>
+  );
+}

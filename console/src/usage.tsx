@@ -1,0 +1,138 @@
+import { formatCount, formatObjects } from '../../cli/render.ts';
+import type { SubscriptionBody } from '../../lambda/http/management/tenants/schemas.ts';
+import { barOf, type Parts } from './bar.ts';
+import { bytesText, forecastNote, percentText, timeText } from './text.ts';
+
+type Usage = NonNullable<SubscriptionBody['usage']>;
+
+const percent = (share: number) => `${(share * 100).toFixed(3)}%`;
+
+/** One bar: stored, reserved, and what is beyond the limit. */
+export function Bar({ parts, label, isSmall = false }: { parts: Parts; label: string; isSmall?: boolean }) {
+  const { stored, reserved, over, limit } = barOf(parts);
+  const used = parts.stored + parts.reserved;
+  const max = Math.max(used, parts.limit, 1);
+  return (
+    <div class={isSmall ? 'bar small' : 'bar'}>
+      <meter class="hidden" min={0} max={max} value={used} aria-label="Used" aria-valuetext={label}>
+        {label}
+      </meter>
+      <svg aria-hidden="true">
+        <defs>
+          <pattern
+            id="stripes"
+            width="6"
+            height="6"
+            patternUnits="userSpaceOnUse"
+            patternTransform="rotate(45)"
+          >
+            <rect class="pale" width="6" height="6" />
+            <rect class="fill" width="2.5" height="6" />
+          </pattern>
+        </defs>
+        <rect class="track" width="100%" height="100%" />
+        <rect class="fill" width={percent(stored)} height="100%" />
+        {reserved > 0 && <rect class="striped" x={percent(stored)} width={percent(reserved)} height="100%" />}
+        {over > 0 && <rect class="over" x={percent(limit)} width={percent(over)} height="100%" />}
+      </svg>
+      {over > 0 && <span class="marker" style={{ left: percent(limit) }} />}
+    </div>
+  );
+}
+
+/** The one large figure, the bar and what its parts are. */
+export function UsageFigures({ body, nowMs }: { body: SubscriptionBody; nowMs: number }) {
+  const { usage, limitBytes } = body;
+  if (usage === null) return <NotCounted limitBytes={limitBytes} />;
+  const usedBytes = usage.storedBytes + usage.reservedBytes;
+  const shownBytes = limitBytes === null ? usage.storedBytes : usedBytes;
+  const [figure = '', unit = ''] = bytesText(shownBytes).split('\u00a0');
+  return (
+    <div class="usage">
+      <p class="figure">
+        <span class="number">{figure}</span> <span class="unit">{unit}</span>{' '}
+        <span class="of">
+          {limitBytes === null ? 'stored, without a limit' : `used of ${bytesText(limitBytes)}`}
+        </span>
+        {limitBytes !== null && <strong>{percentText(usedBytes, limitBytes)}</strong>}
+      </p>
+      {limitBytes !== null && (
+        <Bar
+          parts={{ stored: usage.storedBytes, reserved: usage.reservedBytes, limit: limitBytes }}
+          label={
+            `${bytesText(usage.storedBytes)} stored and ${bytesText(usage.reservedBytes)} reserved ` +
+            `of ${bytesText(limitBytes)}, ${percentText(usedBytes, limitBytes)}`
+          }
+        />
+      )}
+      <Legend body={body} usage={usage} nowMs={nowMs} />
+    </div>
+  );
+}
+
+function NotCounted({ limitBytes }: { limitBytes: number | null }) {
+  return (
+    <div class="usage">
+      <p class="figure">
+        <span class="number words">Not counted yet</span>
+        <span class="of">{limitBytes === null ? 'no limit' : `limit ${bytesText(limitBytes)}`}</span>
+      </p>
+      {limitBytes !== null && (
+        <div class="bar">
+          <svg aria-hidden="true">
+            <rect class="track" width="100%" height="100%" />
+          </svg>
+        </div>
+      )}
+      <p class="soft">The bucket is being listed. Its figures will be here as soon as they are known.</p>
+    </div>
+  );
+}
+
+function Legend({ body, usage, nowMs }: { body: SubscriptionBody; usage: Usage; nowMs: number }) {
+  const { limitBytes, forecast } = body;
+  const { storedBytes, reservedBytes, reservedUntil, objectCount } = usage;
+  const until = reservedUntil === null ? '' : `, until ${timeText(reservedUntil, nowMs)}`;
+  const free = limitBytes === null ? null : limitBytes - storedBytes - reservedBytes;
+  return (
+    <dl class="legend">
+      <Entry kind="stored" name="Stored" value={bytesText(storedBytes)} note={formatObjects(objectCount)} />
+      <Entry
+        kind="reserved"
+        name="Reserved"
+        value={bytesText(reservedBytes)}
+        note={reservedBytes === 0 ? 'no upload under way' : `uploads that may still arrive${until}`}
+      />
+      {free !== null && free >= 0 && (
+        <Entry kind="free" name="Free" value={bytesText(free)} note={forecastNote(forecast)} />
+      )}
+      {free !== null && free < 0 && (
+        <Entry
+          kind="beyond"
+          name="Over"
+          value={bytesText(-free)}
+          note="to delete before uploads pass again"
+        />
+      )}
+    </dl>
+  );
+}
+
+function Entry(props: { kind: string; name: string; value: string; note: string }) {
+  const { kind, name, value, note } = props;
+  return (
+    <div>
+      <dt>
+        <svg class={`swatch ${kind}`} aria-hidden="true">
+          <rect width="100%" height="100%" />
+        </svg>
+        {name}
+      </dt>
+      <dd class="value">{value}</dd>
+      <dd class="note">{note}</dd>
+    </div>
+  );
+}
+
+/** `1,204`, or a dash for what is not known. */
+export const countText = (count: number | null) => (count === null ? '–' : formatCount(count));

@@ -1,0 +1,17 @@
+/** A session of the console: what a browser holds in a cookie instead of a token. */
+
+/** How long a session lasts, unless the token that it stands for ends before. */
+export const sessionLifetimeMs = 12 * 60 * 60_000;
+
+/** What the operator's sessions lie below. No token has such an id. */
+export const operatorParent = 'operator';
+
+/**
+ * What the cookie holds: the id of the session's parent, by which it is found in one read, and the secret.
+ *
+ * @returns undefined: it is none.
+ */
+export function parseSession(value: string): { parentId: string; secret: string } | undefined {
+  const [, parentId, secret] = /^(operator|[0-9a-f]{16})\.(lfss_[A-Za-z0-9]{40})$/.exec(value) ?? [];
+  return parentId === undefined || secret === undefined ? undefined : { parentId, secret };
+}

@@ -1,0 +1,52 @@
+import type { OperationDocs } from '../../operation-docs.ts';
+import { type SessionBody, sessionSchema } from './schemas.ts';
+
+const session: SessionBody = {
+  kind: 'tenant',
+  tenant: 'acme',
+  tokenId: '0f1e2d3c4b5a6978',
+  scope: 'read',
+  label: 'artists',
+  user: null,
+  repos: null,
+  expiresAt: '2026-11-21T17:00:00Z',
+};
+
+/** Sessions of the console: a cookie instead of a token. */
+export const sessionDocs = {
+  'POST /v1/session': {
+    id: 'signIn',
+    summary: 'Begin a session of the console',
+    description:
+      'Takes any valid token and sets the cookie `__Host-lfsq`, for 12 hours, or until the token expires. It ends at once when ' +
+      'the token is revoked; that of the operator, when the admin token is rotated. On the management API it counts like its ' +
+      'token, if the header `lfs-quota-console: 1` is sent with it; on the LFS API never. Programs need none: they send ' +
+      'their token.',
+    access: 'holder',
+    answers: {
+      201: {
+        description: 'Who has signed in.',
+        schema: sessionSchema,
+        example: session,
+        headers: { 'Set-Cookie': 'The session.' },
+      },
+    },
+  },
+  'GET /v1/session': {
+    id: 'showSession',
+    summary: 'Who asks',
+    description: 'Of a session, or of any valid token.',
+    access: 'anybody',
+    answers: {
+      200: { description: 'Whose token or session this is.', schema: sessionSchema, example: session },
+    },
+  },
+  'DELETE /v1/session': {
+    id: 'signOut',
+    summary: 'End the session',
+    access: 'session',
+    answers: {
+      204: { description: 'The session has ended.', headers: { 'Set-Cookie': 'Removes the cookie.' } },
+    },
+  },
+} satisfies OperationDocs;

@@ -1,0 +1,71 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type EmbeddedStack, startEmbeddedStack } from '../../local/start.ts';
+import { Api, type TestTenant } from '../blackbox/api.ts';
+import { objectOf, push } from '../blackbox/lfs.ts';
+
+const adminToken = 'admin-token-of-the-console-tests';
+
+const kib = 1024;
+const repos: readonly (readonly [name: string, sizes: readonly number[]])[] = [
+  ['atlas-world', [420 * kib, 260 * kib, 90 * kib]],
+  ['cinematics', [380 * kib, 100 * kib]],
+  ['character-rigs', [240 * kib, 30 * kib]],
+  ['audio-master', [170 * kib]],
+  ['vegetation', [101 * kib]],
+  ['ui-kit', [63 * kib]],
+  ['store-assets', [36 * kib]],
+  ['motion-capture', [25 * kib]],
+  ['a-rather-long-name-of-a-repo-that-somebody-chose', [13 * kib]],
+  ['fonts', [3 * kib]],
+];
+
+export interface ConsoleFixture {
+  readonly stack: EmbeddedStack;
+  readonly api: Api;
+  /** With repos, counted, below its limit. */
+  readonly usual: TestTenant & { readonly manageToken: string };
+  readonly empty: TestTenant;
+  close(): Promise<void>;
+}
+
+/** An embedded stack with a tenant that stores something, and one that does not. */
+export async function startConsole(): Promise<ConsoleFixture> {
+  const dataDir = mkdtempSync(join(tmpdir(), 'lfs-quota-console-'));
+  const queueTiming = { quietMs: 200, quietMaxMs: 500, spacingMs: 200 };
+  const stack = await startEmbeddedStack({ port: 0, dataDir, adminToken, queueTiming, createDemo: false });
+  const api = new Api({ url: stack.url, adminToken });
+  const tenant = await named(api, 'northlight', { limitBytes: 2_500_000, plan: 'studio' });
+  for (const [repo, sizes] of repos) await push(api, { ...tenant, repo }, sizes.map(objectOf));
+  await api.manage('GET', '/v1/tenants/northlight/subscription?refresh=true');
+  const empty = await named(api, 'demo', { limitBytes: kib ** 3 });
+  await named(api, 'observatory', {});
+  const { token: manageToken } = await api.newToken('northlight', {
+    scope: 'manage',
+    label: 'administrator',
+  });
+  return {
+    stack,
+    api,
+    usual: { ...tenant, manageToken },
+    empty,
+    async close() {
+      await stack.close();
+      rmSync(dataDir, { recursive: true, force: true });
+    },
+  };
+}
+
+/** A tenant with a token to read and one to push. */
+async function named(
+  api: Api,
+  tenant: string,
+  account: { limitBytes?: number; plan?: string },
+): Promise<TestTenant> {
+  const made = await api.manage('POST', '/v1/tenants', { tenant, ...account });
+  if (made.status !== 201) throw new Error(made.text);
+  const { token: writeToken } = await api.newToken(tenant, { scope: 'write', label: 'artists' });
+  const { token: readToken } = await api.newToken(tenant, { scope: 'read', label: 'build farm' });
+  return { tenant, writeToken, readToken };
+}

@@ -1,0 +1,248 @@
+import { randomBytes } from 'node:crypto';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Browser, BrowserContext, Page } from 'playwright-core';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
+import { formatBytes } from '../../lambda/domain/bytes.ts';
+import { basic, jsonOf } from '../blackbox/api.ts';
+import { objectOf, push } from '../blackbox/lfs.ts';
+import { describeInBrowser, watch } from './browser.ts';
+import { type ConsoleFixture, startConsole } from './fixture.ts';
+import { signIn } from './sign-in.ts';
+
+describeInBrowser('what somebody does in the console', (launch) => {
+  let browser: Browser;
+  let fixture: ConsoleFixture;
+  let context: BrowserContext;
+  let page: Page;
+  let messages: readonly string[];
+
+  beforeAll(async () => {
+    [browser, fixture] = await Promise.all([launch(), startConsole()]);
+  });
+
+  afterAll(async () => {
+    await browser?.close();
+    await fixture?.close();
+  });
+
+  beforeEach(async () => {
+    context = await browser.newContext({ viewport: { width: 1180, height: 900 }, reducedMotion: 'reduce' });
+    page = await context.newPage();
+    ({ messages } = await watch(page));
+  });
+
+  afterEach(async () => {
+    await context.close();
+  });
+
+  const open = async (token: string, hash = '') => {
+    await signIn(page, fixture.stack.url, token);
+    await page.goto(`${fixture.stack.url}/${hash}`);
+  };
+
+  /** Presses Tab until something of this name has the focus. */
+  async function tabTo(name: RegExp, key = 'Tab'): Promise<void> {
+    for (let presses = 0; presses < 80; presses += 1) {
+      await page.keyboard.press(key);
+      const label = await page.evaluate(
+        "document.activeElement.getAttribute('aria-label') ?? document.activeElement.labels?.[0]?.textContent ?? document.activeElement.textContent",
+      );
+      if (name.test(String(label))) return;
+    }
+    throw new Error(`Nothing called ${name} can be reached.`);
+  }
+
+  it('by keyboard alone: signs in, counts again, reads a day, makes and revokes a token, copies, signs out', async () => {
+    await page.goto(fixture.stack.url);
+    await page.getByLabel('Access token').waitFor();
+    await page.keyboard.type('lfsq_wrong');
+    await page.keyboard.press('Enter');
+    await page.getByText('This token is not valid here').waitFor();
+    await page.keyboard.press('Control+A');
+    await page.keyboard.type(fixture.usual.manageToken);
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { name: 'northlight' }).waitFor();
+
+    await tabTo(/^Count again$/);
+    await page.keyboard.press('Enter');
+    await page.getByText(/Counted (just now|\d s ago)/).waitFor();
+
+    await tabTo(/^Stored/);
+    await page.keyboard.press('Enter');
+    expect(await page.getByRole('row').nth(1).textContent()).toContain('fonts');
+
+    await tabTo(/^New token$/);
+    await page.keyboard.press('Enter');
+    await page.keyboard.type('by keyboard');
+    await tabTo(/^Make the token$/);
+    await page.keyboard.press('Enter');
+    const secret = await page.getByText(/^lfsq_[A-Za-z0-9]{40}$/).textContent();
+    const used = await fixture.api.send({
+      method: 'GET',
+      path: '/v1/tenants/northlight/subscription',
+      headers: basic(secret ?? ''),
+    });
+    expect(used.status).toBe(200);
+    await tabTo(/^Done$/);
+    await page.keyboard.press('Enter');
+    await expect.poll(() => page.getByText(/^lfsq_/).count()).toBe(0);
+    expect(await page.content()).not.toContain(secret);
+    await tabTo(/^Revoke by keyboard$/);
+    await page.keyboard.press('Enter');
+    // It has the focus.
+    await page.keyboard.press('Enter');
+    await page.getByText('by keyboard').waitFor({ state: 'detached' });
+
+    await tabTo(/^Copy: the address of the repo$/);
+    await page.keyboard.press('Enter');
+    await page
+      .getByText(/^(Copied|Select it and copy)$/)
+      .first()
+      .waitFor();
+
+    await tabTo(/^Sign out$/, 'Shift+Tab');
+    await page.keyboard.press('Enter');
+    await page.getByLabel('Access token').waitFor();
+    expect(messages).toEqual([]);
+    expect(
+      await page.evaluate('JSON.stringify([{ ...localStorage }, { ...sessionStorage }, document.cookie])'),
+    ).toBe('[{},{},""]');
+  });
+
+  it('reads a day of the chart by arrow keys', async () => {
+    const { readToken } = fixture.usual;
+    await page.route('**/history*', async (route) => {
+      const response = await route.fetch();
+      const body = await response.json();
+      const [day] = body.days;
+      const days = ['2026-01-01', '2026-01-02', '2026-01-03'].map((each, index) => ({
+        ...day,
+        day: each,
+        storedBytes: (index + 1) * 1024 ** 2,
+        objectCount: index + 1,
+      }));
+      await route.fulfill({ json: { ...body, days } });
+    });
+    await open(readToken);
+    await page.getByText('Grew by 2 MiB in 3 days').waitFor();
+    const reader = page.getByLabel('Day of the chart');
+    expect(await reader.getAttribute('aria-valuetext')).toMatch(/^3 Jan 2026: 3.MiB in 3 objects$/);
+    await tabTo(/^Day of the chart$/);
+    await page.keyboard.press('ArrowLeft');
+    await page.keyboard.press('ArrowLeft');
+    expect(await reader.getAttribute('aria-valuetext')).toMatch(/^1 Jan 2026: 1.MiB in 1 object$/);
+    expect(await page.getByText(/^1 Jan 2026: 1.MiB in 1 object$/).count()).toBe(1);
+    await page.getByText('The same as a table').click();
+    expect(await page.getByRole('region', { name: 'Days' }).getByRole('row').count()).toBe(4);
+    expect(messages).toEqual([]);
+  });
+
+  it('sees the bytes of a first push arrive, the same as the API has', async () => {
+    await open(fixture.empty.writeToken);
+    await page.getByText('Waiting for the first object').waitFor();
+    await push(fixture.api, { ...fixture.empty, repo: 'game' }, [objectOf(300_000), objectOf(70_001)]);
+    await page.getByRole('heading', { name: 'Repos', exact: true }).waitFor({ timeout: 30_000 });
+    const answer = await fixture.api.manage('GET', '/v1/tenants/demo/subscription');
+    const { usage } = jsonOf(answer) as { usage: { storedBytes: number; objectCount: number } };
+    expect(usage.storedBytes).toBe(370_001);
+    const stored = await page.locator('.legend .value').first().textContent();
+    expect(stored?.replace('\u00a0', ' ')).toBe(formatBytes(370_001));
+    expect(await page.getByRole('row').nth(1).textContent()).toContain('game');
+    expect(messages).toEqual([]);
+  });
+
+  it('is signed out at once when the token is revoked, and the address is kept', async () => {
+    const { tokenId, token } = await fixture.api.newToken('northlight', { scope: 'manage' });
+    await open(token);
+    await page.getByText('from the bucket').waitFor();
+    await page.waitForLoadState('networkidle');
+    await fixture.api.manage('DELETE', `/v1/tenants/northlight/tokens/${tokenId}`);
+    await page.getByRole('button', { name: 'Count again' }).click();
+    await page.getByLabel('Access token').waitFor();
+    await page.getByLabel('Access token').fill(fixture.usual.readToken);
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.getByRole('heading', { name: 'northlight' }).waitFor();
+    // A reader can neither count nor make tokens.
+    expect(await page.getByRole('button', { name: 'Count again' }).count()).toBe(0);
+    expect(await page.getByRole('heading', { name: 'Tokens' }).count()).toBe(0);
+  });
+
+  it('as the operator makes a tenant, and finds it', async () => {
+    const name = `made-${randomBytes(4).toString('hex')}`;
+    await open(fixture.api.target.adminToken);
+    await page.getByRole('button', { name: 'New tenant' }).click();
+    await page.getByLabel('Name').fill(name);
+    await page.getByLabel(/^Limit/).fill('12 apples');
+    await page.getByRole('button', { name: 'Make the tenant' }).click();
+    await page.getByText('Give the limit as a size').waitFor();
+    await page.getByLabel(/^Limit/).fill('50 GiB');
+    await page.getByRole('button', { name: 'Make the tenant' }).click();
+    await page.getByLabel('Find a tenant').fill('MADE-');
+    await page.getByRole('link', { name }).click();
+    await page.getByRole('heading', { name }).waitFor();
+    await page.getByText('used of 50').waitFor();
+    await page.getByRole('link', { name: 'All tenants' }).click();
+    await page.getByRole('heading', { name: 'Tenants', exact: true }).waitFor();
+    expect(messages).toEqual([]);
+  });
+
+  it('asks nobody else, and nothing while it is hidden', async () => {
+    const hosts = new Set<string>();
+    page.on('request', (request) => hosts.add(new URL(request.url()).host || 'data'));
+    await open(fixture.usual.readToken);
+    await page.getByText('from the bucket').waitFor();
+    await page.waitForLoadState('networkidle');
+    expect([...hosts].filter((host) => host !== 'data')).toEqual([new URL(fixture.stack.url).host]);
+    const known = page.waitForResponse('**/subscription');
+    await page.evaluate("document.dispatchEvent(new Event('visibilitychange'))");
+    expect((await known).status()).toBe(304);
+    await page.evaluate("Object.defineProperty(document, 'hidden', { value: true, configurable: true })");
+    let asked = 0;
+    page.on('request', () => {
+      asked += 1;
+    });
+    await page.evaluate("document.dispatchEvent(new Event('visibilitychange'))");
+    await page.waitForTimeout(300);
+    expect(asked).toBe(0);
+  });
+
+  it('cannot be done by a page on another port, though the browser sends it the cookie', async () => {
+    await open(fixture.usual.manageToken);
+    const target = `${fixture.stack.url}/v1/tenants/northlight`;
+    const cookies: (string | undefined)[] = [];
+    const other = createServer((request, response) => {
+      cookies.push(request.headers.cookie);
+      response.setHeader('content-type', 'text/html');
+      response.end('<title>other</title>');
+    });
+    await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve));
+    try {
+      await page.goto(`http://127.0.0.1:${(other.address() as AddressInfo).port}/`);
+      const outcome = (init: string) =>
+        page.evaluate(
+          `fetch('${target}/tokens', ${init}).then((answer) => answer.type + ' ' + answer.status, () => 'refused')`,
+        );
+      expect(await outcome("{ credentials: 'include' }")).toBe('refused');
+      expect(await outcome("{ credentials: 'include', headers: { 'lfs-quota-console': '1' } }")).toBe(
+        'refused',
+      );
+      const before = await tokenCount();
+      expect(
+        await outcome(
+          `{ method: 'POST', mode: 'no-cors', credentials: 'include', body: '{"scope":"manage"}' }`,
+        ),
+      ).toMatch(/^opaque/);
+      expect(await tokenCount()).toBe(before);
+      // It had it: it is the header that keeps it out.
+      expect(cookies.some((cookie) => cookie?.includes('lfsq-'))).toBe(true);
+    } finally {
+      await new Promise((resolve) => other.close(resolve));
+    }
+  });
+
+  const tokenCount = async () => {
+    const answer = await fixture.api.manage('GET', '/v1/tenants/northlight/tokens');
+    return (jsonOf(answer) as { tokens: unknown[] }).tokens.length;
+  };
+});

@@ -1,0 +1,83 @@
+import { mkdirSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import axe from 'axe-core';
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { z } from 'zod';
+import { describeInBrowser, watch } from './browser.ts';
+import { type ConsoleFixture, startConsole } from './fixture.ts';
+import { signIn } from './sign-in.ts';
+import { type State, states } from './states.ts';
+
+const pictures = fileURLToPath(new URL('../../.cache/console/', import.meta.url));
+
+const violations = z.array(
+  z.object({ id: z.string(), nodes: z.array(z.object({ html: z.string(), failureSummary: z.string() })) }),
+);
+
+const schemes = ['light', 'dark'] as const;
+const widths = [1180, 390, 320] as const;
+
+describeInBrowser('each state of the console', (launch) => {
+  let browser: Browser;
+  let fixture: ConsoleFixture;
+
+  beforeAll(async () => {
+    [browser, fixture] = await Promise.all([launch(), startConsole()]);
+    mkdirSync(pictures, { recursive: true });
+  });
+
+  afterAll(async () => {
+    await browser?.close();
+    await fixture?.close();
+  });
+
+  const cells = states.flatMap((state) =>
+    schemes.flatMap((scheme) => widths.map((width) => ({ state, scheme, width }))),
+  );
+
+  it.each(cells)(
+    '$state.name is as it should be, $scheme, $width px wide',
+    async ({ state, scheme, width }) => {
+      const context = await browser.newContext({
+        colorScheme: scheme,
+        viewport: { width, height: 900 },
+        reducedMotion: 'reduce',
+      });
+      const page = await context.newPage();
+      const watched = await watch(page);
+      await reach(page, state);
+      const picture = `${pictures}${state.name}-${width}-${scheme}.png`;
+      await page.screenshot({ path: picture, fullPage: true });
+      expect(await brokenRules(page)).toEqual([]);
+      expect(await page.evaluate('document.scrollingElement.scrollWidth')).toBeLessThanOrEqual(width);
+      // An age that grows by a digit moves its own text by some pixels.
+      const { amount, moved } = await watched.shifts();
+      expect(amount, moved).toBeLessThan(0.001);
+      expect(watched.messages).toEqual([]);
+      await context.close();
+    },
+  );
+
+  async function reach(page: Page, { token, address = '', prepare, act, shows }: State): Promise<void> {
+    if (token) await signIn(page, fixture.stack.url, token(fixture));
+    await prepare?.(page);
+    await page.goto(`${fixture.stack.url}/${address}`);
+    await act?.(page);
+    await page.getByText(shows).first().waitFor({ state: 'attached' });
+    await page.evaluate('document.fonts.ready');
+    // What is asked for after the figures.
+    if (shows !== 'Loading' && state(shows)) await page.waitForLoadState('networkidle');
+  }
+
+  /** What never ends in a state keeps the network busy. */
+  const state = (shows: string) => shows !== 'so far' && shows !== 'does not answer';
+
+  async function brokenRules(page: Page): Promise<string[]> {
+    await page.evaluate(axe.source);
+    const found = violations.parse(await page.evaluate('axe.run().then((results) => results.violations)'));
+    return found.flatMap(({ id, nodes }) =>
+      nodes.map(({ html, failureSummary }) => `${id}: ${html} ${failureSummary}`),
+    );
+  }
+});

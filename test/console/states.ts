@@ -1,0 +1,189 @@
+import type { Page } from 'playwright-core';
+import type { ConsoleFixture } from './fixture.ts';
+
+/** A state of the console, and what is to be seen once it is reached. */
+export interface State {
+  readonly name: string;
+  /** Whose token signs in. undefined: nobody does. */
+  readonly token?: (fixture: ConsoleFixture) => string;
+  /** Where it begins, after the slash. */
+  readonly address?: string;
+  /** Has the API answer otherwise, before the page asks. */
+  readonly prepare?: (page: Page) => Promise<unknown>;
+  /** What somebody does then. */
+  readonly act?: (page: Page) => Promise<unknown>;
+  /** Text that tells that the state is reached. */
+  readonly shows: string;
+}
+
+const dayMs = 86_400_000;
+type Json = Record<string, unknown>;
+
+/** 400 days that end today, as the API answers them: growth with two clean-ups. */
+function historyAnswer(limitBytes: number | null, lastBytes: number): Json {
+  const count = 400;
+  const days = Array.from({ length: count }, (_, index) => {
+    const share = index / (count - 1);
+    const steps = Math.floor(share * 60) / 60;
+    const dip = share > 0.38 && share < 0.75 ? 0.14 : share >= 0.75 ? 0.08 : 0;
+    const storedBytes = Math.round(
+      lastBytes * Math.min(1, 0.42 + 0.66 * steps - dip + (share === 1 ? 1 : 0)),
+    );
+    const day = new Date(Date.now() - (count - 1 - index) * dayMs).toISOString().slice(0, 10);
+    return {
+      day,
+      storedBytes,
+      objectCount: 16 + Math.round(share * 40),
+      maxStoredBytes: storedBytes,
+      refusals: 0,
+      downloads: null,
+      carried: false,
+    };
+  });
+  const forecast = { fullOn: null, reason: 'not-growing', bytesPerDay: 0 };
+  return { tenant: 'northlight', limitBytes, from: days[0]?.day, to: days.at(-1)?.day, days, forecast };
+}
+
+/** Answers with what the API does, changed. */
+async function changed(
+  page: Page,
+  url: string,
+  change: (body: Json) => Json,
+  status?: number,
+): Promise<void> {
+  await page.route(url, async (route) => {
+    if (route.request().method() !== 'GET') return route.continue();
+    const { 'if-none-match': _known, ...headers } = route.request().headers();
+    const response = await route.fetch({ headers });
+    const body = change((await response.json()) as Json);
+    await route.fulfill({ status: status ?? response.status(), contentType: 'application/json', json: body });
+  });
+}
+
+const subscription = '**/subscription*';
+
+/** The API knows of today alone. */
+const withHistory = (page: Page) =>
+  changed(page, '**/history*', (body) => {
+    const days = body['days'] as { storedBytes: number }[];
+    return historyAnswer(body['limitBytes'] as number | null, days.at(-1)?.storedBytes ?? 2_000_000);
+  });
+
+const withLimit = (timesStored: number | null) => async (page: Page) => {
+  let limitBytes: number | null = null;
+  await changed(page, subscription, (body) => {
+    const usage = body['usage'] as { storedBytes: number; reservedBytes: number };
+    limitBytes = timesStored === null ? null : Math.round(usage.storedBytes * timesStored);
+    const forecast =
+      timesStored === null ? { fullOn: null, reason: 'unlimited', bytesPerDay: null } : body['forecast'];
+    const near = timesStored !== null && timesStored > 1;
+    return {
+      ...body,
+      limitBytes,
+      forecast: near ? { fullOn: '2027-02-03', reason: null, bytesPerDay: 9000 } : forecast,
+      usage: { ...usage, reservedBytes: 0, reservedUntil: null },
+    };
+  });
+  await changed(page, '**/history*', () => historyAnswer(limitBytes, 1_990_000));
+};
+
+const byReader = (fixture: ConsoleFixture) => fixture.usual.readToken;
+const byManager = (fixture: ConsoleFixture) => fixture.usual.manageToken;
+const never = () => new Promise<never>(() => {});
+
+export const states: readonly State[] = [
+  { name: 'signed-out', shows: 'Access token' },
+  {
+    name: 'loading',
+    token: byReader,
+    prepare: (page) => page.route(subscription, never),
+    shows: 'Loading',
+  },
+  {
+    name: 'never-counted',
+    token: byReader,
+    prepare: (page) =>
+      changed(
+        page,
+        subscription,
+        (body) => ({
+          ...body,
+          usage: null,
+          repos: [],
+          refreshing: true,
+          forecast: { fullOn: null, reason: 'not-counted', bytesPerDay: null },
+        }),
+        202,
+      ),
+    shows: 'Not counted yet',
+  },
+  { name: 'empty', token: ({ empty }) => empty.writeToken, shows: 'Make your first push' },
+  { name: 'usual', token: byManager, prepare: withHistory, shows: 'administrator' },
+  {
+    name: 'counting',
+    token: byManager,
+    prepare: async (page) => {
+      await withHistory(page);
+      await page.route('**/subscription?refresh=true', never);
+      await page.route('**/counts', (route) =>
+        route.fulfill({
+          json: {
+            counts: [
+              {
+                repo: 'atlas-world',
+                kind: 'recount',
+                state: 'running',
+                progress: {
+                  share: 0.437,
+                  objectCount: 1_204_500,
+                  listRequests: 1300,
+                  objectsPerSecond: 40_000,
+                  secondsLeft: 40,
+                  beganAt: '2026-11-21T05:00:00Z',
+                  updatedAt: '2026-11-21T05:00:30Z',
+                },
+              },
+            ],
+            nextCursor: null,
+          },
+        }),
+      );
+    },
+    act: (page) => page.getByRole('button', { name: 'Count again' }).click(),
+    shows: 'so far',
+  },
+  { name: 'near', token: byManager, prepare: withLimit(1.06), shows: 'are left' },
+  { name: 'over', token: byReader, prepare: withLimit(0.92), shows: 'Uploads are refused' },
+  { name: 'unlimited', token: byReader, prepare: withLimit(null), shows: 'without a limit' },
+  {
+    name: 'unreachable',
+    token: byReader,
+    prepare: withHistory,
+    act: async (page) => {
+      await page.getByText('from the bucket').waitFor();
+      await page.route(subscription, (route) => route.abort());
+      // As if the page had been hidden for some time.
+      await page.evaluate("document.dispatchEvent(new Event('visibilitychange'))");
+    },
+    shows: 'does not answer',
+  },
+  {
+    name: 'many-repos',
+    token: byReader,
+    prepare: async (page) => {
+      await withHistory(page);
+      await changed(page, subscription, (body) => ({
+        ...body,
+        repos: Array.from({ length: 500 }, (_, index) => ({
+          repo: `repo-${String(index).padStart(3, '0')}`,
+          limitBytes: index % 7 === 0 ? 50_000 : null,
+          storedBytes: Math.round(9_000 / (index + 1)),
+          objectCount: 500 - index,
+          countedAt: new Date(Date.now() - index * 60_000).toISOString(),
+        })),
+      }));
+    },
+    shows: 'repo-499',
+  },
+  { name: 'tenants', token: ({ api }) => api.target.adminToken, shows: 'fullest first' },
+];

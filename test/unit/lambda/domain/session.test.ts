@@ -1,0 +1,26 @@
+import { describe, expect, it } from 'vitest';
+import { parseSession } from '../../../../lambda/domain/session.ts';
+
+const secret = `lfss_${'a'.repeat(40)}`;
+
+describe('the cookie of a session', () => {
+  it.each(['operator', '0123456789abcdef'])('holds its parent %s and its secret', (parentId) => {
+    expect(parseSession(`${parentId}.${secret}`)).toEqual({ parentId, secret });
+  });
+
+  it.each([
+    '',
+    secret,
+    `.${secret}`,
+    `admin.${secret}`,
+    `0123456789abcde.${secret}`,
+    `0123456789ABCDEF.${secret}`,
+    `0123456789abcdef.${secret}a`,
+    `0123456789abcdef.${secret.slice(0, -1)}`,
+    `0123456789abcdef.lfsq_${'a'.repeat(40)}`,
+    ` operator.${secret}`,
+    `operator.${secret}\n`,
+  ])('is none if it is %j', (value) => {
+    expect(parseSession(value)).toBeUndefined();
+  });
+});

@@ -49,7 +49,7 @@ const externalStore = z.strictObject({
   bucket: z
     .string()
     .regex(/^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/, 'is not a bucket name')
-    .describe('An existing bucket that holds nothing else.'),
+    .describe('An existing bucket that holds nothing else, or what `adoptedRepos` name.'),
   credentialsSecretArn: secretArn.describe(
     'Secret with a key for that bucket, as JSON: {"accessKeyId": "…", "secretAccessKey": "…"}.',
   ),

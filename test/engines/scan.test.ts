@@ -1,11 +1,15 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { CreateBucketCommand, PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
 import { beforeAll, expect, it } from 'vitest';
+import { AdoptedListing } from '../../lambda/adapters/adopted/listing.ts';
 import { BucketClient } from '../../lambda/adapters/s3/client.ts';
 import { ScanListing } from '../../lambda/adapters/s3-scan/listing.ts';
 import { systemClock } from '../../lambda/adapters/system/clock.ts';
+import type { AdoptedRepo } from '../../lambda/domain/adopted-repo.ts';
+import { AdoptedRepos } from '../../lambda/domain/adopted-repos.ts';
 import type { ScanStrategy } from '../../lambda/domain/scan/strategy.ts';
 import { defaultSettings } from '../../lambda/domain/settings.ts';
+import { nameLayouts, storedNameOf } from '../../lambda/domain/stored-names.ts';
 import { createPathScan } from '../../lambda/use-cases/scan/path-scan.ts';
 import { describeOn } from './engine.ts';
 import { engineCredentials, versitygw } from './s3.ts';
@@ -18,7 +22,16 @@ const foreign = ['a b+c', 'd%20e', 'f&g<h>"i\'', 'ü/日本', '~', 'photos/2026/
 describeOn(versitygw, (endpoint) => {
   const settings = { region: 'us-east-1', endpoint, forcePathStyle: true, credentials: engineCredentials() };
   const bucket = `scan-${randomBytes(6).toString('hex')}`;
+  const adopted = nameLayouts.map(
+    (names, index): AdoptedRepo => ({ tenant: 'acme', repo: `adopted${index}`, path: `old${index}/`, names }),
+  );
   const objects = [
+    ...adopted.flatMap(({ path, names }) =>
+      hashes
+        .slice(0, 1200)
+        .map((oid, index) => ({ key: path + storedNameOf(names, oid), sizeBytes: index % 3 })),
+    ),
+    ...adopted.map(({ path }) => ({ key: `${path}0/other`, sizeBytes: 50 })),
     ...hashes.map((oid, index) => ({ key: `acme/app/${oid}`, sizeBytes: index % 5 })),
     ...foreign.map((name, index) => ({ key: `acme/other/${name}`, sizeBytes: 10 + index })),
   ];
@@ -44,6 +57,47 @@ describeOn(versitygw, (endpoint) => {
     const listing = new ScanListing({ client: new BucketClient(place) });
     return createPathScan({ listing, clock: systemClock, settings: defaultSettings });
   };
+  it.each(adopted)(
+    'objects that lie as $names are counted once, and their folder shown',
+    async ({ repo }) => {
+      const place = { ...settings, bucket, credentials: async () => engineCredentials() };
+      const inner = new ScanListing({ client: new BucketClient(place) });
+      const listing = new AdoptedListing(inner, new AdoptedRepos(adopted));
+      const { scan: scanAdopted } = createPathScan({
+        listing,
+        clock: systemClock,
+        settings: defaultSettings,
+      });
+      const prefix = `acme/${repo}/`;
+      const expected = { kind: 'done', objectCount: 1200, storedBytes: 1200 };
+      for (const strategy of [
+        { kind: 'probe' },
+        { kind: 'sixteen' },
+        { kind: 'hint', objects: 40_000 },
+      ] as const)
+        expect(await scanAdopted({ prefix, strategy })).toMatchObject(expected);
+      const { commonPrefixes } = await listing.listFolders({ prefix: 'acme/' });
+      expect(commonPrefixes).toEqual([
+        'acme/adopted0/',
+        'acme/adopted1/',
+        'acme/adopted2/',
+        'acme/app/',
+        'acme/other/',
+      ]);
+      const pages: number[] = [];
+      let continuationToken: string | undefined;
+      do {
+        const page = await listing.listPage({
+          prefix: 'acme/',
+          ...(continuationToken && { continuationToken }),
+        });
+        pages.push(page.keyCount);
+        continuationToken = page.nextContinuationToken;
+      } while (continuationToken !== undefined);
+      expect(pages.reduce((sum, count) => sum + count, 0)).toBe(3 * 1200 + hashes.length + foreign.length);
+    },
+  );
+
   const sizeOf = (key: string) => objects.find((object) => object.key === key)?.sizeBytes;
   const truth = (prefix: string) => {
     const below = objects.filter(({ key }) => key.startsWith(prefix));

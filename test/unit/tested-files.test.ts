@@ -111,7 +111,6 @@ const coveredBy: Readonly<Record<string, readonly string[]>> = {
     'lambda/http/problems.ts',
     'lambda/http/respond.ts',
     'lambda/use-cases/access/authenticate.ts',
-    'lambda/use-cases/access/create-tenant.ts',
     'lambda/use-cases/access/create-token.ts',
     'lambda/use-cases/access/request-key.ts',
     'lambda/use-cases/list-tenant.ts',

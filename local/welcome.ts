@@ -18,10 +18,12 @@ export function welcomeLines(
 ): readonly string[] {
   const { demo } = stack;
   const admin = adminLine(stack, showsTokens);
-  if (demo === undefined) return [admin, ''];
+  const page = `console ${stack.url}/ (sign in with a token)`;
+  if (demo === undefined) return [admin, page, ''];
   const token = demoTokenLine(demo, showsTokens);
   return [
     admin,
+    page,
     '',
     `The tenant '${demoTenant}' (limit ${formatBytes(demoLimitBytes)}) is ready. ${token}`,
     '',

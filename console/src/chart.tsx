@@ -98,7 +98,7 @@ function Chart(props: {
         </svg>
         {ticksOf(top).map((bytes) => (
           <span key={bytes} class="tick" style={place(bytes)}>
-            {bytesText(bytes)}
+            {bytes === 0 ? '0' : bytesText(bytes)}
           </span>
         ))}
         {isLimitSeen && (

@@ -2,7 +2,8 @@ import { useRef, useState } from 'preact/hooks';
 import type { CountBody } from '../../lambda/http/management/counts/schemas.ts';
 import type { HistoryBody } from '../../lambda/http/management/history/schemas.ts';
 import type { SubscriptionBody } from '../../lambda/http/management/tenants/schemas.ts';
-import { ask } from './api.ts';
+import { ask, askPages } from './api.ts';
+import { type Download, lastDays } from './download-sums.ts';
 import { usePoll } from './poll.ts';
 
 const usualMs = 15_000;
@@ -13,12 +14,16 @@ const countingMs = 2_000;
 const countMsMax = 15 * 60_000;
 const lostMsMax = 60_000;
 const daysMax = 400;
-const dayMs = 86_400_000;
+/** Of the downloads that are shown. */
+export const downloadDays = 30;
+const downloadPagesMax = 10;
 
 export interface TenantView {
   /** undefined: not known yet. */
   readonly body: SubscriptionBody | undefined;
   readonly history: HistoryBody | undefined;
+  /** Of the last {@link downloadDays}, as they were when the page was opened. */
+  readonly downloads: readonly Download[] | undefined;
   /** When somebody asked for the count that is under way. */
   readonly countingSinceMs: number | undefined;
   /** Of a repo that is counted by shards. */
@@ -32,6 +37,7 @@ export interface TenantView {
 const unknown: TenantView = {
   body: undefined,
   history: undefined,
+  downloads: undefined,
   countingSinceMs: undefined,
   count: undefined,
   againAtMs: undefined,
@@ -63,8 +69,11 @@ export function useTenant(tenant: string): TenantView & { askNow: () => void; co
       case 'ok': {
         failures.current = 0;
         etag.current = outcome.etag;
-        const history = await historyFor(path, latest.current, outcome.body);
-        change({ ...part, body: outcome.body, history, againAtMs: undefined, refusal: undefined });
+        const [history, downloads] = await Promise.all([
+          historyFor(path, latest.current, outcome.body),
+          latest.current.downloads ?? downloadsOf(path),
+        ]);
+        change({ ...part, body: outcome.body, history, downloads, againAtMs: undefined, refusal: undefined });
         break;
       }
       case 'same':
@@ -130,7 +139,14 @@ async function historyFor(
   const isKnown =
     history && before?.usage?.countedAt === now.usage?.countedAt && before?.limitBytes === now.limitBytes;
   if (isKnown) return history;
-  const from = new Date(Date.now() - (daysMax - 1) * dayMs).toISOString().slice(0, 10);
+  const [from] = lastDays(daysMax, Date.now());
   const outcome = await ask<HistoryBody>(`${path}/history?from=${from}`);
   return outcome.kind === 'ok' ? outcome.body : history;
+}
+
+async function downloadsOf(path: string): Promise<readonly Download[] | undefined> {
+  const [from] = lastDays(downloadDays, Date.now());
+  return askPages<Download, 'downloads'>(`${path}/downloads?from=${from}`, 'downloads', {
+    pagesMax: downloadPagesMax,
+  });
 }

@@ -3,6 +3,8 @@ import type { SessionBody } from '../../lambda/http/management/sessions/schemas.
 import type { SubscriptionBody } from '../../lambda/http/management/tenants/schemas.ts';
 import { History } from './chart.tsx';
 import { Connect } from './connect.tsx';
+import { Downloads } from './downloads.tsx';
+import { Limit } from './limit.tsx';
 import { LimitNotice, LostNotice } from './notices.tsx';
 import { Objects } from './objects.tsx';
 import { useNow } from './poll.ts';
@@ -52,7 +54,7 @@ export function TenantPage({ tenant, session }: { tenant: string; session: Sessi
 }
 
 function Figures(props: {
-  view: TenantView;
+  view: TenantView & { askNow: () => void };
   body: SubscriptionBody;
   nowMs: number;
   session: SessionBody;
@@ -69,10 +71,14 @@ function Figures(props: {
       {isEmpty && <Connect tenant={tenant} isFirst />}
       {!isEmpty && view.history && <History history={view.history} />}
       {repos.length > 0 && <Repos repos={repos} totalBytes={usage?.storedBytes ?? null} nowMs={nowMs} />}
+      {view.downloads && view.downloads.length > 0 && <Downloads downloads={view.downloads} />}
       <div class={mayManage && objectCount > 0 ? 'pair' : ''}>
         {objectCount > 0 && <Objects tenant={tenant} objectCount={objectCount} repos={session.repos} />}
         {mayManage && <Tokens tenant={tenant} session={session} nowMs={nowMs} />}
       </div>
+      {session.kind === 'operator' && (
+        <Limit tenant={tenant} limitBytes={body.limitBytes} onChanged={view.askNow} />
+      )}
       {!isEmpty && <Connect tenant={tenant} isFirst={false} />}
     </>
   );
@@ -90,10 +96,12 @@ function Age({ view, body, nowMs }: { view: TenantView; body: SubscriptionBody; 
   }
   return (
     <p class="note counting">
-      <span role="status">Counting</span>
-      {progress
-        ? ` ${count.repo}: ${(progress.share * 100).toFixed(1)}\u00a0%, ${formatObjects(progress.objectCount)} so far`
-        : '…'}
+      <span>
+        <span role="status">Counting</span>
+        {progress
+          ? ` ${count.repo}: ${(progress.share * 100).toFixed(1)}\u00a0%, ${formatObjects(progress.objectCount)} so far`
+          : '…'}
+      </span>
       <progress aria-label="Count" {...(progress && { value: progress.share, max: 1 })} />
     </p>
   );

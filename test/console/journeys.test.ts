@@ -182,6 +182,9 @@ describeInBrowser('what somebody does in the console', (launch) => {
     await page.getByRole('link', { name }).click();
     await page.getByRole('heading', { name }).waitFor();
     await page.getByText('used of 50').waitFor();
+    await page.getByLabel(/^New limit/).fill('1.5 TiB');
+    await page.getByRole('button', { name: 'Change the limit' }).click();
+    await page.getByText('used of 1.5').waitFor();
     await page.getByRole('link', { name: 'All tenants' }).click();
     await page.getByRole('heading', { name: 'Tenants', exact: true }).waitFor();
     expect(messages).toEqual([]);

@@ -62,12 +62,37 @@ async function changed(
 
 const subscription = '**/subscription*';
 
+const shares = [
+  ['atlas-world', 700_000],
+  ['cinematics', 310_000],
+  ['ui-kit', 24_000],
+] as const;
+
+/** Nothing was pulled in the tests. */
+const withDownloads = (page: Page) =>
+  changed(page, '**/downloads*', (body) => ({
+    ...body,
+    downloads: Array.from({ length: 30 }, (_, index) => {
+      const day = new Date(Date.now() - (29 - index) * dayMs).toISOString().slice(0, 10);
+      const busy = index % 7 > 4 ? 0.05 : 0.4 + ((index * 37) % 60) / 100;
+      return shares.map(([repo, bytes]) => ({
+        day,
+        repo,
+        tokenId: '0f1e2d3c4b5a6978',
+        bytes: Math.round(bytes * busy),
+        objects: 3,
+      }));
+    }).flat(),
+  }));
+
 /** The API knows of today alone. */
-const withHistory = (page: Page) =>
-  changed(page, '**/history*', (body) => {
+const withHistory = async (page: Page) => {
+  await withDownloads(page);
+  await changed(page, '**/history*', (body) => {
     const days = body['days'] as { storedBytes: number }[];
     return historyAnswer(body['limitBytes'] as number | null, days.at(-1)?.storedBytes ?? 2_000_000);
   });
+};
 
 const withLimit = (timesStored: number | null) => async (page: Page) => {
   let limitBytes: number | null = null;

@@ -134,9 +134,9 @@ describe('the limits in docs/architecture.md', () => {
 
   it('leave no limit of the code out', () => {
     const listed = new Set(rows.map(({ file, name }) => `${file} ${name}`));
-    const files = ['cli', 'lambda', 'lib', 'local']
+    const files = ['cli', 'console', 'lambda', 'lib', 'local']
       .flatMap(filesBelow)
-      .filter((file) => file.endsWith('.ts') && !file.startsWith('lambda/domain/scan/'));
+      .filter((file) => /\.tsx?$/.test(file) && !file.startsWith('lambda/domain/scan/'));
     const limits = files.flatMap((file) =>
       [...readText(file).matchAll(/^(?:export )?const (\w*(?:Ms|Max|AtOnce)\w*) = [\d]/gm)]
         .filter(([, name = '']) => !noLimits.has(name))

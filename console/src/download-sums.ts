@@ -1,0 +1,39 @@
+import type { DownloadPageBody } from '../../lambda/http/management/downloads/schemas.ts';
+
+export type Download = DownloadPageBody['downloads'][number];
+
+export interface Sum {
+  readonly key: string;
+  readonly bytes: number;
+}
+
+/** Of each day, from the first to the last, also of those on which nothing was handed out. */
+export function sumsByDay(downloads: readonly Download[], days: readonly string[]): Sum[] {
+  const sums = sumsOf(downloads, ({ day }) => day);
+  return days.map((key) => ({ key, bytes: sums.get(key) ?? 0 }));
+}
+
+/** The largest first. */
+export function largestBy(downloads: readonly Download[], of: 'repo' | 'tokenId'): Sum[] {
+  return [...sumsOf(downloads, (download) => download[of])]
+    .map(([key, bytes]) => ({ key, bytes }))
+    .sort((a, b) => b.bytes - a.bytes || (a.key < b.key ? -1 : 1));
+}
+
+function sumsOf(downloads: readonly Download[], keyOf: (download: Download) => string): Map<string, number> {
+  const sums = new Map<string, number>();
+  for (const download of downloads) {
+    const key = keyOf(download);
+    sums.set(key, (sums.get(key) ?? 0) + download.bytes);
+  }
+  return sums;
+}
+
+const dayMs = 86_400_000;
+
+/** The last so many days (UTC), today included. */
+export function lastDays(count: number, nowMs: number): string[] {
+  return Array.from({ length: count }, (_, index) =>
+    new Date(nowMs - (count - 1 - index) * dayMs).toISOString().slice(0, 10),
+  );
+}

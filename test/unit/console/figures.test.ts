@@ -1,0 +1,283 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { barOf } from '../../../console/src/bar.ts';
+import { dayTicks, ticksOf, topOf } from '../../../console/src/chart-scale.ts';
+import { largestBy, lastDays, sumsByDay } from '../../../console/src/download-sums.ts';
+import { sortTenants } from '../../../console/src/fill.ts';
+import { stateOf } from '../../../console/src/limit-state.ts';
+import { type Column, sortRepos } from '../../../console/src/repo-order.ts';
+import { bytesText, forecastNote, percentText, timeText, whoText } from '../../../console/src/text.ts';
+
+const gib = 1024 ** 3;
+const plain = (text: string) => text.replaceAll('\u00a0', ' ');
+
+describe('percent', () => {
+  it.each([
+    [0, 100, '0 %'],
+    [0, 0, '0 %'],
+    [1, 0, 'over'],
+    [1, 1_000_000, '0.1 %'],
+    [838, 1000, '83.8 %'],
+    [999_999, 1_000_000, '99.9 %'],
+    [1000, 1000, '100 %'],
+    [1_000_001, 1_000_000, '100.1 %'],
+    [1032, 1000, '103.2 %'],
+  ])('of %d in %d is %s', (part, whole, expected) => {
+    expect(plain(percentText(part, whole))).toBe(expected);
+  });
+
+  it('is 100 of what is exactly full alone, and 0 of nothing alone', () => {
+    const amount = fc.integer({ min: 1, max: Number.MAX_SAFE_INTEGER });
+    fc.assert(
+      fc.property(amount, amount, (part, whole) => {
+        expect(percentText(part, whole) === percentText(1, 1)).toBe(part === whole);
+        expect(percentText(part, whole)).not.toBe(percentText(0, 1));
+      }),
+    );
+  });
+});
+
+describe('the bar', () => {
+  const amount = fc.integer({ min: 0, max: 2 ** 50 });
+
+  it('shows whatever is not empty, and is full only when nothing is free', () => {
+    fc.assert(
+      fc.property(amount, amount, amount, (stored, reserved, limit) => {
+        const bar = barOf({ stored, reserved, limit });
+        const used = stored + reserved;
+        const sum = bar.stored + bar.reserved + bar.over;
+        for (const width of [bar.stored, bar.reserved, bar.over]) expect(width).toBeGreaterThanOrEqual(0);
+        expect(sum).toBeLessThanOrEqual(1 + 1e-9);
+        if (used > 0) expect(sum).toBeGreaterThanOrEqual(0.006);
+        if (used < limit) expect(sum).toBeLessThanOrEqual(0.994 + 1e-9);
+        expect(bar.over > 0).toBe(used > limit);
+        if (stored > 0 && used <= limit) expect(bar.stored).toBeGreaterThan(0);
+        if (reserved > 0 && used <= limit) expect(bar.reserved).toBeGreaterThanOrEqual(0.006);
+      }),
+    );
+  });
+
+  it('is to scale', () => {
+    expect(barOf({ stored: 50, reserved: 25, limit: 100 })).toEqual({
+      stored: 0.5,
+      reserved: 0.25,
+      over: 0,
+      limit: 1,
+    });
+    expect(barOf({ stored: 125, reserved: 0, limit: 100 })).toEqual({
+      stored: 0.8,
+      reserved: 0,
+      over: 0.2,
+      limit: 0.8,
+    });
+    expect(barOf({ stored: 0, reserved: 0, limit: 0 })).toEqual({
+      stored: 0,
+      reserved: 0,
+      over: 0,
+      limit: 1,
+    });
+  });
+});
+
+describe('the chart', () => {
+  it('ends above the limit, if that is near', () => {
+    expect(topOf(100, 120)).toBeCloseTo(129.6);
+    expect(topOf(100, 90)).toBeCloseTo(108);
+    expect(topOf(100, 501)).toBeCloseTo(108);
+    expect(topOf(100, null)).toBeCloseTo(108);
+    expect(topOf(0, 0)).toBeGreaterThan(0);
+  });
+
+  it('has two to five round figures on its axis', () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 10, max: 2 ** 52 }), (top) => {
+        const ticks = ticksOf(top);
+        expect(ticks.length).toBeGreaterThanOrEqual(2);
+        expect(ticks.length).toBeLessThanOrEqual(5);
+        expect(ticks[0]).toBe(0);
+        for (const tick of ticks) expect(tick).toBeLessThan(top);
+      }),
+    );
+    expect(
+      ticksOf(540 * gib)
+        .map(bytesText)
+        .map(plain),
+    ).toEqual(['0 B', '200 GiB', '400 GiB']);
+  });
+
+  it('names first days of quarters, of months, or a day in each week', () => {
+    const days = lastDays(400, Date.parse('2026-11-23T05:00:00Z'));
+    expect(days[0]).toBe('2025-10-20');
+    expect(dayTicks(days).map(({ text }) => text)).toEqual(['Jan 2026', 'Apr', 'Jul', 'Oct']);
+    expect(dayTicks(days.slice(-90)).map(({ text }) => text)).toEqual(['Sep', 'Oct', 'Nov']);
+    expect(dayTicks(days.slice(-30)).map(({ text }) => text)).toEqual([
+      '30 Oct',
+      '6 Nov',
+      '13 Nov',
+      '20 Nov',
+    ]);
+  });
+});
+
+const repo = (
+  name: string,
+  storedBytes: number | null,
+  objectCount: number | null,
+  countedAt: string | null,
+) => ({
+  repo: name,
+  limitBytes: null,
+  storedBytes,
+  objectCount,
+  countedAt,
+});
+
+describe('the order of repos', () => {
+  const repos = [
+    repo('b', 2, 9, '2026-11-22T00:00:00Z'),
+    repo('a', 2, 1, '2026-11-21T00:00:00Z'),
+    repo('c', null, null, null),
+    repo('d', 0, 0, '2026-11-23T00:00:00Z'),
+  ];
+  it.each<[Column, boolean, string]>([
+    ['storedBytes', true, 'abdc'],
+    ['storedBytes', false, 'cdab'],
+    ['repo', false, 'abcd'],
+    ['repo', true, 'dcba'],
+    ['objectCount', true, 'badc'],
+    ['countedAt', true, 'dbac'],
+  ])('by %s, down: %s', (column, isDown, expected) => {
+    expect(
+      sortRepos(repos, { column, isDown })
+        .map((each) => each.repo)
+        .join(''),
+    ).toBe(expected);
+  });
+});
+
+const usage = (storedBytes: number, reservedBytes = 0) => ({
+  storedBytes,
+  objectCount: 1,
+  reservedBytes,
+  reservedUntil: null,
+  committedBytes: storedBytes + reservedBytes,
+  countedAt: '2026-11-23T00:00:00Z',
+  source: 'cache' as const,
+});
+const forecast = { fullOn: null, reason: 'not-growing' as const, bytesPerDay: 0 };
+const account = { plan: null, downloadLimitBytes: null, reposMustExist: false };
+
+describe('what is to be done about the limit', () => {
+  it.each([
+    ['fine', usage(900), 1000],
+    ['near', usage(901), 1000],
+    ['near', usage(800, 101), 1000],
+    ['over', usage(1000), 1000],
+    ['over', usage(800, 201), 1000],
+    ['fine', usage(1000), null],
+    ['fine', null, 1000],
+    // Nothing fits, and there is nothing to be deleted.
+    ['fine', usage(0), 0],
+  ] as const)('is %s', (expected, of, limitBytes) => {
+    const body = {
+      ...account,
+      tenant: 'acme',
+      usage: of,
+      limitBytes,
+      forecast,
+      repos: [],
+      refreshing: false,
+    };
+    expect(stateOf(body)).toBe(expected);
+  });
+});
+
+describe('tenants', () => {
+  it('come with the fullest first, then those without a limit, then those never counted', () => {
+    const of = (tenant: string, used: ReturnType<typeof usage> | null, limitBytes: number | null) => ({
+      ...account,
+      tenant,
+      usage: used,
+      limitBytes,
+      createdAt: '2026-11-23T00:00:00Z',
+    });
+    const sorted = sortTenants([
+      of('never', null, 10),
+      of('free', usage(99), null),
+      of('half', usage(4, 1), 10),
+      of('over', usage(12), 10),
+      of('other-half', usage(5), 10),
+      of('nothing-of-nothing', usage(0), 0),
+      of('some-of-nothing', usage(1), 0),
+    ]);
+    expect(sorted.map(({ tenant }) => tenant)).toEqual([
+      'some-of-nothing',
+      'over',
+      'half',
+      'other-half',
+      'nothing-of-nothing',
+      'free',
+      'never',
+    ]);
+  });
+});
+
+describe('downloads', () => {
+  const download = (day: string, name: string, bytes: number) => ({
+    day,
+    repo: name,
+    tokenId: 't',
+    bytes,
+    objects: 1,
+  });
+  const downloads = [
+    download('2026-11-22', 'a', 5),
+    download('2026-11-22', 'b', 7),
+    download('2026-11-23', 'a', 3),
+  ];
+  it('are summed up by day and by repo', () => {
+    const days = lastDays(3, Date.parse('2026-11-23T23:59:59Z'));
+    expect(sumsByDay(downloads, days)).toEqual([
+      { key: '2026-11-21', bytes: 0 },
+      { key: '2026-11-22', bytes: 12 },
+      { key: '2026-11-23', bytes: 3 },
+    ]);
+    expect(largestBy(downloads, 'repo')).toEqual([
+      { key: 'a', bytes: 8 },
+      { key: 'b', bytes: 7 },
+    ]);
+    expect(largestBy(downloads, 'tokenId')).toEqual([{ key: 't', bytes: 15 }]);
+  });
+});
+
+describe('text', () => {
+  it('says when a tenant is full, or why not', () => {
+    expect(forecastNote({ fullOn: '2027-02-03', reason: null, bytesPerDay: 1 })).toBe(
+      'full on 3 Feb 2027 at this pace',
+    );
+    expect(forecastNote(forecast)).toBe('not filling up');
+  });
+
+  it('says a time of today by the clock alone', () => {
+    const now = new Date(2026, 10, 23, 12, 0).getTime();
+    expect(timeText(new Date(2026, 10, 23, 14, 41).toISOString(), now)).toBe('14:41');
+    expect(timeText(new Date(2026, 10, 24, 9, 5).toISOString(), now)).toBe('24 Nov, 09:05');
+  });
+
+  it('says who has signed in', () => {
+    const session = {
+      kind: 'tenant' as const,
+      tenant: 'acme',
+      tokenId: '0f1e2d3c4b5a6978',
+      scope: 'write' as const,
+      label: null,
+      user: null,
+      repos: null,
+      expiresAt: null,
+    };
+    expect(whoText(session)).toBe('token 0f1e… · read and write');
+    expect(whoText({ ...session, user: 'ada' })).toBe('ada · read and write');
+    expect(whoText({ ...session, user: 'ada', label: 'artists' })).toBe('artists · read and write');
+    expect(whoText({ ...session, kind: 'operator' })).toBe('operator');
+  });
+});

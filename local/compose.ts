@@ -3,13 +3,16 @@ import { createDynamoDbDownloads } from '../lambda/adapters/dynamodb/downloads.t
 import { createDynamoDbExchangeRules } from '../lambda/adapters/dynamodb/exchange-rules.ts';
 import { createDynamoDbExportJobs } from '../lambda/adapters/dynamodb/export-jobs.ts';
 import { createDynamoDbHistory } from '../lambda/adapters/dynamodb/history.ts';
+import { createDynamoDbKeptGrants } from '../lambda/adapters/dynamodb/kept-grants.ts';
 import { createDynamoDbLedger } from '../lambda/adapters/dynamodb/ledger.ts';
 import { createDynamoDbLocks } from '../lambda/adapters/dynamodb/locks.ts';
+import { createDynamoDbMappedRepos } from '../lambda/adapters/dynamodb/mapped-repos.ts';
 import { createDynamoDbPublicReads } from '../lambda/adapters/dynamodb/public-reads.ts';
 import { createDynamoDbRequestKeys } from '../lambda/adapters/dynamodb/request-keys.ts';
 import { createDynamoDbTokenStore } from '../lambda/adapters/dynamodb/token-store.ts';
 import { createDynamoDbWarnings } from '../lambda/adapters/dynamodb/warnings.ts';
 import { createDynamoDbWebhooks } from '../lambda/adapters/dynamodb/webhooks.ts';
+import { createHostClient } from '../lambda/adapters/git-hosts/host-client.ts';
 import { createIdentityVerifier } from '../lambda/adapters/oidc/identity-verifier.ts';
 import { BucketClient } from '../lambda/adapters/s3/client.ts';
 import { S3ObjectStore } from '../lambda/adapters/s3/object-store.ts';
@@ -20,9 +23,11 @@ import { ScanListing } from '../lambda/adapters/s3-scan/listing.ts';
 import { createWebhookSender } from '../lambda/adapters/webhook/webhook-sender.ts';
 import { ListingPace } from '../lambda/domain/ask-by-listing.ts';
 import { exportSettingsFor } from '../lambda/domain/export/export-settings.ts';
+import type { GitHost } from '../lambda/domain/git-host.ts';
 import { sha256Hex } from '../lambda/domain/hash.ts';
 import type { IdentityIssuer } from '../lambda/domain/identity-issuer.ts';
 import { KnownObjects } from '../lambda/domain/known-objects.ts';
+import { KnownPeople } from '../lambda/domain/known-people.ts';
 import { RefusalTally } from '../lambda/domain/refusal-tally.ts';
 import type { Settings } from '../lambda/domain/settings.ts';
 import { isWebhookUrl } from '../lambda/domain/webhook.ts';
@@ -62,6 +67,7 @@ export interface ComposeInput {
   readonly invocations: Invocations;
   readonly settings: Settings;
   readonly issuers: readonly IdentityIssuer[];
+  readonly gitHosts: readonly GitHost[];
   readonly turns: Pick<Turns, 'pauseAfter'>;
 }
 
@@ -93,6 +99,11 @@ export function composeEmbedded(input: ComposeInput): { deps: Deps; close: () =>
     audit: createDynamoDbAuditLog(table),
     downloads: createDynamoDbDownloads(table),
     publicReads: createDynamoDbPublicReads(table),
+    gitHosts: input.gitHosts,
+    hostClient: createHostClient(clock),
+    mappedRepos: createDynamoDbMappedRepos(table),
+    keptGrants: createDynamoDbKeptGrants(table),
+    knownPeople: new KnownPeople(),
     identities: createIdentityVerifier(issuers),
     issuers,
     history: createDynamoDbHistory(table),

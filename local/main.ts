@@ -68,7 +68,7 @@ switch (flags.kind) {
 }
 
 async function serve(started: Extract<Flags, { kind: 'start' }>): Promise<void> {
-  const { port, dataDir, issuers, settings, allowsLoopbackWebhooks } = started;
+  const { port, dataDir, issuers, gitHosts, settings, allowsLoopbackWebhooks } = started;
   process.on('uncaughtException', (error) => {
     log.error('stopped by an unexpected error; stored data is safe, start again to go on', {
       error,
@@ -86,6 +86,7 @@ async function serve(started: Extract<Flags, { kind: 'start' }>): Promise<void> 
     dataDir,
     adminToken,
     issuers,
+    gitHosts,
     settings,
     allowsLoopbackWebhooks,
     log,

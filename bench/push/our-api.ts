@@ -82,6 +82,7 @@ async function compose(
     webhookQueue: { send: async () => {} },
     allowsLoopbackWebhooks: false,
     issuers: [],
+    gitHosts: [],
     adminToken: 'bench-admin-token-0123456789abcdef',
     invocations: parts.createInvocations(),
     // Recounts run when they are asked for, and only then.

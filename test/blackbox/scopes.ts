@@ -75,24 +75,26 @@ const credentials = [
   'manage',
   'one repo',
   'foreign',
+  // Of a git host, who may push to what the repo is mapped to.
+  'person',
 ] as const;
 type Credential = (typeof credentials)[number];
 
 /** What each caller is told. `in`: let in, whatever comes of the request. */
 const table: Readonly<Record<(typeof callers)[RouteKey], Readonly<Record<Credential, 'in' | number>>>> = {
-  all: table8('in', 'in', 'in', 'in', 'in', 'in', 'in', 'in'),
-  git: table8(401, 401, 401, 'in', 'in', 'in', 'in', 404),
+  all: table9('in', 'in', 'in', 'in', 'in', 'in', 'in', 'in', 'in'),
+  git: table9(401, 401, 401, 'in', 'in', 'in', 'in', 404, 'in'),
   // A 404 would make a clone never look for locks again.
-  locks: table8(401, 401, 401, 'in', 'in', 'in', 'in', 403),
-  verify: table8(401, 401, 401, 401, 401, 401, 401, 401),
+  locks: table9(401, 401, 401, 'in', 'in', 'in', 'in', 403, 'in'),
+  verify: table9(401, 401, 401, 401, 401, 401, 401, 401, 401),
   // A token is no identity. A body without one is refused before anything is looked at.
-  identity: table8('in', 'in', 'in', 'in', 'in', 'in', 'in', 'in'),
-  reader: table8(401, 401, 'in', 'in', 'in', 'in', 'in', 404),
-  manager: table8(401, 401, 'in', 403, 403, 'in', 403, 404),
-  operator: table8(401, 401, 'in', 401, 401, 401, 401, 401),
+  identity: table9('in', 'in', 'in', 'in', 'in', 'in', 'in', 'in', 'in'),
+  reader: table9(401, 401, 'in', 'in', 'in', 'in', 'in', 404, 401),
+  manager: table9(401, 401, 'in', 403, 403, 'in', 403, 404, 401),
+  operator: table9(401, 401, 'in', 401, 401, 401, 401, 401, 401),
 };
 
-function table8(...cells: ('in' | number)[]): Record<Credential, 'in' | number> {
+function table9(...cells: ('in' | number)[]): Record<Credential, 'in' | number> {
   return Object.fromEntries(credentials.map((name, index) => [name, cells[index] ?? 'in'])) as Record<
     Credential,
     'in' | number
@@ -124,7 +126,20 @@ export function scopeTests(api: () => Api): void {
       held.manage = await made(tenant, { scope: 'manage' });
       held['one repo'] = await made(tenant, { scope: 'write', repos: ['game'] });
       held.foreign = await made(foreign.tenant, { scope: 'manage' });
+      const { gitHost } = api().target;
+      const token = `forge-token-${newOid()}`;
+      gitHost?.person({ id: 501, login: 'ada', token });
+      gitHost?.repository(`${tenant}/game`, { id: 601, people: { ada: 'write' } });
+      held.person = basic(token);
+      if (!gitHost) return;
+      const mapped = await api().manage('PATCH', `/v1/tenants/${tenant}/repos/game`, {
+        gitHost: { host: 'forge', repo: `${tenant}/game` },
+      });
+      expect(mapped.status, mapped.text).toBe(200);
     });
+
+    const shownCredentials = () =>
+      credentials.filter((who) => who !== 'person' || api().target.gitHost !== undefined);
 
     /** A request that changes nothing, whoever may make it. */
     function ask(
@@ -156,7 +171,7 @@ export function scopeTests(api: () => Api): void {
 
     it.each(routes)('of $method $path let in whom they should, and nobody else', async (route) => {
       const expected = table[callers[`${route.method} ${route.path}` as RouteKey]];
-      for (const who of credentials) {
+      for (const who of shownCredentials()) {
         // A recount costs requests: that it is let in is shown once.
         if (route.path.endsWith('/reconcile') && who === 'operator') continue;
         const answer = await ask(route, { tenant }, who);
@@ -174,9 +189,9 @@ export function scopeTests(api: () => Api): void {
         const isLook = route.path.endsWith('/locks/verify');
         const refused = isLook ? 403 : 404;
         const expected = isBatch
-          ? table8('in', 401, 401, 'in', 'in', 'in', 'in', 'in')
-          : table8(401, 401, 401, 'in', 'in', 'in', refused, refused);
-        for (const who of credentials) {
+          ? table9('in', 401, 401, 'in', 'in', 'in', 'in', 'in', 401)
+          : table9(401, 401, 401, 'in', 'in', 'in', refused, refused, 401);
+        for (const who of shownCredentials()) {
           const answer = await ask(route, { tenant, repo: 'open' }, who);
           const isRepeated = /revoked, expired or mistyped/.test(answer.text);
           const told = isRepeated ? 401 : isRefused(answer) ? answer.status : 'in';

@@ -39,6 +39,7 @@ it('waits for its own store while this process is busy', { timeout: busyMs + 10_
     webhookQueue: { send: async () => {} },
     allowsLoopbackWebhooks: false,
     issuers: [],
+    gitHosts: [],
     adminToken: 'admin',
     clock: systemClock,
     ids: systemIds,

@@ -104,6 +104,7 @@ export function renderRepos(repos: readonly RepoBody[], nowMs: number): string {
   // Most tenants limit none.
   const hasLimits = repos.some(({ limitBytes }) => limitBytes !== null);
   const isAnyPublic = repos.some(({ publicRead }) => publicRead !== undefined);
+  const isAnyMapped = repos.some(({ gitHost }) => gitHost !== undefined);
   const rows = [...repos]
     .sort((a, b) => (b.storedBytes ?? 0) - (a.storedBytes ?? 0))
     .map((body) => [
@@ -113,6 +114,7 @@ export function renderRepos(repos: readonly RepoBody[], nowMs: number): string {
       body.objectCount === null ? '-' : formatCount(body.objectCount),
       body.countedAt === null ? 'never' : formatAge(body.countedAt, nowMs),
       ...(isAnyPublic ? [publicCell(body)] : []),
+      ...(isAnyMapped ? [body.gitHost ? `${body.gitHost.host} ${body.gitHost.repo}` : '-'] : []),
     ]);
   const header = [
     'repo',
@@ -121,6 +123,7 @@ export function renderRepos(repos: readonly RepoBody[], nowMs: number): string {
     'objects',
     'counted',
     ...(isAnyPublic ? ['public'] : []),
+    ...(isAnyMapped ? ['git host'] : []),
   ];
   return renderTable(header, rows, { right: hasLimits ? [1, 2, 3] : [1, 2] });
 }

@@ -5,14 +5,17 @@ import { createDynamoDbDownloads } from './adapters/dynamodb/downloads.ts';
 import { createDynamoDbExchangeRules } from './adapters/dynamodb/exchange-rules.ts';
 import { createDynamoDbExportJobs } from './adapters/dynamodb/export-jobs.ts';
 import { createDynamoDbHistory } from './adapters/dynamodb/history.ts';
+import { createDynamoDbKeptGrants } from './adapters/dynamodb/kept-grants.ts';
 import { createDynamoDbLedger } from './adapters/dynamodb/ledger.ts';
 import { createDynamoDbLocks } from './adapters/dynamodb/locks.ts';
+import { createDynamoDbMappedRepos } from './adapters/dynamodb/mapped-repos.ts';
 import { createDynamoDbPublicReads } from './adapters/dynamodb/public-reads.ts';
 import { createDynamoDbRequestKeys } from './adapters/dynamodb/request-keys.ts';
 import { createDynamoDbTokenStore } from './adapters/dynamodb/token-store.ts';
 import { createDynamoDbWarnings } from './adapters/dynamodb/warnings.ts';
 import { createDynamoDbWebhooks } from './adapters/dynamodb/webhooks.ts';
 import { createEventBridge } from './adapters/eventbridge/event-bus.ts';
+import { createHostClient } from './adapters/git-hosts/host-client.ts';
 import { FunctionInvoker } from './adapters/lambda-scan/invoker.ts';
 import { createLambdaScan } from './adapters/lambda-scan/lambda-scan.ts';
 import { createIdentityVerifier } from './adapters/oidc/identity-verifier.ts';
@@ -48,8 +51,10 @@ import {
   exportSettingsFor,
   exportStoreKinds,
 } from './domain/export/export-settings.ts';
+import { gitHostsFromJson } from './domain/git-hosts-json.ts';
 import { issuersFromJson } from './domain/issuers-json.ts';
 import { KnownObjects } from './domain/known-objects.ts';
+import { KnownPeople } from './domain/known-people.ts';
 import { RefusalTally } from './domain/refusal-tally.ts';
 import type { Settings } from './domain/settings.ts';
 import { settingsFromJson } from './domain/settings-json.ts';
@@ -256,6 +261,18 @@ function withWorkers(local: PathScan, from: Pick<ReturnType<typeof common>, 'log
 /** Whose identity tokens the stage takes. */
 const issuers = () => issuersFromJson(optional('LFS_QUOTA_ISSUERS'));
 
+/** Whose people the stage lets in. */
+const gitHosts = () => gitHostsFromJson(optional('LFS_QUOTA_GIT_HOSTS'));
+
+/** How people are asked for at their git hosts. */
+const people = (tables: ReturnType<typeof table>) => ({
+  gitHosts: gitHosts(),
+  hostClient: createHostClient(clock),
+  mappedRepos: createDynamoDbMappedRepos(tables),
+  keptGrants: createDynamoDbKeptGrants(tables),
+  knownPeople: new KnownPeople(),
+});
+
 /** Where clients reach the API, if something stands before it. */
 const publicUrl = () => optional('LFS_QUOTA_PUBLIC_URL');
 
@@ -283,6 +300,7 @@ export function batchDeps() {
     downloads: createDynamoDbDownloads(tables),
     publicReads: createDynamoDbPublicReads(tables),
     tokens: createDynamoDbTokenStore(tables),
+    ...people(tables),
     store: objectStore(client),
     signer: urlSigner(place),
     queue: queue(),
@@ -301,6 +319,7 @@ export function locksDeps() {
     ...common(),
     ledger: createDynamoDbLedger(tables),
     tokens: createDynamoDbTokenStore(tables),
+    ...people(tables),
     locks: createDynamoDbLocks(tables),
     audit: createDynamoDbAuditLog(tables),
   };
@@ -358,6 +377,8 @@ export function managementDeps() {
     webhookUrls: (url: string) => isWebhookUrl(url),
     exchangeRules: createDynamoDbExchangeRules(tables),
     issuers: issuers(),
+    gitHosts: gitHosts(),
+    mappedRepos: createDynamoDbMappedRepos(tables),
     locks: createDynamoDbLocks(tables),
     admin: admin(),
     queue: queue(),
@@ -383,6 +404,7 @@ export function reconcileDeps() {
     exportJobs: createDynamoDbExportJobs(tables),
     locks: createDynamoDbLocks(tables),
     publicReads: createDynamoDbPublicReads(tables),
+    mappedRepos: createDynamoDbMappedRepos(tables),
     archives: new S3TextFiles({ client }),
     queue: queue(recounts),
     metrics: metrics(),

@@ -1,5 +1,6 @@
 import { Stack, type StackProps } from 'aws-cdk-lib';
 import type { Construct } from 'constructs';
+import { gitHostsToJson } from '../lambda/domain/git-hosts-json.ts';
 import { issuersToJson } from '../lambda/domain/issuers-json.ts';
 import { settingsToJson } from '../lambda/domain/settings-json.ts';
 import { AdminToken } from './admin-token.ts';
@@ -64,6 +65,7 @@ export class LfsQuotaStack extends Stack {
         protocolJson: settingsToJson(settingsOf(settings.protocol)),
         issuersJson: issuersToJson(settings.identityIssuers),
         adoptedRepos: settings.adoptedRepos,
+        gitHostsJson: gitHostsToJson(settings.gitHosts),
         eventBusArn: settings.warnings.eventBus
           ? this.formatArn({ service: 'events', resource: 'event-bus', resourceName: 'default' })
           : undefined,

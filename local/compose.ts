@@ -4,13 +4,17 @@ import { createDynamoDbDownloads } from '../lambda/adapters/dynamodb/downloads.t
 import { createDynamoDbExchangeRules } from '../lambda/adapters/dynamodb/exchange-rules.ts';
 import { createDynamoDbExportJobs } from '../lambda/adapters/dynamodb/export-jobs.ts';
 import { createDynamoDbHistory } from '../lambda/adapters/dynamodb/history.ts';
+import { createDynamoDbKeptGrants } from '../lambda/adapters/dynamodb/kept-grants.ts';
 import { createDynamoDbLedger } from '../lambda/adapters/dynamodb/ledger.ts';
 import { createDynamoDbLocks } from '../lambda/adapters/dynamodb/locks.ts';
+import { createDynamoDbMappedRepos } from '../lambda/adapters/dynamodb/mapped-repos.ts';
 import { createDynamoDbPublicReads } from '../lambda/adapters/dynamodb/public-reads.ts';
 import { createDynamoDbRequestKeys } from '../lambda/adapters/dynamodb/request-keys.ts';
+import type { Table } from '../lambda/adapters/dynamodb/requests.ts';
 import { createDynamoDbTokenStore } from '../lambda/adapters/dynamodb/token-store.ts';
 import { createDynamoDbWarnings } from '../lambda/adapters/dynamodb/warnings.ts';
 import { createDynamoDbWebhooks } from '../lambda/adapters/dynamodb/webhooks.ts';
+import { createHostClient } from '../lambda/adapters/git-hosts/host-client.ts';
 import { createIdentityVerifier } from '../lambda/adapters/oidc/identity-verifier.ts';
 import { BucketClient } from '../lambda/adapters/s3/client.ts';
 import { S3ObjectStore } from '../lambda/adapters/s3/object-store.ts';
@@ -22,9 +26,11 @@ import { createWebhookSender } from '../lambda/adapters/webhook/webhook-sender.t
 import type { AdoptedRepo } from '../lambda/domain/adopted-repo.ts';
 import { ListingPace } from '../lambda/domain/ask-by-listing.ts';
 import { exportSettingsFor } from '../lambda/domain/export/export-settings.ts';
+import type { GitHost } from '../lambda/domain/git-host.ts';
 import { sha256Hex } from '../lambda/domain/hash.ts';
 import type { IdentityIssuer } from '../lambda/domain/identity-issuer.ts';
 import { KnownObjects } from '../lambda/domain/known-objects.ts';
+import { KnownPeople } from '../lambda/domain/known-people.ts';
 import { RefusalTally } from '../lambda/domain/refusal-tally.ts';
 import type { Settings } from '../lambda/domain/settings.ts';
 import { isWebhookUrl } from '../lambda/domain/webhook.ts';
@@ -65,6 +71,7 @@ export interface ComposeInput {
   readonly settings: Settings;
   readonly issuers: readonly IdentityIssuer[];
   readonly adoptedRepos: readonly AdoptedRepo[];
+  readonly gitHosts: readonly GitHost[];
   readonly turns: Pick<Turns, 'pauseAfter'>;
 }
 
@@ -88,26 +95,18 @@ export function composeEmbedded(input: ComposeInput): { deps: Deps; close: () =>
   const deletes = new S3ObjectStore({ client, clock });
   const archiveClient = new ArchiveClient({ ...place, timeoutFactor });
   const adminSha256 = sha256Hex(adminToken);
-  const table = { client: database.client, tableName: database.tableName };
   const deps: Deps = {
-    ledger: createDynamoDbLedger(table),
-    tokens: createDynamoDbTokenStore(table),
-    requestKeys: createDynamoDbRequestKeys(table),
-    exchangeRules: createDynamoDbExchangeRules(table),
-    audit: createDynamoDbAuditLog(table),
-    downloads: createDynamoDbDownloads(table),
-    publicReads: createDynamoDbPublicReads(table),
+    ...onTable({ client: database.client, tableName: database.tableName }),
+    gitHosts: input.gitHosts,
+    hostClient: createHostClient(clock),
+    knownPeople: new KnownPeople(),
     identities: createIdentityVerifier(issuers),
     issuers,
-    history: createDynamoDbHistory(table),
     refusalTally: new RefusalTally(),
-    warnings: createDynamoDbWarnings(table),
     eventBus: { publish: async () => undefined },
-    webhooks: createDynamoDbWebhooks(table),
     webhookQueue: input.webhookQueue,
     webhookSender: allowsLoopback ? withLoopback(createWebhookSender()) : createWebhookSender(),
     webhookUrls: (text) => isWebhookUrl(text, { allowsLoopback }),
-    locks: createDynamoDbLocks(table),
     admin: { sha256: async () => adminSha256 },
     // A batch asks for up to 1,000 objects. As requests to this same process, they would keep everybody else waiting.
     store: adopting.store({
@@ -120,7 +119,6 @@ export function composeEmbedded(input: ComposeInput): { deps: Deps; close: () =>
     listingPace: new ListingPace(),
     knownObjects: new KnownObjects(),
     archives: adopting.archives(new S3ArchiveStore({ client: archiveClient })),
-    exportJobs: createDynamoDbExportJobs(table),
     exportQueue,
     exportSettings: exportSettingsFor('local', { workers: exportWorkers }),
     signer: pausingSigner(adopting.signer(new S3UrlSigner(place)), turns),
@@ -137,4 +135,24 @@ export function composeEmbedded(input: ComposeInput): { deps: Deps; close: () =>
     archiveClient.destroy();
   };
   return { deps, close };
+}
+
+/** What is kept in the table. */
+function onTable(table: Table) {
+  return {
+    ledger: createDynamoDbLedger(table),
+    tokens: createDynamoDbTokenStore(table),
+    requestKeys: createDynamoDbRequestKeys(table),
+    exchangeRules: createDynamoDbExchangeRules(table),
+    audit: createDynamoDbAuditLog(table),
+    downloads: createDynamoDbDownloads(table),
+    publicReads: createDynamoDbPublicReads(table),
+    mappedRepos: createDynamoDbMappedRepos(table),
+    keptGrants: createDynamoDbKeptGrants(table),
+    history: createDynamoDbHistory(table),
+    warnings: createDynamoDbWarnings(table),
+    webhooks: createDynamoDbWebhooks(table),
+    locks: createDynamoDbLocks(table),
+    exportJobs: createDynamoDbExportJobs(table),
+  };
 }

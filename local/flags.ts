@@ -1,9 +1,16 @@
 import { parseArgs } from 'node:util';
+import {
+  type GitHost,
+  gitHostIdPattern,
+  gitHostKinds,
+  gitHostsMax,
+  isGitHostUrl,
+} from '../lambda/domain/git-host.ts';
 import { type IdentityIssuer, issuerKinds, publicIssuers } from '../lambda/domain/identity-issuer.ts';
 import type { Settings } from '../lambda/domain/settings.ts';
 
-export const usage = `Usage: npm start -- [--port PORT] [--data DIR] [--issuer KIND,ISSUER,JWKS] [--gc-watch MINUTES]
-                    [--adopt FILE] [--loopback-webhooks]
+export const usage = `Usage: npm start -- [--port PORT] [--data DIR] [--issuer KIND,ISSUER,JWKS] [--git-host ID,KIND,URL]
+                    [--adopt FILE] [--gc-watch MINUTES] [--loopback-webhooks]
 
   --port PORT  port of the API on 127.0.0.1; the object store gets PORT + 1 (default 8787; 0: any two free ports)
   --data DIR   folder for all data; created if it is missing (default ./.lfs-quota)
@@ -11,6 +18,10 @@ export const usage = `Usage: npm start -- [--port PORT] [--data DIR] [--issuer K
                whose identity tokens CI jobs may exchange: github or gitlab, the claim 'iss', and the address of its
                keys; may be repeated (default: GitHub Actions and gitlab.com; docs/tokens.md)
   --adopt FILE repos whose objects lie in the store where another server put them, as JSON: docs/moving-in.md
+  --git-host ID,KIND,URL
+               a host whose people may use the repos that tenants map to it, with their own tokens: what tenants call it,
+               github, gitlab or gitea, and its address, such as github,github,https://api.github.com; may be repeated,
+               and be on this machine (default: none; docs/git-hosts.md)
   --loopback-webhooks
                webhooks may be on this machine, such as http://127.0.0.1:9000/: for tests and development
   --gc-watch MINUTES
@@ -29,6 +40,7 @@ export type Flags =
       readonly issuers: readonly IdentityIssuer[];
       /** A JSON file with the adopted repos. */
       readonly adoptFile: string | undefined;
+      readonly gitHosts: readonly GitHost[];
       readonly allowsLoopbackWebhooks: boolean;
       /** Settings that differ from those of the embedded stack. */
       readonly settings: Partial<Settings>;
@@ -55,6 +67,8 @@ export function readFlags(args: readonly string[]): Flags {
     const example = 'gitlab,https://git.example.com,https://git.example.com/oauth/discovery/keys';
     return { kind: 'wrong', message: `--issuer takes KIND,ISSUER,JWKS such as ${example}.` };
   }
+  const gitHosts = readGitHosts(parsed['git-host'] ?? []);
+  if (typeof gitHosts === 'string') return { kind: 'wrong', message: gitHosts };
   const { 'gc-watch': watch } = parsed;
   if (watch !== undefined && !/^\d{1,5}$/.test(watch))
     return { kind: 'wrong', message: `--gc-watch takes a number of minutes, not '${watch}'.` };
@@ -67,6 +81,7 @@ export function readFlags(args: readonly string[]): Flags {
     dataDir,
     issuers: given.length > 0 ? given : publicIssuers,
     adoptFile: parsed.adopt,
+    gitHosts,
     settings,
     allowsLoopbackWebhooks,
   };
@@ -81,12 +96,29 @@ function readIssuer(text: string): IdentityIssuer | undefined {
   return kind && areAddresses && rest.length === 0 ? { kind, issuer, jwksUri } : undefined;
 }
 
+/** @returns what is wrong, if something is. */
+function readGitHosts(texts: readonly string[]): readonly GitHost[] | string {
+  const hosts: GitHost[] = [];
+  for (const text of texts) {
+    const [id = '', name, url = '', ...rest] = text.split(',');
+    const kind = gitHostKinds.find((each) => each === name);
+    const isHost =
+      gitHostIdPattern.test(id) && isGitHostUrl(url, { allowsLoopback: true }) && rest.length === 0;
+    if (!kind || !isHost)
+      return '--git-host takes ID,KIND,URL such as gitea,gitea,https://gitea.example.com; http only for this machine.';
+    if (hosts.some((host) => host.id === id)) return `--git-host names ${id} twice.`;
+    hosts.push({ id, kind, url });
+  }
+  return hosts.length > gitHostsMax ? `--git-host can be given ${gitHostsMax} times at most.` : hosts;
+}
+
 function parse(args: readonly string[]) {
   try {
     const options = {
       port: { type: 'string' },
       data: { type: 'string' },
       issuer: { type: 'string', multiple: true },
+      'git-host': { type: 'string', multiple: true },
       'loopback-webhooks': { type: 'boolean' },
       adopt: { type: 'string' },
       'gc-watch': { type: 'string' },

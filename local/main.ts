@@ -78,7 +78,7 @@ function adoptedReposOf(file: string) {
 }
 
 async function serve(started: Extract<Flags, { kind: 'start' }>): Promise<void> {
-  const { port, dataDir, issuers, adoptFile, settings, allowsLoopbackWebhooks } = started;
+  const { port, dataDir, issuers, adoptFile, gitHosts, settings, allowsLoopbackWebhooks } = started;
   const adoptedRepos = adoptFile === undefined ? [] : adoptedReposOf(adoptFile);
   process.on('uncaughtException', (error) => {
     log.error('stopped by an unexpected error; stored data is safe, start again to go on', {
@@ -98,6 +98,7 @@ async function serve(started: Extract<Flags, { kind: 'start' }>): Promise<void> 
     adminToken,
     issuers,
     adoptedRepos,
+    gitHosts,
     settings,
     allowsLoopbackWebhooks,
     log,

@@ -4,6 +4,7 @@ import { systemIds } from '../lambda/adapters/system/ids.ts';
 import { createInvocationLog } from '../lambda/adapters/system/invocation-log.ts';
 import { createInvocations } from '../lambda/adapters/system/invocations.ts';
 import type { AdoptedRepo } from '../lambda/domain/adopted-repo.ts';
+import type { GitHost } from '../lambda/domain/git-host.ts';
 import { type IdentityIssuer, publicIssuers } from '../lambda/domain/identity-issuer.ts';
 import { defaultSettings, type Settings } from '../lambda/domain/settings.ts';
 import type { Invocations } from '../lambda/ports/invocations.ts';
@@ -46,6 +47,8 @@ export interface EmbeddedStackOptions {
   readonly issuers?: readonly IdentityIssuer[];
   /** Repos whose objects lie in the store where another server put them. Default: none. */
   readonly adoptedRepos?: readonly AdoptedRepo[];
+  /** Whose people may use the repos that tenants map to them. Default: nobody's. */
+  readonly gitHosts?: readonly GitHost[];
   /** Webhooks may be on this machine, by plain HTTP: for tests and development. Default: they may not. */
   readonly allowsLoopbackWebhooks?: boolean;
   /** On the first start: the tenant `demo` with a token (default true). */
@@ -134,8 +137,7 @@ async function start(options: EmbeddedStackOptions, cleanup: Cleanup): Promise<E
     queue,
     exportQueue: pumps.exportPump,
     webhookQueue: pumps.webhookPump,
-    allowsLoopbackWebhooks: options.allowsLoopbackWebhooks ?? false,
-    issuers: options.issuers ?? publicIssuers,
+    ...outsidersOf(options),
     adoptedRepos: options.adoptedRepos ?? [],
     adminToken: admin.token,
     clock: systemClock,
@@ -166,6 +168,15 @@ async function start(options: EmbeddedStackOptions, cleanup: Cleanup): Promise<E
       closed ??= front.close(graceMs).then(() => cleanup.run());
       return closed;
     },
+  };
+}
+
+/** Whom this stack trusts, and may call. */
+function outsidersOf({ allowsLoopbackWebhooks, issuers, gitHosts }: EmbeddedStackOptions) {
+  return {
+    allowsLoopbackWebhooks: allowsLoopbackWebhooks ?? false,
+    issuers: issuers ?? publicIssuers,
+    gitHosts: gitHosts ?? [],
   };
 }
 

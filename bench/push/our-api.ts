@@ -83,6 +83,7 @@ async function compose(
     allowsLoopbackWebhooks: false,
     issuers: [],
     adoptedRepos: [],
+    gitHosts: [],
     adminToken: 'bench-admin-token-0123456789abcdef',
     invocations: parts.createInvocations(),
     // Recounts run when they are asked for, and only then.

@@ -17,19 +17,23 @@ import {
 import { formatObjects, formatUntil } from '../render.ts';
 import { renderRepos } from '../views.ts';
 import { WaitLine } from '../wait-line.ts';
+import { registerRepoHost } from './repo-host.ts';
 import { registerRepoPublic } from './repo-public.ts';
 
 const pollMs = 2000;
 
-/** `repo create|list|limit|public|private|delete`. */
+/** `repo create|list|limit|public|private|host|unhost|delete`. */
 export function registerRepo(program: Command, context: CliContext): void {
   const group = program
     .command('repo')
-    .description("create, list, limit and delete a tenant's repos, and make them public");
+    .description(
+      "create, list, limit and delete a tenant's repos, make them public, and map them to git hosts",
+    );
   registerCreate(group, context);
   registerList(group, context);
   registerLimit(group, context);
   registerRepoPublic(group, context);
+  registerRepoHost(group, context);
   registerDelete(group, context);
 }
 

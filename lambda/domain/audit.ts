@@ -35,11 +35,11 @@ export type AuditAction = (typeof auditActions)[number];
 
 /** Who did it. */
 export interface AuditActor {
-  /** `identity`: a CI job, by whom its host vouches for. */
+  /** `identity`: for whom a host vouches: a CI job, or a person with their own token for it. */
   readonly kind: 'operator' | 'token' | 'identity';
-  /** null: it has none. */
+  /** Of a person their id, such as `github:1234`. null: it has none. */
   readonly tokenId: string | null;
-  /** The token's user or label, or the subject of the identity. null: nobody said. */
+  /** The token's user or label, the subject of the identity, or what the person is called. null: nobody said. */
   readonly name: string | null;
 }
 

@@ -1,4 +1,5 @@
 import { sha256Hex } from './hash.ts';
+import { nameOfPerson, type Person } from './person.ts';
 
 /** File locks: who says that nobody else is to change a file, of one repo, on all of its branches. */
 
@@ -57,25 +58,28 @@ export function isLockPath(text: string): boolean {
 }
 
 /**
- * Who owns what a token locks: its user, or the token itself if nobody said whom it stands for. The name that a client
- * sends with HTTP Basic is not asked: anybody can choose it.
+ * Who owns what somebody locks: the person for whom a git host vouches, the user of a token, or the token itself if nobody
+ * said whom it stands for. None of them is ever taken for another, whatever they are called. The name that a client sends
+ * with HTTP Basic is not asked: anybody can choose it.
  */
 export function lockOwnerOf(token: {
   readonly tokenId: string;
   readonly user: string | null;
   readonly label: string | null;
+  readonly person?: Person;
 }): Pick<FileLock, 'ownerId' | 'ownerName'> {
-  const { tokenId, user, label } = token;
+  const { tokenId, user, label, person } = token;
+  if (person) return { ownerId: `person:${person.id}`, ownerName: nameOfPerson(person) };
   if (user !== null) return { ownerId: `user:${user}`, ownerName: user };
   return { ownerId: `token:${tokenId}`, ownerName: label ?? `token ${tokenId.slice(0, 4)}…` };
 }
 
-/** The ids of owners that a user's name, or the id of a token, may mean. */
+/** The ids of owners that a user's name, or the id of a token or person, may mean. */
 export function lockOwnerIdsOf(owner: string): readonly string[] {
-  return [`user:${owner}`, `token:${owner}`];
+  return [`user:${owner}`, `token:${owner}`, `person:${owner}`];
 }
 
-/** The user, or the id of the token, that an owner's id is made of. */
+/** The user, or the id of the token or person, that an owner's id is made of. */
 export function ownerOfLock({ ownerId }: Pick<FileLock, 'ownerId'>): string {
   return ownerId.slice(ownerId.indexOf(':') + 1);
 }

@@ -71,6 +71,8 @@ export interface Settings {
   readonly cleanupWatchMs: number;
   /** A watch ends by itself after this. */
   readonly cleanupLimitMs: number;
+  /** A host's word on a person is kept for so long: who loses access there loses it here no later. */
+  readonly personKeptMs: number;
   /** Tenants that one run of the schedule hands to the queue, at most. */
   readonly refreshTenantsMax: number;
 }
@@ -110,5 +112,6 @@ export const defaultSettings: Settings = {
   shardListsPerRun: 3000,
   cleanupWatchMs: 24 * hour,
   cleanupLimitMs: 30 * 24 * hour,
+  personKeptMs: 5 * minute,
   refreshTenantsMax: 300,
 };

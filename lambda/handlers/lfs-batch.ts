@@ -1,12 +1,13 @@
 import { batchDeps } from '../compose.ts';
 import type { Watch } from '../domain/cleanup/watch.ts';
 import type { TenantRecord } from '../domain/tenant.ts';
-import { lfsAccess } from '../http/lfs/access.ts';
+import { type LfsAccessDeps, lfsAccess } from '../http/lfs/access.ts';
 import { type BatchRequest, decodeBatch } from '../http/lfs/batch-request.ts';
 import { batchAnswer, downloadAnswers, uploadAnswer } from '../http/lfs/batch-response.ts';
 import { lfsBody } from '../http/lfs/body.ts';
 import { downloadLimitMessage } from '../http/lfs/download-limit-message.ts';
 import { answerAnybody } from '../http/lfs/public-download.ts';
+import { readOnlyMessage } from '../http/lfs/read-only-message.ts';
 import { RejectedLogins } from '../http/lfs/rejected-logins.ts';
 import { lfsError, lfsNotFound, lfsRetryLater, respondLfsError } from '../http/lfs/respond.ts';
 import { baseUrl } from '../http/request.ts';
@@ -21,7 +22,8 @@ import { admitUpload } from '../use-cases/uploads/admit-upload.ts';
 import type { AdmitUploadDeps } from '../use-cases/uploads/batch-attempt.ts';
 
 type BatchDeps = AdmitUploadDeps &
-  Pick<Deps, 'tokens' | 'downloads' | 'publicReads' | 'invocations'> & {
+  Omit<LfsAccessDeps, 'rejectedLogins'> &
+  Pick<Deps, 'downloads' | 'publicReads' | 'invocations'> & {
     readonly publicUrl?: string | undefined;
   };
 
@@ -41,7 +43,7 @@ export function create(deps: BatchDeps): HttpHandler {
     if (decoded.batch.operation === 'download')
       return download(deps, { ...request, tokenId: access.token.tokenId, requestId });
     if (access.token.scope === 'read') {
-      const message = 'This token may only read: push with a write token.';
+      const message = readOnlyMessage(access.token, 'push');
       return lfsError({ statusCode: 403, message, requestId });
     }
     if (!access.takesPushes) {

@@ -16,7 +16,7 @@ const reserveMs = 10_000;
 
 type ConsumerDeps = ReconcileDeps &
   CleanupDeps &
-  Pick<Deps, 'queue' | 'invocations' | 'locks' | 'publicReads' | 'webhooks'> & {
+  Pick<Deps, 'queue' | 'invocations' | 'locks' | 'publicReads' | 'mappedRepos' | 'webhooks'> & {
     readonly redelivery: Redelivery;
   };
 

@@ -29,6 +29,7 @@ export const problemTypes = {
   'repo-closed': { status: 409, title: 'The repo is being deleted' },
   'limits-full': { status: 409, title: 'There are as many limits of repos as a tenant may have' },
   'public-repos-full': { status: 409, title: 'There are as many public repos as a tenant may have' },
+  'mapped-repos-full': { status: 409, title: 'There are as many mapped repos as a tenant may have' },
   'count-not-ended': { status: 409, title: 'The first count has not ended' },
   'cleanup-ending': { status: 409, title: 'The last clean-up is being ended' },
   'cleanup-too-early': { status: 409, title: 'The clean-up was opened too short a time ago' },

@@ -1,3 +1,5 @@
+import type { Person } from '../domain/person.ts';
+
 /** Stored access tokens: never the secret, only its SHA-256. */
 
 /** What a token may do: `read` pulls, `write` pushes too, `manage` administers its own tenant too. */
@@ -21,6 +23,12 @@ export interface TokenRecord {
   /** About when it was last used: within {@link tokenUseStepMs}. null: not yet. */
   readonly lastUsedAtMs: number | null;
 }
+
+/** Who asks: somebody with a token of ours, or with their own for a git host. */
+export type Caller = Pick<TokenRecord, 'tokenId' | 'scope' | 'user' | 'label'> & {
+  /** Whom a host vouches for. Then `tokenId` is their id. */
+  readonly person?: Person;
+};
 
 /** How exactly the last use of a token is known. A use within this time of the last known one is not written. */
 export const tokenUseStepMs = 60 * 60_000;

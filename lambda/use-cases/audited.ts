@@ -7,7 +7,7 @@ import {
   auditText,
 } from '../domain/audit.ts';
 import { AuditUnavailableError } from '../ports/audit-log.ts';
-import type { TokenRecord } from '../ports/credentials.ts';
+import type { Caller } from '../ports/credentials.ts';
 import { LedgerUnavailableError } from '../ports/ledger.ts';
 import type { Deps } from './deps.ts';
 
@@ -19,9 +19,10 @@ export type AuditedAction = Pick<AuditEntry, 'tenant' | 'requestId' | 'by' | 'ac
   readonly asked?: Readonly<Record<string, unknown>>;
 };
 
-/** Who has a token; or the operator, who has none of a tenant. */
-export function actorOf(token: TokenRecord | undefined): AuditActor {
+/** Who has a token, or comes by a git host; or the operator, who has none of a tenant. */
+export function actorOf(token: Caller | undefined): AuditActor {
   if (!token) return { kind: 'operator', tokenId: null, name: null };
+  if (token.person) return { kind: 'identity', tokenId: token.person.id, name: token.person.login };
   return { kind: 'token', tokenId: token.tokenId, name: token.user ?? token.label };
 }
 
@@ -32,12 +33,12 @@ export class AuditTrail {
 
   /** What it changes, as it was. */
   was(fields: Readonly<Record<string, unknown>>): void {
-    this.#before = auditFields(fields);
+    this.#before = { ...this.#before, ...auditFields(fields) };
   }
 
   /** … and as it became. */
   became(fields: Readonly<Record<string, unknown>>): void {
-    this.#after = auditFields(fields);
+    this.#after = { ...this.#after, ...auditFields(fields) };
   }
 
   get changes(): Pick<AuditEntry, 'before' | 'after'> {

@@ -32,6 +32,8 @@ export interface FunctionResources {
   readonly issuersJson: string | undefined;
   /** Repos whose objects lie where another server put them. */
   readonly adoptedRepos: readonly AdoptedRepo[];
+  /** The git hosts whose people the stage lets in, as JSON. Undefined: there are none. */
+  readonly gitHostsJson: string | undefined;
   /** The account's event bus. Undefined if the stage publishes nothing. */
   readonly eventBusArn: string | undefined;
   /** Where clients reach the API, if something stands before it. */
@@ -70,6 +72,7 @@ export function environmentFor(spec: FunctionSpec, resources: FunctionResources)
     ...(reachesTable(spec) && resources.protocolJson && { LFS_QUOTA_SETTINGS: resources.protocolJson }),
     ...(spec.answersLinks && resources.publicUrl && { LFS_QUOTA_PUBLIC_URL: resources.publicUrl }),
     ...(spec.knowsIssuers && resources.issuersJson && { LFS_QUOTA_ISSUERS: resources.issuersJson }),
+    ...(spec.knowsGitHosts && resources.gitHostsJson && { LFS_QUOTA_GIT_HOSTS: resources.gitHostsJson }),
     ...(reachesStore(spec) && resources.storage.environment),
     ...(seesKeys(spec) && adoptedVariables(resources.adoptedRepos)),
     ...(spec.recountQueue?.includes('send') && { LFS_QUOTA_QUEUE_URL: resources.recountQueue.queueUrl }),

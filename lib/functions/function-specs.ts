@@ -29,6 +29,8 @@ export interface FunctionSpec {
   readonly knowsExports?: true;
   /** Knows whose identity tokens the stage takes. */
   readonly knowsIssuers?: true;
+  /** Knows the git hosts whose people the stage lets in. */
+  readonly knowsGitHosts?: true;
   readonly exportQueue?: readonly QueueUse[];
   readonly recountQueue?: readonly QueueUse[];
   readonly webhookQueue?: readonly QueueUse[];
@@ -71,6 +73,7 @@ export const functionSpecs: Readonly<Record<FunctionName, FunctionSpec>> = {
     table: [...recount, 'BatchGetItem', 'PutItem'],
     objects: ['GetObject', 'PutObject'],
     bucket: ['ListBucket'],
+    knowsGitHosts: true,
     recountQueue: ['send'],
     answersLinks: true,
   },
@@ -86,6 +89,7 @@ export const functionSpecs: Readonly<Record<FunctionName, FunctionSpec>> = {
     description: 'Git LFS file locking: takes, lists and releases locks.',
     timeoutSeconds: 25,
     table: ['GetItem', 'Query', 'PutItem', 'UpdateItem', 'DeleteItem'],
+    knowsGitHosts: true,
   },
   getSubscription: {
     description: "Answers a tenant's limit and usage.",
@@ -114,6 +118,7 @@ export const functionSpecs: Readonly<Record<FunctionName, FunctionSpec>> = {
     putsCleanup: 'keep-sets',
     knowsExports: true,
     knowsIssuers: true,
+    knowsGitHosts: true,
     exportQueue: ['send'],
     recountQueue: ['send'],
     webhookQueue: ['send'],

@@ -174,9 +174,21 @@ const deletes = {
   ),
 };
 
+const people = {
+  personKeptMinutes: whole(
+    {
+      min: 1,
+      max: 60,
+      defaultValue: defaultSettings.personKeptMs / minute,
+      whyMax: 'whoever loses access at their git host keeps it here for so long',
+    },
+    "How long a git host's word on a person is kept: docs/git-hosts.md.",
+  ),
+};
+
 /** The constants of the protocol that a stage may change. lambda/domain/settings.ts has all of them. */
 export const protocolSettings = z
-  .strictObject({ ...uploads, ...recounts, ...waiting, ...deletes })
+  .strictObject({ ...uploads, ...recounts, ...waiting, ...deletes, ...people })
   .prefault({})
   .describe('How, and how often, usage is counted. The defaults are tested most.');
 
@@ -207,5 +219,6 @@ export function settingsOf(protocol: ProtocolSettings): Settings {
     retryAfterMs: protocol.retryAfterSeconds * second,
     deleteGraceMs: protocol.deleteGraceMinutes * minute,
     cleanupWatchMs: protocol.cleanupWatchHours * hour,
+    personKeptMs: protocol.personKeptMinutes * minute,
   };
 }

@@ -5,6 +5,7 @@ import {
   adoptedReposMax,
   isAdoptedPath,
 } from '../../lambda/domain/adopted-repo.ts';
+import { gitHostIdPattern, gitHostKinds, gitHostsMax, isGitHostUrl } from '../../lambda/domain/git-host.ts';
 import { issuerKinds, publicIssuers } from '../../lambda/domain/identity-issuer.ts';
 import { isRepoName, isTenantName, tenantNameRule } from '../../lambda/domain/names.ts';
 import { nameLayouts } from '../../lambda/domain/stored-names.ts';
@@ -219,6 +220,26 @@ const adoptedRepo = z.strictObject({
   names: z.enum(nameLayouts),
 });
 
+const gitHost = z.strictObject({
+  id: z
+    .string()
+    .regex(gitHostIdPattern, 'must be 1 to 20 of a-z, 0-9 and -, beginning and ending with a letter or digit')
+    .describe(
+      'What tenants call it, such as github. People are told apart by it: never give it to another host afterwards.',
+    ),
+  kind: z.enum(gitHostKinds).describe('How its API is spoken to. gitea: Forgejo, too.'),
+  url: z
+    .string()
+    .refine(
+      (url) => isGitHostUrl(url),
+      'must be an address that begins with https, without a closing slash or query',
+    )
+    .describe(
+      'Of its API on GitHub, such as https://api.github.com or https://github.example.com/api/v3; else of the host, ' +
+        'such as https://gitlab.com.',
+    ),
+});
+
 const alarms = z
   .strictObject({
     email: z
@@ -353,6 +374,15 @@ export const everySetting = z.strictObject({
     .describe(
       "Whose identity tokens a tenant's rules can exchange for tokens: docs/tokens.md. By default GitHub Actions and " +
         "gitlab.com. []: nobody's.",
+    ),
+  gitHosts: z
+    .array(gitHost)
+    .max(gitHostsMax)
+    .refine((hosts) => new Set(hosts.map(({ id }) => id)).size === hosts.length, 'names an id twice')
+    .default([])
+    .describe(
+      'Hosts whose people can come with their own tokens to the repos that tenants map: docs/git-hosts.md. Their tokens ' +
+        'are sent there, and nowhere else.',
     ),
   protocol: protocolSettings,
   refreshEveryMinutes: z

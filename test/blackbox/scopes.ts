@@ -101,25 +101,27 @@ const credentials = [
   'session: foreign',
   // The cookie alone, as a page of somebody else would have it sent.
   'cookie: manage',
+  // Of a git host, who may push to what the repo is mapped to.
+  'person',
 ] as const;
 type Credential = (typeof credentials)[number];
 
 /** What each caller is told. `in`: let in, whatever comes of the request. */
 const table: Readonly<Record<(typeof callers)[RouteKey], Readonly<Record<Credential, 'in' | number>>>> = {
-  all: rowOf('in', 'in', 'in', 'in', 'in', 'in', 'in', 'in', 'in', 'in', 'in', 'in', 'in'),
-  git: rowOf(401, 401, 401, 'in', 'in', 'in', 'in', 404, 401, 401, 401, 401, 401),
+  all: rowOf('in', 'in', 'in', 'in', 'in', 'in', 'in', 'in', 'in', 'in', 'in', 'in', 'in', 'in'),
+  git: rowOf(401, 401, 401, 'in', 'in', 'in', 'in', 404, 401, 401, 401, 401, 401, 'in'),
   // A 404 would make a clone never look for locks again.
-  locks: rowOf(401, 401, 401, 'in', 'in', 'in', 'in', 403, 401, 401, 401, 401, 401),
-  verify: rowOf(401, 401, 401, 401, 401, 401, 401, 401, 401, 401, 401, 401, 401),
+  locks: rowOf(401, 401, 401, 'in', 'in', 'in', 'in', 403, 401, 401, 401, 401, 401, 'in'),
+  verify: rowOf(401, 401, 401, 401, 401, 401, 401, 401, 401, 401, 401, 401, 401, 401),
   // A token is no identity. A body without one is refused before anything is looked at.
-  identity: rowOf('in', 'in', 'in', 'in', 'in', 'in', 'in', 'in', 'in', 'in', 'in', 'in', 'in'),
+  identity: rowOf('in', 'in', 'in', 'in', 'in', 'in', 'in', 'in', 'in', 'in', 'in', 'in', 'in', 'in'),
   // A session makes no other one.
-  holder: rowOf(401, 401, 'in', 'in', 'in', 'in', 'in', 'in', 401, 401, 401, 401, 401),
-  anybody: rowOf(401, 401, 'in', 'in', 'in', 'in', 'in', 'in', 'in', 'in', 'in', 'in', 401),
-  session: rowOf(401, 401, 401, 401, 401, 401, 401, 401, 'in', 'in', 'in', 'in', 401),
-  reader: rowOf(401, 401, 'in', 'in', 'in', 'in', 'in', 404, 'in', 'in', 'in', 404, 401),
-  manager: rowOf(401, 401, 'in', 403, 403, 'in', 403, 404, 'in', 403, 'in', 404, 401),
-  operator: rowOf(401, 401, 'in', 401, 401, 401, 401, 401, 'in', 401, 401, 401, 401),
+  holder: rowOf(401, 401, 'in', 'in', 'in', 'in', 'in', 'in', 401, 401, 401, 401, 401, 401),
+  anybody: rowOf(401, 401, 'in', 'in', 'in', 'in', 'in', 'in', 'in', 'in', 'in', 'in', 401, 401),
+  session: rowOf(401, 401, 401, 401, 401, 401, 401, 401, 'in', 'in', 'in', 'in', 401, 401),
+  reader: rowOf(401, 401, 'in', 'in', 'in', 'in', 'in', 404, 'in', 'in', 'in', 404, 401, 401),
+  manager: rowOf(401, 401, 'in', 403, 403, 'in', 403, 404, 'in', 403, 'in', 404, 401, 401),
+  operator: rowOf(401, 401, 'in', 401, 401, 401, 401, 401, 'in', 401, 401, 401, 401, 401),
 };
 
 function rowOf(...cells: ('in' | number)[]): Record<Credential, 'in' | number> {
@@ -158,7 +160,20 @@ export function scopeTests(api: () => Api): void {
         held[`session: ${who}`] = await signIn(api(), held[who]);
       const { cookie = '' } = held['session: manage'];
       held['cookie: manage'] = { cookie };
+      const { gitHost } = api().target;
+      const token = `forge-token-${newOid()}`;
+      gitHost?.person({ id: 501, login: 'ada', token });
+      gitHost?.repository(`${tenant}/game`, { id: 601, people: { ada: 'write' } });
+      held.person = basic(token);
+      if (!gitHost) return;
+      const mapped = await api().manage('PATCH', `/v1/tenants/${tenant}/repos/game`, {
+        gitHost: { host: 'forge', repo: `${tenant}/game` },
+      });
+      expect(mapped.status, mapped.text).toBe(200);
     });
+
+    const shownCredentials = () =>
+      credentials.filter((who) => who !== 'person' || api().target.gitHost !== undefined);
 
     /** A request that changes nothing, whoever may make it. */
     function ask(
@@ -190,7 +205,7 @@ export function scopeTests(api: () => Api): void {
 
     it.each(routes)('of $method $path let in whom they should, and nobody else', async (route) => {
       const expected = table[callers[`${route.method} ${route.path}` as RouteKey]];
-      for (const who of credentials) {
+      for (const who of shownCredentials()) {
         // A recount costs requests: that it is let in is shown once.
         if (route.path.endsWith('/reconcile') && who.endsWith('operator')) continue;
         // It would end: test/blackbox/sessions.ts shows what comes of it.

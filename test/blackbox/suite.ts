@@ -12,6 +12,7 @@ import { deleteTests, importedDeleteTests } from './deletes.ts';
 import { downloadMeterTests } from './download-meter.ts';
 import { downloadTests } from './downloads.ts';
 import { exportTests } from './exports.ts';
+import { gitHostTests } from './git-hosts.ts';
 import { historyTests } from './history.ts';
 import { idempotencyTests } from './idempotency.ts';
 import { limitTests } from './limits.ts';
@@ -62,6 +63,7 @@ export function blackboxSuite(target: () => Target): void {
   describe('downloads', () => downloadTests(api));
   downloadMeterTests(api);
   publicRepoTests(api);
+  gitHostTests(api);
   auditTests(api);
   historyTests(api);
   webhookTests(api);

@@ -1,3 +1,4 @@
+import type { StandInHost } from '../support/git-host.ts';
 import type { TestIssuer } from '../support/identity-issuer.ts';
 
 /** A stack that the black-box suite is run against, as its clients see it. */
@@ -18,6 +19,8 @@ export interface Target {
   readonly countedWithinMs?: number;
   /** Signs identity tokens that the stack takes. Omitted where it takes nobody's that we can sign. */
   readonly issuer?: TestIssuer;
+  /** The stack's only git host, called `forge`. Omitted where it has none that we can speak for. */
+  readonly gitHost?: StandInHost;
   /** Certificate authority of the API and the store, where it is none that Node knows. */
   readonly ca?: Buffer;
 }

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type EmbeddedStack, startEmbeddedStack } from '../../local/start.ts';
 import { blackboxSuite } from '../blackbox/suite.ts';
+import { startStandInHost } from '../support/git-host.ts';
 import { startTestIssuer } from '../support/identity-issuer.ts';
 import { recordingLog } from '../support/recording-log.ts';
 import { ListCounter } from './list-counter.ts';
@@ -11,7 +12,7 @@ import { StoreAccess } from './store-access.ts';
 
 /** A repo that was emptied is open again, and a push counted, within seconds instead of a minute. */
 const giantObjects = 400;
-const settings = { pendingVoidAfterMs: 15_000, giantObjects };
+const settings = { pendingVoidAfterMs: 15_000, giantObjects, personKeptMs: 1_500 };
 const queueTiming = { quietMs: 500, quietMaxMs: 1_000, spacingMs: 500 };
 
 describe('the embedded stack as its clients see it', () => {
@@ -21,13 +22,23 @@ describe('the embedded stack as its clients see it', () => {
   let stack: EmbeddedStack;
   let lists: ListCounter;
   let store: StoreAccess;
+  let forge: Awaited<ReturnType<typeof startStandInHost>>;
   let issuer: Awaited<ReturnType<typeof startTestIssuer>>;
 
   beforeAll(async () => {
     dataDir = mkdtempSync(join(tmpdir(), 'lfs-quota-test-'));
     issuer = await startTestIssuer();
-    const issuers = [issuer.setting];
-    stack = await startEmbeddedStack({ port: 0, dataDir, adminToken, log, settings, queueTiming, issuers });
+    forge = await startStandInHost();
+    const trusted = { issuers: [issuer.setting], gitHosts: [forge.setting] };
+    stack = await startEmbeddedStack({
+      port: 0,
+      dataDir,
+      adminToken,
+      log,
+      settings,
+      queueTiming,
+      ...trusted,
+    });
     lists = new ListCounter(stack.storeUrl);
     store = new StoreAccess(stack);
   });
@@ -37,6 +48,7 @@ describe('the embedded stack as its clients see it', () => {
     store?.close();
     await stack?.close();
     await issuer?.close();
+    await forge?.close();
     rmSync(dataDir, { recursive: true, force: true });
   });
 
@@ -45,6 +57,7 @@ describe('the embedded stack as its clients see it', () => {
     adminToken,
     giantObjects,
     issuer: issuer.issuer,
+    gitHost: forge.host,
     listRequests: (tenant) => lists.countOf(tenant),
     putObject: (key, content) => store.put(key, content),
   }));
@@ -60,7 +73,7 @@ describe('the embedded stack as its clients see it', () => {
       for (const entry of entries) {
         const line = JSON.stringify(entry);
         expect(line).not.toContain(adminToken);
-        expect(line).not.toMatch(/lfs[qsv]_|X-Amz-Signature|\b(Basic|Bearer) /i);
+        expect(line).not.toMatch(/lfs[qsv]_|forge-token-|X-Amz-Signature|\b(Basic|Bearer) /i);
       }
     });
 

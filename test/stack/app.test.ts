@@ -65,6 +65,8 @@ describe('the app', () => {
   });
 });
 
+const gitHost = { id: 'github', kind: 'github', url: 'https://api.github.com' };
+
 describe('the settings of a stage', () => {
   it('all have defaults', () => {
     expect(parseStageSettings('prod', {})).toMatchObject({
@@ -99,6 +101,12 @@ describe('the settings of a stage', () => {
       { objectStore: { kind: 'external', keepDeletedDays: 7 } },
       'objectStore: Unrecognized key: "keepDeletedDays"',
     ],
+    [{ gitHosts: [{ ...gitHost, id: 'Git Hub' }] }, 'gitHosts.0.id: must be 1 to 20 of'],
+    [{ gitHosts: [{ ...gitHost, kind: 'bitbucket' }] }, 'gitHosts.0.kind: Invalid option'],
+    [{ gitHosts: [{ ...gitHost, url: 'http://127.0.0.1:3000' }] }, 'gitHosts.0.url: must be an address'],
+    [{ gitHosts: [{ ...gitHost, url: 'https://api.github.com/' }] }, 'gitHosts.0.url: must be an address'],
+    [{ gitHosts: [gitHost, gitHost] }, 'gitHosts: names an id twice'],
+    [{ gitHosts: Array.from({ length: 9 }, (_, at) => ({ ...gitHost, id: `h${at}` })) }, 'gitHosts: Too big'],
     [{ objectStore: { kind: 'minio' } }, 'objectStore.kind: Invalid'],
     [
       { objectStore: { kind: 'external', endpoint: 'r2.example.com' } },

@@ -96,6 +96,8 @@ describe('a setting that would break the protocol', () => {
     [{ putMinBytesPerSecond: 9_999 }, 'putMinBytesPerSecond: Too small'],
     [{ listRequestsPerHour: 0 }, 'listRequestsPerHour: Too small'],
     [{ maxAgeHours: 0.5 }, 'maxAgeHours: Invalid input: expected int'],
+    [{ personKeptMinutes: 61 }, 'personKeptMinutes: must be 60 or less: whoever loses access'],
+    [{ personKeptMinutes: 0 }, 'personKeptMinutes: Too small'],
     [{ urlLifetimeMs: 1 }, 'protocol: Unrecognized key: "urlLifetimeMs"'],
   ])('is rejected by name: %j', (protocol, message) => {
     expect(() => parseStageSettings('prod', { protocol })).toThrow(StageSettingsError);

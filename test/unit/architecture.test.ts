@@ -128,6 +128,8 @@ const architecture: Readonly<Record<string, { imports: readonly string[]; packag
     imports: ['lambda/domain', 'lambda/ports', 'lambda/adapters/aws-http'],
     packages: ['node:crypto', 'zod'],
   },
+  // What a person may do at their git host.
+  'lambda/adapters/git-hosts': { imports: ['lambda/domain', 'lambda/ports'], packages: ['zod'] },
   'lambda/adapters/oidc': { imports: ['lambda/domain', 'lambda/ports'], packages: ['aws-jwt-verify'] },
   'lambda/adapters/secrets': {
     imports: ['lambda/domain', 'lambda/ports', 'lambda/adapters/aws-http'],

@@ -118,6 +118,7 @@ const coveredBy: Readonly<Record<string, readonly string[]>> = {
   'test/unit/lambda/use-cases/downloads/offer-download.test.ts': [
     'lambda/use-cases/downloads/meter-offer.ts',
   ],
+  'test/unit/lambda/http/lfs/access.test.ts': ['lambda/http/lfs/read-only-message.ts'],
   'test/unit/lambda/domain/issuers-json.test.ts': ['lambda/domain/identity-issuer.ts'],
   'test/unit/lambda/use-cases/recounts/first-count.test.ts': ['lambda/use-cases/recounts/shard-scanner.ts'],
   'test/unit/lambda/use-cases/uploads/refusal.test.ts': ['lambda/http/lfs/over-limit-message.ts'],
@@ -154,7 +155,6 @@ const coveredBy: Readonly<Record<string, readonly string[]>> = {
     'lambda/http/problem-schema.ts',
   ],
   'test/unit/lambda/http/access.test.ts': [
-    'lambda/http/lfs/access.ts',
     'lambda/http/management/access.ts',
     'lambda/use-cases/access/note-token-use.ts',
   ],

@@ -20,6 +20,8 @@
  * | downloads   | DOWNLOADS#{name} | MONTH#{month}, DAY#{day}#{repo}#{token} |               |                               |
  * | public repo | PUBLIC#{name}  | REPO#{repo}             |                               |                               |
  * | … downloads | PUBLIC#{name}  | MONTH#{month}#{repo}    |                               |                               |
+ * | mapped repo | MAPPED#{name}  | REPO#{repo}             |                               |                               |
+ * | grant       | GRANT#{hash}   | GRANT                   |                               |                               |
  * | audit       | AUDIT#{name}   | {time}#{request's id}   |                               |                               |
  * | history     | HISTORY#{name} | DAY#{day}               |                               |                               |
  * | warnings    | ALERT#{name}   | ALERT                   | while pending: ALERTS, name   |                               |

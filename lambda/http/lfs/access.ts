@@ -1,14 +1,21 @@
 import type { APIGatewayProxyEventV2 } from 'aws-lambda';
 import type { Watch } from '../../domain/cleanup/watch.ts';
-import { isThere, type TenantRecord } from '../../domain/tenant.ts';
-import type { TokenRecord } from '../../ports/credentials.ts';
+import type { PersonGrant } from '../../domain/person.ts';
+import { isThere, type RepoRecord, type TenantRecord } from '../../domain/tenant.ts';
+import type { Caller } from '../../ports/credentials.ts';
+import type { RepoPath } from '../../ports/ledger.ts';
 import { authenticateToken } from '../../use-cases/access/authenticate.ts';
+import {
+  authenticatePerson,
+  isForHosts,
+  type PersonDeps,
+} from '../../use-cases/access/authenticate-person.ts';
 import { noteTokenUse } from '../../use-cases/access/note-token-use.ts';
 import type { Deps } from '../../use-cases/deps.ts';
 import { credential, header, pathRepo, pathTenant } from '../request.ts';
 import type { Response } from '../respond.ts';
 import type { RejectedLogins } from './rejected-logins.ts';
-import { lfsForbidden, lfsNotFound, lfsUnauthorized } from './respond.ts';
+import { lfsForbidden, lfsHostUnavailable, lfsNotFound, lfsRetryLater, lfsUnauthorized } from './respond.ts';
 
 export type LfsAccess =
   | {
@@ -21,24 +28,33 @@ export type LfsAccess =
       readonly takesPushes: boolean;
       /** Whether a clean-up is under way in the repo. */
       readonly watch: Watch | undefined;
-      readonly token: TokenRecord;
+      readonly token: Caller;
     }
-  | {
-      readonly ok: false;
-      readonly response: Response;
-      /** Nobody tried to log in, or did as somebody else: what is public is for them too. */
-      readonly isAnybody: boolean;
-    };
+  | Refused;
+
+interface Refused {
+  readonly ok: false;
+  readonly response: Response;
+  /** Nobody tried to log in, or did as somebody else: what is public is for them too. */
+  readonly isAnybody: boolean;
+}
+
+export type LfsAccessDeps = PersonDeps & Pick<Deps, 'tokens'> & { readonly rejectedLogins: RejectedLogins };
+
+/**
+ * A refusal of what may be a person's token takes at least so long. A host answers within it, as a rule: so the time does
+ * not tell a stranger which repos are mapped.
+ */
+const personRefusedAfterMs = 300;
 
 /** Who asks for which repo, or the answer that ends the request. */
-export async function lfsAccess(
-  deps: Pick<Deps, 'tokens' | 'ledger' | 'clock' | 'log'> & { readonly rejectedLogins: RejectedLogins },
-  event: APIGatewayProxyEventV2,
-): Promise<LfsAccess> {
+export async function lfsAccess(deps: LfsAccessDeps, event: APIGatewayProxyEventV2): Promise<LfsAccess> {
   const { requestId } = event.requestContext;
   const [tenant, repo] = [pathTenant(event), pathRepo(event)];
-  const notFound = { ok: false, response: lfsNotFound(requestId), isAnybody: true } as const;
   const presented = credential(event);
+  if (isForHosts(deps, presented))
+    return personAccess(deps, event, { tenant: tenant ?? '', repo: repo ?? '', credential: presented });
+  const notFound = { ok: false, response: lfsNotFound(requestId), isAnybody: true } as const;
   const access = await authenticateToken(deps, { tenant: tenant ?? '', repo, credential: presented });
   switch (access.kind) {
     case 'granted': {
@@ -50,19 +66,67 @@ export async function lfsAccess(
       ]);
       // While it is being deleted, a tenant or repo is not there any more.
       const isClosed = record?.closedAtMs !== null || typeof repoRecord?.closedAtMs === 'number';
-      if (isClosed) return notFound;
-      const repoObjects = repoRecord && repoRecord.epoch > 0 ? repoRecord.objectCount : undefined;
-      const takesPushes = !record.reposMustExist || (repoRecord !== undefined && isThere(repoRecord));
-      const { token } = access;
-      return { ok: true, tenant: record, repo, repoObjects, takesPushes, watch: repoRecord?.watch, token };
+      return isClosed ? notFound : granted(access.token, { tenant: record, repo, repoRecord });
     }
-    case 'unauthenticated': {
-      const isRepeated = presented !== undefined && deps.rejectedLogins.isRepeated(presented);
-      const response = isRepeated ? lfsForbidden(requestId) : lfsUnauthorized(requestId);
-      // Whoever sends a wrong token has to learn that it is wrong.
-      return { ok: false, response, isAnybody: header(event, 'authorization') === undefined };
-    }
+    case 'unauthenticated':
+      return unauthenticated(deps, event, presented);
     case 'not-found':
       return notFound;
   }
+}
+
+function granted(
+  token: Caller,
+  found: { tenant: TenantRecord; repo: string; repoRecord: RepoRecord | undefined },
+): LfsAccess {
+  const { tenant, repo, repoRecord } = found;
+  const repoObjects = repoRecord && repoRecord.epoch > 0 ? repoRecord.objectCount : undefined;
+  const takesPushes = !tenant.reposMustExist || (repoRecord !== undefined && isThere(repoRecord));
+  return { ok: true, tenant, repo, repoObjects, takesPushes, watch: repoRecord?.watch, token };
+}
+
+function unauthenticated(
+  deps: Pick<LfsAccessDeps, 'rejectedLogins' | 'gitHosts'>,
+  event: APIGatewayProxyEventV2,
+  presented: string | undefined,
+): Refused {
+  const { requestId } = event.requestContext;
+  const hosts = deps.gitHosts.map(({ id }) => id);
+  const isRepeated = presented !== undefined && deps.rejectedLogins.isRepeated(presented);
+  const response = isRepeated ? lfsForbidden(requestId, hosts) : lfsUnauthorized(requestId, hosts);
+  // Whoever sends a wrong token has to learn that it is wrong.
+  return { ok: false, response, isAnybody: header(event, 'authorization') === undefined };
+}
+
+/** The same for what may be a person's token for a host. It is the same refusal, whatever the reason, and after the same time. */
+async function personAccess(
+  deps: LfsAccessDeps,
+  event: APIGatewayProxyEventV2,
+  { credential: presented, ...path }: RepoPath & { credential: string },
+): Promise<LfsAccess> {
+  const { requestId } = event.requestContext;
+  const beganMs = deps.clock.nowMs();
+  const outcome = await authenticatePerson(deps, { ...path, credential: presented });
+  switch (outcome.kind) {
+    case 'granted': {
+      const { tenant, repo: repoRecord } = outcome;
+      return granted(callerOf(outcome.grant), { tenant, repo: path.repo, repoRecord });
+    }
+    case 'refused': {
+      await deps.clock.sleep(Math.max(0, beganMs + personRefusedAfterMs - deps.clock.nowMs()));
+      return unauthenticated(deps, event, presented);
+    }
+    case 'limited': {
+      const seconds = Math.max(1, Math.ceil(outcome.retryAfterMs / 1000));
+      const message = `${outcome.host} takes no more questions for now. Try again in ${seconds} s, or use an access token of this tenant.`;
+      return { ok: false, response: lfsRetryLater({ seconds, message, requestId }), isAnybody: false };
+    }
+    case 'unavailable':
+      return { ok: false, response: lfsHostUnavailable({ ...outcome, requestId }), isAnybody: false };
+  }
+}
+
+/** A person as whoever has a token: for this one repo, and never to manage anything. */
+function callerOf({ person, access }: PersonGrant): Caller {
+  return { tokenId: person.id, scope: access, user: null, label: null, person };
 }

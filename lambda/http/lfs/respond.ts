@@ -35,12 +35,21 @@ export function lfsRetryLater(input: { seconds: number; message: string; request
   );
 }
 
-/** 401 of the LFS API. The header makes the client ask its credential helper. Browsers do not ask anything. */
-export function lfsUnauthorized(requestId: string): Response {
+/**
+ * 401 of the LFS API. The header makes the client ask its credential helper. Browsers do not ask anything.
+ *
+ * @param hosts the git hosts of the stage. All are named, for every repo: the answer tells of none what it is mapped to.
+ */
+export function lfsUnauthorized(requestId: string, hosts: readonly string[] = []): Response {
+  const theirs =
+    hosts.length === 0
+      ? ''
+      : ` For a repo that is mapped to ${hosts.join(' or ')}, your own token for that host does too, ` +
+        'if you are one of its people there.';
   return lfsError(
     {
       statusCode: 401,
-      message: 'Credentials are needed: any user name, and an access token of this tenant as the password.',
+      message: `Credentials are needed: any user name, and an access token of this tenant as the password.${theirs}`,
       requestId,
     },
     { 'lfs-authenticate': 'Basic realm="lfs-quota"' },
@@ -48,11 +57,29 @@ export function lfsUnauthorized(requestId: string): Response {
 }
 
 /** 403 for a token that is rejected again and again: it ends a client that would repeat a 401 for ever. */
-export function lfsForbidden(requestId: string): Response {
+export function lfsForbidden(requestId: string, hosts: readonly string[] = []): Response {
+  const orNobody =
+    hosts.length === 0
+      ? ''
+      : `, or one for ${hosts.join(' or ')} that may not ask about this repo or is of nobody with access to it there`;
   const message =
-    'This token is revoked, expired or mistyped: the credential helper keeps returning it. ' +
+    `This token is revoked, expired or mistyped${orNobody}: the credential helper keeps returning it. ` +
     'Store a valid token, and wait a minute before you try again.';
   return lfsError({ statusCode: 403, message, requestId });
+}
+
+/** 503: the host that vouches for people does not answer, so nobody is let in by it. git-lfs ends with the message. */
+export function lfsHostUnavailable(input: {
+  host: string;
+  retryAfterMs: number;
+  requestId: string;
+}): Response {
+  const { host, retryAfterMs, requestId } = input;
+  const message =
+    `${host} does not answer, so your token for it cannot be checked. Try again in some seconds, ` +
+    'or use an access token of this tenant.';
+  const seconds = String(Math.max(1, Math.ceil(retryAfterMs / 1000)));
+  return lfsError({ statusCode: 503, message, requestId }, { 'retry-after': seconds });
 }
 
 /** The one answer for a tenant that is absent, another's, or has a name that no tenant can have. */

@@ -26,6 +26,8 @@ export type ManagementDeps = Pick<
   | 'audit'
   | 'downloads'
   | 'publicReads'
+  | 'gitHosts'
+  | 'mappedRepos'
   | 'history'
   | 'warnings'
   | 'webhooks'

@@ -106,7 +106,8 @@ const securitySchemes = {
   basic: {
     type: 'http',
     scheme: 'basic',
-    description: 'Any user name, and the token as the password. This is what git-lfs sends.',
+    description:
+      'Any user name, and the token as the password. This is what git-lfs sends. Of a mapped repo, a token of the person for the git host is as good.',
   },
 };
 

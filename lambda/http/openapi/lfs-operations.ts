@@ -17,7 +17,7 @@ export const lfsErrors = {
   413: 'The body is too large, or names too many objects.',
   415: 'The Content-Type is not application/vnd.git-lfs+json.',
   500: 'Internal error. The message names the request.',
-  503: 'The storage does not answer. Retry-After says when to try again.',
+  503: 'The storage, or the git host of a person, does not answer. Retry-After says when to try again.',
 };
 
 /** The LFS API: what git-lfs calls. */
@@ -70,7 +70,9 @@ export const lfsOperations: Readonly<Record<RouteKey<'lfsBatch' | 'lfsVerify'>, 
       409: 'hash_algo is not sha256.',
       422: 'The body does not have the expected shape, or names no objects.',
       509: 'The downloads of this month, or those without a token, are used up. The message says when they begin anew.',
-      429: 'Usage is being recounted and the upload is near the limit. Retry-After says when to try again.',
+      429:
+        'Usage is being recounted and the upload is near the limit, or the git host of a person takes no more questions. ' +
+        'Retry-After says when to try again.',
       ...lfsErrors,
     },
   },

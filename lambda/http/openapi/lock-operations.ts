@@ -20,8 +20,12 @@ const lock = {
 };
 const ref = { name: 'refs/heads/main' };
 
-const { 413: _, 415: __, ...errorsWithoutBody } = lfsErrors;
-const { 404: notFound, ...otherErrors } = lfsErrors;
+const lockErrors = {
+  429: 'The git host of a person takes no more questions. Retry-After says when to try again.',
+  ...lfsErrors,
+};
+const { 413: _, 415: __, ...errorsWithoutBody } = lockErrors;
+const { 404: notFound, ...otherErrors } = lockErrors;
 const bodyErrors = {
   400: 'The body is not valid JSON.',
   422: 'The body does not have the expected shape.',
@@ -53,7 +57,7 @@ export const lockOperationDocs: Readonly<Record<RouteKey<'lfsLocks'>, OperationD
     lfsErrors: {
       403: `The token may only read, or the repo has as many locks as it can have. ${repeatedLogin}`,
       ...bodyErrors,
-      ...lfsErrors,
+      ...lockErrors,
     },
   },
   'GET /{tenant}/{repo}/info/lfs/locks': {
@@ -98,7 +102,7 @@ export const lockOperationDocs: Readonly<Record<RouteKey<'lfsLocks'>, OperationD
     lfsErrors: {
       403: `Somebody else has it, and force is not asked for; or the token may only read. ${repeatedLogin}`,
       ...bodyErrors,
-      ...lfsErrors,
+      ...lockErrors,
       404: 'There is no such lock any more; no such tenant or repo; or this token is of another tenant.',
     },
   },

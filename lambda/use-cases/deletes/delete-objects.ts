@@ -6,7 +6,7 @@ import type { Deps } from '../deps.ts';
 import { mapLimited } from '../map-limited.ts';
 import { heldUntilMs } from './held-until.ts';
 
-/** Public repos of a tenant that are ended at a time. */
+/** Public and mapped repos of a tenant that are ended at a time. */
 const endsAtOnce = 16;
 
 /** What a delete frees, and when. */
@@ -66,10 +66,10 @@ export async function markObject(
  * @throws {StoreUnavailableError | LedgerUnavailableError}
  */
 export async function deleteRepo(
-  deps: Pick<Deps, 'ledger' | 'listing' | 'queue' | 'clock' | 'publicReads'>,
+  deps: Pick<Deps, 'ledger' | 'listing' | 'queue' | 'clock' | 'publicReads' | 'mappedRepos'>,
   input: { tenant: string; repo: string; dryRun: boolean },
 ): Promise<DeletePlan | undefined> {
-  const { ledger, listing, queue, clock, publicReads } = deps;
+  const { ledger, listing, queue, clock, publicReads, mappedRepos } = deps;
   const { tenant, repo, dryRun } = input;
   const record = await ledger.readRepo({ tenant, repo });
   const closedAtMs = record?.closedAtMs ?? null;
@@ -82,7 +82,8 @@ export async function deleteRepo(
   const closingMs = closedAtMs ?? clock.nowMs();
   if (!dryRun) {
     if (closedAtMs === null) await ledger.closeRepo({ tenant, repo, closedAtMs: closingMs });
-    await publicReads.end({ tenant, repo, atMs: clock.nowMs() });
+    const atMs = clock.nowMs();
+    await Promise.all([publicReads.end({ tenant, repo, atMs }), mappedRepos.end({ tenant, repo, atMs })]);
     await queue.request({ tenant, reason: 'delete', full: false });
   }
   const heldMs = await heldUntilMs(deps, { tenant, repo });
@@ -90,17 +91,17 @@ export async function deleteRepo(
 }
 
 /**
- * Closes a tenant for good, revokes its tokens, ends what was public and requests that all of its repos are emptied. Its name stays taken,
+ * Closes a tenant for good, revokes its tokens, ends what was public or mapped and requests that all of its repos are emptied. Its name stays taken,
  * so that no late write and no old URL can touch a later tenant.
  *
  * @returns what the delete frees by the tenant's last count.
  * @throws {LedgerUnavailableError}
  */
 export async function deleteTenant(
-  deps: Pick<Deps, 'ledger' | 'queue' | 'clock' | 'tokens' | 'exchangeRules' | 'publicReads'>,
+  deps: Pick<Deps, 'ledger' | 'queue' | 'clock' | 'tokens' | 'exchangeRules' | 'publicReads' | 'mappedRepos'>,
   input: { tenant: TenantRecord; dryRun: boolean },
 ): Promise<DeletePlan> {
-  const { ledger, queue, clock, tokens, exchangeRules, publicReads } = deps;
+  const { ledger, queue, clock, tokens, exchangeRules, publicReads, mappedRepos } = deps;
   const { tenant, closedAtMs, counted } = input.tenant;
   const dueAtMs = closedAtMs ?? clock.nowMs();
   if (!input.dryRun) {
@@ -109,6 +110,9 @@ export async function deleteTenant(
     for (const { tokenId } of await tokens.list(tenant)) await tokens.delete({ tenant, tokenId });
     await mapLimited(await publicReads.list(tenant), endsAtOnce, ({ repo }) =>
       publicReads.end({ tenant, repo, atMs: clock.nowMs() }),
+    );
+    await mapLimited(await mappedRepos.list(tenant), endsAtOnce, ({ repo }) =>
+      mappedRepos.end({ tenant, repo, atMs: clock.nowMs() }),
     );
     await queue.request({ tenant, reason: 'delete', full: true });
   }

@@ -7,7 +7,7 @@ import { listInDeletions } from './list-repo.ts';
 import { removeLocks } from './remove-locks.ts';
 import { type DeletionDeps, runDeletion } from './run-deletions.ts';
 
-type EmptyReposDeps = DeletionDeps & Pick<Deps, 'listing' | 'locks' | 'publicReads'>;
+type EmptyReposDeps = DeletionDeps & Pick<Deps, 'listing' | 'locks' | 'publicReads' | 'mappedRepos'>;
 
 /**
  * - `done`: nothing more can be done now. If objects are left, they wait for reservations to die or for deletes that
@@ -19,7 +19,7 @@ export type EmptyReposOutcome = 'done' | 'opening' | 'unfinished';
 
 /**
  * Continues to empty the repos that are closed. A repo that is empty and has no reservation left is opened again, so
- * that its name can be used. Whoever uses it finds none of its locks, and it is not public.
+ * that its name can be used. Whoever uses it finds none of its locks, and it is neither public nor mapped.
  *
  * @param input.repos of the tenant. Default: they are read.
  * @param input.untilMs nothing more is begun after this, except that one deletion is always run.
@@ -59,7 +59,11 @@ async function openUnlessHeld(
   if ((await deletionsOf(deps, { tenant, repo })).length > 0) return 'done';
   // A request that saw the repo open has ended, as a batch has. So none of its locks comes after this.
   if (!(await removeLocks(deps, { tenant, repo, untilMs }))) return 'unfinished';
-  await deps.publicReads.end({ tenant, repo, atMs: deps.clock.nowMs() });
+  const atMs = deps.clock.nowMs();
+  await Promise.all([
+    deps.publicReads.end({ tenant, repo, atMs }),
+    deps.mappedRepos.end({ tenant, repo, atMs }),
+  ]);
   await deps.ledger.openRepo({ tenant, repo, closedAtMs });
   deps.log.info('repo emptied', { tenant, repo });
   return 'done';

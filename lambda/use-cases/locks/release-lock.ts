@@ -1,5 +1,5 @@
 import { lockIdPattern, lockOwnerOf, ownerOfLock } from '../../domain/lock.ts';
-import type { TokenRecord } from '../../ports/credentials.ts';
+import type { Caller } from '../../ports/credentials.ts';
 import type { ReleaseOutcome } from '../../ports/locks.ts';
 import { actorOf, audited } from '../audited.ts';
 import type { Deps } from '../deps.ts';
@@ -13,11 +13,11 @@ interface ReleaseInput {
   readonly lockId: string;
   /** Also what somebody else has locked. That is audited. */
   readonly isForced: boolean;
-  readonly token: TokenRecord;
+  readonly token: Caller;
   readonly requestId: string;
 }
 
-/** Releases a lock in a token's name. @throws {LedgerUnavailableError} */
+/** Releases a lock in somebody's name. @throws {LedgerUnavailableError} */
 export async function releaseLock(deps: ReleaseDeps, input: ReleaseInput): Promise<ReleaseOutcome> {
   const { tenant, repo, lockId, isForced, token } = input;
   if (!lockIdPattern.test(lockId)) return { kind: 'absent' };

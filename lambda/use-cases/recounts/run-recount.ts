@@ -17,7 +17,7 @@ import { recountDelayMs } from './recount-delay.ts';
 
 type RunRecountDeps = ReconcileDeps &
   CleanupDeps &
-  Pick<Deps, 'queue' | 'locks' | 'publicReads' | 'webhooks'>;
+  Pick<Deps, 'queue' | 'locks' | 'publicReads' | 'mappedRepos' | 'webhooks'>;
 
 /** While a large repo is emptied or cleaned up, the tenant is counted at most this often, so that people see the progress. */
 const progressEveryMs = 20_000;

@@ -10,6 +10,7 @@ import { MemoryDownloads } from './downloads.ts';
 import { MemoryHistory } from './history.ts';
 import { MemoryLedger } from './ledger.ts';
 import { MemoryLocks } from './locks.ts';
+import { MemoryMappedRepos } from './mapped-repos.ts';
 import { MemoryObjectStore } from './object-store.ts';
 import { MemoryPublicReads } from './public-reads.ts';
 import { MemoryTokenStore } from './token-store.ts';
@@ -49,6 +50,7 @@ export class CountingDeps {
     const downloads = new MemoryDownloads();
     const locks = new MemoryLocks();
     const publicReads = new MemoryPublicReads();
+    const mappedRepos = new MemoryMappedRepos();
     const history = new MemoryHistory();
     const warnings = new MemoryWarnings();
     const onTable = <T>(name: string, run: () => Promise<T>) => this.#call(name, times.tableMs, run);
@@ -99,6 +101,13 @@ export class CountingDeps {
         list: (tenant) => onTable('listPublicRepos', () => publicReads.list(tenant)),
         put: (input) => onTable('putPublicRepo', () => publicReads.put(input)),
         end: (input) => onTable('endPublicRepo', () => publicReads.end(input)),
+      },
+      mappedRepos: {
+        find: (path) => onTable('findMappedRepo', () => mappedRepos.find(path)),
+        list: (tenant) => onTable('listMappedRepos', () => mappedRepos.list(tenant)),
+        put: (input) => onTable('putMappedRepo', () => mappedRepos.put(input)),
+        pin: (input) => onTable('pinMappedRepo', () => mappedRepos.pin(input)),
+        end: (input) => onTable('endMappedRepo', () => mappedRepos.end(input)),
       },
       store: {
         head: (key) => this.#call('HEAD', times.headMs, () => store.head(key)),

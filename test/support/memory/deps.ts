@@ -5,6 +5,7 @@ import { exportSettingsFor } from '../../../lambda/domain/export/export-settings
 import { sha256Hex } from '../../../lambda/domain/hash.ts';
 import { publicIssuers } from '../../../lambda/domain/identity-issuer.ts';
 import { KnownObjects } from '../../../lambda/domain/known-objects.ts';
+import { KnownPeople } from '../../../lambda/domain/known-people.ts';
 import { RefusalTally } from '../../../lambda/domain/refusal-tally.ts';
 import { defaultSettings } from '../../../lambda/domain/settings.ts';
 import type { Clock } from '../../../lambda/ports/clock.ts';
@@ -23,8 +24,10 @@ import { MemoryDownloads } from './downloads.ts';
 import { MemoryExchangeRules } from './exchange-rules.ts';
 import { MemoryExportJobs } from './export-jobs.ts';
 import { MemoryHistory } from './history.ts';
+import { MemoryKeptGrants } from './kept-grants.ts';
 import { MemoryLedger } from './ledger.ts';
 import { MemoryLocks } from './locks.ts';
+import { MemoryMappedRepos } from './mapped-repos.ts';
 import { MemoryObjectStore } from './object-store.ts';
 import { MemoryPublicReads } from './public-reads.ts';
 import { MemoryRequestKeys } from './request-keys.ts';
@@ -55,6 +58,11 @@ export function memoryDeps(given: Partial<Deps> & { readonly objects?: MemoryObj
     audit: new MemoryAuditLog(),
     downloads: new MemoryDownloads(),
     publicReads: new MemoryPublicReads(),
+    gitHosts: [],
+    hostClient: { ask: async () => ({ kind: 'refused', reason: 'token-rejected' }) },
+    mappedRepos: new MemoryMappedRepos(),
+    keptGrants: new MemoryKeptGrants(),
+    knownPeople: new KnownPeople(),
     history: new MemoryHistory(),
     refusalTally: new RefusalTally(),
     warnings: new MemoryWarnings(),

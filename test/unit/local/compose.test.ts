@@ -40,6 +40,7 @@ it('waits for its own store while this process is busy', { timeout: busyMs + 10_
     allowsLoopbackWebhooks: false,
     issuers: [],
     adoptedRepos: [],
+    gitHosts: [],
     adminToken: 'admin',
     clock: systemClock,
     ids: systemIds,

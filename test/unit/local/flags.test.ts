@@ -9,6 +9,7 @@ it('reads flags', () => {
     dataDir: '.lfs-quota',
     issuers: publicIssuers,
     adoptFile: undefined,
+    gitHosts: [],
     allowsLoopbackWebhooks: false,
     settings: {},
   });
@@ -46,4 +47,33 @@ it.each([
   [['start'], "Unexpected argument 'start'."],
 ])('refuses the flags %j', (args, message) => {
   expect(readFlags(args)).toEqual({ kind: 'wrong', message });
+});
+
+it('takes git hosts, and plain HTTP to those of this machine alone', () => {
+  const read = (...texts: string[]) => readFlags(texts.flatMap((text) => ['--git-host', text]));
+  expect(readFlags([])).toMatchObject({ gitHosts: [] });
+  expect(read('github,github,https://api.github.com', 'forge,gitea,http://127.0.0.1:3000')).toMatchObject({
+    gitHosts: [
+      { id: 'github', kind: 'github', url: 'https://api.github.com' },
+      { id: 'forge', kind: 'gitea', url: 'http://127.0.0.1:3000' },
+    ],
+  });
+  for (const wrong of [
+    'forge',
+    'forge,gitea',
+    'Forge!,gitea,https://git.example.com',
+    'forge,bitbucket,https://git.example.com',
+    'forge,gitea,http://git.example.com',
+    'forge,gitea,https://git.example.com/',
+    'forge,gitea,https://git.example.com,more',
+  ])
+    expect(read(wrong)).toMatchObject({
+      kind: 'wrong',
+      message: expect.stringMatching(/--git-host takes ID,KIND,URL/),
+    });
+  const one = 'forge,gitea,https://git.example.com';
+  expect(read(one, one)).toMatchObject({ kind: 'wrong', message: '--git-host names forge twice.' });
+  const many = Array.from({ length: 9 }, (_, index) => `f${index},gitea,https://git.example.com`);
+  expect(read(...many.slice(1))).toMatchObject({ kind: 'start' });
+  expect(read(...many)).toMatchObject({ kind: 'wrong', message: expect.stringMatching(/8 times at most/) });
 });

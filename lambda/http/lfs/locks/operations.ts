@@ -8,8 +8,9 @@ import { releaseLock } from '../../../use-cases/locks/release-lock.ts';
 import { takeLock } from '../../../use-cases/locks/take-lock.ts';
 import { firstIssue } from '../../json.ts';
 import type { Response } from '../../respond.ts';
-import type { LfsAccess } from '../access.ts';
+import type { LfsAccess, LfsAccessDeps } from '../access.ts';
 import { lfsBody, lfsNotAccepted } from '../body.ts';
+import { readOnlyMessage } from '../read-only-message.ts';
 import { lfs, lfsError } from '../respond.ts';
 import { lockBody, nextCursorOf, pageSizeOf, whoHas } from './bodies.ts';
 import {
@@ -19,10 +20,8 @@ import {
   verifyLocksRequestSchema,
 } from './schemas.ts';
 
-export type LockDeps = Pick<
-  Deps,
-  'ledger' | 'tokens' | 'locks' | 'audit' | 'clock' | 'ids' | 'log' | 'settings' | 'invocations'
->;
+export type LockDeps = Omit<LfsAccessDeps, 'rejectedLogins'> &
+  Pick<Deps, 'locks' | 'audit' | 'ids' | 'invocations'>;
 
 /** What is known of a request once access is granted. */
 interface LockRequest {
@@ -130,7 +129,7 @@ const placeOf = ({ tenant: { tenant }, repo }: LockRequest['access']) => ({ tena
 /** The answer to a token that may change nothing. undefined: it may. */
 function ifReadOnly({ access, event }: LockRequest, verb: string): Response | undefined {
   if (access.token.scope !== 'read') return undefined;
-  const message = `This token may only read: ${verb} with a write token.`;
+  const message = readOnlyMessage(access.token, verb);
   return lfsError({ statusCode: 403, message, requestId: event.requestContext.requestId });
 }
 

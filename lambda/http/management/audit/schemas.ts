@@ -10,11 +10,13 @@ const auditEntrySchema = z
     by: z
       .object({
         kind: z.enum(['operator', 'token', 'identity']).meta({
-          description: 'operator: the admin token. identity: a CI job, by whom its host vouches for.',
+          description:
+            'operator: the admin token. identity: for whom a host vouches: a CI job, or a person with their token for it.',
         }),
-        tokenId: z.string().nullable(),
+        tokenId: z.string().nullable().meta({ description: 'Of a person their id, such as github:1234.' }),
         name: z.string().nullable().meta({
-          description: 'User or label of the token, or subject of the identity, as they were then.',
+          description:
+            'User or label of the token, subject of the identity, or name of the person, as they were then.',
         }),
       })
       .meta({ description: 'Who did it.' }),

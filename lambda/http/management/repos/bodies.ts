@@ -1,31 +1,51 @@
+import { isMapped, type MappedRepo } from '../../../domain/git-host.ts';
 import { isPublic, type PublicRead } from '../../../domain/public-read.ts';
 import { isThere, type RepoRecord, type TenantRecord } from '../../../domain/tenant.ts';
 import { deletingMark, iso } from '../fields.ts';
 import type { RepoBody } from './schemas.ts';
 
 type TenantOfRepos = Pick<TenantRecord, 'counted' | 'fullCountedAtMs' | 'repoLimits'>;
-type RepoContext = TenantOfRepos & { readonly publicReads: readonly PublicRead[] };
+type RepoContext = TenantOfRepos & {
+  readonly publicReads: readonly PublicRead[];
+  /** Omitted: what is mapped is not shown. */
+  readonly mappedRepos?: readonly MappedRepo[];
+};
 
 /**
- * The repos that are shown: those that are there, have a limit or are public, and those that are being deleted until
+ * The repos that are shown: those that are there, have a limit, are public or mapped, and those that are being deleted until
  * they are open again.
  */
-export function reposBody(repos: readonly RepoRecord[], { publicReads, ...tenant }: RepoContext): RepoBody[] {
+export function reposBody(
+  repos: readonly RepoRecord[],
+  { publicReads, mappedRepos = [], ...tenant }: RepoContext,
+): RepoBody[] {
+  const mappedByName = new Map(mappedRepos.map((mapped) => [mapped.repo, mapped]));
   const publicByName = new Map(publicReads.map((publicRead) => [publicRead.repo, publicRead]));
   return repos.flatMap((record) => {
     const found = publicByName.get(record.repo);
     const publicRead = found && isPublic(found, record) ? found : undefined;
+    const hosted = mappedByName.get(record.repo);
+    const mapped = hosted && isMapped(hosted, record) ? hosted : undefined;
     const isShown =
-      record.closedAtMs !== null || publicRead || isThere(record) || tenant.repoLimits.has(record.repo);
-    return isShown ? repoBody(record, { tenant, publicRead }) : [];
+      record.closedAtMs !== null ||
+      publicRead ||
+      mapped ||
+      isThere(record) ||
+      tenant.repoLimits.has(record.repo);
+    return isShown ? repoBody(record, { tenant, publicRead, mapped }) : [];
   });
 }
 
-/** One of them. @param context.publicRead undefined: it is not public. */
+/** One of them. @param context.publicRead undefined: it is not public. @param context.mapped undefined: it is not mapped. */
 export function repoBody(
   record: RepoRecord,
-  { tenant, publicRead }: { tenant: TenantOfRepos; publicRead?: PublicRead | undefined },
+  context: {
+    tenant: TenantOfRepos;
+    publicRead?: PublicRead | undefined;
+    mapped?: MappedRepo | undefined;
+  },
 ): RepoBody {
+  const { tenant, publicRead, mapped } = context;
   const { repo, storedBytes, objectCount, closedAtMs } = record;
   const countedAtMs = countedAtOf(record, tenant);
   const isCounted = countedAtMs !== null;
@@ -37,6 +57,7 @@ export function repoBody(
     countedAt: isCounted ? iso(countedAtMs) : null,
     ...deletingMark(closedAtMs),
     ...(publicRead && { publicRead: publicReadBody(publicRead) }),
+    ...(mapped && { gitHost: mappedBody(mapped) }),
   };
 }
 
@@ -47,6 +68,10 @@ function countedAtOf(record: RepoRecord, { counted, fullCountedAtMs }: TenantOfR
   return record.createdAtMs === undefined || record.dirtyToken !== null
     ? null
     : (counted?.countedAtMs ?? null);
+}
+
+export function mappedBody({ host, name, hostedId, sinceMs }: MappedRepo): NonNullable<RepoBody['gitHost']> {
+  return { host, repo: name, repoId: hostedId, since: iso(sinceMs) };
 }
 
 export function publicReadBody({

@@ -11,6 +11,11 @@ export const repo = {
   countedAt: '2026-11-21T05:00:00Z',
 };
 
+const mappedRepo = {
+  ...repo,
+  gitHost: { host: 'github', repo: 'acme/game', repoId: '123456789', since: '2026-11-20T08:00:00Z' },
+};
+
 const publicRepo = {
   ...repo,
   publicRead: {
@@ -20,7 +25,7 @@ const publicRepo = {
   },
 };
 
-/** Repos, as counted, and whether anybody may download from them. */
+/** Repos, as counted, whether anybody may download from them, and whose people may use them. */
 export const repoDocs = {
   'POST /v1/tenants/{tenant}/reconcile': {
     id: 'requestRecount',
@@ -71,17 +76,19 @@ export const repoDocs = {
     id: 'getRepo',
     summary: 'A repo',
     access: 'reader',
-    answers: { 200: { description: 'The repo, as last counted.', schema: repoSchema, example: repo } },
+    answers: { 200: { description: 'The repo, as last counted.', schema: repoSchema, example: mappedRepo } },
     problems: ['tenant-not-found', 'repo-not-found'],
   },
   'PATCH /v1/tenants/{tenant}/repos/{repo}': {
     id: 'updateRepo',
-    summary: 'Limit a repo, make it public, or private again',
+    summary: 'Limit a repo, make it public, map it to a git host',
     description:
       'Its own limit holds beside that of the tenant, which holds for all repos together. Uploads above it are refused at ' +
       'once; what is stored or under way stays, and downloads go on. At most 50 repos of a tenant have a limit. ' +
       'From a public repo anybody can download, without a token, up to its ceiling. A delete of the repo ends that, also ' +
-      'if its name is used anew.',
+      'if its name is used anew. ' +
+      'Of a mapped repo, people of a git host of the stage can use git-lfs with their own tokens for that host, for what they ' +
+      'may do with the repository there. Mapped again, it forgets whom it had let in. A delete of the repo ends that, too.',
     access: 'manager',
     body: { schema: updateRepoBody, example: { publicRead: { monthlyLimitBytes: 107_374_182_400 } } },
     answers: {
@@ -94,6 +101,7 @@ export const repoDocs = {
       'repo-closed',
       'limits-full',
       'public-repos-full',
+      'mapped-repos-full',
     ],
   },
 } satisfies OperationDocs;

@@ -1,11 +1,15 @@
+import type * as z from 'zod';
 import { monthOf, nextMonthMs } from '../../../domain/calendar.ts';
+import { isHostedName, type MappedRepo, mappedReposMax } from '../../../domain/git-host.ts';
 import { type PublicRead, publicReposMax } from '../../../domain/public-read.ts';
 import { type RepoRecord, repoLimitsMax, type TenantRecord, unknownRepo } from '../../../domain/tenant.ts';
+import type { RepoPath } from '../../../ports/ledger.ts';
 import { changePublicRead } from '../../../use-cases/access/change-public-read.ts';
 import type { AuditTrail } from '../../../use-cases/audited.ts';
 import { createRepo as createRepoUseCase } from '../../../use-cases/repos/create-repo.ts';
 import { findRepo } from '../../../use-cases/repos/find-repo.ts';
 import { limitRepo } from '../../../use-cases/repos/limit-repo.ts';
+import { mapRepo } from '../../../use-cases/repos/map-repo.ts';
 import { problem, repoNotFound, tenantNotFound } from '../../problems.ts';
 import { pathRepo } from '../../request.ts';
 import { json, type Response } from '../../respond.ts';
@@ -13,7 +17,7 @@ import { managerAccess, openManagerAccess, readerAccess, seesRepo } from '../acc
 import { iso } from '../fields.ts';
 import { change, jsonBody, type ManagementDeps, noBody, type Operations, operation } from '../operation.ts';
 import { noQuery, pageQuery } from '../queries.ts';
-import { publicReadBody, repoBody, reposBody } from './bodies.ts';
+import { mappedBody, publicReadBody, repoBody, reposBody } from './bodies.ts';
 import { readRepoPage } from './page.ts';
 import { createRepoBody, updateRepoBody } from './requests.ts';
 import type { RepoBody } from './schemas.ts';
@@ -25,12 +29,13 @@ import type { RepoBody } from './schemas.ts';
 const listRepos = operation(
   { access: readerAccess, query: pageQuery, body: noBody },
   async (deps, { tenant, token, query }) => {
-    const [{ repos, nextCursor }, publicReads] = await Promise.all([
+    const [{ repos, nextCursor }, publicReads, mappedRepos] = await Promise.all([
       readRepoPage(deps, { tenant: tenant.tenant, ...query }),
       deps.publicReads.list(tenant.tenant),
+      deps.mappedRepos.list(tenant.tenant),
     ]);
     const seen = repos.filter(({ repo }) => seesRepo({ token }, repo));
-    return json(200, { repos: reposBody(seen, { ...tenant, publicReads }), nextCursor });
+    return json(200, { repos: reposBody(seen, { ...tenant, publicReads, mappedRepos }), nextCursor });
   },
 );
 
@@ -41,8 +46,7 @@ const showRepo = operation(
     const path =
       repo !== undefined && seesRepo({ token }, repo) ? { tenant: tenant.tenant, repo } : undefined;
     if (!path) return repoNotFound(tenant.tenant);
-    const [record, publicRead] = await Promise.all([deps.ledger.readRepo(path), deps.publicReads.find(path)]);
-    const body = await shownRepo(deps, { tenant, record, publicRead });
+    const body = await shownRepo(deps, { tenant, ...(await readDecided(deps, path)) });
     return body ? json(200, body) : repoNotFound(tenant.tenant);
   },
 );
@@ -71,10 +75,10 @@ const createRepo = change(
   },
 );
 
-/** Sets or lifts the limit of a repo; makes it public, or private again. */
+/** Sets or lifts the limit of a repo; makes it public, or private again; maps it to a git host, or no longer. */
 const updateRepo = change(
   { action: 'repo.update', access: openManagerAccess, query: noQuery, body: jsonBody(updateRepoBody) },
-  async (deps, { tenant, isAdmin, body: { limitBytes, publicRead }, event, trail }) => {
+  async (deps, { tenant, isAdmin, body: { limitBytes, publicRead, gitHost }, event, trail }) => {
     const repo = pathRepo(event);
     if (repo === undefined) return repoNotFound(tenant.tenant);
     if (publicRead?.monthlyLimitBytes === null && !isAdmin)
@@ -86,15 +90,17 @@ const updateRepo = change(
       const refusal = await updatePublicRead(deps, { tenant, repo, publicRead, trail });
       if (refusal) return refusal;
     }
+    if (gitHost !== undefined) {
+      const refusal = await updateGitHost(deps, { tenant, repo, gitHost, trail });
+      if (refusal) return refusal;
+    }
     const limited =
       limitBytes === undefined ? { tenant } : await updateLimit(deps, { tenant, repo, limitBytes, trail });
     if ('refusal' in limited) return limited.refusal;
     const path = { tenant: tenant.tenant, repo };
-    const [record = unknownRepo(repo), found] = await Promise.all([
-      deps.ledger.readRepo(path),
-      deps.publicReads.find(path),
-    ]);
-    const shown = await shownRepo(deps, { tenant: limited.tenant, record, publicRead: found });
+    const decided = await readDecided(deps, path);
+    const { record = unknownRepo(repo) } = decided;
+    const shown = await shownRepo(deps, { ...decided, tenant: limited.tenant, record });
     return json(200, shown ?? repoBody(record, limited));
   },
 );
@@ -129,6 +135,47 @@ async function updatePublicRead(
   }
 }
 
+async function updateGitHost(
+  deps: ManagementDeps,
+  input: {
+    tenant: TenantRecord;
+    repo: string;
+    gitHost: Exclude<z.output<typeof updateRepoBody>['gitHost'], undefined>;
+    trail: AuditTrail;
+  },
+): Promise<Response | undefined> {
+  const { tenant, repo, gitHost, trail } = input;
+  const host = deps.gitHosts.find(({ id }) => id === gitHost?.host);
+  if (gitHost && !host) {
+    const known = deps.gitHosts.map(({ id }) => id).join(', ') || 'none';
+    return problem('invalid-body', `gitHost.host: must be one of this stage: ${known}.`);
+  }
+  if (gitHost && host && !isHostedName(gitHost.repo, host.kind))
+    return problem(
+      'invalid-body',
+      'gitHost.repo: must be the full name of a repository, such as acme/game, without .git or an address.',
+    );
+  const to = gitHost && { host: gitHost.host, name: gitHost.repo, hostedId: gitHost.repoId ?? null };
+  const outcome = await mapRepo(deps, { tenant, repo, to });
+  switch (outcome.kind) {
+    case 'changed':
+      trail.was({ gitHost: shownMapping(outcome.before) });
+      trail.became({ gitHost: shownMapping(outcome.after) });
+      return undefined;
+    case 'no-repo':
+      return repoNotFound(tenant.tenant);
+    case 'repo-closed':
+      return repoClosed(`${tenant.tenant}/${repo}`);
+    case 'full':
+      return problem(
+        'mapped-repos-full',
+        `The tenant ${tenant.tenant} has ${mappedReposMax} mapped repos. End the mapping of one first.`,
+      );
+  }
+}
+
+const shownMapping = (mapped: MappedRepo | undefined) => (mapped ? mappedBody(mapped) : null);
+
 async function updateLimit(
   deps: ManagementDeps,
   input: { tenant: TenantRecord; repo: string; limitBytes: number | null; trail: AuditTrail },
@@ -148,14 +195,38 @@ async function updateLimit(
   }
 }
 
+/** What is known of a repo, and what was decided of it. */
+interface Decided {
+  readonly record: RepoRecord | undefined;
+  readonly publicRead: PublicRead | undefined;
+  readonly mapped: MappedRepo | undefined;
+}
+
+async function readDecided(
+  deps: Pick<ManagementDeps, 'ledger' | 'publicReads' | 'mappedRepos'>,
+  path: RepoPath,
+): Promise<Decided> {
+  const [record, publicRead, mapped] = await Promise.all([
+    deps.ledger.readRepo(path),
+    deps.publicReads.find(path),
+    deps.mappedRepos.find(path),
+  ]);
+  return { record, publicRead, mapped };
+}
+
 /** A repo with what anybody was offered of it, if it is public. undefined: it is not shown. */
 async function shownRepo(
   deps: Pick<ManagementDeps, 'downloads' | 'clock'>,
-  input: { tenant: TenantRecord; record: RepoRecord | undefined; publicRead: PublicRead | undefined },
+  input: { tenant: TenantRecord } & Decided,
 ): Promise<RepoBody | undefined> {
-  const { tenant, record, publicRead } = input;
-  const records = record ? [record] : publicRead ? [unknownRepo(publicRead.repo)] : [];
-  const [body] = reposBody(records, { ...tenant, publicReads: publicRead ? [publicRead] : [] });
+  const { tenant, record, publicRead, mapped } = input;
+  const name = publicRead?.repo ?? mapped?.repo;
+  const records = record ? [record] : name === undefined ? [] : [unknownRepo(name)];
+  const [body] = reposBody(records, {
+    ...tenant,
+    publicReads: publicRead ? [publicRead] : [],
+    mappedRepos: mapped ? [mapped] : [],
+  });
   if (!body?.publicRead) return body;
   const nowMs = deps.clock.nowMs();
   const month = monthOf(nowMs);

@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { gitHostIdPattern, hostedNameCharactersMax } from '../../../domain/git-host.ts';
 import { repoPattern } from '../../../domain/names.ts';
 import { limit } from '../fields.ts';
 
@@ -16,6 +17,33 @@ const publicRead = z
     description: 'Lets anybody download from the repo, without a token. null: only those who have one.',
   });
 
+const gitHost = z
+  .strictObject({
+    host: z
+      .string()
+      .regex(gitHostIdPattern, 'must be the id of one of the git hosts of this stage')
+      .meta({ description: 'The id of one of the git hosts of the stage.', examples: ['github'] }),
+    repo: z
+      .string()
+      .max(hostedNameCharactersMax)
+      .meta({ description: 'Full name of the repository there, without .git.', examples: ['acme/game'] }),
+    repoId: z
+      .string()
+      .regex(/^[1-9]\d{0,15}$/, 'must be the number of a repository, as text')
+      .optional()
+      .meta({
+        description:
+          'Its number there, which nobody can take over as they can a name. Without it, it is learned from the first ' +
+          'person who comes.',
+      }),
+  })
+  .nullable()
+  .meta({
+    description:
+      'Lets people use the repo with their own tokens for the host, as they may use the repository there. null: only those ' +
+      'who have a token of the tenant.',
+  });
+
 const repoRule = 'must be the name of a repo, without .git';
 
 export const createRepoBody = z
@@ -30,6 +58,10 @@ export const createRepoBody = z
   .meta({ id: 'CreateRepo' });
 
 export const updateRepoBody = z
-  .strictObject({ limitBytes: limitBytes.optional(), publicRead: publicRead.optional() })
-  .refine((body) => Object.keys(body).length > 0, 'name limitBytes or publicRead')
+  .strictObject({
+    limitBytes: limitBytes.optional(),
+    publicRead: publicRead.optional(),
+    gitHost: gitHost.optional(),
+  })
+  .refine((body) => Object.keys(body).length > 0, 'name limitBytes, publicRead or gitHost')
   .meta({ id: 'UpdateRepo', minProperties: 1 });

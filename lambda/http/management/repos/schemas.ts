@@ -19,6 +19,18 @@ const publicReadSchema = z
   })
   .meta({ id: 'PublicRead' });
 
+const mappedSchema = z
+  .object({
+    host: z.string().meta({ description: 'The id of the git host.', examples: ['github'] }),
+    repo: z.string().meta({ description: 'Full name of the repository there.', examples: ['acme/game'] }),
+    repoId: z
+      .string()
+      .nullable()
+      .meta({ description: 'Its number there. null: nobody has come yet from whom it could be learned.' }),
+    since: time.meta({ description: 'When this was decided last.' }),
+  })
+  .meta({ id: 'GitHostOfRepo' });
+
 export const repoSchema = z
   .object({
     repo: z.string(),
@@ -30,6 +42,9 @@ export const repoSchema = z
     publicRead: publicReadSchema
       .optional()
       .meta({ description: 'Only if anybody may download from it, without a token.' }),
+    gitHost: mappedSchema.optional().meta({
+      description: 'Only if people may use it with their tokens for a git host. Not in a subscription.',
+    }),
   })
   .meta({ id: 'Repo' });
 

@@ -76,6 +76,16 @@ describe('the owner of a lock', () => {
     expect(lockOwnerOf(token).ownerName).toBe('token 5f0c…');
   });
 
+  it('is the person for whom a git host vouches, by their number, and is shown by their name', () => {
+    const person = { id: 'github:1234', login: 'ada' };
+    const theirs = lockOwnerOf({ tokenId: person.id, user: null, label: null, person });
+    expect(theirs).toEqual({ ownerId: 'person:github:1234', ownerName: 'ada (github)' });
+    expect(lockOwnerOf({ ...token, user: 'github:1234' }).ownerId).not.toBe(theirs.ownerId);
+    expect(lockOwnerOf({ ...token, tokenId: 'github:1234' }).ownerId).not.toBe(theirs.ownerId);
+    expect(lockOwnerIdsOf('github:1234')).toContain(theirs.ownerId);
+    expect(ownerOfLock(theirs)).toBe('github:1234');
+  });
+
   it('is never another’s, though a user is called as the id of a token', () => {
     const { ownerId } = lockOwnerOf({ ...token, user: token.tokenId, tokenId: '0'.repeat(16) });
     expect(ownerId).not.toBe(lockOwnerOf(token).ownerId);

@@ -40,6 +40,21 @@ describe('an action that is audited', () => {
       },
     );
 
+  it('tells all that it changes, one after the other', async () => {
+    await act(async (trail) => {
+      trail.was({ limitBytes: 1 });
+      trail.became({ limitBytes: 2 });
+      trail.was({ publicRead: null });
+      trail.became({ publicRead: { monthlyLimitBytes: 5 } });
+      return 'ok';
+    });
+    const { entries: written } = await audit.list({ tenant: 'acme', fromMs: 0, untilMs: 9e15, pageSize: 10 });
+    expect(written[0]).toMatchObject({
+      before: { limitBytes: 1, publicRead: null },
+      after: { limitBytes: 2, publicRead: { monthlyLimitBytes: 5 } },
+    });
+  });
+
   it('is written down as begun before, and with what it changed after', async () => {
     const atMs = clock.nowMs();
     const begun = {
@@ -117,5 +132,11 @@ describe('an action that is audited', () => {
     expect(actorOf(token)).toEqual({ kind: 'token', tokenId: token.tokenId, name: 'ada' });
     expect(actorOf({ ...token, user: null })).toMatchObject({ name: 'laptop' });
     expect(actorOf({ ...token, user: null, label: null })).toMatchObject({ name: null });
+    const person = { id: 'github:1234', login: 'ada' };
+    expect(actorOf({ tokenId: person.id, scope: 'write', user: null, label: null, person })).toEqual({
+      kind: 'identity',
+      tokenId: 'github:1234',
+      name: 'ada',
+    });
   });
 });

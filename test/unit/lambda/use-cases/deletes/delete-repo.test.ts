@@ -55,6 +55,20 @@ describe('a repo that is being deleted', () => {
     expect(await world.deps.publicReads.list(tenant)).toEqual([game2]);
   });
 
+  it('is not mapped any more', async () => {
+    await open({ 'game/a': 1 });
+    const { mappedRepos } = world.deps;
+    for (const name of ['game', 'game2'])
+      await mappedRepos.put({
+        tenant,
+        mapped: { repo: name, host: 'github', name: 'acme/game', hostedId: null, sinceMs: world.nowMs },
+      });
+    await del({ dryRun: true });
+    expect((await mappedRepos.list(tenant)).map(({ repo }) => repo)).toEqual(['game', 'game2']);
+    await del();
+    expect((await mappedRepos.list(tenant)).map(({ repo }) => repo)).toEqual(['game2']);
+  });
+
   it('need not have been counted; then what it frees is unknown, not zero', async () => {
     await open({});
     world.put({ 'game/a': 1 });

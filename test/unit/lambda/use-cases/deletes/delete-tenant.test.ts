@@ -29,13 +29,16 @@ describe('a tenant that is being deleted', () => {
     expect(await del()).toEqual(plan);
   });
 
-  it('loses its tokens at once, has nothing public, and is due; when it is deleted again, it keeps its time', async () => {
-    const { publicReads } = world.deps;
+  it('loses its tokens at once, has nothing public or mapped, and is due; when it is deleted again, it keeps its time', async () => {
+    const { publicReads, mappedRepos } = world.deps;
+    const mapped = { repo: 'game', host: 'github', name: 'acme/game', hostedId: null, sinceMs: 1 };
+    await mappedRepos.put({ tenant, mapped });
     for (const repo of ['game', 'art'])
       await publicReads.put({ tenant, publicRead: { repo, monthlyLimitBytes: 1, sinceMs: 1 } });
     const first = await del();
     expect(await world.tokens.list(tenant)).toEqual([]);
     expect(await publicReads.list(tenant)).toEqual([]);
+    expect(await mappedRepos.list(tenant)).toEqual([]);
     expect(world.requests).toEqual([{ tenant, reason: 'delete', full: true }]);
     const { due } = await world.ledger.dueTenants({ untilMs: world.nowMs, tenantsMax: 1 });
     expect(due).toMatchObject([{ tenant, full: true }]);

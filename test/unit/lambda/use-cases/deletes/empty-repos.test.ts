@@ -57,15 +57,18 @@ describe('the closed repos of a tenant', () => {
     info.mockRestore();
   });
 
-  it('are not public when they are opened, whoever said so meanwhile', async () => {
-    const { publicReads } = world.deps;
+  it('are neither public nor mapped when they are opened, whoever said so meanwhile', async () => {
+    const { publicReads, mappedRepos } = world.deps;
     await close('a');
     await empty();
     const path = { tenant, repo: 'a' };
     await publicReads.put({ tenant, publicRead: { repo: 'a', monthlyLimitBytes: 1, sinceMs: world.nowMs } });
+    const mapped = { repo: 'a', host: 'github', name: 'acme/a', hostedId: null, sinceMs: world.nowMs };
+    await mappedRepos.put({ tenant, mapped });
     world.nowMs += world.deps.settings.pendingVoidAfterMs + 1;
     expect([await empty(), await isClosed('a')]).toEqual(['done', false]);
     expect(await publicReads.find(path)).toBeUndefined();
+    expect(await mappedRepos.find(path)).toBeUndefined();
   });
 
   describe('of which a deletion is written once more after the repo was opened', () => {

@@ -1,0 +1,44 @@
+import type { PersonGrant } from './person.ts';
+
+/** What came of asking a host. */
+export type PersonVerdict =
+  | { readonly kind: 'granted'; readonly grant: PersonGrant }
+  /** The token is none, or its person has no business there. The reason is for the log. */
+  | { readonly kind: 'refused'; readonly reason: string }
+  /** Nothing is known: the host wants to be asked later. */
+  | { readonly kind: 'limited'; readonly untilMs: number }
+  /** Nothing is known: the host does not answer. */
+  | { readonly kind: 'unavailable'; readonly untilMs: number };
+
+/** Verdicts remembered. Beyond that the oldest are forgotten. */
+export const verdictsMax = 5000;
+
+/** What this process knows of people, by {@link grantKeyOf}. A client that repeats itself makes no host answer again. */
+export class KnownPeople {
+  /** The oldest first. */
+  readonly #verdicts = new Map<string, { readonly verdict: PersonVerdict; readonly untilMs: number }>();
+  readonly #asking = new Map<string, Promise<PersonVerdict>>();
+
+  find(key: string, nowMs: number): PersonVerdict | undefined {
+    const known = this.#verdicts.get(key);
+    if (known && nowMs < known.untilMs) return known.verdict;
+    this.#verdicts.delete(key);
+    return undefined;
+  }
+
+  keep(key: string, verdict: PersonVerdict, untilMs: number): void {
+    this.#verdicts.delete(key);
+    this.#verdicts.set(key, { verdict, untilMs });
+    const [oldest] = this.#verdicts.keys();
+    if (this.#verdicts.size > verdictsMax && oldest !== undefined) this.#verdicts.delete(oldest);
+  }
+
+  /** Asks, unless the same is being asked already: then its answer is that of both. */
+  async askOnce(key: string, ask: () => Promise<PersonVerdict>): Promise<PersonVerdict> {
+    const known = this.#asking.get(key);
+    if (known) return known;
+    const asking = ask().finally(() => this.#asking.delete(key));
+    this.#asking.set(key, asking);
+    return asking;
+  }
+}

@@ -1,0 +1,73 @@
+import type { GitHost, MappedRepo } from '../domain/git-host.ts';
+import type { PersonGrant } from '../domain/person.ts';
+import type { RepoPath } from './ledger.ts';
+
+/** What a host answers. */
+export type HostAnswer =
+  | {
+      readonly kind: 'granted';
+      readonly grant: PersonGrant;
+      /** The repository's number there. */
+      readonly hostedId: string;
+    }
+  /** The reason is for the log. Who asks must not learn it. */
+  | { readonly kind: 'refused'; readonly reason: HostRefusal }
+  /** It, or this process, is asked too much. */
+  | { readonly kind: 'limited'; readonly retryAfterMs: number };
+
+/**
+ * - `token-rejected`: the host does not know the token, or no more.
+ * - `token-too-small`: the token has not the scopes to ask with, or its organization has not authorized it.
+ * - `no-access`: there is no such repository for this person.
+ * - `not-a-member`: everybody may read the repository, and this person no more than that.
+ * - `moved`: the repository has another name now.
+ */
+export type HostRefusal = 'token-rejected' | 'token-too-small' | 'no-access' | 'not-a-member' | 'moved';
+
+/** Asks hosts what the person of a token may do. */
+export interface HostClient {
+  /**
+   * Sends the token to the host, and to nobody else. Nothing is retried.
+   *
+   * @param input.name the repository's full name.
+   * @throws {GitHostUnavailableError} it does not answer, or not as it should.
+   */
+  ask(input: { host: GitHost; name: string; token: string }): Promise<HostAnswer>;
+}
+
+/** A host cannot be asked now. Nothing is known of the token. */
+export class GitHostUnavailableError extends Error {
+  override readonly name = 'GitHostUnavailableError';
+}
+
+/** Which repos are mapped. Away from the items of tenants and repos: strangers read it for whatever names they like. */
+export interface MappedRepos {
+  /** One strongly consistent read of one item, whether or not there is such a repo. @throws {LedgerUnavailableError} */
+  find(path: RepoPath): Promise<MappedRepo | undefined>;
+  /** Those of a tenant, by name. @throws {LedgerUnavailableError} */
+  list(tenant: string): Promise<readonly MappedRepo[]>;
+  /** Replaces what was decided before. A write that lands late changes nothing. @throws {LedgerUnavailableError} */
+  put(input: { tenant: string; mapped: MappedRepo }): Promise<void>;
+  /**
+   * Notes the repository's number, unless one is known, or something else was decided since.
+   *
+   * @returns what holds now.
+   * @throws {LedgerUnavailableError}
+   */
+  pin(input: RepoPath & { sinceMs: number; hostedId: string }): Promise<MappedRepo | undefined>;
+  /**
+   * Ends it. A write from before that lands late does not bring it back.
+   *
+   * @returns what there was. undefined: it was not mapped.
+   * @throws {LedgerUnavailableError}
+   */
+  end(input: RepoPath & { atMs: number }): Promise<MappedRepo | undefined>;
+}
+
+/** What hosts have said, for some minutes, so that not every function has to ask. */
+export interface KeptGrants {
+  /** @throws {LedgerUnavailableError} */
+  find(key: string): Promise<{ readonly grant: PersonGrant; readonly untilMs: number } | undefined>;
+  /** Unless one is known that holds longer. @throws {LedgerUnavailableError} */
+  keep(input: { key: string; grant: PersonGrant; untilMs: number }): Promise<void>;
+}

@@ -1,0 +1,82 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import type { MappedRepo } from '../../lambda/domain/git-host.ts';
+import type { MappedRepos } from '../../lambda/ports/git-hosts.ts';
+import { tenantName } from './ledger-context.ts';
+
+export function mappedReposContract(open: () => Promise<MappedRepos>): void {
+  describe('mapped repos', () => {
+    let repos: MappedRepos;
+    beforeAll(async () => {
+      repos = await open();
+    });
+    const mapped = (repo: string, more: Partial<MappedRepo> = {}): MappedRepo => ({
+      repo,
+      host: 'github',
+      name: 'acme/game',
+      hostedId: null,
+      sinceMs: 1,
+      ...more,
+    });
+
+    it('are none until they are made so, each tenant’s own', async () => {
+      const [tenant, other] = [tenantName(), tenantName()];
+      expect(await repos.find({ tenant, repo: 'game' })).toBeUndefined();
+      expect(await repos.list(tenant)).toEqual([]);
+      await repos.put({ tenant, mapped: mapped('game') });
+      await repos.put({ tenant, mapped: mapped('Art.v2', { host: 'gitlab', name: 'a/b/c', hostedId: '7' }) });
+      await repos.put({ tenant: other, mapped: mapped('film') });
+      expect(await repos.find({ tenant, repo: 'game' })).toEqual(mapped('game'));
+      expect(await repos.find({ tenant, repo: 'gam' })).toBeUndefined();
+      expect(await repos.find({ tenant: other, repo: 'game' })).toBeUndefined();
+      expect(await repos.list(tenant)).toEqual([
+        mapped('Art.v2', { host: 'gitlab', name: 'a/b/c', hostedId: '7' }),
+        mapped('game'),
+      ]);
+    });
+
+    it('can be changed, ended, and mapped again', async () => {
+      const tenant = tenantName();
+      const path = { tenant, repo: 'game' };
+      expect(await repos.end({ ...path, atMs: 1 })).toBeUndefined();
+      await repos.put({ tenant, mapped: mapped('game') });
+      await repos.put({ tenant, mapped: mapped('game', { name: 'acme/other', sinceMs: 2 }) });
+      expect(await repos.find(path)).toEqual(mapped('game', { name: 'acme/other', sinceMs: 2 }));
+      expect(await repos.end({ ...path, atMs: 3 })).toEqual(
+        mapped('game', { name: 'acme/other', sinceMs: 2 }),
+      );
+      expect(await repos.end({ ...path, atMs: 4 })).toBeUndefined();
+      expect(await repos.find(path)).toBeUndefined();
+      expect(await repos.list(tenant)).toEqual([]);
+      await repos.put({ tenant, mapped: mapped('game', { sinceMs: 5 }) });
+      expect(await repos.find(path)).toEqual(mapped('game', { sinceMs: 5 }));
+    });
+
+    it('learn their number once, and none of another mapping', async () => {
+      const tenant = tenantName();
+      const path = { tenant, repo: 'game' };
+      expect(await repos.pin({ ...path, sinceMs: 1, hostedId: '7' })).toBeUndefined();
+      await repos.put({ tenant, mapped: mapped('game', { sinceMs: 10 }) });
+      expect(await repos.pin({ ...path, sinceMs: 9, hostedId: '7' })).toEqual(
+        mapped('game', { sinceMs: 10 }),
+      );
+      const known = mapped('game', { sinceMs: 10, hostedId: '7' });
+      expect(await repos.pin({ ...path, sinceMs: 10, hostedId: '7' })).toEqual(known);
+      expect(await repos.pin({ ...path, sinceMs: 10, hostedId: '8' })).toEqual(known);
+      expect(await repos.find(path)).toEqual(known);
+      await repos.end({ ...path, atMs: 11 });
+      expect(await repos.pin({ ...path, sinceMs: 10, hostedId: '7' })).toBeUndefined();
+      expect(await repos.find(path)).toBeUndefined();
+    });
+
+    it('have one number, whoever comes first of many', async () => {
+      const tenant = tenantName();
+      const path = { tenant, repo: 'game' };
+      await repos.put({ tenant, mapped: mapped('game') });
+      const answers = await Promise.all(
+        ['1', '2', '3', '4', '5', '6'].map((hostedId) => repos.pin({ ...path, sinceMs: 1, hostedId })),
+      );
+      expect(new Set(answers.map((answer) => answer?.hostedId)).size).toBe(1);
+      expect((await repos.find(path))?.hostedId).toBe(answers[0]?.hostedId);
+    });
+  });
+}

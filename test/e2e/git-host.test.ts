@@ -1,0 +1,116 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { type StandInHost, startStandInHost } from '../support/git-host.ts';
+import { GitUser } from '../support/git-user.ts';
+import { bytesOf, writeFiles } from '../support/payload.ts';
+import { Stack } from './stack.ts';
+import { describeWithGitLfs } from './with-git-lfs.ts';
+
+const tokenOf = (login: string) => `forge-token-of-${login}-0123456789`;
+
+/** Ada may push, Grace may read, and Mallory is nobody there. */
+describeWithGitLfs('people with their tokens for a git host', () => {
+  let stack: Stack;
+  let forge: { host: StandInHost; close: () => Promise<void> };
+  const users: GitUser[] = [];
+  let ada: GitUser;
+  let grace: GitUser;
+  let mallory: GitUser;
+  let remote: string;
+  let workTree: string;
+  const lfsUrl = () => `${stack.url}/acme/game/info/lfs`;
+
+  beforeAll(async () => {
+    const started = await startStandInHost('gitea', 'forge');
+    forge = started;
+    for (const [index, login] of ['ada', 'grace', 'mallory'].entries())
+      forge.host.person({ id: index + 1, login, token: tokenOf(login) });
+    forge.host.repository('acme/game', { id: 7, people: { ada: 'write', grace: 'read' } });
+    stack = await Stack.start({ flags: ['--git-host', `forge,gitea,${started.setting.url}`] });
+    await stack.cliJson('tenant', 'create', 'acme');
+    await stack.cliJson('repo', 'create', 'acme', 'game');
+    [ada, grace, mallory] = (await Promise.all(
+      ['ada', 'grace', 'mallory'].map(async (login) => {
+        const user = await GitUser.create({ url: stack.url, token: tokenOf(login) });
+        users.push(user);
+        return user;
+      }),
+    )) as [GitUser, GitUser, GitUser];
+    remote = await ada.createRemote('game');
+    workTree = await ada.createWorkTree('work', { remote, lfsUrl: lfsUrl() });
+    await writeFiles(workTree, new Map([['a.bin', bytesOf('a', 300_000)]]));
+    await ada.commitAll(workTree, 'A file');
+  });
+  afterAll(async () => {
+    for (const user of users) await user.close();
+    await stack?.close();
+    await forge?.close();
+  });
+
+  it('are refused until the repo is mapped, and the host is not asked', async () => {
+    const pushed = await ada.tryGit(workTree, ['push', 'origin', 'main']);
+    expect(pushed.code).not.toBe(0);
+    expect(forge.host.requests).toEqual([]);
+  });
+
+  it('push if they may push there', async () => {
+    const { out } = await stack.cli('repo', 'host', 'acme', 'game', 'forge', 'acme/game');
+    expect(out).toMatch(/acme\/game is mapped to acme\/game on forge/);
+    // The client repeated a token that was bad a moment ago.
+    forge.host.person({ id: 1, login: 'ada', token: `${tokenOf('ada')}-new` });
+    await ada.setToken({ url: stack.url, token: `${tokenOf('ada')}-new` });
+    await ada.git(workTree, 'push', '--quiet', 'origin', 'main');
+    const listed = await stack.cli('repo', 'list', 'acme');
+    expect(listed.out).toMatch(/forge acme\/game/);
+  });
+
+  it('clone if they may pull there, and are told why they cannot push', async () => {
+    await grace.git(grace.home, 'clone', '--quiet', remote, 'clone');
+    const clone = join(grace.home, 'clone');
+    expect(await readFile(join(clone, 'a.bin'))).toEqual(bytesOf('a', 300_000));
+    await writeFiles(clone, new Map([['b.bin', bytesOf('b', 1000)]]));
+    await grace.commitAll(clone, 'Not hers to push');
+    const pushed = await grace.tryGit(clone, ['push', 'origin', 'main']);
+    expect(pushed.code).not.toBe(0);
+    expect(pushed.err).toMatch(/grace \(forge\) may only read there/);
+  });
+
+  it('lock files as themselves', async () => {
+    const locked = await ada.git(workTree, 'lfs', 'lock', 'a.bin');
+    expect(locked.out).toMatch(/Locked a.bin/);
+    const seen = await grace.git(join(grace.home, 'clone'), 'lfs', 'locks');
+    expect(seen.out).toMatch(/a\.bin\s+ada \(forge\)/);
+    const ours = await ada.git(workTree, 'lfs', 'locks', '--verify');
+    expect(ours.out).toMatch(/O\s*a\.bin/);
+    await ada.git(workTree, 'lfs', 'unlock', 'a.bin');
+  });
+
+  it('get nothing if they are nobody there, and it ends with a message', async () => {
+    const cloned = await mallory.tryGit(mallory.home, ['clone', '--quiet', remote, 'clone']);
+    expect(cloned.code).not.toBe(0);
+    // Their helper has forgotten the token, as it does with any that is refused.
+    expect(cloned.err).toMatch(/could not read Username/);
+    const always = `!f() { echo username=any; echo password=${tokenOf('mallory')}; }; f`;
+    await mallory.git(mallory.home, 'config', '--global', 'credential.helper', always);
+    const again = await mallory.tryGit(mallory.home, ['clone', '--quiet', remote, 'again']);
+    expect(again.code).not.toBe(0);
+    expect(again.err).toMatch(/or one for forge that may not ask about this repo/);
+  });
+
+  it('are told that their host is down, at once', async () => {
+    forge.host.person({ id: 2, login: 'grace', token: `${tokenOf('grace')}-other` });
+    await grace.setToken({ url: stack.url, token: `${tokenOf('grace')}-other` });
+    forge.host.state = 'down';
+    try {
+      const pulled = await grace.tryGit(grace.home, ['clone', '--quiet', remote, 'again']);
+      expect(pulled.code).not.toBe(0);
+      expect(pulled.err).toMatch(/forge does not answer, so your token for it cannot be checked/);
+    } finally {
+      forge.host.state = 'up';
+    }
+    await sleep(5_500);
+    await grace.git(join(grace.home, 'again'), 'lfs', 'pull');
+  });
+});

@@ -1,0 +1,159 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import { type LfsAccessDeps, lfsAccess } from '../../../../../lambda/http/lfs/access.ts';
+import { readOnlyMessage } from '../../../../../lambda/http/lfs/read-only-message.ts';
+import { RejectedLogins } from '../../../../../lambda/http/lfs/rejected-logins.ts';
+import { GitHostUnavailableError, type HostAnswer } from '../../../../../lambda/ports/git-hosts.ts';
+import { httpEvent } from '../../../../support/http-event.ts';
+import { ManualClock, memoryDeps } from '../../../../support/memory/deps.ts';
+import { tokenRecord } from '../../../../support/token-record.ts';
+
+const own = `lfsq_${'a'.repeat(43)}`;
+const theirs = 'ghp_0123456789';
+const hosts = [
+  { id: 'github', kind: 'github', url: 'https://api.github.com' },
+  { id: 'forge', kind: 'gitea', url: 'https://git.example.com' },
+] as const;
+const person = { id: 'github:1234', login: 'ada' };
+
+/** A tenant `acme` with a mapped repo `game`, and one that is not, `film`. */
+describe('who asks for a repo', () => {
+  let clock: ManualClock;
+  let asked: string[];
+  let answer: () => HostAnswer;
+  let deps: LfsAccessDeps;
+
+  beforeEach(async () => {
+    clock = new ManualClock();
+    asked = [];
+    answer = () => ({ kind: 'granted', grant: { person, access: 'read' }, hostedId: '7' });
+    const memory = memoryDeps({
+      clock,
+      gitHosts: hosts,
+      hostClient: {
+        ask: async ({ token }) => {
+          asked.push(token);
+          clock.advance(120);
+          return answer();
+        },
+      },
+    });
+    deps = { ...memory, rejectedLogins: new RejectedLogins(clock) };
+    const account = { plan: null, limitBytes: null, createdAtMs: 1, counted: null, dueAtMs: 1 };
+    await memory.ledger.createTenant({ ...account, tenant: 'acme' });
+    await memory.tokens.put(tokenRecord(own, { tenant: 'acme' }));
+    const mapped = { repo: 'game', host: 'github', name: 'acme/game', hostedId: null, sinceMs: 1 };
+    await memory.mappedRepos.put({ tenant: 'acme', mapped });
+  });
+
+  async function ask(
+    password: string | undefined,
+    { tenant = 'acme', repo = 'game', scheme = 'Basic' } = {},
+  ) {
+    const value = scheme === 'Basic' ? Buffer.from(`any:${password}`).toString('base64') : password;
+    const headers: Record<string, string> =
+      password === undefined ? {} : { authorization: `${scheme} ${value}` };
+    const beganMs = clock.nowMs();
+    const access = await lfsAccess(deps, httpEvent({ headers, pathParameters: { tenant, repo } }));
+    return { access, tookMs: clock.nowMs() - beganMs };
+  }
+
+  const told = async (...input: Parameters<typeof ask>) => {
+    const { access, tookMs } = await ask(...input);
+    if (access.ok) throw new Error('It was let in.');
+    const { statusCode, headers, body } = access.response;
+    return { statusCode, headers, body, isAnybody: access.isAnybody, tookMs };
+  };
+
+  it('is somebody with a token of ours, which no host ever sees', async () => {
+    for (const scheme of ['Basic', 'Bearer']) {
+      const { access, tookMs } = await ask(own, { scheme });
+      expect(access).toMatchObject({ ok: true, token: { scope: 'write' }, takesPushes: true });
+      expect(tookMs).toBe(0);
+    }
+    await told(`lfsq_${'b'.repeat(43)}`);
+    await told(`${'A1'.repeat(21)}x`);
+    expect(asked).toEqual([]);
+  });
+
+  it('is a person with their token for the host, for what they may do there', async () => {
+    for (const access of ['read', 'write'] as const) {
+      answer = () => ({ kind: 'granted', grant: { person, access }, hostedId: '7' });
+      const found = await ask(`${theirs}-${access}`, { scheme: access === 'read' ? 'Basic' : 'Bearer' });
+      expect(found.access).toEqual({
+        ok: true,
+        tenant: expect.objectContaining({ tenant: 'acme' }),
+        repo: 'game',
+        repoObjects: undefined,
+        takesPushes: true,
+        watch: undefined,
+        token: { tokenId: 'github:1234', scope: access, user: null, label: null, person },
+      });
+    }
+    expect(asked).toEqual([`${theirs}-read`, `${theirs}-write`]);
+  });
+
+  it('is told the same, after the same time, whatever the reason', async () => {
+    const first = await told(theirs, { repo: 'film' });
+    expect(first).toMatchObject({ statusCode: 401, isAnybody: false, tookMs: 300 });
+    expect(first.body).toMatch(/mapped to github or forge, your own token for that host/);
+    expect(await told(`${theirs}1`, { tenant: 'absent' })).toEqual(first);
+    expect(await told(`${theirs}2`, { tenant: 'NO NAME' })).toEqual(first);
+    expect(await told(`${theirs}3`, { repo: '%2e%2e' })).toEqual(first);
+    for (const reason of ['token-rejected', 'no-access', 'moved'] as const) {
+      answer = () => ({ kind: 'refused', reason });
+      expect(await told(`${theirs}-${reason}`)).toEqual(first);
+      // Without asking the host.
+      expect(await told(`${theirs}-${reason}`)).toEqual(first);
+    }
+    expect(asked).toHaveLength(3);
+  });
+
+  it('is not kept longer if the host took longer', async () => {
+    answer = () => {
+      clock.advance(1000);
+      return { kind: 'refused', reason: 'no-access' };
+    };
+    expect((await told(theirs)).tookMs).toBe(1120);
+  });
+
+  it('is told at once where the stage has no hosts, and nothing of any', async () => {
+    deps = { ...deps, gitHosts: [] };
+    const answered = await told(theirs);
+    expect(answered).toMatchObject({ statusCode: 401, tookMs: 0 });
+    expect(answered.body).not.toMatch(/mapped|host/);
+    expect(asked).toEqual([]);
+  });
+
+  it('is told by a 403 what to do when they repeat themselves', async () => {
+    answer = () => ({ kind: 'refused', reason: 'token-rejected' });
+    for (let times = 0; times < 3; times += 1) expect((await told(theirs)).statusCode).toBe(401);
+    const last = await told(theirs);
+    expect(last).toMatchObject({ statusCode: 403, isAnybody: false });
+    expect(last.body).toMatch(/revoked, expired or mistyped, or one for github or forge/);
+    expect((await told(theirs, { repo: 'film' })).body).toBe(last.body);
+  });
+
+  it('is told that the host does not answer, or when it takes questions again', async () => {
+    answer = () => {
+      throw new GitHostUnavailableError('down');
+    };
+    const down = await told(theirs);
+    expect(down).toMatchObject({ statusCode: 503, isAnybody: false, headers: { 'retry-after': '5' } });
+    expect(down.body).toMatch(/github does not answer, so your token for it cannot be checked/);
+    answer = () => ({ kind: 'limited', retryAfterMs: 61_500 });
+    const limited = await told(`${theirs}1`);
+    expect(limited).toMatchObject({ statusCode: 429, isAnybody: false, headers: { 'retry-after': '62' } });
+    expect(limited.body).toMatch(/github takes no more questions for now. Try again in 62 s/);
+  });
+
+  it('is somebody who has to log in, without credentials, and is told at once', async () => {
+    const { tookMs, ...answered } = await told(undefined);
+    expect(answered).toMatchObject({ statusCode: 401, isAnybody: true });
+    expect(tookMs).toBe(0);
+  });
+});
+
+it('whoever may only read is told by whose word', () => {
+  expect(readOnlyMessage({}, 'push')).toBe('This token may only read: push with a write token.');
+  expect(readOnlyMessage({ person }, 'push')).toMatch(/^ada \(github\) may only read there/);
+});

@@ -1,4 +1,4 @@
-import { formatBytes } from '../../lambda/domain/bytes.ts';
+import { formatBytes, formatPercent } from '../../lambda/domain/bytes.ts';
 import type { ForecastBody } from '../../lambda/http/management/history/schemas.ts';
 import type { SessionBody } from '../../lambda/http/management/sessions/schemas.ts';
 
@@ -7,15 +7,9 @@ import type { SessionBody } from '../../lambda/http/management/sessions/schemas.
 /** A number and its unit. The space between them does not break. */
 export const bytesText = (bytes: number) => formatBytes(bytes).replace(' ', '\u00a0');
 
-/** One decimal, and never 100 of what is not exactly full. */
-export function percentText(part: number, whole: number): string {
-  if (whole === 0) return part === 0 ? '0\u00a0%' : 'over';
-  const percent = (part / whole) * 100;
-  if (part === 0) return '0\u00a0%';
-  if (part < whole) return `${Math.min(99.9, Math.max(0.1, percent)).toFixed(1)}\u00a0%`;
-  if (part === whole) return '100\u00a0%';
-  return `${Math.max(100.1, percent).toFixed(1)}\u00a0%`;
-}
+/** As the command line writes it, but for the space. */
+export const percentText = (part: number, whole: number) =>
+  formatPercent(part, whole).replace('%', '\u00a0%');
 
 const dayFormat = new Intl.DateTimeFormat('en-GB', {
   day: 'numeric',

@@ -16,7 +16,9 @@ function cookieName(event: APIGatewayProxyEventV2): { name: string; isSecure: bo
 /** What the cookie of a request holds. undefined: it has none, or more than one. */
 export function sessionCookie(event: APIGatewayProxyEventV2): string | undefined {
   const begin = `${cookieName(event).name}=`;
-  const found = (event.cookies ?? []).filter((cookie) => cookie.startsWith(begin));
+  // API Gateway takes them out of the headers; what stands in for it may not.
+  const all = event.cookies ?? header(event, 'cookie')?.split(/; */) ?? [];
+  const found = all.filter((cookie) => cookie.startsWith(begin));
   return found.length === 1 ? found[0]?.slice(begin.length) : undefined;
 }
 

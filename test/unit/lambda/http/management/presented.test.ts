@@ -93,6 +93,13 @@ describe('the cookie of a session', () => {
     expect(setSessionCookie(request({}), { value: '', maxAgeMs: -5 })).toMatch(/^__Host-lfsq=; Max-Age=0;/);
   });
 
+  it('is found among the headers, if the gateway left it there', () => {
+    const cookie = 'other=1; __Host-lfsq=a; more=2';
+    expect(sessionCookie(request({ cookie }))).toBe('a');
+    expect(sessionCookie(request({ cookie }, { cookies: ['other=1'] }))).toBeUndefined();
+    expect(sessionCookie(request({ cookie: `${cookie};__Host-lfsq=b` }))).toBeUndefined();
+  });
+
   it('counts only if it is the only one', () => {
     expect(sessionCookie(request({}, { cookies: ['__Host-lfsq=a', '__Host-lfsq=b'] }))).toBeUndefined();
     expect(sessionCookie(request({}, { cookies: ['__Host-lfsq=a=b'] }))).toBe('a=b');

@@ -225,8 +225,8 @@ export function scopeTests(api: () => Api): void {
         const isLook = route.path.endsWith('/locks/verify');
         const refused = isLook ? 403 : 404;
         const expected = isBatch
-          ? rowOf('in', 401, 401, 'in', 'in', 'in', 'in', 'in', 'in', 'in', 'in', 'in', 'in')
-          : rowOf(401, 401, 401, 'in', 'in', 'in', refused, refused, 401, 401, 401, 401, 401);
+          ? rowOf('in', 401, 401, 'in', 'in', 'in', 'in', 'in', 'in', 'in', 'in', 'in', 'in', 401)
+          : rowOf(401, 401, 401, 'in', 'in', 'in', refused, refused, 401, 401, 401, 401, 401, 401);
         for (const who of credentials) {
           const answer = await ask(route, { tenant, repo: 'open' }, who);
           const isRepeated = /revoked, expired or mistyped/.test(answer.text);

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { startEmbeddedStack } from '../../local/start.ts';
+import { startStandInHost } from '../support/git-host.ts';
 import { push } from '../support/lfs-client.ts';
 
 /** A running API with something in it. */
@@ -19,7 +20,14 @@ export interface ApiFixture {
 export async function startApi(
   dataDir: string,
 ): Promise<{ fixture: ApiFixture; close: () => Promise<void> }> {
-  const stack = await startEmbeddedStack({ port: 0, dataDir, createDemo: false });
+  // The host of the examples, which knows nobody.
+  const gitHost = await startStandInHost('github', 'github');
+  const stack = await startEmbeddedStack({
+    port: 0,
+    dataDir,
+    createDemo: false,
+    gitHosts: [gitHost.setting],
+  });
   const { url, adminToken } = stack;
   const create = async (path: string, body: object): Promise<unknown> => {
     const response = await fetch(`${url}${path}`, {
@@ -38,6 +46,9 @@ export async function startApi(
   await push({ url, token: writeToken, repo: repoToDelete }, 'an object');
   return {
     fixture: { url, adminToken, writeToken, tenant: 'demo', repo, repoToDelete, oid },
-    close: () => stack.close(),
+    close: async () => {
+      await stack.close();
+      await gitHost.close();
+    },
   };
 }

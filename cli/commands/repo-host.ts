@@ -1,18 +1,12 @@
 import type { Command } from 'commander';
-import { type RepoBody, repoSchema } from '../../lambda/http/management/repos/schemas.ts';
+import type { RepoBody } from '../../lambda/http/management/repos/schemas.ts';
+import { changeRepo, commandForRepo } from '../change-repo.ts';
 import type { CliContext } from '../context.ts';
-import {
-  type ApiOptions,
-  managerToken,
-  openClient,
-  parseRepo,
-  parseTenant,
-  withApiOptions,
-} from '../options.ts';
+import type { ApiOptions } from '../options.ts';
 
 /** `repo host|unhost`. */
 export function registerRepoHost(group: Command, context: CliContext): void {
-  forRepo(group, 'host', 'let people of a git host use a repo, with their own tokens for that host')
+  commandForRepo(group, 'host', 'let people of a git host use a repo, with their own tokens for that host')
     .argument('<host>', 'the id of a git host of the stage, such as github')
     .argument('<name>', 'full name of the repository there, such as acme/game')
     .option(
@@ -22,38 +16,18 @@ export function registerRepoHost(group: Command, context: CliContext): void {
     .action((...args: [string, string, string, string, ApiOptions & { repoId?: string }]) => {
       const [tenant, repo, host, name, options] = args;
       const repoId = options.repoId === undefined ? {} : { repoId: options.repoId };
-      return change(context, { tenant, repo, options, gitHost: { host, repo: name, ...repoId } });
+      return changeRepo(context, {
+        tenant,
+        repo,
+        options,
+        change: { gitHost: { host, repo: name, ...repoId } },
+        shown: mappedText,
+      });
     });
-  forRepo(group, 'unhost', 'let only those use a repo who have a token of the tenant').action(
+  commandForRepo(group, 'unhost', 'let only those use a repo who have a token of the tenant').action(
     (tenant: string, repo: string, options: ApiOptions) =>
-      change(context, { tenant, repo, options, gitHost: null }),
+      changeRepo(context, { tenant, repo, options, change: { gitHost: null }, shown: mappedText }),
   );
-}
-
-function forRepo(group: Command, name: string, description: string): Command {
-  return withApiOptions(group.command(name))
-    .description(description)
-    .argument('<tenant>', 'name of the tenant', parseTenant)
-    .argument('<repo>', 'name of the repo', parseRepo);
-}
-
-async function change(
-  context: CliContext,
-  input: {
-    tenant: string;
-    repo: string;
-    options: ApiOptions;
-    gitHost: { host: string; repo: string; repoId?: string } | null;
-  },
-): Promise<void> {
-  const { tenant, repo, options, gitHost } = input;
-  const { body, text } = await openClient(options, context, managerToken).send({
-    method: 'PATCH',
-    path: `/v1/tenants/${tenant}/repos/${repo}`,
-    body: { gitHost },
-    shape: repoSchema,
-  });
-  context.out(options.json ? `${text}\n` : mappedText(`${tenant}/${repo}`, body));
 }
 
 function mappedText(path: string, { gitHost }: RepoBody): string {

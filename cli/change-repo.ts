@@ -1,0 +1,45 @@
+import type { Command } from 'commander';
+import { type RepoBody, repoSchema } from '../lambda/http/management/repos/schemas.ts';
+import type { CliContext } from './context.ts';
+import {
+  type ApiOptions,
+  managerToken,
+  openClient,
+  parseRepo,
+  parseTenant,
+  withApiOptions,
+} from './options.ts';
+
+/** A subcommand of `repo` about one repo. */
+export function commandForRepo(group: Command, name: string, description: string): Command {
+  return withApiOptions(group.command(name))
+    .description(description)
+    .argument('<tenant>', 'name of the tenant', parseTenant)
+    .argument('<repo>', 'name of the repo', parseRepo);
+}
+
+/**
+ * Changes a repo, and prints what it is then.
+ *
+ * @param input.change the fields that change. @param input.shown what it is, for a person.
+ * @throws {CliError}
+ */
+export async function changeRepo(
+  context: CliContext,
+  input: {
+    tenant: string;
+    repo: string;
+    options: ApiOptions;
+    change: object;
+    shown: (path: string, body: RepoBody) => string;
+  },
+): Promise<void> {
+  const { tenant, repo, options, change, shown } = input;
+  const { body, text } = await openClient(options, context, managerToken).send({
+    method: 'PATCH',
+    path: `/v1/tenants/${tenant}/repos/${repo}`,
+    body: change,
+    shape: repoSchema,
+  });
+  context.out(options.json ? `${text}\n` : shown(`${tenant}/${repo}`, body));
+}

@@ -67,13 +67,14 @@ describe('a batch that cannot be decided yet', () => {
           .filter((line) => /\b429\b/.test(line) && !/^\s*(?:\/?\*|\/\/)/.test(line))
           .map((line) => `${file}: ${line.trim()}`),
       );
-    expect(places).toEqual([
+    expect(places.sort()).toEqual([
+      // Answers of the store, and of a git host, to us.
+      'lambda/adapters/aws-http/retry.ts: const throttlingStatuses: ReadonlySet<number> = new Set([429, 503]);',
+      'lambda/adapters/aws-http/retry.ts: const transientStatuses: ReadonlySet<number> = new Set([408, 425, 429]);',
+      'lambda/adapters/git-hosts/answers.ts: if (status === 429 || (status === 403 && isUsedUp(headers)))',
+      'lambda/http/lfs/respond.ts: { statusCode: 429, message, requestId },',
       // Of the management API, which no client of git-lfs asks.
       "lambda/http/problems.ts: 'test-too-soon': { status: 429, title: 'A test was sent just now' },",
-      // Answers of the store to us.
-      'lambda/adapters/aws-http/retry.ts: const transientStatuses: ReadonlySet<number> = new Set([408, 425, 429]);',
-      'lambda/adapters/aws-http/retry.ts: const throttlingStatuses: ReadonlySet<number> = new Set([429, 503]);',
-      'lambda/http/lfs/respond.ts: { statusCode: 429, message, requestId },',
     ]);
   });
 });

@@ -265,7 +265,7 @@ const architecture: Readonly<Record<string, { imports: readonly string[]; packag
     packages: ['fast-check', 'node:*', 'vitest', 'zod'],
   },
   // The page in a browser.
-  'test/console': { imports: ['local', 'test/blackbox', 'test/support'], packages: ['*'] },
+  'test/console': { imports: ['lambda/domain', 'local', 'test/blackbox', 'test/support'], packages: ['*'] },
   'test/simulation': { imports: ['lambda/**', 'test/support'], packages: ['fast-check', 'node:*', 'vitest'] },
   'test/embedded': {
     imports: ['lambda/domain', 'local', 'test/blackbox', 'test/support'],

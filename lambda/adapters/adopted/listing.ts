@@ -111,7 +111,8 @@ export class AdoptedListing implements ObjectListing {
         ...how,
         prefix,
         maxKeys: hiddenPages === 0 ? found.room : pageKeysMax,
-        ...(startAfter !== undefined && compareKeys(startAfter, prefix) > 0 && { startAfter }),
+        // A key may be the prefix itself, as the mark of a folder is.
+        ...(startAfter !== undefined && compareKeys(startAfter, prefix) >= 0 && { startAfter }),
         ...(continuationToken !== undefined && { continuationToken }),
       });
       const kept = keptOf(stretch, page);

@@ -18,7 +18,8 @@ export function barOf({ stored, reserved, limit }: Parts) {
   // What is beyond the limit is shown as such, whatever it is.
   const over = share(beyond);
   const room = used < limit ? 1 - sliver : 1 - over;
-  const reservedWidth = Math.min(share(Math.max(0, reserved - beyond)), room);
+  const storedLeast = stored > 0 ? Math.min(sliver, room / 2) : 0;
+  const reservedWidth = Math.min(share(Math.max(0, reserved - beyond)), room - storedLeast);
   const storedWidth = Math.min(share(Math.min(stored, limit)), room - reservedWidth);
   return { stored: storedWidth, reserved: reservedWidth, over, limit: 1 - over };
 }

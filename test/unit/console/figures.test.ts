@@ -38,7 +38,8 @@ describe('percent', () => {
 });
 
 describe('the bar', () => {
-  const amount = fc.integer({ min: 0, max: 2 ** 50 });
+  const most = 2 ** 50;
+  const amount = fc.oneof(fc.constantFrom(0, 1, most - 2, most), fc.integer({ min: 0, max: most }));
 
   it('shows whatever is not empty, and is full only when nothing is free', () => {
     fc.assert(
@@ -51,10 +52,16 @@ describe('the bar', () => {
         if (used > 0) expect(sum).toBeGreaterThanOrEqual(0.006);
         if (used < limit) expect(sum).toBeLessThanOrEqual(0.994 + 1e-9);
         expect(bar.over > 0).toBe(used > limit);
-        if (stored > 0 && used <= limit) expect(bar.stored).toBeGreaterThan(0);
+        if (stored > 0 && used <= limit) expect(bar.stored).toBeGreaterThanOrEqual(0.006 - 1e-9);
         if (reserved > 0 && used <= limit) expect(bar.reserved).toBeGreaterThanOrEqual(0.006);
       }),
     );
+  });
+
+  it('shows the little that is stored beside much that is reserved', () => {
+    const { stored, reserved } = barOf({ stored: 1, reserved: 2 ** 50 - 2, limit: 2 ** 50 });
+    expect(stored).toBeCloseTo(0.006);
+    expect(reserved).toBeCloseTo(0.988);
   });
 
   it('is to scale', () => {

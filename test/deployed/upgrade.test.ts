@@ -108,6 +108,7 @@ async function newerVersion(folder: string): Promise<string> {
   for (const name of [
     'bin',
     'cli',
+    'console',
     'lib',
     'lambda',
     'cdk.json',

@@ -9,6 +9,7 @@ import type { CliContext } from '../context.ts';
 import { CliError } from '../errors.ts';
 import { hasCredentialHelper, keepCredential, keptPassword } from '../git/credential.ts';
 import { gitText } from '../git/git.ts';
+import { ownLfsUrl } from '../git/lfs-address.ts';
 import { openClient, parseLifetime, parseRepo, parseTenant, withServiceOptions } from '../options.ts';
 import { printable } from '../render.ts';
 
@@ -89,10 +90,9 @@ async function workTreeOf(clone: string): Promise<string> {
   });
 }
 
-/** What is in the clone's own configuration beats `.lfsconfig`. */
 async function refuseOwnAddress(clone: string, lfsUrl: string): Promise<void> {
-  const own = await gitText(clone, ['config', '--get', 'lfs.url']).catch(() => '');
-  if (own === '' || own === lfsUrl) return;
+  const own = await ownLfsUrl(clone);
+  if (own === undefined || own === lfsUrl) return;
   throw new CliError("The clone's own lfs.url is another one, and beats that of .lfsconfig.", {
     hint: `Take it away, if it is not needed: git -C ${clone} config --unset lfs.url`,
   });

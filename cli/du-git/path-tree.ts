@@ -1,21 +1,16 @@
-/** What lies below a path of a clone. */
-export interface PathNode {
-  /** From the root of the clone. A folder ends with a slash; the root is empty. */
+/** A file, with all versions of it that are stored. */
+export interface PathSum {
   readonly path: string;
   /** Bytes of all objects, those of HEAD, and how many there are. */
   readonly bytes: number;
   readonly currentBytes: number;
   readonly objectCount: number;
-  /** The largest first. Empty for a file. */
-  readonly children: readonly PathNode[];
 }
 
-/** A file, with all versions of it that are stored. */
-export interface PathSum {
-  readonly path: string;
-  readonly bytes: number;
-  readonly currentBytes: number;
-  readonly objectCount: number;
+/** What lies below a path of a clone: a file, or a folder, whose path ends with a slash. That of the root is empty. */
+export interface PathNode extends PathSum {
+  /** The largest first. Empty for a file. */
+  readonly children: readonly PathNode[];
 }
 
 interface OpenNode {

@@ -10,7 +10,7 @@ export interface UsageByPath {
   readonly inNoCommit: Sum;
   /** Keys of the repo that are no objects of git-lfs. */
   readonly others: Sum;
-  /** In a commit of the clone, and not stored. The largest part may not have been pushed yet. */
+  /** Objects that a commit of the clone points to, and that are not stored. Perhaps nobody has pushed them yet. */
   readonly notStoredCount: number;
 }
 

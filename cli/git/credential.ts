@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { CliError } from '../errors.ts';
-import { gitText } from './git.ts';
+import { gitSetting } from './git.ts';
 
 /** What git keeps for an address. */
 export interface GitCredential {
@@ -11,8 +11,7 @@ export interface GitCredential {
 
 /** Whether some credential helper of git is set for an address: without one nothing can be kept. */
 export async function hasCredentialHelper(clone: string, url: string): Promise<boolean> {
-  const helper = await gitText(clone, ['config', '--get-urlmatch', 'credential.helper', url]).catch(() => '');
-  return helper !== '';
+  return (await gitSetting(clone, ['--get-urlmatch', 'credential.helper', url])) !== undefined;
 }
 
 /**

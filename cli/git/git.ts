@@ -57,6 +57,17 @@ export async function gitText(clone: string, args: readonly string[]): Promise<s
   return text.replace(/\n$/, '');
 }
 
+/**
+ * A setting of a clone. undefined: it is not set, or is empty.
+ *
+ * @param which what `git config` is to look up, such as `--get NAME`, and where.
+ */
+export async function gitSetting(clone: string, which: readonly string[]): Promise<string | undefined> {
+  // git fails if it is not set.
+  const value = await gitText(clone, ['config', ...which]).catch(() => '');
+  return value === '' ? undefined : value;
+}
+
 /** The lines that a git command prints, as they come. @throws {CliError} */
 export async function* gitLines(git: GitProcess): AsyncGenerator<string> {
   let rest = '';

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { isRepoName, isTenantName } from '../../lambda/domain/names.ts';
 import { CliError } from '../errors.ts';
-import { gitText } from './git.ts';
+import { gitSetting, gitText } from './git.ts';
 
 /** Where git-lfs sends the objects of a clone. */
 export interface LfsAddress {
@@ -36,7 +36,9 @@ export function readLfsAddress(text: string): LfsAddress | undefined {
  * @throws {CliError} if it has none, or another server's.
  */
 export async function lfsAddressOf(clone: string): Promise<LfsAddress> {
-  const url = (await configured(clone, [])) ?? (await configured(clone, await lfsConfigOf(clone)));
+  const url =
+    (await ownLfsUrl(clone)) ??
+    (await gitSetting(clone, [...(await lfsConfigOf(clone)), '--get', 'lfs.url']));
   const hint = 'Name them: --url, --tenant and --repo. Or connect it with `lfs-quota connect`.';
   if (url === undefined) throw new CliError(`The clone ${clone} has no lfs.url.`, { hint });
   const address = readLfsAddress(url);
@@ -45,19 +47,15 @@ export async function lfsAddressOf(clone: string): Promise<LfsAddress> {
   return address;
 }
 
+/** The `lfs.url` of a clone's own configuration, which beats that of `.lfsconfig`. */
+export function ownLfsUrl(clone: string): Promise<string | undefined> {
+  return gitSetting(clone, ['--get', 'lfs.url']);
+}
+
 async function lfsConfigOf(clone: string): Promise<string[]> {
   const isBare = (await gitText(clone, ['rev-parse', '--is-bare-repository'])) === 'true';
   if (isBare) return ['--blob', 'HEAD:.lfsconfig'];
   const top = await gitText(clone, ['rev-parse', '--show-toplevel']);
   const file = path.join(top, '.lfsconfig');
   return existsSync(file) ? ['--file', file] : ['--blob', 'HEAD:.lfsconfig'];
-}
-
-async function configured(clone: string, where: readonly string[]): Promise<string | undefined> {
-  try {
-    return (await gitText(clone, ['config', ...where, '--get', 'lfs.url'])) || undefined;
-  } catch {
-    // Not set, or no such file.
-    return undefined;
-  }
 }

@@ -7,8 +7,8 @@ import type { RepoRecord } from './tenant.ts';
  * Objects of one repo that are to be deleted. They are *marked* first, and after a grace time they are claimed as
  * *deleting*. A batch that asks for a marked object unmarks it. A batch that asks for a deleting one is answered 429.
  *
- * Once the objects are *gone*, the record is kept for as long as a batch can run. A batch that asked the store just
- * before the delete must find it, too.
+ * Once the objects are *gone*, the record is kept for as long as a batch can run that was told by a listing of before
+ * the delete that they are stored. It must find the record.
  */
 export interface Deletion {
   readonly id: string;
@@ -109,5 +109,5 @@ export function isVoid(
 
 /** Until when the record of objects that were gone by `nowMs` is kept. */
 export function keptUntilMs(settings: Settings, nowMs: number): number {
-  return nowMs + settings.batchTimeLimitMs + 2 * settings.clockSkewMs;
+  return nowMs + settings.batchTimeLimitMs + settings.listingTrustMs + 2 * settings.clockSkewMs;
 }

@@ -39,9 +39,18 @@ export class KnownObjects {
     this.#trim();
   }
 
-  /** @returns oid → bytes of what was stored. Undefined: it was not listed, or too long ago. */
-  of(path: string, nowMs: number): ReadonlyMap<string, number> | undefined {
-    return this.#find(path, nowMs)?.objects;
+  /**
+   * @param withinMs how old the listing may be, at most. Default: as old as any that is kept.
+   * @returns oid → bytes of what was stored. Undefined: it was not listed, or too long ago.
+   */
+  of(path: string, nowMs: number, withinMs = keptForMs): ReadonlyMap<string, number> | undefined {
+    const kept = this.#find(path, nowMs);
+    return kept && nowMs - kept.listedAtMs <= withinMs ? kept.objects : undefined;
+  }
+
+  /** What was listed has been deleted since, or is about to be. */
+  forget(path: string): void {
+    this.#kept.delete(path);
   }
 
   /** Whether a listing had not this object, and this process has handed out no URL for it. */

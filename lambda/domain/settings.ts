@@ -18,6 +18,11 @@ export interface Settings {
   readonly clockSkewMs: number;
   /** Time limit of the batch function. A batch does nothing later than this after its start. */
   readonly batchTimeLimitMs: number;
+  /**
+   * A batch is told "stored" by a listing of its process that is no older than this. The records of deleted objects are
+   * kept for so much longer, and a repo stays closed until no batch knows what was in it.
+   */
+  readonly listingTrustMs: number;
   /** A pending reservation that is older than this has lost its batch function, and is voided. */
   readonly pendingVoidAfterMs: number;
   /** How long a batch may spend on one reconcile at the limit. */
@@ -89,6 +94,7 @@ export const defaultSettings: Settings = {
   putMinBytesPerSecond: 1_000_000,
   clockSkewMs: 5 * second,
   batchTimeLimitMs: 25 * second,
+  listingTrustMs: 20 * second,
   pendingVoidAfterMs: minute,
   inlineReconcileBudgetMs: 15 * second,
   retryAfterMs: 2 * second,

@@ -12,7 +12,14 @@ import { StoreAccess } from './store-access.ts';
 
 /** A repo that was emptied is open again, and a push counted, within seconds instead of a minute. */
 const giantObjects = 400;
-const settings = { pendingVoidAfterMs: 15_000, giantObjects, personKeptMs: 1_500 };
+const settings = {
+  batchTimeLimitMs: 10_000,
+  listingTrustMs: 1_000,
+  clockSkewMs: 2_000,
+  pendingVoidAfterMs: 15_000,
+  giantObjects,
+  personKeptMs: 1_500,
+};
 const queueTiming = { quietMs: 500, quietMaxMs: 1_000, spacingMs: 500 };
 
 describe('the embedded stack as its clients see it', () => {

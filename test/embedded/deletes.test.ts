@@ -16,6 +16,8 @@ const short: Partial<Settings> = {
   reservationSlackMs: 500,
   putGraceMs: 500,
   clockSkewMs: 100,
+  batchTimeLimitMs: 1_000,
+  listingTrustMs: 100,
   pendingVoidAfterMs: 1_500,
   deleteGraceMs: 0,
 };

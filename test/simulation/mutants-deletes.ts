@@ -1,5 +1,5 @@
-import { type Story, usedAgain } from './stories.ts';
-import { withMethods } from './with-methods.ts';
+import { missedSoon, type Story, usedAgain } from './stories.ts';
+import { replacing, withMethods } from './with-methods.ts';
 import type { Mutant } from './world.ts';
 
 /** Mistakes in what a write of a delete does that lands once more, after its repo was emptied and takes pushes again. */
@@ -28,6 +28,22 @@ const deletedAnew: Mutant = {
     }),
 };
 
+/** A record of what is gone is kept for as long as a batch runs, but a batch is told by a listing of a minute before. */
+const trustedLonger: Mutant = {
+  ledger: (ledger, world) =>
+    withMethods(ledger, {
+      endDeletion: ({ keptUntilMs, ...input }) => {
+        const { listingTrustMs } = world.settings;
+        return ledger.endDeletion({ ...input, keptUntilMs: keptUntilMs && keptUntilMs - listingTrustMs });
+      },
+    }),
+  deps: (deps) => {
+    const { knownObjects: known } = deps;
+    const knownObjects = replacing(known, { of: (path, nowMs) => known.of(path, nowMs) });
+    return { ...deps, knownObjects };
+  },
+};
+
 export const deleteMutants: readonly {
   name: string;
   mutant: Mutant;
@@ -43,5 +59,12 @@ export const deleteMutants: readonly {
     invariant: /^I7/,
     seeds: 30,
     story: usedAgain,
+  },
+  {
+    name: 'a listing that is trusted for longer',
+    mutant: trustedLonger,
+    invariant: /^I7/,
+    seeds: 300,
+    story: missedSoon,
   },
 ];

@@ -50,6 +50,22 @@ export const usedAgain: Story = {
   ],
 };
 
+/** Others ask for what is beside an object when that is deleted, and for the object soon after the record of it may go. */
+export const missedSoon: Story = {
+  tenants: [{ limitBytes: 200, imported: [0, 2] }],
+  sizes: oids.map(() => 10),
+  actions: [
+    { kind: 'delete-object', tenant: 0, afterMs: 1_000, repo: 0, oid: 0, contested: false },
+    pushed(2, 'at-once', 1.4 * minute),
+    ...Array.from({ length: 8 }, () => pushed(2, 'at-once', 1_000)),
+    ...Array.from({ length: 20 }, (_, index) => [
+      { kind: 'reconcile', tenant: 0, afterMs: 2_000, full: false } as const,
+      pushed(index < 16 ? 2 : 0, 'at-once', 500),
+    ]).flat(),
+    ...Array.from({ length: 8 }, () => pushed(0, 'at-once', 700)),
+  ],
+};
+
 /** Large objects are sent at the last moment, beside small ones. Most of their time is over when others push again. */
 export const sentSlowly: Story = {
   tenants: [{ limitBytes: 200, imported: [] }],

@@ -1,4 +1,5 @@
-import { type Deletion, newDeletion } from '../../domain/deletion.ts';
+import { type Deletion, keptUntilMs, newDeletion } from '../../domain/deletion.ts';
+import type { Settings } from '../../domain/settings.ts';
 import type { RepoRecord } from '../../domain/tenant.ts';
 import { allPages } from '../all-pages.ts';
 import type { Deps } from '../deps.ts';
@@ -42,12 +43,19 @@ export async function emptyClosedRepos(
     // The next repo would leave another note. The closed repos keep the tenant due.
     if (outcome === 'unanswered') return 'done';
     if (outcome === 'not-empty') continue;
-    // By then a batch that read the repo before its closing has ended, or will never issue a URL.
-    if (deps.clock.nowMs() <= closedAtMs + deps.settings.pendingVoidAfterMs) isOpening = true;
+    if (deps.clock.nowMs() <= closedUntilMs(deps.settings, closedAtMs)) isOpening = true;
     else if ((await openUnlessHeld(deps, { ...input, repo, closedAtMs })) === 'unfinished')
       return 'unfinished';
   }
   return isOpening ? 'opening' : 'done';
+}
+
+/**
+ * By then a batch that read the repo before its closing has ended, or will never issue a URL. And no batch after the
+ * opening is told by a listing of before that something is stored.
+ */
+function closedUntilMs(settings: Settings, closedAtMs: number): number {
+  return Math.max(closedAtMs + settings.pendingVoidAfterMs, keptUntilMs(settings, closedAtMs));
 }
 
 async function openUnlessHeld(

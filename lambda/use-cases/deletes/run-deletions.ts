@@ -233,7 +233,8 @@ async function dropVoid(
   const { tenant, deletion, hasBegun } = input;
   const { id: deletionId, repo, deadlineMs, dueAtMs } = deletion;
   if (hasBegun) await markDirty(deps, { tenant, repo, isRecorded: false });
-  const ended = { left: new Map<string, number>(), dueAtMs, keptUntilMs: null };
+  const goneUntilMs = hasBegun ? keptUntilMs(deps.settings, deps.clock.nowMs()) : null;
+  const ended = { left: new Map<string, number>(), dueAtMs, keptUntilMs: goneUntilMs };
   await deps.ledger.endDeletion({ tenant, repo, deletionId, deadlineMs, ...ended });
   deps.log.info('deletion is dropped: its repo was opened since, or its clean-up has ended', {
     tenant,

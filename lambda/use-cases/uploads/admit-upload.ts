@@ -85,7 +85,11 @@ async function admit(deps: AdmitUploadDeps, input: AdmitUploadInput): Promise<Ad
     keepFromDeletion(deps, { tenant, repo: input.repo, names: input.objects, stored }),
     isExpectedToFit ? requestUploadRecount() : undefined,
   ]);
-  if (keepOutcome === 'deleting') return deferBatch(deps, { attempt, waitMs: 0 });
+  if (keepOutcome === 'deleting') {
+    // When the client asks again, so does this process.
+    deps.knownObjects.forget(repoPrefix({ tenant, repo: input.repo }));
+    return deferBatch(deps, { attempt, waitMs: 0 });
+  }
   if (missing.size === 0) {
     await deps.ledger.deleteReservation(keyOf(attempt));
     return { kind: 'answered', verdicts };

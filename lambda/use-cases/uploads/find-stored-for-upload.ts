@@ -9,12 +9,14 @@ import { fitsBeside, limitsOf } from './limit-state.ts';
 const askedBytesMin = 1024 ** 2;
 
 /**
- * Finds out which objects of an upload batch are stored already.
+ * Finds out which objects of an upload batch are stored already. A listing that this process has made a moment ago
+ * answers for those of which it is sure enough:
  *
- * A small object that a listing within the last minute had not, and that this process has offered nobody since, is taken
- * for new. If somebody else has pushed it meanwhile, it is sent once more and replaces itself, and its bytes count twice
- * until the next recount. So near the limit everything is asked for. What a listing had is asked for again: who is told
- * "stored" must not lose it.
+ * - What was listed within `listingTrustMs` is stored. If it has been deleted since, the deletions that this batch reads
+ *   after this still have the record.
+ * - A small object that a listing within the last minute had not, and that this process has offered nobody since, is
+ *   taken for new. If somebody else has pushed it meanwhile, it is sent once more and replaces itself, and its bytes count
+ *   twice until the next recount. So near the limit it is asked for.
  *
  * @returns oid → stored bytes. Objects that are not stored are absent.
  * @throws {StoreUnavailableError}
@@ -23,15 +25,24 @@ export async function findStoredForUpload(
   deps: FindStoredDeps & Pick<Deps, 'knownObjects'>,
   { tenant, repo, repoObjects, objects }: AdmitUploadInput,
 ): Promise<Map<string, number>> {
-  const { knownObjects, clock } = deps;
+  const { knownObjects, clock, settings } = deps;
   const place = { tenant: tenant.tenant, repo };
   const path = repoPrefix(place);
   const listedAtMs = clock.nowMs();
+  const listed = knownObjects.of(path, listedAtMs, settings.listingTrustMs);
   const isFarFromLimit = fitsBeside(limitsOf(tenant, { repo, nowMs: listedAtMs }), sumClaims(objects));
-  const isNew = ([oid, sizeBytes]: [string, number]) =>
+  const isNew = (oid: string, sizeBytes: number) =>
     isFarFromLimit && sizeBytes < askedBytesMin && knownObjects.lacks(path, oid, listedAtMs);
-  const asked = [...objects].filter((object) => !isNew(object)).map(([oid]) => oid);
-  if (asked.length === 0) return new Map();
+  const stored = new Map<string, number>();
+  const asked: string[] = [];
+  for (const [oid, sizeBytes] of objects) {
+    const listedBytes = listed?.get(oid);
+    if (listedBytes !== undefined) stored.set(oid, listedBytes);
+    else if (!isNew(oid, sizeBytes)) asked.push(oid);
+  }
+  if (asked.length === 0) return stored;
   const remembered = remembering(knownObjects, { path, repoObjects, listedAtMs });
-  return findStored(deps, { ...place, repoObjects, oids: asked, ...remembered });
+  const found = await findStored(deps, { ...place, repoObjects, oids: asked, ...remembered });
+  for (const [oid, bytes] of found) stored.set(oid, bytes);
+  return stored;
 }

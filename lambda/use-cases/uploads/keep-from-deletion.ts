@@ -7,7 +7,8 @@ import type { Deps } from '../deps.ts';
  * Takes the objects that a batch asks for out of marked deletions.
  *
  * @param input.names oid → bytes of all that the batch asks for.
- * @param input.stored oid → bytes of what the store had. The store was asked before the deletions are read here.
+ * @param input.stored oid → bytes of what the store had. It was asked before the deletions are read here, up to
+ * `listingTrustMs` before the batch began.
  * @returns `deleting` if one of the objects is being deleted now, or was deleted after the store was asked. Nobody
  * can say yet whether it is stored.
  */

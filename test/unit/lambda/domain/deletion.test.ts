@@ -10,7 +10,7 @@ import {
 } from '../../../../lambda/domain/deletion.ts';
 import { defaultSettings } from '../../../../lambda/domain/settings.ts';
 
-const settings = { ...defaultSettings, clockSkewMs: 7, batchTimeLimitMs: 100 };
+const settings = { ...defaultSettings, clockSkewMs: 7, batchTimeLimitMs: 100, listingTrustMs: 30 };
 const marked = newDeletion({ id: 'd', repo: 'app', objects: new Map([['a', 1]]), dueAtMs: 50 });
 
 const oid = 'a'.repeat(64);
@@ -69,8 +69,8 @@ describe('a deletion', () => {
     expect(claimable({ state: 'deleting', deadlineMs: 1000, removal }, 9e15)).toEqual([false]);
   });
 
-  it('that is gone is remembered for as long as a batch can run, by every clock', () => {
-    expect(keptUntilMs(settings, 1000)).toBe(1000 + 100 + 14);
+  it('that is gone is remembered for as long as a batch can run that a listing told of it, by every clock', () => {
+    expect(keptUntilMs(settings, 1000)).toBe(1000 + 100 + 30 + 14);
   });
 });
 

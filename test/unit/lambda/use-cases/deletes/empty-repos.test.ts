@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest';
-import { newDeletion } from '../../../../../lambda/domain/deletion.ts';
+import { keptUntilMs, newDeletion } from '../../../../../lambda/domain/deletion.ts';
 import { StoreUnavailableError } from '../../../../../lambda/ports/object-store.ts';
 import { allPages } from '../../../../../lambda/use-cases/all-pages.ts';
 import { emptyClosedRepos } from '../../../../../lambda/use-cases/deletes/empty-repos.ts';
@@ -57,6 +57,17 @@ describe('the closed repos of a tenant', () => {
     info.mockRestore();
   });
 
+  it('stay closed until no listing of before tells a batch what was in them', async () => {
+    const settings = { ...world.deps.settings, pendingVoidAfterMs: 1 };
+    const emptyThen = () => emptyClosedRepos({ ...world.deps, settings }, { tenant, untilMs: 9e15 });
+    await close('a');
+    await emptyThen();
+    world.nowMs = keptUntilMs(settings, world.nowMs);
+    expect([await emptyThen(), await isClosed('a')]).toEqual(['opening', true]);
+    world.nowMs += 1;
+    expect([await emptyThen(), await isClosed('a')]).toEqual(['done', false]);
+  });
+
   it('are neither public nor mapped when they are opened, whoever said so meanwhile', async () => {
     const { publicReads, mappedRepos } = world.deps;
     await close('a');
@@ -112,7 +123,8 @@ describe('the closed repos of a tenant', () => {
       world.nowMs += minute;
       await world.consume();
       expect(await world.keys()).toEqual(['a/1', 'a/2', 'b/1', 'open/1']);
-      expect(await deletionsOf()).toEqual([]);
+      // Who began it may have deleted something.
+      expect(await deletionsOf()).toMatchObject([{ state: 'gone' }]);
       expect(await world.usage()).toMatchObject({ storedBytes: 10 });
     });
   });

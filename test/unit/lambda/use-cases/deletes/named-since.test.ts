@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { prefixText } from '../../../../../lambda/domain/cleanup/prefixes.ts';
-import { newDeletion } from '../../../../../lambda/domain/deletion.ts';
+import { keptUntilMs, newDeletion } from '../../../../../lambda/domain/deletion.ts';
 import { sha256Hex } from '../../../../../lambda/domain/hash.ts';
 import { runDeletion } from '../../../../../lambda/use-cases/deletes/run-deletions.ts';
 import { MemoryStack, minute, tenant } from '../../../../support/memory/stack.ts';
@@ -60,6 +60,24 @@ describe('a deletion of a clean-up', () => {
     expect(await run()).toEqual({ kind: 'ended', heldCount: 0, gone: new Map() });
     expect(await world.keys()).toHaveLength(2);
     expect(await world.deletions()).toEqual([]);
+  });
+
+  it('leaves a record if it is void, but an earlier run may have deleted something', async () => {
+    const deletion = newDeletion({
+      id: 'd',
+      repo,
+      objects: new Map([[a, 1]]),
+      dueAtMs: world.nowMs,
+      sweep: { watchId: 'w', seenFromMs: 1000 },
+    });
+    await world.ledger.putDeletion({ tenant, deletion });
+    const claim = await world.ledger.claimDeletion({ tenant, before: deletion, deadlineMs: world.nowMs });
+    if (claim.kind === 'refused') throw new Error('It was claimed.');
+    await world.objects.delete(`${tenant}/${repo}/${a}`);
+    world.nowMs += minute;
+    await runDeletion(world.deps, { tenant, deletion: claim.deletion, isClosed: false });
+    const deadlineMs = keptUntilMs(world.deps.settings, world.nowMs);
+    expect(await world.deletions()).toMatchObject([{ state: 'gone', deadlineMs }]);
   });
 
   it('is void shortly before the watch ends', async () => {

@@ -1,5 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
+import { newDeletion } from '../../../../../lambda/domain/deletion.ts';
 import { KnownObjects } from '../../../../../lambda/domain/known-objects.ts';
+import { runDeletion } from '../../../../../lambda/use-cases/deletes/run-deletions.ts';
 import { admitUpload } from '../../../../../lambda/use-cases/uploads/admit-upload.ts';
 import { CountingDeps } from '../../../../support/memory/counting-deps.ts';
 
@@ -59,11 +61,42 @@ describe('a push of many objects', () => {
     expect(await ask([0, 1, 2, 500])).toEqual({ kinds: ['stored', 'upload'], lists: 0, heads: 3 });
   });
 
-  it('asks again for what the listing had: who is told "stored" must not lose it', async () => {
+  it('takes what was listed a moment ago for stored, without asking', async () => {
+    for (const index of range(0, 200)) put(index);
+    const stored = { kinds: ['stored'], heads: 0 };
+    expect(await ask(range(0, 100), { repoObjects: 200 })).toEqual({ ...stored, lists: 1 });
+    await made.advance(made.deps.settings.listingTrustMs - 100);
+    expect(await ask(range(100, 100), { repoObjects: 200 })).toEqual({ ...stored, lists: 0 });
+    await made.advance(101);
+    expect(await ask(range(0, 100), { repoObjects: 200 })).toEqual({ ...stored, lists: 1 });
+  });
+
+  it('asks only for what it does not know', async () => {
     for (const index of range(0, 20)) put(index);
-    expect(await ask(range(0, 20), { repoObjects: 20 })).toMatchObject({ kinds: ['stored'], lists: 1 });
-    for (const index of range(0, 20)) await made.store.delete(`${tenant}/${repo}/${oidOf(index)}`);
-    expect(await ask(range(0, 5), { repoObjects: 20 })).toEqual({ kinds: ['upload'], lists: 0, heads: 5 });
+    await ask(range(0, 20), { repoObjects: 20 });
+    await ask([20], { repoObjects: 20 });
+    put(20);
+    expect(await ask([0, 1, 20, 21], { repoObjects: 20 })).toEqual({
+      kinds: ['stored', 'upload'],
+      lists: 0,
+      heads: 1,
+    });
+  });
+
+  it('is told the stored size of what was listed', async () => {
+    for (const index of range(0, 20)) put(index, 9);
+    await ask(range(100, 20), { repoObjects: 20 });
+    expect(await ask(range(0, 2))).toEqual({ kinds: ['size-conflict'], lists: 0, heads: 0 });
+  });
+
+  it('waits if what was listed has been deleted since, and then asks again: who is told "stored" must not lose it', async () => {
+    for (const index of range(0, 20)) put(index);
+    await ask(range(0, 20), { repoObjects: 20 });
+    const deletion = newDeletion({ id: 'd', repo, objects: new Map([[oidOf(0), 10]]), dueAtMs: 0 });
+    await made.ledger.putDeletion({ tenant, deletion });
+    await made.measure(() => runDeletion(made.deps, { tenant, deletion, isClosed: false }));
+    await expect(ask([0, 1])).rejects.toThrow('Answered retry.');
+    expect(await ask([0, 1])).toEqual({ kinds: ['stored', 'upload'], lists: 0, heads: 2 });
   });
 
   it('asks for each object of a MiB or more', async () => {

@@ -67,6 +67,11 @@ export interface Settings {
   readonly shardRoundMs: number;
   /** LIST requests for the shards of a tenant, beside its budget. */
   readonly shardListsPerHour: number;
+  /**
+   * LIST requests for the shards of a tenant in a calendar month (UTC). Once they are made, no shard is scanned until the
+   * next month. What asks for awaited uploads is charged but not held up, so it may be a little more.
+   */
+  readonly shardListsPerMonth: number;
   /** LIST requests that one reconcile makes for shards, about: some seconds of listing. */
   readonly shardListsPerRun: number;
   /**
@@ -115,6 +120,7 @@ export const defaultSettings: Settings = {
   shardObjectsMax: 400_000,
   shardRoundMs: 7 * 24 * hour,
   shardListsPerHour: 360_000,
+  shardListsPerMonth: 1_000_000_000,
   shardListsPerRun: 3000,
   cleanupWatchMs: 24 * hour,
   cleanupLimitMs: 30 * 24 * hour,

@@ -1,4 +1,5 @@
 import type { Watch } from './cleanup/watch.ts';
+import type { ShardLists } from './giant/shard-lists.ts';
 
 /** What the ledger knows about a tenant and its repos. */
 
@@ -82,6 +83,8 @@ export interface TenantRecord {
   readonly listedUntilMs: number;
   /** The same for the shards of giant repos, whose scans have a rate of their own. */
   readonly shardsListedUntilMs?: number | undefined;
+  /** How many LIST requests those scans have made this month. Absent: none ever. */
+  readonly shardLists?: ShardLists | undefined;
   /**
    * Reservations and their claims: those that the last reconcile read, and those admitted since. It tells what the next
    * one has to read and hold. At most {@link tenantClaimsMax}.

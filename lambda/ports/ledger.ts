@@ -2,6 +2,7 @@ import type { Cleanup } from '../domain/cleanup/cleanup.ts';
 import type { SeenNote, Watch } from '../domain/cleanup/watch.ts';
 import type { Deletion, Removal } from '../domain/deletion.ts';
 import type { Shard } from '../domain/giant/shard.ts';
+import type { ShardLists } from '../domain/giant/shard-lists.ts';
 import type { DueTenant, RefreshState } from '../domain/refresh-state.ts';
 import type { Reservation } from '../domain/reservation.ts';
 import type {
@@ -425,6 +426,7 @@ export interface TenantCommit {
   readonly counted: Counted | null;
   readonly listedUntilMs: number;
   readonly shardsListedUntilMs?: number;
+  readonly shardLists?: ShardLists;
   readonly listedObjectCount?: number;
   /** Added to the number of reservations and claims: those that were read minus the number as found. */
   readonly claimCorrection: number;

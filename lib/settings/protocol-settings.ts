@@ -117,6 +117,12 @@ const recounts = {
     { min: 60, max: 10_000_000, defaultValue: defaultSettings.shardListsPerHour },
     'LIST requests per tenant and hour for the shards of its giant repos, beside the others.',
   ),
+  shardListsPerMonth: whole(
+    { min: 1000, max: 1_000_000_000, defaultValue: defaultSettings.shardListsPerMonth },
+    'LIST requests per tenant and calendar month (UTC) for the shards of its giant repos. When they are used up, no shard ' +
+      'is listed until the next month: pushes and deletes are still counted, changes around the API are not. A million ' +
+      'costs 5 dollars on S3. By default there is no such limit in practice.',
+  ),
   headsPerList: whole(
     { min: 1, max: 1_000_000, defaultValue: defaultSettings.headsPerList },
     'HEAD requests that cost as much as one LIST. A batch finds out what is stored by LIST if that is no dearer. With ' +
@@ -212,6 +218,7 @@ export function settingsOf(protocol: ProtocolSettings): Settings {
     shardObjectsMax: protocol.shardObjectsMax,
     shardRoundMs: protocol.shardRoundDays * day,
     shardListsPerHour: protocol.shardListsPerHour,
+    shardListsPerMonth: protocol.shardListsPerMonth,
     headsPerList: protocol.headsPerList,
     scanConcurrency: protocol.scanConcurrency,
     inlineReconcileBudgetMs: protocol.inlineReconcileBudgetSeconds * second,

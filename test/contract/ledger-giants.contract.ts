@@ -212,7 +212,8 @@ export function giantContract(open: () => Promise<LedgerUnderTest>): void {
         });
         return get().ledger.readTenant(tenant);
       };
-      const giants = { shardsListedUntilMs: 77, listedObjectCount: 5 };
+      const shardLists = { month: '2026-11', requests: 3 };
+      const giants = { shardsListedUntilMs: 77, shardLists, listedObjectCount: 5 };
       expect(await reconcile(1, {})).not.toHaveProperty('shardsListedUntilMs');
       expect(await reconcile(2, giants)).toMatchObject(giants);
       expect(await reconcile(3, {})).toMatchObject(giants);

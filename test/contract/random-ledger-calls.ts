@@ -115,6 +115,7 @@ export function randomCall(random: Random, tenant: string, known: KnownState): L
         counted: counted(),
         listedUntilMs: time(),
         ...(random.chance(0.3) && { shardsListedUntilMs: time() }),
+        ...(random.chance(0.3) && { shardLists: { month: '2026-11', requests: random.int(0, 9) } }),
         claimCorrection: random.int(-3, 9),
         overtakenEpoch: random.int(0, 3),
         fullCountedAtMs: random.pick([null, time()]),

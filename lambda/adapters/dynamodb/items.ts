@@ -37,6 +37,7 @@ const tenantItem = z.object({
   // Absent until a reconcile has listed something.
   listedUntilMs: z.number().default(0),
   shardsListedUntilMs: z.number().optional(),
+  shardLists: z.object({ month: z.string(), requests: z.number() }).optional(),
   listedObjectCount: z.number().optional(),
   claimCount: z.number().default(0),
   overtakenEpoch: z.number().default(0),

@@ -99,6 +99,7 @@ export function tenantChange(commit: Input<'commitTenant'>): Clause[] {
       leaseUntilMs: 0,
       listedUntilMs: commit.listedUntilMs,
       shardsListedUntilMs: commit.shardsListedUntilMs,
+      shardLists: commit.shardLists,
       listedObjectCount: commit.listedObjectCount,
       overtakenEpoch: commit.overtakenEpoch,
       fullCountedAtMs: commit.fullCountedAtMs ?? undefined,

@@ -35,7 +35,7 @@ export function commitTenant(
 ): ReturnType<Deps['ledger']['commitTenant']> {
   const { before, epoch, snapshot, recomputed, listedUntilMs } = input;
   const { scanBeganMs } = snapshot;
-  const { outcomes, shardsListedUntilMs } = input.giants;
+  const { outcomes, shardsListedUntilMs, shardLists } = input.giants;
   const countedAtMs = Math.min(snapshot.countedAtMs, ...outcomes.map((giant) => giant.countedAtMs));
   const listedAtMs = Math.min(snapshot.countedAtMs, ...outcomes.map((giant) => giant.listedAtMs));
   const recordOf = new Map(snapshot.repos.map((record) => [record.repo, record]));
@@ -55,6 +55,7 @@ export function commitTenant(
     listedUntilMs,
     ...((outcomes.length > 0 || before.listedObjectCount !== undefined) && {
       shardsListedUntilMs,
+      ...(shardLists && { shardLists }),
       listedObjectCount: objectCount - giantObjects,
     }),
     claimCorrection: claimCount - before.claimCount,

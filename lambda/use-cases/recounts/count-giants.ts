@@ -1,3 +1,5 @@
+import { nextMonthMs } from '../../domain/calendar.ts';
+import { listsOfMonth, type ShardLists } from '../../domain/giant/shard-lists.ts';
 import { sizeClassOf } from '../../domain/giant/shard-plan.ts';
 import { chargedUntilMs } from '../../domain/recount-policy.ts';
 import type { RepoRecord, TenantRecord } from '../../domain/tenant.ts';
@@ -21,6 +23,8 @@ export interface GiantsOutcome {
   readonly outcomes: readonly GiantOutcome[];
   /** Until when the LIST requests for shards are paid for. */
   readonly shardsListedUntilMs: number;
+  /** Those of this month, with these. undefined: none ever. */
+  readonly shardLists?: ShardLists | undefined;
   /** When shards are to be scanned next. null: there are none. */
   readonly nextDueAtMs: number | null;
 }
@@ -50,7 +54,7 @@ export function selectGiants(
  * @throws {StoreUnavailableError | LedgerUnavailableError | SupersededError}
  */
 export async function countGiants(
-  deps: Pick<Deps, 'ledger' | 'store' | 'scan' | 'clock' | 'settings'>,
+  deps: Pick<Deps, 'ledger' | 'store' | 'scan' | 'clock' | 'log' | 'settings'>,
   input: Omit<CountGiantInput, 'tenant' | 'record' | 'listsMax' | 'awaitedOids'> & {
     giants: readonly RepoRecord[];
     before: TenantRecord;
@@ -64,7 +68,10 @@ export async function countGiants(
   const outcomes: GiantOutcome[] = [];
   // As much longer as several at a time are faster.
   const speedup = Math.max(1, (deps.scan.parallelScans ?? shardsAtOnce) / shardsAtOnce);
-  let left = mayList ? Math.ceil(deps.settings.shardListsPerRun * speedup) : 0;
+  const { shardListsPerRun, shardListsPerHour, shardListsPerMonth } = deps.settings;
+  const earlier = listsOfMonth(before.shardLists, snapshot.countedAtMs);
+  const leftOfMonth = Math.max(0, shardListsPerMonth - earlier.requests);
+  let left = mayList ? Math.min(Math.ceil(shardListsPerRun * speedup), leftOfMonth) : 0;
   for (const record of giants) {
     const outcome = await countGiant(deps, {
       ...input,
@@ -76,19 +83,25 @@ export async function countGiants(
     left = Math.max(0, left - outcome.shardLists);
     outcomes.push(outcome);
   }
+  const requests = outcomes.reduce((sum, { shardLists }) => sum + shardLists, 0);
+  const ofMonth = { ...earlier, requests: earlier.requests + requests };
+  const isMonthOver = ofMonth.requests >= shardListsPerMonth;
   const shardsListedUntilMs = chargedUntilMs(
-    { listRequestsPerHour: deps.settings.shardListsPerHour },
-    {
-      listedUntilMs: paidUntilMs,
-      requests: outcomes.reduce((sum, { shardLists }) => sum + shardLists, 0),
-      nowMs: snapshot.countedAtMs,
-    },
+    { listRequestsPerHour: shardListsPerHour },
+    { listedUntilMs: paidUntilMs, requests, nowMs: snapshot.countedAtMs },
   );
+  if (isMonthOver && requests > 0)
+    deps.log.warn('the LIST requests of the month for shards are used up', {
+      tenant: before.tenant,
+      requests: ofMonth.requests,
+    });
   const dueAtMs = Math.min(...outcomes.map(({ nextDueAtMs }) => nextDueAtMs), Number.MAX_SAFE_INTEGER);
   const isNever = dueAtMs === Number.MAX_SAFE_INTEGER;
+  const affordableAtMs = isMonthOver ? nextMonthMs(snapshot.countedAtMs) : 0;
   return {
     outcomes,
     shardsListedUntilMs,
-    nextDueAtMs: isNever ? null : Math.max(dueAtMs, shardsListedUntilMs - shardsOverdraftMs),
+    ...((requests > 0 || before.shardLists) && { shardLists: ofMonth }),
+    nextDueAtMs: isNever ? null : Math.max(dueAtMs, affordableAtMs, shardsListedUntilMs - shardsOverdraftMs),
   };
 }

@@ -300,6 +300,7 @@ export class MemoryLedger implements Ledger {
       leaseUntilMs: 0,
       listedUntilMs: commit.listedUntilMs,
       ...(commit.shardsListedUntilMs !== undefined && { shardsListedUntilMs: commit.shardsListedUntilMs }),
+      ...(commit.shardLists && { shardLists: commit.shardLists }),
       ...(commit.listedObjectCount !== undefined && { listedObjectCount: commit.listedObjectCount }),
       claimCount: record.claimCount + commit.claimCorrection,
       overtakenEpoch: commit.overtakenEpoch,

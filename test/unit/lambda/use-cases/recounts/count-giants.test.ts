@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import type { RepoRecord } from '../../../../../lambda/domain/tenant.ts';
 import { selectGiants } from '../../../../../lambda/use-cases/recounts/count-giants.ts';
 import { type GiantStack, giantStack } from '../../../../support/memory/giant-stack.ts';
@@ -85,6 +85,52 @@ describe('the LIST requests for shards', () => {
       Object.assign(stack.deps.scan, { parallelScans });
       expect(lists(await stack.countGiants())).toEqual([expected]);
     }
+  });
+
+  describe('have a ceiling for the calendar month', () => {
+    const november = Date.UTC(2027, 10, 20);
+    /** All shards are due, and so many LISTs were made this month. */
+    const inNovember = async (requests: number, shardListsPerMonth = 20) => {
+      const stack = await giantStack(two);
+      Object.assign(stack.deps, { settings: { ...stack.deps.settings, shardListsPerMonth } });
+      stack.nowMs = november;
+      const before = { ...(await stack.record()), shardLists: { month: '2027-11', requests } };
+      return { stack, before };
+    };
+
+    it('and are added up over the reconciles of the month', async () => {
+      const { stack, before } = await inNovember(17);
+      const warn = vi.spyOn(stack.deps.log, 'warn');
+      const found = await stack.countGiants({ before });
+      expect([lists(found), found?.shardLists]).toEqual([[3, 0], { month: '2027-11', requests: 20 }]);
+      expect(warn).toHaveBeenCalledWith(expect.stringContaining('are used up'), {
+        tenant: before.tenant,
+        requests: 20,
+      });
+    });
+
+    it('and are none until the next month once it is reached: then the shards are due', async () => {
+      const { stack, before } = await inNovember(20);
+      const found = await stack.countGiants({ before });
+      expect([lists(found), found?.nextDueAtMs]).toEqual([[0, 0], Date.UTC(2027, 11, 1)]);
+      expect(found?.shardLists).toEqual({ month: '2027-11', requests: 20 });
+      stack.nowMs = Date.UTC(2027, 11, 1);
+      const next = await stack.countGiants({ before });
+      expect([lists(next), next?.shardLists]).toEqual([[16, 4], { month: '2027-12', requests: 20 }]);
+    });
+
+    it('and are as many again as soon as it is raised', async () => {
+      const { stack, before } = await inNovember(20, 1000);
+      const found = await stack.countGiants({ before });
+      expect([lists(found), found?.shardLists]).toEqual([[16, 16], { month: '2027-11', requests: 52 }]);
+      expect(found?.nextDueAtMs).toBe(november + week);
+    });
+
+    it('and are noted with the count', async () => {
+      const { stack } = await inNovember(0);
+      await stack.recount();
+      expect((await stack.record()).shardLists).toEqual({ month: '2027-11', requests: 20 });
+    });
   });
 
   /** Objects that somebody waits for. To ask for them costs as much as 24 LISTs. */

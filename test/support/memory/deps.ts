@@ -94,11 +94,18 @@ export function memoryDeps(given: Partial<Deps> & { readonly objects?: MemoryObj
   };
 }
 
+/** Whoever reads a clock that stands still as often as this waits for what never comes. */
+const readsAtOneTimeMax = 50_000;
+
 /** A clock that a test moves. A sleep moves it too, and does not wait. */
 export class ManualClock implements Clock {
   #nowMs = 1_800_000_000_000;
+  #reads = 0;
 
   nowMs(): number {
+    this.#reads += 1;
+    if (this.#reads > readsAtOneTimeMax)
+      throw new Error('Something goes on for ever while the clock stands still.');
     return this.#nowMs;
   }
 
@@ -108,6 +115,7 @@ export class ManualClock implements Clock {
 
   advance(durationMs: number): void {
     this.#nowMs += durationMs;
+    this.#reads = 0;
   }
 }
 

@@ -7,11 +7,17 @@ import { defineConfig } from 'vitest/config';
 const suites: Readonly<Record<string, readonly string[]>> = {
   domain: ['test/unit/lambda/domain/*.test.ts'],
   giant: ['test/unit/lambda/domain/giant/*.test.ts'],
+  plans: ['test/unit/lambda/domain/export/*.test.ts'],
+  cleanup: ['test/unit/lambda/{domain,use-cases}/cleanup/*.test.ts'],
   scan: ['test/unit/lambda/{domain,use-cases}/scan/*.test.ts'],
   exports: ['test/unit/lambda/use-cases/exports/*.test.ts'],
   deletes: ['test/unit/lambda/use-cases/deletes/*.test.ts'],
   recounts: ['test/unit/lambda/use-cases/{,recounts/}*.test.ts'],
   uploads: ['test/unit/lambda/use-cases/{,uploads/}*.test.ts'],
+  access: ['test/unit/lambda/use-cases/access/*.test.ts'],
+  tenants: ['test/unit/lambda/use-cases/{downloads,history,locks,repos,warnings}/*.test.ts'],
+  adopted: ['test/unit/lambda/adapters/adopted/*.test.ts'],
+  'git-hosts': ['test/unit/lambda/adapters/git-hosts/*.test.ts'],
   'use-cases': ['test/unit/lambda/use-cases/{,deletes/,recounts/,uploads/}*.test.ts'],
   table: ['test/unit/lambda/adapters/dynamodb/*.test.ts', 'test/contract/ledger.test.ts'],
 };

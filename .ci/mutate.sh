@@ -20,9 +20,9 @@ stryker_version=9.6.1
 stryker_home="$cache/stryker-$stryker_version"
 work=.cache/mutation
 tools="$work/tools-$stryker_version"
-folders=(lambda/domain lambda/use-cases lambda/adapters/dynamodb)
+folders=(lambda/domain lambda/use-cases lambda/adapters/dynamodb lambda/adapters/adopted lambda/adapters/git-hosts)
 # What has no unit tests of its own is left to the tests of the API.
-left_out='^lambda/use-cases/(access/|downloads/|deps\.ts|list-tenant\.ts)|/(token-store|request-keys)\.ts'
+left_out='^lambda/use-cases/(deps|list-tenant)\.ts'
 
 install_stryker() {
   [ -e "$stryker_home/node_modules/.package-lock.json" ] && return
@@ -77,20 +77,28 @@ layer_of() {
   case "$1" in
     lambda/domain/scan/* | lambda/use-cases/scan/*) echo scan ;;
     lambda/domain/giant/*) echo giant ;;
+    lambda/domain/export/*) echo plans ;;
+    lambda/domain/cleanup/* | lambda/use-cases/cleanup/*) echo cleanup ;;
     lambda/domain/*) echo domain ;;
+    lambda/use-cases/access/*) echo access ;;
+    lambda/use-cases/downloads/* | lambda/use-cases/history/* | lambda/use-cases/locks/*) echo tenants ;;
+    lambda/use-cases/repos/* | lambda/use-cases/warnings/*) echo tenants ;;
     lambda/use-cases/exports/*) echo exports ;;
     lambda/use-cases/deletes/*) echo deletes ;;
     lambda/use-cases/recounts/*) echo recounts ;;
     lambda/use-cases/uploads/*) echo uploads ;;
     lambda/use-cases/*) echo use-cases ;;
     lambda/adapters/dynamodb/*) echo table ;;
+    lambda/adapters/adopted/*) echo adopted ;;
+    lambda/adapters/git-hosts/*) echo git-hosts ;;
     *) die "$1 is in none of these folders: ${folders[*]}" ;;
   esac
 }
 
 # mutate FILES…: all layers, and what survived.
 mutate() {
-  local file name names=(domain giant scan exports deletes recounts uploads use-cases table) files=()
+  local file name files=()
+  local names=(domain giant plans scan access cleanup deletes exports recounts tenants uploads use-cases table adopted git-hosts)
   for file in "$@"; do layer_of "$file" >/dev/null || exit 1; done
   install_stryker
   link_stryker

@@ -1,0 +1,267 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import { decodeCandidates } from '../../../../../lambda/domain/cleanup/candidates.ts';
+import { newCleanup } from '../../../../../lambda/domain/cleanup/cleanup.ts';
+import { sha256Hex } from '../../../../../lambda/domain/hash.ts';
+import { LedgerUnavailableError } from '../../../../../lambda/ports/ledger.ts';
+import type { ListPageRequest } from '../../../../../lambda/ports/object-listing.ts';
+import { StoreUnavailableError } from '../../../../../lambda/ports/object-store.ts';
+import type { CleanupDeps } from '../../../../../lambda/use-cases/cleanup/cleanup-deps.ts';
+import { selectCandidates } from '../../../../../lambda/use-cases/cleanup/select-candidates.ts';
+import { tenant } from '../../../../support/memory/stack.ts';
+import { recordingLog } from '../../../../support/recording-log.ts';
+import { CleanupWorld, hour, oidAt, path, repo } from './cleanup-world.ts';
+
+describe('the choice of candidates', () => {
+  let world: CleanupWorld;
+  const select = async (more: Partial<CleanupDeps> = {}) =>
+    selectCandidates({ ...world.deps, ...more }, { tenant, cleanup: await world.cleanup() });
+  const listingWith = (listPage: CleanupDeps['listing']['listPage']) => ({
+    listing: { ...world.deps.listing, listPage },
+  });
+  /** Every candidate of every file, in order. */
+  const written = async () => {
+    const files = (await world.files()).filter((key) => key.includes('/candidates-'));
+    const read = files.map(async (key) =>
+      decodeCandidates((await world.deps.archives.get(key)) ?? Buffer.of()),
+    );
+    return (await Promise.all(read)).flat();
+  };
+
+  beforeEach(async () => {
+    world = await CleanupWorld.with([0, 1, 2, 3, 4, 5]);
+    await world.opened();
+  });
+
+  it('needs a run', async () => {
+    const cleanup = newCleanup({ repo, watch: { id: 'w', openedAtMs: 1, untilMs: 2 } });
+    await expect(selectCandidates(world.deps, { tenant, cleanup })).rejects.toThrow('without a run');
+  });
+
+  it('covers all of a repo, however many pages that takes', async () => {
+    const many = Array.from({ length: 70 }, (_, index) => sha256Hex(`more ${index}`));
+    for (const oid of many) world.objects.put(`${tenant}/${repo}/${oid}`, 2, undefined, 0);
+    await world.run([0]);
+    const paged = listingWith((request) => world.objects.listPage({ ...request, maxKeys: 2 }));
+    expect(await select(paged)).toMatchObject({
+      selection: { files: 1, listed: { objectCount: 76 }, candidates: { objectCount: 75, bytes: 160 } },
+    });
+    const found = await written();
+    expect(new Set(found.map(({ oid }) => oid)).size).toBe(75);
+    expect(found).toHaveLength(75);
+  });
+
+  it('ends with a page that has no keys, whatever else the store says of it', async () => {
+    await world.run([0]);
+    const lying = listingWith(async (request) => {
+      const page = await world.objects.listPage(request);
+      return { ...page, isTruncated: page.keyCount === 0 };
+    });
+    expect(await select(lying)).toMatchObject({ selection: { listed: { objectCount: 6 } } });
+  });
+
+  it('asks for a page again, up to four times in six seconds', async () => {
+    await world.run([0]);
+    const failures = { left: 3 };
+    const asked: string[] = [];
+    const failing = (digit: string) =>
+      listingWith(async (request: ListPageRequest) => {
+        if (!request.prefix.endsWith(`/${digit}`)) return world.objects.listPage(request);
+        asked.push(request.prefix);
+        failures.left -= 1;
+        if (failures.left >= 0) throw new StoreUnavailableError('It is busy.');
+        return world.objects.listPage(request);
+      });
+    const beganMs = world.nowMs;
+    expect(await select(failing('a'))).toMatchObject({ state: 'deleting' });
+    expect(world.nowMs - beganMs).toBe(6_000);
+    expect(asked).toHaveLength(4);
+  });
+
+  it('gives up on a page that fails a fourth time', async () => {
+    await world.run([0]);
+    let asked = 0;
+    const down = listingWith(async (request) => {
+      if (!request.prefix.endsWith('/a')) return world.objects.listPage(request);
+      asked += 1;
+      throw new StoreUnavailableError('It is busy.');
+    });
+    await expect(select(down)).rejects.toThrow(StoreUnavailableError);
+    expect(asked).toBe(4);
+    expect(await world.cleanup()).toMatchObject({ state: 'selecting', selection: null });
+  });
+
+  it('asks once for a page if what failed was not the store', async () => {
+    await world.run([0]);
+    let asked = 0;
+    const broken = listingWith(async (request) => {
+      if (!request.prefix.endsWith('/a')) return world.objects.listPage(request);
+      asked += 1;
+      throw new Error('A bug.');
+    });
+    await expect(select(broken)).rejects.toThrow('A bug.');
+    expect(asked).toBe(1);
+  });
+
+  it('takes none if batches have named more than one set holds, and says what to do', async () => {
+    await world.run([0]);
+    const prefixes = Buffer.alloc(8 * 100_000).toString('base64');
+    world.ledger.seen = async function* () {
+      for (let page = 0; page < 51; page += 1) yield [{ beganMs: world.nowMs, prefixes }];
+    };
+    const { log, entries } = recordingLog();
+    const after = await select({ log });
+    expect(after).toMatchObject({
+      state: 'watching',
+      selection: null,
+      failure: { reason: 'too-many-names' },
+    });
+    expect(after !== 'waiting' && after.failure?.message).toContain('Cancel this clean-up');
+    expect(entries).toEqual([
+      {
+        level: 'info',
+        message: 'clean-up selected',
+        fields: { tenant, repo, isDryRun: false, failure: 'too-many-names' },
+      },
+    ]);
+  });
+
+  it('fails with the ledger that does not say what batches have named', async () => {
+    await world.run([0]);
+    world.ledger.seen = () => {
+      throw new LedgerUnavailableError('It is down.');
+    };
+    await expect(select()).rejects.toThrow(LedgerUnavailableError);
+  });
+
+  it('says why it takes none without the keep-set', async () => {
+    await world.run([0], { keepCount: 2 });
+    const after = await select();
+    expect(after !== 'waiting' && after.failure?.message).toContain('Run it again.');
+  });
+
+  it('takes none without a keep-set that was never sent, though it was to be empty', async () => {
+    await world.run([]);
+    for (const key of await world.files()) await world.objects.delete(key);
+    expect(await select()).toMatchObject({ state: 'watching', failure: { reason: 'no-keep-set' } });
+  });
+
+  it('takes what only a dead reservation claims', async () => {
+    const claims = (index: number) => new Map([[oidAt(index), index + 1]]);
+    const base = { repo, state: 'issued', createdAtMs: 1, expiresAtMs: 2, lookAtMs: null } as const;
+    const dead = { ...base, id: 'dead', claims: claims(2), deadAtMs: world.nowMs - 1 };
+    const live = { ...base, id: 'live', claims: claims(3), deadAtMs: world.nowMs + hour };
+    for (const reservation of [dead, live]) await world.ledger.putReservation({ tenant, reservation });
+    await world.run([0, 1]);
+    await select();
+    expect(new Set((await written()).map(({ oid }) => oid))).toEqual(new Set([2, 4, 5].map(oidAt)));
+  });
+
+  it('takes what is exactly as old as was asked for', async () => {
+    world.putOld(6, hour);
+    world.putOld(7, hour - 1);
+    await world.run([0, 1, 2, 3, 4, 5], { minAgeMs: hour });
+    expect(await select()).toMatchObject({
+      selection: { kept: { objectCount: 6 }, young: { objectCount: 1, bytes: 8 }, candidates: { bytes: 7 } },
+    });
+    expect(await written()).toEqual([{ oid: oidAt(6), sizeBytes: 7 }]);
+  });
+
+  it('writes no file if there is none', async () => {
+    await world.run([0, 1, 2, 3, 4, 5]);
+    expect(await select()).toMatchObject({
+      selection: { files: 0, candidates: { objectCount: 0, bytes: 0 } },
+    });
+    expect(await written()).toEqual([]);
+  });
+
+  it('shows the ten largest, the largest first', async () => {
+    const sizes = [7, 3, 9, 1, 12, 5, 11, 2, 8, 10, 4, 6];
+    const empty = await CleanupWorld.with([]);
+    // In the order of the listing, so that larger ones come before and after smaller ones.
+    const oids = sizes.map((_, index) => index.toString(16).padStart(64, 'a'));
+    for (const [index, oid] of oids.entries())
+      empty.objects.put(`${tenant}/${repo}/${oid}`, sizes[index] ?? 0, undefined, 0);
+    world = empty;
+    await world.opened();
+    await world.run([]);
+    const after = await select();
+    const largest = after !== 'waiting' && after.selection?.largest.map(({ sizeBytes }) => sizeBytes);
+    expect(largest).toEqual([12, 11, 10, 9, 8, 7, 6, 5, 4, 3]);
+  });
+
+  it('is written to files of ten thousand lines', async () => {
+    for (let index = 0; index < 10_001; index += 1)
+      world.objects.put(`${tenant}/${repo}/${sha256Hex(`many ${index}`)}`, 1, undefined, 0);
+    await world.run([0, 1, 2, 3, 4, 5]);
+    expect(await select()).toMatchObject({ selection: { files: 2, candidates: { objectCount: 10_001 } } });
+    const found = await written();
+    expect(new Set(found.map(({ oid }) => oid)).size).toBe(10_001);
+    const lengths = await Promise.all(
+      (await world.files())
+        .filter((key) => key.includes('/candidates-'))
+        .map(async (key) => decodeCandidates((await world.deps.archives.get(key)) ?? Buffer.of()).length),
+    );
+    expect(lengths).toEqual([10_000, 1]);
+  });
+
+  it('tells what it found, and from when on names are to be read anew', async () => {
+    await world.run([0], { isDryRun: true });
+    const { log, entries } = recordingLog();
+    expect(await select({ log })).toMatchObject({ selection: { seenAtMs: world.nowMs } });
+    expect(entries).toEqual([
+      {
+        level: 'info',
+        message: 'clean-up selected',
+        fields: {
+          tenant,
+          repo,
+          isDryRun: true,
+          listed: { objectCount: 6, bytes: 21 },
+          candidates: { objectCount: 5, bytes: 20 },
+        },
+      },
+    ]);
+  });
+
+  it('is looked at again a minute later if whoever makes it dies', async () => {
+    await world.run([0]);
+    world.nowMs += hour;
+    const down = listingWith(async () => {
+      throw new Error('It dies.');
+    });
+    await expect(select(down)).rejects.toThrow('It dies.');
+    expect((await world.cleanup()).dueAtMs).toBe(world.nowMs + 60_000);
+  });
+
+  it('waits if somebody changed the clean-up before it began, and lists nothing', async () => {
+    await world.run([0]);
+    const cleanup = await world.cleanup();
+    await world.ledger.putCleanup({ tenant, cleanup, versionRead: cleanup.version, writeId: 'other' });
+    const unused = listingWith(async () => {
+      throw new Error('Nothing is to be listed.');
+    });
+    expect(await selectCandidates({ ...world.deps, ...unused }, { tenant, cleanup })).toBe('waiting');
+  });
+
+  it('waits if somebody changed the clean-up while it was made', async () => {
+    await world.run([0]);
+    let isChanged = false;
+    const changing = listingWith(async (request) => {
+      const cleanup = await world.cleanup();
+      if (!isChanged) {
+        isChanged = true;
+        await world.ledger.putCleanup({
+          tenant,
+          cleanup: { ...cleanup, state: 'cancelled' },
+          versionRead: cleanup.version,
+          writeId: 'other',
+        });
+      }
+      return world.objects.listPage(request);
+    });
+    const { log, entries } = recordingLog();
+    expect(await select({ ...changing, log })).toBe('waiting');
+    expect(await world.ledger.readCleanup(path)).toMatchObject({ state: 'cancelled', selection: null });
+    expect(entries).toEqual([]);
+  });
+});

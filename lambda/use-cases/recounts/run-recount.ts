@@ -182,7 +182,8 @@ async function reconcileUntilDone(
       case 'committed':
         owesFull = (owesFull || full || outcome.tenant.counted === null) && !outcome.isFull;
         // A full count waits for the first counts of giants.
-        if (owesFull && !outcome.hasFirstCounts && deps.clock.nowMs() + shardsReserveMs < deadlineMs) {
+        if (owesFull && !outcome.hasFirstCounts) {
+          if (deps.clock.nowMs() + shardsReserveMs >= deadlineMs) return false;
           full = true;
           continue;
         }

@@ -149,9 +149,13 @@ describe('a tenant whose giant was never counted', () => {
     for (const shard of await shards()) expect(shard.objectCount).toBeLessThanOrEqual(200);
   });
 
-  it('is counted by one run of the queue if there is time for it', async () => {
+  it.each([
+    { reason: 'import', full: true },
+    // Of a tenant that was never counted all is counted, whatever is asked for.
+    { reason: 'manual', full: false },
+  ] as const)('is counted by one run of the queue if there is time for it: %j', async (asked) => {
     await runRecount(stack.deps, {
-      request: { tenant, reason: 'import', full: true },
+      request: { tenant, ...asked },
       deadlineMs: stack.nowMs + 14 * minute,
     });
     expect(await stack.usage()).toEqual({ storedBytes: 2505, committedBytes: 2505 });

@@ -1,5 +1,7 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest';
+import { allPages } from '../../../../../lambda/use-cases/all-pages.ts';
 import { type ReconcileInput, reconcile } from '../../../../../lambda/use-cases/recounts/reconcile.ts';
+import { runRecount } from '../../../../../lambda/use-cases/recounts/run-recount.ts';
 import { GiantStack, giantStack, oidOf, repo } from '../../../../support/memory/giant-stack.ts';
 import { minute, tenant } from '../../../../support/memory/stack.ts';
 
@@ -64,6 +66,43 @@ describe('a reconcile of a tenant with a giant', () => {
     expect(logged?.[1]).toMatchObject({ requests: stack.lists - lists + 1 });
   });
 
+  it('gives the scans of shards no longer than the whole has', async () => {
+    stack.nowMs += minute;
+    const { scan } = stack.deps;
+    const deadlines = new Set<number | undefined>();
+    const watched = {
+      ...scan,
+      scan: (input: Parameters<typeof scan.scan>[0]) => {
+        deadlines.add(input.deadlineMs);
+        return scan.scan(input);
+      },
+    };
+    const deadlineMs = stack.nowMs + minute;
+    const thorough = { tenant, full: false, isThorough: true };
+    expect((await reconcile({ ...stack.deps, scan: watched }, { ...thorough, deadlineMs })).kind).toBe(
+      'committed',
+    );
+    expect(deadlines).toEqual(new Set([deadlineMs]));
+    deadlines.clear();
+    stack.nowMs += minute;
+    await reconcile({ ...stack.deps, scan: watched }, thorough);
+    expect(deadlines).toEqual(new Set([undefined]));
+  });
+
+  it('drops the shards of one that is a giant no longer, while another still is', async () => {
+    stack = await giantStack({ repos: [repo, 'large'] });
+    const more = Array.from({ length: 140 }, (_, index) => [`large/${oidOf(index + 60)}`, 10] as const);
+    stack.put(Object.fromEntries(more));
+    stack.nowMs += minute;
+    await stack.recount('manual', true);
+    const shardsOf = (name: string) => allPages(stack.ledger.shards({ tenant, repo: name }));
+    const settings = { ...stack.deps.settings, giantObjects: 150 };
+    expect((await reconcile({ ...stack.deps, settings }, { tenant, full: true })).kind).toBe('committed');
+    expect(await shardsOf(repo)).toEqual([]);
+    expect((await shardsOf('large')).length).toBeGreaterThan(0);
+    expect(await stack.ledger.readRepo({ tenant, repo })).not.toHaveProperty('giant');
+  });
+
   it('ends if another reconcile takes the lease while the shards are read, and commits nothing', async () => {
     const { shards, setLease } = stack.ledger;
     vi.spyOn(stack.ledger, 'shards').mockImplementation((path) => {
@@ -98,6 +137,27 @@ describe('a repo that becomes a giant', () => {
     expect(await run({ full: true })).toMatchObject({ isFull: true });
     expect((await stack.record()).fullCountedAtMs).toBe(stack.nowMs);
   });
+
+  it.each([
+    [20_000, 'requeued'],
+    [20_001, 'done'],
+  ] as const)(
+    'of a tenant that was counted has the full count made after it: with %i ms left, that is %s',
+    async (leftMs, expected) => {
+      stack.requests.length = 0;
+      const before = (await stack.record()).fullCountedAtMs;
+      stack.nowMs += minute;
+      const request = { tenant, reason: 'manual', full: true } as const;
+      expect(await runRecount(stack.deps, { request, deadlineMs: stack.nowMs + leftMs })).toBe(expected);
+      // In either case its shards are counted.
+      expect((await stack.shards()).map(({ countedAtMs }) => countedAtMs)).toEqual(
+        Array(16).fill(stack.nowMs),
+      );
+      const isDone = expected === 'done';
+      expect((await stack.record()).fullCountedAtMs).toBe(isDone ? stack.nowMs : before);
+      expect(stack.requests).toEqual(isDone ? [] : [request]);
+    },
+  );
 
   it('is listed as a whole once more while somebody waits', async () => {
     expect((await run({ isAwaited: true })).kind).toBe('committed');

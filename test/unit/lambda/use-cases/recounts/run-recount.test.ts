@@ -1,7 +1,9 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { newDeletion } from '../../../../../lambda/domain/deletion.ts';
 import type { RecountRequest } from '../../../../../lambda/ports/recount-queue.ts';
+import { openCleanup } from '../../../../../lambda/use-cases/cleanup/open-cleanup.ts';
 import { deleteRepo, markObject } from '../../../../../lambda/use-cases/deletes/delete-objects.ts';
+import { takeLock } from '../../../../../lambda/use-cases/locks/take-lock.ts';
 import { runRecount } from '../../../../../lambda/use-cases/recounts/run-recount.ts';
 import { MemoryStack, minute, oidOf, tenant } from '../../../../support/memory/stack.ts';
 
@@ -150,6 +152,79 @@ describe('a recount from the queue', () => {
       expect(await world.keys()).toEqual([]);
     });
 
+    describe('of a tenant that is being deleted', () => {
+      const lockIn = async (name: string, count: number) => {
+        for (let index = 0; index < count; index += 1) {
+          const token = { tokenId: 't', scope: 'write', user: null, label: null } as const;
+          await takeLock(world.deps, { tenant: name, repo: 'game', path: `a${index}`, token });
+        }
+      };
+      const locksOf = async (name: string) =>
+        (await world.deps.locks.listPage({ tenant: name, repo: 'game', pageSize: 100 })).locks.length;
+      const note = async (name: string) => {
+        const counts = { epoch: 1, storedBytes: 1, objectCount: 1, highestBytes: 1 };
+        await world.deps.history.note({ tenant: name, atMs: world.nowMs, ...counts });
+      };
+      const daysOf = async (name: string) =>
+        (await world.deps.history.days({ tenant: name, from: '0000-01-01', to: '9999-12-31' })).length;
+      const webhook = {
+        ...{ url: 'https://example.com/', secret: 's', previousSecret: null, last: null },
+        ...{ createdAtMs: 1, secretChangedAtMs: 1 },
+      };
+      const warning = { kind: 'full', atMs: 1, storedBytes: 1, limitBytes: 1 } as const;
+
+      it('removes its warnings, its webhook, its locks and its history, and those of nobody else', async () => {
+        const { warnings, webhooks } = world.deps;
+        for (const name of [tenant, 'other']) {
+          await webhooks.put({ tenant: name, webhook });
+          await warnings.raiseFull({ tenant: name, day: '2026-01-01', warning });
+          await lockIn(name, 2);
+          await note(name);
+        }
+        await world.ledger.closeTenant({ tenant, closedAtMs: world.nowMs });
+        world.nowMs += 2 * minute;
+        expect(await run()).toBe('done');
+        const left = (name: string) =>
+          Promise.all([
+            webhooks.read(name).then((found) => found !== undefined),
+            warnings.read(name).then(({ pending }) => pending.length),
+            locksOf(name),
+            daysOf(name),
+          ]);
+        expect(await left(tenant)).toEqual([false, 0, 0, 0]);
+        expect(await left('other')).toEqual([true, 1, 2, 1]);
+      });
+
+      it('removes nothing of one that is not', async () => {
+        await lockIn(tenant, 1);
+        await note(tenant);
+        await run();
+        expect([await locksOf(tenant), await daysOf(tenant)]).toEqual([1, 1]);
+      });
+
+      it.each(['locks', 'history'] as const)(
+        'goes on with the next message if its %s take longer than there is time',
+        async (subject) => {
+          await world.ledger.closeTenant({ tenant, closedAtMs: world.nowMs });
+          world.nowMs += 2 * minute;
+          const asked: string[] = [];
+          const takeTime = async () => {
+            asked.push(subject);
+            world.nowMs += 10 * second;
+            return { count: 1, hasMore: true };
+          };
+          const { locks, history } = world.deps;
+          if (subject === 'locks') vi.spyOn(locks, 'releaseSome').mockImplementation(takeTime);
+          else vi.spyOn(history, 'forgetSome').mockImplementation(takeTime);
+          const request = { tenant, reason: 'delete', full: false } as const;
+          const deadlineMs = world.nowMs + reserveMs + 15 * second;
+          expect(await runRecount(world.deps, { request, deadlineMs })).toBe('requeued');
+          expect(asked).toHaveLength(2);
+          expect(world.requests).toEqual([{ tenant, reason: 'unfinished', full: false }]);
+        },
+      );
+    });
+
     it('lists progress no more often than in the background', async () => {
       await open({ recountRestMs: 30 * second });
       await close('a', 'b', 'c', 'd', 'e', 'f');
@@ -277,6 +352,27 @@ describe('a recount from the queue', () => {
       const request = { tenant, reason: 'manual', full: false } as const;
       expect(await runRecount(world.deps, { request, deadlineMs })).toBe(expected);
     });
+  });
+
+  it('waits with a full count for a clean-up that has more to do than there is time', async () => {
+    await openCleanup(world.deps, { tenant, repo: 'game' });
+    const cleanup = await world.ledger.readCleanup({ tenant, repo: 'game' });
+    if (!cleanup) throw new Error('There is no clean-up.');
+    const { version } = cleanup;
+    const cancelled = { ...cleanup, state: 'cancelled' } as const;
+    await world.ledger.putCleanup({ tenant, cleanup: cancelled, versionRead: version, writeId: 'w' });
+    // The time is up when it comes to the clean-up.
+    const allRepos = world.ledger.repos.bind(world.ledger);
+    const spy = vi.spyOn(world.ledger, 'repos').mockImplementation((name) => {
+      world.nowMs += 10 * second;
+      return allRepos(name);
+    });
+    expect(await run({ reason: 'manual', full: true }, reserveMs + 5 * second)).toBe('requeued');
+    expect([fulls, world.requests]).toEqual([[false], [{ tenant, reason: 'manual', full: true }]]);
+    spy.mockRestore();
+    world.requests.length = 0;
+    expect(await run({ reason: 'manual', full: true })).toBe('done');
+    expect((await world.ledger.readRepo({ tenant, repo: 'game' }))?.watch).toBeUndefined();
   });
 
   it('requests another if a batch has probably died, so that its room is given back', async () => {

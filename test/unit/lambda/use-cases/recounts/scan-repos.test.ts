@@ -136,6 +136,52 @@ describe('a scan of the repos of a tenant', () => {
       expect(pages).toBeGreaterThan(10);
     });
 
+    it('counts what has no name as ever, however much that is', async () => {
+      fill('/', 9000);
+      expect(await counts({ known: [known('', 7)], due: new Set(['']) }, deps(1000))).toEqual({ '': 9000 });
+    });
+
+    describe('as its first pages show', () => {
+      const inputs: PathScanInput[] = [];
+      /** The first scan ends like this, and the next one at the end of the repo. */
+      const ending = (requests: number, objectCount: number) => {
+        inputs.length = 0;
+        const rest = {
+          ...{ prefix: `${tenant}/app/`, ranges: [], storedBytes: 0, objectCount, seen: [], requests },
+          ...{ isSequential: false, objectsExpected: null },
+        };
+        const scan = async (asked: PathScanInput): Promise<PathScanOutcome> => {
+          inputs.push(asked);
+          return inputs.length === 1
+            ? { kind: 'unfinished', requests, rest }
+            : {
+                ...{ kind: 'done', storedBytes: 5, objectCount: 5, seen: new Map(), recent: new Set() },
+                requests: requests + 1,
+              };
+        };
+        return { rest, run: () => run({ known: [known('app', 7)], due }, { ...deps(1000), scan: { scan } }) };
+      };
+
+      it('is a giant from the threshold on', async () => {
+        expect(await ending(2, 1000).run()).toMatchObject({ kind: 'done', outgrown: [{ repo: 'app' }] });
+        expect(inputs.map(({ requestsMax }) => requestsMax)).toEqual([2]);
+      });
+
+      it('is listed on from where they end, with no bound, if it is none', async () => {
+        const { rest, run: runIt } = ending(2, 999);
+        expect(await runIt()).toMatchObject({ kind: 'done', outgrown: [] });
+        expect(inputs.map(({ resume, requestsMax }) => [resume, requestsMax])).toEqual([
+          [undefined, 2],
+          [rest, undefined],
+        ]);
+      });
+
+      it('is unfinished if the time was up before', async () => {
+        expect(await ending(1, 5000).run()).toEqual({ kind: 'unfinished' });
+        expect(inputs).toHaveLength(1);
+      });
+    });
+
     it('goes on while somebody waits, and while it is emptied', async () => {
       fill('app/', 9000);
       expect(await counts({ known: [known('app', 7)], due, isAwaited: true }, deps(1000))).toEqual({

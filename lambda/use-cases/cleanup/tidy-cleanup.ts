@@ -1,4 +1,4 @@
-import { type Cleanup, tidiedCleanup } from '../../domain/cleanup/cleanup.ts';
+import { type Cleanup, type Selection, tidiedCleanup } from '../../domain/cleanup/cleanup.ts';
 import { candidatesKey, keepSetKey } from '../../domain/cleanup/cleanup-keys.ts';
 import { deleteRunMs } from '../../domain/deletion.ts';
 import type { Deps } from '../deps.ts';
@@ -6,6 +6,10 @@ import { mapLimited } from '../map-limited.ts';
 import { putCleanup } from './put-cleanup.ts';
 
 const deletesAtOnce = 16;
+
+function candidatesKeys(path: { tenant: string; watchId: string }, { folder, files }: Selection): string[] {
+  return Array.from({ length: files }, (_, file) => candidatesKey(path, { folder, file }));
+}
 
 /**
  * Removes what a clean-up that has ended has left: its files, and then its watch. May be repeated. The files of runs before
@@ -21,8 +25,7 @@ export async function tidyCleanup(
   const { repo, watch, run, selection, dueAtMs } = cleanup;
   const path = { tenant, watchId: watch.id };
   if (dueAtMs !== null) {
-    const files = Array.from({ length: selection?.files ?? 0 }, (_, file) => file);
-    const keys = files.map((file) => candidatesKey(path, { folder: selection?.folder ?? '', file }));
+    const keys = selection ? candidatesKeys(path, selection) : [];
     if (run) keys.push(keepSetKey(path, run.keepSha256));
     const deadlineMs = clock.nowMs() + deleteRunMs;
     await mapLimited(keys, deletesAtOnce, (key) => store.delete(key, { deadlineMs }));

@@ -14,10 +14,19 @@ describe('a file of candidates', () => {
     expect(decodeCandidates(encodeCandidates([]))).toEqual([]);
   });
 
-  it.each([`${a} 1`, `${a} 1\n${b}`, `${a} x\n`, `${a.slice(1)} 1\n`, '\n', `${a} 1.5\n`])(
-    'that is not whole deletes nothing: %j',
-    (text) => {
-      expect(() => decodeCandidates(Buffer.from(text))).toThrow(Error);
-    },
-  );
+  it.each([`${a} 1`, `${a} 1\n${b}`])('that is not whole deletes nothing: %j', (text) => {
+    expect(() => decodeCandidates(Buffer.from(text))).toThrow('does not end with its last line');
+  });
+
+  it.each([
+    ...[`${a} x\n`, `${a.slice(1)} 1\n`, `${a}a 1\n`, `${a}\n`, `${a} \n`, '\n', `${a} 1.5\n`, `${a} -1\n`],
+    ...[`${a} 1e3\n`, `${a} 9007199254740992\n`, `${a} 1 2\n`, ` ${a} 1\n`, `${a} 1\n\n`],
+  ])('with a line that is none deletes nothing: %j', (text) => {
+    expect(() => decodeCandidates(Buffer.from(text))).toThrow('A line is no candidate.');
+  });
+
+  it('is read from within a larger buffer', () => {
+    const bytes = Buffer.from(`xx${a} 1\nyy`);
+    expect(decodeCandidates(bytes.subarray(2, -2))).toEqual([{ oid: a, sizeBytes: 1 }]);
+  });
 });

@@ -86,6 +86,18 @@ describe('a clean-up', () => {
     expect(found({ isDryRun: true })).toMatchObject({ state: 'watching', failure: null });
   });
 
+  it('says what to do if it would be more than half', () => {
+    const { failure } = withSelection(withRun(opened, run), { selection: selectionOf(51), nowMs: 3000 });
+    expect(failure?.message).toMatch(
+      /Does the clone have all refs of all repos .* run it again with --force\.$/,
+    );
+  });
+
+  it('deletes nothing that nobody has asked to delete', () => {
+    const found = withSelection(opened, { selection: selectionOf(1), nowMs: 3000 });
+    expect(found).toMatchObject({ state: 'watching', dueAtMs: 9000 });
+  });
+
   it('is looked at again a minute later, and ends for good', () => {
     expect(lookedAt(opened, { nowMs: 5000 }).dueAtMs).toBe(65_000);
     const ended = endedCleanup(opened, { state: 'done', nowMs: 4000 });

@@ -56,9 +56,19 @@ describe('a set of prefixes', () => {
     expect(set.has(first.slice(0, 15) + second.slice(15))).toBe(first[15] === second[15]);
   });
 
+  it('passes over what is no whole prefix at the end of what was added', () => {
+    const set = new PrefixSet();
+    set.add(Buffer.from(first.slice(0, 24), 'hex'));
+    set.add(Buffer.from(second.slice(0, 16), 'hex'));
+    expect([set.has(first), set.has(second), set.size]).toEqual([true, true, 2]);
+  });
+
   it('has a bound', () => {
     const set = new PrefixSet();
     set.add(new Uint8Array(prefixesMax * prefixBytes));
-    expect(() => set.add(new Uint8Array(prefixBytes))).toThrow(TooManyPrefixesError);
+    const addOne = () => set.add(new Uint8Array(prefixBytes));
+    expect(addOne).toThrow(TooManyPrefixesError);
+    expect(addOne).toThrow('There are more than 5000000 names.');
+    expect(new TooManyPrefixesError().name).toBe('TooManyPrefixesError');
   });
 });

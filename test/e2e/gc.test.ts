@@ -1,8 +1,10 @@
 import { createHash } from 'node:crypto';
-import { readFile, rm } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { type NameLayout, storedNameOf } from '../../lambda/domain/stored-names.ts';
 import type { GitUser } from '../support/git-user.ts';
 import { bytesOf, digests, type Files, objectsOf, readFiles, writeFiles } from '../support/payload.ts';
 import { createAcme } from './acme.ts';
@@ -13,7 +15,24 @@ import { describeWithGitLfs } from './with-git-lfs.ts';
 const sha256 = (bytes: Buffer) => createHash('sha256').update(bytes).digest('hex');
 const fileOf = (name: string, size: number): Files => new Map([[`${name}.bin`, bytesOf(`gc-${name}`, size)]]);
 
-describeWithGitLfs('a clean-up', () => {
+/** Where the objects lie in the bucket, below a path, and by which names. */
+interface Lying {
+  readonly path: string;
+  readonly names: NameLayout;
+}
+
+describeWithGitLfs('a clean-up', () => cleansUp({ path: 'acme/game', names: 'oid' }));
+describeWithGitLfs('a clean-up of an adopted repo', () => cleansUp({ path: 'lfs', names: 'ab/cd/rest' }));
+
+/** The flags of a stack that has `acme/game` there. */
+async function flagsFor({ path, names }: Lying, folder: string): Promise<string[]> {
+  if (path === 'acme/game') return [];
+  const file = join(folder, 'adopted.json');
+  await writeFile(file, JSON.stringify([{ tenant: 'acme', repo: 'game', path: `${path}/`, names }]));
+  return ['--adopt', file];
+}
+
+function cleansUp(lying: Lying): void {
   const kept = fileOf('kept', 40_000);
   const gone = fileOf('gone', 3_000);
   const later = fileOf('later', 2_000);
@@ -29,13 +48,17 @@ describeWithGitLfs('a clean-up', () => {
 
   const git = (...args: string[]) => user.git(workTree, ...args);
   const gc = (verb: string, ...args: string[]) => stack.cli('gc', verb, 'acme', 'game', ...args);
-  const stored = async () => new Set((await listStore(stack, 'acme/game')).keys());
+  const nameOf = (oid: string) => storedNameOf(lying.names, oid);
+  const namesOf = (files: Files) => new Set([...objectsOf(files).keys()].map(nameOf));
+  const stored = async () => new Set((await listStore(stack, lying.path)).keys());
+  let folder: string;
 
   beforeAll(async () => {
-    stack = await Stack.start({ flags: ['--gc-watch', '0'] });
+    folder = await mkdtemp(join(tmpdir(), 'lfs-quota-e2e-gc-'));
+    stack = await Stack.start({ flags: ['--gc-watch', '0', ...(await flagsFor(lying, folder))] });
     // What was uploaded within the hour is kept in any case: its URLs may still be used. So this was brought along.
-    const imported = [...all.values()].map((bytes) => [sha256(bytes), bytes] as const);
-    await importInto(stack, 'acme/game', new Map(imported));
+    const imported = [...all.values()].map((bytes) => [nameOf(sha256(bytes)), bytes] as const);
+    await importInto(stack, lying.path, new Map(imported));
     ({ user, remote, workTree } = await createAcme(stack, '10MiB'));
     for (const [message, files] of [
       ['Kept', kept],
@@ -57,6 +80,7 @@ describeWithGitLfs('a clean-up', () => {
   afterAll(async () => {
     await stack?.close();
     await user?.close();
+    await rm(folder, { recursive: true, force: true });
   });
 
   it('does not run before it was opened', async () => {
@@ -80,7 +104,7 @@ describeWithGitLfs('a clean-up', () => {
     expect(shown.out).toMatch(/would be deleted +2 objects, 4\.88 KiB/);
     expect(shown.out).toContain(goneOid);
     expect(await readFile(list, 'utf8')).toContain(`${goneOid} 3000\n`);
-    expect(await stored()).toEqual(new Set(objectsOf(all).keys()));
+    expect(await stored()).toEqual(namesOf(all));
   });
 
   it('keeps what is young', async () => {
@@ -105,7 +129,7 @@ describeWithGitLfs('a clean-up', () => {
     expect(done, done.err).toMatchObject({ code: 0, err: '' });
     expect(done.out).toMatch(/acme\/game: done/);
     expect(done.out).toMatch(/named by a push since +1 object,/);
-    expect(await stored()).toEqual(new Set(objectsOf(new Map([...kept, ...later])).keys()));
+    expect(await stored()).toEqual(namesOf(new Map([...kept, ...later])));
     const left = objectsOf(new Map([...kept, ...later]));
     const usage = { storedBytes: totalBytes(left), objectCount: 2 };
     expect(await usageWithin(stack, { tenant: 'acme', expected: usage, timeoutMs: 60_000 })).toMatchObject(
@@ -127,7 +151,7 @@ describeWithGitLfs('a clean-up', () => {
     await writeFiles(workTree, gone);
     await user.commitAll(workTree, 'Back');
     await git('push', '--quiet', 'origin', 'main');
-    expect(await stored()).toContain(goneOid);
+    expect(await stored()).toContain(nameOf(goneOid));
     await user.git(user.home, 'clone', '--quiet', remote, 'back');
     expect(digests(await readFiles(join(user.home, 'back')))).toEqual(digests(new Map([...kept, ...gone])));
   });
@@ -136,6 +160,6 @@ describeWithGitLfs('a clean-up', () => {
     expect((await gc('status')).out).toContain('acme/game: done');
     for (let attempt = 0; (await gc('open')).code !== 0 && attempt < 30; attempt += 1) await sleep(1000);
     expect((await gc('cancel')).out).toContain('acme/game: cancelled');
-    expect(sizesOf(await listStore(stack, 'acme/game')).get(goneOid)).toBe(3_000);
+    expect(sizesOf(await listStore(stack, lying.path)).get(nameOf(goneOid))).toBe(3_000);
   });
-});
+}

@@ -2,9 +2,11 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { nameLayouts } from '../../lambda/domain/stored-names.ts';
 import { SourceGoneError } from '../../lambda/ports/archive-store.ts';
 import { startStore } from '../../local/store/start-store.ts';
 import { MemoryArchiveStore } from '../support/memory/archive-store.ts';
+import { adoptedArchives } from './adopted-target.ts';
 import { archiveStoreContract } from './archive-store.contract.ts';
 import { openS3Archives } from './s3-archives.ts';
 
@@ -14,7 +16,16 @@ archiveStoreContract('in memory', async () => {
   return { store, partBytesMin, stop: async () => {} };
 });
 
-archiveStoreContract('the local store', async () => {
+archiveStoreContract('the local store', openLocalArchives);
+
+for (const names of nameLayouts)
+  archiveStoreContract(
+    `the local store, in which repos of ${names} are adopted`,
+    async () => adoptedArchives(await openLocalArchives(), names),
+    { many: 'they are those of the local store' },
+  );
+
+async function openLocalArchives() {
   const dataDir = await mkdtemp(path.join(tmpdir(), 'archive-contract-'));
   const credentials = { accessKeyId: 'local', secretAccessKey: 'local-secret' };
   const running = await startStore({ port: 0, dataDir, bucket: 'objects', credentials });
@@ -27,7 +38,7 @@ archiveStoreContract('the local store', async () => {
       await rm(dataDir, { recursive: true });
     },
   });
-});
+}
 
 describe('the store in memory', () => {
   const bytes = Buffer.from('0123456789');

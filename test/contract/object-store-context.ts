@@ -20,6 +20,7 @@ export interface ObjectStoreTarget {
 /** Tests to skip, each with the reason, which is shown in the title of the skipped test. */
 export interface ObjectStoreSkips {
   readonly listing?: string;
+  readonly folders?: string;
   readonly urls?: string;
   readonly multipart?: string;
   readonly uploadPages?: string;
@@ -34,13 +35,30 @@ export interface Context {
   readonly target: ObjectStoreTarget;
   /** A prefix that no other test uses. */
   prefix(): string;
+  /** How keys below a prefix go on. */
+  readonly names: KeyNames;
 }
+
+/** Names of objects that a store takes, by a text of a test's choice. They are in the order of their texts. */
+export interface KeyNames {
+  of(text: string): string;
+  /** What exactly the names of those texts begin with that begin with this one. */
+  beginning(text: string): string;
+}
+
+/** Most stores take any name. */
+export const anyNames: KeyNames = { of: (text) => text, beginning: (text) => text };
 
 export const sha256Hex = (body: Buffer) => createHash('sha256').update(body).digest('hex');
 
 /** A test, or a skipped test with the reason in its title. */
-export function testUnless(reason: string | undefined, name: string, run: () => Promise<void>): void {
-  if (reason === undefined) test(name, run);
+export function testUnless(
+  reason: string | undefined,
+  name: string,
+  run: () => Promise<void>,
+  timeoutMs?: number,
+): void {
+  if (reason === undefined) test(name, run, timeoutMs);
   else test.skip(`${name}: ${reason}`, run);
 }
 

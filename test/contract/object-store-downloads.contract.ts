@@ -8,7 +8,7 @@ export function downloadTests(context: Context): void {
   const signedGet = async (key: string, signedAtMs = Date.now()) =>
     (await signerOf(context).signDownload({ key, signedAtMs, lifetimeMs })).href;
   const stored = async (name = 'digits') => {
-    const key = `${context.prefix()}${name}`;
+    const key = context.prefix() + context.names.of(name);
     await context.target.put(key, body);
     return key;
   };
@@ -44,7 +44,7 @@ export function downloadTests(context: Context): void {
   });
 
   test('return 404 for a missing key', async () => {
-    const href = await signedGet(`${context.prefix()}none`);
+    const href = await signedGet(context.prefix() + context.names.of('none'));
     expect((await sendRaw({ method: 'GET', href })).status).toBe(404);
   });
 

@@ -5,7 +5,7 @@ import { type Context, keysBelow, type ObjectStoreSkips, soon, testUnless } from
 export function objectTests(context: Context, skips: ObjectStoreSkips): void {
   test('a key has no object until one is put there', async () => {
     const { store } = context.target;
-    const key = `${context.prefix()}a`;
+    const key = context.prefix() + context.names.of('a');
     expect(await store.head(key)).toBeUndefined();
     await context.target.put(key, Buffer.from('hello'));
     expect(await store.head(key)).toMatchObject({ sizeBytes: 5 });
@@ -18,13 +18,18 @@ export function objectTests(context: Context, skips: ObjectStoreSkips): void {
   test('delete removes one key, and a missing key is no error', async () => {
     const { store, listing } = context.target;
     const prefix = context.prefix();
-    await context.target.put(`${prefix}a`, Buffer.from('a'));
-    await context.target.put(`${prefix}b`, Buffer.from('b'));
-    await store.delete(`${prefix}a`, soon());
-    await store.delete(`${prefix}a`, soon());
-    await store.delete(`${prefix}never`, soon());
-    expect(await store.head(`${prefix}a`)).toBeUndefined();
-    expect(await keysBelow(listing, prefix)).toEqual([`${prefix}b`]);
+    const [a, b, never] = ['a', 'b', 'never'].map((text) => prefix + context.names.of(text)) as [
+      string,
+      string,
+      string,
+    ];
+    await context.target.put(a, Buffer.from('a'));
+    await context.target.put(b, Buffer.from('b'));
+    await store.delete(a, soon());
+    await store.delete(a, soon());
+    await store.delete(never, soon());
+    expect(await store.head(a)).toBeUndefined();
+    expect(await keysBelow(listing, prefix)).toEqual([b]);
   });
 
   testUnless(skips.keyBesideFolder, 'a key may also be the folder of other keys', async () => {

@@ -1,5 +1,11 @@
 import { afterAll, beforeAll, describe, test } from 'vitest';
-import type { Context, ObjectStoreSkips, ObjectStoreTarget } from './object-store-context.ts';
+import {
+  anyNames,
+  type Context,
+  type KeyNames,
+  type ObjectStoreSkips,
+  type ObjectStoreTarget,
+} from './object-store-context.ts';
 import { copyTests } from './object-store-copies.contract.ts';
 import { downloadTests } from './object-store-downloads.contract.ts';
 import { listingTests } from './object-store-listing.contract.ts';
@@ -7,10 +13,20 @@ import { multipartTests } from './object-store-multipart.contract.ts';
 import { objectTests } from './object-store-objects.contract.ts';
 import { uploadTests } from './object-store-uploads.contract.ts';
 
-/** The contract of ObjectStore, ObjectListing and UrlSigner, as tests on one store. */
+/**
+ * The contract of ObjectStore, ObjectListing and UrlSigner, as tests on one store.
+ *
+ * @param options.prefixOf the prefix of the nth place that a test uses, where not any will do.
+ * @param options.names of the objects there; default: any.
+ */
 export function objectStoreContract(
   name: string,
-  options: { open: () => Promise<ObjectStoreTarget>; skips?: ObjectStoreSkips },
+  options: {
+    open: () => Promise<ObjectStoreTarget>;
+    skips?: ObjectStoreSkips;
+    prefixOf?: (place: number) => string;
+    names?: KeyNames;
+  },
 ): void {
   const skips = options.skips ?? {};
   describe(`object store contract: ${name}`, () => {
@@ -24,8 +40,9 @@ export function objectStoreContract(
       },
       prefix: () => {
         prefixes += 1;
-        return `${run}/${prefixes}/`;
+        return options.prefixOf?.(prefixes) ?? `${run}/${prefixes}/`;
       },
+      names: options.names ?? anyNames,
     };
     beforeAll(async () => {
       opened = await options.open();

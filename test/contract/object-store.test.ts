@@ -1,8 +1,10 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { nameLayouts } from '../../lambda/domain/stored-names.ts';
 import { startStore } from '../../local/store/start-store.ts';
 import { MemoryObjectStore } from '../support/memory/object-store.ts';
+import { adoptedPrefix, adoptedTarget, oidNames } from './adopted-target.ts';
 import { objectStoreContract } from './object-store.contract.ts';
 import { openS3Target } from './s3-target.ts';
 
@@ -51,3 +53,15 @@ objectStoreContract('the local store, asked for objects within its process', {
   },
   skips: { listing: 'it is that of the local store', multipart: 'they are those of the local store' },
 });
+
+for (const names of nameLayouts)
+  objectStoreContract(`the local store, in which repos of ${names} are adopted`, {
+    open: async () => adoptedTarget((await openLocalStore()).target, names),
+    prefixOf: adoptedPrefix,
+    names: oidNames,
+    skips: {
+      folders: 'an adopted repo has none',
+      keyBesideFolder: 'an adopted repo has no folders',
+      multipart: 'they are those of the local store',
+    },
+  });

@@ -23,7 +23,7 @@ const waitMs = 120_000;
 const open: readonly string[] = ['planning', 'hashing', 'copying'];
 
 /** The files of a tar, by name → SHA-256. */
-function filesOfTar(tar: Buffer): Record<string, string> {
+export function filesOfTar(tar: Buffer): Record<string, string> {
   const text = (at: number, length: number) => tar.toString('latin1', at, at + length).replace(/\0.*$/s, '');
   const files: Record<string, string> = {};
   for (let at = 0; at < tar.length && tar[at] !== 0; ) {
@@ -47,6 +47,23 @@ function filesOfZip(zip: Buffer): Record<string, string> {
   return files;
 }
 
+/** Under which name an archive has an object. */
+export const nameOf = ({ oid }: Pick<LfsObject, 'oid'>) =>
+  `lfs/objects/${oid.slice(0, 2)}/${oid.slice(2, 4)}/${oid}`;
+
+/** Begins an export of a tenant. @returns it, once it has ended. */
+export async function exported(api: Api, tenant: string, body: object): Promise<Job> {
+  const path = `/v1/tenants/${tenant}/exports`;
+  const begun = await api.manage('POST', path, body);
+  expect(begun.status, begun.text).toBe(202);
+  const { exportId } = jobShape.parse(jsonOf(begun));
+  for (const endMs = Date.now() + waitMs; ; await sleep(250)) {
+    const job = jobShape.parse(jsonOf(await api.manage('GET', `${path}/${exportId}`)));
+    if (!open.includes(job.state)) return job;
+    if (Date.now() > endMs) throw new Error(`The export is still ${job.state}.`);
+  }
+}
+
 /** What exports make: archives that have every object, are downloaded by URL, and go when they are deleted. */
 export function archiveTests(api: () => Api): void {
   let place: Place;
@@ -59,17 +76,7 @@ export function archiveTests(api: () => Api): void {
   }, waitMs);
 
   const path = (exportId = '') => `/v1/tenants/${place.tenant}/exports${exportId && `/${exportId}`}`;
-  const ended = async (body: object): Promise<Job> => {
-    const begun = await api().manage('POST', path(), body);
-    expect(begun.status, begun.text).toBe(202);
-    const { exportId } = jobShape.parse(jsonOf(begun));
-    for (const endMs = Date.now() + waitMs; ; await sleep(250)) {
-      const job = jobShape.parse(jsonOf(await api().manage('GET', path(exportId))));
-      if (!open.includes(job.state)) return job;
-      if (Date.now() > endMs) throw new Error(`The export is still ${job.state}.`);
-    }
-  };
-  const nameOf = ({ oid }: LfsObject) => `lfs/objects/${oid.slice(0, 2)}/${oid.slice(2, 4)}/${oid}`;
+  const ended = (body: object) => exported(api(), place.tenant, body);
 
   describe('an archive', () => {
     it.each(['tar', 'zip'] as const)(

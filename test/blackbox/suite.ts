@@ -1,5 +1,6 @@
 import { describe } from 'vitest';
 import { accessTests } from './access.ts';
+import { adoptedRepoTests } from './adopted-repos.ts';
 import { anythingTests } from './anything.ts';
 import { Api } from './api.ts';
 import { archiveTests } from './archives.ts';
@@ -7,6 +8,7 @@ import { auditTests } from './audit.ts';
 import { batchObjectTests } from './batch-objects.ts';
 import { batchRequestTests } from './batch-requests.ts';
 import { cleanupTests } from './cleanups.ts';
+import { consoleTests } from './console.ts';
 import { countTests } from './counts.ts';
 import { deleteTests, importedDeleteTests } from './deletes.ts';
 import { downloadMeterTests } from './download-meter.ts';
@@ -43,8 +45,10 @@ export function blackboxSuite(target: () => Target): void {
   const api = () => new Api(target());
   const usage = usageTests(api);
   const importedDeletes = importedDeleteTests(api);
+  const adoptedRepos = adoptedRepoTests(api);
   describe('usage', usage.beforeCount);
   describe('delete of what was imported', importedDeletes.asked);
+  describe('an adopted repo', adoptedRepos.served);
   describe('tenants', () => tenantTests(api));
   describe('list of tenants', () => tenantListTests(api));
   describe('tokens', () => tokenTests(api));
@@ -53,6 +57,7 @@ export function blackboxSuite(target: () => Target): void {
   describe('access', () => accessTests(api));
   scopeTests(api);
   sessionTests(api);
+  consoleTests(api);
   describe('paths', () => pathTests(api));
   describe('other routes', () => otherRouteTests(api));
   describe('batch requests', () => batchRequestTests(api));
@@ -79,4 +84,5 @@ export function blackboxSuite(target: () => Target): void {
   countTests(api);
   describe('usage', usage.onceCounted);
   describe('delete of what was imported', importedDeletes.onceDone);
+  describe('an adopted repo', adoptedRepos.onceDeleted);
 }

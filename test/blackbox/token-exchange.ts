@@ -137,7 +137,7 @@ export function tokenExchangeTests(api: () => Api): void {
 
   describe('a job with an identity', () => {
     let own: TestTenant;
-    const audience = () => `${api().target.url}/${own.tenant}`;
+    const audience = () => `${api().target.ownUrl ?? api().target.url}/${own.tenant}`;
     const identity = (claims: object) =>
       api().target.issuer?.token({ aud: audience(), sub: 'repo:acme/game', ...claims }) ?? '';
     const main = { repository_id: '7', ref: 'refs/heads/main' };

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { mkdtemp, open, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { basename, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { plainEnvironment, signalGroup } from '../support/process.ts';
 import { freePort } from './free-port.ts';
@@ -57,6 +57,12 @@ export class Emulator {
       AWS_EC2_METADATA_DISABLED: 'true',
       NODE_EXTRA_CA_CERTS: this.certificateFile,
     };
+  }
+
+  /** For servers of a test that its functions are to trust, as they trust the emulator itself. Of 127.0.0.1. */
+  async tls(): Promise<{ key: Buffer; cert: Buffer }> {
+    const keyFile = join(dirname(this.certificateFile), 'server.key');
+    return { key: await readFile(keyFile), cert: await readFile(this.certificateFile) };
   }
 
   /** What it printed, with the functions' logs. */

@@ -88,7 +88,8 @@ function pass(
 
 function replaceHost(body: Buffer, names: { hostname: string; ownUrl: string }): Buffer {
   const named = new RegExp(`https?://${names.hostname.replaceAll('.', '\\.')}(?::\\d+)?`, 'g');
-  return Buffer.from(body.toString('utf8').replace(named, names.ownUrl), 'utf8');
+  // Byte for byte: a font, or what is compressed, is no UTF-8.
+  return Buffer.from(body.toString('latin1').replace(named, names.ownUrl), 'latin1');
 }
 
 async function collect(stream: IncomingMessage): Promise<Buffer> {

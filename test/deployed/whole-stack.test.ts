@@ -1,13 +1,17 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { ListObjectsV2Command, PutObjectCommand } from '@aws-sdk/client-s3';
+import { GetObjectCommand, ListObjectsV2Command, PutObjectCommand } from '@aws-sdk/client-s3';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { parseStageSettings } from '../../lib/settings/parse-stage-settings.ts';
 import type { StageSettingsInput } from '../../lib/settings/stage-settings.ts';
+import { adoptedReposOf } from '../blackbox/adopted-repos.ts';
+import { newName } from '../blackbox/api.ts';
 import { blackboxSuite } from '../blackbox/suite.ts';
+import { startStandInHost } from '../support/git-host.ts';
 import { GitUser } from '../support/git-user.ts';
+import { startTestIssuer } from '../support/identity-issuer.ts';
 import { bytesOf, digests, type Files, objectsOf, readFiles, writeFiles } from '../support/payload.ts';
 import { Deployment, type Outputs } from './deployment.ts';
 import { Emulator } from './emulator.ts';
@@ -17,15 +21,21 @@ import { RecountQueue } from './recount-queue.ts';
 import { describeWithEmulator } from './with-emulator.ts';
 
 const kib = 1024;
+const minuteMs = 60_000;
+/** Lies in the stack's own bucket, less deep than a tenant's objects: functions need a grant of its path. */
+const shallow = { tenant: 'moved-in', repo: 'game', path: 'Games/', names: 'oid' } as const;
 const externalBucket = 'objects-elsewhere';
 const total = (objects: ReadonlyMap<string, number>) => ({
   storedBytes: [...objects.values()].reduce((sum, sizeBytes) => sum + sizeBytes, 0),
   objectCount: objects.size,
 });
 
-const uploadAnswerShape = z.object({
-  objects: z.tuple([z.object({ actions: z.object({ upload: z.object({ href: z.string() }) }) })]),
-});
+const batchAnswerShape = z.object({ objects: z.array(z.unknown()) });
+const link = z.object({ href: z.string() });
+const uploadAnswerShape = z.tuple([z.object({ actions: z.object({ upload: link }) })]);
+const downloadAnswerShape = z.array(z.object({ actions: z.object({ download: link }) }));
+
+const sha256 = (text: string) => createHash('sha256').update(text).digest('hex');
 
 /** Tests of the suite that the emulator's API Gateway cannot pass: title → reason. */
 const notOfTheEmulator: ReadonlyMap<string, string> = new Map([
@@ -43,7 +53,13 @@ describeWithEmulator('DEPLOYED_MINISTACK', 'the deployed stack', (ministack) => 
   // A new tenant is counted when it is created. It has rested by the time its first recount is delivered.
   const giantObjects = 1000;
   const protocol = { recountRestSeconds: 20, giantObjects };
-  const base: StageSettingsInput = { keepData: false, refreshEveryMinutes: 1, protocol };
+  const adoptedRepos = adoptedReposOf(newName());
+  const base: StageSettingsInput = {
+    keepData: false,
+    refreshEveryMinutes: 1,
+    protocol,
+    adoptedRepos: [shallow, ...adoptedRepos],
+  };
   let external: StageSettingsInput;
   let deployment: Deployment;
   let outputs: Outputs;
@@ -51,17 +67,31 @@ describeWithEmulator('DEPLOYED_MINISTACK', 'the deployed stack', (ministack) => 
   let operator: Operator;
   let queue: RecountQueue;
   let adminToken: string;
+  let forge: Awaited<ReturnType<typeof startStandInHost>>;
+  let issuer: Awaited<ReturnType<typeof startTestIssuer>>;
 
   beforeAll(async () => {
     deployment = new Deployment(await Emulator.start(ministack));
     await deployment.bootstrap();
-    external = { ...base, objectStore: await deployment.externalStore(externalBucket) };
+    // By https, as a stage has to have them. Functions trust the emulator's certificate, and so these.
+    const tls = await deployment.emulator.tls();
+    forge = await startStandInHost('gitea', 'forge', tls);
+    issuer = await startTestIssuer(tls);
+    external = {
+      ...base,
+      protocol: { ...protocol, personKeptMinutes: 1 },
+      objectStore: await deployment.externalStore(externalBucket),
+      gitHosts: [forge.setting],
+      identityIssuers: [issuer.setting],
+    };
   });
 
   afterAll(async () => {
     queue?.close();
     await front?.close();
     await deployment?.close();
+    await forge?.close();
+    await issuer?.close();
   });
 
   describe('with a bucket of its own', () => {
@@ -90,23 +120,94 @@ describeWithEmulator('DEPLOYED_MINISTACK', 'the deployed stack', (ministack) => 
 
     it('signs upload URLs of its bucket on AWS', async () => {
       const { writeToken } = await operator.createTenant('signed', 1024 * kib);
-      const oid = createHash('sha256').update('signed').digest('hex');
-      const mediaType = 'application/vnd.git-lfs+json';
-      const response = await fetch(`${front.url}/signed/game/info/lfs/objects/batch`, {
-        method: 'POST',
-        headers: { authorization: `Bearer ${writeToken}`, 'content-type': mediaType, accept: mediaType },
-        body: JSON.stringify({
-          operation: 'upload',
-          ref: { name: 'refs/heads/main' },
-          objects: [{ oid, size: 6 }],
-        }),
-      });
-      const answer = uploadAnswerShape.parse(await response.json());
-      const href = new URL(answer.objects[0].actions.upload.href);
+      const oid = sha256('signed');
+      const asked = { token: writeToken, operation: 'upload', objects: [{ oid, size: 6 }] };
+      const [answer] = uploadAnswerShape.parse(await batch('/signed/game', asked));
+      const href = new URL(answer.actions.upload.href);
       expect(href.host).toBe(`${outputs.BucketName}.s3.us-east-1.amazonaws.com`);
       expect(href.pathname).toBe(`/signed/game/${oid}`);
       expect(href.searchParams.get('X-Amz-SignedHeaders')).toContain('content-length');
     });
+
+    describe('in which another server has laid out a repo', () => {
+      const objects = ['one', 'two'].map((text) => ({ oid: sha256(text), size: text.length, text }));
+      const keys = objects.map(({ oid }) => `${shallow.path}${oid}`).sort();
+      const { tenant } = shallow;
+      let token: string;
+
+      it('counts it', async () => {
+        for (const { oid, text } of objects) await put(`${shallow.path}${oid}`, text);
+        await put(`${shallow.path}README`, 'of the other server');
+        ({ writeToken: token } = await operator.createTenant(tenant, 1024 * kib));
+        const expected = { storedBytes: 6, objectCount: 2 };
+        expect(await operator.usageWithin({ tenant, expected, timeoutMs: countedWithinMs })).toMatchObject(
+          expected,
+        );
+      });
+
+      it('knows what is stored, and signs URLs of where it lies', async () => {
+        const asked = (operation: string) => batch(`/${tenant}/game`, { token, operation, objects });
+        expect(await asked('upload')).toEqual(objects.map(({ oid, size }) => ({ oid, size })));
+        const offered = downloadAnswerShape.parse(await asked('download'));
+        const paths = offered.map(({ actions }) => new URL(actions.download.href).pathname);
+        expect(paths.sort()).toEqual(keys.map((key) => `/${key}`));
+      });
+
+      it('exports it', async () => {
+        const exports = `/v1/tenants/${tenant}/exports`;
+        const { exportId } = await operator.call('POST', exports, { format: 'tar' });
+        const job = () => operator.call('GET', `${exports}/${exportId}`);
+        await expect.poll(job, { timeout: countedWithinMs, interval: 500 }).toMatchObject({ state: 'done' });
+        const [archive = ''] = (await keysBelow('_exports/')).filter((key) => key.endsWith('.tar'));
+        const bytes = await get(archive);
+        for (const { text } of objects) expect(bytes.includes(text)).toBe(true);
+        await operator.call('DELETE', `${exports}/${exportId}`);
+      });
+
+      it('deletes it, and nothing else', async () => {
+        const planned = await operator.call('DELETE', `/v1/tenants/${tenant}/repos/game`);
+        expect(planned).toMatchObject({ objectCount: 2, bytes: 6 });
+        const left = () => keysBelow(shallow.path);
+        await expect
+          .poll(left, { timeout: countedWithinMs, interval: 500 })
+          .toEqual([`${shallow.path}README`]);
+      });
+
+      async function put(Key: string, Body: string): Promise<void> {
+        await deployment.s3.send(new PutObjectCommand({ Bucket: outputs.BucketName, Key, Body }));
+      }
+
+      async function get(Key: string): Promise<Buffer> {
+        const { Body } = await deployment.s3.send(new GetObjectCommand({ Bucket: outputs.BucketName, Key }));
+        return Buffer.from((await Body?.transformToByteArray()) ?? []);
+      }
+
+      async function keysBelow(Prefix: string): Promise<string[]> {
+        const page = await deployment.s3.send(
+          new ListObjectsV2Command({ Bucket: outputs.BucketName, Prefix }),
+        );
+        return (page.Contents ?? []).map(({ Key = '' }) => Key);
+      }
+    });
+
+    /** The objects of a batch's answer. */
+    async function batch(
+      repo: string,
+      asked: { token: string; operation: string; objects: readonly { oid: string; size: number }[] },
+    ): Promise<unknown> {
+      const { token, operation, objects } = asked;
+      const mediaType = 'application/vnd.git-lfs+json';
+      const response = await fetch(`${front.url}${repo}/info/lfs/objects/batch`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${token}`, 'content-type': mediaType, accept: mediaType },
+        body: JSON.stringify({
+          operation,
+          ref: { name: 'refs/heads/main' },
+          objects: objects.map(({ oid, size }) => ({ oid, size })),
+        }),
+      });
+      return batchAnswerShape.parse(await response.json()).objects;
+    }
   });
 
   describe('with an external store, as a changed setting', () => {
@@ -173,8 +274,7 @@ describeWithEmulator('DEPLOYED_MINISTACK', 'the deployed stack', (ministack) => 
     it('gets an object without the API, an unreadable message, and a request behind that message', async () => {
       for (const tenant of ['behind-its-back', 'poisoned']) {
         await operator.createTenant(tenant, 1024 * kib);
-        const oid = createHash('sha256').update(tenant).digest('hex');
-        await putObject(`${tenant}/game/${oid}`, tenant);
+        await putObject(`${tenant}/game/${sha256(tenant)}`, tenant);
       }
       await deployment.makeCountDue(outputs, 'behind-its-back');
       poisonId = await queue.send({ group: 'poisoned', body: poison });
@@ -192,6 +292,12 @@ describeWithEmulator('DEPLOYED_MINISTACK', 'the deployed stack', (ministack) => 
         countedWithinMs,
         giantObjects,
         putObject,
+        storedKeys: keysBelow,
+        adoptedRepos,
+        gitHost: forge.host,
+        personKeptMs: minuteMs,
+        issuer: issuer.issuer,
+        ownUrl: `https://${new URL(outputs.ApiUrl).hostname}`,
         ca: readFileSync(deployment.emulator.certificateFile),
       }));
     });
@@ -255,7 +361,7 @@ describeWithEmulator('DEPLOYED_MINISTACK', 'the deployed stack', (ministack) => 
       const log = [...(await deployment.logs.lines()), await deployment.emulator.log()].join('\n');
       for (const message of ['reconciled', 'uploads', 'subscription', 'refresh'])
         expect(log).toContain(`"message":"${message}"`);
-      expect(log).not.toMatch(/lfsq_[A-Za-z0-9]|lfsv_[A-Za-z0-9]|X-Amz-Signature/);
+      expect(log).not.toMatch(/lfs[qsv]_[A-Za-z0-9]|forge-token-|X-Amz-Signature/);
       expect(log).not.toContain(adminToken);
     });
 
@@ -268,6 +374,10 @@ describeWithEmulator('DEPLOYED_MINISTACK', 'the deployed stack', (ministack) => 
 
     async function putObject(key: string, content: string | Uint8Array): Promise<void> {
       await deployment.s3.send(new PutObjectCommand({ Bucket: externalBucket, Key: key, Body: content }));
+    }
+
+    async function keysBelow(prefix: string): Promise<string[]> {
+      return [...(await stored(prefix)).keys()].map((name) => prefix + name);
     }
 
     async function stored(prefix: string): Promise<Map<string, number>> {

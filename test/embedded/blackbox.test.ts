@@ -3,6 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type EmbeddedStack, startEmbeddedStack } from '../../local/start.ts';
+import { adoptedReposOf } from '../blackbox/adopted-repos.ts';
+import { newName } from '../blackbox/api.ts';
 import { blackboxSuite } from '../blackbox/suite.ts';
 import { startStandInHost } from '../support/git-host.ts';
 import { startTestIssuer } from '../support/identity-issuer.ts';
@@ -25,6 +27,7 @@ const queueTiming = { quietMs: 500, quietMaxMs: 1_000, spacingMs: 500 };
 describe('the embedded stack as its clients see it', () => {
   const adminToken = 'admin-token-of-the-black-box-suite';
   const { log, entries } = recordingLog();
+  const adoptedRepos = adoptedReposOf(newName());
   let dataDir: string;
   let stack: EmbeddedStack;
   let lists: ListCounter;
@@ -44,6 +47,7 @@ describe('the embedded stack as its clients see it', () => {
       log,
       settings,
       queueTiming,
+      adoptedRepos,
       ...trusted,
     });
     lists = new ListCounter(stack.storeUrl);
@@ -65,8 +69,11 @@ describe('the embedded stack as its clients see it', () => {
     giantObjects,
     issuer: issuer.issuer,
     gitHost: forge.host,
+    personKeptMs: settings.personKeptMs,
+    adoptedRepos,
     listRequests: (tenant) => lists.countOf(tenant),
     putObject: (key, content) => store.put(key, content),
+    storedKeys: (prefix) => store.keys(prefix),
   }));
 
   // Runs after all of the above, so the log is complete.

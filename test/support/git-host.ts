@@ -1,4 +1,5 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { createServer as createSecureServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import type { GitHost, GitHostKind } from '../../lambda/domain/git-host.ts';
 
@@ -100,15 +101,21 @@ export class StandInHost {
   }
 }
 
-/** A stand-in that listens on a port of this machine, and how a stack is told of it. */
+/**
+ * A stand-in that listens on a port of this machine, and how a stack is told of it.
+ *
+ * @param tls for https: its key, and a certificate for 127.0.0.1 that the stack trusts.
+ */
 export async function startStandInHost(
   kind: GitHostKind = 'gitea',
   id = 'forge',
+  tls?: { readonly key: Buffer; readonly cert: Buffer },
 ): Promise<{ host: StandInHost; setting: GitHost; close: () => Promise<void> }> {
   const host = new StandInHost(kind);
-  const server = createServer((request, response) => host.answer(request, response));
+  const answer = (request: IncomingMessage, response: ServerResponse) => host.answer(request, response);
+  const server = tls ? createSecureServer(tls, answer) : createServer(answer);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const url = `${tls ? 'https' : 'http'}://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const close = () =>
     new Promise<void>((resolve) => {
       server.closeAllConnections();

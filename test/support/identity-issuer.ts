@@ -1,5 +1,6 @@
 import { generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
-import { createServer } from 'node:http';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { createServer as createSecureServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import type { IdentityIssuer } from '../../lambda/domain/identity-issuer.ts';
 
@@ -54,18 +55,28 @@ export class TestIssuer {
 
 const newKeys = () => generateKeyPairSync('rsa', { modulusLength: 2048 });
 
-/** An issuer that serves its keys on a port of this machine. */
-export async function startTestIssuer(): Promise<{
+/**
+ * An issuer that serves its keys on a port of this machine.
+ *
+ * @param tls for https: its key, and a certificate for 127.0.0.1 that the stack trusts.
+ */
+export async function startTestIssuer(tls?: { readonly key: Buffer; readonly cert: Buffer }): Promise<{
   issuer: TestIssuer;
   setting: IdentityIssuer;
   close: () => Promise<void>;
 }> {
-  const server = createServer((_request, response) => {
+  const answer = (_request: IncomingMessage, response: ServerResponse) => {
     response.setHeader('content-type', 'application/json').end(JSON.stringify(issuer.jwks()));
-  });
+  };
+  const server = tls ? createSecureServer(tls, answer) : createServer(answer);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const url = `${tls ? 'https' : 'http'}://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const issuer = new TestIssuer(url);
   const setting = { issuer: url, jwksUri: `${url}/keys`, kind: 'github' } as const;
-  return { issuer, setting, close: () => new Promise((resolve) => server.close(() => resolve())) };
+  const close = () =>
+    new Promise<void>((resolve) => {
+      server.closeAllConnections();
+      server.close(() => resolve());
+    });
+  return { issuer, setting, close };
 }

@@ -63,12 +63,18 @@ async function outcomeOf<T>(response: Response, isSession: boolean): Promise<Out
   return { kind: 'ok', status, body, etag: headers.get('etag') };
 }
 
-/** All items of a list, page after page. undefined: not all could be read. */
+export interface Listed<Item> {
+  readonly items: readonly Item[];
+  /** There are more, which were not asked for. */
+  readonly isCut: boolean;
+}
+
+/** The items of a list, page after page. undefined: not all of its pages could be read. */
 export async function askPages<Item, Key extends string>(
   path: string,
   key: Key,
   options: { pagesMax: number; onPage?: (items: readonly Item[]) => void },
-): Promise<readonly Item[] | undefined> {
+): Promise<Listed<Item> | undefined> {
   const items: Item[] = [];
   let cursor: string | null = null;
   for (let page = 0; page < options.pagesMax; page += 1) {
@@ -80,5 +86,5 @@ export async function askPages<Item, Key extends string>(
     cursor = outcome.body.nextCursor;
     if (cursor === null) break;
   }
-  return items;
+  return { items, isCut: cursor !== null };
 }

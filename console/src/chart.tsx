@@ -2,6 +2,8 @@ import { useState } from 'preact/hooks';
 import { formatObjects } from '../../cli/render.ts';
 import type { HistoryBody } from '../../lambda/http/management/history/schemas.ts';
 import { dayTicks, ticksOf, topOf } from './chart-scale.ts';
+import { Choice } from './choice.tsx';
+import { CsvButton } from './csv-button.tsx';
 import { Card } from './parts.tsx';
 import { bytesText, dayText } from './text.ts';
 
@@ -10,7 +12,7 @@ type Day = HistoryBody['days'][number];
 const ranges = [30, 90, 400] as const;
 
 /** What was stored on each day, with the limit, and one day to be read. */
-export function History({ history }: { history: HistoryBody }) {
+export function History({ tenant, history }: { tenant: string; history: HistoryBody }) {
   const [range, setRange] = useState<number>(
     history.days.length > 90 ? 400 : history.days.length > 30 ? 90 : 30,
   );
@@ -24,26 +26,30 @@ export function History({ history }: { history: HistoryBody }) {
     );
   const day = at === undefined ? undefined : days[at];
   return (
-    <Card title="Stored over time">
+    <Card
+      title="Stored over time"
+      action={
+        <CsvButton
+          name="history"
+          tenant={tenant}
+          rows={history.days}
+          fields={['day', 'storedBytes', 'objectCount', 'maxStoredBytes', 'refusals', 'carried']}
+        />
+      }
+    >
       <div class="caption">
         <p class="soft">{day ? readingOf(day) : summaryOf(days)}</p>
-        <fieldset class="choice">
-          <legend class="hidden">How many days</legend>
-          {ranges.map((each) => (
-            <label key={each}>
-              <input
-                type="radio"
-                name="range"
-                checked={range === each}
-                onChange={() => {
-                  setRange(each);
-                  setAt(undefined);
-                }}
-              />
-              <span>{each} days</span>
-            </label>
-          ))}
-        </fieldset>
+        <Choice
+          name="range"
+          label="How many days"
+          values={ranges}
+          value={range}
+          textOf={(each) => `${each} days`}
+          onChoose={(each) => {
+            setRange(each);
+            setAt(undefined);
+          }}
+        />
       </div>
       <Chart days={days} limitBytes={history.limitBytes} at={at} onRead={setAt} />
       <DayTable days={days} />

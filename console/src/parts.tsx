@@ -1,5 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { useId, useState } from 'preact/hooks';
+import { formatCount } from '../../cli/render.ts';
 
 /** The mark: a usage bar. */
 export function Mark() {
@@ -56,6 +57,17 @@ export function Code({ text, name }: { text: string; name: string }) {
         {said}
       </span>
     </div>
+  );
+}
+
+/** That a list is longer than what was read of it. */
+export function Cut({ isCut, count }: { isCut: boolean; count: number }) {
+  if (!isCut) return null;
+  return (
+    <p class="note under">
+      There are more than these {formatCount(count)}, which is what this page reads at most. The command line
+      has all.
+    </p>
   );
 }
 

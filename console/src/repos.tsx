@@ -1,8 +1,10 @@
 import { useMemo, useState } from 'preact/hooks';
 import { formatAge } from '../../cli/render.ts';
 import type { RepoBody } from '../../lambda/http/management/repos/schemas.ts';
+import { CsvButton } from './csv-button.tsx';
 import { Card } from './parts.tsx';
 import { type Column, type Order, sortRepos } from './repo-order.ts';
+import { repoSumText } from './repo-sum.ts';
 import { bytesText, percentText } from './text.ts';
 import { countText } from './usage.tsx';
 
@@ -10,8 +12,15 @@ import { countText } from './usage.tsx';
 const nameOf = (repo: string) => (repo === '' ? '(no repo)' : repo);
 
 /** All repos, to be sorted and searched. */
-export function Repos(props: { repos: readonly RepoBody[]; totalBytes: number | null; nowMs: number }) {
-  const { repos, totalBytes, nowMs } = props;
+export function Repos(props: {
+  tenant: string;
+  repos: readonly RepoBody[];
+  totalBytes: number | null;
+  /** Whoever has signed in sees some repos alone. */
+  isForSome: boolean;
+  nowMs: number;
+}) {
+  const { tenant, repos, totalBytes, isForSome, nowMs } = props;
   const [order, setOrder] = useState<Order>({ column: 'storedBytes', isDown: true });
   const [wanted, setWanted] = useState('');
   const sorted = useMemo(() => sortRepos(repos, order), [repos, order]);
@@ -19,20 +28,28 @@ export function Repos(props: { repos: readonly RepoBody[]; totalBytes: number | 
   const most = Math.max(1, ...repos.map(({ storedBytes }) => storedBytes ?? 0));
   const note =
     wanted.trim() === ''
-      ? `all ${countText(repos.length)}${totalBytes === null ? '' : `, together ${bytesText(totalBytes)}`}`
+      ? repoSumText(repos, { totalBytes, isForSome })
       : `${countText(shown.length)} of ${countText(repos.length)}`;
   return (
     <Card
       title="Repos"
       note={<span role="status">{note}</span>}
       action={
-        <input
-          type="search"
-          aria-label="Find a repo"
-          placeholder="Find a repo"
-          value={wanted}
-          onInput={({ currentTarget }) => setWanted(currentTarget.value)}
-        />
+        <>
+          <input
+            type="search"
+            aria-label="Find a repo"
+            placeholder="Find a repo"
+            value={wanted}
+            onInput={({ currentTarget }) => setWanted(currentTarget.value)}
+          />
+          <CsvButton
+            name="repos"
+            tenant={tenant}
+            rows={sorted}
+            fields={['repo', 'storedBytes', 'objectCount', 'countedAt', 'limitBytes', 'deleting']}
+          />
+        </>
       }
     >
       <table class="repos">

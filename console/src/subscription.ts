@@ -1,13 +1,14 @@
 import { useRef, useState } from 'preact/hooks';
 import type { CountBody } from '../../lambda/http/management/counts/schemas.ts';
 import type { HistoryBody } from '../../lambda/http/management/history/schemas.ts';
+import type { ReservationBody } from '../../lambda/http/management/reservations/schemas.ts';
 import type { SubscriptionBody } from '../../lambda/http/management/tenants/schemas.ts';
-import { ask, askPages } from './api.ts';
+import { ask, askPages, type Listed } from './api.ts';
 import { type Download, lastDays } from './download-sums.ts';
 import { usePoll } from './poll.ts';
 
-const usualMs = 15_000;
-/** While somebody waits for the first push, or for figures. */
+const usualMs = 8_000;
+/** While somebody waits for the first push, or for figures, and while uploads or deletes are under way. */
 const waitingMs = 5_000;
 const countingMs = 2_000;
 /** A count that is not seen after this is left to go on by itself. */
@@ -16,14 +17,17 @@ const lostMsMax = 60_000;
 const daysMax = 400;
 /** Of the downloads that are shown. */
 export const downloadDays = 30;
-const downloadPagesMax = 10;
+const downloadPagesMax = 30;
+const reservationPagesMax = 3;
 
 export interface TenantView {
   /** undefined: not known yet. */
   readonly body: SubscriptionBody | undefined;
   readonly history: HistoryBody | undefined;
   /** Of the last {@link downloadDays}, as they were when the page was opened. */
-  readonly downloads: readonly Download[] | undefined;
+  readonly downloads: Listed<Download> | undefined;
+  /** What is promised to uploads. undefined: not known. */
+  readonly reservations: Listed<ReservationBody> | undefined;
   /** When somebody asked for the count that is under way. */
   readonly countingSinceMs: number | undefined;
   /** Of a repo that is counted by shards. */
@@ -38,6 +42,7 @@ const unknown: TenantView = {
   body: undefined,
   history: undefined,
   downloads: undefined,
+  reservations: undefined,
   countingSinceMs: undefined,
   count: undefined,
   againAtMs: undefined,
@@ -69,11 +74,13 @@ export function useTenant(tenant: string): TenantView & { askNow: () => void; co
       case 'ok': {
         failures.current = 0;
         etag.current = outcome.etag;
-        const [history, downloads] = await Promise.all([
+        const [history, downloads, reservations] = await Promise.all([
           historyFor(path, latest.current, outcome.body),
           latest.current.downloads ?? downloadsOf(path),
+          reservationsOf(path, outcome.body, latest.current.reservations),
         ]);
-        change({ ...part, body: outcome.body, history, downloads, againAtMs: undefined, refusal: undefined });
+        const { body } = outcome;
+        change({ ...part, body, history, downloads, reservations, againAtMs: undefined, refusal: undefined });
         break;
       }
       case 'same':
@@ -119,7 +126,12 @@ function waitOf(view: TenantView, change: (part: Partial<TenantView>) => void): 
     if (!isDone) return countingMs;
     change({ countingSinceMs: undefined, count: undefined });
   }
-  const isWaiting = !body?.usage || body.usage.objectCount === 0 || body.refreshing;
+  const isWaiting =
+    !body?.usage ||
+    body.usage.objectCount === 0 ||
+    body.usage.reservedBytes > 0 ||
+    body.refreshing ||
+    body.repos.some(({ deleting }) => deleting);
   return isWaiting ? waitingMs : usualMs;
 }
 
@@ -144,7 +156,20 @@ async function historyFor(
   return outcome.kind === 'ok' ? outcome.body : history;
 }
 
-async function downloadsOf(path: string): Promise<readonly Download[] | undefined> {
+/** Asked for only if there are some, as the figures tell. What an upload under way does changes the figures. */
+async function reservationsOf(
+  path: string,
+  { usage }: SubscriptionBody,
+  known: TenantView['reservations'],
+): Promise<TenantView['reservations']> {
+  if (!usage?.reservedBytes) return undefined;
+  const found = await askPages<ReservationBody, 'reservations'>(`${path}/reservations`, 'reservations', {
+    pagesMax: reservationPagesMax,
+  });
+  return found ?? known;
+}
+
+async function downloadsOf(path: string): Promise<TenantView['downloads']> {
   const [from] = lastDays(downloadDays, Date.now());
   return askPages<Download, 'downloads'>(`${path}/downloads?from=${from}`, 'downloads', {
     pagesMax: downloadPagesMax,

@@ -1,6 +1,8 @@
+import { useState } from 'preact/hooks';
 import { formatAge, formatObjects } from '../../cli/render.ts';
 import type { SessionBody } from '../../lambda/http/management/sessions/schemas.ts';
 import type { SubscriptionBody } from '../../lambda/http/management/tenants/schemas.ts';
+import type { TokenBody } from '../../lambda/http/management/tokens/schemas.ts';
 import { History } from './chart.tsx';
 import { Connect } from './connect.tsx';
 import { Downloads } from './downloads.tsx';
@@ -9,6 +11,7 @@ import { LimitNotice, LostNotice } from './notices.tsx';
 import { Objects } from './objects.tsx';
 import { useNow } from './poll.ts';
 import { Repos } from './repos.tsx';
+import { Reservations } from './reservations.tsx';
 import { type TenantView, useTenant } from './subscription.ts';
 import { Tokens } from './tokens.tsx';
 import { UsageFigures } from './usage.tsx';
@@ -64,17 +67,44 @@ function Figures(props: {
   const { tenant, usage, repos } = body;
   const isEmpty = usage !== null && usage.objectCount === 0 && repos.length === 0;
   const objectCount = usage?.objectCount ?? 0;
+  const [tokens, setTokens] = useState<readonly TokenBody[]>([]);
   return (
     <>
       <LimitNotice body={body} />
       <UsageFigures body={body} nowMs={nowMs} />
       {isEmpty && <Connect tenant={tenant} isFirst />}
-      {!isEmpty && view.history && <History history={view.history} />}
-      {repos.length > 0 && <Repos repos={repos} totalBytes={usage?.storedBytes ?? null} nowMs={nowMs} />}
-      {view.downloads && view.downloads.length > 0 && <Downloads downloads={view.downloads} />}
+      {!isEmpty && view.history && <History tenant={tenant} history={view.history} />}
+      {usage && view.reservations && view.reservations.items.length > 0 && (
+        <Reservations
+          tenant={tenant}
+          listed={view.reservations}
+          reservedBytes={usage.reservedBytes}
+          nowMs={nowMs}
+        />
+      )}
+      {repos.length > 0 && (
+        <Repos
+          tenant={tenant}
+          repos={repos}
+          totalBytes={usage?.storedBytes ?? null}
+          isForSome={session.repos !== null}
+          nowMs={nowMs}
+        />
+      )}
+      {view.downloads && view.downloads.items.length > 0 && (
+        <Downloads tenant={tenant} listed={view.downloads} session={session} tokens={tokens} />
+      )}
       <div class={mayManage && objectCount > 0 ? 'pair' : ''}>
-        {objectCount > 0 && <Objects tenant={tenant} objectCount={objectCount} repos={session.repos} />}
-        {mayManage && <Tokens tenant={tenant} session={session} nowMs={nowMs} />}
+        {objectCount > 0 && (
+          <Objects
+            tenant={tenant}
+            objectCount={objectCount}
+            repos={session.repos}
+            mayDelete={mayManage}
+            nowMs={nowMs}
+          />
+        )}
+        {mayManage && <Tokens tenant={tenant} session={session} nowMs={nowMs} onRead={setTokens} />}
       </div>
       {session.kind === 'operator' && (
         <Limit tenant={tenant} limitBytes={body.limitBytes} onChanged={view.askNow} />

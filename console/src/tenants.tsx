@@ -2,18 +2,30 @@ import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { formatAge } from '../../cli/render.ts';
 import { parseSize } from '../../lambda/domain/bytes.ts';
 import type { TenantBody } from '../../lambda/http/management/tenants/schemas.ts';
-import { ask, askPages } from './api.ts';
+import { ask, askPages, type Listed } from './api.ts';
+import { CsvButton } from './csv-button.tsx';
 import { sortTenants } from './fill.ts';
-import { Card, Problem } from './parts.tsx';
+import { Card, Cut, Problem } from './parts.tsx';
 import { useNow } from './poll.ts';
 import { bytesText, percentText } from './text.ts';
 import { Bar, countText } from './usage.tsx';
 
 const pagesMax = 10;
 
+/** One row of what was never counted has no figures. */
+const flat = (body: TenantBody) => ({
+  storedBytes: null,
+  reservedBytes: null,
+  objectCount: null,
+  countedAt: null,
+  ...body.usage,
+  ...body,
+});
+
 /** The operator's page: all tenants, the fullest first. */
 export function Tenants() {
-  const [tenants, setTenants] = useState<readonly TenantBody[]>();
+  const [listed, setListed] = useState<Listed<TenantBody>>();
+  const tenants = listed?.items;
   const [wanted, setWanted] = useState('');
   const [isMaking, setIsMaking] = useState(false);
   const [hasFailed, setHasFailed] = useState(false);
@@ -21,7 +33,7 @@ export function Tenants() {
   const read = async () => {
     const found = await askPages<TenantBody, 'tenants'>('/v1/tenants', 'tenants', { pagesMax });
     setHasFailed(!found);
-    if (found) setTenants(sortTenants(found));
+    if (found) setListed({ ...found, items: sortTenants(found.items) });
   };
   useEffect(() => void read(), []);
   const shown = tenants?.filter(({ tenant }) => tenant.includes(wanted.trim().toLowerCase())) ?? [];
@@ -44,6 +56,21 @@ export function Tenants() {
               value={wanted}
               onInput={({ currentTarget }) => setWanted(currentTarget.value)}
             />
+            <CsvButton
+              name="tenants"
+              rows={(tenants ?? []).map(flat)}
+              fields={[
+                'tenant',
+                'plan',
+                'limitBytes',
+                'storedBytes',
+                'reservedBytes',
+                'objectCount',
+                'countedAt',
+                'createdAt',
+                'deleting',
+              ]}
+            />
             <button type="button" aria-expanded={isMaking} onClick={() => setIsMaking(!isMaking)}>
               New tenant
             </button>
@@ -61,6 +88,7 @@ export function Tenants() {
         <Problem text={hasFailed ? 'The tenants could not be read now.' : undefined} />
         {shown.length > 0 && <TenantTable tenants={shown} nowMs={nowMs} />}
         {tenants?.length === 0 && <p class="soft">There are none yet.</p>}
+        {listed && <Cut isCut={listed.isCut} count={listed.items.length} />}
       </Card>
     </main>
   );

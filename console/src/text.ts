@@ -47,9 +47,12 @@ export function forecastNote({ fullOn, reason }: ForecastBody): string {
 
 export const scopeText = { read: 'read', write: 'read and write', manage: 'manage' } as const;
 
+/** What people call a token. */
+export const tokenName = ({ label, user, tokenId }: Pick<SessionBody, 'label' | 'user' | 'tokenId'>) =>
+  label ?? user ?? `token ${tokenId?.slice(0, 4)}…`;
+
 /** Who has signed in, in a few words. */
-export function whoText({ kind, label, user, tokenId, scope }: SessionBody): string {
-  if (kind === 'operator') return 'operator';
-  const name = label ?? user ?? `token ${tokenId?.slice(0, 4)}…`;
-  return `${name} · ${scopeText[scope ?? 'read']}`;
+export function whoText(session: SessionBody): string {
+  if (session.kind === 'operator') return 'operator';
+  return `${tokenName(session)} · ${scopeText[session.scope ?? 'read']}`;
 }

@@ -2,19 +2,36 @@ import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { formatAge } from '../../cli/render.ts';
 import type { SessionBody } from '../../lambda/http/management/sessions/schemas.ts';
 import type { TokenBody } from '../../lambda/http/management/tokens/schemas.ts';
-import { ask, askPages } from './api.ts';
-import { Card, Code, Problem } from './parts.tsx';
-import { scopeText } from './text.ts';
+import { ask, askPages, type Listed } from './api.ts';
+import { CsvButton } from './csv-button.tsx';
+import { Card, Code, Cut, Problem } from './parts.tsx';
+import { scopeText, tokenName } from './text.ts';
 
 const pagesMax = 10;
 type Scope = TokenBody['scope'];
 
-const nameOf = ({ label, user, tokenId }: TokenBody) => label ?? user ?? `token ${tokenId.slice(0, 4)}…`;
+const csvFields = [
+  'tokenId',
+  'label',
+  'user',
+  'scope',
+  'repos',
+  'createdAt',
+  'expiresAt',
+  'lastUsedAt',
+] as const;
 
 /** Who gets in, and who not any more. */
-export function Tokens({ tenant, session, nowMs }: { tenant: string; session: SessionBody; nowMs: number }) {
+export function Tokens(props: {
+  tenant: string;
+  session: SessionBody;
+  nowMs: number;
+  onRead: (tokens: readonly TokenBody[]) => void;
+}) {
+  const { tenant, session, nowMs, onRead } = props;
   const path = `/v1/tenants/${tenant}/tokens`;
-  const [tokens, setTokens] = useState<readonly TokenBody[]>();
+  const [listed, setListed] = useState<Listed<TokenBody>>();
+  const tokens = listed?.items;
   const [isMaking, setIsMaking] = useState(false);
   const [secret, setSecret] = useState<string>();
   const [problem, setProblem] = useState<string>();
@@ -23,8 +40,10 @@ export function Tokens({ tenant, session, nowMs }: { tenant: string; session: Se
   useLayoutEffect(() => fresh.current?.focus(), [secret]);
   const read = async () => {
     const found = await askPages<TokenBody, 'tokens'>(path, 'tokens', { pagesMax });
-    if (found) setTokens(found);
-    else setProblem('The tokens could not be read now.');
+    if (found) {
+      setListed(found);
+      onRead(found.items);
+    } else setProblem('The tokens could not be read now.');
   };
   useEffect(() => void read(), [tenant]);
   const revoke = async ({ tokenId }: TokenBody) => {
@@ -44,14 +63,17 @@ export function Tokens({ tenant, session, nowMs }: { tenant: string; session: Se
     <Card
       title="Tokens"
       action={
-        <button
-          ref={open}
-          type="button"
-          aria-expanded={isMaking}
-          onClick={() => (isMaking ? close() : setIsMaking(true))}
-        >
-          New token
-        </button>
+        <>
+          <CsvButton name="tokens" tenant={tenant} rows={tokens ?? []} fields={csvFields} />
+          <button
+            ref={open}
+            type="button"
+            aria-expanded={isMaking}
+            onClick={() => (isMaking ? close() : setIsMaking(true))}
+          >
+            New token
+          </button>
+        </>
       }
     >
       {secret !== undefined && (
@@ -87,6 +109,7 @@ export function Tokens({ tenant, session, nowMs }: { tenant: string; session: Se
         ))}
       </ul>
       {tokens?.length === 0 && <p class="soft">There are none. Nobody but the operator gets in.</p>}
+      {listed && <Cut isCut={listed.isCut} count={listed.items.length} />}
     </Card>
   );
 }
@@ -104,7 +127,7 @@ function TokenRow(props: { token: TokenBody; isOwn: boolean; nowMs: number; onRe
     <li>
       <div>
         <p>
-          <span class="name">{nameOf(token)}</span> <span class="pill">{scopeText[scope]}</span>
+          <span class="name">{tokenName(token)}</span> <span class="pill">{scopeText[scope]}</span>
           {isOwn && <span class="pill">you</span>}
         </p>
         <p class="note">
@@ -125,7 +148,7 @@ function TokenRow(props: { token: TokenBody; isOwn: boolean; nowMs: number; onRe
         <button
           type="button"
           class="quiet"
-          aria-label={`Revoke ${nameOf(token)}`}
+          aria-label={`Revoke ${tokenName(token)}`}
           onClick={() => setIsAsking(true)}
         >
           Revoke

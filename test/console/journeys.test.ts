@@ -1,11 +1,12 @@
 import { randomBytes } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
 import { formatBytes } from '../../lambda/domain/bytes.ts';
 import { basic, jsonOf } from '../blackbox/api.ts';
-import { objectOf, push } from '../blackbox/lfs.ts';
+import { objectOf, postBatch, push } from '../blackbox/lfs.ts';
 import { describeInBrowser, watch } from './browser.ts';
 import { type ConsoleFixture, startConsole } from './fixture.ts';
 import { signIn } from './sign-in.ts';
@@ -149,6 +150,104 @@ describeInBrowser('what somebody does in the console', (launch) => {
     const stored = await page.locator('.legend .value').first().textContent();
     expect(stored?.replace('\u00a0', ' ')).toBe(formatBytes(370_001));
     expect(await page.getByRole('row').nth(1).textContent()).toContain('game');
+    expect(messages).toEqual([]);
+  });
+
+  /** What a table's button saves: its file's name, and its lines. */
+  async function saved(name: string) {
+    const [download] = await Promise.all([
+      page.waitForEvent('download'),
+      page.getByRole('button', { name: `${name} as CSV`, exact: true }).click(),
+    ]);
+    const lines = readFileSync(await download.path(), 'utf8').split('\r\n');
+    expect(lines.pop()).toBe('');
+    return { file: download.suggestedFilename(), heading: lines.shift(), lines };
+  }
+
+  it('saves each table as CSV, with all of its rows', async () => {
+    const { readToken, tenant } = fixture.usual;
+    await fixture.api.newToken(tenant, { scope: 'read', label: '=1+1,"Zoë"' });
+    await offerDownload();
+    await page.route('**/history*', async (route) => {
+      const response = await route.fetch();
+      const body = (await response.json()) as { days: object[] };
+      const [day] = body.days;
+      const days = Array.from({ length: 60 }, (_, index) => ({
+        ...day,
+        day: new Date(Date.UTC(2026, 7, 1 + index)).toISOString().slice(0, 10),
+      }));
+      await route.fulfill({ json: { ...body, days } });
+    });
+    await open(fixture.usual.manageToken);
+    await page.getByRole('heading', { name: 'Objects' }).waitFor();
+    await page.getByRole('heading', { name: 'Downloads' }).waitFor();
+    await page.getByRole('radio', { name: '30 days' }).check({ force: true });
+
+    const repos = await saved('repos');
+    expect(repos.file).toMatch(/^northlight-repos-\d{4}-\d\d-\d\d\.csv$/);
+    expect(repos.heading).toBe('repo,storedBytes,objectCount,countedAt,limitBytes,deleting');
+    expect(repos.lines.length).toBe(10);
+    expect(repos.lines[0]).toMatch(/^"atlas-world",788480,3,"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ",,$/);
+
+    // Eight of them are shown.
+    const objects = await saved('objects');
+    expect(objects.lines.length).toBe(14);
+    expect(objects.lines.at(-1)).toMatch(/^"fonts","[0-9a-f]{64}",3072,"/);
+
+    expect((await saved('history')).lines.length).toBe(60);
+    const downloads = await saved('downloads');
+    expect(downloads.heading).toBe('day,repo,tokenId,bytes,objects');
+    expect(downloads.lines[0]).toMatch(/^"\d{4}-\d\d-\d\d","fonts","[^"]+",\d+,\d+$/);
+    const tokens = await saved('tokens');
+    expect(tokens.lines.length).toBe(await tokenCount());
+    expect(tokens.lines.filter((line) => line.includes('Zo')).map((line) => line.split(',"')[1])).toEqual([
+      `'=1+1`,
+    ]);
+    expect(tokens.lines.join()).not.toContain(readToken);
+
+    await open(fixture.api.target.adminToken);
+    await page.getByRole('link', { name: 'observatory' }).waitFor();
+    const tenants = await saved('tenants');
+    expect(tenants.file).toMatch(/^tenants-/);
+    expect(tenants.lines.find((line) => line.startsWith('"northlight"'))).toMatch(
+      /^"northlight","studio",2500000,\d+,\d+,\d+,"/,
+    );
+    expect(messages).toEqual([]);
+  });
+
+  async function offerDownload(): Promise<void> {
+    const { api, usual } = fixture;
+    const stored = jsonOf(await api.manage('GET', '/v1/tenants/northlight/objects?repo=fonts')) as {
+      objects: { oid: string; sizeBytes: number }[];
+    };
+    const objects = stored.objects.map(({ oid, sizeBytes }) => ({ oid, size: sizeBytes }));
+    const answer = await postBatch(api, { ...usual, repo: 'fonts' }, { operation: 'download', objects });
+    expect(answer.status).toBe(200);
+  }
+
+  it('by keyboard deletes an object in two steps, of which the first says what the second does', async () => {
+    await open(fixture.usual.manageToken);
+    await page
+      .getByRole('button', { name: /^Delete [0-9a-f]/ })
+      .first()
+      .waitFor();
+    await tabTo(/^Delete [0-9a-f]{12}$/);
+    await page.keyboard.press('Enter');
+    await page.getByText(/Frees 420.KiB in 60 min/).waitFor();
+    // What does no harm has the focus.
+    await page.keyboard.press('Enter');
+    await page.getByText(/Frees 420/).waitFor({ state: 'detached' });
+    await page.keyboard.press('Enter');
+    await page.getByText(/Frees 420/).waitFor();
+    await tabTo(/^Delete it$/, 'Shift+Tab');
+    await page.keyboard.press('Enter');
+    await page.getByText('goes in 60 min').waitFor();
+    const audit = jsonOf(
+      await fixture.api.manage('GET', '/v1/tenants/northlight/audit?action=object.delete'),
+    ) as {
+      entries: { by: { kind: string }; after: { bytes: number } }[];
+    };
+    expect(audit.entries.filter(({ after }) => after.bytes === 420 * 1024).length).toBe(1);
     expect(messages).toEqual([]);
   });
 

@@ -85,6 +85,30 @@ const withDownloads = (page: Page) =>
     }).flat(),
   }));
 
+/** Uploads under way, more than are shown. */
+const withReservations = async (page: Page) => {
+  await withHistory(page);
+  const inMinutes = (minutes: number) => new Date(Date.now() + minutes * 60_000).toISOString();
+  const reservations = Array.from({ length: 11 }, (_, index) => ({
+    id: `0b5f1c2d3e4a596877665544332211${10 + index}`,
+    repo: shares[index % 3]?.[0],
+    state: index === 1 ? 'late' : index === 2 ? 'pending' : 'issued',
+    objectCount: 40 - index,
+    bytes: 90_000 - 7_000 * index,
+    arrived: index === 0,
+    createdAt: inMinutes(-1),
+    expiresAt: inMinutes(29),
+    reservedUntil: inMinutes(35),
+  }));
+  await page.route('**/reservations*', (route) =>
+    route.fulfill({ json: { reservations, nextCursor: null } }),
+  );
+  await changed(page, subscription, (body) => {
+    const usage = body['usage'] as { storedBytes: number };
+    return { ...body, usage: { ...usage, reservedBytes: 90_000, reservedUntil: inMinutes(35) } };
+  });
+};
+
 /** The API knows of today alone. */
 const withHistory = async (page: Page) => {
   await withDownloads(page);
@@ -191,6 +215,26 @@ export const states: readonly State[] = [
       await page.evaluate("document.dispatchEvent(new Event('visibilitychange'))");
     },
     shows: 'does not answer',
+  },
+  { name: 'reserved', token: byManager, prepare: withReservations, shows: 'cannot be given up' },
+  {
+    name: 'deleting-an-object',
+    token: byManager,
+    prepare: withHistory,
+    act: async (page) => {
+      await page
+        .getByRole('button', { name: /^Delete [0-9a-f]/ })
+        .first()
+        .click();
+    },
+    shows: 'Whoever pushes it before then',
+  },
+  {
+    name: 'downloads-by-token',
+    token: byManager,
+    prepare: withHistory,
+    act: (page) => page.getByText('By token').click(),
+    shows: 'Most by token',
   },
   {
     name: 'many-repos',

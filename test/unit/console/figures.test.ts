@@ -5,7 +5,10 @@ import { dayTicks, ticksOf, topOf } from '../../../console/src/chart-scale.ts';
 import { largestBy, lastDays, sumsByDay } from '../../../console/src/download-sums.ts';
 import { sortTenants } from '../../../console/src/fill.ts';
 import { stateOf } from '../../../console/src/limit-state.ts';
+import { sortObjects } from '../../../console/src/object-order.ts';
 import { type Column, sortRepos } from '../../../console/src/repo-order.ts';
+import { repoSumText } from '../../../console/src/repo-sum.ts';
+import { reservationText, sortReservations } from '../../../console/src/reservation-order.ts';
 import { bytesText, forecastNote, percentText, timeText, whoText } from '../../../console/src/text.ts';
 
 const gib = 1024 ** 3;
@@ -159,6 +162,78 @@ describe('the order of repos', () => {
         .map((each) => each.repo)
         .join(''),
     ).toBe(expected);
+  });
+});
+
+describe('the sum of the repos', () => {
+  const at = '2026-11-22T00:00:00Z';
+  const repos = [repo('a', 2048, 9, at), repo('b', 1024, 1, at)];
+  it.each([
+    ['all 2, together 3 KiB', repos, 3072, false],
+    ['all 2, together 3 KiB', repos, null, false],
+    ['all 2, together 3 KiB of 4 KiB in all: some counted at another time', repos, 4096, false],
+    ['the 2 of your token, together 3 KiB of 4 KiB in all', repos, 4096, true],
+    [
+      'all 3, together 3 KiB of 4 KiB in all: 1 not counted yet',
+      [...repos, repo('c', null, null, null)],
+      4096,
+      false,
+    ],
+    ['all 3, together 3 KiB', [...repos, repo('c', null, null, null)], 3072, false],
+    ['all 0, together 0 B', [], 0, false],
+  ])('is said: %s', (expected, of, totalBytes, isForSome) => {
+    expect(plain(repoSumText(of, { totalBytes, isForSome }))).toBe(expected);
+  });
+});
+
+describe('the order of objects', () => {
+  const object = (oid: string, sizeBytes: number, storedAt: string | null) => ({
+    repo: 'r',
+    oid,
+    sizeBytes,
+    storedAt,
+  });
+  const objects = [
+    object('a', 5, '2026-11-22T00:00:00Z'),
+    object('b', 9, '2026-11-23T00:00:00Z'),
+    object('c', 5, '2026-11-21T00:00:00Z'),
+    object('e', 5, null),
+    object('d', 5, null),
+    object('f', 6, '2026-11-21T00:00:00Z'),
+  ];
+  const names = (sorted: readonly { oid: string }[]) => sorted.map(({ oid }) => oid).join('');
+  it('is by size, then by age; or by age, then by size, with those of no known age last', () => {
+    expect(names(sortObjects(objects, 'largest'))).toBe('bfcade');
+    expect(names(sortObjects(objects, 'oldest'))).toBe('fcabde');
+  });
+});
+
+describe('reservations', () => {
+  const of = (id: string, bytes: number, arrived: boolean, reservedUntil: string) => ({
+    id,
+    repo: 'r',
+    state: 'issued' as const,
+    objectCount: 1,
+    bytes,
+    arrived,
+    createdAt: '2026-11-23T05:00:00Z',
+    expiresAt: '2026-11-23T05:30:00Z',
+    reservedUntil,
+  });
+  it('come with the largest first that may still arrive, then with the one that ends first', () => {
+    const sorted = sortReservations([
+      of('a', 9, true, '2026-11-23T05:31:00Z'),
+      of('b', 5, false, '2026-11-23T05:32:00Z'),
+      of('c', 7, false, '2026-11-23T05:33:00Z'),
+      of('d', 5, false, '2026-11-23T05:31:00Z'),
+    ]);
+    expect(sorted.map(({ id }) => id).join('')).toBe('cdba');
+  });
+  it('say what is going on', () => {
+    expect(reservationText({ state: 'pending', arrived: false })).toBe('being admitted');
+    expect(reservationText({ state: 'issued', arrived: false })).toBe('may arrive');
+    expect(reservationText({ state: 'issued', arrived: true })).toBe('arrived');
+    expect(reservationText({ state: 'late', arrived: false })).toBe('late, not all arrived');
   });
 });
 

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { CliError } from './errors.ts';
-import { printable } from './render.ts';
+import { printable } from './printable.ts';
 
 /** The fields of an RFC 9457 problem that a person needs. */
 const problem = z.object({

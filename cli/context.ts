@@ -9,10 +9,13 @@ export interface CliContext {
   readonly err: (text: string) => void;
   readonly nowMs: () => number;
   readonly sleep: (durationMs: number) => Promise<void>;
-  /** Standard output is a terminal: text may be redrawn in place. */
+  /** Standard output is a terminal. */
   readonly isTerminal: boolean;
-  /** Width of the terminal; undefined if it has none. */
-  readonly columns?: () => number | undefined;
+  /** Its width; undefined if it has none. */
+  readonly columns?: (() => number | undefined) | undefined;
+  /** Standard error is a terminal. */
+  readonly errIsTerminal: boolean;
+  readonly errColumns?: (() => number | undefined) | undefined;
   /** Asks the person at the terminal; undefined without a terminal. Resolves to '' when there is no answer. */
   readonly ask?: ((question: string) => Promise<string>) | undefined;
   /**

@@ -1,6 +1,8 @@
 import { formatBytes } from '../lambda/domain/bytes.ts';
 import type { RepoBody } from '../lambda/http/management/repos/schemas.ts';
-import { formatAge, formatCount, formatObjects, renderTable } from './render.ts';
+import { formatAge, formatCount, formatObjects } from './render.ts';
+import { renderTable } from './table.ts';
+import type { View } from './view.ts';
 
 /** What the store lists of a repo. */
 export interface RepoSums {
@@ -42,7 +44,7 @@ function differs({ counted, stored }: RepoDrift): boolean {
 }
 
 /** The repos whose count is not what the store lists, and a line for all. */
-export function renderDrift(drift: readonly RepoDrift[], nowMs: number): string {
+export function renderDrift(drift: readonly RepoDrift[], view: View): string {
   const wrong = drift.filter(differs);
   const total = drift.reduce((sum, { stored }) => sum + stored.storedBytes, 0);
   const objects = drift.reduce((sum, { stored }) => sum + stored.objectCount, 0);
@@ -56,12 +58,19 @@ export function renderDrift(drift: readonly RepoDrift[], nowMs: number): string 
       formatBytes(stored.storedBytes),
       signed(stored.storedBytes - (counted?.storedBytes ?? 0), formatBytes),
       signed(stored.objectCount - (counted?.objectCount ?? 0), formatCount),
-      counted ? formatAge(counted.countedAt, nowMs) : 'never',
+      counted ? formatAge(counted.countedAt, view.nowMs) : 'never',
     ];
   });
-  const heading = ['repo', 'counted as', 'stored', 'drift', 'objects', 'counted'];
+  const columns = [
+    { name: 'repo', least: 16, stays: true },
+    { name: 'counted as', right: true },
+    { name: 'stored', right: true },
+    { name: 'drift', right: true, stays: true },
+    { name: 'objects', right: true },
+    'counted',
+  ];
   return (
-    renderTable(heading, rows, { right: [1, 2, 3, 4] }) +
+    renderTable(columns, rows, view) +
     `${all} Nothing was changed. What was pushed or deleted since a repo was counted is no mistake.\n`
   );
 }

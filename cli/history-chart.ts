@@ -6,6 +6,9 @@ type Day = HistoryBody['days'][number];
 const rows = 8;
 /** Days beyond this share their columns. */
 const columnsMax = 60;
+const columnsLeast = 10;
+/** `1023.99 GiB |` and ` limit`. */
+const besideColumns = 19;
 /** By eighths of a cell. */
 const blocks = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 const asciiBlocks = [' ', ' ', ' ', ' ', '#', '#', '#', '#', '#'];
@@ -16,9 +19,9 @@ const asciiBlocks = [' ', ' ', ' ', ' ', '#', '#', '#', '#', '#'];
  */
 export function historyChart(
   { days, limitBytes }: { days: readonly Day[]; limitBytes: number | null },
-  drawBlocks: boolean,
+  { drawBlocks, width: room }: { readonly drawBlocks: boolean; readonly width?: number | undefined },
 ): string {
-  const columns = columnsOf(days);
+  const columns = columnsOf(days, columnsIn(room));
   const highest = Math.max(...columns);
   const hasLimit = limitBytes !== null && limitBytes > 0 && highest * 2 >= limitBytes;
   const top = Math.max(hasLimit ? limitBytes : 0, highest, 1);
@@ -32,9 +35,13 @@ export function historyChart(
   return `${[...lines, daysBelow({ days, columns: columns.length, width })].join('\n')}\n`;
 }
 
+/** How many fit beside what names the rows. */
+const columnsIn = (room: number | undefined) =>
+  Math.max(columnsLeast, Math.min(columnsMax, (room ?? Number.POSITIVE_INFINITY) - besideColumns));
+
 /** One for each day, or for each few: the highest of them. */
-function columnsOf(days: readonly Day[]): number[] {
-  const daysEach = Math.ceil(days.length / columnsMax);
+function columnsOf(days: readonly Day[], countMax: number): number[] {
+  const daysEach = Math.ceil(days.length / countMax);
   const count = Math.ceil(days.length / daysEach);
   return Array.from({ length: count }, (_, index) =>
     Math.max(...days.slice(index * daysEach, (index + 1) * daysEach).map((day) => day.maxStoredBytes)),

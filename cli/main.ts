@@ -28,6 +28,8 @@ try {
     sleep: (durationMs) => sleep(durationMs),
     isTerminal: process.stdout.isTTY === true,
     columns: () => process.stdout.columns,
+    errIsTerminal: process.stderr.isTTY === true,
+    errColumns: () => process.stderr.columns,
     ask: process.stdin.isTTY && process.stderr.isTTY ? askAtTerminal : undefined,
     onInterrupt,
   });

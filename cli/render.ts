@@ -1,35 +1,6 @@
 import { formatBytes } from '../lambda/domain/bytes.ts';
 
-/** Text for a terminal: tables, ages, sizes. It has no colour, so it can be piped. */
-
-/**
- * Columns as wide as their widest cell, two spaces apart.
- *
- * @param options.right indices of the columns that are numbers.
- * @returns lines, each with its newline; without rows only the heading.
- */
-export function renderTable(
-  heading: readonly string[],
-  rows: readonly (readonly string[])[],
-  options: { right?: readonly number[] } = {},
-): string {
-  const lines = [heading, ...rows.map((row) => row.map(printable))];
-  const widths = heading.map((_, column) => Math.max(...lines.map((line) => (line[column] ?? '').length)));
-  return lines
-    .map((line) => {
-      const cells = widths.map((width, column) => {
-        const cell = line[column] ?? '';
-        return options.right?.includes(column) ? cell.padStart(width) : cell.padEnd(width);
-      });
-      return `${cells.join('  ').trimEnd()}\n`;
-    })
-    .join('');
-}
-
-/** Text of other origin without control characters, which could break the line or control the terminal. */
-export function printable(text: string): string {
-  return text.replace(/\p{Cc}/gu, '\ufffd');
-}
+/** Words for a terminal: ages, sizes, counts. */
 
 /** About how long ago: `just now`, `12 s ago`, `3 h ago`. Text that is no date is returned as it is. */
 export function formatAge(isoDate: string, nowMs: number): string {

@@ -2,17 +2,14 @@ import { formatBytes, formatPercent } from '../lambda/domain/bytes.ts';
 import type { RepoBody } from '../lambda/http/management/repos/schemas.ts';
 import type { SubscriptionBody } from '../lambda/http/management/tenants/schemas.ts';
 import { forecastText } from './forecast-text.ts';
-import {
-  formatAge,
-  formatCount,
-  formatLimit,
-  formatObjects,
-  formatUntil,
-  printable,
-  renderTable,
-} from './render.ts';
+import { printable } from './printable.ts';
+import { formatAge, formatCount, formatLimit, formatObjects, formatUntil } from './render.ts';
+import { type Column, renderTable } from './table.ts';
+import type { View } from './view.ts';
 
-const barCells = 40;
+/** Of the bar: where there is room for them, and at least. */
+const barCellsMost = 40;
+const barCellsLeast = 8;
 
 /** From then on the age of a count may look as if something were stuck. A count after a push takes no longer. */
 const oldCountMs = 120_000;
@@ -24,18 +21,18 @@ const oldCountMs = 120_000;
  */
 export function renderUsage(
   body: SubscriptionBody,
-  options: { nowMs: number; drawBlocks: boolean; program: string },
+  options: View & { readonly drawBlocks: boolean; readonly program: string },
 ): string {
   const title = body.plan === null ? body.tenant : `${body.tenant} (plan ${printable(body.plan)})`;
   const parts = [`${title}\n`, renderFigures(body, options)];
   if (body.limitBytes !== null && (body.usage?.reservedBytes ?? 0) > 0)
     parts.push(`See what is reserved: ${options.program} reservation list ${body.tenant}\n`);
   if (body.refreshing) parts.push('A recount is running: ask again in a moment.\n');
-  if (body.repos.length > 0) parts.push('\n', renderRepos(body.repos, options.nowMs));
+  if (body.repos.length > 0) parts.push('\n', renderRepos(body.repos, options));
   return parts.join('');
 }
 
-function renderFigures(body: SubscriptionBody, options: { nowMs: number; drawBlocks: boolean }): string {
+function renderFigures(body: SubscriptionBody, options: View & { readonly drawBlocks: boolean }): string {
   const { usage, limitBytes } = body;
   if (usage === null) return `limit     ${formatLimit(limitBytes)}\nNot counted yet.\n`;
   const isInBar = limitBytes !== null && usage.reservedBytes > 0;
@@ -49,7 +46,7 @@ function renderFigures(body: SubscriptionBody, options: { nowMs: number; drawBlo
   ];
   if (limitBytes !== null) {
     const { storedBytes, reservedBytes } = usage;
-    lines.unshift(renderBar({ storedBytes, reservedBytes, limitBytes }, options.drawBlocks));
+    lines.unshift(renderBar({ storedBytes, reservedBytes, limitBytes }, options));
     const freeBytes = limitBytes - storedBytes - reservedBytes;
     lines.push(
       freeBytes >= 0 ? `free      ${formatBytes(freeBytes)}` : `over      ${formatBytes(-freeBytes)}`,
@@ -75,32 +72,37 @@ function whyOld({ usage, refreshing, deleting, repos }: SubscriptionBody, nowMs:
  */
 export function renderBar(
   size: { storedBytes: number; reservedBytes: number; limitBytes: number },
-  drawBlocks: boolean,
+  { drawBlocks, width }: { readonly drawBlocks: boolean; readonly width?: number | undefined },
 ): string {
   const { storedBytes, reservedBytes, limitBytes } = size;
   const takenBytes = storedBytes + reservedBytes;
   const isFull = takenBytes >= limitBytes;
+  const figures = `  ${formatPercent(takenBytes, limitBytes)} of ${formatBytes(limitBytes)}`;
+  const barCells = Math.max(
+    barCellsLeast,
+    Math.min(barCellsMost, (width ?? Number.POSITIVE_INFINITY) - figures.length - 2),
+  );
   const cellsMax = isFull ? barCells : barCells - 1;
-  const takenCells = cellsFor(takenBytes, { limitBytes, cellsMax });
+  const takenCells = cellsFor(takenBytes, { limitBytes, cellsMax, barCells });
   const cellsForStored = reservedBytes > 0 && takenCells > 1 ? takenCells - 1 : takenCells;
-  const storedCells = cellsFor(storedBytes, { limitBytes, cellsMax: cellsForStored });
+  const storedCells = cellsFor(storedBytes, { limitBytes, cellsMax: cellsForStored, barCells });
   const { stored, reserved, free } = barMarks(drawBlocks);
   const bar = stored.repeat(storedCells) + reserved.repeat(takenCells - storedCells);
-  return `[${bar.padEnd(barCells, free)}]  ${formatPercent(takenBytes, limitBytes)} of ${formatBytes(limitBytes)}`;
+  return `[${bar.padEnd(barCells, free)}]${figures}`;
 }
 
 function barMarks(drawBlocks: boolean): { stored: string; reserved: string; free: string } {
   return drawBlocks ? { stored: '█', reserved: '▒', free: '·' } : { stored: '#', reserved: '+', free: '.' };
 }
 
-function cellsFor(bytes: number, scale: { limitBytes: number; cellsMax: number }): number {
+function cellsFor(bytes: number, scale: { limitBytes: number; cellsMax: number; barCells: number }): number {
   if (scale.limitBytes === 0) return scale.cellsMax;
-  const cells = Math.round((bytes / scale.limitBytes) * barCells);
+  const cells = Math.round((bytes / scale.limitBytes) * scale.barCells);
   return Math.min(scale.cellsMax, Math.max(bytes > 0 ? 1 : 0, cells));
 }
 
 /** A table of repos, the largest first. */
-export function renderRepos(repos: readonly RepoBody[], nowMs: number): string {
+export function renderRepos(repos: readonly RepoBody[], view: View): string {
   // Most tenants limit none.
   const hasLimits = repos.some(({ limitBytes }) => limitBytes !== null);
   const isAnyPublic = repos.some(({ publicRead }) => publicRead !== undefined);
@@ -112,20 +114,20 @@ export function renderRepos(repos: readonly RepoBody[], nowMs: number): string {
       body.storedBytes === null ? '-' : formatBytes(body.storedBytes),
       ...(hasLimits ? [body.limitBytes === null ? '-' : formatBytes(body.limitBytes)] : []),
       body.objectCount === null ? '-' : formatCount(body.objectCount),
-      body.countedAt === null ? 'never' : formatAge(body.countedAt, nowMs),
+      body.countedAt === null ? 'never' : formatAge(body.countedAt, view.nowMs),
       ...(isAnyPublic ? [publicCell(body)] : []),
       ...(isAnyMapped ? [body.gitHost ? `${body.gitHost.host} ${body.gitHost.repo}` : '-'] : []),
     ]);
-  const header = [
-    'repo',
-    'stored',
-    ...(hasLimits ? ['limit'] : []),
-    'objects',
-    'counted',
-    ...(isAnyPublic ? ['public'] : []),
-    ...(isAnyMapped ? ['git host'] : []),
+  const columns: Column[] = [
+    { name: 'repo', least: 16 },
+    { name: 'stored', right: true },
+    ...(hasLimits ? [{ name: 'limit', right: true }] : []),
+    { name: 'objects', right: true },
+    { name: 'counted' },
+    ...(isAnyPublic ? [{ name: 'public' }] : []),
+    ...(isAnyMapped ? [{ name: 'git host', least: 16 }] : []),
   ];
-  return renderTable(header, rows, { right: hasLimits ? [1, 2, 3] : [1, 2] });
+  return renderTable(columns, rows, view);
 }
 
 function publicCell({ publicRead }: RepoBody): string {

@@ -4,10 +4,8 @@ import { type AuditEntryBody, auditPageSchema } from '../../lambda/http/manageme
 import type { CliContext } from '../context.ts';
 import { type ListOptions, listPages, withListOptions } from '../list-pages.ts';
 import { managerToken, openClient, parseDay, parseTenant } from '../options.ts';
-import { renderTable } from '../render.ts';
-
-/** Characters of what changed, on a line. */
-const changeCharactersMax = 100;
+import { renderTable } from '../table.ts';
+import { type View, viewOf } from '../view.ts';
 
 interface AuditOptions extends ListOptions {
   readonly from?: string;
@@ -39,11 +37,13 @@ export function registerAudit(program: Command, context: CliContext): void {
       });
       if (options.json) return context.out(`${text}\n`);
       const entries = pages.flatMap((page) => page.entries);
-      context.out(entries.length === 0 ? 'Nothing was done in this time.\n' : renderAudit(entries));
+      context.out(
+        entries.length === 0 ? 'Nothing was done in this time.\n' : renderAudit(entries, viewOf(context)),
+      );
     });
 }
 
-function renderAudit(entries: readonly AuditEntryBody[]): string {
+function renderAudit(entries: readonly AuditEntryBody[], view: View): string {
   const rows = entries.map((entry) => [
     entry.time.replace(/\.\d+Z$/, 'Z'),
     whoOf(entry.by),
@@ -52,7 +52,15 @@ function renderAudit(entries: readonly AuditEntryBody[]): string {
     entry.reason === null ? entry.outcome : `${entry.outcome}: ${entry.reason}`,
     changeOf(entry) || '-',
   ]);
-  return renderTable(['time', 'who', 'action', 'target', 'outcome', 'change'], rows);
+  const columns = [
+    'time',
+    { name: 'who', least: 12 },
+    'action',
+    { name: 'target', least: 16 },
+    { name: 'outcome', wraps: true },
+    { name: 'change', wraps: true },
+  ];
+  return renderTable(columns, rows, view);
 }
 
 function whoOf({ kind, tokenId, name }: AuditEntryBody['by']): string {
@@ -78,14 +86,8 @@ function changeOf({ before, after, asked }: AuditEntryBody): string {
     if (after === null) return [`${name}: ${was} → -`];
     return [`${name}: ${was ?? '-'} → ${is ?? '-'}`];
   });
-  const text =
-    before === null && after === null
-      ? Object.entries(asked ?? {})
-          .map(([name, value]) => `${name}: ${textOf(value)}`)
-          .join(', ')
-      : changes.join(', ');
-  const characters = [...text];
-  return characters.length <= changeCharactersMax
-    ? text
-    : `${characters.slice(0, changeCharactersMax).join('')}…`;
+  if (before !== null || after !== null) return changes.join(', ');
+  return Object.entries(asked ?? {})
+    .map(([name, value]) => `${name}: ${textOf(value)}`)
+    .join(', ');
 }

@@ -11,7 +11,7 @@ import { hasCredentialHelper, keepCredential, keptPassword } from '../git/creden
 import { gitText } from '../git/git.ts';
 import { ownLfsUrl } from '../git/lfs-address.ts';
 import { openClient, parseLifetime, parseRepo, parseTenant, withServiceOptions } from '../options.ts';
-import { printable } from '../render.ts';
+import { printable } from '../printable.ts';
 
 interface ConnectOptions {
   readonly url?: string;

@@ -3,7 +3,9 @@ import { type CountBody, countPageSchema, countSchema } from '../../lambda/http/
 import type { CliContext } from '../context.ts';
 import { type ListOptions, listPages, withListOptions } from '../list-pages.ts';
 import { type ApiOptions, openClient, parseRepo, parseTenant, withApiOptions } from '../options.ts';
-import { formatAge, formatCount, formatUntil, renderTable } from '../render.ts';
+import { formatAge, formatCount, formatUntil } from '../render.ts';
+import { renderTable } from '../table.ts';
+import { type View, viewOf } from '../view.ts';
 
 /** What each command asks for, and what it prints then. */
 const changes = {
@@ -35,7 +37,7 @@ export function registerCount(program: Command, context: CliContext): void {
       context.out(
         counts.length === 0
           ? 'No repo is so large that it is counted by shards.\n'
-          : renderCounts(counts, context.nowMs()),
+          : renderCounts(counts, viewOf(context)),
       );
     });
   for (const [name, { state, description }] of Object.entries(changes))
@@ -50,11 +52,12 @@ export function registerCount(program: Command, context: CliContext): void {
           body: { state },
           shape: countSchema,
         });
-        context.out(options.json ? `${text}\n` : renderCounts([body], context.nowMs()));
+        context.out(options.json ? `${text}\n` : renderCounts([body], viewOf(context)));
       });
 }
 
-function renderCounts(counts: readonly CountBody[], nowMs: number): string {
+function renderCounts(counts: readonly CountBody[], view: View): string {
+  const { nowMs } = view;
   const rows = counts.map(({ repo, kind, state, progress }) => [
     repo,
     kind,
@@ -72,6 +75,16 @@ function renderCounts(counts: readonly CountBody[], nowMs: number): string {
         ]
       : ['-', '-', '-', '-', '-', '-']),
   ]);
-  const heading = ['repo', 'count', 'state', 'done', 'objects', 'a second', 'LISTs', 'began', 'left'];
-  return renderTable(heading, rows, { right: [3, 4, 5, 6] });
+  const columns = [
+    { name: 'repo', least: 16 },
+    'count',
+    'state',
+    { name: 'done', right: true },
+    { name: 'objects', right: true },
+    { name: 'a second', right: true },
+    { name: 'LISTs', right: true },
+    'began',
+    'left',
+  ];
+  return renderTable(columns, rows, view);
 }

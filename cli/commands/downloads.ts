@@ -4,7 +4,9 @@ import { type DownloadPageBody, downloadPageSchema } from '../../lambda/http/man
 import type { CliContext } from '../context.ts';
 import { type ListOptions, listPages, withListOptions } from '../list-pages.ts';
 import { openClient, parseDay, parseTenant } from '../options.ts';
-import { formatCount, formatLimit, renderTable } from '../render.ts';
+import { formatCount, formatLimit } from '../render.ts';
+import { renderTable } from '../table.ts';
+import { viewOf } from '../view.ts';
 
 type Row = DownloadPageBody['downloads'][number];
 const groups = { day: 'day', repo: 'repo', token: 'tokenId' } as const;
@@ -49,7 +51,15 @@ export function registerDownloads(program: Command, context: CliContext): void {
       context.out(
         rows.length === 0
           ? 'Nothing was offered on these days.\n'
-          : renderTable([options.by, 'offered', 'objects'], rows, { right: [1, 2] }),
+          : renderTable(
+              [
+                { name: options.by, least: 12 },
+                { name: 'offered', right: true },
+                { name: 'objects', right: true },
+              ],
+              rows,
+              viewOf(context),
+            ),
       );
     });
 }

@@ -19,6 +19,7 @@ import type { DuCount } from '../du/tally.ts';
 import { type DuGitOptions, duGit } from '../du-git/run.ts';
 import { UsageError } from '../errors.ts';
 import { parseRepo, parseTenant } from '../options.ts';
+import { viewOf } from '../view.ts';
 
 interface GitModeOptions extends DuGitOptions {
   readonly git?: boolean;
@@ -74,13 +75,15 @@ async function du(url: string, options: DuOptions, context: CliContext): Promise
   const everyMs = saveEveryMs(options);
   const price = requestPrice(options, scan.endpoint);
   const line = new ProgressLine(context, {
-    terminal: { isTerminal: process.stderr.isTTY === true, columns: () => process.stderr.columns },
+    terminal: { isTerminal: context.errIsTerminal, columns: () => context.errColumns?.() },
     dollarsOf: (sums) => dollarsOf(sums, price),
     hintObjects: options.hint,
   });
   const print = (count: DuCount) => {
     const report = { scan, count, requestPrice: price };
-    context.out(options.json ? `${JSON.stringify(jsonReport(report))}\n` : formatReport(report));
+    context.out(
+      options.json ? `${JSON.stringify(jsonReport(report))}\n` : formatReport(report, viewOf(context)),
+    );
   };
   // Imported only here: loading the SDK takes longer than most other commands take.
   const { countOnce, countWithFile } = await import('../du/run.ts');

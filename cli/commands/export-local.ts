@@ -45,7 +45,7 @@ async function exportLocal(tenant: string, options: LocalOptions, context: CliCo
   checkPlace(file, { isForced: options.force === true });
   const wish = { url: client.baseUrl, tenant, repo, wanted: wanted ? wantedHash(wanted) : null };
   const goOn = `What is complete is kept. Go on with \`${commandOf(tenant, options)}\`.`;
-  const progress = new ExportProgress(context, { isTerminal: process.stderr.isTTY === true });
+  const progress = new ExportProgress(context, { isTerminal: context.errIsTerminal });
   const input = { file, wish, wanted, isFresh: options.fresh === true, goOn };
   const made = await exportLocally({ client, context, progress }, input);
   context.out(resultText(made, { hasNames: wanted?.some(({ name }) => name !== undefined) === true }));

@@ -15,6 +15,7 @@ import { renderExport, renderExports, restoreText } from '../export/views.ts';
 import { exportPath, waitForExport } from '../export/wait-for-export.ts';
 import { type ListOptions, listPages, withListOptions } from '../list-pages.ts';
 import { type ApiOptions, openClient, parseRepo, parseTenant, withApiOptions } from '../options.ts';
+import { viewOf } from '../view.ts';
 import { registerExportLocal } from './export-local.ts';
 
 interface StartOptions extends ApiOptions {
@@ -45,7 +46,7 @@ export function registerExport(program: Command, context: CliContext): void {
       });
       if (options.json) return context.out(`${text}\n`);
       const exports = pages.flatMap((page) => page.exports);
-      const table = () => renderExports(exports, context.nowMs());
+      const table = () => renderExports(exports, viewOf(context));
       context.out(exports.length === 0 ? 'No exports.\n' : table());
     });
   withApiOptions(group.command('show'))
@@ -162,8 +163,8 @@ function throwIfFailed({ tenant, state, failure }: ExportBody): void {
 }
 
 /** Text in which commands are called as the person calls this one. */
-function asShown(job: ExportBody, { program, nowMs }: CliContext): string {
-  return renderExport(job, nowMs()).replaceAll('  lfs-quota ', () => `  ${program} `);
+function asShown(job: ExportBody, context: CliContext): string {
+  return renderExport(job, viewOf(context)).replaceAll('  lfs-quota ', () => `  ${context.program} `);
 }
 
 /** An export's id. It is checked here because `..` in a path would lead to another endpoint. */

@@ -23,6 +23,7 @@ import {
   withApiOptions,
 } from '../options.ts';
 import { formatCount, formatObjects, formatUntil } from '../render.ts';
+import { viewOf } from '../view.ts';
 import { WaitLine } from '../wait-line.ts';
 
 interface RunOptions extends ApiOptions {
@@ -88,7 +89,7 @@ async function show(
 ): Promise<void> {
   const client = openClient(options, context, managerToken);
   const { body, text } = await client.send({ ...request, shape: cleanupSchema });
-  context.out(options.json ? `${text}\n` : renderCleanup(body, context.nowMs()));
+  context.out(options.json ? `${text}\n` : renderCleanup(body, viewOf(context)));
 }
 
 async function run(context: CliContext, options: RunOptions, { path }: { path: string }): Promise<void> {
@@ -110,7 +111,7 @@ async function run(context: CliContext, options: RunOptions, { path }: { path: s
   });
   const { body, text } = options.wait ? await waitForRun({ client, context }, { path, isQuiet }) : started;
   if (options.list !== undefined) await writeList({ body, file: options.list });
-  context.out(options.json ? `${text}\n` : renderCleanup(body, context.nowMs()));
+  context.out(options.json ? `${text}\n` : renderCleanup(body, viewOf(context)));
   if (body.failure) throw new CliError('Nothing was deleted.');
 }
 

@@ -7,7 +7,9 @@ import { type CliContext, canDrawBlocks } from '../context.ts';
 import { forecastText } from '../forecast-text.ts';
 import { historyChart } from '../history-chart.ts';
 import { type ApiOptions, openClient, parseDay, parseTenant, withApiOptions } from '../options.ts';
-import { formatCount, formatLimit, renderTable } from '../render.ts';
+import { formatCount, formatLimit } from '../render.ts';
+import { renderTable } from '../table.ts';
+import { type View, viewOf } from '../view.ts';
 
 interface HistoryOptions extends ApiOptions {
   readonly from?: string;
@@ -34,8 +36,8 @@ export function registerHistory(program: Command, context: CliContext): void {
       if (body.days.length === 0) return context.out('Nothing is known of these days.\n');
       context.out(
         options.table
-          ? renderDays(body)
-          : `${historyChart(body, canDrawBlocks(context.env))}\n${renderFigures(body)}`,
+          ? renderDays(body, viewOf(context))
+          : `${historyChart(body, { drawBlocks: canDrawBlocks(context.env), width: viewOf(context).width })}\n${renderFigures(body)}`,
       );
     });
 }
@@ -69,7 +71,7 @@ function renderFigures({ days, limitBytes, forecast }: HistoryBody): string {
   return `${lines.join('\n')}\n`;
 }
 
-function renderDays({ days }: HistoryBody): string {
+function renderDays({ days }: HistoryBody, view: View): string {
   const rows = days.map(({ day, storedBytes, objectCount, maxStoredBytes, refusals, downloads }) => [
     day,
     formatBytes(storedBytes),
@@ -78,6 +80,6 @@ function renderDays({ days }: HistoryBody): string {
     formatCount(refusals),
     downloads === null ? '-' : formatBytes(downloads.bytes),
   ]);
-  const heading = ['day', 'stored', 'highest', 'objects', 'refused', 'offered'];
-  return renderTable(heading, rows, { right: [1, 2, 3, 4, 5] });
+  const numbers = ['stored', 'highest', 'objects', 'refused', 'offered'];
+  return renderTable(['day', ...numbers.map((name) => ({ name, right: true }))], rows, view);
 }

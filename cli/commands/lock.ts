@@ -10,7 +10,9 @@ import type { CliContext } from '../context.ts';
 import { CliError, UsageError } from '../errors.ts';
 import { type ListOptions, listPages, pageSizeMax, withListOptions } from '../list-pages.ts';
 import { type ApiOptions, openClient, parseRepo, parseTenant, withApiOptions } from '../options.ts';
-import { formatAge, formatCount, renderTable } from '../render.ts';
+import { formatAge, formatCount } from '../render.ts';
+import { renderTable } from '../table.ts';
+import { type View, viewOf } from '../view.ts';
 
 interface Filter {
   readonly owner?: string;
@@ -49,7 +51,7 @@ function registerList(group: Command, context: CliContext): void {
       });
       if (options.json) return context.out(`${text}\n`);
       const locks = pages.flatMap((page) => page.locks);
-      context.out(locks.length === 0 ? 'No locks.\n' : renderLocks(locks, context.nowMs()));
+      context.out(locks.length === 0 ? 'No locks.\n' : renderLocks(locks, viewOf(context)));
     });
 }
 
@@ -94,7 +96,7 @@ async function confirm({ client, context, path, filter }: LockDialog): Promise<v
   const { pages } = await listPages(client, { path, filter, shape: fileLockPageSchema, options });
   const locks = pages.flatMap((page) => page.locks);
   if (locks.length === 0) throw new CliError('There is no such lock.');
-  context.err(renderLocks(locks, context.nowMs()));
+  context.err(renderLocks(locks, viewOf(context, 'err')));
   const question = locks.length === 1 ? 'Release it? [y/N] ' : `Release all ${locks.length}? [y/N] `;
   if (!saysYes((await ask(question)).trim())) throw new CliError('No lock was released.');
 }
@@ -118,15 +120,16 @@ async function releaseAll(dialog: LockDialog & { options: ApiOptions }): Promise
   if (!options.json) context.out(`Released ${formatLocks(count)}.\n`);
 }
 
-function renderLocks(locks: readonly FileLockBody[], nowMs: number): string {
+function renderLocks(locks: readonly FileLockBody[], view: View): string {
   const rows = locks
     .toSorted((a, b) => (a.path < b.path ? -1 : 1))
     .map(({ path, owner, ownerName, lockedAt }) => [
       path,
       owner === ownerName ? owner : `${owner} (${ownerName})`,
-      formatAge(lockedAt, nowMs),
+      formatAge(lockedAt, view.nowMs),
     ]);
-  return `${renderTable(['path', 'owner', 'locked'], rows)}Total: ${formatLocks(locks.length)}.\n`;
+  const columns = [{ name: 'path', least: 20 }, { name: 'owner', least: 16 }, 'locked'];
+  return `${renderTable(columns, rows, view)}Total: ${formatLocks(locks.length)}.\n`;
 }
 
 const formatLocks = (count: number) => `${formatCount(count)} ${count === 1 ? 'lock' : 'locks'}`;

@@ -6,7 +6,9 @@ import type { CliContext } from '../context.ts';
 import { FirstItems } from '../extreme-items.ts';
 import { eachPage, type ListOptions, pageSizeMax, withListOptions } from '../list-pages.ts';
 import { openClient, parseOid, parseRepo, parseTenant } from '../options.ts';
-import { formatAge, formatObjects, formatUntil, printable, renderTable } from '../render.ts';
+import { formatAge, formatObjects, formatUntil } from '../render.ts';
+import { renderTable } from '../table.ts';
+import { type View, viewOf } from '../view.ts';
 import { waitUntilGone } from '../wait-until-gone.ts';
 
 interface ObjectListOptions extends ListOptions {
@@ -59,11 +61,11 @@ function registerList(group: Command, context: CliContext): void {
       for await (const { body, text } of pages) {
         if (options.json) return context.out(`${text}\n`);
         if (first) for (const object of body.objects) first.add(object);
-        else context.out(body.objects.map(objectLine).join(''));
+        else context.out(objectLines(body.objects, viewOf(context)));
         objectCount += body.objects.length;
         for (const { sizeBytes } of body.objects) bytes += sizeBytes;
       }
-      if (first && objectCount > 0) context.out(renderExtremes(first.sorted(), context.nowMs()));
+      if (first && objectCount > 0) context.out(renderExtremes(first.sorted(), viewOf(context)));
       context.out(
         objectCount === 0
           ? 'No objects: nothing is stored.\n'
@@ -80,14 +82,18 @@ function extremesOf({ largest, oldest }: ObjectListOptions): FirstItems<ObjectBo
   return oldest === undefined ? undefined : new FirstItems(oldest, compare);
 }
 
-function renderExtremes(objects: readonly ObjectBody[], nowMs: number): string {
+function renderExtremes(objects: readonly ObjectBody[], view: View): string {
   const rows = objects.map(({ repo, oid, sizeBytes, storedAt }) => [
     oid,
     formatBytes(sizeBytes),
-    storedAt === null ? '-' : formatAge(storedAt, nowMs),
+    storedAt === null ? '-' : formatAge(storedAt, view.nowMs),
     repo,
   ]);
-  return renderTable(['oid', 'size', 'stored', 'repo'], rows, { right: [1] });
+  return renderTable(
+    ['oid', { name: 'size', right: true }, 'stored', { name: 'repo', least: 16 }],
+    rows,
+    view,
+  );
 }
 
 function parseExtremes(text: string): number {
@@ -96,9 +102,14 @@ function parseExtremes(text: string): number {
   return Number(text);
 }
 
-/** There may be millions, so no table is made of them. */
-function objectLine({ repo, oid, sizeBytes }: ObjectBody): string {
-  return `${oid}  ${formatBytes(sizeBytes).padStart(sizeCharacters)}  ${printable(repo)}\n`;
+/** There may be millions, so no table is made of them all: a page at a time, in columns of one width. */
+function objectLines(objects: readonly ObjectBody[], view: View): string {
+  const rows = objects.map(({ repo, oid, sizeBytes }) => [
+    oid,
+    formatBytes(sizeBytes).padStart(sizeCharacters),
+    repo,
+  ]);
+  return renderTable(['oid', 'size', { name: 'repo', least: 16 }], rows, { ...view, hasHeading: false });
 }
 
 function registerDelete(group: Command, context: CliContext): void {

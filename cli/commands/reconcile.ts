@@ -6,6 +6,7 @@ import type { CliContext } from '../context.ts';
 import { driftOf, type RepoSums, renderDrift } from '../drift.ts';
 import { eachPage, pageSizeMax } from '../list-pages.ts';
 import { type ApiOptions, openClient, parseTenant, withApiOptions } from '../options.ts';
+import { viewOf } from '../view.ts';
 
 /** `reconcile TENANT`: asks for a recount of everything that the tenant stores, or shows what it would find. */
 export function registerReconcile(program: Command, context: CliContext): void {
@@ -50,5 +51,5 @@ async function showDrift(
     for (const { repo, objectCount, sizeBytes } of body.others) add(repo, objectCount, sizeBytes);
   }
   const drift = driftOf({ counted, stored });
-  context.out(isJson ? `${JSON.stringify({ tenant, repos: drift })}\n` : renderDrift(drift, context.nowMs()));
+  context.out(isJson ? `${JSON.stringify({ tenant, repos: drift })}\n` : renderDrift(drift, viewOf(context)));
 }

@@ -15,6 +15,7 @@ import {
   withApiOptions,
 } from '../options.ts';
 import { formatObjects, formatUntil } from '../render.ts';
+import { viewOf } from '../view.ts';
 import { renderRepos } from '../views.ts';
 import { WaitLine } from '../wait-line.ts';
 import { registerRepoHost } from './repo-host.ts';
@@ -48,7 +49,7 @@ function registerList(group: Command, context: CliContext): void {
       if (options.json) return context.out(`${text}\n`);
       const repos = pages.flatMap((page) => page.repos);
       context.out(
-        repos.length === 0 ? 'No repos: nothing is stored.\n' : renderRepos(repos, context.nowMs()),
+        repos.length === 0 ? 'No repos: nothing is stored.\n' : renderRepos(repos, viewOf(context)),
       );
     });
 }
@@ -66,7 +67,7 @@ function registerCreate(group: Command, context: CliContext): void {
         body: { repo, ...(options.limit !== undefined && { limitBytes: options.limit }) },
         shape: repoSchema,
       });
-      context.out(options.json ? `${answer.text}\n` : renderRepos([answer.body], context.nowMs()));
+      context.out(options.json ? `${answer.text}\n` : renderRepos([answer.body], viewOf(context)));
     });
 }
 
@@ -83,7 +84,7 @@ function registerLimit(group: Command, context: CliContext): void {
         body: { limitBytes },
         shape: repoSchema,
       });
-      context.out(options.json ? `${answer.text}\n` : renderRepos([answer.body], context.nowMs()));
+      context.out(options.json ? `${answer.text}\n` : renderRepos([answer.body], viewOf(context)));
     });
 }
 

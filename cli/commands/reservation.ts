@@ -7,7 +7,9 @@ import {
 import type { CliContext } from '../context.ts';
 import { type ListOptions, listPages, withListOptions } from '../list-pages.ts';
 import { openClient, parseRepo, parseTenant } from '../options.ts';
-import { formatAge, formatCount, formatObjects, formatUntil, renderTable } from '../render.ts';
+import { formatAge, formatCount, formatObjects, formatUntil } from '../render.ts';
+import { renderTable } from '../table.ts';
+import { type View, viewOf } from '../view.ts';
 
 /** `reservation list TENANT`. */
 export function registerReservation(program: Command, context: CliContext): void {
@@ -30,12 +32,13 @@ export function registerReservation(program: Command, context: CliContext): void
       context.out(
         reservations.length === 0
           ? 'No reservations: nothing is promised to uploads.\n'
-          : renderReservations(reservations, context.nowMs()),
+          : renderReservations(reservations, viewOf(context)),
       );
     });
 }
 
-function renderReservations(reservations: readonly ReservationBody[], nowMs: number): string {
+function renderReservations(reservations: readonly ReservationBody[], view: View): string {
+  const { nowMs } = view;
   const rows = reservations.map((body) => [
     body.repo,
     body.arrived ? 'arrived' : body.state,
@@ -45,11 +48,19 @@ function renderReservations(reservations: readonly ReservationBody[], nowMs: num
     isAhead(body.expiresAt, nowMs) ? formatUntil(body.expiresAt, nowMs) : '-',
     body.arrived ? '-' : formatUntil(body.reservedUntil, nowMs),
   ]);
-  const heading = ['repo', 'state', 'objects', 'size', 'created', 'URLs expire', 'room is free'];
+  const columns = [
+    { name: 'repo', least: 16 },
+    'state',
+    { name: 'objects', right: true },
+    { name: 'size', right: true },
+    'created',
+    'URLs expire',
+    'room is free',
+  ];
   const arrived = reservations.filter((body) => body.arrived);
   const count = `${formatCount(reservations.length)} ${reservations.length === 1 ? 'reservation' : 'reservations'}`;
   return (
-    renderTable(heading, rows, { right: [2, 3] }) +
+    renderTable(columns, rows, view) +
     `Total: ${count}, ${formatSum(reservations)}.` +
     `${arrived.length === 0 ? '' : ` Arrived already: ${formatSum(arrived)}.`}\n`
   );

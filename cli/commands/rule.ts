@@ -15,7 +15,8 @@ import {
   parseTenant,
   withApiOptions,
 } from '../options.ts';
-import { renderTable } from '../render.ts';
+import { renderTable } from '../table.ts';
+import { type View, viewOf } from '../view.ts';
 
 type Match = Readonly<Record<string, readonly string[]>>;
 
@@ -68,7 +69,7 @@ function registerCreate(group: Command, context: CliContext): void {
         shape: exchangeRuleSchema,
       });
       if (options.json) return context.out(`${answer.text}\n`);
-      context.out(renderRules([answer.body]));
+      context.out(renderRules([answer.body], viewOf(context)));
     });
 }
 
@@ -84,7 +85,7 @@ function registerList(group: Command, context: CliContext): void {
       });
       if (options.json) return context.out(`${answer.text}\n`);
       const { rules, issuers } = answer.body;
-      if (rules.length > 0) return context.out(renderRules(rules));
+      if (rules.length > 0) return context.out(renderRules(rules, viewOf(context)));
       context.out(
         `No rules: no CI job gets a token. Issuers of this stage: ${issuers.join(', ') || 'none'}.\n`,
       );
@@ -107,7 +108,7 @@ function registerDelete(group: Command, context: CliContext): void {
     });
 }
 
-function renderRules(rules: readonly ExchangeRuleBody[]): string {
+function renderRules(rules: readonly ExchangeRuleBody[], view: View): string {
   const rows = rules.map(({ ruleId, issuer, match, scope, repos, ttlSeconds }) => [
     ruleId,
     scope,
@@ -118,7 +119,15 @@ function renderRules(rules: readonly ExchangeRuleBody[]): string {
       .map(([claim, values]) => `${claim}=${values.join('|')}`)
       .join(' '),
   ]);
-  return renderTable(['id', 'scope', 'repos', 'valid', 'issuer', 'jobs with'], rows);
+  const columns = [
+    'id',
+    'scope',
+    { name: 'repos', wraps: true },
+    'valid',
+    { name: 'issuer', least: 12 },
+    { name: 'jobs with', wraps: true },
+  ];
+  return renderTable(columns, rows, view);
 }
 
 function eachMatch(text: string, before: Match = {}): Match {

@@ -16,7 +16,10 @@ import {
   parseTenant,
   withApiOptions,
 } from '../options.ts';
-import { formatAge, formatCount, formatLimit, printable, renderTable } from '../render.ts';
+import { printable } from '../printable.ts';
+import { formatAge, formatCount, formatLimit } from '../render.ts';
+import { renderTable } from '../table.ts';
+import { type View, viewOf } from '../view.ts';
 
 /** `tenant create|list|show|limit|download-limit|new-repos|delete`. */
 export function registerTenant(program: Command, context: CliContext): void {
@@ -68,7 +71,7 @@ function registerList(group: Command, context: CliContext): void {
       });
       if (options.json) return context.out(`${text}\n`);
       const tenants = pages.flatMap((page) => page.tenants);
-      if (tenants.length > 0) return context.out(renderTenants(tenants, context.nowMs()));
+      if (tenants.length > 0) return context.out(renderTenants(tenants, viewOf(context)));
       context.out(`No tenants yet. Create one: ${context.program} tenant create NAME --limit 1GiB\n`);
     });
 }
@@ -174,7 +177,7 @@ function renderTenant(body: TenantBody, nowMs: number): string {
   return `${lines.join('\n')}\n`;
 }
 
-function renderTenants(tenants: readonly TenantBody[], nowMs: number): string {
+function renderTenants(tenants: readonly TenantBody[], view: View): string {
   const rows = tenants.map((body) => [
     nameOf(body),
     body.plan ?? '-',
@@ -182,11 +185,18 @@ function renderTenants(tenants: readonly TenantBody[], nowMs: number): string {
     shareTaken(body),
     body.usage === null ? '-' : formatBytes(body.usage.storedBytes),
     body.usage === null ? '-' : formatCount(body.usage.objectCount),
-    body.usage === null ? 'never' : formatAge(body.usage.countedAt, nowMs),
+    body.usage === null ? 'never' : formatAge(body.usage.countedAt, view.nowMs),
   ]);
-  return renderTable(['tenant', 'plan', 'limit', 'taken', 'stored', 'objects', 'counted'], rows, {
-    right: [2, 3, 4, 5],
-  });
+  const columns = [
+    { name: 'tenant', least: 16, stays: true },
+    { name: 'plan', least: 8 },
+    { name: 'limit', right: true },
+    { name: 'taken', right: true, stays: true },
+    { name: 'stored', right: true },
+    { name: 'objects', right: true },
+    'counted',
+  ];
+  return renderTable(columns, rows, view);
 }
 
 /** How much of the limit is stored or reserved, as the bar of `usage` shows it. */

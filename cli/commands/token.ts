@@ -13,7 +13,9 @@ import {
   parseTokenId,
   withApiOptions,
 } from '../options.ts';
-import { formatAge, formatUntil, renderTable } from '../render.ts';
+import { formatAge, formatUntil } from '../render.ts';
+import { renderTable } from '../table.ts';
+import { viewOf } from '../view.ts';
 
 /** `token create|list|revoke`. */
 export function registerToken(program: Command, context: CliContext): void {
@@ -94,7 +96,16 @@ function registerList(group: Command, context: CliContext): void {
         token.expiresAt === null ? 'never' : expiry(token.expiresAt, nowMs),
         token.label ?? '-',
       ]);
-      context.out(renderTable(['id', 'scope', 'user', 'repos', 'used', 'expires', 'label'], rows));
+      const columns = [
+        'id',
+        'scope',
+        { name: 'user', least: 10 },
+        { name: 'repos', wraps: true },
+        'used',
+        'expires',
+        { name: 'label', least: 12, wraps: true },
+      ];
+      context.out(renderTable(columns, rows, viewOf(context)));
     });
 }
 

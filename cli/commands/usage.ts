@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import { subscriptionSchema } from '../../lambda/http/management/tenants/schemas.ts';
 import { type CliContext, canDrawBlocks } from '../context.ts';
 import { type ApiOptions, openClient, parseTenant, withApiOptions } from '../options.ts';
+import { viewOf } from '../view.ts';
 import { renderUsage } from '../views.ts';
 
 const watchIntervalMs = 2000;
@@ -20,7 +21,7 @@ export function registerUsage(program: Command, context: CliContext): void {
         const answer = await client.send({ method: 'GET', path, shape: subscriptionSchema });
         if (options.json) return `${answer.text}\n`;
         return renderUsage(answer.body, {
-          nowMs: context.nowMs(),
+          ...viewOf(context),
           drawBlocks: canDrawBlocks(context.env),
           program: context.program,
         });

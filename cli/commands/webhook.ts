@@ -8,7 +8,8 @@ import {
 import { emptyShape } from '../api-client.ts';
 import type { CliContext } from '../context.ts';
 import { type ApiOptions, managerToken, openClient, parseTenant, withApiOptions } from '../options.ts';
-import { formatAge, formatUntil, printable } from '../render.ts';
+import { printable } from '../printable.ts';
+import { formatAge, formatUntil } from '../render.ts';
 
 const pathOf = (tenant: string) => `/v1/tenants/${tenant}/webhook`;
 

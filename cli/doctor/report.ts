@@ -1,4 +1,4 @@
-import { printable } from '../render.ts';
+import { printable } from '../printable.ts';
 import type { CheckResult, Outcome } from './check.ts';
 import type { ProbeTarget } from './probe.ts';
 import { type StoreFacts, type StoreProfile, storeProfileSchema } from './profile.ts';

@@ -1,6 +1,9 @@
 import { formatBytes, formatPercent } from '../../lambda/domain/bytes.ts';
 import type { LfsAddress } from '../git/lfs-address.ts';
-import { formatCount, formatObjects, printable, renderTable } from '../render.ts';
+import { printable } from '../printable.ts';
+import { formatCount, formatObjects } from '../render.ts';
+import { renderTable } from '../table.ts';
+import type { View } from '../view.ts';
 import { type PathNode, pathsAt, pathTree, tellingPaths } from './path-tree.ts';
 import { treemap } from './treemap.ts';
 import type { UsageByPath } from './usage-by-path.ts';
@@ -10,8 +13,7 @@ export interface ReportOptions {
   readonly depth: number | undefined;
   /** Rows of the table. */
   readonly top: number;
-  /** Of the terminal. */
-  readonly columns: number;
+  readonly view: View;
   readonly drawBlocks: boolean;
 }
 
@@ -19,19 +21,21 @@ export interface ReportOptions {
 const drawnMax = 24;
 const mapHeight = 16;
 const mapWidthMax = 100;
+/** Without a terminal. */
+const mapWidthDefault = 80;
 
 /** Usage by path, for a person: a picture, a table, and what is in neither. */
 export function formatReport(
   { tenant, repo }: LfsAddress,
   usage: UsageByPath,
-  { depth, top, columns, drawBlocks }: ReportOptions,
+  { depth, top, view, drawBlocks }: ReportOptions,
 ): string {
   const { stored, inNoCommit, others, notStoredCount } = usage;
   const root = pathTree(usage.files);
   const telling = tellingPaths(root, { countMax: Math.min(top, drawnMax) });
   const rows = depth === undefined ? telling : pathsAt(root, depth);
   const shown = rows.slice(0, top);
-  const width = Math.max(20, Math.min(columns, mapWidthMax));
+  const width = Math.max(20, Math.min(view.width ?? mapWidthDefault, mapWidthMax));
   const map = treemap(mapItems(telling, inNoCommit.bytes), {
     width,
     height: mapHeight,
@@ -41,7 +45,7 @@ export function formatReport(
   return [
     `${tenant}/${repo}: ${formatBytes(stored.bytes)} in ${formatObjects(stored.objectCount)}\n\n`,
     map === '' ? '' : `${map}\n`,
-    shown.length === 0 ? '' : pathTable(shown, stored.bytes),
+    shown.length === 0 ? '' : pathTable(shown, stored.bytes, view),
     left > 0 ? `… and ${formatCount(left)} smaller paths: --top ${rows.length}\n` : '',
     notesOf({ inNoCommit, others, notStoredCount }, `${tenant} ${repo}`),
   ].join('');
@@ -57,7 +61,7 @@ function mapItems(paths: readonly PathNode[], bytesInNoCommit: number) {
   return [...items, rest];
 }
 
-function pathTable(paths: readonly PathNode[], storedBytes: number): string {
+function pathTable(paths: readonly PathNode[], storedBytes: number, view: View): string {
   const rows = paths.map(({ path, bytes, currentBytes, objectCount }) => [
     formatBytes(bytes),
     formatPercent(bytes, storedBytes),
@@ -66,8 +70,15 @@ function pathTable(paths: readonly PathNode[], storedBytes: number): string {
     formatCount(objectCount),
     path,
   ]);
-  const heading = ['stored', 'share', 'now', 'older', 'objects', 'path'];
-  return renderTable(heading, rows, { right: [0, 1, 2, 3, 4] });
+  const columns = [
+    { name: 'stored', right: true, stays: true },
+    { name: 'share', right: true },
+    { name: 'now', right: true },
+    { name: 'older', right: true },
+    { name: 'objects', right: true },
+    { name: 'path', least: 20, stays: true },
+  ];
+  return renderTable(columns, rows, view);
 }
 
 function notesOf(

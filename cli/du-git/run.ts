@@ -5,6 +5,7 @@ import { type LfsAddress, lfsAddressOf } from '../git/lfs-address.ts';
 import { eachPage, pageSizeMax } from '../list-pages.ts';
 import { openClient } from '../options.ts';
 import { formatCount } from '../render.ts';
+import { viewOf } from '../view.ts';
 import { WaitLine } from '../wait-line.ts';
 import { formatReport, jsonReport } from './report.ts';
 import { pathsOfObjects } from './stored-paths.ts';
@@ -23,7 +24,6 @@ export interface DuGitOptions {
 }
 
 const topDefault = 20;
-const columnsDefault = 80;
 
 /** `du --git`: what a repo stores, by the paths that its objects have in a clone. */
 export async function duGit(options: DuGitOptions, context: CliContext): Promise<void> {
@@ -40,7 +40,7 @@ export async function duGit(options: DuGitOptions, context: CliContext): Promise
   const report = formatReport(address, usage, {
     depth: options.depth,
     top: options.top ?? topDefault,
-    columns: context.columns?.() || columnsDefault,
+    view: viewOf(context),
     drawBlocks: canDrawBlocks(context.env),
   });
   context.out(report.replaceAll('`lfs-quota ', () => `\`${context.program} `));

@@ -1,5 +1,7 @@
 import { formatBytes } from '../../lambda/domain/bytes.ts';
-import { formatCount, formatObjects, renderTable } from '../render.ts';
+import { formatCount, formatObjects } from '../render.ts';
+import { renderTable } from '../table.ts';
+import type { View } from '../view.ts';
 import type { ScanIdentity } from './checkpoint.ts';
 import type { FolderResult } from './folder-sums.ts';
 import type { Folder } from './largest.ts';
@@ -23,7 +25,7 @@ export function dollarsOf(
 }
 
 /** For people. */
-export function formatReport({ scan, count, requestPrice }: DuReport): string {
+export function formatReport({ scan, count, requestPrice }: DuReport, view: View): string {
   const { bytes, objects, requests, throttled, runs, beganMs, activeMs, folders } = count;
   const exact = bytes >= 1024n ? ` (${bytes.toLocaleString('en-US')} bytes)` : '';
   const dollars = dollarsOf(count, requestPrice);
@@ -40,7 +42,7 @@ export function formatReport({ scan, count, requestPrice }: DuReport): string {
   const table =
     folders === undefined || scan.folders === null
       ? ''
-      : `\n${tableOf(count, folders, { depth: scan.folders.depth, prefix: scan.prefix })}`;
+      : `\n${tableOf(count, folders, { depth: scan.folders.depth, prefix: scan.prefix, view })}`;
   return `${lines.join('\n')}\n${table}`;
 }
 
@@ -50,7 +52,11 @@ interface Naming {
   readonly prefix: string;
 }
 
-function tableOf(count: DuCount, folders: FolderResult, naming: Naming): string {
+function tableOf(
+  count: DuCount,
+  folders: FolderResult,
+  { view, ...naming }: Naming & { view: View },
+): string {
   const row = (sum: { bytes: bigint; objects: number }, name: string) => [
     formatBytes(Number(sum.bytes)),
     percentOf(sum.bytes, count.bytes),
@@ -63,7 +69,13 @@ function tableOf(count: DuCount, folders: FolderResult, naming: Naming): string 
     const name = others.folders === 1 ? '1 smaller folder' : `${formatCount(others.folders)} smaller folders`;
     rows.push(row(others, `(${name})`));
   }
-  return renderTable(['SIZE', 'SHARE', 'OBJECTS', 'FOLDER'], rows, { right: [0, 1, 2] });
+  const columns = [
+    { name: 'SIZE', right: true, stays: true },
+    { name: 'SHARE', right: true },
+    { name: 'OBJECTS', right: true },
+    { name: 'FOLDER', least: 20, stays: true },
+  ];
+  return renderTable(columns, rows, view);
 }
 
 /** For programs. Bytes beyond 2^53 − 1 are text: most of them would round such a number. */

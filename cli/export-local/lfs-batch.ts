@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { ApiClient } from '../api-client.ts';
 import { CliError } from '../errors.ts';
-import { printable } from '../render.ts';
+import { printable } from '../printable.ts';
 import type { Retries } from './retries.ts';
 
 /** Objects of one batch, as git-lfs asks for them. */

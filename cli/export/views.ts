@@ -1,10 +1,14 @@
 import { formatBytes } from '../../lambda/domain/bytes.ts';
 import type { ExportBody } from '../../lambda/http/management/exports/schemas.ts';
 import { formatDollars, formatDuration, formatRequests, shellWords } from '../du/words.ts';
-import { formatAge, formatCount, formatObjects, printable, renderTable } from '../render.ts';
+import { printable } from '../printable.ts';
+import { formatAge, formatCount, formatObjects } from '../render.ts';
+import { renderTable } from '../table.ts';
+import type { View } from '../view.ts';
 
 /** A table of exports, the newest first. */
-export function renderExports(exports: readonly ExportBody[], nowMs: number): string {
+export function renderExports(exports: readonly ExportBody[], view: View): string {
+  const { nowMs } = view;
   const rows = exports.map((job) => [
     job.exportId,
     job.repo ?? '(all)',
@@ -15,12 +19,22 @@ export function renderExports(exports: readonly ExportBody[], nowMs: number): st
     formatAge(job.createdAt, nowMs),
     job.state === 'done' ? formatLeft(job.expiresAt, nowMs) : '-',
   ]);
-  const heading = ['export', 'repo', 'format', 'state', 'done', 'size', 'began', 'kept for'];
-  return renderTable(heading, rows, { right: [4, 5] });
+  const columns = [
+    'export',
+    { name: 'repo', least: 10 },
+    'format',
+    'state',
+    { name: 'done', right: true },
+    { name: 'size', right: true },
+    'began',
+    'kept for',
+  ];
+  return renderTable(columns, rows, view);
 }
 
 /** All that is known of an export. */
-export function renderExport(job: ExportBody, nowMs: number): string {
+export function renderExport(job: ExportBody, view: View): string {
+  const { nowMs } = view;
   const { plan, progress, failure } = job;
   const objects = job.listedObjects === null ? '' : `, ${formatObjects(job.listedObjects)} of a list`;
   const lines = [
@@ -38,7 +52,7 @@ export function renderExport(job: ExportBody, nowMs: number): string {
     );
   const text = `${lines.join('\n')}\n`;
   if (job.dryRun) return job.explained === null ? text : `${text}\n${printableLines(job.explained.text)}`;
-  return job.state === 'done' ? `${text}\n${renderArchives(job, nowMs)}` : text;
+  return job.state === 'done' ? `${text}\n${renderArchives(job, view)}` : text;
 }
 
 function planLines(plan: NonNullable<ExportBody['plan']>): string[] {
@@ -54,7 +68,7 @@ function planLines(plan: NonNullable<ExportBody['plan']>): string[] {
 }
 
 /** The archives of an export that is done, and what to do with them. */
-function renderArchives(job: ExportBody, nowMs: number): string {
+function renderArchives(job: ExportBody, view: View): string {
   const { tenant, exportId, archives, expiresAt } = job;
   const rows = archives.map(({ name, sizeBytes }) => [name, formatBytes(sizeBytes)]);
   const urls = archives.flatMap(({ name, url }) =>
@@ -62,8 +76,15 @@ function renderArchives(job: ExportBody, nowMs: number): string {
   );
   const target = archives.length === 1 ? (archives[0]?.name ?? '') : '.';
   return [
-    renderTable(['archive', 'size'], rows, { right: [1] }),
-    `Kept until ${expiresAt}, for ${formatLeft(expiresAt, nowMs)}. It does not count against the limit.\n`,
+    renderTable(
+      [
+        { name: 'archive', least: 12 },
+        { name: 'size', right: true },
+      ],
+      rows,
+      view,
+    ),
+    `Kept until ${expiresAt}, for ${formatLeft(expiresAt, view.nowMs)}. It does not count against the limit.\n`,
     `\nDownload it, now or later, and go on after a break:\n  lfs-quota export show ${tenant} ${exportId} --output ${shellWords([target])}\n`,
     ...(urls.length === 0 ? [] : [`Or, until ${archives[0]?.urlExpiresAt}, without a token:\n`, ...urls]),
     `\n${restoreText(job)}`,

@@ -1,14 +1,17 @@
 import { formatBytes } from '../../lambda/domain/bytes.ts';
 import type { CleanupBody } from '../../lambda/http/management/cleanups/schemas.ts';
-import { formatAge, formatObjects, formatUntil, renderTable } from '../render.ts';
+import { formatAge, formatObjects, formatUntil } from '../render.ts';
+import { renderTable } from '../table.ts';
+import type { View } from '../view.ts';
 
 type Sum = CleanupBody['deleted'];
 
 const sumText = ({ objectCount, bytes }: Sum) => `${formatObjects(objectCount)}, ${formatBytes(bytes)}`;
 
 /** A clean-up for a person: where it stands, what was found, and what to do next. */
-export function renderCleanup(body: CleanupBody, nowMs: number): string {
-  return [stateLine(body, nowMs), ...foundLines(body), ...nextLines(body, nowMs)].join('');
+export function renderCleanup(body: CleanupBody, view: View): string {
+  const { nowMs } = view;
+  return [stateLine(body, nowMs), ...foundLines(body, view), ...nextLines(body, nowMs)].join('');
 }
 
 function stateLine({ tenant, repo, state, openedAt, endedAt }: CleanupBody, nowMs: number): string {
@@ -17,7 +20,7 @@ function stateLine({ tenant, repo, state, openedAt, endedAt }: CleanupBody, nowM
   return `${tenant}/${repo}: ${state}, ${since}\n`;
 }
 
-function foundLines({ found, run, state, deleted }: CleanupBody): string[] {
+function foundLines({ found, run, state, deleted }: CleanupBody, view: View): string[] {
   if (!found) return [];
   const rows = [
     ['stored', sumText(found.stored)],
@@ -29,8 +32,10 @@ function foundLines({ found, run, state, deleted }: CleanupBody): string[] {
   ];
   const largest = found.largest.map(({ oid, sizeBytes }) => [oid, formatBytes(sizeBytes)]);
   return [
-    renderTable(['found', ''], rows),
-    ...(largest.length > 0 ? ['\n', renderTable(['largest', 'size'], largest, { right: [1] })] : []),
+    renderTable(['found', ''], rows, view),
+    ...(largest.length > 0
+      ? ['\n', renderTable(['largest', { name: 'size', right: true }], largest, view)]
+      : []),
   ];
 }
 

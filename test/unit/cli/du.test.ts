@@ -34,6 +34,7 @@ async function run(...args: string[]): Promise<string> {
     nowMs: () => Date.now(),
     sleep: async () => {},
     isTerminal: false,
+    errIsTerminal: false,
   });
   await program.parseAsync(['du', ...args], { from: 'user' });
   return out;

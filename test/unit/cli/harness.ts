@@ -69,6 +69,8 @@ export async function cli(
     sleep?: () => Promise<void>;
     now?: () => number;
     isTerminal?: boolean;
+    errIsTerminal?: boolean;
+    columns?: number;
     ask?: (question: string) => Promise<string>;
     onInterrupt?: (listener: () => void) => () => void;
   } = {},
@@ -84,6 +86,9 @@ export async function cli(
     nowMs: options.now ?? (() => testNowMs),
     sleep: options.sleep ?? (() => Promise.resolve()),
     isTerminal: options.isTerminal ?? false,
+    columns: () => options.columns,
+    errIsTerminal: options.errIsTerminal ?? false,
+    errColumns: () => options.columns,
     ask: options.ask,
     ...(options.onInterrupt && { onInterrupt: options.onInterrupt }),
   });

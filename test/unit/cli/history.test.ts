@@ -106,7 +106,7 @@ describe('history', () => {
 
 describe('the chart', () => {
   const chart = (values: number[], limitBytes: number | null, drawBlocks = true) =>
-    historyChart({ days: daysOf(...values), limitBytes }, drawBlocks).split('\n');
+    historyChart({ days: daysOf(...values), limitBytes }, { drawBlocks }).split('\n');
 
   it('is as high as the highest day, unless that is half of the limit', () => {
     expect(chart([40, 80], 161)[0]).toBe('80 B | █');

@@ -142,7 +142,7 @@ describe('usage', () => {
 describe('the bar', () => {
   const cells = (storedBytes: number, reservedBytes: number, limitBytes: number) =>
     /\[(#*)(\+*)(\.*)\]/
-      .exec(renderBar({ storedBytes, reservedBytes, limitBytes }, false))
+      .exec(renderBar({ storedBytes, reservedBytes, limitBytes }, { drawBlocks: false }))
       ?.slice(1)
       .map((part) => part.length);
 

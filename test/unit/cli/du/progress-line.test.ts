@@ -28,6 +28,7 @@ function written(seconds: number, input: Input): string {
     nowMs: () => nowMs,
     sleep: async () => {},
     isTerminal: true,
+    errIsTerminal: true,
   };
   const { share, slowedTo, isTerminal = true, columns = 200 } = input;
   const line = new ProgressLine(context, {

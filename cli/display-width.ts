@@ -1,0 +1,65 @@
+/** How many cells of a terminal a text takes. */
+
+const graphemes = new Intl.Segmenter('en', { granularity: 'grapheme' });
+
+/** Two cells each: East Asian Wide and Fullwidth, as Unicode 16 has them, without unassigned fine print. */
+const wide =
+  /[\u1100-\u115f\u2329\u232a\u2e80-\u303e\u3041-\ua4cf\ua960-\ua97f\uac00-\ud7a3\uf900-\ufaff\ufe10-\ufe19\ufe30-\ufe6f\uff01-\uff60\uffe0-\uffe6\u{16fe0}-\u{18dff}\u{1aff0}-\u{1b2ff}\u{1d300}-\u{1d376}\u{1f200}-\u{1f265}\u{20000}-\u{3fffd}]|\p{Emoji_Presentation}|\p{Emoji}\ufe0f/u;
+/** No cell: marks on the letter before, and signs that are not seen. */
+const unseen = /^[\p{Mn}\p{Me}\p{Cf}\u1160-\u11ff]+$/u;
+const plain = /^[\x20-\x7e]*$/;
+
+/** The cells of a text without control characters and colours. */
+export function displayWidth(text: string): number {
+  if (plain.test(text)) return text.length;
+  let width = 0;
+  for (const { segment } of graphemes.segment(text)) width += graphemeWidth(segment);
+  return width;
+}
+
+function graphemeWidth(segment: string): number {
+  if (unseen.test(segment)) return 0;
+  return wide.test(segment) ? 2 : 1;
+}
+
+export const padEndTo = (text: string, width: number) =>
+  text + ' '.repeat(Math.max(0, width - displayWidth(text)));
+
+export const padStartTo = (text: string, width: number) =>
+  ' '.repeat(Math.max(0, width - displayWidth(text))) + text;
+
+/** The text with `…` in its middle if it takes more cells than `width`: names that begin alike end otherwise. */
+export function shortened(text: string, width: number): string {
+  if (displayWidth(text) <= width) return text;
+  if (width < 1) return '';
+  const parts = [...graphemes.segment(text)].map(({ segment }) => segment);
+  const tail = taken(parts.toReversed(), Math.floor((width - 1) / 2)).reverse();
+  const head = taken(parts, width - 1 - displayWidth(tail.join('')));
+  return `${head.join('')}…${tail.join('')}`;
+}
+
+/** The first of some graphemes, as many as fit. */
+function taken(parts: readonly string[], width: number): string[] {
+  let left = width;
+  const end = parts.findIndex((part) => {
+    left -= graphemeWidth(part);
+    return left < 0;
+  });
+  return end < 0 ? [...parts] : parts.slice(0, end);
+}
+
+/** Lines of at most `width` cells, broken at spaces. A word that is longer is shortened in its middle. */
+export function wrapped(text: string, width: number): string[] {
+  const lines: string[] = [];
+  let line = '';
+  for (const word of text.split(' ').map((each) => shortened(each, width))) {
+    const longer = line === '' ? word : `${line} ${word}`;
+    if (displayWidth(longer) <= width) {
+      line = longer;
+      continue;
+    }
+    lines.push(line);
+    line = word;
+  }
+  return [...lines, line];
+}

@@ -28,6 +28,11 @@ export interface Deletion {
    * that made it may land once more after the repo was opened, and would delete what was pushed since.
    */
   readonly closedAtMs?: number | undefined;
+  /**
+   * Set if somebody asked for it: the closing after which its repo was open then, 0 if it was never closed. The write that
+   * made it may land after the repo was emptied and opened, and would delete what was pushed since. Then it is void.
+   */
+  readonly afterClosingMs?: number | undefined;
   /** Set if it is one of a clean-up. It deletes only what nobody has named since, and nothing once the watch has ended. */
   readonly sweep?: Sweep | undefined;
   /** In a giant repo: what its last run removed, until a reconcile has taken it off the count. */
@@ -58,7 +63,7 @@ export function oidsOf(removal: Removal): Map<string, number> {
 
 /** A marked deletion. */
 export function newDeletion(
-  input: Pick<Deletion, 'id' | 'repo' | 'objects' | 'dueAtMs' | 'closedAtMs' | 'sweep'>,
+  input: Pick<Deletion, 'id' | 'repo' | 'objects' | 'dueAtMs' | 'closedAtMs' | 'afterClosingMs' | 'sweep'>,
 ): Deletion {
   return { ...input, state: 'marked', deadlineMs: 0 };
 }
@@ -92,18 +97,22 @@ export function isClaimable(settings: Settings, deletion: Deletion, nowMs: numbe
 }
 
 /**
- * Whether nothing may be deleted by it: it was made to empty a repo that has been opened since, or by a clean-up whose watch
- * is not to be relied on any more.
+ * Whether nothing may be deleted by it: its repo has been emptied and opened since it was asked for, or it is one of a
+ * clean-up whose watch is not to be relied on any more.
  *
  * @param input.repo read after the deletion was claimed.
  */
 export function isVoid(
   settings: Pick<Settings, 'clockSkewMs'>,
   deletion: Deletion,
-  { repo, nowMs }: { repo: Pick<RepoRecord, 'closedAtMs' | 'watch'> | undefined; nowMs: number },
+  {
+    repo,
+    nowMs,
+  }: { repo: Pick<RepoRecord, 'closedAtMs' | 'endedClosingMs' | 'watch'> | undefined; nowMs: number },
 ): boolean {
-  const { closedAtMs, sweep } = deletion;
+  const { closedAtMs, afterClosingMs, sweep } = deletion;
   if (closedAtMs !== undefined && closedAtMs !== repo?.closedAtMs) return true;
+  if (afterClosingMs !== undefined && afterClosingMs !== (repo?.endedClosingMs ?? 0)) return true;
   return sweep !== undefined && !isRelied(settings, repo?.watch, { ...sweep, nowMs });
 }
 

@@ -60,7 +60,7 @@ export function deleteContract(open: () => Promise<LedgerUnderTest>): void {
 
     it('that empty a repo keep the time of its closing', async () => {
       const tenant = await create({ counted: counted(50) });
-      const emptying = { ...deletion('d1'), closedAtMs: 600 };
+      const emptying = { ...deletion('d1'), closedAtMs: 600, afterClosingMs: 500 };
       const key = { tenant, repo: 'app', deletionId: 'd1' };
       await get().ledger.putDeletion({ tenant, deletion: emptying });
       const read = () => allPages(get().ledger.deletions(tenant));
@@ -72,7 +72,7 @@ export function deleteContract(open: () => Promise<LedgerUnderTest>): void {
       });
       const left = new Map([[oid('b'), 20]]);
       await get().ledger.endDeletion({ ...key, deadlineMs: 1000, left, dueAtMs: 800, keptUntilMs: null });
-      expect(await read()).toMatchObject([{ state: 'marked', closedAtMs: 600 }]);
+      expect(await read()).toMatchObject([{ state: 'marked', closedAtMs: 600, afterClosingMs: 500 }]);
     });
 
     it('are read of one repo alone', async () => {

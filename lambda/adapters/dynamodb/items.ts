@@ -130,6 +130,7 @@ const deletionItem = z.object({
   dueAtMs: z.number(),
   deadlineMs: z.number(),
   closedAtMs: z.number().optional(),
+  afterClosingMs: z.number().optional(),
   sweep: z.object({ watchId: z.string(), seenFromMs: z.number() }).optional(),
   removal: z
     .object({

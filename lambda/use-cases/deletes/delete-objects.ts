@@ -33,8 +33,9 @@ export async function markObject(
 ): Promise<DeletePlan | undefined> {
   const { ledger, store, queue, clock, ids, settings } = deps;
   const { tenant, repo, oid, dryRun } = input;
-  const [stored, deletions, heldMs] = await Promise.all([
+  const [stored, record, deletions, heldMs] = await Promise.all([
     store.head(objectKey({ tenant, repo, oid })),
+    ledger.readRepo({ tenant, repo }),
     allPages(ledger.deletionsOf({ tenant, repo })),
     heldUntilMs(deps, { tenant, repo, oid }),
   ]);
@@ -47,9 +48,10 @@ export async function markObject(
   const dueAtMs = marked?.dueAtMs ?? nowMs + settings.deleteGraceMs;
   if (!dryRun && !marked) {
     const objects = new Map([[oid, stored.sizeBytes]]);
+    const afterClosingMs = record?.endedClosingMs ?? 0;
     await ledger.putDeletion({
       tenant,
-      deletion: newDeletion({ id: ids.random(16), repo, objects, dueAtMs }),
+      deletion: newDeletion({ id: ids.random(16), repo, objects, dueAtMs, afterClosingMs }),
     });
   }
   if (!dryRun && dueAtMs <= nowMs) await queue.request({ tenant, reason: 'delete', full: false });

@@ -52,6 +52,15 @@ describe('a deletion', () => {
     ]);
   });
 
+  it('that somebody asked for is void once its repo was emptied and opened, however late it is written', () => {
+    const repoOf = (endedClosingMs?: number) => ({ closedAtMs: null, endedClosingMs });
+    const repos = [undefined, repoOf(), repoOf(7), repoOf(8)];
+    const isVoidAfter = (afterClosingMs: number) =>
+      repos.map((repo) => isVoid(settings, { ...marked, afterClosingMs }, { repo, nowMs: 5 }));
+    expect(isVoidAfter(0)).toEqual([false, false, true, true]);
+    expect(isVoidAfter(7)).toEqual([true, true, false, true]);
+  });
+
   it('is taken over only when its deleter has stopped by every clock: twice the skew after the deadline', () => {
     expect(claimable({ state: 'deleting', deadlineMs: 1000 }, 1000, 1014, 1015)).toEqual([
       false,

@@ -56,6 +56,28 @@ describe('an object that is marked for deletion', () => {
     }
   });
 
+  it('stays if the mark is written only after its repo was emptied and opened', async () => {
+    const { ledger } = world;
+    const writes = vi.spyOn(ledger, 'putDeletion').mockResolvedValueOnce(undefined);
+    await mark();
+    const [late] = writes.mock.calls;
+    if (!late) throw new Error('Nothing was marked.');
+    await ledger.closeRepo({ tenant, repo: 'game', closedAtMs: world.nowMs });
+    await world.consume();
+    world.nowMs += 2 * minute;
+    await world.consume();
+    world.put({ [`game/${oid}`]: 10 });
+    await ledger.putDeletion(...late);
+    world.nowMs += hour;
+    await world.consume();
+    expect(await world.keys()).toEqual([`art/${oid}`, `game/${oid}`]);
+    expect(await world.deletions()).toEqual([]);
+    await mark();
+    world.nowMs += hour;
+    await world.consume();
+    expect(await world.keys()).toEqual([`art/${oid}`]);
+  });
+
   it('is deleted when its grace time is over, and the freed bytes show at once', async () => {
     await mark();
     world.nowMs += hour - 1;

@@ -1,6 +1,8 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { decodeCandidates } from '../../../../../lambda/domain/cleanup/candidates.ts';
 import { newCleanup } from '../../../../../lambda/domain/cleanup/cleanup.ts';
+import { keepSetKey } from '../../../../../lambda/domain/cleanup/cleanup-keys.ts';
+import { prefixesOf } from '../../../../../lambda/domain/cleanup/prefixes.ts';
 import { sha256Hex } from '../../../../../lambda/domain/hash.ts';
 import { LedgerUnavailableError } from '../../../../../lambda/ports/ledger.ts';
 import type { ListPageRequest } from '../../../../../lambda/ports/object-listing.ts';
@@ -143,6 +145,22 @@ describe('the choice of candidates', () => {
     await world.run([]);
     for (const key of await world.files()) await world.objects.delete(key);
     expect(await select()).toMatchObject({ state: 'watching', failure: { reason: 'no-keep-set' } });
+  });
+
+  it('takes none by a keep-set that has other bytes than its name says', async () => {
+    await world.run([0]);
+    const { watch, run } = await world.cleanup();
+    const key = keepSetKey({ tenant, watchId: watch.id }, run?.keepSha256 ?? '');
+    await world.deps.archives.put(key, prefixesOf([oidAt(1)]));
+    expect(await select()).toMatchObject({ state: 'watching', failure: { reason: 'no-keep-set' } });
+  });
+
+  it('passes over what is no object of git-lfs, though its name begins like one', async () => {
+    for (const name of ['a.txt', oidAt(6).slice(1), `${oidAt(7)}.bak`])
+      world.objects.put(`${tenant}/${repo}/${name}`, 100, undefined, 0);
+    await world.run([0]);
+    expect(await select()).toMatchObject({ selection: { listed: { objectCount: 6, bytes: 21 } } });
+    expect(await written()).toHaveLength(5);
   });
 
   it('takes what only a dead reservation claims', async () => {

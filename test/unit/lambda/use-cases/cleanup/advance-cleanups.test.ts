@@ -182,7 +182,7 @@ describe('going on with the clean-ups of a tenant', () => {
       };
       const cleanup = { ...(await world.cleanup()), selection };
       const below = `_gc/${tenant}/${cleanup.watch.id}`;
-      await tidyCleanup({ ...world.deps, store }, { tenant, cleanup });
+      expect(await tidyCleanup({ ...world.deps, store }, { tenant, cleanup })).toBe('done');
       const deadlineMs = world.nowMs + minute;
       expect(deleted).toEqual([
         [`${below}/f/candidates-0.txt`, deadlineMs],

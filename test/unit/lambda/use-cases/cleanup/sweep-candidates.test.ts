@@ -330,6 +330,14 @@ describe('the deleting of candidates', () => {
       expect((await world.deletions()).filter(({ id }) => id.startsWith('other'))).toEqual([]);
     });
 
+    it('sleeps although others will be there for longer', async () => {
+      await begin(1);
+      await others(1_000, { state: 'gone', deadlineMs: world.nowMs + 1_000 });
+      await others(900, {});
+      expect(await sweep()).toMatchObject({ state: 'done' });
+      expect((await world.deletions()).map(({ id }) => id)).toEqual(expect.arrayContaining(['other900']));
+    });
+
     it('keeps those to the last millisecond in which a batch needs them', async () => {
       await begin(1);
       await others(1, { state: 'gone', deadlineMs: world.nowMs });
@@ -340,9 +348,10 @@ describe('the deleting of candidates', () => {
     it('keeps those of which the count still needs the record', async () => {
       await begin(1);
       const removal = { runMs: 1, beganMs: 1, endedMs: 1, objects: new Map() };
-      await others(1, { state: 'gone', deadlineMs: 1, removal });
-      await sweep();
-      expect((await world.deletions()).map(({ id }) => id)).toContain('other1');
+      await others(1_751, { state: 'gone', deadlineMs: 1, removal });
+      // They are still read by each batch.
+      expect(await sweep(world.nowMs + 3_000)).toBe('unfinished');
+      expect((await world.deletions()).map(({ id }) => id)).toEqual(['other1751', 'other751']);
     });
 
     it('is unfinished if that takes longer than there is time', async () => {

@@ -18,6 +18,9 @@ const options = {
   objects: { type: 'string', help: 'objects per tenant' },
   repos: { type: 'string', help: 'repos per tenant' },
   reads: { type: 'string', help: 'reads of the usage by the console, per tenant and month' },
+  'clean-ups': { type: 'string', help: 'clean-ups (gc) per tenant and month' },
+  gone: { type: 'string', help: 'objects that a clean-up deletes' },
+  'by-people': { type: 'string', help: 'percent of pushes and fetches with a token for a git host' },
   'refresh-minutes': { type: 'string', help: 'minutes between two runs of the schedule' },
   'max-age-hours': { type: 'string', help: 'hours between two full counts of a tenant in use' },
   'idle-max-days': { type: 'string', help: 'days between two full counts of an idle tenant, at most' },
@@ -45,6 +48,12 @@ function numberOf(values: Values, name: NumberOption, otherwise: number): number
   return wholeNumber(`--${name}`, values[name], { least, otherwise });
 }
 
+function percentOf(values: Values, name: NumberOption, otherwise: number): number {
+  const percent = numberOf(values, name, otherwise);
+  if (percent > 100) throw new UsageError(`--${name} must be 100 at most. It is "${values[name]}".`);
+  return percent;
+}
+
 function workloadOf(values: Values): Workload {
   const of = defaultWorkload;
   return {
@@ -58,6 +67,9 @@ function workloadOf(values: Values): Workload {
     objectsPerTenant: numberOf(values, 'objects', of.objectsPerTenant),
     reposPerTenant: numberOf(values, 'repos', of.reposPerTenant),
     readsPerTenant: numberOf(values, 'reads', of.readsPerTenant),
+    cleanUpsPerTenant: numberOf(values, 'clean-ups', of.cleanUpsPerTenant),
+    objectsPerCleanUp: numberOf(values, 'gone', of.objectsPerCleanUp),
+    byPeoplePercent: percentOf(values, 'by-people', of.byPeoplePercent),
     refresh: {
       everyMinutes: numberOf(values, 'refresh-minutes', of.refresh.everyMinutes),
       tenantsPerRunMax: numberOf(values, 'refresh-tenants', of.refresh.tenantsPerRunMax),

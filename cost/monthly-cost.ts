@@ -1,3 +1,5 @@
+import { defaultSettings } from '../lambda/domain/settings.ts';
+import { cleanUpCost } from './clean-ups.ts';
 import {
   addCosts,
   assumedDurations,
@@ -20,6 +22,7 @@ import {
   verify,
   verifyLocks,
 } from './operations.ts';
+import { byPerson } from './people.ts';
 import { type CloudPrices, cloudPrices, r2Prices, s3Prices } from './prices.ts';
 import { type TableSizes, unitsOfCall } from './table-units.ts';
 import { objectsOfRepo, occurrences, type Workload } from './workload.ts';
@@ -80,6 +83,8 @@ export function monthlyCost(
     ...pushLines(workload, basis),
     ...readLines(workload, basis),
     ...countLines(workload, basis),
+    ...cleanUpLines(workload, basis),
+    ...peopleLines(workload, basis),
     ...eventLines(workload, basis),
     {
       what: 'alarms, metrics, dashboard, secret, idle queue',
@@ -183,6 +188,53 @@ function countLines(workload: Workload, basis: CostBasis): CostLine[] {
       'schedule: run that looks again',
       happens.lookRounds,
       operationCost(refresh(happens.duePerRun, 0), sizes, basis),
+    ),
+  ];
+}
+
+/** The command line asks every two seconds, and a run of some thousand objects is done by then. */
+const cleanUpPolls = 15;
+
+/** Clean-ups, each of one repo. */
+function cleanUpLines(workload: Workload, basis: CostBasis): CostLine[] {
+  const { tenants, cleanUpsPerTenant, objectsPerCleanUp, pushesPerTenant, reposPerTenant } = workload;
+  const { pushBatches } = occurrences(workload);
+  const sizes = sizesOf(workload);
+  const repoObjects = objectsOfRepo(workload);
+  const shape = { repoObjects, gone: Math.min(repoObjects, objectsPerCleanUp) };
+  const once = cleanUpCost(shape, { polls: cleanUpPolls, sizes, basis });
+  const times = tenants * cleanUpsPerTenant;
+  // Batches of the repo, from when the watch is opened to its run.
+  const watchedShare = defaultSettings.cleanupWatchMs / (hoursPerMonth * 3_600_000);
+  const named = (watchedShare * pushesPerTenant * pushBatches.length) / reposPerTenant;
+  const note = unitsOfCall('noteSeen', sizes).writes * basis.cloud.tableWriteUnit;
+  return [
+    line('clean-up: asked for', times, once.asked),
+    line('clean-up: lists, deletes and counts', times, once.run),
+    line('clean-up: a batch notes what it names', times * named, { ...noCost, table: note }),
+  ];
+}
+
+/** What tokens for git hosts cost more than ours. Pushes and fetches are an hour apart: the host is asked for each. */
+function peopleLines(workload: Workload, basis: CostBasis): CostLine[] {
+  const { tenants, byPeoplePercent, pushesPerTenant, fetchesPerTenant, pushSeconds } = workload;
+  const { pushBatches, fetchBatches } = occurrences(workload);
+  const sizes = sizesOf(workload);
+  const by = (tenants * byPeoplePercent) / 100;
+  const [ours, kept, asked] = [
+    verifyLocks(),
+    byPerson(verifyLocks()),
+    byPerson(verifyLocks(), { isAsked: true }),
+  ].map((each) => operationCost(each, sizes, basis)) as [Cost, Cost, Cost];
+  const less = (of: Cost) => scaleCost(of, -1);
+  const asksPerPush = 1 + Math.floor((pushSeconds * 1000) / defaultSettings.personKeptMs);
+  const requests = pushesPerTenant * (1 + pushBatches.length) + fetchesPerTenant * fetchBatches.length;
+  return [
+    line('people: read what a git host said', by * requests, addCosts([kept, less(ours)])),
+    line(
+      'people: ask a git host',
+      by * (pushesPerTenant * asksPerPush + fetchesPerTenant),
+      addCosts([asked, less(kept)]),
     ),
   ];
 }

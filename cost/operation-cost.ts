@@ -53,6 +53,8 @@ export interface Durations {
   readonly tableRoundMs: number;
   readonly headMs: number;
   readonly listPageMs: number;
+  /** A git host answers. */
+  readonly hostMs: number;
   /**
    * Per object of a batch: HEAD or its part of a LIST, URL, JSON. All of it is computing, of which a batch of 100 by HEAD
    * took 0.49 to 0.55 ms of CPU for a download and 0.74 to 0.77 for an upload, on a busy x86 core. lfsBatch has 0.58 of one.
@@ -65,6 +67,7 @@ export const assumedDurations: Durations = {
   tableRoundMs: 10,
   headMs: 30,
   listPageMs: 500,
+  hostMs: 300,
   perObjectMs: 1.5,
   baseMs: 10,
 };
@@ -114,12 +117,13 @@ function billedMs(operation: Operation, durations: Durations): number {
     operation.tableRounds * durations.tableRoundMs +
     operation.headRounds * durations.headMs +
     operation.listRounds * durations.listPageMs +
+    (operation.hostRounds ?? 0) * durations.hostMs +
     (operation.objects ?? 0) * durations.perObjectMs
   );
 }
 
-const isTableCall = (call: PortCall): call is TableCall =>
-  call !== 'HEAD' && call !== 'LIST' && call !== 'SEND';
+const notOfTheTable: ReadonlySet<PortCall> = new Set(['HEAD', 'GET', 'PUT', 'DELETE', 'LIST', 'SEND']);
+const isTableCall = (call: PortCall): call is TableCall => !notOfTheTable.has(call);
 
 /** Units of all table calls of an operation. The writes include those of the indexes. */
 function tableUnits(operation: Operation, sizes: TableSizes): { reads: number; writes: number } {
@@ -146,7 +150,10 @@ export function operationCost(operation: Operation, sizes: TableSizes, basis: Co
   const isOfQueue = name === 'reconcile';
   const isOfApi = !background.has(name);
   return {
-    store: (calls.HEAD ?? 0) * store.getOrHead + (calls.LIST ?? 0) * store.putOrList,
+    // A DELETE costs nothing.
+    store:
+      ((calls.HEAD ?? 0) + (calls.GET ?? 0)) * store.getOrHead +
+      ((calls.LIST ?? 0) + (calls.PUT ?? 0)) * store.putOrList,
     table: units.reads * cloud.tableReadUnit + units.writes * cloud.tableWriteUnit,
     functions: cloud.lambdaRequest + (billedMs(operation, durations) / 1000) * second,
     api: isOfApi ? cloud.httpApiRequest : 0,

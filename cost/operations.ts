@@ -8,7 +8,9 @@ import { type Listing, splitListing } from './listing-cost.ts';
  * The calls of each operation to table, store and queue. `test/unit/cost/operation-cost.test.ts` runs the handlers and
  * compares, so this is what the product does, not a guess.
  */
-export type PortCall = TableCall | 'HEAD' | 'LIST' | 'SEND';
+export type PortCall = TableCall | StoreCall | 'SEND';
+
+type StoreCall = 'HEAD' | 'GET' | 'PUT' | 'DELETE' | 'LIST';
 
 export type TableCall =
   | 'findToken'
@@ -35,7 +37,30 @@ export type TableCall =
   | 'commitTenant'
   | 'noteCount'
   | 'daysOfHistory'
-  | 'readWarnings';
+  | 'readWarnings'
+  | 'findMappedRepo'
+  | 'findGrant'
+  | 'keepGrant'
+  | CleanUpCall;
+
+/** What only clean-ups do, and what is pushed meanwhile. */
+export type CleanUpCall =
+  | 'beginAudit'
+  | 'finishAudit'
+  | 'openWatch'
+  | 'closeWatch'
+  | 'readCleanup'
+  | 'putCleanup'
+  | 'noteSeen'
+  | 'seen'
+  | 'listExports'
+  | 'putDeletion'
+  | 'claimDeletion'
+  | 'endDeletion'
+  | 'announceDelete'
+  | 'removeNote'
+  | 'markDirty'
+  | 'noteGone';
 
 export interface Operation {
   readonly function: FunctionName;
@@ -44,9 +69,11 @@ export interface Operation {
   readonly calls: Readonly<Partial<Record<PortCall, number>>>;
   /** Calls of table and queue that wait for each other. */
   readonly tableRounds: number;
-  /** HEADs, and LISTs, that wait for each other while no call of the table runs. */
+  /** HEADs and their like, and LISTs, that wait for each other while no call of the table runs. */
   readonly headRounds: number;
   readonly listRounds: number;
+  /** Questions to a git host that wait for each other. Default: 0. */
+  readonly hostRounds?: number;
 }
 
 const authenticated = { findToken: 1, readTenant: 1, readRepo: 1 } as const;

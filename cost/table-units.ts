@@ -1,4 +1,4 @@
-import type { TableCall } from './operations.ts';
+import type { CleanUpCall, TableCall } from './operations.ts';
 
 /** How DynamoDB bills by the size of an item. */
 
@@ -31,6 +31,19 @@ function reservationItemBytes(claims: number): number {
 const historyDays = 100;
 const historyItemBytes = 150;
 
+/** A deletion of `objects`: as a reservation, and what its clean-up is. */
+function deletionItemBytes(objects: number): number {
+  return 400 + 71 * objects;
+}
+
+/** A clean-up's item, with the ten largest objects that it found. */
+const cleanupItemBytes = 1800;
+
+/** What a batch names while a clean-up is open: eight bytes an object, as text. */
+function seenItemBytes(objects: number): number {
+  return 180 + 11 * objects;
+}
+
 /** Bytes of a reservation's keys in an index. */
 const dueEntryBytes = 130;
 
@@ -45,6 +58,8 @@ export interface TableSizes {
   readonly isFull: boolean;
   /** Entries that a run of the schedule finds. */
   readonly due: number;
+  /** Objects of a deletion. Default: none. */
+  readonly deleting?: number;
 }
 
 export interface TableUnits {
@@ -71,6 +86,8 @@ export function unitsOfCall(call: TableCall, sizes: TableSizes): TableUnits {
     case 'readRepo':
     case 'deletions':
     case 'deletionsOf':
+    case 'findMappedRepo':
+    case 'findGrant':
     // Few repos have more file locks than fit into one unit: about ten.
     case 'listLocks':
     // Few tenants have more public repos than that: about thirty.
@@ -90,6 +107,7 @@ export function unitsOfCall(call: TableCall, sizes: TableSizes): TableUnits {
       return reads((duePartitions * readUnits(perPartition)) / 2);
     }
     case 'putRefreshState':
+    case 'keepGrant':
       return writes(1);
     case 'noteCount':
       // A second one if the day had a higher count. Most tenants only grow.
@@ -113,5 +131,41 @@ export function unitsOfCall(call: TableCall, sizes: TableSizes): TableUnits {
     case 'putReservation':
     case 'deleteReservation':
       return writes(writeUnits(reservationBytes), 1);
+    default:
+      return unitsOfCleanUp(call, sizes);
+  }
+}
+
+function unitsOfCleanUp(call: CleanUpCall, sizes: TableSizes): TableUnits {
+  const reads = (units: number): TableUnits => ({ reads: units, writes: 0, indexWrites: 0 });
+  const writes = (units: number, indexWrites = 0): TableUnits => ({ reads: 0, writes: units, indexWrites });
+  const deletionUnits = writeUnits(deletionItemBytes(sizes.deleting ?? 0));
+  switch (call) {
+    case 'readCleanup':
+    case 'listExports':
+    // What was named since a moment ago.
+    case 'seen':
+      return reads(1);
+    case 'beginAudit':
+    case 'finishAudit':
+    case 'noteGone':
+      return writes(1);
+    case 'putCleanup':
+      // When it is next to be looked at moves each time.
+      return writes(writeUnits(cleanupItemBytes), 2);
+    case 'noteSeen':
+      return writes(writeUnits(seenItemBytes(sizes.claims)));
+    case 'openWatch':
+    case 'closeWatch':
+    case 'markDirty':
+      return writes(writeUnits(repoItemBytes(0)));
+    case 'announceDelete':
+    case 'removeNote':
+      return writes(writeUnits(tenantItemBytes));
+    case 'putDeletion':
+      return writes(deletionUnits, 1);
+    case 'claimDeletion':
+    case 'endDeletion':
+      return writes(deletionUnits, 2);
   }
 }

@@ -18,6 +18,11 @@ export interface Workload {
   readonly reposPerTenant: number;
   /** The console's reads of a tenant's usage. */
   readonly readsPerTenant: number;
+  /** Clean-ups that delete something, and how much each deletes. */
+  readonly cleanUpsPerTenant: number;
+  readonly objectsPerCleanUp: number;
+  /** Of 100 pushes and fetches: by people with a token for a git host. */
+  readonly byPeoplePercent: number;
   readonly refresh: RefreshPolicy;
   /** Whether the store sends an event for every new object. */
   readonly storeEvents: boolean;
@@ -41,6 +46,9 @@ export const defaultWorkload: Workload = {
   objectsPerTenant: 4000,
   reposPerTenant: 4,
   readsPerTenant: 30,
+  cleanUpsPerTenant: 0,
+  objectsPerCleanUp: 200,
+  byPeoplePercent: 0,
   refresh: {
     everyMinutes: 1,
     tenantsPerRunMax: 300,

@@ -5,9 +5,13 @@ import type { ObjectListing } from '../../../lambda/ports/object-listing.ts';
 import type { Deps } from '../../../lambda/use-cases/deps.ts';
 import { Random } from '../random.ts';
 import { Scheduler } from '../scheduler.ts';
+import { MemoryArchiveStore } from './archive-store.ts';
+import { MemoryAuditLog } from './audit-log.ts';
 import { memoryDeps } from './deps.ts';
 import { MemoryDownloads } from './downloads.ts';
+import { MemoryExportJobs } from './export-jobs.ts';
 import { MemoryHistory } from './history.ts';
+import { MemoryKeptGrants } from './kept-grants.ts';
 import { MemoryLedger } from './ledger.ts';
 import { MemoryLocks } from './locks.ts';
 import { MemoryMappedRepos } from './mapped-repos.ts';
@@ -18,9 +22,9 @@ import { MemoryWarnings } from './warnings.ts';
 
 /** SQS takes at most so many messages in one request. */
 const messagesPerSend = 10;
-const pagedReads = new Set(['reservations', 'reservationsOf', 'repos', 'deletions', 'deletionsOf']);
+const pagedReads = new Set(['reservations', 'reservationsOf', 'repos', 'deletions', 'deletionsOf', 'seen']);
 
-/** One call of a port. Its name is a method of the ledger or of the token store, or HEAD, DELETE, LIST, SEND. */
+/** One call of a port. Its name is a method of the ledger or of the token store, or HEAD, GET, PUT, DELETE, LIST, SEND. */
 export interface CountedCall {
   readonly name: string;
   readonly beganMs: number;
@@ -30,7 +34,7 @@ export interface CountedCall {
 export interface CallTimes {
   /** The table, and the queue. */
   readonly tableMs: number;
-  /** HEAD and DELETE. */
+  /** HEAD, GET, PUT and DELETE. */
   readonly headMs: number;
   readonly listMs: number;
 }
@@ -53,6 +57,10 @@ export class CountingDeps {
     const mappedRepos = new MemoryMappedRepos();
     const history = new MemoryHistory();
     const warnings = new MemoryWarnings();
+    const keptGrants = new MemoryKeptGrants();
+    const audit = new MemoryAuditLog();
+    const exportJobs = new MemoryExportJobs();
+    const archives = new MemoryArchiveStore({ objects: store });
     const onTable = <T>(name: string, run: () => Promise<T>) => this.#call(name, times.tableMs, run);
     const listing: ObjectListing = {
       listPage: (request) => this.#call('LIST', times.listMs, () => store.listPage(request)),
@@ -109,6 +117,24 @@ export class CountingDeps {
         pin: (input) => onTable('pinMappedRepo', () => mappedRepos.pin(input)),
         end: (input) => onTable('endMappedRepo', () => mappedRepos.end(input)),
       },
+      audit: {
+        begin: (entry) => onTable('beginAudit', () => audit.begin(entry)),
+        finish: (entry) => onTable('finishAudit', () => audit.finish(entry)),
+        list: (input) => onTable('listAudit', () => audit.list(input)),
+      },
+      exportJobs: Object.assign(new MemoryExportJobs(), {
+        list: (input: Parameters<MemoryExportJobs['list']>[0]) =>
+          onTable('listExports', () => exportJobs.list(input)),
+      }),
+      keptGrants: {
+        find: (key) => onTable('findGrant', () => keptGrants.find(key)),
+        keep: (input) => onTable('keepGrant', () => keptGrants.keep(input)),
+      },
+      archives: Object.assign(new MemoryArchiveStore({ objects: store }), {
+        get: (key: string) => this.#call('GET', times.headMs, () => archives.get(key)),
+        put: (key: string, bytes: Uint8Array) =>
+          this.#call('PUT', times.headMs, () => archives.put(key, bytes)),
+      }),
       store: {
         head: (key) => this.#call('HEAD', times.headMs, () => store.head(key)),
         delete: (key) => this.#call('DELETE', times.headMs, () => store.delete(key)),
@@ -173,6 +199,12 @@ function counted(
     get(target, property) {
       const name = String(property);
       const method = Reflect.get(target, property) as (...args: unknown[]) => unknown;
+      // An item for each object.
+      if (name === 'noteGone')
+        return async (input: Parameters<Ledger['noteGone']>[0]) => {
+          await Promise.all(input.oids.map(() => call(name, async () => undefined)));
+          await target.noteGone(input);
+        };
       if (!pagedReads.has(name))
         return (...args: unknown[]) => call(name, () => method.apply(target, args) as Promise<unknown>);
       return async function* (...args: unknown[]) {

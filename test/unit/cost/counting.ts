@@ -1,12 +1,12 @@
 import type { Operation } from '../../../cost/operations.ts';
-import { CountingDeps } from '../../support/memory/counting-deps.ts';
+import { type CallTimes, CountingDeps } from '../../support/memory/counting-deps.ts';
 import { tokenRecord } from '../../support/token-record.ts';
 
 export const tenant = 'acme';
 export const token = `lfsq_${'a'.repeat(40)}`;
 
 /** Of different orders: the digits of the elapsed time show how many calls of each kind waited for each other. */
-const times = { tableMs: 1, headMs: 1000, listMs: 1_000_000 };
+const times: CallTimes = { tableMs: 1, headMs: 1000, listMs: 1_000_000 };
 /** With such times no lease and no age may expire, and nothing may be deferred. */
 const unhurried = {
   reconcileLeaseMs: 1e12,
@@ -21,9 +21,9 @@ export type Asked = Pick<Operation, 'calls' | 'tableRounds' | 'headRounds' | 'li
 
 /** Counts the calls of a task to table, store and queue. */
 export class Counter extends CountingDeps {
-  /** A tenant with a token, far below its limit. */
-  static async create(): Promise<Counter> {
-    const counter = new Counter(times, unhurried);
+  /** A tenant with a token, far below its limit. @param of other times than by which {@link ask} tells rounds. */
+  static async create(of = times): Promise<Counter> {
+    const counter = new Counter(of, unhurried);
     const { ledger, tokens, deps } = counter;
     const nowMs = deps.clock.nowMs();
     const counted = { storedBytes: 0, objectCount: 0, countedAtMs: nowMs };

@@ -5,10 +5,15 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { TableCall } from '../../../cost/operations.ts';
 import { type TableSizes, unitsOfCall } from '../../../cost/table-units.ts';
 import { createDynamoDb } from '../../../lambda/adapters/dynamodb/client.ts';
+import { createDynamoDbKeptGrants } from '../../../lambda/adapters/dynamodb/kept-grants.ts';
 import { createDynamoDbLedger } from '../../../lambda/adapters/dynamodb/ledger.ts';
 import { createDynamoDbLocks } from '../../../lambda/adapters/dynamodb/locks.ts';
+import { createDynamoDbMappedRepos } from '../../../lambda/adapters/dynamodb/mapped-repos.ts';
 import { tableDefinition } from '../../../lambda/adapters/dynamodb/table.ts';
 import type { TableClient } from '../../../lambda/adapters/dynamodb/table-client.ts';
+import { newCleanup, withSelection } from '../../../lambda/domain/cleanup/cleanup.ts';
+import { prefixText } from '../../../lambda/domain/cleanup/prefixes.ts';
+import { newDeletion } from '../../../lambda/domain/deletion.ts';
 import { sha256Hex } from '../../../lambda/domain/hash.ts';
 import { lockHashOf } from '../../../lambda/domain/lock.ts';
 import { allPages } from '../../../lambda/use-cases/all-pages.ts';
@@ -154,6 +159,74 @@ describe('the locks of a repo', () => {
       await locks.take({ ...at, lock: { id, path, ...owner, lockedAtMs: nowMs } });
     }
     expect(await billed(() => locks.listPage({ ...at, pageSize: 1000 }))).toBe(modelled('listLocks'));
+  });
+});
+
+describe('a clean-up', () => {
+  const path = { tenant, repo: 'gc' };
+
+  it('is billed for its item, what batches name, and each object that is gone', async () => {
+    const ledger = createDynamoDbLedger({ client, tableName });
+    const watch = { id: 'a'.repeat(16), openedAtMs: nowMs, untilMs: nowMs + 1 };
+    expect(await billed(() => ledger.openWatch({ ...path, watch, nowMs }))).toBe(modelled('openWatch'));
+    const sum = { objectCount: 1000, bytes: 5e9 };
+    const largest = Array.from({ length: 10 }, (_, index) => ({
+      oid: sha256Hex(`${index}`),
+      sizeBytes: 1e9,
+    }));
+    const sums = { listed: sum, kept: sum, young: sum, inUse: sum, candidates: sum };
+    const cleanup = withSelection(newCleanup({ repo: 'gc', watch }), {
+      selection: { folder: 'b'.repeat(16), files: 1, seenAtMs: nowMs, largest, ...sums },
+      nowMs,
+    });
+    const put = { tenant, cleanup, versionRead: null, writeId: 'c'.repeat(16) };
+    expect(await billed(() => ledger.putCleanup(put))).toBe(modelled('putCleanup'));
+    expect(await billed(() => ledger.readCleanup(path))).toBe(modelled('readCleanup'));
+    for (const claims of [1, 20, 100]) {
+      const names = Array.from({ length: claims }, (_, index) => sha256Hex(`${index}`));
+      const note = { beganMs: nowMs, prefixes: prefixText(names) };
+      const named = () =>
+        ledger.noteSeen({ tenant, watch, noteId: sha256Hex(`${claims}`).slice(0, 32), note });
+      expect(await billed(named)).toBe(modelled('noteSeen', { claims }));
+    }
+    const oids = [1, 2, 3].map((index) => sha256Hex(`gone ${index}`));
+    expect(await billed(() => ledger.noteGone({ ...path, oids, atMs: nowMs }))).toBe(
+      3 * modelled('noteGone'),
+    );
+    expect(await billed(() => ledger.closeWatch({ ...path, watch }))).toBe(modelled('closeWatch'));
+  });
+
+  it.each([1, 100, 250])('is billed for deletions of %i objects by their size', async (deleting) => {
+    const ledger = createDynamoDbLedger({ client, tableName });
+    const objects = new Map(
+      Array.from({ length: deleting }, (_, index) => [sha256Hex(`${index}`), 12_345_678]),
+    );
+    const id = `gc-${'d'.repeat(16)}-0-${deleting}`;
+    const sweep = { watchId: 'a'.repeat(16), seenFromMs: nowMs };
+    const deletion = newDeletion({ id, repo: 'gc', objects, dueAtMs: nowMs, sweep });
+    expect(await billed(() => ledger.putDeletion({ tenant, deletion }))).toBe(
+      modelled('putDeletion', { deleting }),
+    );
+    const deadlineMs = nowMs + 60_000;
+    const claimed = () => ledger.claimDeletion({ tenant, before: deletion, deadlineMs });
+    expect(await billed(claimed)).toBe(modelled('claimDeletion', { deleting }));
+    const ended = { deadlineMs, left: new Map(), dueAtMs: nowMs, keptUntilMs: nowMs + 120_000 };
+    expect(await billed(() => ledger.endDeletion({ ...path, deletionId: id, ...ended }))).toBe(
+      modelled('endDeletion', { deleting }),
+    );
+  });
+});
+
+describe('a person', () => {
+  it('is billed for what a host said, by a read and a write, and for the mapping', async () => {
+    const table = { client, tableName };
+    const [mapped, kept] = [createDynamoDbMappedRepos(table), createDynamoDbKeptGrants(table)];
+    const grant = { person: { id: 'github:12345678', login: 'ada-lovelace' }, access: 'write' } as const;
+    const key = sha256Hex('token and repo');
+    expect(await billed(() => kept.find(key))).toBe(modelled('findGrant'));
+    expect(await billed(() => kept.keep({ key, grant, untilMs: nowMs }))).toBe(modelled('keepGrant'));
+    expect(await billed(() => kept.find(key))).toBe(modelled('findGrant'));
+    expect(await billed(() => mapped.find({ tenant, repo: 'app' }))).toBe(modelled('findMappedRepo'));
   });
 });
 

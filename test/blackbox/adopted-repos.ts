@@ -1,16 +1,25 @@
 import { hash } from 'node:crypto';
 import { beforeAll, beforeEach, expect, it } from 'vitest';
 import { z } from 'zod';
-import type { AdoptedRepo } from '../../lambda/domain/adopted-repo.ts';
-import { type NameLayout, nameLayouts, storedNameOf } from '../../lambda/domain/stored-names.ts';
 import { type Api, jsonOf, type TestTenant } from './api.ts';
 import { exported, filesOfTar, nameOf } from './archives.ts';
 import { expectProblem } from './errors.ts';
 import { ask, type LfsObject, objectOf, push } from './lfs.ts';
 import { subscriptionOf } from './subscription.ts';
+import type { AdoptedRepo } from './target.ts';
+
+type Layout = AdoptedRepo['names'];
+
+/** Where servers put an object, as docs/moving-in.md says. */
+const storedNames: Readonly<Record<Layout, (oid: string) => string>> = {
+  oid: (oid) => oid,
+  'ab/cd/rest': (oid) => `${oid.slice(0, 2)}/${oid.slice(2, 4)}/${oid.slice(4)}`,
+  'ab/cd/oid': (oid) => `${oid.slice(0, 2)}/${oid.slice(2, 4)}/${oid}`,
+};
+const layouts = Object.keys(storedNames) as Layout[];
 
 /** Folders of the bucket, as another server names them. No tenant can have the first one's name. */
-const paths: Readonly<Record<NameLayout, string>> = {
+const paths: Readonly<Record<Layout, string>> = {
   oid: 'Studio/',
   'ab/cd/rest': 'lfs-there/',
   'ab/cd/oid': 'there/lfs/',
@@ -18,7 +27,7 @@ const paths: Readonly<Record<NameLayout, string>> = {
 
 /** Two adopted repos of each layout: one that is used, and one that is deleted. */
 export function adoptedReposOf(tenant: string): readonly AdoptedRepo[] {
-  return nameLayouts.flatMap((names, index) =>
+  return layouts.flatMap((names, index) =>
     ['used', 'doomed'].map((what) => ({
       tenant,
       repo: `${what}-${index}`,
@@ -42,7 +51,7 @@ interface Adopted extends AdoptedRepo {
 }
 
 const bytesOf = (objects: readonly LfsObject[]) => objects.reduce((sum, { size }) => sum + size, 0);
-const keyOf = ({ path, names }: AdoptedRepo, { oid }: LfsObject) => path + storedNameOf(names, oid);
+const keyOf = ({ path, names }: AdoptedRepo, { oid }: LfsObject) => path + storedNames[names](oid);
 /** A file of the other server that is no object. */
 const besideKey = ({ path }: AdoptedRepo) => `${path}tmp/of-another-server`;
 
@@ -58,7 +67,7 @@ export function adoptedRepoTests(api: () => Api): { served: () => void; onceDele
     const { adoptedRepos, putObject, storedKeys } = api().target;
     return adoptedRepos && putObject && storedKeys ? { adoptedRepos, putObject, storedKeys } : undefined;
   };
-  const found = (names: NameLayout, isOfUse: (repo: AdoptedRepo) => boolean): Adopted => {
+  const found = (names: Layout, isOfUse: (repo: AdoptedRepo) => boolean): Adopted => {
     const repo = all.find((each) => each.names === names && isOfUse(each));
     if (!repo) throw new Error(`There is no such repo of ${names}.`);
     return repo;
@@ -102,7 +111,7 @@ export function adoptedRepoTests(api: () => Api): { served: () => void; onceDele
       expect(usage).toMatchObject({ objectCount: 3 * all.length, storedBytes: 3070 * all.length });
     });
 
-    it.each(nameLayouts)('of %s is served byte for byte, and not sent again', async (names) => {
+    it.each(layouts)('of %s is served byte for byte, and not sent again', async (names) => {
       const repo = found(names, isUsed);
       const place = { ...own, repo: repo.repo };
       for (const object of repo.there) {
@@ -119,7 +128,7 @@ export function adoptedRepoTests(api: () => Api): { served: () => void; onceDele
       expect((await ask(api(), place, 'download', repo.hidden)).error?.code).toBe(404);
     });
 
-    it.each(nameLayouts)('of %s takes a push where the other server would have put it', async (names) => {
+    it.each(layouts)('of %s takes a push where the other server would have put it', async (names) => {
       const repo = found(names, isUsed);
       await push(api(), { ...own, repo: repo.repo }, [repo.pushed]);
       const objects = [...repo.there, repo.pushed];
@@ -133,7 +142,7 @@ export function adoptedRepoTests(api: () => Api): { served: () => void; onceDele
       expect(hash('sha256', got.bytes)).toBe(repo.pushed.oid);
     });
 
-    it.each(nameLayouts)('of %s is exported', { timeout: 240_000 }, async (names) => {
+    it.each(layouts)('of %s is exported', { timeout: 240_000 }, async (names) => {
       const { repo, there, pushed } = found(names, isUsed);
       const job = await exported(api(), own.tenant, { repo, format: 'tar' });
       expect(job).toMatchObject({ state: 'done', plan: { objectCount: 4 } });
@@ -169,7 +178,7 @@ export function adoptedRepoTests(api: () => Api): { served: () => void; onceDele
       expect(jsonOf(taken)).toMatchObject({ code: 'tenant-name-reserved' });
     });
 
-    it.each(nameLayouts)('of %s is deleted with what is its own', async (names) => {
+    it.each(layouts)('of %s is deleted with what is its own', async (names) => {
       const repo = found(names, (each) => !isUsed(each));
       const deleted = await api().manage('DELETE', repoPath(repo));
       expect(deleted.status, deleted.text).toBe(202);
@@ -180,7 +189,7 @@ export function adoptedRepoTests(api: () => Api): { served: () => void; onceDele
   const onceDeleted = () => {
     skipWithout();
 
-    it.each(nameLayouts)(
+    it.each(layouts)(
       'of %s is gone from the bucket, but for what is none of its objects',
       {
         timeout: goneWithinMs + 10_000,

@@ -1,6 +1,13 @@
-import type { AdoptedRepo } from '../../lambda/domain/adopted-repo.ts';
 import type { StandInHost } from '../support/git-host.ts';
 import type { TestIssuer } from '../support/identity-issuer.ts';
+
+/** A repo that the stack's setting has in the bucket where another server put it. */
+export interface AdoptedRepo {
+  readonly tenant: string;
+  readonly repo: string;
+  readonly path: string;
+  readonly names: 'oid' | 'ab/cd/rest' | 'ab/cd/oid';
+}
 
 /** A stack that the black-box suite is run against, as its clients see it. */
 export interface Target {

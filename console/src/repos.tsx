@@ -118,6 +118,7 @@ function Row(props: { body: RepoBody; most: number; totalBytes: number | null; n
         {deleting && <span class="pill">being deleted</span>}
         {publicRead && <span class="pill">public</span>}
         {limitBytes !== null && <span class="pill">limit {bytesText(limitBytes)}</span>}
+        {countedAt !== null && <p class="note narrow">counted {formatAge(countedAt, nowMs)}</p>}
       </th>
       <td class="right strong">{storedBytes === null ? '–' : bytesText(storedBytes)}</td>
       <td class="wide">

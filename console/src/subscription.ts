@@ -4,6 +4,7 @@ import type { HistoryBody } from '../../lambda/http/management/history/schemas.t
 import type { ReservationBody } from '../../lambda/http/management/reservations/schemas.ts';
 import type { SubscriptionBody } from '../../lambda/http/management/tenants/schemas.ts';
 import { ask, askPages, type Listed } from './api.ts';
+import { type CountProgress, progressOf } from './count-progress.ts';
 import { type Download, lastDays } from './download-sums.ts';
 import { usePoll } from './poll.ts';
 
@@ -30,8 +31,6 @@ export interface TenantView {
   readonly reservations: Listed<ReservationBody> | undefined;
   /** When somebody asked for the count that is under way. */
   readonly countingSinceMs: number | undefined;
-  /** Of a repo that is counted by shards. */
-  readonly count: CountBody | undefined;
   /** When it is asked again, if the last time there was no answer. */
   readonly againAtMs: number | undefined;
   /** Why there is nothing to be shown. */
@@ -44,7 +43,6 @@ const unknown: TenantView = {
   downloads: undefined,
   reservations: undefined,
   countingSinceMs: undefined,
-  count: undefined,
   againAtMs: undefined,
   refusal: undefined,
 };
@@ -64,12 +62,8 @@ export function useTenant(tenant: string): TenantView & { askNow: () => void; co
   const path = `/v1/tenants/${tenant}`;
 
   const poll = async (): Promise<number | null> => {
-    const isNew = latest.current.body === undefined;
-    if (isNew) etag.current = null;
-    const [outcome, part] = await Promise.all([
-      ask<SubscriptionBody>(`${path}/subscription`, { etag: etag.current }),
-      isNew || latest.current.countingSinceMs !== undefined ? firstCount(path) : undefined,
-    ]);
+    if (latest.current.body === undefined) etag.current = null;
+    const outcome = await ask<SubscriptionBody>(`${path}/subscription`, { etag: etag.current });
     switch (outcome.kind) {
       case 'ok': {
         failures.current = 0;
@@ -80,12 +74,12 @@ export function useTenant(tenant: string): TenantView & { askNow: () => void; co
           reservationsOf(path, outcome.body, latest.current.reservations),
         ]);
         const { body } = outcome;
-        change({ ...part, body, history, downloads, reservations, againAtMs: undefined, refusal: undefined });
+        change({ body, history, downloads, reservations, againAtMs: undefined, refusal: undefined });
         break;
       }
       case 'same':
         failures.current = 0;
-        change({ ...part, againAtMs: undefined });
+        change({ againAtMs: undefined });
         break;
       case 'unreachable': {
         const waitMs = Math.min(lostMsMax, waitingMs * 2 ** failures.current);
@@ -109,7 +103,7 @@ export function useTenant(tenant: string): TenantView & { askNow: () => void; co
     if (outcome.kind === 'ok' && outcome.status === 200) {
       const history = await historyFor(path, latest.current, outcome.body);
       etag.current = null;
-      change({ body: outcome.body, history, countingSinceMs: undefined, count: undefined });
+      change({ body: outcome.body, history, countingSinceMs: undefined });
     } else if (outcome.kind !== 'ok') change({ countingSinceMs: undefined });
     askNow();
   };
@@ -124,7 +118,7 @@ function waitOf(view: TenantView, change: (part: Partial<TenantView>) => void): 
     // Its time is in whole seconds.
     const isDone = countedMs >= countingSinceMs - 1000 || Date.now() - countingSinceMs > countMsMax;
     if (!isDone) return countingMs;
-    change({ countingSinceMs: undefined, count: undefined });
+    change({ countingSinceMs: undefined });
   }
   const isWaiting =
     !body?.usage ||
@@ -135,11 +129,20 @@ function waitOf(view: TenantView, change: (part: Partial<TenantView>) => void): 
   return isWaiting ? waitingMs : usualMs;
 }
 
-/** A count of shards, if one is under way: its progress is known. */
-async function firstCount(path: string): Promise<Pick<TenantView, 'count'>> {
-  const outcome = await ask<{ counts: CountBody[] }>(`${path}/counts`);
-  const counts = outcome.kind === 'ok' ? outcome.body.counts : [];
-  return { count: counts.find(({ progress }) => progress !== null) };
+/** How far the count is while one is under way. It is asked for on its own: the figures may take 20 s to be answered. */
+export function useCountProgress(tenant: string, isCounting: boolean): CountProgress | undefined {
+  const [progress, setProgress] = useState<CountProgress>();
+  const poll = async () => {
+    if (!isCounting) {
+      setProgress(undefined);
+      return null;
+    }
+    const outcome = await ask<{ counts: CountBody[] }>(`/v1/tenants/${tenant}/counts`);
+    if (outcome.kind === 'ok') setProgress(progressOf(outcome.body.counts));
+    return outcome.kind === 'signed-out' ? null : countingMs;
+  };
+  usePoll(poll, `${tenant} ${isCounting}`);
+  return progress;
 }
 
 /** The history changes with a count, and with the limit. */

@@ -5,6 +5,7 @@ import type { SubscriptionBody } from '../../lambda/http/management/tenants/sche
 import type { TokenBody } from '../../lambda/http/management/tokens/schemas.ts';
 import { History } from './chart.tsx';
 import { Connect } from './connect.tsx';
+import type { CountProgress } from './count-progress.ts';
 import { Downloads } from './downloads.tsx';
 import { Limit } from './limit.tsx';
 import { LimitNotice, LostNotice } from './notices.tsx';
@@ -12,7 +13,7 @@ import { Objects } from './objects.tsx';
 import { useNow } from './poll.ts';
 import { Repos } from './repos.tsx';
 import { Reservations } from './reservations.tsx';
-import { type TenantView, useTenant } from './subscription.ts';
+import { type TenantView, useCountProgress, useTenant } from './subscription.ts';
 import { Tokens } from './tokens.tsx';
 import { UsageFigures } from './usage.tsx';
 
@@ -21,6 +22,9 @@ export function TenantPage({ tenant, session }: { tenant: string; session: Sessi
   const view = useTenant(tenant);
   const nowMs = useNow(10_000);
   const { body, refusal } = view;
+  const isCounting =
+    view.countingSinceMs !== undefined || (body !== undefined && (body.refreshing || body.usage === null));
+  const progress = useCountProgress(tenant, isCounting);
   const mayManage = session.kind === 'operator' || session.scope === 'manage';
   return (
     <main>
@@ -33,7 +37,7 @@ export function TenantPage({ tenant, session }: { tenant: string; session: Sessi
         <h1>{tenant}</h1>
         {body?.plan && <span class="pill">{body.plan}</span>}
         <div class="end">
-          {body && <Age view={view} body={body} nowMs={nowMs} />}
+          {body && <Age body={body} isCounting={isCounting} progress={progress} nowMs={nowMs} />}
           {mayManage && (
             <button
               type="button"
@@ -48,7 +52,15 @@ export function TenantPage({ tenant, session }: { tenant: string; session: Sessi
       <LostNotice view={view} onAsk={view.askNow} />
       {refusal !== undefined && <p class="notice bad">{refusal}</p>}
       {body ? (
-        <Figures key={tenant} view={view} body={body} nowMs={nowMs} session={session} mayManage={mayManage} />
+        <Figures
+          key={tenant}
+          view={view}
+          progress={progress}
+          body={body}
+          nowMs={nowMs}
+          session={session}
+          mayManage={mayManage}
+        />
       ) : (
         refusal === undefined && <Loading />
       )}
@@ -58,12 +70,13 @@ export function TenantPage({ tenant, session }: { tenant: string; session: Sessi
 
 function Figures(props: {
   view: TenantView & { askNow: () => void };
+  progress: CountProgress | undefined;
   body: SubscriptionBody;
   nowMs: number;
   session: SessionBody;
   mayManage: boolean;
 }) {
-  const { view, body, nowMs, session, mayManage } = props;
+  const { view, progress, body, nowMs, session, mayManage } = props;
   const { tenant, usage, repos } = body;
   const isEmpty = usage !== null && usage.objectCount === 0 && repos.length === 0;
   const objectCount = usage?.objectCount ?? 0;
@@ -71,7 +84,7 @@ function Figures(props: {
   return (
     <>
       <LimitNotice body={body} />
-      <UsageFigures body={body} nowMs={nowMs} />
+      <UsageFigures body={body} progress={progress} nowMs={nowMs} />
       {isEmpty && <Connect tenant={tenant} isFirst />}
       {!isEmpty && view.history && <History tenant={tenant} history={view.history} />}
       {usage && view.reservations && view.reservations.items.length > 0 && (
@@ -115,21 +128,25 @@ function Figures(props: {
 }
 
 /** How old the figures are and where they come from; or how far a count is. */
-function Age({ view, body, nowMs }: { view: TenantView; body: SubscriptionBody; nowMs: number }) {
-  const { usage, refreshing } = body;
-  const { countingSinceMs, count } = view;
-  const progress = count?.progress;
-  const isCounting = countingSinceMs !== undefined || refreshing;
+function Age(props: {
+  body: SubscriptionBody;
+  isCounting: boolean;
+  progress: CountProgress | undefined;
+  nowMs: number;
+}) {
+  const { body, isCounting, progress, nowMs } = props;
   if (!isCounting) {
-    if (usage === null) return null;
-    return <p class="note">Counted {formatAge(usage.countedAt, nowMs)}, from the bucket's own listing</p>;
+    const { usage } = body;
+    return (
+      usage && <p class="note">Counted {formatAge(usage.countedAt, nowMs)}, from the bucket's own listing</p>
+    );
   }
   return (
     <p class="note counting">
       <span>
-        <span role="status">Counting</span>
+        <span role="status">{progress?.isPaused ? 'Count paused' : 'Counting'}</span>
         {progress
-          ? ` ${count.repo}: ${(progress.share * 100).toFixed(1)}\u00a0%, ${formatObjects(progress.objectCount)} so far`
+          ? ` ${progress.what}: ${(progress.share * 100).toFixed(1)}\u00a0%, ${formatObjects(progress.objectCount)} so far`
           : '…'}
       </span>
       <progress aria-label="Count" {...(progress && { value: progress.share, max: 1 })} />

@@ -1,16 +1,22 @@
-import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { formatAge } from '../../cli/render.ts';
 import { parseSize } from '../../lambda/domain/bytes.ts';
 import type { TenantBody } from '../../lambda/http/management/tenants/schemas.ts';
 import { ask, askPages, type Listed } from './api.ts';
+import { Choice } from './choice.tsx';
 import { CsvButton } from './csv-button.tsx';
 import { sortTenants } from './fill.ts';
 import { Card, Cut, Problem } from './parts.tsx';
-import { useNow } from './poll.ts';
+import { useNow, usePoll } from './poll.ts';
+import { groupText, isInGroup, type TenantGroup, tenantGroups } from './tenant-groups.ts';
 import { bytesText, percentText } from './text.ts';
 import { Bar, countText } from './usage.tsx';
 
 const pagesMax = 10;
+const againMs = 60_000;
+
+const problemText = (tenants: readonly unknown[] | undefined) =>
+  `The tenants could not be read now.${tenants ? ' These figures are as old as they say.' : ''} It is tried again every minute.`;
 
 /** One row of what was never counted has no figures. */
 const flat = (body: TenantBody) => ({
@@ -27,6 +33,7 @@ export function Tenants() {
   const [listed, setListed] = useState<Listed<TenantBody>>();
   const tenants = listed?.items;
   const [wanted, setWanted] = useState('');
+  const [group, setGroup] = useState<TenantGroup>('all');
   const [isMaking, setIsMaking] = useState(false);
   const [hasFailed, setHasFailed] = useState(false);
   const nowMs = useNow(10_000);
@@ -35,8 +42,13 @@ export function Tenants() {
     setHasFailed(!found);
     if (found) setListed({ ...found, items: sortTenants(found.items) });
   };
-  useEffect(() => void read(), []);
-  const shown = tenants?.filter(({ tenant }) => tenant.includes(wanted.trim().toLowerCase())) ?? [];
+  const readNow = usePoll(async () => {
+    await read();
+    return againMs;
+  }, '');
+  const inGroup = tenants?.filter((body) => isInGroup(body, group, nowMs)) ?? [];
+  const shown = inGroup.filter(({ tenant }) => tenant.includes(wanted.trim().toLowerCase()));
+  const storedBytes = tenants?.reduce((sum, { usage }) => sum + (usage?.storedBytes ?? 0), 0) ?? 0;
   return (
     <main>
       <div class="title">
@@ -46,7 +58,7 @@ export function Tenants() {
         title={
           tenants ? `${countText(tenants.length)} ${tenants.length === 1 ? 'tenant' : 'tenants'}` : 'Loading…'
         }
-        note="fullest first"
+        note={`fullest first, together ${bytesText(storedBytes)} stored`}
         action={
           <>
             <input
@@ -81,16 +93,40 @@ export function Tenants() {
           <NewTenant
             onMade={() => {
               setIsMaking(false);
-              void read();
+              readNow();
             }}
           />
         )}
-        <Problem text={hasFailed ? 'The tenants could not be read now.' : undefined} />
+        <Problem text={hasFailed ? problemText(tenants) : undefined} />
+        {tenants && <Groups tenants={tenants} nowMs={nowMs} group={group} onChoose={setGroup} />}
         {shown.length > 0 && <TenantTable tenants={shown} nowMs={nowMs} />}
         {tenants?.length === 0 && <p class="soft">There are none yet.</p>}
         {listed && <Cut isCut={listed.isCut} count={listed.items.length} />}
       </Card>
     </main>
+  );
+}
+
+/** Tenants that somebody may have to look at, by why. What is empty is not offered. */
+function Groups(props: {
+  tenants: readonly TenantBody[];
+  nowMs: number;
+  group: TenantGroup;
+  onChoose: (group: TenantGroup) => void;
+}) {
+  const { tenants, nowMs, group, onChoose } = props;
+  const count = (of: TenantGroup) => tenants.filter((body) => isInGroup(body, of, nowMs)).length;
+  const groups = tenantGroups.filter((each) => each === 'all' || each === group || count(each) > 0);
+  if (groups.length === 1) return null;
+  return (
+    <Choice
+      name="group"
+      label="Which tenants"
+      values={groups}
+      value={group}
+      textOf={(each) => `${groupText[each]} ${countText(count(each))}`}
+      onChoose={onChoose}
+    />
   );
 }
 
@@ -141,6 +177,11 @@ function TenantRow({ body, nowMs }: { body: TenantBody; nowMs: number }) {
       <th scope="row">
         <a href={`#${tenant}`}>{tenant}</a>
         {deleting && <span class="pill">being deleted</span>}
+        {usage && (
+          <p class="note narrow">
+            {share && `${share}, `}counted {formatAge(usage.countedAt, nowMs)}
+          </p>
+        )}
       </th>
       <td class="wide soft">{plan ?? '–'}</td>
       <td class="middle soft">

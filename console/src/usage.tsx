@@ -1,6 +1,7 @@
 import { formatCount, formatObjects } from '../../cli/render.ts';
 import type { SubscriptionBody } from '../../lambda/http/management/tenants/schemas.ts';
 import { barOf, type Parts } from './bar.ts';
+import type { CountProgress } from './count-progress.ts';
 import { bytesText, forecastNote, percentText, timeText } from './text.ts';
 
 type Usage = NonNullable<SubscriptionBody['usage']>;
@@ -41,9 +42,14 @@ export function Bar({ parts, label, isSmall = false }: { parts: Parts; label: st
 }
 
 /** The one large figure, the bar and what its parts are. */
-export function UsageFigures({ body, nowMs }: { body: SubscriptionBody; nowMs: number }) {
+export function UsageFigures(props: {
+  body: SubscriptionBody;
+  progress: CountProgress | undefined;
+  nowMs: number;
+}) {
+  const { body, progress, nowMs } = props;
   const { usage, limitBytes } = body;
-  if (usage === null) return <NotCounted limitBytes={limitBytes} />;
+  if (usage === null) return <NotCounted limitBytes={limitBytes} progress={progress} />;
   const usedBytes = usage.storedBytes + usage.reservedBytes;
   const shownBytes = limitBytes === null ? usage.storedBytes : usedBytes;
   const [figure = '', unit = ''] = bytesText(shownBytes).split('\u00a0');
@@ -70,7 +76,8 @@ export function UsageFigures({ body, nowMs }: { body: SubscriptionBody; nowMs: n
   );
 }
 
-function NotCounted({ limitBytes }: { limitBytes: number | null }) {
+function NotCounted(props: { limitBytes: number | null; progress: CountProgress | undefined }) {
+  const { limitBytes, progress } = props;
   return (
     <div class="usage">
       <p class="figure">
@@ -85,6 +92,7 @@ function NotCounted({ limitBytes }: { limitBytes: number | null }) {
         </div>
       )}
       <p class="soft">The bucket is being listed. Its figures will be here as soon as they are known.</p>
+      <p class="soft so-far">{progress && `${formatObjects(progress.objectCount)} counted so far`}</p>
     </div>
   );
 }

@@ -136,6 +136,59 @@ const withLimit = (timesStored: number | null) => async (page: Page) => {
   await changed(page, '**/history*', () => historyAnswer(limitBytes, 1_990_000));
 };
 
+/** A giant is being counted. */
+const withCount = (page: Page) =>
+  page.route('**/counts', (route) =>
+    route.fulfill({
+      json: {
+        counts: [
+          {
+            repo: 'atlas-world',
+            kind: 'recount',
+            state: 'running',
+            progress: {
+              share: 0.437,
+              objectCount: 1_204_500,
+              listRequests: 1300,
+              objectsPerSecond: 40_000,
+              secondsLeft: 40,
+              beganAt: '2026-11-21T05:00:00Z',
+              updatedAt: '2026-11-21T05:00:30Z',
+            },
+          },
+        ],
+        nextCursor: null,
+      },
+    }),
+  );
+
+/** One of each kind that the operator may have to look at. */
+const withTenants = (page: Page) =>
+  changed(page, '**/v1/tenants?*', (body) => {
+    const tenants = body['tenants'] as Json[];
+    const [like] = tenants.filter(({ tenant }) => tenant === 'northlight');
+    const usage = like?.['usage'] as Json;
+    const of = (tenant: string, share: number, more: Json = {}): Json => ({
+      ...like,
+      tenant,
+      limitBytes: 20 * 1024 ** 3,
+      usage: { ...usage, storedBytes: Math.round(share * 20 * 1024 ** 3), reservedBytes: 0 },
+      ...more,
+    });
+    const yesterday = new Date(Date.now() - 26 * 3_600_000).toISOString();
+    return {
+      ...body,
+      tenants: [
+        ...tenants,
+        of('fieldnotes', 1.045),
+        of('acme-games', 0.96),
+        of('bluebird', 0.24, { deleting: true }),
+        of('kestrel-vr', 0.612, { usage: { ...usage, storedBytes: 1.3e10, countedAt: yesterday } }),
+        of('quarry', 0, { usage: null }),
+      ],
+    };
+  });
+
 const byReader = (fixture: ConsoleFixture) => fixture.usual.readToken;
 const byManager = (fixture: ConsoleFixture) => fixture.usual.manageToken;
 const never = () => new Promise<never>(() => {});
@@ -174,29 +227,7 @@ export const states: readonly State[] = [
     prepare: async (page) => {
       await withHistory(page);
       await page.route('**/subscription?refresh=true', never);
-      await page.route('**/counts', (route) =>
-        route.fulfill({
-          json: {
-            counts: [
-              {
-                repo: 'atlas-world',
-                kind: 'recount',
-                state: 'running',
-                progress: {
-                  share: 0.437,
-                  objectCount: 1_204_500,
-                  listRequests: 1300,
-                  objectsPerSecond: 40_000,
-                  secondsLeft: 40,
-                  beganAt: '2026-11-21T05:00:00Z',
-                  updatedAt: '2026-11-21T05:00:30Z',
-                },
-              },
-            ],
-            nextCursor: null,
-          },
-        }),
-      );
+      await withCount(page);
     },
     act: (page) => page.getByRole('button', { name: 'Count again' }).click(),
     shows: 'so far',
@@ -253,6 +284,26 @@ export const states: readonly State[] = [
       }));
     },
     shows: 'repo-499',
+  },
+  {
+    name: 'operator',
+    token: ({ api }) => api.target.adminToken,
+    prepare: withTenants,
+    shows: 'Count overdue 1',
+  },
+  {
+    name: 'never-counted-giant',
+    token: byReader,
+    prepare: async (page) => {
+      await changed(
+        page,
+        subscription,
+        (body) => ({ ...body, usage: null, repos: [], refreshing: true }),
+        202,
+      );
+      await withCount(page);
+    },
+    shows: '1,204,500 objects counted so far',
   },
   { name: 'tenants', token: ({ api }) => api.target.adminToken, shows: 'fullest first' },
 ];

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { barOf } from '../../../console/src/bar.ts';
 import { dayTicks, ticksOf, topOf } from '../../../console/src/chart-scale.ts';
+import { progressOf } from '../../../console/src/count-progress.ts';
 import { largestBy, lastDays, sumsByDay } from '../../../console/src/download-sums.ts';
 import { sortTenants } from '../../../console/src/fill.ts';
 import { stateOf } from '../../../console/src/limit-state.ts';
@@ -9,6 +10,7 @@ import { sortObjects } from '../../../console/src/object-order.ts';
 import { type Column, sortRepos } from '../../../console/src/repo-order.ts';
 import { repoSumText } from '../../../console/src/repo-sum.ts';
 import { reservationText, sortReservations } from '../../../console/src/reservation-order.ts';
+import { isInGroup, tenantGroups } from '../../../console/src/tenant-groups.ts';
 import { bytesText, forecastNote, percentText, timeText, whoText } from '../../../console/src/text.ts';
 
 const gib = 1024 ** 3;
@@ -301,6 +303,75 @@ describe('tenants', () => {
       'free',
       'never',
     ]);
+  });
+});
+
+describe('tenants that somebody may have to look at', () => {
+  const nowMs = Date.parse('2026-11-24T02:00:00Z');
+  const of = (used: ReturnType<typeof usage> | null, limitBytes: number | null, deleting?: true) => ({
+    ...account,
+    tenant: 'acme',
+    usage: used,
+    limitBytes,
+    createdAt: '2026-11-23T00:00:00Z',
+    deleting,
+  });
+  const now = (bytes: number) => ({ ...usage(bytes), countedAt: '2026-11-24T01:00:00Z' });
+  it.each([
+    ['all', of(now(5), 10)],
+    ['all near', of(now(9.5), 10)],
+    ['all over', of(now(10), 10)],
+    ['all', of(now(10), null)],
+    ['all uncounted', of(null, 10)],
+    ['all deleting', of(null, 10, true)],
+    // It is not counted any more.
+    ['all deleting', of(usage(12), 10, true)],
+    ['all old', of(usage(5), 10)],
+    ['all over old', of(usage(12), 10)],
+  ])('are in %s', (expected, body) => {
+    expect(tenantGroups.filter((group) => isInGroup(body, group, nowMs)).join(' ')).toBe(expected);
+  });
+  it('are overdue after 25 hours', () => {
+    const body = of({ ...usage(5), countedAt: '2026-11-23T01:00:00Z' }, 10);
+    expect(isInGroup(body, 'old', nowMs)).toBe(false);
+    expect(isInGroup(body, 'old', nowMs + 1000)).toBe(true);
+  });
+});
+
+describe('how far a count is', () => {
+  const count = (repo: string, share: number | null, state: 'running' | 'paused' = 'running') => ({
+    repo,
+    kind: 'first' as const,
+    state,
+    progress:
+      share === null
+        ? null
+        : {
+            share,
+            objectCount: 1000 * share,
+            listRequests: 1,
+            objectsPerSecond: null,
+            secondsLeft: null,
+            beganAt: '2026-11-23T00:00:00Z',
+            updatedAt: '2026-11-23T00:00:00Z',
+          },
+  });
+  it('is that of the repos that tell it', () => {
+    expect(progressOf([])).toBeUndefined();
+    expect(progressOf([count('a', null)])).toBeUndefined();
+    expect(progressOf([count('a', null), count('b', 0.5)])).toEqual({
+      what: 'b',
+      share: 0.5,
+      objectCount: 500,
+      isPaused: false,
+    });
+    expect(progressOf([count('a', 0.2, 'paused'), count('b', 0.4)])).toEqual({
+      what: '2 repos',
+      share: expect.closeTo(0.3),
+      objectCount: 600,
+      isPaused: false,
+    });
+    expect(progressOf([count('a', 0.2, 'paused')])?.isPaused).toBe(true);
   });
 });
 

@@ -52,8 +52,7 @@ export function fromAttributes(attributes: object): Record<string, unknown> {
 }
 
 function fromAttribute(attribute: unknown): unknown {
-  if (typeof attribute !== 'object' || attribute === null) return attribute;
-  const { S, N, BOOL, NULL, L, M } = attribute as Readonly<Record<string, unknown>>;
+  const { S, N, BOOL, NULL, L, M } = (attribute ?? {}) as Readonly<Record<string, unknown>>;
   if (typeof S === 'string') return S;
   if (typeof N === 'string') return numberIn(N);
   if (typeof BOOL === 'boolean') return BOOL;

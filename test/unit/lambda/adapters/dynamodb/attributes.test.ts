@@ -185,6 +185,18 @@ describe('an item', () => {
     });
   });
 
+  it('of something else than DynamoDB sends is left as it is, and what parses it refuses it', () => {
+    const strange = {
+      none: null,
+      text: 'a',
+      number: 5,
+      list: [{ S: 'a' }],
+      map: { M: null },
+      not: { NULL: false },
+    };
+    expect(fromAttributes(strange)).toEqual(strange);
+  });
+
   it('may have any key, __proto__ too', () => {
     const map = Object.fromEntries([['__proto__', 1]]);
     const attributes = toAttributes({ map });

@@ -19,6 +19,10 @@ const suites: Readonly<Record<string, readonly string[]>> = {
   adopted: ['test/unit/lambda/adapters/adopted/*.test.ts'],
   'git-hosts': ['test/unit/lambda/adapters/git-hosts/*.test.ts'],
   'use-cases': ['test/unit/lambda/use-cases/{,deletes/,recounts/,uploads/}*.test.ts'],
+  // How requests are made of clauses and pages: by their own tests, without a table.
+  requests: [
+    'test/unit/lambda/adapters/dynamodb/{expressions,pages,reads,requests,until-written,writes,other-reads}.test.ts',
+  ],
   table: ['test/unit/lambda/adapters/dynamodb/*.test.ts', 'test/contract/ledger.test.ts'],
 };
 

@@ -88,6 +88,8 @@ layer_of() {
     lambda/use-cases/recounts/*) echo recounts ;;
     lambda/use-cases/uploads/*) echo uploads ;;
     lambda/use-cases/*) echo use-cases ;;
+    lambda/adapters/dynamodb/expressions.ts | lambda/adapters/dynamodb/pages.ts) echo requests ;;
+    lambda/adapters/dynamodb/requests.ts | lambda/adapters/dynamodb/until-written.ts) echo requests ;;
     lambda/adapters/dynamodb/*) echo table ;;
     lambda/adapters/adopted/*) echo adopted ;;
     lambda/adapters/git-hosts/*) echo git-hosts ;;
@@ -98,7 +100,8 @@ layer_of() {
 # mutate FILES…: all layers, and what survived.
 mutate() {
   local file name files=()
-  local names=(domain giant plans scan access cleanup deletes exports recounts tenants uploads use-cases table adopted git-hosts)
+  local names=(domain giant plans scan access cleanup deletes exports recounts tenants uploads use-cases requests table)
+  names+=(adopted git-hosts)
   for file in "$@"; do layer_of "$file" >/dev/null || exit 1; done
   install_stryker
   link_stryker

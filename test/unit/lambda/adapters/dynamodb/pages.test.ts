@@ -1,5 +1,11 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { firstItems, keysAfter, onePage, pagesOf } from '../../../../../lambda/adapters/dynamodb/pages.ts';
+import {
+  firstItems,
+  itemsBelow,
+  keysAfter,
+  onePage,
+  pagesOf,
+} from '../../../../../lambda/adapters/dynamodb/pages.ts';
 import { LedgerUnavailableError } from '../../../../../lambda/ports/ledger.ts';
 import { FakeTable } from './fake-table.ts';
 
@@ -63,6 +69,21 @@ describe('one page of a query', () => {
   it('of an answer without items has none', async () => {
     client.on('Query').resolves({});
     expect(await onePage(table, { ...query, Limit: 2 })).toEqual({ items: [], hasMore: false });
+  });
+});
+
+it('the items of a tenant are those of its partition whose keys begin so', async () => {
+  pages([1, 2]);
+  const found: number[] = [];
+  for await (const items of itemsBelow(table, { tenant: 'acme', prefix: 'REPO#' })) found.push(items.length);
+  expect(found).toEqual([1, 2]);
+  expect(client.asked()[0]).toEqual({
+    TableName: 'ledger',
+    KeyConditionExpression: '#pk = :pk AND begins_with(#sk, :prefix)',
+    ExpressionAttributeNames: { '#pk': 'pk', '#sk': 'sk' },
+    ExpressionAttributeValues: { ':pk': 'TENANT#acme', ':prefix': 'REPO#' },
+    ConsistentRead: true,
+    ExclusiveStartKey: undefined,
   });
 });
 

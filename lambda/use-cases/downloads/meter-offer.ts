@@ -30,7 +30,8 @@ export async function meterOffer(
  * which keeps nobody from what they were offered.
  */
 export async function correctMeter({ downloads, log }: MeterDeps, difference: DownloadOffer): Promise<void> {
-  if (difference.bytes === 0 && difference.objects === 0) return;
+  // All of it was offered.
+  if (difference.objects === 0) return;
   try {
     await downloads.correct(difference);
   } catch (error) {

@@ -74,7 +74,8 @@ async function giveBack(
   { downloads, log }: Pick<Deps, 'downloads' | 'log'>,
   difference: PublicOffer,
 ): Promise<void> {
-  if (difference.bytes === 0 && difference.objects === 0) return;
+  // All of it was offered.
+  if (difference.objects === 0) return;
   try {
     await downloads.correctPublic(difference);
   } catch (error) {

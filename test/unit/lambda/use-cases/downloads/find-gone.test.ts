@@ -3,6 +3,7 @@ import { LedgerUnavailableError } from '../../../../../lambda/ports/ledger.ts';
 import { findGone } from '../../../../../lambda/use-cases/downloads/find-gone.ts';
 import { offerDownload } from '../../../../../lambda/use-cases/downloads/offer-download.ts';
 import { MemoryStack, oidOf, tenant } from '../../../../support/memory/stack.ts';
+import { recordingLog } from '../../../../support/recording-log.ts';
 
 const path = { tenant, repo: 'app' };
 
@@ -29,12 +30,13 @@ describe('what is missing', () => {
 
   it('is only missing if the ledger does not say why', async () => {
     const { deps } = new MemoryStack();
-    const warnings: string[] = [];
-    const log = { ...deps.log, warn: (message: string) => void warnings.push(message) };
+    const { log, entries } = recordingLog();
     const failing = (error: Error) => ({ ...deps.ledger, goneOf: () => Promise.reject(error) });
     const ask = (error: Error) => findGone({ ledger: failing(error), log }, { ...path, oids: [oidOf(1)] });
     expect(await ask(new LedgerUnavailableError('Down.'))).toEqual(new Map());
-    expect(warnings).toHaveLength(1);
+    expect(entries).toEqual([
+      { level: 'warn', message: 'it is not known why objects are missing', fields: path },
+    ]);
     await expect(ask(new TypeError('A mistake.'))).rejects.toThrow('A mistake.');
   });
 

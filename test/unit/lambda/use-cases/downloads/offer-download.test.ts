@@ -77,6 +77,85 @@ describe('an offer of downloads', () => {
     );
   });
 
+  it('tells whose downloads are not metered, or not corrected', async () => {
+    const error = new LedgerUnavailableError('down');
+    const free = setUp({ downloads: { ...down, meter: () => Promise.reject(error) } });
+    await free.offer({ [stored]: 60 });
+    expect(free.entries[0]?.fields).toEqual({ tenant: 'acme', repo: 'game', error });
+    const corrected = setUp({
+      downloads: { ...down, meter: async () => 'metered', correct: () => Promise.reject(error) },
+    });
+    await corrected.offer({ [absent]: 60 });
+    expect(corrected.entries[0]?.fields).toEqual({ tenant: 'acme', repo: 'game', error });
+  });
+
+  it('that was not metered is not corrected', async () => {
+    const { offer, entries } = setUp({ downloads: down });
+    await offer({ [stored]: 60, [absent]: 5 });
+    expect(entries.map(({ message }) => message)).toEqual(['downloads not metered']);
+  });
+
+  it('is corrected for objects that have no bytes, and not if all is offered', async () => {
+    const { offer, offered } = setUp();
+    await offer({ [stored]: 60, [absent]: 0 });
+    expect(await offered()).toEqual({ bytes: 60, objects: 1 });
+    const corrections: object[] = [];
+    const downloads: Downloads = {
+      ...down,
+      meter: async () => 'metered',
+      correct: async (difference) => void corrections.push(difference),
+    };
+    const other = setUp({ downloads });
+    await other.offer({ [stored]: 60 });
+    expect(corrections).toEqual([]);
+    await other.offer({ [absent]: 0 });
+    expect(corrections).toMatchObject([{ tenant: 'acme', repo: 'game', tokenId: 't', objects: -1 }]);
+  });
+
+  it('asks why objects are missing, and of no others', async () => {
+    const objects = new MemoryObjectStore();
+    objects.put(`acme/game/${stored}`, 60);
+    const deps = memoryDeps({ objects });
+    const asked: object[] = [];
+    const ledger = Object.assign(deps.ledger, {
+      goneOf: async (input: object) => {
+        asked.push(input);
+        return new Map();
+      },
+    });
+    const sizes = new Map([
+      [stored, 60],
+      [absent, 5],
+    ]);
+    const input = { tenant: tenantRecord(), tokenId: 't', repo: 'game', objects: sizes };
+    await offerDownload({ ...deps, ledger }, input);
+    expect(asked).toEqual([{ tenant: 'acme', repo: 'game', oids: [absent] }]);
+  });
+
+  it('signs as of its beginning, and says how long the URL is still good', async () => {
+    const objects = new MemoryObjectStore();
+    objects.put(`acme/game/${stored}`, 60);
+    const clock = new ManualClock();
+    const beganMs = clock.nowMs();
+    const signed: object[] = [];
+    const signer = {
+      signUpload: () => Promise.reject(new Error('Nothing is uploaded.')),
+      signDownload: async (input: object) => {
+        signed.push(input);
+        clock.advance(2_000);
+        return { href: 'https://store.example/', header: {} };
+      },
+    };
+    const deps = memoryDeps({ objects, clock, signer });
+    const lifetimeMs = deps.settings.urlLifetimeMs;
+    const input = { tenant: tenantRecord(), tokenId: 't', repo: 'game', objects: new Map([[stored, 60]]) };
+    const outcome = await offerDownload(deps, input);
+    expect(outcome.kind === 'answered' && outcome.verdicts.get(stored)).toMatchObject({
+      expiresInMs: lifetimeMs - 2_000,
+    });
+    expect(signed).toEqual([{ key: `acme/game/${stored}`, signedAtMs: beganMs, lifetimeMs }]);
+  });
+
   it('is answered when only its correction fails', async () => {
     const { offer, entries } = setUp({ downloads: { ...down, meter: async () => 'metered' } });
     expect(await offer({ [stored]: 60 })).toMatchObject({ kind: 'answered' });

@@ -119,6 +119,15 @@ describe('what anybody is offered', () => {
     expect(await offer({ [large]: 60_000 })).toMatchObject({ kind: 'answered' });
     expect(correct).not.toHaveBeenCalled();
     expect(await offer({ [absent]: 60_000 })).toMatchObject({ kind: 'answered' });
-    expect(entries).toMatchObject([{ level: 'warn', message: 'downloads not corrected' }]);
+    expect(entries).toMatchObject([
+      { level: 'warn', message: 'downloads not corrected', fields: { tenant: 'acme', repo: 'game' } },
+    ]);
+    expect(entries[0]?.fields['error']).toBeInstanceOf(LedgerUnavailableError);
+  });
+
+  it('is corrected for what is not there, though that it was looked for counts as many bytes', async () => {
+    const { offer, sums } = setUp();
+    await offer({ [large]: 60_000, [absent]: 10 });
+    expect(await sums()).toMatchObject({ repo: { bytes: 60_000 + least, objects: 1 } });
   });
 });

@@ -32,5 +32,8 @@ describe('the history of a tenant', () => {
     expect(asked).toEqual([100, 100, 100]);
     expect(await forgetHistory({ history, clock }, { tenant, untilMs: nowMs })).toBe(false);
     expect(asked).toHaveLength(4);
+    // To the last moment of its time.
+    expect(await forgetHistory({ history, clock }, { tenant, untilMs: nowMs + 10 })).toBe(true);
+    expect(asked).toHaveLength(6);
   });
 });

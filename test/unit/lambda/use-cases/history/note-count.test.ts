@@ -75,6 +75,18 @@ describe('a recount', () => {
     expect(await kept.days(range)).toMatchObject([{ storedBytes: 120, objectCount: 2 }]);
   });
 
+  it('of which it is not known whether it was noted may be the newest', async () => {
+    const { made } = await world();
+    const { log, entries } = recordingLog();
+    const error = new Error('The table is down.');
+    const history: History = { ...bound(new MemoryHistory()), note: () => Promise.reject(error) };
+    const after = await made.record();
+    expect(await noteCount({ ...made.deps, history, log }, { before: after, after, epoch: 1 })).toBe(
+      'unknown',
+    );
+    expect(entries).toEqual([{ level: 'warn', message: 'history not noted', fields: { tenant, error } }]);
+  });
+
   it('of a tenant that was never counted, or is being deleted, is not noted', async () => {
     const { made } = await world();
     const history = new MemoryHistory();
@@ -83,10 +95,10 @@ describe('a recount', () => {
       return noteCount({ ...made.deps, history }, { before, after: { ...before, ...after }, epoch: 1 });
     };
     const counted = { storedBytes: 5, objectCount: 1, countedAtMs: 1 };
-    await note({ counted: null, closedAtMs: null });
-    await note({ counted, closedAtMs: 7 });
+    expect(await note({ counted: null, closedAtMs: null })).toBe('unknown');
+    expect(await note({ counted, closedAtMs: 7 })).toBe('unknown');
     expect(await history.days(range)).toEqual([]);
-    await note({ counted, closedAtMs: null });
+    expect(await note({ counted, closedAtMs: null })).toBe('noted');
     expect(await history.days(range)).toHaveLength(1);
   });
 });

@@ -5,6 +5,7 @@ import { noteRefusal } from '../../../../../lambda/use-cases/history/note-refusa
 import { admitUpload } from '../../../../../lambda/use-cases/uploads/admit-upload.ts';
 import { MemoryHistory } from '../../../../support/memory/history.ts';
 import { MemoryStack, oidOf, tenant } from '../../../../support/memory/stack.ts';
+import { MemoryWarnings } from '../../../../support/memory/warnings.ts';
 import { recordingLog } from '../../../../support/recording-log.ts';
 
 const refusal = { repo: null, storedBytes: 100, limitBytes: 150 };
@@ -92,5 +93,41 @@ describe('a refused batch', () => {
     const history = new MemoryHistory();
     await noteRefusal({ ...made.deps, history }, { tenant, counted: null }, refusal);
     expect(await history.days(range)).toEqual([]);
+  });
+
+  it('is warned of once a day by each process, and again if that failed, which is logged', async () => {
+    const { made } = await world();
+    const { log, entries } = recordingLog();
+    const error = new Error('The table is down.');
+    const counted = { storedBytes: 100, objectCount: 1, countedAtMs: 1 };
+    const raised: unknown[] = [];
+    let isBroken = true;
+    const warnings = Object.assign(new MemoryWarnings(), {
+      raiseFull: async (input: unknown) => {
+        raised.push(input);
+        if (isBroken) throw error;
+        return 'raised' as const;
+      },
+    });
+    const deps = { ...made.deps, warnings, log, refusalTally: new RefusalTally() };
+    const refuse = () => noteRefusal(deps, { tenant, counted }, refusal);
+    await refuse();
+    expect(entries).toEqual([{ level: 'warn', message: 'refusal not warned of', fields: { tenant, error } }]);
+    isBroken = false;
+    for (let index = 0; index < 3; index += 1) await refuse();
+    expect(raised).toHaveLength(2);
+    made.nowMs += 86_400_000;
+    await refuse();
+    expect(raised).toHaveLength(3);
+  });
+
+  it('that could not be counted is logged', async () => {
+    const { made } = await world();
+    const { log, entries } = recordingLog();
+    const error = new Error('The table is down.');
+    const history: History = Object.assign(new MemoryHistory(), { addRefusals: () => Promise.reject(error) });
+    const counted = { storedBytes: 100, objectCount: 1, countedAtMs: 1 };
+    await noteRefusal({ ...made.deps, history, log }, { tenant, counted }, refusal);
+    expect(entries).toEqual([{ level: 'warn', message: 'refusal not noted', fields: { tenant, error } }]);
   });
 });

@@ -57,4 +57,20 @@ describe('a repo that is created', () => {
     expect(await create('one-more', 5)).toEqual({ kind: 'too-many' });
     expect(await create('one-more')).toMatchObject({ kind: 'created' });
   });
+
+  it('is told of a delete of its name that began meanwhile', async () => {
+    const { ledger } = world;
+    const { readRepo } = ledger;
+    ledger.readRepo = async (path) => {
+      const found = await readRepo.call(ledger, path);
+      await ledger.closeRepo({ ...path, closedAtMs: world.nowMs });
+      return found;
+    };
+    expect(await create('app')).toEqual({ kind: 'closed' });
+  });
+
+  it('that the ledger loses is an error', async () => {
+    world.ledger.readRepo = async () => undefined;
+    await expect(create('app')).rejects.toThrow(`The repo ${tenant}/app vanished`);
+  });
 });

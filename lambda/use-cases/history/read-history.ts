@@ -39,7 +39,7 @@ export async function readHistory(
   const from = asked < oldest ? oldest : asked;
   const [noted, months] = await Promise.all([
     history.days({ tenant, from: oldest, to: today }),
-    from > to ? [] : downloads.months({ tenant, months: monthsOf({ from, to }) }),
+    downloads.months({ tenant, months: monthsOf({ from, to }) }),
   ]);
   const all = usageDays({ days: noted, from: oldest, to: today, today, now: counted });
   return {

@@ -92,11 +92,30 @@ describe('the history', () => {
     expect(await offered()).toEqual([undefined, 10, undefined, 0, 25, 0]);
   });
 
+  it('has what was offered on the one day that is asked for, and on the first of a month', async () => {
+    const { read, downloads } = await world({ '2026-11-01': 5 });
+    const offer = { tenant, repo: 'app', tokenId: 't', objects: 1, limitBytes: null };
+    await downloads.meter({ ...offer, atMs: atDay('2027-01-01'), bytes: 7 });
+    await downloads.meter({ ...offer, atMs: atDay('2026-12-31'), bytes: 8 });
+    const offered = async (from: string, to: string) =>
+      (await read({ from, to })).days.map((day) => day.downloads?.bytes);
+    expect(await offered('2027-01-01', '2027-01-01')).toEqual([7]);
+    expect(await offered('2026-12-31', '2027-01-01')).toEqual([8, 7]);
+  });
+
   it('has the forecast that the subscription has, whichever days are asked for', async () => {
     const growing = Object.fromEntries(
       Array.from({ length: 50 }, (_, index) => [dayAfter(today, index - 49), 10 * index]),
     );
-    const cases = [growing, { '2026-10-20': 100 }, { '2026-11-30': 1, [today]: 700 }, {}];
+    // The first day of which a forecast of today knows, and one before it.
+    expect(forecastFrom(today)).toBe('2026-10-08');
+    const [first, older] = [
+      { '2026-10-08': 100, [today]: 700 },
+      { '2026-10-07': 100, [today]: 700 },
+    ];
+    expect((await (await world(first)).read()).forecast).toMatchObject({ reason: 'not-growing' });
+    expect((await (await world(older)).read()).forecast).toMatchObject({ reason: 'too-few-days' });
+    const cases = [growing, { '2026-10-20': 100 }, { '2026-11-30': 1, [today]: 700 }, {}, first, older];
     for (const stored of cases) {
       const { history, record, read } = await world(stored);
       const noted = await history.days({ tenant, from: forecastFrom(today), to: today });

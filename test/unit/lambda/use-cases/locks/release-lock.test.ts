@@ -37,6 +37,15 @@ describe('a lock', () => {
     expect(audit.entries).toHaveLength(before);
   });
 
+  it('is not looked for by what is no id of a lock, not even by force', async () => {
+    const locks = { ...deps.locks, release: () => Promise.reject(new Error('Nothing is to be looked for.')) };
+    for (const isForced of [false, true])
+      for (const none of ['', 'x', `${lockId}0`, `${lockId}/`]) {
+        const input = { ...place, lockId: none, isForced, token: ada, requestId: 'r' };
+        expect(await releaseLock({ ...deps, locks }, input)).toEqual({ kind: 'absent' });
+      }
+  });
+
   it('of another is released by force alone, and the log says by which token', async () => {
     expect(await release(bob)).toMatchObject({ kind: 'of-another', lock: { ownerName: 'ada' } });
     expect(entries).toEqual([]);

@@ -84,8 +84,9 @@ describe('a repo with a limit of its own', () => {
     expect(await limit('app', 100)).toMatchObject({ kind: 'limited' });
     expect(world.requests).toEqual([{ tenant, reason: 'manual', full: false }]);
     const { epoch } = await world.record();
-    await limit('app', 100);
-    await limit('web', null);
+    const unchanged = { kind: 'limited', tenant: await world.record() };
+    expect(await limit('app', 100)).toEqual(unchanged);
+    expect(await limit('web', null)).toEqual(unchanged);
     expect(world.requests).toHaveLength(1);
     expect((await world.record()).epoch).toBe(epoch);
     await limit('app', null);

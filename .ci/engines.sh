@@ -50,15 +50,7 @@ POM
 }
 
 install_versitygw() {
-  [ -x "$versitygw_bin" ] && return
-  have go || die 'versitygw is built with Go 1.25 or newer, which is not on this machine'
-  local build
-  build="$(mktemp -d "$cache/build.XXXXXX")"
-  say "building versitygw $versitygw_version (a minute or more)"
-  retry env "GOBIN=$build" go install "github.com/versity/versitygw/cmd/versitygw@v$versitygw_version" ||
-    die 'go install could not build versitygw'
-  mv -T "$build/versitygw" "$versitygw_bin"
-  rm -rf "$build"
+  go_program "$versitygw_bin" "github.com/versity/versitygw/cmd/versitygw@v$versitygw_version"
 }
 
 pids=()

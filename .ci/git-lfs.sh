@@ -15,14 +15,7 @@ git_lfs_version=3.7.1
 git_lfs_home="$cache/git-lfs-$git_lfs_version"
 
 install_git_lfs() {
-  [ -x "$git_lfs_home/git-lfs" ] && return
-  have go || die 'git-lfs is built with Go 1.25 or newer, which is not on this machine'
-  local build
-  build="$(mktemp -d "$cache/build.XXXXXX")"
-  say "building git-lfs $git_lfs_version (a minute)"
-  retry env "GOBIN=$build" go install "github.com/git-lfs/git-lfs/v3@v$git_lfs_version" ||
-    die 'go install could not build git-lfs'
-  mv -T "$build" "$git_lfs_home"
+  go_program "$git_lfs_home/git-lfs" "github.com/git-lfs/git-lfs/v3@v$git_lfs_version"
 }
 
 case "${1:-}" in

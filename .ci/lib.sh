@@ -73,3 +73,17 @@ python_program() {
   python3 -m venv "$home"
   retry "$home/bin/pip" install --disable-pip-version-check "$requirement" || die "pip could not install $requirement"
 }
+
+# go_program FILE PACKAGE@VERSION: builds the program of a Go package.
+go_program() {
+  local file="$1" package="$2" build
+  [ -x "$file" ] && return
+  have go || die "$package is built with Go 1.25 or newer, which is not on this machine"
+  build="$(mktemp -d "$cache/build.XXXXXX")"
+  say "building $package (a minute or more)"
+  retry env "GOBIN=$build" go install "$package" || die "go install could not build $package"
+  mkdir -p "$(dirname "$file")"
+  # In one step, so that a build that was cut short leaves nothing that looks complete.
+  mv -T "$build"/* "$file"
+  rm -rf "$build"
+}

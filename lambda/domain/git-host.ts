@@ -1,4 +1,4 @@
-import type { RepoRecord } from './tenant.ts';
+import type { RepoMark } from './repo-mark.ts';
 
 /** A host of git repositories that a stage asks what a person may do. The operator's setting, never a tenant's. */
 export interface GitHost {
@@ -49,31 +49,14 @@ export function isHostedName(text: string, kind: GitHostKind): boolean {
 }
 
 /** That people who may use a repository of a host may use a repo, with their tokens for that host. */
-export interface MappedRepo {
-  readonly repo: string;
+export interface MappedRepo extends RepoMark {
   /** The id of the host. */
   readonly host: string;
   /** The repository's full name there. */
   readonly name: string;
   /** The repository's number there, which nobody can take over as they can a name. null: not known yet. */
   readonly hostedId: string | null;
-  /** When this was decided. */
-  readonly sinceMs: number;
 }
 
 /** Mapped repos of a tenant. They are read all at once. */
 export const mappedReposMax = 1000;
-
-/**
- * Whether a mapping is in force. A delete of the repo ends it, also if what ends it is lost or lands late: what is opened
- * again under its name is nobody's of that host.
- *
- * @param repo undefined: the ledger does not know it.
- */
-export function isMapped(
-  { sinceMs }: Pick<MappedRepo, 'sinceMs'>,
-  repo: Pick<RepoRecord, 'closedAtMs' | 'endedClosingMs'> | undefined,
-): boolean {
-  if (repo === undefined) return true;
-  return repo.closedAtMs === null && sinceMs > (repo.endedClosingMs ?? 0);
-}

@@ -1,12 +1,9 @@
-import type { RepoRecord } from './tenant.ts';
+import type { RepoMark } from './repo-mark.ts';
 
 /** That anybody may download from a repo, without a token, and how much of it. */
-export interface PublicRead {
-  readonly repo: string;
+export interface PublicRead extends RepoMark {
   /** The ceiling: bytes that may be offered to anybody in a month (UTC), all together. null: unlimited. */
   readonly monthlyLimitBytes: number | null;
-  /** When this was decided last. */
-  readonly sinceMs: number;
 }
 
 /** Whom a download is metered for that needs no token. It looks like no token's id. */
@@ -26,18 +23,4 @@ export function publicBytesOf(objects: ReadonlyMap<string, number>): number {
   let sum = 0;
   for (const sizeBytes of objects.values()) sum += Math.max(sizeBytes, publicObjectBytesMin);
   return sum;
-}
-
-/**
- * Whether it is in force. A delete of the repo ends it, also if what ends it is lost or lands late: what is opened
- * again under its name was never made public.
- *
- * @param repo undefined: the ledger does not know it yet.
- */
-export function isPublic(
-  { sinceMs }: PublicRead,
-  repo: Pick<RepoRecord, 'closedAtMs' | 'endedClosingMs'> | undefined,
-): boolean {
-  if (repo === undefined) return true;
-  return repo.closedAtMs === null && sinceMs > (repo.endedClosingMs ?? 0);
 }

@@ -35,7 +35,9 @@ export function create(deps: ExchangeDeps): HttpHandler {
     const decoded = readBody(deps, event);
     if (!decoded.ok) return decoded.response;
     const tenant = pathTenant(event);
-    const audience = `${baseUrl(event, deps.publicUrl)}/${tenant}`;
+    const base = baseUrl(event, deps.publicUrl);
+    // A name that no tenant can have is not said again: it may be anything.
+    const audience = `${base}/${tenant ?? 'TENANT'}`;
     let outcome: ExchangeOutcome = { kind: 'rejected', reason: 'there is no such tenant' };
     try {
       const { idToken } = decoded.body;

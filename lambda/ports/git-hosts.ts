@@ -1,6 +1,7 @@
 import type { GitHost, MappedRepo } from '../domain/git-host.ts';
 import type { PersonGrant } from '../domain/person.ts';
 import type { RepoPath } from './ledger.ts';
+import type { RepoMarks } from './repo-marks.ts';
 
 /** What a host answers. */
 export type HostAnswer =
@@ -40,14 +41,8 @@ export class GitHostUnavailableError extends Error {
   override readonly name = 'GitHostUnavailableError';
 }
 
-/** Which repos are mapped. Away from the items of tenants and repos: strangers read it for whatever names they like. */
-export interface MappedRepos {
-  /** One strongly consistent read of one item, whether or not there is such a repo. @throws {LedgerUnavailableError} */
-  find(path: RepoPath): Promise<MappedRepo | undefined>;
-  /** Those of a tenant, by name. @throws {LedgerUnavailableError} */
-  list(tenant: string): Promise<readonly MappedRepo[]>;
-  /** Replaces what was decided before. A write that lands late changes nothing. @throws {LedgerUnavailableError} */
-  put(input: { tenant: string; mapped: MappedRepo }): Promise<void>;
+/** Which repos are mapped. */
+export interface MappedRepos extends RepoMarks<MappedRepo> {
   /**
    * Notes the repository's number, unless one is known, or something else was decided since.
    *
@@ -55,13 +50,6 @@ export interface MappedRepos {
    * @throws {LedgerUnavailableError}
    */
   pin(input: RepoPath & { sinceMs: number; hostedId: string }): Promise<MappedRepo | undefined>;
-  /**
-   * Ends it. A write from before that lands late does not bring it back.
-   *
-   * @returns what there was. undefined: it was not mapped.
-   * @throws {LedgerUnavailableError}
-   */
-  end(input: RepoPath & { atMs: number }): Promise<MappedRepo | undefined>;
 }
 
 /** What hosts have said, for some minutes, so that not every function has to ask. */

@@ -124,7 +124,7 @@ export function tokenExchangeTests(api: () => Api): void {
     it('is one and the same 401 for what is no identity, whatever the tenant', async () => {
       const answers = [];
       for (const idToken of ['x', 'a.b.c', own.writeToken, api().target.adminToken, unsigned()])
-        for (const tenant of [own.tenant, newName()]) {
+        for (const tenant of [own.tenant, newName(), 'No-Tenant']) {
           const answer = await exchange(tenant, { idToken });
           expectProblem(answer, 401, /for the audience/);
           answers.push(JSON.stringify(comparable(answer)).replaceAll(tenant, 'TENANT'));

@@ -22,9 +22,9 @@ export function mappedReposContract(open: () => Promise<MappedRepos>): void {
       const [tenant, other] = [tenantName(), tenantName()];
       expect(await repos.find({ tenant, repo: 'game' })).toBeUndefined();
       expect(await repos.list(tenant)).toEqual([]);
-      await repos.put({ tenant, mapped: mapped('game') });
-      await repos.put({ tenant, mapped: mapped('Art.v2', { host: 'gitlab', name: 'a/b/c', hostedId: '7' }) });
-      await repos.put({ tenant: other, mapped: mapped('film') });
+      await repos.put({ tenant, mark: mapped('game') });
+      await repos.put({ tenant, mark: mapped('Art.v2', { host: 'gitlab', name: 'a/b/c', hostedId: '7' }) });
+      await repos.put({ tenant: other, mark: mapped('film') });
       expect(await repos.find({ tenant, repo: 'game' })).toEqual(mapped('game'));
       expect(await repos.find({ tenant, repo: 'gam' })).toBeUndefined();
       expect(await repos.find({ tenant: other, repo: 'game' })).toBeUndefined();
@@ -38,8 +38,8 @@ export function mappedReposContract(open: () => Promise<MappedRepos>): void {
       const tenant = tenantName();
       const path = { tenant, repo: 'game' };
       expect(await repos.end({ ...path, atMs: 1 })).toBeUndefined();
-      await repos.put({ tenant, mapped: mapped('game') });
-      await repos.put({ tenant, mapped: mapped('game', { name: 'acme/other', sinceMs: 2 }) });
+      await repos.put({ tenant, mark: mapped('game') });
+      await repos.put({ tenant, mark: mapped('game', { name: 'acme/other', sinceMs: 2 }) });
       expect(await repos.find(path)).toEqual(mapped('game', { name: 'acme/other', sinceMs: 2 }));
       expect(await repos.end({ ...path, atMs: 3 })).toEqual(
         mapped('game', { name: 'acme/other', sinceMs: 2 }),
@@ -47,7 +47,7 @@ export function mappedReposContract(open: () => Promise<MappedRepos>): void {
       expect(await repos.end({ ...path, atMs: 4 })).toBeUndefined();
       expect(await repos.find(path)).toBeUndefined();
       expect(await repos.list(tenant)).toEqual([]);
-      await repos.put({ tenant, mapped: mapped('game', { sinceMs: 5 }) });
+      await repos.put({ tenant, mark: mapped('game', { sinceMs: 5 }) });
       expect(await repos.find(path)).toEqual(mapped('game', { sinceMs: 5 }));
     });
 
@@ -55,7 +55,7 @@ export function mappedReposContract(open: () => Promise<MappedRepos>): void {
       const tenant = tenantName();
       const path = { tenant, repo: 'game' };
       expect(await repos.pin({ ...path, sinceMs: 1, hostedId: '7' })).toBeUndefined();
-      await repos.put({ tenant, mapped: mapped('game', { sinceMs: 10 }) });
+      await repos.put({ tenant, mark: mapped('game', { sinceMs: 10 }) });
       expect(await repos.pin({ ...path, sinceMs: 9, hostedId: '7' })).toEqual(
         mapped('game', { sinceMs: 10 }),
       );
@@ -71,7 +71,7 @@ export function mappedReposContract(open: () => Promise<MappedRepos>): void {
     it('have one number, whoever comes first of many', async () => {
       const tenant = tenantName();
       const path = { tenant, repo: 'game' };
-      await repos.put({ tenant, mapped: mapped('game') });
+      await repos.put({ tenant, mark: mapped('game') });
       const answers = await Promise.all(
         ['1', '2', '3', '4', '5', '6'].map((hostedId) => repos.pin({ ...path, sinceMs: 1, hostedId })),
       );

@@ -19,9 +19,9 @@ export function publicReadsContract(open: () => Promise<PublicReads>): void {
       const [tenant, other] = [tenantName(), tenantName()];
       expect(await reads.find({ tenant, repo: 'game' })).toBeUndefined();
       expect(await reads.list(tenant)).toEqual([]);
-      await reads.put({ tenant, publicRead: publicRead('game') });
-      await reads.put({ tenant, publicRead: publicRead('Art.v2', null) });
-      await reads.put({ tenant: other, publicRead: publicRead('film') });
+      await reads.put({ tenant, mark: publicRead('game') });
+      await reads.put({ tenant, mark: publicRead('Art.v2', null) });
+      await reads.put({ tenant: other, mark: publicRead('film') });
       expect(await reads.find({ tenant, repo: 'game' })).toEqual(publicRead('game'));
       expect(await reads.find({ tenant, repo: 'gam' })).toBeUndefined();
       expect(await reads.find({ tenant: other, repo: 'game' })).toBeUndefined();
@@ -32,14 +32,14 @@ export function publicReadsContract(open: () => Promise<PublicReads>): void {
       const tenant = tenantName();
       const path = { tenant, repo: 'game' };
       expect(await reads.end({ ...path, atMs: 1 })).toBeUndefined();
-      await reads.put({ tenant, publicRead: publicRead('game') });
-      await reads.put({ tenant, publicRead: publicRead('game', null, 2) });
+      await reads.put({ tenant, mark: publicRead('game') });
+      await reads.put({ tenant, mark: publicRead('game', null, 2) });
       expect(await reads.find(path)).toEqual(publicRead('game', null, 2));
       expect(await reads.end({ ...path, atMs: 3 })).toEqual(publicRead('game', null, 2));
       expect(await reads.end({ ...path, atMs: 4 })).toBeUndefined();
       expect(await reads.find(path)).toBeUndefined();
       expect(await reads.list(tenant)).toEqual([]);
-      await reads.put({ tenant, publicRead: publicRead('game', 0, 5) });
+      await reads.put({ tenant, mark: publicRead('game', 0, 5) });
       expect(await reads.find(path)).toEqual(publicRead('game', 0, 5));
     });
 
@@ -47,7 +47,7 @@ export function publicReadsContract(open: () => Promise<PublicReads>): void {
       const tenant = tenantName();
       await Promise.all(
         Array.from({ length: 8 }, (_, index) =>
-          reads.put({ tenant, publicRead: publicRead('game', index, index) }),
+          reads.put({ tenant, mark: publicRead('game', index, index) }),
         ),
       );
       const found = await reads.find({ tenant, repo: 'game' });
@@ -62,7 +62,7 @@ export function publicReadsContract(open: () => Promise<PublicReads>): void {
       );
       for (let first = 0; first < names.length; first += 50)
         await Promise.all(
-          names.slice(first, first + 50).map((repo) => reads.put({ tenant, publicRead: publicRead(repo) })),
+          names.slice(first, first + 50).map((repo) => reads.put({ tenant, mark: publicRead(repo) })),
         );
       expect((await reads.list(tenant)).map(({ repo }) => repo)).toEqual(names);
     });

@@ -45,7 +45,7 @@ const architecture: Readonly<Record<string, { imports: readonly string[]; packag
     packages: [],
   },
   'lambda/use-cases/repos': {
-    imports: ['lambda/domain', 'lambda/use-cases', 'lambda/use-cases/recounts'],
+    imports: ['lambda/domain', 'lambda/ports', 'lambda/use-cases', 'lambda/use-cases/recounts'],
     packages: [],
   },
   'lambda/use-cases/cleanup': {

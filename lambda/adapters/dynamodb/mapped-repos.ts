@@ -1,12 +1,12 @@
 import * as z from 'zod';
 import { type MappedRepo, mappedReposMax } from '../../domain/git-host.ts';
 import type { MappedRepos } from '../../ports/git-hosts.ts';
-import { RepoMarks } from './repo-marks.ts';
+import { DynamoDbRepoMarks } from './repo-marks.ts';
 import type { Table } from './requests.ts';
 
 /** Mapped repos on the ledger's table, an item for each. */
 export function createDynamoDbMappedRepos(table: Table): MappedRepos {
-  const marks = new RepoMarks<MappedRepo>(table, {
+  const marks = new DynamoDbRepoMarks<MappedRepo>(table, {
     partition: (tenant) => `MAPPED#${tenant}`,
     field: 'mapped',
     fields: z.object({
@@ -20,9 +20,7 @@ export function createDynamoDbMappedRepos(table: Table): MappedRepos {
   return {
     find: (path) => marks.find(path),
     list: (tenant) => marks.list(tenant),
-    put: async ({ tenant, mapped: { repo, ...fields } }) => {
-      await marks.change({ tenant, repo }, () => fields);
-    },
+    put: (input) => marks.put(input),
     pin: ({ sinceMs, hostedId, ...path }) =>
       marks.change(path, (mapped) => {
         if (mapped?.sinceMs !== sinceMs || mapped.hostedId !== null) return undefined;

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { type PublicRead, publicReposMax } from '../../domain/public-read.ts';
 import type { PublicReads } from '../../ports/public-reads.ts';
-import { RepoMarks } from './repo-marks.ts';
+import { DynamoDbRepoMarks } from './repo-marks.ts';
 import type { Table } from './requests.ts';
 
 /** What strangers read, and are metered by: of no matter to whoever has a token. */
@@ -9,18 +9,10 @@ export const publicPartition = (tenant: string) => `PUBLIC#${tenant}`;
 
 /** Public repos on the ledger's table, an item for each. */
 export function createDynamoDbPublicReads(table: Table): PublicReads {
-  const marks = new RepoMarks<PublicRead>(table, {
+  return new DynamoDbRepoMarks<PublicRead>(table, {
     partition: publicPartition,
     field: 'publicRead',
     fields: z.object({ monthlyLimitBytes: z.number().nullable(), sinceMs: z.number() }),
     listedMax: 2 * publicReposMax,
   });
-  return {
-    find: (path) => marks.find(path),
-    list: (tenant) => marks.list(tenant),
-    put: async ({ tenant, publicRead: { repo, ...fields } }) => {
-      await marks.change({ tenant, repo }, () => fields);
-    },
-    end: (input) => marks.end(input),
-  };
 }

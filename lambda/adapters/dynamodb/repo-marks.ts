@@ -1,5 +1,7 @@
 import * as z from 'zod';
+import type { RepoMark } from '../../domain/repo-mark.ts';
 import type { RepoPath } from '../../ports/ledger.ts';
+import type { RepoMarks } from '../../ports/repo-marks.ts';
 import { absent } from './expressions.ts';
 import { firstItems } from './pages.ts';
 import { getItem, putItem, type Table } from './requests.ts';
@@ -9,19 +11,14 @@ import { untilWritten } from './until-written.ts';
 /** After it has ended, an item stays for so long: no write lands later. */
 const endedKeptMs = 24 * 60 * 60_000;
 
-/** Something that is decided of a repo, until it is ended. */
-interface Mark {
-  readonly repo: string;
-}
-
 /** What an item has of it beside the repo's name. */
-type FieldsOf<M extends Mark> = Omit<M, 'repo'>;
+type FieldsOf<M extends RepoMark> = Omit<M, 'repo'>;
 
 /**
  * Marks of one kind on the ledger's table, an item for each repo that has or had one. Each write is over the version that
  * was read, so one that lands late changes nothing, and an ended one stays for a day.
  */
-export class RepoMarks<M extends Mark> {
+export class DynamoDbRepoMarks<M extends RepoMark> implements RepoMarks<M> {
   readonly #table: Table;
   readonly #kind: {
     readonly partition: (tenant: string) => string;
@@ -69,6 +66,10 @@ export class RepoMarks<M extends Mark> {
       Limit: listedMax,
     });
     return items.flatMap((item) => this.#parse(item).mark ?? []);
+  }
+
+  async put({ tenant, mark: { repo, ...fields } }: { tenant: string; mark: M }): Promise<void> {
+    await this.change({ tenant, repo }, () => fields);
   }
 
   /**

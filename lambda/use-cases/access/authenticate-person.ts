@@ -1,6 +1,7 @@
-import { isMapped, type MappedRepo } from '../../domain/git-host.ts';
+import type { MappedRepo } from '../../domain/git-host.ts';
 import type { PersonVerdict } from '../../domain/known-people.ts';
 import { grantKeyOf, mayBeHostToken, type PersonGrant } from '../../domain/person.ts';
+import { isInForce } from '../../domain/repo-mark.ts';
 import type { RepoRecord, TenantRecord } from '../../domain/tenant.ts';
 import { GitHostUnavailableError } from '../../ports/git-hosts.ts';
 import type { RepoPath } from '../../ports/ledger.ts';
@@ -63,7 +64,7 @@ export async function authenticatePerson(
     deps.ledger.readRepo({ tenant, repo }),
     known ? undefined : deps.keptGrants.find(key),
   ]);
-  if (tenantRecord?.closedAtMs !== null || !isMapped(mapped, repoRecord)) return { kind: 'refused' };
+  if (tenantRecord?.closedAtMs !== null || !isInForce(mapped, repoRecord)) return { kind: 'refused' };
   const verdict = known ?? (await verdictOn(deps, { tenant, mapped, credential, key, kept }));
   switch (verdict.kind) {
     case 'granted':

@@ -1,4 +1,5 @@
-import { isPublic, type PublicRead } from '../../domain/public-read.ts';
+import type { PublicRead } from '../../domain/public-read.ts';
+import { isInForce } from '../../domain/repo-mark.ts';
 import type { RepoRecord, TenantRecord } from '../../domain/tenant.ts';
 import type { RepoPath } from '../../ports/ledger.ts';
 import type { Deps } from '../deps.ts';
@@ -19,6 +20,6 @@ export async function findPublicRepo(
   const publicRead = await publicReads.find(path);
   if (!publicRead) return undefined;
   const [tenant, repo] = await Promise.all([ledger.readTenant(path.tenant), ledger.readRepo(path)]);
-  if (!tenant || tenant.closedAtMs !== null || !isPublic(publicRead, repo)) return undefined;
+  if (!tenant || tenant.closedAtMs !== null || !isInForce(publicRead, repo)) return undefined;
   return { tenant, repo, publicRead };
 }

@@ -3,17 +3,30 @@ import { isThere, type RepoRecord, type TenantRecord, unknownRepo } from '../../
 import type { Deps } from '../deps.ts';
 
 /**
- * A repo that is there, is being deleted, or has objects that no count has found yet. undefined: there is none.
+ * A repo that is there, has a limit, is being deleted, or has objects that no count has found yet. undefined: there is none.
  *
  * @throws {StoreUnavailableError | LedgerUnavailableError}
  */
 export async function findRepo(
-  { ledger, listing }: Pick<Deps, 'ledger' | 'listing'>,
+  deps: Pick<Deps, 'ledger' | 'listing'>,
   { tenant, repo }: { tenant: TenantRecord; repo: string },
 ): Promise<RepoRecord | undefined> {
-  const path = { tenant: tenant.tenant, repo };
-  const record = await ledger.readRepo(path);
-  if (record && (record.closedAtMs !== null || isThere(record) || tenant.repoLimits.has(repo))) return record;
-  const page = await listing.listPage({ prefix: repoPrefix(path), maxKeys: 1 });
-  return page.keyCount > 0 ? (record ?? unknownRepo(repo)) : undefined;
+  const record = await deps.ledger.readRepo({ tenant: tenant.tenant, repo });
+  return (await isFound(deps, { tenant, repo, record })) ? (record ?? unknownRepo(repo)) : undefined;
+}
+
+/**
+ * Whether {@link findRepo} finds a repo. The store is asked only if the ledger does not tell.
+ *
+ * @param input.record as it was read just now. undefined: the ledger does not know it.
+ * @throws {StoreUnavailableError}
+ */
+export async function isFound(
+  { listing }: Pick<Deps, 'listing'>,
+  input: { tenant: TenantRecord; repo: string; record: RepoRecord | undefined },
+): Promise<boolean> {
+  const { tenant, repo, record } = input;
+  if (record && (record.closedAtMs !== null || isThere(record) || tenant.repoLimits.has(repo))) return true;
+  const page = await listing.listPage({ prefix: repoPrefix({ tenant: tenant.tenant, repo }), maxKeys: 1 });
+  return page.keyCount > 0;
 }

@@ -22,7 +22,7 @@ async function setUp() {
   const made = await Counter.create();
   for (let index = 0; index < 20; index += 1) made.store.put(`${tenant}/app/${sha256Hex(`${index}`)}`, 10);
   const mapped = { repo: 'app', host: 'forge', name: 'acme/app', hostedId: '7', sinceMs: 1 };
-  await made.ask(() => made.deps.mappedRepos.put({ tenant, mapped }));
+  await made.ask(() => made.deps.mappedRepos.put({ tenant, mark: mapped }));
   const deps: Deps = {
     ...made.deps,
     gitHosts: [{ id: 'forge', kind: 'gitea', url: 'https://forge.example.com' }],

@@ -1,5 +1,6 @@
-import { isMapped, type MappedRepo } from '../../../domain/git-host.ts';
-import { isPublic, type PublicRead } from '../../../domain/public-read.ts';
+import type { MappedRepo } from '../../../domain/git-host.ts';
+import type { PublicRead } from '../../../domain/public-read.ts';
+import { isInForce } from '../../../domain/repo-mark.ts';
 import { isThere, type RepoRecord, type TenantRecord } from '../../../domain/tenant.ts';
 import { deletingMark, iso } from '../fields.ts';
 import type { RepoBody } from './schemas.ts';
@@ -23,9 +24,9 @@ export function reposBody(
   const publicByName = new Map(publicReads.map((publicRead) => [publicRead.repo, publicRead]));
   return repos.flatMap((record) => {
     const found = publicByName.get(record.repo);
-    const publicRead = found && isPublic(found, record) ? found : undefined;
+    const publicRead = found && isInForce(found, record) ? found : undefined;
     const hosted = mappedByName.get(record.repo);
-    const mapped = hosted && isMapped(hosted, record) ? hosted : undefined;
+    const mapped = hosted && isInForce(hosted, record) ? hosted : undefined;
     const isShown =
       record.closedAtMs !== null ||
       publicRead ||

@@ -4,12 +4,11 @@ import { isHostedName, type MappedRepo, mappedReposMax } from '../../../domain/g
 import { type PublicRead, publicReposMax } from '../../../domain/public-read.ts';
 import { type RepoRecord, repoLimitsMax, type TenantRecord, unknownRepo } from '../../../domain/tenant.ts';
 import type { RepoPath } from '../../../ports/ledger.ts';
-import { changePublicRead } from '../../../use-cases/access/change-public-read.ts';
 import type { AuditTrail } from '../../../use-cases/audited.ts';
+import { type ChangeMarkOutcome, changeMark } from '../../../use-cases/repos/change-mark.ts';
 import { createRepo as createRepoUseCase } from '../../../use-cases/repos/create-repo.ts';
 import { findRepo } from '../../../use-cases/repos/find-repo.ts';
 import { limitRepo } from '../../../use-cases/repos/limit-repo.ts';
-import { mapRepo } from '../../../use-cases/repos/map-repo.ts';
 import { problem, repoNotFound, tenantNotFound } from '../../problems.ts';
 import { pathRepo } from '../../request.ts';
 import { json, type Response } from '../../respond.ts';
@@ -105,6 +104,35 @@ const updateRepo = change(
   },
 );
 
+/** What is noted of a change of a mark, and said if there is no room for it. */
+interface MarkWords<M> {
+  readonly field: 'publicRead' | 'gitHost';
+  readonly shown: (mark: M) => object;
+  readonly full: () => Response;
+}
+
+/** @returns undefined: it was changed. */
+function markRefusal<M>(
+  outcome: ChangeMarkOutcome<M>,
+  input: { tenant: TenantRecord; repo: string; trail: AuditTrail },
+  { field, shown, full }: MarkWords<M>,
+): Response | undefined {
+  const { tenant, repo, trail } = input;
+  const noted = (mark: M | undefined) => ({ [field]: mark ? shown(mark) : null });
+  switch (outcome.kind) {
+    case 'changed':
+      trail.was(noted(outcome.before));
+      trail.became(noted(outcome.after));
+      return undefined;
+    case 'no-repo':
+      return repoNotFound(tenant.tenant);
+    case 'repo-closed':
+      return repoClosed(`${tenant.tenant}/${repo}`);
+    case 'full':
+      return full();
+  }
+}
+
 async function updatePublicRead(
   deps: ManagementDeps,
   input: {
@@ -114,25 +142,17 @@ async function updatePublicRead(
     trail: AuditTrail;
   },
 ): Promise<Response | undefined> {
-  const { tenant, repo, publicRead, trail } = input;
-  const outcome = await changePublicRead(deps, { tenant: tenant.tenant, repo, publicRead });
-  switch (outcome.kind) {
-    case 'changed': {
-      const { before, after } = outcome;
-      trail.was({ publicRead: before ? publicReadBody(before) : null });
-      trail.became({ publicRead: after ? publicReadBody(after) : null });
-      return undefined;
-    }
-    case 'no-repo':
-      return repoNotFound(tenant.tenant);
-    case 'repo-closed':
-      return repoClosed(`${tenant.tenant}/${repo}`);
-    case 'full':
-      return problem(
+  const { tenant, repo, publicRead: to } = input;
+  const kind = { marks: deps.publicReads, marksMax: publicReposMax };
+  return markRefusal(await changeMark(deps, kind, { tenant, repo, to }), input, {
+    field: 'publicRead',
+    shown: publicReadBody,
+    full: () =>
+      problem(
         'public-repos-full',
         `The tenant ${tenant.tenant} has ${publicReposMax} public repos. Make one of them private first.`,
-      );
-  }
+      ),
+  });
 }
 
 async function updateGitHost(
@@ -144,7 +164,7 @@ async function updateGitHost(
     trail: AuditTrail;
   },
 ): Promise<Response | undefined> {
-  const { tenant, repo, gitHost, trail } = input;
+  const { tenant, repo, gitHost } = input;
   const host = deps.gitHosts.find(({ id }) => id === gitHost?.host);
   if (gitHost && !host) {
     const known = deps.gitHosts.map(({ id }) => id).join(', ') || 'none';
@@ -156,25 +176,17 @@ async function updateGitHost(
       'gitHost.repo: must be the full name of a repository, such as acme/game, without .git or an address.',
     );
   const to = gitHost && { host: gitHost.host, name: gitHost.repo, hostedId: gitHost.repoId ?? null };
-  const outcome = await mapRepo(deps, { tenant, repo, to });
-  switch (outcome.kind) {
-    case 'changed':
-      trail.was({ gitHost: shownMapping(outcome.before) });
-      trail.became({ gitHost: shownMapping(outcome.after) });
-      return undefined;
-    case 'no-repo':
-      return repoNotFound(tenant.tenant);
-    case 'repo-closed':
-      return repoClosed(`${tenant.tenant}/${repo}`);
-    case 'full':
-      return problem(
+  const kind = { marks: deps.mappedRepos, marksMax: mappedReposMax };
+  return markRefusal(await changeMark(deps, kind, { tenant, repo, to }), input, {
+    field: 'gitHost',
+    shown: mappedBody,
+    full: () =>
+      problem(
         'mapped-repos-full',
         `The tenant ${tenant.tenant} has ${mappedReposMax} mapped repos. End the mapping of one first.`,
-      );
-  }
+      ),
+  });
 }
-
-const shownMapping = (mapped: MappedRepo | undefined) => (mapped ? mappedBody(mapped) : null);
 
 async function updateLimit(
   deps: ManagementDeps,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { isGitHostUrl, isHostedName, isMapped } from '../../../../lambda/domain/git-host.ts';
+import { isGitHostUrl, isHostedName } from '../../../../lambda/domain/git-host.ts';
 
 describe('the address of a git host', () => {
   it.each([
@@ -98,12 +98,4 @@ describe('the name of a repository of a host', () => {
   it('may have 255 characters', () => {
     expect(isHostedName(`${'x'.repeat(100)}/${'x'.repeat(100)}/${'x'.repeat(53)}`, 'gitlab')).toBe(true);
   });
-});
-
-it('a mapping is in force until its repo is deleted, also if the repo is opened anew', () => {
-  expect(isMapped({ sinceMs: 5 }, undefined)).toBe(true);
-  expect(isMapped({ sinceMs: 5 }, { closedAtMs: null })).toBe(true);
-  expect(isMapped({ sinceMs: 5 }, { closedAtMs: 4 })).toBe(false);
-  expect(isMapped({ sinceMs: 5 }, { closedAtMs: null, endedClosingMs: 4 })).toBe(true);
-  expect(isMapped({ sinceMs: 5 }, { closedAtMs: null, endedClosingMs: 5 })).toBe(false);
 });

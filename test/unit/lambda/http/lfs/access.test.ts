@@ -42,7 +42,7 @@ describe('who asks for a repo', () => {
     await memory.ledger.createTenant({ ...account, tenant: 'acme' });
     await memory.tokens.put(tokenRecord(own, { tenant: 'acme' }));
     const mapped = { repo: 'game', host: 'github', name: 'acme/game', hostedId: null, sinceMs: 1 };
-    await memory.mappedRepos.put({ tenant: 'acme', mapped });
+    await memory.mappedRepos.put({ tenant: 'acme', mark: mapped });
   });
 
   async function ask(

@@ -29,7 +29,7 @@ describe('a batch without a token for the repo', () => {
     const publicReads = new MemoryPublicReads();
     await publicReads.put({
       tenant: 'acme',
-      publicRead: { repo: 'open', monthlyLimitBytes: 1_000_000, sinceMs: 1 },
+      mark: { repo: 'open', monthlyLimitBytes: 1_000_000, sinceMs: 1 },
     });
     finds = [];
     handle = create({

@@ -67,7 +67,7 @@ describe('the repos that are shown', () => {
       counted: { storedBytes: 0, objectCount: 0, countedAtMs: nowMs },
     });
     await deps.ledger.markDirty({ tenant: 'acme', repo: 'game', dirtyToken: 't' });
-    await deps.publicReads.put({ tenant: 'acme', publicRead: publicRead('game', null) });
+    await deps.publicReads.put({ tenant: 'acme', mark: publicRead('game', null) });
     const event = httpEvent({
       method: 'GET',
       headers: { authorization: `Bearer ${adminToken}` },

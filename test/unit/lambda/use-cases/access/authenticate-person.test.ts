@@ -29,7 +29,7 @@ describe('a person', () => {
   const map = (more: Partial<MappedRepo> = {}) =>
     deps.mappedRepos.put({
       tenant: 'acme',
-      mapped: {
+      mark: {
         repo: 'game',
         host: 'github',
         name: 'acme/Game',

@@ -24,7 +24,7 @@ async function setUp() {
 describe('a repo that anybody asks for', () => {
   it('is found if it is public, with its tenant', async () => {
     const { publicReads, find } = await setUp();
-    await publicReads.put({ tenant: 'acme', publicRead });
+    await publicReads.put({ tenant: 'acme', mark: publicRead });
     expect(await find()).toMatchObject({ tenant: { tenant: 'acme' }, repo: { repo: 'game' }, publicRead });
   });
 
@@ -34,19 +34,19 @@ describe('a repo that anybody asks for', () => {
     ['one of an absent tenant', { tenant: 'absent' }],
   ])('costs one read of one item if it is %s', async (_what, more) => {
     const { publicReads, find, readCounts } = await setUp();
-    await publicReads.put({ tenant: 'acme', publicRead: { ...publicRead, repo: 'film' } });
+    await publicReads.put({ tenant: 'acme', mark: { ...publicRead, repo: 'film' } });
     expect(await find(more)).toBeUndefined();
     expect(readCounts()).toEqual([1, 0, 0]);
   });
 
   it('is not found while it is deleted, nor after it was opened again, nor of a deleted tenant', async () => {
     const { ledger, publicReads, find } = await setUp();
-    await publicReads.put({ tenant: 'acme', publicRead });
+    await publicReads.put({ tenant: 'acme', mark: publicRead });
     await ledger.closeRepo({ ...path, closedAtMs: 20 });
     expect(await find()).toBeUndefined();
     await ledger.openRepo({ ...path, closedAtMs: 20 });
     expect(await find()).toBeUndefined();
-    await publicReads.put({ tenant: 'acme', publicRead: { ...publicRead, sinceMs: 30 } });
+    await publicReads.put({ tenant: 'acme', mark: { ...publicRead, sinceMs: 30 } });
     expect(await find()).toBeDefined();
     await ledger.closeTenant({ tenant: 'acme', closedAtMs: 40 });
     expect(await find()).toBeUndefined();

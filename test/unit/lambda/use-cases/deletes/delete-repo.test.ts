@@ -48,7 +48,7 @@ describe('a repo that is being deleted', () => {
       monthlyLimitBytes: 1,
       sinceMs: world.nowMs,
     })) as [PublicRead, PublicRead];
-    for (const publicRead of [game, game2]) await world.deps.publicReads.put({ tenant, publicRead });
+    for (const publicRead of [game, game2]) await world.deps.publicReads.put({ tenant, mark: publicRead });
     await del({ dryRun: true });
     expect(await world.deps.publicReads.list(tenant)).toEqual([game, game2]);
     await del();
@@ -61,7 +61,7 @@ describe('a repo that is being deleted', () => {
     for (const name of ['game', 'game2'])
       await mappedRepos.put({
         tenant,
-        mapped: { repo: name, host: 'github', name: 'acme/game', hostedId: null, sinceMs: world.nowMs },
+        mark: { repo: name, host: 'github', name: 'acme/game', hostedId: null, sinceMs: world.nowMs },
       });
     await del({ dryRun: true });
     expect((await mappedRepos.list(tenant)).map(({ repo }) => repo)).toEqual(['game', 'game2']);

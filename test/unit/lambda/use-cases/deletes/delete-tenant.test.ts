@@ -32,9 +32,9 @@ describe('a tenant that is being deleted', () => {
   it('loses its tokens at once, has nothing public or mapped, and is due; when it is deleted again, it keeps its time', async () => {
     const { publicReads, mappedRepos } = world.deps;
     const mapped = { repo: 'game', host: 'github', name: 'acme/game', hostedId: null, sinceMs: 1 };
-    await mappedRepos.put({ tenant, mapped });
+    await mappedRepos.put({ tenant, mark: mapped });
     for (const repo of ['game', 'art'])
-      await publicReads.put({ tenant, publicRead: { repo, monthlyLimitBytes: 1, sinceMs: 1 } });
+      await publicReads.put({ tenant, mark: { repo, monthlyLimitBytes: 1, sinceMs: 1 } });
     const first = await del();
     expect(await world.tokens.list(tenant)).toEqual([]);
     expect(await publicReads.list(tenant)).toEqual([]);

@@ -73,9 +73,9 @@ describe('the closed repos of a tenant', () => {
     await close('a');
     await empty();
     const path = { tenant, repo: 'a' };
-    await publicReads.put({ tenant, publicRead: { repo: 'a', monthlyLimitBytes: 1, sinceMs: world.nowMs } });
+    await publicReads.put({ tenant, mark: { repo: 'a', monthlyLimitBytes: 1, sinceMs: world.nowMs } });
     const mapped = { repo: 'a', host: 'github', name: 'acme/a', hostedId: null, sinceMs: world.nowMs };
-    await mappedRepos.put({ tenant, mapped });
+    await mappedRepos.put({ tenant, mark: mapped });
     world.nowMs += world.deps.settings.pendingVoidAfterMs + 1;
     expect([await empty(), await isClosed('a')]).toEqual(['done', false]);
     expect(await publicReads.find(path)).toBeUndefined();

@@ -10,6 +10,7 @@ import { defaultSettings, type Settings } from '../lambda/domain/settings.ts';
 import type { Invocations } from '../lambda/ports/invocations.ts';
 import type { Log } from '../lambda/ports/log.ts';
 import type { Deps } from '../lambda/use-cases/deps.ts';
+import { startExpirySweep } from './background/expiry-sweep.ts';
 import { ExportPump } from './background/export-pump.ts';
 import { FileQueue } from './background/file-queue.ts';
 import { openQueueFolder } from './background/queue-folder.ts';
@@ -21,6 +22,7 @@ import { Cleanup } from './cleanup.ts';
 import { composeEmbedded } from './compose.ts';
 import { type DataFolder, folderFormat, openDataFolder } from './data/data-folder.ts';
 import { type Database, openDatabase } from './data/database.ts';
+import { removeExpired } from './data/expired-items.ts';
 import { adminTokenOf, storeCredentialsOf } from './data/secrets.ts';
 import { upgradeItems } from './data/upgrade-items.ts';
 import { type Demo, ensureDemo } from './demo-tenant.ts';
@@ -150,7 +152,7 @@ async function start(options: EmbeddedStackOptions, cleanup: Cleanup): Promise<E
   cleanup.add(composed.close);
 
   await requireFreeNames(composed.deps, { createsDemo });
-  const http = await startBackground({ deps: composed.deps, queue, ...pumps, cleanup });
+  const http = await startBackground({ deps: composed.deps, database, queue, ...pumps, cleanup });
   const place = { folder: folder.path, apiUrl: url };
   const demo = createsDemo ? await ensureDemo(composed.deps, place) : undefined;
   functions.resolve(http);
@@ -188,12 +190,13 @@ function createPumps(log: Log) {
 /** Starts what runs without a request. @returns the functions of the API. */
 async function startBackground(input: {
   deps: Deps;
+  database: Database;
   queue: FileQueue;
   exportPump: ExportPump;
   webhookPump: WebhookPump;
   cleanup: Cleanup;
 }): Promise<HttpFunctions> {
-  const { deps, queue, exportPump, webhookPump, cleanup } = input;
+  const { deps, database, queue, exportPump, webhookPump, cleanup } = input;
   const created = createFunctions(deps, webhookPump);
   cleanup.add(() => queue.close(graceMs));
   await queue.deliverTo(created.reconcile);
@@ -201,12 +204,11 @@ async function startBackground(input: {
   await exportPump.deliverTo(created.exportArchive, deps.exportJobs);
   cleanup.add(() => webhookPump.close(graceMs));
   webhookPump.deliverTo(created.sendWebhook);
-  const schedule = startSchedule(created.refresh, {
-    clock: systemClock,
-    timers: systemTimers,
-    log: deps.log,
-  });
+  const timed = { clock: systemClock, timers: systemTimers, log: deps.log };
+  const schedule = startSchedule(created.refresh, timed);
   cleanup.add(() => schedule.close(graceMs));
+  const sweep = startExpirySweep((page) => removeExpired(database, page), timed);
+  cleanup.add(() => sweep.close(graceMs));
   return created.http;
 }
 

@@ -7,7 +7,7 @@ const require = createRequire(import.meta.url);
 
 type Action = (store: DynaliteStore, input: object, callback: Callback<object>) => void;
 
-/** The operations that the adapters of lambda/adapters/dynamodb send, and those that make the table. */
+/** The operations that the adapters of lambda/adapters/dynamodb send, those that make the table, and one to sweep it. */
 const operations = new Map(
   [
     { name: 'BatchGetItem', isAtomic: false },
@@ -17,6 +17,7 @@ const operations = new Map(
     { name: 'GetItem', isAtomic: false },
     { name: 'PutItem', isAtomic: true },
     { name: 'Query', isAtomic: false },
+    { name: 'Scan', isAtomic: false },
     { name: 'UpdateItem', isAtomic: true },
   ].map(({ name, isAtomic }) => {
     const file = `${name[0]?.toLowerCase()}${name.slice(1)}.js`;

@@ -13,7 +13,7 @@ export interface TableEngineOptions {
 /** Least time between two attempts to open the database again. */
 const reopenPauseMs = 1000;
 
-const reads = new Set(['GetItem', 'BatchGetItem', 'Query', 'DescribeTable']);
+const reads = new Set(['GetItem', 'BatchGetItem', 'Query', 'Scan', 'DescribeTable']);
 
 /**
  * The tables, through failures of their disk. After a failed write the database must be opened again before the next

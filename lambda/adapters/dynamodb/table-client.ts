@@ -48,7 +48,17 @@ interface Operations {
   PutItem: [Write & { Item: Fields }, object];
   UpdateItem: [Write & { Key: Fields; UpdateExpression: string }, { Attributes?: Fields }];
   DeleteItem: [Write & { Key: Fields }, { Attributes?: Fields }];
-  // For engines without CloudFormation.
+  // For engines without CloudFormation and without TTL.
+  Scan: [
+    Named &
+      Placeholders & {
+        FilterExpression: string;
+        ProjectionExpression: string;
+        Limit: number;
+        ExclusiveStartKey?: Fields | undefined;
+      },
+    { Items?: readonly Fields[]; LastEvaluatedKey?: Fields },
+  ];
   CreateTable: [TableDefinition, object];
   DescribeTable: [Named, { Table?: { TableStatus?: string } }];
   DeleteTable: [Named, object];

@@ -2,12 +2,21 @@ import { useState } from 'preact/hooks';
 import { repoPattern } from '../../lambda/domain/names.ts';
 import { Card, Code } from './parts.tsx';
 
+/** What is new or changed of a kind of files becomes objects. */
+const firstPush = [
+  'git lfs install',
+  'git lfs track "*.psd"',
+  'git add .',
+  'git commit -m "Large files to git-lfs"',
+  'git push origin HEAD',
+].join('\n');
+
 /** How a repository gets to store its objects here, in three steps. */
 export function Connect({ tenant, isFirst }: { tenant: string; isFirst: boolean }) {
   const [name, setName] = useState('my-repo');
   const isName = repoPattern.test(name) && !name.endsWith('.git');
   const repo = isName ? name : 'my-repo';
-  const config = `git config -f .lfsconfig lfs.url ${location.origin}/${tenant}/${repo}/info/lfs\ngit add .lfsconfig`;
+  const config = `git config -f .lfsconfig lfs.url ${location.origin}/${tenant}/${repo}/info/lfs`;
   return (
     <Card
       title={isFirst ? 'Make your first push' : 'Connect a repository'}
@@ -36,7 +45,7 @@ export function Connect({ tenant, isFirst }: { tenant: string; isFirst: boolean 
         </li>
         <li>
           <p>Push; where git asks for a password, paste a token</p>
-          <Code name="a first push" text={'git lfs track "*.psd"\ngit push origin main'} />
+          <Code name="a first push" text={firstPush} />
         </li>
       </ol>
       {isFirst && (

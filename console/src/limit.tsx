@@ -15,7 +15,7 @@ export function Limit(props: { tenant: string; limitBytes: number | null; onChan
     if (wanted === undefined) return setProblem('Give the limit as a size, such as 50 GiB.');
     const outcome = await ask(`/v1/tenants/${tenant}`, { method: 'PATCH', body: { limitBytes: wanted } });
     if (outcome.kind === 'refused') return setProblem(outcome.detail);
-    if (outcome.kind !== 'ok') return setProblem('It could not be changed now.');
+    if (outcome.kind !== 'ok') return setProblem('It could not be changed now: try again in a moment.');
     setProblem(undefined);
     setSize('');
     onChanged();

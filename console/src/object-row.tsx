@@ -41,7 +41,8 @@ export function ObjectRow(props: {
     else if (outcome.kind !== 'signed-out')
       setState({
         kind: 'refused',
-        detail: outcome.kind === 'refused' ? outcome.detail : 'It could not be deleted now.',
+        detail:
+          outcome.kind === 'refused' ? outcome.detail : 'It could not be deleted now: try again in a moment.',
       });
   };
   return (

@@ -50,7 +50,9 @@ export function TenantPage({ tenant, session }: { tenant: string; session: Sessi
         </div>
       </div>
       <LostNotice view={view} onAsk={view.askNow} />
-      {refusal !== undefined && <p class="notice bad">{refusal}</p>}
+      {refusal !== undefined && (
+        <p class="notice bad">{refusal} Look at the address, or sign in with another token.</p>
+      )}
       {body ? (
         <Figures
           key={tenant}

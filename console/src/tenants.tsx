@@ -218,7 +218,9 @@ function NewTenant({ onMade }: { onMade: () => void }) {
     if (limitBytes === undefined) return setProblem('Give the limit as a size, such as 50 GiB.');
     const outcome = await ask('/v1/tenants', { method: 'POST', body: { tenant: tenant.trim(), limitBytes } });
     if (outcome.kind === 'ok') return onMade();
-    setProblem(outcome.kind === 'refused' ? outcome.detail : 'It could not be made now.');
+    setProblem(
+      outcome.kind === 'refused' ? outcome.detail : 'It could not be made now: try again in a moment.',
+    );
   };
   return (
     <form class="fields" onSubmit={(event) => void make(event)}>

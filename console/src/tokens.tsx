@@ -43,13 +43,15 @@ export function Tokens(props: {
     if (found) {
       setListed(found);
       onRead(found.items);
-    } else setProblem('The tokens could not be read now.');
+    } else setProblem('The tokens could not be read now: load the page again in a moment.');
   };
   useEffect(() => void read(), [tenant]);
   const revoke = async ({ tokenId }: TokenBody) => {
     const outcome = await ask(`${path}/${tokenId}`, { method: 'DELETE' });
     setProblem(
-      outcome.kind === 'ok' || outcome.kind === 'refused' ? undefined : 'It could not be revoked now.',
+      outcome.kind === 'ok' || outcome.kind === 'refused'
+        ? undefined
+        : 'It could not be revoked now: try again in a moment.',
     );
     await read();
     open.current?.focus();
@@ -181,7 +183,9 @@ function NewToken({ path, onMade }: { path: string; onMade: (secret: string) => 
     };
     const outcome = await ask<{ token: string }>(path, { method: 'POST', body });
     if (outcome.kind === 'ok') return onMade(outcome.body.token);
-    setProblem(outcome.kind === 'refused' ? outcome.detail : 'It could not be made now.');
+    setProblem(
+      outcome.kind === 'refused' ? outcome.detail : 'It could not be made now: try again in a moment.',
+    );
   };
   return (
     <form class="fields" onSubmit={(event) => void make(event)}>

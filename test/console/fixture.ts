@@ -1,9 +1,11 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { Settings } from '../../lambda/domain/settings.ts';
 import { type EmbeddedStack, startEmbeddedStack } from '../../local/start.ts';
 import { Api, type TestTenant } from '../blackbox/api.ts';
 import { objectOf, push } from '../blackbox/lfs.ts';
+import { type LoggedEntry, recordingLog } from '../support/recording-log.ts';
 
 const adminToken = 'admin-token-of-the-console-tests';
 
@@ -27,14 +29,25 @@ export interface ConsoleFixture {
   /** With repos, counted, below its limit. */
   readonly usual: TestTenant & { readonly manageToken: string };
   readonly empty: TestTenant;
+  /** What the functions have logged. */
+  readonly logged: readonly LoggedEntry[];
   close(): Promise<void>;
 }
 
 /** An embedded stack with a tenant that stores something, and one that does not. */
-export async function startConsole(): Promise<ConsoleFixture> {
+export async function startConsole(settings: Partial<Settings> = {}): Promise<ConsoleFixture> {
   const dataDir = mkdtempSync(join(tmpdir(), 'lfs-quota-console-'));
   const queueTiming = { quietMs: 200, quietMaxMs: 500, spacingMs: 200 };
-  const stack = await startEmbeddedStack({ port: 0, dataDir, adminToken, queueTiming, createDemo: false });
+  const { log, entries: logged } = recordingLog();
+  const stack = await startEmbeddedStack({
+    port: 0,
+    dataDir,
+    adminToken,
+    queueTiming,
+    settings,
+    log,
+    createDemo: false,
+  });
   const api = new Api({ url: stack.url, adminToken });
   const tenant = await named(api, 'northlight', { limitBytes: 2_500_000, plan: 'studio' });
   for (const [repo, sizes] of repos) await push(api, { ...tenant, repo }, sizes.map(objectOf));
@@ -50,6 +63,7 @@ export async function startConsole(): Promise<ConsoleFixture> {
     api,
     usual: { ...tenant, manageToken },
     empty,
+    logged,
     async close() {
       await stack.close();
       rmSync(dataDir, { recursive: true, force: true });

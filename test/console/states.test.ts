@@ -18,66 +18,94 @@ const violations = z.array(
 const schemes = ['light', 'dark'] as const;
 const widths = [1180, 390, 320] as const;
 
-describeInBrowser('each state of the console', (launch) => {
-  let browser: Browser;
-  let fixture: ConsoleFixture;
+describeInBrowser(
+  'each state of the console, in both schemes and three widths: no rule of axe is broken, the browser says nothing, nothing moves, nothing is wider than the window; and no amber or red without an action that is named',
+  (launch) => {
+    let browser: Browser;
+    let fixture: ConsoleFixture;
 
-  beforeAll(async () => {
-    [browser, fixture] = await Promise.all([launch(), startConsole()]);
-    mkdirSync(pictures, { recursive: true });
-  });
+    beforeAll(async () => {
+      [browser, fixture] = await Promise.all([launch(), startConsole()]);
+      mkdirSync(pictures, { recursive: true });
+    });
 
-  afterAll(async () => {
-    await browser?.close();
-    await fixture?.close();
-  });
+    afterAll(async () => {
+      await browser?.close();
+      await fixture?.close();
+    });
 
-  const cells = states.flatMap((state) =>
-    schemes.flatMap((scheme) => widths.map((width) => ({ state, scheme, width }))),
-  );
-
-  it.each(cells)(
-    '$state.name is as it should be, $scheme, $width px wide',
-    async ({ state, scheme, width }) => {
-      const context = await browser.newContext({
-        colorScheme: scheme,
-        viewport: { width, height: 900 },
-        reducedMotion: 'reduce',
-      });
-      const page = await context.newPage();
-      const watched = await watch(page);
-      await reach(page, state);
-      const picture = `${pictures}${state.name}-${width}-${scheme}.png`;
-      await page.screenshot({ path: picture, fullPage: true });
-      expect(await brokenRules(page)).toEqual([]);
-      expect(await page.evaluate('document.scrollingElement.scrollWidth')).toBeLessThanOrEqual(width);
-      // An age that grows by a digit moves its own text by some pixels.
-      const { amount, moved } = await watched.shifts();
-      expect(amount, moved).toBeLessThan(0.001);
-      expect(watched.messages).toEqual([]);
-      await context.close();
-    },
-  );
-
-  async function reach(page: Page, { token, address = '', prepare, act, shows }: State): Promise<void> {
-    if (token) await signIn(page, fixture.stack.url, token(fixture));
-    await prepare?.(page);
-    await page.goto(`${fixture.stack.url}/${address}`);
-    await act?.(page);
-    await page.getByText(shows).first().waitFor({ state: 'attached' });
-    await page.evaluate('document.fonts.ready');
-    // What is asked for after the figures.
-    if (shows !== 'Loading' && state(shows)) await page.waitForLoadState('networkidle');
-  }
-
-  /** What never ends in a state keeps the network busy. */
-  const state = (shows: string) => shows !== 'so far' && shows !== 'does not answer';
-
-  async function brokenRules(page: Page): Promise<string[]> {
-    await page.evaluate(axe.source);
-    const found = violations.parse(await page.evaluate('axe.run().then((results) => results.violations)'));
-    return found.flatMap(({ id, nodes }) =>
-      nodes.map(({ html, failureSummary }) => `${id}: ${html} ${failureSummary}`),
+    const cells = states.flatMap((state) =>
+      schemes.flatMap((scheme) => widths.map((width) => ({ state, scheme, width }))),
     );
-  }
-});
+
+    it.each(cells)(
+      '$state.name is as it should be, $scheme, $width px wide',
+      async ({ state, scheme, width }) => {
+        const context = await browser.newContext({
+          colorScheme: scheme,
+          viewport: { width, height: 900 },
+          reducedMotion: 'reduce',
+        });
+        const page = await context.newPage();
+        const watched = await watch(page);
+        await reach(page, state);
+        const picture = `${pictures}${state.name}-${width}-${scheme}.png`;
+        await page.screenshot({ path: picture, fullPage: true });
+        expect(await brokenRules(page)).toEqual([]);
+        expect(await page.evaluate('document.scrollingElement.scrollWidth')).toBeLessThanOrEqual(width);
+        // An age that grows by a digit moves its own text by some pixels.
+        const { amount, moved } = await watched.shifts();
+        expect(amount, moved).toBeLessThan(0.001);
+        expect(watched.messages).toEqual([]);
+        expect(await warningsWithoutAction(page)).toEqual([]);
+        await context.close();
+      },
+    );
+
+    async function reach(page: Page, { token, address = '', prepare, act, shows }: State): Promise<void> {
+      if (token) await signIn(page, fixture.stack.url, token(fixture));
+      await prepare?.(page);
+      await page.goto(`${fixture.stack.url}/${address}`);
+      await act?.(page);
+      await page.getByText(shows).first().waitFor({ state: 'attached' });
+      await page.evaluate('document.fonts.ready');
+      // What is asked for after the figures.
+      if (shows !== 'Loading' && state(shows)) await page.waitForLoadState('networkidle');
+    }
+
+    /** What never ends in a state keeps the network busy. */
+    const state = (shows: string) => shows !== 'so far' && shows !== 'does not answer';
+
+    /** What is seen in amber or red, and neither says what to do nor has it beside it. */
+    async function warningsWithoutAction(page: Page): Promise<string[]> {
+      return z.array(z.string()).parse(
+        await page.evaluate(`(() => {
+        const probe = document.body.appendChild(document.createElement('i'));
+        const coloured = (name) => {
+          probe.style.color = 'var(' + name + ')';
+          return getComputedStyle(probe).color;
+        };
+        const warnings = new Set(['--near', '--near-wash', '--bad', '--bad-wash', '--bad-fill'].map(coloured));
+        probe.remove();
+        const own = ['color', 'backgroundColor', 'fill', 'borderTopColor'];
+        const notice = document.querySelector('.notice.over button');
+        return [...document.querySelectorAll('#console *')]
+          .filter((each) => each.checkVisibility() && own.some((name) => warnings.has(getComputedStyle(each)[name])))
+          .filter((each) => each.tagName !== 'BUTTON' && (each.tagName !== 'rect' || !each.parentElement.matches('.swatch')))
+          .filter((each) => !(each.closest('.usage') && notice))
+          .filter((each) => !each.closest('.notice, form, tr, .sure')?.querySelector('button, a'))
+          .filter((each) => !/[Dd]elete|[Tt]ry again|Give |sign in/.test(each.textContent))
+          .map((each) => each.outerHTML.slice(0, 200));
+      })()`),
+      );
+    }
+
+    async function brokenRules(page: Page): Promise<string[]> {
+      await page.evaluate(axe.source);
+      const found = violations.parse(await page.evaluate('axe.run().then((results) => results.violations)'));
+      return found.flatMap(({ id, nodes }) =>
+        nodes.map(({ html, failureSummary }) => `${id}: ${html} ${failureSummary}`),
+      );
+    }
+  },
+);

@@ -175,7 +175,7 @@ const withTenants = (page: Page) =>
       usage: { ...usage, storedBytes: Math.round(share * 20 * 1024 ** 3), reservedBytes: 0 },
       ...more,
     });
-    const yesterday = new Date(Date.now() - 26 * 3_600_000).toISOString();
+    const longAgo = new Date(Date.now() - 40 * dayMs).toISOString();
     return {
       ...body,
       tenants: [
@@ -183,7 +183,7 @@ const withTenants = (page: Page) =>
         of('fieldnotes', 1.045),
         of('acme-games', 0.96),
         of('bluebird', 0.24, { deleting: true }),
-        of('kestrel-vr', 0.612, { usage: { ...usage, storedBytes: 1.3e10, countedAt: yesterday } }),
+        of('kestrel-vr', 0.612, { usage: { ...usage, storedBytes: 1.3e10, countedAt: longAgo } }),
         of('quarry', 0, { usage: null }),
       ],
     };

@@ -243,7 +243,7 @@ const usage = (storedBytes: number, reservedBytes = 0) => ({
   storedBytes,
   objectCount: 1,
   reservedBytes,
-  reservedUntil: null,
+  reservedUntil: null as string | null,
   committedBytes: storedBytes + reservedBytes,
   countedAt: '2026-11-23T00:00:00Z',
   source: 'cache' as const,
@@ -317,6 +317,8 @@ describe('tenants that somebody may have to look at', () => {
     deleting,
   });
   const now = (bytes: number) => ({ ...usage(bytes), countedAt: '2026-11-24T01:00:00Z' });
+  const old = (bytes: number) => ({ ...usage(bytes), countedAt: '2026-10-20T01:00:00Z' });
+  const ended = (reservedUntil: string) => ({ ...usage(3, 2), reservedUntil });
   it.each([
     ['all', of(now(5), 10)],
     ['all near', of(now(9.5), 10)],
@@ -325,16 +327,14 @@ describe('tenants that somebody may have to look at', () => {
     ['all uncounted', of(null, 10)],
     ['all deleting', of(null, 10, true)],
     // It is not counted any more.
-    ['all deleting', of(usage(12), 10, true)],
-    ['all old', of(usage(5), 10)],
-    ['all over old', of(usage(12), 10)],
+    ['all deleting', of(old(12), 10, true)],
+    ['all', of(usage(5), 10)],
+    ['all old', of(old(5), 10)],
+    ['all over old', of(old(12), 10)],
+    ['all', of(ended('2026-11-24T01:00:00Z'), 10)],
+    ['all old', of(ended('2026-11-24T00:59:59Z'), 10)],
   ])('are in %s', (expected, body) => {
     expect(tenantGroups.filter((group) => isInGroup(body, group, nowMs)).join(' ')).toBe(expected);
-  });
-  it('are overdue after 25 hours', () => {
-    const body = of({ ...usage(5), countedAt: '2026-11-23T01:00:00Z' }, 10);
-    expect(isInGroup(body, 'old', nowMs)).toBe(false);
-    expect(isInGroup(body, 'old', nowMs + 1000)).toBe(true);
   });
 });
 

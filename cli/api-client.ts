@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { parseJson } from '../lambda/domain/json.ts';
 import { refusalError, unreachableError } from './api-errors.ts';
+import type { BusyLine } from './busy-line.ts';
 import { CliError } from './errors.ts';
 
 /** The gateway ends a request after 30 s; what takes longer never answers. */
@@ -33,11 +34,14 @@ export class ApiClient {
   readonly baseUrl: string;
   /** The token that it sends. */
   readonly token: string;
+  /** Says that it waits, and for what. */
+  readonly busy: BusyLine;
 
   /** @param options.baseUrl absolute, without a slash at its end. */
-  constructor(options: { baseUrl: string; token: string }) {
+  constructor(options: { baseUrl: string; token: string; busy: BusyLine }) {
     this.baseUrl = options.baseUrl;
     this.token = options.token;
+    this.busy = options.busy;
   }
 
   /**
@@ -99,6 +103,7 @@ export class ApiClient {
 
   async #exchange(request: { method: Method; path: string; body?: unknown; mediaType?: string }) {
     const { mediaType } = request;
+    const end = this.busy.begin(() => `waiting for ${this.baseUrl}`);
     try {
       const response = await fetch(this.baseUrl + request.path, {
         method: request.method,
@@ -115,6 +120,8 @@ export class ApiClient {
       return { status: response.status, text: await response.text() };
     } catch (error) {
       throw unreachableError(error, this.baseUrl);
+    } finally {
+      end();
     }
   }
 }

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { CliError } from './errors.ts';
+import type { Failure } from './exit-codes.ts';
 import { printable } from './printable.ts';
 
 /** The fields of an RFC 9457 problem that a person needs. */
@@ -9,13 +10,15 @@ const problem = z.object({
   detail: z.string().optional(),
 });
 
+interface Refusal {
+  readonly status: number;
+  readonly body: unknown;
+  readonly request: { readonly method: string; readonly path: string };
+  readonly baseUrl: string;
+}
+
 /** The error for a response without a success status: what it means and what to do next. */
-export function refusalError(refusal: {
-  status: number;
-  body: unknown;
-  request: { method: string; path: string };
-  baseUrl: string;
-}): CliError {
+export function refusalError(refusal: Refusal): CliError {
   const { status, request } = refusal;
   const parsed = problem.safeParse(refusal.body);
   const reason = parsed.success ? (parsed.data.detail ?? parsed.data.title) : undefined;
@@ -23,54 +26,105 @@ export function refusalError(refusal: {
     reason === undefined
       ? `The answer to ${request.method} ${request.path} was ${status}.`
       : `${printable(reason)} (${status})`;
-  const code = parsed.success ? parsed.data.code : undefined;
-  const hint = hintOf(code) ?? hintFor(status, { isProblem: reason !== undefined, baseUrl: refusal.baseUrl });
-  return new CliError(message, hint === undefined ? {} : { hint });
+  const hint =
+    (parsed.success ? hintOf(parsed.data.code) : undefined) ?? hintFor(refusal, reason !== undefined);
+  return new CliError(message, { hint, failure: failureFor(status, reason !== undefined) });
+}
+
+/** @param isProblem it is lfs-quota that answered. */
+function failureFor(status: number, isProblem: boolean): Failure {
+  if (status === 401 || status === 403) return 'unauthorized';
+  if (status === 429 || (status >= 502 && status <= 504)) return 'unavailable';
+  if (!isProblem || status < 400 || status >= 500) return 'failed';
+  return status === 404 ? 'not-found' : 'refused';
 }
 
 const mayHaveHappened = 'The change may have been made: check before you repeat it.';
+const whatExists =
+  'It does not exist, or this token has no access to it. See what exists with `lfs-quota tenant list`, `lfs-quota repo list TENANT` and `lfs-quota token list TENANT`.';
+const beingDeleted = 'See what is left with `lfs-quota tenant show TENANT` and `lfs-quota repo list TENANT`.';
+const correct = 'Nothing was changed. Correct the value and try again.';
+const later = 'Try again in a few seconds.';
+const otherVersion =
+  'Nothing was changed. The service may be of another version: update the older of the two.';
+const cleanupState = 'See where it stands with `lfs-quota gc status TENANT REPO`.';
 
-/** What to do about problems of which the status says too little. */
+/** What to do about problems of the API of which the status says too little. */
+export const problemHints: Readonly<Record<string, string>> = {
+  'invalid-json': otherVersion,
+  'invalid-idempotency-key': otherVersion,
+  'repo-required': 'This token is for some repos alone: name one with --repo.',
+  'not-found': otherVersion,
+  'tenant-not-found': whatExists,
+  'repo-not-found': whatExists,
+  'object-not-found': 'See what is stored with `lfs-quota object list TENANT --repo REPO`.',
+  'token-not-found': 'See the ids with `lfs-quota token list TENANT`.',
+  'rule-not-found': 'See the ids with `lfs-quota rule list TENANT`.',
+  'webhook-not-found': 'Set one with `lfs-quota webhook set TENANT URL`.',
+  'cleanup-not-found': 'Open one with `lfs-quota gc open TENANT REPO`.',
+  'export-not-found': 'See what there is with `lfs-quota export list TENANT`.',
+  'method-not-allowed': otherVersion,
+  'tenant-exists': 'See it with `lfs-quota tenant show TENANT`, or choose another name.',
+  'tenant-name-taken': 'Choose another name.',
+  'tenant-name-reserved': 'Choose another name.',
+  'tenant-has-adopted': 'Take the adopted repo out of the settings of the stage first.',
+  'tenant-closed': beingDeleted,
+  'repo-exists': 'See it with `lfs-quota repo show TENANT REPO`, or choose another name.',
+  'repo-closed': beingDeleted,
+  'limits-full': 'Lift one first: `lfs-quota repo limit TENANT REPO unlimited`.',
+  'public-repos-full': 'Make another private first: `lfs-quota repo private TENANT REPO`.',
+  'mapped-repos-full': 'Unmap another first: `lfs-quota repo unhost TENANT REPO`.',
+  'count-not-ended': 'See how far it is with `lfs-quota count list TENANT`.',
+  'cleanup-ending': `Try again in a minute. ${cleanupState}`,
+  'cleanup-too-early': cleanupState,
+  'cleanup-running': cleanupState,
+  'exports-off': 'Whoever runs the stage can deploy it with another `exports.workers`.',
+  'exports-full':
+    'See them with `lfs-quota export list TENANT`, and end one with `lfs-quota export delete TENANT EXPORT`.',
+  'rules-full': 'Delete one first: `lfs-quota rule delete TENANT RULE`.',
+  'token-revoked': 'Create another: `lfs-quota token create TENANT --scope SCOPE`.',
+  'body-too-large': 'Nothing was changed. Ask for less at a time.',
+  'unsupported-media-type': otherVersion,
+  'invalid-body': correct,
+  'invalid-query': correct,
+  'idempotency-key-reused': otherVersion,
+  'test-too-soon': later,
+  'issuer-unavailable': later,
+};
+
 function hintOf(code: string | undefined): string | undefined {
-  if (code === 'exports-full')
-    return 'See them with `lfs-quota export list TENANT`, and end one with `lfs-quota export delete TENANT EXPORT`.';
-  if (code === 'exports-off') return 'Whoever runs the stage can deploy it with another `exports.workers`.';
-  if (code === 'export-not-found') return 'See what there is with `lfs-quota export list TENANT`.';
-  return undefined;
+  return code !== undefined && Object.hasOwn(problemHints, code) ? problemHints[code] : undefined;
 }
 
-function hintFor(status: number, answer: { isProblem: boolean; baseUrl: string }): string | undefined {
+function hintFor({ status, baseUrl }: Refusal, isProblem: boolean): string {
   if (status === 401) {
     return 'The token was rejected. Set LFS_QUOTA_TOKEN (or --token) to the admin token; `npm start` prints it.';
   }
   if (status === 403) {
     return 'This needs the admin token. Set LFS_QUOTA_TOKEN (or --token) to it; `npm start` prints it.';
   }
-  if (status === 404 && answer.isProblem) {
-    return 'It does not exist, or this token has no access to it. See what exists with `lfs-quota tenant list`, `lfs-quota repo list TENANT` and `lfs-quota token list TENANT`.';
+  if (status === 429) return later;
+  if (status >= 500) return `The server failed; its log says why. ${mayHaveHappened}`;
+  if (!isProblem) {
+    return `Check that --url or LFS_QUOTA_URL is the address of an lfs-quota API. It is ${baseUrl} now.`;
   }
-  if (!answer.isProblem && status < 500) {
-    return `Check that --url or LFS_QUOTA_URL is the address of an lfs-quota API. It is ${answer.baseUrl} now.`;
-  }
-  if (status === 409) return 'See what exists with `lfs-quota tenant show NAME`, or choose another name.';
-  if (status === 422 || status === 400) return 'Nothing was changed. Correct the value and try again.';
-  if (status === 429) return 'Try again in a few seconds.';
-  if (status >= 500) {
-    return `The server failed; its log says why. ${mayHaveHappened}`;
-  }
-  return undefined;
+  if (status === 404) return whatExists;
+  return status === 400 || status === 422 ? correct : otherVersion;
 }
 
 /** The error when no response arrived. */
 export function unreachableError(error: unknown, baseUrl: string): CliError {
+  const failure = 'unavailable';
   if (error instanceof Error && error.name === 'TimeoutError') {
     return new CliError(`${baseUrl} did not answer in time.`, {
       hint: mayHaveHappened,
+      failure,
       cause: error,
     });
   }
   return new CliError(`No lfs-quota server answers at ${baseUrl}${socketErrorOf(error)}.`, {
     hint: 'Start one with `npm start`, or set LFS_QUOTA_URL (or --url) to the address of another.',
+    failure,
     cause: error,
   });
 }

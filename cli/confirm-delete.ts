@@ -56,12 +56,17 @@ export async function runDelete(
       );
     }
     context.err(summary((await sendAll(dialog, '?dryRun=true')).plans));
-    if (!dialog.isYes((await ask(dialog.question)).trim())) throw new CliError('Nothing was deleted.');
+    if (!dialog.isYes((await ask(dialog.question)).trim())) throw notConfirmed();
   }
   const { plans, text } = await sendAll(dialog, '');
   if (options.json) context.out(text);
   else if (options.yes) context.out(summary(plans));
   return plans;
+}
+
+/** The person did not say yes. */
+export function notConfirmed(message = 'Nothing was deleted.'): CliError {
+  return new CliError(message, { hint: 'It was not confirmed. To go on without a question, add --yes.' });
 }
 
 async function sendAll(dialog: DeleteDialog, query: string) {

@@ -25,6 +25,14 @@ export interface CliContext {
   readonly onInterrupt?: (listener: () => void) => () => void;
 }
 
+/** True if what was printed can be printed anew in its place. */
+export function canRedraw(
+  { env, isTerminal, errIsTerminal }: Pick<CliContext, 'env' | 'isTerminal' | 'errIsTerminal'>,
+  stream: 'out' | 'err',
+): boolean {
+  return (stream === 'out' ? isTerminal : errIsTerminal) && env['TERM'] !== 'dumb';
+}
+
 /** True if the terminal's locale can show the block characters of the usage bar. */
 export function canDrawBlocks(env: CliContext['env']): boolean {
   const locale = env['LC_ALL'] || env['LC_CTYPE'] || env['LANG'] || '';

@@ -22,12 +22,6 @@ function graphemeWidth(segment: string): number {
   return wide.test(segment) ? 2 : 1;
 }
 
-export const padEndTo = (text: string, width: number) =>
-  text + ' '.repeat(Math.max(0, width - displayWidth(text)));
-
-export const padStartTo = (text: string, width: number) =>
-  ' '.repeat(Math.max(0, width - displayWidth(text))) + text;
-
 /** The text with `…` in its middle if it takes more cells than `width`: names that begin alike end otherwise. */
 export function shortened(text: string, width: number): string {
   if (displayWidth(text) <= width) return text;

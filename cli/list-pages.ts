@@ -1,21 +1,32 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import type { z } from 'zod';
+import { parseJson } from '../lambda/domain/json.ts';
 import type { ApiClient } from './api-client.ts';
-import { type ApiOptions, withApiOptions } from './options.ts';
+import type { CliContext } from './context.ts';
+import { type ApiOptions, withServiceOptions } from './options.ts';
+import { formatCount } from './render.ts';
 
 /** Most items of a page: the fewest requests. */
 export const pageSizeMax = 1000;
 
 /** Options of a command that shows a list of the API. */
 export interface ListOptions extends ApiOptions {
+  readonly limit?: number;
   readonly cursor?: string;
   readonly pageSize?: number;
 }
 
-/** Adds the API's options, `--cursor` and `--page-size`. */
+/** Adds `--url`, `--token`, `--json` and what says which part of a list is read: all of it, unless it is said. */
 export function withListOptions(command: Command): Command {
-  return withApiOptions(command)
-    .option('--cursor <cursor>', 'start at this cursor, the `nextCursor` of the page before')
+  return withPageOptions(command)
+    .option('--limit <n>', 'at most so many (default: all)', parseWholeNumber)
+    .option('--cursor <cursor>', 'go on there: the `nextCursor` that --json printed with --limit');
+}
+
+/** The same for what is only told of a whole list. */
+export function withPageOptions(command: Command): Command {
+  return withServiceOptions(command)
+    .option('--json', 'print all of it as one JSON object, in the form of a page of the API')
     .option('--page-size <n>', 'items per request, 1 to 1000', parsePageSize);
 }
 
@@ -25,45 +36,114 @@ function parsePageSize(text: string): number {
   return Number(text);
 }
 
+function parseWholeNumber(text: string): number {
+  if (!/^[1-9]\d{0,14}$/.test(text)) throw new InvalidArgumentError('Give a whole number of 1 or more.');
+  return Number(text);
+}
+
+interface Paged {
+  readonly nextCursor: string | null;
+}
+
 interface ListInput<Page> {
   readonly path: string;
   /** Parameters of every page's query. */
   readonly filter?: Readonly<Record<string, string>>;
   readonly shape: z.ZodType<Page>;
+  /** The field of a page that has its items. */
+  readonly items: keyof Page & string;
   readonly options: ListOptions;
 }
 
-/**
- * Reads a list of the API: all pages, or with `--json` one page.
- *
- * @returns the pages, and the unchanged text of the last one.
- */
-export async function listPages<Page extends { nextCursor: string | null }>(
-  client: ApiClient,
-  input: ListInput<Page>,
-): Promise<{ pages: readonly Page[]; text: string }> {
-  const pages: Page[] = [];
-  let text = '';
-  for await (const page of eachPage(client, input)) {
-    pages.push(page.body);
-    text = page.text;
-  }
-  return { pages, text };
+interface ListPage<Page> {
+  readonly body: Page;
+  /** The body as it came, with fields that this version does not know. */
+  readonly raw: Readonly<Record<string, unknown>>;
 }
 
-/** The same one page after the other, for a list that is longer than what one wants to hold. */
-export async function* eachPage<Page extends { nextCursor: string | null }>(
+/** Reads a list of the API page by page: all of it, or as many items as `--limit` says. @throws {CliError} */
+export async function* eachPage<Page extends Paged>(
   client: ApiClient,
-  { path, filter, shape, options }: ListInput<Page>,
-): AsyncGenerator<{ readonly body: Page; readonly text: string }> {
+  { path, filter, shape, items, options }: ListInput<Page>,
+): AsyncGenerator<ListPage<Page>> {
   let cursor: string | null = options.cursor ?? null;
-  do {
-    const query = new URLSearchParams(filter);
-    if (cursor !== null) query.set('cursor', cursor);
-    if (options.pageSize !== undefined) query.set('limit', String(options.pageSize));
-    const request = { method: 'GET' as const, path: query.size === 0 ? path : `${path}?${query}`, shape };
-    const { body, text } = await client.send(request);
-    yield { body, text };
-    cursor = body.nextCursor;
-  } while (cursor !== null && !options.json);
+  let left = options.limit ?? Number.POSITIVE_INFINITY;
+  let count = 0;
+  const end = client.busy.begin(() =>
+    count === 0 ? `listing, at ${client.baseUrl}` : `listing: ${formatCount(count)} so far`,
+  );
+  try {
+    do {
+      const query = new URLSearchParams(filter);
+      if (cursor !== null) query.set('cursor', cursor);
+      const pageSize = options.pageSize ?? (options.limit === undefined ? undefined : pageSizeMax);
+      if (pageSize !== undefined) query.set('limit', String(Math.min(pageSize, left)));
+      const request = { method: 'GET' as const, path: query.size === 0 ? path : `${path}?${query}`, shape };
+      const { body, text } = await client.send(request);
+      const raw = rawOf(text);
+      const found = raw[items];
+      const length = Array.isArray(found) ? found.length : 0;
+      left -= length;
+      count += length;
+      cursor = body.nextCursor;
+      yield { body, raw };
+    } while (cursor !== null && left > 0);
+  } finally {
+    end();
+  }
+}
+
+function rawOf(text: string): Readonly<Record<string, unknown>> {
+  const raw = parseJson(text);
+  return typeof raw === 'object' && raw !== null ? (raw as Record<string, unknown>) : {};
+}
+
+/**
+ * Prints a list of the API: with `--json` as one page that has all items, otherwise as `render` has it.
+ *
+ * @param list.render what is printed for a person, newline at its end.
+ */
+export async function printList<Page extends Paged>(
+  context: CliContext,
+  client: ApiClient,
+  list: ListInput<Page> & { readonly render: (pages: readonly Page[]) => string },
+): Promise<void> {
+  if (list.options.json) return printJsonList(context, client, list);
+  const pages: Page[] = [];
+  for await (const { body } of eachPage(client, list)) pages.push(body);
+  context.out(list.render(pages));
+}
+
+/** Page by page, because it may be longer than what one wants to hold. What broke off is no JSON. */
+async function printJsonList<Page extends Paged>(
+  context: CliContext,
+  client: ApiClient,
+  list: ListInput<Page>,
+): Promise<void> {
+  const rest: Record<string, unknown> = {};
+  let before = `{"${list.items}":[`;
+  let separator = '';
+  for await (const { raw } of eachPage(client, list)) {
+    const { [list.items]: items, ...others } = raw;
+    const texts = Array.isArray(items) ? items.map((item) => JSON.stringify(item)) : [];
+    if (texts.length > 0) {
+      client.busy.hide();
+      context.out(`${before}${separator}${texts.join(',')}`);
+      [before, separator] = ['', ','];
+    }
+    merge(rest, others);
+  }
+  client.busy.hide();
+  const fields = Object.entries(rest).map(
+    ([name, value]) => `,${JSON.stringify(name)}:${JSON.stringify(value)}`,
+  );
+  context.out(`${before}]${fields.join('')}}\n`);
+}
+
+/** Lists go on, and of all else the last page says how it is. */
+function merge(into: Record<string, unknown>, page: Readonly<Record<string, unknown>>): void {
+  for (const [name, value] of Object.entries(page)) {
+    const before = into[name];
+    into[name] = Array.isArray(before) && Array.isArray(value) ? [...before, ...value] : value;
+  }
 }

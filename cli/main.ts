@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { readFileSync, writeSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
@@ -16,6 +16,12 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
 
 // The SDK would warn about Node 20 in every command; package.json says which versions are supported.
 process.env['AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED'] = 'true';
+
+// Ends as the signal would end it, but not in a line that is redrawn in place.
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => end(signal));
+
+/** Commands that do something of their own at a signal. */
+let interruptListeners = 0;
 
 try {
   process.exitCode = await runCli(process.argv.slice(2), {
@@ -40,10 +46,22 @@ try {
   process.exitCode = 1;
 }
 
+function end(signal: NodeJS.Signals): void {
+  if (interruptListeners > 0) return;
+  if (process.stderr.isTTY && process.env['TERM'] !== 'dumb') writeSync(2, '\r\u001b[K');
+  process.removeAllListeners(signal);
+  process.kill(process.pid, signal);
+}
+
 /** Without a listener, a signal ends the process: so does the second one. */
 function onInterrupt(listener: () => void): () => void {
   const signals = ['SIGINT', 'SIGTERM'] as const;
+  let isListening = true;
+  interruptListeners += 1;
   const release = () => {
+    // After all listeners of this signal: the one that ends the process must not take it for the second one.
+    if (isListening) setImmediate(() => (interruptListeners -= 1));
+    isListening = false;
     for (const signal of signals) process.removeListener(signal, onSignal);
   };
   const onSignal = () => {

@@ -3,6 +3,7 @@ import { parseSize } from '../lambda/domain/bytes.ts';
 import { isDay } from '../lambda/domain/calendar.ts';
 import { isOid, isRepoName, isTenantName, tenantNameRule } from '../lambda/domain/names.ts';
 import { ApiClient } from './api-client.ts';
+import { BusyLine } from './busy-line.ts';
 import type { CliContext } from './context.ts';
 import { UsageError } from './errors.ts';
 
@@ -56,7 +57,7 @@ export function openClient(
       'The token has characters that no token has. Copy it again, without spaces or line breaks.',
     );
   }
-  return new ApiClient({ baseUrl: readBaseUrl(url), token });
+  return new ApiClient({ baseUrl: readBaseUrl(url), token, busy: new BusyLine(context) });
 }
 
 function readBaseUrl(text: string): string {

@@ -1,4 +1,5 @@
-import { displayWidth, padEndTo, padStartTo, shortened, wrapped } from './display-width.ts';
+import type { Colour, Paint } from './colour.ts';
+import { displayWidth, shortened, wrapped } from './display-width.ts';
 import { printable } from './printable.ts';
 
 /**
@@ -21,6 +22,8 @@ export interface Column {
   readonly stays?: boolean;
   /** Text that says something in each word. */
   readonly wraps?: boolean;
+  /** How a cell of the row is shown. */
+  readonly colourOf?: (cell: string) => Colour | undefined;
 }
 
 export interface TableOptions {
@@ -28,8 +31,7 @@ export interface TableOptions {
   readonly width: number | undefined;
   /** Whether the first line names the columns. */
   readonly hasHeading?: boolean;
-  /** How the heading is shown. */
-  readonly emphasize?: (text: string) => string;
+  readonly paint?: Paint;
 }
 
 const gap = '  ';
@@ -53,25 +55,16 @@ interface Layout {
 export function renderTable(
   columns: readonly (Column | string)[],
   rows: readonly (readonly string[])[],
-  { width, hasHeading = true, emphasize = (text) => text }: TableOptions,
+  { width, hasHeading = true, paint = (_, text) => text }: TableOptions,
 ): string {
   const all = columns.map((column) => (typeof column === 'string' ? { name: column } : column));
   const cells = rows.map((row) => row.map(printable));
   const room = width === undefined ? undefined : Math.max(narrowest, width);
   const layout = layoutOf(all, hasHeading ? [all.map(({ name }) => name), ...cells] : cells, room);
-  const heading = hasHeading
-    ? [
-        emphasize(
-          rowLine(
-            all,
-            all.map(({ name }) => name),
-            layout,
-          ),
-        ),
-      ]
-    : [];
+  const names = all.map(({ name }) => name);
+  const heading = hasHeading ? [paint('bold', rowLine(all, names, { layout }))] : [];
   const lines = cells.flatMap((row) => [
-    rowLine(all, row, layout),
+    rowLine(all, row, { layout, paint }),
     ...(room === undefined ? [] : linesBelow(all, row, { below: layout.below, width: room })),
   ]);
   return [...heading, ...lines].map((line) => `${line}\n`).join('');
@@ -132,11 +125,21 @@ function fitted(
   return natural.map(({ index }, position) => ({ index, width: widths[position] ?? 0 }));
 }
 
-function rowLine(columns: readonly Column[], row: readonly string[], { inRow }: Layout): string {
+function rowLine(
+  columns: readonly Column[],
+  row: readonly string[],
+  { layout, paint }: { layout: Layout; paint?: Paint },
+): string {
+  const { inRow } = layout;
   return inRow
-    .map(({ index, width }) => {
+    .map(({ index, width }, position) => {
       const cell = shortened(row[index] ?? '', width);
-      return columns[index]?.right ? padStartTo(cell, width) : padEndTo(cell, width);
+      const column = columns[index];
+      const colour = paint && column?.colourOf?.(row[index] ?? '');
+      const text = colour ? paint(colour, cell) : cell;
+      const space = ' '.repeat(Math.max(0, width - displayWidth(cell)));
+      if (column?.right) return space + text;
+      return position === inRow.length - 1 ? text : text + space;
     })
     .join(gap)
     .trimEnd();

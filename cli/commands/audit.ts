@@ -2,7 +2,7 @@ import { type Command, Option } from 'commander';
 import { auditActions } from '../../lambda/domain/audit.ts';
 import { type AuditEntryBody, auditPageSchema } from '../../lambda/http/management/audit/schemas.ts';
 import type { CliContext } from '../context.ts';
-import { type ListOptions, listPages, withListOptions } from '../list-pages.ts';
+import { type ListOptions, printList, withListOptions } from '../list-pages.ts';
 import { managerToken, openClient, parseDay, parseTenant } from '../options.ts';
 import { renderTable } from '../table.ts';
 import { type View, viewOf } from '../view.ts';
@@ -16,16 +16,14 @@ interface AuditOptions extends ListOptions {
 /** `audit`. */
 export function registerAudit(program: Command, context: CliContext): void {
   withListOptions(program.command('audit'))
-    .description(
-      'show who did what to a tenant, the newest first; with --json one page of it, with all fields',
-    )
+    .description('show who did what to a tenant, the newest first; with --json all fields')
     .argument('<tenant>', 'name of the tenant', parseTenant)
     .option('--from <day>', 'the first day in UTC, such as 2026-11-21 (default: 400 days ago)', parseDay)
     .option('--to <day>', 'the last day in UTC (default: today)', parseDay)
     .addOption(new Option('--action <action>', 'only this action').choices([...auditActions]))
     .action(async (tenant: string, options: AuditOptions) => {
       const { from, to, action } = options;
-      const { pages, text } = await listPages(openClient(options, context, managerToken), {
+      await printList(context, openClient(options, context, managerToken), {
         path: `/v1/tenants/${tenant}/audit`,
         filter: {
           ...(from !== undefined && { from }),
@@ -33,13 +31,15 @@ export function registerAudit(program: Command, context: CliContext): void {
           ...(action !== undefined && { action }),
         },
         shape: auditPageSchema,
+        items: 'entries',
         options,
+        render: (pages) => {
+          const entries = pages.flatMap((page) => page.entries);
+          return entries.length === 0
+            ? 'Nothing was done in this time.\n'
+            : renderAudit(entries, viewOf(context));
+        },
       });
-      if (options.json) return context.out(`${text}\n`);
-      const entries = pages.flatMap((page) => page.entries);
-      context.out(
-        entries.length === 0 ? 'Nothing was done in this time.\n' : renderAudit(entries, viewOf(context)),
-      );
     });
 }
 

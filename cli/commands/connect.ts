@@ -63,7 +63,7 @@ async function connect(place: Place, options: ConnectOptions, context: CliContex
   await refuseOwnAddress(clone, lfsUrl);
   await requireHelper(clone, baseUrl);
   const { token, tokenId } = await tokenFor(client, place, options);
-  await tryToken(baseUrl, token, place);
+  await tryToken(new ApiClient({ baseUrl, token, busy: client.busy }), place);
   await keep(clone, { baseUrl, token, username: place.tenant });
   const file = path.join(folder, '.lfsconfig');
   await gitText(clone, ['config', '--file', file, 'lfs.url', lfsUrl]);
@@ -132,8 +132,8 @@ async function tokenFor(
   throw refusalError({ status, body, request: { method: 'POST', path }, baseUrl: client.baseUrl });
 }
 
-async function tryToken(baseUrl: string, token: string, { tenant, repo }: Place): Promise<void> {
-  const { status, body } = await new ApiClient({ baseUrl, token }).exchange({
+async function tryToken(client: ApiClient, { tenant, repo }: Place): Promise<void> {
+  const { status, body } = await client.exchange({
     method: 'POST',
     path: `/${tenant}/${repo}/info/lfs/objects/batch`,
     body: { operation: 'download', objects: [nobodysObject] },
@@ -142,7 +142,10 @@ async function tryToken(baseUrl: string, token: string, { tenant, repo }: Place)
   if (status === 200) return;
   const said = z.object({ message: z.string() }).safeParse(body);
   const reason = said.success ? printable(said.data.message) : `the answer was ${status}`;
-  throw new CliError(`The token is of no use for ${tenant}/${repo}: ${reason}`);
+  throw new CliError(`The token is of no use for ${tenant}/${repo}: ${reason}`, {
+    hint: 'Give a token of the tenant that may use this repo, with LFS_QUOTA_TOKEN or --token.',
+    failure: status === 404 ? 'not-found' : 'unauthorized',
+  });
 }
 
 async function keep(

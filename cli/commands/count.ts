@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { type CountBody, countPageSchema, countSchema } from '../../lambda/http/management/counts/schemas.ts';
 import type { CliContext } from '../context.ts';
-import { type ListOptions, listPages, withListOptions } from '../list-pages.ts';
+import { type ListOptions, printList, withListOptions } from '../list-pages.ts';
 import { type ApiOptions, openClient, parseRepo, parseTenant, withApiOptions } from '../options.ts';
 import { formatAge, formatCount, formatUntil } from '../render.ts';
 import { renderTable } from '../table.ts';
@@ -24,21 +24,21 @@ const changes = {
 export function registerCount(program: Command, context: CliContext): void {
   const group = program.command('count').description('show and steer how repos of many objects are counted');
   withListOptions(group.command('list'))
-    .description('list the repos that are counted by shards, and how far they are; with --json one page')
+    .description('list the repos that are counted by shards, and how far they are')
     .argument('<tenant>', 'name of the tenant', parseTenant)
     .action(async (tenant: string, options: ListOptions) => {
-      const { pages, text } = await listPages(openClient(options, context), {
+      await printList(context, openClient(options, context), {
         path: `/v1/tenants/${tenant}/counts`,
         shape: countPageSchema,
+        items: 'counts',
         options,
+        render: (pages) => {
+          const counts = pages.flatMap((page) => page.counts);
+          return counts.length === 0
+            ? 'No repo is so large that it is counted by shards.\n'
+            : renderCounts(counts, viewOf(context));
+        },
       });
-      if (options.json) return context.out(`${text}\n`);
-      const counts = pages.flatMap((page) => page.counts);
-      context.out(
-        counts.length === 0
-          ? 'No repo is so large that it is counted by shards.\n'
-          : renderCounts(counts, viewOf(context)),
-      );
     });
   for (const [name, { state, description }] of Object.entries(changes))
     withApiOptions(group.command(name))

@@ -64,7 +64,11 @@ async function doctor(url: string, options: DoctorOptions, context: CliContext):
 
 /** Succeeds only if all checks were made, and none failed. @throws {CliError} */
 function conclude({ results, isInterrupted }: Examination): void {
-  if (isInterrupted) throw new CliError('Interrupted before all checks were made.');
+  if (isInterrupted)
+    throw new CliError('Interrupted before all checks were made.', {
+      hint: 'Run it again for the others.',
+      failure: 'interrupted',
+    });
   const failed = idsWith(results, 'fail');
   if (failed.length === 0) return;
   if (failed.some((id) => id === 'credentials' || id === 'bucket')) {

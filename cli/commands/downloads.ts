@@ -2,11 +2,11 @@ import { type Command, Option } from 'commander';
 import { formatBytes } from '../../lambda/domain/bytes.ts';
 import { type DownloadPageBody, downloadPageSchema } from '../../lambda/http/management/downloads/schemas.ts';
 import type { CliContext } from '../context.ts';
-import { type ListOptions, listPages, withListOptions } from '../list-pages.ts';
-import { openClient, parseDay, parseTenant } from '../options.ts';
+import { type ListOptions, printList, withPageOptions } from '../list-pages.ts';
+import { openClient, parseDay, parseRepo, parseTenant } from '../options.ts';
 import { formatCount, formatLimit } from '../render.ts';
 import { renderTable } from '../table.ts';
-import { viewOf } from '../view.ts';
+import { type View, viewOf } from '../view.ts';
 
 type Row = DownloadPageBody['downloads'][number];
 const groups = { day: 'day', repo: 'repo', token: 'tokenId' } as const;
@@ -15,13 +15,14 @@ type Group = keyof typeof groups;
 interface DownloadsOptions extends ListOptions {
   readonly from?: string;
   readonly to?: string;
+  readonly repo?: string;
   readonly by: Group;
 }
 
 /** `downloads`. */
 export function registerDownloads(program: Command, context: CliContext): void {
-  withListOptions(program.command('downloads'))
-    .description('show what was offered for download; with --json one page of it, by day, repo and token')
+  withPageOptions(program.command('downloads'))
+    .description('show what was offered for download; with --json by day, repo and token')
     .argument('<tenant>', 'name of the tenant', parseTenant)
     .option(
       '--from <day>',
@@ -29,39 +30,43 @@ export function registerDownloads(program: Command, context: CliContext): void {
       parseDay,
     )
     .option('--to <day>', 'the last day in UTC (default: today)', parseDay)
+    .option('--repo <repo>', 'only of this repo', parseRepo)
     .addOption(new Option('--by <what>', 'a line for each').choices(Object.keys(groups)).default('day'))
     .action(async (tenant: string, options: DownloadsOptions) => {
-      const { from, to } = options;
-      const { pages, text } = await listPages(
-        openClient(options, context, 'a token of the tenant, or the admin token'),
-        {
-          path: `/v1/tenants/${tenant}/downloads`,
-          filter: { ...(from !== undefined && { from }), ...(to !== undefined && { to }) },
-          shape: downloadPageSchema,
-          options,
+      const { from, to, repo } = options;
+      const client = openClient(options, context, 'a token of the tenant, or the admin token');
+      await printList(context, client, {
+        path: `/v1/tenants/${tenant}/downloads`,
+        filter: {
+          ...(from !== undefined && { from }),
+          ...(to !== undefined && { to }),
+          ...(repo !== undefined && { repo }),
         },
-      );
-      if (options.json) return context.out(`${text}\n`);
-      const month = pages[0]?.month;
-      if (month) context.out(monthLine(month));
-      const rows = summed(
-        pages.flatMap(({ downloads }) => downloads),
-        options.by,
-      );
-      context.out(
-        rows.length === 0
-          ? 'Nothing was offered on these days.\n'
-          : renderTable(
-              [
-                { name: options.by, least: 12 },
-                { name: 'offered', right: true },
-                { name: 'objects', right: true },
-              ],
-              rows,
-              viewOf(context),
-            ),
-      );
+        shape: downloadPageSchema,
+        items: 'downloads',
+        options,
+        render: (pages) => renderDownloads(pages, { by: options.by, view: viewOf(context) }),
+      });
     });
+}
+
+function renderDownloads(
+  pages: readonly DownloadPageBody[],
+  { by, view }: { by: Group; view: View },
+): string {
+  const month = pages[0]?.month;
+  const heading = month ? monthLine(month) : '';
+  const rows = summed(
+    pages.flatMap(({ downloads }) => downloads),
+    by,
+  );
+  if (rows.length === 0) return `${heading}Nothing was offered on these days.\n`;
+  const columns = [
+    { name: by, least: 12 },
+    { name: 'offered', right: true },
+    { name: 'objects', right: true },
+  ];
+  return heading + renderTable(columns, rows, view);
 }
 
 function monthLine({ month, bytes, limitBytes, resetsAt }: DownloadPageBody['month']): string {

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { defaultSettings } from '../../lambda/domain/settings.ts';
-import type { CliContext } from '../context.ts';
+import { type CliContext, canRedraw } from '../context.ts';
 import type { ScanIdentity } from '../du/checkpoint.ts';
 import type { DuTarget } from '../du/count-below.ts';
 import {
@@ -75,7 +75,7 @@ async function du(url: string, options: DuOptions, context: CliContext): Promise
   const everyMs = saveEveryMs(options);
   const price = requestPrice(options, scan.endpoint);
   const line = new ProgressLine(context, {
-    terminal: { isTerminal: context.errIsTerminal, columns: () => context.errColumns?.() },
+    terminal: { isTerminal: canRedraw(context, 'err'), columns: () => context.errColumns?.() },
     dollarsOf: (sums) => dollarsOf(sums, price),
     hintObjects: options.hint,
   });

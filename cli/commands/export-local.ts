@@ -22,6 +22,7 @@ interface LocalOptions {
   readonly output: string;
   readonly force?: boolean;
   readonly fresh?: boolean;
+  readonly json?: boolean;
 }
 
 /** `export local TENANT --output FILE`. @param group the command `export`. */
@@ -34,6 +35,7 @@ export function registerExportLocal(group: Command, context: CliContext): void {
     .option('--objects <file>', 'only these: lines of OID and NAME, as `git lfs ls-files --long` prints them')
     .requiredOption('--output <file>', 'the archive; until it is complete, FILE.partial lies beside it')
     .option('--force', 'replace the file if it exists')
+    .option('--json', 'print what was made as JSON')
     .option('--fresh', 'begin anew, without what an earlier call has fetched')
     .action((tenant: string, options: LocalOptions) => exportLocal(tenant, options, context));
 }
@@ -45,10 +47,11 @@ async function exportLocal(tenant: string, options: LocalOptions, context: CliCo
   checkPlace(file, { isForced: options.force === true });
   const wish = { url: client.baseUrl, tenant, repo, wanted: wanted ? wantedHash(wanted) : null };
   const goOn = `What is complete is kept. Go on with \`${commandOf(tenant, options)}\`.`;
-  const progress = new ExportProgress(context, { isTerminal: context.errIsTerminal });
+  const progress = new ExportProgress(context);
   const input = { file, wish, wanted, isFresh: options.fresh === true, goOn };
   const made = await exportLocally({ client, context, progress }, input);
-  context.out(resultText(made, { hasNames: wanted?.some(({ name }) => name !== undefined) === true }));
+  const hasNames = wanted?.some(({ name }) => name !== undefined) === true;
+  context.out(options.json ? `${JSON.stringify(asJson(made))}\n` : resultText(made, { hasNames }));
   const { missing } = made.state;
   if (missing.length > 0)
     context.err(`It lacks ${formatObjects(missing.length)} not stored now. Its manifest names them.\n`);
@@ -73,6 +76,12 @@ function commandOf(tenant: string, { url, repo, objects, output, force }: LocalO
     ...(force ? ['--force'] : []),
   ];
   return `lfs-quota ${shellWords(['export', 'local', tenant, ...words])}`;
+}
+
+function asJson({ file, sizeBytes, state }: LocalExport) {
+  const { wish, objects, missing } = state;
+  const { tenant, repo } = wish;
+  return { tenant, repo, file: path.resolve(file), sizeBytes, objectCount: objects.length, missing };
 }
 
 function resultText({ file, sizeBytes, state }: LocalExport, { hasNames }: { hasNames: boolean }): string {

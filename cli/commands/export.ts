@@ -13,7 +13,7 @@ import { readObjectsFile } from '../export/objects-file.ts';
 import { checkOutput, filesFor } from '../export/output.ts';
 import { renderExport, renderExports, restoreText } from '../export/views.ts';
 import { exportPath, waitForExport } from '../export/wait-for-export.ts';
-import { type ListOptions, listPages, withListOptions } from '../list-pages.ts';
+import { type ListOptions, printList, withListOptions } from '../list-pages.ts';
 import { type ApiOptions, openClient, parseRepo, parseTenant, withApiOptions } from '../options.ts';
 import { viewOf } from '../view.ts';
 import { registerExportLocal } from './export-local.ts';
@@ -36,18 +36,19 @@ export function registerExport(program: Command, context: CliContext): void {
   registerStart(group, context);
   registerExportLocal(group, context);
   withListOptions(group.command('list'))
-    .description('list the exports of a tenant, the newest first; with --json one page')
+    .description('list the exports of a tenant, the newest first')
     .argument('<tenant>', 'name of the tenant', parseTenant)
     .action(async (tenant: string, options: ListOptions) => {
-      const { pages, text } = await listPages(openClient(options, context), {
+      await printList(context, openClient(options, context), {
         path: `/v1/tenants/${tenant}/exports`,
         shape: exportPageSchema,
+        items: 'exports',
         options,
+        render: (pages) => {
+          const exports = pages.flatMap((page) => page.exports);
+          return exports.length === 0 ? 'No exports.\n' : renderExports(exports, viewOf(context));
+        },
       });
-      if (options.json) return context.out(`${text}\n`);
-      const exports = pages.flatMap((page) => page.exports);
-      const table = () => renderExports(exports, viewOf(context));
-      context.out(exports.length === 0 ? 'No exports.\n' : table());
     });
   withApiOptions(group.command('show'))
     .description('show an export, with URLs of its archives, or download them')

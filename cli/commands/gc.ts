@@ -112,7 +112,8 @@ async function run(context: CliContext, options: RunOptions, { path }: { path: s
   const { body, text } = options.wait ? await waitForRun({ client, context }, { path, isQuiet }) : started;
   if (options.list !== undefined) await writeList({ body, file: options.list });
   context.out(options.json ? `${text}\n` : renderCleanup(body, viewOf(context)));
-  if (body.failure) throw new CliError('Nothing was deleted.');
+  if (body.failure)
+    throw new CliError('Nothing was deleted.', { hint: 'Mend what it says above, and run it again.' });
 }
 
 /** Asked before the refs of the remote: those must not be older than the service allows. */
@@ -178,6 +179,8 @@ async function writeList({ body, file }: { body: CleanupBody; file: string }): P
   writeFileSync(file, texts.join(''));
 }
 
+const storeHint = 'Run it again. If that does not help, `lfs-quota doctor` tries the store.';
+
 async function fetchOrFail(url: string, request: RequestInit): Promise<Response> {
   const where = new URL(url).origin;
   try {
@@ -187,10 +190,14 @@ async function fetchOrFail(url: string, request: RequestInit): Promise<Response>
       signal: AbortSignal.timeout(transferMs),
     });
     if (answer.ok) return answer;
-    throw new CliError(`The store at ${where} answered ${answer.status}.`);
+    throw new CliError(`The store at ${where} answered ${answer.status}.`, { hint: storeHint });
   } catch (error) {
     if (error instanceof CliError) throw error;
-    throw new CliError(`The store at ${where} does not answer.`, { cause: error });
+    throw new CliError(`The store at ${where} does not answer.`, {
+      hint: storeHint,
+      failure: 'unavailable',
+      cause: error,
+    });
   }
 }
 

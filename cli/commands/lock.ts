@@ -5,10 +5,10 @@ import {
   releasedLocksSchema,
 } from '../../lambda/http/management/locks/schemas.ts';
 import type { ApiClient } from '../api-client.ts';
-import { saysYes } from '../confirm-delete.ts';
+import { notConfirmed, saysYes } from '../confirm-delete.ts';
 import type { CliContext } from '../context.ts';
 import { CliError, UsageError } from '../errors.ts';
-import { type ListOptions, listPages, pageSizeMax, withListOptions } from '../list-pages.ts';
+import { eachPage, type ListOptions, pageSizeMax, printList, withListOptions } from '../list-pages.ts';
 import { type ApiOptions, openClient, parseRepo, parseTenant, withApiOptions } from '../options.ts';
 import { formatAge, formatCount } from '../render.ts';
 import { renderTable } from '../table.ts';
@@ -38,20 +38,22 @@ const ofOwner = () =>
 
 function registerList(group: Command, context: CliContext): void {
   withListOptions(group.command('list'))
-    .description('list the file locks of a repo; with --json one page of them')
+    .description('list the file locks of a repo')
     .argument('<tenant>', 'name of the tenant', parseTenant)
     .argument('<repo>', 'name of the repo', parseRepo)
     .addOption(ofOwner())
     .action(async (tenant: string, repo: string, options: ListOptions & Filter) => {
-      const { pages, text } = await listPages(openClient(options, context), {
+      await printList(context, openClient(options, context), {
         path: pathOf(tenant, repo),
         filter: filterOf(options),
         shape: fileLockPageSchema,
+        items: 'locks',
         options: { ...options, pageSize: options.pageSize ?? pageSizeMax },
+        render: (pages) => {
+          const locks = pages.flatMap((page) => page.locks);
+          return locks.length === 0 ? 'No locks.\n' : renderLocks(locks, viewOf(context));
+        },
       });
-      if (options.json) return context.out(`${text}\n`);
-      const locks = pages.flatMap((page) => page.locks);
-      context.out(locks.length === 0 ? 'No locks.\n' : renderLocks(locks, viewOf(context)));
     });
 }
 
@@ -93,15 +95,20 @@ async function confirm({ client, context, path, filter }: LockDialog): Promise<v
   if (ask === undefined)
     throw new UsageError('There is no terminal to ask for confirmation. Add --yes to release them.');
   const options = { pageSize: pageSizeMax };
-  const { pages } = await listPages(client, { path, filter, shape: fileLockPageSchema, options });
-  const locks = pages.flatMap((page) => page.locks);
-  if (locks.length === 0) throw new CliError('There is no such lock.');
+  const pages = eachPage(client, { path, filter, shape: fileLockPageSchema, items: 'locks', options });
+  const locks: FileLockBody[] = [];
+  for await (const { body } of pages) locks.push(...body.locks);
+  if (locks.length === 0)
+    throw new CliError('There is no such lock.', {
+      hint: 'See which there are with `lfs-quota lock list TENANT REPO`.',
+      failure: 'not-found',
+    });
   context.err(renderLocks(locks, viewOf(context, 'err')));
   const question = locks.length === 1 ? 'Release it? [y/N] ' : `Release all ${locks.length}? [y/N] `;
-  if (!saysYes((await ask(question)).trim())) throw new CliError('No lock was released.');
+  if (!saysYes((await ask(question)).trim())) throw notConfirmed('No lock was released.');
 }
 
-/** One request releases some. With `--json` the answer to each is a line. */
+/** One request releases some. */
 async function releaseAll(dialog: LockDialog & { options: ApiOptions }): Promise<void> {
   const { client, context, path, filter, options } = dialog;
   const query = new URLSearchParams(filter);
@@ -111,13 +118,20 @@ async function releaseAll(dialog: LockDialog & { options: ApiOptions }): Promise
     shape: releasedLocksSchema,
   };
   let count = 0;
-  for (let hasMore = true; hasMore; ) {
-    const { body, text } = await client.send(request);
-    if (options.json) context.out(`${text}\n`);
-    count += body.releasedCount;
-    hasMore = body.hasMore;
-  }
-  if (!options.json) context.out(`Released ${formatLocks(count)}.\n`);
+  let last = {};
+  await client.busy.during(
+    () => `released: ${formatLocks(count)}`,
+    async () => {
+      for (let hasMore = true; hasMore; ) {
+        const { body } = await client.send(request);
+        count += body.releasedCount;
+        hasMore = body.hasMore;
+        last = body;
+      }
+    },
+  );
+  if (options.json) context.out(`${JSON.stringify({ ...last, releasedCount: count })}\n`);
+  else context.out(`Released ${formatLocks(count)}.\n`);
 }
 
 function renderLocks(locks: readonly FileLockBody[], view: View): string {

@@ -1,10 +1,15 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { formatBytes } from '../../lambda/domain/bytes.ts';
-import { type ObjectBody, objectPageSchema } from '../../lambda/http/management/objects/schemas.ts';
+import {
+  type ObjectBody,
+  type ObjectPageBody,
+  objectPageSchema,
+} from '../../lambda/http/management/objects/schemas.ts';
+import type { ApiClient } from '../api-client.ts';
 import { type DeleteOptions, formatFreed, runDelete, saysYes, withDeleteOptions } from '../confirm-delete.ts';
 import type { CliContext } from '../context.ts';
 import { FirstItems } from '../extreme-items.ts';
-import { eachPage, type ListOptions, pageSizeMax, withListOptions } from '../list-pages.ts';
+import { eachPage, type ListOptions, pageSizeMax, printList, withListOptions } from '../list-pages.ts';
 import { openClient, parseOid, parseRepo, parseTenant } from '../options.ts';
 import { formatAge, formatObjects, formatUntil } from '../render.ts';
 import { renderTable } from '../table.ts';
@@ -36,42 +41,77 @@ export function registerObject(program: Command, context: CliContext): void {
 
 function registerList(group: Command, context: CliContext): void {
   withListOptions(group.command('list'))
-    .description('list what a tenant stores, by repo and oid; with --json one page of it')
+    .description('list what a tenant stores, by repo and oid')
     .argument('<tenant>', 'name of the tenant', parseTenant)
     .option('--repo <repo>', 'only those of this repo', parseRepo)
     .addOption(
       new Option('--largest <n>', `only the n largest, at most ${extremesMax}`)
         .argParser(parseExtremes)
-        .conflicts(['json', 'cursor']),
+        .conflicts(['limit', 'cursor']),
     )
     .addOption(
       new Option('--oldest <n>', `only the n that were stored first, at most ${extremesMax}`)
         .argParser(parseExtremes)
-        .conflicts(['largest', 'json', 'cursor']),
+        .conflicts(['largest', 'limit', 'cursor']),
     )
     .action(async (tenant: string, options: ObjectListOptions) => {
-      const first = extremesOf(options);
-      const pages = eachPage(openClient(options, context), {
+      const client = openClient(options, context);
+      const list = {
         path: `/v1/tenants/${tenant}/objects`,
         ...(options.repo !== undefined && { filter: { repo: options.repo } }),
         shape: objectPageSchema,
+        items: 'objects' as const,
         options: { ...options, pageSize: options.pageSize ?? pageSizeMax },
-      });
-      let [objectCount, bytes] = [0, 0];
-      for await (const { body, text } of pages) {
-        if (options.json) return context.out(`${text}\n`);
-        if (first) for (const object of body.objects) first.add(object);
-        else context.out(objectLines(body.objects, viewOf(context)));
-        objectCount += body.objects.length;
-        for (const { sizeBytes } of body.objects) bytes += sizeBytes;
-      }
-      if (first && objectCount > 0) context.out(renderExtremes(first.sorted(), viewOf(context)));
-      context.out(
-        objectCount === 0
-          ? 'No objects: nothing is stored.\n'
-          : `Total: ${formatObjects(objectCount)}, ${formatBytes(bytes)}.\n`,
-      );
+      };
+      const first = extremesOf(options);
+      if (first) await printExtremes(context, { pages: eachPage(client, list), first, isJson: options.json });
+      else if (options.json) await printList(context, client, { ...list, render: () => '' });
+      else await printObjects(context, client, eachPage(client, list));
     });
+}
+
+type Pages = AsyncIterable<{ readonly body: ObjectPageBody }>;
+
+/** Page by page. */
+async function printObjects(context: CliContext, { busy }: ApiClient, pages: Pages): Promise<void> {
+  const sum = { objectCount: 0, bytes: 0 };
+  for await (const { body } of pages) {
+    busy.hide();
+    context.out(objectLines(body.objects, viewOf(context)));
+    addTo(sum, body);
+  }
+  context.out(totalText(sum));
+}
+
+async function printExtremes(
+  context: CliContext,
+  {
+    pages,
+    first,
+    isJson = false,
+  }: { pages: Pages; first: FirstItems<ObjectBody>; isJson: boolean | undefined },
+): Promise<void> {
+  const sum = { objectCount: 0, bytes: 0 };
+  const others: ObjectPageBody['others'] = [];
+  for await (const { body } of pages) {
+    for (const object of body.objects) first.add(object);
+    others.push(...body.others);
+    addTo(sum, body);
+  }
+  const objects = first.sorted();
+  if (isJson) return context.out(`${JSON.stringify({ objects, others, nextCursor: null })}\n`);
+  if (objects.length > 0) context.out(renderExtremes(objects, viewOf(context)));
+  context.out(totalText(sum));
+}
+
+function addTo(sum: { objectCount: number; bytes: number }, { objects }: ObjectPageBody): void {
+  sum.objectCount += objects.length;
+  for (const { sizeBytes } of objects) sum.bytes += sizeBytes;
+}
+
+function totalText({ objectCount, bytes }: { objectCount: number; bytes: number }): string {
+  if (objectCount === 0) return 'No objects: nothing is stored.\n';
+  return `Total: ${formatObjects(objectCount)}, ${formatBytes(bytes)}.\n`;
 }
 
 /** Those that come first. undefined: all are listed. */

@@ -35,7 +35,12 @@ async function showDrift(
   const options = { pageSize: pageSizeMax };
   const counted = [];
   const repoPath = `/v1/tenants/${tenant}/repos`;
-  for await (const { body } of eachPage(client, { path: repoPath, shape: repoPageSchema, options }))
+  for await (const { body } of eachPage(client, {
+    path: repoPath,
+    shape: repoPageSchema,
+    items: 'repos',
+    options,
+  }))
     counted.push(...body.repos);
   const stored = new Map<string, RepoSums>();
   const add = (repo: string, objectCount: number, sizeBytes: number) => {
@@ -46,7 +51,12 @@ async function showDrift(
     });
   };
   const objectPath = `/v1/tenants/${tenant}/objects`;
-  for await (const { body } of eachPage(client, { path: objectPath, shape: objectPageSchema, options })) {
+  for await (const { body } of eachPage(client, {
+    path: objectPath,
+    shape: objectPageSchema,
+    items: 'objects',
+    options,
+  })) {
     for (const { repo, sizeBytes } of body.objects) add(repo, 1, sizeBytes);
     for (const { repo, objectCount, sizeBytes } of body.others) add(repo, objectCount, sizeBytes);
   }

@@ -3,9 +3,10 @@ import { formatBytes } from '../../lambda/domain/bytes.ts';
 import type { DeletePlanBody } from '../../lambda/http/management/deletes/schemas.ts';
 import { type RepoBody, repoPageSchema, repoSchema } from '../../lambda/http/management/repos/schemas.ts';
 import type { ApiClient } from '../api-client.ts';
+import { changeRepo, commandForRepo } from '../change-repo.ts';
 import { type DeleteOptions, formatFreed, runDelete, saysYes, withDeleteOptions } from '../confirm-delete.ts';
 import type { CliContext } from '../context.ts';
-import { type ListOptions, listPages, withListOptions } from '../list-pages.ts';
+import { type ListOptions, printList, withListOptions } from '../list-pages.ts';
 import {
   type ApiOptions,
   openClient,
@@ -23,7 +24,7 @@ import { registerRepoPublic } from './repo-public.ts';
 
 const pollMs = 2000;
 
-/** `repo create|list|limit|public|private|host|unhost|delete`. */
+/** `repo create|list|show|limit|public|private|host|unhost|delete`. */
 export function registerRepo(program: Command, context: CliContext): void {
   const group = program
     .command('repo')
@@ -32,6 +33,7 @@ export function registerRepo(program: Command, context: CliContext): void {
     );
   registerCreate(group, context);
   registerList(group, context);
+  registerShow(group, context);
   registerLimit(group, context);
   registerRepoPublic(group, context);
   registerRepoHost(group, context);
@@ -40,17 +42,19 @@ export function registerRepo(program: Command, context: CliContext): void {
 
 function registerList(group: Command, context: CliContext): void {
   withListOptions(group.command('list'))
-    .description("list a tenant's repos, the largest first; with --json one page of them, by name")
+    .description("list a tenant's repos, the largest first; with --json by name")
     .argument('<tenant>', 'name of the tenant', parseTenant)
     .action(async (tenant: string, options: ListOptions) => {
-      const path = `/v1/tenants/${tenant}/repos`;
-      const client = openClient(options, context);
-      const { pages, text } = await listPages(client, { path, shape: repoPageSchema, options });
-      if (options.json) return context.out(`${text}\n`);
-      const repos = pages.flatMap((page) => page.repos);
-      context.out(
-        repos.length === 0 ? 'No repos: nothing is stored.\n' : renderRepos(repos, viewOf(context)),
-      );
+      await printList(context, openClient(options, context), {
+        path: `/v1/tenants/${tenant}/repos`,
+        shape: repoPageSchema,
+        items: 'repos',
+        options,
+        render: (pages) => {
+          const repos = pages.flatMap((page) => page.repos);
+          return repos.length === 0 ? 'No repos: nothing is stored.\n' : renderRepos(repos, viewOf(context));
+        },
+      });
     });
 }
 
@@ -71,21 +75,31 @@ function registerCreate(group: Command, context: CliContext): void {
     });
 }
 
-function registerLimit(group: Command, context: CliContext): void {
-  withApiOptions(group.command('limit'))
-    .description("change a repo's own storage limit, beside that of its tenant")
-    .argument('<tenant>', 'name of the tenant', parseTenant)
-    .argument('<repo>', 'name of the repo', parseRepo)
-    .argument('<size>', 'the new limit, such as 10GiB, or unlimited', parseLimit)
-    .action(async (tenant: string, repo: string, limitBytes: number | null, options: ApiOptions) => {
+function registerShow(group: Command, context: CliContext): void {
+  commandForRepo(group, 'show', 'show one repo').action(
+    async (tenant: string, repo: string, options: ApiOptions) => {
       const answer = await openClient(options, context).send({
-        method: 'PATCH',
+        method: 'GET',
         path: `/v1/tenants/${tenant}/repos/${repo}`,
-        body: { limitBytes },
         shape: repoSchema,
       });
       context.out(options.json ? `${answer.text}\n` : renderRepos([answer.body], viewOf(context)));
-    });
+    },
+  );
+}
+
+function registerLimit(group: Command, context: CliContext): void {
+  commandForRepo(group, 'limit', "change a repo's own storage limit, beside that of its tenant")
+    .argument('<size>', 'the new limit, such as 10GiB, or unlimited', parseLimit)
+    .action((tenant: string, repo: string, limitBytes: number | null, options: ApiOptions) =>
+      changeRepo(context, {
+        tenant,
+        repo,
+        options,
+        change: { limitBytes },
+        shown: (_path, body) => renderRepos([body], viewOf(context)),
+      }),
+    );
 }
 
 function registerDelete(group: Command, context: CliContext): void {

@@ -5,7 +5,7 @@ import {
   reservationPageSchema,
 } from '../../lambda/http/management/reservations/schemas.ts';
 import type { CliContext } from '../context.ts';
-import { type ListOptions, listPages, withListOptions } from '../list-pages.ts';
+import { type ListOptions, printList, withListOptions } from '../list-pages.ts';
 import { openClient, parseRepo, parseTenant } from '../options.ts';
 import { formatAge, formatCount, formatObjects, formatUntil } from '../render.ts';
 import { renderTable } from '../table.ts';
@@ -17,23 +17,23 @@ export function registerReservation(program: Command, context: CliContext): void
     .command('reservation')
     .description('show what is promised to uploads under way; it cannot be taken back');
   withListOptions(group.command('list'))
-    .description("list a tenant's reservations, repo by repo; with --json one page of them")
+    .description("list a tenant's reservations, repo by repo")
     .argument('<tenant>', 'name of the tenant', parseTenant)
     .option('--repo <repo>', 'only those of this repo', parseRepo)
     .action(async (tenant: string, options: ListOptions & { repo?: string }) => {
-      const { pages, text } = await listPages(openClient(options, context), {
+      await printList(context, openClient(options, context), {
         path: `/v1/tenants/${tenant}/reservations`,
         ...(options.repo !== undefined && { filter: { repo: options.repo } }),
         shape: reservationPageSchema,
+        items: 'reservations',
         options,
+        render: (pages) => {
+          const reservations = pages.flatMap((page) => page.reservations);
+          return reservations.length === 0
+            ? 'No reservations: nothing is promised to uploads.\n'
+            : renderReservations(reservations, viewOf(context));
+        },
       });
-      if (options.json) return context.out(`${text}\n`);
-      const reservations = pages.flatMap((page) => page.reservations);
-      context.out(
-        reservations.length === 0
-          ? 'No reservations: nothing is promised to uploads.\n'
-          : renderReservations(reservations, viewOf(context)),
-      );
     });
 }
 

@@ -98,13 +98,12 @@ function registerDelete(group: Command, context: CliContext): void {
     .argument('<tenant>', 'name of the tenant', parseTenant)
     .argument('<rule-id>', 'id of the rule, as `rule list` shows it', parseRuleId)
     .action(async (tenant: string, ruleId: string, options: ApiOptions) => {
-      const answer = await openClient(options, context, managerToken).send({
+      await openClient(options, context, managerToken).send({
         method: 'DELETE',
         path: `/v1/tenants/${tenant}/exchange-rules/${ruleId}`,
         shape: emptyShape,
       });
-      if (options.json) return context.out(answer.text === '' ? '' : `${answer.text}\n`);
-      context.out(`Deleted ${ruleId}.\n`);
+      context.out(options.json ? `${JSON.stringify({ tenant, ruleId })}\n` : `Deleted ${ruleId}.\n`);
     });
 }
 

@@ -5,9 +5,10 @@ import {
   tenantPageSchema,
   tenantSchema,
 } from '../../lambda/http/management/tenants/schemas.ts';
+import type { Colour } from '../colour.ts';
 import { type DeleteOptions, formatFreed, runDelete, withDeleteOptions } from '../confirm-delete.ts';
 import type { CliContext } from '../context.ts';
-import { type ListOptions, listPages, withListOptions } from '../list-pages.ts';
+import { type ListOptions, printList, withListOptions } from '../list-pages.ts';
 import {
   type ApiOptions,
   openClient,
@@ -21,13 +22,14 @@ import { formatAge, formatCount, formatLimit } from '../render.ts';
 import { renderTable } from '../table.ts';
 import { type View, viewOf } from '../view.ts';
 
-/** `tenant create|list|show|limit|download-limit|new-repos|delete`. */
+/** `tenant create|list|show|limit|download-limit|plan|new-repos|delete`. */
 export function registerTenant(program: Command, context: CliContext): void {
   const group = program.command('tenant').description('create, list, change and delete tenants');
   registerCreate(group, context);
   registerList(group, context);
   registerShow(group, context);
   for (const limit of limitCommands) registerLimit(group, context, limit);
+  registerPlan(group, context);
   registerNewRepos(group, context);
   registerDelete(group, context);
 }
@@ -61,18 +63,20 @@ function registerCreate(group: Command, context: CliContext): void {
 
 function registerList(group: Command, context: CliContext): void {
   withListOptions(group.command('list'))
-    .description('list all tenants by name; with --json one page of them')
+    .description('list all tenants, the fullest first; with --json by name')
     .action(async (options: ListOptions) => {
-      const client = openClient(options, context);
-      const { pages, text } = await listPages(client, {
+      await printList(context, openClient(options, context), {
         path: '/v1/tenants',
         shape: tenantPageSchema,
+        items: 'tenants',
         options,
+        render: (pages) => {
+          const tenants = pages.flatMap((page) => page.tenants);
+          return tenants.length === 0
+            ? `No tenants yet. Create one: ${context.program} tenant create NAME --limit 1GiB\n`
+            : renderTenants(tenants.sort(byFill), viewOf(context));
+        },
       });
-      if (options.json) return context.out(`${text}\n`);
-      const tenants = pages.flatMap((page) => page.tenants);
-      if (tenants.length > 0) return context.out(renderTenants(tenants, viewOf(context)));
-      context.out(`No tenants yet. Create one: ${context.program} tenant create NAME --limit 1GiB\n`);
     });
 }
 
@@ -87,6 +91,30 @@ function registerShow(group: Command, context: CliContext): void {
     });
 }
 
+/** Changes a tenant, and prints what it is then. */
+async function changeTenant(
+  context: CliContext,
+  { tenant, options, change }: { tenant: string; options: ApiOptions; change: object },
+): Promise<void> {
+  const answer = await openClient(options, context).send({
+    method: 'PATCH',
+    path: `/v1/tenants/${tenant}`,
+    body: change,
+    shape: tenantSchema,
+  });
+  context.out(options.json ? `${answer.text}\n` : renderTenant(answer.body, context.nowMs()));
+}
+
+function registerPlan(group: Command, context: CliContext): void {
+  withApiOptions(group.command('plan'))
+    .description('change the plan that a tenant is billed by; it is only kept')
+    .argument('<name>', 'name of the tenant', parseTenant)
+    .argument('<plan>', 'name of the plan')
+    .action((tenant: string, plan: string, options: ApiOptions) =>
+      changeTenant(context, { tenant, options, change: { plan } }),
+    );
+}
+
 function registerNewRepos(group: Command, context: CliContext): void {
   withApiOptions(group.command('new-repos'))
     .description('say how a tenant gets a new repo')
@@ -97,15 +125,9 @@ function registerNewRepos(group: Command, context: CliContext): void {
         'pushed: the first push makes it; created: it takes a push once it was created',
       ).choices(['pushed', 'created']),
     )
-    .action(async (tenant: string, how: string, options: ApiOptions) => {
-      const answer = await openClient(options, context).send({
-        method: 'PATCH',
-        path: `/v1/tenants/${tenant}`,
-        body: { reposMustExist: how === 'created' },
-        shape: tenantSchema,
-      });
-      context.out(options.json ? `${answer.text}\n` : renderTenant(answer.body, context.nowMs()));
-    });
+    .action((tenant: string, how: string, options: ApiOptions) =>
+      changeTenant(context, { tenant, options, change: { reposMustExist: how === 'created' } }),
+    );
 }
 
 interface LimitCommand {
@@ -130,15 +152,9 @@ function registerLimit(group: Command, context: CliContext, limit: LimitCommand)
     .description(limit.description)
     .argument('<name>', 'name of the tenant', parseTenant)
     .argument('<size>', `the new limit, such as ${limit.example}, or unlimited`, parseLimit)
-    .action(async (tenant: string, bytes: number | null, options: ApiOptions) => {
-      const answer = await openClient(options, context).send({
-        method: 'PATCH',
-        path: `/v1/tenants/${tenant}`,
-        body: { [limit.field]: bytes },
-        shape: tenantSchema,
-      });
-      context.out(options.json ? `${answer.text}\n` : renderTenant(answer.body, context.nowMs()));
-    });
+    .action((tenant: string, bytes: number | null, options: ApiOptions) =>
+      changeTenant(context, { tenant, options, change: { [limit.field]: bytes } }),
+    );
 }
 
 function registerDelete(group: Command, context: CliContext): void {
@@ -191,12 +207,33 @@ function renderTenants(tenants: readonly TenantBody[], view: View): string {
     { name: 'tenant', least: 16, stays: true },
     { name: 'plan', least: 8 },
     { name: 'limit', right: true },
-    { name: 'taken', right: true, stays: true },
+    { name: 'taken', right: true, stays: true, colourOf: colourOfShare },
     { name: 'stored', right: true },
     { name: 'objects', right: true },
     'counted',
   ];
   return renderTable(columns, rows, view);
+}
+
+/** From this share of the limit on, in percent, a tenant is worth a look. */
+const nearlyFullPercent = 90;
+
+function colourOfShare(cell: string): Colour | undefined {
+  const percent = cell.startsWith('over') ? Number.POSITIVE_INFINITY : Number.parseFloat(cell);
+  if (percent >= 100) return 'red';
+  return percent >= nearlyFullPercent ? 'yellow' : undefined;
+}
+
+/** The fullest first, then those without a limit or a count, by what they store. */
+function byFill(a: TenantBody, b: TenantBody): number {
+  return fillOf(b) - fillOf(a) || (b.usage?.storedBytes ?? 0) - (a.usage?.storedBytes ?? 0);
+}
+
+/** -1: nobody can say. A limit of nothing is full. */
+function fillOf({ usage, limitBytes }: TenantBody): number {
+  if (usage === null || limitBytes === null) return -1;
+  const taken = usage.storedBytes + usage.reservedBytes;
+  return limitBytes > 0 ? taken / limitBytes : taken > 0 ? Number.MAX_VALUE : 1;
 }
 
 /** How much of the limit is stored or reserved, as the bar of `usage` shows it. */

@@ -1,8 +1,13 @@
 import { type Command, Option } from 'commander';
-import { newTokenSchema, tokenPageSchema } from '../../lambda/http/management/tokens/schemas.ts';
+import {
+  newTokenSchema,
+  type TokenBody,
+  tokenPageSchema,
+  tokenSchema,
+} from '../../lambda/http/management/tokens/schemas.ts';
 import { emptyShape } from '../api-client.ts';
 import type { CliContext } from '../context.ts';
-import { type ListOptions, listPages, withListOptions } from '../list-pages.ts';
+import { type ListOptions, printList, withListOptions } from '../list-pages.ts';
 import {
   type ApiOptions,
   eachRepo,
@@ -13,15 +18,17 @@ import {
   parseTokenId,
   withApiOptions,
 } from '../options.ts';
+import { printable } from '../printable.ts';
 import { formatAge, formatUntil } from '../render.ts';
 import { renderTable } from '../table.ts';
-import { viewOf } from '../view.ts';
+import { type View, viewOf } from '../view.ts';
 
-/** `token create|list|revoke`. */
+/** `token create|list|show|revoke`. */
 export function registerToken(program: Command, context: CliContext): void {
   const group = program.command('token').description("create, list and revoke a tenant's access tokens");
   registerCreate(group, context);
   registerList(group, context);
+  registerShow(group, context);
   registerRevoke(group, context);
 }
 
@@ -73,44 +80,81 @@ function registerCreate(group: Command, context: CliContext): void {
 
 function registerList(group: Command, context: CliContext): void {
   withListOptions(group.command('list'))
-    .description("list a tenant's tokens, without their secrets; with --json one page of them")
+    .description("list a tenant's tokens, without their secrets")
     .argument('<tenant>', 'name of the tenant', parseTenant)
     .action(async (tenant: string, options: ListOptions) => {
-      const path = `/v1/tenants/${tenant}/tokens`;
-      const client = openClient(options, context, managerToken);
-      const { pages, text } = await listPages(client, { path, shape: tokenPageSchema, options });
-      if (options.json) return context.out(`${text}\n`);
-      const tokens = pages.flatMap((page) => page.tokens);
-      if (tokens.length === 0) {
-        return context.out(
-          `No tokens. Create one: ${context.program} token create ${tenant} --scope write\n`,
-        );
-      }
-      const nowMs = context.nowMs();
-      const rows = tokens.map((token) => [
-        token.tokenId,
-        token.scope,
-        token.user ?? '-',
-        token.repos?.join(', ') ?? 'all',
-        token.lastUsedAt === null ? 'never' : formatAge(token.lastUsedAt, nowMs),
-        token.expiresAt === null ? 'never' : expiry(token.expiresAt, nowMs),
-        token.label ?? '-',
-      ]);
-      const columns = [
-        'id',
-        'scope',
-        { name: 'user', least: 10 },
-        { name: 'repos', wraps: true },
-        'used',
-        'expires',
-        { name: 'label', least: 12, wraps: true },
-      ];
-      context.out(renderTable(columns, rows, viewOf(context)));
+      await printList(context, openClient(options, context, managerToken), {
+        path: `/v1/tenants/${tenant}/tokens`,
+        shape: tokenPageSchema,
+        items: 'tokens',
+        options,
+        render: (pages) => {
+          const tokens = pages.flatMap((page) => page.tokens);
+          return tokens.length === 0
+            ? `No tokens. Create one: ${context.program} token create ${tenant} --scope write\n`
+            : renderTokens(tokens, viewOf(context));
+        },
+      });
     });
 }
 
-const expiry = (expiresAt: string, nowMs: number) =>
-  Date.parse(expiresAt) <= nowMs ? 'expired' : formatUntil(expiresAt, nowMs);
+function registerShow(group: Command, context: CliContext): void {
+  withApiOptions(group.command('show'))
+    .description('show one token, without its secret')
+    .argument('<tenant>', 'name of the tenant', parseTenant)
+    .argument('<token-id>', 'id of the token, as `token list` shows it', parseTokenId)
+    .action(async (tenant: string, tokenId: string, options: ApiOptions) => {
+      const answer = await openClient(options, context, managerToken).send({
+        method: 'GET',
+        path: `/v1/tenants/${tenant}/tokens/${tokenId}`,
+        shape: tokenSchema,
+      });
+      context.out(options.json ? `${answer.text}\n` : renderToken(answer.body, viewOf(context)));
+    });
+}
+
+function renderTokens(tokens: readonly TokenBody[], view: View): string {
+  const { nowMs } = view;
+  const rows = tokens.map((token) => [
+    token.tokenId,
+    token.scope,
+    token.user ?? '-',
+    token.repos?.join(', ') ?? 'all',
+    token.lastUsedAt === null ? 'never' : formatAge(token.lastUsedAt, nowMs),
+    expiryOf(token, nowMs),
+    token.label ?? '-',
+  ]);
+  const columns = [
+    'id',
+    'scope',
+    { name: 'user', least: 10 },
+    { name: 'repos', wraps: true },
+    'used',
+    'expires',
+    { name: 'label', least: 12, wraps: true },
+  ];
+  return renderTable(columns, rows, view);
+}
+
+function renderToken(token: TokenBody, { nowMs }: View): string {
+  const { createdAt, lastUsedAt } = token;
+  return [
+    `id       ${token.tokenId}`,
+    `scope    ${token.scope}`,
+    `user     ${printable(token.user ?? '-')}`,
+    `repos    ${token.repos?.join(', ') ?? 'all'}`,
+    `label    ${printable(token.label ?? '-')}`,
+    `created  ${formatAge(createdAt, nowMs)}, at ${createdAt}`,
+    `used     ${lastUsedAt === null ? 'never' : formatAge(lastUsedAt, nowMs)}`,
+    `expires  ${expiryOf(token, nowMs)}`,
+    '',
+  ].join('\n');
+}
+
+function expiryOf({ expiresAt }: TokenBody, nowMs: number): string {
+  if (expiresAt === null) return 'never';
+  return Date.parse(expiresAt) <= nowMs ? 'expired' : formatUntil(expiresAt, nowMs);
+}
 
 function registerRevoke(group: Command, context: CliContext): void {
   withApiOptions(group.command('revoke'))
@@ -118,12 +162,11 @@ function registerRevoke(group: Command, context: CliContext): void {
     .argument('<tenant>', 'name of the tenant', parseTenant)
     .argument('<token-id>', 'id of the token, as `token list` shows it', parseTokenId)
     .action(async (tenant: string, tokenId: string, options: ApiOptions) => {
-      const answer = await openClient(options, context, managerToken).send({
+      await openClient(options, context, managerToken).send({
         method: 'DELETE',
         path: `/v1/tenants/${tenant}/tokens/${tokenId}`,
         shape: emptyShape,
       });
-      if (options.json) return context.out(answer.text === '' ? '' : `${answer.text}\n`);
-      context.out(`Revoked ${tokenId}.\n`);
+      context.out(options.json ? `${JSON.stringify({ tenant, tokenId })}\n` : `Revoked ${tokenId}.\n`);
     });
 }

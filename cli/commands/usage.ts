@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { subscriptionSchema } from '../../lambda/http/management/tenants/schemas.ts';
-import { type CliContext, canDrawBlocks } from '../context.ts';
+import { type CliContext, canDrawBlocks, canRedraw } from '../context.ts';
 import { type ApiOptions, openClient, parseTenant, withApiOptions } from '../options.ts';
 import { viewOf } from '../view.ts';
 import { renderUsage } from '../views.ts';
@@ -31,7 +31,7 @@ export function registerUsage(program: Command, context: CliContext): void {
       while (options.watch) {
         await context.sleep(watchIntervalMs);
         const next = await show('');
-        context.out(redraw({ text, next, inPlace: context.isTerminal && !options.json }));
+        context.out(redraw({ text, next, inPlace: canRedraw(context, 'out') && !options.json }));
         text = next;
       }
     });

@@ -64,13 +64,12 @@ function registerDelete(group: Command, context: CliContext): void {
     .description('send no more warnings')
     .argument('<tenant>', 'name of the tenant', parseTenant)
     .action(async (tenant: string, options: ApiOptions) => {
-      const answer = await openClient(options, context, managerToken).send({
+      await openClient(options, context, managerToken).send({
         method: 'DELETE',
         path: pathOf(tenant),
         shape: emptyShape,
       });
-      if (options.json) return context.out(answer.text === '' ? '' : `${answer.text}\n`);
-      context.out('The webhook is deleted.\n');
+      context.out(options.json ? `${JSON.stringify({ tenant })}\n` : 'The webhook is deleted.\n');
     });
 }
 

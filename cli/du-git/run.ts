@@ -29,12 +29,12 @@ const topDefault = 20;
 export async function duGit(options: DuGitOptions, context: CliContext): Promise<void> {
   const { clone = '.' } = options;
   const address = await addressOf(clone, options);
-  const line = new WaitLine(context, { isQuiet: options.json === true || !context.isTerminal });
+  const line = new WaitLine(context, { isQuiet: true });
   const paths = await pathsOfObjects(clone, {
     onProgress: (count) => line.show(`scanning: ${formatCount(count)} objects of git`),
   });
-  const { stored, others } = await storedOf(address, options, context, line);
-  if (line.inPlace && !options.json) context.out('\r\u001b[K');
+  line.clear();
+  const { stored, others } = await storedOf(address, options, context);
   const usage = usageByPath(stored, paths, others);
   if (options.json) return context.out(`${JSON.stringify(jsonReport(address, usage))}\n`);
   const report = formatReport(address, usage, {
@@ -57,17 +57,13 @@ async function addressOf(clone: string, options: DuGitOptions): Promise<LfsAddre
   return { baseUrl: url ?? '', tenant, repo };
 }
 
-async function storedOf(
-  { baseUrl, tenant, repo }: LfsAddress,
-  options: DuGitOptions,
-  context: CliContext,
-  line: WaitLine,
-) {
+async function storedOf({ baseUrl, tenant, repo }: LfsAddress, options: DuGitOptions, context: CliContext) {
   const service = baseUrl === '' ? options : { ...options, url: baseUrl };
   const pages = eachPage(openClient(service, context, 'the admin token, or one of the tenant'), {
     path: `/v1/tenants/${tenant}/objects`,
     filter: { repo },
     shape: objectPageSchema,
+    items: 'objects',
     options: { pageSize: pageSizeMax },
   });
   const stored = new Map<string, number>();
@@ -78,7 +74,6 @@ async function storedOf(
       others.objectCount += objectCount;
       others.bytes += sizeBytes;
     }
-    line.show(`listing: ${formatCount(stored.size)} objects`);
   }
   return { stored, others };
 }

@@ -93,7 +93,11 @@ async function countAndSave(
     const saved = saver.end();
     if (isDone) input.print(count);
     await saved;
-    if (!isDone) throw new CliError(`Stopped after ${formatObjects(count.objects)}.`, { hint: goOn });
+    if (!isDone)
+      throw new CliError(`Stopped after ${formatObjects(count.objects)}.`, {
+        hint: goOn,
+        failure: 'interrupted',
+      });
   } catch (error) {
     throw await explainEnd(error, { target, saver, goOn });
   } finally {

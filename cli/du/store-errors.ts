@@ -3,6 +3,7 @@ import { StoreAnswerError } from '../../lambda/adapters/s3/answers.ts';
 import { StoreRefusedError } from '../../lambda/adapters/s3/errors.ts';
 import { StoreUnavailableError } from '../../lambda/ports/object-store.ts';
 import { CliError } from '../errors.ts';
+import type { Failure } from '../exit-codes.ts';
 
 interface Target {
   readonly bucket: string;
@@ -13,6 +14,7 @@ interface Target {
 interface Explanation {
   readonly message: string;
   readonly hint: string;
+  readonly failure?: Failure;
 }
 
 /** Turns an error of the store into one that says what to do next. Other errors are returned as they are. */
@@ -25,8 +27,8 @@ export function explainStoreError(error: unknown, target: Target): unknown {
   }
   const isRefused = error instanceof StoreRefusedError;
   if (!isRefused && !(error instanceof StoreUnavailableError)) return error;
-  const { message, hint } = isRefused ? explainRefusal(error.cause, target) : explainOutage(error, target);
-  return new CliError(message, { hint, cause: error });
+  const { message, ...rest } = isRefused ? explainRefusal(error.cause, target) : explainOutage(error, target);
+  return new CliError(message, { ...rest, cause: error });
 }
 
 function explainOutage(error: Error, target: Target): Explanation {
@@ -35,12 +37,14 @@ function explainOutage(error: Error, target: Target): Explanation {
     return {
       message: `Nothing answers at ${storeOf(target)} (${code}).`,
       hint: 'Check --endpoint, and whether the store is running.',
+      failure: 'unavailable',
     };
   }
   const detail = error.cause instanceof Error ? `${error.message} ${error.cause.message}` : error.message;
   return {
     message: `${storeOf(target)} did not list the path: ${detail}`,
     hint: 'Try again later, or with fewer requests at a time: --concurrency 8.',
+    failure: 'unavailable',
   };
 }
 
@@ -59,16 +63,22 @@ function explainRefusal(answer: unknown, target: Target): Explanation {
     return {
       message: `There is no bucket ${bucket} at ${storeOf(target)}.`,
       hint: 'Check its name, --endpoint and --region.',
+      failure: 'not-found',
     };
   }
   if (answer.name === 'InvalidAccessKeyId' || answer.name === 'SignatureDoesNotMatch') {
     return {
       message: `${storeOf(target)} rejected the credentials (${answer.name}).`,
       hint: 'Check the access key id and the secret access key.',
+      failure: 'unauthorized',
     };
   }
   if (answer.name === 'ExpiredToken' || answer.name === 'ExpiredTokenException') {
-    return { message: 'The credentials have expired.', hint: 'Sign in again, or set new ones.' };
+    return {
+      message: 'The credentials have expired.',
+      hint: 'Sign in again, or set new ones.',
+      failure: 'unauthorized',
+    };
   }
   if (answer.name === 'RequestTimeTooSkewed') {
     return {
@@ -80,6 +90,7 @@ function explainRefusal(answer: unknown, target: Target): Explanation {
     return {
       message: `These credentials may not list ${bucket}.`,
       hint: 'They need the permission s3:ListBucket. Check the name as well: a bucket that does not exist may answer the same.',
+      failure: 'unauthorized',
     };
   }
   if (status === 301) {
@@ -94,6 +105,7 @@ function explainRefusal(answer: unknown, target: Target): Explanation {
 const noCredentials: Explanation = {
   message: 'There are no credentials for the store.',
   hint: 'Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE, or sign in with `aws sso login`.',
+  failure: 'unauthorized',
 };
 
 function storeOf({ endpoint, region }: Target): string {

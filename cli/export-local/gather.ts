@@ -36,6 +36,7 @@ export async function gather(
     path: `/v1/tenants/${tenant}/objects`,
     ...(repo !== null && { filter: { repo } }),
     shape: objectPageSchema,
+    items: 'objects',
     options: { pageSize: pageSizeMax },
   });
   for await (const { body } of pages) {

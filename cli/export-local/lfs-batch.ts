@@ -83,6 +83,7 @@ export async function checkMayDownload(
   if ((await ask(deps, { tenant, repo: repo ?? 'any' }, [nothing])) !== 'absent') return;
   const what = repo === null ? `no tenant ${tenant}` : `no tenant ${tenant}, or no repo ${repo}`;
   throw new CliError(`There is ${what} for this token (404).`, {
+    failure: 'not-found',
     hint:
       'It does not exist, is being deleted, or the token is one of another tenant. ' +
       `Give a token of ${tenant} with LFS_QUOTA_TOKEN or --token.`,
@@ -134,13 +135,16 @@ function offerOf(
 function refusal({ tenant }: BatchPlace, { status, body }: { status: number; body: unknown }): CliError {
   if (status === 401 || status === 403)
     return new CliError(`The token was rejected for downloads (${status}).`, {
+      failure: 'unauthorized',
       hint:
         'Set LFS_QUOTA_TOKEN (or --token) to a token of the tenant: the admin token downloads nothing. ' +
         `Make one with \`lfs-quota token create ${tenant} --scope read\`.`,
     });
   const parsed = errorShape.safeParse(body);
   const why = parsed.success ? `: ${printable(parsed.data.message)}` : '.';
+  const isForNow = status >= 500 || status === 429;
   return new CliError(`The LFS API answered ${status}${why}`, {
-    hint: status >= 500 || status === 429 ? 'Try again in a moment.' : 'Check --url or LFS_QUOTA_URL.',
+    failure: isForNow ? 'unavailable' : 'failed',
+    hint: isForNow ? 'Try again in a moment.' : 'Check --url or LFS_QUOTA_URL.',
   });
 }

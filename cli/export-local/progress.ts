@@ -10,7 +10,7 @@ const redrawMs = 500;
 
 /** How far an export is, on standard error. */
 export class ExportProgress {
-  readonly #context: Pick<CliContext, 'nowMs' | 'err'>;
+  readonly #context: CliContext;
   readonly #line: WaitLine;
   readonly #rate = new ByteRate();
   #total = { bytes: 0, objects: 0 };
@@ -18,10 +18,9 @@ export class ExportProgress {
   #objects = 0;
   #shownMs = 0;
 
-  /** @param options.isTerminal standard error is one: the line is redrawn in place. */
-  constructor(context: Pick<CliContext, 'nowMs' | 'err'>, { isTerminal }: { isTerminal: boolean }) {
+  constructor(context: CliContext) {
     this.#context = context;
-    this.#line = new WaitLine({ out: context.err, isTerminal }, { isQuiet: false });
+    this.#line = new WaitLine(context, { isQuiet: false });
   }
 
   listed(objectCount: number): void {
@@ -50,7 +49,7 @@ export class ExportProgress {
 
   /** Before anything else is printed. */
   clear(): void {
-    if (this.#line.inPlace) this.#context.err('\r\u001b[K');
+    this.#line.clear();
   }
 
   #text(): string {

@@ -69,7 +69,8 @@ export async function exportLocally(
     }
   } catch (error) {
     progress.clear();
-    if (stop.aborted) throw new CliError('Stopped.', { hint: input.goOn, cause: error });
+    if (stop.aborted)
+      throw new CliError('Stopped.', { hint: input.goOn, failure: 'interrupted', cause: error });
     throw explain(error, input);
   } finally {
     interrupt.release();

@@ -56,7 +56,7 @@ export async function downloadArchive(
     await rename(partFile, file);
     line.end(`${file}: ${formatBytes(job.archives[index]?.sizeBytes ?? 0)}`);
   } catch (error) {
-    if (line.inPlace && !isQuiet) context.out('\n');
+    line.clear();
     throw explain(error, { download, isInterrupted: interrupt.signal.aborted });
   } finally {
     interrupt.release();
@@ -108,7 +108,7 @@ async function attempt(
     const range = response.headers.get('content-range');
     if (!isWhole && !(response.status === 206 && range === `bytes ${from}-${sizeBytes - 1}/${sizeBytes}`)) {
       await response.body?.cancel();
-      return new CliError(`The store answered ${response.status} to the download of the archive.`);
+      return new TransferError(`The store answered ${response.status} to the download of the archive.`);
     }
     // A store that knows no ranges sends all of it.
     if (isWhole) await fetched.begin(sizeBytes, { anew: true });
@@ -116,7 +116,7 @@ async function attempt(
       timer.refresh();
       await fetched.append(piece);
     }
-    return fetched.bytes === sizeBytes ? 'arrived' : new CliError('The download broke off.');
+    return fetched.bytes === sizeBytes ? 'arrived' : new TransferError('The download broke off.');
   } catch (error) {
     stop.throwIfAborted();
     if (error instanceof FileError) throw error;
@@ -128,6 +128,11 @@ async function attempt(
 
 /** There is nothing to go on with. */
 class NoArchiveError extends CliError {}
+
+/** The store did not send all of it. */
+class TransferError extends Error {
+  override readonly name = 'TransferError';
+}
 
 /** The disk did not take what arrived. */
 class FileError extends Error {
@@ -195,12 +200,17 @@ function explain(
 ): CliError {
   const { tenant, exportId } = download.job;
   const again = `What has arrived is kept. Go on with \`lfs-quota export show ${tenant} ${exportId} --output ${download.file}\`.`;
-  if (isInterrupted) return new CliError('Stopped the download.', { hint: again, cause: error });
+  if (isInterrupted)
+    return new CliError('Stopped the download.', { hint: again, failure: 'interrupted', cause: error });
   if (error instanceof NoArchiveError) return error;
-  if (error instanceof CliError && error.hint !== undefined)
+  if (error instanceof CliError)
     return new CliError(error.message, { hint: `${error.hint}\n${again}`, cause: error });
   const cause = error instanceof Error && error.cause instanceof Error ? ` ${error.cause.message}.` : '';
   const what = error instanceof Error ? error.message : String(error);
   const message = `The archive is not complete. ${what.replace(/\.?$/, '.')}${cause}`;
-  return new CliError(message, { hint: again, cause: error });
+  return new CliError(message, {
+    hint: again,
+    ...(error instanceof TransferError && { failure: 'unavailable' }),
+    cause: error,
+  });
 }

@@ -42,20 +42,14 @@ export async function waitForExport(
         continue;
       }
       failures = 0;
-      if (!isOpen(answer.body)) {
-        if (line.inPlace && !wait.isQuiet) context.out('\r\u001b[K');
-        return answer;
-      }
+      if (!isOpen(answer.body)) return answer;
       rate.note({ ms: context.nowMs(), bytes: doneBytes(answer.body) });
       line.show(line.inPlace ? progressText(answer.body, rate) : plainText(answer.body));
       await interrupt.sleep(pollMs);
       if (interrupt.signal.aborted) throw goesOn(answer.body);
     }
-  } catch (error) {
-    // The line stays, and the error begins below it.
-    if (line.inPlace && !wait.isQuiet) context.out('\n');
-    throw error;
   } finally {
+    line.clear();
     interrupt.release();
   }
 }
@@ -76,6 +70,7 @@ function goesOn({ tenant, exportId }: ExportBody, cause?: CliError): CliError {
       ? 'Stopped waiting. The export goes on without this command.'
       : `${cause.message.replace(/\.?$/, '.')} The export may go on without this command.`;
   return new CliError(message, {
+    ...(cause === undefined && { failure: 'interrupted' }),
     cause,
     hint: `See how far it is with \`lfs-quota export show ${tenant} ${exportId}\`, or end it with \`lfs-quota export delete ${tenant} ${exportId}\`.`,
   });

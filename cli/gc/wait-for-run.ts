@@ -29,7 +29,6 @@ export async function waitForRun(
         failures = 0;
         const { state } = answer.body;
         if (state !== 'selecting' && state !== 'deleting') {
-          if (line.inPlace && !wait.isQuiet) context.out('\r\u001b[K');
           return answer;
         }
         line.show(line.inPlace ? progressText(answer.body) : state);
@@ -39,13 +38,14 @@ export async function waitForRun(
       }
       await interrupt.sleep(pollMs);
       if (interrupt.signal.aborted) {
-        if (line.inPlace && !wait.isQuiet) context.out('\n');
         throw new CliError('Stopped waiting. The clean-up goes on without this command.', {
+          failure: 'interrupted',
           hint: 'See how far it is with `lfs-quota gc status`, or end it with `lfs-quota gc cancel`.',
         });
       }
     }
   } finally {
+    line.clear();
     interrupt.release();
   }
 }

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { CliError } from '../errors.ts';
-import { gitSetting } from './git.ts';
+import { gitSetting, noGit } from './git.ts';
 
 /** What git keeps for an address. */
 export interface GitCredential {
@@ -49,8 +49,11 @@ async function credential(clone: string, action: string, lines: readonly string[
   let text = '';
   for await (const piece of child.stdout.setEncoding('utf8')) text += piece;
   const code = await ended.catch((error: Error) => {
-    throw new CliError(`git cannot be run: ${error.message}.`, { cause: error });
+    throw noGit(error);
   });
-  if (code !== 0) throw new CliError(`\`git credential ${action}\` failed with exit code ${code}.`);
+  if (code !== 0)
+    throw new CliError(`\`git credential ${action}\` failed with exit code ${code}.`, {
+      hint: 'See which helper git asks: git config --get-all credential.helper',
+    });
   return text;
 }

@@ -32,20 +32,28 @@ export function startGit(clone: string, args: readonly string[]): GitProcess {
   // It may end before it has read everything, and then says why.
   child.stdin.on('error', () => undefined);
   const ended = new Promise<void>((resolve, reject) => {
-    child.once('error', (error) =>
-      reject(new CliError(`git cannot be run: ${error.message}.`, { cause: error })),
-    );
+    child.once('error', (error) => reject(noGit(error)));
     child.once('close', (code) => {
       const why = said.trim().split('\n').at(-1) ?? '';
       if (code === 0) resolve();
       else
-        reject(new CliError(`\`git ${args.join(' ')}\` in ${clone} failed: ${why || `exit code ${code}`}`));
+        reject(
+          new CliError(`\`git ${args.join(' ')}\` in ${clone} failed: ${why || `exit code ${code}`}`, {
+            hint: 'Mend what git says there, or name another clone with --clone.',
+          }),
+        );
     });
   });
   // Whoever reads its output hears of it there first.
   ended.catch(() => undefined);
   return { stdin: child.stdin, stdout: child.stdout, ended, stop: () => void child.kill() };
 }
+
+export const noGit = (cause: Error) =>
+  new CliError(`git cannot be run: ${cause.message}.`, {
+    hint: 'Install git, and see that it is found: git --version',
+    cause,
+  });
 
 /** What a git command prints, without the end of its last line. @throws {CliError} */
 export async function gitText(clone: string, args: readonly string[]): Promise<string> {

@@ -48,7 +48,10 @@ export async function* blobsOf(git: GitProcess, clone: string): AsyncGenerator<B
     rest = rest.subarray(at);
   }
   await git.ended;
-  if (rest.length > 0) throw new CliError(`git did not print the objects of ${clone} to their end.`);
+  if (rest.length > 0)
+    throw new CliError(`git did not print the objects of ${clone} to their end.`, {
+      hint: `See what it lacks: git -C ${clone} fsck`,
+    });
 }
 
 /** A clone that has not all of its objects. */

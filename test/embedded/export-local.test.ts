@@ -128,7 +128,7 @@ describe('export local', () => {
     const env = { LFS_QUOTA_URL: stack.url, LFS_QUOTA_TOKEN: stack.adminToken, HOOK: hook };
     const { code, err } = await start(['export', 'local', 'demo', '--output', join(folder, 'a.tar')], env)
       .ended;
-    expect(code).toBe(1);
+    expect(code).toBe(4);
     expect(err).toMatch(
       /The token was rejected for downloads \(40[13]\)\.\n.*token create demo --scope read/,
     );

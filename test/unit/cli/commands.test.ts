@@ -367,7 +367,6 @@ describe('reconcile', () => {
 describe('--json', () => {
   const text =
     '{ "tenant":"acme",\n "plan":null, "limitBytes":null, "downloadLimitBytes":null,"reposMustExist":false, "createdAt":"2026-11-20T05:00:00Z", "usage":null, "new":1 }';
-  const page = '{"tenants":[], "nextCursor":"b", "extra": [1.50]}';
   const subscription =
     '{"tenant":"acme","plan":null,"limitBytes":1e3,"downloadLimitBytes":null,"reposMustExist":false,"usage":null,"forecast":{"fullOn":null,"reason":"unlimited","bytesPerDay":null},"repos":[],"refreshing":false}';
   const newToken =
@@ -377,16 +376,76 @@ describe('--json', () => {
     [['tenant', 'create', 'acme'], text],
     [['tenant', 'show', 'acme'], text],
     [['tenant', 'limit', 'acme', '1GB'], text],
-    [['tenant', 'list'], page],
     [['token', 'create', 'acme', '--scope', 'read'], newToken],
-    [['token', 'list', 'acme'], '{"tokens": [ ], "nextCursor": null}'],
-    [['token', 'revoke', 'acme', 'a'], ''],
     [['usage', 'acme'], subscription],
     [['reconcile', 'acme'], '{"tenant":"acme", "queued":true}'],
   ])('%j prints the body as it is', async (args, body) => {
     const { asked, run } = await serve({ status: 200, body });
     const result = await run(...args, '--json');
-    expect(result).toEqual({ code: 0, out: body === '' ? '' : `${body}\n`, err: '' });
+    expect(result).toEqual({ code: 0, out: `${body}\n`, err: '' });
     expect(asked).toHaveLength(1);
+  });
+
+  it('of what the API answers without a body says what it was', async () => {
+    const { run } = await serve({ status: 204 });
+    expect((await run('token', 'revoke', 'acme', 'a', '--json')).out).toBe(
+      '{"tenant":"acme","tokenId":"a"}\n',
+    );
+  });
+});
+
+describe('a list with --json', () => {
+  const tenant = (name: string) => ({ ...acme, tenant: name, new: 1.5 });
+  const pages: Record<string, object> = {
+    '': { tenants: [tenant('a'), tenant('b')], nextCursor: 'c1', extra: [1] },
+    c1: { tenants: [], nextCursor: 'c2', extra: [] },
+    c2: { tenants: [tenant('c')], nextCursor: 'c3', extra: [2], more: 'x' },
+    c3: { tenants: [], nextCursor: null, extra: [3], more: 'y' },
+  };
+  const answer = ({ path }: Asked) => ({
+    status: 200,
+    body: pages[/cursor=(\w+)/.exec(path)?.[1] ?? ''],
+  });
+
+  it('is one object with the items of all pages, and with fields that are new', async () => {
+    const { asked, run } = await serve(answer);
+    const { code, out } = await run('tenant', 'list', '--json');
+    expect(code).toBe(0);
+    expect(JSON.parse(out)).toEqual({
+      tenants: [tenant('a'), tenant('b'), tenant('c')],
+      nextCursor: null,
+      extra: [1, 2, 3],
+      more: 'y',
+    });
+    expect(asked).toHaveLength(4);
+  });
+
+  it('of nothing is an object too', async () => {
+    const { run } = await serve({ status: 200, body: { tenants: [], nextCursor: null } });
+    expect((await run('tenant', 'list', '--json')).out).toBe('{"tenants":[],"nextCursor":null}\n');
+  });
+
+  it.each([
+    [['--limit', '2'], ['/v1/tenants?limit=2'], ['a', 'b'], 'c1'],
+    [
+      ['--limit', '3'],
+      ['/v1/tenants?limit=3', '/v1/tenants?cursor=c1&limit=1', '/v1/tenants?cursor=c2&limit=1'],
+      ['a', 'b', 'c'],
+      'c3',
+    ],
+    [['--limit', '2', '--page-size', '5'], ['/v1/tenants?limit=2'], ['a', 'b'], 'c1'],
+    [['--limit', '1', '--cursor', 'c2'], ['/v1/tenants?cursor=c2&limit=1'], ['c'], 'c3'],
+    [['--limit', '5000', '--cursor', 'c3'], ['/v1/tenants?cursor=c3&limit=1000'], [], null],
+  ])('has as many as %j says, and where to go on', async (args, paths, names, nextCursor) => {
+    const { asked, run } = await serve(answer);
+    const { out } = await run('tenant', 'list', '--json', ...args);
+    const page = JSON.parse(out);
+    expect(page.tenants.map((each: { tenant: string }) => each.tenant)).toEqual(names);
+    expect(page.nextCursor).toBe(nextCursor);
+    expect(asked.map(({ path }) => path)).toEqual(paths);
+  });
+
+  it.each(['0', '-1', '1.5', 'x', '9999999999999999'])('takes no --limit %s', async (limit) => {
+    expect((await cli(['tenant', 'list', '--limit', limit], { env: { LFS_QUOTA_TOKEN: 'x' } })).code).toBe(2);
   });
 });

@@ -100,8 +100,8 @@ describe('connect', () => {
   it('changes nothing if the token is refused', async () => {
     used = { status: 401, body: { message: 'Log in.' } };
     expect(await connect()).toMatchObject({
-      code: 1,
-      err: 'error: The token is of no use for acme/game: Log in.\n',
+      code: 4,
+      err: expect.stringContaining('error: The token is of no use for acme/game: Log in.\n'),
     });
     made = { status: 404, body: { code: 'tenant-not-found', title: 'Not found', detail: 'No tenant acme.' } };
     expect((await connect()).err).toContain('No tenant acme. (404)');

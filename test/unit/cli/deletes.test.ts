@@ -92,7 +92,7 @@ describe.each(deletes)('%j', (args, path, yes) => {
     const answer = { status: 404, body, type: 'application/problem+json' };
     const { run } = await serve(() => answer, { ask: () => Promise.reject(new Error('asked')) });
     const result = await run(...args);
-    expect(result).toMatchObject({ code: 1, out: '' });
+    expect(result).toMatchObject({ code: 3, out: '' });
     expect(result.err).toContain('No such thing. (404)');
   });
 });
@@ -120,7 +120,7 @@ describe('object delete', () => {
         path.includes(otherOid) ? { status: 404, body: { detail: 'None.' } } : { status: 200, body: plan },
       { ask: async () => 'y' },
     );
-    expect((await run('object', 'delete', 'acme', 'game', oid, otherOid)).code).toBe(1);
+    expect((await run('object', 'delete', 'acme', 'game', oid, otherOid)).code).toBe(3);
     expect(asked().every((request) => request.endsWith('?dryRun=true'))).toBe(true);
   });
 });
@@ -161,14 +161,14 @@ describe('object delete --wait', () => {
       nowMs - began < (of === oid ? goneMs : goneMs + minuteMs) ? at(graceMs) : undefined,
     );
     const result = await wait(oid, otherOid);
-    expect(result).toMatchObject({ code: 0, err: '' });
-    expect(result.out.split('\n').slice(2)).toEqual([
+    expect(result.code).toBe(0);
+    expect(result.err.split('\n')).toEqual([
       `2 objects left, 1 KiB, due at ${at(graceMs)}`,
       '2 objects left, 1 KiB; gone with the next run of the schedule',
       '1 object left, 512 B; gone with the next run of the schedule',
-      'acme/game: 2 objects deleted.',
       '',
     ]);
+    expect(result.out.split('\n').slice(2)).toEqual(['acme/game: 2 objects deleted.', '']);
     expect(waitedMs()).toBe(goneMs + minuteMs);
     // A look a minute until they are due, and then six.
     expect(asked()).toHaveLength(2 + 2 * 60 + 2 * 5 * 6 + 6);
@@ -177,10 +177,11 @@ describe('object delete --wait', () => {
   it('counts down on a terminal, and prints nothing with --json', async () => {
     const goneAt = (_: string, nowMs: number) => (nowMs - began < graceMs ? at(graceMs) : undefined);
     const { wait } = await serveUntil(goneAt, { isTerminal: true });
-    const { out } = await wait(oid);
+    const { out, err } = await wait(oid);
     for (const left of ['60 min', '30 min', '119 s', '1 s'])
-      expect(out).toContain(`\r\u001b[K1 object left, 512 B, due in ${left}\r`);
-    expect(out.endsWith('\r\u001b[Kacme/game: 1 object deleted.\n')).toBe(true);
+      expect(err).toContain(`\r\u001b[K1 object left, 512 B, due in ${left}\r`);
+    expect(err.endsWith('\r\u001b[K')).toBe(true);
+    expect(out.endsWith('\nacme/game: 1 object deleted.\n')).toBe(true);
     await server?.close();
     const asJson = await serveUntil(goneAt);
     expect(JSON.parse((await asJson.wait(oid, '--json')).out)).toMatchObject({ dueAt: at(graceMs) });
@@ -194,8 +195,8 @@ describe('object delete --wait', () => {
       return nowMs - began < heldMs ? at(heldMs) : undefined;
     });
     const result = await wait(oid);
-    expect(result).toMatchObject({ code: 0, err: '' });
-    expect(result.out).toContain(`1 object left, 512 B, due at ${at(heldMs)}\n`);
+    expect(result.code).toBe(0);
+    expect(result.err).toContain(`1 object left, 512 B, due at ${at(heldMs)}\n`);
     expect(waitedMs()).toBeGreaterThanOrEqual(heldMs);
   });
 
@@ -245,14 +246,9 @@ describe('repo delete --wait', () => {
     const before = { objectCount: 0, countedAt: '2026-11-21T04:59:59Z' };
     const { asked, run } = await serve(looks(unknown, before, {}, {}, { objectCount: 0, storedBytes: 0 }));
     const result = await run('repo', 'delete', 'acme', 'game', '--yes', '--wait');
-    expect(result).toMatchObject({ code: 0, err: '' });
-    expect(result.out.split('\n').slice(-5)).toEqual([
-      'not counted yet',
-      '0 objects left, 3 KiB',
-      '3 objects left, 3 KiB',
-      'acme/game is empty. Its name can be used again in a minute or two.',
-      '',
-    ]);
+    expect(result.code).toBe(0);
+    expect(result.err).toBe('not counted yet\n0 objects left, 3 KiB\n3 objects left, 3 KiB\n');
+    expect(result.out).toMatch(/\nacme\/game is empty\. Its name can be used again in a minute or two\.\n$/);
     expect(asked()).toHaveLength(6);
   });
 
@@ -266,14 +262,17 @@ describe('repo delete --wait', () => {
     const inFile = await serve(answers());
     const args = ['repo', 'delete', 'acme', 'game', '--yes', '--wait'];
     const result = await inFile.run(...args);
-    expect(result).toMatchObject({ code: 0, err: '' });
+    expect(result.code).toBe(0);
     const waits = '; uploads of it are under way, and what is left goes';
     expect(result.out.split('\n').slice(2)).toEqual([
       'What was pushed to it just now goes when its upload URLs have expired: the last of it in 36 min, at ' +
         '2026-11-21T05:36:10Z.',
+      'acme/game is empty. Its name can be used again in a minute or two.',
+      '',
+    ]);
+    expect(result.err.split('\n')).toEqual([
       `3 objects left, 3 KiB${waits} at 2026-11-21T05:36:10Z`,
       `0 objects left, 0 B${waits} at 2026-11-21T05:36:10Z`,
-      'acme/game is empty. Its name can be used again in a minute or two.',
       '',
     ]);
     await server?.close();
@@ -285,10 +284,10 @@ describe('repo delete --wait', () => {
         nowMs += 20 * 60_000;
       },
     });
-    const { out } = await onTerminal.run(...args);
-    expect(out).toContain(`K3 objects left, 3 KiB${waits} in 36 min\r`);
-    expect(out).toContain(`K3 objects left, 3 KiB${waits} in 16 min\r`);
-    expect(out).toContain('K0 objects left, 0 B; what is left goes with the next run of the schedule\r');
+    const { err } = await onTerminal.run(...args);
+    expect(err).toContain(`K3 objects left, 3 KiB${waits} in 36 min\r`);
+    expect(err).toContain(`K3 objects left, 3 KiB${waits} in 16 min\r`);
+    expect(err).toContain('K0 objects left, 0 B; what is left goes with the next run of the schedule\r');
   });
 
   it('ends when the repo is open again, whatever is in it', async () => {
@@ -298,8 +297,9 @@ describe('repo delete --wait', () => {
 
   it('redraws one line on a terminal, and prints nothing with --json', async () => {
     const forPerson = await serve(looks({}, undefined), { isTerminal: true });
-    const { out } = await forPerson.run('repo', 'delete', 'acme', 'game', '--yes', '--wait');
-    expect(out).toContain('\r\u001b[K3 objects left, 3 KiB\r\u001b[Kacme/game is empty.');
+    const { out, err } = await forPerson.run('repo', 'delete', 'acme', 'game', '--yes', '--wait');
+    expect(err).toBe('\r\u001b[K3 objects left, 3 KiB\r\u001b[K');
+    expect(out).toContain('\nacme/game is empty.');
     await server?.close();
     const asJson = await serve(looks({}, undefined));
     const result = await asJson.run('repo', 'delete', 'acme', 'game', '--yes', '--wait', '--json');
@@ -349,10 +349,10 @@ describe('repo list', () => {
     );
   });
 
-  it('says that there are no repos, and prints the body as it is with --json', async () => {
+  it('says that there are no repos, and prints what there is with --json', async () => {
     const { run } = await serve(() => ({ status: 200, body: '{"repos": [ ], "nextCursor": null}' }));
     expect((await run('repo', 'list', 'acme')).out).toContain('No repos');
-    expect((await run('repo', 'list', 'acme', '--json')).out).toBe('{"repos": [ ], "nextCursor": null}\n');
+    expect((await run('repo', 'list', 'acme', '--json')).out).toBe('{"repos":[],"nextCursor":null}\n');
   });
 });
 

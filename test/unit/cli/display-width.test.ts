@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { displayWidth, padEndTo, padStartTo, shortened, wrapped } from '../../../cli/display-width.ts';
+import { displayWidth, shortened, wrapped } from '../../../cli/display-width.ts';
 
 describe('the cells of a text', () => {
   it.each([
@@ -22,12 +22,6 @@ describe('the cells of a text', () => {
     ['█▒·', 3],
   ])('%j: %i', (text, width) => {
     expect(displayWidth(text)).toBe(width);
-  });
-
-  it('is what padding counts', () => {
-    expect(padEndTo('日本', 6)).toBe('日本  ');
-    expect(padStartTo('e\u0301', 3)).toBe('  e\u0301');
-    expect(padStartTo('longer', 3)).toBe('longer');
   });
 });
 

@@ -39,11 +39,11 @@ async function runDoctor(faultsOf: (interrupt: () => void) => Misbehaviour): Pro
 }
 
 describe('Ctrl-C', { timeout: timeoutMs }, () => {
-  it('cleans up, and exits with 1', async () => {
+  it('cleans up, and exits with 130', async () => {
     const { code, signal, err } = await runDoctor((interrupt) => ({
       instead: (_, { asked }) => void (asked.length === 50 && interrupt()),
     }));
-    expect({ code, signal }).toEqual({ code: 1, signal: null });
+    expect({ code, signal }).toEqual({ code: 130, signal: null });
     expect(err).toContain('error: Interrupted before all checks were made.\n');
     expect(store?.asked.some(({ method }) => method === 'PUT')).toBe(true);
     expect([...(store?.objects.keys() ?? [])]).toEqual([]);

@@ -113,9 +113,9 @@ describe('doctor', () => {
         },
       },
     );
-    expect({ code, released }).toEqual({ code: 1, released: 1 });
+    expect({ code, released }).toEqual({ code: 130, released: 1 });
     expect(err).toMatch(
-      /^Cleaning up\. Interrupt again .* below s3:\/\/objects\/lfs-quota-doctor-\w+\/\nerror: Interrupted before all checks were made\.\n$/,
+      /^Cleaning up\. Interrupt again .* below s3:\/\/objects\/lfs-quota-doctor-\w+\/\nerror: Interrupted before all checks were made\.\nRun it again for the others\.\n$/,
     );
     expect(out).toMatch(/pass {5}cleanup +Nothing of this run is left in the bucket\.\n/);
     expect([...store.objects.keys()]).toEqual([]);

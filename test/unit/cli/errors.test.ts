@@ -19,16 +19,16 @@ function problem(status: number, detail: string): Answer {
 
 describe('a request that the server refuses', () => {
   it.each([
-    [401, 'No credentials.', 'Set LFS_QUOTA_TOKEN'],
-    [403, 'Needs the admin token.', 'This needs the admin token'],
-    [404, 'No such tenant.', '`lfs-quota tenant list`'],
-    [409, 'acme exists.', '`lfs-quota tenant show NAME`'],
-    [422, 'limitBytes must be a whole number.', 'Correct the value'],
-    [429, 'Not counted yet.', 'Try again in a few seconds'],
-    [503, 'The store does not answer.', 'its log says why'],
-  ])('%i: says why and what to do next', async (status, detail, hint) => {
+    [401, 4, 'No credentials.', 'Set LFS_QUOTA_TOKEN'],
+    [403, 4, 'Needs the admin token.', 'This needs the admin token'],
+    [404, 3, 'No such tenant.', '`lfs-quota tenant list`'],
+    [409, 5, 'acme exists.', 'Nothing was changed'],
+    [422, 5, 'limitBytes must be a whole number.', 'Correct the value'],
+    [429, 6, 'Not counted yet.', 'Try again in a few seconds'],
+    [503, 6, 'The store does not answer.', 'its log says why'],
+  ])('%i: ends with %i, and says why and what to do next', async (status, code, detail, hint) => {
     const result = await ask(problem(status, detail), 'usage', 'acme');
-    expect(result).toMatchObject({ code: 1, out: '' });
+    expect(result).toMatchObject({ code, out: '' });
     expect(result.err).toContain(`error: ${detail} (${status})\n`);
     expect(result.err).toContain(hint);
     expect(result.err).not.toContain('secret-token');
@@ -67,7 +67,7 @@ describe('without a server', () => {
     const gone = await startServer(() => ({ status: 200 }));
     await gone.close();
     const result = await cli(['tenant', 'list', '--url', gone.url, '--token', 'x']);
-    expect(result.code).toBe(1);
+    expect(result.code).toBe(6);
     expect(result.err).toContain(`No lfs-quota server answers at ${gone.url} (ECONNREFUSED)`);
     expect(result.err).toContain('npm start');
   });

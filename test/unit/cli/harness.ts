@@ -1,5 +1,7 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import type { CliContext } from '../../../cli/context.ts';
+import { buildProgram } from '../../../cli/program.ts';
 import { runCli } from '../../../cli/run.ts';
 
 /** What a test server was asked. */
@@ -61,6 +63,22 @@ export interface CliResult {
 /** The clock that commands under test read. */
 const testNowMs = Date.parse('2026-11-21T05:00:00Z');
 
+/** The commands, to look at: nothing is printed, and nobody is asked. */
+export function programForTest(context: Partial<CliContext> = {}) {
+  return buildProgram({
+    program: 'lfs-quota',
+    version: '1.2.3',
+    env: {},
+    out: () => undefined,
+    err: () => undefined,
+    nowMs: () => testNowMs,
+    sleep: () => Promise.resolve(),
+    isTerminal: false,
+    errIsTerminal: false,
+    ...context,
+  });
+}
+
 /** Runs the command line in this process. A `sleep` that throws ends what would go on for ever. */
 export async function cli(
   args: readonly string[],
@@ -86,9 +104,9 @@ export async function cli(
     nowMs: options.now ?? (() => testNowMs),
     sleep: options.sleep ?? (() => Promise.resolve()),
     isTerminal: options.isTerminal ?? false,
-    columns: () => options.columns,
-    errIsTerminal: options.errIsTerminal ?? false,
-    errColumns: () => options.columns,
+    columns: () => options.columns ?? 200,
+    errIsTerminal: options.errIsTerminal ?? options.isTerminal ?? false,
+    errColumns: () => options.columns ?? 200,
     ask: options.ask,
     ...(options.onInterrupt && { onInterrupt: options.onInterrupt }),
   });

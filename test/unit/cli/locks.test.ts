@@ -73,11 +73,15 @@ describe('lock list', () => {
     for (const text of ['\u001b', 'x\ny']) expect(out).not.toContain(text);
   });
 
-  it('--json prints one page as it is', async () => {
-    const text = '{"locks":[ ], "nextCursor":"c00", "new":1}';
-    const { asked, run } = await serve(() => ({ status: 200, body: text }));
-    expect(await run('list', 'acme', 'game', '--json')).toEqual({ code: 0, out: `${text}\n`, err: '' });
-    expect(asked()).toHaveLength(1);
+  it('--json prints all pages as one', async () => {
+    const text = (cursor: string) => `{"locks":[ ], "nextCursor":${cursor}, "new":1}`;
+    const { asked, run } = await serve(({ path }) => ({
+      status: 200,
+      body: text(path.includes('cursor=') ? 'null' : '"c00"'),
+    }));
+    const out = '{"locks":[],"nextCursor":null,"new":1}\n';
+    expect(await run('list', 'acme', 'game', '--json')).toEqual({ code: 0, out, err: '' });
+    expect(asked()).toHaveLength(2);
   });
 });
 
@@ -110,7 +114,7 @@ describe('lock delete', () => {
     const ask = () => Promise.reject(new Error('asked'));
     const { run } = await serve(() => page([]), { ask });
     const result = await run('delete', 'acme', 'game', '--path', 'a.psd');
-    expect(result).toMatchObject({ code: 1, out: '' });
+    expect(result).toMatchObject({ code: 3, out: '' });
     expect(result.err).toContain('There is no such lock.');
   });
 
@@ -132,14 +136,15 @@ describe('lock delete', () => {
     expect(asked()).toEqual([`DELETE ${locksPath}?path=a+b.psd`]);
   });
 
-  it('--json prints each answer as it is', async () => {
+  it('--json prints the last answer, with how many it were in all', async () => {
     const texts = ['true', 'false'].map(
       (hasMore) => `{ "tenant":"acme","repo":"game","releasedCount":1,"hasMore":${hasMore} }`,
     );
     const left = [...texts];
     const { run } = await serve(() => ({ status: 200, body: left.shift() }));
     const result = await run('delete', 'acme', 'game', '--all', '--yes', '--json');
-    expect(result).toEqual({ code: 0, out: `${texts.join('\n')}\n`, err: '' });
+    const out = '{"tenant":"acme","repo":"game","releasedCount":2,"hasMore":false}\n';
+    expect(result).toEqual({ code: 0, out, err: '' });
   });
 
   it.each([

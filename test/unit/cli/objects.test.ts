@@ -61,11 +61,15 @@ describe('object list', () => {
     ]);
   });
 
-  it('--json prints one page as it is', async () => {
-    const text = '{"objects":[ ], "others":[], "nextCursor":"c00", "new":1}';
-    const { paths, run } = await serve({ status: 200, body: text });
-    expect(await run('acme', '--json')).toEqual({ code: 0, out: `${text}\n`, err: '' });
-    expect(paths()).toHaveLength(1);
+  it('--json prints all pages as one', async () => {
+    const body = (cursor: string) => `{"objects":[ ], "others":[], "nextCursor":${cursor}, "new":1}`;
+    const { paths, run } = await serve(({ path }) => ({
+      status: 200,
+      body: body(path.includes('cursor=') ? 'null' : '"c00"'),
+    }));
+    const out = '{"objects":[],"others":[],"nextCursor":null,"new":1}\n';
+    expect(await run('acme', '--json')).toEqual({ code: 0, out, err: '' });
+    expect(paths()).toHaveLength(2);
   });
 
   it('shows the largest of all pages alone, or those that were stored first', async () => {
@@ -85,6 +89,9 @@ describe('object list', () => {
     );
     const oldest = (await run('acme', '--oldest', '9')).out.split('\n').slice(1, 5);
     expect(oldest.map((line) => line.slice(0, 1))).toEqual(['d', 'a', 'c', 'b']);
+    const { objects, nextCursor } = JSON.parse((await run('acme', '--largest', '2', '--json')).out);
+    expect(objects.map(({ sizeBytes }: { sizeBytes: number }) => sizeBytes)).toEqual([9, 8]);
+    expect(nextCursor).toBeNull();
   });
 
   it.each([
@@ -92,7 +99,7 @@ describe('object list', () => {
     ['--largest', '10001'],
     ['--oldest', 'x'],
     ['--oldest', '1', '--largest', '1'],
-    ['--oldest', '1', '--json'],
+    ['--oldest', '1', '--limit', '1'],
     ['--largest', '1', '--cursor', 'c00'],
   ])('does not take %s %s %s', async (...args) => {
     const { paths, run } = await serve(page([]));

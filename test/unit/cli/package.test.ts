@@ -63,9 +63,9 @@ describe('the packed package, installed without a registry', { timeout: timeoutM
     expect(help.out).toContain('Usage: lfs-quota usage');
   });
 
-  it('exits with 1 when a command fails, and with 2 when the command line is wrong', async () => {
+  it('exits with 6 when nothing answers, and with 2 when the command line is wrong', async () => {
     const failed = await lfsQuota('usage', 'acme', '--url', 'http://127.0.0.1:1', '--token', 'x');
-    expect(failed).toMatchObject({ code: 1, out: '' });
+    expect(failed).toMatchObject({ code: 6, out: '' });
     expect(failed.err).toContain('error: ');
     const wrong = await lfsQuota('token', 'revoke', 'acme', '?');
     expect(wrong).toMatchObject({ code: 2, out: '' });
@@ -81,7 +81,7 @@ describe('the packed package, installed without a registry', { timeout: timeoutM
       env: { PATH: onlyNode, ...keys },
       timeoutMs,
     });
-    expect(failed).toMatchObject({ code: 1, out: '' });
+    expect(failed).toMatchObject({ code: 6, out: '' });
     expect(failed.err).toMatch(/^error: Nothing answers at http:\/\/127\.0\.0\.1:1 .*\n.*\n$/);
   });
 

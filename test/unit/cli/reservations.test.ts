@@ -84,11 +84,15 @@ describe('reservation list', () => {
     expect((await run('acme')).out).toBe('No reservations: nothing is promised to uploads.\n');
   });
 
-  it('--json prints one page as it is', async () => {
-    const text = '{"reservations":[ ], "nextCursor":"c00", "new":1}';
-    const { paths, run } = await serve({ status: 200, body: text });
-    expect(await run('acme', '--json')).toEqual({ code: 0, out: `${text}\n`, err: '' });
-    expect(paths()).toHaveLength(1);
+  it('--json prints all pages as one', async () => {
+    const body = (cursor: string) => `{"reservations":[ ], "nextCursor":${cursor}, "new":1}`;
+    const { paths, run } = await serve(({ path }) => ({
+      status: 200,
+      body: body(path.includes('cursor=') ? 'null' : '"c00"'),
+    }));
+    const out = '{"reservations":[],"nextCursor":null,"new":1}\n';
+    expect(await run('acme', '--json')).toEqual({ code: 0, out, err: '' });
+    expect(paths()).toHaveLength(2);
   });
 
   it('with a wrong name sends nothing and exits with 2', async () => {

@@ -84,8 +84,11 @@ describe('a table', () => {
   });
 
   it('has a heading that may be shown in another way, after it was aligned', () => {
-    const text = renderTable(['a', 'b'], [['xx', 'y']], { width: 80, emphasize: (line) => `<${line}>` });
-    expect(text).toBe('<a   b>\nxx  y\n');
+    const text = renderTable(['a', 'b'], [['xx', 'y']], {
+      width: 80,
+      paint: (colour, line) => `<${colour} ${line}>`,
+    });
+    expect(text).toBe('<bold a   b>\nxx  y\n');
   });
 
   it('lets nothing of other origin break a line', () => {

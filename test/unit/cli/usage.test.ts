@@ -133,7 +133,7 @@ describe('usage', () => {
       },
     });
     const result = await watching;
-    expect(result.code).toBe(1);
+    expect(result.code).toBe(6);
     expect(result.out.split('\u001b[12A\u001b[J')).toHaveLength(2);
     expect(server.asked.map(({ path }) => path.split('?')[1])).toEqual(['refresh=true', undefined]);
   });

@@ -26,4 +26,6 @@ export const objectPageSchema = z
   })
   .meta({ id: 'ObjectPage' });
 
-export type ObjectBody = z.output<typeof objectPageSchema>['objects'][number];
+export type ObjectPageBody = z.output<typeof objectPageSchema>;
+
+export type ObjectBody = ObjectPageBody['objects'][number];

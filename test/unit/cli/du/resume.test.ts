@@ -146,7 +146,7 @@ describe('a scan that is stopped by Ctrl-C', { timeout: timeoutMs }, () => {
         result = await ended;
         server.onRequest = () => {};
         if (stopAt === Number.POSITIVE_INFINITY) break;
-        expect(result).toMatchObject({ code: 1, signal: null, out: '' });
+        expect(result).toMatchObject({ code: 130, signal: null, out: '' });
         expect(result.err).toMatch(
           /error: Stopped after [\d,]+ objects\.\nGo on with `.* du s3:\/\/\w+ --endpoint/,
         );
@@ -354,7 +354,7 @@ describe('a store that fails', { timeout: timeoutMs }, () => {
     const { child, ended } = start('gone', '--save-every', '0.05');
     server.onRequest = (request) => void (request === 6 && child.kill('SIGINT'));
     const stopped = await ended;
-    expect(stopped).toMatchObject({ code: 1 });
+    expect(stopped).toMatchObject({ code: 130 });
     server.reset();
     const { out } = await start('gone', '--json').ended;
     expect(JSON.parse(out)).toMatchObject({ ...truthOf('small'), runs: 2 });

@@ -23,7 +23,12 @@ describe('an error of the disk', () => {
   });
 
   it('is none if it is a bug, or explained already', () => {
-    for (const error of [new TypeError('x'), withCode('ERR_INVALID_ARG_TYPE'), new CliError('known'), 5])
+    for (const error of [
+      new TypeError('x'),
+      withCode('ERR_INVALID_ARG_TYPE'),
+      new CliError('known', { hint: 'Do.' }),
+      5,
+    ])
       expect(explainDiskError(error, 'all.tar')).toBe(error);
   });
 });

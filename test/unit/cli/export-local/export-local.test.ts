@@ -160,7 +160,7 @@ describe('export local', () => {
       return () => {};
     };
     const stopped = await run([], { onInterrupt });
-    expect(stopped).toMatchObject({ code: 1, out: '' });
+    expect(stopped).toMatchObject({ code: 130, out: '' });
     expect(stopped.err).toContain(
       `error: Stopped.\nWhat is complete is kept. Go on with \`lfs-quota export local acme --output ${file}\`.`,
     );
@@ -304,7 +304,7 @@ describe('a transfer', () => {
     service.batchStatuses.push(503, 429, 500);
     expect(await run()).toMatchObject({ code: 0 });
     service.batchStatuses.push(...Array.from({ length: 6 }, () => 503));
-    expect(await run(['--force'])).toMatchObject({ code: 1, err: expect.stringContaining('answered 503') });
+    expect(await run(['--force'])).toMatchObject({ code: 6, err: expect.stringContaining('answered 503') });
   });
 });
 
@@ -340,7 +340,7 @@ describe('an object that is gone meanwhile', () => {
       if (service.batches === 2) service.tenant = 'other';
     };
     const { code, err } = await run();
-    expect({ code, err }).toEqual({ code: 1, err: expect.stringContaining('There is no tenant acme') });
+    expect({ code, err }).toEqual({ code: 3, err: expect.stringContaining('There is no tenant acme') });
     expect(existsSync(file)).toBe(false);
   });
 
@@ -350,7 +350,7 @@ describe('an object that is gone meanwhile', () => {
     await run();
     service.tenant = 'other';
     const { code, err } = await run();
-    expect(code).toBe(1);
+    expect(code).toBe(3);
     expect(err).toContain('There is no tenant acme for this token (404).');
     expect(existsSync(file)).toBe(false);
   });
@@ -363,7 +363,7 @@ describe('what cannot work', () => {
   ])('the token %s: says which one to use, before anything is listed', async (token, hint) => {
     store(1);
     const { code, err } = await run([], { token });
-    expect({ code, err }).toEqual({ code: 1, err: expect.stringContaining(hint) });
+    expect({ code, err }).toEqual({ code: 4, err: expect.stringContaining(hint) });
     expect(service.lists).toBe(0);
     expect(left()).toEqual([]);
   });

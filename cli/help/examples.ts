@@ -1,0 +1,150 @@
+/** A command line that works as it stands, and what it is good for if that is not plain. */
+export type Example = readonly [line: string, what?: string];
+
+const oid = '4665a5ea423c2713d436b5ee50593a9640e0018c1550b5a0002f74190d6caea8';
+const exportId = '019a9d3c2f805f0c1e2d3b4a';
+
+/**
+ * One to three for each command, by its words. The help of the command and docs/command-line.md show them; a test gives
+ * each to the command.
+ */
+export const examples: Readonly<Record<string, readonly Example[]>> = {
+  'tenant create': [
+    ['lfs-quota tenant create acme --limit 10GiB --plan team'],
+    ['lfs-quota tenant create lab', 'without a limit'],
+  ],
+  'tenant list': [
+    ['lfs-quota tenant list', 'who is nearly full?'],
+    ["lfs-quota tenant list --json | jq -r '.tenants[].tenant'", 'all names'],
+    ['lfs-quota tenant list --limit 10', 'only ten, the first by name'],
+  ],
+  'tenant show': [['lfs-quota tenant show acme']],
+  'tenant limit': [['lfs-quota tenant limit acme 20GiB'], ['lfs-quota tenant limit acme unlimited']],
+  'tenant download-limit': [['lfs-quota tenant download-limit acme 1TiB', 'each month']],
+  'tenant plan': [['lfs-quota tenant plan acme team']],
+  'tenant new-repos': [
+    ['lfs-quota tenant new-repos acme created', 'a push makes no repo any more'],
+    ['lfs-quota tenant new-repos acme pushed', 'the first push makes it'],
+  ],
+  'tenant delete': [
+    ['lfs-quota tenant delete acme --dry-run', 'see what would go'],
+    ['lfs-quota tenant delete acme', 'asks for its name first'],
+  ],
+  'token create': [
+    ['lfs-quota token create acme --scope write --user ada --expires 90d'],
+    ['lfs-quota token create acme --scope read --repo game --label "render farm"'],
+    ['lfs-quota token create acme --scope manage --user grace', 'administers the tenant, but not its limit'],
+  ],
+  'token list': [['lfs-quota token list acme']],
+  'token show': [['lfs-quota token show acme 5f0c1e2d3b4a5968']],
+  'token revoke': [['lfs-quota token revoke acme 5f0c1e2d3b4a5968']],
+  'rule create': [
+    [
+      'lfs-quota rule create acme --issuer https://token.actions.githubusercontent.com --match repository_id=123456789 --scope write --repo game',
+      'jobs of one repository on GitHub',
+    ],
+    [
+      'lfs-quota rule create acme --issuer https://gitlab.com --match project_path=acme/game --match ref=main --scope read --expires 2h',
+    ],
+  ],
+  'rule list': [['lfs-quota rule list acme']],
+  'rule delete': [['lfs-quota rule delete acme 9c1f0a7be2d34856']],
+  connect: [
+    ['lfs-quota connect acme game', 'in the folder of a clone'],
+    ['lfs-quota connect acme game --clone ~/game --read-only --expires 90d'],
+  ],
+  audit: [
+    ['lfs-quota audit acme --from 2026-11-01'],
+    ['lfs-quota audit acme --action token.revoke --limit 5', 'the newest five'],
+  ],
+  downloads: [
+    ['lfs-quota downloads acme --by repo', 'of this month'],
+    ['lfs-quota downloads acme --from 2026-11-01 --to 2026-11-30 --by token'],
+  ],
+  'repo create': [['lfs-quota repo create acme assets --limit 50GiB']],
+  'repo list': [
+    ['lfs-quota repo list acme'],
+    ['lfs-quota repo list acme --json | jq .repos[0]', 'as the API says it'],
+  ],
+  'repo show': [['lfs-quota repo show acme game']],
+  'repo limit': [['lfs-quota repo limit acme game 10GiB'], ['lfs-quota repo limit acme game unlimited']],
+  'repo public': [['lfs-quota repo public acme game --limit 100GiB', 'up to 100 GiB a month']],
+  'repo private': [['lfs-quota repo private acme game']],
+  'repo host': [
+    ['lfs-quota repo host acme game github acme/game', 'who may push there may push here'],
+    ['lfs-quota repo host acme game github acme/game --repo-id 123456789'],
+  ],
+  'repo unhost': [['lfs-quota repo unhost acme game']],
+  'repo delete': [
+    ['lfs-quota repo delete acme game --dry-run', 'see what would go'],
+    ['lfs-quota repo delete acme game --yes --wait', 'in a script'],
+  ],
+  'object list': [
+    ['lfs-quota object list acme --repo game'],
+    ['lfs-quota object list acme --largest 20'],
+    ["lfs-quota object list acme --json | jq -r '.objects[].oid'"],
+  ],
+  'object delete': [[`lfs-quota object delete acme game ${oid} --wait`]],
+  usage: [
+    ['lfs-quota usage acme'],
+    ['lfs-quota usage acme --refresh', 'count again now'],
+    ['lfs-quota usage acme --watch', 'while a push runs'],
+  ],
+  history: [['lfs-quota history acme', 'and when it is full'], ['lfs-quota history acme --days 90 --table']],
+  'webhook set': [
+    ['lfs-quota webhook set acme https://hooks.example.com/lfs-quota'],
+    ['lfs-quota webhook set acme https://hooks.example.com/lfs-quota --new-secret'],
+  ],
+  'webhook show': [['lfs-quota webhook show acme']],
+  'webhook delete': [['lfs-quota webhook delete acme']],
+  'webhook test': [['lfs-quota webhook test acme']],
+  'reservation list': [['lfs-quota reservation list acme'], ['lfs-quota reservation list acme --repo game']],
+  'lock list': [['lfs-quota lock list acme game'], ['lfs-quota lock list acme game --owner ada']],
+  'lock delete': [
+    ['lfs-quota lock delete acme game --path art/hero.psd'],
+    ['lfs-quota lock delete acme game --owner ada', 'shows them, and asks'],
+    ['lfs-quota lock delete acme game --all --yes'],
+  ],
+  reconcile: [['lfs-quota reconcile acme --dry-run', 'what would it find?'], ['lfs-quota reconcile acme']],
+  'count list': [['lfs-quota count list acme', 'how far it is, and the time left']],
+  'count pause': [['lfs-quota count pause acme footage']],
+  'count resume': [['lfs-quota count resume acme footage']],
+  'count cancel': [['lfs-quota count cancel acme footage']],
+  'export start': [
+    ['lfs-quota export start acme --output .', 'all repos as tar, into this folder'],
+    ['lfs-quota export start acme --repo game --format zip --prefer cost --no-wait'],
+    ['lfs-quota export start acme --repo game --dry-run', 'what would it take?'],
+  ],
+  'export local': [
+    ['lfs-quota export local acme --output all.tar'],
+    ['lfs-quota export local acme --repo game --output game.tar', 'again: goes on after a break'],
+  ],
+  'export list': [['lfs-quota export list acme']],
+  'export show': [
+    [`lfs-quota export show acme ${exportId}`],
+    [`lfs-quota export show acme ${exportId} --output .`, 'download it'],
+  ],
+  'export delete': [[`lfs-quota export delete acme ${exportId}`]],
+  'gc open': [['lfs-quota gc open acme game', 'a day before gc run']],
+  'gc run': [
+    ['lfs-quota gc run acme game --clone game.git', 'shows what no commit needs'],
+    ['lfs-quota gc run acme game --clone game.git --list unneeded.txt'],
+    ['lfs-quota gc run acme game --clone game.git --older-than 30 --delete'],
+  ],
+  'gc status': [['lfs-quota gc status acme game']],
+  'gc cancel': [['lfs-quota gc cancel acme game']],
+  du: [
+    ['lfs-quota du s3://my-bucket --by-prefix --top 3', 'the largest folders of any bucket'],
+    ['lfs-quota du s3://my-bucket --by-prefix --resume my-bucket.du', 'hours of it, over several calls'],
+    ['lfs-quota du --git', 'what the clone in this folder stores, by path'],
+  ],
+  doctor: [
+    ['lfs-quota doctor s3://lfs-objects'],
+    ['lfs-quota doctor s3://lfs-objects --endpoint https://store.example.com --profile store.json'],
+  ],
+  completion: [
+    ['source <(lfs-quota completion bash)', 'in ~/.bashrc'],
+    ['source <(lfs-quota completion zsh)', 'in ~/.zshrc, below compinit'],
+    ['lfs-quota completion fish | source', 'in ~/.config/fish/config.fish'],
+  ],
+};

@@ -1,0 +1,154 @@
+import { execFileSync, spawnSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { offeredCommands } from '../../../cli/completion/model.ts';
+import { commandsOf } from '../../../cli/help/command-table.ts';
+import { cli, programForTest } from './harness.ts';
+
+let folder: string;
+const scripts: Record<string, string> = {};
+
+beforeAll(async () => {
+  folder = mkdtempSync(path.join(tmpdir(), 'lfs-quota-completion-'));
+  mkdirSync(path.join(folder, 'a folder'));
+  writeFileSync(path.join(folder, 'a file.tar'), '');
+  for (const shell of ['bash', 'zsh', 'fish']) {
+    const { out } = await cli(['completion', shell]);
+    scripts[shell] = path.join(folder, `completion.${shell}`);
+    writeFileSync(scripts[shell], out);
+  }
+});
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const isThere = (shell: string) => spawnSync(shell, ['-c', 'exit'], { stdio: 'ignore' }).status === 0;
+
+function run(shell: string, script: string): string[] {
+  const env = { PATH: process.env['PATH'] ?? '', HOME: folder, TERM: 'dumb' };
+  const out = execFileSync(shell, shell === 'zsh' ? ['-f', '-c', script] : ['-c', script], {
+    cwd: folder,
+    env,
+    encoding: 'utf8',
+  });
+  return out.split('\n').filter((line) => line !== '');
+}
+
+/** What bash offers for the last of the words, which readline splits at `=`. */
+function inBash(...words: string[]): string[] {
+  const array = words.map((word) => `'${word}'`).join(' ');
+  return run(
+    'bash',
+    `source '${scripts['bash']}'; COMP_WORDS=(lfs-quota ${array}); COMP_CWORD=${words.length}
+     _lfs_quota 2>/dev/null; printf '%s\\n' "\${COMPREPLY[@]}"`,
+  );
+}
+
+/** What fish offers for a line. */
+function inFish(line: string): string[] {
+  return run('fish', `source '${scripts['fish']}'; complete -C '${line}'`).map(
+    (each) => each.split('\t')[0] ?? '',
+  );
+}
+
+const program = programForTest();
+const groups = program.commands.map((command) => command.name());
+
+describe.skipIf(!isThere('bash'))('bash', () => {
+  it('completes the commands', () => {
+    expect(inBash('')).toEqual([...groups, 'help']);
+    expect(inBash('re')).toEqual(groups.filter((name) => name.startsWith('re')));
+    expect(inBash('tenant', 'd')).toEqual(['download-limit', 'delete']);
+    expect(inBash('--version', 'tenant', 'li')).toEqual(['list', 'limit']);
+  });
+
+  it.each(commandsOf(programForTest()))('completes the options of $words', ({ words, command }) => {
+    const flags = command
+      .createHelp()
+      .visibleOptions(command)
+      .map(({ long }) => long);
+    expect(inBash(...words.split(' '), '--')).toEqual(flags);
+  });
+
+  it.each([
+    [
+      ['token', 'create', 'acme', '--scope', ''],
+      ['read', 'write', 'manage'],
+    ],
+    [['token', 'create', '--scope', 'm'], ['manage']],
+    [
+      ['export', 'start', '--repo', 'game', '--format', '='],
+      ['tar', 'zip'],
+    ],
+    [['export', 'start', '--format', '=', 'z'], ['zip']],
+    [['export', 'start', '--format', '=', 'zip', '--pre'], ['--prefer']],
+    [
+      ['tenant', 'new-repos', 'acme', ''],
+      ['pushed', 'created'],
+    ],
+    [['tenant', 'new-repos', '--url', 'x', ''], []],
+    [
+      ['completion', ''],
+      ['bash', 'zsh', 'fish'],
+    ],
+    [['usage', ''], []],
+    [['token', 'create', '--label', 'li'], []],
+    [['gc', 'run', 'acme', 'game', '--clone', 'a'], ['a folder']],
+  ])('%j offers %j', (words, offered) => {
+    expect(inBash(...words)).toEqual(offered);
+  });
+
+  it('offers files where a file is asked for, and nowhere else', () => {
+    const options = (words: string[]) =>
+      run(
+        'bash',
+        `source '${scripts['bash']}'; compopt() { echo "compopt $*"; }
+         COMP_WORDS=(lfs-quota ${words.join(' ')} a); COMP_CWORD=${words.length + 1}; _lfs_quota; complete -p lfs-quota`,
+      );
+    expect(options(['export', 'show', '--output'])).toEqual(['complete -o default -F _lfs_quota lfs-quota']);
+    expect(options(['usage'])).toContain('compopt +o default');
+  });
+});
+
+describe.skipIf(!isThere('zsh'))('zsh', () => {
+  it('takes the script, and has a function for each command', () => {
+    const script = scripts['zsh'] ?? '';
+    const functions = run(
+      'zsh',
+      `autoload -Uz compinit && compinit -u -d '${folder}/zcompdump'; source '${script}'
+       print -l \${(k)functions[(I)_lfs_quota*]}; print $_comps[lfs-quota]`,
+    );
+    expect(functions.at(-1)).toBe('_lfs_quota');
+    expect(functions).toHaveLength(offeredCommands(program).length + 1);
+  });
+});
+
+describe.skipIf(!isThere('fish'))('fish', () => {
+  it.each([
+    ['lfs-quota ten', ['tenant']],
+    ['lfs-quota tenant d', ['delete', 'download-limit']],
+    ['lfs-quota token create acme --scope ', ['manage', 'read', 'write']],
+    ['lfs-quota export start --repo list --format=', ['--format=tar', '--format=zip']],
+    ['lfs-quota tenant new-repos acme ', ['created', 'pushed']],
+    ['lfs-quota usage acme --wa', ['--watch']],
+    ['lfs-quota usage ', []],
+  ])('offers for %j: %j', (line, offered) => {
+    expect(inFish(line).sort()).toEqual(offered);
+  });
+});
+
+describe('what is offered', () => {
+  it('names no option that takes a value in one command and none in another, which fish could not tell apart', () => {
+    const options = offeredCommands(program).flatMap((command) => command.options);
+    const valued = new Set(options.filter(({ value }) => value !== undefined).flatMap(({ flags }) => flags));
+    const others = options.filter(({ value }) => value === undefined).flatMap(({ flags }) => flags);
+    expect(others.filter((flag) => valued.has(flag))).toEqual([]);
+  });
+
+  it('asks no service: it is the same wherever it is printed', async () => {
+    const env = { LFS_QUOTA_URL: 'http://127.0.0.1:1', LFS_QUOTA_TOKEN: 'not-for-all' };
+    const { out, code } = await cli(['completion', 'bash'], { env });
+    expect(code).toBe(0);
+    expect(out).not.toContain('not-for-all');
+  });
+});

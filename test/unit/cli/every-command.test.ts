@@ -1,0 +1,345 @@
+import { fileURLToPath } from 'node:url';
+import type { Command } from 'commander';
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import * as z from 'zod';
+import { displayWidth } from '../../../cli/display-width.ts';
+import { commandsOf } from '../../../cli/help/command-table.ts';
+import { examples } from '../../../cli/help/examples.ts';
+import { operationDocs } from '../../../lambda/http/openapi/document.ts';
+import type { OperationDoc } from '../../../lambda/http/operation-docs.ts';
+import type { RouteKey } from '../../../lambda/routes.ts';
+import { exampleAnswer, operationOf } from './api-examples.ts';
+import { cli, programForTest, startServer, type TestServer } from './harness.ts';
+
+/** Every table that a command drew. */
+const drawn = vi.hoisted(() => [] as { columns: string[]; width: number | undefined; text: string }[]);
+vi.mock(import('../../../cli/table.ts'), async (original) => {
+  const { renderTable } = await original();
+  return {
+    renderTable: (columns, rows, options) => {
+      const text = renderTable(columns, rows, options);
+      const names = columns.map((column) => (typeof column === 'string' ? column : column.name));
+      drawn.push({ columns: names, width: options.width, text });
+      return text;
+    },
+  };
+});
+
+const leaves = commandsOf(programForTest());
+
+let server: TestServer | undefined;
+afterEach(async () => {
+  await server?.close();
+  server = undefined;
+});
+
+/** The words of an example, up to where the shell takes its output. */
+function wordsOf(example: string): string[] {
+  const [, line = ''] = /lfs-quota ((?:"[^"]*"|[^|)"])*)/.exec(example) ?? [];
+  return [...line.matchAll(/"([^"]*)"|(\S+)/g)].map(([, quoted, word]) => quoted ?? word ?? '');
+}
+
+const lines = Object.entries(examples).flatMap(([words, each]) =>
+  each.map(([line]) => [line, words] as const),
+);
+
+/** Commands that do not ask the API for what they print: a store, a clone, or a shell. */
+const notOfTheApi: Readonly<Record<string, string>> = {
+  connect: 'test/unit/cli/connect.test.ts, with a clone',
+  du: 'test/unit/cli/du.test.ts, with a store',
+  doctor: 'test/unit/cli/doctor.test.ts, with a store',
+  completion: 'test/unit/cli/completion.test.ts',
+  'export local': 'test/embedded/export-local.test.ts, with a store',
+  'gc run': 'test/e2e/gc.test.ts, with a clone',
+};
+
+const apiLeaves = leaves.filter(({ words }) => !(words in notOfTheApi));
+
+/** Runs the first example of a command on the examples of the API. */
+async function onExamples(
+  words: string,
+  options: { more?: readonly string[]; change?: (body: unknown) => unknown; columns?: number } = {},
+) {
+  const { more = [], change, columns } = options;
+  const line = examples[words]?.[0]?.[0] ?? '';
+  server = await startServer((asked) => exampleAnswer(asked, change));
+  const env = { LFS_QUOTA_URL: server.url, LFS_QUOTA_TOKEN: 'x' };
+  const args = [...wordsOf(line).filter((word) => !['--watch', '--wait'].includes(word)), ...more];
+  if (args.includes('--output')) args.splice(args.indexOf('--output'), 2);
+  const isDelete = /^(tenant|repo|object|lock) delete$/.test(words);
+  if (isDelete && !args.includes('--dry-run')) args.push('--yes');
+  const isTerminal = columns !== undefined;
+  const result = await cli(args, { env, ...(isTerminal && { isTerminal, errIsTerminal: true, columns }) });
+  return { ...result, asked: server.asked };
+}
+
+describe('each command', () => {
+  it.each(leaves)('$words has one to three examples', ({ words }) => {
+    expect(examples[words]?.length, words).toBeGreaterThan(0);
+    expect(examples[words]?.length, words).toBeLessThan(4);
+  });
+
+  it('is the only one that has', () => {
+    expect(Object.keys(examples).sort()).toEqual(leaves.map(({ words }) => words).sort());
+  });
+
+  it.each(leaves)('$words shows usage, options and examples', async ({ words }) => {
+    const { code, out } = await cli([...words.split(' '), '--help']);
+    expect(code).toBe(0);
+    for (const part of [`Usage: lfs-quota ${words} `, '\nOptions:\n', '\nExample'])
+      expect(out).toContain(part);
+    for (const [line] of examples[words] ?? []) expect(out).toContain(`\n  ${line}\n`);
+  });
+
+  it.each(lines)('%s is taken by the command', async (line, words) => {
+    const program = programForTest();
+    let called: { words: string; args: unknown[] } | undefined;
+    for (const leaf of commandsOf(program))
+      leaf.command.action((...args) => {
+        called = { words: leaf.words, args };
+      });
+    await program.parseAsync(wordsOf(line), { from: 'user' });
+    expect(called?.words).toBe(words);
+  });
+
+  it.each(lines.filter(([, words]) => !(words in notOfTheApi)))('%s is no wrong use', async (line) => {
+    server = await startServer(() => ({ status: 500, body: 'x' }));
+    const env = { LFS_QUOTA_URL: server.url, LFS_QUOTA_TOKEN: 'x' };
+    const ask = () => Promise.resolve('');
+    const ended = await cli(wordsOf(line), { env, ask, sleep: () => Promise.reject(new Error('waits')) });
+    expect(ended.code, ended.err).toBe(1);
+    expect(server.asked.length).toBeGreaterThan(0);
+  });
+});
+
+/** What `--json` prints, where that is not the answer of the API. */
+const shapes: Readonly<Record<string, z.ZodType>> = {
+  'token revoke': z.strictObject({ tenant: z.literal('acme'), tokenId: z.string() }),
+  'rule delete': z.strictObject({ tenant: z.literal('acme'), ruleId: z.string() }),
+  'webhook delete': z.strictObject({ tenant: z.literal('acme') }),
+  reconcile: z.strictObject({
+    tenant: z.string(),
+    repos: z.array(
+      z.strictObject({
+        repo: z.string(),
+        counted: z
+          .strictObject({ objectCount: z.int(), storedBytes: z.int(), countedAt: z.iso.datetime() })
+          .nullable(),
+        stored: z.strictObject({ objectCount: z.int(), storedBytes: z.int() }),
+      }),
+    ),
+  }),
+};
+
+/** Commands without `--json`, and why. */
+const noJson: Readonly<Record<string, string>> = { completion: 'it prints a script' };
+
+describe('--json', () => {
+  it('is an option of each command, or there is a reason why not', () => {
+    const without = leaves.filter(({ command }) => !has(command, '--json')).map(({ words }) => words);
+    expect(without).toEqual(Object.keys(noJson));
+  });
+
+  it.each(apiLeaves)('of $words prints one object in its shape', async ({ words }) => {
+    const { code, out, err, asked } = await onExamples(words, { more: ['--json'] });
+    expect(err).toBe('');
+    expect(code).toBe(0);
+    expect(out.endsWith('}\n')).toBe(true);
+    expect(out.split('\n')).toHaveLength(2);
+    const printed: unknown = JSON.parse(out);
+    const last = asked.at(-1);
+    const operation = last && operationOf(last);
+    const doc: OperationDoc | undefined = operation && operationDocs[operation];
+    const [answer] = Object.values(doc?.answers ?? {});
+    const shape = shapes[words] ?? answer?.schema;
+    expect(shape?.safeParse(printed).error).toBeUndefined();
+    if (!shapes[words]) expect(printed).toEqual(answer?.example);
+  });
+
+  const lists = apiLeaves.filter(({ command }) => has(command, '--page-size'));
+
+  it.each(lists)('of $words has all pages, and says how many it may have', async ({ words, command }) => {
+    const items: unknown[] = [];
+    let key = '';
+    const change = (body: unknown) => {
+      const page = body as Record<string, unknown>;
+      key = Object.keys(page).find((name) => Array.isArray(page[name])) ?? '';
+      items.push(...(page[key] as unknown[]));
+      return { ...page, nextCursor: items.length < 3 ? `c${items.length}` : null };
+    };
+    const { out, asked } = await onExamples(words, { more: ['--json', '--page-size', '1'], change });
+    expect(JSON.parse(out)).toMatchObject({ [key]: items, nextCursor: null });
+    expect(items).toHaveLength(3);
+    expect(asked.map(({ path }) => /[?&]cursor=(\w+)/.exec(path)?.[1])).toEqual([undefined, 'c1', 'c2']);
+    expect(command.createHelp().formatHelp(command, command.createHelp())).toMatch(
+      words === 'downloads' ? 'all of it' : 'default: all',
+    );
+  });
+});
+
+const has = (command: Command, flag: string) => command.options.some(({ long }) => long === flag);
+
+/** Longer than most: a name as long as it may be, and numbers as large. */
+function stretched(value: unknown, key = ''): unknown {
+  if (Array.isArray(value)) return value.flatMap((item) => [item, stretched(item, key)]);
+  if (typeof value === 'object' && value !== null)
+    return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, stretched(each, name)]));
+  if (typeof value === 'number') {
+    if (key === 'share') return 0.123;
+    return /seconds/i.test(key) ? 10 ** 9 : Number.MAX_SAFE_INTEGER;
+  }
+  if (typeof value !== 'string' || !(key in longest)) return value;
+  return longest[key];
+}
+
+const longest: Readonly<Record<string, string>> = {
+  tenant: 't'.repeat(40),
+  repo: `${'repository-'.repeat(8)}x`,
+  path: `art/${'深い'.repeat(30)}/hero.psd`,
+  owner: 'someone.with.a.long.name@a-very-long-domain.example.com',
+  ownerName: 'Someone With a Long Name '.repeat(3),
+  label: 'render farm 3️⃣ '.repeat(6),
+  user: 'jürgen.von.und.zu@example.com',
+  plan: 'enterprise-with-everything',
+  host: 'gitlab-of-the-company',
+  name: 'a token with a long name'.repeat(3),
+};
+
+const colour = new RegExp(`${String.fromCharCode(27)}\\[\\d+m`, 'g');
+
+describe('on a terminal', () => {
+  for (const columns of [40, 60, 80, 120])
+    it(`of ${columns} columns no table of any command has a longer line`, async () => {
+      const headings = new Set<string>();
+      for (const { words } of apiLeaves)
+        for (const change of [(body: unknown) => body, (body: unknown) => stretched(body)]) {
+          drawn.length = 0;
+          const more = moreRows[words] ?? [[]];
+          for (const args of more) {
+            const { err, code } = await onExamples(words, { columns, change, more: args });
+            expect(code, err).toBe(0);
+            await server?.close();
+          }
+          for (const { columns: names, width, text } of drawn) {
+            headings.add(names.join());
+            expect(width).toBe(columns);
+            for (const line of text.replaceAll(colour, '').split('\n'))
+              expect(displayWidth(line), line).toBeLessThanOrEqual(columns);
+          }
+        }
+      expect(headings.size).toBeGreaterThan(13);
+    });
+
+  it.each(['usage', 'history'])('%s draws no more than fits', async (words) => {
+    for (const columns of [40, 60, 80]) {
+      const { out } = await onExamples(words, { columns });
+      await server?.close();
+      const pictures = out.split('\n').filter((line) => /[█▁▂▃▄▅▆▇|]/.test(line));
+      expect(pictures.length).toBeGreaterThan(0);
+      for (const line of pictures) expect(displayWidth(line), line).toBeLessThanOrEqual(columns);
+    }
+  });
+});
+
+/** What else draws a table than the first example. */
+const moreRows: Readonly<Record<string, readonly (readonly string[])[]>> = {
+  history: [['--table']],
+  'object list': [[], ['--largest', '5']],
+  downloads: [[], ['--by', 'token']],
+};
+
+/** Operations that no command of `apiLeaves` asks for, and what does instead. */
+const servedOtherwise: Readonly<Record<string, string>> = {
+  'GET /': 'The page for people: a browser opens it.',
+  'GET /assets/{file}': 'A part of that page.',
+  'GET /health': 'For load balancers and monitors. Every command says when nothing answers.',
+  'GET /openapi.json': 'For programs that make a client. Anybody may fetch it, without a token.',
+  'GET /v1/session': 'A session is a browser with a cookie. The command line sends its token each time.',
+  'POST /v1/session': 'The same.',
+  'DELETE /v1/session': 'The same.',
+  'POST /v1/tenants/{tenant}/exchange': 'For a CI job, which has curl and no lfs-quota (docs/tokens.md).',
+  'POST /v1/tenants/{tenant}/repos/{repo}/cleanup/keep-set': 'gc run',
+  'POST /v1/tenants/{tenant}/repos/{repo}/cleanup/run': 'gc run',
+  'POST /{tenant}/{repo}/info/lfs/objects/batch': 'git lfs push and pull. Also connect and export local.',
+  'POST /{tenant}/{repo}/info/lfs/verify': 'git lfs push',
+  'POST /{tenant}/{repo}/info/lfs/locks': 'git lfs lock',
+  'GET /{tenant}/{repo}/info/lfs/locks': 'git lfs locks',
+  'POST /{tenant}/{repo}/info/lfs/locks/verify': 'git lfs push',
+  'POST /{tenant}/{repo}/info/lfs/locks/{lockId}/unlock': 'git lfs unlock',
+};
+
+/** Of what an operation may be asked, what no command asks: field or parameter → why. */
+const notAsked: Readonly<Record<string, string>> = {
+  'GET /v1/tenants/{tenant}/downloads cursor': 'All pages are read: sums of some would be wrong.',
+};
+
+describe('the operations of the API', () => {
+  it('have a command each, or a reason why they have none; so has all that they may be asked', async () => {
+    const asked = await askedByExamples();
+    const all = Object.keys(operationDocs) as RouteKey[];
+    const unserved = all.filter((operation) => !asked.has(operation));
+    expect(unserved.sort()).toEqual(Object.keys(servedOtherwise).sort());
+    const unasked = all.flatMap((operation) => {
+      const names = asked.get(operation);
+      return names
+        ? inputsOf(operationDocs[operation])
+            .filter((name) => !names.has(name))
+            .map((name) => `${operation} ${name}`)
+        : [];
+    });
+    expect(unasked).toEqual(Object.keys(notAsked));
+  });
+});
+
+/** What the examples and some more ask: operation → names of parameters and fields. */
+async function askedByExamples(): Promise<Map<string, Set<string>>> {
+  const asked = new Map<string, Set<string>>();
+  for (const line of [
+    ...lines.filter(([, words]) => !(words in notOfTheApi)).map(([line]) => line),
+    ...moreLines,
+  ]) {
+    server = await startServer((request) => exampleAnswer(request));
+    const env = { LFS_QUOTA_URL: server.url, LFS_QUOTA_TOKEN: 'x' };
+    const args = wordsOf(line).filter((word) => word !== '--watch' && word !== '--wait');
+    if (args.includes('--output')) args.splice(args.indexOf('--output'), 2);
+    const ended = await cli(args, { env, ask: async () => (args.includes('tenant') ? 'acme' : 'y') });
+    expect(ended.code, line + ended.err).toBe(0);
+    for (const { method, path, body } of server.asked) {
+      const operation = operationOf({ method, path });
+      if (operation === undefined) continue;
+      const names = asked.get(operation) ?? new Set();
+      for (const name of new URL(path, server.url).searchParams.keys()) names.add(name);
+      for (const name of Object.keys(body ?? {})) names.add(name);
+      asked.set(operation, names);
+    }
+    await server.close();
+  }
+  return asked;
+}
+
+const list = [
+  'tenant list',
+  'token list acme',
+  'audit acme',
+  'repo list acme',
+  'object list acme --repo game',
+];
+const moreLists = ['lock list acme game', 'reservation list acme', 'count list acme', 'export list acme'];
+
+/** With options that no example has. */
+const moreLines = [
+  ...[...list, ...moreLists].map((line) => `lfs-quota ${line} --limit 5 --cursor c00`),
+  'lfs-quota downloads acme --repo game --page-size 5',
+  'lfs-quota audit acme --to 2026-11-30',
+  'lfs-quota history acme --from 2026-11-01 --to 2026-11-30',
+  `lfs-quota export start acme --objects ${fileURLToPath(new URL('./objects.txt', import.meta.url))} --no-wait`,
+];
+
+/** Parameters of the query, and fields of the body. */
+function inputsOf({ query, body }: OperationDoc): string[] {
+  const of = (schema: z.ZodType | undefined) =>
+    schema
+      ? Object.keys(z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }).properties ?? {})
+      : [];
+  return [...of(query), ...of(body?.schema)];
+}

@@ -1,0 +1,124 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import { problemHints } from '../../../cli/api-errors.ts';
+import { exitCodes } from '../../../cli/exit-codes.ts';
+import { problemTypes } from '../../../lambda/http/problems.ts';
+import { type Answer, cli, startServer, type TestServer } from './harness.ts';
+
+let server: TestServer | undefined;
+afterEach(async () => {
+  await server?.close();
+  server = undefined;
+});
+
+async function ended(answer: Answer, ...args: string[]) {
+  server = await startServer(() => answer);
+  const env = { LFS_QUOTA_URL: server.url, LFS_QUOTA_TOKEN: 'x' };
+  return cli(args.length > 0 ? args : ['usage', 'acme'], { env });
+}
+
+const problem = (status: number, code: string): Answer => ({
+  status,
+  type: 'application/problem+json',
+  body: { type: `urn:lfs-quota:problem:${code}`, code, title: 'Refused', status, detail: 'It is so.' },
+});
+
+/** The last line says what to do: a sentence with a verb, a command or an address. */
+const nextStep =
+  /\n(?=[A-Z]).*(`lfs-quota [a-z-]+|[Tt]ry|[Ss]et|[Cc]orrect|Check|check|[Cc]hoose|update|Ask|Take|Lift|Make|Unmap|Delete|name one|deploy).*\.\n$/;
+
+describe('each problem of the API', () => {
+  it.each(Object.entries(problemTypes))(
+    '%s: the exit code of its status, and a next step',
+    async (code, { status }) => {
+      const expected =
+        status === 404
+          ? 3
+          : status === 401 || status === 403
+            ? 4
+            : status === 429 || status === 503
+              ? 6
+              : status === 500
+                ? 1
+                : 5;
+      const { code: exitCode, err } = await ended(problem(status, code));
+      expect(exitCode).toBe(expected);
+      expect(err).toMatch(nextStep);
+      expect(err.startsWith(`error: It is so. (${status})\n`)).toBe(true);
+    },
+  );
+});
+
+it('there is a hint for no problem that the API does not have', () => {
+  expect(Object.keys(problemHints).filter((code) => !(code in problemTypes))).toEqual([]);
+});
+
+describe('an answer that is no problem of lfs-quota', () => {
+  it.each([
+    [200, 1],
+    [302, 1],
+    [400, 1],
+    [401, 4],
+    [403, 4],
+    [404, 1],
+    [418, 1],
+    [429, 6],
+    [500, 1],
+    [502, 6],
+    [503, 6],
+    [504, 6],
+  ])('%i ends with %i, and says what to do', async (status, expected) => {
+    const { code, err, out } = await ended({ status, body: '<html>', type: 'text/html' });
+    expect({ code, out }).toEqual({ code: expected, out: '' });
+    expect(err).toMatch(nextStep);
+  });
+
+  it('of a problem that this version does not know has a next step too', async () => {
+    const { code, err } = await ended(problem(423, 'something-new'));
+    expect(code).toBe(5);
+    expect(err).toMatch(/update the older/);
+    const proto = await ended(problem(409, 'constructor'));
+    expect(proto.err).toMatch(nextStep);
+  });
+});
+
+describe('without an answer', () => {
+  it('ends with 6, and says what to do', async () => {
+    const gone = await startServer(() => ({ status: 200 }));
+    await gone.close();
+    const { code, err } = await cli(['tenant', 'list', '--url', gone.url, '--token', 'x']);
+    expect(code).toBe(6);
+    expect(err).toMatch(nextStep);
+  });
+});
+
+describe('the others', () => {
+  it('done: 0', async () => {
+    const body = { tenants: [], nextCursor: null };
+    expect(await ended({ status: 200, body }, 'tenant', 'list')).toMatchObject({ code: 0, err: '' });
+  });
+
+  it('a wrong command line, or no token: 2', async () => {
+    expect((await cli(['tenant', 'crate'])).code).toBe(2);
+    expect((await cli(['tenant', 'list'])).code).toBe(2);
+  });
+
+  it('never change', () => {
+    const codes = Object.entries(exitCodes).map(([name, { code }]) => [name, code]);
+    expect(codes).toEqual([
+      ['done', 0],
+      ['failed', 1],
+      ['usage', 2],
+      ['not-found', 3],
+      ['unauthorized', 4],
+      ['refused', 5],
+      ['unavailable', 6],
+      ['interrupted', 130],
+    ]);
+  });
+
+  it('are in the help', async () => {
+    const { out } = await cli(['--help']);
+    for (const { code, meaning } of Object.values(exitCodes))
+      expect(out).toContain(`  ${String(code).padStart(3)}  ${meaning}\n`.replace('Ctrl-C\n', 'Ctrl-C'));
+  });
+});

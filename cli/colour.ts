@@ -14,6 +14,11 @@ export function painter(env: CliContext['env'], isTerminal: boolean): Paint {
   return (colour, text) => `\u001b[${codes[colour][0]}m${text}\u001b[${codes[colour][1]}m`;
 }
 
+const painted = new RegExp(`${String.fromCharCode(27)}\\[\\d+m`, 'g');
+
+/** A text as it was before it was painted. */
+export const withoutColours = (text: string) => text.replace(painted, '');
+
 function hasColours(env: CliContext['env'], isTerminal: boolean): boolean {
   if (env['NO_COLOR']) return false;
   const forced = env['FORCE_COLOR'];

@@ -72,14 +72,17 @@ export function notConfirmed(message = 'Nothing was deleted.'): CliError {
 async function sendAll(dialog: DeleteDialog, query: string) {
   const plans: DeletePlanBody[] = [];
   let text = '';
-  for (const path of dialog.paths) {
-    const answer = await dialog.client.send({
-      method: 'DELETE',
-      path: `${path}${query}`,
-      shape: deletePlanSchema,
-    });
-    plans.push(answer.body);
-    text += `${answer.text}\n`;
+  const { client, paths } = dialog;
+  const end = client.busy.begin(() => `asked for ${plans.length} of ${paths.length}`);
+  try {
+    for (const path of paths) {
+      const request = { method: 'DELETE' as const, path: `${path}${query}`, shape: deletePlanSchema };
+      const answer = await client.send(request);
+      plans.push(answer.body);
+      text += `${answer.text}\n`;
+    }
+  } finally {
+    end();
   }
   return { plans, text };
 }

@@ -4,7 +4,9 @@ import path from 'node:path';
 import { type Command, InvalidArgumentError } from 'commander';
 import { parseSize } from '../../lambda/domain/bytes.ts';
 import { defaultSettings } from '../../lambda/domain/settings.ts';
+import { BusyLine } from '../busy-line.ts';
 import type { CliContext } from '../context.ts';
+import type { CheckResult } from '../doctor/check.ts';
 import type { ProbeTarget } from '../doctor/probe.ts';
 import { formatResult, formatSummary, idsWith, profileOf } from '../doctor/report.ts';
 import type { Examination } from '../doctor/run-checks.ts';
@@ -48,13 +50,25 @@ async function doctor(url: string, options: DoctorOptions, context: CliContext):
   const { examine } = await import('../doctor/run-checks.ts');
   const abort = new AbortController();
   const release = context.onInterrupt?.(() => {
+    busy.hide();
     context.err('Cleaning up. Interrupt again to stop at once; what is then left is below ');
     context.err(`s3://${target.bucket}/${target.prefix}\n`);
     abort.abort();
   });
-  const onResult = options.json ? () => {} : print(context);
+  let made = 0;
+  const busy = new BusyLine(context);
+  const onResult = (result: CheckResult) => {
+    made += 1;
+    busy.hide();
+    if (!options.json) context.out(formatResult(result));
+  };
   if (!options.json) context.out(`Trying s3://${target.bucket} below ${target.prefix}\n\n`);
-  const examined = await examine(target, { signal: abort.signal, onResult }).finally(() => release?.());
+  const examined = await busy
+    .during(
+      () => `trying the store, ${made} checks made`,
+      () => examine(target, { signal: abort.signal, onResult }),
+    )
+    .finally(() => release?.());
   if (options.json) context.out(`${JSON.stringify(asJson(target, examined, context.nowMs() - startedMs))}\n`);
   else context.out(`\n${formatSummary(examined.results)}\n`);
   if (!examined.isInterrupted && options.profile !== undefined)
@@ -84,9 +98,6 @@ function conclude({ results, isInterrupted }: Examination): void {
     },
   );
 }
-
-const print = (context: CliContext) => (result: Parameters<typeof formatResult>[0]) =>
-  context.out(formatResult(result));
 
 function asJson(target: ProbeTarget, examined: Examination, durationMs: number) {
   const { bucket, prefix, endpoint = null, region } = target;

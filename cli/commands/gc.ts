@@ -96,8 +96,11 @@ async function run(context: CliContext, options: RunOptions, { path }: { path: s
   const client = openClient(options, context, managerToken);
   const isQuiet = options.json === true;
   await checkReady(client, context, path);
-  const keepSet = await readKeepSet(context, options, isQuiet);
-  await sendKeepSet(client, { path, ...keepSet });
+  const keepSet = await readKeepSet(client, context, options);
+  await client.busy.during(
+    () => 'sending what the clone needs',
+    () => sendKeepSet(client, { path, ...keepSet }),
+  );
   const started = await client.send({
     method: 'POST',
     path: `${path}/run`,
@@ -110,7 +113,12 @@ async function run(context: CliContext, options: RunOptions, { path }: { path: s
     shape: cleanupSchema,
   });
   const { body, text } = options.wait ? await waitForRun({ client, context }, { path, isQuiet }) : started;
-  if (options.list !== undefined) await writeList({ body, file: options.list });
+  const { list } = options;
+  if (list !== undefined)
+    await client.busy.during(
+      () => 'fetching the list',
+      () => writeList({ body, file: list }),
+    );
   context.out(options.json ? `${text}\n` : renderCleanup(body, viewOf(context)));
   if (body.failure)
     throw new CliError('Nothing was deleted.', { hint: 'Mend what it says above, and run it again.' });
@@ -135,10 +143,14 @@ interface KeepSet {
   readonly named: { readonly objects: number; readonly sha256: string };
 }
 
-async function readKeepSet(context: CliContext, options: RunOptions, isQuiet: boolean): Promise<KeepSet> {
+async function readKeepSet(client: ApiClient, context: CliContext, options: RunOptions): Promise<KeepSet> {
+  const isQuiet = options.json === true;
   const { clone, remote = ['origin'] } = options;
   const line = new WaitLine(context, { isQuiet });
-  const commits = await checkClone(clone, remote);
+  const commits = await client.busy.during(
+    () => `asking for the refs of ${remote.join(', ')}`,
+    () => checkClone(clone, remote),
+  );
   const { oids, objectCount } = await scanClone(clone, {
     commits,
     onProgress: (count) => {
@@ -146,10 +158,9 @@ async function readKeepSet(context: CliContext, options: RunOptions, isQuiet: bo
     },
   });
   const bytes = prefixesOf(oids);
-  if (!isQuiet)
-    line.end(
-      `The clone needs ${formatObjects(oids.size)} (${formatCount(objectCount)} objects of git scanned).`,
-    );
+  line.end(
+    `The clone needs ${formatObjects(oids.size)} (${formatCount(objectCount)} objects of git scanned).`,
+  );
   return { bytes, named: { objects: bytes.length / prefixBytes, sha256: sha256Hex(bytes) } };
 }
 

@@ -1,6 +1,8 @@
 import type { Command } from 'commander';
 import { subscriptionSchema } from '../../lambda/http/management/tenants/schemas.ts';
+import { withoutColours } from '../colour.ts';
 import { type CliContext, canDrawBlocks, canRedraw } from '../context.ts';
+import { displayWidth } from '../display-width.ts';
 import { type ApiOptions, openClient, parseTenant, withApiOptions } from '../options.ts';
 import { viewOf } from '../view.ts';
 import { renderUsage } from '../views.ts';
@@ -31,14 +33,18 @@ export function registerUsage(program: Command, context: CliContext): void {
       while (options.watch) {
         await context.sleep(watchIntervalMs);
         const next = await show('');
-        context.out(redraw({ text, next, inPlace: canRedraw(context, 'out') && !options.json }));
+        const width = canRedraw(context, 'out') && !options.json ? viewOf(context).width : undefined;
+        context.out(width === undefined ? next : redraw({ text, next, width }));
         text = next;
       }
     });
 }
 
-/** On a terminal the new text replaces the old: move up by its lines, then clear to the end of the screen. */
-function redraw(change: { text: string; next: string; inPlace: boolean }): string {
-  if (!change.inPlace) return change.next;
-  return `\u001b[${change.text.split('\n').length - 1}A\u001b[J${change.next}`;
+/** The new text replaces the old: move up by the rows that it takes, then clear to the end of the screen. */
+function redraw({ text, next, width }: { text: string; next: string; width: number }): string {
+  const rows = text
+    .split('\n')
+    .slice(0, -1)
+    .reduce((sum, line) => sum + Math.max(1, Math.ceil(displayWidth(withoutColours(line)) / width)), 0);
+  return `\u001b[${rows}A\u001b[J${next}`;
 }

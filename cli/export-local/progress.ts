@@ -27,6 +27,14 @@ export class ExportProgress {
     if (this.#line.inPlace) this.#line.show(`listing: ${formatCount(objectCount)} objects`);
   }
 
+  /** Of a second archive, without what is gone. */
+  copied(share: number): void {
+    const nowMs = this.#context.nowMs();
+    if (!this.#line.inPlace || nowMs - this.#shownMs < redrawMs) return;
+    this.#shownMs = nowMs;
+    this.#line.show(`leaving out what is gone: ${(share * 100).toFixed(1)} %`);
+  }
+
   /** @param done what an earlier call has fetched. */
   begin(total: { bytes: number; objects: number }, done: { bytes: number; objects: number }): void {
     this.#total = total;

@@ -235,7 +235,7 @@ async function finishWithout(
   running: Running,
   input: { archive: FileHandle; layout: Layout; gone: ReadonlySet<number>; state: ExportState },
 ): Promise<LocalExport> {
-  const { workspace, stop } = running;
+  const { workspace, stop, progress } = running;
   const { archive, layout: before, gone, state } = input;
   const missing = [...gone].sort((a, b) => a - b).flatMap((index) => state.objects[index] ?? []);
   const after: ExportState = {
@@ -252,6 +252,7 @@ async function finishWithout(
       if (gone.has(index)) continue;
       stop.throwIfAborted();
       const from = { file: archive, startByte: startByteOf(before, index) };
+      progress.copied(startByteOf(layout, place) / layout.sizeBytes);
       await copyBytes(from, { file: next, startByte: startByteOf(layout, place) }, sizeBytes);
       place += 1;
     }

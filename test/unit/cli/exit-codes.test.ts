@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { problemHints } from '../../../cli/api-errors.ts';
+import { problemHints, unreachableError } from '../../../cli/api-errors.ts';
+import { CliError } from '../../../cli/errors.ts';
 import { exitCodes } from '../../../cli/exit-codes.ts';
 import { problemTypes } from '../../../lambda/http/problems.ts';
 import { type Answer, cli, startServer, type TestServer } from './harness.ts';
@@ -88,6 +89,28 @@ describe('without an answer', () => {
     const { code, err } = await cli(['tenant', 'list', '--url', gone.url, '--token', 'x']);
     expect(code).toBe(6);
     expect(err).toMatch(nextStep);
+  });
+});
+
+describe('an answer that does not come in time', () => {
+  it('may have changed something, which is to be checked', () => {
+    const error = unreachableError(new DOMException('late', 'TimeoutError'), 'https://lfs.example.com');
+    expect(error).toMatchObject({
+      message: 'https://lfs.example.com did not answer in time.',
+      hint: 'The change may have been made: check before you repeat it.',
+      failure: 'unavailable',
+    });
+  });
+});
+
+describe('an error that another one caused', () => {
+  it('ends as that one, unless it is said otherwise', () => {
+    const cause = new CliError('No.', { hint: 'Wait.', failure: 'unavailable' });
+    expect(new CliError('Broken.', { hint: 'Do.', cause }).failure).toBe('unavailable');
+    expect(new CliError('Broken.', { hint: 'Do.', cause, failure: 'interrupted' }).failure).toBe(
+      'interrupted',
+    );
+    expect(new CliError('Broken.', { hint: 'Do.', cause: new Error('x') }).failure).toBe('failed');
   });
 });
 

@@ -1,5 +1,6 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { CliContext } from '../../../cli/context.ts';
 import { buildProgram } from '../../../cli/program.ts';
 import { runCli } from '../../../cli/run.ts';
@@ -16,6 +17,8 @@ export interface Answer {
   readonly status: number;
   readonly body?: unknown;
   readonly type?: string;
+  /** How long it takes. */
+  readonly afterMs?: number;
 }
 
 export interface TestServer {
@@ -38,7 +41,8 @@ export async function startServer(answer: (asked: Asked) => Answer): Promise<Tes
       body: text === '' ? undefined : JSON.parse(text),
     };
     asked.push(entry);
-    const { status, body, type } = answer(entry);
+    const { status, body, type, afterMs } = answer(entry);
+    if (afterMs !== undefined) await sleep(afterMs);
     response.writeHead(status, { 'content-type': type ?? 'application/json' });
     response.end(body === undefined ? '' : typeof body === 'string' ? body : JSON.stringify(body));
   });

@@ -19,16 +19,13 @@ const coveredBy: Readonly<Record<string, readonly string[]>> = {
   // A clean-up from its opening to its end.
   'test/unit/lambda/use-cases/cleanup/cleanup.test.ts': [
     'lambda/domain/cleanup/cleanup-keys.ts',
-    'lambda/use-cases/cleanup/advance-cleanups.ts',
     'lambda/use-cases/cleanup/cancel-cleanup.ts',
     'lambda/use-cases/cleanup/cleanup-deps.ts',
     'lambda/use-cases/cleanup/open-cleanup.ts',
     'lambda/use-cases/cleanup/put-cleanup.ts',
     'lambda/use-cases/cleanup/read-cleanup.ts',
     'lambda/use-cases/cleanup/read-seen.ts',
-    'lambda/use-cases/cleanup/select-candidates.ts',
     'lambda/use-cases/cleanup/start-run.ts',
-    'lambda/use-cases/cleanup/sweep-candidates.ts',
     'lambda/use-cases/cleanup/tidy-cleanup.ts',
   ],
   // What the API answers (test/blackbox), on the embedded stack.
@@ -110,8 +107,6 @@ const coveredBy: Readonly<Record<string, readonly string[]>> = {
     'lambda/http/management/idempotency.ts',
     'lambda/http/problems.ts',
     'lambda/http/respond.ts',
-    'lambda/use-cases/access/authenticate.ts',
-    'lambda/use-cases/access/create-token.ts',
     'lambda/use-cases/access/request-key.ts',
     'lambda/use-cases/list-tenant.ts',
   ],

@@ -83,8 +83,8 @@ describe('the table may remove by itself', () => {
     const publicRead = { monthlyLimitBytes: null, sinceMs: 1 };
     const mappedRepos = createDynamoDbMappedRepos(table);
     const publicReads = createDynamoDbPublicReads(table);
-    await mappedRepos.put({ tenant, mapped: { repo: 'app', ...mapped } });
-    await publicReads.put({ tenant, publicRead: { repo: 'app', ...publicRead } });
+    await mappedRepos.put({ tenant, mark: { repo: 'app', ...mapped } });
+    await publicReads.put({ tenant, mark: { repo: 'app', ...publicRead } });
     const places = [
       { pk: 'MAPPED#acme', sk: 'REPO#app' },
       { pk: 'PUBLIC#acme', sk: 'REPO#app' },

@@ -49,8 +49,16 @@ describe('a new token', () => {
     tokens.put = async () => 'exists';
     await expect(createToken(deps, grant)).rejects.toThrow('Two tokens have the same id.');
     tokens.find = async (tokenId) => ({
-      ...{ tokenId, tenant: 'acme', scope: 'write', label: null, user: null, repos: null },
-      ...{ secretSha256: 'ab', createdAtMs: 1, expiresAtMs: null, lastUsedAtMs: null },
+      tokenId,
+      tenant: 'acme',
+      scope: 'write',
+      label: null,
+      user: null,
+      repos: null,
+      secretSha256: 'ab',
+      createdAtMs: 1,
+      expiresAtMs: null,
+      lastUsedAtMs: null,
     });
     await expect(createToken(deps, grant)).rejects.toThrow('Two tokens have the same id.');
   });

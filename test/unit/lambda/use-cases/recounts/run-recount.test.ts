@@ -168,8 +168,12 @@ describe('a recount from the queue', () => {
       const daysOf = async (name: string) =>
         (await world.deps.history.days({ tenant: name, from: '0000-01-01', to: '9999-12-31' })).length;
       const webhook = {
-        ...{ url: 'https://example.com/', secret: 's', previousSecret: null, last: null },
-        ...{ createdAtMs: 1, secretChangedAtMs: 1 },
+        url: 'https://example.com/',
+        secret: 's',
+        previousSecret: null,
+        last: null,
+        createdAtMs: 1,
+        secretChangedAtMs: 1,
       };
       const warning = { kind: 'full', atMs: 1, storedBytes: 1, limitBytes: 1 } as const;
 

@@ -147,15 +147,25 @@ describe('a scan of the repos of a tenant', () => {
       const ending = (requests: number, objectCount: number) => {
         inputs.length = 0;
         const rest = {
-          ...{ prefix: `${tenant}/app/`, ranges: [], storedBytes: 0, objectCount, seen: [], requests },
-          ...{ isSequential: false, objectsExpected: null },
+          prefix: `${tenant}/app/`,
+          ranges: [],
+          storedBytes: 0,
+          objectCount,
+          seen: [],
+          requests,
+          isSequential: false,
+          objectsExpected: null,
         };
         const scan = async (asked: PathScanInput): Promise<PathScanOutcome> => {
           inputs.push(asked);
           return inputs.length === 1
             ? { kind: 'unfinished', requests, rest }
             : {
-                ...{ kind: 'done', storedBytes: 5, objectCount: 5, seen: new Map(), recent: new Set() },
+                kind: 'done',
+                storedBytes: 5,
+                objectCount: 5,
+                seen: new Map(),
+                recent: new Set(),
                 requests: requests + 1,
               };
         };

@@ -106,6 +106,29 @@ describe('an event', () => {
     expect(await last()).toMatchObject({ attempt: 2, ...noted, nextAtMs: clock.nowMs() + 300_000 });
   });
 
+  it.each([
+    [199, false],
+    [200, true],
+    [299, true],
+    [300, false],
+  ])('that is answered with %i is delivered: %s', async (status, isDelivered) => {
+    const { set, deliver, answers, last, entries } = world();
+    await set();
+    answers.push({ kind: 'answered', status });
+    expect((await deliver()).kind).toBe(isDelivered ? 'done' : 'again');
+    expect(await last()).toMatchObject({ status, failure: isDelivered ? null : 'status' });
+    const fields = { tenant, eventId: 'acme:7', type: 'storage.level', attempt: 1, status };
+    expect(entries).toEqual([
+      isDelivered
+        ? { level: 'info', message: 'webhook delivered', fields }
+        : {
+            level: 'warn',
+            message: 'webhook not delivered',
+            fields: { ...fields, failure: 'status', givenUp: false },
+          },
+    ]);
+  });
+
   it('is given up after eight attempts, and that is said', async () => {
     const { set, deliver, answers, last, entries } = world();
     await set();
@@ -140,7 +163,10 @@ describe('an event', () => {
     await set();
     webhooks.noteAttempt = async () => Promise.reject(new Error('The table is down.'));
     expect(await deliver()).toEqual({ kind: 'done' });
-    expect(entries.at(-1)?.message).toBe('webhook attempt not noted');
+    expect(entries.at(-1)).toMatchObject({
+      message: 'webhook attempt not noted',
+      fields: { tenant, eventId: 'acme:7', error: expect.any(Error) },
+    });
   });
 });
 

@@ -97,4 +97,41 @@ describe('warnings that were raised', () => {
     expect(await handOverWarnings({ ...deps, warnings: late })).toBe(1);
     expect(published).toHaveLength(1);
   });
+
+  it('are looked for in a hundred tenants at a time', async () => {
+    const { deps, warnings } = await world();
+    const asked: object[] = [];
+    const listPending = async (input: object) => {
+      asked.push(input);
+      return [];
+    };
+    expect(await handOverWarnings({ ...deps, warnings: replacing(warnings, { listPending }) })).toBe(0);
+    expect(asked).toEqual([{ tenantsMax: 100 }]);
+  });
+
+  it('are logged, and so is what keeps them', async () => {
+    const { deps, raise, run, failing, entries, warnings } = await world();
+    const error = new Error('The index is down.');
+    const broken = replacing(warnings, { listPending: () => Promise.reject(error) });
+    await handOverWarnings({ ...deps, warnings: broken });
+    await raise('acme');
+    failing.add('acme');
+    await run();
+    failing.clear();
+    await run();
+    expect(entries).toMatchObject([
+      { level: 'warn', message: 'warnings not looked for', fields: { error } },
+      { level: 'warn', message: 'warnings not handed over', fields: { tenant: 'acme' } },
+      {
+        level: 'info',
+        message: 'warning',
+        fields: { tenant: 'acme', id: 'acme:1', type: 'storage.level', level: 80, storedBytes: 85 },
+      },
+    ]);
+    expect(entries[1]?.fields['error']).toBeInstanceOf(Error);
+    // Of an index that tells late, nothing is said.
+    entries.length = 0;
+    await handOverWarnings({ ...deps, warnings: replacing(warnings, { listPending: async () => ['acme'] }) });
+    expect(entries).toEqual([]);
+  });
 });

@@ -143,6 +143,36 @@ describe('a change of the limit', () => {
   });
 });
 
+describe('the level of a tenant', () => {
+  const counted = { storedBytes: 85, objectCount: 1, countedAtMs: 1 };
+  it.each([
+    ['it was never counted', { counted: null }],
+    ['it is being deleted', { counted, closedAtMs: 5 }],
+  ])('is neither read nor written if %s', async (_, more) => {
+    const { made } = await world();
+    const { log, entries } = recordingLog();
+    const asked = () => Promise.reject(new Error('Nothing is to be asked.'));
+    const warnings = Object.assign(new MemoryWarnings(), { read: asked, ignoreBefore: asked });
+    const after = tenantRecord({ tenant, ...more });
+    const noted = Promise.resolve('noted' as const);
+    await noteLevel({ ...made.deps, warnings, log }, { after, epoch: 1, noted });
+    if (after.counted === null) await noteLimit({ ...made.deps, warnings, log }, after);
+    expect(entries).toEqual([]);
+  });
+
+  it('that cannot be read is logged with its tenant', async () => {
+    const { made } = await world();
+    const { log, entries } = recordingLog();
+    const error = new Error('The table is down.');
+    const warnings = Object.assign(new MemoryWarnings(), { read: () => Promise.reject(error) });
+    const after = tenantRecord({ tenant, counted });
+    await noteLevel({ ...made.deps, warnings, log }, { after, epoch: 1, noted: Promise.resolve('noted') });
+    await noteLimit({ ...made.deps, warnings, log }, after);
+    const entry = { level: 'warn', message: 'level not noted', fields: { tenant, error } };
+    expect(entries).toEqual([entry, entry]);
+  });
+});
+
 describe('a refusal', () => {
   it('warns that the tenant is full, once a day', async () => {
     const { made, pending } = await world();

@@ -14,14 +14,20 @@ export async function setWebhook(
 ): Promise<{ webhook: Webhook; secret: string | undefined; isNew: boolean }> {
   const nowMs = clock.nowMs();
   const known = await webhooks.read(tenant);
-  const secret = known && !isNewSecret ? undefined : webhookSecret(ids.random(secretCharacters));
+  const last = known?.url === url ? known.last : null;
+  if (known && !isNewSecret) {
+    const webhook: Webhook = { ...known, url, last };
+    await webhooks.put({ tenant, webhook });
+    return { webhook, secret: undefined, isNew: false };
+  }
+  const secret = webhookSecret(ids.random(secretCharacters));
   const webhook: Webhook = {
     url,
-    secret: secret ?? known?.secret ?? '',
-    previousSecret: secret === undefined ? (known?.previousSecret ?? null) : (known?.secret ?? null),
+    secret,
+    previousSecret: known?.secret ?? null,
     createdAtMs: known?.createdAtMs ?? nowMs,
-    secretChangedAtMs: secret === undefined ? (known?.secretChangedAtMs ?? nowMs) : nowMs,
-    last: known?.url === url ? known.last : null,
+    secretChangedAtMs: nowMs,
+    last,
   };
   await webhooks.put({ tenant, webhook });
   return { webhook, secret, isNew: known === undefined };

@@ -188,11 +188,16 @@ describe('a webhook that is set', () => {
   });
 
   it('signs with the old secret too for a day after a new one', async () => {
-    const { set, deliver, posted, clock } = world();
+    const { set, deliver, posted, clock, webhooks } = world();
     const { secret: old = '' } = await set();
     clock.advance(1000);
     const { secret: next = '' } = await set({ isNewSecret: true });
     expect(next).not.toBe(old);
+    const changed = { secret: next, previousSecret: old, secretChangedAtMs: clock.nowMs() };
+    expect(await webhooks.read(tenant)).toMatchObject(changed);
+    // Another address changes nothing of that.
+    await set({ url: 'https://b.example.com/' });
+    expect(await webhooks.read(tenant)).toMatchObject(changed);
     await deliver();
     clock.advance(86_400_000);
     await deliver();

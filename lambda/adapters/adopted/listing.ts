@@ -53,7 +53,6 @@ export class AdoptedListing implements ObjectListing {
     if (this.#repos.at(prefix)) return this.#listFolderless(request);
     this.#repos.requireOwn(prefix);
     const below = this.#repos.below(prefix);
-    if (below.length === 0) return this.#inner.listFolders(request);
     const asked = continuationToken === undefined ? below : [];
     const [page, ...isThere] = await Promise.all([
       this.#inner.listFolders(request),

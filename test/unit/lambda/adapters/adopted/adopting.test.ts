@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { createAdopting } from '../../../../../lambda/adapters/adopted/adopting.ts';
+import { type Adopting, createAdopting } from '../../../../../lambda/adapters/adopted/adopting.ts';
 import type { AdoptedRepo } from '../../../../../lambda/domain/adopted-repo.ts';
 import { AdoptedPathError } from '../../../../../lambda/domain/adopted-repos.ts';
 import { type ArchiveStore, SourceGoneError } from '../../../../../lambda/ports/archive-store.ts';
@@ -11,7 +11,10 @@ const oid = 'abcd'.padEnd(64, '0');
 const key = `acme/game/${oid}`;
 const stored = `lfs/ab/cd/${oid.slice(4)}`;
 const game: AdoptedRepo = { tenant: 'acme', repo: 'game', path: 'lfs/', names: 'ab/cd/rest' };
-const adopting = createAdopting([game]);
+let adopting: Adopting;
+beforeEach(() => {
+  adopting = createAdopting([game]);
+});
 const soon = { deadlineMs: Number.MAX_SAFE_INTEGER };
 
 describe('a stage without adopted repos', () => {
@@ -52,6 +55,11 @@ describe('objects of an adopted repo', () => {
     expect(await store.head('acme/game/readme')).toBeUndefined();
     await store.delete('acme/game/readme', soon);
     expect(memory.objectCount).toBe(3);
+    // The store is not even asked.
+    const asked = () => Promise.reject(new Error('Nothing is to be asked.'));
+    const unused = adopting.store({ head: asked, delete: asked });
+    expect(await unused.head('acme/game/readme')).toBeUndefined();
+    await unused.delete('acme/game/readme', soon);
   });
 
   it('are never reached under the name of another tenant', async () => {
@@ -68,7 +76,10 @@ describe('URLs of an adopted repo', () => {
     signed.push(signedKey);
     return { href: signedKey, header: {} };
   };
-  const signer = adopting.signer({ signUpload: sign, signDownload: sign });
+  let signer: UrlSigner;
+  beforeEach(() => {
+    signer = adopting.signer({ signUpload: sign, signDownload: sign });
+  });
   const upload = { oid, sizeBytes: 1, signedAtMs: 0, lifetimeMs: 1000 };
   const download = { signedAtMs: 0, lifetimeMs: 1000 };
 
@@ -82,7 +93,8 @@ describe('URLs of an adopted repo', () => {
   it('are signed for nothing else below it, and for nobody else', async () => {
     signed.length = 0;
     await expect(signer.signDownload({ key: 'acme/game/readme', ...download })).rejects.toThrow(RangeError);
-    await expect(signer.signUpload({ key: 'acme/game/x', ...upload })).rejects.toThrow(RangeError);
+    const none = signer.signUpload({ key: 'acme/game/x', ...upload });
+    await expect(none).rejects.toThrow('Of an adopted repo, only URLs of objects are signed.');
     await expect(signer.signUpload({ key: stored, ...upload })).rejects.toThrow(AdoptedPathError);
     await expect(signer.signDownload({ key: stored, ...download })).rejects.toThrow(AdoptedPathError);
     expect(signed).toEqual([]);
@@ -125,6 +137,19 @@ describe('archives of an adopted repo', () => {
     await expect(none).rejects.toMatchObject({ name: 'SourceGoneError', key: hidden.key });
     expect(await archives.head(hidden.key)).toBeUndefined();
     expect(await archives.get(hidden.key)).toBeUndefined();
+    const calls = inner.calls.length;
+    await archives.head(hidden.key);
+    await archives.get(hidden.key);
+    await expect(
+      archives.readInto(hidden, { startByte: 0, endByte: 1 }, new Uint8Array(1)),
+    ).rejects.toThrow();
+    expect(inner.calls).toHaveLength(calls);
+  });
+
+  it('say what the store said of it', async () => {
+    const read = archives.readInto({ key, etag: '"none"' }, { startByte: 0, endByte: 1 }, new Uint8Array(1));
+    const error = await read.catch((failure: unknown) => failure as Error);
+    expect(error).toMatchObject({ key, cause: { name: 'SourceGoneError', key: stored } });
   });
 
   it('pass on any other failure', async () => {
@@ -142,6 +167,7 @@ describe('archives of an adopted repo', () => {
     const upload = await archives.createUpload(`${file}3`);
     for await (const uploads of archives.uploads('_exports/')) expect(uploads).toHaveLength(1);
     await archives.abort(upload);
+    expect(inner.openUploads).toEqual([]);
     for await (const keys of archives.list('_exports/')) expect(keys).toEqual([file, `${file}2`]);
     await archives.delete([file]);
     expect(await inner.get(file)).toBeUndefined();

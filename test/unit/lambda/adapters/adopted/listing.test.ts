@@ -166,6 +166,19 @@ describe('a listing of an adopted repo', () => {
     expect(pages).toBe(1000);
   });
 
+  it('shows what a page has after one request, though the repo has more', async () => {
+    const { bucket, listing } = bucketWith([game], 'lfs/ab/cd', storedKey(game, 'ab'), storedKey(game, 'cd'));
+    const page = await listing.listPage({ prefix: 'acme/game/', maxKeys: 2 });
+    expect([page.keyCount, page.isTruncated, bucket.requests.length]).toEqual([1, true, 1]);
+  });
+
+  it('has no keys but those of its page', async () => {
+    const { listing } = bucketWith([game], storedKey(game, 'ab'));
+    const page = await listing.listPage({ prefix: 'acme/game/' });
+    for (const read of ['keyAt', 'sizeAt', 'etagAt', 'lastModifiedMsAt'] as const)
+      expect(() => page[read](1)).toThrow('The page has 1 keys, none at 1.');
+  });
+
   it('goes on behind an empty page of the store', async () => {
     const memory = new MemoryObjectStore();
     memory.put(storedKey(game, 'ab'), 7);
@@ -189,9 +202,9 @@ describe('a listing of an adopted repo', () => {
 
   it('refuses a token that it has not made', async () => {
     const { listing } = bucketWith([game]);
-    await expect(listing.listPage({ prefix: 'acme/game/', continuationToken: 'x' })).rejects.toThrow(
-      RangeError,
-    );
+    const listed = listing.listPage({ prefix: 'acme/game/', continuationToken: 'x' });
+    await expect(listed).rejects.toThrow(RangeError);
+    await expect(listed).rejects.toThrow('The continuation token is of another listing.');
   });
 });
 
@@ -226,6 +239,49 @@ describe('a listing of a tenant with adopted repos', () => {
     expect(beside).toEqual([{ key: 'acme/z', sizeBytes: 6 }]);
   });
 
+  it('that is filled to its last key says so only if keys of another stretch may follow', async () => {
+    const { bucket, listing } = bucketWith([game], 'acme/a/1', storedKey(game, 'ab'), 'acme/z/1');
+    const filled = async (maxKeys: number) => {
+      bucket.requests.length = 0;
+      const page = await listing.listPage({ prefix: 'acme/', maxKeys });
+      expect(page.keyCount).toBe(maxKeys);
+      // Nobody is asked for pages of no keys.
+      for (const request of bucket.requests) expect(request.maxKeys).toBeGreaterThan(0);
+      return page.isTruncated;
+    };
+    expect([await filled(1), await filled(2), await filled(3)]).toEqual([true, true, false]);
+  });
+
+  it('does not ask again for what lies before the key after which it goes on', async () => {
+    const { bucket, listing } = bucketWith([game], 'acme/a/1', storedKey(game, 'ab'), 'acme/z/1');
+    const after = async (startAfter: string) => {
+      bucket.requests.length = 0;
+      const page = await listing.listPage({ prefix: 'acme/', startAfter });
+      return [keysOf(page), bucket.requests.map(({ prefix }) => prefix)];
+    };
+    expect(await after(`acme/game/${oidOf('ab')}`)).toEqual([['acme/z/1'], ['lfs/', 'acme/']]);
+    expect(await after('acme/game/')).toEqual([
+      [`acme/game/${oidOf('ab')}`, 'acme/z/1'],
+      ['lfs/', 'acme/'],
+    ]);
+    expect(await after('acme/m/1')).toEqual([['acme/z/1'], ['acme/']]);
+  });
+
+  it('is filled by the next stretch though the store has more behind the end of this one', async () => {
+    const behind = Array.from({ length: 5 }, (_, index) => `acme/z/${index}`);
+    const { listing } = bucketWith([game], 'acme/a/1', storedKey(game, 'ab'), ...behind);
+    expect(keysOf(await listing.listPage({ prefix: 'acme/', maxKeys: 2 }))).toEqual([
+      'acme/a/1',
+      `acme/game/${oidOf('ab')}`,
+    ]);
+  });
+
+  it('begins at the beginning if it is to begin before that', async () => {
+    const { bucket, listing } = bucketWith([game], 'acme/a/1', storedKey(game, 'ab'));
+    expect(keysOf(await listing.listPage({ prefix: 'acme/', startAfter: 'aaa' }))).toHaveLength(2);
+    expect(bucket.requests[0]).toEqual({ prefix: 'acme/', maxKeys: 1000 });
+  });
+
   it('has the mark of its folder once', async () => {
     const { listing } = bucketWith([game], 'acme/', 'acme/a/', 'acme/game/', storedKey(game, 'ab'));
     const keys = ['acme/', 'acme/a/', `acme/game/${oidOf('ab')}`];
@@ -240,12 +296,15 @@ describe('a listing of a tenant with adopted repos', () => {
 
   it('has their folders on the first page alone', async () => {
     const folders = Array.from({ length: 1500 }, (_, index) => `acme/r${index}/1`);
-    const { listing } = bucketWith([game], ...folders, storedKey(game, 'ab'));
+    const { bucket, listing } = bucketWith([game], ...folders, storedKey(game, 'ab'));
     const first = await listing.listFolders({ prefix: 'acme/' });
+    bucket.requests.length = 0;
     expect(first.commonPrefixes).toContain('acme/game/');
     const continuationToken = first.nextContinuationToken ?? '';
     const second = await listing.listFolders({ prefix: 'acme/', continuationToken });
     expect(second.commonPrefixes).not.toContain('acme/game/');
+    // Nothing is asked of the repo once more.
+    expect(bucket.requests).toEqual([]);
     expect(first.commonPrefixes.length + second.commonPrefixes.length).toBe(1501);
   });
 
@@ -341,5 +400,10 @@ describe('a listing that meets no adopted repo', () => {
     const warm = Object.assign(bucket, { warmUp });
     await new AdoptedListing(warm, new AdoptedRepos([game])).warmUp();
     expect(warmUp).toHaveBeenCalledTimes(1);
+  });
+
+  it('may be one that cannot be warmed up', async () => {
+    const { listing } = bucketWith([game]);
+    await expect(listing.warmUp()).resolves.toBeUndefined();
   });
 });

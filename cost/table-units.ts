@@ -17,9 +17,9 @@ function readUnits(bytes: number): number {
 /** A tenant's item with names of ordinary length: one write unit. */
 const tenantItemBytes = 450;
 
-/** A repo's item. Each covered reservation adds its id. */
+/** A repo's item with what was stored on six days. Each covered reservation adds its id. */
 function repoItemBytes(coveredReservations: number): number {
-  return 200 + 33 * coveredReservations;
+  return 340 + 33 * coveredReservations;
 }
 
 /** A reservation of `claims` objects: per object an oid of 64 characters, its size, and the map's overhead. */

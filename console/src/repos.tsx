@@ -2,6 +2,7 @@ import { useMemo, useState } from 'preact/hooks';
 import { formatAge } from '../../cli/render.ts';
 import type { RepoBody } from '../../lambda/http/management/repos/schemas.ts';
 import { CsvButton } from './csv-button.tsx';
+import { growthText } from './growth.ts';
 import { Card } from './parts.tsx';
 import { type Column, type Order, sortRepos } from './repo-order.ts';
 import { repoSumText } from './repo-sum.ts';
@@ -10,6 +11,23 @@ import { countText } from './usage.tsx';
 
 /** Keys directly below the tenant belong to no repo. */
 const nameOf = (repo: string) => (repo === '' ? '(no repo)' : repo);
+
+const csvFields = [
+  'repo',
+  'storedBytes',
+  'objectCount',
+  'countedAt',
+  'beforeDay',
+  'beforeBytes',
+  'limitBytes',
+  'deleting',
+] as const;
+
+const flat = (repo: RepoBody) => ({
+  ...repo,
+  beforeDay: repo.before?.day,
+  beforeBytes: repo.before?.storedBytes,
+});
 
 /** All repos, to be sorted and searched. */
 export function Repos(props: {
@@ -43,12 +61,7 @@ export function Repos(props: {
             value={wanted}
             onInput={({ currentTarget }) => setWanted(currentTarget.value)}
           />
-          <CsvButton
-            name="repos"
-            tenant={tenant}
-            rows={sorted}
-            fields={['repo', 'storedBytes', 'objectCount', 'countedAt', 'limitBytes', 'deleting']}
-          />
+          <CsvButton name="repos" tenant={tenant} rows={sorted.map(flat)} fields={csvFields} />
         </>
       }
     >
@@ -69,6 +82,7 @@ export function Repos(props: {
               isRight
               isSecondary
             />
+            <Heading column="growth" name="30 days" order={order} onOrder={setOrder} isRight isSecondary />
             <Heading column="countedAt" name="Counted" order={order} onOrder={setOrder} isRight isSecondary />
           </tr>
         </thead>
@@ -111,6 +125,7 @@ function Heading(props: {
 function Row(props: { body: RepoBody; most: number; totalBytes: number | null; nowMs: number }) {
   const { body, most, totalBytes, nowMs } = props;
   const { repo, storedBytes, objectCount, countedAt, limitBytes, deleting, publicRead } = body;
+  const growth = growthText(body, nowMs);
   return (
     <tr>
       <th scope="row">
@@ -118,7 +133,12 @@ function Row(props: { body: RepoBody; most: number; totalBytes: number | null; n
         {deleting && <span class="pill">being deleted</span>}
         {publicRead && <span class="pill">public</span>}
         {limitBytes !== null && <span class="pill">limit {bytesText(limitBytes)}</span>}
-        {countedAt !== null && <p class="note narrow">counted {formatAge(countedAt, nowMs)}</p>}
+        {countedAt !== null && (
+          <p class="note narrow">
+            {body.before && `${growth.text} ${growth.since || 'in 30 days'}, `}counted{' '}
+            {formatAge(countedAt, nowMs)}
+          </p>
+        )}
       </th>
       <td class="right strong">{storedBytes === null ? '–' : bytesText(storedBytes)}</td>
       <td class="wide">
@@ -135,6 +155,10 @@ function Row(props: { body: RepoBody; most: number; totalBytes: number | null; n
         {storedBytes === null || totalBytes === null ? '–' : percentText(storedBytes, totalBytes)}
       </td>
       <td class="right wide">{countText(objectCount)}</td>
+      <td class="right wide soft">
+        {growth.text}
+        {growth.since && <p class="note">{growth.since}</p>}
+      </td>
       <td class="right wide soft">{countedAt === null ? 'not yet' : formatAge(countedAt, nowMs)}</td>
     </tr>
   );

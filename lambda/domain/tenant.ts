@@ -1,5 +1,6 @@
 import type { Watch } from './cleanup/watch.ts';
 import type { ShardLists } from './giant/shard-lists.ts';
+import type { StoredPoint } from './stored-points.ts';
 
 /** What the ledger knows about a tenant and its repos. */
 
@@ -128,6 +129,8 @@ export interface RepoRecord extends Counted {
   readonly putsUntilMs: number;
   /** Set while the repo is being deleted. It takes no batches until it is empty. */
   readonly closedAtMs: number | null;
+  /** What was stored on some earlier days, the oldest first, so that growth can be told. Nothing is decided by it. */
+  readonly points?: readonly StoredPoint[] | undefined;
   /** When somebody created it. Without that it is there only while something is stored in it. */
   readonly createdAtMs?: number | undefined;
   /** Set on a giant: it is counted by shards, and the sums above are theirs. */

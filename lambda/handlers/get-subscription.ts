@@ -51,7 +51,7 @@ export function create(
     });
     const seen = subscription.repos.filter(({ repo }) => seesRepo(reader, repo));
     const forecast = forecastNow({ tenant: subscription.tenant, noted, today });
-    const body = subscriptionBody({ ...subscription, repos: seen, publicReads }, forecast);
+    const body = subscriptionBody({ ...subscription, repos: seen, publicReads }, { forecast, today });
     return subscription.refreshing ? json(202, body) : ifChanged(event, json(200, body));
   };
   return guard(deps, respondProblem, withMetrics(deps.metrics, handle));

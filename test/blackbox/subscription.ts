@@ -12,6 +12,7 @@ export const repoShape = z.strictObject({
   storedBytes: z.number().nullable(),
   objectCount: z.number().nullable(),
   countedAt: instant.nullable(),
+  before: z.strictObject({ day: z.iso.date(), storedBytes: z.number() }).optional(),
   deleting: z.literal(true).optional(),
 });
 

@@ -40,6 +40,7 @@ describeInBrowser('what the console promises', (launch) => {
     ({ messages } = await watch(page));
   });
   afterEach(async () => {
+    await page.unrouteAll({ behavior: 'ignoreErrors' });
     await context.close();
   });
 

@@ -34,6 +34,7 @@ describeInBrowser('what somebody does in the console', (launch) => {
   });
 
   afterEach(async () => {
+    await page.unrouteAll({ behavior: 'ignoreErrors' });
     await context.close();
   });
 
@@ -185,9 +186,11 @@ describeInBrowser('what somebody does in the console', (launch) => {
 
     const repos = await saved('repos');
     expect(repos.file).toMatch(/^northlight-repos-\d{4}-\d\d-\d\d\.csv$/);
-    expect(repos.heading).toBe('repo,storedBytes,objectCount,countedAt,limitBytes,deleting');
+    expect(repos.heading).toBe(
+      'repo,storedBytes,objectCount,countedAt,beforeDay,beforeBytes,limitBytes,deleting',
+    );
     expect(repos.lines.length).toBe(10);
-    expect(repos.lines[0]).toMatch(/^"atlas-world",788480,3,"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ",,$/);
+    expect(repos.lines[0]).toMatch(/^"atlas-world",788480,3,"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ",,,,$/);
 
     // Eight of them are shown.
     const objects = await saved('objects');

@@ -58,7 +58,9 @@ describeInBrowser(
         expect(amount, moved).toBeLessThan(0.001);
         expect(watched.messages).toEqual([]);
         expect(await warningsWithoutAction(page)).toEqual([]);
-        await context.close();
+        // What is being asked for ends with it.
+      await page.unrouteAll({ behavior: 'ignoreErrors' });
+      await context.close();
       },
     );
 

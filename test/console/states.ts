@@ -109,9 +109,25 @@ const withReservations = async (page: Page) => {
   });
 };
 
+/** So much more or less than some days ago, by repo. */
+const growths = [120_000, -9_000, 0, 61_000, 3_000] as const;
+const withGrowth = (page: Page) =>
+  changed(page, subscription, (body) => ({
+    ...body,
+    repos: (body['repos'] as { repo: string; storedBytes: number }[]).map((each, index) => {
+      const growth = growths[index];
+      const day = new Date(Date.now() - (index === 3 ? 9 : 30) * dayMs).toISOString().slice(0, 10);
+      return {
+        ...each,
+        ...(growth !== undefined && { before: { day, storedBytes: each.storedBytes - growth } }),
+      };
+    }),
+  }));
+
 /** The API knows of today alone. */
 const withHistory = async (page: Page) => {
   await withDownloads(page);
+  await withGrowth(page);
   await changed(page, '**/history*', (body) => {
     const days = body['days'] as { storedBytes: number }[];
     return historyAnswer(body['limitBytes'] as number | null, days.at(-1)?.storedBytes ?? 2_000_000);

@@ -176,6 +176,19 @@ export function reconcileContract(open: () => Promise<LedgerUnderTest>): void {
       ]);
     });
 
+    it('keeps what a repo stored before, as the last commit has it', async () => {
+      const tenant = await create();
+      const points = [
+        { day: '2026-10-20', storedBytes: 0 },
+        { day: '2026-11-21', storedBytes: Number.MAX_SAFE_INTEGER },
+      ];
+      expect(await write(tenant, repoCommit(2, { points }))).toBe('committed');
+      await get().ledger.markDirty({ tenant, repo: 'app', dirtyToken: 'd' });
+      expect((await get().ledger.readRepo({ tenant, repo: 'app' }))?.points).toEqual(points);
+      expect(await write(tenant, repoCommit(3), 'd')).toBe('committed');
+      expect(await get().ledger.readRepo({ tenant, repo: 'app' })).not.toHaveProperty('points');
+    });
+
     it('refuses what does not fit into an item of 400 KB', async () => {
       const tenant = await create();
       const covered = (count: number) =>

@@ -3,6 +3,7 @@ import type { Deletion, Removal } from '../../domain/deletion.ts';
 import type { Shard } from '../../domain/giant/shard.ts';
 import { sha256Hex } from '../../domain/hash.ts';
 import type { Reservation } from '../../domain/reservation.ts';
+import type { StoredPoint } from '../../domain/stored-points.ts';
 import type { RepoLimit, RepoRecord, TenantRecord } from '../../domain/tenant.ts';
 import type { DeletionKey, RepoPath, ReservationKey } from '../../ports/ledger.ts';
 import { refuseNewerFormat } from './format.ts';
@@ -77,6 +78,8 @@ const repoItem = z.object({
   // Absent until a scan has covered a reservation.
   putsUntilMs: z.number().default(0),
   closedAtMs: nullable(z.number()),
+  // Text, because lists and names of attributes would make most of it.
+  points: z.string().optional(),
   giant: z
     .object({
       sinceEpoch: z.number(),
@@ -268,8 +271,18 @@ function repoLimitsIn(item: Record<string, unknown>): Map<string, RepoLimit> {
 
 /** @throws {ZodError} when the item is not a repo's. */
 export function parseRepo(item: unknown): RepoRecord {
-  const { covered, ...rest } = repoItem.parse(item);
-  return { ...rest, covered: new Set(covered) };
+  const { covered, points, ...rest } = repoItem.parse(item);
+  return { ...rest, covered: new Set(covered), ...(points !== undefined && { points: pointsIn(points) }) };
+}
+
+/** `2026-11-21 5000 2026-11-28 6000`: days, each with what was stored. */
+export const pointsText = (points: readonly StoredPoint[]): string =>
+  points.map(({ day, storedBytes }) => `${day} ${storedBytes}`).join(' ');
+
+/** What is not understood is left out: nothing is decided by it. */
+function pointsIn(text: string): StoredPoint[] {
+  const found = text.matchAll(/(\d{4}-\d\d-\d\d) (\d+)/g);
+  return [...found].map(([, day = '', bytes]) => ({ day, storedBytes: Number(bytes) }));
 }
 
 /** @throws {ZodError} when the item is not a reservation's. */

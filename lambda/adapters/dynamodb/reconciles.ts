@@ -10,7 +10,15 @@ import {
   setting,
 } from './expressions.ts';
 import { formatValues, inKnownFormat } from './format.ts';
-import { counterField, limitField, parseTenant, repoKey, tenantDueKey, tenantKey } from './items.ts';
+import {
+  counterField,
+  limitField,
+  parseTenant,
+  pointsText,
+  repoKey,
+  tenantDueKey,
+  tenantKey,
+} from './items.ts';
 import { getItem, type Table, updateItem } from './requests.ts';
 import { readTenant } from './tenants.ts';
 
@@ -58,7 +66,8 @@ async function setLease(table: Table, input: Input<'setLease'>): Output<'setLeas
 
 async function commitRepo(table: Table, input: Input<'commitRepo'>): Output<'commitRepo'> {
   const { tenant, dirtyTokenRead } = input;
-  const { repo, storedBytes, objectCount, countedAtMs, epoch, covered, putsUntilMs, giant } = input.repo;
+  const { repo, storedBytes, objectCount, countedAtMs, epoch, covered, putsUntilMs, points, giant } =
+    input.repo;
   const key = repoKey({ tenant, repo });
   const isDirtyAsRead =
     dirtyTokenRead === null ? 'attribute_not_exists(#dirtyToken)' : '#dirtyToken = :dirty';
@@ -73,11 +82,14 @@ async function commitRepo(table: Table, input: Input<'commitRepo'>): Output<'com
         epoch,
         covered: [...covered],
         putsUntilMs,
+        points: points && pointsText(points),
         giant,
       }),
-      giant
-        ? removing('dirtyToken')
-        : removing('dirtyToken', 'giant', 'countPausedAtMs', 'countCancelledAtMs'),
+      removing(
+        'dirtyToken',
+        ...(points ? [] : ['points']),
+        ...(giant ? [] : ['giant', 'countPausedAtMs', 'countCancelledAtMs']),
+      ),
     ],
     condition: all('(attribute_not_exists(#epoch) OR #epoch < :epoch)', isDirtyAsRead),
     values: { ':dirty': dirtyTokenRead ?? undefined },

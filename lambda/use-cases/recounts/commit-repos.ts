@@ -1,4 +1,5 @@
 import type { RepoScan } from '../../domain/repo-reservations.ts';
+import { pointsAfter } from '../../domain/stored-points.ts';
 import type { Giant, RepoRecord } from '../../domain/tenant.ts';
 import type { RepoCommit } from '../../ports/ledger.ts';
 import type { Deps } from '../deps.ts';
@@ -48,14 +49,17 @@ export async function commitRepos(
     const giant = outcome?.giant;
     const found = { scan, covered, putsUntilMs, giant };
     if (isIdle && isUpToDate(record, { ...found, overtakenEpoch })) return 'committed';
+    const countedAtMs = outcome?.countedAtMs ?? snapshot.countedAtMs;
+    const points = pointsAfter(record && record.epoch > 0 ? record : undefined, { countedAtMs });
     const commit: RepoCommit = {
       repo,
       storedBytes: scan.storedBytes,
       objectCount: scan.objectCount,
-      countedAtMs: outcome?.countedAtMs ?? snapshot.countedAtMs,
+      countedAtMs,
       epoch,
       covered,
       putsUntilMs,
+      ...(points.length > 0 && { points }),
       ...(giant && { giant }),
     };
     records.set(repo, { ...record, ...commit, dirtyToken: null, closedAtMs: record?.closedAtMs ?? null });

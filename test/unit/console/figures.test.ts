@@ -5,6 +5,7 @@ import { dayTicks, ticksOf, topOf } from '../../../console/src/chart-scale.ts';
 import { progressOf } from '../../../console/src/count-progress.ts';
 import { largestBy, lastDays, sumsByDay } from '../../../console/src/download-sums.ts';
 import { sortTenants } from '../../../console/src/fill.ts';
+import { growthText } from '../../../console/src/growth.ts';
 import { stateOf } from '../../../console/src/limit-state.ts';
 import { sortObjects } from '../../../console/src/object-order.ts';
 import { type Column, sortRepos } from '../../../console/src/repo-order.ts';
@@ -164,6 +165,32 @@ describe('the order of repos', () => {
         .map((each) => each.repo)
         .join(''),
     ).toBe(expected);
+  });
+});
+
+describe('the growth of a repo', () => {
+  const nowMs = Date.parse('2026-11-23T05:00:00Z');
+  const of = (storedBytes: number | null, before?: { day: string; storedBytes: number }) => {
+    const { text, since } = growthText({ storedBytes, before }, nowMs);
+    return plain(`${text} ${since}`).trim();
+  };
+  it('is said with its sign, and since when if that is not as long ago as it should be', () => {
+    expect(of(3072, { day: '2026-10-24', storedBytes: 1024 })).toBe('+2 KiB');
+    expect(of(1024, { day: '2026-10-20', storedBytes: 3072 })).toBe('−2 KiB');
+    expect(of(1024, { day: '2026-10-24', storedBytes: 1024 })).toBe('0 B');
+    expect(of(1024, { day: '2026-10-25', storedBytes: 0 })).toBe('+1 KiB since 25 Oct');
+    expect(of(1024)).toBe('–');
+    expect(of(null, { day: '2026-10-24', storedBytes: 1024 })).toBe('–');
+  });
+  it('is an order, in which what is not known comes last', () => {
+    const at = '2026-11-22T00:00:00Z';
+    const grown = (name: string, bytes: number) => ({
+      ...repo(name, 50, 1, at),
+      before: { day: '2026-10-24', storedBytes: 50 - bytes },
+    });
+    const repos = [repo('a', 9, 1, at), grown('b', -5), grown('c', 7), grown('d', 0)];
+    const sorted = sortRepos(repos, { column: 'growth', isDown: true });
+    expect(sorted.map((each) => each.repo).join('')).toBe('cdba');
   });
 });
 

@@ -1,12 +1,15 @@
 import type { MappedRepo } from '../../../domain/git-host.ts';
 import type { PublicRead } from '../../../domain/public-read.ts';
 import { isInForce } from '../../../domain/repo-mark.ts';
+import { pointBefore } from '../../../domain/stored-points.ts';
 import { isThere, type RepoRecord, type TenantRecord } from '../../../domain/tenant.ts';
 import { deletingMark, iso } from '../fields.ts';
 import type { RepoBody } from './schemas.ts';
 
 type TenantOfRepos = Pick<TenantRecord, 'counted' | 'fullCountedAtMs' | 'repoLimits'>;
 type RepoContext = TenantOfRepos & {
+  /** Such as `2026-11-21`. */
+  readonly today: string;
   readonly publicReads: readonly PublicRead[];
   /** Omitted: what is mapped is not shown. */
   readonly mappedRepos?: readonly MappedRepo[];
@@ -18,7 +21,7 @@ type RepoContext = TenantOfRepos & {
  */
 export function reposBody(
   repos: readonly RepoRecord[],
-  { publicReads, mappedRepos = [], ...tenant }: RepoContext,
+  { today, publicReads, mappedRepos = [], ...tenant }: RepoContext,
 ): RepoBody[] {
   const mappedByName = new Map(mappedRepos.map((mapped) => [mapped.repo, mapped]));
   const publicByName = new Map(publicReads.map((publicRead) => [publicRead.repo, publicRead]));
@@ -33,7 +36,7 @@ export function reposBody(
       mapped ||
       isThere(record) ||
       tenant.repoLimits.has(record.repo);
-    return isShown ? repoBody(record, { tenant, publicRead, mapped }) : [];
+    return isShown ? repoBody(record, { today, tenant, publicRead, mapped }) : [];
   });
 }
 
@@ -42,20 +45,24 @@ export function repoBody(
   record: RepoRecord,
   context: {
     tenant: TenantOfRepos;
+    /** Omitted: it was created just now, or there is no such repo any more. */
+    today?: string;
     publicRead?: PublicRead | undefined;
     mapped?: MappedRepo | undefined;
   },
 ): RepoBody {
-  const { tenant, publicRead, mapped } = context;
+  const { tenant, today, publicRead, mapped } = context;
   const { repo, storedBytes, objectCount, closedAtMs } = record;
   const countedAtMs = countedAtOf(record, tenant);
   const isCounted = countedAtMs !== null;
+  const before = today !== undefined && record.epoch > 0 ? pointBefore(record, today) : undefined;
   return {
     repo,
     limitBytes: tenant.repoLimits.get(repo)?.limitBytes ?? null,
     storedBytes: isCounted ? storedBytes : null,
     objectCount: isCounted ? objectCount : null,
     countedAt: isCounted ? iso(countedAtMs) : null,
+    ...(before && { before }),
     ...deletingMark(closedAtMs),
     ...(publicRead && { publicRead: publicReadBody(publicRead) }),
     ...(mapped && { gitHost: mappedBody(mapped) }),

@@ -9,6 +9,7 @@ export const repo = {
   storedBytes: 14_700_000,
   objectCount: 6,
   countedAt: '2026-11-21T05:00:00Z',
+  before: { day: '2026-10-22', storedBytes: 12_100_000 },
 };
 
 const mappedRepo = {

@@ -1,5 +1,5 @@
 import type * as z from 'zod';
-import { monthOf, nextMonthMs } from '../../../domain/calendar.ts';
+import { dayOf, monthOf, nextMonthMs } from '../../../domain/calendar.ts';
 import { isHostedName, type MappedRepo, mappedReposMax } from '../../../domain/git-host.ts';
 import { type PublicRead, publicReposMax } from '../../../domain/public-read.ts';
 import { type RepoRecord, repoLimitsMax, type TenantRecord, unknownRepo } from '../../../domain/tenant.ts';
@@ -34,7 +34,10 @@ const listRepos = operation(
       deps.mappedRepos.list(tenant.tenant),
     ]);
     const seen = repos.filter(({ repo }) => seesRepo({ token }, repo));
-    return json(200, { repos: reposBody(seen, { ...tenant, publicReads, mappedRepos }), nextCursor });
+    return json(200, {
+      repos: reposBody(seen, { ...tenant, today: dayOf(deps.clock.nowMs()), publicReads, mappedRepos }),
+      nextCursor,
+    });
   },
 );
 
@@ -234,13 +237,14 @@ async function shownRepo(
   const { tenant, record, publicRead, mapped } = input;
   const name = publicRead?.repo ?? mapped?.repo;
   const records = record ? [record] : name === undefined ? [] : [unknownRepo(name)];
+  const nowMs = deps.clock.nowMs();
   const [body] = reposBody(records, {
     ...tenant,
+    today: dayOf(nowMs),
     publicReads: publicRead ? [publicRead] : [],
     mappedRepos: mapped ? [mapped] : [],
   });
   if (!body?.publicRead) return body;
-  const nowMs = deps.clock.nowMs();
   const month = monthOf(nowMs);
   const sum = await deps.downloads.publicMonth({ tenant: tenant.tenant, repo: body.repo, month });
   const offered = { month, ...sum, resetsAt: iso(nextMonthMs(nowMs)) };

@@ -38,6 +38,14 @@ export const repoSchema = z
     storedBytes: bytes.nullable().meta({ description: 'null: not counted yet.' }),
     objectCount: z.int().min(0).nullable(),
     countedAt: time.nullable(),
+    before: z
+      .object({ day: z.iso.date(), storedBytes: bytes })
+      .optional()
+      .meta({
+        description:
+          'What was stored at the end of a day (UTC) some 30 days ago, to tell how it has grown. The first day that is ' +
+          'known, if that is later. Only if a day before today is known.',
+      }),
     deleting,
     publicRead: publicReadSchema
       .optional()

@@ -39,7 +39,7 @@ export function tenantBody(tenant: TenantRecord): TenantBody {
 
 export function subscriptionBody(
   subscription: Subscription & { readonly publicReads: readonly PublicRead[] },
-  forecast: Forecast,
+  { forecast, today }: { forecast: Forecast; today: string },
 ): SubscriptionBody {
   const { tenant, repos, publicReads, source, refreshing } = subscription;
   return {
@@ -50,7 +50,7 @@ export function subscriptionBody(
     reposMustExist: tenant.reposMustExist,
     usage: usageBody(tenant, source),
     forecast: forecastBody(forecast),
-    repos: reposBody(repos, { ...tenant, publicReads }),
+    repos: reposBody(repos, { ...tenant, today, publicReads }),
     refreshing,
     ...deletingMark(tenant.closedAtMs),
   };

@@ -21,6 +21,7 @@ const counted = (repo: string, more: Partial<RepoRecord> = {}): RepoRecord => ({
 const shown = (records: readonly RepoRecord[], ...names: string[]) =>
   reposBody(records, {
     counted: null,
+    today: '1970-01-01',
     repoLimits: new Map(),
     fullCountedAtMs: 0,
     publicReads: names.map((name) => publicRead(name)),
@@ -39,6 +40,21 @@ describe('the repos that are shown', () => {
         publicRead: { monthlyLimitBytes: 5, since: '1970-01-01T00:00:01Z' },
       },
     ]);
+  });
+
+  it('say what they stored 30 days ago, if a day before today is known', () => {
+    const points = [{ day: '2026-10-20', storedBytes: 4 }];
+    const bodies = reposBody(
+      [counted('a', { points, countedAtMs: Date.parse('2026-11-22T00:00:00Z') }), unknownRepo('b')],
+      {
+        counted: null,
+        today: '2026-11-22',
+        repoLimits: new Map(),
+        fullCountedAtMs: 0,
+        publicReads: [publicRead('b')],
+      },
+    );
+    expect(bodies.map(({ before }) => before)).toEqual([{ day: '2026-10-20', storedBytes: 4 }, undefined]);
   });
 
   it('are also empty ones that are public, and without numbers if they were never counted', () => {

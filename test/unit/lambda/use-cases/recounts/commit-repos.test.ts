@@ -116,6 +116,18 @@ describe('what a scan found in a repo', () => {
     expect(repos).toEqual([{ ...found, dirtyToken: null, closedAtMs: null }]);
   });
 
+  it('is written with what was stored on the last day on which it was counted, unless it never was', async () => {
+    const points = [{ day: '1969-12-20', storedBytes: 3 }];
+    const before = record({ storedBytes: 4, countedAtMs: -1, points });
+    const { repos, writes } = await commit({ scans: { app: scan() }, records: [before], due: ['app'] });
+    const expected = [...points, { day: '1969-12-31', storedBytes: 4 }];
+    expect(writes[0]?.repo.points).toEqual(expected);
+    expect(repos?.[0]?.points).toEqual(expected);
+    const never = record({ storedBytes: 0, epoch: 0, countedAtMs: -1 });
+    const first = await commit({ scans: { app: scan() }, records: [never], due: ['app'] });
+    expect(first.writes[0]?.repo).not.toHaveProperty('points');
+  });
+
   it('is written with the end of the last PUT, also if its reservation is gone since', async () => {
     const reservations = { app: claimed('r1') };
     const { writes } = await commit({

@@ -59,8 +59,8 @@ describeInBrowser(
         expect(watched.messages).toEqual([]);
         expect(await warningsWithoutAction(page)).toEqual([]);
         // What is being asked for ends with it.
-      await page.unrouteAll({ behavior: 'ignoreErrors' });
-      await context.close();
+        await page.unrouteAll({ behavior: 'ignoreErrors' });
+        await context.close();
       },
     );
 

@@ -119,6 +119,10 @@ describeInBrowser('what the console promises', (launch) => {
       );
       const values = await page.locator('.legend .value').allTextContents();
       expect(values.slice(0, 2).map(plain)).toEqual([stored, reserved]);
+      const rows = (await linesOf('reservations')).filter(([, , arrived]) => arrived === 'false');
+      expect(rows.map(([repo, , , objects, bytes]) => [repo, objects, Number(bytes)])).toEqual([
+        ['game', '1', usage.reservedBytes],
+      ]);
       expect(messages).toEqual([]);
     });
   });

@@ -228,6 +228,25 @@ describeInBrowser('what somebody does in the console', (launch) => {
     expect(answer.status).toBe(200);
   }
 
+  it('by keyboard saves a table, sees the oldest objects, and downloads by day', async () => {
+    await offerDownload();
+    await open(fixture.usual.readToken);
+    await page.getByRole('heading', { name: 'Downloads' }).waitFor();
+    await page.getByRole('radio', { name: 'Oldest' }).waitFor({ state: 'attached' });
+    await tabTo(/^repos as CSV$/);
+    const [download] = await Promise.all([page.waitForEvent('download'), page.keyboard.press('Enter')]);
+    expect(download.suggestedFilename()).toMatch(/^northlight-repos-/);
+    await tabTo(/^By repo$/);
+    await page.keyboard.press('ArrowRight');
+    await page.getByText('Most by token').waitFor();
+    await page.keyboard.press('ArrowRight');
+    expect(await page.getByRole('region', { name: 'Downloads by day' }).getByRole('row').count()).toBe(31);
+    await tabTo(/^Largest$/);
+    await page.keyboard.press('ArrowRight');
+    expect(await page.getByRole('radio', { name: 'Oldest' }).isChecked()).toBe(true);
+    expect(messages).toEqual([]);
+  });
+
   it('by keyboard deletes an object in two steps, of which the first says what the second does', async () => {
     await open(fixture.usual.manageToken);
     await page

@@ -1,14 +1,8 @@
 import type { Command } from 'commander';
 import { type RepoBody, repoSchema } from '../lambda/http/management/repos/schemas.ts';
 import type { CliContext } from './context.ts';
-import {
-  type ApiOptions,
-  managerToken,
-  openClient,
-  parseRepo,
-  parseTenant,
-  withApiOptions,
-} from './options.ts';
+import { type ApiOptions, managerToken, parseRepo, parseTenant, withApiOptions } from './options.ts';
+import { printAnswer } from './print-answer.ts';
 
 /** A subcommand of `repo` about one repo. */
 export function commandForRepo(group: Command, name: string, description: string): Command {
@@ -35,11 +29,12 @@ export async function changeRepo(
   },
 ): Promise<void> {
   const { tenant, repo, options, change, shown } = input;
-  const { body, text } = await openClient(options, context, managerToken).send({
+  await printAnswer(context, options, {
+    wanted: managerToken,
     method: 'PATCH',
     path: `/v1/tenants/${tenant}/repos/${repo}`,
     body: change,
     shape: repoSchema,
+    render: (body) => shown(`${tenant}/${repo}`, body),
   });
-  context.out(options.json ? `${text}\n` : shown(`${tenant}/${repo}`, body));
 }

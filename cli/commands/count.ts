@@ -3,6 +3,7 @@ import { type CountBody, countPageSchema, countSchema } from '../../lambda/http/
 import type { CliContext } from '../context.ts';
 import { type ListOptions, printList, withListOptions } from '../list-pages.ts';
 import { type ApiOptions, openClient, parseRepo, parseTenant, withApiOptions } from '../options.ts';
+import { printAnswer } from '../print-answer.ts';
 import { formatAge, formatCount, formatUntil } from '../render.ts';
 import { renderTable } from '../table.ts';
 import { type View, viewOf } from '../view.ts';
@@ -46,13 +47,13 @@ export function registerCount(program: Command, context: CliContext): void {
       .argument('<tenant>', 'name of the tenant', parseTenant)
       .argument('<repo>', 'name of the repo', parseRepo)
       .action(async (tenant: string, repo: string, options: ApiOptions) => {
-        const { body, text } = await openClient(options, context).send({
+        await printAnswer(context, options, {
           method: 'PATCH',
           path: `/v1/tenants/${tenant}/repos/${repo}/count`,
           body: { state },
           shape: countSchema,
+          render: (body) => renderCounts([body], viewOf(context)),
         });
-        context.out(options.json ? `${text}\n` : renderCounts([body], viewOf(context)));
       });
 }
 

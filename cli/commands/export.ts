@@ -15,6 +15,7 @@ import { renderExport, renderExports, restoreText } from '../export/views.ts';
 import { exportPath, waitForExport } from '../export/wait-for-export.ts';
 import { type ListOptions, printList, withListOptions } from '../list-pages.ts';
 import { type ApiOptions, openClient, parseRepo, parseTenant, withApiOptions } from '../options.ts';
+import { printAnswer } from '../print-answer.ts';
 import { viewOf } from '../view.ts';
 import { registerExportLocal } from './export-local.ts';
 
@@ -73,14 +74,12 @@ export function registerExport(program: Command, context: CliContext): void {
     .argument('<tenant>', 'name of the tenant', parseTenant)
     .argument('<export>', 'id of the export', parseExportId)
     .action(async (tenant: string, exportId: string, options: ApiOptions) => {
-      const { body, text } = await openClient(options, context).send({
+      await printAnswer(context, options, {
         method: 'DELETE',
         path: exportPath({ tenant, exportId }),
         shape: exportSchema,
+        render: (body) => `The export ${exportId} is ${deleted[body.state] ?? body.state}.\n`,
       });
-      context.out(
-        options.json ? `${text}\n` : `The export ${exportId} is ${deleted[body.state] ?? body.state}.\n`,
-      );
     });
 }
 

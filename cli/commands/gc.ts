@@ -22,6 +22,7 @@ import {
   parseTenant,
   withApiOptions,
 } from '../options.ts';
+import { printAnswer } from '../print-answer.ts';
 import { formatCount, formatObjects, formatUntil } from '../render.ts';
 import { viewOf } from '../view.ts';
 import { WaitLine } from '../wait-line.ts';
@@ -87,9 +88,12 @@ async function show(
   options: ApiOptions,
   request: { method: 'GET' | 'POST' | 'DELETE'; path: string; body?: unknown },
 ): Promise<void> {
-  const client = openClient(options, context, managerToken);
-  const { body, text } = await client.send({ ...request, shape: cleanupSchema });
-  context.out(options.json ? `${text}\n` : renderCleanup(body, viewOf(context)));
+  await printAnswer(context, options, {
+    ...request,
+    wanted: managerToken,
+    shape: cleanupSchema,
+    render: (body) => renderCleanup(body, viewOf(context)),
+  });
 }
 
 async function run(context: CliContext, options: RunOptions, { path }: { path: string }): Promise<void> {

@@ -15,6 +15,7 @@ import {
   parseTenant,
   withApiOptions,
 } from '../options.ts';
+import { printAnswer } from '../print-answer.ts';
 import { formatObjects, formatUntil } from '../render.ts';
 import { viewOf } from '../view.ts';
 import { renderRepos } from '../views.ts';
@@ -65,25 +66,25 @@ function registerCreate(group: Command, context: CliContext): void {
     .argument('<repo>', 'name of the repo', parseRepo)
     .option('--limit <size>', 'its own limit, such as 10GiB', parseLimit)
     .action(async (tenant: string, repo: string, options: ApiOptions & { limit?: number | null }) => {
-      const answer = await openClient(options, context).send({
+      await printAnswer(context, options, {
         method: 'POST',
         path: `/v1/tenants/${tenant}/repos`,
         body: { repo, ...(options.limit !== undefined && { limitBytes: options.limit }) },
         shape: repoSchema,
+        render: (body) => renderRepos([body], viewOf(context)),
       });
-      context.out(options.json ? `${answer.text}\n` : renderRepos([answer.body], viewOf(context)));
     });
 }
 
 function registerShow(group: Command, context: CliContext): void {
   commandForRepo(group, 'show', 'show one repo').action(
     async (tenant: string, repo: string, options: ApiOptions) => {
-      const answer = await openClient(options, context).send({
+      await printAnswer(context, options, {
         method: 'GET',
         path: `/v1/tenants/${tenant}/repos/${repo}`,
         shape: repoSchema,
+        render: (body) => renderRepos([body], viewOf(context)),
       });
-      context.out(options.json ? `${answer.text}\n` : renderRepos([answer.body], viewOf(context)));
     },
   );
 }

@@ -15,6 +15,7 @@ import {
   parseTenant,
   withApiOptions,
 } from '../options.ts';
+import { printAnswer } from '../print-answer.ts';
 import { renderTable } from '../table.ts';
 import { type View, viewOf } from '../view.ts';
 
@@ -62,14 +63,14 @@ function registerCreate(group: Command, context: CliContext): void {
     )
     .action(async (tenant: string, options: CreateOptions) => {
       const { issuer, match, scope, repo: repos, expires: ttlSeconds } = options;
-      const answer = await openClient(options, context, managerToken).send({
+      await printAnswer(context, options, {
+        wanted: managerToken,
         method: 'POST',
         path: `/v1/tenants/${tenant}/exchange-rules`,
         body: { issuer, match, scope, repos, ttlSeconds },
         shape: exchangeRuleSchema,
+        render: (body) => renderRules([body], viewOf(context)),
       });
-      if (options.json) return context.out(`${answer.text}\n`);
-      context.out(renderRules([answer.body], viewOf(context)));
     });
 }
 

@@ -17,6 +17,7 @@ import {
   parseTenant,
   withApiOptions,
 } from '../options.ts';
+import { printAnswer } from '../print-answer.ts';
 import { printable } from '../printable.ts';
 import { formatAge, formatCount, formatLimit } from '../render.ts';
 import { renderTable } from '../table.ts';
@@ -42,7 +43,7 @@ function registerCreate(group: Command, context: CliContext): void {
     .option('--plan <plan>', 'name of its plan')
     .action(
       async (tenant: string, options: ApiOptions & { limit?: { bytes: number | null }; plan?: string }) => {
-        const answer = await openClient(options, context).send({
+        await printAnswer(context, options, {
           method: 'POST',
           path: '/v1/tenants',
           body: {
@@ -51,8 +52,8 @@ function registerCreate(group: Command, context: CliContext): void {
             ...(options.plan === undefined ? {} : { plan: options.plan }),
           },
           shape: tenantSchema,
+          render: (body) => renderTenant(body, context.nowMs()),
         });
-        context.out(options.json ? `${answer.text}\n` : renderTenant(answer.body, context.nowMs()));
         if (!options.json)
           context.out(
             `\nNext, create a token for git: ${context.program} token create ${tenant} --scope write\n`,
@@ -85,9 +86,12 @@ function registerShow(group: Command, context: CliContext): void {
     .description('show one tenant')
     .argument('<name>', 'name of the tenant', parseTenant)
     .action(async (tenant: string, options: ApiOptions) => {
-      const request = { method: 'GET', path: `/v1/tenants/${tenant}`, shape: tenantSchema } as const;
-      const answer = await openClient(options, context).send(request);
-      context.out(options.json ? `${answer.text}\n` : renderTenant(answer.body, context.nowMs()));
+      await printAnswer(context, options, {
+        method: 'GET',
+        path: `/v1/tenants/${tenant}`,
+        shape: tenantSchema,
+        render: (body) => renderTenant(body, context.nowMs()),
+      });
     });
 }
 
@@ -96,13 +100,13 @@ async function changeTenant(
   context: CliContext,
   { tenant, options, change }: { tenant: string; options: ApiOptions; change: object },
 ): Promise<void> {
-  const answer = await openClient(options, context).send({
+  await printAnswer(context, options, {
     method: 'PATCH',
     path: `/v1/tenants/${tenant}`,
     body: change,
     shape: tenantSchema,
+    render: (body) => renderTenant(body, context.nowMs()),
   });
-  context.out(options.json ? `${answer.text}\n` : renderTenant(answer.body, context.nowMs()));
 }
 
 function registerPlan(group: Command, context: CliContext): void {

@@ -18,6 +18,7 @@ import {
   parseTokenId,
   withApiOptions,
 } from '../options.ts';
+import { printAnswer } from '../print-answer.ts';
 import { printable } from '../printable.ts';
 import { formatAge, formatUntil } from '../render.ts';
 import { renderTable } from '../table.ts';
@@ -104,12 +105,13 @@ function registerShow(group: Command, context: CliContext): void {
     .argument('<tenant>', 'name of the tenant', parseTenant)
     .argument('<token-id>', 'id of the token, as `token list` shows it', parseTokenId)
     .action(async (tenant: string, tokenId: string, options: ApiOptions) => {
-      const answer = await openClient(options, context, managerToken).send({
+      await printAnswer(context, options, {
+        wanted: managerToken,
         method: 'GET',
         path: `/v1/tenants/${tenant}/tokens/${tokenId}`,
         shape: tokenSchema,
+        render: (body) => renderToken(body, viewOf(context)),
       });
-      context.out(options.json ? `${answer.text}\n` : renderToken(answer.body, viewOf(context)));
     });
 }
 

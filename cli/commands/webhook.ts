@@ -8,6 +8,7 @@ import {
 import { emptyShape } from '../api-client.ts';
 import type { CliContext } from '../context.ts';
 import { type ApiOptions, managerToken, openClient, parseTenant, withApiOptions } from '../options.ts';
+import { printAnswer } from '../print-answer.ts';
 import { printable } from '../printable.ts';
 import { formatAge, formatUntil } from '../render.ts';
 
@@ -50,12 +51,13 @@ function registerShow(group: Command, context: CliContext): void {
     .description('show where warnings are sent, and what became of the last one')
     .argument('<tenant>', 'name of the tenant', parseTenant)
     .action(async (tenant: string, options: ApiOptions) => {
-      const answer = await openClient(options, context, managerToken).send({
+      await printAnswer(context, options, {
+        wanted: managerToken,
         method: 'GET',
         path: pathOf(tenant),
         shape: webhookSchema,
+        render: (body) => renderWebhook(body, context.nowMs()),
       });
-      context.out(options.json ? `${answer.text}\n` : renderWebhook(answer.body, context.nowMs()));
     });
 }
 
@@ -78,15 +80,14 @@ function registerTest(group: Command, context: CliContext): void {
     .description('send a test event, once')
     .argument('<tenant>', 'name of the tenant', parseTenant)
     .action(async (tenant: string, options: ApiOptions) => {
-      const answer = await openClient(options, context, managerToken).send({
+      await printAnswer(context, options, {
+        wanted: managerToken,
         method: 'POST',
         path: `${pathOf(tenant)}/test`,
         shape: webhookTestSchema,
+        render: (body) =>
+          `Sending ${body.eventId}. See what became of it: ${context.program} webhook show ${tenant}\n`,
       });
-      if (options.json) return context.out(`${answer.text}\n`);
-      context.out(
-        `Sending ${answer.body.eventId}. See what became of it: ${context.program} webhook show ${tenant}\n`,
-      );
     });
 }
 

@@ -1,5 +1,5 @@
-import { afterEach, describe, expect, it } from 'vitest';
-import { cli, startServer, type TestServer } from './harness.ts';
+import { describe, expect, it } from 'vitest';
+import { cliOnBody } from './harness.ts';
 
 const repo = {
   repo: 'game',
@@ -11,17 +11,7 @@ const repo = {
 const month = { month: '2026-11', bytes: 0, objects: 0, resetsAt: '2026-12-01T00:00:00Z' };
 const publicRead = { monthlyLimitBytes: 100 * 1024 ** 3, since: '2026-11-21T04:00:00Z', month };
 
-let server: TestServer | undefined;
-afterEach(async () => {
-  await server?.close();
-  server = undefined;
-});
-
-async function run(body: object, ...args: string[]) {
-  server = await startServer(() => ({ status: 200, body }));
-  const env = { LFS_QUOTA_URL: server.url, LFS_QUOTA_TOKEN: 't' };
-  return { ...(await cli(['repo', ...args], { env })), asked: server.asked };
-}
+const run = (body: object, ...args: string[]) => cliOnBody(body, 'repo', ...args);
 
 describe('repo', () => {
   it('public lets anybody download up to a ceiling, and says how much was', async () => {
@@ -46,7 +36,6 @@ describe('repo', () => {
     const { code, err, asked } = await run({}, 'public', 'acme', 'game');
     expect([code, asked]).toEqual([2, []]);
     expect(err).toContain('--limit');
-    await server?.close();
     const unlimited = await run(
       { ...repo, publicRead: { ...publicRead, monthlyLimitBytes: null } },
       ...['public', 'acme', 'game', '--limit', 'unlimited'],
@@ -61,7 +50,6 @@ describe('repo', () => {
     expect(out).toMatch(
       /^acme\/game is private\. URLs that were given out before stay valid for up to 30 minutes\./,
     );
-    await server?.close();
     expect(JSON.parse((await run(repo, 'private', 'acme', 'game', '--json')).out)).toEqual(repo);
   });
 
@@ -85,7 +73,6 @@ describe('repo', () => {
       expect.stringMatching(/^art +1 B +1 .* unlimited$/),
       '',
     ]);
-    await server?.close();
     expect((await run({ repos: [other], nextCursor: null }, 'list', 'acme')).out).not.toContain('public');
   });
 });

@@ -1,5 +1,5 @@
-import { afterEach, describe, expect, it } from 'vitest';
-import { cli, startServer, type TestServer } from './harness.ts';
+import { describe, expect, it } from 'vitest';
+import { cliOnBody } from './harness.ts';
 
 const repo = {
   repo: 'game',
@@ -10,17 +10,7 @@ const repo = {
 };
 const gitHost = { host: 'github', repo: 'acme/game', repoId: null, since: '2026-11-21T04:00:00Z' };
 
-let server: TestServer | undefined;
-afterEach(async () => {
-  await server?.close();
-  server = undefined;
-});
-
-async function run(body: object, ...args: string[]) {
-  server = await startServer(() => ({ status: 200, body }));
-  const env = { LFS_QUOTA_URL: server.url, LFS_QUOTA_TOKEN: 't' };
-  return { ...(await cli(['repo', ...args], { env })), asked: server.asked };
-}
+const run = (body: object, ...args: string[]) => cliOnBody(body, 'repo', ...args);
 
 describe('repo', () => {
   it('host maps it, and says who can come', async () => {
@@ -56,7 +46,6 @@ describe('repo', () => {
   it('host prints the answer with --json, and needs all names', async () => {
     const { out } = await run({ ...repo, gitHost }, 'host', 'acme', 'game', 'github', 'acme/game', '--json');
     expect(JSON.parse(out)).toEqual({ ...repo, gitHost });
-    await server?.close();
     const { code, asked } = await run({}, 'host', 'acme', 'game', 'github');
     expect([code, asked]).toEqual([2, []]);
   });
@@ -67,7 +56,6 @@ describe('repo', () => {
     expect(out).toMatch(/git host\n/);
     expect(out).toMatch(/game .* github acme\/game\n/);
     expect(out).toMatch(/film .* -\n/);
-    await server?.close();
     expect((await run({ repos: [other], nextCursor: null }, 'list', 'acme')).out).not.toContain('git host');
   });
 });

@@ -17,6 +17,16 @@ export function displayWidth(text: string): number {
   return width;
 }
 
+/** A text cell by cell: what takes two has an empty one behind it. */
+export function cellsOf(text: string): string[] {
+  const cells: string[] = [];
+  for (const { segment } of graphemes.segment(text)) {
+    const width = graphemeWidth(segment);
+    if (width > 0) cells.push(segment, ...Array.from({ length: width - 1 }, () => ''));
+  }
+  return cells;
+}
+
 function graphemeWidth(segment: string): number {
   if (unseen.test(segment)) return 0;
   return wide.test(segment) ? 2 : 1;

@@ -1,3 +1,5 @@
+import { cellsOf } from '../display-width.ts';
+
 /** What a rectangle of the map stands for. */
 export interface MapItem {
   readonly label: string;
@@ -131,7 +133,7 @@ function draw(
   const cells = Array.from({ length: height }, () => new Array<string>(width).fill(' '));
   const put = (x: number, y: number, text: string) => {
     const row = cells[y];
-    if (row) for (const [index, sign] of [...text].entries()) row[x + index] = sign;
+    if (row) for (const [index, cell] of cellsOf(text).entries()) row[x + index] = cell;
   };
   places.forEach((place, index) => {
     const { left, top } = place;
@@ -154,7 +156,10 @@ function draw(
 
 /** The end of a path says more than its beginning. */
 function cut(text: string, room: number, more: string): string {
-  const signsOf = [...text];
-  if (signsOf.length <= room) return text;
-  return room < 2 ? '' : more + signsOf.slice(signsOf.length - room + 1).join('');
+  const cells = cellsOf(text);
+  if (cells.length <= room) return text;
+  if (room < 2) return '';
+  const [first, ...others] = cells.slice(cells.length - room + 1);
+  // Half of a wide letter is none.
+  return more + [first || ' ', ...others].join('');
 }

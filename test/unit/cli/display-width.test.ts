@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { displayWidth, shortened, wrapped } from '../../../cli/display-width.ts';
+import { cellsOf, displayWidth, shortened, wrapped } from '../../../cli/display-width.ts';
 
 describe('the cells of a text', () => {
   it.each([
@@ -22,6 +22,12 @@ describe('the cells of a text', () => {
     ['█▒·', 3],
   ])('%j: %i', (text, width) => {
     expect(displayWidth(text)).toBe(width);
+  });
+});
+
+describe('a text cell by cell', () => {
+  it('has an empty cell behind what takes two, and none for what takes none', () => {
+    expect(cellsOf('a日🎮e\u0301\u200b.')).toEqual(['a', '日', '', '🎮', '', 'e\u0301', '.']);
   });
 });
 

@@ -75,7 +75,12 @@ describe('the picture and the table of du --git', () => {
         };
         const address = { baseUrl: 'https://x', tenant: 't', repo: 'r' };
         const options = { depth: undefined, top: 20, view: view(width), drawBlocks: true };
-        fits(tableOf(duGitReport(address, usage, options), /stored/), width);
+        const text = duGitReport(address, usage, options);
+        fits(tableOf(text, /stored {2}/), width);
+        const picture = text.split('\n').filter((line) => /[┌│└]/.test(line));
+        fits(picture, width);
+        // What is drawn by lines has its right edge in one place.
+        for (const line of picture.slice(0, 1)) expect(displayWidth(line)).toBe(Math.min(width, 100));
       }),
     );
   });

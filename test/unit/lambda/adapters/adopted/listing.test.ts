@@ -254,17 +254,17 @@ describe('a listing of a tenant with adopted repos', () => {
 
   it('does not ask again for what lies before the key after which it goes on', async () => {
     const { bucket, listing } = bucketWith([game], 'acme/a/1', storedKey(game, 'ab'), 'acme/z/1');
-    const after = async (startAfter: string) => {
+    const listedAfter = async (startAfter: string) => {
       bucket.requests.length = 0;
       const page = await listing.listPage({ prefix: 'acme/', startAfter });
       return [keysOf(page), bucket.requests.map(({ prefix }) => prefix)];
     };
-    expect(await after(`acme/game/${oidOf('ab')}`)).toEqual([['acme/z/1'], ['lfs/', 'acme/']]);
-    expect(await after('acme/game/')).toEqual([
+    expect(await listedAfter(`acme/game/${oidOf('ab')}`)).toEqual([['acme/z/1'], ['lfs/', 'acme/']]);
+    expect(await listedAfter('acme/game/')).toEqual([
       [`acme/game/${oidOf('ab')}`, 'acme/z/1'],
       ['lfs/', 'acme/'],
     ]);
-    expect(await after('acme/m/1')).toEqual([['acme/z/1'], ['acme/']]);
+    expect(await listedAfter('acme/m/1')).toEqual([['acme/z/1'], ['acme/']]);
   });
 
   it('is filled by the next stretch though the store has more behind the end of this one', async () => {

@@ -14,10 +14,9 @@ import { create as createRefresh } from '../lambda/handlers/refresh.ts';
 import { create as createSendWebhook } from '../lambda/handlers/send-webhook.ts';
 import type { Redelivery } from '../lambda/ports/recount-queue.ts';
 import type { Deps } from '../lambda/use-cases/deps.ts';
-import type { ExportConsumer } from './background/export-pump.ts';
 import type { QueueConsumer } from './background/file-queue.ts';
+import type { PumpConsumer } from './background/pump.ts';
 import type { ScheduledFunction } from './background/schedule.ts';
-import type { WebhookConsumer } from './background/webhook-pump.ts';
 import { builtConsoleFiles } from './console-files.ts';
 import type { HttpFunctions } from './http/front.ts';
 
@@ -26,8 +25,8 @@ export interface Functions {
   readonly http: HttpFunctions;
   readonly reconcile: QueueConsumer;
   readonly refresh: ScheduledFunction;
-  readonly exportArchive: ExportConsumer;
-  readonly sendWebhook: WebhookConsumer;
+  readonly exportArchive: PumpConsumer;
+  readonly sendWebhook: PumpConsumer;
 }
 
 /** The queue below the data folder waits by itself before it delivers again. */

@@ -13,6 +13,7 @@ import type { Deps } from '../lambda/use-cases/deps.ts';
 import { startExpirySweep } from './background/expiry-sweep.ts';
 import { ExportPump } from './background/export-pump.ts';
 import { FileQueue } from './background/file-queue.ts';
+import { openKeptMessages } from './background/kept-messages.ts';
 import { openQueueFolder } from './background/queue-folder.ts';
 import { defaultQueueTiming, type QueueTiming } from './background/queue-message.ts';
 import { startSchedule } from './background/schedule.ts';
@@ -132,7 +133,7 @@ async function start(options: EmbeddedStackOptions, cleanup: Cleanup): Promise<E
   await upgrade(folder, database, onProgress);
 
   const queue = await openQueue({ options, folder, log, invocations, isFull: database.isDiskFull });
-  const pumps = createPumps(log);
+  const pumps = createPumps(log, folder.path);
   const composed = composeEmbedded({
     database,
     store: { url: store.url, head: store.head, bucket, credentials },
@@ -182,9 +183,10 @@ function outsidersOf({ allowsLoopbackWebhooks, issuers, gitHosts }: EmbeddedStac
   };
 }
 
-function createPumps(log: Log) {
+function createPumps(log: Log, dataPath: string) {
   const shared = { timers: systemTimers, log };
-  return { exportPump: new ExportPump(shared), webhookPump: new WebhookPump(shared) };
+  const kept = openKeptMessages(dataPath);
+  return { exportPump: new ExportPump(shared), webhookPump: new WebhookPump({ ...shared, kept }) };
 }
 
 /** Starts what runs without a request. @returns the functions of the API. */
@@ -203,7 +205,7 @@ async function startBackground(input: {
   cleanup.add(() => exportPump.close(graceMs));
   await exportPump.deliverTo(created.exportArchive, deps.exportJobs);
   cleanup.add(() => webhookPump.close(graceMs));
-  webhookPump.deliverTo(created.sendWebhook);
+  await webhookPump.deliverTo(created.sendWebhook);
   const timed = { clock: systemClock, timers: systemTimers, log: deps.log };
   const schedule = startSchedule(created.refresh, timed);
   cleanup.add(() => schedule.close(graceMs));

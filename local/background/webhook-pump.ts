@@ -1,13 +1,11 @@
 import { randomUUID } from 'node:crypto';
-import type { Context, SQSBatchResponse, SQSEvent } from 'aws-lambda';
 import type { Log } from '../../lambda/ports/log.ts';
 import type { Redelivery } from '../../lambda/ports/recount-queue.ts';
 import type { WebhookMessage, WebhookQueue } from '../../lambda/ports/webhooks.ts';
-import { lambdaContext } from '../lambda-context.ts';
-import { messageEvent, receiptHandleOf } from './sqs-event.ts';
-import { settledWithin, type Timers } from './timers.ts';
-
-export type WebhookConsumer = (event: SQSEvent, context: Context) => Promise<SQSBatchResponse>;
+import type { KeptMessages } from './kept-messages.ts';
+import { type Delivery, Pump, type PumpConsumer } from './pump.ts';
+import { receiptHandleOf } from './sqs-event.ts';
+import type { Timers } from './timers.ts';
 
 /** Receivers that are waited for at a time. */
 const sendersAtOnce = 4;
@@ -19,88 +17,80 @@ const retryMs = 60_000;
 const deliveriesMax = 20;
 const timeLimitMs = 30_000;
 
-interface Waiting {
-  readonly message: WebhookMessage;
-  readonly messageId: string;
-  readonly failures: number;
-}
-
-/** The queue of what is to be sent to webhooks, in memory, and what delivers it. What waits is lost with the process. */
+/**
+ * The queue of what is to be sent to webhooks, and what delivers it. What is not done is kept in a file, so a stop or a kill
+ * loses none of it: the next start delivers it, at once.
+ */
 export class WebhookPump implements WebhookQueue, Redelivery {
-  readonly #timers: Timers;
+  readonly #pump: Pump<WebhookMessage>;
+  readonly #kept: KeptMessages;
   readonly #log: Log;
-  readonly #waiting: Waiting[] = [];
-  readonly #running = new Set<Promise<void>>();
-  readonly #cancels = new Set<() => void>();
-  /** Message id → when it is to be delivered again. */
+  /** Receipt handle → when it is to be delivered again. */
   readonly #delays = new Map<string, number>();
-  #consumer: WebhookConsumer | undefined;
+  /** The last write of the file; the next one waits for it. Never rejects. */
+  #disk: Promise<unknown> = Promise.resolve();
+  #isClosing = false;
   #isClosed = false;
 
-  constructor({ timers, log }: { timers: Timers; log: Log }) {
-    this.#timers = timers;
+  constructor({ timers, log, kept }: { timers: Timers; log: Log; kept: KeptMessages }) {
+    this.#kept = kept;
     this.#log = log;
+    this.#pump = new Pump({
+      timers,
+      queue: 'webhook',
+      functionName: 'sendWebhook',
+      timeLimitMs,
+      atOnce: sendersAtOnce,
+      waitingMax,
+      idOf: ({ messageId }) => messageId,
+      retryAfterMs: (failed) => this.#retryAfterMs(failed),
+      onError: ({ message: { tenant }, messageId }, error) =>
+        log.error('webhook not sent', { tenant, messageId, error }),
+      onEnded: () => void this.#save().catch(() => undefined),
+    });
   }
 
+  /** Once it resolves, a kill loses nothing of it. @throws {StorageFullError} @throws while it is being closed. */
   async send(messages: readonly WebhookMessage[]): Promise<void> {
-    for (const message of messages) this.#add({ message, messageId: randomUUID(), failures: 0 });
+    // Who sends keeps it, and tries again after the next start.
+    if (this.#isClosing) throw new Error('The stack is being stopped.');
+    for (const message of messages) this.#pump.add({ message, messageId: randomUUID(), failures: 0 });
+    if (messages.length > 0) await this.#save();
   }
 
   async delay({ receiptHandle, delayMs }: { receiptHandle: string; delayMs: number }): Promise<void> {
     this.#delays.set(receiptHandle, delayMs);
   }
 
-  deliverTo(consumer: WebhookConsumer): void {
-    this.#consumer = consumer;
-    this.#start();
+  /** Begins to deliver, also what an earlier process has left. */
+  async deliverTo(consumer: PumpConsumer): Promise<void> {
+    for (const delivery of await this.#kept.load()) this.#pump.add(delivery);
+    this.#pump.deliverTo(consumer);
   }
 
-  /** Delivers no more. Waits for what is being sent, at most `graceMs`. */
+  /** Delivers no more. Waits for what is being sent, at most `graceMs`. What is not done is delivered by the next start. */
   async close(graceMs: number): Promise<void> {
+    this.#isClosing = true;
+    await this.#pump.close(graceMs);
+    const saved = this.#save().catch(() => undefined);
+    // Another process may hold the data folder soon.
     this.#isClosed = true;
-    for (const cancel of this.#cancels) cancel();
-    await settledWithin(this.#timers, { work: Promise.all(this.#running), graceMs });
+    await saved;
   }
 
-  #add(waiting: Waiting): void {
-    if (this.#isClosed) return;
-    this.#waiting.push(waiting);
-    if (this.#waiting.length > waitingMax) this.#waiting.shift();
-    this.#start();
+  #retryAfterMs(failed: Delivery<WebhookMessage>): number | undefined {
+    const handle = receiptHandleOf(failed);
+    const delayMs = this.#delays.get(handle) ?? retryMs;
+    this.#delays.delete(handle);
+    const isGivenUp = failed.failures + 1 >= deliveriesMax || this.#pump.pending.length >= 2 * waitingMax;
+    return isGivenUp ? undefined : delayMs;
   }
 
-  #start(): void {
-    if (!this.#consumer || this.#isClosed) return;
-    while (this.#running.size < sendersAtOnce) {
-      const next = this.#waiting.shift();
-      if (!next) return;
-      const run: Promise<void> = this.#deliver(this.#consumer, next).finally(() => {
-        this.#running.delete(run);
-        this.#start();
-      });
-      this.#running.add(run);
-    }
-  }
-
-  async #deliver(consumer: WebhookConsumer, waiting: Waiting): Promise<void> {
-    const { messageId, message, failures } = waiting;
-    const context = lambdaContext({ functionName: 'sendWebhook', timeLimitMs });
-    try {
-      const { batchItemFailures } = await consumer(
-        messageEvent({ ...waiting, queue: 'webhook', body: message }),
-        context,
-      );
-      if (batchItemFailures.length === 0) return;
-    } catch (error) {
-      this.#log.error('webhook not sent', { tenant: message.tenant, messageId, error });
-    }
-    const delayMs = this.#delays.get(receiptHandleOf(waiting)) ?? retryMs;
-    this.#delays.delete(receiptHandleOf(waiting));
-    if (failures + 1 >= deliveriesMax || this.#isClosed || this.#cancels.size >= waitingMax) return;
-    const cancel = this.#timers.after(delayMs, () => {
-      this.#cancels.delete(cancel);
-      this.#add({ ...waiting, failures: failures + 1 });
-    });
-    this.#cancels.add(cancel);
+  /** Writes down what is not done now. */
+  #save(): Promise<void> {
+    if (this.#isClosed) return Promise.resolve();
+    const saving = this.#disk.then(() => this.#kept.save(this.#pump.pending));
+    this.#disk = saving.catch((error) => this.#log.error('messages to webhooks not written down', { error }));
+    return saving;
   }
 }

@@ -67,9 +67,7 @@ describe('a receiver of warnings', () => {
   const path = () => `/v1/tenants/${place.tenant}/webhook`;
   const ids = () => receiver.received.map(({ id }) => id.split(':')[1]);
 
-  beforeAll(async () => {
-    dataDir = mkdtempSync(join(tmpdir(), 'lfs-quota-test-'));
-    url = await receiver.listen();
+  const start = async () => {
     stack = await startEmbeddedStack({
       port: 0,
       dataDir,
@@ -79,6 +77,12 @@ describe('a receiver of warnings', () => {
       queueTiming: { quietMs: 500, quietMaxMs: 1000, spacingMs: 500 },
     });
     api = new Api({ url: stack.url, adminToken });
+  };
+
+  beforeAll(async () => {
+    dataDir = mkdtempSync(join(tmpdir(), 'lfs-quota-test-'));
+    url = await receiver.listen();
+    await start();
     place = { ...(await api.newTenant({ limitBytes: 1000 })), repo: 'game' };
     const answer = await api.manage('PUT', path(), { url });
     expect(answer.status, answer.text).toBe(201);
@@ -118,12 +122,15 @@ describe('a receiver of warnings', () => {
     expect(ids().sort()).toEqual(['1', '2']);
   });
 
-  it('hears that the level is left because the limit is higher, after it had refused to listen once', {
+  it('hears that the level is left because the limit is higher, after it had refused once, and over a restart', {
     timeout: 150_000,
   }, async () => {
     receiver.answers.push(500);
     const changed = await api.manage('PATCH', `/v1/tenants/${place.tenant}`, { limitBytes: 10_000 });
     expect(changed.status).toBe(200);
+    await expect.poll(() => receiver.received.length, soon).toBe(3);
+    await stack.close();
+    await start();
     await expect.poll(() => receiver.received.length, soon).toBe(4);
     expect(ids().slice(2)).toEqual(['3', '3']);
     expect(receiver.received.at(-1)).toMatchObject({

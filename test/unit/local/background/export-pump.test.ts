@@ -2,7 +2,8 @@ import type { SQSEvent } from 'aws-lambda';
 import { expect, it } from 'vitest';
 import { newExportJob } from '../../../../lambda/domain/export/export-job.ts';
 import type { ExportMessage } from '../../../../lambda/ports/export-queue.ts';
-import { type ExportConsumer, ExportPump } from '../../../../local/background/export-pump.ts';
+import { ExportPump } from '../../../../local/background/export-pump.ts';
+import type { PumpConsumer } from '../../../../local/background/pump.ts';
 import { wholeTenant as request } from '../../../support/export-request.ts';
 import { MemoryExportJobs } from '../../../support/memory/export-jobs.ts';
 import { recordingLog } from '../../../support/recording-log.ts';
@@ -18,7 +19,7 @@ const done = { batchItemFailures: [] };
 /** A consumer whose deliveries end when the test says so. */
 function consumer() {
   const delivered: { event: SQSEvent; end: (failed?: 'failed' | 'thrown') => void }[] = [];
-  const consume: ExportConsumer = (event) =>
+  const consume: PumpConsumer = (event) =>
     new Promise((resolve, reject) => {
       const end = (failed?: 'failed' | 'thrown') => {
         if (failed === 'thrown') reject(new Error('A bug.'));

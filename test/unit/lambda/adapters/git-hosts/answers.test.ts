@@ -120,6 +120,7 @@ describe('a git host', () => {
   it.each<[string, () => Response | Promise<Response>, string]>([
     ['more than is read', () => new Response(whole(100_001)), 'it sent more than 100000 bytes'],
     ['a page', () => new Response('<html>'), 'it sent no JSON'],
+    ['without a body', () => new Response(null), 'it sent no JSON'],
     ['nothing at all', () => withCause({ code: 'ECONNREFUSED' }), 'ECONNREFUSED'],
     ['by a strange failure', () => withCause({ code: 7 }), 'the connection broke'],
     ['by another', () => withCause(undefined), 'the connection broke'],

@@ -184,6 +184,12 @@ describe('what a git host says of a person', () => {
       ['one by an invited group', project(null, null), { body: level(30) }, granted('write')],
       ['a reporter who is more by a group', project(level(20), null), { body: level(40) }, granted('write')],
       [
+        'one by a group, without a word of how things stand',
+        project(null, null),
+        { body: { access_level: 30 } },
+        granted('write'),
+      ],
+      [
         'one who awaits approval',
         project(null, null),
         { body: level(30, 'awaiting') },
@@ -279,6 +285,39 @@ describe('what a git host says of a person', () => {
     while (held.length < 2) await new Promise((resolve) => setTimeout(resolve, 5));
     for (const release of held) release();
     expect((await again).kind).toBe('granted');
+  });
+
+  it.each([
+    ['github', 'application/vnd.github+json', '2022-11-28'],
+    ['gitea', 'application/json', undefined],
+    ['gitlab', 'application/json', undefined],
+  ] as const)('of %s is asked for as %s', async (kind, accept, version) => {
+    await ask(kind, {});
+    expect(requests.length).toBeGreaterThan(0);
+    for (const { headers } of requests) {
+      expect(headers['accept']).toBe(accept);
+      expect(headers['x-github-api-version']).toBe(version);
+    }
+  });
+
+  it('is asked about one more token for each that was answered', async () => {
+    const held: (() => void)[] = [];
+    const url = await listen((request, response) => {
+      const body = request.url === '/user' ? person : repository({ push: true, pull: true }).body;
+      const answer = () => response.end(JSON.stringify(body));
+      if (request.headers.authorization === 'Bearer first') answer();
+      else held.push(answer);
+    });
+    const client = createHostClient({ nowMs: () => nowMs });
+    const host = { id: 'forge', kind: 'github', url } as const;
+    const askWith = (by: string) => client.ask({ host, name: 'acme/game', token: by });
+    const asking = Array.from({ length: 15 }, () => askWith(token));
+    expect((await askWith('first')).kind).toBe('granted');
+    asking.push(askWith(token));
+    expect(await askWith(token)).toEqual(limited(2_000));
+    while (held.length < 32) await new Promise((resolve) => setTimeout(resolve, 5));
+    for (const answer of held) answer();
+    for (const answer of await Promise.all(asking)) expect(answer.kind).toBe('granted');
   });
 });
 

@@ -65,6 +65,7 @@ describe('what a git host says of a person', () => {
       [{ admin: false, push: true, pull: true }, {}, granted('write')],
       [{ admin: false, push: false, pull: true }, {}, granted('read')],
       [{ push: true, pull: true }, { archived: true }, granted('read')],
+      [{ push: true, pull: true }, { archived: undefined }, granted('write')],
       [{ push: true, pull: true }, { private: false }, granted('write')],
       [{ push: false, triage: true, pull: true }, { private: false }, granted('read')],
       [{ push: false, triage: false, pull: true }, { private: false }, refused('not-a-member')],

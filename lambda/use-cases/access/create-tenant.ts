@@ -48,12 +48,11 @@ export async function createTenantOnce(
   const claim = await claimRequest(deps, { purpose: 'create tenant', requestKey, body: account });
   if (claim.kind === 'key-reused') return claim;
   const { isDone, beganAtMs: createdAtMs } = claim.record;
-  const outcome = isDone ? 'exists' : await putTenant(deps, { ...account, createdAtMs });
+  if (!isDone) await putTenant(deps, { ...account, createdAtMs });
   const tenant = await readTenant(deps, account.tenant);
-  // The time tells a tenant that an earlier attempt created from one that somebody else did.
-  const isOurs = outcome === 'created' || isDone || tenant.createdAtMs === createdAtMs;
   if (tenant.closedAtMs !== null) return { kind: 'deleted' };
-  if (!isOurs) return { kind: 'exists' };
+  // The time tells a tenant that this request created, now or before, from one that somebody else did.
+  if (tenant.createdAtMs !== createdAtMs) return { kind: 'exists' };
   await claim.finish();
   return { kind: 'created', tenant };
 }

@@ -294,6 +294,57 @@ describe('a person', () => {
     expect(await login()).toMatchObject({ kind: 'granted' });
   });
 
+  it('is not asked for again if the answer came while the table was read', async () => {
+    const find = deps.keptGrants.find.bind(deps.keptGrants);
+    deps.keptGrants.find = async (key) => {
+      deps.keptGrants.find = find;
+      const kept = await find(key);
+      await login();
+      return kept;
+    };
+    expect(await login()).toMatchObject({ kind: 'granted', grant });
+    expect(asked).toHaveLength(1);
+  });
+
+  it('is refused for a tenant that is not there, though a repo of that name is mapped', async () => {
+    await deps.mappedRepos.put({
+      tenant: 'nobody',
+      mark: { repo: 'game', host: 'github', name: 'a/b', hostedId: null, sinceMs: clock.nowMs() },
+    });
+    expect(await login(token, { tenant: 'nobody' })).toEqual({ kind: 'refused' });
+    expect(asked).toEqual([]);
+  });
+
+  it('is refused by an answer after which the repo is mapped no more', async () => {
+    deps.mappedRepos.pin = async () => undefined;
+    expect(await login()).toEqual({ kind: 'refused' });
+    expect(entries.at(-1)?.fields).toMatchObject({ reason: 'the repo was mapped anew meanwhile' });
+  });
+
+  it('has the number of their repository written once', async () => {
+    await login();
+    deps.mappedRepos.pin = () => Promise.reject(new Error('Nothing is to be written.'));
+    expect(await login('ghp_another-one')).toMatchObject({ kind: 'granted' });
+  });
+
+  it('is told in the log with place and host, whatever fails', async () => {
+    const place = { ...path, host: 'github' };
+    answer = () => ({ kind: 'limited', retryAfterMs: 7000 });
+    await login('ghp_1');
+    const error = new Error('The table is down.');
+    deps.keptGrants.keep = () => Promise.reject(error);
+    answer = () => yes;
+    await login('ghp_2');
+    deps = { ...deps, gitHosts: [] };
+    await login('ghp_3');
+    expect(entries.map(({ message, fields }) => [message, fields])).toEqual([
+      ['git host limits requests', { ...place, retryAfterMs: 7000 }],
+      ['person let in', { ...place, person: 'github:1234', access: 'write' }],
+      ['grant not kept', { ...place, error }],
+      ['person refused', { ...place, reason: 'the stage has no such host' }],
+    ]);
+  });
+
   it('has a token that is written nowhere', async () => {
     const kept: unknown[] = [];
     deps = {

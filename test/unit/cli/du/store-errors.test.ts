@@ -1,0 +1,56 @@
+import { describe, expect, it } from 'vitest';
+import { explainStoreError } from '../../../../cli/du/store-errors.ts';
+import { CliError } from '../../../../cli/errors.ts';
+import { MalformedAnswerError } from '../../../../lambda/adapters/aws-http/answers.ts';
+import { StoreAnswerError } from '../../../../lambda/adapters/s3/answers.ts';
+import { StoreRefusedError } from '../../../../lambda/adapters/s3/errors.ts';
+import { StoreUnavailableError } from '../../../../lambda/ports/object-store.ts';
+
+const target = { bucket: 'objects', endpoint: 'https://s3.example.com', region: 'us-east-1' };
+const refused = (status: number, code?: string) =>
+  new StoreRefusedError('x', { cause: new StoreAnswerError({ status, code, message: undefined }) });
+const down = (code: string) =>
+  new StoreUnavailableError('x', { cause: Object.assign(new Error('connect'), { code }) });
+
+describe('an error of a store', () => {
+  it.each([
+    [
+      'no answer',
+      down('ECONNREFUSED'),
+      'unavailable',
+      /Nothing answers at .* \(ECONNREFUSED\)/,
+      /--endpoint/,
+    ],
+    ['a store that is too busy', down('x'), 'unavailable', /did not list the path/, /--concurrency 8/],
+    ['no bucket', refused(404, 'NoSuchBucket'), 'not-found', /There is no bucket objects/, /Check its name/],
+    ['a wrong key', refused(403, 'InvalidAccessKeyId'), 'unauthorized', /rejected the cred/, /access key id/],
+    [
+      'a wrong secret',
+      refused(403, 'SignatureDoesNotMatch'),
+      'unauthorized',
+      /rejected/,
+      /secret access key/,
+    ],
+    ['an old session', refused(400, 'ExpiredToken'), 'unauthorized', /have expired/, /Sign in again/],
+    ['no right', refused(403, 'AccessDenied'), 'unauthorized', /may not list objects/, /s3:ListBucket/],
+    ['no credentials', new StoreRefusedError('x'), 'unauthorized', /no credentials/, /AWS_ACCESS_KEY_ID/],
+    ['clocks', refused(403, 'RequestTimeTooSkewed'), 'failed', /clock/, /NTP/],
+    ['another region', refused(301), 'failed', /is not in us-east-1/, /--region/],
+    ['another refusal', refused(405, 'Odd'), 'failed', /refused to list objects \(405 Odd\)/, /--endpoint/],
+    ['no listing', new MalformedAnswerError('cut'), 'failed', /cannot be read: cut/, /lfs-quota doctor/],
+  ])('%s says what to do, and has an exit code', (_, error, failure, message, hint) => {
+    const explained = explainStoreError(error, target);
+    expect(explained).toBeInstanceOf(CliError);
+    expect(explained).toMatchObject({
+      failure,
+      cause: error,
+      message: expect.stringMatching(message),
+      hint: expect.stringMatching(hint),
+    });
+  });
+
+  it('is none if it is a bug', () => {
+    const bug = new TypeError('x');
+    expect(explainStoreError(bug, target)).toBe(bug);
+  });
+});

@@ -8,6 +8,7 @@ import {
 } from '../../../../../lambda/use-cases/access/create-token.ts';
 import { ManualClock, memoryDeps } from '../../../../support/memory/deps.ts';
 import { MemoryTokenStore } from '../../../../support/memory/token-store.ts';
+import { tokenRecord } from '../../../../support/token-record.ts';
 
 const grant: TokenGrant = { tenant: 'acme', scope: 'write', label: 'ci' };
 const day = 24 * 60 * 60_000;
@@ -48,18 +49,7 @@ describe('a new token', () => {
   it('never replaces another with the same id', async () => {
     tokens.put = async () => 'exists';
     await expect(createToken(deps, grant)).rejects.toThrow('Two tokens have the same id.');
-    tokens.find = async (tokenId) => ({
-      tokenId,
-      tenant: 'acme',
-      scope: 'write',
-      label: null,
-      user: null,
-      repos: null,
-      secretSha256: 'ab',
-      createdAtMs: 1,
-      expiresAtMs: null,
-      lastUsedAtMs: null,
-    });
+    tokens.find = async () => tokenRecord('another', { tenant: 'acme' });
     await expect(createToken(deps, grant)).rejects.toThrow('Two tokens have the same id.');
   });
 

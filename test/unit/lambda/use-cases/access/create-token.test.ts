@@ -46,6 +46,11 @@ describe('a new token', () => {
     expect(record).toMatchObject({ user: 'ann', repos: ['app'], expiresAtMs: clock.nowMs() + 1000 });
   });
 
+  it('is not read back', async () => {
+    tokens.find = () => Promise.reject(new Error('There is nothing to read.'));
+    expect((await createToken(deps, grant)).record).toMatchObject(grant);
+  });
+
   it('never replaces another with the same id', async () => {
     tokens.put = async () => 'exists';
     await expect(createToken(deps, grant)).rejects.toThrow('Two tokens have the same id.');

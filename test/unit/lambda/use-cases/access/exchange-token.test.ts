@@ -61,6 +61,23 @@ describe('an identity', () => {
     await stores.exchangeRules.put(rule());
   });
 
+  it('is verified for the audience that it must be meant for, and the log is told why it is rejected', async () => {
+    const asked: object[] = [];
+    const verify = async (input: object) => {
+      asked.push(input);
+      return { kind: 'verified', issuer, claims } as const;
+    };
+    const identities = { verify };
+    const ask = (of: string) =>
+      exchangeToken({ ...deps(), identities }, { tenant: of, idToken: 'jwt', audience, requestId: 'r1' });
+    expect(await ask('absent')).toEqual({ kind: 'rejected', reason: 'there is no such tenant' });
+    expect(await ask('other')).toEqual({ kind: 'rejected', reason: 'no rule lets it in' });
+    expect(asked).toEqual([
+      { idToken: 'jwt', audience },
+      { idToken: 'jwt', audience },
+    ]);
+  });
+
   it('that a rule lets in gets a token of its scope and repos, for as long as the rule says', async () => {
     const { clock, tokens } = stores;
     const outcome = await exchange();

@@ -8,7 +8,7 @@ import { type CountProgress, progressOf } from './count-progress.ts';
 import { type Download, lastDays } from './download-sums.ts';
 import { usePoll } from './poll.ts';
 
-const usualMs = 8_000;
+const usualMs = 6_000;
 /** While somebody waits for the first push, or for figures, and while uploads or deletes are under way. */
 const waitingMs = 5_000;
 const countingMs = 2_000;

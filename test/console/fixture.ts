@@ -35,15 +35,20 @@ export interface ConsoleFixture {
 }
 
 /** An embedded stack with a tenant that stores something, and one that does not. */
-export async function startConsole(settings: Partial<Settings> = {}): Promise<ConsoleFixture> {
+export async function startConsole({
+  settings = {},
+  queueTiming = { quietMs: 200, quietMaxMs: 500, spacingMs: 200 },
+}: {
+  settings?: Partial<Settings>;
+  queueTiming?: Parameters<typeof startEmbeddedStack>[0]['queueTiming'];
+} = {}): Promise<ConsoleFixture> {
   const dataDir = mkdtempSync(join(tmpdir(), 'lfs-quota-console-'));
-  const queueTiming = { quietMs: 200, quietMaxMs: 500, spacingMs: 200 };
   const { log, entries: logged } = recordingLog();
   const stack = await startEmbeddedStack({
     port: 0,
     dataDir,
     adminToken,
-    queueTiming,
+    ...(queueTiming && { queueTiming }),
     settings,
     log,
     createDemo: false,

@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { chmod, cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -9,6 +9,7 @@ import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { formatBytes } from '../../lambda/domain/bytes.ts';
 import { jsonOf, type TestTenant } from '../blackbox/api.ts';
+import { describeWith } from '../support/describe-with.ts';
 import { GitUser } from '../support/git-user.ts';
 import { gitEnvironment, plainEnvironment, run, signalGroup } from '../support/process.ts';
 import { describeInBrowser, watch } from './browser.ts';
@@ -24,7 +25,14 @@ interface Subscription {
   repos: { repo: string; deleting?: true }[];
 }
 
-describeInBrowser('without a reload', (launch) => {
+/** Tests in a browser with the real client. Without one of them they fail in CI, and are skipped elsewhere. */
+function describeWithGitLfs(title: string, body: (launch: () => Promise<Browser>) => void): void {
+  const found = spawnSync('git', ['lfs', 'version']).status === 0 || undefined;
+  const missing = 'git-lfs is not installed. On Debian: apt-get install git-lfs';
+  describeWith({ title, found, missing }, () => describeInBrowser('in a browser', body));
+}
+
+describeWithGitLfs('without a reload', (launch) => {
   let browser: Browser;
   let fixture: ConsoleFixture;
   let page: Page;
@@ -36,7 +44,11 @@ describeInBrowser('without a reload', (launch) => {
   beforeAll(async () => {
     [browser, fixture] = await Promise.all([
       launch(),
-      startConsole({ urlLifetimeMs: 30_000, reservationSlackMs: 1000, putGraceMs: 5_000, clockSkewMs: 100 }),
+      startConsole({
+        settings: { urlLifetimeMs: 30_000, reservationSlackMs: 1000, putGraceMs: 5_000, clockSkewMs: 100 },
+        // As `npm start` has it.
+        queueTiming: {},
+      }),
     ]);
     tenant = await fixture.api.newTenant({ limitBytes: 400 * mib });
     ada = await GitUser.create({ url: fixture.stack.url, token: tenant.writeToken });
@@ -119,7 +131,7 @@ describeInBrowser('without a reload', (launch) => {
   });
 });
 
-describeInBrowser('somebody who follows the page alone', (launch) => {
+describeWithGitLfs('somebody who follows the page alone', (launch) => {
   let browser: Browser;
   let folder: string;
   let ada: GitUser;

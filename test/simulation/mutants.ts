@@ -479,7 +479,13 @@ export const mutants: readonly {
     story: sentSlowly,
   },
   { name: 'a failed upload is over', mutant: failedIsOver, invariant: /^I1/, seeds: 300 },
-  { name: 'URLs of a voided batch', mutant: issuedThoughGone, invariant: /^I1/, seeds: 2000 },
+  {
+    name: 'URLs of a voided batch',
+    mutant: issuedThoughGone,
+    invariant: /^I1/,
+    from: 2900,
+    seeds: 100,
+  },
   { name: 'only folders are counted', mutant: onlyFolders, invariant: /^I3/, seeds: 1000 },
   { name: 'events without a note', mutant: noNotes, invariant: /^I3/, seeds: 1000 },
   {

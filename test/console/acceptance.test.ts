@@ -1,15 +1,13 @@
 import { randomInt } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import type { Browser, BrowserContext, Page } from 'playwright-core';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { formatBytes } from '../../lambda/domain/bytes.ts';
 import { bearer, jsonOf, type TestTenant } from '../blackbox/api.ts';
 import { admitted, ask, objectOf, push } from '../blackbox/lfs.ts';
 import { plainEnvironment, run } from '../support/process.ts';
-import { describeInBrowser, watch } from './browser.ts';
-import { type ConsoleFixture, startConsole } from './fixture.ts';
-import { signIn } from './sign-in.ts';
+import { describeInBrowser } from './browser.ts';
+import { NewPages } from './new-pages.ts';
 
 const projectRoot = fileURLToPath(new URL('../..', import.meta.url));
 const plain = (text: string | null) => (text ?? '').replaceAll('\u00a0', ' ').replace(/\s+/g, ' ').trim();
@@ -21,46 +19,20 @@ interface Subscription {
 }
 
 describeInBrowser('what the console promises', (launch) => {
-  let browser: Browser;
-  let fixture: ConsoleFixture;
-  let context: BrowserContext;
-  let page: Page;
-  let messages: readonly string[];
-
-  beforeAll(async () => {
-    [browser, fixture] = await Promise.all([launch(), startConsole()]);
-  });
-  afterAll(async () => {
-    await browser?.close();
-    await fixture?.close();
-  });
-  beforeEach(async () => {
-    context = await browser.newContext({ viewport: { width: 1180, height: 900 }, reducedMotion: 'reduce' });
-    page = await context.newPage();
-    ({ messages } = await watch(page));
-  });
-  afterEach(async () => {
-    await page.unrouteAll({ behavior: 'ignoreErrors' });
-    await context.close();
-  });
-
-  const open = async (token: string, hash = '') => {
-    await signIn(page, fixture.stack.url, token);
-    await page.goto(`${fixture.stack.url}/${hash}`);
-  };
+  const at = new NewPages(launch);
   const subscriptionOf = async (tenant: string, query = '') =>
-    jsonOf(await fixture.api.manage('GET', `/v1/tenants/${tenant}/subscription${query}`)) as Subscription;
+    jsonOf(await at.fixture.api.manage('GET', `/v1/tenants/${tenant}/subscription${query}`)) as Subscription;
   /** Has the API answer the subscription otherwise. */
   const answerWith = (change: (body: Subscription) => object, status = 200) =>
-    page.route('**/subscription*', async (route) => {
+    at.page.route('**/subscription*', async (route) => {
       const { 'if-none-match': _known, ...headers } = route.request().headers();
       const body = (await (await route.fetch({ headers })).json()) as Subscription;
       await route.fulfill({ status, json: change(body) });
     });
   const linesOf = async (name: string) => {
     const [download] = await Promise.all([
-      page.waitForEvent('download'),
-      page.getByRole('button', { name: `${name} as CSV`, exact: true }).click(),
+      at.page.waitForEvent('download'),
+      at.page.getByRole('button', { name: `${name} as CSV`, exact: true }).click(),
     ]);
     return readFileSync(await download.path(), 'utf8')
       .trimEnd()
@@ -74,10 +46,10 @@ describeInBrowser('what the console promises', (launch) => {
     async function randomTenant(): Promise<TestTenant> {
       const [stored, reserved] = [randomInt(1024, 3_000_000), randomInt(1024, 3_000_000)];
       const limitBytes = stored + reserved + randomInt(0, 200_000);
-      const tenant = await fixture.api.newTenant({ limitBytes });
+      const tenant = await at.fixture.api.newTenant({ limitBytes });
       const place = { ...tenant, repo: 'game' };
-      await push(fixture.api, place, [objectOf(stored)]);
-      await admitted(fixture.api, place, objectOf(reserved));
+      await push(at.fixture.api, place, [objectOf(stored)]);
+      await admitted(at.fixture.api, place, objectOf(reserved));
       await subscriptionOf(tenant.tenant, '?refresh=true');
       return tenant;
     }
@@ -87,7 +59,7 @@ describeInBrowser('what the console promises', (launch) => {
       const { usage, limitBytes } = await subscriptionOf(tenant.tenant);
       const [stored, reserved, limit] = [usage.storedBytes, usage.reservedBytes, limitBytes].map(formatBytes);
 
-      const { error } = await ask(fixture.api, { ...tenant, repo: 'game' }, 'upload', {
+      const { error } = await ask(at.fixture.api, { ...tenant, repo: 'game' }, 'upload', {
         oid: 'ab'.repeat(32),
         size: limitBytes + 1,
       });
@@ -102,7 +74,11 @@ describeInBrowser('what the console promises', (launch) => {
         [`${projectRoot}bin/lfs-quota.js`, 'usage', tenant.tenant],
         {
           cwd: projectRoot,
-          env: { ...plainEnvironment(), LFS_QUOTA_URL: fixture.stack.url, LFS_QUOTA_TOKEN: tenant.readToken },
+          env: {
+            ...plainEnvironment(),
+            LFS_QUOTA_URL: at.fixture.stack.url,
+            LFS_QUOTA_TOKEN: tenant.readToken,
+          },
           timeoutMs: 30_000,
         },
       );
@@ -112,18 +88,18 @@ describeInBrowser('what the console promises', (launch) => {
       expect(out).toContain(`\nlimit     ${limit}\n`);
       const percent = /\]\s+([\d.]+)% of /.exec(out)?.[1];
 
-      await open(tenant.readToken);
-      await page.getByText('from the bucket').waitFor();
-      expect(plain(await page.locator('.figure').textContent())).toBe(
+      await at.open(tenant.readToken);
+      await at.page.getByText('from the bucket').waitFor();
+      expect(plain(await at.page.locator('.figure').textContent())).toBe(
         `${formatBytes(usage.storedBytes + usage.reservedBytes)} used of ${limit}${percent} %`,
       );
-      const values = await page.locator('.legend .value').allTextContents();
+      const values = await at.page.locator('.legend .value').allTextContents();
       expect(values.slice(0, 2).map(plain)).toEqual([stored, reserved]);
       const rows = (await linesOf('reservations')).filter(([, , arrived]) => arrived === 'false');
       expect(rows.map(([repo, , , objects, bytes]) => [repo, objects, Number(bytes)])).toEqual([
         ['game', '1', usage.reservedBytes],
       ]);
-      expect(messages).toEqual([]);
+      expect(at.messages).toEqual([]);
     });
   });
 
@@ -131,57 +107,57 @@ describeInBrowser('what the console promises', (launch) => {
     it.each([1180, 390, 320])(
       'says the age of the total, of each repo and of each object, %d px wide',
       async (width) => {
-        await page.setViewportSize({ width, height: 900 });
-        await open(fixture.usual.manageToken);
-        await page.getByText(/Counted .*from the bucket's own listing/).waitFor();
-        await page
+        await at.page.setViewportSize({ width, height: 900 });
+        await at.open(at.fixture.usual.manageToken);
+        await at.page.getByText(/Counted .*from the bucket's own listing/).waitFor();
+        await at.page
           .getByRole('button', { name: /^Delete [0-9a-f]/ })
           .first()
           .waitFor();
         const age = /\d+ (s|min|h|days) ago|just now/;
-        const rows = await page.locator('table.repos tbody tr').all();
+        const rows = await at.page.locator('table.repos tbody tr').all();
         expect(rows.length).toBe(10);
         for (const row of rows) expect(await row.innerText()).toMatch(age);
-        const objects = await page.locator('#largest tbody tr').all();
+        const objects = await at.page.locator('#largest tbody tr').all();
         expect(objects.length).toBe(8);
         for (const row of objects) expect(await row.innerText()).toMatch(age);
       },
     );
 
     it.each([1180, 390, 320])('says the age of the figures of each tenant, %d px wide', async (width) => {
-      await page.setViewportSize({ width, height: 900 });
-      await open(fixture.api.target.adminToken);
-      await page.getByRole('link', { name: 'northlight' }).waitFor();
-      for (const row of await page.locator('table.tenants tbody tr').all())
+      await at.page.setViewportSize({ width, height: 900 });
+      await at.open(at.fixture.api.target.adminToken);
+      await at.page.getByRole('link', { name: 'northlight' }).waitFor();
+      for (const row of await at.page.locator('table.tenants tbody tr').all())
         expect(await row.innerText()).toMatch(/\d+ (s|min|h|days) ago|just now/);
     });
 
     it('keeps the old value while it is counted', async () => {
-      await open(fixture.usual.manageToken);
-      await page.getByText('from the bucket').waitFor();
-      const before = await page.locator('.figure').innerText();
+      await at.open(at.fixture.usual.manageToken);
+      await at.page.getByText('from the bucket').waitFor();
+      const before = await at.page.locator('.figure').innerText();
       let release = () => {};
       const held = new Promise<void>((resolve) => {
         release = resolve;
       });
-      await page.route('**/subscription?refresh=true', async (route) => {
+      await at.page.route('**/subscription?refresh=true', async (route) => {
         await held;
         await route.continue();
       });
-      await page.getByRole('button', { name: 'Count again' }).click();
-      await page.getByText('Counting').first().waitFor();
-      expect(await page.locator('.figure').innerText()).toBe(before);
+      await at.page.getByRole('button', { name: 'Count again' }).click();
+      await at.page.getByText('Counting').first().waitFor();
+      expect(await at.page.locator('.figure').innerText()).toBe(before);
       release();
-      await page.getByText('from the bucket').waitFor();
-      expect(await page.locator('.figure').innerText()).toBe(before);
+      await at.page.getByText('from the bucket').waitFor();
+      expect(await at.page.locator('.figure').innerText()).toBe(before);
     });
 
     it('shows no figure for what was never counted', async () => {
       await answerWith((body) => ({ ...body, usage: null, repos: [], refreshing: true }), 202);
-      await open(fixture.usual.readToken);
-      await page.getByText('Not counted yet').waitFor();
-      await page.waitForLoadState('load');
-      const usage = await page.locator('.usage').innerText();
+      await at.open(at.fixture.usual.readToken);
+      await at.page.getByText('Not counted yet').waitFor();
+      await at.page.waitForLoadState('load');
+      const usage = await at.page.locator('.usage').innerText();
       expect(plain(usage)).toMatch(/limit 2.38 MiB/);
       expect(plain(usage.replace(/limit.*/, ''))).not.toMatch(/\d/);
     });
@@ -189,38 +165,38 @@ describeInBrowser('what the console promises', (launch) => {
 
   describe('all repos are listed, and their sum is the total, or the page says why it is not', () => {
     it('lists 500', async () => {
-      const tenant = await fixture.api.newTenant({ limitBytes: 10_000_000 });
+      const tenant = await at.fixture.api.newTenant({ limitBytes: 10_000_000 });
       const names = Array.from({ length: 500 }, (_, index) => `repo-${index}`);
       for (let first = 0; first < names.length; first += 10)
         await Promise.all(
           names
             .slice(first, first + 10)
             .map((repo, index) =>
-              push(fixture.api, { ...tenant, repo }, [objectOf(1 + ((first + index) % 97))]),
+              push(at.fixture.api, { ...tenant, repo }, [objectOf(1 + ((first + index) % 97))]),
             ),
         );
       const { usage, repos } = await subscriptionOf(tenant.tenant, '?refresh=true');
       expect(repos.length).toBe(500);
-      await open(tenant.readToken);
-      await page.getByText(`all 500, together`).waitFor();
+      await at.open(tenant.readToken);
+      await at.page.getByText(`all 500, together`).waitFor();
       const total = formatBytes(usage.storedBytes);
-      expect(plain(await page.locator('section:has(table.repos) .note').first().textContent())).toBe(
+      expect(plain(await at.page.locator('section:has(table.repos) .note').first().textContent())).toBe(
         `all 500, together ${total}`,
       );
-      expect(await page.locator('table.repos tbody tr').count()).toBe(500);
+      expect(await at.page.locator('table.repos tbody tr').count()).toBe(500);
       const lines = await linesOf('repos');
       expect(lines.map(([repo]) => repo).sort()).toEqual([...names].sort());
       expect(lines.reduce((sum, [, bytes]) => sum + Number(bytes), 0)).toBe(usage.storedBytes);
-      expect(messages).toEqual([]);
+      expect(at.messages).toEqual([]);
     }, 180_000);
 
     it('says why there are less', async () => {
-      const { token } = await fixture.api.newToken('northlight', {
+      const { token } = await at.fixture.api.newToken('northlight', {
         scope: 'read',
         repos: ['fonts', 'ui-kit'],
       });
-      await open(token);
-      await page.getByText(/the 2 of your token, together 66.KiB of 1.89.MiB in all/).waitFor();
+      await at.open(token);
+      await at.page.getByText(/the 2 of your token, together 66.KiB of 1.89.MiB in all/).waitFor();
     });
 
     it('says that some are not counted yet', async () => {
@@ -230,8 +206,8 @@ describeInBrowser('what the console promises', (launch) => {
           each.repo === 'fonts' ? { ...each, storedBytes: null, objectCount: null, countedAt: null } : each,
         ),
       }));
-      await open(fixture.usual.readToken);
-      await page.getByText(/all 10, together .* of 1.89.MiB in all: 1 not counted yet/).waitFor();
+      await at.open(at.fixture.usual.readToken);
+      await at.page.getByText(/all 10, together .* of 1.89.MiB in all: 1 not counted yet/).waitFor();
     });
   });
 
@@ -243,30 +219,30 @@ describeInBrowser('what the console promises', (launch) => {
         limitBytes: usage.storedBytes + freeBytes,
         usage: { ...body.usage, reservedBytes: 0, reservedUntil: null },
       }));
-      await open(fixture.usual.readToken);
-      await page.getByText('from the bucket').waitFor();
-      return plain(await page.locator('.figure strong').textContent());
+      await at.open(at.fixture.usual.readToken);
+      await at.page.getByText('from the bucket').waitFor();
+      return plain(await at.page.locator('.figure strong').textContent());
     };
     it('one byte below', async () => {
       expect(await withFree(1)).toBe('99.9 %');
-      expect(plain(await page.locator('.notice.near').innerText())).toMatch(
+      expect(plain(await at.page.locator('.notice.near').innerText())).toMatch(
         /^1 B are left\..* Then uploads are refused; downloads go on\./,
       );
     });
     it('exactly full', async () => {
       expect(await withFree(0)).toBe('100 %');
-      expect(plain(await page.locator('.notice.over').innerText())).toMatch(
+      expect(plain(await at.page.locator('.notice.over').innerText())).toMatch(
         /^Uploads are refused\. Delete something, or have the limit raised\. Downloads work as ever\./,
       );
     });
     it('one byte over, and more', async () => {
       expect(await withFree(-1)).toBe('100.1 %');
-      expect(plain(await page.locator('.notice.over').innerText())).toContain('Delete 1 B or more');
-      await page.unroute('**/subscription*');
+      expect(plain(await at.page.locator('.notice.over').innerText())).toContain('Delete 1 B or more');
+      await at.page.unroute('**/subscription*');
       expect(await withFree(-12_345)).toMatch(/^100\.\d %$/);
-      expect(plain(await page.locator('.notice.over').innerText())).toContain('Delete 12.06 KiB or more');
-      await page.getByRole('button', { name: 'What to delete' }).click();
-      expect(await page.evaluate('document.activeElement.textContent')).toBe('Objects');
+      expect(plain(await at.page.locator('.notice.over').innerText())).toContain('Delete 12.06 KiB or more');
+      await at.page.getByRole('button', { name: 'What to delete' }).click();
+      expect(await at.page.evaluate('document.activeElement.textContent')).toBe('Objects');
     });
   });
 
@@ -281,14 +257,14 @@ describeInBrowser('what the console promises', (launch) => {
         downloads: null,
         carried: false,
       }));
-      await page.route('**/history*', async (route) => {
+      await at.page.route('**/history*', async (route) => {
         const body = (await (await route.fetch()).json()) as object;
         await route.fulfill({ json: { ...body, days } });
       });
-      await open(fixture.usual.readToken);
-      await page.getByText("each point is one day's last count").waitFor();
-      await page.getByText('The same as a table').click();
-      const shown = await page.getByRole('region', { name: 'Days' }).locator('tbody tr').all();
+      await at.open(at.fixture.usual.readToken);
+      await at.page.getByText("each point is one day's last count").waitFor();
+      await at.page.getByText('The same as a table').click();
+      const shown = await at.page.getByRole('region', { name: 'Days' }).locator('tbody tr').all();
       const lines = (await linesOf('history')).reverse();
       expect(shown.length).toBe(120);
       for (const [index, row] of shown.entries()) {
@@ -304,7 +280,7 @@ describeInBrowser('what the console promises', (launch) => {
       expect(lines.map(([day, stored]) => [day, Number(stored)])).toEqual(
         [...days].reverse().map(({ day, storedBytes }) => [day, storedBytes]),
       );
-      const reader = page.getByLabel('Day of the chart');
+      const reader = at.page.getByLabel('Day of the chart');
       for (const [presses, key] of [
         [0, 'End'],
         [3, 'ArrowLeft'],
@@ -317,16 +293,16 @@ describeInBrowser('what the console promises', (launch) => {
           `: ${formatBytes(day?.storedBytes ?? -1)} in ${day?.objectCount.toLocaleString('en-US')} object`,
         );
       }
-      expect(messages).toEqual([]);
+      expect(at.messages).toEqual([]);
     });
   });
 
   describe('nothing is asked of another host, and the policy lets nothing else run', () => {
     it('sends the policy, and the browser keeps to it', async () => {
       const asked = new Set<string>();
-      page.on('request', (request) => asked.add(new URL(request.url()).origin));
-      const answer = await page.goto(fixture.stack.url);
-      await page.getByLabel('Access token').waitFor();
+      at.page.on('request', (request) => asked.add(new URL(request.url()).origin));
+      const answer = await at.page.goto(at.fixture.stack.url);
+      await at.page.getByLabel('Access token').waitFor();
       expect(await answer?.headerValue('content-security-policy')).toBe(
         "default-src 'none'; script-src 'self'; style-src 'self'; font-src 'self'; img-src 'self' data:; " +
           "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; " +
@@ -336,35 +312,37 @@ describeInBrowser('what the console promises', (launch) => {
       expect(await answer?.headerValue('referrer-policy')).toBe('no-referrer');
       expect(await answer?.headerValue('cross-origin-opener-policy')).toBe('same-origin');
       const outcome = (script: string) =>
-        page.evaluate(`(() => { try { ${script}; return 'done'; } catch (error) { return error.name; } })()`);
+        at.page.evaluate(
+          `(() => { try { ${script}; return 'done'; } catch (error) { return error.name; } })()`,
+        );
       expect(await outcome("document.body.innerHTML = '<p>x</p>'")).toBe('TypeError');
       expect(await outcome("trustedTypes.createPolicy('any', {})")).toBe('TypeError');
       expect(await outcome("document.createElement('script').src = '/x.js'")).toBe('TypeError');
       expect(
-        await page.evaluate("fetch('http://127.0.0.1:9/').then(() => 'done', (error) => error.name)"),
+        await at.page.evaluate("fetch('http://127.0.0.1:9/').then(() => 'done', (error) => error.name)"),
       ).toBe('TypeError');
-      expect([...asked].filter((origin) => origin !== 'null')).toEqual([fixture.stack.url]);
+      expect([...asked].filter((origin) => origin !== 'null')).toEqual([at.fixture.stack.url]);
     });
 
     it('sends the page without a byte of anybody, and all else from its own address', async () => {
-      await open(fixture.usual.manageToken);
-      await page
+      await at.open(at.fixture.usual.manageToken);
+      await at.page
         .getByRole('button', { name: /^Delete [0-9a-f]/ })
         .first()
         .waitFor();
-      const names = (await page.evaluate(
+      const names = (await at.page.evaluate(
         "performance.getEntriesByType('resource').map(({ name }) => new URL(name).origin)",
       )) as string[];
-      expect(new Set(names)).toEqual(new Set([fixture.stack.url]));
-      expect(messages).toEqual([]);
+      expect(new Set(names)).toEqual(new Set([at.fixture.stack.url]));
+      expect(at.messages).toEqual([]);
     });
   });
 
   describe('a session counts with its header alone, ends with its token, and the token is kept nowhere', () => {
     const path = '/v1/tenants/northlight/subscription';
     it('is refused without the header, and at once when the token is revoked', async () => {
-      const { tokenId, token } = await fixture.api.newToken('northlight', { scope: 'manage' });
-      const signedIn = await fixture.api.send({
+      const { tokenId, token } = await at.fixture.api.newToken('northlight', { scope: 'manage' });
+      const signedIn = await at.fixture.api.send({
         method: 'POST',
         path: '/v1/session',
         headers: { ...bearer(token), 'lfs-quota-console': '1' },
@@ -372,25 +350,25 @@ describeInBrowser('what the console promises', (launch) => {
       expect(signedIn.status, signedIn.text).toBe(201);
       const cookie = String(signedIn.headers['set-cookie']).split(';')[0] ?? '';
       const status = async (headers: Record<string, string>) =>
-        (await fixture.api.send({ method: 'GET', path, headers: { cookie, ...headers } })).status;
+        (await at.fixture.api.send({ method: 'GET', path, headers: { cookie, ...headers } })).status;
       expect(await status({ 'lfs-quota-console': '1' })).toBe(200);
       expect(await status({})).toBe(401);
       expect(await status({ 'lfs-quota-console': '1', 'sec-fetch-site': 'same-site' })).toBe(401);
       expect(await status({ 'lfs-quota-console': '1', 'sec-fetch-site': 'same-origin' })).toBe(200);
-      await fixture.api.manage('DELETE', `/v1/tenants/northlight/tokens/${tokenId}`);
+      await at.fixture.api.manage('DELETE', `/v1/tenants/northlight/tokens/${tokenId}`);
       expect(await status({ 'lfs-quota-console': '1' })).toBe(401);
     });
 
     it('has the token in no storage, no address and no log', async () => {
-      const { token } = await fixture.api.newToken('northlight', { scope: 'manage' });
-      await page.goto(fixture.stack.url);
-      await page.getByLabel('Access token').fill(token);
-      await page.getByRole('button', { name: 'Sign in' }).click();
-      await page
+      const { token } = await at.fixture.api.newToken('northlight', { scope: 'manage' });
+      await at.page.goto(at.fixture.stack.url);
+      await at.page.getByLabel('Access token').fill(token);
+      await at.page.getByRole('button', { name: 'Sign in' }).click();
+      await at.page
         .getByRole('button', { name: /^Delete [0-9a-f]/ })
         .first()
         .waitFor();
-      const kept = await page.evaluate(`(async () => JSON.stringify([
+      const kept = await at.page.evaluate(`(async () => JSON.stringify([
         { ...localStorage }, { ...sessionStorage }, document.cookie, location.href, history.state,
         await indexedDB.databases(), await caches?.keys?.(),
         performance.getEntries().map(({ name }) => name),
@@ -398,10 +376,10 @@ describeInBrowser('what the console promises', (launch) => {
       expect(String(kept)).toContain('northlight');
       expect(String(kept)).not.toContain(token);
       expect(JSON.parse(String(kept)).slice(0, 3)).toEqual([{}, {}, '']);
-      const [cookie] = await context.cookies();
+      const [cookie] = await at.context.cookies();
       expect(cookie).toMatchObject({ httpOnly: true, sameSite: 'Strict' });
       expect(cookie?.value).not.toContain(token);
-      const log = JSON.stringify(fixture.logged);
+      const log = JSON.stringify(at.fixture.logged);
       expect(log).toContain('northlight');
       expect(log).not.toContain(token);
       expect(log).not.toContain(cookie?.value);

@@ -2,52 +2,21 @@ import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { Browser, BrowserContext, Page } from 'playwright-core';
-import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { formatBytes } from '../../lambda/domain/bytes.ts';
 import { basic, jsonOf } from '../blackbox/api.ts';
 import { objectOf, postBatch, push } from '../blackbox/lfs.ts';
-import { describeInBrowser, watch } from './browser.ts';
-import { type ConsoleFixture, startConsole } from './fixture.ts';
-import { signIn } from './sign-in.ts';
+import { describeInBrowser } from './browser.ts';
+import { NewPages } from './new-pages.ts';
 
 describeInBrowser('what somebody does in the console', (launch) => {
-  let browser: Browser;
-  let fixture: ConsoleFixture;
-  let context: BrowserContext;
-  let page: Page;
-  let messages: readonly string[];
-
-  beforeAll(async () => {
-    [browser, fixture] = await Promise.all([launch(), startConsole()]);
-  });
-
-  afterAll(async () => {
-    await browser?.close();
-    await fixture?.close();
-  });
-
-  beforeEach(async () => {
-    context = await browser.newContext({ viewport: { width: 1180, height: 900 }, reducedMotion: 'reduce' });
-    page = await context.newPage();
-    ({ messages } = await watch(page));
-  });
-
-  afterEach(async () => {
-    await page.unrouteAll({ behavior: 'ignoreErrors' });
-    await context.close();
-  });
-
-  const open = async (token: string, hash = '') => {
-    await signIn(page, fixture.stack.url, token);
-    await page.goto(`${fixture.stack.url}/${hash}`);
-  };
+  const at = new NewPages(launch);
 
   /** Presses Tab until something of this name has the focus. */
   async function tabTo(name: RegExp, key = 'Tab'): Promise<void> {
     for (let presses = 0; presses < 80; presses += 1) {
-      await page.keyboard.press(key);
-      const label = await page.evaluate(
+      await at.page.keyboard.press(key);
+      const label = await at.page.evaluate(
         "document.activeElement.getAttribute('aria-label') ?? document.activeElement.labels?.[0]?.textContent ?? document.activeElement.textContent",
       );
       if (name.test(String(label))) return;
@@ -56,65 +25,65 @@ describeInBrowser('what somebody does in the console', (launch) => {
   }
 
   it('by keyboard alone: signs in, counts again, reads a day, makes and revokes a token, copies, signs out', async () => {
-    await page.goto(fixture.stack.url);
-    await page.getByLabel('Access token').waitFor();
-    await page.keyboard.type('lfsq_wrong');
-    await page.keyboard.press('Enter');
-    await page.getByText('This token is not valid here').waitFor();
-    await page.keyboard.press('Control+A');
-    await page.keyboard.type(fixture.usual.manageToken);
-    await page.keyboard.press('Enter');
-    await page.getByRole('heading', { name: 'northlight' }).waitFor();
+    await at.page.goto(at.fixture.stack.url);
+    await at.page.getByLabel('Access token').waitFor();
+    await at.page.keyboard.type('lfsq_wrong');
+    await at.page.keyboard.press('Enter');
+    await at.page.getByText('This token is not valid here').waitFor();
+    await at.page.keyboard.press('Control+A');
+    await at.page.keyboard.type(at.fixture.usual.manageToken);
+    await at.page.keyboard.press('Enter');
+    await at.page.getByRole('heading', { name: 'northlight' }).waitFor();
 
     await tabTo(/^Count again$/);
-    await page.keyboard.press('Enter');
-    await page.getByText(/Counted (just now|\d s ago)/).waitFor();
+    await at.page.keyboard.press('Enter');
+    await at.page.getByText(/Counted (just now|\d s ago)/).waitFor();
 
     await tabTo(/^Stored/);
-    await page.keyboard.press('Enter');
-    expect(await page.getByRole('row').nth(1).textContent()).toContain('fonts');
+    await at.page.keyboard.press('Enter');
+    expect(await at.page.getByRole('row').nth(1).textContent()).toContain('fonts');
 
     await tabTo(/^New token$/);
-    await page.keyboard.press('Enter');
-    await page.keyboard.type('by keyboard');
+    await at.page.keyboard.press('Enter');
+    await at.page.keyboard.type('by keyboard');
     await tabTo(/^Make the token$/);
-    await page.keyboard.press('Enter');
-    const secret = await page.getByText(/^lfsq_[A-Za-z0-9]{40}$/).textContent();
-    const used = await fixture.api.send({
+    await at.page.keyboard.press('Enter');
+    const secret = await at.page.getByText(/^lfsq_[A-Za-z0-9]{40}$/).textContent();
+    const used = await at.fixture.api.send({
       method: 'GET',
       path: '/v1/tenants/northlight/subscription',
       headers: basic(secret ?? ''),
     });
     expect(used.status).toBe(200);
     await tabTo(/^Done$/);
-    await page.keyboard.press('Enter');
-    await expect.poll(() => page.getByText(/^lfsq_/).count()).toBe(0);
-    expect(await page.content()).not.toContain(secret);
+    await at.page.keyboard.press('Enter');
+    await expect.poll(() => at.page.getByText(/^lfsq_/).count()).toBe(0);
+    expect(await at.page.content()).not.toContain(secret);
     await tabTo(/^Revoke by keyboard$/);
-    await page.keyboard.press('Enter');
+    await at.page.keyboard.press('Enter');
     // It has the focus.
-    await page.keyboard.press('Enter');
-    await page.getByText('by keyboard').waitFor({ state: 'detached' });
+    await at.page.keyboard.press('Enter');
+    await at.page.getByText('by keyboard').waitFor({ state: 'detached' });
 
     await tabTo(/^Copy: the address of the repo$/);
-    await page.keyboard.press('Enter');
-    await page
+    await at.page.keyboard.press('Enter');
+    await at.page
       .getByText(/^(Copied|Select it and copy)$/)
       .first()
       .waitFor();
 
     await tabTo(/^Sign out$/, 'Shift+Tab');
-    await page.keyboard.press('Enter');
-    await page.getByLabel('Access token').waitFor();
-    expect(messages).toEqual([]);
+    await at.page.keyboard.press('Enter');
+    await at.page.getByLabel('Access token').waitFor();
+    expect(at.messages).toEqual([]);
     expect(
-      await page.evaluate('JSON.stringify([{ ...localStorage }, { ...sessionStorage }, document.cookie])'),
+      await at.page.evaluate('JSON.stringify([{ ...localStorage }, { ...sessionStorage }, document.cookie])'),
     ).toBe('[{},{},""]');
   });
 
   it('reads a day of the chart by arrow keys', async () => {
-    const { readToken } = fixture.usual;
-    await page.route('**/history*', async (route) => {
+    const { readToken } = at.fixture.usual;
+    await at.page.route('**/history*', async (route) => {
       const response = await route.fetch();
       const body = await response.json();
       const [day] = body.days;
@@ -126,39 +95,39 @@ describeInBrowser('what somebody does in the console', (launch) => {
       }));
       await route.fulfill({ json: { ...body, days } });
     });
-    await open(readToken);
-    await page.getByText('Grew by 2 MiB in 3 days').waitFor();
-    const reader = page.getByLabel('Day of the chart');
+    await at.open(readToken);
+    await at.page.getByText('Grew by 2 MiB in 3 days').waitFor();
+    const reader = at.page.getByLabel('Day of the chart');
     expect(await reader.getAttribute('aria-valuetext')).toMatch(/^3 Jan 2026: 3.MiB in 3 objects$/);
     await tabTo(/^Day of the chart$/);
-    await page.keyboard.press('ArrowLeft');
-    await page.keyboard.press('ArrowLeft');
+    await at.page.keyboard.press('ArrowLeft');
+    await at.page.keyboard.press('ArrowLeft');
     expect(await reader.getAttribute('aria-valuetext')).toMatch(/^1 Jan 2026: 1.MiB in 1 object$/);
-    expect(await page.getByText(/^1 Jan 2026: 1.MiB in 1 object$/).count()).toBe(1);
-    await page.getByText('The same as a table').click();
-    expect(await page.getByRole('region', { name: 'Days' }).getByRole('row').count()).toBe(4);
-    expect(messages).toEqual([]);
+    expect(await at.page.getByText(/^1 Jan 2026: 1.MiB in 1 object$/).count()).toBe(1);
+    await at.page.getByText('The same as a table').click();
+    expect(await at.page.getByRole('region', { name: 'Days' }).getByRole('row').count()).toBe(4);
+    expect(at.messages).toEqual([]);
   });
 
   it('sees the bytes of a first push arrive, the same as the API has', async () => {
-    await open(fixture.empty.writeToken);
-    await page.getByText('Waiting for the first object').waitFor();
-    await push(fixture.api, { ...fixture.empty, repo: 'game' }, [objectOf(300_000), objectOf(70_001)]);
-    await page.getByRole('heading', { name: 'Repos', exact: true }).waitFor({ timeout: 30_000 });
-    const answer = await fixture.api.manage('GET', '/v1/tenants/demo/subscription');
+    await at.open(at.fixture.empty.writeToken);
+    await at.page.getByText('Waiting for the first object').waitFor();
+    await push(at.fixture.api, { ...at.fixture.empty, repo: 'game' }, [objectOf(300_000), objectOf(70_001)]);
+    await at.page.getByRole('heading', { name: 'Repos', exact: true }).waitFor({ timeout: 30_000 });
+    const answer = await at.fixture.api.manage('GET', '/v1/tenants/demo/subscription');
     const { usage } = jsonOf(answer) as { usage: { storedBytes: number; objectCount: number } };
     expect(usage.storedBytes).toBe(370_001);
-    const stored = await page.locator('.legend .value').first().textContent();
+    const stored = await at.page.locator('.legend .value').first().textContent();
     expect(stored?.replace('\u00a0', ' ')).toBe(formatBytes(370_001));
-    expect(await page.getByRole('row').nth(1).textContent()).toContain('game');
-    expect(messages).toEqual([]);
+    expect(await at.page.getByRole('row').nth(1).textContent()).toContain('game');
+    expect(at.messages).toEqual([]);
   });
 
   /** What a table's button saves: its file's name, and its lines. */
   async function saved(name: string) {
     const [download] = await Promise.all([
-      page.waitForEvent('download'),
-      page.getByRole('button', { name: `${name} as CSV`, exact: true }).click(),
+      at.page.waitForEvent('download'),
+      at.page.getByRole('button', { name: `${name} as CSV`, exact: true }).click(),
     ]);
     const lines = readFileSync(await download.path(), 'utf8').split('\r\n');
     expect(lines.pop()).toBe('');
@@ -166,10 +135,10 @@ describeInBrowser('what somebody does in the console', (launch) => {
   }
 
   it('saves each table as CSV, with all of its rows', async () => {
-    const { readToken, tenant } = fixture.usual;
-    await fixture.api.newToken(tenant, { scope: 'read', label: '=1+1,"Zoë"' });
+    const { readToken, tenant } = at.fixture.usual;
+    await at.fixture.api.newToken(tenant, { scope: 'read', label: '=1+1,"Zoë"' });
     await offerDownload();
-    await page.route('**/history*', async (route) => {
+    await at.page.route('**/history*', async (route) => {
       const response = await route.fetch();
       const body = (await response.json()) as { days: object[] };
       const [day] = body.days;
@@ -179,10 +148,10 @@ describeInBrowser('what somebody does in the console', (launch) => {
       }));
       await route.fulfill({ json: { ...body, days } });
     });
-    await open(fixture.usual.manageToken);
-    await page.getByRole('heading', { name: 'Objects' }).waitFor();
-    await page.getByRole('heading', { name: 'Downloads' }).waitFor();
-    await page.getByRole('radio', { name: '30 days' }).check({ force: true });
+    await at.open(at.fixture.usual.manageToken);
+    await at.page.getByRole('heading', { name: 'Objects' }).waitFor();
+    await at.page.getByRole('heading', { name: 'Downloads' }).waitFor();
+    await at.page.getByRole('radio', { name: '30 days' }).check({ force: true });
 
     const repos = await saved('repos');
     expect(repos.file).toMatch(/^northlight-repos-\d{4}-\d\d-\d\d\.csv$/);
@@ -208,18 +177,18 @@ describeInBrowser('what somebody does in the console', (launch) => {
     ]);
     expect(tokens.lines.join()).not.toContain(readToken);
 
-    await open(fixture.api.target.adminToken);
-    await page.getByRole('link', { name: 'observatory' }).waitFor();
+    await at.open(at.fixture.api.target.adminToken);
+    await at.page.getByRole('link', { name: 'observatory' }).waitFor();
     const tenants = await saved('tenants');
     expect(tenants.file).toMatch(/^tenants-/);
     expect(tenants.lines.find((line) => line.startsWith('"northlight"'))).toMatch(
       /^"northlight","studio",2500000,\d+,\d+,\d+,"/,
     );
-    expect(messages).toEqual([]);
+    expect(at.messages).toEqual([]);
   });
 
   async function offerDownload(): Promise<void> {
-    const { api, usual } = fixture;
+    const { api, usual } = at.fixture;
     const stored = jsonOf(await api.manage('GET', '/v1/tenants/northlight/objects?repo=fonts')) as {
       objects: { oid: string; sizeBytes: number }[];
     };
@@ -230,110 +199,110 @@ describeInBrowser('what somebody does in the console', (launch) => {
 
   it('by keyboard saves a table, sees the oldest objects, and downloads by day', async () => {
     await offerDownload();
-    await open(fixture.usual.readToken);
-    await page.getByRole('heading', { name: 'Downloads' }).waitFor();
-    await page.getByRole('radio', { name: 'Oldest' }).waitFor({ state: 'attached' });
+    await at.open(at.fixture.usual.readToken);
+    await at.page.getByRole('heading', { name: 'Downloads' }).waitFor();
+    await at.page.getByRole('radio', { name: 'Oldest' }).waitFor({ state: 'attached' });
     await tabTo(/^repos as CSV$/);
-    const [download] = await Promise.all([page.waitForEvent('download'), page.keyboard.press('Enter')]);
+    const [download] = await Promise.all([at.page.waitForEvent('download'), at.page.keyboard.press('Enter')]);
     expect(download.suggestedFilename()).toMatch(/^northlight-repos-/);
     await tabTo(/^By repo$/);
-    await page.keyboard.press('ArrowRight');
-    await page.getByText('Most by token').waitFor();
-    await page.keyboard.press('ArrowRight');
-    expect(await page.getByRole('region', { name: 'Downloads by day' }).getByRole('row').count()).toBe(31);
+    await at.page.keyboard.press('ArrowRight');
+    await at.page.getByText('Most by token').waitFor();
+    await at.page.keyboard.press('ArrowRight');
+    expect(await at.page.getByRole('region', { name: 'Downloads by day' }).getByRole('row').count()).toBe(31);
     await tabTo(/^Largest$/);
-    await page.keyboard.press('ArrowRight');
-    expect(await page.getByRole('radio', { name: 'Oldest' }).isChecked()).toBe(true);
-    expect(messages).toEqual([]);
+    await at.page.keyboard.press('ArrowRight');
+    expect(await at.page.getByRole('radio', { name: 'Oldest' }).isChecked()).toBe(true);
+    expect(at.messages).toEqual([]);
   });
 
   it('by keyboard deletes an object in two steps, of which the first says what the second does', async () => {
-    await open(fixture.usual.manageToken);
-    await page
+    await at.open(at.fixture.usual.manageToken);
+    await at.page
       .getByRole('button', { name: /^Delete [0-9a-f]/ })
       .first()
       .waitFor();
     await tabTo(/^Delete [0-9a-f]{12}$/);
-    await page.keyboard.press('Enter');
-    await page.getByText(/Frees 420.KiB in 60 min/).waitFor();
+    await at.page.keyboard.press('Enter');
+    await at.page.getByText(/Frees 420.KiB in 60 min/).waitFor();
     // What does no harm has the focus.
-    await page.keyboard.press('Enter');
-    await page.getByText(/Frees 420/).waitFor({ state: 'detached' });
-    await page.keyboard.press('Enter');
-    await page.getByText(/Frees 420/).waitFor();
+    await at.page.keyboard.press('Enter');
+    await at.page.getByText(/Frees 420/).waitFor({ state: 'detached' });
+    await at.page.keyboard.press('Enter');
+    await at.page.getByText(/Frees 420/).waitFor();
     await tabTo(/^Delete it$/, 'Shift+Tab');
-    await page.keyboard.press('Enter');
-    await page.getByText('goes in 60 min').waitFor();
+    await at.page.keyboard.press('Enter');
+    await at.page.getByText('goes in 60 min').waitFor();
     const audit = jsonOf(
-      await fixture.api.manage('GET', '/v1/tenants/northlight/audit?action=object.delete'),
+      await at.fixture.api.manage('GET', '/v1/tenants/northlight/audit?action=object.delete'),
     ) as {
       entries: { by: { kind: string }; after: { bytes: number } }[];
     };
     expect(audit.entries.filter(({ after }) => after.bytes === 420 * 1024).length).toBe(1);
-    expect(messages).toEqual([]);
+    expect(at.messages).toEqual([]);
   });
 
   it('is signed out at once when the token is revoked, and the address is kept', async () => {
-    const { tokenId, token } = await fixture.api.newToken('northlight', { scope: 'manage' });
-    await open(token);
-    await page.getByText('from the bucket').waitFor();
-    await page.waitForLoadState('networkidle');
-    await fixture.api.manage('DELETE', `/v1/tenants/northlight/tokens/${tokenId}`);
-    await page.getByRole('button', { name: 'Count again' }).click();
-    await page.getByLabel('Access token').waitFor();
-    await page.getByLabel('Access token').fill(fixture.usual.readToken);
-    await page.getByRole('button', { name: 'Sign in' }).click();
-    await page.getByRole('heading', { name: 'northlight' }).waitFor();
+    const { tokenId, token } = await at.fixture.api.newToken('northlight', { scope: 'manage' });
+    await at.open(token);
+    await at.page.getByText('from the bucket').waitFor();
+    await at.page.waitForLoadState('networkidle');
+    await at.fixture.api.manage('DELETE', `/v1/tenants/northlight/tokens/${tokenId}`);
+    await at.page.getByRole('button', { name: 'Count again' }).click();
+    await at.page.getByLabel('Access token').waitFor();
+    await at.page.getByLabel('Access token').fill(at.fixture.usual.readToken);
+    await at.page.getByRole('button', { name: 'Sign in' }).click();
+    await at.page.getByRole('heading', { name: 'northlight' }).waitFor();
     // A reader can neither count nor make tokens.
-    expect(await page.getByRole('button', { name: 'Count again' }).count()).toBe(0);
-    expect(await page.getByRole('heading', { name: 'Tokens' }).count()).toBe(0);
+    expect(await at.page.getByRole('button', { name: 'Count again' }).count()).toBe(0);
+    expect(await at.page.getByRole('heading', { name: 'Tokens' }).count()).toBe(0);
   });
 
   it('as the operator makes a tenant, and finds it', async () => {
     const name = `made-${randomBytes(4).toString('hex')}`;
-    await open(fixture.api.target.adminToken);
-    await page.getByRole('button', { name: 'New tenant' }).click();
-    await page.getByLabel('Name').fill(name);
-    await page.getByLabel(/^Limit/).fill('12 apples');
-    await page.getByRole('button', { name: 'Make the tenant' }).click();
-    await page.getByText('Give the limit as a size').waitFor();
-    await page.getByLabel(/^Limit/).fill('50 GiB');
-    await page.getByRole('button', { name: 'Make the tenant' }).click();
-    await page.getByLabel('Find a tenant').fill('MADE-');
-    await page.getByRole('link', { name }).click();
-    await page.getByRole('heading', { name }).waitFor();
-    await page.getByText('used of 50').waitFor();
-    await page.getByLabel(/^New limit/).fill('1.5 TiB');
-    await page.getByRole('button', { name: 'Change the limit' }).click();
-    await page.getByText('used of 1.5').waitFor();
-    await page.getByRole('link', { name: 'All tenants' }).click();
-    await page.getByRole('heading', { name: 'Tenants', exact: true }).waitFor();
-    expect(messages).toEqual([]);
+    await at.open(at.fixture.api.target.adminToken);
+    await at.page.getByRole('button', { name: 'New tenant' }).click();
+    await at.page.getByLabel('Name').fill(name);
+    await at.page.getByLabel(/^Limit/).fill('12 apples');
+    await at.page.getByRole('button', { name: 'Make the tenant' }).click();
+    await at.page.getByText('Give the limit as a size').waitFor();
+    await at.page.getByLabel(/^Limit/).fill('50 GiB');
+    await at.page.getByRole('button', { name: 'Make the tenant' }).click();
+    await at.page.getByLabel('Find a tenant').fill('MADE-');
+    await at.page.getByRole('link', { name }).click();
+    await at.page.getByRole('heading', { name }).waitFor();
+    await at.page.getByText('used of 50').waitFor();
+    await at.page.getByLabel(/^New limit/).fill('1.5 TiB');
+    await at.page.getByRole('button', { name: 'Change the limit' }).click();
+    await at.page.getByText('used of 1.5').waitFor();
+    await at.page.getByRole('link', { name: 'All tenants' }).click();
+    await at.page.getByRole('heading', { name: 'Tenants', exact: true }).waitFor();
+    expect(at.messages).toEqual([]);
   });
 
   it('asks nobody else, and nothing while it is hidden', async () => {
     const hosts = new Set<string>();
-    page.on('request', (request) => hosts.add(new URL(request.url()).host || 'data'));
-    await open(fixture.usual.readToken);
-    await page.getByText('from the bucket').waitFor();
-    await page.waitForLoadState('networkidle');
-    expect([...hosts].filter((host) => host !== 'data')).toEqual([new URL(fixture.stack.url).host]);
-    const known = page.waitForResponse('**/subscription');
-    await page.evaluate("document.dispatchEvent(new Event('visibilitychange'))");
+    at.page.on('request', (request) => hosts.add(new URL(request.url()).host || 'data'));
+    await at.open(at.fixture.usual.readToken);
+    await at.page.getByText('from the bucket').waitFor();
+    await at.page.waitForLoadState('networkidle');
+    expect([...hosts].filter((host) => host !== 'data')).toEqual([new URL(at.fixture.stack.url).host]);
+    const known = at.page.waitForResponse('**/subscription');
+    await at.page.evaluate("document.dispatchEvent(new Event('visibilitychange'))");
     expect((await known).status()).toBe(304);
-    await page.evaluate("Object.defineProperty(document, 'hidden', { value: true, configurable: true })");
+    await at.page.evaluate("Object.defineProperty(document, 'hidden', { value: true, configurable: true })");
     let asked = 0;
-    page.on('request', () => {
+    at.page.on('request', () => {
       asked += 1;
     });
-    await page.evaluate("document.dispatchEvent(new Event('visibilitychange'))");
-    await page.waitForTimeout(300);
+    await at.page.evaluate("document.dispatchEvent(new Event('visibilitychange'))");
+    await at.page.waitForTimeout(300);
     expect(asked).toBe(0);
   });
 
   it('cannot be done by a page on another port, though the browser sends it the cookie', async () => {
-    await open(fixture.usual.manageToken);
-    const target = `${fixture.stack.url}/v1/tenants/northlight`;
+    await at.open(at.fixture.usual.manageToken);
+    const target = `${at.fixture.stack.url}/v1/tenants/northlight`;
     const cookies: (string | undefined)[] = [];
     const other = createServer((request, response) => {
       cookies.push(request.headers.cookie);
@@ -342,9 +311,9 @@ describeInBrowser('what somebody does in the console', (launch) => {
     });
     await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve));
     try {
-      await page.goto(`http://127.0.0.1:${(other.address() as AddressInfo).port}/`);
+      await at.page.goto(`http://127.0.0.1:${(other.address() as AddressInfo).port}/`);
       const outcome = (init: string) =>
-        page.evaluate(
+        at.page.evaluate(
           `fetch('${target}/tokens', ${init}).then((answer) => answer.type + ' ' + answer.status, () => 'refused')`,
         );
       expect(await outcome("{ credentials: 'include' }")).toBe('refused');
@@ -366,7 +335,7 @@ describeInBrowser('what somebody does in the console', (launch) => {
   });
 
   const tokenCount = async () => {
-    const answer = await fixture.api.manage('GET', '/v1/tenants/northlight/tokens');
+    const answer = await at.fixture.api.manage('GET', '/v1/tenants/northlight/tokens');
     return (jsonOf(answer) as { tokens: unknown[] }).tokens.length;
   };
 });

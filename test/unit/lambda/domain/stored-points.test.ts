@@ -78,7 +78,10 @@ describe('what a repo stored before', () => {
           }
           const today = dayAfter(dayOf(nowMs), idleDays);
           const found = last && pointBefore({ ...last, points }, today);
-          if (!found) return expect([...atEndOf.keys()]).toEqual([today]);
+          if (!found) {
+            expect([...atEndOf.keys()]).toEqual([today]);
+            return;
+          }
           expect(found.storedBytes).toBe(atEndOf.get(found.day));
           const from = dayAfter(today, -30);
           const known = [...atEndOf.keys()].filter((each) => each <= from);

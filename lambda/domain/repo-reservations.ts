@@ -82,18 +82,31 @@ export interface Promised {
  * hundred MB as maps.
  */
 export class RepoReservations {
-  readonly #rows: Row[] = [];
+  #rows: Row[] = [];
+  /** Ids of those that a sum stands for, and that are there still. */
+  readonly #summed: string[] = [];
   readonly #oids: string[] = [];
   readonly #sizes: number[] = [];
 
+  /**
+   * A sum leaves out the reservations that it stands for: whoever wrote it may not have deleted them yet. They come before
+   * it, because its id is after theirs.
+   */
   add({ claims, ...reservation }: Reservation): void {
-    const { id, state, createdAtMs, deadAtMs, lookAtMs, deletedByMs } = reservation;
+    const { id, state, createdAtMs, deadAtMs, lookAtMs, deletedByMs, partIds = [] } = reservation;
+    if (partIds.length > 0) this.#leaveOut(new Set(partIds));
     const from = this.#oids.length;
     for (const [oid, sizeBytes] of claims) {
       this.#oids.push(oid);
       this.#sizes.push(sizeBytes);
     }
     this.#rows.push({ id, state, createdAtMs, deadAtMs, lookAtMs, deletedByMs, from, to: this.#oids.length });
+  }
+
+  #leaveOut(partIds: ReadonlySet<string>): void {
+    const isPart = ({ id }: Row) => partIds.has(id);
+    for (const { id } of this.#rows.filter(isPart)) this.#summed.push(id);
+    this.#rows = this.#rows.filter((row) => !isPart(row));
   }
 
   has(id: string): boolean {
@@ -198,6 +211,7 @@ export class RepoReservations {
   *settle(input: { counted: CountedRepo; scanBeganMs: number }): Iterable<Settlement> {
     const { scanBeganMs } = input;
     const { scan, covered } = input.counted;
+    for (const reservationId of this.#summed) yield { kind: 'delete', reservationId };
     for (const row of this.#rows) {
       const { id: reservationId, lookAtMs } = row;
       if (!isDead(row, scanBeganMs)) continue;

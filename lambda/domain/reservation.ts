@@ -29,6 +29,8 @@ export interface Reservation {
   readonly deletedByMs?: number | undefined;
   /** Set on the sum of several late ones, whose only claim is no object: how many objects it stands for. */
   readonly objectCount?: number | undefined;
+  /** Set on such a sum: the ids of what it stands for. Where one of them is still there, it does not count beside the sum. */
+  readonly partIds?: readonly string[] | undefined;
 }
 
 /**
@@ -130,7 +132,7 @@ export interface LateRemainder {
 export function sumOfLate(input: {
   id: string;
   repo: string;
-  parts: readonly LateRemainder[];
+  parts: readonly (LateRemainder & { reservationId: string })[];
   nowMs: number;
 }): Reservation & { lookAtMs: number } {
   const { id, repo, parts, nowMs } = input;
@@ -147,6 +149,7 @@ export function sumOfLate(input: {
     deadAtMs,
     lookAtMs: Math.max(...parts.map((part) => part.lookAtMs)),
     objectCount: parts.reduce((sum, { unseen }) => sum + unseen.size, 0),
+    partIds: parts.map(({ reservationId }) => reservationId),
   };
 }
 

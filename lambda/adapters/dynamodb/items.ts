@@ -123,6 +123,7 @@ const reservationItem = z.object({
   lookAtMs: nullable(z.number()),
   deletedByMs: z.number().optional(),
   objectCount: z.number().optional(),
+  partIds: z.array(z.string()).optional(),
 });
 
 const deletionItem = z.object({

@@ -8,7 +8,7 @@ import type { LedgerSnapshot } from './read-snapshot.ts';
 const settledAtOnce = 8;
 /** Dead reservations that are settled while somebody waits, at most. The next reconcile finds the others. */
 const awaitedSettlementsMax = 1000;
-/** Late reservations that one sum replaces, at most. If the function dies meanwhile, so many are counted twice. */
+/** Late reservations that one sum replaces, at most. Their ids are in its item. */
 const summedMax = 100;
 
 interface SettleDeadInput {
@@ -60,9 +60,9 @@ async function settle(
 }
 
 /**
- * Replaces late reservations by their sum. The sum is written first: for a moment too much is counted, rather than too
- * little. Its id is after those of reservations, so that somebody who reads them all meanwhile, and finds some of them
- * gone, finds the sum later.
+ * Replaces late reservations by their sum. The sum is written first, and names them: whoever reads it leaves them out, and
+ * deletes them if this function has died. Its id is after those of reservations, so that somebody who reads them all
+ * meanwhile, and finds some of them gone or not, finds the sum later.
  *
  * The queue runs one message of a tenant at a time, so two functions rarely make sums of the same reservations. If they
  * do, those count twice until the end of their day. What a delete answers cannot tell: `absent` may be our own retry.

@@ -335,3 +335,30 @@ it('live reservations promise the largest size of each object, and a URL if one 
   expect([all.count, all.claimCount, all.oids()]).toEqual([4, 6, new Set(['a', 'b', 'x'])]);
   expect(reservationsOf().promises({ oids: none, nowMs: 0 })).toEqual(new Map());
 });
+
+describe('the sum of late reservations', () => {
+  const late = { lookAtMs: deadAtMs + hour };
+  const nowMs = deadAtMs + 1;
+  const withSum = () =>
+    reservationsOf(
+      { ...late, ...claims({ a: 10 }) },
+      { ...late, ...claims({ b: 20 }) },
+      { ...late, ...claims({ c: 5 }) },
+      { ...late, ...claims({ '*~x': 30 }), id: '~x', objectCount: 2, partIds: ['r0', 'r1', 'gone'] },
+    );
+
+  it('leaves out what it stands for', () => {
+    const all = withSum();
+    const counted = { scan: undefined, covered: none };
+    expect(all.openClaims({ counted, nowMs, clockSkewMs: 0 }).late.mostBytes).toBe(35);
+    expect([all.count, all.has('r0'), all.has('r2')]).toEqual([2, false, true]);
+  });
+
+  it('has it deleted, if whoever wrote the sum has not', () => {
+    const settled = [...withSum().settle({ counted: { scan: scanOf(), covered: none }, scanBeganMs: nowMs })];
+    expect(settled).toEqual([
+      { kind: 'delete', reservationId: 'r0' },
+      { kind: 'delete', reservationId: 'r1' },
+    ]);
+  });
+});

@@ -85,6 +85,7 @@ describe('a reservation', () => {
 
   it('that is the sum of several is late for as long as the latest of them, under a name of its own', () => {
     const part = (unseen: Record<string, number>, deadMs: number, lookAtMs: number) => ({
+      reservationId: `r${deadMs}`,
       unseen: new Map(Object.entries(unseen)),
       deadAtMs: deadMs,
       lookAtMs,
@@ -100,6 +101,7 @@ describe('a reservation', () => {
       deadAtMs: 700,
       lookAtMs: 900,
       objectCount: 3,
+      partIds: ['r500', 'r700'],
     });
   });
 

@@ -9,6 +9,7 @@ import { createPathScan } from '../../lambda/use-cases/scan/path-scan.ts';
 import { admitUpload } from '../../lambda/use-cases/uploads/admit-upload.ts';
 import { ManualClock, memoryDeps, recordingQueue } from '../../test/support/memory/deps.ts';
 import { MemoryLedger } from '../../test/support/memory/ledger.ts';
+import { updateTenant } from '../../test/support/over-settings.ts';
 import { Random } from '../../test/support/random.ts';
 import { VastStore } from './vast-store.ts';
 
@@ -224,7 +225,7 @@ class GiantWorld {
       case 'delete':
         return this.#delete();
       case 'limit':
-        await this.#ledger.updateTenant({ tenant, limitBytes: 1e15 + this.#random.int(0, 1e6) });
+        await updateTenant(this.#ledger, { tenant, limitBytes: 1e15 + this.#random.int(0, 1e6) });
     }
   }
 

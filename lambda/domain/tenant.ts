@@ -55,6 +55,11 @@ export interface TenantRecord {
   /** Whether a repo has to be created before it takes a push. Otherwise the first push makes it. */
   readonly reposMustExist: boolean;
   readonly createdAtMs: number;
+  /**
+   * How often its limits, those of its repos, and its plan were changed. A change names the version that it was made
+   * over, so one that lands late undoes no later one.
+   */
+  readonly settingsVersion: number;
   /** The atomic counter. Never below what the tenant really takes up. */
   readonly committedBytes: number;
   /** Each reconcile takes the next epoch, and so does closing the tenant. Only the newest epoch may commit. */
@@ -137,6 +142,8 @@ export interface RepoRecord extends Counted {
   readonly giant?: Giant | undefined;
   /** Set while the operator wants no shard of it to be scanned. */
   readonly countPausedAtMs?: number | undefined;
+  /** How often its count was paused, resumed or given up. Each of these names the version that it was made over. */
+  readonly steeringVersion?: number | undefined;
   /**
    * When the repo was closed before it was opened again. That closing may be written once more, and would empty the repo
    * anew.

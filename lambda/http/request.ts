@@ -13,6 +13,11 @@ export function bodyText(event: APIGatewayProxyEventV2, maxBytes: number): strin
   return bytes.length > maxBytes ? undefined : bytes.toString('utf8');
 }
 
+/** When the request came to API Gateway. */
+export function receivedAtMs(event: APIGatewayProxyEventV2): number {
+  return event.requestContext.timeEpoch;
+}
+
 /** A header by its lower-case name. */
 export function header(event: APIGatewayProxyEventV2, name: string): string | undefined {
   return event.headers[name] ?? undefined;

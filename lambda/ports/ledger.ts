@@ -38,28 +38,40 @@ export type Input<M extends keyof Ledger> = Parameters<Ledger[M]>[0];
 /** What a method returns: a promise, or an `AsyncIterable` of pages. */
 export type Output<M extends keyof Ledger> = ReturnType<Ledger[M]>;
 
+/** What became of a change of a tenant's settings. */
+export type SettingsOutcome =
+  | { readonly kind: 'changed'; readonly tenant: TenantRecord }
+  /** Somebody has changed them since they were read, or this very write had landed before. Here they are now. */
+  | { readonly kind: 'superseded'; readonly tenant: TenantRecord }
+  | { readonly kind: 'absent' };
+
 /** Accounts, their limits and their counters. */
 export interface TenantLedger {
   readTenant(tenant: string): Promise<TenantRecord | undefined>;
   createTenant(input: NewTenant): Promise<'created' | 'exists'>;
   /**
-   * Changes the fields that are given, and answers with the tenant after it. `limitBytes: null` lifts the limit.
+   * Changes the fields that are given, if nobody has changed any since they were read. `limitBytes: null` lifts the
+   * limit.
    *
    * A new limit ends the floor, because what is late counts only beyond the limit. It takes the next epoch too, so that
    * a running reconcile cannot commit a floor that was computed with the old one.
    */
   updateTenant(input: {
     tenant: string;
+    /** As it was read. */
+    settingsVersion: number;
     limitBytes?: number | null;
     downloadLimitBytes?: number | null;
     plan?: string | null;
     reposMustExist?: boolean;
-  }): Promise<TenantRecord | undefined>;
+  }): Promise<SettingsOutcome>;
   /**
-   * Limits one repo, or with null lifts its limit. The repo counts as not counted from then on, and a running reconcile
-   * cannot commit: a batch may have added bytes that no counter of the repo has.
+   * Limits one repo, or with null lifts its limit, in the same way. The repo counts as not counted from then on, and a
+   * running reconcile cannot commit: a batch may have added bytes that no counter of the repo has.
    */
-  setRepoLimit(input: RepoPath & { limitBytes: number | null }): Promise<TenantRecord | undefined>;
+  setRepoLimit(
+    input: RepoPath & { settingsVersion: number; limitBytes: number | null },
+  ): Promise<SettingsOutcome>;
   /**
    * Closes a tenant for good: it takes no more batches, is due at once, and will be emptied. A tenant that is
    * closed already keeps its time. Takes the next epoch, so that a running reconcile cannot commit: its commit
@@ -242,9 +254,15 @@ export interface ShardLedger {
   noteProgress(input: RepoPath & { sinceEpoch: number; progress: CountProgress }): Promise<void>;
   /** Removes a dirty token, if it is the one that was read: the shards know of the change. */
   clearDirty(input: RepoPath & { dirtyToken: string }): Promise<void>;
-  /** Pauses the scans of a giant's shards, resumes them (null), or gives up a recount. `refused`: it is no giant. */
+  /**
+   * Pauses the scans of a giant's shards, resumes them (null), or gives up a recount. `refused`: it is no giant, or
+   * somebody has done so since it was read (`steeringVersion`, 0 if it has none).
+   */
   steerCount(
-    input: RepoPath & ({ pausedAtMs: number | null } | { cancelledAtMs: number }),
+    input: RepoPath & { steeringVersion: number } & (
+        | { pausedAtMs: number | null }
+        | { cancelledAtMs: number }
+      ),
   ): Promise<'done' | 'refused'>;
   /** All items, in the order of their prefixes, also those that are not in force. */
   shards(path: RepoPath): AsyncIterable<readonly Shard[]>;
@@ -400,6 +418,7 @@ export type RepoCommit = Omit<
   | 'createdAtMs'
   | 'countPausedAtMs'
   | 'countCancelledAtMs'
+  | 'steeringVersion'
   | 'watch'
   | 'endedWatchMs'
 >;

@@ -68,6 +68,10 @@ describeInBrowser('what the console promises', (launch) => {
         `, ${reserved} (${usage.reservedBytes} bytes) promised to uploads under way`,
       );
       expect(error?.message).toContain(`, and the limit is ${limit} (${limitBytes} bytes).`);
+      // A recount that met what is refused takes it for reserved until the next one.
+      await expect
+        .poll(async () => (await subscriptionOf(tenant.tenant)).usage, { timeout: 60_000, interval: 300 })
+        .toMatchObject({ storedBytes: usage.storedBytes, reservedBytes: usage.reservedBytes });
 
       const { code, out, err } = await run(
         process.execPath,

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { updateTenant } from '../support/over-settings.ts';
 import { unlimitedRepo } from '../support/tenant-record.ts';
 import { counted, type LedgerUnderTest, ledgerContext, tenantName } from './ledger-context.ts';
 
@@ -24,7 +25,7 @@ export function addCommittedContract(open: () => Promise<LedgerUnderTest>): void
 
     it('refuses if the limit has changed since it was read, and returns the tenant as it is now', async () => {
       const tenant = await create();
-      await get().ledger.updateTenant({ tenant, limitBytes: 50 });
+      await updateTenant(get().ledger, { tenant, limitBytes: 50 });
       const outcome = await get().ledger.addCommitted({
         tenant,
         repo: unlimitedRepo,
@@ -32,7 +33,7 @@ export function addCommittedContract(open: () => Promise<LedgerUnderTest>): void
         limitBytes: 100,
       });
       expect(outcome).toMatchObject({ kind: 'refused', tenant: { limitBytes: 50, committedBytes: 0 } });
-      await get().ledger.updateTenant({ tenant, limitBytes: null });
+      await updateTenant(get().ledger, { tenant, limitBytes: null });
       expect(
         (await get().ledger.addCommitted({ tenant, repo: unlimitedRepo, sumBytes: 1, limitBytes: 50 })).kind,
       ).toBe('refused');
@@ -47,7 +48,7 @@ export function addCommittedContract(open: () => Promise<LedgerUnderTest>): void
       expect(
         (await get().ledger.addCommitted({ tenant, repo: unlimitedRepo, sumBytes: 1, limitBytes: 100 })).kind,
       ).toBe('refused');
-      await get().ledger.updateTenant({ tenant, limitBytes: null });
+      await updateTenant(get().ledger, { tenant, limitBytes: null });
       expect(
         (await get().ledger.addCommitted({ tenant, repo: unlimitedRepo, sumBytes: 1, limitBytes: null }))
           .kind,

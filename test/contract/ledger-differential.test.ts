@@ -101,6 +101,7 @@ async function compare(seed: number): Promise<{ called: Set<string>; twice: numb
     if (random.chance(0.5)) read = deletions;
     const known = {
       epoch: record?.epoch ?? 0,
+      settingsVersion: record?.settingsVersion ?? 0,
       limitBytes: record?.limitBytes ?? null,
       repoLimits: record?.repoLimits ?? new Map(),
       deletions: read,

@@ -174,14 +174,17 @@ export function giantContract(open: () => Promise<LedgerUnderTest>): void {
 
     it('are paused, resumed and given up, which commits leave until they are giants no longer', async () => {
       const tenant = await create();
-      const steer = (how: { pausedAtMs: number | null } | { cancelledAtMs: number }) =>
-        get().ledger.steerCount({ tenant, repo: 'app', ...how });
+      const steer = async (how: { pausedAtMs: number | null } | { cancelledAtMs: number }) => {
+        const { steeringVersion = 0 } = (await read(tenant)) ?? {};
+        return get().ledger.steerCount({ tenant, repo: 'app', steeringVersion, ...how });
+      };
       const giant = { sinceEpoch: 1, recountFromMs: 7 };
       expect(await steer({ pausedAtMs: 5 })).toBe('refused');
       await commit(tenant, 1);
       expect(await steer({ cancelledAtMs: 5 })).toBe('refused');
       await commit(tenant, 2, giant);
       expect([await steer({ pausedAtMs: 5 }), await steer({ cancelledAtMs: 6 })]).toEqual(['done', 'done']);
+      expect((await read(tenant))?.steeringVersion).toBe(2);
       await commit(tenant, 3, giant);
       expect(await read(tenant)).toMatchObject({ countPausedAtMs: 5, countCancelledAtMs: 6, giant });
       expect(await steer({ pausedAtMs: null })).toBe('done');
@@ -191,6 +194,22 @@ export function giantContract(open: () => Promise<LedgerUnderTest>): void {
       const left = await read(tenant);
       for (const field of ['giant', 'countPausedAtMs', 'countCancelledAtMs'])
         expect(left).not.toHaveProperty(field);
+      // If it becomes a giant again, nothing of before lands on it.
+      expect(left?.steeringVersion).toBe(4);
+    });
+
+    it('are steered over what was read alone, so a pause that lands late pauses nothing that goes on', async () => {
+      const tenant = await create();
+      await commit(tenant, 1, { sinceEpoch: 1, recountFromMs: 7 });
+      const path = { tenant, repo: 'app' };
+      const { ledger } = get();
+      const pause = { ...path, pausedAtMs: 5, steeringVersion: 0 };
+      expect(await ledger.steerCount(pause)).toBe('done');
+      expect(await ledger.steerCount({ ...path, pausedAtMs: null, steeringVersion: 1 })).toBe('done');
+      const now = await read(tenant);
+      expect(await ledger.steerCount(pause)).toBe('refused');
+      expect(await ledger.steerCount({ ...path, cancelledAtMs: 5, steeringVersion: 1 })).toBe('refused');
+      expect(await read(tenant)).toEqual(now);
     });
 
     it('have a rate of LISTs and a number of other objects at their tenant, which a plain commit leaves', async () => {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { repoLimitsMax } from '../../lambda/domain/tenant.ts';
+import { setRepoLimit } from '../support/over-settings.ts';
 import { counted, type LedgerUnderTest, ledgerContext, plainCommit, tenantName } from './ledger-context.ts';
 
 const app = 'art/app # 1';
@@ -37,7 +38,7 @@ export function limitContract(open: () => Promise<LedgerUnderTest>): void {
 
     it('admits nothing until the repo was counted', async () => {
       const tenant = await create();
-      const set = await get().ledger.setRepoLimit({ tenant, repo: app, limitBytes: 50 });
+      const set = await setRepoLimit(get().ledger, { tenant, repo: app, limitBytes: 50 });
       expect(set?.repoLimits).toEqual(new Map([[app, { limitBytes: 50, counted: null }]]));
       expect(await add(tenant, { sumBytes: 1, repoLimitBytes: 50 })).toBe('refused');
       expect(await commit(tenant, { [app]: 20 })).toBe('committed');
@@ -50,7 +51,7 @@ export function limitContract(open: () => Promise<LedgerUnderTest>): void {
 
     it('is kept to the byte, beside that of the tenant', async () => {
       const tenant = await create();
-      await get().ledger.setRepoLimit({ tenant, repo: app, limitBytes: 50 });
+      await setRepoLimit(get().ledger, { tenant, repo: app, limitBytes: 50 });
       await commit(tenant, { [app]: 20 });
       expect(await add(tenant, { sumBytes: 31, repoLimitBytes: 50 })).toBe('refused');
       expect((await get().ledger.readTenant(tenant))?.committedBytes).toBe(0);
@@ -61,7 +62,7 @@ export function limitContract(open: () => Promise<LedgerUnderTest>): void {
       // Another repo may have the rest of the tenant's.
       expect(await add(tenant, { repo: 'web', sumBytes: 71, repoLimitBytes: null })).toBe('refused');
       expect(await add(tenant, { repo: 'web', sumBytes: 70, repoLimitBytes: null })).toBe('added');
-      await get().ledger.setRepoLimit({ tenant, repo: app, limitBytes: 80 });
+      await setRepoLimit(get().ledger, { tenant, repo: app, limitBytes: 80 });
       await commit(tenant, { [app]: 0 });
       // The commit says what the limit was when it began.
       expect(await add(tenant, { sumBytes: 1, repoLimitBytes: 50 })).toBe('refused');
@@ -70,7 +71,7 @@ export function limitContract(open: () => Promise<LedgerUnderTest>): void {
     it('must be as it was read', async () => {
       const tenant = await create();
       expect(await add(tenant, { sumBytes: 1, repoLimitBytes: 50 })).toBe('refused');
-      await get().ledger.setRepoLimit({ tenant, repo: app, limitBytes: 50 });
+      await setRepoLimit(get().ledger, { tenant, repo: app, limitBytes: 50 });
       await commit(tenant, { [app]: 0 });
       expect(await add(tenant, { sumBytes: 1, repoLimitBytes: null })).toBe('refused');
       expect(await add(tenant, { sumBytes: 1, repoLimitBytes: 51 })).toBe('refused');
@@ -79,7 +80,7 @@ export function limitContract(open: () => Promise<LedgerUnderTest>): void {
 
     it('does not matter to what has no bytes', async () => {
       const tenant = await create();
-      await get().ledger.setRepoLimit({ tenant, repo: app, limitBytes: 0 });
+      await setRepoLimit(get().ledger, { tenant, repo: app, limitBytes: 0 });
       const repo = { name: app, limitBytes: 0 };
       const outcome = await get().ledger.addCommitted({ tenant, sumBytes: 0, limitBytes: 'any', repo });
       expect(outcome).toEqual({ kind: 'added' });
@@ -88,12 +89,12 @@ export function limitContract(open: () => Promise<LedgerUnderTest>): void {
 
     it('ends a recount that is running, and what was counted by the one before', async () => {
       const tenant = await create();
-      await get().ledger.setRepoLimit({ tenant, repo: app, limitBytes: 50 });
+      await setRepoLimit(get().ledger, { tenant, repo: app, limitBytes: 50 });
       await commit(tenant, { [app]: 20 });
       const input = { tenant, holder: 'h', nowMs: 1, leaseUntilMs: 5 };
       const begun = await get().ledger.beginReconcile(input);
       const epoch = begun.kind === 'begun' ? begun.epoch : 0;
-      await get().ledger.setRepoLimit({ tenant, repo: app, limitBytes: 40 });
+      await setRepoLimit(get().ledger, { tenant, repo: app, limitBytes: 40 });
       expect(await limitOf(tenant)).toEqual({ limitBytes: 40, counted: null });
       const repoLimits = new Map([[app, { ...found, correctionBytes: 1 }]]);
       const late = { ...plainCommit, tenant, epoch, dueAtMs: 9, expiredNotes: [], repoLimits };
@@ -104,13 +105,13 @@ export function limitContract(open: () => Promise<LedgerUnderTest>): void {
 
     it('is lifted with its counter, so that another one begins uncounted', async () => {
       const tenant = await create();
-      await get().ledger.setRepoLimit({ tenant, repo: app, limitBytes: 50 });
-      await get().ledger.setRepoLimit({ tenant, repo: 'web', limitBytes: 60 });
+      await setRepoLimit(get().ledger, { tenant, repo: app, limitBytes: 50 });
+      await setRepoLimit(get().ledger, { tenant, repo: 'web', limitBytes: 60 });
       await commit(tenant, { [app]: 20, web: 3 });
-      const lifted = await get().ledger.setRepoLimit({ tenant, repo: app, limitBytes: null });
+      const lifted = await setRepoLimit(get().ledger, { tenant, repo: app, limitBytes: null });
       expect([...(lifted?.repoLimits.keys() ?? [])]).toEqual(['web']);
       expect(await add(tenant, { sumBytes: 60, repoLimitBytes: null })).toBe('added');
-      const again = await get().ledger.setRepoLimit({ tenant, repo: app, limitBytes: 50 });
+      const again = await setRepoLimit(get().ledger, { tenant, repo: app, limitBytes: 50 });
       expect(again?.repoLimits.get(app)).toEqual({ limitBytes: 50, counted: null });
       expect(again?.repoLimits.get('web')?.counted?.committedBytes).toBe(3);
     });
@@ -118,7 +119,7 @@ export function limitContract(open: () => Promise<LedgerUnderTest>): void {
     it('fits for as many repos as may have one, in one commit with as many notes as it removes', async () => {
       const tenant = await create({ counted: counted(1) });
       const repos = Array.from({ length: repoLimitsMax }, (_, index) => `teams/games/repo-${index}`);
-      for (const repo of repos) await get().ledger.setRepoLimit({ tenant, repo, limitBytes: 50 });
+      for (const repo of repos) await setRepoLimit(get().ledger, { tenant, repo, limitBytes: 50 });
       const ids = Array.from({ length: 100 }, (_, index) => `note-${index}`.padEnd(32, 'x'));
       for (const noteId of ids)
         await get().ledger.announceDelete({ tenant, noteId, note: { repo: app, bytes: 1, deadlineMs: 5 } });
@@ -137,9 +138,29 @@ export function limitContract(open: () => Promise<LedgerUnderTest>): void {
     });
 
     it('is none of a tenant that is not there', async () => {
-      const input = { tenant: tenantName(), repo: app, limitBytes: 5 };
-      expect(await get().ledger.setRepoLimit(input)).toBeUndefined();
+      const input = { tenant: tenantName(), settingsVersion: 0, repo: app, limitBytes: 5 };
+      expect(await get().ledger.setRepoLimit(input)).toEqual({ kind: 'absent' });
       expect(await get().ledger.readTenant(input.tenant)).toBeUndefined();
+    });
+
+    it('changes over what was read alone, so a write that lands late undoes no later one', async () => {
+      const tenant = await create();
+      const { ledger } = get();
+      const first = { tenant, settingsVersion: 0, repo: app, limitBytes: 5 };
+      expect(await ledger.setRepoLimit(first)).toMatchObject({
+        kind: 'changed',
+        tenant: { settingsVersion: 1 },
+      });
+      const later = { tenant, settingsVersion: 1, repo: app, limitBytes: 6 };
+      const changed = await ledger.setRepoLimit(later);
+      expect(changed).toMatchObject({ kind: 'changed', tenant: { settingsVersion: 2 } });
+      const now = await ledger.readTenant(tenant);
+      expect(changed).toEqual({ kind: 'changed', tenant: now });
+      for (const again of [first, later])
+        expect(await ledger.setRepoLimit(again)).toEqual({ kind: 'superseded', tenant: now });
+      const change = { tenant, settingsVersion: 1, limitBytes: 1, plan: 'p' };
+      expect(await ledger.updateTenant(change)).toEqual({ kind: 'superseded', tenant: now });
+      expect(await ledger.readTenant(tenant)).toEqual(now);
     });
   });
 }

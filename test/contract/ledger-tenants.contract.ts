@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { updateTenant } from '../support/over-settings.ts';
 import { unlimitedRepo } from '../support/tenant-record.ts';
 import { counted, type LedgerUnderTest, ledgerContext, plainCommit, tenantName } from './ledger-context.ts';
 
@@ -15,6 +16,7 @@ export function tenantContract(open: () => Promise<LedgerUnderTest>): void {
         limitBytes: 100,
         downloadLimitBytes: null,
         createdAtMs: 1,
+        settingsVersion: 0,
         committedBytes: 7,
         epoch: 0,
         appliedEpoch: 0,
@@ -39,7 +41,7 @@ export function tenantContract(open: () => Promise<LedgerUnderTest>): void {
 
     it('returns undefined for an unknown tenant', async () => {
       expect(await get().ledger.readTenant(tenantName())).toBeUndefined();
-      expect(await get().ledger.updateTenant({ tenant: tenantName(), limitBytes: 1 })).toBeUndefined();
+      expect(await updateTenant(get().ledger, { tenant: tenantName(), limitBytes: 1 })).toBeUndefined();
     });
 
     it('keeps the largest safe integer exact', async () => {
@@ -61,27 +63,49 @@ export function tenantContract(open: () => Promise<LedgerUnderTest>): void {
     it('changes and removes the limit of downloads, and leaves the counter’s alone', async () => {
       const tenant = await create();
       const before = await get().ledger.readTenant(tenant);
-      const changed = await get().ledger.updateTenant({ tenant, downloadLimitBytes: 7 });
-      expect(changed).toEqual({ ...before, downloadLimitBytes: 7 });
+      const changed = await updateTenant(get().ledger, { tenant, downloadLimitBytes: 7 });
+      expect(changed).toEqual({ ...before, downloadLimitBytes: 7, settingsVersion: 1 });
       expect(await get().ledger.readTenant(tenant)).toEqual(changed);
-      expect(await get().ledger.updateTenant({ tenant, downloadLimitBytes: null })).toEqual(before);
+      expect(await updateTenant(get().ledger, { tenant, downloadLimitBytes: null })).toEqual({
+        ...before,
+        settingsVersion: 2,
+      });
     });
 
     it('changes and removes the limit', async () => {
       const tenant = await create();
-      expect((await get().ledger.updateTenant({ tenant, limitBytes: 5 }))?.limitBytes).toBe(5);
+      expect((await updateTenant(get().ledger, { tenant, limitBytes: 5 }))?.limitBytes).toBe(5);
       expect(
-        (await get().ledger.updateTenant({ tenant, limitBytes: null, plan: 'p' }))?.limitBytes,
+        (await updateTenant(get().ledger, { tenant, limitBytes: null, plan: 'p' }))?.limitBytes,
       ).toBeNull();
       expect((await get().ledger.readTenant(tenant))?.plan).toBe('p');
     });
 
-    it('changes nothing if no field is given', async () => {
+    it('changes over what was read alone, so a write that lands late undoes no later one', async () => {
       const tenant = await create({ plan: 'pro' });
-      const before = await get().ledger.readTenant(tenant);
-      expect(await get().ledger.updateTenant({ tenant })).toEqual(before);
-      expect(await get().ledger.readTenant(tenant)).toEqual(before);
-      expect(await get().ledger.updateTenant({ tenant: tenantName() })).toBeUndefined();
+      const { ledger } = get();
+      const first = { tenant, settingsVersion: 0, limitBytes: 5, plan: 'p' };
+      expect(await ledger.updateTenant(first)).toMatchObject({
+        kind: 'changed',
+        tenant: { settingsVersion: 1 },
+      });
+      const later = { tenant, settingsVersion: 1, plan: 'q' };
+      const changed = await ledger.updateTenant(later);
+      expect(changed).toMatchObject({ kind: 'changed', tenant: { settingsVersion: 2, plan: 'q' } });
+      const now = await ledger.readTenant(tenant);
+      expect(changed).toEqual({ kind: 'changed', tenant: now });
+      for (const again of [first, later])
+        expect(await ledger.updateTenant(again)).toEqual({ kind: 'superseded', tenant: now });
+      const limit = { tenant, settingsVersion: 1, repo: 'app', limitBytes: 1 };
+      expect(await ledger.setRepoLimit(limit)).toEqual({ kind: 'superseded', tenant: now });
+      expect(await ledger.readTenant(tenant)).toEqual(now);
+    });
+
+    it('a reconcile that is running keeps nobody from changing the settings', async () => {
+      const tenant = await create();
+      const { ledger } = get();
+      await ledger.beginReconcile({ tenant, holder: 'h', nowMs: 1000, leaseUntilMs: 16_000 });
+      expect((await ledger.updateTenant({ tenant, settingsVersion: 0, plan: 'p' })).kind).toBe('changed');
     });
 
     it('a new limit ends the floor, and a reconcile that is running', async () => {
@@ -89,10 +113,10 @@ export function tenantContract(open: () => Promise<LedgerUnderTest>): void {
       expect((await get().ledger.readTenant(tenant))?.floorUntilMs).toBe(Number.MAX_SAFE_INTEGER);
       const begin = { tenant, holder: 'h1', nowMs: 1000, leaseUntilMs: 16_000 };
       await get().ledger.beginReconcile(begin);
-      await get().ledger.updateTenant({ tenant, plan: 'p' });
+      await updateTenant(get().ledger, { tenant, plan: 'p' });
       const other = { ...begin, holder: 'h2' };
       expect((await get().ledger.beginReconcile(other)).kind).toBe('busy');
-      expect(await get().ledger.updateTenant({ tenant, limitBytes: 200 })).toMatchObject({
+      expect(await updateTenant(get().ledger, { tenant, limitBytes: 200 })).toMatchObject({
         floorUntilMs: 0,
         epoch: 2,
       });

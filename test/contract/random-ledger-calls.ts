@@ -16,6 +16,7 @@ export interface LedgerCall {
 /** What a caller may have read before it calls. Some of it is out of date by then. */
 export interface KnownState {
   readonly epoch: number;
+  readonly settingsVersion: number;
   readonly limitBytes: number | null;
   readonly repoLimits: TenantRecord['repoLimits'];
   readonly deletions: readonly Deletion[];
@@ -34,17 +35,26 @@ export function randomCall(random: Random, tenant: string, known: KnownState): L
     input,
     run: (ledger) => (ledger[name] as (given: typeof input) => Promise<unknown>)(input),
   });
+  /** Usually as it is. */
+  const settingsVersion = () =>
+    random.chance(0.8) ? known.settingsVersion : Math.max(0, known.settingsVersion - random.int(0, 2));
   const calls: Writes = {
     createTenant: () => call('createTenant', { ...newTenant(tenant), limitBytes: random.pick([null, 100]) }),
     updateTenant: () =>
       call('updateTenant', {
         tenant,
+        settingsVersion: settingsVersion(),
         ...(random.chance(0.5) && { limitBytes: random.pick([null, 50, 100, 1000]) }),
         ...(random.chance(0.5) && { plan: random.pick([null, 'team']) }),
         ...(random.chance(0.2) && { reposMustExist: random.chance(0.5) }),
         ...(random.chance(0.2) && { downloadLimitBytes: random.pick([null, 70]) }),
       }),
-    setRepoLimit: () => call('setRepoLimit', { ...path(), limitBytes: random.pick([null, 50, 80]) }),
+    setRepoLimit: () =>
+      call('setRepoLimit', {
+        ...path(),
+        settingsVersion: settingsVersion(),
+        limitBytes: random.pick([null, 50, 80]),
+      }),
     createRepo: () => call('createRepo', { ...path(), createdAtMs: time() }),
     closeTenant: () => call('closeTenant', { tenant, closedAtMs: time() }),
     addCommitted: () =>
@@ -66,8 +76,8 @@ export function randomCall(random: Random, tenant: string, known: KnownState): L
       call(
         'steerCount',
         random.chance(0.5)
-          ? { ...path(), pausedAtMs: random.pick([null, time()]) }
-          : { ...path(), cancelledAtMs: time() },
+          ? { ...path(), steeringVersion: random.int(0, 3), pausedAtMs: random.pick([null, time()]) }
+          : { ...path(), steeringVersion: random.int(0, 3), cancelledAtMs: time() },
       ),
     clearDirty: () => call('clearDirty', { ...path(), dirtyToken: token() }),
     markDirty: () => call('markDirty', { ...path(), dirtyToken: token() }),

@@ -1,4 +1,5 @@
 import { deadAtMs } from '../../lambda/domain/reservation.ts';
+import { updateTenant } from '../../lambda/use-cases/access/update-tenant.ts';
 import { allPages } from '../../lambda/use-cases/all-pages.ts';
 import { deleteRepo, deleteTenant, markObject } from '../../lambda/use-cases/deletes/delete-objects.ts';
 import { getSubscription } from '../../lambda/use-cases/recounts/get-subscription.ts';
@@ -22,7 +23,12 @@ export async function act(
     case 'push':
       return push(world, action, scenario.sizes);
     case 'limit':
-      await world.invoke((deps) => deps.ledger.updateTenant({ tenant, limitBytes: action.limitBytes }));
+      await world.invoke(async (deps) => {
+        const beganMs = deps.clock.nowMs();
+        const found = await deps.ledger.readTenant(tenant);
+        const { limitBytes } = action;
+        if (found) await updateTenant(deps, { tenant: found, beganMs, change: { limitBytes } });
+      });
       return;
     case 'delete-object': {
       const object = { repo: repoName(action.repo), oid: oidName(action.oid) };

@@ -146,8 +146,10 @@ async function limitRepos(world: TenantWorld, steps: Stage['repoLimits']): Promi
   for (const { afterMs, repo, limitBytes } of steps) {
     await world.wait(afterMs);
     await world.invoke(async (deps) => {
+      const beganMs = deps.clock.nowMs();
       const tenant = await deps.ledger.readTenant(world.tenant);
-      if (tenant?.closedAtMs === null) await limitRepo(deps, { tenant, repo: repoName(repo), limitBytes });
+      if (tenant?.closedAtMs === null)
+        await limitRepo(deps, { tenant, beganMs, repo: repoName(repo), limitBytes });
     });
     world.coverage.repoLimits += 1;
   }

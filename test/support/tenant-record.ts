@@ -9,6 +9,7 @@ export function tenantRecord(more: Partial<TenantRecord> = {}): TenantRecord {
     downloadLimitBytes: null,
     reposMustExist: false,
     createdAtMs: 0,
+    settingsVersion: 0,
     committedBytes: 0,
     epoch: 1,
     appliedEpoch: 1,

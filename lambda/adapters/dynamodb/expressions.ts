@@ -111,6 +111,11 @@ export function all(...conditions: readonly string[]): string {
 export const exists = 'attribute_exists(#pk)';
 export const absent = 'attribute_not_exists(#pk)';
 
+/** The condition that a count of changes, which begins without its attribute, is at `:version`. */
+export function atVersion(name: string, version: number): string {
+  return version === 0 ? `attribute_not_exists(#${name})` : `#${name} = :version`;
+}
+
 /** `#name` → `name` for each alias in an expression. */
 export function aliasesIn(expression: string): Record<string, string> {
   return Object.fromEntries([...expression.matchAll(/#(\w+)/g)].map(([alias, name = '']) => [alias, name]));

@@ -1,5 +1,5 @@
 import type { Input, Output, ShardLedger } from '../../ports/ledger.ts';
-import { all, exists, removing, setting } from './expressions.ts';
+import { adding, all, atVersion, exists, removing, setting } from './expressions.ts';
 import { parseRepo, parseShard, repoKey, shardFields, shardKey, shardPartition } from './items.ts';
 import { pagesOf } from './pages.ts';
 import { neverScanned } from './repos.ts';
@@ -55,15 +55,19 @@ async function noteProgress(table: Table, input: Input<'noteProgress'>): Output<
 }
 
 async function steerCount(table: Table, input: Input<'steerCount'>): Output<'steerCount'> {
+  const { steeringVersion } = input;
   const { ok } = await updateItem(table, {
     key: repoKey(input),
-    change:
+    change: [
       'cancelledAtMs' in input
-        ? [setting({ countCancelledAtMs: input.cancelledAtMs })]
+        ? setting({ countCancelledAtMs: input.cancelledAtMs })
         : input.pausedAtMs === null
-          ? [removing('countPausedAtMs')]
-          : [setting({ countPausedAtMs: input.pausedAtMs })],
-    condition: 'attribute_exists(#giant)',
+          ? removing('countPausedAtMs')
+          : setting({ countPausedAtMs: input.pausedAtMs }),
+      adding({ steeringVersion: 1 }),
+    ],
+    condition: all('attribute_exists(#giant)', atVersion('steeringVersion', steeringVersion)),
+    values: { ':version': steeringVersion || undefined },
   });
   return ok ? 'done' : 'refused';
 }

@@ -1,7 +1,17 @@
-import { type TenantRecord, tenantClaimsMax } from '../../domain/tenant.ts';
-import type { Input, Output, TenantLedger } from '../../ports/ledger.ts';
+import { tenantClaimsMax } from '../../domain/tenant.ts';
+import type { Input, Output, SettingsOutcome, TenantLedger } from '../../ports/ledger.ts';
 import { dueTenants } from './due-tenants.ts';
-import { absent, adding, all, anyNamed, type Clause, exists, removing, setting } from './expressions.ts';
+import {
+  absent,
+  adding,
+  all,
+  anyNamed,
+  atVersion,
+  type Clause,
+  exists,
+  removing,
+  setting,
+} from './expressions.ts';
 import { formatValues, inKnownFormat, knownFormat } from './format.ts';
 import {
   counterField,
@@ -66,51 +76,50 @@ async function createTenant(table: Table, input: Input<'createTenant'>): Output<
 
 async function updateTenant(
   table: Table,
-  { tenant, ...change }: Input<'updateTenant'>,
+  { tenant, settingsVersion, ...change }: Input<'updateTenant'>,
 ): Output<'updateTenant'> {
   const given = Object.entries(change);
-  if (given.length === 0) return readTenant(table, tenant);
   // A new limit ends the floor, and any reconcile that is running.
   const isNewLimit = change.limitBytes !== undefined;
   const isNull = ([, value]: [string, unknown]) => value === null;
-  return changeTenant(table, tenant, [
+  return changeSettings(table, { tenant, settingsVersion }, [
     setting({
       ...Object.fromEntries(given.filter((field) => !isNull(field))),
       ...(isNewLimit && { floorUntilMs: 0, leaseUntilMs: 0 }),
     }),
-    adding(isNewLimit ? { epoch: 1 } : {}),
+    adding({ settingsVersion: 1, ...(isNewLimit && { epoch: 1 }) }),
     removing(...given.filter(isNull).map(([name]) => name)),
   ]);
 }
 
 async function setRepoLimit(table: Table, input: Input<'setRepoLimit'>): Output<'setRepoLimit'> {
-  const { tenant, repo, limitBytes } = input;
+  const { tenant, settingsVersion, repo, limitBytes } = input;
   const limit = anyNamed('limit', [[limitField(repo), { limitBytes }]]);
-  return changeTenant(table, tenant, [
+  return changeSettings(table, { tenant, settingsVersion }, [
     setting({ leaseUntilMs: 0 }),
-    adding({ epoch: 1 }),
+    adding({ settingsVersion: 1, epoch: 1 }),
     limitBytes === null ? limit.removing() : limit.setting(),
     anyNamed('counter', [[counterField(repo), undefined]]).removing(),
   ]);
 }
 
-/** Changes a tenant that is there. undefined: there is none. @throws {NewerFormatError} */
-async function changeTenant(
+/** @throws {NewerFormatError} */
+async function changeSettings(
   table: Table,
-  tenant: string,
+  { tenant, settingsVersion }: { tenant: string; settingsVersion: number },
   change: readonly Clause[],
-): Promise<TenantRecord | undefined> {
+): Promise<SettingsOutcome> {
   const result = await updateItem(table, {
     key: tenantKey(tenant),
     change,
-    condition: all(exists, inKnownFormat),
-    values: formatValues,
+    condition: all(exists, atVersion('settingsVersion', settingsVersion), inKnownFormat),
+    values: { ...formatValues, ':version': settingsVersion || undefined },
     returns: 'ALL_NEW',
   });
-  if (result.ok) return parseTenant(result.attributes);
+  if (result.ok) return { kind: 'changed', tenant: parseTenant(result.attributes) };
   // Throws if it was refused for its format.
-  await readTenant(table, tenant);
-  return undefined;
+  const now = await readTenant(table, tenant);
+  return now ? { kind: 'superseded', tenant: now } : { kind: 'absent' };
 }
 
 async function closeTenant(

@@ -1,4 +1,5 @@
 import type { RepoRecord } from '../../domain/tenant.ts';
+import { LedgerUnavailableError } from '../../ports/ledger.ts';
 import type { Deps } from '../deps.ts';
 
 export type SteerCountOutcome =
@@ -14,20 +15,26 @@ export type SteerCountOutcome =
  * @throws {LedgerUnavailableError}
  */
 export async function steerCount(
-  { ledger, clock, queue }: Pick<Deps, 'ledger' | 'clock' | 'queue'>,
+  { ledger, clock, queue, settings }: Pick<Deps, 'ledger' | 'clock' | 'queue' | 'settings'>,
   input: { tenant: string; repo: string; state: 'running' | 'paused' | 'cancelled' },
 ): Promise<SteerCountOutcome> {
   const { tenant, repo, state } = input;
   const path = { tenant, repo };
-  const before = await ledger.readRepo(path);
-  if (!before?.giant) return { kind: 'no-giant' };
-  if (state === 'cancelled' && before.giant.isFirstCount) return { kind: 'first-count' };
   const nowMs = clock.nowMs();
-  const outcome = await ledger.steerCount({
-    ...path,
-    ...(state === 'cancelled' ? { cancelledAtMs: nowMs } : { pausedAtMs: state === 'paused' ? nowMs : null }),
-  });
-  if (outcome === 'refused') return { kind: 'no-giant' };
+  const steered =
+    state === 'cancelled' ? { cancelledAtMs: nowMs } : { pausedAtMs: state === 'paused' ? nowMs : null };
+  let before: RepoRecord | undefined;
+  // Others may steer it at the same time.
+  do {
+    before = await ledger.readRepo(path);
+    if (!before?.giant) return { kind: 'no-giant' };
+    if (state === 'cancelled' && before.giant.isFirstCount) return { kind: 'first-count' };
+    if (clock.nowMs() > nowMs + settings.batchTimeLimitMs)
+      throw new LedgerUnavailableError(`Others steered the count of ${tenant}/${repo} at the same time.`);
+  } while (
+    (await ledger.steerCount({ ...path, ...steered, steeringVersion: before.steeringVersion ?? 0 })) ===
+    'refused'
+  );
   if (state === 'running') await queue.request({ tenant, reason: 'manual', full: false });
   const record = await ledger.readRepo(path);
   return record?.giant ? { kind: 'changed', before, record } : { kind: 'no-giant' };

@@ -19,10 +19,15 @@ export type CreateRepoOutcome =
  * @throws {LedgerUnavailableError}
  */
 export async function createRepo(
-  deps: Pick<Deps, 'ledger' | 'queue' | 'clock' | 'log'>,
-  input: { tenant: TenantRecord; repo: string; limitBytes?: number | null | undefined },
+  deps: Pick<Deps, 'ledger' | 'queue' | 'clock' | 'log' | 'settings'>,
+  input: {
+    tenant: TenantRecord;
+    beganMs: number;
+    repo: string;
+    limitBytes?: number | null | undefined;
+  },
 ): Promise<CreateRepoOutcome> {
-  const { repo, limitBytes } = input;
+  const { beganMs, repo, limitBytes } = input;
   const path = { tenant: input.tenant.tenant, repo };
   const found = await deps.ledger.readRepo(path);
   if (found && found.closedAtMs !== null) return { kind: 'closed' };
@@ -30,7 +35,7 @@ export async function createRepo(
   let { tenant } = input;
   if (limitBytes !== undefined) {
     // Before it takes pushes.
-    const limited = await limitRepo(deps, { tenant, repo, limitBytes });
+    const limited = await limitRepo(deps, { tenant, beganMs, repo, limitBytes });
     if (limited.kind !== 'limited') return limited;
     tenant = limited.tenant;
   }

@@ -1,5 +1,6 @@
 import { repoLimitsMax, type TenantRecord } from '../../domain/tenant.ts';
 import type { Deps } from '../deps.ts';
+import { overSettings } from '../over-settings.ts';
 import { requestOrLog } from '../recounts/request-or-log.ts';
 
 export type LimitRepoOutcome =
@@ -12,21 +13,23 @@ export type LimitRepoOutcome =
  * Sets the limit of one repo, or with null lifts it. Until a recount has found what the repo takes up, a batch that
  * uploads to it finds out itself.
  *
- * @param input.tenant as read for this request. Two requests at the same time may exceed the number of limits by one.
+ * @param input.tenant as read for this request. @param input.beganMs when that came, before the tenant was read.
  * @throws {LedgerUnavailableError}
  */
 export async function limitRepo(
-  deps: Pick<Deps, 'ledger' | 'queue' | 'log'>,
-  input: { tenant: TenantRecord; repo: string; limitBytes: number | null },
+  deps: Pick<Deps, 'ledger' | 'queue' | 'log' | 'clock' | 'settings'>,
+  input: { tenant: TenantRecord; beganMs: number; repo: string; limitBytes: number | null },
 ): Promise<LimitRepoOutcome> {
   const { repo, limitBytes } = input;
-  const { tenant, repoLimits } = input.tenant;
-  const presentBytes = repoLimits.get(repo)?.limitBytes ?? null;
-  // It would end a recount that is running, for nothing.
-  if (presentBytes === limitBytes) return { kind: 'limited', tenant: input.tenant };
-  if (presentBytes === null && repoLimits.size >= repoLimitsMax) return { kind: 'too-many' };
-  const changed = await deps.ledger.setRepoLimit({ tenant, repo, limitBytes });
-  if (!changed) return { kind: 'absent' };
-  await requestOrLog(deps, { tenant, reason: 'manual', full: false });
-  return { kind: 'limited', tenant: changed };
+  return overSettings(deps, input, async (before) => {
+    const { tenant, repoLimits, settingsVersion } = before;
+    const presentBytes = repoLimits.get(repo)?.limitBytes ?? null;
+    // It would end a recount that is running, for nothing.
+    if (presentBytes === limitBytes) return { kind: 'limited', tenant: before };
+    if (presentBytes === null && repoLimits.size >= repoLimitsMax) return { kind: 'too-many' };
+    const outcome = await deps.ledger.setRepoLimit({ tenant, settingsVersion, repo, limitBytes });
+    if (outcome.kind !== 'changed') return outcome;
+    await requestOrLog(deps, { tenant, reason: 'manual', full: false });
+    return { kind: 'limited', tenant: outcome.tenant };
+  });
 }

@@ -102,7 +102,7 @@ async function admit(deps: AdmitUploadDeps, input: AdmitUploadInput): Promise<Ad
       if (!isExpectedToFit) await requestUploadRecount();
       return issue(deps, { attempt, verdicts, ...decision });
     case 'full':
-      return refuseAll(deps, { attempt, verdicts, ...decision });
+      return refuseAll(deps, { attempt, verdicts, appliedEpoch: input.tenant.appliedEpoch, ...decision });
     case 'unknown':
       return deferBatch(deps, { attempt, waitMs: decision.waitMs });
     case 'absent':
@@ -197,6 +197,8 @@ async function refuseAll(
   input: {
     attempt: BatchAttempt;
     verdicts: Map<string, UploadVerdict>;
+    /** Of the tenant as the batch began with it. */
+    appliedEpoch: number;
     refusal: Refusal;
   },
 ): Promise<AdmitUploadOutcome> {
@@ -204,7 +206,21 @@ async function refuseAll(
   // A batch whose reservation was voided was paused for so long that what it read proves nothing any more.
   if ((await deps.ledger.deleteReservation(keyOf(attempt))) === 'absent') return retryLater(deps);
   addRefusal(verdicts, refusal);
+  await forgetRefused(deps, input);
   return { kind: 'answered', verdicts };
+}
+
+/**
+ * A reconcile that read the reservation before it was deleted shows what was refused as reserved, for as long as nobody
+ * counts again. So somebody does. Most refusals meet no reconcile.
+ */
+async function forgetRefused(
+  deps: AdmitUploadDeps,
+  { attempt, appliedEpoch }: { attempt: BatchAttempt; appliedEpoch: number },
+): Promise<void> {
+  const { tenant } = attempt;
+  const now = await deps.ledger.readTenant(tenant);
+  if (now && now.epoch > appliedEpoch) await requestOrLog(deps, { tenant, reason: 'refusal', full: false });
 }
 
 function addRefusal(verdicts: Map<string, UploadVerdict>, refusal: Refusal): void {

@@ -26,6 +26,7 @@ import type {
   RepoPath,
   ReservationKey,
   ReservationPage,
+  SettingsOutcome,
   TenantCommit,
 } from '../../../lambda/ports/ledger.ts';
 import { checkExpression, fitting, itemBytesMax } from './item-limits.ts';
@@ -84,6 +85,7 @@ export class MemoryLedger implements Ledger {
       downloadLimitBytes: null,
       reposMustExist: false,
       committedBytes: storedBytes,
+      settingsVersion: 0,
       epoch: 0,
       appliedEpoch: 0,
       floorBaseBytes: storedBytes,
@@ -114,20 +116,34 @@ export class MemoryLedger implements Ledger {
     return 'created';
   }
 
-  async updateTenant({ tenant, ...change }: Input<'updateTenant'>) {
-    return this.#update(tenant, ({ epoch }) => ({
+  async updateTenant({ settingsVersion, tenant, ...change }: Input<'updateTenant'>) {
+    return this.#changeSettings({ tenant, settingsVersion }, ({ epoch }) => ({
       ...change,
       ...(change.limitBytes !== undefined && { floorUntilMs: 0, leaseUntilMs: 0, epoch: epoch + 1 }),
     }));
   }
 
-  async setRepoLimit({ tenant, repo, limitBytes }: Input<'setRepoLimit'>) {
-    return this.#update(tenant, ({ epoch, repoLimits }) => {
+  async setRepoLimit({ tenant, settingsVersion, repo, limitBytes }: Input<'setRepoLimit'>) {
+    return this.#changeSettings({ tenant, settingsVersion }, ({ epoch, repoLimits }) => {
       const others = [...repoLimits].filter(([name]) => name !== repo);
       const limits =
         limitBytes === null ? others : [...others, [repo, { limitBytes, counted: null }] as const];
       return { repoLimits: new Map(limits), leaseUntilMs: 0, epoch: epoch + 1 };
     });
+  }
+
+  #changeSettings(
+    { tenant, settingsVersion }: { tenant: string; settingsVersion: number },
+    change: (record: TenantRecord) => Partial<TenantRecord>,
+  ): SettingsOutcome {
+    const now = this.#tenants.get(tenant)?.record;
+    if (!now) return { kind: 'absent' };
+    if (now.settingsVersion !== settingsVersion) return { kind: 'superseded', tenant: now };
+    const changed = this.#update(tenant, (record) => ({
+      ...change(record),
+      settingsVersion: settingsVersion + 1,
+    }));
+    return { kind: 'changed', tenant: changed ?? now };
   }
 
   async addCommitted(input: Input<'addCommitted'>): Promise<AddOutcome> {
@@ -264,6 +280,7 @@ export class MemoryLedger implements Ledger {
       found ?? {};
     const kept = {
       closedAtMs: found?.closedAtMs ?? null,
+      ...(found?.steeringVersion !== undefined && { steeringVersion: found.steeringVersion }),
       ...(createdAtMs !== undefined && { createdAtMs }),
       ...(endedClosingMs !== undefined && { endedClosingMs }),
       ...(watch && { watch }),
@@ -456,12 +473,15 @@ export class MemoryLedger implements Ledger {
 
   async steerCount(input: Input<'steerCount'>): Promise<'done' | 'refused'> {
     const found = this.#items(input.tenant).repos.get(input.repo);
-    if (!found?.giant) return 'refused';
-    if ('cancelledAtMs' in input) this.#setRepo(input, { countCancelledAtMs: input.cancelledAtMs });
-    else if (input.pausedAtMs !== null) this.#setRepo(input, { countPausedAtMs: input.pausedAtMs });
+    if (!found?.giant || (found.steeringVersion ?? 0) !== input.steeringVersion) return 'refused';
+    const steeringVersion = input.steeringVersion + 1;
+    if ('cancelledAtMs' in input)
+      this.#setRepo(input, { countCancelledAtMs: input.cancelledAtMs, steeringVersion });
+    else if (input.pausedAtMs !== null)
+      this.#setRepo(input, { countPausedAtMs: input.pausedAtMs, steeringVersion });
     else {
       const { countPausedAtMs: _, ...rest } = found;
-      this.#items(input.tenant).repos.set(input.repo, rest);
+      this.#items(input.tenant).repos.set(input.repo, { ...rest, steeringVersion });
     }
     return 'done';
   }

@@ -10,7 +10,7 @@ import { createRepo as createRepoUseCase } from '../../../use-cases/repos/create
 import { findRepo } from '../../../use-cases/repos/find-repo.ts';
 import { limitRepo } from '../../../use-cases/repos/limit-repo.ts';
 import { problem, repoNotFound, tenantNotFound } from '../../problems.ts';
-import { pathRepo } from '../../request.ts';
+import { pathRepo, receivedAtMs } from '../../request.ts';
 import { json, type Response } from '../../respond.ts';
 import { managerAccess, openManagerAccess, readerAccess, seesRepo } from '../access.ts';
 import { iso } from '../fields.ts';
@@ -56,9 +56,9 @@ const showRepo = operation(
 /** A repo that a push made is there, too. */
 const createRepo = change(
   { action: 'repo.create', access: openManagerAccess, query: noQuery, body: jsonBody(createRepoBody) },
-  async (deps, { tenant, body, trail }) => {
+  async (deps, { tenant, body, event, trail }) => {
     const name = `${tenant.tenant}/${body.repo}`;
-    const outcome = await createRepoUseCase(deps, { tenant, ...body });
+    const outcome = await createRepoUseCase(deps, { tenant, beganMs: receivedAtMs(event), ...body });
     switch (outcome.kind) {
       case 'created': {
         trail.became(body);
@@ -97,7 +97,9 @@ const updateRepo = change(
       if (refusal) return refusal;
     }
     const limited =
-      limitBytes === undefined ? { tenant } : await updateLimit(deps, { tenant, repo, limitBytes, trail });
+      limitBytes === undefined
+        ? { tenant }
+        : await updateLimit(deps, { tenant, beganMs: receivedAtMs(event), repo, limitBytes, trail });
     if ('refusal' in limited) return limited.refusal;
     const path = { tenant: tenant.tenant, repo };
     const decided = await readDecided(deps, path);
@@ -193,11 +195,17 @@ async function updateGitHost(
 
 async function updateLimit(
   deps: ManagementDeps,
-  input: { tenant: TenantRecord; repo: string; limitBytes: number | null; trail: AuditTrail },
+  input: {
+    tenant: TenantRecord;
+    beganMs: number;
+    repo: string;
+    limitBytes: number | null;
+    trail: AuditTrail;
+  },
 ): Promise<{ tenant: TenantRecord } | { refusal: Response }> {
-  const { tenant, repo, limitBytes, trail } = input;
+  const { tenant, beganMs, repo, limitBytes, trail } = input;
   if (!(await findRepo(deps, { tenant, repo }))) return { refusal: repoNotFound(tenant.tenant) };
-  const outcome = await limitRepo(deps, { tenant, repo, limitBytes });
+  const outcome = await limitRepo(deps, { tenant, beganMs, repo, limitBytes });
   switch (outcome.kind) {
     case 'limited':
       trail.was({ limitBytes: tenant.repoLimits.get(repo)?.limitBytes ?? null });

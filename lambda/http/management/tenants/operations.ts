@@ -3,8 +3,10 @@ import {
   createTenantOnce,
   createTenant as createTenantUseCase,
 } from '../../../use-cases/access/create-tenant.ts';
+import { updateTenant as updateTenantUseCase } from '../../../use-cases/access/update-tenant.ts';
 import { noteLimit } from '../../../use-cases/warnings/note-level.ts';
 import { problem, tenantNotFound } from '../../problems.ts';
+import { receivedAtMs } from '../../request.ts';
 import { json } from '../../respond.ts';
 import { adminAccess, adminTenantAccess, openTenantAccess } from '../access.ts';
 import { encodeCursor } from '../cursor.ts';
@@ -77,24 +79,25 @@ const showTenant = operation(
 
 const updateTenant = change(
   { action: 'tenant.update', access: openTenantAccess, query: noQuery, body: jsonBody(updateTenantBody) },
-  async (deps, { tenant, body, trail }) => {
+  async (deps, { tenant: read, body, event, trail }) => {
     const { limitBytes, downloadLimitBytes, plan, reposMustExist } = body;
-    // The limit that it has already would end its floor, and a recount that is running, for nothing.
-    const isNewLimit = limitBytes !== undefined && limitBytes !== tenant.limitBytes;
-    const updated = await deps.ledger.updateTenant({
-      tenant: tenant.tenant,
-      ...(isNewLimit && { limitBytes }),
-      ...(downloadLimitBytes !== undefined && { downloadLimitBytes }),
-      ...(plan !== undefined && { plan }),
-      ...(reposMustExist !== undefined && { reposMustExist }),
+    const outcome = await updateTenantUseCase(deps, {
+      tenant: read,
+      beganMs: receivedAtMs(event),
+      change: {
+        ...(limitBytes !== undefined && { limitBytes }),
+        ...(downloadLimitBytes !== undefined && { downloadLimitBytes }),
+        ...(plan !== undefined && { plan }),
+        ...(reposMustExist !== undefined && { reposMustExist }),
+      },
     });
-    if (!updated) return tenantNotFound();
+    if (outcome.kind === 'absent') return tenantNotFound();
     const changed = Object.keys(body) as (keyof typeof body)[];
     const of = (record: TenantRecord) => Object.fromEntries(changed.map((name) => [name, record[name]]));
-    trail.was(of(tenant));
-    trail.became(of(updated));
-    if (isNewLimit) await noteLimit(deps, updated);
-    return json(200, tenantBody(updated));
+    trail.was(of(outcome.before));
+    trail.became(of(outcome.tenant));
+    if (outcome.tenant.limitBytes !== outcome.before.limitBytes) await noteLimit(deps, outcome.tenant);
+    return json(200, tenantBody(outcome.tenant));
   },
 );
 

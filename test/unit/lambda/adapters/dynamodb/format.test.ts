@@ -7,6 +7,7 @@ import { tenantKey } from '../../../../../lambda/adapters/dynamodb/items.ts';
 import { createDynamoDbLedger } from '../../../../../lambda/adapters/dynamodb/ledger.ts';
 import { type Ledger, NewerFormatError } from '../../../../../lambda/ports/ledger.ts';
 import { type Database, openDatabase } from '../../../../../local/data/database.ts';
+import { updateTenant } from '../../../../support/over-settings.ts';
 import { unlimitedRepo } from '../../../../support/tenant-record.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'lfs-quota-format-'));
@@ -65,7 +66,7 @@ describe("a tenant's item", () => {
   const calls: readonly [name: keyof Ledger, call: () => Promise<unknown>][] = [
     ['readTenant', () => ledger.readTenant(tenant)],
     ['listTenants', () => ledger.listTenants({ pageSize: 100 })],
-    ['updateTenant', () => ledger.updateTenant({ tenant, limitBytes: 7 })],
+    ['updateTenant', () => updateTenant(ledger, { tenant, limitBytes: 7 })],
     ['closeTenant', () => ledger.closeTenant({ tenant, closedAtMs: 7 })],
     ['addCommitted', add],
     ['beginReconcile', begin],

@@ -112,6 +112,7 @@ describe('an item', () => {
     lookAtMs: null,
     dueAtMs: 11,
     closedAtMs: null,
+    settingsVersion: 0,
     reposMustExist: false,
     repoLimits: new Map(),
   };
@@ -125,6 +126,7 @@ describe('an item', () => {
       downloadLimitBytes: 20,
       listedUntilMs: 13,
       claimCount: 14,
+      settingsVersion: 21,
       overtakenEpoch: 15,
       fullCountedAtMs: 16,
       reservedUntilMs: 17,

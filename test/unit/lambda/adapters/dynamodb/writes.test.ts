@@ -28,7 +28,11 @@ beforeEach(() => table.reset());
 
 describe('a write that the table accepts', () => {
   const writes: readonly [name: keyof Ledger, write: (to: Ledger) => Promise<unknown>, answer: unknown][] = [
-    ['updateTenant', (to) => to.updateTenant({ tenant, limitBytes: 5 }), { committedBytes: 2 }],
+    [
+      'updateTenant',
+      (to) => to.updateTenant({ tenant, settingsVersion: 0, limitBytes: 5 }),
+      { kind: 'changed', tenant: { committedBytes: 2 } },
+    ],
     ['closeTenant', (to) => to.closeTenant({ tenant, closedAtMs: 5 }), { committedBytes: 2 }],
     [
       'addCommitted',

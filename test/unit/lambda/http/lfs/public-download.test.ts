@@ -4,6 +4,7 @@ import { lfsMediaType } from '../../../../../lambda/http/request.ts';
 import { httpEvent, noContext } from '../../../../support/http-event.ts';
 import { CountingDeps } from '../../../../support/memory/counting-deps.ts';
 import { MemoryPublicReads } from '../../../../support/memory/public-reads.ts';
+import { updateTenant } from '../../../../support/over-settings.ts';
 import { tokenRecord } from '../../../../support/token-record.ts';
 
 const oid = 'b'.repeat(64);
@@ -156,7 +157,7 @@ describe('a batch without a token for the repo', () => {
   });
 
   it('ends at the tenant’s limit with a message that has none of its numbers', async () => {
-    await world.ledger.updateTenant({ tenant: 'acme', downloadLimitBytes: 59 });
+    await updateTenant(world.ledger, { tenant: 'acme', downloadLimitBytes: 59 });
     const { answer } = await send({ repo: 'open' });
     expect(answer.statusCode).toBe(509);
     expect(JSON.parse(answer.body ?? '').message).toMatch(

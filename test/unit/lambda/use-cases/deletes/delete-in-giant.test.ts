@@ -6,6 +6,7 @@ import { expectedOnceMore } from '../../../../../lambda/use-cases/deletes/expect
 import { runDeletion, runDeletions } from '../../../../../lambda/use-cases/deletes/run-deletions.ts';
 import { type GiantStack, giantStack, oidOf, repo } from '../../../../support/memory/giant-stack.ts';
 import { minute, tenant } from '../../../../support/memory/stack.ts';
+import { updateTenant } from '../../../../support/over-settings.ts';
 
 const day = 24 * 60 * minute;
 const ordinary = 'small';
@@ -98,7 +99,7 @@ describe('a delete in a giant', () => {
   });
 
   it('is expected once more under the names of its objects, even without a limit', async () => {
-    await stack.ledger.updateTenant({ tenant, limitBytes: null });
+    await updateTenant(stack.ledger, { tenant, limitBytes: null });
     const expected = (where: string) =>
       expectedOnceMore(stack.deps, {
         tenant,

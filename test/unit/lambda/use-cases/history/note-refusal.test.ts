@@ -6,6 +6,7 @@ import { admitUpload } from '../../../../../lambda/use-cases/uploads/admit-uploa
 import { MemoryHistory } from '../../../../support/memory/history.ts';
 import { MemoryStack, oidOf, tenant } from '../../../../support/memory/stack.ts';
 import { MemoryWarnings } from '../../../../support/memory/warnings.ts';
+import { setRepoLimit } from '../../../../support/over-settings.ts';
 import { recordingLog } from '../../../../support/recording-log.ts';
 
 const refusal = { repo: null, storedBytes: 100, limitBytes: 150 };
@@ -37,7 +38,7 @@ describe('a refused batch', () => {
 
   it('for the limit of its repo alone is not the tenant’s', async () => {
     const { made, refusals } = await world();
-    await made.ledger.setRepoLimit({ tenant, repo: 'b', limitBytes: 5 });
+    await setRepoLimit(made.ledger, { tenant, repo: 'b', limitBytes: 5 });
     const verdicts = await made.push('b', { [oidOf(2)]: 6 });
     expect([...(verdicts as ReadonlyMap<string, { kind: string }>).values()]).toMatchObject([
       { kind: 'over-limit' },

@@ -388,7 +388,7 @@ describe('a repo that becomes a giant', () => {
 
   it('is left alone while its count is paused, and no full count waits for a time', async () => {
     await begun(await asNew());
-    await stack.ledger.steerCount({ tenant, repo, pausedAtMs: stack.nowMs });
+    await stack.ledger.steerCount({ tenant, repo, steeringVersion: 0, pausedAtMs: stack.nowMs });
     const asked = scans(() => ({}));
     const { nextDueAtMs } = await begun({ giants: [await record()] });
     expect([asked.length, nextDueAtMs]).toEqual([0, Number.MAX_SAFE_INTEGER]);
@@ -495,7 +495,7 @@ describe('a recount of all shards', () => {
   it('says how far it is, and ends when it is given up', async () => {
     await stack.recount();
     stack.nowMs += minute;
-    await stack.ledger.steerCount({ tenant, repo, pausedAtMs: stack.nowMs });
+    await stack.ledger.steerCount({ tenant, repo, steeringVersion: 0, pausedAtMs: stack.nowMs });
     const { giant } = await count({ isThorough: true });
     expect(giant).toMatchObject({
       recountFromMs: stack.nowMs,

@@ -2,6 +2,7 @@ import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { reconcile } from '../../../../../lambda/use-cases/recounts/reconcile.ts';
 import { functionSpecs } from '../../../../../lib/functions/function-specs.ts';
 import { MemoryStack, minute, oidOf, tenant } from '../../../../support/memory/stack.ts';
+import { updateTenant } from '../../../../support/over-settings.ts';
 
 /** A reservation of small objects is dead then, by every clock. */
 const deathMs = 37 * minute;
@@ -115,7 +116,7 @@ describe('what is late of a tenant with very many claims', () => {
   });
 
   it('is counted once while its sum is being written: what fits is not refused', async () => {
-    await world.ledger.updateTenant({ tenant, limitBytes: 26 * 6 });
+    await updateTenant(world.ledger, { tenant, limitBytes: 26 * 6 });
     await pushUnsent(26);
     world.nowMs += deathMs;
     const { deleteReservation } = world.ledger;

@@ -57,12 +57,28 @@ it('a first count cannot be given up, but paused', async () => {
 it('what is no giant, or is none any more, has no count', async () => {
   for (const state of ['paused', 'cancelled'] as const)
     expect(await steer(state, 'other')).toEqual({ kind: 'no-giant' });
-  vi.spyOn(stack.ledger, 'steerCount').mockResolvedValueOnce('refused');
-  expect(await steer('paused')).toEqual({ kind: 'no-giant' });
   const record = await stack.ledger.readRepo({ tenant, repo });
   const { giant: _, ...ordinary } = record ?? expect.fail('It is there.');
   for (const after of [ordinary, undefined]) {
     vi.spyOn(stack.ledger, 'readRepo').mockResolvedValueOnce(record).mockResolvedValueOnce(after);
     expect(await steer('paused')).toEqual({ kind: 'no-giant' });
   }
+});
+
+it('is steered over what others have made of it meanwhile', async () => {
+  const outcomes = await Promise.all([steer('paused'), steer('cancelled')]);
+  expect(outcomes).toMatchObject([{ kind: 'changed' }, { kind: 'changed' }]);
+  expect(await stack.ledger.readRepo({ tenant, repo })).toMatchObject({
+    countPausedAtMs: stack.nowMs,
+    countCancelledAtMs: stack.nowMs,
+    steeringVersion: 2,
+  });
+});
+
+it('is given up when nobody waits for the answer any more', async () => {
+  vi.spyOn(stack.ledger, 'steerCount').mockImplementation(async () => {
+    stack.nowMs += stack.deps.settings.batchTimeLimitMs;
+    return 'refused';
+  });
+  await expect(steer('paused')).rejects.toThrow('Others steered the count of acme/app at the same time.');
 });

@@ -3,6 +3,7 @@ import { findPublicRepo } from '../../../../../lambda/use-cases/access/find-publ
 import { changeMark } from '../../../../../lambda/use-cases/repos/change-mark.ts';
 import { ManualClock, memoryDeps } from '../../../../support/memory/deps.ts';
 import { MemoryObjectStore } from '../../../../support/memory/object-store.ts';
+import { setRepoLimit } from '../../../../support/over-settings.ts';
 import { tenantRecord } from '../../../../support/tenant-record.ts';
 
 const path = { tenant: 'acme', repo: 'game' };
@@ -64,7 +65,7 @@ describe('a repo', () => {
     const { deps, change } = await setUp();
     await deps.ledger.markDirty({ tenant: 'acme', repo: 'art', dirtyToken: 'changed' });
     expect(await change(100, 'art')).toEqual({ kind: 'no-repo' });
-    await deps.ledger.setRepoLimit({ tenant: 'acme', repo: 'art', limitBytes: 5 });
+    await setRepoLimit(deps.ledger, { tenant: 'acme', repo: 'art', limitBytes: 5 });
     expect(await change(100, 'art')).toMatchObject({ kind: 'changed' });
   });
 

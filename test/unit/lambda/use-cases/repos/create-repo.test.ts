@@ -7,7 +7,12 @@ import { MemoryStack, minute, oidOf, tenant } from '../../../../support/memory/s
 describe('a repo that is created', () => {
   let world: MemoryStack;
   const create = async (repo: string, limitBytes?: number | null) =>
-    createRepo(world.deps, { tenant: await world.record(), repo, limitBytes });
+    createRepo(world.deps, {
+      tenant: await world.record(),
+      beganMs: world.nowMs,
+      repo,
+      limitBytes,
+    });
   const find = async (repo: string) => findRepo(world.deps, { tenant: await world.record(), repo });
 
   beforeEach(async () => {

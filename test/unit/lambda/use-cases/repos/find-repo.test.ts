@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { findRepo } from '../../../../../lambda/use-cases/repos/find-repo.ts';
 import { MemoryStack, oidOf, tenant } from '../../../../support/memory/stack.ts';
+import { setRepoLimit } from '../../../../support/over-settings.ts';
 
 describe('a repo', () => {
   let world: MemoryStack;
@@ -30,7 +31,7 @@ describe('a repo', () => {
     expect(await find('old')).toMatchObject({ closedAtMs: 5 });
     await world.ledger.markDirty({ tenant, repo: 'limited', dirtyToken: 'changed' });
     expect(await find('limited')).toBeUndefined();
-    await world.ledger.setRepoLimit({ tenant, repo: 'limited', limitBytes: 5 });
+    await setRepoLimit(world.ledger, { tenant, repo: 'limited', limitBytes: 5 });
     expect(await find('limited')).toMatchObject({ repo: 'limited' });
   });
 });

@@ -11,7 +11,12 @@ const kindsOf = (verdicts: ReadonlyMap<string, UploadVerdict> | 'retry' | 'absen
 describe('a repo with a limit of its own', () => {
   let world: MemoryStack;
   const limit = async (repo: string, limitBytes: number | null) =>
-    limitRepo(world.deps, { tenant: await world.record(), repo, limitBytes });
+    limitRepo(world.deps, {
+      tenant: await world.record(),
+      beganMs: world.nowMs,
+      repo,
+      limitBytes,
+    });
   const limitIn = async (repo: string) => (await world.record()).repoLimits.get(repo);
 
   beforeEach(async () => {
@@ -105,9 +110,22 @@ describe('a repo with a limit of its own', () => {
 
   it('is none of a tenant that has gone meanwhile', async () => {
     const before = { ...(await world.record()), tenant: 'nobody' };
-    expect(await limitRepo(world.deps, { tenant: before, repo: 'app', limitBytes: 5 })).toEqual({
-      kind: 'absent',
-    });
+    const change = { tenant: before, beganMs: world.nowMs, repo: 'app', limitBytes: 5 };
+    expect(await limitRepo(world.deps, change)).toEqual({ kind: 'absent' });
     expect(world.requests).toEqual([]);
+  });
+
+  it('is set though others set those of other repos at the same time', async () => {
+    const repos = ['app', 'web', 'art'];
+    const outcomes = await Promise.all(repos.map((repo) => limit(repo, 5)));
+    expect(outcomes.map(({ kind }) => kind)).toEqual(['limited', 'limited', 'limited']);
+    expect([...(await world.record()).repoLimits.keys()].sort()).toEqual(['app', 'art', 'web']);
+    expect(world.requests).toHaveLength(3);
+  });
+
+  it('stays one of fifty at most, whoever sets others at the same time', async () => {
+    for (let index = 1; index < repoLimitsMax; index += 1) await limit(`repo-${index}`, 5);
+    const outcomes = await Promise.all([limit('app', 5), limit('web', 5)]);
+    expect(outcomes.map(({ kind }) => kind).sort()).toEqual(['limited', 'too-many']);
   });
 });

@@ -2,6 +2,7 @@ import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { admitUpload } from '../../../../../lambda/use-cases/uploads/admit-upload.ts';
 import { addWithinLimit } from '../../../../../lambda/use-cases/uploads/decide-at-limit.ts';
 import { MemoryStack, oidOf, tenant } from '../../../../support/memory/stack.ts';
+import { updateTenant } from '../../../../support/over-settings.ts';
 
 const oid = oidOf(1);
 const none: ReadonlyMap<string, number> = new Map();
@@ -244,7 +245,7 @@ describe('a batch at the limit', () => {
 
   it('that read the limit before it was lifted is admitted without a scan', async () => {
     const input = { tenant: await world.record(), repo: 'app', objects: new Map([[oid, 500]]) };
-    await world.ledger.updateTenant({ tenant, limitBytes: null });
+    await updateTenant(world.ledger, { tenant, limitBytes: null });
     const begun = vi.spyOn(world.ledger, 'beginReconcile');
     expect(await admitUpload(world.deps, input)).toMatchObject({
       verdicts: new Map([[oid, { kind: 'upload' }]]),

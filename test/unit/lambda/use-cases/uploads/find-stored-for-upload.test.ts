@@ -4,6 +4,7 @@ import { KnownObjects } from '../../../../../lambda/domain/known-objects.ts';
 import { runDeletion } from '../../../../../lambda/use-cases/deletes/run-deletions.ts';
 import { admitUpload } from '../../../../../lambda/use-cases/uploads/admit-upload.ts';
 import { CountingDeps } from '../../../../support/memory/counting-deps.ts';
+import { updateTenant } from '../../../../support/over-settings.ts';
 
 const [tenant, repo] = ['acme', 'app'];
 const oidOf = (index: number) => `${index.toString(16).padStart(4, '0')}${'0'.repeat(60)}`;
@@ -107,7 +108,7 @@ describe('a push of many objects', () => {
 
   it('asks for everything if it might not fit', async () => {
     await ask(range(0, 100));
-    await made.ledger.updateTenant({ tenant, limitBytes: 1100 });
+    await updateTenant(made.ledger, { tenant, limitBytes: 1100 });
     expect(await ask(range(100, 10))).toEqual(unasked);
     expect(await ask([200], { sizeBytes: 0 })).toEqual(unasked);
     put(300);

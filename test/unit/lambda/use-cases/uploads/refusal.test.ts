@@ -1,8 +1,9 @@
-import { beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { overLimitMessage } from '../../../../../lambda/http/lfs/over-limit-message.ts';
 import type { LimitState } from '../../../../../lambda/use-cases/uploads/limit-state.ts';
 import { type Refusal, refusalOf } from '../../../../../lambda/use-cases/uploads/refusal.ts';
 import { MemoryStack, minute, oidOf, tenant } from '../../../../support/memory/stack.ts';
+import { updateTenant } from '../../../../support/over-settings.ts';
 import { tenantRecord } from '../../../../support/tenant-record.ts';
 
 /** From a reservation of small objects to its death: 30 min of URL, 1 of slack, 5 of grace, 1 ms to send it, 10 s of clocks. */
@@ -99,7 +100,7 @@ describe('a refusal', () => {
   it('without a floor tells what was last counted', async () => {
     world.put({ [`app/${oidOf(1)}`]: 400 });
     await world.consume({ full: true });
-    await world.ledger.updateTenant({ tenant, limitBytes: 300 });
+    await updateTenant(world.ledger, { tenant, limitBytes: 300 });
     expect((await refused({ [oidOf(2)]: 301 })).refusal).toMatchObject({
       storedBytes: 400,
       reservedBytes: 0,
@@ -116,6 +117,37 @@ describe('a refusal', () => {
       storedBytes: 600,
       reservedBytes: 0,
       missingBytes: 100,
+    });
+  });
+
+  describe('that a recount meets', () => {
+    /** Refuses one object, with a recount right before the answer is given, or right before the batch. */
+    const refusedBeside = async (when: 'batch' | 'answer') => {
+      world.put({ [`app/${oidOf(1)}`]: 900 });
+      await world.consume({ full: true });
+      const deleteReservation = world.ledger.deleteReservation.bind(world.ledger);
+      if (when === 'batch') await world.consume();
+      else
+        vi.spyOn(world.ledger, 'deleteReservation').mockImplementationOnce(async (input) => {
+          await world.consume();
+          return deleteReservation(input);
+        });
+      world.requests.length = 0;
+      await refused({ [oidOf(2)]: 200 });
+    };
+
+    it('shows what was refused as reserved, and is repeated', async () => {
+      await refusedBeside('answer');
+      expect((await world.usage()).committedBytes).toBe(1100);
+      expect(world.requests).toEqual([{ tenant, reason: 'refusal', full: false }]);
+      await world.consume();
+      expect((await world.usage()).committedBytes).toBe(900);
+    });
+
+    it('is not repeated if it was over before the batch began', async () => {
+      await refusedBeside('batch');
+      expect((await world.usage()).committedBytes).toBe(900);
+      expect(world.requests).toEqual([]);
     });
   });
 });

@@ -3,6 +3,7 @@ import { runRecount } from '../../../../../lambda/use-cases/recounts/run-recount
 import { noteLevel, noteLimit } from '../../../../../lambda/use-cases/warnings/note-level.ts';
 import { MemoryStack, minute, oidOf, tenant } from '../../../../support/memory/stack.ts';
 import { MemoryWarnings } from '../../../../support/memory/warnings.ts';
+import { updateTenant } from '../../../../support/over-settings.ts';
 import { recordingLog } from '../../../../support/recording-log.ts';
 import { tenantRecord } from '../../../../support/tenant-record.ts';
 
@@ -106,7 +107,7 @@ describe('a change of the limit', () => {
     const stale = await made.ledger.readTenant(tenant);
     if (!stale) throw new Error('No tenant.');
     const limit = async (limitBytes: number | null) => {
-      const changed = await made.ledger.updateTenant({ tenant, limitBytes });
+      const changed = await updateTenant(made.ledger, { tenant, limitBytes });
       if (!changed) throw new Error('No tenant.');
       await noteLimit(made.deps, changed);
     };

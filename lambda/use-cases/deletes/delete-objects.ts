@@ -1,4 +1,4 @@
-import { newDeletion } from '../../domain/deletion.ts';
+import { isVoid, newDeletion } from '../../domain/deletion.ts';
 import { objectKey, repoPrefix } from '../../domain/names.ts';
 import type { Counted, TenantRecord } from '../../domain/tenant.ts';
 import { allPages } from '../all-pages.ts';
@@ -41,9 +41,13 @@ export async function markObject(
   ]);
   if (!stored) return undefined;
   const nowMs = clock.nowMs();
-  // That of a clean-up may end without deleting it.
+  // That of a clean-up may end without deleting it, and one from before its repo was emptied deletes nothing.
   const marked = deletions.find(
-    ({ state, sweep, objects }) => state !== 'gone' && sweep === undefined && objects.has(oid),
+    (deletion) =>
+      deletion.state !== 'gone' &&
+      deletion.sweep === undefined &&
+      deletion.objects.has(oid) &&
+      !isVoid(settings, deletion, { repo: record, nowMs }),
   );
   const dueAtMs = marked?.dueAtMs ?? nowMs + settings.deleteGraceMs;
   if (!dryRun && !marked) {

@@ -78,6 +78,23 @@ describe('an object that is marked for deletion', () => {
     expect(await world.keys()).toEqual([`art/${oid}`]);
   });
 
+  it('is marked anew beside a mark from before its repo was emptied, which deletes nothing', async () => {
+    const { ledger } = world;
+    await mark();
+    const [before] = await world.deletions();
+    if (!before) throw new Error('Nothing was marked.');
+    await ledger.closeRepo({ tenant, repo: 'game', closedAtMs: world.nowMs });
+    await world.consume();
+    world.nowMs += 2 * minute;
+    await world.consume();
+    world.put({ [`game/${oid}`]: 10 });
+    await ledger.putDeletion({ tenant, deletion: { ...before, id: 'late' } });
+    expect(await mark()).toMatchObject({ dueAtMs: world.nowMs + hour });
+    world.nowMs += hour;
+    await world.consume();
+    expect(await world.keys()).toEqual([`art/${oid}`]);
+  });
+
   it('is deleted when its grace time is over, and the freed bytes show at once', async () => {
     await mark();
     world.nowMs += hour - 1;

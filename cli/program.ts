@@ -3,6 +3,7 @@ import { registerAudit } from './commands/audit.ts';
 import { registerCompletion } from './commands/completion.ts';
 import { registerConnect } from './commands/connect.ts';
 import { registerCount } from './commands/count.ts';
+import { registerDeletion } from './commands/deletion.ts';
 import { registerDoctor } from './commands/doctor.ts';
 import { registerDownloads } from './commands/downloads.ts';
 import { registerDu } from './commands/du.ts';
@@ -52,6 +53,7 @@ export function buildProgram(context: CliContext): Command {
   registerDownloads(program, context);
   registerRepo(program, context);
   registerObject(program, context);
+  registerDeletion(program, context);
   registerUsage(program, context);
   registerHistory(program, context);
   registerWebhook(program, context);

@@ -47,6 +47,7 @@ export const routes = [
   { method: 'DELETE', path: '/v1/tenants/{tenant}/webhook', function: 'management' },
   { method: 'POST', path: '/v1/tenants/{tenant}/webhook/test', function: 'management' },
   { method: 'GET', path: '/v1/tenants/{tenant}/objects', function: 'management' },
+  { method: 'GET', path: '/v1/tenants/{tenant}/deletions', function: 'management' },
   { method: 'GET', path: '/v1/tenants/{tenant}/repos', function: 'management' },
   { method: 'POST', path: '/v1/tenants/{tenant}/repos', function: 'management' },
   { method: 'GET', path: '/v1/tenants/{tenant}/repos/{repo}', function: 'management' },

@@ -85,6 +85,7 @@ export const examples: Readonly<Record<string, readonly Example[]>> = {
     ["lfs-quota object list acme --json | jq -r '.objects[].oid'"],
   ],
   'object delete': [[`lfs-quota object delete acme game ${oid} --wait`]],
+  'deletion list': [['lfs-quota deletion list acme'], ['lfs-quota deletion list acme --repo game']],
   usage: [
     ['lfs-quota usage acme'],
     ['lfs-quota usage acme --refresh', 'count again now'],

@@ -286,6 +286,18 @@ export interface DeletionLedger {
   /** Those of one repo. Its cost does not depend on other repos. */
   deletionsOf(path: RepoPath): AsyncIterable<readonly Deletion[]>;
   /**
+   * One page of a tenant's, or of those of one repo, in the order of {@link deletions}, in any state: at most `pageSize`,
+   * and no more than one answer of the table, so a page can be shorter, or empty, without being the last.
+   *
+   * @param input.after key of a deletion that may be gone by now: `next` of the page before. With `repo` one of that repo.
+   */
+  listDeletions(input: {
+    tenant: string;
+    repo?: string;
+    after?: Omit<DeletionKey, 'tenant'>;
+    pageSize: number;
+  }): Promise<DeletionPage>;
+  /**
    * Takes at most `unmarkedObjectsMax` objects out of a deletion while it is only marked. `refused`: it is deleting,
    * or gone.
    */
@@ -392,6 +404,12 @@ export interface DeletionKey {
   readonly tenant: string;
   readonly repo: string;
   readonly deletionId: string;
+}
+
+export interface DeletionPage {
+  readonly deletions: readonly Deletion[];
+  /** null: this is the last page. */
+  readonly next: Omit<DeletionKey, 'tenant'> | null;
 }
 
 export interface NewTenant {

@@ -29,6 +29,19 @@ function planIn(answer: Answer, status: 200 | 202): z.output<typeof plan> {
 
 const repoList = z.strictObject({ repos: z.array(repoShape), nextCursor: z.string().nullable() });
 
+const deletionList = z.strictObject({
+  deletions: z.array(
+    z.strictObject({
+      repo: z.string(),
+      oid: z.string().regex(/^[0-9a-f]{64}$/),
+      sizeBytes: z.int().min(0),
+      state: z.enum(['marked', 'deleting']),
+      dueAt: z.iso.datetime(),
+    }),
+  ),
+  nextCursor: z.string().nullable(),
+});
+
 /** Deletes that need nothing but the API. What was pushed just now stays until its URLs are dead. */
 export function deleteTests(api: () => Api): void {
   const manage = (method: string, path: string, body?: object) => api().manage(method, path, body);
@@ -80,6 +93,94 @@ export function deleteTests(api: () => Api): void {
       expect(Date.parse(first.dueAt)).toBeGreaterThan(Date.parse(dry.dueAt));
       await sleep(1100);
       expect(planIn(await manage('DELETE', `${path}?dryRun=false`), 202)).toEqual(first);
+    });
+
+    it('of objects is listed until they go, a page at a time, of the tenant or of one repo', async () => {
+      const two = await api().newTenant();
+      const [first, second] = [objectOf(10), objectOf(20)];
+      await push(api(), place(two), [first, second]);
+      await push(api(), { ...two, repo: 'art' }, [first]);
+      const path = `/v1/tenants/${two.tenant}/deletions`;
+      const list = async (query = '', token = two.readToken) => {
+        const answer = await api().send({ method: 'GET', path: path + query, headers: basic(token) });
+        expect(answer.status, answer.text).toBe(200);
+        return deletionList.parse(jsonOf(answer));
+      };
+      expect(await list()).toEqual({ deletions: [], nextCursor: null });
+      const dueAts = new Map<string, string>();
+      for (const [repo, { oid }] of [
+        ['game', first],
+        ['game', second],
+        ['art', first],
+      ] as const) {
+        const answer = await manage('DELETE', `/v1/tenants/${two.tenant}/repos/${repo}/objects/${oid}`);
+        dueAts.set(repo + oid, planIn(answer, 202).dueAt);
+      }
+      const { deletions } = await list();
+      expect(deletions.map(({ repo }) => repo)).toEqual(['art', 'game', 'game']);
+      for (const { repo, oid, state, dueAt } of deletions)
+        expect([state, dueAt]).toEqual(['marked', dueAts.get(repo + oid)]);
+      expect(new Set(deletions.map(({ repo, oid, sizeBytes }) => `${repo} ${oid} ${sizeBytes}`))).toEqual(
+        new Set([`art ${first.oid} 10`, `game ${first.oid} 10`, `game ${second.oid} 20`]),
+      );
+      for (const [filter, count] of [
+        ['', 3],
+        ['&repo=game.git', 2],
+        ['&repo=other', 0],
+      ] as const) {
+        const found = [];
+        let cursor = '';
+        for (let page = 0; page === 0 || cursor !== ''; page += 1) {
+          expect(page, 'pages that do not end').toBeLessThan(10);
+          const read = await list(`?limit=1${filter}${cursor && `&cursor=${cursor}`}`);
+          expect(read.deletions.length).toBeLessThanOrEqual(1);
+          found.push(...read.deletions);
+          cursor = read.nextCursor ?? '';
+        }
+        expect(found).toHaveLength(count);
+      }
+      // What is pushed again is not marked any more.
+      await ask(api(), place(two), 'upload', first);
+      expect((await list('?repo=game')).deletions.map(({ oid }) => oid)).toEqual([second.oid]);
+      const { token } = await api().newToken(two.tenant, { scope: 'read', repos: ['art'] });
+      expect((await list('?repo=art', token)).deletions).toHaveLength(1);
+      for (const [query, status] of [
+        ['', 403],
+        ['?repo=game', 404],
+        ['?repo=absent', 404],
+      ] as const)
+        expectProblem(await api().send({ method: 'GET', path: path + query, headers: basic(token) }), status);
+    });
+
+    it('is not listed after what is no cursor of that list', async () => {
+      const path = `/v1/tenants/${own.tenant}/deletions`;
+      const hex = (text: string) => `c${Buffer.from(text).toString('hex')}`;
+      for (const cursor of [
+        '',
+        'acme',
+        'x'.repeat(3000),
+        '%00',
+        'c',
+        'c0',
+        hex('game'),
+        hex('#game'),
+        hex('/#'),
+      ])
+        expectProblem(
+          await manage('GET', `${path}?cursor=${cursor}`),
+          422,
+          /^cursor: must be the nextCursor/,
+        );
+      expectProblem(await manage('GET', `${path}?cursor=${hex(`${'a'.repeat(65)}#game`)}`), 422, /^cursor: /);
+      const places = ['0#', 'gc-a-0-1#game#x', 'z#\u{10ffff}', `z#${'x'.repeat(1024)}`, '0#\u0000', '0#aaa'];
+      for (const cursor of [...places.map(hex), `${hex('0#')}${'ff'.repeat(1024)}`])
+        for (const filter of ['', '&repo=game']) {
+          const answer = await manage('GET', `${path}?cursor=${cursor}${filter}`);
+          expect(answer.status, answer.text).toBe(200);
+        }
+      for (const query of ['limit=0', 'limit=1001', 'repo=..', 'state=marked'])
+        expectProblem(await manage('GET', `${path}?${query}`), 422);
+      expect((await manage('DELETE', path)).headers['allow']).toBe('GET');
     });
 
     it('of an object that is pushed again before is called off', async () => {

@@ -77,6 +77,7 @@ const callers: Readonly<
   'DELETE /v1/tenants/{tenant}/webhook': 'manager',
   'POST /v1/tenants/{tenant}/webhook/test': 'manager',
   'GET /v1/tenants/{tenant}/objects': 'reader',
+  'GET /v1/tenants/{tenant}/deletions': 'reader',
   'GET /v1/tenants/{tenant}/repos': 'reader',
   'POST /v1/tenants/{tenant}/repos': 'manager',
   'GET /v1/tenants/{tenant}/repos/{repo}': 'reader',
@@ -275,9 +276,13 @@ export function scopeTests(api: () => Api): void {
       'reservations?repo=film',
       'objects?repo=film',
       'objects',
+      'deletions?repo=game',
+      'deletions?repo=film',
+      'deletions',
     ])('let a token for one repo see nothing of another in %s', async (what) => {
       const { status, text } = await get(what, 'one repo');
-      expect(status).toBe(what === 'objects' ? 403 : what === 'objects?repo=film' ? 404 : 200);
+      const isOfOne = /^(objects|deletions)/.test(what);
+      expect(status).toBe(!isOfOne ? 200 : what.endsWith('game') ? 200 : what.endsWith('film') ? 404 : 403);
       expect(text.replace('repo=film', '')).not.toMatch(/film/);
       expect(text).not.toContain(stored.film.oid);
       if (what === 'objects?repo=game') expect(text).toContain(stored.game.oid);

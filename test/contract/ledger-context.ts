@@ -1,7 +1,8 @@
 import { beforeAll, expect } from 'vitest';
+import type { Deletion } from '../../lambda/domain/deletion.ts';
 import type { Reservation } from '../../lambda/domain/reservation.ts';
 import type { TokenStore } from '../../lambda/ports/credentials.ts';
-import type { Input, Ledger, NewTenant, ReservationPage } from '../../lambda/ports/ledger.ts';
+import type { DeletionPage, Input, Ledger, NewTenant, ReservationPage } from '../../lambda/ports/ledger.ts';
 import type { RequestKeys } from '../../lambda/ports/request-keys.ts';
 
 /** The ledger, and what shares its table. */
@@ -68,6 +69,20 @@ export async function* reservationPages(
     const page: ReservationPage = await ledger.listReservations({ ...input, ...(next && { after: next }) });
     expect(page.reservations.length).toBeLessThanOrEqual(input.pageSize);
     yield page.reservations;
+    next = page.next;
+  } while (next !== null);
+}
+
+/** The same of deletions. */
+export async function* deletionPages(
+  ledger: Ledger,
+  input: Omit<Input<'listDeletions'>, 'after'>,
+): AsyncIterable<readonly Deletion[]> {
+  let next: DeletionPage['next'] = null;
+  do {
+    const page: DeletionPage = await ledger.listDeletions({ ...input, ...(next && { after: next }) });
+    expect(page.deletions.length).toBeLessThanOrEqual(input.pageSize);
+    yield page.deletions;
     next = page.next;
   } while (next !== null);
 }

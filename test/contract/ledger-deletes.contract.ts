@@ -4,6 +4,7 @@ import { allPages } from '../../lambda/use-cases/all-pages.ts';
 import { unlimitedRepo } from '../support/tenant-record.ts';
 import {
   counted,
+  deletionPages,
   dueOf,
   type LedgerUnderTest,
   ledgerContext,
@@ -41,6 +42,48 @@ export function deleteContract(open: () => Promise<LedgerUnderTest>): void {
         { ...deletion('d1'), objects: new Map([[oid('b'), 20]]) },
       ]);
       expect(await get().ledger.unmark({ ...key, deletionId: 'none', names: [oid('a')] })).toBe('refused');
+    });
+
+    it('are listed a page at a time, each once, of the tenant or of one repo', async () => {
+      const [tenant, other] = [await create(), await create()];
+      const long = 'x'.repeat(1000);
+      const names = ['', 'app', 'app#', 'app#r', 'app.x', 'apq', '\u{1f5bf}', long, `${long}y`];
+      for (const repo of names)
+        for (const id of ['d1', 'gc-d-2', 'd3'])
+          await get().ledger.putDeletion({ tenant, deletion: { ...deletion(id), repo } });
+      await get().ledger.putDeletion({ tenant: other, deletion: deletion('theirs') });
+      const walk = (input: { repo?: string; pageSize: number }) =>
+        allPages(deletionPages(get().ledger, { tenant, ...input }));
+      const all = await allPages(get().ledger.deletions(tenant));
+      expect(all).toHaveLength(27);
+      for (const pageSize of [1, 2, 27, 28, 1000]) expect(await walk({ pageSize })).toEqual(all);
+      for (const repo of names) {
+        const found = await walk({ repo, pageSize: 2 });
+        expect(found, repo).toEqual(await allPages(get().ledger.deletionsOf({ tenant, repo })));
+        expect(found).toHaveLength(3);
+      }
+      expect(await walk({ repo: 'none', pageSize: 2 })).toEqual([]);
+      const begun = await get().ledger.listDeletions({ tenant, repo: 'apq', pageSize: 2 });
+      expect([begun.deletions.length, begun.next]).toEqual([2, { repo: 'apq', deletionId: 'd3' }]);
+      const whole = await get().ledger.listDeletions({ tenant, repo: 'apq', pageSize: 4 });
+      expect([whole.deletions.length, whole.next]).toEqual([3, null]);
+      expect(await get().ledger.listDeletions({ tenant: tenantName(), pageSize: 2 })).toEqual({
+        deletions: [],
+        next: null,
+      });
+    });
+
+    it('are listed after one that is gone, or never was, too', async () => {
+      const tenant = await create();
+      for (const id of ['d1', 'd3']) await get().ledger.putDeletion({ tenant, deletion: deletion(id) });
+      const idsAfter = async (after: { repo: string; deletionId: string }) => {
+        const page = await get().ledger.listDeletions({ tenant, after, pageSize: 5 });
+        return page.deletions.map(({ id }) => id);
+      };
+      expect(await idsAfter({ repo: 'app', deletionId: 'd2' })).toEqual(['d3']);
+      expect(await idsAfter({ repo: 'aaa', deletionId: 'd9' })).toEqual(['d1', 'd3']);
+      for (const last of ['zoo', '\uffff', '\u{10ffff}'])
+        expect(await idsAfter({ repo: last, deletionId: 'd0' })).toEqual([]);
     });
 
     it('are left as they are if no object is to be unmarked', async () => {

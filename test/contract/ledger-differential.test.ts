@@ -10,7 +10,7 @@ import { allPages } from '../../lambda/use-cases/all-pages.ts';
 import { openDatabase } from '../../local/data/database.ts';
 import { MemoryLedger } from '../support/memory/ledger.ts';
 import { Random } from '../support/random.ts';
-import { dueOf, reservationPages, tenantName } from './ledger-context.ts';
+import { deletionPages, dueOf, reservationPages, tenantName } from './ledger-context.ts';
 import { newTenant, pathsOf, randomCall } from './random-ledger-calls.ts';
 
 /**
@@ -53,13 +53,20 @@ async function readsOf(ledger: Ledger, tenant: string) {
     reservations: await allPages(ledger.reservationsOf(path)),
     listed: await allPages(reservationPages(ledger, { ...path, pageSize: 1 })),
     deletions: await allPages(ledger.deletionsOf(path)),
+    listedDeletions: await allPages(deletionPages(ledger, { ...path, pageSize: 1 })),
     shards: await allPages(ledger.shards(path)),
     cleanup: await ledger.readCleanup(path),
     gone: await ledger.goneOf({ ...path, oids: ['a', 'b', 'c', 'd'] }),
   }));
   const due = await dueOf(ledger, { nowMs: 400, tenantsMax: 1_000_000 });
   const listed = await allPages(reservationPages(ledger, { tenant, pageSize: 2 }));
-  return { repos: await Promise.all(ofRepos), listed, due: due.find((one) => one.tenant === tenant) };
+  const listedDeletions = await allPages(deletionPages(ledger, { tenant, pageSize: 2 }));
+  return {
+    repos: await Promise.all(ofRepos),
+    listed,
+    listedDeletions,
+    due: due.find((one) => one.tenant === tenant),
+  };
 }
 
 /** @throws if the two ledgers differ, with the calls that led there. */

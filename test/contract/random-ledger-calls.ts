@@ -288,6 +288,7 @@ type Reads =
   | 'listReservations'
   | 'deletions'
   | 'deletionsOf'
+  | 'listDeletions'
   | 'shards'
   | 'seen'
   | 'readCleanup'

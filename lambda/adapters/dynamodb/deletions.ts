@@ -2,7 +2,7 @@ import { oidsOf } from '../../domain/deletion.ts';
 import type { DeletionLedger, Input, Output } from '../../ports/ledger.ts';
 import { absent, adding, all, type Clause, exists, removing, removingKeys, setting } from './expressions.ts';
 import { deletionKey, dueKey, ofRepo, parseDeletion, removalField, tenantKey } from './items.ts';
-import { itemsBelow } from './pages.ts';
+import { itemsBelow, keysAfter, onePage } from './pages.ts';
 import { deleteItem, putItem, type Table, updateItem } from './requests.ts';
 import { byDueIndex } from './table.ts';
 
@@ -12,6 +12,7 @@ export function deletionMethods(table: Table): DeletionLedger {
     putDeletion: (input) => putDeletion(table, input),
     deletions: (tenant) => deletions(table, tenant),
     deletionsOf: (path) => deletionsOf(table, path),
+    listDeletions: (input) => listDeletions(table, input),
     unmark: (input) => unmark(table, input),
     claimDeletion: (input) => claimDeletion(table, input),
     endDeletion: (input) => endDeletion(table, input),
@@ -45,6 +46,24 @@ async function* deletionsOf(table: Table, path: Input<'deletionsOf'>): Output<'d
   const { tenant, repo } = path;
   for await (const items of itemsBelow(table, { tenant, prefix: ofRepo('DELETION', repo) }))
     yield items.map(parseDeletion).filter((deletion) => deletion.repo === repo);
+}
+
+async function listDeletions(table: Table, input: Input<'listDeletions'>): Output<'listDeletions'> {
+  const { tenant, repo, after, pageSize } = input;
+  const { items, hasMore } = await onePage(table, {
+    ...keysAfter({
+      tenant,
+      prefix: repo === undefined ? 'DELETION#' : ofRepo('DELETION', repo),
+      after: after && deletionKey({ tenant, ...after }).sk,
+    }),
+    Limit: pageSize,
+  });
+  const read = items.map(parseDeletion);
+  const last = hasMore ? read.at(-1) : undefined;
+  return {
+    deletions: read.filter((deletion) => repo === undefined || deletion.repo === repo),
+    next: last ? { repo: last.repo, deletionId: last.id } : null,
+  };
 }
 
 /** What taking these objects out of a deletion changes in its item. */

@@ -1,4 +1,4 @@
-import type { ReservationPage } from '../../ports/ledger.ts';
+import type { DeletionPage, ReservationPage } from '../../ports/ledger.ts';
 
 /** Bytes of the key in a cursor. A key of the store has at most 1,024, and part of them are not in the cursor. */
 const keyBytesMax = 1000;
@@ -49,4 +49,25 @@ export function encodeReservationCursor({ repo, reservationId }: ReservationPlac
 export function decodeReservationCursor(cursor: string): ReservationPlace {
   const [reservationId = '', repo = ''] = decodeCursor(cursor).split('#');
   return { repo, reservationId };
+}
+
+type DeletionPlace = NonNullable<DeletionPage['next']>;
+
+/** Bytes of a name in the cursor of a list of deletions, at most. A folder of the store can have a longer name than a repo. */
+const folderBytesMax = 1024;
+
+/** What the cursor of a list of deletions looks like: in hex an id (letters, digits and `-`), `#` and the name of a repo. */
+export const deletionCursorPattern = new RegExp(
+  `^c(?:${alphanumeric}|2d){1,64}23(?:[0-9a-f]{2}){0,${folderBytesMax}}$`,
+);
+
+export function encodeDeletionCursor({ repo, deletionId }: DeletionPlace): string {
+  return encodeCursor(`${deletionId}#${repo}`);
+}
+
+/** @param cursor of the form {@link deletionCursorPattern}. */
+export function decodeDeletionCursor(cursor: string): DeletionPlace {
+  const text = decodeCursor(cursor);
+  const end = text.indexOf('#');
+  return { deletionId: text.slice(0, end), repo: text.slice(end + 1) };
 }

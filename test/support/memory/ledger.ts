@@ -17,6 +17,7 @@ import {
 import type {
   AddOutcome,
   DeletionKey,
+  DeletionPage,
   Input,
   Ledger,
   LimitCommit,
@@ -397,6 +398,18 @@ export class MemoryLedger implements Ledger {
 
   deletionsOf(path: RepoPath): AsyncIterable<readonly Deletion[]> {
     return this.#pages(() => ofRepo(this.#tenants.get(path.tenant)?.deletions, path.repo));
+  }
+
+  async listDeletions(input: Input<'listDeletions'>): Promise<DeletionPage> {
+    const { tenant, repo, after, pageSize } = input;
+    const all = this.#tenants.get(tenant)?.deletions ?? new Map<string, Deletion>();
+    const afterKey = after && keyFrom({ tenant, ...after });
+    const left = [...(repo === undefined ? all : ofRepo(all, repo)).entries()]
+      .filter(([key]) => afterKey === undefined || key > afterKey)
+      .sort(([a], [b]) => (a < b ? -1 : 1));
+    const page = left.slice(0, Math.min(pageSize, this.#pageSize)).map(([, deletion]) => deletion);
+    const last = left.length > page.length ? page.at(-1) : undefined;
+    return { deletions: page, next: last ? { repo: last.repo, deletionId: last.id } : null };
   }
 
   async unmark(input: DeletionKey & { names: readonly string[] }): Promise<'unmarked' | 'refused'> {

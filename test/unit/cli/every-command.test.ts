@@ -337,7 +337,13 @@ const list = [
   'repo list acme',
   'object list acme --repo game',
 ];
-const moreLists = ['lock list acme game', 'reservation list acme', 'count list acme', 'export list acme'];
+const moreLists = [
+  'lock list acme game',
+  'reservation list acme',
+  'deletion list acme',
+  'count list acme',
+  'export list acme',
+];
 
 /** With options that no example has. */
 const moreLines = [

@@ -34,7 +34,10 @@ const sections: readonly { readonly title: string; readonly isOf: (path: string)
   { title: 'Sessions of the console', isOf: (path) => path === '/v1/session' },
   { title: 'Warnings', isOf: (path) => path.includes('/webhook') },
   { title: 'Exports', isOf: (path) => path.includes('/exports') },
-  { title: 'Repos, objects and file locks', isOf: (path) => /^\/v1\/.*\/(repos|objects)/.test(path) },
+  {
+    title: 'Repos, objects and file locks',
+    isOf: (path) => /^\/v1\/.*\/(repos|objects|deletions)/.test(path),
+  },
 ];
 
 /** The page with its generated part as the code has it now. */

@@ -1,6 +1,7 @@
 import type { DeletePlan } from '../../../use-cases/deletes/delete-objects.ts';
+import type { ShownDeletion } from '../../../use-cases/deletes/list-deletions.ts';
 import { iso } from '../fields.ts';
-import type { DeletePlanBody } from './schemas.ts';
+import type { DeletePlanBody, DeletionBody } from './schemas.ts';
 
 /** What the delete of a whole tenant, one of its repos, or one object frees. */
 export function deletePlanBody(
@@ -9,4 +10,8 @@ export function deletePlanBody(
 ): DeletePlanBody {
   const { objectCount, bytes, dueAtMs, waitsFor } = plan;
   return { ...path, objectCount, bytes, dueAt: iso(dueAtMs), ...(waitsFor && { waitsFor }) };
+}
+
+export function deletionBody({ dueAtMs, ...deletion }: ShownDeletion): DeletionBody {
+  return { ...deletion, dueAt: iso(dueAtMs) };
 }

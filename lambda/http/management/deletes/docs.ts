@@ -1,7 +1,7 @@
 import type { OperationDocs } from '../../operation-docs.ts';
 import { oid } from '../objects/docs.ts';
-import { deleteQuery } from './requests.ts';
-import { deletePlanSchema } from './schemas.ts';
+import { deleteQuery, deletionQuery } from './requests.ts';
+import { deletePlanSchema, deletionPageSchema } from './schemas.ts';
 
 const plan = { objectCount: 6, bytes: 14_700_000, dueAt: '2026-11-21T05:00:00Z' };
 
@@ -20,6 +20,29 @@ const deleteAnswers = (path: object) => ({
 
 /** Deletes. */
 export const deleteDocs = {
+  'GET /v1/tenants/{tenant}/deletions': {
+    id: 'listDeletions',
+    summary: 'Objects that are marked for deletion, and when they go',
+    description:
+      'Those that somebody asked to delete one by one, repo by repo. One that was pushed again since is not marked any ' +
+      'more. What goes with a whole repo, or by a clean-up, is told by those. A page may be shorter than asked for, or ' +
+      'empty, without being the last.',
+    access: 'reader',
+    query: deletionQuery,
+    answers: {
+      200: {
+        description: 'One page.',
+        schema: deletionPageSchema,
+        example: {
+          deletions: [
+            { repo: 'game', oid, sizeBytes: 2_450_000, state: 'marked', dueAt: '2026-11-21T06:00:00Z' },
+          ],
+          nextCursor: null,
+        },
+      },
+    },
+    problems: ['tenant-not-found', 'repo-required', 'repo-not-found'],
+  },
   'DELETE /v1/tenants/{tenant}': {
     id: 'deleteTenant',
     summary: 'Delete a tenant with all that it stores',

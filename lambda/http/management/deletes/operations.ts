@@ -5,16 +5,19 @@ import {
   deleteTenant as deleteTenantUseCase,
   markObject,
 } from '../../../use-cases/deletes/delete-objects.ts';
+import { listDeletions as listDeletionsUseCase } from '../../../use-cases/deletes/list-deletions.ts';
 import { cancelExportsOf } from '../../../use-cases/exports/cancel-export.ts';
 import { problem, repoNotFound } from '../../problems.ts';
 import { pathOid, pathRepo } from '../../request.ts';
 import { json } from '../../respond.ts';
-import { adminTenantAccess, managerAccess } from '../access.ts';
+import { adminTenantAccess, managerAccess, readerAccess, refuseBeyondRepos } from '../access.ts';
+import { encodeDeletionCursor } from '../cursor.ts';
 import { makesExports } from '../exports/access.ts';
 import { iso } from '../fields.ts';
-import { change, type ManagementDeps, noBody, type Operations } from '../operation.ts';
-import { deletePlanBody } from './bodies.ts';
-import { deleteQuery } from './requests.ts';
+import { change, type ManagementDeps, noBody, type Operations, operation } from '../operation.ts';
+import { pageSizeDefault } from '../queries.ts';
+import { deletePlanBody, deletionBody } from './bodies.ts';
+import { deleteQuery, deletionQuery } from './requests.ts';
 
 const needs = {
   access: managerAccess,
@@ -79,7 +82,27 @@ async function cancelExports(deps: ManagementDeps, path: { tenant: string; repo?
   if (makesExports(deps)) await cancelExportsOf(deps, { tenant, ...(repo !== undefined && { repo }) });
 }
 
+/** Repo by repo, a page at a time. */
+const listDeletions = operation(
+  { access: readerAccess, query: deletionQuery, body: noBody },
+  async (deps, { tenant: { tenant }, token, query: { limit = pageSizeDefault, cursor, repo } }) => {
+    const refusal = refuseBeyondRepos({ token }, repo);
+    if (refusal) return refusal;
+    const { deletions, next } = await listDeletionsUseCase(deps, {
+      tenant,
+      pageSize: limit,
+      ...(repo !== undefined && { repo }),
+      ...(cursor && { after: cursor }),
+    });
+    return json(200, {
+      deletions: deletions.map(deletionBody),
+      nextCursor: next && encodeDeletionCursor(next),
+    });
+  },
+);
+
 export const deleteOperations = {
+  'GET /v1/tenants/{tenant}/deletions': listDeletions,
   'DELETE /v1/tenants/{tenant}': deleteTenant,
   'DELETE /v1/tenants/{tenant}/repos/{repo}': deleteRepo,
   'DELETE /v1/tenants/{tenant}/repos/{repo}/objects/{oid}': deleteObject,

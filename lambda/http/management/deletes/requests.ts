@@ -1,5 +1,6 @@
 import * as z from 'zod';
-import { flag } from '../queries.ts';
+import { decodeDeletionCursor, deletionCursorPattern } from '../cursor.ts';
+import { flag, ofRepo, pageOf } from '../queries.ts';
 
 const deleteRule = 'only dryRun=true and dryRun=false are known. Nothing was deleted';
 
@@ -8,3 +9,5 @@ export const deleteQuery = z.strictObject(
   { dryRun: flag(deleteRule).meta({ default: false, description: 'Only tell what the delete would free.' }) },
   deleteRule,
 );
+
+export const deletionQuery = pageOf(deletionCursorPattern, decodeDeletionCursor).extend(ofRepo);

@@ -1,5 +1,6 @@
 import * as z from 'zod';
-import { bytes, time } from '../fields.ts';
+import { oidPattern, repoPattern } from '../../../domain/names.ts';
+import { bytes, nextCursor, time } from '../fields.ts';
 
 export const deletePlanSchema = z
   .object({
@@ -20,3 +21,24 @@ export const deletePlanSchema = z
   .meta({ id: 'DeletePlan' });
 
 export type DeletePlanBody = z.output<typeof deletePlanSchema>;
+
+const deletionSchema = z
+  .object({
+    repo: z.string().regex(repoPattern),
+    oid: z.string().regex(oidPattern),
+    sizeBytes: bytes,
+    state: z.enum(['marked', 'deleting']).meta({
+      description: 'marked: a push that names it keeps it. deleting: nobody can keep it any more.',
+    }),
+    dueAt: time.meta({
+      description:
+        'It goes no sooner. If it was pushed shortly before the delete, it goes only when its upload URLs have expired.',
+    }),
+  })
+  .meta({ id: 'Deletion' });
+
+export const deletionPageSchema = z
+  .object({ deletions: z.array(deletionSchema), nextCursor })
+  .meta({ id: 'DeletionPage' });
+
+export type DeletionBody = z.output<typeof deletionSchema>;

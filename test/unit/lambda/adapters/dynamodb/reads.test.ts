@@ -74,6 +74,7 @@ const consistent: readonly [name: keyof Ledger, read: Read][] = [
   ['listReservations', (from) => from.listReservations({ tenant, pageSize: 2 })],
   ['deletions', (from) => allPages(from.deletions(tenant))],
   ['deletionsOf', (from) => allPages(from.deletionsOf(path))],
+  ['listDeletions', (from) => from.listDeletions({ tenant, pageSize: 2 })],
 ];
 
 describe('a read of the table', () => {
@@ -137,6 +138,7 @@ describe('a read of the table', () => {
     expect(asked()).toHaveLength(1);
     expect(await ledger.listRepos({ tenant, pageSize: 3 })).toEqual([]);
     expect(await ledger.listReservations({ tenant, pageSize: 3 })).toEqual({ reservations: [], next: null });
+    expect(await ledger.listDeletions({ tenant, pageSize: 3 })).toEqual({ deletions: [], next: null });
     expect(await ledger.dueTenants({ untilMs: 1, tenantsMax: 3 })).toEqual({ due: [], untilMs: 1 });
   });
 
@@ -160,6 +162,13 @@ describe('a read of the table', () => {
     table.on('Query').resolves({ Items: [reservationItem('a')], LastEvaluatedKey: { pk: 'p', sk: '1' } });
     const page = await ledger.listReservations({ tenant, pageSize: 1000 });
     expect(page).toMatchObject({ reservations: [{ id: 'a' }], next: { repo: 'app', reservationId: 'a' } });
+    expect(asked()).toMatchObject([{ Limit: 1000 }]);
+  });
+
+  it('by listDeletions is one request too', async () => {
+    table.on('Query').resolves({ Items: [deletionItem('a')], LastEvaluatedKey: { pk: 'p', sk: '1' } });
+    const page = await ledger.listDeletions({ tenant, pageSize: 1000 });
+    expect(page).toMatchObject({ deletions: [{ id: 'a' }], next: { repo: 'app', deletionId: 'a' } });
     expect(asked()).toMatchObject([{ Limit: 1000 }]);
   });
 

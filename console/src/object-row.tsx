@@ -7,23 +7,25 @@ import { ask } from './api.ts';
 import { Problem } from './parts.tsx';
 import { bytesText } from './text.ts';
 
-/** What is known of a delete: what it would do, that it is asked for, or that it was refused. */
+/** What is known of a delete: what it would do, or that it was refused. */
 type Delete =
   | { readonly kind: 'none' }
   | { readonly kind: 'sure'; readonly plan: DeletePlanBody }
-  | { readonly kind: 'marked'; readonly dueAt: string }
   | { readonly kind: 'refused'; readonly detail: string };
 
 /** One object; and its delete in two steps, of which the first tells what the second would do. */
 export function ObjectRow(props: {
   tenant: string;
-  object: ObjectBody;
+  object: Pick<ObjectBody, 'repo' | 'oid' | 'sizeBytes'>;
   /** When it was stored. Empty: the store does not say. */
   age: string;
+  /** When it goes. undefined: it is not marked. */
+  dueAt: string | undefined;
+  onMarked: (dueAt: string) => void;
   mayDelete: boolean;
   nowMs: number;
 }) {
-  const { tenant, object, age, mayDelete, nowMs } = props;
+  const { tenant, object, age, dueAt, onMarked, mayDelete, nowMs } = props;
   const { repo, oid, sizeBytes } = object;
   const [state, setState] = useState<Delete>({ kind: 'none' });
   const result = useRef<HTMLElement>(null);
@@ -36,9 +38,10 @@ export function ObjectRow(props: {
   const path = `/v1/tenants/${tenant}/repos/${encodeURIComponent(repo)}/objects/${oid}`;
   const request = async (dryRun: boolean) => {
     const outcome = await ask<DeletePlanBody>(`${path}${dryRun ? '?dryRun=true' : ''}`, { method: 'DELETE' });
-    if (outcome.kind === 'ok')
-      setState(dryRun ? { kind: 'sure', plan: outcome.body } : { kind: 'marked', dueAt: outcome.body.dueAt });
-    else if (outcome.kind !== 'signed-out')
+    if (outcome.kind === 'ok') {
+      setState(dryRun ? { kind: 'sure', plan: outcome.body } : { kind: 'none' });
+      if (!dryRun) onMarked(outcome.body.dueAt);
+    } else if (outcome.kind !== 'signed-out')
       setState({
         kind: 'refused',
         detail:
@@ -53,14 +56,15 @@ export function ObjectRow(props: {
           <p class="note">
             {repo}
             {age && ` · ${age}`}
+            {!mayDelete && dueAt && ` · goes ${formatUntil(dueAt, nowMs)}`}
           </p>
         </th>
         <td class="right strong">{bytesText(sizeBytes)}</td>
         {mayDelete && (
           <td class="right act">
-            {state.kind === 'marked' ? (
+            {dueAt ? (
               <span class="soft" role="status" tabIndex={-1} ref={result as Ref<HTMLSpanElement>}>
-                goes {formatUntil(state.dueAt, nowMs)}
+                goes {formatUntil(dueAt, nowMs)}
               </span>
             ) : (
               <button

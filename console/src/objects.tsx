@@ -1,10 +1,11 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { formatAge, formatObjects } from '../../cli/render.ts';
+import type { DeletionBody } from '../../lambda/http/management/deletes/schemas.ts';
 import type { ObjectBody } from '../../lambda/http/management/objects/schemas.ts';
 import { askPages } from './api.ts';
 import { Choice } from './choice.tsx';
 import { CsvButton } from './csv-button.tsx';
-import { type ObjectOrder, objectKeyOf, sortObjects } from './object-order.ts';
+import { objectKeyOf, sortObjects } from './object-order.ts';
 import { ObjectRow } from './object-row.tsx';
 import { Card, Cut } from './parts.tsx';
 
@@ -14,8 +15,8 @@ const unaskedMax = 5_000;
 /** Pages of 1,000. Beyond that the command line is the better tool. */
 const pagesMax = 200;
 
-interface Found {
-  readonly objects: readonly ObjectBody[];
+interface Found<Item> {
+  readonly items: readonly Item[];
   readonly isCut: boolean;
   readonly hasFailed: boolean;
 }
@@ -23,40 +24,54 @@ interface Found {
 interface Where {
   readonly tenant: string;
   readonly objectCount: number;
+  /** Another one after each count: what was marked may have been pushed again, or be gone. */
+  readonly countedAt: string;
   /** Those that the token is for. null: all. */
   readonly repos: readonly string[] | null;
 }
 
+/** Of each repo that may be asked for. */
+async function listEach<Item, Key extends string>(
+  { tenant, repos }: Where,
+  key: Key,
+  onSeen?: (count: number) => void,
+): Promise<Found<Item>> {
+  const items: Item[] = [];
+  let [isCut, hasFailed] = [false, false];
+  for (const repo of repos ?? [undefined]) {
+    const query = repo === undefined ? '' : `?repo=${encodeURIComponent(repo)}`;
+    const listed = await askPages<Item, Key>(`/v1/tenants/${tenant}/${key}${query}`, key, {
+      pagesMax,
+      onPage: (more) => onSeen?.(items.length + more.length),
+    });
+    if (listed) items.push(...listed.items);
+    isCut ||= listed?.isCut ?? false;
+    hasFailed ||= !listed;
+  }
+  return { items, isCut, hasFailed };
+}
+
 /** All objects, as the store lists them: by name, so the largest and the oldest are known when all have been seen. */
-function useObjects({ tenant, objectCount, repos }: Where) {
-  const [found, setFound] = useState<Found>();
+function useObjects(where: Where) {
+  const { tenant, objectCount } = where;
+  const [found, setFound] = useState<Found<ObjectBody>>();
   const [seen, setSeen] = useState<number>();
   const run = useRef(0);
   const isUnasked = objectCount <= unaskedMax;
   const look = async () => {
     run.current += 1;
     const own = run.current;
+    const isLast = () => run.current === own;
     setSeen(0);
-    const objects: ObjectBody[] = [];
-    let [isCut, hasFailed] = [false, false];
-    for (const repo of repos ?? [undefined]) {
-      const query = repo === undefined ? '' : `?repo=${encodeURIComponent(repo)}`;
-      const listed = await askPages<ObjectBody, 'objects'>(
-        `/v1/tenants/${tenant}/objects${query}`,
-        'objects',
-        {
-          pagesMax,
-          onPage: (items) => setSeen(objects.length + items.length),
-        },
-      );
-      // It was asked anew meanwhile.
-      if (run.current !== own) return;
-      if (listed) objects.push(...listed.items);
-      isCut ||= listed?.isCut ?? false;
-      hasFailed ||= !listed;
-    }
+    const listed = await listEach<ObjectBody, 'objects'>(
+      where,
+      'objects',
+      (count) => isLast() && setSeen(count),
+    );
+    // It was asked anew meanwhile.
+    if (!isLast()) return;
     setSeen(undefined);
-    setFound({ objects, isCut, hasFailed });
+    setFound(listed);
   };
   useEffect(() => {
     if (isUnasked) void look();
@@ -64,104 +79,136 @@ function useObjects({ tenant, objectCount, repos }: Where) {
   return { found, seen, isUnasked, look: () => void look() };
 }
 
-/** What a delete would free most by, and what has lain longest. */
+/** Those that are to go, whoever has asked for it. */
+function useMarked(where: Where) {
+  const [marked, setMarked] = useState<Found<DeletionBody>>({ items: [], isCut: false, hasFailed: false });
+  const run = useRef(0);
+  useEffect(() => {
+    run.current += 1;
+    const own = run.current;
+    void listEach<DeletionBody, 'deletions'>(where, 'deletions').then((listed) => {
+      if (run.current === own) setMarked(listed);
+    });
+  }, [where.tenant, where.countedAt]);
+  const add = (deletion: DeletionBody) => {
+    run.current += 1;
+    setMarked({ ...marked, items: [...marked.items, deletion] });
+  };
+  return { marked, add };
+}
+
+const orderText = { largest: 'Largest', oldest: 'Oldest', marked: 'Marked' } as const;
+
+/** What a delete would free most by, what has lain longest, and what is to go. */
 export function Objects(props: Where & { mayDelete: boolean; nowMs: number }) {
   const { tenant, objectCount, mayDelete, nowMs } = props;
   const { found, seen, isUnasked, look } = useObjects(props);
-  const [by, setBy] = useState<ObjectOrder>('largest');
+  const { marked, add } = useMarked(props);
+  const [by, setBy] = useState<keyof typeof orderText>('largest');
+  const isMarked = by === 'marked';
+  const dueAts = new Map(marked.items.map((deletion) => [objectKeyOf(deletion), deletion.dueAt]));
+  const rows: readonly (Omit<ObjectBody, 'storedAt'> & Partial<ObjectBody & DeletionBody>)[] = isMarked
+    ? [...marked.items].sort((a, b) => (a.dueAt < b.dueAt ? -1 : 1))
+    : found
+      ? sortObjects(found.items, by)
+      : [];
+  const shown = isMarked ? marked : found;
+  const hasFailed = marked.hasFailed || found?.hasFailed;
   return (
     <Card
       title="Objects"
       id="largest"
       action={
-        found && (
+        (found || marked.items.length > 0) && (
           <>
             <Choice
               name="objects"
               label="Which objects"
-              values={['largest', 'oldest'] as const}
-              textOf={(each) => (each === 'largest' ? 'Largest' : 'Oldest')}
+              values={(['largest', 'oldest', 'marked'] as const).filter(
+                (each) => each !== 'marked' || isMarked || marked.items.length > 0,
+              )}
+              textOf={(each) => orderText[each]}
               value={by}
               onChoose={setBy}
             />
             <CsvButton
               name="objects"
               tenant={tenant}
-              rows={sortObjects(found.objects, by)}
-              fields={['repo', 'oid', 'sizeBytes', 'storedAt']}
+              rows={rows}
+              fields={['repo', 'oid', 'sizeBytes', isMarked ? 'dueAt' : 'storedAt']}
             />
           </>
         )
       }
     >
-      {found ? (
-        <ObjectTable tenant={tenant} found={found} by={by} mayDelete={mayDelete} nowMs={nowMs} />
-      ) : (
-        <div class="room" style={{ minHeight: `${Math.min(objectCount, shownMax) * 57 + 40}px` }}>
-          {seen === undefined && !isUnasked ? (
-            <>
-              <p class="soft">
-                To find the largest and the oldest, all {formatObjects(objectCount)} have to be listed.
-              </p>
-              <button type="button" onClick={look}>
-                Look for them
-              </button>
-            </>
+      {shown ? (
+        <>
+          {rows.length > 0 ? (
+            <table>
+              <thead>
+                <tr>
+                  <th scope="col">Object</th>
+                  <th scope="col" class="right">
+                    {mayDelete ? 'Frees' : 'Size'}
+                  </th>
+                  {mayDelete && (
+                    <th scope="col">
+                      <span class="hidden">Delete</span>
+                    </th>
+                  )}
+                </tr>
+              </thead>
+              <tbody>
+                {rows.slice(0, shownMax).map((object) => (
+                  <ObjectRow
+                    key={objectKeyOf(object)}
+                    tenant={tenant}
+                    object={object}
+                    mayDelete={mayDelete}
+                    age={object.storedAt ? formatAge(object.storedAt, nowMs) : ''}
+                    dueAt={dueAts.get(objectKeyOf(object))}
+                    onMarked={(dueAt) => add({ ...object, state: 'marked', dueAt })}
+                    nowMs={nowMs}
+                  />
+                ))}
+              </tbody>
+            </table>
           ) : (
-            <p class="soft" role="status">
-              Looking{seen ? `: ${formatObjects(seen)} so far` : '…'}
-            </p>
+            !hasFailed && <p class="soft">There are none.</p>
           )}
-        </div>
+          {hasFailed && <p class="soft">Not all could be listed now.</p>}
+          <Cut isCut={shown.isCut} count={rows.length} />
+        </>
+      ) : (
+        <NotListed objectCount={objectCount} seen={seen} isUnasked={isUnasked} onLook={look} />
       )}
     </Card>
   );
 }
 
-function ObjectTable(props: {
-  tenant: string;
-  found: Found;
-  by: ObjectOrder;
-  mayDelete: boolean;
-  nowMs: number;
+function NotListed(props: {
+  objectCount: number;
+  seen: number | undefined;
+  isUnasked: boolean;
+  onLook: () => void;
 }) {
-  const { tenant, found, by, mayDelete, nowMs } = props;
-  const { objects, isCut, hasFailed } = found;
-  if (objects.length === 0)
-    return <p class="soft">{hasFailed ? 'They could not be listed now.' : 'There are none.'}</p>;
+  const { objectCount, seen, isUnasked, onLook } = props;
   return (
-    <>
-      <table>
-        <thead>
-          <tr>
-            <th scope="col">Object</th>
-            <th scope="col" class="right">
-              {mayDelete ? 'Frees' : 'Size'}
-            </th>
-            {mayDelete && (
-              <th scope="col">
-                <span class="hidden">Delete</span>
-              </th>
-            )}
-          </tr>
-        </thead>
-        <tbody>
-          {sortObjects(objects, by)
-            .slice(0, shownMax)
-            .map((object) => (
-              <ObjectRow
-                key={objectKeyOf(object)}
-                tenant={tenant}
-                object={object}
-                mayDelete={mayDelete}
-                age={object.storedAt === null ? '' : formatAge(object.storedAt, nowMs)}
-                nowMs={nowMs}
-              />
-            ))}
-        </tbody>
-      </table>
-      {hasFailed && <p class="soft">Not all could be listed.</p>}
-      <Cut isCut={isCut} count={objects.length} />
-    </>
+    <div class="room" style={{ minHeight: `${Math.min(objectCount, shownMax) * 57 + 40}px` }}>
+      {seen === undefined && !isUnasked ? (
+        <>
+          <p class="soft">
+            To find the largest and the oldest, all {formatObjects(objectCount)} have to be listed.
+          </p>
+          <button type="button" onClick={onLook}>
+            Look for them
+          </button>
+        </>
+      ) : (
+        <p class="soft" role="status">
+          Looking{seen ? `: ${formatObjects(seen)} so far` : '…'}
+        </p>
+      )}
+    </div>
   );
 }

@@ -114,6 +114,7 @@ function Figures(props: {
           <Objects
             tenant={tenant}
             objectCount={objectCount}
+            countedAt={usage?.countedAt ?? ''}
             repos={session.repos}
             mayDelete={mayManage}
             nowMs={nowMs}

@@ -239,6 +239,30 @@ describeInBrowser('what somebody does in the console', (launch) => {
       entries: { by: { kind: string }; after: { bytes: number } }[];
     };
     expect(audit.entries.filter(({ after }) => after.bytes === 420 * 1024).length).toBe(1);
+    expect(await at.page.evaluate('document.activeElement.textContent')).toBe('goes in 60 min');
+    // Among the oldest too, and once the page is loaded again.
+    await at.page.getByText('Oldest').click();
+    await at.page.getByText('Largest').click();
+    await at.page.getByText('goes in 60 min').waitFor();
+    await at.page.reload();
+    await at.page.getByText(/^goes in (60|59) min$/).waitFor();
+    await at.page.getByText('Marked').click();
+    const rows = at.page.locator('#largest tbody tr');
+    expect(await rows.allInnerTexts()).toEqual([expect.stringMatching(/420.KiB\s+goes in (60|59) min/)]);
+    // Whoever pushes it keeps it.
+    const { api, usual } = at.fixture;
+    const { deletions } = jsonOf(await api.manage('GET', '/v1/tenants/northlight/deletions')) as {
+      deletions: { repo: string; oid: string; sizeBytes: number }[];
+    };
+    const [marked] = deletions;
+    if (!marked) throw new Error('Nothing is marked.');
+    await postBatch(
+      api,
+      { ...usual, repo: marked.repo },
+      { operation: 'upload', objects: [{ oid: marked.oid, size: marked.sizeBytes }] },
+    );
+    await at.page.getByRole('button', { name: 'Count again' }).click();
+    await at.page.getByText('There are none.').waitFor();
     expect(at.messages).toEqual([]);
   });
 

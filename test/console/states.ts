@@ -109,6 +109,23 @@ const withReservations = async (page: Page) => {
   });
 };
 
+/** Objects that go soon, more than are shown, and one that goes now. */
+const withMarked = (page: Page) =>
+  page.route('**/deletions*', (route) =>
+    route.fulfill({
+      json: {
+        deletions: Array.from({ length: 11 }, (_, index) => ({
+          repo: shares[index % 3]?.[0],
+          oid: String(index + 10).repeat(32),
+          sizeBytes: 90_000 - 7_000 * index,
+          state: index === 1 ? 'deleting' : 'marked',
+          dueAt: new Date(Date.now() + (7 * index - 7) * 60_000).toISOString(),
+        })),
+        nextCursor: null,
+      },
+    }),
+  );
+
 /** So many times of what was stored some days ago, by repo. */
 const growths = [1, 1.13, 0.96, 1.42, 1, undefined, 1.06, 0.81, 1.3] as const;
 const withGrowth = (page: Page) =>
@@ -275,6 +292,16 @@ export const states: readonly State[] = [
         .click();
     },
     shows: 'Whoever pushes it before then',
+  },
+  {
+    name: 'marked-objects',
+    token: byReader,
+    prepare: async (page) => {
+      await withHistory(page);
+      await withMarked(page);
+    },
+    act: (page) => page.getByText('Marked').click(),
+    shows: 'goes in 7 min',
   },
   {
     name: 'downloads-by-token',

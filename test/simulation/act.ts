@@ -64,6 +64,8 @@ export async function act(
       return changeAround(world, action);
     case 'crowd':
       return crowd(world, action);
+    case 'mishap':
+      return world.mishaps.add(action.at, action.what);
     case 'outage':
       return;
     case 'read':

@@ -2,6 +2,7 @@ import { LedgerUnavailableError } from '../../lambda/ports/ledger.ts';
 import { StoreUnavailableError } from '../../lambda/ports/object-store.ts';
 import type { Random } from '../support/random.ts';
 import type { Scheduler } from '../support/scheduler.ts';
+import type { Mishap, Mishaps, PortCall } from './mishaps.ts';
 
 const usualLateMaxMs = 20_000;
 
@@ -43,15 +44,24 @@ export interface Weather {
   readonly outages: { store: number; table: number };
 }
 
+interface ActorWorld {
+  readonly scheduler: Scheduler;
+  readonly random: Random;
+  readonly mix: Mix;
+  readonly tally: Tally;
+  readonly weather: Weather;
+  readonly mishaps: Mishaps;
+}
+
 /** One invocation of a function. It has its own clock error, meets its own faults, and may be killed. */
 export class Actor {
-  readonly #world: { scheduler: Scheduler; random: Random; mix: Mix; tally: Tally; weather: Weather };
+  readonly #world: ActorWorld;
   readonly #skewMs: number;
   #stepsToLive: number;
   killed = false;
   onDeath: () => void = () => undefined;
 
-  constructor(world: { scheduler: Scheduler; random: Random; mix: Mix; tally: Tally; weather: Weather }) {
+  constructor(world: ActorWorld) {
     this.#world = world;
     const { random, mix, weather } = world;
     this.#skewMs = Math.round((random.next() * 2 - 1) * mix.skewMs);
@@ -85,11 +95,18 @@ export class Actor {
     return !weather.calm && random.chance(mix[fault] ?? 0);
   }
 
-  /** One operation on a port: the request travels, takes effect, and the answer travels back. Each step can fail. */
-  async operation<T>(kind: 'read' | 'write' | 'store', apply: () => Promise<T>): Promise<T> {
+  /**
+   * One operation on a port: the request travels, takes effect, and the answer travels back. Each step can fail.
+   *
+   * @param call if a story may have something happen to it.
+   */
+  async operation<T>(kind: 'read' | 'write' | 'store', apply: () => Promise<T>, call?: PortCall): Promise<T> {
     const { random, tally, scheduler } = this.#world;
     tally.operations += 1;
+    const mishap = call && this.#mishapOf(call);
+    if (mishap?.kind === 'dies-before') this.kill();
     await this.#travel();
+    if (mishap?.kind === 'freezes-before') await this.sleep(mishap.forMs);
     const dependency = kind === 'store' ? 'store' : 'table';
     if (this.#world.weather.outages[dependency] > 0) throw this.#unavailable(kind, 'It does not answer.');
     if (this.isUnlucky('fail')) throw this.#unavailable(kind, 'Throttled.');
@@ -101,11 +118,19 @@ export class Actor {
       if (isGivenUp) throw this.#unavailable(kind, 'It did not answer in time.');
     }
     let result = await apply();
+    if (mishap?.kind === 'lands-again')
+      scheduler.after(mishap.forMs, () => void apply().catch(() => undefined));
+    if (mishap?.kind === 'freezes-after') await this.sleep(mishap.forMs);
     if (kind === 'write' && this.isUnlucky('twice')) result = await apply();
     if (kind === 'write' && this.isUnlucky('lostAnswer'))
       throw this.#unavailable(kind, 'The answer was lost.');
     await this.#travel();
     return result;
+  }
+
+  #mishapOf(call: PortCall): Mishap | undefined {
+    const { weather, mishaps } = this.#world;
+    return weather.calm ? undefined : mishaps.take(call);
   }
 
   #unavailable(kind: 'read' | 'write' | 'store', text: string): Error {

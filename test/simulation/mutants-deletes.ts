@@ -1,4 +1,5 @@
-import { missedSoon, type Story, usedAgain } from './stories.ts';
+import { missedSoon, usedAgain } from './stories.ts';
+import type { Story } from './story.ts';
 import { replacing, withMethods } from './with-methods.ts';
 import type { Mutant } from './world.ts';
 
@@ -48,7 +49,6 @@ export const deleteMutants: readonly {
   name: string;
   mutant: Mutant;
   invariant: RegExp;
-  from?: number;
   seeds: number;
   story: Story;
 }[] = [

@@ -1,5 +1,7 @@
 import type { Shard } from '../../lambda/domain/giant/shard.ts';
-import type { Focus } from './seeds.ts';
+import { backWhileFrozen } from './stories-batches.ts';
+import { countedInGiants, deadAfterDelete, deletedFromGiants, deletedInDoubt } from './stories-counts.ts';
+import type { Story } from './story.ts';
 import { withMethods } from './with-methods.ts';
 import type { Mutant } from './world.ts';
 
@@ -66,25 +68,42 @@ export const giantMutants: readonly {
   readonly mutant: Mutant;
   readonly invariant: RegExp;
   readonly seeds: number;
-  readonly from?: number;
-  readonly focus?: Focus;
+  readonly story?: Story;
 }[] = [
-  { name: 'shards forget what they counted', mutant: countedForgotten, invariant: /^I[136]/, seeds: 300 },
-  { name: 'no shard is in doubt', mutant: noDoubt, invariant: /^I[136]/, seeds: 300 },
-  { name: 'deletes in giants leave no record', mutant: removalForgotten, invariant: /^I[136]/, seeds: 300 },
+  {
+    name: 'shards forget what they counted',
+    mutant: countedForgotten,
+    invariant: /^I[136]/,
+    seeds: 30,
+    story: countedInGiants,
+  },
+  {
+    name: 'no shard is in doubt',
+    mutant: noDoubt,
+    invariant: /^I[136]/,
+    seeds: 60,
+    story: deletedInDoubt,
+  },
+  {
+    name: 'deletes in giants leave no record',
+    mutant: removalForgotten,
+    invariant: /^I[136]/,
+    seeds: 30,
+    story: deletedFromGiants,
+  },
   { name: 'a shard never scanned is empty', mutant: unscannedIsEmpty, invariant: /^I[136]/, seeds: 100 },
   {
     name: 'the record of a delete is dropped first',
     mutant: droppedFirst,
     invariant: /^I[136]/,
-    seeds: 3000,
+    seeds: 60,
+    story: deadAfterDelete,
   },
   {
     name: 'a frozen batch issues its reservation',
     mutant: issuedLate,
     invariant: /^I1/,
-    focus: 'late-giants',
-    from: 2137,
-    seeds: 1,
+    seeds: 30,
+    story: backWhileFrozen,
   },
 ];

@@ -1,6 +1,13 @@
 import type { CountedLimit } from '../../lambda/domain/tenant.ts';
 import type { Input, LimitCommit } from '../../lambda/ports/ledger.ts';
 import type { MemoryLedger } from '../support/memory/ledger.ts';
+import {
+  addedTwiceToLimited,
+  claimedInLimited,
+  limitedBelowUsage,
+  limitedMeanwhile,
+} from './stories-limits.ts';
+import type { Story } from './story.ts';
 import { withMethods } from './with-methods.ts';
 import type { Mutant } from './world.ts';
 
@@ -77,21 +84,35 @@ export const limitMutants: readonly {
   name: string;
   mutant: Mutant;
   invariant: RegExp;
-  from?: number;
+  story?: Story;
   seeds: number;
 }[] = [
   {
     name: 'a limit that need not be as it was read',
     mutant: limitNotAsRead,
     invariant: /^I[13]/,
-    seeds: 300,
+    seeds: 30,
+    story: limitedMeanwhile,
   },
-  { name: 'a repo never counted is empty', mutant: uncountedIsEmpty, invariant: /^I[13]/, seeds: 300 },
+  {
+    name: 'a repo never counted is empty',
+    mutant: uncountedIsEmpty,
+    invariant: /^I[13]/,
+    seeds: 30,
+    story: limitedBelowUsage,
+  },
   {
     name: 'the listing overwrites the counter of a repo',
     mutant: overwriteLimited,
     invariant: /^I1/,
-    seeds: 300,
+    seeds: 30,
+    story: claimedInLimited,
   },
-  { name: 'refuse by the counter of a repo', mutant: refuseByLimitCounter, invariant: /^I2/, seeds: 1000 },
+  {
+    name: 'refuse by the counter of a repo',
+    mutant: refuseByLimitCounter,
+    invariant: /^I2/,
+    seeds: 30,
+    story: addedTwiceToLimited,
+  },
 ];

@@ -53,17 +53,17 @@ function ledgerOf(actor: Actor, ledger: Ledger): Ledger {
       if (typeof method !== 'function') return method;
       const call = (...args: unknown[]) => method.apply(target, args);
       if (paged.has(name))
-        return (...args: unknown[]) => pagesOf(actor, () => call(...args) as AsyncIterable<unknown>);
+        return (...args: unknown[]) => pagesOf(actor, name, () => call(...args) as AsyncIterable<unknown>);
       const kind = reads.has(name) ? 'read' : 'write';
-      return (...args: unknown[]) => actor.operation(kind, () => call(...args) as Promise<unknown>);
+      return (...args: unknown[]) => actor.operation(kind, () => call(...args) as Promise<unknown>, name);
     },
   });
 }
 
-async function* pagesOf<T>(actor: Actor, open: () => AsyncIterable<T>): AsyncIterable<T> {
+async function* pagesOf<T>(actor: Actor, name: keyof Ledger, open: () => AsyncIterable<T>): AsyncIterable<T> {
   const iterator = open()[Symbol.asyncIterator]();
   for (;;) {
-    const { done, value } = await actor.operation('read', () => iterator.next());
+    const { done, value } = await actor.operation('read', () => iterator.next(), name);
     if (done) return;
     yield value;
   }
@@ -90,8 +90,10 @@ function storeOf(actor: Actor, world: WorldPorts): ObjectStore & ObjectListing {
         throw new StoreUnavailableError('The answer was lost.');
       }),
     listPage: (request) =>
-      actor.operation('store', () =>
-        store.listPage({ ...request, maxKeys: Math.min(pageSize, request.maxKeys ?? pageSize) }),
+      actor.operation(
+        'store',
+        () => store.listPage({ ...request, maxKeys: Math.min(pageSize, request.maxKeys ?? pageSize) }),
+        'listPage',
       ),
     listFolders: (request) => actor.operation('store', () => store.listFolders(request)),
   };

@@ -1,4 +1,5 @@
 import fc from 'fast-check';
+import type { Mishap, PortCall } from './mishaps.ts';
 
 /** When a client sends an object for which it got a URL. `twice`: at once, and as late as it can. */
 export type UploadPlan = 'at-once' | 'twice' | 'soon' | 'last-moment' | 'after-expiry' | 'trickled' | 'never';
@@ -47,6 +48,12 @@ export interface CrowdAction extends ActionOf<'crowd'> {
   readonly batches: number;
 }
 
+/** Something goes wrong at the next call of a port. */
+interface MishapAction extends ActionOf<'mishap'> {
+  readonly at: PortCall;
+  readonly what: Mishap;
+}
+
 export type Action =
   | PushAction
   | DeleteObjectAction
@@ -57,6 +64,7 @@ export type Action =
   | AroundAction
   | OutageAction
   | CrowdAction
+  | MishapAction
   | (ActionOf<'reconcile'> & { readonly full: boolean });
 
 export interface Scenario {

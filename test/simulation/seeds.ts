@@ -6,7 +6,7 @@ import { faultMixes, lateMixes } from './mixes.ts';
 import { type Scenario, scenario } from './scenario.ts';
 import { simulate } from './simulate.ts';
 import { adoptedStageOf, giantStageOf, type Stage, stageOf } from './stage.ts';
-import type { Story } from './stories.ts';
+import { type Story, stageFor } from './story.ts';
 import type { Mutant } from './world.ts';
 
 /**
@@ -36,7 +36,7 @@ function seeded(
   const mixes = mixesOf(focus);
   const mix = mixes[seed % mixes.length];
   if (!random || !mix) throw new Error('No scenario for that seed.');
-  return { scenario: random, mix, stage: stages[focus] };
+  return { scenario: random, mix, stage: (of) => stageFor(story, stages[focus](of)) };
 }
 
 /** @param input.story instead of a random scenario. */

@@ -1,7 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { faultMixes } from './mixes.ts';
 import { runSeed } from './seeds.ts';
-import * as stories from './stories.ts';
+import * as otherStories from './stories.ts';
+import * as batchStories from './stories-batches.ts';
+import * as countStories from './stories-counts.ts';
+import * as limitStories from './stories-limits.ts';
 
 const seedsPerMix = 350;
 const adoptedSeeds = 150;
@@ -56,7 +59,7 @@ describe('the ledger under a seeded scheduler', () => {
     for (const [name, count] of Object.entries(total)) expect(count, name).toBeGreaterThan(10);
   });
 
-  it.each(Object.entries(stories))(
+  it.each(Object.entries({ ...otherStories, ...batchStories, ...countStories, ...limitStories }))(
     'keeps its invariants in a scenario written by hand: %s',
     { timeout: 180_000 },
     async (_, story) => {

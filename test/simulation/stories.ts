@@ -1,9 +1,4 @@
-import type { PushAction, Scenario, UploadPlan } from './scenario.ts';
-
-/** A scenario written by hand, for what random ones rarely meet. Each seed gives it other latencies and faults. */
-export type Story = Omit<Scenario, 'seed'>;
-
-const oids = Array.from({ length: 10 }, (_, oid) => oid);
+import { minute, mishap, oids, plainStage, pushed, type Story } from './story.ts';
 
 /** Each of ten objects is deleted just when others push it again. */
 export const wantedWhileDeleted: Story = {
@@ -19,23 +14,14 @@ export const wantedWhileDeleted: Story = {
   })),
 };
 
-/** Three tenants bring objects along, and nobody does anything after that. */
+/** Three tenants bring objects along, and their first recounts die. Nobody does anything after that. */
 export const importedAndLeft: Story = {
   tenants: [0, 1, 2].map(() => ({ limitBytes: 200, imported: [0, 1, 2] })),
   sizes: oids.map(() => 10),
-  actions: [],
+  // A message that fails is not delivered again.
+  stage: { ...plainStage, attemptsMax: 1 },
+  actions: [0, 1, 2].map(() => mishap('beginReconcile', { kind: 'dies-before' })),
 };
-
-const minute = 60_000;
-const pushed = (object: number, plan: UploadPlan, afterMs: number): PushAction => ({
-  kind: 'push',
-  tenant: 0,
-  afterMs,
-  repo: 0,
-  objects: [{ oid: object, lie: false }],
-  plan,
-  verify: false,
-});
 
 /** A repo is deleted, and soon the same objects are pushed to it again, twice. */
 export const usedAgain: Story = {
@@ -54,6 +40,8 @@ export const usedAgain: Story = {
 export const missedSoon: Story = {
   tenants: [{ limitBytes: 200, imported: [0, 2] }],
   sizes: oids.map(() => 10),
+  // Batches of one object list, and recounts come at once.
+  stage: { ...plainStage, attemptsMax: undefined, settings: { headsPerList: 1, giantObjects: 100_000 } },
   actions: [
     { kind: 'delete-object', tenant: 0, afterMs: 1_000, repo: 0, oid: 0, contested: false },
     pushed(2, 'at-once', 1.4 * minute),

@@ -13,6 +13,7 @@ export class TenantWorld {
   readonly random: World['random'];
   readonly scheduler: World['scheduler'];
   readonly weather: World['weather'];
+  readonly mishaps: World['mishaps'];
   readonly settings: World['settings'];
   readonly coverage: Coverage;
   readonly wait: World['wait'];
@@ -35,6 +36,7 @@ export class TenantWorld {
     this.random = world.random;
     this.scheduler = world.scheduler;
     this.weather = world.weather;
+    this.mishaps = world.mishaps;
     this.settings = world.settings;
     this.coverage = world.coverage;
     this.wait = world.wait.bind(world);

@@ -20,6 +20,7 @@ import { EndlessRunError, Scheduler } from '../support/scheduler.ts';
 import { Actor, type Mix, type Weather } from './actor.ts';
 import { type Coverage, nothingYet } from './coverage.ts';
 import { Invariants, Violation } from './invariants.ts';
+import { Mishaps } from './mishaps.ts';
 import { oidName, tenantName } from './names.ts';
 import { depsOf } from './ports.ts';
 import { HastyQueue, type SimQueue } from './queues.ts';
@@ -71,6 +72,8 @@ export class World {
   readonly settings: Settings;
   readonly coverage: Coverage = nothingYet();
   readonly mix: Mix;
+  /** What a story has go wrong. */
+  readonly mishaps = new Mishaps();
   readonly requestKeys = new MemoryRequestKeys();
   /** Files beside what tenants store. */
   readonly archives = new MemoryArchiveStore();

@@ -16,6 +16,7 @@ import { registerReconcile } from './commands/reconcile.ts';
 import { registerRepo } from './commands/repo.ts';
 import { registerReservation } from './commands/reservation.ts';
 import { registerRule } from './commands/rule.ts';
+import { registerStatus } from './commands/status.ts';
 import { registerTenant } from './commands/tenant.ts';
 import { registerToken } from './commands/token.ts';
 import { registerUsage } from './commands/usage.ts';
@@ -45,6 +46,7 @@ export function buildProgram(context: CliContext): Command {
     })
     .showHelpAfterError('Add --help to see how the command is used.')
     .exitOverride();
+  registerStatus(program, context);
   registerTenant(program, context);
   registerToken(program, context);
   registerRule(program, context);

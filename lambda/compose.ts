@@ -4,6 +4,7 @@ import { createDynamoDb } from './adapters/dynamodb/client.ts';
 import { createDynamoDbDownloads } from './adapters/dynamodb/downloads.ts';
 import { createDynamoDbExchangeRules } from './adapters/dynamodb/exchange-rules.ts';
 import { createDynamoDbExportJobs } from './adapters/dynamodb/export-jobs.ts';
+import { createDynamoDbFailures } from './adapters/dynamodb/failures.ts';
 import { createDynamoDbHistory } from './adapters/dynamodb/history.ts';
 import { createDynamoDbKeptGrants } from './adapters/dynamodb/kept-grants.ts';
 import { createDynamoDbLedger } from './adapters/dynamodb/ledger.ts';
@@ -28,11 +29,13 @@ import { S3UrlSigner } from './adapters/s3/url-signer.ts';
 import { ArchiveClient } from './adapters/s3-archive/archive-client.ts';
 import { S3ArchiveStore } from './adapters/s3-archive/archive-store.ts';
 import { ScanListing } from './adapters/s3-scan/listing.ts';
+import { createStoreProbe } from './adapters/s3-scan/store-probe.ts';
 import { createAdminSecret } from './adapters/secrets/admin-secret.ts';
 import { createSecretsClient } from './adapters/secrets/client.ts';
 import { storeCredentials } from './adapters/secrets/store-credentials.ts';
 import { createSqsClient } from './adapters/sqs/client.ts';
 import { createSqsExportQueue } from './adapters/sqs/export-queue.ts';
+import { createSqsQueueGauge } from './adapters/sqs/queue-gauge.ts';
 import { createSqsRecountQueue } from './adapters/sqs/recount-queue.ts';
 import { createSqsRedelivery } from './adapters/sqs/redelivery.ts';
 import { createSqsWebhookQueue } from './adapters/sqs/webhook-queue.ts';
@@ -53,6 +56,7 @@ import {
 } from './domain/export/export-settings.ts';
 import { gitHostsFromJson } from './domain/git-hosts-json.ts';
 import { issuersFromJson } from './domain/issuers-json.ts';
+import { parseJson } from './domain/json.ts';
 import { KnownObjects } from './domain/known-objects.ts';
 import { KnownPeople } from './domain/known-people.ts';
 import { RefusalTally } from './domain/refusal-tally.ts';
@@ -63,6 +67,7 @@ import type { EventBus } from './ports/event-bus.ts';
 import type { ExportQueue } from './ports/export-queue.ts';
 import { serviceName } from './ports/metrics.ts';
 import type { PathScan } from './ports/path-scan.ts';
+import { type GaugedQueue, gaugedQueues, type QueueGauge } from './ports/queue-gauges.ts';
 import { createPathScan } from './use-cases/scan/path-scan.ts';
 
 /**
@@ -190,6 +195,26 @@ function webhookQueuePlace() {
   return { queueUrl, client: createSqsClient(place) };
 }
 const webhookQueue = () => createSqsWebhookQueue({ ...webhookQueuePlace(), clock, invocations });
+
+/** The queues that the operator can look at, each with its dead letters: `{"recounts": [URL, URL], …}`. */
+function queueGauges(): QueueGauge[] {
+  const urls = parseJson(required('LFS_QUOTA_GAUGED_QUEUES')) as Partial<
+    Record<GaugedQueue, [string, string]>
+  >;
+  return gaugedQueues.flatMap((queue) => {
+    const [queueUrl, deadLetterUrl] = urls[queue] ?? [];
+    if (queueUrl === undefined || deadLetterUrl === undefined) return [];
+    const place = { queueUrl, region: required('AWS_REGION'), endpoint: standIn('SQS'), credentials: role };
+    return [createSqsQueueGauge({ client: createSqsClient(place), queue, queueUrl, deadLetterUrl })];
+  });
+}
+
+/** The store itself, whatever lies in it. Somebody waits for the answer. */
+function storeProbe(client: BucketClient, { bucket, endpoint }: S3Settings) {
+  const listing = new ScanListing({ client, retry: { attemptsMax: 2 } });
+  const kind = endpoint === undefined ? 's3' : 'external';
+  return createStoreProbe({ listing, clock }, { kind, endpoint: endpoint ?? null, bucket });
+}
 
 /** The account's event bus, if the stage publishes to it. */
 function eventBus(): EventBus {
@@ -386,6 +411,9 @@ export function managementDeps() {
     exportJobs: createDynamoDbExportJobs(tables),
     archives: new S3TextFiles({ client }),
     signer: urlSigner(place),
+    queueGauges: queueGauges(),
+    storeProbe: storeProbe(client, place),
+    failures: createDynamoDbFailures(tables),
   };
 }
 
@@ -407,6 +435,7 @@ export function reconcileDeps() {
     mappedRepos: createDynamoDbMappedRepos(tables),
     archives: new S3TextFiles({ client }),
     queue: queue(recounts),
+    failures: createDynamoDbFailures(tables),
     metrics: metrics(),
     redelivery: createSqsRedelivery(recounts),
   };
@@ -441,14 +470,15 @@ export function webhookDeps() {
 }
 
 export function exportDeps() {
-  const [place, steps] = [bucketPlace(), exportQueuePlace()];
+  const [place, steps, tables] = [bucketPlace(), exportQueuePlace(), table()];
   if (steps === undefined) throw new Error('This function is for stages that make exports.');
   return {
     ...common(),
     redelivery: createSqsRedelivery(steps),
     listing: adopting.listing(new ScanListing({ client: bucketClient(place) })),
     archives: adopting.archives(new S3ArchiveStore({ client: new ArchiveClient(reachable(place)) })),
-    exportJobs: createDynamoDbExportJobs(table()),
+    exportJobs: createDynamoDbExportJobs(tables),
+    failures: createDynamoDbFailures(tables),
     ...exportsOfStage(steps),
   };
 }

@@ -3,6 +3,7 @@ import { createDynamoDbAuditLog } from '../lambda/adapters/dynamodb/audit-log.ts
 import { createDynamoDbDownloads } from '../lambda/adapters/dynamodb/downloads.ts';
 import { createDynamoDbExchangeRules } from '../lambda/adapters/dynamodb/exchange-rules.ts';
 import { createDynamoDbExportJobs } from '../lambda/adapters/dynamodb/export-jobs.ts';
+import { createDynamoDbFailures } from '../lambda/adapters/dynamodb/failures.ts';
 import { createDynamoDbHistory } from '../lambda/adapters/dynamodb/history.ts';
 import { createDynamoDbKeptGrants } from '../lambda/adapters/dynamodb/kept-grants.ts';
 import { createDynamoDbLedger } from '../lambda/adapters/dynamodb/ledger.ts';
@@ -22,6 +23,7 @@ import { S3UrlSigner } from '../lambda/adapters/s3/url-signer.ts';
 import { ArchiveClient } from '../lambda/adapters/s3-archive/archive-client.ts';
 import { S3ArchiveStore } from '../lambda/adapters/s3-archive/archive-store.ts';
 import { ScanListing } from '../lambda/adapters/s3-scan/listing.ts';
+import { createStoreProbe } from '../lambda/adapters/s3-scan/store-probe.ts';
 import { createWebhookSender } from '../lambda/adapters/webhook/webhook-sender.ts';
 import type { AdoptedRepo } from '../lambda/domain/adopted-repo.ts';
 import { ListingPace } from '../lambda/domain/ask-by-listing.ts';
@@ -39,6 +41,7 @@ import type { ExportQueue } from '../lambda/ports/export-queue.ts';
 import type { Ids } from '../lambda/ports/ids.ts';
 import type { Invocations } from '../lambda/ports/invocations.ts';
 import type { Log } from '../lambda/ports/log.ts';
+import type { QueueGauge } from '../lambda/ports/queue-gauges.ts';
 import type { RecountQueue } from '../lambda/ports/recount-queue.ts';
 import type { WebhookQueue } from '../lambda/ports/webhooks.ts';
 import type { Deps } from '../lambda/use-cases/deps.ts';
@@ -61,6 +64,7 @@ export interface ComposeInput {
   readonly queue: RecountQueue;
   readonly exportQueue: ExportQueue;
   readonly webhookQueue: WebhookQueue;
+  readonly queueGauges: readonly QueueGauge[];
   /** Webhooks may be on this machine, by plain HTTP. */
   readonly allowsLoopbackWebhooks: boolean;
   readonly adminToken: string;
@@ -123,6 +127,11 @@ export function composeEmbedded(input: ComposeInput): { deps: Deps; close: () =>
     exportSettings: exportSettingsFor('local', { workers: exportWorkers }),
     signer: pausingSigner(adopting.signer(new S3UrlSigner(place)), turns),
     queue,
+    queueGauges: input.queueGauges,
+    storeProbe: createStoreProbe(
+      { listing: new ScanListing({ client, retry: { attemptsMax: 2 } }), clock },
+      { kind: 'embedded', endpoint, bucket },
+    ),
     clock,
     ids,
     log,
@@ -154,5 +163,6 @@ function onTable(table: Table) {
     webhooks: createDynamoDbWebhooks(table),
     locks: createDynamoDbLocks(table),
     exportJobs: createDynamoDbExportJobs(table),
+    failures: createDynamoDbFailures(table),
   };
 }

@@ -140,6 +140,7 @@ async function start(options: EmbeddedStackOptions, cleanup: Cleanup): Promise<E
     queue,
     exportQueue: pumps.exportPump,
     webhookQueue: pumps.webhookPump,
+    queueGauges: [queue, pumps.webhookPump, pumps.exportPump].map((each) => each.gauge),
     ...outsidersOf(options),
     adoptedRepos: options.adoptedRepos ?? [],
     adminToken: admin.token,

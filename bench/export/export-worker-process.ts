@@ -41,6 +41,7 @@ const api = {
       exportQueue: work,
       exportSettings: settings,
       clock: systemClock,
+      failures: { note: async () => {}, list: async () => [] },
       log,
     };
     let steps = 0;

@@ -80,6 +80,7 @@ async function compose(
     queue,
     exportQueue: { send: async () => {} },
     webhookQueue: { send: async () => {} },
+    queueGauges: [],
     allowsLoopbackWebhooks: false,
     issuers: [],
     adoptedRepos: [],

@@ -9,6 +9,10 @@ const exportId = '019a9d3c2f805f0c1e2d3b4a';
  * each to the command.
  */
 export const examples: Readonly<Record<string, readonly Example[]>> = {
+  status: [
+    ['lfs-quota status', 'does anything need me?'],
+    ["lfs-quota status --json | jq -r '.parts[] | select(.todo).says'", 'only what does'],
+  ],
   'tenant create': [
     ['lfs-quota tenant create acme --limit 10GiB --plan team'],
     ['lfs-quota tenant create lab', 'without a limit'],

@@ -11,6 +11,8 @@ export interface RefreshState {
   /** All that was due until then has been handed on. */
   readonly handedUntilMs: number;
   readonly round: LookRound;
+  /** When the last run began that came to its end. For people: nothing is decided by it. An older version did not write it. */
+  readonly ranAtMs?: number | undefined;
 }
 
 /** A round through what is still due. */
@@ -102,6 +104,7 @@ export function endRun(state: RefreshState, run: RefreshRun): RefreshState {
   const isFirstOfRound = state.round.beganMs === beganMs;
   return {
     handedUntilMs,
+    ranAtMs: beganMs,
     round: {
       ...state.round,
       doneUntilMs: lookedUntilMs,

@@ -13,6 +13,7 @@ import type { AllOperations, ManagementDeps, Operation } from '../http/managemen
 import { repoOperations } from '../http/management/repos/operations.ts';
 import { reservationOperations } from '../http/management/reservations/operations.ts';
 import { sessionOperations } from '../http/management/sessions/operations.ts';
+import { statusOperations } from '../http/management/status/operations.ts';
 import { tenantOperations } from '../http/management/tenants/operations.ts';
 import { tokenOperations } from '../http/management/tokens/operations.ts';
 import { webhookOperations } from '../http/management/webhooks/operations.ts';
@@ -25,6 +26,7 @@ import type { Deps } from '../use-cases/deps.ts';
 /** The type makes the compiler check that each route has its operation, and that what changes something is audited. */
 export const operations: AllOperations = {
   ...sessionOperations,
+  ...statusOperations,
   ...tenantOperations,
   ...tokenOperations,
   ...exchangeOperations,

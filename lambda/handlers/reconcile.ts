@@ -10,13 +10,14 @@ import type { CleanupDeps } from '../use-cases/cleanup/cleanup-deps.ts';
 import type { Deps } from '../use-cases/deps.ts';
 import type { ReconcileDeps } from '../use-cases/recounts/reconcile.ts';
 import { runRecount } from '../use-cases/recounts/run-recount.ts';
+import { noteFailure, whyOf } from '../use-cases/status/note-failure.ts';
 
 /** Time kept back from the function's limit, to commit and to hand over what is not done. */
 const reserveMs = 10_000;
 
 type ConsumerDeps = ReconcileDeps &
   CleanupDeps &
-  Pick<Deps, 'queue' | 'invocations' | 'locks' | 'publicReads' | 'mappedRepos' | 'webhooks'> & {
+  Pick<Deps, 'queue' | 'invocations' | 'locks' | 'publicReads' | 'mappedRepos' | 'webhooks' | 'failures'> & {
     readonly redelivery: Redelivery;
   };
 
@@ -57,6 +58,7 @@ async function consumeRecord(deps: ConsumerDeps, record: SQSRecord, context: Con
     const { tenant } = request;
     deps.log.error('reconcile failed', { tenant, receiveCount, error });
     deps.metrics.increment('RecountsFailed');
+    await noteFailure(deps, { kind: 'recount', tenant, tries: receiveCount || 1, why: whyOf(error) });
     await delayRedelivery(deps, { receiptHandle, delayMs: redeliveryDelayMs(receiveCount) });
     return false;
   }

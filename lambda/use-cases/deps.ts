@@ -15,6 +15,7 @@ import type { Downloads } from '../ports/downloads.ts';
 import type { EventBus } from '../ports/event-bus.ts';
 import type { ExportJobs } from '../ports/export-jobs.ts';
 import type { ExportQueue } from '../ports/export-queue.ts';
+import type { Failures } from '../ports/failures.ts';
 import type { HostClient, KeptGrants, MappedRepos } from '../ports/git-hosts.ts';
 import type { History } from '../ports/history.ts';
 import type { ExchangeRules, IdentityVerifier } from '../ports/identities.ts';
@@ -28,8 +29,10 @@ import type { ObjectListing } from '../ports/object-listing.ts';
 import type { ObjectStore, UrlSigner } from '../ports/object-store.ts';
 import type { PathScan } from '../ports/path-scan.ts';
 import type { PublicReads } from '../ports/public-reads.ts';
+import type { QueueGauge } from '../ports/queue-gauges.ts';
 import type { RecountQueue } from '../ports/recount-queue.ts';
 import type { RequestKeys } from '../ports/request-keys.ts';
+import type { StoreProbe } from '../ports/store-probe.ts';
 import type { Warnings } from '../ports/warnings.ts';
 import type { WebhookQueue, WebhookSender, Webhooks, WebhookUrls } from '../ports/webhooks.ts';
 
@@ -75,6 +78,10 @@ export interface Deps {
   readonly exportSettings: ExportSettings;
   readonly signer: UrlSigner;
   readonly queue: RecountQueue;
+  /** Those that this stack has. */
+  readonly queueGauges: readonly QueueGauge[];
+  readonly storeProbe: StoreProbe;
+  readonly failures: Failures;
   readonly clock: Clock;
   readonly ids: Ids;
   readonly log: Log;

@@ -1,26 +1,30 @@
 import type { ITableV2 } from 'aws-cdk-lib/aws-dynamodb';
 import { PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import type { IFunction } from 'aws-cdk-lib/aws-lambda';
-import type { IQueue } from 'aws-cdk-lib/aws-sqs';
+import type { IQueue, Queue } from 'aws-cdk-lib/aws-sqs';
 import { adoptedReposToJson } from '../../lambda/domain/adopted-json.ts';
 import type { AdoptedRepo } from '../../lambda/domain/adopted-repo.ts';
 import { cleanupFolder } from '../../lambda/domain/cleanup/cleanup-keys.ts';
 import { exportsFolder } from '../../lambda/domain/export/export-keys.ts';
 import type { ExportStoreKind } from '../../lambda/domain/export/export-settings.ts';
+import type { GaugedQueue } from '../../lambda/ports/queue-gauges.ts';
 import type { ObjectStorage } from '../object-storage.ts';
 import type { StageSettings } from '../settings/stage-settings.ts';
 import type { FunctionSpec, ObjectAction, QueueUse } from './function-specs.ts';
+
+/** A queue and its dead letters. */
+type StageQueue = IQueue & Pick<Queue, 'deadLetterQueue'>;
 
 /** The resources that functions are granted parts of. */
 export interface FunctionResources {
   readonly table: Pick<ITableV2, 'tableArn' | 'tableName'>;
   readonly storage: ObjectStorage;
-  readonly recountQueue: IQueue;
-  readonly webhookQueue: IQueue;
+  readonly recountQueue: StageQueue;
+  readonly webhookQueue: StageQueue;
   /** Undefined if the stage makes no exports. */
   readonly exports: ExportResources | undefined;
   /** Undefined if the stage receives no events of its store. */
-  readonly storeEventsQueue: IQueue | undefined;
+  readonly storeEventsQueue: StageQueue | undefined;
   readonly adminSecretArn: string;
   /** What scans shards for reconciles. Undefined if the stage has no functions for that. */
   readonly scanShard:
@@ -42,7 +46,7 @@ export interface FunctionResources {
 
 /** How a stage makes exports. */
 interface ExportResources {
-  readonly queue: IQueue;
+  readonly queue: StageQueue;
   readonly store: ExportStoreKind;
   readonly settings: StageSettings['exports'];
 }
@@ -51,13 +55,15 @@ const queueActions: Readonly<Record<QueueUse, readonly string[]>> = {
   send: ['sqs:SendMessage'],
   receive: ['sqs:ReceiveMessage', 'sqs:DeleteMessage', 'sqs:GetQueueAttributes'],
   delay: ['sqs:ChangeMessageVisibility'],
+  gauge: ['sqs:GetQueueAttributes'],
 };
 
 const reachesTable = ({ table = [], indexes = [] }: FunctionSpec) => table.length > 0 || indexes.length > 0;
 const reachesStore = ({ objects = [], bucket = [] }: FunctionSpec) => objects.length > 0 || bucket.length > 0;
 
 /** The store tells some functions of keys that they never ask for. */
-const seesKeys = (spec: FunctionSpec) => reachesStore(spec) || spec.storeEventsQueue !== undefined;
+const seesKeys = (spec: FunctionSpec) =>
+  reachesStore(spec) || (spec.storeEventsQueue?.includes('receive') ?? false);
 
 function adoptedVariables(repos: readonly AdoptedRepo[]) {
   const json = adoptedReposToJson(repos);
@@ -77,11 +83,31 @@ export function environmentFor(spec: FunctionSpec, resources: FunctionResources)
     ...(seesKeys(spec) && adoptedVariables(resources.adoptedRepos)),
     ...(spec.recountQueue?.includes('send') && { LFS_QUOTA_QUEUE_URL: resources.recountQueue.queueUrl }),
     ...(spec.webhookQueue && { LFS_QUOTA_WEBHOOK_QUEUE_URL: resources.webhookQueue.queueUrl }),
+    ...gaugeVariables(spec, resources),
     ...(spec.knowsExports && resources.exports && exportVariables(resources.exports)),
     ...(spec.invokes && resources.scanShard && workersOf(resources.scanShard)),
     ...(spec.publishesEvents && resources.eventBusArn && { LFS_QUOTA_EVENT_BUS: 'default' }),
     ...(spec.secrets?.includes('admin token') && { LFS_QUOTA_ADMIN_SECRET_ARN: resources.adminSecretArn }),
   };
+}
+
+/** The queues that a function may look at, each with its dead letters. */
+function gaugeVariables(spec: FunctionSpec, resources: FunctionResources): Record<string, string> {
+  const queues: Readonly<
+    Record<GaugedQueue, readonly [readonly QueueUse[] | undefined, StageQueue | undefined]>
+  > = {
+    recounts: [spec.recountQueue, resources.recountQueue],
+    webhooks: [spec.webhookQueue, resources.webhookQueue],
+    exports: [spec.exportQueue, resources.exports?.queue],
+    'store-events': [spec.storeEventsQueue, resources.storeEventsQueue],
+  };
+  const urls = Object.entries(queues).flatMap(([name, [uses, queue]]) => {
+    const deadLetters = queue?.deadLetterQueue?.queue.queueUrl;
+    return uses?.includes('gauge') && queue && deadLetters !== undefined
+      ? [[name, [queue.queueUrl, deadLetters]] as const]
+      : [];
+  });
+  return urls.length === 0 ? {} : { LFS_QUOTA_GAUGED_QUEUES: JSON.stringify(Object.fromEntries(urls)) };
 }
 
 function workersOf({ function: { functionName }, workers }: NonNullable<FunctionResources['scanShard']>) {
@@ -206,8 +232,13 @@ function cleanupStatements({ putsCleanup }: FunctionSpec, bucketArn: string): Po
   return putsCleanup ? allow(['s3:PutObject'], [`${bucketArn}${cleanupScopes[putsCleanup]}`]) : [];
 }
 
-function queueStatements(uses: readonly QueueUse[] = [], queue?: IQueue): PolicyStatement[] {
-  return uses.flatMap((use) => allow(queueActions[use], queue ? [queue.queueArn] : []));
+function queueStatements(uses: readonly QueueUse[] = [], queue?: StageQueue): PolicyStatement[] {
+  if (!queue) return [];
+  const deadLetters = queue.deadLetterQueue?.queue.queueArn;
+  return uses.flatMap((use) => [
+    ...allow(queueActions[use], [queue.queueArn]),
+    ...allow(queueActions[use], use === 'gauge' && deadLetters !== undefined ? [deadLetters] : []),
+  ]);
 }
 
 /** One statement, or none if there is nothing to allow. */

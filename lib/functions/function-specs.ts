@@ -51,8 +51,11 @@ type IndexName = typeof byKindIndex.name | typeof byDueIndex.name;
 export type ObjectAction = 'GetObject' | 'PutObject' | 'DeleteObject';
 type BucketAction = 'ListBucket' | 'ListBucketMultipartUploads';
 type ArchiveAction = 'PutObject' | 'DeleteObject' | 'AbortMultipartUpload' | 'ListMultipartUploadParts';
-/** `receive` is what Lambda's pollers do in the function's name. `delay` chooses when a failed message is redelivered. */
-export type QueueUse = 'send' | 'receive' | 'delay';
+/**
+ * `receive` is what Lambda's pollers do in the function's name. `delay` chooses when a failed message is redelivered. `gauge` asks
+ * how many messages it has, and how many its dead letters are.
+ */
+export type QueueUse = 'send' | 'receive' | 'delay' | 'gauge';
 
 /** What a recount reads, corrects and cleans up. */
 const recount = ['GetItem', 'Query', 'UpdateItem', 'DeleteItem'] as const;
@@ -111,7 +114,7 @@ export const functionSpecs: Readonly<Record<FunctionName, FunctionSpec>> = {
     description: 'Manages tenants, limits, tokens, exports and deletions.',
     timeoutSeconds: 29,
     table: ['GetItem', 'BatchGetItem', 'Query', 'PutItem', 'UpdateItem', 'DeleteItem'],
-    indexes: [byKindIndex.name],
+    indexes: [byKindIndex.name, byDueIndex.name],
     objects: ['GetObject'],
     bucket: ['ListBucket'],
     putsExportRequests: true,
@@ -119,9 +122,10 @@ export const functionSpecs: Readonly<Record<FunctionName, FunctionSpec>> = {
     knowsExports: true,
     knowsIssuers: true,
     knowsGitHosts: true,
-    exportQueue: ['send'],
-    recountQueue: ['send'],
-    webhookQueue: ['send'],
+    exportQueue: ['send', 'gauge'],
+    recountQueue: ['send', 'gauge'],
+    webhookQueue: ['send', 'gauge'],
+    storeEventsQueue: ['gauge'],
     secrets: ['admin token'],
   },
   reconcile: {

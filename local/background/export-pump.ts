@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { ExportJobs } from '../../lambda/ports/export-jobs.ts';
 import type { ExportMessage, ExportQueue } from '../../lambda/ports/export-queue.ts';
 import type { Log } from '../../lambda/ports/log.ts';
+import type { QueueGauge } from '../../lambda/ports/queue-gauges.ts';
 import { Pump, type PumpConsumer } from './pump.ts';
 import type { Timers } from './timers.ts';
 
@@ -32,6 +33,10 @@ export class ExportPump implements ExportQueue {
       onError: ({ message, messageId }, error) =>
         log.error('export step failed', { ...message, messageId, error }),
     });
+  }
+
+  get gauge(): QueueGauge {
+    return this.#pump.gaugeAs('exports');
   }
 
   async send(messages: readonly ExportMessage[]): Promise<void> {

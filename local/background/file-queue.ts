@@ -4,6 +4,7 @@ import { causeOf } from '../../lambda/domain/invocation.ts';
 import type { Clock } from '../../lambda/ports/clock.ts';
 import type { Invocations } from '../../lambda/ports/invocations.ts';
 import type { Log } from '../../lambda/ports/log.ts';
+import type { QueueGauge } from '../../lambda/ports/queue-gauges.ts';
 import type { RecountQueue, RecountRequest } from '../../lambda/ports/recount-queue.ts';
 import { lambdaContext } from '../lambda-context.ts';
 import type { QueueFolder } from './queue-folder.ts';
@@ -69,6 +70,25 @@ export class FileQueue implements RecountQueue {
   constructor(options: FileQueueOptions) {
     this.#options = options;
     this.#timing = options.timing ?? defaultQueueTiming;
+  }
+
+  /** How full it is. A tenant's recount that waits while another one runs is one of each. */
+  get gauge(): QueueGauge {
+    const { folder } = this.#options;
+    return {
+      queue: 'recounts',
+      read: async () => {
+        const lanes = [...this.#lanes.values()];
+        const waiting = lanes.flatMap((lane) => lane.waiting ?? []);
+        return {
+          waiting: waiting.length,
+          running: lanes.filter((lane) => lane.running).length,
+          oldestAtMs: waiting.length === 0 ? null : Math.min(...waiting.map(({ firstAtMs }) => firstAtMs)),
+          deadLetters: await folder.countDead(),
+          deadLettersAt: folder.deadPath,
+        };
+      },
+    };
   }
 
   async request(request: RecountRequest): Promise<void> {

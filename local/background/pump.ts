@@ -1,4 +1,5 @@
 import type { Context, SQSBatchResponse, SQSEvent } from 'aws-lambda';
+import type { GaugedQueue, QueueGauge } from '../../lambda/ports/queue-gauges.ts';
 import type { FunctionName } from '../../lambda/routes.ts';
 import { lambdaContext } from '../lambda-context.ts';
 import { messageEvent } from './sqs-event.ts';
@@ -55,6 +56,20 @@ export class Pump<M> {
   get pending(): readonly Delivery<M>[] {
     const retried = [...this.#retries].map(({ delivery }) => delivery);
     return [...this.#running.values(), ...retried, ...this.#waiting.values()];
+  }
+
+  /** How full it is. What fails too often is logged and dropped. */
+  gaugeAs(queue: GaugedQueue): QueueGauge {
+    return {
+      queue,
+      read: async () => ({
+        waiting: this.#waiting.size + this.#retries.size,
+        running: this.#running.size,
+        oldestAtMs: null,
+        deadLetters: null,
+        deadLettersAt: null,
+      }),
+    };
   }
 
   add(delivery: Delivery<M>): void {

@@ -15,6 +15,10 @@ export interface QueueFolder {
   /** Keeps a message that failed too often as a dead letter. @returns the file's path. */
   saveDead(message: QueueMessage): Promise<string>;
   load(nowMs: number): Promise<readonly QueueMessage[]>;
+  /** Tenants that have a dead letter. */
+  countDead(): Promise<number>;
+  /** The folder of the dead letters. */
+  readonly deadPath: string;
 }
 
 const suffix = '.json';
@@ -39,6 +43,8 @@ export async function openQueueFolder(path: string): Promise<QueueFolder> {
       return file;
     },
     load: (nowMs) => loadAll(path, nowMs),
+    countDead: async () => (await readdir(deadPath)).filter((name) => name.endsWith(suffix)).length,
+    deadPath,
   };
 }
 

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Log } from '../../lambda/ports/log.ts';
+import type { QueueGauge } from '../../lambda/ports/queue-gauges.ts';
 import type { Redelivery } from '../../lambda/ports/recount-queue.ts';
 import type { WebhookMessage, WebhookQueue } from '../../lambda/ports/webhooks.ts';
 import type { KeptMessages } from './kept-messages.ts';
@@ -48,6 +49,10 @@ export class WebhookPump implements WebhookQueue, Redelivery {
         log.error('webhook not sent', { tenant, messageId, error }),
       onEnded: () => void this.#save().catch(() => undefined),
     });
+  }
+
+  get gauge(): QueueGauge {
+    return this.#pump.gaugeAs('webhooks');
   }
 
   /** Once it resolves, a kill loses nothing of it. @throws {StorageFullError} @throws while it is being closed. */

@@ -48,6 +48,7 @@ const callers: Readonly<
   'GET /v1/session': 'anybody',
   'POST /v1/session': 'holder',
   'DELETE /v1/session': 'session',
+  'GET /v1/status': 'operator',
   'GET /v1/tenants': 'operator',
   'POST /v1/tenants': 'operator',
   'GET /v1/tenants/{tenant}': 'operator',

@@ -27,6 +27,7 @@ import { repoTests } from './repos.ts';
 import { reservationTests } from './reservations.ts';
 import { scopeTests } from './scopes.ts';
 import { sessionTests } from './sessions.ts';
+import { statusTests } from './status.ts';
 import type { Target } from './target.ts';
 import { tenantListTests } from './tenant-list.ts';
 import { tenantTests } from './tenants.ts';
@@ -73,6 +74,7 @@ export function blackboxSuite(target: () => Target): void {
   historyTests(api);
   webhookTests(api);
   describe('reservations', () => reservationTests(api));
+  describe('status', () => statusTests(api));
   describe('limits', () => limitTests(api));
   repoTests(api);
   describe('locks', () => lockTests(api));

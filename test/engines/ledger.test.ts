@@ -3,6 +3,7 @@ import { createDynamoDbAuditLog } from '../../lambda/adapters/dynamodb/audit-log
 import { createDynamoDbDownloads } from '../../lambda/adapters/dynamodb/downloads.ts';
 import { createDynamoDbExchangeRules } from '../../lambda/adapters/dynamodb/exchange-rules.ts';
 import { createDynamoDbExportJobs } from '../../lambda/adapters/dynamodb/export-jobs.ts';
+import { createDynamoDbFailures } from '../../lambda/adapters/dynamodb/failures.ts';
 import { createDynamoDbHistory } from '../../lambda/adapters/dynamodb/history.ts';
 import { createDynamoDbKeptGrants } from '../../lambda/adapters/dynamodb/kept-grants.ts';
 import { createDynamoDbLedger } from '../../lambda/adapters/dynamodb/ledger.ts';
@@ -18,6 +19,7 @@ import { auditLogContract } from '../contract/audit-log.contract.ts';
 import { downloadsContract } from '../contract/downloads.contract.ts';
 import { exchangeRulesContract } from '../contract/exchange-rules.contract.ts';
 import { exportJobsContract } from '../contract/export-jobs.contract.ts';
+import { failuresContract } from '../contract/failures.contract.ts';
 import { historyContract } from '../contract/history.contract.ts';
 import { keptGrantsContract } from '../contract/kept-grants.contract.ts';
 import { ledgerContract } from '../contract/ledger.contract.ts';
@@ -49,6 +51,7 @@ describeOn(dynamoDbLocal, (url) => {
   mappedReposContract(async () => createDynamoDbMappedRepos(await table()));
   keptGrantsContract(async () => createDynamoDbKeptGrants(await table()));
   auditLogContract(async () => createDynamoDbAuditLog(await table()));
+  failuresContract(async () => createDynamoDbFailures(await table()));
   historyContract(async () => createDynamoDbHistory(await table()));
   warningsContract(async () => createDynamoDbWarnings(await table()));
   webhooksContract(async () => createDynamoDbWebhooks(await table()));

@@ -47,7 +47,7 @@ const expected: Record<FunctionName, [number, number, string[]]> = {
   lfsLocks: [25, 512, [table]],
   getSubscription: [29, 1_024, [admin, ...store, queue, table]],
   exchangeToken: [15, 512, [table]],
-  management: [29, 512, [admin, ...store, queue, table, ...exports, webhooks]],
+  management: [29, 512, [admin, ...store, queue, table, ...exports, webhooks, 'LFS_QUOTA_GAUGED_QUEUES']],
   reconcile: [300, 512, [...store, queue, table, ...workers]],
   scanShard: [300, 1_024, store],
   refresh: [300, 256, [queue, table, ...exports, 'LFS_QUOTA_EVENT_BUS', webhooks]],

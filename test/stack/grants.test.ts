@@ -23,6 +23,7 @@ const kinds: Readonly<Record<string, (cell: string) => string>> = {
   exports: (action) => `sqs:${action} on ExportWorkQueue`,
   queue: (action) => `sqs:${action} on ReconcileQueue`,
   events: (action) => `sqs:${action} on StoreEventsQueue`,
+  'dead-letters': (name) => `sqs:GetQueueAttributes on ${name}DeadLetterQueue`,
   invokes: (name) => `lambda:InvokeFunction on Functions${name}Function`,
   secrets: (name) => `secretsmanager:GetSecretValue on ${name === 'admin token' ? 'AdminTokenSecret' : name}`,
 };
@@ -47,6 +48,9 @@ function documentedGrants(): Map<string, string[]> {
   );
 }
 
+/** On the queue of the store's events, or that of its dead letters. */
+const isOfEvents = (line: string) => / on StoreEvents(DeadLetter)?Queue$/.test(line);
+
 describe('grants', () => {
   let template: Template;
   let grants: Map<string, string[]>;
@@ -60,8 +64,10 @@ describe('grants', () => {
     expect(grants.get(name)).toEqual(documentedGrants().get(name));
   });
 
-  it('are the same without store events, except for the function storeEvents', () => {
-    const { storeEvents: _, ...usual } = Object.fromEntries(grants);
+  it('are the same without store events, except for the function storeEvents and on its queues', () => {
+    const { storeEvents: _, ...usual } = Object.fromEntries(
+      [...grants].map(([name, lines]) => [name, lines.filter((line) => !isOfEvents(line))]),
+    );
     expect(Object.fromEntries(grantsOf(templateOf()))).toEqual(usual);
   });
 
@@ -158,6 +164,14 @@ describe('grants', () => {
     }
   });
 
+  it('let only management look at dead letters, and nobody read or send them', () => {
+    const lines = [...grants].flatMap(([name, held]) =>
+      held.filter((line) => line.endsWith('DeadLetterQueue')).map((line) => `${name} ${line.split(' ')[0]}`),
+    );
+    expect(new Set(lines)).toEqual(new Set(['management sqs:GetQueueAttributes']));
+    expect(lines).toHaveLength(4);
+  });
+
   it('have no wildcard except for objects in the bucket, and for the items of webhooks', () => {
     const wild = [...grants].flatMap(([name, lines]) =>
       lines.filter((line) => line.includes('*') && !isOwn(line)).map((line) => ({ name, line })),
@@ -203,7 +217,7 @@ describe('grants with an external store', () => {
       if (name === 'storeEvents') continue;
       const reachesStore = documented.some((line) => line.startsWith('s3:'));
       const expected = [
-        ...documented.filter((line) => !line.startsWith('s3:')),
+        ...documented.filter((line) => !line.startsWith('s3:') && !isOfEvents(line)),
         ...(reachesStore ? [`secretsmanager:GetSecretValue on ${credentialsSecretArn}`] : []),
       ];
       expect(external.get(name)).toEqual(expected.sort());

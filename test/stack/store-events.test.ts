@@ -96,13 +96,17 @@ describe('events of the store', () => {
     });
   });
 
-  it('change no other resource of a stage than bucket and dashboard', () => {
+  it('change no other resource of a stage than bucket, dashboard and who may look at their queues', () => {
     const [off, on] = [templateOf(), template].map((each) => each.toJSON()['Resources']);
     const changed = Object.keys(off).filter((id) => JSON.stringify(off[id]) !== JSON.stringify(on[id]));
     expect(changed.map((id) => off[id].Type).sort()).toEqual([
       'AWS::CloudWatch::Dashboard',
+      'AWS::IAM::Role',
+      'AWS::Lambda::Function',
       'AWS::S3::Bucket',
     ]);
+    const management = changed.filter((id) => /^Functions/.test(id));
+    expect(management.filter((id) => !/^Functionsmanagement/.test(id))).toEqual([]);
     const added = Object.keys(on).filter((id) => !(id in off));
     expect(added.filter((id) => !/StoreEvents/i.test(id))).toEqual([]);
   });

@@ -7,6 +7,7 @@ const refreshKey = { pk: 'SCHEDULE', sk: 'SCHEDULE' } as const;
 
 const refreshItem = z.object({
   handedUntilMs: z.number(),
+  ranAtMs: z.number().optional(),
   round: z.object({
     beganMs: z.number(),
     untilMs: z.number(),

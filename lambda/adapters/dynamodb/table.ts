@@ -28,6 +28,7 @@
  * | webhook     | WEBHOOK#{name} | WEBHOOK                 |                               |                               |
  * | file lock   | LOCKS#{name}   | {repo}#{path's hash}    |                               |                               |
  * | schedule    | SCHEDULE       | SCHEDULE                |                               |                               |
+ * | failures    | FAILURES       | FAILURES                |                               |                               |
  *
  * A tenant's item tells the format of all in its partition (format.ts).
  *

@@ -19,6 +19,7 @@ import { noQuery } from '../management/queries.ts';
 import { repoDocs } from '../management/repos/docs.ts';
 import { reservationDocs } from '../management/reservations/docs.ts';
 import { sessionDocs } from '../management/sessions/docs.ts';
+import { statusDocs } from '../management/status/docs.ts';
 import { tenantDocs } from '../management/tenants/docs.ts';
 import { tokenDocs } from '../management/tokens/docs.ts';
 import { webhookDocs } from '../management/webhooks/docs.ts';
@@ -36,6 +37,7 @@ export const operationDocs: Readonly<Record<RouteKey, OperationDoc>> = {
   ...lfsOperations,
   ...lockOperationDocs,
   ...sessionDocs,
+  ...statusDocs,
   ...tenantDocs,
   ...tokenDocs,
   ...exchangeDocs,

@@ -9,6 +9,8 @@ import {
 import { SourceGoneError, UploadGoneError } from '../../ports/archive-store.ts';
 import type { ExportPath } from '../../ports/export-jobs.ts';
 import type { ExportMessage } from '../../ports/export-queue.ts';
+import type { Deps } from '../deps.ts';
+import { noteFailure } from '../status/note-failure.ts';
 import { finishArchives } from './finish-archives.ts';
 import { ExportLease, LeaseLostError } from './lease.ts';
 import { planArchives } from './plan-archives.ts';
@@ -16,7 +18,7 @@ import type { PlanDeps } from './plan-copies.ts';
 import { planHashedArchives } from './plan-hashing.ts';
 import { tidyUp } from './tidy-up.ts';
 
-export type AdvanceDeps = PlanDeps;
+export type AdvanceDeps = PlanDeps & Pick<Deps, 'failures' | 'log'>;
 
 /**
  * Does what comes next for an export: plans it, hands out what is still to be done, completes the archives, or removes
@@ -55,6 +57,10 @@ export async function goOn(
     if (isOpen(next)) {
       await deps.exportQueue.send(messagesFor(next));
       return next.state;
+    }
+    if (next.state === 'failed') {
+      const { tenant, exportId } = next;
+      await noteFailure(deps, { kind: 'export', tenant, exportId, tries: 1, why: 'export' });
     }
   } catch (error) {
     if (!(error instanceof LeaseLostError)) {

@@ -2,13 +2,13 @@ import { isOpen, withFailure } from '../../domain/export/export-job.ts';
 import { exportPrefix } from '../../domain/export/export-keys.ts';
 import type { ExportPath } from '../../ports/export-jobs.ts';
 import type { ExportMessage } from '../../ports/export-queue.ts';
-import type { Deps } from '../deps.ts';
+import { noteFailure } from '../status/note-failure.ts';
 import { type AdvanceDeps, advanceExport } from './advance-export.ts';
 import { deleteBelow } from './below.ts';
 import { ExportBusyError } from './lease.ts';
 import { runUnit, type UnitDeps } from './run-unit.ts';
 
-export type StepDeps = AdvanceDeps & UnitDeps & Pick<Deps, 'log'>;
+export type StepDeps = AdvanceDeps & UnitDeps;
 
 /**
  * Does one step of an export. An export whose steps fail again and again fails itself.
@@ -36,6 +36,7 @@ export async function runExportStep(
     );
     if (job?.state !== 'failed') throw error;
     deps.log.error('export failed', { ...path, step, error });
+    await noteFailure(deps, { ...path, kind: 'export', tries: 1, why: 'export' });
     await deps.exportQueue.send([{ ...path, step: { kind: 'advance' } }]);
   }
 }

@@ -23,6 +23,7 @@ import { MemoryAuditLog } from './audit-log.ts';
 import { MemoryDownloads } from './downloads.ts';
 import { MemoryExchangeRules } from './exchange-rules.ts';
 import { MemoryExportJobs } from './export-jobs.ts';
+import { MemoryFailures } from './failures.ts';
 import { MemoryHistory } from './history.ts';
 import { MemoryKeptGrants } from './kept-grants.ts';
 import { MemoryLedger } from './ledger.ts';
@@ -84,6 +85,9 @@ export function memoryDeps(given: Partial<Deps> & { readonly objects?: MemoryObj
     exportSettings: exportSettingsFor('local', { workers: 1 }),
     signer: plainUrls,
     queue: recordingQueue().queue,
+    queueGauges: [],
+    storeProbe: { kind: 'embedded', endpoint: null, bucket: 'objects', probe: async () => undefined },
+    failures: new MemoryFailures(),
     clock,
     ids: seededIds(new Random(1)),
     log: silentLog,

@@ -30,6 +30,7 @@ const sections: readonly { readonly title: string; readonly isOf: (path: string)
         path,
       ),
   },
+  { title: 'The stage', isOf: (path) => path === '/v1/status' },
   { title: 'Tokens', isOf: (path) => /\/(tokens|exchange)/.test(path) },
   { title: 'Sessions of the console', isOf: (path) => path === '/v1/session' },
   { title: 'Warnings', isOf: (path) => path.includes('/webhook') },

@@ -37,6 +37,7 @@ it('waits for its own store while this process is busy', { timeout: busyMs + 10_
     queue: { request: async () => {}, requestAll: async () => {} },
     exportQueue: { send: async () => {} },
     webhookQueue: { send: async () => {} },
+    queueGauges: [],
     allowsLoopbackWebhooks: false,
     issuers: [],
     adoptedRepos: [],

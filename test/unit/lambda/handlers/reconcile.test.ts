@@ -54,7 +54,8 @@ async function deliver(given: {
     body: typeof body === 'string' ? body : JSON.stringify(body),
   }));
   const context = lambdaContext({ functionName: 'reconcile', timeLimitMs: 300_000 });
-  return { answer: await handler({ Records }, context), asked, entries, counted, context };
+  const answer = await handler({ Records }, context);
+  return { answer, asked, entries, counted, context, noted: await deps.failures.list() };
 }
 
 const returned = { batchItemFailures: [{ itemIdentifier: 'm1' }] };
@@ -69,6 +70,13 @@ describe('a recount that fails', () => {
     const { answer, asked } = await deliver({ ledger: new AbsentTable(), failures });
     expect(answer).toEqual(returned);
     expect(asked).toEqual([{ receiptHandle: `m1#${failures + 1}`, delayMs }]);
+  });
+
+  it('is noted for the operator, with its tries and why', async () => {
+    const { noted } = await deliver({ ledger: new AbsentTable(), failures: 3 });
+    expect(noted).toMatchObject([{ kind: 'recount', tenant: 'acme', tries: 4, why: 'table' }]);
+    expect((await deliver({})).noted).toEqual([]);
+    expect((await deliver({ body: 'x' })).noted).toEqual([]);
   });
 
   it('is returned to the queue even if its delay cannot be set, and the log says so', async () => {

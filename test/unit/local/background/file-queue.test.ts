@@ -40,6 +40,10 @@ class MemoryFolder implements QueueFolder {
     this.dead.push(message);
     return `dead/${message.tenant}`;
   }
+  readonly deadPath = 'dead';
+  async countDead() {
+    return this.dead.length;
+  }
   async load() {
     return [...this.files.values()];
   }
@@ -447,4 +451,22 @@ it('delivers a record as SQS does', async () => {
     },
   ]);
   expect(remainingMs).toBeGreaterThan(60_000);
+});
+
+describe('the gauge of the queue', () => {
+  it('tells what waits and since when, what runs, and the dead letters', async () => {
+    const { time, queue, request, folder } = await setUp({ runMs: 60_000, concurrencyMax: 1 });
+    const { gauge } = queue;
+    const empty = { waiting: 0, running: 0, oldestAtMs: null, deadLetters: 0, deadLettersAt: 'dead' };
+    expect([gauge.queue, await gauge.read()]).toEqual(['recounts', empty]);
+    const beganMs = time.clock.nowMs();
+    await request('a');
+    await time.advance(1000);
+    await request('b');
+    expect(await gauge.read()).toEqual({ ...empty, waiting: 2, oldestAtMs: beganMs });
+    await time.advance(15_000);
+    expect(await gauge.read()).toEqual({ ...empty, waiting: 1, running: 1, oldestAtMs: beganMs + 1000 });
+    folder.dead.push(...folder.files.values());
+    expect((await gauge.read()).deadLetters).toBe(folder.dead.length);
+  });
 });

@@ -1,0 +1,15 @@
+import { readStatus as readStatusUseCase } from '../../../use-cases/status/read-status.ts';
+import { json } from '../../respond.ts';
+import { adminAccess } from '../access.ts';
+import { noBody, type Operations, operation } from '../operation.ts';
+import { noQuery } from '../queries.ts';
+import { statusBody } from './bodies.ts';
+
+/** What does not answer is shown as such: the answer is 200 all the same. */
+const readStatus = operation({ access: adminAccess, query: noQuery, body: noBody }, async (deps) =>
+  json(200, statusBody(await readStatusUseCase(deps))),
+);
+
+export const statusOperations = {
+  'GET /v1/status': readStatus,
+} satisfies Operations;

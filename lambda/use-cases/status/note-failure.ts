@@ -1,0 +1,24 @@
+import type { Failure, FailureReason } from '../../domain/failure.ts';
+import { LedgerUnavailableError, NewerFormatError } from '../../ports/ledger.ts';
+import { StoreUnavailableError } from '../../ports/object-store.ts';
+import type { Deps } from '../deps.ts';
+
+/** Why a recount failed, in a word. */
+export function whyOf(error: unknown): FailureReason {
+  if (error instanceof StoreUnavailableError) return 'store';
+  if (error instanceof LedgerUnavailableError) return 'table';
+  return error instanceof NewerFormatError ? 'newer-format' : 'unexpected';
+}
+
+/** Notes for the operator that something failed. If that fails too, it is logged: the failure itself is in the log anyway. */
+export async function noteFailure(
+  { failures, clock, log }: Pick<Deps, 'failures' | 'clock' | 'log'>,
+  failure: Pick<Failure, 'kind' | 'tenant' | 'exportId' | 'tries' | 'why'>,
+): Promise<void> {
+  const atMs = clock.nowMs();
+  try {
+    await failures.note({ ...failure, atMs, sinceMs: atMs });
+  } catch (error) {
+    log.warn('failure not noted', { tenant: failure.tenant, error });
+  }
+}

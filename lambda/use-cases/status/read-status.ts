@@ -1,0 +1,135 @@
+import { errorChain } from '../../domain/error-chain.ts';
+import type { Failure } from '../../domain/failure.ts';
+import { redactText } from '../../domain/redact-text.ts';
+import {
+  type Finding,
+  failuresPart,
+  isOverByItself,
+  type Overdue,
+  overdueMs,
+  overdueTenantsMax,
+  queuePart,
+  type ShownFailure,
+  type StatusPart,
+  schedulePart,
+  storePart,
+  tenantsPart,
+} from '../../domain/status.ts';
+import { NewerFormatError } from '../../ports/ledger.ts';
+import type { GaugedQueue, QueueLevel } from '../../ports/queue-gauges.ts';
+import type { StoreProbe } from '../../ports/store-probe.ts';
+import type { Deps } from '../deps.ts';
+
+type StatusDeps = Pick<Deps, 'ledger' | 'failures' | 'queueGauges' | 'storeProbe' | 'clock'>;
+
+/** No part of the answer waits longer: the gateway ends a request after 30 s. */
+const partMsMax = 8_000;
+/** More of what an error says is not shown. */
+const whyCharactersMax = 200;
+
+/** What a stage is doing, and what failed. null: that could not be read. */
+export interface StageStatus {
+  readonly checkedAtMs: number;
+  readonly parts: readonly StatusPart[];
+  readonly store: Pick<StoreProbe, 'kind' | 'endpoint' | 'bucket'> & { readonly latencyMs: number | null };
+  /** `ranAtMs` null: it never ran. */
+  readonly schedule: { readonly ranAtMs: number | null; readonly handedUntilMs: number | null } | null;
+  readonly overdue: Overdue | null;
+  readonly queues: readonly ({ readonly queue: GaugedQueue } & QueueLevel)[];
+  readonly failures: readonly ShownFailure[] | null;
+}
+
+/**
+ * Looks at store, queues, schedule and tenants, all at the same time. What does not answer is shown as such, and keeps nothing
+ * else: this never throws, and takes some 8 s at most.
+ *
+ * It takes one LIST, two requests for each queue, and some ten units of the table. If tenants are overdue, reading them takes more,
+ * at most what one run of the schedule does.
+ */
+export async function readStatus(deps: StatusDeps): Promise<StageStatus> {
+  const { ledger, clock, queueGauges, storeProbe } = deps;
+  const { kind, endpoint, bucket } = storeProbe;
+  const nowMs = clock.nowMs();
+  const [store, state, overdue, failures, levels] = await Promise.all([
+    find(clock, async () => {
+      await storeProbe.probe();
+      return { latencyMs: clock.nowMs() - nowMs };
+    }),
+    find(clock, async () => (await ledger.readRefreshState()) ?? null),
+    find(clock, () => readOverdue(deps, nowMs)),
+    find(clock, () => readFailures(deps, nowMs)),
+    Promise.all(
+      queueGauges.map(async (gauge) => ({
+        queue: gauge.queue,
+        found: await find(clock, () => gauge.read()),
+      })),
+    ),
+  ]);
+  // What an older version wrote does not say when it ran.
+  const ran = mapped(state, (value) => value && { ...value, ranAtMs: value.ranAtMs ?? value.handedUntilMs });
+  return {
+    checkedAtMs: nowMs,
+    parts: [
+      storePart({ kind, endpoint, bucket, answer: store }),
+      schedulePart(ran, nowMs),
+      tenantsPart(overdue, nowMs),
+      ...levels.map(({ queue, found }) => queuePart(queue, found, nowMs)),
+      failuresPart(failures),
+    ],
+    store: { kind, endpoint, bucket, latencyMs: store.ok ? store.value.latencyMs : null },
+    schedule: ran.ok
+      ? { ranAtMs: ran.value?.ranAtMs ?? null, handedUntilMs: ran.value?.handedUntilMs ?? null }
+      : null,
+    overdue: overdue.ok ? overdue.value : null,
+    queues: levels.flatMap(({ queue, found }) => (found.ok ? [{ queue, ...found.value }] : [])),
+    failures: failures.ok ? failures.value : null,
+  };
+}
+
+async function readOverdue({ ledger }: Pick<Deps, 'ledger'>, nowMs: number): Promise<Overdue> {
+  const untilMs = nowMs - overdueMs;
+  const found = await ledger.dueTenants({ untilMs, tenantsMax: overdueTenantsMax });
+  // Several can be due since the same moment.
+  return { tenants: found.due.slice(0, overdueTenantsMax), isCut: found.untilMs < untilMs };
+}
+
+/** With whether each is over: a count that began after the failure has made up for it. */
+async function readFailures(
+  { ledger, failures }: Pick<Deps, 'ledger' | 'failures'>,
+  nowMs: number,
+): Promise<readonly ShownFailure[]> {
+  const isOver = async (failure: Failure) => {
+    if (failure.kind === 'export') return isOverByItself(failure, nowMs);
+    try {
+      const tenant = await ledger.readTenant(failure.tenant);
+      return !tenant || (tenant.counted?.countedAtMs ?? 0) > failure.atMs;
+    } catch (error) {
+      if (error instanceof NewerFormatError) return false;
+      throw error;
+    }
+  };
+  return Promise.all(
+    (await failures.list()).map(async (failure) => ({ ...failure, isOver: await isOver(failure) })),
+  );
+}
+
+/** What somebody finds out in time. Never rejects. */
+async function find<T>(clock: Deps['clock'], look: () => Promise<T>): Promise<Finding<T>> {
+  const late = clock.sleep(partMsMax).then((): Finding<T> => {
+    return { ok: false, why: `no answer within ${partMsMax / 1000} s` };
+  });
+  const found = look().then(
+    (value): Finding<T> => ({ ok: true, value }),
+    (error: unknown): Finding<T> => ({ ok: false, why: whyText(error) }),
+  );
+  return Promise.race([found, late]);
+}
+
+function whyText(error: unknown): string {
+  const text = redactText(errorChain(error));
+  return text.length <= whyCharactersMax ? text : `${text.slice(0, whyCharactersMax)}…`;
+}
+
+function mapped<T, U>(finding: Finding<T>, change: (value: T) => U): Finding<U> {
+  return finding.ok ? { ok: true, value: change(finding.value) } : finding;
+}

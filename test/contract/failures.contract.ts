@@ -1,0 +1,47 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import { type Failure, keptFailuresMax } from '../../lambda/domain/failure.ts';
+import type { Failures } from '../../lambda/ports/failures.ts';
+
+/** It has one list for all tenants: nothing else may note failures in the same table. */
+export function failuresContract(open: () => Promise<Failures>): void {
+  describe('failures', () => {
+    let failures: Failures;
+    beforeAll(async () => {
+      failures = await open();
+    });
+    const failure = (tenant: string, atMs: number, more: Partial<Failure> = {}): Failure => ({
+      kind: 'recount',
+      tenant,
+      atMs,
+      sinceMs: atMs,
+      tries: 1,
+      why: 'store',
+      ...more,
+    });
+
+    it('are none at first, then the newest first, one for each recount and export', async () => {
+      expect(await failures.list()).toEqual([]);
+      await failures.note(failure('acme', 10));
+      const exported = failure('acme', 20, { kind: 'export', exportId: 'e1', why: 'export' });
+      await failures.note(exported);
+      await failures.note(failure('acme', 30, { tries: 2, why: 'table' }));
+      expect(await failures.list()).toEqual([
+        failure('acme', 30, { tries: 2, why: 'table', sinceMs: 10 }),
+        exported,
+      ]);
+    });
+
+    it('lose nothing of what is noted at the same time, and are bounded', async () => {
+      const names = Array.from({ length: 8 }, (_, index) => `t${index}`);
+      await Promise.all(names.map((tenant, index) => failures.note(failure(tenant, 100 + index))));
+      expect((await failures.list()).map(({ tenant }) => tenant)).toEqual(
+        [...names].reverse().concat('acme', 'acme'),
+      );
+      for (let index = 0; index < keptFailuresMax; index += 1)
+        await failures.note(failure(`u${index}`, 200 + index));
+      const kept = await failures.list();
+      expect(kept).toHaveLength(keptFailuresMax);
+      expect(kept.every(({ tenant }) => tenant.startsWith('u'))).toBe(true);
+    });
+  });
+}

@@ -1,0 +1,41 @@
+import { describe, expect, it } from 'vitest';
+import { LedgerUnavailableError, NewerFormatError } from '../../../../../lambda/ports/ledger.ts';
+import { StoreUnavailableError } from '../../../../../lambda/ports/object-store.ts';
+import { noteFailure, whyOf } from '../../../../../lambda/use-cases/status/note-failure.ts';
+import { memoryDeps } from '../../../../support/memory/deps.ts';
+import { MemoryFailures } from '../../../../support/memory/failures.ts';
+import { recordingLog } from '../../../../support/recording-log.ts';
+
+describe('a failure', () => {
+  it.each([
+    [new StoreUnavailableError('x'), 'store'],
+    [new LedgerUnavailableError('x'), 'table'],
+    [new NewerFormatError('x'), 'newer-format'],
+    [new Error('x'), 'unexpected'],
+    [undefined, 'unexpected'],
+  ])('%s is told in a word', (error, why) => expect(whyOf(error)).toBe(why));
+
+  it('is noted with its time', async () => {
+    const deps = memoryDeps();
+    await noteFailure(deps, { kind: 'recount', tenant: 'acme', tries: 3, why: 'store' });
+    const atMs = deps.clock.nowMs();
+    expect(await deps.failures.list()).toEqual([
+      { kind: 'recount', tenant: 'acme', tries: 3, why: 'store', atMs, sinceMs: atMs },
+    ]);
+  });
+
+  it('that cannot be noted is logged, and breaks nothing', async () => {
+    const { log, entries } = recordingLog();
+    const failures = new MemoryFailures();
+    failures.note = () => Promise.reject(new LedgerUnavailableError('The table does not answer.'));
+    await noteFailure(memoryDeps({ failures, log }), {
+      kind: 'export',
+      tenant: 'acme',
+      tries: 1,
+      why: 'export',
+    });
+    expect(entries.map(({ level, message, fields }) => [level, message, fields['tenant']])).toEqual([
+      ['warn', 'failure not noted', 'acme'],
+    ]);
+  });
+});

@@ -1,0 +1,179 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import { noRefreshState } from '../../../../../lambda/domain/refresh-state.ts';
+import { LedgerUnavailableError, NewerFormatError } from '../../../../../lambda/ports/ledger.ts';
+import { StoreUnavailableError } from '../../../../../lambda/ports/object-store.ts';
+import type { QueueGauge } from '../../../../../lambda/ports/queue-gauges.ts';
+import { readStatus } from '../../../../../lambda/use-cases/status/read-status.ts';
+import { memoryDeps } from '../../../../support/memory/deps.ts';
+import { MemoryFailures } from '../../../../support/memory/failures.ts';
+import { MemoryLedger } from '../../../../support/memory/ledger.ts';
+
+const nowMs = 1_800_000_000_000;
+const minute = 60_000;
+const hour = 60 * minute;
+/** Time that passes only if a test says so. */
+const clock = (sleep: () => Promise<void> = () => new Promise(() => {})) => ({ nowMs: () => nowMs, sleep });
+const level = { waiting: 2, running: 1, oldestAtMs: null, deadLetters: 0, deadLettersAt: 'https://dead' };
+const gauge = (read: QueueGauge['read'] = async () => level): QueueGauge => ({ queue: 'recounts', read });
+
+describe('the status', () => {
+  let ledger: MemoryLedger;
+  let failures: MemoryFailures;
+  const deps = (more: Parameters<typeof memoryDeps>[0] = {}) =>
+    memoryDeps({ clock: clock(), ledger, failures, queueGauges: [gauge()], ...more });
+  const create = (tenant: string, dueAtMs: number, countedAtMs = 1) =>
+    ledger.createTenant({
+      tenant,
+      plan: null,
+      limitBytes: null,
+      createdAtMs: 1,
+      counted: { storedBytes: 0, objectCount: 0, countedAtMs },
+      dueAtMs,
+    });
+  const stateOf = async (given: ReturnType<typeof deps>, part: string) =>
+    (await readStatus(given)).parts.find((each) => each.part === part)?.state;
+
+  beforeEach(async () => {
+    ledger = new MemoryLedger();
+    failures = new MemoryFailures();
+    await ledger.putRefreshState({
+      ...noRefreshState,
+      handedUntilMs: nowMs - 2 * minute,
+      ranAtMs: nowMs - minute,
+    });
+  });
+
+  it('of a stage in which nothing failed is fine in each part', async () => {
+    const status = await readStatus(deps());
+    expect(status.parts.map(({ part, state }) => `${part} ${state}`)).toEqual([
+      'store fine',
+      'schedule fine',
+      'tenants fine',
+      'recounts fine',
+      'failures fine',
+    ]);
+    expect(status).toMatchObject({
+      checkedAtMs: nowMs,
+      store: { kind: 'embedded', bucket: 'objects', latencyMs: 0 },
+      schedule: { ranAtMs: nowMs - minute, handedUntilMs: nowMs - 2 * minute },
+      overdue: { tenants: [], isCut: false },
+      queues: [{ queue: 'recounts', ...level }],
+      failures: [],
+    });
+  });
+
+  it('knows the schedule from what an older version wrote, and from nothing', async () => {
+    await ledger.putRefreshState({ ...noRefreshState, handedUntilMs: nowMs - minute });
+    expect((await readStatus(deps())).schedule).toEqual({
+      ranAtMs: nowMs - minute,
+      handedUntilMs: nowMs - minute,
+    });
+    ledger = new MemoryLedger();
+    expect((await readStatus(deps())).schedule).toEqual({ ranAtMs: null, handedUntilMs: null });
+  });
+
+  it('has those that are due for more than an hour, those due longest first', async () => {
+    await create('soon', nowMs - hour + 1);
+    await create('late', nowMs - 2 * hour);
+    await create('later', nowMs - 13 * hour);
+    const { overdue } = await readStatus(deps());
+    expect(overdue?.tenants.map(({ tenant }) => tenant)).toEqual(['later', 'late']);
+    expect(await stateOf(deps(), 'tenants')).toBe('act');
+  });
+
+  it('has at most a hundred of those, and says that there are more', async () => {
+    for (let index = 0; index < 150; index += 1)
+      await create(`t${index}`, nowMs - 2 * hour - Math.floor(index / 2));
+    const { overdue } = await readStatus(deps());
+    expect([overdue?.tenants.length, overdue?.isCut]).toEqual([100, true]);
+  });
+
+  it('says of each failure whether the tenant was counted since, or is gone', async () => {
+    await create('counted', 9e15, nowMs - 1);
+    await create('failing', 9e15, nowMs - hour);
+    await create('newer', 9e15, nowMs - hour);
+    const reads = ledger.readTenant.bind(ledger);
+    ledger.readTenant = (tenant) =>
+      tenant === 'newer' ? Promise.reject(new NewerFormatError('x')) : reads(tenant);
+    for (const tenant of ['counted', 'failing', 'newer', 'gone'])
+      await failures.note({
+        kind: 'recount',
+        tenant,
+        atMs: nowMs - minute,
+        sinceMs: nowMs - minute,
+        tries: 1,
+        why: 'store',
+      });
+    await failures.note({
+      kind: 'export',
+      tenant: 'gone',
+      exportId: 'e',
+      atMs: nowMs - 25 * hour,
+      sinceMs: nowMs,
+      tries: 1,
+      why: 'export',
+    });
+    const shown = (await readStatus(deps())).failures ?? [];
+    expect(
+      Object.fromEntries(shown.map(({ kind, tenant, isOver }) => [`${kind} ${tenant}`, isOver])),
+    ).toEqual({
+      'recount counted': true,
+      'recount failing': false,
+      'recount newer': false,
+      'recount gone': true,
+      'export gone': true,
+    });
+    expect(await stateOf(deps(), 'failures')).toBe('act');
+  });
+
+  it('shows what does not answer, and all else beside it', async () => {
+    const down = () => Promise.reject(new LedgerUnavailableError('The table does not answer.'));
+    ledger.readRefreshState = down;
+    ledger.dueTenants = down;
+    failures.list = down;
+    const probe = () =>
+      Promise.reject(new StoreUnavailableError('no https://b.example/?a=1&X-Amz-Signature=abc123 today'));
+    const { parts, ...facts } = await readStatus(
+      deps({
+        storeProbe: { kind: 's3', bucket: 'objects', endpoint: null, probe },
+        queueGauges: [
+          gauge(() => Promise.reject(new Error('x'.repeat(500)))),
+          { ...gauge(), queue: 'exports' },
+        ],
+      }),
+    );
+    expect(parts.map(({ part, state }) => `${part} ${state}`)).toEqual([
+      'store act',
+      'schedule unknown',
+      'tenants unknown',
+      'recounts unknown',
+      'exports fine',
+      'failures unknown',
+    ]);
+    for (const { state, todo } of parts) expect(todo === null).toBe(state === 'fine');
+    expect(parts[0]?.says).toContain('StoreUnavailableError: no https://b.example/?… today');
+    expect(parts[3]?.says.length).toBeLessThan(300);
+    expect(facts).toMatchObject({ schedule: null, overdue: null, failures: null });
+    expect(facts.store.latencyMs).toBeNull();
+    expect(facts.queues.map(({ queue }) => queue)).toEqual(['exports']);
+  });
+
+  it('waits for nothing longer than eight seconds', async () => {
+    const waited: number[] = [];
+    const sleep = async (ms: number) => {
+      waited.push(ms);
+      // What answers has answered by then.
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    };
+    const silent = {
+      kind: 's3',
+      bucket: 'b',
+      endpoint: null,
+      probe: () => new Promise<void>(() => {}),
+    } as const;
+    const { parts } = await readStatus(deps({ clock: { nowMs: () => nowMs, sleep }, storeProbe: silent }));
+    expect(parts.map(({ state }) => state)).toEqual(['act', 'fine', 'fine', 'fine', 'fine']);
+    expect(parts[0]?.says).toContain('no answer within 8 s.');
+    expect(new Set(waited)).toEqual(new Set([8000]));
+  });
+});

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import type { Command } from 'commander';
 import { afterEach, describe, expect, it, vi } from 'vitest';
@@ -157,6 +158,43 @@ describe('--json', () => {
     if (!shapes[words]) expect(printed).toEqual(answer?.example);
   });
 
+  it('prints a line for each of several things, and each time: docs/command-line.md names the commands', async () => {
+    const repeating = leaves.filter(
+      ({ command }) =>
+        has(command, '--watch') || command.registeredArguments.some(({ variadic }) => variadic),
+    );
+    const named = /^- \*JSON lines\.\* (.*?)\.$/ms.exec(commandLineText)?.[1] ?? '';
+    const documented = [...named.matchAll(/`lfs-quota ([a-z ]+)/g)].map(([, words = '']) => words.trim());
+    expect(documented.sort()).toEqual(repeating.map(({ words }) => words).sort());
+  });
+
+  it('of usage --watch prints one object on a line each time', async () => {
+    server = await startServer((asked) => exampleAnswer(asked));
+    const env = { LFS_QUOTA_URL: server.url, LFS_QUOTA_TOKEN: 'x' };
+    let times = 0;
+    // What ends it here stands for the server going away.
+    const sleep = async () => {
+      times += 1;
+      if (times === 3) await server?.close();
+    };
+    const { out } = await cli(['usage', 'acme', '--watch', '--json'], { env, sleep });
+    const [example] = Object.values(operationDocs['GET /v1/tenants/{tenant}/subscription'].answers);
+    expect(linesOf(out)).toEqual([example?.example, example?.example, example?.example]);
+  });
+
+  it.each(['--yes', '--dry-run'])(
+    'of object delete %s prints one object on a line for each, in their order',
+    async (option) => {
+      const oids = ['a', 'b', 'c'].map((digit) => digit.repeat(64));
+      server = await startServer((asked) =>
+        exampleAnswer(asked, (body) => ({ ...(body as object), bytes: oids.indexOf(oidIn(asked.path)) })),
+      );
+      const env = { LFS_QUOTA_URL: server.url, LFS_QUOTA_TOKEN: 'x' };
+      const { out } = await cli(['object', 'delete', 'acme', 'game', ...oids, '--json', option], { env });
+      expect(linesOf(out)).toMatchObject([{ bytes: 0 }, { bytes: 1 }, { bytes: 2 }]);
+    },
+  );
+
   const lists = apiLeaves.filter(({ command }) => has(command, '--page-size'));
 
   it.each(lists)('of $words has all pages, and says how many it may have', async ({ words, command }) => {
@@ -177,6 +215,19 @@ describe('--json', () => {
     );
   });
 });
+
+const commandLineText = readFileSync(new URL('../../../docs/command-line.md', import.meta.url), 'utf8');
+
+/** Each line is a whole object, as `jq` and others read it. */
+function linesOf(out: string): unknown[] {
+  expect(out.endsWith('\n')).toBe(true);
+  return out
+    .slice(0, -1)
+    .split('\n')
+    .map((line) => JSON.parse(line));
+}
+
+const oidIn = (path: string) => /objects\/([0-9a-f]{64})/.exec(path)?.[1] ?? '';
 
 const has = (command: Command, flag: string) => command.options.some(({ long }) => long === flag);
 

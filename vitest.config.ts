@@ -1,5 +1,6 @@
 import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
+import { LongFilesFirst } from './test/support/long-files-first.ts';
 import { reporting } from './test/support/reporting.ts';
 
 /** vitest leaves one core idle, on two cores half of them. Many tests wait for servers, so they leave enough idle. */
@@ -14,6 +15,7 @@ const maxWorkers = Math.max(2, availableParallelism() - 1);
 export default defineConfig({
   test: {
     ...reporting(),
+    sequence: { sequencer: LongFilesFirst },
     projects: [
       {
         test: {

@@ -587,7 +587,7 @@ export const mutants: readonly {
     name: 'URLs of a voided batch',
     mutant: issuedThoughGone,
     invariant: /^I1/,
-    seeds: 30,
+    seeds: 60,
     story: voidedWhileFrozen,
   },
   {

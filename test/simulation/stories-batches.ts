@@ -8,30 +8,35 @@ const rounds = oids.slice(0, 8);
 const ofTenBytes = oids.map(() => 10);
 const noGiants = { giantObjects: 100_000 };
 
-/** Batches are frozen before they issue their reservation, until a recount has voided it. */
+/**
+ * Batches are frozen before they issue their reservation, until a recount has voided it. Few functions go on for so long,
+ * and few clients wait.
+ */
 export const voidedWhileFrozen: Story = {
-  tenants: [{ limitBytes: 200, imported: [] }],
+  tenants: [{ limitBytes: 300, imported: [] }],
   sizes: ofTenBytes,
-  // The function is still within its time limit then.
-  stage: { ...plainStage, settings: { pendingVoidAfterMs: 5 * second } },
-  actions: rounds.flatMap((oid) => [
-    mishap('issueReservation', { kind: 'freezes-before', forMs: 14 * second }, minute),
-    pushed(oid, 'never', 0),
-    counted(7 * second),
-    counted(2 * second),
-  ]),
+  stage: plainStage,
+  actions: [0, 1].flatMap((repo) =>
+    oids.flatMap((oid) => [
+      mishap('issueReservation', { kind: 'freezes-before', forMs: 2 * minute }, minute),
+      { ...pushed(oid, 'never', 0), repo },
+      counted(75 * second),
+      counted(10 * second),
+    ]),
+  ),
 };
 
 /** The same, before they look at the clock. The write of their reservation lands once more after it was voided. */
 export const backWhileFrozen: Story = {
   tenants: [{ limitBytes: 200, imported: [] }],
   sizes: ofTenBytes,
-  stage: { ...plainStage, settings: { pendingVoidAfterMs: 5 * second, batchTimeLimitMs: 10 * second } },
+  // The function is still within its time limit then, though the batch is not.
+  stage: { ...plainStage, settings: { batchTimeLimitMs: 4 * second, pendingVoidAfterMs: 15 * second } },
   actions: rounds.flatMap((oid) => [
-    mishap('putReservation', { kind: 'lands-again', forMs: 14 * second }, minute),
-    mishap('addCommitted', { kind: 'freezes-after', forMs: 16 * second }),
+    mishap('putReservation', { kind: 'lands-again', forMs: 21 * second }, minute),
+    mishap('addCommitted', { kind: 'freezes-after', forMs: 22 * second }),
     pushed(oid, 'never', 0),
-    counted(7 * second),
+    counted(17 * second),
     counted(2 * second),
   ]),
 };

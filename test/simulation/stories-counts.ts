@@ -54,6 +54,8 @@ export const promisedAnew: Story = {
 export const sentMuchLater: Story = {
   ...promisedAnew,
   tenants: [{ limitBytes: 1_000, imported: [] }],
+  // Where operations are refused for so long, the many of a count by shards would never all succeed.
+  stage: { ...promisedAnew.stage, settings: { giantObjects: 100_000 } },
   // Nothing that comes after it has their repo listed.
   actions: [0, 1].map((oid) => pushed(oid, 'trickled', 360 * minute)),
 };

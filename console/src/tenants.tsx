@@ -1,6 +1,7 @@
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { formatAge } from '../../cli/render.ts';
 import { parseSize } from '../../lambda/domain/bytes.ts';
+import type { StatusBody } from '../../lambda/http/management/status/schemas.ts';
 import type { TenantBody } from '../../lambda/http/management/tenants/schemas.ts';
 import { ask, askPages, type Listed } from './api.ts';
 import { Choice } from './choice.tsx';
@@ -8,12 +9,15 @@ import { CsvButton } from './csv-button.tsx';
 import { sortTenants } from './fill.ts';
 import { Card, Cut, Problem } from './parts.tsx';
 import { useNow, usePoll } from './poll.ts';
+import { Status } from './status.tsx';
 import { groupText, isInGroup, type TenantGroup, tenantGroups } from './tenant-groups.ts';
 import { bytesText, percentText } from './text.ts';
 import { Bar, countText } from './usage.tsx';
 
 const pagesMax = 10;
 const againMs = 60_000;
+/** The list waits so long for the status. */
+const statusMsMax = 2_000;
 
 const problemText = (tenants: readonly unknown[] | undefined) =>
   `The tenants could not be read now.${tenants ? ' These figures are as old as they say.' : ''} It is tried again every minute.`;
@@ -28,35 +32,57 @@ const flat = (body: TenantBody) => ({
   ...body,
 });
 
-/** The operator's page: all tenants, the fullest first. */
-export function Tenants() {
+/** All tenants, and the status beside them. undefined: not known. */
+function useTenants() {
   const [listed, setListed] = useState<Listed<TenantBody>>();
+  const [hasFailed, setHasFailed] = useState(false);
+  const [status, setStatus] = useState<StatusBody>();
+  const readNow = usePoll(async () => {
+    const asked = ask<StatusBody>('/v1/status').then((outcome) => {
+      setStatus(outcome.kind === 'ok' ? outcome.body : undefined);
+    });
+    const found = await askPages<TenantBody, 'tenants'>('/v1/tenants', 'tenants', { pagesMax });
+    // Both at once, so that nothing moves. Where the store is silent, that takes longer.
+    await Promise.race([asked, new Promise((resolve) => setTimeout(resolve, statusMsMax))]);
+    setHasFailed(!found);
+    if (found) setListed({ ...found, items: sortTenants(found.items) });
+    return againMs;
+  }, '');
+  return { listed, hasFailed, status, readNow };
+}
+
+/** The operator's page: what failed, and all tenants, the fullest first. */
+export function Tenants() {
+  const { listed, hasFailed, status, readNow } = useTenants();
   const tenants = listed?.items;
   const [wanted, setWanted] = useState('');
   const [group, setGroup] = useState<TenantGroup>('all');
   const [isMaking, setIsMaking] = useState(false);
-  const [hasFailed, setHasFailed] = useState(false);
   const nowMs = useNow(10_000);
-  const read = async () => {
-    const found = await askPages<TenantBody, 'tenants'>('/v1/tenants', 'tenants', { pagesMax });
-    setHasFailed(!found);
-    if (found) setListed({ ...found, items: sortTenants(found.items) });
-  };
-  const readNow = usePoll(async () => {
-    await read();
-    return againMs;
-  }, '');
   const inGroup = tenants?.filter((body) => isInGroup(body, group, nowMs)) ?? [];
   const shown = inGroup.filter(({ tenant }) => tenant.includes(wanted.trim().toLowerCase()));
   const storedBytes = tenants?.reduce((sum, { usage }) => sum + (usage?.storedBytes ?? 0), 0) ?? 0;
+  const title = (
+    <div class="title">
+      <h1>Tenants</h1>
+    </div>
+  );
+  if (!listed && !hasFailed)
+    return (
+      <main>
+        {title}
+        <p class="soft" role="status">
+          Loading…
+        </p>
+      </main>
+    );
   return (
     <main>
-      <div class="title">
-        <h1>Tenants</h1>
-      </div>
+      {title}
+      <Status body={status} nowMs={nowMs} />
       <Card
         title={
-          tenants ? `${countText(tenants.length)} ${tenants.length === 1 ? 'tenant' : 'tenants'}` : 'Loading…'
+          tenants ? `${countText(tenants.length)} ${tenants.length === 1 ? 'tenant' : 'tenants'}` : 'Unknown'
         }
         note={`fullest first, together ${bytesText(storedBytes)} stored`}
         action={

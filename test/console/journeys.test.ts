@@ -304,6 +304,32 @@ describeInBrowser('what somebody does in the console', (launch) => {
     expect(at.messages).toEqual([]);
   });
 
+  it('as the operator sees that nothing failed, and by keyboard reaches a tenant whose recount did', async () => {
+    const { api } = at.fixture;
+    await at.open(api.target.adminToken);
+    const card = at.page.getByRole('region', { name: 'Status' });
+    await card.getByText(/^nothing failed, asked /).waitFor();
+    // The same as the API has.
+    const { parts } = jsonOf(await api.manage('GET', '/v1/status')) as { parts: { says: string }[] };
+    expect(await card.getByRole('listitem').count()).toBe(parts.length);
+    await card.getByText(parts.at(-1)?.says ?? '').waitFor();
+    await card.getByText(/The object store \(lfs-quota at .*\) answers, in \d+ ms\./).waitFor();
+    const at1 = { failedAt: new Date().toISOString(), since: new Date().toISOString() };
+    await at.page.route('**/v1/status', async (route) => {
+      const body = (await (await route.fetch()).json()) as object;
+      const part = { part: 'failures', state: 'act', says: 'One failed.', todo: 'Read the log.' };
+      const failure = { kind: 'recount', tenant: 'northlight', tries: 2, why: 'store', over: false, ...at1 };
+      await route.fulfill({ json: { ...body, state: 'act', parts: [part], failures: [failure] } });
+    });
+    await at.page.evaluate("document.dispatchEvent(new Event('visibilitychange'))");
+    await card.getByText('Read the log.').waitFor();
+    await card.getByText(/northlight: recount, store, (just now|\d+ s ago), 2 tries/).waitFor();
+    await tabTo(/^northlight$/);
+    await at.page.keyboard.press('Enter');
+    await at.page.getByRole('heading', { name: 'northlight' }).waitFor();
+    expect(at.messages).toEqual([]);
+  });
+
   it('asks nobody else, and nothing while it is hidden', async () => {
     const hosts = new Set<string>();
     at.page.on('request', (request) => hosts.add(new URL(request.url()).host || 'data'));

@@ -95,7 +95,7 @@ describeInBrowser(
           .filter((each) => each.checkVisibility() && own.some((name) => warnings.has(getComputedStyle(each)[name])))
           .filter((each) => each.tagName !== 'BUTTON' && (each.tagName !== 'rect' || !each.parentElement.matches('.swatch')))
           .filter((each) => !(each.closest('.usage') && notice))
-          .filter((each) => !each.closest('.notice, form, tr, .sure')?.querySelector('button, a'))
+          .filter((each) => !each.closest('.notice, form, tr, .sure')?.querySelector('button, a, .todo'))
           .filter((each) => !/[Dd]elete|[Tt]ry again|Give |sign in/.test(each.textContent))
           .map((each) => each.outerHTML.slice(0, 200));
       })()`),

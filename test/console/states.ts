@@ -222,6 +222,46 @@ const withTenants = (page: Page) =>
     };
   });
 
+/** Dead letters, a queue that cannot be asked, a store that is down, and recounts and an export that failed. */
+const withTrouble = (page: Page) =>
+  changed(page, '**/v1/status', (body) => {
+    const trouble: Readonly<Record<string, Json>> = {
+      store: {
+        state: 'act',
+        says: 'The object store (lfs-objects at https://account.r2.cloudflarestorage.com) does not serve requests: no answer within 8 s.',
+        todo: 'Until it does, uploads and downloads fail and nothing is counted. See whether it is up, and try its credentials with lfs-quota doctor.',
+      },
+      recounts: {
+        state: 'act',
+        says: 'Recounts: 12 waiting, 2 under way, 3 dead letters.',
+        todo: 'They are in https://sqs.eu-central-1.amazonaws.com/111122223333/lfs-quota-prod-ReconcileQueueDeadLetterQueue1A2B3C4D.fifo. See why in the log of the function reconcile, and mend it.',
+      },
+      webhooks: {
+        state: 'unknown',
+        says: 'Webhooks: the queue could not be looked at: no answer within 8 s.',
+        todo: 'See whether SQS answers.',
+      },
+      failures: {
+        state: 'act',
+        says: 'Failed, and not made up for: 2 recounts and 1 export.',
+        todo: 'The store did not answer: it is tried again, and ends by itself once the store does.',
+      },
+    };
+    const failedAt = new Date(Date.now() - 7 * 60_000).toISOString();
+    const failed = { kind: 'recount', failedAt, since: failedAt, tries: 4, why: 'store', over: false };
+    return {
+      ...body,
+      state: 'act',
+      parts: (body['parts'] as { part: string }[]).map((each) => ({ ...each, ...trouble[each.part] })),
+      failures: [
+        { ...failed, tenant: 'northlight' },
+        { ...failed, tenant: 'a-tenant-with-a-name-as-long-as-it-may-be' },
+        { ...failed, tenant: 'demo', kind: 'export', exportId: 'e', tries: 1, why: 'export' },
+        { ...failed, tenant: 'observatory', over: true },
+      ],
+    };
+  });
+
 const byReader = (fixture: ConsoleFixture) => fixture.usual.readToken;
 const byManager = (fixture: ConsoleFixture) => fixture.usual.manageToken;
 const never = () => new Promise<never>(() => {});
@@ -348,5 +388,17 @@ export const states: readonly State[] = [
     },
     shows: '1,204,500 objects counted so far',
   },
-  { name: 'tenants', token: ({ api }) => api.target.adminToken, shows: 'fullest first' },
+  { name: 'tenants', token: ({ api }) => api.target.adminToken, shows: 'nothing failed' },
+  {
+    name: 'operator-acts',
+    token: ({ api }) => api.target.adminToken,
+    prepare: withTrouble,
+    shows: 'something is to be done',
+  },
+  {
+    name: 'operator-without-status',
+    token: ({ api }) => api.target.adminToken,
+    prepare: (page) => page.route('**/v1/status', (route) => route.fulfill({ status: 503, json: {} })),
+    shows: 'status could not be read',
+  },
 ];

@@ -1,0 +1,48 @@
+import { formatAge } from '../../cli/render.ts';
+import type { StatusBody } from '../../lambda/http/management/status/schemas.ts';
+import { Card } from './parts.tsx';
+
+/** What failed; store, queues and schedule at a glance. What is to be done comes first, with how. */
+export function Status({ body, nowMs }: { body: StatusBody | undefined; nowMs: number }) {
+  if (!body)
+    return <p class="soft under">The status could not be read now. It is tried again every minute.</p>;
+  const { parts, failures, checkedAt } = body;
+  const open = failures?.filter(({ over }) => !over) ?? [];
+  const isFine = body.state === 'fine';
+  return (
+    <Card
+      title="Status"
+      note={
+        <span role="status">
+          {isFine ? 'nothing failed' : 'something is to be done'}, asked {formatAge(checkedAt, nowMs)}
+        </span>
+      }
+    >
+      <ul class="parts">
+        {[...parts]
+          .sort((a, b) => Number(a.state === 'fine') - Number(b.state === 'fine'))
+          .map(({ part, state, says, todo }) =>
+            state === 'fine' ? (
+              <li key={part} class="soft">
+                {says}
+              </li>
+            ) : (
+              <li key={part} class="notice near">
+                <p>
+                  <strong>{says}</strong> <span class="todo">{todo}</span>
+                  {part === 'failures' &&
+                    open.map(({ tenant, kind, failedAt, why, tries }) => (
+                      <span key={tenant + kind + failedAt} class="failed">
+                        <a href={`#${tenant}`}>{tenant}</a>: {kind}
+                        {why !== kind && `, ${why}`}, {formatAge(failedAt, nowMs)}
+                        {tries > 1 && `, ${tries} tries`}
+                      </span>
+                    ))}
+                </p>
+              </li>
+            ),
+          )}
+      </ul>
+    </Card>
+  );
+}

@@ -2,6 +2,7 @@ import {
   type ExportJob,
   endedJob,
   failedJob,
+  isFaultOfService,
   isOpen,
   openUnits,
   plannedAnew,
@@ -58,7 +59,7 @@ export async function goOn(
       await deps.exportQueue.send(messagesFor(next));
       return next.state;
     }
-    if (next.state === 'failed') {
+    if (isFaultOfService(next)) {
       const { tenant, exportId } = next;
       await noteFailure(deps, { kind: 'export', tenant, exportId, tries: 1, why: 'export' });
     }

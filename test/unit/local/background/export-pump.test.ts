@@ -108,3 +108,20 @@ it('does not wait for ever for what runs', async () => {
   await time.advance(5_000);
   await closing;
 });
+
+it('tells how many steps wait, also for their next try, and how many run; it keeps no dead letters', async () => {
+  const { time, pump, delivered } = await started();
+  const { gauge } = pump;
+  const none = { waiting: 0, running: 0, oldestAtMs: null, deadLetters: null, deadLettersAt: null };
+  expect([gauge.queue, await gauge.read()]).toEqual(['exports', none]);
+  await pump.send([step(0), step(1), step(2)]);
+  await time.advance(0);
+  expect(await gauge.read()).toEqual({ ...none, waiting: 1, running: 2 });
+  delivered[0]?.end('failed');
+  await time.advance(0);
+  expect(await gauge.read()).toEqual({ ...none, waiting: 1, running: 2 });
+  delivered[1]?.end();
+  delivered[2]?.end();
+  await time.advance(0);
+  expect(await gauge.read()).toEqual({ ...none, waiting: 1, running: 0 });
+});

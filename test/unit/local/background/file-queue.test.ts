@@ -470,3 +470,18 @@ describe('the gauge of the queue', () => {
     expect((await gauge.read()).deadLetters).toBe(folder.dead.length);
   });
 });
+
+describe('the folder of the queue', () => {
+  const tempFolder = useTempFolders();
+
+  it('counts its dead letters, one for each tenant', async () => {
+    const folder = await openQueueFolder(tempFolder());
+    expect(await folder.countDead()).toBe(0);
+    const dead = newMessage({ tenant: 'acme', reason: 'verify', full: false }, { nowMs: 1, messageId: 'm' });
+    await folder.saveDead(dead);
+    await folder.saveDead({ ...dead, failures: 2 });
+    const file = await folder.saveDead({ ...dead, tenant: 'lab' });
+    expect(await folder.countDead()).toBe(2);
+    expect(file.startsWith(folder.deadPath)).toBe(true);
+  });
+});

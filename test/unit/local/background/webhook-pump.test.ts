@@ -50,6 +50,7 @@ describe('the queue of webhooks', () => {
   it('delivers once what is done, and what came before anybody took it', async () => {
     const { time, pump, delivered, consume } = world();
     await pump.send([messageOf('a'), messageOf('b')]);
+    expect([pump.gauge.queue, (await pump.gauge.read()).waiting]).toEqual(['webhooks', 2]);
     await pump.deliverTo(consume);
     await pump.send([messageOf('c')]);
     await time.advance(3_600_000);

@@ -1,4 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { StoreUnavailableError } from '../../../../../lambda/ports/object-store.ts';
+import { runExportStep } from '../../../../../lambda/use-cases/exports/run-step.ts';
 import { ExportStack, type ExportStackOptions, exportPath } from '../../../../support/export-stack.ts';
 import { archivesOf, expectObjects } from './expect-archives.ts';
 
@@ -91,6 +93,42 @@ describe('an export', () => {
       isTidy: true,
     });
     expect(await stack.left()).toEqual([]);
+    // Whoever asked for it is told. It is no failure of the service.
+    expect(await stack.deps.failures.list()).toEqual([]);
+  });
+
+  it('that takes too long fails, and is noted for the operator', async () => {
+    const stack = new ExportStack();
+    await stack.store('app', Buffer.from('object'));
+    await stack.start();
+    await stack.jobs.change(exportPath, (job) => ({ ...job, endsByMs: 1 }));
+    expect(await stack.run()).toMatchObject({ state: 'failed', failure: { reason: 'timeout' } });
+    expect(await stack.deps.failures.list()).toMatchObject([
+      { ...exportPath, kind: 'export', tries: 1, why: 'export' },
+    ]);
+  });
+
+  it('whose steps fail for an hour fails, and is noted for the operator, once', async () => {
+    const stack = new ExportStack();
+    await stack.store('app', Buffer.from('object'));
+    await stack.start();
+    const { deps } = stack;
+    const down = () => Promise.reject(new StoreUnavailableError('The store is down.'));
+    const listing = { listPage: down, listFolders: down };
+    const input = {
+      message: { ...exportPath, step: { kind: 'advance' } },
+      deadlineMs: deps.clock.nowMs() + 60_000,
+    } as const;
+    await expect(runExportStep({ ...deps, listing }, input)).rejects.toThrow('The store is down.');
+    expect(await deps.failures.list()).toEqual([]);
+    await stack.jobs.change(exportPath, (job) => ({
+      ...job,
+      failingSinceMs: deps.clock.nowMs() - 3_600_000,
+    }));
+    await runExportStep({ ...deps, listing }, input);
+    expect((await stack.jobs.read(exportPath))?.state).toBe('failed');
+    expect(await stack.run()).toMatchObject({ state: 'failed', isTidy: true });
+    expect(await deps.failures.list()).toMatchObject([{ ...exportPath, kind: 'export', why: 'export' }]);
   });
 
   it('that is a dry run tells what each way takes, and leaves nothing behind', async () => {

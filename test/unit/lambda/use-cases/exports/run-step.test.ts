@@ -1,7 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { StoreUnavailableError } from '../../../../../lambda/ports/object-store.ts';
+import type { ExportMessage } from '../../../../../lambda/ports/export-queue.ts';
+import { ExportBusyError } from '../../../../../lambda/use-cases/exports/lease.ts';
 import { runExportStep } from '../../../../../lambda/use-cases/exports/run-step.ts';
 import { ExportStack, type ExportStackOptions, exportPath } from '../../../../support/export-stack.ts';
+import { recordingLog } from '../../../../support/recording-log.ts';
 import { archivesOf, expectObjects } from './expect-archives.ts';
 
 const stores: readonly [string, ExportStackOptions][] = [
@@ -143,5 +146,94 @@ describe('an export', () => {
       ['copy-grid', 'possible'],
     ]);
     expect(await stack.left()).toEqual([]);
+  });
+});
+
+describe('a step of an export', () => {
+  const message: ExportMessage = { ...exportPath, step: { kind: 'advance' } };
+  const hourMs = 3_600_000;
+
+  /** An export that has begun, whose listings take a second, and fail while there is an error. */
+  async function world() {
+    const stack = new ExportStack();
+    await stack.storeMany(3, 300);
+    await stack.start();
+    stack.messages = [];
+    const broken: { error?: unknown } = {};
+    const { log, entries } = recordingLog();
+    const listing: typeof stack.deps.listing = {
+      listFolders: (request) => stack.deps.listing.listFolders(request),
+      listPage: async (request) => {
+        stack.clock.advance(1000);
+        if (broken.error !== undefined) throw broken.error;
+        return stack.deps.listing.listPage(request);
+      },
+    };
+    const deps = { ...stack.deps, listing, log };
+    const run = () => runExportStep(deps, { message, deadlineMs: Number.MAX_SAFE_INTEGER });
+    return { stack, broken, entries, run };
+  }
+
+  it('is logged, with what came of it and how long it took', async () => {
+    const { stack, entries, run } = await world();
+    const beganAtMs = stack.clock.nowMs();
+    await run();
+    const durationMs = stack.clock.nowMs() - beganAtMs;
+    expect(durationMs).toBeGreaterThan(0);
+    const fields = { ...exportPath, step: message.step, outcome: 'copying', durationMs };
+    expect(entries).toEqual([{ level: 'info', message: 'export step', fields }]);
+  });
+
+  it('that fails is delivered again, and after an hour of that the export fails', async () => {
+    const { stack, broken, entries, run } = await world();
+    broken.error = new TypeError('Something broke.');
+    await expect(run()).rejects.toThrow('Something broke.');
+    const { failingSinceMs } = await stack.job();
+    expect(failingSinceMs).toBe(stack.clock.nowMs());
+    stack.clock.advance(hourMs - 1001);
+    await expect(run()).rejects.toThrow('Something broke.');
+    expect(await stack.job()).toMatchObject({ state: 'planning', failingSinceMs });
+    expect([entries, stack.messages]).toEqual([[], []]);
+    await run();
+    expect(await stack.job()).toMatchObject({
+      state: 'failed',
+      failure: {
+        reason: 'store',
+        message: 'Nothing has succeeded for an hour. The last failure was: TypeError. Try again later.',
+      },
+    });
+    const fields = { ...exportPath, step: message.step, error: broken.error };
+    expect(entries).toEqual([{ level: 'error', message: 'export failed', fields }]);
+    // What it has made is removed by the next step.
+    expect(stack.messages).toEqual([message]);
+  });
+
+  it('that fails with something that is no error is told as unknown', async () => {
+    const { stack, broken, run } = await world();
+    await stack.jobs.change(exportPath, (job) => ({
+      ...job,
+      failingSinceMs: stack.clock.nowMs() - hourMs,
+    }));
+    broken.error = 'a text';
+    await run();
+    expect((await stack.job()).failure?.message).toContain('The last failure was: an unknown error.');
+  });
+
+  it('of an export that has ended is only delivered again if it fails', async () => {
+    const { stack, run } = await world();
+    await stack.jobs.change(exportPath, (job) => ({ ...job, state: 'cancelled' }));
+    stack.archives.before = () => {
+      throw new Error('The store does not answer.');
+    };
+    await expect(run()).rejects.toThrow('The store does not answer.');
+    expect(await stack.job()).toMatchObject({ state: 'cancelled', failingSinceMs: null });
+  });
+
+  it('at which another function is, is delivered again, and no failure', async () => {
+    const { stack, entries, run } = await world();
+    await stack.jobs.change(exportPath, (job) => ({ ...job, leaseUntilMs: stack.clock.nowMs() + 1 }));
+    await expect(run()).rejects.toThrow(ExportBusyError);
+    expect(await stack.job()).toMatchObject({ failingSinceMs: null });
+    expect(entries).toEqual([]);
   });
 });

@@ -68,8 +68,7 @@ const shown = (path: string) => (path === '' ? 'the whole bucket' : path);
 
 /** Whether something read from JSON is one, with each part as it must be. */
 export function isAdoptedRepo(value: unknown): value is AdoptedRepo {
-  if (typeof value !== 'object' || value === null) return false;
-  const { tenant, repo, path, names, ...others } = value as Readonly<Record<string, unknown>>;
+  const { tenant, repo, path, names, ...others } = (value ?? {}) as Readonly<Record<string, unknown>>;
   return (
     Object.keys(others).length === 0 &&
     typeof tenant === 'string' &&

@@ -22,8 +22,7 @@ export function gitHostsToJson(hosts: readonly GitHost[]): string | undefined {
 }
 
 function isGitHost(value: unknown): value is GitHost {
-  if (typeof value !== 'object' || value === null) return false;
-  const { id, kind, url } = value as Readonly<Record<string, unknown>>;
+  const { id, kind, url } = (value ?? {}) as Readonly<Record<string, unknown>>;
   return (
     typeof id === 'string' &&
     gitHostIdPattern.test(id) &&

@@ -71,10 +71,10 @@ export function storedAfter(layout: NameLayout, text: string): string {
  */
 export function endOfGap(layout: NameLayout, name: string): string {
   const shape = shapes[layout];
-  let same = 0;
-  while (same < name.length && same < shape.length && fits(shape.charAt(same), name.charAt(same))) same += 1;
-  // All that is between the name and the names that go on as it does.
-  if (same === name.length && same < shape.length) return name;
+  const differsAt = [...shape].findIndex((place, at) => !fits(place, name.charAt(at)));
+  const same = differsAt === -1 ? shape.length : differsAt;
+  // Nothing is between the name and the names that go on as it does.
+  if (same === name.length) return name;
   const end = name.slice(0, same) + gapBehind(shape.charAt(same), name.charAt(same));
   return compareKeys(end, name) > 0 ? end : name;
 }

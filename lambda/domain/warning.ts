@@ -26,7 +26,8 @@ export function levelAfter(input: {
 
 function percentOf({ storedBytes, limitBytes }: { storedBytes: number; limitBytes: number | null }): number {
   if (limitBytes === null || storedBytes === 0) return 0;
-  return limitBytes === 0 ? 100 : (storedBytes / limitBytes) * 100;
+  // Of a limit of 0 it is infinite.
+  return (storedBytes / limitBytes) * 100;
 }
 
 /** What is said of a tenant, once for each time that it happens. */

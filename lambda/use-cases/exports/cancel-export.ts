@@ -17,7 +17,7 @@ type CancelDeps = Pick<Deps, 'exportJobs' | 'exportQueue' | 'clock' | 'log'>;
 export async function cancelExport(deps: CancelDeps, path: ExportPath): Promise<ExportJob | undefined> {
   const nowMs = deps.clock.nowMs();
   const job = await deps.exportJobs.change(path, (before) => ended(before, nowMs));
-  if (!job || isOpen(job) || job.isTidy) return job;
+  if (!job || job.isTidy) return job;
   // A request that is repeated does this again: it may have been lost.
   await deps.exportJobs.leavePlace(path);
   await advanceOrLog(deps, path);

@@ -52,6 +52,7 @@ describe('an adopted repo', () => {
 
   it.each([
     null,
+    undefined,
     'lfs/',
     {},
     { ...gitea, tenant: 'Acme' },

@@ -70,6 +70,8 @@ describe('the key of what is stored', () => {
     [`rudolfs/a/b/ab/cd/${oid}`, `beta/game/${oid}`],
     [`other/game/${oid}`, `other/game/${oid}`],
     ['other/game/x', 'other/game/x'],
+    // A file beside the folder.
+    ['lfs', 'lfs'],
     // In an adopted path, without a name of its layout.
     ['lfs/ab/cd/tmp', undefined],
     ['lfs/x', undefined],
@@ -90,6 +92,8 @@ describe('the key of what is stored', () => {
   it('of one repo is of that repo alone', () => {
     expect(keyIn(game, `lfs/ab/cd/${rest}`)).toBe(`acme/game/${oid}`);
     expect(keyIn(game, `lfs2/ab/cd/${rest}`)).toBeUndefined();
+    // As long as the path, and another.
+    expect(keyIn(game, `lfx/ab/cd/${rest}`)).toBeUndefined();
     expect(keyIn(art, `lfs/ab/cd/${rest}`)).toBeUndefined();
   });
 });
@@ -124,5 +128,6 @@ describe('adopted repos', () => {
       expect(() => repos.requireOwn(prefix), prefix).not.toThrow();
     expect(() => repos.requireOwn('lfs/ab/')).toThrow('What begins with lfs/ may be of an adopted repo.');
     expect(() => repos.requireOwn('lfs')).toThrow('What begins with no folder may be');
+    expect(() => repos.requireOwn('lfs')).toThrow(expect.objectContaining({ name: 'AdoptedPathError' }));
   });
 });

@@ -43,7 +43,24 @@ describe('the fields of an entry', () => {
     expect(Object.keys(auditFields({ map })['map'] as object)).toHaveLength(20);
     expect(auditFields({ a: { b: { c: { d: 1 } } } })).toEqual({ a: { b: { c: { d: 1 } } } });
     expect(auditFields({ a: { b: { c: { d: { e: 1 } } } } })).toEqual({ a: { b: { c: { d: '…' } } } });
+    expect(auditFields({ a: [[[1]]] })).toEqual({ a: [[[1]]] });
+    expect(auditFields({ a: [[[[1]]]] })).toEqual({ a: [[['…']]] });
     expect(auditFields({ a: Symbol('x') })).toEqual({ a: '…' });
+  });
+
+  it('are looked at for 510 characters each, and what comes after them is left out even if they become few', () => {
+    const token = (length: number) => 'lfsq_'.padEnd(length, 'a');
+    expect(auditText(token(510))).toBe('lfsq_…');
+    expect(auditText(`${token(510)} `)).toBe('lfsq_……');
+    expect(auditText(`${token(510)} and more`)).toBe('lfsq_……');
+  });
+
+  it('may be 4096 bytes together, and not one more', () => {
+    // 15 of 260 bytes each, with their names and the JSON around them, leave 196: of which 10 are not text.
+    const fifteen = Array.from({ length: 15 }, (_, index) => [`f${10 + index}`, 'x'.repeat(250)]);
+    const lastOf = (text: string) => auditFields(Object.fromEntries([...fifteen, ['f25', text]]))['f25'];
+    expect(lastOf('é'.repeat(93))).toBe('é'.repeat(93));
+    expect(lastOf(`${'é'.repeat(93)}x`)).toBe('…');
   });
 
   it('are 4 KiB together, and say where more was', () => {

@@ -60,6 +60,7 @@ describe('the name of a repository of a host', () => {
     ['acme/game', 'github'],
     ['acme_corp/.github', 'github'],
     ['A-1/a..b', 'gitea'],
+    ['acme/game..', 'gitea'],
     ['a/b', 'gitlab'],
     ['group/sub.group/game_2', 'gitlab'],
     [`${'g/'.repeat(21)}game`, 'gitlab'],

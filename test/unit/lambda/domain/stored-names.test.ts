@@ -154,6 +154,9 @@ describe('what a listing may skip', () => {
     ['ab/cd/rest', 'ab/c', 'ab/c'],
     ['ab/cd/oid', 'ab/cz', 'ab/c~'],
     ['oid', `${oid}.zstd`, `${oid}~`],
+    // As long as an object's name, in the folder of another.
+    ['ab/cd/oid', `ab/ce/${oid}`, `ab/ce/${oid}`],
+    ['ab/cd/oid', `ab/ce/${oid}/1`, `ab/ce/${oid}~`],
     ['oid', 'Readme', '`~'],
   ] as const)('in the layout %s, from %s, goes to %s', (layout, name, end) => {
     expect(endOfGap(layout, name)).toBe(end);

@@ -47,7 +47,8 @@ export function formatBytes(bytes: number): string {
 export function formatPercent(part: number, whole: number): string {
   if (part === whole) return '100%';
   if (part === 0) return '0%';
-  const percent = whole === 0 ? Number.POSITIVE_INFINITY : (part / whole) * 100;
+  // Of nothing it is infinite.
+  const percent = (part / whole) * 100;
   if (percent === Number.POSITIVE_INFINITY) return 'over 100%';
   const bounded = part < whole ? Math.min(99.9, Math.max(0.1, percent)) : Math.max(100.1, percent);
   return `${bounded.toFixed(1)}%`;

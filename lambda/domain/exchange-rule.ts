@@ -1,4 +1,5 @@
 import { type IdentityIssuer, pinningClaims } from './identity-issuer.ts';
+import { compareKeys } from './key-order.ts';
 
 /** Which identities of an issuer get a token of a tenant, and which token. Without a rule nobody gets one. */
 export interface ExchangeRule {
@@ -70,6 +71,6 @@ export function bestRule(
   const rank = (rule: ExchangeRule) => (rule.scope === 'write' ? 0 : 2) + (rule.repos === null ? 0 : 1);
   const [best] = rules
     .filter((rule) => letsIn(rule, identity))
-    .sort((a, b) => rank(a) - rank(b) || a.createdAtMs - b.createdAtMs || (a.id < b.id ? -1 : 1));
+    .sort((a, b) => rank(a) - rank(b) || a.createdAtMs - b.createdAtMs || compareKeys(a.id, b.id));
   return best;
 }

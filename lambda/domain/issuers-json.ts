@@ -23,8 +23,7 @@ export function issuersToJson(issuers: readonly IdentityIssuer[]): string | unde
 }
 
 function isIssuer(value: unknown): value is IdentityIssuer {
-  if (typeof value !== 'object' || value === null) return false;
-  const { issuer, jwksUri, kind } = value as Readonly<Record<string, unknown>>;
+  const { issuer, jwksUri, kind } = (value ?? {}) as Readonly<Record<string, unknown>>;
   return (
     typeof issuer === 'string' && typeof jwksUri === 'string' && issuerKinds.includes(kind as IssuerKind)
   );

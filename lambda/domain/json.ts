@@ -1,11 +1,11 @@
 /** Whether a JSON value has, however deep, a field `__proto__`. Schemas drop it without a word. */
 export function hasPrototypeField(value: unknown): boolean {
   const left = [value];
-  for (let next = left.pop(); left.length > 0 || next !== undefined; next = left.pop()) {
+  while (left.length > 0) {
+    const next = left.pop();
     if (typeof next !== 'object' || next === null) continue;
     if (Object.hasOwn(next, '__proto__')) return true;
-    for (const inner of Object.values(next))
-      if (typeof inner === 'object' && inner !== null) left.push(inner);
+    for (const inner of Object.values(next)) left.push(inner);
   }
   return false;
 }

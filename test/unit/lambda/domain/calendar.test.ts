@@ -1,5 +1,14 @@
 import { expect, it } from 'vitest';
-import { dayAfterMs, dayOf, isDay, monthOf, nextMonthMs } from '../../../../lambda/domain/calendar.ts';
+import {
+  dayAfter,
+  dayAfterMs,
+  dayOf,
+  daysBetween,
+  isDay,
+  monthOf,
+  nextMonthMs,
+  startOfDayMs,
+} from '../../../../lambda/domain/calendar.ts';
 
 it.each([
   [Date.UTC(2026, 10, 21, 23, 59, 59, 999), '2026-11-21', '2026-11', '2026-12-01T00:00:00.000Z'],
@@ -32,4 +41,19 @@ it.each([
   ['today', false],
 ])('%s is a day: %s', (text, expected) => {
   expect(isDay(text)).toBe(expected);
+});
+
+it.each([
+  ['2026-11-21', 1, '2026-11-22'],
+  ['2026-11-21', -21, '2026-10-31'],
+  ['2026-12-31', 60, '2027-03-01'],
+  ['2026-11-21', 0, '2026-11-21'],
+])('%s and %i days are %s, and so many are between them', (from, count, to) => {
+  expect(dayAfter(from, count)).toBe(to);
+  expect(daysBetween(from, to)).toBe(count);
+});
+
+it('a day begins at midnight UTC, and the next is one day later', () => {
+  expect(startOfDayMs('2026-11-21')).toBe(Date.UTC(2026, 10, 21));
+  expect(dayAfter('2026-11-30')).toBe('2026-12-01');
 });

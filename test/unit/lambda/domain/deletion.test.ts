@@ -61,6 +61,19 @@ describe('a deletion', () => {
     expect(isVoidAfter(7)).toEqual([true, true, false, true]);
   });
 
+  it('of a clean-up is void without the watch that it was made with, and near its end', () => {
+    const sweep = { watchId: 'w', seenFromMs: 0 };
+    const watch = { id: 'w', openedAtMs: 100, untilMs: 1000 };
+    const repoOf = (some?: typeof watch) => ({ closedAtMs: null, ...(some && { watch: some }) });
+    const isVoidAt = (nowMs: number, repo: ReturnType<typeof repoOf> | undefined) =>
+      isVoid(settings, { ...marked, sweep }, { repo, nowMs });
+    // Twice the skew before its end.
+    expect([isVoidAt(985, repoOf(watch)), isVoidAt(986, repoOf(watch))]).toEqual([false, true]);
+    expect(isVoidAt(500, repoOf({ ...watch, id: 'other' }))).toBe(true);
+    expect(isVoidAt(500, repoOf())).toBe(true);
+    expect(isVoidAt(500, undefined)).toBe(true);
+  });
+
   it('is taken over only when its deleter has stopped by every clock: twice the skew after the deadline', () => {
     expect(claimable({ state: 'deleting', deadlineMs: 1000 }, 1000, 1014, 1015)).toEqual([
       false,

@@ -49,6 +49,12 @@ describe('a rule', () => {
     expect(letsIn(rule({ match }), identity({ repository_id: '9', ref }))).toBe(false);
   });
 
+  it('can demand what is true or false', () => {
+    const match = { ref_protected: ['true'] };
+    expect(letsIn(rule({ match }), identity({ ref_protected: true }))).toBe(true);
+    expect(letsIn(rule({ match }), identity({ ref_protected: false }))).toBe(false);
+  });
+
   it('takes a * for a character in any claim but ref', () => {
     const match = { repository_id: ['*'] };
     expect(letsIn(rule({ match }), identity({ repository_id: '7' }))).toBe(false);
@@ -64,6 +70,7 @@ describe('a rule', () => {
     ['github', { repository_id: ['*'] }, 'read', /with a \*/],
     ['github', { repository_id: ['7'], ref: ['refs/*/main'] }, 'write', /with a \*/],
     ['github', { repository_id: ['7'], ref: ['**'] }, 'write', /with a \*/],
+    ['github', { repository_id: ['7'], ref: ['refs/heads/main', '**'] }, 'write', /with a \*/],
   ] as const)('for %s that demands %j to %s is wrong', (kind, match, scope, message) => {
     expect(wrongRule({ match, scope }, { kind })).toMatch(message);
   });
@@ -81,7 +88,7 @@ describe('a rule', () => {
   it('that gives the most is chosen, the older of two like ones', () => {
     const rules = [
       rule({ id: 'read' }),
-      rule({ id: 'some', scope: 'write', repos: ['game'] }),
+      rule({ id: 'some', scope: 'write', repos: ['game'], createdAtMs: 0 }),
       rule({ id: 'new', scope: 'write', createdAtMs: 2 }),
       rule({ id: 'old', scope: 'write' }),
       rule({ id: 'other', scope: 'write', match: { repository_id: ['8'] }, createdAtMs: 0 }),
@@ -92,5 +99,8 @@ describe('a rule', () => {
     expect(chosen(rules.filter(({ id }) => !['old', 'new'].includes(id)))).toBe('some');
     expect(chosen(rules.filter(({ id }) => ['read', 'other'].includes(id)))).toBe('read');
     expect(chosen(rules.filter(({ id }) => id === 'other'))).toBeUndefined();
+    // Two of the same millisecond: always the same one.
+    const twins = [rule({ id: 'b' }), rule({ id: 'a' }), rule({ id: 'c' })];
+    expect([chosen(twins), chosen([...twins].reverse())]).toEqual(['a', 'a']);
   });
 });

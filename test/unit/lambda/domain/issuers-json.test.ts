@@ -20,10 +20,28 @@ describe('the issuers of a stage', () => {
     expect(issuersFromJson(undefined)).toEqual(publicIssuers);
   });
 
-  it.each(['', '{}', 'null', '[null]', '[{}]', '["x"]', JSON.stringify([{ ...own, kind: 'other' }])])(
-    'are not taken from %j',
-    (text) => {
-      expect(() => issuersFromJson(text)).toThrow(/Deploy the stage again/);
-    },
-  );
+  it.each([
+    '',
+    '{}',
+    'null',
+    '[null]',
+    '[{}]',
+    '["x"]',
+    JSON.stringify([{ ...own, kind: 'other' }]),
+    JSON.stringify([{ ...own, issuer: 7 }]),
+    JSON.stringify([{ ...own, jwksUri: null }]),
+  ])('are not taken from %j', (text) => {
+    expect(() => issuersFromJson(text)).toThrow(/Deploy the stage again/);
+  });
+
+  it('are by default GitHub and GitLab, whose keys are where they say', () => {
+    expect(publicIssuers).toEqual([
+      {
+        issuer: 'https://token.actions.githubusercontent.com',
+        jwksUri: 'https://token.actions.githubusercontent.com/.well-known/jwks',
+        kind: 'github',
+      },
+      { issuer: 'https://gitlab.com', jwksUri: 'https://gitlab.com/oauth/discovery/keys', kind: 'gitlab' },
+    ]);
+  });
 });

@@ -14,6 +14,22 @@ describe('what was listed', () => {
     expect(known.of('acme/app/', 1000)).toBeUndefined();
   });
 
+  it('can be asked for only if it is younger, and is kept for others', () => {
+    const known = new KnownObjects();
+    known.keep('a/', { objects: objects(3), listedAtMs: 1000 });
+    expect(known.of('a/', 6000, 5000)).toEqual(objects(3));
+    expect(known.of('a/', 6001, 5000)).toBeUndefined();
+    expect(known.of('a/', 6001)).toEqual(objects(3));
+  });
+
+  it('is forgotten when something of it is deleted', () => {
+    const known = new KnownObjects();
+    for (const path of ['a/', 'b/']) known.keep(path, { objects: objects(3), listedAtMs: 0 });
+    known.forget('a/');
+    expect(known.of('a/', 0)).toBeUndefined();
+    expect(known.of('b/', 0)).toEqual(objects(3));
+  });
+
   it('is replaced by a later listing', () => {
     const known = new KnownObjects();
     known.keep('a/', { objects: objects(2), listedAtMs: 0 });

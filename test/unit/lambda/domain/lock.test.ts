@@ -97,3 +97,20 @@ describe('the owner of a lock', () => {
     expect(ownerOfLock({ ownerId: 'user:ada:b' })).toBe('ada:b');
   });
 });
+
+describe('the id of a lock', () => {
+  const hash = lockHashOf('art/hero.psd');
+  const id = `${hash}aB3aB3aB3aB3`;
+
+  it('is its hash and twelve letters and digits, and nothing else', () => {
+    expect(lockIdPattern.test(id)).toBe(true);
+    for (const text of [`0${id}`, `${id}0`, ` ${id}`, `${id}\n`, id.slice(1), `${hash}aB3aB3aB3aB-`])
+      expect(lockIdPattern.test(text), text).toBe(false);
+  });
+
+  it('begins with a hash of 40 hex digits, and nothing else', () => {
+    expect(lockHashPattern.test(hash)).toBe(true);
+    for (const text of [`0${hash}`, `${hash}0`, id, hash.slice(1), hash.toUpperCase()])
+      expect(lockHashPattern.test(text), text).toBe(false);
+  });
+});

@@ -10,6 +10,7 @@ describe('a password', () => {
     'a'.repeat(42),
     'a'.repeat(44),
     'a.b.c-d_e',
+    'not-lfsq_ours',
     '12345678',
     'x'.repeat(512),
   ])('may be a token for a host: %s', (text) => {

@@ -1,7 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { publicBytesOf } from '../../../../lambda/domain/public-read.ts';
+import { publicBytesOf, publicTokenId } from '../../../../lambda/domain/public-read.ts';
 
 describe('a public repo', () => {
+  it('is metered for somebody whom no token can stand for: theirs have 16 hex digits', () => {
+    expect(publicTokenId).toBe('public');
+  });
+
   it('counts what it costs to look for an object, however small', () => {
     const of = (...sizes: number[]) => publicBytesOf(new Map(sizes.map((size, index) => [`${index}`, size])));
     expect(of()).toBe(0);

@@ -1,9 +1,14 @@
 import { describe, expect, it } from 'vitest';
-import { parseSession } from '../../../../lambda/domain/session.ts';
+import { operatorParent, parseSession, sessionLifetimeMs } from '../../../../lambda/domain/session.ts';
 
 const secret = `lfss_${'a'.repeat(40)}`;
 
 describe('the cookie of a session', () => {
+  it('lasts for twelve hours, and of an operator has the parent that no token has', () => {
+    expect(sessionLifetimeMs).toBe(43_200_000);
+    expect(operatorParent).toBe('operator');
+  });
+
   it.each(['operator', '0123456789abcdef'])('holds its parent %s and its secret', (parentId) => {
     expect(parseSession(`${parentId}.${secret}`)).toEqual({ parentId, secret });
   });

@@ -42,6 +42,11 @@ describe('by default', () => {
     expect(settings.maxAgeMs).toBe(86_400_000);
   });
 
+  it('a clean-up may take 30 days, and has a watch of a day', () => {
+    expect(settings.cleanupLimitMs).toBe(30 * 86_400_000);
+    expect(settings.cleanupWatchMs).toBe(86_400_000);
+  });
+
   it('each shard of a giant is scanned once in 7 days', () => {
     expect(settings.shardRoundMs).toBe(7 * settings.maxAgeMs);
   });

@@ -104,10 +104,31 @@ describe('an action that is audited', () => {
     ]);
   });
 
+  it('may be one that nothing was asked for, by nobody with a name, or with a name that is a secret', async () => {
+    const token = tokenRecord('one', { tenant: 'acme', user: null, label: `my lfsq_${'a'.repeat(40)}` });
+    const action = { tenant: 'acme', action: 'tenant.update' } as const;
+    const run = async () => 'ok';
+    const verdictOf = () => ({ outcome: 'done' }) as const;
+    for (const by of [actorOf(token), actorOf({ ...token, label: null })])
+      await audited(
+        { audit, clock, log },
+        { action: { ...action, requestId: String(by.name), by }, run, verdictOf },
+      );
+    expect(audit.entries).toMatchObject([
+      { by: { name: 'my lfsq_…' }, target: {}, asked: null },
+      { by: { name: null }, target: {}, asked: null },
+    ]);
+  });
+
   it('is not done if nobody can write down that it was begun', async () => {
     const run = vi.fn(async () => 'done');
     audit.begin = down;
-    await expect(act(run)).rejects.toThrow(AuditUnavailableError);
+    const refused = act(run);
+    await expect(refused).rejects.toThrow(AuditUnavailableError);
+    await expect(refused).rejects.toMatchObject({
+      message: 'The audit cannot be written.',
+      cause: expect.any(LedgerUnavailableError),
+    });
     expect(run).not.toHaveBeenCalled();
     audit.begin = () => Promise.reject(new TypeError('a bug'));
     await expect(act(run)).rejects.toThrow(TypeError);
@@ -125,6 +146,11 @@ describe('an action that is audited', () => {
       ['info', 'audit'],
       ['warn', 'audit not finished'],
     ]);
+    expect(entries[1]?.fields).toEqual({
+      tenant: 'acme',
+      action: 'tenant.update',
+      error: expect.any(LedgerUnavailableError),
+    });
   });
 
   it('is by a token, by the name of its user or else its label', () => {

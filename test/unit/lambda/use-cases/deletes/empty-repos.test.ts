@@ -194,6 +194,22 @@ describe('the closed repos of a tenant', () => {
     expect(await world.keys()).toEqual(['b/1', 'open/1']);
   });
 
+  it('are left for later if the time is up before all their locks are removed', async () => {
+    await close('a', 'b');
+    await empty();
+    world.nowMs += world.deps.settings.pendingVoidAfterMs + 1;
+    const release = vi.spyOn(world.deps.locks, 'releaseSome').mockImplementation(async () => {
+      world.nowMs += 2;
+      return { count: 1, hasMore: true };
+    });
+    expect(await empty(1)).toBe('unfinished');
+    expect(release).toHaveBeenCalledTimes(1);
+    expect([await isClosed('a'), await isClosed('b')]).toEqual([true, true]);
+    release.mockRestore();
+    expect(await empty()).toBe('done');
+    expect([await isClosed('a'), await isClosed('b')]).toEqual([false, false]);
+  });
+
   it('stay closed while somebody else deletes some of their objects, which are left to them', async () => {
     await mark('d1', '1');
     const [before] = await world.deletions();

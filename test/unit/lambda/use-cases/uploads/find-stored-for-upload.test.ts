@@ -3,6 +3,7 @@ import { newDeletion } from '../../../../../lambda/domain/deletion.ts';
 import { KnownObjects } from '../../../../../lambda/domain/known-objects.ts';
 import { runDeletion } from '../../../../../lambda/use-cases/deletes/run-deletions.ts';
 import { admitUpload } from '../../../../../lambda/use-cases/uploads/admit-upload.ts';
+import { findStoredForUpload } from '../../../../../lambda/use-cases/uploads/find-stored-for-upload.ts';
 import { CountingDeps } from '../../../../support/memory/counting-deps.ts';
 import { updateTenant } from '../../../../support/over-settings.ts';
 
@@ -113,6 +114,23 @@ describe('a push of many objects', () => {
     expect(await ask([200], { sizeBytes: 0 })).toEqual(unasked);
     put(300);
     expect(await ask([300])).toEqual({ kinds: ['stored'], lists: 0, heads: 1 });
+  });
+
+  it('asks for everything if it might not fit within a limit of the repo', async () => {
+    await ask(range(0, 100));
+    const headsWith = async (limited: string) => {
+      await made.ledger.setRepoLimit({ tenant, repo: limited, limitBytes: 1 });
+      const record = await made.ledger.readTenant(tenant);
+      if (!record) throw new Error('There is no tenant.');
+      made.calls.length = 0;
+      const objects = new Map([[oidOf(300), 10]]);
+      await made.measure(() =>
+        findStoredForUpload(made.deps, { tenant: record, repo, repoObjects: 0, objects }),
+      );
+      return made.calls.filter(({ name }) => name === 'HEAD').length;
+    };
+    expect(await headsWith('another')).toBe(0);
+    expect(await headsWith(repo)).toBe(1);
   });
 
   it('is asked for by another process, which knows nothing', async () => {

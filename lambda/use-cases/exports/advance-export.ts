@@ -97,10 +97,8 @@ async function nextOf(
 /** The messages by which an open export goes on. */
 function messagesFor(job: ExportJob): ExportMessage[] {
   const { tenant, exportId, round, state } = job;
-  const units = openUnits(job);
-  if (units.length === 0 || (state !== 'hashing' && state !== 'copying'))
-    return [{ tenant, exportId, step: { kind: 'advance' } }];
-  return units.map((unit) => ({ tenant, exportId, step: { kind: 'unit', round, state, unit } }));
+  if (state !== 'hashing' && state !== 'copying') return [{ tenant, exportId, step: { kind: 'advance' } }];
+  return openUnits(job).map((unit) => ({ tenant, exportId, step: { kind: 'unit', round, state, unit } }));
 }
 
 /** Ends an export whose archive has been kept for long enough. */

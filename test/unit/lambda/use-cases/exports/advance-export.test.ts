@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { hashesKey, listKey } from '../../../../../lambda/domain/export/export-keys.ts';
 import { s3Limits } from '../../../../../lambda/domain/export/store-limits.ts';
 import { advanceExport } from '../../../../../lambda/use-cases/exports/advance-export.ts';
 import { cancelExport } from '../../../../../lambda/use-cases/exports/cancel-export.ts';
@@ -55,6 +56,32 @@ describe('the next step of an export', () => {
     expect(await stack.job()).toMatchObject({ round: 1, doneUnits: '' });
   });
 
+  it('plans anew if what was gathered is gone when all is hashed', async () => {
+    const stack = await begun({ format: 'zip' });
+    await advanceExport(stack.deps, exportPath);
+    const hashing = await stack.job();
+    for (let unit = 0; unit < (hashing.planned?.units ?? 0); unit += 1)
+      await stack.archives.put(hashesKey(hashing, { ...hashing, unit }), Buffer.from('[]'));
+    await stack.archives.delete([listKey(hashing, 1)]);
+    await stack.jobs.change(exportPath, (job) => ({ ...job, doneUnits: 'f' }));
+    stack.messages = [];
+    stack.clock.advance(5);
+    expect(await advanceExport(stack.deps, exportPath)).toBe('planning');
+    expect(await stack.job()).toMatchObject({ round: 2, doneUnits: '', movedAtMs: stack.clock.nowMs() });
+    expect(stack.messages).toEqual([advance]);
+  });
+
+  it('is tried again if the store does not answer when all is hashed, and nothing is planned anew', async () => {
+    const stack = await begun({ format: 'zip' });
+    await advanceExport(stack.deps, exportPath);
+    await stack.jobs.change(exportPath, (job) => ({ ...job, doneUnits: 'f' }));
+    stack.archives.before = ({ name }) => {
+      if (name === 'get') throw new Error('The store does not answer.');
+    };
+    await expect(advanceExport(stack.deps, exportPath)).rejects.toThrow('The store does not answer.');
+    expect(await stack.job()).toMatchObject({ state: 'hashing', round: 1, doneUnits: 'f', leaseUntilMs: 0 });
+  });
+
   it('fails the export once it takes longer than it may', async () => {
     const stack = await begun();
     stack.clock.advance(stack.deps.exportSettings.limitMs - 1);
@@ -82,6 +109,38 @@ describe('the next step of an export', () => {
     expect(await advanceExport(stack.deps, exportPath)).toBe('expired');
     expect(await stack.job()).toMatchObject({ state: 'expired', isTidy: true });
     expect(await stack.left()).toEqual([]);
+  });
+
+  it('removes what is left of an export that has ended, also by a clock that is behind', async () => {
+    const stack = await begun();
+    const expiresAtMs = stack.clock.nowMs() + 5;
+    await stack.jobs.change(exportPath, (job) => ({ ...job, state: 'failed', isTidy: true, expiresAtMs }));
+    await stack.archives.put('_exports/acme/first/work/1/made/0', Buffer.from('late'));
+    expect(await advanceExport(stack.deps, exportPath)).toBe('failed');
+    expect(await stack.left()).toEqual([]);
+  });
+
+  it('removes an archive once, if it is cancelled at the same time', async () => {
+    const stack = await begun();
+    stack.messages = [advance];
+    await stack.run();
+    stack.clock.advance(stack.deps.exportSettings.keepMs);
+    let ended: unknown;
+    const exportJobs: typeof stack.deps.exportJobs = Object.create(stack.deps.exportJobs);
+    let changes = 0;
+    exportJobs.change = async (path, change) => {
+      changes += 1;
+      // The first change takes the lease.
+      if (changes === 2) {
+        await cancelExport(stack.deps, exportPath);
+        await advanceExport(stack.deps, exportPath);
+        ended = await stack.job();
+      }
+      return stack.deps.exportJobs.change(path, change);
+    };
+    expect(await advanceExport({ ...stack.deps, exportJobs }, exportPath)).toBe('expired');
+    expect(ended).toMatchObject({ state: 'expired', isTidy: true });
+    expect(await stack.job()).toEqual(ended);
   });
 
   it('of an archive that is done and not yet tidy removes the work alone', async () => {

@@ -60,20 +60,26 @@ describe('a delete', () => {
   ] as const;
 
   async function statesAfter(path: { tenant: string; repo?: string }) {
-    const { deps } = await exportWorld();
+    const { deps, messages } = await exportWorld();
     const put = [];
     for (const job of jobs) put.push(await putJob(deps, job));
     await cancelExportsOf(deps, path);
-    return Promise.all(put.map(async (job) => (await deps.exportJobs.read(job))?.state));
+    const states = await Promise.all(put.map(async (job) => (await deps.exportJobs.read(job))?.state));
+    const asked = messages.map(({ exportId, step }) => [exportId, step.kind]);
+    return { states, asked };
   }
 
   it('of a repo cancels the open exports that contain it', async () => {
-    const states = await statesAfter({ tenant: 'acme', repo: 'game' });
+    const { states, asked } = await statesAfter({ tenant: 'acme', repo: 'game' });
     expect(states).toEqual(['cancelled', 'copying', 'cancelled', 'done', 'failed', 'planning']);
+    expect(asked.sort()).toEqual([1, 3].map((index) => [exportIdOf(index), 'advance']));
   });
 
   it('of a tenant cancels all of them, and removes its archives', async () => {
-    const states = await statesAfter({ tenant: 'acme' });
+    const { states, asked } = await statesAfter({ tenant: 'acme' });
     expect(states).toEqual(['cancelled', 'cancelled', 'cancelled', 'expired', 'failed', 'planning']);
+    // And what is kept for its next zip.
+    const steps = [1, 2, 3, 4].map((index) => [exportIdOf(index), 'advance']);
+    expect(asked.sort()).toEqual([...steps, ['crc32', 'forget']]);
   });
 });

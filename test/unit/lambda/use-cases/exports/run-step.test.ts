@@ -229,6 +229,17 @@ describe('a step of an export', () => {
     expect(await stack.job()).toMatchObject({ state: 'cancelled', failingSinceMs: null });
   });
 
+  it('of an export that there is not is only delivered again if it fails', async () => {
+    const stack = new ExportStack();
+    stack.archives.before = () => {
+      throw new Error('The store does not answer.');
+    };
+    const forget: ExportMessage = { ...exportPath, step: { kind: 'forget' } };
+    const step = runExportStep(stack.deps, { message: forget, deadlineMs: Number.MAX_SAFE_INTEGER });
+    await expect(step).rejects.toThrow('The store does not answer.');
+    expect(stack.messages).toEqual([]);
+  });
+
   it('at which another function is, is delivered again, and no failure', async () => {
     const { stack, entries, run } = await world();
     await stack.jobs.change(exportPath, (job) => ({ ...job, leaseUntilMs: stack.clock.nowMs() + 1 }));

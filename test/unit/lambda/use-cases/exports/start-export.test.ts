@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { exportIdPattern } from '../../../../../lambda/domain/export/export-id.ts';
 import { requestKey } from '../../../../../lambda/domain/export/export-keys.ts';
 import { decodeRequested } from '../../../../../lambda/domain/export/requested-objects.ts';
@@ -31,6 +31,24 @@ describe('an export that is asked for', () => {
       request: { repo: 'game', listedObjects: null, format: 'tar', prefer: 'time', isDryRun: false },
     });
     expect(messages).toEqual([{ tenant: 'acme', exportId, step: { kind: 'advance' } }]);
+  });
+
+  it('may be of a whole tenant, also of one that has nothing', async () => {
+    const { deps, objects } = await exportWorld();
+    await objects.delete(`acme/game/${'a'.repeat(64)}`);
+    const readRepo = vi.spyOn(deps.ledger, 'readRepo');
+    const job = started(await startExport(deps, { ...wish, repo: null }));
+    expect(job.request.repo).toBeNull();
+    expect(readRepo).not.toHaveBeenCalled();
+  });
+
+  it('may be of a repo that was deleted once, and is there again', async () => {
+    const { deps } = await exportWorld();
+    const path = { tenant: 'acme', repo: 'game' };
+    await deps.ledger.closeRepo({ ...path, closedAtMs: 5 });
+    await deps.ledger.openRepo({ ...path, closedAtMs: 5 });
+    expect(await deps.ledger.readRepo(path)).toMatchObject({ closedAtMs: null });
+    expect(await startExport(deps, wish)).toMatchObject({ kind: 'started' });
   });
 
   it('of some objects has their list in the store before it has a record', async () => {
@@ -132,6 +150,14 @@ describe('an export that is asked for', () => {
   });
 });
 
+it('an export of a tenant that is gone meanwhile is cancelled', async () => {
+  const { deps } = await exportWorld();
+  vi.spyOn(deps.ledger, 'readTenant').mockResolvedValue(undefined);
+  expect(await startExport(deps, wish)).toEqual({ kind: 'tenant-closed' });
+  const { jobs } = await deps.exportJobs.list({ tenant: 'acme', pageSize: 10 });
+  expect(jobs).toMatchObject([{ state: 'cancelled' }]);
+});
+
 describe('an export that is asked for with a key', () => {
   const once = { wish, requestKey: 'key-1' };
 
@@ -145,6 +171,16 @@ describe('an export that is asked for with a key', () => {
     expect(await startExportOnce(deps, { ...once, wish: otherWish })).toEqual({ kind: 'key-reused' });
     const other = started(await startExportOnce(deps, { ...once, requestKey: 'key-2' }));
     expect(other.exportId).not.toBe(first.exportId);
+  });
+
+  it('is of the tenant that has the key: the same key of another is another', async () => {
+    const { deps, owner } = await exportWorld();
+    const empty = { plan: null, limitBytes: null, counted: null, dueAtMs: owner.createdAtMs };
+    await deps.ledger.createTenant({ ...owner, tenant: 'beta', ...empty });
+    const first = started(await startExportOnce(deps, once));
+    const ofAll = { ...wish, tenant: 'beta', repo: null };
+    const other = started(await startExportOnce(deps, { ...once, wish: ofAll }));
+    expect([other.tenant, first.tenant]).toEqual(['beta', 'acme']);
   });
 
   it('goes on where an attempt died before it asked for the first step', async () => {

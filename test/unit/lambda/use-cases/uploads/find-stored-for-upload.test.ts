@@ -118,10 +118,15 @@ describe('a push of many objects', () => {
 
   it('asks for everything if it might not fit within a limit of the repo', async () => {
     await ask(range(0, 100));
-    const headsWith = async (limited: string) => {
-      await made.ledger.setRepoLimit({ tenant, repo: limited, limitBytes: 1 });
+    const read = async () => {
       const record = await made.ledger.readTenant(tenant);
       if (!record) throw new Error('There is no tenant.');
+      return record;
+    };
+    const headsWith = async (limited: string) => {
+      const { settingsVersion } = await read();
+      await made.ledger.setRepoLimit({ tenant, repo: limited, limitBytes: 1, settingsVersion });
+      const record = await read();
       made.calls.length = 0;
       const objects = new Map([[oidOf(300), 10]]);
       await made.measure(() =>

@@ -82,6 +82,17 @@ describe('the store is asked for', () => {
     expect(asked(all, deadAtMs)).toEqual([b, a, c]);
   });
 
+  it('what several claim since the oldest of them was created, in whatever order they come', () => {
+    const since = (...createdAtMs: number[]) =>
+      reservationsOf(...createdAtMs.map((ms) => ({ createdAtMs: ms })))
+        .toAsk({ nowMs: 0, isCounted: () => false })
+        .get(a);
+    expect([since(3, 5), since(5, 3), since(4)]).toEqual([3, 3, 4]);
+    // Of which dead ones come first.
+    const all = reservationsOf({ createdAtMs: 7 }, { createdAtMs: 2, deadAtMs: 2 * deadAtMs });
+    expect(all.toAsk({ nowMs: deadAtMs + 1, isCounted: () => false }).get(a)).toBe(2);
+  });
+
   it('nothing of which no URL was handed out, and no sum, which has no name', () => {
     expect(asked(reservationsOf({ state: 'pending' }), 0)).toEqual([]);
     expect(asked(reservationsOf(claims(sum)), 0)).toEqual([]);

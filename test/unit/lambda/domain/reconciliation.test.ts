@@ -4,6 +4,7 @@ import {
   expiredNotes,
   isUnchanged,
   recompute,
+  recomputeLimited,
   reposToScan,
 } from '../../../../lambda/domain/reconciliation.ts';
 import { RepoReservations } from '../../../../lambda/domain/repo-reservations.ts';
@@ -171,6 +172,11 @@ describe('a recount', () => {
     });
     const known = countedRepos({ repos, scans: new Map() });
     expect([known('web').covered, known('app').covered]).toEqual([new Set(['web0']), new Set()]);
+    expect([known('web').isBehind, known('web').scan]).toEqual([false, undefined]);
+    const scan = { storedBytes: 5, objectCount: 2, seen: new Set<string>() };
+    const more = countedRepos({ repos, scans: new Map([['web', scan]]), behind: new Set(['app']) });
+    expect([more('web').isBehind, more('app').isBehind]).toEqual([false, true]);
+    expect([more('web').scan, more('app').scan]).toEqual([scan, undefined]);
   });
 
   const late = (bytes: number) => ({ bytes, deadAtMs: nowMs - 1 });
@@ -210,6 +216,35 @@ describe('a recount', () => {
       leastUntilMs: nowMs + 90_000 - 14,
     });
   });
+});
+
+it('a repo that has a limit is counted as if it were a tenant of its own, and no other', () => {
+  const scan = (storedBytes: number) => ({ storedBytes, objectCount: 2, seen: new Set<string>() });
+  const late = { bytes: 60, deadAtMs: nowMs - 1 };
+  const found = recomputeLimited({
+    repos: [repo('app'), repo('web', { storedBytes: 20 }), repo('art', { storedBytes: 40 })],
+    scans: new Map([
+      ['app', scan(5)],
+      ['new', scan(7)],
+      ['other', scan(1000)],
+    ]),
+    reservations: reservationsIn({ app: [{ bytes: 3 }, late], web: [{ bytes: 4 }], art: [{ bytes: 5 }] }),
+    repoLimits: new Map(
+      Object.entries({ app: 50, web: 100, new: 100, none: 100 }).map(([name, limitBytes]) => [
+        name,
+        { limitBytes, counted: null },
+      ]),
+    ),
+    countedAtMs: nowMs,
+    settings,
+  });
+  // Of what is late only what exceeds the repo's own limit.
+  expect([...found].map(([name, { storedBytes, totalBytes }]) => [name, storedBytes, totalBytes])).toEqual([
+    ['app', 5, 5 + 3 + 10],
+    ['web', 20, 24],
+    ['new', 7, 7],
+    ['none', 0, 0],
+  ]);
 });
 
 describe('a tenant is idle', () => {

@@ -4,8 +4,11 @@ import {
   floorBytes,
   isChangeUnknown,
   isGone,
+  isThere,
   overtakenEpochOf,
+  repoFloorBytes,
   type TenantRecord,
+  unknownRepo,
 } from '../../../../lambda/domain/tenant.ts';
 import { tenantRecord } from '../../../support/tenant-record.ts';
 
@@ -27,6 +30,46 @@ describe('a floor', () => {
   it('proves nothing from the moment it expires, nor in a tenant that was never counted', () => {
     expect(floorBytes(tenant, 1000)).toBeUndefined();
     expect(floorBytes({ ...tenant, counted: null }, 0)).toBeUndefined();
+  });
+});
+
+describe('the floor of a repo that has a limit', () => {
+  const counted = { committedBytes: 90, storedBytes: 80, floorBaseBytes: 70, floorUntilMs: 500 };
+  const floorAt = (nowMs: number, counts: typeof counted | null = counted) =>
+    repoFloorBytes(tenant, { limit: { limitBytes: 100, counted: counts }, nowMs });
+
+  it('is what was found in it, without everything that was deleted since from its tenant, until it expires', () => {
+    expect([floorAt(499), floorAt(500)]).toEqual([50, undefined]);
+  });
+
+  it('proves nothing until it is counted', () => {
+    expect(floorAt(499, null)).toBeUndefined();
+  });
+});
+
+describe('a repo', () => {
+  const unknown = unknownRepo('app');
+
+  it('that no scan has counted has nothing, and is open', () => {
+    expect(unknown).toEqual({
+      repo: 'app',
+      storedBytes: 0,
+      objectCount: 0,
+      countedAtMs: 0,
+      epoch: 0,
+      putsUntilMs: 0,
+      dirtyToken: null,
+      covered: new Set(),
+      closedAtMs: null,
+    });
+  });
+
+  it('is there if somebody created it, or a scan found an object', () => {
+    expect(isThere(unknown)).toBe(false);
+    expect(isThere({ ...unknown, createdAtMs: 0 })).toBe(true);
+    expect(isThere({ ...unknown, epoch: 1, objectCount: 1 })).toBe(true);
+    expect(isThere({ ...unknown, epoch: 1 })).toBe(false);
+    expect(isThere({ ...unknown, objectCount: 1 })).toBe(false);
   });
 });
 

@@ -15,7 +15,7 @@ async function world(given: { parts?: number; made?: number; pageSize?: number }
   const { made = parts } = given;
   const archives = new MemoryArchiveStore({ pageSize, limits: { partBytesMin: 1 } });
   const { log, entries } = recordingLog();
-  const { deps } = await exportWorld({ archives, log });
+  const { deps, clock } = await exportWorld({ archives, log });
   const upload = await archives.createUpload(key);
   for (let number = 1; number <= made; number += 1)
     await archives.uploadPart(upload, { number, bytes: Uint8Array.of(number % 251) });
@@ -27,7 +27,7 @@ async function world(given: { parts?: number; made?: number; pageSize?: number }
     if (!job || !lease) throw new Error('The export is open.');
     return finishArchives(deps, { job, lease });
   };
-  return { archives, deps, entries, upload, volume, finish };
+  return { archives, clock, deps, entries, path, upload, volume, finish };
 }
 
 describe('an export whose units are done', () => {
@@ -56,12 +56,12 @@ describe('an export whose units are done', () => {
 
   it('begins its units again if a part is missing', async () => {
     for (const parts of [3, 1001]) {
-      const { deps, entries, finish } = await world({ parts, made: parts - 1 });
+      const { deps, entries, path, finish } = await world({ parts, made: parts - 1 });
       const again = { state: 'copying', doneUnits: '', round: 1, leaseUntilMs: 0 };
       expect(await finish()).toMatchObject({ ...again, movedAtMs: deps.clock.nowMs() });
-      expect(entries).toMatchObject([
-        { level: 'warn', message: 'export not complete', fields: { reason: 'parts missing' } },
-      ]);
+      const { tenant, exportId } = path;
+      const fields = { tenant, exportId, round: 1, reason: 'parts missing' };
+      expect(entries).toEqual([{ level: 'warn', message: 'export not complete', fields }]);
     }
   });
 
@@ -69,6 +69,10 @@ describe('an export whose units are done', () => {
     const more = await world();
     await more.archives.uploadPart(more.upload, { number: 4, bytes: Uint8Array.of(4) });
     expect(await more.finish()).toMatchObject({ state: 'copying', doneUnits: '' });
+    // Also one after the last thousand.
+    const beyond = await world({ parts: 1000 });
+    await beyond.archives.uploadPart(beyond.upload, { number: 1001, bytes: Uint8Array.of(4) });
+    expect(await beyond.finish()).toMatchObject({ state: 'copying', doneUnits: '' });
     const larger = await world();
     await larger.archives.uploadPart(larger.upload, { number: 2, bytes: Uint8Array.of(2, 2) });
     expect(await larger.finish()).toMatchObject({ state: 'copying', doneUnits: '' });
@@ -78,9 +82,33 @@ describe('an export whose units are done', () => {
   });
 
   it('is planned anew if its upload is gone', async () => {
-    const { archives, upload, finish } = await world();
+    const { archives, clock, upload, finish } = await world();
     await archives.abort(upload);
-    expect(await finish()).toMatchObject({ state: 'planning', round: 2 });
+    clock.advance(5);
+    expect(await finish()).toMatchObject({ state: 'planning', round: 2, movedAtMs: clock.nowMs() });
+  });
+
+  it('is tried again if the store does not answer, and nothing is planned anew', async () => {
+    const { archives, deps, upload, finish } = await world();
+    archives.complete = () => Promise.reject(new Error('The store does not answer.'));
+    await expect(finish()).rejects.toThrow('The store does not answer.');
+    const { jobs } = await deps.exportJobs.list({ tenant: 'acme', pageSize: 10 });
+    expect(jobs).toMatchObject([{ state: 'copying', round: 1, doneUnits: '1' }]);
+    expect(archives.openUploads).toMatchObject([upload]);
+  });
+
+  it('has its parts asked for by the thousand, all thousands at once', async () => {
+    const { archives, finish } = await world({ parts: 2500 });
+    const { parts } = archives;
+    const asked: (number | undefined)[] = [];
+    archives.parts = (to, options) => {
+      asked.push(options?.after);
+      return parts.call(archives, to, options);
+    };
+    await finish();
+    expect(asked).toEqual([0, 1000, 2000]);
+    // No page is asked for that another thousand has.
+    expect(archives.count('parts')).toBe(3);
   });
 
   it('is done if an earlier attempt has completed it', async () => {
@@ -110,5 +138,11 @@ describe('an export whose units are done', () => {
       return found && { ...found, sizeBytes: found.sizeBytes - 1 };
     };
     await expect(finish()).rejects.toThrow('An archive has 2 bytes instead of 3.');
+  });
+
+  it('is not done without an archive, though the store has taken it for complete', async () => {
+    const { archives, finish } = await world();
+    archives.complete = async () => ({ etag: 'e' });
+    await expect(finish()).rejects.toThrow('An archive has no bytes instead of 3.');
   });
 });

@@ -76,6 +76,10 @@ describe('an export whose units are done', () => {
     const larger = await world();
     await larger.archives.uploadPart(larger.upload, { number: 2, bytes: Uint8Array.of(2, 2) });
     expect(await larger.finish()).toMatchObject({ state: 'copying', doneUnits: '' });
+    // Together the right size, with one part too few.
+    const fewer = await world({ made: 2 });
+    await fewer.archives.uploadPart(fewer.upload, { number: 2, bytes: Uint8Array.of(2, 2) });
+    expect(await fewer.finish()).toMatchObject({ state: 'copying', doneUnits: '' });
     const other = await world({ made: 2 });
     await other.archives.uploadPart(other.upload, { number: 5, bytes: Uint8Array.of(5) });
     expect(await other.finish()).toMatchObject({ state: 'copying', doneUnits: '' });

@@ -62,6 +62,25 @@ describe('an export', () => {
     expect([...files.keys()]).toEqual(['lfs/export/manifest-1.json', 'lfs/export/index-1.txt']);
   });
 
+  it.each([
+    { repo: null, path: 'acme' },
+    { repo: 'app', path: 'acme/app' },
+  ])('says that it is of $path, and when it was begun, and its files are of then', async ({ repo, path }) => {
+    const stack = new ExportStack();
+    await stack.store('app', Buffer.from('an object'));
+    const beganAtMs = stack.clock.nowMs();
+    await stack.start({ repo });
+    stack.clock.advance(3_600_000);
+    await stack.run();
+    const { files, archives } = await archivesOf(stack);
+    const manifest = JSON.parse(Buffer.from(files.get('lfs/export/manifest-1.json') ?? []).toString());
+    expect(manifest).toMatchObject({ path, startedAt: new Date(beganAtMs).toISOString() });
+    const [archive] = archives.values();
+    // The time of the first file in its head of a tar, in octal digits.
+    const time = Buffer.from(archive ?? []).toString('latin1', 136, 147);
+    expect(Number.parseInt(time, 8)).toBe(Math.floor(beganAtMs / 1000));
+  });
+
   it('of listed objects has them under their names, and says which are missing', async () => {
     const stack = new ExportStack();
     const oid = await stack.store('app', Buffer.from('wanted'));
@@ -136,10 +155,18 @@ describe('an export', () => {
 
   it('that is a dry run tells what each way takes, and leaves nothing behind', async () => {
     const stack = new ExportStack();
-    await stack.storeMany(30, 900);
+    const stored = await stack.storeMany(30, 900);
+    const objectBytes = [...stored.values()].reduce((sum, { length }) => sum + length, 0);
     await stack.start({ isDryRun: true });
     const job = await stack.run();
-    expect(job).toMatchObject({ state: 'explained', isTidy: true });
+    expect(job).toMatchObject({
+      state: 'explained',
+      isTidy: true,
+      planned: { way: 'copy-free', objectCount: 30, objectBytes, units: 0, volumes: [] },
+      endedAtMs: stack.clock.nowMs(),
+      // So long it is shown.
+      expiresAtMs: stack.clock.nowMs() + stack.deps.exportSettings.keepMs,
+    });
     expect(job.explained?.map(({ way, kind }) => [way, kind])).toEqual([
       ['stream', 'possible'],
       ['copy-free', 'possible'],

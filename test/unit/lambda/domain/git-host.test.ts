@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { isGitHostUrl, isHostedName } from '../../../../lambda/domain/git-host.ts';
+import { gitHostIdPattern, isGitHostUrl, isHostedName } from '../../../../lambda/domain/git-host.ts';
 
 describe('the address of a git host', () => {
   it.each([
@@ -20,6 +20,8 @@ describe('the address of a git host', () => {
     'https://gitlab.com/.b',
     'https://gitlab.com?x',
     'https://gitlab.com#x',
+    'https://gitlab.com?x=https://gitlab.com',
+    'https://me@gitlab.com/https://gitlab.com',
     'https://me@gitlab.com',
     'https://me:pw@gitlab.com',
     'https://git lab.com',
@@ -53,6 +55,19 @@ describe('the address of a git host', () => {
   ])('may not be %s there', (url) => {
     expect(isGitHostUrl(url, { allowsLoopback: true })).toBe(false);
   });
+});
+
+describe('the id of a git host', () => {
+  it.each(['a', '7', 'github', 'git-hub-2', 'x'.repeat(20)])('may be %s', (id) => {
+    expect(gitHostIdPattern.test(id)).toBe(true);
+  });
+
+  it.each(['', '-a', 'a-', 'GitHub', 'git_hub', 'git hub', 'github:1', 'x'.repeat(21), 'a\n'])(
+    'may not be %j',
+    (id) => {
+      expect(gitHostIdPattern.test(id)).toBe(false);
+    },
+  );
 });
 
 describe('the name of a repository of a host', () => {

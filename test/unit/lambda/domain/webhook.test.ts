@@ -7,6 +7,7 @@ import {
   type Webhook,
   webhookHeaders,
   webhookSecret,
+  webhookUrlRule,
 } from '../../../../lambda/domain/webhook.ts';
 
 describe('the headers of a webhook', () => {
@@ -126,7 +127,8 @@ describe('the URL of a webhook', () => {
     expect(isWebhookUrl(url)).toBe(false);
   });
 
-  it('may be of 2048 characters', () => {
+  it('may be of 2048 characters, and its rule says so', () => {
+    expect(webhookUrlRule).toMatch(/at most 2048 characters .*https, on port 443, with a domain name/);
     const start = 'https://hooks.example.com/';
     expect(isWebhookUrl(start.padEnd(2048, 'a'))).toBe(true);
     expect(isWebhookUrl(start.padEnd(2049, 'a'))).toBe(false);

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import {
   type AdoptedRepo,
   adoptedPathCharactersMax,
+  adoptedPathRule,
   conflictsOfAdopted,
   isAdoptedPath,
   isAdoptedRepo,
@@ -38,7 +39,8 @@ describe('the path of an adopted repo', () => {
     expect(isAdoptedPath(path)).toBe(false);
   });
 
-  it('has a greatest length', () => {
+  it('has a greatest length, and its rule says so', () => {
+    expect(adoptedPathRule).toContain('at most 200 characters');
     expect(isAdoptedPath(`${'a'.repeat(adoptedPathCharactersMax - 1)}/`)).toBe(true);
     expect(isAdoptedPath(`${'a'.repeat(adoptedPathCharactersMax)}/`)).toBe(false);
   });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { StoreUnavailableError } from '../../../../../lambda/ports/object-store.ts';
 import type { ExportMessage } from '../../../../../lambda/ports/export-queue.ts';
+import { StoreUnavailableError } from '../../../../../lambda/ports/object-store.ts';
 import { ExportBusyError } from '../../../../../lambda/use-cases/exports/lease.ts';
 import { runExportStep } from '../../../../../lambda/use-cases/exports/run-step.ts';
 import { ExportStack, type ExportStackOptions, exportPath } from '../../../../support/export-stack.ts';

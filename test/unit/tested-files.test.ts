@@ -178,7 +178,6 @@ const coveredBy: Readonly<Record<string, readonly string[]>> = {
     'lambda/use-cases/exports/gather-objects.ts',
     'lambda/use-cases/exports/json-file.ts',
     'lambda/use-cases/exports/plan-archives.ts',
-    'lambda/use-cases/exports/plan-copies.ts',
     'lambda/use-cases/exports/plan-hashing.ts',
     'lambda/use-cases/exports/tidy-up.ts',
     'lambda/use-cases/exports/write-orders.ts',

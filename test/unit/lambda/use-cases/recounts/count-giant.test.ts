@@ -395,6 +395,18 @@ describe('a repo that becomes a giant', () => {
   });
 });
 
+it('a count gives up if another has overtaken it when it removes a shard that its parts replace', async () => {
+  const { epoch } = (await stack.shards())[7] ?? expect.fail();
+  const partOf = { prefix: '7', epoch };
+  for (const digit of '0123456789abcdef') {
+    const shard = { ...unscannedShard(`7${digit}`, epoch + 1), partOf };
+    await stack.ledger.putShard({ tenant, repo, shard, epochRead: null });
+  }
+  const remove = vi.spyOn(stack.ledger, 'removeShard').mockResolvedValueOnce('superseded');
+  await expect(begun()).rejects.toMatchObject({ name: 'SupersededError' });
+  expect(remove).toHaveBeenCalledWith({ tenant, repo, prefix: '7', epochRead: epoch });
+});
+
 describe('a first count', () => {
   beforeEach(async () => {
     await begun(await asNew());

@@ -109,6 +109,28 @@ describe('the LIST requests for shards', () => {
       });
     });
 
+    it('and are logged as used up once: not before, and not by who makes none', async () => {
+      for (const most of [1000, 20]) {
+        const { stack, before } = await inNovember(20, most);
+        const warn = vi.spyOn(stack.deps.log, 'warn').mockClear();
+        await stack.countGiants({ before });
+        expect(warn).not.toHaveBeenCalledWith(expect.stringContaining('are used up'), expect.anything());
+        warn.mockRestore();
+      }
+    });
+
+    it('and begin with the first of them', async () => {
+      const { stack, before: october } = await inNovember(1, 1000);
+      const { shardLists: _, ...before } = october;
+      const listed = await stack.countGiants({ before });
+      expect(listed?.shardLists?.requests).toBeGreaterThan(0);
+      const idle = await giantStack(two);
+      const { shardLists: __, ...fresh } = await idle.record();
+      const found = await idle.countGiants({ before: fresh });
+      expect(lists(found)).toEqual([0, 0]);
+      expect(found).not.toHaveProperty('shardLists');
+    });
+
     it('and are none until the next month once it is reached: then the shards are due', async () => {
       const { stack, before } = await inNovember(20);
       const found = await stack.countGiants({ before });

@@ -14,6 +14,7 @@ function deployedWith(variables: Readonly<Record<string, string | undefined>>): 
   vi.stubEnv('LFS_QUOTA_S3_REGION', 'eu-central-1');
   vi.stubEnv('LFS_QUOTA_ADMIN_SECRET_ARN', 'arn:aws:secretsmanager:eu-central-1:111122223333:secret:admin');
   vi.stubEnv('LFS_QUOTA_WEBHOOK_QUEUE_URL', 'https://sqs.eu-central-1.amazonaws.com/111122223333/webhooks');
+  vi.stubEnv('LFS_QUOTA_GAUGED_QUEUES', '{"recounts":["https://sqs.example/1","https://sqs.example/2"]}');
   vi.stubEnv('AWS_REGION', 'eu-central-1');
   vi.stubEnv('AWS_ACCESS_KEY_ID', 'ASIAROLE');
   vi.stubEnv('AWS_SECRET_ACCESS_KEY', 'secret');
@@ -113,6 +114,14 @@ describe('a deployed function', () => {
       });
       expect(exportSettings.pace.workers).toBe(20);
     }
+  });
+
+  it('knows the queues that the operator may look at, and its store', async () => {
+    deployedWith({});
+    const { managementDeps } = await import('../../../lambda/compose.ts');
+    const { queueGauges, storeProbe } = managementDeps();
+    expect(queueGauges.map(({ queue }) => queue)).toEqual(['recounts']);
+    expect(storeProbe).toMatchObject({ kind: 's3', endpoint: null, bucket: 'objects' });
   });
 
   it('makes no exports without a queue for them', async () => {

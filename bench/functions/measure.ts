@@ -70,6 +70,7 @@ function environmentOf(plan: Plan, input: { name: FunctionName; objects: number 
     LFS_QUOTA_S3_ENDPOINT: endpoint,
     LFS_QUOTA_QUEUE_URL: `${endpoint}/reconcile.fifo`,
     LFS_QUOTA_WEBHOOK_QUEUE_URL: `${endpoint}/webhooks`,
+    LFS_QUOTA_GAUGED_QUEUES: '{}',
     LFS_QUOTA_ADMIN_SECRET_ARN: 'admin',
   };
 }

@@ -103,6 +103,7 @@ describeWithEmulator('DEPLOYED_RIE', 'the bundle of a function', (rie) => {
         LFS_QUOTA_SHARD_WORKERS: '4',
         LFS_QUOTA_QUEUE_URL: 'http://127.0.0.1:9/none',
         LFS_QUOTA_WEBHOOK_QUEUE_URL: 'http://127.0.0.1:9/none',
+        LFS_QUOTA_GAUGED_QUEUES: '{}',
         LFS_QUOTA_EXPORT_QUEUE_URL: 'http://127.0.0.1:9/none',
         LFS_QUOTA_EXPORT_STORE: 's3',
         LFS_QUOTA_EXPORT_WORKERS: '8',

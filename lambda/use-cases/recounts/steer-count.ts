@@ -29,7 +29,7 @@ export async function steerCount(
     before = await ledger.readRepo(path);
     if (!before?.giant) return { kind: 'no-giant' };
     if (state === 'cancelled' && before.giant.isFirstCount) return { kind: 'first-count' };
-    if (clock.nowMs() > nowMs + settings.batchTimeLimitMs)
+    if (clock.nowMs() >= nowMs + settings.batchTimeLimitMs)
       throw new LedgerUnavailableError(`Others steered the count of ${tenant}/${repo} at the same time.`);
   } while (
     (await ledger.steerCount({ ...path, ...steered, steeringVersion: before.steeringVersion ?? 0 })) ===

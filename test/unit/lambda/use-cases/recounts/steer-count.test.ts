@@ -57,10 +57,12 @@ it('a first count cannot be given up, but paused', async () => {
 it('what is no giant, or is none any more, has no count', async () => {
   for (const state of ['paused', 'cancelled'] as const)
     expect(await steer(state, 'other')).toEqual({ kind: 'no-giant' });
-  const record = await stack.ledger.readRepo({ tenant, repo });
-  const { giant: _, ...ordinary } = record ?? expect.fail('It is there.');
-  for (const after of [ordinary, undefined]) {
-    vi.spyOn(stack.ledger, 'readRepo').mockResolvedValueOnce(record).mockResolvedValueOnce(after);
+  for (const isThere of [true, false]) {
+    const record = await stack.ledger.readRepo({ tenant, repo });
+    const { giant: _, ...ordinary } = record ?? expect.fail('It is there.');
+    vi.spyOn(stack.ledger, 'readRepo')
+      .mockResolvedValueOnce(record)
+      .mockResolvedValueOnce(isThere ? ordinary : undefined);
     expect(await steer('paused')).toEqual({ kind: 'no-giant' });
   }
 });
@@ -76,9 +78,10 @@ it('is steered over what others have made of it meanwhile', async () => {
 });
 
 it('is given up when nobody waits for the answer any more', async () => {
-  vi.spyOn(stack.ledger, 'steerCount').mockImplementation(async () => {
+  const tried = vi.spyOn(stack.ledger, 'steerCount').mockImplementation(async () => {
     stack.nowMs += stack.deps.settings.batchTimeLimitMs;
     return 'refused';
   });
   await expect(steer('paused')).rejects.toThrow('Others steered the count of acme/app at the same time.');
+  expect(tried).toHaveBeenCalledTimes(1);
 });

@@ -74,6 +74,7 @@ const consistent: readonly [name: keyof Ledger, read: Read][] = [
   ['listReservations', (from) => from.listReservations({ tenant, pageSize: 2 })],
   ['deletions', (from) => allPages(from.deletions(tenant))],
   ['deletionsOf', (from) => allPages(from.deletionsOf(path))],
+  ['shards', (from) => allPages(from.shards(path))],
   ['listDeletions', (from) => from.listDeletions({ tenant, pageSize: 2 })],
 ];
 

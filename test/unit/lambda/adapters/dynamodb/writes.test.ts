@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { createDynamoDbLedger } from '../../../../../lambda/adapters/dynamodb/ledger.ts';
+import { unscannedShard } from '../../../../../lambda/domain/giant/shard.ts';
 import type { Ledger } from '../../../../../lambda/ports/ledger.ts';
 import { unlimitedRepo } from '../../../../support/tenant-record.ts';
 import { FakeTable } from './fake-table.ts';
@@ -53,6 +54,12 @@ describe('a write that the table accepts', () => {
           dirtyTokenRead: null,
         }),
       'committed',
+    ],
+    ['beginGiant', (to) => to.beginGiant({ tenant, repo: 'app', epoch: 3 }), 'begun'],
+    [
+      'putShard',
+      (to) => to.putShard({ tenant, repo: 'app', shard: unscannedShard('a', 3), epochRead: null }),
+      'put',
     ],
     [
       'commitTenant',

@@ -119,12 +119,14 @@ describeInBrowser('what the console promises', (launch) => {
           .first()
           .waitFor();
         const age = /\d+ (s|min|h|days) ago|just now/;
-        const rows = await at.page.locator('table.repos tbody tr').all();
-        expect(rows.length).toBe(10);
-        for (const row of rows) expect(await row.innerText()).toMatch(age);
-        const objects = await at.page.locator('#largest tbody tr').all();
-        expect(objects.length).toBe(8);
-        for (const row of objects) expect(await row.innerText()).toMatch(age);
+        for (const [table, count] of [
+          ['table.repos', 10],
+          ['#largest', 8],
+        ] as const) {
+          const rows = at.page.locator(`${table} tbody tr`);
+          await expect.poll(() => rows.count()).toBe(count);
+          for (const row of await rows.all()) expect(await row.innerText()).toMatch(age);
+        }
       },
     );
 
@@ -187,7 +189,7 @@ describeInBrowser('what the console promises', (launch) => {
       expect(plain(await at.page.locator('section:has(table.repos) .note').first().textContent())).toBe(
         `all 500, together ${total}`,
       );
-      expect(await at.page.locator('table.repos tbody tr').count()).toBe(500);
+      await expect.poll(() => at.page.locator('table.repos tbody tr').count()).toBe(500);
       const lines = await linesOf('repos');
       expect(lines.map(([repo]) => repo).sort()).toEqual([...names].sort());
       expect(lines.reduce((sum, [, bytes]) => sum + Number(bytes), 0)).toBe(usage.storedBytes);
@@ -246,7 +248,7 @@ describeInBrowser('what the console promises', (launch) => {
       expect(await withFree(-12_345)).toMatch(/^100\.\d %$/);
       expect(plain(await at.page.locator('.notice.over').innerText())).toContain('Delete 12.06 KiB or more');
       await at.page.getByRole('button', { name: 'What to delete' }).click();
-      expect(await at.page.evaluate('document.activeElement.textContent')).toBe('Objects');
+      await expect.poll(() => at.page.evaluate('document.activeElement.textContent')).toBe('Objects');
     });
   });
 
@@ -268,10 +270,10 @@ describeInBrowser('what the console promises', (launch) => {
       await at.open(at.fixture.usual.readToken);
       await at.page.getByText("each point is one day's last count").waitFor();
       await at.page.getByText('The same as a table').click();
-      const shown = await at.page.getByRole('region', { name: 'Days' }).locator('tbody tr').all();
+      const rows = at.page.getByRole('region', { name: 'Days' }).locator('tbody tr');
+      await expect.poll(() => rows.count()).toBe(120);
       const lines = (await linesOf('history')).reverse();
-      expect(shown.length).toBe(120);
-      for (const [index, row] of shown.entries()) {
+      for (const [index, row] of (await rows.all()).entries()) {
         const [day, stored, objects, , refused] = lines[index] ?? [];
         const date = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', year: 'numeric' });
         expect((await row.locator('th, td').allTextContents()).map(plain)).toEqual([
@@ -293,9 +295,11 @@ describeInBrowser('what the console promises', (launch) => {
         if (presses === 0) await reader.press(key);
         for (let press = 0; press < presses; press += 1) await reader.press(key);
         const day = days[Number(await reader.inputValue())];
-        expect(plain(await reader.getAttribute('aria-valuetext'))).toContain(
-          `: ${formatBytes(day?.storedBytes ?? -1)} in ${day?.objectCount.toLocaleString('en-US')} object`,
-        );
+        await expect
+          .poll(async () => plain(await reader.getAttribute('aria-valuetext')))
+          .toContain(
+            `: ${formatBytes(day?.storedBytes ?? -1)} in ${day?.objectCount.toLocaleString('en-US')} object`,
+          );
       }
       expect(at.messages).toEqual([]);
     });

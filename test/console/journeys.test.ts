@@ -41,7 +41,7 @@ describeInBrowser('what somebody does in the console', (launch) => {
 
     await tabTo(/^Stored/);
     await at.page.keyboard.press('Enter');
-    expect(await at.page.getByRole('row').nth(1).textContent()).toContain('fonts');
+    await expect.poll(() => at.page.getByRole('row').nth(1).textContent()).toContain('fonts');
 
     await tabTo(/^New token$/);
     await at.page.keyboard.press('Enter');
@@ -98,14 +98,16 @@ describeInBrowser('what somebody does in the console', (launch) => {
     await at.open(readToken);
     await at.page.getByText('Grew by 2 MiB in 3 days').waitFor();
     const reader = at.page.getByLabel('Day of the chart');
-    expect(await reader.getAttribute('aria-valuetext')).toMatch(/^3 Jan 2026: 3.MiB in 3 objects$/);
+    await expect
+      .poll(() => reader.getAttribute('aria-valuetext'))
+      .toMatch(/^3 Jan 2026: 3.MiB in 3 objects$/);
     await tabTo(/^Day of the chart$/);
     await at.page.keyboard.press('ArrowLeft');
     await at.page.keyboard.press('ArrowLeft');
-    expect(await reader.getAttribute('aria-valuetext')).toMatch(/^1 Jan 2026: 1.MiB in 1 object$/);
-    expect(await at.page.getByText(/^1 Jan 2026: 1.MiB in 1 object$/).count()).toBe(1);
+    await expect.poll(() => reader.getAttribute('aria-valuetext')).toMatch(/^1 Jan 2026: 1.MiB in 1 object$/);
+    await expect.poll(() => at.page.getByText(/^1 Jan 2026: 1.MiB in 1 object$/).count()).toBe(1);
     await at.page.getByText('The same as a table').click();
-    expect(await at.page.getByRole('region', { name: 'Days' }).getByRole('row').count()).toBe(4);
+    await expect.poll(() => at.page.getByRole('region', { name: 'Days' }).getByRole('row').count()).toBe(4);
     expect(at.messages).toEqual([]);
   });
 
@@ -209,10 +211,11 @@ describeInBrowser('what somebody does in the console', (launch) => {
     await at.page.keyboard.press('ArrowRight');
     await at.page.getByText('Most by token').waitFor();
     await at.page.keyboard.press('ArrowRight');
-    expect(await at.page.getByRole('region', { name: 'Downloads by day' }).getByRole('row').count()).toBe(31);
+    const days = at.page.getByRole('region', { name: 'Downloads by day' });
+    await expect.poll(() => days.getByRole('row').count()).toBe(31);
     await tabTo(/^Largest$/);
     await at.page.keyboard.press('ArrowRight');
-    expect(await at.page.getByRole('radio', { name: 'Oldest' }).isChecked()).toBe(true);
+    await expect.poll(() => at.page.getByRole('radio', { name: 'Oldest' }).isChecked()).toBe(true);
     expect(at.messages).toEqual([]);
   });
 
@@ -239,7 +242,7 @@ describeInBrowser('what somebody does in the console', (launch) => {
       entries: { by: { kind: string }; after: { bytes: number } }[];
     };
     expect(audit.entries.filter(({ after }) => after.bytes === 420 * 1024).length).toBe(1);
-    expect(await at.page.evaluate('document.activeElement.textContent')).toBe('goes in 60 min');
+    await expect.poll(() => at.page.evaluate('document.activeElement.textContent')).toBe('goes in 60 min');
     // Among the oldest too, and once the page is loaded again.
     await at.page.getByText('Oldest').click();
     await at.page.getByText('Largest').click();
@@ -248,7 +251,9 @@ describeInBrowser('what somebody does in the console', (launch) => {
     await at.page.getByText(/^goes in (60|59) min$/).waitFor();
     await at.page.getByText('Marked').click();
     const rows = at.page.locator('#largest tbody tr');
-    expect(await rows.allInnerTexts()).toEqual([expect.stringMatching(/420.KiB\s+goes in (60|59) min/)]);
+    await expect
+      .poll(() => rows.allInnerTexts())
+      .toEqual([expect.stringMatching(/420.KiB\s+goes in (60|59) min/)]);
     // Whoever pushes it keeps it.
     const { api, usual } = at.fixture;
     const { deletions } = jsonOf(await api.manage('GET', '/v1/tenants/northlight/deletions')) as {
@@ -311,7 +316,7 @@ describeInBrowser('what somebody does in the console', (launch) => {
     await card.getByText(/^nothing failed, asked /).waitFor();
     // The same as the API has.
     const { parts } = jsonOf(await api.manage('GET', '/v1/status')) as { parts: { says: string }[] };
-    expect(await card.getByRole('listitem').count()).toBe(parts.length);
+    await expect.poll(() => card.getByRole('listitem').count()).toBe(parts.length);
     await card.getByText(parts.at(-1)?.says ?? '').waitFor();
     await card.getByText(/The object store \(lfs-quota at .*\) answers, in \d+ ms\./).waitFor();
     const at1 = { failedAt: new Date().toISOString(), since: new Date().toISOString() };

@@ -15,7 +15,7 @@ const suites: Readonly<Record<string, readonly string[]>> = {
   recounts: ['test/unit/lambda/use-cases/{,recounts/}*.test.ts'],
   uploads: ['test/unit/lambda/use-cases/{,uploads/}*.test.ts'],
   access: ['test/unit/lambda/use-cases/access/*.test.ts'],
-  tenants: ['test/unit/lambda/use-cases/{downloads,history,locks,repos,warnings}/*.test.ts'],
+  tenants: ['test/unit/lambda/use-cases/{downloads,history,locks,repos,status,warnings}/*.test.ts'],
   adopted: ['test/unit/lambda/adapters/adopted/*.test.ts'],
   'git-hosts': ['test/unit/lambda/adapters/git-hosts/*.test.ts'],
   'use-cases': ['test/unit/lambda/use-cases/{,deletes/,recounts/,uploads/}*.test.ts'],

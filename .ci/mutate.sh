@@ -82,7 +82,7 @@ layer_of() {
     lambda/domain/*) echo domain ;;
     lambda/use-cases/access/*) echo access ;;
     lambda/use-cases/downloads/* | lambda/use-cases/history/* | lambda/use-cases/locks/*) echo tenants ;;
-    lambda/use-cases/repos/* | lambda/use-cases/warnings/*) echo tenants ;;
+    lambda/use-cases/repos/* | lambda/use-cases/status/* | lambda/use-cases/warnings/*) echo tenants ;;
     lambda/use-cases/exports/*) echo exports ;;
     lambda/use-cases/deletes/*) echo deletes ;;
     lambda/use-cases/recounts/*) echo recounts ;;

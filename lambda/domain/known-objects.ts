@@ -1,6 +1,6 @@
 /** How long a listing is kept. A large push or pull asks for its next batch within seconds. */
 const keptForMs = 60_000;
-/** Objects that are kept of all repos together, at most: a few MB. */
+/** Objects that are kept of all repos together, at most: a few MB. A repo with none counts as one. */
 export const knownObjectsMax = 20_000;
 
 /** What a repo had. */
@@ -22,12 +22,16 @@ interface Kept extends Listing {
 export class KnownObjects {
   /** Path of a repo → its listing, the oldest first. */
   readonly #kept = new Map<string, Kept>();
+  /** All of them together: see {@link sizeOf}. */
+  #size = 0;
 
   keep(path: string, listing: Listing): void {
     const offered = this.#kept.get(path)?.offered ?? new Set();
-    this.#kept.delete(path);
+    this.forget(path);
     for (const oid of listing.objects.keys()) offered.delete(oid);
-    this.#kept.set(path, { ...listing, offered });
+    const kept = { ...listing, offered };
+    this.#kept.set(path, kept);
+    this.#size += sizeOf(kept);
     this.#trim();
   }
 
@@ -35,7 +39,9 @@ export class KnownObjects {
   offer(path: string, oids: Iterable<string>): void {
     const kept = this.#kept.get(path);
     if (!kept) return;
+    const before = sizeOf(kept);
     for (const oid of oids) kept.offered.add(oid);
+    this.#size += sizeOf(kept) - before;
     this.#trim();
   }
 
@@ -50,7 +56,10 @@ export class KnownObjects {
 
   /** What was listed has been deleted since, or is about to be. */
   forget(path: string): void {
+    const kept = this.#kept.get(path);
+    if (!kept) return;
     this.#kept.delete(path);
+    this.#size -= sizeOf(kept);
   }
 
   /** Whether a listing had not this object, and this process has handed out no URL for it. */
@@ -62,17 +71,19 @@ export class KnownObjects {
   #find(path: string, nowMs: number): Kept | undefined {
     const kept = this.#kept.get(path);
     if (!kept || nowMs - kept.listedAtMs <= keptForMs) return kept;
-    this.#kept.delete(path);
+    this.forget(path);
     return undefined;
   }
 
   #trim(): void {
-    const sizeOf = ({ objects, offered }: Kept) => objects.size + offered.size;
-    let left = [...this.#kept.values()].reduce((sum, kept) => sum + sizeOf(kept), 0);
-    for (const [oldest, kept] of this.#kept) {
-      if (left <= knownObjectsMax) return;
-      left -= sizeOf(kept);
-      this.#kept.delete(oldest);
+    for (const oldest of this.#kept.keys()) {
+      if (this.#size <= knownObjectsMax) return;
+      this.forget(oldest);
     }
   }
+}
+
+/** What it adds to the bound. An empty one takes a place too: else there would be no end of new repos. */
+function sizeOf({ objects, offered }: Kept): number {
+  return Math.max(1, objects.size + offered.size);
 }

@@ -63,6 +63,37 @@ describe('what was listed', () => {
     expect(known.lacks('a/', 'y', 0)).toBe(false);
   });
 
+  it('is kept of at most 20,000 repos with nothing in them, at no cost for each that is kept', () => {
+    const known = new KnownObjects();
+    const path = (index: number) => `acme/new-${index}/`;
+    for (let index = 0; index < 20_000; index += 1)
+      known.keep(path(index), { objects: objects(0), listedAtMs: 0 });
+    expect(known.of(path(0), 0)).toEqual(objects(0));
+    known.keep('acme/one-more/', { objects: objects(0), listedAtMs: 0 });
+    expect(known.of(path(0), 0)).toBeUndefined();
+    expect(known.of(path(1), 0)).toEqual(objects(0));
+  });
+
+  it('leaves its place to others once it is forgotten, replaced or too old', () => {
+    const known = new KnownObjects();
+    const keep = (path: string, count: number, listedAtMs = 0) =>
+      known.keep(path, { objects: objects(count), listedAtMs });
+    keep('a/', 20_000);
+    known.forget('a/');
+    known.forget('a/');
+    keep('b/', 10_000);
+    keep('b/', 5000);
+    known.offer('b/', ['x', 'y']);
+    known.offer('b/', ['x']);
+    keep('c/', 14_998, 61_000);
+    expect(known.of('b/', 0)?.size).toBe(5000);
+    expect(known.of('b/', 60_001)).toBeUndefined();
+    keep('d/', 5002, 61_000);
+    expect(known.of('c/', 61_000)?.size).toBe(14_998);
+    keep('e/', 1, 61_000);
+    expect(known.of('c/', 61_000)).toBeUndefined();
+  });
+
   it('is kept of at most 20,000 objects: the oldest go first', () => {
     const known = new KnownObjects();
     for (const [index, path] of ['a/', 'b/', 'c/'].entries())

@@ -3,7 +3,10 @@ import type { Input } from '../../ports/ledger.ts';
 import type { Deps } from '../deps.ts';
 import { overSettings } from '../over-settings.ts';
 
+type SettingsChange = Omit<Input<'updateTenant'>, 'tenant' | 'settingsVersion'>;
+
 export type UpdateTenantOutcome =
+  /** `before` is what it was changed over. */
   | { readonly kind: 'changed'; readonly before: TenantRecord; readonly tenant: TenantRecord }
   | { readonly kind: 'absent' };
 
@@ -18,21 +21,23 @@ export async function updateTenant(
   input: {
     tenant: TenantRecord;
     beganMs: number;
-    change: Omit<Input<'updateTenant'>, 'tenant' | 'settingsVersion'>;
+    change: SettingsChange;
   },
 ): Promise<UpdateTenantOutcome> {
-  const { limitBytes, ...others } = input.change;
-  return overSettings(deps, input, async (before) => {
+  return overSettings(deps, input, async (before, tried) => {
     // The limit that it has already would end its floor, and a recount that is running, for nothing.
-    const isNewLimit = limitBytes !== undefined && limitBytes !== before.limitBytes;
-    if (!isNewLimit && Object.keys(others).length === 0) return { kind: 'changed', before, tenant: before };
+    const change = changeOf(before, input.change);
+    if (Object.keys(change).length === 0) return { kind: 'changed', before: tried ?? before, tenant: before };
     const { tenant, settingsVersion } = before;
-    const outcome = await deps.ledger.updateTenant({
-      tenant,
-      settingsVersion,
-      ...others,
-      ...(isNewLimit && { limitBytes }),
-    });
+    const outcome = await deps.ledger.updateTenant({ tenant, settingsVersion, ...change });
     return outcome.kind === 'changed' ? { ...outcome, before } : outcome;
   });
+}
+
+/** What of it is new to the tenant. */
+function changeOf(tenant: TenantRecord, wanted: SettingsChange): SettingsChange {
+  const names = Object.keys(wanted) as (keyof SettingsChange)[];
+  return Object.fromEntries(
+    names.filter((name) => wanted[name] !== tenant[name]).map((name) => [name, wanted[name]]),
+  );
 }

@@ -4,7 +4,8 @@ import { overSettings } from '../over-settings.ts';
 import { requestOrLog } from '../recounts/request-or-log.ts';
 
 export type LimitRepoOutcome =
-  | { readonly kind: 'limited'; readonly tenant: TenantRecord }
+  /** `before` is what it was limited over. */
+  | { readonly kind: 'limited'; readonly before: TenantRecord; readonly tenant: TenantRecord }
   /** As many repos as there may be have a limit. */
   | { readonly kind: 'too-many' }
   | { readonly kind: 'absent' };
@@ -21,15 +22,19 @@ export async function limitRepo(
   input: { tenant: TenantRecord; beganMs: number; repo: string; limitBytes: number | null },
 ): Promise<LimitRepoOutcome> {
   const { repo, limitBytes } = input;
-  return overSettings(deps, input, async (before) => {
+  return overSettings(deps, input, async (before, tried) => {
     const { tenant, repoLimits, settingsVersion } = before;
     const presentBytes = repoLimits.get(repo)?.limitBytes ?? null;
-    // It would end a recount that is running, for nothing.
-    if (presentBytes === limitBytes) return { kind: 'limited', tenant: before };
+    const requestRecount = () => requestOrLog(deps, { tenant, reason: 'manual', full: false });
+    if (presentBytes === limitBytes) {
+      // To set it once more would end a recount that is running, for nothing.
+      if (tried) await requestRecount();
+      return { kind: 'limited', before: tried ?? before, tenant: before };
+    }
     if (presentBytes === null && repoLimits.size >= repoLimitsMax) return { kind: 'too-many' };
     const outcome = await deps.ledger.setRepoLimit({ tenant, settingsVersion, repo, limitBytes });
     if (outcome.kind !== 'changed') return outcome;
-    await requestOrLog(deps, { tenant, reason: 'manual', full: false });
-    return { kind: 'limited', tenant: outcome.tenant };
+    await requestRecount();
+    return { kind: 'limited', before, tenant: outcome.tenant };
   });
 }

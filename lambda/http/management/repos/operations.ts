@@ -208,7 +208,7 @@ async function updateLimit(
   const outcome = await limitRepo(deps, { tenant, beganMs, repo, limitBytes });
   switch (outcome.kind) {
     case 'limited':
-      trail.was({ limitBytes: tenant.repoLimits.get(repo)?.limitBytes ?? null });
+      trail.was({ limitBytes: outcome.before.repoLimits.get(repo)?.limitBytes ?? null });
       trail.became({ limitBytes });
       return outcome;
     case 'too-many':

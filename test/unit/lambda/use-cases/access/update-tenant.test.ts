@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
 import type { TenantRecord } from '../../../../../lambda/domain/tenant.ts';
 import { updateTenant } from '../../../../../lambda/use-cases/access/update-tenant.ts';
 import { MemoryStack } from '../../../../support/memory/stack.ts';
@@ -35,6 +35,36 @@ describe('the settings of a tenant', () => {
       before: { limitBytes: 5, plan: null },
     });
     expect(await world.record()).toMatchObject({ limitBytes: 5, plan: 'pro', epoch });
+  });
+
+  describe('that were changed by a write whose answer was lost', () => {
+    beforeEach(() => {
+      const write = world.ledger.updateTenant.bind(world.ledger);
+      vi.spyOn(world.ledger, 'updateTenant').mockImplementationOnce(async (input) => {
+        await write(input);
+        return write(input);
+      });
+    });
+
+    it('are told as they were before it, so that what follows a new limit is done', async () => {
+      const outcome = await update({ limitBytes: 5 });
+      expect(outcome).toEqual({ kind: 'changed', before: read, tenant: await world.record() });
+    });
+
+    it('are not changed once more', async () => {
+      const outcome = await update({ limitBytes: 5, plan: 'pro' });
+      const now = await world.record();
+      expect(outcome).toEqual({ kind: 'changed', before: read, tenant: now });
+      expect(now).toMatchObject({ epoch: read.epoch + 1, settingsVersion: read.settingsVersion + 1 });
+    });
+  });
+
+  it('that they are already are not changed', async () => {
+    const asked = { plan: null, downloadLimitBytes: null, reposMustExist: false, limitBytes: 1000 };
+    expect(await update(asked)).toEqual({ kind: 'changed', before: read, tenant: read });
+    expect(await world.record()).toEqual(read);
+    await update({ ...asked, downloadLimitBytes: 7, reposMustExist: true });
+    expect(await world.record()).toMatchObject({ downloadLimitBytes: 7, reposMustExist: true, plan: null });
   });
 
   it('of two that change at the same time, both hold', async () => {

@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { repoLimitsMax } from '../../../../../lambda/domain/tenant.ts';
 import { limitRepo } from '../../../../../lambda/use-cases/repos/limit-repo.ts';
 import type { UploadVerdict } from '../../../../../lambda/use-cases/uploads/batch-attempt.ts';
@@ -89,7 +89,8 @@ describe('a repo with a limit of its own', () => {
     expect(await limit('app', 100)).toMatchObject({ kind: 'limited' });
     expect(world.requests).toEqual([{ tenant, reason: 'manual', full: false }]);
     const { epoch } = await world.record();
-    const unchanged = { kind: 'limited', tenant: await world.record() };
+    const record = await world.record();
+    const unchanged = { kind: 'limited', before: record, tenant: record };
     expect(await limit('app', 100)).toEqual(unchanged);
     expect(await limit('web', null)).toEqual(unchanged);
     expect(world.requests).toHaveLength(1);
@@ -97,6 +98,32 @@ describe('a repo with a limit of its own', () => {
     await limit('app', null);
     expect(await limitIn('app')).toBeUndefined();
     expect(world.requests).toHaveLength(2);
+  });
+
+  it('is counted though the answer to the write that set it was lost', async () => {
+    const write = world.ledger.setRepoLimit.bind(world.ledger);
+    vi.spyOn(world.ledger, 'setRepoLimit').mockImplementationOnce(async (input) => {
+      await write(input);
+      return write(input);
+    });
+    const before = await world.record();
+    const outcome = await limit('app', 100);
+    const tenantNow = await world.record();
+    expect(outcome).toEqual({ kind: 'limited', before, tenant: tenantNow });
+    expect(tenantNow.epoch).toBe(before.epoch + 1);
+    expect(world.requests).toEqual([{ tenant, reason: 'manual', full: false }]);
+  });
+
+  it('tells what it was set over, whoever has set it since it was read', async () => {
+    const read = await world.record();
+    await limit('app', 50);
+    const before = await world.record();
+    const change = { tenant: read, beganMs: world.nowMs, repo: 'app', limitBytes: 100 };
+    expect(await limitRepo(world.deps, change)).toEqual({
+      kind: 'limited',
+      before,
+      tenant: await world.record(),
+    });
   });
 
   it('is one of fifty at most', async () => {

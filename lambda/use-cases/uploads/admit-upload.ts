@@ -101,8 +101,10 @@ async function admit(deps: AdmitUploadDeps, input: AdmitUploadInput): Promise<Ad
     case 'admit':
       if (!isExpectedToFit) await requestUploadRecount();
       return issue(deps, { attempt, verdicts, ...decision });
-    case 'full':
-      return refuseAll(deps, { attempt, verdicts, appliedEpoch: input.tenant.appliedEpoch, ...decision });
+    case 'full': {
+      const { refusal, ownEpoch = input.tenant.appliedEpoch } = decision;
+      return refuseAll(deps, { attempt, verdicts, refusal, withoutItEpoch: ownEpoch });
+    }
     case 'unknown':
       return deferBatch(deps, { attempt, waitMs: decision.waitMs });
     case 'absent':
@@ -197,8 +199,8 @@ async function refuseAll(
   input: {
     attempt: BatchAttempt;
     verdicts: Map<string, UploadVerdict>;
-    /** Of the tenant as the batch began with it. */
-    appliedEpoch: number;
+    /** Of the last reconcile that is known not to have counted this reservation: it was committed before, or is our own. */
+    withoutItEpoch: number;
     refusal: Refusal;
   },
 ): Promise<AdmitUploadOutcome> {
@@ -212,15 +214,16 @@ async function refuseAll(
 
 /**
  * A reconcile that read the reservation before it was deleted shows what was refused as reserved, for as long as nobody
- * counts again. So somebody does. Most refusals meet no reconcile.
+ * counts again. So somebody does, as after an upload: nobody waits for it. A tenant that is full may be pushed to for
+ * ever, and the recount meets the next refusal. So it must not use up what is kept for those who wait.
  */
 async function forgetRefused(
   deps: AdmitUploadDeps,
-  { attempt, appliedEpoch }: { attempt: BatchAttempt; appliedEpoch: number },
+  { attempt, withoutItEpoch }: { attempt: BatchAttempt; withoutItEpoch: number },
 ): Promise<void> {
   const { tenant } = attempt;
   const now = await deps.ledger.readTenant(tenant);
-  if (now && now.epoch > appliedEpoch) await requestOrLog(deps, { tenant, reason: 'refusal', full: false });
+  if (now && now.epoch > withoutItEpoch) await requestOrLog(deps, { tenant, reason: 'upload', full: false });
 }
 
 function addRefusal(verdicts: Map<string, UploadVerdict>, refusal: Refusal): void {

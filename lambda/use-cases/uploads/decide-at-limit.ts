@@ -23,8 +23,8 @@ export type LimitDecision =
       readonly chosen: ReadonlyMap<string, number>;
       readonly refusal: Refusal | undefined;
     }
-  /** Proven: none of it fits. */
-  | { readonly kind: 'full'; readonly refusal: Refusal }
+  /** Proven: none of it fits. `ownEpoch` is of our own reconcile, which left our reservation out, as its commit does. */
+  | { readonly kind: 'full'; readonly refusal: Refusal; readonly ownEpoch?: number }
   /** Unknown until a reconcile, which may begin in `waitMs` (0: now). */
   | { readonly kind: 'unknown'; readonly waitMs: number }
   | { readonly kind: 'absent' };
@@ -84,6 +84,7 @@ async function decideByReconcile(deps: AdmitUploadDeps, question: LimitQuestion)
     const basis = outcome.kind === 'committed' ? outcome.basis : undefined;
     tenant = outcome.tenant;
     const byFloor = await choose(deps, { ...question, tenant }, basis);
+    if (byFloor.kind === 'full' && basis) return { ...byFloor, ownEpoch: tenant.appliedEpoch };
     if (byFloor.kind !== 'fits') return byFloor;
     const { chosen, notYetAdded, refusal } = byFloor;
     if (await addIfItFits(deps, { tenant, repo, chosen, notYetAdded }))

@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { overLimitMessage } from '../../../../../lambda/http/lfs/over-limit-message.ts';
+import { runRecount } from '../../../../../lambda/use-cases/recounts/run-recount.ts';
 import type { LimitState } from '../../../../../lambda/use-cases/uploads/limit-state.ts';
 import { type Refusal, refusalOf } from '../../../../../lambda/use-cases/uploads/refusal.ts';
 import { MemoryStack, minute, oidOf, tenant } from '../../../../support/memory/stack.ts';
@@ -139,7 +140,7 @@ describe('a refusal', () => {
     it('shows what was refused as reserved, and is repeated', async () => {
       await refusedBeside('answer');
       expect((await world.usage()).committedBytes).toBe(1100);
-      expect(world.requests).toEqual([{ tenant, reason: 'refusal', full: false }]);
+      expect(world.requests).toEqual([{ tenant, reason: 'upload', full: false }]);
       await world.consume();
       expect((await world.usage()).committedBytes).toBe(900);
     });
@@ -148,6 +149,61 @@ describe('a refusal', () => {
       await refusedBeside('batch');
       expect((await world.usage()).committedBytes).toBe(900);
       expect(world.requests).toEqual([]);
+    });
+
+    describe('because the batch made it itself', () => {
+      beforeEach(() => {
+        world.put({ [`app/${oidOf(1)}`]: 900 });
+        // The counter is too high, and no floor proves it.
+        world.ledger.addUnconditionally(tenant, 900);
+      });
+
+      it('is not repeated: it left the batch out', async () => {
+        const { epoch } = await world.record();
+        await world.ledger.markDirty({ tenant, repo: 'app', dirtyToken: 'changed' });
+        await refused({ [oidOf(2)]: 200 });
+        expect(await world.record()).toMatchObject({ epoch: epoch + 1, committedBytes: 900 });
+        expect(world.requests).toEqual([]);
+      });
+
+      it('is repeated if another one followed it', async () => {
+        await world.ledger.markDirty({ tenant, repo: 'app', dirtyToken: 'changed' });
+        const deleteReservation = world.ledger.deleteReservation.bind(world.ledger);
+        vi.spyOn(world.ledger, 'deleteReservation').mockImplementationOnce(async (input) => {
+          await world.consume();
+          return deleteReservation(input);
+        });
+        await refused({ [oidOf(2)]: 200 });
+        expect((await world.usage()).committedBytes).toBe(1100);
+        expect(world.requests).toEqual([{ tenant, reason: 'upload', full: false }]);
+      });
+    });
+
+    it('uses up nothing that is kept for those who wait, though a full tenant is pushed to for ever', async () => {
+      // A LIST uses up 5 minutes.
+      world = new MemoryStack({ recountRestMs: minute, listRequestsPerHour: 12 });
+      await world.create(1000);
+      world.put({ [`app/${oidOf(1)}`]: 900 });
+      await world.consume({ full: true });
+      world.nowMs += 60 * minute;
+      const deleteReservation = world.ledger.deleteReservation.bind(world.ledger);
+      let recounts = 0;
+      const overdrawnMs: number[] = [];
+      world.requests.push({ tenant, reason: 'upload', full: false });
+      for (const endMs = world.nowMs + 6 * 60 * minute; world.nowMs < endMs; world.nowMs += 45_000) {
+        // Whatever is asked for runs while the next push is refused, and reads what that has reserved.
+        const request = world.requests.splice(0).at(-1);
+        vi.spyOn(world.ledger, 'deleteReservation').mockImplementationOnce(async (input) => {
+          const { epoch } = await world.record();
+          if (request) await runRecount(world.deps, { request, deadlineMs: world.nowMs + minute });
+          if ((await world.record()).epoch > epoch) recounts += 1;
+          return deleteReservation(input);
+        });
+        await refused({ [oidOf(2)]: 200 });
+        overdrawnMs.push((await world.record()).listedUntilMs - world.nowMs);
+      }
+      expect(recounts).toBeGreaterThan(6 * 6);
+      expect(Math.max(...overdrawnMs)).toBeLessThanOrEqual(10 * minute);
     });
   });
 });

@@ -58,8 +58,11 @@ async function consumeRecord(deps: ConsumerDeps, record: SQSRecord, context: Con
     const { tenant } = request;
     deps.log.error('reconcile failed', { tenant, receiveCount, error });
     deps.metrics.increment('RecountsFailed');
-    await noteFailure(deps, { kind: 'recount', tenant, tries: receiveCount || 1, why: whyOf(error) });
-    await delayRedelivery(deps, { receiptHandle, delayMs: redeliveryDelayMs(receiveCount) });
+    // At the same time: a table that does not answer must not keep the queue from hearing when to try again.
+    await Promise.all([
+      delayRedelivery(deps, { receiptHandle, delayMs: redeliveryDelayMs(receiveCount) }),
+      noteFailure(deps, { kind: 'recount', tenant, tries: receiveCount || 1, why: whyOf(error) }),
+    ]);
     return false;
   }
 }

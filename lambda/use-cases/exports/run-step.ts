@@ -36,8 +36,10 @@ export async function runExportStep(
     );
     if (job?.state !== 'failed') throw error;
     deps.log.error('export failed', { ...path, step, error });
-    await noteFailure(deps, { ...path, kind: 'export', tries: 1, why: 'export' });
-    await deps.exportQueue.send([{ ...path, step: { kind: 'advance' } }]);
+    await Promise.all([
+      deps.exportQueue.send([{ ...path, step: { kind: 'advance' } }]),
+      noteFailure(deps, { ...path, kind: 'export', tries: 1, why: 'export' }),
+    ]);
   }
 }
 

@@ -1,8 +1,10 @@
+import { setTimeout } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { systemClock } from '../../../../lambda/adapters/system/clock.ts';
 import { createInvocationLog } from '../../../../lambda/adapters/system/invocation-log.ts';
 import { createInvocations } from '../../../../lambda/adapters/system/invocations.ts';
 import { create } from '../../../../lambda/handlers/reconcile.ts';
+import type { Failures } from '../../../../lambda/ports/failures.ts';
 import { LedgerUnavailableError } from '../../../../lambda/ports/ledger.ts';
 import type { Redelivery } from '../../../../lambda/ports/recount-queue.ts';
 import { redeliveryDelayMs, unreadableDelayMs } from '../../../../lambda/runtime/delay-redelivery.ts';
@@ -26,6 +28,7 @@ async function deliver(given: {
   ledger?: MemoryLedger;
   failures?: number;
   delay?: Redelivery['delay'];
+  note?: Failures['note'];
   body?: unknown;
 }) {
   const asked: Parameters<Redelivery['delay']>[0][] = [];
@@ -44,7 +47,13 @@ async function deliver(given: {
     metrics,
     log: createInvocationLog(log, invocations),
   });
-  const handler = create({ ...deps, redelivery: { delay } });
+  const { failures } = deps;
+  const note = given.note ?? ((failure) => failures.note(failure));
+  const handler = create({
+    ...deps,
+    failures: { list: () => failures.list(), note },
+    redelivery: { delay },
+  });
   const request = { tenant: 'acme', reason: 'upload', full: false } as const;
   const at = { nowMs: 0, messageId: 'm1', correlationId: 'request-1' };
   const event = toSqsEvent({ ...newMessage(request, at), failures: given.failures ?? 0 });
@@ -55,7 +64,7 @@ async function deliver(given: {
   }));
   const context = lambdaContext({ functionName: 'reconcile', timeLimitMs: 300_000 });
   const answer = await handler({ Records }, context);
-  return { answer, asked, entries, counted, context, noted: await deps.failures.list() };
+  return { answer, asked, entries, counted, context, noted: await failures.list() };
 }
 
 const returned = { batchItemFailures: [{ itemIdentifier: 'm1' }] };
@@ -70,6 +79,22 @@ describe('a recount that fails', () => {
     const { answer, asked } = await deliver({ ledger: new AbsentTable(), failures });
     expect(answer).toEqual(returned);
     expect(asked).toEqual([{ receiptHandle: `m1#${failures + 1}`, delayMs }]);
+  });
+
+  it('is redelivered in time though the table does not take the note', async () => {
+    let isDelayed = false;
+    const delayed = new Promise<void>((resolve) => {
+      void deliver({
+        ledger: new AbsentTable(),
+        note: () => new Promise<never>(() => {}),
+        delay: async () => {
+          isDelayed = true;
+          resolve();
+        },
+      });
+    });
+    await Promise.race([delayed, setTimeout(100)]);
+    expect(isDelayed).toBe(true);
   });
 
   it('is noted for the operator, with its tries and why', async () => {

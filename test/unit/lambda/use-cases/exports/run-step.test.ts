@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import type { ExportMessage } from '../../../../../lambda/ports/export-queue.ts';
 import { StoreUnavailableError } from '../../../../../lambda/ports/object-store.ts';
@@ -151,6 +152,29 @@ describe('an export', () => {
     expect((await stack.jobs.read(exportPath))?.state).toBe('failed');
     expect(await stack.run()).toMatchObject({ state: 'failed', isTidy: true });
     expect(await deps.failures.list()).toMatchObject([{ ...exportPath, kind: 'export', why: 'export' }]);
+  });
+
+  it('that failed asks for what comes next though the table does not take the note', async () => {
+    const stack = new ExportStack();
+    await stack.store('app', Buffer.from('object'));
+    await stack.start();
+    const { deps } = stack;
+    const failingSinceMs = deps.clock.nowMs() - 3_600_000;
+    await stack.jobs.change(exportPath, (job) => ({ ...job, failingSinceMs }));
+    const down = () => Promise.reject(new StoreUnavailableError('The store is down.'));
+    const step = { ...exportPath, step: { kind: 'advance' } } as const;
+    const isSent = new Promise<boolean>((resolve) => {
+      void runExportStep(
+        {
+          ...deps,
+          listing: { listPage: down, listFolders: down },
+          failures: { ...deps.failures, note: () => new Promise<never>(() => {}) },
+          exportQueue: { send: async (messages) => resolve(messages.length === 1) },
+        },
+        { message: step, deadlineMs: deps.clock.nowMs() + 60_000 },
+      );
+    });
+    expect(await Promise.race([isSent, setTimeout(100, false)])).toBe(true);
   });
 
   it('that is a dry run tells what each way takes, and leaves nothing behind', async () => {

@@ -14,6 +14,13 @@ const coveredIdsMax = 5000;
  */
 const floorLastsMs = 60_000;
 
+/**
+ * Ids of what sums stand for are held until there are so many, and one for so many rows. So they take little memory beside
+ * the rows, and these are gone through a few times at most.
+ */
+const partIdsHeldMin = 1000;
+const rowsOfPartId = 8;
+
 /** A reservation whose claims are those from `from` to before `to` of the columns. */
 interface Row
   extends Pick<Reservation, 'id' | 'state' | 'createdAtMs' | 'deadAtMs' | 'lookAtMs' | 'deletedByMs'> {
@@ -82,7 +89,10 @@ export interface Promised {
  * hundred MB as maps.
  */
 export class RepoReservations {
-  #rows: Row[] = [];
+  /** With those of {@link #partIds}, until somebody looks. */
+  #added: Row[] = [];
+  /** Ids of what sums stand for, and that may still be among the rows. */
+  readonly #partIds = new Set<string>();
   /** Ids of those that a sum stands for, and that are there still. */
   readonly #summed: string[] = [];
   readonly #oids: string[] = [];
@@ -94,19 +104,38 @@ export class RepoReservations {
    */
   add({ claims, ...reservation }: Reservation): void {
     const { id, state, createdAtMs, deadAtMs, lookAtMs, deletedByMs, partIds = [] } = reservation;
-    if (partIds.length > 0) this.#leaveOut(new Set(partIds));
+    for (const partId of partIds) this.#partIds.add(partId);
+    if (this.#partIds.size > partIdsHeldMin + this.#added.length / rowsOfPartId) this.#leaveOut();
     const from = this.#oids.length;
     for (const [oid, sizeBytes] of claims) {
       this.#oids.push(oid);
       this.#sizes.push(sizeBytes);
     }
-    this.#rows.push({ id, state, createdAtMs, deadAtMs, lookAtMs, deletedByMs, from, to: this.#oids.length });
+    this.#added.push({
+      id,
+      state,
+      createdAtMs,
+      deadAtMs,
+      lookAtMs,
+      deletedByMs,
+      from,
+      to: this.#oids.length,
+    });
   }
 
-  #leaveOut(partIds: ReadonlySet<string>): void {
-    const isPart = ({ id }: Row) => partIds.has(id);
-    for (const { id } of this.#rows.filter(isPart)) this.#summed.push(id);
-    this.#rows = this.#rows.filter((row) => !isPart(row));
+  get #rows(): readonly Row[] {
+    if (this.#partIds.size > 0) this.#leaveOut();
+    return this.#added;
+  }
+
+  /** Of many sums at a time: to go through all rows for each would take minutes. */
+  #leaveOut(): void {
+    const rows: Row[] = [];
+    for (const row of this.#added)
+      if (this.#partIds.has(row.id)) this.#summed.push(row.id);
+      else rows.push(row);
+    this.#added = rows;
+    this.#partIds.clear();
   }
 
   has(id: string): boolean {
@@ -211,8 +240,9 @@ export class RepoReservations {
   *settle(input: { counted: CountedRepo; scanBeganMs: number }): Iterable<Settlement> {
     const { scanBeganMs } = input;
     const { scan, covered } = input.counted;
+    const rows = this.#rows;
     for (const reservationId of this.#summed) yield { kind: 'delete', reservationId };
-    for (const row of this.#rows) {
+    for (const row of rows) {
       const { id: reservationId, lookAtMs } = row;
       if (!isDead(row, scanBeganMs)) continue;
       if (!scan) {

@@ -354,6 +354,36 @@ describe('the sum of late reservations', () => {
     expect([all.count, all.has('r0'), all.has('r2')]).toEqual([2, false, true]);
   });
 
+  it('leaves out what many stand for, in time that grows with what there is and not with its product', () => {
+    const all = new RepoReservations();
+    const [rowCount, sumCount, partsOfSum] = [100_000, 8000, 10];
+    const one = new Map([['a', 1]]);
+    const reservation = { repo: 'app', state: 'issued', expiresAtMs: 0, deadAtMs: 0, lookAtMs: 0 } as const;
+    const add = (id: string, partIds: readonly string[] = []) =>
+      all.add({ ...reservation, id, createdAtMs: 0, claims: one, partIds });
+    for (let index = 0; index < rowCount; index += 1) add(`r${index}`);
+    for (let sum = 0; sum < sumCount; sum += 1)
+      // Of every second one, the parts are there still.
+      add(
+        `~${sum}`,
+        Array.from(
+          { length: partsOfSum },
+          (_, part) => `${sum % 2 ? 'r' : 'gone'}${sum * partsOfSum + part}`,
+        ),
+      );
+    const leftOut = (sumCount / 2) * partsOfSum;
+    expect(all.count).toBe(rowCount - leftOut + sumCount);
+    expect([all.has('r9'), all.has('r10'), all.has('r19'), all.has('r20'), all.has('~1')]).toEqual([
+      true,
+      false,
+      false,
+      true,
+      true,
+    ]);
+    const settled = [...all.settle({ counted: { scan: undefined, covered: none }, scanBeganMs: 0 })];
+    expect(settled).toHaveLength(leftOut);
+  });
+
   it('has it deleted, if whoever wrote the sum has not', () => {
     const settled = [...withSum().settle({ counted: { scan: scanOf(), covered: none }, scanBeganMs: nowMs })];
     expect(settled).toEqual([

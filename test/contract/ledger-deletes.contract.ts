@@ -304,16 +304,20 @@ export function deleteContract(open: () => Promise<LedgerUnderTest>): void {
         closedAtMs: 77,
       });
       const found = { repo: 'app', storedBytes: 3, objectCount: 1, countedAtMs: 9, epoch: 1 };
+      const points = [{ day: '2027-03-01', storedBytes: 900 }];
       await get().ledger.commitRepo({
         tenant,
-        repo: { ...found, covered: new Set(), putsUntilMs: 0 },
+        repo: { ...found, covered: new Set(), putsUntilMs: 0, points },
         dirtyTokenRead: null,
       });
-      expect(await get().ledger.readRepo(path)).toMatchObject({ closedAtMs: 77, storedBytes: 3 });
+      expect(await get().ledger.readRepo(path)).toMatchObject({ closedAtMs: 77, storedBytes: 3, points });
       expect(await get().ledger.openRepo({ ...path, closedAtMs: 78 })).toBe('refused');
       expect(await get().ledger.openRepo({ ...path, closedAtMs: 77 })).toBe('opened');
       expect(await get().ledger.openRepo({ ...path, closedAtMs: 77 })).toBe('refused');
-      expect(await get().ledger.readRepo(path)).toMatchObject({ closedAtMs: null, storedBytes: 3 });
+      const opened = await get().ledger.readRepo(path);
+      expect(opened).toMatchObject({ closedAtMs: null, storedBytes: 3 });
+      // What comes under this name has grown from nothing.
+      expect(opened).not.toHaveProperty('points');
     });
 
     it('do not close a repo again if the write that closed it lands once more after it was opened', async () => {

@@ -82,7 +82,7 @@ async function openRepo(table: Table, input: Input<'openRepo'>): Output<'openRep
     key: repoKey(input),
     change: [
       setting({ endedClosingMs: input.closedAtMs }),
-      removing('closedAtMs', 'createdAtMs', byDueIndex.pk, byDueIndex.sk),
+      removing('closedAtMs', 'createdAtMs', 'points', byDueIndex.pk, byDueIndex.sk),
     ],
     condition: '#closedAtMs = :closed',
     values: { ':closed': input.closedAtMs },

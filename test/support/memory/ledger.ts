@@ -368,7 +368,7 @@ export class MemoryLedger implements Ledger {
   async openRepo(input: { tenant: string; repo: string; closedAtMs: number }): Promise<'opened' | 'refused'> {
     const found = this.#items(input.tenant).repos.get(input.repo);
     if (found?.closedAtMs !== input.closedAtMs) return 'refused';
-    const { createdAtMs: _, ...rest } = found;
+    const { createdAtMs: _, points: _points, ...rest } = found;
     this.#items(input.tenant).repos.set(input.repo, {
       ...rest,
       closedAtMs: null,

@@ -222,14 +222,16 @@ export interface ReconcileLedger {
     | { kind: 'absent' }
   >;
   /**
-   * Extends the lease, or releases it with `leaseUntilMs: 0`, while the epoch is still ours. `listedUntilMs` is
-   * given by a reconcile that gives up, to charge its LIST requests to the tenant's budget.
+   * Extends the lease, or releases it with `leaseUntilMs: 0`, while the epoch is still ours. The others are given by a
+   * reconcile that gives up, to charge its LIST requests to the tenant's budget and to that of its shards.
    */
   setLease(input: {
     tenant: string;
     epoch: number;
     leaseUntilMs: number;
     listedUntilMs?: number;
+    shardsListedUntilMs?: number;
+    shardLists?: ShardLists | undefined;
   }): Promise<'ours' | 'superseded'>;
   /** Commits the scan of one repo, if no later scan was committed and its dirty token is still the one read. */
   commitRepo(input: {

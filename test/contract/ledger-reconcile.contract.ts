@@ -82,6 +82,19 @@ export function reconcileContract(open: () => Promise<LedgerUnderTest>): void {
       expect(await get().ledger.readTenant(tenant)).toMatchObject({ listedUntilMs: 8000 });
     });
 
+    it('charges what the shards of giants took, if it gives up', async () => {
+      const tenant = await create();
+      await begin(tenant, 1000);
+      const charge = { shardsListedUntilMs: 6000, shardLists: { month: '2027-03', requests: 9 } };
+      const lease = { tenant, epoch: 1, leaseUntilMs: 0 };
+      expect(await get().ledger.setLease({ ...lease, ...charge })).toBe('ours');
+      expect(await get().ledger.setLease(lease)).toBe('ours');
+      expect(await begin(tenant, 1001)).toMatchObject({ kind: 'begun', before: charge });
+      const late = { ...charge, shardLists: { month: '2027-03', requests: 99 } };
+      expect(await get().ledger.setLease({ ...lease, ...late })).toBe('superseded');
+      expect(await get().ledger.readTenant(tenant)).toMatchObject(charge);
+    });
+
     it('says when the next full count is due, and when to look for uploads', async () => {
       const tenant = await create({ dueAtMs: 8e14 });
       expect(await get().ledger.readTenant(tenant)).toMatchObject({ dueAtMs: 8e14, lookAtMs: null });

@@ -54,10 +54,10 @@ async function beginReconcile(table: Table, input: Input<'beginReconcile'>): Out
 }
 
 async function setLease(table: Table, input: Input<'setLease'>): Output<'setLease'> {
-  const { tenant, epoch, leaseUntilMs, listedUntilMs } = input;
+  const { tenant, epoch, ...lease } = input;
   const result = await updateItem(table, {
     key: tenantKey(tenant),
-    change: [setting({ leaseUntilMs, listedUntilMs })],
+    change: [setting(lease)],
     condition: all(exists, '#epoch = :epoch'),
     values: { ':epoch': epoch },
   });

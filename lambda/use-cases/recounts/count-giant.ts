@@ -99,6 +99,8 @@ export async function countGiant(deps: CountGiantDeps, input: CountGiantInput): 
   const { unknown, heads } = goesOn
     ? { unknown: new Set<string>(), heads: 0 }
     : await askForClaimed(deps, { ...input, count, reservations, going });
+  const headLists = Math.ceil(heads / headsPerListCharge);
+  input.lease.addShardRequests(headLists);
   count.tidy({ isClaimed: (oid) => claimed.has(oid), countedAtMs });
 
   const nextDueMs = () =>
@@ -134,7 +136,7 @@ export async function countGiant(deps: CountGiantDeps, input: CountGiantInput): 
     count,
     runs: runs.map(({ deletionId, runMs }) => ({ deletionId, runMs })),
     dirtyTokenTaken: goesOn && isChangeUnknown(record) ? record.dirtyToken : null,
-    shardLists: scanner.requests + Math.ceil(heads / headsPerListCharge),
+    shardLists: scanner.requests + headLists,
     nextDueAtMs: isPaused ? Number.MAX_SAFE_INTEGER : nextDueMs(),
   };
 }

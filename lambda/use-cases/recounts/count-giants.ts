@@ -1,7 +1,7 @@
 import { nextMonthMs } from '../../domain/calendar.ts';
-import { listsOfMonth, type ShardLists } from '../../domain/giant/shard-lists.ts';
+import { chargedForShards, type ShardCharge } from '../../domain/giant/shard-charge.ts';
+import { listsOfMonth } from '../../domain/giant/shard-lists.ts';
 import { sizeClassOf } from '../../domain/giant/shard-plan.ts';
-import { chargedUntilMs } from '../../domain/recount-policy.ts';
 import type { RepoRecord, TenantRecord } from '../../domain/tenant.ts';
 import type { Deps } from '../deps.ts';
 import { type CountGiantInput, countGiant, type GiantOutcome } from './count-giant.ts';
@@ -19,12 +19,8 @@ export interface GiantRepos {
 }
 
 /** All giant repos of a tenant. */
-export interface GiantsOutcome {
+export interface GiantsOutcome extends ShardCharge {
   readonly outcomes: readonly GiantOutcome[];
-  /** Until when the LIST requests for shards are paid for. */
-  readonly shardsListedUntilMs: number;
-  /** Those of this month, with these. undefined: none ever. */
-  readonly shardLists?: ShardLists | undefined;
   /** When shards are to be scanned next. null: there are none. */
   readonly nextDueAtMs: number | null;
 }
@@ -68,7 +64,7 @@ export async function countGiants(
   const outcomes: GiantOutcome[] = [];
   // As much longer as several at a time are faster.
   const speedup = Math.max(1, (deps.scan.parallelScans ?? shardsAtOnce) / shardsAtOnce);
-  const { shardListsPerRun, shardListsPerHour, shardListsPerMonth } = deps.settings;
+  const { shardListsPerRun, shardListsPerMonth } = deps.settings;
   const earlier = listsOfMonth(before.shardLists, snapshot.countedAtMs);
   const leftOfMonth = Math.max(0, shardListsPerMonth - earlier.requests);
   let left = mayList ? Math.min(Math.ceil(shardListsPerRun * speedup), leftOfMonth) : 0;
@@ -84,24 +80,22 @@ export async function countGiants(
     outcomes.push(outcome);
   }
   const requests = outcomes.reduce((sum, { shardLists }) => sum + shardLists, 0);
-  const ofMonth = { ...earlier, requests: earlier.requests + requests };
-  const isMonthOver = ofMonth.requests >= shardListsPerMonth;
-  const shardsListedUntilMs = chargedUntilMs(
-    { listRequestsPerHour: shardListsPerHour },
-    { listedUntilMs: paidUntilMs, requests, nowMs: snapshot.countedAtMs },
-  );
+  const charge = chargedForShards(deps.settings, { before, requests, nowMs: snapshot.countedAtMs });
+  const requestsOfMonth = earlier.requests + requests;
+  const isMonthOver = requestsOfMonth >= shardListsPerMonth;
   if (isMonthOver && requests > 0)
     deps.log.warn('the LIST requests of the month for shards are used up', {
       tenant: before.tenant,
-      requests: ofMonth.requests,
+      requests: requestsOfMonth,
     });
   const dueAtMs = Math.min(...outcomes.map(({ nextDueAtMs }) => nextDueAtMs), Number.MAX_SAFE_INTEGER);
   const isNever = dueAtMs === Number.MAX_SAFE_INTEGER;
   const affordableAtMs = isMonthOver ? nextMonthMs(snapshot.countedAtMs) : 0;
   return {
     outcomes,
-    shardsListedUntilMs,
-    ...((requests > 0 || before.shardLists) && { shardLists: ofMonth }),
-    nextDueAtMs: isNever ? null : Math.max(dueAtMs, affordableAtMs, shardsListedUntilMs - shardsOverdraftMs),
+    ...charge,
+    nextDueAtMs: isNever
+      ? null
+      : Math.max(dueAtMs, affordableAtMs, charge.shardsListedUntilMs - shardsOverdraftMs),
   };
 }

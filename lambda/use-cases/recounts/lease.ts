@@ -1,3 +1,4 @@
+import { chargedForShards } from '../../domain/giant/shard-charge.ts';
 import { chargedUntilMs } from '../../domain/recount-policy.ts';
 import type { TenantRecord } from '../../domain/tenant.ts';
 import type { Deps } from '../deps.ts';
@@ -9,10 +10,12 @@ import type { Deps } from '../deps.ts';
 export interface Lease {
   /** Extends the lease once half of it is over. `superseded`: another reconcile took over, so this one can stop. */
   renew(): Promise<'ours' | 'superseded'>;
-  /** Lets another reconcile begin now. Charges the tenant's budget, because no commit will. */
+  /** Lets another reconcile begin now. Charges the tenant's budget, and that of its shards, because no commit will. */
   release(): Promise<void>;
   /** Counts this many more LIST requests. */
   addRequests(requests: number): void;
+  /** The same for the shards of giants, which have a rate and a monthly ceiling of their own. A commit knows them anyway. */
+  addShardRequests(requests: number): void;
   /** Until when the tenant's budget is used up, with these requests charged to it. */
   chargedUntilMs(): number;
 }
@@ -37,6 +40,7 @@ export function holdLease(
   const { tenant, listedUntilMs } = before;
   let untilMs = held.untilMs;
   let requests = 0;
+  let shardRequests = 0;
   const charged = () => chargedUntilMs(settings, { listedUntilMs, requests, nowMs: clock.nowMs() });
   return {
     async renew() {
@@ -48,10 +52,16 @@ export function holdLease(
     },
     async release() {
       const budget = requests > 0 && { listedUntilMs: charged() };
-      await ledger.setLease({ tenant, epoch, leaseUntilMs: 0, ...budget });
+      const ofShards =
+        shardRequests > 0 &&
+        chargedForShards(settings, { before, requests: shardRequests, nowMs: clock.nowMs() });
+      await ledger.setLease({ tenant, epoch, leaseUntilMs: 0, ...budget, ...ofShards });
     },
     addRequests(more) {
       requests += more;
+    },
+    addShardRequests(more) {
+      shardRequests += more;
     },
     chargedUntilMs: charged,
   };

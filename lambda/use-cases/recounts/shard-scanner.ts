@@ -159,6 +159,13 @@ export class ShardScanner {
   ): Promise<PathScanOutcome> {
     const { settings } = this.#deps;
     const { snapshot, deadlineMs, lease } = this.#input;
+    let charged = 0;
+    const charge = (requests: number) => {
+      const more = Math.max(0, requests - charged);
+      charged += more;
+      this.requests += more;
+      lease.addShardRequests(more);
+    };
     const outcome = await this.#deps.scan.scan({
       ...options,
       prefix: resume.prefix,
@@ -166,9 +173,12 @@ export class ShardScanner {
       concurrency: Math.min(pagesAtOnce, settings.scanConcurrency),
       recentSinceMs: snapshot.countedAtMs - recentMs,
       ...(deadlineMs !== undefined && { deadlineMs }),
-      onPage: () => renewOrThrow(lease),
+      onPage: ({ requests }) => {
+        charge(requests);
+        return renewOrThrow(lease);
+      },
     });
-    this.requests += outcome.requests;
+    charge(outcome.requests);
     return outcome;
   }
 }

@@ -20,6 +20,7 @@ export const lease: Lease = {
   renew: async () => 'ours',
   release: async () => {},
   addRequests: () => {},
+  addShardRequests: () => {},
   chargedUntilMs: () => 0,
 };
 

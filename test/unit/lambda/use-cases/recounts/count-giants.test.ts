@@ -1,5 +1,6 @@
 import { describe, expect, it, vi } from 'vitest';
 import type { RepoRecord } from '../../../../../lambda/domain/tenant.ts';
+import { StoreUnavailableError } from '../../../../../lambda/ports/object-store.ts';
 import { selectGiants } from '../../../../../lambda/use-cases/recounts/count-giants.ts';
 import { type GiantStack, giantStack } from '../../../../support/memory/giant-stack.ts';
 import { minute } from '../../../../support/memory/stack.ts';
@@ -107,6 +108,26 @@ describe('the LIST requests for shards', () => {
         tenant: before.tenant,
         requests: 20,
       });
+    });
+
+    it('and are added up though the recounts break off, until it is reached', async () => {
+      const { stack } = await inNovember(0, 30);
+      const { listPage } = stack.objects;
+      let left = 0;
+      stack.objects.listPage = async (request) => {
+        if (left === 0) throw new StoreUnavailableError('The store breaks off.');
+        left -= 1;
+        return listPage.call(stack.objects, request);
+      };
+      const counted: (number | undefined)[] = [];
+      for (let turn = 0; turn < 5; turn += 1) {
+        left = 10;
+        await stack.recount('manual').catch(() => undefined);
+        stack.nowMs += week / 100;
+        counted.push((await stack.record()).shardLists?.requests);
+      }
+      expect(counted.slice(0, 3)).toEqual([10, 20, 30]);
+      expect(counted.slice(3)).toEqual([30, 30]);
     });
 
     it('and are logged as used up once: not before, and not by who makes none', async () => {

@@ -62,6 +62,25 @@ describe('a lease', () => {
     expect(written()).toEqual([{ tenant, epoch, leaseUntilMs: 0, listedUntilMs: beganMs + 6 * minute }]);
   });
 
+  it('charges those for shards to a budget and a month of their own, when it is released', async () => {
+    const month = new Date(beganMs).toISOString().slice(0, 7);
+    const before = tenantRecord({ tenant, shardLists: { month, requests: 4 } });
+    const giants = { ...settings, shardListsPerHour: 30 };
+    lease = holdLease({ ledger, clock, settings: giants }, { before, epoch, untilMs: beganMs + leaseMs });
+    lease.addShardRequests(2);
+    lease.addShardRequests(1);
+    await lease.release();
+    expect(written()).toEqual([
+      {
+        tenant,
+        epoch,
+        leaseUntilMs: 0,
+        shardsListedUntilMs: beganMs + 6 * minute,
+        shardLists: { month, requests: 7 },
+      },
+    ]);
+  });
+
   it('charges nothing if there were none', async () => {
     expect(lease.chargedUntilMs()).toBe(beganMs + 3 * minute);
     await lease.release();

@@ -82,6 +82,7 @@ describe('a scan of the repos of a tenant', () => {
         return renewals === takenAt ? 'superseded' : 'ours';
       },
       release: async () => undefined,
+      addShardRequests: () => {},
       addRequests: (more) => {
         charged += more;
       },

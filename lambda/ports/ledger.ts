@@ -223,12 +223,13 @@ export interface ReconcileLedger {
   >;
   /**
    * Extends the lease, or releases it with `leaseUntilMs: 0`, while the epoch is still ours. The others are given by a
-   * reconcile that gives up, to charge its LIST requests to the tenant's budget and to that of its shards.
+   * reconcile that gives up, to charge its LIST requests to the tenant's budget and to that of its shards. One that was
+   * overtaken leaves the lease as it is, and charges them in the epoch that it finds.
    */
   setLease(input: {
     tenant: string;
     epoch: number;
-    leaseUntilMs: number;
+    leaseUntilMs?: number;
     listedUntilMs?: number;
     shardsListedUntilMs?: number;
     shardLists?: ShardLists | undefined;

@@ -95,6 +95,17 @@ export function reconcileContract(open: () => Promise<LedgerUnderTest>): void {
       expect(await get().ledger.readTenant(tenant)).toMatchObject(charge);
     });
 
+    it('charges what one took that was overtaken, and leaves the lease as it is', async () => {
+      const tenant = await create();
+      await begin(tenant, 1000);
+      expect(await get().ledger.setLease({ tenant, epoch: 1, listedUntilMs: 7000 })).toBe('ours');
+      expect(await get().ledger.readTenant(tenant)).toMatchObject({
+        leaseUntilMs: 16_000,
+        listedUntilMs: 7000,
+      });
+      expect(await get().ledger.setLease({ tenant, epoch: 0, listedUntilMs: 9e12 })).toBe('superseded');
+    });
+
     it('says when the next full count is due, and when to look for uploads', async () => {
       const tenant = await create({ dueAtMs: 8e14 });
       expect(await get().ledger.readTenant(tenant)).toMatchObject({ dueAtMs: 8e14, lookAtMs: null });

@@ -10,7 +10,10 @@ import type { Deps } from '../deps.ts';
 export interface Lease {
   /** Extends the lease once half of it is over. `superseded`: another reconcile took over, so this one can stop. */
   renew(): Promise<'ours' | 'superseded'>;
-  /** Lets another reconcile begin now. Charges the tenant's budget, and that of its shards, because no commit will. */
+  /**
+   * Lets another reconcile begin now. Charges the tenant's budget, and that of its shards, because no commit will, also if
+   * it was overtaken.
+   */
   release(): Promise<void>;
   /** Counts this many more LIST requests. */
   addRequests(requests: number): void;
@@ -37,11 +40,17 @@ export function holdLease(
 ): Lease {
   const { ledger, clock, settings } = deps;
   const { before, epoch } = held;
-  const { tenant, listedUntilMs } = before;
+  const { tenant } = before;
   let untilMs = held.untilMs;
   let requests = 0;
   let shardRequests = 0;
-  const charged = () => chargedUntilMs(settings, { listedUntilMs, requests, nowMs: clock.nowMs() });
+  const chargedTo = ({ listedUntilMs }: TenantRecord) =>
+    chargedUntilMs(settings, { listedUntilMs, requests, nowMs: clock.nowMs() });
+  const chargesTo = (record: TenantRecord) => ({
+    ...(requests > 0 && { listedUntilMs: chargedTo(record) }),
+    ...(shardRequests > 0 &&
+      chargedForShards(settings, { before: record, requests: shardRequests, nowMs: clock.nowMs() })),
+  });
   return {
     async renew() {
       const nowMs = clock.nowMs();
@@ -51,11 +60,11 @@ export function holdLease(
       return ledger.setLease({ tenant, epoch, leaseUntilMs: untilMs });
     },
     async release() {
-      const budget = requests > 0 && { listedUntilMs: charged() };
-      const ofShards =
-        shardRequests > 0 &&
-        chargedForShards(settings, { before, requests: shardRequests, nowMs: clock.nowMs() });
-      await ledger.setLease({ tenant, epoch, leaseUntilMs: 0, ...budget, ...ofShards });
+      const released = await ledger.setLease({ tenant, epoch, leaseUntilMs: 0, ...chargesTo(before) });
+      if (released === 'ours' || requests + shardRequests === 0) return;
+      // Somebody who sets limits again and again would else have it all listed again each time, for nothing.
+      const now = await ledger.readTenant(tenant);
+      if (now) await ledger.setLease({ tenant, epoch: now.epoch, ...chargesTo(now) });
     },
     addRequests(more) {
       requests += more;
@@ -63,6 +72,6 @@ export function holdLease(
     addShardRequests(more) {
       shardRequests += more;
     },
-    chargedUntilMs: charged,
+    chargedUntilMs: () => chargedTo(before),
   };
 }

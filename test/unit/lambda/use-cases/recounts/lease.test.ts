@@ -81,6 +81,29 @@ describe('a lease', () => {
     ]);
   });
 
+  it('charges them over what it finds, if it was overtaken', async () => {
+    write.mockResolvedValueOnce('superseded');
+    const now = tenantRecord({ tenant, epoch: 8, listedUntilMs: beganMs + 10 * minute });
+    vi.spyOn(ledger, 'readTenant').mockResolvedValue(now);
+    lease.addRequests(2);
+    await lease.release();
+    expect(written()[1]).toEqual({ tenant, epoch: 8, listedUntilMs: beganMs + 12 * minute });
+  });
+
+  it('charges them to nobody if the tenant has gone', async () => {
+    write.mockResolvedValueOnce('superseded');
+    lease.addRequests(2);
+    await lease.release();
+    expect(written()).toHaveLength(1);
+  });
+
+  it('that was overtaken reads nothing if there were none', async () => {
+    write.mockResolvedValueOnce('superseded');
+    const read = vi.spyOn(ledger, 'readTenant');
+    await lease.release();
+    expect([written().length, read.mock.calls.length]).toEqual([1, 0]);
+  });
+
   it('charges nothing if there were none', async () => {
     expect(lease.chargedUntilMs()).toBe(beganMs + 3 * minute);
     await lease.release();

@@ -111,7 +111,7 @@ describe('a reconcile of a tenant with a giant', () => {
     });
     const released: number[] = [];
     vi.spyOn(stack.ledger, 'setLease').mockImplementation(async (input) => {
-      if (input.leaseUntilMs > 0) return 'superseded';
+      if ((input.leaseUntilMs ?? 0) > 0) return 'superseded';
       released.push(input.epoch);
       return setLease.call(stack.ledger, input);
     });

@@ -5,6 +5,7 @@ import { StoreUnavailableError } from '../../../../../lambda/ports/object-store.
 import { markObject } from '../../../../../lambda/use-cases/deletes/delete-objects.ts';
 import { reconcile } from '../../../../../lambda/use-cases/recounts/reconcile.ts';
 import { MemoryStack, minute, oidOf, tenant } from '../../../../support/memory/stack.ts';
+import { setRepoLimit } from '../../../../support/over-settings.ts';
 
 const oid = oidOf(1);
 
@@ -167,6 +168,20 @@ describe('a recount', () => {
     });
     expect(await reconcile(world.deps, { tenant, full: false })).toEqual({ kind: 'superseded' });
     expect(await committed()).toBe(before + 50);
+  });
+
+  it('is charged for its LIST requests though limits are set again and again while it lists', async () => {
+    for (const limitBytes of [500, 501]) {
+      const { listedUntilMs } = await world.record();
+      await world.push('app', { [oidOf(limitBytes)]: 1 });
+      duringScan(() => {
+        void setRepoLimit(world.ledger, { tenant, repo: 'web', limitBytes });
+      });
+      expect(await reconcile(world.deps, { tenant, full: true })).toEqual({ kind: 'superseded' });
+      const after = await world.record();
+      expect(after.listedUntilMs).toBeGreaterThan(listedUntilMs);
+      expect(after.repoLimits.get('web')).toMatchObject({ limitBytes });
+    }
   });
 
   it('renews its lease once half of it is over, and stops if another took over', async () => {

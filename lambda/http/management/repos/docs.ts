@@ -84,7 +84,7 @@ export const repoDocs = {
     id: 'updateRepo',
     summary: 'Limit a repo, make it public, map it to a git host',
     description:
-      'Its own limit holds beside that of the tenant, which holds for all repos together. Uploads above it are refused at ' +
+      'Several fields are changed together: if one is refused, none is. Its own limit holds beside that of the tenant, which holds for all repos together. Uploads above it are refused at ' +
       'once; what is stored or under way stays, and downloads go on. At most 50 repos of a tenant have a limit. ' +
       'From a public repo anybody can download, without a token, up to its ceiling. A delete of the repo ends that, also ' +
       'if its name is used anew. ' +

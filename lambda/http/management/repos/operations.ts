@@ -5,7 +5,7 @@ import { type PublicRead, publicReposMax } from '../../../domain/public-read.ts'
 import { type RepoRecord, repoLimitsMax, type TenantRecord, unknownRepo } from '../../../domain/tenant.ts';
 import type { RepoPath } from '../../../ports/ledger.ts';
 import type { AuditTrail } from '../../../use-cases/audited.ts';
-import { type ChangeMarkOutcome, changeMark } from '../../../use-cases/repos/change-mark.ts';
+import { type PreparedMark, prepareMark } from '../../../use-cases/repos/change-mark.ts';
 import { createRepo as createRepoUseCase } from '../../../use-cases/repos/create-repo.ts';
 import { findRepo } from '../../../use-cases/repos/find-repo.ts';
 import { limitRepo } from '../../../use-cases/repos/limit-repo.ts';
@@ -88,19 +88,22 @@ const updateRepo = change(
         'scope-too-small',
         'Public downloads without a limit take the admin token. Give monthlyLimitBytes as a number.',
       );
-    if (publicRead !== undefined) {
-      const refusal = await updatePublicRead(deps, { tenant, repo, publicRead, trail });
-      if (refusal) return refusal;
-    }
-    if (gitHost !== undefined) {
-      const refusal = await updateGitHost(deps, { tenant, repo, gitHost, trail });
-      if (refusal) return refusal;
+    // All that may be refused comes before the first write: what is answered by a refusal has changed nothing.
+    const marks: (() => Promise<void>)[] = [];
+    for (const prepared of [
+      publicRead !== undefined && (await preparePublicRead(deps, { tenant, repo, publicRead, trail })),
+      gitHost !== undefined && (await prepareGitHost(deps, { tenant, repo, gitHost, trail })),
+    ]) {
+      if (!prepared) continue;
+      if ('refusal' in prepared) return prepared.refusal;
+      marks.push(prepared.write);
     }
     const limited =
       limitBytes === undefined
         ? { tenant }
         : await updateLimit(deps, { tenant, beganMs: receivedAtMs(event), repo, limitBytes, trail });
     if ('refusal' in limited) return limited.refusal;
+    for (const write of marks) await write();
     const path = { tenant: tenant.tenant, repo };
     const decided = await readDecided(deps, path);
     const { record = unknownRepo(repo) } = decided;
@@ -116,29 +119,35 @@ interface MarkWords<M> {
   readonly full: () => Response;
 }
 
-/** @returns undefined: it was changed. */
-function markRefusal<M>(
-  outcome: ChangeMarkOutcome<M>,
+/** A mark that may be written, or why not. */
+type MarkChange = { readonly write: () => Promise<void> } | { readonly refusal: Response };
+
+function markChange<M>(
+  prepared: PreparedMark<M>,
   input: { tenant: TenantRecord; repo: string; trail: AuditTrail },
   { field, shown, full }: MarkWords<M>,
-): Response | undefined {
+): MarkChange {
   const { tenant, repo, trail } = input;
   const noted = (mark: M | undefined) => ({ [field]: mark ? shown(mark) : null });
-  switch (outcome.kind) {
-    case 'changed':
-      trail.was(noted(outcome.before));
-      trail.became(noted(outcome.after));
-      return undefined;
+  switch (prepared.kind) {
+    case 'ready': {
+      const write = async () => {
+        await prepared.write();
+        trail.was(noted(prepared.before));
+        trail.became(noted(prepared.after));
+      };
+      return { write };
+    }
     case 'no-repo':
-      return repoNotFound(tenant.tenant);
+      return { refusal: repoNotFound(tenant.tenant) };
     case 'repo-closed':
-      return repoClosed(`${tenant.tenant}/${repo}`);
+      return { refusal: repoClosed(`${tenant.tenant}/${repo}`) };
     case 'full':
-      return full();
+      return { refusal: full() };
   }
 }
 
-async function updatePublicRead(
+async function preparePublicRead(
   deps: ManagementDeps,
   input: {
     tenant: TenantRecord;
@@ -146,10 +155,10 @@ async function updatePublicRead(
     publicRead: Pick<PublicRead, 'monthlyLimitBytes'> | null;
     trail: AuditTrail;
   },
-): Promise<Response | undefined> {
+): Promise<MarkChange> {
   const { tenant, repo, publicRead: to } = input;
   const kind = { marks: deps.publicReads, marksMax: publicReposMax };
-  return markRefusal(await changeMark(deps, kind, { tenant, repo, to }), input, {
+  return markChange(await prepareMark(deps, kind, { tenant, repo, to }), input, {
     field: 'publicRead',
     shown: publicReadBody,
     full: () =>
@@ -160,7 +169,7 @@ async function updatePublicRead(
   });
 }
 
-async function updateGitHost(
+async function prepareGitHost(
   deps: ManagementDeps,
   input: {
     tenant: TenantRecord;
@@ -168,21 +177,21 @@ async function updateGitHost(
     gitHost: Exclude<z.output<typeof updateRepoBody>['gitHost'], undefined>;
     trail: AuditTrail;
   },
-): Promise<Response | undefined> {
+): Promise<MarkChange> {
   const { tenant, repo, gitHost } = input;
   const host = deps.gitHosts.find(({ id }) => id === gitHost?.host);
   if (gitHost && !host) {
     const known = deps.gitHosts.map(({ id }) => id).join(', ') || 'none';
-    return problem('invalid-body', `gitHost.host: must be one of this stage: ${known}.`);
+    return { refusal: problem('invalid-body', `gitHost.host: must be one of this stage: ${known}.`) };
   }
-  if (gitHost && host && !isHostedName(gitHost.repo, host.kind))
-    return problem(
-      'invalid-body',
-      'gitHost.repo: must be the full name of a repository, such as acme/game, without .git or an address.',
-    );
+  if (gitHost && host && !isHostedName(gitHost.repo, host.kind)) {
+    const detail =
+      'gitHost.repo: must be the full name of a repository, such as acme/game, without .git or an address.';
+    return { refusal: problem('invalid-body', detail) };
+  }
   const to = gitHost && { host: gitHost.host, name: gitHost.repo, hostedId: gitHost.repoId ?? null };
   const kind = { marks: deps.mappedRepos, marksMax: mappedReposMax };
-  return markRefusal(await changeMark(deps, kind, { tenant, repo, to }), input, {
+  return markChange(await prepareMark(deps, kind, { tenant, repo, to }), input, {
     field: 'gitHost',
     shown: mappedBody,
     full: () =>

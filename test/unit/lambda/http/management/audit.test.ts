@@ -1,11 +1,13 @@
-import { beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { auditActions } from '../../../../../lambda/domain/audit.ts';
+import { repoLimitsMax } from '../../../../../lambda/domain/tenant.ts';
 import { create, operations } from '../../../../../lambda/handlers/management.ts';
 import { LedgerUnavailableError } from '../../../../../lambda/ports/ledger.ts';
 import { httpEvent, noContext } from '../../../../support/http-event.ts';
 import { MemoryAuditLog } from '../../../../support/memory/audit-log.ts';
 import { adminToken, ManualClock, memoryDeps } from '../../../../support/memory/deps.ts';
 import { MemoryObjectStore } from '../../../../support/memory/object-store.ts';
+import { setRepoLimit } from '../../../../support/over-settings.ts';
 import { tokenRecord } from '../../../../support/token-record.ts';
 
 const oid = 'a'.repeat(64);
@@ -52,6 +54,7 @@ describe('the management API', () => {
       body: JSON.stringify(sent.body ?? {}),
     });
     event.requestContext.requestId = `r${requests}`;
+    event.requestContext.timeEpoch = clock.nowMs();
     if (sent.query) event.queryStringParameters = sent.query;
     const { statusCode = 0, body, headers } = await create(deps)(event, noContext);
     return { status: statusCode, body: body ? JSON.parse(body) : undefined, headers };
@@ -66,6 +69,48 @@ describe('the management API', () => {
     const actions = audited.map(([, operation]) => ('action' in operation ? operation.action : undefined));
     expect(new Set(actions).size).toBe(actions.length);
     expect(new Set([...actions, 'identity.exchange', 'lock.force'])).toEqual(new Set(auditActions));
+  });
+
+  it.each([
+    ['a git host that the stage does not know', { gitHost: { host: 'typo', repo: 'acme/game' } }, 422],
+    ['a limit beside as many as there may be', { limitBytes: 5 }, 409],
+  ])('a change of a repo that is refused for %s has changed nothing', async (_, refused, status) => {
+    for (let index = 0; index < repoLimitsMax; index += 1)
+      await setRepoLimit(deps.ledger, { tenant: 'acme', repo: `r${index}`, limitBytes: 1 });
+    const answer = await ask('PATCH /v1/tenants/{tenant}/repos/{repo}', {
+      path: { repo: 'game' },
+      body: { publicRead: { monthlyLimitBytes: 100 }, ...refused },
+    });
+    expect(answer.status).toBe(status);
+    expect(await deps.publicReads.find({ tenant: 'acme', repo: 'game' })).toBeUndefined();
+    expect(last()).toMatchObject({ outcome: 'refused', before: null, after: null });
+  });
+
+  it('tells all that was changed of a repo at once', async () => {
+    const answer = await ask('PATCH /v1/tenants/{tenant}/repos/{repo}', {
+      path: { repo: 'game' },
+      body: { publicRead: { monthlyLimitBytes: 100 }, limitBytes: 5 },
+    });
+    expect(answer.body).toMatchObject({ limitBytes: 5, publicRead: { monthlyLimitBytes: 100 } });
+    expect(last()).toMatchObject({
+      outcome: 'done',
+      before: { publicRead: null, limitBytes: null },
+      after: { publicRead: { monthlyLimitBytes: 100 }, limitBytes: 5 },
+    });
+  });
+
+  it('tells over which limit of a repo another was set, though somebody had set it meanwhile', async () => {
+    const { ledger } = deps;
+    const write = ledger.setRepoLimit.bind(ledger);
+    vi.spyOn(ledger, 'setRepoLimit').mockImplementationOnce(async (input) => {
+      await write({ ...input, limitBytes: 7 });
+      return write(input);
+    });
+    await ask('PATCH /v1/tenants/{tenant}/repos/{repo}', {
+      path: { repo: 'game' },
+      body: { limitBytes: 5 },
+    });
+    expect(last()).toMatchObject({ before: { limitBytes: 7 }, after: { limitBytes: 5 } });
   });
 
   it('tells who changed what, from what to what', async () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it, vi } from 'vitest';
 import { findPublicRepo } from '../../../../../lambda/use-cases/access/find-public-repo.ts';
-import { changeMark } from '../../../../../lambda/use-cases/repos/change-mark.ts';
+import { prepareMark } from '../../../../../lambda/use-cases/repos/change-mark.ts';
 import { ManualClock, memoryDeps } from '../../../../support/memory/deps.ts';
 import { MemoryObjectStore } from '../../../../support/memory/object-store.ts';
 import { setRepoLimit } from '../../../../support/over-settings.ts';
@@ -19,13 +19,20 @@ async function setUp() {
   const tenant = async () => (await deps.ledger.readTenant('acme')) ?? tenantRecord();
   const kind = { marks: deps.publicReads, marksMax };
   /** @param monthlyLimitBytes of what is made public. null: it is ended. */
-  const change = async (monthlyLimitBytes: number | null, repo = 'game') =>
-    changeMark(deps, kind, {
+  const prepare = async (monthlyLimitBytes: number | null, repo = 'game') =>
+    prepareMark(deps, kind, {
       tenant: await tenant(),
       repo,
       to: monthlyLimitBytes === null ? null : { monthlyLimitBytes },
     });
-  return { deps, clock, change, found: () => deps.publicReads.find(path) };
+  const change = async (monthlyLimitBytes: number | null, repo = 'game') => {
+    const prepared = await prepare(monthlyLimitBytes, repo);
+    if (prepared.kind !== 'ready') return prepared;
+    const { before, after } = prepared;
+    await prepared.write();
+    return { kind: 'changed', before, after };
+  };
+  return { deps, clock, prepare, change, found: () => deps.publicReads.find(path) };
 }
 
 describe('a repo', () => {
@@ -41,6 +48,15 @@ describe('a repo', () => {
     expect(await change(null)).toEqual({ kind: 'changed', before: second, after: undefined });
     expect(await found()).toBeUndefined();
     expect(await change(null)).toEqual({ kind: 'no-repo' });
+  });
+
+  it('is not marked until that is written', async () => {
+    const { prepare, change, found } = await setUp();
+    expect(await prepare(100)).toMatchObject({ kind: 'ready' });
+    expect(await found()).toBeUndefined();
+    await change(100);
+    expect(await prepare(null)).toMatchObject({ kind: 'ready', after: undefined });
+    expect(await found()).toBeDefined();
   });
 
   it('that is marked anew in the same millisecond is marked anew all the same', async () => {

@@ -2,8 +2,13 @@ import { formatAge } from '../../cli/render.ts';
 import type { StatusBody } from '../../lambda/http/management/status/schemas.ts';
 import { Card } from './parts.tsx';
 
-/** What failed; store, queues and schedule at a glance. What is to be done comes first, with how. */
-export function Status({ body, nowMs }: { body: StatusBody | undefined; nowMs: number }) {
+/**
+ * What failed; store, queues and schedule at a glance. What is to be done comes first, with how.
+ *
+ * @param props.body undefined: it is being asked for. A store that is silent takes some seconds. null: it could not be read.
+ */
+export function Status({ body, nowMs }: { body: StatusBody | null | undefined; nowMs: number }) {
+  if (body === undefined) return <p class="soft under">Looking at the store, the queues and the schedule…</p>;
   if (!body)
     return <p class="soft under">The status could not be read now. It is tried again every minute.</p>;
   const { parts, failures, checkedAt } = body;

@@ -32,14 +32,14 @@ const flat = (body: TenantBody) => ({
   ...body,
 });
 
-/** All tenants, and the status beside them. undefined: not known. */
+/** All tenants, and the status beside them. undefined: not known yet. `status` null: it could not be read. */
 function useTenants() {
   const [listed, setListed] = useState<Listed<TenantBody>>();
   const [hasFailed, setHasFailed] = useState(false);
-  const [status, setStatus] = useState<StatusBody>();
+  const [status, setStatus] = useState<StatusBody | null>();
   const readNow = usePoll(async () => {
     const asked = ask<StatusBody>('/v1/status').then((outcome) => {
-      setStatus(outcome.kind === 'ok' ? outcome.body : undefined);
+      setStatus(outcome.kind === 'ok' ? outcome.body : null);
     });
     const found = await askPages<TenantBody, 'tenants'>('/v1/tenants', 'tenants', { pagesMax });
     // Both at once, so that nothing moves. Where the store is silent, that takes longer.

@@ -335,6 +335,24 @@ describeInBrowser('what somebody does in the console', (launch) => {
     expect(at.messages).toEqual([]);
   });
 
+  it('as the operator sees the tenants while the status is still asked for, and what became of that', async () => {
+    let answer = () => {};
+    const held = new Promise<void>((resolve) => {
+      answer = resolve;
+    });
+    await at.page.route('**/v1/status', async (route) => {
+      await held;
+      await route.abort();
+    });
+    await at.open(at.fixture.api.target.adminToken);
+    await at.page.getByRole('link', { name: 'northlight' }).waitFor();
+    const failed = at.page.getByText('The status could not be read now.');
+    await at.page.getByText('Looking at the store, the queues and the schedule…').waitFor();
+    expect(await failed.count()).toBe(0);
+    answer();
+    await failed.waitFor();
+  });
+
   it('asks nobody else, and nothing while it is hidden', async () => {
     const hosts = new Set<string>();
     at.page.on('request', (request) => hosts.add(new URL(request.url()).host || 'data'));

@@ -84,5 +84,7 @@ export function lfsHostUnavailable(input: {
 
 /** The one answer for a tenant that is absent, another's, or has a name that no tenant can have. */
 export function lfsNotFound(requestId: string): Response {
-  return lfsError({ statusCode: 404, message: 'Repository not found.', requestId });
+  const message =
+    'Repository not found. Its address (lfs.url) is wrong, or the access token that git sent is not for it.';
+  return lfsError({ statusCode: 404, message, requestId });
 }

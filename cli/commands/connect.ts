@@ -7,8 +7,8 @@ import { ApiClient } from '../api-client.ts';
 import { refusalError } from '../api-errors.ts';
 import type { CliContext } from '../context.ts';
 import { CliError } from '../errors.ts';
-import { hasCredentialHelper, keepCredential, keptPassword } from '../git/credential.ts';
-import { gitText } from '../git/git.ts';
+import { hasCredentialHelper, keepCredential, keptCredential } from '../git/credential.ts';
+import { gitSetting, gitText } from '../git/git.ts';
 import { ownLfsUrl } from '../git/lfs-address.ts';
 import { openClient, parseLifetime, parseRepo, parseTenant, withServiceOptions } from '../options.ts';
 import { printable } from '../printable.ts';
@@ -18,6 +18,7 @@ interface ConnectOptions {
   readonly token?: string;
   readonly clone: string;
   readonly readOnly?: boolean;
+  readonly user?: string;
   readonly locks?: boolean;
   readonly expires?: number;
   readonly json?: boolean;
@@ -37,6 +38,7 @@ export function registerConnect(program: Command, context: CliContext): void {
     .argument('<repo>', 'name of the repo; the first push makes it', parseRepo)
     .option('--clone <dir>', 'another folder', '.')
     .option('--read-only', 'a token that clones and pulls, but does not push')
+    .option('--user <name>', 'whom the new token stands for: the owner of its locks')
     .option('--locks', 'also have git-lfs look for file locks before each push (docs/locks.md)')
     .option(
       '--expires <time>',
@@ -64,7 +66,8 @@ async function connect(place: Place, options: ConnectOptions, context: CliContex
   await requireHelper(clone, baseUrl);
   const { token, tokenId } = await tokenFor(client, place, options);
   await tryToken(new ApiClient({ baseUrl, token, busy: client.busy }), place);
-  await keep(clone, { baseUrl, token, username: place.tenant });
+  await keep(clone, { baseUrl, token, place });
+  const isCommitted = (await committedLfsUrl(clone)) === lfsUrl;
   const file = path.join(folder, '.lfsconfig');
   await gitText(clone, ['config', '--file', file, 'lfs.url', lfsUrl]);
   if (options.locks) await gitText(clone, ['config', '--file', file, 'lfs.locksverify', 'true']);
@@ -75,17 +78,27 @@ async function connect(place: Place, options: ConnectOptions, context: CliContex
       `token          ${tokenId === null ? 'the one that was given' : `new, ${tokenId}`}; git's credential helper has it`,
       '',
       'Next:',
-      "  git lfs install && git lfs track '*.bin'     # which files are large",
-      '  git add .lfsconfig .gitattributes && git commit -m "Large files" && git push',
+      ...(isCommitted ? nextInClone : nextInNew),
       '',
     ].join('\n'),
   );
 }
 
+const nextInNew = [
+  "  git lfs install && git lfs track '*.bin'     # which files are large",
+  '  git add .lfsconfig .gitattributes && git commit -m "Large files" && git push',
+];
+/** Somebody else has connected the repository before, and this is another clone. */
+const nextInClone = ['  git lfs install && git lfs pull     # its large files'];
+
+function committedLfsUrl(clone: string): Promise<string | undefined> {
+  return gitSetting(clone, ['--blob', 'HEAD:.lfsconfig', '--get', 'lfs.url']);
+}
+
 async function workTreeOf(clone: string): Promise<string> {
   const top = await gitText(clone, ['rev-parse', '--show-toplevel']).catch(() => undefined);
   if (top !== undefined) return top;
-  throw new CliError(`There is no repository with files in ${clone}.`, {
+  throw new CliError(`There is no repository with files in ${path.resolve(clone)}.`, {
     hint: 'Make one with `git init`, or name its folder with --clone.',
   });
 }
@@ -111,7 +124,7 @@ async function requireHelper(clone: string, baseUrl: string): Promise<void> {
 async function tokenFor(
   client: ApiClient,
   { tenant, repo }: Place,
-  { readOnly, expires }: ConnectOptions,
+  { readOnly, user, expires }: ConnectOptions,
 ): Promise<{ token: string; tokenId: string | null }> {
   const path = `/v1/tenants/${tenant}/tokens`;
   const { status, body } = await client.exchange({
@@ -121,6 +134,7 @@ async function tokenFor(
       scope: readOnly ? 'read' : 'write',
       repos: [repo],
       label: `${userInfo().username} on ${hostname()}`.slice(0, labelMax),
+      ...(user !== undefined && { user }),
       ...(expires !== undefined && { expiresInSeconds: expires }),
     },
     mediaType: 'application/json',
@@ -148,14 +162,25 @@ async function tryToken(client: ApiClient, { tenant, repo }: Place): Promise<voi
   });
 }
 
+/**
+ * Gives the token to git's helper, for this repo alone: its user name is that of no other one, and only this clone asks
+ * for it. Where no user name is set, as in repos that were connected by hand, git sends the same as before.
+ */
 async function keep(
   clone: string,
-  { baseUrl, token, username }: { baseUrl: string; token: string; username: string },
+  { baseUrl, token, place: { tenant, repo } }: { baseUrl: string; token: string; place: Place },
 ): Promise<void> {
-  await gitText(clone, ['config', `credential.${baseUrl}.username`, username]);
-  const credential = { url: baseUrl, username, password: token };
-  await keepCredential(clone, credential);
-  if ((await keptPassword(clone, credential)) === token) return;
+  const setting = `credential.${baseUrl}.username`;
+  // It has none at the first time.
+  await gitText(clone, ['config', '--unset-all', setting]).catch(() => undefined);
+  const before = await keptCredential(clone, { url: baseUrl });
+  // A tenant's name has no dot.
+  const username = `${tenant}.${repo}`;
+  await gitText(clone, ['config', setting, username]);
+  await keepCredential(clone, { url: baseUrl, username, password: token });
+  // Git's own helper answers with what it was given last.
+  if (before !== undefined && before.username !== username) await keepCredential(clone, before);
+  if ((await keptCredential(clone, { url: baseUrl, username }))?.password === token) return;
   throw new CliError("git's credential helper did not keep the token.", {
     hint: 'See what it says: `git credential fill`, with protocol= and host= on standard input.',
   });

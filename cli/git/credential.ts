@@ -26,18 +26,33 @@ export async function keepCredential(
   await credential(clone, 'approve', [`url=${url}`, `username=${username}`, `password=${password}`]);
 }
 
-/** The password that git's helpers have for an address, without asking anybody. undefined: they have none. */
-export async function keptPassword(
+/**
+ * What git's helpers have for an address, without asking anybody. undefined: they have nothing.
+ *
+ * @param of whose. Without a user name it is what git sends where the configuration has none either.
+ */
+export async function keptCredential(
   clone: string,
-  { url, username }: Pick<GitCredential, 'url' | 'username'>,
-): Promise<string | undefined> {
-  const text = await credential(clone, 'fill', [`url=${url}`, `username=${username}`]).catch(() => '');
-  return /^password=(.*)$/m.exec(text)?.[1];
+  { url, username }: Pick<GitCredential, 'url'> & Partial<Pick<GitCredential, 'username'>>,
+): Promise<GitCredential | undefined> {
+  const lines = [`url=${url}`, ...(username === undefined ? [] : [`username=${username}`])];
+  const text = await credential(clone, 'fill', lines).catch(() => '');
+  const [found, password] = ['username', 'password'].map(
+    (key) => new RegExp(`^${key}=(.*)$`, 'm').exec(text)?.[1],
+  );
+  return found === undefined || password === undefined ? undefined : { url, username: found, password };
 }
 
 async function credential(clone: string, action: string, lines: readonly string[]): Promise<string> {
   const child = spawn('git', ['-C', clone, '-c', 'core.askPass=', 'credential', action], {
-    env: { ...process.env, GIT_TERMINAL_PROMPT: '0', GIT_ASKPASS: '', SSH_ASKPASS: '', LC_ALL: 'C' },
+    env: {
+      ...process.env,
+      GIT_TERMINAL_PROMPT: '0',
+      GIT_ASKPASS: '',
+      SSH_ASKPASS: '',
+      GCM_INTERACTIVE: 'never',
+      LC_ALL: 'C',
+    },
     stdio: ['pipe', 'pipe', 'ignore'],
   });
   child.stdin.on('error', () => undefined);

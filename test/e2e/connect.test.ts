@@ -49,4 +49,16 @@ describeWithGitLfs('a repository that is connected by the command line', () => {
       notStoredCount: 0,
     });
   });
+
+  it('still pushes after another repository of the tenant was connected', async () => {
+    const remote = await ada.createRemote('film');
+    const other = await ada.createWorkTree('other', { remote });
+    await ada.git(other, 'config', 'credential.helper', `store --file=${join(ada.home, 'kept')}`);
+    await stack.cliJson('connect', 'acme', 'film', '--clone', other);
+    for (const tree of [other, workTree]) {
+      await writeFiles(tree, new Map([['more.bin', bytesOf(tree, 10_000)]]));
+      await ada.commitAll(tree, 'More');
+      await ada.git(tree, 'push', '--quiet', 'origin', 'main');
+    }
+  });
 });

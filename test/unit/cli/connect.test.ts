@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { type Answer, type Asked, cli, startServer, type TestServer } from './harness.ts';
 
@@ -33,6 +33,13 @@ describe('connect', () => {
       env: { LFS_QUOTA_TOKEN: 'lfsq_given' },
     });
   const kept = () => readFileSync(join(home, 'kept'), 'utf8');
+  /** What git sends for the service from the folder of a clone. */
+  const sentFrom = (folder: string) => {
+    const input = `url=${server.url}\n\n`;
+    return /^password=(.*)$/m.exec(
+      execFileSync('git', ['-C', folder, 'credential', 'fill'], { input, encoding: 'utf8' }),
+    )?.[1];
+  };
 
   beforeEach(async () => {
     home = mkdtempSync(join(tmpdir(), 'lfs-quota connect-'));
@@ -56,7 +63,7 @@ describe('connect', () => {
     expect(code).toBe(0);
     expect(git('config', '-f', '.lfsconfig', 'lfs.url')).toBe(`${server.url}/acme/game/info/lfs`);
     expect(kept()).toBe(
-      `${server.url.replace('://', `://acme:${newToken.token}@`).replace(/:(\d+)$/, '%3a$1')}\n`,
+      `${server.url.replace('://', `://acme.game:${newToken.token}@`).replace(/:(\d+)$/, '%3a$1')}\n`,
     );
     expect(out).toContain('new, tok1');
     expect(out).toContain('git lfs track');
@@ -70,14 +77,32 @@ describe('connect', () => {
       path: '/acme/game/info/lfs/objects/batch',
       authorization: `Bearer ${newToken.token}`,
     });
-    // Two tenants of one service have credentials of their own.
-    expect(git('config', `credential.${server.url}.username`)).toBe('acme');
     expect(statSync(join(home, 'kept')).mode & 0o077).toBe(0);
+  });
+
+  it('leaves the tokens of other repos of the service as they are', async () => {
+    const other = join(home, 'other');
+    const byHand = join(home, 'by hand');
+    for (const folder of [other, byHand]) execFileSync('git', ['init', '-q', folder], { stdio: 'ignore' });
+    const input = `url=${server.url}\nusername=any\npassword=lfsq_by_hand\n\n`;
+    execFileSync('git', ['-C', byHand, 'credential', 'approve'], { input });
+
+    await connect();
+    made = { status: 201, body: { ...newToken, token: 'lfsq_other' } };
+    await cli(['connect', 'acme', 'film', '--clone', other, '--url', server.url], {
+      env: { LFS_QUOTA_TOKEN: 'lfsq_given' },
+    });
+    made = { status: 201, body: { ...newToken, token: 'lfsq_again' } };
+    await connect();
+
+    expect(sentFrom(clone)).toBe('lfsq_again');
+    expect(sentFrom(other)).toBe('lfsq_other');
+    expect(sentFrom(byHand)).toBe('lfsq_by_hand');
   });
 
   it('can be done again, and sets what is asked for', async () => {
     await connect();
-    const { code, out } = await connect('--read-only', '--locks', '--json');
+    const { code, out } = await connect('--read-only', '--user', 'ada', '--locks', '--json');
     expect(code).toBe(0);
     expect(JSON.parse(out)).toEqual({
       tenant: 'acme',
@@ -85,8 +110,17 @@ describe('connect', () => {
       lfsUrl: `${server.url}/acme/game/info/lfs`,
       tokenId: 'tok1',
     });
-    expect(server.asked[2]?.body).toMatchObject({ scope: 'read' });
+    expect(server.asked[2]?.body).toMatchObject({ scope: 'read', user: 'ada' });
     expect(git('config', '-f', '.lfsconfig', 'lfs.locksverify')).toBe('true');
+  });
+
+  it('says what comes next in a clone of what somebody else has connected', async () => {
+    await connect();
+    git('add', '.lfsconfig');
+    git('-c', 'user.name=Ada', '-c', 'user.email=ada@example.invalid', 'commit', '-qm', 'Connected');
+    const { out } = await connect();
+    expect(out).toContain('git lfs pull');
+    expect(out).not.toContain('git lfs track');
   });
 
   it('uses the token that was given, if it may not make others', async () => {
@@ -94,7 +128,7 @@ describe('connect', () => {
     const { code, out } = await connect();
     expect(code).toBe(0);
     expect(out).toContain('the one that was given');
-    expect(kept()).toContain('acme:lfsq_given@');
+    expect(kept()).toContain('acme.game:lfsq_given@');
   });
 
   it('changes nothing if the token is refused', async () => {
@@ -114,7 +148,10 @@ describe('connect', () => {
     expect((await connect()).err).toContain('git has no credential helper');
     git('config', 'lfs.url', 'https://example.com/other');
     expect((await connect()).err).toContain('config --unset lfs.url');
-    expect((await connect('--clone', home)).err).toContain('There is no repository with files');
+    const nowhere = relative(process.cwd(), home);
+    expect((await connect('--clone', nowhere)).err).toContain(
+      `There is no repository with files in ${home}.\n`,
+    );
     expect(server.asked).toEqual([]);
   });
 

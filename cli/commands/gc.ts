@@ -92,7 +92,7 @@ async function show(
     ...request,
     wanted: managerToken,
     shape: cleanupSchema,
-    render: (body) => renderCleanup(body, viewOf(context)),
+    render: (body) => shown(body, context),
   });
 }
 
@@ -123,10 +123,14 @@ async function run(context: CliContext, options: RunOptions, { path }: { path: s
       () => 'fetching the list',
       () => writeList({ body, file: list }),
     );
-  context.out(options.json ? `${text}\n` : renderCleanup(body, viewOf(context)));
+  context.out(options.json ? `${text}\n` : shown(body, context));
   if (body.failure)
     throw new CliError('Nothing was deleted.', { hint: 'Mend what it says above, and run it again.' });
 }
+
+/** What a person reads, with the commands as this machine has them. */
+const shown = (body: CleanupBody, context: CliContext): string =>
+  renderCleanup(body, viewOf(context)).replaceAll(': lfs-quota ', () => `: ${context.program} `);
 
 /** Asked before the refs of the remote: those must not be older than the service allows. */
 async function checkReady(client: ApiClient, context: CliContext, path: string): Promise<void> {
@@ -137,8 +141,9 @@ async function checkReady(client: ApiClient, context: CliContext, path: string):
   if (cleanup.mayRun) return;
   if (cleanup.state !== 'watching')
     throw new CliError('A run is under way.', { hint: 'See `lfs-quota gc status`.' });
-  throw new CliError(`It may be run ${formatUntil(cleanup.snapshotFrom, context.nowMs())}.`, {
-    hint: 'Until then a push that began before it was opened may still move its branch.',
+  const when = formatUntil(cleanup.snapshotFrom, context.nowMs());
+  throw new CliError(`Nothing was looked at: this clean-up may be run ${when}.`, {
+    hint: 'Until then a push that began before `gc open` may still move its branch.',
   });
 }
 

@@ -44,18 +44,18 @@ function nextLines(
   nowMs: number,
 ) {
   if (failure) return [`Nothing was deleted: ${failure.message}\n`];
-  const command = `gc run ${path.tenant} ${path.repo} --clone DIR`;
+  const command = `lfs-quota gc run ${path.tenant} ${path.repo} --clone DIR`;
   switch (state) {
     case 'watching':
       if (!mayRun)
         return [`Pushes note what they name. Run it ${formatUntil(snapshotFrom, nowMs)}: ${command}\n`];
-      if (!run || !found) return [`It may be run: ${command}\n`];
+      if (!run || !found) return [`Run it: ${command}\n`];
       return [
         `Nothing was deleted. To delete: ${command} --delete${found.isMoreThanHalf ? ' --force' : ''}\n`,
       ];
     case 'selecting':
     case 'deleting':
-      return [`It goes on by itself: gc status ${path.tenant} ${path.repo}\n`];
+      return [`It goes on by itself: lfs-quota gc status ${path.tenant} ${path.repo}\n`];
     default:
       return [];
   }

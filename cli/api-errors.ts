@@ -44,6 +44,9 @@ const whatExists =
   'It does not exist, or this token has no access to it. See what exists with `lfs-quota tenant list`, `lfs-quota repo list TENANT` and `lfs-quota token list TENANT`.';
 const beingDeleted = 'See what is left with `lfs-quota tenant show TENANT` and `lfs-quota repo list TENANT`.';
 const correct = 'Nothing was changed. Correct the value and try again.';
+/** Where the admin token is. */
+export const adminTokenPlace =
+  '`npm start` shows the admin token or names its file; on AWS it is in the secret AdminSecretArn.';
 const later = 'Try again in a few seconds.';
 const otherVersion =
   'Nothing was changed. The service may be of another version: update the older of the two.';
@@ -98,10 +101,10 @@ function hintOf(code: string | undefined): string | undefined {
 
 function hintFor({ status, baseUrl }: Refusal, isProblem: boolean): string {
   if (status === 401) {
-    return 'The token was rejected. Set LFS_QUOTA_TOKEN (or --token) to the admin token; `npm start` prints it.';
+    return `Set LFS_QUOTA_TOKEN (or --token) to a token that is valid for this. ${adminTokenPlace}`;
   }
   if (status === 403) {
-    return 'This needs the admin token. Set LFS_QUOTA_TOKEN (or --token) to it; `npm start` prints it.';
+    return `This token is valid, and may not do this. Set LFS_QUOTA_TOKEN (or --token) to another. ${adminTokenPlace}`;
   }
   if (status === 429) return later;
   if (status >= 500) return `The server failed; its log says why. ${mayHaveHappened}`;

@@ -3,6 +3,7 @@ import { parseSize } from '../lambda/domain/bytes.ts';
 import { isDay } from '../lambda/domain/calendar.ts';
 import { isOid, isRepoName, isTenantName, tenantNameRule } from '../lambda/domain/names.ts';
 import { ApiClient } from './api-client.ts';
+import { adminTokenPlace } from './api-errors.ts';
 import { BusyLine } from './busy-line.ts';
 import type { CliContext } from './context.ts';
 import { UsageError } from './errors.ts';
@@ -31,7 +32,7 @@ export function withServiceOptions(command: Command): Command {
     .addOption(
       new Option(
         '--token <token>',
-        'access token, for most commands the admin token (env: LFS_QUOTA_TOKEN, which no process list shows)',
+        'the admin token, or where that is enough one of the tenant (env: LFS_QUOTA_TOKEN, which no process list shows)',
       ),
     );
 }
@@ -39,17 +40,20 @@ export function withServiceOptions(command: Command): Command {
 /**
  * A client for the address and token of the options or, without those, of the environment.
  *
- * @param wanted the token that the command needs, for a person. @throws {UsageError}
+ * @param wanted the token that the command needs, for a person. Without it, which one depends on what is asked. @throws {UsageError}
  */
 export function openClient(
   options: Pick<ApiOptions, 'url' | 'token'>,
   context: CliContext,
-  wanted = 'the admin token; `npm start` prints it',
+  wanted?: string,
 ): ApiClient {
   const url = options.url ?? (context.env['LFS_QUOTA_URL'] || defaultUrl);
   const token = options.token ?? context.env['LFS_QUOTA_TOKEN'];
   if (!token) {
-    throw new UsageError(`No token. Set LFS_QUOTA_TOKEN (or --token) to ${wanted}.`);
+    const place = wanted === undefined ? ` ${adminTokenPlace}` : '';
+    throw new UsageError(
+      `No token. Set LFS_QUOTA_TOKEN (or --token) to ${wanted ?? 'an access token'}.${place}`,
+    );
   }
   // `fetch` would reject such a header, with an error message that holds the token.
   if (!/^[\x21-\x7e]+$/.test(token)) {

@@ -19,8 +19,8 @@ function problem(status: number, detail: string): Answer {
 
 describe('a request that the server refuses', () => {
   it.each([
-    [401, 4, 'No credentials.', 'Set LFS_QUOTA_TOKEN'],
-    [403, 4, 'Needs the admin token.', 'This needs the admin token'],
+    [401, 4, 'No credentials.', 'Set LFS_QUOTA_TOKEN (or --token) to a token that is valid for this.'],
+    [403, 4, 'Needs the scope manage.', 'This token is valid, and may not do this.'],
     [404, 3, 'No such tenant.', '`lfs-quota tenant list`'],
     [409, 5, 'acme exists.', 'Nothing was changed'],
     [422, 5, 'limitBytes must be a whole number.', 'Correct the value'],

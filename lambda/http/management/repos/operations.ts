@@ -181,8 +181,11 @@ async function prepareGitHost(
   const { tenant, repo, gitHost } = input;
   const host = deps.gitHosts.find(({ id }) => id === gitHost?.host);
   if (gitHost && !host) {
-    const known = deps.gitHosts.map(({ id }) => id).join(', ') || 'none';
-    return { refusal: problem('invalid-body', `gitHost.host: must be one of this stage: ${known}.`) };
+    const known = deps.gitHosts.map(({ id }) => id).join(', ');
+    const detail = known
+      ? `must be one of this stage: ${known}.`
+      : 'this stage has no git host. Whoever runs it sets them (gitHosts).';
+    return { refusal: problem('invalid-body', `gitHost.host: ${detail}`) };
   }
   if (gitHost && host && !isHostedName(gitHost.repo, host.kind)) {
     const detail =

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { type RepoRecord, unknownRepo } from '../../../../../lambda/domain/tenant.ts';
 import { create as createSubscription } from '../../../../../lambda/handlers/get-subscription.ts';
+import { create as createManagement } from '../../../../../lambda/handlers/management.ts';
 import { reposBody } from '../../../../../lambda/http/management/repos/bodies.ts';
 import { httpEvent, noContext } from '../../../../support/http-event.ts';
 import { adminToken, memoryDeps } from '../../../../support/memory/deps.ts';
@@ -94,5 +95,32 @@ describe('the repos that are shown', () => {
       200,
       [{ repo: 'game', limitBytes: null, storedBytes: null, publicRead: { monthlyLimitBytes: null } }],
     ]);
+  });
+});
+
+describe('to map a repo to a git host', () => {
+  const forge = { id: 'forge', kind: 'gitea', url: 'https://git.example.com' } as const;
+  it.each([
+    [[], 'gitHost.host: this stage has no git host. Whoever runs it sets them (gitHosts).'],
+    [[forge], 'gitHost.host: must be one of this stage: forge.'],
+  ])('is refused with the hosts that there are: %j', async (gitHosts, detail) => {
+    const deps = { ...memoryDeps(), gitHosts };
+    await deps.ledger.createTenant({
+      plan: null,
+      limitBytes: null,
+      createdAtMs: 1,
+      dueAtMs: 1,
+      tenant: 'acme',
+      counted: { storedBytes: 0, objectCount: 0, countedAtMs: deps.clock.nowMs() },
+    });
+    const event = httpEvent({
+      method: 'PATCH',
+      routeKey: 'PATCH /v1/tenants/{tenant}/repos/{repo}',
+      headers: { authorization: `Bearer ${adminToken}`, 'content-type': 'application/json' },
+      pathParameters: { tenant: 'acme', repo: 'game' },
+      body: JSON.stringify({ gitHost: { host: 'github', repo: 'acme/game' } }),
+    });
+    const { statusCode, body } = await createManagement(deps)(event, noContext);
+    expect([statusCode, JSON.parse(body ?? '')]).toMatchObject([422, { code: 'invalid-body', detail }]);
   });
 });

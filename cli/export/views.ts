@@ -1,4 +1,5 @@
 import { formatBytes } from '../../lambda/domain/bytes.ts';
+import { wayTitles } from '../../lambda/domain/export/explain-text.ts';
 import type { ExportBody } from '../../lambda/http/management/exports/schemas.ts';
 import { formatDollars, formatDuration, formatRequests, shellWords } from '../du/words.ts';
 import { printable } from '../printable.ts';
@@ -59,7 +60,7 @@ function planLines(plan: NonNullable<ExportBody['plan']>): string[] {
   const takes = `${formatRequests(plan.requests)}, ${formatDollars(plan.dollars)}, about ${formatDuration(plan.seconds * 1000)}`;
   const lines = [
     `objects   ${formatCount(plan.objectCount)} with ${formatBytes(plan.objectBytes)}`,
-    `plan      ${plan.way}: ${takes}`,
+    `plan      ${wayTitles[plan.way]}: ${takes}`,
   ];
   if (plan.missing > 0) lines.push(`missing   ${formatObjects(plan.missing)}: the archive names them`);
   if (plan.conflicts > 0)

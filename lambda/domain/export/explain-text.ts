@@ -2,7 +2,8 @@ import { formatBytes } from '../bytes.ts';
 import type { Explained, WayExplained } from './explain.ts';
 import type { Way } from './plan-settings.ts';
 
-const titles: Readonly<Record<Way, string>> = {
+/** What people call the ways of making an export. */
+export const wayTitles: Readonly<Record<Way, string>> = {
   stream: 'Read and upload everything',
   'copy-free': 'Copy in parts of any size',
   'copy-grid': 'Copy in parts of one size',
@@ -10,7 +11,7 @@ const titles: Readonly<Record<Way, string>> = {
 
 /** What the ways of making an export take, a line each. */
 export function explainText(explained: readonly Explained[]): string {
-  return explained.map((each) => `${titles[each.way]}: ${words(each)}.\n`).join('');
+  return explained.map((each) => `${wayTitles[each.way]}: ${words(each)}.\n`).join('');
 }
 
 function words(explained: Explained): string {
@@ -35,7 +36,7 @@ function possibleWords(explained: WayExplained): string {
     `${formatBytes(throughBytes)} of ${formatBytes(archiveBytes)} through the workers (${percent} %)`,
     ...pieces,
     `${requests.toLocaleString('en-US')} requests`,
-    `$${dollars < 1 ? dollars.toPrecision(2) : dollars.toFixed(2)}`,
+    `$${dollars > 0 && dollars < 1 ? dollars.toPrecision(2) : dollars.toFixed(2)}`,
     `about ${Math.max(1, Math.round(seconds)).toLocaleString('en-US')} s`,
   ].join(', ');
 }

@@ -117,7 +117,7 @@ describe('export start', () => {
     const state = { state: 'explained' as const, dryRun: true, plan: { ...plan, missing: 2 }, explained };
     const { run } = await serve(stages(exportBody(state)));
     const { out } = await run('start', 'acme', '--dry-run');
-    expect(out).toContain('plan      copy-free: 6,400 requests, $0.01, about 14 s\n');
+    expect(out).toContain('plan      Copy in parts of any size: 6,400 requests, $0.01, about 14 s\n');
     expect(out).toContain('missing   2 objects: the archive names them\n');
     expect(out).toContain(explained.text);
     expect(out).not.toContain('git clone');

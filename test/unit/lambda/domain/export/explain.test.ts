@@ -49,6 +49,18 @@ describe('explainExport', () => {
     expect(stream?.kind === 'possible' && stream.dollars).toBeGreaterThan(0.09 * 7);
   });
 
+  it.each([
+    [0, '$0.00'],
+    [0.000027, '$0.000027'],
+    [0.25, '$0.25'],
+    [1, '$1.00'],
+    [12.345, '$12.35'],
+  ])('writes %d dollars as %s', (dollars, text) => {
+    const [stream] = explainExport(input(3, 20e6), quickestSettings(s3Limits), rates);
+    if (stream?.kind !== 'possible') throw new Error('It is always possible.');
+    expect(explainText([{ ...stream, dollars }])).toContain(` requests, ${text}, about `);
+  });
+
   it('is put into words', () => {
     const text = explainText([
       ...explainExport(input(3, 20e6), quickestSettings(r2Limits), rates),

@@ -190,7 +190,7 @@ function renderTenant(body: TenantBody, nowMs: number): string {
     `plan     ${printable(body.plan ?? '-')}`,
     `limit    ${formatLimit(body.limitBytes)}`,
     `stored   ${body.usage === null ? 'not counted yet' : formatBytes(body.usage.storedBytes)}`,
-    ...(body.downloadLimitBytes === null ? [] : [`pulls    ${formatLimit(body.downloadLimitBytes)} a month`]),
+    ...(body.downloadLimitBytes === null ? [] : [`download ${formatLimit(body.downloadLimitBytes)} a month`]),
     ...(body.reposMustExist ? ['repos    have to be created before a push'] : []),
     `created  ${formatAge(body.createdAt, nowMs)}`,
   ];

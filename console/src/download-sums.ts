@@ -7,7 +7,7 @@ export interface Sum {
   readonly bytes: number;
 }
 
-/** Of each day, from the first to the last, also of those on which nothing was handed out. */
+/** Of each day, from the first to the last, also of those on which nothing was offered. */
 export function sumsByDay(downloads: readonly Download[], days: readonly string[]): Sum[] {
   const sums = sumsOf(downloads, ({ day }) => day);
   return days.map((key) => ({ key, bytes: sums.get(key) ?? 0 }));

@@ -15,7 +15,7 @@ const rowsMax = 5;
 const groupings = ['repo', 'token', 'day'] as const;
 type Grouping = (typeof groupings)[number];
 
-/** What was handed out in the last days: on which, of which repos, and to whom. */
+/** What was offered in the last days: on which, of which repos, and to whom. */
 export function Downloads(props: {
   tenant: string;
   listed: Listed<Download>;
@@ -38,7 +38,7 @@ export function Downloads(props: {
   return (
     <Card
       title="Downloads"
-      note={`${bytesText(total)} handed out in ${downloadDays} days`}
+      note={`${bytesText(total)} offered in ${downloadDays} days`}
       action={
         <CsvButton
           name="downloads"
@@ -120,7 +120,7 @@ function Bars({ sums }: { sums: readonly Sum[] }) {
   return (
     <div class="days">
       <p class="hidden">
-        Most was handed out on {dayText(most.key)}: {bytesText(most.bytes)}.
+        Most was offered on {dayText(most.key)}: {bytesText(most.bytes)}.
       </p>
       <svg aria-hidden="true">
         {sums.map(({ key, bytes }, index) => (

@@ -216,7 +216,7 @@ describe('downloads', () => {
 
   it('have a limit', async () => {
     const { asked, run } = await serve({ status: 200, body: { ...acme, downloadLimitBytes: 1024 ** 4 } });
-    expect((await run('tenant', 'download-limit', 'acme', '1TiB')).out).toContain('pulls    1 TiB a month\n');
+    expect((await run('tenant', 'download-limit', 'acme', '1TiB')).out).toContain('download 1 TiB a month\n');
     expect(asked[0]).toMatchObject({ method: 'PATCH', body: { downloadLimitBytes: 1024 ** 4 } });
   });
 });

@@ -33,7 +33,15 @@ function serviceOptions(): string[] {
 
 /** A section for each group, and one for each command that is in none. */
 function commandSections(program: Command): string {
-  return program.commands
+  const index = program.commands.map((command) => {
+    const inside = command.commands.map((each) => {
+      const anchor = `${command.name()}-${each.name()}`;
+      return `[${each.name()}](#${anchor})`;
+    });
+    const what = inside.length > 0 ? inside.join(', ') : escaped(command.description());
+    return `| [${command.name()}](#${command.name()}) | ${what} |\n`;
+  });
+  const sections = program.commands
     .map((command) => {
       if (command.commands.length === 0) return commandText({ words: command.name(), command }, '##');
       const inside = commandsOf(command, [command.name()]);
@@ -41,6 +49,7 @@ function commandSections(program: Command): string {
       return [`## ${command.name()}\n`, `${sentence(command.description())}\n`, ...texts].join('\n');
     })
     .join('\n');
+  return `## All commands\n\n| | |\n| --- | --- |\n${index.join('')}\n${sections}`;
 }
 
 function commandText({ words, command }: CalledCommand, heading: string): string {

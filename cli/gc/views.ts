@@ -50,6 +50,8 @@ function nextLines(
       if (!mayRun)
         return [`Pushes note what they name. Run it ${formatUntil(snapshotFrom, nowMs)}: ${command}\n`];
       if (!run || !found) return [`Run it: ${command}\n`];
+      if (found.candidates.objectCount === 0)
+        return [`There is nothing to delete. To end it: lfs-quota gc cancel ${path.tenant} ${path.repo}\n`];
       return [
         `Nothing was deleted. To delete: ${command} --delete${found.isMoreThanHalf ? ' --force' : ''}\n`,
       ];

@@ -1,0 +1,67 @@
+import { expect, it } from 'vitest';
+import { painter } from '../../../../cli/colour.ts';
+import { renderCleanup } from '../../../../cli/gc/views.ts';
+import type { CleanupBody } from '../../../../lambda/http/management/cleanups/schemas.ts';
+
+const sum = (objectCount: number) => ({ objectCount, bytes: objectCount * 1024 });
+const found = {
+  stored: sum(3),
+  kept: sum(1),
+  inUse: sum(0),
+  young: sum(0),
+  candidates: sum(2),
+  isMoreThanHalf: false,
+  largest: [],
+  lists: [],
+};
+const body: CleanupBody = {
+  tenant: 'acme',
+  repo: 'game',
+  state: 'watching',
+  openedAt: '2026-11-20T05:00:00Z',
+  endedAt: null,
+  snapshotFrom: '2026-11-21T05:00:00Z',
+  watchEndsAt: '2026-11-27T05:00:00Z',
+  mayRun: true,
+  run: {
+    requestedAt: '2026-11-21T05:00:00Z',
+    dryRun: true,
+    force: false,
+    minAgeDays: 7,
+    keepSetObjects: 1,
+  },
+  found,
+  deleted: sum(0),
+  failure: null,
+};
+const lastLine = (more: Partial<CleanupBody>) =>
+  renderCleanup(
+    { ...body, ...more },
+    { nowMs: Date.parse('2026-11-21T04:00:00Z'), width: undefined, paint: painter({}, false) },
+  )
+    .trimEnd()
+    .split('\n')
+    .at(-1);
+
+it.each<[string, Partial<CleanupBody>, string]>([
+  [
+    'not yet',
+    { mayRun: false, run: null, found: null },
+    'Pushes note what they name. Run it in 60 min: lfs-quota gc run acme game --clone DIR',
+  ],
+  ['now', { run: null, found: null }, 'Run it: lfs-quota gc run acme game --clone DIR'],
+  ['found', {}, 'Nothing was deleted. To delete: lfs-quota gc run acme game --clone DIR --delete'],
+  [
+    'much found',
+    { found: { ...found, isMoreThanHalf: true } },
+    'Nothing was deleted. To delete: lfs-quota gc run acme game --clone DIR --delete --force',
+  ],
+  [
+    'nothing found',
+    { found: { ...found, candidates: sum(0) } },
+    'There is nothing to delete. To end it: lfs-quota gc cancel acme game',
+  ],
+  ['deleting', { state: 'deleting' }, 'It goes on by itself: lfs-quota gc status acme game'],
+])('a clean-up says what comes next: %s', (_, more, line) => {
+  expect(lastLine(more)).toBe(line);
+});

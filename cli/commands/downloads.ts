@@ -83,7 +83,8 @@ function summed(rows: readonly Row[], by: Group): string[][] {
     const { bytes = 0, objects = 0 } = sums.get(key) ?? {};
     sums.set(key, { bytes: bytes + row.bytes, objects: objects + row.objects });
   }
-  const lines = [...sums];
+  // Somebody asked for what is not stored.
+  const lines = [...sums].filter(([, { bytes, objects }]) => bytes !== 0 || objects !== 0);
   if (by !== 'day') lines.sort(([, a], [, b]) => b.bytes - a.bytes);
   return lines.map(([key, { bytes, objects }]) => [
     key,

@@ -13,9 +13,10 @@ export function sumsByDay(downloads: readonly Download[], days: readonly string[
   return days.map((key) => ({ key, bytes: sums.get(key) ?? 0 }));
 }
 
-/** The largest first. */
+/** The largest first, without those of which nothing was offered. */
 export function largestBy(downloads: readonly Download[], of: 'repo' | 'tokenId'): Sum[] {
   return [...sumsOf(downloads, (download) => download[of])]
+    .filter(([, bytes]) => bytes !== 0)
     .map(([key, bytes]) => ({ key, bytes }))
     .sort((a, b) => b.bytes - a.bytes || (a.key < b.key ? -1 : 1));
 }

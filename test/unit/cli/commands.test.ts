@@ -206,6 +206,16 @@ describe('downloads', () => {
     expect(asked[0]?.path).toBe('/v1/tenants/acme/downloads?from=2026-11-20');
   });
 
+  it('leave out what nothing was offered of', async () => {
+    const nothing = { ...row('2026-11-21', 'any', 'k3', 0), objects: 0 };
+    const empty = row('2026-11-21', 'docs', 'k1', 0);
+    const downloads = [...page.downloads, nothing, empty];
+    const { run } = await serve({ status: 200, body: { ...page, downloads } });
+    const { out } = await run('downloads', 'acme', '--by', 'repo');
+    expect(out).not.toContain('any');
+    expect(out).toContain('docs      0 B        1\n');
+  });
+
   it('of which there are none are no table', async () => {
     const none = { ...page, month: { ...page.month, bytes: 0, limitBytes: null }, downloads: [] };
     const { run } = await serve({ status: 200, body: none });

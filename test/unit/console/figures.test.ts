@@ -428,6 +428,10 @@ describe('downloads', () => {
     ]);
     expect(largestBy(downloads, 'tokenId')).toEqual([{ key: 't', bytes: 15 }]);
   });
+
+  it('leave out what nothing was offered of', () => {
+    expect(largestBy([download('2026-11-22', 'c', 0)], 'repo')).toEqual([]);
+  });
 });
 
 describe('text', () => {

@@ -50,6 +50,8 @@ export function apiPage(page: string): string {
     before,
     begin,
     '\n',
+    routeIndex(),
+    '\n',
     sections.map(sectionText).join('\n'),
     '\n',
     problemTable(),
@@ -58,6 +60,26 @@ export function apiPage(page: string): string {
     after,
   ].join('');
 }
+
+/** Every route with what it does, in the order of the page. */
+function routeIndex(): string {
+  const rows = sections.flatMap(({ isOf }) =>
+    routes
+      .filter(({ path }) => isOf(path))
+      .map(({ method, path }) => {
+        const key: RouteKey = `${method} ${path}` as RouteKey;
+        return `| [${key}](#${anchorOf(key)}) | ${operationDocs[key].summary} |\n`;
+      }),
+  );
+  return `## All routes\n\n| route | what it does |\n| --- | --- |\n${rows.join('')}`;
+}
+
+/** What GitHub makes of a heading. */
+const anchorOf = (heading: string) =>
+  heading
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9 _-]/g, '')
+    .replaceAll(' ', '-');
 
 function sectionText({ title, isOf }: (typeof sections)[number]): string {
   const inside = routes.filter(({ path }) => isOf(path));

@@ -44,11 +44,11 @@ export const examples: Readonly<Record<string, readonly Example[]>> = {
   'token revoke': [['lfs-quota token revoke acme 5f0c1e2d3b4a5968']],
   'rule create': [
     [
-      'lfs-quota rule create acme --issuer https://token.actions.githubusercontent.com --match repository_id=123456789 --scope write --repo game',
-      'jobs of one repository on GitHub',
+      'lfs-quota rule create acme --issuer https://token.actions.githubusercontent.com --match repository_id=123456789 --match ref=refs/heads/main --scope write --repo game',
+      'jobs of the main branch of one repository on GitHub; its number: gh api repos/acme/game --jq .id',
     ],
     [
-      'lfs-quota rule create acme --issuer https://gitlab.com --match project_path=acme/game --match ref=main --scope read --expires 2h',
+      'lfs-quota rule create acme --issuer https://gitlab.com --match project_id=123456789 --match ref=main --scope read --expires 2h',
     ],
   ],
   'rule list': [['lfs-quota rule list acme']],

@@ -7,6 +7,9 @@ import { withoutColours } from '../../../cli/colour.ts';
 import { displayWidth } from '../../../cli/display-width.ts';
 import { commandsOf } from '../../../cli/help/command-table.ts';
 import { examples } from '../../../cli/help/examples.ts';
+import { wrongRule } from '../../../lambda/domain/exchange-rule.ts';
+import { publicIssuers } from '../../../lambda/domain/identity-issuer.ts';
+import { createRuleBody } from '../../../lambda/http/management/exchange/requests.ts';
 import { operationDocs } from '../../../lambda/http/openapi/document.ts';
 import type { OperationDoc } from '../../../lambda/http/operation-docs.ts';
 import type { RouteKey } from '../../../lambda/routes.ts';
@@ -80,6 +83,21 @@ describe('each command', () => {
     expect(examples[words]?.length, words).toBeGreaterThan(0);
     expect(examples[words]?.length, words).toBeLessThan(4);
   });
+
+  it.each(examples['rule create']?.map(([line]) => line) ?? [])(
+    'makes a rule that is taken: %s',
+    async (line) => {
+      server = await startServer((asked) => exampleAnswer(asked));
+      await cli(wordsOf(line), { env: { LFS_QUOTA_URL: server.url, LFS_QUOTA_TOKEN: 'x' } });
+      const rule = createRuleBody.parse(server.asked[0]?.body);
+      const issuer = publicIssuers.find((each) => each.issuer === rule.issuer);
+      if (!issuer) throw new Error(`No stage takes ${rule.issuer} by default.`);
+      const match = Object.fromEntries(
+        Object.entries(rule.match).map(([claim, values]) => [claim, [values].flat()]),
+      );
+      expect(wrongRule({ ...rule, match }, issuer)).toBe(undefined);
+    },
+  );
 
   it('is the only one that has', () => {
     expect(Object.keys(examples).sort()).toEqual(leaves.map(({ words }) => words).sort());

@@ -15,6 +15,8 @@ export interface Failure {
   /** Deliveries of its message so far. Of an export, which is not tried again: 1. */
   readonly tries: number;
   readonly why: FailureReason;
+  /** Of a recount: the tenant's newest reconcile that had committed by then. undefined: that could not be read. */
+  readonly appliedEpoch?: number | undefined;
 }
 
 /** Failures that are kept for the operator, the newest ones. All of them share an item of the table. */

@@ -10,7 +10,7 @@ import type { CleanupDeps } from '../use-cases/cleanup/cleanup-deps.ts';
 import type { Deps } from '../use-cases/deps.ts';
 import type { ReconcileDeps } from '../use-cases/recounts/reconcile.ts';
 import { runRecount } from '../use-cases/recounts/run-recount.ts';
-import { noteFailure, whyOf } from '../use-cases/status/note-failure.ts';
+import { noteFailedRecount, whyOf } from '../use-cases/status/note-failure.ts';
 
 /** Time kept back from the function's limit, to commit and to hand over what is not done. */
 const reserveMs = 10_000;
@@ -61,7 +61,7 @@ async function consumeRecord(deps: ConsumerDeps, record: SQSRecord, context: Con
     // At the same time: a table that does not answer must not keep the queue from hearing when to try again.
     await Promise.all([
       delayRedelivery(deps, { receiptHandle, delayMs: redeliveryDelayMs(receiveCount) }),
-      noteFailure(deps, { kind: 'recount', tenant, tries: receiveCount || 1, why: whyOf(error) }),
+      noteFailedRecount(deps, { tenant, tries: receiveCount || 1, why: whyOf(error) }),
     ]);
     return false;
   }

@@ -24,9 +24,9 @@ export function failuresContract(open: () => Promise<Failures>): void {
       await failures.note(failure('acme', 10));
       const exported = failure('acme', 20, { kind: 'export', exportId: 'e1', why: 'export' });
       await failures.note(exported);
-      await failures.note(failure('acme', 30, { tries: 2, why: 'table' }));
+      await failures.note(failure('acme', 30, { tries: 2, why: 'table', appliedEpoch: 7 }));
       expect(await failures.list()).toEqual([
-        failure('acme', 30, { tries: 2, why: 'table', sinceMs: 10 }),
+        failure('acme', 30, { tries: 2, why: 'table', appliedEpoch: 7, sinceMs: 10 }),
         exported,
       ]);
     });

@@ -19,6 +19,7 @@ const failuresItem = z.object({
         tries: z.number(),
         // One that a later version knows.
         why: z.enum(failureReasons).catch('unexpected'),
+        appliedEpoch: z.number().optional(),
       }),
     )
     .default([]),

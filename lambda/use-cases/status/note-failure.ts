@@ -13,7 +13,7 @@ export function whyOf(error: unknown): FailureReason {
 /** Notes for the operator that something failed. If that fails too, it is logged: the failure itself is in the log anyway. */
 export async function noteFailure(
   { failures, clock, log }: Pick<Deps, 'failures' | 'clock' | 'log'>,
-  failure: Pick<Failure, 'kind' | 'tenant' | 'exportId' | 'tries' | 'why'>,
+  failure: Omit<Failure, 'atMs' | 'sinceMs'>,
 ): Promise<void> {
   const atMs = clock.nowMs();
   try {
@@ -21,4 +21,17 @@ export async function noteFailure(
   } catch (error) {
     log.warn('failure not noted', { tenant: failure.tenant, error });
   }
+}
+
+/** The same of a recount, with what tells whether a later one has made up for it. */
+export async function noteFailedRecount(
+  deps: Pick<Deps, 'failures' | 'ledger' | 'clock' | 'log'>,
+  failure: Pick<Failure, 'tenant' | 'tries' | 'why'>,
+): Promise<void> {
+  const record = await deps.ledger.readTenant(failure.tenant).catch(() => undefined);
+  await noteFailure(deps, {
+    kind: 'recount',
+    ...failure,
+    ...(record && { appliedEpoch: record.appliedEpoch }),
+  });
 }

@@ -93,7 +93,10 @@ async function readOverdue({ ledger }: Pick<Deps, 'ledger'>, nowMs: number): Pro
   return { tenants: found.due.slice(0, overdueTenantsMax), isCut: found.untilMs < untilMs };
 }
 
-/** With whether each is over: a count that began after the failure has made up for it. */
+/**
+ * With whether each is over: a recount that committed since has made up for it. The time of a count alone does not tell: that of a
+ * tenant with giants may stay as it is for long.
+ */
 async function readFailures(
   { ledger, failures }: Pick<Deps, 'ledger' | 'failures'>,
   nowMs: number,
@@ -102,7 +105,8 @@ async function readFailures(
     if (failure.kind === 'export') return isOverByItself(failure, nowMs);
     try {
       const tenant = await ledger.readTenant(failure.tenant);
-      return !tenant || (tenant.counted?.countedAtMs ?? 0) > failure.atMs;
+      const { atMs, appliedEpoch = Number.MAX_SAFE_INTEGER } = failure;
+      return !tenant || tenant.appliedEpoch > appliedEpoch || (tenant.counted?.countedAtMs ?? 0) > atMs;
     } catch (error) {
       if (error instanceof NewerFormatError) return false;
       throw error;

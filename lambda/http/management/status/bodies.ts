@@ -25,7 +25,7 @@ export function statusBody(status: StageStatus): StatusBody {
     },
     queues: status.queues.map(({ oldestAtMs, ...level }) => ({ ...level, oldestAt: isoOrNull(oldestAtMs) })),
     failures:
-      status.failures?.map(({ atMs, sinceMs, isOver, ...failure }) => ({
+      status.failures?.map(({ atMs, sinceMs, isOver, appliedEpoch: _, ...failure }) => ({
         ...failure,
         failedAt: iso(atMs),
         since: iso(sinceMs),

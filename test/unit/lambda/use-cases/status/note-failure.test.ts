@@ -1,9 +1,14 @@
 import { describe, expect, it } from 'vitest';
 import { LedgerUnavailableError, NewerFormatError } from '../../../../../lambda/ports/ledger.ts';
 import { StoreUnavailableError } from '../../../../../lambda/ports/object-store.ts';
-import { noteFailure, whyOf } from '../../../../../lambda/use-cases/status/note-failure.ts';
+import {
+  noteFailedRecount,
+  noteFailure,
+  whyOf,
+} from '../../../../../lambda/use-cases/status/note-failure.ts';
 import { memoryDeps } from '../../../../support/memory/deps.ts';
 import { MemoryFailures } from '../../../../support/memory/failures.ts';
+import { MemoryStack, tenant } from '../../../../support/memory/stack.ts';
 import { recordingLog } from '../../../../support/recording-log.ts';
 
 describe('a failure', () => {
@@ -22,6 +27,21 @@ describe('a failure', () => {
     expect(await deps.failures.list()).toEqual([
       { kind: 'recount', tenant: 'acme', tries: 3, why: 'store', atMs, sinceMs: atMs },
     ]);
+  });
+
+  it('of a recount is noted with the newest one that had committed, if that can be read', async () => {
+    const world = new MemoryStack();
+    await world.create();
+    const { appliedEpoch } = await world.record();
+    const failure = { tenant, tries: 1, why: 'store' } as const;
+    await noteFailedRecount(world.deps, failure);
+    expect(await world.deps.failures.list()).toMatchObject([{ kind: 'recount', ...failure, appliedEpoch }]);
+    world.nowMs += 1;
+    world.ledger.readTenant = () => Promise.reject(new LedgerUnavailableError('The table does not answer.'));
+    await noteFailedRecount(world.deps, failure);
+    const [last] = await world.deps.failures.list();
+    expect(last).toMatchObject({ ...failure, atMs: world.nowMs });
+    expect(last).not.toHaveProperty('appliedEpoch');
   });
 
   it('that cannot be noted is logged, and breaks nothing', async () => {

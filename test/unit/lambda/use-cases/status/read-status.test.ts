@@ -3,10 +3,13 @@ import { noRefreshState } from '../../../../../lambda/domain/refresh-state.ts';
 import { LedgerUnavailableError, NewerFormatError } from '../../../../../lambda/ports/ledger.ts';
 import { StoreUnavailableError } from '../../../../../lambda/ports/object-store.ts';
 import type { QueueGauge } from '../../../../../lambda/ports/queue-gauges.ts';
+import { noteFailedRecount } from '../../../../../lambda/use-cases/status/note-failure.ts';
 import { readStatus } from '../../../../../lambda/use-cases/status/read-status.ts';
 import { memoryDeps } from '../../../../support/memory/deps.ts';
 import { MemoryFailures } from '../../../../support/memory/failures.ts';
+import { giantStack, repo } from '../../../../support/memory/giant-stack.ts';
 import { MemoryLedger } from '../../../../support/memory/ledger.ts';
+import { tenant } from '../../../../support/memory/stack.ts';
 
 const nowMs = 1_800_000_000_000;
 const minute = 60_000;
@@ -124,6 +127,25 @@ describe('the status', () => {
       'export gone': true,
     });
     expect(await stateOf(deps(), 'failures')).toBe('act');
+  });
+
+  it('says that a failure is over once a later recount has committed, however old what it counted is', async () => {
+    const stack = await giantStack();
+    const { deps: given } = stack;
+    const statusNow = async () =>
+      (await readStatus({ ...given, clock: clock() })).failures?.map(({ isOver }) => isOver);
+    // Nobody lists the shard, of which something was deleted around the API.
+    const { steeringVersion = 0 } = (await stack.ledger.readRepo({ tenant, repo })) ?? {};
+    await stack.ledger.steerCount({ tenant, repo, steeringVersion, pausedAtMs: stack.nowMs });
+    await stack.ledger.markDirty({ tenant, repo, dirtyToken: 'unknown' });
+    stack.nowMs += hour;
+    await noteFailedRecount(given, { tenant, tries: 1, why: 'store' });
+    expect(await statusNow()).toEqual([false]);
+    stack.nowMs += minute;
+    await stack.recount();
+    const { counted } = await stack.record();
+    expect(counted?.countedAtMs).toBeLessThan(stack.nowMs - hour);
+    expect(await statusNow()).toEqual([true]);
   });
 
   it('shows what does not answer, and all else beside it', async () => {

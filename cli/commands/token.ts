@@ -71,10 +71,20 @@ function registerCreate(group: Command, context: CliContext): void {
         shape: newTokenSchema,
       });
       if (options.json) return context.out(`${answer.text}\n`);
-      const { token, tokenId, expiresAt } = answer.body;
-      context.out(`token  ${token}\nid     ${tokenId}\nscope  ${answer.body.scope}\n`);
-      if (expiresAt !== null)
-        context.out(`ends   ${formatUntil(expiresAt, context.nowMs())}, at ${expiresAt}\n`);
+      const { token, tokenId, expiresAt, ...made } = answer.body;
+      context.out(
+        [
+          `token  ${token}`,
+          `id     ${tokenId}`,
+          `scope  ${made.scope}`,
+          ...(made.user === null ? [] : [`user   ${printable(made.user)}`]),
+          ...(made.repos === null ? [] : [`repos  ${made.repos.join(', ')}`]),
+          ...(expiresAt === null
+            ? []
+            : [`ends   ${formatUntil(expiresAt, context.nowMs())}, at ${expiresAt}`]),
+          '',
+        ].join('\n'),
+      );
       context.err('Keep the token: it is not shown again. In git it is the password, with any user name.\n');
     });
 }

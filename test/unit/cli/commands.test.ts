@@ -263,11 +263,14 @@ describe('token', () => {
   });
 
   it('creates one with a user, repos and an end', async () => {
-    const body = { ...token, expiresAt: '2027-02-19T05:00:00Z', token: 'lfsq_s', tenant: 'acme' };
+    const whose = { user: 'ada', repos: ['game', 'film'], expiresAt: '2027-02-19T05:00:00Z' };
+    const body = { ...token, ...whose, token: 'lfsq_s', tenant: 'acme' };
     const { asked, run } = await serve({ status: 201, body });
     const options = ['--user', 'ada', '--repo', 'game', '--repo', 'film.git', '--expires', '90d'];
     const result = await run('token', 'create', 'acme', '--scope', 'write', ...options);
-    expect(result.out).toContain('ends   in 90 days, at 2027-02-19T05:00:00Z\n');
+    expect(result.out).toContain(
+      'user   ada\nrepos  game, film\nends   in 90 days, at 2027-02-19T05:00:00Z\n',
+    );
     expect(asked[0]?.body).toEqual({
       scope: 'write',
       user: 'ada',

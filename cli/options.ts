@@ -118,6 +118,12 @@ export function parseDay(text: string): string {
   return text;
 }
 
+/** @throws {UsageError} if the first day is after the last one, of which nothing could be shown. */
+export function requireDaysInOrder({ from, to }: { from?: string; to?: string }): void {
+  if (from !== undefined && to !== undefined && from > to)
+    throw new UsageError(`--from ${from} is after --to ${to}. Swap them.`);
+}
+
 const secondsOf = { m: 60, h: 3600, d: 86_400 } as const;
 
 /** How long something is valid, such as `90d`. @returns seconds. */

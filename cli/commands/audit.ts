@@ -3,7 +3,7 @@ import { auditActions } from '../../lambda/domain/audit.ts';
 import { type AuditEntryBody, auditPageSchema } from '../../lambda/http/management/audit/schemas.ts';
 import type { CliContext } from '../context.ts';
 import { type ListOptions, printList, withListOptions } from '../list-pages.ts';
-import { managerToken, openClient, parseDay, parseTenant } from '../options.ts';
+import { managerToken, openClient, parseDay, parseTenant, requireDaysInOrder } from '../options.ts';
 import { renderTable } from '../table.ts';
 import { type View, viewOf } from '../view.ts';
 
@@ -23,6 +23,7 @@ export function registerAudit(program: Command, context: CliContext): void {
     .addOption(new Option('--action <action>', 'only this action').choices([...auditActions]))
     .action(async (tenant: string, options: AuditOptions) => {
       const { from, to, action } = options;
+      requireDaysInOrder(options);
       await printList(context, openClient(options, context, managerToken), {
         path: `/v1/tenants/${tenant}/audit`,
         filter: {

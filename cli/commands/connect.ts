@@ -86,7 +86,7 @@ async function connect(place: Place, options: ConnectOptions, context: CliContex
 
 const nextInNew = [
   "  git lfs install && git lfs track '*.bin'     # which files are large",
-  '  git add .lfsconfig .gitattributes && git commit -m "Large files" && git push',
+  '  git add . && git commit -m "Large files" && git push',
 ];
 /** Somebody else has connected the repository before, and this is another clone. */
 const nextInClone = ['  git lfs install && git lfs pull     # its large files'];

@@ -3,7 +3,7 @@ import { formatBytes } from '../../lambda/domain/bytes.ts';
 import { type DownloadPageBody, downloadPageSchema } from '../../lambda/http/management/downloads/schemas.ts';
 import type { CliContext } from '../context.ts';
 import { type ListOptions, printList, withPageOptions } from '../list-pages.ts';
-import { openClient, parseDay, parseRepo, parseTenant } from '../options.ts';
+import { openClient, parseDay, parseRepo, parseTenant, requireDaysInOrder } from '../options.ts';
 import { formatCount, formatLimit } from '../render.ts';
 import { renderTable } from '../table.ts';
 import { type View, viewOf } from '../view.ts';
@@ -34,6 +34,7 @@ export function registerDownloads(program: Command, context: CliContext): void {
     .addOption(new Option('--by <what>', 'a line for each').choices(Object.keys(groups)).default('day'))
     .action(async (tenant: string, options: DownloadsOptions) => {
       const { from, to, repo } = options;
+      requireDaysInOrder(options);
       const client = openClient(options, context, 'a token of the tenant, or the admin token');
       await printList(context, client, {
         path: `/v1/tenants/${tenant}/downloads`,

@@ -4,9 +4,17 @@ import { dayAfter, dayOf } from '../../lambda/domain/calendar.ts';
 import { historyDaysMax } from '../../lambda/domain/history.ts';
 import { type HistoryBody, historySchema } from '../../lambda/http/management/history/schemas.ts';
 import { type CliContext, canDrawBlocks } from '../context.ts';
+import { UsageError } from '../errors.ts';
 import { forecastText } from '../forecast-text.ts';
 import { historyChart } from '../history-chart.ts';
-import { type ApiOptions, openClient, parseDay, parseTenant, withApiOptions } from '../options.ts';
+import {
+  type ApiOptions,
+  openClient,
+  parseDay,
+  parseTenant,
+  requireDaysInOrder,
+  withApiOptions,
+} from '../options.ts';
 import { formatCount, formatLimit } from '../render.ts';
 import { renderTable } from '../table.ts';
 import { type View, viewOf } from '../view.ts';
@@ -28,8 +36,10 @@ export function registerHistory(program: Command, context: CliContext): void {
     .option('--to <day>', 'the last day in UTC (default: today)', parseDay)
     .option('--table', 'a line for each day instead of the chart')
     .action(async (tenant: string, options: HistoryOptions) => {
+      const days = daysOf(options, context.nowMs());
       const client = openClient(options, context, 'a token of the tenant, or the admin token');
-      const path = `/v1/tenants/${tenant}/history${queryOf(options, context.nowMs())}`;
+      const query = new URLSearchParams({ ...days }).toString();
+      const path = `/v1/tenants/${tenant}/history${query === '' ? '' : `?${query}`}`;
       const answer = await client.send({ method: 'GET', path, shape: historySchema });
       if (options.json) return context.out(`${answer.text}\n`);
       const { body } = answer;
@@ -42,10 +52,13 @@ export function registerHistory(program: Command, context: CliContext): void {
     });
 }
 
-function queryOf({ from, to, days }: HistoryOptions, nowMs: number): string {
-  const first = from ?? (days === undefined ? undefined : dayAfter(to ?? dayOf(nowMs), 1 - days));
-  const query = new URLSearchParams({ ...(first && { from: first }), ...(to && { to }) }).toString();
-  return query === '' ? '' : `?${query}`;
+/** The first and the last day, if it is not the service that chooses them. */
+function daysOf({ from, to, days }: HistoryOptions, nowMs: number): { from?: string; to?: string } {
+  requireDaysInOrder({ ...(from && { from }), ...(to && { to }) });
+  if (from && to && days) throw new UsageError('Give two of --from, --to and --days: they say all.');
+  if (from && days) return { from, to: dayAfter(from, days - 1) };
+  const first = from ?? (days && dayAfter(to ?? dayOf(nowMs), 1 - days));
+  return { ...(first && { from: first }), ...(to && { to }) };
 }
 
 function parseDays(text: string): number {

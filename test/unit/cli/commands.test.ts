@@ -164,6 +164,17 @@ describe('a repo', () => {
   });
 });
 
+it.each(['downloads', 'audit', 'history'])(
+  '%s of days the wrong way round are not asked for',
+  async (command) => {
+    const { asked, run } = await serve({ status: 200, body: {} });
+    const days = ['--from', '2026-11-21', '--to', '2026-11-20'];
+    const { code, err } = await run(command, 'acme', ...days);
+    expect([code, asked]).toEqual([2, []]);
+    expect(err).toContain('--from 2026-11-21 is after --to 2026-11-20. Swap them.');
+  },
+);
+
 describe('downloads', () => {
   const row = (day: string, repo: string, tokenId: string, bytes: number) => ({
     day,

@@ -88,7 +88,8 @@ describe('history', () => {
     [['--days', '10'], '?from=2026-11-12'],
     [['--days', '400'], '?from=2025-10-18'],
     [['--days', '2', '--to', '2026-10-01'], '?from=2026-09-30&to=2026-10-01'],
-    [['--from', '2026-10-01', '--days', '2'], '?from=2026-10-01'],
+    [['--from', '2026-10-01', '--days', '2'], '?from=2026-10-01&to=2026-10-02'],
+    [['--from', '2026-10-01', '--to', '2026-10-01'], '?from=2026-10-01&to=2026-10-01'],
   ])('asks for %j', async (args, query) => {
     expect((await run(args)).path).toBe(`/v1/tenants/acme/history${query}`);
   });
@@ -97,6 +98,18 @@ describe('history', () => {
     const { code, err, path } = await run(['--days', count]);
     expect([code, path]).toEqual([2, undefined]);
     expect(err).toContain('from 1 to 400');
+  });
+
+  it.each([
+    [
+      ['--from', '2026-10-02', '--to', '2026-10-01'],
+      '--from 2026-10-02 is after --to 2026-10-01. Swap them.',
+    ],
+    [['--from', '2026-10-01', '--to', '2026-10-02', '--days', '2'], 'Give two of --from, --to and --days'],
+  ])('asks for nothing with %j', async (args, said) => {
+    const { code, err, path } = await run(args);
+    expect([code, path]).toEqual([2, undefined]);
+    expect(err).toContain(said);
   });
 
   it('says so if nothing is known', async () => {

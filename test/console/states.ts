@@ -195,6 +195,13 @@ const withCount = (page: Page) =>
     }),
   );
 
+/** A count that ends in the second before somebody asks for one is the one that he gets. */
+const withOldCount = (page: Page) =>
+  changed(page, subscription, (body) => ({
+    ...body,
+    usage: { ...(body['usage'] as Json), countedAt: new Date(Date.now() - 300_000).toISOString() },
+  }));
+
 /** One of each kind that the operator may have to look at. */
 const withTenants = (page: Page) =>
   changed(page, '**/v1/tenants?*', (body) => {
@@ -299,6 +306,7 @@ export const states: readonly State[] = [
     token: byManager,
     prepare: async (page) => {
       await withHistory(page);
+      await withOldCount(page);
       await page.route('**/subscription?refresh=true', never);
       await withCount(page);
     },

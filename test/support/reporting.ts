@@ -1,7 +1,16 @@
+import type { Reporter } from 'vitest/node';
+import { FlakyTests } from './flaky-tests.ts';
+
 /**
  * If `TEST_REPORT` names a file, the results are also written there as JSON, so that CI can count them.
  */
-export function reporting(): { reporters?: (string | [string, { outputFile: string }])[] } {
+export function reporting(): { reporters: (string | Reporter | [string, { outputFile: string }])[] } {
   const outputFile = process.env['TEST_REPORT'];
-  return outputFile ? { reporters: ['default', ['json', { outputFile }]] } : {};
+  return {
+    reporters: [
+      'default',
+      new FlakyTests(),
+      ...(outputFile ? [['json', { outputFile }] as [string, { outputFile: string }]] : []),
+    ],
+  };
 }

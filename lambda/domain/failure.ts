@@ -22,8 +22,8 @@ export interface Failure {
 /** Failures that are kept for the operator, the newest ones. All of them share an item of the table. */
 export const keptFailuresMax = 20;
 
-const isOfSame = (a: Failure, b: Failure) =>
-  a.kind === b.kind && a.tenant === b.tenant && a.exportId === b.exportId;
+/** Only exports have an id. */
+const isOfSame = (a: Failure, b: Failure) => a.tenant === b.tenant && a.exportId === b.exportId;
 
 /**
  * The failures with one more, the newest first. It takes the place of that of the same recount or export, and goes on from it if

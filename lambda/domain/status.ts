@@ -156,7 +156,7 @@ export function queuePart(part: QueuePartName, found: Finding<Level>, nowMs: num
   const says = `${what}: ${waiting} waiting${oldest}, ${running} under way`;
   if (deadLetters === null) return fine(part, `${says}.`);
   if (deadLetters === 0) return fine(part, `${says}, no dead letters.`);
-  const isFolder = !/^https?:/.test(deadLettersAt ?? '');
+  const isFolder = !/^https?:/.test(String(deadLettersAt));
   const todo = isFolder
     ? `They are in ${deadLettersAt}, a file for each tenant. See why in the log, and mend it. Then count by hand (lfs-quota reconcile TENANT), and delete the file.`
     : `They are in ${deadLettersAt}. See why in the log of the function ${consumer}, and mend it. ${advice}`;

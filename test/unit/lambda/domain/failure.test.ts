@@ -27,6 +27,7 @@ describe('the failures that are kept', () => {
     // Another message, which begins anew.
     const anew = withFailureNoted(second, failure('a', 30));
     expect(anew[0]).toEqual(failure('a', 30));
+    expect(withFailureNoted(anew, failure('a', 40))[0]).toEqual(failure('a', 40));
   });
 
   it('tell exports and recounts of one tenant from each other', () => {
@@ -44,5 +45,12 @@ describe('the failures that are kept', () => {
   it('are not changed by one that arrives late', () => {
     const kept = [failure('a', 20, { tries: 3, sinceMs: 1 })];
     expect(withFailureNoted(kept, failure('a', 19, { tries: 2 }))).toEqual(kept);
+    const inTheSameMs = failure('a', 20, { tries: 4, sinceMs: 20 });
+    expect(withFailureNoted(kept, inTheSameMs)).toEqual([{ ...inTheSameMs, sinceMs: 1 }]);
+  });
+
+  it('stay in order when one arrives late', () => {
+    const kept = withFailureNoted([failure('c', 30), failure('a', 10)], failure('b', 20));
+    expect(kept.map(({ tenant }) => tenant)).toEqual(['c', 'b', 'a']);
   });
 });

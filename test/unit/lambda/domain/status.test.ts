@@ -33,7 +33,7 @@ describe('the store', () => {
 
   it('that does not is to be mended: the error says why, and the address where', () => {
     const part = storePart({ ...place, endpoint: 'https://r2.example', answer: lost });
-    expect(part.state).toBe('act');
+    expect([part.part, part.state]).toEqual(['store', 'act']);
     expect(part.says).toBe(
       'The object store (objects at https://r2.example) does not serve requests: LedgerUnavailableError: no.',
     );
@@ -54,6 +54,7 @@ describe('the schedule', () => {
     });
     expect(ran(scheduleSilentMs).state).toBe('fine');
     expect(schedulePart(found(null), nowMs)).toMatchObject({
+      part: 'schedule',
       state: 'fine',
       says: expect.stringMatching(/not run yet/),
     });
@@ -61,17 +62,20 @@ describe('the schedule', () => {
 
   it('has stopped, or falls behind', () => {
     expect(ran(scheduleSilentMs + 1)).toMatchObject({
+      part: 'schedule',
       state: 'act',
       says: 'The schedule ran last 60 min ago.',
       todo: expect.stringMatching(/refresh/),
     });
     expect(ran(minute, scheduleSilentMs).state).toBe('fine');
     expect(ran(minute, 3 * hour)).toMatchObject({
+      part: 'schedule',
       state: 'act',
       says: 'The schedule ran 60 s ago, and is 3 h behind.',
       todo: expect.stringMatching(/protocol\.refreshTenantsMax/),
     });
     expect(schedulePart(lost, nowMs)).toMatchObject({
+      part: 'schedule',
       state: 'unknown',
       says: 'The table could not be read: LedgerUnavailableError: no.',
       todo: expect.stringMatching(/DynamoDB/),
@@ -93,7 +97,12 @@ describe('tenants', () => {
     );
 
   it('are not due for long', () => {
-    expect(late(0, 0)).toMatchObject({ state: 'fine', says: 'No tenant is due for more than an hour.' });
+    expect(late(0, 0)).toEqual({
+      part: 'tenants',
+      state: 'fine',
+      says: 'No tenant is due for more than an hour.',
+      todo: null,
+    });
     expect(late(3 * hour)).toEqual({
       part: 'tenants',
       state: 'fine',
@@ -105,6 +114,7 @@ describe('tenants', () => {
 
   it('are due for so long that something is to be done', () => {
     expect(late(13 * hour, 2)).toMatchObject({
+      part: 'tenants',
       state: 'act',
       says: '2 tenants are due for more than an hour. Longest: t0, for 13 h.',
       todo: expect.stringMatching(/lfs-quota reconcile t0/),
@@ -112,7 +122,11 @@ describe('tenants', () => {
     expect(late(72 * hour, 100, true).says).toBe(
       'More than 100 tenants are due for more than an hour. Longest: t0, for 3 days.',
     );
-    expect(tenantsPart(lost, nowMs).state).toBe('unknown');
+    expect(tenantsPart(lost, nowMs)).toMatchObject({
+      part: 'tenants',
+      state: 'unknown',
+      says: 'The table could not be read: LedgerUnavailableError: no.',
+    });
   });
 });
 
@@ -135,7 +149,7 @@ describe('a queue', () => {
 
   it.each([
     ['recounts', /function reconcile,.*lfs-quota reconcile TENANT/],
-    ['webhooks', /function sendWebhook,/],
+    ['webhooks', /function sendWebhook, and mend it\. Then send them back \(Redriving\)\.$/],
     ['exports', /function exportArchive,.*purge/],
     ['store-events', /function storeEvents,.*in full/],
   ] as const)('of %s with dead letters says where they are, and what to do', (part, todo) => {
@@ -144,6 +158,17 @@ describe('a queue', () => {
     expect(one.todo).toMatch(todo);
     expect(one.todo).toContain('They are in https://dead.');
     expect(queuePart(part, found({ ...level, deadLetters: 2 }), nowMs).says).toMatch(/, 2 dead letters\.$/);
+  });
+
+  it('of events of the store is called so', () => {
+    expect(queuePart('store-events', found(level), nowMs).says).toMatch(/^Events of the store: 3 waiting,/);
+  });
+
+  it('tells an address from a folder', () => {
+    const todoAt = (deadLettersAt: string | null) =>
+      queuePart('recounts', found({ ...level, deadLetters: 1, deadLettersAt }), nowMs).todo;
+    expect(todoAt('http://127.0.0.1:9324/dead')).not.toContain('a file for each tenant');
+    expect(todoAt('/data/https://x')).toContain('They are in /data/https://x, a file for each tenant.');
   });
 
   it('whose dead letters are files says so', () => {
@@ -167,7 +192,12 @@ describe('failures', () => {
   const exported: Failure = { ...failure, kind: 'export', exportId: 'e', why: 'export' };
 
   it('are none, or none that was not made up for', () => {
-    expect(failuresPart(found([]))).toMatchObject({ state: 'fine', says: 'Nothing failed.', todo: null });
+    expect(failuresPart(found([]))).toEqual({
+      part: 'failures',
+      state: 'fine',
+      says: 'Nothing failed.',
+      todo: null,
+    });
     expect(failuresPart(found([{ ...failure, isOver: true }]))).toMatchObject({
       state: 'fine',
       says: 'Nothing failed that was not made up for since.',
@@ -177,11 +207,32 @@ describe('failures', () => {
   it('are counted by what failed, each reason with what to do, once', () => {
     const open = [failure, { ...failure, tenant: 'b' }, exported].map((each) => ({ ...each, isOver: false }));
     const part = failuresPart(found([...open, { ...failure, tenant: 'c', why: 'table', isOver: true }]));
-    expect([part.state, part.says]).toEqual(['act', 'Failed, and not made up for: 2 recounts and 1 export.']);
+    expect(part).toMatchObject({
+      part: 'failures',
+      state: 'act',
+      says: 'Failed, and not made up for: 2 recounts and 1 export.',
+    });
     expect(part.todo).toBe(
       'The store did not answer: it is tried again, and ends by itself once the store does. lfs-quota export list TENANT says why. Start it again.',
     );
-    expect(failuresPart(lost)).toMatchObject({ state: 'unknown', todo: expect.stringMatching(/DynamoDB/) });
+    expect(failuresPart(lost)).toMatchObject({
+      part: 'failures',
+      state: 'unknown',
+      says: 'What failed last could not be read: LedgerUnavailableError: no.',
+      todo: expect.stringMatching(/DynamoDB/),
+    });
+  });
+
+  it('of one kind do not speak of the other', () => {
+    const says = (each: Failure) => failuresPart(found([{ ...each, isOver: false }])).says;
+    expect(says(failure)).toBe('Failed, and not made up for: 1 recount.');
+    expect(says(exported)).toBe('Failed, and not made up for: 1 export.');
+  });
+
+  it('that say why in several sentences end as one does', () => {
+    const why = 'Stopped. It is off';
+    expect(failuresPart({ ok: false, why }).says).toMatch(/: Stopped\. It is off\.$/);
+    expect(failuresPart({ ok: false, why: `${why}…` }).says).toMatch(/It is off…$/);
   });
 
   it.each([

@@ -86,8 +86,14 @@ describe('a lease', () => {
     const now = tenantRecord({ tenant, epoch: 8, listedUntilMs: beganMs + 10 * minute });
     vi.spyOn(ledger, 'readTenant').mockResolvedValue(now);
     lease.addRequests(2);
+    lease.addShardRequests(2);
     await lease.release();
-    expect(written()[1]).toEqual({ tenant, epoch: 8, listedUntilMs: beganMs + 12 * minute });
+    expect(written()[1]).toMatchObject({
+      tenant,
+      epoch: 8,
+      listedUntilMs: beganMs + 12 * minute,
+      shardLists: { requests: 2 },
+    });
   });
 
   it('charges them to nobody if the tenant has gone', async () => {

@@ -59,6 +59,14 @@ describe('a repo', () => {
     expect(await found()).toBeDefined();
   });
 
+  it('that has no mark needs no write to lose it', async () => {
+    const { deps, change } = await setUp();
+    await deps.ledger.createRepo({ ...path, createdAtMs: 1 });
+    const end = vi.spyOn(deps.publicReads, 'end');
+    expect(await change(null)).toEqual({ kind: 'changed', before: undefined, after: undefined });
+    expect(end).not.toHaveBeenCalled();
+  });
+
   it('that is marked anew in the same millisecond is marked anew all the same', async () => {
     const { clock, change, found } = await setUp();
     await change(100);

@@ -86,7 +86,7 @@ describe('the status', () => {
 
   it('has at most a hundred of those, and says that there are more', async () => {
     for (let index = 0; index < 150; index += 1)
-      await create(`t${index}`, nowMs - 2 * hour - Math.floor(index / 2));
+      await create(`t${index}`, nowMs - 2 * hour - Math.floor(index / 3));
     const { overdue } = await readStatus(deps());
     expect([overdue?.tenants.length, overdue?.isCut]).toEqual([100, true]);
   });
@@ -95,10 +95,20 @@ describe('the status', () => {
     await create('counted', 9e15, nowMs - 1);
     await create('failing', 9e15, nowMs - hour);
     await create('newer', 9e15, nowMs - hour);
+    // In the same millisecond: whether it is made up for is not known.
+    await create('just now', 9e15, nowMs - minute);
+    await ledger.createTenant({
+      tenant: 'never counted',
+      plan: null,
+      limitBytes: null,
+      createdAtMs: 1,
+      counted: null,
+      dueAtMs: 9e15,
+    });
     const reads = ledger.readTenant.bind(ledger);
     ledger.readTenant = (tenant) =>
       tenant === 'newer' ? Promise.reject(new NewerFormatError('x')) : reads(tenant);
-    for (const tenant of ['counted', 'failing', 'newer', 'gone'])
+    for (const tenant of ['counted', 'failing', 'newer', 'just now', 'never counted', 'gone'])
       await failures.note({
         kind: 'recount',
         tenant,
@@ -107,15 +117,19 @@ describe('the status', () => {
         tries: 1,
         why: 'store',
       });
-    await failures.note({
-      kind: 'export',
-      tenant: 'gone',
-      exportId: 'e',
-      atMs: nowMs - 25 * hour,
-      sinceMs: nowMs,
-      tries: 1,
-      why: 'export',
-    });
+    for (const [tenant, atMs] of [
+      ['failing', nowMs - 25 * hour],
+      ['gone', nowMs - hour],
+    ] as const)
+      await failures.note({
+        kind: 'export',
+        tenant,
+        exportId: 'e',
+        atMs,
+        sinceMs: nowMs,
+        tries: 1,
+        why: 'export',
+      });
     const shown = (await readStatus(deps())).failures ?? [];
     expect(
       Object.fromEntries(shown.map(({ kind, tenant, isOver }) => [`${kind} ${tenant}`, isOver])),
@@ -123,10 +137,15 @@ describe('the status', () => {
       'recount counted': true,
       'recount failing': false,
       'recount newer': false,
+      'recount just now': false,
+      'recount never counted': false,
       'recount gone': true,
-      'export gone': true,
+      'export failing': true,
+      'export gone': false,
     });
     expect(await stateOf(deps(), 'failures')).toBe('act');
+    ledger.readTenant = () => Promise.reject(new LedgerUnavailableError('The table does not answer.'));
+    expect(await stateOf(deps(), 'failures')).toBe('unknown');
   });
 
   it('says that a failure is over once a later recount has committed, however old what it counted is', async () => {
@@ -174,10 +193,16 @@ describe('the status', () => {
     ]);
     for (const { state, todo } of parts) expect(todo === null).toBe(state === 'fine');
     expect(parts[0]?.says).toContain('StoreUnavailableError: no https://b.example/?… today');
-    expect(parts[3]?.says.length).toBeLessThan(300);
+    expect(parts[3]?.says).toMatch(/: Error: x{193}…$/);
     expect(facts).toMatchObject({ schedule: null, overdue: null, failures: null });
     expect(facts.store.latencyMs).toBeNull();
     expect(facts.queues.map(({ queue }) => queue)).toEqual(['exports']);
+  });
+
+  it('tells all of an error of 200 characters', async () => {
+    const why = 'x'.repeat(193);
+    const { parts } = await readStatus(deps({ queueGauges: [gauge(() => Promise.reject(new Error(why)))] }));
+    expect(parts[3]?.says).toMatch(/: Error: x{193}\.$/);
   });
 
   it('waits for nothing longer than eight seconds', async () => {

@@ -240,6 +240,7 @@ export class RepoReservations {
   *settle(input: { counted: CountedRepo; scanBeganMs: number }): Iterable<Settlement> {
     const { scanBeganMs } = input;
     const { scan, covered } = input.counted;
+    // First: it may add to what a sum stands for.
     const rows = this.#rows;
     for (const reservationId of this.#summed) yield { kind: 'delete', reservationId };
     for (const row of rows) {

@@ -38,3 +38,8 @@ export function canDrawBlocks(env: CliContext['env']): boolean {
   const locale = env['LC_ALL'] || env['LC_CTYPE'] || env['LANG'] || '';
   return locale === '' || /utf-?8/i.test(locale);
 }
+
+/** A text in which commands are called as the person calls this one. They begin after a backtick, a colon or an indent. */
+export function asCalled(text: string, { program }: Pick<CliContext, 'program'>): string {
+  return text.replaceAll(/(?<=`|: | {2})lfs-quota /g, () => `${program} `);
+}

@@ -6,7 +6,7 @@ import {
   exportSchema,
 } from '../../lambda/http/management/exports/schemas.ts';
 import type { ApiClient } from '../api-client.ts';
-import type { CliContext } from '../context.ts';
+import { asCalled, type CliContext } from '../context.ts';
 import { CliError, UsageError } from '../errors.ts';
 import { downloadArchive } from '../export/download.ts';
 import { readObjectsFile } from '../export/objects-file.ts';
@@ -162,9 +162,8 @@ function throwIfFailed({ tenant, state, failure }: ExportBody): void {
   throw new CliError(why, { hint: `Begin another with \`lfs-quota export start ${tenant}\`.` });
 }
 
-/** Text in which commands are called as the person calls this one. */
 function asShown(job: ExportBody, context: CliContext): string {
-  return renderExport(job, viewOf(context)).replaceAll('  lfs-quota ', () => `  ${context.program} `);
+  return asCalled(renderExport(job, viewOf(context)), context);
 }
 
 /** An export's id. It is checked here because `..` in a path would lead to another endpoint. */

@@ -8,7 +8,7 @@ import {
   signedKeepSetSchema,
 } from '../../lambda/http/management/cleanups/schemas.ts';
 import type { ApiClient } from '../api-client.ts';
-import type { CliContext } from '../context.ts';
+import { asCalled, type CliContext } from '../context.ts';
 import { CliError } from '../errors.ts';
 import { checkClone } from '../gc/check-clone.ts';
 import { scanClone } from '../gc/scan-clone.ts';
@@ -128,9 +128,8 @@ async function run(context: CliContext, options: RunOptions, { path }: { path: s
     throw new CliError('Nothing was deleted.', { hint: 'Mend what it says above, and run it again.' });
 }
 
-/** What a person reads, with the commands as this machine has them. */
 const shown = (body: CleanupBody, context: CliContext): string =>
-  renderCleanup(body, viewOf(context)).replaceAll(': lfs-quota ', () => `: ${context.program} `);
+  asCalled(renderCleanup(body, viewOf(context)), context);
 
 /** Asked before the refs of the remote: those must not be older than the service allows. */
 async function checkReady(client: ApiClient, context: CliContext, path: string): Promise<void> {

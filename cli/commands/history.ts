@@ -53,8 +53,9 @@ export function registerHistory(program: Command, context: CliContext): void {
 }
 
 /** The first and the last day, if it is not the service that chooses them. */
-function daysOf({ from, to, days }: HistoryOptions, nowMs: number): { from?: string; to?: string } {
-  requireDaysInOrder({ ...(from && { from }), ...(to && { to }) });
+function daysOf(options: HistoryOptions, nowMs: number): { from?: string; to?: string } {
+  requireDaysInOrder(options);
+  const { from, to, days } = options;
   if (from && to && days) throw new UsageError('Give two of --from, --to and --days: they say all.');
   if (from && days) return { from, to: dayAfter(from, days - 1) };
   const first = from ?? (days && dayAfter(to ?? dayOf(nowMs), 1 - days));

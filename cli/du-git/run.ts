@@ -1,5 +1,5 @@
 import { objectPageSchema } from '../../lambda/http/management/objects/schemas.ts';
-import { type CliContext, canDrawBlocks } from '../context.ts';
+import { asCalled, type CliContext, canDrawBlocks } from '../context.ts';
 import { UsageError } from '../errors.ts';
 import { type LfsAddress, lfsAddressOf } from '../git/lfs-address.ts';
 import { eachPage, pageSizeMax } from '../list-pages.ts';
@@ -43,7 +43,7 @@ export async function duGit(options: DuGitOptions, context: CliContext): Promise
     view: viewOf(context),
     drawBlocks: canDrawBlocks(context.env),
   });
-  context.out(report.replaceAll('`lfs-quota ', () => `\`${context.program} `));
+  context.out(asCalled(report, context));
 }
 
 async function addressOf(clone: string, options: DuGitOptions): Promise<LfsAddress> {

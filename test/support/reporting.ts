@@ -6,11 +6,6 @@ import { FlakyTests } from './flaky-tests.ts';
  */
 export function reporting(): { reporters: (string | Reporter | [string, { outputFile: string }])[] } {
   const outputFile = process.env['TEST_REPORT'];
-  return {
-    reporters: [
-      'default',
-      new FlakyTests(),
-      ...(outputFile ? [['json', { outputFile }] as [string, { outputFile: string }]] : []),
-    ],
-  };
+  const always = ['default', new FlakyTests()];
+  return { reporters: outputFile ? [...always, ['json', { outputFile }]] : always };
 }

@@ -59,7 +59,7 @@ export async function sweepCandidates(
     cleanup: lookedAt(before, { nowMs: clock.nowMs() }),
     read: before,
   });
-  if (!cleanup || (await sparedForExports(deps, tenant))(repo)) return 'waiting';
+  if (!cleanup || (await sparedForExports(deps, tenant))(repo, selection.seenAtMs)) return 'waiting';
   const readAtMs = clock.nowMs();
   const watchId = watch.id;
   const fromMs = seenAgainFromMs(settings, selection.seenAtMs);

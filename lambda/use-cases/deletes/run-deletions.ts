@@ -17,7 +17,7 @@ import { mapLimited } from '../map-limited.ts';
 import { expectedOnceMore } from './expect-once-more.ts';
 import { readHolds } from './held-until.ts';
 import { namedSince, noNames } from './named-since.ts';
-import { sparedForExports } from './spared-for-exports.ts';
+import { type Spared, sparedForExports } from './spared-for-exports.ts';
 
 export type DeletionDeps = Pick<Deps, 'ledger' | 'store' | 'clock' | 'ids' | 'log' | 'settings'>;
 
@@ -43,7 +43,7 @@ export type DeletionRun =
  * After a delete that the store did not answer, no other deletion is begun: the store is struggling, and every further
  * one would leave another note on the tenant's item. Those that are left stay due for the schedule.
  *
- * Objects that an export under way is to have are spared until it has ended.
+ * Objects that an export is to have which was opened before they were due are spared until it has ended.
  *
  * @param input.untilMs no other deletion is begun after this.
  * @returns false if the time was up before all of them were begun.
@@ -59,7 +59,7 @@ export async function runDeletions(
   // Those that were never tried have no deadline. So a delete that is never answered keeps no other from its turn.
   deletions.sort((a, b) => a.deadlineMs - b.deadlineMs);
   let isAnswered = true;
-  let isSpared: ((repo: string) => boolean) | undefined;
+  let isSpared: Spared | undefined;
   for (const deletion of deletions) {
     const nowMs = clock.nowMs();
     if (nowMs > untilMs) return false;
@@ -70,7 +70,7 @@ export async function runDeletions(
     // What a run has begun is ended: some of the objects are gone already.
     if (deletion.state === 'marked') {
       isSpared ??= await sparedForExports(deps, tenant);
-      if (isSpared(deletion.repo)) continue;
+      if (isSpared(deletion.repo, deletion.dueAtMs)) continue;
     }
     const run = await runDeletion(deps, { tenant, deletion, isClosed: false });
     isAnswered = run.kind !== 'unanswered';

@@ -66,6 +66,24 @@ describe('while an export is under way', () => {
     expect(await states()).toEqual(['gone']);
   });
 
+  it('a new export every 12 hours spares it for a day, as the first one does', async () => {
+    const beganMs = world.nowMs;
+    await begin();
+    for (let hours = 0; hours <= 24; hours += 12) {
+      world.nowMs = beganMs + hours * 60 * minute;
+      if (hours > 0) await begin({}, `export-${hours}`);
+      await run();
+      expect(await states(), `${hours} hours`).toEqual([hours < 24 ? 'marked' : 'gone']);
+    }
+  });
+
+  it('one that is opened after it was due spares nothing', async () => {
+    world.nowMs += 1;
+    await begin();
+    await run();
+    expect(await states()).toEqual(['gone']);
+  });
+
   it('what has begun is ended', async () => {
     await begin();
     const [marked] = await world.deletions();

@@ -6,6 +6,7 @@ import {
   DomainName,
   HttpApi,
   HttpMethod,
+  type HttpRouteIntegrationBindOptions,
   HttpStage,
   LogGroupLogDestination,
 } from 'aws-cdk-lib/aws-apigatewayv2';
@@ -54,8 +55,9 @@ export class Api extends Construct {
 
   constructor(scope: Construct, id: string, { settings, functions }: ApiProps) {
     super(scope, id);
-    const integration = integrationsOf(functions);
+    const integration = integrationsOf(new Construct(this, 'Integrations'), functions);
     this.httpApi = new HttpApi(this, 'HttpApi', {
+      apiName: Stack.of(this).stackName,
       createDefaultStage: false,
       // Whoever could reach it there would go around what stands before the domain.
       ...(settings.domain && { disableExecuteApiEndpoint: true }),
@@ -169,13 +171,34 @@ const lfsFunctions: ReadonlySet<HttpFunction> = new Set(['lfsBatch', 'lfsVerify'
 const openFunctions: ReadonlySet<HttpFunction> = new Set(['console', 'health', 'openapi', 'exchangeToken']);
 
 /** One integration per function, however many routes lead to it. */
-function integrationsOf(functions: Functions): (name: HttpFunction) => HttpLambdaIntegration {
+function integrationsOf(
+  scope: Construct,
+  functions: Functions,
+): (name: HttpFunction) => HttpLambdaIntegration {
   const made = new Map<HttpFunction, HttpLambdaIntegration>();
   return (name) => {
-    const integration = made.get(name) ?? new HttpLambdaIntegration(name, functions.get(name).function);
+    const integration = made.get(name) ?? new FunctionIntegration(scope, name, functions);
     made.set(name, integration);
     return integration;
   };
+}
+
+/** An integration below a construct of its own. The CDK puts it below the first route that uses it, so its id would move. */
+class FunctionIntegration extends HttpLambdaIntegration {
+  readonly #scope: Construct;
+
+  constructor(scope: Construct, name: HttpFunction, functions: Functions) {
+    super(name, functions.get(name).function, {
+      // A permission for each route would exceed what Lambda stores of a function, 20,480 bytes. One for all routes
+      // doesn't fit the ARN of $default, which has a segment less.
+      scopePermissionToRoute: name === defaultRouteFunction,
+    });
+    this.#scope = scope;
+  }
+
+  override _bindToRoute(options: HttpRouteIntegrationBindOptions): { readonly integrationId: string } {
+    return super._bindToRoute({ ...options, scope: this.#scope });
+  }
 }
 
 /**

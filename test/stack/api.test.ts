@@ -38,6 +38,32 @@ describe('the API', () => {
     }
   });
 
+  it('is named as its stack is, so that an account with several stages can tell them apart', () => {
+    template.hasResourceProperties('AWS::ApiGatewayV2::Api', { Name: 'lfs-quota-test' });
+  });
+
+  it('has integrations with ids that no other route can move', () => {
+    const functions = new Set([...routes.map((route) => route.function), 'notFound']);
+    const ids = Object.keys(template.findResources('AWS::ApiGatewayV2::Integration'));
+    expect(ids.map((id) => id.replace(/[0-9A-F]{8}$/, '')).sort()).toEqual(
+      [...functions].map((name) => `ApiIntegrations${name}`).sort(),
+    );
+  });
+
+  it('can invoke each function on all of its routes by one permission, and that of $default by any', () => {
+    const permissions = Object.values(template.findResources('AWS::Lambda::Permission')).map(
+      ({ Properties: { FunctionName, SourceArn } }) => {
+        const [logicalId = ''] = FunctionName['Fn::GetAtt'];
+        const name = /^Functions(\w+?)Function[0-9A-F]{8}$/.exec(logicalId)?.[1];
+        return [name, SourceArn['Fn::Join'][1].at(-1)];
+      },
+    );
+    const functions = new Set(routes.map((route) => route.function));
+    expect(permissions.sort()).toEqual(
+      [...[...functions].map((name) => [name, '/*/*/*']), ['notFound', '/*/*']].sort(),
+    );
+  });
+
   it('has only segments that API Gateway accepts: a literal or one whole variable', () => {
     for (const { RouteKey } of deployed.filter((route) => route.RouteKey !== '$default')) {
       const segments = RouteKey.split(' ')[1]?.split('/').slice(1) ?? [];

@@ -2,6 +2,8 @@ import type { Template } from 'aws-cdk-lib/assertions';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import type { StageSettingsInput } from '../../lib/settings/stage-settings.ts';
+import { overLimit, quotas } from './aws-quotas.ts';
+import { deployed, type TemplateJson } from './deployed-stack.ts';
 import { templateOf } from './stack-template.ts';
 
 /** Limits that only a deployment to AWS would hit: neither the CDK nor the emulator of the deployed lane checks them. */
@@ -72,6 +74,16 @@ const alarmShape = z.object({
   EvaluationPeriods: z.int().min(1),
 });
 
+/** Where names are long. A region of another partition has its own names. */
+const places = [
+  { partition: 'aws', region: 'ap-southeast-1', urlSuffix: 'amazonaws.com' },
+  { partition: 'aws-cn', region: 'cn-northwest-1', urlSuffix: 'amazonaws.com.cn' },
+  { partition: 'aws-us-gov', region: 'us-gov-west-1', urlSuffix: 'amazonaws.com' },
+  { partition: 'aws-eusc', region: 'eusc-de-east-1', urlSuffix: 'amazonaws.eu' },
+];
+/** The longest name that a stage can have. */
+const longestStage = 's'.repeat(20);
+
 /** An upper bound of how long a value is once CloudFormation has put in what it refers to. */
 function lengthOf(value: unknown): number {
   const resolved = JSON.stringify(value, (_key, part: unknown) => {
@@ -81,10 +93,34 @@ function lengthOf(value: unknown): number {
   return resolved.length;
 }
 
+const [somewhere = { partition: '', region: '', urlSuffix: '' }] = places;
+const measured = (quota: (typeof quotas)[number], template: TemplateJson) =>
+  overLimit(quota, deployed(template, 'lfs-quota-test', somewhere));
+
+describe.each(quotas)('the limit of $name', (quota) => {
+  const amounts = (amount: number) => [
+    ...quota.measure(deployed(quota.sample(amount), 'lfs-quota-test', somewhere)),
+  ];
+  const base = Math.max(...amounts(0).map(([, amount]) => amount));
+
+  it('accepts what is at it, and nothing beyond', () => {
+    const beyond = quota.isLeast ? -1 : 1;
+    expect(measured(quota, quota.sample(quota.limit - base))).toEqual([]);
+    expect(measured(quota, quota.sample(quota.limit - base + beyond))).toHaveLength(1);
+  });
+});
+
 describe.each(stages)('%s', (_name, settings) => {
   let template: Template;
   beforeAll(() => {
-    template = templateOf(settings);
+    template = templateOf(settings, longestStage);
+  });
+
+  it.each(quotas)('keeps to the limit of $name', (quota) => {
+    for (const place of places) {
+      const stack = deployed(template.toJSON(), `lfs-quota-${longestStage}`, place);
+      expect(overLimit(quota, stack), place.region).toEqual([]);
+    }
   });
   /** The properties of all resources of a type, by logical id. */
   const all = <S extends z.ZodType>(type: string, shape: S): [string, z.output<S>][] =>

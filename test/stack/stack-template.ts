@@ -12,7 +12,7 @@ export function testContext(): Record<string, unknown> {
 }
 
 /** The template of a stage with these settings. */
-export function templateOf(settings: StageSettingsInput = {}): Template {
+export function templateOf(settings: StageSettingsInput = {}, stage = 'test'): Template {
   const app = new App({ analyticsReporting: false, context: testContext() });
-  return Template.fromStack(addStack(app, 'test', parseStageSettings('test', settings)));
+  return Template.fromStack(addStack(app, stage, parseStageSettings(stage, settings)));
 }

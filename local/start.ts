@@ -21,11 +21,10 @@ import { systemTimers } from './background/timers.ts';
 import { WebhookPump } from './background/webhook-pump.ts';
 import { Cleanup } from './cleanup.ts';
 import { composeEmbedded } from './compose.ts';
-import { type DataFolder, folderFormat, openDataFolder } from './data/data-folder.ts';
+import { type DataFolder, openDataFolder } from './data/data-folder.ts';
 import { type Database, openDatabase } from './data/database.ts';
 import { removeExpired } from './data/expired-items.ts';
 import { adminTokenOf, storeCredentialsOf } from './data/secrets.ts';
-import { upgradeItems } from './data/upgrade-items.ts';
 import { type Demo, ensureDemo } from './demo-tenant.ts';
 import { requireFreeNames } from './free-names.ts';
 import { createFunctions } from './functions.ts';
@@ -130,7 +129,6 @@ async function start(options: EmbeddedStackOptions, cleanup: Cleanup): Promise<E
   const database = await openDatabase(folder.databasePath, { turns });
   cleanup.add(database.close);
   onProgress(`database ${database.origin}`);
-  await upgrade(folder, database, onProgress);
 
   const queue = await openQueue({ options, folder, log, invocations, isFull: database.isDiskFull });
   const pumps = createPumps(log, folder.path);
@@ -213,17 +211,6 @@ async function startBackground(input: {
   const sweep = startExpirySweep((page) => removeExpired(database, page), timed);
   cleanup.add(() => sweep.close(graceMs));
   return created.http;
-}
-
-/** Brings a folder that an older release wrote to the current format. */
-async function upgrade(folder: DataFolder, database: Database, onProgress: (line: string) => void) {
-  if (folder.foundFormat === folderFormat) return;
-  const moved = await upgradeItems(database);
-  await folder.writeFormat();
-  onProgress(
-    `data folder upgraded from format ${folder.foundFormat} to ${folderFormat} (${moved} reservations and deletions ` +
-      'moved); an older release cannot use it any more',
-  );
 }
 
 async function openQueue(input: {

@@ -13,20 +13,16 @@ export interface DataFolder {
   readonly databasePath: string;
   readonly storePath: string;
   readonly queuePath: string;
-  /** The format that it was found in. An older one is to be upgraded, and then written down. */
-  readonly foundFormat: number;
-  /** Writes down that the folder is of the current format. From then on an older release refuses it. */
-  writeFormat(): Promise<void>;
   /** Unlocks the folder for other processes. */
   release(): Promise<void>;
 }
 
 /**
- * Raise it with every change that an older release could not read.
+ * Raise it with every change that an older release could not read. This one reads all older formats.
  *
- * 1 → 2: reservations and deletions have their repo in their key ({@link upgradeItems}).
+ * 1 → 2: reservations and deletions have their repo in their key.
  */
-export const folderFormat = 2;
+const folderFormat = 2;
 
 const formatFile = 'format.json';
 
@@ -44,11 +40,10 @@ export async function openDataFolder(dataDir: string): Promise<DataFolder> {
     await closeEntry(path);
     return lockFolder(path);
   });
-  let foundFormat: number;
   try {
-    foundFormat = await withClearErrors(path, async () => {
+    await withClearErrors(path, async () => {
       await closeToOthers(path);
-      return await formatOf(path);
+      await claimFormat(path);
     });
   } catch (error) {
     await release();
@@ -59,8 +54,7 @@ export async function openDataFolder(dataDir: string): Promise<DataFolder> {
     join(path, 'store'),
     join(path, 'queue'),
   ];
-  const writeFormat = () => withClearErrors(path, () => writeFormatFile(path));
-  return { path, databasePath, storePath, queuePath, foundFormat, writeFormat, release };
+  return { path, databasePath, storePath, queuePath, release };
 }
 
 /**
@@ -117,15 +111,11 @@ async function refuseForeignFolder(path: string): Promise<void> {
   );
 }
 
-/** The format of a folder. A new one gets the current format. */
-async function formatOf(path: string): Promise<number> {
+/** Gives a new or an older folder the current format: from then on an older release refuses it. */
+async function claimFormat(path: string): Promise<void> {
   const file = join(path, formatFile);
   const text = await readIfThere(file);
-  if (text === undefined) {
-    await writeFormatFile(path);
-    return folderFormat;
-  }
-  const format = readFormat(text);
+  const format = text === undefined ? 0 : readFormat(text);
   if (format === undefined) {
     throw new StartupError(
       `${file} is damaged. Restore the data folder from a backup, or choose another folder with --data.`,
@@ -137,11 +127,7 @@ async function formatOf(path: string): Promise<number> {
         `${folderFormat}). Start that newer release, or choose another folder with --data.`,
     );
   }
-  return format;
-}
-
-async function writeFormatFile(path: string): Promise<void> {
-  await writeDurably(join(path, formatFile), `${JSON.stringify({ format: folderFormat })}\n`);
+  if (format < folderFormat) await writeDurably(file, `${JSON.stringify({ format: folderFormat })}\n`);
 }
 
 function readFormat(text: string): number | undefined {

@@ -1,9 +1,9 @@
-import { oidsOf } from '../../domain/deletion.ts';
+import { type Deletion, oidsOf } from '../../domain/deletion.ts';
 import type { DeletionLedger, Input, Output } from '../../ports/ledger.ts';
 import { absent, adding, all, type Clause, exists, removing, removingKeys, setting } from './expressions.ts';
 import { deletionKey, dueKey, ofRepo, parseDeletion, removalField, tenantKey } from './items.ts';
 import { itemsBelow, keysAfter, onePage } from './pages.ts';
-import { deleteItem, putItem, type Table, updateItem } from './requests.ts';
+import { deleteItem, moveToKey, putItem, type Table, updateItem } from './requests.ts';
 import { byDueIndex } from './table.ts';
 
 /** Deletion items, and the notes on the tenant item that take their bytes off the floor. */
@@ -38,8 +38,16 @@ async function putDeletion(table: Table, { tenant, deletion }: Input<'putDeletio
 }
 
 async function* deletions(table: Table, tenant: Input<'deletions'>): Output<'deletions'> {
-  for await (const items of itemsBelow(table, { tenant, prefix: 'DELETION#' }))
-    yield items.map(parseDeletion);
+  for await (const items of itemsBelow(table, { tenant, prefix: 'DELETION#' })) {
+    const read: Deletion[] = [];
+    for (const item of items) {
+      const deletion = parseDeletion(item);
+      const key = deletionKey({ tenant, repo: deletion.repo, deletionId: deletion.id });
+      // Older versions wrote keys without a repo. What moves waits for the next read: a batch under way missed it.
+      if (!(await moveToKey(table, item, key))) read.push(deletion);
+    }
+    yield read;
+  }
 }
 
 async function* deletionsOf(table: Table, path: Input<'deletionsOf'>): Output<'deletionsOf'> {

@@ -1,5 +1,14 @@
 import { send, sendIf } from './client.ts';
-import { aliasesIn, type Clause, definedOf, type Fields, updateExpression } from './expressions.ts';
+import {
+  absent,
+  aliasesIn,
+  type Clause,
+  definedOf,
+  type Fields,
+  setting,
+  updateExpression,
+} from './expressions.ts';
+import { keyNames } from './table.ts';
 import type { TableClient } from './table-client.ts';
 
 /** A table and the client that reaches it. */
@@ -130,6 +139,24 @@ export async function deleteItem(
     }),
   );
   return result.ok ? { ok: true, attributes: result.output.Attributes } : result;
+}
+
+/**
+ * Gives an item that an older version wrote the key by which this one looks for it. The copy is written before the
+ * original is deleted by the key that was read: a death in between loses nothing, and whoever reads both meanwhile takes
+ * them for the same.
+ *
+ * @param item as it was read, with its key.
+ * @returns false if it has this key.
+ * @throws {LedgerUnavailableError}
+ */
+export async function moveToKey(table: Table, item: Fields, key: Key): Promise<boolean> {
+  const { [keyNames.pk]: pk, [keyNames.sk]: sk, ...fields } = item;
+  if (sk === key[keyNames.sk]) return false;
+  // By an update: the function that answers subscriptions recounts too, and has no right to put.
+  await updateItem(table, { key, change: [setting(fields)], condition: absent });
+  await deleteItem(table, { key: { pk: String(pk), sk: String(sk) } });
+  return true;
 }
 
 /** The defined placeholders; undefined if there are none, since DynamoDB refuses an empty map. */

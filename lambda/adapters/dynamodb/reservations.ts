@@ -1,8 +1,9 @@
+import type { Reservation } from '../../domain/reservation.ts';
 import type { Input, Output, ReservationLedger } from '../../ports/ledger.ts';
 import { absent, exists, setting } from './expressions.ts';
 import { dueKey, ofRepo, parseReservation, reservationKey } from './items.ts';
 import { itemsBelow, keysAfter, onePage } from './pages.ts';
-import { deleteItem, getItem, putItem, type Table, updateItem } from './requests.ts';
+import { deleteItem, getItem, moveToKey, putItem, type Table, updateItem } from './requests.ts';
 import { byDueIndex } from './table.ts';
 
 /** Reservation items. */
@@ -87,8 +88,17 @@ async function readReservation(table: Table, input: Input<'readReservation'>): O
 }
 
 async function* reservations(table: Table, tenant: Input<'reservations'>): Output<'reservations'> {
-  for await (const items of itemsBelow(table, { tenant, prefix: 'RESERVATION#' }))
-    yield items.map(parseReservation);
+  for await (const items of itemsBelow(table, { tenant, prefix: 'RESERVATION#' })) {
+    const read: Reservation[] = [];
+    for (const item of items) {
+      const reservation = parseReservation(item);
+      const { repo, id: reservationId } = reservation;
+      // Older versions wrote keys without a repo.
+      await moveToKey(table, item, reservationKey({ tenant, repo, reservationId }));
+      read.push(reservation);
+    }
+    yield read;
+  }
 }
 
 async function* reservationsOf(table: Table, path: Input<'reservationsOf'>): Output<'reservationsOf'> {

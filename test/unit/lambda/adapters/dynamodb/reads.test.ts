@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
+import { deletionKey, reservationKey } from '../../../../../lambda/adapters/dynamodb/items.ts';
 import { createDynamoDbLedger } from '../../../../../lambda/adapters/dynamodb/ledger.ts';
 import { byDueIndex, byKindIndex } from '../../../../../lambda/adapters/dynamodb/table.ts';
 import type { Ledger } from '../../../../../lambda/ports/ledger.ts';
@@ -21,6 +22,7 @@ const repoItem = (repo: string) => ({
   covered: [],
 });
 const reservationItem = (reservationId: string) => ({
+  ...reservationKey({ ...path, reservationId }),
   reservationId,
   repo: 'app',
   state: 'issued',
@@ -43,6 +45,7 @@ const tenantItem = (name: string) => ({
   dueat: 1,
 });
 const deletionItem = (deletionId: string) => ({
+  ...deletionKey({ ...path, deletionId }),
   deletionId,
   repo: 'app',
   state: 'marked',

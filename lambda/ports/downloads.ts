@@ -12,6 +12,9 @@ export interface DownloadDay extends DownloadSum {
   readonly tokenId: string;
 }
 
+/** Where a page of downloads ends. */
+export type DownloadPlace = Pick<DownloadDay, 'day' | 'repo' | 'tokenId'>;
+
 /** What was offered in a month, and on each of its days. */
 export interface DownloadMonth extends DownloadSum {
   /** In UTC, such as `2026-11`. */
@@ -64,7 +67,7 @@ export interface Downloads {
   /**
    * A page of what was offered from one day to another, both included, by day, repo and token.
    *
-   * @param input.after `next` of the page before.
+   * @param input.after `next` of the page before, or any other place.
    * @throws {LedgerUnavailableError}
    */
   days(input: {
@@ -72,6 +75,6 @@ export interface Downloads {
     from: string;
     to: string;
     pageSize: number;
-    after?: string;
-  }): Promise<{ readonly days: readonly DownloadDay[]; readonly next: string | null }>;
+    after?: DownloadPlace;
+  }): Promise<{ readonly days: readonly DownloadDay[]; readonly next: DownloadPlace | null }>;
 }

@@ -17,6 +17,7 @@ import { exportTests } from './exports.ts';
 import { gitHostTests } from './git-hosts.ts';
 import { historyTests } from './history.ts';
 import { idempotencyTests } from './idempotency.ts';
+import { limitedTokenTests } from './limited-tokens.ts';
 import { limitTests } from './limits.ts';
 import { lockTests } from './locks.ts';
 import { objectTests } from './objects.ts';
@@ -57,6 +58,7 @@ export function blackboxSuite(target: () => Target): void {
   describe('idempotency', () => idempotencyTests(api));
   describe('access', () => accessTests(api));
   scopeTests(api);
+  limitedTokenTests(api);
   sessionTests(api);
   consoleTests(api);
   describe('paths', () => pathTests(api));

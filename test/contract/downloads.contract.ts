@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import type { DownloadDay, Downloads } from '../../lambda/ports/downloads.ts';
+import type { DownloadDay, DownloadPlace, Downloads } from '../../lambda/ports/downloads.ts';
 import { tenantName } from './ledger-context.ts';
 
 const novemberMs = Date.UTC(2026, 10, 21, 12);
@@ -36,7 +36,7 @@ export function downloadsContract(open: () => Promise<Downloads>): void {
     const all = async (tenant: string, range: { from?: string; to?: string; pageSize?: number } = {}) => {
       const { from = '2026-01-01', to = '2026-12-31', pageSize = 2 } = range;
       const found: DownloadDay[] = [];
-      let after: string | null = null;
+      let after: DownloadPlace | null = null;
       do {
         const page: Awaited<ReturnType<Downloads['days']>> = await downloads.days({
           tenant,
@@ -115,12 +115,13 @@ export function downloadsContract(open: () => Promise<Downloads>): void {
       const tenant = tenantName();
       for (const atMs of [novemberMs, novemberMs + dayMs]) await meter(tenant, 1, { atMs });
       const range = { tenant, from: '2026-11-22', to: '2026-11-30', pageSize: 10 };
-      const dayAfter = async (after: string) =>
-        (await downloads.days({ ...range, after })).days.map(({ day }) => day);
-      expect(await dayAfter('2026-11-01#game#t1')).toEqual(['2026-11-22']);
-      expect(await dayAfter('2026-11-22#art#t1')).toEqual(['2026-11-22']);
-      expect(await dayAfter('2026-11-22#game#t1')).toEqual([]);
-      expect(await dayAfter('2027')).toEqual([]);
+      const dayAfter = async (day: string, repo: string, tokenId: string) =>
+        (await downloads.days({ ...range, after: { day, repo, tokenId } })).days.map((found) => found.day);
+      expect(await dayAfter('2026-11-01', 'game', 't1')).toEqual(['2026-11-22']);
+      expect(await dayAfter('2026-11-22', 'art', 't1')).toEqual(['2026-11-22']);
+      expect(await dayAfter('2026-11-22', 'game', '')).toEqual(['2026-11-22']);
+      expect(await dayAfter('2026-11-22', 'game', 't1')).toEqual([]);
+      expect(await dayAfter('2027', '', '')).toEqual([]);
     });
 
     it('end at the limit of the month, exactly', async () => {

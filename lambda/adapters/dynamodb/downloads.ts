@@ -1,9 +1,9 @@
 import * as z from 'zod';
 import { dayOf, monthOf } from '../../domain/calendar.ts';
 import type {
-  DownloadDay,
   DownloadMonth,
   DownloadOffer,
+  DownloadPlace,
   DownloadSum,
   Downloads,
   PublicOffer,
@@ -36,8 +36,7 @@ const publicMonthKey = (of: { tenant: string; repo: string; month: string }) => 
   sk: `MONTH#${of.month}#${of.repo}`,
 });
 const dayPrefix = 'DAY#';
-const placeOf = ({ day, repo, tokenId }: Pick<DownloadDay, 'day' | 'repo' | 'tokenId'>) =>
-  `${day}#${repo}#${tokenId}`;
+const textOf = ({ day, repo, tokenId }: DownloadPlace) => `${day}#${repo}#${tokenId}`;
 
 /** Downloads on the ledger's table: an item for each month, and one for each day, repo and token. */
 export function createDynamoDbDownloads(table: Table): Downloads {
@@ -117,7 +116,7 @@ function addTo(
 function addToDay(table: Table, { tenant, repo, tokenId, bytes, objects, atMs }: DownloadOffer) {
   const day = dayOf(atMs);
   return updateItem(table, {
-    key: { pk: partitionOf(tenant), sk: dayPrefix + placeOf({ day, repo, tokenId }) },
+    key: { pk: partitionOf(tenant), sk: dayPrefix + textOf({ day, repo, tokenId }) },
     change: [setting({ day, repo, tokenId, [expiryAttribute]: expiryOf(atMs) }), adding({ bytes, objects })],
   });
 }
@@ -163,7 +162,7 @@ async function listDays(
 ): ReturnType<Downloads['days']> {
   const { tenant, from, to, pageSize, after } = input;
   // A space sorts before, and a tilde after, whatever follows a day.
-  const first = after !== undefined && after > from ? `${after} ` : from;
+  const first = after && textOf(after) > from ? `${textOf(after)} ` : from;
   if (first > `${to}~`) return { days: [], next: null };
   const items = await firstItems(table, {
     KeyConditionExpression: '#pk = :pk AND #sk BETWEEN :first AND :last',
@@ -179,5 +178,5 @@ async function listDays(
   });
   const days = items.slice(0, pageSize).map((item) => dayItem.parse(item));
   const last = items.length > pageSize ? days.at(-1) : undefined;
-  return { days, next: last ? placeOf(last) : null };
+  return { days, next: last ?? null };
 }

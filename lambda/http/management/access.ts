@@ -145,6 +145,21 @@ function ifOpen<T extends { tenant: TenantRecord }>(access: Access<T>): Access<T
   return access.ok && access.tenant.closedAtMs !== null ? tenantClosed(access.tenant) : access;
 }
 
+/**
+ * The repos that a list is of, or why there is none.
+ *
+ * @param repo the one that is asked for, if one is.
+ * @returns repos null: all of the tenant.
+ */
+export function listedRepos(
+  reader: Pick<Reader, 'token'>,
+  repo: string | undefined,
+): { readonly repos: readonly string[] | null } | { readonly refusal: Response } {
+  if (repo === undefined) return { repos: reader.token?.repos ?? null };
+  const refusal = refuseBeyondRepos(reader, repo);
+  return refusal ? { refusal } : { repos: [repo] };
+}
+
 /** Whether this reader may know of a repo. A token for some repos sees nothing of the others. */
 export function seesRepo({ token }: Pick<Reader, 'token'>, repo: string): boolean {
   return token === undefined || isForRepo(token, repo);

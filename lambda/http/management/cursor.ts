@@ -1,3 +1,4 @@
+import type { DownloadPlace } from '../../ports/downloads.ts';
 import type { DeletionPage, ReservationPage } from '../../ports/ledger.ts';
 
 /** Bytes of the key in a cursor. A key of the store has at most 1,024, and part of them are not in the cursor. */
@@ -70,4 +71,13 @@ export function decodeDeletionCursor(cursor: string): DeletionPlace {
   const text = decodeCursor(cursor);
   const end = text.indexOf('#');
   return { deletionId: text.slice(0, end), repo: text.slice(end + 1) };
+}
+
+export function encodeDownloadCursor({ day, repo, tokenId }: DownloadPlace): string {
+  return encodeCursor(`${day}#${repo}#${tokenId}`);
+}
+
+export function decodeDownloadCursor(cursor: string): DownloadPlace {
+  const [day = '', repo = '', ...rest] = decodeCursor(cursor).split('#');
+  return { day, repo, tokenId: rest.join('#') };
 }

@@ -5,19 +5,24 @@ import type { Deps } from '../deps.ts';
 type Owner = Pick<TenantRecord, 'tenant' | 'createdAtMs'>;
 
 /**
- * The exports of a tenant, the newest first. What is older than the tenant is not shown: it was of another with its
- * name. So a page may be shorter than asked for.
+ * The exports of a tenant that this reader may see, the newest first: on until the page is full, so that a cursor is of
+ * one of them. What is older than the tenant is not shown: it was of another with its name.
  *
  * @throws {LedgerUnavailableError}
  */
 export async function listExports(
   deps: Pick<Deps, 'exportJobs' | 'settings'>,
-  input: { owner: Owner; pageSize: number; cursor?: string },
+  input: { owner: Owner; sees: (job: ExportJob) => boolean; pageSize: number; cursor?: string },
 ): Promise<{ jobs: readonly ExportJob[]; nextCursor: string | null }> {
-  const { owner, ...page } = input;
-  const { jobs, nextCursor } = await deps.exportJobs.list({ tenant: owner.tenant, ...page });
-  const own = jobs.filter((job) => isOf(deps, job, owner));
-  return { jobs: own, nextCursor: own.length < jobs.length ? null : nextCursor };
+  const { owner, sees, pageSize } = input;
+  const seen: ExportJob[] = [];
+  for await (const job of allExports(deps, owner.tenant, input)) {
+    if (!isOf(deps, job, owner)) break;
+    if (!sees(job)) continue;
+    if (seen.length === pageSize) return { jobs: seen, nextCursor: seen.at(-1)?.exportId ?? null };
+    seen.push(job);
+  }
+  return { jobs: seen, nextCursor: null };
 }
 
 /** One export of a tenant. @returns undefined if there is none. @throws {LedgerUnavailableError} */
@@ -47,16 +52,17 @@ export async function placeHolders(
   return holders;
 }
 
-const pageSize = 100;
+const readSize = 100;
 
-/** All exports of a tenant, the newest first. */
+/** All exports of a tenant, the newest first. @param from.cursor the last that is not wanted. */
 export async function* allExports(
   { exportJobs }: Pick<Deps, 'exportJobs'>,
   tenant: string,
+  from: { cursor?: string } = {},
 ): AsyncIterable<ExportJob> {
-  let cursor: string | null = null;
+  let cursor: string | null = from.cursor ?? null;
   do {
-    const page = await exportJobs.list({ tenant, pageSize, ...(cursor !== null && { cursor }) });
+    const page = await exportJobs.list({ tenant, pageSize: readSize, ...(cursor !== null && { cursor }) });
     yield* page.jobs;
     cursor = page.nextCursor;
   } while (cursor !== null);

@@ -1,9 +1,12 @@
+import { compareKeys } from '../../domain/key-order.ts';
 import { isDead, lateUntilMs, type Reservation, sumClaims } from '../../domain/reservation.ts';
 import type { Input, ReservationPage } from '../../ports/ledger.ts';
 import type { Deps } from '../deps.ts';
 import { mapLimited } from '../map-limited.ts';
 
 const reposAtOnce = 8;
+
+type PageInput = Omit<Input<'listReservations'>, 'repo'> & { readonly repos: readonly string[] | null };
 
 /** What is promised to one batch of uploads, for people. */
 export interface ShownReservation extends Pick<Reservation, 'id' | 'repo' | 'createdAtMs' | 'expiresAtMs'> {
@@ -18,16 +21,17 @@ export interface ShownReservation extends Pick<Reservation, 'id' | 'repo' | 'cre
 }
 
 /**
- * One page of a tenant's reservations, or of those of one repo. Those that hold nothing are left out, so a page can be
+ * One page of a tenant's reservations, or of those of some repos. Those that hold nothing are left out, so a page can be
  * shorter than asked for: notes that a repo changed, and dead ones of which everything was seen.
  *
- * It takes one query, and then one read for each repo on the page.
+ * It takes one query, or one for each of the repos, and then one read for each repo on the page.
  *
+ * @param input.repos null: all of the tenant.
  * @throws {LedgerUnavailableError}
  */
 export async function listReservations(
   { ledger, clock }: Pick<Deps, 'ledger' | 'clock'>,
-  input: Input<'listReservations'>,
+  input: PageInput,
 ): Promise<{ reservations: readonly ShownReservation[]; next: ReservationPage['next'] }> {
   const { tenant } = input;
   const page = await readPage(ledger, input);
@@ -47,14 +51,36 @@ export async function listReservations(
   };
 }
 
-/** A cursor may be of another repo than is asked for: then nothing of it was shown before, or all of it. */
-async function readPage(ledger: Deps['ledger'], input: Input<'listReservations'>): Promise<ReservationPage> {
-  const { after, ...fromTheFirst } = input;
-  const { repo } = input;
-  if (after === undefined || repo === undefined || after.repo === repo) return ledger.listReservations(input);
-  return `${after.repo}#` < `${repo}#`
-    ? ledger.listReservations(fromTheFirst)
-    : { reservations: [], next: null };
+/** Of some repos: one after the other, until the page is full. Where the next page begins names no other repo. */
+async function readPage(ledger: Deps['ledger'], input: PageInput): Promise<ReservationPage> {
+  const { repos, pageSize, after, ...ofTenant } = input;
+  if (repos === null)
+    return ledger.listReservations({ ...ofTenant, pageSize, ...(after !== undefined && { after }) });
+  const reservations: Reservation[] = [];
+  let place = after;
+  for (const repo of [...repos].sort(compareKeys)) {
+    // A cursor may be of a repo that is not asked for: then nothing of this one was shown before, or all of it.
+    if (place && compareKeys(repo, place.repo) < 0) continue;
+    if (place?.repo !== repo) place = undefined;
+    do {
+      const size = pageSize - reservations.length;
+      if (size === 0) return { reservations, next: lastOf(reservations) };
+      const page: ReservationPage = await ledger.listReservations({
+        ...ofTenant,
+        repo,
+        pageSize: size,
+        ...(place && { after: place }),
+      });
+      reservations.push(...page.reservations);
+      place = page.next ?? undefined;
+    } while (place);
+  }
+  return { reservations, next: null };
+}
+
+function lastOf(reservations: readonly Reservation[]): ReservationPage['next'] {
+  const last = reservations.at(-1);
+  return last ? { repo: last.repo, reservationId: last.id } : null;
 }
 
 function show(

@@ -2,6 +2,7 @@ import { dayOf, monthOf } from '../../../lambda/domain/calendar.ts';
 import type {
   DownloadDay,
   DownloadOffer,
+  DownloadPlace,
   DownloadSum,
   Downloads,
   PublicOffer,
@@ -12,7 +13,7 @@ const plus = (a: DownloadSum, b: DownloadSum) => ({
   bytes: a.bytes + b.bytes,
   objects: a.objects + b.objects,
 });
-const placeOf = ({ day, repo, tokenId }: DownloadDay) => `${day}#${repo}#${tokenId}`;
+const placeOf = ({ day, repo, tokenId }: DownloadPlace) => `${day}#${repo}#${tokenId}`;
 
 /** Downloads in memory, for tests. */
 export class MemoryDownloads implements Downloads {
@@ -68,15 +69,15 @@ export class MemoryDownloads implements Downloads {
   }
 
   async days(input: Parameters<Downloads['days']>[0]) {
-    const { tenant, from, to, pageSize, after = '' } = input;
+    const { tenant, from, to, pageSize, after } = input;
     const all = [...this.#days.values()]
       .filter((each) => each.tenant === tenant && each.day.day >= from && each.day.day <= to)
       .map(({ day }) => day)
       .sort((a, b) => (placeOf(a) < placeOf(b) ? -1 : 1))
-      .filter((day) => placeOf(day) > after);
+      .filter((day) => !after || placeOf(day) > placeOf(after));
     const days = all.slice(0, pageSize);
     const last = days.at(-1);
-    return { days, next: last && all.length > pageSize ? placeOf(last) : null };
+    return { days, next: last && all.length > pageSize ? last : null };
   }
 
   #add({ tenant, repo, tokenId, atMs, bytes, objects }: DownloadOffer): void {

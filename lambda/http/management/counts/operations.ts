@@ -2,7 +2,7 @@ import { steerCount } from '../../../use-cases/recounts/steer-count.ts';
 import { problem } from '../../problems.ts';
 import { pathRepo } from '../../request.ts';
 import { json } from '../../respond.ts';
-import { managerAccess, readerAccess, seesRepo } from '../access.ts';
+import { managerAccess, readerAccess } from '../access.ts';
 import { change, jsonBody, noBody, type Operations, operation } from '../operation.ts';
 import { noQuery, pageQuery } from '../queries.ts';
 import { readRepoPage } from '../repos/page.ts';
@@ -13,9 +13,8 @@ import { steerCountBody } from './requests.ts';
 const listCounts = operation(
   { access: readerAccess, query: pageQuery, body: noBody },
   async (deps, { tenant: { tenant }, token, query }) => {
-    const { repos, nextCursor } = await readRepoPage(deps, { tenant, ...query });
-    const seen = repos.filter(({ repo }) => seesRepo({ token }, repo));
-    return json(200, { counts: seen.flatMap((repo) => countBody(repo)), nextCursor });
+    const { repos, nextCursor } = await readRepoPage(deps, { tenant, token, ...query });
+    return json(200, { counts: repos.flatMap((repo) => countBody(repo)), nextCursor });
   },
 );
 

@@ -32,6 +32,6 @@ export const downloadDocs = {
         },
       },
     },
-    problems: ['tenant-not-found'],
+    problems: ['tenant-not-found', 'repo-not-found'],
   },
 } satisfies OperationDocs;

@@ -1,7 +1,7 @@
-import { cursorPattern, decodeCursor } from '../cursor.ts';
+import { cursorPattern, decodeDownloadCursor } from '../cursor.ts';
 import { day, ofRepo, pageOf } from '../queries.ts';
 
-export const downloadQuery = pageOf(cursorPattern, decodeCursor)
+export const downloadQuery = pageOf(cursorPattern, decodeDownloadCursor)
   .extend(ofRepo)
   .extend({
     from: day('The first day, in UTC. Default: the first of this month.'),

@@ -24,10 +24,11 @@ import { exportQuery, startExportBody } from './requests.ts';
 const listExports = operation(
   { access: exportsAccess, query: exportQuery, body: noBody },
   async (deps, { tenant: owner, token, query: { limit = pageSizeDefault, cursor } }) => {
-    const page = { owner, pageSize: limit, ...(cursor && { cursor }) };
+    const sees = (job: ExportJob) => seesExport({ token }, job);
+    const page = { owner, sees, pageSize: limit, ...(cursor && { cursor }) };
     const { jobs, nextCursor } = await listExportsUseCase(deps, page);
     return json(200, {
-      exports: jobs.filter((job) => seesExport({ token }, job)).map((job) => exportBody(job)),
+      exports: jobs.map((job) => exportBody(job)),
       nextCursor: nextCursor === null ? null : encodeCursor(nextCursor),
     });
   },
@@ -52,7 +53,10 @@ const startExport = change(
         trail.became(exportSummary(outcome.job));
         return json(202, exportBody(outcome.job));
       case 'full':
-        return allPlacesTaken(tenant, outcome.holders);
+        return allPlacesTaken(
+          tenant,
+          outcome.holders.filter((job) => seesExport({ token }, job)),
+        );
       case 'no-repo':
         return repoNotFound(tenant);
       case 'tenant-closed':
@@ -120,7 +124,7 @@ function exportNotFound(tenant: string): Response {
 
 function allPlacesTaken(tenant: string, holders: readonly ExportJob[]): Response {
   const whose = holders.map(({ exportId, expiresAtMs }) => `${exportId} until ${iso(expiresAtMs)}`);
-  const taken = whose.length > 0 ? `: ${whose.join(', ')}` : ' just now';
+  const taken = whose.length > 0 ? `: ${whose.join(', ')}` : '';
   return problem(
     'exports-full',
     `The tenant ${tenant} has no place for another export. They are taken${taken}. Delete one, or wait until then.`,

@@ -29,13 +29,12 @@ const listRepos = operation(
   { access: readerAccess, query: pageQuery, body: noBody },
   async (deps, { tenant, token, query }) => {
     const [{ repos, nextCursor }, publicReads, mappedRepos] = await Promise.all([
-      readRepoPage(deps, { tenant: tenant.tenant, ...query }),
+      readRepoPage(deps, { tenant: tenant.tenant, token, ...query }),
       deps.publicReads.list(tenant.tenant),
       deps.mappedRepos.list(tenant.tenant),
     ]);
-    const seen = repos.filter(({ repo }) => seesRepo({ token }, repo));
     return json(200, {
-      repos: reposBody(seen, { ...tenant, today: dayOf(deps.clock.nowMs()), publicReads, mappedRepos }),
+      repos: reposBody(repos, { ...tenant, today: dayOf(deps.clock.nowMs()), publicReads, mappedRepos }),
       nextCursor,
     });
   },

@@ -33,6 +33,6 @@ export const reservationDocs = {
         example: { reservations: [reservation], nextCursor: null },
       },
     },
-    problems: ['tenant-not-found'],
+    problems: ['tenant-not-found', 'repo-not-found'],
   },
 } satisfies OperationDocs;

@@ -1,6 +1,6 @@
 import { listReservations as listReservationsUseCase } from '../../../use-cases/uploads/list-reservations.ts';
 import { json } from '../../respond.ts';
-import { readerAccess, seesRepo } from '../access.ts';
+import { listedRepos, readerAccess } from '../access.ts';
 import { encodeReservationCursor } from '../cursor.ts';
 import { noBody, type Operations, operation } from '../operation.ts';
 import { pageSizeDefault } from '../queries.ts';
@@ -11,14 +11,16 @@ import { reservationQuery } from './requests.ts';
 const listReservations = operation(
   { access: readerAccess, query: reservationQuery, body: noBody },
   async (deps, { tenant, token, query: { limit = pageSizeDefault, cursor, repo } }) => {
+    const of = listedRepos({ token }, repo);
+    if ('refusal' in of) return of.refusal;
     const { reservations, next } = await listReservationsUseCase(deps, {
       tenant: tenant.tenant,
       pageSize: limit,
-      ...(repo !== undefined && { repo }),
+      repos: of.repos,
       ...(cursor && { after: cursor }),
     });
     return json(200, {
-      reservations: reservations.filter((each) => seesRepo({ token }, each.repo)).map(reservationBody),
+      reservations: reservations.map(reservationBody),
       nextCursor: next && encodeReservationCursor(next),
     });
   },

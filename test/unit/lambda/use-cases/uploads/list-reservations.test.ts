@@ -16,8 +16,10 @@ describe('a reservation in the list', () => {
     await world.create(1000);
   });
 
-  const list = async (more: Partial<Input<'listReservations'>> = {}) =>
-    (await listReservations(world.deps, { tenant, pageSize: 100, ...more })).reservations;
+  const list = async ({ repo, ...more }: Partial<Input<'listReservations'>> = {}) => {
+    const repos = repo === undefined ? null : [repo];
+    return (await listReservations(world.deps, { tenant, repos, pageSize: 100, ...more })).reservations;
+  };
 
   it('is issued until it is dead, and says until when', async () => {
     const beganMs = world.nowMs;
@@ -104,16 +106,36 @@ describe('a reservation in the list', () => {
   it('stands on one page, of the tenant or of one repo', async () => {
     for (const [repo, index] of [['app', 1] as const, ['web', 2] as const, ['app', 3] as const])
       await world.push(repo, { [oidOf(index)]: index });
-    const first = await listReservations(world.deps, { tenant, pageSize: 2 });
+    const first = await listReservations(world.deps, { tenant, repos: null, pageSize: 2 });
     expect(first.reservations.map(({ repo }) => repo)).toEqual(['app', 'app']);
     expect(first.next).toEqual({ repo: 'app', reservationId: first.reservations[1]?.id });
     const after = first.next ?? { repo: '', reservationId: '' };
-    const second = await listReservations(world.deps, { tenant, pageSize: 2, after });
+    const second = await listReservations(world.deps, { tenant, repos: null, pageSize: 2, after });
     expect([second.reservations.map(({ repo }) => repo), second.next]).toEqual([['web'], null]);
     expect((await list({ repo: 'web' })).map(({ bytes }) => bytes)).toEqual([2]);
     expect(await list({ repo: 'other' })).toEqual([]);
     const [one, two] = first.reservations;
     expect(await list({ repo: 'app', after: { repo: 'app', reservationId: one?.id ?? '' } })).toEqual([two]);
+  });
+
+  it('stands on the pages of some repos, whose cursors name none but them', async () => {
+    for (const repo of ['a', 'b', 'c', 'd', 'e'])
+      for (const index of [1, 2]) await world.push(repo, { [oidOf(index)]: 1 });
+    const found: string[] = [];
+    let after: Input<'listReservations'>['after'];
+    for (let pages = 0; pages < 9; pages += 1) {
+      const page = await listReservations(world.deps, {
+        tenant,
+        repos: ['d', 'none', 'b'],
+        pageSize: 1,
+        ...(after && { after }),
+      });
+      found.push(...page.reservations.map(({ repo }) => repo));
+      if (page.next === null) break;
+      expect(['b', 'd']).toContain(page.next.repo);
+      after = page.next;
+    }
+    expect(found).toEqual(['b', 'b', 'd', 'd']);
   });
 
   it('is listed from the cursor of another repo without that cursor: DynamoDB refuses one beyond the end', async () => {
@@ -147,7 +169,9 @@ it('a page of reservations takes one query and one read for each repo on it', as
     } as const;
     await ledger.putReservation({ tenant, reservation });
   }
-  const { result } = await counting.measure(() => listReservations(deps, { tenant, pageSize: 20 }));
+  const { result } = await counting.measure(() =>
+    listReservations(deps, { tenant, repos: null, pageSize: 20 }),
+  );
   expect(result.reservations).toHaveLength(20);
   expect(counting.calls.map(({ name }) => name)).toEqual(['listReservations', 'readRepo', 'readRepo']);
 });

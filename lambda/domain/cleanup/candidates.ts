@@ -10,16 +10,17 @@ export function encodeCandidates(candidates: readonly Candidate[]): Buffer {
   return Buffer.from(candidates.map(({ oid, sizeBytes }) => `${oid} ${sizeBytes}\n`).join(''));
 }
 
-/** @throws {Error} if it is not such a file: nothing may be deleted by it. */
-export function decodeCandidates(bytes: Uint8Array): Candidate[] {
+/** @returns undefined if it isn't such a file, or was cut: nothing may be deleted by it. */
+export function decodeCandidates(bytes: Uint8Array): Candidate[] | undefined {
   const lines = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8').split('\n');
-  if (lines.pop() !== '') throw new Error('A file of candidates does not end with its last line.');
-  return lines.map((line) => {
+  if (lines.pop() !== '') return undefined;
+  const candidates: Candidate[] = [];
+  for (const line of lines) {
     const sizeBytes = Number(line.slice(oidDigits + 1));
-    if (!candidateLine.test(line) || !Number.isSafeInteger(sizeBytes))
-      throw new Error('A line is no candidate.');
-    return { oid: line.slice(0, oidDigits), sizeBytes };
-  });
+    if (!candidateLine.test(line) || !Number.isSafeInteger(sizeBytes)) return undefined;
+    candidates.push({ oid: line.slice(0, oidDigits), sizeBytes });
+  }
+  return candidates;
 }
 
 const oidDigits = 64;

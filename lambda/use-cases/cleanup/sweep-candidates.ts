@@ -86,8 +86,8 @@ async function sweepFile(
   const { tenant, watchId, selection, file, untilMs } = input;
   let { cleanup } = input;
   const bytes = await archives.get(candidatesKey({ tenant, watchId }, { folder: selection.folder, file }));
-  if (!bytes) return withoutCandidates(deps, input);
-  const candidates = decodeCandidates(bytes);
+  const candidates = bytes && decodeCandidates(bytes);
+  if (!candidates) return withoutCandidates(deps, input);
   while (cleanup.progress.file === file) {
     const { line, deleted } = cleanup.progress;
     const piece = candidates.slice(line, line + pieceObjectsMax);
@@ -114,7 +114,7 @@ async function withoutCandidates(
   deps: CleanupDeps,
   { tenant, cleanup }: { tenant: string; cleanup: Cleanup },
 ): Promise<Cleanup | 'waiting'> {
-  const message = 'The list of what is to be deleted is gone from the store. Run it again.';
+  const message = "The list of what to delete isn't in the store as it was written. Run it again.";
   const failed = withFailure(cleanup, { reason: 'no-candidates', message });
   return (await putCleanup(deps, { tenant, cleanup: failed, read: cleanup })) ?? 'waiting';
 }

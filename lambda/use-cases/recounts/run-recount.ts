@@ -39,7 +39,7 @@ export interface RunRecountInput {
 
 /**
  * Handles one request of the queue: runs the deletions that are due, goes on with clean-ups, and then recounts, so that
- * freed space shows at once. If the policy defers the recount, it is requested again. A recount that the schedule requested is not: the
+ * freed space shows at once. If clean-ups or the emptying of repos fail, the recount takes place all the same. If the policy defers the recount, it is requested again. A recount that the schedule requested is not: the
  * tenant stays due.
  *
  * @throws {StoreUnavailableError | LedgerUnavailableError} The message is to be redelivered.
@@ -67,8 +67,8 @@ export async function runRecount(deps: RunRecountDeps, input: RunRecountInput): 
   for (;;) {
     const untilMs = Math.min(clock.nowMs() + progressEveryMs, lastBeginMs);
     const repos = await allPages(ledger.repos(tenant));
-    const emptied = await emptyClosedRepos(deps, { tenant, untilMs, repos });
-    const cleaned = await advanceCleanups(deps, { tenant, untilMs, repos });
+    const emptied = await attempt(deps, tenant, () => emptyClosedRepos(deps, { tenant, untilMs, repos }));
+    const cleaned = await attempt(deps, tenant, () => advanceCleanups(deps, { tenant, untilMs, repos }));
     const isUnfinished = emptied === 'unfinished' || cleaned === 'unfinished';
     const isLast = !isUnfinished || clock.nowMs() >= lastBeginMs;
     // A listing of the whole tenant can wait until the repos are empty.
@@ -90,6 +90,24 @@ export async function runRecount(deps: RunRecountDeps, input: RunRecountInput): 
       case 'deferred-after-delete':
         return requeue({ reason: 'delete' });
     }
+  }
+}
+
+/**
+ * Reports what fails instead of throwing it: the recount after it must take place. A clean-up is due again in a minute, and the
+ * emptying of repos is requested again.
+ */
+async function attempt<T>(
+  { log, metrics }: Pick<Deps, 'log' | 'metrics'>,
+  tenant: string,
+  run: () => Promise<T>,
+): Promise<T | 'failed'> {
+  try {
+    return await run();
+  } catch (error) {
+    log.error('clean-up failed', { tenant, error });
+    metrics.increment('RecountsFailed');
+    return 'failed';
   }
 }
 

@@ -23,8 +23,8 @@ describe('the choice of candidates', () => {
   /** Every candidate of every file, in order. */
   const written = async () => {
     const files = (await world.files()).filter((key) => key.includes('/candidates-'));
-    const read = files.map(async (key) =>
-      decodeCandidates((await world.deps.archives.get(key)) ?? Buffer.of()),
+    const read = files.map(
+      async (key) => decodeCandidates((await world.deps.archives.get(key)) ?? Buffer.of()) ?? [],
     );
     return (await Promise.all(read)).flat();
   };
@@ -217,7 +217,7 @@ describe('the choice of candidates', () => {
     const lengths = await Promise.all(
       (await world.files())
         .filter((key) => key.includes('/candidates-'))
-        .map(async (key) => decodeCandidates((await world.deps.archives.get(key)) ?? Buffer.of()).length),
+        .map(async (key) => decodeCandidates((await world.deps.archives.get(key)) ?? Buffer.of())?.length),
     );
     expect(lengths).toEqual([10_000, 1]);
   });

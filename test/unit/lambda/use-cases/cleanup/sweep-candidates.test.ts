@@ -166,6 +166,17 @@ describe('the deleting of candidates', () => {
     expect(await world.cleanup()).toEqual(failed);
   });
 
+  it('ends without more if the list is cut, and says what to do', async () => {
+    const { watch } = await begin(2);
+    const key = candidatesKey({ tenant, watchId: watch.id }, { folder: 'f', file: 0 });
+    const bytes = (await world.deps.archives.get(key)) ?? Buffer.of();
+    await world.deps.archives.put(key, bytes.subarray(0, bytes.length / 2 + 9));
+    expect(await sweep()).toMatchObject({ state: 'watching', failure: { reason: 'no-candidates' } });
+    expect(await world.keys()).toEqual(
+      expect.arrayContaining([`${repo}/${oidOf(0)}`, `${repo}/${oidOf(1)}`]),
+    );
+  });
+
   it('leaves what batches have named since, and makes no deletion of it', async () => {
     const { watch } = await begin(2);
     const note = { beganMs: world.nowMs, prefixes: prefixText([oidOf(0), oidOf(1)]) };

@@ -1,11 +1,16 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest';
+import { keepSetKey } from '../../../../../lambda/domain/cleanup/cleanup-keys.ts';
 import { newDeletion } from '../../../../../lambda/domain/deletion.ts';
+import { sha256Hex } from '../../../../../lambda/domain/hash.ts';
+import { StoreUnavailableError } from '../../../../../lambda/ports/object-store.ts';
 import type { RecountRequest } from '../../../../../lambda/ports/recount-queue.ts';
 import { openCleanup } from '../../../../../lambda/use-cases/cleanup/open-cleanup.ts';
+import { startRun } from '../../../../../lambda/use-cases/cleanup/start-run.ts';
 import { deleteRepo, markObject } from '../../../../../lambda/use-cases/deletes/delete-objects.ts';
 import { takeLock } from '../../../../../lambda/use-cases/locks/take-lock.ts';
 import { runRecount } from '../../../../../lambda/use-cases/recounts/run-recount.ts';
 import { MemoryStack, minute, oidOf, tenant } from '../../../../support/memory/stack.ts';
+import { recordingLog } from '../../../../support/recording-log.ts';
 
 const second = 1000;
 const hour = 60 * minute;
@@ -377,6 +382,60 @@ describe('a recount from the queue', () => {
     world.requests.length = 0;
     expect(await run({ reason: 'manual', full: true })).toBe('done');
     expect((await world.ledger.readRepo({ tenant, repo: 'game' }))?.watch).toBeUndefined();
+  });
+
+  describe('beside which something fails', () => {
+    const { log, entries } = recordingLog();
+    const metrics: string[] = [];
+    beforeEach(() => {
+      entries.length = 0;
+      metrics.length = 0;
+      const increment = (name: string) => void metrics.push(name);
+      Object.assign(world.deps, { log, metrics: { ...world.deps.metrics, increment } });
+    });
+    const failures = () => entries.filter(({ level }) => level === 'error').map(({ message }) => message);
+
+    it('takes place in full though a clean-up fails, each time', async () => {
+      await openCleanup(world.deps, { tenant, repo: 'game' });
+      world.nowMs += day;
+      const keep = { keepCount: 0, keepSha256: sha256Hex(Buffer.of()) };
+      const watchId = (await world.ledger.readCleanup({ tenant, repo: 'game' }))?.watch.id ?? '';
+      await world.deps.archives.put(keepSetKey({ tenant, watchId }, keep.keepSha256), Buffer.of());
+      await startRun(world.deps, {
+        tenant,
+        repo: 'game',
+        ...keep,
+        isDryRun: false,
+        isForced: true,
+        minAgeMs: 0,
+      });
+      vi.spyOn(world.deps.archives, 'put').mockRejectedValue(new StoreUnavailableError('No grant.'));
+      for (const sizeBytes of [6, 7, 8]) {
+        world.nowMs += hour;
+        world.objects.put(`${tenant}/game/${oidOf(3)}`, sizeBytes, undefined, 0);
+        expect(await run({ reason: 'manual', full: true })).toBe('done');
+        expect(await world.usage()).toEqual({ committedBytes: 30 + sizeBytes, storedBytes: 30 + sizeBytes });
+      }
+      expect(failures()).toEqual(['clean-up failed', 'clean-up failed', 'clean-up failed']);
+      expect(metrics.filter((name) => name === 'RecountsFailed')).toHaveLength(3);
+    });
+
+    it('takes place in full though a closed repo is not emptied, which is asked for again', async () => {
+      await deleteRepo(world.deps, { tenant, repo: 'game', dryRun: false });
+      world.requests.length = 0;
+      world.nowMs += 2 * minute;
+      world.put({ [`art/${oidOf(3)}`]: 6 });
+      const deletionsOf = vi.spyOn(world.ledger, 'deletionsOf').mockImplementation(() => {
+        throw new TypeError('A mistake of ours.');
+      });
+      expect(await run({ reason: 'manual', full: true })).toBe('requeued');
+      expect(await world.usage()).toMatchObject({ storedBytes: 36 });
+      expect(world.requests).toEqual([{ tenant, reason: 'unfinished', full: false }]);
+      expect(failures()).toEqual(['clean-up failed']);
+      deletionsOf.mockRestore();
+      await run({ reason: 'unfinished' });
+      expect(await world.usage()).toMatchObject({ storedBytes: 26 });
+    });
   });
 
   it('requests another if a batch has probably died, so that its room is given back', async () => {

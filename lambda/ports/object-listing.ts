@@ -1,4 +1,6 @@
-/** Listing: the part of ListObjectsV2 that a scan needs. */
+/** Listing: the part of ListObjectsV2 that a scan needs, and how to follow its pages. */
+
+import { StoreUnavailableError } from './object-store.ts';
 
 export interface ListPageRequest {
   /** Only keys that begin with this. */
@@ -20,7 +22,7 @@ export interface ListPageRequest {
 }
 
 /**
- * One page. Keys are read one by one, because a scan never needs most of them: an implementation decodes a key
+ * One page. It may be empty though more pages follow: use {@link nextPage} or {@link listPages} to follow them. Keys are read one by one, because a scan never needs most of them: an implementation decodes a key
  * only when it is read.
  */
 export interface ListedPage {
@@ -58,3 +60,83 @@ export interface ObjectListing {
   /** One LIST request with `Delimiter=/`: what is one level below a prefix. @throws {StoreUnavailableError} */
   listFolders(request: { prefix: string; continuationToken?: string }): Promise<DelimitedPage>;
 }
+
+/** Pages in a row without a key. A store that returns more of them doesn't get to the end of its listing. */
+const emptyPagesMax = 1_000;
+
+/**
+ * The first page that has keys, or the last page of the listing.
+ *
+ * @param onPage called after each LIST request, and awaited.
+ * @throws {StoreUnavailableError} also after 1,000 empty pages in a row.
+ */
+export async function nextPage(
+  listing: Pick<ObjectListing, 'listPage'>,
+  request: ListPageRequest,
+  onPage?: () => Promise<void>,
+): Promise<ListedPage> {
+  let next = request;
+  for (let pages = 0; pages < emptyPagesMax; pages += 1) {
+    const page = await listing.listPage(next);
+    await onPage?.();
+    if (page.keyCount > 0 || !page.isTruncated) return page;
+    next = { ...request, continuationToken: tokenOf(page) };
+  }
+  throw endlessError(request);
+}
+
+/**
+ * All pages of a listing, each with keys, except that the last one may be empty.
+ *
+ * @param onPage called after each LIST request, and awaited.
+ * @throws {StoreUnavailableError} also after 1,000 empty pages in a row.
+ */
+export async function* listPages(
+  listing: Pick<ObjectListing, 'listPage'>,
+  request: ListPageRequest,
+  onPage?: () => Promise<void>,
+): AsyncGenerator<ListedPage> {
+  let next = request;
+  for (;;) {
+    const page = await nextPage(listing, next, onPage);
+    yield page;
+    if (!page.isTruncated) return;
+    next = { ...request, continuationToken: tokenOf(page) };
+  }
+}
+
+/** Whether a key begins with the prefix. @throws {StoreUnavailableError} */
+export async function hasKeys(listing: Pick<ObjectListing, 'listPage'>, prefix: string): Promise<boolean> {
+  return (await nextPage(listing, { prefix, maxKeys: 1 })).keyCount > 0;
+}
+
+/**
+ * All pages of what is one level below a prefix.
+ *
+ * @throws {StoreUnavailableError} also after 1,000 empty pages in a row.
+ */
+export async function* listFolderPages(
+  listing: Pick<ObjectListing, 'listFolders'>,
+  prefix: string,
+): AsyncGenerator<DelimitedPage> {
+  let continuationToken: string | undefined;
+  let emptyPages = 0;
+  do {
+    const page = await listing.listFolders({
+      prefix,
+      ...(continuationToken !== undefined && { continuationToken }),
+    });
+    emptyPages = page.commonPrefixes.length + page.keys.length === 0 ? emptyPages + 1 : 0;
+    if (emptyPages > emptyPagesMax) throw endlessError({ prefix });
+    yield page;
+    continuationToken = page.nextContinuationToken;
+  } while (continuationToken !== undefined);
+}
+
+function tokenOf({ nextContinuationToken }: ListedPage): string {
+  if (nextContinuationToken !== undefined) return nextContinuationToken;
+  throw new StoreUnavailableError("The store doesn't say where its listing continues.");
+}
+
+const endlessError = ({ prefix }: Pick<ListPageRequest, 'prefix'>) =>
+  new StoreUnavailableError(`The store returned ${emptyPagesMax} empty pages in a row below "${prefix}".`);

@@ -1,4 +1,5 @@
 import { tenantPrefix } from '../domain/names.ts';
+import { listFolderPages } from '../ports/object-listing.ts';
 import type { Deps } from './deps.ts';
 
 /** What lies directly below a tenant's path. */
@@ -26,17 +27,14 @@ export async function listTenant(
   let storedBytes = 0;
   let objectCount = 0;
   let requests = 0;
-  let continuationToken: string | undefined;
-  do {
-    const page = await deps.listing.listFolders({ prefix, ...(continuationToken && { continuationToken }) });
+  for await (const page of listFolderPages(deps.listing, prefix)) {
     requests += 1;
     for (const folder of page.commonPrefixes) folders.add(folder.slice(prefix.length, -1));
     for (const object of page.keys) {
       storedBytes += object.sizeBytes;
       objectCount += 1;
     }
-    continuationToken = page.nextContinuationToken;
     await input.onPage?.();
-  } while (continuationToken !== undefined);
+  }
   return { folders, rootObjects: { storedBytes, objectCount }, requests };
 }

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { S3Client } from '@aws-sdk/client-s3';
 import { expect, test } from 'vitest';
-import type { ObjectListing } from '../../lambda/ports/object-listing.ts';
+import { hasKeys, listPages, type ObjectListing } from '../../lambda/ports/object-listing.ts';
 import type { ObjectStore, UrlSigner } from '../../lambda/ports/object-store.ts';
 
 /** One object store under test, through the adapters that the product uses. */
@@ -97,16 +97,11 @@ export const oddNames = [
 /** All keys that begin with a prefix, in pages of `maxKeys`. */
 export async function keysBelow(listing: ObjectListing, prefix: string, maxKeys?: number): Promise<string[]> {
   const keys: string[] = [];
-  let continuationToken: string | undefined;
-  do {
-    const page = await listing.listPage({
-      prefix,
-      ...(continuationToken !== undefined && { continuationToken }),
-      ...(maxKeys !== undefined && { maxKeys }),
-    });
+  for await (const page of listPages(listing, { prefix, ...(maxKeys !== undefined && { maxKeys }) })) {
     for (let index = 0; index < page.keyCount; index += 1) keys.push(page.keyAt(index));
+    // A page may be empty though more follow, but it always says where they are.
     expect(page.isTruncated).toBe(page.nextContinuationToken !== undefined);
-    continuationToken = page.nextContinuationToken;
-  } while (continuationToken !== undefined);
+  }
+  expect(await hasKeys(listing, prefix)).toBe(keys.length > 0);
   return keys;
 }

@@ -2,11 +2,13 @@ import type { AdoptedRepos } from '../../domain/adopted-repos.ts';
 import { compareKeys } from '../../domain/key-order.ts';
 import { repoPrefix } from '../../domain/names.ts';
 import { pageKeysMax } from '../../domain/scan/page-size.ts';
-import type {
-  DelimitedPage,
-  ListedPage,
-  ListPageRequest,
-  ObjectListing,
+import {
+  type DelimitedPage,
+  hasKeys,
+  type ListedPage,
+  type ListPageRequest,
+  nextPage,
+  type ObjectListing,
 } from '../../ports/object-listing.ts';
 import { StoreUnavailableError } from '../../ports/object-store.ts';
 import { JoinedPage, type PagePart } from './pages.ts';
@@ -68,7 +70,7 @@ export class AdoptedListing implements ObjectListing {
   }
 
   async #hasObjects(prefix: string): Promise<boolean> {
-    return (await this.listPage({ prefix, maxKeys: 1 })).keyCount > 0;
+    return hasKeys(this, prefix);
   }
 
   /** An adopted repo has objects, and no folders. */
@@ -103,23 +105,20 @@ export class AdoptedListing implements ObjectListing {
     const { storedPrefix: prefix } = stretch;
     if (prefix === undefined) return true;
     let startAfter = stretch.storedAfter(input.after);
-    let continuationToken: string | undefined;
     for (let hiddenPages = 0; hiddenPages < hiddenPagesMax; hiddenPages += 1) {
       if (startAfter !== undefined && isBehind(startAfter, prefix)) return true;
-      const page = await this.#inner.listPage({
+      const page = await nextPage(this.#inner, {
         ...how,
         prefix,
         maxKeys: hiddenPages === 0 ? found.room : pageKeysMax,
         // A key may be the prefix itself, as the mark of a folder is.
         ...(startAfter !== undefined && compareKeys(startAfter, prefix) >= 0 && { startAfter }),
-        ...(continuationToken !== undefined && { continuationToken }),
       });
       const kept = keptOf(stretch, page);
       if (!found.add(stretch, page, kept)) return false;
       if (kept.isPast || !page.isTruncated) return true;
       if (found.parts.length > 0) return false;
-      continuationToken = page.keyCount === 0 ? page.nextContinuationToken : undefined;
-      if (page.keyCount > 0) startAfter = stretch.skipFrom(page.keyAt(page.keyCount - 1));
+      startAfter = stretch.skipFrom(page.keyAt(page.keyCount - 1));
     }
     throw new StoreUnavailableError(
       `${hiddenPagesMax} pages of the bucket below "${prefix}" have nothing of the repo's layout.`,

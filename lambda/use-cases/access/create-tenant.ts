@@ -1,6 +1,7 @@
 import { tenantPrefix } from '../../domain/names.ts';
 import { dueAfterFullMs } from '../../domain/recount-policy.ts';
 import type { TenantRecord } from '../../domain/tenant.ts';
+import { hasKeys } from '../../ports/object-listing.ts';
 import type { Deps } from '../deps.ts';
 import { claimRequest } from './request-key.ts';
 
@@ -69,8 +70,7 @@ async function putTenant(
 ): Promise<'created' | 'exists'> {
   const { ledger, listing, queue, settings } = deps;
   const { tenant, createdAtMs } = input;
-  const page = await listing.listPage({ prefix: tenantPrefix(tenant), maxKeys: 1 });
-  const isEmpty = page.keyCount === 0;
+  const isEmpty = !(await hasKeys(listing, tenantPrefix(tenant)));
   const outcome = await ledger.createTenant({
     ...input,
     counted: isEmpty ? { storedBytes: 0, objectCount: 0, countedAtMs: createdAtMs } : null,

@@ -1,6 +1,7 @@
 import { type Cleanup, isUnderWay, newCleanup } from '../../domain/cleanup/cleanup.ts';
 import { repoPrefix } from '../../domain/names.ts';
 import type { RepoPath } from '../../ports/ledger.ts';
+import { hasKeys } from '../../ports/object-listing.ts';
 import type { Deps } from '../deps.ts';
 import { putCleanup } from './put-cleanup.ts';
 
@@ -49,5 +50,5 @@ async function isOpenRepo(
   const record = await ledger.readRepo(path);
   if (record && record.closedAtMs !== null) return false;
   if (record?.watch || (record && record.objectCount > 0)) return true;
-  return (await listing.listPage({ prefix: repoPrefix(path), maxKeys: 1 })).keyCount > 0;
+  return hasKeys(listing, repoPrefix(path));
 }

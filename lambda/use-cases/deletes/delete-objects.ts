@@ -1,6 +1,7 @@
 import { isVoid, newDeletion } from '../../domain/deletion.ts';
 import { objectKey, repoPrefix } from '../../domain/names.ts';
 import type { Counted, TenantRecord } from '../../domain/tenant.ts';
+import { hasKeys } from '../../ports/object-listing.ts';
 import { allPages } from '../all-pages.ts';
 import type { Deps } from '../deps.ts';
 import { mapLimited } from '../map-limited.ts';
@@ -82,8 +83,7 @@ export async function deleteRepo(
   const isCounted =
     record !== undefined && record.epoch > 0 && (record.objectCount > 0 || closedAtMs !== null);
   if (!isCounted && closedAtMs === null && record?.createdAtMs === undefined) {
-    const page = await listing.listPage({ prefix: repoPrefix({ tenant, repo }), maxKeys: 1 });
-    if (page.keyCount === 0) return undefined;
+    if (!(await hasKeys(listing, repoPrefix({ tenant, repo })))) return undefined;
   }
   const closingMs = closedAtMs ?? clock.nowMs();
   if (!dryRun) {
@@ -112,15 +112,18 @@ export async function deleteTenant(
   const dueAtMs = closedAtMs ?? clock.nowMs();
   if (!input.dryRun) {
     await ledger.closeTenant({ tenant, closedAtMs: dueAtMs });
-    for (const rule of await exchangeRules.list(tenant)) await exchangeRules.delete(rule);
-    for (const { tokenId } of await tokens.list(tenant)) await tokens.delete({ tenant, tokenId });
+    // First: a request that times out below has deleted the tenant. Closed, it lets no token in.
+    await queue.request({ tenant, reason: 'delete', full: true });
     await mapLimited(await publicReads.list(tenant), endsAtOnce, ({ repo }) =>
       publicReads.end({ tenant, repo, atMs: clock.nowMs() }),
     );
     await mapLimited(await mappedRepos.list(tenant), endsAtOnce, ({ repo }) =>
       mappedRepos.end({ tenant, repo, atMs: clock.nowMs() }),
     );
-    await queue.request({ tenant, reason: 'delete', full: true });
+    await mapLimited(await exchangeRules.list(tenant), endsAtOnce, (rule) => exchangeRules.delete(rule));
+    await mapLimited(await tokens.list(tenant), endsAtOnce, ({ tokenId }) =>
+      tokens.delete({ tenant, tokenId }),
+    );
   }
   return { ...totalsOf(counted), dueAtMs, waitsFor: null };
 }

@@ -1,5 +1,6 @@
 import { deletionObjectsMax } from '../../domain/deletion.ts';
 import { deletionPrefix, repoPrefix, tenantPrefix } from '../../domain/names.ts';
+import { listFolderPages, listPages } from '../../ports/object-listing.ts';
 import type { Deps } from '../deps.ts';
 
 /** UTF-8 bytes of the names in one deletion. With the sizes they fit into an item of 400 KB. */
@@ -22,7 +23,7 @@ export async function* listInDeletions(
   path: { tenant: string; repo: string },
 ): AsyncIterable<ReadonlyMap<string, number>> {
   const prefix = deletionPrefix(path);
-  for await (const page of listPages(deps, path)) {
+  for await (const page of objectsOf(deps, path)) {
     let objects = new Map<string, number>();
     let nameBytes = 0;
     for (const { key, sizeBytes } of page) {
@@ -40,11 +41,12 @@ export async function* listInDeletions(
   }
 }
 
-async function* listPages(
+async function* objectsOf(
   deps: Pick<Deps, 'listing'>,
   path: { tenant: string; repo: string },
 ): AsyncIterable<readonly ListedObject[]> {
-  if (path.repo === '') yield* listRootObjects(deps, path.tenant);
+  if (path.repo === '')
+    for await (const { keys } of listFolderPages(deps.listing, tenantPrefix(path.tenant))) yield keys;
   yield* listBelow(deps, repoPrefix(path));
 }
 
@@ -52,33 +54,9 @@ async function* listBelow(
   deps: Pick<Deps, 'listing'>,
   prefix: string,
 ): AsyncIterable<readonly ListedObject[]> {
-  let startAfter: string | undefined;
-  do {
-    const page = await deps.listing.listPage({
-      prefix,
-      maxKeys: deletionObjectsMax,
-      ...(startAfter !== undefined && { startAfter }),
-    });
-    const listed = Array.from({ length: page.keyCount }, (_, index) => ({
+  for await (const page of listPages(deps.listing, { prefix, maxKeys: deletionObjectsMax }))
+    yield Array.from({ length: page.keyCount }, (_, index) => ({
       key: page.keyAt(index),
       sizeBytes: page.sizeAt(index),
     }));
-    yield listed;
-    startAfter = page.isTruncated ? listed.at(-1)?.key : undefined;
-  } while (startAfter !== undefined);
-}
-
-async function* listRootObjects(
-  deps: Pick<Deps, 'listing'>,
-  tenant: string,
-): AsyncIterable<readonly ListedObject[]> {
-  let continuationToken: string | undefined;
-  do {
-    const page = await deps.listing.listFolders({
-      prefix: tenantPrefix(tenant),
-      ...(continuationToken !== undefined && { continuationToken }),
-    });
-    yield page.keys;
-    continuationToken = page.nextContinuationToken;
-  } while (continuationToken !== undefined);
 }

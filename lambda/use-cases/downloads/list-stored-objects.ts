@@ -1,4 +1,5 @@
 import { isOid, isRepoName, repoPrefix, tenantPrefix } from '../../domain/names.ts';
+import { nextPage } from '../../ports/object-listing.ts';
 import type { Deps } from '../deps.ts';
 
 interface StoredObject {
@@ -18,7 +19,7 @@ export interface StoredObjectPage {
 }
 
 /**
- * What lies in the store below a tenant's path, or one of its repos: one page, of one LIST. Keys that are no objects of
+ * What lies in the store below a tenant's path, or one of its repos: one page. Keys that are no objects of
  * git-lfs are only summed up, so a page may be shorter than asked for, or empty, without being the last.
  *
  * @param input.after `next` of the page before.
@@ -30,7 +31,7 @@ export async function listStoredObjects(
 ): Promise<StoredObjectPage> {
   const { tenant, repo, pageSize, after } = input;
   const base = tenantPrefix(tenant);
-  const page = await listing.listPage({
+  const page = await nextPage(listing, {
     prefix: repo === undefined ? base : repoPrefix({ tenant, repo }),
     maxKeys: pageSize,
     readsTimes: true,
@@ -50,6 +51,9 @@ export async function listStoredObjects(
       others.set(folder, { objectCount: sums.objectCount + 1, sizeBytes: sums.sizeBytes + sizeBytes });
     }
   }
-  const hasNext = page.isTruncated && page.keyCount > 0;
-  return { objects, others, next: hasNext ? page.keyAt(page.keyCount - 1).slice(base.length) : null };
+  return {
+    objects,
+    others,
+    next: page.isTruncated ? page.keyAt(page.keyCount - 1).slice(base.length) : null,
+  };
 }

@@ -1,6 +1,6 @@
 import type { StoredObject } from '../../domain/export/stored-object.ts';
 import { isOid, isRepoName, objectKey, repoPrefix, tenantPrefix } from '../../domain/names.ts';
-import type { ListedPage, ListPageRequest } from '../../ports/object-listing.ts';
+import { type ListedPage, listPages, nextPage } from '../../ports/object-listing.ts';
 import type { Deps } from '../deps.ts';
 import { listTenant } from '../list-tenant.ts';
 import { mapLimited } from '../map-limited.ts';
@@ -82,31 +82,19 @@ async function listRepo(
   found: Found,
   onRequest: () => Promise<void>,
 ): Promise<void> {
-  const first = await listOne(deps, { prefix }, found, onRequest);
+  const first = await nextPage(deps.listing, { prefix, readsEtags: true }, onRequest);
+  found.notePage(first);
   if (!first.isTruncated) return;
-  const reached = first.lastKey.slice(prefix.length);
+  const startAfter = first.keyAt(first.keyCount - 1);
+  const reached = startAfter.slice(prefix.length);
   const open = firstDigits.filter((digit) => digit >= reached.slice(0, 1));
   await mapLimited(open, firstDigits.length, async (digit) => {
-    let request: ListPageRequest = { prefix: `${prefix}${digit}`, startAfter: first.lastKey };
-    for (;;) {
-      const page = await listOne(deps, request, found, onRequest);
-      if (!page.isTruncated || found.isFull) return;
-      request = { prefix: request.prefix, startAfter: page.lastKey };
+    const request = { prefix: `${prefix}${digit}`, startAfter, readsEtags: true };
+    for await (const page of listPages(deps.listing, request, onRequest)) {
+      found.notePage(page);
+      if (found.isFull) return;
     }
   });
-}
-
-async function listOne(
-  { listing }: Pick<Deps, 'listing'>,
-  request: ListPageRequest,
-  found: Found,
-  onRequest: () => Promise<void>,
-): Promise<{ isTruncated: boolean; lastKey: string }> {
-  const page = await listing.listPage({ ...request, readsEtags: true });
-  found.notePage(page);
-  await onRequest();
-  const lastKey = page.keyCount === 0 ? '' : page.keyAt(page.keyCount - 1);
-  return { isTruncated: page.isTruncated && page.keyCount > 0, lastKey };
 }
 
 /** The objects that were found, up to a maximum. */

@@ -3,6 +3,7 @@ import { type ExportJob, type ExportRequest, newExportJob } from '../../domain/e
 import { requestKey as requestObjectKey } from '../../domain/export/export-keys.ts';
 import { encodeRequested, type RequestedObject } from '../../domain/export/requested-objects.ts';
 import { repoPrefix } from '../../domain/names.ts';
+import { hasKeys } from '../../ports/object-listing.ts';
 import { claimRequest } from '../access/request-key.ts';
 import type { Deps } from '../deps.ts';
 import { advanceOrLog, forgetOrLog } from './advance-or-log.ts';
@@ -111,8 +112,7 @@ async function hasRepo(
   if (repo === null) return true;
   const record = await ledger.readRepo({ tenant, repo });
   if (record && record.closedAtMs !== null) return false;
-  const page = await listing.listPage({ prefix: repoPrefix({ tenant, repo }), maxKeys: 1 });
-  return page.keyCount > 0;
+  return hasKeys(listing, repoPrefix({ tenant, repo }));
 }
 
 /** A delete cancels the exports that it finds. One whose record came just after that is found here. */

@@ -1,5 +1,6 @@
 import { repoPrefix } from '../../domain/names.ts';
 import { isThere, type RepoRecord, type TenantRecord, unknownRepo } from '../../domain/tenant.ts';
+import { hasKeys } from '../../ports/object-listing.ts';
 import type { Deps } from '../deps.ts';
 
 /**
@@ -27,6 +28,5 @@ export async function isFound(
 ): Promise<boolean> {
   const { tenant, repo, record } = input;
   if (record && (record.closedAtMs !== null || isThere(record) || tenant.repoLimits.has(repo))) return true;
-  const page = await listing.listPage({ prefix: repoPrefix({ tenant: tenant.tenant, repo }), maxKeys: 1 });
-  return page.keyCount > 0;
+  return hasKeys(listing, repoPrefix({ tenant: tenant.tenant, repo }));
 }

@@ -1,5 +1,6 @@
-import { beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { isGone } from '../../../../../lambda/domain/tenant.ts';
+import { LedgerUnavailableError } from '../../../../../lambda/ports/ledger.ts';
 import { createTenant } from '../../../../../lambda/use-cases/access/create-tenant.ts';
 import { createToken } from '../../../../../lambda/use-cases/access/create-token.ts';
 import { deleteTenant } from '../../../../../lambda/use-cases/deletes/delete-objects.ts';
@@ -45,6 +46,29 @@ describe('a tenant that is being deleted', () => {
     world.nowMs += 5;
     expect(await del()).toEqual(first);
     expect(world.requests).toHaveLength(2);
+  });
+
+  it('is emptied though its tokens are not all deleted in time', async () => {
+    vi.spyOn(world.tokens, 'delete').mockRejectedValue(new LedgerUnavailableError('It is too late.'));
+    await expect(del()).rejects.toThrow(LedgerUnavailableError);
+    expect(world.requests).toEqual([{ tenant, reason: 'delete', full: true }]);
+  });
+
+  it('has several tokens and rules deleted at a time', async () => {
+    for (let index = 0; index < 40; index += 1)
+      await createToken(world.deps, { tenant, scope: 'read', label: null });
+    const remove = world.tokens.delete.bind(world.tokens);
+    let [running, most] = [0, 0];
+    vi.spyOn(world.tokens, 'delete').mockImplementation(async (token) => {
+      running += 1;
+      most = Math.max(most, running);
+      await Promise.resolve();
+      running -= 1;
+      return remove(token);
+    });
+    await del();
+    expect(await world.tokens.list(tenant)).toEqual([]);
+    expect(most).toBe(16);
   });
 
   it('need not have been counted; then what it frees is unknown, not zero', async () => {

@@ -67,23 +67,6 @@ describe('the objects of a tenant', () => {
     }
   });
 
-  it('end with a page that has no keys, whatever else the store says of it', async () => {
-    const store = storeWith();
-    const listing = {
-      ...store,
-      listFolders: () => Promise.reject(new Error('Nobody asks for folders.')),
-      listPage: async (request: Parameters<typeof store.listPage>[0]) => ({
-        ...(await store.listPage(request)),
-        isTruncated: true,
-      }),
-    };
-    expect(await listStoredObjects({ listing }, { tenant, pageSize: 10 })).toEqual({
-      objects: [],
-      others: new Map(),
-      next: null,
-    });
-  });
-
   it('say when they were stored, if the store says so', async () => {
     const store = new MemoryObjectStore();
     store.put(`acme/app/${oidOf('a')}`, 1, undefined, 5000);

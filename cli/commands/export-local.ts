@@ -6,6 +6,7 @@ import type { CliContext } from '../context.ts';
 import { shellWords } from '../du/words.ts';
 import { UsageError } from '../errors.ts';
 import { type NamedObject, readObjectsFile } from '../export/objects-file.ts';
+import { extractNamed } from '../export/views.ts';
 import { ExportProgress } from '../export-local/progress.ts';
 import { exportLocally, type LocalExport } from '../export-local/run.ts';
 import { wantedHash } from '../export-local/state.ts';
@@ -87,8 +88,7 @@ function asJson({ file, sizeBytes, state }: LocalExport) {
 function resultText({ file, sizeBytes, state }: LocalExport, { hasNames }: { hasNames: boolean }): string {
   const made = `${file}: ${formatObjects(state.objects.length)}, ${formatBytes(sizeBytes)}.\n`;
   const archive = shellWords([path.resolve(file)]);
-  // Names may be any.
-  if (hasNames) return `${made}Extract it:\n  tar -x -f ${archive}\n`;
+  if (hasNames) return `${made}${extractNamed}  tar -x -f ${archive}\n`;
   return (
     `${made}With it git-lfs needs no server:\n` +
     '  GIT_LFS_SKIP_SMUDGE=1 git clone REPOSITORY work && cd work\n' +

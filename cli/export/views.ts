@@ -13,7 +13,8 @@ export function renderExports(exports: readonly ExportBody[], view: View): strin
   const rows = exports.map((job) => [
     job.exportId,
     job.repo ?? '(all)',
-    job.dryRun ? 'dry run' : job.format,
+    job.dryRun ? 'dry run' : `${job.format}${job.named ? ', named' : ''}`,
+    printable(askerOf(job)),
     job.state,
     formatShare(job),
     job.plan === null ? '-' : formatBytes(job.plan.archiveBytes),
@@ -24,6 +25,7 @@ export function renderExports(exports: readonly ExportBody[], view: View): strin
     'export',
     { name: 'repo', least: 10 },
     'format',
+    { name: 'by', least: 8 },
     'state',
     { name: 'done', right: true },
     { name: 'size', right: true },
@@ -33,15 +35,21 @@ export function renderExports(exports: readonly ExportBody[], view: View): strin
   return renderTable(columns, rows, view);
 }
 
+/** A token's user or label, or what else the asker is. Older exports don't say. */
+const askerOf = ({ by }: ExportBody) => by?.name ?? by?.kind ?? '-';
+
 /** All that is known of an export. */
 export function renderExport(job: ExportBody, view: View): string {
   const { nowMs } = view;
   const { plan, progress, failure } = job;
-  const objects = job.listedObjects === null ? '' : `, ${formatObjects(job.listedObjects)} of a list`;
+  const objects =
+    job.listedObjects === null
+      ? ''
+      : `, ${formatObjects(job.listedObjects)} of a list${job.named ? ', with names of its own' : ''}`;
   const lines = [
     `export    ${job.exportId}: ${job.repo === null ? job.tenant : `${job.tenant}/${job.repo}`} as ${job.format}${objects}`,
     `state     ${job.state}${progress.share === null ? '' : `, ${formatShare(job)}`}`,
-    `began     ${formatAge(job.createdAt, nowMs)}`,
+    `began     ${formatAge(job.createdAt, nowMs)}, by ${printable(askerOf(job))}`,
     ...(failure === null ? [] : [`failed    ${printable(failure.message)} (${failure.reason})`]),
     ...(plan === null ? [] : planLines(plan)),
   ];
@@ -92,8 +100,11 @@ function renderArchives(job: ExportBody, view: View): string {
   ].join('');
 }
 
+/** A name can be one of git's own files, which can hold a command. */
+export const extractNamed = 'Extract it, but never into .git: the list gave its files their names.\n';
+
 /** How to use the archives in the end. */
-export function restoreText({ archives, format, listedObjects }: ExportBody): string {
+export function restoreText({ archives, format, named }: ExportBody): string {
   const extract = (options: string, path: string) =>
     archives
       .map(({ name }) =>
@@ -102,8 +113,7 @@ export function restoreText({ archives, format, listedObjects }: ExportBody): st
           : `  unzip ${options.replace('-C', '-d')}${shellWords([`${path}${name}`])}\n`,
       )
       .join('');
-  // They may have names of their own.
-  if (listedObjects !== null) return `Extract it:\n${extract('', '')}`;
+  if (named) return `${extractNamed}${extract('', '')}`;
   return (
     'With it git-lfs needs no server:\n' +
     `  GIT_LFS_SKIP_SMUDGE=1 git clone REPOSITORY work && cd work\n${extract('-C .git ', '../')}` +

@@ -48,7 +48,15 @@ export function exportJobsContract(open: () => Promise<ExportJobs>): void {
         const priced = { requests: 9, dollars: 0.000_000_123_456_789, seconds: 1 / 3 };
         const object = { oid: 'ab', sizeBytes: 5, etag: '"e"', key: `${tenant}/app/ab` };
         const full = job(tenant, 'full', {
-          request: { ...request, repo: 'app', listedObjects: 3, format: 'zip', prefer: 'cost' },
+          request: {
+            ...request,
+            repo: 'app',
+            listedObjects: 3,
+            isNamed: true,
+            format: 'zip',
+            prefer: 'cost',
+          },
+          by: { kind: 'token', name: 'ada' },
           state: 'failed',
           endedAtMs: nowMs + 5,
           leaseUntilMs: nowMs + 7,

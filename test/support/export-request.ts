@@ -2,6 +2,7 @@
 export const wholeTenant = {
   repo: null,
   listedObjects: null,
+  isNamed: false,
   format: 'tar',
   prefer: 'time',
   isDryRun: false,

@@ -51,15 +51,26 @@ const explained = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('object-too-large'), way, object: storedObject }),
 ]);
 
-const exportItem = z.object({
-  ...path,
-  request: z.object({
+const request = z
+  .object({
     repo: z.string().nullable(),
     listedObjects: z.number().nullable(),
+    isNamed: z.boolean().exactOptional(),
     format: z.enum(['tar', 'zip']),
     prefer: z.enum(['time', 'cost']),
     isDryRun: z.boolean(),
-  }),
+  })
+  // Older items do not say it: any list may have names.
+  .transform((asked) => ({ ...asked, isNamed: asked.isNamed ?? asked.listedObjects !== null }));
+
+const exportItem = z.object({
+  ...path,
+  request,
+  // Older items have none.
+  by: z
+    .object({ kind: z.enum(['operator', 'token', 'identity']), name: z.string().nullable() })
+    .nullable()
+    .default(null),
   createdAtMs: z.number(),
   endsByMs: z.number(),
   expiresAtMs: z.number(),

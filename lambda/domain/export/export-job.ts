@@ -1,3 +1,4 @@
+import type { AuditActor } from '../audit.ts';
 import type { Explained } from './explain.ts';
 import type { PlanFigures } from './plan-figures.ts';
 import type { Way } from './plan-settings.ts';
@@ -8,6 +9,8 @@ export interface ExportRequest {
   readonly repo: string | null;
   /** How many objects were asked for by their oids; their list lies beside the archive. null: all. */
   readonly listedObjects: number | null;
+  /** Whether that list gives names to files. Then nothing says what is in the archive: a name may be one of git's own. */
+  readonly isNamed: boolean;
   readonly format: 'tar' | 'zip';
   /** What matters more, where the two differ. */
   readonly prefer: 'time' | 'cost';
@@ -72,11 +75,16 @@ export interface ExportProgress {
   readonly requests: number;
 }
 
+/** Who asked for an export: all who see it see this, so it has no id of a token. */
+export type ExportAsker = Pick<AuditActor, 'kind' | 'name'>;
+
 /** An export, from the request to its end. */
 export interface ExportJob {
   readonly tenant: string;
   readonly exportId: string;
   readonly request: ExportRequest;
+  /** null: it was not written down. */
+  readonly by: ExportAsker | null;
   readonly createdAtMs: number;
   /** A job that is still open then fails. */
   readonly endsByMs: number;
@@ -116,15 +124,17 @@ export function newExportJob(input: {
   tenant: string;
   exportId: string;
   request: ExportRequest;
+  by?: ExportAsker | undefined;
   nowMs: number;
   /** How long it may take. */
   limitMs: number;
 }): ExportJob {
-  const { tenant, exportId, request, nowMs, limitMs } = input;
+  const { tenant, exportId, request, by = null, nowMs, limitMs } = input;
   return {
     tenant,
     exportId,
     request,
+    by,
     createdAtMs: nowMs,
     endsByMs: nowMs + limitMs,
     expiresAtMs: nowMs + limitMs,

@@ -82,13 +82,17 @@ export function scratchKey(path: ExportPath, { round, unit }: { round: number; u
   return `${workPrefix(path)}${round}/scratch/${unit}`;
 }
 
-/** An archive. Its last segment is the name under which it is downloaded. */
+/**
+ * An archive. Its last segment is the name under which it is downloaded. It ends in `-files` if names were given: such an
+ * archive must not be taken for one that is extracted into `.git`.
+ */
 export function archiveKey(
-  path: ExportPath & { readonly repo: string | null },
+  path: ExportPath & { readonly repo: string | null; readonly isNamed: boolean },
   archive: { format: 'tar' | 'zip'; round: number; number: number; of: number },
 ): string {
   const { format, round, number, of } = archive;
   const name = path.repo === null ? path.tenant : `${path.tenant}-${path.repo}`;
+  const files = path.isNamed ? '-files' : '';
   const volume = of === 1 ? '' : `-${number}-of-${of}`;
-  return `${exportPrefix(path)}${round}/${name}${volume}.${format}`;
+  return `${exportPrefix(path)}${round}/${name}${files}${volume}.${format}`;
 }

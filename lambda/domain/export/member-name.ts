@@ -22,14 +22,28 @@ export function nameLike({ name }: Pick<StoredObject, 'name'>): string {
 }
 
 /**
- * Whether a given name may be one of a file in an archive: relative, without empty segments, `.` and `..`, so that
- * nobody who extracts it writes elsewhere.
+ * Whether a given name may be one of a file in an archive: a relative path that git would put into a tree, on any file
+ * system. Extracting it writes nothing elsewhere, and nothing into a `.git`, where a file can be a command.
  */
 export function isMemberName(name: string): boolean {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: it is they that must not be in a name.
   if (/[\u0000-\u001f\u007f\\]/.test(name) || !isWellFormed(name)) return false;
-  if (Buffer.byteLength(name) > nameBytesMax) return false;
-  return name.split('/').every((segment) => segment !== '' && segment !== '.' && segment !== '..');
+  if (Buffer.byteLength(name) > nameBytesMax || driveLetter.test(name)) return false;
+  return name.split('/').every((segment) => !/^\.{0,2}$/.test(segment) && !isDotGit(segment));
+}
+
+/** `C:` on Windows, where any one character can be a drive. */
+const driveLetter = /^.:/u;
+
+/** What HFS+ leaves out of a name. */
+const ignoredByHfs = /[\u200c-\u200f\u202a-\u202e\u206a-\u206f\ufeff]/g;
+
+/**
+ * Whether some file system takes a segment for `.git`: NTFS has a short name for it, drops dots and spaces at the end, and
+ * what follows a colon is a stream of the same file.
+ */
+function isDotGit(segment: string): boolean {
+  return /^(\.git|git~1)[. ]*(:|$)/i.test(segment) || /^\.git$/i.test(segment.replace(ignoredByHfs, ''));
 }
 
 /** False for half of a surrogate pair, which UTF-8 cannot express. */

@@ -38,7 +38,8 @@ export function wrongRequested(
         index,
         field: 'name',
         message:
-          'must be a relative path without empty segments, . and .., without \\ and control characters',
+          'must be a relative path that git takes: without empty segments, ., .. and .git in any spelling, without \\, ' +
+          'drive letters and control characters',
       };
     if (name === ownFolder || name?.startsWith(`${ownFolder}/`))
       return {

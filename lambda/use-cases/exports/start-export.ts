@@ -1,5 +1,10 @@
 import { newExportId } from '../../domain/export/export-id.ts';
-import { type ExportJob, type ExportRequest, newExportJob } from '../../domain/export/export-job.ts';
+import {
+  type ExportAsker,
+  type ExportJob,
+  type ExportRequest,
+  newExportJob,
+} from '../../domain/export/export-job.ts';
 import { requestKey as requestObjectKey } from '../../domain/export/export-keys.ts';
 import { encodeRequested, type RequestedObject } from '../../domain/export/requested-objects.ts';
 import { repoPrefix } from '../../domain/names.ts';
@@ -18,7 +23,8 @@ type StartDeps = Pick<
 };
 
 /** What is asked for. */
-export interface ExportWish extends Omit<ExportRequest, 'listedObjects'> {
+export interface ExportWish extends Omit<ExportRequest, 'listedObjects' | 'isNamed'> {
+  readonly by?: ExportAsker | undefined;
   readonly tenant: string;
   /** undefined: all objects. */
   readonly objects?: readonly RequestedObject[] | undefined;
@@ -58,8 +64,9 @@ export async function startExportOnce(
   input: { wish: ExportWish; requestKey: string },
 ): Promise<StartExportOutcome | { readonly kind: 'key-reused' | 'removed' }> {
   const { wish, requestKey } = input;
+  const { by: _, ...body } = wish;
   const { tenant } = wish;
-  const claim = await claimRequest(deps, { purpose: `start export\n${tenant}`, requestKey, body: wish });
+  const claim = await claimRequest(deps, { purpose: `start export\n${tenant}`, requestKey, body });
   if (claim.kind === 'key-reused') return claim;
   const { beganAtMs: nowMs, seed, isDone } = claim.record;
   const exportId = newExportId({ nowMs, random: seed });
@@ -82,7 +89,7 @@ async function begin(
 ): Promise<StartExportOutcome> {
   const { archives, exportJobs, exportSettings } = deps;
   const { wish, nowMs, exportId } = input;
-  const { tenant, objects, ...wished } = wish;
+  const { tenant, by, objects, ...wished } = wish;
   const path = { tenant, exportId };
   if (!(await hasRepo(deps, wish))) return { kind: 'no-repo' };
   if (objects) {
@@ -90,8 +97,9 @@ async function begin(
     if (holders.length >= exportSettings.perTenantMax) return { kind: 'full', holders, isListPut: false };
     await archives.put(requestObjectKey(path), encodeRequested(objects));
   }
-  const request: ExportRequest = { ...wished, listedObjects: objects?.length ?? null };
-  const job = newExportJob({ ...path, request, nowMs, limitMs: exportSettings.limitMs });
+  const isNamed = objects?.some(({ name }) => name !== undefined) === true;
+  const request: ExportRequest = { ...wished, listedObjects: objects?.length ?? null, isNamed };
+  const job = newExportJob({ ...path, request, by, nowMs, limitMs: exportSettings.limitMs });
   const options = { placesMax: exportSettings.perTenantMax, nowMs: deps.clock.nowMs() };
   if ((await exportJobs.create(job, options)) === 'full')
     return { kind: 'full', holders: await placeHolders(deps, tenant), isListPut: objects !== undefined };

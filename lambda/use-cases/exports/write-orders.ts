@@ -92,13 +92,13 @@ async function beginUploads(
   { job, volumes, crc32Of }: PlannedVolumes,
 ): Promise<OrderedVolume[]> {
   const { tenant, exportId, round } = job;
-  const { format, repo } = job.request;
+  const { format, repo, isNamed } = job.request;
   const begun: OrderedVolume[] = [];
   for (const [index, { layout }] of volumes.entries()) {
     const number = { number: index + 1, of: volumes.length };
     const [made, upload] = await Promise.all([
       archives.putSource(madeKey(job, { round, volume: index }), madeBytes({ layout, crc32Of })),
-      archives.createUpload(archiveKey({ tenant, exportId, repo }, { format, round, ...number })),
+      archives.createUpload(archiveKey({ tenant, exportId, repo, isNamed }, { format, round, ...number })),
     ]);
     begun.push({ ...upload, made });
   }

@@ -99,9 +99,10 @@ describe('export start', () => {
     const { run } = await serve(stages(done('', zip)));
     expect((await run('start', 'acme')).out).toContain("  unzip -d .git '../it'\\''s.zip'\n");
     await server?.close();
-    const listed = await serve(stages(done('https://s.example/', { listedObjects: 2 })));
+    const listed = await serve(stages(done('https://s.example/', { listedObjects: 2, named: true })));
     const { out } = await listed.run('start', 'acme');
-    expect(out).toContain('Extract it:\n  tar -x -f acme-game.tar\n');
+    expect(out).toMatch(/never into \.git: .*\n {2}tar -x -f acme-game\.tar\n/);
+    expect(out).toMatch(/as tar, 2 objects of a list, with names of its own\n.*\nbegan .*, by ada\n/);
     expect(out).not.toContain('git clone');
   });
 
@@ -253,9 +254,9 @@ describe('export list, show and delete', () => {
     }));
     expect((await run('list', 'acme')).out).toBe(
       [
-        'export                    repo   format  state       done    size  began       kept for',
-        `${exportId}  game   tar     copying   25.0 %  20 GiB  60 s ago    -`,
-        `${exportId}  (all)  tar     done     100.0 %  20 GiB  60 s ago    7.0 days`,
+        'export                    repo   format  by   state       done    size  began       kept for',
+        `${exportId}  game   tar     ada  copying   25.0 %  20 GiB  60 s ago    -`,
+        `${exportId}  (all)  tar     ada  done     100.0 %  20 GiB  60 s ago    7.0 days`,
         '',
       ]
         .join('\n')

@@ -1,7 +1,9 @@
 import type { APIGatewayProxyEventV2 } from 'aws-lambda';
+import { auditText } from '../../../domain/audit.ts';
 import { exportIdPattern } from '../../../domain/export/export-id.ts';
 import type { ExportJob } from '../../../domain/export/export-job.ts';
 import type { TenantRecord } from '../../../domain/tenant.ts';
+import { actorOf } from '../../../use-cases/audited.ts';
 import { cancelExport } from '../../../use-cases/exports/cancel-export.ts';
 import { listExports as listExportsUseCase, readExport } from '../../../use-cases/exports/list-exports.ts';
 import {
@@ -43,7 +45,9 @@ const startExport = change(
     const repo = body.repo?.replace(/\.git$/, '') ?? null;
     const refusal = refuseBeyondRepos({ token }, repo ?? undefined);
     if (refusal) return refusal;
-    const wish = { tenant, repo, format, prefer, isDryRun, objects };
+    const { kind, name } = actorOf(token);
+    const by = { kind, name: name === null ? null : auditText(name) };
+    const wish = { by, tenant, repo, format, prefer, isDryRun, objects };
     const outcome =
       key.requestKey === undefined
         ? await startExportUseCase(deps, wish)
@@ -93,8 +97,8 @@ const deleteExport = change(
 
 /** What the audit has of an export. */
 function exportSummary({ exportId, state, request }: ExportJob) {
-  const { repo, format, isDryRun, listedObjects } = request;
-  return { exportId, state, repo, format, dryRun: isDryRun, listedObjects };
+  const { repo, format, isDryRun, listedObjects, isNamed } = request;
+  return { exportId, state, repo, format, dryRun: isDryRun, listedObjects, named: isNamed };
 }
 
 async function shown(deps: ManagementDeps, job: ExportJob): Promise<Response> {

@@ -8,7 +8,7 @@ const requestedObject = z.strictObject({
   oid: z.string().regex(oidPattern, 'must be 64 lower-case hex digits'),
   name: z.string().min(1, 'must not be empty').optional().meta({
     description:
-      'Its path in the archive. Without it: `lfs/objects/ab/cd/OID`, where git-lfs looks for it below `.git`.',
+      'Its path in the archive: one that git takes, so not `.git/config`. Without it: `lfs/objects/ab/cd/OID`, where git-lfs looks for it below `.git`.',
   }),
 });
 

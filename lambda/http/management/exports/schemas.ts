@@ -32,11 +32,23 @@ export const exportSchema = z
     exportId: z.string(),
     tenant: z.string(),
     repo: z.string().nullable().meta({ description: 'null: all repos.' }),
+    by: z
+      .object({
+        kind: z.enum(['operator', 'token', 'identity']),
+        name: z.string().nullable().meta({ description: 'User or label of the token.' }),
+      })
+      .nullable()
+      .meta({ description: 'The asker. null: an older version made it.' }),
     listedObjects: z
       .int()
       .min(1)
       .nullable()
       .meta({ description: 'Objects that were asked for by their oids. null: all.' }),
+    named: z.boolean().meta({
+      description:
+        'Whether the list gives files their names. Its archives end in `-files`: never extract them into `.git`, where a ' +
+        "name can be one of git's own files.",
+    }),
     format: z.enum(['tar', 'zip']),
     prefer: z.enum(['time', 'cost']),
     dryRun: z.boolean(),

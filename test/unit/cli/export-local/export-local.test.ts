@@ -122,13 +122,15 @@ describe('export local', () => {
     const wanted = [{ ...(one as FakeObject), name: 'a/one.bin' }, two as FakeObject];
     expect(made().equals(planned(wanted, { missing: [{ oid: absent, sizeBytes: null }] }))).toBe(true);
     expect(timesOf(other?.oid ?? '')).toBe(0);
-    expect(out).toContain(`Extract it:\n  tar -x -f ${file}\n`);
+    expect(out).toMatch(/never into \.git: .*\n {2}tar -x -f \S+\n$/);
     expect(err).toContain('It lacks 1 object not stored now');
-    writeFileSync(list, `${one?.oid} ../x\n`);
-    expect(await run(['--objects', list, '--force'])).toMatchObject({
-      code: 2,
-      err: expect.stringContaining('must be a relative path'),
-    });
+    for (const name of ['../x', '.git/config']) {
+      writeFileSync(list, `${one?.oid} ${name}\n`);
+      expect(await run(['--objects', list, '--force'])).toMatchObject({
+        code: 2,
+        err: expect.stringContaining('must be a relative path'),
+      });
+    }
   });
 
   it('asks for a hundred objects at a time', async () => {

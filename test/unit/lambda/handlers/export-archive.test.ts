@@ -7,7 +7,14 @@ import { memoryDeps } from '../../../support/memory/deps.ts';
 import { recordingLog } from '../../../support/recording-log.ts';
 
 const path = { tenant: 'acme', exportId: 'first' };
-const request = { repo: null, listedObjects: null, format: 'tar', prefer: 'time', isDryRun: true } as const;
+const request = {
+  repo: null,
+  listedObjects: null,
+  isNamed: false,
+  format: 'tar',
+  prefer: 'time',
+  isDryRun: true,
+} as const;
 const advance = { ...path, step: { kind: 'advance' } };
 
 async function stack() {

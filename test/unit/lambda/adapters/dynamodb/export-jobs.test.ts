@@ -53,6 +53,16 @@ describe('the record of an export', () => {
     expect(tidy).not.toHaveProperty('gsi1pk');
   });
 
+  it.each([
+    { listedObjects: null, isNamed: false },
+    { listedObjects: 2, isNamed: true },
+  ])('of an older version has no asker, and its list of $listedObjects may have names', async (listed) => {
+    const { by: _, ...item } = job;
+    const { isNamed: __, ...older } = { ...request, listedObjects: listed.listedObjects };
+    client.on('GetItem').resolves({ Item: { ...key, ...item, request: older } });
+    expect(await jobs.read(job)).toEqual({ ...job, by: null, request: { ...request, ...listed } });
+  });
+
   it('is parsed when it is read', async () => {
     client.on('GetItem').resolves({ Item: { ...key, ...job, state: 'lost' } });
     await expect(jobs.read(job)).rejects.toThrow(/state/);

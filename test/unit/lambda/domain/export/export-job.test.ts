@@ -20,7 +20,14 @@ const nowMs = 1_800_000_000_000;
 const job = newExportJob({
   tenant: 'acme',
   exportId: 'first',
-  request: { repo: null, listedObjects: null, format: 'tar', prefer: 'time', isDryRun: false },
+  request: {
+    repo: null,
+    listedObjects: null,
+    isNamed: false,
+    format: 'tar',
+    prefer: 'time',
+    isDryRun: false,
+  },
   nowMs,
   limitMs: 24 * 60 * minute,
 });

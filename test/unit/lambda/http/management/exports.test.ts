@@ -65,7 +65,15 @@ describe('to begin an export', () => {
     const { body } = await start(deps, {});
     expect(body).toMatchObject({ repo: null, format: 'tar', prefer: 'time', listedObjects: null });
     const some = await start(deps, { objects: [{ oid }], dryRun: true });
-    expect(some.body).toMatchObject({ listedObjects: 1, dryRun: true });
+    expect(some.body).toMatchObject({ listedObjects: 1, named: false, dryRun: true });
+  });
+
+  it('says who asked, without the id of a token, and whether files get names', async () => {
+    const { deps } = await exportWorld();
+    const { body } = await start(deps, { objects: [{ oid, name: 'a.psd' }] });
+    const said = { named: true, by: { kind: 'operator', name: null } };
+    expect(body).toMatchObject(said);
+    expect((await ask(deps, `GET ${route}`)).body.exports).toMatchObject([said]);
   });
 
   it.each([
@@ -77,6 +85,10 @@ describe('to begin an export', () => {
     { body: { objects: [{ oid: 'A'.repeat(64) }] }, detail: /^objects.0.oid: must be 64/ },
     { body: { objects: [{ oid }, { oid }] }, detail: /^objects.1.oid: is in the list twice/ },
     { body: { objects: [{ oid, name: '/etc' }] }, detail: /^objects.0.name: must be a relative path/ },
+    {
+      body: { objects: [{ oid, name: 'a/.Git./config' }] },
+      detail: /^objects.0.name: .*\.git in any spelling/,
+    },
     { body: { objects: [{ oid, size: 5 }] }, detail: /size/ },
   ])('refuses $body', async ({ body, detail }) => {
     const { deps, messages } = await exportWorld();

@@ -93,7 +93,7 @@ describe('an export', () => {
         work,
         Buffer.from(JSON.stringify([{ oid, name: 'folder/a.bin' }, { oid: absent }])),
       );
-      await stack.start({ repo, listedObjects: 2 });
+      await stack.start({ repo, listedObjects: 2, isNamed: true });
       await stack.run();
       const { files, job } = await archivesOf(stack);
       expect(Buffer.from(files.get('folder/a.bin') ?? []).toString()).toBe('wanted');
@@ -101,6 +101,8 @@ describe('an export', () => {
       const manifest = JSON.parse(Buffer.from(files.get('lfs/export/manifest-1.json') ?? []).toString());
       expect(manifest).toMatchObject({ objects: 1, missing: [{ oid: absent, sizeBytes: null }] });
       expect(job.planned?.missing).toBe(1);
+      const name = repo === null ? 'acme' : 'acme-app';
+      expect(job.planned?.volumes).toMatchObject([{ key: `_exports/acme/first/1/${name}-files.tar` }]);
       await stack.jobs.change(exportPath, () => undefined);
       if (repo !== null) return;
     }

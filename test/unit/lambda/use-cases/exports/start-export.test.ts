@@ -63,6 +63,9 @@ describe('an export that is asked for', () => {
     });
     const job = started(await startExport({ ...deps, exportJobs }, { ...wish, objects }));
     expect([job.request.listedObjects, listed]).toEqual([1, objects]);
+    expect(job.request.isNamed).toBe(true);
+    const unnamed = { ...wish, objects: [{ oid: 'b'.repeat(64) }] };
+    expect(started(await startExport(deps, unnamed)).request.isNamed).toBe(false);
   });
 
   it('begins later if the queue does not take its first step', async () => {
@@ -167,6 +170,8 @@ describe('an export that is asked for with a key', () => {
     clock.advance(60_000);
     expect(started(await startExportOnce(deps, once)).exportId).toBe(first.exportId);
     expect(messages).toHaveLength(1);
+    const byAnother = { ...wish, by: { kind: 'token', name: 'grace' } as const };
+    expect(started(await startExportOnce(deps, { ...once, wish: byAnother })).by).toBeNull();
     const otherWish = { ...wish, format: 'zip' as const };
     expect(await startExportOnce(deps, { ...once, wish: otherWish })).toEqual({ kind: 'key-reused' });
     const other = started(await startExportOnce(deps, { ...once, requestKey: 'key-2' }));

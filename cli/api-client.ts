@@ -94,7 +94,7 @@ export class ApiClient {
   async exchange(request: {
     method: Method;
     path: string;
-    body: unknown;
+    body?: unknown;
     mediaType: string;
   }): Promise<{ status: number; body: unknown }> {
     const { status, text } = await this.#exchange(request);

@@ -1,7 +1,14 @@
 import type { Command } from 'commander';
 import { type RepoBody, repoSchema } from '../lambda/http/management/repos/schemas.ts';
 import type { CliContext } from './context.ts';
-import { type ApiOptions, managerToken, parseRepo, parseTenant, withApiOptions } from './options.ts';
+import {
+  type ApiOptions,
+  managerToken,
+  openClient,
+  parseRepo,
+  parseTenant,
+  withApiOptions,
+} from './options.ts';
 import { printAnswer } from './print-answer.ts';
 
 /** A subcommand of `repo` about one repo. */
@@ -10,6 +17,15 @@ export function commandForRepo(group: Command, name: string, description: string
     .description(description)
     .argument('<tenant>', 'name of the tenant', parseTenant)
     .argument('<repo>', 'name of the repo', parseRepo);
+}
+
+/** The repo as it is. undefined: it isn't there yet. @throws {CliError} */
+export function findRepo(
+  context: CliContext,
+  { tenant, repo, options }: { tenant: string; repo: string; options: ApiOptions },
+): Promise<RepoBody | undefined> {
+  const client = openClient(options, context, managerToken);
+  return client.find({ path: `/v1/tenants/${tenant}/repos/${repo}`, shape: repoSchema });
 }
 
 /**

@@ -2,6 +2,7 @@ import { type Command, InvalidArgumentError, Option } from 'commander';
 import { parseSize } from '../lambda/domain/bytes.ts';
 import { isDay } from '../lambda/domain/calendar.ts';
 import { isOid, isRepoName, isTenantName, tenantNameRule } from '../lambda/domain/names.ts';
+import { tokenIdOf } from '../lambda/domain/token.ts';
 import { ApiClient } from './api-client.ts';
 import { adminTokenPlace } from './api-errors.ts';
 import { BusyLine } from './busy-line.ts';
@@ -98,12 +99,14 @@ export function parseOid(text: string): string {
 
 /** A limit in bytes; null for `unlimited`. */
 export function parseLimit(text: string): number | null {
-  if (text.toLowerCase() === 'unlimited') return null;
-  const bytes = parseSize(text);
-  if (bytes === undefined) {
-    throw new InvalidArgumentError('Give a size below 8 PiB, such as 500MB, 1GiB or 1.5TiB, or `unlimited`.');
-  }
-  return bytes;
+  return text.toLowerCase() === 'unlimited' ? null : parseBytes(text, 'For no limit, use `unlimited`.');
+}
+
+/** A size in bytes. @param hint what else the option takes. */
+export function parseBytes(text: string, hint?: string): number {
+  const size = parseSize(text);
+  if ('bytes' in size) return size.bytes;
+  throw new InvalidArgumentError(hint === undefined ? size.problem : `${size.problem} ${hint}`);
 }
 
 /** The same for an option, which cannot be null: commander makes that an empty text. */
@@ -134,8 +137,10 @@ export function parseLifetime(text: string): number {
   return Number(count) * secondsOf[unit as keyof typeof secondsOf];
 }
 
-/** A token's id as `token list` shows it. */
+/** A token's id as `token list` shows it. For a pasted secret, the error has its id. */
 export function parseTokenId(text: string): string {
+  if (text.startsWith('lfsq_'))
+    throw new UsageError(`That's a token's secret. Use its id: ${tokenIdOf(text)}`);
   if (!/^[A-Za-z0-9_-]{1,128}$/.test(text)) {
     throw new InvalidArgumentError(
       'Give the id, not the token itself. List the ids with `lfs-quota token list TENANT`.',

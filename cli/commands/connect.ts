@@ -2,8 +2,9 @@ import { hostname, userInfo } from 'node:os';
 import path from 'node:path';
 import type { Command } from 'commander';
 import * as z from 'zod';
-import { newTokenSchema } from '../../lambda/http/management/tokens/schemas.ts';
-import { ApiClient } from '../api-client.ts';
+import { tokenIdOf } from '../../lambda/domain/token.ts';
+import { newTokenSchema, type TokenBody, tokenSchema } from '../../lambda/http/management/tokens/schemas.ts';
+import { ApiClient, emptyShape } from '../api-client.ts';
 import { refusalError } from '../api-errors.ts';
 import type { CliContext } from '../context.ts';
 import { CliError } from '../errors.ts';
@@ -12,6 +13,7 @@ import { gitSetting, gitText } from '../git/git.ts';
 import { ownLfsUrl } from '../git/lfs-address.ts';
 import { openClient, parseLifetime, parseRepo, parseTenant, withServiceOptions } from '../options.ts';
 import { printable } from '../printable.ts';
+import { formatUntil } from '../render.ts';
 
 interface ConnectOptions {
   readonly url?: string;
@@ -20,15 +22,20 @@ interface ConnectOptions {
   readonly readOnly?: boolean;
   readonly user?: string;
   readonly locks?: boolean;
-  readonly expires?: number;
+  /** `seconds: null`: never. */
+  readonly expires?: { readonly seconds: number | null };
   readonly json?: boolean;
 }
 
 /** Of a token's label. */
 const labelMax = 100;
 const mediaType = 'application/vnd.git-lfs+json';
-/** An object that nobody has: to ask for it tells whether a token may. */
-const nobodysObject = { oid: '0'.repeat(64), size: 1 };
+/** An object that isn't stored: asking for it shows whether a token works. */
+const absentObject = { oid: '0'.repeat(64), size: 1 };
+const day = 86_400;
+const lifetimeSeconds = 90 * day;
+/** A token that ends sooner than this is replaced by a new one. */
+const renewedSeconds = 7 * day;
 
 /** `connect`: the repository in this folder keeps its large files in a repo of the service from now on. */
 export function registerConnect(program: Command, context: CliContext): void {
@@ -38,18 +45,21 @@ export function registerConnect(program: Command, context: CliContext): void {
     .argument('<repo>', 'name of the repo; the first push makes it', parseRepo)
     .option('--clone <dir>', 'another folder', '.')
     .option('--read-only', 'a token that clones and pulls, but does not push')
-    .option('--user <name>', 'whom the new token stands for: the owner of its locks')
+    .option('--user <name>', 'owner of its locks (default: the user of the token you pass)')
     .option('--locks', 'also have git-lfs look for file locks before each push (docs/locks.md)')
     .option(
       '--expires <time>',
-      'how long the new token is valid, such as 90d (default: for ever)',
-      parseLifetime,
+      'how long the new token is valid, such as 30d, or never (default: 90d)',
+      parseLifetimeOption,
     )
     .option('--json', 'print what was done as JSON')
     .action((tenant: string, repo: string, options: ConnectOptions) =>
       connect({ tenant, repo }, options, context),
     );
 }
+
+/** A lifetime or `never`. commander would make null an empty text. */
+const parseLifetimeOption = (text: string) => ({ seconds: text === 'never' ? null : parseLifetime(text) });
 
 interface Place {
   readonly tenant: string;
@@ -64,18 +74,25 @@ async function connect(place: Place, options: ConnectOptions, context: CliContex
   const folder = await workTreeOf(clone);
   await refuseOwnAddress(clone, lfsUrl);
   await requireHelper(clone, baseUrl);
-  const { token, tokenId } = await tokenFor(client, place, options);
-  await tryToken(new ApiClient({ baseUrl, token, busy: client.busy }), place);
-  await keep(clone, { baseUrl, token, place });
+  const chosen = await chooseToken(client, place, { ...options, nowMs: context.nowMs() });
+  const { token, made } = chosen;
+  try {
+    await tryToken(new ApiClient({ baseUrl, token, busy: client.busy }), place);
+    if (!chosen.isKept) await keep(clone, { baseUrl, token, place });
+  } catch (error) {
+    if (made && !chosen.isKept) await revoke(client, { ...place, tokenId: made.tokenId });
+    throw error;
+  }
   const isCommitted = (await committedLfsUrl(clone)) === lfsUrl;
   const file = path.join(folder, '.lfsconfig');
   await gitText(clone, ['config', '--file', file, 'lfs.url', lfsUrl]);
   if (options.locks) await gitText(clone, ['config', '--file', file, 'lfs.locksverify', 'true']);
+  const tokenId = made?.tokenId ?? null;
   if (options.json) return context.out(`${JSON.stringify({ ...place, lfsUrl, tokenId })}\n`);
   context.out(
     [
-      `.lfsconfig     ${lfsUrl}`,
-      `token          ${tokenId === null ? 'the one that was given' : `new, ${tokenId}`}; git's credential helper has it`,
+      `.lfsconfig  ${lfsUrl}`,
+      `token       ${tokenText(chosen, context.nowMs())}`,
       '',
       'Next:',
       ...(isCommitted ? nextInClone : nextInNew),
@@ -84,11 +101,19 @@ async function connect(place: Place, options: ConnectOptions, context: CliContex
   );
 }
 
+function tokenText({ made, isKept }: ChosenToken, nowMs: number): string {
+  if (made === undefined) return "the one you passed; git's credential helper has it";
+  const { tokenId, scope, user, expiresAt } = made;
+  const until = expiresAt === null ? 'never expires' : `expires ${formatUntil(expiresAt, nowMs)}`;
+  const owner = user === null ? '' : `, locks belong to ${printable(user)}`;
+  return `${isKept ? 'unchanged' : 'new'}, ${tokenId}: ${scope}, ${until}${owner}`;
+}
+
 const nextInNew = [
   "  git lfs install && git lfs track '*.bin'     # which files are large",
   '  git add . && git commit -m "Large files" && git push',
 ];
-/** Somebody else has connected the repository before, and this is another clone. */
+/** The repository was connected before, in another clone. */
 const nextInClone = ['  git lfs install && git lfs pull     # its large files'];
 
 function committedLfsUrl(clone: string): Promise<string | undefined> {
@@ -113,20 +138,44 @@ async function refuseOwnAddress(clone: string, lfsUrl: string): Promise<void> {
 
 async function requireHelper(clone: string, baseUrl: string): Promise<void> {
   if (await hasCredentialHelper(clone, baseUrl)) return;
-  throw new CliError('git has no credential helper, so it would ask for the token at each push.', {
-    hint:
-      'Set one: git config --global credential.helper osxkeychain (macOS), manager (Windows), libsecret (Linux),\n' +
-      'or store, which keeps it in a file that only you can read.',
+  throw new CliError('Git has no credential helper, so every push would prompt.', {
+    hint: `Set one: ${helperCommand()}`,
   });
 }
 
-/** A new token for this repo alone, if the one that was given may make some. Otherwise that one. */
-async function tokenFor(
+/** A helper that comes with git on this system. */
+function helperCommand(): string {
+  const helpers: Partial<Record<NodeJS.Platform, string>> = { darwin: 'osxkeychain', win32: 'manager' };
+  return `git config --global credential.helper ${helpers[process.platform] ?? "'cache --timeout=86400'"}`;
+}
+
+/** The token that git is to send for the repo. */
+interface ChosenToken {
+  readonly token: string;
+  /** Git's credential helper has it already. */
+  readonly isKept: boolean;
+  /** What the service knows of it. undefined: it's the one that was passed. */
+  readonly made: TokenBody | undefined;
+}
+
+/**
+ * The token that git has for the repo, if it still works for a while and nothing else was asked for. Otherwise a new one
+ * for this repo alone, or, if the token that was passed can't create any, that one.
+ */
+async function chooseToken(
   client: ApiClient,
-  { tenant, repo }: Place,
-  { readOnly, user, expires }: ConnectOptions,
-): Promise<{ token: string; tokenId: string | null }> {
+  place: Place,
+  options: ConnectOptions & { nowMs: number },
+): Promise<ChosenToken> {
+  const { tenant, repo } = place;
+  const { clone, readOnly, user, expires, nowMs } = options;
+  const isAskedFor = user !== undefined || expires !== undefined || readOnly === true;
+  const kept = isAskedFor ? undefined : await keptCredential(clone, credentialOf(client.baseUrl, place));
+  const known = kept && (await findToken(client, tenant, kept.password));
+  if (kept && known && isUsable(known, repo, nowMs))
+    return { token: kept.password, isKept: true, made: known };
   const path = `/v1/tenants/${tenant}/tokens`;
+  const owner = user ?? (await findToken(client, tenant, client.token))?.user;
   const { status, body } = await client.exchange({
     method: 'POST',
     path,
@@ -134,23 +183,49 @@ async function tokenFor(
       scope: readOnly ? 'read' : 'write',
       repos: [repo],
       label: `${userInfo().username} on ${hostname()}`.slice(0, labelMax),
-      ...(user !== undefined && { user }),
-      ...(expires !== undefined && { expiresInSeconds: expires }),
+      ...(typeof owner === 'string' && { user: owner }),
+      expiresInSeconds: expires === undefined ? lifetimeSeconds : expires.seconds,
     },
     mediaType: 'application/json',
   });
   const made = newTokenSchema.safeParse(body);
-  if (status === 201 && made.success) return made.data;
-  // A token that only clones or pushes: the person has no other.
-  if (status === 403) return { token: client.token, tokenId: null };
+  if (status === 201 && made.success) return { token: made.data.token, isKept: false, made: made.data };
+  // A token that only clones or pushes: the user has no other.
+  if (status === 403) return { token: client.token, isKept: false, made: undefined };
   throw refusalError({ status, body, request: { method: 'POST', path }, baseUrl: client.baseUrl });
+}
+
+/** What the service knows of a token. undefined: nothing, or the client's token can't see it. */
+async function findToken(client: ApiClient, tenant: string, token: string): Promise<TokenBody | undefined> {
+  const { status, body } = await client.exchange({
+    method: 'GET',
+    path: `/v1/tenants/${tenant}/tokens/${tokenIdOf(token)}`,
+    mediaType: 'application/json',
+  });
+  const found = tokenSchema.safeParse(body);
+  return status === 200 && found.success ? found.data : undefined;
+}
+
+/** Whether a token can push to the repo, now and in a week. */
+function isUsable({ scope, repos, expiresAt }: TokenBody, repo: string, nowMs: number): boolean {
+  if (scope === 'read' || (repos !== null && !repos.includes(repo))) return false;
+  return expiresAt === null || Date.parse(expiresAt) > nowMs + renewedSeconds * 1000;
+}
+
+/** Revokes what git couldn't keep. If that fails too, the token ends by itself. */
+async function revoke(
+  client: ApiClient,
+  { tenant, tokenId }: { tenant: string; tokenId: string },
+): Promise<void> {
+  const path = `/v1/tenants/${tenant}/tokens/${tokenId}`;
+  await client.send({ method: 'DELETE', path, shape: emptyShape }).catch(() => undefined);
 }
 
 async function tryToken(client: ApiClient, { tenant, repo }: Place): Promise<void> {
   const { status, body } = await client.exchange({
     method: 'POST',
     path: `/${tenant}/${repo}/info/lfs/objects/batch`,
-    body: { operation: 'download', objects: [nobodysObject] },
+    body: { operation: 'download', objects: [absentObject] },
     mediaType,
   });
   if (status === 200) return;
@@ -162,26 +237,30 @@ async function tryToken(client: ApiClient, { tenant, repo }: Place): Promise<voi
   });
 }
 
+/** By its user name only this clone asks for the token. A tenant's name has no dot. */
+const credentialOf = (url: string, { tenant, repo }: Place) => ({ url, username: `${tenant}.${repo}` });
+
 /**
- * Gives the token to git's helper, for this repo alone: its user name is that of no other one, and only this clone asks
- * for it. Where no user name is set, as in repos that were connected by hand, git sends the same as before.
+ * Stores the token in git's helper, for this repo alone. Clones that were connected manually have no user name set, and
+ * send the same as before.
  */
 async function keep(
   clone: string,
-  { baseUrl, token, place: { tenant, repo } }: { baseUrl: string; token: string; place: Place },
+  { baseUrl, token, place }: { baseUrl: string; token: string; place: Place },
 ): Promise<void> {
   const setting = `credential.${baseUrl}.username`;
   // It has none at the first time.
   await gitText(clone, ['config', '--unset-all', setting]).catch(() => undefined);
   const before = await keptCredential(clone, { url: baseUrl });
-  // A tenant's name has no dot.
-  const username = `${tenant}.${repo}`;
-  await gitText(clone, ['config', setting, username]);
-  await keepCredential(clone, { url: baseUrl, username, password: token });
+  const credential = credentialOf(baseUrl, place);
+  await gitText(clone, ['config', setting, credential.username]);
+  const said = await keepCredential(clone, { ...credential, password: token });
   // Git's own helper answers with what it was given last.
-  if (before !== undefined && before.username !== username) await keepCredential(clone, before);
-  if ((await keptCredential(clone, { url: baseUrl, username }))?.password === token) return;
-  throw new CliError("git's credential helper did not keep the token.", {
-    hint: 'See what it says: `git credential fill`, with protocol= and host= on standard input.',
-  });
+  if (before !== undefined && before.username !== credential.username) await keepCredential(clone, before);
+  if ((await keptCredential(clone, credential))?.password === token) return;
+  const helper = await gitSetting(clone, ['--get-urlmatch', 'credential.helper', baseUrl]);
+  throw new CliError(
+    `Git's credential helper "${printable(helper ?? '')}" didn't keep the token${said === '' ? '' : `: ${printable(said)}`}.`,
+    { hint: `Set another one: ${helperCommand()}` },
+  );
 }

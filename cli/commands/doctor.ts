@@ -2,7 +2,6 @@ import { randomBytes } from 'node:crypto';
 import { access, constants, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { type Command, InvalidArgumentError } from 'commander';
-import { parseSize } from '../../lambda/domain/bytes.ts';
 import { defaultSettings } from '../../lambda/domain/settings.ts';
 import { BusyLine } from '../busy-line.ts';
 import type { CliContext } from '../context.ts';
@@ -12,6 +11,7 @@ import { formatResult, formatSummary, idsWith, profileOf } from '../doctor/repor
 import type { Examination } from '../doctor/run-checks.ts';
 import { parseS3Url } from '../du/s3-url.ts';
 import { CliError, UsageError } from '../errors.ts';
+import { parseBytes } from '../options.ts';
 
 interface DoctorOptions {
   readonly endpoint?: string;
@@ -162,9 +162,9 @@ function readEndpoint(text: string | undefined): string | undefined {
 }
 
 function parseLargest(text: string): number {
-  const bytes = parseSize(text);
+  const bytes = parseBytes(text);
   const { objectBytesMax } = defaultSettings;
-  if (bytes === undefined || bytes < 1 || bytes > objectBytesMax)
+  if (bytes < 1 || bytes > objectBytesMax)
     throw new InvalidArgumentError(
       'Give a size up to 5GiB, the largest single PUT of S3, such as 500MB or 5GiB.',
     );

@@ -1,27 +1,38 @@
 import type { Command } from 'commander';
 import { formatBytes } from '../../lambda/domain/bytes.ts';
 import type { RepoBody } from '../../lambda/http/management/repos/schemas.ts';
-import { changeRepo, commandForRepo } from '../change-repo.ts';
+import { changeRepo, commandForRepo, findRepo } from '../change-repo.ts';
+import { confirmLimit, type LimitOptions, withLimitOptions } from '../confirm-limit.ts';
 import type { CliContext } from '../context.ts';
 import { type ApiOptions, parseLimitOption } from '../options.ts';
 import { formatLimit } from '../render.ts';
 
 /** `repo public|private`. */
 export function registerRepoPublic(group: Command, context: CliContext): void {
-  commandForRepo(group, 'public', 'let anybody download from a repo, without a token')
+  withLimitOptions(commandForRepo(group, 'public', 'let anyone download from a repo, without a token'))
     .requiredOption(
       '--limit <size>',
       'what anybody may be offered in a month, all together, such as 100GiB; or unlimited',
       parseLimitOption,
     )
-    .action((tenant: string, repo: string, options: ApiOptions & { limit: { bytes: number | null } }) =>
-      changeRepo(context, {
-        tenant,
-        repo,
-        options,
-        change: { publicRead: { monthlyLimitBytes: options.limit.bytes } },
-        shown: publicText,
-      }),
+    .action(
+      async (tenant: string, repo: string, options: LimitOptions & { limit: { bytes: number | null } }) => {
+        const { bytes } = options.limit;
+        await confirmLimit(context, options, {
+          bytes,
+          readUsed: async () =>
+            (await findRepo(context, { tenant, repo, options }))?.publicRead?.month?.bytes ?? null,
+          warning: (used, limit) =>
+            `${tenant}/${repo} used ${used} of public downloads this month, more than the new limit of ${limit}. Public downloads fail until next month.`,
+        });
+        await changeRepo(context, {
+          tenant,
+          repo,
+          options,
+          change: { publicRead: { monthlyLimitBytes: bytes } },
+          shown: publicText,
+        });
+      },
     );
   commandForRepo(group, 'private', 'let only those download from a repo who have a token').action(
     (tenant: string, repo: string, options: ApiOptions) =>

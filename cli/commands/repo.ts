@@ -3,8 +3,9 @@ import { formatBytes } from '../../lambda/domain/bytes.ts';
 import type { DeletePlanBody } from '../../lambda/http/management/deletes/schemas.ts';
 import { type RepoBody, repoPageSchema, repoSchema } from '../../lambda/http/management/repos/schemas.ts';
 import type { ApiClient } from '../api-client.ts';
-import { changeRepo, commandForRepo } from '../change-repo.ts';
+import { changeRepo, commandForRepo, findRepo } from '../change-repo.ts';
 import { type DeleteOptions, formatFreed, runDelete, saysYes, withDeleteOptions } from '../confirm-delete.ts';
+import { confirmLimit, type LimitOptions, withLimitOptions } from '../confirm-limit.ts';
 import type { CliContext } from '../context.ts';
 import { type ListOptions, printList, withListOptions } from '../list-pages.ts';
 import {
@@ -90,17 +91,25 @@ function registerShow(group: Command, context: CliContext): void {
 }
 
 function registerLimit(group: Command, context: CliContext): void {
-  commandForRepo(group, 'limit', "change a repo's own storage limit, beside that of its tenant")
+  withLimitOptions(
+    commandForRepo(group, 'limit', "change a repo's own storage limit, in addition to its tenant's"),
+  )
     .argument('<size>', 'the new limit, such as 10GiB, or unlimited', parseLimit)
-    .action((tenant: string, repo: string, limitBytes: number | null, options: ApiOptions) =>
-      changeRepo(context, {
+    .action(async (tenant: string, repo: string, limitBytes: number | null, options: LimitOptions) => {
+      await confirmLimit(context, options, {
+        bytes: limitBytes,
+        readUsed: async () => (await findRepo(context, { tenant, repo, options }))?.storedBytes ?? null,
+        warning: (used, limit, excess) =>
+          `${tenant}/${repo} stores ${used}, more than the new limit of ${limit}. Uploads fail until you delete ${excess}.`,
+      });
+      await changeRepo(context, {
         tenant,
         repo,
         options,
         change: { limitBytes },
         shown: (_path, body) => renderRepos([body], viewOf(context)),
-      }),
-    );
+      });
+    });
 }
 
 function registerDelete(group: Command, context: CliContext): void {

@@ -1,12 +1,15 @@
 import { Argument, type Command } from 'commander';
 import { formatBytes, formatPercent } from '../../lambda/domain/bytes.ts';
+import { downloadPageSchema } from '../../lambda/http/management/downloads/schemas.ts';
 import {
   type TenantBody,
   tenantPageSchema,
   tenantSchema,
 } from '../../lambda/http/management/tenants/schemas.ts';
+import type { ApiClient } from '../api-client.ts';
 import type { Colour } from '../colour.ts';
 import { type DeleteOptions, formatFreed, runDelete, withDeleteOptions } from '../confirm-delete.ts';
+import { confirmLimit, type LimitOptions, withLimitOptions } from '../confirm-limit.ts';
 import type { CliContext } from '../context.ts';
 import { type ListOptions, printList, withListOptions } from '../list-pages.ts';
 import {
@@ -139,26 +142,56 @@ interface LimitCommand {
   readonly description: string;
   readonly example: string;
   readonly field: 'limitBytes' | 'downloadLimitBytes';
+  /** What counts against it now. null: not known yet. */
+  readonly readUsed: (client: ApiClient, tenant: string) => Promise<number | null>;
+  readonly warning: (tenant: string, used: string, limit: string, excess: string) => string;
 }
 
 const limitCommands: readonly LimitCommand[] = [
-  { name: 'limit', description: "change a tenant's storage limit", example: '10GiB', field: 'limitBytes' },
+  {
+    name: 'limit',
+    description: "change a tenant's storage limit",
+    example: '10GiB',
+    field: 'limitBytes',
+    readUsed: async (client, tenant) => {
+      const { body } = await client.send({
+        method: 'GET',
+        path: `/v1/tenants/${tenant}`,
+        shape: tenantSchema,
+      });
+      return body.usage?.storedBytes ?? null;
+    },
+    warning: (tenant, used, limit, excess) =>
+      `${tenant} stores ${used}, more than the new limit of ${limit}. Uploads fail until you delete ${excess}.`,
+  },
   {
     name: 'download-limit',
     description: 'change how much a tenant may be offered for download in a month',
     example: '1TiB',
     field: 'downloadLimitBytes',
+    readUsed: async (client, tenant) => {
+      const path = `/v1/tenants/${tenant}/downloads?limit=1`;
+      const { body } = await client.send({ method: 'GET', path, shape: downloadPageSchema });
+      return body.month.bytes;
+    },
+    warning: (tenant, used, limit) =>
+      `${tenant} used ${used} of downloads this month, more than the new limit of ${limit}. Downloads fail until next month.`,
   },
 ];
 
 function registerLimit(group: Command, context: CliContext, limit: LimitCommand): void {
-  withApiOptions(group.command(limit.name))
+  withLimitOptions(withApiOptions(group.command(limit.name)))
     .description(limit.description)
     .argument('<name>', 'name of the tenant', parseTenant)
     .argument('<size>', `the new limit, such as ${limit.example}, or unlimited`, parseLimit)
-    .action((tenant: string, bytes: number | null, options: ApiOptions) =>
-      changeTenant(context, { tenant, options, change: { [limit.field]: bytes } }),
-    );
+    .action(async (tenant: string, bytes: number | null, options: LimitOptions) => {
+      await confirmLimit(context, options, {
+        bytes,
+        readUsed: () => limit.readUsed(openClient(options, context), tenant),
+        warning: (...sizes) => limit.warning(tenant, ...sizes),
+      });
+      await changeTenant(context, { tenant, options, change: { [limit.field]: bytes } });
+    });
 }
 
 function registerDelete(group: Command, context: CliContext): void {

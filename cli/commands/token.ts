@@ -1,11 +1,12 @@
 import { type Command, Option } from 'commander';
+import { repoPageSchema, repoSchema } from '../../lambda/http/management/repos/schemas.ts';
 import {
   newTokenSchema,
   type TokenBody,
   tokenPageSchema,
   tokenSchema,
 } from '../../lambda/http/management/tokens/schemas.ts';
-import { emptyShape } from '../api-client.ts';
+import { type ApiClient, emptyShape } from '../api-client.ts';
 import type { CliContext } from '../context.ts';
 import { type ListOptions, printList, withListOptions } from '../list-pages.ts';
 import {
@@ -64,7 +65,8 @@ function registerCreate(group: Command, context: CliContext): void {
     )
     .action(async (tenant: string, options: CreateOptions) => {
       const { scope, label, user, repo: repos, expires: expiresInSeconds } = options;
-      const answer = await openClient(options, context, managerToken).send({
+      const client = openClient(options, context, managerToken);
+      const answer = await client.send({
         method: 'POST',
         path: `/v1/tenants/${tenant}/tokens`,
         body: { scope, label, user, repos, expiresInSeconds },
@@ -86,8 +88,27 @@ function registerCreate(group: Command, context: CliContext): void {
         ].join('\n'),
       );
       context.err('Keep the token: it is not shown again. In git it is the password, with any user name.\n');
+      for (const repo of made.repos ?? []) await warnIfAbsent(client, context, { tenant, repo });
     });
 }
+
+/** A typo in a repo's name makes a token that opens nothing. */
+async function warnIfAbsent(
+  client: ApiClient,
+  context: CliContext,
+  { tenant, repo }: { tenant: string; repo: string },
+): Promise<void> {
+  const path = `/v1/tenants/${tenant}/repos`;
+  if (await client.find({ path: `${path}/${repo}`, shape: repoSchema })) return;
+  const { body } = await client.send({ method: 'GET', path: `${path}?limit=1000`, shape: repoPageSchema });
+  const similar = body.repos.find((other) => plainName(other.repo) === plainName(repo));
+  context.err(
+    `There's no repo "${repo}" yet${similar ? ` (did you mean "${similar.repo}"?)` : ''}. The first push creates it.\n`,
+  );
+}
+
+/** A name without what people mistype most. */
+const plainName = (repo: string) => repo.toLowerCase().replaceAll(/[-_.]/g, '');
 
 function registerList(group: Command, context: CliContext): void {
   withListOptions(group.command('list'))

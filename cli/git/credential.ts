@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { CliError } from '../errors.ts';
-import { gitSetting, noGit } from './git.ts';
+import { errorCharactersMax, gitSetting, noGit } from './git.ts';
 
 /** What git keeps for an address. */
 export interface GitCredential {
@@ -15,15 +15,21 @@ export async function hasCredentialHelper(clone: string, url: string): Promise<b
 }
 
 /**
- * Gives a credential to git's helpers, on standard input, so that no list of processes shows it.
+ * Gives a credential to git's helpers, on standard input: no list of processes shows it.
  *
+ * @returns what git said on standard error, such as that there is no such helper.
  * @throws {CliError} if git fails.
  */
 export async function keepCredential(
   clone: string,
   { url, username, password }: GitCredential,
-): Promise<void> {
-  await credential(clone, 'approve', [`url=${url}`, `username=${username}`, `password=${password}`]);
+): Promise<string> {
+  const { said } = await credential(clone, 'approve', [
+    `url=${url}`,
+    `username=${username}`,
+    `password=${password}`,
+  ]);
+  return said;
 }
 
 /**
@@ -36,14 +42,18 @@ export async function keptCredential(
   { url, username }: Pick<GitCredential, 'url'> & Partial<Pick<GitCredential, 'username'>>,
 ): Promise<GitCredential | undefined> {
   const lines = [`url=${url}`, ...(username === undefined ? [] : [`username=${username}`])];
-  const text = await credential(clone, 'fill', lines).catch(() => '');
+  const { text } = await credential(clone, 'fill', lines).catch(() => ({ text: '' }));
   const [found, password] = ['username', 'password'].map(
     (key) => new RegExp(`^${key}=(.*)$`, 'm').exec(text)?.[1],
   );
   return found === undefined || password === undefined ? undefined : { url, username: found, password };
 }
 
-async function credential(clone: string, action: string, lines: readonly string[]): Promise<string> {
+async function credential(
+  clone: string,
+  action: string,
+  lines: readonly string[],
+): Promise<{ text: string; said: string }> {
   const child = spawn('git', ['-C', clone, '-c', 'core.askPass=', 'credential', action], {
     env: {
       ...process.env,
@@ -53,13 +63,17 @@ async function credential(clone: string, action: string, lines: readonly string[
       GCM_INTERACTIVE: 'never',
       LC_ALL: 'C',
     },
-    stdio: ['pipe', 'pipe', 'ignore'],
+    stdio: ['pipe', 'pipe', 'pipe'],
   });
   child.stdin.on('error', () => undefined);
   child.stdin.end(`${lines.join('\n')}\n\n`);
   const ended = new Promise<number | null>((resolve, reject) => {
     child.once('error', reject);
     child.once('close', resolve);
+  });
+  let said = '';
+  child.stderr.setEncoding('utf8').on('data', (piece: string) => {
+    said = (said + piece).slice(-errorCharactersMax);
   });
   let text = '';
   for await (const piece of child.stdout.setEncoding('utf8')) text += piece;
@@ -70,5 +84,5 @@ async function credential(clone: string, action: string, lines: readonly string[
     throw new CliError(`\`git credential ${action}\` failed with exit code ${code}.`, {
       hint: 'See which helper git asks: git config --get-all credential.helper',
     });
-  return text;
+  return { text, said: said.trim().split('\n')[0] ?? '' };
 }

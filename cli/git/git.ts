@@ -3,7 +3,7 @@ import type { Readable, Writable } from 'node:stream';
 import { CliError } from '../errors.ts';
 
 /** More of what git says on standard error is not kept. */
-const errorCharactersMax = 4_096;
+export const errorCharactersMax = 4_096;
 
 /** A git command that runs in a clone. */
 export interface GitProcess {

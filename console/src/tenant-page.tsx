@@ -123,7 +123,12 @@ function Figures(props: {
         {mayManage && <Tokens tenant={tenant} session={session} nowMs={nowMs} onRead={setTokens} />}
       </div>
       {session.kind === 'operator' && (
-        <Limit tenant={tenant} limitBytes={body.limitBytes} onChanged={view.askNow} />
+        <Limit
+          tenant={tenant}
+          limitBytes={body.limitBytes}
+          storedBytes={usage?.storedBytes ?? 0}
+          onChanged={view.askNow}
+        />
       )}
       {!isEmpty && <Connect tenant={tenant} isFirst={false} />}
     </>

@@ -1,12 +1,12 @@
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { formatAge } from '../../cli/render.ts';
-import { parseSize } from '../../lambda/domain/bytes.ts';
 import type { StatusBody } from '../../lambda/http/management/status/schemas.ts';
 import type { TenantBody } from '../../lambda/http/management/tenants/schemas.ts';
 import { ask, askPages, type Listed } from './api.ts';
 import { Choice } from './choice.tsx';
 import { CsvButton } from './csv-button.tsx';
 import { sortTenants } from './fill.ts';
+import { LimitField, readLimit, type TypedLimit } from './limit.tsx';
 import { Card, Cut, Problem } from './parts.tsx';
 import { useNow, usePoll } from './poll.ts';
 import { Status } from './status.tsx';
@@ -234,15 +234,16 @@ function TenantRow({ body, nowMs }: { body: TenantBody; nowMs: number }) {
 
 function NewTenant({ onMade }: { onMade: () => void }) {
   const [tenant, setTenant] = useState('');
-  const [limit, setLimit] = useState('');
+  const [typed, setTyped] = useState<TypedLimit>({ size: '', isUnlimited: false });
   const [problem, setProblem] = useState<string>();
   const first = useRef<HTMLInputElement>(null);
   useLayoutEffect(() => first.current?.focus(), []);
   const make = async (event: Event) => {
     event.preventDefault();
-    const limitBytes = limit.trim() === '' ? null : parseSize(limit);
-    if (limitBytes === undefined) return setProblem('Give the limit as a size, such as 50 GiB.');
-    const outcome = await ask('/v1/tenants', { method: 'POST', body: { tenant: tenant.trim(), limitBytes } });
+    const limit = readLimit(typed);
+    if ('problem' in limit) return setProblem(limit.problem);
+    const body = { tenant: tenant.trim(), limitBytes: limit.bytes };
+    const outcome = await ask('/v1/tenants', { method: 'POST', body });
     if (outcome.kind === 'ok') return onMade();
     setProblem(
       outcome.kind === 'refused' ? outcome.detail : 'It could not be made now: try again in a moment.',
@@ -261,14 +262,7 @@ function NewTenant({ onMade }: { onMade: () => void }) {
         value={tenant}
         onInput={({ currentTarget }) => setTenant(currentTarget.value)}
       />
-      <label for="tenant-limit">Limit, such as 50 GiB; empty: none</label>
-      <input
-        id="tenant-limit"
-        type="text"
-        autocomplete="off"
-        value={limit}
-        onInput={({ currentTarget }) => setLimit(currentTarget.value)}
-      />
+      <LimitField id="tenant-limit" label="Storage limit" typed={typed} onType={setTyped} />
       <button type="submit" class="primary">
         Make the tenant
       </button>

@@ -1,7 +1,6 @@
 /** Sizes as people write and read them. Every size is a whole number of bytes up to 2^53 − 1. */
 
 const units: Readonly<Record<string, number>> = {
-  '': 1,
   b: 1,
   kb: 1000,
   mb: 1000 ** 2,
@@ -16,16 +15,17 @@ const units: Readonly<Record<string, number>> = {
 };
 
 /**
- * Parses a size such as `1GiB`, `1.5 GB`, `500000` or `10MiB`.
+ * Parses a size such as `1GiB`, `1.5 GB` or `500000 B`. Only 0 needs no unit: 10 might be 10 B or 10 GiB.
  *
- * @returns whole bytes, or undefined if the text is not a size or is beyond 2^53 − 1.
+ * @returns whole bytes, or a problem to show.
  */
-export function parseSize(text: string): number | undefined {
-  const match = /^(\d+(?:\.\d+)?)\s*([A-Za-z]*)$/.exec(text.trim());
-  if (!match) return undefined;
-  const unit = units[(match[2] ?? '').toLowerCase()] ?? Number.NaN;
-  const bytes = Math.round(Number(match[1]) * unit);
-  return Number.isSafeInteger(bytes) ? bytes : undefined;
+export function parseSize(text: string): { readonly bytes: number } | { readonly problem: string } {
+  const [, digits, unit] = /^(\d+(?:\.\d+)?)\s*([A-Za-z]*)$/.exec(text.trim()) ?? [];
+  if (digits !== undefined && unit === '' && Number(digits) > 0)
+    return { problem: `"${digits}" has no unit. Did you mean ${digits}GiB?` };
+  const bytes = Math.round(Number(digits) * (units[unit?.toLowerCase() || 'b'] ?? Number.NaN));
+  if (Number.isSafeInteger(bytes)) return { bytes };
+  return { problem: 'Use a size below 8 PiB, such as 500MB, 1GiB or 1.5TiB.' };
 }
 
 /** Formats a size in binary units with at most two decimals: `1.5 GiB`, `17 B`. */

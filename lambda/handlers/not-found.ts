@@ -1,3 +1,4 @@
+import { isRepoName, isTenantName } from '../domain/names.ts';
 import { lfsError } from '../http/lfs/respond.ts';
 import { problem } from '../http/problems.ts';
 import { methodsOf } from '../http/route-match.ts';
@@ -9,6 +10,11 @@ export function create(): HttpHandler {
   return async (event) => {
     const { requestId } = event.requestContext;
     const isLfs = event.rawPath.includes('/info/lfs');
+    const misplaced = withoutInfoLfs(event.rawPath);
+    if (misplaced !== undefined) {
+      const message = `lfs.url must end with /info/lfs. Change it from …${misplaced} to …${misplaced}/info/lfs`;
+      return lfsError({ statusCode: 404, message, requestId });
+    }
     // API Gateway hands over the path decoded, so one with an encoded slash may look like a route.
     const methods = methodsOf(routes, event.rawPath.split('/'));
     const isOfRoute = methods.some((method) => method === event.requestContext.http.method);
@@ -27,6 +33,15 @@ export function create(): HttpHandler {
         })
       : problem('not-found', 'There is no such route.');
   };
+}
+
+/** `/tenant/repo` of a request that git-lfs makes if `lfs.url` lacks its end. undefined: it's something else. */
+function withoutInfoLfs(path: string): string | undefined {
+  const [, tenant = '', repo = '', rest] =
+    /^\/([^/]+)\/([^/]+)\/(objects\/batch|locks(?:\/.*)?)$/.exec(path) ?? [];
+  if (rest === undefined || !isTenantName(tenant) || !isRepoName(repo.replace(/\.git$/, '')))
+    return undefined;
+  return `/${tenant}/${repo}`;
 }
 
 export const handler = create();

@@ -26,6 +26,16 @@ export function otherRouteTests(api: () => Api): void {
       }
     });
 
+    it.each(['objects/batch', 'locks', 'locks/verify', 'locks/1/unlock'])(
+      'of LFS without /info/lfs says how lfs.url must end: %s',
+      async (rest) => {
+        const path = `/acme/game.git/${rest}`;
+        const message = /lfs\.url must end with \/info\/lfs.*to …\/acme\/game\.git\/info\/lfs$/;
+        expectLfsError(await api().send({ method: 'POST', path, headers: lfsHeaders }), 404, message);
+        expectProblem(await api().send({ method: 'POST', path: `/Acme/game/${rest}` }), 404, /no such route/);
+      },
+    );
+
     it('that is none is a 404 with a problem in words', async () => {
       const headers = bearer(api().target.adminToken);
       for (const [method, path] of [

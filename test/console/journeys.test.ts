@@ -292,18 +292,34 @@ describeInBrowser('what somebody does in the console', (launch) => {
     await at.open(at.fixture.api.target.adminToken);
     await at.page.getByRole('button', { name: 'New tenant' }).click();
     await at.page.getByLabel('Name').fill(name);
-    await at.page.getByLabel(/^Limit/).fill('12 apples');
-    await at.page.getByRole('button', { name: 'Make the tenant' }).click();
-    await at.page.getByText('Give the limit as a size').waitFor();
-    await at.page.getByLabel(/^Limit/).fill('50 GiB');
+    for (const [typed, said] of [
+      ['', 'Enter a size, such as 50 GiB, or check Unlimited.'],
+      ['10', '"10" has no unit. Did you mean 10GiB?'],
+      ['12 apples', 'Use a size below 8 PiB'],
+    ] as const) {
+      await at.page.getByLabel('Storage limit').fill(typed);
+      await at.page.getByRole('button', { name: 'Make the tenant' }).click();
+      await at.page.getByText(said).waitFor();
+    }
+    await at.page.getByLabel('Storage limit').fill('50 GiB');
     await at.page.getByRole('button', { name: 'Make the tenant' }).click();
     await at.page.getByLabel('Find a tenant').fill('MADE-');
     await at.page.getByRole('link', { name }).click();
     await at.page.getByRole('heading', { name }).waitFor();
     await at.page.getByText('used of 50').waitFor();
-    await at.page.getByLabel(/^New limit/).fill('1.5 TiB');
-    await at.page.getByRole('button', { name: 'Change the limit' }).click();
+    // It has the present limit, and can't be saved unchanged.
+    expect(await at.page.getByLabel('Storage limit').inputValue()).toBe('50 GiB');
+    const save = at.page.getByRole('button', { name: 'Save' });
+    expect(await save.isDisabled()).toBe(true);
+    await at.page.getByLabel('Storage limit').fill('');
+    await save.click();
+    await at.page.getByText('Enter a size, such as 50 GiB, or check Unlimited.').waitFor();
+    await at.page.getByLabel('Storage limit').fill('1.5 TiB');
+    await save.click();
     await at.page.getByText('used of 1.5').waitFor();
+    await at.page.getByLabel('Unlimited').check();
+    await save.click();
+    await at.page.getByText('unlimited now').waitFor();
     await at.page.getByRole('link', { name: 'All tenants' }).click();
     await at.page.getByRole('heading', { name: 'Tenants', exact: true }).waitFor();
     expect(at.messages).toEqual([]);

@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest';
+import { tokenIdOf } from '../../../lambda/domain/token.ts';
 import { type Answer, type Asked, cli, startServer, type TestServer } from './harness.ts';
 
 const usage = {
@@ -115,8 +116,8 @@ describe('tenant', () => {
     ['unlimited', null],
   ])('changes the limit to %s', async (size, limitBytes) => {
     const { asked, run } = await serve({ status: 200, body: { ...acme, limitBytes } });
-    expect((await run('tenant', 'limit', 'acme', size)).code).toBe(0);
-    expect(asked[0]).toMatchObject({ method: 'PATCH', path: '/v1/tenants/acme', body: { limitBytes } });
+    expect((await run('tenant', 'limit', 'acme', size, '--yes')).code).toBe(0);
+    expect(asked).toMatchObject([{ method: 'PATCH', path: '/v1/tenants/acme', body: { limitBytes } }]);
   });
 });
 
@@ -156,7 +157,7 @@ describe('a repo', () => {
 
   it('is limited, and its limit is lifted', async () => {
     const { asked, run } = await serve({ status: 200, body: repo });
-    expect((await run('repo', 'limit', 'acme', 'game', '1GB')).code).toBe(0);
+    expect((await run('repo', 'limit', 'acme', 'game', '1GB', '--yes')).code).toBe(0);
     const path = '/v1/tenants/acme/repos/game';
     expect(asked[0]).toMatchObject({ method: 'PATCH', path, body: { limitBytes: 1e9 } });
     await run('repo', 'limit', 'acme', 'game', 'unlimited');
@@ -237,7 +238,9 @@ describe('downloads', () => {
 
   it('have a limit', async () => {
     const { asked, run } = await serve({ status: 200, body: { ...acme, downloadLimitBytes: 1024 ** 4 } });
-    expect((await run('tenant', 'download-limit', 'acme', '1TiB')).out).toContain('download 1 TiB a month\n');
+    expect((await run('tenant', 'download-limit', 'acme', '1TiB', '-y')).out).toContain(
+      'download 1 TiB a month\n',
+    );
     expect(asked[0]).toMatchObject({ method: 'PATCH', body: { downloadLimitBytes: 1024 ** 4 } });
   });
 });
@@ -288,6 +291,32 @@ describe('token', () => {
       repos: ['game', 'film'],
       expiresInSeconds: 7_776_000,
     });
+  });
+
+  it.each([
+    ['Game', 'There\'s no repo "Game" yet (did you mean "game"?). The first push creates it.\n'],
+    ['movie', 'There\'s no repo "movie" yet. The first push creates it.\n'],
+    ['game', ''],
+  ])('for the repo %s warns if there is none', async (name, warning) => {
+    const repo = { repo: 'game', limitBytes: null, storedBytes: 0, objectCount: 0, countedAt: null };
+    const { run } = await serve(({ method, path }) => {
+      if (method === 'POST')
+        return { status: 201, body: { ...token, repos: [name], token: 'lfsq_s', tenant: 'acme' } };
+      if (path.includes('?')) return { status: 200, body: { repos: [repo], nextCursor: null } };
+      if (path.endsWith('/game')) return { status: 200, body: repo };
+      return { status: 404, body: { code: 'repo-not-found', title: 'Not found' } };
+    });
+    const { code, err } = await run('token', 'create', 'acme', '--scope', 'write', '--repo', name);
+    expect(code).toBe(0);
+    expect(err.split('any user name.\n')[1]).toBe(warning);
+  });
+
+  it('is not revoked by its secret, but the error has its id', async () => {
+    const { asked, run } = await serve({ status: 204 });
+    const { code, err } = await run('token', 'revoke', 'acme', 'lfsq_secret');
+    expect({ code, asked }).toEqual({ code: 2, asked: [] });
+    expect(err).toContain(`That's a token's secret. Use its id: ${tokenIdOf('lfsq_secret')}`);
+    expect(err).not.toContain('lfsq_secret');
   });
 
   it.each(['90', '1w', '-1d', 'd', '1.5h', ''])('is not created for %j', async (expires) => {
@@ -399,7 +428,7 @@ describe('--json', () => {
   it.each([
     [['tenant', 'create', 'acme'], text],
     [['tenant', 'show', 'acme'], text],
-    [['tenant', 'limit', 'acme', '1GB'], text],
+    [['tenant', 'limit', 'acme', '1GB', '--yes'], text],
     [['token', 'create', 'acme', '--scope', 'read'], newToken],
     [['usage', 'acme'], subscription],
     [['reconcile', 'acme'], '{"tenant":"acme", "queued":true}'],

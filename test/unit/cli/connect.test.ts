@@ -3,6 +3,7 @@ import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { tokenIdOf } from '../../../lambda/domain/token.ts';
 import { type Answer, type Asked, cli, startServer, type TestServer } from './harness.ts';
 
 const newToken = {
@@ -14,7 +15,7 @@ const newToken = {
   user: null,
   repos: ['game'],
   createdAt: '2026-11-21T05:00:00Z',
-  expiresAt: null,
+  expiresAt: '2027-02-19T05:00:00Z',
   lastUsedAt: null,
 };
 
@@ -24,6 +25,8 @@ describe('connect', () => {
   let server: TestServer;
   let made: Answer;
   let used: Answer;
+  /** What the service knows of a token, by its id. */
+  let known: Record<string, object>;
   const git = (...args: string[]) =>
     execFileSync('git', args, { cwd: clone, stdio: ['ignore', 'pipe', 'pipe'] })
       .toString()
@@ -32,6 +35,11 @@ describe('connect', () => {
     cli(['connect', 'acme', 'game', '--clone', clone, '--url', server.url, ...args], {
       env: { LFS_QUOTA_TOKEN: 'lfsq_given' },
     });
+  const creations = () =>
+    server.asked
+      .filter(({ method, path }) => method === 'POST' && path.endsWith('/tokens'))
+      .map(({ body }) => body);
+  const revoked = () => server.asked.filter(({ method }) => method === 'DELETE').map(({ path }) => path);
   const kept = () => readFileSync(join(home, 'kept'), 'utf8');
   /** What git sends for the service from the folder of a clone. */
   const sentFrom = (folder: string) => {
@@ -50,7 +58,15 @@ describe('connect', () => {
     execFileSync('git', ['config', '--global', 'credential.helper', `store --file="${join(home, 'kept')}"`]);
     made = { status: 201, body: newToken };
     used = { status: 200, body: { objects: [] } };
-    server = await startServer(({ path }: Asked) => (path.endsWith('/tokens') ? made : used));
+    known = {};
+    server = await startServer(({ method, path }: Asked) => {
+      if (path.endsWith('/tokens')) return made;
+      if (method === 'DELETE') return { status: 204 };
+      const [, tokenId] = /\/tokens\/(.*)$/.exec(path) ?? [];
+      if (tokenId === undefined) return used;
+      const body = known[tokenId];
+      return body ? { status: 200, body } : { status: 404, body: { code: 'token-not-found', title: '' } };
+    });
   });
   afterEach(async () => {
     vi.unstubAllEnvs();
@@ -59,21 +75,17 @@ describe('connect', () => {
   });
 
   it('writes .lfsconfig, and gives git a new token for this repo alone', async () => {
-    const { code, out } = await connect('--expires', '90d');
+    const { code, out } = await connect('--expires', '30d');
     expect(code).toBe(0);
     expect(git('config', '-f', '.lfsconfig', 'lfs.url')).toBe(`${server.url}/acme/game/info/lfs`);
     expect(kept()).toBe(
       `${server.url.replace('://', `://acme.game:${newToken.token}@`).replace(/:(\d+)$/, '%3a$1')}\n`,
     );
-    expect(out).toContain('new, tok1');
+    expect(out).toContain('new, tok1: write, expires in 90 days\n');
     expect(out).toContain('git lfs track');
     expect(out + JSON.stringify(server.asked.map(({ path }) => path))).not.toContain(newToken.token);
-    expect(server.asked[0]?.body).toMatchObject({
-      scope: 'write',
-      repos: ['game'],
-      expiresInSeconds: 90 * 86_400,
-    });
-    expect(server.asked[1]).toMatchObject({
+    expect(creations()).toMatchObject([{ scope: 'write', repos: ['game'], expiresInSeconds: 30 * 86_400 }]);
+    expect(server.asked.at(-1)).toMatchObject({
       path: '/acme/game/info/lfs/objects/batch',
       authorization: `Bearer ${newToken.token}`,
     });
@@ -110,7 +122,7 @@ describe('connect', () => {
       lfsUrl: `${server.url}/acme/game/info/lfs`,
       tokenId: 'tok1',
     });
-    expect(server.asked[2]?.body).toMatchObject({ scope: 'read', user: 'ada' });
+    expect(creations()[1]).toMatchObject({ scope: 'read', user: 'ada' });
     expect(git('config', '-f', '.lfsconfig', 'lfs.locksverify')).toBe('true');
   });
 
@@ -127,7 +139,7 @@ describe('connect', () => {
     made = { status: 403, body: { code: 'forbidden', title: 'Forbidden' } };
     const { code, out } = await connect();
     expect(code).toBe(0);
-    expect(out).toContain('the one that was given');
+    expect(out).toContain('the one you passed');
     expect(kept()).toContain('acme.game:lfsq_given@');
   });
 
@@ -145,7 +157,9 @@ describe('connect', () => {
 
   it('makes no token if git could not keep it, or if the address would not be used', async () => {
     execFileSync('git', ['config', '--global', '--unset', 'credential.helper']);
-    expect((await connect()).err).toContain('git has no credential helper');
+    expect((await connect()).err).toMatch(
+      /Git has no credential helper.*\n.*git config --global credential.helper /,
+    );
     git('config', 'lfs.url', 'https://example.com/other');
     expect((await connect()).err).toContain('config --unset lfs.url');
     const nowhere = relative(process.cwd(), home);
@@ -155,11 +169,45 @@ describe('connect', () => {
     expect(server.asked).toEqual([]);
   });
 
-  it('says so if the helper keeps nothing', async () => {
-    execFileSync('git', ['config', '--global', 'credential.helper', '!true']);
-    expect(await connect()).toMatchObject({
-      code: 1,
-      err: expect.stringContaining("git's credential helper did not keep the token."),
-    });
+  it.each([
+    ['!true', `Git's credential helper "!true" didn't keep the token.`],
+    [
+      'nothere',
+      `Git's credential helper "nothere" didn't keep the token: git: 'credential-nothere' is not a git`,
+    ],
+  ])('leaves no token behind if the helper is %s, and repeats what git said', async (helper, said) => {
+    execFileSync('git', ['config', '--global', 'credential.helper', helper]);
+    expect(await connect()).toMatchObject({ code: 1, err: expect.stringContaining(said) });
+    expect(revoked()).toEqual(['/v1/tenants/acme/tokens/tok1']);
+  });
+
+  it('leaves no token behind if the service refuses it', async () => {
+    used = { status: 404, body: { message: 'Repository not found.' } };
+    expect((await connect()).code).toBe(3);
+    expect(revoked()).toEqual(['/v1/tenants/acme/tokens/tok1']);
+  });
+
+  it('keeps the token that git has, if it can push for a week more', async () => {
+    await connect();
+    known[tokenIdOf(newToken.token)] = newToken;
+    expect((await connect()).out).toContain('unchanged, tok1: write, expires in 90 days\n');
+    expect(creations()).toHaveLength(1);
+    for (const change of [{ expiresAt: '2026-11-25T05:00:00Z' }, { scope: 'read' }, { repos: ['film'] }]) {
+      const before = creations().length;
+      known[tokenIdOf(newToken.token)] = { ...newToken, ...change };
+      expect((await connect()).out).toContain('new, tok1');
+      expect(creations()).toHaveLength(before + 1);
+    }
+    expect(revoked()).toEqual([]);
+  });
+
+  it('creates a token for 90 days, for the user of the token that was passed', async () => {
+    known[tokenIdOf('lfsq_given')] = { ...newToken, user: 'grace', scope: 'manage', repos: null };
+    await connect();
+    await connect('--user', 'ada', '--expires', 'never');
+    expect(creations()).toMatchObject([
+      { user: 'grace', expiresInSeconds: 90 * 86_400 },
+      { user: 'ada', expiresInSeconds: null },
+    ]);
   });
 });

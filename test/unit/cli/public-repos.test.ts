@@ -18,7 +18,7 @@ describe('repo', () => {
     const offered = { ...publicRead, month: { ...month, bytes: 1536 } };
     const { out, asked } = await run(
       { ...repo, publicRead: offered },
-      ...['public', 'acme', 'game', '--limit', '100GiB'],
+      ...['public', 'acme', 'game', '--limit', '100GiB', '--yes'],
     );
     expect(asked).toMatchObject([
       {

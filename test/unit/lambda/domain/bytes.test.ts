@@ -5,7 +5,8 @@ const most = Number.MAX_SAFE_INTEGER;
 
 describe('a size', () => {
   it.each([
-    ['500000', 500_000],
+    ['500000 B', 500_000],
+    ['0.0', 0],
     ['0', 0],
     ['17b', 17],
     ['2kB', 2000],
@@ -20,10 +21,10 @@ describe('a size', () => {
     ['7PIB', 7 * 1024 ** 5],
     [' \t12 \t KB ', 12_000],
     ['0.4 B', 0],
-    ['10.06', 10],
-    [String(most), most],
+    ['10.06b', 10],
+    [`${most}B`, most],
   ])('%j is %i bytes', (text, bytes) => {
-    expect(parseSize(text)).toBe(bytes);
+    expect(parseSize(text)).toEqual({ bytes });
   });
 
   it.each([
@@ -42,7 +43,12 @@ describe('a size', () => {
     '1 K B',
     '8PiB',
   ])('is not what %j says', (text) => {
-    expect(parseSize(text)).toBeUndefined();
+    expect(parseSize(text)).toEqual({ problem: 'Use a size below 8 PiB, such as 500MB, 1GiB or 1.5TiB.' });
+  });
+
+  it.each(['10', '1.5', '500000', ' 7 '])('needs a unit: %j has none', (text) => {
+    const digits = text.trim();
+    expect(parseSize(text)).toEqual({ problem: `"${digits}" has no unit. Did you mean ${digits}GiB?` });
   });
 
   it.each([

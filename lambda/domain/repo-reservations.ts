@@ -14,13 +14,6 @@ const coveredIdsMax = 5000;
  */
 const floorLastsMs = 60_000;
 
-/**
- * Ids of what sums stand for are held until there are so many, and one for so many rows. So they take little memory beside
- * the rows, and these are gone through a few times at most.
- */
-const partIdsHeldMin = 1000;
-const rowsOfPartId = 8;
-
 /** A reservation whose claims are those from `from` to before `to` of the columns. */
 interface Row
   extends Pick<Reservation, 'id' | 'state' | 'createdAtMs' | 'deadAtMs' | 'lookAtMs' | 'deletedByMs'> {
@@ -42,12 +35,7 @@ export interface OpenClaims {
 export type Settlement =
   | { readonly kind: 'delete'; readonly reservationId: string }
   /** It is late: these objects may still arrive. */
-  | ({
-      readonly kind: 'late';
-      readonly reservationId: string;
-      /** It was not late before. */
-      readonly isNew: boolean;
-    } & LateRemainder);
+  | ({ readonly kind: 'late'; readonly reservationId: string } & LateRemainder);
 
 /** What one reconcile's scan found in a repo. */
 export interface RepoScan {
@@ -61,8 +49,6 @@ export interface RepoScan {
     readonly unknown: Pick<ReadonlySet<string>, 'has'>;
     /** Names that are being deleted: their reservations are not settled either, for what was seen may go. */
     readonly going: Pick<ReadonlySet<string>, 'has'>;
-    /** All of it was listed since then. */
-    readonly listedAtMs: number;
   };
 }
 
@@ -89,29 +75,18 @@ export interface Promised {
  * hundred MB as maps.
  */
 export class RepoReservations {
-  /** With those of {@link #partIds}, until somebody looks. */
-  #added: Row[] = [];
-  /** Ids of what sums stand for, and that may still be among the rows. */
-  readonly #partIds = new Set<string>();
-  /** Ids of those that a sum stands for, and that are there still. */
-  readonly #summed: string[] = [];
+  readonly #rows: Row[] = [];
   readonly #oids: string[] = [];
   readonly #sizes: number[] = [];
 
-  /**
-   * A sum leaves out the reservations that it stands for: whoever wrote it may not have deleted them yet. They come before
-   * it, because its id is after theirs.
-   */
   add({ claims, ...reservation }: Reservation): void {
-    const { id, state, createdAtMs, deadAtMs, lookAtMs, deletedByMs, partIds = [] } = reservation;
-    for (const partId of partIds) this.#partIds.add(partId);
-    if (this.#partIds.size > partIdsHeldMin + this.#added.length / rowsOfPartId) this.#leaveOut();
+    const { id, state, createdAtMs, deadAtMs, lookAtMs, deletedByMs } = reservation;
     const from = this.#oids.length;
     for (const [oid, sizeBytes] of claims) {
       this.#oids.push(oid);
       this.#sizes.push(sizeBytes);
     }
-    this.#added.push({
+    this.#rows.push({
       id,
       state,
       createdAtMs,
@@ -123,23 +98,9 @@ export class RepoReservations {
     });
   }
 
-  get #rows(): readonly Row[] {
-    if (this.#partIds.size > 0) this.#leaveOut();
-    return this.#added;
-  }
-
-  /** Of many sums at a time: to go through all rows for each would take minutes. */
-  #leaveOut(): void {
-    const rows: Row[] = [];
-    for (const row of this.#added)
-      if (this.#partIds.has(row.id)) this.#summed.push(row.id);
-      else rows.push(row);
-    this.#added = rows;
-    this.#partIds.clear();
-  }
-
-  has(id: string): boolean {
-    return this.#rows.some((row) => row.id === id);
+  /** The ids of all of them. It goes through all: ask once. */
+  ids(): Set<string> {
+    return new Set(this.#rows.map(({ id }) => id));
   }
 
   get count(): number {
@@ -208,7 +169,7 @@ export class RepoReservations {
     let newestIssuedMs: number | null = null;
     for (const row of this.#rows) {
       const isLate = isDead(row, nowMs);
-      const isOver = isLate && nowMs > lateUntilMs(row) && !this.#isSumToBeListed(row, scan);
+      const isOver = isLate && nowMs > lateUntilMs(row);
       if (!scan && covered.has(row.id)) continue;
       const isUnseen = isBehind && isLate && !isLookedAt(row, nowMs);
       const heldUntilMs = isLate ? lateUntilMs(row) : row.deadAtMs;
@@ -240,10 +201,7 @@ export class RepoReservations {
   *settle(input: { counted: CountedRepo; scanBeganMs: number }): Iterable<Settlement> {
     const { scanBeganMs } = input;
     const { scan, covered } = input.counted;
-    // First: it may add to what a sum stands for.
-    const rows = this.#rows;
-    for (const reservationId of this.#summed) yield { kind: 'delete', reservationId };
-    for (const row of rows) {
+    for (const row of this.#rows) {
       const { id: reservationId, lookAtMs } = row;
       if (!isDead(row, scanBeganMs)) continue;
       if (!scan) {
@@ -253,7 +211,6 @@ export class RepoReservations {
       // A scan before the time of its look says when that is: the same as before.
       const isEarly = lookAtMs !== null && scanBeganMs < lookAtMs;
       const nextMs = isEarly ? lookAtMs : nextLookMs(row, scanBeganMs);
-      if (this.#isSumToBeListed(row, scan)) continue;
       if (this.#isUnknown(row, scan)) {
         yield* this.#settleKnown(row, { scan, scanBeganMs });
         continue;
@@ -267,8 +224,7 @@ export class RepoReservations {
       const isSame = nextMs === lookAtMs && unseen.size === row.to - row.from;
       if (isSame) continue;
       const { deadAtMs } = row;
-      const isNew = lookAtMs === null;
-      yield { kind: 'late', reservationId, isNew, unseen, deadAtMs, lookAtMs: nextMs };
+      yield { kind: 'late', reservationId, unseen, deadAtMs, lookAtMs: nextMs };
     }
   }
 
@@ -282,7 +238,7 @@ export class RepoReservations {
     const unseen = new Map([...this.#claimsOf(row)].filter(([oid]) => !scan.seen.has(oid)));
     if (isGoing || unseen.size === row.to - row.from) return;
     const { id: reservationId, deadAtMs } = row;
-    yield { kind: 'late', reservationId, isNew: false, unseen, deadAtMs, lookAtMs: scanBeganMs };
+    yield { kind: 'late', reservationId, unseen, deadAtMs, lookAtMs: scanBeganMs };
   }
 
   /** What the live ones promise of these objects: oid → promise. */
@@ -331,31 +287,15 @@ export class RepoReservations {
     return oids;
   }
 
-  /**
-   * When something may have changed of which no name is known: of the notes of changes around the API, and of the sums
-   * of late reservations whose day is over.
-   */
-  namelessChanges(nowMs: number): { fromMs: number; untilMs: number }[] {
-    return this.#rows.flatMap((row) => {
-      if (row.from === row.to) return { fromMs: row.createdAtMs, untilMs: row.createdAtMs };
-      if (!this.#isSum(row) || nowMs <= lateUntilMs(row)) return [];
-      return { fromMs: row.deadAtMs, untilMs: lateUntilMs(row) };
-    });
+  /** When changes around the API were noted of which no name is known. */
+  namelessChanges(): { fromMs: number; untilMs: number }[] {
+    const notes = this.#rows.filter((row) => row.from === row.to);
+    return notes.map(({ createdAtMs }) => ({ fromMs: createdAtMs, untilMs: createdAtMs }));
   }
 
   #isUnknown(row: Row, { giant }: RepoScan): boolean {
     if (!giant) return false;
     for (const [oid] of this.#claimsOf(row)) if (giant.unknown.has(oid) || giant.going.has(oid)) return true;
-    return false;
-  }
-
-  /** What a sum stands for is found only when all of a giant was listed after its day. */
-  #isSumToBeListed(row: Row, scan: RepoScan | undefined): boolean {
-    return scan?.giant !== undefined && this.#isSum(row) && scan.giant.listedAtMs <= lateUntilMs(row);
-  }
-
-  #isSum(row: Row): boolean {
-    for (const [oid] of this.#claimsOf(row)) if (!isOid(oid)) return true;
     return false;
   }
 

@@ -27,10 +27,6 @@ export interface Reservation {
    * delete has ended, so only a scan that begins later can tell whether they have arrived once more.
    */
   readonly deletedByMs?: number | undefined;
-  /** Set on the sum of several late ones, whose only claim is no object: how many objects it stands for. */
-  readonly objectCount?: number | undefined;
-  /** Set on such a sum: the ids of what it stands for. Where one of them is still there, it does not count beside the sum. */
-  readonly partIds?: readonly string[] | undefined;
 }
 
 /**
@@ -87,10 +83,10 @@ export function nextLookMs(reservation: Pick<Reservation, 'deadAtMs'>, nowMs: nu
 export function lateAfterDelete(
   { clockSkewMs }: Settings,
   input: {
+    /** Begins with {@link onceMoreIdStart}. */
     id: string;
     repo: string;
     claims: ReadonlyMap<string, number>;
-    objectCount?: number;
     putsUntilMs: number;
     deletedByMs: number;
     nowMs: number;
@@ -111,6 +107,28 @@ export function lateAfterDelete(
   };
 }
 
+/** What the ids of such reservations begin with: after all others, so a query can leave them out. */
+export const onceMoreIdStart = '~';
+
+/**
+ * When the last PUT has ended that can store an object once more. A batch hands out no URL for what is stored, so every
+ * URL of it was handed out before the object arrived, or by a batch that was running then.
+ *
+ * @param stored.lastModifiedMs may be when its PUT began, which may have been late itself.
+ */
+export function storedAgainUntilMs(
+  settings: Settings,
+  stored: { sizeBytes: number; lastModifiedMs: number },
+): number {
+  const claims = new Map([['', stored.sizeBytes]]);
+  const untilMsOf = (handedOutMs: number) => {
+    const expiresAtMs = handedOutMs + settings.urlLifetimeMs + settings.reservationSlackMs;
+    return lateUntilMs({ deadAtMs: deadAtMs(settings, { expiresAtMs, claims }) });
+  };
+  const arrivedMs = untilMsOf(stored.lastModifiedMs);
+  return untilMsOf(arrivedMs + settings.pendingVoidAfterMs);
+}
+
 /** When a delete has ended by every clock. It tells the late reservation of a run of a deletion. */
 export function deletedByMs(deadlineMs: number, clockSkewMs: number): number {
   return deadlineMs + 2 * clockSkewMs;
@@ -121,36 +139,6 @@ export interface LateRemainder {
   readonly unseen: ReadonlyMap<string, number>;
   readonly deadAtMs: number;
   readonly lookAtMs: number;
-}
-
-/**
- * One late reservation in place of several. It holds the sum of their bytes, so what arrives of them counts twice until
- * its day is over. It is late for as long as the latest of them.
- *
- * @param input.parts of one repo, at least one.
- */
-export function sumOfLate(input: {
-  id: string;
-  repo: string;
-  parts: readonly (LateRemainder & { reservationId: string })[];
-  nowMs: number;
-}): Reservation & { lookAtMs: number } {
-  const { id, repo, parts, nowMs } = input;
-  const deadAtMs = Math.max(...parts.map((part) => part.deadAtMs));
-  const bytes = parts.reduce((sum, { unseen }) => sum + sumClaims(unseen), 0);
-  return {
-    id,
-    repo,
-    state: 'issued',
-    // No oid, so no scan sees it. The id keeps several of them apart.
-    claims: new Map([[`*${id}`, bytes]]),
-    createdAtMs: nowMs,
-    expiresAtMs: deadAtMs,
-    deadAtMs,
-    lookAtMs: Math.max(...parts.map((part) => part.lookAtMs)),
-    objectCount: parts.reduce((sum, { unseen }) => sum + unseen.size, 0),
-    partIds: parts.map(({ reservationId }) => reservationId),
-  };
 }
 
 /**

@@ -57,7 +57,10 @@ export interface Settings {
   readonly objectBytesMax: number;
   /** Grace time between marking an object and deleting it. Must exceed the time limit of the function that marks. */
   readonly deleteGraceMs: number;
-  /** Reservations and claims of a tenant beyond which late ones are kept as sums, without the names of their objects. */
+  /**
+   * Reservations and claims of a tenant, to which deletes add at most: what a PUT may store again waits beyond it, until it
+   * is too old for that, or there are fewer.
+   */
   readonly lateClaimsMax: number;
   /** Objects of a repo from which on it is counted by shards. Below half of it, it is listed as a whole again. */
   readonly giantObjects: number;

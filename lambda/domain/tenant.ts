@@ -71,7 +71,7 @@ export interface TenantRecord {
   /** The floor in force is `floorBaseBytes − deletedBytes`, until `floorUntilMs`. */
   readonly floorBaseBytes: number;
   readonly floorUntilMs: number;
-  /** Sum of the bytes of all deletes that were ever announced. It only grows. */
+  /** Sum of the bytes of the deletes that were announced since the floor was found. A commit takes off what it read. */
   readonly deletedBytes: number;
   /** Note id → a delete under way. */
   readonly notes: ReadonlyMap<string, DeleteNote>;

@@ -185,8 +185,12 @@ export interface ReservationLedger {
   readReservation(input: ReservationKey): Promise<Reservation | undefined>;
   /** All of a tenant's, repo by repo. */
   reservations(tenant: string): AsyncIterable<readonly Reservation[]>;
-  /** Those of one repo. Its cost does not depend on other repos. */
-  reservationsOf(path: RepoPath): AsyncIterable<readonly Reservation[]>;
+  /**
+   * Those of one repo. Its cost does not depend on other repos.
+   *
+   * @param input.ofUploads without those of deletes, whose ids begin with {@link onceMoreIdStart}: they are not read.
+   */
+  reservationsOf(input: RepoPath & { ofUploads?: true }): AsyncIterable<readonly Reservation[]>;
   /**
    * One page of a tenant's, or of those of one repo, in the order of {@link reservations}: at most `pageSize`, and no
    * more than one answer of the table, so a page can be shorter, or empty, without being the last.
@@ -459,6 +463,8 @@ export interface TenantCommit {
   /** Added to the counter: the recomputed value minus the counter as the reconcile found it. */
   readonly correctionBytes: number;
   readonly floorBaseBytes: number;
+  /** Taken off the tenant's deleted bytes: what the reconcile found there, which its floors no longer hold. */
+  readonly deletedBytesRead: number;
   readonly floorUntilMs: number;
   /** Repo → what was found, of those that have a limit. */
   readonly repoLimits: ReadonlyMap<string, LimitCommit>;

@@ -38,6 +38,7 @@ export const counted = (storedBytes: number) => ({ storedBytes, objectCount: 1, 
 export const plainCommit = {
   correctionBytes: 0,
   floorBaseBytes: 0,
+  deletedBytesRead: 0,
   floorUntilMs: 1,
   listedUntilMs: 0,
   claimCorrection: 0,

@@ -262,6 +262,26 @@ export function deleteContract(open: () => Promise<LedgerUnderTest>): void {
       expect(await get().ledger.readTenant(tenant)).toMatchObject({ deletedBytes: 30, notes: new Map() });
     });
 
+    it('leave no bytes behind that a commit has read, however many were deleted before', async () => {
+      const tenant = await create({ counted: counted(50) });
+      const note = { repo: 'app', bytes: Number.MAX_SAFE_INTEGER - 30, deadlineMs: 5 };
+      await get().ledger.announceDelete({ tenant, noteId: 'n1', note });
+      const times = { nowMs: 1, leaseUntilMs: 2 };
+      const begun = await get().ledger.beginReconcile({ tenant, holder: 'h', ...times });
+      if (begun.kind !== 'begun') throw new Error('It did not begin.');
+      await get().ledger.announceDelete({ tenant, noteId: 'n2', note: { ...note, bytes: 30 } });
+      const { epoch, before } = begun;
+      const commit = {
+        ...plainCommit,
+        expiredNotes: [],
+        dueAtMs: 9e15,
+        deletedBytesRead: before.deletedBytes,
+      };
+      for (let time = 0; time < 2; time += 1)
+        await get().ledger.commitTenant({ tenant, epoch, ...commit, floorBaseBytes: 40 });
+      expect(await get().ledger.readTenant(tenant)).toMatchObject({ deletedBytes: 30, floorBaseBytes: 40 });
+    });
+
     it('are announced once with the reservation that is made of them, and its claims', async () => {
       const tenant = await create();
       const announce = { tenant, noteId: 'n1', note: { repo: 'app', bytes: 30, deadlineMs: 5 } };

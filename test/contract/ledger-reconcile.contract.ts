@@ -15,6 +15,7 @@ export function reconcileContract(open: () => Promise<LedgerUnderTest>): void {
       epoch,
       correctionBytes: 0,
       floorBaseBytes: 0,
+      deletedBytesRead: 0,
       floorUntilMs: 1,
       listedUntilMs: 0,
       claimCorrection: 0,

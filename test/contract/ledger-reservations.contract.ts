@@ -73,20 +73,30 @@ export function reservationContract(open: () => Promise<LedgerUnderTest>): void 
       );
     });
 
-    it('are put as late ones that stand for several, which are due when they are to be looked at', async () => {
+    it('are put as late ones of deletes, which are due when they are to be looked at', async () => {
       const tenant = await create({ dueAtMs: 9e15 });
       const isDue = async (nowMs: number) =>
         (await dueOf(get().ledger, { nowMs, tenantsMax: 1000 })).some((due) => due.tenant === tenant);
-      const late = {
-        state: 'issued',
-        lookAtMs: 5000,
-        deletedByMs: 4000,
-        objectCount: 7,
-        partIds: ['r1'],
-      } as const;
+      const late = { state: 'issued', lookAtMs: 5000, deletedByMs: 4000 } as const;
       await get().ledger.putReservation({ tenant, reservation: reservation('~r1', late) });
       expect([await isDue(4999), await isDue(5000)]).toEqual([false, true]);
       expect(await allPages(get().ledger.reservations(tenant))).toEqual([reservation('~r1', late)]);
+    });
+
+    it('are those of uploads, or of deletes too, of one repo alone', async () => {
+      const tenant = await create();
+      for (const [id, where] of [
+        ['fff', 'app'],
+        ['~0a', 'app'],
+        ['zzz', 'app'],
+        ['aaa', 'app#b'],
+        ['~zz', 'app#~'],
+      ] as const)
+        await get().ledger.putReservation({ tenant, reservation: reservation(id, { repo: where }) });
+      const idsOf = async (more: { ofUploads?: true }) =>
+        (await allPages(get().ledger.reservationsOf({ tenant, repo: 'app', ...more }))).map(({ id }) => id);
+      expect(await idsOf({})).toEqual(['fff', 'zzz', '~0a']);
+      expect(await idsOf({ ofUploads: true })).toEqual(['fff', 'zzz']);
     });
 
     it('make their tenant due when they were put to, and once they are issued at their death', async () => {

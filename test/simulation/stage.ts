@@ -85,7 +85,7 @@ function policyOf(
     recountRestMs: random.pick([0, 0, 10_000, 60_000]),
     // Not below 60, the least that a stage can set: with less, failed first counts may use up a client's patience.
     listRequestsPerHour: random.pick([1_000_000, 1_200, 240, 60, 60]),
-    // Usually far away. With little, most of what is late becomes a sum.
+    // Usually far away. With little, most deletes of what is young wait.
     lateClaimsMax: random.pick([100_000, 100_000, 100_000, 4]),
     // With 1, batches of a few objects find out what is stored by listing, too.
     headsPerList: random.pick([13, 1]),

@@ -124,8 +124,6 @@ const reservationItem = z.object({
   deadAtMs: z.number(),
   lookAtMs: nullable(z.number()),
   deletedByMs: z.number().optional(),
-  objectCount: z.number().optional(),
-  partIds: z.array(z.string()).optional(),
 });
 
 const deletionItem = z.object({
@@ -288,7 +286,12 @@ function pointsIn(text: string): StoredPoint[] {
   return [...found].map(([, day = '', bytes]) => ({ day, storedBytes: Number(bytes) }));
 }
 
-/** @throws {ZodError} when the item is not a reservation's. */
+/**
+ * An older one may be the sum of several late ones: its only claim is no oid, so no scan sees it. What it was made of is in
+ * `partIds` and not read: where one of these is left, both count until their day is over.
+ *
+ * @throws {ZodError} when the item is not a reservation's.
+ */
 export function parseReservation(item: unknown): Reservation {
   const { reservationId, claims, ...rest } = reservationItem.parse(item);
   return { ...rest, id: reservationId, claims: new Map(Object.entries(claims)) };

@@ -41,9 +41,15 @@ export function itemsBelow(
  *
  * @param input.prefix ends with `#`.
  * @param input.after a sort key with that prefix, whether or not there is such an item. Default: from the first on.
+ * @param input.before up to a sort key that no item has. Default: to the last one.
  */
-export function keysAfter(input: { tenant: string; prefix: string; after?: string | undefined }) {
-  const { tenant, prefix, after } = input;
+export function keysAfter(input: {
+  tenant: string;
+  prefix: string;
+  after?: string | undefined;
+  before?: string | undefined;
+}) {
+  const { tenant, prefix, after, before } = input;
   return {
     KeyConditionExpression: '#pk = :pk AND #sk BETWEEN :from AND :to',
     ExpressionAttributeNames: { '#pk': keyNames.pk, '#sk': keyNames.sk },
@@ -52,7 +58,7 @@ export function keysAfter(input: { tenant: string; prefix: string; after?: strin
       // Both ends of BETWEEN are included, so it begins right after the key of `after`.
       ':from': after === undefined ? prefix : `${after}\u0000`,
       // `$` is the character after `#`: whatever follows the prefix, it comes before this, and no item is at it.
-      ':to': `${prefix.slice(0, -1)}$`,
+      ':to': before ?? `${prefix.slice(0, -1)}$`,
     },
     ConsistentRead: true,
   } as const;

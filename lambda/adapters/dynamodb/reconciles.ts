@@ -118,7 +118,11 @@ export function tenantChange(commit: Input<'commitTenant'>): Clause[] {
       reservedUntilMs: commit.reservedUntilMs,
       ...tenantDueKey(commit),
     }),
-    adding({ committedBytes: commit.correctionBytes, claimCount: commit.claimCorrection }),
+    adding({
+      committedBytes: commit.correctionBytes,
+      claimCount: commit.claimCorrection,
+      deletedBytes: -commit.deletedBytesRead,
+    }),
     ...limitsChange(commit.repoLimits),
     removingKeys('notes', commit.expiredNotes),
   ];

@@ -1,8 +1,8 @@
-import type { Reservation } from '../../domain/reservation.ts';
+import { onceMoreIdStart, type Reservation } from '../../domain/reservation.ts';
 import type { Input, Output, ReservationLedger } from '../../ports/ledger.ts';
 import { absent, exists, setting } from './expressions.ts';
 import { dueKey, ofRepo, parseReservation, reservationKey } from './items.ts';
-import { itemsBelow, keysAfter, onePage } from './pages.ts';
+import { itemsBelow, keysAfter, onePage, pagesOf } from './pages.ts';
 import { deleteItem, getItem, moveToKey, putItem, type Table, updateItem } from './requests.ts';
 import { byDueIndex } from './table.ts';
 
@@ -16,7 +16,7 @@ export function reservationMethods(table: Table): ReservationLedger {
     voidReservation: (input) => voidReservation(table, input),
     readReservation: (input) => readReservation(table, input),
     reservations: (tenant) => reservations(table, tenant),
-    reservationsOf: (path) => reservationsOf(table, path),
+    reservationsOf: (input) => reservationsOf(table, input),
     listReservations: (input) => listReservations(table, input),
   };
 }
@@ -101,9 +101,11 @@ async function* reservations(table: Table, tenant: Input<'reservations'>): Outpu
   }
 }
 
-async function* reservationsOf(table: Table, path: Input<'reservationsOf'>): Output<'reservationsOf'> {
-  const { tenant, repo } = path;
-  for await (const items of itemsBelow(table, { tenant, prefix: ofRepo('RESERVATION', repo) }))
+async function* reservationsOf(table: Table, input: Input<'reservationsOf'>): Output<'reservationsOf'> {
+  const { tenant, repo, ofUploads } = input;
+  const prefix = ofRepo('RESERVATION', repo);
+  const query = keysAfter({ tenant, prefix, ...(ofUploads && { before: prefix + onceMoreIdStart }) });
+  for await (const items of pagesOf(table, query))
     yield items.map(parseReservation).filter((reservation) => reservation.repo === repo);
 }
 

@@ -92,6 +92,7 @@ async function emptyRepo(
     const mayRun = deletion.state === 'marked' && !deletion.removal;
     const run = mayRun ? await runDeletion(deps, { tenant, deletion, isClosed: true }) : undefined;
     if (run?.kind === 'unanswered') return 'unanswered';
+    if (run?.kind === 'ended' && run.isWaiting) return 'not-empty';
     if (run?.kind !== 'ended' || run.heldCount > 0)
       for (const name of deletion.objects.keys()) left.add(name);
     if (deps.clock.nowMs() > untilMs) return 'unfinished';
@@ -105,6 +106,7 @@ async function emptyRepo(
     const run = await runDeletion(deps, { tenant, deletion, isClosed: true });
     // The store is struggling. Every further deletion would leave another note on the tenant's item.
     if (run.kind === 'unanswered') return 'unanswered';
+    if (run.kind === 'ended' && run.isWaiting) return 'not-empty';
     if (run.kind === 'refused' || run.heldCount > 0) for (const name of objects.keys()) left.add(name);
     if (deps.clock.nowMs() > untilMs) return 'unfinished';
   }

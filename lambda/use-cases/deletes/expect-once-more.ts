@@ -1,6 +1,15 @@
-import { isOid } from '../../domain/names.ts';
-import { lateAfterDelete, type Reservation, sumClaims } from '../../domain/reservation.ts';
+import { deletionPrefix, isOid } from '../../domain/names.ts';
+import {
+  lateAfterDelete,
+  onceMoreIdStart,
+  type Reservation,
+  storedAgainUntilMs,
+} from '../../domain/reservation.ts';
+import { StoreUnavailableError } from '../../ports/object-store.ts';
 import type { Deps } from '../deps.ts';
+import { mapLimited } from '../map-limited.ts';
+
+const headsAtOnce = 16;
 
 /**
  * A late reservation of objects that are about to be deleted, if a PUT may store them once more. Their room is then
@@ -11,7 +20,8 @@ import type { Deps } from '../deps.ts';
  *
  * The repo's item is read after its reservations: a reconcile that deleted one of them has noted it there first.
  *
- * @returns undefined if no PUT of them can be under way. Nothing is written yet.
+ * @returns undefined if no PUT of them can be under way. Nothing is written yet. `tooMany`: the tenant has so many
+ * claims that no more should be added.
  * @throws {LedgerUnavailableError}
  */
 export async function expectedOnceMore(
@@ -26,7 +36,7 @@ export async function expectedOnceMore(
     /** When the delete ends. */
     deadlineMs: number;
   },
-): Promise<Reservation | undefined> {
+): Promise<{ late: Reservation; tooMany: boolean } | undefined> {
   const { ledger, clock, ids, settings } = deps;
   const { tenant, repo } = input;
   // There is a URL only for an object with an oid.
@@ -36,19 +46,38 @@ export async function expectedOnceMore(
   const putsUntilMs = Math.max(record?.putsUntilMs ?? 0, input.putsUntilMs);
   const nowMs = clock.nowMs();
   if (nowMs > putsUntilMs || !account) return undefined;
-  const id = ids.random(16);
-  // Without a limit only the look at the end matters. Giants are asked for the objects by their names, or else all their
-  // shards would have to be scanned then.
-  const isNameless = account.limitBytes === null && record?.giant === undefined;
-  const isSum = isNameless || account.claimCount + claims.size > settings.lateClaimsMax;
-  return lateAfterDelete(settings, {
-    id,
+  const late = lateAfterDelete(settings, {
+    id: onceMoreIdStart + ids.random(16),
     repo,
-    // No oid, so no scan sees it.
-    claims: isSum ? new Map([[`*${id}`, sumClaims(claims)]]) : claims,
-    ...(isSum && { objectCount: claims.size }),
+    claims,
     putsUntilMs,
     deletedByMs: input.deadlineMs,
     nowMs,
   });
+  return { late, tooMany: account.claimCount + 1 + claims.size > settings.lateClaimsMax };
+}
+
+/**
+ * Which of these objects a PUT may store once more, by when the store says that each was put. It costs a HEAD for each.
+ *
+ * @returns undefined: the store did not answer for each.
+ */
+export async function findYoung(
+  { store, clock, settings }: Pick<Deps, 'store' | 'clock' | 'settings'>,
+  input: { tenant: string; repo: string; names: Iterable<string> },
+): Promise<ReadonlySet<string> | undefined> {
+  const { tenant, repo } = input;
+  const young = new Set<string>();
+  try {
+    await mapLimited([...input.names].filter(isOid), headsAtOnce, async (name) => {
+      const stored = await store.head(`${deletionPrefix({ tenant, repo })}${name}`);
+      if (!stored) return;
+      const { sizeBytes, lastModifiedMs = clock.nowMs() } = stored;
+      if (clock.nowMs() <= storedAgainUntilMs(settings, { sizeBytes, lastModifiedMs })) young.add(name);
+    });
+  } catch (error) {
+    if (!(error instanceof StoreUnavailableError)) throw error;
+    return undefined;
+  }
+  return young;
 }

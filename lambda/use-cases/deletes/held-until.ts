@@ -14,7 +14,7 @@ export async function heldUntilMs(
 ): Promise<number> {
   const { tenant, repo, oid } = input;
   let untilMs = 0;
-  for await (const page of ledger.reservationsOf({ tenant, repo })) {
+  for await (const page of ledger.reservationsOf({ tenant, repo, ofUploads: true })) {
     for (const reservation of page) {
       if (isDead(reservation, clock.nowMs())) continue;
       if (oid === undefined || reservation.claims.has(oid)) untilMs = Math.max(untilMs, reservation.deadAtMs);
@@ -33,7 +33,12 @@ export interface Holds {
   readonly putsUntilMs: number;
 }
 
-/** Reads a repo's reservations, a page at a time. @param input.names of the objects that are to be deleted. */
+/**
+ * Reads a repo's reservations, a page at a time. Those of deletes are left out, or each delete would read what all
+ * before it have left: none is late for longer than the repo's item says, and none is alive.
+ *
+ * @param input.names of the objects that are to be deleted.
+ */
 export async function readHolds(
   { ledger, clock }: Pick<Deps, 'ledger' | 'clock'>,
   input: { tenant: string; repo: string; names: Iterable<string> },
@@ -43,7 +48,7 @@ export async function readHolds(
   const held = new Set<string>();
   let untilMs = 0;
   let putsUntilMs = 0;
-  for await (const page of ledger.reservationsOf({ tenant, repo })) {
+  for await (const page of ledger.reservationsOf({ tenant, repo, ofUploads: true })) {
     for (const reservation of page) {
       if (reservation.claims.size > 0) putsUntilMs = Math.max(putsUntilMs, lateUntilMs(reservation));
       if (isDead(reservation, clock.nowMs())) continue;

@@ -8,13 +8,13 @@ import {
   type RemovedObject,
 } from '../../domain/deletion.ts';
 import { deletionPrefix, isOid } from '../../domain/names.ts';
-import { sumClaims } from '../../domain/reservation.ts';
+import { type Reservation, sumClaims } from '../../domain/reservation.ts';
 import { dirtyTokenOf } from '../../domain/tenant.ts';
 import { StoreUnavailableError } from '../../ports/object-store.ts';
 import { allPages } from '../all-pages.ts';
 import type { Deps } from '../deps.ts';
 import { mapLimited } from '../map-limited.ts';
-import { expectedOnceMore } from './expect-once-more.ts';
+import { expectedOnceMore, findYoung } from './expect-once-more.ts';
 import { readHolds } from './held-until.ts';
 import { namedSince, noNames } from './named-since.ts';
 import { type Spared, sparedForExports } from './spared-for-exports.ts';
@@ -22,12 +22,16 @@ import { type Spared, sparedForExports } from './spared-for-exports.ts';
 export type DeletionDeps = Pick<Deps, 'ledger' | 'store' | 'clock' | 'ids' | 'log' | 'settings'>;
 
 const deletesAtOnce = 16;
+/** What waits because of too many claims is tried again after this. */
+const waitingMs = 60 * 60_000;
 
 export type DeletionRun =
-  /** Everything is gone, except objects that live reservations hold. Those are marked again. */
+  /** Everything is gone, except what live reservations hold, and what is too young. That is marked again. */
   | {
       readonly kind: 'ended';
       readonly heldCount: number;
+      /** More of the repo need not be tried now: the tenant has too many claims. */
+      readonly isWaiting: boolean;
       /** Name → bytes of what is gone. */
       readonly gone: ReadonlyMap<string, number>;
     }
@@ -128,12 +132,18 @@ export async function runDeletion(
   const hasBegun = input.deletion.state === 'deleting';
   if (isVoid(deps.settings, claim.deletion, { repo: record, nowMs: clock.nowMs() })) {
     await dropVoid(deps, { tenant, deletion: claim.deletion, hasBegun });
-    return { kind: 'ended', heldCount: 0, gone: new Map() };
+    return { kind: 'ended', heldCount: 0, isWaiting: false, gone: new Map() };
   }
   // After the claim, too. Of a closed repo all goes.
   const named = input.isClosed ? noNames : await namedSince(deps, { tenant, deletion: claim.deletion });
-  const going = new Map([...objects].filter(([name]) => !held.has(name) && !named.has(name)));
-  const left = new Map([...objects].filter(([name]) => held.has(name) && !named.has(name)));
+  const free = new Map([...objects].filter(([name]) => !held.has(name) && !named.has(name)));
+  const expecting = { tenant, repo, objects: free, putsUntilMs, deadlineMs, hasBegun };
+  const expected = await expectOrWait(deps, expecting);
+  if (!expected) return { kind: 'unanswered' };
+  const { late, young } = expected;
+  const going = new Map([...free].filter(([name]) => !young.has(name)));
+  const isLeft = (name: string) => (held.has(name) && !named.has(name)) || young.has(name);
+  const left = new Map([...objects].filter(([name]) => isLeft(name)));
   const isGiant = record?.giant !== undefined;
   // A run that died may have deleted what is spared now. In a giant only a record tells.
   const lost = isGiant && hasBegun ? await findMissing(deps, { tenant, repo, objects: left }) : noObjects;
@@ -143,7 +153,7 @@ export async function runDeletion(
     // A run that died may have deleted some of them.
     const beganMs = hasBegun ? claim.deletion.dueAtMs : clock.nowMs();
     // In a closed repo, whole shards will be empty soon. To list those is cheaper.
-    const how = { isGiant, isAsked: isGiant && !input.isClosed, putsUntilMs, deadlineMs };
+    const how = { isGiant, isAsked: isGiant && !input.isClosed, late, deadlineMs };
     const removed = await deleteAnnounced(deps, { tenant, repo, going, ...how });
     if (!removed) return { kind: 'unanswered' };
     const objects = new Map([...removed, ...lost]);
@@ -157,7 +167,7 @@ export async function runDeletion(
     deletionId: id,
     deadlineMs,
     left,
-    dueAtMs: untilMs,
+    dueAtMs: young.size > 0 ? clock.nowMs() + waitingMs : untilMs,
     keptUntilMs: input.isClosed ? null : keptUntilMs(deps.settings, clock.nowMs()),
     ...(removal && { removal }),
   });
@@ -168,7 +178,23 @@ export async function runDeletion(
     bytes: sumClaims(going),
     held: left.size,
   });
-  return { kind: 'ended', heldCount: left.size, gone: going };
+  return { kind: 'ended', heldCount: left.size, isWaiting: young.size > 0, gone: going };
+}
+
+/**
+ * What is expected once more. A tenant with very many claims gets no more of them from deletes: then what a PUT may store
+ * again waits, and the rest goes without being expected. What a run has begun is ended.
+ *
+ * @returns undefined: the store did not answer.
+ */
+async function expectOrWait(
+  deps: DeletionDeps,
+  input: Parameters<typeof expectedOnceMore>[1] & { hasBegun: boolean },
+): Promise<{ late: Reservation | undefined; young: ReadonlySet<string> } | undefined> {
+  const expected = await expectedOnceMore(deps, input);
+  if (!expected?.tooMany || input.hasBegun) return { late: expected?.late, young: new Set() };
+  const young = await findYoung(deps, { ...input, names: expected.late.claims.keys() });
+  return young && { late: undefined, young };
 }
 
 /** From the announcement to the removal of its note. undefined: the store did not answer every delete. */
@@ -180,14 +206,14 @@ async function deleteAnnounced(
     going: ReadonlyMap<string, number>;
     isGiant: boolean;
     isAsked: boolean;
-    putsUntilMs: number;
+    /** Of what is expected once more. */
+    late: Reservation | undefined;
     deadlineMs: number;
   },
 ): Promise<ReadonlyMap<string, RemovedObject> | undefined> {
   const { ledger, ids } = deps;
-  const { tenant, repo, going: objects, isGiant, isAsked, putsUntilMs, deadlineMs } = input;
+  const { tenant, repo, going: objects, isGiant, isAsked, late, deadlineMs } = input;
   const noteId = ids.random(12);
-  const late = await expectedOnceMore(deps, { tenant, repo, objects, putsUntilMs, deadlineMs });
   await ledger.announceDelete({
     tenant,
     noteId,

@@ -47,7 +47,8 @@ export function commitTenant(
     tenant: before.tenant,
     epoch,
     correctionBytes: totalBytes - before.committedBytes,
-    floorBaseBytes: leastBytes - unsureBytes(input, () => true) + before.deletedBytes,
+    floorBaseBytes: leastBytes - unsureBytes(input, () => true),
+    deletedBytesRead: before.deletedBytes,
     floorUntilMs: leastUntilMs,
     repoLimits: input.isFull || before.counted ? limitCommits(input) : new Map(),
     // What was never counted as a whole is unknown, and not what a part of it is.
@@ -89,7 +90,7 @@ function limitCommits(input: CommitTenantInput): Map<string, LimitCommit> {
         limitBytes,
         correctionBytes: found.totalBytes - (counted?.committedBytes ?? 0),
         storedBytes: found.storedBytes,
-        floorBaseBytes: found.leastBytes - unsure + before.deletedBytes,
+        floorBaseBytes: found.leastBytes - unsure,
         floorUntilMs: found.leastUntilMs,
       };
       return [[repo, commit]];

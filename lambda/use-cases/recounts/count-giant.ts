@@ -119,7 +119,7 @@ export async function countGiant(deps: CountGiantDeps, input: CountGiantInput): 
           scan: {
             ...totals,
             seen: { has: (oid: string) => count.isCounted(oid) },
-            giant: { unknown, going, listedAtMs },
+            giant: { unknown, going },
           },
           countedAtMs: Math.min(
             countedAtMs,
@@ -161,7 +161,7 @@ function applyChanges(
       isUncertain: (name) => severalTimes.has(name),
     });
   }
-  for (const change of reservations.namelessChanges(snapshot.scanBeganMs)) count.doubted(change);
+  for (const change of reservations.namelessChanges()) count.doubted(change);
   if (!isChangeUnknown(record)) return;
   const { countedAtMs: untilMs } = snapshot;
   // It happened before the token was read, and so before the scans of this reconcile.

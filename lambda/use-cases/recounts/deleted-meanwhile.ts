@@ -27,11 +27,10 @@ export async function addDeletedMeanwhile(
   if (before.notes.size === 0 && now?.deletedBytes === before.deletedBytes) return;
   for (const repo of repos) {
     const known = snapshot.reservations.get(repo) ?? new RepoReservations();
-    for await (const page of ledger.reservationsOf({ tenant, repo })) {
-      for (const reservation of page) {
-        if (reservation.deletedByMs !== undefined && !known.has(reservation.id)) known.add(reservation);
-      }
-    }
+    const knownIds = known.ids();
+    for await (const page of ledger.reservationsOf({ tenant, repo }))
+      for (const reservation of page)
+        if (reservation.deletedByMs !== undefined && !knownIds.has(reservation.id)) known.add(reservation);
     if (known.count > 0) snapshot.reservations.set(repo, known);
   }
 }

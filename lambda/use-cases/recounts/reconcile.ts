@@ -185,9 +185,8 @@ async function scanAndCommit(deps: ReconcileDeps, held: HeldReconcile): Promise<
   });
   if (commit.kind === 'superseded') return commit;
 
-  const areLateSummed = recomputed.claimCount > deps.settings.lateClaimsMax;
   await Promise.all([
-    settleDead(deps, { ...input, snapshot, scans, areLateSummed }),
+    settleDead(deps, { ...input, snapshot, scans }),
     noteOutcome(deps, { before, after: commit.tenant, epoch }),
   ]);
 

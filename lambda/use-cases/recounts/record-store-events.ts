@@ -78,7 +78,11 @@ async function newsOf(
   let unexpected = changes;
   if (changes.length === 0) return { changes, isExpected: true };
   const nowMs = clock.nowMs();
-  for await (const page of ledger.reservationsOf(input)) {
+  for await (const page of ledger.reservationsOf({
+    tenant: input.tenant,
+    repo: input.repo,
+    ofUploads: true,
+  })) {
     const live = page.filter((reservation) => reservation.state === 'issued' && !isDead(reservation, nowMs));
     unexpected = unexpected.filter((change) => !live.some((reservation) => claims(reservation, change)));
     if (unexpected.length === 0) break;

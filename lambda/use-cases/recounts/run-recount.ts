@@ -55,7 +55,6 @@ export async function runRecount(deps: RunRecountDeps, input: RunRecountInput): 
   if (request.reason === 'schedule' && request.full && !isDue) return 'done';
   // A full count that is due is made by the next recount of any kind, unless somebody waits for less.
   const isFull = request.full || (isDue && urgencyOf(request.reason) === 'background');
-  const deletedBytesBefore = record.deletedBytes;
   const lastBeginMs = deadlineMs - reserveMs;
   const requeue = async (changes: Partial<RecountRequest>) => {
     await queue.request({ ...request, ...changes });
@@ -73,7 +72,7 @@ export async function runRecount(deps: RunRecountDeps, input: RunRecountInput): 
     const isLast = !isUnfinished || clock.nowMs() >= lastBeginMs;
     // A listing of the whole tenant can wait until the repos are empty.
     const full = isFull && !isUnfinished;
-    const outcome = await recountUnlessDeferred(deps, { ...input, record, deletedBytesBefore, full, isLast });
+    const outcome = await recountUnlessDeferred(deps, { ...input, record, full, isLast });
     if (outcome === 'unfinished') return requeue(left(request, isFull));
     if (!isLast) {
       record = (await ledger.readTenant(tenant)) ?? record;
@@ -135,16 +134,14 @@ function left(request: RecountRequest, full: boolean): Pick<RecountRequest, 'rea
  * Recounts, unless the policy defers it.
  *
  * @param input.record the tenant as read last.
- * @param input.deletedBytesBefore the tenant's deleted bytes when this run began.
  * @param input.isLast no other recount follows in this run.
- * @returns `unfinished`: the recount must be requested again. `deferred-after-delete`: deferred, although this run
- * freed space that is not shown yet.
+ * @returns `unfinished`: the recount must be requested again. `deferred-after-delete`: deferred, although space
+ * was freed that is not shown yet.
  */
 async function recountUnlessDeferred(
   deps: ReconcileDeps & Pick<Deps, 'queue'>,
   input: RunRecountInput & {
     record: TenantRecord;
-    deletedBytesBefore: number;
     full: boolean;
     isLast: boolean;
   },
@@ -155,7 +152,7 @@ async function recountUnlessDeferred(
   if (!isRetry && recountWaitMs(deps.settings, { tenant: record, urgency, nowMs: deps.clock.nowMs() }) > 0) {
     const now = (await deps.ledger.readTenant(tenant)) ?? record;
     // Somebody waits for freed space, whoever requested the recount.
-    const isFreed = isLast && now.deletedBytes > input.deletedBytesBefore;
+    const isFreed = isLast && now.deletedBytes > 0;
     const raised = isFreed && urgency === 'background' ? 'decision' : urgency;
     if (recountDelayMs(deps, { tenant: now, urgency: raised }) > 0)
       return isFreed ? 'deferred-after-delete' : 'deferred';

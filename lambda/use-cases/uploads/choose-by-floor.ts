@@ -87,7 +87,7 @@ async function heldByOthers(
   const { repo, id } = attempt.reservation;
   const issued = new Set<string>();
   const largestBytes = new Map<string, number>();
-  for await (const page of ledger.reservationsOf({ tenant: attempt.tenant, repo })) {
+  for await (const page of ledger.reservationsOf({ tenant: attempt.tenant, repo, ofUploads: true })) {
     for (const reservation of page) {
       if (reservation.id === id || reservation.state !== 'issued' || isDead(reservation, nowMs)) continue;
       const isReliable = !isDead(reservation, nowMs + 2 * settings.clockSkewMs);

@@ -94,7 +94,7 @@ function show(
     id,
     repo,
     state: isLate ? 'late' : reservation.state,
-    objectCount: reservation.objectCount ?? claims.size,
+    objectCount: claims.size,
     bytes: sumClaims(claims),
     createdAtMs,
     expiresAtMs,

@@ -6,7 +6,7 @@ import type { SeenNote } from '../../../lambda/domain/cleanup/watch.ts';
 import { type Deletion, oidsOf } from '../../../lambda/domain/deletion.ts';
 import type { Shard } from '../../../lambda/domain/giant/shard.ts';
 import type { DueTenant, RefreshState } from '../../../lambda/domain/refresh-state.ts';
-import type { Reservation } from '../../../lambda/domain/reservation.ts';
+import { onceMoreIdStart, type Reservation } from '../../../lambda/domain/reservation.ts';
 import {
   isChangeUnknown,
   type RepoLimit,
@@ -230,8 +230,17 @@ export class MemoryLedger implements Ledger {
     return this.#pages(() => this.#tenants.get(tenant)?.reservations);
   }
 
-  reservationsOf(path: RepoPath): AsyncIterable<readonly Reservation[]> {
-    return this.#pages(() => ofRepo(this.#tenants.get(path.tenant)?.reservations, path.repo));
+  reservationsOf(input: Input<'reservationsOf'>): AsyncIterable<readonly Reservation[]> {
+    const { tenant, repo, ofUploads } = input;
+    const isAsked = ({ id }: Reservation) => !ofUploads || id < onceMoreIdStart;
+    return this.#pages(
+      () =>
+        new Map(
+          [...(ofRepo(this.#tenants.get(tenant)?.reservations, repo) ?? [])].filter(([, one]) =>
+            isAsked(one),
+          ),
+        ),
+    );
   }
 
   async listReservations(input: Input<'listReservations'>): Promise<ReservationPage> {
@@ -308,6 +317,7 @@ export class MemoryLedger implements Ledger {
       appliedEpoch: commit.epoch,
       floorBaseBytes: commit.floorBaseBytes,
       floorUntilMs: commit.floorUntilMs,
+      deletedBytes: record.deletedBytes - commit.deletedBytesRead,
       repoLimits: new Map([
         ...record.repoLimits,
         ...[...commit.repoLimits].map(

@@ -127,6 +127,7 @@ describe('the units that the table bills are those of the model', () => {
     const floor = {
       correctionBytes: 5,
       floorBaseBytes: 5e9,
+      deletedBytesRead: 0,
       floorUntilMs: nowMs,
       listedUntilMs: nowMs,
       claimCorrection: claims,

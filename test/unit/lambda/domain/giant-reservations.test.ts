@@ -33,19 +33,13 @@ function reservationsOf(...given: readonly Partial<Reservation>[]): RepoReservat
 const claims = (...oids: string[]) => ({ claims: new Map(oids.map((each) => [each, 10])) });
 
 /** What a reconcile knows of a giant. Nothing of it was listed lately. */
-const scanOf = (given: {
-  seen?: string[];
-  unknown?: string[];
-  going?: string[];
-  listedAtMs?: number;
-}): RepoScan => ({
+const scanOf = (given: { seen?: string[]; unknown?: string[]; going?: string[] }): RepoScan => ({
   storedBytes: 0,
   objectCount: 0,
   seen: new Set(given.seen),
   giant: {
     unknown: new Set(given.unknown),
     going: new Set(given.going),
-    listedAtMs: given.listedAtMs ?? 0,
   },
 });
 
@@ -157,7 +151,6 @@ describe('what nobody has asked for yet', () => {
       {
         kind: 'late',
         reservationId: 'r0',
-        isNew: false,
         unseen: new Map([[a, 10]]),
         deadAtMs,
         lookAtMs: scanBeganMs,
@@ -187,52 +180,14 @@ describe('what is being deleted', () => {
   });
 });
 
-describe('a sum of late reservations', () => {
-  const afterMs = deadAtMs + day + 1;
-  const counted = (listedAtMs: number) => ({ scan: scanOf({ listedAtMs }), covered: none });
-  const claimed = (all: RepoReservations, listedAtMs: number) =>
-    all.openClaims({ counted: counted(listedAtMs), nowMs: afterMs, clockSkewMs: 0 }).late.mostBytes;
-  const settle = (all: RepoReservations, listedAtMs: number) => [
-    ...all.settle({ counted: counted(listedAtMs), scanBeganMs: afterMs }),
-  ];
-
-  it('counts until all of the giant was listed after its day: HEAD cannot ask for it', () => {
-    const all = reservationsOf(claims(sum));
-    expect(claimed(all, deadAtMs + day)).toBe(10);
-    expect(settle(all, deadAtMs + day)).toEqual([]);
-    expect(claimed(all, afterMs)).toBe(0);
-    expect(settle(all, afterMs)).toEqual([{ kind: 'delete', reservationId: 'r0' }]);
-  });
-
-  it('is the only one that waits for a listing', () => {
-    const all = reservationsOf(claims(a));
-    expect(claimed(all, 0)).toBe(0);
-    expect(settle(all, 0)).toEqual([{ kind: 'delete', reservationId: 'r0' }]);
-  });
-
-  it('waits for none in a repo that was listed as a whole', () => {
-    const { giant: _, ...scan } = scanOf({});
-    const all = reservationsOf(claims(sum));
-    const found = { scan, covered: none };
-    expect(all.openClaims({ counted: found, nowMs: afterMs, clockSkewMs: 0 }).late.mostBytes).toBe(0);
-    expect([...all.settle({ counted: found, scanBeganMs: afterMs })]).toHaveLength(1);
-  });
-});
-
 describe('a change without a name', () => {
   it('is what a note says, at its time', () => {
     const note = { ...claims(), createdAtMs: 7 };
-    expect(reservationsOf(note).namelessChanges(0)).toEqual([{ fromMs: 7, untilMs: 7 }]);
-  });
-
-  it('is what a sum stands for, once its day is over', () => {
-    const all = reservationsOf(claims(sum));
-    expect(all.namelessChanges(deadAtMs + day)).toEqual([]);
-    expect(all.namelessChanges(deadAtMs + day + 1)).toEqual([{ fromMs: deadAtMs, untilMs: deadAtMs + day }]);
+    expect(reservationsOf(note).namelessChanges()).toEqual([{ fromMs: 7, untilMs: 7 }]);
   });
 
   it('is none that has a name', () => {
-    expect(reservationsOf(claims(a)).namelessChanges(deadAtMs + day + 1)).toEqual([]);
+    expect(reservationsOf(claims(a)).namelessChanges()).toEqual([]);
   });
 });
 

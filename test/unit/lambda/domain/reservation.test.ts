@@ -8,7 +8,6 @@ import {
   type Reservation,
   reservationIdOf,
   sumClaims,
-  sumOfLate,
 } from '../../../../lambda/domain/reservation.ts';
 import { defaultSettings } from '../../../../lambda/domain/settings.ts';
 
@@ -81,28 +80,6 @@ describe('a reservation', () => {
   it('of deleted objects is dead from its beginning, by every clock', () => {
     const nowMs = 100 * hour;
     expect(isDead(afterDelete(nowMs + lateForMs, nowMs), nowMs - 14)).toBe(true);
-  });
-
-  it('that is the sum of several is late for as long as the latest of them, under a name of its own', () => {
-    const part = (unseen: Record<string, number>, deadMs: number, lookAtMs: number) => ({
-      reservationId: `r${deadMs}`,
-      unseen: new Map(Object.entries(unseen)),
-      deadAtMs: deadMs,
-      lookAtMs,
-    });
-    const parts = [part({ a: 1, b: 2 }, 500, 900), part({ a: 4 }, 700, 800)];
-    expect(sumOfLate({ id: '~x', repo: 'app', parts, nowMs: 1000 })).toEqual({
-      id: '~x',
-      repo: 'app',
-      state: 'issued',
-      claims: new Map([['*~x', 7]]),
-      createdAtMs: 1000,
-      expiresAtMs: 700,
-      deadAtMs: 700,
-      lookAtMs: 900,
-      objectCount: 3,
-      partIds: ['r500', 'r700'],
-    });
   });
 
   it('has the sum of its claims', () => {

@@ -69,6 +69,7 @@ describe('a write that the table accepts', () => {
           epoch: 3,
           correctionBytes: 0,
           floorBaseBytes: 0,
+          deletedBytesRead: 0,
           floorUntilMs: 0,
           counted,
           listedUntilMs: 0,

@@ -1,6 +1,7 @@
-import { beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { newDeletion } from '../../../../../lambda/domain/deletion.ts';
 import type { Ledger } from '../../../../../lambda/ports/ledger.ts';
+import { StoreUnavailableError } from '../../../../../lambda/ports/object-store.ts';
 import { deleteRepo } from '../../../../../lambda/use-cases/deletes/delete-objects.ts';
 import { expectedOnceMore } from '../../../../../lambda/use-cases/deletes/expect-once-more.ts';
 import { runDeletions } from '../../../../../lambda/use-cases/deletes/run-deletions.ts';
@@ -73,6 +74,28 @@ describe('deleted objects that a second PUT may bring back', () => {
     world.put(slow);
     await world.pass(26 * hour);
     expect(await world.usage()).toEqual({ committedBytes: 2000, storedBytes: 2000 });
+  });
+
+  it('would bring ten times the limit in a day, if they were deleted after two hours and not expected', async () => {
+    const { putReservation } = world.ledger;
+    world.ledger.putReservation = async (input) => {
+      if (input.reservation.deletedByMs === undefined) await putReservation.call(world.ledger, input);
+    };
+    const slow: Record<string, number> = {};
+    for (let round = 0; round < 10; round += 1) {
+      const path = `repo${round}/${oidOf(round)}`;
+      await world.push(`repo${round}`, { [oidOf(round)]: 1000 });
+      world.put({ [path]: 1000 });
+      slow[path] = 1000;
+      await world.consume();
+      await world.pass(2.5 * hour);
+      await deleteRepo(world.deps, { tenant, repo: `repo${round}`, dryRun: false });
+      await world.consume();
+    }
+    expect(await world.keys()).toEqual([]);
+    world.put(slow);
+    await world.consume({ full: true });
+    expect((await world.usage()).storedBytes).toBe(10 * 1000);
   });
 
   it('are not expected if they were uploaded more than a day before they are deleted', async () => {
@@ -187,31 +210,118 @@ describe('deleted objects that a second PUT may bring back', () => {
     world = new MemoryStack();
     await world.create(null);
     await uploadAndDelete(hour);
-    expect(world.ledger.inspect(tenant).reservations).toMatchObject([{ objectCount: 1 }]);
+    expect(world.ledger.inspect(tenant).reservations).toMatchObject([{ claims: new Map([[oidOf(1), 900]]) }]);
     await world.pass(2 * hour);
     world.put({ [`app/${oidOf(1)}`]: 900 });
     await world.pass(23 * hour);
     expect(await world.usage()).toEqual({ committedBytes: 900, storedBytes: 900 });
   });
 
-  it('are kept as sums of a thousand if the tenant has very many claims', async () => {
-    world = new MemoryStack({ lateClaimsMax: 1500 });
-    await world.create(1e9);
-    const objects = Array.from({ length: 4000 }, (_, index) => [`app/${oidOf(index)}`, 1]);
-    world.put(Object.fromEntries(objects));
-    await world.push('app', { [oidOf(4000)]: 1 });
+  describe('of a tenant with very many claims', () => {
+    /** Four thousand objects that a PUT may store once more, in a repo that is being deleted. */
+    const emptying = async () => {
+      world = new MemoryStack({ lateClaimsMax: 2500 });
+      await world.create(1e9);
+      const objects = Array.from({ length: 4000 }, (_, index) => [`app/${oidOf(index)}`, 1]);
+      world.put(Object.fromEntries(objects));
+      await world.push('app', { [oidOf(4000)]: 1 });
+      world.nowMs += deathMs;
+      await world.consume({ full: true });
+      await deleteRepo(world.deps, { tenant, repo: 'app', dryRun: false });
+      await world.consume();
+    };
+
+    it('wait, and are gone as soon as nothing can store them again', async () => {
+      await emptying();
+      expect(await world.keys()).toHaveLength(2000);
+      expect((await world.record()).claimCount).toBeLessThanOrEqual(2500);
+      expect(await world.deletions()).toMatchObject([{ state: 'marked' }]);
+      await world.pass(3 * hour);
+      expect(await world.keys()).toHaveLength(2000);
+      await world.pass(22 * hour);
+      expect(await world.keys()).toEqual([]);
+      await world.pass(3 * hour);
+      expect(world.ledger.inspect(tenant).reservations).toEqual([]);
+    });
+
+    it('go at once if they have been there for so long that no PUT can store them again', async () => {
+      world = new MemoryStack({ lateClaimsMax: 0 });
+      await world.create(1000);
+      const put = (index: number, sizeBytes: number) =>
+        world.objects.put(`${tenant}/app/${oidOf(index)}`, sizeBytes, undefined, world.nowMs);
+      put(1, 5);
+      // Two days, and twice the time from a URL to the death of its reservation.
+      world.nowMs += 48 * hour + 2 * deathMs + minute;
+      put(2, 6);
+      await world.push('app', { [oidOf(3)]: 1 });
+      world.nowMs += deathMs;
+      await world.consume();
+      const heads = vi.spyOn(world.deps.store, 'head');
+      await deleteSoon({ [oidOf(1)]: 5, [oidOf(2)]: 6 });
+      await runDeletions(world.deps, { tenant, untilMs: world.nowMs + minute });
+      expect(heads).toHaveBeenCalledTimes(2);
+      expect(await world.keys()).toEqual([`app/${oidOf(2)}`]);
+      const [left] = await world.deletions();
+      expect(left).toMatchObject({ state: 'marked', objects: new Map([[oidOf(2), 6]]) });
+      expect(left?.dueAtMs).toBe(world.nowMs + hour);
+    });
+
+    it('go on if a run has begun: it has expected some of them', async () => {
+      world = new MemoryStack({ lateClaimsMax: 0 });
+      await world.create(1000);
+      world.put({ [`app/${oidOf(1)}`]: 5 });
+      await world.push('app', { [oidOf(3)]: 1 });
+      world.nowMs += deathMs;
+      await world.consume();
+      await deleteSoon({ [oidOf(1)]: 5 });
+      const [before] = await world.deletions();
+      if (!before) throw new Error('There is no deletion.');
+      await world.ledger.claimDeletion({ tenant, before, deadlineMs: world.nowMs });
+      world.nowMs += minute;
+      await runDeletions(world.deps, { tenant, untilMs: world.nowMs + minute });
+      expect(await world.keys()).toEqual([]);
+      expect(world.ledger.inspect(tenant).reservations.filter(({ deletedByMs }) => deletedByMs)).toHaveLength(
+        1,
+      );
+    });
+
+    it('stay if the store does not say how old they are', async () => {
+      world = new MemoryStack({ lateClaimsMax: 0 });
+      await world.create(1000);
+      world.put({ [`app/${oidOf(1)}`]: 5 });
+      await world.push('app', { [oidOf(3)]: 1 });
+      world.nowMs += deathMs;
+      await world.consume();
+      await deleteSoon({ [oidOf(1)]: 5 });
+      const head = vi.spyOn(world.deps.store, 'head').mockRejectedValue(new StoreUnavailableError('503'));
+      await runDeletions(world.deps, { tenant, untilMs: world.nowMs + minute });
+      head.mockRestore();
+      expect(await world.keys()).toEqual([`app/${oidOf(1)}`]);
+      expect(await world.deletions()).toMatchObject([{ state: 'deleting' }]);
+    });
+  });
+
+  it('cost the next delete nothing: what they leave is not read again', async () => {
+    await world.push('app', { [oidOf(1)]: 10, [oidOf(2)]: 10, [oidOf(3)]: 10 });
+    world.put({ [`app/${oidOf(1)}`]: 10, [`app/${oidOf(2)}`]: 10, [`app/${oidOf(3)}`]: 10 });
     world.nowMs += deathMs;
-    await world.consume({ full: true });
-    await deleteRepo(world.deps, { tenant, repo: 'app', dryRun: false });
     await world.consume();
-    const late = world.ledger.inspect(tenant).reservations.filter(({ deletedByMs }) => deletedByMs);
-    expect(late.map(({ claims, objectCount }) => [claims.size, objectCount]).sort()).toEqual([
-      [1, 1000],
-      [1, 1000],
-      [1, 1000],
-      [1000, undefined],
-    ]);
-    expect((await world.record()).claimCount).toBeLessThan(1100);
+    const read: string[] = [];
+    const { reservationsOf } = world.ledger;
+    world.ledger.reservationsOf = async function* (input) {
+      for await (const page of reservationsOf.call(world.ledger, input)) {
+        read.push(...page.map(({ id }) => id));
+        yield page;
+      }
+    };
+    for (const index of [1, 2, 3]) {
+      await deleteSoon({ [oidOf(index)]: 10 });
+      await runDeletions(world.deps, { tenant, untilMs: world.nowMs + minute });
+      world.nowMs += 3 * minute;
+      await runDeletions(world.deps, { tenant, untilMs: world.nowMs + minute });
+    }
+    expect(world.ledger.inspect(tenant).reservations.map(({ id }) => id[0])).toEqual(['~', '~', '~']);
+    expect(read).toEqual([]);
   });
 
   it('leave the tenant admitted or refused at the end of their day, never deferred', async () => {
@@ -247,18 +357,18 @@ describe('deleted objects that a second PUT may bring back', () => {
       });
 
     it('are expected to its last moment, and not after it', async () => {
-      expect(await expected({ [oidOf(1)]: 5 }, world.nowMs)).toMatchObject({ repo: 'app' });
+      expect(await expected({ [oidOf(1)]: 5 }, world.nowMs)).toMatchObject({ late: { repo: 'app' } });
       expect(await expected({ [oidOf(1)]: 5 }, world.nowMs - 1)).toBeUndefined();
       expect(await expected({ 'note.txt': 5 }, world.nowMs)).toBeUndefined();
     });
 
-    it('keep their names up to the bound on claims, and are a sum with a name of its own beyond it', async () => {
-      world = new MemoryStack({ lateClaimsMax: 2 });
+    it('are too many beyond the bound on claims', async () => {
+      world = new MemoryStack({ lateClaimsMax: 3 });
       await world.create(1000);
       const two = { [oidOf(1)]: 5, [oidOf(2)]: 6 };
-      expect((await expected(two, world.nowMs))?.claims).toEqual(new Map(Object.entries(two)));
-      const sum = await expected({ ...two, [oidOf(3)]: 7 }, world.nowMs);
-      expect(sum).toMatchObject({ claims: new Map([[`*${sum?.id}`, 18]]), objectCount: 3 });
+      const claims = new Map(Object.entries(two));
+      expect(await expected(two, world.nowMs)).toMatchObject({ late: { claims }, tooMany: false });
+      expect(await expected({ ...two, [oidOf(3)]: 7 }, world.nowMs)).toMatchObject({ tooMany: true });
     });
   });
 });

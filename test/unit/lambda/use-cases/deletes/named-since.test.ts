@@ -40,7 +40,7 @@ describe('a deletion of a clean-up', () => {
     await open();
     await named(a, 1000);
     await named(b, 999);
-    expect(await run()).toEqual({ kind: 'ended', heldCount: 0, gone: new Map([[b, 2]]) });
+    expect(await run()).toEqual({ kind: 'ended', heldCount: 0, isWaiting: false, gone: new Map([[b, 2]]) });
     expect(await world.keys()).toEqual([`${repo}/${a}`]);
     expect(await world.ledger.goneOf({ tenant, repo, oids: [a, b] })).toEqual(new Map([[b, world.nowMs]]));
   });
@@ -57,7 +57,7 @@ describe('a deletion of a clean-up', () => {
     ['another watch is open', () => open('other')],
   ])('is void if %s', async (_, prepare) => {
     await prepare();
-    expect(await run()).toEqual({ kind: 'ended', heldCount: 0, gone: new Map() });
+    expect(await run()).toEqual({ kind: 'ended', heldCount: 0, isWaiting: false, gone: new Map() });
     expect(await world.keys()).toHaveLength(2);
     expect(await world.deletions()).toEqual([]);
   });

@@ -112,10 +112,10 @@ describe('a recount', () => {
       limitBytes: 50,
       correctionBytes: 5,
       storedBytes: 14,
-      floorBaseBytes: 1012,
+      floorBaseBytes: 12,
       floorUntilMs: 8,
     };
-    const web = { limitBytes: 60, correctionBytes: 4, storedBytes: 4, floorBaseBytes: 1002, floorUntilMs: 9 };
+    const web = { limitBytes: 60, correctionBytes: 4, storedBytes: 4, floorBaseBytes: 2, floorUntilMs: 9 };
     expect(written.repoLimits).toEqual(
       new Map([
         ['app', app],
@@ -132,7 +132,7 @@ describe('a recount', () => {
     expect([await of(false), await of(true)]).toEqual([0, 1]);
   });
 
-  it('has a floor without the bytes of every delete that is noted, and with what was deleted before', async () => {
+  it('has a floor without the bytes of every delete that is noted, and takes off what was deleted before', async () => {
     const note = { repo: 'app', deadlineMs: scanBeganMs };
     const notes = new Map([
       ['n1', { ...note, bytes: 3 }],
@@ -140,7 +140,8 @@ describe('a recount', () => {
     ]);
     const before = { notes, deletedBytes: 100 };
     expect(await commit({ before, found: { leastBytes: 29, leastUntilMs: 77 } })).toMatchObject({
-      floorBaseBytes: 29 - 7 + 100,
+      floorBaseBytes: 29 - 7,
+      deletedBytesRead: 100,
       floorUntilMs: 77,
     });
   });

@@ -90,7 +90,7 @@ describe('what was deleted while a reconcile read and listed', () => {
     return Object.fromEntries(
       [...reservations].map(([repo, all]) => [
         repo,
-        ['r', 'late'].filter((id) => all.has(id)).join(' ') + all.count,
+        ['r', 'late'].filter((id) => all.ids().has(id)).join(' ') + all.count,
       ]),
     );
   };
@@ -142,6 +142,20 @@ describe('what was deleted while a reconcile read and listed', () => {
     const { appliedEpoch } = before;
     expect(await add({ scanned: [], repos: [repo(appliedEpoch)] })).toEqual({});
     expect(await add({ scanned: [], repos: [repo(appliedEpoch + 1)] })).toEqual({ app: 'late1' });
+  });
+
+  it('is compared with what was read before in one go, however many deletes there were', async () => {
+    for (let index = 0; index < 20; index += 1) await put(`more${index}`, 'app', { deletedByMs: 5 });
+    await announce();
+    const ids = vi.spyOn(RepoReservations.prototype, 'ids');
+    const known = [await put('r2', 'app')];
+    try {
+      expect(await add({ known })).toEqual({ app: 'late22' });
+      // The second and third are of this test.
+      expect(ids).toHaveBeenCalledTimes(3);
+    } finally {
+      ids.mockRestore();
+    }
   });
 
   it('is added once to what was read before', async () => {

@@ -1,200 +1,98 @@
-import { beforeEach, describe, expect, it, vi } from 'vitest';
-import { reconcile } from '../../../../../lambda/use-cases/recounts/reconcile.ts';
-import { functionSpecs } from '../../../../../lib/functions/function-specs.ts';
+import { beforeEach, describe, expect, it } from 'vitest';
+import type { Reservation } from '../../../../../lambda/domain/reservation.ts';
 import { MemoryStack, minute, oidOf, tenant } from '../../../../support/memory/stack.ts';
-import { updateTenant } from '../../../../support/over-settings.ts';
 
 /** A reservation of small objects is dead then, by every clock. */
 const deathMs = 37 * minute;
 const hour = 60 * minute;
+const day = 24 * hour;
 
-describe('what is late of a tenant with very many claims', () => {
-  let world: MemoryStack;
-  const reservations = () => world.ledger.inspect(tenant).reservations;
-  const reserved = () =>
-    reservations().map(({ repo, objectCount, claims }) => ({
-      repo,
-      objectCount,
-      bytes: [...claims.values()],
-    }));
-  /** Batches of three objects of 2 bytes that are never sent. */
-  const pushUnsent = async (batches: number, from = 0) => {
-    for (let index = from; index < from + batches; index += 1) {
-      const objects = [0, 1, 2].map((object) => [oidOf(10 * index + object), 2]);
-      await world.push(`repo${index % 2}`, Object.fromEntries(objects));
-    }
-  };
+let world: MemoryStack;
+const reservations = () => world.ledger.inspect(tenant).reservations;
+/** Batches of three objects of 2 bytes that are never sent. */
+const pushUnsent = async (batches: number, from = 0) => {
+  for (let index = from; index < from + batches; index += 1) {
+    const objects = [0, 1, 2].map((object) => [oidOf(10 * index + object), 2]);
+    await world.push(`repo${index % 2}`, Object.fromEntries(objects));
+  }
+};
 
-  beforeEach(async () => {
-    world = new MemoryStack({ lateClaimsMax: 100 });
-    await world.create(10_000);
-  });
+beforeEach(async () => {
+  world = new MemoryStack();
+  await world.create(10_000);
+});
 
-  it('keeps its names up to the bound', async () => {
-    await pushUnsent(25);
-    world.nowMs += deathMs;
-    await world.consume();
-    expect(reservations()).toHaveLength(25);
-    expect(reservations().every(({ claims }) => claims.size === 3)).toBe(true);
-  });
-
-  it('becomes one sum a repo beyond it, and frees the claims', async () => {
+describe('what is late', () => {
+  it('keeps its names, however many there are', async () => {
     await pushUnsent(26);
     world.nowMs += deathMs;
     await world.consume();
-    expect(reserved()).toEqual([
-      { repo: 'repo0', objectCount: 39, bytes: [78] },
-      { repo: 'repo1', objectCount: 39, bytes: [78] },
-    ]);
+    expect(reservations()).toHaveLength(26);
+    expect(reservations().every(({ claims }) => claims.size === 3)).toBe(true);
     await world.consume();
-    expect((await world.record()).claimCount).toBe(4);
+    expect((await world.record()).claimCount).toBe(4 * 26);
     expect(await world.usage()).toEqual({ committedBytes: 0, storedBytes: 0 });
   });
 
-  it('is no sum of what was seen, nor of a sum that is looked at again', async () => {
-    await pushUnsent(26);
-    await world.push('repo0', { [oidOf(999)]: 1 });
-    world.put({ [`repo0/${oidOf(999)}`]: 1 });
-    world.nowMs += deathMs;
-    await world.consume();
-    const sums = reservations();
-    expect(sums.map(({ objectCount }) => objectCount)).toEqual([39, 39]);
-    // Enough claims for other sums.
-    await pushUnsent(26, 100);
-    world.nowMs += 11 * minute;
-    await world.consume();
-    const later = reservations().filter(({ objectCount }) => objectCount !== undefined);
-    expect(later.map(({ id }) => id)).toEqual(sums.map(({ id }) => id));
-    expect(later.every(({ lookAtMs }, index) => (lookAtMs ?? 0) > (sums[index]?.lookAtMs ?? 0))).toBe(true);
-  });
-
-  it('is at most a hundred reservations in a sum', async () => {
-    await pushUnsent(404);
-    world.nowMs += deathMs;
-    await world.consume();
-    const counts = reserved().map(({ objectCount }) => objectCount ?? 0);
-    expect(counts.sort((a, b) => a - b)).toEqual([6, 6, 300, 300, 300, 300]);
-  });
-
   it('still counts beyond the limit, for a day and no longer, however many become late meanwhile', async () => {
-    world = new MemoryStack({ lateClaimsMax: 100 });
+    world = new MemoryStack();
     await world.create(1000);
-    for (let round = 0; round < 30; round += 1) {
+    for (let round = 0; round < 10; round += 1) {
       await pushUnsent(100, 100 * round);
       world.nowMs += deathMs;
       await world.runSchedule();
       expect((await world.record()).committedBytes).toBeLessThanOrEqual(1000);
     }
-    expect(reservations().length).toBeLessThan(20);
     const refused = await world.push('last', { [oidOf(1)]: 900 });
     expect(refused).toEqual(new Map([[oidOf(1), expect.objectContaining({ kind: 'over-limit' })]]));
     await world.pass(26 * hour);
     expect(reservations()).toEqual([]);
     expect(await world.usage()).toEqual({ committedBytes: 0, storedBytes: 0 });
   });
+});
 
-  it('is deleted after its sum is written, so that a crash counts too much rather than too little', async () => {
-    await pushUnsent(26);
-    world.nowMs += deathMs;
-    const { deleteReservation } = world.ledger;
-    let deletes = 0;
-    world.ledger.deleteReservation = async (input) => {
-      deletes += 1;
-      if (deletes > 5) throw new Error('The function died.');
-      return deleteReservation.call(world.ledger, input);
-    };
-    await expect(world.consume()).rejects.toThrow('died');
-    const bytesOf = () =>
-      reserved()
-        .flatMap(({ bytes }) => bytes)
-        .reduce((sum, size) => sum + size, 0);
-    expect(bytesOf()).toBeGreaterThan(26 * 6);
-    // Whoever comes next counts once what the sum stands for, and deletes it.
-    world.ledger.deleteReservation = deleteReservation;
+describe('the sum of several late ones, as an older version has stored it', () => {
+  const putSum = async () => {
+    const deadAtMs = world.nowMs - hour;
+    const sum = {
+      id: '~5f1c2d3e4a59687',
+      repo: 'repo0',
+      state: 'issued',
+      claims: new Map([['*~5f1c2d3e4a59687', 700]]),
+      createdAtMs: world.nowMs,
+      expiresAtMs: deadAtMs,
+      deadAtMs,
+      lookAtMs: deadAtMs + 6 * hour,
+      objectCount: 7,
+      partIds: ['0b5f1c2d3e4a59687766554433221100'],
+    } satisfies Reservation & { objectCount: number; partIds: string[] };
+    await world.ledger.putReservation({ tenant, reservation: sum });
+  };
+
+  it.each(['ordinary', 'giant'])('counts until its day is over, and is deleted then: %s', async (kind) => {
+    world = new MemoryStack(kind === 'giant' ? { giantObjects: 1 } : {});
+    await world.create(600);
+    world.put({ [`repo0/${oidOf(1)}`]: 1 });
+    await world.consume({ full: true });
+    await putSum();
     await world.consume();
-    expect(bytesOf()).toBe(26 * 6);
+    // By 100 more than the limit.
+    expect(await world.usage()).toEqual({ committedBytes: 101, storedBytes: 1 });
+    await world.pass(day);
+    expect(reservations()).toEqual([]);
+    expect(await world.usage()).toEqual({ committedBytes: 1, storedBytes: 1 });
   });
 
-  it('is counted once while its sum is being written: what fits is not refused', async () => {
-    await updateTenant(world.ledger, { tenant, limitBytes: 26 * 6 });
-    await pushUnsent(26);
-    world.nowMs += deathMs;
-    const { deleteReservation } = world.ledger;
-    let committed: number | undefined;
-    world.ledger.deleteReservation = async (input) => {
-      world.ledger.deleteReservation = deleteReservation;
-      await reconcile(world.deps, { tenant, full: false });
-      committed = (await world.record()).committedBytes;
-      return deleteReservation.call(world.ledger, input);
-    };
+  it('counts beside what it was made of, where that is left', async () => {
+    await world.create(600);
+    await putSum();
+    const part = { ...(reservations()[0] as Reservation), id: '0b5f1c2d3e4a59687766554433221100' };
+    const claims = new Map([[oidOf(1), 700]]);
+    await world.ledger.putReservation({ tenant, reservation: { ...part, claims } });
+    await world.ledger.updateTenant({ tenant, settingsVersion: 0, limitBytes: 600 });
     await world.consume();
-    expect(committed).toBe(0);
-  });
-
-  it('becomes a sum even if it is the only one of its repo, unless it has one object', async () => {
-    for (let index = 0; index < 30; index += 1)
-      await world.push(`repo${index}`, { [oidOf(10 * index)]: 1, [oidOf(10 * index + 1)]: 1 });
-    for (let index = 30; index < 40; index += 1) await world.push(`repo${index}`, { [oidOf(10 * index)]: 1 });
-    world.nowMs += deathMs;
-    await world.consume();
-    const { length } = reserved().filter(({ objectCount }) => objectCount === 2);
-    expect([length, reservations().length]).toEqual([30, 40]);
-  });
-
-  it('is not summed while somebody waits, because that function may put no items', async () => {
-    expect(functionSpecs.getSubscription.table).not.toContain('PutItem');
-    await pushUnsent(26);
-    world.nowMs += deathMs;
-    const put = vi.spyOn(world.ledger, 'putReservation');
-    await reconcile(world.deps, { tenant, full: false, isAwaited: true });
-    expect([put.mock.calls.length, reservations().length]).toEqual([0, 26]);
-  });
-
-  it('is summed once, if somebody waits for a reconcile at the same time', async () => {
-    await pushUnsent(100);
-    world.nowMs += deathMs;
-    const { deleteReservation } = world.ledger;
-    let isFirst = true;
-    world.ledger.deleteReservation = async (input) => {
-      if (isFirst) {
-        isFirst = false;
-        await reconcile(world.deps, { tenant, full: false, isAwaited: true });
-      }
-      return deleteReservation.call(world.ledger, input);
-    };
-    await reconcile(world.deps, { tenant, full: false });
-    const bytes = reserved().flatMap((one) => one.bytes);
-    expect(bytes.reduce((sum, size) => sum + size, 0)).toBe(600);
-  });
-
-  it('counts as much if each write happens twice, as after a lost answer', async () => {
-    await pushUnsent(100);
-    world.nowMs += deathMs;
-    const { deleteReservation } = world.ledger;
-    world.ledger.deleteReservation = async (input) => {
-      await deleteReservation.call(world.ledger, input);
-      return deleteReservation.call(world.ledger, input);
-    };
-    await world.consume();
-    const bytes = reserved().flatMap((one) => one.bytes);
-    expect(bytes.reduce((sum, size) => sum + size, 0)).toBe(600);
-  });
-
-  it('is missed by no reconcile that reads while sums are made: they come after what they replace', async () => {
-    await pushUnsent(26);
-    world.nowMs += deathMs;
-    const ids = reservations().map(({ id }) => id);
-    await world.consume();
-    for (const sum of reservations()) expect(ids.every((id) => id < sum.id)).toBe(true);
-  });
-
-  it('is late for as long as the latest of its parts', async () => {
-    await pushUnsent(13);
-    world.nowMs += 10 * minute;
-    await pushUnsent(13, 13);
-    const latestMs = Math.max(...reservations().map(({ deadAtMs }) => deadAtMs));
-    world.nowMs += deathMs;
-    await world.consume();
-    expect(reservations().map(({ deadAtMs }) => deadAtMs)).toEqual([latestMs, latestMs]);
+    expect((await world.record()).committedBytes).toBe(800);
+    await world.pass(day);
+    expect([reservations(), (await world.record()).committedBytes]).toEqual([[], 0]);
   });
 });

@@ -100,6 +100,7 @@ it('a tenant with a million claims takes no more until some of them have ended',
     epoch: epoch + 1,
     correctionBytes: 0,
     floorBaseBytes: 0,
+    deletedBytesRead: 0,
     floorUntilMs: 0,
     counted,
   };

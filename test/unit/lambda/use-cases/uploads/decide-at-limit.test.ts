@@ -17,6 +17,7 @@ describe('a batch at the limit', () => {
       epoch,
       correctionBytes,
       floorBaseBytes: 0,
+      deletedBytesRead: 0,
       floorUntilMs: 9e15,
       counted: { storedBytes: 0, objectCount: 0, countedAtMs: world.nowMs },
       listedUntilMs: 0,

@@ -52,16 +52,6 @@ describe('a reservation in the list', () => {
     expect(await list()).toEqual([]);
   });
 
-  it('that is the sum of several late ones tells all of their objects', async () => {
-    world = new MemoryStack({ lateClaimsMax: 5 });
-    await world.create(1000);
-    await world.push('app', { [oidOf(1)]: 10, [oidOf(2)]: 5 });
-    await world.push('app', { [oidOf(3)]: 10, [oidOf(4)]: 5, [oidOf(5)]: 1 });
-    world.nowMs += lifeMs + 1;
-    await world.consume();
-    expect(await list()).toMatchObject([{ state: 'late', objectCount: 5, bytes: 31 }]);
-  });
-
   it('is late from its death on, with what was not seen, until its day is over', async () => {
     const deadMs = world.nowMs + lifeMs;
     await world.push('app', { [oidOf(1)]: 10, [oidOf(2)]: 5 });

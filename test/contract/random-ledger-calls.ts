@@ -121,7 +121,7 @@ export function randomCall(random: Random, tenant: string, known: KnownState): L
         epoch: epoch(),
         correctionBytes: random.int(-30, 30),
         floorBaseBytes: random.int(0, 100),
-        deletedBytesRead: random.int(0, 9),
+        deletedBytesRead: 3,
         floorUntilMs: time(),
         counted: counted(),
         listedUntilMs: time(),

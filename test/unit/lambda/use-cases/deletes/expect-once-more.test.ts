@@ -92,6 +92,8 @@ describe('deleted objects that a second PUT may bring back', () => {
       await deleteRepo(world.deps, { tenant, repo: `repo${round}`, dryRun: false });
       await world.consume();
     }
+    // The last repo is open again.
+    await world.pass(0.5 * hour);
     expect(await world.keys()).toEqual([]);
     world.put(slow);
     await world.consume({ full: true });

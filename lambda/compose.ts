@@ -1,4 +1,4 @@
-import { type Adopting, createAdopting } from './adapters/adopted/adopting.ts';
+import { createAdopting } from './adapters/adopted/adopting.ts';
 import { createDynamoDbAuditLog } from './adapters/dynamodb/audit-log.ts';
 import { createDynamoDb } from './adapters/dynamodb/client.ts';
 import { createDynamoDbDownloads } from './adapters/dynamodb/downloads.ts';
@@ -60,7 +60,6 @@ import { parseJson } from './domain/json.ts';
 import { KnownObjects } from './domain/known-objects.ts';
 import { KnownPeople } from './domain/known-people.ts';
 import { RefusalTally } from './domain/refusal-tally.ts';
-import type { Settings } from './domain/settings.ts';
 import { settingsFromJson } from './domain/settings-json.ts';
 import { isWebhookUrl } from './domain/webhook.ts';
 import type { EventBus } from './ports/event-bus.ts';
@@ -75,11 +74,23 @@ import { createPathScan } from './use-cases/scan/path-scan.ts';
  * what it may use, so the bundler leaves out the rest. If a variable is missing, the container does not start.
  */
 
+/**
+ * Settings of the stage as JSON. The bundler puts them in place of these names (lib/functions/stage-json.ts): they change
+ * with the code, at once, and may be longer than an environment. Undefined: the default.
+ */
+declare const stageJson: {
+  readonly protocol: string | undefined;
+  readonly adoptedRepos: string | undefined;
+  readonly identityIssuers: string | undefined;
+  readonly gitHosts: string | undefined;
+};
+
 const clock = systemClock;
 const ids = systemIds;
 const invocations = createInvocations({ firstIsCold: true });
-const settings = settingsOfStage();
-const adopting = adoptingOfStage();
+/** A function that can't read them doesn't start: none may run with other settings than the rest of the stage. */
+const settings = settingsFromJson(stageJson.protocol);
+const adopting = createAdopting(adoptedReposFromJson(stageJson.adoptedRepos));
 
 function required(name: string): string {
   const value = process.env[name];
@@ -89,34 +100,6 @@ function required(name: string): string {
 
 function optional(name: string): string | undefined {
   return process.env[name] || undefined;
-}
-
-/** @throws {Error} while the container starts: no function may run with other settings than the rest of the stage. */
-function settingsOfStage(): Settings {
-  try {
-    return settingsFromJson(optional('LFS_QUOTA_SETTINGS'));
-  } catch (cause) {
-    const what = cause instanceof Error ? cause.message : String(cause);
-    throw new Error(
-      `The environment variable LFS_QUOTA_SETTINGS is invalid: ${what} Deploy the stage again.`,
-      {
-        cause,
-      },
-    );
-  }
-}
-
-/** @throws {Error} while the container starts: a function without it would count, and reach, other bytes. */
-function adoptingOfStage(): Adopting {
-  try {
-    return createAdopting(adoptedReposFromJson(optional('LFS_QUOTA_ADOPTED_REPOS')));
-  } catch (cause) {
-    const what = cause instanceof Error ? cause.message : String(cause);
-    throw new Error(
-      `The environment variable LFS_QUOTA_ADOPTED_REPOS is invalid: ${what} Deploy the stage again.`,
-      { cause },
-    );
-  }
 }
 
 const log = () => createInvocationLog(createPowertoolsLog(), invocations);
@@ -284,10 +267,10 @@ function withWorkers(local: PathScan, from: Pick<ReturnType<typeof common>, 'log
 }
 
 /** Whose identity tokens the stage takes. */
-const issuers = () => issuersFromJson(optional('LFS_QUOTA_ISSUERS'));
+const issuers = () => issuersFromJson(stageJson.identityIssuers);
 
 /** Whose people the stage lets in. */
-const gitHosts = () => gitHostsFromJson(optional('LFS_QUOTA_GIT_HOSTS'));
+const gitHosts = () => gitHostsFromJson(stageJson.gitHosts);
 
 /** How people are asked for at their git hosts. */
 const people = (tables: ReturnType<typeof table>) => ({

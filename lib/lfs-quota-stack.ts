@@ -1,8 +1,5 @@
 import { Stack, type StackProps } from 'aws-cdk-lib';
 import type { Construct } from 'constructs';
-import { gitHostsToJson } from '../lambda/domain/git-hosts-json.ts';
-import { issuersToJson } from '../lambda/domain/issuers-json.ts';
-import { settingsToJson } from '../lambda/domain/settings-json.ts';
 import { AdminToken } from './admin-token.ts';
 import { Api } from './api.ts';
 import { Background } from './background.ts';
@@ -14,7 +11,6 @@ import { Dashboard } from './monitoring/dashboard.ts';
 import { ObjectStorage } from './object-storage.ts';
 import { RecountQueue } from './queues.ts';
 import { exportStoreOf } from './settings/export-store.ts';
-import { settingsOf } from './settings/protocol-settings.ts';
 import type { StageSettings } from './settings/stage-settings.ts';
 import { StoreEvents } from './store-events.ts';
 import { WebhookWork } from './webhook-work.ts';
@@ -62,10 +58,7 @@ export class LfsQuotaStack extends Stack {
         },
         storeEventsQueue: storeEvents?.queue,
         adminSecretArn: this.adminToken.secretArn,
-        protocolJson: settingsToJson(settingsOf(settings.protocol)),
-        issuersJson: issuersToJson(settings.identityIssuers),
         adoptedRepos: settings.adoptedRepos,
-        gitHostsJson: gitHostsToJson(settings.gitHosts),
         eventBusArn: settings.warnings.eventBus
           ? this.formatArn({ service: 'events', resource: 'event-bus', resourceName: 'default' })
           : undefined,

@@ -31,7 +31,7 @@ export function adoptedReposFromJson(text: string | undefined): readonly Adopted
   return repos;
 }
 
-/** For the environment. undefined: there are none. */
+/** For {@link adoptedReposFromJson}. undefined: there are none. */
 export function adoptedReposToJson(repos: readonly AdoptedRepo[]): string | undefined {
   return repos.length === 0 ? undefined : JSON.stringify(repos);
 }

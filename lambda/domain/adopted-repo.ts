@@ -16,12 +16,11 @@ export interface AdoptedRepo {
 
 /** Adopted repos of a stage, at most. */
 export const adoptedReposMax = 20;
-/** … as JSON in the environment of a function, of which AWS takes 4 kB in all. */
-export const adoptedJsonBytesMax = 2_000;
 
 /** Folders of letters, digits and a few signs that mean nothing in a URL or a policy. None is `.` or `..`. */
 const adoptedPathPattern = /^(?:(?!\.{1,2}\/)[A-Za-z0-9._@=+-]+\/)*$/;
-export const adoptedPathCharactersMax = 200;
+/** The roles of functions name some of them, and have 10,240 characters. */
+export const adoptedPathCharactersMax = 150;
 
 /** The rule for a path, for error messages. */
 export const adoptedPathRule =

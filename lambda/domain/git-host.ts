@@ -13,7 +13,7 @@ export interface GitHost {
 export const gitHostKinds = ['github', 'gitlab', 'gitea'] as const;
 export type GitHostKind = (typeof gitHostKinds)[number];
 
-/** Hosts of a stage. They have to fit into a function's environment. */
+/** Hosts of a stage, at most. */
 export const gitHostsMax = 8;
 
 export const gitHostIdPattern = /^[a-z0-9](?:[a-z0-9-]{0,18}[a-z0-9])?$/;

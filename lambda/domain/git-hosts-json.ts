@@ -2,7 +2,7 @@ import { type GitHost, gitHostIdPattern, gitHostKinds, isGitHostUrl } from './gi
 import { parseJson } from './json.ts';
 
 /**
- * The git hosts of a stage from the environment. Without it: none.
+ * The git hosts of a stage from JSON. Without it: none.
  *
  * @throws {Error} while the container starts: a stage must send tokens to no other hosts than its operator set.
  */
@@ -16,7 +16,7 @@ export function gitHostsFromJson(text: string | undefined): readonly GitHost[] {
   });
 }
 
-/** For the environment. undefined: there are none. */
+/** For {@link gitHostsFromJson}. undefined: there are none. */
 export function gitHostsToJson(hosts: readonly GitHost[]): string | undefined {
   return hosts.length === 0 ? undefined : JSON.stringify(hosts);
 }

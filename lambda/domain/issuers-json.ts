@@ -2,7 +2,7 @@ import { type IdentityIssuer, type IssuerKind, issuerKinds, publicIssuers } from
 import { parseJson } from './json.ts';
 
 /**
- * The issuers of a stage from the environment. Without it: those that everybody can use.
+ * The issuers of a stage from JSON. Without it: those that everybody can use.
  *
  * @throws {Error} while the container starts: a stage must not take other identities than its operator set.
  */
@@ -16,7 +16,7 @@ export function issuersFromJson(text: string | undefined): readonly IdentityIssu
   });
 }
 
-/** For the environment. undefined: they are those that everybody can use. */
+/** For {@link issuersFromJson}. undefined: they are those that everybody can use. */
 export function issuersToJson(issuers: readonly IdentityIssuer[]): string | undefined {
   const text = JSON.stringify(issuers);
   return text === JSON.stringify(publicIssuers) ? undefined : text;

@@ -2,7 +2,6 @@ import type { ITableV2 } from 'aws-cdk-lib/aws-dynamodb';
 import { PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import type { IFunction } from 'aws-cdk-lib/aws-lambda';
 import type { IQueue, Queue } from 'aws-cdk-lib/aws-sqs';
-import { adoptedReposToJson } from '../../lambda/domain/adopted-json.ts';
 import type { AdoptedRepo } from '../../lambda/domain/adopted-repo.ts';
 import { cleanupFolder } from '../../lambda/domain/cleanup/cleanup-keys.ts';
 import { exportsFolder } from '../../lambda/domain/export/export-keys.ts';
@@ -30,14 +29,8 @@ export interface FunctionResources {
   readonly scanShard:
     | { readonly function: Pick<IFunction, 'functionArn' | 'functionName'>; readonly workers: number }
     | undefined;
-  /** The settings of the protocol that differ from the defaults, as JSON. Undefined if none differ. */
-  readonly protocolJson: string | undefined;
-  /** Whose identity tokens the stage takes, as JSON. Undefined: the default. */
-  readonly issuersJson: string | undefined;
   /** Repos whose objects lie where another server put them. */
   readonly adoptedRepos: readonly AdoptedRepo[];
-  /** The git hosts whose people the stage lets in, as JSON. Undefined: there are none. */
-  readonly gitHostsJson: string | undefined;
   /** The account's event bus. Undefined if the stage publishes nothing. */
   readonly eventBusArn: string | undefined;
   /** Where clients reach the API, if something stands before it. */
@@ -61,26 +54,12 @@ const queueActions: Readonly<Record<QueueUse, readonly string[]>> = {
 const reachesTable = ({ table = [], indexes = [] }: FunctionSpec) => table.length > 0 || indexes.length > 0;
 const reachesStore = ({ objects = [], bucket = [] }: FunctionSpec) => objects.length > 0 || bucket.length > 0;
 
-/** The store tells some functions of keys that they never ask for. */
-const seesKeys = (spec: FunctionSpec) =>
-  reachesStore(spec) || (spec.storeEventsQueue?.includes('receive') ?? false);
-
-function adoptedVariables(repos: readonly AdoptedRepo[]) {
-  const json = adoptedReposToJson(repos);
-  return json === undefined ? {} : { LFS_QUOTA_ADOPTED_REPOS: json };
-}
-
 /** The environment variables that a function needs, and no others. */
 export function environmentFor(spec: FunctionSpec, resources: FunctionResources): Record<string, string> {
   return {
     ...(reachesTable(spec) && { LFS_QUOTA_TABLE: resources.table.tableName }),
-    // Every function that reads or writes the ledger must follow the same protocol.
-    ...(reachesTable(spec) && resources.protocolJson && { LFS_QUOTA_SETTINGS: resources.protocolJson }),
     ...(spec.answersLinks && resources.publicUrl && { LFS_QUOTA_PUBLIC_URL: resources.publicUrl }),
-    ...(spec.knowsIssuers && resources.issuersJson && { LFS_QUOTA_ISSUERS: resources.issuersJson }),
-    ...(spec.knowsGitHosts && resources.gitHostsJson && { LFS_QUOTA_GIT_HOSTS: resources.gitHostsJson }),
     ...(reachesStore(spec) && resources.storage.environment),
-    ...(seesKeys(spec) && adoptedVariables(resources.adoptedRepos)),
     ...(spec.recountQueue?.includes('send') && { LFS_QUOTA_QUEUE_URL: resources.recountQueue.queueUrl }),
     ...(spec.webhookQueue && { LFS_QUOTA_WEBHOOK_QUEUE_URL: resources.webhookQueue.queueUrl }),
     ...gaugeVariables(spec, resources),
@@ -259,5 +238,9 @@ function allow(
 
 /** Only items whose partition key is like this. */
 function withinPartitions(pattern: string): Record<string, unknown> {
-  return { 'ForAllValues:StringLike': { 'dynamodb:LeadingKeys': [pattern] } };
+  return {
+    'ForAllValues:StringLike': { 'dynamodb:LeadingKeys': [pattern] },
+    // Without keys in the request, "all of them" would hold as well.
+    Null: { 'dynamodb:LeadingKeys': 'false' },
+  };
 }

@@ -27,10 +27,6 @@ export interface FunctionSpec {
   readonly putsCleanup?: 'keep-sets' | 'candidates';
   /** Knows how the stage makes exports, if it does. */
   readonly knowsExports?: true;
-  /** Knows whose identity tokens the stage takes. */
-  readonly knowsIssuers?: true;
-  /** Knows the git hosts whose people the stage lets in. */
-  readonly knowsGitHosts?: true;
   readonly exportQueue?: readonly QueueUse[];
   readonly recountQueue?: readonly QueueUse[];
   readonly webhookQueue?: readonly QueueUse[];
@@ -76,7 +72,6 @@ export const functionSpecs: Readonly<Record<FunctionName, FunctionSpec>> = {
     table: [...recount, 'BatchGetItem', 'PutItem'],
     objects: ['GetObject', 'PutObject'],
     bucket: ['ListBucket'],
-    knowsGitHosts: true,
     recountQueue: ['send'],
     answersLinks: true,
   },
@@ -92,7 +87,6 @@ export const functionSpecs: Readonly<Record<FunctionName, FunctionSpec>> = {
     description: 'Git LFS file locking: takes, lists and releases locks.',
     timeoutSeconds: 25,
     table: ['GetItem', 'Query', 'PutItem', 'UpdateItem', 'DeleteItem'],
-    knowsGitHosts: true,
   },
   getSubscription: {
     description: "Answers a tenant's limit and usage.",
@@ -107,7 +101,6 @@ export const functionSpecs: Readonly<Record<FunctionName, FunctionSpec>> = {
     description: 'Gives CI jobs short-lived tokens for the identity that their host vouches for.',
     timeoutSeconds: 15,
     table: ['GetItem', 'Query', 'PutItem'],
-    knowsIssuers: true,
     answersLinks: true,
   },
   management: {
@@ -120,8 +113,6 @@ export const functionSpecs: Readonly<Record<FunctionName, FunctionSpec>> = {
     putsExportRequests: true,
     putsCleanup: 'keep-sets',
     knowsExports: true,
-    knowsIssuers: true,
-    knowsGitHosts: true,
     exportQueue: ['send', 'gauge'],
     recountQueue: ['send', 'gauge'],
     webhookQueue: ['send', 'gauge'],

@@ -6,6 +6,7 @@ import type { StageSettings } from '../settings/stage-settings.ts';
 import { environmentFor, type FunctionResources, statementsFor } from './function-resources.ts';
 import { functionSpecs } from './function-specs.ts';
 import { HandlerFunction } from './handler-function.ts';
+import { stageJson } from './stage-json.ts';
 
 export interface FunctionsProps {
   readonly settings: StageSettings;
@@ -77,6 +78,7 @@ export class Functions extends Construct {
         ...environmentFor(spec, resources),
       },
       statements: statementsFor(spec, resources),
+      define: stageJson(settings),
       logRetentionDays: settings.logRetentionDays,
       ...(spec.servesConsole && { servesConsole: true }),
       // A long recount continues with a new message in the queue that it came from. Lambda would stop that as a

@@ -19,6 +19,8 @@ export interface HandlerFunctionProps {
   readonly memoryMb: number;
   readonly environment: Record<string, string>;
   readonly statements: readonly PolicyStatement[];
+  /** What the bundler puts in place of names: name → expression. */
+  readonly define: Readonly<Record<string, string>>;
   readonly logRetentionDays: RetentionDays;
   /** The files of the console are packed beside its bundle. */
   readonly servesConsole?: boolean;
@@ -80,7 +82,11 @@ export class HandlerFunction extends Construct {
       awsSdkConnectionReuse: false,
       role: this.#role(props.statements).withoutPolicyUpdates(),
       logGroup: this.logGroup,
-      bundling: props.servesConsole ? { ...bundling, commandHooks: packsConsole } : bundling,
+      bundling: {
+        ...bundling,
+        define: props.define,
+        ...(props.servesConsole && { commandHooks: packsConsole }),
+      },
       ...(props.sendsToOwnQueue && { recursiveLoop: RecursiveLoop.ALLOW }),
     });
   }

@@ -1,10 +1,5 @@
 import { z } from 'zod';
-import {
-  adoptedJsonBytesMax,
-  adoptedPathRule,
-  adoptedReposMax,
-  isAdoptedPath,
-} from '../../lambda/domain/adopted-repo.ts';
+import { adoptedPathRule, adoptedReposMax, isAdoptedPath } from '../../lambda/domain/adopted-repo.ts';
 import { gitHostIdPattern, gitHostKinds, gitHostsMax, isGitHostUrl } from '../../lambda/domain/git-host.ts';
 import { issuerKinds, publicIssuers } from '../../lambda/domain/identity-issuer.ts';
 import { isRepoName, isTenantName, tenantNameRule } from '../../lambda/domain/names.ts';
@@ -15,10 +10,12 @@ import { protocolSettings } from './protocol-settings.ts';
 /** A web origin as a browser sends it: scheme, host and port, nothing after. */
 const origin = z
   .string()
+  .max(268)
   .regex(/^https?:\/\/[a-z0-9.-]+(?::\d+)?$/, 'is not an origin such as https://console.example.com');
 
 const secretArn = z
   .string()
+  .max(600)
   .regex(
     /^arn:aws[a-z-]*:secretsmanager:[a-z0-9-]+:\d{12}:secret:.+-[A-Za-z0-9]{6}$/,
     'is not a complete secret ARN: include the six characters at its end',
@@ -46,7 +43,7 @@ const externalStore = z.strictObject({
       'is Backblaze B2, which rejects uploads with the signed header x-amz-checksum-sha256: use another store',
     )
     .describe('URL of its S3 API, without the bucket.'),
-  region: z.string().min(1).describe('Region to sign requests for. R2 expects `auto`.'),
+  region: z.string().min(1).max(64).describe('Region to sign requests for. R2 expects `auto`.'),
   bucket: z
     .string()
     .regex(/^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/, 'is not a bucket name')
@@ -201,6 +198,7 @@ const warningsOfStage = z
 const identityIssuer = z.strictObject({
   issuer: z
     .string()
+    .max(512)
     .regex(
       /^https:\/\/[^\s?#]+[^\s?#/]$/,
       'must be an address that begins with https, without a closing slash',
@@ -208,6 +206,7 @@ const identityIssuer = z.strictObject({
     .describe('The claim `iss` of its tokens, such as https://gitlab.example.com.'),
   jwksUri: z
     .string()
+    .max(512)
     .regex(/^https:\/\/\S+$/, 'must begin with https')
     .describe('Where its public keys are, such as https://gitlab.example.com/oauth/discovery/keys.'),
   kind: z.enum(issuerKinds).describe('How it names repositories.'),
@@ -322,10 +321,6 @@ export const everySetting = z.strictObject({
   adoptedRepos: z
     .array(adoptedRepo)
     .max(adoptedReposMax)
-    .refine(
-      (repos) => Buffer.byteLength(JSON.stringify(repos)) <= adoptedJsonBytesMax,
-      `must have at most ${adoptedJsonBytesMax} bytes as JSON: functions get it in their environment`,
-    )
     .default([])
     .describe(
       'Repos whose objects lie in the bucket where another server of Git LFS put them, as {tenant, repo, path, names}: ' +
@@ -340,6 +335,7 @@ export const everySetting = z.strictObject({
     .strictObject({
       name: z
         .string()
+        .max(253)
         .regex(/^(?:[a-z0-9-]+\.)+[a-z]{2,}$/, 'is not a domain name')
         .describe('The domain name. Point it to the output DomainTarget.'),
       certificateArn: z

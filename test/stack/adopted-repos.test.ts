@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { adoptedReposFromJson } from '../../lambda/domain/adopted-json.ts';
-import { type AdoptedRepo, adoptedJsonBytesMax } from '../../lambda/domain/adopted-repo.ts';
+import type { AdoptedRepo } from '../../lambda/domain/adopted-repo.ts';
 import { parseStageSettings, StageSettingsError } from '../../lib/settings/parse-stage-settings.ts';
 import { grantsOf } from './grants-of.ts';
 import { templateOf } from './stack-template.ts';
@@ -8,40 +7,9 @@ import { templateOf } from './stack-template.ts';
 const gitea: AdoptedRepo = { tenant: 'acme', repo: 'game', path: 'lfs/', names: 'ab/cd/rest' };
 const oids = (path: string): AdoptedRepo => ({ ...gitea, path, names: 'oid' });
 
-/** Function name → its variable LFS_QUOTA_ADOPTED_REPOS. */
-function variables(settings: Parameters<typeof templateOf>[0]): Map<string, string> {
-  const functions = Object.entries(templateOf(settings).findResources('AWS::Lambda::Function'));
-  return new Map(
-    functions.flatMap(([id, resource]) => {
-      const text = resource['Properties'].Environment.Variables['LFS_QUOTA_ADOPTED_REPOS'];
-      const name = /^Functions(\w+?)Function[0-9A-F]{8}$/.exec(id)?.[1] ?? id;
-      return text === undefined ? [] : [[name, String(text)] as const];
-    }),
-  );
-}
-
 describe('adopted repos', () => {
-  it('are told to every function that sends keys to the store, or hears of keys, and to no other', () => {
-    const told = variables({ storeEvents: true, adoptedRepos: [gitea] });
-    expect([...told.keys()].sort()).toEqual(
-      [
-        'exportArchive',
-        'getSubscription',
-        'lfsBatch',
-        'lfsVerify',
-        'management',
-        'reconcile',
-        'scanShard',
-        'storeEvents',
-      ].sort(),
-    );
-    for (const text of told.values()) expect(adoptedReposFromJson(text)).toEqual([gitea]);
-  });
-
-  it('need no variable, and no grant, if there are none', () => {
-    expect(variables({ storeEvents: true }).size).toBe(0);
-    const [without, none] = [grantsOf(templateOf()), grantsOf(templateOf({ adoptedRepos: [] }))];
-    expect(none).toEqual(without);
+  it('need no grant if there are none', () => {
+    expect(grantsOf(templateOf({ adoptedRepos: [] }))).toEqual(grantsOf(templateOf()));
   });
 
   /** The grants that a stage has more with adopted repos, by function. */
@@ -102,14 +70,6 @@ describe('a setting of adopted repos', () => {
     [
       Array.from({ length: 21 }, (_, index) => ({ ...gitea, repo: `r${index}`, path: `lfs${index}/` })),
       'adoptedRepos: Too big',
-    ],
-    [
-      Array.from({ length: 12 }, (_, index) => ({
-        ...gitea,
-        repo: `r${index}`,
-        path: `${'long'.repeat(30)}${index}/`,
-      })),
-      `adoptedRepos: must have at most ${adoptedJsonBytesMax} bytes as JSON`,
     ],
   ])('is rejected by name: %#', (adoptedRepos, message) => {
     const settings = { adoptedRepos } as Parameters<typeof parseStageSettings>[1];

@@ -41,17 +41,17 @@ const account = '111122223333';
 const random = 'ABCDEFGHIJKLM';
 
 /** Longest names by type: CloudFormation shortens those that it makes to them. */
-const nameMax: Readonly<Record<string, number>> = {
+export const nameMax: Readonly<Record<string, number>> = {
+  'AWS::ApiGatewayV2::Api': 128,
+  'AWS::ApiGatewayV2::Stage': 128,
   'AWS::CloudWatch::Alarm': 255,
   'AWS::CloudWatch::Dashboard': 255,
   'AWS::DynamoDB::GlobalTable': 255,
   'AWS::IAM::Role': 64,
-  'AWS::Lambda::EventSourceMapping': 36,
   'AWS::Lambda::Function': 64,
   // The id of a statement in the policy of a function.
   'AWS::Lambda::Permission': 100,
   'AWS::Logs::LogGroup': 512,
-  'AWS::Logs::MetricFilter': 512,
   'AWS::S3::Bucket': 63,
   'AWS::Scheduler::Schedule': 64,
   'AWS::SecretsManager::Secret': 512,

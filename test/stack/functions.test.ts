@@ -100,19 +100,6 @@ describe('the functions', () => {
       });
   });
 
-  it('know the git hosts of the stage where people come, and where repos are mapped', () => {
-    const gitHosts = [{ id: 'github', kind: 'github', url: 'https://api.github.com' }] as const;
-    const told = (settings: Parameters<typeof templateOf>[0]) =>
-      [...functionsOf(templateOf(settings))].flatMap(([name, built]) => {
-        const text = built.Environment.Variables['LFS_QUOTA_GIT_HOSTS'];
-        return text === undefined ? [] : [[name, JSON.parse(String(text))]];
-      });
-    expect(told({ gitHosts: [...gitHosts] }).sort()).toEqual(
-      ['lfsBatch', 'lfsLocks', 'management'].map((name) => [name, gitHosts]),
-    );
-    expect(told({})).toEqual([]);
-  });
-
   it('scan as many shards at a time as the stage says', () => {
     const built = functionsOf(templateOf({ reconcile: { shardWorkers: 40 } })).get('reconcile');
     expect(built?.Environment.Variables).toMatchObject({

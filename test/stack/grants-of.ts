@@ -8,6 +8,7 @@ interface Statement {
   readonly Resource: Intrinsic | readonly Intrinsic[];
   readonly Condition?: {
     readonly 'ForAllValues:StringLike'?: { readonly 'dynamodb:LeadingKeys'?: readonly string[] };
+    readonly Null?: { readonly 'dynamodb:LeadingKeys'?: string };
   };
 }
 
@@ -41,6 +42,8 @@ function linesOf({ Effect, Action, Resource, Condition }: Statement): string[] {
   const keys = Condition?.['ForAllValues:StringLike']?.['dynamodb:LeadingKeys'] ?? [];
   if (Condition && keys.length === 0)
     throw new Error("A statement with another condition: the table of grants can't show it.");
+  if (keys.length > 0 && Condition?.Null?.['dynamodb:LeadingKeys'] !== 'false')
+    throw new Error('Keys that hold for a request without keys as well.');
   const where = keys.length === 0 ? '' : `, partitions ${keys.join(' and ')}`;
   return [Action]
     .flat()

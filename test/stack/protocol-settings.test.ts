@@ -1,70 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { defaultSettings } from '../../lambda/domain/settings.ts';
-import { settingsFromJson } from '../../lambda/domain/settings-json.ts';
 import { functionSpecs } from '../../lib/functions/function-specs.ts';
 import { parseStageSettings, StageSettingsError } from '../../lib/settings/parse-stage-settings.ts';
 import { protocolSettings, settingsOf } from '../../lib/settings/protocol-settings.ts';
-import { templateOf } from './stack-template.ts';
-
-type Variables = Readonly<Record<string, unknown>>;
-
-/** Function name → its variable LFS_QUOTA_SETTINGS. */
-function settingsVariables(settings: Parameters<typeof templateOf>[0]): Record<string, unknown> {
-  const functions = Object.entries(templateOf(settings).findResources('AWS::Lambda::Function'));
-  return Object.fromEntries(
-    functions.map(([id, resource]) => {
-      const variables: Variables = resource['Properties'].Environment.Variables;
-      const name = /^Functions(\w+?)Function[0-9A-F]{8}$/.exec(id)?.[1] ?? id;
-      return [name, variables['LFS_QUOTA_SETTINGS']];
-    }),
-  );
-}
 
 describe('the settings of the protocol', () => {
-  it('are passed to no function if they are the defaults', () => {
+  it('are by default those of the product', () => {
     expect(settingsOf(protocolSettings.parse({}))).toEqual(defaultSettings);
-    expect(Object.values(settingsVariables({ storeEvents: true })).every((text) => text === undefined)).toBe(
-      true,
-    );
-  });
-
-  it('are passed to every function that uses the ledger, and to no other', () => {
-    const protocol = { urlLifetimeMinutes: 15, objectMaxMiB: 100 };
-    const {
-      console: page,
-      health,
-      notFound,
-      openapi,
-      scanShard,
-      ...others
-    } = settingsVariables({
-      storeEvents: true,
-      protocol,
-    });
-    expect([page, health, notFound, openapi, scanShard]).toEqual(Array(5).fill(undefined));
-    expect(Object.keys(others).sort()).toEqual(
-      [
-        'exchangeToken',
-        'exportArchive',
-        'getSubscription',
-        'lfsBatch',
-        'lfsLocks',
-        'lfsVerify',
-        'management',
-        'reconcile',
-        'refresh',
-        'sendWebhook',
-        'storeEvents',
-      ].sort(),
-    );
-    for (const text of Object.values(others)) {
-      expect(JSON.parse(String(text))).toEqual({ urlLifetimeMs: 900_000, objectBytesMax: 104_857_600 });
-      expect(settingsFromJson(String(text))).toEqual({
-        ...defaultSettings,
-        urlLifetimeMs: 900_000,
-        objectBytesMax: 104_857_600,
-      });
-    }
   });
 
   it.each(Object.keys(protocolSettings.unwrap().shape))('%s changes one setting of the product', (name) => {

@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { type StoreProfile, unknownFacts } from '../../cli/doctor/profile.ts';
+import { stageJson } from '../../lib/functions/stage-json.ts';
 import { parseStageSettings, StageSettingsError } from '../../lib/settings/parse-stage-settings.ts';
-import { templateOf } from './stack-template.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'lfs-quota-profiles-'));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -124,11 +124,8 @@ describe('the profile of a store', () => {
     expect(objectMaxMiB(refusesAbove(100 * mib), { objectMaxMiB: 40 })).toBe(40);
     // Nothing larger was tried.
     expect(objectMaxMiB(holding({ maxPutBytes: 100 * mib }))).toBe(5120);
-    const functions = Object.values(
-      templateOf(settingsWith(refusesAbove(100 * mib))).findResources('AWS::Lambda::Function'),
-    );
-    const settings = functions.map((each) => each['Properties'].Environment?.Variables?.LFS_QUOTA_SETTINGS);
-    expect(settings).toContain(JSON.stringify({ objectBytesMax: 100 * mib }));
+    const json = stageJson(parseStageSettings('prod', settingsWith(refusesAbove(100 * mib))));
+    expect(JSON.parse(json['stageJson.protocol'] ?? '')).toBe(JSON.stringify({ objectBytesMax: 100 * mib }));
   });
 
   it('refuses a larger one that a stage sets', () => {

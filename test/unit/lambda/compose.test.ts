@@ -5,9 +5,18 @@ import { inspect } from 'node:util';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { defaultSettings } from '../../../lambda/domain/settings.ts';
 
+/** What the bundler puts into a function of a stage with the defaults. */
+const defaults = {
+  protocol: undefined,
+  adoptedRepos: undefined,
+  identityIssuers: undefined,
+  gitHosts: undefined,
+};
+
 /** The environment of a container. */
 function deployedWith(variables: Readonly<Record<string, string | undefined>>): void {
   vi.resetModules();
+  vi.stubGlobal('stageJson', defaults);
   vi.stubEnv('LFS_QUOTA_TABLE', 'ledger');
   vi.stubEnv('LFS_QUOTA_QUEUE_URL', 'https://sqs.eu-central-1.amazonaws.com/111122223333/recounts.fifo');
   vi.stubEnv('LFS_QUOTA_BUCKET', 'objects');
@@ -21,9 +30,10 @@ function deployedWith(variables: Readonly<Record<string, string | undefined>>): 
   for (const [name, value] of Object.entries(variables)) vi.stubEnv(name, value);
 }
 
-/** Composes the function of the schedule as a container with this variable would. */
-async function composeWith(settings: string | undefined) {
-  deployedWith({ LFS_QUOTA_SETTINGS: settings });
+/** Composes the function of the schedule of a stage with these settings of the protocol. */
+async function composeWith(protocol: string | undefined) {
+  deployedWith({});
+  vi.stubGlobal('stageJson', { ...defaults, protocol });
   const { refreshDeps } = await import('../../../lambda/compose.ts');
   return refreshDeps();
 }
@@ -80,7 +90,10 @@ const services = [
 ];
 
 describe('a deployed function', () => {
-  afterEach(() => vi.unstubAllEnvs());
+  afterEach(() => {
+    vi.unstubAllEnvs();
+    vi.unstubAllGlobals();
+  });
 
   it.each(
     services.flatMap((each) => [
@@ -149,7 +162,6 @@ describe('a deployed function', () => {
 
   it('runs with the defaults if the stage changes nothing', async () => {
     expect((await composeWith(undefined)).settings).toEqual(defaultSettings);
-    expect((await composeWith('')).settings).toEqual(defaultSettings);
   });
 
   it('runs with what the stage changes', async () => {
@@ -161,8 +173,28 @@ describe('a deployed function', () => {
     ['{"urlLifetime', 'It is not valid JSON.'],
     ['{"urlLifetime":1}', '"urlLifetime" is not a setting of this version.'],
   ])('does not start with %s', async (text, message) => {
-    await expect(composeWith(text)).rejects.toThrow(
-      `The environment variable LFS_QUOTA_SETTINGS is invalid: ${message}`,
-    );
+    await expect(composeWith(text)).rejects.toThrow(message);
+  });
+
+  it('does not start with adopted repos that it cannot read, or without any word of the settings', async () => {
+    deployedWith({});
+    vi.stubGlobal('stageJson', { ...defaults, adoptedRepos: '[{}]' });
+    await expect(import('../../../lambda/compose.ts')).rejects.toThrow('Entry 1 of the adopted repos');
+    deployedWith({});
+    vi.unstubAllGlobals();
+    await expect(import('../../../lambda/compose.ts')).rejects.toThrow('stageJson is not defined');
+  });
+
+  it('knows the issuers and git hosts of the stage', async () => {
+    const gitHost = { id: 'github', kind: 'github', url: 'https://api.github.com' };
+    const issuer = { issuer: 'https://a.example.com', jwksUri: 'https://a.example.com/keys', kind: 'gitlab' };
+    deployedWith({});
+    vi.stubGlobal('stageJson', {
+      ...defaults,
+      gitHosts: JSON.stringify([gitHost]),
+      identityIssuers: JSON.stringify([issuer]),
+    });
+    const { managementDeps } = await import('../../../lambda/compose.ts');
+    expect(managementDeps()).toMatchObject({ gitHosts: [gitHost], issuers: [issuer] });
   });
 });

@@ -24,7 +24,7 @@ describe('the adopted repos of a stage', () => {
     ['null', /no JSON list/],
     ['[null]', /Entry 1 of the adopted repos is not \{tenant, repo, path, names\}/],
     [JSON.stringify([repo, { ...repo, path: 'x' }]), /Entry 2 .* path must be empty, or folders/],
-    ['[7]', /Entry 1 .*; at most 200 characters; names is one of oid, ab\/cd\/rest, ab\/cd\/oid\.$/],
+    ['[7]', /Entry 1 .*; at most 150 characters; names is one of oid, ab\/cd\/rest, ab\/cd\/oid\.$/],
     [JSON.stringify([repo, repo]), /acme\/game is named twice/],
     [JSON.stringify(many(adoptedReposMax + 1)), /There are 21 adopted repos, of at most 20/],
   ])('are not taken from %s', (text, message) => {

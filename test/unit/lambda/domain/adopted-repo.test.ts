@@ -40,7 +40,7 @@ describe('the path of an adopted repo', () => {
   });
 
   it('has a greatest length, and its rule says so', () => {
-    expect(adoptedPathRule).toContain('at most 200 characters');
+    expect(adoptedPathRule).toContain('at most 150 characters');
     expect(isAdoptedPath(`${'a'.repeat(adoptedPathCharactersMax - 1)}/`)).toBe(true);
     expect(isAdoptedPath(`${'a'.repeat(adoptedPathCharactersMax)}/`)).toBe(false);
   });

@@ -1,0 +1,137 @@
+import { z } from 'zod';
+import { adoptedPathCharactersMax } from '../../lambda/domain/adopted-repo.ts';
+import { everySetting, type StageSettingsInput } from '../../lib/settings/stage-settings.ts';
+
+/** Settings of stages that stand for all: what holds for their templates holds for those of any stage. */
+export interface StageFixture {
+  readonly name: string;
+  readonly settings: StageSettingsInput;
+}
+
+/** The longest name that a stage can have. */
+export const longestStage = 's'.repeat(20);
+
+/** The longest domain name: labels of up to 63 characters, 253 in all. */
+const longestHost = `${`${'h'.repeat(62)}.`.repeat(4).slice(0, -5)}.com`;
+const longestOrigin = `https://${longestHost}:65535`;
+const arn = (place: string, rest: string) => `arn:aws:${place}:111122223333:${rest}`;
+const certificateArn = arn('acm:ap-southeast-1', `certificate/${'0'.repeat(36)}`);
+const credentialsSecretArn = arn('secretsmanager:ap-southeast-1', `secret:${'n'.repeat(505)}-AbCdEf`);
+const listOf = <T>(length: number, of: (index: string) => T): T[] =>
+  Array.from({ length }, (_, index) => of(String(index).padStart(2, '0')));
+
+const externalStore = {
+  kind: 'external',
+  endpoint: longestOrigin,
+  region: 'r'.repeat(64),
+  bucket: 'b'.repeat(63),
+  credentialsSecretArn,
+} as const;
+
+/** As many as a stage may have, each as long as it may be, and none with its own folders as deep as those of tenants. */
+const adoptedRepos = listOf(20, (index) => ({
+  tenant: `${'t'.repeat(38)}${index}`,
+  repo: `${'r'.repeat(98)}${index}`,
+  path: `${'p'.repeat(adoptedPathCharactersMax - 3)}${index}/`,
+  names: 'oid' as const,
+}));
+const identityIssuers = listOf(20, (index) => ({
+  issuer: `https://${longestHost}/${'i'.repeat(245)}${index}`,
+  jwksUri: `https://${longestHost}/${'k'.repeat(245)}${index}`,
+  kind: 'gitlab' as const,
+}));
+const gitHosts = listOf(8, (index) => ({
+  id: `${'g'.repeat(18)}${index}`,
+  kind: 'gitlab' as const,
+  url: `https://${'g'.repeat(63)}.example.com/${'p'.repeat(114)}${index}`,
+}));
+
+interface Shape {
+  readonly type?: string;
+  readonly maximum?: number;
+  readonly properties?: Readonly<Record<string, Shape>>;
+}
+
+/** Every number at its documented maximum, and every switch on. */
+function atMaximum({ properties = {} }: Shape): Record<string, unknown> {
+  return Object.fromEntries(
+    Object.entries(properties).flatMap(([name, shape]): [string, unknown][] => {
+      if (shape.properties) return [[name, atMaximum(shape)]];
+      if (shape.type === 'boolean') return [[name, true]];
+      const hasMaximum = shape.maximum !== undefined && shape.maximum < Number.MAX_SAFE_INTEGER;
+      return hasMaximum ? [[name, shape.maximum]] : [];
+    }),
+  );
+}
+
+const shape = z.toJSONSchema(everySetting, { io: 'input', unrepresentable: 'any' }) as Shape;
+const most: StageSettingsInput = {
+  ...atMaximum(shape),
+  alarms: { email: `${'e'.repeat(50)}@example.com`, recountAgeHours: 1_000, recountFailures: 12 },
+  domain: { name: longestHost, certificateArn },
+  publicUrl: longestOrigin,
+  corsOrigins: listOf(20, (index) => `${longestOrigin.slice(0, -2)}${index}`),
+  logLevel: 'ERROR',
+  logRetentionDays: 3_653,
+  adoptedRepos,
+  identityIssuers,
+  gitHosts,
+};
+
+export const fixtures: readonly StageFixture[] = [
+  { name: 'a stage with the defaults', settings: {} },
+  { name: 'a stage for trials', settings: { keepData: false, logRetentionDays: 7 } },
+  {
+    name: 'a stage on R2',
+    settings: {
+      objectStore: {
+        ...externalStore,
+        endpoint: 'https://0123456789abcdef0123456789abcdef.r2.cloudflarestorage.com',
+        region: 'auto',
+      },
+    },
+  },
+  {
+    name: 'a stage with as little as possible',
+    settings: {
+      exports: { workers: 0 },
+      reconcile: { shardWorkers: 0 },
+      warnings: { eventBus: false },
+      identityIssuers: [],
+    },
+  },
+  {
+    name: 'a stage in China with a restored table',
+    settings: { region: 'cn-northwest-1', account: '111122223333', restoredTableName: 't'.repeat(255) },
+  },
+  { name: 'a stage with every setting at its maximum', settings: most },
+  {
+    name: 'a stage with every setting at its maximum, and a restored table',
+    settings: { ...most, restoredTableName: 't'.repeat(255) },
+  },
+  {
+    name: 'a stage with every setting at its maximum, and an external store',
+    settings: { ...most, storeEvents: false, objectStore: externalStore },
+  },
+  {
+    name: 'a stage that takes over a GitLab',
+    settings: {
+      adoptedRepos: listOf(18, (index) => ({
+        tenant: 'acme',
+        repo: `game-${index}`,
+        path: `lfs-objects/${index}/`,
+        names: 'ab/cd/rest' as const,
+      })),
+      identityIssuers: [
+        {
+          issuer: 'https://gitlab.example.com',
+          jwksUri: 'https://gitlab.example.com/oauth/discovery/keys',
+          kind: 'gitlab',
+        },
+      ],
+      gitHosts: [{ id: 'gitlab', kind: 'gitlab', url: 'https://gitlab.example.com' }],
+      protocol: { objectMaxMiB: 5_120, putMinBytesPerSecond: 100_000 },
+      storeEvents: true,
+    },
+  },
+];

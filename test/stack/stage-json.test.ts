@@ -1,0 +1,125 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { basename, join } from 'node:path';
+import { App, Duration, Stack } from 'aws-cdk-lib';
+import { RetentionDays } from 'aws-cdk-lib/aws-logs';
+import { build } from 'esbuild';
+import { afterAll, describe, expect, it } from 'vitest';
+import { adoptedReposFromJson } from '../../lambda/domain/adopted-json.ts';
+import { gitHostsFromJson } from '../../lambda/domain/git-hosts-json.ts';
+import { issuersFromJson } from '../../lambda/domain/issuers-json.ts';
+import { defaultSettings } from '../../lambda/domain/settings.ts';
+import { settingsFromJson } from '../../lambda/domain/settings-json.ts';
+import { type FunctionName, handlerFiles } from '../../lambda/routes.ts';
+import { HandlerFunction } from '../../lib/functions/handler-function.ts';
+import { stageJson } from '../../lib/functions/stage-json.ts';
+import { parseStageSettings } from '../../lib/settings/parse-stage-settings.ts';
+import type { StageSettingsInput } from '../../lib/settings/stage-settings.ts';
+
+const gitea = { tenant: 'acme', repo: 'game', path: 'lfs/', names: 'ab/cd/rest' } as const;
+const gitLab = {
+  issuer: 'https://gitlab.example.com',
+  // What a shell would take for its own.
+  jwksUri: 'https://gitlab.example.com/keys?a="$(exit)`exit`\'&b=%20',
+  kind: 'gitlab',
+} as const;
+const gitHost = { id: 'github', kind: 'github', url: 'https://api.github.com' } as const;
+const stage: StageSettingsInput = {
+  protocol: { urlLifetimeMinutes: 15, objectMaxMiB: 100 },
+  adoptedRepos: [gitea],
+  identityIssuers: [gitLab],
+  gitHosts: [gitHost],
+};
+
+const jsonOf = (settings: StageSettingsInput) => stageJson(parseStageSettings('test', settings));
+/** The text that an expression stands for. */
+const text = (expression = ''): string | undefined =>
+  expression === 'undefined' ? undefined : JSON.parse(expression);
+
+describe('the settings that become code', () => {
+  it('are read as they were set', () => {
+    const json = jsonOf(stage);
+    expect(settingsFromJson(text(json['stageJson.protocol']))).toEqual({
+      ...defaultSettings,
+      urlLifetimeMs: 900_000,
+      objectBytesMax: 104_857_600,
+    });
+    expect(adoptedReposFromJson(text(json['stageJson.adoptedRepos']))).toEqual([gitea]);
+    expect(issuersFromJson(text(json['stageJson.identityIssuers']))).toEqual([gitLab]);
+    expect(gitHostsFromJson(text(json['stageJson.gitHosts']))).toEqual([gitHost]);
+  });
+
+  it('are undefined where a stage has the defaults', () => {
+    expect(Object.values(jsonOf({}))).toEqual(Array(4).fill('undefined'));
+    expect(text(jsonOf({ identityIssuers: [] })['stageJson.identityIssuers'])).toBe('[]');
+  });
+
+  it('are in the bundles of all functions that use them, and in no other', async () => {
+    const names = Object.keys(jsonOf({}));
+    const built = await build({
+      entryPoints: Object.values(handlerFiles).map((file) => `lambda/handlers/${file}`),
+      define: Object.fromEntries(names.map((name) => [name, JSON.stringify(`it has ${name}`)])),
+      bundle: true,
+      write: false,
+      outdir: 'out',
+      format: 'esm',
+      platform: 'node',
+      minify: true,
+      conditions: ['module'],
+      mainFields: ['module', 'main'],
+    });
+    const fileOf = Object.entries(handlerFiles) as [FunctionName, string][];
+    const functionsWith = (name: string) =>
+      fileOf.flatMap(([handler, file]) => {
+        const output = built.outputFiles.find(({ path }) => basename(path) === file.replace('.ts', '.js'));
+        return output?.text.includes(`it has ${name}`) ? [handler] : [];
+      });
+    const bare = ['health', 'notFound'];
+    const composed = fileOf.map(([name]) => name).filter((name) => !bare.includes(name));
+    expect(functionsWith('stageJson.protocol')).toEqual(composed);
+    expect(functionsWith('stageJson.adoptedRepos')).toEqual(composed);
+    expect(functionsWith('stageJson.identityIssuers')).toEqual(['exchangeToken', 'management']);
+    expect(functionsWith('stageJson.gitHosts')).toEqual(['lfsBatch', 'lfsLocks', 'management']);
+    expect(built.outputFiles.map((output) => output.text).join()).not.toMatch(/\bstageJson\.\w+[^\w"]/);
+  });
+});
+
+describe('a function', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'lfs-quota-stage-json-'));
+  afterAll(() => rmSync(folder, { recursive: true }));
+
+  /** Bundles the function that exchanges tokens as a deployment does. @returns its code. */
+  function bundled(settings: StageSettingsInput): { asset: string; code: string } {
+    const app = new App({ analyticsReporting: false, outdir: mkdtempSync(join(folder, 'cdk-')) });
+    const stack = new Stack(app, 'stack');
+    new HandlerFunction(stack, 'exchangeToken', {
+      file: handlerFiles.exchangeToken,
+      description: '',
+      timeout: Duration.seconds(3),
+      memoryMb: 128,
+      environment: {},
+      statements: [],
+      define: jsonOf(settings),
+      logRetentionDays: RetentionDays.ONE_DAY,
+    });
+    const { template } = app.synth().getStackByName('stack');
+    const [
+      {
+        Properties: { Code },
+      } = { Properties: { Code: { S3Key: '' } } },
+    ] = Object.values<{
+      Type: string;
+      Properties: { Code: { S3Key: string } };
+    }>(template.Resources).filter(({ Type }) => Type === 'AWS::Lambda::Function');
+    const asset = Code.S3Key.replace('.zip', '');
+    return { asset, code: readFileSync(join(app.outdir, `asset.${asset}`, 'index.mjs'), 'utf8') };
+  }
+
+  it('is deployed anew when one of its settings changes, and has it in its code as it was set', () => {
+    const [before, after] = [bundled({}), bundled(stage)];
+    expect(before.asset).not.toBe(after.asset);
+    expect(before.code).not.toContain('gitlab.example.com');
+    const [, written = ''] = /'(\[\{"issuer":.*?\}\])'/.exec(after.code) ?? [];
+    expect(written.replaceAll("\\'", "'").replaceAll('\\\\', '\\')).toBe(JSON.stringify([gitLab]));
+  });
+});

@@ -23,12 +23,17 @@ export interface DownloadMonth extends DownloadSum {
   readonly days: ReadonlyMap<string, DownloadSum>;
 }
 
-/** What a batch offers. A correction of it may be negative. */
+/** Random characters of a {@link DownloadOffer.writeId}. */
+export const writeIdCharacters = 8;
+
+/** What a batch offers. */
 export interface DownloadOffer extends DownloadSum {
   readonly tenant: string;
   readonly repo: string;
   readonly tokenId: string;
   readonly atMs: number;
+  /** A write that is repeated with the same one counts once: {@link writeIdCharacters} random characters. */
+  readonly writeId: string;
 }
 
 /** What anybody is offered of a public repo. A correction of it may be negative. */
@@ -40,14 +45,14 @@ export type PublicOffer = Omit<DownloadOffer, 'tokenId'>;
  */
 export interface Downloads {
   /**
-   * Adds what a batch is about to offer.
+   * Adds what a batch is about to offer to the month.
    *
    * @param offer.limitBytes of the month. null: unlimited. What would exceed it is not added.
-   * @throws {LedgerUnavailableError} Some of it may have been added.
+   * @throws {LedgerUnavailableError} It may have been added.
    */
   meter(offer: DownloadOffer & { readonly limitBytes: number | null }): Promise<'metered' | 'over-limit'>;
-  /** Takes off, or adds, what a batch offered less or more than it had metered. @throws {LedgerUnavailableError} */
-  correct(difference: DownloadOffer): Promise<void>;
+  /** Adds what a batch offers to its day, repo and token. @throws {LedgerUnavailableError} It may have been added. */
+  addToDay(offer: DownloadOffer): Promise<void>;
   /**
    * Adds what anybody, without a token, is about to be offered of a repo: to the sum that the repo's ceiling is compared
    * with, and to nothing else.

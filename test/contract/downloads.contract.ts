@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { DownloadDay, DownloadPlace, Downloads } from '../../lambda/ports/downloads.ts';
 import { tenantName } from './ledger-context.ts';
@@ -14,9 +15,10 @@ export function downloadsContract(open: () => Promise<Downloads>): void {
     const offer = (
       tenant: string,
       bytes: number,
-      more: { repo?: string; tokenId?: string; atMs?: number } = {},
+      more: { repo?: string; tokenId?: string; atMs?: number; writeId?: string } = {},
     ) => ({
       tenant,
+      writeId: randomBytes(4).toString('hex'),
       bytes,
       objects: 1,
       repo: 'game',
@@ -24,13 +26,16 @@ export function downloadsContract(open: () => Promise<Downloads>): void {
       atMs: novemberMs,
       ...more,
     });
-    const meter = (
+    const meter = async (
       tenant: string,
       bytes: number,
       more: Parameters<typeof offer>[2] & { limitBytes?: number } = {},
     ) => {
       const { limitBytes = null, ...rest } = more;
-      return downloads.meter({ ...offer(tenant, bytes, rest), limitBytes });
+      const each = offer(tenant, bytes, rest);
+      const outcome = await downloads.meter({ ...each, limitBytes });
+      if (outcome === 'metered') await downloads.addToDay(each);
+      return outcome;
     };
     const month = (tenant: string, name = '2026-11') => downloads.month({ tenant, month: name });
     const all = async (tenant: string, range: { from?: string; to?: string; pageSize?: number } = {}) => {
@@ -88,17 +93,16 @@ export function downloadsContract(open: () => Promise<Downloads>): void {
       await meter(tenant, 10);
       await meter(tenant, 5, { repo: 'film', tokenId: 't2' });
       await meter(tenant, 7, { atMs: novemberMs + dayMs });
-      await downloads.correct({ ...offer(tenant, -7, { atMs: novemberMs + dayMs }), objects: -1 });
       await meter(tenant, 3, { atMs: novemberMs + 30 * dayMs });
       await meter(tenantName(), 1);
       expect(await downloads.months({ tenant, months })).toEqual([
         {
           month: '2026-11',
-          bytes: 15,
-          objects: 2,
+          bytes: 22,
+          objects: 3,
           days: new Map([
             ['2026-11-21', { bytes: 15, objects: 2 }],
-            ['2026-11-22', { bytes: 0, objects: 0 }],
+            ['2026-11-22', { bytes: 7, objects: 1 }],
           ]),
         },
         { month: '2026-12', bytes: 3, objects: 1, days: new Map([['2026-12-21', { bytes: 3, objects: 1 }]]) },
@@ -155,11 +159,14 @@ export function downloadsContract(open: () => Promise<Downloads>): void {
 
     it('without a token are summed by repo and month, apart from the others, and end at the ceiling', async () => {
       const tenant = tenantName();
-      const { tokenId: _, ...anybody } = offer(tenant, 60);
+      const anybody = () => {
+        const { tokenId: _, ...others } = offer(tenant, 60);
+        return others;
+      };
       const meterPublic = (
         bytes: number,
         more: { repo?: string; atMs?: number; limitBytes?: number | null } = {},
-      ) => downloads.meterPublic({ ...anybody, bytes, limitBytes: 100, ...more });
+      ) => downloads.meterPublic({ ...anybody(), bytes, limitBytes: 100, ...more });
       const sum = (repo = 'game', name = '2026-11') => downloads.publicMonth({ tenant, repo, month: name });
       expect(await sum()).toEqual({ bytes: 0, objects: 0 });
       expect(await meterPublic(101)).toBe('over-limit');
@@ -167,7 +174,7 @@ export function downloadsContract(open: () => Promise<Downloads>): void {
       expect(await meterPublic(41)).toBe('over-limit');
       expect(await meterPublic(41, { repo: 'film' })).toBe('metered');
       expect(await meterPublic(100, { atMs: novemberMs + 30 * dayMs })).toBe('metered');
-      await downloads.correctPublic({ ...anybody, bytes: -20, objects: -1 });
+      await downloads.correctPublic({ ...anybody(), bytes: -20, objects: -1 });
       expect(await meterPublic(60)).toBe('metered');
       expect(await meterPublic(1)).toBe('over-limit');
       expect(await meterPublic(0)).toBe('metered');
@@ -183,13 +190,33 @@ export function downloadsContract(open: () => Promise<Downloads>): void {
       expect(await sum('art')).toEqual({ bytes: 100, objects: 10 });
     });
 
-    it('are corrected by what was not offered', async () => {
+    it('count once, however often their writes are repeated, though the limit is reached by then', async () => {
       const tenant = tenantName();
-      await meter(tenant, 60, { limitBytes: 100 });
-      await downloads.correct({ ...offer(tenant, -20), objects: -1 });
-      expect(await month(tenant)).toEqual({ bytes: 40, objects: 0 });
-      expect(await all(tenant)).toMatchObject([{ bytes: 40, objects: 0 }]);
-      expect(await meter(tenant, 60, { limitBytes: 100 })).toBe('metered');
+      const first = offer(tenant, 60);
+      for (let attempt = 0; attempt < 3; attempt += 1) {
+        expect(await downloads.meter({ ...first, limitBytes: 100 })).toBe('metered');
+        await downloads.addToDay(first);
+      }
+      expect(await month(tenant)).toEqual({ bytes: 60, objects: 1 });
+      expect(await all(tenant)).toMatchObject([{ bytes: 60, objects: 1 }]);
+      expect(await meter(tenant, 60, { limitBytes: 100 })).toBe('over-limit');
+      const { tokenId: _, ...anybody } = first;
+      for (let attempt = 0; attempt < 3; attempt += 1) {
+        expect(await downloads.meterPublic({ ...anybody, limitBytes: 100 })).toBe('metered');
+        await downloads.correctPublic({ ...anybody, bytes: -10, writeId: 'back0000' });
+      }
+      const sum = { tenant, repo: 'game', month: '2026-11' };
+      expect(await downloads.publicMonth(sum)).toEqual({ bytes: 50, objects: 2 });
+    });
+
+    it('count once though another batch was metered before the write is repeated', async () => {
+      const tenant = tenantName();
+      // Write ids that begin with different characters, as 15 of 16 do.
+      const [first, second] = ['a0000000', 'b0000000'].map((writeId) => offer(tenant, 40, { writeId }));
+      if (!first || !second) throw new Error('There are two.');
+      for (const each of [first, second, first, second])
+        expect(await downloads.meter({ ...each, limitBytes: 100 })).toBe('metered');
+      expect(await month(tenant)).toEqual({ bytes: 80, objects: 2 });
     });
   });
 }

@@ -2,13 +2,12 @@ import * as z from 'zod';
 import { dayOf, monthOf } from '../../domain/calendar.ts';
 import type {
   DownloadMonth,
-  DownloadOffer,
   DownloadPlace,
   DownloadSum,
   Downloads,
   PublicOffer,
 } from '../../ports/downloads.ts';
-import { adding, setting } from './expressions.ts';
+import { adding, all, type Fields, setting } from './expressions.ts';
 import { firstItems } from './pages.ts';
 import { publicPartition } from './public-reads.ts';
 import { batchGet, getItem, type Table, updateItem } from './requests.ts';
@@ -28,7 +27,7 @@ const dayItem = sumItem.extend({ day: z.string(), repo: z.string(), tokenId: z.s
 const partitionOf = (tenant: string) => `DOWNLOADS#${tenant}`;
 const monthPrefix = 'MONTH#';
 const monthKey = (tenant: string, month: string) => ({ pk: partitionOf(tenant), sk: monthPrefix + month });
-/** The attributes of the month's item for a day. With all of them it stays below 1 KB: one write unit. */
+/** The attributes of the month's item for a day. With all of them, and the writers, it stays below 1 KB: one write unit. */
 const dayAttributes = (day: string) => ({ bytes: `b${day.slice(-2)}`, objects: `o${day.slice(-2)}` });
 /** Not beside the others: strangers who are over a ceiling must not slow down those who have a token. */
 const publicMonthKey = (of: { tenant: string; repo: string; month: string }) => ({
@@ -41,34 +40,27 @@ const textOf = ({ day, repo, tokenId }: DownloadPlace) => `${day}#${repo}#${toke
 /** Downloads on the ledger's table: an item for each month, and one for each day, repo and token. */
 export function createDynamoDbDownloads(table: Table): Downloads {
   return {
-    meter: (offer) => meter(table, offer),
-    correct: async (offer) => {
-      await Promise.all([addToMonth(table, offer, {}), addToDay(table, offer)]);
+    meter: (offer) => {
+      const { bytes, objects, atMs } = offer;
+      const ofDay = dayAttributes(dayOf(atMs));
+      const key = monthKey(offer.tenant, monthOf(atMs));
+      return add(table, { key, offer, more: { [ofDay.bytes]: bytes, [ofDay.objects]: objects } });
     },
-    meterPublic: async (offer) => {
-      const guard = belowLimit(offer);
-      if (guard === 'never') return 'over-limit';
-      const { ok } = await addTo(table, { key: publicMonthOf(offer), offer, guard });
-      return ok ? 'metered' : 'over-limit';
+    addToDay: async (offer) => {
+      const { tenant, repo, tokenId, atMs } = offer;
+      const place = { day: dayOf(atMs), repo, tokenId };
+      const key = { pk: partitionOf(tenant), sk: dayPrefix + textOf(place) };
+      await add(table, { key, offer: { ...offer, limitBytes: null }, place });
     },
+    meterPublic: (offer) => add(table, { key: publicMonthOf(offer), offer }),
     correctPublic: async (difference) => {
-      await addTo(table, { key: publicMonthOf(difference), offer: difference });
+      await add(table, { key: publicMonthOf(difference), offer: { ...difference, limitBytes: null } });
     },
     publicMonth: (input) => readSum(table, publicMonthKey(input)),
     month: ({ tenant, month }) => readSum(table, monthKey(tenant, month)),
     months: (input) => readMonths(table, input),
     days: (input) => listDays(table, input),
   };
-}
-
-async function meter(table: Table, offer: Parameters<Downloads['meter']>[0]): ReturnType<Downloads['meter']> {
-  const { bytes, objects } = offer;
-  const guard = belowLimit(offer);
-  if (guard === 'never') return 'over-limit';
-  const [month] = await Promise.all([addToMonth(table, offer, guard), addToDay(table, offer)]);
-  if (month.ok) return 'metered';
-  await addToDay(table, { ...offer, bytes: -bytes, objects: -objects });
-  return 'over-limit';
 }
 
 /** A condition of a write. */
@@ -88,37 +80,45 @@ function belowLimit({ bytes, limitBytes }: { bytes: number; limitBytes: number |
   };
 }
 
-function addToMonth(table: Table, offer: DownloadOffer, guard: Guard) {
-  const { bytes, objects, atMs } = offer;
-  const ofDay = dayAttributes(dayOf(atMs));
-  const more = { [ofDay.bytes]: bytes, [ofDay.objects]: objects };
-  return addTo(table, { key: monthKey(offer.tenant, monthOf(atMs)), offer, more, guard });
-}
-
 const publicMonthOf = ({ tenant, repo, atMs }: PublicOffer) =>
   publicMonthKey({ tenant, repo, month: monthOf(atMs) });
 
-function addTo(
+/** Who wrote an item last: some write ids, so that others in between rarely replace one before it is asked for. */
+const writersMax = 16;
+const writerAttribute = (writeId: string) => `w${(writeId.charCodeAt(0) % writersMax).toString(36)}`;
+
+/**
+ * Adds to the sums of an item, once however often the write is repeated after a lost answer. If another write took the place
+ * of its id in between, which needs two writes at nearly the same time, it is added again.
+ */
+async function add(
   table: Table,
   input: {
     key: ReturnType<typeof monthKey>;
-    offer: PublicOffer;
+    offer: PublicOffer & { limitBytes: number | null };
     more?: Readonly<Record<string, number>>;
-    guard?: Guard;
+    place?: Fields;
   },
-) {
-  const { key, offer, more = {}, guard = {} } = input;
-  const { bytes, objects, atMs } = offer;
-  const change = [setting({ [expiryAttribute]: expiryOf(atMs) }), adding({ bytes, objects, ...more })];
-  return updateItem(table, { key, change, ...guard });
-}
-
-function addToDay(table: Table, { tenant, repo, tokenId, bytes, objects, atMs }: DownloadOffer) {
-  const day = dayOf(atMs);
-  return updateItem(table, {
-    key: { pk: partitionOf(tenant), sk: dayPrefix + textOf({ day, repo, tokenId }) },
-    change: [setting({ day, repo, tokenId, [expiryAttribute]: expiryOf(atMs) }), adding({ bytes, objects })],
+): Promise<'metered' | 'over-limit'> {
+  const { key, offer, more = {}, place = {} } = input;
+  const { bytes, objects, atMs, writeId } = offer;
+  const writer = writerAttribute(writeId);
+  const guard = belowLimit(offer);
+  if (guard === 'never') return 'over-limit';
+  const isNew = `(attribute_not_exists(#${writer}) OR #${writer} <> :${writer})`;
+  const { ok } = await updateItem(table, {
+    key,
+    change: [
+      setting({ ...place, [expiryAttribute]: expiryOf(atMs), [writer]: writeId }),
+      adding({ bytes, objects, ...more }),
+    ],
+    condition: guard.condition === undefined ? isNew : all(isNew, `(${guard.condition})`),
+    ...(guard.values && { values: guard.values }),
   });
+  if (ok || guard.condition === undefined) return 'metered';
+  // Our own write may be what used the limit up: its answer was lost.
+  const item = await getItem(table, key);
+  return item?.[writer] === writeId ? 'metered' : 'over-limit';
 }
 
 const expiryOf = (atMs: number) => Math.ceil((atMs + keptMs) / 1000);

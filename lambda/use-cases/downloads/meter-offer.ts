@@ -1,42 +1,39 @@
 import { monthOf } from '../../domain/calendar.ts';
 import type { TenantRecord } from '../../domain/tenant.ts';
-import type { DownloadOffer, DownloadSum } from '../../ports/downloads.ts';
+import { type DownloadOffer, type DownloadSum, writeIdCharacters } from '../../ports/downloads.ts';
 import type { Deps } from '../deps.ts';
 
-type MeterDeps = Pick<Deps, 'downloads' | 'log'>;
-
 /**
- * Meters what a batch is about to offer. Without a limit a table that does not answer keeps nobody from downloading: then
- * the offer is not metered.
+ * Meters what a batch offers: right before the answer, so that whatever failed until then was not metered.
  *
- * @throws {LedgerUnavailableError} if the tenant has a limit.
+ * Without a limit a table that does not answer keeps nobody from downloading: then the offer is not metered. The month is
+ * what the limit is compared with, and what is billed; a day that is not written down only misses in the list of days.
+ *
+ * @throws {LedgerUnavailableError} if the tenant has a limit. The month may have been metered if no attempt was answered.
  */
 export async function meterOffer(
-  { downloads, log }: MeterDeps,
-  { tenant, offer }: { tenant: Pick<TenantRecord, 'downloadLimitBytes'>; offer: DownloadOffer },
-): Promise<'metered' | 'over-limit' | 'unknown'> {
+  { downloads, ids, log }: Pick<Deps, 'downloads' | 'ids' | 'log'>,
+  {
+    tenant,
+    ...sum
+  }: Omit<DownloadOffer, 'tenant' | 'writeId'> & {
+    tenant: Pick<TenantRecord, 'tenant' | 'downloadLimitBytes'>;
+  },
+): Promise<'metered' | 'over-limit'> {
+  if (sum.objects === 0) return 'metered';
   const limitBytes = tenant.downloadLimitBytes;
-  try {
-    return await downloads.meter({ ...offer, limitBytes });
-  } catch (error) {
-    if (limitBytes !== null) throw error;
-    log.warn('downloads not metered', { tenant: offer.tenant, repo: offer.repo, error });
-    return 'unknown';
+  const offer = { ...sum, tenant: tenant.tenant, writeId: ids.random(writeIdCharacters) };
+  const orLog = (writing: Promise<unknown>) =>
+    writing.catch((error: unknown) => {
+      log.warn('downloads not metered', { tenant: offer.tenant, repo: offer.repo, error });
+    });
+  if (limitBytes === null) {
+    await Promise.all([orLog(downloads.meter({ ...offer, limitBytes })), orLog(downloads.addToDay(offer))]);
+    return 'metered';
   }
-}
-
-/**
- * Takes off what a batch had metered and did not offer, because it is not stored. If that fails, the month says too much,
- * which keeps nobody from what they were offered.
- */
-export async function correctMeter({ downloads, log }: MeterDeps, difference: DownloadOffer): Promise<void> {
-  // All of it was offered.
-  if (difference.objects === 0) return;
-  try {
-    await downloads.correct(difference);
-  } catch (error) {
-    log.warn('downloads not corrected', { tenant: difference.tenant, repo: difference.repo, error });
-  }
+  const outcome = await downloads.meter({ ...offer, limitBytes });
+  if (outcome === 'metered') await orLog(downloads.addToDay(offer));
+  return outcome;
 }
 
 /** What a tenant was offered in the month of a time. @throws {LedgerUnavailableError} */

@@ -1,12 +1,11 @@
 import { nextMonthMs } from '../../domain/calendar.ts';
 import { objectKey } from '../../domain/names.ts';
-import { sumClaims } from '../../domain/reservation.ts';
 import type { TenantRecord } from '../../domain/tenant.ts';
 import type { SignedRequest } from '../../ports/object-store.ts';
 import type { Deps } from '../deps.ts';
 import { findGone } from './find-gone.ts';
 import { type FindOfferedDeps, findOffered } from './find-offered.ts';
-import { correctMeter, meterOffer, monthlyOffer } from './meter-offer.ts';
+import { meterOffer, monthlyOffer } from './meter-offer.ts';
 
 export type DownloadVerdict =
   | { readonly kind: 'download'; readonly get: SignedRequest; readonly expiresInMs: number }
@@ -27,73 +26,103 @@ export type OfferDownloadOutcome =
       readonly resetsAtMs: number;
     };
 
+interface DownloadQuestion {
+  /** As read when the request was authenticated. */
+  readonly tenant: TenantRecord;
+  readonly repo: string;
+  /** How many objects the repo had when it was last counted. undefined: it never was. */
+  readonly repoObjects?: number | undefined;
+  /** oid → bytes, as the client asks for them. */
+  readonly objects: ReadonlyMap<string, number>;
+}
+
+/** What can be offered, with signed URLs: nothing of it is metered yet. */
+export interface FoundDownloads {
+  readonly atMs: number;
+  /** oid → stored bytes. */
+  readonly stored: ReadonlyMap<string, number>;
+  /** oid → when a clean-up deleted it. */
+  readonly gone: ReadonlyMap<string, number>;
+  /** oid → URL, of what is stored with the bytes that were asked for. */
+  readonly signed: ReadonlyMap<string, SignedRequest>;
+}
+
+type OfferDeps = FindOfferedDeps & Pick<Deps, 'signer' | 'downloads' | 'ledger' | 'ids' | 'log'>;
+
 /**
- * Signs a download for each object that is stored, and meters what it offers while the store is asked. Downloads never
- * depend on the limit of what is stored.
+ * Signs a download for each object that is stored, and meters them. Downloads never depend on the limit of what is stored.
  *
- * @param input.tenant as read when the request was authenticated.
  * @param input.tokenId whom it is metered for.
- * @param input.repoObjects how many objects the repo had when it was last counted. undefined: it never was.
- * @param input.objects oid → bytes, as the client asks for them.
  * @throws {StoreUnavailableError}
  * @throws {LedgerUnavailableError} only if the tenant has a limit: otherwise nothing waits for the meter.
  */
 export async function offerDownload(
-  deps: FindOfferedDeps & Pick<Deps, 'signer' | 'downloads' | 'ledger' | 'log'>,
-  input: {
-    tenant: TenantRecord;
-    tokenId: string;
-    repo: string;
-    repoObjects?: number | undefined;
-    objects: ReadonlyMap<string, number>;
-  },
+  deps: OfferDeps,
+  input: DownloadQuestion & { tokenId: string },
 ): Promise<OfferDownloadOutcome> {
-  const { clock } = deps;
-  const { tenant, tokenId, repo, repoObjects, objects } = input;
+  return offerFound(deps, { ...input, found: await findDownloads(deps, input) });
+}
+
+/**
+ * Finds and signs what can be offered. What the store does not have, or has with other bytes than asked for, never counts:
+ * a client may ask for anything.
+ *
+ * @throws {StoreUnavailableError}
+ */
+export async function findDownloads(deps: OfferDeps, input: DownloadQuestion): Promise<FoundDownloads> {
+  const { clock, signer, settings } = deps;
+  const { tenant, repo, repoObjects, objects } = input;
   const atMs = clock.nowMs();
-  const asked = { bytes: sumClaims(objects), objects: objects.size };
   const place = { tenant: tenant.tenant, repo };
-  const [stored, metered] = await Promise.all([
-    findOffered(deps, { ...place, repoObjects, oids: [...objects.keys()] }),
-    meterOffer(deps, { tenant, offer: { ...place, tokenId, atMs, ...asked } }),
-  ]);
-  if (metered === 'over-limit') {
-    const offered = await monthlyOffer(deps, { tenant: tenant.tenant, atMs });
+  const stored = await findOffered(deps, { ...place, repoObjects, oids: [...objects.keys()] });
+  const missing = [...objects.keys()].filter((oid) => !stored.has(oid));
+  const gone = await findGone(deps, { ...place, oids: missing });
+  const offered = [...objects].filter(([oid, sizeBytes]) => stored.get(oid) === sizeBytes);
+  const signed = await Promise.all(
+    offered.map(async ([oid]) => {
+      const key = objectKey({ ...place, oid });
+      const get = await signer.signDownload({ key, signedAtMs: atMs, lifetimeMs: settings.urlLifetimeMs });
+      return [oid, get] as const;
+    }),
+  );
+  return { atMs, stored, gone, signed: new Map(signed) };
+}
+
+/** Meters what was found, and answers with it. @throws {LedgerUnavailableError} only if the tenant has a limit. */
+export async function offerFound(
+  deps: Pick<Deps, 'downloads' | 'ids' | 'log' | 'clock' | 'settings'>,
+  input: DownloadQuestion & { tokenId: string; found: FoundDownloads },
+): Promise<OfferDownloadOutcome> {
+  const { tenant, tokenId, repo, objects, found } = input;
+  const { atMs } = found;
+  const sum = { bytes: sumOf(found), objects: found.signed.size };
+  if ((await meterOffer(deps, { tenant, repo, tokenId, atMs, ...sum })) === 'over-limit') {
+    const { bytes: offeredBytes } = await monthlyOffer(deps, { tenant: tenant.tenant, atMs });
     const limitBytes = tenant.downloadLimitBytes ?? Number.MAX_SAFE_INTEGER;
-    const askedBytes = asked.bytes;
     return {
       kind: 'over-limit',
       limitBytes,
-      offeredBytes: offered.bytes,
-      askedBytes,
+      offeredBytes,
+      askedBytes: sum.bytes,
       resetsAtMs: nextMonthMs(atMs),
     };
   }
-  const offered = new Map([...objects].filter(([oid, sizeBytes]) => stored.get(oid) === sizeBytes));
-  const difference = { bytes: sumClaims(offered) - asked.bytes, objects: offered.size - asked.objects };
-  const missing = [...objects.keys()].filter((oid) => !stored.has(oid));
-  const gone = await findGone(deps, { ...place, oids: missing });
-  const [verdicts] = await Promise.all([
-    Promise.all(
-      [...objects].map(async ([oid, sizeBytes]) => [oid, await verdictOf(oid, sizeBytes)] as const),
-    ),
-    metered === 'metered' && correctMeter(deps, { ...place, tokenId, atMs, ...difference }),
-  ]);
+  const expiresInMs = atMs + deps.settings.urlLifetimeMs - deps.clock.nowMs();
+  const verdicts = [...objects.keys()].map(
+    (oid) => [oid, verdictOf(oid, { ...found, expiresInMs })] as const,
+  );
   return { kind: 'answered', verdicts: new Map(verdicts) };
-
-  async function verdictOf(oid: string, sizeBytes: number): Promise<DownloadVerdict> {
-    const storedBytes = stored.get(oid);
-    if (storedBytes === undefined) {
-      const atMs = gone.get(oid);
-      return atMs === undefined ? { kind: 'missing' } : { kind: 'gone', atMs };
-    }
-    if (storedBytes !== sizeBytes) return { kind: 'size-conflict', storedBytes };
-    const lifetimeMs = deps.settings.urlLifetimeMs;
-    const get = await deps.signer.signDownload({
-      key: objectKey({ ...place, oid }),
-      signedAtMs: atMs,
-      lifetimeMs,
-    });
-    return { kind: 'download', get, expiresInMs: atMs + lifetimeMs - clock.nowMs() };
-  }
 }
+
+function verdictOf(oid: string, found: FoundDownloads & { expiresInMs: number }): DownloadVerdict {
+  const { stored, gone, signed, expiresInMs } = found;
+  const get = signed.get(oid);
+  if (get) return { kind: 'download', get, expiresInMs };
+  const storedBytes = stored.get(oid);
+  if (storedBytes !== undefined) return { kind: 'size-conflict', storedBytes };
+  const goneAtMs = gone.get(oid);
+  return goneAtMs === undefined ? { kind: 'missing' } : { kind: 'gone', atMs: goneAtMs };
+}
+
+const sumOf = ({ signed, stored }: FoundDownloads) =>
+  [...signed.keys()].reduce((sum, oid) => sum + (stored.get(oid) ?? 0), 0);

@@ -1,27 +1,31 @@
 import { monthOf, nextMonthMs } from '../../domain/calendar.ts';
 import { type PublicRead, publicBytesOf, publicTokenId } from '../../domain/public-read.ts';
 import type { TenantRecord } from '../../domain/tenant.ts';
-import type { PublicOffer } from '../../ports/downloads.ts';
+import { type PublicOffer, writeIdCharacters } from '../../ports/downloads.ts';
 import type { Deps } from '../deps.ts';
-import { type OfferDownloadOutcome, offerDownload } from './offer-download.ts';
-
-type OfferDeps = Parameters<typeof offerDownload>[0];
+import {
+  type FoundDownloads,
+  findDownloads,
+  type OfferDownloadOutcome,
+  type offerDownload,
+  offerFound,
+} from './offer-download.ts';
 
 export type OfferPubliclyOutcome =
   | OfferDownloadOutcome
-  /** The repo's ceiling would be exceeded. Nothing was offered, and the store was not asked. */
+  /** The repo's ceiling would be exceeded. Nothing was offered. */
   | (Omit<Extract<OfferDownloadOutcome, { kind: 'over-limit' }>, 'kind'> & { readonly kind: 'over-ceiling' });
 
 /**
- * Offers downloads to somebody without a token. What it asks for is taken off the repo's ceiling first, so that over it
- * nobody makes the store work; then it is as any other offer, and counts in the tenant's month.
+ * Offers downloads to somebody without a token. Over the repo's ceiling the store is not asked. What is found counts to the
+ * ceiling, and then it is as any other offer, and counts in the tenant's month.
  *
  * @param input.tenant as read when the repo was found to be public.
  * @param input.repoObjects how many objects the repo had when it was last counted. undefined: it never was.
  * @throws {StoreUnavailableError | LedgerUnavailableError}
  */
 export async function offerPublicly(
-  deps: OfferDeps,
+  deps: Parameters<typeof offerDownload>[0],
   input: {
     tenant: TenantRecord;
     publicRead: PublicRead;
@@ -30,55 +34,71 @@ export async function offerPublicly(
   },
 ): Promise<OfferPubliclyOutcome> {
   const { downloads, clock } = deps;
-  const { tenant, publicRead, repoObjects, objects } = input;
+  const { tenant, publicRead, objects } = input;
   const { repo, monthlyLimitBytes: limitBytes } = publicRead;
-  const atMs = clock.nowMs();
-  const place = { tenant: tenant.tenant, repo };
-  const asked = { bytes: publicBytesOf(objects), objects: objects.size };
-  if ((await downloads.meterPublic({ ...place, atMs, ...asked, limitBytes })) === 'over-limit') {
-    const { bytes: offeredBytes } = await downloads.publicMonth({ ...place, month: monthOf(atMs) });
+  const question = { tenant, repo, repoObjects: input.repoObjects, objects };
+  const askedBytes = publicBytesOf(objects);
+  if (limitBytes !== null) {
+    const nowMs = clock.nowMs();
+    const offeredBytes = await offeredIn(deps, { tenant, repo, nowMs });
+    if (offeredBytes + askedBytes > limitBytes)
+      return { kind: 'over-ceiling', limitBytes, offeredBytes, askedBytes, resetsAtMs: nextMonthMs(nowMs) };
+  }
+  const found = await findDownloads(deps, question);
+  const offer = publicOfferOf(deps, { tenant, repo, objects, found });
+  if ((await downloads.meterPublic({ ...offer, limitBytes })) === 'over-limit')
     return {
       kind: 'over-ceiling',
       limitBytes: limitBytes ?? Number.MAX_SAFE_INTEGER,
-      offeredBytes,
-      askedBytes: asked.bytes,
-      resetsAtMs: nextMonthMs(atMs),
+      offeredBytes: await offeredIn(deps, { tenant, repo, nowMs: found.atMs }),
+      askedBytes: offer.bytes,
+      resetsAtMs: nextMonthMs(found.atMs),
     };
+  let isOffered = false;
+  try {
+    const outcome = await offerFound(deps, { ...question, tokenId: publicTokenId, found });
+    isOffered = outcome.kind === 'answered';
+    return outcome;
+  } finally {
+    if (!isOffered) await giveBack(deps, offer);
   }
-  const outcome = await offerDownload(deps, { tenant, tokenId: publicTokenId, repo, repoObjects, objects });
-  const counted = outcome.kind === 'answered' ? countedOf(outcome, objects) : { bytes: 0, objects: 0 };
-  await giveBack(deps, {
-    ...place,
-    atMs,
-    bytes: counted.bytes - asked.bytes,
-    objects: counted.objects - asked.objects,
-  });
-  return outcome;
+}
+
+/** What anybody was offered in the month so far. */
+async function offeredIn(
+  { downloads }: Pick<Deps, 'downloads'>,
+  { tenant, repo, nowMs }: { tenant: TenantRecord; repo: string; nowMs: number },
+): Promise<number> {
+  return (await downloads.publicMonth({ tenant: tenant.tenant, repo, month: monthOf(nowMs) })).bytes;
 }
 
 /** What an offer counts to the ceiling: of what it does not have, that it was looked for. */
-function countedOf(
-  { verdicts }: Extract<OfferDownloadOutcome, { kind: 'answered' }>,
-  objects: ReadonlyMap<string, number>,
-): { bytes: number; objects: number } {
-  const isOffered = (oid: string) => verdicts.get(oid)?.kind === 'download';
-  const sizes = [...objects].map(([oid, sizeBytes]) => [oid, isOffered(oid) ? sizeBytes : 0] as const);
+function publicOfferOf(
+  { ids }: Pick<Deps, 'ids'>,
+  input: { tenant: TenantRecord; repo: string; objects: ReadonlyMap<string, number>; found: FoundDownloads },
+): PublicOffer {
+  const { tenant, repo, objects, found } = input;
+  const sizes = [...objects].map(([oid, sizeBytes]) => [oid, found.signed.has(oid) ? sizeBytes : 0] as const);
   return {
+    tenant: tenant.tenant,
+    repo,
+    atMs: found.atMs,
     bytes: publicBytesOf(new Map(sizes)),
-    objects: sizes.filter(([oid]) => isOffered(oid)).length,
+    objects: found.signed.size,
+    writeId: ids.random(writeIdCharacters),
   };
 }
 
 /** If it fails, less of the ceiling is left than could be, which keeps nobody from what they were offered. */
 async function giveBack(
-  { downloads, log }: Pick<Deps, 'downloads' | 'log'>,
-  difference: PublicOffer,
+  { downloads, ids, log }: Pick<Deps, 'downloads' | 'ids' | 'log'>,
+  offer: PublicOffer,
 ): Promise<void> {
-  // All of it was offered.
-  if (difference.objects === 0) return;
+  const { tenant, repo, bytes, objects } = offer;
+  const writeId = ids.random(writeIdCharacters);
   try {
-    await downloads.correctPublic(difference);
+    await downloads.correctPublic({ ...offer, bytes: -bytes, objects: -objects, writeId });
   } catch (error) {
-    log.warn('downloads not corrected', { tenant: difference.tenant, repo: difference.repo, error });
+    log.warn('downloads not corrected', { tenant, repo, error });
   }
 }

@@ -82,7 +82,7 @@ export class CountingDeps {
       },
       downloads: {
         meter: (offer) => onTable('meterDownloads', () => downloads.meter(offer)),
-        correct: (difference) => onTable('correctDownloads', () => downloads.correct(difference)),
+        addToDay: (offer) => onTable('addDownloadsToDay', () => downloads.addToDay(offer)),
         meterPublic: (offer) => onTable('meterPublicDownloads', () => downloads.meterPublic(offer)),
         correctPublic: (difference) =>
           onTable('correctPublicDownloads', () => downloads.correctPublic(difference)),

@@ -19,30 +19,56 @@ const placeOf = ({ day, repo, tokenId }: DownloadPlace) => `${day}#${repo}#${tok
 export class MemoryDownloads implements Downloads {
   readonly #months = new Map<string, DownloadSum>();
   readonly #publicMonths = new Map<string, DownloadSum>();
+  readonly #monthDays = new Map<string, DownloadSum>();
+  /** What was written to which sum. */
+  readonly #writes = new Set<string>();
   readonly #days = new Map<string, { tenant: string; day: DownloadDay }>();
 
   async meter({ limitBytes, ...offer }: Parameters<Downloads['meter']>[0]) {
-    const { bytes } = this.#months.get(`${offer.tenant}#${monthOf(offer.atMs)}`) ?? none;
-    if (limitBytes !== null && bytes + offer.bytes > limitBytes) return 'over-limit' as const;
-    this.#add(offer);
+    const { tenant, atMs, bytes, objects, writeId } = offer;
+    const key = `${tenant}#${monthOf(atMs)}`;
+    if (this.#isRepeated(key, writeId)) return 'metered' as const;
+    const before = this.#months.get(key) ?? none;
+    if (limitBytes !== null && before.bytes + bytes > limitBytes) return 'over-limit' as const;
+    this.#writes.add(`${key}#${writeId}`);
+    this.#months.set(key, plus(before, { bytes, objects }));
+    const day = `${tenant}#${dayOf(atMs)}`;
+    this.#monthDays.set(day, plus(this.#monthDays.get(day) ?? none, { bytes, objects }));
     return 'metered' as const;
   }
 
-  async correct(difference: DownloadOffer) {
-    this.#add(difference);
+  async addToDay({ tenant, repo, tokenId, atMs, bytes, objects, writeId }: DownloadOffer) {
+    const place = { day: dayOf(atMs), repo, tokenId };
+    const key = JSON.stringify([tenant, place]);
+    if (this.#isRepeated(key, writeId)) return;
+    this.#writes.add(`${key}#${writeId}`);
+    const sum = plus(this.#days.get(key)?.day ?? none, { bytes, objects });
+    this.#days.set(key, { tenant, day: { ...place, ...sum } });
   }
 
   async meterPublic({ limitBytes, ...offer }: Parameters<Downloads['meterPublic']>[0]) {
-    const { tenant, repo, atMs } = offer;
-    const { bytes } = this.#publicMonths.get(`${tenant}/${repo}#${monthOf(atMs)}`) ?? none;
+    const { tenant, repo, atMs, writeId } = offer;
+    const key = `${tenant}/${repo}#${monthOf(atMs)}`;
+    if (this.#isRepeated(key, writeId)) return 'metered' as const;
+    const { bytes } = this.#publicMonths.get(key) ?? none;
     if (limitBytes !== null && bytes + offer.bytes > limitBytes) return 'over-limit' as const;
-    void this.correctPublic(offer);
+    this.#addPublic(offer);
     return 'metered' as const;
   }
 
-  async correctPublic({ tenant, repo, atMs, bytes, objects }: PublicOffer) {
+  async correctPublic(difference: PublicOffer) {
+    this.#addPublic(difference);
+  }
+
+  #addPublic({ tenant, repo, atMs, bytes, objects, writeId }: PublicOffer): void {
     const key = `${tenant}/${repo}#${monthOf(atMs)}`;
+    if (this.#isRepeated(key, writeId)) return;
+    this.#writes.add(`${key}#${writeId}`);
     this.#publicMonths.set(key, plus(this.#publicMonths.get(key) ?? none, { bytes, objects }));
+  }
+
+  #isRepeated(key: string, writeId: string): boolean {
+    return this.#writes.has(`${key}#${writeId}`);
   }
 
   async publicMonth({ tenant, repo, month }: { tenant: string; repo: string; month: string }) {
@@ -61,11 +87,8 @@ export class MemoryDownloads implements Downloads {
   }
 
   #daysOf(tenant: string, month: string): Map<string, DownloadSum> {
-    const sums = new Map<string, DownloadSum>();
-    for (const { tenant: owner, day } of this.#days.values())
-      if (owner === tenant && day.day.startsWith(month))
-        sums.set(day.day, plus(sums.get(day.day) ?? none, { bytes: day.bytes, objects: day.objects }));
-    return sums;
+    const own = [...this.#monthDays].filter(([key]) => key.startsWith(`${tenant}#${month}`));
+    return new Map(own.map(([key, sum]) => [key.slice(tenant.length + 1), sum]));
   }
 
   async days(input: Parameters<Downloads['days']>[0]) {
@@ -78,14 +101,5 @@ export class MemoryDownloads implements Downloads {
     const days = all.slice(0, pageSize);
     const last = days.at(-1);
     return { days, next: last && all.length > pageSize ? last : null };
-  }
-
-  #add({ tenant, repo, tokenId, atMs, bytes, objects }: DownloadOffer): void {
-    const sum = { bytes, objects };
-    const month = `${tenant}#${monthOf(atMs)}`;
-    this.#months.set(month, plus(this.#months.get(month) ?? none, sum));
-    const place = { day: dayOf(atMs), repo, tokenId };
-    const key = JSON.stringify([tenant, place]);
-    this.#days.set(key, { tenant, day: { ...place, ...plus(this.#days.get(key)?.day ?? none, sum) } });
   }
 }

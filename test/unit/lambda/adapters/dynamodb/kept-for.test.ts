@@ -67,9 +67,10 @@ describe('the table may remove by itself', () => {
 
   it('what was offered, after 400 days', async () => {
     const downloads = createDynamoDbDownloads(table);
-    const offer = { tenant, repo: 'app', tokenId: 't', atMs, bytes: 1, objects: 1 };
+    const offer = { tenant, repo: 'app', tokenId: 't', atMs, bytes: 1, objects: 1, writeId: 'w0000000' };
     const end = second + 400 * day;
     await downloads.meter({ ...offer, limitBytes: null });
+    await downloads.addToDay(offer);
     await downloads.meterPublic({ ...offer, limitBytes: null });
     expect(written()).toEqual([
       { pk: 'DOWNLOADS#acme', sk: 'MONTH#2026-11', end },

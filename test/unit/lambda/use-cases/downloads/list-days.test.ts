@@ -20,8 +20,9 @@ async function downloadsOf(repos: readonly string[], { days, tokens }: { days: n
           bytes: 1,
           objects: 1,
           atMs: beganMs + day * dayMs,
+          writeId: `${day} ${token}`,
         };
-        await downloads.meter({ ...offer, limitBytes: null });
+        await downloads.addToDay(offer);
       }
   return downloads;
 }

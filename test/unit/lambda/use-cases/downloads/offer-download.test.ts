@@ -1,6 +1,7 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import type { Downloads } from '../../../../../lambda/ports/downloads.ts';
 import { LedgerUnavailableError } from '../../../../../lambda/ports/ledger.ts';
+import { StoreUnavailableError } from '../../../../../lambda/ports/object-store.ts';
 import { offerDownload } from '../../../../../lambda/use-cases/downloads/offer-download.ts';
 import { ManualClock, memoryDeps } from '../../../../support/memory/deps.ts';
 import { MemoryDownloads } from '../../../../support/memory/downloads.ts';
@@ -18,6 +19,7 @@ function setUp(given: { downloads?: Downloads; downloadLimitBytes?: number } = {
     [other, 30],
   ] as const)
     objects.put(`acme/game/${oid}`, size);
+  const heads = vi.spyOn(objects, 'head');
   const { log, entries } = recordingLog();
   const clock = new ManualClock();
   const deps = memoryDeps({ objects, downloads, clock, log });
@@ -25,12 +27,12 @@ function setUp(given: { downloads?: Downloads; downloadLimitBytes?: number } = {
   const offer = (asked: Readonly<Record<string, number>>) =>
     offerDownload(deps, { tenant, tokenId: 't', repo: 'game', objects: new Map(Object.entries(asked)) });
   const month = new Date(clock.nowMs()).toISOString().slice(0, 7);
-  return { offer, entries, clock, offered: () => downloads.month({ tenant: 'acme', month }) };
+  return { offer, entries, clock, heads, offered: () => downloads.month({ tenant: 'acme', month }) };
 }
 
 const down: Downloads = {
   meter: () => Promise.reject(new LedgerUnavailableError('down')),
-  correct: () => Promise.reject(new LedgerUnavailableError('down')),
+  addToDay: () => Promise.reject(new LedgerUnavailableError('down')),
   meterPublic: () => Promise.reject(new LedgerUnavailableError('down')),
   correctPublic: () => Promise.reject(new LedgerUnavailableError('down')),
   publicMonth: () => Promise.reject(new LedgerUnavailableError('down')),
@@ -68,48 +70,61 @@ describe('an offer of downloads', () => {
     expect(await offered()).toEqual({ bytes: 90, objects: 2 });
   });
 
+  it('is not metered if the store does not answer, so an outage uses nothing up', async () => {
+    const { offer, offered, heads } = setUp({ downloadLimitBytes: 100 });
+    heads.mockRejectedValue(new StoreUnavailableError('Down.'));
+    for (let time = 0; time < 3; time += 1)
+      await expect(offer({ [stored]: 60 })).rejects.toThrow(StoreUnavailableError);
+    expect(await offered()).toEqual({ bytes: 0, objects: 0 });
+    heads.mockRestore();
+    expect(await offer({ [stored]: 60 })).toMatchObject({ kind: 'answered' });
+  });
+
+  it('keeps nobody else from downloading by sizes that a client made up, while the store is asked', async () => {
+    const { offer, heads } = setUp({ downloadLimitBytes: 100 });
+    let answer = () => {};
+    heads.mockImplementationOnce(async () => {
+      await new Promise<void>((resolve) => {
+        answer = resolve;
+      });
+      return undefined;
+    });
+    const made = offer({ [absent]: 1e12 });
+    expect(await offer({ [stored]: 60 })).toMatchObject({ kind: 'answered' });
+    answer();
+    expect(await made).toMatchObject({ kind: 'answered' });
+    expect(await offer({ [absent]: 1e12, [other]: 31 })).toMatchObject({ kind: 'answered' });
+  });
+
+  it('of nothing that is there is not metered, though the meter does not answer', async () => {
+    const { offer, entries } = setUp({ downloads: down, downloadLimitBytes: 100 });
+    expect(await offer({ [absent]: 60 })).toMatchObject({ kind: 'answered' });
+    expect(entries).toEqual([]);
+  });
+
   it('goes on without a meter that does not answer, unless there is a limit', async () => {
     const free = setUp({ downloads: down });
     expect(await free.offer({ [stored]: 60 })).toMatchObject({ kind: 'answered' });
-    expect(free.entries).toMatchObject([{ level: 'warn', message: 'downloads not metered' }]);
+    const error = new LedgerUnavailableError('down');
+    const entry = {
+      level: 'warn',
+      message: 'downloads not metered',
+      fields: { tenant: 'acme', repo: 'game', error },
+    };
+    expect(free.entries).toEqual([entry, entry]);
     await expect(setUp({ downloads: down, downloadLimitBytes: 100 }).offer({ [stored]: 60 })).rejects.toThrow(
       LedgerUnavailableError,
     );
   });
 
-  it('tells whose downloads are not metered, or not corrected', async () => {
-    const error = new LedgerUnavailableError('down');
-    const free = setUp({ downloads: { ...down, meter: () => Promise.reject(error) } });
-    await free.offer({ [stored]: 60 });
-    expect(free.entries[0]?.fields).toEqual({ tenant: 'acme', repo: 'game', error });
-    const corrected = setUp({
-      downloads: { ...down, meter: async () => 'metered', correct: () => Promise.reject(error) },
-    });
-    await corrected.offer({ [absent]: 60 });
-    expect(corrected.entries[0]?.fields).toEqual({ tenant: 'acme', repo: 'game', error });
-  });
-
-  it('that was not metered is not corrected', async () => {
-    const { offer, entries } = setUp({ downloads: down });
-    await offer({ [stored]: 60, [absent]: 5 });
-    expect(entries.map(({ message }) => message)).toEqual(['downloads not metered']);
-  });
-
-  it('is corrected for objects that have no bytes, and not if all is offered', async () => {
-    const { offer, offered } = setUp();
-    await offer({ [stored]: 60, [absent]: 0 });
+  it('within a limit is made though only its day is not written down', async () => {
+    const downloads = new MemoryDownloads();
+    vi.spyOn(downloads, 'addToDay').mockRejectedValue(new LedgerUnavailableError('down'));
+    const { offer, offered, entries } = setUp({ downloads, downloadLimitBytes: 100 });
+    expect(await offer({ [stored]: 60 })).toMatchObject({ kind: 'answered' });
     expect(await offered()).toEqual({ bytes: 60, objects: 1 });
-    const corrections: object[] = [];
-    const downloads: Downloads = {
-      ...down,
-      meter: async () => 'metered',
-      correct: async (difference) => void corrections.push(difference),
-    };
-    const other = setUp({ downloads });
-    await other.offer({ [stored]: 60 });
-    expect(corrections).toEqual([]);
-    await other.offer({ [absent]: 0 });
-    expect(corrections).toMatchObject([{ tenant: 'acme', repo: 'game', tokenId: 't', objects: -1 }]);
+    expect(entries).toMatchObject([{ message: 'downloads not metered' }]);
+    expect(await offer({ [stored]: 60 })).toMatchObject({ kind: 'over-limit' });
   });
 
   it('asks why objects are missing, and of no others', async () => {
@@ -154,13 +169,5 @@ describe('an offer of downloads', () => {
       expiresInMs: lifetimeMs - 2_000,
     });
     expect(signed).toEqual([{ key: `acme/game/${stored}`, signedAtMs: beganMs, lifetimeMs }]);
-  });
-
-  it('is answered when only its correction fails', async () => {
-    const { offer, entries } = setUp({ downloads: { ...down, meter: async () => 'metered' } });
-    expect(await offer({ [stored]: 60 })).toMatchObject({ kind: 'answered' });
-    expect(entries).toEqual([]);
-    expect(await offer({ [absent]: 60 })).toMatchObject({ kind: 'answered' });
-    expect(entries).toMatchObject([{ level: 'warn', message: 'downloads not corrected' }]);
   });
 });

@@ -1,6 +1,7 @@
 import { describe, expect, it, vi } from 'vitest';
 import { publicObjectBytesMin } from '../../../../../lambda/domain/public-read.ts';
 import { LedgerUnavailableError } from '../../../../../lambda/ports/ledger.ts';
+import { StoreUnavailableError } from '../../../../../lambda/ports/object-store.ts';
 import { offerPublicly } from '../../../../../lambda/use-cases/downloads/offer-publicly.ts';
 import { ManualClock, memoryDeps } from '../../../../support/memory/deps.ts';
 import { MemoryDownloads } from '../../../../support/memory/downloads.ts';
@@ -39,6 +40,7 @@ function setUp(given: { ceiling?: number | null; downloadLimitBytes?: number } =
     sums,
     entries,
     downloads,
+    objects,
     askedStore: () => heads.mock.calls.length + lists.mock.calls.length,
   };
 }
@@ -104,28 +106,51 @@ describe('what anybody is offered', () => {
 
   it('is nothing while the ceiling cannot be looked at', async () => {
     const { offer, downloads, askedStore } = setUp();
-    vi.spyOn(downloads, 'meterPublic').mockRejectedValue(new LedgerUnavailableError('down'));
+    vi.spyOn(downloads, 'publicMonth').mockRejectedValue(new LedgerUnavailableError('down'));
     await expect(offer({ [large]: 60_000 })).rejects.toThrow(LedgerUnavailableError);
     expect(askedStore()).toBe(0);
   });
 
-  it('is answered when only the correction fails; without a difference there is none', async () => {
-    const { offer, downloads, entries } = setUp();
-    const correct = vi
-      .spyOn(downloads, 'correctPublic')
-      .mockRejectedValue(new LedgerUnavailableError('down'));
-    correct.mockClear();
-    vi.spyOn(downloads, 'meterPublic').mockResolvedValue('metered');
-    expect(await offer({ [large]: 60_000 })).toMatchObject({ kind: 'answered' });
-    expect(correct).not.toHaveBeenCalled();
-    expect(await offer({ [absent]: 60_000 })).toMatchObject({ kind: 'answered' });
-    expect(entries).toMatchObject([
-      { level: 'warn', message: 'downloads not corrected', fields: { tenant: 'acme', repo: 'game' } },
-    ]);
-    expect(entries[0]?.fields['error']).toBeInstanceOf(LedgerUnavailableError);
+  it('takes nothing off the ceiling if the store does not answer', async () => {
+    const { offer, objects, sums } = setUp();
+    vi.spyOn(objects, 'head').mockRejectedValue(new StoreUnavailableError('Down.'));
+    for (let time = 0; time < 3; time += 1)
+      await expect(offer({ [large]: 60_000 })).rejects.toThrow(StoreUnavailableError);
+    expect(await sums()).toMatchObject({ repo: { bytes: 0, objects: 0 }, tenant: { bytes: 0 } });
   });
 
-  it('is corrected for what is not there, though that it was looked for counts as many bytes', async () => {
+  it('gives back what the tenant’s month did not take, whatever failed, and says if it cannot', async () => {
+    const { offer, downloads, sums, entries } = setUp({ downloadLimitBytes: 1_000_000 });
+    vi.spyOn(downloads, 'meter').mockRejectedValueOnce(new LedgerUnavailableError('down'));
+    await expect(offer({ [large]: 60_000 })).rejects.toThrow(LedgerUnavailableError);
+    expect(await sums()).toMatchObject({ repo: { bytes: 0, objects: 0 } });
+    vi.spyOn(downloads, 'meter').mockResolvedValueOnce('over-limit');
+    const error = new LedgerUnavailableError('down');
+    vi.spyOn(downloads, 'correctPublic').mockRejectedValueOnce(error);
+    expect(await offer({ [large]: 60_000 })).toMatchObject({ kind: 'over-limit' });
+    expect(entries).toEqual([
+      { level: 'warn', message: 'downloads not corrected', fields: { tenant: 'acme', repo: 'game', error } },
+    ]);
+  });
+
+  it('ends at the ceiling though others were offered the rest of it while the store was asked', async () => {
+    const { offer, objects, sums } = setUp();
+    const head = objects.head.bind(objects);
+    vi.spyOn(objects, 'head').mockImplementationOnce(async (key) => {
+      await offer({ [large]: 60_000 });
+      return head(key);
+    });
+    const outcome = await offer({ [large]: 60_000 });
+    expect(outcome).toMatchObject({
+      kind: 'over-ceiling',
+      limitBytes: 100_000,
+      offeredBytes: 60_000,
+      askedBytes: 60_000,
+    });
+    expect(await sums()).toMatchObject({ repo: { bytes: 60_000 }, tenant: { bytes: 60_000 } });
+  });
+
+  it('counts less for what is not there than it was asked for', async () => {
     const { offer, sums } = setUp();
     await offer({ [large]: 60_000, [absent]: 10 });
     expect(await sums()).toMatchObject({ repo: { bytes: 60_000 + least, objects: 1 } });

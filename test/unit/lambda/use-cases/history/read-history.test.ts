@@ -73,6 +73,7 @@ describe('the history', () => {
         repo: 'app',
         tokenId: 't',
         atMs: atDay(day),
+        writeId: `${day} ${bytes}`,
         bytes,
         objects: 1,
         limitBytes: null,
@@ -95,8 +96,8 @@ describe('the history', () => {
   it('has what was offered on the one day that is asked for, and on the first of a month', async () => {
     const { read, downloads } = await world({ '2026-11-01': 5 });
     const offer = { tenant, repo: 'app', tokenId: 't', objects: 1, limitBytes: null };
-    await downloads.meter({ ...offer, atMs: atDay('2027-01-01'), bytes: 7 });
-    await downloads.meter({ ...offer, atMs: atDay('2026-12-31'), bytes: 8 });
+    await downloads.meter({ ...offer, writeId: 'a', atMs: atDay('2027-01-01'), bytes: 7 });
+    await downloads.meter({ ...offer, writeId: 'b', atMs: atDay('2026-12-31'), bytes: 8 });
     const offered = async (from: string, to: string) =>
       (await read({ from, to })).days.map((day) => day.downloads?.bytes);
     expect(await offered('2027-01-01', '2027-01-01')).toEqual([7]);

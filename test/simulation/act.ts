@@ -57,9 +57,12 @@ export async function act(
         if (record) await deleteTenant(all, { tenant: record, dryRun: false });
       });
       return;
-    case 'reconcile':
-      world.enqueue({ tenant, reason: 'manual', full: action.full });
+    case 'reconcile': {
+      const request = { tenant, reason: 'manual', full: action.full } as const;
+      if (action.isAtOnce) await world.consume(request);
+      else world.enqueue(request);
       return;
+    }
     case 'around':
       return changeAround(world, action);
     case 'crowd':
@@ -86,6 +89,7 @@ async function crowd(world: TenantWorld, { repo, oid, batches }: CrowdAction): P
   for (let batch = 0; batch < batches; batch += 1) {
     const id = batch.toString(16).padStart(32, '0');
     const reservation = { id, repo: repoName(repo), state: 'issued', claims, ...times } as const;
+    truth.promise({ reservation, claims });
     await truth.ledger.putReservation({ tenant, reservation });
   }
 }

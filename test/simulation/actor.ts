@@ -5,6 +5,9 @@ import type { Scheduler } from '../support/scheduler.ts';
 import type { Mishap, Mishaps, PortCall } from './mishaps.ts';
 
 const usualLateMaxMs = 20_000;
+/** How long a slow page takes at most: that of a ledger with very many items, or of a store that is throttled. */
+const slowPageMaxMs = 30_000;
+const slowPages = 0.1;
 
 /** How often things go wrong. Each number is a probability per operation, unless it says otherwise. */
 export interface Mix {
@@ -51,6 +54,8 @@ interface ActorWorld {
   readonly tally: Tally;
   readonly weather: Weather;
   readonly mishaps: Mishaps;
+  /** Whether some pages of reads and listings take long, and some deletes last until their deadline. */
+  readonly isSlow: boolean;
 }
 
 /** One invocation of a function. It has its own clock error, meets its own faults, and may be killed. */
@@ -93,6 +98,29 @@ export class Actor {
   isUnlucky(fault: 'fail' | 'lostAnswer' | 'twice' | 'late' | 'givenUp' | 'freeze'): boolean {
     const { random, mix, weather } = this.#world;
     return !weather.calm && random.chance(mix[fault] ?? 0);
+  }
+
+  /** What takes long in a slow world now. @param maxMs at most. @returns before and after it takes effect. */
+  #slowness(maxMs: number, chance: number): readonly [beforeMs: number, afterMs: number] {
+    const { random, weather, isSlow } = this.#world;
+    if (!isSlow || weather.calm || maxMs <= 0 || !random.chance(chance)) return [0, 0];
+    const allMs = random.int(1, maxMs);
+    const beforeMs = random.int(0, allMs);
+    return [beforeMs, allMs - beforeMs];
+  }
+
+  /** One page of a read of the ledger, or of a listing. In a slow world it may take half a minute. */
+  async page<T>(kind: 'read' | 'store', apply: () => Promise<T>, call: PortCall): Promise<T> {
+    return this.operation(kind, () => this.slowly(slowPageMaxMs, slowPages, apply), call);
+  }
+
+  /** Takes up to so long in a slow world, before or after it takes effect. */
+  async slowly<T>(maxMs: number, chance: number, apply: () => Promise<T>): Promise<T> {
+    const [beforeMs, afterMs] = this.#slowness(maxMs, chance);
+    if (beforeMs > 0) await this.sleep(beforeMs);
+    const result = await apply();
+    if (afterMs > 0) await this.sleep(afterMs);
+    return result;
   }
 
   /**

@@ -73,7 +73,14 @@ export async function runCleanup(seed: number, mutant: CleanupMutant = {}): Prom
     mutant,
     // With fewer, a read of all that batches noted hardly ever succeeds when every twentieth page fails.
     ledger: { pageSize: 20, itemBytesMax },
-    stage: { ...stage, settings, hasTricklers: false, hasStoreEvents: false, scheduleMinutes: 1 },
+    stage: {
+      ...stage,
+      settings,
+      hasTricklers: false,
+      hasStoreEvents: false,
+      scheduleMinutes: 1,
+      isSlow: seed % 2 === 1,
+    },
   });
   const history = new History(world, mutant);
   world.start(0, () => history.play());

@@ -1,7 +1,7 @@
 import type { Ledger } from '../../lambda/ports/ledger.ts';
 
 /** A call of a port, by the name of its method. */
-export type PortCall = keyof Ledger | 'listPage';
+export type PortCall = keyof Ledger | 'listPage' | 'delete';
 
 /** What a story has happen at a call, whichever function makes it. */
 export type Mishap =

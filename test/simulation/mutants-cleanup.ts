@@ -50,10 +50,29 @@ const outlivesWatch: CleanupMutant = {
     }),
 };
 
+/** What was named while candidates were listed is taken to have been looked at. */
+const seenByTheEnd: CleanupMutant = {
+  ledger: (ledger, world) =>
+    withMethods(ledger, {
+      putCleanup: ({ cleanup, ...input }) => {
+        const { selection } = cleanup;
+        const seenAtMs = world.scheduler.nowMs;
+        const isNew = selection && cleanup.state !== 'selecting' && !seenAt.has(selection.folder);
+        if (selection && isNew) seenAt.set(selection.folder, seenAtMs);
+        const late = selection && { ...selection, seenAtMs: seenAt.get(selection.folder) ?? seenAtMs };
+        return ledger.putCleanup({ ...input, cleanup: late ? { ...cleanup, selection: late } : cleanup });
+      },
+    }),
+};
+
+/** Folder of a selection → when it ended. */
+const seenAt = new Map<string, number>();
+
 export const cleanupMutants: readonly { name: string; mutant: CleanupMutant; seeds: number }[] = [
   { name: 'a clean-up without a watch', mutant: noWatch, seeds: 10 },
   { name: 'a snapshot before the watch', mutant: { isSnapshotFirst: true }, seeds: 10 },
   { name: 'what was seen, read before the mark', mutant: seenBeforeMark, seeds: 60 },
   { name: 'what is named, noted after deletions were read', mutant: notedAfterDeletions, seeds: 60 },
+  { name: 'what was seen, read at the end of the listing', mutant: seenByTheEnd, seeds: 60 },
   { name: 'a deletion that outlives its watch', mutant: outlivesWatch, seeds: 30 },
 ];

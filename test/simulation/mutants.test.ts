@@ -3,10 +3,11 @@ import { mutants } from './mutants.ts';
 import { deleteMutants } from './mutants-deletes.ts';
 import { giantMutants } from './mutants-giant.ts';
 import { limitMutants } from './mutants-limits.ts';
+import { slowMutants } from './mutants-slow.ts';
 import { firstViolation } from './seeds.ts';
 
 describe('the simulator catches', () => {
-  it.each([...mutants, ...giantMutants, ...deleteMutants, ...limitMutants])(
+  it.each([...mutants, ...giantMutants, ...deleteMutants, ...limitMutants, ...slowMutants])(
     '$name, within $seeds seeds',
     { timeout: 180_000 },
     async ({ invariant, seeds, ...how }) => {

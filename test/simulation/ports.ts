@@ -63,7 +63,7 @@ function ledgerOf(actor: Actor, ledger: Ledger): Ledger {
 async function* pagesOf<T>(actor: Actor, name: keyof Ledger, open: () => AsyncIterable<T>): AsyncIterable<T> {
   const iterator = open()[Symbol.asyncIterator]();
   for (;;) {
-    const { done, value } = await actor.operation('read', () => iterator.next(), name);
+    const { done, value } = await actor.page('read', () => iterator.next(), name);
     if (done) return;
     yield value;
   }
@@ -83,14 +83,20 @@ function storeOf(actor: Actor, world: WorldPorts): ObjectStore & ObjectListing {
   const bucket: ObjectStore & ObjectListing = {
     head: (key) => actor.operation('store', () => store.head(key)),
     delete: (key, { deadlineMs }) =>
-      actor.operation('store', async () => {
-        if (actor.nowMs() > deadlineMs) throw new StoreUnavailableError('The deadline has passed.');
-        if (!actor.isUnlucky('lostAnswer')) return remove(key);
-        world.later(deadlineMs - actor.nowMs(), () => remove(key));
-        throw new StoreUnavailableError('The answer was lost.');
-      }),
-    listPage: (request) =>
       actor.operation(
+        'store',
+        async () => {
+          if (actor.nowMs() > deadlineMs) throw new StoreUnavailableError('The deadline has passed.');
+          // A single attempt, which ends by its deadline.
+          if (!actor.isUnlucky('lostAnswer'))
+            return actor.slowly(deadlineMs - actor.nowMs(), slowDeletes, async () => remove(key));
+          world.later(deadlineMs - actor.nowMs(), () => remove(key));
+          throw new StoreUnavailableError('The answer was lost.');
+        },
+        'delete',
+      ),
+    listPage: (request) =>
+      actor.page(
         'store',
         () => store.listPage({ ...request, maxKeys: Math.min(pageSize, request.maxKeys ?? pageSize) }),
         'listPage',
@@ -106,6 +112,9 @@ function storeOf(actor: Actor, world: WorldPorts): ObjectStore & ObjectListing {
     listFolders: (request) => listing.listFolders(request),
   };
 }
+
+/** How often a delete in a slow world is not answered at once. */
+const slowDeletes = 0.3;
 
 export interface WorldPorts {
   readonly ledger: Ledger;

@@ -1,12 +1,14 @@
 import { lateForMs } from '../../lambda/domain/reservation.ts';
+import type { Ledger } from '../../lambda/ports/ledger.ts';
 import { admitUpload } from '../../lambda/use-cases/uploads/admit-upload.ts';
-import type { UploadVerdict } from '../../lambda/use-cases/uploads/batch-attempt.ts';
+import type { AdmitUploadOutcome, UploadVerdict } from '../../lambda/use-cases/uploads/batch-attempt.ts';
 import { verifyUpload } from '../../lambda/use-cases/uploads/verify-upload.ts';
 import { breakOff } from './broken-put.ts';
 import { Violation } from './invariants.ts';
 import { oidName, repoName } from './names.ts';
 import type { PushAction, UploadPlan } from './scenario.ts';
 import type { TenantWorld } from './tenant-world.ts';
+import { replacing } from './with-methods.ts';
 import type { SimDeps } from './world.ts';
 
 const minute = 60_000;
@@ -79,7 +81,9 @@ export async function askOnce(
       const isOpen = record && typeof repo?.closedAtMs !== 'number';
       if (!isOpen) return { kind: 'absent' } as const;
       const { watch, objectCount: repoObjects } = repo ?? {};
-      return admitUpload(deps, { tenant: record, repoObjects, watch, ...request });
+      return grantedOnly(world, deps, (noted) =>
+        admitUpload(noted, { tenant: record, repoObjects, watch, ...request }),
+      );
     };
     const result = await world.invoke(ask, { waitsOn: true });
     if (result === 'error' || result === 'dead') return 'error';
@@ -117,6 +121,28 @@ export async function askOnce(
     invariants.end(open);
   }
 }
+
+/** What a batch issued and did not answer, nobody has a URL of. */
+async function grantedOnly(
+  { truth }: TenantWorld,
+  deps: SimDeps,
+  admit: (deps: SimDeps) => Promise<AdmitUploadOutcome>,
+): Promise<AdmitUploadOutcome> {
+  let issuedId: string | undefined;
+  const ledger = replacing<Ledger>(deps.ledger, {
+    issueReservation: (input) => {
+      issuedId = input.reservationId;
+      return deps.ledger.issueReservation(input);
+    },
+  });
+  const outcome = await admit({ ...deps, ledger });
+  const verdicts = outcome.kind === 'answered' ? outcome.verdicts : noVerdicts;
+  const oids = [...verdicts].filter(([, { kind }]) => kind === 'upload').map(([oid]) => oid);
+  if (issuedId !== undefined) truth.narrow(issuedId, new Set(oids));
+  return outcome;
+}
+
+const noVerdicts: ReadonlyMap<string, UploadVerdict> = new Map();
 
 async function sendAll(
   world: TenantWorld,

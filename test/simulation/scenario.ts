@@ -65,7 +65,11 @@ export type Action =
   | OutageAction
   | CrowdAction
   | MishapAction
-  | (ActionOf<'reconcile'> & { readonly full: boolean });
+  | (ActionOf<'reconcile'> & {
+      readonly full: boolean;
+      /** A function handles it right now, whatever the queue is like. */
+      readonly isAtOnce?: boolean;
+    });
 
 export interface Scenario {
   readonly tenants: readonly {

@@ -11,15 +11,16 @@ import type { Mutant } from './world.ts';
 
 /**
  * What runs are about. `late-giants`: giant repos in every run, and writes that happen late. `adopted`: repos that lie where
- * another server put them.
+ * another server put them. `slow`: pages of reads and listings, and deletes, take long in every run.
  */
-export const focuses = ['everything', 'late-giants', 'adopted'] as const;
+export const focuses = ['everything', 'late-giants', 'adopted', 'slow'] as const;
 export type Focus = (typeof focuses)[number];
 
 const stages: Readonly<Record<Focus, (seed: number) => Stage>> = {
   everything: stageOf,
   'late-giants': giantStageOf,
   adopted: adoptedStageOf,
+  slow: (seed) => ({ ...stageOf(seed), isSlow: true }),
 };
 
 /** Each run has one of these. */

@@ -5,6 +5,7 @@ import * as otherStories from './stories.ts';
 import * as batchStories from './stories-batches.ts';
 import * as countStories from './stories-counts.ts';
 import * as limitStories from './stories-limits.ts';
+import * as slowStories from './stories-slow.ts';
 
 const seedsPerMix = 350;
 const adoptedSeeds = 150;
@@ -59,13 +60,11 @@ describe('the ledger under a seeded scheduler', () => {
     for (const [name, count] of Object.entries(total)) expect(count, name).toBeGreaterThan(10);
   });
 
-  it.each(Object.entries({ ...otherStories, ...batchStories, ...countStories, ...limitStories }))(
-    'keeps its invariants in a scenario written by hand: %s',
-    { timeout: 180_000 },
-    async (_, story) => {
-      for (const seed of faultMixes.keys()) await runSeed(seed, { story });
-    },
-  );
+  it.each(
+    Object.entries({ ...otherStories, ...batchStories, ...countStories, ...limitStories, ...slowStories }),
+  )('keeps its invariants in a scenario written by hand: %s', { timeout: 180_000 }, async (_, story) => {
+    for (const seed of faultMixes.keys()) await runSeed(seed, { story });
+  });
 
   it('replays a seed exactly', async () => {
     const all = async () => Promise.all([3, 4, 5].map(async (seed) => runSeed(seed)));

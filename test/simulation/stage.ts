@@ -20,6 +20,8 @@ export interface Stage {
   readonly repoLimits: readonly LimitRepoStep[];
   /** Repos whose objects lie where another server put them. */
   readonly adoptedRepos: readonly AdoptedRepo[];
+  /** Whether some pages of reads and listings take up to half a minute, and some deletes until their deadline. */
+  readonly isSlow: boolean;
 }
 
 interface LimitRepoStep {
@@ -37,6 +39,7 @@ export const usualStage: Stage = {
   scheduleMinutes: 1,
   repoLimits: [],
   adoptedRepos: [],
+  isSlow: false,
 };
 
 export function stageOf(seed: number): Stage {
@@ -48,6 +51,7 @@ export function stageOf(seed: number): Stage {
     scheduleMinutes: scheduleMinutesOf(seed),
     repoLimits: repoLimitsOf(seed),
     adoptedRepos: [],
+    isSlow: isSlow(seed),
   };
 }
 
@@ -103,6 +107,10 @@ function putMinBytesPerSecondOf(seed: number): number {
 /** This has its own random source too. */
 function hasStoreEvents(seed: number): boolean {
   return new Random(seed ^ 0x70_1d).chance(0.3);
+}
+
+function isSlow(seed: number): boolean {
+  return new Random(seed ^ 0x5_10).chance(0.2);
 }
 
 /** In half of the runs a repo of a few objects is a giant, and a shard of one or two is large. */

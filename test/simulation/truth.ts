@@ -1,9 +1,10 @@
-import { isDead, type Reservation } from '../../lambda/domain/reservation.ts';
-import { defaultSettings } from '../../lambda/domain/settings.ts';
+import type { Reservation } from '../../lambda/domain/reservation.ts';
+import { defaultSettings, type Settings } from '../../lambda/domain/settings.ts';
 import type { TenantRecord } from '../../lambda/domain/tenant.ts';
 import type { MemoryLedger } from '../support/memory/ledger.ts';
 import type { MemoryObjectStore } from '../support/memory/object-store.ts';
 import { AroundChanges } from './around.ts';
+import { type Issued, Promises } from './promises.ts';
 
 /** The clock of the function that counted may have been ahead. */
 function aroundSinceMs(fullCountedAtMs: number): number {
@@ -47,6 +48,7 @@ export class Truth {
   storedBytes = 0;
   readonly changes: Change[] = [];
   readonly around = new AroundChanges();
+  readonly promises: Promises;
   /** Grows with every change, also of what is known of the ledger. */
   version = 0;
   #urls: HeldUrl[] = [];
@@ -54,10 +56,11 @@ export class Truth {
   record: TenantRecord | undefined;
   reservations: readonly Reservation[] = [];
 
-  constructor(input: { tenant: string; ledger: MemoryLedger; store: Truth['store'] }) {
+  constructor(input: { tenant: string; ledger: MemoryLedger; store: Truth['store']; settings: Settings }) {
     this.tenant = input.tenant;
     this.ledger = input.ledger;
     this.store = input.store;
+    this.promises = new Promises(input.settings);
   }
 
   /** @param object.lastModifiedMs what the store says of when it was put. */
@@ -85,6 +88,7 @@ export class Truth {
     this.stored.delete(name);
     this.storedBytes -= bytes;
     this.changes.push({ atMs: nowMs, bytes: -bytes });
+    this.promises.noteRemoval(name, bytes);
   }
 
   /**
@@ -109,6 +113,7 @@ export class Truth {
     const bytes = sizeBytes ?? -(before ?? 0);
     this.storedBytes += bytes;
     this.changes.push({ atMs, bytes, isAround: true });
+    if (sizeBytes === undefined) this.promises.noteRemoval(name, before ?? 0);
     this.around.add({ name, bytes, isRemoval: sizeBytes === undefined, atMs, isNoted });
     return true;
   }
@@ -177,47 +182,49 @@ export class Truth {
     return sumBelow(start, open);
   }
 
+  /** A batch has issued its reservation: it may have URLs of all that it claims. */
+  promise(issued: Issued): void {
+    this.version += 1;
+    this.promises.add(issued);
+  }
+
+  /** It has answered: these are the objects of which it has URLs. */
+  narrow(id: string, oids: ReadonlySet<string>): void {
+    this.version += 1;
+    this.promises.narrow(id, oids);
+  }
+
   /**
-   * (repo/oid) → the bytes that live issued claims add to what is stored. Of several sizes the largest counts, because
-   * a tenant's own false sizes stay in its floor until the next scan.
+   * (repo/oid) → the bytes that URLs which may still be used add to what is stored. Of several sizes the largest counts,
+   * because a tenant's own false sizes stay in its floor until the next scan.
    */
   liveClaims(nowMs: number): Map<string, number> {
     const claims = new Map<string, number>();
-    for (const reservation of this.reservations) {
-      if (reservation.state !== 'issued' || isDead(reservation, nowMs)) continue;
-      for (const [oid, sizeBytes] of reservation.claims) {
-        const name = `${reservation.repo}/${oid}`;
-        // If it is stored with its true size, a larger false size is still in the floor of the last scan.
-        const addedBytes = sizeBytes - (this.stored.get(name) ?? 0);
-        claims.set(name, Math.max(addedBytes, claims.get(name) ?? 0));
-      }
-    }
+    // If it is stored with its true size, a larger false size is still in the floor of the last scan.
+    for (const { name, sizeBytes } of this.promises.live(nowMs))
+      claims.set(name, Math.max(sizeBytes - (this.stored.get(name) ?? 0), claims.get(name) ?? 0));
     return claims;
   }
 
-  /** Until when no reservation that is issued now dies. */
+  /** Until when what was promised is as live, and as late, as now. */
   nextDeathMs(nowMs: number): number {
-    let nextMs = Number.POSITIVE_INFINITY;
-    for (const { state, deadAtMs } of this.reservations)
-      if (state === 'issued' && deadAtMs >= nowMs) nextMs = Math.min(nextMs, deadAtMs);
-    return nextMs;
+    return this.promises.nextChangeMs(nowMs);
   }
 
   /**
-   * What issued claims of late reservations may bring, beyond what is stored or claimed by live ones. Of several sizes
-   * the largest counts.
+   * What URLs may bring within a day of when they should have been used, beyond what is stored or may still be sent. What
+   * was deleted meanwhile may be sent once more. Of several sizes the largest counts.
    */
   lateBytes(nowMs: number, start: string): number {
     const live = this.liveClaims(nowMs);
     const late = new Map<string, number>();
-    for (const reservation of this.reservations) {
-      if (reservation.state !== 'issued' || !isDead(reservation, nowMs)) continue;
-      for (const [oid, sizeBytes] of reservation.claims) {
-        const name = `${reservation.repo}/${oid}`;
-        const addedBytes = sizeBytes - (this.stored.get(name) ?? 0) - (live.get(name) ?? 0);
-        late.set(name, Math.max(addedBytes, late.get(name) ?? 0));
-      }
+    for (const { name, sizeBytes } of this.promises.late(nowMs)) {
+      const addedBytes = sizeBytes - (this.stored.get(name) ?? 0) - (live.get(name) ?? 0);
+      late.set(name, Math.max(addedBytes, late.get(name) ?? 0));
     }
+    // A sum has no names: what of it arrives counts twice until its day is over.
+    for (const { repo, claims, objectCount } of this.reservations)
+      if (objectCount !== undefined) for (const [name, bytes] of claims) late.set(`${repo}/${name}`, bytes);
     return sumBelow(start, late);
   }
 

@@ -97,6 +97,7 @@ export class World {
   readonly isSqs: boolean;
   readonly scheduleMs: number;
   readonly repoLimits: Stage['repoLimits'];
+  readonly isSlow: boolean;
   /** Whether repos of a few objects are giants. */
   readonly hasGiants: boolean;
 
@@ -135,13 +136,14 @@ export class World {
         this.accounts
           .find((account) => account.tenant === tenant)
           ?.invariants.noteOpening(repo, this.scheduler.nowMs),
+      onIssue: (tenant, issued) => this.account(tenant).truth.promise(issued),
       pageSize: 2,
       ...input.ledger,
       readIndex: (entries) => this.#readIndex(entries),
     });
     this.#memory = memory;
     this.accounts = input.tenants.map(({ hasLies }, index) => {
-      const truth = new Truth({ tenant: tenantName(index), ledger: memory, store });
+      const truth = new Truth({ tenant: tenantName(index), ledger: memory, store, settings: this.settings });
       // The others are promised everything beside them.
       const trickles = index === 0 && stage.hasTricklers;
       const invariants = new Invariants(truth, { hasTricklers: trickles });
@@ -151,6 +153,7 @@ export class World {
     this.hasGiants = this.settings.giantObjects < 10;
     this.scheduleMs = stage.scheduleMinutes * 60_000;
     this.repoLimits = stage.repoLimits;
+    this.isSlow = stage.isSlow;
     const { attemptsMax } = stage;
     this.isSqs = attemptsMax !== undefined;
     this.#queue = this.#queueOf(attemptsMax);

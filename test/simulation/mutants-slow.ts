@@ -1,0 +1,110 @@
+import { isDead, type Reservation } from '../../lambda/domain/reservation.ts';
+import type { RepoRecord } from '../../lambda/domain/tenant.ts';
+import type { Ledger } from '../../lambda/ports/ledger.ts';
+import { deadWhileRead, refusedBeside, roomAfterDeath, scannedWhileDeleted } from './stories-slow.ts';
+import type { Story } from './story.ts';
+import { replacing, withMethods } from './with-methods.ts';
+import type { Mutant } from './world.ts';
+
+/** Mistakes that matter where something takes long, or where the ledger keeps more than was promised. */
+
+/** What is dead by the end of the reads counts as dead, instead of by their beginning. */
+const deadByTheEnd: Mutant = {
+  deps: (deps) => {
+    let repos: RepoRecord[][] | undefined;
+    const ledger = replacing<Ledger>(deps.ledger, {
+      reservations: async function* (tenant) {
+        const beganMs = deps.clock.nowMs();
+        const pages: (readonly Reservation[])[] = [];
+        for await (const page of deps.ledger.reservations(tenant)) pages.push(page);
+        repos = [];
+        for await (const page of deps.ledger.repos(tenant)) repos.push([...page]);
+        const endedMs = deps.clock.nowMs();
+        const asDead = (reservation: Reservation) =>
+          isDead(reservation, endedMs)
+            ? { ...reservation, deadAtMs: Math.min(reservation.deadAtMs, beganMs - 1) }
+            : reservation;
+        yield* pages.map((page) => page.map(asDead));
+      },
+      repos: async function* (tenant) {
+        const pages = repos;
+        repos = undefined;
+        if (pages) yield* pages;
+        else yield* deps.ledger.repos(tenant);
+      },
+    });
+    return { ...deps, ledger };
+  },
+};
+
+/** A scan that began after a run of a deletion began is taken to have seen what it deleted. */
+const seenFromItsBeginning: Mutant = {
+  ledger: (ledger) =>
+    withMethods(ledger, {
+      endDeletion: ({ removal, ...input }) =>
+        ledger.endDeletion({
+          ...input,
+          ...(removal && { removal: { ...removal, endedMs: removal.beganMs } }),
+        }),
+    }),
+};
+
+/** A batch that is admitted in part stays reserved as a whole. */
+const refusedIsReserved: Mutant = {
+  ledger: (ledger) =>
+    withMethods(ledger, {
+      issueReservation: (input) => {
+        const { reservations } = ledger.inspect(input.tenant);
+        const claims = reservations.find(({ id }) => id === input.reservationId)?.claims ?? input.claims;
+        return ledger.issueReservation({ ...input, claims });
+      },
+    }),
+};
+
+/** A reservation lives for two hours longer than any PUT of it may take. */
+const reservedForLonger: Mutant = {
+  ledger: (ledger) =>
+    withMethods(ledger, {
+      putReservation: ({ reservation, ...input }) => {
+        const deadAtMs = reservation.deadAtMs + (reservation.state === 'pending' ? 2 * 60 * 60_000 : 0);
+        return ledger.putReservation({ ...input, reservation: { ...reservation, deadAtMs } });
+      },
+    }),
+};
+
+export const slowMutants: readonly {
+  name: string;
+  mutant: Mutant;
+  invariant: RegExp;
+  seeds: number;
+  story: Story;
+}[] = [
+  {
+    name: 'dead by the end of the reads',
+    mutant: deadByTheEnd,
+    invariant: /^I1/,
+    seeds: 30,
+    story: deadWhileRead,
+  },
+  {
+    name: 'a delete that was seen from its beginning',
+    mutant: seenFromItsBeginning,
+    invariant: /^I3/,
+    seeds: 30,
+    story: scannedWhileDeleted,
+  },
+  {
+    name: 'what was refused stays reserved',
+    mutant: refusedIsReserved,
+    invariant: /^I2/,
+    seeds: 6,
+    story: refusedBeside,
+  },
+  {
+    name: 'reserved for too long',
+    mutant: reservedForLonger,
+    invariant: /^I2/,
+    seeds: 6,
+    story: roomAfterDeath,
+  },
+];

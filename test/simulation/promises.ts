@@ -1,0 +1,91 @@
+import { deadAtMs, isDead, lateUntilMs, type Reservation } from '../../lambda/domain/reservation.ts';
+import type { Settings } from '../../lambda/domain/settings.ts';
+
+/** What one batch was granted. */
+interface Granted {
+  readonly repo: string;
+  readonly deadAtMs: number;
+  readonly isNarrowed: boolean;
+  /** oid → bytes. */
+  readonly claims: ReadonlyMap<string, number>;
+}
+
+/** A reservation whose URLs are about to be handed out. */
+export interface Issued {
+  /** As its batch asked for it. */
+  readonly reservation: Pick<Reservation, 'id' | 'repo' | 'createdAtMs' | 'claims'>;
+  /** Of what was asked for, what is issued. */
+  readonly claims: ReadonlyMap<string, number>;
+}
+
+interface NamedBytes {
+  /** repo/oid */
+  readonly name: string;
+  readonly sizeBytes: number;
+}
+
+/**
+ * What batches were granted in one tenant, and for how long, by what they were answered: whatever the ledger keeps of it.
+ */
+export class Promises {
+  readonly #settings: Settings;
+  /** By the ids of reservations. */
+  readonly #granted = new Map<string, Granted>();
+  /** (repo/oid) → bytes of what was ever removed. */
+  readonly #removed = new Map<string, number>();
+
+  constructor(settings: Settings) {
+    this.#settings = settings;
+  }
+
+  /** A batch has issued its reservation. Until it has answered, it may have URLs of all that it claims. */
+  add({ reservation, claims }: Issued): void {
+    const { id, repo, createdAtMs, claims: asked } = reservation;
+    // The write may happen again, after the answer.
+    if (this.#granted.has(id)) return;
+    const { urlLifetimeMs, reservationSlackMs } = this.#settings;
+    const expiresAtMs = createdAtMs + urlLifetimeMs + reservationSlackMs;
+    const dead = deadAtMs(this.#settings, { expiresAtMs, claims: asked });
+    this.#granted.set(id, { repo, deadAtMs: dead, claims, isNarrowed: false });
+  }
+
+  /** It has answered, with URLs of these objects. */
+  narrow(id: string, oids: ReadonlySet<string>): void {
+    const granted = this.#granted.get(id);
+    if (!granted || granted.isNarrowed) return;
+    const claims = new Map([...granted.claims].filter(([oid]) => oids.has(oid)));
+    this.#granted.set(id, { ...granted, claims, isNarrowed: true });
+  }
+
+  noteRemoval(name: string, sizeBytes: number): void {
+    this.#removed.set(name, Math.max(sizeBytes, this.#removed.get(name) ?? 0));
+  }
+
+  *live(nowMs: number): Iterable<NamedBytes> {
+    for (const granted of this.#granted.values()) if (!isDead(granted, nowMs)) yield* namesOf(granted);
+  }
+
+  *late(nowMs: number): Iterable<NamedBytes> {
+    const untilMs = new Map<string, number>();
+    for (const granted of this.#granted.values()) {
+      const { repo } = granted;
+      untilMs.set(repo, Math.max(lateUntilMs(granted), untilMs.get(repo) ?? 0));
+      if (isDead(granted, nowMs) && nowMs <= lateUntilMs(granted)) yield* namesOf(granted);
+    }
+    for (const [name, sizeBytes] of this.#removed)
+      if (nowMs <= (untilMs.get(name.slice(0, name.indexOf('/'))) ?? 0)) yield { name, sizeBytes };
+  }
+
+  /** When the next one dies, or is no longer late. Infinity: nothing changes by itself. */
+  nextChangeMs(nowMs: number): number {
+    let nextMs = Number.POSITIVE_INFINITY;
+    for (const granted of this.#granted.values())
+      for (const atMs of [granted.deadAtMs, lateUntilMs(granted)])
+        if (atMs >= nowMs) nextMs = Math.min(nextMs, atMs);
+    return nextMs;
+  }
+}
+
+function* namesOf({ repo, claims }: Granted): Iterable<NamedBytes> {
+  for (const [oid, sizeBytes] of claims) yield { name: `${repo}/${oid}`, sizeBytes };
+}

@@ -222,9 +222,6 @@ export class Truth {
       const addedBytes = sizeBytes - (this.stored.get(name) ?? 0) - (live.get(name) ?? 0);
       late.set(name, Math.max(addedBytes, late.get(name) ?? 0));
     }
-    // A sum has no names: what of it arrives counts twice until its day is over.
-    for (const { repo, claims, objectCount } of this.reservations)
-      if (objectCount !== undefined) for (const [name, bytes] of claims) late.set(`${repo}/${name}`, bytes);
     return sumBelow(start, late);
   }
 

@@ -57,7 +57,8 @@ describe('the ledger under a seeded scheduler', () => {
       });
       for (const name of ['admissions', 'deletes', 'around'] as const) total[name] += coverage[name];
     }
-    for (const [name, count] of Object.entries(total)) expect(count, name).toBeGreaterThanOrEqual(Math.floor(adoptedSeeds / 15));
+    for (const [name, count] of Object.entries(total))
+      expect(count, name).toBeGreaterThanOrEqual(Math.floor(adoptedSeeds / 15));
   });
 
   it.each(

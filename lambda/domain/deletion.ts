@@ -61,12 +61,28 @@ export function oidsOf(removal: Removal): Map<string, number> {
   return new Map(oids.map(([oid, { sizeBytes }]) => [oid, sizeBytes]));
 }
 
+/**
+ * The id of the deletion of one object that a person asked for. There is one for each object, so a batch asks for those
+ * of its own objects by their keys. All other ids sort before `~`, so they can be read without these.
+ */
+export function singleDeletionId(oid: string): string {
+  return `${singleIdStart}${oid}`;
+}
+
+export const singleIdStart = '~';
+
 /** A marked deletion. */
 export function newDeletion(
   input: Pick<Deletion, 'id' | 'repo' | 'objects' | 'dueAtMs' | 'closedAtMs' | 'afterClosingMs' | 'sweep'>,
 ): Deletion {
   return { ...input, state: 'marked', deadlineMs: 0 };
 }
+
+/**
+ * Deletions of a tenant, at most: each recount reads all of them. Beyond that no single object is marked. Those of a
+ * clean-up, or of a closed repo, are few at a time.
+ */
+export const openDeletionsMax = 10_000;
 
 /** How long one run may delete. Each of its DELETE requests is a single attempt that ends by then. */
 export const deleteRunMs = 60_000;

@@ -96,6 +96,8 @@ export interface TenantRecord {
    * one has to read and hold. At most {@link tenantClaimsMax}.
    */
   readonly claimCount: number;
+  /** Deletions, whatever their state: what the last run left, and what was marked since. It may be wrong until the next run. */
+  readonly deletionCount: number;
   /**
    * When the last upload that was promised by the last reconcile can no longer arrive. Uploads that were admitted since
    * end later. null: nothing was promised.

@@ -43,6 +43,7 @@ export const problemTypes = {
   'invalid-body': { status: 422, title: 'The body is not valid' },
   'invalid-query': { status: 422, title: 'The query is not valid' },
   'idempotency-key-reused': { status: 422, title: 'The idempotency key belongs to another request' },
+  'deletions-full': { status: 429, title: 'Too many deletions wait' },
   'test-too-soon': { status: 429, title: 'A test was sent just now' },
   'internal-error': { status: 500, title: 'Internal error' },
   'issuer-unavailable': { status: 503, title: 'The issuer of the identity does not answer' },

@@ -290,8 +290,18 @@ export interface DeletionLedger {
   putDeletion(input: { tenant: string; deletion: Deletion }): Promise<void>;
   /** All of a tenant's, repo by repo. */
   deletions(tenant: string): AsyncIterable<readonly Deletion[]>;
+  /**
+   * Marks again what is not to be deleted any more, or is gone: the item of `before` becomes `deletion`, of the same id.
+   * It keeps what its last run removed. `superseded`: it has changed since it was read.
+   */
+  remark(input: { tenant: string; before: Deletion; deletion: Deletion }): Promise<'marked' | 'superseded'>;
   /** Those of one repo. Its cost does not depend on other repos. */
   deletionsOf(path: RepoPath): AsyncIterable<readonly Deletion[]>;
+  /**
+   * Those of one repo, in any order, without the ones of other single objects than these (`singleDeletionId`). So its
+   * cost does not depend on how many objects are marked.
+   */
+  deletionsNaming(input: RepoPath & { oids: Iterable<string> }): Promise<readonly Deletion[]>;
   /**
    * One page of a tenant's, or of those of one repo, in the order of {@link deletions}, in any state: at most `pageSize`,
    * and no more than one answer of the table, so a page can be shorter, or empty, without being the last.
@@ -305,10 +315,10 @@ export interface DeletionLedger {
     pageSize: number;
   }): Promise<DeletionPage>;
   /**
-   * Takes at most `unmarkedObjectsMax` objects out of a deletion while it is only marked. `refused`: it is deleting,
-   * or gone.
+   * Takes at most `unmarkedObjectsMax` objects out of a deletion while it is only marked, and due as it was read.
+   * `refused`: it is deleting, or gone, or was marked again.
    */
-  unmark(input: DeletionKey & { names: readonly string[] }): Promise<'unmarked' | 'refused'>;
+  unmark(input: DeletionKey & { dueAtMs: number; names: readonly string[] }): Promise<'unmarked' | 'refused'>;
   /**
    * marked → deleting, or takes it over from a deleter that died. The deadline identifies the deleter.
    * `before` is the deletion as the caller read it. `refused`: it has changed since.
@@ -338,8 +348,19 @@ export interface DeletionLedger {
   ): Promise<void>;
   /** Drops the removal of this run: it is taken off the count. */
   dropRemoval(input: DeletionKey & { runMs: number }): Promise<void>;
-  /** Removes the record of a deletion that is gone and has no removal. Any other stays. */
-  removeDeletion(input: DeletionKey): Promise<void>;
+  /** Removes the record of a deletion that is gone, kept until this deadline, and has no removal. Any other stays. */
+  removeDeletion(input: DeletionKey & { deadlineMs: number }): Promise<void>;
+  /**
+   * Adds to the tenant's `deletionCount`. `refused`: it would then be more than `atMost`.
+   *
+   * It may land twice: the count is right again after the next run.
+   */
+  countDeletions(input: {
+    tenant: string;
+    difference: number;
+    /** Default: any. */
+    atMost?: number;
+  }): Promise<'counted' | 'refused'>;
   /**
    * One write: takes the bytes off the floor, and notes that they are about to leave the bucket. It counts the late
    * reservation that is made of them, and its claims.

@@ -36,12 +36,16 @@ export function deleteContract(open: () => Promise<LedgerUnderTest>): void {
 
     it('are marked, and unmarked object by object', async () => {
       const { tenant, key } = await put();
-      expect(await get().ledger.unmark({ ...key, names: [oid('a'), oid('f')] })).toBe('unmarked');
-      expect(await get().ledger.unmark({ ...key, names: [oid('a')] })).toBe('unmarked');
+      expect(await get().ledger.unmark({ ...key, dueAtMs: 700, names: [oid('a'), oid('f')] })).toBe(
+        'unmarked',
+      );
+      expect(await get().ledger.unmark({ ...key, dueAtMs: 700, names: [oid('a')] })).toBe('unmarked');
       expect(await allPages(get().ledger.deletions(tenant))).toEqual([
         { ...deletion('d1'), objects: new Map([[oid('b'), 20]]) },
       ]);
-      expect(await get().ledger.unmark({ ...key, deletionId: 'none', names: [oid('a')] })).toBe('refused');
+      expect(await get().ledger.unmark({ ...key, dueAtMs: 700, deletionId: 'none', names: [oid('a')] })).toBe(
+        'refused',
+      );
     });
 
     it('are listed a page at a time, each once, of the tenant or of one repo', async () => {
@@ -88,13 +92,13 @@ export function deleteContract(open: () => Promise<LedgerUnderTest>): void {
 
     it('are left as they are if no object is to be unmarked', async () => {
       const { tenant, key } = await put();
-      expect(await get().ledger.unmark({ ...key, names: [] })).toBe('unmarked');
+      expect(await get().ledger.unmark({ ...key, dueAtMs: 700, names: [] })).toBe('unmarked');
       expect(await allPages(get().ledger.deletions(tenant))).toEqual([deletion('d1')]);
     });
 
     it('are put once: a retry does not mark again what was unmarked', async () => {
       const { tenant, key } = await put();
-      await get().ledger.unmark({ ...key, names: [oid('a')] });
+      await get().ledger.unmark({ ...key, dueAtMs: 700, names: [oid('a')] });
       await get().ledger.putDeletion({ tenant, deletion: deletion('d1') });
       expect(await allPages(get().ledger.deletions(tenant))).toMatchObject([
         { objects: new Map([[oid('b'), 20]]) },
@@ -138,7 +142,7 @@ export function deleteContract(open: () => Promise<LedgerUnderTest>): void {
       const won = claims.filter((claim) => claim.kind === 'claimed');
       expect(won).toHaveLength(1);
       expect(won[0]).toMatchObject({ deletion: { state: 'deleting', objects } });
-      expect(await get().ledger.unmark({ ...key, names: [oid('a')] })).toBe('refused');
+      expect(await get().ledger.unmark({ ...key, dueAtMs: 700, names: [oid('a')] })).toBe('refused');
     });
 
     it('are taken over from a deleter that died, which then cannot end them', async () => {
@@ -162,7 +166,7 @@ export function deleteContract(open: () => Promise<LedgerUnderTest>): void {
       expect(await allPages(get().ledger.deletions(tenant))).toEqual([
         { ...deletion('d1'), objects: left, dueAtMs: 900, deadlineMs: 2000 },
       ]);
-      const before = { ...deletion('d1'), deadlineMs: 2000 };
+      const before = { ...deletion('d1'), dueAtMs: 900, deadlineMs: 2000 };
       await get().ledger.claimDeletion({ tenant, before, deadlineMs: 3000 });
       await get().ledger.endDeletion({
         ...key,
@@ -214,9 +218,9 @@ export function deleteContract(open: () => Promise<LedgerUnderTest>): void {
 
     it('are kept as gone while a batch may still need them, and then removed', async () => {
       const { tenant, key } = await put();
-      await get().ledger.removeDeletion(key);
+      await get().ledger.removeDeletion({ ...key, deadlineMs: 2000 });
       await get().ledger.claimDeletion({ tenant, before: deletion('d1'), deadlineMs: 1000 });
-      await get().ledger.removeDeletion(key);
+      await get().ledger.removeDeletion({ ...key, deadlineMs: 2000 });
       await get().ledger.endDeletion({
         ...key,
         deadlineMs: 1000,
@@ -226,10 +230,10 @@ export function deleteContract(open: () => Promise<LedgerUnderTest>): void {
       });
       const gone = { ...deletion('d1'), state: 'gone', dueAtMs: 2000, deadlineMs: 2000 } as const;
       expect(await allPages(get().ledger.deletions(tenant))).toEqual([gone]);
-      expect(await get().ledger.unmark({ ...key, names: [oid('a')] })).toBe('refused');
+      expect(await get().ledger.unmark({ ...key, dueAtMs: 700, names: [oid('a')] })).toBe('refused');
       const due = await dueOf(get().ledger, { nowMs: 2000, tenantsMax: 1000 });
       expect(due).toContainEqual({ tenant, full: false });
-      await get().ledger.removeDeletion(key);
+      await get().ledger.removeDeletion({ ...key, deadlineMs: 2000 });
       expect(await allPages(get().ledger.deletions(tenant))).toEqual([]);
     });
 

@@ -298,13 +298,13 @@ export function giantContract(open: () => Promise<LedgerUnderTest>): void {
 
     it('is dropped by the id of its run, and keeps its record until then', async () => {
       const { tenant, one } = await ended({});
-      await get().ledger.removeDeletion({ tenant, ...key });
+      await get().ledger.removeDeletion({ tenant, ...key, deadlineMs: 2000 });
       await get().ledger.dropRemoval({ tenant, ...key, runMs: 999 });
       expect(await one()).toMatchObject({ removal });
       await get().ledger.dropRemoval({ tenant, ...key, runMs: 1000 });
       expect(await one()).not.toHaveProperty('removal');
       await get().ledger.dropRemoval({ tenant, ...key, runMs: 1000 });
-      await get().ledger.removeDeletion({ tenant, ...key });
+      await get().ledger.removeDeletion({ tenant, ...key, deadlineMs: 2000 });
       expect(await one()).toBeUndefined();
     });
   });

@@ -28,6 +28,7 @@ export function tenantContract(open: () => Promise<LedgerUnderTest>): void {
         leaseUntilMs: 0,
         listedUntilMs: 0,
         claimCount: 0,
+        deletionCount: 0,
         overtakenEpoch: 0,
         fullCountedAtMs: 0,
         reservedUntilMs: null,

@@ -83,7 +83,7 @@ function expressionLimit(open: () => Promise<LedgerUnderTest>): void {
       await expect(get().ledger.commitTenant({ ...commit, expiredNotes: ids(300) })).rejects.toThrow(
         LedgerUnavailableError,
       );
-      const objects = { tenant, repo: 'app', deletionId: 'd', names: ids(300) };
+      const objects = { tenant, repo: 'app', deletionId: 'd', dueAtMs: 1, names: ids(300) };
       await expect(get().ledger.unmark(objects)).rejects.toThrow(LedgerUnavailableError);
       expect(await get().ledger.commitTenant({ ...commit, expiredNotes: [] })).toMatchObject({
         kind: 'committed',
@@ -116,7 +116,8 @@ function expressionLimit(open: () => Promise<LedgerUnderTest>): void {
       const objects = new Map(names.map((name) => [name, 1]));
       const deletion = newDeletion({ id: 'd', repo: 'app', objects, dueAtMs: 9e15 });
       await get().ledger.putDeletion({ tenant, deletion });
-      expect(await get().ledger.unmark({ tenant, repo: 'app', deletionId: 'd', names })).toBe('unmarked');
+      const key = { tenant, repo: 'app', deletionId: 'd' };
+      expect(await get().ledger.unmark({ ...key, dueAtMs: 9e15, names })).toBe('unmarked');
       expect(Buffer.byteLength(updateExpression(unmarkChange(names)))).toBeLessThan(expressionBytesMax);
     });
   });

@@ -160,7 +160,18 @@ export function randomCall(random: Random, tenant: string, known: KnownState): L
       }),
     noteGone: () => call('noteGone', { ...path(), oids: some(oids), atMs: time() }),
     putDeletion: () => call('putDeletion', { tenant, deletion: deletion() }),
-    unmark: () => call('unmark', { ...deletionKey(), names: some(oids) }),
+    remark: () => {
+      const before = random.pick([...known.deletions, deletion()]);
+      const { id, repo } = before;
+      return call('remark', { tenant, before, deletion: { ...deletion(), id, repo } });
+    },
+    countDeletions: () =>
+      call('countDeletions', {
+        tenant,
+        difference: random.int(-1, 3),
+        ...(random.chance(0.7) && { atMost: random.int(4, 9) }),
+      }),
+    unmark: () => call('unmark', { ...deletionAsRead(), names: some(oids) }),
     claimDeletion: () =>
       call('claimDeletion', {
         tenant,
@@ -178,7 +189,7 @@ export function randomCall(random: Random, tenant: string, known: KnownState): L
         ...(random.chance(0.4) && { removal: removal() }),
       }),
     dropRemoval: () => call('dropRemoval', { ...deletionKey(), runMs: time() }),
-    removeDeletion: () => call('removeDeletion', deletionKey()),
+    removeDeletion: () => call('removeDeletion', deletionAsRead()),
     announceDelete: () =>
       call('announceDelete', {
         tenant,
@@ -218,17 +229,25 @@ export function randomCall(random: Random, tenant: string, known: KnownState): L
     const { repo, id } = read.length > 0 ? random.pick(read) : deletion();
     return { tenant, repo, deletionId: id };
   };
-  const reservation = () => ({
-    id: random.pick(['r0', 'r1']),
-    repo: random.pick(repos),
-    state: random.pick(['pending', 'pending', 'issued'] as const),
-    claims: sizes(),
-    createdAtMs: time(),
-    expiresAtMs: time(),
-    deadAtMs: time(),
-    lookAtMs: random.pick([null, null, time()]),
-    ...(random.chance(0.3) && { deletedByMs: time() }),
-  });
+  const deletionAsRead = () => {
+    const { repo, id, dueAtMs, deadlineMs } = random.pick([...known.deletions, deletion()]);
+    return { tenant, repo, deletionId: id, dueAtMs, deadlineMs };
+  };
+  const reservation = () => {
+    const state = random.pick(['pending', 'pending', 'issued'] as const);
+    return {
+      id: random.pick(['r0', 'r1']),
+      repo: random.pick(repos),
+      state,
+      claims: sizes(),
+      createdAtMs: time(),
+      expiresAtMs: time(),
+      deadAtMs: time(),
+      // None that is late was pending.
+      lookAtMs: state === 'pending' ? null : random.pick([null, time()]),
+      ...(random.chance(0.3) && { deletedByMs: time() }),
+    };
+  };
   const removal = () => ({
     runMs: time(),
     beganMs: time(),
@@ -253,7 +272,7 @@ export function randomCall(random: Random, tenant: string, known: KnownState): L
     appliedRuns: new Set(some(['d0:100', 'd1:200'])),
   });
   const deletion = (): Deletion => ({
-    id: random.pick(['d0', 'd1']),
+    id: random.pick(['d0', 'd1', '~a']),
     repo: random.pick(repos),
     state: 'marked',
     objects: sizes(),
@@ -289,6 +308,7 @@ type Reads =
   | 'listReservations'
   | 'deletions'
   | 'deletionsOf'
+  | 'deletionsNaming'
   | 'listDeletions'
   | 'shards'
   | 'seen'

@@ -37,7 +37,8 @@ export async function act(
         mayOutlive: false,
       });
       world.invariants.requestDeletion(object, world.scheduler.nowMs);
-      const dueAtMs = typeof marked === 'object' ? marked.answer?.dueAtMs : undefined;
+      const plan = typeof marked === 'object' ? marked.answer : undefined;
+      const dueAtMs = typeof plan === 'object' ? plan.dueAtMs : undefined;
       return action.contested && dueAtMs !== undefined
         ? contest(world, scenario, action, dueAtMs)
         : undefined;

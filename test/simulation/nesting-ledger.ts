@@ -20,8 +20,25 @@ const single = new Set([
     'voidReservation',
     'readReservation',
   ],
-  ...['beginReconcile', 'setLease', 'commitRepo', 'commitTenant', 'putDeletion', 'unmark', 'claimDeletion'],
-  ...['endDeletion', 'removeDeletion', 'announceDelete', 'removeNote', 'dueTenants'],
+  ...[
+    'beginReconcile',
+    'setLease',
+    'commitRepo',
+    'commitTenant',
+    'putDeletion',
+    'remark',
+    'unmark',
+    'claimDeletion',
+  ],
+  ...[
+    'deletionsNaming',
+    'countDeletions',
+    'endDeletion',
+    'removeDeletion',
+    'announceDelete',
+    'removeNote',
+    'dueTenants',
+  ],
   ...['readRefreshState', 'putRefreshState'],
 ]);
 

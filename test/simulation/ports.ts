@@ -32,6 +32,7 @@ const reads = new Set<keyof Ledger>([
   'dueTenants',
   'readRefreshState',
   'readCleanup',
+  'deletionsNaming',
   'goneOf',
 ]);
 const paged = new Set<keyof Ledger>([

@@ -22,6 +22,7 @@ export function tenantRecord(more: Partial<TenantRecord> = {}): TenantRecord {
     leaseUntilMs: 0,
     listedUntilMs: 0,
     claimCount: 0,
+    deletionCount: 0,
     overtakenEpoch: 0,
     fullCountedAtMs: 0,
     reservedUntilMs: null,

@@ -1,23 +1,35 @@
-import { type Deletion, oidsOf } from '../../domain/deletion.ts';
+import { type Deletion, oidsOf, singleDeletionId, singleIdStart } from '../../domain/deletion.ts';
 import type { DeletionLedger, Input, Output } from '../../ports/ledger.ts';
 import { absent, adding, all, type Clause, exists, removing, removingKeys, setting } from './expressions.ts';
 import { deletionKey, dueKey, ofRepo, parseDeletion, removalField, tenantKey } from './items.ts';
 import { itemsBelow, keysAfter, onePage } from './pages.ts';
-import { deleteItem, moveToKey, putItem, type Table, updateItem } from './requests.ts';
+import {
+  batchGet,
+  deleteItem,
+  getItem,
+  keysPerBatchMax,
+  moveToKey,
+  putItem,
+  type Table,
+  updateItem,
+} from './requests.ts';
 import { byDueIndex } from './table.ts';
 
 /** Deletion items, and the notes on the tenant item that take their bytes off the floor. */
 export function deletionMethods(table: Table): DeletionLedger {
   return {
     putDeletion: (input) => putDeletion(table, input),
+    remark: (input) => remark(table, input),
     deletions: (tenant) => deletions(table, tenant),
     deletionsOf: (path) => deletionsOf(table, path),
+    deletionsNaming: (input) => deletionsNaming(table, input),
     listDeletions: (input) => listDeletions(table, input),
     unmark: (input) => unmark(table, input),
     claimDeletion: (input) => claimDeletion(table, input),
     endDeletion: (input) => endDeletion(table, input),
     dropRemoval: (input) => dropRemoval(table, input),
     removeDeletion: (input) => removeDeletion(table, input),
+    countDeletions: (input) => countDeletions(table, input),
     announceDelete: (input) => announceDelete(table, input),
     removeNote: (input) => removeNote(table, input),
   };
@@ -37,6 +49,37 @@ async function putDeletion(table: Table, { tenant, deletion }: Input<'putDeletio
   });
 }
 
+/** That a deletion is as it was read: no run has begun or ended since, and nobody has marked it again. */
+const asRead = all(exists, '#state = :stateBefore', '#deadlineMs = :deadlineBefore', '#dueAtMs = :dueBefore');
+const valuesAsRead = ({ state, deadlineMs, dueAtMs }: Deletion) => ({
+  ':stateBefore': state,
+  ':deadlineBefore': deadlineMs,
+  ':dueBefore': dueAtMs,
+});
+
+async function remark(table: Table, { tenant, before, deletion }: Input<'remark'>): Output<'remark'> {
+  const key = deletionKey({ tenant, repo: before.repo, deletionId: before.id });
+  const { state, objects, dueAtMs, afterClosingMs } = deletion;
+  const result = await updateItem(table, {
+    key,
+    change: [
+      setting({
+        state,
+        objects: Object.fromEntries(objects),
+        dueAtMs,
+        [byDueIndex.sk]: dueAtMs,
+        afterClosingMs,
+      }),
+    ],
+    condition: asRead,
+    values: valuesAsRead(before),
+  });
+  if (result.ok) return 'marked';
+  const now = await getItem(table, key);
+  // Refused, yet due as we set it: this was our own retry after a lost answer.
+  return now?.['dueAtMs'] === dueAtMs ? 'marked' : 'superseded';
+}
+
 async function* deletions(table: Table, tenant: Input<'deletions'>): Output<'deletions'> {
   for await (const items of itemsBelow(table, { tenant, prefix: 'DELETION#' })) {
     const read: Deletion[] = [];
@@ -54,6 +97,28 @@ async function* deletionsOf(table: Table, path: Input<'deletionsOf'>): Output<'d
   const { tenant, repo } = path;
   for await (const items of itemsBelow(table, { tenant, prefix: ofRepo('DELETION', repo) }))
     yield items.map(parseDeletion).filter((deletion) => deletion.repo === repo);
+}
+
+async function deletionsNaming(
+  table: Table,
+  { tenant, repo, oids }: Input<'deletionsNaming'>,
+): Output<'deletionsNaming'> {
+  const prefix = ofRepo('DELETION', repo);
+  const keys = Array.from(oids, (oid) => deletionKey({ tenant, repo, deletionId: singleDeletionId(oid) }));
+  const pages = Array.from({ length: Math.ceil(keys.length / keysPerBatchMax) }, (_, page) =>
+    batchGet(table, keys.slice(page * keysPerBatchMax, (page + 1) * keysPerBatchMax)),
+  );
+  const others = async () => {
+    const found: unknown[] = [];
+    for await (const items of itemsBelow(table, { tenant, prefix, until: `${prefix}${singleIdStart}` }))
+      found.push(...items);
+    return found;
+  };
+  const found = await Promise.all([others(), ...pages]);
+  return found
+    .flat()
+    .map(parseDeletion)
+    .filter((deletion) => deletion.repo === repo);
 }
 
 async function listDeletions(table: Table, input: Input<'listDeletions'>): Output<'listDeletions'> {
@@ -84,8 +149,8 @@ async function unmark(table: Table, input: Input<'unmark'>): Output<'unmark'> {
   const result = await updateItem(table, {
     key: deletionKey(input),
     change: unmarkChange(input.names),
-    condition: all(exists, '#state = :marked'),
-    values: { ':marked': 'marked' },
+    condition: all(exists, '#state = :marked', '#dueAtMs = :dueAtMs'),
+    values: { ':marked': 'marked', ':dueAtMs': input.dueAtMs },
   });
   return result.ok ? 'unmarked' : 'refused';
 }
@@ -96,8 +161,8 @@ async function claimDeletion(table: Table, input: Input<'claimDeletion'>): Outpu
   const result = await updateItem(table, {
     key: deletionKey({ tenant, repo: before.repo, deletionId: before.id }),
     change: [setting({ state: 'deleting', deadlineMs, ...due })],
-    condition: all(exists, '#state = :stateBefore', '#deadlineMs = :deadlineBefore'),
-    values: { ':stateBefore': before.state, ':deadlineBefore': before.deadlineMs },
+    condition: asRead,
+    values: valuesAsRead(before),
     returns: 'ALL_NEW',
   });
   return result.ok ? { kind: 'claimed', deletion: parseDeletion(result.attributes) } : { kind: 'refused' };
@@ -138,9 +203,23 @@ async function dropRemoval(table: Table, input: Input<'dropRemoval'>): Output<'d
 async function removeDeletion(table: Table, input: Input<'removeDeletion'>): Output<'removeDeletion'> {
   await deleteItem(table, {
     key: deletionKey(input),
-    condition: all('#state = :gone', 'attribute_not_exists(#removal)'),
-    values: { ':gone': 'gone' },
+    condition: all('#state = :gone', '#deadlineMs = :deadline', 'attribute_not_exists(#removal)'),
+    values: { ':gone': 'gone', ':deadline': input.deadlineMs },
   });
+}
+
+async function countDeletions(table: Table, input: Input<'countDeletions'>): Output<'countDeletions'> {
+  const { tenant, difference, atMost } = input;
+  const { ok } = await updateItem(table, {
+    key: tenantKey(tenant),
+    change: [adding({ deletionCount: difference })],
+    condition:
+      atMost === undefined
+        ? exists
+        : all(exists, '(attribute_not_exists(#deletionCount) OR #deletionCount <= :ceiling)'),
+    ...(atMost !== undefined && { values: { ':ceiling': atMost - difference } }),
+  });
+  return ok ? 'counted' : 'refused';
 }
 
 async function announceDelete(table: Table, input: Input<'announceDelete'>): Output<'announceDelete'> {

@@ -41,6 +41,7 @@ const tenantItem = z.object({
   shardLists: z.object({ month: z.string(), requests: z.number() }).optional(),
   listedObjectCount: z.number().optional(),
   claimCount: z.number().default(0),
+  deletionCount: z.number().default(0),
   settingsVersion: z.number().default(0),
   overtakenEpoch: z.number().default(0),
   fullCountedAtMs: z.number().default(0),

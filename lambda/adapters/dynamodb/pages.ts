@@ -23,15 +23,24 @@ export async function* pagesOf(
   } while (startKey);
 }
 
-/** All items of a tenant whose sort keys begin with `prefix`, strongly consistent, a page at a time. */
+/**
+ * All items of a tenant whose sort keys begin with `prefix`, strongly consistent, a page at a time.
+ *
+ * @param input.until only those whose keys are no greater than this, which begins with `prefix`.
+ */
 export function itemsBelow(
   table: Table,
-  input: { tenant: string; prefix: string },
+  { tenant, prefix, until }: { tenant: string; prefix: string; until?: string },
 ): AsyncIterable<readonly Record<string, unknown>[]> {
+  const range = until === undefined ? 'begins_with(#sk, :prefix)' : '#sk BETWEEN :prefix AND :until';
   return pagesOf(table, {
-    KeyConditionExpression: '#pk = :pk AND begins_with(#sk, :prefix)',
+    KeyConditionExpression: `#pk = :pk AND ${range}`,
     ExpressionAttributeNames: { '#pk': keyNames.pk, '#sk': keyNames.sk },
-    ExpressionAttributeValues: { ':pk': tenantKey(input.tenant).pk, ':prefix': input.prefix },
+    ExpressionAttributeValues: {
+      ':pk': tenantKey(tenant).pk,
+      ':prefix': prefix,
+      ...(until !== undefined && { ':until': until }),
+    },
     ConsistentRead: true,
   });
 }

@@ -38,7 +38,8 @@ export async function getItem(table: Table, key: Key): Promise<Fields | undefine
   return output.Item;
 }
 
-const keysPerBatchMax = 100;
+/** Keys that one BatchGetItem takes. */
+export const keysPerBatchMax = 100;
 
 /**
  * Reads items by key, strongly consistent and in any order. Asks again for keys that the table left unprocessed.

@@ -13,7 +13,6 @@ import type { PrefixSet } from '../../domain/cleanup/prefixes.ts';
 import { seenAgainFromMs } from '../../domain/cleanup/watch.ts';
 import { type Deletion, isClaimable, newDeletion } from '../../domain/deletion.ts';
 import { sumClaims } from '../../domain/reservation.ts';
-import { allPages } from '../all-pages.ts';
 import { runDeletion } from '../deletes/run-deletions.ts';
 import { sparedForExports } from '../deletes/spared-for-exports.ts';
 import type { CleanupDeps } from './cleanup-deps.ts';
@@ -155,10 +154,16 @@ async function roomForMore(
   const { ledger, clock } = deps;
   for (;;) {
     const kept: Deletion[] = [];
-    for (const deletion of await allPages(ledger.deletionsOf({ tenant, repo }))) {
+    for (const deletion of await ledger.deletionsNaming({ tenant, repo, oids: [] })) {
       const isOver =
         deletion.state === 'gone' && clock.nowMs() > deletion.deadlineMs && deletion.removal === undefined;
-      if (isOver) await ledger.removeDeletion({ tenant, repo, deletionId: deletion.id });
+      if (isOver)
+        await ledger.removeDeletion({
+          tenant,
+          repo,
+          deletionId: deletion.id,
+          deadlineMs: deletion.deadlineMs,
+        });
       else kept.push(deletion);
     }
     const named = kept.reduce((sum, { objects }) => sum + objects.size, 0);

@@ -1,4 +1,10 @@
-import { isVoid, newDeletion } from '../../domain/deletion.ts';
+import {
+  type Deletion,
+  isVoid,
+  newDeletion,
+  openDeletionsMax,
+  singleDeletionId,
+} from '../../domain/deletion.ts';
 import { objectKey, repoPrefix } from '../../domain/names.ts';
 import type { Counted, TenantRecord } from '../../domain/tenant.ts';
 import { hasKeys } from '../../ports/object-listing.ts';
@@ -25,42 +31,74 @@ export interface DeletePlan {
  * Marks one object for deletion. It is deleted after the grace time, unless somebody pushes it again before then. An
  * object that is marked already keeps its time.
  *
- * @returns undefined if it is not stored.
+ * @returns undefined if it is not stored. `full`: so many deletions wait that no other can be marked now.
  * @throws {StoreUnavailableError | LedgerUnavailableError}
  */
 export async function markObject(
   deps: Pick<Deps, 'ledger' | 'store' | 'queue' | 'clock' | 'ids' | 'settings'>,
   input: { tenant: string; repo: string; oid: string; dryRun: boolean },
-): Promise<DeletePlan | undefined> {
-  const { ledger, store, queue, clock, ids, settings } = deps;
+): Promise<DeletePlan | 'full' | undefined> {
+  const { ledger, store, queue, clock, settings } = deps;
   const { tenant, repo, oid, dryRun } = input;
   const [stored, record, deletions, heldMs] = await Promise.all([
     store.head(objectKey({ tenant, repo, oid })),
     ledger.readRepo({ tenant, repo }),
-    allPages(ledger.deletionsOf({ tenant, repo })),
+    ledger.deletionsNaming({ tenant, repo, oids: [oid] }),
     heldUntilMs(deps, { tenant, repo, oid }),
   ]);
   if (!stored) return undefined;
   const nowMs = clock.nowMs();
   // That of a clean-up may end without deleting it, and one from before its repo was emptied deletes nothing.
-  const marked = deletions.find(
+  const valid = deletions.find(
     (deletion) =>
       deletion.state !== 'gone' &&
       deletion.sweep === undefined &&
       deletion.objects.has(oid) &&
       !isVoid(settings, deletion, { repo: record, nowMs }),
   );
-  const dueAtMs = marked?.dueAtMs ?? nowMs + settings.deleteGraceMs;
-  if (!dryRun && !marked) {
+  let dueAtMs = valid?.dueAtMs ?? nowMs + settings.deleteGraceMs;
+  if (!dryRun && !valid) {
+    const id = singleDeletionId(oid);
     const objects = new Map([[oid, stored.sizeBytes]]);
     const afterClosingMs = record?.endedClosingMs ?? 0;
-    await ledger.putDeletion({
-      tenant,
-      deletion: newDeletion({ id: ids.random(16), repo, objects, dueAtMs, afterClosingMs }),
-    });
+    const marked = newDeletion({ id, repo, objects, dueAtMs, afterClosingMs });
+    const before = deletions.find((deletion) => deletion.id === id);
+    const put = await putMark(deps, { tenant, oid, marked, before });
+    if (put === 'not-stored') return undefined;
+    // A run counts what is left.
+    if (put === 'full') await queue.request({ tenant, reason: 'delete', full: false });
+    if (put === 'full') return put;
+    dueAtMs = put;
   }
   if (!dryRun && dueAtMs <= nowMs) await queue.request({ tenant, reason: 'delete', full: false });
   return { objectCount: 1, bytes: stored.sizeBytes, ...dueAfter(dueAtMs, heldMs) };
+}
+
+/**
+ * @param input.before what there is of the same id: it names the object no more, or is void, or gone.
+ * @returns when it may be deleted. `not-stored`: a run had deleted the object after the store was asked.
+ */
+async function putMark(
+  { ledger, store, ids }: Pick<Deps, 'ledger' | 'store' | 'ids'>,
+  input: { tenant: string; oid: string; marked: Deletion; before: Deletion | undefined },
+): Promise<number | 'full' | 'not-stored'> {
+  const { tenant, oid, marked, before } = input;
+  const { repo } = marked;
+  if (before && before.state !== 'deleting') {
+    // A batch may still believe a listing from before the delete, and finds no record of it any more. So the object has
+    // to be there again: the store is asked once the record was read.
+    if (before.state === 'gone' && !(await store.head(objectKey({ tenant, repo, oid })))) return 'not-stored';
+    // Later than before, so that no write that was meant for the former mark changes this one.
+    const dueAtMs = Math.max(marked.dueAtMs, before.dueAtMs + 1);
+    const outcome = await ledger.remark({ tenant, before, deletion: { ...marked, dueAtMs } });
+    if (outcome === 'marked') return dueAtMs;
+  }
+  const counted = await ledger.countDeletions({ tenant, difference: 1, atMost: openDeletionsMax });
+  if (counted === 'refused') return 'full';
+  // While a run has the item, another one says the same.
+  const id = before ? ids.random(16) : marked.id;
+  await ledger.putDeletion({ tenant, deletion: { ...marked, id } });
+  return marked.dueAtMs;
 }
 
 /**

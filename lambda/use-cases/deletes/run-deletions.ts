@@ -50,26 +50,46 @@ export type DeletionRun =
  * Objects that an export is to have which was opened before they were due are spared until it has ended.
  *
  * @param input.untilMs no other deletion is begun after this.
+ * @param input.deletionCount the tenant's, as it was read before. It is corrected by what this run has read. What is
+ * marked meanwhile may count twice until the next run.
  * @returns false if the time was up before all of them were begun.
  * @throws {LedgerUnavailableError}
  */
 export async function runDeletions(
   deps: DeletionDeps & Pick<Deps, 'exportJobs'>,
-  input: { tenant: string; untilMs: number },
+  input: { tenant: string; untilMs: number; deletionCount?: number },
 ): Promise<boolean> {
-  const { tenant, untilMs } = input;
-  const { ledger, clock, settings } = deps;
+  const { tenant, deletionCount } = input;
+  const { ledger } = deps;
   const deletions = await allPages(ledger.deletions(tenant));
+  const { isDone, removedCount } = await runSome(deps, { ...input, deletions });
+  const leftCount = deletions.length - removedCount;
+  if (deletionCount !== undefined && leftCount !== deletionCount)
+    await ledger.countDeletions({ tenant, difference: leftCount - deletionCount });
+  return isDone;
+}
+
+/** @returns how many records it has removed, and whether every deletion that is due was begun. */
+async function runSome(
+  deps: DeletionDeps & Pick<Deps, 'exportJobs'>,
+  input: { tenant: string; untilMs: number; deletions: Deletion[] },
+): Promise<{ isDone: boolean; removedCount: number }> {
+  const { tenant, untilMs, deletions } = input;
+  const { ledger, clock, settings } = deps;
+  let removedCount = 0;
   // Those that were never tried have no deadline. So a delete that is never answered keeps no other from its turn.
   deletions.sort((a, b) => a.deadlineMs - b.deadlineMs);
   let isAnswered = true;
   let isSpared: Spared | undefined;
   for (const deletion of deletions) {
     const nowMs = clock.nowMs();
-    if (nowMs > untilMs) return false;
+    if (nowMs > untilMs) return { isDone: false, removedCount };
     if (deletion.removal) await dropUnlessGiant(deps, { tenant, deletion });
-    if (deletion.state === 'gone' && nowMs > deletion.deadlineMs)
-      await ledger.removeDeletion({ tenant, repo: deletion.repo, deletionId: deletion.id });
+    const { state, repo, id: deletionId, deadlineMs } = deletion;
+    if (state === 'gone' && nowMs > deadlineMs) {
+      await ledger.removeDeletion({ tenant, repo, deletionId, deadlineMs });
+      if (!deletion.removal) removedCount += 1;
+    }
     if (!isAnswered || !isClaimable(settings, deletion, nowMs)) continue;
     // What a run has begun is ended: some of the objects are gone already.
     if (deletion.state === 'marked') {
@@ -79,7 +99,7 @@ export async function runDeletions(
     const run = await runDeletion(deps, { tenant, deletion, isClosed: false });
     isAnswered = run.kind !== 'unanswered';
   }
-  return true;
+  return { isDone: true, removedCount };
 }
 
 /** A repo that is a giant no longer is scanned as a whole, so nobody needs the record. */

@@ -55,6 +55,7 @@ export async function runRecount(deps: RunRecountDeps, input: RunRecountInput): 
   if (request.reason === 'schedule' && request.full && !isDue) return 'done';
   // A full count that is due is made by the next recount of any kind, unless somebody waits for less.
   const isFull = request.full || (isDue && urgencyOf(request.reason) === 'background');
+  const { deletionCount } = record;
   const lastBeginMs = deadlineMs - reserveMs;
   const requeue = async (changes: Partial<RecountRequest>) => {
     await queue.request({ ...request, ...changes });
@@ -62,7 +63,8 @@ export async function runRecount(deps: RunRecountDeps, input: RunRecountInput): 
   };
   await closeReposOfClosedTenant(deps, record);
   const isCleared = record.closedAtMs === null || (await clearClosed(deps, { tenant, untilMs: lastBeginMs }));
-  const hasBegunAll = (await runDeletions(deps, { tenant, untilMs: lastBeginMs })) && isCleared;
+  const hasBegunAll =
+    (await runDeletions(deps, { tenant, untilMs: lastBeginMs, deletionCount })) && isCleared;
   for (;;) {
     const untilMs = Math.min(clock.nowMs() + progressEveryMs, lastBeginMs);
     const repos = await allPages(ledger.repos(tenant));

@@ -82,7 +82,13 @@ async function admit(deps: AdmitUploadDeps, input: AdmitUploadInput): Promise<Ad
   // both, and spares the objects.
   const [added, keepOutcome] = await Promise.all([
     addWithinLimit(deps, { tenant: input.tenant, repo: input.repo, chosen: missing, notYetAdded: missing }),
-    keepFromDeletion(deps, { tenant, repo: input.repo, names: input.objects, stored }),
+    keepFromDeletion(deps, {
+      tenant,
+      repo: input.repo,
+      deletionCount: input.tenant.deletionCount,
+      names: input.objects,
+      stored,
+    }),
     isExpectedToFit ? requestUploadRecount() : undefined,
   ]);
   if (keepOutcome === 'deleting') {

@@ -1,5 +1,4 @@
-import { unmarkedObjectsMax } from '../../domain/deletion.ts';
-import type { Input } from '../../ports/ledger.ts';
+import { type Deletion, unmarkedObjectsMax } from '../../domain/deletion.ts';
 import { allPages } from '../all-pages.ts';
 import type { Deps } from '../deps.ts';
 
@@ -17,23 +16,27 @@ export async function keepFromDeletion(
   input: {
     tenant: string;
     repo: string;
+    /** How many deletions the tenant has, as last known. */
+    deletionCount: number;
     names: ReadonlyMap<string, number>;
     stored: ReadonlyMap<string, number>;
   },
 ): Promise<'kept' | 'deleting'> {
-  const { tenant, repo } = input;
-  const deletions = await allPages(deps.ledger.deletionsOf({ tenant, repo }));
+  const { tenant, repo, deletionCount, names: asked } = input;
+  // To read the few that there are takes less than to ask for each object.
+  const deletions = await (deletionCount > asked.size
+    ? deps.ledger.deletionsNaming({ tenant, repo, oids: asked.keys() })
+    : allPages(deps.ledger.deletionsOf({ tenant, repo })));
   const nowMs = deps.clock.nowMs();
   for (const deletion of deletions) {
     // In a giant repo, the record of what is gone may be kept for longer than it concerns a batch.
     if (deletion.state === 'gone' && nowMs > deletion.deadlineMs + 2 * deps.settings.clockSkewMs) continue;
     // What is gone, and was not stored when the store was asked, is uploaded like any other object.
-    const affected = deletion.state === 'gone' ? input.stored : input.names;
+    const affected = deletion.state === 'gone' ? input.stored : asked;
     const names = [...deletion.objects.keys()].filter((name) => affected.has(name));
     if (names.length === 0) continue;
     if (deletion.state !== 'marked') return 'deleting';
-    if ((await unmark(deps, { tenant, repo, deletionId: deletion.id, names })) === 'refused')
-      return 'deleting';
+    if ((await unmark(deps, { tenant, deletion, names })) === 'refused') return 'deleting';
   }
   return 'kept';
 }
@@ -45,11 +48,13 @@ export async function keepFromDeletion(
  */
 async function unmark(
   { ledger }: Pick<Deps, 'ledger'>,
-  { names, ...key }: Input<'unmark'>,
+  { tenant, deletion, names }: { tenant: string; deletion: Deletion; names: readonly string[] },
 ): Promise<'unmarked' | 'refused'> {
+  const { repo, id: deletionId, dueAtMs } = deletion;
   for (let begin = 0; begin < names.length; begin += unmarkedObjectsMax) {
     const some = names.slice(begin, begin + unmarkedObjectsMax);
-    if ((await ledger.unmark({ ...key, names: some })) === 'refused') return 'refused';
+    if ((await ledger.unmark({ tenant, repo, deletionId, dueAtMs, names: some })) === 'refused')
+      return 'refused';
   }
   return 'unmarked';
 }

@@ -3,7 +3,7 @@ import { longestDue } from '../../../lambda/adapters/dynamodb/due-tenants.ts';
 import { tenantChange } from '../../../lambda/adapters/dynamodb/reconciles.ts';
 import type { Cleanup } from '../../../lambda/domain/cleanup/cleanup.ts';
 import type { SeenNote } from '../../../lambda/domain/cleanup/watch.ts';
-import { type Deletion, oidsOf } from '../../../lambda/domain/deletion.ts';
+import { type Deletion, oidsOf, singleIdStart } from '../../../lambda/domain/deletion.ts';
 import type { Shard } from '../../../lambda/domain/giant/shard.ts';
 import type { DueTenant, RefreshState } from '../../../lambda/domain/refresh-state.ts';
 import { onceMoreIdStart, type Reservation } from '../../../lambda/domain/reservation.ts';
@@ -97,6 +97,7 @@ export class MemoryLedger implements Ledger {
       leaseUntilMs: 0,
       listedUntilMs: 0,
       claimCount: 0,
+      deletionCount: 0,
       overtakenEpoch: 0,
       fullCountedAtMs: 0,
       reservedUntilMs: null,
@@ -402,12 +403,29 @@ export class MemoryLedger implements Ledger {
     if (!deletions.has(key)) deletions.set(key, this.#fitting(input.deletion));
   }
 
+  async remark({ tenant, before, deletion }: Input<'remark'>): Promise<'marked' | 'superseded'> {
+    const { deletions } = this.#items(tenant);
+    const found = deletions.get(keyOf(before));
+    if (!found || !isAsRead(found, before))
+      return found?.dueAtMs === deletion.dueAtMs ? 'marked' : 'superseded';
+    const { state, objects, dueAtMs, afterClosingMs } = deletion;
+    const after = afterClosingMs === undefined ? {} : { afterClosingMs };
+    deletions.set(keyOf(found), this.#fitting({ ...found, state, objects, dueAtMs, ...after }));
+    return 'marked';
+  }
+
   deletions(tenant: string): AsyncIterable<readonly Deletion[]> {
     return this.#pages(() => this.#tenants.get(tenant)?.deletions);
   }
 
   deletionsOf(path: RepoPath): AsyncIterable<readonly Deletion[]> {
     return this.#pages(() => ofRepo(this.#tenants.get(path.tenant)?.deletions, path.repo));
+  }
+
+  async deletionsNaming({ tenant, repo, oids }: Input<'deletionsNaming'>): Output<'deletionsNaming'> {
+    const asked = new Set(oids);
+    const found = [...ofRepo(this.#tenants.get(tenant)?.deletions, repo).values()];
+    return found.filter(({ id }) => !id.startsWith(singleIdStart) || asked.has(id.slice(1)));
   }
 
   async listDeletions(input: Input<'listDeletions'>): Promise<DeletionPage> {
@@ -422,12 +440,12 @@ export class MemoryLedger implements Ledger {
     return { deletions: page, next: last ? { repo: last.repo, deletionId: last.id } : null };
   }
 
-  async unmark(input: DeletionKey & { names: readonly string[] }): Promise<'unmarked' | 'refused'> {
+  async unmark(input: Input<'unmark'>): Promise<'unmarked' | 'refused'> {
     checkExpression(unmarkChange(input.names));
     if (input.names.length === 0) return 'unmarked';
     const { deletions } = this.#items(input.tenant);
     const found = deletions.get(keyFrom(input));
-    if (found?.state !== 'marked') return 'refused';
+    if (found?.state !== 'marked' || found.dueAtMs !== input.dueAtMs) return 'refused';
     const objects = new Map([...found.objects].filter(([name]) => !input.names.includes(name)));
     deletions.set(keyOf(found), { ...found, objects });
     return 'unmarked';
@@ -436,8 +454,7 @@ export class MemoryLedger implements Ledger {
   async claimDeletion(input: Input<'claimDeletion'>) {
     const { deletions } = this.#items(input.tenant);
     const found = deletions.get(keyOf(input.before));
-    const isSame = found?.state === input.before.state && found.deadlineMs === input.before.deadlineMs;
-    if (!found || !isSame) return { kind: 'refused' } as const;
+    if (!found || !isAsRead(found, input.before)) return { kind: 'refused' } as const;
     const { deadlineMs, dueAtMs = found.dueAtMs } = input;
     const deletion: Deletion = { ...found, state: 'deleting', deadlineMs, dueAtMs };
     deletions.set(keyOf(found), deletion);
@@ -467,10 +484,18 @@ export class MemoryLedger implements Ledger {
     deletions.set(keyOf(found), rest);
   }
 
-  async removeDeletion(input: DeletionKey): Promise<void> {
+  async removeDeletion(input: Input<'removeDeletion'>): Promise<void> {
     const { deletions } = this.#items(input.tenant);
     const found = deletions.get(keyFrom(input));
-    if (found?.state === 'gone' && !found.removal) deletions.delete(keyFrom(input));
+    const isOver = found?.state === 'gone' && found.deadlineMs === input.deadlineMs;
+    if (isOver && !found.removal) deletions.delete(keyFrom(input));
+  }
+
+  async countDeletions({ tenant, difference, atMost = 9e15 }: Input<'countDeletions'>) {
+    const found = this.#tenants.get(tenant)?.record;
+    if (!found || found.deletionCount > atMost - difference) return 'refused' as const;
+    this.#update(tenant, ({ deletionCount }) => ({ deletionCount: deletionCount + difference }));
+    return 'counted' as const;
   }
 
   shards(path: RepoPath): AsyncIterable<readonly Shard[]> {
@@ -740,6 +765,11 @@ class ReservationItems extends Map<string, Reservation> {
 /** The key of a reservation or of a deletion: those of a repo lie together, as in the table. */
 function keyOf(item: { repo: string; id: string }): string {
   return `${item.repo}#${item.id}`;
+}
+
+function isAsRead(found: Deletion, before: Deletion): boolean {
+  const { state, deadlineMs, dueAtMs } = before;
+  return found.state === state && found.deadlineMs === deadlineMs && found.dueAtMs === dueAtMs;
 }
 
 function keyFrom(key: ReservationKey | DeletionKey): string {

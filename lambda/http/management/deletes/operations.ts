@@ -1,4 +1,5 @@
 import type * as z from 'zod';
+import { openDeletionsMax } from '../../../domain/deletion.ts';
 import {
   type DeletePlan,
   deleteRepo as deleteRepoUseCase,
@@ -32,6 +33,13 @@ const deleteObject = change(
     const [repo, oid] = [pathRepo(event), pathOid(event)];
     const path = repo === undefined || oid === undefined ? undefined : { tenant, repo, oid };
     const plan = path && (await markObject(deps, { ...path, dryRun }));
+    if (plan === 'full')
+      return problem(
+        'deletions-full',
+        `${openDeletionsMax.toLocaleString('en-US')} deletions of the tenant ${tenant} wait already. Try again once some ` +
+          'objects are gone, an hour after they were marked. To delete more at once, run a clean-up or delete the repo.',
+        { 'retry-after': '600' },
+      );
     if (!plan)
       return problem('object-not-found', `The tenant ${tenant} stores no such object in such a repo.`);
     trail.became(numbersOf(plan));

@@ -108,6 +108,7 @@ describe('an item', () => {
     leaseUntilMs: 10,
     listedUntilMs: 0,
     claimCount: 0,
+    deletionCount: 0,
     reservedUntilMs: null,
     lookAtMs: null,
     dueAtMs: 11,

@@ -192,8 +192,79 @@ describe('an object that is marked for deletion', () => {
     world.nowMs += hour;
     await world.consume();
     world.put({ [`game/${oid}`]: 10 });
+    expect(await world.deletions()).toMatchObject([{ state: 'gone' }]);
     expect(await mark()).toMatchObject({ dueAtMs: world.nowMs + hour });
-    expect(await world.deletions()).toHaveLength(2);
+    expect(await world.deletions()).toMatchObject([{ id: `~${oid}`, state: 'marked' }]);
+    await world.consume();
+    expect(await world.keys()).toContain(`game/${oid}`);
+    world.nowMs += hour;
+    await world.consume();
+    expect(await world.keys()).not.toContain(`game/${oid}`);
+  });
+
+  it('keeps the record of what is gone if the object was there only before that', async () => {
+    await mark();
+    world.nowMs += hour;
+    await world.consume();
+    const head = vi.spyOn(world.deps.store, 'head');
+    head.mockResolvedValueOnce({ sizeBytes: 10, lastModifiedMs: 1, sha256: undefined });
+    expect(await mark()).toBeUndefined();
+    expect(head).toHaveBeenCalledTimes(2);
+    expect(await world.deletions()).toMatchObject([{ state: 'gone' }]);
+  });
+
+  it('is deleted after all if a batch has kept it, and a person asks again', async () => {
+    await mark();
+    const [first] = await world.deletions();
+    if (!first) throw new Error('Nothing was marked.');
+    await world.push('game', { [oid]: 10 });
+    world.nowMs += 10 * minute;
+    expect(await mark()).toMatchObject({ dueAtMs: world.nowMs + hour });
+    // What was meant for the first mark, and lands late.
+    const { repo, id: deletionId, dueAtMs } = first;
+    const { ledger } = world;
+    expect(await ledger.unmark({ tenant, repo, deletionId, dueAtMs, names: [oid] })).toBe('refused');
+    expect(await ledger.claimDeletion({ tenant, before: first, deadlineMs: 9e15 })).toMatchObject({
+      kind: 'refused',
+    });
+    world.nowMs += hour;
+    await world.consume();
+    expect(await world.keys()).not.toContain(`game/${oid}`);
+  });
+
+  it('is marked once more beside what a run has begun that names it no more', async () => {
+    await mark();
+    await world.push('game', { [oid]: 10 });
+    const [empty] = await world.deletions();
+    if (!empty) throw new Error('Nothing was marked.');
+    world.nowMs += hour;
+    await world.ledger.claimDeletion({ tenant, before: empty, deadlineMs: world.nowMs + minute });
+    await mark();
+    expect((await world.deletions()).map(({ id, state }) => [id.slice(0, 1), state])).toContainEqual([
+      '~',
+      'deleting',
+    ]);
+    world.nowMs += hour;
+    await world.consume();
+    expect(await world.keys()).not.toContain(`game/${oid}`);
+  });
+
+  it('is not marked beside ten thousand others, until a recount has found fewer', async () => {
+    const atMost = 10_000;
+    await world.ledger.countDeletions({ tenant, difference: atMost - 1 });
+    expect(await mark()).toMatchObject({ bytes: 10 });
+    world.nowMs += minute;
+    expect(await mark({ oid: oidOf(2) })).toBe('full');
+    expect(await world.deletions()).toHaveLength(1);
+    expect(world.requests).toEqual([{ tenant, reason: 'delete', full: false }]);
+    await world.consume();
+    expect(await world.record()).toMatchObject({ deletionCount: 1 });
+    expect(await mark({ oid: oidOf(2) })).toMatchObject({ bytes: 20 });
+    world.nowMs += hour;
+    await world.consume();
+    world.nowMs += 2 * minute;
+    await world.consume();
+    expect(await world.record()).toMatchObject({ deletionCount: 0 });
   });
 
   it('is deleted at once if there is no grace time', async () => {

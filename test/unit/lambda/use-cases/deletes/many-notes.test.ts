@@ -69,7 +69,7 @@ describe('notes of deletes that died', () => {
 describe('a batch that asks for a thousand marked objects', () => {
   const names = new Map(Array.from({ length: 1000 }, (_, index) => [oidOf(index), 1]));
   const deletion = newDeletion({ id: 'd1', repo, objects: names, dueAtMs: 0 });
-  const keep = () => keepFromDeletion(world.deps, { tenant, repo, names, stored: names });
+  const keep = () => keepFromDeletion(world.deps, { tenant, repo, deletionCount: 0, names, stored: names });
 
   beforeEach(async () => {
     world = new MemoryStack();

@@ -625,7 +625,7 @@ describe('a delete in a giant', () => {
     await removed({ [oidOf(3)]: old });
     await begin({ [oidOf(3)]: 10 }, 'marked');
     expect(await count()).toMatchObject({ doubtBytes: 0 });
-    await stack.ledger.removeDeletion({ tenant, repo, deletionId: 'other' });
+    await stack.ledger.removeDeletion({ tenant, repo, deletionId: 'other', deadlineMs: 0 });
     const [marked] = (await stack.deletions()).filter(({ id }) => id === 'other');
     if (!marked) throw new Error('It is marked.');
     await stack.ledger.claimDeletion({ tenant, before: marked, deadlineMs: stack.nowMs + minute });

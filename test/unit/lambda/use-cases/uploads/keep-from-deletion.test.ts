@@ -7,10 +7,19 @@ const repo = 'app';
 const sizes = (...oids: string[]) => new Map(oids.map((oid) => [oid, 1]));
 const many = Array.from({ length: 2 * unmarkedObjectsMax + 1 }, (_, index) => oidOf(index));
 
-describe('a batch that asks for objects of a deletion', () => {
+describe.each([
+  ['read one after the other', 0],
+  ['asked for by name', 10_000],
+])('a batch that asks for objects of a deletion, %s,', (_title, deletionCount) => {
   let world: MemoryStack;
   const keep = (names: string[], stored: string[] = []) =>
-    keepFromDeletion(world.deps, { tenant, repo, names: sizes(...names), stored: sizes(...stored) });
+    keepFromDeletion(world.deps, {
+      tenant,
+      repo,
+      deletionCount,
+      names: sizes(...names),
+      stored: sizes(...stored),
+    });
   const put = async (id: string, oids: string[], state: 'marked' | 'deleting' | 'gone', of = repo) => {
     const deletion = newDeletion({ id, repo: of, objects: sizes(...oids), dueAtMs: 0 });
     await world.ledger.putDeletion({ tenant, deletion });

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { newDeletion, singleDeletionId } from '../../../../../lambda/domain/deletion.ts';
 import { reservationIdOf } from '../../../../../lambda/domain/reservation.ts';
 import { admitUpload } from '../../../../../lambda/use-cases/uploads/admit-upload.ts';
 import { verifyUpload } from '../../../../../lambda/use-cases/uploads/verify-upload.ts';
@@ -55,6 +56,27 @@ describe('after authentication', () => {
       expect(calls.filter(({ name }) => name === 'LIST')).toHaveLength(lists);
     },
   );
+
+  it.each([0, 3, 2_000])('so does a batch of 100 while %i others are marked', async (marked) => {
+    const { made } = await setUp(1e9);
+    const { ledger, deps, calls } = made;
+    for (let index = 0; index < marked; index += 1) {
+      const id = singleDeletionId(oid(1000 + index));
+      const objects = new Map([[oid(1000 + index), 1]]);
+      const deletion = newDeletion({ id, repo: 'app', objects, dueAtMs: 9e15 });
+      await ledger.putDeletion({ tenant, deletion });
+    }
+    await ledger.countDeletions({ tenant, difference: marked });
+    const record = await ledger.readTenant(tenant);
+    if (!record) throw new Error('No tenant.');
+    const objects = new Map(Array.from({ length: 100 }, (_, index) => [oid(index), 1000]));
+    const { elapsedMs } = await made.measure(() =>
+      admitUpload(deps, { tenant: record, repo: 'app', objects }),
+    );
+    expect(elapsedMs).toBe(3 * roundTripMs);
+    const reads = calls.map(({ name }) => name).filter((name) => name.startsWith('deletions'));
+    expect(reads).toEqual([marked > 100 ? 'deletionsNaming' : 'deletionsOf']);
+  });
 
   it('a verify takes one HEAD and one read, and writes nothing to the ledger', async () => {
     const { made } = await setUp(1e9);

@@ -91,6 +91,7 @@ export const problemHints: Readonly<Record<string, string>> = {
   'invalid-body': correct,
   'invalid-query': correct,
   'idempotency-key-reused': otherVersion,
+  'deletions-full': 'See them with `lfs-quota deletion list TENANT`.',
   'test-too-soon': later,
   'issuer-unavailable': later,
 };

@@ -8,7 +8,6 @@ import {
 import { objectKey, repoPrefix } from '../../domain/names.ts';
 import type { Counted, TenantRecord } from '../../domain/tenant.ts';
 import { hasKeys } from '../../ports/object-listing.ts';
-import { allPages } from '../all-pages.ts';
 import type { Deps } from '../deps.ts';
 import { mapLimited } from '../map-limited.ts';
 import { heldUntilMs } from './held-until.ts';

@@ -70,6 +70,6 @@ export const deleteDocs = {
     access: 'manager',
     query: deleteQuery,
     answers: deleteAnswers({ tenant: 'acme', repo: 'game', oid }),
-    problems: ['tenant-not-found', 'object-not-found'],
+    problems: ['tenant-not-found', 'object-not-found', 'deletions-full'],
   },
 } satisfies OperationDocs;

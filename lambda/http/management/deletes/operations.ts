@@ -36,8 +36,8 @@ const deleteObject = change(
     if (plan === 'full')
       return problem(
         'deletions-full',
-        `${openDeletionsMax.toLocaleString('en-US')} deletions of the tenant ${tenant} wait already. Try again once some ` +
-          'objects are gone, an hour after they were marked. To delete more at once, run a clean-up or delete the repo.',
+        `${openDeletionsMax.toLocaleString('en-US')} deletions of the tenant ${tenant} wait already. Retry when the first ` +
+          'objects are deleted, an hour after they were marked. To delete more at once, run a clean-up or delete the repo.',
         { 'retry-after': '600' },
       );
     if (!plan)

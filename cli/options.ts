@@ -1,7 +1,7 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { parseSize } from '../lambda/domain/bytes.ts';
 import { isDay } from '../lambda/domain/calendar.ts';
-import { isOid, isRepoName, isTenantName, tenantNameRule } from '../lambda/domain/names.ts';
+import { isOid, isTenantName, repoNamed, tenantNameRule } from '../lambda/domain/names.ts';
 import { tokenIdOf } from '../lambda/domain/token.ts';
 import { ApiClient } from './api-client.ts';
 import { adminTokenPlace } from './api-errors.ts';
@@ -81,8 +81,8 @@ export function parseTenant(text: string): string {
 
 /** A repo's name. It may end in `.git`, as in its URL. */
 export function parseRepo(text: string): string {
-  const name = text.replace(/\.git$/, '');
-  if (!isRepoName(name)) {
+  const name = repoNamed(text);
+  if (name === undefined) {
     throw new InvalidArgumentError('List the names with `lfs-quota repo list TENANT`.');
   }
   return name;

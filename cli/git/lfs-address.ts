@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import path from 'node:path';
-import { isRepoName, isTenantName } from '../../lambda/domain/names.ts';
+import { isTenantName, repoNamed } from '../../lambda/domain/names.ts';
 import { CliError } from '../errors.ts';
 import { gitSetting, gitText } from './git.ts';
 
@@ -23,9 +23,9 @@ export function readLfsAddress(text: string): LfsAddress | undefined {
     .replace(/\/+$/, '')
     .replace(/\/info\/lfs$/, '')
     .split('/');
-  const repo = parts.pop()?.replace(/\.git$/, '') ?? '';
+  const repo = repoNamed(parts.pop() ?? '');
   const tenant = parts.pop() ?? '';
-  if (!isTenantName(tenant) || !isRepoName(repo)) return undefined;
+  if (!isTenantName(tenant) || repo === undefined) return undefined;
   return { baseUrl: (url.origin + parts.join('/')).replace(/\/+$/, ''), tenant, repo };
 }
 

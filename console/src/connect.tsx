@@ -14,7 +14,7 @@ const firstPush = [
 /** How a repository gets to store its objects here, in three steps. */
 export function Connect({ tenant, isFirst }: { tenant: string; isFirst: boolean }) {
   const [name, setName] = useState('my-repo');
-  const isName = repoPattern.test(name) && !name.endsWith('.git');
+  const isName = repoPattern.test(name);
   const repo = isName ? name : 'my-repo';
   const config = `git config -f .lfsconfig lfs.url ${location.origin}/${tenant}/${repo}/info/lfs`;
   return (

@@ -7,8 +7,8 @@
 
 /** 1 to 40 of `[a-z0-9-]`, alphanumeric at both ends. Not the first segment of a route of the service. */
 export const tenantPattern = /^(?!(?:v1|health|assets)$)[a-z0-9](?:[a-z0-9-]{0,38}[a-z0-9])?$/;
-/** 1 to 100 of `[A-Za-z0-9._-]`, alphanumeric first, no `.` last. */
-export const repoPattern = /^[A-Za-z0-9](?:[A-Za-z0-9._-]{0,98}[A-Za-z0-9_-])?$/;
+/** 1 to 100 of `[A-Za-z0-9._-]`, alphanumeric first, no `.` and no `.git` last. */
+export const repoPattern = /^(?!.*\.[gG][iI][tT]$)[A-Za-z0-9](?:[A-Za-z0-9._-]{0,98}[A-Za-z0-9_-])?$/;
 export const oidPattern = /^[0-9a-f]{64}$/;
 
 /** The rule for a tenant's name, for error messages. */
@@ -20,9 +20,18 @@ export function isTenantName(name: string): boolean {
   return tenantPattern.test(name);
 }
 
-/** True for a repo name: 1 to 100 of `[A-Za-z0-9._-]`, alphanumeric first, no `.` last. */
+/** True for a repo name: 1 to 100 of `[A-Za-z0-9._-]`, alphanumeric first, no `.` and no `.git` last. */
 export function isRepoName(name: string): boolean {
   return repoPattern.test(name);
+}
+
+/**
+ * The repo that a URL or a person names, with `.git` at its end or without. Two spellings never name two repos that can be
+ * taken for each other: what still ends in `.git` is no name.
+ */
+export function repoNamed(text: string): string | undefined {
+  const name = text.replace(/\.git$/, '');
+  return isRepoName(name) ? name : undefined;
 }
 
 /** True for an LFS object id: the SHA-256 of the object's bytes as 64 lower-case hex digits. */

@@ -1,5 +1,5 @@
 import type { APIGatewayProxyEventV2 } from 'aws-lambda';
-import { isOid, isRepoName, isTenantName } from '../domain/names.ts';
+import { isOid, isTenantName, repoNamed } from '../domain/names.ts';
 
 /** What handlers need of an API Gateway HTTP API event (payload 2.0), decoded once. */
 
@@ -41,8 +41,7 @@ export function pathTenant(event: APIGatewayProxyEventV2): string | undefined {
 
 /** The repo of the path without one trailing `.git`, if it is a valid name. */
 export function pathRepo(event: APIGatewayProxyEventV2): string | undefined {
-  const repo = event.pathParameters?.['repo']?.replace(/\.git$/, '');
-  return repo !== undefined && isRepoName(repo) ? repo : undefined;
+  return repoNamed(event.pathParameters?.['repo'] ?? '');
 }
 
 /** The oid of the path, if it is one. */

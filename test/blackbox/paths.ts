@@ -5,7 +5,24 @@ import { admitted, ask, lfsHeaders, newOid, objectOf, objectsIn, push } from './
 
 const noRepo = [
   ...['.git', '..git', '.', '..', '%2e', '%2e%2e', '%2E%2E', '%2e%2e%2f%2e%2e', 'a%2fb', 'a%2Fb', 'a%5cb'],
-  ...['-a', '_a', '.a', 'a.', 'a..git', 'a%20b', '%20', 'a%00', '%0a', 'a%0a', 'a%3fb', 'a%23b', '%c3%a4'],
+  ...[
+    '-a',
+    '_a',
+    '.a',
+    'a.',
+    'a..git',
+    'a.git.git',
+    'a.GIT',
+    'a.Git.git',
+    'a%20b',
+    '%20',
+    'a%00',
+    '%0a',
+    'a%0a',
+    'a%3fb',
+    'a%23b',
+    '%c3%a4',
+  ],
   ...['a:b', 'a@b', 'a~b', 'a+b', '%252e%252e', 'x'.repeat(101), 'x'.repeat(3000)],
 ];
 
@@ -69,7 +86,6 @@ export function pathTests(api: () => Api): void {
         ['game', true],
         ['game.git', true],
         ['Game', false],
-        ['game.git.git', false],
         ['game2', false],
         ['gam', false],
       ] as const) {

@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { repoNamed, repoPattern } from '../../domain/names.ts';
 
 /**
  * Fields that several requests and answers of the management API have. Handlers answer by the schemas of their
@@ -8,6 +9,15 @@ import * as z from 'zod';
 export const time = z.iso.datetime().meta({ examples: ['2026-11-21T05:00:00Z'] });
 
 export const bytes = z.int().min(0);
+
+const repoRule = 'must be the name of a repo';
+
+/** A repo as its URL has it: `.git` at its end is not part of the name. */
+export const repoName = z
+  .string()
+  .max(104, repoRule)
+  .transform((text) => repoNamed(text) ?? '')
+  .pipe(z.string().regex(repoPattern, repoRule));
 
 const limitRule = 'must be a whole number of bytes from 0 to 2^53 − 1';
 

@@ -1,6 +1,6 @@
 import * as z from 'zod';
-import { repoPattern } from '../../domain/names.ts';
 import { cursorPattern, decodeCursor } from './cursor.ts';
+import { repoName } from './fields.ts';
 
 /** Queries that several operations take. A parameter that none of them names is refused. */
 
@@ -33,10 +33,7 @@ export const pageOf = <T>(pattern: RegExp, decode: (cursor: string) => T) =>
 export const pageQuery = pageOf(cursorPattern, decodeCursor);
 
 export const ofRepo = {
-  repo: z
-    .string()
-    .transform((text) => text.replace(/\.git$/, ''))
-    .pipe(z.string().regex(repoPattern, 'must be the name of a repo'))
+  repo: repoName
     .optional()
     .meta({ description: 'Only those of this repo. A trailing `.git` is not part of the name.' }),
 };

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { oidPattern, repoPattern } from '../../../domain/names.ts';
+import { oidPattern } from '../../../domain/names.ts';
 import { bytes, nextCursor, time } from '../fields.ts';
 
 export const deletePlanSchema = z
@@ -24,7 +24,7 @@ export type DeletePlanBody = z.output<typeof deletePlanSchema>;
 
 const deletionSchema = z
   .object({
-    repo: z.string().regex(repoPattern),
+    repo: z.string(),
     oid: z.string().regex(oidPattern),
     sizeBytes: bytes,
     state: z.enum(['marked', 'deleting']).meta({

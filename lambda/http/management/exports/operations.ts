@@ -42,7 +42,7 @@ const startExport = change(
     const key = requestKey(event);
     if (!key.ok) return key.response;
     const { format = 'tar', prefer = 'time', dryRun: isDryRun = false, objects } = body;
-    const repo = body.repo?.replace(/\.git$/, '') ?? null;
+    const repo = body.repo ?? null;
     const refusal = refuseBeyondRepos({ token }, repo ?? undefined);
     if (refusal) return refusal;
     const { kind, name } = actorOf(token);

@@ -1,7 +1,8 @@
 import * as z from 'zod';
 import { wrongRequested } from '../../../domain/export/requested-objects.ts';
-import { oidPattern, repoPattern } from '../../../domain/names.ts';
+import { oidPattern } from '../../../domain/names.ts';
 import { decodeCursor, exportCursorPattern } from '../cursor.ts';
+import { repoName } from '../fields.ts';
 import { pageOf } from '../queries.ts';
 
 const requestedObject = z.strictObject({
@@ -14,9 +15,7 @@ const requestedObject = z.strictObject({
 
 export const startExportBody = z
   .strictObject({
-    repo: z
-      .string()
-      .regex(repoPattern, 'must be the name of a repo')
+    repo: repoName
       .optional()
       .meta({ description: 'Only objects of this repo. A trailing `.git` is not part of the name.' }),
     format: z.enum(['tar', 'zip']).optional().meta({ default: 'tar' }),

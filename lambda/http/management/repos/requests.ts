@@ -48,11 +48,7 @@ const repoRule = 'must be the name of a repo, without .git';
 
 export const createRepoBody = z
   .strictObject({
-    repo: z
-      .string()
-      .regex(repoPattern, repoRule)
-      // The address of a repo may end with it, which means the same repo.
-      .refine((name) => !name.endsWith('.git'), repoRule),
+    repo: z.string().regex(repoPattern, repoRule),
     limitBytes: limitBytes.optional(),
   })
   .meta({ id: 'CreateRepo' });

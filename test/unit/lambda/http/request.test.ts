@@ -134,7 +134,7 @@ describe('names in the path', () => {
   it('are valid ones, the repo without one .git', () => {
     expect(names('acme', 'Game.git')).toEqual(['acme', 'Game']);
     expect(names('acme', 'Game')).toEqual(['acme', 'Game']);
-    expect(names('acme', 'Game.git.git')).toEqual(['acme', 'Game.git']);
+    expect(names('acme', 'Game.git.git')).toEqual(['acme', undefined]);
     expect(names('ACME', '..')).toEqual([undefined, undefined]);
     expect(names('v1', '.git')).toEqual([undefined, undefined]);
     expect(names('a/b', 'a/b.git')).toEqual([undefined, undefined]);

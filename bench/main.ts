@@ -5,6 +5,7 @@ import { benchRequests } from './requests.ts';
 type Bench = (print: (text: string) => void, options: readonly string[]) => Promise<unknown>;
 
 const benches: Readonly<Record<string, () => Promise<Bench>>> = {
+  bodies: async () => (await import('./bodies.ts')).benchBodies,
   crowd: async () => (await import('./embedded/crowd.ts')).benchCrowd,
   export: async () => (await import('./export/bench-export.ts')).benchExport,
   'export-workers': async () => (await import('./export/bench-export-workers.ts')).benchExportWorkers,

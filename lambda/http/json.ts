@@ -1,4 +1,4 @@
-import type * as z from 'zod';
+import * as z from 'zod';
 
 const issueCharactersMax = 200;
 
@@ -9,4 +9,49 @@ export function firstIssue(error: z.ZodError): string {
   const path = issue.path.join('.');
   const text = path ? `${path}: ${issue.message}` : issue.message;
   return text.length > issueCharactersMax ? `${text.slice(0, issueCharactersMax)}…` : text;
+}
+
+/**
+ * A list. Its length is checked before its elements, and they're checked up to the first wrong one: otherwise a body of a
+ * megabyte costs a second of CPU and an issue for each element.
+ */
+export function listOf<T extends z.ZodType>(
+  element: T,
+  { min, max, rule }: { min: number; max: number; rule: string },
+) {
+  const firstWrong = (value: unknown, context: z.RefinementCtx) => {
+    if (!Array.isArray(value)) return value;
+    if (value.length > max) return refuse(context, rule, []);
+    for (const [index, each] of value.entries()) {
+      const issue = element.safeParse(each).error?.issues[0];
+      if (issue) return refuse(context, issue.message, [index, ...issue.path]);
+    }
+    return value;
+  };
+  return z.preprocess(firstWrong, z.array(element).min(min, rule).max(max, rule));
+}
+
+/** An object with keys of the client's choice: checked like a list. */
+export function recordOf<K extends z.ZodString, T extends z.ZodType>(
+  key: K,
+  element: T,
+  { max, rule }: { max: number; rule: string },
+) {
+  const firstWrong = (value: unknown, context: z.RefinementCtx) => {
+    if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
+    const keys = Object.keys(value);
+    if (keys.length > max) return refuse(context, rule, []);
+    for (const name of keys) {
+      const issue =
+        key.safeParse(name).error?.issues[0] ?? element.safeParse(Reflect.get(value, name)).error?.issues[0];
+      if (issue) return refuse(context, issue.message, [name, ...issue.path]);
+    }
+    return value;
+  };
+  return z.preprocess(firstWrong, z.record(key, element).meta({ maxProperties: max }));
+}
+
+function refuse(context: z.RefinementCtx, message: string, path: PropertyKey[]): never {
+  context.addIssue({ code: 'custom', message, path });
+  return z.NEVER;
 }

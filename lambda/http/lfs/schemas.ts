@@ -1,39 +1,37 @@
 import * as z from 'zod';
 import { oidPattern } from '../../domain/names.ts';
 import { defaultSettings } from '../../domain/settings.ts';
+import { listOf } from '../json.ts';
 
 /**
  * The wire format of the LFS API (git-lfs docs/api/batch.md). A wrong object is answered beside the others, and some
  * mistakes have a status of their own, so decoding is more lenient than what `meta` tells clients to send.
  */
 
-const oid = z
-  .string()
-  .meta({ pattern: oidPattern.source, description: 'SHA-256, 64 lower-case hex digits.' });
+/** The words of the protocol are short. Something longer refuses the request as a whole. */
+const word = z.string().max(1000);
+const oid = word.meta({ pattern: oidPattern.source, description: 'SHA-256, 64 lower-case hex digits.' });
 const size = z.number().meta({ type: 'integer', minimum: 0, maximum: defaultSettings.objectBytesMax });
 
 /** git-lfs names three or so. */
-export const transfersMax = 100;
+const transfersMax = 100;
 
 export const batchRequestSchema = z
   .object({
-    operation: z.string().meta({ enum: ['upload', 'download'] }),
-    transfers: z
-      .array(z.string())
+    operation: word.meta({ enum: ['upload', 'download'] }),
+    transfers: listOf(word, { min: 0, max: transfersMax, rule: `at most ${transfersMax} are taken` })
       .optional()
       .meta({
-        maxItems: transfersMax,
         anyOf: [{ maxItems: 0 }, { contains: { const: 'basic' } }],
         description: 'Must be empty or hold "basic". Without it, basic is meant.',
       }),
     ref: z.unknown().optional().meta({ description: 'Accepted and not used.' }),
-    objects: z
-      .array(z.object({ oid, size }))
-      .meta({ minItems: 1, maxItems: defaultSettings.batchObjectsMax }),
-    hash_algo: z
-      .string()
-      .optional()
-      .meta({ enum: ['sha256'] }),
+    objects: listOf(z.object({ oid, size }), {
+      min: 0,
+      max: defaultSettings.batchObjectsMax,
+      rule: `at most ${defaultSettings.batchObjectsMax} are taken at once`,
+    }).meta({ minItems: 1 }),
+    hash_algo: word.optional().meta({ enum: ['sha256'] }),
   })
   .meta({ id: 'BatchRequest' });
 

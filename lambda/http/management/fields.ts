@@ -36,15 +36,15 @@ export const nextCursor = z
   .meta({ description: '`cursor` of the next page. null: this is the last page.' });
 
 const textCharactersMax = 100;
+const textRule = `must have 1 to ${textCharactersMax} characters`;
 
 /** Text for people, 1 to 100 characters (code points, as JSON Schema counts them). */
 export const text = (description: string) =>
   z
     .string()
-    .refine(
-      (value) => value !== '' && [...value].length <= textCharactersMax,
-      `must have 1 to ${textCharactersMax} characters`,
-    )
+    // Of UTF-16 a character has two units at most. What is longer is not counted.
+    .max(2 * textCharactersMax, { message: textRule, abort: true })
+    .refine((value) => value !== '' && [...value].length <= textCharactersMax, textRule)
     .meta({ minLength: 1, maxLength: textCharactersMax })
     .nullable()
     .meta({ description });

@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { listOf, recordOf } from '../../json.ts';
 import { tokenRepos } from '../tokens/requests.ts';
 
 /** An identity token of GitHub has about 2,000 characters. */
@@ -17,6 +18,7 @@ export const exchangeBody = z
   })
   .meta({ id: 'ExchangeToken' });
 
+const issuerCharactersMax = 1000;
 const claimsMax = 10;
 const valuesMax = 20;
 const valueCharactersMax = 255;
@@ -30,22 +32,20 @@ export const ttlSecondsDefault = 3600;
 
 export const createRuleBody = z
   .strictObject({
-    issuer: z.string().meta({ description: 'Whose identity tokens: one of the issuers of the stage.' }),
-    match: z
-      .record(
-        z.string().regex(/^[A-Za-z0-9][A-Za-z0-9_.:/-]{0,99}$/, 'is no name of a claim'),
-        z.union([claimValue, z.array(claimValue).min(1, valueRule).max(valuesMax, valueRule)], valueRule),
-      )
-      .refine(
-        (match) => Object.keys(match).length <= claimsMax,
-        `must not name more than ${claimsMax} claims`,
-      )
-      .meta({
-        description:
-          'Claim → the value that it must have, or several of which it must have one. All must match, exactly; a `ref` may ' +
-          'end in `*`. GitHub: `repository_id` or `repository_owner_id` is needed. GitLab: `project_id` or ' +
-          '`namespace_id`. To push, `ref` or `environment` as well.',
-      }),
+    issuer: z
+      .string()
+      .max(issuerCharactersMax)
+      .meta({ description: 'Whose identity tokens: one of the issuers of the stage.' }),
+    match: recordOf(
+      z.string().regex(/^[A-Za-z0-9][A-Za-z0-9_.:/-]{0,99}$/, 'is no name of a claim'),
+      z.union([claimValue, listOf(claimValue, { min: 1, max: valuesMax, rule: valueRule })], valueRule),
+      { max: claimsMax, rule: `must not name more than ${claimsMax} claims` },
+    ).meta({
+      description:
+        'Claim → the value that it must have, or several of which it must have one. All must match, exactly; a `ref` may ' +
+        'end in `*`. GitHub: `repository_id` or `repository_owner_id` is needed. GitLab: `project_id` or ' +
+        '`namespace_id`. To push, `ref` or `environment` as well.',
+    }),
     scope: z.enum(['read', 'write']),
     repos: tokenRepos
       .nullable()

@@ -20,7 +20,7 @@ import { change, jsonBody, type ManagementDeps, noBody, type Operations, operati
 import { noQuery, pageSizeDefault } from '../queries.ts';
 import { exportsAccess, openExportsAccess } from './access.ts';
 import { exportBody, signedArchives } from './bodies.ts';
-import { exportQuery, startExportBody } from './requests.ts';
+import { exportQuery, startExportBody, startExportBodyBytesMax } from './requests.ts';
 
 /** The newest first, a page at a time. */
 const listExports = operation(
@@ -37,7 +37,12 @@ const listExports = operation(
 );
 
 const startExport = change(
-  { action: 'export.start', access: openExportsAccess, query: noQuery, body: jsonBody(startExportBody) },
+  {
+    action: 'export.start',
+    access: openExportsAccess,
+    query: noQuery,
+    body: jsonBody(startExportBody, startExportBodyBytesMax),
+  },
   async (deps, { tenant: { tenant }, token, body, event, trail }) => {
     const key = requestKey(event);
     if (!key.ok) return key.response;

@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { repoPattern } from '../../../domain/names.ts';
+import { listOf } from '../../json.ts';
 import { text } from '../fields.ts';
 
 const lifetimeSecondsMin = 300;
@@ -12,10 +13,11 @@ const tokenReposMax = 50;
 const reposRule = `must name 1 to ${tokenReposMax} repos, none of them twice`;
 
 /** Repos that a token is for, as they are named in paths. */
-export const tokenRepos = z
-  .array(z.string().regex(repoPattern, 'must be the name of a repo, without .git'))
-  .min(1, reposRule)
-  .max(tokenReposMax, reposRule)
+export const tokenRepos = listOf(z.string().regex(repoPattern, 'must be the name of a repo, without .git'), {
+  min: 1,
+  max: tokenReposMax,
+  rule: reposRule,
+})
   .refine((repos) => new Set(repos).size === repos.length, reposRule)
   .meta({ uniqueItems: true });
 

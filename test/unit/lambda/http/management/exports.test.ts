@@ -81,7 +81,7 @@ describe('to begin an export', () => {
     { body: { format: 'rar' }, detail: /^format/ },
     { body: { prefer: 'beauty' }, detail: /^prefer/ },
     { body: { dryrun: true }, detail: /dryrun/ },
-    { body: { objects: [] }, detail: /^objects: must name an object/ },
+    { body: { objects: [] }, detail: /^objects: must name 1 to 15000 objects/ },
     { body: { objects: [{ oid: 'A'.repeat(64) }] }, detail: /^objects.0.oid: must be 64/ },
     { body: { objects: [{ oid }, { oid }] }, detail: /^objects.1.oid: is in the list twice/ },
     { body: { objects: [{ oid, name: '/etc' }] }, detail: /^objects.0.name: must be a relative path/ },

@@ -11,7 +11,7 @@ const read = (body: unknown) =>
   );
 
 it('refuses a body in a few words, however many fields it does not know', () => {
-  const fields = Array.from({ length: 50_000 }, (_, index) => [`field${index}`, index]);
+  const fields = Array.from({ length: 3_000 }, (_, index) => [`field${index}`, index]);
   const read1 = read({ scope: 'read', ...Object.fromEntries(fields) });
   expect(read1).toMatchObject({ ok: false, response: { statusCode: 422 } });
   expect(JSON.stringify(read1).length).toBeLessThan(1000);

@@ -1,0 +1,77 @@
+import * as z from 'zod';
+import { defaultSettings } from '../../lambda/domain/settings.ts';
+import { exchangeBodyBytesMax } from '../../lambda/http/management/exchange/requests.ts';
+import { startExportBodyBytesMax } from '../../lambda/http/management/exports/requests.ts';
+import { bodyBytesMaxDefault } from '../../lambda/http/management/operation.ts';
+import { operationDocs } from '../../lambda/http/openapi/document.ts';
+
+type Json = Readonly<Record<string, unknown>>;
+
+/** The schema of each route that takes a body. */
+export const bodySchemas: readonly (readonly [route: string, schema: z.ZodType])[] = Object.entries(
+  operationDocs,
+).flatMap(([route, { body }]) => (body ? [[route, body.schema] as const] : []));
+
+export function jsonSchemaOf(schema: z.ZodType): Json {
+  const { $defs = {}, ...root } = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' });
+  const resolved = (part: unknown): unknown => {
+    if (typeof part !== 'object' || part === null) return part;
+    if (Array.isArray(part)) return part.map(resolved);
+    const { $ref, ...rest } = part as { $ref?: string };
+    if ($ref !== undefined) return resolved({ ...$defs[$ref.replace('#/$defs/', '')], ...rest });
+    return Object.fromEntries(Object.entries(rest).map(([name, inner]) => [name, resolved(inner)]));
+  };
+  return resolved(root) as Json;
+}
+
+/** Each schema in a schema, by its path of field names. `[]` is an element, `{}` the value of any key. */
+export function partsOf(schema: Json, path: readonly string[] = []): [path: readonly string[], part: Json][] {
+  const inner = (part: unknown, name: string) =>
+    typeof part === 'object' && part !== null ? partsOf(part as Json, [...path, name]) : [];
+  const { properties = {}, items, additionalProperties, anyOf = [], oneOf = [] } = schema;
+  return [
+    [path, schema],
+    ...Object.entries(properties as Json).flatMap(([name, part]) => inner(part, name)),
+    ...inner(items, '[]'),
+    ...inner(additionalProperties, '{}'),
+    ...[...(anyOf as Json[]), ...(oneOf as Json[])].flatMap((part) => partsOf(part, path)),
+  ];
+}
+
+/** The largest body that a route takes. */
+function bytesMaxOf(route: string): number {
+  if (route.endsWith('/exports')) return startExportBodyBytesMax;
+  if (route.endsWith('/exchange')) return exchangeBodyBytesMax;
+  return route.includes('/info/lfs/') ? defaultSettings.bodyBytesMax : bodyBytesMaxDefault;
+}
+
+export interface WorstBody {
+  readonly route: string;
+  readonly title: string;
+  readonly schema: z.ZodType;
+  readonly text: string;
+}
+
+/** Bodies as large as they may be, in which everything is wrong: each list and record is filled, one at a time. */
+export function worstBodies(): WorstBody[] {
+  return bodySchemas.flatMap(([route, schema]) => {
+    const body = (path: readonly string[], content: string, filled: string) => {
+      const text = path.reduceRight((rest, name) => wrapped(name, rest), filled);
+      return { route, title: `${path.join('.') || 'the body'}: ${content}`, schema, text };
+    };
+    return partsOf(jsonSchemaOf(schema)).flatMap(([path, part]) => {
+      const room = bytesMaxOf(route) - 200;
+      const list = (element: string) => `[${Array(Math.floor(room / (element.length + 1))).fill(element)}]`;
+      if (part['type'] === 'array')
+        return ['{}', '1', '[]'].map((element) => body(path, element, list(element)));
+      if (part['type'] !== 'object') return [];
+      const fields = Array.from({ length: Math.floor(room / 12) }, (_, index) => `"${index + 1e5}":1`);
+      return [body(path, 'fields', `{${fields}}`), body(path, 'a list', list('1'))];
+    });
+  });
+}
+
+function wrapped(name: string, content: string): string {
+  if (name === '[]') return `[${content}]`;
+  return name === '{}' ? `{"key":${content}}` : `{${JSON.stringify(name)}:${content}}`;
+}

@@ -1,0 +1,76 @@
+import { expect, it } from 'vitest';
+import { startExportBody } from '../../../../lambda/http/management/exports/requests.ts';
+import { bodySchemas, jsonSchemaOf, partsOf, worstBodies } from '../../../support/worst-bodies.ts';
+
+/** Whether no text of any length matches: every repetition has an end. What is looked ahead at does not count. */
+function isBounded(pattern: string): boolean {
+  const plain = pattern.replace(/\(\?!.*?\$\)/g, '').replace(/\[(?:\\.|[^\]\\])*\]/g, 'x');
+  return /^\^.*\$$/.test(plain) && !/[*+]|\{\d+,\}/.test(plain);
+}
+
+it('an unbounded pattern is found', () => {
+  expect(['^a{3}$', '^(?!.*x$)[a*]{0,9}$'].map(isBounded)).toEqual([true, true]);
+  expect(['^a*$', '^a+$', '^a{2,}$', 'a', '^[^x]+$'].map(isBounded)).toEqual([
+    false,
+    false,
+    false,
+    false,
+    false,
+  ]);
+});
+
+it.each(bodySchemas)('the body of %s has a maximum for each list, record and text', (_route, schema) => {
+  const unbounded = partsOf(jsonSchemaOf(schema)).filter(([, part]) => {
+    const { type, maxItems, maxProperties, maxLength, pattern, const: only, enum: values } = part;
+    const isOneOf = only !== undefined || values !== undefined;
+    if (type === 'array') return maxItems === undefined;
+    if (type === 'string')
+      return maxLength === undefined && !isOneOf && !(typeof pattern === 'string' && isBounded(pattern));
+    const hasAnyKeys = type === 'object' && typeof part['additionalProperties'] === 'object';
+    return hasAnyKeys && maxProperties === undefined;
+  });
+  expect(unbounded.map(([path]) => path.join('.'))).toEqual([]);
+});
+
+it('every part of a body is looked at', () => {
+  const paths = bodySchemas.flatMap(([route, schema]) =>
+    partsOf(jsonSchemaOf(schema)).map(([path]) => `${route} ${path.join('.')}`),
+  );
+  expect(paths).toContain('POST /v1/tenants/{tenant}/exports objects.[].name');
+  expect(paths).toContain('POST /v1/tenants/{tenant}/exchange-rules match.{}.[]');
+  expect(worstBodies().length).toBeGreaterThan(bodySchemas.length);
+});
+
+/** A value whose every read is counted. */
+function counted(value: unknown, count: () => void): unknown {
+  if (typeof value !== 'object' || value === null) return value;
+  return new Proxy(value, {
+    get: (target, key, receiver) => {
+      count();
+      return counted(Reflect.get(target, key, receiver), count);
+    },
+  });
+}
+
+function readsOf(schema: (typeof bodySchemas)[number][1], value: unknown): number {
+  let reads = 0;
+  schema.safeParse(
+    counted(value, () => {
+      reads += 1;
+    }),
+  );
+  return reads;
+}
+
+it.each(worstBodies())('$route reads little of $title', ({ schema, text }) => {
+  const value: unknown = JSON.parse(text);
+  expect(readsOf(schema, value)).toBeLessThan(100);
+});
+
+it('a list is read up to its first wrong element, and a right one twice', () => {
+  const oid = (index: number) => index.toString(16).padStart(64, '0');
+  const objects = Array.from({ length: 14_000 }, (_, index) => ({ oid: oid(index) }));
+  const right = readsOf(startExportBody, { objects });
+  expect(right).toBeLessThan(20 * objects.length);
+  expect(readsOf(startExportBody, { objects: [...objects.slice(0, 10), {}, ...objects] })).toBeLessThan(500);
+});

@@ -1,0 +1,435 @@
+import { execFileSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { readdirSync, readFileSync } from 'node:fs';
+import { ServerResponse } from 'node:http';
+import { join } from 'node:path';
+import type { Context, ScheduledEvent, SQSEvent } from 'aws-lambda';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { fromAttributes } from '../../lambda/adapters/dynamodb/attributes.ts';
+import { createInvocations } from '../../lambda/adapters/system/invocations.ts';
+import { defaultSettings } from '../../lambda/domain/settings.ts';
+import { decodeShardRequest } from '../../lambda/events/shard-request.ts';
+import { create as createStoreEvents } from '../../lambda/handlers/store-events.ts';
+import type { ExportMessage } from '../../lambda/ports/export-queue.ts';
+import type { Ledger } from '../../lambda/ports/ledger.ts';
+import { listPages } from '../../lambda/ports/object-listing.ts';
+import type { RecountRequest } from '../../lambda/ports/recount-queue.ts';
+import type { WebhookMessage } from '../../lambda/ports/webhooks.ts';
+import { allPages } from '../../lambda/use-cases/all-pages.ts';
+import { newMessage } from '../../local/background/queue-message.ts';
+import { messageEvent, toSqsEvent } from '../../local/background/sqs-event.ts';
+import { composeEmbedded } from '../../local/compose.ts';
+import { openDatabase } from '../../local/data/database.ts';
+import { storeCredentialsOf } from '../../local/data/secrets.ts';
+import { createFunctions } from '../../local/functions.ts';
+import { startEmbeddedStack } from '../../local/start.ts';
+import { startStore } from '../../local/store/start-store.ts';
+import { Turns } from '../../local/turns.ts';
+import { httpEvent } from '../support/http-event.ts';
+import { recordingLog } from '../support/recording-log.ts';
+import { useTempFolders } from '../support/temp-folder.ts';
+
+/**
+ * What older versions stored is read, finished and exact at rest: items of each kind, messages, exports and clean-ups half
+ * done, and data folders. test/fixtures/README.md says how it was made.
+ */
+
+const tempFolder = useTempFolders();
+const bucket = 'lfs-quota';
+const minute = 60_000;
+const hour = 60 * minute;
+const day = 24 * hour;
+
+interface Messages {
+  readonly nowMs: number;
+  readonly settings: object;
+  readonly admin: string;
+  readonly tokens: Readonly<Record<string, string>>;
+  readonly recounts: readonly RecountRequest[];
+  readonly exports: readonly ExportMessage[];
+  readonly webhooks: readonly WebhookMessage[];
+  readonly shardRequest?: object;
+  readonly storeEvents?: readonly object[];
+}
+
+const fixtureOf = (commit: string) => join(import.meta.dirname, '../fixtures', commit);
+const messagesOf = (commit: string): Messages =>
+  JSON.parse(readFileSync(join(fixtureOf(commit), 'messages.json'), 'utf8'));
+const itemsOf = (commit: string) =>
+  readFileSync(join(fixtureOf(commit), 'items.jsonl'), 'utf8')
+    .trim()
+    .split('\n')
+    .map((line) => fromAttributes(JSON.parse(line)));
+
+/** @returns the data folder. */
+function unpack(commit: string): string {
+  const folder = tempFolder();
+  execFileSync('tar', ['-xzf', join(fixtureOf(commit), 'data.tar.gz'), '-C', folder]);
+  return join(folder, 'data');
+}
+
+const sha256 = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex');
+
+// The SDK would learn the machine's time from it, which is not that of the fixture.
+const sendDate = Object.getOwnPropertyDescriptor(ServerResponse.prototype, 'sendDate');
+beforeEach(() => {
+  Object.defineProperty(ServerResponse.prototype, 'sendDate', {
+    configurable: true,
+    get: () => false,
+    set() {},
+  });
+});
+afterEach(() => {
+  Reflect.deleteProperty(ServerResponse.prototype, 'sendDate');
+  if (sendDate) Object.defineProperty(ServerResponse.prototype, 'sendDate', sendDate);
+  vi.useRealTimers();
+});
+
+const closes: (() => Promise<void>)[] = [];
+afterEach(async () => {
+  for (const close of closes.splice(0).reverse()) await close();
+});
+
+/** The functions over the table's items and the store's files of a commit, as they are deployed: nothing runs by itself. */
+async function deployOver(commit: string) {
+  const messages = messagesOf(commit);
+  vi.useFakeTimers({ toFake: ['Date'], now: messages.nowMs });
+  const dataDir = unpack(commit);
+  const database = await openDatabase(join(tempFolder(), 'database'));
+  closes.push(() => database.close());
+  const { client, tableName: TableName } = database;
+  for (const Item of itemsOf(commit)) await client.send('PutItem', { TableName, Item });
+
+  const { log, entries } = recordingLog();
+  const credentials = await storeCredentialsOf(dataDir, { random: () => '' });
+  const store = await startStore({ port: 0, dataDir: join(dataDir, 'store'), bucket, credentials });
+  closes.push(() => store.close());
+  const queued = {
+    recounts: [...messages.recounts],
+    exports: [...messages.exports],
+    webhooks: [...messages.webhooks],
+  };
+  const invocations = createInvocations();
+  const settings = { ...defaultSettings, recountRestMs: 0, ...messages.settings };
+  // What waits moves the clock on.
+  const clock = {
+    nowMs: () => Date.now(),
+    sleep: async (ms: number) => void vi.setSystemTime(Date.now() + Math.ceil(ms)),
+  };
+  let drawn = 0;
+  const composed = composeEmbedded({
+    database,
+    store: { url: store.url, head: store.head, bucket, credentials },
+    queue: {
+      request: async (request) => void queued.recounts.push(request),
+      requestAll: async (requests) => void queued.recounts.push(...requests),
+    },
+    exportQueue: { send: async (sent) => void queued.exports.push(...sent) },
+    webhookQueue: { send: async (sent) => void queued.webhooks.push(...sent) },
+    queueGauges: [],
+    allowsLoopbackWebhooks: false,
+    issuers: [],
+    gitHosts: [],
+    adoptedRepos: [],
+    adminToken: messages.admin,
+    clock,
+    ids: { random: (length) => `${(drawn++).toString(36)}`.padStart(length, '0') },
+    log,
+    invocations,
+    settings,
+    turns: new Turns(),
+  });
+  closes.push(async () => composed.close());
+  const posted: string[] = [];
+  const deps = {
+    ...composed.deps,
+    webhookSender: {
+      post: async ({ body }: { body: string }) => {
+        posted.push(body);
+        return { kind: 'answered', status: 200 } as const;
+      },
+    },
+  };
+  return {
+    messages,
+    deps,
+    functions: createFunctions(deps),
+    queued,
+    entries,
+    posted,
+    database,
+    dataDir,
+    store,
+  };
+}
+
+type Deployed = Awaited<ReturnType<typeof deployOver>>;
+
+const context = { getRemainingTimeInMillis: () => 800_000, awsRequestId: 'r' } as Context;
+
+/** Runs the schedule, and all that lies in the queues, until nothing does. */
+async function settle({ functions, queued }: Deployed): Promise<void> {
+  await functions.refresh({} as ScheduledEvent, context);
+  for (let turn = 0; ; turn += 1) {
+    if (turn > 200) throw new Error('The queues are never empty.');
+    const [recount] = queued.recounts.splice(0, 1);
+    const [step] = queued.exports.splice(0, 1);
+    const [webhook] = queued.webhooks.splice(0, 1);
+    if (!recount && !step && !webhook) return;
+    const message = { messageId: 'm', failures: 0 };
+    const answers = [
+      recount &&
+        (await functions.reconcile(
+          toSqsEvent(newMessage(recount, { nowMs: Date.now(), messageId: 'm' })),
+          context,
+        )),
+      step &&
+        (await functions.exportArchive(messageEvent({ ...message, queue: 'export', body: step }), context)),
+      webhook &&
+        (await functions.sendWebhook(messageEvent({ ...message, queue: 'webhook', body: webhook }), context)),
+    ];
+    for (const answer of answers) if (answer) expect(answer).toEqual({ batchItemFailures: [] });
+  }
+}
+
+/** Lets time pass, with a run of the schedule after each step. */
+async function live(deployed: Deployed, steps: number, stepMs: number): Promise<void> {
+  for (let step = 0; step < steps; step += 1) {
+    vi.setSystemTime(Date.now() + stepMs);
+    await settle(deployed);
+  }
+}
+
+async function stored({ deps }: Deployed, prefix: string) {
+  const found = new Map<string, number>();
+  for await (const page of listPages(deps.listing, { prefix }))
+    for (let index = 0; index < page.keyCount; index += 1) found.set(page.keyAt(index), page.sizeAt(index));
+  return found;
+}
+const sumOf = (sizes: Iterable<number>) => [...sizes].reduce((sum, size) => sum + size, 0);
+
+/** What is wrong with a tenant that should rest. */
+async function expectRest(deployed: Deployed, tenant: string): Promise<void> {
+  const { deps } = deployed;
+  const record = await deps.ledger.readTenant(tenant);
+  const objects = await stored(deployed, `${tenant}/`);
+  expect({ ...record, notes: record?.notes.size }, tenant).toMatchObject({
+    counted: { storedBytes: sumOf(objects.values()), objectCount: objects.size },
+    committedBytes: sumOf(objects.values()),
+    claimCount: 0,
+    notes: 0,
+  });
+  expect(await allPages(deps.ledger.reservations(tenant))).toEqual([]);
+  expect(await allPages(deps.ledger.deletions(tenant))).toEqual([]);
+  for (const { repo, storedBytes, closedAtMs } of await allPages(deps.ledger.repos(tenant))) {
+    const own = [...objects].filter(([key]) => key.startsWith(`${tenant}/${repo}/`));
+    expect({ repo, storedBytes, closedAtMs: closedAtMs ?? null }).toEqual({
+      repo,
+      storedBytes: sumOf(own.map(([, size]) => size)),
+      closedAtMs: null,
+    });
+  }
+}
+
+/** As the generator made them. */
+const exported = [
+  Buffer.alloc(6 * 1024 ** 2),
+  ...Array.from({ length: 5 }, (_, index) => Buffer.alloc(500, `exported ${index}.`)),
+];
+const levels = Array.from({ length: 4 }, (_, index) => Buffer.alloc(100, `level ${index}.`));
+
+/** The archive of an export that has ended, by the URLs that the API gives. */
+async function archiveOf({ functions, messages, store }: Deployed, tenant: string, exportId: string) {
+  const path = `/v1/tenants/${tenant}/exports/${exportId}`;
+  const event = httpEvent({
+    method: 'GET',
+    path,
+    routeKey: 'GET /v1/tenants/{tenant}/exports/{exportId}',
+    pathParameters: { tenant, exportId },
+    headers: { authorization: `Bearer ${messages.admin}` },
+  });
+  const answer = (await functions.http.management(event, context)) as { body: string };
+  const { state, archives } = JSON.parse(answer.body) as { state: string; archives: { url: string }[] };
+  expect(state, answer.body).toBe('done');
+  expect(archives.every(({ url }) => url.startsWith(store.url))).toBe(true);
+  const bytes = await Promise.all(archives.map(async ({ url }) => (await fetch(url)).arrayBuffer()));
+  return Buffer.concat(bytes.map((each) => Buffer.from(each)));
+}
+
+const countOf = async (deployed: Deployed, prefix: string) => (await stored(deployed, prefix)).size;
+
+/** No warning and no error. */
+function expectNoTrouble({ entries }: Deployed): void {
+  expect(entries.filter(({ level }) => level !== 'info')).toEqual([]);
+}
+
+/** Much is computed here, and a machine may be busy. */
+const timeout = 120_000;
+
+describe('what 272d26e stored', { timeout }, () => {
+  it('has items of each kind of the ledger, and each is read', async () => {
+    const { ledger } = (await deployOver('272d26e')).deps;
+    const acme = await ledger.readTenant('acme');
+    expect(acme).toMatchObject({ plan: 'team', limitBytes: 5000, downloadLimitBytes: 1_000_000 });
+    expect(acme?.repoLimits.get('game')).toMatchObject({ limitBytes: 3000, counted: { storedBytes: 400 } });
+    expect((await ledger.readTenant('ends'))?.notes.size).toBe(1);
+    expect((await ledger.readTenant('shut'))?.closedAtMs).toEqual(expect.any(Number));
+    const reservationsOf = async (tenant: string) => allPages(ledger.reservations(tenant));
+    const open = await reservationsOf('open');
+    expect(open.map(({ state }) => state).sort()).toEqual([
+      'issued',
+      'issued',
+      'issued',
+      'issued',
+      'pending',
+    ]);
+    expect((await reservationsOf('ends')).filter((each) => each.deletedByMs !== undefined)).toHaveLength(1);
+    expect((await reservationsOf('sums')).filter((each) => each.id.startsWith('~'))).toHaveLength(1);
+    const deletions = (await allPages(ledger.deletions('ends'))).map(({ repo, state }) => `${repo} ${state}`);
+    expect(deletions).toEqual(['closed deleting', 'dying gone', 'marked marked', 'noted gone']);
+    expect((await allPages(ledger.deletions('clean'))).map(({ sweep }) => sweep !== undefined)).toEqual([
+      true,
+      true,
+    ]);
+    expect((await ledger.readRepo({ tenant: 'big', repo: 'sky' }))?.giant).toBeDefined();
+    expect((await allPages(ledger.shards({ tenant: 'big', repo: 'sky' }))).some(({ partOf }) => partOf)).toBe(
+      true,
+    );
+    const cleanups = await cleanupsOf(ledger);
+    expect(cleanups.map(({ state }) => state)).toEqual([
+      'selecting',
+      'done',
+      'cancelled',
+      'deleting',
+      'watching',
+    ]);
+    const swept = cleanups.find(({ repo }) => repo === 'swept');
+    const seen = await allPages(ledger.seen({ tenant: 'clean', watchId: swept?.watch.id ?? '', fromMs: 0 }));
+    expect(seen).toHaveLength(1);
+    expect(await ledger.readRefreshState()).toBeDefined();
+  });
+
+  it('has items of each other kind, and each is read', async () => {
+    const { deps, messages } = await deployOver('272d26e');
+    const path = { tenant: 'acme', repo: 'game' };
+    const days = { tenant: 'acme', from: '2026-11-01', to: '2026-11-30' };
+    const tokens = await deps.tokens.list('acme');
+    expect(tokens.map(({ scope }) => scope).sort()).toEqual(['manage', 'write']);
+    expect(await deps.exchangeRules.list('acme')).toHaveLength(1);
+    expect(await deps.failures.list()).toHaveLength(1);
+    expect((await deps.warnings.read('acme')).pending).toHaveLength(1);
+    expect(await deps.webhooks.read('acme')).toMatchObject({ url: 'https://hooks.acme.example/quota' });
+    expect(await deps.keptGrants.find(sha256(Buffer.from('ada')))).toMatchObject({
+      grant: { access: 'write' },
+    });
+    const { jobs } = await deps.exportJobs.list({ tenant: 'out', pageSize: 9 });
+    expect(jobs.map(({ state }) => state).sort()).toEqual(['cancelled', 'copying', 'copying', 'done']);
+    const session = itemsOf('272d26e').find(({ sk }) => String(sk).startsWith('SESSION#'));
+    const key = { parentId: 'operator', sessionId: String(session?.['sessionId']) };
+    expect(await deps.tokens.findSession(key)).toMatchObject(key);
+    expect((await deps.locks.listPage({ ...path, pageSize: 9 })).locks).toHaveLength(1);
+    expect(await deps.publicReads.find(path)).toMatchObject({ monthlyLimitBytes: 500_000 });
+    expect(await deps.mappedRepos.find(path)).toMatchObject({ host: 'github' });
+    expect(await deps.downloads.month({ tenant: 'acme', month: '2026-11' })).toMatchObject({ bytes: 300 });
+    expect(await deps.downloads.publicMonth({ ...path, month: '2026-11' })).toMatchObject({ objects: 1 });
+    expect(await deps.history.days(days)).toHaveLength(2);
+    expect(await deps.ledger.goneOf({ tenant: 'clean', repo: 'done', oids: oidsGone() })).toHaveProperty(
+      'size',
+      2,
+    );
+    const audited = { tenant: 'acme', fromMs: 0, untilMs: Date.now(), pageSize: 99 };
+    expect((await deps.audit.list(audited)).entries.length).toBeGreaterThan(5);
+    expect(decodeShardRequest(messages.shardRequest)).toBeDefined();
+  });
+
+  it('is finished, and exact at rest', async () => {
+    const deployed = await deployOver('272d26e');
+    const { deps, messages, posted } = deployed;
+    const Records = (messages.storeEvents ?? []).map((body, index) => ({
+      messageId: `${index}`,
+      body: JSON.stringify(body),
+    }));
+    const event = { Records } as SQSEvent;
+    expect(await createStoreEvents(deps)(event, context)).toEqual({ batchItemFailures: [] });
+    await live(deployed, 6, 10 * minute);
+    expect(posted.map((body) => JSON.parse(body).type)).toEqual(['storage.level', 'storage.full']);
+    const { jobs } = await deps.exportJobs.list({ tenant: 'out', pageSize: 9 });
+    expect(jobs.filter(({ state }) => state !== 'cancelled')).toHaveLength(3);
+    for (const { exportId, state } of jobs) {
+      if (state === 'cancelled') continue;
+      const archive = await archiveOf(deployed, 'out', exportId);
+      for (const bytes of exported) expect(archive.includes(bytes)).toBe(true);
+    }
+    const [{ exportId } = { exportId: '' }] = (await deps.exportJobs.list({ tenant: 'acme', pageSize: 1 }))
+      .jobs;
+    const archive = await archiveOf(deployed, 'acme', exportId);
+    for (const bytes of levels) expect(archive.includes(bytes)).toBe(true);
+
+    await live(deployed, 8, 4 * hour);
+    await live(deployed, 8, 4 * day);
+    // Two of six objects were to go, and a batch has named one of those of `swept`.
+    for (const [repo, count] of Object.entries({ watched: 6, left: 6, chosen: 4, swept: 5, done: 4 }))
+      expect([repo, await countOf(deployed, `clean/${repo}/`)]).toEqual([repo, count]);
+    const ends = { marked: 2, dying: 2, noted: 2, gone: 2, fresh: 1, closed: 0, closing: 0 };
+    for (const [repo, count] of Object.entries(ends))
+      expect([repo, await countOf(deployed, `ends/${repo}/`)]).toEqual([repo, count]);
+    expect(await countOf(deployed, 'shut/')).toBe(0);
+    for (const tenant of [...Object.keys(messages.tokens), 'shut']) await expectRest(deployed, tenant);
+    const cleanups = await cleanupsOf(deps.ledger);
+    expect(cleanups.map(({ dueAtMs }) => dueAtMs)).toEqual(cleanups.map(() => null));
+    expect(readdirSync(join(deployed.dataDir, 'store/multipart'))).toEqual([]);
+    expect(await countOf(deployed, '_gc/')).toBe(0);
+    const { due } = await deps.ledger.dueTenants({ untilMs: Date.now(), tenantsMax: 99 });
+    expect(due).toEqual([]);
+    expectNoTrouble(deployed);
+  });
+});
+
+const oidsGone = () =>
+  itemsOf('272d26e').flatMap(({ pk, sk }) => (pk === 'GONE#clean#done' ? [String(sk)] : []));
+
+async function cleanupsOf(ledger: Ledger) {
+  const repos = await allPages(ledger.repos('clean'));
+  const cleanups = await Promise.all(repos.map(({ repo }) => ledger.readCleanup({ tenant: 'clean', repo })));
+  return cleanups.flatMap((cleanup) => cleanup ?? []);
+}
+
+describe('what 2e8b484 stored', { timeout }, () => {
+  it('is finished, and exact at rest', async () => {
+    const deployed = await deployOver('2e8b484');
+    expect(await countOf(deployed, 'acme/app/')).toBeGreaterThan(4);
+    const level2 = `acme/app/${sha256(Buffer.from('level 2'))}`;
+    expect((await stored(deployed, 'acme/')).has(level2)).toBe(true);
+    await live(deployed, 8, 15 * minute);
+    expect((await stored(deployed, 'acme/')).has(level2)).toBe(false);
+    expect(await countOf(deployed, 'acme/old/')).toBe(0);
+    await live(deployed, 8, 4 * hour);
+    await live(deployed, 1, 31 * day);
+    await expectRest(deployed, 'acme');
+    const { due } = await deployed.deps.ledger.dueTenants({ untilMs: Date.now(), tenantsMax: 99 });
+    expect(due).toEqual([]);
+    expectNoTrouble(deployed);
+  });
+});
+
+describe.each(['2e8b484', '272d26e'])('the data folder of %s', { timeout }, (commit) => {
+  it('is opened, counted and served', async () => {
+    const { nowMs, tokens } = messagesOf(commit);
+    vi.useFakeTimers({ toFake: ['Date'], now: nowMs });
+    const queueTiming = { quietMs: 1, quietMaxMs: 1, spacingMs: 1 };
+    const stack = await startEmbeddedStack({
+      port: 0,
+      dataDir: unpack(commit),
+      createDemo: false,
+      queueTiming,
+    });
+    closes.push(() => stack.close());
+    const headers = { authorization: `Bearer ${tokens['acme']}` };
+    const subscription = async () => {
+      const answer = await fetch(`${stack.url}/v1/tenants/acme/subscription`, { headers });
+      return (await answer.json()) as { usage: { storedBytes: number } | null };
+    };
+    const storedBytes = commit === '272d26e' ? 4400 : 39;
+    await vi.waitFor(async () => expect((await subscription()).usage).toMatchObject({ storedBytes }), 60_000);
+  });
+});

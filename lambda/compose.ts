@@ -88,9 +88,12 @@ declare const stageJson: {
 const clock = systemClock;
 const ids = systemIds;
 const invocations = createInvocations({ firstIsCold: true });
-/** A function that can't read them doesn't start: none may run with other settings than the rest of the stage. */
-const settings = settingsFromJson(stageJson.protocol);
-const adopting = createAdopting(adoptedReposFromJson(stageJson.adoptedRepos));
+/**
+ * A function that can't read them doesn't start: none may run with other settings than the rest of the stage. The
+ * embedded stack only imports this file, and has none.
+ */
+const settings = () => settingsFromJson(stageJson.protocol);
+const adopting = () => createAdopting(adoptedReposFromJson(stageJson.adoptedRepos));
 
 function required(name: string): string {
   const value = process.env[name];
@@ -103,7 +106,7 @@ function optional(name: string): string | undefined {
 }
 
 const log = () => createInvocationLog(createPowertoolsLog(), invocations);
-const common = () => ({ clock, ids, settings, invocations, log: log() });
+const common = () => ({ clock, ids, settings: settings(), invocations, log: log() });
 const metrics = () =>
   createPowertoolsMetrics({
     namespace: optional('POWERTOOLS_METRICS_NAMESPACE') ?? serviceName,
@@ -243,12 +246,12 @@ const reachable = (place: S3Settings): S3Settings => {
   return { ...(endpoint && { endpoint }), ...place };
 };
 
-const objectStore = (client: BucketClient) => adopting.store(new S3ObjectStore({ client, clock }));
-const urlSigner = (place: S3Settings) => adopting.signer(new S3UrlSigner(place));
+const objectStore = (client: BucketClient) => adopting().store(new S3ObjectStore({ client, clock }));
+const urlSigner = (place: S3Settings) => adopting().signer(new S3UrlSigner(place));
 
 function scanning(client: BucketClient) {
-  const listing = adopting.listing(new ScanListing({ client }));
-  return { listing, scan: createPathScan({ listing, clock, settings }) };
+  const listing = adopting().listing(new ScanListing({ client }));
+  return { listing, scan: createPathScan({ listing, clock, settings: settings() }) };
 }
 
 /** Has functions scan the shards of giants, if the stage has some for that. */
@@ -263,7 +266,7 @@ function withWorkers(local: PathScan, from: Pick<ReturnType<typeof common>, 'log
     credentials: role,
   };
   const invoker = new FunctionInvoker({ ...place, atOnce: workers });
-  return createLambdaScan({ local, invoker, clock, invocations, settings, ...from }, { workers });
+  return createLambdaScan({ local, invoker, clock, invocations, settings: settings(), ...from }, { workers });
 }
 
 /** Whose identity tokens the stage takes. */
@@ -369,8 +372,8 @@ export function managementDeps() {
   return {
     ...common(),
     // Somebody waits, and no scan is under way that would have to begin again.
-    listing: adopting.listing(new ScanListing({ client, retry: { attemptsMax: 4 } })),
-    adoptedRepos: adopting.repos,
+    listing: adopting().listing(new ScanListing({ client, retry: { attemptsMax: 4 } })),
+    adoptedRepos: adopting().repos,
     store: objectStore(client),
     ledger: createDynamoDbLedger(tables),
     audit: createDynamoDbAuditLog(tables),
@@ -458,8 +461,8 @@ export function exportDeps() {
   return {
     ...common(),
     redelivery: createSqsRedelivery(steps),
-    listing: adopting.listing(new ScanListing({ client: bucketClient(place) })),
-    archives: adopting.archives(new S3ArchiveStore({ client: new ArchiveClient(reachable(place)) })),
+    listing: adopting().listing(new ScanListing({ client: bucketClient(place) })),
+    archives: adopting().archives(new S3ArchiveStore({ client: new ArchiveClient(reachable(place)) })),
     exportJobs: createDynamoDbExportJobs(tables),
     failures: createDynamoDbFailures(tables),
     ...exportsOfStage(steps),
@@ -467,6 +470,6 @@ export function exportDeps() {
 }
 
 export function storeEventsDeps() {
-  const adoptedRepos = adopting.repos;
+  const adoptedRepos = adopting().repos;
   return { ...common(), adoptedRepos, ledger: createDynamoDbLedger(table()), queue: queue() };
 }

@@ -272,9 +272,11 @@ const architecture: Readonly<Record<string, { imports: readonly string[]; packag
   'test/console': { imports: ['lambda/domain', 'local', 'test/blackbox', 'test/support'], packages: ['*'] },
   'test/simulation': { imports: ['lambda/**', 'test/support'], packages: ['fast-check', 'node:*', 'vitest'] },
   'test/embedded': {
-    imports: ['lambda/domain', 'local', 'test/blackbox', 'test/support'],
+    imports: ['lambda/**', 'local', 'local/store', 'test/blackbox', 'test/support'],
     packages: ['*'],
   },
+  // The code of older commits, which wrote them.
+  'test/fixtures': { imports: [], packages: ['node:*'] },
   'test/stack': { imports: ['cli/doctor/profile.ts', 'cost', 'lambda/**', 'lib'], packages: ['*'] },
   'test/engines': { imports: ['cli', 'lambda/**', 'test/contract', 'test/support'], packages: ['*'] },
   'test/api': { imports: ['local', 'test/support'], packages: ['node:*', 'vitest', 'zod'] },

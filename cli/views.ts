@@ -114,7 +114,11 @@ export function renderRepos(repos: readonly RepoBody[], view: View): string {
       body.storedBytes === null ? '-' : formatBytes(body.storedBytes),
       ...(hasLimits ? [body.limitBytes === null ? '-' : formatBytes(body.limitBytes)] : []),
       body.objectCount === null ? '-' : formatCount(body.objectCount),
-      body.countedAt === null ? 'never' : formatAge(body.countedAt, view.nowMs),
+      body.countedAt === null
+        ? body.uploading
+          ? 'uploading'
+          : 'never'
+        : formatAge(body.countedAt, view.nowMs),
       ...(isAnyPublic ? [publicCell(body)] : []),
       ...(isAnyMapped ? [body.gitHost ? `${body.gitHost.host} ${body.gitHost.repo}` : '-'] : []),
     ]);

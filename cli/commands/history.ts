@@ -15,7 +15,7 @@ import {
   requireDaysInOrder,
   withApiOptions,
 } from '../options.ts';
-import { formatCount, formatLimit } from '../render.ts';
+import { formatAge, formatCount, formatLimit } from '../render.ts';
 import { renderTable } from '../table.ts';
 import { type View, viewOf } from '../view.ts';
 
@@ -44,10 +44,11 @@ export function registerHistory(program: Command, context: CliContext): void {
       if (options.json) return context.out(`${answer.text}\n`);
       const { body } = answer;
       if (body.days.length === 0) return context.out('Nothing is known of these days.\n');
+      const refused = renderRefusals(body, viewOf(context));
       context.out(
         options.table
-          ? renderDays(body, viewOf(context))
-          : `${historyChart(body, { drawBlocks: canDrawBlocks(context.env), width: viewOf(context).width })}\n${renderFigures(body)}`,
+          ? `${renderDays(body, viewOf(context))}${refused}`
+          : `${historyChart(body, { drawBlocks: canDrawBlocks(context.env), width: viewOf(context).width })}\n${renderFigures(body)}${refused}`,
       );
     });
 }
@@ -83,6 +84,30 @@ function renderFigures({ days, limitBytes, forecast }: HistoryBody): string {
     `offered   ${formatBytes(offeredBytes)} for download`,
   ];
   return `${lines.join('\n')}\n`;
+}
+
+/** Refused pushes of the last day, to find out whose push it was. */
+function renderRefusals({ lastRefusals }: HistoryBody, view: View): string {
+  if (lastRefusals.length === 0) return '';
+  const rows = lastRefusals.map(({ at, repo, user, files, bytes, shortBytes, limit }) => [
+    formatAge(at, view.nowMs),
+    repo,
+    user ?? '-',
+    formatCount(files),
+    formatBytes(bytes),
+    formatBytes(shortBytes),
+    limit,
+  ]);
+  const columns = [
+    'refused',
+    { name: 'repo', least: 16 },
+    { name: 'user', least: 10 },
+    { name: 'files', right: true },
+    { name: 'size', right: true },
+    { name: 'short by', right: true },
+    'limit',
+  ];
+  return `\n${renderTable(columns, rows, view)}`;
 }
 
 function renderDays({ days }: HistoryBody, view: View): string {

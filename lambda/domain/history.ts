@@ -14,12 +14,38 @@ export interface HistoryDay {
   readonly maxStoredBytes: number;
   /** Batches of which something was refused for the limit of what is stored. At least these, if there were many. */
   readonly refusals: number;
+  /** Some of the day's last, at most {@link lastRefusalsMax}, in no order. Omitted: none. */
+  readonly lastRefusals?: readonly LastRefusal[];
+}
+
+/** Refused pushes of a day that are kept. */
+export const lastRefusalsMax = 5;
+
+/** A push of which something was refused. Retries of one user in one repo are one push. */
+export interface LastRefusal {
+  readonly atMs: number;
+  readonly repo: string;
+  /** Owner of the token. null: it has neither user nor label. */
+  readonly user: string | null;
+  /** What was refused. */
+  readonly files: number;
+  readonly bytes: number;
+  /** How much higher the limit would have to be: the number in git's message. */
+  readonly shortBytes: number;
+  /** Whose limit it was. */
+  readonly limit: 'tenant' | 'repo';
 }
 
 /** A day as it is shown. */
 export interface UsageDay extends HistoryDay {
   /** Nothing was noted on this day: the figures are those of the day before. */
   readonly isCarried: boolean;
+}
+
+/** The newest refused pushes since a time, the last first. */
+export function lastRefusalsOf(days: readonly HistoryDay[], sinceMs: number): LastRefusal[] {
+  const all = days.flatMap(({ lastRefusals = [] }) => lastRefusals).filter(({ atMs }) => atMs >= sinceMs);
+  return all.sort((a, b) => b.atMs - a.atMs).slice(0, lastRefusalsMax);
 }
 
 /**

@@ -1,8 +1,10 @@
 import { subscriptionDeps } from '../compose.ts';
-import { dayOf } from '../domain/calendar.ts';
+import { dayMs, dayOf } from '../domain/calendar.ts';
+import { lastRefusalsOf } from '../domain/history.ts';
 import { ifChanged } from '../http/if-changed.ts';
 import { firstIssue } from '../http/json.ts';
 import { authenticateReader, noteUse, readableTenant, seesRepo } from '../http/management/access.ts';
+import { refusalBodies } from '../http/management/history/bodies.ts';
 import { subscriptionBody } from '../http/management/tenants/bodies.ts';
 import { subscriptionQuery } from '../http/management/tenants/requests.ts';
 import { problem, respondProblem } from '../http/problems.ts';
@@ -49,9 +51,14 @@ export function create(
       scanMs: totalMs - cacheReadMs,
       totalMs,
     });
-    const seen = subscription.repos.filter(({ repo }) => seesRepo(reader, repo));
+    const isShown = (repo: string) => seesRepo(reader, repo);
+    const seen = subscription.repos.filter(({ repo }) => isShown(repo));
+    const lastRefusals = refusalBodies(lastRefusalsOf(noted, beganMs - dayMs), isShown);
     const forecast = forecastNow({ tenant: subscription.tenant, noted, today });
-    const body = subscriptionBody({ ...subscription, repos: seen, publicReads }, { forecast, today });
+    const body = subscriptionBody(
+      { ...subscription, repos: seen, publicReads },
+      { forecast, lastRefusals, today },
+    );
     return subscription.refreshing ? json(202, body) : ifChanged(event, json(200, body));
   };
   return guard(deps, respondProblem, withMetrics(deps.metrics, handle));

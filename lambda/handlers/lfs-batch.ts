@@ -1,5 +1,6 @@
 import { batchDeps } from '../compose.ts';
 import type { Watch } from '../domain/cleanup/watch.ts';
+import { nameOfPerson } from '../domain/person.ts';
 import type { TenantRecord } from '../domain/tenant.ts';
 import { type LfsAccessDeps, lfsAccess } from '../http/lfs/access.ts';
 import { type BatchRequest, decodeBatch } from '../http/lfs/batch-request.ts';
@@ -12,6 +13,7 @@ import { RejectedLogins } from '../http/lfs/rejected-logins.ts';
 import { lfsError, lfsNotFound, lfsRetryLater, respondLfsError } from '../http/lfs/respond.ts';
 import { baseUrl } from '../http/request.ts';
 import type { Response } from '../http/respond.ts';
+import type { Caller } from '../ports/credentials.ts';
 import { deployed } from '../runtime/deployed.ts';
 import { guard, type HttpHandler } from '../runtime/guard.ts';
 import { warmUpTableAndScan } from '../runtime/warm-up.ts';
@@ -26,6 +28,9 @@ type BatchDeps = AdmitUploadDeps &
   Pick<Deps, 'downloads' | 'publicReads' | 'invocations'> & {
     readonly publicUrl?: string | undefined;
   };
+
+/** Whom a token stands for, to show. */
+const userOf = ({ person, user, label }: Caller) => (person ? nameOfPerson(person) : (user ?? label));
 
 /** POST /{tenant}/{repo}/info/lfs/objects/batch: the LFS Batch API. */
 export function create(deps: BatchDeps): HttpHandler {
@@ -53,7 +58,8 @@ export function create(deps: BatchDeps): HttpHandler {
         `If so, create it first: lfs-quota repo create ${tenant.tenant} ${repo}`;
       return lfsError({ statusCode: 404, message, requestId });
     }
-    return upload(deps, { ...request, watch, baseUrl: baseUrl(event, deps.publicUrl), requestId });
+    const user = userOf(access.token);
+    return upload(deps, { ...request, watch, user, baseUrl: baseUrl(event, deps.publicUrl), requestId });
   };
   return guard(deps, respondLfsError, withMetrics(deps.metrics, handle));
 }
@@ -68,11 +74,11 @@ interface Request {
 
 async function upload(
   deps: BatchDeps,
-  request: Request & { watch: Watch | undefined; baseUrl: string; requestId: string },
+  request: Request & { watch: Watch | undefined; user: string | null; baseUrl: string; requestId: string },
 ): Promise<Response> {
-  const { tenant, repo, repoObjects, watch, batch, requestId } = request;
+  const { tenant, repo, repoObjects, watch, user, batch, requestId } = request;
   if (batch.objects.size === 0) return batchAnswer(batch.invalid);
-  const outcome = await admitUpload(deps, { tenant, repo, repoObjects, watch, objects: batch.objects });
+  const outcome = await admitUpload(deps, { tenant, repo, repoObjects, watch, user, objects: batch.objects });
   switch (outcome.kind) {
     case 'answered': {
       const verifyUrl = `${request.baseUrl}/${tenant.tenant}/${repo}.git/info/lfs/verify`;

@@ -1,4 +1,4 @@
-import type { HistoryDay } from '../domain/history.ts';
+import type { HistoryDay, LastRefusal } from '../domain/history.ts';
 import type { Counted } from '../domain/tenant.ts';
 
 type Stored = Pick<Counted, 'storedBytes' | 'objectCount'>;
@@ -17,7 +17,9 @@ export interface NotedCount extends Stored {
 export interface NotedRefusals extends Stored {
   readonly tenant: string;
   readonly atMs: number;
+  /** Added to the day's refusals. 0: it was a repo's limit, which says nothing of the tenant. */
   readonly count: number;
+  readonly last: LastRefusal;
 }
 
 /**

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { type Api, basic, jsonOf } from './api.ts';
 import { expectProblem } from './errors.ts';
 import { objectOf, objectsIn, type Place, pointer, postBatch, push } from './lfs.ts';
-import { forecastShape, subscriptionOf } from './subscription.ts';
+import { forecastShape, lastRefusalsShape, subscriptionOf } from './subscription.ts';
 
 /** A recount may have to wait for the one before. */
 const waitTimeoutMs = 120_000;
@@ -25,6 +25,7 @@ const historyShape = z.strictObject({
     }),
   ),
   forecast: forecastShape,
+  lastRefusals: lastRefusalsShape,
 });
 
 /** What was stored on each day. */
@@ -58,7 +59,8 @@ export function historyTests(api: () => Api): void {
       const body = { operation: 'download', objects: [pointer(small)] };
       objectsIn(await postBatch(api(), place, body, basic(place.readToken)));
       const refused = { operation: 'upload', objects: [pointer(large)] };
-      objectsIn(await postBatch(api(), place, refused, basic(place.writeToken)));
+      const { token } = await api().newToken(place.tenant, { scope: 'write', user: 'ada' });
+      const [told] = objectsIn(await postBatch(api(), place, refused, basic(token)));
       const { usage } = await refresh();
       expect(usage?.storedBytes).toBe(300);
       // Nobody waits for the write of a refusal.
@@ -73,6 +75,23 @@ export function historyTests(api: () => Api): void {
         downloads: { bytes: 300, objects: 1 },
         carried: false,
       });
+      // With the same number as git shows.
+      const { lastRefusals } = await read();
+      const [, shortBytes] = (/needs .*?\((\d+) bytes\) more/.exec(told?.error?.message ?? '') ?? []).map(
+        Number,
+      );
+      expect(lastRefusals).toEqual([
+        {
+          at: expect.any(String),
+          repo: 'game',
+          user: 'ada',
+          files: 1,
+          bytes: 5000,
+          shortBytes,
+          limit: 'tenant',
+        },
+      ]);
+      expect((await subscriptionOf(api(), place.tenant)).lastRefusals).toEqual(lastRefusals);
       expect((await read(`?from=${to}&to=${to}`)).days).toEqual(days.slice(-1));
       expect((await read('?to=2020-01-01')).days).toEqual([]);
       expect((await read('?from=0001-01-01&to=9999-12-31')).to).toBe(to);

@@ -30,7 +30,7 @@ export function limitedTokenTests(api: () => Api): void {
         .replaceAll(/\{(\w+)\}/g, (_, name) => '0'.repeat(name === 'exportId' ? 24 : 16));
 
     beforeAll(async () => {
-      own = await api().newTenant();
+      own = await api().newTenant({ limitBytes: 100_000 });
       const { tenant } = own;
       limited = basic((await api().newToken(tenant, { scope: 'read', repos: ownRepos })).token);
       whole = basic(own.readToken);
@@ -46,6 +46,7 @@ export function limitedTokenTests(api: () => Api): void {
           basic(puller.token),
         );
         await admitted(api(), place, { oid: newOid(), size: 5 });
+        await postBatch(api(), place, { operation: 'upload', objects: [{ oid: newOid(), size: 200_000 }] });
         const lock = await api().send({
           method: 'POST',
           path: `/${tenant}/${repo}/info/lfs/locks`,
@@ -117,6 +118,12 @@ export function limitedTokenTests(api: () => Api): void {
         }
       }
       // What the tests above would find, if it were there.
+      for (const path of ['subscription', 'history']) {
+        const answer = () => get(`/v1/tenants/${own.tenant}/${path}`, whole);
+        await expect
+          .poll(async () => foundIn(await answer(), foreignRepos), { timeout: 10_000 })
+          .not.toEqual([]);
+      }
       expect([...shown].sort()).toEqual(
         expect.arrayContaining(['downloads', 'exports', 'repos', 'reservations']),
       );

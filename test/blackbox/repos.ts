@@ -23,6 +23,20 @@ export function repoTests(api: () => Api): void {
     return objects.map(({ oid }) => kindOf(answers.get(oid)));
   };
 
+  describe('a repo that was just pushed to', () => {
+    it('is uploading until it is counted, and no other is', async () => {
+      const place = await newPlace();
+      expectProblem(await api().manage('GET', `${repos(place)}/game`), 404);
+      expect(await upload(place, 100)).toEqual(['upload']);
+      const shown = repoShape.parse(jsonOf(await api().manage('GET', `${repos(place)}/game`)));
+      const listed = jsonOf(await api().manage('GET', repos(place))) as { repos: unknown[] };
+      expect(listed.repos).toEqual([shown]);
+      // A recount might have come between.
+      if (shown.countedAt === null) expect(shown).toMatchObject({ uploading: true, storedBytes: null });
+      expectProblem(await api().manage('GET', `${repos(place)}/gam`), 404);
+    });
+  });
+
   describe('a limit of a repo', () => {
     it('holds to the byte beside that of the tenant, and for no other repo', async () => {
       const place = await newPlace();

@@ -14,7 +14,20 @@ export const repoShape = z.strictObject({
   countedAt: instant.nullable(),
   before: z.strictObject({ day: z.iso.date(), storedBytes: z.number() }).optional(),
   deleting: z.literal(true).optional(),
+  uploading: z.literal(true).optional(),
 });
+
+export const lastRefusalsShape = z.array(
+  z.strictObject({
+    at: instant,
+    repo: z.string(),
+    user: z.string().nullable(),
+    files: z.number(),
+    bytes: z.number(),
+    shortBytes: z.number(),
+    limit: z.enum(['tenant', 'repo']),
+  }),
+);
 
 export const forecastShape = z.strictObject({
   fullOn: z.iso.date().nullable(),
@@ -40,6 +53,7 @@ const subscription = z.strictObject({
     })
     .nullable(),
   forecast: forecastShape,
+  lastRefusals: lastRefusalsShape,
   repos: z.array(repoShape),
   refreshing: z.boolean(),
   deleting: z.literal(true).optional(),

@@ -37,6 +37,7 @@ export function usageTests(api: () => Api): { beforeCount: () => void; onceCount
         downloadLimitBytes: null,
         reposMustExist: false,
         forecast: { fullOn: null, reason: 'too-few-days', bytesPerDay: null },
+        lastRefusals: [],
         repos: [],
         refreshing: false,
       });

@@ -1,8 +1,18 @@
 import { beforeAll, describe, expect, it } from 'vitest';
+import { type LastRefusal, lastRefusalsMax } from '../../lambda/domain/history.ts';
 import type { History } from '../../lambda/ports/history.ts';
 import { tenantName } from './ledger-context.ts';
 
 const noonMs = Date.UTC(2026, 10, 21, 12);
+const last: LastRefusal = {
+  atMs: noonMs,
+  repo: 'game',
+  user: 'ada',
+  files: 2,
+  bytes: 500,
+  shortBytes: 400,
+  limit: 'tenant',
+};
 const dayMs = 86_400_000;
 
 export function historyContract(open: () => Promise<History>): void {
@@ -26,8 +36,11 @@ export function historyContract(open: () => Promise<History>): void {
         highestBytes: storedBytes,
         ...more,
       });
-    const refuse = (tenant: string, count: number, more: { atMs?: number; storedBytes?: number } = {}) =>
-      history.addRefusals({ tenant, count, atMs: noonMs, storedBytes: 70, objectCount: 7, ...more });
+    const refuse = (
+      tenant: string,
+      count: number,
+      more: { atMs?: number; storedBytes?: number; last?: LastRefusal } = {},
+    ) => history.addRefusals({ tenant, count, atMs: noonMs, storedBytes: 70, objectCount: 7, last, ...more });
     const days = (tenant: string, from = '2026-01-01', to = '2026-12-31') =>
       history.days({ tenant, from, to });
     const point = (day: string, storedBytes: number, maxStoredBytes: number, refusals = 0) => ({
@@ -36,6 +49,7 @@ export function historyContract(open: () => Promise<History>): void {
       objectCount: storedBytes / 10,
       maxStoredBytes,
       refusals,
+      ...(refusals > 0 && { lastRefusals: [last] }),
     });
 
     it('has the last count of a day and the highest', async () => {
@@ -81,6 +95,21 @@ export function historyContract(open: () => Promise<History>): void {
       expect(await days(tenant)).toEqual([point('2026-11-21', 30, 70, 7)]);
       await refuse(tenant, 1, { atMs: noonMs + dayMs });
       expect(await days(tenant)).toHaveLength(2);
+    });
+
+    it('has the latest of a push and its retries, and no more than a few pushes', async () => {
+      const tenant = tenantName();
+      await refuse(tenant, 0);
+      const later = { ...last, atMs: noonMs + 1, shortBytes: 300 };
+      await refuse(tenant, 1, { last: later });
+      expect(await days(tenant)).toEqual([{ ...point('2026-11-21', 70, 70, 1), lastRefusals: [later] }]);
+      const anonymous = { ...last, user: null, limit: 'repo' as const };
+      for (let index = 0; index < 50; index += 1)
+        await refuse(tenant, 1, { last: { ...anonymous, atMs: noonMs + 2 + index, repo: `repo-${index}` } });
+      const [day] = await days(tenant);
+      const kept = day?.lastRefusals ?? [];
+      expect(kept).toHaveLength(lastRefusalsMax);
+      expect(kept).toContainEqual({ ...anonymous, atMs: noonMs + 51, repo: 'repo-49' });
     });
 
     it('of many counts and refusals at once has the newest and all', async () => {

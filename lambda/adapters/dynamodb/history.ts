@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { dayMs, dayOf } from '../../domain/calendar.ts';
-import { type HistoryDay, historyDaysMax } from '../../domain/history.ts';
+import { sha256Hex } from '../../domain/hash.ts';
+import { type HistoryDay, historyDaysMax, type LastRefusal, lastRefusalsMax } from '../../domain/history.ts';
 import type { History, NotedCount, NotedRefusals } from '../../ports/history.ts';
 import { adding, all, setting } from './expressions.ts';
 import { firstItems } from './pages.ts';
@@ -14,6 +15,27 @@ const dayItem = z.object({
   maxStoredBytes: z.number(),
   refusals: z.number().default(0),
 });
+
+const refusedItem = z.object({
+  atMs: z.number(),
+  repo: z.string(),
+  user: z.string().nullable(),
+  files: z.number(),
+  bytes: z.number(),
+  shortBytes: z.number(),
+  limit: z.enum(['tenant', 'repo']),
+});
+
+/**
+ * An item has as many places for refused pushes. One write must replace a push's retries without a read, so a push has a
+ * place by its repo and user: two that share one leave the later.
+ */
+const refusedPlaces = Array.from({ length: lastRefusalsMax }, (_, place) => `refused${place}`);
+
+function refusedPlaceOf({ repo, user }: LastRefusal): string {
+  const hash = Number.parseInt(sha256Hex(`${repo}\n${user ?? ''}`).slice(0, 8), 16);
+  return `refused${hash % lastRefusalsMax}`;
+}
 
 /** Days of one request that are removed at a time. */
 const removedAtOnce = 16;
@@ -52,11 +74,14 @@ async function note(table: Table, count: NotedCount): ReturnType<History['note']
 }
 
 async function addRefusals(table: Table, refused: NotedRefusals): Promise<void> {
-  const { tenant, atMs, count, storedBytes, objectCount } = refused;
+  const { tenant, atMs, count, storedBytes, objectCount, last } = refused;
   const defaults = { storedBytes, objectCount, maxStoredBytes: storedBytes };
   await updateItem(table, {
     key: dayKey(tenant, dayOf(atMs)),
-    change: [setting({ [expiryAttribute]: expiryOf(atMs) }, { defaults }), adding({ refusals: count })],
+    change: [
+      setting({ [expiryAttribute]: expiryOf(atMs), [refusedPlaceOf(last)]: last }, { defaults }),
+      adding({ refusals: count }),
+    ],
   });
 }
 
@@ -80,7 +105,10 @@ async function days(
   });
   return items.map((item) => {
     const { sk, ...day } = dayItem.parse(item);
-    return { day: sk.slice(dayPrefix.length), ...day };
+    const lastRefusals = refusedPlaces.flatMap((place) =>
+      item[place] === undefined ? [] : [refusedItem.parse(item[place])],
+    );
+    return { day: sk.slice(dayPrefix.length), ...day, ...(lastRefusals.length > 0 && { lastRefusals }) };
   });
 }
 

@@ -1,6 +1,8 @@
 import { dayOf } from '../../domain/calendar.ts';
+import type { LastRefusal } from '../../domain/history.ts';
 import type { TenantRecord } from '../../domain/tenant.ts';
 import type { Deps } from '../deps.ts';
+import type { Refusal } from '../uploads/refusal.ts';
 
 type RefusalDeps = Pick<Deps, 'history' | 'warnings' | 'refusalTally' | 'clock' | 'log'>;
 interface Refused {
@@ -9,37 +11,52 @@ interface Refused {
   readonly atMs: number;
   readonly storedBytes: number;
   readonly objectCount: number;
+  readonly last: LastRefusal;
 }
 
 /**
- * Notes that something of a batch was refused for the tenant's limit, and warns if it is the first of the day. Nobody
- * waits for it, and it never fails: the requests are on their way together with what the batch writes anyway. A refusal
- * for the limit of one repo says nothing of the tenant.
+ * Notes a batch that the tenant's or a repo's limit refused something of. If it's the tenant's and the first of the day,
+ * warns. Its result isn't awaited, and it never fails: the requests go out together with what the batch writes anyway.
  *
- * @param tenant as the batch began with it. @param refusal what it is told: it may have recounted since.
+ * @param tenant as the batch started with it. @param refusal as its client sees it: a recount might have come between.
  */
 export async function noteRefusal(
   deps: RefusalDeps,
   { tenant, counted }: Pick<TenantRecord, 'tenant' | 'counted'>,
-  refusal: { readonly repo: string | null; readonly storedBytes: number; readonly limitBytes: number },
+  refusal: Pick<Refusal, 'repo' | 'oids' | 'refusedBytes' | 'missingBytes' | 'storedBytes' | 'limitBytes'>,
+  { repo, user }: { repo: string; user: string | null },
 ): Promise<void> {
   // Of a tenant that was never counted there is nothing to note.
-  if (counted === null || refusal.repo !== null) return;
-  const { storedBytes, limitBytes } = refusal;
+  if (counted === null) return;
+  const { limitBytes } = refusal;
+  const isOfRepo = refusal.repo !== null;
+  const storedBytes = isOfRepo ? counted.storedBytes : refusal.storedBytes;
   const { objectCount } = counted;
   const atMs = deps.clock.nowMs();
-  const refused = { tenant, limitBytes, storedBytes, objectCount, atMs };
-  const count = deps.refusalTally.add(tenant, atMs);
+  const last: LastRefusal = {
+    atMs,
+    repo,
+    user,
+    files: refusal.oids.length,
+    bytes: refusal.refusedBytes,
+    shortBytes: refusal.missingBytes,
+    limit: isOfRepo ? 'repo' : 'tenant',
+  };
+  const refused = { tenant, limitBytes, storedBytes, objectCount, atMs, last };
+  // A tenant's name has no slash.
+  const count = deps.refusalTally.add(isOfRepo ? `${tenant}/` : tenant, atMs);
   if (count === 0) return;
-  await Promise.all([addToDay(deps, refused, count), warnOnce(deps, refused)]);
+  await (isOfRepo
+    ? addToDay(deps, refused, 0)
+    : Promise.all([addToDay(deps, refused, count), warnOnce(deps, refused)]));
 }
 
 async function addToDay({ history, refusalTally, log }: RefusalDeps, refused: Refused, count: number) {
-  const { tenant, atMs, storedBytes, objectCount } = refused;
+  const { tenant, atMs, storedBytes, objectCount, last } = refused;
   try {
-    await history.addRefusals({ tenant, atMs, count, storedBytes, objectCount });
+    await history.addRefusals({ tenant, atMs, count, storedBytes, objectCount, last });
   } catch (error) {
-    refusalTally.giveBack(tenant, count, atMs);
+    if (count > 0) refusalTally.giveBack(tenant, count, atMs);
     log.warn('refusal not noted', { tenant, error });
   }
 }

@@ -1,6 +1,13 @@
-import { dayAfter, dayOf, monthOf, startOfDayMs } from '../../domain/calendar.ts';
+import { dayAfter, dayMs, dayOf, monthOf, startOfDayMs } from '../../domain/calendar.ts';
 import { type Forecast, forecastDays, forecastOf } from '../../domain/forecast.ts';
-import { type HistoryDay, historyDaysMax, type UsageDay, usageDays } from '../../domain/history.ts';
+import {
+  type HistoryDay,
+  historyDaysMax,
+  type LastRefusal,
+  lastRefusalsOf,
+  type UsageDay,
+  usageDays,
+} from '../../domain/history.ts';
 import type { TenantRecord } from '../../domain/tenant.ts';
 import type { DownloadMonth, DownloadSum } from '../../ports/downloads.ts';
 import type { Deps } from '../deps.ts';
@@ -17,6 +24,8 @@ export interface TenantHistory {
     readonly downloads: DownloadSum | null;
   })[];
   readonly forecast: Forecast;
+  /** Of the last day, the newest first. */
+  readonly lastRefusals: readonly LastRefusal[];
 }
 
 /**
@@ -48,6 +57,7 @@ export async function readHistory(
     days: all
       .filter(({ day }) => day >= from && day <= to)
       .map((each) => ({ ...each, downloads: downloadsOf(each.day, months) })),
+    lastRefusals: lastRefusalsOf(noted, clock.nowMs() - dayMs),
     forecast: forecastNow({
       tenant: input.tenant,
       noted: noted.filter(({ day }) => day >= forecastFrom(today)),

@@ -102,7 +102,8 @@ async function admit(deps: AdmitUploadDeps, input: AdmitUploadInput): Promise<Ad
   }
   const decision = await decide(deps, { attempt, missing, added, input });
   // Beside what follows. The answer does not wait for it.
-  if ('refusal' in decision && decision.refusal) void noteRefusal(deps, input.tenant, decision.refusal);
+  if ('refusal' in decision && decision.refusal)
+    void noteRefusal(deps, input.tenant, decision.refusal, { repo: input.repo, user: input.user ?? null });
   switch (decision.kind) {
     case 'admit':
       if (!isExpectedToFit) await requestUploadRecount();

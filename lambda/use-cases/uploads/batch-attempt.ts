@@ -36,6 +36,8 @@ export interface AdmitUploadInput {
   readonly repoObjects?: number | undefined;
   /** The repo's watch, as read when the request was authenticated. */
   readonly watch?: Watch | undefined;
+  /** Owner of the token, to show with what is refused. null: it has neither user nor label. */
+  readonly user?: string | null;
   /** oid → bytes, valid and distinct, in the order of the request. */
   readonly objects: ReadonlyMap<string, number>;
 }

@@ -20,6 +20,8 @@ export interface Refusal {
   readonly reservedBytes: number;
   /** When the last of these uploads can no longer arrive. null: none is promised. */
   readonly reservedUntilMs: number | null;
+  /** Of the refused objects together. */
+  readonly refusedBytes: number;
   /** How much higher the limit would have to be for the refused objects. */
   readonly missingBytes: number;
   /** Whether room for all of them is left, if none of the other uploads under way arrives. */
@@ -53,7 +55,8 @@ function refusalBy(limit: LimitState, input: RefusalInput): Refusal {
     othersBytes > 0 ? (tenant.reservedUntilMs ?? 0) : 0,
     grantedBytes > 0 ? reservation.deadAtMs : 0,
   );
-  const missingBytes = Math.max(0, usedBytes + sumClaims(refused) - limitBytes);
+  const refusedBytes = sumClaims(refused);
+  const missingBytes = Math.max(0, usedBytes + refusedBytes - limitBytes);
   return {
     oids: [...refused.keys()],
     askedCount: reservation.claims.size,
@@ -62,6 +65,7 @@ function refusalBy(limit: LimitState, input: RefusalInput): Refusal {
     storedBytes,
     reservedBytes,
     reservedUntilMs: untilMs > 0 ? untilMs : null,
+    refusedBytes,
     missingBytes,
     isWaitingEnough: othersBytes >= missingBytes,
   };

@@ -1,5 +1,5 @@
 import { dayOf } from '../../../lambda/domain/calendar.ts';
-import type { HistoryDay } from '../../../lambda/domain/history.ts';
+import { type HistoryDay, lastRefusalsMax } from '../../../lambda/domain/history.ts';
 import type { History, NotedCount, NotedRefusals } from '../../../lambda/ports/history.ts';
 
 type Entry = HistoryDay & { readonly epoch: number };
@@ -14,15 +14,18 @@ export class MemoryHistory implements History {
     const known = this.#of(tenant).get(day);
     if (known && known.epoch > count.epoch) return 'older' as const;
     const maxStoredBytes = Math.max(highestBytes, known?.maxStoredBytes ?? 0);
-    this.#of(tenant).set(day, { day, ...count, maxStoredBytes, refusals: known?.refusals ?? 0 });
+    this.#of(tenant).set(day, { refusals: 0, ...known, day, ...count, maxStoredBytes });
     return 'noted' as const;
   }
 
-  async addRefusals({ tenant, atMs, count, storedBytes, objectCount }: NotedRefusals) {
+  async addRefusals({ tenant, atMs, count, storedBytes, objectCount, last }: NotedRefusals) {
     const day = dayOf(atMs);
-    const none = { day, storedBytes, objectCount, maxStoredBytes: storedBytes, refusals: 0, epoch: 0 };
+    const none: Entry = { day, storedBytes, objectCount, maxStoredBytes: storedBytes, refusals: 0, epoch: 0 };
     const known = this.#of(tenant).get(day) ?? none;
-    this.#of(tenant).set(day, { ...known, refusals: known.refusals + count });
+    const { lastRefusals: before = [] } = known;
+    const others = before.filter(({ repo, user }) => repo !== last.repo || user !== last.user);
+    const lastRefusals = [...others, last].slice(-lastRefusalsMax);
+    this.#of(tenant).set(day, { ...known, refusals: known.refusals + count, lastRefusals });
   }
 
   async days({ tenant, from, to }: { tenant: string; from: string; to: string }) {

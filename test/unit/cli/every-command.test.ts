@@ -71,8 +71,8 @@ async function onExamples(
   const env = { LFS_QUOTA_URL: server.url, LFS_QUOTA_TOKEN: 'x' };
   const args = [...wordsOf(line).filter((word) => !['--watch', '--wait'].includes(word)), ...more];
   if (args.includes('--output')) args.splice(args.indexOf('--output'), 2);
-  const isDelete = /^(tenant|repo|object|lock) delete$/.test(words);
-  if (isDelete && !args.includes('--dry-run')) args.push('--yes');
+  const asks = /^(tenant|repo|object|lock) delete$|limit$|^repo public$/.test(words);
+  if (asks && !args.includes('--dry-run')) args.push('--yes');
   const isTerminal = columns !== undefined;
   const result = await cli(args, { env, ...(isTerminal && { isTerminal, errIsTerminal: true, columns }) });
   return { ...result, asked: server.asked };

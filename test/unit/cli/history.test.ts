@@ -30,6 +30,7 @@ const body = {
     dayOf(today, 40 * mib, { downloads: { bytes: 3 * mib, objects: 2 } }),
   ],
   forecast: { fullOn: '2027-02-03', reason: null, bytesPerDay: mib },
+  lastRefusals: [],
 };
 
 let server: TestServer | undefined;

@@ -19,6 +19,7 @@ const body = {
     source: 'cache',
   },
   forecast: { fullOn: null, reason: 'too-few-days', bytesPerDay: null },
+  lastRefusals: [],
   repos: [
     { repo: 'site', limitBytes: null, storedBytes: 0, objectCount: 0, countedAt: '2026-11-21T04:57:00Z' },
     {

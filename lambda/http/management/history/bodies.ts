@@ -1,7 +1,9 @@
 import type { Forecast } from '../../../domain/forecast.ts';
+import type { LastRefusal } from '../../../domain/history.ts';
 import type { TenantRecord } from '../../../domain/tenant.ts';
 import type { TenantHistory } from '../../../use-cases/history/read-history.ts';
-import type { ForecastBody, HistoryBody } from './schemas.ts';
+import { iso } from '../fields.ts';
+import type { ForecastBody, HistoryBody, LastRefusalBody } from './schemas.ts';
 
 export function forecastBody(forecast: Forecast): ForecastBody {
   const bytesPerDay = forecast.bytesPerDay === null ? null : Math.round(forecast.bytesPerDay);
@@ -10,16 +12,26 @@ export function forecastBody(forecast: Forecast): ForecastBody {
     : { fullOn: null, reason: forecast.reason, bytesPerDay };
 }
 
+/** @param isShown whether whoever asks may see this repo. */
+export function refusalBodies(
+  refusals: readonly LastRefusal[],
+  isShown: (repo: string) => boolean,
+): LastRefusalBody[] {
+  const shown = refusals.filter(({ repo }) => isShown(repo));
+  return shown.map(({ atMs, ...refusal }) => ({ at: iso(atMs), ...refusal }));
+}
+
 export function historyBody(
   { tenant, limitBytes }: Pick<TenantRecord, 'tenant' | 'limitBytes'>,
-  { from, to, days, forecast }: TenantHistory,
+  { from, to, days, forecast, lastRefusals }: TenantHistory,
+  isShown: (repo: string) => boolean,
 ): HistoryBody {
   return {
     tenant,
     limitBytes,
     from,
     to,
-    days: days.map(({ isCarried, downloads, ...day }) => ({
+    days: days.map(({ isCarried, downloads, lastRefusals: _, ...day }) => ({
       ...day,
       // A correction may be there before what it corrects.
       downloads: downloads && {
@@ -29,5 +41,6 @@ export function historyBody(
       carried: isCarried,
     })),
     forecast: forecastBody(forecast),
+    lastRefusals: refusalBodies(lastRefusals, isShown),
   };
 }

@@ -2,6 +2,16 @@ import type { OperationDocs } from '../../operation-docs.ts';
 import { historyQuery } from './requests.ts';
 import { historySchema } from './schemas.ts';
 
+export const lastRefusal = {
+  at: '2026-11-21T05:00:00Z',
+  repo: 'game',
+  user: 'ada',
+  files: 2,
+  bytes: 52_000_000_000,
+  shortBytes: 1_200_000,
+  limit: 'tenant',
+};
+
 /** What was stored on each day. */
 export const historyDocs = {
   'GET /v1/tenants/{tenant}/history': {
@@ -33,6 +43,7 @@ export const historyDocs = {
             },
           ],
           forecast: { fullOn: '2027-02-03', reason: null, bytesPerDay: 702_000_000 },
+          lastRefusals: [lastRefusal],
         },
       },
     },

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { noForecastReasons } from '../../../domain/forecast.ts';
-import { bytes } from '../fields.ts';
+import { bytes, time } from '../fields.ts';
 
 export const forecastSchema = z
   .object({
@@ -17,6 +17,23 @@ export const forecastSchema = z
     }),
   })
   .meta({ id: 'Forecast' });
+
+const lastRefusalSchema = z
+  .object({
+    at: time,
+    repo: z.string(),
+    user: z.string().nullable().meta({ description: 'Owner of the token. null: unknown.' }),
+    files: z.int().min(0).meta({ description: 'Refused files.' }),
+    bytes: bytes.meta({ description: 'Their size.' }),
+    shortBytes: bytes.meta({ description: "Missing space: the number in git's message." }),
+    limit: z.enum(['tenant', 'repo']).meta({ description: 'Limit that refused them.' }),
+  })
+  .meta({ id: 'LastRefusal' });
+
+export const lastRefusalsSchema = z.array(lastRefusalSchema).meta({
+  description:
+    "Refused pushes of the last 24 hours, up to 5, the newest first. A user's retries in one repo are one push.",
+});
 
 export const historySchema = z
   .object({
@@ -45,8 +62,10 @@ export const historySchema = z
       }),
     ),
     forecast: forecastSchema,
+    lastRefusals: lastRefusalsSchema,
   })
   .meta({ id: 'History' });
 
 export type ForecastBody = z.output<typeof forecastSchema>;
+export type LastRefusalBody = z.output<typeof lastRefusalSchema>;
 export type HistoryBody = z.output<typeof historySchema>;

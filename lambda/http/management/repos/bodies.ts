@@ -2,7 +2,7 @@ import type { MappedRepo } from '../../../domain/git-host.ts';
 import type { PublicRead } from '../../../domain/public-read.ts';
 import { isInForce } from '../../../domain/repo-mark.ts';
 import { pointBefore } from '../../../domain/stored-points.ts';
-import { isThere, type RepoRecord, type TenantRecord } from '../../../domain/tenant.ts';
+import { isThere, type RepoRecord, type TenantRecord, unknownRepo } from '../../../domain/tenant.ts';
 import { deletingMark, iso } from '../fields.ts';
 import type { RepoBody } from './schemas.ts';
 
@@ -67,6 +67,11 @@ export function repoBody(
     ...(publicRead && { publicRead: publicReadBody(publicRead) }),
     ...(mapped && { gitHost: mappedBody(mapped) }),
   };
+}
+
+/** A repo that was just pushed to: no recount has seen anything in it yet. */
+export function uploadingBody(repo: string, tenant: TenantOfRepos): RepoBody {
+  return { ...repoBody(unknownRepo(repo), { tenant }), uploading: true };
 }
 
 /** null: unknown, which is not zero. */

@@ -1,6 +1,7 @@
 import type * as z from 'zod';
 import { dayOf, monthOf, nextMonthMs } from '../../../domain/calendar.ts';
 import { isHostedName, type MappedRepo, mappedReposMax } from '../../../domain/git-host.ts';
+import { compareKeys } from '../../../domain/key-order.ts';
 import { type PublicRead, publicReposMax } from '../../../domain/public-read.ts';
 import { type RepoRecord, repoLimitsMax, type TenantRecord, unknownRepo } from '../../../domain/tenant.ts';
 import type { RepoPath } from '../../../ports/ledger.ts';
@@ -9,6 +10,7 @@ import { type PreparedMark, prepareMark } from '../../../use-cases/repos/change-
 import { createRepo as createRepoUseCase } from '../../../use-cases/repos/create-repo.ts';
 import { findRepo } from '../../../use-cases/repos/find-repo.ts';
 import { limitRepo } from '../../../use-cases/repos/limit-repo.ts';
+import { uploadingRepos } from '../../../use-cases/repos/uploading-repos.ts';
 import { problem, repoNotFound, tenantNotFound } from '../../problems.ts';
 import { pathRepo, receivedAtMs } from '../../request.ts';
 import { json, type Response } from '../../respond.ts';
@@ -16,7 +18,7 @@ import { managerAccess, openManagerAccess, readerAccess, seesRepo } from '../acc
 import { iso } from '../fields.ts';
 import { change, jsonBody, type ManagementDeps, noBody, type Operations, operation } from '../operation.ts';
 import { noQuery, pageQuery } from '../queries.ts';
-import { mappedBody, publicReadBody, repoBody, reposBody } from './bodies.ts';
+import { mappedBody, publicReadBody, repoBody, reposBody, uploadingBody } from './bodies.ts';
 import { readRepoPage } from './page.ts';
 import { createRepoBody, updateRepoBody } from './requests.ts';
 import type { RepoBody } from './schemas.ts';
@@ -28,13 +30,17 @@ import type { RepoBody } from './schemas.ts';
 const listRepos = operation(
   { access: readerAccess, query: pageQuery, body: noBody },
   async (deps, { tenant, token, query }) => {
-    const [{ repos, nextCursor }, publicReads, mappedRepos] = await Promise.all([
+    const [{ repos, uploading, nextCursor }, publicReads, mappedRepos] = await Promise.all([
       readRepoPage(deps, { tenant: tenant.tenant, token, ...query }),
       deps.publicReads.list(tenant.tenant),
       deps.mappedRepos.list(tenant.tenant),
     ]);
+    const today = dayOf(deps.clock.nowMs());
+    const shown = reposBody(repos, { ...tenant, today, publicReads, mappedRepos });
+    const known = new Set(shown.map(({ repo }) => repo));
+    const more = uploading.filter((repo) => !known.has(repo)).map((repo) => uploadingBody(repo, tenant));
     return json(200, {
-      repos: reposBody(repos, { ...tenant, today: dayOf(deps.clock.nowMs()), publicReads, mappedRepos }),
+      repos: [...shown, ...more].sort((a, b) => compareKeys(a.repo, b.repo)),
       nextCursor,
     });
   },
@@ -48,7 +54,11 @@ const showRepo = operation(
       repo !== undefined && seesRepo({ token }, repo) ? { tenant: tenant.tenant, repo } : undefined;
     if (!path) return repoNotFound(tenant.tenant);
     const body = await shownRepo(deps, { tenant, ...(await readDecided(deps, path)) });
-    return body ? json(200, body) : repoNotFound(tenant.tenant);
+    if (body) return json(200, body);
+    const [uploading] = await uploadingRepos(deps, { tenant: tenant.tenant, repos: [path.repo] });
+    return uploading === undefined
+      ? repoNotFound(tenant.tenant)
+      : json(200, uploadingBody(uploading, tenant));
   },
 );
 

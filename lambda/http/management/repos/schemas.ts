@@ -47,6 +47,10 @@ export const repoSchema = z
           'known, if that is later. Only if a day before today is known.',
       }),
     deleting,
+    uploading: z
+      .literal(true)
+      .optional()
+      .meta({ description: 'Only while uploads are in progress and nothing was counted yet.' }),
     publicRead: publicReadSchema
       .optional()
       .meta({ description: 'Only if anybody may download from it, without a token.' }),

@@ -7,6 +7,9 @@ import { forecastBody } from '../history/bodies.ts';
 import { reposBody } from '../repos/bodies.ts';
 import type { SubscriptionBody, TenantBody } from './schemas.ts';
 
+/** Repos of one answer. */
+export const shownReposMax = 1000;
+
 /** null: never counted, which is not zero. */
 function usageBody(tenant: TenantRecord, source: 'cache' | 'scan'): TenantBody['usage'] {
   if (tenant.counted === null) return null;
@@ -37,11 +40,21 @@ export function tenantBody(tenant: TenantRecord): TenantBody {
   };
 }
 
+/** All of them, or the largest in the order of names: more might not fit into what Lambda returns. */
+function largestRepos(repos: SubscriptionBody['repos']): Pick<SubscriptionBody, 'repos' | 'reposTruncated'> {
+  if (repos.length <= shownReposMax) return { repos };
+  const bySize = [...repos].sort((a, b) => (b.storedBytes ?? 0) - (a.storedBytes ?? 0));
+  const largest = new Set(bySize.slice(0, shownReposMax));
+  return { repos: repos.filter((repo) => largest.has(repo)), reposTruncated: true };
+}
+
 export function subscriptionBody(
   subscription: Subscription & { readonly publicReads: readonly PublicRead[] },
-  { forecast, today }: { forecast: Forecast; today: string },
+  more: { forecast: Forecast; lastRefusals: SubscriptionBody['lastRefusals']; today: string },
 ): SubscriptionBody {
   const { tenant, repos, publicReads, source, refreshing } = subscription;
+  const { forecast, lastRefusals, today } = more;
+  const shown = reposBody(repos, { ...tenant, today, publicReads });
   return {
     tenant: tenant.tenant,
     plan: tenant.plan,
@@ -50,7 +63,8 @@ export function subscriptionBody(
     reposMustExist: tenant.reposMustExist,
     usage: usageBody(tenant, source),
     forecast: forecastBody(forecast),
-    repos: reposBody(repos, { ...tenant, today, publicReads }),
+    lastRefusals,
+    ...largestRepos(shown),
     refreshing,
     ...deletingMark(tenant.closedAtMs),
   };

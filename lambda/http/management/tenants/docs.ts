@@ -1,4 +1,5 @@
 import type { OperationDocs } from '../../operation-docs.ts';
+import { lastRefusal } from '../history/docs.ts';
 import { pageQuery } from '../queries.ts';
 import { repo } from '../repos/docs.ts';
 import { createTenantBody, subscriptionQuery, updateTenantBody } from './requests.ts';
@@ -57,6 +58,7 @@ export const tenantDocs = {
           reposMustExist: false,
           usage,
           forecast: { fullOn: '2027-02-03', reason: null, bytesPerDay: 70_200_000 },
+          lastRefusals: [lastRefusal],
           repos: [repo],
           refreshing: false,
         },
@@ -73,6 +75,7 @@ export const tenantDocs = {
           reposMustExist: false,
           usage: null,
           forecast: { fullOn: null, reason: 'unlimited', bytesPerDay: null },
+          lastRefusals: [],
           repos: [],
           refreshing: true,
         },

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { bytes, deleting, nextCursor, time } from '../fields.ts';
-import { forecastSchema } from '../history/schemas.ts';
+import { forecastSchema, lastRefusalsSchema } from '../history/schemas.ts';
 import { repoSchema } from '../repos/schemas.ts';
 
 const usageSchema = z
@@ -52,7 +52,12 @@ export const subscriptionSchema = z
     ...account,
     usage: usageSchema.nullable().meta({ description: 'null: never counted, which is not zero.' }),
     forecast: forecastSchema,
-    repos: z.array(repoSchema),
+    lastRefusals: lastRefusalsSchema,
+    repos: z.array(repoSchema).meta({ description: 'By name. At most the 1,000 largest.' }),
+    reposTruncated: z
+      .literal(true)
+      .optional()
+      .meta({ description: 'Only if `repos` lacks some. `GET /v1/tenants/{tenant}/repos` lists all.' }),
     refreshing: z.boolean().meta({ description: 'A recount is under way. Ask again in a moment.' }),
     deleting,
   })

@@ -60,7 +60,16 @@ describe('the table may remove by itself', () => {
     const history = createDynamoDbHistory(table);
     const counts = { tenant, atMs, storedBytes: 1, objectCount: 1 };
     await history.note({ ...counts, epoch: 1, highestBytes: 1 });
-    await history.addRefusals({ ...counts, count: 1 });
+    const last = {
+      atMs,
+      repo: 'app',
+      user: null,
+      files: 1,
+      bytes: 1,
+      shortBytes: 1,
+      limit: 'tenant',
+    } as const;
+    await history.addRefusals({ ...counts, count: 1, last });
     const ofDay = { pk: 'HISTORY#acme', sk: 'DAY#2026-11-22', end: second + 400 * day };
     expect(written()).toEqual([ofDay, ofDay]);
   });

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { RefusalTally } from '../../../../../lambda/domain/refusal-tally.ts';
 import type { History } from '../../../../../lambda/ports/history.ts';
 import { noteRefusal } from '../../../../../lambda/use-cases/history/note-refusal.ts';
+import { readHistory } from '../../../../../lambda/use-cases/history/read-history.ts';
 import { admitUpload } from '../../../../../lambda/use-cases/uploads/admit-upload.ts';
 import { MemoryHistory } from '../../../../support/memory/history.ts';
 import { MemoryStack, oidOf, tenant } from '../../../../support/memory/stack.ts';
@@ -9,7 +10,15 @@ import { MemoryWarnings } from '../../../../support/memory/warnings.ts';
 import { setRepoLimit } from '../../../../support/over-settings.ts';
 import { recordingLog } from '../../../../support/recording-log.ts';
 
-const refusal = { repo: null, storedBytes: 100, limitBytes: 150 };
+const refusal = {
+  repo: null,
+  oids: [oidOf(3)],
+  refusedBytes: 500,
+  missingBytes: 450,
+  storedBytes: 100,
+  limitBytes: 150,
+};
+const by = { repo: 'a', user: 'ada' };
 const range = { tenant, from: '2020-01-01', to: '2099-01-01' };
 
 async function world() {
@@ -46,6 +55,33 @@ describe('a refused batch', () => {
     await new Promise((resolve) => setImmediate(resolve));
     expect(await refusals()).toEqual([0]);
     expect((await made.deps.warnings.read(tenant)).pending).toEqual([]);
+    // The push is shown all the same, with what the tenant stores.
+    const [day] = await made.deps.history.days(range);
+    expect(day).toMatchObject({
+      storedBytes: 100,
+      lastRefusals: [{ repo: 'b', user: null, files: 1, bytes: 6, shortBytes: 1, limit: 'repo' }],
+    });
+  });
+
+  it('is kept for a day with its repo, user and what was missing', async () => {
+    const { made } = await world();
+    const record = await made.ledger.readTenant(tenant);
+    if (!record) throw new Error('No tenant.');
+    const objects = new Map([
+      [oidOf(8), 20],
+      [oidOf(9), 500],
+      [oidOf(10), 40],
+    ]);
+    const outcome = await admitUpload(made.deps, { tenant: record, repo: 'a', user: 'ada', objects });
+    if (outcome.kind !== 'answered') throw new Error('No answer.');
+    const told = [...outcome.verdicts.values()].find((verdict) => verdict.kind === 'over-limit');
+    const lastRefusals = async () => (await readHistory(made.deps, { tenant: record })).lastRefusals;
+    const { oids = [], refusedBytes: bytes, missingBytes: shortBytes } = told?.refusal ?? {};
+    const found = { atMs: made.nowMs, repo: 'a', user: 'ada', files: oids.length, bytes, shortBytes };
+    expect(bytes).toBeGreaterThanOrEqual(500);
+    expect(await lastRefusals()).toEqual([{ ...found, limit: 'tenant' }]);
+    made.nowMs += 25 * 3_600_000;
+    expect(await lastRefusals()).toEqual([]);
   });
 
   it.each([
@@ -82,9 +118,9 @@ describe('a refused batch', () => {
     });
     const deps = { ...made.deps, history, refusalTally: new RefusalTally() };
     const counted = { storedBytes: 100, objectCount: 1, countedAtMs: 1 };
-    await noteRefusal(deps, { tenant, counted }, refusal);
+    await noteRefusal(deps, { tenant, counted }, refusal, by);
     isBroken = false;
-    for (let index = 0; index < 50; index += 1) await noteRefusal(deps, { tenant, counted }, refusal);
+    for (let index = 0; index < 50; index += 1) await noteRefusal(deps, { tenant, counted }, refusal, by);
     expect(writes).toEqual([2, ...Array(8).fill(1)]);
     expect(await kept.days(range)).toMatchObject([{ refusals: 10, storedBytes: 100, maxStoredBytes: 100 }]);
   });
@@ -92,7 +128,7 @@ describe('a refused batch', () => {
   it('of a tenant that was never counted is not noted', async () => {
     const { made } = await world();
     const history = new MemoryHistory();
-    await noteRefusal({ ...made.deps, history }, { tenant, counted: null }, refusal);
+    await noteRefusal({ ...made.deps, history }, { tenant, counted: null }, refusal, by);
     expect(await history.days(range)).toEqual([]);
   });
 
@@ -111,7 +147,7 @@ describe('a refused batch', () => {
       },
     });
     const deps = { ...made.deps, warnings, log, refusalTally: new RefusalTally() };
-    const refuse = () => noteRefusal(deps, { tenant, counted }, refusal);
+    const refuse = () => noteRefusal(deps, { tenant, counted }, refusal, by);
     await refuse();
     expect(entries).toEqual([{ level: 'warn', message: 'refusal not warned of', fields: { tenant, error } }]);
     isBroken = false;
@@ -128,7 +164,7 @@ describe('a refused batch', () => {
     const error = new Error('The table is down.');
     const history: History = Object.assign(new MemoryHistory(), { addRefusals: () => Promise.reject(error) });
     const counted = { storedBytes: 100, objectCount: 1, countedAtMs: 1 };
-    await noteRefusal({ ...made.deps, history, log }, { tenant, counted }, refusal);
+    await noteRefusal({ ...made.deps, history, log }, { tenant, counted }, refusal, by);
     expect(entries).toEqual([{ level: 'warn', message: 'refusal not noted', fields: { tenant, error } }]);
   });
 });

@@ -2,7 +2,6 @@ import { dayOf } from '../../domain/calendar.ts';
 import type { LastRefusal } from '../../domain/history.ts';
 import type { TenantRecord } from '../../domain/tenant.ts';
 import type { Deps } from '../deps.ts';
-import type { Refusal } from '../uploads/refusal.ts';
 
 type RefusalDeps = Pick<Deps, 'history' | 'warnings' | 'refusalTally' | 'clock' | 'log'>;
 interface Refused {
@@ -14,6 +13,17 @@ interface Refused {
   readonly last: LastRefusal;
 }
 
+/** What was refused of a batch. */
+interface RefusedBatch {
+  readonly oids: readonly string[];
+  readonly refusedBytes: number;
+  readonly missingBytes: number;
+  /** The repo that has the limit. null: it's the tenant's. */
+  readonly repo: string | null;
+  readonly storedBytes: number;
+  readonly limitBytes: number;
+}
+
 /**
  * Notes a batch that the tenant's or a repo's limit refused something of. If it's the tenant's and the first of the day,
  * warns. Its result isn't awaited, and it never fails: the requests go out together with what the batch writes anyway.
@@ -23,7 +33,7 @@ interface Refused {
 export async function noteRefusal(
   deps: RefusalDeps,
   { tenant, counted }: Pick<TenantRecord, 'tenant' | 'counted'>,
-  refusal: Pick<Refusal, 'repo' | 'oids' | 'refusedBytes' | 'missingBytes' | 'storedBytes' | 'limitBytes'>,
+  refusal: RefusedBatch,
   { repo, user }: { repo: string; user: string | null },
 ): Promise<void> {
   // Of a tenant that was never counted there is nothing to note.

@@ -19,8 +19,11 @@ export function buildApp(props?: AppProps): App {
 }
 
 export function addStack(app: App, stage: string, settings: StageSettings): LfsQuotaStack {
+  const tag = { name: 'lfs-quota-stage', value: stage };
   const stack = new LfsQuotaStack(app, `lfs-quota-${stage}`, {
     description: `Git LFS quota backend, stage ${stage}`,
+    // CloudFormation hands it on to what the CDK does not tag.
+    tags: { [tag.name]: tag.value },
     env: {
       ...(settings.account && { account: settings.account }),
       ...(settings.region && { region: settings.region }),
@@ -28,7 +31,7 @@ export function addStack(app: App, stage: string, settings: StageSettings): LfsQ
     terminationProtection: settings.keepData,
     settings,
   });
-  Tags.of(stack).add('lfs-quota-stage', stage);
+  Tags.of(stack).add(tag.name, tag.value);
   return stack;
 }
 

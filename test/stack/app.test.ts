@@ -1,4 +1,5 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Bucket } from 'aws-cdk-lib/aws-s3';
@@ -27,6 +28,17 @@ describe('the app', () => {
   it('synthesises a stage with store events without a finding', () => {
     const settings = file('events.json', JSON.stringify({ storeEvents: true }));
     expect(appWith({ stage: 'trial', settings }).synth().stacks).toHaveLength(1);
+  });
+
+  it('has each feature flag that the CDK recommends, because a flag that is set later changes resources', () => {
+    const require = createRequire(import.meta.url);
+    const recommended = require('aws-cdk-lib/recommended-feature-flags.json');
+    expect(testContext()).toMatchObject(recommended);
+  });
+
+  it('tags the stack, so that CloudFormation tags each resource with the stage', () => {
+    const [stack] = appWith({ stage: 'dev' }).synth().stacks;
+    expect(stack?.tags).toEqual({ 'lfs-quota-stage': 'dev' });
   });
 
   it('fails the synth on a finding that is not acknowledged', () => {

@@ -1,11 +1,6 @@
 import type { Socket } from 'node:net';
 import { Connector, destinationOf } from './connection.ts';
-
-/**
- * Longest time that a connection waits for its next request. S3 closes it after 5 to 20 seconds, and a frozen process
- * does not hear of that. A request on a closed connection fails, and not all may be sent again.
- */
-const idleMsMax = 4_000;
+import { freshFor, idleMsMax } from './idle.ts';
 
 /** What the user of a connection hears of it. */
 export interface ConnectionUser {
@@ -23,8 +18,7 @@ export class PooledConnection {
   #user: ConnectionUser | undefined;
   #isOpen = false;
   #isClosed = false;
-  /** No request is sent from then on, by the clock of the process, and by that of the day. One may stand still. */
-  #expires = { atMs: Number.POSITIVE_INFINITY, atDateMs: Number.POSITIVE_INFINITY };
+  #isStillFresh = () => true;
 
   constructor(pool: ConnectionPool, connector: Connector) {
     this.#pool = pool;
@@ -52,8 +46,7 @@ export class PooledConnection {
 
   /** Whether a request may be sent: the other side will not have closed it by now. */
   get isFresh(): boolean {
-    const { atMs, atDateMs } = this.#expires;
-    return !this.#isClosed && performance.now() < atMs && Date.now() < atDateMs;
+    return !this.#isClosed && this.#isStillFresh();
   }
 
   begin(user: ConnectionUser): void {
@@ -81,7 +74,7 @@ export class PooledConnection {
       this.close();
       return;
     }
-    this.#expires = { atMs: performance.now() + idleMs, atDateMs: Date.now() + idleMs };
+    this.#isStillFresh = freshFor(idleMs);
     // An idle connection does not keep the process alive.
     this.#socket.unref();
     this.#pool.giveBack(this);

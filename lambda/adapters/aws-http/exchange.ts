@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { request as httpsRequest, Agent as TlsAgent } from 'node:https';
 import type { Socket } from 'node:net';
+import { freshFor, idleMsMax } from './idle.ts';
 
 /**
  * An `import` of node:http reads everything that it exports. One of that is WebSocket, for which Node 22 and newer load
@@ -65,6 +66,8 @@ export class AttemptTimeoutError extends Error {
 /** The network: Node's own client, on connections that are kept alive. */
 export class HttpExchange implements Exchange {
   readonly #agents: { readonly plain: InstanceType<typeof PlainAgent>; readonly tls: TlsAgent };
+  /** Of connections that have had an answer: whether they may be used again. */
+  readonly #isFresh = new WeakMap<Socket, () => boolean>();
 
   constructor({ socketsMax }: { socketsMax: number }) {
     const options = { keepAlive: true, maxSockets: socketsMax };
@@ -117,6 +120,7 @@ export class HttpExchange implements Exchange {
         });
         response.on('end', () => {
           settle();
+          if (outgoing.socket) this.#isFresh.set(outgoing.socket, freshFor(idleMsMax));
           // The answer is complete, so the connection stays open, whatever the reader makes of it.
           try {
             resolve(reader.end());
@@ -133,6 +137,8 @@ export class HttpExchange implements Exchange {
     const { protocol, hostname, port } = new URL(origin);
     const isTls = protocol === 'https:';
     const send = isTls ? httpsRequest : httpRequest;
+    const agent = isTls ? this.#agents.tls : this.#agents.plain;
+    this.#closeStale(agent);
     return send({
       method,
       // A URL has brackets around an IPv6 address, a socket has none.
@@ -140,7 +146,13 @@ export class HttpExchange implements Exchange {
       port,
       path,
       headers,
-      agent: isTls ? this.#agents.tls : this.#agents.plain,
+      agent,
     });
+  }
+
+  /** An agent passes over connections that are closed. */
+  #closeStale({ freeSockets }: { readonly freeSockets: NodeJS.ReadOnlyDict<Socket[]> }): void {
+    for (const socket of Object.values(freeSockets).flatMap((sockets = []) => sockets))
+      if (this.#isFresh.get(socket)?.() === false) socket.destroy();
   }
 }

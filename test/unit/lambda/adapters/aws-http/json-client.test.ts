@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { HttpRequest } from '@smithy/protocol-http';
 import { SignatureV4 } from '@smithy/signature-v4';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { AwsJsonClient } from '../../../../../lambda/adapters/aws-http/json-client.ts';
 import { NodeSha256 } from '../../../../../lambda/domain/hash.ts';
 
@@ -245,6 +245,38 @@ describe('a refusal', () => {
     const { message } = await failureOf(open().call('SendMessage', {}, limits));
     expect(message).toBe(`SQS answered SendMessage with 400 X: ${'m'.repeat(300)}`);
   });
+});
+
+describe('a connection', () => {
+  afterEach(() => vi.useRealTimers());
+
+  // A process that was frozen can't hear that the service closed the connection. By which of the clocks the time went on
+  // depends on what froze it.
+  it.each(['Date', 'performance'] as const)(
+    'is not used again if it was idle for long, by %s',
+    async (clock) => {
+      const connections: unknown[] = [];
+      server.on('connection', (socket) => connections.push(socket));
+      conduct = [good];
+      const client = open();
+      vi.useFakeTimers({ toFake: [clock] });
+      for (const idleMs of [0, 3_900, 3_900]) {
+        vi.advanceTimersByTime(idleMs);
+        await client.call('SendMessage', {}, limits);
+      }
+      expect(connections).toHaveLength(1);
+      // Two that are idle, of which one is used again in time.
+      await Promise.all([client.call('SendMessage', {}, limits), client.call('SendMessage', {}, limits)]);
+      vi.advanceTimersByTime(3_000);
+      await client.call('SendMessage', {}, limits);
+      vi.advanceTimersByTime(3_000);
+      await client.call('SendMessage', {}, limits);
+      expect(connections).toHaveLength(2);
+      vi.advanceTimersByTime(4_100);
+      await client.call('SendMessage', {}, limits);
+      expect(connections).toHaveLength(3);
+    },
+  );
 });
 
 it('what is a bug of ours is neither tried again nor called a failure of the service', async () => {

@@ -359,6 +359,7 @@ export function exchangeDeps() {
     ...common(),
     publicUrl: publicUrl(),
     identities: createIdentityVerifier(issuers()),
+    requestKeys: createDynamoDbRequestKeys(tables),
     exchangeRules: createDynamoDbExchangeRules(tables),
     ledger: createDynamoDbLedger(tables),
     tokens: createDynamoDbTokenStore(tables),

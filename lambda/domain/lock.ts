@@ -1,5 +1,6 @@
 import { sha256Hex } from './hash.ts';
 import { nameOfPerson, type Person } from './person.ts';
+import { isPlainText } from './plain-text.ts';
 
 /** File locks: who says that nobody else is to change a file, of one repo, on all of its branches. */
 
@@ -52,9 +53,9 @@ export function lockSliceOf(hash: string): string {
   return hash.slice(0, sliceDigits);
 }
 
-/** True for 1 to {@link lockPathCharactersMax} characters, none of which controls a terminal or is half of one. */
+/** True for 1 to {@link lockPathCharactersMax} characters, all of them plain. */
 export function isLockPath(text: string): boolean {
-  return text !== '' && [...text].length <= lockPathCharactersMax && !/[\p{Cc}\p{Cs}]/u.test(text);
+  return text !== '' && [...text].length <= lockPathCharactersMax && isPlainText(text);
 }
 
 /**

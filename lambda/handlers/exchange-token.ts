@@ -18,6 +18,7 @@ type ExchangeDeps = Pick<
   | 'exchangeRules'
   | 'ledger'
   | 'tokens'
+  | 'requestKeys'
   | 'audit'
   | 'ids'
   | 'clock'

@@ -44,6 +44,7 @@ export const problemTypes = {
   'invalid-query': { status: 422, title: 'The query is not valid' },
   'idempotency-key-reused': { status: 422, title: 'The idempotency key belongs to another request' },
   'deletions-full': { status: 429, title: 'Too many deletions wait' },
+  'exports-too-many': { status: 429, title: 'Too many exports within 24 hours' },
   'test-too-soon': { status: 429, title: 'A test was sent just now' },
   'internal-error': { status: 500, title: 'Internal error' },
   'issuer-unavailable': { status: 503, title: 'The issuer of the identity does not answer' },

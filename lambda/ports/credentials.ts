@@ -17,6 +17,8 @@ export interface TokenRecord {
   readonly user: string | null;
   /** The repos that it is for. null: all of the tenant. */
   readonly repos: readonly string[] | null;
+  /** The exchange rule that it was given by. */
+  readonly ruleId?: string | undefined;
   readonly createdAtMs: number;
   /** It is worth nothing from then on. null: never. */
   readonly expiresAtMs: number | null;
@@ -32,6 +34,9 @@ export type Caller = Pick<TokenRecord, 'tokenId' | 'scope' | 'user' | 'label'> &
 
 /** How exactly the last use of a token is known. A use within this time of the last known one is not written. */
 export const tokenUseStepMs = 60 * 60_000;
+
+/** Sessions of one token, or of the operator. */
+export const sessionsMax = 100;
 
 /** A session of the console: below the token that it stands for, and worth nothing without it. */
 export interface SessionRecord {
@@ -56,7 +61,7 @@ export interface TokenPage {
 }
 
 export interface TokenStore {
-  /** Strongly consistent, so that a revoked token is rejected immediately. */
+  /** Strongly consistent, so that a revoked token, or one whose rule was deleted, is rejected immediately. */
   find(tokenId: string): Promise<TokenRecord | undefined>;
   put(record: TokenRecord): Promise<'created' | 'exists'>;
   /** Writes when the token was used, unless a later use is known or the token is gone. */
@@ -67,7 +72,7 @@ export interface TokenStore {
   list(tenant: string): Promise<readonly TokenRecord[]>;
   /** The same, one page at a time. @param input.cursor `nextCursor` of the previous page. */
   listPage(input: { tenant: string; pageSize: number; cursor?: string }): Promise<TokenPage>;
-  /** Does nothing if it is there. */
+  /** Does nothing if it is there. The newest {@link sessionsMax} of its parent stay. */
   putSession(record: SessionRecord): Promise<void>;
   /** Strongly consistent, so that a session that was ended is rejected immediately. */
   findSession(key: SessionKey): Promise<SessionRecord | undefined>;

@@ -100,7 +100,7 @@ export const functionSpecs: Readonly<Record<FunctionName, FunctionSpec>> = {
   exchangeToken: {
     description: 'Gives CI jobs short-lived tokens for the identity that their host vouches for.',
     timeoutSeconds: 15,
-    table: ['GetItem', 'Query', 'PutItem'],
+    table: ['GetItem', 'Query', 'PutItem', 'UpdateItem'],
     answersLinks: true,
   },
   management: {

@@ -171,7 +171,8 @@ export function tokenExchangeTests(api: () => Api): void {
       const issuer = api().target.issuer?.issuer;
       if (!issuer) return skip();
       const rule = { issuer, match: { repository_owner_id: '5' }, scope: 'read' };
-      expect((await api().manage('POST', rulesOf(own.tenant), rule)).status).toBe(201);
+      const made = await api().manage('POST', rulesOf(own.tenant), rule);
+      expect(made.status).toBe(201);
       const answer = await exchange(own.tenant, {
         idToken: identity({ repository_owner_id: '5', ref: 'any' }),
       });
@@ -181,6 +182,9 @@ export function tokenExchangeTests(api: () => Api): void {
         postBatch(api(), place, { operation, objects: [{ oid: newOid(), size: 1 }] }, basic(token));
       objectsIn(await batch('download'));
       expectLfsError(await batch('upload'), 403);
+      const { ruleId } = ruleShape.parse(jsonOf(made));
+      expect((await api().manage('DELETE', `${rulesOf(own.tenant)}/${ruleId}`)).status).toBe(204);
+      expectLfsError(await batch('download'), 401);
     });
 
     it.each<[string, object]>([

@@ -1,5 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import type { SessionRecord, TokenPage, TokenRecord } from '../../lambda/ports/credentials.ts';
+import {
+  type SessionRecord,
+  sessionsMax,
+  type TokenPage,
+  type TokenRecord,
+} from '../../lambda/ports/credentials.ts';
 import { tokenRecord } from '../support/token-record.ts';
 import { type LedgerUnderTest, ledgerContext, tenantName } from './ledger-context.ts';
 
@@ -77,6 +82,32 @@ export function tokenContract(open: () => Promise<LedgerUnderTest>): void {
       // Whoever asks for a session asks for its token, too.
       await get().tokens.delete(parent);
       expect(await get().tokens.findSession(second)).toEqual(second);
+    });
+
+    it('have so many sessions: the oldest end', async () => {
+      const parentId = `s${tenantName()}`;
+      const session = (index: number): SessionRecord => ({
+        sessionId: `session${index}`,
+        parentId,
+        secretSha256: 'cd',
+        boundTo: 'ef',
+        createdAtMs: index,
+        expiresAtMs: 4_000_000_000_000,
+      });
+      for (let index = 0; index < sessionsMax + 2; index += 1) await get().tokens.putSession(session(index));
+      const isThere = async (index: number) => (await get().tokens.findSession(session(index))) !== undefined;
+      expect([await isThere(0), await isThere(1), await isThere(2)]).toEqual([false, false, true]);
+      expect(await isThere(sessionsMax + 1)).toBe(true);
+    });
+
+    it('die with the rule that gave them', async () => {
+      const tenant = tenantName();
+      const lost = { ...token(tenant, `r${tenant}`), ruleId: '0000000000000000' };
+      await get().tokens.put(lost);
+      const kept = token(tenant, `k${tenant}`);
+      await get().tokens.put(kept);
+      expect(await get().tokens.find(lost.tokenId)).toBeUndefined();
+      expect(await get().tokens.find(kept.tokenId)).toEqual(kept);
     });
 
     it('are listed by age, a page at a time', async () => {

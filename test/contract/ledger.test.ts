@@ -126,12 +126,12 @@ function expressionLimit(open: () => Promise<LedgerUnderTest>): void {
 describe('ledger in memory', () => {
   expressionLimit(async () => ({
     ledger: new MemoryLedger(),
-    tokens: new MemoryTokenStore(),
+    tokens: new MemoryTokenStore(new MemoryExchangeRules()),
     requestKeys: new MemoryRequestKeys(),
   }));
   ledgerContract(async () => ({
     ledger: new MemoryLedger({ pageSize: 7 }),
-    tokens: new MemoryTokenStore(),
+    tokens: new MemoryTokenStore(new MemoryExchangeRules()),
     requestKeys: new MemoryRequestKeys(),
   }));
   exportJobsContract(async () => new MemoryExportJobs({ pageSize: 3 }));

@@ -83,6 +83,11 @@ export function webhooksContract(open: () => Promise<Webhooks>): void {
       const outcomes = await Promise.all([test(2000), test(2000), test(2000)]);
       expect(outcomes.filter((outcome) => outcome === 'noted')).toHaveLength(1);
       expect(await webhooks.read(tenant)).toEqual(webhook);
+      await webhooks.remove(tenant);
+      expect(await test(3000)).toBe('absent');
+      await webhooks.put({ tenant, webhook });
+      expect(await test(2050)).toBe('too-soon');
+      expect(await test(2100)).toBe('noted');
     });
   });
 }

@@ -22,7 +22,7 @@ const ruleItem = z.object({
 
 const partitionOf = (tenant: string) => `EXCHANGE#${tenant}`;
 
-const ruleKey = ({ tenant, id }: { tenant: string; id: string }) => ({
+export const ruleKey = ({ tenant, id }: { tenant: string; id: string }) => ({
   pk: partitionOf(tenant),
   sk: `RULE#${id}`,
 });

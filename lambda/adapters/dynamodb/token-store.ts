@@ -1,17 +1,19 @@
 import * as z from 'zod';
 import { shownAfterExpiryMs } from '../../domain/token.ts';
-import type {
-  SessionKey,
-  SessionRecord,
-  TokenPage,
-  TokenRecord,
-  TokenStore,
+import {
+  type SessionKey,
+  type SessionRecord,
+  sessionsMax,
+  type TokenPage,
+  type TokenRecord,
+  type TokenStore,
 } from '../../ports/credentials.ts';
+import { ruleKey } from './exchange-rules.ts';
 import { absent, all, exists, setting } from './expressions.ts';
 import { kindKey } from './items.ts';
 import { firstItems, pagesOf } from './pages.ts';
 import { batchGet, deleteItem, getItem, putItem, type Table, updateItem } from './requests.ts';
-import { byKindIndex, expiryAttribute } from './table.ts';
+import { byKindIndex, expiryAttribute, keyNames } from './table.ts';
 
 /** Absent in the item: null. */
 const nullable = <T>(type: z.ZodType<T>) => type.nullish().transform((value) => value ?? null);
@@ -24,6 +26,7 @@ const tokenItem = z.object({
   label: nullable(z.string()),
   user: nullable(z.string()),
   repos: nullable(z.array(z.string())),
+  ruleId: z.string().optional(),
   createdAtMs: z.number(),
   expiresAtMs: nullable(z.number()),
   lastUsedAtMs: nullable(z.number()),
@@ -65,7 +68,9 @@ export function createDynamoDbTokenStore(table: Table): TokenStore {
 
 async function find(table: Table, tokenId: string): Promise<TokenRecord | undefined> {
   const item = await getItem(table, tokenKey(tokenId));
-  return item && tokenItem.parse(item);
+  const token = item && tokenItem.parse(item);
+  if (token?.ruleId === undefined) return token;
+  return (await getItem(table, ruleKey({ tenant: token.tenant, id: token.ruleId }))) && token;
 }
 
 async function put(table: Table, record: TokenRecord): Promise<'created' | 'exists'> {
@@ -86,6 +91,18 @@ async function put(table: Table, record: TokenRecord): Promise<'created' | 'exis
 async function putSession(table: Table, record: SessionRecord): Promise<void> {
   const expires = { [expiryAttribute]: Math.ceil(record.expiresAtMs / 1000) };
   await putItem(table, { item: { ...sessionKey(record), ...record, ...expires }, condition: absent });
+  // Nobody is kept out: the oldest end.
+  const all = await firstItems(table, {
+    KeyConditionExpression: '#pk = :pk AND begins_with(#sk, :prefix)',
+    ExpressionAttributeNames: { '#pk': keyNames.pk, '#sk': keyNames.sk },
+    ExpressionAttributeValues: { ':pk': sessionKey(record).pk, ':prefix': 'SESSION#' },
+    ConsistentRead: true,
+    Limit: 2 * sessionsMax,
+  });
+  const newestFirst = all
+    .map((item) => sessionItem.parse(item))
+    .sort((a, b) => b.createdAtMs - a.createdAtMs);
+  for (const old of newestFirst.slice(sessionsMax)) await deleteItem(table, { key: sessionKey(old) });
 }
 
 async function findSession(table: Table, key: SessionKey): Promise<SessionRecord | undefined> {

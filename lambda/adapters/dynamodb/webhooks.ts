@@ -3,6 +3,7 @@ import { type Webhook, webhookFailures } from '../../domain/webhook.ts';
 import type { Webhooks } from '../../ports/webhooks.ts';
 import { all, exists, setting } from './expressions.ts';
 import { deleteItem, getItem, type Table, updateItem } from './requests.ts';
+import { expiryAttribute } from './table.ts';
 
 const webhookItem = z.object({
   url: z.string(),
@@ -25,6 +26,9 @@ const webhookItem = z.object({
 
 const webhookKey = (tenant: string) => ({ pk: `WEBHOOK#${tenant}`, sk: 'WEBHOOK' });
 
+/** Of the tenant, not of its webhook: whoever replaces that doesn't send more tests. */
+const testKey = (tenant: string) => ({ ...webhookKey(tenant), sk: 'TEST' });
+
 /** Webhooks on the ledger's table, which is encrypted. A partition of their own: the sender reaches nothing else. */
 export function createDynamoDbWebhooks(table: Table): Webhooks {
   return {
@@ -40,15 +44,14 @@ export function createDynamoDbWebhooks(table: Table): Webhooks {
       return ok ? 'removed' : 'absent';
     },
     noteTest: async ({ tenant, atMs, restMs }) => {
-      const key = webhookKey(tenant);
+      if (!(await getItem(table, webhookKey(tenant)))) return 'absent';
       const { ok } = await updateItem(table, {
-        key,
-        change: [setting({ testedAtMs: atMs })],
-        condition: all(exists, '(attribute_not_exists(#testedAtMs) OR #testedAtMs <= :before)'),
+        key: testKey(tenant),
+        change: [setting({ testedAtMs: atMs, [expiryAttribute]: Math.ceil((atMs + restMs) / 1000) })],
+        condition: 'attribute_not_exists(#testedAtMs) OR #testedAtMs <= :before',
         values: { ':before': atMs - restMs },
       });
-      if (ok) return 'noted';
-      return (await getItem(table, key)) ? 'too-soon' : 'absent';
+      return ok ? 'noted' : 'too-soon';
     },
     noteAttempt: async ({ tenant, url, attempt }) => {
       await updateItem(table, {

@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { repoNamed, repoPattern } from '../../domain/names.ts';
+import { isPlainText } from '../../domain/plain-text.ts';
 
 /**
  * Fields that several requests and answers of the management API have. Handlers answer by the schemas of their
@@ -45,6 +46,7 @@ export const text = (description: string) =>
     // Of UTF-16 a character has two units at most. What is longer is not counted.
     .max(2 * textCharactersMax, { message: textRule, abort: true })
     .refine((value) => value !== '' && [...value].length <= textCharactersMax, textRule)
+    .refine(isPlainText, "can't have invisible or control characters")
     .meta({ minLength: 1, maxLength: textCharactersMax })
     .nullable()
     .meta({ description });

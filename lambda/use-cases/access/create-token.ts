@@ -16,6 +16,8 @@ export interface TokenGrant {
   readonly user?: string | null;
   /** The repos that it is for. Without it: all of the tenant. */
   readonly repos?: readonly string[] | null;
+  /** The rule that it is given by. It's worth nothing once that is deleted. */
+  readonly ruleId?: string;
   /** How long it is valid. Without it: until it is revoked. */
   readonly lifetimeMs?: number | null;
 }
@@ -74,7 +76,7 @@ async function putToken(
   input: { grant: TokenGrant; token: string; createdAtMs: number },
 ): Promise<TokenRecord> {
   const { grant, token, createdAtMs } = input;
-  const { tenant, scope, label, user = null, repos = null, lifetimeMs = null } = grant;
+  const { tenant, scope, label, user = null, repos = null, ruleId, lifetimeMs = null } = grant;
   const record: TokenRecord = {
     tokenId: tokenIdOf(token),
     secretSha256: sha256Hex(token),
@@ -83,6 +85,7 @@ async function putToken(
     label,
     user,
     repos,
+    ...(ruleId !== undefined && { ruleId }),
     createdAtMs,
     expiresAtMs: lifetimeMs === null ? null : createdAtMs + lifetimeMs,
     lastUsedAtMs: null,

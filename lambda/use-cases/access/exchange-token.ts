@@ -1,8 +1,11 @@
 import { bestRule } from '../../domain/exchange-rule.ts';
+import { sha256Hex } from '../../domain/hash.ts';
+import { plainText } from '../../domain/plain-text.ts';
 import type { TokenRecord } from '../../ports/credentials.ts';
 import { audited } from '../audited.ts';
 import type { Deps } from '../deps.ts';
-import { createToken } from './create-token.ts';
+import { isExpired } from './authenticate.ts';
+import { type CreateTokenOnceOutcome, createTokenOnce } from './create-token.ts';
 
 const userCharactersMax = 100;
 
@@ -13,7 +16,7 @@ export type ExchangeOutcome =
 
 /**
  * Gives whoever presents an identity token a short-lived token of a tenant, if one of its rules lets them in. Nothing
- * of the tenant is read before the identity token was verified.
+ * of the tenant is read before the identity token was verified. One identity token gives one token, however often it's sent.
  *
  * What is refused is not in the tenant's audit: anybody could fill it, and the time of a write would tell which tenants
  * there are.
@@ -22,7 +25,10 @@ export type ExchangeOutcome =
  * @throws {LedgerUnavailableError | IssuerUnavailableError}
  */
 export async function exchangeToken(
-  deps: Pick<Deps, 'identities' | 'exchangeRules' | 'ledger' | 'tokens' | 'audit' | 'ids' | 'clock' | 'log'>,
+  deps: Pick<
+    Deps,
+    'identities' | 'exchangeRules' | 'ledger' | 'tokens' | 'requestKeys' | 'audit' | 'ids' | 'clock' | 'log'
+  >,
   input: { tenant: string; idToken: string; audience: string; requestId: string },
 ): Promise<ExchangeOutcome> {
   const { tenant, idToken, audience, requestId } = input;
@@ -43,6 +49,7 @@ export async function exchangeToken(
     lifetimeMs,
     user: nameOf(identity.claims['sub']),
     label: `rule ${rule.id}`,
+    ruleId: rule.id,
   };
   const by = { kind: 'identity', tokenId: null, name: grant.user } as const;
   const { issuer } = identity;
@@ -56,15 +63,28 @@ export async function exchangeToken(
       asked: { issuer },
     },
     run: async (trail) => {
-      const created = await createToken(deps, grant);
+      const created = await createTokenOnce(deps, {
+        grant,
+        credential: idToken,
+        requestKey: sha256Hex(idToken),
+      });
+      if (created.kind !== 'created') return { kind: 'rejected', reason: reasons[created.kind] };
       const { tokenId, expiresAtMs } = created.record;
+      if (isExpired(created.record, deps.clock.nowMs()))
+        return { kind: 'rejected', reason: 'the token that it got has expired' };
       trail.became({ tokenId, scope, repos, user: grant.user, expiresAtMs });
-      return { kind: 'created', ...created };
+      return created;
     },
-    verdictOf: () => ({ outcome: 'done' }),
+    verdictOf: (outcome) =>
+      outcome.kind === 'created' ? { outcome: 'done' } : { outcome: 'refused', reason: 'unauthorized' },
   });
 }
 
+const reasons: Readonly<Record<Exclude<CreateTokenOnceOutcome['kind'], 'created'>, string>> = {
+  revoked: 'the token that it got was revoked',
+  'key-reused': 'it got a token by another rule',
+};
+
 /** As the issuer names it, such as `repo:acme/game:ref:refs/heads/main`. */
 const nameOf = (subject: unknown) =>
-  typeof subject === 'string' && subject !== '' ? [...subject].slice(0, userCharactersMax).join('') : null;
+  typeof subject === 'string' ? [...plainText(subject)].slice(0, userCharactersMax).join('') || null : null;

@@ -15,6 +15,10 @@ import { advanceOrLog, forgetOrLog } from './advance-or-log.ts';
 import { cancelExport } from './cancel-export.ts';
 import { placeHolders } from './list-exports.ts';
 
+const dayMs = 24 * 60 * 60_000;
+/** Exports that a tenant may start in 24 hours, deleted ones and dry runs among them: each lists and copies. */
+export const startsPerDayMax = 100;
+
 type StartDeps = Pick<
   Deps,
   'clock' | 'exportJobs' | 'exportQueue' | 'exportSettings' | 'ids' | 'ledger' | 'listing' | 'log'
@@ -34,6 +38,7 @@ export type StartExportOutcome =
   | { readonly kind: 'started'; readonly job: ExportJob }
   /** All places are taken by these. */
   | { readonly kind: 'full'; readonly holders: readonly ExportJob[]; readonly isListPut: boolean }
+  | { readonly kind: 'too-many'; readonly retryAfterMs: number }
   | { readonly kind: 'no-repo' }
   /** It is being deleted. */
   | { readonly kind: 'tenant-closed' };
@@ -57,16 +62,18 @@ export async function startExport(deps: StartDeps, wish: ExportWish): Promise<St
 /**
  * Begins an export, at most once for a request key: a request that is repeated gets the same export.
  *
+ * @param input.credentialId whose key it is. undefined: the operator's.
  * @throws {StoreUnavailableError | LedgerUnavailableError}
  */
 export async function startExportOnce(
   deps: StartDeps & Pick<Deps, 'requestKeys'>,
-  input: { wish: ExportWish; requestKey: string },
+  input: { wish: ExportWish; credentialId?: string | undefined; requestKey: string },
 ): Promise<StartExportOutcome | { readonly kind: 'key-reused' | 'removed' }> {
-  const { wish, requestKey } = input;
+  const { wish, credentialId, requestKey } = input;
   const { by: _, ...body } = wish;
   const { tenant } = wish;
-  const claim = await claimRequest(deps, { purpose: `start export\n${tenant}`, requestKey, body });
+  const purpose = ['start export', tenant, ...(credentialId === undefined ? [] : [credentialId])].join('\n');
+  const claim = await claimRequest(deps, { purpose, requestKey, body });
   if (claim.kind === 'key-reused') return claim;
   const { beganAtMs: nowMs, seed, isDone } = claim.record;
   const exportId = newExportId({ nowMs, random: seed });
@@ -91,6 +98,8 @@ async function begin(
   const { wish, nowMs, exportId } = input;
   const { tenant, by, objects, ...wished } = wish;
   const path = { tenant, exportId };
+  const retryAfterMs = await restOfDay(deps, { tenant, nowMs: deps.clock.nowMs() });
+  if (retryAfterMs > 0) return { kind: 'too-many', retryAfterMs };
   if (!(await hasRepo(deps, wish))) return { kind: 'no-repo' };
   if (objects) {
     const holders = await placeHolders(deps, tenant);
@@ -110,6 +119,16 @@ async function begin(
   }
   await advanceOrLog(deps, path);
   return { kind: 'started', job };
+}
+
+/** How long the tenant must wait to start another one. Starts at the same time may all pass: places bound those. */
+async function restOfDay(
+  { exportJobs }: Pick<Deps, 'exportJobs'>,
+  { tenant, nowMs }: { tenant: string; nowMs: number },
+): Promise<number> {
+  const { jobs } = await exportJobs.list({ tenant, pageSize: startsPerDayMax });
+  const last = jobs.length === startsPerDayMax ? jobs.at(-1) : undefined;
+  return last ? Math.max(0, last.createdAtMs + dayMs - nowMs) : 0;
 }
 
 /** Whether there is anything in the repo, and it is not being deleted. */

@@ -1,9 +1,11 @@
-import type {
-  SessionKey,
-  SessionRecord,
-  TokenRecord,
-  TokenStore,
+import {
+  type SessionKey,
+  type SessionRecord,
+  sessionsMax,
+  type TokenRecord,
+  type TokenStore,
 } from '../../../lambda/ports/credentials.ts';
+import type { ExchangeRules } from '../../../lambda/ports/identities.ts';
 
 /** Tokens in memory, for tests. */
 export class MemoryTokenStore implements TokenStore {
@@ -11,8 +13,18 @@ export class MemoryTokenStore implements TokenStore {
 
   readonly #sessions = new Map<string, SessionRecord>();
 
+  readonly #rules: Pick<ExchangeRules, 'list'> | undefined;
+
+  /** @param rules those by which tokens were given. Without them, no rule is ever deleted. */
+  constructor(rules?: Pick<ExchangeRules, 'list'>) {
+    this.#rules = rules;
+  }
+
   async putSession(record: SessionRecord) {
     if (!this.#sessions.has(nameOf(record))) this.#sessions.set(nameOf(record), record);
+    const siblings = [...this.#sessions.values()].filter(({ parentId }) => parentId === record.parentId);
+    siblings.sort((a, b) => b.createdAtMs - a.createdAtMs);
+    for (const old of siblings.slice(sessionsMax)) this.#sessions.delete(nameOf(old));
   }
 
   async findSession(key: SessionKey) {
@@ -24,7 +36,10 @@ export class MemoryTokenStore implements TokenStore {
   }
 
   async find(tokenId: string) {
-    return this.#tokens.get(tokenId);
+    const token = this.#tokens.get(tokenId);
+    if (token?.ruleId === undefined || !this.#rules) return token;
+    const rules = await this.#rules.list(token.tenant);
+    return rules.some(({ id }) => id === token.ruleId) ? token : undefined;
   }
 
   async put(record: TokenRecord) {

@@ -17,7 +17,6 @@ export class MemoryWebhooks implements Webhooks {
 
   async remove(tenant: string) {
     this.#lastAtMs.delete(tenant);
-    this.#testedAtMs.delete(tenant);
     return this.#tenants.delete(tenant) ? ('removed' as const) : ('absent' as const);
   }
 

@@ -45,7 +45,7 @@ export const exchangeDocs = {
   'DELETE /v1/tenants/{tenant}/exchange-rules/{ruleId}': {
     id: 'deleteExchangeRule',
     summary: 'Let these jobs get no more tokens',
-    description: 'Those that they have stay valid until they expire, or are revoked.',
+    description: 'The tokens that it gave stop working at once.',
     access: 'manager',
     answers: { 204: { description: 'The rule is gone.' } },
     problems: ['tenant-not-found', 'rule-not-found'],

@@ -53,7 +53,7 @@ const createRule = change(
   },
 );
 
-/** Tokens that the rule gave stay valid until they expire. */
+/** Tokens that the rule gave name it, and are looked up with it. */
 const deleteRule = change(
   { action: 'rule.delete', access: managerAccess, query: noQuery, body: noBody },
   async (deps, { tenant: { tenant }, event, trail }) => {

@@ -127,6 +127,7 @@ export const exportDocs = {
       'tenant-closed',
       'exports-off',
       'exports-full',
+      'exports-too-many',
     ],
   },
   'GET /v1/tenants/{tenant}/exports/{exportId}': {

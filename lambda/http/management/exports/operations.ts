@@ -9,6 +9,7 @@ import { listExports as listExportsUseCase, readExport } from '../../../use-case
 import {
   startExportOnce,
   startExport as startExportUseCase,
+  startsPerDayMax,
 } from '../../../use-cases/exports/start-export.ts';
 import { problem, repoNotFound } from '../../problems.ts';
 import { json, type Response } from '../../respond.ts';
@@ -56,7 +57,11 @@ const startExport = change(
     const outcome =
       key.requestKey === undefined
         ? await startExportUseCase(deps, wish)
-        : await startExportOnce(deps, { wish, requestKey: key.requestKey });
+        : await startExportOnce(deps, {
+            wish,
+            credentialId: token?.tokenId,
+            requestKey: key.requestKey,
+          });
     switch (outcome.kind) {
       case 'started':
         trail.became(exportSummary(outcome.job));
@@ -66,6 +71,12 @@ const startExport = change(
           tenant,
           outcome.holders.filter((job) => seesExport({ token }, job)),
         );
+      case 'too-many': {
+        const detail = `${tenant} started ${startsPerDayMax} exports within 24 hours. Retry later.`;
+        return problem('exports-too-many', detail, {
+          'retry-after': String(Math.ceil(outcome.retryAfterMs / 1000)),
+        });
+      }
       case 'no-repo':
         return repoNotFound(tenant);
       case 'tenant-closed':

@@ -35,6 +35,9 @@ describe('the path of a lock', () => {
     'a\u007f',
     'a\u009b',
     '\ud800',
+    'a\u202eb',
+    'a\u2028b',
+    'a\u2066b',
     'x'.repeat(lockPathCharactersMax + 1),
   ])('may not be %j', (path) => {
     expect(isLockPath(path)).toBe(false);

@@ -10,6 +10,7 @@ import { MemoryAuditLog } from '../../../../support/memory/audit-log.ts';
 import { ManualClock, memoryDeps } from '../../../../support/memory/deps.ts';
 import { MemoryExchangeRules } from '../../../../support/memory/exchange-rules.ts';
 import { MemoryLedger } from '../../../../support/memory/ledger.ts';
+import { MemoryRequestKeys } from '../../../../support/memory/request-keys.ts';
 import { MemoryTokenStore } from '../../../../support/memory/token-store.ts';
 
 const issuer = 'https://issuer.example';
@@ -21,13 +22,14 @@ describe('an identity', () => {
     ledger: new MemoryLedger(),
     exchangeRules: new MemoryExchangeRules(),
     tokens: new MemoryTokenStore(),
+    requestKeys: new MemoryRequestKeys(),
     audit: new MemoryAuditLog(),
     clock: new ManualClock(),
   };
   const deps = () =>
     memoryDeps({ ...stores, identities: { verify: async () => ({ kind: 'verified', issuer, claims }) } });
-  const exchange = (of = tenant) =>
-    exchangeToken(deps(), { tenant: of, idToken: 'jwt', audience, requestId: 'r1' });
+  const exchange = (of = tenant, idToken = 'jwt') =>
+    exchangeToken(deps(), { tenant: of, idToken, audience, requestId: 'r1' });
   const rule = (more: Partial<ExchangeRule> = {}): ExchangeRule => ({
     id: '00',
     tenant,
@@ -41,10 +43,12 @@ describe('an identity', () => {
   });
 
   beforeEach(async () => {
+    const exchangeRules = new MemoryExchangeRules();
     Object.assign(stores, {
       ledger: new MemoryLedger(),
-      exchangeRules: new MemoryExchangeRules(),
-      tokens: new MemoryTokenStore(),
+      exchangeRules,
+      tokens: new MemoryTokenStore(exchangeRules),
+      requestKeys: new MemoryRequestKeys(),
       audit: new MemoryAuditLog(),
       clock: new ManualClock(),
     });
@@ -90,6 +94,7 @@ describe('an identity', () => {
       repos: ['game'],
       user: 'repo:acme/game',
       label: 'rule 00',
+      ruleId: '00',
       createdAtMs: clock.nowMs(),
       expiresAtMs: clock.nowMs() + 3_600_000,
       lastUsedAtMs: null,
@@ -101,6 +106,34 @@ describe('an identity', () => {
     });
     clock.advance(3_600_000);
     expect(await authenticateToken({ tokens, clock }, use)).toEqual({ kind: 'unauthenticated' });
+  });
+
+  it('gets one token, however often it is sent, and none once that is revoked or has expired', async () => {
+    const sent = [await exchange(), await exchange(), await exchange()];
+    const made = sent.map((outcome) => (outcome.kind === 'created' ? outcome.token : outcome.reason));
+    expect(new Set(made).size).toBe(1);
+    expect(await stores.tokens.list(tenant)).toHaveLength(1);
+    expect(await exchange(tenant, 'jwt of the next job')).toMatchObject({ kind: 'created' });
+    const [first] = await stores.tokens.list(tenant);
+    await stores.tokens.delete({ tenant, tokenId: tokenIdOf(made[0] ?? '') });
+    expect(await exchange()).toMatchObject({ kind: 'rejected', reason: expect.stringMatching(/revoked/) });
+    expect(first).toBeDefined();
+    stores.clock.advance(3_600_000);
+    expect(await exchange(tenant, 'jwt of the next job')).toMatchObject({ kind: 'rejected' });
+  });
+
+  it('loses its token with the rule that gave it', async () => {
+    const outcome = await exchange();
+    if (outcome.kind !== 'created') throw new Error('refused');
+    const use = { tenant, repo: 'game', credential: outcome.token };
+    expect(await authenticateToken(stores, use)).toMatchObject({ kind: 'granted' });
+    await stores.exchangeRules.put(rule({ id: '01' }));
+    await stores.exchangeRules.delete({ tenant, id: '00' });
+    expect(await authenticateToken(stores, use)).toEqual({ kind: 'unauthenticated' });
+    expect(await exchange()).toMatchObject({
+      kind: 'rejected',
+      reason: expect.stringMatching(/another rule/),
+    });
   });
 
   it.each<[string, () => unknown, string?]>([
@@ -136,6 +169,8 @@ describe('an identity', () => {
   it.each([
     [undefined, null],
     ['', null],
+    ['\u001b\u202e', null],
+    ['ada\u001b[31m\n\u202ex', 'ada[31mx'],
     [7, null],
     ['ü'.repeat(300), 'ü'.repeat(100)],
   ])('whose subject is %j is called %j', async (sub, user) => {

@@ -3,8 +3,13 @@ import { exportIdPattern } from '../../../../../lambda/domain/export/export-id.t
 import { requestKey } from '../../../../../lambda/domain/export/export-keys.ts';
 import { decodeRequested } from '../../../../../lambda/domain/export/requested-objects.ts';
 import type { ExportJobs } from '../../../../../lambda/ports/export-jobs.ts';
+import { cancelExport } from '../../../../../lambda/use-cases/exports/cancel-export.ts';
 import { runExportStep } from '../../../../../lambda/use-cases/exports/run-step.ts';
-import { startExport, startExportOnce } from '../../../../../lambda/use-cases/exports/start-export.ts';
+import {
+  startExport,
+  startExportOnce,
+  startsPerDayMax,
+} from '../../../../../lambda/use-cases/exports/start-export.ts';
 import { recordingLog } from '../../../../support/recording-log.ts';
 import { exportWorld } from './export-world.ts';
 
@@ -178,6 +183,17 @@ describe('an export that is asked for with a key', () => {
     expect(other.exportId).not.toBe(first.exportId);
   });
 
+  it('is of the credential that has the key: the same key of another starts another', async () => {
+    const { deps } = await exportWorld();
+    const first = started(await startExportOnce(deps, { ...once, credentialId: 'a' }));
+    const zip = { ...once, wish: { ...wish, format: 'zip' as const } };
+    const second = started(await startExportOnce(deps, { ...zip, credentialId: 'b' }));
+    expect(second.exportId).not.toBe(first.exportId);
+    expect(started(await startExportOnce(deps, { ...once, credentialId: 'a' })).exportId).toBe(
+      first.exportId,
+    );
+  });
+
   it('is of the tenant that has the key: the same key of another is another', async () => {
     const { deps, owner } = await exportWorld();
     const empty = { plan: null, limitBytes: null, counted: null, dueAtMs: owner.createdAtMs };
@@ -214,4 +230,19 @@ describe('an export that is asked for with a key', () => {
     const exportJobs = withMethod(deps.exportJobs, { read: async () => undefined });
     expect(await startExportOnce({ ...deps, exportJobs }, once)).toEqual({ kind: 'removed' });
   });
+});
+
+it('a tenant starts so many exports a day, those that were deleted among them', async () => {
+  const { deps, clock } = await exportWorld();
+  for (let index = 0; index < startsPerDayMax; index += 1) {
+    clock.advance(1);
+    await cancelExport(deps, started(await startExport(deps, wish)));
+  }
+  const dayMs = 24 * 60 * 60_000;
+  expect(await startExport(deps, wish)).toEqual({
+    kind: 'too-many',
+    retryAfterMs: dayMs - startsPerDayMax + 1,
+  });
+  clock.advance(dayMs - startsPerDayMax + 1);
+  started(await startExport(deps, wish));
 });

@@ -4,6 +4,7 @@ import { allPages } from '../../lambda/use-cases/all-pages.ts';
 import { deleteRepo, deleteTenant, markObject } from '../../lambda/use-cases/deletes/delete-objects.ts';
 import { getSubscription } from '../../lambda/use-cases/recounts/get-subscription.ts';
 import { MemoryTokenStore } from '../support/memory/token-store.ts';
+import { cleanUp, download, holdExport } from './act-beside.ts';
 import { oidName, repoName } from './names.ts';
 import { push } from './push.ts';
 import type { Action, AroundAction, CrowdAction, DeleteObjectAction, Scenario } from './scenario.ts';
@@ -70,6 +71,12 @@ export async function act(
       return crowd(world, action);
     case 'mishap':
       return world.mishaps.add(action.at, action.what);
+    case 'clean-up':
+      return cleanUp(world, action);
+    case 'export':
+      return holdExport(world, action);
+    case 'download':
+      return download(world, action);
     case 'outage':
       return;
     case 'read':

@@ -30,6 +30,11 @@ export interface Coverage extends Tally {
   /** Messages of SQS that failed too often. */
   deadLetters: number;
   reads: number;
+  /** Clean-ups that were opened. */
+  cleanups: number;
+  exports: number;
+  /** Batches of downloads that were answered. */
+  downloads: number;
   /** How often the limit of a repo was set or lifted. */
   repoLimits: number;
   /** Events of the store that were delivered. */
@@ -64,6 +69,9 @@ export function nothingYet(): Coverage {
     redelivered: 0,
     deadLetters: 0,
     reads: 0,
+    cleanups: 0,
+    exports: 0,
+    downloads: 0,
     repoLimits: 0,
     told: 0,
   };

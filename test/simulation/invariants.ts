@@ -1,3 +1,4 @@
+import { type ExportJob, isOpen } from '../../lambda/domain/export/export-job.ts';
 import type { Reservation } from '../../lambda/domain/reservation.ts';
 import { defaultSettings } from '../../lambda/domain/settings.ts';
 import type { TenantRecord } from '../../lambda/domain/tenant.ts';
@@ -71,6 +72,8 @@ export class Invariants {
   readonly #reported = new Map<string, number>();
   /** (repo/oid) → when its deletion was last requested. */
   readonly #deletedAtMs = new Map<string, number>();
+  /** (repo/oid) → when its deletion was first requested since it was removed last. */
+  readonly #askedAtMs = new Map<string, number>();
   /** Repo → how often its deletion was requested, how often it was opened after one, and when for the last time. */
   readonly #deletes = new Map<string, { requests: number; openings: number; openedAtMs: number }>();
   readonly #hasTricklers: boolean;
@@ -200,7 +203,11 @@ export class Invariants {
   requestDeletion(path: { repo?: string; oid?: string }, nowMs: number): void {
     if (path.repo === undefined) this.#isTenantClosed = true;
     else if (path.oid === undefined) this.#deletesOf(path.repo).requests += 1;
-    else this.#deletedAtMs.set(`${path.repo}/${path.oid}`, nowMs);
+    else {
+      const name = `${path.repo}/${path.oid}`;
+      this.#deletedAtMs.set(name, nowMs);
+      if (!this.#askedAtMs.has(name)) this.#askedAtMs.set(name, nowMs);
+    }
   }
 
   /** A repo that was being deleted is empty, and takes pushes again. */
@@ -235,14 +242,35 @@ export class Invariants {
    * Checked at each removal. After a client was told that an object is stored, the object may go only if its deletion
    * was requested after that client's request began.
    */
-  checkRemoval(key: string): void {
+  checkRemoval(key: string, input: { exports: readonly ExportJob[]; nowMs: number }): void {
     const [, repo = '', oid = ''] = key.split('/');
+    this.#checkExported(repo, oid, input);
     const reportedMs = this.#reported.get(`${repo}/${oid}`);
     if (reportedMs === undefined || this.#mayGo(repo, reportedMs)) return;
     if ((this.#deletedAtMs.get(`${repo}/${oid}`) ?? 0) < reportedMs) {
       throw new Violation(
         `I7: ${repo}/${oid.slice(0, 4)} was deleted after a client was told that it is stored`,
       );
+    }
+  }
+
+  /** What was asked to be deleted only after an export was opened stays until that has ended. */
+  #checkExported(
+    repo: string,
+    oid: string,
+    { exports, nowMs }: { exports: readonly ExportJob[]; nowMs: number },
+  ): void {
+    const name = `${repo}/${oid}`;
+    const askedMs = this.#askedAtMs.get(name);
+    this.#askedAtMs.delete(name);
+    if (askedMs === undefined || this.mayBeClosed(repo) || !this.#truth.stored.has(name)) return;
+    const skewMs = 2 * defaultSettings.clockSkewMs;
+    for (const job of exports) {
+      const { request, createdAtMs, endsByMs } = job;
+      const isOfRepo = request.repo === null || request.repo === repo;
+      const isInTime = createdAtMs + skewMs < askedMs && nowMs + skewMs < endsByMs;
+      if (isOfRepo && isInTime && isOpen(job))
+        throw new Violation(`Exports: ${name.slice(0, 11)} was deleted, and an open export is to have it`);
     }
   }
 

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { mutants } from './mutants.ts';
+import { besideMutants } from './mutants-beside.ts';
 import { deleteMutants } from './mutants-deletes.ts';
 import { giantMutants } from './mutants-giant.ts';
 import { limitMutants } from './mutants-limits.ts';
@@ -7,7 +8,7 @@ import { slowMutants } from './mutants-slow.ts';
 import { firstViolation } from './seeds.ts';
 
 describe('the simulator catches', () => {
-  it.each([...mutants, ...giantMutants, ...deleteMutants, ...limitMutants, ...slowMutants])(
+  it.each([...mutants, ...giantMutants, ...deleteMutants, ...limitMutants, ...slowMutants, ...besideMutants])(
     '$name, within $seeds seeds',
     { timeout: 180_000 },
     async ({ invariant, seeds, ...how }) => {

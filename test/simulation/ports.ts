@@ -6,6 +6,8 @@ import { RefusalTally } from '../../lambda/domain/refusal-tally.ts';
 import type { Settings } from '../../lambda/domain/settings.ts';
 import type { ArchiveStore } from '../../lambda/ports/archive-store.ts';
 import type { Clock } from '../../lambda/ports/clock.ts';
+import type { Downloads } from '../../lambda/ports/downloads.ts';
+import type { ExportJobs } from '../../lambda/ports/export-jobs.ts';
 import type { Ledger } from '../../lambda/ports/ledger.ts';
 import type { Metrics } from '../../lambda/ports/metrics.ts';
 import type { ObjectListing } from '../../lambda/ports/object-listing.ts';
@@ -124,6 +126,10 @@ export interface WorldPorts {
   readonly adopting: Adopting;
   /** Files beside what tenants store. */
   readonly archives: MemoryArchiveStore;
+  /** Whether they come back cut. */
+  readonly areFilesLost: boolean;
+  readonly downloads: Downloads;
+  readonly exportJobs: ExportJobs;
   readonly signer: UrlSigner;
   /** Fixes what is known of a request now. @returns sends it. */
   prepare(request: RecountRequest): () => void;
@@ -166,7 +172,20 @@ export function depsOf(actor: Actor, world: WorldPorts): Omit<Deps, 'tokens' | '
     adoptedRepos: world.adopting.repos,
     archives: replacing<ArchiveStore>(archives, {
       put: (key, bytes) => actor.operation('store', () => archives.put(key, bytes)),
-      get: (key) => actor.operation('store', () => archives.get(key)),
+      get: (key) =>
+        actor.operation('store', async () => {
+          const bytes = await archives.get(key);
+          return world.areFilesLost ? bytes?.subarray(0, bytes.length / 2) : bytes;
+        }),
+    }),
+    downloads: replacing<Downloads>(world.downloads, {
+      meter: (offer) => actor.operation('write', () => world.downloads.meter(offer)),
+      addToDay: (offer) => actor.operation('write', () => world.downloads.addToDay(offer)),
+    }),
+    exportJobs: replacing<ExportJobs>(world.exportJobs, {
+      create: (job, options) => actor.operation('write', () => world.exportJobs.create(job, options)),
+      change: (path, change) => actor.operation('write', () => world.exportJobs.change(path, change)),
+      list: (input) => actor.operation('read', () => world.exportJobs.list(input)),
     }),
     signer,
     queue: {

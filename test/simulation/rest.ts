@@ -1,3 +1,5 @@
+import { dayOf } from '../../lambda/domain/calendar.ts';
+import { isUnderWay } from '../../lambda/domain/cleanup/cleanup.ts';
 import { shardsInForce } from '../../lambda/domain/giant/shard.ts';
 import { allPages } from '../../lambda/use-cases/all-pages.ts';
 import { Violation } from './invariants.ts';
@@ -19,6 +21,18 @@ export async function checkRest(world: TenantWorld): Promise<void> {
     world.invariants.checkRest();
   }
   await checkDeletes(world, 'ended');
+  await checkCleanups(world);
+  const month = dayOf(world.scheduler.nowMs).slice(0, 7);
+  world.metered.checkMonth((await world.downloads.month({ tenant: world.tenant, month })).bytes);
+}
+
+/** A watch is over by now, and nothing of its clean-up is left to be done. */
+async function checkCleanups({ tenant, truth, areFilesLost }: TenantWorld): Promise<void> {
+  for (const { repo } of await allPages(truth.ledger.repos(tenant))) {
+    const cleanup = await truth.ledger.readCleanup({ tenant, repo });
+    if (cleanup && !areFilesLost && (isUnderWay(cleanup) || cleanup.dueAtMs !== null))
+      throw new Violation(`I8: a clean-up is left ${cleanup.state}, due at ${cleanup.dueAtMs}`);
+  }
 }
 
 /** Of a count of giants, at most. The largest of a run have some twenty shards, and a recount scans a few. */

@@ -41,6 +41,25 @@ export interface OutageAction extends ActionOf<'outage'> {
   readonly forMs: number;
 }
 
+/** Somebody cleans up a repo. */
+export interface CleanUpAction extends ActionOf<'clean-up'> {
+  readonly repo: number;
+  /** Indexes of the oids that some ref needs. */
+  readonly keep: readonly number[];
+  readonly isCancelled: boolean;
+}
+
+/** Somebody exports a repo, or all of them. Nobody works on it. */
+export interface ExportAction extends ActionOf<'export'> {
+  readonly repo: number | null;
+  readonly cancelAfterMs: number | null;
+}
+
+export interface DownloadAction extends ActionOf<'download'> {
+  readonly repo: number;
+  readonly objects: PushAction['objects'];
+}
+
 /** Many batches of one object have been admitted, and none of them has sent it yet. */
 export interface CrowdAction extends ActionOf<'crowd'> {
   readonly repo: number;
@@ -63,6 +82,9 @@ export type Action =
   | ActionOf<'delete-tenant'>
   | AroundAction
   | OutageAction
+  | CleanUpAction
+  | ExportAction
+  | DownloadAction
   | CrowdAction
   | MishapAction
   | (ActionOf<'reconcile'> & {
@@ -114,14 +136,16 @@ const isLie = fc.oneof(
   { weight: 1, arbitrary: fc.constant(true) },
 );
 
+const objects = fc.uniqueArray(fc.record({ oid, lie: isLie }), {
+  minLength: 1,
+  maxLength: 4,
+  selector: (object) => object.oid,
+});
+
 const push: fc.Arbitrary<PushAction> = fc.record({
   ...actionOf('push'),
   repo,
-  objects: fc.uniqueArray(fc.record({ oid, lie: isLie }), {
-    minLength: 1,
-    maxLength: 4,
-    selector: (object) => object.oid,
-  }),
+  objects,
   plan: fc.constantFrom<UploadPlan>(
     'at-once',
     'at-once',
@@ -159,6 +183,27 @@ const action: fc.Arbitrary<Action> = fc.oneof(
       ...actionOf('outage'),
       of: fc.constantFrom<OutageAction['of']>('store', 'table'),
       forMs: fc.oneof(fc.integer({ min: minute, max: 20 * minute }), fc.constant(4 * 60 * minute)),
+    }),
+  },
+  { weight: 6, arbitrary: fc.record({ ...actionOf('download'), repo, objects }) },
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      ...actionOf('clean-up'),
+      repo,
+      keep: fc.uniqueArray(oid, { maxLength: 6 }),
+      isCancelled: fc.oneof(
+        { weight: 3, arbitrary: fc.constant(false) },
+        { weight: 1, arbitrary: fc.constant(true) },
+      ),
+    }),
+  },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      ...actionOf('export'),
+      repo: fc.constantFrom(0, 1, null),
+      cancelAfterMs: fc.oneof(fc.integer({ min: 0, max: 30 * minute }), fc.constant(null)),
     }),
   },
   // Rare, because little happens after it.

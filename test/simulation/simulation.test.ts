@@ -3,6 +3,7 @@ import { faultMixes } from './mixes.ts';
 import { runSeed } from './seeds.ts';
 import * as otherStories from './stories.ts';
 import * as batchStories from './stories-batches.ts';
+import * as besideStories from './stories-beside.ts';
 import * as countStories from './stories-counts.ts';
 import * as limitStories from './stories-limits.ts';
 import * as slowStories from './stories-slow.ts';
@@ -62,7 +63,14 @@ describe('the ledger under a seeded scheduler', () => {
   });
 
   it.each(
-    Object.entries({ ...otherStories, ...batchStories, ...countStories, ...limitStories, ...slowStories }),
+    Object.entries({
+      ...otherStories,
+      ...batchStories,
+      ...countStories,
+      ...limitStories,
+      ...slowStories,
+      ...besideStories,
+    }),
   )('keeps its invariants in a scenario written by hand: %s', { timeout: 180_000 }, async (_, story) => {
     for (const seed of faultMixes.keys()) await runSeed(seed, { story });
   });

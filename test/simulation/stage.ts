@@ -22,6 +22,10 @@ export interface Stage {
   readonly adoptedRepos: readonly AdoptedRepo[];
   /** Whether some pages of reads and listings take up to half a minute, and some deletes until their deadline. */
   readonly isSlow: boolean;
+  /** Whether the store never has a file of the service's own as it was put, so that no clean-up can end as it should. */
+  readonly areFilesLost: boolean;
+  /** Of each tenant, in a month. */
+  readonly downloadLimitBytes: number | null;
 }
 
 interface LimitRepoStep {
@@ -40,6 +44,8 @@ export const usualStage: Stage = {
   repoLimits: [],
   adoptedRepos: [],
   isSlow: false,
+  areFilesLost: false,
+  downloadLimitBytes: null,
 };
 
 export function stageOf(seed: number): Stage {
@@ -52,6 +58,8 @@ export function stageOf(seed: number): Stage {
     repoLimits: repoLimitsOf(seed),
     adoptedRepos: [],
     isSlow: isSlow(seed),
+    areFilesLost: new Random(seed ^ 0xf_11e).chance(0.1),
+    downloadLimitBytes: new Random(seed ^ 0xd_0).pick([null, 60, 300]),
   };
 }
 

@@ -6,6 +6,7 @@ export class TenantWorld {
   readonly tenant: string;
   readonly truth: Account['truth'];
   readonly invariants: Account['invariants'];
+  readonly metered: Account['metered'];
   /** Whether somebody declares false sizes. */
   readonly hasLies: boolean;
   readonly hasTricklers: boolean;
@@ -15,6 +16,9 @@ export class TenantWorld {
   readonly weather: World['weather'];
   readonly mishaps: World['mishaps'];
   readonly settings: World['settings'];
+  readonly archives: World['archives'];
+  readonly downloads: World['downloads'];
+  readonly areFilesLost: boolean;
   readonly coverage: Coverage;
   readonly wait: World['wait'];
   readonly start: World['start'];
@@ -30,6 +34,7 @@ export class TenantWorld {
     this.tenant = account.tenant;
     this.truth = account.truth;
     this.invariants = account.invariants;
+    this.metered = account.metered;
     this.hasLies = account.hasLies;
     this.hasTricklers = account.hasTricklers;
     this.isSqs = world.isSqs;
@@ -38,6 +43,9 @@ export class TenantWorld {
     this.weather = world.weather;
     this.mishaps = world.mishaps;
     this.settings = world.settings;
+    this.archives = world.archives;
+    this.downloads = world.downloads;
+    this.areFilesLost = world.areFilesLost;
     this.coverage = world.coverage;
     this.wait = world.wait.bind(world);
     this.start = world.start.bind(world);

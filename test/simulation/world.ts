@@ -12,11 +12,14 @@ import type { Deps } from '../../lambda/use-cases/deps.ts';
 import { recordStoreEvents } from '../../lambda/use-cases/recounts/record-store-events.ts';
 import { runRecount } from '../../lambda/use-cases/recounts/run-recount.ts';
 import { MemoryArchiveStore } from '../support/memory/archive-store.ts';
+import { MemoryDownloads } from '../support/memory/downloads.ts';
+import { MemoryExportJobs } from '../support/memory/export-jobs.ts';
 import type { MemoryLedger } from '../support/memory/ledger.ts';
 import { MemoryObjectStore } from '../support/memory/object-store.ts';
 import { MemoryRequestKeys } from '../support/memory/request-keys.ts';
 import { Random } from '../support/random.ts';
 import { EndlessRunError, Scheduler } from '../support/scheduler.ts';
+import { Metered } from './act-beside.ts';
 import { Actor, type Mix, type Weather } from './actor.ts';
 import { type Coverage, nothingYet } from './coverage.ts';
 import { Invariants, Violation } from './invariants.ts';
@@ -55,6 +58,7 @@ export interface Account {
   readonly tenant: string;
   readonly truth: Truth;
   readonly invariants: Invariants;
+  readonly metered: Metered;
   /** Whether somebody declares false sizes. */
   readonly hasLies: boolean;
   readonly hasTricklers: boolean;
@@ -77,6 +81,8 @@ export class World {
   readonly requestKeys = new MemoryRequestKeys();
   /** Files beside what tenants store. */
   readonly archives = new MemoryArchiveStore();
+  readonly exportJobs = new MemoryExportJobs();
+  readonly downloads = new MemoryDownloads();
   /** Functions run in three processes in turn. Each remembers what it listed. */
   /** Its own random source, so that it does not change other choices. */
   readonly #putTimes: Random;
@@ -98,6 +104,7 @@ export class World {
   readonly scheduleMs: number;
   readonly repoLimits: Stage['repoLimits'];
   readonly isSlow: boolean;
+  readonly areFilesLost: boolean;
   /** Whether repos of a few objects are giants. */
   readonly hasGiants: boolean;
 
@@ -121,6 +128,9 @@ export class World {
     this.settings = {
       ...defaultSettings,
       deleteGraceMs: 90_000,
+      // Shorter than a day, so that more happens while it is open. Longer than a batch.
+      cleanupWatchMs: 15 * 60_000,
+      cleanupLimitMs: 12 * 60 * 60_000,
       ...stage.settings,
     };
     this.adopting = createAdopting(stage.adoptedRepos);
@@ -147,13 +157,15 @@ export class World {
       // The others are promised everything beside them.
       const trickles = index === 0 && stage.hasTricklers;
       const invariants = new Invariants(truth, { hasTricklers: trickles });
-      return { tenant: truth.tenant, truth, invariants, hasLies, hasTricklers: trickles };
+      const metered = new Metered(stage.downloadLimitBytes);
+      return { tenant: truth.tenant, truth, invariants, metered, hasLies, hasTricklers: trickles };
     });
     this.#ledger = this.#mutant.ledger?.(memory, this) ?? memory;
     this.hasGiants = this.settings.giantObjects < 10;
     this.scheduleMs = stage.scheduleMinutes * 60_000;
     this.repoLimits = stage.repoLimits;
     this.isSlow = stage.isSlow;
+    this.areFilesLost = stage.areFilesLost;
     const { attemptsMax } = stage;
     this.isSqs = attemptsMax !== undefined;
     this.#queue = this.#queueOf(attemptsMax);
@@ -243,9 +255,10 @@ export class World {
   remove(key: string): void {
     // A file of the service's own.
     if (key.startsWith('_')) return void this.archives.delete([key]);
-    const { truth, invariants } = this.account(key.slice(0, key.indexOf('/')));
+    const tenant = key.slice(0, key.indexOf('/'));
+    const { truth, invariants } = this.account(tenant);
     this.coverage.deletes += 1;
-    invariants.checkRemoval(key);
+    invariants.checkRemoval(key, { exports: this.exportJobs.of(tenant), nowMs: this.scheduler.nowMs });
     void this.store.delete(this.#storedKey(key));
     truth.remove(key, this.scheduler.nowMs);
     const place = placeOf(key);

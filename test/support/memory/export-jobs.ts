@@ -43,6 +43,11 @@ export class MemoryExportJobs implements ExportJobs {
     this.#places.set(tenant, others);
   }
 
+  /** All of a tenant, without waiting. */
+  of(tenant: string): readonly ExportJob[] {
+    return [...this.#jobs.values()].filter((job) => job.tenant === tenant);
+  }
+
   async list(input: { tenant: string; pageSize: number; cursor?: string }): Promise<ExportJobPage> {
     const { tenant, pageSize, cursor } = input;
     const after = [...this.#jobs.values()]

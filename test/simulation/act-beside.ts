@@ -1,0 +1,163 @@
+import { keepSetKey } from '../../lambda/domain/cleanup/cleanup-keys.ts';
+import { prefixesOf } from '../../lambda/domain/cleanup/prefixes.ts';
+import { sha256Hex } from '../../lambda/domain/hash.ts';
+import type { Downloads } from '../../lambda/ports/downloads.ts';
+import { cancelCleanup } from '../../lambda/use-cases/cleanup/cancel-cleanup.ts';
+import { openCleanup } from '../../lambda/use-cases/cleanup/open-cleanup.ts';
+import { startRun } from '../../lambda/use-cases/cleanup/start-run.ts';
+import { offerDownload } from '../../lambda/use-cases/downloads/offer-download.ts';
+import { cancelExport } from '../../lambda/use-cases/exports/cancel-export.ts';
+import { startExport } from '../../lambda/use-cases/exports/start-export.ts';
+import { Violation } from './invariants.ts';
+import { oidName, repoName } from './names.ts';
+import type { CleanUpAction, DownloadAction, ExportAction } from './scenario.ts';
+import type { TenantWorld } from './tenant-world.ts';
+import { replacing } from './with-methods.ts';
+
+/** What people do beside pushes: clean-ups, exports and downloads. */
+
+const minute = 60_000;
+/** Attempts at a request. Then they give it up. */
+const attemptsMax = 10;
+
+async function untilAnswered<T>(
+  world: TenantWorld,
+  ask: () => Promise<T | undefined>,
+): Promise<T | undefined> {
+  for (let attempt = 0; attempt < attemptsMax; attempt += 1) {
+    const answer = await ask();
+    if (answer !== undefined) return answer;
+    await world.wait(world.random.int(1_000, 20_000));
+  }
+  return undefined;
+}
+
+/** Somebody deletes what is not to be kept. Whoever is told afterwards that an object is stored relies on it. */
+export async function cleanUp(world: TenantWorld, action: CleanUpAction): Promise<void> {
+  const { tenant, invariants, scheduler, settings } = world;
+  const path = { tenant, repo: repoName(action.repo) };
+  const opened = await untilAnswered(world, async () => {
+    const result = await world.invoke((deps) => openCleanup(deps, path), { mayOutlive: false });
+    return typeof result === 'object' && result.answer.kind !== 'busy' ? result.answer : undefined;
+  });
+  if (opened?.kind !== 'open') return;
+  world.coverage.cleanups += 1;
+  await world.wait(settings.cleanupWatchMs + 3 * settings.clockSkewMs);
+  const keep = new Set(action.keep.map(oidName));
+  for (let oid = 0; oid < oidsMax; oid += 1)
+    if (!keep.has(oidName(oid)))
+      invariants.requestDeletion({ repo: path.repo, oid: oidName(oid) }, scheduler.nowMs);
+  const bytes = prefixesOf([...keep]);
+  const keepSha256 = sha256Hex(bytes);
+  await world.archives.put(keepSetKey({ tenant, watchId: opened.cleanup.watch.id }, keepSha256), bytes);
+  const wish = { keepCount: keep.size, keepSha256, isDryRun: false, isForced: true, minAgeMs: 0 };
+  await untilAnswered(world, async () => {
+    const result = await world.invoke((deps) => startRun(deps, { ...path, ...wish }));
+    return typeof result === 'object' ? result.answer : undefined;
+  });
+  if (!action.isCancelled) return;
+  await world.wait(world.random.int(0, 3 * minute));
+  await world.invoke((deps) => cancelCleanup(deps, path));
+}
+
+/** Those of a scenario, and what makes its repos giants. */
+const oidsMax = 16;
+
+/** An export that nobody works on: it holds deletes up until it is cancelled, or its day is over. */
+export async function holdExport(world: TenantWorld, action: ExportAction): Promise<void> {
+  const { tenant } = world;
+  const repo = action.repo === null ? null : repoName(action.repo);
+  const wish = { tenant, repo, format: 'tar', prefer: 'cost', isDryRun: false } as const;
+  const started = await world.invoke((deps) => startExport(deps, wish));
+  if (typeof started !== 'object' || started.answer.kind !== 'started') return;
+  world.coverage.exports += 1;
+  if (action.cancelAfterMs === null) return;
+  await world.wait(action.cancelAfterMs);
+  const { exportId } = started.answer.job;
+  await world.invoke((deps) => cancelExport(deps, { tenant, exportId }));
+}
+
+/** Somebody asks for objects, of which some are not there or have other bytes. What is metered is what was offered. */
+export async function download(world: TenantWorld, action: DownloadAction): Promise<void> {
+  const { tenant, metered, sizeOf } = world;
+  const objects = new Map(
+    action.objects.map(({ oid, lie }) => [oidName(oid), sizeOf(oidName(oid)) + (lie ? 1_000 : 0)]),
+  );
+  const { limitBytes } = metered;
+  /** undefined: nobody knows. */
+  const batch: { meteredBytes: number | undefined } = { meteredBytes: 0 };
+  const result = await world.invoke(async (deps) => {
+    const record = await deps.ledger.readTenant(tenant);
+    if (!record) return undefined;
+    const downloads = replacing<Downloads>(deps.downloads, {
+      meter: async (offer) => {
+        batch.meteredBytes = undefined;
+        metered.mayBe(offer.bytes);
+        const outcome = await deps.downloads.meter(offer);
+        batch.meteredBytes = outcome === 'metered' ? offer.bytes : 0;
+        if (outcome === 'over-limit') metered.checkRefusal(offer.bytes);
+        else metered.is(offer.bytes);
+        return outcome;
+      },
+    });
+    const input = {
+      tenant: { ...record, downloadLimitBytes: limitBytes },
+      tokenId: 'a-token',
+      repo: repoName(action.repo),
+      objects,
+    };
+    return offerDownload({ ...deps, downloads }, input);
+  });
+  if (result === 'dead') return;
+  const { meteredBytes } = batch;
+  if (result === 'error') {
+    if (meteredBytes)
+      throw new Violation(`Downloads: ${meteredBytes} bytes were metered, and nothing was offered`);
+    return;
+  }
+  const { answer } = result;
+  if (answer?.kind !== 'answered') return;
+  world.coverage.downloads += 1;
+  let offeredBytes = 0;
+  for (const [oid, { kind }] of answer.verdicts)
+    if (kind === 'download') offeredBytes += objects.get(oid) ?? 0;
+  if (meteredBytes !== undefined && meteredBytes !== offeredBytes)
+    throw new Violation(`Downloads: ${offeredBytes} bytes were offered, and ${meteredBytes} metered`);
+}
+
+/** What the batches of one tenant have metered, and what the sum of its month may be. */
+export class Metered {
+  readonly limitBytes: number | null;
+  #least = 0;
+  #most = 0;
+
+  constructor(limitBytes: number | null) {
+    this.limitBytes = limitBytes;
+  }
+
+  /** It is sent. */
+  mayBe(bytes: number): void {
+    this.#most += bytes;
+  }
+
+  /** It was answered. */
+  is(bytes: number): void {
+    this.#least += bytes;
+  }
+
+  /** The limit is reached. */
+  checkRefusal(bytes: number): void {
+    if (this.limitBytes === null || this.#most <= this.limitBytes)
+      throw new Violation(
+        `Downloads: ${bytes} bytes were refused, and at most ${this.#most - bytes} of ${this.limitBytes} offered`,
+      );
+  }
+
+  /** Checked at rest. */
+  checkMonth(bytes: number): void {
+    if (bytes < this.#least || bytes > this.#most)
+      throw new Violation(
+        `Downloads: ${bytes} bytes in the month, and ${this.#least} to ${this.#most} metered`,
+      );
+  }
+}

@@ -1,0 +1,51 @@
+import { minute, oids, plainStage, pushed, type Story } from './story.ts';
+
+/** What may happen around clean-ups, exports and downloads. */
+
+const second = 1_000;
+const ofTenBytes = oids.map(() => 10);
+
+/** Somebody cleans up a repo of which nothing is needed. Others push what is in it again, before and meanwhile. */
+export const cleanedWhilePushed: Story = {
+  tenants: [{ limitBytes: 200, imported: [0, 2, 4, 6, 8] }],
+  sizes: ofTenBytes,
+  stage: { ...plainStage, areFilesLost: false },
+  actions: [
+    { kind: 'clean-up', tenant: 0, afterMs: minute, repo: 0, keep: [], isCancelled: false },
+    pushed(0, 'at-once', 10 * minute),
+    pushed(2, 'at-once', 5.2 * minute),
+    ...[4, 6, 8, 0, 2].map((oid) => pushed(oid, 'at-once', 15 * second)),
+  ],
+};
+
+/** An export is opened, and then objects of it are deleted. */
+export const deletedWhileExported: Story = {
+  tenants: [{ limitBytes: 200, imported: [0, 1, 2, 3] }],
+  sizes: ofTenBytes,
+  stage: plainStage,
+  actions: [
+    { kind: 'export', tenant: 0, afterMs: minute, repo: 0, cancelAfterMs: 6 * 60 * minute },
+    ...[0, 2].map((oid) => ({
+      kind: 'delete-object' as const,
+      tenant: 0,
+      afterMs: minute,
+      repo: 0,
+      oid,
+      contested: false,
+    })),
+  ],
+};
+
+/** Others download the same objects again and again, up to the limit of the month. */
+export const downloadedAgain: Story = {
+  tenants: [{ limitBytes: 200, imported: oids }],
+  sizes: ofTenBytes,
+  stage: { ...plainStage, downloadLimitBytes: 300 },
+  actions: Array.from({ length: 40 }, (_, index) => ({
+    kind: 'download' as const,
+    tenant: 0,
+    afterMs: second,
+    repo: index % 2,
+    objects: [index % 10, (index + 2) % 10].map((oid) => ({ oid, lie: index % 7 === 0 })),
+  })),
+};

@@ -98,6 +98,8 @@ export interface TenantRecord {
   readonly claimCount: number;
   /** Deletions, whatever their state: what the last run left, and what was marked since. It may be wrong until the next run. */
   readonly deletionCount: number;
+  /** An older version counted it last. Some of its deletions may have keys by which they aren't found, until they are read. */
+  readonly mayHaveOlderKeys?: boolean | undefined;
   /**
    * When the last upload that was promised by the last reconcile can no longer arrive. Uploads that were admitted since
    * end later. null: nothing was promised.

@@ -256,6 +256,26 @@ async function archiveOf({ functions, messages, store }: Deployed, tenant: strin
   return Buffer.concat(bytes.map((each) => Buffer.from(each)));
 }
 
+/** Asks to upload one object, as git-lfs does. @returns what the batch says of it. */
+async function askToUpload(deployed: Deployed, tenant: string, repo: string, bytes: Uint8Array) {
+  const { functions, messages } = deployed;
+  const media = 'application/vnd.git-lfs+json';
+  const objects = [{ oid: sha256(bytes), size: bytes.length }];
+  const event = httpEvent({
+    path: `/${tenant}/${repo}/info/lfs/objects/batch`,
+    routeKey: 'POST /{tenant}/{repo}/info/lfs/objects/batch',
+    pathParameters: { tenant, repo },
+    headers: { authorization: `Bearer ${messages.tokens[tenant]}`, accept: media, 'content-type': media },
+    body: JSON.stringify({ operation: 'upload', transfers: ['basic'], objects }),
+  });
+  const { statusCode, body } = (await functions.http.lfsBatch(event, context)) as {
+    statusCode: number;
+    body: string;
+  };
+  expect(statusCode, body).toBe(200);
+  return (JSON.parse(body) as { objects: { actions?: object }[] }).objects[0];
+}
+
 const countOf = async (deployed: Deployed, prefix: string) => (await stored(deployed, prefix)).size;
 
 /** No warning and no error. */
@@ -393,6 +413,23 @@ async function cleanupsOf(ledger: Ledger) {
   const cleanups = await Promise.all(repos.map(({ repo }) => ledger.readCleanup({ tenant: 'clean', repo })));
   return cleanups.flatMap((cleanup) => cleanup ?? []);
 }
+
+describe('a push of what an older version marked', { timeout }, () => {
+  it.each([
+    { commit: '272d26e', tenant: 'ends', repo: 'marked', text: 'marked 0.', size: 40 },
+    { commit: '2e8b484', tenant: 'acme', repo: 'app', text: 'level 2', size: 7 },
+  ])('keeps it, as $commit did', async ({ commit, tenant, repo, text, size }) => {
+    const deployed = await deployOver(commit);
+    const bytes = Buffer.alloc(size, text);
+    const key = `${tenant}/${repo}/${sha256(bytes)}`;
+    const { ledger } = deployed.deps;
+    expect(await askToUpload(deployed, tenant, repo, bytes)).not.toHaveProperty('actions');
+    await live(deployed, 8, 15 * minute);
+    expect((await stored(deployed, `${tenant}/`)).has(key)).toBe(true);
+    expect(await allPages(ledger.deletions(tenant))).toEqual([]);
+    expectNoTrouble(deployed);
+  });
+});
 
 describe('what 2e8b484 stored', { timeout }, () => {
   it('is finished, and exact at rest', async () => {

@@ -1,7 +1,17 @@
 import { type Deletion, oidsOf, singleDeletionId, singleIdStart } from '../../domain/deletion.ts';
 import type { DeletionLedger, Input, Output } from '../../ports/ledger.ts';
-import { absent, adding, all, type Clause, exists, removing, removingKeys, setting } from './expressions.ts';
-import { deletionKey, dueKey, ofRepo, parseDeletion, removalField, tenantKey } from './items.ts';
+import {
+  absent,
+  adding,
+  all,
+  type Clause,
+  exists,
+  type Fields,
+  removing,
+  removingKeys,
+  setting,
+} from './expressions.ts';
+import { deletionKey, dueKey, ofRepo, parseDeletion, parseTenant, removalField, tenantKey } from './items.ts';
 import { itemsBelow, keysAfter, onePage } from './pages.ts';
 import {
   batchGet,
@@ -86,11 +96,24 @@ async function* deletions(table: Table, tenant: Input<'deletions'>): Output<'del
     for (const item of items) {
       const deletion = parseDeletion(item);
       const key = deletionKey({ tenant, repo: deletion.repo, deletionId: deletion.id });
-      // Older versions wrote keys without a repo. What moves waits for the next read: a batch under way missed it.
-      if (!(await moveToKey(table, item, key))) read.push(deletion);
+      if (item['sk'] === key.sk) read.push(deletion);
+      else await moveOrDrop(table, { tenant, item, key });
     }
     yield read;
   }
+}
+
+/**
+ * Older versions wrote keys without a repo. What moves waits for the next read: a batch under way missed it. If the tenant
+ * was counted since without a move, no batch found it meanwhile, and some may rely on the objects: then they stay.
+ */
+async function moveOrDrop(
+  table: Table,
+  { tenant, item, key }: { tenant: string; item: Fields; key: { pk: string; sk: string } },
+): Promise<void> {
+  const record = await getItem(table, tenantKey(tenant));
+  if (record && parseTenant(record).mayHaveOlderKeys) await moveToKey(table, item, key);
+  else await deleteItem(table, { key: { pk: key.pk, sk: String(item['sk']) } });
 }
 
 async function* deletionsOf(table: Table, path: Input<'deletionsOf'>): Output<'deletionsOf'> {

@@ -256,7 +256,8 @@ export function parseTenant(item: unknown): TenantRecord {
   // Without it, the full count is all that the tenant is due for.
   const dueAtMs = fullDueAtMs ?? firstDueAtMs;
   const repoLimits = repoLimitsIn(item as Record<string, unknown>);
-  return { ...rest, dueAtMs, counted, notes: new Map(Object.entries(notes)), repoLimits };
+  const record = { ...rest, dueAtMs, counted, notes: new Map(Object.entries(notes)), repoLimits };
+  return fullDueAtMs === undefined ? { ...record, mayHaveOlderKeys: true } : record;
 }
 
 function repoLimitsIn(item: Record<string, unknown>): Map<string, RepoLimit> {

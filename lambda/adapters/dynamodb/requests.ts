@@ -147,17 +147,15 @@ export async function deleteItem(
  * original is deleted by the key that was read: a death in between loses nothing, and whoever reads both meanwhile takes
  * them for the same.
  *
- * @param item as it was read, with its key.
- * @returns false if it has this key.
+ * @param item as it was read, with its key. Nothing happens if that is this one.
  * @throws {LedgerUnavailableError}
  */
-export async function moveToKey(table: Table, item: Fields, key: Key): Promise<boolean> {
+export async function moveToKey(table: Table, item: Fields, key: Key): Promise<void> {
   const { [keyNames.pk]: pk, [keyNames.sk]: sk, ...fields } = item;
-  if (sk === key[keyNames.sk]) return false;
+  if (sk === key[keyNames.sk]) return;
   // By an update: the function that answers subscriptions recounts too, and has no right to put.
   await updateItem(table, { key, change: [setting(fields)], condition: absent });
   await deleteItem(table, { key: { pk: String(pk), sk: String(sk) } });
-  return true;
 }
 
 /** The defined placeholders; undefined if there are none, since DynamoDB refuses an empty map. */

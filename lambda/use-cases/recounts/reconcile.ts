@@ -6,6 +6,7 @@ import {
 } from '../../domain/reconciliation.ts';
 import type { Promised, RepoScan } from '../../domain/repo-reservations.ts';
 import { overtakenEpochOf, type RepoRecord, type TenantRecord } from '../../domain/tenant.ts';
+import { allPages } from '../all-pages.ts';
 import type { Deps } from '../deps.ts';
 import { commitRepos } from './commit-repos.ts';
 import { commitShards, tidyShards } from './commit-shards.ts';
@@ -139,6 +140,8 @@ export async function reconcile(deps: ReconcileDeps, input: ReconcileInput): Pro
 async function scanAndCommit(deps: ReconcileDeps, held: HeldReconcile): Promise<ReconcileOutcome> {
   const { input, epoch, before, lease } = held;
   const { tenant } = input;
+  // Once it's counted, batches look for deletions by today's keys alone.
+  if (before.mayHaveOlderKeys) await allPages(deps.ledger.deletions(tenant));
   const snapshot = await readSnapshot(deps, { tenant, excludedId: input.exclude?.reservationId, lease });
   if (snapshot === 'superseded') return { kind: 'superseded' };
 

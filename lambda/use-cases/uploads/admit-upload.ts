@@ -86,6 +86,7 @@ async function admit(deps: AdmitUploadDeps, input: AdmitUploadInput): Promise<Ad
       tenant,
       repo: input.repo,
       deletionCount: input.tenant.deletionCount,
+      mayHaveOlderKeys: input.tenant.mayHaveOlderKeys,
       names: input.objects,
       stored,
     }),

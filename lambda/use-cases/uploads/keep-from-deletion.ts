@@ -18,11 +18,14 @@ export async function keepFromDeletion(
     repo: string;
     /** How many deletions the tenant has, as last known. */
     deletionCount: number;
+    /** Of the tenant. */
+    mayHaveOlderKeys?: boolean | undefined;
     names: ReadonlyMap<string, number>;
     stored: ReadonlyMap<string, number>;
   },
 ): Promise<'kept' | 'deleting'> {
   const { tenant, repo, deletionCount, names: asked } = input;
+  if (input.mayHaveOlderKeys) await allPages(deps.ledger.deletions(tenant));
   // To read the few that there are takes less than to ask for each object.
   const deletions = await (deletionCount > asked.size
     ? deps.ledger.deletionsNaming({ tenant, repo, oids: asked.keys() })

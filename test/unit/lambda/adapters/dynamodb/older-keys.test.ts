@@ -27,7 +27,11 @@ const deletion = newDeletion({
 });
 
 /** Gives an item the key that older versions wrote. */
-async function age({ client, tableName: TableName }: Database, from: string, to: string): Promise<void> {
+async function age(
+  { client, tableName: TableName }: Pick<Database, 'client' | 'tableName'>,
+  from: string,
+  to: string,
+): Promise<void> {
   const pk = 'TENANT#acme';
   const { Item } = await client.send('GetItem', { TableName, Key: { pk, sk: from } });
   if (!Item) throw new Error(`There is no ${from}.`);
@@ -35,9 +39,21 @@ async function age({ client, tableName: TableName }: Database, from: string, to:
   await client.send('PutItem', { TableName, Item: { ...Item, sk: to } });
 }
 
-/** A reservation and a deletion whose keys have no repo, as older versions wrote them. */
-async function writeOlder(database: Database): Promise<Ledger> {
+/** A tenant, a reservation and a deletion as older versions wrote them: the keys have no repo. */
+async function writeOlder({ client, tableName: TableName }: Database): Promise<Ledger> {
+  const database = { client, tableName: TableName };
   const ledger = createDynamoDbLedger(database);
+  await ledger.createTenant({
+    tenant: 'acme',
+    plan: null,
+    limitBytes: null,
+    createdAtMs: 1,
+    counted: null,
+    dueAtMs: 9e15,
+  });
+  const { Item = {} } = await client.send('GetItem', { TableName, Key: { pk: 'TENANT#acme', sk: 'TENANT' } });
+  const { fullDueAtMs: _, ...older } = Item;
+  await client.send('PutItem', { TableName, Item: older });
   await ledger.putReservation({ tenant: 'acme', reservation });
   await ledger.putDeletion({ tenant: 'acme', deletion });
   await age(database, `RESERVATION#app#${reservation.id}`, `RESERVATION#${reservation.id}`);
@@ -72,7 +88,7 @@ describe('items whose keys have no repo', () => {
     const ended = { left: new Map<string, number>(), dueAtMs: 9, keptUntilMs: null };
     await ledger.endDeletion({ ...path, deletionId: deletion.id, deadlineMs: 9, ...ended });
     expect(await allPages(ledger.deletions('acme'))).toEqual([]);
-    expect((await ledger.dueTenants({ untilMs: 9e15, tenantsMax: 9 })).due).toEqual([]);
+    expect((await ledger.dueTenants({ untilMs: 8e15, tenantsMax: 9 })).due).toEqual([]);
   });
 
   it('are there once, if a read died after it had written them with the newer key', async () => {
@@ -80,5 +96,18 @@ describe('items whose keys have no repo', () => {
     await ledger.putReservation({ tenant: 'acme', reservation: { ...reservation, lookAtMs: 6 } });
     await allPages(ledger.reservations('acme'));
     expect(await allPages(ledger.reservations('acme'))).toEqual([{ ...reservation, lookAtMs: 6 }]);
+  });
+
+  it('are dropped if they are deletions that batches could not find since the tenant was counted', async () => {
+    const ledger = await writeOlder(database);
+    const { client, tableName: TableName } = database;
+    const Key = { pk: 'TENANT#acme', sk: 'TENANT' };
+    const { Item } = await client.send('GetItem', { TableName, Key });
+    await client.send('PutItem', { TableName, Item: { ...Item, fullDueAtMs: 9e15 } });
+    expect(await allPages(ledger.deletions('acme'))).toEqual([]);
+    expect(await allPages(ledger.deletions('acme'))).toEqual([]);
+    await allPages(ledger.reservations('acme'));
+    await ledger.deleteReservation({ ...path, reservationId: reservation.id });
+    expect((await ledger.dueTenants({ untilMs: 8e15, tenantsMax: 9 })).due).toEqual([]);
   });
 });

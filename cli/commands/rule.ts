@@ -16,6 +16,7 @@ import {
   withApiOptions,
 } from '../options.ts';
 import { printAnswer } from '../print-answer.ts';
+import { printable } from '../printable.ts';
 import { renderTable } from '../table.ts';
 import { type View, viewOf } from '../view.ts';
 
@@ -127,7 +128,10 @@ function renderRules(rules: readonly ExchangeRuleBody[], view: View): string {
     { name: 'issuer', least: 12 },
     { name: 'jobs with', wraps: true },
   ];
-  return renderTable(columns, rows, view);
+  const warnings = rules.flatMap(({ ruleId, warning }) =>
+    warning === null ? [] : [`Replace ${ruleId}: it ${printable(warning)}.\n`],
+  );
+  return [renderTable(columns, rows, view), ...warnings].join('');
 }
 
 function eachMatch(text: string, before: Match = {}): Match {

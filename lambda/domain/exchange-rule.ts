@@ -20,28 +20,60 @@ export interface ExchangeRule {
 /** The claims of an identity token whose signature, issuer, audience and end were checked. */
 export type Claims = Readonly<Record<string, unknown>>;
 
-/** A job has to push from somewhere: without one of these any branch, and so any pull request, could. */
-const claimsForWriting = ['ref', 'environment'];
-
 /**
- * What is wrong with a rule that an issuer's jobs are to be let in by.
+ * Why a rule that lets in an issuer's jobs isn't accepted. A stored one that an earlier version accepted still applies.
  *
- * @returns for people, or undefined if nothing is.
+ * @returns for a person to read, or undefined if nothing is wrong.
  */
 export function wrongRule(
   { match, scope }: Pick<ExchangeRule, 'match' | 'scope'>,
   { kind }: Pick<IdentityIssuer, 'kind'>,
 ): string | undefined {
-  const demands = (claims: readonly string[]) => claims.some((claim) => Object.hasOwn(match, claim));
-  if (!demands(pinningClaims[kind]))
-    return `must demand ${pinningClaims[kind].join(' or ')}: names can be taken over by others, numbers cannot`;
-  if (scope === 'write' && !demands(claimsForWriting))
-    return 'must demand ref or environment for the scope write: otherwise the jobs of any branch could push';
+  const pins = pinningClaims[kind];
+  if (!pins.some((claim) => Object.hasOwn(match, claim)))
+    return `must require ${pins.join(' or ')}: others can register a name again, but not a number`;
   const star = Object.entries(match).find(([claim, values]) =>
     values.some((value) => value.slice(0, claim === 'ref' ? -1 : undefined).includes('*')),
   );
-  if (star) return `demands ${star[0]} with a *: only the end of a ref may be one`;
-  return undefined;
+  if (star) return `requires ${star[0]} with a *: only the end of a ref can be one`;
+  return scope === 'write' ? wrongForWriting[kind](match) : undefined;
+}
+
+type Match = ExchangeRule['match'];
+
+/** A job has to push from somewhere: else any branch, and so any pull request, could. */
+const wrongForWriting: Readonly<Record<IdentityIssuer['kind'], (match: Match) => string | undefined>> = {
+  github: (match) => {
+    if (!Object.hasOwn(match, 'ref') && !Object.hasOwn(match, 'environment'))
+      return 'must require ref or environment for the scope write: otherwise the jobs of any branch could push';
+    return refsBegin(match, /^refs\/(heads|tags)\/./)
+      ? undefined
+      : 'has a ref that any pull request could match: before its * it needs refs/heads/ or refs/tags/ and one more character';
+  },
+  // Its ref has no refs/heads/: a tag can be called main. And any branch can name an environment.
+  gitlab: (match) => {
+    const isOnly = (claim: string, only: string) =>
+      Object.hasOwn(match, claim) && match[claim]?.every((value) => value === only) === true;
+    const isProtected = isOnly('ref_protected', 'true');
+    const isSure =
+      Object.hasOwn(match, 'ref_path') ||
+      (Object.hasOwn(match, 'ref') && (isProtected || isOnly('ref_type', 'branch'))) ||
+      (Object.hasOwn(match, 'environment') && (isProtected || isOnly('environment_protected', 'true')));
+    if (!isSure)
+      return (
+        'must require, for the scope write, ref_path; or ref with ref_type=branch or ref_protected=true; or environment ' +
+        'with environment_protected=true or ref_protected=true: otherwise any branch or tag could push'
+      );
+    return refsBegin(match, /./)
+      ? undefined
+      : 'has a ref that any branch could match: before its * it needs one character';
+  },
+};
+
+/** Whether the refs that end in `*` begin with a pattern. */
+function refsBegin(match: Match, pattern: RegExp): boolean {
+  const refs = Object.hasOwn(match, 'ref') ? (match['ref'] ?? []) : [];
+  return refs.every((ref) => !ref.endsWith('*') || pattern.test(ref.slice(0, -1)));
 }
 
 /** Whether a rule lets an identity in: each claim that it demands is there, with exactly one of its values. */

@@ -12,6 +12,7 @@ const ruleShape = z.strictObject({
   repos: z.array(z.string()).nullable(),
   ttlSeconds: z.number(),
   createdAt: z.iso.datetime(),
+  warning: z.null(),
 });
 const rulesShape = z.strictObject({ rules: z.array(ruleShape), issuers: z.array(z.string()) });
 const tokenShape = z.strictObject({
@@ -50,7 +51,7 @@ export function tokenExchangeTests(api: () => Api): void {
     });
     const valid = () => ({
       issuer,
-      match: { repository_id: '7', ref: ['refs/heads/main', 'refs/tags/*'] },
+      match: { repository_id: '7', ref: ['refs/heads/main', 'refs/tags/v*'] },
       scope: 'write',
     });
 
@@ -69,7 +70,7 @@ export function tokenExchangeTests(api: () => Api): void {
       const rule = ruleShape.parse(jsonOf(made));
       expect(rule).toMatchObject({
         ...body,
-        match: { repository_id: ['7'], ref: ['refs/heads/main', 'refs/tags/*'] },
+        match: { repository_id: ['7'], ref: ['refs/heads/main', 'refs/tags/v*'] },
       });
       expect((await listed(tenant)).rules).toEqual([rule]);
       const path = `${rulesOf(tenant)}/${rule.ruleId}`;
@@ -85,6 +86,7 @@ export function tokenExchangeTests(api: () => Api): void {
       [{ match: { repository: 'acme/game' } }, /^match: .*repository_id or repository_owner_id/],
       [{ match: { repository_id: '7' } }, /^match: .*ref or environment/],
       [{ match: { repository_id: '*', ref: 'main' } }, /^match: .*\*/],
+      [{ match: { repository_id: '7', ref: ['refs/heads/main', '*'] } }, /^match: .*before its \*/],
       [{ match: { repository_id: '7', ref: '' } }, /^match/],
       [{ match: { repository_id: 7, ref: 'main' } }, /^match/],
       [{ match: { repository_id: '7', ref: [] } }, /^match/],
@@ -99,6 +101,12 @@ export function tokenExchangeTests(api: () => Api): void {
       [{ extra: 1 }, /extra/],
     ])('is not made with %j', async (more, detail) => {
       expectProblem(await api().manage('POST', rulesOf(own.tenant), { ...valid(), ...more }), 422, detail);
+    });
+
+    it('is not made with more than 4 KiB', async () => {
+      const values = Array.from({ length: 20 }, (_, index) => String(index).padEnd(255, 'x'));
+      const body = { ...valid(), match: { ...valid().match, environment: values } };
+      expectProblem(await api().manage('POST', rulesOf(own.tenant), body), 413, /larger than 4 KiB/);
     });
   });
 

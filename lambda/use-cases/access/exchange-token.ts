@@ -7,6 +7,12 @@ import type { Deps } from '../deps.ts';
 import { isExpired } from './authenticate.ts';
 import { type CreateTokenOnceOutcome, createTokenOnce } from './create-token.ts';
 
+/**
+ * A refusal takes at least this long: the time to read a tenant's rules would tell that there is one. Anybody with an
+ * account at an issuer can be refused, so it is short.
+ */
+const refusedAfterMs = 50;
+
 const userCharactersMax = 100;
 
 export type ExchangeOutcome =
@@ -34,13 +40,17 @@ export async function exchangeToken(
   const { tenant, idToken, audience, requestId } = input;
   const identity = await deps.identities.verify({ idToken, audience });
   if (identity.kind === 'rejected') return identity;
+  const beganMs = deps.clock.nowMs();
   const [record, rules] = await Promise.all([
     deps.ledger.readTenant(tenant),
     deps.exchangeRules.list(tenant),
   ]);
-  if (record?.closedAtMs !== null) return { kind: 'rejected', reason: 'there is no such tenant' };
-  const rule = bestRule(rules, identity);
-  if (!rule) return { kind: 'rejected', reason: 'no rule lets it in' };
+  const rule = record?.closedAtMs === null ? bestRule(rules, identity) : undefined;
+  if (!rule) {
+    await deps.clock.sleep(Math.max(0, beganMs + refusedAfterMs - deps.clock.nowMs()));
+    const isThere = record?.closedAtMs === null;
+    return { kind: 'rejected', reason: isThere ? 'no rule lets it in' : 'there is no such tenant' };
+  }
   const { scope, repos, lifetimeMs } = rule;
   const grant = {
     tenant,

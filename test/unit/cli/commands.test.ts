@@ -362,6 +362,7 @@ describe('rule', () => {
     repos: ['game'],
     ttlSeconds: 1800,
     createdAt: '2026-11-21T04:00:00Z',
+    warning: null,
   };
   const shown =
     'id                scope  repos  valid   issuer                               jobs with\n' +
@@ -395,6 +396,11 @@ describe('rule', () => {
   it('is listed; without any, who could have one is told', async () => {
     const some = await serve({ status: 200, body: { rules: [rule], issuers: [rule.issuer] } });
     expect((await some.run('rule', 'list', 'acme')).out).toBe(shown);
+    const older = { ...rule, warning: 'has a ref that any pull request could match' };
+    const marked = await serve({ status: 200, body: { rules: [rule, older], issuers: [rule.issuer] } });
+    expect((await marked.run('rule', 'list', 'acme')).out).toMatch(
+      /\nReplace 5f0c1e2d3b4a5968: it has a ref that any pull request could match\.\n$/,
+    );
     const none = await serve({ status: 200, body: { rules: [], issuers: [rule.issuer] } });
     expect((await none.run('rule', 'list', 'acme')).out).toMatch(/^No rules: .*githubusercontent/);
   });

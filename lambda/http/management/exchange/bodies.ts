@@ -1,9 +1,11 @@
-import type { ExchangeRule } from '../../../domain/exchange-rule.ts';
+import { type ExchangeRule, wrongRule } from '../../../domain/exchange-rule.ts';
+import type { IdentityIssuer } from '../../../domain/identity-issuer.ts';
 import type { TokenRecord } from '../../../ports/credentials.ts';
 import { iso } from '../fields.ts';
 import type { ExchangedTokenBody, ExchangeRuleBody } from './schemas.ts';
 
-export function exchangeRuleBody(rule: ExchangeRule): ExchangeRuleBody {
+/** @param issuers those of the stage. */
+export function exchangeRuleBody(rule: ExchangeRule, issuers: readonly IdentityIssuer[]): ExchangeRuleBody {
   const { id, issuer, match, scope, repos, lifetimeMs, createdAtMs } = rule;
   return {
     ruleId: id,
@@ -13,7 +15,16 @@ export function exchangeRuleBody(rule: ExchangeRule): ExchangeRuleBody {
     repos: repos && [...repos],
     ttlSeconds: lifetimeMs / 1000,
     createdAt: iso(createdAtMs),
+    warning: warningOf(rule, issuers),
   };
+}
+
+/** Why a rule like a stored one isn't accepted any more. Jobs rely on it, so it still applies. */
+function warningOf(rule: ExchangeRule, issuers: readonly IdentityIssuer[]): string | null {
+  const issuer = issuers.find((each) => each.issuer === rule.issuer);
+  return (
+    (issuer ? wrongRule(rule, issuer) : "lets in no job: its issuer isn't one of this deployment") ?? null
+  );
 }
 
 export function exchangedTokenBody(token: string, record: TokenRecord): ExchangedTokenBody {

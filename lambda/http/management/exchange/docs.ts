@@ -12,6 +12,7 @@ const rule = {
   repos: ['game'],
   ttlSeconds: 3600,
   createdAt: '2026-11-21T05:00:00Z',
+  warning: null,
 };
 
 /** Short-lived tokens for CI jobs, by the identity that their host vouches for. */
@@ -33,7 +34,7 @@ export const exchangeDocs = {
     id: 'createExchangeRule',
     summary: 'Let CI jobs get tokens',
     description:
-      'Without a rule no job gets one. A rule has to name the repository, or its owner, by number: names can be taken over.',
+      'Without a rule no job gets one. A rule has to name the repository, or its owner, by number: names can be taken over. Up to 4 KiB.',
     access: 'manager',
     body: {
       schema: createRuleBody,

@@ -7,19 +7,24 @@ import { managerAccess, openManagerAccess } from '../access.ts';
 import { change, jsonBody, noBody, type Operations, operation } from '../operation.ts';
 import { noQuery } from '../queries.ts';
 import { exchangeRuleBody } from './bodies.ts';
-import { createRuleBody, ttlSecondsDefault } from './requests.ts';
+import { createRuleBody, ruleBytesMax, ttlSecondsDefault } from './requests.ts';
 
 const listRules = operation(
   { access: managerAccess, query: noQuery, body: noBody },
   async (deps, { tenant: { tenant } }) => {
     const rules = await deps.exchangeRules.list(tenant);
     const issuers = deps.issuers.map(({ issuer }) => issuer);
-    return json(200, { rules: rules.map(exchangeRuleBody), issuers });
+    return json(200, { rules: rules.map((rule) => exchangeRuleBody(rule, deps.issuers)), issuers });
   },
 );
 
 const createRule = change(
-  { action: 'rule.create', access: openManagerAccess, query: noQuery, body: jsonBody(createRuleBody) },
+  {
+    action: 'rule.create',
+    access: openManagerAccess,
+    query: noQuery,
+    body: jsonBody(createRuleBody, ruleBytesMax),
+  },
   async (deps, { tenant: { tenant }, body, trail }) => {
     const { scope, repos = null, ttlSeconds = ttlSecondsDefault } = body;
     const issuer = deps.issuers.find((each) => each.issuer === body.issuer);
@@ -48,8 +53,9 @@ const createRule = change(
       createdAtMs: deps.clock.nowMs(),
     };
     await deps.exchangeRules.put(rule);
-    trail.became(exchangeRuleBody(rule));
-    return json(201, exchangeRuleBody(rule));
+    const shown = exchangeRuleBody(rule, deps.issuers);
+    trail.became(shown);
+    return json(201, shown);
   },
 );
 
@@ -59,7 +65,7 @@ const deleteRule = change(
   async (deps, { tenant: { tenant }, event, trail }) => {
     const rules = await deps.exchangeRules.list(tenant);
     const rule = rules.find(({ id }) => id === event.pathParameters?.['ruleId']);
-    if (rule) trail.was(exchangeRuleBody(rule));
+    if (rule) trail.was(exchangeRuleBody(rule, deps.issuers));
     const outcome = rule && (await deps.exchangeRules.delete(rule));
     return outcome === 'deleted'
       ? noContent()

@@ -18,6 +18,9 @@ export const exchangeBody = z
   })
   .meta({ id: 'ExchangeToken' });
 
+/** Each exchange reads all rules of a tenant, and anybody with an account at an issuer can ask for one. */
+export const ruleBytesMax = 4096;
+
 const issuerCharactersMax = 1000;
 const claimsMax = 10;
 const valuesMax = 20;
@@ -44,7 +47,9 @@ export const createRuleBody = z
       description:
         'Claim → the value that it must have, or several of which it must have one. All must match, exactly; a `ref` may ' +
         'end in `*`. GitHub: `repository_id` or `repository_owner_id` is needed. GitLab: `project_id` or ' +
-        '`namespace_id`. To push, `ref` or `environment` as well.',
+        '`namespace_id`. To push, GitHub also needs `ref` (before a `*`: `refs/heads/` or `refs/tags/` and one more ' +
+        'character) or `environment`. GitLab needs `ref_path`, or `ref` with `ref_type=branch` or `ref_protected=true`, or ' +
+        '`environment` with `environment_protected=true` or `ref_protected=true`.',
     }),
     scope: z.enum(['read', 'write']),
     repos: tokenRepos

@@ -10,6 +10,10 @@ export const exchangeRuleSchema = z
     repos: z.array(z.string()).nullable().meta({ description: 'null: all.' }),
     ttlSeconds: z.int().min(1),
     createdAt: time,
+    warning: z.string().nullable().meta({
+      description:
+        "Why a rule like this isn't accepted any more, though it still applies: replace it. null: nothing is wrong.",
+    }),
   })
   .meta({ id: 'ExchangeRule' });
 

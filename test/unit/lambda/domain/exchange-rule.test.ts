@@ -67,6 +67,24 @@ describe('a rule', () => {
     ['gitlab', { repository_id: ['7'] }, 'read', /project_id or namespace_id/],
     ['github', {}, 'read', /repository_id/],
     ['github', { repository_id: ['7'] }, 'write', /ref or environment/],
+    // Any pull request has such a ref.
+    ['github', { repository_id: ['7'], ref: ['*'] }, 'write', /before its \*/],
+    ['github', { repository_id: ['7'], ref: ['r*'] }, 'write', /before its \*/],
+    ['github', { repository_id: ['7'], ref: ['refs/*'] }, 'write', /before its \*/],
+    ['github', { repository_id: ['7'], ref: ['refs/pull/7*'] }, 'write', /before its \*/],
+    ['github', { repository_id: ['7'], ref: ['refs/heads/*'] }, 'write', /before its \*/],
+    ['github', { repository_id: ['7'], ref: ['refs/heads/main', '*'] }, 'write', /before its \*/],
+    ['github', { repository_id: ['7'], ref: ['*'], environment: ['production'] }, 'write', /before its \*/],
+    // A tag can be called main, and any branch can name an environment.
+    ['gitlab', { project_id: ['7'] }, 'write', /ref_path/],
+    ['gitlab', { project_id: ['7'], ref: ['main'] }, 'write', /ref_type=branch/],
+    ['gitlab', { project_id: ['7'], ref: ['main'], ref_type: ['branch', 'tag'] }, 'write', /ref_type=branch/],
+    ['gitlab', { project_id: ['7'], ref: ['main'], ref_protected: ['false'] }, 'write', /ref_protected=true/],
+    ['gitlab', { project_id: ['7'], ref_type: ['branch'] }, 'write', /ref_path/],
+    ['gitlab', { project_id: ['7'], environment: ['production'] }, 'write', /environment_protected=true/],
+    ['gitlab', { project_id: ['7'], environment: ['live'], ref_type: ['branch'] }, 'write', /environment/],
+    ['gitlab', { project_id: ['7'], ref: ['*'], ref_protected: ['true'] }, 'write', /before its \*/],
+    ['gitlab', { project_id: ['7'], ref_path: ['refs/heads/*'] }, 'write', /with a \*/],
     ['github', { repository_id: ['*'] }, 'read', /with a \*/],
     ['github', { repository_id: ['7'], ref: ['refs/*/main'] }, 'write', /with a \*/],
     ['github', { repository_id: ['7'], ref: ['**'] }, 'write', /with a \*/],
@@ -77,10 +95,16 @@ describe('a rule', () => {
 
   it.each([
     ['github', { repository_owner_id: ['7'] }, 'read'],
-    ['github', { repository_id: ['7'], ref: ['refs/heads/*'] }, 'write'],
+    ['github', { repository_id: ['7'], ref: ['refs/heads/r*', 'refs/tags/v*', 'refs/heads/main'] }, 'write'],
+    // To read is for any job of the repository, so a ref takes nothing away that was not given.
+    ['github', { repository_id: ['7'], ref: ['refs/pull/*'] }, 'read'],
     ['github', { repository_id: ['7'], environment: ['production'] }, 'write'],
     ['gitlab', { project_id: ['7'] }, 'read'],
-    ['gitlab', { namespace_id: ['7'], ref: ['main'] }, 'write'],
+    ['gitlab', { namespace_id: ['7'], ref: ['main'], ref_type: ['branch'] }, 'write'],
+    ['gitlab', { project_id: ['7'], ref: ['v*'], ref_protected: ['true'] }, 'write'],
+    ['gitlab', { project_id: ['7'], ref_path: ['refs/heads/main'] }, 'write'],
+    ['gitlab', { project_id: ['7'], environment: ['live'], environment_protected: ['true'] }, 'write'],
+    ['gitlab', { project_id: ['7'], environment: ['live'], ref_protected: ['true'] }, 'write'],
   ] as const)('for %s that demands %j to %s is right', (kind, match, scope) => {
     expect(wrongRule({ match, scope }, { kind })).toBeUndefined();
   });

@@ -65,6 +65,29 @@ describe('an identity', () => {
     await stores.exchangeRules.put(rule());
   });
 
+  it.each(['absent', 'other', 'deleted', tenant])('is refused after the same time: %s', async (of) => {
+    await stores.ledger.createTenant({
+      tenant: 'deleted',
+      plan: null,
+      limitBytes: null,
+      createdAtMs: 1,
+      counted: null,
+      dueAtMs: 1,
+    });
+    await stores.ledger.closeTenant({ tenant: 'deleted', closedAtMs: 5 });
+    claims = { repository_id: '8' };
+    // The rules of a tenant take longer than those of none.
+    const { exchangeRules, clock } = stores;
+    const list = async (name: string) => {
+      clock.advance(name === tenant ? 12 : 2);
+      return exchangeRules.list(name);
+    };
+    const beganMs = clock.nowMs();
+    const slow = { ...deps(), exchangeRules: Object.assign(Object.create(exchangeRules), { list }) };
+    const answer = await exchangeToken(slow, { tenant: of, idToken: 'jwt', audience, requestId: 'r1' });
+    expect([answer.kind, clock.nowMs() - beganMs]).toEqual(['rejected', 50]);
+  });
+
   it('is verified for the audience that it must be meant for, and the log is told why it is rejected', async () => {
     const asked: object[] = [];
     const verify = async (input: object) => {

@@ -102,7 +102,7 @@ export function composeEmbedded(input: ComposeInput): { deps: Deps; close: () =>
   const deps: Deps = {
     ...onTable({ client: database.client, tableName: database.tableName }),
     gitHosts: input.gitHosts,
-    hostClient: createHostClient(clock),
+    hostClient: createHostClient(clock, { neverSha256: adminSha256 }),
     knownPeople: new KnownPeople(),
     identities: createIdentityVerifier(issuers),
     issuers,

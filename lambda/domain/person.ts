@@ -23,11 +23,14 @@ export interface PersonGrant {
 }
 
 /**
- * Whether a password may be a person's token for a host, and so may be sent there. Ours must not: what this service hands out
- * begins with `lfsq_` or the like, and the admin token of a deployed stage is 43 letters and digits.
+ * Whether a password can be a user's token for a git host, and so be sent there. Ours never are: this service's tokens start
+ * with `lfsq_` or the like, a session's value contains one, and a generated admin token has 43 letters and digits.
  */
 export function mayBeHostToken(credential: string): boolean {
-  return /^[\x21-\x7e]{8,512}$/.test(credential) && !/^lfs[a-z]_|^[0-9A-Za-z]{43}$/.test(credential);
+  return (
+    /^[\x21-\x7e]{8,512}$/.test(credential) &&
+    !/^lfs[a-z]_|lfs[a-z]_[0-9A-Za-z]{40}|^[0-9A-Za-z]{43}$/.test(credential)
+  );
 }
 
 /**

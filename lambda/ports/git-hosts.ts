@@ -22,8 +22,15 @@ export type HostAnswer =
  * - `no-access`: there is no such repository for this person.
  * - `not-a-member`: everybody may read the repository, and this person no more than that.
  * - `moved`: the repository has another name now.
+ * - `too-many-new`: too many tokens that were never let in are being asked about.
  */
-export type HostRefusal = 'token-rejected' | 'token-too-small' | 'no-access' | 'not-a-member' | 'moved';
+export type HostRefusal =
+  | 'token-rejected'
+  | 'token-too-small'
+  | 'no-access'
+  | 'not-a-member'
+  | 'moved'
+  | 'too-many-new';
 
 /** Asks hosts what the person of a token may do. */
 export interface HostClient {
@@ -31,9 +38,10 @@ export interface HostClient {
    * Sends the token to the host, and to nobody else. Nothing is retried.
    *
    * @param input.name the repository's full name.
+   * @param input.isKnown whether the host let this token in before. New tokens don't take all slots from those.
    * @throws {GitHostUnavailableError} it does not answer, or not as it should.
    */
-  ask(input: { host: GitHost; name: string; token: string }): Promise<HostAnswer>;
+  ask(input: { host: GitHost; name: string; token: string; isKnown: boolean }): Promise<HostAnswer>;
 }
 
 /** A host cannot be asked now. Nothing is known of the token. */

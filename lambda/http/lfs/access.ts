@@ -41,12 +41,6 @@ interface Refused {
 
 export type LfsAccessDeps = PersonDeps & Pick<Deps, 'tokens'> & { readonly rejectedLogins: RejectedLogins };
 
-/**
- * A refusal of what may be a person's token takes at least so long. A host answers within it, as a rule: so the time does
- * not tell a stranger which repos are mapped.
- */
-const personRefusedAfterMs = 300;
-
 /** Who asks for which repo, or the answer that ends the request. */
 export async function lfsAccess(deps: LfsAccessDeps, event: APIGatewayProxyEventV2): Promise<LfsAccess> {
   const { requestId } = event.requestContext;
@@ -98,24 +92,25 @@ function unauthenticated(
   return { ok: false, response, isAnybody: header(event, 'authorization') === undefined };
 }
 
-/** The same for what may be a person's token for a host. It is the same refusal, whatever the reason, and after the same time. */
+/**
+ * The same for what can be a user's token for a git host. The refusal has the same words, whatever the reason. Its time shows
+ * that a host was asked, so that a repo is mapped: to hide that, a function would have to wait, and on Lambda a waiting
+ * request takes one of the account's concurrent executions.
+ */
 async function personAccess(
   deps: LfsAccessDeps,
   event: APIGatewayProxyEventV2,
   { credential: presented, ...path }: RepoPath & { credential: string },
 ): Promise<LfsAccess> {
   const { requestId } = event.requestContext;
-  const beganMs = deps.clock.nowMs();
   const outcome = await authenticatePerson(deps, { ...path, credential: presented });
   switch (outcome.kind) {
     case 'granted': {
       const { tenant, repo: repoRecord } = outcome;
       return granted(callerOf(outcome.grant), { tenant, repo: path.repo, repoRecord });
     }
-    case 'refused': {
-      await deps.clock.sleep(Math.max(0, beganMs + personRefusedAfterMs - deps.clock.nowMs()));
+    case 'refused':
       return unauthenticated(deps, event, presented);
-    }
     case 'limited': {
       const seconds = Math.max(1, Math.ceil(outcome.retryAfterMs / 1000));
       const message = `${outcome.host} takes no more questions for now. Try again in ${seconds} s, or use an access token of this tenant.`;

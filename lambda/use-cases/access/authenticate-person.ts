@@ -135,13 +135,14 @@ async function askHost(deps: PersonDeps, question: Question): Promise<PersonVerd
 }
 
 async function answerOf(deps: PersonDeps, question: Question, askedMs: number): Promise<PersonVerdict> {
-  const { tenant, mapped, credential } = question;
+  const { tenant, mapped, credential, key } = question;
   const { clock, log } = deps;
   const place = { tenant, repo: mapped.repo, host: mapped.host };
   const host = deps.gitHosts.find(({ id }) => id === mapped.host);
   if (!host) return { kind: 'refused', reason: 'the stage has no such host' };
   try {
-    const answer = await deps.hostClient.ask({ host, name: mapped.name, token: credential });
+    const isKnown = deps.knownPeople.wasLetIn(key);
+    const answer = await deps.hostClient.ask({ host, name: mapped.name, token: credential, isKnown });
     switch (answer.kind) {
       case 'refused':
         return answer;

@@ -35,6 +35,21 @@ describe('what a process knows of people', () => {
     expect(known.find('one more', 0)).toBe(refused);
   });
 
+  it('knows whom a host let in, until it refuses them, whatever else is asked about', () => {
+    const known = new KnownPeople();
+    const grant = { person: { id: 'github:1', login: 'ada' }, access: 'read' } as const;
+    known.keep('ada', { kind: 'granted', grant }, 10);
+    expect(known.find('ada', 10)).toBeUndefined();
+    for (let index = 0; index <= verdictsMax; index += 1) known.keep(`k${index}`, refused, 10);
+    known.keep('ada', { kind: 'limited', untilMs: 20 }, 20);
+    expect([known.wasLetIn('ada'), known.wasLetIn('k1')]).toEqual([true, false]);
+    known.keep('ada', refused, 30);
+    expect(known.wasLetIn('ada')).toBe(false);
+    for (let index = 0; index <= verdictsMax; index += 1)
+      known.keep(`p${index}`, { kind: 'granted', grant }, 10);
+    expect([known.wasLetIn('p0'), known.wasLetIn('p1')]).toEqual([false, true]);
+  });
+
   it('is asked once for all who ask at the same time, and anew afterwards, also after an error', async () => {
     const known = new KnownPeople();
     let asked = 0;

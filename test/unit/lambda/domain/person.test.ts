@@ -21,6 +21,10 @@ describe('a password', () => {
     `lfsq_${'a'.repeat(43)}`,
     'lfsq_short',
     `lfsv_${'a'.repeat(30)}`,
+    // The value of a session, of a token or of the operator.
+    `0123456789abcdef.lfss_${'a'.repeat(40)}`,
+    `operator.lfss_${'a'.repeat(40)}`,
+    `bearer:lfsq_${'a'.repeat(40)}`,
     // The admin token of a deployed stage.
     `${'aB3'.repeat(14)}x`,
     '1234567',

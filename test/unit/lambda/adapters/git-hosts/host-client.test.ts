@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
 import { createHostClient } from '../../../../../lambda/adapters/git-hosts/host-client.ts';
 import type { GitHostKind } from '../../../../../lambda/domain/git-host.ts';
+import { sha256Hex } from '../../../../../lambda/domain/hash.ts';
 import { GitHostUnavailableError } from '../../../../../lambda/ports/git-hosts.ts';
 
 const nowMs = 1_800_000_000_000;
@@ -40,7 +41,8 @@ describe('what a git host says of a person', () => {
       const { status = 200, headers: more = {}, body = {} } = answers[path] ?? { status: 404 };
       response.writeHead(status, more).end(typeof body === 'string' ? body : JSON.stringify(body));
     });
-    return createHostClient({ nowMs: () => nowMs }).ask({ host: { id: 'forge', kind, url }, name, token });
+    const host = { id: 'forge', kind, url };
+    return createHostClient({ nowMs: () => nowMs }).ask({ host, name, token, isKnown: false });
   }
 
   const repository = (permissions: object | undefined, more: object = {}) => ({
@@ -250,7 +252,12 @@ describe('what a git host says of a person', () => {
   ])('is unknown if it answers %s, and the error tells no address and no token', async (_how, listener) => {
     const url = await listen(listener);
     const client = createHostClient({ nowMs: () => nowMs }, { timeoutMs: 300 });
-    const asking = client.ask({ host: { id: 'forge', kind: 'github', url }, name: 'acme/game', token });
+    const asking = client.ask({
+      host: { id: 'forge', kind: 'github', url },
+      name: 'acme/game',
+      token,
+      isKnown: false,
+    });
     const error: unknown = await asking.catch((thrown: unknown) => thrown);
     expect(error).toBeInstanceOf(GitHostUnavailableError);
     const text = `${error} ${JSON.stringify((error as Error).cause)}`;
@@ -263,29 +270,70 @@ describe('what a git host says of a person', () => {
     await close();
     const client = createHostClient({ nowMs: () => nowMs });
     await expect(
-      client.ask({ host: { id: 'forge', kind: 'gitea', url }, name: 'acme/game', token }),
+      client.ask({ host: { id: 'forge', kind: 'gitea', url }, name: 'acme/game', token, isKnown: false }),
     ).rejects.toThrow(/does not answer as it should: ECONNREFUSED/);
   });
 
-  it('is asked about sixteen tokens at a time, and about more once those are answered', async () => {
+  it('is asked about sixteen tokens at a time, four of them known, and about more once those are answered', async () => {
     const held: (() => void)[] = [];
     const url = await listen((request, response) => {
       const body = request.url === '/user' ? person : repository({ push: true, pull: true }).body;
       held.push(() => response.end(JSON.stringify(body)));
     });
-    const client = createHostClient({ nowMs: () => nowMs });
+    const client = createHostClient({ nowMs: () => nowMs }, { waitMs: 20 });
     const host = { id: 'forge', kind: 'github', url } as const;
-    const asking = Array.from({ length: 16 }, () => client.ask({ host, name: 'acme/game', token }));
-    expect(await client.ask({ host, name: 'acme/game', token })).toEqual(limited(2_000));
+    const askAs = (isKnown: boolean, of: { id: string } = host) =>
+      client.ask({ host: { ...host, ...of }, name: 'acme/game', token, isKnown });
+    const guesses = Array.from({ length: 12 }, () => askAs(false));
+    // As any token that the host doesn't let in.
+    expect(await askAs(false)).toEqual(refused('too-many-new'));
+    const known = Array.from({ length: 4 }, () => askAs(true));
+    expect(await askAs(true)).toEqual(limited(2_000));
     // Another host is not full.
-    const other = client.ask({ host: { ...host, id: 'other' }, name: 'acme/game', token });
+    const other = askAs(false, { id: 'other' });
     while (held.length < 34) await new Promise((resolve) => setTimeout(resolve, 5));
     for (const release of held.splice(0)) release();
-    for (const answer of await Promise.all([...asking, other])) expect(answer.kind).toBe('granted');
-    const again = client.ask({ host, name: 'acme/game', token });
+    for (const answer of await Promise.all([...guesses, ...known, other]))
+      expect(answer.kind).toBe('granted');
+    const again = askAs(false);
     while (held.length < 2) await new Promise((resolve) => setTimeout(resolve, 5));
     for (const release of held) release();
     expect((await again).kind).toBe('granted');
+  });
+
+  it('lets a token wait for a slot, and a known one first', async () => {
+    const held: (() => void)[] = [];
+    const order: string[] = [];
+    const url = await listen((request, response) => {
+      const body = request.url === '/user' ? person : repository({ push: true, pull: true }).body;
+      const by = request.headers.authorization ?? '';
+      if (by !== `Bearer ${token}`) order.push(by);
+      held.push(() => response.end(JSON.stringify(body)));
+    });
+    const client = createHostClient({ nowMs: () => nowMs }, { waitMs: 60_000 });
+    const host = { id: 'forge', kind: 'github', url } as const;
+    const askWith = (by: string, isKnown: boolean) =>
+      client.ask({ host, name: 'acme/game', token: by, isKnown });
+    const asking = Array.from({ length: 16 }, () => askWith(token, true));
+    asking.push(askWith('guess', false), askWith('known', true));
+    while (held.length < 32) await new Promise((resolve) => setTimeout(resolve, 5));
+    for (const release of held.splice(0, 32)) release();
+    while (held.length < 4) await new Promise((resolve) => setTimeout(resolve, 5));
+    for (const release of held) release();
+    for (const answer of await Promise.all(asking)) expect(answer.kind).toBe('granted');
+    expect(order.slice(0, 2)).toEqual(['Bearer known', 'Bearer known']);
+  });
+
+  it('never sees the password that the process knows as its own', async () => {
+    const never = 'a password of our own';
+    const client = createHostClient({ nowMs: () => nowMs }, { neverSha256: sha256Hex(never) });
+    const url = await listen((_request, response) => response.end('{}'));
+    const host = { id: 'forge', kind: 'gitea', url } as const;
+    const asked = requests.length;
+    expect(await client.ask({ host, name: 'acme/game', token: never, isKnown: false })).toEqual(
+      refused('token-rejected'),
+    );
+    expect(requests).toHaveLength(asked);
   });
 
   it.each([
@@ -309,9 +357,9 @@ describe('what a git host says of a person', () => {
       if (request.headers.authorization === 'Bearer first') answer();
       else held.push(answer);
     });
-    const client = createHostClient({ nowMs: () => nowMs });
+    const client = createHostClient({ nowMs: () => nowMs }, { waitMs: 20 });
     const host = { id: 'forge', kind: 'github', url } as const;
-    const askWith = (by: string) => client.ask({ host, name: 'acme/game', token: by });
+    const askWith = (by: string) => client.ask({ host, name: 'acme/game', token: by, isKnown: true });
     const asking = Array.from({ length: 15 }, () => askWith(token));
     expect((await askWith('first')).kind).toBe('granted');
     asking.push(askWith(token));

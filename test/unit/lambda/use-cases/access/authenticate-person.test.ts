@@ -60,7 +60,7 @@ describe('a person', () => {
 
   it('is let in by their host, which is asked with their token about the mapped name', async () => {
     expect(await login()).toMatchObject({ kind: 'granted', grant, tenant: { tenant: 'acme' } });
-    expect(asked).toEqual([{ host: github, name: 'acme/Game', token }]);
+    expect(asked).toEqual([{ host: github, name: 'acme/Game', token, isKnown: false }]);
     expect(entries).toEqual([
       {
         level: 'info',

@@ -6,7 +6,7 @@ import type { Clock } from '../../lambda/ports/clock.ts';
 import type { Log } from '../../lambda/ports/log.ts';
 import { defaultRouteFunction, type HttpFunction, routes } from '../../lambda/routes.ts';
 import { lambdaContext } from '../lambda-context.ts';
-import { closeServer, listenOnLoopback } from '../system/loopback-server.ts';
+import { closeServer, limitConnections, listenOnLoopback } from '../system/loopback-server.ts';
 import type { Turns } from '../turns.ts';
 import { splitTarget, toEvent } from './event.ts';
 import { receiveBody } from './request-body.ts';
@@ -50,6 +50,7 @@ const routeBodyBytesMax = 1024 * 1024 + 64 * 1024;
 const otherBodyBytesMax = 16 * 1024;
 
 const connectionsMax = 2_048;
+const headersMsMax = 10_000;
 
 /** How often it is looked for requests that are late. */
 const checkingIntervalMs = 1_000;
@@ -60,6 +61,7 @@ export async function openHttpFront(options: HttpFrontOptions): Promise<HttpFron
   const server = createServer(
     {
       requestTimeout: 60_000,
+      headersTimeout: headersMsMax,
       connectionsCheckingInterval: checkingIntervalMs,
       keepAliveTimeout: keepAliveMs,
     },
@@ -67,7 +69,7 @@ export async function openHttpFront(options: HttpFrontOptions): Promise<HttpFron
       void answer(options, port, incoming).then((response) => send(outgoing, response, closing));
     },
   );
-  server.maxConnections = connectionsMax;
+  limitConnections(server, connectionsMax);
   const port = await listenOnLoopback(server, { port: options.port, usedBy: 'the API' });
   return {
     port,

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { defaultSettings } from '../../lambda/domain/settings.ts';
 import { isDiskFull } from '../system/disk-full.ts';
-import { closeServer, listenOnLoopback } from '../system/loopback-server.ts';
+import { closeServer, limitConnections, listenOnLoopback } from '../system/loopback-server.ts';
 import { authenticate } from './authenticate.ts';
 import { MultipartFiles } from './multipart-files.ts';
 import { ObjectFiles } from './object-files.ts';
@@ -65,7 +65,7 @@ export async function startStore(options: StoreOptions): Promise<RunningStore> {
     keepAliveTimeout: idleMsMax,
   });
   server.timeout = idleMsMax;
-  server.maxConnections = connectionsMax;
+  limitConnections(server, connectionsMax);
   server.on('request', (message, response) => void store.serve({ message, response, awaitsContinue: false }));
   server.on(
     'checkContinue',

@@ -1,5 +1,5 @@
-import type { Server as HttpServer } from 'node:http';
-import type { Server } from 'node:net';
+import type { Server as HttpServer, IncomingMessage, ServerResponse } from 'node:http';
+import type { Server, Socket } from 'node:net';
 import { errorCode, StartupError } from './startup-error.ts';
 
 /**
@@ -19,6 +19,35 @@ export function listenOnLoopback(server: Server, address: { port: number; usedBy
       else reject(new Error('A listening server has no port.'));
     });
   });
+}
+
+/**
+ * Bounds a server's connections. When it is full, the connection that has waited longest without a request ends: half
+ * requests of one program can't keep out the others. Those that are being served stay.
+ */
+export function limitConnections(server: HttpServer, connectionsMax: number): void {
+  server.maxConnections = connectionsMax;
+  let open = 0;
+  /** Without a whole head of a request, the oldest first. */
+  const waiting = new Set<Socket>();
+  server.on('connection', (socket: Socket) => {
+    open += 1;
+    socket.once('close', () => {
+      open -= 1;
+      waiting.delete(socket);
+    });
+    const [oldest] = waiting;
+    if (open >= connectionsMax) oldest?.destroy();
+    waiting.add(socket);
+  });
+  const serve = ({ socket }: IncomingMessage, response: ServerResponse) => {
+    waiting.delete(socket);
+    response.once('close', () => {
+      if (!socket.destroyed) waiting.add(socket);
+    });
+  };
+  server.prependListener('request', serve);
+  server.prependListener('checkContinue', serve);
 }
 
 /** Turns an error about a port into one that says what to do. Other errors are returned as they are. */

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { request as httpRequest, type IncomingHttpHeaders } from 'node:http';
-import { connect } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import type { APIGatewayProxyEventV2, Context } from 'aws-lambda';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { systemClock } from '../../../../lambda/adapters/system/clock.ts';
@@ -349,18 +349,33 @@ describe('a body that is too large', () => {
 });
 
 describe('connections', () => {
-  it('are 2,048 at a time at most', async () => {
-    const { front } = await setUp();
-    const sockets = [];
+  it('are 2,048 at a time at most: the oldest without a request ends, and none that is served', async () => {
+    let release = () => {};
+    const held = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    const { front, calls } = await setUp(async (event) => {
+      if (event.rawPath === '/v1/tenants') await held;
+      return { statusCode: 200, body: 'done' };
+    });
+    const slow = send(front.port, { path: '/v1/tenants' });
+    await expect.poll(() => calls).toHaveLength(1);
+    const sockets: Socket[] = [];
+    const ended: Socket[] = [];
     for (let count = 0; count < 2_048; count += 1) {
       const socket = connect(front.port, '127.0.0.1');
+      socket.on('error', () => undefined).on('close', () => ended.push(socket));
       await once(socket, 'connect');
+      socket.write('GET /health HTTP/1.1\r\n');
       sockets.push(socket);
     }
     const get = 'GET /health HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n';
-    expect(await sendRaw(front.port, get)).toBe('');
+    for (let times = 0; times < 3; times += 1) expect(await sendRaw(front.port, get)).toContain('200 OK');
+    expect([ended.length > 0, ended.length < 10]).toEqual([true, true]);
+    expect(sockets.slice(0, ended.length)).toEqual(expect.arrayContaining(ended));
+    release();
+    expect(await slow).toMatchObject({ status: 200, body: 'done' });
     for (const socket of sockets) socket.destroy();
-    await expect.poll(() => sendRaw(front.port, get)).toContain('200 OK');
   });
 
   it('serve several requests', async () => {

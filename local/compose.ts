@@ -111,7 +111,7 @@ export function composeEmbedded(input: ComposeInput): { deps: Deps; close: () =>
     webhookQueue: input.webhookQueue,
     webhookSender: allowsLoopback ? withLoopback(createWebhookSender()) : createWebhookSender(),
     webhookUrls: (text) => isWebhookUrl(text, { allowsLoopback }),
-    admin: { sha256: async () => adminSha256 },
+    admin: { sha256s: async () => [adminSha256] },
     // A batch asks for up to 1,000 objects. As requests to this same process, they would keep everybody else waiting.
     store: adopting.store({
       head: async (key) => head(key),

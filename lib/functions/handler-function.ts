@@ -17,6 +17,8 @@ export interface HandlerFunctionProps {
   readonly description: string;
   readonly timeout: Duration;
   readonly memoryMb: number;
+  /** Undefined: it shares the account's. */
+  readonly reservedConcurrency: number | undefined;
   readonly environment: Record<string, string>;
   readonly statements: readonly PolicyStatement[];
   /** What the bundler puts in place of names: name → expression. */
@@ -78,6 +80,7 @@ export class HandlerFunction extends Construct {
       description: props.description,
       timeout: props.timeout,
       memorySize: props.memoryMb,
+      ...(props.reservedConcurrency && { reservedConcurrentExecutions: props.reservedConcurrency }),
       environment: { NODE_OPTIONS: '--enable-source-maps', ...props.environment },
       awsSdkConnectionReuse: false,
       role: this.#role(props.statements).withoutPolicyUpdates(),

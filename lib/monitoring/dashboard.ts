@@ -1,4 +1,4 @@
-import { CfnOutput, Duration, Stack } from 'aws-cdk-lib';
+import { CfnMapping, CfnOutput, Duration, Stack } from 'aws-cdk-lib';
 import {
   AlarmStatusWidget,
   Dashboard as CloudWatchDashboard,
@@ -32,6 +32,14 @@ const period = Duration.minutes(5);
 const sum = { period, statistic: 'Sum' };
 const maximum = { period, statistic: 'Maximum' };
 
+/** Where each partition of AWS has its console. */
+const consoleDomains = {
+  aws: { domain: 'console.aws.amazon.com' },
+  'aws-cn': { domain: 'console.amazonaws.cn' },
+  'aws-us-gov': { domain: 'console.amazonaws-us-gov.com' },
+  'aws-eusc': { domain: 'console.amazonaws-eusc.eu' },
+};
+
 /** One page for the operator who was alarmed: alarms, requests, usage, functions, queues and table. */
 export class Dashboard extends Construct {
   constructor(scope: Construct, id: string, props: DashboardProps) {
@@ -48,8 +56,12 @@ export class Dashboard extends Construct {
         ...(props.storeEvents ? [storeEventsWidgets(props.storeEvents)] : []),
       ],
     });
-    const { region } = Stack.of(this);
-    const place = `https://${region}.console.aws.amazon.com/cloudwatch/home?region=${region}`;
+    const { region, partition } = Stack.of(this);
+    const domain = new CfnMapping(this, 'Console', { mapping: consoleDomains }).findInMap(
+      partition,
+      'domain',
+    );
+    const place = `https://${region}.${domain}/cloudwatch/home?region=${region}`;
     new CfnOutput(this, 'DashboardUrl', {
       value: `${place}#dashboards/dashboard/${dashboard.dashboardName}`,
     }).overrideLogicalId('DashboardUrl');

@@ -86,6 +86,20 @@ const memoryOfFunctions = z
   .prefault({})
   .describe('Memory of each function. Lambda gives CPU in proportion: 1,769 MB is one core.');
 
+const reservedConcurrency = z
+  .strictObject({
+    lfsBatch: z
+      .int()
+      .min(1)
+      .optional()
+      .describe(
+        'Runs of the batch function that nothing else in the account can use up. It never has more. AWS refuses what ' +
+          'leaves the rest of the account less than 100, so a new account can set none.',
+      ),
+  })
+  .prefault({})
+  .describe('Lambda concurrency set aside. By default all functions share that of the account.');
+
 const throttle = z
   .strictObject({
     requestsPerSecond: z
@@ -307,7 +321,7 @@ export const everySetting = z.strictObject({
     .describe('AWS account. Default: that of your credentials.'),
   region: z
     .string()
-    .regex(/^[a-z]{2}(?:-[a-z]+)+-\d$/, 'is not an AWS region such as eu-central-1')
+    .regex(/^[a-z]{2,4}(?:-[a-z]+)+-\d$/, 'is not an AWS region such as eu-central-1')
     .optional()
     .describe('AWS region. Default: that of your credentials.'),
   keepData: z
@@ -356,6 +370,7 @@ export const everySetting = z.strictObject({
     .describe('Web origins that may call the API. git-lfs needs none.'),
   throttle,
   memoryMb: memoryOfFunctions,
+  reservedConcurrency,
   reconcile,
   exports: exportsOfStage,
   warnings: warningsOfStage,

@@ -4,9 +4,17 @@ import type { StageSettings, StageSettingsInput } from './stage-settings.ts';
 
 /** The stages that `-c stage=NAME` chooses from. A setting that is left out has its default. */
 const stages: Readonly<Record<string, StageSettingsInput>> = {
-  /** For trials: deleting the stack deletes its data. Its bucket must be emptied before. */
-  dev: { keepData: false, logRetentionDays: 7 },
-  prod: {},
+  /**
+   * For trials: deleting the stack deletes its data. Its bucket must be emptied before. A new account runs ten functions
+   * at once: this leaves three of them to the API, whatever runs in the background.
+   */
+  dev: {
+    keepData: false,
+    logRetentionDays: 7,
+    reconcile: { concurrency: 2, shardWorkers: 0 },
+    exports: { workers: 2 },
+  },
+  prod: { objectStore: { kind: 'bucket', keepDeletedDays: 7 } },
 };
 
 /**

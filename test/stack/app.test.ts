@@ -6,7 +6,9 @@ import { Bucket } from 'aws-cdk-lib/aws-s3';
 import { afterAll, describe, expect, it } from 'vitest';
 import { buildApp } from '../../lib/app.ts';
 import { parseStageSettings, StageSettingsError } from '../../lib/settings/parse-stage-settings.ts';
-import { testContext } from './stack-template.ts';
+import { stageSettings } from '../../lib/settings/stages.ts';
+import { deployed } from './deployed-stack.ts';
+import { templateOf, testContext } from './stack-template.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'lfs-quota-stages-'));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -52,6 +54,23 @@ describe('the app', () => {
     const [dev, prod] = ['dev', 'prod'].map((stage) => appWith({ stage }).synth().stacks[0]);
     expect(dev?.terminationProtection).toBeFalsy();
     expect(prod?.terminationProtection).toBe(true);
+  });
+
+  it('leaves three of the ten functions that a new account runs at once to the API, in stage dev', () => {
+    const { Resources } = appWith({ stage: 'dev' }).synth().getStackByName('lfs-quota-dev').template;
+    const sources = Object.values<{
+      Type: string;
+      Properties: { ScalingConfig: { MaximumConcurrency: number } };
+    }>(Resources).filter(({ Type }) => Type === 'AWS::Lambda::EventSourceMapping');
+    const fromQueues = sources.map(({ Properties }) => Properties.ScalingConfig.MaximumConcurrency);
+    // Recounts, exports and webhooks, of which SQS runs two at least, and the schedule.
+    expect(fromQueues).toEqual([2, 2, 2]);
+    expect(Object.keys(Resources).filter((id) => id.includes('scanShard'))).toEqual([]);
+  });
+
+  it('keeps for a week what is deleted, in stage prod', () => {
+    expect(stageSettings('prod').objectStore).toEqual({ kind: 'bucket', keepDeletedDays: 7 });
+    expect(stageSettings('dev').objectStore).toEqual({ kind: 'bucket', keepDeletedDays: 0 });
   });
 
   it('reads the settings of a stage from a file', () => {
@@ -172,6 +191,21 @@ describe('the settings of a stage', () => {
   ])('are rejected before a deployment that could not work: %j', (settings, message) => {
     expect(() => parseStageSettings('prod', settings)).toThrow(StageSettingsError);
     expect(() => parseStageSettings('prod', settings)).toThrow(message);
+  });
+
+  it.each([
+    ['eu-central-1', 'aws', 'console.aws.amazon.com'],
+    ['cn-north-1', 'aws-cn', 'console.amazonaws.cn'],
+    ['us-gov-west-1', 'aws-us-gov', 'console.amazonaws-us-gov.com'],
+    ['eusc-de-east-1', 'aws-eusc', 'console.amazonaws-eusc.eu'],
+  ])('can be of region %s of %s, with a dashboard at %s', (region, partition, domain) => {
+    for (const settings of [{ region }, {}]) {
+      const place = { partition, region, urlSuffix: '' };
+      const { outputs } = deployed(templateOf(settings).toJSON(), 'lfs-quota-test', place);
+      expect(outputs['DashboardUrl']).toContain(
+        `https://${region}.${domain}/cloudwatch/home?region=${region}#dashboards/dashboard/lfs-quota-test-`,
+      );
+    }
   });
 
   it('are accepted with a certificate and a secret of the stage, and without a place to compare them with', () => {

@@ -32,6 +32,8 @@ export interface DeployedStack {
 export interface TemplateJson {
   readonly Description?: string;
   readonly Parameters?: Readonly<Record<string, unknown>>;
+  /** Map → first key → second key → value. */
+  readonly Mappings?: Readonly<Record<string, Readonly<Record<string, Readonly<Record<string, unknown>>>>>>;
   readonly Resources?: Readonly<Record<string, { readonly Type: string; readonly Properties?: object }>>;
   readonly Outputs?: Readonly<Record<string, { readonly Value: unknown; readonly Description?: string }>>;
 }
@@ -71,7 +73,7 @@ const madeIds: Readonly<Record<string, string>> = {
  */
 export function deployed(template: TemplateJson, stackName: string, place: Place): DeployedStack {
   const found = Object.entries(template.Resources ?? {});
-  const resolver = new Resolver(new Map(found), stackName, place);
+  const resolver = new Resolver(template, stackName, place);
   return {
     place,
     stackName,
@@ -92,11 +94,13 @@ type Resources = ReadonlyMap<string, { readonly Type: string; readonly Propertie
 
 class Resolver {
   readonly #resources: Resources;
+  readonly #mappings: NonNullable<TemplateJson['Mappings']>;
   readonly #stackName: string;
   readonly #place: Place;
 
-  constructor(resources: Resources, stackName: string, place: Place) {
-    this.#resources = resources;
+  constructor({ Resources = {}, Mappings = {} }: TemplateJson, stackName: string, place: Place) {
+    this.#resources = new Map(Object.entries(Resources));
+    this.#mappings = Mappings;
     this.#stackName = stackName;
     this.#place = place;
   }
@@ -124,6 +128,10 @@ class Resolver {
     if (name === 'Ref') return this.#ref(String(argument));
     if (name === 'Fn::GetAtt' && Array.isArray(argument)) return this.#attribute(argument[0], argument[1]);
     if (name === 'Fn::Join' && Array.isArray(argument)) return this.#list(argument[1]).join(argument[0]);
+    if (name === 'Fn::FindInMap' && Array.isArray(argument)) {
+      const [map, first, second] = this.#list(argument).map(String);
+      return this.#mappings[map ?? '']?.[first ?? '']?.[second ?? ''];
+    }
     if (name === 'Fn::Sub' && typeof argument === 'string')
       return argument.replaceAll(/\$\{(.+?)\}/g, (_, id: string) => String(this.#ref(id)));
     throw new Error(`${name} ${JSON.stringify(argument)} is an intrinsic function that is not known here.`);

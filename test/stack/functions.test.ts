@@ -10,6 +10,7 @@ interface FunctionProperties {
   readonly Timeout: number;
   readonly MemorySize: number;
   readonly RecursiveLoop?: string;
+  readonly ReservedConcurrentExecutions?: number;
   readonly Environment: { readonly Variables: Readonly<Record<string, unknown>> };
 }
 
@@ -147,6 +148,15 @@ describe('the functions', () => {
     expect(changed.get('lfsBatch')?.MemorySize).toBe(1024);
     expect(changed.get('reconcile')?.Timeout).toBe(900);
     expect(changed.get('health')?.Environment.Variables['POWERTOOLS_LOG_LEVEL']).toBe('DEBUG');
+  });
+
+  it('share the concurrency of the account, unless the stage sets some aside for batches', () => {
+    const reserved = (settings: Parameters<typeof templateOf>[0]) =>
+      [...functionsOf(templateOf(settings))].flatMap(([name, { ReservedConcurrentExecutions: runs }]) =>
+        runs === undefined ? [] : [[name, runs]],
+      );
+    expect(reserved({})).toEqual([]);
+    expect(reserved({ reservedConcurrency: { lfsBatch: 50 } })).toEqual([['lfsBatch', 50]]);
   });
 
   it('keep their logs as long as the stage says', () => {

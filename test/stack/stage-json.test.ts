@@ -97,6 +97,7 @@ describe('a function', () => {
       description: '',
       timeout: Duration.seconds(3),
       memoryMb: 128,
+      reservedConcurrency: undefined,
       environment: {},
       statements: [],
       define: jsonOf(settings),

@@ -1,24 +1,40 @@
 import { sha256Hex } from '../../domain/hash.ts';
 import type { AdminCredential } from '../../ports/credentials.ts';
 import type { AwsJsonClient } from '../aws-http/json-client.ts';
+import { AwsServiceError } from '../aws-http/service-error.ts';
 import { readSecret } from './client.ts';
 import { keptFor } from './kept-for.ts';
 
 /** How long a fetched secret is used. A rotated secret takes effect after that, without a deployment. */
 const keepMs = 5 * 60_000;
+/** How long the token before a rotation is accepted: functions learn of the new one at different times. */
+const overlapMs = 60 * 60_000;
 
 const limits = { attemptsMax: 3, connectMs: 1000, answerMs: 3000 };
 
-/** The operator's token from Secrets Manager. Only its hash is kept. */
+/** The operator's token from Secrets Manager, and for an hour after its rotation the one before. Only hashes are kept. */
 export function createAdminSecret(input: {
   client: AwsJsonClient;
   secretArn: string;
   nowMs: () => number;
 }): AdminCredential {
-  const fetchHash = async () => {
-    const token = await readSecret(input.client, { secretArn: input.secretArn, limits });
-    if (token === undefined) throw new Error('The admin secret has no value.');
-    return sha256Hex(token);
+  const { client, secretArn, nowMs } = input;
+  const fetchHashes = async (): Promise<readonly string[]> => {
+    const { text, createdAtMs = 0 } = await readSecret(client, { secretArn, limits });
+    if (text === undefined) throw new Error('The admin secret has no value.');
+    const previous = nowMs() - createdAtMs < overlapMs ? await readPrevious(client, secretArn) : undefined;
+    return [text, ...(previous === undefined ? [] : [previous])].map(sha256Hex);
   };
-  return { sha256: keptFor(fetchHash, { keepMs, nowMs: input.nowMs }) };
+  return { sha256s: keptFor(fetchHashes, { keepMs, nowMs }) };
+}
+
+/** Undefined: there is none, or it can't be read now. The current token alone is enough to go on. */
+async function readPrevious(client: AwsJsonClient, secretArn: string): Promise<string | undefined> {
+  try {
+    const { text } = await readSecret(client, { secretArn, version: 'AWSPREVIOUS', limits });
+    return text;
+  } catch (error) {
+    if (error instanceof AwsServiceError) return undefined;
+    throw error;
+  }
 }

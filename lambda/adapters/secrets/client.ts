@@ -21,14 +21,23 @@ export function createSecretsClient(place: SecretsPlace, exchange?: Exchange): A
 }
 
 /**
- * @returns the text of a secret. Undefined if it has none.
+ * @param input.version the one before the current one. Omitted: the current one.
+ * @returns the text of a secret, undefined if it has none, and when this version of it was made.
  * @throws {AwsServiceError} if it could not be read.
  */
 export async function readSecret(
   client: AwsJsonClient,
-  input: { secretArn: string; limits: CallLimits },
-): Promise<string | undefined> {
-  const answer = await client.call('GetSecretValue', { SecretId: input.secretArn }, input.limits);
-  const { SecretString: text } = answer;
-  return typeof text === 'string' && text !== '' ? text : undefined;
+  input: { secretArn: string; version?: 'AWSPREVIOUS'; limits: CallLimits },
+): Promise<{ text: string | undefined; createdAtMs: number | undefined }> {
+  const { secretArn: SecretId, version: VersionStage, limits } = input;
+  const answer = await client.call(
+    'GetSecretValue',
+    { SecretId, ...(VersionStage && { VersionStage }) },
+    limits,
+  );
+  const { SecretString: text, CreatedDate: createdAtSeconds } = answer;
+  return {
+    text: typeof text === 'string' && text !== '' ? text : undefined,
+    createdAtMs: typeof createdAtSeconds === 'number' ? createdAtSeconds * 1000 : undefined,
+  };
 }

@@ -20,7 +20,7 @@ const limits = { attemptsMax: 3, connectMs: 1000, answerMs: 3000 };
  */
 export function storeCredentials(input: { client: AwsJsonClient; secretArn: string; nowMs: () => number }) {
   const fetchCredentials = async () => {
-    const text = await readSecret(input.client, { secretArn: input.secretArn, limits });
+    const { text } = await readSecret(input.client, { secretArn: input.secretArn, limits });
     const parsed = secret.safeParse(jsonIn(text));
     if (!parsed.success) {
       throw new Error(

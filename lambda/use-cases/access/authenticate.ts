@@ -59,5 +59,7 @@ export function isExpired({ expiresAtMs }: { readonly expiresAtMs: number | null
 
 /** True if the credential is the operator's token. */
 export async function isAdmin(deps: Pick<Deps, 'admin'>, credential: string | undefined): Promise<boolean> {
-  return credential !== undefined && sameDigest(await deps.admin.sha256(), sha256Hex(credential));
+  if (credential === undefined) return false;
+  const presented = sha256Hex(credential);
+  return (await deps.admin.sha256s()).some((accepted) => sameDigest(accepted, presented));
 }

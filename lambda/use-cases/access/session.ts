@@ -32,11 +32,13 @@ export async function beginSession(
 ): Promise<{ value: string; session: SessionRecord }> {
   const secret = `lfss_${deps.ids.random(secretLength)}`;
   const createdAtMs = deps.clock.nowMs();
+  // Just after a rotation two are accepted. The session ends with the older one.
+  const parentSha256 = token?.secretSha256 ?? (await deps.admin.sha256s()).at(-1) ?? '';
   const session: SessionRecord = {
     sessionId: tokenIdOf(secret),
     parentId: token?.tokenId ?? operatorParent,
     secretSha256: sha256Hex(secret),
-    boundTo: boundTo(secret, token?.secretSha256 ?? (await deps.admin.sha256())),
+    boundTo: boundTo(secret, parentSha256),
     createdAtMs,
     expiresAtMs: Math.min(createdAtMs + sessionLifetimeMs, token?.expiresAtMs ?? Number.POSITIVE_INFINITY),
   };
@@ -58,17 +60,17 @@ export async function findSession(
   if (!parsed) return undefined;
   const { parentId, secret } = parsed;
   const isOperator = parentId === operatorParent;
-  const [session, token, parentSha256] = await Promise.all([
+  const [session, token, adminSha256s] = await Promise.all([
     deps.tokens.findSession({ parentId, sessionId: tokenIdOf(secret) }),
     isOperator ? undefined : deps.tokens.find(parentId),
-    isOperator ? deps.admin.sha256() : undefined,
+    isOperator ? deps.admin.sha256s() : [],
   ]);
-  const parentDigest = token?.secretSha256 ?? parentSha256;
-  if (!session || parentDigest === undefined) return undefined;
+  const parentDigests = token ? [token.secretSha256] : adminSha256s;
+  if (!session) return undefined;
   const nowMs = deps.clock.nowMs();
   const isValid =
     sameDigest(session.secretSha256, sha256Hex(secret)) &&
-    sameDigest(session.boundTo, boundTo(secret, parentDigest)) &&
+    parentDigests.some((digest) => sameDigest(session.boundTo, boundTo(secret, digest))) &&
     !isExpired(session, nowMs) &&
     (token === undefined || !isExpired(token, nowMs));
   return isValid ? { session, token } : undefined;

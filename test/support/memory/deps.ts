@@ -73,7 +73,7 @@ export function memoryDeps(given: Partial<Deps> & { readonly objects?: MemoryObj
     webhookSender: { post: async () => ({ kind: 'failed', failure: 'not-reachable' }) },
     webhookUrls: () => true,
     locks: new MemoryLocks(),
-    admin: { sha256: async () => sha256Hex(adminToken) },
+    admin: { sha256s: async () => [sha256Hex(adminToken)] },
     store: objects,
     listing,
     scan: createPathScan({ listing, clock, settings }),

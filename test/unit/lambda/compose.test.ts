@@ -84,7 +84,7 @@ const services = [
     scope: 'secretsmanager',
     call: async () => {
       const { managementDeps } = await import('../../../lambda/compose.ts');
-      await managementDeps().admin.sha256();
+      await managementDeps().admin.sha256s();
     },
   },
 ];

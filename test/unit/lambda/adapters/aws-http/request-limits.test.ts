@@ -74,7 +74,7 @@ const clients = [
     client: 'secrets, for the admin token',
     attempts: 3,
     answerMs: 3_000,
-    open: (endpoint: string) => createAdminSecret(secretAt(endpoint)).sha256,
+    open: (endpoint: string) => createAdminSecret(secretAt(endpoint)).sha256s,
   },
   {
     client: 'secrets, for the store',

@@ -20,7 +20,7 @@ it.each([
   };
   const client = createSecretsClient({ region, endpoint, credentials }, exchange);
   const limits = { attemptsMax: 1, connectMs: 1, answerMs: 1 };
-  expect(await readSecret(client, { secretArn: 'arn', limits })).toBe('token');
+  expect(await readSecret(client, { secretArn: 'arn', limits })).toMatchObject({ text: 'token' });
   expect(sent).toMatchObject([
     {
       origin,

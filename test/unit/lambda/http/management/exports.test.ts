@@ -276,7 +276,7 @@ describe('exports', () => {
       const path = { exportId: exportIdOf(0) };
       const off = await ask(deps, routeKey, { path });
       expect(off).toMatchObject({ status: 409, body: { code: 'exports-off' } });
-      const stranger = { ...deps, admin: { sha256: async () => 'another' } };
+      const stranger = { ...deps, admin: { sha256s: async () => ['another'] } };
       expect(await ask(stranger, routeKey, { path })).toMatchObject({ status: 401 });
     },
   );

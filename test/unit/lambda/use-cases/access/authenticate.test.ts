@@ -79,9 +79,18 @@ describe('the admin token', () => {
     expect(await isAdmin(deps, '')).toBe(false);
   });
 
+  it('may be the one before a rotation while that is accepted', async () => {
+    const admin = { sha256s: async () => [sha256Hex('new'), sha256Hex('old')] };
+    expect(await Promise.all(['new', 'old', 'other'].map((each) => isAdmin({ admin }, each)))).toEqual([
+      true,
+      true,
+      false,
+    ]);
+  });
+
   it('is not asked for if nobody presents one', async () => {
     const admin = {
-      sha256: async () => {
+      sha256s: async () => {
         throw new Error('Nothing is to be asked for.');
       },
     };

@@ -12,9 +12,16 @@ describe('a session', () => {
   const clock = new ManualClock();
   let tokens: MemoryTokenStore;
   let adminToken: string;
+  /** The one before a rotation, while it is accepted. */
+  let oldAdminToken: string | undefined;
   let token: TokenRecord;
   const deps = () =>
-    memoryDeps({ tokens, clock, ids: systemIds, admin: { sha256: async () => sha256Hex(adminToken) } });
+    memoryDeps({
+      tokens,
+      clock,
+      ids: systemIds,
+      admin: { sha256s: async () => [adminToken, oldAdminToken ?? []].flat().map(sha256Hex) },
+    });
   const begin = async (holder: TokenRecord | undefined = token) =>
     await beginSession(deps(), { token: holder });
   const asOperator = () => beginSession(deps(), { token: undefined });
@@ -23,6 +30,7 @@ describe('a session', () => {
   beforeEach(async () => {
     tokens = new MemoryTokenStore();
     adminToken = 'the-first-admin-token';
+    oldAdminToken = undefined;
     token = tokenRecord('lfsq_one', { tenant: 'acme' });
     await tokens.put(token);
   });
@@ -67,6 +75,18 @@ describe('a session', () => {
     adminToken = 'the-second-admin-token';
     expect(await find(value)).toBeUndefined();
     expect(await find((await asOperator()).value)).toBeDefined();
+  });
+
+  it('of the operator ends with the older of two admin tokens if it began while both were accepted', async () => {
+    const before = await asOperator();
+    oldAdminToken = adminToken;
+    adminToken = 'the-second-admin-token';
+    const { value } = await asOperator();
+    expect(await find(value)).toBeDefined();
+    expect(await find(before.value)).toBeDefined();
+    oldAdminToken = undefined;
+    expect(await find(value)).toBeUndefined();
+    expect(await find(before.value)).toBeUndefined();
   });
 
   it('lasts 12 hours', async () => {

@@ -1,12 +1,13 @@
 import { consoleDeps } from '../compose.ts';
 import { answerConsole } from '../http/console/answer.ts';
+import { overTls } from '../http/respond.ts';
 import type { ConsoleFiles } from '../ports/console-files.ts';
 import { deployed } from '../runtime/deployed.ts';
 import type { HttpHandler } from '../runtime/guard.ts';
 
 /** GET /, GET /assets/{file}: the console. It knows no tenant: the page asks the API, as whoever has signed in. */
 export function create({ files }: { readonly files: ConsoleFiles }): HttpHandler {
-  return async (event) => answerConsole(event, await files.read());
+  return async (event) => overTls(event, answerConsole(event, await files.read()));
 }
 
 export const handler = await deployed(create, consoleDeps, async ({ files }) => void (await files.read()));

@@ -1,5 +1,5 @@
 import type { APIGatewayProxyEventV2, Context } from 'aws-lambda';
-import type { Response } from '../http/respond.ts';
+import { overTls, type Response } from '../http/respond.ts';
 import { AuditUnavailableError } from '../ports/audit-log.ts';
 import type { Invocations } from '../ports/invocations.ts';
 import { LedgerUnavailableError, NewerFormatError } from '../ports/ledger.ts';
@@ -27,7 +27,7 @@ export function guard(deps: GuardDeps, respondError: ErrorResponder, handler: Ht
   const guarded = respondToErrors(deps.log, respondError, handler);
   return (event, context) => {
     const ids = { requestId: event.requestContext.requestId, functionRequestId: context.awsRequestId };
-    return deps.invocations.during(ids, () => guarded(event, context));
+    return deps.invocations.during(ids, async () => overTls(event, await guarded(event, context)));
   };
 }
 

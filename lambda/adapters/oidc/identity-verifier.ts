@@ -12,11 +12,45 @@ import {
 } from 'aws-jwt-verify/error';
 import { SimpleJwksCache } from 'aws-jwt-verify/jwk';
 import type { IdentityIssuer } from '../../domain/identity-issuer.ts';
+import { parseJson } from '../../domain/json.ts';
 import type { IdentityVerifier } from '../../ports/identities.ts';
 import { fetchKeys } from './fetch-keys.ts';
 
 /** Clocks of issuers and ours may differ by so much. */
 const clockSkewSeconds = 60;
+
+/** An issuer that didn't answer is asked again after this: not every identity has to wait for it. */
+const failureKeptMs = 5_000;
+
+interface VerifierOptions {
+  readonly fetchKeysOf?: (uri: string) => Promise<ArrayBuffer>;
+  readonly nowMs?: () => number;
+}
+
+/** The same, but a failure is that of all who ask within some seconds. */
+function failingOnce(
+  fetchKeysOf: (uri: string) => Promise<ArrayBuffer>,
+  nowMs: () => number,
+): (uri: string) => Promise<ArrayBuffer> {
+  /** One for each issuer of the deployment, at most. */
+  const failures = new Map<string, { readonly error: unknown; readonly untilMs: number }>();
+  return async (uri) => {
+    const failure = failures.get(uri);
+    if (failure && nowMs() < failure.untilMs) throw failure.error;
+    try {
+      return await fetchKeysOf(uri);
+    } catch (error) {
+      failures.set(uri, { error, untilMs: nowMs() + failureKeptMs });
+      throw error;
+    }
+  };
+}
+
+/** Whether a JWT has extensions that its reader must understand (RFC 7515, 4.1.11). None is understood here. */
+function hasCritical(jwt: string): boolean {
+  const header = parseJson(Buffer.from(jwt.split('.')[0] ?? '', 'base64url').toString('utf8'));
+  return Object.hasOwn(header as object, 'crit');
+}
 
 /**
  * Verifies identity tokens by the public keys of their issuers, which are fetched when they are first needed and when a
@@ -24,11 +58,12 @@ const clockSkewSeconds = 60;
  */
 export function createIdentityVerifier(
   issuers: readonly IdentityIssuer[],
-  { fetchKeysOf = fetchKeys }: { fetchKeysOf?: (uri: string) => Promise<ArrayBuffer> } = {},
+  { fetchKeysOf = fetchKeys, nowMs = Date.now }: VerifierOptions = {},
 ): IdentityVerifier {
   if (issuers.length === 0)
     return { verify: async () => ({ kind: 'rejected', reason: 'the stage takes no identities' }) };
-  const jwksCache = new SimpleJwksCache({ fetcher: { fetch: (uri) => fetchKeysOf(uri) } });
+  const fetch = failingOnce(fetchKeysOf, nowMs);
+  const jwksCache = new SimpleJwksCache({ fetcher: { fetch } });
   const verifier = JwtVerifier.create(
     issuers.map(({ issuer, jwksUri }) => ({
       issuer,
@@ -44,6 +79,8 @@ export function createIdentityVerifier(
         const claims = await verifier.verify(idToken, { audience });
         // The library takes a token without an end for one that never ends.
         if (typeof claims.exp !== 'number') return { kind: 'rejected', reason: 'it has no end' };
+        if (hasCritical(idToken))
+          return { kind: 'rejected', reason: 'it has a header that must be understood' };
         return { kind: 'verified', issuer: String(claims.iss), claims };
       } catch (error) {
         if (error instanceof JwtBaseError) return { kind: 'rejected', reason: reasonOf(error) };

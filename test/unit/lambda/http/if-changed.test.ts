@@ -21,7 +21,7 @@ describe('an answer that may be known', () => {
       const etag = etagOf({ a: 1 });
       expect(ifChanged(asking(sent(etag)), json(200, { a: 1 }))).toEqual({
         statusCode: 304,
-        headers: { etag, 'cache-control': 'no-store' },
+        headers: { etag, 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' },
       });
     },
   );

@@ -3,6 +3,7 @@ import { createInvocationLog } from '../../../../lambda/adapters/system/invocati
 import { createInvocations } from '../../../../lambda/adapters/system/invocations.ts';
 import { lfsError } from '../../../../lambda/http/lfs/respond.ts';
 import { respondProblem } from '../../../../lambda/http/problems.ts';
+import { json } from '../../../../lambda/http/respond.ts';
 import { LedgerUnavailableError, NewerFormatError } from '../../../../lambda/ports/ledger.ts';
 import { StoreUnavailableError } from '../../../../lambda/ports/object-store.ts';
 import { StorageFullError } from '../../../../lambda/ports/storage-full.ts';
@@ -21,6 +22,21 @@ async function thrown(error: unknown, respondError: ErrorResponder) {
   const answer = await handler(httpEvent({ routeKey: 'POST /x' }), noContext);
   return { answer, logged, body: JSON.parse(answer.body ?? '') as Record<string, unknown> };
 }
+
+describe('an answer', () => {
+  it.each([
+    ['https', 'max-age=31536000'],
+    ['http', undefined],
+  ])('over %s has the header for TLS alone: %s', async (proto, expected) => {
+    const invocations = createInvocations();
+    const log = { info: () => undefined, warn: () => undefined, error: () => undefined };
+    const handler = guard({ log, invocations }, lfs, async () => json(200, {}));
+    const event = httpEvent({ routeKey: 'GET /x', headers: { 'x-forwarded-proto': proto } });
+    const { headers } = await handler(event, noContext);
+    expect(headers?.['strict-transport-security']).toBe(expected);
+    expect(headers?.['x-content-type-options']).toBe('nosniff');
+  });
+});
 
 const secret = 'what nobody outside should read';
 

@@ -50,6 +50,35 @@ describe('an identity token', () => {
     expect(fetched).toHaveLength(2);
   });
 
+  it('asks an issuer that does not answer once in five seconds, and others meanwhile', async () => {
+    let nowMs = 1_000;
+    const isDown = { own: true };
+    const verify = createIdentityVerifier(
+      [own, other].map(({ issuer }) => ({ issuer, jwksUri: `${issuer}/keys`, kind: 'github' as const })),
+      {
+        nowMs: () => nowMs,
+        fetchKeysOf: async (uri) => {
+          if (!uri.startsWith(own.issuer) || !isDown.own) return fetchKeysOf(uri);
+          fetched.push(uri);
+          throw new IssuerUnavailableError('down');
+        },
+      },
+    ).verify;
+    for (let times = 0; times < 20; times += 1) {
+      const idToken = own.token({ aud: audience }, { header: { kid: `junk${times}` } });
+      await expect(verify({ idToken, audience })).rejects.toThrow(IssuerUnavailableError);
+      nowMs += 100;
+    }
+    expect(fetched).toHaveLength(1);
+    const ofOther = other.token({ aud: audience });
+    expect(await verify({ idToken: ofOther, audience })).toMatchObject({ kind: 'verified' });
+    isDown.own = false;
+    nowMs = 6_000;
+    expect(await verify({ idToken: own.token({ aud: audience }), audience })).toMatchObject({
+      kind: 'verified',
+    });
+  });
+
   const strangerKey = generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey;
   const tamper = (token: string) => {
     const [head, , signature] = token.split('.');
@@ -69,6 +98,11 @@ describe('an identity token', () => {
     ['that is not valid yet', () => own.token({ aud: audience, nbf: seconds(300) }), 'it is not valid yet'],
     ['that never expires', () => own.token({ aud: audience, exp: undefined }), 'it has no end'],
     ['of an unknown issuer', () => evil.token({ aud: audience }), 'its issuer is none of the stage'],
+    [
+      'with an extension that must be understood',
+      () => own.token({ aud: audience }, { header: { crit: ['exp2'], exp2: 1 } }),
+      'it has a header that must be understood',
+    ],
     ['of no issuer', () => own.token({ aud: audience, iss: undefined }), 'its issuer is none of the stage'],
     [
       'signed by a stranger',

@@ -3,6 +3,7 @@
 #
 #   .ci/mutate.sh install           fetch StrykerJS into the cache (once a machine)
 #   .ci/mutate.sh run [FILE…]       in every file of the ledger, or in these (FILE:10-20 for some lines)
+#   .ci/mutate.sh conjuncts FILE…   without the calls and negations of conditions, one at a time, which StrykerJS keeps
 #   .ci/mutate.sh changed [BASE]    only in lines that differ from BASE, by default from where this branch began
 #
 # `changed` takes minutes: of more than MUTATE_LINES_MAX lines (150) it takes a sample, and says so. What it has not tried
@@ -117,6 +118,19 @@ mutate() {
   node .ci/mutation-report.mjs "$work"/*.json
 }
 
+# conjuncts FILES…: of one layer. It needs no StrykerJS.
+conjuncts() {
+  local name file copy="$work/conjuncts"
+  name="$(layer_of "$1")"
+  for file in "$@"; do [ "$(layer_of "$file")" = "$name" ] || die "$file is of another layer than $1"; done
+  rm -rf "$copy"
+  mkdir -p "$copy"
+  git ls-files -z | xargs -0 cp --parents -t "$copy"
+  ln -s "$PWD/node_modules" "$copy/node_modules"
+  nice node .ci/dropped-conjuncts.mjs "$copy" "$name" "$@"
+  node .ci/mutation-report.mjs "$copy/report.json"
+}
+
 # changed_lines BASE: FILE:FIRST-LAST of each changed part of a file that is mutated.
 changed_lines() {
   git diff -U0 --no-color --no-ext-diff --diff-filter=AMR "$1" -- "${folders[@]}" | awk '
@@ -157,6 +171,11 @@ case "${1:-}" in
       mutate "${files[@]}"
     fi
     ;;
+  conjuncts)
+    shift
+    [ $# -gt 0 ] || die 'usage: mutate.sh conjuncts FILE…'
+    conjuncts "$@"
+    ;;
   changed)
     from="${2:-$(base 2>/dev/null || true)}"
     if [ -z "$from" ]; then
@@ -173,5 +192,5 @@ case "${1:-}" in
     say "$(lines_in "${some[@]}") of the $(lines_in "${ranges[@]}") lines that differ from $from"
     mutate "${some[@]}"
     ;;
-  *) die 'usage: mutate.sh install | run [FILE…] | changed [BASE]' ;;
+  *) die 'usage: mutate.sh install | run [FILE…] | conjuncts FILE… | changed [BASE]' ;;
 esac
